@@ -1,0 +1,105 @@
+// Package target describes what one version of one framework can do and how
+// it keeps its state: which layouts are legal, which execution options exist
+// and which are recommended. It holds data and predicates only; each backend
+// package provides its targets, and the rest of the compiler obeys them
+// without knowing a framework by name.
+package target
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// Engine is the family of state-keeping that package memory knows.
+type Engine uint8
+
+// The engines.
+const (
+	// Megatron keeps bf16 parameters and fp32 main gradients in full and
+	// shards the optimizer (zero_stage 1), or uses Megatron-FSDP
+	// (fully_sharded).
+	Megatron Engine = iota
+	// FSDP2 is torch's fully_shard: fp32 sharded parameters, gathered per
+	// block in the compute precision.
+	FSDP2
+	// DeepSpeed is ZeRO stages 0 to 3 with its buckets.
+	DeepSpeed
+)
+
+// Target is one framework version for one job.
+type Target struct {
+	Backend string // megatron, torchtitan, deepspeed
+	Version string // as the framework spells it
+	Engine  Engine
+
+	// Torch is the torch release that this version runs on, such as "2.11".
+	Torch string
+
+	// DenseMesh and ExpertMesh give the rank order, innermost axis first.
+	DenseMesh, ExpertMesh []plan.Axis
+
+	// What the search may choose on each axis when the user left it free;
+	// nil means that the axis does not exist here and stays at 1.
+	Schedules            []plan.Schedule // apart from none
+	ZeroStages           []int
+	Recomputes           []RecomputeOption
+	SequenceParallel     []bool // what tensor_parallel > 1 may go with
+	ContextParallel      bool
+	PipelineParallel     bool
+	VirtualPipeline      bool // interleaving exists
+	UnevenStages         bool // stage_layers may differ
+	ExpertParallel       bool
+	ExpertTensorParallel bool // etp other than 1 and tp
+	Replicate            bool // data_parallel_replicate > 1 together with shard > 1 (HSDP)
+	KVReplication        bool // tensor_parallel may exceed kv_heads
+
+	// Rules decide legality beyond the axes above. They are asked in order,
+	// in the hot loop: they must not allocate.
+	Rules []Rule
+
+	// Resolve fills the execution options that the user left out with what is
+	// recommended for this version, GPU and layout. It must not allocate.
+	Resolve func(j *job.Job, l *plan.Layout) plan.Execution
+
+	// Variants lists further execution options worth trying for fit, such as
+	// offload, as changes to a resolved Execution; the search tries them only
+	// where the user left the option free. May be nil.
+	Variants []Variant
+
+	// PaddedVocab is the vocabulary as this version builds it for a layout.
+	PaddedVocab func(m *job.Model, tensorParallel int) int
+}
+
+// RecomputeOption is one recompute choice of a framework.
+type RecomputeOption struct {
+	Mode    plan.Recompute
+	Modules []string // selective: the framework's module names, or "op"
+	Method  string   // full: uniform or block
+	// Layers lists recompute_layers to try; for block they are shares of the
+	// chunk expanded by the enumerator when nil.
+	Layers []int
+}
+
+// Facts is what a rule may look at.
+type Facts struct {
+	Job    *job.Job
+	Layout *plan.Layout
+	Exec   *plan.Execution
+	GPUs   int
+}
+
+// Rule is one legality rule of a framework version.
+type Rule struct {
+	ID     diag.ID
+	Reason string // a constant sentence: why the framework refuses
+	Breaks func(f *Facts) bool
+}
+
+// Variant is a named change of execution options.
+type Variant struct {
+	Name    string
+	Option  string // the execution argument it changes, to respect the user's choice
+	Applies func(f *Facts) bool
+	Apply   func(x *plan.Execution)
+}

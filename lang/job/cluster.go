@@ -1,0 +1,63 @@
+package job
+
+import "github.com/ndc-dev/ndc/lang/units"
+
+// Cluster is the hardware the job runs on.
+type Cluster struct {
+	Name        string // label of the cluster block
+	Catalog     string // catalogue entry it descends from
+	GPU         GPU
+	Nodes       int
+	GPUsPerNode int
+	HostMemory  units.Bytes // per node
+	CPUsPerNode int         // hardware threads usable by the job; 0: unknown
+	NVLink      NVLink
+	PCIe        Link
+	Network     Network
+}
+
+// GPUs returns the number of GPUs of the job.
+func (c *Cluster) GPUs() int { return c.Nodes * c.GPUsPerNode }
+
+// GPU is one accelerator.
+type GPU struct {
+	Name              string
+	Catalog           string      // catalogue entry it descends from, which names its measured kernels
+	Memory            units.Bytes // as the driver reports it
+	TorchMemory       units.Bytes // what torch can use of it, as it says when it runs out; 0: unknown
+	MemoryBandwidth   units.BytesPerSecond
+	PeakFLOPS         PeakFLOPS
+	ComputeCapability string // "9.0"; "" unknown
+	SMs               int
+	Power             float64 // watts; 0: unknown
+}
+
+// PeakFLOPS holds dense peaks per data type; zero: the GPU lacks the type.
+type PeakFLOPS struct {
+	FP32, TF32, BF16, FP16, FP8, FP4 units.FLOPsPerSecond
+}
+
+// NVLink describes the fast domain. Domain 0 means that there is none.
+type NVLink struct {
+	Domain    int                  // GPUs that reach each other over NVLink
+	Bandwidth units.BytesPerSecond // per GPU, one direction
+	Latency   units.Seconds
+}
+
+// Link is a bandwidth with a latency.
+type Link struct {
+	Bandwidth units.BytesPerSecond // per GPU, one direction
+	Latency   units.Seconds
+}
+
+// Network connects nodes.
+type Network struct {
+	Kind             string // infiniband, roce, efa, slingshot; "" on a single node without one
+	NICsPerNode      int
+	Bandwidth        units.BytesPerSecond // per NIC, one direction
+	Latency          units.Seconds
+	Rails            int
+	GPUsPerPod       int     // full bandwidth inside; 0: everywhere
+	Oversubscription float64 // above the pod; 1: none
+	Environment      []Variable
+}

@@ -1,0 +1,110 @@
+package job
+
+import "github.com/ndc-dev/ndc/lang/units"
+
+// Constraints are the user's limits on the plan.
+type Constraints struct {
+	MemoryHeadroom          Optional[units.Share]
+	Objective               string // throughput, memory
+	MaxTrainingTime         Optional[units.Seconds]
+	MaxExposedCommunication Optional[units.Share] // of the step
+	MinMFU                  Optional[float64]
+	NVLinkOnly              []string // axes that may not leave an NVLink domain
+	Layout                  LayoutConstraints
+}
+
+// LayoutConstraints narrows the search, axis by axis, with the names of
+// plan.Layout. An axis left alone is the zero Choice.
+type LayoutConstraints struct {
+	TensorParallel        IntChoice
+	SequenceParallel      BoolChoice
+	ContextParallel       IntChoice
+	PipelineParallel      IntChoice
+	VirtualPipeline       IntChoice
+	PipelineSchedule      StringChoice
+	StageLayers           []int // pinned; nil: free
+	ExpertParallel        IntChoice
+	ExpertTensorParallel  IntChoice
+	DataParallelReplicate IntChoice
+	DataParallelShard     IntChoice
+	ZeroStage             IntChoice
+	MicroBatchSize        IntChoice
+	MicroBatches          IntChoice
+	Recompute             StringChoice
+	RecomputeModules      []string // pinned; nil: free
+	RecomputeMethod       StringChoice
+	RecomputeLayers       IntChoice
+}
+
+// IntChoice is a value, a list or a range. The zero IntChoice allows everything.
+type IntChoice struct {
+	Values []int // ascending; nil with Max set: a range
+	Min    int
+	Max    int // 0: no upper bound
+	Ranged bool
+}
+
+// Free reports whether nothing was said about the axis.
+func (c IntChoice) Free() bool { return c.Values == nil && !c.Ranged }
+
+// Pinned reports whether exactly one value is allowed.
+func (c IntChoice) Pinned() bool { return len(c.Values) == 1 || c.Ranged && c.Min == c.Max }
+
+// Allows reports whether v is allowed.
+func (c IntChoice) Allows(v int) bool {
+	if c.Ranged {
+		return v >= c.Min && (c.Max == 0 || v <= c.Max)
+	}
+	if c.Values == nil {
+		return true
+	}
+	for _, x := range c.Values {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+// StringChoice is a value or a list; nil allows everything.
+type StringChoice []string
+
+// Allows reports whether v is allowed.
+func (c StringChoice) Allows(v string) bool {
+	if c == nil {
+		return true
+	}
+	for _, x := range c {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+// BoolChoice is a pinned truth value or free.
+type BoolChoice = Optional[bool]
+
+// Execution is how the framework runs the job, as far as the user said so;
+// what is left out is resolved by the compiler into plan.Execution.
+type Execution struct {
+	Attention              Optional[string]
+	OverlapGradientReduce  Optional[bool]
+	OverlapParameterGather Optional[bool]
+	OverlapTensorParallel  Optional[bool]
+	OverlapExpertParallel  Optional[bool]
+	GradientDType          Optional[string]
+	OptimizerStateDType    Optional[string]
+	CrossEntropy           Optional[string]
+	LossChunks             Optional[int]
+	CUDAGraphs             Optional[string]
+	Compile                Optional[bool]
+	MoEDispatcher          Optional[string]
+	ContextParallelType    Optional[string]
+	ReshardAfterForward    Optional[bool]
+	FullySharded           Optional[bool]
+	ZeroHPZPartition       Optional[int]
+	OffloadOptimizer       Optional[bool]
+	OffloadParameters      Optional[bool]
+	OffloadActivations     Optional[bool]
+}

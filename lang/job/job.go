@@ -1,0 +1,110 @@
+// Package job is the resolved job: what one backend is asked to run, after
+// every reference, default and override of the language has been settled. It
+// is plain data with units; it knows neither HCL (package lang makes it) nor
+// layouts (package compiler/plan is the decision made from it).
+//
+// One Job stands for one (job block, backend block) pair: the blocks that a
+// backend merges over its job are already merged.
+package job
+
+import "github.com/ndc-dev/ndc/diag"
+
+// Job is one training run on one backend.
+type Job struct {
+	Name        string // label of the job block; becomes paths and the Slurm name
+	Backend     Backend
+	Model       Model
+	Cluster     Cluster
+	Training    Training
+	Constraints Constraints
+	Execution   Execution
+	Slurm       Slurm
+	Sources     Sources
+}
+
+// Sources maps the path of an argument, such as
+// "training.global_batch_size", "model.layers" or
+// "constraints.layout.tensor_parallel", to where it was written.
+// Block labels are part of a path in brackets: `training.data.source["code"].path`.
+type Sources map[string]Source
+
+// Source says where a value comes from.
+type Source struct {
+	Origin Origin
+	Range  diag.Range // of the value; zero for defaults
+}
+
+// Origin tells who chose a value.
+type Origin uint8
+
+// The origins of a value.
+const (
+	FromDefault Origin = iota // nobody wrote it
+	FromSpec                  // the user's files
+	FromCatalog               // the built-in catalogue
+)
+
+// Range returns where the argument at path was written, or the closest
+// enclosing block that was written, or the zero Range.
+func (s Sources) Range(path string) diag.Range {
+	for path != "" {
+		if src, ok := s[path]; ok && !src.Range.IsZero() {
+			return src.Range
+		}
+		path = parent(path)
+	}
+	return s[""].Range
+}
+
+// IsSet reports whether the argument at path was written by the user or by
+// the catalogue.
+func (s Sources) IsSet(path string) bool {
+	src, ok := s[path]
+	return ok && src.Origin != FromDefault
+}
+
+// parent drops the last element of a path: "a.b" of "a.b.c", "a.b" of `a.b["c"]`.
+func parent(path string) string {
+	if n := len(path); n > 0 && path[n-1] == ']' {
+		for i := n - 1; i > 0; i-- {
+			if path[i] == '[' {
+				return path[:i]
+			}
+		}
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '.' {
+			return path[:i]
+		}
+	}
+	return ""
+}
+
+// Optional is a value that the user may leave to ndc.
+type Optional[T any] struct {
+	Value T
+	Set   bool
+}
+
+// Some returns a set Optional.
+func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Set: true} }
+
+// Or returns the value, or other when it was left out.
+func (o Optional[T]) Or(other T) T {
+	if o.Set {
+		return o.Value
+	}
+	return other
+}
+
+// Backend says which framework runs the job.
+type Backend struct {
+	Kind        string // megatron, torchtitan, deepspeed
+	Version     string // as written, such as core_v0.18.2
+	Path        string // the framework's checkout at run time; "" when not given
+	ExtraArgs   []string
+	Environment []Variable
+}
+
+// Variable is one environment variable, in the order of its name.
+type Variable struct{ Name, Value string }

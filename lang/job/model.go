@@ -1,0 +1,135 @@
+package job
+
+// Model is a decoder-only transformer. Sizes are counts of elements, layers or
+// heads; zero means that the architecture has no such part.
+type Model struct {
+	Name    string // label of the model block
+	Catalog string // catalogue entry it descends from; "" if none
+
+	Architecture      string // gpt, llama, mixtral, deepseek_v3, qwen3, qwen3_moe, gpt_oss, gemma2
+	Layers            int    // decoder layers, MTP layers not counted
+	HiddenSize        int
+	FFNHiddenSize     int // of dense layers
+	AttentionHeads    int
+	KVHeads           int
+	HeadDim           int
+	VocabSize         int
+	PaddedVocabSize   int    // 0: the framework pads
+	SequenceLength    int    // tokens per sequence in this run
+	MaxPositions      int    // positions the model is built for; at least SequenceLength
+	Activation        string // swiglu, geglu, gelu, relu2
+	Normalization     string // rmsnorm, layernorm
+	NormEpsilon       float64
+	InitStd           float64
+	Dropout           float64 // hidden and attention dropout
+	TiedEmbeddings    bool
+	AttentionBias     bool // on q, k, v and the output projection
+	MLPBias           bool
+	QKNorm            bool
+	AttentionSinks    bool
+	AttentionSoftcap  float64 // attention_logit_softcap
+	FinalSoftcap      float64 // final_logit_softcap
+	PostNorms         bool
+	EmbeddingScale    float64 // factor on the embedding output; 0 or 1: none
+	AttentionScale    float64 // softmax scale; 0: 1/sqrt(head_dim)
+	ZeroCenteredNorm  bool    // norm weight stored as w−1 (Gemma)
+	MTPLayers         int     // multi-token-prediction layers
+	MTPLossScale      float64
+	PositionEmbedding PositionEmbedding
+	SlidingWindow     SlidingWindow
+	MLA               *MLA
+	MoE               *MoE
+
+	// BuiltBy lists, per backend, the version constraint that can build this
+	// architecture, as the catalogue states it; empty for a user's own model.
+	BuiltBy []BuiltBy
+}
+
+// BuiltBy says that a backend can build a model from a version on, or why not.
+type BuiltBy struct {
+	Backend  string
+	Versions string // a version constraint, such as ">= core_v0.16.0"; "" with Reason: none
+	Reason   string
+}
+
+// PositionEmbedding is rope, learned, alibi or none.
+type PositionEmbedding struct {
+	Kind    string
+	Theta   float64
+	Scaling *RopeScaling
+	Partial float64 // share of the head dimension that rotates; 0 or 1: all
+}
+
+// RopeScaling stretches rope beyond its original length.
+type RopeScaling struct {
+	Type                string // llama3, yarn, linear
+	Factor              float64
+	OriginalLength      int
+	LowFrequencyFactor  float64
+	HighFrequencyFactor float64
+	BetaFast, BetaSlow  float64
+	MScale              float64
+	MScaleAllDim        float64
+}
+
+// SlidingWindow limits attention to Size keys in some layers.
+type SlidingWindow struct {
+	Size    int // 0: none
+	Pattern int // every Pattern-th layer attends to everything; 0: none does
+}
+
+// MLA is multi-head latent attention.
+type MLA struct {
+	QLoraRank     int // 0: q is projected directly
+	KVLoraRank    int
+	QKNopeHeadDim int
+	QKRopeHeadDim int
+	VHeadDim      int
+}
+
+// MoE describes the mixture-of-experts layers.
+type MoE struct {
+	Experts                   int
+	TopK                      int
+	ExpertFFNHiddenSize       int
+	SharedExperts             int
+	SharedExpertFFNHiddenSize int // of all shared experts together
+	FirstDenseLayers          int
+	LayerFrequency            int // every n-th layer after the dense ones is MoE; 1: all
+	TokenDrop                 bool
+	CapacityFactor            float64
+	LoadImbalance             float64 // tokens of the busiest expert rank over the mean; 1: balanced
+	Router                    Router
+}
+
+// Router decides which experts see a token.
+type Router struct {
+	Score            string // softmax, sigmoid
+	Balance          string // aux_loss, sequence_aux_loss, bias, none
+	AuxCoefficient   float64
+	ZLossCoefficient float64
+	BiasUpdateRate   float64
+	Groups           int
+	GroupTopK        int
+	ScalingFactor    float64
+	Normalize        bool   // normalise the top-k weights to sum to one
+	PreSoftmax       bool   // softmax over all experts before the top-k
+	DType            string // fp32, bf16, fp64
+	Bias             bool   // the router's linear layer has a bias (gpt_oss)
+}
+
+// IsMoELayer reports whether decoder layer i (from 0) is a mixture-of-experts
+// layer.
+func (m *Model) IsMoELayer(i int) bool {
+	if m.MoE == nil || i < m.MoE.FirstDenseLayers {
+		return false
+	}
+	f := m.MoE.LayerFrequency
+	return f <= 1 || (i-m.MoE.FirstDenseLayers)%f == f-1
+}
+
+// GatedActivation reports whether the MLP has a gate projection beside the up
+// projection.
+func (m *Model) GatedActivation() bool {
+	return m.Activation == "swiglu" || m.Activation == "geglu"
+}

@@ -1,0 +1,46 @@
+package job
+
+import "github.com/ndc-dev/ndc/lang/units"
+
+// Slurm is how the job is submitted.
+type Slurm struct {
+	Account, Partition, QOS, Reservation string
+	Time                                 units.Seconds // limit of one submission; 0: the partition's
+	NodeList, Exclude, Constraint        string
+	GPUsDirective                        string // gres, gpus_per_node, none
+	CPUsPerTask                          int
+	Memory                               string // as Slurm reads it; "" for none
+	Exclusive                            Optional[bool]
+	Requeue                              Optional[bool]
+	Chain                                Chain
+	Segment                              int        // nodes; 0: none
+	Directives                           []Variable // any other #SBATCH, by name
+	Environment                          []Variable
+	EnvFile                              string
+	Modules                              []string
+	Setup                                []string // verbatim shell lines
+	NodeCheck                            *NodeCheck
+	Container                            Container
+	LogPath                              string // "" : logs beside the script
+}
+
+// Chain resubmits a job until it has trained enough.
+type Chain struct {
+	Count     int // submissions; 0 and 1: no chain
+	UntilDone bool
+}
+
+// NodeCheck runs on every node before the launch.
+type NodeCheck struct {
+	Command string
+	Timeout units.Seconds
+}
+
+// Container is the image the ranks run in; Image "" means bare metal.
+type Container struct {
+	Image     string
+	Mounts    []string // SRC:DST[:OPTIONS]
+	WorkDir   string
+	Runtime   string // pyxis, apptainer
+	MountHome bool
+}

@@ -1,0 +1,122 @@
+package job
+
+import "github.com/ndc-dev/ndc/lang/units"
+
+// Training is everything that decides what is learned.
+type Training struct {
+	GlobalBatchSize int    // sequences per optimizer step
+	Steps           int    // optimizer steps; derived from Tokens when those were given
+	Tokens          int64  // tokens of the whole run; derived from Steps when those were given
+	Precision       string // bf16, fp16, fp32, fp8, mxfp8, nvfp4
+	FP8             FP8
+	Seed            int
+	BatchRamp       *BatchRamp
+	Optimizer       Optimizer
+	Schedule        Schedule
+	Data            Data
+	Start           Start
+	Checkpoint      Checkpoint
+	Logging         Logging
+}
+
+// FP8 holds the recipe of 8-bit (and 4-bit) training.
+type FP8 struct {
+	Recipe          string // delayed, tensorwise, blockwise; mxfp8 and nvfp4 precisions have their own
+	ParameterGather bool
+	BF16FirstLayers int
+	BF16LastLayers  int
+}
+
+// BatchRamp grows the batch from Start by Increment over Sequences.
+type BatchRamp struct {
+	Start, Increment int   // sequences
+	Sequences        int64 // consumed when the ramp ends
+}
+
+// Optimizer is the update rule.
+type Optimizer struct {
+	Kind             string // adamw, adam, muon, sgd
+	LearningRate     float64
+	WeightDecay      float64
+	Beta1, Beta2     float64
+	Epsilon          float64
+	GradientClipping float64 // 0: none
+	Momentum         float64
+}
+
+// Schedule is the learning rate over the run.
+type Schedule struct {
+	Kind                string // cosine, linear, wsd, constant
+	WarmupSteps         int
+	DecaySteps          int    // steps over which the rate falls; 0: to the end of the run
+	DecayShape          string // of wsd: linear, cosine, exponential, minus_sqrt
+	MinimumLearningRate float64
+}
+
+// Data is what is read.
+type Data struct {
+	Format           string       // megatron, tokens, jsonl
+	Sources          []DataSource // in order of their label
+	Validation       *Validation
+	Split            string // megatron's a,b,c
+	Tokenizer        Tokenizer
+	ResetPositionIDs bool
+	DocumentMask     bool
+	Workers          int
+	CachePath        string
+	Mock             bool
+}
+
+// DataSource is one corpus with its share of the blend.
+type DataSource struct {
+	Name   string
+	Path   string
+	Weight float64 // relative; lang normalises the sum to 1
+}
+
+// Validation is read every Interval steps, Steps batches at a time.
+type Validation struct {
+	Path     string
+	Interval int
+	Steps    int
+}
+
+// Tokenizer turns text into ids.
+type Tokenizer struct {
+	Kind            string // huggingface, sentencepiece, tiktoken, none
+	Path            string
+	EndOfDocumentID Optional[int]
+}
+
+// Start says what the weights are before the first step.
+type Start struct {
+	From                                     string // scratch, checkpoint, huggingface
+	Path                                     string
+	ResetOptimizer, ResetSchedule, ResetData bool
+}
+
+// Checkpoint says where and how often state is saved. At most one of
+// IntervalSteps, IntervalTime and IntervalAuto is set.
+type Checkpoint struct {
+	Path          string // with the backend's name appended; "" when nothing is saved
+	IntervalSteps int
+	IntervalTime  units.Seconds
+	IntervalAuto  bool
+	KeepLast      int // 0: all
+	SaveOptimizer bool
+	Async         bool
+}
+
+// Logging is what the run says about itself.
+type Logging struct {
+	Interval        int // steps
+	TensorBoardPath string
+	WandB           *WandB
+	Profile         *Profile
+}
+
+// WandB names a Weights & Biases project; its key never passes through ndc.
+type WandB struct{ Project, Entity, Mode string }
+
+// Profile records a trace over steps [StartStep, EndStep).
+type Profile struct{ StartStep, EndStep int }
