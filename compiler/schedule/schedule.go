@@ -1,0 +1,124 @@
+// Package schedule is the pipeline schedule: given how long each model chunk
+// takes for one micro-batch, it says in which order every pipeline rank works,
+// when each piece of work starts and ends, how long the whole pipeline takes,
+// how much of it is bubble and how many micro-batches are in flight. It knows
+// durations, not transformers: package estimate makes the durations, package
+// memory multiplies the in-flight counts with bytes.
+//
+// Chunks are numbered in pipeline order; chunk c runs on rank c mod pipeline,
+// as its (c div pipeline)-th local chunk (docs/time.md, "Pipeline").
+package schedule
+
+import "github.com/ndc-dev/ndc/compiler/plan"
+
+// Shape is a pipeline without its durations.
+type Shape struct {
+	Schedule     plan.Schedule
+	Pipeline     int // ranks
+	Virtual      int // model chunks per rank; 1: not interleaved
+	MicroBatches int // forward passes per step
+	Group        int // micro-batches that a rank runs on one chunk before the next chunk (interleaved); 0: the framework default, see group
+}
+
+// group is the number of consecutive micro-batches of one chunk in the
+// interleaved schedule. Megatron's default is the pipeline size, which has to
+// divide the micro-batches; torch spreads them evenly over
+// max(1, micro-batches div pipeline) rounds. For the shapes that both accept
+// the two rules agree.
+func (s Shape) group() int {
+	if s.Group > 0 {
+		return s.Group
+	}
+	rounds := max(1, s.MicroBatches/s.Pipeline)
+	return max(1, s.MicroBatches/rounds)
+}
+
+// warmup is the number of chunk-forwards that a rank runs before it starts to
+// alternate forward and backward, capped at all there are
+// (Megatron-LM core_v0.18.0 pipeline_parallel/schedules.py,
+// get_pp_rank_microbatches; torch.distributed.pipelining orders the same way).
+func (s Shape) warmup(rank int) int {
+	all := s.MicroBatches * s.Virtual
+	switch s.Schedule {
+	case plan.ScheduleNone:
+		return 0
+	case plan.ScheduleGPipe:
+		return all
+	case plan.Schedule1F1B:
+		return min(s.Pipeline-rank-1, all)
+	case plan.ScheduleInterleaved1F1B:
+		return min(2*(s.Pipeline-rank-1)+(s.Virtual-1)*s.group(), all)
+	}
+	panic("schedule: " + s.Schedule.String() + " is not simulated")
+}
+
+// InFlight is the largest number of chunk-forwards whose activations are alive
+// on a rank at once: those of the warm-up and the one that is running.
+func (s Shape) InFlight(rank int) int {
+	return min(s.warmup(rank)+1, s.MicroBatches*s.Virtual)
+}
+
+// InFlight is Shape.InFlight for the framework's default group, without
+// allocation, for the hot loop of package memory.
+func InFlight(s plan.Schedule, pipeline, virtual, microBatches, rank int) int {
+	return Shape{Schedule: s, Pipeline: pipeline, Virtual: virtual, MicroBatches: microBatches}.InFlight(rank)
+}
+
+// InFlightChunk is the part of InFlight that belongs to one local chunk (0 to
+// virtual-1) at the moment when the rank first holds InFlight chunk-forwards.
+// Over the local chunks it sums to InFlight. With chunks of very different
+// size the peak may come a little later: PeakWeight is exact.
+func InFlightChunk(s plan.Schedule, pipeline, virtual, microBatches, rank, chunk int) int {
+	sh := Shape{Schedule: s, Pipeline: pipeline, Virtual: virtual, MicroBatches: microBatches}
+	return sh.forwardsOf(chunk, sh.InFlight(rank))
+}
+
+// forwardsOf counts how many of the first n chunk-forwards of a rank are on
+// the given local chunk.
+func (s Shape) forwardsOf(chunk, n int) int {
+	g := s.group()
+	if s.Virtual == 1 {
+		return n
+	}
+	round := g * s.Virtual
+	rest := min(max(n%round-chunk*g, 0), g)
+	return n/round*g + rest
+}
+
+// PeakWeight is the largest total weight that is alive on a rank at once, when
+// one chunk-forward of local chunk i weighs weight[i] (len virtual) from its
+// forward to the end of its backward. It does not allocate; it walks at most
+// two rounds of the schedule, after which the schedule repeats itself.
+func (s Shape) PeakWeight(rank int, weight []float64) float64 {
+	w, all := s.warmup(rank), s.MicroBatches*s.Virtual
+	alive, peak := 0.0, 0.0
+	for k := range min(w, all) {
+		alive += weight[s.chunkAt(k)]
+	}
+	peak = alive
+	for k := 0; k < all-w && k < 2*s.group()*s.Virtual; k++ {
+		alive += weight[s.chunkAt(w+k)]
+		peak = max(peak, alive)
+		alive -= weight[s.Virtual-1-s.chunkAt(k)]
+	}
+	return peak
+}
+
+// chunkAt is the local chunk of the k-th chunk-forward of a rank. The k-th
+// backward is on chunk virtual-1-chunkAt(k).
+func (s Shape) chunkAt(k int) int {
+	if s.Virtual == 1 {
+		return 0
+	}
+	g := s.group()
+	return k % (g * s.Virtual) / g
+}
+
+// microBatchAt is the micro-batch of the k-th chunk-forward or backward of a rank.
+func (s Shape) microBatchAt(k int) int {
+	if s.Virtual == 1 {
+		return k
+	}
+	g := s.group()
+	return k/(g*s.Virtual)*g + k%g
+}
