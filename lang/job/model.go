@@ -14,11 +14,14 @@ type Model struct {
 	KVHeads           int
 	HeadDim           int
 	VocabSize         int
-	PaddedVocabSize   int    // 0: the framework pads
-	SequenceLength    int    // tokens per sequence in this run
-	MaxPositions      int    // positions the model is built for; at least SequenceLength
-	Activation        string // swiglu, geglu, gelu, relu2
-	Normalization     string // rmsnorm, layernorm
+	PaddedVocabSize   int     // 0: the framework pads
+	SequenceLength    int     // tokens per sequence in this run
+	MaxPositions      int     // positions the model is built for; at least SequenceLength
+	Activation        string  // swiglu, geglu, gelu, relu2
+	ActivationAlpha   float64 // swiglu: the gate is x·sigmoid(alpha·x); 0 or 1: silu (gpt_oss: 1.702)
+	ActivationClamp   float64 // swiglu: gate and linear part clamped to this magnitude; 0: not clamped (gpt_oss: 7)
+	ActivationOffset  float64 // swiglu: added to the linear part (gpt_oss: 1)
+	Normalization     string  // rmsnorm, layernorm
 	NormEpsilon       float64
 	InitStd           float64
 	Dropout           float64 // hidden and attention dropout
@@ -70,6 +73,7 @@ type RopeScaling struct {
 	BetaFast, BetaSlow  float64
 	MScale              float64
 	MScaleAllDim        float64
+	Untruncated         bool // yarn: the correction range is not rounded to whole dimensions (gpt_oss)
 }
 
 // SlidingWindow limits attention to Size keys in some layers.
@@ -78,7 +82,8 @@ type SlidingWindow struct {
 	Pattern int // every Pattern-th layer attends to everything; 0: none does
 }
 
-// MLA is multi-head latent attention.
+// MLA is multi-head latent attention. Both latents are RMS-normalised, as in
+// DeepSeek-V2 and V3; Model.QKNorm, which is per head, does not apply.
 type MLA struct {
 	QLoraRank     int // 0: q is projected directly
 	KVLoraRank    int
@@ -102,7 +107,9 @@ type MoE struct {
 	Router                    Router
 }
 
-// Router decides which experts see a token.
+// Router decides which experts see a token. Balance bias is DeepSeek-V3's
+// loss-free balancing by an expert bias that is not trained; an AuxCoefficient
+// beside it is its complementary sequence-wise loss.
 type Router struct {
 	Score            string // softmax, sigmoid
 	Balance          string // aux_loss, sequence_aux_loss, bias, none
