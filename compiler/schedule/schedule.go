@@ -76,13 +76,33 @@ func InFlightChunk(s plan.Schedule, pipeline, virtual, microBatches, rank, chunk
 // forwardsOf counts how many of the first n chunk-forwards of a rank are on
 // the given local chunk.
 func (s Shape) forwardsOf(chunk, n int) int {
-	g := s.group()
 	if s.Virtual == 1 {
 		return n
 	}
-	round := g * s.Virtual
-	rest := min(max(n%round-chunk*g, 0), g)
-	return n/round*g + rest
+	g := s.group()
+	round := n / (g * s.Virtual)
+	size := s.groupSize(round)
+	rest := n - round*g*s.Virtual - chunk*size
+	return round*g + min(max(rest, 0), size)
+}
+
+// groupSize is the number of micro-batches of one round of the interleaved
+// schedule: the group, or what is left of the micro-batches.
+func (s Shape) groupSize(round int) int {
+	return min(s.group(), max(1, s.MicroBatches-round*s.group()))
+}
+
+// at is the local chunk and the micro-batch of the k-th chunk-forward of a
+// rank. The k-th backward is of the same micro-batch, on chunk virtual-1-chunk.
+func (s Shape) at(k int) (chunk, microBatch int) {
+	if s.Virtual == 1 {
+		return 0, k
+	}
+	g := s.group()
+	round := k / (g * s.Virtual)
+	size := s.groupSize(round)
+	k -= round * g * s.Virtual
+	return k / size, round*g + k%size
 }
 
 // PeakWeight is the largest total weight that is alive on a rank at once, when
@@ -91,34 +111,18 @@ func (s Shape) forwardsOf(chunk, n int) int {
 // two rounds of the schedule, after which the schedule repeats itself.
 func (s Shape) PeakWeight(rank int, weight []float64) float64 {
 	w, all := s.warmup(rank), s.MicroBatches*s.Virtual
-	alive, peak := 0.0, 0.0
-	for k := range min(w, all) {
-		alive += weight[s.chunkAt(k)]
+	alive := 0.0
+	for k := range w {
+		c, _ := s.at(k)
+		alive += weight[c]
 	}
-	peak = alive
-	for k := 0; k < all-w && k < 2*s.group()*s.Virtual; k++ {
-		alive += weight[s.chunkAt(w+k)]
+	peak := alive
+	for k := 0; k < min(all-w, 2*s.group()*s.Virtual); k++ {
+		c, _ := s.at(w + k)
+		alive += weight[c]
 		peak = max(peak, alive)
-		alive -= weight[s.Virtual-1-s.chunkAt(k)]
+		c, _ = s.at(k)
+		alive -= weight[s.Virtual-1-c]
 	}
 	return peak
-}
-
-// chunkAt is the local chunk of the k-th chunk-forward of a rank. The k-th
-// backward is on chunk virtual-1-chunkAt(k).
-func (s Shape) chunkAt(k int) int {
-	if s.Virtual == 1 {
-		return 0
-	}
-	g := s.group()
-	return k % (g * s.Virtual) / g
-}
-
-// microBatchAt is the micro-batch of the k-th chunk-forward or backward of a rank.
-func (s Shape) microBatchAt(k int) int {
-	if s.Virtual == 1 {
-		return k
-	}
-	g := s.group()
-	return k/(g*s.Virtual)*g + k%g
 }
