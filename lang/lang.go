@@ -1,0 +1,57 @@
+// Package lang turns the files of a user into resolved jobs: it parses HCL,
+// settles variables, references, catalogue entries and defaults, and checks
+// everything that can be known before a layout is chosen. It is the only part
+// of ndc that knows HCL and cty. The result is plain data in package job; what
+// the words of the language mean is declared once in package schema; the
+// built-in models, GPUs and clusters are in package catalog. Whether a
+// framework can honour a job is decided by the backends, and how diagnostics
+// look on a terminal by the command.
+package lang
+
+import (
+	"io/fs"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// Options are the inputs of Load beside the files.
+type Options struct {
+	// Variables are the command line's --var and --var-file options in their
+	// order; a later one wins.
+	Variables []VariableArg
+	// VariableFiles are further variable files, as slash paths in the file
+	// system, read before Variables.
+	VariableFiles []string
+	// NDCVersion is what required_version is held against. An empty version
+	// and development builds ("0.0.0-dev", "(devel)") satisfy everything.
+	NDCVersion string
+	// Job, when not empty, selects one job block by its label.
+	Job string
+	// Backend, when not empty, selects one backend of each job.
+	Backend string
+}
+
+// VariableArg is one --var NAME=VALUE, or one --var-file FILE when File is
+// set, at its place on the command line.
+type VariableArg struct {
+	Name, Value string
+	File        string // slash path in the file system
+}
+
+// Workspace is what a file or folder says.
+type Workspace struct {
+	// Jobs holds one job for each pair of a job block and a backend block, in
+	// the order of the files' names and of the blocks in them.
+	Jobs []job.Job
+	// Files holds every file that was read, by name, for snippets beside
+	// diagnostics.
+	Files map[string][]byte
+}
+
+// Load reads name, a slash path in fsys: a file alone, or a folder with every
+// *.hcl and *.auto.ndcvars in it. The workspace is never nil; when the list
+// has errors its jobs are incomplete and must not be used.
+func Load(fsys fs.FS, name string, o Options) (*Workspace, diag.List) {
+	return &Workspace{Files: map[string][]byte{}}, nil
+}
