@@ -1,0 +1,107 @@
+package render
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Word is one shell word, ready to stand in a script. Only Shell makes one
+// from text that the shell interprets; everything that comes from a job goes
+// through Literal or Expanding.
+type Word struct{ text string }
+
+// String returns the word as it stands in the script.
+func (w Word) String() string { return w.text }
+
+// Literal quotes a value so that bash reads exactly its bytes. A NUL byte,
+// which no argument can hold, is dropped.
+func Literal(value string) Word { return Word{Quote(value)} }
+
+// Shell makes a word from shell text that ndc itself wrote, such as
+// `"$NDC_DIR/launch.sh"`. It must never be given a value from a job.
+func Shell(text string) Word { return Word{text} }
+
+// Expanding quotes a value except for references of the form ${NAME}, which
+// bash expands when the script runs; nothing else in the value is
+// interpreted. It is for paths and variables that may name the cluster's own
+// environment, written "$${HOME}/data" in a job.
+func Expanding(value string) Word {
+	parts := splitReferences(value)
+	if len(parts) == 1 && !parts[0].reference {
+		return Literal(value)
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.reference {
+			b.WriteString(`"${` + p.text + `}"`)
+		} else {
+			b.WriteString(Quote(p.text))
+		}
+	}
+	return Word{b.String()}
+}
+
+// Quote returns value quoted for bash.
+func Quote(value string) string {
+	quoted, err := syntax.Quote(strings.ReplaceAll(value, "\x00", ""), syntax.LangBash)
+	if err != nil {
+		panic("render: a string without NUL cannot be quoted: " + err.Error())
+	}
+	return quoted
+}
+
+type part struct {
+	text      string
+	reference bool
+}
+
+// splitReferences cuts a value into literal text and ${NAME} references.
+func splitReferences(value string) []part {
+	var parts []part
+	literal := 0
+	for i := 0; i+1 < len(value); i++ {
+		if value[i] != '$' || value[i+1] != '{' {
+			continue
+		}
+		end := strings.IndexByte(value[i:], '}')
+		if end < 0 || !isName(value[i+2:i+end]) {
+			continue
+		}
+		if i > literal {
+			parts = append(parts, part{text: value[literal:i]})
+		}
+		parts = append(parts, part{text: value[i+2 : i+end], reference: true})
+		i += end
+		literal = i + 1
+	}
+	if literal < len(value) || len(parts) == 0 {
+		parts = append(parts, part{text: value[literal:]})
+	}
+	return parts
+}
+
+// isName reports whether s is an environment variable name.
+func isName(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// IsName reports whether s can name an environment variable.
+func IsName(s string) bool { return isName(s) }
+
+// Comment makes a value safe to stand behind a comment marker: line breaks and
+// control characters become spaces.
+func Comment(value string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, value)
+}

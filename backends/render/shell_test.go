@@ -1,0 +1,53 @@
+package render
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// readBack asks a real bash what words a script line holds.
+func readBack(t *testing.T, words string, env ...string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", "printf '%s' "+words)
+	cmd.Env = append(cmd.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("bash on %s: %v\n%s", words, err, out)
+	}
+	return string(out)
+}
+
+func FuzzLiteral(f *testing.F) {
+	for _, s := range []string{"", "plain", "two words", "a'b", `"x"`, "$(touch pwned)", "`id`", "a\nb", ";rm -rf /", "naïve ✓", `\`, "-n", "~", "*", "a\x01b", "\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want := strings.ReplaceAll(s, "\x00", "")
+		if got := readBack(t, Literal(s).String()); got != want {
+			t.Errorf("bash reads %s as %q, want %q", Literal(s), got, want)
+		}
+	})
+}
+
+func TestExpanding(t *testing.T) {
+	for in, want := range map[string]string{
+		"/data/${NDC_TEST_USER}/x y": "/data/ada $(id)/x y",
+		"${NDC_TEST_USER}":           "ada $(id)",
+		"${not a name}":              "${not a name}",
+		"$(id)${NDC_TEST_USER}`id`":  "$(id)ada $(id)`id`",
+		"${":                         "${",
+		"$HOME":                      "$HOME",
+		"":                           "",
+	} {
+		if got := readBack(t, Expanding(in).String(), "NDC_TEST_USER=ada $(id)"); got != want {
+			t.Errorf("Expanding(%q) = %s, which bash reads as %q, want %q", in, Expanding(in), got, want)
+		}
+	}
+}
+
+func TestComment(t *testing.T) {
+	if got := Comment("a\nb\r\u2028c"); got != "a b  c" {
+		t.Errorf("Comment = %q", got)
+	}
+}

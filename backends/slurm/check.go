@@ -1,0 +1,96 @@
+package slurm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// checkJob reports what Slurm or the scripts cannot honour.
+func checkJob(j *job.Job, l Launch, diags *diag.List) {
+	if chained(j) && l.CheckpointPath == "" {
+		diags.Error(IDChainWithoutCheckpoint, j.Sources.Range("slurm.chain"), "A chain needs checkpoints",
+			"Each link of a chain resumes from the last checkpoint and is judged by it, but the job has no training.checkpoint block. Add one, or remove chain.")
+	}
+	if s := j.Slurm.Segment; s > 0 && j.Cluster.Nodes%s != 0 {
+		diags.Error(IDSegmentDoesNotDivide, j.Sources.Range("slurm.segment"), "Segment does not divide the nodes",
+			fmt.Sprintf("Slurm places a job in whole segments: %d nodes cannot be cut into segments of %d. Use a divisor of %d.", j.Cluster.Nodes, s, j.Cluster.Nodes))
+	}
+	if r := j.Slurm.Container.Runtime; j.Slurm.Container.Image != "" && !slices.Contains([]string{"", "pyxis", "apptainer"}, r) {
+		diags.Error(IDContainerRuntime, j.Sources.Range("slurm.container.runtime"), "Unknown container runtime",
+			fmt.Sprintf("%q is not a container runtime that the scripts can use; choose \"pyxis\" or \"apptainer\".", r))
+	}
+	if t := j.Slurm.Time; t > 0 && TrainingWindow(t) <= 0 {
+		diags.Error(IDTimeLimitTooShort, j.Sources.Range("slurm.time"), "Time limit leaves no time to train",
+			fmt.Sprintf("Start-up and the last checkpoint need %.0f minutes of the limit of %.0f. Ask for more time.", float64(t-TrainingWindow(t))/60, float64(t)/60))
+	}
+}
+
+// ownVariables are set by the scripts.
+var ownVariables = append([]string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "SRUN_CPUS_PER_TASK", "CHECKPOINT_PATH"}, passed...)
+
+func checkVariable(j *job.Job, path, name string, diags *diag.List) {
+	at := j.Sources.Range(path)
+	if !render.IsName(name) {
+		diags.Error(IDVariableName, at, "Invalid variable name",
+			fmt.Sprintf("%q cannot name an environment variable: use letters, digits and underscores, not starting with a digit.", name))
+		return
+	}
+	if slices.Contains(ownVariables, name) || strings.HasPrefix(name, "SLURM_") {
+		diags.Error(IDReservedVariable, at, "Variable is set by the scripts",
+			fmt.Sprintf("%s comes from the allocation when the job runs; a fixed value would break the rendezvous or the checks. Remove it.", name))
+	}
+}
+
+// startupMargin and saveMargin are kept free at the ends of a time limit: a
+// container start with model build, and a last checkpoint. A tenth of the
+// limit bounds them for short jobs. They are ndc's choice, not a measurement.
+const (
+	startupMargin units.Seconds = 600
+	saveMargin    units.Seconds = 600
+)
+
+// TrainingWindow is how long a program may train, counted from its own start,
+// so that it saves and ends before a Slurm limit.
+func TrainingWindow(limit units.Seconds) units.Seconds {
+	return limit - min(startupMargin+saveMargin, max(limit/10, 60))
+}
+
+// sharedSettings are the variables that every torch job wants: a flight
+// recorder that dumps on a hang, and an allocator that does not fragment.
+func sharedSettings(l Launch) []Setting {
+	return []Setting{
+		AllocatorSetting(l.Torch),
+		{"TORCH_NCCL_DUMP_ON_TIMEOUT", render.Literal("1"), "writes the flight recorder when a collective hangs"},
+		{"TORCH_NCCL_TRACE_BUFFER_SIZE", render.Literal("20000"), "collectives that the flight recorder keeps"},
+		{"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", render.Shell(`"${NDC_LOG_DIR:-.}/flight-recorder-"`), "where it writes"},
+		{"OMP_NUM_THREADS", render.Literal("1"), "torchrun's own choice, stated"},
+	}
+}
+
+// AllocatorSetting lets segments of torch's allocator grow, under the name
+// that the torch release reads: PYTORCH_ALLOC_CONF since 2.9.
+func AllocatorSetting(torch string) Setting {
+	name := "PYTORCH_CUDA_ALLOC_CONF"
+	if atLeast(torch, 2, 9) {
+		name = "PYTORCH_ALLOC_CONF"
+	}
+	return Setting{name, render.Literal("expandable_segments:True"), "keeps fragmentation small"}
+}
+
+// atLeast compares MAJOR.MINOR of a release.
+func atLeast(release string, major, minor int) bool {
+	fields := strings.SplitN(release, ".", 3)
+	if len(fields) < 2 {
+		return false
+	}
+	a, errA := strconv.Atoi(fields[0])
+	b, errB := strconv.Atoi(fields[1])
+	return errA == nil && errB == nil && (a > major || a == major && b >= minor)
+}

@@ -1,0 +1,78 @@
+package slurm
+
+import (
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// passed are the variables that the scripts set outside the container and
+// launch.sh reads inside. Everything else launch.sh sets itself.
+var passed = []string{"MASTER_ADDR", "MASTER_PORT", "NDC_DIR", "NDC_LOG_DIR", "NDC_NODES"}
+
+// secrets are the variables of an env_file that programs commonly read; they
+// are passed by name so that their values stand in no file.
+var secrets = []string{"HF_TOKEN", "WANDB_API_KEY"}
+
+// container fills in how srun starts the node script inside an image.
+func (v *batchView) container(j *job.Job) {
+	c := j.Slurm.Container
+	if c.Image == "" {
+		return
+	}
+	names := append([]string{}, passed...)
+	if j.Slurm.EnvFile != "" {
+		names = append(names, secrets...)
+	}
+	if c.Runtime == "apptainer" {
+		v.ContainerNames = strings.Join(names, " ")
+		v.Apptainer = apptainer(c)
+		return
+	}
+	v.Pyxis = pyxis(c, names)
+}
+
+// joined makes one word of an option and a value.
+func joined(option, value string) render.Word {
+	return render.Shell(option + "=" + render.Expanding(value).String())
+}
+
+// folders are mounted into every container: the generated files and the logs.
+var folders = []string{`"$NDC_DIR:$NDC_DIR"`, `"$NDC_LOG_DIR:$NDC_LOG_DIR"`}
+
+func pyxis(c job.Container, names []string) []render.Word {
+	mounts := strings.Join(folders, ",")
+	for _, m := range c.Mounts {
+		mounts += "," + render.Expanding(m).String()
+	}
+	words := []render.Word{
+		joined("--container-image", c.Image),
+		render.Shell("--container-mounts=" + mounts),
+		render.Shell("--container-env=" + strings.Join(names, ",")),
+	}
+	if c.WorkDir != "" {
+		words = append(words, joined("--container-workdir", c.WorkDir))
+	}
+	if c.MountHome {
+		return append(words, render.Shell("--container-mount-home"))
+	}
+	return append(words, render.Shell("--no-container-mount-home"))
+}
+
+func apptainer(c job.Container) []render.Word {
+	words := []render.Word{render.Shell("apptainer"), render.Shell("exec"), render.Shell("--nv")}
+	for _, f := range folders {
+		words = append(words, render.Shell("--bind="+f))
+	}
+	for _, m := range c.Mounts {
+		words = append(words, joined("--bind", m))
+	}
+	if c.WorkDir != "" {
+		words = append(words, joined("--pwd", c.WorkDir))
+	}
+	if !c.MountHome {
+		words = append(words, render.Shell("--no-home"))
+	}
+	return append(words, render.Expanding(c.Image))
+}

@@ -1,0 +1,159 @@
+package slurm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// reserved are directives that follow from the plan or that the scripts rely
+// on; slurm.directives cannot set them.
+var reserved = map[string]string{
+	"nodes": "cluster.nodes", "ntasks": "the layout", "ntasks-per-node": "the layout",
+	"job-name": "the job's label", "gres": "slurm.gpus_directive", "gpus-per-node": "slurm.gpus_directive",
+	"account": "slurm.account", "partition": "slurm.partition", "qos": "slurm.qos", "time": "slurm.time",
+	"reservation": "slurm.reservation", "nodelist": "slurm.nodelist", "exclude": "slurm.exclude",
+	"constraint": "slurm.constraint", "cpus-per-task": "slurm.cpus_per_task", "mem": "slurm.memory",
+	"exclusive": "slurm.exclusive", "requeue": "slurm.requeue", "no-requeue": "slurm.requeue",
+	"segment": "slurm.segment", "output": "slurm.log_path", "error": "slurm.log_path", "array": "slurm.chain",
+	"open-mode": "the chain", "dependency": "the chain",
+}
+
+// directives lists the #SBATCH options in a fixed order.
+func directives(j *job.Job, diags *diag.List) []string {
+	s := &j.Slurm
+	d := directiveList{j: j, diags: diags}
+	d.always("job-name", j.Name+"-"+j.Backend.Kind)
+	d.text("account", "account", s.Account)
+	d.text("partition", "partition", s.Partition)
+	d.text("qos", "qos", s.QOS)
+	d.text("reservation", "reservation", s.Reservation)
+	d.always("nodes", fmt.Sprint(j.Cluster.Nodes))
+	d.always("ntasks-per-node", "1")
+	d.gpus()
+	if s.CPUsPerTask > 0 {
+		d.always("cpus-per-task", fmt.Sprint(s.CPUsPerTask))
+	}
+	d.text("mem", "memory", s.Memory)
+	if s.Exclusive.Or(true) {
+		d.flag("exclusive")
+	}
+	if s.Time > 0 {
+		d.always("time", clock(s.Time))
+	}
+	d.text("nodelist", "nodelist", s.NodeList)
+	d.text("exclude", "exclude", s.Exclude)
+	d.text("constraint", "constraint", s.Constraint)
+	if s.Segment > 0 {
+		d.always("segment", fmt.Sprint(s.Segment))
+	}
+	d.requeue()
+	d.always("wait-all-nodes", "1")
+	d.always("output", "%x-%j.out") // beside the submission: always writable; the log folder follows
+	d.always("open-mode", "append")
+	for _, v := range s.Directives {
+		d.other(v)
+	}
+	return d.lines
+}
+
+type directiveList struct {
+	j     *job.Job
+	diags *diag.List
+	lines []string
+}
+
+func (d *directiveList) flag(name string)          { d.lines = append(d.lines, "--"+name) }
+func (d *directiveList) always(name, value string) { d.lines = append(d.lines, "--"+name+"="+value) }
+
+// text adds a directive whose value the user wrote at slurm.ARGUMENT.
+func (d *directiveList) text(name, argument, value string) {
+	if value == "" {
+		return
+	}
+	if word, ok := directiveValue(value); ok {
+		d.always(name, word)
+		return
+	}
+	d.diags.Error(IDDirectiveValue, d.j.Sources.Range("slurm."+argument),
+		"Value cannot stand in an #SBATCH line",
+		fmt.Sprintf("The value %q of %s holds a line break, a quote or a backslash. Slurm reads directives from comment lines with rules of its own; use a plain value.", value, argument))
+}
+
+// directiveValue quotes a value for Slurm's own parser of #SBATCH lines, which
+// knows double quotes and breaks words at spaces.
+func directiveValue(v string) (string, bool) {
+	if strings.ContainsAny(v, "\n\r\x00\"\\'`") {
+		return "", false
+	}
+	if strings.ContainsAny(v, " \t#;") {
+		return `"` + v + `"`, true
+	}
+	return v, true
+}
+
+func (d *directiveList) gpus() {
+	n := fmt.Sprint(d.j.Cluster.GPUsPerNode)
+	switch d.j.Slurm.GPUsDirective {
+	case "none":
+	case "gpus_per_node":
+		d.always("gpus-per-node", n)
+	default:
+		d.always("gres", "gpu:"+n)
+	}
+}
+
+// requeue follows the user; a chain resumes by its own successor, so Slurm's
+// requeue is switched off unless asked for.
+func (d *directiveList) requeue() {
+	r := d.j.Slurm.Requeue
+	switch {
+	case r.Set && r.Value:
+		d.flag("requeue")
+	case r.Set || chained(d.j):
+		d.flag("no-requeue")
+	}
+}
+
+func (d *directiveList) other(v job.Variable) {
+	at := d.j.Sources.Range("slurm.directives")
+	if owner, ok := reserved[v.Name]; ok {
+		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere",
+			fmt.Sprintf("The directive %q follows from %s; change it there.", v.Name, owner))
+		return
+	}
+	if !isOption(v.Name) {
+		d.diags.Error(IDDirectiveValue, at, "Invalid directive name",
+			fmt.Sprintf("%q is not the name of an sbatch option; write it without dashes in front, such as \"comment\".", v.Name))
+		return
+	}
+	if v.Value == "" || v.Value == "true" {
+		d.flag(v.Name)
+		return
+	}
+	d.text(v.Name, "directives", v.Value)
+}
+
+// isOption reports whether s looks like a long option without its dashes.
+func isOption(s string) bool {
+	for _, r := range s {
+		if r != '-' && (r < 'a' || r > 'z') {
+			return false
+		}
+	}
+	return s != "" && s[0] != '-'
+}
+
+// clock writes a limit as Slurm reads it, rounded down to whole minutes where
+// there are any.
+func clock(s units.Seconds) string {
+	t := int64(s)
+	days, h, m, sec := t/86400, t/3600%24, t/60%60, t%60
+	if days > 0 {
+		return fmt.Sprintf("%d-%02d:%02d:%02d", days, h, m, sec)
+	}
+	return fmt.Sprintf("%02d:%02d:%02d", h, m, sec)
+}

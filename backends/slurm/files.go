@@ -1,0 +1,226 @@
+package slurm
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Names of the shared files; the batch script is named after the job.
+const (
+	launchName      = "launch.sh"
+	environmentName = "environment.sh"
+)
+
+// Caps of a chain: submissions in a row without a new checkpoint, and
+// submissions in a row that did not end cleanly.
+const (
+	stalledCap = 2
+	failureCap = 10
+)
+
+// Files writes JOB.sbatch, launch.sh and environment.sh.
+func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) {
+	var diags diag.List
+	checkJob(j, l, &diags)
+	directives := directives(j, &diags)
+	settings := settings(j, l, &diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	script := j.Name + ".sbatch"
+	return []backends.Artifact{
+		{Path: script, Content: batchScript(j, p, l, directives)},
+		{Path: launchName, Content: launchScript(j, p, l), Executable: true},
+		{Path: environmentName, Content: must("environment.sh.tmpl", environmentView{
+			Header: render.Header, Summary: summary(j, l), Settings: settings,
+		})},
+	}, diags
+}
+
+// must executes one of the embedded templates; a failure is a defect of ndc.
+func must(name string, view any) []byte {
+	b, err := render.Template(templates, view, "templates/"+name, "templates/chain.tmpl")
+	if err != nil {
+		panic(fmt.Sprintf("slurm: template %s: %v", name, err))
+	}
+	return b
+}
+
+type environmentView struct {
+	Header, Summary string
+	Settings        []Setting
+}
+
+type batchView struct {
+	Header, Summary, ScriptName string
+	ScriptPattern, ScriptWord   render.Word
+	Directives                  []string
+	LogDir                      render.Word
+	EnvFile                     *render.Word
+	Modules                     []render.Word
+	Nodes                       int
+	CheckpointPath              *render.Word
+	LatestStep                  string
+	Chain                       bool
+	ChainCount, Steps           int
+	StalledCap, FailureCap      int
+	NodeCheck                   []render.Word
+	NodeCheckSeconds            int
+	Pyxis, Apptainer            []render.Word
+	ContainerNames              string
+}
+
+func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string) []byte {
+	name := j.Name + ".sbatch"
+	v := batchView{
+		Header: render.Header, Summary: summary(j, l), ScriptName: name,
+		ScriptPattern: render.Literal(name), ScriptWord: render.Literal(name),
+		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes,
+		Chain: chained(j), ChainCount: j.Slurm.Chain.Count, Steps: l.Steps,
+		StalledCap: stalledCap, FailureCap: failureCap,
+	}
+	if j.Slurm.EnvFile != "" {
+		w := render.Expanding(j.Slurm.EnvFile)
+		v.EnvFile = &w
+	}
+	for _, m := range j.Slurm.Modules {
+		v.Modules = append(v.Modules, render.Literal(m))
+	}
+	if l.CheckpointPath != "" {
+		w := render.Expanding(hostPath(j.Slurm.Container.Mounts, l.CheckpointPath))
+		v.CheckpointPath, v.LatestStep = &w, l.LatestStep
+	}
+	if c := j.Slurm.NodeCheck; c != nil {
+		for _, word := range strings.Fields(c.Command) {
+			v.NodeCheck = append(v.NodeCheck, render.Expanding(word))
+		}
+		v.NodeCheckSeconds = max(1, int(c.Timeout))
+	}
+	v.container(j)
+	return must("job.sbatch.tmpl", v)
+}
+
+// summary is one line on what the files are for.
+func summary(j *job.Job, l Launch) string {
+	return fmt.Sprintf("%s on %s: %d nodes x %d %s", j.Name, l.Title, j.Cluster.Nodes, j.Cluster.GPUsPerNode, j.Cluster.GPU.Name)
+}
+
+// logDir is the folder of all logs, absolute when the script runs.
+func logDir(j *job.Job) render.Word {
+	if j.Slurm.LogPath == "" {
+		return render.Shell("$NDC_DIR/logs")
+	}
+	return render.Expanding(path.Join(j.Slurm.LogPath, j.Backend.Kind))
+}
+
+func chained(j *job.Job) bool { return j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 }
+
+type launchView struct {
+	Header, Summary, ScriptName string
+	Setup, LaunchSetup          []string
+	GPUs, GPUsPerNode           int
+	Product                     string
+	RendezvousSeconds           int
+	Program                     string
+	Arguments                   []string
+}
+
+func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
+	program := make([]string, len(l.Program))
+	for i, w := range l.Program {
+		program[i] = w.String()
+	}
+	return must("launch.sh.tmpl", launchView{
+		Header: render.Header, Summary: summary(j, l), ScriptName: j.Name + ".sbatch",
+		Setup: j.Slurm.Setup, LaunchSetup: l.Setup,
+		GPUs: p.Layout.GPUs(), GPUsPerNode: j.Cluster.GPUsPerNode, Product: product(&p.Layout),
+		RendezvousSeconds: rendezvousSeconds(j.Cluster.Nodes),
+		Program:           strings.Join(program, " "), Arguments: argumentLines(l.Arguments),
+	})
+}
+
+// product spells the layout as the factors of its GPU count.
+func product(l *plan.Layout) string {
+	return fmt.Sprintf("tensor %d x context %d x pipeline %d x data %d",
+		l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallel())
+}
+
+// rendezvousSeconds is how long torchrun waits for all nodes: the default of
+// 15 minutes, and a second more per node, because image pulls and file
+// systems serve large jobs more slowly.
+func rendezvousSeconds(nodes int) int { return 900 + nodes }
+
+// argumentLines writes one argument a line with its comment.
+func argumentLines(arguments []Argument) []string {
+	lines := make([]string, len(arguments))
+	for i, a := range arguments {
+		words := make([]string, len(a.Words))
+		for k, w := range a.Words {
+			words[k] = w.String()
+		}
+		lines[i] = strings.Join(words, " ")
+		if a.Why != "" {
+			lines[i] += " # " + render.Comment(a.Why)
+		}
+	}
+	return lines
+}
+
+// hostPath translates a path inside the container to the one outside, by the
+// longest mount that holds it.
+func hostPath(mounts []string, inside string) string {
+	best, host := -1, inside
+	for _, m := range mounts {
+		fields := strings.SplitN(m, ":", 3)
+		if len(fields) < 2 {
+			continue
+		}
+		rest, ok := strings.CutPrefix(path.Clean(inside), path.Clean(fields[1]))
+		if ok && (rest == "" || rest[0] == '/') && len(fields[1]) > best {
+			best, host = len(fields[1]), path.Join(fields[0], rest)
+		}
+	}
+	return host
+}
+
+// settings merges the framework's variables with those of the cluster, the
+// Slurm block and the backend block; later ones win and keep their place by name.
+func settings(j *job.Job, l Launch, diags *diag.List) []Setting {
+	user := map[string]Setting{}
+	for _, origin := range []struct {
+		path      string
+		variables []job.Variable
+	}{
+		{"cluster.network.environment", j.Cluster.Network.Environment},
+		{"slurm.environment", j.Slurm.Environment},
+		{"backend.environment", j.Backend.Environment},
+	} {
+		for _, v := range origin.variables {
+			checkVariable(j, origin.path, v.Name, diags)
+			user[v.Name] = Setting{v.Name, render.Expanding(v.Value), origin.path}
+		}
+	}
+	var all []Setting
+	for _, s := range slices.Concat(sharedSettings(l), l.Environment) {
+		if _, ok := user[s.Name]; !ok {
+			all = append(all, s)
+		}
+	}
+	for _, s := range user {
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}

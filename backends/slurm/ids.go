@@ -1,0 +1,24 @@
+package slurm
+
+import "github.com/ndc-dev/ndc/diag"
+
+// The diagnostics of this package.
+const (
+	// IDChainWithoutCheckpoint: a chain of submissions cannot see its progress
+	// when the run saves nothing.
+	IDChainWithoutCheckpoint diag.ID = "chain-without-checkpoint"
+	// IDSegmentDoesNotDivide: slurm.segment must divide the node count.
+	IDSegmentDoesNotDivide diag.ID = "segment-does-not-divide"
+	// IDVariableName: a name in an environment map is not a variable name.
+	IDVariableName diag.ID = "variable-name"
+	// IDReservedVariable: the scripts set this variable themselves.
+	IDReservedVariable diag.ID = "reserved-variable"
+	// IDReservedDirective: a directive that ndc derives from the plan.
+	IDReservedDirective diag.ID = "reserved-directive"
+	// IDDirectiveValue: a directive would break out of its comment line.
+	IDDirectiveValue diag.ID = "directive-value"
+	// IDContainerRuntime: an unknown container runtime.
+	IDContainerRuntime diag.ID = "container-runtime"
+	// IDTimeLimitTooShort: the limit leaves no time to train.
+	IDTimeLimitTooShort diag.ID = "time-limit-too-short"
+)

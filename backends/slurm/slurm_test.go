@@ -1,0 +1,203 @@
+package slurm
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"mvdan.cc/sh/v3/syntax"
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// example is a job with everything the scripts react to.
+func example() (*job.Job, *plan.Plan, Launch) {
+	j := &job.Job{
+		Name:    "llama3-70b",
+		Backend: job.Backend{Kind: "megatron", Version: "core_v0.18.2", Environment: []job.Variable{{Name: "NVTE_DEBUG", Value: "1"}}},
+		Cluster: job.Cluster{GPU: job.GPU{Name: "h100_sxm"}, Nodes: 32, GPUsPerNode: 8,
+			Network: job.Network{Environment: []job.Variable{{Name: "NCCL_IB_HCA", Value: "mlx5_0,mlx5_1"}}}},
+		Slurm: job.Slurm{
+			Account: "llm", Partition: "h100", Time: 24 * 3600, Memory: "0", CPUsPerTask: 112,
+			Chain: job.Chain{UntilDone: true}, EnvFile: "${HOME}/ndc.env", Segment: 16,
+			Directives: []job.Variable{{Name: "comment", Value: "a run; of ours"}},
+			Setup:      []string{"source /opt/site/setup.sh"}, Modules: []string{"cuda/12.8"},
+			NodeCheck: &job.NodeCheck{Command: "/opt/site/check --fast", Timeout: 120},
+			Container: job.Container{Image: "/images/megatron.sqsh", Mounts: []string{"/data:/data:ro", "/lustre/ckpt:/checkpoints"}},
+			LogPath:   "/logs",
+		},
+	}
+	p := &plan.Plan{Layout: plan.Layout{TensorParallel: 4, ContextParallel: 1, PipelineParallel: 4, DataParallelReplicate: 1, DataParallelShard: 16}}
+	l := Launch{
+		Title: "Megatron-LM core_v0.18.2", Torch: "2.8", Steps: 1000,
+		Environment:    []Setting{{"CUDA_DEVICE_MAX_CONNECTIONS", render.Literal("1"), "tensor parallelism before Blackwell"}},
+		Setup:          []string{`cd "$MEGATRON_PATH"`},
+		Program:        []render.Word{render.Shell("pretrain_gpt.py")},
+		Arguments:      []Argument{Option("spec", "--num-layers", "80"), Option("", "--bf16")},
+		CheckpointPath: "/checkpoints/llama3-70b/megatron",
+		LatestStep:     `cat "$CHECKPOINT_PATH/latest_checkpointed_iteration.txt" 2>/dev/null || true`,
+	}
+	return j, p, l
+}
+
+// files emits and fails on diagnostics.
+func files(t testing.TB, j *job.Job, p *plan.Plan, l Launch) *txtar.Archive {
+	t.Helper()
+	artifacts, diags := Files(j, p, l)
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	var a txtar.Archive
+	for _, f := range artifacts {
+		a.Files = append(a.Files, txtar.File{Name: f.Path, Data: f.Content})
+	}
+	return &a
+}
+
+func TestGolden(t *testing.T) {
+	cases := map[string]func(*job.Job, *Launch){
+		"pyxis_chain": func(*job.Job, *Launch) {},
+		"bare": func(j *job.Job, l *Launch) {
+			j.Slurm = job.Slurm{GPUsDirective: "none", Exclusive: job.Some(false)}
+			l.CheckpointPath = ""
+		},
+		"apptainer": func(j *job.Job, l *Launch) {
+			j.Slurm.Chain = job.Chain{Count: 3}
+			j.Slurm.Container.Runtime, j.Slurm.Container.WorkDir = "apptainer", "/workspace"
+		},
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			j, p, l := example()
+			change(j, &l)
+			got := files(t, j, p, l)
+			golden := filepath.Join("testdata", name+".txtar")
+			if *update {
+				if err := os.WriteFile(golden, txtar.Format(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(txtar.Format(got))); diff != "" {
+				t.Errorf("run with -update after reading the difference:\n%s", diff)
+			}
+			for _, f := range got.Files {
+				checkShell(t, f.Name, f.Data)
+			}
+		})
+	}
+}
+
+// checkShell holds a script to two independent parsers.
+func checkShell(t testing.TB, name string, script []byte) {
+	t.Helper()
+	if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(script), name); err != nil {
+		t.Errorf("mvdan.cc/sh: %v", err)
+	}
+	cmd := exec.Command("bash", "-n")
+	cmd.Stdin = bytes.NewReader(script)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("bash -n %s: %v\n%s", name, err, out)
+	}
+}
+
+// TestValuesNeverBecomeCode puts hostile text into every free-form value and
+// looks for commands that the scripts did not have before.
+func TestValuesNeverBecomeCode(t *testing.T) {
+	j, p, l := example()
+	base := commands(t, files(t, j, p, l))
+	rapid.Check(t, func(r *rapid.T) {
+		evil := rapid.SampledFrom([]string{"$(touch pwned)", "`touch pwned`", "'; touch pwned; '", "\"; touch pwned; \"", "a\ntouch pwned", "&& touch pwned", "${x:-$(touch pwned)}", "\\", "é 💥", "# x"}).Draw(r, "value")
+		j, p, l := example()
+		j.Slurm.EnvFile, j.Slurm.LogPath = evil, "/"+evil
+		j.Slurm.Modules = []string{evil}
+		j.Slurm.Environment = []job.Variable{{Name: "X", Value: evil}}
+		j.Slurm.Container.Image, j.Slurm.Container.WorkDir = evil, evil
+		j.Slurm.Container.Mounts = []string{evil + ":/checkpoints"}
+		j.Slurm.NodeCheck.Command = "check " + strings.Join(strings.Fields(evil), "")
+		l.Title, l.CheckpointPath = evil, evil
+		l.Arguments = []Argument{Option(evil, "--save", evil), Option("", "--bf16")}
+		got := commands(t, files(t, j, p, l))
+		for c := range got {
+			if !base[c] {
+				r.Errorf("the value %q made a new command %q", evil, c)
+			}
+		}
+	})
+}
+
+// commands collects the first words of all simple commands.
+func commands(t testing.TB, a *txtar.Archive) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, f := range a.Files {
+		tree, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(f.Data), f.Name)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, f.Data)
+		}
+		syntax.Walk(tree, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+				found[c.Args[0].Lit()] = true
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func TestDiagnostics(t *testing.T) {
+	cases := map[string]struct {
+		change func(*job.Job, *Launch)
+		want   string
+	}{
+		"chain":     {func(j *job.Job, l *Launch) { l.CheckpointPath = "" }, "chain-without-checkpoint"},
+		"segment":   {func(j *job.Job, l *Launch) { j.Slurm.Segment = 5 }, "segment-does-not-divide"},
+		"name":      {func(j *job.Job, l *Launch) { j.Slurm.Environment = []job.Variable{{Name: "A B"}} }, "variable-name"},
+		"own":       {func(j *job.Job, l *Launch) { j.Slurm.Environment = []job.Variable{{Name: "MASTER_ADDR"}} }, "reserved-variable"},
+		"directive": {func(j *job.Job, l *Launch) { j.Slurm.Directives = []job.Variable{{Name: "nodes", Value: "4"}} }, "reserved-directive"},
+		"newline":   {func(j *job.Job, l *Launch) { j.Slurm.Account = "a\n#SBATCH --x" }, "directive-value"},
+		"runtime":   {func(j *job.Job, l *Launch) { j.Slurm.Container.Runtime = "docker" }, "container-runtime"},
+		"time":      {func(j *job.Job, l *Launch) { j.Slurm.Time = 30 }, "time-limit-too-short"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			j, p, l := example()
+			c.change(j, &l)
+			_, diags := Files(j, p, l)
+			if len(diags) != 1 || string(diags[0].ID) != c.want {
+				t.Errorf("got %v, want one %s", diags, c.want)
+			}
+		})
+	}
+}
+
+func TestHostPath(t *testing.T) {
+	mounts := []string{"/a:/x", "/b:/x/y:ro", "odd"}
+	for in, want := range map[string]string{"/x/z": "/a/z", "/x/y/z": "/b/z", "/xx": "/xx", "/x": "/a"} {
+		if got := hostPath(mounts, in); got != want {
+			t.Errorf("hostPath(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAllocatorSettingName(t *testing.T) {
+	for torch, want := range map[string]string{"2.8": "PYTORCH_CUDA_ALLOC_CONF", "2.9": "PYTORCH_ALLOC_CONF", "2.14.0": "PYTORCH_ALLOC_CONF"} {
+		if got := AllocatorSetting(torch).Name; got != want {
+			t.Errorf("torch %s reads %s, got %s", torch, want, got)
+		}
+	}
+}
