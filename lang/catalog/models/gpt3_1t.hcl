@@ -1,0 +1,15 @@
+model "gpt3_1t" {
+  base            = catalog.model.gpt3_1_7b
+  layers          = 128
+  hidden_size     = 25600
+  ffn_hidden_size = 102400 # 4 × hidden
+  attention_heads = 160
+  kv_heads        = 160
+  head_dim        = 160
+
+  sources = {
+    "*"             = "Narayanan et al. 2021, arXiv:2104.04473, Table 1; NVIDIA/Megatron-LM examples/academic_paper_scripts/sc21/run_table_1.sh @d98e8a6"
+    ffn_hidden_size = "NVIDIA/Megatron-LM megatron/arguments.py @v2.5: default, which the scripts leave (4 × hidden)"
+    head_dim        = "hidden / heads"
+  }
+}

@@ -1,0 +1,15 @@
+model "gpt3_310b" {
+  base            = catalog.model.gpt3_1_7b
+  layers          = 96
+  hidden_size     = 16384
+  ffn_hidden_size = 65536 # 4 × hidden
+  attention_heads = 128
+  kv_heads        = 128
+  head_dim        = 128
+
+  sources = {
+    "*"             = "Narayanan et al. 2021, arXiv:2104.04473, Table 1; NVIDIA/Megatron-LM examples/academic_paper_scripts/sc21/run_table_1.sh @d98e8a6"
+    ffn_hidden_size = "NVIDIA/Megatron-LM megatron/arguments.py @v2.5: default, which the scripts leave (4 × hidden)"
+    head_dim        = "hidden / heads"
+  }
+}
