@@ -25,6 +25,9 @@ func (v *batchView) container(j *job.Job) {
 	if j.Slurm.EnvFile != "" {
 		names = append(names, secrets...)
 	}
+	for _, m := range c.Mounts {
+		v.Mounts = append(v.Mounts, render.Expanding(m))
+	}
 	if c.Runtime == "apptainer" {
 		v.ContainerNames = strings.Join(names, " ")
 		v.Apptainer = apptainer(c)
@@ -38,18 +41,13 @@ func joined(option, value string) render.Word {
 	return render.Shell(option + "=" + render.Expanding(value).String())
 }
 
-// folders are mounted into every container: the generated files and the logs.
-var folders = []string{`"$NDC_DIR:$NDC_DIR"`, `"$NDC_LOG_DIR:$NDC_LOG_DIR"`}
-
+// pyxis lists the options of srun that start the image; the mounts stand in
+// the variable $mounts, which the template builds.
 func pyxis(c job.Container, names []string) []render.Word {
-	mounts := strings.Join(folders, ",")
-	for _, m := range c.Mounts {
-		mounts += "," + render.Expanding(m).String()
-	}
 	words := []render.Word{
 		joined("--container-image", c.Image),
-		render.Shell("--container-mounts=" + mounts),
-		render.Shell("--container-env=" + strings.Join(names, ",")),
+		render.Shell(`"--container-mounts=$mounts"`),
+		render.Shell(`"--container-env=` + strings.Join(names, ",") + `"`),
 	}
 	if c.WorkDir != "" {
 		words = append(words, joined("--container-workdir", c.WorkDir))
@@ -60,14 +58,9 @@ func pyxis(c job.Container, names []string) []render.Word {
 	return append(words, render.Shell("--no-container-mount-home"))
 }
 
+// apptainer lists the words that run a command in the image.
 func apptainer(c job.Container) []render.Word {
-	words := []render.Word{render.Shell("apptainer"), render.Shell("exec"), render.Shell("--nv")}
-	for _, f := range folders {
-		words = append(words, render.Shell("--bind="+f))
-	}
-	for _, m := range c.Mounts {
-		words = append(words, joined("--bind", m))
-	}
+	words := []render.Word{render.Shell("apptainer"), render.Shell("exec"), render.Shell("--nv"), render.Shell(`"--bind=$mounts"`)}
 	if c.WorkDir != "" {
 		words = append(words, joined("--pwd", c.WorkDir))
 	}

@@ -78,7 +78,7 @@ type batchView struct {
 	StalledCap, FailureCap      int
 	NodeCheck                   []render.Word
 	NodeCheckSeconds            int
-	Pyxis, Apptainer            []render.Word
+	Mounts, Pyxis, Apptainer    []render.Word
 	ContainerNames              string
 }
 
