@@ -1,0 +1,40 @@
+# GB200 NVL72: 18 trays of 4 GPUs share one NVLink domain; nodes are trays.
+cluster "gb200_nvl72" {
+  gpu           = catalog.gpu.gb200
+  gpus_per_node = 4
+  host_memory   = "960GiB"
+  cpus_per_node = 144 # cores
+
+  nvlink {
+    domain    = 72
+    bandwidth = "900GB/s" # per GPU, one direction
+    latency   = "2.3us"
+  }
+  pcie {
+    bandwidth = "64GB/s"
+    latency   = "2.3us"
+  }
+  network {
+    kind             = "infiniband"
+    nics_per_node    = 4
+    bandwidth        = "400Gb/s" # per NIC, one direction
+    latency          = "5us"
+    rails            = 4
+    gpus_per_pod     = 576
+    oversubscription = 1
+  }
+
+  sources = {
+    "*"                        = "docs.nvidia.com/dgx/dgxgb200-user-guide/hardware.html"
+    host_memory                = "Grace CPUs of a tray: 31 TB fast memory of a rack without its 13.4 TB of HBM (docs.nvidia.com/dgx-superpod/reference-architecture-scalable-infrastructure-gb200), over 18; 960 GiB at AWS. 1.7 TB in MLPerf system files includes the HBM"
+    "nvlink.domain"            = "one rack is one NVLink domain: 18 trays of 4 GPUs"
+    "nvlink.bandwidth"         = "stas00/ml-engineering @744d01e network; ai-dynamo/aiconfigurator systems/*.yaml @095f58a"
+    "nvlink.latency"           = "assumption: all-gather of 1 KiB or less over 8 GPUs takes 16 us (ai-dynamo/aiconfigurator NCCL tables @095f58a), divided by its 7 steps; of the B200"
+    "pcie.bandwidth"           = "NVIDIA Blackwell datasheet"
+    "pcie.latency"             = "assumption: one PCIe hop costs what an NVLink hop does"
+    network                    = "docs.nvidia.com/dgx-superpod/reference-architecture-scalable-infrastructure-gb200"
+    "network.latency"          = "assumption: one network hop of small messages in the cost model of NCCL (src/graph/tuning.cc, tree); with it the all-reduce of 1 KiB over 4 DGX H100 takes 35 us, as measured in github.com/NVIDIA/nccl-tests/issues/309"
+    "network.gpus_per_pod"     = "docs.nvidia.com/dgx-superpod/reference-architecture-scalable-infrastructure-gb200 (8 racks to a scalable unit)"
+    "network.oversubscription" = "assumption: full bandwidth above the unit as well"
+  }
+}
