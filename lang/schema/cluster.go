@@ -1,0 +1,77 @@
+package schema
+
+var clusterBlock = Block{
+	Name:     "cluster",
+	Label:    Identifier,
+	LabelDoc: "the cluster's name, for `cluster.NAME`",
+	Doc:      "The GPUs of the run and how they are connected.",
+	Arguments: []Argument{
+		baseArgument, withoutArgument, sourcesArgument,
+		{Name: "gpu", Type: GPURef, Required: true, Doc: "The GPU: `gpu.NAME` or `catalog.gpu.NAME`."},
+		{Name: "nodes", Type: Count, Required: true, Limits: atLeastOne, Doc: "Nodes of this run."},
+		{Name: "gpus_per_node", Type: Count, Required: true, Limits: atLeastOne, Doc: "GPUs in a node."},
+		{Name: "host_memory", Type: Bytes, Doc: "Main memory of a node.", DefaultDoc: "unknown"},
+		{Name: "cpus_per_node", Type: Count, Doc: "Hardware threads of a node that the job may use.", DefaultDoc: "unknown"},
+	},
+	Blocks: []Block{
+		{
+			Name: "nvlink",
+			Doc:  "The fast links among neighbouring GPUs. Without the block there are none.",
+			Arguments: []Argument{
+				{Name: "domain", Type: Count, Required: true, Limits: Limits{Min: 2}, Doc: "GPUs that reach each other over NVLink: the GPUs of a node, or of a rack (72 on NVL72)."},
+				{Name: "bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Per GPU, one direction."},
+				{Name: "latency", Type: Duration, Default: `"2us"`, Doc: "Of one message."},
+			},
+		},
+		{
+			Name: "pcie",
+			Doc:  "The link between a GPU and its host.",
+			Arguments: []Argument{
+				{Name: "bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Per GPU, one direction."},
+				{Name: "latency", Type: Duration, Default: `"5us"`, Doc: "Of one message."},
+			},
+		},
+		{
+			Name: "network",
+			Doc:  "What connects the nodes.",
+			Arguments: []Argument{
+				{Name: "kind", Type: String, Required: true, Enum: []string{"infiniband", "roce", "efa", "slingshot"}, Doc: "The fabric."},
+				{Name: "nics_per_node", Type: Count, Required: true, Limits: atLeastOne, Doc: "Network adapters of a node that the job uses."},
+				{Name: "bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Per adapter, one direction."},
+				{Name: "latency", Type: Duration, Default: `"5us"`, Doc: "Of one message between nodes."},
+				{Name: "rails", Type: Count, Limits: atLeastOne, Doc: "Independent planes of leaf switches.", DefaultDoc: "`nics_per_node`"},
+				{Name: "gpus_per_pod", Type: Count, Default: "0", Doc: "GPUs with full bandwidth among them; 0: all."},
+				{Name: "oversubscription", Type: Number, Limits: atLeastOne, Default: "1", Doc: "Factor by which bandwidth between pods is lower."},
+				{Name: "environment", Type: StringMap, Doc: "Environment variables that this fabric needs, such as `NCCL_IB_HCA`."},
+			},
+		},
+	},
+}
+
+var gpuBlock = Block{
+	Name:     "gpu",
+	Label:    Identifier,
+	LabelDoc: "the GPU's name, for `gpu.NAME`",
+	Doc:      "One accelerator.",
+	Arguments: []Argument{
+		baseArgument, withoutArgument, sourcesArgument,
+		{Name: "memory", Type: Bytes, Required: true, Positive: true, Doc: "As the driver reports it (nvidia-smi)."},
+		{Name: "torch_memory", Type: Bytes, Doc: "What torch can use of it, as it says when it runs out.", DefaultDoc: "derived from `memory`"},
+		{Name: "memory_bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Of the GPU's own memory."},
+		{Name: "compute_capability", Type: String, Doc: "NVIDIA's architecture number, such as `\"9.0\"`.", DefaultDoc: "unknown"},
+		{Name: "sms", Type: Count, Doc: "Streaming multiprocessors.", DefaultDoc: "unknown"},
+		{Name: "power", Type: Power, Doc: "Power limit.", DefaultDoc: "unknown"},
+	},
+	Blocks: []Block{{
+		Name: "peak_flops", Required: true,
+		Doc: "Dense peak compute rates; a type that is left out is one that the GPU lacks.",
+		Arguments: []Argument{
+			{Name: "fp32", Type: FLOPS, Doc: "Single precision."},
+			{Name: "tf32", Type: FLOPS, Doc: "TensorFloat-32."},
+			{Name: "bf16", Type: FLOPS, Doc: "bfloat16."},
+			{Name: "fp16", Type: FLOPS, Doc: "Half precision."},
+			{Name: "fp8", Type: FLOPS, Doc: "8-bit floating point."},
+			{Name: "fp4", Type: FLOPS, Doc: "4-bit floating point."},
+		},
+	}},
+}

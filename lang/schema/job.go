@@ -1,0 +1,187 @@
+package schema
+
+var jobBlock = Block{
+	Name:     "job",
+	Label:    JobName,
+	LabelDoc: "the job's name: letters, digits, `.`, `_` and `-`, at most 64, starting with a letter or digit",
+	Doc:      "One training run, on one or more backends.",
+	Arguments: []Argument{
+		{Name: "model", Type: ModelRef, Required: true, Doc: "What is trained: `model.NAME` or `catalog.model.NAME`."},
+		{Name: "cluster", Type: ClusterRef, Required: true, Doc: "Where it runs: `cluster.NAME` or `catalog.cluster.NAME`."},
+	},
+	Blocks: []Block{trainingBlock, constraintsBlock, executionBlock, backendBlock, slurmBlock},
+}
+
+var backendBlock = Block{
+	Name: "backend", Label: Choice, Labels: BackendKinds(), Repeatable: true, Required: true,
+	LabelDoc: "the framework",
+	Doc:      "A framework to emit for. Its blocks are merged over the job's, argument by argument.",
+	Arguments: []Argument{
+		{Name: "version", Type: String, Required: true, Doc: "The framework's version as it spells it, such as `\"core_v0.18.2\"`."},
+		{Name: "path", Type: String, Doc: "The framework's checkout at run time."},
+		{Name: "extra_args", Type: StringList, Doc: "Further options of the framework, checked against its version's table."},
+		{Name: "environment", Type: StringMap, Doc: "Environment variables for this backend only."},
+	},
+	Blocks: []Block{containerBlock, executionBlock, constraintsBlock,
+		{Name: "training", Doc: "What this backend reads and where it saves.", Blocks: []Block{dataBlock, checkpointBlock}},
+		slurmBlock},
+}
+
+var trainingBlock = Block{
+	Name: "training", Required: true,
+	Doc: "What is learned, from what, and how.",
+	Arguments: []Argument{
+		{Name: "global_batch_size", Type: Count, Required: true, Limits: atLeastOne, Doc: "Sequences per optimizer step."},
+		{Name: "tokens", Type: Count, Limits: atLeastOne, Doc: "Tokens of the whole run. Either this or `steps`."},
+		{Name: "steps", Type: Count, Limits: atLeastOne, Doc: "Optimizer steps of the whole run. Either this or `tokens`."},
+		{Name: "precision", Type: String, Default: `"bf16"`, Enum: Precisions(), Doc: "Compute precision of the matrix products."},
+		{Name: "seed", Type: Count, Default: "1234", Limits: Limits{Max: 1<<31 - 1}, Doc: "Of initialisation and data order."},
+	},
+	Blocks: []Block{
+		{
+			Name: "fp8",
+			Doc:  "Recipe of 8-bit and 4-bit training.",
+			Arguments: []Argument{
+				{Name: "recipe", Type: String, Enum: []string{"delayed", "tensorwise", "blockwise"}, DefaultDoc: "`tensorwise` with precision fp8; mxfp8 and nvfp4 have their own", Doc: "How scales are chosen."},
+				{Name: "parameter_gather", Type: Bool, Default: "false", Doc: "Gather parameters in 8 bits."},
+				{Name: "bf16_first_layers", Type: Count, Default: "0", Doc: "Leading layers that stay in bf16."},
+				{Name: "bf16_last_layers", Type: Count, Default: "0", Doc: "Final layers that stay in bf16."},
+			},
+		},
+		{
+			Name: "batch_ramp",
+			Doc:  "Grows the batch from a smaller one.",
+			Arguments: []Argument{
+				{Name: "start", Type: Count, Required: true, Limits: atLeastOne, Doc: "First batch size in sequences."},
+				{Name: "increment", Type: Count, Required: true, Limits: atLeastOne, Doc: "Sequences added at each stage."},
+				{Name: "sequences", Type: Count, Required: true, Limits: atLeastOne, Doc: "Sequences consumed when the ramp ends."},
+			},
+		},
+		optimizerBlock, scheduleBlock, dataBlock, startBlock, checkpointBlock, loggingBlock,
+	},
+}
+
+// Precisions lists the compute precisions.
+func Precisions() []string { return []string{"bf16", "fp16", "fp32", "fp8", "mxfp8", "nvfp4"} }
+
+var optimizerBlock = Block{
+	Name: "optimizer", Label: Choice, Labels: []string{"adamw", "adam", "muon", "sgd"}, Required: true,
+	LabelDoc: "the update rule",
+	Doc:      "How gradients change the weights.",
+	Arguments: []Argument{
+		{Name: "learning_rate", Type: Number, Required: true, Limits: positive, Doc: "Peak learning rate."},
+		{Name: "weight_decay", Type: Number, DefaultDoc: "0.1 for adamw and muon, else 0", Doc: "Decay of the weights; decoupled in adamw and muon."},
+		{Name: "beta1", Type: Number, Limits: Limits{Max: 0.9999999}, Default: "0.9", Doc: "Decay of the first moment (adamw, adam, muon's embeddings)."},
+		{Name: "beta2", Type: Number, Limits: Limits{Max: 0.9999999}, Default: "0.95", Doc: "Decay of the second moment (adamw, adam, muon's embeddings)."},
+		{Name: "epsilon", Type: Number, Limits: positive, Default: "1e-8", Doc: "Added to the root of the second moment."},
+		{Name: "gradient_clipping", Type: Number, Default: "1.0", Doc: "Largest global gradient norm; 0: none."},
+		{Name: "momentum", Type: Number, Limits: Limits{Max: 0.9999999}, DefaultDoc: "0.95 for muon, 0.9 for sgd", Doc: "Momentum (muon, sgd)."},
+	},
+}
+
+var scheduleBlock = Block{
+	Name: "schedule", Label: Choice, Labels: []string{"cosine", "linear", "wsd", "constant"},
+	LabelDoc: "the shape",
+	Doc:      "The learning rate over the run: warm-up, then the labelled shape (`wsd`: warm-up, stable, decay). Without the block the rate is constant.",
+	Arguments: []Argument{
+		{Name: "warmup_steps", Type: Count, Default: "0", Doc: "Steps over which the rate rises from zero."},
+		{Name: "warmup_tokens", Type: Count, Doc: "The same in tokens."},
+		{Name: "decay_steps", Type: Count, DefaultDoc: "to the end of the run; a tenth of the run for wsd", Doc: "Steps over which the rate falls."},
+		{Name: "decay_tokens", Type: Count, Doc: "The same in tokens."},
+		{Name: "decay_shape", Type: String, Enum: []string{"linear", "cosine", "exponential", "minus_sqrt"}, DefaultDoc: "`linear` for wsd", Doc: "How wsd falls."},
+		{Name: "minimum_learning_rate", Type: Number, Default: "0", Doc: "Rate at the end of the decay."},
+	},
+}
+
+var dataBlock = Block{
+	Name: "data", Required: true,
+	Doc: "What is read.",
+	Arguments: []Argument{
+		{Name: "format", Type: String, Enum: []string{"megatron", "tokens", "jsonl"}, Doc: "`megatron`: prefixes of .bin and .idx files; `tokens`: flat binary files of ids; `jsonl`: text, tokenised on the fly. Needed unless `mock` is set."},
+		{Name: "split", Type: String, Doc: "Shares of the sources for training, validation and test, such as `\"99,1,0\"`."},
+		{Name: "reset_position_ids", Type: Bool, Default: "false", Doc: "Positions restart at each document."},
+		{Name: "document_mask", Type: Bool, Default: "false", Doc: "Tokens attend only within their document."},
+		{Name: "workers", Type: Count, Default: "2", Doc: "Loader processes per rank."},
+		{Name: "cache_path", Type: String, Doc: "Folder for index files."},
+		{Name: "mock", Type: Bool, Default: "false", Doc: "Train on made-up tokens; nothing is read."},
+	},
+	Blocks: []Block{
+		{
+			Name: "source", Label: FreeName, Repeatable: true, LabelDoc: "a name",
+			Doc: "One corpus of the blend.",
+			Arguments: []Argument{
+				{Name: "path", Type: String, Required: true, Doc: "Where it lies on the cluster."},
+				{Name: "weight", Type: Number, Default: "1", Doc: "Its share of the blend, relative to the others."},
+			},
+		},
+		{
+			Name: "validation",
+			Doc:  "Held-out data.",
+			Arguments: []Argument{
+				{Name: "path", Type: String, Doc: "Where it lies; without it, `split` sets some aside."},
+				{Name: "interval", Type: Count, Required: true, Limits: atLeastOne, Doc: "Steps between evaluations."},
+				{Name: "steps", Type: Count, Required: true, Limits: atLeastOne, Doc: "Batches per evaluation."},
+			},
+		},
+		{
+			Name: "tokenizer", Label: Choice, Labels: []string{"huggingface", "sentencepiece", "tiktoken", "none"}, LabelDoc: "the kind",
+			Doc: "Turns text into ids. Without the block there is none.",
+			Arguments: []Argument{
+				{Name: "path", Type: String, Doc: "Where it lies on the cluster. Needed unless the kind is none."},
+				{Name: "end_of_document_id", Type: Count, Doc: "The id that ends documents.", DefaultDoc: "as the tokenizer says"},
+			},
+		},
+	},
+}
+
+var startBlock = Block{
+	Name: "start",
+	Doc:  "The weights before the first step.",
+	Arguments: []Argument{
+		{Name: "from", Type: String, Default: `"scratch"`, Enum: []string{"scratch", "checkpoint", "huggingface"}, Doc: "Random weights, a checkpoint of the same framework, or a Hugging Face model."},
+		{Name: "path", Type: String, Doc: "Where they lie. Needed unless from scratch."},
+		{Name: "reset_optimizer", Type: Bool, Default: "false", Doc: "Forget the optimizer's state."},
+		{Name: "reset_schedule", Type: Bool, Default: "false", Doc: "Start the schedule anew."},
+		{Name: "reset_data", Type: Bool, Default: "false", Doc: "Read the data from its beginning."},
+	},
+}
+
+var checkpointBlock = Block{
+	Name: "checkpoint",
+	Doc:  "What is saved. Without the block nothing is.",
+	Arguments: []Argument{
+		{Name: "path", Type: String, Required: true, Doc: "Folder on the cluster; the backend's name is appended."},
+		{Name: "interval", Type: Interval, Default: `"auto"`, Doc: "Steps or time between checkpoints; `\"auto\"` weighs the cost of saving against that of lost work."},
+		{Name: "keep_last", Type: Count, Default: "0", Doc: "Checkpoints to keep; 0: all."},
+		{Name: "save_optimizer", Type: Bool, Default: "true", Doc: "Save the optimizer's state too."},
+		{Name: "async", Type: Bool, Default: "false", Doc: "Save while training goes on."},
+	},
+}
+
+var loggingBlock = Block{
+	Name: "logging",
+	Doc:  "What the run says about itself.",
+	Arguments: []Argument{
+		{Name: "interval", Type: Count, Limits: atLeastOne, Default: "10", Doc: "Steps between lines."},
+		{Name: "tensorboard_path", Type: String, Doc: "Folder for TensorBoard; the backend's name is appended."},
+	},
+	Blocks: []Block{
+		{
+			Name: "wandb",
+			Doc:  "Weights & Biases. Its key comes from the cluster's environment, never from this file.",
+			Arguments: []Argument{
+				{Name: "project", Type: String, Required: true, Doc: "The project."},
+				{Name: "entity", Type: String, Doc: "The user or team."},
+				{Name: "mode", Type: String, Default: `"online"`, Enum: []string{"online", "offline", "disabled"}, Doc: "Whether it sends."},
+			},
+		},
+		{
+			Name: "profile",
+			Doc:  "Records a trace.",
+			Arguments: []Argument{
+				{Name: "start_step", Type: Count, Required: true, Doc: "First step of it."},
+				{Name: "end_step", Type: Count, Required: true, Limits: atLeastOne, Doc: "Step after its last."},
+			},
+		},
+	},
+}

@@ -1,0 +1,191 @@
+// Package schema declares the words of the job language once: every block and
+// argument with its type, unit, limits, default and meaning. Package lang
+// decodes files by these tables and suggests names from them; tools/docs
+// prints them as the language reference. The tables know nothing about HCL,
+// files or how a value is used.
+package schema
+
+import (
+	"math"
+	"slices"
+)
+
+// Type is what may be written for an argument.
+type Type uint8
+
+// The types of arguments.
+const (
+	Count        Type = iota // a whole number
+	Number                   // any number
+	Bool                     // true or false
+	String                   // text
+	Bytes                    // text with a unit of memory: "80GiB"
+	Bandwidth                // text with a unit of bandwidth: "400Gb/s"
+	FLOPS                    // text with a unit of compute rate: "989TFLOPS"
+	Duration                 // text with a unit of time: "30m", "24:00:00"
+	Share                    // text in percent: "6%"
+	Power                    // text in watts: "700W"
+	StringList               // list of text
+	StringMap                // map of text to text
+	CountList                // list of whole numbers
+	CountChoice              // a whole number, a list of them, or { min, max }
+	BoolChoice               // true, false, or a list of them
+	StringChoice             // text or a list of text
+	Interval                 // steps, a duration, or "auto"
+	Chain                    // a whole number or "until_done"
+	ModelRef                 // a model
+	ClusterRef               // a cluster
+	GPURef                   // a gpu
+	TypeExpr                 // a type of values, as in variable blocks
+	Any                      // any value
+)
+
+var typeNames = [...]string{
+	"count", "number", "bool", "string", "memory", "bandwidth", "compute rate", "duration", "share", "power",
+	"list of strings", "map of strings", "list of counts", "count, list or range", "bool or list", "string or list",
+	"steps, duration or \"auto\"", "count or \"until_done\"", "model", "cluster", "gpu", "type", "any value",
+}
+
+// String returns the type's name in the reference.
+func (t Type) String() string { return typeNames[t] }
+
+// Limits bound a number. The zero Limits mean "not negative".
+type Limits struct {
+	Min, Max float64 // Max 0: no upper bound
+	Open     bool    // Min itself is not allowed
+}
+
+// Allows reports whether v is within the limits.
+func (l Limits) Allows(v float64) bool {
+	if v < l.Min || l.Open && v == l.Min || math.IsNaN(v) {
+		return false
+	}
+	return l.Max == 0 || v <= l.Max
+}
+
+// Common limits.
+var (
+	positive   = Limits{Open: true}
+	atLeastOne = Limits{Min: 1}
+	fraction   = Limits{Max: 1}
+)
+
+// Argument is one NAME = VALUE of a block.
+type Argument struct {
+	Name       string
+	Type       Type
+	Doc        string // a sentence or two, for the reference
+	Required   bool
+	Default    string   // an HCL literal; "" when there is none or it is computed
+	DefaultDoc string   // a computed default in words
+	Enum       []string // the closed set of values; nil when open
+	Limits     Limits   // of Count, Number and the elements of lists of them
+	Positive   bool     // of a quantity: zero is not allowed either
+}
+
+// Label says what stands between the name of a block and its brace.
+type Label uint8
+
+// The labels of blocks.
+const (
+	NoLabel    Label = iota
+	Identifier       // an HCL identifier, which references use
+	JobName          // a name that becomes paths and Slurm job names
+	Choice           // one of Block.Labels; another choice replaces the block
+	FreeName         // any text, which tells repeated blocks apart
+)
+
+// Block is one kind of block.
+type Block struct {
+	Name       string
+	Doc        string
+	Label      Label
+	Labels     []string // of Choice
+	LabelDoc   string
+	Required   bool
+	Repeatable bool // several may be written, told apart by their labels
+	OpenNames  bool // arguments may have any name (locals)
+	Arguments  []Argument
+	Blocks     []Block
+}
+
+// Argument finds an argument by name; nil when there is none.
+func (b *Block) Argument(name string) *Argument {
+	i := slices.IndexFunc(b.Arguments, func(a Argument) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &b.Arguments[i]
+}
+
+// Block finds a nested block by name; nil when there is none.
+func (b *Block) Block(name string) *Block {
+	i := slices.IndexFunc(b.Blocks, func(n Block) bool { return n.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &b.Blocks[i]
+}
+
+// ArgumentNames lists the arguments in the order of the reference.
+func (b *Block) ArgumentNames() []string {
+	names := make([]string, len(b.Arguments))
+	for i := range b.Arguments {
+		names[i] = b.Arguments[i].Name
+	}
+	return names
+}
+
+// BlockNames lists the nested blocks in the order of the reference.
+func (b *Block) BlockNames() []string {
+	names := make([]string, len(b.Blocks))
+	for i := range b.Blocks {
+		names[i] = b.Blocks[i].Name
+	}
+	return names
+}
+
+// File is what may stand at the top of a file.
+var File = Block{
+	Name: "file",
+	Doc:  "The top of a file.",
+	Blocks: []Block{
+		ndcBlock, variableBlock, localsBlock, modelBlock, clusterBlock, gpuBlock, jobBlock,
+	},
+}
+
+var ndcBlock = Block{
+	Name: "ndc",
+	Doc:  "Settings of ndc itself, read before anything else.",
+	Arguments: []Argument{
+		{Name: "required_version", Type: String, Doc: "Versions of ndc that may build this file, such as `\">= 0.1, < 2.0\"`. Development builds satisfy every constraint."},
+	},
+}
+
+var variableBlock = Block{
+	Name:     "variable",
+	Label:    Identifier,
+	LabelDoc: "the variable's name, for `var.NAME`",
+	Doc:      "A value that is set from outside: with `--var`, `--var-file` or a `*.auto.ndcvars` file.",
+	Arguments: []Argument{
+		{Name: "type", Type: TypeExpr, Doc: "What the variable accepts: `string`, `number`, `bool`, `list(…)`, `set(…)`, `map(…)`, `object({…})`, `tuple([…])` or `any`.", DefaultDoc: "`any`"},
+		{Name: "default", Type: Any, Doc: "The value when none is given. A variable without a default must be set."},
+		{Name: "description", Type: String, Doc: "What the variable is for."},
+		{Name: "nullable", Type: Bool, Default: "true", Doc: "Whether the value may be `null`. Where it may not, `null` means the default."},
+	},
+	Blocks: []Block{{
+		Name:       "validation",
+		Doc:        "A condition that the value must meet.",
+		Repeatable: true,
+		Arguments: []Argument{
+			{Name: "condition", Type: Any, Required: true, Doc: "An expression that is true for good values."},
+			{Name: "error_message", Type: String, Required: true, Doc: "What to tell whoever set another value."},
+		},
+	}},
+}
+
+var localsBlock = Block{
+	Name:      "locals",
+	Doc:       "Named values for the rest of the files, as `local.NAME`. Each argument defines one.",
+	OpenNames: true,
+}
