@@ -1,0 +1,66 @@
+package diag
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// Suggest returns the known name that given was most likely meant to be, or ""
+// when none is near. Ties go to the first. What is missing, added or swapped
+// counts; case and the choice of "-", "_" and "." do not.
+func Suggest(given string, known []string) string {
+	best, distance := "", 1+len(given)/3
+	for _, k := range known {
+		if d := levenshtein.Distance(fold(given), fold(k), nil); d < distance || d == 0 && best == "" {
+			best, distance = k, d
+		}
+	}
+	if best != "" {
+		return best
+	}
+	return onlyExtension(given, known)
+}
+
+// DidYouMean is Suggest as a sentence with a leading space, or "".
+func DidYouMean(given string, known []string) string {
+	if s := Suggest(given, known); s != "" {
+		return " Did you mean " + strconv.Quote(s) + "?"
+	}
+	return ""
+}
+
+// onlyExtension finds the one known name that starts or ends with given.
+func onlyExtension(given string, known []string) string {
+	found := ""
+	for _, k := range known {
+		if len(given) >= 3 && (strings.HasPrefix(fold(k), fold(given)) || strings.HasSuffix(fold(k), fold(given))) {
+			if found != "" {
+				return ""
+			}
+			found = k
+		}
+	}
+	return found
+}
+
+var folding = strings.NewReplacer("-", "_", ".", "_", " ", "_")
+
+func fold(s string) string { return folding.Replace(strings.ToLower(s)) }
+
+// OneOf lists names for a message: `"a", "b" or "c"`.
+func OneOf(names []string) string {
+	var b strings.Builder
+	for i, n := range names {
+		switch {
+		case i == 0:
+		case i == len(names)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(n))
+	}
+	return b.String()
+}
