@@ -32,7 +32,7 @@ model "gpt_oss_20b" {
       original_length = 4096
       beta_fast       = 32
       beta_slow       = 1
-      untruncated     = true
+      truncate        = false
     }
   }
   sliding_window {
