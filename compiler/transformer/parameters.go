@@ -46,6 +46,38 @@ func (a *Architecture) Layers(first, end int, s Split) Elements {
 	return e
 }
 
+// Chunk is a consecutive part of the model.
+type Chunk struct {
+	First, End int // decoder layers [First, End)
+	// Embedding says that the input embedding is here: on the first chunk, and
+	// as a copy on a later chunk that needs it (tied head, MTP).
+	Embedding bool
+	MTP       int  // MTP layers
+	Head      bool // final norm and output head
+}
+
+// Chunk is the number of elements of a chunk on one rank, for a vocabulary as
+// built. A tied head adds nothing where the embedding is on the same chunk.
+func (a *Architecture) Chunk(c Chunk, vocabulary int, s Split) Elements {
+	e := a.Layers(c.First, c.End, s)
+	if c.Embedding {
+		e.Dense += a.WordEmbedding(vocabulary, s.TensorParallel)
+		if c.First == 0 {
+			e.Dense += a.PositionTable()
+		}
+	}
+	if c.Head {
+		e.Dense += a.FinalNorm()
+		if !a.Model.TiedEmbeddings || !c.Embedding {
+			e.Dense += a.WordEmbedding(vocabulary, s.TensorParallel)
+		}
+	}
+	if c.MTP > 0 {
+		e = e.Add(a.Layer(a.mtp, s).Times(c.MTP))
+	}
+	return e
+}
+
 // Embedding is the number of elements of the input embedding on one rank, for
 // a vocabulary as built (padded): vocabulary × hidden over the tensor group,
 // and the learned position table, which every tensor rank holds in full.
@@ -80,7 +112,7 @@ func (a *Architecture) FinalNorm() int64 {
 }
 
 // whole is the split of a model on a single rank.
-var whole = Split{1, 1, 1}
+var whole = Split{TensorParallel: 1, ExpertParallel: 1, ExpertTensorParallel: 1}
 
 // ParametersTotal counts the parameters of the main model: every tensor once,
 // the embedding with the vocabulary as published (not padded), tied embeddings

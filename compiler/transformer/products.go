@@ -72,7 +72,7 @@ func (a *Architecture) RoutedTokens(l *plan.Layout) int {
 
 // SplitOf is the split of a layout.
 func SplitOf(l *plan.Layout) Split {
-	return Split{l.TensorParallel, l.ExpertParallel, l.ExpertTensorParallel}
+	return Split{TensorParallel: l.TensorParallel, ExpertParallel: l.ExpertParallel, ExpertTensorParallel: l.ExpertTensorParallel}
 }
 
 // Attention is the core attention of a layer of a kind on one rank. Context
@@ -124,7 +124,7 @@ func (a *Architecture) HeadProduct(vocabulary int, l *plan.Layout) Product {
 func (a *Architecture) attentionProducts(l *plan.Layout, buf []Product) []Product {
 	m, t := a.Model, a.Tokens(l)
 	q := m.AttentionHeads / l.TensorParallel * m.HeadDim
-	kv := max(m.KVHeads/l.TensorParallel, 1) * m.HeadDim
+	kv := m.KVHeads * m.HeadDim / l.TensorParallel
 	if a.Separate {
 		buf = append(buf,
 			Product{Name: "attention.q", M: t, N: q, K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true},

@@ -22,8 +22,8 @@ type Sharding uint8
 // The shardings.
 const (
 	Replicated     Sharding = iota // the same on every tensor rank
-	TensorSharded                  // rows or columns over the tensor group
-	KVSharded                      // key and value heads over the tensor group; whole heads are replicated when there are fewer heads than ranks
+	TensorSharded                  // rows or columns over the tensor group, evenly
+	LatentDown                     // the down projections of latent attention: replicated, or cut where Split.LatentSharded
 	ExpertSharded                  // experts over the expert group, each cut over the expert-tensor group
 	ExpertParallel                 // experts over the expert group, whole on every expert-tensor rank
 )
@@ -35,7 +35,6 @@ type Tensor struct {
 	Sharding      Sharding
 	Rows, Columns int // outputs × inputs of a projection; a vector has one column
 	Copies        int // experts; 1 otherwise
-	heads         int // KVSharded: key/value heads in Rows
 }
 
 // Matrix reports whether the tensor is the weight of a matrix product, which
@@ -52,6 +51,10 @@ type Split struct {
 	TensorParallel       int
 	ExpertParallel       int
 	ExpertTensorParallel int
+	// LatentSharded cuts the down projections of latent attention over the
+	// tensor group. Megatron does so with its own layers
+	// (--transformer-impl local); with Transformer Engine it replicates them.
+	LatentSharded bool
 }
 
 // Local is the number of elements of the tensor on one rank. Sizes that the
@@ -61,8 +64,10 @@ func (t *Tensor) Local(s Split) int64 {
 	switch t.Sharding {
 	case TensorSharded:
 		return ceil(n, s.TensorParallel)
-	case KVSharded:
-		return ceil(n, min(s.TensorParallel, t.heads))
+	case LatentDown:
+		if s.LatentSharded {
+			return ceil(n, s.TensorParallel)
+		}
 	case ExpertSharded:
 		return ceil(n, s.ExpertParallel*s.ExpertTensorParallel)
 	case ExpertParallel:
@@ -128,18 +133,19 @@ func (b *builder) norm(name string, size int) {
 	}
 }
 
-// attention adds multi-head or grouped-query attention.
+// attention adds multi-head or grouped-query attention. The key and value
+// projection is cut evenly even over more ranks than it has heads: Megatron
+// gathers what it computed and slices it, so that activations repeat heads and
+// parameters do not (Megatron-LM core_v0.17.0 transformer/attention.py).
 func (b *builder) attention() {
 	m := b.m
 	q, kv := m.AttentionHeads*m.HeadDim, 2*m.KVHeads*m.HeadDim
 	b.add("attention.q.weight", Attention, TensorSharded, q, m.HiddenSize)
-	b.add("attention.kv.weight", Attention, KVSharded, kv, m.HiddenSize)
-	b.out[len(b.out)-1].heads = m.KVHeads
+	b.add("attention.kv.weight", Attention, TensorSharded, kv, m.HiddenSize)
 	b.add("attention.output.weight", Attention, TensorSharded, m.HiddenSize, q)
 	if m.AttentionBias {
 		b.add("attention.q.bias", Attention, TensorSharded, q, 1)
-		b.add("attention.kv.bias", Attention, KVSharded, kv, 1)
-		b.out[len(b.out)-1].heads = m.KVHeads
+		b.add("attention.kv.bias", Attention, TensorSharded, kv, 1)
 		b.add("attention.output.bias", Attention, Replicated, m.HiddenSize, 1)
 	}
 	if m.QKNorm {
@@ -158,13 +164,13 @@ func (b *builder) latentAttention(l *job.MLA) {
 	h, n := b.m.HiddenSize, b.m.AttentionHeads
 	qk := l.QKNopeHeadDim + l.QKRopeHeadDim
 	if l.QLoraRank > 0 {
-		b.add("attention.q_down.weight", Attention, Replicated, l.QLoraRank, h)
+		b.add("attention.q_down.weight", Attention, LatentDown, l.QLoraRank, h)
 		b.norm("attention.q_norm", l.QLoraRank)
 		b.add("attention.q_up.weight", Attention, TensorSharded, n*qk, l.QLoraRank)
 	} else {
 		b.add("attention.q.weight", Attention, TensorSharded, n*qk, h)
 	}
-	b.add("attention.kv_down.weight", Attention, Replicated, l.KVLoraRank+l.QKRopeHeadDim, h)
+	b.add("attention.kv_down.weight", Attention, LatentDown, l.KVLoraRank+l.QKRopeHeadDim, h)
 	b.norm("attention.kv_norm", l.KVLoraRank)
 	b.add("attention.kv_up.weight", Attention, TensorSharded, n*(l.QKNopeHeadDim+l.VHeadDim), l.KVLoraRank)
 	b.add("attention.output.weight", Attention, TensorSharded, h, n*l.VHeadDim)
