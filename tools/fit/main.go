@@ -1,0 +1,137 @@
+// Command fit turns measured kernels into the compact surfaces that package
+// compute embeds: per GPU, data type and operation a smooth correction over a
+// roof, with its source, its number of measurements and its error on shapes
+// left out of the fit.
+//
+//	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-out compiler/compute/data]
+//
+// FOLDER holds gemm.csv, attention.csv, mla.csv and moe.csv, each plain or
+// with .gz, in the columns of docs/time-kernels.md; a file that is missing is
+// skipped and its surfaces in -out are kept. The table of errors goes to
+// standard output.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/compute/surface"
+)
+
+const defaultSource = "ai-dynamo/aiconfigurator 095f58a (2026-08-21, Apache-2.0), aic-core/src/aiconfigurator_core/systems/data"
+
+func main() {
+	kernels := flag.String("kernels", "", "folder of measured kernels")
+	gpus := flag.String("gpus", "", "JSON lines with the facts of the measured GPUs (default: built in)")
+	source := flag.String("source", defaultSource, "what to record as the source")
+	out := flag.String("out", "", "folder that gets surfaces.jsonl (default: only print)")
+	flag.Parse()
+	if err := run(*kernels, *gpus, *source, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "fit:", err)
+		os.Exit(1)
+	}
+}
+
+// run fits every file that is there, prints the table and writes the result.
+func run(kernels, gpus, source, out string) error {
+	if kernels == "" {
+		return fmt.Errorf("-kernels FOLDER is needed")
+	}
+	devices, err := readDevices(gpus)
+	if err != nil {
+		return err
+	}
+	records, err := fitAll(os.DirFS(kernels), devices)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		r.Source = source
+	}
+	printTable(os.Stdout, records)
+	if out == "" {
+		return nil
+	}
+	return write(filepath.Join(out, "surfaces.jsonl"), records)
+}
+
+// fitAll fits the surfaces of each kind of kernel whose file exists.
+func fitAll(folder fs.FS, devices map[string]device) ([]*surface.Record, error) {
+	var records []*surface.Record
+	for _, kind := range []struct {
+		file string
+		fit  func([]row, map[string]device) ([]*surface.Record, error)
+	}{
+		{"gemm", fitGEMM}, {"attention", fitAttention}, {"mla", fitMLA}, {"moe", fitExperts},
+	} {
+		rows, err := readTable(folder, kind.file)
+		if err != nil {
+			return nil, err
+		}
+		fitted, err := kind.fit(rows, devices)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind.file, err)
+		}
+		records = append(records, fitted...)
+	}
+	return records, nil
+}
+
+// printTable prints one line of Markdown per surface.
+func printTable(w io.Writer, records []*surface.Record) {
+	fmt.Fprintln(w, "| GPU | operation | dtype | head dim, window | rows | dropped | median | p90 | max |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
+	for _, r := range records {
+		shape := ""
+		if r.HeadDim > 0 {
+			shape = fmt.Sprintf("%d", r.HeadDim)
+		}
+		if r.Window > 0 {
+			shape += fmt.Sprintf(", %d", r.Window)
+		}
+		e := r.LeftOut
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %d | %d | %.1f %% | %.1f %% | %.0f %% |\n",
+			r.GPU, r.Operation, r.DType, shape, r.Rows, r.Dropped, 100*e.Median, 100*e.P90, 100*e.Max)
+	}
+}
+
+// write merges the records with those in the file that were not fitted anew,
+// and writes them in a stated order.
+func write(path string, records []*surface.Record) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for line := range bytes.Lines(old) {
+		r, err := surface.Parse(line)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(records, func(n *surface.Record) bool { return compare(n, r) == 0 }) {
+			records = append(records, r)
+		}
+	}
+	slices.SortFunc(records, compare)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	for _, r := range records {
+		if err := encoder.Encode(r); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// compare orders records by what they are a surface of.
+func compare(a, b *surface.Record) int {
+	return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.DType, b.DType),
+		cmp.Compare(a.HeadDim, b.HeadDim), cmp.Compare(a.Window, b.Window))
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/compute/surface"
+)
+
+// sample is one measurement against its roof.
+type sample struct {
+	seconds  float64
+	roof     float64 // without overhead
+	overhead float64 // what the surface does not correct
+	places   []place // where in the grid; shares sum to one
+}
+
+// place is a point that counts by its share.
+type place struct {
+	at    surface.Point
+	share float64
+}
+
+// at is the single place of an ordinary sample.
+func at(p surface.Point) []place { return []place{{p, 1}} }
+
+// target is the logarithm of the correction that the sample asks for.
+func (s *sample) target() float64 { return math.Log(max(s.seconds-s.overhead, s.seconds/100) / s.roof) }
+
+// smoothness is the weight of a squared second difference between grid nodes
+// against a squared error, per measurement and node as it comes: small enough
+// to bend, large enough to bridge nodes without measurements.
+const smoothness = 0.05
+
+// robustRounds of reweighting turn least squares into nearly least absolute
+// errors, so that single bad kernels do not bend a surface.
+const robustRounds = 6
+
+// fitGrid finds the node values for the samples. The result's order is that
+// of surface.Grid.
+func fitGrid(axes [][]float64, samples []sample) []float64 {
+	grid := surface.Grid{Axes: axes}
+	stencils := make([][]surface.Weight, len(samples))
+	for i := range samples {
+		stencils[i] = stencil(&grid, &samples[i])
+	}
+	weights := slices.Repeat([]float64{1}, len(samples))
+	var values []float64
+	for range robustRounds {
+		system := newSystem(axes)
+		for i := range samples {
+			system.add(stencils[i], samples[i].target(), weights[i])
+		}
+		values = system.solve()
+		for i := range samples {
+			weights[i] = 1 / max(0.02, math.Abs(apply(stencils[i], values)-samples[i].target()))
+		}
+	}
+	return values
+}
+
+// stencil lists the nodes that a sample depends on.
+func stencil(g *surface.Grid, s *sample) []surface.Weight {
+	var out []surface.Weight
+	for _, p := range s.places {
+		from := len(out)
+		out = g.Weights(p.at, out)
+		for i := from; i < len(out); i++ {
+			out[i].Share *= p.share
+		}
+	}
+	return out
+}
+
+// apply evaluates a stencil.
+func apply(stencil []surface.Weight, values []float64) float64 {
+	sum := 0.0
+	for _, w := range stencil {
+		sum += w.Share * values[w.Node]
+	}
+	return sum
+}
+
+// validate fits to four fifths of the samples and measures the error on the
+// rest. The split is a fixed shuffle.
+func validate(axes [][]float64, samples []sample) surface.Error {
+	order := rand.New(rand.NewPCG(1, 2)).Perm(len(samples))
+	var fitted, left []sample
+	for i, j := range order {
+		if i%5 == 0 {
+			left = append(left, samples[j])
+		} else {
+			fitted = append(fitted, samples[j])
+		}
+	}
+	values := fitGrid(axes, fitted)
+	grid := surface.Grid{Axes: axes}
+	var errors []float64
+	for i := range left {
+		s := &left[i]
+		predicted := math.Exp(apply(stencil(&grid, s), values))*s.roof + s.overhead
+		errors = append(errors, math.Abs(predicted/s.seconds-1))
+	}
+	return summarise(errors)
+}
+
+// summarise takes the median, the 90th percentile and the largest error.
+func summarise(errors []float64) surface.Error {
+	slices.Sort(errors)
+	n := len(errors)
+	if n == 0 {
+		return surface.Error{}
+	}
+	round := func(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+	return surface.Error{Count: n, Median: round(errors[n/2]), P90: round(errors[n*9/10]), Max: round(errors[n-1])}
+}
+
+// finish fits all samples and fills in the record.
+func finish(r *surface.Record, axes [][]float64, samples []sample) *surface.Record {
+	r.Rows = len(samples)
+	r.LeftOut = validate(axes, samples)
+	r.Axes = axes
+	for _, v := range fitGrid(axes, samples) {
+		r.Values = append(r.Values, int16(math.Round(max(-32, min(32, v))*1000)))
+	}
+	return r
+}
