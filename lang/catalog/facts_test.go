@@ -1,0 +1,379 @@
+package catalog_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/catalog"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// jobOf is the smallest job that names a model and a cluster of the catalogue.
+// Every model is built by DeepSpeed, through transformers.
+const jobOf = `
+cluster "c" {
+  base  = catalog.cluster.%s
+  nodes = 1
+  %s
+}
+job "facts" {
+  model   = catalog.model.%s
+  cluster = cluster.c
+
+  training {
+    global_batch_size = 1
+    steps             = 1
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "deepspeed" {
+    version = "0.19.8"
+  }
+}
+`
+
+// load resolves the job of a cluster of the catalogue, changed by a line of
+// its block, and a model of the catalogue.
+func load(t *testing.T, cluster, change, model string) *job.Job {
+	t.Helper()
+	fsys := fstest.MapFS{"job.hcl": {Data: fmt.Appendf(nil, jobOf, cluster, change, model)}}
+	w, diags := lang.Load(fsys, "job.hcl", lang.Options{})
+	for _, d := range diags {
+		t.Errorf("%s: %s", d.Summary, d.Detail)
+	}
+	if len(w.Jobs) != 1 {
+		t.Fatalf("%d jobs, want 1", len(w.Jobs))
+	}
+	return &w.Jobs[0]
+}
+
+// published is one file of testdata/models.
+type published struct {
+	Name    string
+	Config  map[string]any
+	Sources map[string]string
+}
+
+func readPublished(t *testing.T, path string) published {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p published
+	d := json.NewDecoder(bytes.NewReader(b))
+	if err := d.Decode(&p); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return p
+}
+
+// TestModelsMatchPublishedConfigurations compares every field of every
+// published configuration with the catalogue's entry. A field that no case
+// knows fails, so that no published fact is passed over.
+func TestModelsMatchPublishedConfigurations(t *testing.T) {
+	paths, err := filepath.Glob("../../testdata/models/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no published configurations: ", err)
+	}
+	checked := map[string]bool{"debug": true, "debug_moe": true} // defined by the catalogue itself
+	for _, path := range paths {
+		p := readPublished(t, path)
+		checked[p.Name] = true
+		t.Run(p.Name, func(t *testing.T) {
+			m := load(t, "dgx_h100", "", p.Name).Model
+			if p.Sources["*"] == "" {
+				t.Error("the facts name no source")
+			}
+			for key, want := range p.Config {
+				if want == "kimi_k2" { // its own name for the architecture of DeepSeek-V3
+					want = "deepseek_v3"
+				}
+				got, ok := configValue(&m, key)
+				if !ok {
+					t.Errorf("no comparison for the published field %s", key)
+				} else if diff := cmp.Diff(want, normal(got)); diff != "" {
+					t.Errorf("%s (-published +catalogue):\n%s", key, diff)
+				}
+			}
+		})
+	}
+	for _, name := range catalog.Names("model") {
+		if !checked[name] {
+			t.Errorf("model %s has no published facts in testdata/models", name)
+		}
+	}
+}
+
+// normal turns a value into what encoding/json would have read.
+func normal(v any) any {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	var n any
+	if err := json.Unmarshal(b, &n); err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// configValue is the value of a field of a Hugging Face config.json, or of a
+// Megatron-LM argument, as the model of the catalogue has it.
+func configValue(m *job.Model, key string) (any, bool) {
+	for _, group := range []func(*job.Model, string) (any, bool){sizeValue, layerValue, moeValue, positionValue, megatronValue} {
+		if v, ok := group(m, key); ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+func sizeValue(m *job.Model, key string) (any, bool) {
+	switch key {
+	case "num_hidden_layers", "num_layers":
+		return m.Layers, true
+	case "hidden_size":
+		return m.HiddenSize, true
+	case "intermediate_size", "ffn_hidden_size":
+		return m.FFNHiddenSize, true
+	case "num_attention_heads":
+		return m.AttentionHeads, true
+	case "num_key_value_heads":
+		return m.KVHeads, true
+	case "head_dim", "kv_channels":
+		return m.HeadDim, true
+	case "vocab_size", "padded_vocab_size":
+		return m.VocabSize, true
+	case "max_position_embeddings":
+		return m.MaxPositions, true
+	case "seq_length", "initial_context_length":
+		return m.SequenceLength, true
+	case "q_lora_rank":
+		return m.MLA.QLoraRank, true
+	case "kv_lora_rank":
+		return m.MLA.KVLoraRank, true
+	case "qk_nope_head_dim":
+		return m.MLA.QKNopeHeadDim, true
+	case "qk_rope_head_dim":
+		return m.MLA.QKRopeHeadDim, true
+	case "v_head_dim":
+		return m.MLA.VHeadDim, true
+	case "num_nextn_predict_layers":
+		return m.MTPLayers, true
+	}
+	return nil, false
+}
+
+func layerValue(m *job.Model, key string) (any, bool) {
+	switch key {
+	case "model_type":
+		return m.Architecture, true
+	case "hidden_act", "hidden_activation":
+		return map[string]string{"swiglu": "silu", "geglu": "gelu_pytorch_tanh"}[m.Activation], true
+	case "rms_norm_eps", "norm_epsilon":
+		return m.NormEpsilon, true
+	case "initializer_range", "init_method_std":
+		return m.InitStd, true
+	case "tie_word_embeddings":
+		return m.TiedEmbeddings, true
+	case "attention_bias":
+		return m.AttentionBias, true
+	case "mlp_bias":
+		return m.MLPBias, true
+	case "attention_dropout", "hidden_dropout":
+		return m.Dropout, true
+	case "swiglu_limit":
+		return m.ActivationClamp, true
+	case "query_pre_attn_scalar":
+		return math.Round(1 / (m.AttentionScale * m.AttentionScale)), true
+	case "attn_logit_softcapping":
+		return m.AttentionSoftcap, true
+	case "final_logit_softcapping":
+		return m.FinalSoftcap, true
+	case "sliding_window":
+		return m.SlidingWindow.Size, true
+	case "layer_types":
+		if m.SlidingWindow.Pattern == 2 {
+			return "alternating sliding_attention, full_attention, sliding first", true
+		}
+		return "", true
+	}
+	return nil, false
+}
+
+func moeValue(m *job.Model, key string) (any, bool) {
+	e := m.MoE
+	if e == nil {
+		return nil, false
+	}
+	switch key {
+	case "num_local_experts", "num_experts", "n_routed_experts":
+		return e.Experts, true
+	case "num_experts_per_tok":
+		return e.TopK, true
+	case "moe_intermediate_size":
+		return e.ExpertFFNHiddenSize, true
+	case "n_shared_experts":
+		return e.SharedExperts, true
+	case "first_k_dense_replace":
+		return e.FirstDenseLayers, true
+	case "moe_layer_freq", "decoder_sparse_step":
+		return max(e.LayerFrequency, 1), true
+	case "mlp_only_layers":
+		return make([]int, e.FirstDenseLayers), true
+	case "scoring_func":
+		return e.Router.Score, true
+	case "topk_method":
+		return map[string]string{"bias": "noaux_tc"}[e.Router.Balance], true
+	case "norm_topk_prob":
+		return e.Router.Normalize, true
+	case "n_group":
+		return e.Router.Groups, true
+	case "topk_group":
+		return e.Router.GroupTopK, true
+	case "routed_scaling_factor":
+		return e.Router.ScalingFactor, true
+	case "router_aux_loss_coef":
+		return e.Router.AuxCoefficient, true
+	}
+	return nil, false
+}
+
+func positionValue(m *job.Model, key string) (any, bool) {
+	switch key {
+	case "rope_theta":
+		return m.PositionEmbedding.Theta, true
+	case "rope_scaling":
+		return scalingValue(m.PositionEmbedding.Scaling), true
+	}
+	return nil, false
+}
+
+// scalingValue is rope_scaling with the keys that its type has.
+func scalingValue(s *job.RopeScaling) map[string]any {
+	if s == nil {
+		return nil
+	}
+	v := map[string]any{"rope_type": s.Type, "factor": s.Factor, "original_max_position_embeddings": s.OriginalLength}
+	switch {
+	case s.Type == "llama3":
+		v["low_freq_factor"], v["high_freq_factor"] = s.LowFrequencyFactor, s.HighFrequencyFactor
+	case s.Untruncated:
+		v["beta_fast"], v["beta_slow"], v["truncate"] = s.BetaFast, s.BetaSlow, false
+	default:
+		v["beta_fast"], v["beta_slow"] = s.BetaFast, s.BetaSlow
+		v["mscale"], v["mscale_all_dim"] = s.MScale, s.MScaleAllDim
+	}
+	return v
+}
+
+func megatronValue(m *job.Model, key string) (any, bool) {
+	switch key {
+	case "position_embedding_type":
+		return map[string]string{"learned": "learned_absolute"}[m.PositionEmbedding.Kind], true
+	case "normalization":
+		return map[string]string{"layernorm": "LayerNorm"}[m.Normalization], true
+	case "untie_embeddings_and_output_weights":
+		return !m.TiedEmbeddings, true
+	case "add_bias_linear":
+		return m.AttentionBias && m.MLPBias, true
+	case "swiglu":
+		return m.Activation == "swiglu", true
+	}
+	return nil, false
+}
+
+// TestClusters resolves every cluster and asks for what a prediction needs.
+func TestClusters(t *testing.T) {
+	for _, name := range catalog.Names("cluster") {
+		c := load(t, name, "", "debug").Cluster
+		if c.GPUsPerNode > 1 && (c.NVLink.Domain == 0 || c.Network.NICsPerNode == 0 || c.PCIe.Bandwidth == 0) {
+			t.Errorf("%s: links are missing: %+v", name, c)
+		}
+		if n := c.NVLink.Domain; n > c.GPUsPerNode && n%c.GPUsPerNode != 0 {
+			t.Errorf("%s: an NVLink domain of %d does not hold whole nodes of %d", name, n, c.GPUsPerNode)
+		}
+	}
+}
+
+// TestGPUs resolves every GPU and holds its figures to one another: torch sees
+// less than the driver, fp16 and bf16 agree where both exist, fp8 is twice that.
+func TestGPUs(t *testing.T) {
+	for _, name := range catalog.Names("gpu") {
+		g := load(t, "dgx_h100", "gpu = catalog.gpu."+name, "debug").Cluster.GPU
+		if g.Catalog != name {
+			t.Errorf("%s resolves to %q", name, g.Catalog)
+		}
+		if g.TorchMemory >= g.Memory || float64(g.TorchMemory) < 0.95*float64(g.Memory) {
+			t.Errorf("%s: torch can use %d of %d bytes", name, g.TorchMemory, g.Memory)
+		}
+		p := g.PeakFLOPS
+		if p.BF16 != 0 && p.BF16 != p.FP16 {
+			t.Errorf("%s: bf16 %g, fp16 %g", name, p.BF16, p.FP16)
+		}
+		if p.FP8 != 0 && math.Abs(float64(p.FP8/p.BF16)-2) > 0.002 {
+			t.Errorf("%s: fp8 is %g of bf16", name, p.FP8/p.BF16)
+		}
+		if g.SMs == 0 || g.Power == 0 || g.MemoryBandwidth == 0 || g.ComputeCapability == "" {
+			t.Errorf("%s: figures are missing: %+v", name, g)
+		}
+	}
+}
+
+// TestEveryEntryHasSources asks every file for a source of everything ("*"),
+// and for sources of nothing that the block does not have.
+func TestEveryEntryHasSources(t *testing.T) {
+	for _, kind := range catalog.Kinds() {
+		for _, name := range catalog.Names(kind) {
+			src := string(catalog.Source(kind, name))
+			if !strings.Contains(src, "sources = {\n    \"*\"") {
+				t.Errorf("%s %s has no sources[\"*\"]", kind, name)
+			}
+			if !strings.Contains(src, fmt.Sprintf("%s %q {", kind, name)) {
+				t.Errorf("the file of %s %s holds another block", kind, name)
+			}
+			formatted, diags := lang.Format([]byte(src), name+".hcl")
+			if len(diags) > 0 {
+				t.Errorf("%s %s: %v", kind, name, diags)
+			}
+			if diff := cmp.Diff(src, string(formatted)); diff != "" {
+				t.Errorf("%s %s is not formatted (-file +formatted):\n%s", kind, name, diff)
+			}
+		}
+	}
+}
+
+// TestCatalogueNames pins the names that jobs may use.
+func TestCatalogueNames(t *testing.T) {
+	want := map[string][]string{
+		"model": {"gpt3_1_7b", "gpt3_3_6b", "gpt3_7_5b", "gpt3_18b", "gpt3_39b", "gpt3_76b", "gpt3_145b", "gpt3_310b", "gpt3_530b", "gpt3_1t", "gpt3_175b",
+			"llama2_7b", "llama2_13b", "llama2_70b", "llama3_8b", "llama3_70b", "llama3_1_8b", "llama3_1_70b", "llama3_1_405b", "llama3_2_1b", "llama3_2_3b",
+			"mixtral_8x7b", "mixtral_8x22b", "deepseek_v3", "kimi_k2", "qwen3_8b", "qwen3_14b", "qwen3_32b", "qwen3_30b_a3b", "qwen3_235b_a22b",
+			"gpt_oss_20b", "gpt_oss_120b", "gemma2_27b", "debug", "debug_moe"},
+		"gpu":     {"v100_32gb", "a100_40gb", "a100_80gb", "h100_sxm", "h100_96gb_500w", "h800", "h200", "gh200", "b200", "b300", "gb200", "gb300"},
+		"cluster": {"dgx_a100", "dgx_h100", "aws_p5", "h800_ib", "dgx_h200", "dgx_b200", "dgx_b300", "gb200_nvl72", "gb300_nvl72", "single_gpu"},
+	}
+	for kind, names := range want {
+		slices.Sort(names)
+		if diff := cmp.Diff(names, catalog.Names(kind)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
