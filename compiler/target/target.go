@@ -54,6 +54,10 @@ type Target struct {
 	Replicate            bool // data_parallel_replicate > 1 together with shard > 1 (HSDP)
 	KVReplication        bool // tensor_parallel may exceed kv_heads
 
+	// Elsewhere says, for an argument of the layout that this version lacks,
+	// which backend or version has it, as a full sentence. May be nil.
+	Elsewhere map[string]string
+
 	// Rules decide legality beyond the axes above. They are asked in order,
 	// in the hot loop: they must not allocate.
 	Rules []Rule
@@ -93,6 +97,10 @@ type Facts struct {
 type Rule struct {
 	ID     diag.ID
 	Reason string // a constant sentence: why the framework refuses
+	// Mesh marks a rule that looks only at the job and at the axes of the
+	// meshes (every parallel degree, sequence_parallel and zero_stage). It is
+	// then asked once for all layouts that share them.
+	Mesh   bool
 	Breaks func(f *Facts) bool
 }
 

@@ -61,3 +61,19 @@ type Network struct {
 	Oversubscription float64 // above the pod; 1: none
 	Environment      []Variable
 }
+
+// For returns the dense peak of the data type that a training precision
+// computes its matrix products in; zero if the GPU lacks it.
+func (p *PeakFLOPS) For(precision string) units.FLOPsPerSecond {
+	switch precision {
+	case "fp32":
+		return p.FP32
+	case "fp16":
+		return p.FP16
+	case "fp8", "mxfp8":
+		return p.FP8
+	case "nvfp4":
+		return p.FP4
+	}
+	return p.BF16
+}

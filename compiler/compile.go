@@ -1,0 +1,147 @@
+// Package compiler turns a job and a target into a plan: it searches the
+// layouts that the target can run (package search), describes the best one
+// (package estimate) and, when none is feasible, says why and what would be.
+// It is pure: no files, no clock, no text for terminals.
+package compiler
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Compile plans a job on a target. Diagnostics are about the input: a pinned
+// value that the target does not have, a batch that no layout divides; the
+// plan is nil then. That nothing fits is not an error but a plan with
+// Feasible false, its reasons, the nearest layouts and verified fixes.
+func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
+	if diags := checkPins(j, t); diags.HasErrors() {
+		return nil, diags
+	}
+	found := search.Run(j, t)
+	if diags := checkFound(j, t, found); diags.HasErrors() {
+		return nil, diags
+	}
+	p := &plan.Plan{
+		Backend: t.Backend, BackendVersion: t.Version, Input: input(j), Search: counts(t, found),
+		Communication: []plan.Communication{}, Alternatives: []plan.Alternative{}, Warnings: []plan.Warning{}, Artifacts: []plan.Artifact{},
+	}
+	p.Memory.GPUBytes, p.Memory.UsableBytes = j.Cluster.GPU.Memory, search.Usable(j)
+	if len(found.Best) > 0 {
+		p.Feasible = true
+		describe(p, j, t, &found.Best[0])
+		p.Alternatives = alternatives(found.Best[1:])
+		return p, nil
+	}
+	p.Infeasible = &plan.Infeasible{Nearest: nearest(j, found.Nearest), Fixes: fixes(j, t)}
+	if len(found.Nearest) > 0 {
+		describe(p, j, t, &found.Nearest[0])
+	} else if found.Illegal != nil {
+		p.Layout, p.Execution = found.Illegal.Layout, found.Illegal.Execution
+	}
+	p.Infeasible.Reasons = reasons(j, t, p, found)
+	return p, nil
+}
+
+// describe fills in everything that follows from a layout.
+func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
+	p.Layout, p.Execution = c.Layout, c.Execution
+	d := estimate.New(j, t).Describe(&c.Layout, &c.Execution)
+	usable, gpu := p.Memory.UsableBytes, p.Memory.GPUBytes
+	p.Memory, p.Time, p.Communication, p.Throughput, p.Mesh = d.Memory, d.Time, d.Communication, d.Throughput, d.Mesh
+	p.Memory.UsableBytes, p.Memory.GPUBytes = usable, gpu
+	p.Warnings = append(p.Warnings, d.Warnings...)
+	p.Run = run(j, d.Time.StepSeconds)
+}
+
+// run extends a step to the whole training: GPU-hours, and how many
+// submissions of the Slurm limit it takes.
+func run(j *job.Job, step units.Seconds) plan.Run {
+	seconds := step * units.Seconds(j.Training.Steps)
+	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1}
+	r.GPUHours = float64(seconds) / 3600 * float64(j.Cluster.GPUs())
+	if limit := j.Slurm.Time; limit > 0 {
+		r.Jobs = max(1, int(math.Ceil(float64(seconds/limit))))
+	}
+	return r
+}
+
+func input(j *job.Job) plan.Input {
+	a := transformer.New(&j.Model)
+	return plan.Input{
+		SHA256: digest(j), Model: j.Model.Name,
+		ParametersTotal: a.ParametersTotal(), ParametersActive: a.ParametersActive(),
+		SequenceLength: j.Model.SequenceLength, GlobalBatchSize: j.Training.GlobalBatchSize,
+		Precision: j.Training.Precision, GPU: j.Cluster.GPU.Name, Nodes: j.Cluster.Nodes, GPUs: j.Cluster.GPUs(),
+	}
+}
+
+// digest is a hash of the resolved job without its source positions, so that
+// moving a line or a comment changes nothing.
+func digest(j *job.Job) string {
+	bare := *j
+	bare.Sources = nil
+	b, err := json.Marshal(bare)
+	if err != nil {
+		panic("compiler: a job that JSON cannot hold: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func counts(t *target.Target, o *search.Outcome) plan.Search {
+	s := plan.Search{Enumerated: o.Counts.Enumerated, Evaluated: o.Counts.Evaluated, Pruned: o.Counts.Pruned, Rejected: []plan.Rejection{}}
+	for id, n := range o.Counts.Rejected {
+		s.Rejected = append(s.Rejected, plan.Rejection{ID: string(id), Reason: reason(t, id), Count: n})
+	}
+	slices.SortFunc(s.Rejected, func(a, b plan.Rejection) int {
+		if a.Count != b.Count {
+			return int(min(1, max(-1, b.Count-a.Count)))
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return s
+}
+
+// reason is the sentence behind a rejection: the target's for its rules.
+func reason(t *target.Target, id diag.ID) string {
+	if r, ok := search.Reasons[id]; ok {
+		return r
+	}
+	for i := range t.Rules {
+		if t.Rules[i].ID == id {
+			return t.Rules[i].Reason
+		}
+	}
+	panic("compiler: rejection without a reason: " + string(id))
+}
+
+func alternatives(best []search.Candidate) []plan.Alternative {
+	list := []plan.Alternative{}
+	for i := range best {
+		c := &best[i]
+		list = append(list, plan.Alternative{Layout: c.Layout, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes})
+	}
+	return list
+}
+
+func nearest(j *job.Job, misses []search.Candidate) []plan.Nearest {
+	list := []plan.Nearest{}
+	for i := range misses {
+		c := &misses[i]
+		list = append(list, plan.Nearest{Layout: c.Layout, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes, MissingBytes: c.Missing(j)})
+	}
+	return list
+}

@@ -1,0 +1,15 @@
+package compiler
+
+import "github.com/ndc-dev/ndc/diag"
+
+// The diagnostics of this package.
+const (
+	// IDAxisUnsupported: a pinned axis that the target does not have.
+	IDAxisUnsupported diag.ID = "layout-axis-unsupported"
+	// IDDegreesDoNotFit: the pinned degrees cannot use all GPUs.
+	IDDegreesDoNotFit diag.ID = "layout-degrees-do-not-fit"
+	// IDBatchIndivisible: the global batch divides over no layout.
+	IDBatchIndivisible diag.ID = "batch-indivisible"
+	// IDStageLayers: stage_layers do not add up.
+	IDStageLayers diag.ID = "stage-layers"
+)

@@ -1,0 +1,230 @@
+package compiler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// reasons explains an infeasible plan. With legal layouts, the first reason is
+// what the nearest one fails, with numbers; then follow the rules that took
+// the most layouts.
+func reasons(j *job.Job, t *target.Target, p *plan.Plan, o *search.Outcome) []plan.Reason {
+	list := []plan.Reason{}
+	if len(o.Nearest) > 0 {
+		list = append(list, missReason(j, p, &o.Nearest[0]))
+	}
+	for _, r := range p.Search.Rejected {
+		if len(o.Nearest) > 0 && r.ID == string(o.Nearest[0].Broken()) {
+			continue
+		}
+		list = append(list, plan.Reason{ID: r.ID, Summary: fmt.Sprintf("%d layouts: %s", r.Count, r.Reason)})
+	}
+	return list
+}
+
+// missReason says by how much the nearest layout fails its constraint.
+func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
+	r := plan.Reason{ID: string(c.Broken()), Stage: p.Memory.Peak.Stage, Rank: p.Memory.Peak.Rank}
+	switch c.Broken() {
+	case search.IDMemory:
+		memoryReason(j, p, &r)
+	case search.IDTrainingTime:
+		r.Needed, r.Available = float64(p.Run.Seconds), float64(j.Constraints.MaxTrainingTime.Value)
+		r.Summary = fmt.Sprintf("%d steps of %.3g s take %.3g days, max_training_time allows %.3g", p.Run.Steps, float64(p.Time.StepSeconds), r.Needed/86400, r.Available/86400)
+	case search.IDMFU:
+		r.Needed, r.Available = j.Constraints.MinMFU.Value, float64(p.Throughput.MFU)
+		r.Summary = fmt.Sprintf("the fastest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)
+	case search.IDExposed:
+		r.Needed, r.Available = float64(p.Time.ExposedCommunicationShare), float64(j.Constraints.MaxExposedCommunication.Value)
+		r.Summary = fmt.Sprintf("%.1f %% of the step is exposed communication, max_exposed_communication allows %.1f %%; most of it: %s",
+			100*r.Needed, 100*r.Available, worstCommunication(p))
+	}
+	return r
+}
+
+// memoryReason spells the busiest stage as its largest ledger lines.
+func memoryReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
+	needed, what := p.Memory.Peak.DeviceBytes, ""
+	if !j.Constraints.MemoryHeadroom.Set {
+		needed, what = p.Memory.Peak.DeviceRangeBytes[1], " at the upper end of its range"
+	}
+	r.Needed, r.Available = float64(needed), float64(p.Memory.UsableBytes)
+	r.Summary = fmt.Sprintf("stage %d needs %s%s of %s usable on rank %d: %s", r.Stage, gib(needed), what, gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))
+}
+
+// largestLines names the four largest lines of a stage's ledger and the rest.
+func largestLines(p *plan.Plan, stage int) string {
+	for i := range p.Memory.Stages {
+		s := &p.Memory.Stages[i]
+		if s.Stage != stage {
+			continue
+		}
+		lines := slices.Clone(s.Ledger)
+		slices.SortStableFunc(lines, func(a, b plan.LedgerLine) int { return int(min(1, max(-1, b.Bytes-a.Bytes))) })
+		var parts []string
+		rest := s.DeviceBytes
+		for _, l := range lines[:min(4, len(lines))] {
+			parts = append(parts, fmt.Sprintf("%.1f %s", float64(l.Bytes)/float64(units.GiB), l.Name))
+			rest -= l.Bytes
+		}
+		return strings.Join(append(parts, fmt.Sprintf("%.1f other", float64(rest)/float64(units.GiB))), ", ")
+	}
+	return "no ledger"
+}
+
+func gib(b units.Bytes) string { return fmt.Sprintf("%.1f GiB", float64(b)/float64(units.GiB)) }
+
+// worstCommunication names the collective that is exposed longest.
+func worstCommunication(p *plan.Plan) string {
+	if len(p.Communication) == 0 {
+		return "none"
+	}
+	c := slices.MaxFunc(p.Communication, func(a, b plan.Communication) int {
+		switch {
+		case a.ExposedSeconds < b.ExposedSeconds:
+			return -1
+		case a.ExposedSeconds > b.ExposedSeconds:
+			return 1
+		}
+		return 0
+	})
+	return fmt.Sprintf("%s over %s, %s a step on %s", c.Collective, c.Group, gib(c.Bytes), c.Link)
+}
+
+// change is a modification of a job that may make it fit.
+type change struct {
+	describe func(p *search.Candidate) string
+	apply    func(j *job.Job)
+}
+
+// fixes tries single changes from small to large and returns those with which
+// the same search finds a feasible layout.
+func fixes(j *job.Job, t *target.Target) []plan.Fix {
+	list := []plan.Fix{}
+	for _, c := range changes(j) {
+		changed := *j
+		c.apply(&changed)
+		if checkPins(&changed, t).HasErrors() {
+			continue
+		}
+		if o := search.Run(&changed, t); len(o.Best) > 0 {
+			b := &o.Best[0]
+			list = append(list, plan.Fix{Change: c.describe(b), StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes})
+		}
+	}
+	return append(list, moreNodes(j, t)...)
+}
+
+// mostNodes bounds how far the number of nodes is raised to find a fit.
+const mostNodes = 64
+
+// moreNodes doubles the nodes until the job fits.
+func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
+	for factor := 2; factor <= mostNodes; factor *= 2 {
+		changed := *j
+		changed.Cluster.Nodes *= factor
+		if o := search.Run(&changed, t); len(o.Best) > 0 {
+			b := &o.Best[0]
+			return []plan.Fix{{Change: fmt.Sprintf("cluster.nodes = %d (now %d)", changed.Cluster.Nodes, j.Cluster.Nodes),
+				StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes}}
+		}
+	}
+	return nil
+}
+
+// changes lists what may be changed: each narrowed axis of the layout set
+// free, then execution options, then the headroom, then all of the layout.
+func changes(j *job.Job) []change {
+	var list []change
+	for _, a := range narrowed(j) {
+		list = append(list, change{
+			describe: func(c *search.Candidate) string {
+				return fmt.Sprintf("constraints.layout.%s = %s", a.name, a.value(&c.Layout))
+			},
+			apply: func(j *job.Job) { a.free(&j.Constraints.Layout) },
+		})
+	}
+	list = append(list, executionChanges(j)...)
+	if len(j.Constraints.NVLinkOnly) > 0 {
+		list = append(list, change{fixed("constraints.nvlink_only = []"), func(j *job.Job) { j.Constraints.NVLinkOnly = nil }})
+	}
+	if len(narrowed(j)) > 1 {
+		list = append(list, change{
+			describe: func(c *search.Candidate) string { return "constraints.layout left free: " + summary(&c.Layout) },
+			apply:    func(j *job.Job) { j.Constraints.Layout = job.LayoutConstraints{} },
+		})
+	}
+	return list
+}
+
+func fixed(text string) func(*search.Candidate) string {
+	return func(*search.Candidate) string { return text }
+}
+
+// executionChanges lists the options that trade speed or digits for memory.
+func executionChanges(j *job.Job) []change {
+	return []change{
+		{fixed("execution.offload.optimizer = true"), func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }},
+		{fixed(`execution.optimizer_state_dtype = "bf16"`), func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("bf16") }},
+		{fixed(`execution.gradient_dtype = "bf16"`), func(j *job.Job) { j.Execution.GradientDType = job.Some("bf16") }},
+		{fixed("execution.offload.activations = true"), func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }},
+	}
+}
+
+// freed is a narrowed axis of constraints.layout.
+type freed struct {
+	name  string
+	value func(l *plan.Layout) string
+	free  func(c *job.LayoutConstraints)
+}
+
+func number(get func(l *plan.Layout) int) func(*plan.Layout) string {
+	return func(l *plan.Layout) string { return fmt.Sprint(get(l)) }
+}
+
+// narrowed lists the axes that the user constrained, cheapest change first.
+func narrowed(j *job.Job) []freed {
+	c := &j.Constraints.Layout
+	var list []freed
+	add := func(narrow bool, f freed) {
+		if narrow {
+			list = append(list, f)
+		}
+	}
+	add(c.Recompute != nil, freed{"recompute", func(l *plan.Layout) string { return fmt.Sprintf("%q", l.Recompute) },
+		func(c *job.LayoutConstraints) {
+			c.Recompute, c.RecomputeModules, c.RecomputeMethod, c.RecomputeLayers = nil, nil, nil, job.IntChoice{}
+		}})
+	add(!c.MicroBatchSize.Free(), freed{"micro_batch_size", number(func(l *plan.Layout) int { return l.MicroBatchSize }),
+		func(c *job.LayoutConstraints) { c.MicroBatchSize, c.MicroBatches = job.IntChoice{}, job.IntChoice{} }})
+	add(!c.ZeroStage.Free(), freed{"zero_stage", number(func(l *plan.Layout) int { return l.ZeroStage }),
+		func(c *job.LayoutConstraints) { c.ZeroStage = job.IntChoice{} }})
+	add(!c.DataParallelShard.Free() || !c.DataParallelReplicate.Free(), freed{"data_parallel_shard", number(func(l *plan.Layout) int { return l.DataParallelShard }),
+		func(c *job.LayoutConstraints) {
+			c.DataParallelShard, c.DataParallelReplicate = job.IntChoice{}, job.IntChoice{}
+		}})
+	add(!c.ExpertParallel.Free(), freed{"expert_parallel", number(func(l *plan.Layout) int { return l.ExpertParallel }),
+		func(c *job.LayoutConstraints) { c.ExpertParallel = job.IntChoice{} }})
+	add(!c.TensorParallel.Free(), freed{"tensor_parallel", number(func(l *plan.Layout) int { return l.TensorParallel }),
+		func(c *job.LayoutConstraints) { c.TensorParallel = job.IntChoice{} }})
+	add(!c.PipelineParallel.Free(), freed{"pipeline_parallel", number(func(l *plan.Layout) int { return l.PipelineParallel }),
+		func(c *job.LayoutConstraints) {
+			c.PipelineParallel, c.VirtualPipeline, c.StageLayers = job.IntChoice{}, job.IntChoice{}, nil
+		}})
+	add(!c.ContextParallel.Free(), freed{"context_parallel", number(func(l *plan.Layout) int { return l.ContextParallel }),
+		func(c *job.LayoutConstraints) { c.ContextParallel = job.IntChoice{} }})
+	return list
+}
+
+// summary names the main degrees of a layout.
+func summary(l *plan.Layout) string {
+	return fmt.Sprintf("tensor_parallel %d, context_parallel %d, pipeline_parallel %d, data_parallel %d x %d, zero_stage %d, micro_batch_size %d, recompute %s",
+		l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallelReplicate, l.DataParallelShard, l.ZeroStage, l.MicroBatchSize, l.Recompute)
+}

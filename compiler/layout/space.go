@@ -1,0 +1,245 @@
+package layout
+
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// Space is every layout that a target offers and the user's constraints leave
+// open, before legality rules. It is a product of three levels: the meshes,
+// and for each mesh its pipelines and micro-batches, and for each pipeline its
+// recompute choices. The levels are made once; Fill writes one layout.
+type Space struct {
+	Meshes    []Mesh
+	pipelines map[int][]Pipeline // by pipeline_parallel
+	batches   map[int][]int      // micro batch sizes, by data parallel size
+
+	job    *job.Job
+	target *target.Target
+}
+
+// Mesh is a choice of every parallel degree.
+type Mesh struct {
+	TensorParallel, ContextParallel, PipelineParallel int
+	SequenceParallel                                  bool
+	DataParallelReplicate, DataParallelShard          int
+	ZeroStage                                         int
+	ExpertParallel, ExpertTensorParallel              int
+}
+
+// Pipeline is a choice of schedule, virtual stages and layer split, with the
+// recompute choices that its chunks allow.
+type Pipeline struct {
+	VirtualPipeline int
+	Schedule        plan.Schedule
+	StageLayers     []int
+	Recomputes      []Recompute
+}
+
+// Recompute is one recompute choice.
+type Recompute struct {
+	Mode    plan.Recompute
+	Modules []string
+	Method  string
+	Layers  int
+}
+
+// NewSpace enumerates the levels for a job on a target.
+func NewSpace(j *job.Job, t *target.Target) *Space {
+	s := &Space{job: j, target: t, pipelines: map[int][]Pipeline{}, batches: map[int][]int{}}
+	s.meshes()
+	for _, m := range s.Meshes {
+		if _, ok := s.pipelines[m.PipelineParallel]; !ok {
+			s.pipelines[m.PipelineParallel] = s.newPipelines(m.PipelineParallel)
+		}
+		dp := m.DataParallelReplicate * m.DataParallelShard
+		if _, ok := s.batches[dp]; !ok {
+			s.batches[dp] = s.newBatches(dp)
+		}
+	}
+	return s
+}
+
+// Pipelines returns the pipelines of a mesh.
+func (s *Space) Pipelines(m *Mesh) []Pipeline { return s.pipelines[m.PipelineParallel] }
+
+// MicroBatchSizes returns the micro batch sizes of a mesh, ascending. It is
+// empty when the global batch cannot be cut evenly over the replicas.
+func (s *Space) MicroBatchSizes(m *Mesh) []int {
+	return s.batches[m.DataParallelReplicate*m.DataParallelShard]
+}
+
+// Leaves counts the layouts of a mesh.
+func (s *Space) Leaves(m *Mesh) int64 {
+	n := 0
+	for i := range s.pipelines[m.PipelineParallel] {
+		n += len(s.pipelines[m.PipelineParallel][i].Recomputes)
+	}
+	return int64(n) * int64(len(s.MicroBatchSizes(m)))
+}
+
+// Fill writes the axes of a mesh into a layout.
+func (m *Mesh) Fill(l *plan.Layout) {
+	l.TensorParallel, l.ContextParallel, l.PipelineParallel = m.TensorParallel, m.ContextParallel, m.PipelineParallel
+	l.SequenceParallel, l.ZeroStage = m.SequenceParallel, m.ZeroStage
+	l.DataParallelReplicate, l.DataParallelShard = m.DataParallelReplicate, m.DataParallelShard
+	l.ExpertParallel, l.ExpertTensorParallel = m.ExpertParallel, m.ExpertTensorParallel
+}
+
+// Fill writes a pipeline into a layout.
+func (p *Pipeline) Fill(l *plan.Layout) {
+	l.VirtualPipeline, l.PipelineSchedule, l.StageLayers = p.VirtualPipeline, p.Schedule, p.StageLayers
+}
+
+// Fill writes a recompute choice into a layout.
+func (r *Recompute) Fill(l *plan.Layout) {
+	l.Recompute, l.RecomputeModules, l.RecomputeMethod, l.RecomputeLayers = r.Mode, r.Modules, r.Method, r.Layers
+}
+
+// meshes lists every product of degrees that uses all GPUs, outermost
+// pipeline, then tensor, context, data and expert axes, each ascending.
+func (s *Space) meshes() {
+	c, gpus := &s.job.Constraints.Layout, s.job.Cluster.GPUs()
+	for _, pp := range divisors(gpus, 1<<30) {
+		if !s.pipelineDegree(pp) {
+			continue
+		}
+		for _, tp := range divisors(gpus/pp, s.job.Model.AttentionHeads) {
+			if !c.TensorParallel.Allows(tp) {
+				continue
+			}
+			for _, cp := range divisors(gpus/pp/tp, s.job.Model.SequenceLength) {
+				if !c.ContextParallel.Allows(cp) || cp > 1 && !s.target.ContextParallel {
+					continue
+				}
+				s.dataAxes(Mesh{TensorParallel: tp, ContextParallel: cp, PipelineParallel: pp}, gpus/pp/tp/cp)
+			}
+		}
+	}
+}
+
+// pipelineDegree reports whether a pipeline of pp ranks can exist: no more
+// ranks than layers, unless the user pinned a split with empty chunks.
+func (s *Space) pipelineDegree(pp int) bool {
+	if !s.job.Constraints.Layout.PipelineParallel.Allows(pp) || pp > 1 && !s.target.PipelineParallel {
+		return false
+	}
+	return pp <= s.job.Model.Layers || len(s.job.Constraints.Layout.StageLayers) > 0
+}
+
+// dataAxes splits the data-parallel ranks into replicas and shards.
+func (s *Space) dataAxes(m Mesh, dp int) {
+	c := &s.job.Constraints.Layout
+	for _, zero := range s.zeroStages(dp * m.ContextParallel) {
+		for _, shard := range divisors(dp, dp) {
+			replicate := dp / shard
+			switch {
+			case zero == 0 && shard > 1,
+				zero > 0 && dp > 1 && shard == 1,
+				replicate > 1 && shard > 1 && !s.target.Replicate,
+				!c.DataParallelShard.Allows(shard), !c.DataParallelReplicate.Allows(replicate):
+				continue
+			}
+			m.ZeroStage, m.DataParallelShard, m.DataParallelReplicate = zero, shard, replicate
+			s.expertAxes(m)
+		}
+	}
+}
+
+// zeroStages lists the stages for a number of ranks that could share state.
+// With nothing to share, all stages are the same run: the first that the user
+// allows stands for it, stage 0 if possible.
+func (s *Space) zeroStages(ranks int) []int {
+	var allowed []int
+	c := s.job.Constraints.Layout.ZeroStage
+	if ranks == 1 && c.Allows(0) {
+		return []int{0}
+	}
+	for _, z := range s.target.ZeroStages {
+		if c.Allows(z) {
+			allowed = append(allowed, z)
+		}
+	}
+	slices.Sort(allowed)
+	if ranks == 1 && len(allowed) > 1 {
+		return allowed[:1]
+	}
+	return allowed
+}
+
+// expertAxes lays the expert mesh over the same ranks.
+func (s *Space) expertAxes(m Mesh) {
+	c := &s.job.Constraints.Layout
+	width := m.TensorParallel * m.ContextParallel * m.DataParallelReplicate * m.DataParallelShard
+	for _, ep := range s.expertDegrees(width) {
+		for _, etp := range s.expertTensorDegrees(m.TensorParallel) {
+			if width%(ep*etp) != 0 || !c.ExpertParallel.Allows(ep) || !c.ExpertTensorParallel.Allows(etp) {
+				continue
+			}
+			m.ExpertParallel, m.ExpertTensorParallel = ep, etp
+			s.sequenceAxis(m)
+		}
+	}
+}
+
+func (s *Space) expertDegrees(width int) []int {
+	if s.job.Model.MoE == nil || !s.target.ExpertParallel {
+		return []int{1}
+	}
+	return slices.DeleteFunc(divisors(width, s.job.Model.MoE.Experts), func(ep int) bool {
+		return s.job.Model.MoE.Experts%ep != 0
+	})
+}
+
+// expertTensorDegrees offers 1 and, where the framework can, the tensor
+// degree and its divisors. A dense model has no experts to cut.
+func (s *Space) expertTensorDegrees(tp int) []int {
+	if s.job.Model.MoE == nil || !s.target.ExpertTensorParallel {
+		return []int{1}
+	}
+	return divisors(tp, tp)
+}
+
+func (s *Space) sequenceAxis(m Mesh) {
+	c := s.job.Constraints.Layout.SequenceParallel
+	choices := s.target.SequenceParallel
+	if m.TensorParallel == 1 {
+		// Without tensor parallelism the option has no effect.
+		choices = []bool{c.Or(false)}
+	}
+	for _, sp := range choices {
+		if c.Or(sp) == sp {
+			m.SequenceParallel = sp
+			s.Meshes = append(s.Meshes, m)
+		}
+	}
+}
+
+// newBatches lists the micro batch sizes for a data-parallel size.
+func (s *Space) newBatches(dp int) []int {
+	c, gbs := &s.job.Constraints.Layout, s.job.Training.GlobalBatchSize
+	if gbs%dp != 0 {
+		return nil
+	}
+	return slices.DeleteFunc(divisors(gbs/dp, gbs), func(mbs int) bool {
+		return !c.MicroBatchSize.Allows(mbs) || !c.MicroBatches.Allows(gbs/dp/mbs)
+	})
+}
+
+// divisors lists the divisors of n up to limit, ascending.
+func divisors(n, limit int) []int {
+	var d []int
+	for i := 1; i*i <= n; i++ {
+		if n%i == 0 {
+			d = append(d, i)
+			if i != n/i {
+				d = append(d, n/i)
+			}
+		}
+	}
+	slices.Sort(d)
+	return slices.DeleteFunc(d, func(v int) bool { return v > limit })
+}

@@ -1,0 +1,215 @@
+package compiler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/layout"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// axis is one argument of constraints.layout with what the target offers.
+type axis struct {
+	name    string
+	choice  job.IntChoice
+	offered func(n int) bool
+	without string // what the framework lacks
+}
+
+// intAxes lists the axes on which a target can lack values.
+func intAxes(j *job.Job, t *target.Target) []axis {
+	c := &j.Constraints.Layout
+	only := func(has bool) func(int) bool { return func(n int) bool { return has || n <= 1 } }
+	return []axis{
+		{"context_parallel", c.ContextParallel, only(t.ContextParallel), "has no context parallelism"},
+		{"pipeline_parallel", c.PipelineParallel, only(t.PipelineParallel), "has no pipeline parallelism"},
+		{"virtual_pipeline", c.VirtualPipeline, only(t.VirtualPipeline), "has no interleaved schedule"},
+		{"expert_parallel", c.ExpertParallel, only(t.ExpertParallel && j.Model.MoE != nil), lacksExperts(j)},
+		{"expert_tensor_parallel", c.ExpertTensorParallel, only(t.ExpertTensorParallel && j.Model.MoE != nil), "cannot split an expert over tensor ranks"},
+		{"zero_stage", c.ZeroStage, func(n int) bool { return slices.Contains(t.ZeroStages, n) || n == 0 && j.Cluster.GPUs() == 1 }, "offers zero_stage " + join(t.ZeroStages)},
+	}
+}
+
+func lacksExperts(j *job.Job) string {
+	if j.Model.MoE == nil {
+		return "has no experts to distribute, because the model has no moe block"
+	}
+	return "has no expert parallelism"
+}
+
+// checkPins reports axes on which nothing that the user allows is offered.
+func checkPins(j *job.Job, t *target.Target) diag.List {
+	var diags diag.List
+	for _, a := range intAxes(j, t) {
+		if a.choice.Free() || anyAllowed(a, j.Cluster.GPUs()) {
+			continue
+		}
+		at := j.Sources.Range("constraints.layout." + a.name)
+		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
+			fmt.Sprintf("%s %s %s, so %s = %s leaves nothing to choose from.%s", t.Backend, t.Version, a.without, a.name, show(a.choice), elsewhere(t, a.name)))
+	}
+	checkNames(j, t, &diags)
+	checkStageLayers(j, t, &diags)
+	return diags
+}
+
+func anyAllowed(a axis, most int) bool {
+	for n := 0; n <= most; n++ {
+		if a.choice.Allows(n) && a.offered(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere says which backend or version has an axis, if the target knows.
+func elsewhere(t *target.Target, name string) string {
+	if where := t.Elsewhere[name]; where != "" {
+		return " " + where
+	}
+	return " Remove the constraint, or choose another backend or version."
+}
+
+// checkNames does the same for the axes whose values are names.
+func checkNames(j *job.Job, t *target.Target, diags *diag.List) {
+	c := &j.Constraints.Layout
+	var schedules, recomputes []string
+	for _, s := range t.Schedules {
+		schedules = append(schedules, s.String())
+	}
+	for _, r := range t.Recomputes {
+		if name := r.Mode.String(); !slices.Contains(recomputes, name) {
+			recomputes = append(recomputes, name)
+		}
+	}
+	checkName(j, t, diags, nameAxis{"pipeline_schedule", c.PipelineSchedule, schedules})
+	checkName(j, t, diags, nameAxis{"recompute", c.Recompute, recomputes})
+}
+
+type nameAxis struct {
+	name    string
+	choice  job.StringChoice
+	offered []string
+}
+
+func checkName(j *job.Job, t *target.Target, diags *diag.List, a nameAxis) {
+	if a.choice == nil || slices.ContainsFunc(a.offered, a.choice.Allows) {
+		return
+	}
+	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout."+a.name), "The framework lacks this value of the layout",
+		fmt.Sprintf("%s %s offers %s = %s; the job asks for %s.%s", t.Backend, t.Version, a.name, strings.Join(quoted(a.offered), ", "), strings.Join(quoted(a.choice), ", "), elsewhere(t, a.name)))
+}
+
+// checkStageLayers holds a pinned split to the model and the target.
+func checkStageLayers(j *job.Job, t *target.Target, diags *diag.List) {
+	split := j.Constraints.Layout.StageLayers
+	if len(split) == 0 {
+		return
+	}
+	at, sum := j.Sources.Range("constraints.layout.stage_layers"), 0
+	for _, n := range split {
+		sum += n
+	}
+	if sum != j.Model.Layers {
+		diags.Error(IDStageLayers, at, "Stage layers do not add up",
+			fmt.Sprintf("The %d chunks of stage_layers hold %d decoder layers, the model has %d. MTP layers are not counted: they stand beside the head.", len(split), sum, j.Model.Layers))
+	}
+	if !t.UnevenStages && slices.Min(split) != slices.Max(split) {
+		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
+			fmt.Sprintf("%s %s gives every stage the same number of layers.%s", t.Backend, t.Version, elsewhere(t, "stage_layers")))
+	}
+}
+
+// checkFound reports input for which there is no layout at all.
+func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
+	var diags diag.List
+	rejected := o.Counts.Rejected[search.IDBatchNotDivisible]
+	switch {
+	case o.Counts.Enumerated == 0:
+		diags.Error(IDDegreesDoNotFit, j.Sources.Range("constraints.layout"), "No product of degrees uses all GPUs",
+			degreesDetail(j, t))
+	case rejected == o.Counts.Enumerated:
+		diags.Error(IDBatchIndivisible, j.Sources.Range("training.global_batch_size"), "No layout divides the global batch", batchDetail(j, t))
+	}
+	return diags
+}
+
+func degreesDetail(j *job.Job, t *target.Target) string {
+	return fmt.Sprintf("The job has %d GPUs, and tensor_parallel x context_parallel x pipeline_parallel x data_parallel_replicate x data_parallel_shard must make exactly that, with degrees that %s %s and constraints.layout allow (%s). Change the degrees or the number of nodes.",
+		j.Cluster.GPUs(), t.Backend, t.Version, pinned(j))
+}
+
+// batchDetail names the data-parallel sizes that are open and the nearest
+// batches that one of them divides.
+func batchDetail(j *job.Job, t *target.Target) string {
+	gbs := j.Training.GlobalBatchSize
+	sizes := map[int]bool{}
+	for _, m := range layout.NewSpace(j, t).Meshes {
+		sizes[m.DataParallelReplicate*m.DataParallelShard] = true
+	}
+	smallest := 0
+	for dp := range sizes {
+		if smallest == 0 || dp < smallest {
+			smallest = dp
+		}
+	}
+	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of it, such as %d or %d.",
+		gbs, j.Cluster.GPUs(), smallest, pinned(j), max(1, gbs/smallest)*smallest, (gbs/smallest+1)*smallest)
+}
+
+// pinned lists what the user fixed, for messages.
+func pinned(j *job.Job) string {
+	c := &j.Constraints.Layout
+	var parts []string
+	for _, a := range []struct {
+		name   string
+		choice job.IntChoice
+	}{
+		{string(plan.TensorParallel), c.TensorParallel}, {string(plan.ContextParallel), c.ContextParallel},
+		{string(plan.PipelineParallel), c.PipelineParallel}, {string(plan.DataParallelReplicate), c.DataParallelReplicate},
+		{string(plan.DataParallelShard), c.DataParallelShard}, {string(plan.ExpertParallel), c.ExpertParallel},
+		{"micro_batch_size", c.MicroBatchSize}, {"micro_batches", c.MicroBatches},
+	} {
+		if !a.choice.Free() {
+			parts = append(parts, a.name+" = "+show(a.choice))
+		}
+	}
+	if parts == nil {
+		return "no degree is constrained"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// show writes a choice as the user would.
+func show(c job.IntChoice) string {
+	switch {
+	case c.Ranged && c.Max == 0:
+		return fmt.Sprintf("{ min = %d }", c.Min)
+	case c.Ranged:
+		return fmt.Sprintf("{ min = %d, max = %d }", c.Min, c.Max)
+	case len(c.Values) == 1:
+		return fmt.Sprint(c.Values[0])
+	}
+	return "[" + join(c.Values) + "]"
+}
+
+func join(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = fmt.Sprint(n)
+	}
+	return strings.Join(words, ", ")
+}
+
+func quoted(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = fmt.Sprintf("%q", n)
+	}
+	return out
+}

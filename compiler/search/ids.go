@@ -1,0 +1,29 @@
+package search
+
+import "github.com/ndc-dev/ndc/diag"
+
+// The constraints that a layout can fail, beside the target's own rules.
+const (
+	// IDMemory: the busiest rank needs more memory than is usable.
+	IDMemory diag.ID = "memory"
+	// IDTrainingTime: the run would take longer than max_training_time.
+	IDTrainingTime diag.ID = "training-time"
+	// IDMFU: the model FLOPs utilisation falls short of min_mfu.
+	IDMFU diag.ID = "mfu"
+	// IDExposed: more communication is exposed than max_exposed_communication.
+	IDExposed diag.ID = "exposed-communication"
+	// IDLeavesNVLink: an axis of nvlink_only leaves its NVLink domain.
+	IDLeavesNVLink diag.ID = "leaves-nvlink-domain"
+	// IDBatchNotDivisible: the global batch cannot be cut evenly.
+	IDBatchNotDivisible diag.ID = "batch-not-divisible"
+)
+
+// Reasons says in a sentence why a layout fell to each constraint.
+var Reasons = map[diag.ID]string{
+	IDMemory:            "the busiest rank needs more memory than is usable",
+	IDTrainingTime:      "the run takes longer than max_training_time",
+	IDMFU:               "the model FLOPs utilisation is below min_mfu",
+	IDExposed:           "more communication is exposed than max_exposed_communication allows",
+	IDLeavesNVLink:      "an axis of nvlink_only leaves its NVLink domain",
+	IDBatchNotDivisible: "global_batch_size cannot be cut into equal micro-batches over the replicas",
+}

@@ -1,0 +1,105 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/layout"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// limits are the job's constraints as numbers to compare with.
+type limits struct {
+	usable   units.Bytes
+	upperEnd bool // of the memory range decides; else the prediction itself
+	exposed  float64
+	step     units.Seconds // longest step that meets time and MFU limits; 0: none
+	stepID   diag.ID
+	nvlink   []plan.Axis
+	domain   int
+	fastest  bool // the objective is time
+}
+
+// Usable returns the memory of one GPU that a plan may use: all of it less the
+// headroom.
+func Usable(j *job.Job) units.Bytes {
+	free := float64(j.Constraints.MemoryHeadroom.Or(0))
+	return units.Bytes(float64(j.Cluster.GPU.Memory) * (1 - free))
+}
+
+func newLimits(j *job.Job) limits {
+	c := &j.Constraints
+	l := limits{
+		usable: Usable(j), upperEnd: !c.MemoryHeadroom.Set,
+		exposed: float64(c.MaxExposedCommunication.Or(1)),
+		domain:  layout.Domain(j), fastest: c.Objective != "memory",
+	}
+	for _, a := range c.NVLinkOnly {
+		l.nvlink = append(l.nvlink, plan.Axis(a))
+	}
+	l.time(j)
+	return l
+}
+
+// time turns max_training_time and min_mfu into one bound on the step.
+func (l *limits) time(j *job.Job) {
+	if t := j.Constraints.MaxTrainingTime; t.Set && j.Training.Steps > 0 {
+		l.step, l.stepID = t.Value/units.Seconds(j.Training.Steps), IDTrainingTime
+	}
+	if m := j.Constraints.MinMFU; m.Set && m.Value > 0 {
+		s := stepAtMFU(j, m.Value)
+		if l.step == 0 || s < l.step {
+			l.step, l.stepID = s, IDMFU
+		}
+	}
+}
+
+// stepAtMFU is the step time at which the model FLOPs utilisation has a value.
+func stepAtMFU(j *job.Job, mfu float64) units.Seconds {
+	flops := float64(transformer.New(&j.Model).ModelFLOPsPerSequence()) * float64(j.Training.GlobalBatchSize)
+	peak := float64(j.Cluster.GPU.PeakFLOPS.For(j.Training.Precision)) * float64(j.Cluster.GPUs())
+	return units.Seconds(flops / (peak * mfu))
+}
+
+// needed is the memory that decides.
+func (l *limits) needed(r *estimate.Result) units.Bytes {
+	if l.upperEnd {
+		return r.PeakDeviceUpperBytes
+	}
+	return r.PeakDeviceBytes
+}
+
+// check returns the first constraint that a result fails and by how much,
+// relative to the limit.
+func (l *limits) check(r *estimate.Result) (diag.ID, float64) {
+	if n := l.needed(r); n > l.usable {
+		return IDMemory, float64(n-l.usable) / float64(l.usable)
+	}
+	if l.step > 0 && r.StepSeconds > l.step {
+		return l.stepID, float64((r.StepSeconds - l.step) / l.step)
+	}
+	if share := float64(r.ExposedCommunicationSeconds / r.StepSeconds); share > l.exposed {
+		return IDExposed, share - l.exposed
+	}
+	return "", 0
+}
+
+// leavesDomain reports whether an axis that must stay on the fast links does
+// not.
+func (l *limits) leavesDomain(t *target.Target, p *plan.Layout, gpus int) bool {
+	for _, a := range l.nvlink {
+		order := t.DenseMesh
+		if !slices.Contains(order, a) {
+			order = t.ExpertMesh
+		}
+		if stride := layout.Stride(order, p, a); stride > 0 && !layout.Confined(layout.Size(p, a), stride, l.domain, gpus) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package search
+
+// ranking keeps the first few candidates in an order, best first. Adding
+// copies; once full it does not allocate.
+type ranking struct {
+	less func(a, b *Candidate) bool
+	most int
+	list []Candidate
+}
+
+func (r *ranking) add(c *Candidate) {
+	if len(r.list) == r.most {
+		if !r.less(c, &r.list[r.most-1]) {
+			return
+		}
+		r.list = r.list[:r.most-1]
+	}
+	i := len(r.list)
+	r.list = append(r.list, *c)
+	for ; i > 0 && r.less(c, &r.list[i-1]); i-- {
+		r.list[i] = r.list[i-1]
+	}
+	r.list[i] = *c
+}
+
+// better orders feasible candidates by the objective, then by the other
+// quantity, then by their place in the enumeration.
+func better(objective string) func(a, b *Candidate) bool {
+	time := func(c *Candidate) float64 { return float64(c.Result.StepSeconds) }
+	memory := func(c *Candidate) float64 { return float64(c.Result.PeakDeviceBytes) }
+	first, second := time, memory
+	if objective == "memory" {
+		first, second = memory, time
+	}
+	return func(a, b *Candidate) bool {
+		if x, y := first(a), first(b); x != y {
+			return x < y
+		}
+		if x, y := second(a), second(b); x != y {
+			return x < y
+		}
+		return earlier(a, b)
+	}
+}
+
+// nearer orders misses by how far they are from their limit, then by time.
+func nearer(a, b *Candidate) bool {
+	if a.missing != b.missing {
+		return a.missing < b.missing
+	}
+	if a.Result.StepSeconds != b.Result.StepSeconds {
+		return a.Result.StepSeconds < b.Result.StepSeconds
+	}
+	return earlier(a, b)
+}
+
+func earlier(a, b *Candidate) bool {
+	return a.mesh < b.mesh || a.mesh == b.mesh && a.leaf < b.leaf
+}
