@@ -71,8 +71,24 @@ type Target struct {
 	// where the user left the option free. May be nil.
 	Variants []Variant
 
+	// Buckets are the sizes that this version's emitted configuration gives the
+	// communication buffers; zero where the engine has none.
+	Buckets Buckets
+
 	// PaddedVocab is the vocabulary as this version builds it for a layout.
 	PaddedVocab func(m *job.Model, tensorParallel int) int
+}
+
+// Buckets are sizes of communication buffers in elements (DeepSpeed's
+// zero_optimization section). What is emitted and what is predicted must agree,
+// so the backend states them once, here.
+type Buckets struct {
+	Reduce               int64 // reduce_bucket_size
+	AllGather            int64 // allgather_bucket_size
+	Prefetch             int64 // stage3_prefetch_bucket_size
+	MaxLiveParameters    int64 // stage3_max_live_parameters
+	PersistenceThreshold int64 // stage3_param_persistence_threshold: smaller tensors stay whole
+	SubGroup             int64 // sub_group_size of the optimizer step
 }
 
 // RecomputeOption is one recompute choice of a framework.
