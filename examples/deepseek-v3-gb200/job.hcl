@@ -10,7 +10,7 @@ locals {
   segment          = 16 # nodes of one rack
   expert_parallel  = local.segment * catalog.cluster.gb200_nvl72.gpus_per_node
   racks            = 4
-  sequences_a_step = 2048
+  sequences_a_step = 4096 # 16 Mi tokens
 }
 
 model "deepseek_v3" {
