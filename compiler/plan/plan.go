@@ -20,6 +20,15 @@ type Document struct {
 	Plans         []Plan `json:"plans"`
 }
 
+// File is out/JOB/BACKEND/plan.json: one plan with the versions of format and
+// program. Its last artifact is the file itself, hashed with that hash empty.
+type File struct {
+	FormatVersion string `json:"format_version"`
+	NDCVersion    string `json:"ndc_version"`
+	Job           string `json:"job"`
+	Plan
+}
+
 // Plan is the decision for one backend.
 type Plan struct {
 	Backend        string          `json:"backend"`
@@ -189,7 +198,10 @@ type Run struct {
 }
 
 // Search tells how the layout was found:
-// Enumerated = Evaluated + Pruned + the sum of Rejected.
+// Enumerated = Evaluated + Pruned + the sum of Rejected. Evaluated layouts met
+// every constraint; those that failed one, also after an evaluation, stand
+// under its reason. Pruned ones were skipped because a feasible layout that
+// differs only in its recompute or micro-batch cannot be worse.
 type Search struct {
 	Enumerated int64       `json:"enumerated"`
 	Evaluated  int64       `json:"evaluated"`

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/view"
+)
+
+func newBuild(stdout, stderr io.Writer) *cobra.Command {
+	var flags inputFlags
+	var out string
+	var force bool
+	c := &cobra.Command{
+		Use: "build FILE|DIR", Short: "Plan the jobs and write their launch files", Args: cobra.ExactArgs(1),
+		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
+and write the launch files to out/JOB/BACKEND beside the job file. Files are
+replaced together or not at all. A file that ndc did not write, or that was
+edited since, is not replaced without --force.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, flags.json)
+			s, plans, err := planAll(t, args[0], &flags)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = filepath.Join(s.root, "out")
+			}
+			if diags := write(folders(plans, out, flags.backend == ""), force); diags.HasErrors() {
+				t.diagnostics(diags, nil)
+				return exitError(exitInput)
+			}
+			return report(t, plans, out)
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVarP(&out, "output", "o", "", "output folder (default: out beside the job file)")
+	c.Flags().BoolVar(&force, "force", false, "replace foreign and edited files")
+	return c
+}
+
+func newPlan(stdout, stderr io.Writer) *cobra.Command {
+	var flags inputFlags
+	c := &cobra.Command{
+		Use: "plan FILE|DIR", Short: "Plan the jobs and show the plans, writing nothing", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, flags.json)
+			_, plans, err := planAll(t, args[0], &flags)
+			if err != nil {
+				return err
+			}
+			return report(t, plans, "")
+		},
+	}
+	flags.register(c)
+	return c
+}
+
+// planAll loads and compiles every selected job and reports diagnostics. It
+// fails with exit code 1 on errors; when a plan is infeasible it shows all
+// plans and fails with 2.
+func planAll(t *terminal, argument string, flags *inputFlags) (source, []*compiled, error) {
+	w, s, diags, err := load(argument, flags)
+	if err != nil {
+		return s, nil, err
+	}
+	var plans []*compiled
+	if !diags.HasErrors() {
+		selection(w, flags, &diags)
+		for i := range w.Jobs {
+			c, more := compile(&w.Jobs[i])
+			diags.Append(more)
+			if c != nil {
+				plans = append(plans, c)
+			}
+		}
+	}
+	t.diagnostics(diags, w.Files)
+	if diags.HasErrors() {
+		return s, nil, exitError(exitInput)
+	}
+	if slices.ContainsFunc(plans, func(c *compiled) bool { return !c.plan.Feasible }) {
+		if err := report(t, plans, ""); err != nil {
+			return s, nil, err
+		}
+		return s, nil, exitError(exitInfeasible)
+	}
+	return s, plans, nil
+}
+
+// selection reports --job and --backend that select nothing.
+func selection(w *lang.Workspace, flags *inputFlags, diags *diag.List) {
+	if len(w.Jobs) > 0 {
+		return
+	}
+	detail := "The input has no job with a backend block."
+	if flags.job != "" || flags.backend != "" {
+		detail = fmt.Sprintf("No job block matches --job %q with --backend %q.", flags.job, flags.backend)
+	}
+	diags.Error(IDNothingSelected, diag.Range{}, "Nothing to plan", detail)
+}
+
+// folders maps plans to their places. With every backend built, folders of
+// backends that a job no longer has are listed empty, so that their stale
+// files go.
+func folders(plans []*compiled, out string, all bool) []folder {
+	var list []folder
+	jobs := map[string][]string{}
+	var order []string
+	for _, c := range plans {
+		if jobs[c.job.Name] == nil {
+			order = append(order, c.job.Name)
+		}
+		jobs[c.job.Name] = append(jobs[c.job.Name], c.job.Backend.Kind)
+		list = append(list, folder{path: filepath.Join(out, c.job.Name, c.job.Backend.Kind), files: c.artifacts})
+	}
+	for _, name := range order {
+		for _, b := range emitters() {
+			if all && !slices.Contains(jobs[name], b.Kind()) {
+				list = append(list, folder{path: filepath.Join(out, name, b.Kind())})
+			}
+		}
+	}
+	return list
+}
+
+// report prints plans: summaries for people, one document per job for programs.
+func report(t *terminal, plans []*compiled, out string) error {
+	if t.json {
+		for _, d := range documents(plans) {
+			if err := t.printJSON(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var parts []string
+	for _, c := range plans {
+		text := view.Summary(c.job.Name, c.plan)
+		if out != "" {
+			dir := filepath.Join(out, c.job.Name, c.job.Backend.Kind)
+			text += fmt.Sprintf("%-10s %s\n", "Submit", "sbatch "+filepath.Join(dir, c.job.Name+".sbatch"))
+		}
+		parts = append(parts, text)
+	}
+	_, err := io.WriteString(t.out, strings.Join(parts, "\n"))
+	return err
+}
+
+// documents groups plans by job, in order.
+func documents(plans []*compiled) []plan.Document {
+	var list []plan.Document
+	for _, c := range plans {
+		n := len(list)
+		if n == 0 || list[n-1].Job != c.job.Name {
+			list = append(list, plan.Document{FormatVersion: plan.FormatVersion, NDCVersion: version, Job: c.job.Name})
+			n++
+		}
+		list[n-1].Plans = append(list[n-1].Plans, *c.plan)
+	}
+	return list
+}

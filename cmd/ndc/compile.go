@@ -1,0 +1,105 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// compiled is one job on one backend, planned and emitted.
+type compiled struct {
+	job       *job.Job
+	plan      *plan.Plan
+	artifacts []backends.Artifact // plan.json included; nil when infeasible
+}
+
+// planName is the file that holds the plan and owns the others by their hashes.
+const planName = "plan.json"
+
+// compile takes one job through the three stages that this program is made
+// of: the backend's target, the plan, the files.
+func compile(j *job.Job) (*compiled, diag.List) {
+	backend, diags := find(j)
+	if backend == nil {
+		return nil, diags
+	}
+	target, diags := backend.Target(j)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	p, more := compiler.Compile(j, target)
+	diags.Append(more)
+	if p == nil {
+		return nil, diags
+	}
+	c := &compiled{job: j, plan: p}
+	if !p.Feasible {
+		return c, diags
+	}
+	artifacts, more := backend.Emit(j, p)
+	diags.Append(more)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	c.seal(artifacts, diags)
+	return c, diags
+}
+
+// find returns the backend of a job.
+func find(j *job.Job) (backends.Backend, diag.List) {
+	var diags diag.List
+	var kinds []string
+	for _, b := range emitters() {
+		if b.Kind() == j.Backend.Kind {
+			return b, nil
+		}
+		kinds = append(kinds, b.Kind())
+	}
+	diags.Error(IDUnknownBackend, j.Sources.Range("backend"), "Unknown backend",
+		fmt.Sprintf("ndc emits for %s; %q is none of them.%s", strings.Join(kinds, ", "), j.Backend.Kind, diag.DidYouMean(j.Backend.Kind, kinds)))
+	return nil, diags
+}
+
+// seal records warnings and hashes in the plan and adds plan.json.
+func (c *compiled) seal(artifacts []backends.Artifact, diags diag.List) {
+	for _, d := range diags {
+		c.plan.Warnings = append(c.plan.Warnings, plan.Warning{ID: string(d.ID), Summary: d.Summary, Detail: d.Detail})
+	}
+	slices.SortFunc(artifacts, func(a, b backends.Artifact) int { return strings.Compare(a.Path, b.Path) })
+	for _, a := range artifacts {
+		c.plan.Artifacts = append(c.plan.Artifacts, plan.Artifact{Path: a.Path, SHA256: hash(a.Content)})
+	}
+	c.artifacts = append(artifacts, backends.Artifact{Path: planName, Content: c.planFile()})
+}
+
+// planFile is plan.json: the plan with the versions of format and program. Its
+// own hash stands among the artifacts, taken with that entry empty.
+func (c *compiled) planFile() []byte {
+	file := plan.File{FormatVersion: plan.FormatVersion, NDCVersion: version, Job: c.job.Name, Plan: *c.plan}
+	file.Artifacts = append(slices.Clone(file.Artifacts), plan.Artifact{Path: planName})
+	own := hash(mustJSON(file))
+	file.Artifacts[len(file.Artifacts)-1].SHA256 = own
+	return mustJSON(file)
+}
+
+func mustJSON(v any) []byte {
+	b, err := render.JSON(v)
+	if err != nil {
+		panic("ndc: a plan that JSON cannot hold: " + err.Error())
+	}
+	return b
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

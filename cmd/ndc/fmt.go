@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+)
+
+func newFmt(stdout, stderr io.Writer) *cobra.Command {
+	var check, showDiff bool
+	c := &cobra.Command{
+		Use: "fmt [FILE|DIR]...", Short: "Format job files",
+		Long: `Rewrite job files in the canonical style and list those that changed. With - it
+reads standard input and writes standard output. --check changes nothing and
+fails when a file is not formatted; --diff shows what would change.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			f := &formatter{terminal: newTerminal(stdout, stderr, false), check: check, diff: showDiff}
+			if len(args) == 0 {
+				args = []string{"."}
+			}
+			for _, a := range args {
+				if err := f.argument(a, c.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			f.diagnostics(f.diags, f.files)
+			if f.diags.HasErrors() {
+				return exitError(exitInput)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "change nothing; fail when a file is not formatted")
+	c.Flags().BoolVar(&showDiff, "diff", false, "show the changes; with --check change nothing")
+	return c
+}
+
+type formatter struct {
+	*terminal
+	check, diff bool
+	diags       diag.List
+	files       map[string][]byte
+}
+
+// argument formats a file, every job and variable file of a folder, or stdin.
+func (f *formatter) argument(name string, stdin io.Reader) error {
+	if name == "-" {
+		return f.stream(stdin)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", name, err)
+	}
+	if !info.IsDir() {
+		return f.file(name)
+	}
+	for _, pattern := range []string{"*.hcl", "*.ndcvars"} {
+		found, err := filepath.Glob(filepath.Join(name, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range found {
+			if err := f.file(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *formatter) stream(stdin io.Reader) error {
+	src, err := io.ReadAll(stdin)
+	if err != nil {
+		return err
+	}
+	formatted, ok := f.format("<stdin>", src)
+	if !ok {
+		return nil
+	}
+	if f.check || f.diff {
+		return f.report("<stdin>", src, formatted)
+	}
+	_, err = f.out.Write(formatted)
+	return err
+}
+
+func (f *formatter) format(name string, src []byte) ([]byte, bool) {
+	formatted, diags := lang.Format(src, name)
+	f.diags.Append(diags)
+	if f.files == nil {
+		f.files = map[string][]byte{}
+	}
+	f.files[name] = src
+	return formatted, !diags.HasErrors()
+}
+
+func (f *formatter) file(path string) error {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	formatted, ok := f.format(path, src)
+	if !ok || bytes.Equal(src, formatted) {
+		return nil
+	}
+	if err := f.report(path, src, formatted); err != nil || f.check {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	temporary, err := writeTemporary(path, backends.Artifact{Content: formatted, Executable: info.Mode()&0o100 != 0})
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+// report tells that a file is not formatted, as asked for.
+func (f *formatter) report(path string, src, formatted []byte) error {
+	if bytes.Equal(src, formatted) {
+		return nil
+	}
+	if f.check {
+		f.diags.Error(IDNotFormatted, diag.Range{}, "File is not formatted", fmt.Sprintf("%s is not in the canonical style. Run: ndc fmt %s", path, path))
+	}
+	if f.diff {
+		_, err := f.out.Write(diff.Diff(path, src, path+" (formatted)", formatted))
+		return err
+	}
+	_, err := fmt.Fprintln(f.out, path)
+	return err
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/deepspeed"
+	"github.com/ndc-dev/ndc/backends/megatron"
+	"github.com/ndc-dev/ndc/backends/torchtitan"
+)
+
+// version is stamped by the release build with -ldflags "-X main.version=…".
+var version = "0.1.0-dev"
+
+// Exit codes, part of the contract.
+const (
+	exitOK         = 0
+	exitInput      = 1 // errors in input or usage
+	exitInfeasible = 2 // a requested backend has no feasible plan
+)
+
+// exitError ends a command with a code after everything has been reported.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// emitters are the backends, in the order of their names.
+func emitters() []backends.Backend {
+	return []backends.Backend{deepspeed.New(), megatron.New(), torchtitan.New()}
+}
+
+// run executes a command line and returns its exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot(stdout, stderr)
+	root.SetArgs(args)
+	err := root.Execute()
+	var code exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	}
+	t := newTerminal(stdout, stderr, hasJSON(args))
+	t.failure(err.Error())
+	return exitInput
+}
+
+func hasJSON(args []string) bool {
+	for _, a := range args {
+		if a == "--json" {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ndc",
+		Short: "Compile a training job into launch files",
+		Long: `ndc reads a job written in HCL (model, cluster, training, constraints), chooses
+how to spread it over the GPUs, and writes configurations for Megatron-LM,
+TorchTitan and DeepSpeed with the Slurm scripts that start them.
+
+Exit codes: 0 all is well; 1 errors in input or usage; 2 a requested backend
+has no feasible plan.`,
+		SilenceErrors: true, SilenceUsage: true, Version: buildVersion(),
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newValidate(stdout, stderr), newFmt(stdout, stderr),
+		newCatalog(stdout, stderr), newVersion(stdout), newMan(stdout, stderr))
+	return root
+}
+
+// buildVersion is the stamped version with the commit, when Go recorded it.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return version + " (" + s.Value[:12] + ")"
+		}
+	}
+	return version
+}
+
+func newVersion(stdout io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version and the framework versions it emits for", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintln(stdout, "ndc", buildVersion())
+			for _, b := range emitters() {
+				fmt.Fprintf(stdout, "%-11s", b.Kind())
+				for _, v := range b.Versions() {
+					fmt.Fprint(stdout, " ", v)
+				}
+				fmt.Fprintln(stdout)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mitchellh/go-wordwrap"
+	"golang.org/x/term"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// terminal is where results and diagnostics go.
+type terminal struct {
+	out, err io.Writer
+	json     bool
+	colour   bool
+	width    int
+}
+
+func newTerminal(out, err io.Writer, asJSON bool) *terminal {
+	t := &terminal{out: out, err: err, json: asJSON, width: 100}
+	if f, ok := err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		t.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		if w, _, e := term.GetSize(int(f.Fd())); e == nil && w > 20 {
+			t.width = w
+		}
+	}
+	return t
+}
+
+// failure reports an error that has no place in a file.
+func (t *terminal) failure(text string) {
+	t.diagnostics(diag.List{{Severity: diag.Error, ID: IDCommand, Summary: "Command failed", Detail: text}}, nil)
+}
+
+// diagnostics reports a list, with snippets of the files they point into.
+func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
+	list.Sort()
+	for _, d := range list {
+		if t.json {
+			t.jsonLine(d)
+			continue
+		}
+		fmt.Fprint(t.err, t.render(&d, files[d.Range.Filename]))
+	}
+}
+
+func (t *terminal) jsonLine(d diag.Diagnostic) {
+	e := json.NewEncoder(t.err)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(d); err != nil {
+		panic("ndc: a diagnostic that JSON cannot hold: " + err.Error())
+	}
+}
+
+// printJSON writes a result for programs.
+func (t *terminal) printJSON(v any) error {
+	b, err := render.JSON(v)
+	if err != nil {
+		return err
+	}
+	_, err = t.out.Write(b)
+	return err
+}
+
+const (
+	red    = "\x1b[1;31m"
+	yellow = "\x1b[1;33m"
+	bold   = "\x1b[1m"
+	reset  = "\x1b[0m"
+)
+
+func (t *terminal) paint(colour, text string) string {
+	if !t.colour {
+		return text
+	}
+	return colour + text + reset
+}
+
+// render writes one diagnostic: summary, place with its line, and detail.
+func (t *terminal) render(d *diag.Diagnostic, source []byte) string {
+	var b strings.Builder
+	label, colour := "Error", red
+	if d.Severity == diag.Warning {
+		label, colour = "Warning", yellow
+	}
+	fmt.Fprintf(&b, "%s %s [%s]\n", t.paint(colour, label+":"), t.paint(bold, d.Summary), d.ID)
+	if !d.Range.IsZero() {
+		fmt.Fprintf(&b, "  on %s line %d:\n", d.Range.Filename, d.Range.Start.Line)
+		b.WriteString(t.snippet(d.Range, source))
+	}
+	for _, line := range strings.Split(wordwrap.WrapString(d.Detail, uint(t.width-2)), "\n") {
+		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// snippet shows the first line of a range with its columns underlined. Long
+// lines are cut around the place.
+func (t *terminal) snippet(r diag.Range, source []byte) string {
+	if r.Start.Byte > len(source) {
+		return ""
+	}
+	first := strings.LastIndexByte(string(source[:r.Start.Byte]), '\n') + 1
+	line, _, _ := strings.Cut(string(source[first:]), "\n")
+	start, end := r.Start.Byte-first, min(r.End.Byte-first, len(line))
+	if start > len(line) || end <= start {
+		end = min(start+1, len(line))
+	}
+	start = min(start, len(line))
+	line, start, end = cut(line, start, max(start, end), max(40, t.width-10))
+	number := fmt.Sprintf("%5d: ", r.Start.Line)
+	plain := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\t", " ") }
+	underline := strings.Repeat(" ", len(number)+utf8.RuneCountInString(plain(line[:start]))) +
+		strings.Repeat("^", max(1, utf8.RuneCountInString(plain(line[start:end]))))
+	return number + plain(line) + "\n" + t.paint(red, underline) + "\n"
+}
+
+// cut keeps width bytes of a line around [start, end).
+func cut(line string, start, end, width int) (string, int, int) {
+	if len(line) <= width {
+		return line, start, end
+	}
+	from := max(0, min(start-width/4, len(line)-width))
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	to := min(len(line), from+width)
+	for to < len(line) && !utf8.RuneStart(line[to]) {
+		to++
+	}
+	return line[from:to], start - from, min(end, to) - from
+}

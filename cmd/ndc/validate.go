@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+func newValidate(stdout, stderr io.Writer) *cobra.Command {
+	var flags inputFlags
+	c := &cobra.Command{
+		Use: "validate FILE|DIR", Short: "Check the jobs without choosing a layout", Args: cobra.ExactArgs(1),
+		Long: `Check the language, the references, the sizes, and what each backend version
+can build, without searching a layout and without writing anything.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, flags.json)
+			w, _, diags, err := load(args[0], &flags)
+			if err != nil {
+				return err
+			}
+			if !diags.HasErrors() {
+				selection(w, &flags, &diags)
+				for i := range w.Jobs {
+					backend, more := find(&w.Jobs[i])
+					if backend != nil {
+						_, more = backend.Target(&w.Jobs[i])
+					}
+					diags.Append(more)
+				}
+			}
+			t.diagnostics(diags, w.Files)
+			if diags.HasErrors() {
+				return exitError(exitInput)
+			}
+			if t.json {
+				return t.printJSON(map[string]any{"valid": true, "jobs": len(w.Jobs)})
+			}
+			_, err = fmt.Fprintf(stdout, "%s is valid: %d plans to make.\n", args[0], len(w.Jobs))
+			return err
+		},
+	}
+	flags.register(c)
+	return c
+}

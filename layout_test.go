@@ -1,0 +1,154 @@
+// Package ndc holds the tests of the repository as a whole: the import table,
+// package documentation and the rules that no single package can check.
+package ndc
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ndc-dev/ndc"
+
+// packages parses every package of the module, tests left out.
+func packages(t *testing.T) map[string][]*ast.File {
+	t.Helper()
+	found := map[string][]*ast.File{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && name != "." || d.Name() == "testdata" || d.Name() == "out") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(name))
+		found[dir] = append(found[dir], f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// importTable reads imports.txt.
+func importTable(t *testing.T) map[string][]string {
+	t.Helper()
+	b, err := os.ReadFile("imports.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := map[string][]string{}
+	for line := range strings.Lines(string(b)) {
+		line, _, _ = strings.Cut(line, "#")
+		if words := strings.Fields(line); len(words) > 0 {
+			table[words[0]] = words[1:]
+		}
+	}
+	return table
+}
+
+// row finds the row of a package; tools/* stands for everything below tools.
+func row(table map[string][]string, pkg string) ([]string, bool) {
+	if allowed, ok := table[pkg]; ok {
+		return allowed, true
+	}
+	top, _, _ := strings.Cut(pkg, "/")
+	allowed, ok := table[top+"/*"]
+	return allowed, ok
+}
+
+func TestImports(t *testing.T) {
+	table := importTable(t)
+	for pkg, files := range packages(t) {
+		allowed, ok := row(table, pkg)
+		if !ok {
+			t.Errorf("%s has no row in imports.txt", pkg)
+			continue
+		}
+		for _, f := range files {
+			for _, spec := range f.Imports {
+				name, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !mayImport(allowed, name) {
+					t.Errorf("%s imports %s, which its row in imports.txt does not allow", pkg, name)
+				}
+			}
+		}
+	}
+}
+
+func mayImport(allowed []string, name string) bool {
+	if own, ok := strings.CutPrefix(name, module+"/"); ok {
+		return slices.Contains(allowed, own) || slices.Contains(allowed, "*")
+	}
+	if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") {
+		return true // standard library
+	}
+	return slices.ContainsFunc(allowed, func(a string) bool {
+		return a == "*" || strings.Contains(a, ".") && (name == a || strings.HasPrefix(name, a+"/"))
+	})
+}
+
+// TestCoreIsPure keeps files, clocks and environments out of everything but
+// the command: every other package works on what it is given.
+func TestCoreIsPure(t *testing.T) {
+	impure := []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "syscall"}
+	for pkg, files := range packages(t) {
+		if top, _, _ := strings.Cut(pkg, "/"); !slices.Contains([]string{"diag", "lang", "compiler", "backends", "view"}, top) {
+			continue
+		}
+		for _, f := range files {
+			for _, spec := range f.Imports {
+				if name, _ := strconv.Unquote(spec.Path.Value); slices.Contains(impure, name) {
+					t.Errorf("%s imports %s: only cmd/ndc touches the system", pkg, name)
+				}
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && (s.Sel.Name == "Now" || s.Sel.Name == "Since") {
+					t.Errorf("%s reads the clock with time.%s", pkg, s.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+}
+
+func TestPackagesHaveDocumentation(t *testing.T) {
+	for pkg, files := range packages(t) {
+		if !slices.ContainsFunc(files, func(f *ast.File) bool { return f.Doc != nil && len(f.Doc.Text()) > 60 }) {
+			t.Errorf("package %s has no doc comment that says what it is", path.Clean(pkg))
+		}
+	}
+}
+
+func TestNoReplaceDirectives(t *testing.T) {
+	b, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(b), "\nreplace ") {
+		t.Error("go.mod has a replace directive, which breaks go install")
+	}
+}

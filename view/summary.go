@@ -1,0 +1,279 @@
+// Package view turns plans into text for people: the summary of one screen
+// that `ndc build` and `ndc plan` print. It sees package plan and nothing
+// else: every number that it shows is in the plan.
+package view
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Summary writes a plan on one screen: the layout, memory per stage, the
+// step's breakdown, throughput, the run, warnings; or why nothing fits, what
+// came nearest and what would fit.
+func Summary(job string, p *plan.Plan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s %s: %d x %s, %s, global batch %d x %d tokens, %s\n", job, p.Backend, p.BackendVersion,
+		p.Input.GPUs, p.Input.GPU, parameters(&p.Input), p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision)
+	if !p.Feasible {
+		infeasible(&b, p)
+		return b.String()
+	}
+	b.WriteByte('\n')
+	section(&b, "Layout", Layout(&p.Layout))
+	section(&b, "Execution", execution(&p.Execution))
+	memory(&b, p)
+	stepTime(&b, p)
+	section(&b, "Run", runLine(p))
+	section(&b, "Search", searchLine(&p.Search))
+	warnings(&b, p)
+	return b.String()
+}
+
+// section writes a heading with text beside it, wrapped lines indented.
+func section(b *strings.Builder, name, text string) {
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			name = ""
+		}
+		fmt.Fprintf(b, "%-10s %s\n", name, line)
+	}
+}
+
+func parameters(in *plan.Input) string {
+	total := count(in.ParametersTotal)
+	if in.ParametersActive == in.ParametersTotal {
+		return in.Model + " (" + total + ")"
+	}
+	return fmt.Sprintf("%s (%s, %s active)", in.Model, total, count(in.ParametersActive))
+}
+
+// count writes a large number with three digits: 70.6B, 405M.
+func count(n int64) string {
+	switch {
+	case n >= 1e12:
+		return fmt.Sprintf("%.2fT", float64(n)/1e12)
+	case n >= 1e9:
+		return fmt.Sprintf("%.1fB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.0fM", float64(n)/1e6)
+	}
+	return fmt.Sprint(n)
+}
+
+// Layout spells a layout on two lines, axes of one rank left out.
+func Layout(l *plan.Layout) string {
+	var degrees []string
+	for _, d := range []struct {
+		name string
+		n    int
+	}{
+		{"tensor", l.TensorParallel}, {"context", l.ContextParallel}, {"pipeline", l.PipelineParallel},
+		{"virtual", l.VirtualPipeline}, {"expert", l.ExpertParallel}, {"expert tensor", l.ExpertTensorParallel},
+	} {
+		if d.n > 1 {
+			degrees = append(degrees, fmt.Sprintf("%s %d", d.name, d.n))
+		}
+	}
+	degrees = append(degrees, fmt.Sprintf("data %d (%d replicated x %d sharded, zero_stage %d)", l.DataParallel(), l.DataParallelReplicate, l.DataParallelShard, l.ZeroStage))
+	if l.SequenceParallel {
+		degrees = append(degrees, "sequence parallel")
+	}
+	work := []string{fmt.Sprintf("micro-batch %d x %d per step", l.MicroBatchSize, l.MicroBatches), "recompute " + recompute(l)}
+	if l.PipelineParallel > 1 {
+		work = append(work, fmt.Sprintf("%s over %s layers", l.PipelineSchedule, stageLayers(l.StageLayers)))
+	}
+	return strings.Join(degrees, ", ") + "\n" + strings.Join(work, ", ")
+}
+
+func recompute(l *plan.Layout) string {
+	switch {
+	case l.Recompute == plan.RecomputeSelective && len(l.RecomputeModules) > 0:
+		return "selective (" + strings.Join(l.RecomputeModules, ", ") + ")"
+	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
+		return fmt.Sprintf("full (%d layers of each chunk)", l.RecomputeLayers)
+	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod != "":
+		return "full (" + l.RecomputeMethod + ")"
+	}
+	return l.Recompute.String()
+}
+
+// stageLayers shortens runs of equal chunks: 3 + 14 x 4 + 2.
+func stageLayers(split []int) string {
+	var parts []string
+	for i := 0; i < len(split); {
+		k := i
+		for k < len(split) && split[k] == split[i] {
+			k++
+		}
+		if k-i == 1 {
+			parts = append(parts, fmt.Sprint(split[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d x %d", k-i, split[i]))
+		}
+		i = k
+	}
+	return strings.Join(parts, " + ")
+}
+
+// execution names what is switched on.
+func execution(x *plan.Execution) string {
+	words := []string{x.Attention + " attention", x.GradientDType + " gradients", x.OptimizerStateDType + " optimizer states"}
+	for _, o := range []struct {
+		on   bool
+		text string
+	}{
+		{x.OverlapGradientReduce, "gradient reduction overlapped"}, {x.OverlapParameterGather, "parameter gather overlapped"},
+		{x.OverlapTensorParallel, "tensor parallel overlapped"}, {x.OverlapExpertParallel, "expert parallel overlapped"},
+		{x.Compile, "compiled"}, {x.CrossEntropy == "fused", "fused cross-entropy"}, {x.LossChunks > 1, fmt.Sprintf("loss in %d chunks", x.LossChunks)},
+		{x.MoEDispatcher != "", x.MoEDispatcher + " dispatcher"}, {x.ContextParallelType != "", x.ContextParallelType + " context parallelism"},
+		{x.CUDAGraphs != "" && x.CUDAGraphs != "none", x.CUDAGraphs + " CUDA graphs"}, {x.FullySharded, "fully sharded"},
+		{x.ZeroHPZPartition > 1, fmt.Sprintf("hpZ over %d ranks", x.ZeroHPZPartition)},
+		{x.OffloadOptimizer, "optimizer offloaded"}, {x.OffloadParameters, "parameters offloaded"}, {x.OffloadActivations, "activations offloaded"},
+	} {
+		if o.on {
+			words = append(words, o.text)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// barWidth is the length of the bar that stands for a whole GPU.
+const barWidth = 40
+
+// mostStages is how many stages the memory table shows before it leaves out
+// the inner ones.
+const mostStages = 6
+
+func memory(b *strings.Builder, p *plan.Plan) {
+	m := &p.Memory
+	section(b, "Memory", fmt.Sprintf("busiest is rank %d of stage %d: %s on the device (90 %% range %s to %s), %s usable of %s",
+		m.Peak.Rank, m.Peak.Stage, GiB(m.Peak.DeviceBytes), GiB(m.Peak.DeviceRangeBytes[0]), GiB(m.Peak.DeviceRangeBytes[1]), GiB(m.UsableBytes), GiB(m.GPUBytes)))
+	for i := range m.Stages {
+		if len(m.Stages) > mostStages && i >= mostStages/2 && i < len(m.Stages)-mostStages/2 {
+			if i == mostStages/2 {
+				fmt.Fprintf(b, "%11s… %d more stages …\n", "", len(m.Stages)-mostStages)
+			}
+			continue
+		}
+		s := &m.Stages[i]
+		fmt.Fprintf(b, "%11s%s stage %-3d %10s  %s\n", "", Bar(s.DeviceBytes, m.GPUBytes), s.Stage, GiB(s.DeviceBytes), largest(s.Ledger))
+	}
+	if m.Host.BytesPerNode > 0 {
+		fmt.Fprintf(b, "%11shost memory %s per node\n", "", GiB(m.Host.BytesPerNode))
+	}
+}
+
+// Bar draws part of whole.
+func Bar(part, whole units.Bytes) string {
+	if whole <= 0 {
+		return ""
+	}
+	full := int(min(barWidth, int64(barWidth)*int64(part)/int64(whole)))
+	return strings.Repeat("█", full) + strings.Repeat("·", barWidth-full)
+}
+
+// largest names the three largest lines of a ledger.
+func largest(ledger []plan.LedgerLine) string {
+	used := map[int]bool{}
+	var parts []string
+	for range min(3, len(ledger)) {
+		best := -1
+		for i := range ledger {
+			if !used[i] && (best < 0 || ledger[i].Bytes > ledger[best].Bytes) {
+				best = i
+			}
+		}
+		used[best] = true
+		parts = append(parts, fmt.Sprintf("%s %.1f", ledger[best].Name, float64(ledger[best].Bytes)/float64(units.GiB)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// GiB writes an amount of memory.
+func GiB(n units.Bytes) string { return fmt.Sprintf("%.1f GiB", float64(n)/float64(units.GiB)) }
+
+func stepTime(b *strings.Builder, p *plan.Plan) {
+	t := &p.Time
+	section(b, "Step", fmt.Sprintf("%s (90 %% range %s to %s), bubble %s, exposed communication %s",
+		duration(t.StepSeconds), duration(t.StepRangeSeconds[0]), duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, l := range t.Breakdown {
+		if l.Seconds > 0.001*t.StepSeconds {
+			fmt.Fprintf(w, "\t%s\t%s\t %s\n", duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)), l.Name)
+		}
+	}
+	w.Flush()
+}
+
+// duration writes seconds with three digits in a fitting unit.
+func duration(s units.Seconds) string {
+	switch {
+	case s >= 10*86400:
+		return fmt.Sprintf("%.1f days", float64(s)/86400)
+	case s >= 2*3600:
+		return fmt.Sprintf("%.1f h", float64(s)/3600)
+	case s >= 120:
+		return fmt.Sprintf("%.1f min", float64(s)/60)
+	case s >= 1:
+		return fmt.Sprintf("%.2f s", float64(s))
+	}
+	return fmt.Sprintf("%.1f ms", float64(s)*1e3)
+}
+
+func percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s)) }
+
+func runLine(p *plan.Plan) string {
+	jobs := ""
+	if p.Run.Jobs > 1 {
+		jobs = fmt.Sprintf(", %d submissions", p.Run.Jobs)
+	}
+	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%d steps in %s, %.0f GPU-hours%s",
+		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
+		p.Run.Steps, duration(p.Run.Seconds), p.Run.GPUHours, jobs)
+}
+
+func searchLine(s *plan.Search) string {
+	text := fmt.Sprintf("%d layouts: %d feasible, %d pruned", s.Enumerated, s.Evaluated, s.Pruned)
+	for i, r := range s.Rejected {
+		if i == 3 {
+			return fmt.Sprintf("%s, and %d more reasons", text, len(s.Rejected)-i)
+		}
+		text += fmt.Sprintf("; %d: %s", r.Count, r.Reason)
+	}
+	return text
+}
+
+func warnings(b *strings.Builder, p *plan.Plan) {
+	for _, w := range p.Warnings {
+		section(b, "Warning", w.Summary+": "+w.Detail)
+	}
+}
+
+// infeasible tells why nothing fits.
+func infeasible(b *strings.Builder, p *plan.Plan) {
+	b.WriteString("\nNo layout meets the constraints.\n\n")
+	for i, r := range p.Infeasible.Reasons {
+		if i == 5 {
+			section(b, "", fmt.Sprintf("and %d more reasons in the plan's JSON", len(p.Infeasible.Reasons)-i))
+			break
+		}
+		section(b, "Reason", r.Summary)
+	}
+	for i := range p.Infeasible.Nearest {
+		n := &p.Infeasible.Nearest[i]
+		missing := ""
+		if n.MissingBytes > 0 {
+			missing = ", " + GiB(n.MissingBytes) + " too much"
+		}
+		section(b, "Nearest", fmt.Sprintf("%s\n%s on the device%s, %s a step", Layout(&n.Layout), GiB(n.PeakDeviceBytes), missing, duration(n.StepSeconds)))
+	}
+	for _, f := range p.Infeasible.Fixes {
+		section(b, "Would fit", fmt.Sprintf("%s (%s on the device, %s a step)", f.Change, GiB(f.PeakDeviceBytes), duration(f.StepSeconds)))
+	}
+	section(b, "Search", searchLine(&p.Search))
+}
