@@ -47,7 +47,7 @@ func newRecord(operation string, k key, devices map[string]device) (*surface.Rec
 		return nil, fmt.Errorf("no facts about GPU %q; give them with -gpus", k.gpu)
 	}
 	roof, err := d.roof(k.dtype)
-	return &surface.Record{GPU: d.Catalog, Operation: operation, DType: k.dtype, HeadDim: k.headDim, Window: k.window, Roof: roof}, err
+	return &surface.Record{GPU: d.Catalog, Capability: d.Capability, Operation: operation, DType: k.dtype, HeadDim: k.headDim, Window: k.window, Roof: roof}, err
 }
 
 // Axes are base-2 logarithms, dense where the measured rates bend.

@@ -3,7 +3,7 @@
 // roof, with its source, its number of measurements and its error on shapes
 // left out of the fit.
 //
-//	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-out compiler/compute/data]
+//	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-training FILE] [-out compiler/compute/data]
 //
 // FOLDER holds gemm.csv, attention.csv, mla.csv and moe.csv, each plain or
 // with .gz, in the columns of docs/time-kernels.md; a file that is missing is
@@ -32,35 +32,66 @@ func main() {
 	kernels := flag.String("kernels", "", "folder of measured kernels")
 	gpus := flag.String("gpus", "", "JSON lines with the facts of the measured GPUs (default: built in)")
 	source := flag.String("source", defaultSource, "what to record as the source")
+	training := flag.String("training", "", "JSON lines with attention kernels of training, forward and backward")
 	out := flag.String("out", "", "folder that gets surfaces.jsonl (default: only print)")
 	flag.Parse()
-	if err := run(*kernels, *gpus, *source, *out); err != nil {
+	if err := run(options{*kernels, *gpus, *source, *training, *out}); err != nil {
 		fmt.Fprintln(os.Stderr, "fit:", err)
 		os.Exit(1)
 	}
 }
 
+// options are the command line.
+type options struct{ kernels, gpus, source, training, out string }
+
 // run fits every file that is there, prints the table and writes the result.
-func run(kernels, gpus, source, out string) error {
-	if kernels == "" {
+func run(o options) error {
+	if o.kernels == "" {
 		return fmt.Errorf("-kernels FOLDER is needed")
 	}
-	devices, err := readDevices(gpus)
+	devices, err := readDevices(o.gpus)
 	if err != nil {
 		return err
 	}
-	records, err := fitAll(os.DirFS(kernels), devices)
+	records, err := fitAll(os.DirFS(o.kernels), devices)
 	if err != nil {
 		return err
 	}
 	for _, r := range records {
-		r.Source = source
+		r.Source = o.source
 	}
 	printTable(os.Stdout, records)
-	if out == "" {
+	if o.out != "" {
+		if err := write(filepath.Join(o.out, "surfaces.jsonl"), records); err != nil {
+			return err
+		}
+	}
+	return runTraining(o, records)
+}
+
+// runTraining compares the attention kernels of training with the surfaces.
+func runTraining(o options, surfaces []*surface.Record) error {
+	if o.training == "" {
 		return nil
 	}
-	return write(filepath.Join(out, "surfaces.jsonl"), records)
+	rates, err := fitAttentionKernels(o.training, surfaces)
+	if err != nil {
+		return err
+	}
+	printRates(os.Stdout, rates)
+	if o.out == "" {
+		return nil
+	}
+	return writeRates(filepath.Join(o.out, "attention.jsonl"), rates)
+}
+
+// printRates prints one line of Markdown per attention kernel.
+func printRates(w io.Writer, rates []*surface.KernelRates) {
+	fmt.Fprintln(w, "\n| GPU | kernel | dtype | head dim | log2 length | forward over surface | backward over forward | rows |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
+	for _, r := range rates {
+		fmt.Fprintf(w, "| %s | %s | %s | %d/%d | %v | %.2f | %.2f | %d |\n", r.GPU, r.Kernel, r.DType, r.QK, r.V, r.Lengths, r.Forward, r.Backward, r.Rows)
+	}
 }
 
 // fitAll fits the surfaces of each kind of kernel whose file exists.

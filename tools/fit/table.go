@@ -75,12 +75,13 @@ var builtInGPUs string
 
 // device holds the facts of a measured GPU that its roofs need.
 type device struct {
-	Column    string             `json:"column"`  // as the measurements name it
-	Catalog   string             `json:"catalog"` // catalogue name
-	TFLOPS    map[string]float64 `json:"tflops"`  // dense peak per data type
-	Bandwidth float64            `json:"bandwidth_tb_s"`
-	SMs       int                `json:"sms"`
-	Source    string             `json:"source"`
+	Column     string             `json:"column"`  // as the measurements name it
+	Catalog    string             `json:"catalog"` // catalogue name
+	Capability string             `json:"capability"`
+	TFLOPS     map[string]float64 `json:"tflops"` // dense peak per data type
+	Bandwidth  float64            `json:"bandwidth_tb_s"`
+	SMs        int                `json:"sms"`
+	Source     string             `json:"source"`
 }
 
 // inputSizes is the bytes per multiplied element, scales included.

@@ -109,17 +109,18 @@ const (
 
 // Record is one fitted surface with where it comes from and how well it holds.
 type Record struct {
-	GPU       string `json:"gpu"` // catalogue name
-	Operation string `json:"operation"`
-	DType     string `json:"dtype"`
-	HeadDim   int    `json:"head_dim,omitempty"` // attention
-	Window    int    `json:"window,omitempty"`   // attention: keys each query sees; 0: all
-	Source    string `json:"source"`
-	Rows      int    `json:"rows"`              // measurements used
-	Dropped   int    `json:"dropped,omitempty"` // measurements left aside, by the rule in docs/time-kernels.md
-	LeftOut   Error  `json:"left_out"`          // error on a fifth of the rows when fitted to the rest
-	Roof      Roof   `json:"roof"`              // of the measured GPU, in this data type
-	Tile      *Tile  `json:"tile,omitempty"`    // gemm: output is computed in whole waves of such tiles
+	GPU        string `json:"gpu"`        // catalogue name
+	Capability string `json:"capability"` // compute capability of that GPU, such as "9.0"
+	Operation  string `json:"operation"`
+	DType      string `json:"dtype"`
+	HeadDim    int    `json:"head_dim,omitempty"` // attention
+	Window     int    `json:"window,omitempty"`   // attention: keys each query sees; 0: all
+	Source     string `json:"source"`
+	Rows       int    `json:"rows"`              // measurements used
+	Dropped    int    `json:"dropped,omitempty"` // measurements left aside, by the rule in docs/time-kernels.md
+	LeftOut    Error  `json:"left_out"`          // error on a fifth of the rows when fitted to the rest
+	Roof       Roof   `json:"roof"`              // of the measured GPU, in this data type
+	Tile       *Tile  `json:"tile,omitempty"`    // gemm: output is computed in whole waves of such tiles
 	Grid
 }
 

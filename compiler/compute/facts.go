@@ -1,0 +1,216 @@
+package compute
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/ndc-dev/ndc/compiler/compute/surface"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// The records of the data files beside the surfaces. An empty GPU or a
+// missing capability holds for all; the most specific record wins.
+type (
+	// passFactors relate the passes of a linear layer in training to the
+	// forward time of the surface.
+	passFactors struct {
+		Capability            string  `json:"capability"` // major number
+		DType                 string  `json:"dtype"`
+		Forward               float64 `json:"forward"`
+		InputGradient         float64 `json:"input_gradient"`
+		WeightGradient        float64 `json:"weight_gradient"`
+		GroupedForward        float64 `json:"grouped_forward"`
+		GroupedInputGradient  float64 `json:"grouped_input_gradient"`
+		GroupedWeightGradient float64 `json:"grouped_weight_gradient"`
+		Source                string  `json:"source"`
+	}
+	// sustainedRate is Device.Sustained of one measured GPU.
+	sustainedRate struct {
+		GPU    string  `json:"gpu"`
+		Factor float64 `json:"factor"`
+		Source string  `json:"source"`
+	}
+	// trafficShare is the part of the memory's bandwidth that a kind of
+	// kernel reaches.
+	trafficShare struct {
+		Capability string  `json:"capability"`
+		Kind       string  `json:"kind"`
+		Share      float64 `json:"share"`
+		Source     string  `json:"source"`
+	}
+	// constant is a single named figure.
+	constant struct {
+		Name   string  `json:"name"`
+		Value  float64 `json:"value"`
+		Unit   string  `json:"unit"`
+		Source string  `json:"source"`
+	}
+)
+
+// factTables are the data files in memory.
+type factTables struct {
+	once          sync.Once
+	passes        []passFactors
+	rates         []sustainedRate
+	traffic       []trafficShare
+	attention     []*surface.KernelRates
+	launch        units.Seconds
+	deterministic float64
+}
+
+var facts factTables
+
+// load reads the data files on first use.
+func (f *factTables) load() {
+	f.once.Do(func() {
+		f.passes = decode[passFactors]("passes")
+		f.rates = decode[sustainedRate]("sustained")
+		f.traffic = decode[trafficShare]("traffic")
+		f.attention = decode[*surface.KernelRates]("attention")
+		named := map[string]float64{}
+		for _, c := range decode[constant]("constants") {
+			named[c.Name] = c.Value
+		}
+		f.launch = units.Seconds(need(named, "launch_seconds"))
+		f.deterministic = need(named, "deterministic_attention_backward")
+	})
+}
+
+func need(named map[string]float64, name string) float64 {
+	v, ok := named[name]
+	if !ok {
+		panic(fmt.Sprintf("compute: constants.jsonl lacks %s", name))
+	}
+	return v
+}
+
+// sustained looks up the measured GPU's factor, 1 if there is none.
+func (f *factTables) sustained(gpu string) float64 {
+	f.load()
+	for _, r := range f.rates {
+		if r.GPU == gpu {
+			return r.Factor
+		}
+	}
+	return 1
+}
+
+// passFactors finds the record of the generation and type, else that of the
+// type on the nearest generation, else bf16's.
+func (f *factTables) passFactors(r *relative, t DType) passFactors {
+	f.load()
+	if p := f.nearestPasses(r, t.String()); p != nil {
+		return *p
+	}
+	return *f.nearestPasses(r, BF16.String())
+}
+
+func (f *factTables) nearestPasses(r *relative, dtype string) (best *passFactors) {
+	least := math.Inf(1)
+	for i := range f.passes {
+		p := &f.passes[i]
+		if d := math.Abs(major(p.Capability) - major(r.capability)); p.DType == dtype && d < least {
+			best, least = p, d
+		}
+	}
+	return best
+}
+
+// trafficShare finds the share of the generation, else of the nearest.
+func (f *factTables) trafficShare(r *relative, kind Traffic) float64 {
+	f.load()
+	share, least := 0.0, math.Inf(1)
+	for _, x := range f.traffic {
+		if d := math.Abs(major(x.Capability) - major(r.capability)); x.Kind == kind.String() && d < least {
+			share, least = x.Share, d
+		}
+	}
+	return share
+}
+
+// kernelRates are the factors of one attention kernel on a device.
+type kernelRates struct {
+	square []*surface.KernelRates // q and k as wide as v, ascending
+	mla    *surface.KernelRates
+	fp8    []*surface.KernelRates // fp8 and mxfp8, square before mla
+}
+
+// kernelRates collects what was measured of a kernel on the relative, else on
+// the nearest GPU that has it.
+func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
+	f.load()
+	var out kernelRates
+	best := f.nearestAttention(r, k)
+	for _, x := range f.attention {
+		switch {
+		case best == nil || x.GPU != best.GPU || x.Kernel != best.Kernel:
+		case x.DType != "bf16":
+			out.fp8 = append(out.fp8, x)
+		case x.QK > x.V:
+			out.mla = x
+		default:
+			out.square = append(out.square, x)
+		}
+	}
+	return out
+}
+
+// nearestAttention is a bf16 record of the kernel on the nearest GPU: the
+// same one, else the same generation, else the nearest generation that has
+// it. GPUs without a newer FlashAttention run the second.
+func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *surface.KernelRates) {
+	least := math.Inf(1)
+	for _, x := range f.attention {
+		d := 2 * math.Abs(major(x.Capability)-major(r.capability))
+		if x.GPU != r.name {
+			d += 0.5
+		}
+		switch {
+		case x.DType != "bf16":
+			continue
+		case x.Kernel == k.String():
+		case (k == Flash || k == SDPA || k == Fused) && x.Kernel == FlashAttention2.String() && x.GPU == r.name:
+			d += 0.25
+		default:
+			continue
+		}
+		if d < least {
+			best, least = x, d
+		}
+	}
+	return best
+}
+
+// Without any measurement of a kernel it takes the surface's forward time and
+// the backward pass its arithmetic.
+const (
+	plainForward  = 1.0
+	plainBackward = 2.5
+)
+
+// at is the factor on the surface's forward time and the backward pass over
+// the forward pass, for the base-2 logarithm of a length.
+func (k *kernelRates) at(a *Attention, length float64) (forward, backward float64) {
+	wide := a.ValueDim != 0 && a.HeadDim > a.ValueDim
+	if a.DType >= FP8 && a.DType < TF32 {
+		for _, x := range k.fp8 {
+			if (x.QK > x.V) == wide && (x.DType == "mxfp8") == (a.DType == MXFP8) {
+				return x.At(length)
+			}
+		}
+	}
+	if wide && k.mla != nil {
+		return k.mla.At(length)
+	}
+	if len(k.square) == 0 {
+		return plainForward, plainBackward
+	}
+	best := k.square[0]
+	for _, x := range k.square[1:] {
+		if math.Abs(math.Log2(float64(x.QK)/float64(a.HeadDim))) < math.Abs(math.Log2(float64(best.QK)/float64(a.HeadDim))) {
+			best = x
+		}
+	}
+	return best.At(length)
+}

@@ -1,0 +1,65 @@
+package compute
+
+import (
+	"github.com/ndc-dev/ndc/compiler/compute/surface"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// GEMM is the time of C(m×n) = A(m×k)·B(k×n) as a linear layer's forward pass
+// runs it: m tokens, n outputs, k inputs. Zero for an empty shape.
+func (d *Device) GEMM(t DType, m, n, k int) units.Seconds {
+	if m <= 0 || n <= 0 || k <= 0 {
+		return 0
+	}
+	return units.Seconds(d.gemmSeconds(t, surface.Shape{M: float64(m), N: float64(n), K: float64(k)}))
+}
+
+func (d *Device) gemmSeconds(t DType, s surface.Shape) float64 {
+	b := &d.gemm[t]
+	return b.roof.GEMM(s, b.record.Tile) * b.record.Correction(s.Point())
+}
+
+// GroupedGEMM is the time of g.Count multiplications of g.Rows × k by k × n
+// each, in one kernel: never less than one multiplication of all rows.
+func (d *Device) GroupedGEMM(t DType, g Groups, n, k int) units.Seconds {
+	if g.Count <= 0 || g.Rows <= 0 || n <= 0 || k <= 0 {
+		return 0
+	}
+	s := surface.Shape{M: float64(g.Rows), N: float64(n), K: float64(k)}
+	b := &d.experts[t]
+	if b.record == nil { // never measured on the relative's generation: the plain kernel's rate
+		return units.Seconds(float64(g.Count) * (d.gemmSeconds(t, s) - float64(d.launch)))
+	}
+	grouped := surface.Grouped{Count: float64(g.Count), Shape: s}
+	return d.launch + units.Seconds(b.roof.Grouped(grouped)*b.record.Correction(grouped.Point())/d.sustained)
+}
+
+// Linear is the time of the three passes of a linear layer of m tokens, n
+// outputs and k inputs, quantising for the data type included.
+//
+// The input gradient is an (m × n)·(n × k) product, the weight gradient an
+// (n × m)·(m × k) one, accumulated in 32 bits. Both do the arithmetic of the
+// forward pass; their rates relative to it are measured (data/passes.jsonl).
+func (d *Device) Linear(t DType, m, n, k int) Passes {
+	return d.passes[t].of(d.GEMM(t, m, n, k))
+}
+
+// GroupedLinear is Linear for g.Count experts of g.Rows tokens each.
+func (d *Device) GroupedLinear(t DType, g Groups, n, k int) Passes {
+	p := d.passes[t]
+	f := d.GroupedGEMM(t, g, n, k)
+	return Passes{
+		Forward:        f * units.Seconds(p.GroupedForward),
+		InputGradient:  f * units.Seconds(p.GroupedInputGradient),
+		WeightGradient: f * units.Seconds(p.GroupedWeightGradient),
+	}
+}
+
+// of applies the factors to the time of the surface.
+func (p passFactors) of(forward units.Seconds) Passes {
+	return Passes{
+		Forward:        forward * units.Seconds(p.Forward),
+		InputGradient:  forward * units.Seconds(p.InputGradient),
+		WeightGradient: forward * units.Seconds(p.WeightGradient),
+	}
+}

@@ -1,0 +1,132 @@
+package compute
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ndc-dev/ndc/compiler/compute/surface"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+//go:embed data/*.jsonl
+var dataFiles embed.FS
+
+// relative is a measured GPU.
+type relative struct {
+	name       string
+	capability string
+	records    []*surface.Record
+}
+
+// relatives lists the measured GPUs in the order of their name.
+var relatives = sync.OnceValue(func() []*relative {
+	var list []*relative
+	for _, line := range lines("surfaces") {
+		r, err := surface.Parse(line)
+		if err != nil {
+			panic(fmt.Sprintf("compute: surfaces.jsonl: %v", err))
+		}
+		if len(list) == 0 || list[len(list)-1].name != r.GPU {
+			list = append(list, &relative{name: r.GPU, capability: r.Capability})
+		}
+		last := list[len(list)-1]
+		last.records = append(last.records, r)
+	}
+	return list
+})
+
+// lines splits an embedded file; it is part of the program, so that its
+// absence is a programmer's mistake.
+func lines(name string) [][]byte {
+	b, err := dataFiles.ReadFile("data/" + name + ".jsonl")
+	if err != nil {
+		panic(fmt.Sprintf("compute: %v", err))
+	}
+	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+}
+
+// decode reads all lines of an embedded file into records of one type.
+func decode[T any](name string) []T {
+	var list []T
+	for _, line := range lines(name) {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			panic(fmt.Sprintf("compute: %s.jsonl: %v", name, err))
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// nearest is the measured GPU of the same catalogue name, else the one with
+// the nearest compute capability, then the nearest ratios of 16-bit peak and
+// of memory bandwidth; ties go to the first name.
+func nearest(g *job.GPU) *relative {
+	var best *relative
+	least := math.Inf(1)
+	for _, r := range relatives() {
+		if r.name == g.Catalog {
+			return r
+		}
+		if d := r.distance(g); d < least {
+			best, least = r, d
+		}
+	}
+	return best
+}
+
+// generation weighs a step of the compute capability's major number against a
+// factor e in a peak.
+const generation = 100
+
+// distance compares a GPU with the measured one.
+func (r *relative) distance(g *job.GPU) float64 {
+	roof := r.find(surface.GEMM, BF16).Roof
+	peak := float64(max(g.PeakFLOPS.BF16, g.PeakFLOPS.FP16))
+	d := logRatio(peak, roof.FLOPS) + logRatio(float64(g.MemoryBandwidth), roof.Bandwidth)
+	if g.ComputeCapability == "" {
+		return d
+	}
+	return d + generation*math.Abs(major(g.ComputeCapability)-major(r.capability))
+}
+
+func logRatio(a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	return math.Abs(math.Log(a / b))
+}
+
+// major is the generation of a compute capability such as "9.0".
+func major(capability string) float64 {
+	number, _, _ := strings.Cut(capability, ".")
+	v, _ := strconv.Atoi(number)
+	return float64(v)
+}
+
+// substitutes lists, nearest first, the measured types whose surface stands
+// in for a type; the peak is always that of the type itself.
+var substitutes = [dtypeCount][]string{
+	BF16: {"bf16"}, FP16: {"bf16"}, TF32: {"bf16"}, FP32: {"bf16"},
+	FP8: {"fp8", "bf16"}, FP8Delayed: {"fp8", "bf16"}, FP8Block: {"fp8_block", "fp8", "bf16"},
+	MXFP8: {"fp8_block", "fp8", "bf16"}, NVFP4: {"nvfp4", "fp8", "bf16"},
+}
+
+// find is the surface of an operation in a type or its nearest substitute;
+// nil when the operation was not measured.
+func (r *relative) find(operation string, t DType) *surface.Record {
+	for _, name := range substitutes[t] {
+		i := slices.IndexFunc(r.records, func(x *surface.Record) bool { return x.Operation == operation && x.DType == name })
+		if i >= 0 {
+			return r.records[i]
+		}
+	}
+	return nil
+}
