@@ -1,0 +1,294 @@
+package megatron
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// model adds the architecture without positions, attention and experts.
+func (a *arguments) model() {
+	m := &a.j.Model
+	a.add("ndc: the layers that the plan counts", "--transformer-impl", "transformer_engine")
+	a.integer(a.from("model.layers"), "--num-layers", m.Layers)
+	a.integer(a.from("model.hidden_size"), "--hidden-size", m.HiddenSize)
+	a.integer(a.from("model.ffn_hidden_size"), "--ffn-hidden-size", m.FFNHiddenSize)
+	a.integer(a.from("model.sequence_length"), "--seq-length", m.SequenceLength)
+	a.integer(a.from("model.max_positions"), "--max-position-embeddings", max(m.MaxPositions, m.SequenceLength))
+	a.integer("plan: vocabulary as built", "--padded-vocab-size", paddedVocab(m, a.p.Layout.TensorParallel))
+	a.activation(m)
+	a.norm(m)
+	a.flag(a.from("model.mlp_bias"), "--disable-bias-linear", !m.MLPBias)
+	a.flag(a.from("model.tied_embeddings"), "--untie-embeddings-and-output-weights", !m.TiedEmbeddings)
+	a.number(a.from("model.dropout"), "--hidden-dropout", m.Dropout)
+	a.number(a.from("model.dropout"), "--attention-dropout", m.Dropout)
+	a.number(a.from("model.init_std"), "--init-method-std", m.InitStd)
+	a.number(a.from("model.init_std"), "--embedding-init-method-std", m.InitStd)
+	if m.MTPLayers > 0 {
+		a.integer(a.from("model.mtp_layers"), "--mtp-num-layers", m.MTPLayers)
+		a.number(a.from("model.mtp_loss_scale"), "--mtp-loss-scaling-factor", m.MTPLossScale)
+	}
+}
+
+// activation adds the activation function. Without biases a plain GELU cannot
+// use the kernel that fuses it with the bias.
+func (a *arguments) activation(m *job.Model) {
+	from := a.from("model.activation")
+	switch {
+	case m.ActivationAlpha == quickGELU:
+		a.add(a.from("model.activation_alpha"), "--quick-geglu")
+	case m.Activation == "swiglu":
+		a.add(from, "--swiglu")
+	case m.Activation == "relu2":
+		a.add(from, "--squared-relu")
+	case m.Activation == "gelu":
+		a.flag("ndc: the fused kernel needs a bias", "--no-bias-gelu-fusion", !m.MLPBias)
+	}
+	if m.ActivationClamp > 0 {
+		a.number(a.from("model.activation_clamp"), "--activation-func-clamp-value", m.ActivationClamp)
+	}
+	if m.ActivationOffset != 0 {
+		a.number(a.from("model.activation_offset"), "--glu-linear-offset", m.ActivationOffset)
+	}
+}
+
+func (a *arguments) norm(m *job.Model) {
+	name := "LayerNorm"
+	if m.Normalization == "rmsnorm" {
+		name = "RMSNorm"
+	}
+	a.add(a.from("model.normalization"), "--normalization", name)
+	a.number(a.from("model.norm_epsilon"), "--norm-epsilon", m.NormEpsilon)
+	a.flag(a.from("model.zero_centered_norm"), "--apply-layernorm-1p", m.ZeroCenteredNorm)
+}
+
+// positions adds the position embedding.
+func (a *arguments) positions() {
+	p := &a.j.Model.PositionEmbedding
+	from := a.from("model.position_embedding")
+	switch p.Kind {
+	case "learned":
+		a.add(from, "--position-embedding-type", "learned_absolute")
+		return
+	case "none":
+		a.add(from, "--position-embedding-type", "none")
+		return
+	}
+	kind := "rope"
+	if p.Scaling != nil && p.Scaling.Type == "yarn" && a.j.Model.MLA == nil {
+		kind = "yarn"
+	}
+	a.add(from, "--position-embedding-type", kind)
+	a.integer(a.from("model.position_embedding.theta"), "--rotary-base", int(p.Theta))
+	partial := p.Partial
+	if partial == 0 {
+		partial = 1
+	}
+	a.number(a.from("model.position_embedding.partial"), "--rotary-percent", partial)
+	if a.j.Model.MLA != nil {
+		a.latentRope(p.Scaling)
+		return
+	}
+	a.scaling(p.Scaling)
+}
+
+// scaling stretches the rope of ordinary attention.
+func (a *arguments) scaling(s *job.RopeScaling) {
+	if s == nil {
+		return
+	}
+	from := a.from("model.position_embedding.scaling")
+	switch s.Type {
+	case "llama3":
+		a.add(from, "--use-rope-scaling")
+		a.number(from+".factor", "--rope-scaling-factor", s.Factor)
+	case "linear":
+		a.integer(from+".factor", "--rotary-seq-len-interpolation-factor", int(s.Factor))
+	case "yarn":
+		a.number(from+".factor", "--rotary-scaling-factor", s.Factor)
+		a.integer(from+".original_length", "--yarn-original-max-position-embeddings", s.OriginalLength)
+		a.number(from+".beta_fast", "--yarn-beta-fast", s.BetaFast)
+		a.number(from+".beta_slow", "--yarn-beta-slow", s.BetaSlow)
+		a.number(from+".mscale", "--mscale", scaleOr(s.MScale, 1))
+		a.number(from+".mscale_all_dim", "--mscale-all-dim", s.MScaleAllDim)
+		if s.Untruncated {
+			a.add(from+".untruncated", "--no-yarn-correction-range-round-to-int")
+		} else {
+			a.add(from+".untruncated", "--yarn-correction-range-round-to-int")
+		}
+	}
+}
+
+// latentRope sets the rope of latent attention, where the fused kernel knows
+// YaRN only.
+func (a *arguments) latentRope(s *job.RopeScaling) {
+	from := a.from("model.position_embedding.scaling")
+	if s == nil || s.Type != "yarn" {
+		a.add(from, "--rope-type", "rope")
+		a.add("ndc: the fused kernel needs YaRN with latent attention", "--no-rope-fusion")
+		return
+	}
+	a.add(from, "--rope-type", "yarn")
+	a.number(from+".factor", "--rotary-scaling-factor", s.Factor)
+	a.number(from+".mscale", "--mscale", scaleOr(s.MScale, 1))
+	a.number(from+".mscale_all_dim", "--mscale-all-dim", s.MScaleAllDim)
+}
+
+func scaleOr(v, other float64) float64 {
+	if v == 0 {
+		return other
+	}
+	return v
+}
+
+// attention adds heads, latent attention and the kernel.
+func (a *arguments) attention() {
+	m := &a.j.Model
+	a.integer(a.from("model.attention_heads"), "--num-attention-heads", m.AttentionHeads)
+	switch {
+	case m.MLA != nil:
+		a.latentAttention(m.MLA)
+	default:
+		a.integer(a.from("model.head_dim"), "--kv-channels", m.HeadDim)
+		if m.KVHeads != m.AttentionHeads {
+			a.add(a.from("model.kv_heads"), "--group-query-attention")
+			a.integer(a.from("model.kv_heads"), "--num-query-groups", m.KVHeads)
+		}
+		a.flag(a.from("model.qk_norm"), "--qk-layernorm", m.QKNorm)
+	}
+	if m.SlidingWindow.Size > 0 {
+		from := a.from("model.sliding_window")
+		a.add(from+".size", "--window-size", fmt.Sprintf("%d,0", m.SlidingWindow.Size-1))
+		if m.SlidingWindow.Pattern > 0 {
+			a.integer(from+".pattern", "--window-attn-skip-freq", m.SlidingWindow.Pattern)
+		}
+	}
+	if m.AttentionSinks {
+		a.add(a.from("model.attention_sinks"), "--softmax-type", "learnable")
+	}
+	a.add(planned("execution.attention"), "--attention-backend", a.p.Execution.Attention)
+	a.flag("ndc: the scores of unfused attention are not rounded", "--attention-softmax-in-fp32", a.p.Execution.Attention == "unfused")
+}
+
+func (a *arguments) latentAttention(m *job.MLA) {
+	a.add(a.from("model.mla"), "--multi-latent-attention")
+	if m.QLoraRank > 0 {
+		a.integer(a.from("model.mla.q_lora_rank"), "--q-lora-rank", m.QLoraRank)
+	}
+	a.integer(a.from("model.mla.kv_lora_rank"), "--kv-lora-rank", m.KVLoraRank)
+	a.integer(a.from("model.mla.qk_nope_head_dim"), "--qk-head-dim", m.QKNopeHeadDim)
+	a.integer(a.from("model.mla.qk_rope_head_dim"), "--qk-pos-emb-head-dim", m.QKRopeHeadDim)
+	a.integer(a.from("model.mla.v_head_dim"), "--v-head-dim", m.VHeadDim)
+	a.add("ndc: norms on the two latents", "--qk-layernorm")
+}
+
+// experts adds the mixture of experts.
+func (a *arguments) experts() {
+	e := a.j.Model.MoE
+	if e == nil {
+		return
+	}
+	a.integer(a.from("model.moe.experts"), "--num-experts", e.Experts)
+	a.add(a.from("model.moe.first_dense_layers"), "--moe-layer-freq", layerPattern(&a.j.Model))
+	a.integer(a.from("model.moe.expert_ffn_hidden_size"), "--moe-ffn-hidden-size", e.ExpertFFNHiddenSize)
+	if e.SharedExpertFFNHiddenSize > 0 {
+		a.integer(a.from("model.moe.shared_expert_ffn_hidden_size"), "--moe-shared-expert-intermediate-size", e.SharedExpertFFNHiddenSize)
+	}
+	a.add("ndc: all experts of a rank in one kernel", "--moe-grouped-gemm")
+	a.router(e)
+	a.dispatcher()
+	if e.TokenDrop {
+		a.number(a.from("model.moe.capacity_factor"), "--moe-expert-capacity-factor", e.CapacityFactor)
+		a.add(a.from("model.moe.token_drop"), "--moe-token-drop-policy", "probs")
+		a.add(a.from("model.moe.token_drop"), "--moe-pad-expert-input-to-capacity")
+	}
+}
+
+// layerPattern spells which layers have experts as the Python list that
+// --moe-layer-freq evaluates, with runs folded: ([0]*3+[1]*58).
+func layerPattern(m *job.Model) string {
+	var runs []string
+	for i := 0; i < m.Layers; {
+		k := i
+		for k < m.Layers && m.IsMoELayer(k) == m.IsMoELayer(i) {
+			k++
+		}
+		kind := 0
+		if m.IsMoELayer(i) {
+			kind = 1
+		}
+		runs = append(runs, fmt.Sprintf("[%d]*%d", kind, k-i))
+		i = k
+	}
+	return "(" + strings.Join(runs, "+") + ")"
+}
+
+// router adds how tokens choose experts.
+func (a *arguments) router(e *job.MoE) {
+	r := &e.Router
+	a.integer(a.from("model.moe.top_k"), "--moe-router-topk", e.TopK)
+	a.add(a.from("model.moe.router.score"), "--moe-router-score-function", r.Score)
+	// Softmax over all experts, renormalised over the chosen, equals softmax
+	// over the chosen.
+	pre := r.Score == "softmax" && (r.PreSoftmax && !r.Normalize || e.TopK == 1)
+	a.flag(a.from("model.moe.router.pre_softmax"), "--moe-router-pre-softmax", pre)
+	if r.Groups > 1 && r.GroupTopK > 0 {
+		a.integer(a.from("model.moe.router.groups"), "--moe-router-num-groups", r.Groups)
+		a.integer(a.from("model.moe.router.group_top_k"), "--moe-router-group-topk", r.GroupTopK)
+	}
+	if r.ScalingFactor != 0 && r.ScalingFactor != 1 {
+		a.number(a.from("model.moe.router.scaling_factor"), "--moe-router-topk-scaling-factor", r.ScalingFactor)
+	}
+	if r.DType == "fp32" || r.DType == "fp64" {
+		a.add(a.from("model.moe.router.dtype"), "--moe-router-dtype", r.DType)
+	}
+	a.balance(r)
+}
+
+// balance adds what keeps the experts evenly loaded. Balancing by bias keeps
+// the sequence-wise loss beside it when that has a coefficient.
+func (a *arguments) balance(r *job.Router) {
+	kind := map[string]string{"aux_loss": "aux_loss", "sequence_aux_loss": "seq_aux_loss"}[r.Balance]
+	if r.Balance == "bias" {
+		a.add(a.from("model.moe.router.balance"), "--moe-router-enable-expert-bias")
+		a.number(a.from("model.moe.router.bias_update_rate"), "--moe-router-bias-update-rate", r.BiasUpdateRate)
+		if r.AuxCoefficient > 0 {
+			kind = "seq_aux_loss"
+		}
+	}
+	if kind == "" || r.AuxCoefficient == 0 {
+		kind = "none"
+	}
+	a.add(a.from("model.moe.router.balance"), "--moe-router-load-balancing-type", kind)
+	if kind != "none" {
+		a.number(a.from("model.moe.router.aux_coefficient"), "--moe-aux-loss-coeff", r.AuxCoefficient)
+	}
+	if r.ZLossCoefficient > 0 {
+		a.number(a.from("model.moe.router.z_loss_coefficient"), "--moe-z-loss-coeff", r.ZLossCoefficient)
+	}
+}
+
+// dispatcher adds how tokens reach their experts.
+func (a *arguments) dispatcher() {
+	from := planned("execution.moe_dispatcher")
+	kind := a.p.Execution.MoEDispatcher
+	switch {
+	case !flex(kind):
+		a.add(from, "--moe-token-dispatcher-type", kind)
+	case a.v.options.Has("--moe-flex-dispatcher-backend"):
+		a.add(from, "--moe-token-dispatcher-type", "flex")
+		a.add(from, "--moe-flex-dispatcher-backend", kind)
+	default:
+		a.add(from, "--moe-token-dispatcher-type", "flex")
+		a.add(from, "--moe-enable-deepep")
+	}
+	a.flag("ndc: one kernel permutes tokens", "--moe-permute-fusion", kind != "allgather")
+	if low := alignment(a.j.Training.Precision); low > 1 && kind != "allgather" {
+		option := "--moe-router-padding-for-fp8"
+		if a.v.options.Has("--moe-router-padding-for-quantization") {
+			option = "--moe-router-padding-for-quantization"
+		}
+		a.add("ndc: expert rows fill the blocks of the kernels", option)
+	}
+}

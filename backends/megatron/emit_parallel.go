@@ -1,0 +1,231 @@
+package megatron
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+)
+
+// parallelism adds the meshes and the pipeline.
+func (a *arguments) parallelism() {
+	l := &a.p.Layout
+	a.integer(planned("layout.tensor_parallel"), "--tensor-model-parallel-size", l.TensorParallel)
+	a.flag(planned("layout.sequence_parallel"), "--sequence-parallel", l.SequenceParallel)
+	a.integer(planned("layout.pipeline_parallel"), "--pipeline-model-parallel-size", l.PipelineParallel)
+	a.pipeline()
+	a.integer(planned("layout.context_parallel"), "--context-parallel-size", l.ContextParallel)
+	a.context()
+	if a.j.Model.MoE != nil {
+		a.integer(planned("layout.expert_parallel"), "--expert-model-parallel-size", l.ExpertParallel)
+		a.integer(planned("layout.expert_tensor_parallel"), "--expert-tensor-parallel-size", l.ExpertTensorParallel)
+	}
+	if a.p.Execution.OverlapTensorParallel {
+		a.add(planned("execution.overlap_tensor_parallel"), "--tp-comm-overlap")
+		a.add("ndc: no MPI is needed", "--tp-comm-bootstrap-backend", "nccl")
+	}
+	a.flag(planned("execution.overlap_expert_parallel"), "--overlap-moe-expert-parallel-comm", a.p.Execution.OverlapExpertParallel)
+	a.integer("ndc: collectives of large groups start slowly", "--distributed-timeout-minutes", timeoutMinutes(l.GPUs()))
+}
+
+// timeoutMinutes is how long a collective may hang: torch's ten minutes, more
+// where start-up and checkpoint loading of many ranks take longer.
+func timeoutMinutes(gpus int) int {
+	switch {
+	case gpus <= 64:
+		return 10
+	case gpus <= 1024:
+		return 30
+	}
+	return 60
+}
+
+// pipeline adds the chunks: their number where all are equal, the layout
+// string where they are not. Megatron-LM places stage i of the string on
+// pipeline rank i mod pp, as plan.Layout does.
+func (a *arguments) pipeline() {
+	l := &a.p.Layout
+	if l.PipelineParallel == 1 {
+		return
+	}
+	if allEqual(l.StageLayers) {
+		if interleaved(l) {
+			a.integer(planned("layout.virtual_pipeline"), "--num-virtual-stages-per-pipeline-rank", l.VirtualPipeline)
+		}
+		return
+	}
+	a.add(planned("layout.stage_layers"), "--pipeline-model-parallel-layout", layoutString(l.StageLayers, a.j.Model.MTPLayers))
+}
+
+// layoutString spells the stages in Megatron-LM's grammar
+// (pipeline_parallel_layer_layout.py): E embedding, t decoder layer, m MTP
+// layer, L loss, | between stages. Equal neighbours are folded: (t*4|)*14.
+func layoutString(stages []int, mtp int) string {
+	parts := make([]string, len(stages))
+	for i, n := range stages {
+		if n > 0 {
+			parts[i] = repeat("t", n)
+		}
+	}
+	last := len(parts) - 1
+	parts[0] = "E" + parts[0]
+	if mtp > 0 {
+		parts[last] += repeat("m", mtp)
+	}
+	parts[last] += "L"
+	var b strings.Builder
+	for i := 0; i < len(parts); {
+		k := i
+		for k < last && parts[k] == parts[i] {
+			k++
+		}
+		switch {
+		case i == last:
+			b.WriteString(parts[i])
+			k = i + 1
+		case k-i > 1:
+			fmt.Fprintf(&b, "(%s|)*%d", parts[i], k-i)
+		default:
+			b.WriteString(parts[i] + "|")
+			k = i + 1
+		}
+		i = k
+	}
+	return b.String()
+}
+
+func repeat(letter string, n int) string {
+	if n == 1 {
+		return letter
+	}
+	return fmt.Sprintf("%s*%d", letter, n)
+}
+
+// context adds how the ranks of a sequence exchange keys and values.
+func (a *arguments) context() {
+	l := &a.p.Layout
+	if l.ContextParallel == 1 {
+		return
+	}
+	kind := map[string]string{"ring": "p2p", "all_gather": "all_gather", "ulysses": "a2a", "hierarchical": "a2a+p2p"}[a.p.Execution.ContextParallelType]
+	a.add(planned("execution.context_parallel_type"), "--cp-comm-type", kind)
+	if kind == "a2a+p2p" {
+		inner := innerContext(a.j, l)
+		a.add("ndc: heads inside a node, a ring across", "--hierarchical-context-parallel-sizes", numbers([]int{inner, l.ContextParallel / inner})...)
+	}
+}
+
+// state adds what each rank keeps and which communication hides.
+func (a *arguments) state() {
+	l, x := &a.p.Layout, &a.p.Execution
+	sharded := l.ZeroStage >= 1
+	switch {
+	case x.FullySharded:
+		a.fullySharded()
+	case sharded && !a.wholeMatrices():
+		a.add(planned("layout.zero_stage"), "--use-distributed-optimizer")
+	}
+	if sharded && l.DataParallelReplicate > 1 {
+		a.integer(planned("layout.data_parallel_replicate"), "--num-distributed-optimizer-instances", l.DataParallelReplicate)
+	}
+	a.flag(planned("execution.overlap_gradient_reduce"), "--overlap-grad-reduce", x.OverlapGradientReduce)
+	a.flag(planned("execution.overlap_parameter_gather"), "--overlap-param-gather", x.OverlapParameterGather)
+	if x.CrossEntropy == "fused" {
+		a.add(planned("execution.cross_entropy"), "--cross-entropy-loss-fusion")
+		a.add("ndc: the implementation that every release accepts", "--cross-entropy-fusion-impl", "native")
+	}
+	if x.OffloadOptimizer || x.OptimizerStateDType != "fp32" {
+		a.precisionAware()
+	}
+	a.graphs()
+}
+
+// wholeMatrices reports whether the optimizer spreads whole matrices under a
+// name of its own (Muon before core_v0.18.0).
+func (a *arguments) wholeMatrices() bool {
+	return a.j.Training.Optimizer.Kind == "muon" && !a.v.atLeast(18, 0)
+}
+
+// fullySharded adds Megatron-FSDP. It keeps its checkpoints in a format of its
+// own, and its gradients in buffers that the fused accumulation cannot write.
+func (a *arguments) fullySharded() {
+	strategy := [...]string{"no_shard", "optim", "optim_grads", "optim_grads_params"}[a.p.Layout.ZeroStage]
+	a.add(planned("execution.fully_sharded"), "--use-megatron-fsdp")
+	a.add("ndc: Megatron-FSDP needs it", "--use-distributed-optimizer")
+	a.add(planned("layout.zero_stage"), "--data-parallel-sharding-strategy", strategy)
+	if a.p.Layout.DataParallelReplicate > 1 && a.v.options.Has("--outer-dp-sharding-strategy") {
+		a.add("ndc: replicas keep whole copies", "--outer-dp-sharding-strategy", "no_shard")
+	}
+	a.add("ndc: sharded gradients have no whole buffer", "--no-gradient-accumulation-fusion")
+}
+
+// precisionAware adds the optimizer that keeps its states in other types or
+// in host memory.
+func (a *arguments) precisionAware() {
+	x := &a.p.Execution
+	a.add(planned("execution.optimizer_state_dtype"), "--use-precision-aware-optimizer")
+	a.add(planned("execution.optimizer_state_dtype"), "--exp-avg-dtype", x.OptimizerStateDType)
+	a.add(planned("execution.optimizer_state_dtype"), "--exp-avg-sq-dtype", x.OptimizerStateDType)
+	a.add("ndc: the copy that the optimizer updates", "--main-params-dtype", "fp32")
+	a.add(planned("execution.gradient_dtype"), "--main-grads-dtype", x.GradientDType)
+	if x.OffloadOptimizer {
+		a.add(planned("execution.offload.optimizer"), "--optimizer-cpu-offload")
+		a.add("ndc: all of it", "--optimizer-offload-fraction", "1.0")
+		a.add("ndc: copies hide behind the update", "--overlap-cpu-optimizer-d2h-h2d")
+	}
+}
+
+// graphs adds CUDA graphs, whose options changed their spelling.
+func (a *arguments) graphs() {
+	from := planned("execution.cuda_graphs")
+	attentionOnly := a.j.Model.MoE != nil // experts of a dropless layer have no fixed shapes
+	scope := "--cuda-graph-scope"
+	if a.v.options.Has("--cuda-graph-modules") {
+		scope = "--cuda-graph-modules"
+	}
+	switch {
+	case a.p.Execution.CUDAGraphs == "layer":
+		a.add(from, "--cuda-graph-impl", "transformer_engine")
+		if attentionOnly {
+			a.add(from, scope, "attn")
+		}
+	case a.p.Execution.CUDAGraphs == "full" && a.v.options.Offers("--cuda-graph-impl", "full_iteration"):
+		a.add(from, "--cuda-graph-impl", "full_iteration")
+	case a.p.Execution.CUDAGraphs == "full":
+		a.add(from, "--cuda-graph-impl", "local")
+		a.add(from, scope, "full_iteration")
+	default:
+		return
+	}
+	a.add("ndc: random states inside graphs", "--te-rng-tracker")
+	a.flag("ndc: a graph cannot stop at a value", "--no-check-for-nan-in-loss-and-grad", a.p.Execution.CUDAGraphs == "full")
+}
+
+// recompute adds what is run again or kept in host memory.
+func (a *arguments) recompute() {
+	l := &a.p.Layout
+	from := planned("layout.recompute")
+	switch l.Recompute {
+	case plan.RecomputeSelective:
+		a.add(from, "--recompute-granularity", "selective")
+		a.add(planned("layout.recompute_modules"), "--recompute-modules", l.RecomputeModules...)
+	case plan.RecomputeFull:
+		a.add(from, "--recompute-granularity", "full")
+		a.add(planned("layout.recompute_method"), "--recompute-method", l.RecomputeMethod)
+		a.integer(planned("layout.recompute_layers"), "--recompute-num-layers", l.RecomputeLayers)
+	}
+	if a.p.Execution.OffloadActivations {
+		a.add(planned("execution.offload.activations"), "--fine-grained-activation-offloading")
+		a.add(planned("execution.offload.activations"), "--offload-modules", offloadModules(a.j.Model.MoE != nil)...)
+	}
+}
+
+// offloadModules are the modules whose inputs go to host memory: those of
+// attention, and of the experts where there are some.
+func offloadModules(experts bool) []string {
+	modules := []string{"attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm"}
+	if experts {
+		modules = append(modules, "expert_fc1", "moe_act")
+	}
+	return modules
+}

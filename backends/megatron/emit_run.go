@@ -1,0 +1,174 @@
+package megatron
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// checkStart reports weights that the release cannot start from.
+func checkStart(v *version, j *job.Job, diags *diag.List) {
+	s := &j.Training.Start
+	at := j.Sources.Range("training.start")
+	switch s.From {
+	case "huggingface":
+		diags.Error(UnsupportedStart, at, "Megatron-LM cannot start from these weights",
+			"Megatron-LM reads its own checkpoints only. Convert the Hugging Face weights once, with Megatron-Bridge (AutoBridge.import_ckpt) or tools/checkpoint/convert.py of "+v.name+" (--model-type GPT --loader llama_mistral --saver core), then set from = \"checkpoint\" with the folder of the result and reset_optimizer, reset_schedule and reset_data = true; or use the torchtitan or deepspeed backend.")
+	case "checkpoint":
+		if s.ResetOptimizer != s.ResetSchedule || s.ResetSchedule != s.ResetData {
+			diags.Error(UnsupportedStart, at, "Megatron-LM cannot start from these weights",
+				fmt.Sprintf("Megatron-LM either continues a checkpoint or takes only its weights (--finetune): reset_optimizer, reset_schedule and reset_data must be alike, not %t, %t and %t.", s.ResetOptimizer, s.ResetSchedule, s.ResetData))
+		}
+	}
+}
+
+func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
+	c := &j.Training.Checkpoint
+	if c.KeepLast > 0 {
+		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.keep_last"), "Megatron-LM cannot save like this",
+			"pretrain_gpt.py never deletes a checkpoint. Leave keep_last out and clean the folder from outside, or use the torchtitan or deepspeed backend.")
+	}
+	if c.Path != "" && !c.SaveOptimizer && (j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1) {
+		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.save_optimizer"), "Megatron-LM cannot save like this",
+			"A chain resumes from its checkpoints and needs the optimizer in them. Set save_optimizer = true.")
+	}
+}
+
+// setup are the lines of the node script before torchrun: where the checkout
+// is, and what to load.
+func setup(j *job.Job) []string {
+	lines := []string{megatronPath(j), `[[ -f "$MEGATRON_PATH/pretrain_gpt.py" ]] || die "no pretrain_gpt.py in MEGATRON_PATH=$MEGATRON_PATH"`}
+	if s := &j.Training.Start; s.From == "checkpoint" && !s.ResetOptimizer && j.Training.Checkpoint.Path != "" {
+		lines = append(lines,
+			"load="+render.Expanding(j.Training.Checkpoint.Path).String(),
+			`[[ -f "$load/latest_checkpointed_iteration.txt" ]] || load=`+render.Expanding(s.Path).String()+` # first launch: the run starts from here`)
+	}
+	return lines
+}
+
+func megatronPath(j *job.Job) string {
+	if j.Backend.Path == "" {
+		return `: "${MEGATRON_PATH:?set it to the Megatron-LM checkout, or give backend.path}"`
+	}
+	return "MEGATRON_PATH=" + render.Expanding(j.Backend.Path).String()
+}
+
+// checkpoints adds what is saved and what is loaded.
+func (a *arguments) checkpoints() {
+	c := &a.j.Training.Checkpoint
+	a.load()
+	if c.Path == "" {
+		return
+	}
+	from := a.from("training.checkpoint")
+	a.path(from+".path", "--save", c.Path)
+	a.integer(from+".interval", "--save-interval", a.saveInterval())
+	format := "torch_dist"
+	if a.p.Execution.FullySharded {
+		format = "fsdp_dtensor"
+	}
+	a.add("ndc: every rank writes its part", "--ckpt-format", format)
+	if format == "torch_dist" {
+		a.add("ndc: every rank reads its part", "--ckpt-fully-parallel-load")
+	}
+	if !c.SaveOptimizer {
+		a.add(from+".save_optimizer", "--no-save-optim")
+		a.add(from+".save_optimizer", "--no-save-rng")
+	}
+	if c.Async {
+		a.asyncSave(from + ".async")
+	}
+}
+
+// asyncSave lets a process of its own write; releases from 0.16 on fall back
+// to blocking saves without that process.
+func (a *arguments) asyncSave(from string) {
+	a.add(from, "--async-save")
+	a.add(from, "--use-persistent-ckpt-worker")
+	if a.v.options.Has("--async-strategy") {
+		a.add("ndc: no further library", "--async-strategy", "mcore")
+	}
+}
+
+// load adds where the weights come from: the run's own newest checkpoint, and
+// before there is one, what training.start says.
+func (a *arguments) load() {
+	c, s := &a.j.Training.Checkpoint, &a.j.Training.Start
+	from := a.from("training.start")
+	if s.From != "checkpoint" {
+		if c.Path != "" {
+			a.path("ndc: the newest checkpoint of this run, if there is one", "--load", c.Path)
+		}
+		return
+	}
+	switch {
+	case s.ResetOptimizer:
+		a.path(from+".path", "--pretrained-checkpoint", s.Path)
+		if c.Path != "" {
+			a.path("ndc: the newest checkpoint of this run, if there is one", "--load", c.Path)
+			return
+		}
+		a.add(from, "--finetune")
+	case c.Path != "":
+		a.own(from+".path, or the newest checkpoint of this run", "--load", `"$load"`)
+	default:
+		a.path(from+".path", "--load", s.Path)
+	}
+	a.add("ndc: a missing checkpoint is an error", "--exit-on-missing-checkpoint")
+}
+
+// saveInterval is the checkpoint interval in steps.
+func (a *arguments) saveInterval() int {
+	c, step := &a.j.Training.Checkpoint, float64(a.p.Time.StepSeconds)
+	switch {
+	case c.IntervalSteps > 0:
+		return c.IntervalSteps
+	case c.IntervalTime > 0 && step > 0:
+		return max(1, int(math.Round(float64(c.IntervalTime)/step)))
+	}
+	return max(1, a.j.Training.Steps)
+}
+
+// logging adds what the run reports and when it ends by itself.
+func (a *arguments) logging() {
+	g := &a.j.Training.Logging
+	a.integer(a.from("training.logging.interval"), "--log-interval", max(1, g.Interval))
+	a.add("ndc: tokens per second in the log", "--log-throughput")
+	if g.TensorBoardPath != "" {
+		a.path(a.from("training.logging.tensorboard_path"), "--tensorboard-dir", g.TensorBoardPath)
+	}
+	if w := g.WandB; w != nil {
+		from := a.from("training.logging.wandb")
+		a.add(from+".project", "--wandb-project", w.Project)
+		a.add("ndc: name of the job", "--wandb-exp-name", a.j.Name)
+		a.own("ndc: beside the logs", "--wandb-save-dir", `"$NDC_LOG_DIR"`)
+		if w.Entity != "" && a.v.options.Has("--wandb-entity") {
+			a.add(from+".entity", "--wandb-entity", w.Entity)
+		}
+	}
+	if p := g.Profile; p != nil {
+		from := a.from("training.logging.profile")
+		a.add(from, "--profile")
+		a.add("ndc: torch's profiler writes the trace", "--use-pytorch-profiler")
+		a.integer(from+".start_step", "--profile-step-start", p.StartStep)
+		a.integer(from+".end_step", "--profile-step-end", p.EndStep)
+		a.integer("ndc: one rank is enough", "--profile-ranks", 0)
+	}
+	a.integer("ndc: all ranks collect garbage at the same step", "--manual-gc-interval", 100)
+	a.add("ndc: all ranks collect garbage at the same step", "--manual-gc")
+	if limit := a.j.Slurm.Time; limit > 0 && a.j.Training.Checkpoint.Path != "" {
+		a.integer("spec: slurm.time, less start-up and a last checkpoint", "--exit-duration-in-mins", exitMinutes(a.j, a.p))
+	}
+}
+
+// exitMinutes is when the program saves and ends, counted from its own start.
+// It looks at the clock once per step, so the last one may still run.
+func exitMinutes(j *job.Job, p *plan.Plan) int {
+	window := slurm.TrainingWindow(j.Slurm.Time) - p.Time.StepSeconds
+	return max(1, int(window/60))
+}

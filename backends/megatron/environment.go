@@ -1,0 +1,89 @@
+package megatron
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// environment is what the release, the GPU and the layout require. Fabric
+// settings are never among it: they come from the cluster.
+func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm.Setting {
+	var all []slurm.Setting
+	set := func(name, value, why string) {
+		all = append(all, slurm.Setting{Name: name, Value: render.Literal(value), Why: why})
+		contradiction(j, diags, name, []string{value}, why)
+	}
+	if value, why := connections(j, p); value != "" {
+		set("CUDA_DEVICE_MAX_CONNECTIONS", value, why)
+	}
+	if p.Execution.OffloadActivations {
+		set("NVTE_CPU_OFFLOAD_V1", "1", "fine-grained offload asks for it")
+	}
+	if p.Execution.CUDAGraphs == "layer" {
+		set("NCCL_GRAPH_REGISTER", "0", "CUDA graphs with an allocator of expandable segments ask for it")
+	}
+	if p.Execution.MoEDispatcher == "hybridep" {
+		domain := min(p.Layout.ExpertParallel, max(1, j.Cluster.NVLink.Domain))
+		set("NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN", strconv.Itoa(domain), "expert ranks that share an NVLink domain")
+	}
+	if w := j.Training.Logging.WandB; w != nil && w.Mode != "" {
+		all = append(all, slurm.Setting{Name: "WANDB_MODE", Value: render.Literal(w.Mode), Why: "training.logging.wandb.mode"})
+	}
+	attentionVariables(j, p, diags)
+	return all
+}
+
+// connections is what CUDA_DEVICE_MAX_CONNECTIONS must be, if anything
+// (arguments.py asserts it): 1 keeps tensor and context communication in
+// order before Blackwell, FSDP and expert overlap need several queues.
+func connections(j *job.Job, p *plan.Plan) (value, why string) {
+	l, x := &p.Layout, &p.Execution
+	switch {
+	case x.OverlapExpertParallel:
+		return "32", "overlapped expert communication needs many queues"
+	case x.FullySharded:
+		return "8", "Megatron-FSDP refuses 1"
+	case (l.TensorParallel > 1 || l.ContextParallel > 1) && gpuMajor(&j.Cluster.GPU) < 10:
+		return "1", "tensor or context parallelism before Blackwell requires it"
+	}
+	return "", ""
+}
+
+// attentionVariables reports switches of Transformer Engine that contradict
+// --attention-backend, which sets them itself.
+func attentionVariables(j *job.Job, p *plan.Plan, diags *diag.List) {
+	for _, s := range [...]struct{ name, kind string }{{"NVTE_FLASH_ATTN", "flash"}, {"NVTE_FUSED_ATTN", "fused"}, {"NVTE_UNFUSED_ATTN", "unfused"}} {
+		want := "0"
+		if p.Execution.Attention == s.kind {
+			want = "1"
+		}
+		contradiction(j, diags, s.name, []string{want}, "--attention-backend "+p.Execution.Attention+" sets it")
+	}
+}
+
+// contradiction reports a variable that the job sets to another value than
+// the allowed ones.
+func contradiction(j *job.Job, diags *diag.List, name string, allowed []string, why string) {
+	for _, origin := range []struct {
+		path      string
+		variables []job.Variable
+	}{
+		{"cluster.network.environment", j.Cluster.Network.Environment},
+		{"slurm.environment", j.Slurm.Environment},
+		{"backend.environment", j.Backend.Environment},
+	} {
+		for _, variable := range origin.variables {
+			if variable.Name == name && !slices.Contains(allowed, variable.Value) {
+				diags.Error(ContradictingEnvironment, j.Sources.Range(origin.path), "Environment contradicts the layout",
+					fmt.Sprintf("%s = %q, but this layout needs %s: %s. Remove the variable; ndc sets it.", name, variable.Value, list(allowed), why))
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package megatron
+
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// rules lists what the release refuses beyond the axes of its Target, cheap
+// and frequent refusals first. File names in the reasons' comments are those
+// of Megatron-LM: arguments.py (megatron/training), transformer_config.py
+// (megatron/core/transformer), parallel_state.py and schedules.py.
+func (v *version) rules() []target.Rule {
+	return slices.Concat(v.tensorRules(), contextRules, expertRules, stateRules, pipelineRules,
+		recomputeRules, precisionRules, executionRules, v.optimizerRules())
+}
+
+// tensorRules: transformer_config.py divides heads and widths by the tensor
+// group; releases before 0.16 cannot replicate key-value heads.
+func (v *version) tensorRules() []target.Rule {
+	kv := target.Rule{ID: RuleKVHeads, Mesh: true, Reason: "kv_heads must be divisible by tensor_parallel before core_v0.16.0", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MLA == nil && f.Job.Model.KVHeads%f.Layout.TensorParallel != 0
+	}}
+	if v.atLeast(16, 0) {
+		kv = target.Rule{ID: RuleKVHeads, Mesh: true, Reason: "kv_heads and tensor_parallel must divide one another", Breaks: func(f *target.Facts) bool {
+			kv, tp := f.Job.Model.KVHeads, f.Layout.TensorParallel
+			return f.Job.Model.MLA == nil && kv%tp != 0 && tp%kv != 0
+		}}
+	}
+	return []target.Rule{
+		{ID: RuleHeads, Mesh: true, Reason: "attention_heads must be divisible by tensor_parallel", Breaks: func(f *target.Facts) bool {
+			return f.Job.Model.AttentionHeads%f.Layout.TensorParallel != 0
+		}},
+		kv,
+		{ID: RuleFFN, Mesh: true, Reason: "feed-forward widths must be divisible by their tensor group", Breaks: breaksFFN},
+		{ID: RuleVocab, Mesh: true, Reason: "padded_vocab_size must be divisible by tensor_parallel", Breaks: func(f *target.Facts) bool {
+			return f.Job.Model.PaddedVocabSize%f.Layout.TensorParallel != 0
+		}},
+		{ID: RuleSequenceParallelAlone, Mesh: true, Reason: "sequence_parallel splits over the tensor group and needs tensor_parallel above 1", Breaks: func(f *target.Facts) bool {
+			return f.Layout.SequenceParallel && f.Layout.TensorParallel == 1
+		}},
+		{ID: RuleSequenceParallelLength, Mesh: true, Reason: "sequence_length over context_parallel must be divisible by tensor_parallel with sequence_parallel", Breaks: func(f *target.Facts) bool {
+			return f.Layout.SequenceParallel && f.Job.Model.SequenceLength%(f.Layout.ContextParallel*f.Layout.TensorParallel) != 0
+		}},
+	}
+}
+
+func breaksFFN(f *target.Facts) bool {
+	m, l := &f.Job.Model, f.Layout
+	if m.FFNHiddenSize%l.TensorParallel != 0 {
+		return true
+	}
+	return m.MoE != nil && (m.MoE.ExpertFFNHiddenSize%l.ExpertTensorParallel != 0 ||
+		m.MoE.SharedExpertFFNHiddenSize%l.TensorParallel != 0)
+}
+
+// contextRules: causal attention splits a sequence into 2·cp chunks
+// (arguments.py); all-to-all types split heads (Transformer Engine).
+var contextRules = []target.Rule{
+	{ID: RuleContextLength, Mesh: true, Reason: "sequence_length must be divisible by 2 x context_parallel", Breaks: func(f *target.Facts) bool {
+		return f.Layout.ContextParallel > 1 && f.Job.Model.SequenceLength%(2*f.Layout.ContextParallel) != 0
+	}},
+	{ID: RuleContextHeads, Reason: "all-to-all context parallelism splits the heads of a tensor rank over the context group", Breaks: breaksContextHeads},
+	{ID: RuleHierarchicalContext, Reason: "hierarchical context parallelism needs a context group that spans nodes and fills the part of each", Breaks: func(f *target.Facts) bool {
+		return f.Layout.ContextParallel > 1 && f.Exec.ContextParallelType == "hierarchical" && innerContext(f.Job, f.Layout) == 0
+	}},
+	{ID: RuleContextKernel, Reason: "sinks need ulysses, sliding windows ulysses or all_gather, latent attention ring or hierarchical", Breaks: breaksContextKernel},
+}
+
+// breaksContextKernel follows what Transformer Engine's attention implements
+// for each way of exchanging keys and values.
+func breaksContextKernel(f *target.Facts) bool {
+	if f.Layout.ContextParallel == 1 {
+		return false
+	}
+	m, kind := &f.Job.Model, f.Exec.ContextParallelType
+	return m.AttentionSinks && kind != "ulysses" ||
+		m.SlidingWindow.Size > 0 && kind != "ulysses" && kind != "all_gather" ||
+		m.MLA != nil && kind != "ring" && kind != "hierarchical"
+}
+
+func breaksContextHeads(f *target.Facts) bool {
+	l := f.Layout
+	if l.ContextParallel == 1 {
+		return false
+	}
+	split := 1
+	switch f.Exec.ContextParallelType {
+	case "ulysses":
+		split = l.ContextParallel
+	case "hierarchical":
+		split = max(1, innerContext(f.Job, l))
+	}
+	heads := f.Job.Model.AttentionHeads / l.TensorParallel
+	kv := max(1, f.Job.Model.KVHeads/l.TensorParallel)
+	return heads%split != 0 || kv%split != 0
+}
+
+// innerContext is the number of context ranks of one node, which exchange
+// heads by all-to-all under hierarchical context parallelism; the ring runs
+// over the rest. 0 when the group has no two levels.
+func innerContext(j *job.Job, l *plan.Layout) int {
+	inner := j.Cluster.GPUsPerNode / l.TensorParallel
+	if inner < 2 || inner >= l.ContextParallel || l.ContextParallel%inner != 0 {
+		return 0
+	}
+	return inner
+}
+
+// expertRules: the expert mesh has axes of its own over the ranks of a
+// pipeline stage (parallel_state.py).
+var expertRules = []target.Rule{
+	{ID: RuleNoExperts, Mesh: true, Reason: "expert_parallel and expert_tensor_parallel need a model with experts", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE == nil && (f.Layout.ExpertParallel > 1 || f.Layout.ExpertTensorParallel > 1)
+	}},
+	{ID: RuleExperts, Mesh: true, Reason: "experts must be divisible by expert_parallel", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE != nil && f.Job.Model.MoE.Experts%f.Layout.ExpertParallel != 0
+	}},
+	{ID: RuleExpertMesh, Mesh: true, Reason: "expert_parallel x expert_tensor_parallel must divide the ranks of a pipeline stage", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE != nil && stageRanks(f.Layout)%(f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel) != 0
+	}},
+	{ID: RuleExpertsNeedSequenceParallel, Mesh: true, Reason: "experts refuse to train with tensor_parallel without sequence_parallel", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE != nil && f.Layout.TensorParallel > 1 && !f.Layout.SequenceParallel
+	}},
+	{ID: RuleExpertBias, Mesh: true, Reason: "experts with biases need expert_tensor_parallel = 1", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE != nil && f.Job.Model.MLPBias && f.Layout.ExpertTensorParallel > 1
+	}},
+	{ID: RuleFlexDispatcher, Reason: "deepep and hybridep exchange tokens among several ranks and never drop one", Breaks: func(f *target.Facts) bool {
+		if !flex(f.Exec.MoEDispatcher) {
+			return false
+		}
+		return f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel == 1 || f.Job.Model.MoE.TokenDrop
+	}},
+}
+
+// stageRanks is the number of ranks of one pipeline stage.
+func stageRanks(l *plan.Layout) int {
+	return l.TensorParallel * l.ContextParallel * l.DataParallel()
+}
+
+// flex reports whether a dispatcher is a backend of Megatron-LM's flex dispatcher.
+func flex(dispatcher string) bool { return dispatcher == "deepep" || dispatcher == "hybridep" }
+
+// stateRules: which rank keeps what (arguments.py, parallel_state.py).
+var stateRules = []target.Rule{
+	{ID: RuleZeroStage, Reason: "zero_stage 0 keeps everything on every rank (data_parallel_shard = 1); 2 and 3 need fully_sharded", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		return l.ZeroStage == 0 && (l.DataParallelShard != 1 || f.Exec.FullySharded) ||
+			l.ZeroStage >= 2 && !f.Exec.FullySharded
+	}},
+	{ID: RuleReplicate, Mesh: true, Reason: "the copies of each expert must split into data_parallel_replicate optimizer instances", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		return f.Job.Model.MoE != nil && l.ZeroStage >= 1 && l.ExpertDataParallel()%l.DataParallelReplicate != 0
+	}},
+	{ID: RuleFullyShardedPipeline, Reason: "ndc does not launch Megatron-FSDP with pipeline_parallel: the release does not document that the two work together", Breaks: func(f *target.Facts) bool {
+		return f.Exec.FullySharded && f.Layout.PipelineParallel > 1
+	}},
+	{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam and SGD only", Breaks: func(f *target.Facts) bool {
+		return f.Exec.FullySharded && f.Job.Training.Optimizer.Kind == "muon"
+	}},
+	{ID: RuleParameterGather, Mesh: true, Reason: "fp8.parameter_gather needs zero_stage 1 or more", Breaks: func(f *target.Facts) bool {
+		return f.Job.Training.FP8.ParameterGather && f.Layout.ZeroStage == 0
+	}},
+	{ID: RuleBatchRamp, Reason: "each step of batch_ramp must be a multiple of micro_batch_size x data parallel ranks", Breaks: breaksBatchRamp},
+}
+
+func breaksBatchRamp(f *target.Facts) bool {
+	r := f.Job.Training.BatchRamp
+	if r == nil {
+		return false
+	}
+	per := f.Layout.MicroBatchSize * f.Layout.DataParallel()
+	if interleaved(f.Layout) {
+		per *= f.Layout.PipelineParallel
+	}
+	return r.Start%per != 0 || r.Increment%per != 0
+}
+
+func interleaved(l *plan.Layout) bool { return l.VirtualPipeline > 1 }
+
+// pipelineRules: schedules.py groups micro-batches by the pipeline size, so
+// that interleaving needs a multiple of it.
+var pipelineRules = []target.Rule{
+	{ID: RuleVirtualPipeline, Reason: "interleaved_1f1b needs several chunks per rank and a pipeline; one chunk goes with 1f1b", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		if interleaved(l) {
+			return l.PipelineParallel == 1 || l.PipelineSchedule != plan.ScheduleInterleaved1F1B
+		}
+		return l.PipelineSchedule == plan.ScheduleInterleaved1F1B
+	}},
+	{ID: RuleMicroBatchGroup, Reason: "micro_batches must be a multiple of pipeline_parallel under interleaving", Breaks: func(f *target.Facts) bool {
+		return interleaved(f.Layout) && f.Layout.MicroBatches%f.Layout.PipelineParallel != 0
+	}},
+}
+
+// recomputeRules: transformer_config.py.
+var recomputeRules = []target.Rule{
+	{ID: RuleRecomputeFull, Reason: "full recompute needs a method and a number of layers", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		return l.Recompute == plan.RecomputeFull && (l.RecomputeMethod == "" || l.RecomputeLayers < 1)
+	}},
+	{ID: RuleRecomputeModule, Reason: "a recomputed module does not exist in this model", Breaks: breaksRecomputeModule},
+	{ID: RuleRecomputeDelayedScaling, Reason: "fp8 with delayed scaling cannot recompute layernorm or moe_act", Breaks: func(f *target.Facts) bool {
+		return f.Layout.Recompute == plan.RecomputeSelective && f.Job.Training.Precision == "fp8" &&
+			f.Job.Training.FP8.Recipe == "delayed" &&
+			(recomputed(f.Layout, "layernorm") || recomputed(f.Layout, "moe_act"))
+	}},
+}
+
+func breaksRecomputeModule(f *target.Facts) bool {
+	if f.Layout.Recompute != plan.RecomputeSelective {
+		return false
+	}
+	moe := f.Job.Model.MoE
+	for _, module := range f.Layout.RecomputeModules {
+		missing := false
+		switch module {
+		case "mla_up_proj":
+			missing = f.Job.Model.MLA == nil
+		case "moe", "moe_act":
+			missing = moe == nil
+		case "shared_experts":
+			missing = moe == nil || moe.SharedExpertFFNHiddenSize == 0
+		}
+		if missing {
+			return true
+		}
+	}
+	return false
+}
+
+func recomputed(l *plan.Layout, module string) bool {
+	return slices.Contains(l.RecomputeModules, module)
+}

@@ -1,0 +1,110 @@
+package megatron
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// precisionRules: Transformer Engine refuses matrices whose rows or columns
+// do not fill the blocks of a low-precision format.
+var precisionRules = []target.Rule{
+	{ID: RuleLowPrecisionAlignment, Reason: "widths and tokens per rank must be multiples of the low-precision block (16, or 32 for mxfp8)", Breaks: breaksAlignment},
+}
+
+// alignment is the multiple that both dimensions of a low-precision matrix
+// must have (megatron/core/fp8_utils.py, get_fp8_align_size); 1 in 16 and 32 bits.
+func alignment(precision string) int {
+	switch precision {
+	case "mxfp8":
+		return 32
+	case "fp8", "nvfp4":
+		return 16
+	}
+	return 1
+}
+
+func breaksAlignment(f *target.Facts) bool {
+	n := alignment(f.Job.Training.Precision)
+	if n == 1 {
+		return false
+	}
+	m, l := &f.Job.Model, f.Layout
+	tokens := l.MicroBatchSize * m.SequenceLength / l.ContextParallel
+	if tokens%n != 0 || m.HiddenSize%n != 0 || m.FFNHiddenSize/l.TensorParallel%n != 0 {
+		return true
+	}
+	if m.MLA == nil && (m.AttentionHeads*m.HeadDim/l.TensorParallel)%n != 0 {
+		return true
+	}
+	return m.MoE != nil && (m.MoE.ExpertFFNHiddenSize/l.ExpertTensorParallel%n != 0 ||
+		m.MoE.SharedExpertFFNHiddenSize/l.TensorParallel%n != 0)
+}
+
+// executionRules: which options of plan.Execution contradict the layout or
+// one another.
+var executionRules = []target.Rule{
+	{ID: RuleAttention, Reason: "the attention kernel lacks what the model needs: fp32, sinks or latent attention", Breaks: func(f *target.Facts) bool {
+		m, kind := &f.Job.Model, f.Exec.Attention
+		return f.Job.Training.Precision == "fp32" && kind != "unfused" ||
+			m.AttentionSinks && kind == "flash" || m.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
+	}},
+	{ID: RuleOverlapGather, Reason: "overlap_parameter_gather needs overlap_gradient_reduce and zero_stage 1 or more", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OverlapParameterGather && (!f.Exec.OverlapGradientReduce || f.Layout.ZeroStage == 0)
+	}},
+	{ID: RuleOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1 with sequence_parallel", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OverlapTensorParallel && !f.Layout.SequenceParallel
+	}},
+	{ID: RuleOverlapExpert, Reason: "overlap_expert_parallel needs expert_parallel, interleaving in a pipeline, alltoall or flex, 16-bit parameters, no recompute of whole layers or of moe, and at most one MTP layer", Breaks: breaksOverlapExpert},
+	{ID: RuleOptimizerOffload, Reason: "offload.optimizer needs Adam, zero_stage 1, no Megatron-FSDP, and delayed scaling if parameters are gathered in 8 bits", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OffloadOptimizer && (!adam(f.Job) || lowPrecisionGather(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
+	}},
+	{ID: RuleActivationOffload, Reason: "offload.activations does not go with full recompute", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OffloadActivations && f.Layout.Recompute == plan.RecomputeFull
+	}},
+	{ID: RuleStateDType, Reason: "optimizer states below fp32 need Adam, zero_stage 1 and no Megatron-FSDP", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OptimizerStateDType != "fp32" && (!adam(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
+	}},
+	{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with recompute, activation offload or, for full, with dropless experts", Breaks: func(f *target.Facts) bool {
+		if f.Exec.CUDAGraphs == "none" {
+			return false
+		}
+		dropless := f.Job.Model.MoE != nil && !f.Job.Model.MoE.TokenDrop
+		return f.Layout.Recompute != plan.RecomputeNone || f.Exec.OffloadActivations ||
+			f.Exec.CUDAGraphs == "full" && dropless
+	}},
+}
+
+// breaksOverlapExpert follows the assertions on
+// overlap_moe_expert_parallel_comm in transformer_config.py.
+func breaksOverlapExpert(f *target.Facts) bool {
+	if !f.Exec.OverlapExpertParallel {
+		return false
+	}
+	l, m := f.Layout, &f.Job.Model
+	return l.ExpertParallel == 1 || l.PipelineParallel > 1 && !interleaved(l) ||
+		f.Exec.MoEDispatcher == "allgather" || f.Job.Training.Precision == "fp32" ||
+		l.Recompute == plan.RecomputeFull || recomputed(l, "moe") ||
+		m.MTPLayers > 1 || m.MTPLayers == 1 && l.PipelineParallel == 1
+}
+
+func adam(j *job.Job) bool {
+	return j.Training.Optimizer.Kind == "adam" || j.Training.Optimizer.Kind == "adamw"
+}
+
+// optimizerRules: Muon spreads whole matrices over the ranks by itself from
+// core_v0.17.0 on; before, every rank keeps everything and nothing overlaps.
+func (v *version) optimizerRules() []target.Rule {
+	alone := !v.atLeast(17, 0)
+	return []target.Rule{
+		{ID: RuleMuon, Reason: "muon keeps its states whole before core_v0.17.0 (zero_stage 0), and in one optimizer instance after (data_parallel_replicate = 1)", Breaks: func(f *target.Facts) bool {
+			if f.Job.Training.Optimizer.Kind != "muon" {
+				return false
+			}
+			if alone {
+				return f.Layout.ZeroStage != 0 || f.Exec.OverlapGradientReduce
+			}
+			return f.Layout.ZeroStage >= 1 && f.Layout.DataParallelReplicate > 1
+		}},
+	}
+}

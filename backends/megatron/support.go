@@ -1,0 +1,296 @@
+package megatron
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// check reports what the job asks for and the release cannot do.
+func check(v *version, j *job.Job) diag.List {
+	var diags diag.List
+	for _, c := range []func(*version, *job.Job, *diag.List){
+		checkModel, checkBias, checkRope, checkRouter, checkPrecision, checkOptimizer,
+		checkExecution, checkRecompute, checkData, checkStart, checkCheckpoint, checkExtraArguments,
+	} {
+		c(v, j, &diags)
+	}
+	return diags
+}
+
+// need is a part of a model that takes an option of Megatron-LM.
+type need struct {
+	wanted bool
+	path   string // the argument that asks for it
+	what   string // noun phrase, start of a sentence
+	option string // what provides it; "" when nothing does
+	value  string // the choice of option that provides it; "" for any
+}
+
+// deepspeedBuilds ends messages about parts that only a model of the
+// Hugging Face library has.
+const deepspeedBuilds = "The deepspeed backend builds it from the Hugging Face model."
+
+func checkModel(v *version, j *job.Job, diags *diag.List) {
+	m := &j.Model
+	for _, n := range []need{
+		{m.PositionEmbedding.Kind == "alibi", "model.position_embedding", "ALiBi position bias", "", ""},
+		{m.AttentionSoftcap > 0, "model.attention_logit_softcap", "A soft cap on attention logits", "", ""},
+		{m.FinalSoftcap > 0, "model.final_logit_softcap", "A soft cap on the final logits", "", ""},
+		{m.PostNorms, "model.post_norms", "Norms after attention and feed-forward", "", ""},
+		{m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "model.embedding_scale", "A scaled embedding", "", ""},
+		{customScale(m), "model.attention_scale", "A softmax scale other than 1/sqrt(head_dim)", "", ""},
+		{m.Activation == "geglu", "model.activation", "GEGLU", "", ""},
+		{m.Activation == "swiglu" && !isOne(m.ActivationAlpha) && m.ActivationAlpha != quickGELU, "model.activation_alpha", "A gate slope other than 1 and 1.702", "", ""},
+		{m.ActivationAlpha == quickGELU, "model.activation_alpha", "A gate slope of 1.702", "--quick-geglu", ""},
+		{m.ActivationClamp > 0, "model.activation_clamp", "A clamped activation", "--activation-func-clamp-value", ""},
+		{m.ActivationOffset != 0, "model.activation_offset", "An offset on the linear part", "--glu-linear-offset", ""},
+		{m.AttentionSinks, "model.attention_sinks", "Attention sinks", "--softmax-type", "learnable"},
+		{m.SlidingWindow.Size > 0, "model.sliding_window", "Sliding-window attention", "--window-size", ""},
+		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned" && !v.atLeast(19, 0), "model.mtp_layers", "Multi-token prediction with learned positions", "", ""},
+		{m.MLA != nil && m.QKNorm, "model.qk_norm", "A norm per head of latent attention", "", ""},
+	} {
+		n.check(v, j, diags)
+	}
+	if m.KVHeads > m.AttentionHeads || !divides(m.KVHeads, m.AttentionHeads) {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",
+			fmt.Sprintf("attention_heads (%d) must be a multiple of kv_heads (%d).", m.AttentionHeads, m.KVHeads))
+	}
+}
+
+// quickGELU is the slope of Megatron-LM's quick GELU, x·sigmoid(1.702·x)
+// (megatron/core/fusions/fused_bias_geglu.py).
+const quickGELU = 1.702
+
+func isOne(v float64) bool { return v == 0 || v == 1 }
+
+// customScale reports a softmax scale that is not the usual one of the head.
+func customScale(m *job.Model) bool {
+	if m.AttentionScale == 0 || m.MLA != nil {
+		return false
+	}
+	return math.Abs(m.AttentionScale*math.Sqrt(float64(m.HeadDim))-1) > 1e-6
+}
+
+// check reports the need when the release does not meet it, naming what does.
+func (n need) check(v *version, j *job.Job, diags *diag.List) {
+	if !n.wanted || n.option != "" && (n.value == "" && v.options.Has(n.option) || n.value != "" && v.options.Offers(n.option, n.value)) {
+		return
+	}
+	remedy := "No supported version of Megatron-LM has it. " + deepspeedBuilds
+	if n.option != "" && since(n.option, n.value) != "" {
+		remedy = sinceSentence(n.option, n.value)
+	}
+	diags.Error(UnsupportedModel, j.Sources.Range(n.path), "Megatron-LM cannot build this model",
+		fmt.Sprintf("%s (%s) is missing in %s. %s", n.what, n.path, v.name, remedy))
+}
+
+// checkBias: Megatron-LM has one switch for the biases of all linear layers.
+func checkBias(v *version, j *job.Job, diags *diag.List) {
+	m := &j.Model
+	if m.AttentionBias != m.MLPBias {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.attention_bias"), "Megatron-LM cannot build this model",
+			fmt.Sprintf("attention_bias = %t with mlp_bias = %t: Megatron-LM has one switch for the biases of the attention output and the feed-forward layers (--disable-bias-linear). Set both alike, or use the deepspeed backend.", m.AttentionBias, m.MLPBias))
+	}
+	if m.MoE != nil && m.MoE.Router.Bias != m.MLPBias {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.moe.router.bias"), "Megatron-LM cannot build this model",
+			"The bias of the router's linear layer follows mlp_bias in Megatron-LM; set both alike.")
+	}
+}
+
+// The constants of Megatron-LM's llama3 rope scaling
+// (rotary_pos_embedding.py, _apply_scaling), which no option changes.
+const (
+	llama3LowFrequency   = 1
+	llama3HighFrequency  = 4
+	llama3OriginalLength = 8192
+)
+
+func checkRope(v *version, j *job.Job, diags *diag.List) {
+	p := &j.Model.PositionEmbedding
+	if p.Kind == "rope" && p.Theta != math.Trunc(p.Theta) {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.position_embedding.theta"), "Megatron-LM cannot build this model",
+			fmt.Sprintf("theta = %s: --rotary-base takes a whole number.", number(p.Theta)))
+	}
+	s := p.Scaling
+	if s == nil {
+		return
+	}
+	refuse := func(why string) {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.position_embedding.scaling"), "Megatron-LM cannot build this model", why+" "+deepspeedBuilds)
+	}
+	switch s.Type {
+	case "llama3":
+		if s.LowFrequencyFactor != llama3LowFrequency || s.HighFrequencyFactor != llama3HighFrequency || s.OriginalLength != llama3OriginalLength {
+			refuse(fmt.Sprintf("Megatron-LM's llama3 scaling has low_frequency_factor 1, high_frequency_factor 4 and original_length 8192 built in; the model wants %s, %s and %d.",
+				number(s.LowFrequencyFactor), number(s.HighFrequencyFactor), s.OriginalLength))
+		}
+	case "linear":
+		if s.Factor != math.Trunc(s.Factor) || j.Model.MLA != nil {
+			refuse("Megatron-LM stretches rope by whole factors (--rotary-seq-len-interpolation-factor), and not with latent attention.")
+		}
+	case "yarn":
+		checkYarn(v, j, s, diags)
+	}
+}
+
+// The constants of YaRN in latent attention (transformer_config.py,
+// MLATransformerConfig), which no option changes.
+const (
+	mlaOriginalLength = 4096
+	mlaBetaFast       = 32
+	mlaBetaSlow       = 1
+)
+
+func checkYarn(v *version, j *job.Job, s *job.RopeScaling, diags *diag.List) {
+	at := j.Sources.Range("model.position_embedding.scaling")
+	if j.Model.MLA == nil {
+		if o := "--yarn-original-max-position-embeddings"; !v.options.Has(o) {
+			diags.Error(UnsupportedModel, at, "Megatron-LM cannot build this model",
+				fmt.Sprintf("YaRN without latent attention has no options in %s. %s", v.name, sinceSentence(o, "")))
+		}
+		return
+	}
+	if s.OriginalLength != mlaOriginalLength {
+		diags.Error(UnsupportedModel, at, "Megatron-LM cannot build this model",
+			fmt.Sprintf("Latent attention stretches from an original_length of %d; the model wants %d and no option sets it. %s", mlaOriginalLength, s.OriginalLength, deepspeedBuilds))
+	}
+	if s.BetaFast != mlaBetaFast || s.BetaSlow != mlaBetaSlow {
+		diags.Warn(ApproximatedModel, at, "Megatron-LM rounds off this model",
+			fmt.Sprintf("YaRN uses beta_fast %d and beta_slow %d for latent attention and no option changes them; the model states %s and %s, so some rope frequencies differ.", mlaBetaFast, mlaBetaSlow, number(s.BetaFast), number(s.BetaSlow)))
+	}
+}
+
+func checkRouter(v *version, j *job.Job, diags *diag.List) {
+	if j.Model.MoE == nil {
+		return
+	}
+	r := &j.Model.MoE.Router
+	refuse := func(argument, why string) {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.moe."+argument), "Megatron-LM cannot build this model", why)
+	}
+	if r.Balance == "bias" && r.Score != "sigmoid" {
+		refuse("router.balance", "Balancing by expert bias (--moe-router-enable-expert-bias) needs score = \"sigmoid\".")
+	}
+	if r.Score == "sigmoid" && !r.Normalize && j.Model.MoE.TopK > 1 {
+		refuse("router.normalize", "Megatron-LM always normalises the weights of sigmoid scores; set normalize = true.")
+	}
+	if r.Groups > 1 && j.Model.MoE.Experts%r.Groups != 0 {
+		refuse("router.groups", fmt.Sprintf("%d experts do not split into %d groups.", j.Model.MoE.Experts, r.Groups))
+	}
+	if r.GroupTopK > 0 && r.Groups > 0 && (r.GroupTopK > r.Groups || !divides(r.GroupTopK, j.Model.MoE.TopK)) {
+		refuse("router.group_top_k", fmt.Sprintf("group_top_k = %d must be at most the %d groups and divide top_k = %d.", r.GroupTopK, r.Groups, j.Model.MoE.TopK))
+	}
+	if j.Model.MoE.TokenDrop && r.Balance == "bias" && r.AuxCoefficient == 0 && r.Score == "sigmoid" && j.Model.MoE.CapacityFactor <= 0 {
+		refuse("capacity_factor", "Dropping tokens needs a capacity_factor.")
+	}
+}
+
+func checkPrecision(v *version, j *job.Job, diags *diag.List) {
+	t := &j.Training
+	if t.Precision == "nvfp4" {
+		if !v.options.Has("--fp4-format") {
+			precisionError(j, diags, "nvfp4 is missing in "+v.name+". "+sinceSentence("--fp4-format", ""))
+		}
+	}
+	if t.Precision == "fp8" && t.FP8.Recipe != "" && !v.options.Offers("--fp8-recipe", t.FP8.Recipe) {
+		precisionError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s", t.FP8.Recipe, v.name, sinceSentence("--fp8-recipe", t.FP8.Recipe)))
+	}
+	capability, need := gpuMajor(&j.Cluster.GPU), map[string]int{"mxfp8": 10, "nvfp4": 10}[t.Precision]
+	if t.Precision == "fp8" && t.FP8.Recipe == "blockwise" {
+		need = 9
+	}
+	if j.Cluster.GPU.ComputeCapability != "" && capability < need {
+		precisionError(j, diags, fmt.Sprintf("%s needs compute capability %d.0 or newer; %s has %s. Use bf16, or fp8 with tensorwise scaling on Hopper.",
+			t.Precision, need, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
+	}
+	if t.Precision == "fp8" && t.FP8.Recipe == "delayed" && t.FP8.BF16FirstLayers+t.FP8.BF16LastLayers > 0 {
+		precisionError(j, diags, "Delayed scaling keeps all layers in fp8; drop bf16_first_layers and bf16_last_layers or choose tensorwise or blockwise.")
+	}
+}
+
+func precisionError(j *job.Job, diags *diag.List, detail string) {
+	diags.Error(UnsupportedPrecision, j.Sources.Range("training.precision"), "Precision is not available", detail)
+}
+
+func checkOptimizer(v *version, j *job.Job, diags *diag.List) {
+	o, at := &j.Training.Optimizer, j.Sources.Range("training.optimizer")
+	if o.Kind == "muon" && !v.options.Offers("--optimizer", "muon") {
+		diags.Error(UnsupportedOptimizer, at, "Optimizer is not available",
+			"Muon is missing in "+v.name+". "+sinceSentence("--optimizer", "muon"))
+	}
+	if o.Kind == "adam" && o.WeightDecay > 0 {
+		diags.Error(UnsupportedOptimizer, at, "Optimizer is not available",
+			"Megatron-LM's Adam always decouples the weight decay. Use optimizer \"adamw\", or set weight_decay = 0.")
+	}
+	if s := &j.Training.Schedule; s.Kind == "wsd" && s.DecayShape != "" && !v.options.Offers("--lr-wsd-decay-style", s.DecayShape) {
+		diags.Error(UnsupportedOptimizer, j.Sources.Range("training.schedule.decay_shape"), "Schedule is not available",
+			fmt.Sprintf("%s decays by %s.", v.name, list(choices(v, "--lr-wsd-decay-style"))))
+	}
+}
+
+func choices(v *version, name string) []string {
+	o, _ := v.options.Lookup(name)
+	return o.Choices
+}
+
+func checkRecompute(v *version, j *job.Job, diags *diag.List) {
+	for _, m := range j.Constraints.Layout.RecomputeModules {
+		if !slices.Contains(recomputeModules, m) {
+			diags.Error(UnknownRecomputeModule, j.Sources.Range("constraints.layout.recompute_modules"), "Unknown module for recompute",
+				fmt.Sprintf("Megatron-LM recomputes %s; it knows no module %q.%s", list(recomputeModules), m, didYouMean(schema.Nearest(m, recomputeModules))))
+		}
+	}
+}
+
+// checkExecution reports execution options that Megatron-LM does not have.
+func checkExecution(v *version, j *job.Job, diags *diag.List) {
+	x := &j.Execution
+	for _, c := range []struct {
+		bad    bool
+		option string
+		why    string
+	}{
+		{x.LossChunks.Or(1) > 1, "loss_chunks", "Megatron-LM computes the loss in one piece; the torchtitan backend chunks it."},
+		{x.Compile.Or(false), "compile", "Megatron-LM does not compile the model; the torchtitan and deepspeed backends can."},
+		{x.ZeroHPZPartition.Or(1) > 1, "zero_hpz_partition", "Secondary shards (hpZ) exist in the deepspeed backend only."},
+		{x.OffloadParameters.Or(false), "offload.parameters", "Megatron-LM does not offload parameters; the deepspeed and torchtitan backends can."},
+		{x.OffloadActivations.Or(false) && !v.options.Has("--fine-grained-activation-offloading"), "offload.activations",
+			"Activation offload is missing in " + v.name + ". " + sinceSentence("--fine-grained-activation-offloading", "")},
+		{x.MoEDispatcher.Or("") == "hybridep" && !v.options.Offers("--moe-flex-dispatcher-backend", "hybridep"), "moe_dispatcher",
+			"HybridEP is missing in " + v.name + ". " + sinceSentence("--moe-flex-dispatcher-backend", "hybridep")},
+		{x.ReshardAfterForward.Set && !x.ReshardAfterForward.Value && j.Constraints.Layout.ZeroStage.Pinned() && j.Constraints.Layout.ZeroStage.Allows(3), "reshard_after_forward",
+			"Megatron-FSDP always frees gathered parameters after the forward pass with zero_stage = 3; use zero_stage = 2."},
+		{x.GradientDType.Or("fp32") == "bf16" && (j.Training.Precision == "fp16" || j.Training.Precision == "fp32"), "gradient_dtype",
+			"Megatron-LM reduces gradients in bf16 only when it trains in bf16."},
+	} {
+		if c.bad {
+			diags.Error(UnsupportedExecution, j.Sources.Range("execution."+c.option), "Execution option is not available", c.why)
+		}
+	}
+}
+
+// Builds returns why a release of Megatron-LM cannot build a model, one
+// sentence each; nothing when it can. An unknown release builds nothing.
+func Builds(name string, m *job.Model) []string {
+	v, ok := find(name)
+	if !ok {
+		return []string{"Unknown release " + name + "."}
+	}
+	j, diags := &job.Job{Model: *m}, diag.List{}
+	for _, c := range []func(*version, *job.Job, *diag.List){checkModel, checkBias, checkRope, checkRouter} {
+		c(v, j, &diags)
+	}
+	var reasons []string
+	for _, d := range diags {
+		if d.Severity == diag.Error {
+			reasons = append(reasons, strings.TrimSpace(d.Detail))
+		}
+	}
+	return reasons
+}

@@ -1,0 +1,156 @@
+package megatron
+
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// Megatron-LM's default rank order is tp-cp-ep-dp-pp: tensor ranks are
+// neighbours, pipeline stages are furthest apart. The data-parallel ranks of
+// one optimizer instance are neighbours (megatron/core/parallel_state.py).
+var (
+	denseMesh  = []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}
+	expertMesh = []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel, plan.ExpertDataParallel, plan.PipelineParallel}
+)
+
+// elsewhere says who has what Megatron-LM lacks in a layout.
+var elsewhere = map[string]string{
+	"pipeline_schedule": "Megatron-LM runs 1f1b and interleaved_1f1b; the torchtitan backend also has gpipe and the zero-bubble schedules.",
+}
+
+// vocabMultiple is Megatron-LM's --make-vocab-size-divisible-by.
+const vocabMultiple = 128
+
+// Target returns what the job's release can do for this job.
+func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
+	v, diags := release(j)
+	if v == nil {
+		return nil, diags
+	}
+	diags.Append(check(v, j))
+	moe := j.Model.MoE != nil
+	return &target.Target{
+		Backend:              "megatron",
+		Version:              v.name,
+		Engine:               target.Megatron,
+		Torch:                v.torch,
+		DenseMesh:            denseMesh,
+		ExpertMesh:           expertMesh,
+		Schedules:            []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B},
+		ZeroStages:           zeroStages(j),
+		Recomputes:           v.recomputes(j),
+		SequenceParallel:     sequenceParallel(&j.Model),
+		ContextParallel:      true,
+		PipelineParallel:     true,
+		VirtualPipeline:      true,
+		UnevenStages:         true,
+		ExpertParallel:       moe,
+		ExpertTensorParallel: moe,
+		Replicate:            true,
+		KVReplication:        v.atLeast(16, 0),
+		Elsewhere:            elsewhere,
+		Rules:                v.rules(),
+		Resolve:              resolve,
+		Variants:             v.variants(),
+		PaddedVocab:          paddedVocab,
+	}, diags
+}
+
+// zeroStages offers the distributed optimizer (1) and plain data parallelism
+// (0), and Megatron-FSDP (2 and 3) only to a job that asks for it: it keeps its
+// state and its checkpoints differently.
+func zeroStages(j *job.Job) []int {
+	asked := j.Constraints.Layout.ZeroStage
+	fsdp := j.Execution.FullySharded
+	switch {
+	case fsdp.Set && fsdp.Value:
+		return []int{1, 2, 3}
+	case fsdp.Set || asked.Free():
+		return []int{0, 1}
+	}
+	return []int{0, 1, 2, 3}
+}
+
+// sequenceParallel offers what tensor parallelism may go with. Experts refuse
+// to train without sequence parallelism (megatron/core/transformer/moe/moe_layer.py).
+func sequenceParallel(m *job.Model) []bool {
+	if m.MoE != nil {
+		return []bool{true}
+	}
+	return []bool{true, false}
+}
+
+// paddedVocab rounds the vocabulary up to a multiple of 128·tp
+// (megatron/training/tokenizer), unless the model states its padded size.
+func paddedVocab(m *job.Model, tensorParallel int) int {
+	if m.PaddedVocabSize > 0 {
+		return m.PaddedVocabSize
+	}
+	multiple := vocabMultiple * tensorParallel
+	return (m.VocabSize + multiple - 1) / multiple * multiple
+}
+
+// modules that selective recompute may name, the same from core_v0.15.0 to
+// core_v0.19.0 for the models that ndc builds (transformer_config.py).
+var recomputeModules = []string{"core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"}
+
+// recomputes lists what the search may try: nothing, the sets of modules that
+// matter for this model, and whole layers. A list pinned by the user is the
+// only selective choice.
+func (v *version) recomputes(j *job.Job) []target.RecomputeOption {
+	options := []target.RecomputeOption{{Mode: plan.RecomputeNone}}
+	for _, modules := range selective(j) {
+		options = append(options, target.RecomputeOption{Mode: plan.RecomputeSelective, Modules: modules})
+	}
+	return append(options,
+		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}},
+		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "block"},
+	)
+}
+
+// selective lists the module sets of selective recompute, cheapest first.
+func selective(j *job.Job) [][]string {
+	if pinned := j.Constraints.Layout.RecomputeModules; pinned != nil {
+		return [][]string{pinned}
+	}
+	cheap := cheapModules(j)
+	sets := [][]string{{"core_attn"}}
+	if len(cheap) > 0 {
+		sets = append(sets, cheap)
+	}
+	if j.Model.MoE == nil || j.Model.MoE.FirstDenseLayers > 0 {
+		sets = append(sets, sorted(append(slices.Clone(cheap), "mlp")))
+	}
+	if j.Model.MoE != nil {
+		whole := slices.DeleteFunc(slices.Clone(cheap), func(m string) bool { return m == "moe_act" })
+		sets = append(sets, sorted(append(whole, "moe")))
+	}
+	return sets
+}
+
+// cheapModules are those whose forward pass costs little to repeat: norms,
+// expert activations and the up-projection of latent attention. Delayed
+// scaling cannot repeat the first two.
+func cheapModules(j *job.Job) []string {
+	var modules []string
+	delayed := j.Training.Precision == "fp8" && j.Training.FP8.Recipe == "delayed"
+	if !delayed {
+		modules = append(modules, "layernorm")
+	}
+	if j.Model.MLA != nil {
+		modules = append(modules, "mla_up_proj")
+	}
+	if j.Model.MoE != nil && !delayed {
+		modules = append(modules, "moe_act")
+	}
+	return modules
+}
+
+func sorted(s []string) []string {
+	slices.Sort(s)
+	return s
+}

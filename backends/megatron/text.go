@@ -1,0 +1,46 @@
+package megatron
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// list writes names as "a, b and c".
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// quote puts a user's value in double quotes.
+func quote(s string) string { return strconv.Quote(s) }
+
+// didYouMean is a sentence with the suggestion, or nothing without one.
+func didYouMean(suggestion string) string {
+	if suggestion == "" {
+		return ""
+	}
+	return " Did you mean " + quote(suggestion) + "?"
+}
+
+// number writes a float as Python and people read it back exactly.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// numbers writes each of a list of integers.
+func numbers(list []int) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = strconv.Itoa(v)
+	}
+	return out
+}
+
+// divides reports whether n splits into parts without a rest.
+func divides(parts, n int) bool { return parts > 0 && n%parts == 0 }
+
+func allEqual(list []int) bool {
+	return !slices.ContainsFunc(list, func(v int) bool { return v != list[0] })
+}

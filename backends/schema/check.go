@@ -1,0 +1,145 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// Problem is why an option cannot stand. It is an error whose text is a full
+// sentence for a user.
+type Problem struct {
+	Name       string // the option
+	Suggestion string // the closest existing name or choice; "" when none is close
+	Unknown    bool   // the option does not exist in this version
+	text       string
+}
+
+// Error returns the sentence, with the suggestion.
+func (p *Problem) Error() string {
+	if p.Suggestion == "" {
+		return p.text
+	}
+	return fmt.Sprintf("%s Did you mean %q?", p.text, p.Suggestion)
+}
+
+// choices returns the values that a user can write. Enumerations are dumped
+// as "Class.member" where the parser takes the member's name.
+func (o *Option) choices() []string {
+	out := make([]string, len(o.Choices))
+	for i, c := range o.Choices {
+		_, member, dotted := strings.Cut(c, ".")
+		if dotted && !isNumber(c) {
+			c = member
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// Check tests one occurrence of an option with its values, as words of a
+// command line. It returns nil when the option can stand.
+func (t *Table) Check(name string, values ...string) *Problem {
+	o, ok := t.Lookup(name)
+	if !ok {
+		return &Problem{
+			Name: name, Unknown: true, Suggestion: Nearest(name, t.names),
+			text: fmt.Sprintf("%s has no option %s.", t.version, name),
+		}
+	}
+	if p := o.checkCount(name, len(values)); p != nil {
+		return p
+	}
+	for _, v := range values {
+		if p := o.checkValue(name, v); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (o *Option) checkCount(name string, n int) *Problem {
+	if n >= o.Count.Min && (o.Count.Max < 0 || n <= o.Count.Max) {
+		return nil
+	}
+	return &Problem{Name: name, text: fmt.Sprintf("Option %s takes %s, not %d.", name, o.Count, n)}
+}
+
+// String describes the count in words: "no value", "1 value", "at least 1 value".
+func (c Count) String() string {
+	switch {
+	case c.Max == 0:
+		return "no value"
+	case c.Min == c.Max:
+		return fmt.Sprintf("%d value%s", c.Min, plural(c.Min))
+	case c.Max < 0:
+		return fmt.Sprintf("at least %d value%s", c.Min, plural(c.Min))
+	}
+	return fmt.Sprintf("%d to %d values", c.Min, c.Max)
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+func (o *Option) checkValue(name, v string) *Problem {
+	if want := o.wrongType(v); want != "" {
+		return &Problem{Name: name, text: fmt.Sprintf("Option %s takes %s, not %q.", name, want, v)}
+	}
+	choices := o.choices()
+	for _, c := range choices {
+		if c == v {
+			return nil
+		}
+	}
+	if choices == nil || len(choices) == 0 {
+		return nil
+	}
+	return &Problem{
+		Name: name, Suggestion: Nearest(v, choices),
+		text: fmt.Sprintf("Option %s takes one of %s, not %q.", name, strings.Join(choices, ", "), v),
+	}
+}
+
+// wrongType names the wanted type when v is not of it. Types that are parsing
+// functions accept any word here; the framework has the last word on them.
+func (o *Option) wrongType(v string) string {
+	switch o.Type {
+	case "int":
+		if _, err := strconv.ParseInt(v, 10, 64); err != nil {
+			return "a whole number"
+		}
+	case "float":
+		if !isNumber(v) {
+			return "a number"
+		}
+	case "bool":
+		if v != "true" && v != "false" {
+			return "true or false"
+		}
+	}
+	return ""
+}
+
+func isNumber(v string) bool {
+	_, err := strconv.ParseFloat(v, 64)
+	return err == nil
+}
+
+// Nearest returns the candidate closest to name when it is close enough to be
+// a spelling mistake: at most one edit per four letters, and never the name
+// itself. Ties go to the first candidate.
+func Nearest(name string, candidates []string) string {
+	best, limit := "", len(name)/4+1
+	for _, c := range candidates {
+		if d := levenshtein.Distance(name, c, nil); d > 0 && d <= limit {
+			best, limit = c, d-1
+		}
+	}
+	return best
+}

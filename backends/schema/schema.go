@@ -1,0 +1,144 @@
+// Package schema reads the option tables of framework versions and checks
+// options against them: does the option exist, does the value have its type,
+// is it one of the choices, are there as many values as the option takes.
+// A table is a JSON Lines file with one option per line, made from the
+// framework's own parser by a program under tools/. The package knows nothing
+// about what an option means; the packages beside it (megatron, torchtitan,
+// deepspeed) embed the tables and turn problems into diagnostics.
+package schema
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Option is one option of a framework version.
+type Option struct {
+	// Names are all spellings, such as "--bf16"; for configuration files the
+	// path of the key, such as "training.local_batch_size".
+	Names []string `json:"flags"`
+	// Dest is the attribute that the framework stores the value under.
+	Dest string `json:"dest"`
+	// Type is the value's type as the framework names it: int, float, str,
+	// bool, or the name of a parsing function; "" when none is declared.
+	Type string `json:"type"`
+	// Action is what an occurrence does, in argparse's words: Store,
+	// StoreTrue, StoreFalse, ...; "" for configuration keys.
+	Action string `json:"action"`
+	// Count is how many values follow the name.
+	Count Count `json:"nargs"`
+	// Default is the JSON form of the value when the option is left out.
+	Default any `json:"default"`
+	// Choices is the closed set of values; nil when any value of the type may
+	// stand.
+	Choices []string `json:"choices"`
+}
+
+// Count says how many values an option takes.
+type Count struct {
+	Min, Max int // Max < 0: no bound
+}
+
+// One is the count of an option that takes exactly one value.
+var One = Count{Min: 1, Max: 1}
+
+// UnmarshalJSON reads argparse's nargs: null, a number, "?", "*" or "+".
+func (c *Count) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case "null":
+		*c = One
+	case `"?"`:
+		*c = Count{0, 1}
+	case `"*"`:
+		*c = Count{0, -1}
+	case `"+"`:
+		*c = Count{1, -1}
+	default:
+		var n int
+		if err := json.Unmarshal(b, &n); err != nil {
+			return fmt.Errorf("nargs %s: %w", b, err)
+		}
+		*c = Count{n, n}
+	}
+	return nil
+}
+
+// Table is the set of options of one framework version. It is immutable.
+type Table struct {
+	version string
+	options []Option
+	byName  map[string]int
+	names   []string // sorted
+}
+
+// Parse reads a table of one JSON object per line. The version is used in
+// messages only.
+func Parse(version string, jsonl []byte) (*Table, error) {
+	t := &Table{version: version, byName: map[string]int{}}
+	lines := bufio.NewScanner(bytes.NewReader(jsonl))
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		o := Option{Count: One} // a record without nargs takes one value
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", version, n, err)
+		}
+		t.add(o)
+	}
+	slices.Sort(t.names)
+	return t, lines.Err()
+}
+
+// MustParse is Parse for embedded tables, whose defects are the program's own.
+func MustParse(version string, jsonl []byte) *Table {
+	t, err := Parse(version, jsonl)
+	if err != nil {
+		panic("schema: " + err.Error())
+	}
+	return t
+}
+
+// add appends an option. Of two options that share a name the later one wins,
+// as it does in a parser that overrides conflicts.
+func (t *Table) add(o Option) {
+	for _, name := range o.Names {
+		if _, ok := t.byName[name]; !ok {
+			t.names = append(t.names, name)
+		}
+		t.byName[name] = len(t.options)
+	}
+	t.options = append(t.options, o)
+}
+
+// Version returns the name that the table was parsed under.
+func (t *Table) Version() string { return t.version }
+
+// Len returns the number of names, aliases included.
+func (t *Table) Len() int { return len(t.names) }
+
+// Names returns every name in ascending order. The caller must not write it.
+func (t *Table) Names() []string { return t.names }
+
+// Lookup finds an option by any of its names.
+func (t *Table) Lookup(name string) (Option, bool) {
+	i, ok := t.byName[name]
+	if !ok {
+		return Option{}, false
+	}
+	return t.options[i], true
+}
+
+// Has reports whether the version has an option of this name.
+func (t *Table) Has(name string) bool {
+	_, ok := t.byName[name]
+	return ok
+}
+
+// Offers reports whether the option exists and value may stand for it: its
+// choices, if it has any, contain the value.
+func (t *Table) Offers(name, value string) bool {
+	o, ok := t.Lookup(name)
+	return ok && (o.Choices == nil || slices.Contains(o.choices(), value))
+}
