@@ -7,12 +7,14 @@
 // DeepSpeed), the tensors that each layer saves for its backward pass, and the
 // in-flight counts of package schedule. What a layer is made of comes from
 // package transformer. It decides nothing: package search compares layouts,
-// package estimate puts memory and time together.
+// package estimate puts memory and time together. Every formula stands with
+// its source in docs/memory.md.
 package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -29,18 +31,83 @@ type Peak struct {
 // Model predicts memory for one job on one target. It caches terms per axis,
 // so it must not be used from several goroutines at once; make one per worker.
 type Model struct {
-	job    *job.Job
-	target *target.Target
+	job       *job.Job
+	target    *target.Target
+	arch      *transformer.Architecture
+	style     style
+	precision precision
+	element   int64 // bytes of the compute type
+	cache     map[shape]*terms
+	starts    []int // scratch: first layer of every chunk
 }
 
 // New prepares a prediction.
-func New(j *job.Job, t *target.Target) *Model { return &Model{job: j, target: t} }
+func New(j *job.Job, t *target.Target) *Model {
+	return &Model{
+		job: j, target: t, arch: transformer.New(&j.Model), style: styles[t.Engine],
+		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
+		cache: map[shape]*terms{},
+	}
+}
+
+// Architecture is the job's model as the prediction counts it.
+func (m *Model) Architecture() *transformer.Architecture { return m.arch }
 
 // Peak evaluates a layout in the hot path of the search, without allocating
 // once its terms are cached. It equals the maximum over [Model.Memory]'s
-// stages.
-func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak { return Peak{} }
+// stages; of equal stages the first is named.
+func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
+	e := m.evaluate(l, x)
+	var worst int64
+	stage := 0
+	for r := range l.PipelineParallel {
+		var s stageMemory
+		m.stage(&e, r, &s)
+		if n := s.ledger.sum(); n > worst {
+			worst, stage = n, r
+		}
+	}
+	return m.peak(&e, stage, worst)
+}
 
 // Memory evaluates a layout in full: every stage with its ledger, the peak and
 // the host. GPUBytes is the job's GPU; UsableBytes applies the headroom.
-func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory { return plan.Memory{} }
+func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
+	e := m.evaluate(l, x)
+	out := plan.Memory{GPUBytes: m.job.Cluster.GPU.Memory, UsableBytes: m.job.Cluster.GPU.Memory}
+	if h := m.job.Constraints.MemoryHeadroom; h.Set {
+		out.UsableBytes = units.Bytes(float64(out.GPUBytes) * (1 - float64(h.Value)))
+	}
+	var worst, host int64
+	stage := 0
+	for r := range l.PipelineParallel {
+		var s stageMemory
+		m.stage(&e, r, &s)
+		n := s.ledger.sum()
+		if n > worst {
+			worst, stage = n, r
+		}
+		host = max(host, s.host)
+		p := m.peak(&e, r, n)
+		out.Stages = append(out.Stages, plan.StageMemory{
+			Stage: r, Layers: m.chunkLayers(&e, r),
+			AllocatedBytes: p.Allocated, ReservedBytes: p.Reserved, DeviceBytes: p.Device,
+			Ledger: s.ledger.print(),
+		})
+	}
+	p := m.peak(&e, stage, worst)
+	out.Peak = plan.Peak{Rank: p.Rank, Stage: p.Stage, AllocatedBytes: p.Allocated, ReservedBytes: p.Reserved,
+		DeviceBytes: p.Device, DeviceRangeBytes: [2]units.Bytes{p.Low, p.High}}
+	out.Host = m.host(&e, host)
+	return out
+}
+
+// chunkLayers is the number of decoder layers of each chunk on a rank.
+func (m *Model) chunkLayers(e *evaluation, rank int) []int {
+	out := make([]int, e.l.VirtualPipeline)
+	for i := range out {
+		c := i*e.l.PipelineParallel + rank
+		out[i] = m.starts[c+1] - m.starts[c]
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package memory
+
+// heads is what the attention of one rank works on, in elements per token.
+type heads struct {
+	count     int64 // query heads
+	q, kv, v  int64 // query, key, value
+	out       int64 // output
+	keysShare int64 // sequence length over which probabilities spread
+}
+
+// attention adds multi-head and grouped-query attention: query, key and value
+// after position embedding, the output (which is the output projection's
+// input) and what the softmax keeps.
+func (b *builder) attention() {
+	m := b.arch.Model
+	h := heads{count: int64(m.AttentionHeads / b.shape.tp)}
+	h.q = h.count * int64(m.HeadDim)
+	h.kv = int64(max(m.KVHeads/b.shape.tp, 1) * m.HeadDim)
+	if b.style.repeatKV {
+		h.kv = h.q
+	}
+	h.v, h.out = h.kv, h.q
+	if m.QKNorm {
+		b.save(lineAttention, inAttention, 0, b.tokens*(h.q+int64(max(m.KVHeads/b.shape.tp, 1)*m.HeadDim))*b.element)
+	}
+	b.saveOp(lineAttention, inAttention, b.tokens*(h.q+int64(m.KVHeads*m.HeadDim/b.shape.tp))*b.element)
+	b.save(lineAttention, inAttention, 0, b.tokens*(h.q+h.kv+h.v)*b.element)
+	b.core(h)
+}
+
+// latentAttention adds multi-head latent attention: the compressed latents
+// before and after their norms, then query, key and value per head.
+func (b *builder) latentAttention() {
+	m, x := b.arch.Model, b.arch.Model.MLA
+	h := heads{count: int64(m.AttentionHeads / b.shape.tp)}
+	h.q = h.count * int64(x.QKNopeHeadDim+x.QKRopeHeadDim)
+	h.kv, h.v = h.q, h.count*int64(x.VHeadDim)
+	h.out = h.v
+	if x.QLoraRank > 0 {
+		n := b.local * int64(x.QLoraRank)
+		b.save(lineAttention, inAttention, 0, n*b.element)
+		b.save(lineAttention, inAttention, moduleLatentUp, b.asInput(n))
+		b.saveOp(lineAttention, inAttention, n*b.element)
+	}
+	n := b.local * int64(x.KVLoraRank)
+	b.save(lineAttention, inAttention, 0, n*b.element+b.local*int64(x.QKRopeHeadDim)*b.element)
+	b.save(lineAttention, inAttention, moduleLatentUp, b.asInput(n))
+	b.saveOp(lineAttention, inAttention, b.tokens*(h.count*int64(x.QKNopeHeadDim)+h.v)*b.element)
+	b.save(lineAttention, inAttention, moduleLatentUp, b.tokens*(h.q+h.kv+h.v)*b.element)
+	b.core(h)
+}
+
+// core adds what softmax(q·kᵀ)·v keeps and what its backward pass needs.
+// Flash and fused kernels keep the output and one fp32 statistic per query and
+// head; unfused attention keeps the probabilities, and with dropout its mask
+// and the dropped probabilities.
+func (b *builder) core(h heads) {
+	m := b.arch.Model
+	pairs := b.tokens * h.count * int64(m.SequenceLength)
+	extra := b.tokens * (h.out + h.q + h.kv + h.v) * b.element
+	if b.shape.unfused {
+		bytes := pairs * b.element
+		if b.dropout {
+			bytes += pairs * (1 + b.element)
+		}
+		b.save(lineAttention, inAttention, moduleCoreAttention, bytes)
+		extra += 2 * pairs * b.element
+	} else {
+		b.saveBoth(lineAttention, inAttention, moduleCoreAttention, 4*b.tokens*h.count)
+		extra += 4 * b.tokens * h.q // the query gradient is accumulated in fp32
+	}
+	b.saveBoth(lineAttention, inAttention, 0, b.tokens*h.out*b.element)
+	if b.low {
+		b.save(lineAttention, inAttention, 0, b.asInput(b.tokens*h.out))
+	}
+	if b.shape.cp > 1 && !b.shape.ulysses {
+		if b.style.copiesContext {
+			b.save(lineAttention, inAttention, moduleCoreAttention, b.tokens*h.q*b.element)
+		}
+		extra += 2 * b.tokens * (h.kv + h.v) * b.element // keys and values of the next rank, and their gradients
+	}
+	b.extraAtt = extra + b.local*int64(m.HiddenSize)*b.element
+}

@@ -1,0 +1,190 @@
+package memory
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+)
+
+// half says in which half of a layer a tensor is used: the backward pass frees
+// the MLP's before it reaches the attention.
+type half uint8
+
+const (
+	inAttention half = iota
+	inMLP
+)
+
+// saved is one tensor that the backward pass of a layer needs.
+type saved struct {
+	line  line
+	half  half
+	drop  modules // selective recompute of any of these makes it go
+	bytes int64
+	// eager tensors are kept by plain autograd; op tensors by torchtitan's
+	// operator policy. Most are one of both.
+	eager, op bool
+}
+
+// layer holds the terms of one kind of layer on one rank for one micro-batch.
+type layer struct {
+	whole ledger // kept without recompute
+	kept  ledger // kept under the layout's recompute
+	input int64  // the layer's input, which full recompute keeps
+	// recomputed and backward are what the running layer adds to kept at its
+	// worst moment; wholeBackward what it adds to whole.
+	recomputed, backward, wholeBackward int64
+
+	keptSum int64
+
+	elements   transformer.Elements
+	matrices   transformer.Elements // weights of the linear layers that low precision and matrix optimizers treat
+	gradients  int64                // bytes of one scratch gradient per distinct shape, MLP half
+	attention  int64                // the same, attention half
+	routedRows int64
+}
+
+// builder collects what one layer keeps.
+type builder struct {
+	arch  *transformer.Architecture
+	kind  transformer.Kind
+	style style
+	shape shape
+
+	element int64   // bytes of the compute type
+	input   float64 // bytes of an element saved as the input of a linear layer
+	low     bool    // linear layers run in a low precision
+	align   int64   // rows of an expert are padded to a multiple of this
+
+	tokens  int64 // of a micro-batch on a context rank
+	local   int64 // of the residual stream: cut by sequence parallelism
+	dropout bool
+
+	list     []saved
+	extraMLP int64 // what the backward of each half adds at its worst
+	extraAtt int64
+}
+
+func (b *builder) save(ln line, h half, drop modules, bytes int64) {
+	b.list = append(b.list, saved{line: ln, half: h, drop: drop, bytes: bytes, eager: true})
+}
+
+// saveBoth adds a tensor that autograd and the operator policy both keep.
+func (b *builder) saveBoth(ln line, h half, drop modules, bytes int64) {
+	b.list = append(b.list, saved{line: ln, half: h, drop: drop, bytes: bytes, eager: true, op: true})
+}
+
+// saveOp adds a tensor that only the operator policy keeps.
+func (b *builder) saveOp(ln line, h half, bytes int64) {
+	b.list = append(b.list, saved{line: ln, half: h, bytes: bytes, op: true})
+}
+
+// asInput is the size of a tensor of n elements kept as the input of a linear
+// layer: quantised under low precision.
+func (b *builder) asInput(n int64) int64 { return int64(float64(n) * b.input) }
+
+// norm adds a norm over the residual stream: its input (the stream itself) and
+// its output, the input of the next linear layers.
+func (b *builder) norm(h half, drop modules) {
+	hidden := int64(b.arch.Model.HiddenSize)
+	n := b.local * hidden
+	b.save(lineNorms, h, 0, n*b.element)
+	if b.style.fp32Norm {
+		b.save(lineNorms, h, drop, n*(4+b.element))
+	}
+	b.save(lineNorms, h, drop, b.asInput(n))
+	statistics := int64(4)
+	if b.arch.Model.Normalization == "layernorm" {
+		statistics = 8
+	}
+	b.save(lineNorms, h, drop, b.local*statistics)
+	if b.dropout {
+		b.save(lineNorms, h, 0, n) // one byte of mask per element
+	}
+}
+
+// build lists the tensors of a layer and settles its worst backward moments.
+func (b *builder) build() {
+	m := b.arch.Model
+	if b.kind.MTP {
+		b.mtp()
+	}
+	separateNorm := modules(0)
+	if m.MLA != nil {
+		separateNorm = moduleNorm
+	}
+	b.norm(inAttention, separateNorm)
+	if m.MLA != nil {
+		b.latentAttention()
+	} else {
+		b.attention()
+	}
+	if b.kind.MoE {
+		b.norm(inMLP, moduleNorm)
+		b.moe()
+	} else {
+		b.norm(inMLP, moduleMLP)
+		b.mlp(lineMLP, moduleMLP, int64(m.FFNHiddenSize), 1)
+	}
+	if m.PostNorms {
+		n := b.local * int64(m.HiddenSize) * b.element
+		b.save(lineNorms, inAttention, 0, n)
+		b.save(lineNorms, inMLP, 0, n)
+	}
+}
+
+// mtp adds the embedding and hidden norms and the concatenation that the MTP
+// projection reads.
+func (b *builder) mtp() {
+	n := b.local * int64(b.arch.Model.HiddenSize)
+	b.save(lineNorms, inAttention, 0, 2*n*b.element+b.asInput(2*n))
+}
+
+// finish turns the list into terms.
+func (b *builder) finish() layer {
+	l := layer{input: b.local * int64(b.arch.Model.HiddenSize) * b.element}
+	var dropped, kept [2]int64
+	var wholeMLP int64
+	for i := range b.list {
+		t := &b.list[i]
+		if t.eager {
+			l.whole[t.line] += t.bytes
+			if t.half == inMLP {
+				wholeMLP += t.bytes
+			}
+		}
+		switch keep := b.keeps(t); {
+		case keep:
+			l.kept[t.line] += t.bytes
+			kept[t.half] += t.bytes
+		case t.eager:
+			dropped[t.half] += t.bytes
+		}
+	}
+	l.wholeBackward = max(b.extraMLP, b.extraAtt-wholeMLP)
+	if b.shape.recompute == plan.RecomputeFull {
+		l.kept = ledger{lineInputs: l.input}
+		l.recomputed = dropped[inAttention] + dropped[inMLP] - l.input
+		l.backward = max(b.extraMLP, b.extraAtt-dropped[inMLP])
+	} else {
+		l.recomputed, l.backward = dropped[inMLP], b.extraMLP
+		if att := dropped[inAttention] + b.extraAtt - kept[inMLP]; att > dropped[inMLP]+b.extraMLP {
+			l.recomputed, l.backward = dropped[inAttention], b.extraAtt-kept[inMLP]
+		}
+		if b.shape.modules&moduleOp != 0 { // the whole block is one checkpoint
+			l.recomputed, l.backward = dropped[inAttention]+dropped[inMLP], max(b.extraMLP, 0)
+		}
+	}
+	l.keptSum = l.kept.sum()
+	return l
+}
+
+// keeps reports whether a tensor survives until the backward pass.
+func (b *builder) keeps(t *saved) bool {
+	switch {
+	case b.shape.recompute == plan.RecomputeFull:
+		return false
+	case b.shape.modules&moduleOp != 0:
+		return t.op
+	}
+	return t.eager && t.drop&b.shape.modules == 0
+}

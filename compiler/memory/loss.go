@@ -1,0 +1,56 @@
+package memory
+
+// logits is the size per logit of what is alive at once while the loss runs
+// backward, by engine style and implementation.
+//
+// Megatron: the fused loss (Transformer Engine) writes the gradient into the
+// logits; the unfused one keeps fp32 probabilities, from which the gradient is
+// made in the compute type.
+// torchtitan and Hugging Face: fp32 log-probabilities, their gradient and the
+// gradient of the fp32 logits.
+func (b *builder) logits() float64 {
+	switch e := float64(b.element); {
+	case b.style.weightGradients && b.shape.fusedLoss:
+		return e
+	case b.style.weightGradients:
+		return 4 + e
+	case b.shape.fusedLoss:
+		return 4 + e
+	}
+	return 12
+}
+
+// head is what the output head of the last stage adds.
+type head struct {
+	kept int64 // per micro-batch that waits for its backward pass
+	loss int64 // while the loss of one micro-batch runs backward
+}
+
+// head settles the terms of the final norm, output head and loss, for a
+// vocabulary as built.
+func (b *builder) head(vocabulary int) head {
+	m := b.arch.Model
+	h := int64(m.HiddenSize)
+	stream := b.local * h * b.element
+	kept := 2 * stream // the final norm's input and the head's
+	if b.style.fp32Norm {
+		kept += b.local * h * (4 + b.element)
+	}
+	perLogit := b.logits()
+	if m.FinalSoftcap > 0 {
+		perLogit += float64(b.element)
+	}
+	local := int64(vocabulary / b.shape.tp)
+	logits := int64(perLogit * float64(b.tokens*local))
+	if n := int64(b.shape.lossChunks); n > 1 {
+		logits = logits/n + 4*b.tokens*h // the gradient of the hidden states is collected over the chunks
+	}
+	out := head{kept: kept * int64(1+m.MTPLayers), loss: logits*int64(1+m.MTPLayers) + stream}
+	if b.shape.sequence && b.shape.tp > 1 {
+		out.loss += 2 * b.tokens * h * b.element // the gathered input and its gradient before it is scattered
+	}
+	if b.style.weightGradients {
+		out.loss += local * h * b.element // scratch weight gradient of the head
+	}
+	return out
+}

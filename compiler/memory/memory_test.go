@@ -1,0 +1,192 @@
+package memory
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// gpt is the layer that Korthikanti et al. 2022 (arXiv:2205.05198) derive
+// their closed forms for: LayerNorm, GELU of width 4h, attention that keeps
+// its probabilities, dropout.
+func gpt(hidden, heads, sequence int) *job.Job {
+	j := &job.Job{Model: job.Model{Layers: 4, HiddenSize: hidden, FFNHiddenSize: 4 * hidden, AttentionHeads: heads, KVHeads: heads,
+		HeadDim: hidden / heads, VocabSize: 51200, SequenceLength: sequence, Activation: "gelu", Normalization: "layernorm", Dropout: 0.1,
+		AttentionBias: true, MLPBias: true, PositionEmbedding: job.PositionEmbedding{Kind: "learned"}, TiedEmbeddings: true}}
+	j.Training.Precision = "bf16"
+	j.Training.Optimizer.Kind = "adam"
+	j.Cluster.GPUsPerNode = 8
+	return j
+}
+
+// layerBytes is what one layer keeps under a layout, statistics of the norms
+// (which the paper leaves out) taken away.
+func layerBytes(j *job.Job, l plan.Layout, x plan.Execution) int64 {
+	m := New(j, megatronTarget())
+	s := shapeOf(&l, &x)
+	t := m.makeTerms(s)
+	local := int64(l.MicroBatchSize * j.Model.SequenceLength)
+	if l.SequenceParallel {
+		local /= int64(l.TensorParallel)
+	}
+	return t.layers[0].keptSum - 2*8*local
+}
+
+// TestKorthikanti checks the closed forms of the paper's table 2, which must
+// fall out of the tensors: s·b·h·(34 + 5·a·s/h) without parallelism,
+// s·b·h·(10 + 24/t + 5·a·s/(h·t)) with tensor parallelism,
+// s·b·h·(34/t + 5·a·s/(h·t)) with sequence parallelism and s·b·h·34/t with
+// selective recompute of attention.
+func TestKorthikanti(t *testing.T) {
+	for _, model := range []struct{ h, a, s, b int }{{6144, 64, 2048, 4}, {12288, 96, 2048, 1}, {20480, 128, 2048, 1}, {25600, 160, 2048, 1}} {
+		j := gpt(model.h, model.a, model.s)
+		sbh := int64(model.s * model.b * model.h)
+		pairs := 5 * int64(model.a*model.s) * int64(model.s*model.b)
+		for _, c := range []struct {
+			name      string
+			tp        int
+			sequence  bool
+			selective bool
+			want      int64
+		}{
+			{"none", 1, false, false, 34*sbh + pairs},
+			{"tensor", 8, false, false, 10*sbh + 24*sbh/8 + pairs/8},
+			{"tensor and sequence", 8, true, false, 34*sbh/8 + pairs/8},
+			{"tensor, sequence, selective", 8, true, true, 34 * sbh / 8},
+			{"tensor, selective", 8, false, true, 10*sbh + 24*sbh/8},
+		} {
+			l := plan.Layout{TensorParallel: c.tp, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+				DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: model.b, MicroBatches: 1, SequenceParallel: c.sequence}
+			if c.selective {
+				l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"core_attn"}
+			}
+			if got := layerBytes(j, l, plan.Execution{Attention: "unfused", LossChunks: 1}); got != c.want {
+				t.Errorf("h %d, %s: %d bytes, want %d", model.h, c.name, got, c.want)
+			}
+		}
+		full := plan.Layout{TensorParallel: 8, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+			DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: model.b, MicroBatches: 1, Recompute: plan.RecomputeFull}
+		m := New(j, megatronTarget())
+		y := m.makeTerms(shapeOf(&full, &plan.Execution{Attention: "unfused"})).layers[0]
+		if y.keptSum != 2*sbh {
+			t.Errorf("h %d, full: %d bytes, want %d", model.h, y.keptSum, 2*sbh)
+		}
+	}
+}
+
+// engineTarget is a target with nothing but what memory reads.
+func engineTarget(e target.Engine) *target.Target {
+	t := megatronTarget()
+	t.Engine, t.Backend = e, map[target.Engine]string{target.Megatron: "megatron", target.FSDP2: "torchtitan", target.DeepSpeed: "deepspeed"}[e]
+	t.Buckets = target.Buckets{Reduce: 5e8, AllGather: 5e8, Prefetch: 5e7, MaxLiveParameters: 1e9, PersistenceThreshold: 1e5, SubGroup: 1e9}
+	return t
+}
+
+// drawJob draws a small job, dense or mixture of experts.
+func drawJob(t *rapid.T) *job.Job {
+	heads := rapid.SampledFrom([]int{8, 16, 32}).Draw(t, "heads")
+	j := gpt(heads*64, heads, 512*rapid.IntRange(1, 4).Draw(t, "sequence"))
+	j.Model.Layers = 8 * rapid.IntRange(1, 3).Draw(t, "layers")
+	j.Model.Dropout = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "dropout")
+	j.Model.TiedEmbeddings = rapid.Bool().Draw(t, "tied")
+	j.Model.Activation = rapid.SampledFrom([]string{"gelu", "swiglu"}).Draw(t, "activation")
+	if rapid.Bool().Draw(t, "moe") {
+		j.Model.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 512, FirstDenseLayers: rapid.IntRange(0, 2).Draw(t, "dense")}
+	}
+	j.Training.Precision = rapid.SampledFrom([]string{"bf16", "fp32", "fp8", "mxfp8", "nvfp4"}).Draw(t, "precision")
+	return j
+}
+
+func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
+	l := &plan.Layout{
+		TensorParallel:        rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "tp"),
+		ContextParallel:       rapid.SampledFrom([]int{1, 2}).Draw(t, "cp"),
+		PipelineParallel:      rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pp"),
+		VirtualPipeline:       1,
+		ExpertParallel:        1,
+		DataParallelReplicate: rapid.SampledFrom([]int{1, 2}).Draw(t, "replicate"),
+		DataParallelShard:     rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "shard"),
+		ZeroStage:             rapid.IntRange(0, 3).Draw(t, "zero"),
+		MicroBatchSize:        rapid.IntRange(1, 4).Draw(t, "micro"),
+		MicroBatches:          8,
+		Recompute:             plan.Recompute(rapid.IntRange(0, 2).Draw(t, "recompute")),
+	}
+	l.ExpertTensorParallel = l.TensorParallel
+	l.SequenceParallel = l.TensorParallel > 1 && rapid.Bool().Draw(t, "sp")
+	if l.PipelineParallel > 1 {
+		l.PipelineSchedule = plan.Schedule1F1B
+		if rapid.Bool().Draw(t, "interleaved") {
+			l.PipelineSchedule, l.VirtualPipeline = plan.ScheduleInterleaved1F1B, 2
+		}
+	}
+	switch l.Recompute {
+	case plan.RecomputeSelective:
+		l.RecomputeModules = []string{"core_attn"}
+	case plan.RecomputeFull:
+		l.RecomputeMethod = rapid.SampledFrom([]string{"uniform", "block"}).Draw(t, "method")
+		l.RecomputeLayers = 1
+	}
+	if j.Model.MoE != nil && rapid.Bool().Draw(t, "ep") {
+		l.ExpertParallel = min(2, l.ContextParallel*l.DataParallelShard)
+	}
+	return l, &plan.Execution{Attention: rapid.SampledFrom([]string{"flash", "unfused"}).Draw(t, "attention"), GradientDType: "fp32",
+		OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1, ContextParallelType: "ring", ReshardAfterForward: true}
+}
+
+// TestProperties: ledgers sum to the allocated bytes, the hot path equals the
+// full one, and memory grows with micro-batch and layers.
+func TestProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawJob(t)
+		tg := engineTarget(rapid.SampledFrom([]target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed}).Draw(t, "engine"))
+		l, x := drawLayout(t, j)
+		m := New(j, tg)
+		full, hot := m.Memory(l, x), m.Peak(l, x)
+		if hot.Allocated != full.Peak.AllocatedBytes || hot.Device != full.Peak.DeviceBytes || hot.Rank != full.Peak.Rank {
+			t.Fatalf("hot path %+v, full %+v", hot, full.Peak)
+		}
+		for _, s := range full.Stages {
+			for _, y := range s.Ledger {
+				s.AllocatedBytes -= y.Bytes
+				if y.Bytes < 0 {
+					t.Fatalf("negative line %+v", y)
+				}
+			}
+			if s.AllocatedBytes != 0 {
+				t.Fatalf("ledger of stage %d leaves %d bytes", s.Stage, s.AllocatedBytes)
+			}
+		}
+		bigger := *l
+		bigger.MicroBatchSize++
+		if p := m.Peak(&bigger, x); p.Allocated < hot.Allocated {
+			t.Fatalf("a larger micro-batch takes less: %d after %d", p.Allocated, hot.Allocated)
+		}
+		deep := *j
+		deep.Model.Layers += 8
+		if p := New(&deep, tg).Peak(l, x); p.Allocated <= hot.Allocated {
+			t.Fatalf("more layers take less: %d after %d", p.Allocated, hot.Allocated)
+		}
+	})
+}
+
+// BenchmarkPeak is one evaluation of the hot path with cached terms.
+func BenchmarkPeak(b *testing.B) {
+	for _, pp := range []int{1, 4, 16} {
+		b.Run("pp"+string(rune('0'+pp%10)), func(b *testing.B) {
+			j := gpt(12288, 96, 2048)
+			j.Model.Layers = 96
+			m := New(j, megatronTarget())
+			l := &plan.Layout{TensorParallel: 8, SequenceParallel: true, ContextParallel: 1, PipelineParallel: pp, VirtualPipeline: 1, ExpertParallel: 1,
+				ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 8, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 64, PipelineSchedule: plan.Schedule1F1B}
+			x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Peak(l, x)
+			}
+		})
+	}
+}

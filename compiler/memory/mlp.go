@@ -1,0 +1,86 @@
+package memory
+
+import "github.com/ndc-dev/ndc/compiler/transformer"
+
+// mlp adds an MLP of the given full width, cut over tensor ranks: the input of
+// the activation and its output. share 0 leaves out what a surrounding module
+// already counts as its backward moment.
+func (b *builder) mlp(ln line, drop modules, width int64, share int64) {
+	m := b.arch.Model
+	f := b.tokens * width / int64(b.shape.tp)
+	up := int64(1)
+	if m.GatedActivation() {
+		up = 2
+	}
+	b.save(ln, inMLP, drop, up*f*b.element)
+	if b.style.separateGate && up == 2 {
+		b.save(ln, inMLP, drop, f*b.element)
+	}
+	b.save(ln, inMLP, drop, b.asInput(f))
+	// The operator policy keeps every second product: the gate's and the last.
+	b.saveOp(ln, inMLP, f*b.element)
+	b.saveOp(ln, inMLP, b.local*int64(m.HiddenSize)*b.element)
+	if share > 0 {
+		b.extraMLP = up*f*b.element + b.local*int64(m.HiddenSize)*b.element
+	}
+}
+
+// moe adds the router, the dispatch of tokens to experts, the grouped expert
+// MLPs and the shared expert.
+func (b *builder) moe() {
+	m, e := b.arch.Model, b.arch.Model.MoE
+	hidden := int64(m.HiddenSize)
+	// Router logits, scores, probabilities and the auxiliary loss's scores in
+	// fp32, and the routing map in bytes, per token and expert.
+	b.save(lineExperts, inMLP, moduleMoE, b.local*int64(e.Experts)*(4*4+1))
+	rows := b.rows()
+	f := rows * int64(e.ExpertFFNHiddenSize/b.shape.etp)
+	up := int64(1)
+	if m.GatedActivation() {
+		up = 2
+	}
+	b.save(lineExperts, inMLP, moduleMoE, b.asInput(rows*hidden))
+	b.save(lineExperts, inMLP, moduleMoE, up*f*b.element)
+	if b.style.separateGate && up == 2 {
+		b.save(lineExperts, inMLP, moduleMoE, f*b.element)
+	}
+	b.save(lineExperts, inMLP, moduleMoE|moduleMoEActivation, b.asInput(f))
+	b.saveOp(lineExperts, inMLP, rows*hidden*b.element)
+	b.saveOp(lineExperts, inMLP, f*b.element)
+	b.shared()
+	b.expertMoments(rows*hidden*b.element, up*f*b.element)
+}
+
+// rows is the number of rows that this rank's experts multiply, with the
+// imbalance of the busiest rank and the padding that low precision asks of
+// each expert.
+func (b *builder) rows() int64 {
+	e := b.arch.Model.MoE
+	cut := int64(b.shape.tp)
+	n := b.tokens * int64(e.TopK*b.shape.etp) / cut
+	if e.TokenDrop && e.CapacityFactor > 0 {
+		n = int64(float64(n) * e.CapacityFactor)
+	} else if e.LoadImbalance > 1 {
+		n = int64(float64(n) * e.LoadImbalance)
+	}
+	return n + int64(e.Experts/b.shape.ep)*b.align/2
+}
+
+// shared adds the shared expert.
+func (b *builder) shared() {
+	if w := sharedWidth(b.arch); w > 0 {
+		b.mlp(lineExperts, moduleMoE|moduleSharedExperts, int64(w), 0)
+	}
+}
+
+// expertMoments settles the worst backward moment of a mixture-of-experts
+// layer: the combine (two copies of the routed rows), the activation (the
+// gradient of its input) or the dispatch (two copies of the routed rows, when
+// the experts' own tensors are gone).
+func (b *builder) expertMoments(rows, activation int64) {
+	residual := b.local * int64(b.arch.Model.HiddenSize) * b.element
+	experts := rows + activation + activation/2
+	b.extraMLP = residual + max(2*rows, activation, 2*rows+rows-experts)
+}
+
+func sharedWidth(a *transformer.Architecture) int { return transformer.SharedWidth(a.Model.MoE) }

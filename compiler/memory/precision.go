@@ -1,0 +1,41 @@
+package memory
+
+import "github.com/ndc-dev/ndc/lang/job"
+
+// precision is what a training precision changes in memory.
+type precision struct {
+	// weightBytes is the size of the quantised copies of one weight element,
+	// row- and column-wise together with their scales; 0: none.
+	weightBytes float64
+	// inputBytes is the size of one element saved as the input of a linear layer.
+	inputBytes float64
+	// align is the number of rows that each expert's tokens are padded to.
+	align int64
+}
+
+// gathers reports whether parameters are stored and gathered in low precision
+// instead of being copied from the compute type.
+func (p precision) gathers(t *job.Training) bool {
+	return p.weightBytes > 0 && t.FP8.ParameterGather
+}
+
+// precisionOf reads the embedded table of precisions. A delayed, per-tensor or
+// per-block recipe is looked up before the bare precision.
+func precisionOf(t *job.Training) precision {
+	if row, ok := precisions[t.Precision+"/"+t.FP8.Recipe]; ok {
+		return row
+	}
+	if row, ok := precisions[t.Precision]; ok {
+		return row
+	}
+	return precision{inputBytes: elementBytes(t.Precision)}
+}
+
+// elementBytes is the size of an activation or gathered parameter: 4 for fp32,
+// 2 for every other precision, whose activations are bf16 or fp16.
+func elementBytes(name string) float64 {
+	if name == "fp32" {
+		return 4
+	}
+	return 2
+}

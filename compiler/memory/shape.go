@@ -1,0 +1,110 @@
+package memory
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+)
+
+// shape is everything that one layer on one rank depends on: the key of the
+// cache of layer terms.
+type shape struct {
+	tp, cp, ep, etp, micro int
+	sequence               bool // sequence parallelism
+	unfused                bool // attention keeps its probabilities
+	ulysses                bool // context parallelism over heads
+	recompute              plan.Recompute
+	modules                modules
+	fusedLoss              bool
+	lossChunks             int
+	compile                bool
+}
+
+// modules is a set of things that selective recompute drops.
+type modules uint16
+
+// The modules of selective recompute, with Megatron's names; op is
+// torchtitan's policy over single operators.
+const (
+	moduleCoreAttention modules = 1 << iota
+	moduleMoEActivation
+	moduleNorm
+	moduleLatentUp
+	moduleMLP
+	moduleMoE
+	moduleSharedExperts
+	moduleOp
+)
+
+// moduleOf maps a framework's module name to the set.
+func moduleOf(name string) modules {
+	switch name {
+	case "core_attn":
+		return moduleCoreAttention
+	case "moe_act":
+		return moduleMoEActivation
+	case "layernorm":
+		return moduleNorm
+	case "mla_up_proj":
+		return moduleLatentUp
+	case "mlp":
+		return moduleMLP
+	case "moe":
+		return moduleMoE
+	case "shared_experts":
+		return moduleSharedExperts
+	case "op":
+		return moduleOp
+	}
+	return 0
+}
+
+// shapeOf extracts the key from a layout.
+func shapeOf(l *plan.Layout, x *plan.Execution) shape {
+	s := shape{
+		tp: l.TensorParallel, cp: l.ContextParallel, ep: l.ExpertParallel, etp: l.ExpertTensorParallel,
+		micro: l.MicroBatchSize, sequence: l.SequenceParallel,
+		unfused: x.Attention == "unfused", ulysses: x.ContextParallelType == "ulysses",
+		recompute: l.Recompute, fusedLoss: x.CrossEntropy == "fused", lossChunks: max(x.LossChunks, 1),
+		compile: x.Compile,
+	}
+	if l.Recompute == plan.RecomputeSelective {
+		for _, name := range l.RecomputeModules {
+			s.modules |= moduleOf(name)
+		}
+	}
+	return s
+}
+
+// split is the part of the shape that cuts parameters.
+func (s *shape) split() transformer.Split {
+	return transformer.Split{TensorParallel: s.tp, ExpertParallel: s.ep, ExpertTensorParallel: s.etp}
+}
+
+// style is how an engine's usual layers are built, as far as it decides which
+// tensors the backward pass needs.
+type style struct {
+	// separateGate keeps gate, activated gate, up and product of a gated MLP;
+	// otherwise one fused kernel keeps its input only.
+	separateGate bool
+	// repeatKV repeats key and value heads to the number of query heads before
+	// attention.
+	repeatKV bool
+	// fp32Norm normalises in fp32 with separate operators, which keep fp32 copies.
+	fp32Norm bool
+	// weightGradients keeps one scratch gradient per distinct weight shape
+	// (Transformer Engine with gradients accumulated into main gradients).
+	weightGradients bool
+	// keepOutputs keeps the output of a pipeline stage until its backward pass.
+	keepOutputs bool
+	// copiesContext keeps one more copy of the query under ring context
+	// parallelism.
+	copiesContext bool
+}
+
+// styles by engine. Sources: docs/memory.md, "What a layer keeps".
+var styles = map[target.Engine]style{
+	target.Megatron:  {weightGradients: true, copiesContext: true},
+	target.FSDP2:     {separateGate: true, repeatKV: true, keepOutputs: true},
+	target.DeepSpeed: {separateGate: true, repeatKV: true, fp32Norm: true},
+}

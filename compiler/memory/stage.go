@@ -1,0 +1,318 @@
+package memory
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+)
+
+// maxKinds bounds the distinct kinds of layer of a model: dense or MoE, with
+// and without a window, and MTP.
+const maxKinds = 6
+
+// terms is what a shape settles once for every layout that shares it.
+type terms struct {
+	layers     [maxKinds]layer
+	kinds      int
+	embedding  int64 // elements of the input embedding on a rank, positions included
+	word       int64 // elements of the output head
+	finalNorm  int64
+	head       head
+	workspaces int64
+}
+
+// evaluation is one layout being evaluated.
+type evaluation struct {
+	l      *plan.Layout
+	x      *plan.Execution
+	terms  *terms
+	shards sharding
+}
+
+// evaluate looks up or makes the terms of a layout.
+func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
+	key := shapeOf(l, x)
+	t := m.cache[key]
+	if t == nil {
+		t = m.makeTerms(key)
+		m.cache[key] = t
+	}
+	m.place(l)
+	return evaluation{l: l, x: x, terms: t, shards: shardingOf(l)}
+}
+
+// place fills starts with the first decoder layer of every chunk.
+func (m *Model) place(l *plan.Layout) {
+	chunks := l.Chunks()
+	if cap(m.starts) <= chunks {
+		m.starts = make([]int, chunks+1)
+	}
+	m.starts = m.starts[:chunks+1]
+	n := m.arch.Model.Layers
+	for c := range chunks {
+		size := n/chunks + b2i(c < n%chunks)
+		if len(l.StageLayers) == chunks {
+			size = l.StageLayers[c]
+		}
+		m.starts[c+1] = m.starts[c] + size
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// makeTerms builds every kind of layer for a shape.
+func (m *Model) makeTerms(s shape) *terms {
+	vocabulary := m.arch.Model.VocabSize
+	if m.target.PaddedVocab != nil {
+		vocabulary = m.target.PaddedVocab(m.arch.Model, s.tp)
+	}
+	t := &terms{kinds: len(m.arch.Kinds())}
+	for k, kind := range m.arch.Kinds() {
+		b := m.builder(s, kind)
+		b.build()
+		t.layers[k] = b.finish()
+		m.weights(&t.layers[k], k, &s)
+	}
+	b := m.builder(s, transformer.Kind{})
+	t.head = b.head(vocabulary)
+	t.embedding = m.arch.Embedding(vocabulary, s.tp)
+	t.word = m.arch.WordEmbedding(vocabulary, s.tp)
+	t.finalNorm = m.arch.FinalNorm()
+	t.workspaces = m.workspaces(&s)
+	return t
+}
+
+func (m *Model) builder(s shape, kind transformer.Kind) builder {
+	model := m.arch.Model
+	b := builder{arch: m.arch, kind: kind, style: m.style, shape: s, element: m.element,
+		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align,
+		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0}
+	b.local = b.tokens
+	if s.sequence {
+		b.local = b.tokens / int64(s.tp)
+	}
+	return b
+}
+
+// weights counts the parameters of a kind of layer on a rank.
+func (m *Model) weights(l *layer, kind int, s *shape) {
+	split := s.split()
+	l.elements = m.arch.Layer(kind, split)
+	for _, t := range m.arch.Tensors(kind) {
+		if !t.Matrix() || t.Component == transformer.Router {
+			continue
+		}
+		n := t.Local(split)
+		if t.Expert() {
+			l.matrices.Expert += n
+			n /= int64(t.Copies / s.ep) // one expert's
+		} else {
+			l.matrices.Dense += n
+		}
+		if !m.style.weightGradients {
+			continue
+		}
+		if t.Component == transformer.Attention {
+			l.attention += n * m.element
+		} else {
+			l.gradients += n * m.element
+		}
+	}
+}
+
+// workspaces are the library workspaces and the tables of rotary embeddings.
+func (m *Model) workspaces(s *shape) int64 {
+	n := int64(overheads["workspace"])
+	if m.job.Cluster.GPU.ComputeCapability >= "9" || len(m.job.Cluster.GPU.ComputeCapability) > 3 {
+		n = int64(overheads["workspace_hopper"])
+	}
+	if m.arch.Model.MoE != nil && m.style.weightGradients {
+		n += n * int64(overheads["grouped_gemm_streams"])
+	}
+	if m.arch.Model.PositionEmbedding.Kind == "rope" {
+		n += int64(m.arch.Model.SequenceLength) * int64(m.arch.Model.HeadDim) * 4
+	}
+	return n
+}
+
+// stageMemory is one pipeline rank at its peak.
+type stageMemory struct {
+	ledger ledger
+	host   int64 // bytes per rank
+}
+
+// load is what the chunks of a rank add up to.
+type load struct {
+	holding
+	activations ledger // of all micro-batches in flight
+	first       int64  // kept by one micro-batch on the first local chunk
+	layer       int64  // kept by the last layer to run backward
+	recomputed  int64  // worst running layer
+	backward    int64
+	gradients   int64 // scratch weight gradients
+	headAlive   int64 // micro-batches that wait at the head
+}
+
+// stage finds the peak of a pipeline rank among the moments of a step: the
+// loss, the first layer to run backward, the end of a backward pass and the
+// optimizer step.
+func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
+	var ld load
+	m.load(e, rank, &ld)
+	var st state
+	m.state(e, &ld.holding, &st)
+	st.resident[lineWorkspaces] += e.terms.workspaces
+	st.resident[lineWeightGradients] += ld.gradients
+	out.host = st.host
+	out.ledger = st.resident
+	out.ledger.add(&st.gradients, 1)
+	out.ledger.add(&st.step, 1)
+	peak := out.ledger.sum()
+
+	var moment ledger
+	consider := func(gradients bool) {
+		moment.add(&st.resident, 1)
+		moment.add(&st.forward, 1)
+		if gradients {
+			moment.add(&st.gradients, 1)
+		}
+		if n := moment.sum(); n > peak {
+			peak, out.ledger = n, moment
+		}
+	}
+	again := e.l.MicroBatches > 1
+	if ld.headAlive > 0 {
+		moment = ld.activations
+		moment[lineHead] += ld.headAlive*e.terms.head.kept + e.terms.head.loss
+		consider(again)
+	}
+	moment = ld.activations
+	moment[lineRecomputed] += ld.recomputed
+	moment[lineBackward] += ld.backward
+	moment.add(&st.backward, 1)
+	consider(again)
+
+	moment = ledger{lineRecomputed: ld.recomputed, lineBackward: max(ld.backward, 0), lineInputs: ld.layer}
+	moment.add(&st.backward, 1)
+	consider(true)
+	if rank == 0 {
+		m.embeddingMoment(e, &ld, &moment)
+		moment.add(&st.backward, 1)
+		consider(again)
+	}
+}
+
+// embeddingMoment is the end of the first chunk's backward pass, when the
+// gradient of the input embedding is made whole before it is accumulated.
+func (m *Model) embeddingMoment(e *evaluation, ld *load, moment *ledger) {
+	*moment = ld.activations
+	left := max(ld.activations.sum()-ld.first, 0)
+	if total := ld.activations.sum(); total > 0 {
+		for i := range moment {
+			moment[i] = int64(float64(moment[i]) * (float64(left) / float64(total)))
+		}
+	}
+	moment[lineBackward] += e.terms.embedding * m.element
+}
+
+// load adds up the chunks of a rank.
+func (m *Model) load(e *evaluation, rank int, ld *load) {
+	l, t := e.l, e.terms
+	last := l.PipelineParallel - 1
+	var present [maxKinds]bool
+	for i := range l.VirtualPipeline {
+		c := i*l.PipelineParallel + rank
+		alive := int64(schedule.InFlightChunk(l.PipelineSchedule, l.PipelineParallel, l.VirtualPipeline, l.MicroBatches, rank, i))
+		for k := range t.kinds {
+			n := m.arch.Count(k, m.starts[c], m.starts[c+1])
+			if c == l.Chunks()-1 && k == m.arch.MTPKind() {
+				n += m.arch.Model.MTPLayers
+			}
+			if n == 0 {
+				continue
+			}
+			present[k] = true
+			m.addLayers(e, ld, &t.layers[k], n, alive, i == 0)
+		}
+		if m.style.keepOutputs && c < l.Chunks()-1 && l.PipelineParallel > 1 {
+			ld.activations[lineNorms] += alive * t.layers[0].input
+		}
+		if rank == last && i == l.VirtualPipeline-1 {
+			ld.headAlive = max(alive, 1)
+		}
+	}
+	if rank > 0 { // the gradient sent to the stage before lives until the next one replaces it
+		ld.activations[lineNorms] += t.layers[0].input
+	}
+	m.ends(e, rank, ld)
+	var attention int64
+	for k := range t.kinds {
+		if present[k] {
+			m.running(e, ld, &t.layers[k])
+			ld.gradients += t.layers[k].gradients
+			attention = max(attention, t.layers[k].attention)
+		}
+	}
+	ld.gradients += attention
+}
+
+// addLayers adds n layers of a kind with alive micro-batches in flight.
+func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64, first bool) {
+	ld.elements = ld.elements.Add(y.elements.Times(n))
+	ld.matrices = ld.matrices.Add(y.matrices.Times(n))
+	ld.block = max(ld.block, y.elements.Sum())
+	ld.blocks += n
+	checkpoints, whole := int64(n), int64(0)
+	if e.l.Recompute == plan.RecomputeFull {
+		switch {
+		case e.l.RecomputeMethod == "block":
+			checkpoints = int64(min(n, e.l.RecomputeLayers))
+			whole = int64(n) - checkpoints
+		case e.l.RecomputeLayers > 1:
+			checkpoints = int64((n + e.l.RecomputeLayers - 1) / e.l.RecomputeLayers)
+		}
+	}
+	ld.activations.add(&y.kept, checkpoints*alive)
+	ld.activations.add(&y.whole, whole*alive)
+	if first {
+		ld.first += checkpoints*y.keptSum + whole*y.whole.sum()
+	}
+}
+
+// running makes a kind of layer the worst running one if it is.
+func (m *Model) running(e *evaluation, ld *load, y *layer) {
+	recomputed := y.recomputed
+	if e.l.Recompute == plan.RecomputeFull && e.l.RecomputeMethod != "block" && e.l.RecomputeLayers > 1 {
+		recomputed *= int64(e.l.RecomputeLayers)
+	}
+	if recomputed+y.backward > ld.recomputed+ld.backward {
+		ld.recomputed, ld.backward, ld.layer = recomputed, y.backward, y.keptSum
+	}
+}
+
+// ends adds the parameters of embedding, final norm and head to the stages
+// that hold them; a later stage holds a copy of the embedding for a tied head
+// or for MTP layers.
+func (m *Model) ends(e *evaluation, rank int, ld *load) {
+	t, last := e.terms, rank == e.l.PipelineParallel-1
+	model := m.arch.Model
+	if rank == 0 {
+		ld.elements.Dense += t.embedding
+	}
+	if !last {
+		return
+	}
+	ld.head = t.finalNorm + t.word
+	ld.elements.Dense += t.finalNorm
+	if rank > 0 && (model.TiedEmbeddings || model.MTPLayers > 0) {
+		ld.elements.Dense += t.word
+	}
+	if !model.TiedEmbeddings {
+		ld.elements.Dense += t.word
+	}
+}

@@ -1,0 +1,262 @@
+package memory
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+)
+
+// holding is what one rank of a stage has to keep state for.
+type holding struct {
+	elements transformer.Elements
+	matrices transformer.Elements // part of elements that low precision copies
+	block    int64                // elements of the largest block, experts included
+	blocks   int                  // blocks on the stage
+	head     int64                // elements of the final norm and output head
+}
+
+// state holds what an engine keeps, in bytes, apart from activations.
+type state struct {
+	resident ledger // always
+	// gradients appear with the first backward pass of a step and stay until
+	// the optimizer step; engines with persistent gradients leave it zero.
+	gradients ledger
+	backward  ledger // while a block runs backward
+	forward   ledger // while a block runs (forward or backward)
+	step      ledger // during the optimizer step
+	host      int64  // bytes per rank in host memory
+}
+
+// sharding is the number of ranks over which dense and expert state is cut.
+type sharding struct{ dense, expert int64 }
+
+func shardingOf(l *plan.Layout) sharding {
+	shard := l.DataParallelShard * l.ContextParallel
+	return sharding{
+		dense:  int64(shard),
+		expert: int64(max(1, l.TensorParallel*shard/(l.ExpertParallel*l.ExpertTensorParallel))),
+	}
+}
+
+// of is bytes per element times the elements over their groups, rounded up.
+func (n sharding) of(bytes float64, e transformer.Elements) int64 {
+	return int64(bytes*float64(e.Dense)/float64(n.dense)) + int64(bytes*float64(e.Expert)/float64(n.expert))
+}
+
+// unsharded keeps everything on every rank.
+var unsharded = sharding{1, 1}
+
+// state fills in what the target's engine keeps on a rank.
+func (m *Model) state(e *evaluation, h *holding, s *state) {
+	switch {
+	case m.target.Engine == target.FSDP2:
+		m.fsdp2(e, h, s)
+	case m.target.Engine == target.DeepSpeed:
+		m.deepspeed(e, h, s)
+	case e.x.FullySharded:
+		m.megatronFSDP(e, h, s)
+	default:
+		m.megatron(e, h, s)
+	}
+	m.lowPrecision(e, h, s)
+}
+
+// optimizer adds master parameters and moments, cut over n, to device or host.
+func (m *Model) optimizer(e *evaluation, h *holding, n sharding, s *state) {
+	var master float64
+	if m.element == 2 {
+		master = 4
+	}
+	moments := n.of(m.momentBytes(e.x, false), h.elements)
+	if m.job.Training.Optimizer.Kind == "muon" {
+		vectors := transformer.Elements{Dense: h.elements.Dense - h.matrices.Dense, Expert: h.elements.Expert - h.matrices.Expert}
+		moments = n.of(m.momentBytes(e.x, true), h.matrices) + n.of(m.momentBytes(e.x, false), vectors)
+	}
+	if e.x.OffloadOptimizer {
+		s.host += n.of(master+4, h.elements) + moments // and the fp32 gradients that the CPU step reads
+		return
+	}
+	s.resident[lineMaster] += n.of(master, h.elements)
+	s.resident[lineMoments] += moments
+}
+
+// momentBytes is the optimizer state per element beside the parameter: two
+// moments for Adam, one momentum for SGD and for Muon's matrices.
+func (m *Model) momentBytes(x *plan.Execution, matrix bool) float64 {
+	one := 4.0
+	switch x.OptimizerStateDType {
+	case "bf16", "fp16":
+		one = 2
+	case "fp8":
+		one = 1
+	}
+	o := &m.job.Training.Optimizer
+	switch {
+	case o.Kind == "sgd" && o.Momentum == 0:
+		return 0
+	case o.Kind == "sgd" || o.Kind == "muon" && matrix:
+		return one
+	}
+	return 2 * one
+}
+
+// gradientBytes is the size of an accumulated gradient element.
+func gradientBytes(x *plan.Execution) float64 {
+	if x.GradientDType == "bf16" || x.GradientDType == "fp16" {
+		return 2
+	}
+	return 4
+}
+
+// megatron is Megatron's DDP with or without the distributed optimizer:
+// parameters and main gradients in full, the rest sharded from zero_stage 1 on
+// over data × context ranks of one optimizer instance.
+func (m *Model) megatron(e *evaluation, h *holding, s *state) {
+	n := unsharded
+	if e.l.ZeroStage >= 1 {
+		n = e.shards
+	}
+	s.resident[lineParameters] += unsharded.of(m.parameterBytes(h, true), h.elements)
+	s.resident[lineGradients] += unsharded.of(gradientBytes(e.x), h.elements)
+	m.optimizer(e, h, n, s)
+	if gradientBytes(e.x) < 4 && e.x.OptimizerStateDType == "fp32" {
+		s.step[lineStep] += n.of(4, h.elements) // fp32 copy of the gradients' shard
+	}
+}
+
+// parameterBytes is the average size of a stored parameter: the compute type,
+// or a low-precision pair for the matrices when parameters are gathered in it.
+func (m *Model) parameterBytes(h *holding, native bool) float64 {
+	if !native || !m.precision.gathers(&m.job.Training) || h.elements.Sum() == 0 {
+		return float64(m.element)
+	}
+	low := float64(h.matrices.Sum()) / float64(h.elements.Sum())
+	return low*m.precision.weightBytes + (1-low)*float64(m.element)
+}
+
+// lowPrecision adds the quantised copies that are cached beside the weights of
+// the compute type: row- and column-wise, for every weight of a stage.
+func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
+	if m.precision.weightBytes == 0 {
+		return
+	}
+	if m.target.Engine == target.Megatron && !e.x.FullySharded {
+		if !m.precision.gathers(&m.job.Training) {
+			s.resident[lineLowPrecision] += unsharded.of(m.precision.weightBytes, h.matrices)
+		}
+		return
+	}
+	s.forward[lineLowPrecision] += int64(m.precision.weightBytes * float64(h.block))
+}
+
+// megatronFSDP is Megatron-FSDP: main parameters in fp32, compute parameters
+// and gradients sharded by zero_stage, units gathered and reduced one layer at
+// a time with one layer of prefetch.
+func (m *Model) megatronFSDP(e *evaluation, h *holding, s *state) {
+	n, compute, gradient := e.shards, float64(m.element), gradientBytes(e.x)
+	parameters, gradients := unsharded, unsharded
+	if e.l.ZeroStage >= 3 {
+		parameters = n
+		s.forward[lineGathered] += 2*h.block*m.element + h.head*m.element
+	}
+	if e.l.ZeroStage >= 2 {
+		gradients = n
+		s.backward[lineReduce] += 2 * h.block * int64(gradient)
+	}
+	s.resident[lineParameters] += parameters.of(compute, h.elements)
+	s.resident[lineGradients] += gradients.of(gradient, h.elements)
+	m.optimizer(e, h, n, s)
+}
+
+// fsdp2 is torch's fully_shard as torchtitan applies it: fp32 parameters,
+// gradients and moments sharded over data-shard × context ranks, each block
+// gathered in the compute type with the next one prefetched, gradients reduced
+// in fp32. With pipeline parallelism the blocks of a stage stay gathered and
+// their gradients stay whole in fp32 until the last micro-batch.
+func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
+	n := e.shards
+	if e.l.ZeroStage == 0 {
+		n = unsharded
+	}
+	offload := e.x.OffloadParameters || e.x.OffloadOptimizer
+	sharded := n.of(4, h.elements)
+	if offload {
+		s.host += 2*sharded + n.of(m.momentBytes(e.x, false), h.elements)
+	} else {
+		s.resident[lineParameters] += sharded
+		s.gradients[lineGradients] += sharded
+		s.resident[lineMoments] += n.of(m.momentBytes(e.x, false), h.elements)
+	}
+	whole := (h.elements.Sum()) * m.element
+	if e.l.PipelineParallel > 1 {
+		s.gradients[lineReduce] += 4 * h.elements.Sum()
+	} else {
+		s.backward[lineReduce] += h.block * (m.element + 4)
+	}
+	if n.dense == 1 && m.element == 4 {
+		return
+	}
+	if e.x.ReshardAfterForward {
+		s.forward[lineGathered] += min(whole, (3*h.block+h.head)*m.element)
+	} else {
+		s.resident[lineGathered] += whole
+		s.forward[lineGathered] += h.block * m.element
+	}
+}
+
+// deepspeed is ZeRO 0 to 3 with its buckets.
+func (m *Model) deepspeed(e *evaluation, h *holding, s *state) {
+	n, zero := e.shards, e.l.ZeroStage
+	elements := h.elements.Sum()
+	compute := float64(m.element)
+	b := &m.target.Buckets
+	cut := func(from int) sharding {
+		if zero >= from {
+			return n
+		}
+		return unsharded
+	}
+	gradient := compute
+	if e.x.GradientDType == "fp32" {
+		gradient = 4
+	}
+	m.optimizer(e, h, cut(1), s)
+	gradients := cut(2).of(gradient, h.elements)
+	if zero <= 1 && gradient > compute {
+		gradients += unsharded.of(compute, h.elements) // the model's own gradients beside the accumulated ones
+	}
+	if e.x.OffloadOptimizer && zero >= 2 {
+		s.host += gradients
+	} else {
+		s.resident[lineGradients] += gradients
+	}
+	switch {
+	case zero < 3:
+		s.resident[lineParameters] += unsharded.of(compute, h.elements)
+		s.backward[lineReduce] += 2 * min(b.Reduce, elements) * m.element
+		if zero > 0 {
+			s.step[lineStep] += n.of(4, h.elements)
+			s.step[lineGathered] += min(b.AllGather, elements) * m.element
+		}
+	default:
+		m.zero3(e, h, s)
+	}
+}
+
+// zero3 adds what is particular to stage 3: sharded parameters with live and
+// prefetched ones, and the secondary copy of hpZ.
+func (m *Model) zero3(e *evaluation, h *holding, s *state) {
+	n, b, elements := e.shards, &m.target.Buckets, h.elements.Sum()
+	shard := n.of(float64(m.element), h.elements)
+	if e.x.OffloadParameters {
+		s.host += shard
+	} else {
+		s.resident[lineParameters] += shard
+	}
+	if e.x.ZeroHPZPartition > 1 {
+		s.resident[lineGathered] += unsharded.of(float64(m.element), h.elements) / int64(e.x.ZeroHPZPartition)
+	}
+	s.forward[lineGathered] += min(elements, max(b.MaxLiveParameters, h.block)+b.Prefetch) * m.element
+	s.backward[lineReduce] += (min(b.Reduce, elements) + h.block) * m.element
+	s.step[lineStep] += min(4*b.SubGroup, n.of(4, h.elements))
+}
