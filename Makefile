@@ -1,0 +1,46 @@
+# What CI runs is in .ci/run; these are the same steps for people.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.PHONY: build test lint regen check accuracy bench stats conformance slurm gpu release
+
+build: ## one static binary in bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ndc ./cmd/ndc
+
+test: ## everything that needs Go alone
+	go test ./...
+
+lint:
+	test -z "$$(gofmt -l .)"
+	go vet ./...
+	go tool staticcheck ./...
+
+regen: ## rewrite goldens, examples and generated docs, to be read before they are committed
+	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
+	go run ./tools/docs
+
+check: lint test
+	go test -race ./...
+
+accuracy: ## predictions against published measurements
+	go run ./tools/accuracy -out docs/accuracy.md
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./compiler/... ./cmd/...
+
+stats: ## sizes of functions and files, against the budget of ARCHITECTURE.md
+	go run ./tools/stats
+
+conformance: ## the real frameworks as judges, on CPU
+	go test -tags conformance -timeout 80m ./integration/...
+
+slurm: ## generated jobs in a real Slurm on this machine
+	go test -tags slurm -timeout 30m ./integration/slurm/...
+
+gpu: ## generated jobs on one GPU
+	go test -tags gpu -timeout 30m -v ./integration/gpu/...
+
+release: ## static binaries for linux amd64 and arm64 in dist/
+	for arch in amd64 arm64; do \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags '$(LDFLAGS)' -o dist/ndc-linux-$$arch ./cmd/ndc || exit 1; \
+	done
