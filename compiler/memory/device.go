@@ -9,7 +9,7 @@ import (
 // device shows.
 func (m *Model) peak(e *evaluation, stage int, allocated int64) Peak {
 	l := e.l
-	reserved := float64(allocated) * (1 + overheads["slack/"+m.target.Backend])
+	reserved := float64(allocated) * (1 + m.slack)
 	device := reserved + overheads["context"] + m.communicators(l)
 	return Peak{
 		Stage: stage, Rank: m.rank(l, stage),

@@ -34,7 +34,7 @@ type layer struct {
 	// worst moment; wholeBackward what it adds to whole.
 	recomputed, backward, wholeBackward int64
 
-	keptSum int64
+	keptSum, wholeSum int64
 
 	elements   transformer.Elements
 	matrices   transformer.Elements // weights of the linear layers that low precision and matrix optimizers treat
@@ -174,7 +174,7 @@ func (b *builder) finish() layer {
 			l.recomputed, l.backward = dropped[inAttention]+dropped[inMLP], max(b.extraMLP, 0)
 		}
 	}
-	l.keptSum = l.kept.sum()
+	l.keptSum, l.wholeSum = l.kept.sum(), l.whole.sum()
 	return l
 }
 

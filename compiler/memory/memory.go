@@ -38,7 +38,8 @@ type Model struct {
 	precision precision
 	element   int64 // bytes of the compute type
 	cache     map[shape]*terms
-	starts    []int // scratch: first layer of every chunk
+	starts    []int   // scratch: first layer of every chunk
+	slack     float64 // reserved over allocated, less one
 }
 
 // New prepares a prediction.
@@ -46,7 +47,7 @@ func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
 		job: j, target: t, arch: transformer.New(&j.Model), style: styles[t.Engine],
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
-		cache: map[shape]*terms{},
+		cache: map[shape]*terms{}, slack: overheads["slack/"+t.Backend],
 	}
 }
 
@@ -62,9 +63,8 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	stage := 0
 	for r := range l.PipelineParallel {
 		var s stageMemory
-		m.stage(&e, r, &s)
-		if n := s.ledger.sum(); n > worst {
-			worst, stage = n, r
+		if m.stage(&e, r, &s); s.sum > worst {
+			worst, stage = s.sum, r
 		}
 	}
 	return m.peak(&e, stage, worst)
@@ -81,14 +81,12 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	var worst, host int64
 	stage := 0
 	for r := range l.PipelineParallel {
-		var s stageMemory
-		m.stage(&e, r, &s)
-		n := s.ledger.sum()
-		if n > worst {
-			worst, stage = n, r
+		s := stageMemory{detail: true}
+		if m.stage(&e, r, &s); s.sum > worst {
+			worst, stage = s.sum, r
 		}
 		host = max(host, s.host)
-		p := m.peak(&e, r, n)
+		p := m.peak(&e, r, s.sum)
 		out.Stages = append(out.Stages, plan.StageMemory{
 			Stage: r, Layers: m.chunkLayers(&e, r),
 			AllocatedBytes: p.Allocated, ReservedBytes: p.Reserved, DeviceBytes: p.Device,

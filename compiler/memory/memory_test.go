@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -176,7 +177,7 @@ func TestProperties(t *testing.T) {
 // BenchmarkPeak is one evaluation of the hot path with cached terms.
 func BenchmarkPeak(b *testing.B) {
 	for _, pp := range []int{1, 4, 16} {
-		b.Run("pp"+string(rune('0'+pp%10)), func(b *testing.B) {
+		b.Run(fmt.Sprintf("pp%d", pp), func(b *testing.B) {
 			j := gpt(12288, 96, 2048)
 			j.Model.Layers = 96
 			m := New(j, megatronTarget())

@@ -142,14 +142,18 @@ func (m *Model) workspaces(s *shape) int64 {
 
 // stageMemory is one pipeline rank at its peak.
 type stageMemory struct {
-	ledger ledger
-	host   int64 // bytes per rank
+	detail bool   // fill the ledger
+	sum    int64  // allocated bytes
+	ledger ledger // sums to sum
+	host   int64  // bytes per rank
 }
 
 // load is what the chunks of a rank add up to.
 type load struct {
 	holding
+	detail      bool   // fill activations
 	activations ledger // of all micro-batches in flight
+	kept        int64  // the sum of activations
 	first       int64  // kept by one micro-batch on the first local chunk
 	layer       int64  // kept by the last layer to run backward
 	recomputed  int64  // worst running layer
@@ -158,66 +162,117 @@ type load struct {
 	headAlive   int64 // micro-batches that wait at the head
 }
 
-// stage finds the peak of a pipeline rank among the moments of a step: the
-// loss, the first layer to run backward, the end of a backward pass and the
-// optimizer step.
+// keep adds n times a layer's kept tensors.
+func (ld *load) keep(y *ledger, sum, n int64) {
+	ld.kept += n * sum
+	if ld.detail && n != 0 {
+		ld.activations.add(y, n)
+	}
+}
+
+// keepStream adds copies of the residual stream.
+func (ld *load) keepStream(bytes int64) {
+	ld.kept += bytes
+	ld.activations[lineNorms] += bytes
+}
+
+// moment is a point of a step at which a rank may peak.
+type moment uint8
+
+const (
+	atStep      moment = iota // the optimizer step
+	atLoss                    // the loss runs backward
+	atBackward                // the first layer runs backward, everything in flight is alive
+	atEnd                     // the last layer of the last backward pass
+	atEmbedding               // the gradient of the input embedding is made
+	numMoments
+)
+
+// stage finds the peak of a pipeline rank among the moments of a step; with
+// detail it also fills the ledger.
 func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
-	var ld load
+	ld := load{detail: out.detail}
 	m.load(e, rank, &ld)
 	var st state
 	m.state(e, &ld.holding, &st)
 	st.resident[lineWorkspaces] += e.terms.workspaces
 	st.resident[lineWeightGradients] += ld.gradients
-	out.host = st.host
-	out.ledger = st.resident
-	out.ledger.add(&st.gradients, 1)
-	out.ledger.add(&st.step, 1)
-	peak := out.ledger.sum()
 
-	var moment ledger
-	consider := func(gradients bool) {
-		moment.add(&st.resident, 1)
-		moment.add(&st.forward, 1)
-		if gradients {
-			moment.add(&st.gradients, 1)
-		}
-		if n := moment.sum(); n > peak {
-			peak, out.ledger = n, moment
-		}
+	resident, gradients := st.resident.sum(), st.gradients.sum()
+	running := resident + st.forward.sum()
+	if e.l.MicroBatches > 1 { // those of earlier micro-batches
+		running += gradients
 	}
-	again := e.l.MicroBatches > 1
+	backward := st.backward.sum()
+	var at [numMoments]int64
+	at[atStep] = resident + gradients + st.step.sum()
+	at[atBackward] = running + backward + ld.kept + ld.recomputed + ld.backward
+	at[atEnd] = resident + st.forward.sum() + gradients + backward + ld.layer + ld.recomputed + ld.backward
 	if ld.headAlive > 0 {
-		moment = ld.activations
-		moment[lineHead] += ld.headAlive*e.terms.head.kept + e.terms.head.loss
-		consider(again)
+		at[atLoss] = running + ld.kept + ld.headAlive*e.terms.head.kept + e.terms.head.loss
 	}
-	moment = ld.activations
-	moment[lineRecomputed] += ld.recomputed
-	moment[lineBackward] += ld.backward
-	moment.add(&st.backward, 1)
-	consider(again)
-
-	moment = ledger{lineRecomputed: ld.recomputed, lineBackward: max(ld.backward, 0), lineInputs: ld.layer}
-	moment.add(&st.backward, 1)
-	consider(true)
 	if rank == 0 {
-		m.embeddingMoment(e, &ld, &moment)
-		moment.add(&st.backward, 1)
-		consider(again)
+		at[atEmbedding] = running + backward + ld.kept - ld.first + e.terms.embedding*m.element
+	}
+	when := atStep
+	for i := range at {
+		if at[i] > at[when] {
+			when = moment(i)
+		}
+	}
+	out.host, out.sum = st.host, at[when]
+	if out.detail {
+		m.compose(e, when, &ld, &st, &out.ledger)
 	}
 }
 
-// embeddingMoment is the end of the first chunk's backward pass, when the
-// gradient of the input embedding is made whole before it is accumulated.
-func (m *Model) embeddingMoment(e *evaluation, ld *load, moment *ledger) {
-	*moment = ld.activations
-	left := max(ld.activations.sum()-ld.first, 0)
-	if total := ld.activations.sum(); total > 0 {
-		for i := range moment {
-			moment[i] = int64(float64(moment[i]) * (float64(left) / float64(total)))
+// compose writes the ledger of a moment; its sum is the moment's.
+func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *ledger) {
+	*out = st.resident
+	if when == atStep || when == atEnd || e.l.MicroBatches > 1 {
+		out.add(&st.gradients, 1)
+	}
+	if when == atStep {
+		out.add(&st.step, 1)
+		return
+	}
+	out.add(&st.forward, 1)
+	if when != atLoss {
+		out.add(&st.backward, 1)
+	}
+	switch when {
+	case atLoss:
+		out.add(&ld.activations, 1)
+		out[lineHead] += ld.headAlive*e.terms.head.kept + e.terms.head.loss
+	case atBackward:
+		out.add(&ld.activations, 1)
+		out[lineRecomputed] += ld.recomputed
+		out[lineBackward] += ld.backward
+	case atEnd:
+		out[lineInputs] += ld.layer
+		out[lineRecomputed] += ld.recomputed
+		out[lineBackward] += ld.backward
+	case atEmbedding:
+		ld.scale(ld.kept - ld.first)
+		out.add(&ld.activations, 1)
+		out[lineBackward] += e.terms.embedding * m.element
+	}
+}
+
+// scale shrinks the activations to a sum, every line in proportion.
+func (ld *load) scale(sum int64) {
+	if ld.kept == 0 {
+		return
+	}
+	rest, largest := sum, 0
+	for i, b := range ld.activations {
+		ld.activations[i] = int64(float64(b) * (float64(sum) / float64(ld.kept)))
+		rest -= ld.activations[i]
+		if ld.activations[i] > ld.activations[largest] {
+			largest = i
 		}
 	}
-	moment[lineBackward] += e.terms.embedding * m.element
+	ld.activations[largest] += rest
 }
 
 // load adds up the chunks of a rank.
@@ -240,14 +295,14 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 			m.addLayers(e, ld, &t.layers[k], n, alive, i == 0)
 		}
 		if m.style.keepOutputs && c < l.Chunks()-1 && l.PipelineParallel > 1 {
-			ld.activations[lineNorms] += alive * t.layers[0].input
+			ld.keepStream(alive * t.layers[0].input)
 		}
 		if rank == last && i == l.VirtualPipeline-1 {
 			ld.headAlive = max(alive, 1)
 		}
 	}
 	if rank > 0 { // the gradient sent to the stage before lives until the next one replaces it
-		ld.activations[lineNorms] += t.layers[0].input
+		ld.keepStream(t.layers[0].input)
 	}
 	m.ends(e, rank, ld)
 	var attention int64
@@ -277,10 +332,10 @@ func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64,
 			checkpoints = int64((n + e.l.RecomputeLayers - 1) / e.l.RecomputeLayers)
 		}
 	}
-	ld.activations.add(&y.kept, checkpoints*alive)
-	ld.activations.add(&y.whole, whole*alive)
+	ld.keep(&y.kept, y.keptSum, checkpoints*alive)
+	ld.keep(&y.whole, y.wholeSum, whole*alive)
 	if first {
-		ld.first += checkpoints*y.keptSum + whole*y.whole.sum()
+		ld.first += checkpoints*y.keptSum + whole*y.wholeSum
 	}
 }
 
