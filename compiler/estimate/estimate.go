@@ -11,8 +11,13 @@
 package estimate
 
 import (
+	"github.com/ndc-dev/ndc/compiler/collective"
+	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -21,8 +26,33 @@ import (
 // that layouts share, so it is not safe for concurrent use: every worker of
 // the search makes its own with New.
 type Evaluator struct {
-	job    *job.Job
-	target *target.Target
+	job        *job.Job
+	model      *job.Model
+	target     *target.Target
+	parameters Parameters
+
+	arch     *transformer.Architecture
+	device   *compute.Device
+	topology *collective.Topology
+	memory   *memory.Model
+
+	low, plain compute.DType // of linear layers; of attention, router and head
+	domain     int           // GPUs that NVLink reaches, or of a node without it
+	moments    float64       // optimizer moments per parameter
+
+	// parameters in the form that the hot loop uses
+	sustained, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
+	hostStep, straggler                                      float64
+
+	communicators map[[2]int]*collective.Group
+	executions    []plan.Execution
+	modules       [][]string
+	tables        map[tableKey]*layerTable
+	stateTables   map[stateKey]*layerTable
+	pipelines     map[uint64]units.Seconds
+	simulator     schedule.Simulator
+	products      []transformer.Product
+	step          step
 }
 
 // Result is the evaluation of one layout, flat for the hot loop.
@@ -61,16 +91,98 @@ type Description struct {
 
 // New prepares a job on a target. Both must be complete and are kept.
 func New(j *job.Job, t *target.Target) *Evaluator {
-	return &Evaluator{job: j, target: t}
+	return NewWith(j, t, DefaultParameters())
+}
+
+// NewWith is New with other parameters, for fitting.
+func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
+	e := &Evaluator{
+		job: j, model: &j.Model, target: t, parameters: p,
+		arch:          transformer.New(&j.Model),
+		device:        compute.NewDevice(&j.Cluster.GPU),
+		topology:      collective.NewTopology(&j.Cluster),
+		memory:        memory.New(j, t),
+		domain:        j.Cluster.NVLink.Domain,
+		communicators: map[[2]int]*collective.Group{},
+		tables:        map[tableKey]*layerTable{},
+		stateTables:   map[stateKey]*layerTable{},
+		pipelines:     map[uint64]units.Seconds{},
+	}
+	e.arch.Separate = t.Engine != target.Megatron
+	if e.domain == 0 {
+		e.domain = j.Cluster.GPUsPerNode
+	}
+	e.precision()
+	e.resolve()
+	return e
+}
+
+// precision picks the data types of the job's precision.
+func (e *Evaluator) precision() {
+	e.plain = compute.BF16
+	switch e.job.Training.Precision {
+	case "fp32":
+		e.plain = compute.TF32
+	case "fp16":
+		e.plain = compute.FP16
+	}
+	e.low = e.plain
+	switch e.job.Training.Precision {
+	case "fp8":
+		e.low = compute.FP8
+		if e.job.Training.FP8.Recipe == "blockwise" {
+			e.low = compute.FP8Block
+		}
+	case "mxfp8":
+		e.low = compute.MXFP8
+	case "nvfp4":
+		e.low = compute.NVFP4
+	}
+	e.moments = 2
+	if k := e.job.Training.Optimizer.Kind; k == "sgd" || k == "muon" {
+		e.moments = 1
+	}
+}
+
+// resolve looks up the parameters that apply.
+func (e *Evaluator) resolve() {
+	p, engine := e.parameters, engines[e.target.Engine]
+	e.sustained = units.Seconds(p.sustained(e.job.Cluster.GPU.Catalog))
+	e.ring = units.Seconds(p.at("ring_efficiency"))
+	e.contention = units.Seconds(p.at("contention"))
+	e.moeSync = units.Seconds(p.at("moe_sync"))
+	e.hostLayer = units.Seconds(p.at("host_layer." + engine))
+	e.hostMoE = units.Seconds(p.at("host_moe"))
+	e.hostStep = p.at("host_step." + engine)
+	e.straggler = p.at("straggler")
+}
+
+// engines names the engines in data/parameters.json.
+var engines = map[target.Engine]string{target.Megatron: "megatron", target.FSDP2: "fsdp2", target.DeepSpeed: "deepspeed"}
+
+// fusion is the factor on the bytes of memory-bound kernels.
+func (e *Evaluator) fusion(x *plan.Execution) float64 {
+	switch {
+	case x.Compile:
+		return e.parameters.at("elementwise.compiled")
+	case e.target.Engine == target.Megatron:
+		return e.parameters.at("elementwise.megatron")
+	}
+	return e.parameters.at("elementwise.eager")
 }
 
 // Evaluate predicts one legal layout into out, without allocating once the
 // terms it shares with earlier layouts are known.
 func (e *Evaluator) Evaluate(l *plan.Layout, x *plan.Execution, out *Result) {
-	*out = Result{}
-}
-
-// Describe predicts one legal layout in full.
-func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
-	return Description{}
+	s := e.run(l, x)
+	peak := e.memory.Peak(l, x)
+	*out = Result{
+		StepSeconds:                 s.total,
+		PeakDeviceBytes:             peak.Device,
+		PeakDeviceUpperBytes:        peak.High,
+		PeakStage:                   peak.Stage,
+		PeakRank:                    peak.Rank,
+		ExposedCommunicationSeconds: s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest),
+		BubbleSeconds:               s.once[lineBubble],
+	}
 }

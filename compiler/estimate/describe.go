@@ -1,0 +1,234 @@
+package estimate
+
+import (
+	"github.com/ndc-dev/ndc/compiler/collective"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Describe predicts one legal layout in full. Its step time and peak equal
+// those of Evaluate.
+func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
+	s := e.run(l, x)
+	c, t := e.rankLines(l, s.busiest)
+	total := s.once
+	total.add(units.Seconds(l.MicroBatches), &c)
+	traffic := s.load
+	traffic.add(l.MicroBatches, &t)
+	d := Description{
+		Memory:        e.memory.Memory(l, x),
+		Time:          e.time(&total, s),
+		Communication: e.communication(&traffic, s),
+		Throughput:    e.throughput(l, s.total),
+		Mesh:          e.mesh(l),
+	}
+	d.OffNVLink = e.offNVLink(l)
+	return d
+}
+
+// time lists the breakdown. Lines of nothing are left out.
+func (e *Evaluator) time(c *costs, s *step) plan.Time {
+	t := plan.Time{StepSeconds: s.total, StepRangeSeconds: e.span(s.total)}
+	for i, seconds := range c {
+		if seconds != 0 {
+			t.Breakdown = append(t.Breakdown, plan.TimeLine{ID: lineNames[i].id, Name: lineNames[i].name, Seconds: seconds})
+		}
+	}
+	if s.total > 0 {
+		t.BubbleShare = units.Share(c[lineBubble] / s.total)
+		t.ExposedCommunicationShare = units.Share(c.exposed() / s.total)
+	}
+	if s.shape.Pipeline > 1 {
+		t.Timeline = &plan.Timeline{Ranks: schedule.Simulate(s.shape, &s.durations).Ranks}
+	}
+	return t
+}
+
+// communication lists what the busiest pipeline rank communicates in a step.
+func (e *Evaluator) communication(t *load, s *step) []plan.Communication {
+	var out []plan.Communication
+	for i := range t {
+		if t[i].seconds == 0 {
+			continue
+		}
+		out = append(out, plan.Communication{
+			Group: channelNames[i].group, Collective: channelNames[i].collective,
+			Bytes: t[i].bytes, Link: s.g.of(channel(i)).Link(),
+			Seconds: t[i].seconds, ExposedSeconds: t[i].exposed,
+		})
+	}
+	return out
+}
+
+// of is the communicator of a channel.
+func (g *groups) of(c channel) *collective.Group {
+	switch c {
+	case channelTensorGather, channelTensorScatter, channelTensorReduce:
+		return g.tensor
+	case channelContextRing, channelContextGather, channelContextExchange:
+		return g.context
+	case channelExpertExchange, channelExpertGather:
+		return g.expert
+	case channelShardGather, channelShardReduce:
+		return g.shard
+	case channelReplicaReduce:
+		if g.replica.Size() == 1 {
+			return g.shard
+		}
+		return g.replica
+	case channelExpertShardGather, channelExpertShardReduce:
+		return g.expertShard
+	case channelExpertReplicaReduce:
+		if g.expertReplica.Size() == 1 {
+			return g.expertShard
+		}
+		return g.expertReplica
+	case channelPipeline:
+		return g.pipeline
+	case channelEmbedding:
+		return g.embedding
+	}
+	return g.world
+}
+
+// throughput restates the step time. Model FLOPs halve causal attention and
+// do not count recompute; the peak is the dense one of the compute precision.
+func (e *Evaluator) throughput(l *plan.Layout, step units.Seconds) plan.Throughput {
+	gpus, batch := float64(l.GPUs()), float64(e.job.Training.GlobalBatchSize)
+	perGPU := batch / gpus / float64(step)
+	model := float64(e.arch.ModelFLOPsPerSequence()) * perGPU
+	t := plan.Throughput{
+		TokensPerSecondPerGPU: perGPU * float64(e.model.SequenceLength),
+		ModelTFLOPSPerGPU:     model / 1e12,
+	}
+	if peak := float64(e.peak()); peak > 0 {
+		t.MFU = units.Share(model / peak)
+		t.HFU = units.Share((model + perGPU*float64(e.model.SequenceLength)*e.repeated(l)) / peak)
+	}
+	return t
+}
+
+// repeated is the recomputed FLOPs per token.
+func (e *Evaluator) repeated(l *plan.Layout) float64 {
+	var n float64
+	first := 0
+	for _, layers := range l.StageLayers {
+		end := first + layers
+		switch {
+		case l.Recompute == plan.RecomputeNone:
+			end = first
+		case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
+			end = min(end, first+l.RecomputeLayers)
+		}
+		for i := first; i < end; i++ {
+			n += e.repeatedLayer(l, e.arch.KindOf(i))
+		}
+		first += layers
+	}
+	return n
+}
+
+// repeatedLayer is the recomputed FLOPs per token of one layer.
+func (e *Evaluator) repeatedLayer(l *plan.Layout, kind int) float64 {
+	if l.Recompute == plan.RecomputeFull {
+		return e.arch.LayerFLOPs(kind)
+	}
+	var n float64
+	for _, m := range l.RecomputeModules {
+		c := e.arch.Attention(kind, l)
+		core := c.FLOPs() * float64(l.TensorParallel) / float64(e.arch.Tokens(l))
+		switch m {
+		case "core_attn":
+			n += core
+		case "op":
+			n += (e.arch.LayerFLOPs(kind) - core) / 2
+		}
+	}
+	return n
+}
+
+// peak is the dense peak of the compute precision.
+func (e *Evaluator) peak() units.FLOPsPerSecond {
+	p := &e.job.Cluster.GPU.PeakFLOPS
+	switch e.job.Training.Precision {
+	case "fp16":
+		return p.FP16
+	case "fp32":
+		return p.TF32
+	case "fp8", "mxfp8":
+		return p.FP8
+	case "nvfp4":
+		return p.FP4
+	}
+	return p.BF16
+}
+
+// mesh lists the groups of the dense and then of the expert mesh.
+func (e *Evaluator) mesh(l *plan.Layout) plan.Mesh {
+	m := plan.Mesh{Order: e.target.DenseMesh}
+	m.Groups = e.meshGroups(l, e.target.DenseMesh, nil)
+	if e.model.MoE != nil {
+		m.Groups = e.meshGroups(l, e.target.ExpertMesh, m.Groups)
+	}
+	return m
+}
+
+// meshGroups appends the groups of one mesh that are not listed yet.
+func (e *Evaluator) meshGroups(l *plan.Layout, order []plan.Axis, out []plan.Group) []plan.Group {
+	for _, a := range order {
+		if listed(out, string(a)) {
+			continue
+		}
+		n, step := size(l, a), stride(order, l, a)
+		out = append(out, plan.Group{
+			Name: string(a), Size: n, Stride: step,
+			Link: e.group(n, step).Link(), Count: l.GPUs() / n,
+		})
+	}
+	return out
+}
+
+// listed reports whether a group is there already: both meshes have the
+// pipeline.
+func listed(groups []plan.Group, name string) bool {
+	for _, g := range groups {
+		if g.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// offNVLink lists the axes whose group leaves its NVLink domain, or its node
+// on a cluster without NVLink.
+func (e *Evaluator) offNVLink(l *plan.Layout) []plan.Axis {
+	var out []plan.Axis
+	for _, g := range e.mesh(l).Groups {
+		local := g.Link == collective.LinkSelf || g.Link == collective.LinkNVLink
+		if e.job.Cluster.NVLink.Domain == 0 {
+			local = local || g.Link == collective.LinkPCIe
+		}
+		if !local {
+			out = append(out, plan.Axis(g.Name))
+		}
+	}
+	return out
+}
+
+// OffNVLink is Description.OffNVLink alone, for the hot loop.
+func (e *Evaluator) OffNVLink(l *plan.Layout, axis plan.Axis) bool {
+	order := e.target.DenseMesh
+	switch axis {
+	case plan.ExpertParallel, plan.ExpertTensorParallel, plan.ExpertDataParallel:
+		order = e.target.ExpertMesh
+	}
+	link := e.group(size(l, axis), stride(order, l, axis)).Link()
+	switch link {
+	case collective.LinkSelf, collective.LinkNVLink:
+		return false
+	case collective.LinkPCIe:
+		return e.job.Cluster.NVLink.Domain > 0
+	}
+	return true
+}

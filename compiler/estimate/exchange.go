@@ -1,0 +1,243 @@
+package estimate
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/collective"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// tensorParallel adds the collectives of one layer over the tensor group:
+// around attention and around the MLP, each a gather before and a
+// reduce-scatter after with sequence parallelism, one all-reduce without
+// (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2). A mixture of
+// experts has the pair around attention and, over the expert-tensor group,
+// around its experts.
+func (b *builder) tensorParallel(k transformer.Kind) {
+	halves := 2
+	if k.MoE {
+		halves = 1
+		if transformer.SharedWidth(b.e.model.MoE) > 0 {
+			halves = 2
+		}
+	}
+	for i := range halves {
+		products := b.fwd[lineLinear] / 2
+		if k.MoE && i == 1 {
+			products = b.shared
+		}
+		b.tensorHalf(products)
+	}
+}
+
+// tensorHalf is one gather and reduce-scatter (or one all-reduce) of the
+// forward with its mirror image in the backward. products is the forward time
+// of the matrix products between them.
+func (b *builder) tensorHalf(products units.Seconds) {
+	g := b.g.tensor
+	if g.Size() <= 1 {
+		return
+	}
+	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
+	if !b.l.SequenceParallel {
+		t := g.AllReduce(bytes)
+		hidden := units.Seconds(0)
+		if b.e.target.Engine == target.Megatron { // asynchronous behind the weight gradient
+			hidden = min(t, products)
+		}
+		b.put(channelTensorReduce, bytes, t, 0)
+		b.putBackward(channelTensorReduce, bytes, t, hidden)
+		return
+	}
+	gather, scatter := g.AllGather(bytes), g.ReduceScatter(bytes)
+	hideG, hideS := b.pipelined(gather, products/2), b.pipelined(scatter, products/2)
+	b.put(channelTensorGather, bytes, gather, hideG)
+	b.put(channelTensorScatter, bytes, scatter, hideS)
+	b.putBackward(channelTensorGather, bytes, gather, hideG)
+	if b.e.target.Engine != target.Megatron {
+		b.putBackward(channelTensorScatter, bytes, scatter, hideS)
+		return
+	}
+	// Megatron gathers the input again behind the input gradient and scatters
+	// the gradient behind the weight gradient.
+	b.putBackward(channelTensorGather, bytes, gather, min(gather, products/2))
+	b.putBackward(channelTensorScatter, bytes, scatter, min(scatter, products/2))
+}
+
+// pipelined is the part of a collective that hides inside the matrix product
+// it is cut up with: all chunks but one of the tensor group's size, as far as
+// the product lasts (Transformer Engine user buffers, torch async TP).
+func (b *builder) pipelined(t, product units.Seconds) units.Seconds {
+	if !b.x.OverlapTensorParallel {
+		return 0
+	}
+	n := units.Seconds(b.l.TensorParallel)
+	return min(t*(n-1)/n, product)
+}
+
+// put adds a collective of the forward, of which hidden runs behind compute.
+func (b *builder) put(c channel, bytes units.Bytes, t, hidden units.Seconds) {
+	b.fwd[lineOf(c)] += t - hidden
+	b.overlapped += hidden
+	b.load.put(c, bytes, t, t-hidden)
+}
+
+// putBackward is put for the backward.
+func (b *builder) putBackward(c channel, bytes units.Bytes, t, hidden units.Seconds) {
+	b.bwd[lineOf(c)] += t - hidden
+	b.overlapped += hidden
+	b.load.put(c, bytes, t, t-hidden)
+}
+
+// lineOf is the breakdown line of a channel inside a layer.
+func lineOf(c channel) line {
+	switch {
+	case c <= channelTensorReduce:
+		return lineTensor
+	case c <= channelContextExchange:
+		return lineContext
+	default:
+		return lineExpert
+	}
+}
+
+// contextParallel adds the exchange of keys and values. Ring attention sends
+// its block to the neighbour while it works on the last one; all_gather
+// collects keys and values before and scatters their gradients after; ulysses
+// exchanges heads for tokens around the core, twice each way (Liu et al. 2023,
+// arXiv:2310.01889; Jacobs et al. 2023, arXiv:2309.14509).
+func (b *builder) contextParallel(c *transformer.CoreAttention, forward, backward units.Seconds) {
+	g := b.g.context
+	n := g.Size()
+	if n <= 1 {
+		return
+	}
+	tokens := float64(c.Batch * c.Queries)
+	kv := units.Bytes(tokens * 2 * float64(c.KVHeads*(c.QKDim+c.VDim)))
+	switch b.x.ContextParallelType {
+	case "ulysses", "hierarchical":
+		qo := units.Bytes(tokens * 2 * float64(c.Heads*(c.QKDim+c.VDim)))
+		t := g.AllToAll(kv + qo)
+		b.put(channelContextExchange, kv+qo, t, 0)
+		b.putBackward(channelContextExchange, kv+qo, t, 0)
+	case "all_gather":
+		all := kv * units.Bytes(n)
+		b.put(channelContextGather, all, g.AllGather(all), 0)
+		b.putBackward(channelContextGather, all, g.ReduceScatter(all), 0)
+	default:
+		steps := units.Seconds(n - 1)
+		t := g.PointToPoint(kv)
+		b.put(channelContextRing, kv*units.Bytes(n-1), steps*t, steps*min(t, forward/units.Seconds(n)))
+		t = g.PointToPoint(2 * kv)
+		b.putBackward(channelContextRing, 2*kv*units.Bytes(n-1), steps*t, steps*min(t, backward/units.Seconds(n)))
+	}
+}
+
+// expertParallel adds dispatch and combine of a mixture-of-experts layer.
+func (b *builder) expertParallel() {
+	g := b.g.expert
+	m := b.e.model
+	row := 2 * float64(m.HiddenSize)
+	local := b.shard
+	if b.g.expertTensor.Size() > 1 {
+		bytes := units.Bytes(float64(b.e.arch.RoutedTokens(b.l)) * row)
+		t := b.g.expertTensor.AllGather(bytes)
+		s := b.g.expertTensor.ReduceScatter(bytes)
+		for _, put := range []func(channel, units.Bytes, units.Seconds, units.Seconds){b.put, b.putBackward} {
+			put(channelExpertGather, bytes, t, 0)
+			put(channelExpertGather, bytes, s, 0)
+		}
+	}
+	if g.Size() <= 1 {
+		return
+	}
+	var bytes units.Bytes
+	var once units.Seconds
+	at := channelExpertExchange
+	switch b.x.MoEDispatcher {
+	case "allgather":
+		at = channelExpertGather
+		bytes = units.Bytes(local * row * float64(g.Size()))
+		once = (g.AllGather(bytes) + g.ReduceScatter(bytes)) / 2
+	default:
+		bytes = units.Bytes(local * float64(m.MoE.TopK) * row * b.copies())
+		once = g.AllToAll(bytes) * units.Seconds(max(1, m.MoE.LoadImbalance))
+	}
+	sync := b.sync()
+	behind, behindB := b.hiding(once)
+	for range 2 { // dispatch and combine
+		b.put(at, bytes, once+sync/2, behind)
+		b.putBackward(at, bytes, once, behindB)
+	}
+}
+
+// hiding is how much of one exchange runs behind the compute of another
+// micro-batch when the framework interleaves the two.
+func (b *builder) hiding(once units.Seconds) (forward, backward units.Seconds) {
+	if !b.x.OverlapExpertParallel {
+		return 0, 0
+	}
+	f := b.fwd[lineLinear] + b.fwd[lineExperts] + b.fwd[lineAttention]
+	w := b.bwd[lineLinear] + b.bwd[lineExperts] + b.bwd[lineAttention]
+	return min(once, w/2), min(once, f/2)
+}
+
+// copies is the share of a token's top-k copies that travel. DeepEP and
+// HybridEP send a token once to each NVLink domain and spread it there: of d
+// domains, d·(1−(1−1/d)^k) are touched on average. The plain exchange sends
+// every copy.
+func (b *builder) copies() float64 {
+	if b.x.MoEDispatcher != "deepep" && b.x.MoEDispatcher != "hybridep" || b.g.expert.Link() != collective.LinkNetwork {
+		return 1
+	}
+	k := float64(b.e.model.MoE.TopK)
+	d := math.Ceil(float64(b.l.ExpertParallel*stride(b.e.target.ExpertMesh, b.l, "expert_parallel")) / float64(max(b.e.domain, 1)))
+	if d <= 1 {
+		return 1
+	}
+	return min(1, d*(1-math.Pow(1-1/d, k))/k)
+}
+
+// sync is the wait for token counts on the host: none when rows are padded to
+// a capacity.
+func (b *builder) sync() units.Seconds {
+	if b.e.model.MoE.TokenDrop || b.x.MoEDispatcher == "allgather" {
+		return 0
+	}
+	return b.e.moeSync
+}
+
+// embeddingReduce sums the lookups of a vocabulary cut over the tensor group.
+func (b *builder) embeddingReduce() {
+	g := b.g.tensor
+	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
+	if g.Size() <= 1 {
+		return
+	}
+	if b.l.SequenceParallel {
+		b.put(channelTensorScatter, bytes, g.ReduceScatter(bytes), 0)
+		b.putBackward(channelTensorGather, bytes, g.AllGather(bytes), 0)
+		return
+	}
+	b.put(channelTensorReduce, bytes, g.AllReduce(bytes), 0)
+}
+
+// headReduce gathers the hidden states, reduces their gradient and the three
+// values per token of a vocabulary-parallel cross entropy.
+func (b *builder) headReduce() {
+	g := b.g.tensor
+	if g.Size() <= 1 {
+		return
+	}
+	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
+	if b.l.SequenceParallel {
+		b.put(channelTensorGather, bytes, g.AllGather(bytes), 0)
+		b.putBackward(channelTensorScatter, bytes, g.ReduceScatter(bytes), 0)
+	} else {
+		b.putBackward(channelTensorReduce, bytes, g.AllReduce(bytes), 0)
+	}
+	row := units.Bytes(b.tokens * 4)
+	b.put(channelTensorReduce, 3*row, 3*g.AllReduce(row), 0)
+}

@@ -1,0 +1,400 @@
+package estimate
+
+import (
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// pass is one layer (or the embedding, or the head) for one micro-batch on one
+// rank: its critical path forward and backward, split into lines, and what it
+// communicates. State gathers are not part of it (state.go).
+type pass struct {
+	forward, backward units.Seconds
+	lines             costs
+	load              load
+	elements          transformer.Elements // parameters on this rank
+}
+
+// exposed is the communication on the critical path, forward and backward.
+func (p *pass) exposed() units.Seconds { return p.lines.exposed() }
+
+// layerTable holds the passes of all kinds of layer for one way of cutting
+// and running them. Index: kind, then whether the layer runs in the plain
+// 16-bit type although the job is low precision, then whether it is recomputed.
+type layerTable struct {
+	layers                  []pass
+	embedding, head, mtp    pass
+	transfer                units.Bytes // activations at a pipeline boundary
+	gradientBytesPerElement float64
+}
+
+// at is the pass of one layer.
+func (t *layerTable) at(kind int, plain, recomputed bool) *pass {
+	i := kind * 4
+	if plain {
+		i += 2
+	}
+	if recomputed {
+		i++
+	}
+	return &t.layers[i]
+}
+
+// builder computes the passes of one layerTable.
+type builder struct {
+	e      *Evaluator
+	l      *plan.Layout
+	x      *plan.Execution
+	g      groups
+	dtype  compute.DType // of the layer being built
+	tokens float64       // per micro-batch on this context-parallel rank
+	shard  float64       // tokens outside the tensor-parallel regions
+	fwd    costs
+	bwd    costs
+	load   load
+	// what recompute modules repeat, forward
+	core, norms, activation, up, mlp, moe, shared units.Seconds
+	overlapped                                    units.Seconds // communication hidden behind compute
+}
+
+// buildTable makes a table.
+func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g groups) *layerTable {
+	kinds := e.arch.Kinds()
+	t := &layerTable{layers: make([]pass, 4*len(kinds)), gradientBytesPerElement: bytesOf(x.GradientDType)}
+	for k := range kinds {
+		for _, plain := range []bool{false, true} {
+			b := e.builder(l, x, g, plain)
+			b.layer(k)
+			*t.at(k, plain, false) = b.finish(k, plan.RecomputeNone)
+			*t.at(k, plain, true) = b.finish(k, l.Recompute)
+		}
+	}
+	t.embedding = e.embedding(l, x, g)
+	t.head = e.head(l, x, g)
+	if k := e.arch.MTPKind(); k >= 0 {
+		t.mtp = *t.at(k, true, l.Recompute != plan.RecomputeNone)
+		t.mtp.lines.add(1, &t.head.lines)
+		t.mtp.forward += t.head.forward
+		t.mtp.backward += t.head.backward
+		t.mtp.load.add(1, &t.head.load)
+	}
+	b := e.builder(l, x, g, true)
+	t.transfer = units.Bytes(b.shard * 2 * float64(e.model.HiddenSize))
+	if e.target.Engine == target.Megatron {
+		t.transfer = units.Bytes(b.tokens / float64(l.TensorParallel) * 2 * float64(e.model.HiddenSize))
+	}
+	return t
+}
+
+// builder starts a layer.
+func (e *Evaluator) builder(l *plan.Layout, x *plan.Execution, g groups, plain bool) *builder {
+	b := &builder{e: e, l: l, x: x, g: g, dtype: e.low, tokens: float64(e.arch.Tokens(l))}
+	if plain {
+		b.dtype = e.plain
+	}
+	b.shard = b.tokens
+	if l.SequenceParallel {
+		b.shard /= float64(l.TensorParallel)
+	}
+	return b
+}
+
+// layer fills in everything of one layer but its recompute.
+func (b *builder) layer(kind int) {
+	k := b.e.arch.Kinds()[kind]
+	b.products(kind)
+	b.attention(kind)
+	b.memoryBound(k)
+	b.tensorParallel(k)
+	if k.MoE {
+		b.expertParallel()
+	}
+	for i := range b.fwd {
+		if line(i) < lineOptimizer {
+			b.fwd[i] /= b.e.sustained
+			b.bwd[i] /= b.e.sustained
+		}
+	}
+	b.host(k)
+	slow := units.Seconds(b.e.contention) * b.overlapped
+	b.fwd[lineContention] += slow / 3
+	b.bwd[lineContention] += slow * 2 / 3
+}
+
+// finish turns what was collected into a pass with some recompute.
+func (b *builder) finish(kind int, r plan.Recompute) pass {
+	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), lines: b.fwd, load: b.load}
+	p.lines.add(1, &b.bwd)
+	var again units.Seconds
+	switch r {
+	case plan.RecomputeFull:
+		again = p.forward
+		for i := range p.load { // the collectives of the forward run again
+			p.load[i].seconds += p.load[i].seconds / 2
+			p.load[i].bytes += p.load[i].bytes / 2
+			p.load[i].exposed += p.load[i].exposed / 2
+		}
+	case plan.RecomputeSelective:
+		again = b.selective() / b.e.sustained
+	}
+	p.lines[lineRecompute] = again
+	p.backward += again
+	p.elements = b.e.arch.Layer(kind, transformer.SplitOf(b.l))
+	return p
+}
+
+// selective is the forward time of the modules that run again. Torchtitan's
+// "op" policy saves attention, communication and every second matrix product
+// and repeats the rest.
+func (b *builder) selective() units.Seconds {
+	var t units.Seconds
+	for _, m := range b.l.RecomputeModules {
+		switch m {
+		case "core_attn":
+			t += b.core
+		case "layernorm":
+			t += b.norms
+		case "moe_act":
+			t += b.activation
+		case "mla_up_proj":
+			t += b.up
+		case "mlp":
+			t += b.mlp
+		case "moe":
+			t += b.moe
+		case "shared_experts":
+			t += b.shared
+		case "op":
+			t += (b.fwd[lineLinear]+b.fwd[lineExperts])/2*b.e.sustained + b.fwd[lineMemoryBound]*b.e.sustained
+		}
+	}
+	return t
+}
+
+// products times the matrix multiplications.
+func (b *builder) products(kind int) {
+	b.e.products = b.e.arch.Products(kind, b.l, b.e.products[:0])
+	for i := range b.e.products {
+		p := &b.e.products[i]
+		t, at := b.linear(p)
+		b.fwd[at] += t.Forward
+		b.bwd[at] += t.Backward()
+		b.module(p.Name, t.Forward)
+	}
+}
+
+// linear times one product; experts wait for their busiest rank.
+func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
+	n := units.Seconds(p.Count)
+	if p.Groups > 1 || strings.HasPrefix(p.Name, "experts.") {
+		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
+		t := b.e.device.GroupedLinear(b.dtype, compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}, p.N, p.K)
+		return scale(t, n), lineExperts
+	}
+	dtype := b.dtype
+	if p.Name == "router" {
+		dtype = b.e.plain
+	}
+	return scale(b.e.device.Linear(dtype, p.M, p.N, p.K), n), lineLinear
+}
+
+// scale multiplies all passes.
+func scale(p compute.Passes, n units.Seconds) compute.Passes {
+	return compute.Passes{Forward: n * p.Forward, InputGradient: n * p.InputGradient, WeightGradient: n * p.WeightGradient}
+}
+
+// module adds a product's forward to the recompute modules that contain it.
+func (b *builder) module(name string, t units.Seconds) {
+	switch {
+	case strings.HasSuffix(name, "_up"):
+		b.up += t
+	case strings.HasPrefix(name, "mlp."):
+		b.mlp += t
+	case strings.HasPrefix(name, "shared_experts."):
+		b.shared += t
+		b.moe += t
+	case strings.HasPrefix(name, "experts."), name == "router":
+		b.moe += t
+	}
+}
+
+// attention times the core and its context-parallel communication.
+func (b *builder) attention(kind int) {
+	c := b.e.arch.Attention(kind, b.l)
+	cp := units.Seconds(b.l.ContextParallel)
+	a := compute.Attention{
+		Kernel: kernels[b.x.Attention], DType: b.e.plain,
+		Batch: c.Batch, Heads: c.Heads, KVHeads: c.KVHeads,
+		Queries: c.Keys, Keys: c.Keys, HeadDim: c.QKDim, ValueDim: c.VDim,
+		Causal: true, Window: c.Window,
+	}
+	if b.x.ContextParallelType == "ulysses" && b.l.ContextParallel > 1 {
+		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
+	}
+	f, w := b.e.device.Attention(&a)
+	f, w = f/cp, w/cp
+	if cp > 1 {
+		f, w = f/b.e.ring, w/b.e.ring
+	}
+	b.fwd[lineAttention], b.bwd[lineAttention] = f, w
+	b.core = f
+	b.contextParallel(&c, f, w)
+}
+
+// kernels maps the language's attention names.
+var kernels = map[string]compute.AttentionKernel{
+	"flash": compute.Flash, "fused": compute.Fused, "unfused": compute.Unfused,
+}
+
+// memoryBound times norms, residual additions, rope, activations, dropout and
+// the MoE permutation by the bytes that fused kernels move: one read per
+// input, one write per output, 2 bytes per element (docs/time.md).
+func (b *builder) memoryBound(k transformer.Kind) {
+	m := b.e.model
+	h := float64(m.HiddenSize)
+	norms := 2.0
+	if m.PostNorms {
+		norms += 2
+	}
+	if k.MTP {
+		norms += 3
+	}
+	b.norms = b.bytes(b.shard * h * 4 * norms)
+	forward := b.norms + b.bytes(b.shard*h*6*2)
+	backward := b.bytes(b.shard*h*(6*norms+6*2)) + b.gradientCopies(k)
+	if m.Dropout > 0 {
+		forward += b.bytes(b.shard * h * 2)
+		backward += b.bytes(b.shard * h * 2)
+	}
+	rope := b.rope()
+	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
+	if k.MoE {
+		rows, width = float64(b.e.arch.RoutedTokens(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
+		permute := b.bytes(rows * h * 8)
+		forward += permute
+		backward += permute
+		b.moe += permute
+		if s := transformer.SharedWidth(m.MoE); s > 0 {
+			b.activated(b.tokens, float64(s)/float64(b.l.TensorParallel), &forward, &backward)
+		}
+	}
+	before := forward
+	b.activated(rows, width, &forward, &backward)
+	b.activation = forward - before
+	b.mlp += b.activation
+	b.moe += b.activation
+	b.fwd[lineMemoryBound] += forward + rope
+	b.bwd[lineMemoryBound] += backward + rope
+}
+
+// activated adds the activation function of an MLP of the given local width.
+func (b *builder) activated(rows, width float64, forward, backward *units.Seconds) {
+	in := 1.0
+	if b.e.model.GatedActivation() {
+		in = 2
+	}
+	*forward += b.bytes(rows * width * 2 * (in + 1))
+	*backward += b.bytes(rows * width * 2 * (2*in + 1))
+}
+
+// rope reads and writes what rotates of q and k.
+func (b *builder) rope() units.Seconds {
+	m := b.e.model
+	if m.PositionEmbedding.Kind != "rope" {
+		return 0
+	}
+	tp := float64(b.l.TensorParallel)
+	width := float64(m.AttentionHeads*m.HeadDim)/tp + max(float64(m.KVHeads)/tp, 1)*float64(m.HeadDim)
+	if m.MLA != nil { // q and k are assembled from their parts: every element moves
+		width = 2 * float64(m.AttentionHeads*(m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim)) / tp
+	}
+	if m.QKNorm {
+		width *= 2
+	}
+	return b.bytes(b.tokens * width * 4)
+}
+
+// gradientCopies is what an engine without fused accumulation moves per
+// micro-batch to bring weight gradients to where they are reduced: a read in
+// 16 bits and a write in the reduction type. Megatron's weight gradients
+// accumulate inside the matrix multiplication.
+func (b *builder) gradientCopies(k transformer.Kind) units.Seconds {
+	if b.e.target.Engine == target.Megatron {
+		return 0
+	}
+	for i, have := range b.e.arch.Kinds() {
+		if have == k {
+			n := b.e.arch.Layer(i, transformer.SplitOf(b.l)).Sum()
+			return b.bytes(float64(n) * (2 + bytesOf(b.x.GradientDType)))
+		}
+	}
+	return 0
+}
+
+// bytes times a memory-bound kernel as the framework fuses it.
+func (b *builder) bytes(n float64) units.Seconds {
+	return b.e.device.MemoryBound(units.Bytes(n * b.e.fusion(b.x)))
+}
+
+// host makes the layer at least as long as the host takes to launch it. CUDA
+// graphs take the host out.
+func (b *builder) host(k transformer.Kind) {
+	if b.x.CUDAGraphs == "layer" || b.x.CUDAGraphs == "full" {
+		return
+	}
+	t := b.e.hostLayer
+	if k.MoE {
+		t += b.e.hostMoE
+	}
+	b.fwd[lineHost] += max(0, t-b.fwd.sum())
+	b.bwd[lineHost] += max(0, 1.6*t-b.bwd.sum())
+}
+
+// embedding is the lookup and its gradient on the first stage.
+func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g groups) pass {
+	b := e.builder(l, x, g, true)
+	n := b.tokens * float64(e.model.HiddenSize)
+	b.fwd[lineHead] = b.bytes(n * 4)
+	b.bwd[lineHead] = b.bytes(n * 10)
+	b.embeddingReduce()
+	return b.edge()
+}
+
+// head is the output projection and the loss on the last stage.
+func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g groups) pass {
+	b := e.builder(l, x, g, true)
+	p := e.arch.HeadProduct(e.target.PaddedVocab(e.model, l.TensorParallel), l)
+	t := e.device.Linear(e.plain, p.M, p.N, p.K)
+	name := "loss_bytes.unfused"
+	if x.CrossEntropy == "fused" || x.Compile {
+		name = "loss_bytes.fused"
+	}
+	loss := e.device.MemoryBound(units.Bytes(float64(p.M) * float64(p.N) * e.parameters.at(name)))
+	b.fwd[lineHead] = (t.Forward + loss/2) / e.sustained
+	b.bwd[lineHead] = (t.Backward() + loss/2) / e.sustained
+	b.headReduce()
+	return b.edge()
+}
+
+// edge turns an embedding or head into a pass.
+func (b *builder) edge() pass {
+	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), lines: b.fwd, load: b.load}
+	p.lines.add(1, &b.bwd)
+	return p
+}
+
+// bytesOf is the size of one element of a named type.
+func bytesOf(dtype string) float64 {
+	switch dtype {
+	case "fp32":
+		return 4
+	case "fp8":
+		return 1
+	}
+	return 2
+}

@@ -1,0 +1,155 @@
+package estimate
+
+import "github.com/ndc-dev/ndc/lang/units"
+
+// line is one part of the step's breakdown.
+type line uint8
+
+// The breakdown, in the order of the plan.
+const (
+	lineLinear line = iota
+	lineExperts
+	lineAttention
+	lineMemoryBound
+	lineHead
+	lineRecompute
+	lineHost
+	lineContention
+	lineOptimizer
+	lineTensor
+	lineContext
+	lineExpert
+	lineState
+	linePipeline
+	lineGradients
+	lineParameters
+	lineSmall
+	lineBubble
+	lineStraggler
+	lines
+)
+
+// lineNames gives each line its id in the plan and its words.
+var lineNames = [lines]struct{ id, name string }{
+	lineLinear:      {"linear", "dense matrix multiplications"},
+	lineExperts:     {"experts", "expert matrix multiplications"},
+	lineAttention:   {"attention", "attention"},
+	lineMemoryBound: {"memory_bound", "memory-bound kernels"},
+	lineHead:        {"head", "embedding, head and loss"},
+	lineRecompute:   {"recompute", "recompute"},
+	lineHost:        {"host", "host and launch overhead"},
+	lineContention:  {"contention", "compute slowed by hidden communication"},
+	lineOptimizer:   {"optimizer", "optimizer step"},
+	lineTensor:      {"tensor_parallel", "exposed tensor-parallel communication"},
+	lineContext:     {"context_parallel", "exposed context-parallel communication"},
+	lineExpert:      {"expert_parallel", "exposed expert-parallel communication"},
+	lineState:       {"sharded_state", "exposed gathers and reductions of sharded state per micro-batch"},
+	linePipeline:    {"pipeline_transfer", "exposed pipeline transfers"},
+	lineGradients:   {"gradient_reduction", "exposed gradient reduction"},
+	lineParameters:  {"parameter_gather", "exposed parameter gather"},
+	lineSmall:       {"small_collectives", "gradient norm and other small collectives"},
+	lineBubble:      {"bubble", "pipeline bubble"},
+	lineStraggler:   {"straggler", "waiting for the slowest rank"},
+}
+
+// exposed reports whether a line is communication on the critical path.
+func (i line) exposed() bool { return i >= lineTensor && i <= lineSmall }
+
+// costs is a breakdown in seconds.
+type costs [lines]units.Seconds
+
+// sum is the total.
+func (c *costs) sum() units.Seconds {
+	var t units.Seconds
+	for _, s := range c {
+		t += s
+	}
+	return t
+}
+
+// add adds n times another breakdown.
+func (c *costs) add(n units.Seconds, o *costs) {
+	for i := range c {
+		c[i] += n * o[i]
+	}
+}
+
+// exposed sums the communication lines.
+func (c *costs) exposed() units.Seconds {
+	var t units.Seconds
+	for i := lineTensor; i <= lineSmall; i++ {
+		t += c[i]
+	}
+	return t
+}
+
+// channel is one kind of collective over one group.
+type channel uint8
+
+// The channels, in the order of the plan.
+const (
+	channelTensorGather channel = iota
+	channelTensorScatter
+	channelTensorReduce
+	channelContextRing
+	channelContextGather
+	channelContextExchange
+	channelExpertExchange
+	channelExpertGather
+	channelShardGather
+	channelShardReduce
+	channelReplicaReduce
+	channelExpertShardGather
+	channelExpertShardReduce
+	channelExpertReplicaReduce
+	channelPipeline
+	channelEmbedding
+	channelNorm
+	channels
+)
+
+// channelNames gives each channel its group and collective in the plan.
+var channelNames = [channels]struct{ group, collective string }{
+	channelTensorGather:        {"tensor_parallel", "all_gather"},
+	channelTensorScatter:       {"tensor_parallel", "reduce_scatter"},
+	channelTensorReduce:        {"tensor_parallel", "all_reduce"},
+	channelContextRing:         {"context_parallel", "point_to_point"},
+	channelContextGather:       {"context_parallel", "all_gather"},
+	channelContextExchange:     {"context_parallel", "all_to_all"},
+	channelExpertExchange:      {"expert_parallel", "all_to_all"},
+	channelExpertGather:        {"expert_parallel", "all_gather"},
+	channelShardGather:         {"data_parallel_shard", "all_gather"},
+	channelShardReduce:         {"data_parallel_shard", "reduce_scatter"},
+	channelReplicaReduce:       {"data_parallel_replicate", "all_reduce"},
+	channelExpertShardGather:   {"expert_data_parallel", "all_gather"},
+	channelExpertShardReduce:   {"expert_data_parallel", "reduce_scatter"},
+	channelExpertReplicaReduce: {"expert_data_parallel", "all_reduce"},
+	channelPipeline:            {"pipeline_parallel", "point_to_point"},
+	channelEmbedding:           {"embedding", "all_reduce"},
+	channelNorm:                {"world", "all_reduce"},
+}
+
+// traffic is what a channel carries.
+type traffic struct {
+	bytes            units.Bytes
+	seconds, exposed units.Seconds
+}
+
+// load is the traffic of all channels.
+type load [channels]traffic
+
+// put adds one communication.
+func (t *load) put(c channel, bytes units.Bytes, seconds, exposed units.Seconds) {
+	t[c].bytes += bytes
+	t[c].seconds += seconds
+	t[c].exposed += exposed
+}
+
+// add adds n times another load.
+func (t *load) add(n int, o *load) {
+	for i := range t {
+		t[i].bytes += units.Bytes(n) * o[i].bytes
+		t[i].seconds += units.Seconds(n) * o[i].seconds
+		t[i].exposed += units.Seconds(n) * o[i].exposed
+	}
+}

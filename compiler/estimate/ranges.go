@@ -1,0 +1,47 @@
+package estimate
+
+import "github.com/ndc-dev/ndc/lang/units"
+
+// span90 is the 90 % range of measured over predicted step time for a class of
+// jobs. Empty fields match every job.
+type span90 struct {
+	GPU       string  `json:"gpu"`
+	Precision string  `json:"precision"`
+	MoE       bool    `json:"moe"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	Source    string  `json:"source"`
+}
+
+// span is the 90 % range around a predicted step: that of the most specific
+// class in data/ranges.json that the job belongs to.
+func (e *Evaluator) span(t units.Seconds) [2]units.Seconds {
+	var classes []span90
+	readJSON("data/ranges.json", &classes)
+	best, score := span90{Low: 1, High: 1}, -1
+	for _, c := range classes {
+		if s := e.matches(&c); s > score {
+			best, score = c, s
+		}
+	}
+	return [2]units.Seconds{t * units.Seconds(best.Low), t * units.Seconds(best.High)}
+}
+
+// matches counts how many fields of a class single out the job; -1 when it is
+// of another class.
+func (e *Evaluator) matches(c *span90) int {
+	n := 0
+	if c.MoE != (e.model.MoE != nil) {
+		return -1
+	}
+	for _, f := range [][2]string{{c.GPU, e.job.Cluster.GPU.Catalog}, {c.Precision, e.job.Training.Precision}} {
+		switch f[0] {
+		case "":
+		case f[1]:
+			n++
+		default:
+			return -1
+		}
+	}
+	return n
+}

@@ -1,0 +1,225 @@
+package estimate
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// step is one evaluation in progress. Its slices are scratch space.
+type step struct {
+	table     *layerTable
+	g         groups
+	shape     schedule.Shape
+	durations schedule.Durations
+	elements  []transformer.Elements // per pipeline rank
+	counts    []int32                // layers of one chunk, indexed as layerTable.layers
+	transfer  units.Seconds          // a pipeline transfer
+	blocking  bool                   // the sender waits for it
+	busiest   int                    // pipeline rank with the most work
+	work      units.Seconds          // of the busiest rank, per micro-batch
+	pipeline  units.Seconds          // all micro-batches
+	once      costs                  // what comes once per step, bubble and straggler included
+	load      load                   // of the collectives that come once per step
+	total     units.Seconds
+}
+
+// run evaluates the time of a layout into e.step.
+func (e *Evaluator) run(l *plan.Layout, x *plan.Execution) *step {
+	s := &e.step
+	s.once, s.load = costs{}, load{}
+	s.g, s.table = e.terms(l, x)
+	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
+	e.stages(l)
+	s.pipeline = e.pipelineSeconds()
+	s.once[lineBubble] = s.pipeline - units.Seconds(l.MicroBatches)*s.work
+	e.gradients(l, x)
+	e.optimizer(l, x)
+	e.small(l)
+	s.once[lineHost] += units.Seconds(e.hostStep)
+	s.once[lineStraggler] = s.pipeline * units.Seconds(e.straggler*math.Sqrt(2*math.Log(float64(l.GPUs()))))
+	s.total = units.Seconds(l.MicroBatches)*s.work + s.once.sum()
+	return s
+}
+
+// stages adds up the chunks: durations, elements, and the busiest rank.
+func (e *Evaluator) stages(l *plan.Layout) {
+	s := &e.step
+	chunks, p := l.Chunks(), l.PipelineParallel
+	s.durations.Forward = grow(s.durations.Forward, chunks)
+	s.durations.InputGradient = grow(s.durations.InputGradient, chunks)
+	s.elements = grow(s.elements, p)
+	clear(s.elements)
+	e.transfers(l)
+	first := 0
+	for c, n := range l.StageLayers {
+		e.compose(l, first, first+n)
+		f, b, n2 := e.chunk(l, c)
+		s.durations.Forward[c], s.durations.InputGradient[c] = f, b
+		s.elements[c%p] = s.elements[c%p].Add(n2)
+		first += n
+	}
+	s.busiest, s.work = 0, 0
+	for r := range p {
+		var t units.Seconds
+		for c := r; c < chunks; c += p {
+			t += s.durations.Forward[c] + s.durations.InputGradient[c]
+		}
+		if t > s.work {
+			s.busiest, s.work = r, t
+		}
+	}
+}
+
+// transfers times the hand-over between neighbouring stages. Megatron's plain
+// 1F1B and DeepSpeed wait for it; interleaved schedules and torch send behind
+// compute.
+func (e *Evaluator) transfers(l *plan.Layout) {
+	s := &e.step
+	s.transfer, s.blocking, s.durations.Transfer = 0, false, 0
+	if l.PipelineParallel == 1 {
+		return
+	}
+	s.transfer = s.g.pipeline.PointToPoint(s.table.transfer)
+	s.blocking = e.target.Engine != target.FSDP2 && l.VirtualPipeline == 1
+	if !s.blocking {
+		s.durations.Transfer = s.transfer
+	}
+}
+
+// compose counts the layers [first, end) of a chunk by kind, precision and
+// recompute into s.counts.
+func (e *Evaluator) compose(l *plan.Layout, first, end int) {
+	s := &e.step
+	s.counts = grow(s.counts, len(s.table.layers))
+	clear(s.counts)
+	recomputed := end
+	switch {
+	case l.Recompute == plan.RecomputeNone:
+		recomputed = first
+	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
+		recomputed = min(first+l.RecomputeLayers, end)
+	}
+	for a := first; a < end; {
+		b, plain := e.sameRecipe(a, end)
+		if a < recomputed {
+			b = min(b, recomputed)
+		}
+		for k := range e.arch.Kinds() {
+			i := k * 4
+			if plain {
+				i += 2
+			}
+			if a < recomputed {
+				i++
+			}
+			s.counts[i] += int32(e.arch.Count(k, a, b))
+		}
+		a = b
+	}
+}
+
+// sameRecipe is the end of the layers from a on that run in the same
+// precision, and whether that is the plain 16-bit one.
+func (e *Evaluator) sameRecipe(a, end int) (int, bool) {
+	r := e.job.Training.FP8
+	if e.low == e.plain || r.BF16FirstLayers+r.BF16LastLayers == 0 {
+		return end, false
+	}
+	last := e.model.Layers - r.BF16LastLayers
+	switch {
+	case a < r.BF16FirstLayers:
+		return min(end, r.BF16FirstLayers), true
+	case a < last:
+		return min(end, last), false
+	}
+	return end, true
+}
+
+// chunk sums the composed chunk c.
+func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward units.Seconds, n transformer.Elements) {
+	s := &e.step
+	add := func(times int, p *pass) {
+		forward += units.Seconds(times) * p.forward
+		backward += units.Seconds(times) * p.backward
+		n = n.Add(p.elements.Times(times))
+	}
+	for i, times := range s.counts {
+		if times > 0 {
+			add(int(times), &s.table.layers[i])
+		}
+	}
+	last := l.Chunks() - 1
+	if c == 0 {
+		add(1, &s.table.embedding)
+	}
+	if c == last {
+		add(1, &s.table.head)
+		add(e.model.MTPLayers, &s.table.mtp)
+	}
+	if s.blocking && c != last {
+		forward += s.transfer
+	}
+	if s.blocking && c != 0 {
+		backward += s.transfer
+	}
+	return forward, backward, n
+}
+
+// rankLines is the breakdown and the traffic of one micro-batch on a pipeline
+// rank.
+func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t load) {
+	s := &e.step
+	add := func(times int, p *pass) {
+		c.add(units.Seconds(times), &p.lines)
+		t.add(times, &p.load)
+	}
+	first, last := 0, l.Chunks()-1
+	for i, n := range l.StageLayers {
+		if i%l.PipelineParallel != rank {
+			first += n
+			continue
+		}
+		e.compose(l, first, first+n)
+		first += n
+		for v, times := range s.counts {
+			add(int(times), &s.table.layers[v])
+		}
+		if i == 0 {
+			add(1, &s.table.embedding)
+		}
+		if i == last {
+			add(1, &s.table.head)
+			add(e.model.MTPLayers, &s.table.mtp)
+		}
+		for _, edge := range []bool{i != 0, i != last} {
+			if edge && s.transfer > 0 {
+				exposed := units.Seconds(0)
+				if s.blocking {
+					exposed = s.transfer
+				}
+				c[linePipeline] += exposed
+				t.put(channelPipeline, s.table.transfer, s.transfer, exposed)
+			}
+		}
+	}
+	return c, t
+}
+
+// exposedWork is the communication lines of rankLines, without building them.
+func (e *Evaluator) exposedWork(l *plan.Layout, rank int) units.Seconds {
+	c, _ := e.rankLines(l, rank)
+	return c.exposed()
+}
+
+// grow returns a slice of length n, on the old memory if it suffices.
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

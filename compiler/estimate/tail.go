@@ -1,0 +1,164 @@
+package estimate
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// gradients adds what is reduced and gathered once per step: the gradients of
+// the first pipeline rank, which finishes last, behind its last backward, and
+// the gather of updated parameters behind its first forward. The last bucket
+// of a reduction and the first of a gather have nothing to hide behind.
+func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
+	s := &e.step
+	p, n := e.policyOf(l, x), s.elements[0]
+	if !p.reduce {
+		t := e.reduceOnce(l, x, n)
+		window := s.durations.InputGradient[0] + e.trailing(l, s.durations.InputGradient)
+		s.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t)
+	}
+	if l.ZeroStage > 0 && !p.gatherForward {
+		t := e.gatherOnce(n)
+		window := s.durations.Forward[0] + e.trailing(l, s.durations.Forward)
+		s.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t)
+	}
+}
+
+// trailing is how much longer than one chunk the first rank works on its
+// chunks of the last (or first) round: the interleaved schedule runs a group
+// of micro-batches through every other chunk in between.
+func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
+	var t units.Seconds
+	for c := l.PipelineParallel; c < len(d); c += l.PipelineParallel {
+		t += d[c] * units.Seconds(min(l.PipelineParallel, l.MicroBatches))
+	}
+	return t
+}
+
+// reduceOnce is the gradient reduction of one rank.
+func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n transformer.Elements) units.Seconds {
+	s, width := &e.step, bytesOf(x.GradientDType)
+	if l.ZeroStage > 0 {
+		return e.reduce(&s.load, &s.g, n, width)
+	}
+	d, w := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
+	t := s.g.shard.AllReduce(d) + s.g.replica.AllReduce(d)
+	s.load.put(channelReplicaReduce, d, t, 0)
+	if w > 0 {
+		te := s.g.expertShard.AllReduce(w) + s.g.expertReplica.AllReduce(w)
+		s.load.put(channelExpertReplicaReduce, w, te, 0)
+		t += te
+	}
+	return t
+}
+
+// gatherOnce is the gather of one rank's updated parameters.
+func (e *Evaluator) gatherOnce(n transformer.Elements) units.Seconds {
+	s, w := &e.step, e.parameterBytes()
+	d, x := units.Bytes(w*float64(n.Dense)), units.Bytes(w*float64(n.Expert))
+	t := s.g.shard.AllGather(d)
+	s.load.put(channelShardGather, d, t, 0)
+	if x > 0 {
+		te := s.g.expertShard.AllGather(x)
+		s.load.put(channelExpertShardGather, x, te, 0)
+		t += te
+	}
+	return t
+}
+
+// unhidden is the part of t that a window of compute does not hide: at least
+// one bucket's share.
+func (e *Evaluator) unhidden(t, window units.Seconds, n transformer.Elements, overlap bool) units.Seconds {
+	if !overlap {
+		return t
+	}
+	bucket := min(1, bucketElements/max(1, float64(n.Sum())))
+	return max(t-window, t*units.Seconds(bucket))
+}
+
+// bucketElements is the bucket of gradients that Megatron and torch's DDP fill
+// before they reduce it (Megatron-LM core_v0.18.0
+// distributed/distributed_data_parallel.py: max(40 M, 1 M · ranks)).
+const bucketElements = 40e6
+
+// expose puts the exposed part of a collective on its line and charges the
+// hidden part's contention.
+func (s *step) expose(at line, exposed, t units.Seconds) {
+	s.once[at] += exposed
+}
+
+// optimizer adds the update: what the busiest rank reads and writes.
+func (e *Evaluator) optimizer(l *plan.Layout, x *plan.Execution) {
+	s := &e.step
+	var worst units.Seconds
+	for _, n := range s.elements {
+		worst = max(worst, e.update(l, x, n))
+	}
+	s.once[lineOptimizer] = worst
+}
+
+// update is the optimizer's time for one rank's parameters: the update reads
+// gradient, master weight and moments and writes master, moments and the
+// 16-bit weight; clipping reads the gradient once for its norm and scales it;
+// Megatron clears the whole fp32 gradient buffer.
+func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n transformer.Elements) units.Seconds {
+	s := &e.step
+	own := float64(n.Dense + n.Expert)
+	full := own
+	if l.ZeroStage > 0 {
+		own = float64(n.Dense) / float64(s.g.shard.Size())
+		if n.Expert > 0 {
+			own += float64(n.Expert) / float64(s.g.expertShard.Size())
+		}
+	}
+	gradient, moments := bytesOf(x.GradientDType), e.moments*2*bytesOf(x.OptimizerStateDType)
+	perElement := gradient + 8 + moments + 2
+	if e.job.Training.Optimizer.GradientClipping > 0 {
+		perElement += 3 * gradient
+	}
+	if x.OffloadOptimizer {
+		return e.hostUpdate(own, perElement, gradient)
+	}
+	bytes := own * perElement
+	if e.target.Engine == target.Megatron {
+		bytes += full * gradient
+	}
+	return e.device.MemoryBound(units.Bytes(bytes))
+}
+
+// hostUpdate is the update on the host: its memory bandwidth is shared by the
+// GPUs of the node, and gradients and weights cross PCIe.
+func (e *Evaluator) hostUpdate(own, perElement, gradient float64) units.Seconds {
+	c := &e.job.Cluster
+	t := own * perElement * float64(c.GPUsPerNode) / e.parameters.at("host_memory_bandwidth")
+	if c.PCIe.Bandwidth > 0 {
+		t += own * (gradient + 2) / float64(c.PCIe.Bandwidth)
+	}
+	return units.Seconds(t)
+}
+
+// small adds the collectives whose size hardly matters: the gradient norm,
+// the check for overflow and the loss over all ranks, the gradients of
+// replicated norms under sequence parallelism, and tied embeddings across the
+// pipeline.
+func (e *Evaluator) small(l *plan.Layout) {
+	s := &e.step
+	t := 3 * s.g.world.AllReduce(8)
+	s.load.put(channelNorm, 24, t, t)
+	if l.SequenceParallel {
+		norms := units.Bytes(8 * e.model.HiddenSize * e.model.Layers / l.PipelineParallel)
+		r := s.g.tensor.AllReduce(norms)
+		s.load.put(channelTensorReduce, norms, r, r)
+		t += r
+	}
+	if e.model.TiedEmbeddings && l.PipelineParallel > 1 {
+		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
+		bytes := units.Bytes(e.arch.WordEmbedding(vocabulary, l.TensorParallel)) * units.Bytes(s.table.gradientBytesPerElement)
+		r := s.g.embedding.AllReduce(bytes)
+		s.load.put(channelEmbedding, bytes, r, r)
+		t += r
+	}
+	s.once[lineSmall] = t
+}

@@ -1,0 +1,114 @@
+package estimate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// tableKey is what the passes of a layer depend on.
+type tableKey struct {
+	tensor, context, expert, expertTensor, microBatch int32
+	execution, modules                                int16
+	recompute                                         plan.Recompute
+	sequence                                          bool
+}
+
+// stateKey is what the state gathers of a layer depend on, beside its table.
+type stateKey struct {
+	table           *layerTable
+	shard, replicas int32
+	zero            int8
+	piped           bool
+}
+
+// terms finds the communicators and the table of a layout, building what is
+// new.
+func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) (groups, *layerTable) {
+	g := e.groupsOf(l, x)
+	k := tableKey{
+		tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
+		expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
+		execution: e.executionIndex(x), modules: e.modulesIndex(l.RecomputeModules),
+		recompute: l.Recompute, sequence: l.SequenceParallel,
+	}
+	t, ok := e.tables[k]
+	if !ok {
+		t = e.buildTable(l, x, g)
+		e.tables[k] = t
+	}
+	return g, e.stateTerms(t, l, x, g)
+}
+
+// stateTerms is the table with state communication, from the cache.
+func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution, g groups) *layerTable {
+	k := stateKey{
+		table: t, shard: int32(l.DataParallelShard), replicas: int32(l.DataParallelReplicate),
+		zero: int8(l.ZeroStage), piped: l.PipelineParallel > 1,
+	}
+	s, ok := e.stateTables[k]
+	if !ok {
+		whole := *t
+		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
+		whole.embedding.elements.Dense = e.arch.Embedding(vocabulary, l.TensorParallel)
+		whole.head.elements.Dense = e.arch.FinalNorm()
+		if !e.model.TiedEmbeddings || k.piped {
+			whole.head.elements.Dense += e.arch.WordEmbedding(vocabulary, l.TensorParallel)
+		}
+		s = e.withState(&whole, l, x, g)
+		e.stateTables[k] = s
+	}
+	return s
+}
+
+// executionIndex gives equal options one small number.
+func (e *Evaluator) executionIndex(x *plan.Execution) int16 {
+	for i := range e.executions {
+		if e.executions[i] == *x {
+			return int16(i)
+		}
+	}
+	e.executions = append(e.executions, *x)
+	return int16(len(e.executions) - 1)
+}
+
+// modulesIndex gives equal lists of recompute modules one small number.
+func (e *Evaluator) modulesIndex(m []string) int16 {
+	for i := range e.modules {
+		if slices.Equal(e.modules[i], m) {
+			return int16(i)
+		}
+	}
+	e.modules = append(e.modules, m)
+	return int16(len(e.modules) - 1)
+}
+
+// pipelineSeconds is the simulated pipeline, remembered by its durations.
+func (e *Evaluator) pipelineSeconds() units.Seconds {
+	s := &e.step
+	if s.shape.Pipeline == 1 {
+		return units.Seconds(s.shape.MicroBatches) * s.work
+	}
+	h := mix(uint64(s.shape.Schedule)<<48 ^ uint64(s.shape.Pipeline)<<32 ^ uint64(s.shape.Virtual)<<24 ^ uint64(s.shape.MicroBatches))
+	h = mix(h ^ math.Float64bits(float64(s.durations.Transfer)))
+	for c := range s.durations.Forward {
+		h = mix(h ^ math.Float64bits(float64(s.durations.Forward[c])))
+		h = mix(h ^ math.Float64bits(float64(s.durations.InputGradient[c])))
+	}
+	t, ok := e.pipelines[h]
+	if !ok {
+		t = e.simulator.Duration(s.shape, &s.durations)
+		e.pipelines[h] = t
+	}
+	return t
+}
+
+// mix is the finaliser of splitmix64 (Steele et al. 2014).
+func mix(h uint64) uint64 {
+	h += 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}

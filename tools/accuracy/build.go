@@ -1,0 +1,247 @@
+package main
+
+import (
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+//go:embed frameworks.json hardware.json
+var data embed.FS
+
+// framework says what stands in for the framework of a run.
+type framework struct {
+	Framework     string `json:"framework"`
+	Before        string `json:"before"` // only for runs in this precision
+	Backend       string `json:"backend"`
+	Version       string `json:"version"`
+	GradientDType string `json:"gradient_dtype"`
+	CrossEntropy  string `json:"cross_entropy"`
+	Overlap       string `json:"overlap"`
+}
+
+// hardware is the catalogue's clusters and GPUs.
+type hardware struct {
+	GPUs     map[string]job.GPU     `json:"gpus"`
+	Clusters map[string]job.Cluster `json:"clusters"`
+}
+
+// example is a row made into a job with everything pinned.
+type example struct {
+	row    *row
+	job    *job.Job
+	target *target.Target
+	layout plan.Layout
+	exec   plan.Execution
+	skip   string // why it cannot be predicted
+}
+
+// workshop holds what turns rows into jobs.
+type workshop struct {
+	hardware   hardware
+	frameworks []framework
+	facts      []facts
+}
+
+// load reads a folder and turns its rows into examples.
+func load(folder fs.FS) ([]example, error) {
+	rows, err := readRows(folder)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWorkshop(folder)
+	if err != nil {
+		return nil, err
+	}
+	examples := make([]example, len(rows))
+	for i := range rows {
+		examples[i] = w.example(&rows[i])
+	}
+	return examples, nil
+}
+
+// newWorkshop reads the data files.
+func newWorkshop(folder fs.FS) (*workshop, error) {
+	w := &workshop{}
+	for name, into := range map[string]any{"hardware.json": &w.hardware, "frameworks.json": &w.frameworks} {
+		b, err := data.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(b, into); err != nil {
+			return nil, err
+		}
+	}
+	lines, err := readLines(folder, "clusters.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range lines {
+		var f facts
+		if err := json.Unmarshal(line, &f); err != nil {
+			return nil, err
+		}
+		w.facts = append(w.facts, f)
+	}
+	return w, nil
+}
+
+// example builds one job, or says why it cannot.
+func (w *workshop) example(r *row) example {
+	x := example{row: r}
+	if x.skip = missing(r); x.skip != "" {
+		return x
+	}
+	f := w.factsOf(r)
+	if f == nil {
+		x.skip = "no facts about its cluster"
+		return x
+	}
+	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r), Cluster: w.cluster(r, f)}
+	if x.job.Cluster.GPU.Name == "" {
+		x.skip = "GPU not in the catalogue"
+		return x
+	}
+	fw := w.frameworkOf(r, f)
+	if fw == nil {
+		x.skip = "no target stands in for its framework"
+		return x
+	}
+	x.job.Backend = job.Backend{Kind: fw.Backend, Version: fw.Version}
+	x.job.Execution = execution(r, f, fw)
+	if x.target, x.skip = targetOf(x.job); x.skip != "" {
+		return x
+	}
+	if x.layout, x.skip = layout(r, x.target); x.skip != "" {
+		return x
+	}
+	x.exec = x.target.Resolve(x.job, &x.layout)
+	if x.target.Engine == target.FSDP2 && strings.EqualFold(f.Software.Framework, "llm-foundry (Composer, PyTorch FSDP)") {
+		x.exec.Compile = false
+	}
+	return x
+}
+
+// missing says what a row lacks.
+func missing(r *row) string {
+	l, m := &r.Layout, &r.Model
+	switch {
+	case r.Task == "lora":
+		return "LoRA"
+	case m.HybridPattern != "":
+		return "Mamba hybrid"
+	case r.Quality.FullySpecified != nil && !*r.Quality.FullySpecified:
+		return "not fully specified"
+	case m.Layers == 0 || m.Hidden == 0 || m.Heads == 0 || m.FFN == 0 && m.MoE == nil:
+		return "architecture not stated"
+	case m.SeqLen == 0:
+		return "sequence length not stated"
+	case r.Cluster.GPUs == 0 || l.TP == 0 || l.PP == 0 || l.MBS == 0 || l.GBS == 0:
+		return "layout not stated"
+	case l.Recompute.Mode == "" && l.Recompute.Modules == nil:
+		return "recompute not stated"
+	}
+	return ""
+}
+
+// factsOf finds the record of the row's cluster.
+func (w *workshop) factsOf(r *row) *facts {
+	for i := range w.facts {
+		if w.facts[i].matches(r) {
+			return &w.facts[i]
+		}
+	}
+	return nil
+}
+
+// frameworkOf finds what stands in for the run's framework: the entry with the
+// longest name, and of those the one that names its precision.
+func (w *workshop) frameworkOf(r *row, f *facts) *framework {
+	var best *framework
+	for i := range w.frameworks {
+		c := &w.frameworks[i]
+		if !strings.HasPrefix(f.Software.Framework, c.Framework) || c.Before != "" && !strings.Contains(r.Precision, c.Before) {
+			continue
+		}
+		if best == nil || len(c.Framework)+len(c.Before) > len(best.Framework)+len(best.Before) {
+			best = c
+		}
+	}
+	return best
+}
+
+// cluster is the catalogue's, with what the facts correct.
+func (w *workshop) cluster(r *row, f *facts) job.Cluster {
+	name := f.CatalogCluster
+	if name == "" {
+		name = nearest[f.CatalogGPU]
+	}
+	c := w.hardware.Clusters[name]
+	c.GPU = w.hardware.GPUs[f.CatalogGPU]
+	if f.GPUsPerNode > 0 {
+		c.GPUsPerNode = f.GPUsPerNode
+	}
+	if n := f.Network; n != nil && f.CatalogCluster == "" {
+		c.Network.GPUsPerPod = 0
+		switch {
+		case n.GbitPerNode > 0:
+			c.Network.NICsPerNode, c.Network.Bandwidth = 8, units.BytesPerSecond(n.GbitPerNode/8*1e9/8)
+		case n.Gbit > 0:
+			c.Network.NICsPerNode, c.Network.Bandwidth = n.NICs, units.BytesPerSecond(n.Gbit*1e9/8)
+		}
+	}
+	c.Nodes = (r.Cluster.GPUs + c.GPUsPerNode - 1) / c.GPUsPerNode
+	if r.Cluster.GPUs < c.GPUsPerNode {
+		c.GPUsPerNode = r.Cluster.GPUs
+	}
+	return c
+}
+
+// nearest names the cluster that a GPU's node is like when the facts name none.
+var nearest = map[string]string{
+	"a100_40gb": "dgx_a100", "a100_80gb": "dgx_a100", "h100_sxm": "dgx_h100", "h100_96gb_500w": "dgx_h100", "h200": "dgx_h200",
+}
+
+// training is batch, precision and optimizer.
+func training(r *row) job.Training {
+	t := job.Training{
+		GlobalBatchSize: r.Layout.GBS, Steps: 1000,
+		Optimizer: job.Optimizer{Kind: "adamw", GradientClipping: 1},
+	}
+	t.Precision, t.FP8.Recipe = precision(strings.ToLower(r.Precision))
+	if t.Precision != "bf16" && t.Precision != "fp16" {
+		t.FP8.ParameterGather = strings.Contains(r.file, "bridge")
+	}
+	return t
+}
+
+// precision reads what the row calls its precision.
+func precision(s string) (name, recipe string) {
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(s, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("nvfp4"):
+		return "nvfp4", ""
+	case has("mxfp8", "fp8-mx") && !has("value in parentheses"):
+		return "mxfp8", ""
+	case has("finer quant", "blockwise"):
+		return "fp8", "blockwise"
+	case has("fp8", "float8") && !has("matches the bf16"):
+		return "fp8", "tensorwise"
+	case has("bf16"):
+		return "bf16", ""
+	}
+	return "fp16", ""
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// model is the row's architecture. What the tables leave out follows from its
+// shape: an MLP of exactly four times the hidden size is ungated (GPT), any
+// other is gated (Llama); the facts of the source correct that.
+func model(r *row, f *facts) job.Model {
+	m := &r.Model
+	out := job.Model{
+		Name: "row", Architecture: "llama", Layers: m.Layers, HiddenSize: m.Hidden, FFNHiddenSize: m.FFN,
+		AttentionHeads: m.Heads, KVHeads: m.KVHeads, HeadDim: m.HeadDim, VocabSize: m.Vocab,
+		SequenceLength: m.SeqLen, MaxPositions: m.SeqLen, Activation: "swiglu", Normalization: "rmsnorm",
+		MTPLayers: m.MTPLayers, PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
+	}
+	if out.KVHeads == 0 {
+		out.KVHeads = out.AttentionHeads
+	}
+	if out.HeadDim == 0 {
+		out.HeadDim = out.HiddenSize / out.AttentionHeads
+	}
+	if out.VocabSize == 0 {
+		out.VocabSize = 128256
+	}
+	if m.FFN == 4*m.Hidden && m.MoE == nil {
+		out.Architecture, out.Activation, out.Normalization = "gpt", "gelu", "layernorm"
+		out.PositionEmbedding.Kind, out.TiedEmbeddings = "learned", true
+		out.AttentionBias, out.MLPBias = true, true
+	}
+	experts(r, &out)
+	if size, ok := m.Window.(float64); ok {
+		out.SlidingWindow = job.SlidingWindow{Size: int(size), Pattern: 2}
+	}
+	f.Model.apply(&out)
+	if d, ok := f.Execution["dropout"].(float64); ok {
+		out.Dropout = d
+	}
+	return out
+}
+
+// experts copies the mixture of experts and latent attention.
+func experts(r *row, out *job.Model) {
+	if e := r.Model.MoE; e != nil {
+		out.Architecture = "mixtral"
+		out.MoE = &job.MoE{
+			Experts: e.Experts, TopK: e.TopK, ExpertFFNHiddenSize: e.FFN, SharedExperts: e.Shared, SharedExpertFFNHiddenSize: e.SharedFFN,
+			FirstDenseLayers: e.FirstDense, LayerFrequency: 1, LoadImbalance: 1, CapacityFactor: 1,
+		}
+		if e.SharedFFN > 0 {
+			out.MoE.SharedExperts = max(1, e.Shared)
+		}
+		out.MoE.TokenDrop = strings.Contains(r.Model.Name, "tokendrop") || strings.Contains(r.Layout.MoERouting, "drop at capacity")
+	}
+	if a := r.Model.MLA; a != nil {
+		out.Architecture = "deepseek_v3"
+		out.MLA = &job.MLA{QLoraRank: a.QLoraRank, KVLoraRank: a.KVLoraRank, QKNopeHeadDim: a.NopeDim, QKRopeHeadDim: a.RopeDim, VHeadDim: a.VDim}
+	}
+}
+
+// apply overrides what the source says about all its models.
+func (f *modelFacts) apply(m *job.Model) {
+	set(&m.PositionEmbedding.Kind, f.PositionEmbedding)
+	set(&m.Normalization, f.Normalization)
+	set(&m.Activation, f.Activation)
+	if f.TiedEmbeddings != nil {
+		m.TiedEmbeddings = *f.TiedEmbeddings
+	}
+	if f.AttentionBias != nil {
+		m.AttentionBias = *f.AttentionBias
+	}
+	if f.MLPBias != nil {
+		m.MLPBias = *f.MLPBias
+	}
+	if f.PaddedVocab > 0 {
+		m.PaddedVocabSize = f.PaddedVocab
+		m.VocabSize = min(m.VocabSize, f.PaddedVocab)
+	}
+	if f.Dropout > 0 {
+		m.Dropout = f.Dropout
+	}
+}
+
+func set(to *string, s string) {
+	if s != "" {
+		*to = s
+	}
+}
+
+// execution pins what the row says about how it ran.
+func execution(r *row, f *facts, fw *framework) job.Execution {
+	x := job.Execution{
+		GradientDType: job.Some(fw.GradientDType),
+		CrossEntropy:  job.Some(fw.CrossEntropy),
+	}
+	if fw.Overlap == "none" {
+		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(false), job.Some(false)
+	}
+	if s, ok := f.Execution["attention"].(string); ok {
+		x.Attention = job.Some(s)
+	}
+	flag := func(to *job.Optional[bool], names ...string) {
+		if v, ok := r.option(names...); ok {
+			*to = job.Some(v == "true" || v == "1")
+		}
+	}
+	flag(&x.OverlapTensorParallel, "tp_comm_overlap", "async_tp")
+	flag(&x.OverlapGradientReduce, "grad_reduce_overlap", "grad_sync", "grad_reduce", "overlap_grad_reduce")
+	flag(&x.OverlapParameterGather, "param_sync", "param_gather", "overlap_param_gather")
+	flag(&x.OverlapExpertParallel, "moe_a2a_overlap", "overlap_moe_expert_parallel_comm")
+	flag(&x.Compile, "torch_compile")
+	if b, ok := f.Execution["overlap_gradient_reduce"].(bool); ok {
+		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(b), job.Some(b)
+	}
+	if s, ok := f.Execution["gradient_dtype"].(string); ok {
+		x.GradientDType = job.Some(s)
+	}
+	graphs(r, &x)
+	if v, ok := r.option("moe_flex_dispatcher_backend"); ok {
+		x.MoEDispatcher = job.Some(v)
+	}
+	if strings.Contains(string(r.Layout.FSDP), `"enabled": true`) || strings.Contains(string(r.Layout.FSDP), `"enabled":true`) {
+		x.FullySharded = job.Some(true)
+	}
+	return x
+}
+
+// graphs reads the CUDA graph options.
+func graphs(r *row, x *job.Execution) {
+	kind, ok := r.option("cuda_graph_impl")
+	on, _ := r.option("cuda_graphs")
+	scope, _ := r.option("cuda_graph_scope")
+	switch {
+	case kind == "full_iteration" || scope == "full_iteration":
+		x.CUDAGraphs = job.Some("full")
+	case ok && kind != "none" || on == "true":
+		x.CUDAGraphs = job.Some("layer")
+	default:
+		x.CUDAGraphs = job.Some("none")
+	}
+}
+
+// layout is the row's, in plan's terms.
+func layout(r *row, t *target.Target) (plan.Layout, string) {
+	in := &r.Layout
+	l := plan.Layout{
+		TensorParallel: in.TP, ContextParallel: max(1, in.CP), PipelineParallel: in.PP, VirtualPipeline: max(1, in.VPP),
+		ExpertParallel: max(1, in.EP), ExpertTensorParallel: max(1, in.ETP), MicroBatchSize: in.MBS,
+		SequenceParallel: in.TP > 1 && (in.SP == nil && r.Model.MoE != nil || in.SP != nil && *in.SP),
+	}
+	ranks := l.TensorParallel * l.ContextParallel * l.PipelineParallel
+	dp := r.Cluster.GPUs / ranks
+	if dp*ranks != r.Cluster.GPUs || in.GBS%(dp*in.MBS) != 0 {
+		return l, "layout does not divide"
+	}
+	perStage := r.Cluster.GPUs / in.PP
+	if r.Model.MoE != nil && in.ETP == 0 && perStage%(l.ExpertParallel*in.TP) == 0 {
+		l.ExpertTensorParallel = in.TP // Megatron's default
+	}
+	if perStage%(l.ExpertParallel*l.ExpertTensorParallel) != 0 {
+		return l, "expert layout does not divide"
+	}
+	l.MicroBatches = in.GBS / dp / in.MBS
+	l.ZeroStage = 1
+	if in.ZeroStage != nil {
+		l.ZeroStage = *in.ZeroStage
+	}
+	l.DataParallelShard, l.DataParallelReplicate = dp, 1
+	if in.DPReplicate > 1 && in.DPShard > 0 {
+		l.DataParallelReplicate, l.DataParallelShard = in.DPReplicate, in.DPShard
+	}
+	if l.ZeroStage == 0 || dp == 1 && t.Engine == target.Megatron && l.ContextParallel == 1 {
+		l.ZeroStage, l.DataParallelReplicate, l.DataParallelShard = 0, dp, 1
+	}
+	schedule(r, &l)
+	recompute(r, &l, t)
+	return l, stages(r, &l)
+}
+
+// schedule follows from the chunks.
+func schedule(r *row, l *plan.Layout) {
+	switch {
+	case l.PipelineParallel == 1:
+		l.VirtualPipeline = 1
+	case l.VirtualPipeline > 1:
+		l.PipelineSchedule = plan.ScheduleInterleaved1F1B
+	default:
+		l.PipelineSchedule = plan.Schedule1F1B
+	}
+}
+
+// recompute reads mode and modules.
+func recompute(r *row, l *plan.Layout, t *target.Target) {
+	c := &r.Layout.Recompute
+	var modules []string
+	if json.Unmarshal(c.Modules, &modules) != nil {
+		modules = nil
+	}
+	switch {
+	case c.Mode == "full":
+		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+		if n, ok := c.Layers.(float64); ok && n > 0 {
+			l.RecomputeMethod, l.RecomputeLayers = "block", int(n)
+		}
+	case t.Engine == target.FSDP2 && (c.Mode == "selective" || c.Mode == ""):
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"op"}
+	case c.Mode == "selective":
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, modules
+		if len(modules) == 0 {
+			l.RecomputeModules = []string{"core_attn"}
+		}
+	}
+}
+
+// stages spreads the layers. An uneven number is spread as if embedding and
+// head were a layer each, when that comes out even, else the first chunks get
+// one more.
+func stages(r *row, l *plan.Layout) string {
+	chunks, n := l.Chunks(), r.Model.Layers
+	if len(r.Layout.StageLayers) == chunks {
+		l.StageLayers = r.Layout.StageLayers
+		return ""
+	}
+	if n < chunks-2 {
+		return "fewer layers than chunks"
+	}
+	ends := n%chunks != 0 && (n+2)%chunks == 0
+	if ends {
+		n += 2
+	}
+	for c := range chunks {
+		k := n / chunks
+		if c < n%chunks {
+			k++
+		}
+		if ends && (c == 0 || c == chunks-1) {
+			k--
+		}
+		l.StageLayers = append(l.StageLayers, k)
+	}
+	return ""
+}
