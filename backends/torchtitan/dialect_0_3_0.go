@@ -1,0 +1,353 @@
+package torchtitan
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TorchTitan 0.3.0 (September 2026): a Python module whose function returns a
+// Trainer.Config.
+
+//go:embed schema/0.3.0.jsonl
+var options030 []byte
+
+func dialect030() *dialect {
+	d := &dialect{
+		version: "0.3.0", torch: "2.14", options: schema.MustParse("TorchTitan 0.3.0", options030),
+		families: []family{
+			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
+				gaps: join(plainGaps, latentGaps, noMTP), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
+			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
+				gaps: join(sinkGaps, nil, noMTP), pipeline: true, context: true, weights: []string{"gpt_oss"}},
+			{module: "qwen3", fits: func(m *job.Model) bool { return m.MoE != nil || m.QKNorm },
+				gaps: join(plainGaps, queryGaps, noMTP), pipeline: true, context: true, weights: []string{"qwen3", "qwen3_moe"}},
+			{module: "llama3", fits: func(*job.Model) bool { return true },
+				gaps: join(plainGaps, []gap{noYarn}, noMTP), pipeline: true, context: true, weights: []string{"llama"}},
+		},
+		schedules: []scheduleName{
+			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
+			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
+		},
+		rules: rules030, optionalSequenceParallel: true, optimizerStateBF16: true, lossChunks: 8, cudaGraphs: true,
+		dispatchers: []string{"alltoall", "deepep", "hybridep"},
+		precisions: []precision{
+			{name: "bf16"}, {name: "fp32"},
+			{name: "fp8", capability: 8.9, recipes: []string{"rowwise"}, torchao: true},
+			{name: "mxfp8", capability: 10, torchao: true}, {name: "nvfp4", capability: 10, torchao: true},
+		},
+	}
+	d.emit, d.launch = emit030, launch030
+	return d
+}
+
+func launch030(b *build) launch {
+	arguments := []slurm.Argument{slurm.Option("", "--module", jobModule), slurm.Option("", "--config", "run")}
+	for _, a := range b.j.Backend.ExtraArgs {
+		arguments = append(arguments, slurm.Option("spec: extra_args", a))
+	}
+	return launch{[]render.Word{render.Literal("-m"), render.Literal("torchtitan.train")}, arguments}
+}
+
+func emit030(b *build) []backends.Artifact {
+	content, err := render.Template(templates, b.view030(), "templates/ndc_job_0_3_0.py.tmpl", "templates/layers_0_3_0.py.tmpl")
+	if err != nil {
+		panic("torchtitan: " + err.Error())
+	}
+	return []backends.Artifact{{Path: jobModule + ".py", Content: content}}
+}
+
+// section is one argument of Trainer.Config: an expression, or the class
+// whose fields the settings of that name are.
+type section struct {
+	name  string
+	class string
+}
+
+// sections030 are the components in the order of the file.
+var sections030 = []section{
+	{"training", "TrainingConfig"}, {"parallelism", "ParallelismConfig"},
+	{"lr_scheduler", "LRSchedulersContainer.Config"}, {"compile", "CompileConfig"},
+	{"checkpoint", "Checkpoints.Config"}, {"metrics", "MetricsProcessor.Config"},
+	{"profiler", "Profiler.Config"}, {"validator", "Validator.Config"},
+	{"comm", "CommConfig"}, {"debug", "DebugConfig"},
+}
+
+// config030 writes the call of Trainer.Config.
+func (b *build) config030() string {
+	all := b.settings030()
+	b.checkSettings(all)
+	text := "the data are token ids"
+	tokenizer := "TokenIds.Config()"
+	if b.j.Training.Data.Format == "jsonl" && !b.j.Training.Data.Mock {
+		tokenizer, text = "HuggingFaceTokenizer.Config()", "spec: training.data.tokenizer"
+	}
+	fields := []field{
+		{"model_spec", render.PythonExpression("model()"), ""},
+		{"hf_assets_path", assets(b.j), "spec: training.data.tokenizer"},
+		{"tokenizer", render.PythonExpression(tokenizer), text},
+		{"dump_folder", render.PythonExpression(`os.environ.get("NDC_LOG_DIR", "logs")`), "traces beside the logs"},
+		{"dataloader", render.PythonExpression("Loader.Config()"), ""},
+		{"loss", render.PythonExpression(b.loss030()), "plan: execution.loss_chunks"},
+		{"optimizer", render.PythonExpression(b.optimizer030()), ""},
+		{"activation_checkpoint", render.PythonExpression(recompute030(&b.p.Layout)), "plan: recompute"},
+	}
+	for _, s := range sections030 {
+		fields = append(fields, field{s.name, render.PythonExpression(pythonCall(s.class, fieldsOf(all, s.name), 8)), ""})
+	}
+	return pythonCall("Trainer.Config", fields, 4)
+}
+
+// fieldsOf are the settings of one section as keyword arguments.
+func fieldsOf(all []setting, section string) []field {
+	var out []field
+	for _, s := range all {
+		key, ok := strings.CutPrefix(s.path, section+".")
+		if !ok {
+			continue
+		}
+		if v, ok := s.value.(float64); ok && math.IsInf(v, 1) {
+			s.value = render.PythonExpression(`float("inf")`)
+		}
+		out = append(out, field{key, s.value, s.why})
+	}
+	return out
+}
+
+// settings030 are the options with entries in the table of the release.
+func (b *build) settings030() []setting {
+	x := &b.p.Execution
+	all := append(b.training(), setting{"training.disable_cuda_graphs", x.CUDAGraphs == "none", fromExecution})
+	all = append(all, b.parallelism("lm_head")...)
+	all = append(all, setting{"parallelism.enable_sequence_parallel", b.p.Layout.SequenceParallel || b.p.Layout.TensorParallel == 1, fromPlan})
+	all = append(all, b.schedule()...)
+	all = append(all, b.compile()...)
+	all = append(all, setting{"compile.enable_async_tensor_parallel", x.OverlapTensorParallel, fromExecution})
+	all = append(all, b.checkpoint()...)
+	all = append(all, b.metrics()...)
+	all = append(all, b.profile("profiler")...)
+	if b.j.Training.Logging.Profile != nil {
+		all = append(all, setting{"profiler.profiler_repeat", 1, "one trace"})
+	}
+	all = append(all, b.validation030()...)
+	all = append(all, b.timeouts()...)
+	return append(all, setting{"debug.seed", b.j.Training.Seed, "spec: training.seed"})
+}
+
+func (b *build) validation030() []setting {
+	v := b.j.Training.Data.Validation
+	if v == nil {
+		return []setting{{"validator.enable", false, "spec: no training.data.validation"}}
+	}
+	return []setting{
+		{"validator.enable", true, "spec: training.data.validation"},
+		{"validator.freq", max(1, v.Interval), "spec: training.data.validation.interval"},
+		{"validator.steps", max(1, v.Steps), "spec: training.data.validation.steps"},
+		{"validator.dataloader", render.PythonExpression("Loader.Config(split=1)"), ""},
+	}
+}
+
+// loss030 is the cross-entropy, applied chunk by chunk of the sequence where
+// the plan says so.
+func (b *build) loss030() string {
+	loss := "CrossEntropyLoss.Config(global_vocab_size=VOCAB)"
+	if n := b.p.Execution.LossChunks; n > 1 {
+		return fmt.Sprintf("ChunkedLossWrapper.Config(num_chunks=%d, loss_fn=%s)", n, loss)
+	}
+	return loss
+}
+
+// optimizer030 writes two parameter groups; the first pattern that matches a
+// parameter decides.
+func (b *build) optimizer030() string {
+	o := &b.j.Training.Optimizer
+	group := func(pattern string, decay float64, why string) string {
+		kwargs := render.Object{{Key: "lr", Value: o.LearningRate},
+			{Key: "betas", Value: render.PythonExpression("(" + render.Python(o.Beta1) + ", " + render.Python(o.Beta2) + ")")},
+			{Key: "eps", Value: o.Epsilon}, {Key: "weight_decay", Value: decay}}
+		return fmt.Sprintf("                ParamGroupConfig(  # %s\n                    pattern=r\"%s\",\n                    optimizer_name=%s,\n                    optimizer_kwargs=%s,\n                ),\n",
+			why, pattern, render.Python(optimizerNames[o.Kind]), render.Python(kwargs))
+	}
+	implementation := "fused"
+	if b.p.Execution.OptimizerStateDType == "bf16" {
+		implementation = "fused_opt_states_bf16"
+	}
+	return "OptimizersContainer.Config(\n            param_groups=[\n" +
+		group(notDecayed, 0, "norms and biases do not decay") +
+		group(".*", o.WeightDecay, "spec: training.optimizer") +
+		fmt.Sprintf("            ],\n            implementation=%q,  # plan: execution.optimizer_state_dtype\n        )", implementation)
+}
+
+func recompute030(l *plan.Layout) string {
+	switch l.Recompute {
+	case plan.RecomputeFull:
+		return "FullAC.Config()"
+	case plan.RecomputeSelective:
+		return "SelectiveAC.Config()"
+	}
+	return "None"
+}
+
+// block030 are the classes of a family and where they are imported from.
+var blocks030 = map[string]struct {
+	block, model, parallelize, adapter string
+	imports                            []string
+}{
+	"llama3": {"Llama3TransformerBlock", "Llama3Model", "parallelize_llama", "Llama3StateDictAdapter", nil},
+	"qwen3":  {"Qwen3TransformerBlock", "Qwen3Model", "parallelize_qwen3", "Qwen3StateDictAdapter", nil},
+	"deepseek_v3": {"DeepSeekV3TransformerBlock", "DeepSeekV3Model", "parallelize_deepseekv3", "DeepSeekV3StateDictAdapter",
+		nil},
+	"gpt_oss": {"GptOssTransformerBlock", "GptOssModel", "parallelize_gptoss", "GptOssStateDictAdapter", []string{
+		"from torchtitan.models.common import ScaledBiasRowwiseLinear",
+		"from torchtitan.models.common.attention import FusedQKVLinear",
+		"from torchtitan.models.common.moe import RoutedExperts",
+		"from torchtitan.models.gpt_oss.model import Attention",
+		"from torchtitan.models.gpt_oss.moe import GptOssGroupedExperts, GptOssMoE",
+	}},
+}
+
+// view030 fills the template of ndc_job.py.
+func (b *build) view030() map[string]any {
+	m := &b.j.Model
+	c := blocks030[b.family.module]
+	every, saveWhy := b.saveEvery()
+	margin, stopWhy := b.stopMargin()
+	view := map[string]any{
+		"Header": render.Header, "Summary": b.summary(), "Module": b.family.module, "Flavor": render.Python(m.Name),
+		"Imports": append(append([]string{}, c.imports...), classImports030(b.family.module)...),
+		"Block":   c.block, "ModelClass": c.model, "Parallelize": c.parallelize, "Adapter": c.adapter,
+		"Layers": m.Layers, "Dim": m.HiddenSize, "Vocab": vocabulary(m, 1),
+		"NormEpsilon": render.Python(m.NormEpsilon), "InitStd": render.Python(m.InitStd),
+		"Heads": m.AttentionHeads, "KVHeads": m.KVHeads, "HeadDim": m.HeadDim, "QKNorm": m.QKNorm,
+		"FFN": m.FFNHiddenSize, "Tied": render.Python(m.TiedEmbeddings), "Rope": b.rope030(),
+		"MoE": m.MoE != nil, "Window": m.SlidingWindow.Size, "SwigluLimit": render.Python(m.ActivationClamp),
+		"Data":      b.data(),
+		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
+		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": b.checkEvery(),
+	}
+	b.expertsView(view)
+	b.latentView(view)
+	converters, imports := b.converters030()
+	view["Converters"], view["Imports"] = converters, append(view["Imports"].([]string), imports...)
+	view["Config"] = b.config030()
+	return view
+}
+
+func classImports030(module string) []string {
+	c := blocks030[module]
+	return []string{
+		fmt.Sprintf("from torchtitan.models.%s.model import %s, %s", module, c.model, c.block),
+		fmt.Sprintf("from torchtitan.models.%s.parallelize import %s", module, c.parallelize),
+		fmt.Sprintf("from torchtitan.models.%s.state_dict_adapter import %s", module, c.adapter),
+	}
+}
+
+func (b *build) expertsView(view map[string]any) {
+	e := b.j.Model.MoE
+	if e == nil {
+		return
+	}
+	r := &e.Router
+	view["Experts"], view["TopK"], view["ExpertFFN"] = e.Experts, e.TopK, e.ExpertFFNHiddenSize
+	view["SharedFFN"], view["DenseLayers"] = e.SharedExpertFFNHiddenSize, e.FirstDenseLayers
+	view["Score"], view["RouteNorm"] = render.Python(r.Score), render.Python(normalizes(r))
+	view["RouteScale"], view["RouterBias"] = render.Python(scaling(r)), render.Python(r.Bias)
+	view["Groups"], view["GroupTopK"] = "None", "None"
+	if r.Groups > 1 {
+		view["Groups"], view["GroupTopK"] = render.Python(r.Groups), render.Python(r.GroupTopK)
+	}
+	view["Dispatcher"] = render.Python(dispatcherNames[b.p.Execution.MoEDispatcher])
+	view["BalanceRate"] = nullable(balanceRate(r))
+}
+
+func (b *build) latentView(view map[string]any) {
+	a := b.j.Model.MLA
+	if a == nil {
+		return
+	}
+	view["QLoraRank"], view["KVLoraRank"], view["QKNope"] = a.QLoraRank, a.KVLoraRank, a.QKNopeHeadDim
+	view["QKRope"], view["VHead"], view["MScale"] = a.QKRopeHeadDim, a.VHeadDim, "1.0"
+	if s := b.j.Model.PositionEmbedding.Scaling; s != nil {
+		view["MScale"] = render.Python(s.MScaleAllDim)
+	}
+}
+
+// rope030 writes the rotary embedding: pairs of neighbours in llama3 and
+// deepseek_v3, halves in the other models.
+func (b *build) rope030() string {
+	m := &b.j.Model
+	class, size := "CosSinRoPE.Config", m.HeadDim
+	if b.family.module == "llama3" || m.MLA != nil {
+		class = "ComplexRoPE.Config"
+	}
+	if m.MLA != nil {
+		size = m.MLA.QKRopeHeadDim
+	}
+	fields := []field{
+		{"dim", size, ""}, {"max_seq_len", max(m.SequenceLength, m.MaxPositions), ""},
+		{"theta", m.PositionEmbedding.Theta, "spec: model.position_embedding"},
+	}
+	switch s := m.PositionEmbedding.Scaling; scalingType(m) {
+	case "llama3":
+		fields = append(fields, field{"scaling", "llama", "spec: model.position_embedding.scaling"},
+			field{"scaling_factor", s.Factor, ""}, field{"low_freq_factor", s.LowFrequencyFactor, ""},
+			field{"high_freq_factor", s.HighFrequencyFactor, ""}, field{"original_max_position_embeddings", s.OriginalLength, ""})
+	case "yarn":
+		fields = append(fields, field{"scaling", "yarn", "spec: model.position_embedding.scaling"},
+			field{"rope_factor", s.Factor, ""}, field{"beta_fast", s.BetaFast, ""}, field{"beta_slow", s.BetaSlow, ""},
+			field{"original_seq_len", s.OriginalLength, ""}, field{"truncate", !s.Untruncated, ""})
+	default:
+		fields = append(fields, field{"scaling", "none", "spec: no rope scaling"})
+	}
+	return pythonCall(class, fields, 4)
+}
+
+// converters030 are the converters of low precisions (torchao) and their
+// imports. float8 names what to leave out, the others what to convert.
+func (b *build) converters030() (converters, imports []string) {
+	const path = "from torchtitan.components.quantization."
+	switch b.j.Training.Precision {
+	case "fp8":
+		return []string{fmt.Sprintf("Float8LinearConverter.Config(recipe_name=\"rowwise\", filter_fqns=%s, model_compile_enabled=%s)",
+			render.Python(unquantizedNames(b.j, "lm_head")), render.Python(b.p.Execution.Compile))}, []string{path + "float8 import Float8LinearConverter"}
+	case "mxfp8":
+		converters = []string{fmt.Sprintf("MXFP8LinearConverter.Config(fqns=%s, model_compile_enabled=%s)", render.Python(b.quantizedNames()), render.Python(b.p.Execution.Compile))}
+		names := "MXFP8LinearConverter"
+		if b.j.Model.MoE != nil {
+			names = "MXFP8GroupedExpertsConverter, MXFP8LinearConverter"
+			converters = append(converters, fmt.Sprintf("MXFP8GroupedExpertsConverter.Config(model_compile_enabled=%s)", render.Python(b.p.Execution.Compile)))
+		}
+		return converters, []string{path + "mx import " + names}
+	case "nvfp4":
+		return []string{fmt.Sprintf("NVFP4LinearConverter.Config(fqns=%s, model_compile_enabled=%s)", render.Python(b.quantizedNames()), render.Python(b.p.Execution.Compile))},
+			[]string{path + "nvfp4 import NVFP4LinearConverter"}
+	}
+	return nil, nil
+}
+
+// quantizedNames are parts of the names of the linear layers to convert.
+func (b *build) quantizedNames() []string {
+	parts := []string{"attention.", "feed_forward.", "shared_experts."}
+	f := &b.j.Training.FP8
+	if f.BF16FirstLayers+f.BF16LastLayers == 0 {
+		return parts
+	}
+	var names []string
+	for i := f.BF16FirstLayers; i < b.j.Model.Layers-f.BF16LastLayers; i++ {
+		for _, p := range parts {
+			if p == "shared_experts." {
+				p = "moe." + p
+			}
+			names = append(names, fmt.Sprintf("layers.%d.%s", i, p))
+		}
+	}
+	return names
+}

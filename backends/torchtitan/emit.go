@@ -1,0 +1,299 @@
+package torchtitan
+
+import (
+	"embed"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Names of the emitted Python files.
+const (
+	jobModule     = "ndc_job"     // the job: model, data and, for 0.3.0, the configuration
+	runtimeModule = "ndc_runtime" // readers and clock, the same for every job
+	modelName     = "ndc"         // what 0.2.2 registers the model as
+)
+
+// build is one emission: the job, its plan, and what is derived from both.
+type build struct {
+	d      *dialect
+	j      *job.Job
+	p      *plan.Plan
+	family *family
+	diags  diag.List
+}
+
+// launch is what torchrun starts.
+type launch struct {
+	program   []render.Word
+	arguments []slurm.Argument
+}
+
+// Emit writes the framework's configuration, its Python modules and the Slurm
+// scripts.
+func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
+	d, diags := findDialect(j)
+	if d == nil {
+		return nil, diags
+	}
+	b := &build{d: d, j: j, p: p, family: d.find(&j.Model)}
+	artifacts := append(d.emit(b), backends.Artifact{
+		Path: runtimeModule + ".py", Content: mustRead("templates/" + runtimeModule + ".py"),
+	})
+	scripts, slurmDiags := slurm.Files(j, p, b.slurmLaunch())
+	b.diags.Append(slurmDiags)
+	if b.diags.HasErrors() {
+		return nil, b.diags
+	}
+	return append(artifacts, scripts...), b.diags
+}
+
+func mustRead(name string) []byte {
+	content, err := templates.ReadFile(name)
+	if err != nil {
+		panic("torchtitan: " + err.Error())
+	}
+	return content
+}
+
+// latestStep prints the newest complete checkpoint: TorchTitan writes step-N,
+// whose .metadata torch.distributed.checkpoint writes last.
+const latestStep = `local newest=
+for metadata in "$CHECKPOINT_PATH"/step-*/.metadata; do
+  [[ -f $metadata ]] || continue
+  metadata=${metadata%/.metadata}
+  metadata=${metadata##*/step-}
+  [[ ${newest:--1} -ge $metadata ]] || newest=$metadata
+done
+printf '%s' "$newest"`
+
+// slurmLaunch says what the shared scripts start. The generated modules are
+// found through PYTHONPATH; the end of the allocation is handed to the clock.
+func (b *build) slurmLaunch() slurm.Launch {
+	run := b.d.launch(b)
+	return slurm.Launch{
+		Title: "TorchTitan " + b.d.version, Torch: b.d.torch,
+		Environment: b.environment(),
+		Setup: []string{
+			`export PYTHONPATH=$NDC_DIR${PYTHONPATH:+:$PYTHONPATH}`,
+			`# The modules beside this script are complete; Python must not write into their folder.`,
+			`export PYTHONDONTWRITEBYTECODE=1`,
+			`# When the allocation ends, for checkpoints before the time limit; TorchTitan handles no signals.`,
+			b.endTime(),
+			fmt.Sprintf(`python3 -c 'import importlib.metadata as m, sys; v = m.version("torchtitan"); sys.exit(v != %q and f"ndc: these files are for TorchTitan %s, found {v}")'`, b.d.version, b.d.version),
+		},
+		Program: run.program, Arguments: run.arguments,
+		CheckpointPath: b.j.Training.Checkpoint.Path, LatestStep: latestStep,
+		Steps: b.j.Training.Steps,
+	}
+}
+
+// endTime exports NDC_END_TIME. Slurm names the end of the job; where it does
+// not, the limit counts from now.
+func (b *build) endTime() string {
+	if b.j.Slurm.Time == 0 {
+		return `[[ -z ${SLURM_JOB_END_TIME:-} ]] || export NDC_END_TIME=$SLURM_JOB_END_TIME`
+	}
+	return fmt.Sprintf(`[[ -z ${SLURM_JOB_ID:-} ]] || export NDC_END_TIME=${SLURM_JOB_END_TIME:-$(($(date +%%s) + %d))}`, int(b.j.Slurm.Time))
+}
+
+// environment are the variables that TorchTitan itself reads.
+func (b *build) environment() []slurm.Setting {
+	w := b.j.Training.Logging.WandB
+	if w == nil {
+		return nil
+	}
+	settings := []slurm.Setting{{Name: "WANDB_PROJECT", Value: render.Literal(w.Project), Why: "training.logging.wandb"}}
+	if w.Entity != "" {
+		settings = append(settings, slurm.Setting{Name: "WANDB_TEAM", Value: render.Literal(w.Entity), Why: "training.logging.wandb"})
+	}
+	if w.Mode != "" {
+		settings = append(settings, slurm.Setting{Name: "WANDB_MODE", Value: render.Literal(w.Mode), Why: "training.logging.wandb"})
+	}
+	return append(settings, slurm.Setting{Name: "WANDB_RUN_NAME", Value: render.Literal(b.j.Name), Why: "job"})
+}
+
+// summary is one line on what the files configure.
+func (b *build) summary() string {
+	l := &b.p.Layout
+	return fmt.Sprintf("%s: %s on TorchTitan %s, %d GPUs = tensor %d x context %d x pipeline %d x shard %d x replicate %d.",
+		b.j.Name, b.j.Model.Name, b.d.version, l.GPUs(), l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallelShard, l.DataParallelReplicate)
+}
+
+// localBatch is training.local_batch_size: TorchTitan splits it into
+// pipeline micro-batches; without a pipeline it accumulates gradients over
+// global_batch_size / (local_batch_size × replicas).
+func localBatch(l *plan.Layout) int {
+	if l.PipelineParallel > 1 {
+		return l.MicroBatchSize * l.MicroBatches
+	}
+	return l.MicroBatchSize
+}
+
+// stageModules are the modules of every chunk in pipeline order: embedding
+// with the first, norm and head with the last.
+func stageModules(l *plan.Layout, head string) [][]string {
+	var stages [][]string
+	layer := 0
+	for c, n := range l.StageLayers {
+		var names []string
+		if c == 0 {
+			names = append(names, "tok_embeddings")
+		}
+		for range n {
+			names = append(names, fmt.Sprintf("layers.%d", layer))
+			layer++
+		}
+		if c == len(l.StageLayers)-1 {
+			names = append(names, "norm", head)
+		}
+		stages = append(stages, names)
+	}
+	return stages
+}
+
+// checkEvery is the number of steps between two looks at the clock: about ten
+// seconds by the plan, at most 100 steps.
+func (b *build) checkEvery() int {
+	step := float64(b.p.Time.StepSeconds)
+	if step <= 0 {
+		return 1
+	}
+	return max(1, min(100, int(10/step)))
+}
+
+// autoSaveSeconds is the interval of "auto" checkpoints.
+const autoSaveSeconds = 1800
+
+// saveEvery is the interval in seconds between checkpoints by time, and where
+// it comes from; 0 for checkpoints by step.
+func (b *build) saveEvery() (float64, string) {
+	c := &b.j.Training.Checkpoint
+	switch {
+	case c.IntervalTime > 0:
+		return float64(c.IntervalTime), "spec: training.checkpoint.interval"
+	case c.IntervalAuto || c.IntervalSteps == 0:
+		return autoSaveSeconds, "default: half an hour"
+	}
+	return 0, "by steps, see checkpoint.interval"
+}
+
+// stopMargin is how long before the time limit the run saves and stops: five
+// minutes for the checkpoint and the exit, one check of the clock, and two
+// steps.
+func (b *build) stopMargin() (float64, string) {
+	step := float64(b.p.Time.StepSeconds)
+	between := step * float64(b.checkEvery()+2)
+	return 300 + math.Ceil(between), "five minutes to save and exit, and the steps between two looks"
+}
+
+// nullable writes a number, or None for 0.
+func nullable(v float64) string {
+	if v == 0 {
+		return "None"
+	}
+	return render.Python(v)
+}
+
+// data is the literal that the reader takes.
+func (b *build) data() string {
+	t := &b.j.Training
+	var end any
+	if id := t.Data.Tokenizer.EndOfDocumentID; id.Set {
+		end = id.Value
+	}
+	format := t.Data.Format
+	if t.Data.Mock {
+		format = "mock"
+	}
+	split, _ := parseSplit(t.Data.Split) // checkData has refused bad ones
+	var shares any
+	if split != nil {
+		shares = split
+	}
+	return pythonDict([]field{
+		{"format", format, "spec: training.data"},
+		{"sources", sources(t.Data.Sources), "name, path, weight"},
+		{"validation_sources", validationSources(t.Data.Validation), ""},
+		{"split", shares, "training, validation, test"},
+		{"sequence_length", b.j.Model.SequenceLength, "spec: model.sequence_length"},
+		{"vocab_size", b.j.Model.VocabSize, "model.vocab_size"},
+		{"end_of_document", end, "spec: training.data.tokenizer.end_of_document_id"},
+		{"restart_positions", t.Data.DocumentMask || t.Data.ResetPositionIDs, "at documents"},
+		{"seed", t.Seed, "spec: training.seed"},
+		{"workers", t.Data.Workers, "processes that read ahead"},
+	})
+}
+
+func sources(list []job.DataSource) [][]any {
+	out := make([][]any, len(list))
+	for i, s := range list {
+		out[i] = []any{s.Name, s.Path, s.Weight}
+	}
+	return out
+}
+
+func validationSources(v *job.Validation) [][]any {
+	if v == nil || v.Path == "" {
+		return [][]any{}
+	}
+	return [][]any{{"validation", v.Path, 1.0}}
+}
+
+// field is one keyword argument or dict entry with the origin of its value.
+type field struct {
+	name  string
+	value any
+	why   string
+}
+
+// pythonDict writes a dict with one entry a line.
+func pythonDict(fields []field) string {
+	var s strings.Builder
+	s.WriteString("{\n")
+	for _, f := range fields {
+		fmt.Fprintf(&s, "    %s: %s,%s\n", render.Python(f.name), render.Python(f.value), comment(f.why))
+	}
+	return s.String() + "}"
+}
+
+// pythonCall writes a call with one keyword argument a line, indented by n
+// spaces.
+func pythonCall(name string, fields []field, n int) string {
+	if len(fields) == 0 {
+		return name + "()"
+	}
+	indent := strings.Repeat(" ", n)
+	var s strings.Builder
+	s.WriteString(name + "(\n")
+	for _, f := range fields {
+		fmt.Fprintf(&s, "%s    %s=%s,%s\n", indent, f.name, render.Python(f.value), comment(f.why))
+	}
+	return s.String() + indent + ")"
+}
+
+func comment(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "  # " + render.Comment(why)
+}
+
+// must executes one of the embedded templates; a failure is a defect of ndc.
+func must(name string, view any) []byte {
+	content, err := render.Template(templates, view, "templates/"+name)
+	if err != nil {
+		panic(fmt.Sprintf("torchtitan: template %s: %v", name, err))
+	}
+	return content
+}

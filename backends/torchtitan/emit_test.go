@@ -1,0 +1,122 @@
+package torchtitan
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+	"golang.org/x/tools/txtar"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// goldenCase is one job whose files are kept in testdata.
+type goldenCase struct {
+	name    string
+	version string
+	job     *job.Job
+	layout  plan.Layout
+}
+
+func goldenCases() []goldenCase {
+	var cases []goldenCase
+	for _, version := range (Backend{}).Versions() {
+		add := func(name string, m job.Model, gpus int, l plan.Layout, change func(*job.Job)) {
+			j := testJob(version, m, gpus)
+			if change != nil {
+				change(j)
+			}
+			cases = append(cases, goldenCase{name + "-" + version, version, j, l})
+		}
+		add("fsdp", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), nil)
+		add("hsdp", denseModel(), 4, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.DataParallelReplicate, l.MicroBatches = 2, 2, 2 }), func(j *job.Job) {
+			j.Training.Schedule = job.Schedule{Kind: "wsd", WarmupSteps: 1, DecaySteps: 2, DecayShape: "minus_sqrt"}
+			j.Training.Checkpoint = job.Checkpoint{Path: "/checkpoints/small/torchtitan", IntervalTime: 1800, KeepLast: 3, SaveOptimizer: true, Async: true}
+			j.Training.Logging = job.Logging{Interval: 10, TensorBoardPath: "/logs/tb", WandB: &job.WandB{Project: "p", Entity: "e", Mode: "offline"}, Profile: &job.Profile{StartStep: 3, EndStep: 5}}
+			j.Training.Data.Validation = &job.Validation{Path: "/data/valid_document", Interval: 3, Steps: 2}
+		})
+		add("tp-pp", denseModel(), 8, layoutOf(func(l *plan.Layout) {
+			l.TensorParallel, l.PipelineParallel, l.PipelineSchedule, l.DataParallelShard, l.MicroBatches = 2, 2, plan.Schedule1F1B, 2, 4
+			l.StageLayers, l.Recompute, l.RecomputeMethod, l.RecomputeLayers = []int{3, 1}, plan.RecomputeFull, "uniform", 1
+		}), nil)
+		add("experts", expertModel(), 4, layoutOf(func(l *plan.Layout) { l.ExpertParallel, l.DataParallelShard, l.MicroBatches = 2, 4, 2 }), nil)
+		add("latent", latentModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches, l.Recompute = 2, 4, plan.RecomputeNone }), nil)
+		add("sink", sinkModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), nil)
+		add("text", denseModel(), 1, layoutOf(func(l *plan.Layout) { l.ZeroStage, l.MicroBatches = 0, 8 }), func(j *job.Job) {
+			j.Training.Data = job.Data{Format: "jsonl", Sources: []job.DataSource{{Name: "it's", Path: "/data/\"q\".jsonl", Weight: 1}},
+				Tokenizer: job.Tokenizer{Kind: "huggingface", Path: "/data/tokenizer"}, DocumentMask: true, ResetPositionIDs: true}
+		})
+	}
+	return cases
+}
+
+// emitCase builds the files of a case; it fails on any error.
+func emitCase(t *testing.T, c goldenCase) *txtar.Archive {
+	t.Helper()
+	if _, diags := (Backend{}).Target(c.job); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	artifacts, diags := Backend{}.Emit(c.job, testPlan(c.job, c.layout))
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	archive := &txtar.Archive{}
+	for _, a := range artifacts {
+		archive.Files = append(archive.Files, txtar.File{Name: a.Path, Data: a.Content})
+	}
+	return archive
+}
+
+// TestGolden keeps what this package writes; the Slurm scripts and the
+// runtime module, which no job changes, have goldens and tests of their own.
+func TestGolden(t *testing.T) {
+	for _, c := range goldenCases() {
+		t.Run(c.name, func(t *testing.T) {
+			all := emitCase(t, c)
+			kept := &txtar.Archive{}
+			for _, f := range all.Files {
+				if f.Name == "train.toml" || f.Name == jobModule+".py" {
+					kept.Files = append(kept.Files, f)
+				}
+			}
+			path := filepath.Join("testdata", c.name+".txtar")
+			if *update {
+				if err := os.WriteFile(path, txtar.Format(kept), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(txtar.Format(kept))); diff != "" {
+				t.Errorf("run with -update if this is wanted:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDump writes all files of all cases to a folder, for trying them out.
+func TestDump(t *testing.T) {
+	dir := os.Getenv("NDC_DUMP")
+	if dir == "" {
+		t.Skip("NDC_DUMP is not set")
+	}
+	for _, c := range goldenCases() {
+		for _, f := range emitCase(t, c).Files {
+			path := filepath.Join(dir, c.name, f.Name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package torchtitan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// precision is one compute precision of a release.
+type precision struct {
+	name       string
+	capability float64  // least CUDA compute capability; 0: any
+	recipes    []string // values of fp8.recipe; the first is the default
+	torchao    bool     // needs the torchao package
+}
+
+// checkPrecision refuses precisions that the release or the GPU lacks.
+func (d *dialect) checkPrecision(j *job.Job, diags *diag.List) {
+	t := &j.Training
+	refuse := func(path, detail string) {
+		diags.Error(UnsupportedPrecision, j.Sources.Range("training."+path), "Precision that cannot be used", detail)
+	}
+	p := d.precision(t.Precision)
+	if p == nil {
+		refuse("precision", fmt.Sprintf("TorchTitan %s computes in %s, not in %s.%s", d.version, strings.Join(d.precisionNames(), ", "), t.Precision, elsewhere(t.Precision)))
+		return
+	}
+	if c := capability(&j.Cluster.GPU); c != 0 && c < p.capability {
+		refuse("precision", fmt.Sprintf("%s needs compute capability %g; %s has %s.", t.Precision, p.capability, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
+	}
+	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
+		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s. Backend megatron has delayed and blockwise scaling, TorchTitan 0.2.2 tensorwise.", d.version, r, strings.Join(p.recipes, ", ")))
+	}
+	if t.FP8.ParameterGather && (t.Precision != "fp8" || d.version != "0.2.2") {
+		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to tensorwise scaling, which TorchTitan 0.2.2 has.")
+	}
+}
+
+// elsewhere says who has a precision.
+func elsewhere(precision string) string {
+	switch precision {
+	case "fp16":
+		return " Backends megatron and deepspeed scale losses for fp16."
+	case "nvfp4":
+		return " It came with TorchTitan 0.3.0."
+	}
+	return ""
+}
+
+func (d *dialect) precision(name string) *precision {
+	for i := range d.precisions {
+		if d.precisions[i].name == name {
+			return &d.precisions[i]
+		}
+	}
+	return nil
+}
+
+func (d *dialect) precisionNames() []string {
+	names := make([]string, len(d.precisions))
+	for i, p := range d.precisions {
+		names[i] = p.name
+	}
+	return names
+}
+
+// capability is the compute capability as a number, 0 when unknown.
+func capability(g *job.GPU) float64 {
+	c, err := strconv.ParseFloat(g.ComputeCapability, 64)
+	if err != nil {
+		return 0
+	}
+	return c
+}
+
+// quantized reports a precision below 16 bits.
+func quantized(j *job.Job) bool {
+	switch j.Training.Precision {
+	case "bf16", "fp32", "fp16":
+		return false
+	}
+	return true
+}
+
+// unquantizedNames are parts of module names that stay in bf16: the head under
+// the given name, the routers, and the first and last layers that the job
+// names. A layer is named with dots around its number.
+func unquantizedNames(j *job.Job, head string) []string {
+	names := []string{head}
+	if j.Model.MoE != nil {
+		names = append(names, "router.gate")
+	}
+	f := &j.Training.FP8
+	for i := range f.BF16FirstLayers {
+		names = append(names, fmt.Sprintf("layers.%d.", i))
+	}
+	for i := j.Model.Layers - f.BF16LastLayers; i < j.Model.Layers; i++ {
+		names = append(names, fmt.Sprintf("layers.%d.", i))
+	}
+	return names
+}

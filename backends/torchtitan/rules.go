@@ -1,0 +1,173 @@
+package torchtitan
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// commonRules hold for every release. Where the framework checks by itself
+// the reason says so; the others fail later, inside a kernel or a collective.
+var commonRules = []target.Rule{
+	{ID: ruleHeads, Reason: "tensor_parallel must divide attention_heads: the query projection is split by heads", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.AttentionHeads%f.Layout.TensorParallel != 0
+	}},
+	{ID: ruleKVHeads, Reason: "tensor_parallel must divide kv_heads: TorchTitan does not replicate key and value heads", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MLA == nil && f.Job.Model.KVHeads%f.Layout.TensorParallel != 0
+	}},
+	{ID: ruleTensorShards, Reason: "tensor_parallel must divide vocab_size and the feed-forward sizes: their matrices are split evenly", Breaks: unevenShards},
+	{ID: rulePipelineTied, Reason: "tied embeddings cannot be split over pipeline stages (NotImplementedError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.TiedEmbeddings && f.Layout.PipelineParallel > 1
+	}},
+	{ID: rulePipelineBatches, Reason: "torch's gpipe and 1f1b schedules need at least as many micro-batches as stages", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		single := l.PipelineSchedule == plan.ScheduleGPipe || l.PipelineSchedule == plan.Schedule1F1B
+		return single && l.MicroBatches < l.PipelineParallel || l.PipelineSchedule == plan.ScheduleDualPipeV && l.MicroBatches < 2*l.PipelineParallel
+	}},
+	{ID: rulePipelineRounds, Reason: "torch's interleaved 1f1b needs micro_batches divisible by max(1, micro_batches div pipeline_parallel)", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		return l.PipelineSchedule == plan.ScheduleInterleaved1F1B && l.MicroBatches%max(1, l.MicroBatches/l.PipelineParallel) != 0
+	}},
+	{ID: rulePipelineChunks, Reason: "gpipe and 1f1b have one chunk per rank, interleaved_1f1b at least two, zbv and dualpipev exactly two", Breaks: wrongChunks},
+	{ID: rulePipelinePositions, Reason: "position ids that restart at documents reach only the first pipeline stage", Breaks: func(f *target.Facts) bool {
+		return f.Job.Training.Data.ResetPositionIDs && f.Layout.PipelineParallel > 1 && f.Job.Backend.Version == "0.2.2"
+	}},
+	{ID: ruleZeroStage, Reason: "FSDP2 shards parameters: zero_stage is 2 or 3 with data_parallel_shard or context_parallel above 1, else 0", Breaks: func(f *target.Facts) bool {
+		sharded := f.Layout.DataParallelShard*f.Layout.ContextParallel > 1
+		return sharded != (f.Layout.ZeroStage >= 2) || f.Layout.ZeroStage == 1
+	}},
+	{ID: ruleReshard, Reason: "reshard_after_forward is zero_stage 3; keeping parameters gathered is zero_stage 2", Breaks: func(f *target.Facts) bool {
+		return f.Exec.ReshardAfterForward != (f.Layout.ZeroStage == 3)
+	}},
+	{ID: ruleExperts, Reason: "expert_parallel must divide the experts", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MoE != nil && f.Job.Model.MoE.Experts%f.Layout.ExpertParallel != 0
+	}},
+	{ID: ruleExpertRanks, Reason: "expert_parallel × expert_tensor_parallel must divide data_parallel_shard × context_parallel × tensor_parallel: experts borrow these ranks", Breaks: expertRanks},
+	{ID: ruleDispatcher, Reason: "deepep and hybridep dispatch between expert-parallel ranks: expert_parallel must be above 1 and expert_tensor_parallel 1", Breaks: func(f *target.Facts) bool {
+		special := f.Exec.MoEDispatcher == "deepep" || f.Exec.MoEDispatcher == "hybridep"
+		return special && (f.Layout.ExpertParallel == 1 || f.Layout.ExpertTensorParallel > 1)
+	}},
+	{ID: ruleAsyncTensor, Reason: "overlap_tensor_parallel (async TP) needs compile", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OverlapTensorParallel && !f.Exec.Compile
+	}},
+	{ID: ruleLossChunks, Reason: "loss_chunks must divide the tokens of a rank's sequence", Breaks: func(f *target.Facts) bool {
+		c := f.Exec.LossChunks
+		return c < 1 || f.Job.Model.SequenceLength/f.Layout.ContextParallel%c != 0
+	}},
+	{ID: ruleOffload, Reason: "CPU offload moves parameters, gradients and optimizer together: offload both optimizer and parameters, with FSDP on", Breaks: func(f *target.Facts) bool {
+		x := f.Exec
+		return x.OffloadOptimizer != x.OffloadParameters || x.OffloadOptimizer && f.Layout.ZeroStage == 0
+	}},
+}
+
+// rules022 are the further rules of 0.2.2.
+var rules022 = []target.Rule{
+	{ID: ruleSequence, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.SequenceLength%(f.Layout.TensorParallel*2*f.Layout.ContextParallel) != 0
+	}},
+	{ID: ruleReplicateOnly, Reason: "replicas without sharding (DDP) cannot be combined with tensor or pipeline parallelism in 0.2.2; 0.3.0 can", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		return l.DataParallelReplicate > 1 && l.DataParallelShard*l.ContextParallel == 1 && l.TensorParallel*l.PipelineParallel > 1
+	}},
+	{ID: ruleUnsharded, Reason: "tensor or pipeline parallelism without FSDP runs in fp32 in 0.2.2; set data_parallel_shard above 1 or use 0.3.0", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		return f.Job.Training.Precision != "fp32" && l.DataParallelShard*l.ContextParallel == 1 && l.TensorParallel*l.PipelineParallel > 1
+	}},
+	{ID: ruleExpertTensor, Reason: "without expert_parallel the experts are split by tensor_parallel; with it expert_tensor_parallel is 1 or tensor_parallel", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		if f.Job.Model.MoE == nil {
+			return l.ExpertTensorParallel != 1
+		}
+		return l.ExpertTensorParallel != l.TensorParallel && (l.ExpertParallel == 1 || l.ExpertTensorParallel != 1)
+	}},
+	{ID: rulePipelineCompile, Reason: "zbv and dualpipev refuse compiled blocks in 0.2.2; set compile = false", Breaks: func(f *target.Facts) bool {
+		s := f.Layout.PipelineSchedule
+		return f.Exec.Compile && (s == plan.ScheduleZBV || s == plan.ScheduleDualPipeV)
+	}},
+	{ID: ruleContextMask, Reason: "0.2.2 cannot combine context_parallel with document masks or restarting position ids; 0.3.0 can", Breaks: func(f *target.Facts) bool {
+		d := &f.Job.Training.Data
+		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs)
+	}},
+	{ID: ruleLowPrecisionTensor, Reason: "mxfp8 cannot combine compile with tensor parallelism in 0.2.2", Breaks: func(f *target.Facts) bool {
+		return f.Job.Training.Precision == "mxfp8" && f.Exec.Compile && f.Layout.TensorParallel > 1
+	}},
+}
+
+// rules030 are the further rules of 0.3.0.
+var rules030 = []target.Rule{
+	{ID: ruleSequence, Reason: "sequence_length must be divisible by tensor_parallel (under sequence parallelism) × 2 × context_parallel (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+		divisor := 1
+		if f.Layout.SequenceParallel {
+			divisor = f.Layout.TensorParallel
+		}
+		if f.Layout.ContextParallel > 1 {
+			divisor *= 2 * f.Layout.ContextParallel
+		}
+		return f.Job.Model.SequenceLength%divisor != 0
+	}},
+	{ID: ruleExpertTensor, Reason: "0.3.0 has no expert_tensor_parallel: without expert_parallel the experts are split by tensor_parallel, with it they are whole", Breaks: func(f *target.Facts) bool {
+		l := f.Layout
+		if f.Job.Model.MoE != nil && l.ExpertParallel == 1 {
+			return l.ExpertTensorParallel != l.TensorParallel
+		}
+		return l.ExpertTensorParallel != 1
+	}},
+	{ID: rulePipelineGraphs, Reason: "CUDA graphs do not support pipeline parallelism (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+		return f.Exec.CUDAGraphs != "none" && f.Layout.PipelineParallel > 1
+	}},
+	{ID: ruleExpertGraphs, Reason: "CUDA graphs do not support expert parallelism with this dispatcher (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+		return f.Exec.CUDAGraphs != "none" && f.Layout.ExpertParallel > 1
+	}},
+	{ID: rulePipelineMTP, Reason: "multi-token prediction cannot be combined with pipeline or context parallelism in TorchTitan", Breaks: func(f *target.Facts) bool {
+		return f.Job.Model.MTPLayers > 0 && f.Layout.PipelineParallel*f.Layout.ContextParallel > 1
+	}},
+}
+
+// unevenShards reports matrices that tensor parallelism would split unevenly.
+// Experts are split only when expert_tensor_parallel says so.
+func unevenShards(f *target.Facts) bool {
+	m, tp := &f.Job.Model, f.Layout.TensorParallel
+	if tp == 1 {
+		return false
+	}
+	if max(m.VocabSize, m.PaddedVocabSize)%tp != 0 {
+		return true
+	}
+	if e := m.MoE; e != nil {
+		return e.ExpertFFNHiddenSize%f.Layout.ExpertTensorParallel != 0 || e.SharedExpertFFNHiddenSize%tp != 0 ||
+			e.FirstDenseLayers > 0 && m.FFNHiddenSize%tp != 0
+	}
+	return m.FFNHiddenSize%tp != 0
+}
+
+// wrongChunks reports a schedule with a number of chunks per rank that it
+// does not have.
+func wrongChunks(f *target.Facts) bool {
+	v := f.Layout.VirtualPipeline
+	switch f.Layout.PipelineSchedule {
+	case plan.ScheduleInterleaved1F1B:
+		return v < 2
+	case plan.ScheduleZBV, plan.ScheduleDualPipeV:
+		return v != 2
+	}
+	return v != 1
+}
+
+// expertRanks reports expert groups that do not fit on the ranks they borrow.
+func expertRanks(f *target.Facts) bool {
+	l := f.Layout
+	if f.Job.Model.MoE == nil {
+		return l.ExpertParallel != 1
+	}
+	return l.TensorParallel*l.ContextParallel*l.DataParallelShard%(l.ExpertParallel*l.ExpertTensorParallel) != 0
+}
+
+// reasonOf returns the reason of a rule, for tests and documents.
+func reasonOf(rules []target.Rule, id diag.ID) string {
+	for _, r := range rules {
+		if r.ID == id {
+			return r.Reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,246 @@
+package torchtitan
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// setting is one option of the framework: its path in the option table, its
+// value (string, bool, int, float64, []string, [][]string, or a Python
+// expression of 0.3.0) and where that comes from.
+type setting struct {
+	path  string
+	value any
+	why   string
+}
+
+// Origins of values, as comments in the files.
+const (
+	fromPlan      = "plan"
+	fromExecution = "plan: execution"
+)
+
+// training are the options of the training loop that both dialects share.
+func (b *build) training() []setting {
+	t, l := &b.j.Training, &b.p.Layout
+	clip := t.Optimizer.GradientClipping
+	if clip == 0 {
+		clip = math.Inf(1) // clip_grad_norm_ would scale by max_norm = 0
+	}
+	param := "bfloat16"
+	if t.Precision == "fp32" {
+		param = "float32"
+	}
+	return []setting{
+		{"training.local_batch_size", localBatch(l), "plan: sequences per replica and forward-backward call"},
+		{"training.global_batch_size", t.GlobalBatchSize, "spec: training.global_batch_size"},
+		{"training.seq_len", b.j.Model.SequenceLength, "spec: model.sequence_length"},
+		{"training.steps", t.Steps, "spec: training"},
+		{"training.max_norm", clip, "spec: training.optimizer.gradient_clipping"},
+		{"training.enable_cpu_offload", b.p.Execution.OffloadParameters, fromExecution},
+		{"training.dtype", "float32", "master parameters"},
+		{"training.mixed_precision_param", param, "spec: training.precision"},
+		{"training.mixed_precision_reduce", "float32", "plan: execution.gradient_dtype"},
+	}
+}
+
+// notDecayed names the parameters without weight decay, as in Megatron-LM:
+// norms, biases and attention sinks.
+const notDecayed = `(norm\.weight|bias[^.]*|sinks)$`
+
+// schedule are the options of the learning rate.
+func (b *build) schedule() []setting {
+	t := &b.j.Training
+	r := rateOf(t)
+	s := []setting{{"lr_scheduler.warmup_steps", t.Schedule.WarmupSteps, "spec: training.schedule"}}
+	if r.totalSteps > 0 {
+		s = append(s, setting{"lr_scheduler.total_steps", r.totalSteps, "spec: warm-up and decay are longer than the run"})
+	}
+	if r.decayRatio != nil {
+		s = append(s, setting{"lr_scheduler.decay_ratio", *r.decayRatio, "spec: decay steps over steps"})
+	}
+	return append(s,
+		setting{"lr_scheduler.decay_type", r.decayType, "spec: training.schedule"},
+		setting{"lr_scheduler.min_lr_factor", r.minimum, "spec: minimum over peak learning rate"})
+}
+
+// parallelism are the degrees of the layout.
+func (b *build) parallelism(head string) []setting {
+	l := &b.p.Layout
+	s := []setting{
+		{"parallelism.data_parallel_replicate_degree", l.DataParallelReplicate, fromPlan},
+		{"parallelism.data_parallel_shard_degree", l.DataParallelShard, fromPlan},
+		{"parallelism.fsdp_reshard_after_forward", reshardPolicy(l, &b.p.Execution), fmt.Sprintf("plan: zero_stage %d", l.ZeroStage)},
+		{"parallelism.tensor_parallel_degree", l.TensorParallel, fromPlan},
+		{"parallelism.context_parallel_degree", l.ContextParallel, fromPlan},
+		{"parallelism.context_parallel_load_balancer", "headtail", "causal attention: each rank gets a head and a tail of the sequence"},
+		{"parallelism.expert_parallel_degree", l.ExpertParallel, fromPlan},
+		{"parallelism.pipeline_parallel_degree", l.PipelineParallel, fromPlan},
+		{"parallelism.pipeline_parallel_microbatch_size", l.MicroBatchSize, fromPlan},
+	}
+	if l.PipelineParallel > 1 {
+		s = append(s,
+			setting{"parallelism.pipeline_parallel_schedule", b.d.scheduleNamed(l.PipelineSchedule), fromPlan},
+			setting{"parallelism.module_fqns_per_model_part", stageModules(l, head), "plan: stage_layers"})
+	}
+	return s
+}
+
+// reshardPolicy is stage 3 or 2 in the framework's words. Without a pipeline
+// "default" reshards all blocks but keeps the final norm and head, which the
+// backward pass needs at once; with one it would keep the whole stage, so
+// stage 3 asks for "always".
+func reshardPolicy(l *plan.Layout, x *plan.Execution) string {
+	switch {
+	case !x.ReshardAfterForward:
+		return "never"
+	case l.PipelineParallel > 1:
+		return "always"
+	}
+	return "default"
+}
+
+// checkpoint are the options of saving and loading.
+func (b *build) checkpoint() []setting {
+	c, start := &b.j.Training.Checkpoint, &b.j.Training.Start
+	if c.Path == "" {
+		return []setting{{"checkpoint.enable", false, "spec: no checkpoint path"}}
+	}
+	interval, why := c.IntervalSteps, "spec: training.checkpoint.interval"
+	if every, _ := b.saveEvery(); every > 0 {
+		interval, why = max(1, b.j.Training.Steps), "by time, see the clock in "+jobModule+".py"
+	}
+	mode := "disabled"
+	if c.Async {
+		mode = "async"
+	}
+	s := []setting{
+		{"checkpoint.enable", true, ""},
+		{"checkpoint.folder", c.Path, "spec: training.checkpoint.path"},
+		{"checkpoint.interval", interval, why},
+		{"checkpoint.keep_latest_k", c.KeepLast, "spec: training.checkpoint.keep_last; 0 keeps all"},
+		{"checkpoint.async_mode", mode, "spec: training.checkpoint.async"},
+		{"checkpoint.last_save_model_only", false, "the last checkpoint can be trained further"},
+		{"checkpoint.export_dtype", "float32", "as trained"},
+	}
+	switch start.From {
+	case "checkpoint":
+		return append(s,
+			setting{"checkpoint.initial_load_path", start.Path, "spec: training.start"},
+			setting{"checkpoint.initial_load_model_only", start.ResetOptimizer, "spec: training.start"})
+	case "huggingface":
+		return append(s,
+			setting{"checkpoint.initial_load_path", start.Path, "spec: training.start"},
+			setting{"checkpoint.initial_load_model_only", true, "Hugging Face weights have no optimizer state"},
+			setting{"checkpoint.initial_load_in_hf", true, "spec: training.start.from"})
+	}
+	return s
+}
+
+// metrics are the options of logging. Folders stand alone because the
+// framework joins them to its dump folder, which an absolute path replaces.
+func (b *build) metrics() []setting {
+	g := &b.j.Training.Logging
+	s := []setting{{"metrics.log_freq", max(1, g.Interval), "spec: training.logging.interval"},
+		{"metrics.enable_tensorboard", g.TensorBoardPath != "", "spec: training.logging"}}
+	if g.TensorBoardPath != "" {
+		s = append(s, setting{"metrics.save_tb_folder", g.TensorBoardPath, "spec: training.logging"})
+	}
+	return append(s,
+		setting{"metrics.enable_wandb", g.WandB != nil, "spec: training.logging"},
+		setting{"metrics.disable_color_printing", true, "logs are files"})
+}
+
+// profile traces steps [start, end): the framework records the last
+// profiler_active steps of every profile_freq.
+func (b *build) profile(section string) []setting {
+	p := b.j.Training.Logging.Profile
+	if p == nil {
+		return []setting{{section + ".enable_profiling", false, "spec: no training.logging.profile"}}
+	}
+	active := max(1, p.EndStep-p.StartStep)
+	return []setting{
+		{section + ".enable_profiling", true, "spec: training.logging.profile"},
+		{section + ".profile_freq", max(p.EndStep, active), "spec: ends with the last traced step"},
+		{section + ".profiler_active", active, "spec: steps traced"},
+		{section + ".profiler_warmup", min(3, max(0, p.EndStep-active)), "steps before, not recorded"},
+	}
+}
+
+// timeouts grow with the node count: the first step compiles and connects all
+// ranks, later ones wait for checkpoints written in between.
+func (b *build) timeouts() []setting {
+	nodes := b.j.Cluster.Nodes
+	return []setting{
+		{"comm.init_timeout_seconds", 1800 + nodes, "half an hour to compile and connect, a second per node"},
+		{"comm.train_timeout_seconds", 900 + nodes, "a quarter of an hour to save a checkpoint, a second per node"},
+	}
+}
+
+// compile are the options of torch.compile.
+func (b *build) compile() []setting {
+	return []setting{
+		{"compile.enable", b.p.Execution.Compile, fromExecution},
+		{"compile.components", []string{"model", "loss"}, ""},
+		{"compile.backend", "inductor", ""},
+	}
+}
+
+// checkSettings tests every option against the table of the release.
+func (b *build) checkSettings(all []setting) {
+	for _, s := range all {
+		if problem := b.d.options.Check(s.path, values(s.value)...); problem != nil {
+			b.diags.Error(InvalidOption, diag.Range{}, "Option that the framework does not take", problem.Error())
+		}
+	}
+}
+
+// values spells a value for the option table. Lists of lists and expressions
+// are checked by name only.
+func values(v any) []string {
+	switch v := v.(type) {
+	case render.PythonExpression, [][]string:
+		return []string{""}
+	case []string:
+		if len(v) == 0 {
+			return []string{""}
+		}
+		return v
+	case float64:
+		return []string{render.Number(v)}
+	}
+	return []string{fmt.Sprint(v)}
+}
+
+// userSettings are extra_args, written as for the framework's command line:
+// --section.key=value or --section.key value pairs in one string each.
+func userSettings(j *job.Job) (options, words []string) {
+	for _, a := range j.Backend.ExtraArgs {
+		name, value, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
+		options = append(options, name)
+		words = append(words, value)
+	}
+	return options, words
+}
+
+// checkExtraArgs passes extra_args through the same table as emitted options.
+func (d *dialect) checkExtraArgs(j *job.Job, diags *diag.List) {
+	names, words := userSettings(j)
+	for i, name := range names {
+		name = strings.ReplaceAll(name, "-", "_")
+		var problem error
+		if p := d.options.Check(name, words[i]); p != nil {
+			problem = p
+		}
+		if problem != nil {
+			diags.Error(InvalidOption, j.Sources.Range("backend.extra_args"), "Argument that TorchTitan does not take",
+				problem.Error()+" extra_args are written as \"--section.key=value\".")
+		}
+	}
+}

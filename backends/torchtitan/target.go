@@ -1,0 +1,78 @@
+package torchtitan
+
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// Target returns what the job's release can do for this job. Diagnostics
+// point at the arguments that it cannot honour; among them are warnings about
+// values that the release handles in its own way.
+func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
+	d, diags := findDialect(j)
+	if d == nil {
+		return nil, diags
+	}
+	f, modelDiags := d.familyOf(j)
+	diags.Append(modelDiags)
+	d.checkTraining(j, &diags)
+	d.checkPrecision(j, &diags)
+	d.checkData(j, &diags)
+	d.checkCheckpoint(j, &diags)
+	d.checkExecution(j, &diags)
+	d.checkExtraArgs(j, &diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return d.target(j, f), diags
+}
+
+// target assembles the capabilities. World ranks run tp fastest, then cp,
+// shard, replicate and pp (torchtitan/distributed/parallel_dims.py); experts
+// borrow the same ranks from the inside out.
+func (d *dialect) target(j *job.Job, f *family) *target.Target {
+	t := &target.Target{
+		Backend: "torchtitan", Version: d.version, Engine: target.FSDP2, Torch: d.torch,
+		DenseMesh: []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard,
+			plan.DataParallelReplicate, plan.PipelineParallel},
+		ExpertMesh: []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel,
+			plan.ExpertDataParallel, plan.PipelineParallel},
+		ZeroStages: []int{0, 2, 3},
+		Recomputes: []target.RecomputeOption{
+			{Mode: plan.RecomputeNone},
+			{Mode: plan.RecomputeSelective, Modules: []string{"op"}},
+			{Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}},
+		},
+		SequenceParallel: []bool{true},
+		ContextParallel:  f.context,
+		PipelineParallel: f.pipeline,
+		VirtualPipeline:  f.pipeline,
+		UnevenStages:     f.pipeline,
+		ExpertParallel:   j.Model.MoE != nil,
+		Replicate:        true,
+		Rules:            slices.Concat(commonRules, d.rules),
+		Resolve:          d.resolver(),
+		PaddedVocab:      vocabulary,
+		Variants: []target.Variant{{
+			Name: "CPU offload of parameters and optimizer", Option: "offload",
+			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
+			Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true },
+		}},
+	}
+	if d.optionalSequenceParallel {
+		t.SequenceParallel = []bool{true, false}
+	}
+	for _, s := range d.schedules {
+		t.Schedules = append(t.Schedules, s.schedule)
+	}
+	return t
+}
+
+// vocabulary is the vocabulary as built: TorchTitan pads nothing by itself.
+func vocabulary(m *job.Model, tensorParallel int) int {
+	return max(m.VocabSize, m.PaddedVocabSize)
+}

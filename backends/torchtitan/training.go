@@ -1,0 +1,188 @@
+package torchtitan
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// checkTraining refuses optimizer, schedule and batch arguments that
+// TorchTitan does not have.
+func (d *dialect) checkTraining(j *job.Job, diags *diag.List) {
+	t := &j.Training
+	refuse := func(path, summary, detail string) {
+		diags.Error(UnsupportedTraining, j.Sources.Range("training."+path), summary, detail)
+	}
+	if k := t.Optimizer.Kind; k != "adamw" && k != "adam" {
+		refuse("optimizer", "Optimizer that TorchTitan does not have",
+			fmt.Sprintf("TorchTitan %s has adamw and adam, not %s. Backend megatron has muon and sgd.", d.version, k))
+	}
+	if t.BatchRamp != nil {
+		refuse("batch_ramp", "TorchTitan has no batch ramp",
+			"Its global batch is constant. Remove batch_ramp, or use backend megatron.")
+	}
+	d.checkSchedule(j, diags)
+}
+
+// checkSchedule refuses learning rates that the framework's one schedule
+// (linear warm-up, a constant stretch, one decay) cannot follow exactly.
+func (d *dialect) checkSchedule(j *job.Job, diags *diag.List) {
+	s, steps := &j.Training.Schedule, j.Training.Steps
+	refuse := func(path, detail string) {
+		diags.Error(UnsupportedSchedule, j.Sources.Range("training.schedule."+path), "Schedule that TorchTitan cannot follow", detail)
+	}
+	if s.WarmupSteps > steps {
+		refuse("warmup_steps", fmt.Sprintf("The warm-up of %d steps is longer than the run of %d steps; TorchTitan would shorten it.", s.WarmupSteps, steps))
+	}
+	switch s.Kind {
+	case "cosine", "linear":
+		if s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps < steps {
+			refuse("decay_steps", fmt.Sprintf("The rate would reach its minimum at step %d of %d, and TorchTitan cannot hold it there. Leave decay_steps out, set at least %d, or use backend megatron.",
+				s.WarmupSteps+s.DecaySteps, steps, steps-s.WarmupSteps))
+		}
+	case "wsd":
+		if _, ok := decayTypes[s.DecayShape]; !ok {
+			refuse("decay_shape", fmt.Sprintf("TorchTitan decays by linear, cosine or minus_sqrt, not %s. Backend megatron has exponential decay.", s.DecayShape))
+		}
+		if s.WarmupSteps+s.DecaySteps > steps {
+			refuse("decay_steps", fmt.Sprintf("Warm-up (%d) and decay (%d) are longer than the run of %d steps; TorchTitan would shorten the decay.", s.WarmupSteps, s.DecaySteps, steps))
+		}
+	case "constant":
+	default:
+		refuse("", "TorchTitan has cosine, linear, wsd and constant schedules, not "+s.Kind+".")
+	}
+}
+
+// decayTypes maps shapes of the language to lr_scheduler.decay_type.
+var decayTypes = map[string]string{"": "linear", "linear": "linear", "cosine": "cosine", "minus_sqrt": "sqrt"}
+
+// rate is the framework's form of a schedule.
+type rate struct {
+	totalSteps int      // of warm-up and decay; 0: the run's
+	decayRatio *float64 // share of the run that decays; nil: all after warm-up
+	decayType  string
+	minimum    float64 // as a factor of the peak
+}
+
+// rateOf maps a schedule; checkSchedule has refused what has no exact form.
+// The framework decays over round(ratio × steps) steps.
+func rateOf(t *job.Training) rate {
+	s := &t.Schedule
+	r := rate{decayType: "linear"}
+	if t.Optimizer.LearningRate > 0 {
+		r.minimum = factor(s.MinimumLearningRate, t.Optimizer.LearningRate)
+	}
+	switch s.Kind {
+	case "cosine", "linear":
+		r.decayType = s.Kind
+		if s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps > t.Steps {
+			r.totalSteps = s.WarmupSteps + s.DecaySteps
+		}
+	case "wsd":
+		r.decayType = decayTypes[s.DecayShape]
+		r.decayRatio = exactRatio(s.DecaySteps, t.Steps)
+	case "constant":
+		r.decayRatio = new(float64)
+	}
+	return r
+}
+
+// factor is the shortest decimal whose product with whole is part.
+func factor(part, whole float64) float64 {
+	for digits := 1; digits < 17; digits++ {
+		f, _ := strconv.ParseFloat(strconv.FormatFloat(part/whole, 'g', digits, 64), 64)
+		if f*whole == part {
+			return f
+		}
+	}
+	return part / whole
+}
+
+// exactRatio is a share whose product with steps rounds to decay.
+func exactRatio(decay, steps int) *float64 {
+	ratio := float64(decay) / float64(steps)
+	if int(math.RoundToEven(ratio*float64(steps))) != decay {
+		panic("torchtitan: decay ratio does not round back")
+	}
+	return &ratio
+}
+
+// checkData refuses data arguments that the emitted reader cannot honour.
+func (d *dialect) checkData(j *job.Job, diags *diag.List) {
+	t := &j.Training.Data
+	refuse := func(path, detail string) {
+		diags.Error(UnsupportedData, j.Sources.Range("training.data."+path), "Data argument that cannot be honoured", detail)
+	}
+	if t.Format == "jsonl" && !t.Mock && t.Tokenizer.Kind != "huggingface" {
+		refuse("tokenizer", fmt.Sprintf("TorchTitan tokenises text with a Hugging Face tokenizer.json only, not %s. Convert the tokenizer, or convert the text to format \"megatron\" beforehand.", t.Tokenizer.Kind))
+	}
+	if t.Format == "tokens" && t.DocumentMask && !t.Mock && !t.Tokenizer.EndOfDocumentID.Set {
+		refuse("document_mask", "A flat file of tokens marks documents by their last id only: set tokenizer { end_of_document_id }.")
+	}
+	if d.version == "0.3.0" && t.DocumentMask != t.ResetPositionIDs {
+		refuse("document_mask", "TorchTitan 0.3.0 derives the document mask from position ids that restart, so document_mask and reset_position_ids go together. Set both or none; 0.2.2 has the mask alone.")
+	}
+	if v := t.Validation; v != nil && v.Path == "" && t.Split == "" && !t.Mock {
+		refuse("validation", "Validation needs data of its own: set validation { path } or split.")
+	}
+	if _, err := parseSplit(t.Split); err != nil {
+		refuse("split", err.Error())
+	}
+}
+
+// parseSplit reads Megatron's "949,50,1" as shares of samples; nil when empty.
+func parseSplit(split string) ([]float64, error) {
+	if split == "" {
+		return nil, nil
+	}
+	var parts []float64
+	for _, f := range strings.Split(split, ",") {
+		var v float64
+		if _, err := fmt.Sscanf(strings.TrimSpace(f), "%g", &v); err != nil || v < 0 {
+			return nil, fmt.Errorf("split is up to three shares such as \"949,50,1\", not %q", split)
+		}
+		parts = append(parts, v)
+	}
+	for len(parts) < 3 {
+		parts = append(parts, 0)
+	}
+	return parts, nil
+}
+
+// checkCheckpoint refuses start and checkpoint arguments without a
+// counterpart.
+func (d *dialect) checkCheckpoint(j *job.Job, diags *diag.List) {
+	s, c := &j.Training.Start, &j.Training.Checkpoint
+	refuse := func(path, detail string) {
+		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training."+path), "Checkpoint argument that TorchTitan cannot honour", detail)
+	}
+	if c.KeepLast == 1 {
+		refuse("checkpoint.keep_last", "TorchTitan keeps at least two checkpoints, because the newest may still be written. Set keep_last = 2, or 0 for all.")
+	}
+	if c.Path != "" && !c.SaveOptimizer {
+		refuse("checkpoint.save_optimizer", "TorchTitan always saves the optimizer with intermediate checkpoints. Backend megatron can leave it out.")
+	}
+	if s.From == "checkpoint" && (s.ResetOptimizer != s.ResetSchedule || s.ResetSchedule != s.ResetData) {
+		refuse("start", "TorchTitan loads either everything or the model alone. Set reset_optimizer, reset_schedule and reset_data all or none.")
+	}
+	if s.From != "scratch" && s.From != "" && c.Path == "" {
+		refuse("start", "TorchTitan loads weights through its checkpointer: set checkpoint { path } as well.")
+	}
+	if f := d.find(&j.Model); s.From == "huggingface" && !contains(f.weights, j.Model.Architecture) {
+		refuse("start.from", fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter reads Hugging Face weights of %s, not of %s. Convert the weights to a TorchTitan checkpoint, or use another backend.",
+			f.module, strings.Join(f.weights, " and "), j.Model.Architecture))
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
