@@ -9,7 +9,6 @@ package megatron
 
 import (
 	"github.com/ndc-dev/ndc/backends"
-	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -39,7 +38,7 @@ func release(j *job.Job) (*version, diag.List) {
 		names := Backend{}.Versions()
 		diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown Megatron-LM version",
 			"ndc emits for "+list(names)+"; it knows no release "+quote(j.Backend.Version)+"."+
-				didYouMean(schema.Nearest(j.Backend.Version, names)))
+				diag.DidYouMean(j.Backend.Version, names))
 	}
 	return v, diags
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -243,7 +242,7 @@ func checkRecompute(v *version, j *job.Job, diags *diag.List) {
 	for _, m := range j.Constraints.Layout.RecomputeModules {
 		if !slices.Contains(recomputeModules, m) {
 			diags.Error(UnknownRecomputeModule, j.Sources.Range("constraints.layout.recompute_modules"), "Unknown module for recompute",
-				fmt.Sprintf("Megatron-LM recomputes %s; it knows no module %q.%s", list(recomputeModules), m, didYouMean(schema.Nearest(m, recomputeModules))))
+				fmt.Sprintf("Megatron-LM recomputes %s; it knows no module %q.%s", list(recomputeModules), m, diag.DidYouMean(m, recomputeModules)))
 		}
 	}
 }

@@ -18,14 +18,6 @@ func list(names []string) string {
 // quote puts a user's value in double quotes.
 func quote(s string) string { return strconv.Quote(s) }
 
-// didYouMean is a sentence with the suggestion, or nothing without one.
-func didYouMean(suggestion string) string {
-	if suggestion == "" {
-		return ""
-	}
-	return " Did you mean " + quote(suggestion) + "?"
-}
-
 // number writes a float as Python and people read it back exactly.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"github.com/ndc-dev/ndc/diag"
 )
 
 // Problem is why an option cannot stand. It is an error whose text is a full
@@ -45,7 +45,7 @@ func (t *Table) Check(name string, values ...string) *Problem {
 	o, ok := t.Lookup(name)
 	if !ok {
 		return &Problem{
-			Name: name, Unknown: true, Suggestion: Nearest(name, t.names),
+			Name: name, Unknown: true, Suggestion: diag.Suggest(name, t.names),
 			text: fmt.Sprintf("%s has no option %s.", t.version, name),
 		}
 	}
@@ -97,11 +97,11 @@ func (o *Option) checkValue(name, v string) *Problem {
 			return nil
 		}
 	}
-	if choices == nil || len(choices) == 0 {
+	if len(choices) == 0 {
 		return nil
 	}
 	return &Problem{
-		Name: name, Suggestion: Nearest(v, choices),
+		Name: name, Suggestion: diag.Suggest(v, choices),
 		text: fmt.Sprintf("Option %s takes one of %s, not %q.", name, strings.Join(choices, ", "), v),
 	}
 }
@@ -131,15 +131,5 @@ func isNumber(v string) bool {
 	return err == nil
 }
 
-// Nearest returns the candidate closest to name when it is close enough to be
-// a spelling mistake: at most one edit per four letters, and never the name
-// itself. Ties go to the first candidate.
-func Nearest(name string, candidates []string) string {
-	best, limit := "", len(name)/4+1
-	for _, c := range candidates {
-		if d := levenshtein.Distance(name, c, nil); d > 0 && d <= limit {
-			best, limit = c, d-1
-		}
-	}
-	return best
-}
+// Nearest returns the candidate that name was most likely meant to be, or "".
+func Nearest(name string, candidates []string) string { return diag.Suggest(name, candidates) }

@@ -1,0 +1,97 @@
+package megatron
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestCasesAreLegal: the target offers and allows what the cases emit, so that
+// goldens and conformance speak about launches that ndc would make.
+func TestCasesAreLegal(t *testing.T) {
+	for _, c := range launches() {
+		target, diags := Backend{}.Target(c.job)
+		if diags.HasErrors() {
+			t.Errorf("%s: %v", c.name, diags)
+			continue
+		}
+		if rule := broken(target, c.job, c.plan); rule != "" {
+			t.Errorf("%s breaks %s", c.name, rule)
+		}
+	}
+}
+
+// TestEmit emits every case on every release that can run it: no diagnostics,
+// scripts that parse, and the recorded files for the cases themselves.
+func TestEmit(t *testing.T) {
+	golden := map[string]bool{}
+	for _, c := range cases {
+		golden[c.name] = true
+	}
+	for _, c := range launches() {
+		t.Run(c.name, func(t *testing.T) {
+			artifacts, diags := Backend{}.Emit(c.job, c.plan)
+			if len(diags) > 0 {
+				t.Fatal(diags)
+			}
+			var archive txtar.Archive
+			for _, f := range artifacts {
+				if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(f.Content), f.Path); err != nil {
+					t.Errorf("%s does not parse: %v", f.Path, err)
+				}
+				if !strings.HasSuffix(f.Path, ".sbatch") { // package slurm keeps goldens of it
+					archive.Files = append(archive.Files, txtar.File{Name: f.Path, Data: f.Content})
+				}
+			}
+			if golden[c.name] {
+				compare(t, filepath.Join("testdata", c.name+".txtar"), txtar.Format(&archive))
+			}
+		})
+	}
+	stale(t, golden)
+}
+
+// compare checks a golden file, or rewrites it under -update.
+func compare(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s (-want +got), go test -update rewrites it:\n%s", file, d)
+	}
+}
+
+// stale fails on golden files without a case, and removes them under -update.
+func stale(t *testing.T, known map[string]bool) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if known[strings.TrimSuffix(filepath.Base(f), ".txtar")] {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s belongs to no case", f)
+		} else if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
