@@ -34,6 +34,7 @@ job "facts" {
   training {
     global_batch_size = 1
     steps             = 1
+    precision         = "fp32" # which every GPU has
 
     optimizer "adamw" {
       learning_rate = 1e-4
