@@ -1,9 +1,16 @@
 package lang
 
-import "github.com/ndc-dev/ndc/diag"
+import (
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/ndc-dev/ndc/diag"
+)
 
 // Format returns src in the canonical layout of spaces and alignment. A file
 // that does not parse comes back as it is, with its diagnostics.
 func Format(src []byte, filename string) ([]byte, diag.List) {
-	return src, nil
+	if _, diags := parseSource(src, filename); diags.HasErrors() {
+		return src, diags
+	}
+	return hclwrite.Format(src), nil
 }

@@ -53,5 +53,7 @@ type Workspace struct {
 // *.hcl and *.auto.ndcvars in it. The workspace is never nil; when the list
 // has errors its jobs are incomplete and must not be used.
 func Load(fsys fs.FS, name string, o Options) (*Workspace, diag.List) {
-	return &Workspace{Files: map[string][]byte{}}, nil
+	l := &loader{fsys: fsys, options: o, files: map[string][]byte{}, variables: map[string]*variable{}, nodes: map[string]*node{}}
+	jobs := l.load(name)
+	return &Workspace{Jobs: jobs, Files: l.files}, l.finish()
 }

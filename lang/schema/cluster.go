@@ -42,7 +42,7 @@ var clusterBlock = Block{
 				{Name: "rails", Type: Count, Limits: atLeastOne, Doc: "Independent planes of leaf switches.", DefaultDoc: "`nics_per_node`"},
 				{Name: "gpus_per_pod", Type: Count, Default: "0", Doc: "GPUs with full bandwidth among them; 0: all."},
 				{Name: "oversubscription", Type: Number, Limits: atLeastOne, Default: "1", Doc: "Factor by which bandwidth between pods is lower."},
-				{Name: "environment", Type: StringMap, Doc: "Environment variables that this fabric needs, such as `NCCL_IB_HCA`."},
+				{Name: "environment", Type: Environment, Doc: "Environment variables that this fabric needs, such as `NCCL_IB_HCA`."},
 			},
 		},
 	},

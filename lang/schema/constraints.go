@@ -109,7 +109,7 @@ var slurmBlock = Block{
 		{Name: "chain", Type: Chain, Limits: atLeastOne, Doc: "Submissions of the same job one after another: a number, or `\"until_done\"`, which ends at the last step, at a stop file, after repeated failures, or without progress."},
 		{Name: "segment", Type: Count, Limits: atLeastOne, Doc: "Nodes per block of the topology (`--segment`)."},
 		{Name: "directives", Type: StringMap, Doc: "Any other #SBATCH option, by its long name."},
-		{Name: "environment", Type: StringMap, Doc: "Environment variables of the run."},
+		{Name: "environment", Type: Environment, Doc: "Environment variables of the run."},
 		{Name: "env_file", Type: String, Doc: "File on the cluster that the script reads, for secrets."},
 		{Name: "modules", Type: StringList, Doc: "Environment modules to load."},
 		{Name: "setup", Type: StringList, Doc: "Shell lines to run on every node before the launch: the one place where text becomes shell code."},

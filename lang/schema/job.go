@@ -13,14 +13,14 @@ var jobBlock = Block{
 }
 
 var backendBlock = Block{
-	Name: "backend", Label: Choice, Labels: BackendKinds(), Repeatable: true, Required: true,
+	Name: "backend", Label: Choice, Labels: BackendKinds(), Repeatable: true,
 	LabelDoc: "the framework",
-	Doc:      "A framework to emit for. Its blocks are merged over the job's, argument by argument.",
+	Doc:      "A framework to emit for; a job has at least one. Its blocks are merged over the job's, argument by argument.",
 	Arguments: []Argument{
 		{Name: "version", Type: String, Required: true, Doc: "The framework's version as it spells it, such as `\"core_v0.18.2\"`."},
 		{Name: "path", Type: String, Doc: "The framework's checkout at run time."},
 		{Name: "extra_args", Type: StringList, Doc: "Further options of the framework, checked against its version's table."},
-		{Name: "environment", Type: StringMap, Doc: "Environment variables for this backend only."},
+		{Name: "environment", Type: Environment, Doc: "Environment variables for this backend only."},
 	},
 	Blocks: []Block{containerBlock, executionBlock, constraintsBlock,
 		{Name: "training", Doc: "What this backend reads and where it saves.", Blocks: []Block{dataBlock, checkpointBlock}},
@@ -71,11 +71,11 @@ var optimizerBlock = Block{
 	Arguments: []Argument{
 		{Name: "learning_rate", Type: Number, Required: true, Limits: positive, Doc: "Peak learning rate."},
 		{Name: "weight_decay", Type: Number, DefaultDoc: "0.1 for adamw and muon, else 0", Doc: "Decay of the weights; decoupled in adamw and muon."},
-		{Name: "beta1", Type: Number, Limits: Limits{Max: 0.9999999}, Default: "0.9", Doc: "Decay of the first moment (adamw, adam, muon's embeddings)."},
-		{Name: "beta2", Type: Number, Limits: Limits{Max: 0.9999999}, Default: "0.95", Doc: "Decay of the second moment (adamw, adam, muon's embeddings)."},
-		{Name: "epsilon", Type: Number, Limits: positive, Default: "1e-8", Doc: "Added to the root of the second moment."},
+		{Name: "beta1", Type: Number, Labels: []string{"adamw", "adam", "muon"}, Limits: Limits{Max: 0.9999999}, Default: "0.9", Doc: "Decay of the first moment (adamw, adam, muon's embeddings)."},
+		{Name: "beta2", Type: Number, Labels: []string{"adamw", "adam", "muon"}, Limits: Limits{Max: 0.9999999}, Default: "0.95", Doc: "Decay of the second moment (adamw, adam, muon's embeddings)."},
+		{Name: "epsilon", Type: Number, Labels: []string{"adamw", "adam", "muon"}, Limits: positive, Default: "1e-8", Doc: "Added to the root of the second moment."},
 		{Name: "gradient_clipping", Type: Number, Default: "1.0", Doc: "Largest global gradient norm; 0: none."},
-		{Name: "momentum", Type: Number, Limits: Limits{Max: 0.9999999}, DefaultDoc: "0.95 for muon, 0.9 for sgd", Doc: "Momentum (muon, sgd)."},
+		{Name: "momentum", Type: Number, Labels: []string{"muon", "sgd"}, Limits: Limits{Max: 0.9999999}, DefaultDoc: "0.95 for muon, 0.9 for sgd", Doc: "Momentum (muon, sgd)."},
 	},
 }
 
@@ -86,10 +86,10 @@ var scheduleBlock = Block{
 	Arguments: []Argument{
 		{Name: "warmup_steps", Type: Count, Default: "0", Doc: "Steps over which the rate rises from zero."},
 		{Name: "warmup_tokens", Type: Count, Doc: "The same in tokens."},
-		{Name: "decay_steps", Type: Count, DefaultDoc: "to the end of the run; a tenth of the run for wsd", Doc: "Steps over which the rate falls."},
-		{Name: "decay_tokens", Type: Count, Doc: "The same in tokens."},
-		{Name: "decay_shape", Type: String, Enum: []string{"linear", "cosine", "exponential", "minus_sqrt"}, DefaultDoc: "`linear` for wsd", Doc: "How wsd falls."},
-		{Name: "minimum_learning_rate", Type: Number, Default: "0", Doc: "Rate at the end of the decay."},
+		{Name: "decay_steps", Type: Count, Labels: []string{"cosine", "linear", "wsd"}, DefaultDoc: "to the end of the run; a tenth of the run for wsd", Doc: "Steps over which the rate falls."},
+		{Name: "decay_tokens", Type: Count, Labels: []string{"cosine", "linear", "wsd"}, Doc: "The same in tokens."},
+		{Name: "decay_shape", Type: String, Labels: []string{"wsd"}, Enum: []string{"linear", "cosine", "exponential", "minus_sqrt"}, DefaultDoc: "`linear` for wsd", Doc: "How wsd falls."},
+		{Name: "minimum_learning_rate", Type: Number, Labels: []string{"cosine", "linear", "wsd"}, Default: "0", Doc: "Rate at the end of the decay."},
 	},
 }
 

@@ -7,7 +7,7 @@ var baseArgument = Argument{Name: "base", Type: Any,
 	Doc: "Another block of this kind or a catalogue entry to start from. What is written here overrides it: blocks merge argument by argument, and a block with another label replaces the base's."}
 
 var withoutArgument = Argument{Name: "without", Type: StringList,
-	Doc: "Names of blocks of the base to leave out, such as `[\"moe\"]`."}
+	Doc: "Names of blocks or arguments of the base to leave out, such as `[\"moe\"]`."}
 
 var sourcesArgument = Argument{Name: "sources", Type: StringMap,
 	Doc: "Where the numbers come from: argument names, or `\"*\"` for the rest, to a citation. For people and for tests; it changes nothing."}
@@ -62,8 +62,8 @@ var positionBlock = Block{
 	LabelDoc: "the kind",
 	Doc:      "How positions enter the model. Default by architecture: `learned` for gpt, else `rope`.",
 	Arguments: []Argument{
-		{Name: "theta", Type: Number, Limits: positive, Default: "10000", Doc: "Base of the rotation frequencies (rope)."},
-		{Name: "partial_rotary_factor", Type: Number, Limits: Limits{Open: true, Max: 1}, Default: "1", Doc: "Share of the head dimension that rotates (rope)."},
+		{Name: "theta", Type: Number, Labels: []string{"rope"}, Limits: positive, Default: "10000", Doc: "Base of the rotation frequencies (rope)."},
+		{Name: "partial_rotary_factor", Type: Number, Labels: []string{"rope"}, Limits: Limits{Open: true, Max: 1}, Default: "1", Doc: "Share of the head dimension that rotates (rope)."},
 	},
 	Blocks: []Block{{
 		Name: "scaling",

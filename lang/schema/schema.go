@@ -27,6 +27,7 @@ const (
 	Power                    // text in watts: "700W"
 	StringList               // list of text
 	StringMap                // map of text to text
+	Environment              // map of names of environment variables to values
 	CountList                // list of whole numbers
 	CountChoice              // a whole number, a list of them, or { min, max }
 	BoolChoice               // true, false, or a list of them
@@ -42,7 +43,7 @@ const (
 
 var typeNames = [...]string{
 	"count", "number", "bool", "string", "memory", "bandwidth", "compute rate", "duration", "share", "power",
-	"list of strings", "map of strings", "list of counts", "count, list or range", "bool or list", "string or list",
+	"list of strings", "map of strings", "environment variables", "list of counts", "count, list or range", "bool or list", "string or list",
 	"steps, duration or \"auto\"", "count or \"until_done\"", "model", "cluster", "gpu", "type", "any value",
 }
 
@@ -81,6 +82,7 @@ type Argument struct {
 	Enum       []string // the closed set of values; nil when open
 	Limits     Limits   // of Count, Number and the elements of lists of them
 	Positive   bool     // of a quantity: zero is not allowed either
+	Labels     []string // labels of the block with which it applies; nil: all
 }
 
 // Label says what stands between the name of a block and its brace.

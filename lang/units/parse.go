@@ -45,6 +45,7 @@ var (
 		{"d", rat(86400, 1)}, {"h", rat(3600, 1)}, {"m", rat(60, 1)}, {"s", rat(1, 1)},
 		{"ms", rat(1, 1e3)}, {"us", rat(1, 1e6)}, {"ns", rat(1, 1e9)},
 	}, "30m"}
+	wattsQuantity = quantity{"a power", []unit{{"kW", rat(1000, 1)}, {"W", rat(1, 1)}}, "700W"}
 	shareQuantity = quantity{"a share", []unit{{"%", rat(1, 100)}}, "6%"}
 )
 
@@ -189,6 +190,12 @@ func ParseBandwidth(text string) (BytesPerSecond, error) {
 func ParseFLOPS(text string) (FLOPsPerSecond, error) {
 	v, err := flopsQuantity.float(text)
 	return FLOPsPerSecond(v), err
+}
+
+// ParseWatts reads a power such as "700W". The error is an *Error.
+func ParseWatts(text string) (Watts, error) {
+	v, err := wattsQuantity.float(text)
+	return Watts(v), err
 }
 
 // ParseShare reads a share such as "6%" as 0.06. Shares above 100 % are an

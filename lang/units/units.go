@@ -33,3 +33,6 @@ type Seconds float64
 
 // Share is a part of a whole, 0 to 1.
 type Share float64
+
+// Watts is electric power.
+type Watts float64

@@ -1,0 +1,272 @@
+package lang
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// evaluate turns a written block into a tree by the tables of the schema. It
+// reports everything that can be told from the block alone and keeps going.
+func (l *loader) evaluate(b *hclsyntax.Block, spec *schema.Block, s scope) *block {
+	t := &block{spec: spec, origin: s.origin, args: map[string]*argument{}}
+	if !s.catalog {
+		t.header = rangeOf(b.DefRange())
+		t.at = t.header
+		if len(b.LabelRanges) > 0 {
+			t.at = rangeOf(b.LabelRanges[0])
+		}
+	}
+	t.broken = !l.label(b, spec)
+	if len(b.Labels) > 0 {
+		t.label = b.Labels[0]
+	}
+	for _, a := range ordered(b.Body.Attributes) {
+		l.evaluateArgument(a, t, s)
+	}
+	for _, n := range b.Body.Blocks {
+		l.evaluateNested(n, t, s)
+	}
+	return t
+}
+
+// ordered lists attributes as they stand in the file.
+func ordered(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
+	list := make([]*hclsyntax.Attribute, 0, len(attributes))
+	for _, a := range attributes {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b *hclsyntax.Attribute) int { return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte })
+	return list
+}
+
+func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
+	spec := t.spec.Argument(a.Name)
+	if spec == nil {
+		t.broken = true
+		l.unknownArgument(a, t.spec)
+		return
+	}
+	if spec.Labels != nil && t.label != "" && slices.Contains(t.spec.Labels, t.label) && !slices.Contains(spec.Labels, t.label) {
+		t.broken = true
+		l.fail(InapplicableArgument, rangeOf(a.NameRange), "Argument without effect", "%q has no effect with %s %q; it belongs to %s. Remove it.",
+			a.Name, t.spec.Name, t.label, diag.OneOf(spec.Labels))
+		return
+	}
+	v, ok := l.value(a.Expr, s)
+	if !ok {
+		v = cty.DynamicVal
+	}
+	c := converter{spec: spec, expr: a.Expr}
+	arg := c.convert(v)
+	l.diags.Append(c.diags)
+	if arg == nil {
+		return
+	}
+	arg.source.Origin = s.origin
+	if s.catalog {
+		arg.source.Range, arg.parts = diag.Range{}, nil
+	}
+	t.broken = t.broken || arg.bad
+	t.args[a.Name] = arg
+}
+
+// unknownArgument says what was meant, a block of that name included.
+func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
+	at := rangeOf(a.NameRange)
+	if b := spec.Block(a.Name); b != nil {
+		l.fail(UnknownArgument, at, "Unknown argument", "%q is a block: write %s, without the equals sign.", a.Name, blockForm(b))
+		return
+	}
+	hint := diag.DidYouMean(a.Name, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
+	if hint == "" && len(spec.Arguments) > 0 {
+		hint = " It takes " + listed(spec.ArgumentNames()) + "."
+	}
+	l.fail(UnknownArgument, at, "Unknown argument", "%s has no argument %q.%s%s", blockName(spec), a.Name, hint, elsewhere(a.Name, spec))
+}
+
+// listed names at most ten things.
+func listed(names []string) string {
+	if len(names) > 10 {
+		return strings.Join(names[:10], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}
+
+// elsewhere names the other block of the language that has the argument.
+func elsewhere(name string, not *schema.Block) string {
+	path := findArgument(&schema.File, name, "")
+	if path == "" || strings.HasSuffix(path, " "+not.Name) {
+		return ""
+	}
+	return fmt.Sprintf(" An argument of that name belongs to %s.", path)
+}
+
+func findArgument(b *schema.Block, name, prefix string) string {
+	for i := range b.Blocks {
+		n := &b.Blocks[i]
+		path := strings.TrimPrefix(prefix+" > "+n.Name, " > ")
+		if n.Argument(name) != nil {
+			return path
+		}
+		if found := findArgument(n, name, path); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+func blockName(b *schema.Block) string {
+	if b.Name == "file" {
+		return "The top of a file"
+	}
+	return "A " + b.Name + " block"
+}
+
+// blockForm shows how a block is written.
+func blockForm(b *schema.Block) string {
+	if b.Label == schema.NoLabel {
+		return b.Name + " { … }"
+	}
+	return b.Name + " \"…\" { … }"
+}
+
+func (l *loader) evaluateNested(n *hclsyntax.Block, t *block, s scope) {
+	spec := t.spec.Block(n.Type)
+	if spec == nil {
+		t.broken = true
+		l.unknownBlock(n, t.spec)
+		return
+	}
+	c := l.evaluate(n, spec, s)
+	t.broken = t.broken || c.broken
+	for _, other := range t.all(n.Type) {
+		if !spec.Repeatable || other.label == c.label {
+			t.broken = true
+			l.duplicate(n, spec, other.header)
+			return
+		}
+	}
+	t.blocks = append(t.blocks, c)
+}
+
+func (l *loader) duplicate(n *hclsyntax.Block, spec *schema.Block, first diag.Range) {
+	what := fmt.Sprintf("The %s block", spec.Name)
+	if spec.Repeatable && len(n.Labels) > 0 {
+		what = fmt.Sprintf("The block %s %q", spec.Name, n.Labels[0])
+	}
+	l.fail(DuplicateBlock, rangeOf(n.DefRange()), "Duplicate block", "%s may stand only once here; the first is at line %d. Merge the two.", what, first.Start.Line)
+}
+
+func (l *loader) unknownBlock(n *hclsyntax.Block, spec *schema.Block) {
+	at := rangeOf(n.TypeRange)
+	if spec.Argument(n.Type) != nil {
+		l.fail(UnknownBlock, at, "Unknown block", "%q is an argument: write %s = …, with an equals sign.", n.Type, n.Type)
+		return
+	}
+	hint := diag.DidYouMean(n.Type, slices.Concat(spec.BlockNames(), spec.ArgumentNames()))
+	switch {
+	case hint == "" && len(spec.Blocks) == 0:
+		hint = " It takes no blocks."
+	case hint == "":
+		hint = " It takes " + listed(spec.BlockNames()) + "."
+	}
+	l.fail(UnknownBlock, at, "Unknown block", "%s has no block %q.%s", blockName(spec), n.Type, hint)
+}
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// label checks the labels of a block.
+func (l *loader) label(b *hclsyntax.Block, spec *schema.Block) bool {
+	want := 1
+	if spec.Label == schema.NoLabel {
+		want = 0
+	}
+	switch {
+	case len(b.Labels) < want:
+		l.fail(InvalidLabel, rangeOf(b.TypeRange), "Missing label", "%s needs a label, %s: %s.%s", blockName(spec), spec.LabelDoc, blockForm(spec), choices(spec))
+		return false
+	case len(b.Labels) > want:
+		l.fail(InvalidLabel, rangeOf(b.LabelRanges[want]), "Superfluous label", "%s takes %s: %s.", blockName(spec), plural(want, "label"), blockForm(spec))
+		return false
+	case want == 0:
+		return true
+	}
+	return l.labelText(b.Labels[0], rangeOf(b.LabelRanges[0]), spec)
+}
+
+func plural(n int, what string) string {
+	switch n {
+	case 0:
+		return "no " + what
+	case 1:
+		return "one " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func choices(spec *schema.Block) string {
+	if spec.Labels == nil {
+		return ""
+	}
+	return " The labels are " + diag.OneOf(spec.Labels) + "."
+}
+
+func (l *loader) labelText(label string, at diag.Range, spec *schema.Block) bool {
+	switch spec.Label {
+	case schema.Identifier:
+		if hclsyntax.ValidIdentifier(label) {
+			return true
+		}
+		l.fail(InvalidLabel, at, "Invalid label", "%s is not a name that references can use. A name has letters, digits, underscores and hyphens and starts with a letter.", quoteShort(label))
+	case schema.JobName:
+		if jobName.MatchString(label) {
+			return true
+		}
+		l.fail(InvalidLabel, at, "Invalid label", "%s cannot name a job, because the name becomes paths and the Slurm job's name. It must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}: letters, digits, dots, underscores and hyphens, at most 64, not starting with a sign.", quoteShort(label))
+	case schema.Choice:
+		if slices.Contains(spec.Labels, label) {
+			return true
+		}
+		l.fail(UnknownValue, at, "Unknown label", "There is no %s %s.%s%s", spec.Name, quoteShort(label), choices(spec), diag.DidYouMean(label, spec.Labels))
+	default:
+		if label != "" && !strings.ContainsRune(label, 0) {
+			return true
+		}
+		l.fail(InvalidLabel, at, "Invalid label", "The label of %s must not be empty.", spec.Name)
+	}
+	return false
+}
+
+// expressionDiags reports what HCL found in an expression.
+func (l *loader) expressionDiags(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		id := InvalidExpression
+		at := diag.Range{}
+		if d.Subject != nil {
+			at = rangeOf(*d.Subject)
+		}
+		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
+			l.unknownFunction(extra.CalledFunctionName(), at)
+			continue
+		}
+		l.diags.Error(id, at, d.Summary, sentence(d.Detail))
+	}
+}
+
+// sentence ends a text with a stop.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s != "" && !strings.ContainsAny(s[len(s)-1:], ".?!:`") {
+		s += "."
+	}
+	return s
+}

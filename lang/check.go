@@ -1,0 +1,219 @@
+package lang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// checker holds a decoded job to what can be known before a layout is chosen.
+// What depends on a framework is left to its backend.
+type checker struct {
+	*loader
+	job    *job.Job
+	unsure bool // something in training was reported, so what seems missing may not be
+}
+
+// when runs a check on a section of which nothing was reported yet.
+func (c *checker) when(b *block, check func()) {
+	if !b.broken {
+		check()
+	}
+}
+
+// at is where the argument at path was written, or the nearest block.
+func (c *checker) at(path string) diag.Range { return c.job.Sources.Range(path) }
+
+func (c *checker) model() {
+	m := &c.job.Model
+	c.heads(m)
+	c.widths(m)
+	c.positions(m)
+	if m.MoE != nil {
+		c.moe(m)
+	}
+	if m.PaddedVocabSize != 0 && m.PaddedVocabSize < m.VocabSize {
+		c.fail(InconsistentModel, c.at("model.padded_vocab_size"), "Inconsistent model",
+			"padded_vocab_size is %d, fewer than the %d tokens of vocab_size.", m.PaddedVocabSize, m.VocabSize)
+	}
+	if m.Dropout == 1 {
+		c.fail(OutOfRange, c.at("model.dropout"), "Number out of range", "With a dropout of 1 nothing passes. It is a probability, such as 0.1.")
+	}
+	if w := m.SlidingWindow; w.Pattern > m.Layers {
+		c.fail(InconsistentModel, c.at("model.sliding_window.pattern"), "Inconsistent model",
+			"Every %d-th layer is to attend to everything, but the model has %d layers.", w.Pattern, m.Layers)
+	}
+	if m.Activation != "swiglu" {
+		for _, name := range []string{"activation_alpha", "activation_clamp", "activation_offset"} {
+			if c.job.Sources.IsSet("model."+name) && !c.unchanged(name) {
+				c.fail(InapplicableArgument, c.at("model."+name), "Argument without effect", "%q shapes swiglu, and the activation is %s. Remove it.", name, m.Activation)
+			}
+		}
+	}
+}
+
+// unchanged reports whether one of swiglu's arguments is 0, its default.
+func (c *checker) unchanged(name string) bool {
+	m := &c.job.Model
+	return map[string]float64{"activation_alpha": m.ActivationAlpha, "activation_clamp": m.ActivationClamp, "activation_offset": m.ActivationOffset}[name] == 0
+}
+
+func (c *checker) heads(m *job.Model) {
+	if m.AttentionHeads%m.KVHeads != 0 {
+		c.fail(InconsistentModel, c.at("model.kv_heads"), "Inconsistent model",
+			"%d attention heads cannot share %d key and value heads evenly; kv_heads must divide attention_heads%s.",
+			m.AttentionHeads, m.KVHeads, divisors(m.AttentionHeads))
+	}
+	if !c.job.Sources.IsSet("model.head_dim") && m.MLA == nil && m.HiddenSize%m.AttentionHeads != 0 {
+		c.fail(InconsistentModel, c.at("model.attention_heads"), "Inconsistent model",
+			"hidden_size %d does not divide by %d attention heads, so the width of a head is unclear. Set head_dim.", m.HiddenSize, m.AttentionHeads)
+	}
+	if m.MLA != nil && m.HeadDim != m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim {
+		c.fail(InconsistentModel, c.at("model.head_dim"), "Inconsistent model",
+			"With mla, head_dim is qk_nope_head_dim + qk_rope_head_dim = %d + %d = %d, not %d. Leave it out.",
+			m.MLA.QKNopeHeadDim, m.MLA.QKRopeHeadDim, m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim, m.HeadDim)
+	}
+}
+
+// divisors lists the divisors of n, if they are few: " (1, 2, 4)".
+func divisors(n int) string {
+	var list []string
+	for d := 1; d <= n && n <= 1024; d++ {
+		if n%d == 0 {
+			list = append(list, fmt.Sprint(d))
+		}
+	}
+	if len(list) == 0 || len(list) > 12 {
+		return ""
+	}
+	return " (" + strings.Join(list, ", ") + ")"
+}
+
+func (c *checker) widths(m *job.Model) {
+	if m.FFNHiddenSize == 0 {
+		why := ""
+		if m.MoE != nil {
+			why = " Some layers are dense: moe.first_dense_layers or moe.layer_frequency says so."
+		}
+		c.fail(MissingArgument, c.at("model"), "Missing argument", "A model block needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
+	}
+	if m.MTPLayers > 0 && m.MTPLayers > m.Layers {
+		c.fail(InconsistentModel, c.at("model.mtp_layers"), "Inconsistent model", "%d multi-token-prediction layers on %d decoder layers.", m.MTPLayers, m.Layers)
+	}
+}
+
+func (c *checker) positions(m *job.Model) {
+	p := &m.PositionEmbedding
+	if m.SequenceLength > m.MaxPositions {
+		if p.Kind == "learned" {
+			c.fail(InconsistentModel, c.at("model.sequence_length"), "Inconsistent model",
+				"Sequences of %d tokens need as many learned positions, and max_positions is %d. Raise max_positions too, or shorten the sequences.", m.SequenceLength, m.MaxPositions)
+		}
+		m.MaxPositions = m.SequenceLength
+	}
+	if p.Kind == "rope" && m.MLA == nil && m.HeadDim%2 != 0 {
+		c.fail(InconsistentModel, c.at("model.head_dim"), "Inconsistent model", "Rotary positions turn pairs of dimensions, so head_dim must be even, not %d.", m.HeadDim)
+	}
+	if s := p.Scaling; s != nil && s.Type != "linear" && s.OriginalLength == 0 {
+		c.fail(MissingArgument, c.at("model.position_embedding.scaling"), "Missing argument", "Scaling of type %q needs \"original_length\", the positions that the model had before.", s.Type)
+	}
+	if s := p.Scaling; s != nil && s.Type == "llama3" && s.HighFrequencyFactor <= s.LowFrequencyFactor {
+		c.fail(InconsistentModel, c.at("model.position_embedding.scaling.high_frequency_factor"), "Inconsistent model",
+			"high_frequency_factor, %s, must be greater than low_frequency_factor, %s.", formatNumber(s.HighFrequencyFactor), formatNumber(s.LowFrequencyFactor))
+	}
+}
+
+func (c *checker) moe(m *job.Model) {
+	e := m.MoE
+	if e.TopK > e.Experts {
+		c.fail(InconsistentModel, c.at("model.moe.top_k"), "Inconsistent model", "A token cannot go to %d of %d experts; top_k is at most experts.", e.TopK, e.Experts)
+	}
+	if e.FirstDenseLayers >= m.Layers {
+		c.fail(InconsistentModel, c.at("model.moe.first_dense_layers"), "Inconsistent model",
+			"%d dense layers leave none of the model's %d layers to the experts. For a dense model, leave the moe block out, or drop the base's with without = [\"moe\"].", e.FirstDenseLayers, m.Layers)
+	}
+	if e.SharedExperts == 0 && e.SharedExpertFFNHiddenSize > 0 {
+		c.fail(InconsistentModel, c.at("model.moe.shared_expert_ffn_hidden_size"), "Inconsistent model",
+			"shared_expert_ffn_hidden_size is %d, but shared_experts is 0.", e.SharedExpertFFNHiddenSize)
+	}
+	if c.job.Sources.IsSet("model.moe.capacity_factor") && !e.TokenDrop {
+		c.fail(InapplicableArgument, c.at("model.moe.capacity_factor"), "Argument without effect", "No token is dropped, so there is no capacity. Set token_drop = true, or remove capacity_factor.")
+	}
+	c.router(e)
+}
+
+func (c *checker) router(e *job.MoE) {
+	r := &e.Router
+	if r.Groups > 1 {
+		switch {
+		case e.Experts%r.Groups != 0:
+			c.fail(InconsistentModel, c.at("model.moe.router.groups"), "Inconsistent model", "%d experts cannot form %d equal groups.", e.Experts, r.Groups)
+		case r.GroupTopK < 1 || r.GroupTopK > r.Groups:
+			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "Inconsistent model", "With %d groups, group_top_k must be from 1 to %d, not %d.", r.Groups, r.Groups, r.GroupTopK)
+		case e.TopK > e.Experts/r.Groups*r.GroupTopK:
+			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "Inconsistent model",
+				"%d groups of %d experts hold %d, fewer than the %d of top_k.", r.GroupTopK, e.Experts/r.Groups, e.Experts/r.Groups*r.GroupTopK, e.TopK)
+		}
+	}
+	if r.Balance == "none" && r.AuxCoefficient > 0 {
+		c.fail(InapplicableArgument, c.at("model.moe.router.aux_coefficient"), "Argument without effect", "Nothing balances the experts (balance = \"none\"), so aux_coefficient has no effect. Remove one of the two.")
+	}
+	if r.Balance != "bias" && r.BiasUpdateRate > 0 {
+		c.fail(InapplicableArgument, c.at("model.moe.router.bias_update_rate"), "Argument without effect", "bias_update_rate belongs to balance = \"bias\", and balance is %q.", r.Balance)
+	}
+}
+
+func (c *checker) cluster() {
+	k := &c.job.Cluster
+	d, g := k.NVLink.Domain, k.GPUsPerNode
+	if d > g && d%g != 0 || d > 0 && d <= g && g%d != 0 {
+		c.fail(InconsistentCluster, c.at("cluster.nvlink.domain"), "Inconsistent cluster",
+			"NVLink domains of %d GPUs and nodes of %d do not fit: one must be a multiple of the other.", d, g)
+	}
+	if k.Nodes > 1 && k.Network.Kind == "" && !(d >= k.GPUs()) {
+		c.fail(MissingBlock, c.at("cluster"), "Missing block", "%d nodes need a network block: what connects them, with how many adapters of which bandwidth.", k.Nodes)
+	}
+	n := &k.Network
+	if n.Oversubscription > 1 && n.GPUsPerPod == 0 {
+		c.fail(InconsistentCluster, c.at("cluster.network.oversubscription"), "Inconsistent cluster",
+			"An oversubscription of %s needs gpus_per_pod, the number of GPUs that it begins beyond.", formatNumber(n.Oversubscription))
+	}
+	if n.GPUsPerPod > 0 && n.GPUsPerPod%g != 0 {
+		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Inconsistent cluster", "Pods of %d GPUs cannot be made of nodes of %d.", n.GPUsPerPod, g)
+	}
+}
+
+func (c *checker) slurm() {
+	s := &c.job.Slurm
+	if nodes := c.job.Cluster.Nodes; s.Segment > nodes && nodes > 0 {
+		c.fail(InconsistentCluster, c.at("slurm.segment"), "Inconsistent cluster", "Segments of %d nodes are larger than the job's %d nodes.", s.Segment, nodes)
+	}
+	if (s.Chain.UntilDone || s.Chain.Count > 1) && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
+		c.fail(MissingBlock, c.at("slurm.chain"), "Missing block", "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")
+	}
+	for i, m := range s.Container.Mounts {
+		if src, dst, ok := strings.Cut(m, ":"); !ok || src == "" || dst == "" {
+			c.fail(InvalidValue, c.at(fmt.Sprintf("slurm.container.mounts[%d]", i)), "Invalid value", "%q is not SRC:DST or SRC:DST:OPTIONS.", m)
+		}
+	}
+	if s.Container.Image == "" {
+		for _, name := range []string{"mounts", "workdir"} {
+			if path := "slurm.container." + name; c.job.Sources.IsSet(path) && c.noImageAnywhere() {
+				c.fail(MissingArgument, c.at(path), "Missing argument", "%q is for a container, and no image is set, here or in a backend's own container block.", name)
+			}
+		}
+	}
+}
+
+// noImageAnywhere reports whether no backend of the job has a container: one
+// may run on the node itself while the others share mounts.
+func (c *checker) noImageAnywhere() bool {
+	for _, b := range c.jobs {
+		if b.Labels[0] == c.job.Name {
+			return !writesImage(b.Body)
+		}
+	}
+	return true
+}

@@ -1,0 +1,83 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// constraints checks what layout constraints say about the model and one
+// another, whatever the framework.
+func (c *checker) constraints() {
+	l := &c.job.Constraints.Layout
+	c.stageLayers(l)
+	c.recompute(l)
+	if m := &c.job.Model; m.Architecture != "" && m.MoE == nil {
+		for name, choice := range map[string]job.IntChoice{"expert_parallel": l.ExpertParallel, "expert_tensor_parallel": l.ExpertTensorParallel} {
+			if !choice.Allows(1) {
+				c.fail(InconsistentLayout, c.at("constraints.layout."+name), "Inconsistent layout", "%q asks for more than one rank, but the model has no experts (no moe block). Remove it.", name)
+			}
+		}
+	}
+	if h := c.job.Constraints.MemoryHeadroom; h.Set && h.Value >= 1 {
+		c.fail(OutOfRange, c.at("constraints.memory_headroom"), "Number out of range", "A headroom of 100%% leaves no memory for the job.")
+	}
+}
+
+func (c *checker) stageLayers(l *job.LayoutConstraints) {
+	if l.StageLayers == nil {
+		return
+	}
+	total := 0
+	for _, n := range l.StageLayers {
+		total += n
+	}
+	at := c.at("constraints.layout.stage_layers")
+	if layers := c.job.Model.Layers; layers > 0 && total != layers {
+		c.fail(InconsistentLayout, at, "Inconsistent layout", "The %d chunks of stage_layers hold %d layers, and the model has %d.", len(l.StageLayers), total, layers)
+	}
+	p, v := l.PipelineParallel, l.VirtualPipeline
+	if !p.Pinned() || !v.Pinned() && !v.Free() {
+		return
+	}
+	stages, chunks := pin(p), 1
+	if !v.Free() {
+		chunks = pin(v)
+	} else if len(l.StageLayers)%stages == 0 {
+		return // the length says how many chunks there are
+	}
+	if stages*chunks != len(l.StageLayers) {
+		c.fail(InconsistentLayout, at, "Inconsistent layout", "stage_layers has %d chunks, but %s need %d.", len(l.StageLayers), pipelineText(stages, chunks), stages*chunks)
+	}
+}
+
+func pipelineText(stages, chunks int) string {
+	if chunks == 1 {
+		return fmt.Sprintf("%d pipeline ranks", stages)
+	}
+	return fmt.Sprintf("%d pipeline ranks with %d chunks each", stages, chunks)
+}
+
+// pin is the one value of a pinned choice.
+func pin(c job.IntChoice) int {
+	if c.Ranged {
+		return c.Min
+	}
+	return c.Values[0]
+}
+
+// recompute checks that details go with a mode that has them.
+func (c *checker) recompute(l *job.LayoutConstraints) {
+	for _, d := range []struct {
+		name, mode string
+		set        bool
+	}{
+		{"recompute_modules", "selective", l.RecomputeModules != nil},
+		{"recompute_method", "full", l.RecomputeMethod != nil},
+		{"recompute_layers", "full", !l.RecomputeLayers.Free()},
+	} {
+		if d.set && !l.Recompute.Allows(d.mode) {
+			c.fail(InapplicableArgument, c.at("constraints.layout."+d.name), "Argument without effect", "%q belongs to recompute = %q, which recompute here does not allow. Remove it, or allow %q.", d.name, d.mode, d.mode)
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package lang
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/ndc-dev/ndc/lang/catalog"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// writesImage reports whether a body or a block in it sets a container image.
+func writesImage(b *hclsyntax.Body) bool {
+	return slices.ContainsFunc(b.Blocks, func(n *hclsyntax.Block) bool {
+		return n.Type == "container" && n.Body.Attributes["image"] != nil || writesImage(n.Body)
+	})
+}
+
+func (c *checker) training() {
+	t := &c.job.Training
+	c.fp8(t)
+	c.data(&t.Data)
+	if t.Start.From != "scratch" && t.Start.Path == "" {
+		c.fail(MissingArgument, c.at("training.start"), "Missing argument", "A start from %q needs the argument \"path\": where the weights lie.", t.Start.From)
+	}
+	if t.Start.From == "scratch" {
+		for _, name := range []string{"path", "reset_optimizer", "reset_schedule", "reset_data"} {
+			if path := "training.start." + name; c.job.Sources.IsSet(path) {
+				c.fail(InapplicableArgument, c.at(path), "Argument without effect", "%q has no effect on a start from scratch. Set from, or remove it.", name)
+			}
+		}
+	}
+	if p := t.Logging.Profile; p != nil && p.EndStep <= p.StartStep {
+		c.fail(InconsistentTraining, c.at("training.logging.profile.end_step"), "Inconsistent training", "A profile from step %d must end after it, not at %d.", p.StartStep, p.EndStep)
+	}
+	if r := t.BatchRamp; r != nil {
+		c.ramp(t, r)
+	}
+}
+
+func (c *checker) fp8(t *job.Training) {
+	low := t.Precision == "fp8" || t.Precision == "mxfp8" || t.Precision == "nvfp4"
+	if at, written := c.job.Sources["training.fp8"]; written && !low {
+		c.fail(InapplicableArgument, at.Range, "Block without effect", "The fp8 block has no effect with precision %q. Set precision = \"fp8\", \"mxfp8\" or \"nvfp4\", or remove the block.", t.Precision)
+	}
+	if low && t.Precision != "fp8" && t.FP8.Recipe != "" {
+		c.fail(InapplicableArgument, c.at("training.fp8.recipe"), "Argument without effect", "The recipe belongs to precision \"fp8\"; %s has its own. Remove it.", t.Precision)
+	}
+	first, last, layers := t.FP8.BF16FirstLayers, t.FP8.BF16LastLayers, c.job.Model.Layers
+	if layers > 0 && first+last >= layers && first+last > 0 {
+		name := "bf16_first_layers"
+		if last > first {
+			name = "bf16_last_layers"
+		}
+		c.fail(InconsistentTraining, c.at("training.fp8."+name), "Inconsistent training", "%d first and %d last layers in bf16 leave none of %d in %s.", first, last, layers, t.Precision)
+	}
+}
+
+// ramp checks that the batch grows to the global batch in whole increments.
+func (c *checker) ramp(t *job.Training, r *job.BatchRamp) {
+	switch grow := t.GlobalBatchSize - r.Start; {
+	case grow <= 0:
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.start"), "Inconsistent training", "A ramp from %d sequences must end higher, and global_batch_size is %d.", r.Start, t.GlobalBatchSize)
+	case grow%r.Increment != 0:
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "Inconsistent training", "From %d to %d there are %d sequences, which is not a multiple of the increment, %d.", r.Start, t.GlobalBatchSize, grow, r.Increment)
+	case r.Sequences < int64(grow/r.Increment):
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.sequences"), "Inconsistent training", "%d sequences are too few for the %d stages of the ramp.", r.Sequences, grow/r.Increment)
+	}
+}
+
+var splitShares = regexp.MustCompile(`^\s*\d+(\.\d+)?(\s*,\s*\d+(\.\d+)?){0,2}\s*$`)
+
+func (c *checker) data(d *job.Data) {
+	switch {
+	case d.Mock && len(d.Sources) > 0:
+		c.fail(ConflictingArguments, c.at("training.data.mock"), "Conflicting arguments", "Mock data are made up, so nothing is read from the sources. Remove mock or the source blocks.")
+	case d.Mock:
+	case d.Format == "":
+		c.fail(MissingArgument, c.at("training.data"), "Missing argument", "A data block needs the argument \"format\": \"megatron\", \"tokens\" or \"jsonl\". For a trial without data, write mock = true.")
+	case len(d.Sources) == 0:
+		c.fail(MissingBlock, c.at("training.data"), "Missing block", "A data block needs at least one block source \"…\" { path = … }. For a trial without data, write mock = true.")
+	}
+	total := 0.0
+	for _, s := range d.Sources {
+		total += s.Weight
+	}
+	if len(d.Sources) > 0 && !(total > 0) {
+		c.fail(InconsistentTraining, c.at("training.data.source"), "Inconsistent training", "The weights of the sources add up to zero, so nothing would be read.")
+	}
+	if d.Split != "" && !splitShares.MatchString(d.Split) {
+		c.fail(InvalidValue, c.at("training.data.split"), "Invalid value", "%s is not up to three shares for training, validation and test, such as \"99,1,0\".", quoteShort(d.Split))
+	}
+	c.tokenizer(d)
+}
+
+func (c *checker) tokenizer(d *job.Data) {
+	t := &d.Tokenizer
+	if t.Kind != "none" && t.Path == "" && !d.Mock {
+		c.fail(MissingArgument, c.at("training.data.tokenizer"), "Missing argument", "A %s tokenizer needs the argument \"path\": where it lies on the cluster.", t.Kind)
+	}
+	if t.Kind == "none" && t.Path != "" {
+		c.fail(InapplicableArgument, c.at("training.data.tokenizer.path"), "Argument without effect", "A tokenizer \"none\" has no path. Remove it, or name the kind.")
+	}
+	if d.Format == "jsonl" && t.Kind == "none" && !d.Mock {
+		c.fail(MissingBlock, c.at("training.data.format"), "Missing block", "Text is tokenised on the fly, so format \"jsonl\" needs a block tokenizer \"huggingface\" { path = … } or another kind.")
+	}
+	if id := t.EndOfDocumentID; id.Set && c.job.Model.VocabSize > 0 && id.Value >= c.job.Model.VocabSize {
+		c.fail(InconsistentTraining, c.at("training.data.tokenizer.end_of_document_id"), "Inconsistent training", "The id %d is outside the model's vocabulary of %d tokens.", id.Value, c.job.Model.VocabSize)
+	}
+}
+
+// schedule settles tokens and steps, which follow from one another.
+func (c *checker) schedule(b *block) {
+	t := &c.job.Training
+	tokens, hasTokens := getSet[int64](b, "tokens")
+	steps, hasSteps := getSet[int64](b, "steps")
+	switch {
+	case hasTokens && hasSteps:
+		c.fail(ConflictingArguments, c.at("training.steps"), "Conflicting arguments", "The length of the run is given twice: %d steps and %d tokens. Keep one; the other follows.", steps, tokens)
+		return
+	case !hasTokens && !hasSteps:
+		c.fail(MissingArgument, c.at("training"), "Missing argument", "A training block needs \"tokens\" or \"steps\": the length of the run.")
+		return
+	}
+	p := pace{t.GlobalBatchSize, c.job.Model.SequenceLength, t.BatchRamp}
+	if !p.sound() {
+		return // the ramp was reported
+	}
+	if hasTokens {
+		steps = p.steps(tokens)
+	} else {
+		tokens = p.tokens(steps)
+	}
+	t.Steps, t.Tokens = int(steps), tokens
+	c.rates(b.child("schedule"), p)
+}
+
+// rates settles the learning-rate schedule in steps.
+func (c *checker) rates(b *block, p pace) {
+	t := &c.job.Training
+	warmup, ok := c.either(b, "warmup", p.steps)
+	decay, fine := c.either(b, "decay", func(tokens int64) int64 { return ceilDiv(tokens, p.tokensPerStep()) })
+	if !ok || !fine {
+		return
+	}
+	s := &t.Schedule
+	s.Kind, s.WarmupSteps, s.DecaySteps = or(b.label, "constant"), int(warmup), int(decay)
+	if s.Kind != "constant" {
+		s.MinimumLearningRate = b.number("minimum_learning_rate")
+	}
+	if s.Kind == "wsd" {
+		s.DecayShape = b.textOr("decay_shape", "linear")
+		if decay == 0 {
+			s.DecaySteps = max(1, t.Steps/10)
+		}
+	}
+	c.fits(s, t)
+}
+
+// either reads NAME_steps or NAME_tokens in steps.
+func (c *checker) either(b *block, name string, convert func(tokens int64) int64) (int64, bool) {
+	steps := get[int64](b, name+"_steps")
+	if !b.has(name + "_tokens") {
+		return steps, true
+	}
+	if b.has(name + "_steps") {
+		c.fail(ConflictingArguments, b.argAt(name+"_tokens"), "Conflicting arguments", "%s_steps and %s_tokens say the same thing twice. Keep one.", name, name)
+		return 0, false
+	}
+	return convert(get[int64](b, name+"_tokens")), true
+}
+
+func (c *checker) fits(s *job.Schedule, t *job.Training) {
+	name := "warmup_steps"
+	if !c.job.Sources.IsSet("training.schedule.warmup_steps") {
+		name = "warmup_tokens"
+	}
+	switch {
+	case s.WarmupSteps > t.Steps:
+		c.fail(InconsistentTraining, c.at("training.schedule."+name), "Inconsistent training", "A warm-up of %d steps is longer than the run of %d.", s.WarmupSteps, t.Steps)
+	case s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps > t.Steps && s.WarmupSteps < t.Steps:
+		name := "decay_steps"
+		if !c.job.Sources.IsSet("training.schedule.decay_steps") {
+			name = "decay_tokens"
+		}
+		c.fail(InconsistentTraining, c.at("training.schedule."+name), "Inconsistent training", "A warm-up of %d and a decay of %d steps do not fit into a run of %d steps.", s.WarmupSteps, s.DecaySteps, t.Steps)
+	}
+	if s.MinimumLearningRate > t.Optimizer.LearningRate {
+		c.fail(InconsistentTraining, c.at("training.schedule.minimum_learning_rate"), "Inconsistent training",
+			"minimum_learning_rate, %s, is above learning_rate, %s.", formatNumber(s.MinimumLearningRate), formatNumber(t.Optimizer.LearningRate))
+	}
+}
+
+// pace turns steps into tokens and back, with the batch ramp if there is one.
+// The ramp is Megatron's: after n sequences of the ramp's total the batch is
+// start + increment × floor(n / (total / stages)).
+type pace struct {
+	batch, length int
+	ramp          *job.BatchRamp
+}
+
+func (p pace) sound() bool {
+	r := p.ramp
+	return p.batch > 0 && p.length > 0 && (r == nil || r.Start > 0 && r.Increment > 0 && r.Start < p.batch && r.Sequences > 0)
+}
+
+func (p pace) tokensPerStep() int64 { return int64(p.batch) * int64(p.length) }
+
+func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }
+
+// stages calls each with the steps and the batch of every stage of the ramp.
+func (p pace) stages(each func(steps, batch int64) bool) {
+	if p.ramp == nil {
+		return
+	}
+	r := p.ramp
+	count := int64((p.batch - r.Start) / r.Increment)
+	consumed := int64(0)
+	for i := int64(0); i < count; i++ {
+		batch := int64(r.Start) + i*int64(r.Increment)
+		end := int64(math.Ceil(float64(r.Sequences) * float64(i+1) / float64(count)))
+		steps := ceilDiv(max(end-consumed, 0), batch)
+		consumed += steps * batch
+		if !each(steps, batch) {
+			return
+		}
+	}
+}
+
+// steps is the number of optimizer steps that see at least so many tokens.
+func (p pace) steps(tokens int64) int64 {
+	sequences, total := ceilDiv(tokens, int64(p.length)), int64(0)
+	p.stages(func(steps, batch int64) bool {
+		steps = min(steps, ceilDiv(sequences, batch))
+		total += steps
+		sequences = max(sequences-steps*batch, 0)
+		return sequences > 0
+	})
+	return total + ceilDiv(sequences, int64(p.batch))
+}
+
+// tokens is the number of tokens that so many optimizer steps see.
+func (p pace) tokens(steps int64) int64 {
+	sequences := int64(0)
+	p.stages(func(n, batch int64) bool {
+		n = min(n, steps)
+		sequences += n * batch
+		steps -= n
+		return steps > 0
+	})
+	return (sequences + steps*int64(p.batch)) * int64(p.length)
+}
+
+// needs says what arithmetic a precision asks of a GPU.
+type needs struct {
+	peak       func(*job.PeakFLOPS) units.FLOPsPerSecond
+	capability int // major compute capability; 0: any
+}
+
+var precisions = map[string]needs{
+	"bf16":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.BF16 }, 0},
+	"fp16":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP16 }, 0},
+	"fp32":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP32 }, 0},
+	"fp8":   {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP8 }, 0},
+	"mxfp8": {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP8 }, 10},
+	"nvfp4": {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP4 }, 10},
+}
+
+// offers reports whether a GPU has a precision.
+func offers(g *job.GPU, precision string) bool {
+	n := precisions[precision]
+	major, _, _ := strings.Cut(g.ComputeCapability, ".")
+	if n.capability > 0 && len(major) > 0 && len(major) <= 3 && atoi(major) < n.capability {
+		return false
+	}
+	return n.peak(&g.PeakFLOPS) > 0
+}
+
+func atoi(s string) int {
+	n := 0
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return 0
+		}
+		n = n*10 + int(r-'0')
+	}
+	return n
+}
+
+// precision checks that the GPU has the arithmetic, and names what has.
+func (c *checker) precision() {
+	g, want := &c.job.Cluster.GPU, c.job.Training.Precision
+	if _, known := precisions[want]; !known || offers(g, want) {
+		return
+	}
+	var have, others []string
+	for _, p := range []string{"bf16", "fp16", "fp32", "fp8", "mxfp8", "nvfp4"} {
+		if offers(g, p) {
+			have = append(have, p)
+		}
+	}
+	for _, name := range catalog.Names("gpu") {
+		if n := c.catalogNode("gpu", name); n != nil {
+			c.settle(n, nil)
+			if other := decodeGPU(n.tree); offers(&other, want) {
+				others = append(others, name)
+			}
+		}
+	}
+	c.fail(UnsupportedPrecision, c.at("training.precision"), "Precision that the GPU lacks",
+		"The GPU %s has no %s arithmetic; it has %s. Of the catalogue's GPUs, these have %s: %s.", g.Name, want, strings.Join(have, ", "), want, strings.Join(others, ", "))
+}

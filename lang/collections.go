@@ -1,0 +1,233 @@
+package lang
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// elements converts a list element by element.
+func elements[T any](c *converter, v cty.Value, each func(cty.Value, diag.Range) (T, bool)) ([]T, bool) {
+	t := v.Type()
+	if !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
+		c.wrongType(v, rangeOf(c.expr.Range()), "a list in brackets")
+		return nil, false
+	}
+	list, ok := make([]T, 0, v.LengthInt()), true
+	for i, e := range v.AsValueSlice() {
+		at := c.elementAt(i)
+		if e.IsNull() {
+			c.wrongType(e, at, "a list without null")
+			ok = false
+			continue
+		}
+		x, fine := each(e, at)
+		ok = ok && fine
+		list = append(list, x)
+	}
+	return list, ok
+}
+
+// elementAt is where element i was written, when the list was written out.
+func (c *converter) elementAt(i int) diag.Range {
+	tuple, ok := c.expr.(*hclsyntax.TupleConsExpr)
+	if !ok || i >= len(tuple.Exprs) {
+		return rangeOf(c.expr.Range())
+	}
+	at := rangeOf(tuple.Exprs[i].Range())
+	c.place(strconv.Itoa(i), at)
+	return at
+}
+
+// entryAt is where the value of a key was written, when the map was written
+// out, and where the key was.
+func (c *converter) entryAt(key string) (value, name diag.Range) {
+	object, ok := c.expr.(*hclsyntax.ObjectConsExpr)
+	whole := rangeOf(c.expr.Range())
+	if !ok {
+		return whole, whole
+	}
+	for _, item := range object.Items {
+		k, diags := item.KeyExpr.Value(nil)
+		if !diags.HasErrors() && k.IsKnown() && !k.IsNull() && k.Type() == cty.String && k.AsString() == key {
+			return rangeOf(item.ValueExpr.Range()), rangeOf(item.KeyExpr.Range())
+		}
+	}
+	return whole, whole
+}
+
+func (c *converter) place(key string, at diag.Range) {
+	if c.parts == nil {
+		c.parts = map[string]diag.Range{}
+	}
+	c.parts[key] = at
+}
+
+func (c *converter) counts(v cty.Value) (any, bool) {
+	list, ok := elements(c, v, c.count)
+	ints := make([]int, len(list))
+	for i, n := range list {
+		ints[i] = int(n)
+	}
+	return ints, ok
+}
+
+// variables converts a map of text, in the order of its keys; null entries
+// are left out.
+func (c *converter) variables(v cty.Value) (any, bool) {
+	t := v.Type()
+	if !t.IsMapType() && !t.IsObjectType() {
+		c.wrongType(v, rangeOf(c.expr.Range()), "a map in braces")
+		return nil, false
+	}
+	list, ok := []job.Variable(nil), true
+	for it := v.ElementIterator(); it.Next(); {
+		key, value := it.Element()
+		if value.IsNull() {
+			continue
+		}
+		at, nameAt := c.entryAt(key.AsString())
+		c.place(strconv.Quote(key.AsString()), at)
+		s, fine := c.text(value, at)
+		if c.spec.Type == schema.Environment {
+			fine = fine && c.environmentVariable(job.Variable{Name: key.AsString(), Value: s}, at, nameAt)
+		}
+		ok = ok && fine
+		list = append(list, job.Variable{Name: key.AsString(), Value: s})
+	}
+	slices.SortFunc(list, func(a, b job.Variable) int { return strings.Compare(a.Name, b.Name) })
+	return list, ok
+}
+
+var (
+	environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// secretName holds names with a word for a secret. PKEY (a partition key
+	// of InfiniBand) and TOKENIZERS are none.
+	secretName = regexp.MustCompile(`(?i)(^|_)([A-Z0-9]*(TOKEN|SECRET|PASSWORD|PASSWD|APIKEY|CREDENTIAL)S?|KEYS?)(_|$)`)
+	// secretPlace holds names that say where a secret lies.
+	secretPlace  = regexp.MustCompile(`(?i)_(PATH|FILE|DIR)$`)
+	shellPattern = regexp.MustCompile(`^\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)$`)
+)
+
+// environmentVariable checks a name and that no secret is written down.
+func (c *converter) environmentVariable(v job.Variable, at, nameAt diag.Range) bool {
+	if !environmentName.MatchString(v.Name) {
+		c.fail(InvalidValue, nameAt, "Invalid value", "%q is not the name of an environment variable: letters, digits and underscores, not starting with a digit.", v.Name)
+		return false
+	}
+	if v.Value == "" || !secretName.MatchString(v.Name) || secretPlace.MatchString(v.Name) || shellPattern.MatchString(v.Value) {
+		return true
+	}
+	c.fail(LiteralSecret, at, "Secret in the job file",
+		"%s looks like a secret, and everything in \"environment\" is written into the generated scripts for others to read. "+
+			"Put the line %s=… into a file on the cluster that only you can read, and name it with env_file in the slurm block.", v.Name, v.Name)
+	return false
+}
+
+// countChoice converts a number, a list of numbers or { min, max }.
+func (c *converter) countChoice(v cty.Value) (any, bool) {
+	t := v.Type()
+	switch {
+	case t.IsListType() || t.IsTupleType() || t.IsSetType():
+		counts, ok := c.counts(v)
+		values := counts.([]int)
+		if ok && len(values) == 0 {
+			c.emptyChoice()
+			return nil, false
+		}
+		slices.Sort(values)
+		return job.IntChoice{Values: slices.Compact(values)}, ok
+	case t.IsObjectType() || t.IsMapType():
+		return c.countRange(v)
+	}
+	if _, isNumber := asNumber(v); !isNumber {
+		c.wrongType(v, rangeOf(c.expr.Range()), "a whole number, a list of them, or a range { min = …, max = … }")
+		return nil, false
+	}
+	n, ok := c.count(v, rangeOf(c.expr.Range()))
+	return job.IntChoice{Values: []int{int(n)}}, ok
+}
+
+func (c *converter) emptyChoice() {
+	c.fail(OutOfRange, rangeOf(c.expr.Range()), "Empty list of choices",
+		"The list of %q is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.", c.spec.Name)
+}
+
+// countRange converts { min, max }, of which one may be left out.
+func (c *converter) countRange(v cty.Value) (any, bool) {
+	r := job.IntChoice{Ranged: true, Min: int(c.spec.Limits.Min), Max: int(c.spec.Limits.Max)}
+	ok := true
+	for it := v.ElementIterator(); it.Next(); {
+		key, value := it.Element()
+		name := key.AsString()
+		at, nameAt := c.entryAt(name)
+		if name != "min" && name != "max" {
+			c.fail(UnknownArgument, nameAt, "Unknown argument", "A range has \"min\" and \"max\", not %q.%s", name, diag.DidYouMean(name, []string{"min", "max"}))
+			ok = false
+			continue
+		}
+		if value.IsNull() {
+			continue
+		}
+		n, fine := c.count(value, at)
+		ok = ok && fine
+		if name == "min" {
+			r.Min = int(n)
+		} else {
+			r.Max = int(n)
+		}
+	}
+	if ok && r.Max != 0 && r.Min > r.Max {
+		c.fail(OutOfRange, rangeOf(c.expr.Range()), "Empty range", "The range of %q is empty: its min, %d, is above its max, %d.", c.spec.Name, r.Min, r.Max)
+		return nil, false
+	}
+	return r, ok
+}
+
+// boolChoice converts true, false or a list; both together leave it free.
+func (c *converter) boolChoice(v cty.Value) (any, bool) {
+	t := v.Type()
+	if !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
+		b, ok := c.truth(v, rangeOf(c.expr.Range()))
+		return job.Some(b), ok
+	}
+	list, ok := elements(c, v, c.truth)
+	if ok && len(list) == 0 {
+		c.emptyChoice()
+		return nil, false
+	}
+	if !ok || slices.Contains(list, !list[0]) {
+		return job.BoolChoice{}, ok
+	}
+	return job.Some(list[0]), true
+}
+
+// stringChoice converts text or a list of text.
+func (c *converter) stringChoice(v cty.Value) (any, bool) {
+	t := v.Type()
+	if !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
+		s, ok := c.text(v, rangeOf(c.expr.Range()))
+		return job.StringChoice{s}, ok
+	}
+	list, ok := elements(c, v, c.text)
+	if ok && len(list) == 0 {
+		c.emptyChoice()
+		return nil, false
+	}
+	return job.StringChoice(list), ok
+}
+
+// rangeOf converts a range of HCL.
+func rangeOf(r hcl.Range) diag.Range {
+	at := func(p hcl.Pos) diag.Position { return diag.Position{Line: p.Line, Column: p.Column, Byte: p.Byte} }
+	return diag.Range{Filename: r.Filename, Start: at(r.Start), End: at(r.End)}
+}

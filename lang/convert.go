@@ -1,0 +1,353 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// converter turns the value of one argument into what its schema asks for,
+// and reports at the smallest part of the expression that is wrong.
+type converter struct {
+	spec  *schema.Argument
+	expr  hclsyntax.Expression
+	diags diag.List
+	parts map[string]diag.Range
+}
+
+// interval is the value of an argument of type Interval.
+type interval struct {
+	steps int64
+	time  units.Seconds
+	auto  bool
+}
+
+// convert returns nil for null. References (ModelRef and its like, Any) pass
+// as they are.
+func (c *converter) convert(v cty.Value) *argument {
+	a := &argument{value: v, source: job.Source{Range: rangeOf(c.expr.Range())}}
+	if v.IsNull() {
+		return nil
+	}
+	if !v.IsWhollyKnown() {
+		a.bad = true // what made it unknown has been reported
+		return a
+	}
+	ok := c.fill(a)
+	a.bad = !ok
+	a.parts = c.parts
+	if t := valueType(c.spec.Type); ok {
+		a.value = convertOr(a.value, t)
+	} else {
+		a.value = cty.UnknownVal(t)
+	}
+	return a
+}
+
+// fill sets the converted value.
+func (c *converter) fill(a *argument) (ok bool) {
+	switch c.spec.Type {
+	case schema.Count:
+		return store(a, c.count)
+	case schema.Number:
+		return store(a, c.number)
+	case schema.Bool:
+		return store(a, c.truth)
+	case schema.String:
+		return store(a, c.text)
+	case schema.Bytes, schema.Bandwidth, schema.FLOPS, schema.Duration, schema.Share, schema.Power:
+		return c.quantity(a)
+	case schema.StringList:
+		a.parsed, ok = elements(c, a.value, c.text)
+	case schema.CountList:
+		a.parsed, ok = c.counts(a.value)
+	case schema.StringMap, schema.Environment:
+		a.parsed, ok = c.variables(a.value)
+	case schema.CountChoice:
+		a.parsed, ok = c.countChoice(a.value)
+	case schema.BoolChoice:
+		a.parsed, ok = c.boolChoice(a.value)
+	case schema.StringChoice:
+		a.parsed, ok = c.stringChoice(a.value)
+	case schema.Interval:
+		a.parsed, ok = c.interval(a.value)
+	case schema.Chain:
+		a.parsed, ok = c.chain(a.value)
+	default:
+		a.parsed, ok = a.value, true
+	}
+	return ok
+}
+
+// store converts with f and sets the converted value.
+func store[T any](a *argument, f func(cty.Value, diag.Range) (T, bool)) bool {
+	v, ok := f(a.value, a.source.Range)
+	a.parsed = v
+	return ok
+}
+
+func convertOr(v cty.Value, t cty.Type) cty.Value {
+	converted, err := convert.Convert(v, t)
+	if err != nil {
+		return cty.UnknownVal(t)
+	}
+	return converted
+}
+
+func (c *converter) fail(id diag.ID, at diag.Range, summary, format string, args ...any) {
+	c.diags.Error(id, at, summary, fmt.Sprintf(format, args...))
+}
+
+// wrongType reports a value of another type.
+func (c *converter) wrongType(v cty.Value, at diag.Range, want string) {
+	c.fail(WrongType, at, "Wrong type of value", "%q must be %s, not %s.", c.spec.Name, want, describe(v))
+}
+
+// asNumber converts numbers and text that is one, as Terraform does.
+func asNumber(v cty.Value) (*big.Float, bool) {
+	n, err := convert.Convert(v, cty.Number)
+	if err != nil || n.IsNull() || !n.IsKnown() {
+		return nil, false
+	}
+	return n.AsBigFloat(), true
+}
+
+func (c *converter) count(v cty.Value, at diag.Range) (int64, bool) {
+	f, ok := asNumber(v)
+	if !ok {
+		c.wrongType(v, at, "a whole number")
+		return 0, false
+	}
+	n, accuracy := f.Int64()
+	if accuracy != big.Exact {
+		why := "is not a whole number"
+		if f.IsInt() || f.IsInf() {
+			why = "is too large"
+		}
+		c.fail(OutOfRange, at, "Number out of range", "%q must be a whole number; %s %s.", c.spec.Name, f.Text('g', 17), why)
+		return 0, false
+	}
+	return n, c.within(float64(n), at)
+}
+
+func (c *converter) number(v cty.Value, at diag.Range) (float64, bool) {
+	f, ok := asNumber(v)
+	if !ok {
+		c.wrongType(v, at, "a number")
+		return 0, false
+	}
+	n, _ := f.Float64()
+	if math.IsInf(n, 0) {
+		c.fail(OutOfRange, at, "Number out of range", "%q is too large: %s.", c.spec.Name, f.Text('g', 6))
+		return 0, false
+	}
+	return n, c.within(n, at)
+}
+
+// within checks the limits of the schema.
+func (c *converter) within(n float64, at diag.Range) bool {
+	l := c.spec.Limits
+	if l.Allows(n) {
+		return true
+	}
+	c.fail(OutOfRange, at, "Number out of range", "%q must be %s, not %s.", c.spec.Name, limitText(l), formatNumber(n))
+	return false
+}
+
+// limitText says in words what the limits allow.
+func limitText(l schema.Limits) string {
+	low := "at least " + formatNumber(l.Min)
+	if l.Open {
+		low = "greater than " + formatNumber(l.Min)
+	}
+	if l.Max == 0 {
+		return low
+	}
+	return low + " and at most " + formatNumber(l.Max)
+}
+
+func formatNumber(n float64) string {
+	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(n, 'g', -1, 64)
+}
+
+func (c *converter) truth(v cty.Value, at diag.Range) (bool, bool) {
+	b, err := convert.Convert(v, cty.Bool)
+	if err != nil || b.IsNull() {
+		c.wrongType(v, at, "true or false")
+		return false, false
+	}
+	return b.True(), true
+}
+
+func (c *converter) text(v cty.Value, at diag.Range) (string, bool) {
+	t, err := convert.Convert(v, cty.String)
+	if err != nil || t.IsNull() {
+		c.wrongType(v, at, "text in quotes")
+		return "", false
+	}
+	s := t.AsString()
+	if strings.ContainsRune(s, 0) {
+		c.fail(InvalidValue, at, "Invalid value", "%q contains a NUL character, which no path, name or variable may have.", c.spec.Name)
+		return "", false
+	}
+	return s, c.member(s, at)
+}
+
+// member checks a closed set.
+func (c *converter) member(s string, at diag.Range) bool {
+	if c.spec.Enum == nil || slices.Contains(c.spec.Enum, s) {
+		return true
+	}
+	c.fail(UnknownValue, at, "Unknown value", "%q is not a value of %q, which takes %s.%s",
+		s, c.spec.Name, diag.OneOf(c.spec.Enum), diag.DidYouMean(s, c.spec.Enum))
+	return false
+}
+
+// quantity converts text with a unit.
+func (c *converter) quantity(a *argument) bool {
+	s, err := convert.Convert(a.value, cty.String)
+	if err != nil {
+		c.wrongType(a.value, a.source.Range, "a quantity in quotes")
+		return false
+	}
+	a.parsed, err = parseQuantity(c.spec.Type, s.AsString())
+	if err == nil && c.spec.Positive && isZero(a.parsed) {
+		c.fail(OutOfRange, a.source.Range, "Number out of range", "%q must be greater than zero.", c.spec.Name)
+		return false
+	}
+	if err != nil {
+		c.badQuantity(err, a.source.Range)
+		return false
+	}
+	return true
+}
+
+func (c *converter) badQuantity(err error, at diag.Range) {
+	var e *units.Error
+	if !errors.As(err, &e) {
+		panic(err) // package units returns no other
+	}
+	c.fail(InvalidQuantity, at, "Invalid quantity", "%s %s", e.Problem, e.Hint)
+}
+
+func parseQuantity(t schema.Type, s string) (any, error) {
+	switch t {
+	case schema.Bytes:
+		return units.ParseBytes(s)
+	case schema.Bandwidth:
+		return units.ParseBandwidth(s)
+	case schema.FLOPS:
+		return units.ParseFLOPS(s)
+	case schema.Duration:
+		return units.ParseSeconds(s)
+	case schema.Share:
+		return units.ParseShare(s)
+	case schema.Power:
+		return units.ParseWatts(s)
+	}
+	panic("lang: no quantity: " + t.String())
+}
+
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case units.Bytes:
+		return v == 0
+	case units.BytesPerSecond:
+		return v == 0
+	case units.FLOPsPerSecond:
+		return v == 0
+	case units.Seconds:
+		return v == 0
+	}
+	return false
+}
+
+// interval converts steps, a time or "auto".
+func (c *converter) interval(v cty.Value) (any, bool) {
+	at := rangeOf(c.expr.Range())
+	if v.Type() == cty.String {
+		if v.AsString() == "auto" {
+			return interval{auto: true}, true
+		}
+		if _, isNumber := asNumber(v); !isNumber {
+			t, err := units.ParseSeconds(v.AsString())
+			if err != nil {
+				c.fail(InvalidValue, at, "Invalid value", "%q is a number of steps such as 500, a time such as \"30m\", or \"auto\"; %q is neither.", c.spec.Name, v.AsString())
+				return nil, false
+			}
+			if t == 0 {
+				c.fail(OutOfRange, at, "Number out of range", "%q must be greater than zero.", c.spec.Name)
+				return nil, false
+			}
+			return interval{time: t}, true
+		}
+	}
+	n, ok := c.count(v, at)
+	if ok && n == 0 {
+		c.fail(OutOfRange, at, "Number out of range", "%q must be at least 1.", c.spec.Name)
+		return nil, false
+	}
+	return interval{steps: n}, ok
+}
+
+// chain converts a number of submissions or "until_done".
+func (c *converter) chain(v cty.Value) (any, bool) {
+	at := rangeOf(c.expr.Range())
+	if v.Type() == cty.String {
+		if v.AsString() == "until_done" {
+			return job.Chain{UntilDone: true}, true
+		}
+		if _, isNumber := asNumber(v); !isNumber {
+			c.fail(UnknownValue, at, "Unknown value", "%q is a number of submissions or \"until_done\", not %q.%s",
+				c.spec.Name, v.AsString(), diag.DidYouMean(v.AsString(), []string{"until_done"}))
+			return nil, false
+		}
+	}
+	n, ok := c.count(v, at)
+	return job.Chain{Count: int(n)}, ok
+}
+
+// describe names a value for a message.
+func describe(v cty.Value) string {
+	t := v.Type()
+	switch {
+	case v.IsNull():
+		return "null"
+	case t == cty.String:
+		return fmt.Sprintf("the text %s", quoteShort(v.AsString()))
+	case t == cty.Number:
+		return v.AsBigFloat().Text('g', 10)
+	case t == cty.Bool:
+		return strconv.FormatBool(v.True())
+	case t.IsListType() || t.IsTupleType() || t.IsSetType():
+		return "a list"
+	case isKind(t):
+		return "a " + kindOf(t)
+	case t.IsMapType() || t.IsObjectType():
+		return "a map"
+	}
+	return t.FriendlyName()
+}
+
+func quoteShort(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		s = string(r[:40]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,44 @@
+package lang
+
+import (
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// decodeCluster reads a cluster's tree, without its GPU.
+func decodeCluster(b *block) job.Cluster {
+	c := job.Cluster{
+		Name: b.label, Catalog: b.catalog,
+		Nodes: b.count("nodes"), GPUsPerNode: b.count("gpus_per_node"),
+		HostMemory: get[units.Bytes](b, "host_memory"), CPUsPerNode: b.count("cpus_per_node"),
+	}
+	if n := b.find("nvlink"); n != nil {
+		c.NVLink = job.NVLink{Domain: n.count("domain"), Bandwidth: n.bandwidth("bandwidth"), Latency: n.seconds("latency")}
+	}
+	if p := b.find("pcie"); p != nil {
+		c.PCIe = job.Link{Bandwidth: p.bandwidth("bandwidth"), Latency: p.seconds("latency")}
+	}
+	if n := b.find("network"); n != nil {
+		c.Network = job.Network{
+			Kind: n.text("kind"), NICsPerNode: n.count("nics_per_node"), Bandwidth: n.bandwidth("bandwidth"), Latency: n.seconds("latency"),
+			GPUsPerPod: n.count("gpus_per_pod"), Oversubscription: n.number("oversubscription"), Environment: n.vars("environment"),
+		}
+		c.Network.Rails = n.countOr("rails", c.Network.NICsPerNode)
+	}
+	return c
+}
+
+// decodeGPU reads a GPU's tree.
+func decodeGPU(b *block) job.GPU {
+	peak := b.child("peak_flops")
+	return job.GPU{
+		Name: b.label, Catalog: b.catalog,
+		Memory: get[units.Bytes](b, "memory"), TorchMemory: get[units.Bytes](b, "torch_memory"),
+		MemoryBandwidth:   b.bandwidth("memory_bandwidth"),
+		ComputeCapability: b.text("compute_capability"), SMs: b.count("sms"), Power: float64(get[units.Watts](b, "power")),
+		PeakFLOPS: job.PeakFLOPS{
+			FP32: peak.rate("fp32"), TF32: peak.rate("tf32"), BF16: peak.rate("bf16"),
+			FP16: peak.rate("fp16"), FP8: peak.rate("fp8"), FP4: peak.rate("fp4"),
+		},
+	}
+}

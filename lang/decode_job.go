@@ -1,0 +1,208 @@
+package lang
+
+import (
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+func decodeBackend(b *block) job.Backend {
+	return job.Backend{Kind: b.label, Version: b.text("version"), Path: b.text("path"), ExtraArgs: b.list("extra_args"), Environment: b.vars("environment")}
+}
+
+// ownPath appends the backend's name, because backends never share a folder.
+func ownPath(p, backend string) string {
+	if p == "" {
+		return ""
+	}
+	if strings.Contains(p, "://") { // path.Join would eat a slash
+		return strings.TrimRight(p, "/") + "/" + backend
+	}
+	return path.Join(p, backend)
+}
+
+func decodeTraining(b *block, backend string) job.Training {
+	t := job.Training{
+		GlobalBatchSize: b.count("global_batch_size"), Precision: b.text("precision"), Seed: b.count("seed"),
+		FP8:       decodeFP8(b),
+		Optimizer: decodeOptimizer(b.child("optimizer")),
+		Data:      decodeData(b.child("data")),
+		Logging:   decodeLogging(b.child("logging"), backend),
+	}
+	if r := b.find("batch_ramp"); r != nil {
+		t.BatchRamp = &job.BatchRamp{Start: r.count("start"), Increment: r.count("increment"), Sequences: get[int64](r, "sequences")}
+	}
+	s := b.child("start")
+	t.Start = job.Start{From: s.text("from"), Path: s.text("path"), ResetOptimizer: s.flag("reset_optimizer"), ResetSchedule: s.flag("reset_schedule"), ResetData: s.flag("reset_data")}
+	if c := b.find("checkpoint"); c != nil {
+		t.Checkpoint = decodeCheckpoint(c, backend)
+	}
+	return t
+}
+
+func decodeFP8(b *block) job.FP8 {
+	recipe := ""
+	if b.text("precision") == "fp8" {
+		recipe = "tensorwise"
+	}
+	f := b.child("fp8")
+	return job.FP8{
+		Recipe: f.textOr("recipe", recipe), ParameterGather: f.flag("parameter_gather"),
+		BF16FirstLayers: f.count("bf16_first_layers"), BF16LastLayers: f.count("bf16_last_layers"),
+	}
+}
+
+func decodeOptimizer(b *block) job.Optimizer {
+	decay, momentum := 0.0, 0.0
+	switch b.label {
+	case "adamw":
+		decay = 0.1
+	case "muon":
+		decay, momentum = 0.1, 0.95
+	case "sgd":
+		momentum = 0.9
+	}
+	o := job.Optimizer{
+		Kind: b.label, LearningRate: b.number("learning_rate"), WeightDecay: b.numberOr("weight_decay", decay),
+		GradientClipping: b.number("gradient_clipping"), Momentum: b.numberOr("momentum", momentum),
+	}
+	if o.Kind != "sgd" {
+		o.Beta1, o.Beta2, o.Epsilon = b.number("beta1"), b.number("beta2"), b.number("epsilon")
+	}
+	return o
+}
+
+func decodeData(b *block) job.Data {
+	d := job.Data{
+		Format: b.text("format"), Split: b.text("split"), ResetPositionIDs: b.flag("reset_position_ids"), DocumentMask: b.flag("document_mask"),
+		Workers: b.count("workers"), CachePath: b.text("cache_path"), Mock: b.flag("mock"),
+	}
+	total := 0.0
+	for _, s := range b.all("source") {
+		source := job.DataSource{Name: s.label, Path: s.text("path"), Weight: s.number("weight")}
+		total += source.Weight
+		d.Sources = append(d.Sources, source)
+	}
+	if total > 0 && !math.IsInf(total, 0) {
+		for i := range d.Sources {
+			d.Sources[i].Weight /= total
+		}
+	}
+	slices.SortFunc(d.Sources, func(a, b job.DataSource) int { return strings.Compare(a.Name, b.Name) })
+	if v := b.find("validation"); v != nil {
+		d.Validation = &job.Validation{Path: v.text("path"), Interval: v.count("interval"), Steps: v.count("steps")}
+	}
+	t := b.child("tokenizer")
+	d.Tokenizer = job.Tokenizer{Kind: or(t.label, "none"), Path: t.text("path"), EndOfDocumentID: t.optionalCount("end_of_document_id")}
+	return d
+}
+
+func decodeCheckpoint(b *block, backend string) job.Checkpoint {
+	every := get[interval](b, "interval")
+	return job.Checkpoint{
+		Path:          ownPath(b.text("path"), backend),
+		IntervalSteps: int(every.steps), IntervalTime: every.time, IntervalAuto: every.auto,
+		KeepLast: b.count("keep_last"), SaveOptimizer: b.flag("save_optimizer"), Async: b.flag("async"),
+	}
+}
+
+func decodeLogging(b *block, backend string) job.Logging {
+	g := job.Logging{Interval: b.count("interval"), TensorBoardPath: ownPath(b.text("tensorboard_path"), backend)}
+	if w := b.find("wandb"); w != nil {
+		g.WandB = &job.WandB{Project: w.text("project"), Entity: w.text("entity"), Mode: w.text("mode")}
+	}
+	if p := b.find("profile"); p != nil {
+		g.Profile = &job.Profile{StartStep: p.count("start_step"), EndStep: p.count("end_step")}
+	}
+	return g
+}
+
+func decodeConstraints(b *block) job.Constraints {
+	return job.Constraints{
+		MemoryHeadroom:          optional[units.Share](b, "memory_headroom"),
+		Objective:               b.text("objective"),
+		MaxTrainingTime:         optional[units.Seconds](b, "max_training_time"),
+		MaxExposedCommunication: optional[units.Share](b, "max_exposed_communication"),
+		MinMFU:                  optional[float64](b, "min_mfu"),
+		NVLinkOnly:              b.list("nvlink_only"),
+		Layout:                  decodeLayout(b.child("layout")),
+	}
+}
+
+func decodeLayout(b *block) job.LayoutConstraints {
+	counts := func(name string) job.IntChoice { return get[job.IntChoice](b, name) }
+	texts := func(name string) job.StringChoice { return get[job.StringChoice](b, name) }
+	return job.LayoutConstraints{
+		TensorParallel:        counts("tensor_parallel"),
+		SequenceParallel:      get[job.BoolChoice](b, "sequence_parallel"),
+		ContextParallel:       counts("context_parallel"),
+		PipelineParallel:      counts("pipeline_parallel"),
+		VirtualPipeline:       counts("virtual_pipeline"),
+		PipelineSchedule:      texts("pipeline_schedule"),
+		StageLayers:           get[[]int](b, "stage_layers"),
+		ExpertParallel:        counts("expert_parallel"),
+		ExpertTensorParallel:  counts("expert_tensor_parallel"),
+		DataParallelReplicate: counts("data_parallel_replicate"),
+		DataParallelShard:     counts("data_parallel_shard"),
+		ZeroStage:             counts("zero_stage"),
+		MicroBatchSize:        counts("micro_batch_size"),
+		MicroBatches:          counts("micro_batches"),
+		Recompute:             texts("recompute"),
+		RecomputeModules:      b.list("recompute_modules"),
+		RecomputeMethod:       texts("recompute_method"),
+		RecomputeLayers:       counts("recompute_layers"),
+	}
+}
+
+func decodeExecution(b *block) job.Execution {
+	text := func(name string) job.Optional[string] { return optional[string](b, name) }
+	flag := func(name string) job.Optional[bool] { return optional[bool](b, name) }
+	offload := b.child("offload")
+	return job.Execution{
+		Attention:              text("attention"),
+		OverlapGradientReduce:  flag("overlap_gradient_reduce"),
+		OverlapParameterGather: flag("overlap_parameter_gather"),
+		OverlapTensorParallel:  flag("overlap_tensor_parallel"),
+		OverlapExpertParallel:  flag("overlap_expert_parallel"),
+		GradientDType:          text("gradient_dtype"),
+		OptimizerStateDType:    text("optimizer_state_dtype"),
+		CrossEntropy:           text("cross_entropy"),
+		LossChunks:             b.optionalCount("loss_chunks"),
+		CUDAGraphs:             text("cuda_graphs"),
+		Compile:                flag("compile"),
+		MoEDispatcher:          text("moe_dispatcher"),
+		ContextParallelType:    text("context_parallel_type"),
+		ReshardAfterForward:    flag("reshard_after_forward"),
+		FullySharded:           flag("fully_sharded"),
+		ZeroHPZPartition:       b.optionalCount("zero_hpz_partition"),
+		OffloadOptimizer:       optional[bool](offload, "optimizer"),
+		OffloadParameters:      optional[bool](offload, "parameters"),
+		OffloadActivations:     optional[bool](offload, "activations"),
+	}
+}
+
+func decodeSlurm(b *block, backend string) job.Slurm {
+	s := job.Slurm{
+		Account: b.text("account"), Partition: b.text("partition"), QOS: b.text("qos"), Reservation: b.text("reservation"),
+		Time:     b.seconds("time"),
+		NodeList: b.text("nodelist"), Exclude: b.text("exclude"), Constraint: b.text("constraint"),
+		GPUsDirective: b.text("gpus_directive"), CPUsPerTask: b.count("cpus_per_task"), Memory: b.text("memory"),
+		Exclusive: optional[bool](b, "exclusive"), Requeue: optional[bool](b, "requeue"),
+		Chain: get[job.Chain](b, "chain"), Segment: b.count("segment"),
+		Directives: b.vars("directives"), Environment: b.vars("environment"), EnvFile: b.text("env_file"),
+		Modules: b.list("modules"), Setup: b.list("setup"),
+		LogPath: ownPath(b.text("log_path"), backend),
+	}
+	if n := b.find("node_check"); n != nil {
+		s.NodeCheck = &job.NodeCheck{Command: n.text("command"), Timeout: n.seconds("timeout")}
+	}
+	c := b.child("container")
+	s.Container = job.Container{
+		Image: c.text("image"), Mounts: c.list("mounts"), WorkDir: c.text("workdir"), Runtime: c.text("runtime"), MountHome: c.flag("mount_home"),
+	}
+	return s
+}

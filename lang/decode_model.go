@@ -1,0 +1,141 @@
+package lang
+
+import "github.com/ndc-dev/ndc/lang/job"
+
+// decodeModel reads a model's tree. What the tree lacks has its default.
+func decodeModel(b *block) job.Model {
+	m := job.Model{
+		Name: b.label, Catalog: b.catalog,
+		Architecture: b.text("architecture"),
+		Layers:       b.count("layers"), HiddenSize: b.count("hidden_size"),
+		AttentionHeads: b.count("attention_heads"),
+		VocabSize:      b.count("vocab_size"), PaddedVocabSize: b.count("padded_vocab_size"),
+		SequenceLength:  b.count("sequence_length"),
+		ActivationAlpha: b.number("activation_alpha"), ActivationClamp: b.number("activation_clamp"), ActivationOffset: b.number("activation_offset"),
+		NormEpsilon: b.number("norm_epsilon"), InitStd: b.number("init_std"), Dropout: b.number("dropout"),
+		AttentionSinks: b.flag("attention_sinks"), AttentionSoftcap: b.number("attention_logit_softcap"),
+		FinalSoftcap: b.number("final_logit_softcap"), PostNorms: b.flag("post_norms"),
+		EmbeddingScale: b.number("embedding_scale"), AttentionScale: b.number("attention_scale"),
+		ZeroCenteredNorm: b.flag("zero_centered_norm"),
+		MTPLayers:        b.count("mtp_layers"), MTPLossScale: b.number("mtp_loss_scale"),
+	}
+	decodeByArchitecture(b, &m)
+	decodeModelParts(b, &m)
+	decodeDerived(b, &m)
+	return m
+}
+
+// family holds what an architecture implies where the file says nothing.
+type family struct {
+	activation, normalization, position  string
+	tied, attentionBias, mlpBias, qkNorm bool
+}
+
+var families = map[string]family{
+	"gpt":       {activation: "gelu", normalization: "layernorm", position: "learned", tied: true, attentionBias: true, mlpBias: true},
+	"gemma2":    {activation: "geglu", tied: true},
+	"gpt_oss":   {attentionBias: true, mlpBias: true},
+	"qwen3":     {qkNorm: true},
+	"qwen3_moe": {qkNorm: true},
+}
+
+func decodeByArchitecture(b *block, m *job.Model) {
+	f := families[m.Architecture]
+	m.Activation = b.textOr("activation", or(f.activation, "swiglu"))
+	m.Normalization = b.textOr("normalization", or(f.normalization, "rmsnorm"))
+	m.TiedEmbeddings = b.flagOr("tied_embeddings", f.tied)
+	m.AttentionBias = b.flagOr("attention_bias", f.attentionBias)
+	m.MLPBias = b.flagOr("mlp_bias", f.mlpBias)
+	m.QKNorm = b.flagOr("qk_norm", f.qkNorm)
+	m.PositionEmbedding = decodePosition(b.child("position_embedding"), or(f.position, "rope"))
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func decodePosition(b *block, kind string) job.PositionEmbedding {
+	p := job.PositionEmbedding{Kind: or(b.label, kind)}
+	if p.Kind != "rope" {
+		return p
+	}
+	p.Theta, p.Partial = b.number("theta"), b.number("partial_rotary_factor")
+	if s := b.find("scaling"); s != nil {
+		p.Scaling = &job.RopeScaling{
+			Type: s.text("type"), Factor: s.number("factor"), OriginalLength: s.count("original_length"),
+			LowFrequencyFactor: s.number("low_frequency_factor"), HighFrequencyFactor: s.number("high_frequency_factor"),
+			BetaFast: s.number("beta_fast"), BetaSlow: s.number("beta_slow"),
+			MScale: s.number("mscale"), MScaleAllDim: s.number("mscale_all_dim"), Untruncated: !s.flag("truncate"),
+		}
+	}
+	return p
+}
+
+func decodeModelParts(b *block, m *job.Model) {
+	if w := b.find("sliding_window"); w != nil {
+		m.SlidingWindow = job.SlidingWindow{Size: w.count("size"), Pattern: w.count("pattern")}
+	}
+	if a := b.find("mla"); a != nil {
+		m.MLA = &job.MLA{
+			QLoraRank: a.count("q_lora_rank"), KVLoraRank: a.count("kv_lora_rank"),
+			QKNopeHeadDim: a.count("qk_nope_head_dim"), QKRopeHeadDim: a.count("qk_rope_head_dim"), VHeadDim: a.count("v_head_dim"),
+		}
+	}
+	if e := b.find("moe"); e != nil {
+		m.MoE = decodeMoE(e)
+	}
+	for _, by := range b.all("built_by") {
+		m.BuiltBy = append(m.BuiltBy, job.BuiltBy{Backend: by.label, Versions: by.text("versions"), Reason: by.text("reason")})
+	}
+}
+
+func decodeMoE(b *block) *job.MoE {
+	m := &job.MoE{
+		Experts: b.count("experts"), TopK: b.count("top_k"), ExpertFFNHiddenSize: b.count("expert_ffn_hidden_size"),
+		SharedExperts: b.count("shared_experts"), FirstDenseLayers: b.count("first_dense_layers"), LayerFrequency: b.count("layer_frequency"),
+		TokenDrop: b.flag("token_drop"), CapacityFactor: b.number("capacity_factor"), LoadImbalance: b.number("load_imbalance"),
+	}
+	m.SharedExpertFFNHiddenSize = b.countOr("shared_expert_ffn_hidden_size", m.SharedExperts*m.ExpertFFNHiddenSize)
+	r := b.child("router")
+	m.Router = job.Router{
+		Score: r.text("score"), Balance: r.text("balance"), ZLossCoefficient: r.number("z_loss_coefficient"),
+		Groups: r.count("groups"), GroupTopK: r.count("group_top_k"), ScalingFactor: r.number("scaling_factor"),
+		Normalize: r.flag("normalize"), PreSoftmax: r.flag("pre_softmax"), DType: r.text("dtype"), Bias: r.flag("bias"),
+	}
+	aux, bias := 0.0, 0.0
+	switch m.Router.Balance {
+	case "aux_loss", "sequence_aux_loss":
+		aux = 0.01
+	case "bias":
+		bias = 0.001
+	}
+	m.Router.AuxCoefficient = r.numberOr("aux_coefficient", aux)
+	m.Router.BiasUpdateRate = r.numberOr("bias_update_rate", bias)
+	return m
+}
+
+// decodeDerived settles the sizes that follow from others.
+func decodeDerived(b *block, m *job.Model) {
+	m.KVHeads = b.countOr("kv_heads", m.AttentionHeads)
+	headDim := 0
+	if m.AttentionHeads > 0 {
+		headDim = m.HiddenSize / m.AttentionHeads
+	}
+	if m.MLA != nil {
+		headDim = m.MLA.QKNopeHeadDim + m.MLA.QKRopeHeadDim
+	}
+	m.HeadDim = b.countOr("head_dim", headDim)
+	ffn := 0
+	if m.MoE != nil && !hasDenseLayers(m) {
+		ffn = m.MoE.ExpertFFNHiddenSize
+	}
+	m.FFNHiddenSize = b.countOr("ffn_hidden_size", ffn)
+	m.MaxPositions = b.countOr("max_positions", m.SequenceLength)
+}
+
+func hasDenseLayers(m *job.Model) bool {
+	return m.MoE == nil || m.MoE.FirstDenseLayers > 0 || m.MoE.LayerFrequency > 1
+}

@@ -1,0 +1,126 @@
+package lang
+
+import (
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// lookup finds an argument that decoders ask for; asking for one that the
+// schema lacks is a mistake in this package.
+func (b *block) lookup(name string) (*argument, *schema.Argument) {
+	spec := b.spec.Argument(name)
+	if spec == nil {
+		panic("lang: no argument " + name + " in " + b.spec.Name)
+	}
+	a := b.args[name]
+	if a != nil {
+		a.used = true
+	}
+	return a, spec
+}
+
+// get returns an argument's value, its default, or the zero T.
+func get[T any](b *block, name string) T {
+	v, _ := getSet[T](b, name)
+	return v
+}
+
+// getSet is get, and reports whether the argument was written.
+func getSet[T any](b *block, name string) (T, bool) {
+	var zero T
+	a, spec := b.lookup(name)
+	switch {
+	case a != nil && a.bad:
+		return zero, true
+	case a != nil:
+		return a.parsed.(T), true
+	case spec.Default == "":
+		return zero, false
+	}
+	return defaultOf(spec).parsed.(T), false
+}
+
+// optional returns an argument that has no default.
+func optional[T any](b *block, name string) job.Optional[T] {
+	v, set := getSet[T](b, name)
+	return job.Optional[T]{Value: v, Set: set}
+}
+
+func (b *block) count(name string) int           { return int(get[int64](b, name)) }
+func (b *block) number(name string) float64      { return get[float64](b, name) }
+func (b *block) flag(name string) bool           { return get[bool](b, name) }
+func (b *block) text(name string) string         { return get[string](b, name) }
+func (b *block) list(name string) []string       { return get[[]string](b, name) }
+func (b *block) vars(name string) []job.Variable { return get[[]job.Variable](b, name) }
+
+func (b *block) seconds(name string) units.Seconds { return get[units.Seconds](b, name) }
+func (b *block) rate(name string) units.FLOPsPerSecond {
+	return get[units.FLOPsPerSecond](b, name)
+}
+func (b *block) bandwidth(name string) units.BytesPerSecond {
+	return get[units.BytesPerSecond](b, name)
+}
+
+func (b *block) optionalCount(name string) job.Optional[int] {
+	v, set := getSet[int64](b, name)
+	return job.Optional[int]{Value: int(v), Set: set}
+}
+
+// countOr is count with a computed default.
+func (b *block) countOr(name string, other int) int {
+	if v, set := getSet[int64](b, name); set {
+		return int(v)
+	}
+	return other
+}
+
+func (b *block) numberOr(name string, other float64) float64 {
+	if v, set := getSet[float64](b, name); set {
+		return v
+	}
+	return other
+}
+
+func (b *block) flagOr(name string, other bool) bool {
+	if v, set := getSet[bool](b, name); set {
+		return v
+	}
+	return other
+}
+
+func (b *block) textOr(name, other string) string {
+	if v, set := getSet[string](b, name); set {
+		return v
+	}
+	return other
+}
+
+var defaults sync.Map // *schema.Argument to *argument
+
+// defaultOf evaluates the default of the schema.
+func defaultOf(spec *schema.Argument) *argument {
+	if a, ok := defaults.Load(spec); ok {
+		return a.(*argument)
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(spec.Default), "default", hcl.InitialPos)
+	if diags.HasErrors() {
+		panic("lang: default of " + spec.Name + ": " + diags.Error())
+	}
+	v, diags := expr.Value(nil)
+	if diags.HasErrors() {
+		panic("lang: default of " + spec.Name + ": " + diags.Error())
+	}
+	c := converter{spec: spec, expr: expr}
+	a := c.convert(v)
+	if a == nil || a.bad {
+		panic("lang: default of " + spec.Name + " is not a " + spec.Type.String())
+	}
+	defaults.Store(spec, a)
+	return a
+}

@@ -1,0 +1,96 @@
+package lang
+
+import "github.com/ndc-dev/ndc/diag"
+
+// The diagnostics of the language.
+const (
+	// UnreadableFile: a file or folder does not exist or cannot be read.
+	UnreadableFile diag.ID = "unreadable-file"
+	// NoFiles: a folder holds no *.hcl file.
+	NoFiles diag.ID = "no-files"
+	// FileTooLarge: a file is larger, or its expressions more complex, than
+	// any job needs.
+	FileTooLarge diag.ID = "file-too-large"
+	// InvalidText: a file is not UTF-8 text.
+	InvalidText diag.ID = "invalid-text"
+	// SyntaxError: a file is not HCL.
+	SyntaxError diag.ID = "syntax-error"
+	// UnsupportedVersion: required_version excludes this ndc.
+	UnsupportedVersion diag.ID = "unsupported-version"
+
+	// UnknownBlock: the language has no such block at this place.
+	UnknownBlock diag.ID = "unknown-block"
+	// UnknownArgument: the block has no such argument.
+	UnknownArgument diag.ID = "unknown-argument"
+	// MissingArgument: a required argument was left out.
+	MissingArgument diag.ID = "missing-argument"
+	// MissingBlock: a required block was left out.
+	MissingBlock diag.ID = "missing-block"
+	// DuplicateBlock: a block stands twice where one is allowed.
+	DuplicateBlock diag.ID = "duplicate-block"
+	// InvalidLabel: a block's label is missing, superfluous or not allowed.
+	InvalidLabel diag.ID = "invalid-label"
+	// InapplicableArgument: an argument has no effect beside what else is
+	// written, and ndc has no silent no-ops.
+	InapplicableArgument diag.ID = "inapplicable-argument"
+	// ConflictingArguments: two arguments exclude each other.
+	ConflictingArguments diag.ID = "conflicting-arguments"
+
+	// WrongType: a value has another type than its argument.
+	WrongType diag.ID = "wrong-type"
+	// InvalidQuantity: a quantity has no unit, a wrong one, or is no number.
+	InvalidQuantity diag.ID = "invalid-quantity"
+	// OutOfRange: a number is outside the argument's limits.
+	OutOfRange diag.ID = "out-of-range"
+	// UnknownValue: a value is not one of a closed set.
+	UnknownValue diag.ID = "unknown-value"
+	// InvalidValue: a text does not have the form that its argument needs.
+	InvalidValue diag.ID = "invalid-value"
+
+	// UnknownReference: an expression names something that does not exist.
+	UnknownReference diag.ID = "unknown-reference"
+	// UnquotedText: an expression is a bare word where text was meant.
+	UnquotedText diag.ID = "unquoted-text"
+	// ShellVariable: ${NAME} of the shell stands where ndc reads an expression.
+	ShellVariable diag.ID = "shell-variable"
+	// ReferenceCycle: blocks or locals refer to one another in a circle.
+	ReferenceCycle diag.ID = "reference-cycle"
+	// UnknownFunction: there is no such function, or it is not pure.
+	UnknownFunction diag.ID = "unknown-function"
+	// InvalidExpression: an expression cannot be evaluated.
+	InvalidExpression diag.ID = "invalid-expression"
+	// ChangedObject: a function made a new object where a block is needed.
+	ChangedObject diag.ID = "changed-object"
+
+	// MissingVariable: a variable without a default was not set.
+	MissingVariable diag.ID = "missing-variable"
+	// UndeclaredVariable: a value is given for a variable that no file declares.
+	UndeclaredVariable diag.ID = "undeclared-variable"
+	// InvalidVariable: a value does not have the variable's type, or a
+	// variable block is wrong.
+	InvalidVariable diag.ID = "invalid-variable"
+	// FailedValidation: a value breaks a variable's validation rule.
+	FailedValidation diag.ID = "failed-validation"
+
+	// LiteralSecret: a secret is written into a file.
+	LiteralSecret diag.ID = "literal-secret"
+
+	// InconsistentModel: sizes of a model contradict one another.
+	InconsistentModel diag.ID = "inconsistent-model"
+	// InconsistentCluster: figures of a cluster contradict one another.
+	InconsistentCluster diag.ID = "inconsistent-cluster"
+	// InconsistentTraining: figures of the training contradict one another.
+	InconsistentTraining diag.ID = "inconsistent-training"
+	// InconsistentLayout: layout constraints contradict the model or one
+	// another.
+	InconsistentLayout diag.ID = "inconsistent-layout"
+	// UnsupportedPrecision: the GPU has no arithmetic of this precision.
+	UnsupportedPrecision diag.ID = "unsupported-precision"
+
+	// NoJob: no file has a job block.
+	NoJob diag.ID = "no-job"
+	// UnknownJob: no job has the name that was asked for.
+	UnknownJob diag.ID = "unknown-job"
+	// UnknownBackend: no job has the backend that was asked for.
+	UnknownBackend diag.ID = "unknown-backend"
+)

@@ -1,0 +1,189 @@
+package lang
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// buildJobs evaluates the job blocks that were asked for.
+func (l *loader) buildJobs() []job.Job {
+	names := make([]string, len(l.jobs))
+	for i, b := range l.jobs {
+		names[i] = b.Labels[0]
+	}
+	switch {
+	case len(names) == 0:
+		if !l.diags.HasErrors() {
+			l.fail(NoJob, diag.Range{}, "No job", "No file has a job block, so there is nothing to build. A job names a model, a cluster, the training and its backends.")
+		}
+		return nil
+	case l.options.Job != "" && !slices.Contains(names, l.options.Job):
+		l.fail(UnknownJob, diag.Range{}, "Unknown job", "There is no job %q; there are %s.%s", l.options.Job, diag.OneOf(names), diag.DidYouMean(l.options.Job, names))
+		return nil
+	}
+	var jobs []job.Job
+	for _, b := range l.jobs {
+		if l.options.Job == "" || l.options.Job == b.Labels[0] {
+			jobs = append(jobs, l.buildJob(b)...)
+		}
+	}
+	if l.options.Backend != "" && len(jobs) == 0 && !l.diags.HasErrors() {
+		l.fail(UnknownBackend, diag.Range{}, "Unknown backend", "No job has a backend block %q. The backends are %s.%s",
+			l.options.Backend, diag.OneOf(schema.BackendKinds()), diag.DidYouMean(l.options.Backend, schema.BackendKinds()))
+	}
+	return jobs
+}
+
+// parts are the trees that one job is decoded from.
+type parts struct {
+	job, backend, model, cluster, gpu *block // nil when what defines it was reported
+}
+
+// buildJob makes one job for each backend of a job block.
+func (l *loader) buildJob(b *hclsyntax.Block) []job.Job {
+	t := l.evaluate(b, schema.File.Block("job"), scope{origin: job.FromSpec})
+	p := parts{model: l.reference(t, "model"), cluster: l.reference(t, "cluster")}
+	if p.cluster != nil {
+		p.gpu = l.reference(p.cluster, "gpu")
+	}
+	for _, part := range []*block{p.model, p.cluster, p.gpu} {
+		if part != nil {
+			l.required(part)
+		}
+	}
+	backends := t.all("backend")
+	if len(backends) == 0 {
+		l.required(t)
+		l.fail(MissingBlock, t.header, "Missing block", "A job needs at least one block backend \"…\" { version = … }. The backends are %s.", diag.OneOf(schema.BackendKinds()))
+	}
+	var jobs []job.Job
+	for _, backend := range backends {
+		if l.options.Backend == "" || l.options.Backend == backend.label {
+			p.backend, p.job = backend, overlay(t, backend)
+			l.required(p.job)
+			l.requiredArguments(backend) // its blocks are complete only when merged
+			jobs = append(jobs, l.buildFor(p))
+		}
+	}
+	return jobs
+}
+
+// reference finds the block that an argument names; nil after a report or
+// when the argument is missing.
+func (l *loader) reference(t *block, name string) *block {
+	a := t.args[name]
+	if a == nil || a.bad {
+		return nil
+	}
+	a.used = true
+	n := l.referent(a.value, name, a.source.Range)
+	if n == nil {
+		t.broken = true
+		return nil
+	}
+	return n.tree.adopt(a.source.Range)
+}
+
+// overlay merges a backend's own blocks over the job's.
+func overlay(t, backend *block) *block {
+	merged := *t
+	merged.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(c *block) bool { return c.spec.Name == "backend" })
+	merged.broken = false // each part counts for itself
+	var own []*block
+	for _, c := range backend.blocks {
+		if c.spec.Name != "container" {
+			own = append(own, c)
+		}
+	}
+	merged.blocks = mergeBlocks(merged.blocks, own)
+	if c := backend.find("container"); c != nil {
+		slurm := merged.find("slurm")
+		if slurm == nil {
+			slurm = &block{spec: t.spec.Block("slurm"), header: backend.header, at: backend.at}
+		}
+		over := *slurm
+		over.args, over.blocks, over.broken = nil, []*block{c}, c.broken
+		merged.blocks = mergeBlocks(merged.blocks, []*block{merge(slurm, &over)})
+	}
+	return &merged
+}
+
+// required reports required arguments and blocks that are missing, here and
+// below.
+func (l *loader) required(t *block) {
+	l.requiredArguments(t)
+	for i := range t.spec.Blocks {
+		if b := &t.spec.Blocks[i]; b.Required && t.find(b.Name) == nil {
+			t.broken = true
+			l.fail(MissingBlock, t.header, "Missing block", "%s needs a block %s. %s", blockName(t.spec), blockForm(b), b.Doc)
+		}
+	}
+	for _, c := range t.blocks {
+		l.required(c)
+		t.broken = t.broken || c.broken
+	}
+}
+
+func (l *loader) requiredArguments(t *block) {
+	for i := range t.spec.Arguments {
+		if a := &t.spec.Arguments[i]; a.Required && t.args[a.Name] == nil {
+			t.broken = true
+			l.fail(MissingArgument, t.header, "Missing argument", "%s needs the argument %q. %s", blockName(t.spec), a.Name, a.Doc)
+		}
+	}
+}
+
+// buildFor decodes and checks one job.
+func (l *loader) buildFor(p parts) job.Job {
+	j := job.Job{Name: p.job.label, Backend: decodeBackend(p.backend), Sources: job.Sources{}}
+	p.job.sources("", j.Sources)
+	p.backend.sources("backend", j.Sources)
+	c := checker{loader: l, job: &j}
+	if p.model != nil {
+		p.model.sources("model", j.Sources)
+		j.Model = decodeModel(p.model)
+		c.when(p.model, c.model)
+	}
+	if p.cluster != nil {
+		p.cluster.sources("cluster", j.Sources)
+		j.Cluster = decodeCluster(p.cluster)
+		c.when(p.cluster, c.cluster)
+	}
+	if p.gpu != nil {
+		p.gpu.sources("cluster.gpu", j.Sources)
+		j.Cluster.GPU = decodeGPU(p.gpu)
+	}
+	l.buildTraining(p, &c)
+	j.Constraints = decodeConstraints(p.job.child("constraints"))
+	c.when(p.job.child("constraints"), c.constraints)
+	j.Execution = decodeExecution(p.job.child("execution"))
+	j.Slurm = decodeSlurm(p.job.child("slurm"), j.Backend.Kind)
+	c.when(p.job.child("slurm"), c.slurm)
+	return j
+}
+
+// buildTraining decodes and checks the training block, which needs the model's
+// sequence length and the GPU.
+func (l *loader) buildTraining(p parts, c *checker) {
+	t := p.job.find("training")
+	c.unsure = t == nil || t.broken
+	if t == nil {
+		return
+	}
+	c.job.Training = decodeTraining(t, c.job.Backend.Kind)
+	if t.broken {
+		return
+	}
+	c.training()
+	if p.model != nil && !p.model.broken {
+		c.schedule(t)
+	}
+	if p.gpu != nil && !p.gpu.broken {
+		c.precision()
+	}
+}

@@ -1,0 +1,199 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// Limits on a file, far above any job's, so that a wrong or hostile file gets
+// a message instead of all memory and stack.
+const (
+	maxFileSize  = 1 << 20
+	maxNesting   = 100
+	maxOperators = 20000
+)
+
+// read reads and parses everything that name stands for.
+func (l *loader) read(name string) bool {
+	name = path.Clean(name)
+	info, err := fs.Stat(l.fsys, name)
+	if err != nil {
+		l.unreadable(name, err)
+		return false
+	}
+	if !info.IsDir() {
+		if b := l.parse(name); b != nil {
+			l.bodies = append(l.bodies, b)
+		}
+		return !l.diags.HasErrors()
+	}
+	return l.readFolder(name)
+}
+
+func (l *loader) readFolder(name string) bool {
+	entries, err := fs.ReadDir(l.fsys, name) // sorted
+	if err != nil {
+		l.unreadable(name, err)
+		return false
+	}
+	for _, e := range entries {
+		file := path.Join(name, e.Name())
+		switch {
+		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
+		case strings.HasSuffix(e.Name(), ".auto.ndcvars"):
+			l.autoVariables = append(l.autoVariables, file)
+		case strings.HasSuffix(e.Name(), ".hcl"):
+			if b := l.parse(file); b != nil {
+				l.bodies = append(l.bodies, b)
+			}
+		}
+	}
+	if len(l.bodies) == 0 && !l.diags.HasErrors() {
+		l.fail(NoFiles, diag.Range{}, "No job files", "The folder %q has no *.hcl file.", name)
+	}
+	return !l.diags.HasErrors()
+}
+
+func (l *loader) unreadable(name string, err error) {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err
+	}
+	l.fail(UnreadableFile, diag.Range{}, "File cannot be read", "Reading %q failed: %s.", name, err)
+}
+
+// parse reads one file of HCL; nil after a report.
+func (l *loader) parse(name string) *hclsyntax.Body {
+	src, ok := l.readFile(name)
+	if !ok {
+		return nil
+	}
+	body, diags := parseSource(src, name)
+	l.diags.Append(diags)
+	return body
+}
+
+// readFile reads a file up to the limit and keeps it for snippets.
+func (l *loader) readFile(name string) ([]byte, bool) {
+	f, err := l.fsys.Open(name)
+	if err != nil {
+		l.unreadable(name, err)
+		return nil, false
+	}
+	defer f.Close()
+	src, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		l.unreadable(name, err)
+		return nil, false
+	}
+	if len(src) <= maxFileSize {
+		l.files[name] = src
+	}
+	return src, true
+}
+
+// parseSource parses HCL after checking that it is text of a sane size. The
+// body is nil when there are errors.
+func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
+	diags := checkText(src, name)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	file, problems := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	for _, p := range problems {
+		diags.Error(SyntaxError, subject(p), p.Summary, sentence(p.Detail))
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return file.Body.(*hclsyntax.Body), diags
+}
+
+func subject(d *hcl.Diagnostic) diag.Range {
+	if d.Subject == nil {
+		return diag.Range{}
+	}
+	return rangeOf(*d.Subject)
+}
+
+// checkText reports what would make parsing useless or dangerous.
+func checkText(src []byte, name string) diag.List {
+	var diags diag.List
+	if len(src) > maxFileSize {
+		diags.Error(FileTooLarge, diag.Range{Filename: name}, "File too large",
+			fmt.Sprintf("%s is larger than %d KiB, and no job needs that much. Is it the right file?", name, maxFileSize>>10))
+		return diags
+	}
+	if i := badByte(src); i >= 0 {
+		what := "a NUL byte"
+		if src[i] != 0 {
+			what = fmt.Sprintf("the byte 0x%02x, which is not UTF-8", src[i])
+		}
+		diags.Error(InvalidText, byteRange(src, name, i), "Not a text file",
+			fmt.Sprintf("%s holds %s, at byte %d. Job files are UTF-8 text.", name, what, i))
+		return diags
+	}
+	checkNesting(src, name, &diags)
+	return diags
+}
+
+// badByte is the place of the first NUL or invalid byte, or -1.
+func badByte(src []byte) int {
+	for i := 0; i < len(src); {
+		r, n := utf8.DecodeRune(src[i:])
+		if r == 0 || r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// byteRange is the range of one byte.
+func byteRange(src []byte, name string, i int) diag.Range {
+	line := 1 + strings.Count(string(src[:i]), "\n")
+	column := 1 + i - (1 + strings.LastIndex(string(src[:i]), "\n"))
+	start := diag.Position{Line: line, Column: column, Byte: i}
+	end := diag.Position{Line: line, Column: column + 1, Byte: i + 1}
+	return diag.Range{Filename: name, Start: start, End: end}
+}
+
+// checkNesting reports brackets within brackets and operators beyond what the
+// recursive parser and evaluator can take.
+func checkNesting(src []byte, name string, diags *diag.List) {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	depth, operators := 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen,
+			hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			depth++
+			operators++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen,
+			hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+			depth--
+		case hclsyntax.TokenIdent, hclsyntax.TokenNumberLit, hclsyntax.TokenNewline, hclsyntax.TokenComma,
+			hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenEqual, hclsyntax.TokenDot, hclsyntax.TokenComment:
+		default:
+			operators++
+		}
+		switch {
+		case depth > maxNesting:
+			diags.Error(FileTooLarge, rangeOf(t.Range), "Nesting too deep", fmt.Sprintf("Brackets stand more than %d deep in one another here. Name the parts as locals.", maxNesting))
+			return
+		case operators > maxOperators:
+			diags.Error(FileTooLarge, rangeOf(t.Range), "File too complex", fmt.Sprintf("%s has more than %d operators and brackets up to here, and no job needs that many.", name, maxOperators))
+			return
+		}
+	}
+}

@@ -1,0 +1,367 @@
+package lang
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/catalog"
+	"github.com/ndc-dev/ndc/lang/functions"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// scope says where an expression stands.
+type scope struct {
+	origin  job.Origin
+	catalog bool // in an entry of the catalogue, which sees only the catalogue
+}
+
+// node is something that expressions refer to: a local or a block.
+type node struct {
+	path  string // how expressions name it, such as "local.tokens"
+	scope scope
+	expr  hclsyntax.Expression // of a local
+	block *hclsyntax.Block     // of a block
+	state nodeState
+	value cty.Value // unknown when what defines it was reported
+	tree  *block    // of a block, with its base
+}
+
+type nodeState uint8
+
+const (
+	untouched nodeState = iota
+	underway
+	done
+)
+
+// roots are the first words of references.
+var roots = []string{"var", "local", "model", "cluster", "gpu", "catalog"}
+
+// value evaluates an expression, what it refers to first. It returns false
+// when something was reported.
+func (l *loader) value(expr hclsyntax.Expression, s scope) (cty.Value, bool) {
+	variables, ok := l.resolve(expr, s)
+	if !ok {
+		return cty.DynamicVal, false
+	}
+	v, diags := expr.Value(&hcl.EvalContext{Variables: variables, Functions: functions.Table()})
+	if diags.HasErrors() {
+		l.expressionDiags(diags)
+		return cty.DynamicVal, false
+	}
+	return v, true
+}
+
+// resolve evaluates everything that an expression refers to.
+func (l *loader) resolve(expr hclsyntax.Expression, s scope) (map[string]cty.Value, bool) {
+	found := map[string]map[string]cty.Value{}
+	ok := true
+	for _, t := range expr.Variables() {
+		ok = l.resolveTraversal(t, s, found) && ok
+	}
+	variables := map[string]cty.Value{}
+	for root, members := range found {
+		if root != "catalog" {
+			variables[root] = cty.ObjectVal(members)
+		}
+	}
+	if kinds, isThere := found["catalog"]; isThere {
+		variables["catalog"] = catalogValue(kinds)
+	}
+	return variables, ok
+}
+
+// catalogValue groups members, which are named KIND.NAME.
+func catalogValue(members map[string]cty.Value) cty.Value {
+	kinds := map[string]map[string]cty.Value{}
+	for key, v := range members {
+		kind, name, _ := strings.Cut(key, ".")
+		if kinds[kind] == nil {
+			kinds[kind] = map[string]cty.Value{}
+		}
+		kinds[kind][name] = v
+	}
+	objects := map[string]cty.Value{}
+	for kind, entries := range kinds {
+		objects[kind] = cty.ObjectVal(entries)
+	}
+	return cty.ObjectVal(objects)
+}
+
+// resolveTraversal evaluates what one reference names into found.
+func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found map[string]map[string]cty.Value) bool {
+	root := t.RootName()
+	if !slices.Contains(roots, root) || s.catalog && root != "catalog" {
+		l.unknownRoot(t)
+		return false
+	}
+	if found[root] == nil {
+		found[root] = map[string]cty.Value{}
+	}
+	if root == "catalog" {
+		return l.resolveCatalog(t, found[root])
+	}
+	known := l.names(root)
+	name, literal := step(t, 1)
+	if !literal {
+		for _, n := range known {
+			found[root][n] = l.member(root, n, t)
+		}
+		return true
+	}
+	if !slices.Contains(known, name) {
+		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), name, known)
+		return false
+	}
+	found[root][name] = l.member(root, name, t)
+	return true
+}
+
+// step returns the literal name at position i of a reference.
+func step(t hcl.Traversal, i int) (string, bool) {
+	if i >= len(t) {
+		return "", false
+	}
+	switch s := t[i].(type) {
+	case hcl.TraverseAttr:
+		return s.Name, true
+	case hcl.TraverseIndex:
+		if s.Key.Type() == cty.String && s.Key.IsKnown() && !s.Key.IsNull() {
+			return s.Key.AsString(), true
+		}
+	}
+	return "", false
+}
+
+func noun(root string) string {
+	switch root {
+	case "var":
+		return "variable"
+	case "local":
+		return "local"
+	}
+	return root + " block"
+}
+
+// names lists what the files define under a root.
+func (l *loader) names(root string) []string {
+	if root == "var" {
+		return l.variableOrder
+	}
+	var names []string
+	for _, n := range l.order {
+		if name, ok := strings.CutPrefix(n.path, root+"."); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// member evaluates root.name, which exists.
+func (l *loader) member(root, name string, t hcl.Traversal) cty.Value {
+	if root == "var" {
+		return l.variables[name].value
+	}
+	return l.settle(l.nodes[root+"."+name], t)
+}
+
+// resolveCatalog evaluates catalog.KIND.NAME, or all of a kind when the name
+// is computed.
+func (l *loader) resolveCatalog(t hcl.Traversal, found map[string]cty.Value) bool {
+	kinds := catalog.Kinds()
+	kind, literal := step(t, 1)
+	if literal {
+		if !slices.Contains(kinds, kind) {
+			l.unknownName(t, 2, fmt.Sprintf("The catalogue has no kind %q; it has %s.", kind, diag.OneOf(kinds)), kind, kinds)
+			return false
+		}
+		kinds = []string{kind}
+	}
+	for _, k := range kinds {
+		names := catalog.Names(k)
+		if name, literal := step(t, 2); literal {
+			if !slices.Contains(names, name) {
+				l.unknownName(t, 3, fmt.Sprintf("The catalogue has no %s %q.", k, name), name, names)
+				return false
+			}
+			names = []string{name}
+		}
+		for _, n := range names {
+			found[k+"."+n] = l.settle(l.catalogNode(k, n), t)
+		}
+	}
+	return true
+}
+
+// catalogNode finds or parses an entry of the catalogue.
+func (l *loader) catalogNode(kind, name string) *node {
+	path := "catalog." + kind + "." + name
+	if n := l.nodes[path]; n != nil {
+		return n
+	}
+	file, diags := hclsyntax.ParseConfig(catalog.Source(kind, name), path, hcl.InitialPos)
+	if diags.HasErrors() {
+		panic("lang: " + diags.Error()) // tests parse every entry
+	}
+	n := &node{path: path, scope: scope{origin: job.FromCatalog, catalog: true}}
+	n.block = file.Body.(*hclsyntax.Body).Blocks[0]
+	l.nodes[path] = n
+	return n
+}
+
+// unknownName reports a name of a closed set, at the first steps of a reference.
+func (l *loader) unknownName(t hcl.Traversal, steps int, problem, name string, known []string) {
+	at := rangeOf(hcl.RangeBetween(t[0].SourceRange(), t[steps-1].SourceRange()))
+	hint := diag.DidYouMean(name, known)
+	switch {
+	case hint != "":
+	case len(known) == 0:
+		hint = " No file defines one."
+	case len(known) <= 12:
+		hint = " There are " + strings.Join(known, ", ") + "."
+	}
+	l.fail(UnknownReference, at, "Unknown reference", "%s%s", problem, hint)
+}
+
+var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// unknownRoot reports a reference that starts with no known word.
+func (l *loader) unknownRoot(t hcl.Traversal) {
+	name, at := t.RootName(), rangeOf(t[0].SourceRange())
+	switch {
+	case shellName.MatchString(name) && len(t) == 1:
+		l.fail(ShellVariable, at, "Shell variable in a value",
+			"ndc reads ${…} as an expression of its own, and nothing here is called %s. To leave the variable to the shell on the cluster, write $${%s}.", name, name)
+	case len(t) == 1 && diag.Suggest(name, roots) == "":
+		l.fail(UnquotedText, at, "Unquoted text", "Nothing is called %s. If it is text, write it in quotes: %q.", name, name)
+	default:
+		l.fail(UnknownReference, at, "Unknown reference", "References start with %s, not %q.%s", diag.OneOf(roots), name, diag.DidYouMean(name, roots))
+	}
+}
+
+// settle evaluates a node once and reports cycles.
+func (l *loader) settle(n *node, from hcl.Traversal) cty.Value {
+	switch n.state {
+	case done:
+		return n.value
+	case underway:
+		l.cycle(n, from)
+		return cty.DynamicVal
+	}
+	n.state = underway
+	l.stack = append(l.stack, n)
+	n.value = l.define(n)
+	l.stack = l.stack[:len(l.stack)-1]
+	n.state = done
+	return n.value
+}
+
+func (l *loader) cycle(n *node, from hcl.Traversal) {
+	start := slices.Index(l.stack, n)
+	var path []string
+	for _, s := range l.stack[start:] {
+		path = append(path, s.path)
+	}
+	path = append(path, n.path)
+	l.fail(ReferenceCycle, rangeOf(from.SourceRange()), "Reference cycle",
+		"These refer to one another in a circle, so none can be evaluated first: %s. Break it at one of them.", strings.Join(path, " → "))
+}
+
+func (l *loader) define(n *node) cty.Value {
+	if n.block == nil {
+		v, ok := l.value(n.expr, n.scope)
+		if !ok {
+			return cty.DynamicVal
+		}
+		return v
+	}
+	spec := schema.File.Block(n.block.Type)
+	n.tree = l.based(l.evaluate(n.block, spec, n.scope))
+	if n.scope.catalog {
+		n.tree.catalog = n.tree.label // of two entries in a chain, the nearer
+	}
+	return n.tree.object(n.path)
+}
+
+// based lays a block over its base.
+func (l *loader) based(b *block) *block {
+	base := b.args["base"]
+	if w := b.args["without"]; w != nil && !l.checkWithout(w, b.spec, base) {
+		b.broken = true
+	}
+	if base == nil {
+		return b
+	}
+	n := l.referent(base.value, b.spec.Name, base.source.Range)
+	if n == nil {
+		b.broken = true
+		return b
+	}
+	from := n.tree.adopt(base.source.Range)
+	if w := b.args["without"]; w != nil && !w.bad {
+		from = from.drop(w.parsed.([]string))
+	}
+	from = from.drop([]string{"base", "without"})
+	return merge(from, b)
+}
+
+func (l *loader) checkWithout(w *argument, spec *schema.Block, base *argument) bool {
+	if w.bad {
+		return false
+	}
+	if base == nil {
+		l.fail(InapplicableArgument, w.source.Range, "Argument without effect", "\"without\" drops blocks of a base, and there is no base. Remove it.")
+		return false
+	}
+	names, ok := slices.Concat(spec.BlockNames(), spec.ArgumentNames()), true
+	for i, name := range w.parsed.([]string) {
+		if !slices.Contains(names, name) {
+			at, written := w.parts[fmt.Sprint(i)]
+			if !written {
+				at = w.source.Range
+			}
+			l.fail(UnknownValue, at, "Unknown value", "A %s has no block or argument %q to leave out.%s", spec.Name, name, diag.DidYouMean(name, names))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// referent finds the block that a value of a kind is; nil after a report, or
+// when the value was reported before.
+func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
+	if !v.IsKnown() {
+		return nil
+	}
+	if kindOf(v.Type()) != kind {
+		l.fail(WrongType, at, "Wrong type of value", "A %s is needed here, not %s. Write %s.NAME for one of these files, or catalog.%s.NAME for a built-in one.",
+			kind, describe(v), kind, kind)
+		return nil
+	}
+	id := v.GetAttr(idAttribute)
+	if v.IsNull() || !id.IsKnown() || id.IsNull() {
+		return nil
+	}
+	n := l.nodes[id.AsString()]
+	if n == nil || n.tree == nil || !n.value.RawEquals(v) {
+		l.fail(ChangedObject, at, "Changed object", "This is a copy of %s with other values. To change a %s, write a block: %s \"NAME\" { base = %s … }.", id.AsString(), kind, kind, id.AsString())
+		return nil
+	}
+	return n
+}
+
+func (l *loader) unknownFunction(name string, at diag.Range) {
+	if why := functions.Impure(name); why != "" {
+		l.fail(UnknownFunction, at, "Function not available", "ndc does not have %s(): %s. Pass what you need as a variable.", name, why)
+		return
+	}
+	l.fail(UnknownFunction, at, "Unknown function", "There is no function %q.%s", name, diag.DidYouMean(name, functions.Names()))
+}

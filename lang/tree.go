@@ -1,0 +1,190 @@
+package lang
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// block is a block after evaluation, as far as it was written. Blocks are
+// never changed once they are evaluated; merging makes new ones.
+type block struct {
+	spec    *schema.Block
+	label   string
+	catalog string     // the entry of the catalogue that it is or descends from
+	header  diag.Range // name and labels; zero in the catalogue
+	at      diag.Range // the label where there is one, else the header
+	origin  job.Origin
+	args    map[string]*argument
+	blocks  []*block // in the order of writing
+	broken  bool     // something in it or below was reported
+}
+
+// argument is one evaluated argument that is not null.
+type argument struct {
+	value  cty.Value // converted to the type of the schema
+	parsed any       // the same for Go; nil when bad
+	source job.Source
+	parts  map[string]diag.Range // elements of a list by index, of a map by key
+	bad    bool                  // the value was reported
+	used   bool                  // a decoder asked for it
+}
+
+// child returns the nested block of a name that is written once, or an empty
+// one, which has the defaults of the schema.
+func (b *block) child(name string) *block {
+	if c := b.find(name); c != nil {
+		return c
+	}
+	spec := b.spec.Block(name)
+	if spec == nil {
+		panic("lang: no block " + name + " in " + b.spec.Name)
+	}
+	return &block{spec: spec, header: b.header, at: b.at, origin: job.FromDefault}
+}
+
+// find returns the first nested block of a name, or nil.
+func (b *block) find(name string) *block {
+	for _, c := range b.blocks {
+		if c.spec.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// all returns the nested blocks of a name.
+func (b *block) all(name string) []*block {
+	var found []*block
+	for _, c := range b.blocks {
+		if c.spec.Name == name {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// has reports whether the argument was written.
+func (b *block) has(name string) bool { return b.args[name] != nil }
+
+// argAt is where an argument's value stands, or the block's header.
+func (b *block) argAt(name string) diag.Range {
+	if a := b.args[name]; a != nil {
+		return a.source.Range
+	}
+	return b.at
+}
+
+// merge lays over on base: arguments one by one, nested blocks likewise, a
+// block with another label instead of the base's.
+func merge(base, over *block) *block {
+	if base == nil {
+		return over
+	}
+	if over == nil {
+		return base
+	}
+	if base.spec.Label == schema.Choice && base.label != over.label {
+		return over
+	}
+	m := *over
+	m.spec = base.spec
+	m.catalog = or(over.catalog, base.catalog)
+	m.args = maps.Clone(base.args)
+	if m.args == nil {
+		m.args = map[string]*argument{}
+	}
+	maps.Copy(m.args, over.args)
+	m.blocks = mergeBlocks(base.blocks, over.blocks)
+	m.broken = base.broken || over.broken
+	return &m
+}
+
+// mergeBlocks merges the blocks of two bodies. Of repeatable blocks the list
+// that over writes is the list; one of the same label keeps what it does not
+// override.
+func mergeBlocks(base, over []*block) []*block {
+	var merged []*block
+	for _, b := range base {
+		if !slices.ContainsFunc(over, func(o *block) bool { return o.spec.Name == b.spec.Name }) {
+			merged = append(merged, b)
+		}
+	}
+	for _, o := range over {
+		i := slices.IndexFunc(base, func(b *block) bool {
+			return b.spec.Name == o.spec.Name && (!o.spec.Repeatable || b.label == o.label)
+		})
+		if i >= 0 {
+			o = merge(base[i], o)
+		}
+		merged = append(merged, o)
+	}
+	return merged
+}
+
+// drop returns the block without the nested blocks and arguments of the given
+// names.
+func (b *block) drop(names []string) *block {
+	d := *b
+	d.args = maps.Clone(b.args)
+	maps.DeleteFunc(d.args, func(name string, _ *argument) bool { return slices.Contains(names, name) })
+	d.blocks = slices.DeleteFunc(slices.Clone(b.blocks), func(c *block) bool { return slices.Contains(names, c.spec.Name) })
+	return &d
+}
+
+// adopt returns a copy in which everything that comes from the catalogue is
+// placed where the user's file refers to it.
+func (b *block) adopt(at diag.Range) *block {
+	c := *b
+	if c.header.IsZero() {
+		c.header, c.at = at, at
+	}
+	c.args = make(map[string]*argument, len(b.args))
+	for name, a := range b.args {
+		if a.source.Range.IsZero() {
+			placed := *a
+			placed.source.Range = at
+			a = &placed
+		}
+		c.args[name] = a
+	}
+	c.blocks = make([]*block, len(b.blocks))
+	for i, n := range b.blocks {
+		c.blocks[i] = n.adopt(at)
+	}
+	return &c
+}
+
+// sources adds the places of everything in the block, under a path prefix.
+func (b *block) sources(prefix string, to job.Sources) {
+	to[prefix] = job.Source{Origin: b.origin, Range: b.at}
+	for name, a := range b.args {
+		path := join(prefix, name)
+		to[path] = a.source
+		for key, at := range a.parts {
+			to[path+"["+key+"]"] = job.Source{Origin: a.source.Origin, Range: at}
+		}
+	}
+	for _, c := range b.blocks {
+		path := join(prefix, c.spec.Name)
+		if c.spec.Repeatable {
+			if _, ok := to[path]; !ok {
+				to[path] = job.Source{Origin: c.origin, Range: c.at}
+			}
+			path += `["` + c.label + `"]`
+		}
+		c.sources(path, to)
+	}
+}
+
+func join(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}

@@ -1,0 +1,286 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/functions"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// variable is one variable block with its value.
+type variable struct {
+	name        string
+	block       *hclsyntax.Block
+	wanted      cty.Type
+	defaults    *typeexpr.Defaults // of optional attributes
+	nullable    bool
+	fallback    *cty.Value // the default
+	validations []*hclsyntax.Block
+
+	value cty.Value // unknown when it was reported
+	at    diag.Range
+	set   bool
+}
+
+// collectVariable reads a variable block.
+func (l *loader) collectVariable(b *hclsyntax.Block) {
+	name := b.Labels[0]
+	if first := l.variables[name]; first != nil {
+		l.duplicateNamed(b, first.block)
+		return
+	}
+	v := &variable{name: name, block: b, wanted: cty.DynamicPseudoType, nullable: true, value: cty.DynamicVal, at: rangeOf(b.DefRange())}
+	l.variables[name] = v
+	l.variableOrder = append(l.variableOrder, name)
+	l.variableBody(v)
+}
+
+func (l *loader) variableBody(v *variable) {
+	spec := schema.File.Block("variable")
+	var fallback *hclsyntax.Attribute
+	for _, a := range ordered(v.block.Body.Attributes) {
+		switch a.Name {
+		case "type":
+			l.variableType(v, a)
+		case "default":
+			fallback = a // after the type
+		case "nullable":
+			if n, ok := l.constant(a); ok {
+				v.nullable = n.(bool)
+			}
+		case "description":
+			l.constant(a)
+		default:
+			l.unknownArgument(a, spec)
+		}
+	}
+	for _, n := range v.block.Body.Blocks {
+		if n.Type != "validation" {
+			l.unknownBlock(n, spec)
+			continue
+		}
+		v.validations = append(v.validations, n)
+	}
+	if fallback != nil {
+		l.variableDefault(v, fallback)
+	}
+}
+
+// constant evaluates an argument of a variable block, which sees no others.
+func (l *loader) constant(a *hclsyntax.Attribute) (any, bool) {
+	c := converter{spec: schema.File.Block("variable").Argument(a.Name), expr: a.Expr}
+	value, ok := l.constantValue(a.Expr)
+	if !ok {
+		return nil, false
+	}
+	arg := c.convert(value)
+	l.diags.Append(c.diags)
+	if arg == nil || arg.bad {
+		return nil, false
+	}
+	return arg.parsed, true
+}
+
+func (l *loader) constantValue(expr hclsyntax.Expression) (cty.Value, bool) {
+	if vars := expr.Variables(); len(vars) > 0 {
+		l.fail(InvalidVariable, rangeOf(vars[0].SourceRange()), "Reference in a variable",
+			"A variable is read before everything else, so its block and the files that set it cannot refer to anything. Use a local for what is computed.")
+		return cty.DynamicVal, false
+	}
+	v, diags := expr.Value(&hcl.EvalContext{Functions: functions.Table()})
+	l.expressionDiags(diags)
+	return v, !diags.HasErrors()
+}
+
+func (l *loader) variableType(v *variable, a *hclsyntax.Attribute) {
+	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
+	for _, d := range diags {
+		l.fail(InvalidVariable, subject(d), "Invalid type", "%s", sentence(d.Detail))
+	}
+	if !diags.HasErrors() {
+		v.wanted, v.defaults = t, defaults
+	}
+}
+
+func (l *loader) variableDefault(v *variable, a *hclsyntax.Attribute) {
+	value, ok := l.constantValue(a.Expr)
+	if !ok {
+		value = cty.DynamicVal
+	} else if value, ok = l.convertVariable(v, value, rangeOf(a.Expr.Range()), "The default"); !ok {
+		value = cty.DynamicVal
+	}
+	v.fallback = &value
+}
+
+// convertVariable converts a value to the variable's type.
+func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, what string) (cty.Value, bool) {
+	if v.defaults != nil && !value.IsNull() {
+		value = v.defaults.Apply(value)
+	}
+	converted, err := convert.Convert(value, v.wanted)
+	if err != nil {
+		l.fail(InvalidVariable, at, "Invalid value of a variable", "%s of %q must be %s: %s.", what, v.name, typeexpr.TypeString(v.wanted), strings.TrimSuffix(err.Error(), "."))
+		return cty.DynamicVal, false
+	}
+	return converted, true
+}
+
+// setVariables gives every variable its value: the command line's last word,
+// else the last of the *.auto.ndcvars files, else the default.
+func (l *loader) setVariables() {
+	for _, file := range l.autoVariables {
+		l.readVariables(file)
+	}
+	for _, file := range l.options.VariableFiles {
+		l.readVariables(file)
+	}
+	for _, a := range l.options.Variables {
+		if a.File != "" {
+			l.readVariables(a.File)
+			continue
+		}
+		l.setFromArgument(a)
+	}
+	for _, name := range l.variableOrder {
+		l.fallBack(l.variables[name])
+	}
+}
+
+// readVariables reads one variable file: NAME = VALUE lines.
+func (l *loader) readVariables(file string) {
+	body := l.parse(file)
+	if body == nil {
+		return
+	}
+	for _, b := range body.Blocks {
+		l.fail(UnknownBlock, rangeOf(b.TypeRange), "Unknown block", "A file of variables has lines NAME = VALUE and no blocks.")
+	}
+	for _, a := range ordered(body.Attributes) {
+		v := l.variables[a.Name]
+		if v == nil {
+			l.diags.Warn(UndeclaredVariable, rangeOf(a.NameRange), "Undeclared variable",
+				"No file declares a variable \""+a.Name+"\", so this value is not used."+diag.DidYouMean(a.Name, l.variableOrder))
+			continue
+		}
+		if value, ok := l.constantValue(a.Expr); ok {
+			l.assign(v, value, rangeOf(a.Expr.Range()))
+		} else {
+			v.set = true
+		}
+	}
+}
+
+// setFromArgument reads --var NAME=VALUE. As in Terraform, the text is the
+// value of a variable of a simple type, and an expression otherwise.
+func (l *loader) setFromArgument(a VariableArg) {
+	source := "--var " + a.Name
+	l.files[source] = []byte(a.Value)
+	at := diag.Range{Filename: source, Start: diag.Position{Line: 1, Column: 1},
+		End: diag.Position{Line: 1, Column: 1 + len(a.Value), Byte: len(a.Value)}}
+	v := l.variables[a.Name]
+	if v == nil {
+		hint := diag.DidYouMean(a.Name, l.variableOrder)
+		if hint == "" && len(l.variableOrder) > 0 {
+			hint = " There are " + listed(l.variableOrder) + "."
+		}
+		l.fail(UndeclaredVariable, at, "Undeclared variable", "--var sets %q, but no file declares a variable of that name.%s", a.Name, hint)
+		return
+	}
+	if v.wanted.IsPrimitiveType() || v.wanted == cty.DynamicPseudoType {
+		l.assign(v, cty.StringVal(a.Value), at)
+		return
+	}
+	v.set = true
+	expr, diags := parseExpression(a.Value, source)
+	l.diags.Append(diags)
+	if diags.HasErrors() {
+		return
+	}
+	if value, ok := l.constantValue(expr); ok {
+		l.assign(v, value, at)
+	}
+}
+
+func parseExpression(text, source string) (hclsyntax.Expression, diag.List) {
+	diags := checkText([]byte(text), source)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	expr, problems := hclsyntax.ParseExpression([]byte(text), source, hcl.InitialPos)
+	for _, p := range problems {
+		diags.Error(SyntaxError, subject(p), p.Summary, sentence(p.Detail))
+	}
+	return expr, diags
+}
+
+func (l *loader) assign(v *variable, value cty.Value, at diag.Range) {
+	v.value, _ = l.convertVariable(v, value, at, "The value")
+	v.set, v.at = true, at
+}
+
+// fallBack settles a variable that nothing set, or that is null.
+func (l *loader) fallBack(v *variable) {
+	if v.set && !(v.value.IsNull() && !v.nullable) {
+		return
+	}
+	switch {
+	case v.fallback != nil:
+		v.value = *v.fallback
+	case v.set:
+		l.fail(InvalidVariable, v.at, "Invalid value of a variable", "%q may not be null, and it has no default.", v.name)
+		v.value = cty.DynamicVal
+	default:
+		l.fail(MissingVariable, rangeOf(v.block.DefRange()), "Missing value of a variable",
+			"%q has no default and was not set. Set it with --var '%s=…', or in a file given by --var-file or named *.auto.ndcvars.", v.name, v.name)
+	}
+}
+
+// validateVariables runs the validation blocks.
+func (l *loader) validateVariables() {
+	for _, name := range l.variableOrder {
+		v := l.variables[name]
+		for _, b := range v.validations {
+			l.validate(v, b)
+		}
+	}
+}
+
+func (l *loader) validate(v *variable, b *hclsyntax.Block) {
+	spec := schema.File.Block("variable").Block("validation")
+	t := l.evaluate(b, spec, scope{origin: job.FromSpec})
+	if t.broken || !v.value.IsWhollyKnown() {
+		return
+	}
+	condition, message := t.args["condition"], t.args["error_message"]
+	if l.missing(t, spec) {
+		return
+	}
+	holds, err := convert.Convert(condition.value, cty.Bool)
+	if err != nil || holds.IsNull() {
+		l.fail(WrongType, condition.source.Range, "Wrong type of value", "A condition must be true or false, not %s.", describe(condition.value))
+		return
+	}
+	if holds.True() {
+		return
+	}
+	l.fail(FailedValidation, v.at, "Variable breaks its validation", "%s The value of %q is %s; the rule is at %s.",
+		sentence(message.parsed.(string)), v.name, describe(v.value), condition.source.Range)
+}
+
+// missing reports required arguments that a block lacks.
+func (l *loader) missing(t *block, spec *schema.Block) bool {
+	missing := slices.ContainsFunc(spec.Arguments, func(a schema.Argument) bool { return a.Required && t.args[a.Name] == nil })
+	if missing {
+		l.required(t)
+	}
+	return missing
+}
