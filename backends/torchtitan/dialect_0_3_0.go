@@ -257,7 +257,7 @@ func (b *build) expertsView(view map[string]any) {
 	}
 	r := &e.Router
 	view["Experts"], view["TopK"], view["ExpertFFN"] = e.Experts, e.TopK, e.ExpertFFNHiddenSize
-	view["SharedFFN"], view["DenseLayers"] = e.SharedExpertFFNHiddenSize, e.FirstDenseLayers
+	view["SharedFFN"], view["DenseLayers"] = e.SharedExperts*e.ExpertFFNHiddenSize, e.FirstDenseLayers
 	view["Score"], view["RouteNorm"] = render.Python(r.Score), render.Python(normalizes(r))
 	view["RouteScale"], view["RouterBias"] = render.Python(scaling(r)), render.Python(r.Bias)
 	view["Groups"], view["GroupTopK"] = "None", "None"

@@ -91,11 +91,12 @@ func rateOf(t *job.Training) rate {
 	return r
 }
 
-// factor is the shortest decimal whose product with whole is part.
+// factor is the shortest decimal whose product with whole is part, but for
+// rounding.
 func factor(part, whole float64) float64 {
 	for digits := 1; digits < 17; digits++ {
 		f, _ := strconv.ParseFloat(strconv.FormatFloat(part/whole, 'g', digits, 64), 64)
-		if f*whole == part {
+		if math.Abs(f*whole-part) <= 1e-14*math.Abs(part) {
 			return f
 		}
 	}

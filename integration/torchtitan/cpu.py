@@ -1,0 +1,91 @@
+"""Lets TorchTitan 0.2.2 and 0.3.0 run on machines without an accelerator.
+
+Call install() before the first import of torchtitan. Nothing of TorchTitan is replaced but the parts
+that exist on CUDA only.
+"""
+
+import inspect
+import types
+
+import torch
+import torch.distributed.fsdp._fully_shard._fsdp_collectives as collectives
+
+
+def install():
+    """Names the CPU as torch's device, with the functions of torch.cuda that TorchTitan calls."""
+    torch._utils._get_available_device_type = lambda: "cpu"
+    properties = types.SimpleNamespace(name="CPU", total_memory=80 * 2**30)
+    stand_ins = {
+        "get_device_name": lambda *args: "NVIDIA H100",  # looked up in a table of peak FLOPS
+        "get_device_properties": lambda *args: properties,
+        "current_device": lambda: 0,
+        "set_device": lambda *args: None,
+        "reset_peak_memory_stats": lambda *args: None,
+        "empty_cache": lambda: None,
+        "memory_stats": lambda *args, **kwargs: {},
+    }
+    for name, function in stand_ins.items():
+        setattr(torch.cpu, name, function)
+    plain_sums()
+    integer_histograms()
+
+
+def integer_histograms():
+    """Routers count tokens with torch.histc, which takes no integers on the CPU."""
+    histogram = torch.histc
+
+    def count(x, bins=100, min=0, max=0):
+        if x.is_floating_point() or x.device.type != "cpu":
+            return histogram(x, bins=bins, min=min, max=max)
+        return histogram(x.float(), bins=bins, min=min, max=max).to(x.dtype)
+
+    torch.histc = count
+
+
+def plain_sums():
+    """FSDP with a divide factor of one asks for NCCL's scaled sum, which gloo does not have."""
+    divide = collectives._get_gradient_divide_factors
+    signature = inspect.signature(divide)
+
+    def without_scaling(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        bound.arguments["force_sum_reduction_for_comms"] = True
+        return divide(*bound.args, **bound.kwargs)
+
+    collectives._get_gradient_divide_factors = without_scaling
+
+
+class Auxiliary:
+    """The second result of FlexAttention."""
+
+    def __init__(self, lse):
+        self.lse = lse
+
+
+def dense_attention(q, k, v, *, block_mask=None, scale=None, enable_gqa=False, return_lse=False, return_aux=None, **_):
+    """What flex_attention computes, with the whole mask in memory."""
+    from torch.nn.attention.flex_attention import create_mask
+
+    mask = create_mask(block_mask.mask_mod, q.shape[0], 1, q.shape[2], k.shape[2], device="cpu")
+    if enable_gqa:
+        groups = q.shape[1] // k.shape[1]
+        k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
+    scores = (q @ k.transpose(-1, -2)).float() * (scale or q.shape[-1] ** -0.5)
+    scores = scores.masked_fill(~mask, float("-inf"))
+    out, lse = scores.softmax(-1).to(v.dtype) @ v, scores.logsumexp(-1)
+    if return_aux is not None:
+        return out, Auxiliary(lse)
+    return (out, lse) if return_lse else out
+
+
+def use_dense_attention():
+    """FlexAttention has no backward pass on the CPU, and compiling its masks takes long."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    try:
+        import torchtitan.models.common.attention as attention
+        attention.FlexAttention._compiled_flex_attn = staticmethod(dense_attention)
+    except ImportError:
+        import torchtitan.models.attention as attention
+        attention.FlexAttentionWrapper._compiled_flex_attn = staticmethod(dense_attention)
+    attention._compiled_create_block_mask = lambda *a, **k: create_block_mask(*a, **{**k, "device": "cpu"})

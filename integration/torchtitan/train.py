@@ -1,0 +1,21 @@
+"""Trains on the CPU over gloo, with the real entry point and command line of TorchTitan.
+
+    torchrun --nproc-per-node 2 train.py --job.config_file train.toml     (0.2.2)
+    torchrun --nproc-per-node 2 train.py --module ndc_job --config run    (0.3.0)
+
+The folder of the generated files has to be on PYTHONPATH.
+"""
+
+import inspect
+
+import cpu
+
+cpu.install()
+
+from torchtitan import train  # noqa: E402
+
+cpu.use_dense_attention()
+
+if __name__ == "__main__":
+    trainer = [train.Trainer] if inspect.signature(train.main).parameters else []
+    train.main(*trainer)  # 0.2.2 takes the class
