@@ -41,8 +41,8 @@ type Evaluator struct {
 	moments    float64       // optimizer moments per parameter
 
 	// parameters in the form that the hot loop uses
-	sustained, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
-	hostStep, straggler                                      float64
+	clock16, clock8, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
+	hostStep, straggler                                            float64
 
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
@@ -147,7 +147,8 @@ func (e *Evaluator) precision() {
 // resolve looks up the parameters that apply.
 func (e *Evaluator) resolve() {
 	p, engine := e.parameters, engines[e.target.Engine]
-	e.sustained = units.Seconds(p.sustained(e.job.Cluster.GPU.Catalog))
+	e.clock16 = units.Seconds(p.ofGPU("sustained16", e.job.Cluster.GPU.Catalog))
+	e.clock8 = units.Seconds(p.ofGPU("sustained8", e.job.Cluster.GPU.Catalog))
 	e.ring = units.Seconds(p.at("ring_efficiency"))
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
@@ -155,6 +156,17 @@ func (e *Evaluator) resolve() {
 	e.hostMoE = units.Seconds(p.at("host_moe"))
 	e.hostStep = p.at("host_step." + engine)
 	e.straggler = p.at("straggler")
+}
+
+// clock is the share of the measured kernel rate that a long run keeps in a
+// data type. Kernels were measured in short bursts; 16-bit products draw the
+// most power and fall furthest.
+func (e *Evaluator) clock(t compute.DType) units.Seconds {
+	switch t {
+	case compute.FP8, compute.FP8Block, compute.MXFP8, compute.NVFP4:
+		return e.clock8
+	}
+	return e.clock16
 }
 
 // engines names the engines in data/parameters.json.

@@ -82,6 +82,7 @@ func (b *builder) put(c channel, bytes units.Bytes, t, hidden units.Seconds) {
 	b.fwd[lineOf(c)] += t - hidden
 	b.overlapped += hidden
 	b.load.put(c, bytes, t, t-hidden)
+	b.first.put(c, bytes, t, t-hidden)
 }
 
 // putBackward is put for the backward.

@@ -56,7 +56,8 @@ type builder struct {
 	shard  float64       // tokens outside the tensor-parallel regions
 	fwd    costs
 	bwd    costs
-	load   load
+	load   load // forward and backward
+	first  load // forward alone
 	// what recompute modules repeat, forward
 	core, norms, activation, up, mlp, moe, shared units.Seconds
 	overlapped                                    units.Seconds // communication hidden behind compute
@@ -114,36 +115,33 @@ func (b *builder) layer(kind int) {
 	if k.MoE {
 		b.expertParallel()
 	}
-	for i := range b.fwd {
-		if line(i) < lineOptimizer {
-			b.fwd[i] /= b.e.sustained
-			b.bwd[i] /= b.e.sustained
-		}
-	}
 	b.host(k)
 	slow := units.Seconds(b.e.contention) * b.overlapped
 	b.fwd[lineContention] += slow / 3
 	b.bwd[lineContention] += slow * 2 / 3
 }
 
-// finish turns what was collected into a pass with some recompute.
+// finish turns what was collected into a pass with some recompute. Full
+// recompute runs the whole forward again, its collectives included.
 func (b *builder) finish(kind int, r plan.Recompute) pass {
 	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), lines: b.fwd, load: b.load}
 	p.lines.add(1, &b.bwd)
-	var again units.Seconds
 	switch r {
 	case plan.RecomputeFull:
-		again = p.forward
-		for i := range p.load { // the collectives of the forward run again
-			p.load[i].seconds += p.load[i].seconds / 2
-			p.load[i].bytes += p.load[i].bytes / 2
-			p.load[i].exposed += p.load[i].exposed / 2
+		for i, t := range b.fwd {
+			at := lineRecompute
+			if line(i).exposed() {
+				at = line(i)
+			}
+			p.lines[at] += t
 		}
+		p.load.add(1, &b.first)
+		p.backward += p.forward
 	case plan.RecomputeSelective:
-		again = b.selective() / b.e.sustained
+		again := b.selective()
+		p.lines[lineRecompute] = again
+		p.backward += again
 	}
-	p.lines[lineRecompute] = again
-	p.backward += again
 	p.elements = b.e.arch.Layer(kind, transformer.SplitOf(b.l))
 	return p
 }
@@ -170,7 +168,7 @@ func (b *builder) selective() units.Seconds {
 		case "shared_experts":
 			t += b.shared
 		case "op":
-			t += (b.fwd[lineLinear]+b.fwd[lineExperts])/2*b.e.sustained + b.fwd[lineMemoryBound]*b.e.sustained
+			t += (b.fwd[lineLinear]+b.fwd[lineExperts])/2 + b.fwd[lineMemoryBound]
 		}
 	}
 	return t
@@ -194,13 +192,13 @@ func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
 	if p.Groups > 1 || strings.HasPrefix(p.Name, "experts.") {
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
 		t := b.e.device.GroupedLinear(b.dtype, compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}, p.N, p.K)
-		return scale(t, n), lineExperts
+		return scale(t, n/b.e.clock(b.dtype)), lineExperts
 	}
 	dtype := b.dtype
 	if p.Name == "router" {
 		dtype = b.e.plain
 	}
-	return scale(b.e.device.Linear(dtype, p.M, p.N, p.K), n), lineLinear
+	return scale(b.e.device.Linear(dtype, p.M, p.N, p.K), n/b.e.clock(dtype)), lineLinear
 }
 
 // scale multiplies all passes.
@@ -237,7 +235,7 @@ func (b *builder) attention(kind int) {
 		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
-	f, w = f/cp, w/cp
+	f, w = f/cp/b.e.clock(b.e.plain), w/cp/b.e.clock(b.e.plain)
 	if cp > 1 {
 		f, w = f/b.e.ring, w/b.e.ring
 	}
@@ -375,8 +373,8 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g groups) pass {
 		name = "loss_bytes.fused"
 	}
 	loss := e.device.MemoryBound(units.Bytes(float64(p.M) * float64(p.N) * e.parameters.at(name)))
-	b.fwd[lineHead] = (t.Forward + loss/2) / e.sustained
-	b.bwd[lineHead] = (t.Backward() + loss/2) / e.sustained
+	b.fwd[lineHead] = t.Forward/e.clock(e.plain) + loss/2
+	b.bwd[lineHead] = t.Backward()/e.clock(e.plain) + loss/2
 	b.headReduce()
 	return b.edge()
 }

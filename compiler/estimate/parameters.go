@@ -60,14 +60,14 @@ func (p Parameters) at(name string) float64 {
 	return v
 }
 
-// sustained is the sustained rate of a GPU: its own, or that of the longest
+// ofGPU is a parameter of a family for a GPU: its own, or that of the longest
 // catalogue name that it begins with, or the default.
-func (p Parameters) sustained(gpu string) float64 {
-	best, value := "", p.at("sustained.default")
+func (p Parameters) ofGPU(family, gpu string) float64 {
+	best, value := "", p.at(family+".default")
 	for name, v := range p {
-		family, ok := strings.CutPrefix(name, "sustained.")
-		if ok && strings.HasPrefix(gpu, family) && len(family) > len(best) {
-			best, value = family, v
+		of, ok := strings.CutPrefix(name, family+".")
+		if ok && strings.HasPrefix(gpu, of) && len(of) > len(best) {
+			best, value = of, v
 		}
 	}
 	return value

@@ -17,12 +17,12 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 	if !p.reduce {
 		t := e.reduceOnce(l, x, n)
 		window := s.durations.InputGradient[0] + e.trailing(l, s.durations.InputGradient)
-		s.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t)
+		e.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t)
 	}
 	if l.ZeroStage > 0 && !p.gatherForward {
 		t := e.gatherOnce(n)
 		window := s.durations.Forward[0] + e.trailing(l, s.durations.Forward)
-		s.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t)
+		e.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t)
 	}
 }
 
@@ -85,8 +85,9 @@ const bucketElements = 40e6
 
 // expose puts the exposed part of a collective on its line and charges the
 // hidden part's contention.
-func (s *step) expose(at line, exposed, t units.Seconds) {
-	s.once[at] += exposed
+func (e *Evaluator) expose(at line, exposed, t units.Seconds) {
+	e.step.once[at] += exposed
+	e.step.once[lineContention] += units.Seconds(e.contention) * (t - exposed)
 }
 
 // optimizer adds the update: what the busiest rank reads and writes.

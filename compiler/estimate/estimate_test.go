@@ -1,0 +1,311 @@
+package estimate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+	"pgregory.net/rapid"
+)
+
+// h100 is a cluster of DGX H100 nodes.
+func h100(nodes int) job.Cluster {
+	return job.Cluster{
+		GPU: job.GPU{
+			Name: "h100_sxm", Catalog: "h100_sxm", Memory: 81559 * units.MiB, MemoryBandwidth: 3.35e12, SMs: 132, ComputeCapability: "9.0",
+			PeakFLOPS: job.PeakFLOPS{FP32: 67e12, TF32: 494.5e12, BF16: 989e12, FP16: 989e12, FP8: 1979e12},
+		},
+		Nodes: nodes, GPUsPerNode: 8,
+		NVLink:  job.NVLink{Domain: 8, Bandwidth: 450e9, Latency: 1.4e-6},
+		PCIe:    job.Link{Bandwidth: 63e9, Latency: 1.4e-6},
+		Network: job.Network{Kind: "infiniband", NICsPerNode: 8, Bandwidth: 50e9, Latency: 5e-6, Rails: 8, Oversubscription: 1},
+	}
+}
+
+// dense is Llama 3 8B, moe a mixture of experts of about 20 billion parameters.
+func dense() job.Model {
+	return job.Model{
+		Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336, AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 128256,
+		SequenceLength: 8192, Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
+	}
+}
+
+func moe() job.Model {
+	m := dense()
+	m.MoE = &job.MoE{Experts: 16, TopK: 2, ExpertFFNHiddenSize: 3584, FirstDenseLayers: 1, LayerFrequency: 1, LoadImbalance: 1, CapacityFactor: 1}
+	return m
+}
+
+// jobOf is a job of a batch of 512 sequences.
+func jobOf(m job.Model, nodes int) *job.Job {
+	return &job.Job{Model: m, Cluster: h100(nodes), Training: job.Training{
+		GlobalBatchSize: 512, Steps: 100, Precision: "bf16", Optimizer: job.Optimizer{Kind: "adamw", GradientClipping: 1},
+	}}
+}
+
+// targetOf is a target of one engine with what the estimate reads of it.
+func targetOf(engine target.Engine) *target.Target {
+	return &target.Target{
+		Engine:      engine,
+		DenseMesh:   []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel},
+		ExpertMesh:  []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel, plan.ExpertDataParallel, plan.PipelineParallel},
+		PaddedVocab: func(m *job.Model, tp int) int { return (m.VocabSize + 128*tp - 1) / (128 * tp) * 128 * tp },
+	}
+}
+
+// execution is a plain set of options.
+func execution() plan.Execution {
+	return plan.Execution{
+		Attention: "flash", OverlapGradientReduce: true, OverlapParameterGather: true, GradientDType: "fp32", OptimizerStateDType: "fp32",
+		CrossEntropy: "fused", LossChunks: 1, CUDAGraphs: "none", MoEDispatcher: "alltoall", ContextParallelType: "ring", ZeroHPZPartition: 1,
+	}
+}
+
+// single is the layout of one GPU per replica.
+func single(gpus int) plan.Layout {
+	return plan.Layout{
+		TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, StageLayers: []int{32},
+		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: gpus, ZeroStage: 1,
+		MicroBatchSize: 1, MicroBatches: 512 / gpus,
+	}
+}
+
+// layouts draws a layout of 64 GPUs.
+func layouts(t *rapid.T, experts bool) plan.Layout {
+	l := single(1)
+	l.TensorParallel = rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "tp")
+	l.SequenceParallel = l.TensorParallel > 1 && (experts || rapid.Bool().Draw(t, "sp"))
+	l.ContextParallel = rapid.SampledFrom([]int{1, 2}).Draw(t, "cp")
+	l.PipelineParallel = rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pp")
+	l.DataParallelShard = 64 / l.TensorParallel / l.ContextParallel / l.PipelineParallel
+	l.MicroBatchSize = rapid.SampledFrom([]int{1, 2}).Draw(t, "mbs")
+	l.MicroBatches = 512 / l.DataParallelShard / l.MicroBatchSize
+	if l.PipelineParallel > 1 {
+		l.PipelineSchedule = plan.Schedule1F1B
+		if rapid.Bool().Draw(t, "interleaved") {
+			l.PipelineSchedule, l.VirtualPipeline = plan.ScheduleInterleaved1F1B, 2
+		}
+	}
+	l.StageLayers = make([]int, l.Chunks())
+	for i := range l.StageLayers {
+		l.StageLayers[i] = 32 / l.Chunks()
+	}
+	l.Recompute = rapid.SampledFrom([]plan.Recompute{plan.RecomputeNone, plan.RecomputeSelective, plan.RecomputeFull}).Draw(t, "recompute")
+	switch l.Recompute {
+	case plan.RecomputeSelective:
+		l.RecomputeModules = []string{"core_attn"}
+	case plan.RecomputeFull:
+		l.RecomputeMethod, l.RecomputeLayers = "block", rapid.IntRange(1, 8).Draw(t, "layers")
+	}
+	if experts {
+		l.ExpertParallel = rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "ep")
+	}
+	return l
+}
+
+// TestBreakdownSumsToStep holds Describe to itself and to Evaluate.
+func TestBreakdownSumsToStep(t *testing.T) {
+	evaluators := map[bool]map[target.Engine]*Evaluator{false: {}, true: {}}
+	for _, engine := range []target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed} {
+		evaluators[false][engine] = New(jobOf(dense(), 8), targetOf(engine))
+		evaluators[true][engine] = New(jobOf(moe(), 8), targetOf(engine))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		experts := rapid.Bool().Draw(t, "moe")
+		engine := rapid.SampledFrom([]target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed}).Draw(t, "engine")
+		l, x := layouts(t, experts), execution()
+		if engine == target.FSDP2 {
+			l.ZeroStage = 3
+		}
+		e := evaluators[experts][engine]
+		var out Result
+		e.Evaluate(&l, &x, &out)
+		d := e.Describe(&l, &x)
+		var sum, exposed units.Seconds
+		for _, b := range d.Time.Breakdown {
+			if b.Seconds < -1e-9 {
+				t.Fatalf("%s is %v", b.ID, b.Seconds)
+			}
+			sum += b.Seconds
+			for i := range lineNames {
+				if lineNames[i].id == b.ID && line(i).exposed() {
+					exposed += b.Seconds
+				}
+			}
+		}
+		same(t, "breakdown", sum, d.Time.StepSeconds)
+		same(t, "evaluated step", out.StepSeconds, d.Time.StepSeconds)
+		same(t, "exposed", out.ExposedCommunicationSeconds, exposed)
+		same(t, "peak", units.Seconds(out.PeakDeviceBytes), units.Seconds(d.Memory.Peak.DeviceBytes))
+		if d.Throughput.MFU <= 0 || d.Throughput.MFU > 1 {
+			t.Fatalf("MFU %v", d.Throughput.MFU)
+		}
+	})
+}
+
+// same compares two figures but for rounding.
+func same(t *rapid.T, what string, got, want units.Seconds) {
+	t.Helper()
+	if math.Abs(float64(got-want)) > 1e-9*math.Abs(float64(want))+1e-12 {
+		t.Fatalf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// TestMonotone: what can only cost must cost.
+func TestMonotone(t *testing.T) {
+	x := execution()
+	e := New(jobOf(dense(), 8), targetOf(target.Megatron))
+	step := func(change func(*plan.Layout, *plan.Execution)) units.Seconds {
+		l, y := single(64), x
+		l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 4, true, 16, 32
+		change(&l, &y)
+		var out Result
+		e.Evaluate(&l, &y, &out)
+		return out.StepSeconds
+	}
+	base := step(func(*plan.Layout, *plan.Execution) {})
+	for name, slower := range map[string]func(*plan.Layout, *plan.Execution){
+		"full recompute": func(l *plan.Layout, _ *plan.Execution) {
+			l.Recompute = plan.RecomputeFull
+			l.RecomputeMethod = "uniform"
+		},
+		"no gradient overlap":   func(_ *plan.Layout, x *plan.Execution) { x.OverlapGradientReduce = false },
+		"no parameter overlap":  func(_ *plan.Layout, x *plan.Execution) { x.OverlapParameterGather = false },
+		"unfused cross entropy": func(_ *plan.Layout, x *plan.Execution) { x.CrossEntropy = "unfused" },
+		"offloaded optimizer":   func(_ *plan.Layout, x *plan.Execution) { x.OffloadOptimizer = true },
+		"tensor group of 16": func(l *plan.Layout, _ *plan.Execution) {
+			l.TensorParallel, l.DataParallelShard, l.MicroBatches = 16, 4, 128
+		},
+	} {
+		if got := step(slower); got <= base {
+			t.Errorf("%s: %v, not above %v", name, got, base)
+		}
+	}
+	if got := step(func(_ *plan.Layout, x *plan.Execution) { x.OverlapTensorParallel = true }); got >= base {
+		t.Errorf("overlapped tensor parallelism: %v, not below %v", got, base)
+	}
+}
+
+// TestThroughput pins the convention on a worked case: Llama 3 8B at 8,192
+// tokens has 6·(8.03 B − 0.525 B embedding) matrix FLOPs per token and
+// 6·32 layers·32 heads·128·8,192/2·2 of causal attention.
+func TestThroughput(t *testing.T) {
+	e := New(jobOf(dense(), 1), targetOf(target.Megatron))
+	l, x := single(8), execution()
+	d := e.Describe(&l, &x)
+	perToken := 6*(8.03e9-0.5253e9) + 6*32*32*128*8192
+	want := d.Throughput.TokensPerSecondPerGPU * perToken / 989e12
+	if got := float64(d.Throughput.MFU); math.Abs(got-want) > 0.005*want {
+		t.Errorf("MFU %v, want %v", got, want)
+	}
+	if d.Throughput.HFU != d.Throughput.MFU {
+		t.Errorf("HFU %v without recompute, MFU %v", d.Throughput.HFU, d.Throughput.MFU)
+	}
+	l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+	d = e.Describe(&l, &x)
+	if ratio := float64(d.Throughput.HFU / d.Throughput.MFU); ratio < 1.25 || ratio > 4.0/3 {
+		t.Errorf("full recompute counts %v times the model FLOPs, want a third more but for the head", ratio)
+	}
+}
+
+// TestOffNVLink: groups that leave a node of eight are named.
+func TestOffNVLink(t *testing.T) {
+	e := New(jobOf(dense(), 8), targetOf(target.Megatron))
+	l, x := single(64), execution()
+	l.TensorParallel, l.DataParallelShard, l.MicroBatches = 16, 4, 128
+	got := e.Describe(&l, &x).OffNVLink
+	if len(got) != 2 || got[0] != plan.TensorParallel || got[1] != plan.DataParallelShard {
+		t.Errorf("off NVLink: %v", got)
+	}
+	if !e.OffNVLink(&l, plan.TensorParallel) || e.OffNVLink(&l, plan.ContextParallel) {
+		t.Error("OffNVLink disagrees with Describe")
+	}
+}
+
+// TestAllocations: the hot loop does not allocate once its terms are known.
+func TestAllocations(t *testing.T) {
+	e := New(jobOf(moe(), 8), targetOf(target.Megatron))
+	l, x := single(64), execution()
+	l.PipelineParallel, l.PipelineSchedule, l.StageLayers = 4, plan.Schedule1F1B, []int{8, 8, 8, 8}
+	l.DataParallelShard, l.MicroBatches = 16, 32
+	var out Result
+	if n := testing.AllocsPerRun(100, func() { e.Evaluate(&l, &x, &out) }); n > 0 {
+		t.Errorf("%v allocations per evaluation", n)
+	}
+}
+
+// BenchmarkEvaluate evaluates many layouts of Llama 3 70B on 512 H100 in turn,
+// as the search does.
+func BenchmarkEvaluate(b *testing.B) {
+	m := dense()
+	m.Layers, m.HiddenSize, m.FFNHiddenSize, m.AttentionHeads = 80, 8192, 28672, 64
+	e := New(jobOf(m, 64), targetOf(target.Megatron))
+	x := execution()
+	var all []plan.Layout
+	for _, tp := range []int{1, 2, 4, 8} {
+		for _, pp := range []int{1, 2, 4, 8, 16} {
+			for _, v := range []int{1, 2, 5} {
+				for _, cp := range []int{1, 2} {
+					for _, zero := range []int{0, 1} {
+						all = appendLayout(all, [5]int{tp, pp, v, cp, zero})
+					}
+				}
+			}
+		}
+	}
+	var out Result
+	for i := range all {
+		e.Evaluate(&all[i], &x, &out)
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		e.Evaluate(&all[i], &x, &out)
+		i = (i + 1) % len(all)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evaluations/s")
+}
+
+// appendLayout adds the layouts of tp, pp, v, cp and zero stage with every
+// recompute mode, if they are legal.
+func appendLayout(all []plan.Layout, a [5]int) []plan.Layout {
+	tp, pp, v, cp, zero := a[0], a[1], a[2], a[3], a[4]
+	if pp == 1 && v > 1 || 80%(pp*v) != 0 || 512%(tp*pp*cp) != 0 {
+		return all
+	}
+	dp := 512 / tp / pp / cp
+	l := plan.Layout{
+		TensorParallel: tp, SequenceParallel: tp > 1, ContextParallel: cp, PipelineParallel: pp, VirtualPipeline: v,
+		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: dp, DataParallelShard: 1, MicroBatchSize: 1, MicroBatches: 512 / dp,
+	}
+	if zero > 0 {
+		l.ZeroStage, l.DataParallelReplicate, l.DataParallelShard = 1, 1, dp
+	}
+	switch {
+	case v > 1:
+		l.PipelineSchedule = plan.ScheduleInterleaved1F1B
+	case pp > 1:
+		l.PipelineSchedule = plan.Schedule1F1B
+	}
+	if v > 1 && l.MicroBatches%pp != 0 {
+		return all
+	}
+	for range pp * v {
+		l.StageLayers = append(l.StageLayers, 80/pp/v)
+	}
+	for _, r := range []plan.Recompute{plan.RecomputeNone, plan.RecomputeSelective, plan.RecomputeFull} {
+		l.Recompute = r
+		l.RecomputeModules, l.RecomputeMethod, l.RecomputeLayers = nil, "", 0
+		switch r {
+		case plan.RecomputeSelective:
+			l.RecomputeModules = []string{"core_attn"}
+		case plan.RecomputeFull:
+			l.RecomputeMethod, l.RecomputeLayers = "uniform", 1
+		}
+		all = append(all, l)
+	}
+	return all
+}
