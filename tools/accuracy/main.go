@@ -26,6 +26,7 @@ func main() {
 	asJSON := flag.Bool("json", false, "print one object per row")
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows")
+	explain := flag.String("explain", "", "print the prediction of the rows whose id contains this")
 	parameters := estimate.DefaultParameters()
 	flag.Func("set", "NAME=VALUE: change a parameter of the estimate", func(s string) error {
 		name, value, _ := strings.Cut(s, "=")
@@ -34,19 +35,22 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	if err := run(*rows, *asJSON, *worst, *fit, parameters); err != nil {
+	if err := run(*rows, *explain, *asJSON, *worst, *fit, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
 }
 
-func run(folder string, asJSON bool, worst int, fit string, p estimate.Parameters) error {
+func run(folder, explain string, asJSON bool, worst int, fit string, p estimate.Parameters) error {
 	cases, err := load(os.DirFS(folder))
 	if err != nil {
 		return err
 	}
 	if fit != "" {
 		p = fitParameters(cases, p, strings.Split(fit, ","))
+	}
+	if explain != "" {
+		return explainRows(os.Stdout, cases, explain, p)
 	}
 	results := predictAll(cases, p)
 	if !asJSON {
