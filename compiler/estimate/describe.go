@@ -24,6 +24,7 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 		Mesh:          e.mesh(l),
 	}
 	d.OffNVLink = e.offNVLink(l)
+	d.Warnings = e.warnings(&d.Time)
 	return d
 }
 

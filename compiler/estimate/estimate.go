@@ -11,6 +11,8 @@
 package estimate
 
 import (
+	"fmt"
+
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/memory"
@@ -36,13 +38,14 @@ type Evaluator struct {
 	topology *collective.Topology
 	memory   *memory.Model
 
+	blocking   bool          // CUDA_LAUNCH_BLOCKING is set for the run
 	low, plain compute.DType // of linear layers; of attention, router and head
 	domain     int           // GPUs that NVLink reaches, or of a node without it
 	moments    float64       // optimizer moments per parameter
 
 	// parameters in the form that the hot loop uses
 	clock16, clock8, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
-	hostStep, straggler                                            float64
+	hostStep, straggler, permuteBytes                              float64
 
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
@@ -112,6 +115,9 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	if e.domain == 0 {
 		e.domain = j.Cluster.GPUsPerNode
 	}
+	for _, v := range j.Backend.Environment {
+		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
+	}
 	e.precision()
 	e.resolve()
 	return e
@@ -132,6 +138,9 @@ func (e *Evaluator) precision() {
 		e.low = compute.FP8
 		if e.job.Training.FP8.Recipe == "blockwise" {
 			e.low = compute.FP8Block
+		}
+		if e.job.Training.FP8.Recipe == "delayed" {
+			e.low = compute.FP8Delayed
 		}
 	case "mxfp8":
 		e.low = compute.MXFP8
@@ -156,6 +165,7 @@ func (e *Evaluator) resolve() {
 	e.hostMoE = units.Seconds(p.at("host_moe"))
 	e.hostStep = p.at("host_step." + engine)
 	e.straggler = p.at("straggler")
+	e.permuteBytes = p.at("permute_bytes")
 }
 
 // clock is the share of the measured kernel rate that a long run keeps in a
@@ -163,10 +173,29 @@ func (e *Evaluator) resolve() {
 // most power and fall furthest.
 func (e *Evaluator) clock(t compute.DType) units.Seconds {
 	switch t {
-	case compute.FP8, compute.FP8Block, compute.MXFP8, compute.NVFP4:
+	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8, compute.NVFP4:
 		return e.clock8
 	}
 	return e.clock16
+}
+
+// generation is the share of the attention rate that an older flash-attention
+// keeps: torch before 2.2 carries its first generation (FlashAttention-2 came
+// with torch 2.2; Dao 2023, arXiv:2307.08691, figures 4 to 7).
+func (e *Evaluator) generation(x *plan.Execution) units.Seconds {
+	if x.Attention != "flash" || e.target.Torch == "" || !before(e.target.Torch, 2, 2) {
+		return 1
+	}
+	return units.Seconds(e.parameters.ofGPU("flash1", e.job.Cluster.GPU.Catalog))
+}
+
+// before compares a torch version such as "2.11" with major.minor.
+func before(version string, major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &a, &b); n < 2 {
+		return false
+	}
+	return a < major || a == major && b < minor
 }
 
 // engines names the engines in data/parameters.json.

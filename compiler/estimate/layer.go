@@ -192,7 +192,7 @@ func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
 	if p.Groups > 1 || strings.HasPrefix(p.Name, "experts.") {
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
 		t := b.e.device.GroupedLinear(b.dtype, compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}, p.N, p.K)
-		return scale(t, n/b.e.clock(b.dtype)), lineExperts
+		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.clock(b.dtype)), lineExperts
 	}
 	dtype := b.dtype
 	if p.Name == "router" {
@@ -226,7 +226,7 @@ func (b *builder) attention(kind int) {
 	c := b.e.arch.Attention(kind, b.l)
 	cp := units.Seconds(b.l.ContextParallel)
 	a := compute.Attention{
-		Kernel: kernels[b.x.Attention], DType: b.e.plain,
+		Kernel: b.e.kernel(b.x), DType: b.e.plain, Dropout: b.e.model.Dropout > 0,
 		Batch: c.Batch, Heads: c.Heads, KVHeads: c.KVHeads,
 		Queries: c.Keys, Keys: c.Keys, HeadDim: c.QKDim, ValueDim: c.VDim,
 		Causal: true, Window: c.Window,
@@ -235,7 +235,8 @@ func (b *builder) attention(kind int) {
 		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
-	f, w = f/cp/b.e.clock(b.e.plain), w/cp/b.e.clock(b.e.plain)
+	rate := b.e.clock(b.e.plain) * b.e.generation(b.x)
+	f, w = f/cp/rate, w/cp/rate
 	if cp > 1 {
 		f, w = f/b.e.ring, w/b.e.ring
 	}
@@ -244,9 +245,21 @@ func (b *builder) attention(kind int) {
 	b.contextParallel(&c, f, w)
 }
 
-// kernels maps the language's attention names.
-var kernels = map[string]compute.AttentionKernel{
-	"flash": compute.Flash, "fused": compute.Fused, "unfused": compute.Unfused,
+// kernel is the attention kernel that runs: torch's own in FSDP2 and
+// DeepSpeed, the second FlashAttention where torch is older than 2.5, which
+// brought cuDNN's.
+func (e *Evaluator) kernel(x *plan.Execution) compute.AttentionKernel {
+	switch {
+	case x.Attention == "unfused":
+		return compute.Unfused
+	case e.target.Torch != "" && before(e.target.Torch, 2, 5):
+		return compute.FlashAttention2
+	case x.Attention == "fused":
+		return compute.Fused
+	case e.target.Engine != target.Megatron:
+		return compute.SDPA
+	}
+	return compute.Flash
 }
 
 // memoryBound times norms, residual additions, rope, activations, dropout and
@@ -262,18 +275,18 @@ func (b *builder) memoryBound(k transformer.Kind) {
 	if k.MTP {
 		norms += 3
 	}
-	b.norms = b.bytes(b.shard * h * 4 * norms)
-	forward := b.norms + b.bytes(b.shard*h*6*2)
-	backward := b.bytes(b.shard*h*(6*norms+6*2)) + b.gradientCopies(k)
+	b.norms = b.bytes(compute.NormForward, b.shard*h*4*norms)
+	forward := b.norms + b.bytes(compute.Elementwise, b.shard*h*6*2)
+	backward := b.bytes(compute.NormBackward, b.shard*h*6*norms) + b.bytes(compute.Elementwise, b.shard*h*6*2) + b.gradientCopies(k)
 	if m.Dropout > 0 {
-		forward += b.bytes(b.shard * h * 2)
-		backward += b.bytes(b.shard * h * 2)
+		forward += b.bytes(compute.Elementwise, b.shard*h*2)
+		backward += b.bytes(compute.Elementwise, b.shard*h*2)
 	}
 	rope := b.rope()
 	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
 	if k.MoE {
 		rows, width = float64(b.e.arch.RoutedTokens(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
-		permute := b.bytes(rows * h * 8)
+		permute := b.bytes(compute.Permute, rows*h*b.e.permuteBytes)
 		forward += permute
 		backward += permute
 		b.moe += permute
@@ -296,8 +309,8 @@ func (b *builder) activated(rows, width float64, forward, backward *units.Second
 	if b.e.model.GatedActivation() {
 		in = 2
 	}
-	*forward += b.bytes(rows * width * 2 * (in + 1))
-	*backward += b.bytes(rows * width * 2 * (2*in + 1))
+	*forward += b.bytes(compute.Elementwise, rows*width*2*(in+1))
+	*backward += b.bytes(compute.Elementwise, rows*width*2*(2*in+1))
 }
 
 // rope reads and writes what rotates of q and k.
@@ -314,7 +327,7 @@ func (b *builder) rope() units.Seconds {
 	if m.QKNorm {
 		width *= 2
 	}
-	return b.bytes(b.tokens * width * 4)
+	return b.bytes(compute.Elementwise, b.tokens*width*4)
 }
 
 // gradientCopies is what an engine without fused accumulation moves per
@@ -328,37 +341,47 @@ func (b *builder) gradientCopies(k transformer.Kind) units.Seconds {
 	for i, have := range b.e.arch.Kinds() {
 		if have == k {
 			n := b.e.arch.Layer(i, transformer.SplitOf(b.l)).Sum()
-			return b.bytes(float64(n) * (2 + bytesOf(b.x.GradientDType)))
+			return b.bytes(compute.Elementwise, float64(n)*(2+bytesOf(b.x.GradientDType)))
 		}
 	}
 	return 0
 }
 
 // bytes times a memory-bound kernel as the framework fuses it.
-func (b *builder) bytes(n float64) units.Seconds {
-	return b.e.device.MemoryBound(units.Bytes(n * b.e.fusion(b.x)))
+func (b *builder) bytes(kind compute.Traffic, n float64) units.Seconds {
+	return b.e.device.Traffic(kind, units.Bytes(n*b.e.fusion(b.x)))
 }
 
 // host makes the layer at least as long as the host takes to launch it. CUDA
-// graphs take the host out.
+// graphs of whole steps take the host out; those of layers leave the experts,
+// whose shapes change.
 func (b *builder) host(k transformer.Kind) {
-	if b.x.CUDAGraphs == "layer" || b.x.CUDAGraphs == "full" {
-		return
-	}
 	t := b.e.hostLayer
-	if k.MoE {
+	if b.x.CUDAGraphs == "layer" || b.x.CUDAGraphs == "full" {
+		t = 0
+	}
+	if k.MoE && b.x.CUDAGraphs != "full" {
 		t += b.e.hostMoE
 	}
+	if b.e.blocking { // the host waits for every kernel before it launches the next
+		b.fwd[lineHost] += t
+		b.bwd[lineHost] += hostBackward * t
+		return
+	}
 	b.fwd[lineHost] += max(0, t-b.fwd.sum())
-	b.bwd[lineHost] += max(0, 1.6*t-b.bwd.sum())
+	b.bwd[lineHost] += max(0, hostBackward*t-b.bwd.sum())
 }
+
+// hostBackward is how many kernels a layer's backward launches for one of its
+// forward: two products for each one, and about as many others.
+const hostBackward = 1.6
 
 // embedding is the lookup and its gradient on the first stage.
 func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g groups) pass {
 	b := e.builder(l, x, g, true)
 	n := b.tokens * float64(e.model.HiddenSize)
-	b.fwd[lineHead] = b.bytes(n * 4)
-	b.bwd[lineHead] = b.bytes(n * 10)
+	b.fwd[lineHead] = b.bytes(compute.Elementwise, n*4)
+	b.bwd[lineHead] = b.bytes(compute.Elementwise, n*10)
 	b.embeddingReduce()
 	return b.edge()
 }
@@ -372,7 +395,7 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g groups) pass {
 	if x.CrossEntropy == "fused" || x.Compile {
 		name = "loss_bytes.fused"
 	}
-	loss := e.device.MemoryBound(units.Bytes(float64(p.M) * float64(p.N) * e.parameters.at(name)))
+	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(float64(p.M)*float64(p.N)*e.parameters.at(name)))
 	b.fwd[lineHead] = t.Forward/e.clock(e.plain) + loss/2
 	b.bwd[lineHead] = t.Backward()/e.clock(e.plain) + loss/2
 	b.headReduce()

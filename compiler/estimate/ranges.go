@@ -13,9 +13,15 @@ type span90 struct {
 	Source    string  `json:"source"`
 }
 
-// span is the 90 % range around a predicted step: that of the most specific
-// class in data/ranges.json that the job belongs to.
+// span is the 90 % range around a predicted step, by the class of the job in
+// data/ranges.json.
 func (e *Evaluator) span(t units.Seconds) [2]units.Seconds {
+	c := e.class()
+	return [2]units.Seconds{t * units.Seconds(c.Low), t * units.Seconds(c.High)}
+}
+
+// class is the most specific class of the job.
+func (e *Evaluator) class() span90 {
 	var classes []span90
 	readJSON("data/ranges.json", &classes)
 	best, score := span90{Low: 1, High: 1}, -1
@@ -24,7 +30,7 @@ func (e *Evaluator) span(t units.Seconds) [2]units.Seconds {
 			best, score = c, s
 		}
 	}
-	return [2]units.Seconds{t * units.Seconds(best.Low), t * units.Seconds(best.High)}
+	return best
 }
 
 // matches counts how many fields of a class single out the job; -1 when it is

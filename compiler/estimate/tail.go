@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/transformer"
@@ -126,7 +127,7 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n transformer.Elem
 	if e.target.Engine == target.Megatron {
 		bytes += full * gradient
 	}
-	return e.device.MemoryBound(units.Bytes(bytes))
+	return e.device.Traffic(compute.Optimizer, units.Bytes(bytes))
 }
 
 // hostUpdate is the update on the host: its memory bandwidth is shared by the
