@@ -23,7 +23,7 @@ func (b *builder) attention() {
 	if m.QKNorm {
 		b.save(lineAttention, inAttention, 0, b.tokens*(h.q+int64(max(m.KVHeads/b.shape.tp, 1)*m.HeadDim))*b.element)
 	}
-	b.saveOp(lineAttention, inAttention, b.tokens*(h.q+int64(m.KVHeads*m.HeadDim/b.shape.tp))*b.element)
+	b.saveOp(lineAttention, inAttention, b.tokens*b.projected(h.q, int64(m.KVHeads*m.HeadDim/b.shape.tp))*b.element)
 	b.save(lineAttention, inAttention, 0, b.tokens*(h.q+h.kv+h.v)*b.element)
 	b.core(h)
 }
@@ -80,4 +80,14 @@ func (b *builder) core(h heads) {
 		extra += 2 * b.tokens * (h.kv + h.v) * b.element // keys and values of the next rank, and their gradients
 	}
 	b.extraAtt = extra + b.local*int64(m.HiddenSize)*b.element
+}
+
+// projected is how many elements per token of query, key and value the
+// operator policy keeps: every second product, so query and value when they
+// are projected one by one, and all of a fused projection.
+func (b *builder) projected(q, kv int64) int64 {
+	if b.fusedQKV {
+		return q + 2*kv
+	}
+	return q + kv
 }

@@ -55,9 +55,10 @@ type builder struct {
 	low     bool    // linear layers run in a low precision
 	align   int64   // rows of an expert are padded to a multiple of this
 
-	tokens  int64 // of a micro-batch on a context rank
-	local   int64 // of the residual stream: cut by sequence parallelism
-	dropout bool
+	tokens   int64 // of a micro-batch on a context rank
+	local    int64 // of the residual stream: cut by sequence parallelism
+	dropout  bool
+	fusedQKV bool // one product makes query, key and value
 
 	list     []saved
 	extraMLP int64 // what the backward of each half adds at its worst
@@ -87,7 +88,11 @@ func (b *builder) asInput(n int64) int64 { return int64(float64(n) * b.input) }
 func (b *builder) norm(h half, drop modules) {
 	hidden := int64(b.arch.Model.HiddenSize)
 	n := b.local * hidden
-	b.save(lineNorms, h, 0, n*b.element)
+	if h == inAttention {
+		b.saveBoth(lineNorms, h, 0, n*b.element) // the input of the layer
+	} else {
+		b.save(lineNorms, h, 0, n*b.element)
+	}
 	if b.style.fp32Norm {
 		b.save(lineNorms, h, drop, n*(4+b.element))
 	}

@@ -7,7 +7,7 @@ package memory
 // logits; the unfused one keeps fp32 probabilities, from which the gradient is
 // made in the compute type.
 // torchtitan and Hugging Face: fp32 log-probabilities, their gradient and the
-// gradient of the fp32 logits.
+// gradient of the fp32 logits; a vocabulary-parallel loss holds one more.
 func (b *builder) logits() float64 {
 	switch e := float64(b.element); {
 	case b.style.weightGradients && b.shape.fusedLoss:
@@ -16,6 +16,9 @@ func (b *builder) logits() float64 {
 		return 4 + e
 	case b.shape.fusedLoss:
 		return 4 + e
+	}
+	if b.shape.tp > 1 {
+		return 16
 	}
 	return 12
 }
@@ -43,7 +46,9 @@ func (b *builder) head(vocabulary int) head {
 	local := int64(vocabulary / b.shape.tp)
 	logits := int64(perLogit * float64(b.tokens*local))
 	if n := int64(b.shape.lossChunks); n > 1 {
-		logits = logits/n + 4*b.tokens*h // the gradient of the hidden states is collected over the chunks
+		// A chunk also holds its logits; the gradient of the hidden states is
+		// collected over the chunks in fp32 beside their copies.
+		logits = (logits+b.element*b.tokens*local)/n + (4+b.element)*b.tokens*h
 	}
 	out := head{kept: kept * int64(1+m.MTPLayers), loss: logits*int64(1+m.MTPLayers) + stream}
 	if b.shape.sequence && b.shape.tp > 1 {

@@ -19,7 +19,7 @@ func (b *builder) mlp(ln line, drop modules, width int64, share int64) {
 	b.save(ln, inMLP, drop, b.asInput(f))
 	// The operator policy keeps every second product: the gate's and the last.
 	b.saveOp(ln, inMLP, f*b.element)
-	b.saveOp(ln, inMLP, b.local*int64(m.HiddenSize)*b.element)
+	b.saveOp(ln, inMLP, b.tokens*int64(m.HiddenSize)*b.element)
 	if share > 0 {
 		b.extraMLP = up*f*b.element + b.local*int64(m.HiddenSize)*b.element
 	}

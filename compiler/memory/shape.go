@@ -105,6 +105,6 @@ type style struct {
 // styles by engine. Sources: docs/memory.md, "What a layer keeps".
 var styles = map[target.Engine]style{
 	target.Megatron:  {weightGradients: true, copiesContext: true},
-	target.FSDP2:     {separateGate: true, repeatKV: true, keepOutputs: true},
+	target.FSDP2:     {separateGate: true, keepOutputs: true},
 	target.DeepSpeed: {separateGate: true, repeatKV: true, fp32Norm: true},
 }

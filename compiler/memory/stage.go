@@ -90,7 +90,7 @@ func (m *Model) makeTerms(s shape) *terms {
 func (m *Model) builder(s shape, kind transformer.Kind) builder {
 	model := m.arch.Model
 	b := builder{arch: m.arch, kind: kind, style: m.style, shape: s, element: m.element,
-		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align,
+		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align, fusedQKV: m.target.FusedQKV,
 		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0}
 	b.local = b.tokens
 	if s.sequence {
@@ -199,7 +199,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	st.resident[lineWeightGradients] += ld.gradients
 
 	resident, gradients := st.resident.sum(), st.gradients.sum()
-	running := resident + st.forward.sum()
+	running := resident
 	if e.l.MicroBatches > 1 { // those of earlier micro-batches
 		running += gradients
 	}
@@ -207,9 +207,9 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	var at [numMoments]int64
 	at[atStep] = resident + gradients + st.step.sum()
 	at[atBackward] = running + backward + ld.kept + ld.recomputed + ld.backward
-	at[atEnd] = resident + st.forward.sum() + gradients + backward + ld.layer + ld.recomputed + ld.backward
+	at[atEnd] = resident + gradients + backward + ld.layer + ld.recomputed + ld.backward
 	if ld.headAlive > 0 {
-		at[atLoss] = running + ld.kept + ld.headAlive*e.terms.head.kept + e.terms.head.loss
+		at[atLoss] = running + st.loss.sum() + ld.kept + ld.headAlive*e.terms.head.kept + e.terms.head.loss
 	}
 	if rank == 0 {
 		at[atEmbedding] = running + backward + ld.kept - ld.first + e.terms.embedding*m.element
@@ -236,8 +236,9 @@ func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *le
 		out.add(&st.step, 1)
 		return
 	}
-	out.add(&st.forward, 1)
-	if when != atLoss {
+	if when == atLoss {
+		out.add(&st.loss, 1)
+	} else {
 		out.add(&st.backward, 1)
 	}
 	switch when {

@@ -21,8 +21,8 @@ type state struct {
 	// gradients appear with the first backward pass of a step and stay until
 	// the optimizer step; engines with persistent gradients leave it zero.
 	gradients ledger
+	loss      ledger // while the loss runs
 	backward  ledger // while a block runs backward
-	forward   ledger // while a block runs (forward or backward)
 	step      ledger // during the optimizer step
 	host      int64  // bytes per rank in host memory
 }
@@ -146,7 +146,7 @@ func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
 		}
 		return
 	}
-	s.forward[lineLowPrecision] += int64(m.precision.weightBytes * float64(h.block))
+	s.backward[lineLowPrecision] += int64(m.precision.weightBytes * float64(h.block))
 }
 
 // megatronFSDP is Megatron-FSDP: main parameters in fp32, compute parameters
@@ -157,7 +157,8 @@ func (m *Model) megatronFSDP(e *evaluation, h *holding, s *state) {
 	parameters, gradients := unsharded, unsharded
 	if e.l.ZeroStage >= 3 {
 		parameters = n
-		s.forward[lineGathered] += 2*h.block*m.element + h.head*m.element
+		s.loss[lineGathered] += h.head * m.element
+		s.backward[lineGathered] += 2 * h.block * m.element
 	}
 	if e.l.ZeroStage >= 2 {
 		gradients = n
@@ -187,21 +188,35 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 		s.gradients[lineGradients] += sharded
 		s.resident[lineMoments] += n.of(m.momentBytes(e.x, false), h.elements)
 	}
-	whole := (h.elements.Sum()) * m.element
 	if e.l.PipelineParallel > 1 {
 		s.gradients[lineReduce] += 4 * h.elements.Sum()
+		s.loss[lineReduce] += 4 * h.head
 	} else {
 		s.backward[lineReduce] += h.block * (m.element + 4)
+		s.loss[lineReduce] += m.headGradients(e, h)
 	}
-	if n.dense == 1 && m.element == 4 {
+	m.gather(e, h, s)
+}
+
+// headGradients is what the whole gradient of the output head takes beside the
+// logits: with a chunked loss it is collected in fp32 over the chunks.
+func (m *Model) headGradients(e *evaluation, h *holding) int64 {
+	if e.x.LossChunks > 1 {
+		return 4 * h.head
+	}
+	return 0
+}
+
+// gather adds the parameters that fully_shard holds gathered. Without
+// resharding after the forward pass every block stays; the norm and head unit
+// is never resharded between forward and backward.
+func (m *Model) gather(e *evaluation, h *holding, s *state) {
+	if e.x.ReshardAfterForward {
+		s.loss[lineGathered] += h.head * m.element
+		s.backward[lineGathered] += 3 * h.block * m.element
 		return
 	}
-	if e.x.ReshardAfterForward {
-		s.forward[lineGathered] += min(whole, (3*h.block+h.head)*m.element)
-	} else {
-		s.resident[lineGathered] += whole
-		s.forward[lineGathered] += h.block * m.element
-	}
+	s.resident[lineGathered] += h.elements.Sum() * m.element
 }
 
 // deepspeed is ZeRO 0 to 3 with its buckets.
@@ -256,7 +271,9 @@ func (m *Model) zero3(e *evaluation, h *holding, s *state) {
 	if e.x.ZeroHPZPartition > 1 {
 		s.resident[lineGathered] += unsharded.of(float64(m.element), h.elements) / int64(e.x.ZeroHPZPartition)
 	}
-	s.forward[lineGathered] += min(elements, max(b.MaxLiveParameters, h.block)+b.Prefetch) * m.element
+	live := min(elements, max(b.MaxLiveParameters, h.block)+b.Prefetch) * m.element
+	s.loss[lineGathered] += live
+	s.backward[lineGathered] += live
 	s.backward[lineReduce] += (min(b.Reduce, elements) + h.block) * m.element
 	s.step[lineStep] += min(4*b.SubGroup, n.of(4, h.elements))
 }

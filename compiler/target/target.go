@@ -75,6 +75,10 @@ type Target struct {
 	// communication buffers; zero where the engine has none.
 	Buckets Buckets
 
+	// FusedQKV says that query, key and value come from one projection, which
+	// decides what operator-level recompute keeps of them.
+	FusedQKV bool
+
 	// PaddedVocab is the vocabulary as this version builds it for a layout.
 	PaddedVocab func(m *job.Model, tensorParallel int) int
 }
