@@ -15,13 +15,11 @@ import (
 // communicates. State gathers are not part of it (state.go).
 type pass struct {
 	forward, backward units.Seconds
+	exposed           units.Seconds // communication on the critical path; set by terms
 	lines             costs
 	load              load
 	elements          transformer.Elements // parameters on this rank
 }
-
-// exposed is the communication on the critical path, forward and backward.
-func (p *pass) exposed() units.Seconds { return p.lines.exposed() }
 
 // layerTable holds the passes of all kinds of layer for one way of cutting
 // and running them. Index: kind, then whether the layer runs in the plain

@@ -170,50 +170,74 @@ func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward units.Second
 	return forward, backward, n
 }
 
+// each calls f for everything that one micro-batch runs on a pipeline rank,
+// with how often.
+func (e *Evaluator) each(l *plan.Layout, rank int, f func(times int, p *pass)) {
+	s := &e.step
+	first, last := 0, l.Chunks()-1
+	for c, n := range l.StageLayers {
+		if c%l.PipelineParallel == rank {
+			e.compose(l, first, first+n)
+			for i, times := range s.counts {
+				if times > 0 {
+					f(int(times), &s.table.layers[i])
+				}
+			}
+			if c == 0 {
+				f(1, &s.table.embedding)
+			}
+			if c == last {
+				f(1, &s.table.head)
+				f(e.model.MTPLayers, &s.table.mtp)
+			}
+		}
+		first += n
+	}
+}
+
+// boundaries counts the pipeline transfers of one micro-batch from a rank:
+// forward from every chunk but the last, backward from every chunk but the
+// first.
+func boundaries(l *plan.Layout, rank int) int {
+	n := 0
+	for c := rank; c < l.Chunks(); c += l.PipelineParallel {
+		if c != 0 {
+			n++
+		}
+		if c != l.Chunks()-1 {
+			n++
+		}
+	}
+	return n
+}
+
 // rankLines is the breakdown and the traffic of one micro-batch on a pipeline
 // rank.
 func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t load) {
 	s := &e.step
-	add := func(times int, p *pass) {
+	e.each(l, rank, func(times int, p *pass) {
 		c.add(units.Seconds(times), &p.lines)
 		t.add(times, &p.load)
-	}
-	first, last := 0, l.Chunks()-1
-	for i, n := range l.StageLayers {
-		if i%l.PipelineParallel != rank {
-			first += n
-			continue
+	})
+	if l.PipelineParallel > 1 {
+		n := boundaries(l, rank)
+		exposed := units.Seconds(0)
+		if s.blocking {
+			exposed = s.transfer
 		}
-		e.compose(l, first, first+n)
-		first += n
-		for v, times := range s.counts {
-			add(int(times), &s.table.layers[v])
-		}
-		if i == 0 {
-			add(1, &s.table.embedding)
-		}
-		if i == last {
-			add(1, &s.table.head)
-			add(e.model.MTPLayers, &s.table.mtp)
-		}
-		for _, edge := range []bool{i != 0, i != last} {
-			if edge && s.transfer > 0 {
-				exposed := units.Seconds(0)
-				if s.blocking {
-					exposed = s.transfer
-				}
-				c[linePipeline] += exposed
-				t.put(channelPipeline, s.table.transfer, s.transfer, exposed)
-			}
-		}
+		c[linePipeline] = units.Seconds(n) * exposed
+		t[channelPipeline] = traffic{units.Bytes(n) * s.table.transfer, units.Seconds(n) * s.transfer, units.Seconds(n) * exposed}
 	}
 	return c, t
 }
 
-// exposedWork is the communication lines of rankLines, without building them.
-func (e *Evaluator) exposedWork(l *plan.Layout, rank int) units.Seconds {
-	c, _ := e.rankLines(l, rank)
-	return c.exposed()
+// exposedWork is the communication in rankLines, without building them.
+func (e *Evaluator) exposedWork(l *plan.Layout, rank int) (t units.Seconds) {
+	e.each(l, rank, func(times int, p *pass) { t += units.Seconds(times) * p.exposed })
+	if e.step.blocking {
+		t += units.Seconds(boundaries(l, rank)) * e.step.transfer
+	}
+	return t
 }
 
 // grow returns a slice of length n, on the old memory if it suffices.

@@ -51,6 +51,7 @@ func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution,
 	s, ok := e.stateTables[k]
 	if !ok {
 		whole := *t
+		whole.layers = slices.Clone(t.layers)
 		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 		whole.embedding.elements.Dense = e.arch.Embedding(vocabulary, l.TensorParallel)
 		whole.head.elements.Dense = e.arch.FinalNorm()
@@ -58,9 +59,20 @@ func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution,
 			whole.head.elements.Dense += e.arch.WordEmbedding(vocabulary, l.TensorParallel)
 		}
 		s = e.withState(&whole, l, x, g)
+		s.seal()
 		e.stateTables[k] = s
 	}
 	return s
+}
+
+// seal sums the exposed communication of every pass.
+func (t *layerTable) seal() {
+	for i := range t.layers {
+		t.layers[i].exposed = t.layers[i].lines.exposed()
+	}
+	for _, p := range []*pass{&t.embedding, &t.head, &t.mtp} {
+		p.exposed = p.lines.exposed()
+	}
 }
 
 // executionIndex gives equal options one small number.
