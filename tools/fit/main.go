@@ -3,10 +3,10 @@
 // roof, with its source, its number of measurements and its error on shapes
 // left out of the fit.
 //
-//	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-training FILE] [-out compiler/compute/data]
+//	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-training FILE] [-out compiler]
 //
-// FOLDER holds gemm.csv, attention.csv, mla.csv and moe.csv, each plain or
-// with .gz, in the columns of docs/time-kernels.md; a file that is missing is
+// FOLDER holds gemm.csv, attention.csv, mla.csv, moe.csv and nccl.csv, each
+// plain or with .gz, in the columns of docs/time-kernels.md; a file that is missing is
 // skipped and its surfaces in -out are kept. The table of errors goes to
 // standard output.
 package main
@@ -33,7 +33,7 @@ func main() {
 	gpus := flag.String("gpus", "", "JSON lines with the facts of the measured GPUs (default: built in)")
 	source := flag.String("source", defaultSource, "what to record as the source")
 	training := flag.String("training", "", "JSON lines with attention kernels of training, forward and backward")
-	out := flag.String("out", "", "folder that gets surfaces.jsonl (default: only print)")
+	out := flag.String("out", "", "folder that gets compute/data and collective/data (default: only print)")
 	flag.Parse()
 	if err := run(options{*kernels, *gpus, *source, *training, *out}); err != nil {
 		fmt.Fprintln(os.Stderr, "fit:", err)
@@ -62,11 +62,30 @@ func run(o options) error {
 	}
 	printTable(os.Stdout, records)
 	if o.out != "" {
-		if err := write(filepath.Join(o.out, "surfaces.jsonl"), records); err != nil {
+		if err := write(filepath.Join(o.out, "compute/data/surfaces.jsonl"), records); err != nil {
 			return err
 		}
 	}
+	if err := runCollectives(o, devices); err != nil {
+		return err
+	}
 	return runTraining(o, records)
+}
+
+// runCollectives fits the collectives inside an NVLink domain.
+func runCollectives(o options, devices map[string]device) error {
+	curves, err := fitCollectives(os.DirFS(o.kernels), devices)
+	if err != nil || len(curves) == 0 {
+		return err
+	}
+	for _, c := range curves {
+		c.Source = o.source
+	}
+	printCollectives(os.Stdout, curves)
+	if o.out == "" {
+		return nil
+	}
+	return writeCollectives(filepath.Join(o.out, "collective/data"), curves)
 }
 
 // runTraining compares the attention kernels of training with the surfaces.
@@ -82,7 +101,7 @@ func runTraining(o options, surfaces []*surface.Record) error {
 	if o.out == "" {
 		return nil
 	}
-	return writeRates(filepath.Join(o.out, "attention.jsonl"), rates)
+	return writeRates(filepath.Join(o.out, "compute/data/attention.jsonl"), rates)
 }
 
 // printRates prints one line of Markdown per attention kernel.

@@ -81,6 +81,7 @@ type device struct {
 	TFLOPS     map[string]float64 `json:"tflops"` // dense peak per data type
 	Bandwidth  float64            `json:"bandwidth_tb_s"`
 	SMs        int                `json:"sms"`
+	NVLink     float64            `json:"nvlink_gb_s"` // per direction
 	Source     string             `json:"source"`
 }
 

@@ -1,0 +1,134 @@
+package collective
+
+import "math"
+
+// collective prices all-reduce, all-gather and reduce-scatter.
+//
+// Inside an island it is the measured curve. Over islands NCCL pipelines the
+// phase inside with the one between (NVLSTree, or a flat ring that crosses
+// the network once per island and rail), so that the slower one decides, with
+// some loss where they are alike: (a⁴ + b⁴)^¼, which meets 16 measurements
+// (docs/collectives.md).
+func (t *Topology) collective(op Operation, s shape) price {
+	if s.islands == 1 {
+		return t.inside(op, s)
+	}
+	between := Volume(op, s.size)
+	within := Volume(op, s.size)
+	if op == AllReduce {
+		within = Volume(op, s.local)
+		if s.islands == 2 { // both trees are one edge: each island sends the tensor once
+			between = 1
+		}
+	}
+	a := 0.0
+	if s.local > 1 {
+		a = within / t.insideBandwidth(op, s)
+	}
+	b := between / t.railBandwidth(op, s)
+	p := t.fabric.overhead(op, s, t.latency)
+	p.rate = math.Pow(math.Pow(a, 4)+math.Pow(b, 4), 0.25)
+	p.half *= float64(s.local) // from bytes per rail
+	return p
+}
+
+// mostRails is how many NICs of one NVLink domain a single communicator was
+// seen to drive: all-reduce over GB200 racks levels off at what about twelve
+// 400 Gb/s NICs carry, far below the 72 of a rack.
+const mostRails = 12
+
+// railBandwidth is what all rails of one island carry for one group. Groups
+// with one member per island use one GPU's share each; above the pod, rings
+// cross once per pod, so that the thinner links only bind when a group has
+// fewer islands in a pod than the oversubscription.
+func (t *Topology) railBandwidth(op Operation, s shape) float64 {
+	rails := math.Min(float64(s.local), mostRails)
+	b := rails * t.network * t.fabric.efficiency(op)
+	if s.pods > 1 {
+		b /= math.Max(1, t.slowing/float64(s.perPod))
+	}
+	return b
+}
+
+// inside prices a collective whose ranks share an island.
+func (t *Topology) inside(op Operation, s shape) price {
+	if !s.nvlink {
+		return t.overPCIe(op, s)
+	}
+	c := t.curves.at(op, s.local)
+	v := Volume(op, s.size)
+	return price{latency: c.Latency, ramp: c.Ramp, half: c.Half / v, rate: v / t.insideBandwidth(op, s)}
+}
+
+// insideBandwidth is the bus bandwidth among the members of one island, the
+// measured one scaled by the ratio of the links.
+func (t *Topology) insideBandwidth(op Operation, s shape) float64 {
+	if !s.nvlink {
+		return t.pcie * pcie().efficiency(op)
+	}
+	c := t.curves.at(op, s.local)
+	return c.Bandwidth * t.nvlink / t.curves.nvlink
+}
+
+// overPCIe prices a collective through the host's PCIe switches.
+func (t *Topology) overPCIe(op Operation, s shape) price {
+	p := pcie().overhead(op, s, 0)
+	p.rate = Volume(op, s.size) / (t.pcie * pcie().efficiency(op))
+	return p
+}
+
+// exchange prices an all-to-all: of the bytes that a rank sends, its island
+// takes (local−1)/n, the rest goes over its share of the NICs; the two run
+// side by side. What leaves the pod shares the thinner links.
+func (t *Topology) exchange(s shape) price {
+	if s.islands == 1 {
+		return t.inside(AllToAll, s)
+	}
+	n := float64(s.size)
+	p := t.fabric.overhead(AllToAll, s, t.latency)
+	within := float64(s.local-1) / n / t.insideBandwidth(AllToAll, s)
+	share := t.network * t.fabric.efficiency(AllToAll)
+	between := (n - float64(s.local)) / n / share
+	if s.pods > 1 {
+		away := (n - float64(s.perPod*s.local)) / n
+		between = math.Max(between, away*t.slowing/share)
+	}
+	p.rate = math.Max(within, between)
+	return p
+}
+
+// broadcast prices a pipelined ring: every link carries the whole tensor once.
+func (t *Topology) broadcast(s shape) price {
+	p := t.collective(AllGather, s)
+	p.rate /= Volume(AllGather, s.size)
+	return p
+}
+
+// send prices a point-to-point transfer between neighbours.
+func (t *Topology) send(s shape) price {
+	switch {
+	case s.local == 1 || s.islands == s.size:
+		p := t.fabric.overhead(sendReceive, s, t.latency)
+		p.rate = 1 / (t.network * t.fabric.efficiency(sendReceive))
+		if s.pods > 1 && s.perPod == 1 {
+			p.rate *= t.slowing
+		}
+		return p
+	case s.nvlink && s.islands == 1:
+		c := t.curves.at(AllToAll, 2)
+		return price{latency: c.Latency, rate: 1 / (t.nvlink * nvlinkCopy)}
+	case s.islands == 1:
+		p := pcie().overhead(sendReceive, s, 0)
+		p.rate = 1 / (t.pcie * pcie().efficiency(sendReceive))
+		return p
+	}
+	// Some neighbours are in another island: the pipeline waits for them.
+	p := t.fabric.overhead(sendReceive, s, t.latency)
+	p.rate = 1 / (t.network * t.fabric.efficiency(sendReceive))
+	return p
+}
+
+// nvlinkCopy is the share of an NVLink's rate that a copy between two GPUs
+// reaches: A100 275 of 300, H100 376 and H200 396 of 450, GB200 747 of 900
+// GB/s (stas00/ml-engineering, network).
+const nvlinkCopy = 0.84
