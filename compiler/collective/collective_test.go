@@ -206,7 +206,7 @@ func TestProperties(t *testing.T) {
 				t.Fatalf("operation %d: no bytes take %v", i, operations(&small, 0)[i])
 			case s <= 0 || operations(&small, 2*bytes)[i] <= s:
 				t.Fatalf("operation %d: %v for %d bytes, %v for twice", i, s, bytes, operations(&small, 2*bytes)[i])
-			case !(i == 0 && small.Link() == LinkNVLink) && i != 4 && float64(operations(&large, bytes)[i]) < 0.95*float64(s):
+			case !(i == 0 && small.Link() == LinkNVLink) && i != 4 && float64(operations(&large, bytes)[i]) < 0.95*float64(s)-2e-6:
 				t.Fatalf("operation %d: %v for %d ranks, %v for twice", i, s, size, operations(&large, bytes)[i])
 			}
 		}
