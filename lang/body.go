@@ -124,11 +124,12 @@ func findArgument(b *schema.Block, name, prefix string) string {
 	return ""
 }
 
+// blockName starts a sentence about a block.
 func blockName(b *schema.Block) string {
 	if b.Name == "file" {
 		return "The top of a file"
 	}
-	return "A " + b.Name + " block"
+	return "The block " + b.Name
 }
 
 // blockForm shows how a block is written.

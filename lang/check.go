@@ -46,18 +46,21 @@ func (c *checker) model() {
 			"Every %d-th layer is to attend to everything, but the model has %d layers.", w.Pattern, m.Layers)
 	}
 	if m.Activation != "swiglu" {
-		for _, name := range []string{"activation_alpha", "activation_clamp", "activation_offset"} {
-			if c.job.Sources.IsSet("model."+name) && !c.unchanged(name) {
-				c.fail(InapplicableArgument, c.at("model."+name), "Argument without effect", "%q shapes swiglu, and the activation is %s. Remove it.", name, m.Activation)
-			}
-		}
+		c.moot("model.activation_alpha", &m.ActivationAlpha, "It shapes swiglu, and the activation is "+m.Activation)
+		c.moot("model.activation_clamp", &m.ActivationClamp, "It shapes swiglu, and the activation is "+m.Activation)
+		c.moot("model.activation_offset", &m.ActivationOffset, "It shapes swiglu, and the activation is "+m.Activation)
 	}
 }
 
-// unchanged reports whether one of swiglu's arguments is 0, its default.
-func (c *checker) unchanged(name string) bool {
-	m := &c.job.Model
-	return map[string]float64{"activation_alpha": m.ActivationAlpha, "activation_clamp": m.ActivationClamp, "activation_offset": m.ActivationOffset}[name] == 0
+// moot clears a number that has no effect beside what else is set, and reports
+// it when it was written in the job's own files: one that the catalogue wrote
+// was overridden on purpose.
+func (c *checker) moot(path string, value *float64, why string) {
+	if *value != 0 && c.job.Sources[path].Origin == job.FromSpec && c.job.Sources.IsSet(path) {
+		name := path[strings.LastIndexByte(path, '.')+1:]
+		c.fail(InapplicableArgument, c.at(path), "Argument without effect", "%q has no effect. %s. Remove it.", name, why)
+	}
+	*value = 0
 }
 
 func (c *checker) heads(m *job.Model) {
@@ -97,7 +100,7 @@ func (c *checker) widths(m *job.Model) {
 		if m.MoE != nil {
 			why = " Some layers are dense: moe.first_dense_layers or moe.layer_frequency says so."
 		}
-		c.fail(MissingArgument, c.at("model"), "Missing argument", "A model block needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
+		c.fail(MissingArgument, c.at("model"), "Missing argument", "The block model needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
 	}
 	if m.MTPLayers > 0 && m.MTPLayers > m.Layers {
 		c.fail(InconsistentModel, c.at("model.mtp_layers"), "Inconsistent model", "%d multi-token-prediction layers on %d decoder layers.", m.MTPLayers, m.Layers)
@@ -134,12 +137,14 @@ func (c *checker) moe(m *job.Model) {
 		c.fail(InconsistentModel, c.at("model.moe.first_dense_layers"), "Inconsistent model",
 			"%d dense layers leave none of the model's %d layers to the experts. For a dense model, leave the moe block out, or drop the base's with without = [\"moe\"].", e.FirstDenseLayers, m.Layers)
 	}
-	if e.SharedExperts == 0 && e.SharedExpertFFNHiddenSize > 0 {
-		c.fail(InconsistentModel, c.at("model.moe.shared_expert_ffn_hidden_size"), "Inconsistent model",
-			"shared_expert_ffn_hidden_size is %d, but shared_experts is 0.", e.SharedExpertFFNHiddenSize)
+	if e.SharedExperts == 0 {
+		width := float64(e.SharedExpertFFNHiddenSize)
+		c.moot("model.moe.shared_expert_ffn_hidden_size", &width, "shared_experts is 0")
+		e.SharedExpertFFNHiddenSize = 0
 	}
-	if c.job.Sources.IsSet("model.moe.capacity_factor") && !e.TokenDrop {
-		c.fail(InapplicableArgument, c.at("model.moe.capacity_factor"), "Argument without effect", "No token is dropped, so there is no capacity. Set token_drop = true, or remove capacity_factor.")
+	if !e.TokenDrop {
+		c.moot("model.moe.capacity_factor", &e.CapacityFactor, "No token is dropped, so there is no capacity; token_drop = true would drop some")
+		e.CapacityFactor = 1
 	}
 	c.router(e)
 }
@@ -157,11 +162,11 @@ func (c *checker) router(e *job.MoE) {
 				"%d groups of %d experts hold %d, fewer than the %d of top_k.", r.GroupTopK, e.Experts/r.Groups, e.Experts/r.Groups*r.GroupTopK, e.TopK)
 		}
 	}
-	if r.Balance == "none" && r.AuxCoefficient > 0 {
-		c.fail(InapplicableArgument, c.at("model.moe.router.aux_coefficient"), "Argument without effect", "Nothing balances the experts (balance = \"none\"), so aux_coefficient has no effect. Remove one of the two.")
+	if r.Balance == "none" {
+		c.moot("model.moe.router.aux_coefficient", &r.AuxCoefficient, "Nothing balances the experts: balance is \"none\"")
 	}
-	if r.Balance != "bias" && r.BiasUpdateRate > 0 {
-		c.fail(InapplicableArgument, c.at("model.moe.router.bias_update_rate"), "Argument without effect", "bias_update_rate belongs to balance = \"bias\", and balance is %q.", r.Balance)
+	if r.Balance != "bias" {
+		c.moot("model.moe.router.bias_update_rate", &r.BiasUpdateRate, "It belongs to balance = \"bias\", and balance is \""+r.Balance+"\"")
 	}
 }
 

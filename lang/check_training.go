@@ -80,9 +80,9 @@ func (c *checker) data(d *job.Data) {
 		c.fail(ConflictingArguments, c.at("training.data.mock"), "Conflicting arguments", "Mock data are made up, so nothing is read from the sources. Remove mock or the source blocks.")
 	case d.Mock:
 	case d.Format == "":
-		c.fail(MissingArgument, c.at("training.data"), "Missing argument", "A data block needs the argument \"format\": \"megatron\", \"tokens\" or \"jsonl\". For a trial without data, write mock = true.")
+		c.fail(MissingArgument, c.at("training.data"), "Missing argument", "The block data needs the argument \"format\": \"megatron\", \"tokens\" or \"jsonl\". For a trial without data, write mock = true.")
 	case len(d.Sources) == 0:
-		c.fail(MissingBlock, c.at("training.data"), "Missing block", "A data block needs at least one block source \"…\" { path = … }. For a trial without data, write mock = true.")
+		c.fail(MissingBlock, c.at("training.data"), "Missing block", "The block data needs at least one block source \"…\" { path = … }. For a trial without data, write mock = true.")
 	}
 	total := 0.0
 	for _, s := range d.Sources {
@@ -123,7 +123,7 @@ func (c *checker) schedule(b *block) {
 		c.fail(ConflictingArguments, c.at("training.steps"), "Conflicting arguments", "The length of the run is given twice: %d steps and %d tokens. Keep one; the other follows.", steps, tokens)
 		return
 	case !hasTokens && !hasSteps:
-		c.fail(MissingArgument, c.at("training"), "Missing argument", "A training block needs \"tokens\" or \"steps\": the length of the run.")
+		c.fail(MissingArgument, c.at("training"), "Missing argument", "The block training needs \"tokens\" or \"steps\": the length of the run.")
 		return
 	}
 	p := pace{t.GlobalBatchSize, c.job.Model.SequenceLength, t.BatchRamp}

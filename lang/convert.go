@@ -146,7 +146,11 @@ func (c *converter) count(v cty.Value, at diag.Range) (int64, bool) {
 func (c *converter) number(v cty.Value, at diag.Range) (float64, bool) {
 	f, ok := asNumber(v)
 	if !ok {
-		c.wrongType(v, at, "a number")
+		want := "a number"
+		if c.spec.Limits.Max > 0 {
+			want += " of " + limitText(c.spec.Limits)
+		}
+		c.wrongType(v, at, want)
 		return 0, false
 	}
 	n, _ := f.Float64()

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -23,7 +24,11 @@ func (l *loader) buildJobs() []job.Job {
 		}
 		return nil
 	case l.options.Job != "" && !slices.Contains(names, l.options.Job):
-		l.fail(UnknownJob, diag.Range{}, "Unknown job", "There is no job %q; there are %s.%s", l.options.Job, diag.OneOf(names), diag.DidYouMean(l.options.Job, names))
+		hint := diag.DidYouMean(l.options.Job, names)
+		if hint == "" {
+			hint = " The jobs are " + listed(names) + "."
+		}
+		l.fail(UnknownJob, diag.Range{}, "Unknown job", "There is no job %q.%s", l.options.Job, hint)
 		return nil
 	}
 	var jobs []job.Job
@@ -133,9 +138,18 @@ func (l *loader) requiredArguments(t *block) {
 	for i := range t.spec.Arguments {
 		if a := &t.spec.Arguments[i]; a.Required && t.args[a.Name] == nil {
 			t.broken = true
-			l.fail(MissingArgument, t.header, "Missing argument", "%s needs the argument %q. %s", blockName(t.spec), a.Name, a.Doc)
+			l.fail(MissingArgument, t.header, "Missing argument", "%s needs the argument %q. %s%s", blockName(t.spec), a.Name, a.Doc, completion(t, a.Name))
 		}
 	}
+}
+
+// completion says how to add to an entry of the catalogue, which cannot be
+// edited.
+func completion(t *block, name string) string {
+	if t.origin != job.FromCatalog || t.spec.Label != schema.Identifier {
+		return ""
+	}
+	return fmt.Sprintf(" The catalogue leaves it to you: write a block %s \"NAME\" { … } with base = catalog.%s.%s and %s = ….", t.spec.Name, t.spec.Name, t.label, name)
 }
 
 // buildFor decodes and checks one job.

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,13 +116,38 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found map[string]map
 		for _, n := range known {
 			found[root][n] = l.member(root, n, t)
 		}
-		return true
+		return true // HCL checks computed names
 	}
 	if !slices.Contains(known, name) {
 		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), name, known)
 		return false
 	}
 	found[root][name] = l.member(root, name, t)
+	if root == "var" || root == "local" {
+		return true // their types are not fixed: try() may ask for what is not there
+	}
+	return l.checkAttributes(t, 2, found[root][name].Type())
+}
+
+// checkAttributes reports the first step of a reference, from i on, that the
+// type of what comes before it does not have.
+func (l *loader) checkAttributes(t hcl.Traversal, i int, of cty.Type) bool {
+	for ; i < len(t); i++ {
+		step, ok := t[i].(hcl.TraverseAttr)
+		if !ok || !of.IsObjectType() {
+			return true // HCL reports what cannot be
+		}
+		if !of.HasAttribute(step.Name) {
+			names := slices.Sorted(maps.Keys(of.AttributeTypes()))
+			hint := diag.DidYouMean(step.Name, names)
+			if hint == "" {
+				hint = " It has " + strings.Join(names, ", ") + "."
+			}
+			l.fail(UnknownReference, rangeOf(step.SourceRange()), "Unknown reference", "There is no %q in this %s.%s", step.Name, or(kindOf(of), "object"), hint)
+			return false
+		}
+		of = of.AttributeType(step.Name)
+	}
 	return true
 }
 
@@ -196,6 +222,9 @@ func (l *loader) resolveCatalog(t hcl.Traversal, found map[string]cty.Value) boo
 		}
 		for _, n := range names {
 			found[k+"."+n] = l.settle(l.catalogNode(k, n), t)
+		}
+		if len(names) == 1 && !l.checkAttributes(t, 3, found[k+"."+names[0]].Type()) {
+			return false
 		}
 	}
 	return true

@@ -128,7 +128,7 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 	}
 	converted, err := convert.Convert(value, v.wanted)
 	if err != nil {
-		l.fail(InvalidVariable, at, "Invalid value of a variable", "%s of %q must be %s: %s.", what, v.name, typeexpr.TypeString(v.wanted), strings.TrimSuffix(err.Error(), "."))
+		l.fail(InvalidVariable, at, "Invalid value of a variable", "%s of %q must be of type %s: %s.", what, v.name, typeexpr.TypeString(v.wanted), strings.TrimSuffix(err.Error(), "."))
 		return cty.DynamicVal, false
 	}
 	return converted, true

@@ -7,33 +7,27 @@ import (
 	"strings"
 )
 
-// String formats the amount exactly: with the largest binary unit of which it
-// is a multiple of at most five decimals, else the largest such decimal unit,
-// else in bytes. ParseBytes reads it back to the same value.
+// String formats the amount exactly, as the shortest text that ParseBytes reads
+// back to the same value: "80GiB", "80GB", "1.5MiB".
 func (b Bytes) String() string {
 	if b < 0 {
-		if b == math.MinInt64 {
-			return strconv.FormatInt(int64(b), 10) + "B"
-		}
-		return "-" + (-b).String()
+		return "-" + strings.TrimPrefix((-b).String(), "-") // MinInt64 stays negative
 	}
+	best := strconv.FormatInt(int64(b), 10) + "B"
 	for _, u := range bytesQuantity.units {
-		if s, ok := exact(int64(b), u); ok {
-			return s
+		if s, ok := exact(int64(b), u); ok && len(s) < len(best) {
+			best = s
 		}
 	}
-	return strconv.FormatInt(int64(b), 10) + "B"
+	return best
 }
 
 // exact writes n bytes in the unit when at least one of it and at most five
 // decimals are needed.
 func exact(n int64, u unit) (string, bool) {
 	v := new(big.Rat).Quo(new(big.Rat).SetInt64(n), u.factor)
-	if v.Cmp(rat(1, 1)) < 0 {
-		return "", false
-	}
 	digits, terminates := v.FloatPrec()
-	if !terminates || digits > 5 {
+	if v.Cmp(rat(1, 1)) < 0 || !terminates || digits > 5 {
 		return "", false
 	}
 	return v.FloatString(digits) + u.name, true
@@ -105,44 +99,45 @@ func (s Share) String() string {
 	return scaled(float64(s), shareQuantity.units, ParseShare)
 }
 
-// scaled writes v in the largest unit that gives at least one and reads back
-// exactly; the smallest unit otherwise.
+// scaled writes v as the shortest text in one of the units that parse reads
+// back to v, with at least one of the unit where that is possible.
 func scaled[T ~float64](v float64, us []unit, parse func(string) (T, error)) string {
 	if v < 0 {
 		return "-" + scaled(-v, us, parse)
 	}
-	if !IsFinite(v) {
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	}
-	best := ""
+	best, smallest := "", us[len(us)-1]
 	for _, u := range us {
 		f, _ := u.factor.Float64()
-		if v < f {
+		if v < f && u.name != smallest.name {
 			continue
 		}
-		s := trimNumber(v/f) + u.name
-		if back, err := parse(s); err == nil && float64(back) == v && (best == "" || len(s) < len(best)-2) {
+		if s, ok := shortest(v, f, u.name, parse); ok && (best == "" || len(s) < len(best)) {
 			best = s
 		}
 	}
 	if best != "" {
 		return best
 	}
-	return exactScaled(v, us[len(us)-1])
+	f, _ := smallest.factor.Float64()
+	return strconv.FormatFloat(v/f, 'g', -1, 64) + smallest.name
 }
 
-// exactScaled writes v in a unit with as many digits as it takes.
-func exactScaled(v float64, u unit) string {
-	r := new(big.Rat).SetFloat64(v)
-	f, _ := r.Quo(r, u.factor).Float64()
-	return strconv.FormatFloat(f, 'g', -1, 64) + u.name
-}
-
-// trimNumber writes a float without an exponent and without trailing zeros.
-func trimNumber(f float64) string {
-	s := strconv.FormatFloat(f, 'f', -1, 64)
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+// shortest writes v in units of f with as few digits as read back to v.
+func shortest[T ~float64](v, f float64, name string, parse func(string) (T, error)) (string, bool) {
+	for digits := 1; digits <= 17; digits++ {
+		n, _ := strconv.ParseFloat(strconv.FormatFloat(v/f, 'g', digits, 64), 64)
+		s := trimNumber(n) + name
+		if back, err := parse(s); err == nil && float64(back) == v {
+			return s, true
+		}
 	}
-	return s
+	return "", false
+}
+
+// trimNumber writes a float, without an exponent where that is readable.
+func trimNumber(f float64) string {
+	if f != 0 && (f < 1e-5 || f >= 1e16) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }

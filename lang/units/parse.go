@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -73,13 +74,21 @@ type Error struct {
 // Error returns both sentences.
 func (e *Error) Error() string { return e.Problem + " " + e.Hint }
 
-// hint tells the user how to write the quantity.
+// hint tells the user how to write the quantity, with the user's own number
+// where that is likely to be meant.
 func (q quantity) hint(number string) string {
 	example := q.example
-	if number != "" {
+	if n := len(number); n > 0 && n < 6 && !strings.ContainsAny(number, "eE") {
 		example = number + strings.TrimLeft(q.example, "0123456789")
+		if f, err := strconv.ParseFloat(number, 64); q.units[0].name == "%" && err == nil && f < 1 {
+			example = trimNumber(math.Round(f*1e4)/100) + "%"
+		}
 	}
-	return fmt.Sprintf("Write %s as a string with its unit (%s), such as %q.", q.noun, q.names(), example)
+	also := ""
+	if q.noun == "a duration" {
+		also = ", or as HH:MM:SS or D-HH:MM:SS"
+	}
+	return fmt.Sprintf("Write %s as a string with its unit (%s), such as %q%s.", q.noun, q.names(), example, also)
 }
 
 func (q quantity) fail(text, number, format string, args ...any) error {
@@ -118,10 +127,20 @@ func (q quantity) parse(text string) (*big.Rat, error) {
 	return nil, q.fail(text, "", "%s", q.unknownUnit(name))
 }
 
-// unknownUnit explains a unit that is none, and catches a wrong case.
+// usual maps other spellings of units to those of the language.
+var usual = map[string]string{
+	"µs": "us", "μs": "us", "usec": "us", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "min": "m", "mins": "m",
+	"minute": "m", "minutes": "m", "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d",
+	"percent": "%", "watt": "W", "watts": "W", "tf": "TFLOPS", "tflop/s": "TFLOPS", "flop/s": "FLOPS", "pflop/s": "PFLOPS",
+	"g": "GiB", "gi": "GiB", "t": "TiB", "m": "MiB",
+}
+
+// unknownUnit explains a unit that is none, and catches usual spellings.
 func (q quantity) unknownUnit(name string) string {
+	meant := usual[strings.ToLower(name)]
 	for _, u := range q.units {
-		if strings.EqualFold(u.name, name) {
+		switch {
+		case strings.EqualFold(u.name, name), u.name == meant, u.name == name+"/s", u.name == strings.TrimSuffix(name, "ps")+"/s":
 			return fmt.Sprintf("%q is not a unit here. Did you mean %q?", name, u.name)
 		}
 	}
@@ -129,7 +148,7 @@ func (q quantity) unknownUnit(name string) string {
 }
 
 // numberLength is the length of the decimal number that s starts with: digits
-// with an optional fraction and an optional exponent of at most two digits.
+// with an optional fraction and an optional exponent of at most three digits.
 func numberLength(s string) int {
 	n := digits(s)
 	if n == 0 {
@@ -147,7 +166,7 @@ func numberLength(s string) int {
 		if e < len(s) && (s[e] == '+' || s[e] == '-') {
 			e++
 		}
-		if exponent := digits(s[e:]); exponent == 1 || exponent == 2 {
+		if exponent := digits(s[e:]); exponent >= 1 && exponent <= 3 {
 			n = e + exponent
 		}
 	}
@@ -215,6 +234,9 @@ func (q quantity) float(text string) (float64, error) {
 		return 0, err
 	}
 	f, _ := v.Float64()
+	if !IsFinite(f) {
+		return 0, q.fail(text, "", "%q is too large.", text)
+	}
 	return f, nil
 }
 
@@ -247,6 +269,9 @@ func ParseSeconds(text string) (Seconds, error) {
 		rest = strings.TrimSpace(rest[len(part):])
 	}
 	f, _ := total.Float64()
+	if !IsFinite(f) {
+		return 0, secondsQuantity.fail(text, "", "%q is too large.", text)
+	}
 	return Seconds(f), nil
 }
 

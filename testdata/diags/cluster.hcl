@@ -1,0 +1,115 @@
+cluster "a" {
+  base          = catalog.cluster.dgx_h100 # ERROR: inconsistent-cluster at catalog.cluster.dgx_h100: NVLink domains of 8 GPUs and nodes of 6 do not fit: one must be a multiple of the other.
+  nodes         = 4
+  gpus_per_node = 6
+
+  network {
+    oversubscription = 2 # ERROR: inconsistent-cluster at 2: An oversubscription of 2 needs gpus_per_pod, the number of GPUs that it begins beyond.
+    gpus_per_pod     = 0
+  }
+}
+
+cluster "b" { # ERROR: missing-block at "b": 2 nodes need a network block: what connects them, with how many adapters of which bandwidth.
+  base    = catalog.cluster.dgx_h100
+  nodes   = 2
+  without = ["network"]
+}
+
+cluster "c" {
+  base  = catalog.cluster.dgx_h100
+  nodes = 2
+
+  network {
+    gpus_per_pod = 12 # ERROR: inconsistent-cluster at 12: Pods of 12 GPUs cannot be made of nodes of 8.
+  }
+}
+
+job "a" {
+  model   = catalog.model.debug
+  cluster = cluster.a
+
+  training {
+    global_batch_size = 8
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+
+  slurm {
+    segment = 8 # ERROR: inconsistent-cluster at 8: Segments of 8 nodes are larger than the job's 4 nodes.
+    chain   = 4 # ERROR: missing-block at 4: Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.
+
+    container {
+      mounts  = ["/data"] # ERROR: missing-argument at ["/data"]: "mounts" is for a container, and no image is set, here or in a backend's own container block. # ERROR: invalid-value at "/data": "/data" is not SRC:DST or SRC:DST:OPTIONS.
+      workdir = "/x" # ERROR: missing-argument at "/x": "workdir" is for a container, and no image is set, here or in a backend's own container block.
+    }
+  }
+}
+
+job "b" {
+  model   = catalog.model.debug
+  cluster = cluster.b
+
+  training {
+    global_batch_size = 8
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+}
+
+job "c" {
+  model   = catalog.model.debug
+  cluster = cluster.c
+
+  training {
+    global_batch_size = 8
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+}
+
+job "d" {
+  model   = catalog.model.debug
+  cluster = catalog.cluster.dgx_h100 # ERROR: missing-argument at catalog.cluster.dgx_h100: The block cluster needs the argument "nodes". Nodes of this run. The catalogue leaves it to you: write a block cluster "NAME" { … } with base = catalog.cluster.dgx_h100 and nodes = ….
+
+  training {
+    global_batch_size = 8
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+}

@@ -1,0 +1,24 @@
+job "j" { # ERROR: missing-argument at job "j": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. # ERROR: missing-argument at job "j": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "j": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "j": The block job needs a block training { … }. What is learned, from what, and how.
+  constraints {
+    objective   = "speed" # ERROR: unknown-value at "speed": "speed" is not a value of "objective", which takes "throughput" or "memory".
+    nvlink_only = ["tensor", "context_parallel"] # ERROR: unknown-value at "tensor": "tensor" is not a value of "nvlink_only", which takes "tensor_parallel", "context_parallel", "pipeline_parallel", "expert_parallel", "expert_tensor_parallel", "data_parallel_replicate" or "data_parallel_shard". Did you mean "tensor_parallel"?
+
+    layout {
+      tensor_parallel         = [2, 0, "x"] # ERROR: out-of-range at 0: "tensor_parallel" must be at least 1, not 0. # ERROR: wrong-type at "x": "tensor_parallel" must be a whole number, not the text "x".
+      context_parallel        = { min = 4, max = 2 } # ERROR: out-of-range at { min = 4, max = 2 }: The range of "context_parallel" is empty: its min, 4, is above its max, 2.
+      pipeline_parallel       = [] # ERROR: out-of-range at []: The list of "pipeline_parallel" is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.
+      expert_parallel         = { from = 2 } # ERROR: unknown-argument at from: A range has "min" and "max", not "from".
+      zero_stage              = 4 # ERROR: out-of-range at 4: "zero_stage" must be at least 0 and at most 3, not 4.
+      sequence_parallel       = "on" # ERROR: wrong-type at "on": "sequence_parallel" must be true or false, not the text "on".
+      pipeline_schedule       = ["1f1b", "interleaved"] # ERROR: unknown-value at "interleaved": "interleaved" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv", "dualpipe" or "dualpipev". Did you mean "interleaved_1f1b"?
+      recompute               = "some" # ERROR: unknown-value at "some": "some" is not a value of "recompute", which takes "none", "selective" or "full".
+      recompute_method        = [] # ERROR: out-of-range at []: The list of "recompute_method" is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.
+      micro_batch_size        = true # ERROR: wrong-type at true: "micro_batch_size" must be a whole number, a list of them, or a range { min = …, max = … }, not true.
+      stage_layers            = [1, 2, -3] # ERROR: out-of-range at -3: "stage_layers" must be at least 0, not -3.
+      recompute_modules       = "core_attn" # ERROR: wrong-type at "core_attn": "recompute_modules" must be a list in brackets, not the text "core_attn".
+      data_parallel_shard     = { min = 1.5 } # ERROR: out-of-range at 1.5: "data_parallel_shard" must be a whole number; 1.5 is not a whole number.
+      data_parallel_replicate = [[1]] # ERROR: wrong-type at [1]: "data_parallel_replicate" must be a whole number, not a list.
+      micro_batches           = { max = null }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+# ERROR: failed-validation: An even batch, please. The value of "batch" is 7; the rule is at job.hcl:19,21.
+# ERROR: invalid-variable: The value of "flag" must be of type bool: a bool is required.
+# ERROR: undeclared-variable: --var sets "node", but no file declares a variable of that name. Did you mean "nodes"?
+# ERROR: invalid-variable: The value of "nodes" must be of type number: a number is required.
+# ERROR: invalid-variable: The value of "shape" must be of type object({a=string,b=number}): attribute "b" is required.
+# ERROR: syntax-error: There is no corresponding closing bracket before the end of the file. This may be caused by incorrect bracket nesting elsewhere in this file.
+# ARGS: --var nodes=many --var node=3 --var sizes=[1,"x" --var batch=7 --var shape={a=1} --var flag=yes
+variable "nodes" {
+  type = number
+}
+
+variable "unset" { # ERROR: missing-variable at variable "unset": "unset" has no default and was not set. Set it with --var 'unset=…', or in a file given by --var-file or named *.auto.ndcvars.
+  description = "has no value"
+}
+
+variable "sizes" {
+  type    = list(number)
+  default = [1]
+}
+
+variable "batch" {
+  type = number
+
+  validation {
+    condition     = var.batch % 2 == 0
+    error_message = "An even batch, please"
+  }
+  validation {
+    condition     = "no" # ERROR: wrong-type at "no": A condition must be true or false, not the text "no".
+    error_message = "never"
+  }
+  validation { # ERROR: missing-argument at validation: The block validation needs the argument "error_message". What to tell whoever set another value.
+    condition = var.batch > 0
+  }
+}
+
+variable "shape" {
+  type = object({ a = string, b = number })
+}
+
+variable "flag" {
+  type = bool
+}
+
+variable "bad_type" {
+  type    = "number" # ERROR: invalid-variable at "number": A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor call, like list(string).
+  default = 3
+}
+
+variable "bad_type2" {
+  type    = list # ERROR: invalid-variable at list: The list type constructor requires one argument specifying the element type.
+  default = []
+}
+
+variable "bad_default" {
+  type    = number
+  default = "abc" # ERROR: invalid-variable at "abc": The default of "bad_default" must be of type number: a number is required.
+}
+
+variable "referring" {
+  default = local.x # ERROR: invalid-variable at local.x: A variable is read before everything else, so its block and the files that set it cannot refer to anything. Use a local for what is computed.
+}
+
+variable "sensitive" {
+  sensitive = true # ERROR: unknown-argument at sensitive: The block variable has no argument "sensitive". It takes type, default, description, nullable.
+  default   = 1
+  nullable  = "perhaps" # ERROR: wrong-type at "perhaps": "nullable" must be true or false, not the text "perhaps".
+
+  precondition { # ERROR: unknown-block at precondition: The block variable has no block "precondition". It takes validation.
+  }
+}
+
+variable "nodes" { # ERROR: duplicate-block at variable "nodes": variable "nodes" is already defined at job.hcl:2. Names are unique over all files of a folder.
+}
+
+locals {
+  x = var.unset + 1
+}
