@@ -9,14 +9,14 @@ import (
 // commonRules hold for every release. Where the framework checks by itself
 // the reason says so; the others fail later, inside a kernel or a collective.
 var commonRules = []target.Rule{
-	{ID: ruleHeads, Reason: "tensor_parallel must divide attention_heads: the query projection is split by heads", Breaks: func(f *target.Facts) bool {
+	{ID: ruleHeads, Mesh: true, Reason: "tensor_parallel must divide attention_heads: the query projection is split by heads", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.AttentionHeads%f.Layout.TensorParallel != 0
 	}},
-	{ID: ruleKVHeads, Reason: "tensor_parallel must divide kv_heads: TorchTitan does not replicate key and value heads", Breaks: func(f *target.Facts) bool {
+	{ID: ruleKVHeads, Mesh: true, Reason: "tensor_parallel must divide kv_heads: TorchTitan does not replicate key and value heads", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.MLA == nil && f.Job.Model.KVHeads%f.Layout.TensorParallel != 0
 	}},
-	{ID: ruleTensorShards, Reason: "tensor_parallel must divide vocab_size and the feed-forward sizes: their matrices are split evenly", Breaks: unevenShards},
-	{ID: rulePipelineTied, Reason: "tied embeddings cannot be split over pipeline stages (NotImplementedError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+	{ID: ruleTensorShards, Mesh: true, Reason: "tensor_parallel must divide vocab_size and the feed-forward sizes: their matrices are split evenly", Breaks: unevenShards},
+	{ID: rulePipelineTied, Mesh: true, Reason: "tied embeddings cannot be split over pipeline stages (NotImplementedError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.TiedEmbeddings && f.Layout.PipelineParallel > 1
 	}},
 	{ID: rulePipelineBatches, Reason: "torch's gpipe and 1f1b schedules need at least as many micro-batches as stages", Breaks: func(f *target.Facts) bool {
@@ -29,20 +29,20 @@ var commonRules = []target.Rule{
 		return l.PipelineSchedule == plan.ScheduleInterleaved1F1B && l.MicroBatches%max(1, l.MicroBatches/l.PipelineParallel) != 0
 	}},
 	{ID: rulePipelineChunks, Reason: "gpipe and 1f1b have one chunk per rank, interleaved_1f1b at least two, zbv and dualpipev exactly two", Breaks: wrongChunks},
-	{ID: rulePipelinePositions, Reason: "position ids that restart at documents reach only the first pipeline stage", Breaks: func(f *target.Facts) bool {
+	{ID: rulePipelinePositions, Mesh: true, Reason: "position ids that restart at documents reach only the first pipeline stage", Breaks: func(f *target.Facts) bool {
 		return f.Job.Training.Data.ResetPositionIDs && f.Layout.PipelineParallel > 1 && f.Job.Backend.Version == "0.2.2"
 	}},
-	{ID: ruleZeroStage, Reason: "FSDP2 shards parameters: zero_stage is 2 or 3 with data_parallel_shard or context_parallel above 1, else 0", Breaks: func(f *target.Facts) bool {
+	{ID: ruleZeroStage, Mesh: true, Reason: "FSDP2 shards parameters: zero_stage is 2 or 3 with data_parallel_shard or context_parallel above 1, else 0", Breaks: func(f *target.Facts) bool {
 		sharded := f.Layout.DataParallelShard*f.Layout.ContextParallel > 1
 		return sharded != (f.Layout.ZeroStage >= 2) || f.Layout.ZeroStage == 1
 	}},
 	{ID: ruleReshard, Reason: "reshard_after_forward is zero_stage 3; keeping parameters gathered is zero_stage 2", Breaks: func(f *target.Facts) bool {
 		return f.Exec.ReshardAfterForward != (f.Layout.ZeroStage == 3)
 	}},
-	{ID: ruleExperts, Reason: "expert_parallel must divide the experts", Breaks: func(f *target.Facts) bool {
+	{ID: ruleExperts, Mesh: true, Reason: "expert_parallel must divide the experts", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.MoE != nil && f.Job.Model.MoE.Experts%f.Layout.ExpertParallel != 0
 	}},
-	{ID: ruleExpertRanks, Reason: "expert_parallel × expert_tensor_parallel must divide data_parallel_shard × context_parallel × tensor_parallel: experts borrow these ranks", Breaks: expertRanks},
+	{ID: ruleExpertRanks, Mesh: true, Reason: "expert_parallel × expert_tensor_parallel must divide data_parallel_shard × context_parallel × tensor_parallel: experts borrow these ranks", Breaks: expertRanks},
 	{ID: ruleDispatcher, Reason: "deepep and hybridep dispatch between expert-parallel ranks: expert_parallel must be above 1 and expert_tensor_parallel 1", Breaks: func(f *target.Facts) bool {
 		special := f.Exec.MoEDispatcher == "deepep" || f.Exec.MoEDispatcher == "hybridep"
 		return special && (f.Layout.ExpertParallel == 1 || f.Layout.ExpertTensorParallel > 1)
@@ -62,18 +62,18 @@ var commonRules = []target.Rule{
 
 // rules022 are the further rules of 0.2.2.
 var rules022 = []target.Rule{
-	{ID: ruleSequence, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
+	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.SequenceLength%(f.Layout.TensorParallel*2*f.Layout.ContextParallel) != 0
 	}},
-	{ID: ruleReplicateOnly, Reason: "replicas without sharding (DDP) cannot be combined with tensor or pipeline parallelism in 0.2.2; 0.3.0 can", Breaks: func(f *target.Facts) bool {
+	{ID: ruleReplicateOnly, Mesh: true, Reason: "replicas without sharding (DDP) cannot be combined with tensor or pipeline parallelism in 0.2.2; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		return l.DataParallelReplicate > 1 && l.DataParallelShard*l.ContextParallel == 1 && l.TensorParallel*l.PipelineParallel > 1
 	}},
-	{ID: ruleUnsharded, Reason: "tensor or pipeline parallelism without FSDP runs in fp32 in 0.2.2; set data_parallel_shard above 1 or use 0.3.0", Breaks: func(f *target.Facts) bool {
+	{ID: ruleUnsharded, Mesh: true, Reason: "tensor or pipeline parallelism without FSDP runs in fp32 in 0.2.2; set data_parallel_shard above 1 or use 0.3.0", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		return f.Job.Training.Precision != "fp32" && l.DataParallelShard*l.ContextParallel == 1 && l.TensorParallel*l.PipelineParallel > 1
 	}},
-	{ID: ruleExpertTensor, Reason: "without expert_parallel the experts are split by tensor_parallel; with it expert_tensor_parallel is 1 or tensor_parallel", Breaks: func(f *target.Facts) bool {
+	{ID: ruleExpertTensor, Mesh: true, Reason: "without expert_parallel the experts are split by tensor_parallel; with it expert_tensor_parallel is 1 or tensor_parallel", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		if f.Job.Model.MoE == nil {
 			return l.ExpertTensorParallel != 1
@@ -84,7 +84,7 @@ var rules022 = []target.Rule{
 		s := f.Layout.PipelineSchedule
 		return f.Exec.Compile && (s == plan.ScheduleZBV || s == plan.ScheduleDualPipeV)
 	}},
-	{ID: ruleContextMask, Reason: "0.2.2 cannot combine context_parallel with document masks or restarting position ids; 0.3.0 can", Breaks: func(f *target.Facts) bool {
+	{ID: ruleContextMask, Mesh: true, Reason: "0.2.2 cannot combine context_parallel with document masks or restarting position ids; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		d := &f.Job.Training.Data
 		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs)
 	}},
@@ -95,7 +95,7 @@ var rules022 = []target.Rule{
 
 // rules030 are the further rules of 0.3.0.
 var rules030 = []target.Rule{
-	{ID: ruleSequence, Reason: "sequence_length must be divisible by tensor_parallel (under sequence parallelism) × 2 × context_parallel (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel (under sequence parallelism) × 2 × context_parallel (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		divisor := 1
 		if f.Layout.SequenceParallel {
 			divisor = f.Layout.TensorParallel
@@ -105,7 +105,7 @@ var rules030 = []target.Rule{
 		}
 		return f.Job.Model.SequenceLength%divisor != 0
 	}},
-	{ID: ruleExpertTensor, Reason: "0.3.0 has no expert_tensor_parallel: without expert_parallel the experts are split by tensor_parallel, with it they are whole", Breaks: func(f *target.Facts) bool {
+	{ID: ruleExpertTensor, Mesh: true, Reason: "0.3.0 has no expert_tensor_parallel: without expert_parallel the experts are split by tensor_parallel, with it they are whole", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		if f.Job.Model.MoE != nil && l.ExpertParallel == 1 {
 			return l.ExpertTensorParallel != l.TensorParallel
@@ -118,7 +118,7 @@ var rules030 = []target.Rule{
 	{ID: ruleExpertGraphs, Reason: "CUDA graphs do not support expert parallelism with this dispatcher (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		return f.Exec.CUDAGraphs != "none" && f.Layout.ExpertParallel > 1
 	}},
-	{ID: rulePipelineMTP, Reason: "multi-token prediction cannot be combined with pipeline or context parallelism in TorchTitan", Breaks: func(f *target.Facts) bool {
+	{ID: rulePipelineMTP, Mesh: true, Reason: "multi-token prediction cannot be combined with pipeline or context parallelism in TorchTitan", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.MTPLayers > 0 && f.Layout.PipelineParallel*f.Layout.ContextParallel > 1
 	}},
 }

@@ -4,6 +4,7 @@ Call install() before the first import of torchtitan. Nothing of TorchTitan is r
 that exist on CUDA only.
 """
 
+import functools
 import inspect
 import types
 
@@ -28,6 +29,21 @@ def install():
         setattr(torch.cpu, name, function)
     plain_sums()
     integer_histograms()
+    uneven_exchange()
+
+
+def uneven_exchange():
+    """gloo's all-to-all of lists wants equal sizes; its single-tensor form takes any split."""
+    import torch.distributed as dist
+
+    def all_to_all(outputs, inputs, group=None, async_op=False):
+        sizes_out, sizes_in = [t.shape[0] for t in outputs], [t.shape[0] for t in inputs]
+        received = inputs[0].new_empty((sum(sizes_out), *inputs[0].shape[1:]))
+        dist.all_to_all_single(received, torch.cat(inputs), sizes_out, sizes_in, group=group)
+        for target, part in zip(outputs, received.split(sizes_out)):
+            target.copy_(part)
+
+    dist.all_to_all = all_to_all
 
 
 def integer_histograms():
@@ -89,3 +105,12 @@ def use_dense_attention():
         import torchtitan.models.attention as attention
         attention.FlexAttentionWrapper._compiled_flex_attn = staticmethod(dense_attention)
     attention._compiled_create_block_mask = lambda *a, **k: create_block_mask(*a, **{**k, "device": "cpu"})
+
+
+def use_host_permutation():
+    """0.2.2 orders tokens by expert with a Triton kernel; its own host version does the same."""
+    try:
+        import torchtitan.models.moe.utils as utils
+    except ImportError:
+        return
+    utils.generate_permute_indices = functools.partial(utils.generate_permute_indices, use_cpu=True)

@@ -15,6 +15,7 @@ cpu.install()
 from torchtitan import train  # noqa: E402
 
 cpu.use_dense_attention()
+cpu.use_host_permutation()
 
 if __name__ == "__main__":
     trainer = [train.Trainer] if inspect.signature(train.main).parameters else []

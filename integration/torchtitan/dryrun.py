@@ -1,0 +1,276 @@
+"""Builds and steps the real Trainer of TorchTitan for one rank of a planned job, on fake tensors.
+
+    WORLD_SIZE=512 RANK=511 python dryrun.py --job.config_file train.toml     (0.2.2)
+    WORLD_SIZE=512 RANK=511 python dryrun.py --module ndc_job --config run    (0.3.0)
+
+Real are the configuration manager, the mesh, the model, how it is split and sharded, and the code of
+forward, backward, clipping and optimizer. Nothing is computed or allocated; collectives return at once.
+Stand-ins: the attention kernel, the data, the tokenizer, the checkpointer, the initial values. Prints
+one JSON line; any rejection by the framework is an exception.
+"""
+
+import dataclasses
+import json
+import os
+import sys
+
+os.environ.setdefault("LOCAL_RANK", "0")
+WORLD, RANK = int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
+os.environ["NGPU"] = str(WORLD)
+
+import torch  # noqa: E402
+
+import cpu  # noqa: E402
+
+cpu.install()
+
+import torch.distributed._tools.fake_collectives  # noqa: E402,F401  collectives on meta tensors
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily  # noqa: E402
+
+import torchtitan.distributed.utils as distributed  # noqa: E402
+from torchtitan.config import ConfigManager  # noqa: E402
+
+try:
+    import torchtitan.trainer as entry
+
+    TOML = False
+except ImportError:
+    import torchtitan.train as entry
+
+    TOML = True
+
+
+@torch.library.custom_op("ndc::attention", mutates_args=())
+def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    raise RuntimeError("for fake tensors only")
+
+
+@attention.register_fake
+def _(q, k, v):
+    batch, heads, length, _ = q.shape
+    out = q.new_empty(batch, length, heads, v.shape[-1]).transpose(1, 2)
+    return out, q.new_empty(batch, heads, length, dtype=torch.float32)
+
+
+@torch.library.custom_op("ndc::attention_backward", mutates_args=())
+def attention_backward(
+    gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    raise RuntimeError("for fake tensors only")
+
+
+@attention_backward.register_fake
+def _(gradient, q, k, v):
+    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+
+
+attention.register_autograd(
+    lambda ctx, gradient, _: attention_backward(gradient, *ctx.saved_tensors),
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+)
+
+
+class Nothing:
+    """Answers every attribute with a function that returns None."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: None
+
+
+def unfaked(function):
+    """Mesh arithmetic needs real index tensors."""
+
+    def call(*args, **kwargs):
+        with unset_fake_temporarily():
+            return function(*args, **kwargs)
+
+    return call
+
+
+def known_shapes(config, width, vocabulary, head_in_loss):
+    """Stages of a fake process group cannot tell one another their shapes."""
+    import torchtitan.distributed.pipeline_parallel as pipeline
+
+    parallelism, stage_class = config.parallelism, pipeline.PipelineStage
+    batch = parallelism.pipeline_parallel_microbatch_size
+    length = config.training.seq_len // parallelism.context_parallel_degree
+    split = parallelism.tensor_parallel_degree if getattr(parallelism, "enable_sequence_parallel", True) else 1
+
+    def stage(module, index, count, device, **kwargs):
+        def hidden():
+            shape = (batch, length // split, width)
+            return torch.empty(shape, dtype=torch.bfloat16, device="meta", requires_grad=True)
+
+        tokens = torch.empty(batch, length, dtype=torch.int64, device="meta")
+        logits = torch.empty(batch, length, vocabulary, dtype=torch.bfloat16, device="meta")
+        last = index == count - 1 and not head_in_loss
+        kwargs |= {"input_args": hidden() if index else tokens, "output_args": logits if last else hidden()}
+        return stage_class(module, index, count, torch.device("cpu"), **kwargs)
+
+    pipeline.PipelineStage = stage
+
+
+def fake_group(world_size, *args, **kwargs):
+    """0.2.2 always simulates rank 0; this one takes the rank."""
+    torch.distributed.init_process_group("fake", rank=RANK, world_size=world_size)
+
+
+def prepare_toml(config):
+    import importlib
+
+    import torchtitan.models.attention as kernels
+
+    distributed.init_fake_mode = fake_group
+    kernels.ScaledDotProductAttentionWrapper.forward = lambda self, q, k, v, **kwargs: attention(q, k, v)[0]
+
+    def flex(self, q, k, v, *, return_lse=False, **kwargs):
+        return attention(q, k, v) if return_lse else attention(q, k, v)[0]
+
+    kernels.FlexAttentionWrapper.forward = flex
+    for model in ("llama3", "deepseek_v3", "qwen3", "gpt_oss"):
+        module = importlib.import_module(f"torchtitan.models.{model}.infra.parallelize")
+        module._op_sac_save_list.add(torch.ops.ndc.attention.default)
+    get = entry.train_spec_module.get_train_spec
+
+    def spec(name):
+        real = get(name)
+        arguments = real.model_args[config.model.flavor]
+        real.model_cls.init_weights = lambda self, **kwargs: None
+        known_shapes(config, arguments.dim, arguments.vocab_size, head_in_loss=False)
+        return dataclasses.replace(
+            real,
+            build_dataloader_fn=None,
+            model_cls=unfaked(real.model_cls),
+            parallelize_fn=unfaked(real.parallelize_fn),
+            pipelining_fn=real.pipelining_fn and unfaked(real.pipelining_fn),
+        )
+
+    entry.train_spec_module.get_train_spec = spec
+    entry.CheckpointManager = Nothing
+
+
+def balanced(dispatcher):
+    """Row counts of the expert all-to-all are data: take them as equal."""
+    dispatch = dispatcher.dispatch
+
+    def remember(self, x, scores, ids, *args, **kwargs):
+        self.rows = ids.numel()
+        return dispatch(self, x, scores, ids, *args, **kwargs)
+
+    def counts(self, local, remote, ranks):
+        parts = [self.rows // ranks + (i < self.rows % ranks) for i in range(ranks)]
+        return remote.reshape(-1), parts, parts
+
+    dispatcher.dispatch, dispatcher._sync_token_count_exchange = remember, counts
+
+
+def prepare_python(config):
+    import torchtitan.distributed.activation_checkpoint as recompute
+    import torchtitan.models.common.attention as kernels
+    import torchtitan.models.common.token_dispatcher as dispatchers
+    from torchtitan.protocols.model import BaseModel
+
+    def flex(q, k, v, **kwargs):
+        out, lse = attention(q, k, v)
+        return out, cpu.Auxiliary(lse)
+
+    def mask(mask_mod, batch, heads, rows, columns, **kwargs):
+        q, n = -(-rows // 128), -(-columns // 128)
+
+        def zeros(*shape):
+            return torch.zeros(batch, 1, *shape, dtype=torch.int32)
+
+        return kernels.BlockMask.from_kv_blocks(
+            zeros(q), zeros(q, n), zeros(q), zeros(q, n), BLOCK_SIZE=128, mask_mod=mask_mod, seq_lengths=(rows, columns)
+        )
+
+    def shard(inputs, labels, extra, mesh, *args, **kwargs):  # of the sequence: only the sizes matter
+        length = inputs.shape[1] // mesh.size()
+        extra = dict(extra, positions=extra["positions"][:, :length].clone())
+        if "attention_masks" in extra:
+            extra["attention_masks"] = mask(None, inputs.shape[0], 1, length, inputs.shape[1])
+        return inputs[:, :length].clone(), labels[:, :length].clone(), extra
+
+    for candidate in vars(dispatchers).values():
+        if isinstance(candidate, type) and "_sync_token_count_exchange" in vars(candidate):
+            balanced(candidate)
+    entry.prepare_context_parallel_input = shard
+    kernels.FlexAttention._compiled_flex_attn = staticmethod(flex)
+    kernels._compiled_create_block_mask = mask
+    kernels.BlockMask.__str__ = kernels.BlockMask.__repr__ = lambda self: "BlockMask"
+    saved = recompute._get_default_save_ops
+    recompute._get_default_save_ops = lambda: saved() | {torch.ops.ndc.attention.default}
+    BaseModel.init_weights = lambda self, **kwargs: None
+    spec = config.model_spec
+    spec.parallelize_fn, spec.pipelining_fn = unfaked(spec.parallelize_fn), unfaked(spec.pipelining_fn)
+    type(spec.model).build = unfaked(type(spec.model).build)
+    known_shapes(config, spec.model.dim, spec.model.vocab_size, type(config.loss).__qualname__.startswith("Chunked"))
+    for part in (config.dataloader, config.checkpoint):
+        type(part).build = lambda self, **kwargs: Nothing()
+    config.training.disable_cuda_graphs = True
+    config.debug.enable_structured_logging = False
+
+
+def batch(rows, length):
+    tokens = torch.zeros(rows, length, dtype=torch.int64)
+    extra = {} if TOML else {"positions": torch.zeros_like(tokens)}
+    return {"input": tokens, **extra}, torch.zeros_like(tokens)
+
+
+def step(trainer, config):
+    """One forward and backward call with clipping and an optimizer step."""
+    rows, length = config.training.local_batch_size, config.training.seq_len
+    dims = trainer.parallel_dims
+    if dims.pp_enabled and not TOML:  # 0.3.0 hands micro-batches to the schedule one by one
+        size = config.parallelism.pipeline_parallel_microbatch_size
+        inputs, labels = map(list, zip(*[batch(size, length) for _ in range(rows // size)]))
+    else:
+        inputs, labels = batch(rows, length)
+    trainer.optimizers.zero_grad()
+    tokens = torch.ones((), dtype=torch.int64)
+    trainer.forward_backward_step(input_dict=inputs, labels=labels, global_valid_tokens=tokens)
+    distributed.clip_grad_norm_(
+        [p for part in trainer.model_parts for p in part.parameters()],
+        config.training.max_norm,
+        foreach=True,
+        pp_mesh=dims.get_optional_mesh("pp"),
+        ep_enabled=dims.ep_enabled,
+    )
+    trainer.optimizers.step()
+
+
+def main():
+    config = ConfigManager().parse_args()
+    config.comm.mode, config.compile.enable = "fake_backend", False
+    (config.validation if TOML else config.validator).enable = False
+    (config.validation if TOML else config.validator).enable = False
+    (prepare_toml if TOML else prepare_python)(config)
+    distributed.set_determinism = lambda *args, **kwargs: None
+    real_init = entry.Trainer.init_distributed
+
+    def init_distributed(self):
+        with unset_fake_temporarily():
+            dims = real_init(self)
+            dims.build_mesh()
+            return dims
+
+    entry.Trainer.init_distributed = init_distributed
+    torch.autograd.set_multithreading_enabled(False)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        trainer = entry.Trainer(config)
+        trainer.device = torch.device("cpu")
+        step(trainer, config)
+    print(json.dumps({
+        "rank": torch.distributed.get_rank(),
+        "world": trainer.parallel_dims.world_size,
+        "layers": [list(part.layers) for part in trainer.model_parts],
+        "parameters": sum(p.numel() for part in trainer.model_parts for p in part.parameters()),
+        "accumulation": trainer.gradient_accumulation_steps,
+    }))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
