@@ -86,7 +86,7 @@ func (b *builder) core(h heads) {
 // operator policy keeps: every second product, so query and value when they
 // are projected one by one, and all of a fused projection.
 func (b *builder) projected(q, kv int64) int64 {
-	if b.fusedQKV {
+	if b.target.FusedQKV {
 		return q + 2*kv
 	}
 	return q + kv

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
@@ -55,10 +56,10 @@ type builder struct {
 	low     bool    // linear layers run in a low precision
 	align   int64   // rows of an expert are padded to a multiple of this
 
-	tokens   int64 // of a micro-batch on a context rank
-	local    int64 // of the residual stream: cut by sequence parallelism
-	dropout  bool
-	fusedQKV bool // one product makes query, key and value
+	tokens  int64 // of a micro-batch on a context rank
+	local   int64 // of the residual stream: cut by sequence parallelism
+	dropout bool
+	target  *target.Target
 
 	list     []saved
 	extraMLP int64 // what the backward of each half adds at its worst
@@ -129,6 +130,11 @@ func (b *builder) build() {
 	} else {
 		b.norm(inMLP, moduleMLP)
 		b.mlp(lineMLP, moduleMLP, int64(m.FFNHiddenSize), 1)
+	}
+	if b.shape.sequence && b.target.KeepsReduceScatter {
+		n := b.local * int64(m.HiddenSize) * b.element
+		b.saveOp(lineAttention, inAttention, n)
+		b.saveOp(lineMLP, inMLP, n)
 	}
 	if m.PostNorms {
 		n := b.local * int64(m.HiddenSize) * b.element

@@ -46,9 +46,12 @@ func (b *builder) head(vocabulary int) head {
 	local := int64(vocabulary / b.shape.tp)
 	logits := int64(perLogit * float64(b.tokens*local))
 	if n := int64(b.shape.lossChunks); n > 1 {
-		// A chunk also holds its logits; the gradient of the hidden states is
-		// collected over the chunks in fp32 beside their copies.
-		logits = (logits+b.element*b.tokens*local)/n + (4+b.element)*b.tokens*h
+		// A chunk also holds its logits. After the last one the head's gradient,
+		// collected in fp32, is copied for its reduction.
+		logits = max((logits+b.element*b.tokens*local)/n, 4*local*h+b.element*b.tokens*local/n)
+	}
+	if b.shape.lossChunks > 1 { // the hidden states' gradient in fp32, beside their chunks
+		logits += (4 + b.element) * b.tokens * h
 	}
 	out := head{kept: kept * int64(1+m.MTPLayers), loss: logits*int64(1+m.MTPLayers) + stream}
 	if b.shape.sequence && b.shape.tp > 1 {

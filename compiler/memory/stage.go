@@ -90,7 +90,7 @@ func (m *Model) makeTerms(s shape) *terms {
 func (m *Model) builder(s shape, kind transformer.Kind) builder {
 	model := m.arch.Model
 	b := builder{arch: m.arch, kind: kind, style: m.style, shape: s, element: m.element,
-		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align, fusedQKV: m.target.FusedQKV,
+		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align, target: m.target,
 		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0}
 	b.local = b.tokens
 	if s.sequence {
@@ -160,6 +160,8 @@ type load struct {
 	backward    int64
 	gradients   int64 // scratch weight gradients
 	headAlive   int64 // micro-batches that wait at the head
+	inFlight    int   // chunk-forwards alive at once
+	again       bool  // gradients of earlier micro-batches exist when most are in flight
 }
 
 // keep adds n times a layer's kept tensors.
@@ -183,6 +185,7 @@ const (
 	atStep      moment = iota // the optimizer step
 	atLoss                    // the loss runs backward
 	atBackward                // the first layer runs backward, everything in flight is alive
+	atSecond                  // the same for the second micro-batch, when the first has left its gradients
 	atEnd                     // the last layer of the last backward pass
 	atEmbedding               // the gradient of the input embedding is made
 	numMoments
@@ -200,7 +203,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 
 	resident, gradients := st.resident.sum(), st.gradients.sum()
 	running := resident
-	if e.l.MicroBatches > 1 { // those of earlier micro-batches
+	if ld.again {
 		running += gradients
 	}
 	backward := st.backward.sum()
@@ -208,6 +211,9 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	at[atStep] = resident + gradients + st.step.sum()
 	at[atBackward] = running + backward + ld.kept + ld.recomputed + ld.backward
 	at[atEnd] = resident + gradients + backward + ld.layer + ld.recomputed + ld.backward
+	if !ld.again && ld.inFlight > 1 {
+		at[atSecond] = resident + gradients + backward + ld.remaining() + ld.recomputed + ld.backward
+	}
 	if ld.headAlive > 0 {
 		at[atLoss] = running + st.loss.sum() + ld.kept + ld.headAlive*e.terms.head.kept + e.terms.head.loss
 	}
@@ -229,7 +235,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 // compose writes the ledger of a moment; its sum is the moment's.
 func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *ledger) {
 	*out = st.resident
-	if when == atStep || when == atEnd || e.l.MicroBatches > 1 {
+	if when == atStep || when == atEnd || when == atSecond || ld.again {
 		out.add(&st.gradients, 1)
 	}
 	if when == atStep {
@@ -245,7 +251,10 @@ func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *le
 	case atLoss:
 		out.add(&ld.activations, 1)
 		out[lineHead] += ld.headAlive*e.terms.head.kept + e.terms.head.loss
-	case atBackward:
+	case atSecond, atBackward:
+		if when == atSecond {
+			ld.scale(ld.remaining())
+		}
 		out.add(&ld.activations, 1)
 		out[lineRecomputed] += ld.recomputed
 		out[lineBackward] += ld.backward
@@ -259,6 +268,9 @@ func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *le
 		out[lineBackward] += e.terms.embedding * m.element
 	}
 }
+
+// remaining is what is kept once the first micro-batch is done.
+func (ld *load) remaining() int64 { return ld.kept / int64(ld.inFlight) * int64(ld.inFlight-1) }
 
 // scale shrinks the activations to a sum, every line in proportion.
 func (ld *load) scale(sum int64) {
@@ -305,6 +317,8 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	if rank > 0 { // the gradient sent to the stage before lives until the next one replaces it
 		ld.keepStream(t.layers[0].input)
 	}
+	ld.inFlight = schedule.InFlight(l.PipelineSchedule, l.PipelineParallel, l.VirtualPipeline, l.MicroBatches, rank)
+	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight
 	m.ends(e, rank, ld)
 	var attention int64
 	for k := range t.kinds {

@@ -79,6 +79,10 @@ type Target struct {
 	// decides what operator-level recompute keeps of them.
 	FusedQKV bool
 
+	// KeepsReduceScatter says that operator-level recompute keeps the outputs
+	// of reduce-scatters (torchtitan up to 0.2).
+	KeepsReduceScatter bool
+
 	// PaddedVocab is the vocabulary as this version builds it for a layout.
 	PaddedVocab func(m *job.Model, tensorParallel int) int
 }
