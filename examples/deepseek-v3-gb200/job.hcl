@@ -66,10 +66,9 @@ job "deepseek-v3-gb200" {
     }
 
     checkpoint {
-      path      = "/checkpoints/deepseek-v3-gb200"
-      interval  = "30m"
-      keep_last = 3
-      async     = true
+      path     = "/checkpoints/deepseek-v3-gb200"
+      interval = "30m"
+      async    = true
     }
 
     logging {
@@ -88,6 +87,7 @@ job "deepseek-v3-gb200" {
 
     layout {
       tensor_parallel   = 1
+      context_parallel  = 1
       pipeline_parallel = [2, 4, 8]
       expert_parallel   = [32, local.expert_parallel]
     }

@@ -76,10 +76,9 @@ job "deepseek-v3" {
     }
 
     checkpoint {
-      path      = "/checkpoints/deepseek-v3"
-      interval  = "1h"
-      keep_last = 4
-      async     = true
+      path     = "/checkpoints/deepseek-v3"
+      interval = "1h"
+      async    = true
     }
 
     logging {
@@ -92,6 +91,7 @@ job "deepseek-v3" {
   constraints {
     layout {
       tensor_parallel   = 1
+      context_parallel  = 1
       pipeline_parallel = [8, 16]
       expert_parallel   = [16, 32, 64]
     }

@@ -50,9 +50,8 @@ job "gpt3-175b" {
     }
 
     checkpoint {
-      path      = "/checkpoints/gpt3-175b"
-      interval  = 200
-      keep_last = 5
+      path     = "/checkpoints/gpt3-175b"
+      interval = 200
     }
 
     logging {
@@ -63,6 +62,12 @@ job "gpt3-175b" {
 
   constraints {
     max_training_time = "60d"
+
+    layout {
+      tensor_parallel   = [4, 8]
+      context_parallel  = 1
+      pipeline_parallel = { min = 2, max = 32 }
+    }
   }
 
   backend "megatron" {

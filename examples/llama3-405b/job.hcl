@@ -88,10 +88,9 @@ job "llama3-405b" {
     }
 
     checkpoint {
-      path      = "/checkpoints/llama3-405b"
-      interval  = "auto"
-      keep_last = 5
-      async     = true
+      path     = "/checkpoints/llama3-405b"
+      interval = "auto"
+      async    = true
     }
 
     logging {

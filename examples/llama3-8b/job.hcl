@@ -38,13 +38,14 @@ job "llama3-8b" {
       minimum_learning_rate = 3e-5
     }
 
-    # Token ids in one flat file: every framework reads it.
+    # Megatron-LM's format serves all three: the programs that ndc emits for the
+    # others read it too.
     data {
-      format  = "tokens"
+      format  = "megatron"
       workers = 4
 
       source "fineweb_edu" {
-        path = "/data/fineweb-edu/llama3.bin"
+        path = "/data/fineweb-edu/text_document"
       }
       tokenizer "huggingface" {
         path = "/data/tokenizers/llama3"
@@ -52,9 +53,8 @@ job "llama3-8b" {
     }
 
     checkpoint {
-      path      = "/checkpoints/llama3-8b"
-      interval  = 1000
-      keep_last = 3
+      path     = "/checkpoints/llama3-8b"
+      interval = 1000
     }
 
     logging {
@@ -77,12 +77,25 @@ job "llama3-8b" {
     container {
       image = "/images/torchtitan-0.3.sqsh"
     }
+
+    # Megatron-LM never deletes a checkpoint.
+    training {
+      checkpoint {
+        keep_last = 3
+      }
+    }
   }
   backend "deepspeed" {
     version = "0.18.2"
 
     container {
       image = "/images/deepspeed-0.18.sqsh"
+    }
+
+    training {
+      checkpoint {
+        keep_last = 3
+      }
     }
   }
 

@@ -30,12 +30,13 @@ job "llama3-long" {
     precision         = "bf16"
     seed              = 1234
 
-    # Weights and moments go on; the schedule and the data are new.
+    # Only the weights go on; moments, schedule and data are new.
     start {
-      from           = "checkpoint"
-      path           = "/checkpoints/llama3-8b-8k/megatron"
-      reset_schedule = true
-      reset_data     = true
+      from            = "checkpoint"
+      path            = "/checkpoints/llama3-8b-8k/megatron"
+      reset_optimizer = true
+      reset_schedule  = true
+      reset_data      = true
     }
 
     optimizer "adamw" {

@@ -59,10 +59,9 @@ job "mixtral-8x22b" {
     }
 
     checkpoint {
-      path      = "/checkpoints/mixtral-8x22b"
-      interval  = "30m"
-      keep_last = 3
-      async     = true
+      path     = "/checkpoints/mixtral-8x22b"
+      interval = "30m"
+      async    = true
     }
 
     logging {
@@ -81,8 +80,9 @@ job "mixtral-8x22b" {
     nvlink_only     = ["tensor_parallel", "expert_parallel"]
 
     layout {
-      tensor_parallel = [1, 2, 4]
-      expert_parallel = [2, 4, 8]
+      tensor_parallel  = [1, 2, 4]
+      context_parallel = 1
+      expert_parallel  = [2, 4, 8]
     }
   }
 

@@ -35,15 +35,15 @@ job "qwen3-30b-a3b" {
     }
 
     data {
-      format  = "tokens"
+      format  = "megatron"
       workers = 4
 
       source "web" {
-        path   = "/data/web/qwen3.bin"
+        path   = "/data/web/qwen3_text_document"
         weight = 0.7
       }
       source "mathematics" {
-        path   = "/data/mathematics/qwen3.bin"
+        path   = "/data/mathematics/qwen3_text_document"
         weight = 0.3
       }
       tokenizer "huggingface" {
@@ -52,9 +52,8 @@ job "qwen3-30b-a3b" {
     }
 
     checkpoint {
-      path      = "/checkpoints/qwen3-30b-a3b"
-      interval  = 500
-      keep_last = 2
+      path     = "/checkpoints/qwen3-30b-a3b"
+      interval = 500
     }
 
     logging {
