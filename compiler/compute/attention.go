@@ -125,12 +125,14 @@ func (a *attentionSurfaces) seconds(s surface.Scores, window float64) float64 {
 		return roof * a.mla.Correction(p)
 	}
 	correction := interpolate(a.full, s.QK, p)
-	if window > 0 && window < s.Keys && window < wideWindow && len(a.windowed) > 0 {
-		narrow := interpolate(a.windowed, s.QK, p)
-		share := max(0, math.Log2(window/narrowWindow)/math.Log2(wideWindow/narrowWindow))
-		correction = narrow + share*(correction-narrow)
+	if window <= 0 || window >= s.Keys || window >= wideWindow || len(a.windowed) == 0 {
+		return roof * math.Exp(correction)
 	}
-	return roof * math.Exp(correction)
+	narrow := interpolate(a.windowed, s.QK, p)
+	share := max(0, math.Log2(window/narrowWindow)/math.Log2(wideWindow/narrowWindow))
+	windowed := roof * math.Exp(narrow+share*(correction-narrow))
+	s.Pairs = s.AllPairs()
+	return min(windowed, a.roof.Attention(s)*math.Exp(correction)) // a kernel may ignore the window
 }
 
 // interpolate is the logarithm of the correction at a head dimension between

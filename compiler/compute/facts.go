@@ -140,7 +140,7 @@ type kernelRates struct {
 // the nearest GPU that has it.
 func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 	f.load()
-	var out kernelRates
+	out := kernelRates{mla: f.nearestMLA(r)}
 	best := f.nearestAttention(r, k)
 	for _, x := range f.attention {
 		switch {
@@ -176,6 +176,22 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 			continue
 		}
 		if d < least {
+			best, least = x, d
+		}
+	}
+	return best
+}
+
+// nearestMLA is a bf16 record with wider queries than values on the nearest
+// GPU, of whichever kernel, for kernels that were not measured on such heads.
+func (f *factTables) nearestMLA(r *relative) (best *surface.KernelRates) {
+	least := math.Inf(1)
+	for _, x := range f.attention {
+		d := math.Abs(major(x.Capability) - major(r.capability))
+		if x.GPU != r.name {
+			d += 0.5
+		}
+		if x.DType == "bf16" && x.QK > x.V && d < least {
 			best, least = x, d
 		}
 	}

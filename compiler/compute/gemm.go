@@ -25,13 +25,21 @@ func (d *Device) GroupedGEMM(t DType, g Groups, n, k int) units.Seconds {
 	if g.Count <= 0 || g.Rows <= 0 || n <= 0 || k <= 0 {
 		return 0
 	}
-	s := surface.Shape{M: float64(g.Rows), N: float64(n), K: float64(k)}
+	each := surface.Shape{M: float64(g.Rows), N: float64(n), K: float64(k)}
+	whole := each
+	whole.M *= float64(g.Count)
+	return units.Seconds(max(d.groupedSeconds(t, float64(g.Count), each), d.gemmSeconds(t, whole)))
+}
+
+// groupedSeconds is the grouped kernel by its surface; where none was
+// measured, one plain kernel after the other.
+func (d *Device) groupedSeconds(t DType, count float64, each surface.Shape) float64 {
 	b := &d.experts[t]
-	if b.record == nil { // never measured on the relative's generation: the plain kernel's rate
-		return units.Seconds(float64(g.Count) * (d.gemmSeconds(t, s) - float64(d.launch)))
+	if b.record == nil {
+		return count * (d.gemmSeconds(t, each) - float64(d.launch))
 	}
-	grouped := surface.Grouped{Count: float64(g.Count), Shape: s}
-	return d.launch + units.Seconds(b.roof.Grouped(grouped)*b.record.Correction(grouped.Point())/d.sustained)
+	g := surface.Grouped{Count: count, Shape: each}
+	return float64(d.launch) + b.roof.Grouped(g)*b.record.Correction(g.Point())
 }
 
 // Linear is the time of the three passes of a linear layer of m tokens, n

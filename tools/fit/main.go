@@ -3,7 +3,7 @@
 // roof, with its source, its number of measurements and its error on shapes
 // left out of the fit.
 //
-//	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-training FILE] [-out compiler]
+//	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-training FILES] [-out compiler]
 //
 // FOLDER holds gemm.csv, attention.csv, mla.csv, moe.csv and nccl.csv, each
 // plain or with .gz, in the columns of docs/time-kernels.md; a file that is missing is
@@ -32,7 +32,7 @@ func main() {
 	kernels := flag.String("kernels", "", "folder of measured kernels")
 	gpus := flag.String("gpus", "", "JSON lines with the facts of the measured GPUs (default: built in)")
 	source := flag.String("source", defaultSource, "what to record as the source")
-	training := flag.String("training", "", "JSON lines with attention kernels of training, forward and backward")
+	training := flag.String("training", "", "files of JSON lines with attention kernels of training, forward and backward, separated by commas")
 	out := flag.String("out", "", "folder that gets compute/data and collective/data (default: only print)")
 	flag.Parse()
 	if err := run(options{*kernels, *gpus, *source, *training, *out}); err != nil {

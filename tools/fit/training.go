@@ -10,13 +10,15 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
 )
 
 // measurement is one line of a file of training kernels.
 type measurement struct {
-	Source struct {
+	framework bool // taken inside a training framework, which outranks a bare kernel
+	Source    struct {
 		Name string `json:"name"`
 		Date string `json:"date"`
 	} `json:"source"`
@@ -70,12 +72,20 @@ type rateKey struct {
 type rates struct{ forward, backward, both []float64 }
 
 // fitAttentionKernels compares implementations with the surfaces.
-func fitAttentionKernels(path string, surfaces []*surface.Record) ([]*surface.KernelRates, error) {
-	measurements, err := readMeasurements(path)
-	if err != nil {
-		return nil, err
+func fitAttentionKernels(paths string, surfaces []*surface.Record) ([]*surface.KernelRates, error) {
+	var measurements []measurement
+	for _, path := range strings.Split(paths, ",") {
+		more, err := readMeasurements(path)
+		if err != nil {
+			return nil, err
+		}
+		measurements = append(measurements, more...)
 	}
 	found, sources := map[rateKey]byLength{}, map[rateKey]map[string]bool{}
+	inFramework := map[rateKey]bool{}
+	slices.SortStableFunc(measurements, func(a, b measurement) int {
+		return cmp.Compare(b.rank(), a.rank())
+	})
 	for i := range measurements {
 		m := &measurements[i]
 		k, ok := m.attention()
@@ -83,9 +93,10 @@ func fitAttentionKernels(path string, surfaces []*surface.Record) ([]*surface.Ke
 			continue
 		}
 		factor, ok := m.overSurface(k, surfaces)
-		if !ok {
+		if !ok || inFramework[k] && !m.framework {
 			continue
 		}
+		inFramework[k] = m.framework
 		if found[k] == nil {
 			found[k], sources[k] = byLength{}, map[string]bool{}
 		}
@@ -105,21 +116,73 @@ func readMeasurements(path string) ([]measurement, error) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var m measurement
-		if json.Unmarshal(lines.Bytes(), &m) != nil {
-			continue // shapes of other kernels have other types
+		m, ok := parseMeasurement(lines.Bytes())
+		if ok {
+			all = append(all, m)
 		}
-		all = append(all, m)
 	}
 	return all, lines.Err()
 }
 
-// shortest batch × length whose published rates are the kernel's, not the
-// host's.
-const shortest = 2048
+// parseMeasurement reads a line of either form; shapes of other kernels have
+// other types and are passed over.
+func parseMeasurement(line []byte) (m measurement, ok bool) {
+	var s simumaxRow
+	if json.Unmarshal(line, &s) == nil && s.pass() != "" {
+		return s.measurement(), true
+	}
+	return m, json.Unmarshal(line, &m) == nil
+}
+
+// rank puts measurements inside a framework first.
+func (m *measurement) rank() int {
+	if m.framework {
+		return 1
+	}
+	return 0
+}
+
+// simumaxRow is one line of SimuMax's measured operations: attention inside
+// Megatron-LM, its efficiency counted over the full mask.
+type simumaxRow struct {
+	GPU        string  `json:"gpu"`
+	Op         string  `json:"op"`
+	Peak       float64 `json:"peak_tflops"`
+	Efficiency float64 `json:"efficiency"`
+	Batch      float64 `json:"batch"`
+	Sequence   float64 `json:"seq_len"`
+	Heads      float64 `json:"head_num"`
+	KVHeads    float64 `json:"kv_head_num"`
+	QK         int     `json:"qk_head_dim"`
+	V          int     `json:"v_head_dim"`
+}
+
+// pass is the pass of an attention row, "" for other operations.
+func (s *simumaxRow) pass() string {
+	return map[string]string{"sdp_fwd": "fwd", "sdp_bwd": "bwd"}[s.Op]
+}
+
+// fullMask is what SimuMax counts over the causal half.
+const fullMask = 2
+
+func (s *simumaxRow) measurement() measurement {
+	m := measurement{framework: true, GPU: s.GPU, Op: "attention:cudnn", Pass: s.pass(), DType: "bf16", TFLOPS: s.Efficiency * s.Peak / fullMask}
+	m.Source.Name = "MooreThreads/SimuMax 4dcaae5"
+	m.Shape.Batch, m.Shape.QueryHeads, m.Shape.KVHeads = s.Batch, s.Heads, s.KVHeads
+	m.Shape.Queries, m.Shape.Keys, m.Shape.QK, m.Shape.V, m.Shape.Mask = s.Sequence, s.Sequence, s.QK, s.V, "causal"
+	return m
+}
+
+// Published rates are the kernel's, not the host's, and fill the GPU, from
+// these numbers of tokens and of tokens × heads on.
+const (
+	fewestTokens = 2048
+	fewestRows   = 32 * 4096
+)
 
 // attention tells which rates a measurement belongs to. Only whole causal
-// masks of equal lengths count.
+// masks of equal lengths count; a deterministic backward pass only for MLA,
+// where it costs nothing that was measured.
 func (m *measurement) attention() (rateKey, bool) {
 	s := &m.Shape
 	if s.QueryHeads == 0 {
@@ -129,8 +192,8 @@ func (m *measurement) attention() (rateKey, bool) {
 		s.V = s.QK
 	}
 	k := rateKey{attentionGPUs[m.GPU], attentionKernels[m.Op], attentionDTypes[m.DType], s.QK, s.V}
-	ok := k.gpu != "" && k.kernel != "" && k.dtype != "" && s.Mask == "causal" && s.Window == 0 && s.Variant == "" && !s.Deterministic &&
-		s.QueryHeads > 0 && s.KVHeads > 0 && s.Queries == s.Keys && s.Batch*s.Queries >= shortest && m.TFLOPS > 0
+	ok := k.gpu != "" && k.kernel != "" && k.dtype != "" && s.Mask == "causal" && s.Window == 0 && s.Variant == "" && (!s.Deterministic || s.QK > s.V) &&
+		s.QueryHeads > 0 && s.KVHeads > 0 && s.Queries == s.Keys && s.Batch*s.Queries >= fewestTokens && s.Batch*s.Queries*s.QueryHeads >= fewestRows && m.TFLOPS > 0
 	return k, ok
 }
 

@@ -56,14 +56,37 @@ func (g *Grid) Weights(p Point, out []Weight) []Weight {
 	return out
 }
 
-// At is the value at p. It allocates nothing.
+// At is the value at p, as the sum of Weights would give it. It allocates
+// nothing: the corners around p are loaded and then halved along one axis
+// after the other.
 func (g *Grid) At(p Point) float64 {
-	var buffer [corners]Weight
-	sum := 0.0
-	for _, w := range g.Weights(p, buffer[:0]) {
-		sum += w.Share * float64(g.Values[w.Node])
+	var corner [corners]float64
+	var index [corners]int
+	var fraction [MaxAxes]float64
+	n := 1
+	for a, nodes := range g.Axes {
+		i, f := locate(nodes, p[a])
+		step := 0
+		if f > 0 {
+			step = 1
+		}
+		for j := range n {
+			first := index[j]*len(nodes) + i
+			index[j], index[n+j] = first, first+step
+		}
+		fraction[a] = f
+		n *= 2
 	}
-	return sum / 1000
+	for j := range n {
+		corner[j] = float64(g.Values[index[j]])
+	}
+	for a := len(g.Axes) - 1; a >= 0; a-- {
+		n /= 2
+		for j := range n {
+			corner[j] += fraction[a] * (corner[n+j] - corner[j])
+		}
+	}
+	return corner[0] / 1000
 }
 
 // locate finds the cell of x and how far into it x lies, 0 to 1.

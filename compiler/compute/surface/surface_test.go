@@ -1,0 +1,64 @@
+package surface
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestAt: the fast evaluation equals the sum over nodes, meets the nodes and
+// stays constant outside.
+func TestAt(t *testing.T) {
+	g := Grid{Axes: [][]float64{{0, 1, 3}, {2, 4}, {5}, {-1, 0, 1, 2}}}
+	for i := range 3 * 2 * 1 * 4 {
+		g.Values = append(g.Values, int16(i*i%37-11))
+	}
+	if err := g.check(); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var p Point
+		for a := range p {
+			p[a] = rapid.Float64Range(-3, 7).Draw(t, "coordinate")
+		}
+		want, shares := 0.0, 0.0
+		for _, w := range g.Weights(p, nil) {
+			want += w.Share * float64(g.Values[w.Node]) / 1000
+			shares += w.Share
+		}
+		if got := g.At(p); math.Abs(got-want) > 1e-12 || math.Abs(shares-1) > 1e-12 {
+			t.Fatalf("at %v: %v, want %v; shares %v", p, got, want, shares)
+		}
+	})
+	if got := g.At(Point{9, 9, 9, 9}); got != float64(g.Values[23])/1000 {
+		t.Errorf("beyond the last node: %v, want %v", got, g.Values[23])
+	}
+	if got := g.At(Point{math.Inf(-1), math.NaN(), 0, -1}); got != float64(g.Values[0])/1000 {
+		t.Errorf("below the first node: %v, want %v", got, g.Values[0])
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, line := range []string{
+		`{"gpu":"x","axes":[[1,2],[3]],"values_1e-3":[1]}`,
+		`{"gpu":"x","axes":[[2,1]],"values_1e-3":[1,2]}`,
+		`{"gpu":"x","axes":[[1],[1],[1],[1],[1]],"values_1e-3":[1]}`,
+		`{"gpu":`,
+	} {
+		if r, err := Parse([]byte(line)); err == nil {
+			t.Errorf("%s: accepted as %+v", line, r)
+		}
+	}
+	if r, err := Parse([]byte(`{"gpu":"x","axes":[[1,2]],"values_1e-3":[0,693]}`)); err != nil || math.Abs(r.Correction(Point{2})-2) > 1e-3 {
+		t.Errorf("correction %v, %v", r, err)
+	}
+}
+
+func TestWholeWaves(t *testing.T) {
+	r := Roof{SMs: 4}
+	// 5 tiles on 4 multiprocessors: two waves of 4 tiles of 2 × 3.
+	if got := r.wholeWaves(Shape{M: 9, N: 3, K: 1}, &Tile{2, 3}); got != 2*4*6 {
+		t.Errorf("area %v, want 48", got)
+	}
+}
