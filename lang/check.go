@@ -52,11 +52,15 @@ func (c *checker) model() {
 	}
 }
 
+// wrote reports whether the job's own files set the argument at path, rather
+// than the catalogue or nobody.
+func (c *checker) wrote(path string) bool { return c.job.Sources[path].Origin == job.FromSpec }
+
 // moot clears a number that has no effect beside what else is set, and reports
 // it when it was written in the job's own files: one that the catalogue wrote
 // was overridden on purpose.
 func (c *checker) moot(path string, value *float64, why string) {
-	if *value != 0 && c.job.Sources[path].Origin == job.FromSpec && c.job.Sources.IsSet(path) {
+	if *value != 0 && c.wrote(path) {
 		name := path[strings.LastIndexByte(path, '.')+1:]
 		c.fail(InapplicableArgument, c.at(path), "Argument without effect", "%q has no effect. %s. Remove it.", name, why)
 	}
@@ -73,10 +77,13 @@ func (c *checker) heads(m *job.Model) {
 		c.fail(InconsistentModel, c.at("model.attention_heads"), "Inconsistent model",
 			"hidden_size %d does not divide by %d attention heads, so the width of a head is unclear. Set head_dim.", m.HiddenSize, m.AttentionHeads)
 	}
-	if m.MLA != nil && m.HeadDim != m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim {
-		c.fail(InconsistentModel, c.at("model.head_dim"), "Inconsistent model",
-			"With mla, head_dim is qk_nope_head_dim + qk_rope_head_dim = %d + %d = %d, not %d. Leave it out.",
-			m.MLA.QKNopeHeadDim, m.MLA.QKRopeHeadDim, m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim, m.HeadDim)
+	if a := m.MLA; a != nil && m.HeadDim != a.QKNopeHeadDim+a.QKRopeHeadDim {
+		if c.wrote("model.head_dim") {
+			c.fail(InconsistentModel, c.at("model.head_dim"), "Inconsistent model",
+				"With mla, head_dim is qk_nope_head_dim + qk_rope_head_dim = %d + %d = %d, not %d. Leave it out.",
+				a.QKNopeHeadDim, a.QKRopeHeadDim, a.QKNopeHeadDim+a.QKRopeHeadDim, m.HeadDim)
+		}
+		m.HeadDim = a.QKNopeHeadDim + a.QKRopeHeadDim
 	}
 }
 

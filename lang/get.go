@@ -18,11 +18,7 @@ func (b *block) lookup(name string) (*argument, *schema.Argument) {
 	if spec == nil {
 		panic("lang: no argument " + name + " in " + b.spec.Name)
 	}
-	a := b.args[name]
-	if a != nil {
-		a.used = true
-	}
-	return a, spec
+	return b.args[name], spec
 }
 
 // get returns an argument's value, its default, or the zero T.

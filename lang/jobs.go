@@ -85,7 +85,6 @@ func (l *loader) reference(t *block, name string) *block {
 	if a == nil || a.bad {
 		return nil
 	}
-	a.used = true
 	n := l.referent(a.value, name, a.source.Range)
 	if n == nil {
 		t.broken = true

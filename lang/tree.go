@@ -32,7 +32,6 @@ type argument struct {
 	source job.Source
 	parts  map[string]diag.Range // elements of a list by index, of a map by key
 	bad    bool                  // the value was reported
-	used   bool                  // a decoder asked for it
 }
 
 // child returns the nested block of a name that is written once, or an empty

@@ -1,0 +1,495 @@
+package lang
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// files makes a file system of NAME, CONTENT pairs.
+func files(pairs ...string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		fsys[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return fsys
+}
+
+// mustLoad loads and demands that nothing is reported.
+func mustLoad(t *testing.T, fsys fstest.MapFS, name string, o Options) []job.Job {
+	t.Helper()
+	w, diags := Load(fsys, name, o)
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	return w.Jobs
+}
+
+// minimal is a job of a few lines; %TOP%, %JOB% and %TRAINING% are filled in.
+func minimal(top, inJob, inTraining string) string {
+	return strings.NewReplacer("%TOP%", top, "%JOB%", inJob, "%TRAINING%", inTraining).Replace(`
+%TOP%
+job "j" {
+  model   = catalog.model.debug
+  cluster = catalog.cluster.single_gpu
+  training {
+    global_batch_size = 8
+    %TRAINING%
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+  %JOB%
+}
+`)
+}
+
+func TestMainExample(t *testing.T) {
+	w, diags := Load(os.DirFS("../examples/llama3-70b"), "job.hcl", Options{NDCVersion: "0.0.0-dev"})
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	var backends []string
+	for _, j := range w.Jobs {
+		backends = append(backends, j.Backend.Kind+" "+j.Backend.Version+" "+j.Slurm.Container.Image+" "+j.Training.Checkpoint.Path)
+	}
+	want := []string{
+		"megatron core_v0.18.2 /images/megatron-core-0.18.sqsh /checkpoints/llama3-70b/megatron",
+		"torchtitan 0.3.0 /images/torchtitan-0.3.sqsh /checkpoints/llama3-70b/torchtitan",
+		"deepspeed 0.19.8 /images/deepspeed-0.19.sqsh /checkpoints/llama3-70b/deepspeed",
+	}
+	if d := cmp.Diff(want, backends); d != "" {
+		t.Error(d)
+	}
+	j := &w.Jobs[0]
+	if j.Name != "llama3-70b" || j.Model.Name != "llama3_70b_8k" || j.Model.Catalog != "llama3_70b" || j.Model.Layers != 80 || j.Cluster.GPUs() != 256 {
+		t.Errorf("unexpected job: %s %+v %d", j.Name, j.Model, j.Cluster.GPUs())
+	}
+	// 2e12 tokens / (1024 × 8192 tokens per step) = 238418.6 steps.
+	if j.Training.Steps != 238419 || j.Training.Tokens != 2e12 {
+		t.Errorf("steps, tokens = %d, %d", j.Training.Steps, j.Training.Tokens)
+	}
+	if len(w.Files["job.hcl"]) == 0 {
+		t.Error("the file is not kept for snippets")
+	}
+}
+
+// TestEverything loads the file that writes out a cluster, a GPU and a model.
+func TestEverything(t *testing.T) {
+	src, err := os.ReadFile("testdata/written_out.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := mustLoad(t, files("job.hcl", string(src)), "job.hcl", Options{})[0]
+	want := job.Cluster{
+		Name: "rack", Nodes: 16, GPUsPerNode: 8, HostMemory: units.TiB,
+		GPU: job.GPU{
+			Name: "h100_pcie", Memory: 85469849190, MemoryBandwidth: 2e12,
+			PeakFLOPS: job.PeakFLOPS{BF16: 756e12, FP16: 756e12, FP8: 1513e12, FP32: 51e12},
+		},
+		NVLink: job.NVLink{Domain: 2, Bandwidth: 300e9, Latency: 2e-6},
+		PCIe:   job.Link{Bandwidth: 64e9, Latency: 5e-6},
+		Network: job.Network{
+			Kind: "infiniband", NICsPerNode: 4, Bandwidth: 50e9, Latency: 5e-6, Rails: 4, GPUsPerPod: 128, Oversubscription: 2,
+			Environment: []job.Variable{{Name: "NCCL_IB_HCA", Value: "mlx5_0,mlx5_1,mlx5_2,mlx5_3"}},
+		},
+	}
+	if d := cmp.Diff(want, j.Cluster); d != "" {
+		t.Error(d)
+	}
+	if j.Model.MoE.Experts != 8 || j.Model.MoE.Router.AuxCoefficient != 0.02 || j.Model.PositionEmbedding.Theta != 1e6 || j.Model.Catalog != "" {
+		t.Errorf("unexpected model: %+v", j.Model)
+	}
+}
+
+func TestFormat(t *testing.T) {
+	paths, _ := filepath.Glob("../examples/*/*.hcl")
+	entries, _ := filepath.Glob("catalog/*/*.hcl")
+	for _, path := range append(paths, entries...) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, diags := Format(src, path)
+		if len(diags) > 0 {
+			t.Error(diags)
+		}
+		if d := cmp.Diff(string(src), string(got)); d != "" {
+			t.Errorf("%s is not formatted:\n%s", path, d)
+		}
+	}
+	got, _ := Format([]byte("a  =1\nbcd = [1,2]\n"), "x.hcl")
+	if want := "a   = 1\nbcd = [1, 2]\n"; string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	broken := []byte("a = = 1\n")
+	if got, diags := Format(broken, "x.hcl"); string(got) != string(broken) || !diags.HasErrors() {
+		t.Errorf("a broken file came back as %q with %v", got, diags)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	fsys := files(
+		"jobs/a.hcl", minimal(`variable "n" {
+  type    = number
+  default = 1
+}`, "", "steps = var.n * local.more"),
+		"jobs/b.hcl", "locals {\n  more = 10\n}\n",
+		"jobs/x.auto.ndcvars", "n = 2\n",
+		"jobs/y.auto.ndcvars", "n = 3\n",
+		"jobs/z.ndcvars", "n = 4\n",
+		"jobs/notes.txt", "not HCL {",
+		"jobs/deep/c.hcl", "not HCL {",
+	)
+	if j := mustLoad(t, fsys, "jobs", Options{})[0]; j.Training.Steps != 30 {
+		t.Errorf("steps = %d, want 30: the last *.auto.ndcvars file wins", j.Training.Steps)
+	}
+	if _, diags := Load(fsys, "jobs/a.hcl", Options{}); len(diags) != 1 || diags[0].ID != UnknownReference {
+		t.Errorf("a file is loaded alone, so local.more is unknown; got %v", diags)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	fsys := files("job.hcl", minimal("variable \"n\" {\n  type = number\n}", "", "steps = var.n"), "a.ndcvars", "n = 5\n", "b.ndcvars", "n = 6\n")
+	arg := func(value string) VariableArg { return VariableArg{Name: "n", Value: value} }
+	file := func(name string) VariableArg { return VariableArg{File: name} }
+	for _, c := range []struct {
+		name  string
+		files []string
+		args  []VariableArg
+		want  int
+	}{
+		{"one --var", nil, []VariableArg{arg("7")}, 7},
+		{"the last --var", nil, []VariableArg{arg("7"), arg("8")}, 8},
+		{"files in their order", []string{"a.ndcvars", "b.ndcvars"}, nil, 6},
+		{"--var after a file", nil, []VariableArg{file("a.ndcvars"), arg("7")}, 7},
+		{"a file after --var", nil, []VariableArg{arg("7"), file("a.ndcvars")}, 5},
+		{"files before arguments", []string{"a.ndcvars"}, []VariableArg{arg("7")}, 7},
+	} {
+		jobs := mustLoad(t, fsys, "job.hcl", Options{VariableFiles: c.files, Variables: c.args})
+		if got := jobs[0].Training.Steps; got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestVariableTypes: the text of --var is the value of simple types and an
+// expression otherwise, as in Terraform.
+func TestVariableTypes(t *testing.T) {
+	top := `
+variable "text" {
+  type = string
+}
+variable "list" {
+  type = list(number)
+}
+variable "shape" {
+  type = object({ steps = number, factor = optional(number, 2) })
+}
+variable "any" {
+}
+`
+	fsys := files("job.hcl", minimal(top, "", `steps = length(var.text) + sum(var.list) + var.shape.steps * var.shape.factor + tonumber(var.any)`))
+	jobs := mustLoad(t, fsys, "job.hcl", Options{Variables: []VariableArg{
+		{Name: "text", Value: `["a"]`}, {Name: "list", Value: "[10, 20]"}, {Name: "shape", Value: "{ steps = 100 }"}, {Name: "any", Value: "1000"},
+	}})
+	if got := jobs[0].Training.Steps; got != 5+30+200+1000 {
+		t.Errorf("steps = %d, want 1235", got)
+	}
+}
+
+func TestBases(t *testing.T) {
+	src := minimal(`
+model "a" {
+  base            = catalog.model.mixtral_8x7b
+  sequence_length = 2048
+  moe {
+    top_k = 1
+  }
+  position_embedding "none" {
+  }
+}
+model "b" {
+  base    = var.big ? model.a : catalog.model.debug
+  without = ["sliding_window"]
+  layers  = model.a.layers * 2
+  moe {
+    load_imbalance = 1.5
+  }
+}
+variable "big" {
+  default = true
+}
+`, "", "steps = 1")
+	j := mustLoad(t, files("job.hcl", strings.Replace(src, "catalog.model.debug\n  cluster", "model.b\n  cluster", 1)), "job.hcl", Options{})[0]
+	m := j.Model
+	if m.Name != "b" || m.Catalog != "mixtral_8x7b" || m.Layers != 64 || m.SequenceLength != 2048 || m.HiddenSize != 4096 {
+		t.Errorf("unexpected model: %+v", m)
+	}
+	if m.MoE.TopK != 1 || m.MoE.Experts != 8 || m.MoE.LoadImbalance != 1.5 {
+		t.Errorf("blocks must merge argument by argument: %+v", m.MoE)
+	}
+	if m.PositionEmbedding.Kind != "none" || m.PositionEmbedding.Theta != 0 {
+		t.Errorf("a block with another label must replace the base's: %+v", m.PositionEmbedding)
+	}
+	for path, origin := range map[string]job.Origin{
+		"model.hidden_size": job.FromCatalog, "model.layers": job.FromSpec, "model.moe.top_k": job.FromSpec,
+		"model.moe.experts": job.FromCatalog, "model.head_dim": job.FromCatalog, "model.dropout": job.FromCatalog,
+	} {
+		if got := j.Sources[path]; got.Origin != origin || got.Range.Filename != "job.hcl" {
+			t.Errorf("%s comes from %v at %v, want %v in the user's file", path, got.Origin, got.Range, origin)
+		}
+	}
+	if j.Sources.IsSet("model.mla") || j.Sources.IsSet("training.seed") {
+		t.Error("what nobody wrote must not count as set")
+	}
+}
+
+func TestWithout(t *testing.T) {
+	src := minimal("model \"m\" {\n  base            = catalog.model.debug_moe\n  without         = [\"moe\", \"ffn_hidden_size\"]\n  ffn_hidden_size = 512\n}\n", "", "steps = 1")
+	j := mustLoad(t, files("job.hcl", strings.Replace(src, "catalog.model.debug\n", "model.m\n", 1)), "job.hcl", Options{})[0]
+	if j.Model.MoE != nil || j.Model.FFNHiddenSize != 512 {
+		t.Errorf("unexpected model: %+v", j.Model)
+	}
+}
+
+func TestBackendOverrides(t *testing.T) {
+	src := `
+job "j" {
+  model   = catalog.model.debug
+  cluster = catalog.cluster.single_gpu
+  training {
+    global_batch_size = 8
+    steps             = 10
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      format = "megatron"
+      source "a" {
+        path   = "/a"
+        weight = 3
+      }
+      source "b" {
+        path = "/b"
+      }
+    }
+    checkpoint {
+      path      = "/ckpt/"
+      interval  = 100
+      keep_last = 2
+    }
+  }
+  constraints {
+    objective = "memory"
+    layout {
+      micro_batch_size = [1, 2]
+    }
+  }
+  slurm {
+    time     = "2h"
+    log_path = "logs"
+    container {
+      mounts = ["/data:/data"]
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+    container {
+      image = "titan.sqsh"
+    }
+    execution {
+      compile = true
+    }
+    constraints {
+      layout {
+        micro_batch_size = 1
+      }
+    }
+    training {
+      data {
+        format = "tokens"
+        source "a" {
+          path = "/a.bin"
+        }
+        source "c" {
+          path = "/c.bin"
+        }
+      }
+      checkpoint {
+        interval = "20m"
+      }
+    }
+    slurm {
+      time = "1:00:00"
+    }
+  }
+}
+`
+	jobs := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})
+	m, tt := jobs[0], jobs[1]
+	if m.Training.Checkpoint.Path != "/ckpt/megatron" || tt.Training.Checkpoint.Path != "/ckpt/torchtitan" || m.Slurm.LogPath != "logs/megatron" {
+		t.Errorf("each backend has folders of its own: %q, %q, %q", m.Training.Checkpoint.Path, tt.Training.Checkpoint.Path, m.Slurm.LogPath)
+	}
+	if m.Training.Checkpoint.IntervalSteps != 100 || tt.Training.Checkpoint.IntervalTime != 1200 || tt.Training.Checkpoint.KeepLast != 2 || tt.Training.Checkpoint.IntervalSteps != 0 {
+		t.Errorf("checkpoints: %+v and %+v", m.Training.Checkpoint, tt.Training.Checkpoint)
+	}
+	// A list of sources replaces the list; a source of the same name keeps its weight.
+	want := []job.DataSource{{Name: "a", Path: "/a.bin", Weight: 0.75}, {Name: "c", Path: "/c.bin", Weight: 0.25}}
+	if d := cmp.Diff(want, tt.Training.Data.Sources); d != "" {
+		t.Error(d)
+	}
+	if m.Slurm.Container.Image != "" || tt.Slurm.Container.Image != "titan.sqsh" || len(tt.Slurm.Container.Mounts) != 1 || tt.Slurm.Time != 3600 || m.Slurm.Time != 7200 {
+		t.Errorf("slurm: %+v and %+v", m.Slurm, tt.Slurm)
+	}
+	if m.Execution.Compile.Set || !tt.Execution.Compile.Value || !tt.Constraints.Layout.MicroBatchSize.Pinned() || m.Constraints.Layout.MicroBatchSize.Pinned() || tt.Constraints.Objective != "memory" {
+		t.Error("execution or constraints did not merge")
+	}
+	for path, want := range map[string]string{
+		"training.checkpoint.interval":        `"20m"`,
+		"training.checkpoint.keep_last":       "2",
+		`training.data.source["a"].path`:      `"/a.bin"`,
+		"slurm.container.mounts[0]":           `"/data:/data"`,
+		"slurm.container.runtime":             "container", // a default points at the nearest block
+		"training.optimizer.beta1":            `"adamw"`,
+		"backend.version":                     `"0.3.0"`,
+		"constraints.layout.micro_batch_size": "1",
+		"no.such.thing":                       `"j"`,
+	} {
+		at := tt.Sources.Range(path)
+		if got := src[at.Start.Byte:at.End.Byte]; got != want {
+			t.Errorf("%s is at %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestSelection(t *testing.T) {
+	src := minimal("", "", "steps = 1")
+	src += strings.Replace(strings.Replace(src, `job "j"`, `job "k"`, 1), `backend "megatron"`, `backend "deepspeed"`, 1)
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, "j/megatron k/deepspeed"},
+		{Options{Job: "k"}, "k/deepspeed"},
+		{Options{Backend: "megatron"}, "j/megatron"},
+	} {
+		var got []string
+		for _, j := range mustLoad(t, files("job.hcl", src), "job.hcl", c.o) {
+			got = append(got, j.Name+"/"+j.Backend.Kind)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: %v, want %s", c.o, got, c.want)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for _, c := range []struct {
+		constraint, version string
+		ok                  bool
+	}{
+		{">= 0.1", "0.1.0", true}, {">= 0.1", "0.0.9", false}, {">= 0.1", "0.0.0-dev", true}, {">= 99", "(devel)", true}, {">= 99", "", true},
+		{"~> 1.2", "1.9.0", true}, {"~> 1.2", "2.0.0", false}, {"~> 1.2.3", "1.2.9", true}, {"~> 1.2.3", "1.3.0", false},
+		{">= 1.0, < 2.0", "1.5.0", true}, {">= 1.0, < 2.0", "2.0.0", false}, {"!= 1.1", "1.1.0", false}, {"1.1", "1.1.0", true},
+		{"> 1.0", "1.0.0-rc1", false}, {"<= 1.0", "v1.0.0", true}, {">= 1.0", "1.0.0-rc1", false},
+	} {
+		fsys := files("job.hcl", minimal("ndc {\n  required_version = \""+c.constraint+"\"\n}", "", "steps = 1"))
+		_, diags := Load(fsys, "job.hcl", Options{NDCVersion: c.version})
+		if diags.HasErrors() == c.ok {
+			t.Errorf("%q with ndc %q: %v", c.constraint, c.version, diags)
+		}
+	}
+}
+
+// TestVersionFirst: a file for another version may hold words that this one
+// does not know, and only the version is reported.
+func TestVersionFirst(t *testing.T) {
+	_, diags := Load(files("job.hcl", "future \"x\" {\n}\nndc {\n  required_version = \"> 3\"\n}\n"), "job.hcl", Options{NDCVersion: "1.0.0"})
+	if len(diags) != 1 || diags[0].ID != UnsupportedVersion {
+		t.Error(diags)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	deep := "a = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	for _, c := range []struct {
+		name, content string
+		want          diag.ID
+	}{
+		{"nul.hcl", "a = 1\nb = \"\x00\"\n", InvalidText},
+		{"latin1.hcl", "a = \"M\xfcnchen\"\n", InvalidText},
+		{"utf16.hcl", "\xff\xfea\x00", InvalidText},
+		{"big.hcl", strings.Repeat("# a line of comment\n", 2_500_000), FileTooLarge}, // 50 MB
+		{"deep.hcl", deep, FileTooLarge},
+		{"templates.hcl", "a = " + strings.Repeat(`"${`, 2000), FileTooLarge},
+		{"not.hcl", "a = " + strings.Repeat("!", 50000) + "true", FileTooLarge},
+		{"sum.hcl", "a = 1" + strings.Repeat("+1", 50000), FileTooLarge},
+		{"conditions.hcl", "a = " + strings.Repeat("true ? 1 : ", 30000) + "1", FileTooLarge},
+		{"missing.hcl", "", UnreadableFile},
+		{"empty", "", NoFiles},
+	} {
+		fsys := files(c.name, c.content)
+		name := c.name
+		switch c.want {
+		case UnreadableFile:
+			delete(fsys, c.name)
+		case NoFiles:
+			fsys, name = files("folder/readme.md", "x"), "folder"
+		}
+		w, diags := Load(fsys, name, Options{})
+		if len(diags) != 1 || diags[0].ID != c.want || w == nil {
+			t.Errorf("%s: want one %s, got %v", c.name, c.want, diags)
+		}
+	}
+}
+
+// TestTokens: steps, tokens, warm-up and decay follow from one another.
+func TestTokens(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   string
+		want job.Training
+	}{
+		{"steps", "steps = 100", job.Training{Steps: 100, Tokens: 100 * 8 * 2048}},
+		{"tokens, rounded up", "tokens = 16385", job.Training{Steps: 2, Tokens: 16385}},
+		{"warm-up and decay in tokens", "steps = 100\nschedule \"wsd\" {\nwarmup_tokens = 163840\ndecay_tokens = 163841\n}",
+			job.Training{Steps: 100, Tokens: 100 * 8 * 2048, Schedule: job.Schedule{Kind: "wsd", WarmupSteps: 10, DecaySteps: 11, DecayShape: "linear"}}},
+		{"wsd's tenth", "steps = 105\nschedule \"wsd\" {\n}",
+			job.Training{Steps: 105, Tokens: 105 * 8 * 2048, Schedule: job.Schedule{Kind: "wsd", DecaySteps: 10, DecayShape: "linear"}}},
+		// The ramp 2, 4, 6 has three stages of 10 sequences: 5 steps of 2 (10
+		// sequences), 3 of 4 (22), 2 of 6 (34), then 8 a step: 66 more in 9.
+		{"a ramp", "tokens = 204800\nbatch_ramp {\nstart = 2\nincrement = 2\nsequences = 30\n}",
+			job.Training{Steps: 19, Tokens: 204800, BatchRamp: &job.BatchRamp{Start: 2, Increment: 2, Sequences: 30}}},
+		{"a ramp in steps", "steps = 11\nbatch_ramp {\nstart = 2\nincrement = 2\nsequences = 30\n}",
+			job.Training{Steps: 11, Tokens: (34 + 8) * 2048, BatchRamp: &job.BatchRamp{Start: 2, Increment: 2, Sequences: 30}}},
+		{"within a ramp", "steps = 6\nbatch_ramp {\nstart = 2\nincrement = 2\nsequences = 30\n}",
+			job.Training{Steps: 6, Tokens: 14 * 2048, BatchRamp: &job.BatchRamp{Start: 2, Increment: 2, Sequences: 30}}},
+	} {
+		src := strings.Replace(minimal("model \"m\" {\n base = catalog.model.debug\n sequence_length = 2048\n}", "", c.in), "catalog.model.debug\n  cluster", "model.m\n  cluster", 1)
+		got := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Training
+		if c.want.Schedule.Kind == "" {
+			c.want.Schedule.Kind = "constant"
+		}
+		if got.Steps != c.want.Steps || got.Tokens != c.want.Tokens || got.Schedule != c.want.Schedule {
+			t.Errorf("%s: %d steps, %d tokens, %+v; want %d, %d, %+v", c.name, got.Steps, got.Tokens, got.Schedule, c.want.Steps, c.want.Tokens, c.want.Schedule)
+		}
+	}
+}
