@@ -1,0 +1,86 @@
+// Package deepspeed targets DeepSpeed 0.16.4 to 0.19.8 with models built by
+// Hugging Face transformers: which layouts a release accepts, how it resolves
+// execution options, and the files that carry out a plan: ds_config.json, the
+// model's config.json, run.json with the values of the job, and the training
+// program that reads them. It does not search and does not predict; package
+// compiler/search asks the Target it provides, and the Slurm side of the
+// scripts comes from the sibling package slurm. Every key of ds_config.json is
+// checked against the option table of its release (package schema).
+package deepspeed
+
+import (
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// Backend emits for DeepSpeed.
+type Backend struct{}
+
+var _ backends.Backend = Backend{}
+
+// Kind returns "deepspeed".
+func (Backend) Kind() string { return "deepspeed" }
+
+// Versions lists the supported releases, newest last.
+func (Backend) Versions() []string {
+	names := make([]string, len(releases))
+	for i, r := range releases {
+		names[i] = r.String()
+	}
+	return names
+}
+
+// Target says what the job's release can do for the job. Diagnostics point at
+// arguments that neither the release, nor transformers, nor the emitted
+// program can honour, and name who can.
+func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
+	r, diags := jobRelease(j)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	family := checkModel(j, r, &diags)
+	checkTraining(j, r, &diags)
+	checkExecution(j, r, &diags)
+	checkLayout(j, r, &diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return &target.Target{
+		Backend:    "deepspeed",
+		Version:    r.String(),
+		Engine:     target.DeepSpeed,
+		Torch:      r.torch,
+		DenseMesh:  []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate},
+		ExpertMesh: []plan.Axis{plan.ExpertParallel, plan.ExpertDataParallel},
+
+		ZeroStages: []int{0, 1, 2, 3},
+		Recomputes: []target.RecomputeOption{
+			{Mode: plan.RecomputeNone},
+			{Mode: plan.RecomputeFull, Method: "uniform"},
+			{Mode: plan.RecomputeFull, Method: "block"},
+		},
+		SequenceParallel: []bool{false},
+		ContextParallel:  r.has(ulysses) && family.ulysses,
+		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
+		Replicate:        r.has(mics),
+		Buckets:          buckets,
+		UnevenStages:     false,
+
+		Rules:       rules(r, family),
+		Resolve:     resolver(r, family),
+		Variants:    variants,
+		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
+	}, diags
+}
+
+// vocabulary is the size that transformers builds: exactly what the
+// configuration says, never padded on its own.
+func vocabulary(m *job.Model) int {
+	if m.PaddedVocabSize > 0 {
+		return m.PaddedVocabSize
+	}
+	return m.VocabSize
+}

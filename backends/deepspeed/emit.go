@@ -1,0 +1,152 @@
+package deepspeed
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// The training program is the same for every job, so that it can be read and
+// tested as it stands; run.json holds what differs.
+//
+//go:embed all:templates
+var program embed.FS
+
+// Emit writes the configuration, the model, the program and the scripts that
+// start it.
+func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
+	r, diags := jobRelease(j)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	e := &emitter{job: j, plan: p, release: r, family: familyOf(&j.Model)}
+	config := e.dsConfig()
+	config = e.extraArguments(config, &diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	scripts, more := slurm.Files(j, p, e.launch())
+	diags.Append(more)
+	e.warn(&diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	files := append(scripts,
+		jsonFile("ds_config.json", config),
+		jsonFile("model/config.json", e.modelConfig()),
+		jsonFile("run.json", e.run(config)))
+	return append(files, programFiles()...), diags
+}
+
+// emitter carries what the files are made from.
+type emitter struct {
+	job     *job.Job
+	plan    *plan.Plan
+	release release
+	family  *family
+}
+
+func jsonFile(name string, v any) backends.Artifact {
+	content, err := render.JSON(v)
+	if err != nil {
+		panic("deepspeed: " + name + ": " + err.Error())
+	}
+	return backends.Artifact{Path: name, Content: content}
+}
+
+// programFiles are the Python files, as they are in the repository.
+func programFiles() []backends.Artifact {
+	var files []backends.Artifact
+	err := fs.WalkDir(program, "templates", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".py" {
+			return err
+		}
+		content, err := program.ReadFile(name)
+		files = append(files, backends.Artifact{Path: strings.TrimPrefix(name, "templates/"), Content: content})
+		return err
+	})
+	if err != nil {
+		panic("deepspeed: " + err.Error())
+	}
+	return files
+}
+
+// modelConfig is config.json with the precision that parameters are made in.
+func (e *emitter) modelConfig() render.Object {
+	return append(e.family.config(&e.job.Model, e.family),
+		render.Member{Key: "torch_dtype", Value: torchDType[e.job.Training.Precision]})
+}
+
+var torchDType = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+
+// warn tells where the backends differ although the job says nothing else.
+func (e *emitter) warn(diags *diag.List) {
+	if e.job.Training.Start.From == "scratch" || e.job.Training.Start.From == "" {
+		diags.Warn(Initialization, e.job.Sources.Range("model.init_std"), "Initialisation differs between backends",
+			fmt.Sprintf("Here every matrix starts with the deviation init_std, %s. Megatron-LM divides it by sqrt(2 × layers) for the projections back into the residual stream, and TorchTitan has its own rule; loss curves of the first steps differ.", render.Number(e.job.Model.InitStd)))
+	}
+}
+
+// latestStep prints the step of the newest complete checkpoint.
+const latestStep = `[[ -r $CHECKPOINT_PATH/latest ]] || return 0
+local tag
+tag=$(<"$CHECKPOINT_PATH/latest")
+printf '%s\n' "${tag#step-}"`
+
+// launch is what the scripts need to know.
+func (e *emitter) launch() slurm.Launch {
+	return slurm.Launch{
+		Title:          "DeepSpeed " + e.release.String(),
+		Torch:          e.release.torch,
+		Environment:    e.environment(),
+		Setup:          setup,
+		Program:        []render.Word{render.Shell(`"$NDC_DIR/train.py"`)},
+		CheckpointPath: e.job.Training.Checkpoint.Path,
+		LatestStep:     latestStep,
+		Steps:          e.job.Training.Steps,
+	}
+}
+
+// setup clears the lock of a build that was killed: torch's extension builder
+// waits for it for ever and in silence.
+var setup = []string{
+	"# DeepSpeed builds its kernels when it first needs them. A build that was killed leaves a lock behind,",
+	"# on which later runs would wait for ever.",
+	`[[ ! -d $TORCH_EXTENSIONS_DIR ]] || find "$TORCH_EXTENSIONS_DIR" -name lock -mmin +15 -delete`,
+}
+
+func (e *emitter) environment() []slurm.Setting {
+	version := e.release.String()
+	settings := []slurm.Setting{
+		{Name: "TORCH_EXTENSIONS_DIR", Value: render.Shell(`"${TMPDIR:-/tmp}/torch-extensions-$(id -u)-deepspeed-` + version + `"`),
+			Why: "kernels are built per node; versions must not share a folder"},
+		{Name: "TOKENIZERS_PARALLELISM", Value: render.Literal("false"), Why: "tokenisers must not fork threads in every rank"},
+		{Name: "PYTHONUNBUFFERED", Value: render.Literal("1"), Why: "lines appear in the log when they are written"},
+	}
+	if e.localFilesOnly() {
+		settings = append(settings, slurm.Setting{Name: "HF_HUB_OFFLINE", Value: render.Literal("1"), Why: "all files are local; nothing is fetched"})
+	}
+	if p := e.job.Backend.Path; p != "" {
+		settings = append(settings, slurm.Setting{Name: "PYTHONPATH",
+			Value: render.Shell(render.Expanding(p).String() + `"${PYTHONPATH:+:$PYTHONPATH}"`), Why: "spec: backend.path"})
+	}
+	return settings
+}
+
+// localFilesOnly reports whether tokenizer and weights are given as paths.
+func (e *emitter) localFilesOnly() bool {
+	t := &e.job.Training
+	local := func(p string) bool {
+		return p == "" || strings.HasPrefix(p, "/") || strings.HasPrefix(p, ".") || strings.HasPrefix(p, "$")
+	}
+	return local(t.Data.Tokenizer.Path) && (t.Start.From != "huggingface" || local(t.Start.Path))
+}

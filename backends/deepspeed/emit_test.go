@@ -1,0 +1,162 @@
+package deepspeed
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// cases are jobs with a layout, emitted to testdata/<name>.txtar.
+var cases = []struct {
+	name   string
+	job    func() *job.Job
+	layout func(*plan.Layout)
+}{
+	{"ddp-fp32", func() *job.Job { return tinyLlama(2) }, func(l *plan.Layout) { l.ZeroStage = 0 }},
+	{"zero3-bf16-oldest", func() *job.Job {
+		j := tinyLlama(4)
+		j.Backend.Version, j.Training.Precision = "0.16.4", "bf16"
+		j.Execution.ZeroHPZPartition = job.Some(2)
+		return j
+	}, func(l *plan.Layout) { l.ZeroStage = 3 }},
+	{"mics", func() *job.Job {
+		j := tinyLlama(4)
+		j.Backend.Version, j.Training.Precision = "0.19.6", "bf16"
+		return j
+	}, func(l *plan.Layout) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }},
+	{"autotp-offload", func() *job.Job {
+		j := tinyLlama(4)
+		j.Training.Precision = "bf16"
+		j.Execution.OffloadOptimizer = job.Some(true)
+		j.Training.Checkpoint = job.Checkpoint{Path: "/checkpoints/it's here/deepspeed", IntervalTime: 1800, KeepLast: 2, SaveOptimizer: true}
+		j.Slurm.Time = 3600
+		return j
+	}, func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 2 }},
+	{"ulysses", func() *job.Job {
+		j := tinyLlama(4)
+		j.Training.Precision = "bf16"
+		j.Execution.LossChunks = job.Some(4)
+		return j
+	}, func(l *plan.Layout) { l.ContextParallel, l.ZeroStage, l.Recompute, l.RecomputeMethod = 2, 3, plan.RecomputeFull, "uniform" }},
+	{"autoep", func() *job.Job {
+		j := tinyMoE(4)
+		j.Training.Precision = "bf16"
+		j.Model.MoE.Router.Balance, j.Model.MoE.Router.AuxCoefficient = "aux_loss", 0.02
+		return j
+	}, func(l *plan.Layout) { l.ExpertParallel, l.ZeroStage = 2, 2 }},
+	{"fp16-blend", func() *job.Job {
+		j := tinyLlama(2)
+		j.Training.Precision = "fp16"
+		j.Training.Data = job.Data{Format: "megatron", Split: "9,1,0", DocumentMask: true, ResetPositionIDs: true, Workers: 2,
+			Sources:    []job.DataSource{{Name: "a", Path: "/data/a_document", Weight: 0.8}, {Name: "b", Path: "/data/b \"x\"", Weight: 0.2}},
+			Validation: &job.Validation{Interval: 2, Steps: 3},
+			Tokenizer:  job.Tokenizer{Kind: "none", EndOfDocumentID: job.Some(0)}}
+		j.Training.Schedule = job.Schedule{Kind: "wsd", WarmupSteps: 1, DecaySteps: 2, DecayShape: "minus_sqrt"}
+		j.Training.Logging = job.Logging{Interval: 5, TensorBoardPath: "/logs/tb", WandB: &job.WandB{Project: "p", Mode: "offline"}, Profile: &job.Profile{StartStep: 1, EndStep: 2}}
+		return j
+	}, func(l *plan.Layout) { l.ZeroStage = 1 }},
+}
+
+func TestEmitGolden(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range cases {
+		name := filepath.Join("testdata", c.name+".txtar")
+		seen[name] = true
+		t.Run(c.name, func(t *testing.T) {
+			j := c.job()
+			p := planFor(t, j, c.layout)
+			if ids := broken(t, j, p); len(ids) > 0 {
+				t.Fatalf("illegal layout: %v", ids)
+			}
+			compare(t, name, emit(t, j, p))
+		})
+	}
+	stale, _ := filepath.Glob("testdata/*.txtar")
+	for _, name := range stale {
+		if !seen[name] {
+			t.Errorf("%s belongs to no case", name)
+		}
+	}
+}
+
+func emit(t *testing.T, j *job.Job, p *plan.Plan) []backends.Artifact {
+	t.Helper()
+	files, diags := Backend{}.Emit(j, p)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return files
+}
+
+// compare holds the generated files against the golden ones; the program,
+// which never changes, is not repeated in every case.
+func compare(t *testing.T, name string, files []backends.Artifact) {
+	t.Helper()
+	var a txtar.Archive
+	for _, f := range files {
+		if !strings.HasSuffix(f.Path, ".py") {
+			a.Files = append(a.Files, txtar.File{Name: f.Path, Data: f.Content})
+		}
+	}
+	got := txtar.Format(&a)
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
+	}
+}
+
+// Every JSON file reads back as an object without repeated keys, and the
+// configuration's keys all exist in the release.
+func TestEmittedJSON(t *testing.T) {
+	for _, c := range cases {
+		j := c.job()
+		for _, f := range emit(t, j, planFor(t, j, c.layout)) {
+			if filepath.Ext(f.Path) != ".json" {
+				continue
+			}
+			var v map[string]any
+			d := json.NewDecoder(bytes.NewReader(f.Content))
+			d.UseNumber()
+			if err := d.Decode(&v); err != nil {
+				t.Errorf("%s: %s: %v", c.name, f.Path, err)
+			}
+		}
+	}
+}
+
+func TestProgramIsWhole(t *testing.T) {
+	j := tinyLlama(2)
+	names := map[string]bool{}
+	for _, f := range emit(t, j, planFor(t, j, func(*plan.Layout) {})) {
+		names[f.Path] = true
+		if strings.HasSuffix(f.Path, ".py") && !bytes.Contains(f.Content[:200], []byte("# Code generated by ndc. DO NOT EDIT.")) {
+			t.Errorf("%s has no header", f.Path)
+		}
+	}
+	for _, want := range []string{"train.py", "trainer/__init__.py", "trainer/model.py", "trainer/batches.py", "ds_config.json", "run.json", "model/config.json", "launch.sh", "tiny.sbatch"} {
+		if !names[want] {
+			t.Errorf("%s is not emitted", want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package deepspeed
+
+import (
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// family is a model class of Hugging Face transformers.
+type family struct {
+	modelType    string // "model_type" of its config.json
+	transformers string // first release of transformers that has the class
+
+	sdpa         bool   // torch's scaled dot product attention computes it in full
+	autoTP       bool   // AutoTP cuts it
+	ulysses      bool   // Ulysses spreads it
+	expertPreset string // AutoEP's name for it; "" when AutoEP does not know it
+	leafModules  []string
+	auxLoss      bool // its forward pass can return the router's logits
+	routerDType  string
+	// dropout says that the class drops hidden activations, not attention
+	// weights alone.
+	dropout bool
+
+	activations   []string
+	normalization string
+	positions     string
+	qkNorm        bool
+	config        func(m *job.Model, f *family) render.Object
+}
+
+// families by the architecture of the language; the first of a list whose
+// fits accepts the model is taken.
+var families = map[string]*family{
+	"llama": {
+		modelType: "llama", transformers: "4.45.0", sdpa: true, autoTP: true, ulysses: true,
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: llamaConfig,
+	},
+	"mistral": {
+		modelType: "mistral", transformers: "4.45.0", sdpa: true, autoTP: true,
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: mistralConfig,
+	},
+	"qwen3": {
+		modelType: "qwen3", transformers: "4.51.0", sdpa: true, autoTP: true, ulysses: true, qkNorm: true,
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: qwen3Config,
+	},
+	"gemma2": {
+		modelType: "gemma2", transformers: "4.45.0", autoTP: true,
+		activations: []string{"geglu"}, normalization: "rmsnorm", positions: "rope", config: gemma2Config,
+	},
+	"gpt": {
+		modelType: "gpt2", transformers: "4.45.0", sdpa: true, dropout: true,
+		activations: []string{"gelu"}, normalization: "layernorm", positions: "learned", config: gpt2Config,
+	},
+	"gpt_rope": {
+		modelType: "gpt_neox", transformers: "4.48.0", sdpa: true, dropout: true,
+		activations: []string{"gelu"}, normalization: "layernorm", positions: "rope", config: gptNeoXConfig,
+	},
+	"mixtral": {
+		modelType: "mixtral", transformers: "4.45.0", sdpa: true, ulysses: true, expertPreset: "mixtral",
+		leafModules: []string{"MixtralSparseMoeBlock"}, auxLoss: true, routerDType: "bf16",
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: mixtralConfig,
+	},
+	"qwen3_moe": {
+		modelType: "qwen3_moe", transformers: "4.51.0", sdpa: true, ulysses: true, expertPreset: "qwen3_moe", qkNorm: true,
+		leafModules: []string{"Qwen3MoeSparseMoeBlock"}, auxLoss: true, routerDType: "bf16",
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: qwen3MoEConfig,
+	},
+	"deepseek_v3": {
+		modelType: "deepseek_v3", transformers: "4.51.0", sdpa: true, expertPreset: "deepseek_v3",
+		leafModules: []string{"DeepseekV3MoE"}, routerDType: "fp32",
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: deepseekV3Config,
+	},
+	"gpt_oss": {
+		modelType: "gpt_oss", transformers: "4.55.0",
+		leafModules: []string{"GptOssMLP"}, auxLoss: true, routerDType: "bf16",
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: gptOSSConfig,
+	},
+}
+
+// familyOf picks the class for a model; nil when transformers has none.
+func familyOf(m *job.Model) *family {
+	switch {
+	case m.Architecture == "llama" && m.SlidingWindow.Size > 0:
+		return families["mistral"]
+	case m.Architecture == "gpt" && m.PositionEmbedding.Kind == "rope":
+		return families["gpt_rope"]
+	}
+	return families[m.Architecture]
+}

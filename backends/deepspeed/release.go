@@ -1,0 +1,122 @@
+package deepspeed
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// release is one supported release of DeepSpeed.
+type release struct {
+	version
+	// torch is the newest release that DeepSpeed's own tests ran on, from
+	// ci/torch_latest.py at the tag; it decides the allocator variable.
+	torch   string
+	options *schema.Table
+}
+
+// version is 0.minor.patch.
+type version struct{ minor, patch int }
+
+// String returns the version as the package index spells it.
+func (v version) String() string { return fmt.Sprintf("0.%d.%d", v.minor, v.patch) }
+
+// atLeast reports whether v is w or newer.
+func (v version) atLeast(w version) bool {
+	return v.minor > w.minor || v.minor == w.minor && v.patch >= w.patch
+}
+
+// releases lists every release from 0.16.4 to 0.19.8, oldest first.
+var releases = loadReleases([]series{
+	{minor: 16, first: 4, last: 9, torch: "2.6"},
+	{minor: 17, first: 0, last: 6, torch: "2.6"},
+	{minor: 18, first: 0, last: 4, torch: "2.6"},
+	{minor: 18, first: 5, last: 9, torch: "2.9"},
+	{minor: 19, first: 0, last: 1, torch: "2.9"},
+	{minor: 19, first: 2, last: 8, torch: "2.11"},
+})
+
+// series is a run of patch releases without a gap.
+type series struct {
+	minor, first, last int
+	torch              string
+}
+
+func loadReleases(all []series) []release {
+	var list []release
+	for _, s := range all {
+		for patch := s.first; patch <= s.last; patch++ {
+			v := version{s.minor, patch}
+			list = append(list, release{version: v, torch: s.torch, options: tableFor(v)})
+		}
+	}
+	return list
+}
+
+// jobRelease finds the job's release, or says which one was probably meant.
+func jobRelease(j *job.Job) (release, diag.List) {
+	var diags diag.List
+	name := strings.TrimPrefix(j.Backend.Version, "v")
+	for _, r := range releases {
+		if r.String() == name {
+			return r, diags
+		}
+	}
+	names := Backend{}.Versions()
+	detail := fmt.Sprintf("ndc emits for DeepSpeed %s to %s; it knows no release %q.", names[0], names[len(names)-1], j.Backend.Version)
+	if near := schema.Nearest(name, names); near != "" {
+		detail += fmt.Sprintf(" Did you mean %q?", near)
+	}
+	diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown DeepSpeed version", detail)
+	return release{}, diags
+}
+
+// feature is something that came or went with a release.
+type feature struct {
+	name   string
+	since  version
+	before version // first release without it; zero: still there
+}
+
+// The features that decide legality, by the first tag that contains them
+// (deepspeedai/DeepSpeed, git tag --contains) and the first release without.
+var (
+	autoTPZero3 = feature{name: "AutoTP with ZeRO-3", since: version{19, 4}}
+	ulysses     = feature{name: "Ulysses for transformers", since: version{17, 0}}
+	autoEP      = feature{name: "AutoEP", since: version{19, 2}}
+	autoEPZero3 = feature{name: "AutoEP with ZeRO-3", since: version{19, 3}}
+	mics        = feature{name: "MiCS", since: version{16, 4}, before: version{19, 7}}
+	// bf16Stage0 trains in bf16 without ZeRO, with bf16 gradients. It exists
+	// since 0.17.6, with a gradient norm that is right since 0.18.6 (PR 7839).
+	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{18, 6}}
+	// fp32Stage0 is what bf16 without ZeRO was before: fp32 gradients, and
+	// optimizer state that is sharded over data-parallel ranks all the same.
+	fp32Stage0 = feature{name: "bf16 without ZeRO on one rank", since: version{16, 4}, before: version{18, 5}}
+)
+
+// has reports whether the release has the feature.
+func (v version) has(f feature) bool {
+	return v.atLeast(f.since) && (f.before == version{} || !v.atLeast(f.before))
+}
+
+// String says when DeepSpeed has the feature, for the end of a message.
+func (f feature) String() string {
+	if f.before != (version{}) {
+		last := f.before
+		last.patch--
+		return fmt.Sprintf("%s exists up to DeepSpeed %s", f.name, last)
+	}
+	return fmt.Sprintf("%s exists from DeepSpeed %s on", f.name, f.since)
+}
+
+// mustVersion parses the name of an embedded table.
+func mustVersion(name string) version {
+	var v version
+	if _, err := fmt.Sscanf(name, "0.%d.%d", &v.minor, &v.patch); err != nil {
+		panic("deepspeed: version " + name + ": " + err.Error())
+	}
+	return v
+}

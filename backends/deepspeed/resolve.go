@@ -1,0 +1,94 @@
+package deepspeed
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// The attention kernels of the language that transformers can run: scaled dot
+// product attention of torch, which picks its FlashAttention-2 kernel, and the
+// plain products and softmax of the "eager" implementation.
+const (
+	attentionFlash   = "flash"
+	attentionUnfused = "unfused"
+)
+
+// buckets are the sizes that every emitted configuration states, in elements.
+// DeepSpeed's own 5e8 for the first two costs 2 GB a buffer in fp32; 2e8 is
+// what its documentation gives for smaller GPUs
+// (docs/_tutorials/zero.md), and no slower at these sizes.
+var buckets = target.Buckets{
+	Reduce:               200_000_000,
+	AllGather:            200_000_000,
+	Prefetch:             50_000_000,
+	MaxLiveParameters:    1_000_000_000,
+	PersistenceThreshold: 100_000,
+	SubGroup:             1_000_000_000,
+}
+
+// resolver fills the execution options for a release and a family of models.
+func resolver(r release, f *family) func(*job.Job, *plan.Layout) plan.Execution {
+	return func(j *job.Job, l *plan.Layout) plan.Execution {
+		x := &j.Execution
+		return plan.Execution{
+			Attention: x.Attention.Or(defaultAttention(f)),
+			// Gradients are reduced while the backward pass runs; without ZeRO
+			// DeepSpeed reduces after it.
+			OverlapGradientReduce: x.OverlapGradientReduce.Or(l.ZeroStage > 0),
+			// Stage 3 prefetches; stages 1 and 2 gather after the update.
+			OverlapParameterGather: x.OverlapParameterGather.Or(l.ZeroStage == 3),
+			OverlapTensorParallel:  x.OverlapTensorParallel.Or(false),
+			GradientDType:          x.GradientDType.Or(defaultGradientType(r, j.Training.Precision, l.ZeroStage)),
+			OptimizerStateDType:    "fp32",
+			CrossEntropy:           "unfused",
+			LossChunks:             x.LossChunks.Or(1),
+			CUDAGraphs:             "none",
+			MoEDispatcher:          onlyIf(l.ExpertParallel > 1, "alltoall"),
+			ContextParallelType:    onlyIf(l.ContextParallel > 1, "ulysses"),
+			ReshardAfterForward:    l.ZeroStage == 3,
+			ZeroHPZPartition:       x.ZeroHPZPartition.Or(1),
+			OffloadOptimizer:       x.OffloadOptimizer.Or(false),
+			OffloadParameters:      x.OffloadParameters.Or(false),
+		}
+	}
+}
+
+func onlyIf(condition bool, value string) string {
+	if condition {
+		return value
+	}
+	return ""
+}
+
+func defaultAttention(f *family) string {
+	if f.sdpa {
+		return attentionFlash
+	}
+	return attentionUnfused
+}
+
+// defaultGradientType accumulates and reduces in fp32, as Megatron-LM and
+// TorchTitan do, wherever the release can.
+func defaultGradientType(r release, precision string, stage int) string {
+	if stage > 0 || precision == "fp32" {
+		return "fp32"
+	}
+	if precision == "bf16" && !r.has(bf16Stage0) {
+		return "fp32"
+	}
+	return precision
+}
+
+// variants are tried where the job leaves them free and nothing else fits.
+var variants = []target.Variant{
+	{Name: "loss in 8 chunks", Option: "loss_chunks",
+		Applies: func(f *target.Facts) bool { return f.Exec.LossChunks == 1 && f.Job.Model.SequenceLength%8 == 0 },
+		Apply:   func(x *plan.Execution) { x.LossChunks = 8 }},
+	{Name: "optimizer offload", Option: "offload.optimizer",
+		Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
+		Apply:   func(x *plan.Execution) { x.OffloadOptimizer = true }},
+	{Name: "optimizer and parameter offload", Option: "offload.parameters",
+		Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage == 3 },
+		Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }},
+}

@@ -1,0 +1,138 @@
+package deepspeed
+
+import (
+	"github.com/ndc-dev/ndc/compiler/target"
+)
+
+// rules are the legality rules of a release for a family of models. Their
+// sources are the checks of DeepSpeed itself (runtime/engine.py,
+// utils/groups.py, runtime/zero/mics.py, module_inject/auto_ep_folding.py,
+// runtime/sequence_parallel/ulysses_sp.py at the release's tag) and what the
+// emitted program can drive. None allocates.
+func rules(r release, f *family) []target.Rule {
+	all := stateRules(r)
+	all = append(all, tensorRules(r, f)...)
+	all = append(all, contextRules(f)...)
+	all = append(all, expertRules(r)...)
+	return append(all, optionRules(r, f)...)
+}
+
+func stateRules(r release) []target.Rule {
+	return []target.Rule{
+		{ID: ReasonPipeline, Mesh: true, Reason: "what ndc emits for DeepSpeed has no pipeline parallelism; Megatron-LM and TorchTitan have it",
+			Breaks: func(f *target.Facts) bool { return f.Layout.PipelineParallel > 1 }},
+		{ID: ReasonSequenceParallel, Mesh: true, Reason: "AutoTP has no Megatron-style sequence parallelism",
+			Breaks: func(f *target.Facts) bool { return f.Layout.SequenceParallel }},
+		{ID: ReasonZeroDegree, Mesh: true, Reason: "ZeRO stages 1 to 3 shard over all data-parallel ranks, stage 0 replicates over them",
+			Breaks: func(f *target.Facts) bool {
+				l := f.Layout
+				if l.ZeroStage == 0 {
+					return l.DataParallelShard > 1
+				}
+				return l.DataParallelShard == 1 && l.DataParallelReplicate > 1
+			}},
+		{ID: ReasonReplicateShard, Mesh: true, Reason: "sharding inside replicas is MiCS: ZeRO stage 3, up to DeepSpeed 0.19.6",
+			Breaks: func(f *target.Facts) bool { return isMiCS(f) && !(f.Layout.ZeroStage == 3 && r.has(mics)) }},
+		{ID: ReasonMiCSCombination, Mesh: true, Reason: "MiCS does not go with tensor, context or expert parallelism",
+			Breaks: func(f *target.Facts) bool { return isMiCS(f) && hasModelAxis(f) }},
+	}
+}
+
+// isMiCS reports whether state is sharded within replicas.
+func isMiCS(f *target.Facts) bool {
+	return f.Layout.DataParallelReplicate > 1 && f.Layout.DataParallelShard > 1
+}
+
+// hasModelAxis reports whether anything but data is spread.
+func hasModelAxis(f *target.Facts) bool {
+	return f.Layout.TensorParallel > 1 || f.Layout.ContextParallel > 1 || f.Layout.ExpertParallel > 1
+}
+
+func tensorRules(r release, fam *family) []target.Rule {
+	return []target.Rule{
+		{ID: ReasonTensorModel, Mesh: true, Reason: "AutoTP does not cut this architecture evenly (fused projections, latent attention or experts)",
+			Breaks: func(f *target.Facts) bool { return f.Layout.TensorParallel > 1 && !fam.autoTP }},
+		{ID: ReasonTensorContext, Mesh: true, Reason: "AutoTP and Ulysses exclude one another",
+			Breaks: func(f *target.Facts) bool { return f.Layout.TensorParallel > 1 && f.Layout.ContextParallel > 1 }},
+		{ID: ReasonTensorDivides, Mesh: true, Reason: "tensor_parallel must divide heads, key-value heads, the MLP and the vocabulary",
+			Breaks: func(f *target.Facts) bool {
+				m, tp := &f.Job.Model, f.Layout.TensorParallel
+				return m.AttentionHeads%tp != 0 || m.KVHeads%tp != 0 || m.FFNHiddenSize%tp != 0 || vocabulary(m)%tp != 0
+			}},
+		{ID: ReasonTensorZero3, Mesh: true, Reason: "AutoTP with ZeRO stage 3 exists from DeepSpeed 0.19.4 on",
+			Breaks: func(f *target.Facts) bool {
+				return f.Layout.TensorParallel > 1 && f.Layout.ZeroStage == 3 && !r.has(autoTPZero3)
+			}},
+	}
+}
+
+func contextRules(fam *family) []target.Rule {
+	return []target.Rule{
+		{ID: ReasonUlyssesDivides, Mesh: true, Reason: "Ulysses: context_parallel must divide the heads and the sequence, and divide or be divided by the key-value heads",
+			Breaks: func(f *target.Facts) bool {
+				m, cp := &f.Job.Model, f.Layout.ContextParallel
+				return m.AttentionHeads%cp != 0 || m.SequenceLength%cp != 0 || m.KVHeads%cp != 0 && cp%m.KVHeads != 0
+			}},
+		{ID: ReasonUlyssesZero, Mesh: true, Reason: "Ulysses is verified with ZeRO stages 1 to 3",
+			Breaks: func(f *target.Facts) bool { return f.Layout.ContextParallel > 1 && f.Layout.ZeroStage == 0 }},
+	}
+}
+
+func expertRules(r release) []target.Rule {
+	return []target.Rule{
+		{ID: ReasonExpertDivides, Mesh: true, Reason: "AutoEP: expert_parallel must divide the experts and the number of ranks",
+			Breaks: func(f *target.Facts) bool {
+				ep := f.Layout.ExpertParallel
+				return ep > 1 && (f.Job.Model.MoE == nil || f.Job.Model.MoE.Experts%ep != 0 || f.GPUs%ep != 0)
+			}},
+		{ID: ReasonExpertZero3, Mesh: true, Reason: "AutoEP with ZeRO stage 3 exists from DeepSpeed 0.19.3 on",
+			Breaks: func(f *target.Facts) bool {
+				return f.Layout.ExpertParallel > 1 && f.Layout.ZeroStage == 3 && !r.has(autoEPZero3)
+			}},
+		{ID: ReasonExpertCombination, Mesh: true, Reason: "AutoEP is verified beside data parallelism and ZeRO stages 1 to 3 only",
+			Breaks: func(f *target.Facts) bool {
+				l := f.Layout
+				return l.ExpertParallel > 1 && (l.TensorParallel > 1 || l.ContextParallel > 1 || l.ZeroStage == 0)
+			}},
+		{ID: ReasonExpertTensor, Mesh: true, Reason: "DeepSpeed does not cut the inside of experts",
+			Breaks: func(f *target.Facts) bool { return f.Layout.ExpertTensorParallel > 1 }},
+	}
+}
+
+func optionRules(r release, fam *family) []target.Rule {
+	return []target.Rule{
+		{ID: ReasonHPZ, Reason: "hpZ needs ZeRO stage 3 without tensor, context and expert parallelism, replicas or offload, and a group that divides the ranks",
+			Breaks: func(f *target.Facts) bool {
+				n := f.Exec.ZeroHPZPartition
+				return n > 1 && (f.Layout.ZeroStage != 3 || hasModelAxis(f) || isMiCS(f) || f.GPUs%n != 0 || f.Exec.OffloadParameters || f.Exec.OffloadOptimizer)
+			}},
+		{ID: ReasonOffload, Reason: "optimizer offload needs ZeRO stage 1 to 3, parameter offload stage 3; neither goes with MiCS or AutoEP",
+			Breaks: func(f *target.Facts) bool {
+				x, l := f.Exec, f.Layout
+				return x.OffloadOptimizer && l.ZeroStage == 0 || x.OffloadParameters && l.ZeroStage != 3 ||
+					(x.OffloadOptimizer || x.OffloadParameters) && (isMiCS(f) || l.ExpertParallel > 1)
+			}},
+		{ID: ReasonGradientDType, Reason: "without ZeRO this release cannot accumulate gradients of a bf16 model in this type; ZeRO stages 1 to 3 can",
+			Breaks: func(f *target.Facts) bool { return breaksGradientType(r, f) }},
+		{ID: ReasonAttention, Reason: "this kernel lacks sinks or soft-caps that the model has, or does not go with Ulysses",
+			Breaks: func(f *target.Facts) bool {
+				unfused := f.Exec.Attention == attentionUnfused
+				return !unfused && !fam.sdpa || unfused && f.Layout.ContextParallel > 1
+			}},
+	}
+}
+
+// breaksGradientType knows what the optimizer wrappers of
+// engine._do_optimizer_sanity_check accept.
+func breaksGradientType(r release, f *target.Facts) bool {
+	precision, gradient := f.Job.Training.Precision, f.Exec.GradientDType
+	switch {
+	case precision != "bf16":
+		return gradient != precision && (precision == "fp32" || gradient != "fp32" || f.Layout.ZeroStage == 0)
+	case f.Layout.ZeroStage > 0:
+		return false
+	case r.has(bf16Stage0):
+		return gradient != "bf16"
+	}
+	return gradient != "fp32" || !r.has(fp32Stage0) || f.Layout.DataParallel() > 1
+}
