@@ -31,7 +31,7 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // emitters are the backends, in the order of their names.
 func emitters() []backends.Backend {
-	return []backends.Backend{deepspeed.New(), megatron.New(), torchtitan.New()}
+	return []backends.Backend{deepspeed.Backend{}, megatron.Backend{}, torchtitan.Backend{}}
 }
 
 // run executes a command line and returns its exit code.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
@@ -74,12 +75,17 @@ func (l *limits) needed(r *estimate.Result) units.Bytes {
 	return r.PeakDeviceBytes
 }
 
-// check returns the first constraint that a result fails and by how much,
-// relative to the limit.
-func (l *limits) check(r *estimate.Result) (diag.ID, float64) {
+// checkMemory returns IDMemory and the missing share when memory is short.
+func (l *limits) checkMemory(r *estimate.Result) (diag.ID, float64) {
 	if n := l.needed(r); n > l.usable {
 		return IDMemory, float64(n-l.usable) / float64(l.usable)
 	}
+	return "", 0
+}
+
+// checkTime returns the first limit on time that a result fails and by how
+// much, relative to the limit.
+func (l *limits) checkTime(r *estimate.Result) (diag.ID, float64) {
 	if l.step > 0 && r.StepSeconds > l.step {
 		return l.stepID, float64((r.StepSeconds - l.step) / l.step)
 	}
@@ -87,6 +93,15 @@ func (l *limits) check(r *estimate.Result) (diag.ID, float64) {
 		return IDExposed, share - l.exposed
 	}
 	return "", 0
+}
+
+// threshold is the step time that a layout must not exceed to enter a full
+// ranking by time.
+func (l *limits) threshold(best *ranking) float64 {
+	if !l.fastest || len(best.list) < best.most {
+		return math.Inf(1)
+	}
+	return float64(best.list[best.most-1].Result.StepSeconds)
 }
 
 // leavesDomain reports whether an axis that must stay on the fast links does

@@ -5,20 +5,22 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 )
 
-// Two orders among layouts that agree in everything else let the search skip
-// some without losing the best one:
+// What lets the search skip layouts without losing one that it would keep:
 //
-//   - memory grows with the micro batch: what does not fit at one size does not
+//   - a floor: a step time that a mesh, or a pipeline with a micro-batch, cannot
+//     beat (estimate.MeshFloor, estimate.Floor), above the worst one kept;
+//   - memory grows with the micro-batch: what does not fit at one size does not
 //     fit at a larger one (worker.dead);
+//   - recomputing more layers of a chunk needs no more memory (worker.choose);
 //   - recomputing more takes longer: no recompute is at least as fast as any,
 //     a selective one at least as fast as a full one, and a full one over fewer
-//     layers of each chunk at least as fast as over more. So when one of them
-//     is feasible, those after it cannot win on time (fits).
+//     layers of each chunk at least as fast as over more. When one of them is
+//     feasible, those after it cannot win on time (fits); so alternatives never
+//     differ from a better one in recompute alone.
 //
-// The second order is not used when the objective is memory.
+// Only the second is used when the objective is memory.
 type fits struct {
-	none, selective bool
-	block           int // smallest feasible recompute_layers; 0: none
+	none, selective, block bool
 }
 
 func (f *fits) add(r *layout.Recompute) {
@@ -27,8 +29,8 @@ func (f *fits) add(r *layout.Recompute) {
 		f.none = true
 	case r.Mode == plan.RecomputeSelective:
 		f.selective = true
-	case r.Method == "block" && (f.block == 0 || r.Layers < f.block):
-		f.block = r.Layers
+	case r.Method == "block":
+		f.block = true
 	}
 }
 
@@ -37,9 +39,6 @@ func (f *fits) dominates(r *layout.Recompute) bool {
 	if f.none {
 		return true
 	}
-	if r.Mode != plan.RecomputeFull {
-		return false
-	}
-	whole := r.Method != "block"
-	return whole && (f.selective || f.block > 0) || !whole && f.block > 0 && r.Layers > f.block
+	whole := r.Mode == plan.RecomputeFull && r.Method != "block"
+	return whole && (f.selective || f.block)
 }

@@ -9,10 +9,10 @@ type ranking struct {
 }
 
 func (r *ranking) add(c *Candidate) {
+	if !r.open(c) {
+		return
+	}
 	if len(r.list) == r.most {
-		if !r.less(c, &r.list[r.most-1]) {
-			return
-		}
 		r.list = r.list[:r.most-1]
 	}
 	i := len(r.list)
@@ -21,6 +21,11 @@ func (r *ranking) add(c *Candidate) {
 		r.list[i] = r.list[i-1]
 	}
 	r.list[i] = *c
+}
+
+// open reports whether a candidate could still be kept.
+func (r *ranking) open(c *Candidate) bool {
+	return len(r.list) < r.most || r.less(c, &r.list[r.most-1])
 }
 
 // better orders feasible candidates by the objective, then by the other
@@ -43,13 +48,10 @@ func better(objective string) func(a, b *Candidate) bool {
 	}
 }
 
-// nearer orders misses by how far they are from their limit, then by time.
+// nearer orders misses by how far they are from their limit.
 func nearer(a, b *Candidate) bool {
 	if a.missing != b.missing {
 		return a.missing < b.missing
-	}
-	if a.Result.StepSeconds != b.Result.StepSeconds {
-		return a.Result.StepSeconds < b.Result.StepSeconds
 	}
 	return earlier(a, b)
 }

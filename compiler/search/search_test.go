@@ -1,0 +1,212 @@
+package search
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/layout"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// smallJob is a dense or MoE model on a few nodes of A100: small enough to try
+// every layout, large enough that many do not fit.
+func smallJob(moe bool, nodes int) *job.Job {
+	m := job.Model{Name: "small", Architecture: "llama", Layers: 6, HiddenSize: 4096, FFNHiddenSize: 14336,
+		AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 128256, SequenceLength: 8192, MaxPositions: 8192,
+		Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 500000}}
+	if moe {
+		m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 14336, LayerFrequency: 1, LoadImbalance: 1, CapacityFactor: 0,
+			Router: job.Router{Score: "softmax", Balance: "aux_loss", Normalize: true}}
+	}
+	gpu := job.GPU{Name: "a100_40gb", Catalog: "a100_40gb", Memory: 32 * units.GiB, TorchMemory: 31 * units.GiB, MemoryBandwidth: 1.555e12,
+		ComputeCapability: "8.0", SMs: 108, PeakFLOPS: job.PeakFLOPS{BF16: 312e12, FP16: 312e12, TF32: 156e12, FP32: 19.5e12}}
+	return &job.Job{
+		Name: "small", Backend: job.Backend{Kind: "test", Version: "1"}, Model: m,
+		Cluster: job.Cluster{Name: "few", GPU: gpu, Nodes: nodes, GPUsPerNode: 8, HostMemory: units.TiB,
+			NVLink: job.NVLink{Domain: 8, Bandwidth: 300e9, Latency: 2e-6}, PCIe: job.Link{Bandwidth: 31e9, Latency: 2e-6},
+			Network: job.Network{Kind: "infiniband", NICsPerNode: 8, Bandwidth: 25e9, Latency: 5e-6, Rails: 8, Oversubscription: 1}},
+		Training: job.Training{GlobalBatchSize: 64, Steps: 1000, Tokens: 64 * 8192 * 1000, Precision: "bf16",
+			Optimizer: job.Optimizer{Kind: "adamw", LearningRate: 1e-4, Beta1: 0.9, Beta2: 0.95, Epsilon: 1e-8}},
+		Constraints: job.Constraints{Objective: "throughput", NVLinkOnly: []string{"tensor_parallel"}, MemoryHeadroom: job.Some(units.Share(0.05))},
+		Sources:     job.Sources{},
+	}
+}
+
+// smallTarget is a Megatron-like framework with a few rules.
+func smallTarget() *target.Target {
+	dense := []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}
+	expert := []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel, plan.ExpertDataParallel, plan.PipelineParallel}
+	return &target.Target{
+		Backend: "test", Version: "1", Engine: target.Megatron, Torch: "2.9", DenseMesh: dense, ExpertMesh: expert,
+		Schedules:  []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B},
+		ZeroStages: []int{0, 1},
+		Recomputes: []target.RecomputeOption{{Mode: plan.RecomputeNone}, {Mode: plan.RecomputeSelective, Modules: []string{"core_attn"}},
+			{Mode: plan.RecomputeFull, Method: "block"}, {Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}}},
+		SequenceParallel: []bool{true}, ContextParallel: true, PipelineParallel: true, VirtualPipeline: true, UnevenStages: true,
+		ExpertParallel: true, ExpertTensorParallel: true,
+		Rules: []target.Rule{
+			{ID: "heads", Reason: "heads are cut evenly", Mesh: true, Breaks: func(f *target.Facts) bool { return f.Job.Model.KVHeads%f.Layout.TensorParallel != 0 }},
+			{ID: "groups", Reason: "micro-batches come in groups", Breaks: func(f *target.Facts) bool {
+				return f.Layout.VirtualPipeline > 1 && f.Layout.MicroBatches%f.Layout.PipelineParallel != 0
+			}},
+		},
+		Resolve: func(j *job.Job, l *plan.Layout) plan.Execution {
+			x := plan.Execution{Attention: "flash", OverlapGradientReduce: true, OverlapParameterGather: l.ZeroStage > 0, GradientDType: "fp32",
+				OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1, CUDAGraphs: "none", ContextParallelType: "ring", ZeroHPZPartition: 1}
+			if j.Model.MoE != nil {
+				x.MoEDispatcher = "alltoall"
+			}
+			return x
+		},
+		PaddedVocab: func(m *job.Model, tp int) int { return (m.VocabSize + 128*tp - 1) / (128 * tp) * 128 * tp },
+	}
+}
+
+// everything evaluates all layouts without any shortcut and with a fresh
+// evaluator for each, so that nothing remembered can matter. It returns the
+// feasible ones, best first, and how many layouts there are.
+func everything(j *job.Job, t *target.Target) ([]Candidate, int64) {
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j)}
+	w := newWorker(s)
+	w.mesh = &meshSearch{counts: Counts{Rejected: map[diag.ID]int64{}}}
+	w.mesh.best = ranking{less: better(j.Constraints.Objective), most: 5000}
+	w.mesh.nearest = ranking{less: nearer, most: 1}
+	var leaves int64
+	for i := range s.space.Meshes {
+		m := &s.space.Meshes[i]
+		w.layout = plan.Layout{}
+		m.Fill(&w.layout)
+		w.current.mesh, w.current.leaf = i, 0
+		fault := w.meshFault(s.space.Leaves(m)) != ""
+		pipelines := s.space.Pipelines(m)
+		for p := range pipelines {
+			pipelines[p].Fill(&w.layout)
+			for _, mbs := range s.space.MicroBatchSizes(m) {
+				w.micro(mbs)
+				for r := range pipelines[p].Recomputes {
+					choice := &pipelines[p].Recomputes[r]
+					for n := choice.Layers; n <= max(choice.Layers, choice.Most); n++ {
+						leaves++
+						if !fault {
+							w.evaluator = estimate.New(j, t)
+							w.visit(choice, n)
+						}
+					}
+				}
+			}
+		}
+	}
+	return w.mesh.best.list, leaves
+}
+
+// TestRunFindsWhatBruteForceFinds also holds the floors and the orders that
+// prune to what they promise: the kept layouts are those of brute force but
+// for ones that a better one dominates by its recompute alone.
+func TestRunFindsWhatBruteForceFinds(t *testing.T) {
+	for _, c := range []struct {
+		moe       bool
+		objective string
+	}{{false, "throughput"}, {true, "throughput"}, {false, "memory"}} {
+		t.Run(fmt.Sprintf("moe=%v,%s", c.moe, c.objective), func(t *testing.T) {
+			j, target := smallJob(c.moe, 1), smallTarget()
+			j.Constraints.Objective = c.objective
+			j.Constraints.Layout.VirtualPipeline = job.IntChoice{Values: []int{1, 2}}
+			j.Training.GlobalBatchSize = 16
+			want, leaves := everything(j, target)
+			got := Run(j, target)
+			if len(got.Best) == 0 || len(want) == 0 {
+				t.Fatalf("nothing feasible: search %d, brute force %d", len(got.Best), len(want))
+			}
+			if got.Counts.Enumerated != leaves {
+				t.Errorf("enumerated %d, brute force %d", got.Counts.Enumerated, leaves)
+			}
+			compared := got.Best
+			if c.objective == "throughput" {
+				want = undominated(want)
+			} else {
+				compared = compared[:1] // of recompute over some layers only the most is looked at
+			}
+			for i := range compared {
+				if diff := cmp.Diff(want[i].Layout, got.Best[i].Layout); diff != "" {
+					t.Fatalf("another layout at place %d (brute force -, search +):\n%s", i, diff)
+				}
+				if got.Best[i].Result != want[i].Result {
+					t.Errorf("what an evaluator remembers changes its result:\n%+v\n%+v", want[i].Result, got.Best[i].Result)
+				}
+			}
+			sum := got.Counts.Evaluated + got.Counts.Pruned
+			for _, n := range got.Counts.Rejected {
+				sum += n
+			}
+			if sum != got.Counts.Enumerated {
+				t.Errorf("evaluated + pruned + rejected = %d, enumerated %d", sum, got.Counts.Enumerated)
+			}
+			t.Logf("%d layouts, %d evaluated, %d pruned, %v", got.Counts.Enumerated, got.Counts.Evaluated, got.Counts.Pruned, got.Counts.Rejected)
+		})
+	}
+}
+
+// undominated leaves out layouts that differ from a better one in recompute
+// alone and recompute more by the orders of fits.
+func undominated(list []Candidate) []Candidate {
+	var kept []Candidate
+	better := map[string][]plan.Layout{}
+	for i := range list {
+		l := list[i].Layout
+		bare := l
+		bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = 0, nil, "", 0
+		key := fmt.Sprint(bare)
+		if !slices.ContainsFunc(better[key], func(a plan.Layout) bool { return lessRecompute(a, l) }) {
+			kept = append(kept, list[i])
+			better[key] = append(better[key], l)
+		}
+	}
+	return kept
+}
+
+// lessRecompute is the order of fits, for layouts equal in everything else.
+func lessRecompute(a, b plan.Layout) bool {
+	return a.Recompute == plan.RecomputeNone || b.RecomputeMethod == "uniform" ||
+		b.Recompute == plan.RecomputeFull && a.RecomputeMethod == b.RecomputeMethod
+}
+
+func TestResultDoesNotDependOnWorkers(t *testing.T) {
+	j, target := smallJob(true, 2), smallTarget()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := Run(j, target)
+	runtime.GOMAXPROCS(4)
+	four := Run(j, target)
+	layouts := func(o *Outcome) (l []plan.Layout) {
+		for _, c := range o.Best {
+			l = append(l, c.Layout)
+		}
+		return l
+	}
+	if diff := cmp.Diff(layouts(one), layouts(four)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(one.Counts, four.Counts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	j, target := smallJob(false, 32), smallTarget()
+	j.Model.Layers, j.Training.GlobalBatchSize = 80, 1024
+	b.ReportAllocs()
+	var layouts int64
+	for b.Loop() {
+		layouts = Run(j, target).Counts.Enumerated
+	}
+	b.ReportMetric(float64(layouts)*float64(b.N)/b.Elapsed().Seconds(), "layouts/s")
+}

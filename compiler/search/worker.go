@@ -1,0 +1,248 @@
+package search
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/layout"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// worker searches meshes, one at a time, with an evaluator of its own.
+type worker struct {
+	*searcher
+	evaluator *estimate.Evaluator
+
+	mesh      *meshSearch
+	layout    plan.Layout
+	execution plan.Execution
+	facts     target.Facts
+	current   Candidate // the layout being looked at
+	dead      []bool    // per recompute choice: larger micro-batches cannot fit
+}
+
+func newWorker(s *searcher) *worker {
+	w := &worker{searcher: s, evaluator: estimate.New(s.job, s.target)}
+	w.facts = target.Facts{Job: s.job, Layout: &w.layout, Exec: &w.execution, GPUs: s.job.Cluster.GPUs()}
+	return w
+}
+
+// open checks the rules of a mesh and finds its floor.
+func (w *worker) open(index int, out *meshSearch) {
+	m := &w.space.Meshes[index]
+	*out = meshSearch{index: index, floor: math.Inf(1), counts: Counts{Rejected: map[diag.ID]int64{}}}
+	w.mesh = out
+	w.layout = plan.Layout{}
+	m.Fill(&w.layout)
+	leaves := w.space.Leaves(m)
+	out.counts.Enumerated = max(leaves, 1)
+	if id := w.meshFault(leaves); id != "" {
+		out.counts.Rejected[id] = out.counts.Enumerated
+		out.illegal = &Candidate{Layout: w.layout, mesh: index, broken: id}
+		return
+	}
+	for _, mbs := range w.space.MicroBatchSizes(m) {
+		w.micro(mbs)
+		w.execution = w.target.Resolve(w.job, &w.layout)
+		out.floor = min(out.floor, float64(w.evaluator.MeshFloor(&w.layout, &w.execution)))
+	}
+}
+
+// meshFault names what forbids every layout of the current mesh, or "".
+func (w *worker) meshFault(leaves int64) diag.ID {
+	if leaves == 0 {
+		return IDBatchNotDivisible
+	}
+	for i := range w.target.Rules {
+		if r := &w.target.Rules[i]; r.Mesh && r.Breaks(&w.facts) {
+			return r.ID
+		}
+	}
+	if w.limits.leavesDomain(w.target, &w.layout, w.facts.GPUs) {
+		return IDLeavesNVLink
+	}
+	return ""
+}
+
+// micro sets the micro-batch.
+func (w *worker) micro(mbs int) {
+	w.layout.MicroBatchSize = mbs
+	w.layout.MicroBatches = w.job.Training.GlobalBatchSize / w.layout.DataParallel() / mbs
+}
+
+// search looks at all layouts of a mesh that open found legal.
+func (w *worker) search(s *meshSearch) {
+	if math.IsInf(s.floor, 1) {
+		return
+	}
+	if w.limits.fastest && s.floor > w.threshold {
+		s.counts.Pruned = s.counts.Enumerated
+		return
+	}
+	w.mesh = s
+	s.best = ranking{less: better(w.job.Constraints.Objective), most: Kept + 1}
+	s.nearest = ranking{less: nearer, most: 3}
+	m := &w.space.Meshes[s.index]
+	w.layout = plan.Layout{}
+	m.Fill(&w.layout)
+	w.current.mesh, w.current.leaf = s.index, 0
+	pipelines := w.space.Pipelines(m)
+	for i := range pipelines {
+		w.pipeline(m, &pipelines[i])
+	}
+}
+
+// pipeline looks at all micro-batches and recompute choices of a pipeline,
+// micro-batches ascending.
+func (w *worker) pipeline(m *layout.Mesh, p *layout.Pipeline) {
+	p.Fill(&w.layout)
+	w.dead = append(w.dead[:0], make([]bool, len(p.Recomputes))...)
+	for _, mbs := range w.space.MicroBatchSizes(m) {
+		w.micro(mbs)
+		if w.tooSlow(&layout.Recompute{}) {
+			w.prune(p.Leaves())
+			continue
+		}
+		var fit fits
+		for i := range p.Recomputes {
+			r := &p.Recomputes[i]
+			if w.dead[i] || fit.dominates(r) {
+				w.prune(r.Leaves())
+				continue
+			}
+			v := w.choose(r)
+			w.dead[i] = v == outOfMemory
+			if v == feasible && w.limits.fastest {
+				fit.add(r)
+			}
+		}
+	}
+}
+
+func (w *worker) prune(leaves int64) {
+	w.mesh.counts.Pruned += leaves
+	w.current.leaf += int(leaves)
+}
+
+// tooSlow reports whether no layout with this recompute, or more, can be kept.
+func (w *worker) tooSlow(r *layout.Recompute) bool {
+	limit := min(w.threshold, w.limits.threshold(&w.mesh.best))
+	if !w.limits.fastest || math.IsInf(limit, 1) {
+		return false
+	}
+	r.Fill(&w.layout, r.Layers)
+	w.execution = w.target.Resolve(w.job, &w.layout)
+	return float64(w.evaluator.Floor(&w.layout, &w.execution)) > limit
+}
+
+// choose looks at a recompute choice. Over a number of layers of each chunk it
+// looks for the smallest that fits: more layers take longer, and fewer do not
+// fit. For the least memory the largest number decides.
+func (w *worker) choose(r *layout.Recompute) verdict {
+	if r.Most == 0 {
+		return w.visit(r, r.Layers)
+	}
+	leaf := w.current.leaf
+	defer func() { w.current.leaf = leaf + int(r.Leaves()) }()
+	last := w.visit(r, r.Most)
+	visited := int64(1)
+	if last == feasible && w.limits.fastest {
+		low, high := r.Layers, r.Most // the answer lies in [low, high]
+		for low < high {
+			middle := (low + high) / 2
+			visited++
+			if v := w.visit(r, middle); v == outOfMemory || v == illegal {
+				low = middle + 1
+			} else {
+				high = middle
+			}
+		}
+	}
+	w.mesh.counts.Pruned += r.Leaves() - visited
+	return last
+}
+
+// verdict is what became of one layout.
+type verdict uint8
+
+const (
+	illegal verdict = iota
+	outOfMemory
+	overLimit
+	feasible
+)
+
+// visit checks and evaluates the current layout with a recompute choice over
+// some layers, first with the recommended execution options, then with the
+// target's variants while memory is short.
+func (w *worker) visit(r *layout.Recompute, layers int) verdict {
+	r.Fill(&w.layout, layers)
+	w.current.leaf++
+	w.execution = w.target.Resolve(w.job, &w.layout)
+	for i := range w.target.Rules {
+		if rule := &w.target.Rules[i]; !rule.Mesh && rule.Breaks(&w.facts) {
+			w.reject(rule.ID)
+			return illegal
+		}
+	}
+	v := w.evaluate()
+	base := w.current
+	for i := 0; v == outOfMemory && i < len(w.target.Variants); i++ {
+		if w.vary(&w.target.Variants[i]) {
+			v = w.evaluate()
+		}
+	}
+	if v == feasible {
+		w.mesh.counts.Evaluated++
+		w.mesh.best.add(&w.current)
+		return v
+	}
+	// The miss is told as it is without variants, which may not suit the user.
+	w.mesh.counts.Rejected[base.broken]++
+	if w.mesh.nearest.open(&base) {
+		w.evaluator.EvaluateTime(&base.Layout, &base.Execution, &base.Result)
+		w.mesh.nearest.add(&base)
+	}
+	return v
+}
+
+// vary applies a variant to the recommended options and reports whether it is
+// open and legal here.
+func (w *worker) vary(v *target.Variant) bool {
+	if w.job.Sources.IsSet("execution."+v.Option) || v.Applies != nil && !v.Applies(&w.facts) {
+		return false
+	}
+	w.execution = w.target.Resolve(w.job, &w.layout)
+	v.Apply(&w.execution)
+	for i := range w.target.Rules {
+		if w.target.Rules[i].Breaks(&w.facts) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *worker) reject(id diag.ID) {
+	w.mesh.counts.Rejected[id]++
+	if w.mesh.illegal == nil {
+		w.mesh.illegal = &Candidate{Layout: w.layout, Execution: w.execution, mesh: w.current.mesh, leaf: w.current.leaf, broken: id}
+	}
+}
+
+// evaluate predicts the current layout and holds it against the limits; the
+// time only if the memory suffices.
+func (w *worker) evaluate() verdict {
+	c := &w.current
+	c.Layout, c.Execution = w.layout, w.execution
+	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &c.Result)
+	if c.broken, c.missing = w.limits.checkMemory(&c.Result); c.broken != "" {
+		return outOfMemory
+	}
+	w.evaluator.EvaluateTime(&w.layout, &w.execution, &c.Result)
+	if c.broken, c.missing = w.limits.checkTime(&c.Result); c.broken != "" {
+		return overLimit
+	}
+	return feasible
+}
