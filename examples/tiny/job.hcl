@@ -16,7 +16,7 @@ job "tiny" {
 
   training {
     global_batch_size = 32
-    steps             = 500
+    steps             = 2000
     precision         = "bf16"
     seed              = 1234
 
@@ -30,7 +30,7 @@ job "tiny" {
     }
 
     schedule "cosine" {
-      warmup_steps          = 50
+      warmup_steps          = 100
       minimum_learning_rate = 1e-4
     }
 
@@ -40,7 +40,7 @@ job "tiny" {
 
     checkpoint {
       path     = "/tmp/tiny"
-      interval = 250
+      interval = 1000
     }
 
     logging {
