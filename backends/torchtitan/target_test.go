@@ -1,0 +1,223 @@
+package torchtitan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// broken lists the rules that a layout breaks.
+func broken(t *testing.T, j *job.Job, l plan.Layout, change func(*plan.Execution)) []diag.ID {
+	t.Helper()
+	tg, diags := Backend{}.Target(j)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	x := tg.Resolve(j, &l)
+	if change != nil {
+		change(&x)
+	}
+	var ids []diag.ID
+	for _, r := range tg.Rules {
+		if r.Breaks(&target.Facts{Job: j, Layout: &l, Exec: &x, GPUs: l.GPUs()}) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+func TestRules(t *testing.T) {
+	sharded := func(l *plan.Layout) { l.DataParallelShard = 2 }
+	piped := func(l *plan.Layout) {
+		sharded(l)
+		l.PipelineParallel, l.PipelineSchedule, l.MicroBatches = 2, plan.Schedule1F1B, 4
+	}
+	cases := []struct {
+		name     string
+		versions string
+		model    job.Model
+		layout   func(*plan.Layout)
+		exec     func(*plan.Execution)
+		want     []diag.ID
+	}{
+		{"fsdp is legal", "both", denseModel(), sharded, nil, nil},
+		{"1f1b is legal", "both", denseModel(), piped, nil, nil},
+		{"tp above kv heads", "both", denseModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel = 4 }, nil, []diag.ID{ruleKVHeads}},
+		{"tp does not divide heads", "both", denseModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel = 8 }, nil, []diag.ID{ruleHeads, ruleKVHeads}},
+		{"zero 1", "both", denseModel(), func(l *plan.Layout) { sharded(l); l.ZeroStage = 1 }, nil, []diag.ID{ruleZeroStage}},
+		{"unsharded zero 3", "both", denseModel(), nil, nil, []diag.ID{ruleZeroStage}},
+		{"sharded by context alone", "both", denseModel(), func(l *plan.Layout) { l.ContextParallel = 2 }, nil, nil},
+		{"reshard against the stage", "both", denseModel(), sharded, func(x *plan.Execution) { x.ReshardAfterForward = false }, []diag.ID{ruleReshard}},
+		{"too few micro-batches", "both", denseModel(), func(l *plan.Layout) { piped(l); l.MicroBatches = 1 }, nil, []diag.ID{rulePipelineBatches}},
+		{"interleaved with one chunk", "both", denseModel(), func(l *plan.Layout) { piped(l); l.PipelineSchedule = plan.ScheduleInterleaved1F1B }, nil, []diag.ID{rulePipelineChunks}},
+		{"interleaved rounds", "both", denseModel(), func(l *plan.Layout) {
+			piped(l)
+			l.PipelineSchedule, l.VirtualPipeline, l.MicroBatches = plan.ScheduleInterleaved1F1B, 2, 5
+		}, nil, []diag.ID{rulePipelineRounds}},
+		{"offload without fsdp", "both", denseModel(), func(l *plan.Layout) { l.ZeroStage = 0 }, func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }, []diag.ID{ruleOffload}},
+		{"offload of the optimizer alone", "both", denseModel(), sharded, func(x *plan.Execution) { x.OffloadOptimizer = true }, []diag.ID{ruleOffload}},
+		{"async tp without compile", "both", denseModel(), sharded, func(x *plan.Execution) { x.OverlapTensorParallel, x.Compile = true, false }, []diag.ID{ruleAsyncTensor}},
+		{"odd loss chunks", "both", denseModel(), sharded, func(x *plan.Execution) { x.LossChunks = 3 }, []diag.ID{ruleLossChunks}},
+		{"pure replicas with tp", "0.2.2", denseModel(), func(l *plan.Layout) { l.DataParallelReplicate, l.TensorParallel, l.ZeroStage = 2, 2, 0 }, nil, []diag.ID{ruleReplicateOnly, ruleUnsharded}},
+		{"pure replicas with tp", "0.3.0", denseModel(), func(l *plan.Layout) { l.DataParallelReplicate, l.TensorParallel, l.ZeroStage = 2, 2, 0 }, nil, nil},
+		{"graphs with pp", "0.3.0", denseModel(), piped, func(x *plan.Execution) { x.CUDAGraphs = "full" }, []diag.ID{rulePipelineGraphs}},
+		{"ep does not divide experts", "both", expertModel(), func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel = 3, 3 }, nil, []diag.ID{ruleExperts}},
+		{"ep beyond its ranks", "both", expertModel(), func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel = 2, 4 }, nil, []diag.ID{ruleExpertRanks}},
+		{"experts split by tp", "both", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel = 2 }, nil, []diag.ID{ruleExpertTensor}},
+		{"experts split by tp and said so", "both", expertModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel, l.ExpertTensorParallel = 2, 2 }, nil, nil},
+		{"ep with etp", "0.3.0", expertModel(), func(l *plan.Layout) {
+			sharded(l)
+			l.TensorParallel, l.ExpertTensorParallel, l.ExpertParallel = 2, 2, 2
+		}, nil, []diag.ID{ruleExpertTensor}},
+		{"ep with etp", "0.2.2", expertModel(), func(l *plan.Layout) {
+			sharded(l)
+			l.TensorParallel, l.ExpertTensorParallel, l.ExpertParallel = 2, 2, 2
+		}, nil, nil},
+		{"deepep without ep", "both", expertModel(), sharded, func(x *plan.Execution) { x.MoEDispatcher = "deepep" }, []diag.ID{ruleDispatcher}},
+	}
+	for _, c := range cases {
+		for _, version := range (Backend{}).Versions() {
+			if c.versions != "both" && c.versions != version {
+				continue
+			}
+			got := broken(t, testJob(version, c.model, 8), layoutOf(c.layout), c.exec)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s on %s breaks %v, want %v", c.name, version, got, c.want)
+			}
+		}
+	}
+}
+
+// TestSequenceRule: 0.2.2 asks for tp·2·cp even without context parallelism,
+// 0.3.0 only for tp under sequence parallelism.
+func TestSequenceRule(t *testing.T) {
+	m := denseModel()
+	m.SequenceLength = 129 * 2
+	l := layoutOf(func(l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 2, 2 })
+	if got := broken(t, testJob("0.2.2", m, 4), l, nil); !slices.Contains(got, ruleSequence) {
+		t.Errorf("0.2.2 takes 258 tokens on tp 2: %v", got)
+	}
+	if got := broken(t, testJob("0.3.0", m, 4), l, nil); slices.Contains(got, ruleSequence) {
+		t.Errorf("0.3.0 refuses 258 tokens on tp 2")
+	}
+}
+
+func TestHotLoopDoesNotAllocate(t *testing.T) {
+	for _, version := range (Backend{}).Versions() {
+		j := testJob(version, expertModel(), 8)
+		tg, diags := Backend{}.Target(j)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		l := layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel = 4, 2 })
+		f := &target.Facts{Job: j, Layout: &l, Exec: new(plan.Execution), GPUs: 4}
+		if n := testing.AllocsPerRun(100, func() {
+			*f.Exec = tg.Resolve(j, &l)
+			for i := range tg.Rules {
+				tg.Rules[i].Breaks(f)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %g allocations for one layout", version, n)
+		}
+	}
+}
+
+// TestRefusals: every argument that cannot be honoured is an error that names
+// it and says what to do.
+func TestRefusals(t *testing.T) {
+	cases := []struct {
+		name     string
+		versions string
+		change   func(*job.Job)
+		id       diag.ID
+		detail   string
+	}{
+		{"learned positions", "both", func(j *job.Job) { j.Model.PositionEmbedding.Kind = "learned" }, UnsupportedModel, "megatron and deepspeed have learned"},
+		{"gelu", "both", func(j *job.Job) { j.Model.Activation = "gelu" }, UnsupportedModel, "activations other than swiglu"},
+		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "soft-capped output"},
+		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
+		{"tied with llama3 scaling", "0.2.2", func(j *job.Job) {
+			j.Model.TiedEmbeddings = true
+			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
+		}, UnsupportedModel, "rope scaling"},
+		{"muon", "both", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "megatron"},
+		{"batch ramp", "both", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "constant"},
+		{"held minimum", "both", func(j *job.Job) { j.Training.Schedule.DecaySteps = 2 }, UnsupportedSchedule, "cannot hold it"},
+		{"exponential decay", "both", func(j *job.Job) {
+			j.Training.Schedule = job.Schedule{Kind: "wsd", DecaySteps: 2, DecayShape: "exponential"}
+		}, UnsupportedSchedule, "megatron"},
+		{"fp16", "both", func(j *job.Job) { j.Training.Precision = "fp16" }, UnsupportedPrecision, "scale losses"},
+		{"nvfp4", "0.2.2", func(j *job.Job) { j.Training.Precision = "nvfp4" }, UnsupportedPrecision, "0.3.0"},
+		{"mxfp8 on Hopper", "both", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "capability 10"},
+		{"delayed scaling", "both", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "delayed" }, UnsupportedPrecision, "megatron"},
+		{"mask alone", "0.3.0", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "reset_position_ids"},
+		{"one checkpoint", "both", func(j *job.Job) { j.Training.Checkpoint.KeepLast = 1 }, UnsupportedCheckpoint, "keep_last = 2"},
+		{"some resets", "both", func(j *job.Job) {
+			j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetOptimizer: true}
+		}, UnsupportedCheckpoint, "all or none"},
+		{"graphs per layer", "both", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("layer") }, UnsupportedExecution, "megatron"},
+		{"ring attention", "both", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "megatron"},
+		{"unknown argument", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.seqlen=4"} }, InvalidOption, `Did you mean "training.seq_len"`},
+		{"wrong type", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.local_batch_size=eight"} }, InvalidOption, "whole number"},
+		{"wrong choice", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--parallelism.fsdp_reshard_after_forward=sometimes"} }, InvalidOption, "one of default, always, never"},
+	}
+	for _, c := range cases {
+		for _, version := range (Backend{}).Versions() {
+			if c.versions != "both" && c.versions != version {
+				continue
+			}
+			j := testJob(version, denseModel(), 2)
+			c.change(j)
+			_, diags := Backend{}.Target(j)
+			if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == c.id && strings.Contains(d.Detail, c.detail) }) {
+				t.Errorf("%s on %s: %v, want %s with %q", c.name, version, diags, c.id, c.detail)
+			}
+		}
+	}
+}
+
+func TestUnknownVersion(t *testing.T) {
+	j := testJob("0.3.1", denseModel(), 2)
+	_, diags := Backend{}.Target(j)
+	if len(diags) != 1 || diags[0].ID != UnknownVersion || !strings.Contains(diags[0].Detail, `Did you mean "0.3.0"?`) {
+		t.Error(diags)
+	}
+}
+
+// TestRouterWarning: what TorchTitan does in another way is said.
+func TestRouterWarning(t *testing.T) {
+	_, diags := Backend{}.Target(testJob("0.3.0", expertModel(), 2))
+	if len(diags) != 1 || diags[0].ID != Differs || diags[0].Severity != diag.Warning || !strings.Contains(diags[0].Detail, "auxiliary balancing loss (coefficient 0.001)") {
+		t.Error(diags)
+	}
+}
+
+// TestFamilies: a model is built by what it has, never by its name.
+func TestFamilies(t *testing.T) {
+	tied := denseModel()
+	tied.TiedEmbeddings = true
+	wide := denseModel()
+	wide.HeadDim = 32
+	for _, c := range []struct {
+		model               job.Model
+		before, after       string
+		pipeline, pipeline3 bool
+	}{
+		{denseModel(), "llama3", "llama3", true, true},
+		{tied, "qwen3", "llama3", false, true},
+		{wide, "qwen3", "llama3", false, true},
+		{expertModel(), "qwen3", "qwen3", false, true},
+		{latentModel(), "deepseek_v3", "deepseek_v3", true, true},
+		{sinkModel(), "gpt_oss", "gpt_oss", false, true},
+	} {
+		a, b := dialects[0].find(&c.model), dialects[1].find(&c.model)
+		if a.module != c.before || b.module != c.after || a.pipeline != c.pipeline || b.pipeline != c.pipeline3 {
+			t.Errorf("%s is built as %s and %s, want %s and %s", c.model.Name, a.module, b.module, c.before, c.after)
+		}
+	}
+}
