@@ -1,26 +1,53 @@
 package memory
 
 import (
+	"strings"
+
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// peak turns allocated bytes into what the allocator reserves and what the
-// device shows.
-func (m *Model) peak(e *evaluation, stage int, allocated int64) Peak {
-	l := e.l
-	reserved := float64(allocated) * (1 + m.slack)
-	device := reserved + overheads["context"] + m.communicators(l)
+// overhead is what lies between tensors and the device, from the embedded
+// data, for one target.
+type overhead struct {
+	slack       float64 // share of the allocated bytes that the allocator cannot hand out again
+	lossSlack   float64 // share of the loss's transients that it keeps beside
+	context     float64 // bytes of the CUDA context
+	first, more float64 // bytes of the first communicator and of each further one
+	low, high   float64 // 90 % of residuals lie between 1-low and 1+high
+}
+
+// overheadOf looks the overheads of a target up. The context depends on the
+// torch release where the data says so.
+func overheadOf(t *target.Target) overhead {
+	context, ok := overheads["context/"+strings.SplitN(t.Torch, ".", 2)[0]]
+	if !ok {
+		context = overheads["context"]
+	}
+	return overhead{
+		slack: overheads["slack/"+t.Backend], lossSlack: overheads["loss_slack/"+t.Backend], context: context,
+		first: overheads["communicator"], more: overheads["communicator_later"],
+		low: overheads["range_low"], high: overheads["range_high"],
+	}
+}
+
+// peak turns a stage's allocated bytes into what the allocator reserves and
+// what the device shows.
+func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
+	o := &m.overhead
+	reserved := float64(s.sum)*(1+o.slack) + o.lossSlack*float64(s.loss)
+	device := reserved + o.context + o.communicators(e.l)
 	return Peak{
-		Stage: stage, Rank: m.rank(l, stage),
-		Allocated: units.Bytes(allocated), Reserved: units.Bytes(reserved), Device: units.Bytes(device),
-		Low: units.Bytes(device * (1 - overheads["range_low"])), High: units.Bytes(device * (1 + overheads["range_high"])),
+		Stage: stage, Rank: m.rank(e.l, stage),
+		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(reserved), Device: units.Bytes(device),
+		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(device * (1 + o.high)),
 	}
 }
 
 // communicators is the memory of NCCL communicators: the first in full, later
 // ones share most of it.
-func (m *Model) communicators(l *plan.Layout) float64 {
+func (o *overhead) communicators(l *plan.Layout) float64 {
 	n := 0
 	for _, size := range [...]int{l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallel(), l.ExpertParallel, l.ExpertTensorParallel} {
 		if size > 1 {
@@ -30,7 +57,7 @@ func (m *Model) communicators(l *plan.Layout) float64 {
 	if n == 0 {
 		return 0
 	}
-	return overheads["communicator"] + float64(n-1)*overheads["communicator_later"]
+	return o.first + float64(n-1)*o.more
 }
 
 // rank is the lowest global rank of a pipeline stage under the target's mesh

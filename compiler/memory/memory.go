@@ -38,8 +38,8 @@ type Model struct {
 	precision precision
 	element   int64 // bytes of the compute type
 	cache     map[shape]*terms
-	starts    []int   // scratch: first layer of every chunk
-	slack     float64 // reserved over allocated, less one
+	starts    []int // scratch: first layer of every chunk
+	overhead  overhead
 }
 
 // New prepares a prediction.
@@ -47,7 +47,7 @@ func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
 		job: j, target: t, arch: transformer.New(&j.Model), style: styles[t.Engine],
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
-		cache: map[shape]*terms{}, slack: overheads["slack/"+t.Backend],
+		cache: map[shape]*terms{}, overhead: overheadOf(t),
 	}
 }
 
@@ -59,15 +59,15 @@ func (m *Model) Architecture() *transformer.Architecture { return m.arch }
 // stages; of equal stages the first is named.
 func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	e := m.evaluate(l, x)
-	var worst int64
-	stage := 0
+	var worst Peak
 	for r := range l.PipelineParallel {
 		var s stageMemory
-		if m.stage(&e, r, &s); s.sum > worst {
-			worst, stage = s.sum, r
+		m.stage(&e, r, &s)
+		if p := m.peak(&e, r, &s); p.Device > worst.Device {
+			worst = p
 		}
 	}
-	return m.peak(&e, stage, worst)
+	return worst
 }
 
 // Memory evaluates a layout in full: every stage with its ledger, the peak and
@@ -78,24 +78,24 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	if h := m.job.Constraints.MemoryHeadroom; h.Set {
 		out.UsableBytes = units.Bytes(float64(out.GPUBytes) * (1 - float64(h.Value)))
 	}
-	var worst, host int64
-	stage := 0
+	var worst Peak
+	var host int64
 	for r := range l.PipelineParallel {
 		s := stageMemory{detail: true}
-		if m.stage(&e, r, &s); s.sum > worst {
-			worst, stage = s.sum, r
+		m.stage(&e, r, &s)
+		p := m.peak(&e, r, &s)
+		if p.Device > worst.Device {
+			worst = p
 		}
 		host = max(host, s.host)
-		p := m.peak(&e, r, s.sum)
 		out.Stages = append(out.Stages, plan.StageMemory{
 			Stage: r, Layers: m.chunkLayers(&e, r),
 			AllocatedBytes: p.Allocated, ReservedBytes: p.Reserved, DeviceBytes: p.Device,
 			Ledger: s.ledger.print(),
 		})
 	}
-	p := m.peak(&e, stage, worst)
-	out.Peak = plan.Peak{Rank: p.Rank, Stage: p.Stage, AllocatedBytes: p.Allocated, ReservedBytes: p.Reserved,
-		DeviceBytes: p.Device, DeviceRangeBytes: [2]units.Bytes{p.Low, p.High}}
+	out.Peak = plan.Peak{Rank: worst.Rank, Stage: worst.Stage, AllocatedBytes: worst.Allocated, ReservedBytes: worst.Reserved,
+		DeviceBytes: worst.Device, DeviceRangeBytes: [2]units.Bytes{worst.Low, worst.High}}
 	out.Host = m.host(&e, host)
 	return out
 }

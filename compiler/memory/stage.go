@@ -146,6 +146,7 @@ type stageMemory struct {
 	sum    int64  // allocated bytes
 	ledger ledger // sums to sum
 	host   int64  // bytes per rank
+	loss   int64  // transients of the loss, where the stage has it
 }
 
 // load is what the chunks of a rank add up to.
@@ -215,6 +216,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 		at[atSecond] = resident + gradients + backward + ld.remaining() + ld.recomputed + ld.backward
 	}
 	if ld.headAlive > 0 {
+		out.loss = e.terms.head.loss
 		at[atLoss] = running + st.loss.sum() + ld.kept + ld.headAlive*e.terms.head.kept + e.terms.head.loss
 	}
 	if rank == 0 {

@@ -1,0 +1,55 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TestBigScience compares the device prediction with nvidia-smi on 384 A100
+// (BigScience topology search, Megatron-DeepSpeed with ZeRO-1 under a
+// pipeline): GPT layers with GELU and unfused attention, full recompute, fp16
+// with fp16 gradients, later bf16 with fp32 accumulation.
+func TestBigScience(t *testing.T) {
+	var errors []float64
+	var table strings.Builder
+	for _, r := range readRows(t, "bigscience_bloom.jsonl") {
+		if r.Measured.Peak == 0 {
+			continue
+		}
+		j := &job.Job{Model: job.Model{Layers: r.Model.Layers, HiddenSize: r.Model.Hidden, FFNHiddenSize: r.Model.FFN, AttentionHeads: r.Model.Heads,
+			KVHeads: r.Model.KVHeads, HeadDim: r.Model.Hidden / r.Model.Heads, VocabSize: r.Model.Vocab, SequenceLength: r.Model.SeqLen,
+			Activation: "gelu", Normalization: "layernorm", AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
+			PositionEmbedding: job.PositionEmbedding{Kind: "alibi"}}}
+		j.Training.Optimizer.Kind, j.Cluster.GPU.ComputeCapability = "adam", "8.0"
+		x := &plan.Execution{Attention: "unfused", OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1, GradientDType: "fp16"}
+		j.Training.Precision = "fp16"
+		if strings.HasPrefix(r.Precision, "bf16") {
+			j.Training.Precision, x.GradientDType = "bf16", "fp32"
+		}
+		y := &r.Layout
+		l := &plan.Layout{TensorParallel: y.TP, ContextParallel: 1, PipelineParallel: y.PP, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+			DataParallelReplicate: 1, DataParallelShard: y.DP, ZeroStage: y.Zero, MicroBatchSize: y.MBS, MicroBatches: y.GBS / y.MBS / y.DP,
+			Recompute: plan.RecomputeFull, RecomputeMethod: "uniform", RecomputeLayers: 1}
+		if y.PP > 1 {
+			l.PipelineSchedule = plan.Schedule1F1B
+		}
+		tg := engineTarget(target.DeepSpeed)
+		tg.Torch = "1.11"
+		mem := New(j, tg).Memory(l, x)
+		got := float64(mem.Peak.DeviceBytes) / 1e9
+		errors = append(errors, got/r.Measured.Peak-1)
+		fmt.Fprintf(&table, "%-34s tp%d pp%d dp%d mbs%d zero%d %s  %.0f predicted %.1f (%+.1f %%) stage %d\n", r.ID, y.TP, y.PP, y.DP, y.MBS, y.Zero, j.Training.Precision, r.Measured.Peak, got, 100*(got/r.Measured.Peak-1), mem.Peak.Stage)
+		if testing.Verbose() {
+			for _, y := range mem.Stages[mem.Peak.Stage].Ledger {
+				fmt.Fprintf(&table, " %s=%d", y.ID, y.Bytes>>20)
+			}
+			table.WriteByte('\n')
+		}
+	}
+	report(t, table.String(), errors, 0.08, 0.30)
+}
