@@ -14,6 +14,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/transformer"
@@ -27,6 +28,10 @@ import (
 // plan is nil then. That nothing fits is not an error but a plan with
 // Feasible false, its reasons, the nearest layouts and verified fixes.
 func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
+	if diags := checkPredicted(j); diags.HasErrors() {
+		return nil, diags
+	}
+	t = predicted(t)
 	if diags := checkPins(j, t); diags.HasErrors() {
 		return nil, diags
 	}
@@ -53,6 +58,13 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 	}
 	p.Infeasible.Reasons = reasons(j, t, p, found)
 	return p, nil
+}
+
+// predicted is the target without the schedules that ndc cannot time yet.
+func predicted(t *target.Target) *target.Target {
+	known := *t
+	known.Schedules = slices.DeleteFunc(slices.Clone(t.Schedules), func(s plan.Schedule) bool { return !schedule.Predicted(s) })
+	return &known
 }
 
 // describe fills in everything that follows from a layout.

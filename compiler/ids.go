@@ -6,6 +6,8 @@ import "github.com/ndc-dev/ndc/diag"
 const (
 	// IDAxisUnsupported: a pinned axis that the target does not have.
 	IDAxisUnsupported diag.ID = "layout-axis-unsupported"
+	// IDScheduleNotPredicted: a pipeline schedule whose time ndc cannot predict.
+	IDScheduleNotPredicted diag.ID = "schedule-not-predicted"
 	// IDDegreesDoNotFit: the pinned degrees cannot use all GPUs.
 	IDDegreesDoNotFit diag.ID = "layout-degrees-do-not-fit"
 	// IDBatchIndivisible: the global batch divides over no layout.

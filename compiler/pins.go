@@ -7,11 +7,27 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
+
+// checkPredicted reports a choice of schedules of which ndc can predict none.
+func checkPredicted(j *job.Job) diag.List {
+	var diags diag.List
+	choice := j.Constraints.Layout.PipelineSchedule
+	if choice == nil || slices.ContainsFunc(choice, func(name string) bool {
+		s, ok := plan.ParseSchedule(name)
+		return ok && schedule.Predicted(s)
+	}) {
+		return nil
+	}
+	diags.Error(IDScheduleNotPredicted, j.Sources.Range("constraints.layout.pipeline_schedule"), "Pipeline schedule is not predicted",
+		fmt.Sprintf("ndc cannot predict the time and memory of %s yet, so it cannot choose it. Allow \"gpipe\", \"1f1b\" or \"interleaved_1f1b\" as well.", strings.Join(quoted(choice), ", ")))
+	return diags
+}
 
 // axis is one argument of constraints.layout with what the target offers.
 type axis struct {

@@ -144,7 +144,7 @@ func report(t *terminal, plans []*compiled, out string) error {
 	}
 	var parts []string
 	for _, c := range plans {
-		text := view.Summary(c.job.Name, c.plan)
+		text := view.Summary(c.job.Name, c.shown())
 		if out != "" {
 			dir := filepath.Join(out, c.job.Name, c.job.Backend.Kind)
 			text += fmt.Sprintf("%-10s %s\n", "Submit", "sbatch "+filepath.Join(dir, c.job.Name+".sbatch"))

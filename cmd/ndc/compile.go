@@ -20,6 +20,7 @@ type compiled struct {
 	job       *job.Job
 	plan      *plan.Plan
 	artifacts []backends.Artifact // plan.json included; nil when infeasible
+	reported  int                 // warnings of the plan that diagnostics tell of
 }
 
 // planName is the file that holds the plan and owns the others by their hashes.
@@ -69,8 +70,17 @@ func find(j *job.Job) (backends.Backend, diag.List) {
 	return nil, diags
 }
 
+// shown is the plan without the warnings that diagnostics already told, with
+// their place in the source.
+func (c *compiled) shown() *plan.Plan {
+	p := *c.plan
+	p.Warnings = p.Warnings[:len(p.Warnings)-c.reported]
+	return &p
+}
+
 // seal records warnings and hashes in the plan and adds plan.json.
 func (c *compiled) seal(artifacts []backends.Artifact, diags diag.List) {
+	c.reported = len(diags)
 	for _, d := range diags {
 		c.plan.Warnings = append(c.plan.Warnings, plan.Warning{ID: string(d.ID), Summary: d.Summary, Detail: d.Detail})
 	}

@@ -68,11 +68,11 @@ func interleaves(x plan.Schedule) bool {
 	return x == plan.ScheduleInterleaved1F1B || x == plan.ScheduleZBV || x == plan.ScheduleDualPipeV
 }
 
-// splits lists the layer counts per chunk that are tried: the user's own; the
-// even one; and, where stages may differ, every split whose inner chunks are
-// equal or differ by one and whose first and last chunk are smaller or larger
-// by up to edgeSlack layers, because the embedding and the head share those
-// ranks.
+// splits lists the layer counts per chunk that are tried: the user's own; else
+// the even one and, where stages may differ, balanced ones whose first and last
+// chunk hold fewer layers than the inner ones, because the embedding and the
+// head share their ranks. Other splits have a busier rank without relief for
+// another and are never better.
 func (s *Space) splits(chunks int) [][]int {
 	layers := s.job.Model.Layers
 	if pinned := s.job.Constraints.Layout.StageLayers; len(pinned) > 0 {
@@ -85,12 +85,11 @@ func (s *Space) splits(chunks int) [][]int {
 	if layers%chunks == 0 {
 		all = append(all, slices.Repeat([]int{layers / chunks}, chunks))
 	}
-	if !s.target.UnevenStages || chunks == 1 {
+	if !s.target.UnevenStages || chunks == 1 || chunks > layers+2 {
 		return all
 	}
-	sizes := edges(layers, chunks)
-	for _, first := range sizes {
-		for _, last := range sizes {
+	for first := range edgeSlack + 1 {
+		for last := range edgeSlack + 1 {
 			split := uneven(layers, chunks, first, last)
 			if split != nil && !slices.ContainsFunc(all, func(x []int) bool { return slices.Equal(x, split) }) {
 				all = append(all, split)
@@ -100,41 +99,27 @@ func (s *Space) splits(chunks int) [][]int {
 	return all
 }
 
-// edgeSlack is how far the first and last chunk may fall short of, or exceed,
-// the inner ones. The head of a large-vocabulary model costs the time of a few
-// layers; more than three is never worth it at these depths.
+// edgeSlack is by how many layers the first and the last chunk may fall short
+// of the inner ones. The head of a model with a large vocabulary takes the
+// time of a few layers.
 const edgeSlack = 3
 
-// edges lists the sizes that a first or last chunk may have.
-func edges(layers, chunks int) []int {
-	mean := layers / chunks
-	var sizes []int
-	for n := max(0, mean-edgeSlack); n <= mean+1; n++ {
-		sizes = append(sizes, n)
-	}
-	return sizes
-}
-
-// uneven gives the inner chunks what first and last leave, the larger ones
-// first in the middle; nil if that is impossible or far from balanced.
-func uneven(layers, chunks, first, last int) []int {
+// uneven gives the first and last chunk fewer layers than the inner ones hold
+// on average, by about short and lack, and spreads the rest over the inner
+// chunks, larger ones first; nil if there is no such split.
+func uneven(layers, chunks, short, lack int) []int {
 	inner := chunks - 2
+	mean := (layers + short + lack + chunks - 1) / chunks // inner size, rounded up
+	first, last := mean-short, mean-lack
 	rest := layers - first - last
-	if rest < 0 || inner == 0 && rest != 0 {
+	if first < 0 || last < 0 || rest < 0 || inner == 0 && rest != 0 || inner > 0 && rest > inner*mean {
 		return nil
 	}
 	split := make([]int, chunks)
 	split[0], split[chunks-1] = first, last
-	if inner == 0 {
-		return split
-	}
-	low, extra := rest/inner, rest%inner
-	if low == 0 || low > layers/chunks+1 {
-		return nil
-	}
 	for i := range inner {
-		split[1+i] = low
-		if i < extra {
+		split[1+i] = rest / inner
+		if i < rest%inner {
 			split[1+i]++
 		}
 	}
@@ -149,11 +134,7 @@ func (s *Space) recomputes(split []int) []Recompute {
 		if !c.Recompute.Allows(o.Mode.String()) || !allowsMethod(c, o) || !allowsModules(c, o) {
 			continue
 		}
-		for _, n := range recomputeLayers(o, slices.Max(split)) {
-			if o.Mode != plan.RecomputeFull || c.RecomputeLayers.Allows(n) {
-				all = append(all, Recompute{o.Mode, o.Modules, o.Method, n})
-			}
-		}
+		all = append(all, layerChoices(o, c.RecomputeLayers, slices.Max(split))...)
 	}
 	return append(all, pinnedModules(c, s.target)...)
 }
@@ -180,21 +161,34 @@ func pinnedModules(c *job.LayoutConstraints, t *target.Target) []Recompute {
 	return []Recompute{{Mode: plan.RecomputeSelective, Modules: c.RecomputeModules}}
 }
 
-// recomputeLayers lists the layer counts of a full recompute: what the target
-// names, or for block every count up to the largest chunk, which is then the
-// same as uniform over single layers, and for uniform groups of one.
-func recomputeLayers(o target.RecomputeOption, largest int) []int {
-	switch {
-	case o.Mode != plan.RecomputeFull:
-		return []int{0}
-	case o.Layers != nil:
-		return o.Layers
-	case o.Method == "block":
-		n := make([]int, 0, largest)
-		for i := 1; i < largest; i++ {
-			n = append(n, i)
-		}
-		return n
+// layerChoices expands the layer counts of an option: what the target names;
+// for block every count short of the largest chunk, which would be the same
+// as uniform over single layers; for uniform groups of one.
+func layerChoices(o target.RecomputeOption, allowed job.IntChoice, largest int) []Recompute {
+	if o.Mode != plan.RecomputeFull {
+		return []Recompute{{Mode: o.Mode, Modules: o.Modules, Method: o.Method}}
 	}
-	return []int{1}
+	if o.Method == "block" && o.Layers == nil && allowed.Free() {
+		if largest < 2 {
+			return nil
+		}
+		return []Recompute{{Mode: o.Mode, Method: o.Method, Layers: 1, Most: largest - 1}}
+	}
+	counts := o.Layers
+	if counts == nil {
+		counts = []int{1}
+		if o.Method == "block" {
+			counts = counts[:0]
+			for n := 1; n <= largest; n++ {
+				counts = append(counts, n)
+			}
+		}
+	}
+	var all []Recompute
+	for _, n := range counts {
+		if allowed.Allows(n) {
+			all = append(all, Recompute{Mode: o.Mode, Modules: o.Modules, Method: o.Method, Layers: n})
+		}
+	}
+	return all
 }

@@ -39,12 +39,31 @@ type Pipeline struct {
 	Recomputes      []Recompute
 }
 
-// Recompute is one recompute choice.
+// Recompute is one recompute choice, or with Most the choices of Layers to
+// Most layers.
 type Recompute struct {
 	Mode    plan.Recompute
 	Modules []string
 	Method  string
 	Layers  int
+	Most    int // 0: only Layers
+}
+
+// Leaves counts the choices.
+func (r *Recompute) Leaves() int64 {
+	if r.Most == 0 {
+		return 1
+	}
+	return int64(r.Most - r.Layers + 1)
+}
+
+// Leaves counts the recompute choices of a pipeline.
+func (p *Pipeline) Leaves() int64 {
+	var n int64
+	for i := range p.Recomputes {
+		n += p.Recomputes[i].Leaves()
+	}
+	return n
 }
 
 // NewSpace enumerates the levels for a job on a target.
@@ -74,11 +93,11 @@ func (s *Space) MicroBatchSizes(m *Mesh) []int {
 
 // Leaves counts the layouts of a mesh.
 func (s *Space) Leaves(m *Mesh) int64 {
-	n := 0
+	var n int64
 	for i := range s.pipelines[m.PipelineParallel] {
-		n += len(s.pipelines[m.PipelineParallel][i].Recomputes)
+		n += s.pipelines[m.PipelineParallel][i].Leaves()
 	}
-	return int64(n) * int64(len(s.MicroBatchSizes(m)))
+	return n * int64(len(s.MicroBatchSizes(m)))
 }
 
 // Fill writes the axes of a mesh into a layout.
@@ -94,9 +113,9 @@ func (p *Pipeline) Fill(l *plan.Layout) {
 	l.VirtualPipeline, l.PipelineSchedule, l.StageLayers = p.VirtualPipeline, p.Schedule, p.StageLayers
 }
 
-// Fill writes a recompute choice into a layout.
-func (r *Recompute) Fill(l *plan.Layout) {
-	l.Recompute, l.RecomputeModules, l.RecomputeMethod, l.RecomputeLayers = r.Mode, r.Modules, r.Method, r.Layers
+// Fill writes a recompute choice over some layers into a layout.
+func (r *Recompute) Fill(l *plan.Layout, layers int) {
+	l.Recompute, l.RecomputeModules, l.RecomputeMethod, l.RecomputeLayers = r.Mode, r.Modules, r.Method, layers
 }
 
 // meshes lists every product of degrees that uses all GPUs, outermost

@@ -95,13 +95,13 @@ func (l *limits) checkTime(r *estimate.Result) (diag.ID, float64) {
 	return "", 0
 }
 
-// threshold is the step time that a layout must not exceed to enter a full
-// ranking by time.
+// threshold is the cost that a layout must not exceed to enter a full ranking
+// by time. A floor of the time is one of the cost.
 func (l *limits) threshold(best *ranking) float64 {
 	if !l.fastest || len(best.list) < best.most {
 		return math.Inf(1)
 	}
-	return float64(best.list[best.most-1].Result.StepSeconds)
+	return best.list[best.most-1].cost()
 }
 
 // leavesDomain reports whether an axis that must stay on the fast links does

@@ -14,7 +14,8 @@ import (
 //   - recomputing more layers of a chunk needs no more memory (worker.choose);
 //   - recomputing more takes longer: no recompute is at least as fast as any,
 //     a selective one at least as fast as a full one, and a full one over fewer
-//     layers of each chunk at least as fast as over more. When one of them is
+//     layers of each chunk at least as fast as over more (up to the premium of
+//     recompute over some layers, which the last comparison leaves out). When one of them is
 //     feasible, those after it cannot win on time (fits); so alternatives never
 //     differ from a better one in recompute alone.
 //

@@ -28,10 +28,11 @@ func (r *ranking) open(c *Candidate) bool {
 	return len(r.list) < r.most || r.less(c, &r.list[r.most-1])
 }
 
-// better orders feasible candidates by the objective, then by the other
-// quantity, then by their place in the enumeration.
+// better orders feasible candidates by the objective (time with the premium of
+// the layout), then by the other quantity, then by their place in the
+// enumeration.
 func better(objective string) func(a, b *Candidate) bool {
-	time := func(c *Candidate) float64 { return float64(c.Result.StepSeconds) }
+	time := (*Candidate).cost
 	memory := func(c *Candidate) float64 { return float64(c.Result.PeakDeviceBytes) }
 	first, second := time, memory
 	if objective == "memory" {
@@ -56,6 +57,12 @@ func nearer(a, b *Candidate) bool {
 	return earlier(a, b)
 }
 
+// cost is the step time with the premium of the layout.
+func (c *Candidate) cost() float64 {
+	return float64(c.Result.StepSeconds) * (1 + premiums.of(&c.Layout))
+}
+
+// earlier orders by the place in the enumeration.
 func earlier(a, b *Candidate) bool {
 	return a.mesh < b.mesh || a.mesh == b.mesh && a.leaf < b.leaf
 }

@@ -1,0 +1,70 @@
+package estimate
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// MeshFloor returns a step time that no layout can beat which has the mesh and
+// the micro-batch of l: all layers without recompute, spread evenly over the
+// pipeline without a bubble. Only these axes of l are read.
+func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
+	bare := *l
+	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, nil, "", 0
+	_, t := e.terms(&bare, x)
+	work := t.embedding.forward + t.embedding.backward + t.head.forward + t.head.backward
+	work += units.Seconds(e.model.MTPLayers) * (t.mtp.forward + t.mtp.backward)
+	for k := range e.arch.Kinds() {
+		low, plain := t.at(k, false, false), t.at(k, true, false)
+		per := min(low.forward+low.backward, plain.forward+plain.backward)
+		work += units.Seconds(e.arch.Count(k, 0, e.model.Layers)) * per
+	}
+	return e.floor(units.Seconds(l.MicroBatches)*work/units.Seconds(l.PipelineParallel), l)
+}
+
+// Floor returns a step time that the layout cannot beat, at a small part of
+// the cost of Evaluate. Every rank works through all its chunks m times; it
+// cannot start before the first micro-batch has passed the ranks before it,
+// and after its last backward the gradients have to pass them back (the bound
+// of a flow shop; Johnson 1954). What comes once per step is left out.
+func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
+	s := &e.step
+	s.g, s.table = e.terms(l, x)
+	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
+	e.stages(l)
+	var longest, before units.Seconds
+	d, p := &s.durations, l.PipelineParallel
+	for r := range p {
+		var work units.Seconds
+		for c := r; c < len(d.Forward); c += p {
+			work += d.Forward[c] + d.InputGradient[c]
+		}
+		longest = max(longest, before+units.Seconds(l.MicroBatches)*work)
+		before += d.Forward[r] + d.InputGradient[r]
+	}
+	return e.floor(longest, l)
+}
+
+// floor adds what every step of such length pays, less a rounding margin.
+func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout) units.Seconds {
+	straggler := units.Seconds(e.straggler * math.Sqrt(2*math.Log(float64(l.GPUs()))))
+	const rounding = 1 - 1e-9
+	return (pipeline*(1+straggler) + units.Seconds(e.hostStep)) * rounding
+}
+
+// EvaluateMemory fills in the memory of a layout and leaves its time zero.
+func (e *Evaluator) EvaluateMemory(l *plan.Layout, x *plan.Execution, out *Result) {
+	peak := e.memory.Peak(l, x)
+	*out = Result{PeakDeviceBytes: peak.Device, PeakDeviceUpperBytes: peak.High, PeakStage: peak.Stage, PeakRank: peak.Rank}
+}
+
+// EvaluateTime adds the time to what EvaluateMemory has filled in.
+func (e *Evaluator) EvaluateTime(l *plan.Layout, x *plan.Execution, out *Result) {
+	s := e.run(l, x)
+	out.StepSeconds = s.total
+	out.ExposedCommunicationSeconds = s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest)
+	out.BubbleSeconds = s.once[lineBubble]
+}
