@@ -45,6 +45,7 @@ type row struct {
 		TP, PP, VPP, CP, EP, DP, MBS, GBS int
 		SP                                bool `json:"sp"`
 		Zero                              int  `json:"zero_stage"`
+		Recompute                         struct{ Mode string }
 	} `json:"layout"`
 	Measured struct {
 		Peak     float64            `json:"peak_memory_gb"`

@@ -108,3 +108,25 @@ func TestTorchTitanLive(t *testing.T) {
 	}
 	report(t, table.String(), errors, 0.015, 0.055)
 }
+
+// TestTorchTitanReserved compares with the reserved memory that torchtitan's
+// published runs report on H100 (benchmarks of December 2024: one projection
+// each for q, k and v, the whole loss at once, not compiled).
+func TestTorchTitanReserved(t *testing.T) {
+	var errors []float64
+	var table strings.Builder
+	for _, r := range readRows(t, "torchtitan.jsonl") {
+		if r.Measured.Peak == 0 {
+			continue
+		}
+		live := liveRow{Model: "llama3-8B", SequenceLength: r.Model.SeqLen, GPUs: r.Layout.DP * r.Layout.CP, Shard: r.Layout.DP, Replicate: 1,
+			TP: r.Layout.TP, CP: r.Layout.CP, PP: r.Layout.PP, LocalBatch: r.Layout.MBS, Recompute: "op", Chunks: 1}
+		if r.Layout.Recompute.Mode == "full" {
+			live.Recompute = "full"
+		}
+		got := float64(live.predict().Peak.ReservedBytes) / (1 << 30)
+		errors = append(errors, got/r.Measured.Peak-1)
+		fmt.Fprintf(&table, "%-28s %.1f predicted %.1f (%+.1f %%)\n", r.ID, r.Measured.Peak, got, 100*(got/r.Measured.Peak-1))
+	}
+	report(t, table.String(), errors, 0.06, 0.12)
+}
