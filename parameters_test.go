@@ -3,16 +3,12 @@ package ndc_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/fstest"
 
 	"github.com/ndc-dev/ndc/compiler/transformer"
-	"github.com/ndc-dev/ndc/lang"
-	"github.com/ndc-dev/ndc/lang/job"
 )
 
 // counts is what a file of testdata/models says about parameters.
@@ -43,7 +39,7 @@ func TestParameterCounts(t *testing.T) {
 	for _, path := range paths {
 		c := readCounts(t, path)
 		t.Run(c.Name, func(t *testing.T) {
-			m := catalogueModel(t, c.Name)
+			m := &modelJob(t, c.Name, "deepspeed", "0.19.8").Model
 			a := transformer.New(m)
 			equal(t, "total", a.ParametersTotal(), c.Counted.Total)
 			near(t, "total", a.ParametersTotal(), c.Published.Total, c.Published.Tolerance)
@@ -73,40 +69,6 @@ func readCounts(t *testing.T, path string) (c counts) {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return c
-}
-
-// catalogueModel resolves one model of the catalogue.
-func catalogueModel(t *testing.T, name string) *job.Model {
-	t.Helper()
-	src := fmt.Appendf(nil, `
-job "count" {
-  model   = catalog.model.%s
-  cluster = catalog.cluster.single_gpu
-
-  training {
-    global_batch_size = 1
-    steps             = 1
-
-    optimizer "adamw" {
-      learning_rate = 1e-4
-    }
-    data {
-      mock = true
-    }
-  }
-  backend "deepspeed" {
-    version = "0.19.8"
-  }
-}
-`, name)
-	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: src}}, "job.hcl", lang.Options{})
-	for _, d := range diags {
-		t.Errorf("%s: %s", d.Summary, d.Detail)
-	}
-	if len(w.Jobs) != 1 {
-		t.Fatalf("%d jobs, want 1", len(w.Jobs))
-	}
-	return &w.Jobs[0].Model
 }
 
 func equal(t *testing.T, what string, got, want int64) {

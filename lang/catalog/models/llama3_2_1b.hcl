@@ -24,7 +24,8 @@ model "llama3_2_1b" {
   }
 
   built_by "megatron" {
-    versions = ">= core_v0.15.0"
+    versions = ""
+    reason   = "pretrain_gpt.py builds the llama3 scaling of rope with a factor of 8, whatever --rope-scaling-factor says"
   }
 
   built_by "torchtitan" {
