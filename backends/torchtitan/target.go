@@ -58,14 +58,18 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		Rules:            slices.Concat(commonRules, d.rules),
 		Resolve:          d.resolver(),
 		PaddedVocab:      vocabulary,
+		// What operator-level recompute keeps: 0.3.0 projects q, k and v at once
+		// (models/common/attention.py); 0.2.2 saves reduce-scatters.
+		FusedQKV:           d.version != "0.2.2",
+		KeepsReduceScatter: d.version == "0.2.2",
 		Variants: []target.Variant{{
 			Name: "CPU offload of parameters and optimizer", Option: "offload",
 			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
 			Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true },
 		}},
 	}
-	if d.optionalSequenceParallel {
-		t.SequenceParallel = []bool{true, false}
+	if d.optionalSequenceParallel && j.Constraints.Layout.SequenceParallel.Set {
+		t.SequenceParallel = []bool{true, false} // off is never better, so only on demand
 	}
 	for _, s := range d.schedules {
 		t.Schedules = append(t.Schedules, s.schedule)
