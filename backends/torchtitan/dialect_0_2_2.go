@@ -66,8 +66,14 @@ func launch022(b *build) launch {
 		{Words: []render.Word{render.Literal("--job.config_file"), render.Shell(`"$NDC_DIR/train.toml"`)}},
 		{Words: []render.Word{render.Literal("--job.dump_folder"), render.Shell(`"$NDC_LOG_DIR"`)}, Why: "traces beside the logs"},
 	}
+	for _, s := range b.settings022() {
+		if expands(s.value) { // TOML has no environment
+			word := render.Expanding(s.value.(string))
+			arguments = append(arguments, slurm.Argument{Words: []render.Word{render.Literal("--" + s.path), word}, Why: s.why})
+		}
+	}
 	for _, a := range b.j.Backend.ExtraArgs {
-		arguments = append(arguments, slurm.Argument{Words: []render.Word{render.Literal(a)}, Why: "spec: extra_args"})
+		arguments = append(arguments, slurm.Option("spec: extra_args", a))
 	}
 	return launch{[]render.Word{render.Literal("-m"), render.Literal("torchtitan.train")}, arguments}
 }
@@ -308,10 +314,10 @@ func llama022(b *build) []field {
 	}, attention022(b)...)
 }
 
-// ffnFactor scales int(8/3 dim) to a number between 1 and the feed-forward
-// size.
+// ffnFactor scales int(8/3 dim) to just below the feed-forward size, and never
+// up.
 func ffnFactor(m *job.Model) float64 {
-	return min(1, float64(m.FFNHiddenSize)/2/float64(8*m.HiddenSize/3))
+	return min(1, (float64(m.FFNHiddenSize)-0.5)/float64(8*m.HiddenSize/3))
 }
 
 func query022(b *build) []field {

@@ -92,7 +92,7 @@ func (b *build) config030() string {
 	}
 	fields := []field{
 		{"model_spec", render.PythonExpression("model()"), ""},
-		{"hf_assets_path", assets(b.j), "spec: training.data.tokenizer"},
+		{"hf_assets_path", python030(assets(b.j)), "spec: training.data.tokenizer"},
 		{"tokenizer", render.PythonExpression(tokenizer), text},
 		{"dump_folder", render.PythonExpression(`os.environ.get("NDC_LOG_DIR", "logs")`), "traces beside the logs"},
 		{"dataloader", render.PythonExpression("Loader.Config()"), ""},
@@ -114,12 +114,21 @@ func fieldsOf(all []setting, section string) []field {
 		if !ok {
 			continue
 		}
-		if v, ok := s.value.(float64); ok && math.IsInf(v, 1) {
-			s.value = render.PythonExpression(`float("inf")`)
-		}
-		out = append(out, field{key, s.value, s.why})
+		out = append(out, field{key, python030(s.value), s.why})
 	}
 	return out
+}
+
+// python030 is a value as the configuration needs it: infinity has no literal,
+// and references to the environment are resolved when the module is read.
+func python030(v any) any {
+	if f, ok := v.(float64); ok && math.IsInf(f, 1) {
+		return render.PythonExpression(`float("inf")`)
+	}
+	if expands(v) {
+		return render.PythonExpression("ndc_runtime.expand(" + render.Python(v) + ")")
+	}
+	return v
 }
 
 // settings030 are the options with entries in the table of the release.

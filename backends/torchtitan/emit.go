@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends"
@@ -85,17 +86,26 @@ func (b *build) slurmLaunch() slurm.Launch {
 		Title: "TorchTitan " + b.d.version, Torch: b.d.torch,
 		Environment: b.environment(),
 		Setup: []string{
-			`export PYTHONPATH=$NDC_DIR${PYTHONPATH:+:$PYTHONPATH}`,
+			b.pythonPath(),
 			`# The modules beside this script are complete; Python must not write into their folder.`,
 			`export PYTHONDONTWRITEBYTECODE=1`,
 			`# When the allocation ends, for checkpoints before the time limit; TorchTitan handles no signals.`,
 			b.endTime(),
-			fmt.Sprintf(`python3 -c 'import importlib.metadata as m, sys; v = m.version("torchtitan"); sys.exit(v != %q and f"ndc: these files are for TorchTitan %s, found {v}")'`, b.d.version, b.d.version),
 		},
 		Program: run.program, Arguments: run.arguments,
 		CheckpointPath: b.j.Training.Checkpoint.Path, LatestStep: latestStep,
 		Steps: b.j.Training.Steps,
 	}
+}
+
+// pythonPath makes the generated modules importable, and the framework where
+// the job names a checkout of it.
+func (b *build) pythonPath() string {
+	checkout := ""
+	if b.j.Backend.Path != "" {
+		checkout = ":" + render.Expanding(b.j.Backend.Path).String()
+	}
+	return `export PYTHONPATH="$NDC_DIR"` + checkout + `${PYTHONPATH:+:$PYTHONPATH}`
 }
 
 // endTime exports NDC_END_TIME. Slurm names the end of the job; where it does
@@ -288,6 +298,15 @@ func comment(why string) string {
 	}
 	return "  # " + render.Comment(why)
 }
+
+// expands reports a value with a reference of the form ${NAME}, which stands
+// for the cluster's own environment.
+func expands(v any) bool {
+	s, ok := v.(string)
+	return ok && reference.MatchString(s)
+}
+
+var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // must executes one of the embedded templates; a failure is a defect of ndc.
 func must(name string, view any) []byte {

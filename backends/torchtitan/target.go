@@ -62,6 +62,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		// (models/common/attention.py); 0.2.2 saves reduce-scatters.
 		FusedQKV:           d.version != "0.2.2",
 		KeepsReduceScatter: d.version == "0.2.2",
+		CompilesLoss:       d.version == "0.2.2", // compile.components = ["model", "loss"]
 		Variants: []target.Variant{{
 			Name: "CPU offload of parameters and optimizer", Option: "offload",
 			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },

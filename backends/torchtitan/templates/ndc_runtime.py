@@ -5,14 +5,33 @@ The same file serves every job; the values are in ndc_job.py beside it.
 """
 
 import bisect
+import importlib.metadata
 import json
 import os
 import pickle
+import re
 import time
 
 import numpy as np
 import torch
 import torch.distributed as dist
+
+
+
+def expand(path):
+    """Replaces ${NAME} by the environment's value, as the shell does in the scripts beside this file."""
+    return re.sub(r"\$\{([A-Za-z_]\w*)\}", lambda match: os.environ[match[1]], path)
+
+
+def check_version(wanted):
+    """Refuses another TorchTitan release than the one the files were made for."""
+    try:
+        found = importlib.metadata.version("torchtitan")
+    except importlib.metadata.PackageNotFoundError:  # a checkout
+        return
+    if found != wanted:
+        raise SystemExit(f"ndc: these files are for TorchTitan {wanted}, found {found}")
+
 
 # --- samples -------------------------------------------------------------------------------------
 # Sample g of a run (g = 0, 1, 2, ...) depends on the data, the seed and g only, never on the layout.
@@ -106,9 +125,9 @@ class TokenSamples(torch.utils.data.Dataset):
         self.files, self.first, self.count = [], [], []
         for name, path, _ in data["sources"]:
             if data["format"] == "megatron":
-                file = MegatronTokens(path)
+                file = MegatronTokens(expand(path))
             else:
-                file = FlatTokens(path, data["vocab_size"], data["end_of_document"])
+                file = FlatTokens(expand(path), data["vocab_size"], data["end_of_document"])
             samples = (len(file.tokens) - 1) // self.length
             low, high = int(samples * share[0]), int(samples * share[1])
             if high <= low:
@@ -157,7 +176,7 @@ class JSONLines:
         """Adds this rank's next document of source s."""
         name, path, _ = self.data["sources"][s]
         empty = 0
-        with open(path, "rb") as file:
+        with open(expand(path), "rb") as file:
             file.seek(state[0])
             while True:
                 line = file.readline()
