@@ -28,7 +28,7 @@ func gpt(hidden, heads, sequence int) *job.Job {
 // (which the paper leaves out) taken away.
 func layerBytes(j *job.Job, l plan.Layout, x plan.Execution) int64 {
 	m := New(j, megatronTarget())
-	s := shapeOf(&l, &x)
+	s := m.shapeOf(&l, &x)
 	t := m.makeTerms(s)
 	local := int64(l.MicroBatchSize * j.Model.SequenceLength)
 	if l.SequenceParallel {
@@ -72,7 +72,7 @@ func TestKorthikanti(t *testing.T) {
 		full := plan.Layout{TensorParallel: 8, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
 			DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: model.b, MicroBatches: 1, Recompute: plan.RecomputeFull}
 		m := New(j, megatronTarget())
-		y := m.makeTerms(shapeOf(&full, &plan.Execution{Attention: "unfused"})).layers[0]
+		y := m.makeTerms(m.shapeOf(&full, &plan.Execution{Attention: "unfused"})).layers[0]
 		if y.keptSum != 2*sbh {
 			t.Errorf("h %d, full: %d bytes, want %d", model.h, y.keptSum, 2*sbh)
 		}

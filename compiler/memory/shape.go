@@ -17,7 +17,6 @@ type shape struct {
 	modules                modules
 	fusedLoss              bool
 	lossChunks             int
-	compile                bool
 }
 
 // modules is a set of things that selective recompute drops.
@@ -60,13 +59,13 @@ func moduleOf(name string) modules {
 }
 
 // shapeOf extracts the key from a layout.
-func shapeOf(l *plan.Layout, x *plan.Execution) shape {
+func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 	s := shape{
 		tp: l.TensorParallel, cp: l.ContextParallel, ep: l.ExpertParallel, etp: l.ExpertTensorParallel,
 		micro: l.MicroBatchSize, sequence: l.SequenceParallel,
 		unfused: x.Attention == "unfused", ulysses: x.ContextParallelType == "ulysses",
-		recompute: l.Recompute, fusedLoss: x.CrossEntropy == "fused", lossChunks: max(x.LossChunks, 1),
-		compile: x.Compile,
+		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
+		fusedLoss: x.CrossEntropy == "fused" || x.Compile && m.target.CompilesLoss,
 	}
 	if l.Recompute == plan.RecomputeSelective {
 		for _, name := range l.RecomputeModules {

@@ -31,7 +31,7 @@ type evaluation struct {
 
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
-	key := shapeOf(l, x)
+	key := m.shapeOf(l, x)
 	t := m.cache[key]
 	if t == nil {
 		t = m.makeTerms(key)

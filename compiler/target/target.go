@@ -79,6 +79,10 @@ type Target struct {
 	// decides what operator-level recompute keeps of them.
 	FusedQKV bool
 
+	// CompilesLoss says that the compile option covers the loss too, which then
+	// makes no fp32 copies of the logits.
+	CompilesLoss bool
+
 	// KeepsReduceScatter says that operator-level recompute keeps the outputs
 	// of reduce-scatters (torchtitan up to 0.2).
 	KeepsReduceScatter bool
