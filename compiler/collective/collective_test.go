@@ -242,6 +242,30 @@ func TestOversubscription(t *testing.T) {
 	}
 }
 
+// TestLatency: what the cluster states beyond the tables is paid per hop, and
+// a cluster that says nothing still has finite costs.
+func TestLatency(t *testing.T) {
+	c := measuredOn["h100_ib"]
+	c.Nodes = 4
+	near := NewTopology(&c)
+	c.Network.Latency, c.NVLink.Latency = 15e-6, 12.5e-6
+	far := NewTopology(&c)
+	for _, x := range []struct {
+		size, stride int
+		want         float64 // more of an all-gather
+	}{{4, 8, 3 * 10e-6}, {32, 1, 3 * 10e-6}, {8, 1, 7 * 10e-6}} {
+		n, f := near.Group(x.size, x.stride), far.Group(x.size, x.stride)
+		if got := float64(f.AllGather(1024) - n.AllGather(1024)); math.Abs(got-x.want) > 1e-9 {
+			t.Errorf("%d ranks %d apart: %v s more, want %v", x.size, x.stride, got, x.want)
+		}
+	}
+	bare := job.Cluster{Nodes: 1, GPUsPerNode: 4}
+	g := NewTopology(&bare).Group(4, 1)
+	if s := g.AllReduce(1 << 30); math.IsInf(float64(s), 0) || s <= 0 {
+		t.Errorf("without any link described: %v", s)
+	}
+}
+
 func BenchmarkAllReduce(b *testing.B) {
 	c := measuredOn["h100_ib"]
 	c.Nodes = 64

@@ -26,7 +26,7 @@ func (t *Topology) collective(op Operation, s shape) price {
 		a = within / t.insideBandwidth(op, s)
 	}
 	b := between / t.railBandwidth(op, s)
-	p := t.fabric.overhead(op, s, t.latency)
+	p := t.fabric.overhead(op, s, t.networkLatency)
 	p.rate = math.Pow(math.Pow(a, 4)+math.Pow(b, 4), 0.25)
 	p.half *= float64(s.local) // from bytes per rail
 	return p
@@ -57,7 +57,8 @@ func (t *Topology) inside(op Operation, s shape) price {
 	}
 	c := t.curves.at(op, s.local)
 	v := Volume(op, s.size)
-	return price{latency: c.Latency, ramp: c.Ramp, half: c.Half / v, rate: v / t.insideBandwidth(op, s)}
+	extra := t.nvlinkLatency * float64(s.local-1)
+	return price{latency: c.Latency + extra, ramp: c.Ramp, half: c.Half / v, rate: v / t.insideBandwidth(op, s)}
 }
 
 // insideBandwidth is the bus bandwidth among the members of one island, the
@@ -72,7 +73,7 @@ func (t *Topology) insideBandwidth(op Operation, s shape) float64 {
 
 // overPCIe prices a collective through the host's PCIe switches.
 func (t *Topology) overPCIe(op Operation, s shape) price {
-	p := pcie().overhead(op, s, 0)
+	p := pcie().overhead(op, s, t.pcieLatency)
 	p.rate = Volume(op, s.size) / (t.pcie * pcie().efficiency(op))
 	return p
 }
@@ -85,7 +86,7 @@ func (t *Topology) exchange(s shape) price {
 		return t.inside(AllToAll, s)
 	}
 	n := float64(s.size)
-	p := t.fabric.overhead(AllToAll, s, t.latency)
+	p := t.fabric.overhead(AllToAll, s, t.networkLatency)
 	within := float64(s.local-1) / n / t.insideBandwidth(AllToAll, s)
 	share := t.network * t.fabric.efficiency(AllToAll)
 	between := (n - float64(s.local)) / n / share
@@ -108,7 +109,7 @@ func (t *Topology) broadcast(s shape) price {
 func (t *Topology) send(s shape) price {
 	switch {
 	case s.local == 1 || s.islands == s.size:
-		p := t.fabric.overhead(sendReceive, s, t.latency)
+		p := t.fabric.overhead(sendReceive, s, t.networkLatency)
 		p.rate = 1 / (t.network * t.fabric.efficiency(sendReceive))
 		if s.pods > 1 && s.perPod == 1 {
 			p.rate *= t.slowing
@@ -116,14 +117,14 @@ func (t *Topology) send(s shape) price {
 		return p
 	case s.nvlink && s.islands == 1:
 		c := t.curves.at(AllToAll, 2)
-		return price{latency: c.Latency, rate: 1 / (t.nvlink * nvlinkCopy)}
+		return price{latency: c.Latency + t.nvlinkLatency, rate: 1 / (t.nvlink * nvlinkCopy)}
 	case s.islands == 1:
-		p := pcie().overhead(sendReceive, s, 0)
+		p := pcie().overhead(sendReceive, s, t.pcieLatency)
 		p.rate = 1 / (t.pcie * pcie().efficiency(sendReceive))
 		return p
 	}
 	// Some neighbours are in another island: the pipeline waits for them.
-	p := t.fabric.overhead(sendReceive, s, t.latency)
+	p := t.fabric.overhead(sendReceive, s, t.networkLatency)
 	p.rate = 1 / (t.network * t.fabric.efficiency(sendReceive))
 	return p
 }
