@@ -44,8 +44,8 @@ type Evaluator struct {
 	moments    float64       // optimizer moments per parameter
 
 	// parameters in the form that the hot loop uses
-	clock16, clock8, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
-	hostStep, straggler, permuteBytes                              float64
+	clock16, clock8, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
+	hostStep, straggler, permuteBytes                                                   float64
 
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
@@ -158,6 +158,7 @@ func (e *Evaluator) resolve() {
 	p, engine := e.parameters, engines[e.target.Engine]
 	e.clock16 = units.Seconds(p.ofGPU("sustained16", e.job.Cluster.GPU.Catalog))
 	e.clock8 = units.Seconds(p.ofGPU("sustained8", e.job.Cluster.GPU.Catalog))
+	e.grouped16, e.grouped8 = units.Seconds(p.at("grouped16")), units.Seconds(p.at("grouped8"))
 	e.ring = units.Seconds(p.at("ring_efficiency"))
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
@@ -177,6 +178,16 @@ func (e *Evaluator) clock(t compute.DType) units.Seconds {
 		return e.clock8
 	}
 	return e.clock16
+}
+
+// grouped is the rate of the framework's expert multiplications over that of
+// the fused kernels that package compute knows.
+func (e *Evaluator) grouped(t compute.DType) units.Seconds {
+	switch t {
+	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8, compute.NVFP4:
+		return e.grouped8
+	}
+	return e.grouped16
 }
 
 // generation is the share of the attention rate that an older flash-attention
@@ -210,6 +221,11 @@ func (e *Evaluator) fusion(x *plan.Execution) float64 {
 		return e.parameters.at("elementwise.megatron")
 	}
 	return e.parameters.at("elementwise.eager")
+}
+
+// Step is the step time alone.
+func (e *Evaluator) Step(l *plan.Layout, x *plan.Execution) units.Seconds {
+	return e.run(l, x).total
 }
 
 // Evaluate predicts one legal layout into out, without allocating once the

@@ -190,7 +190,7 @@ func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
 	if p.Groups > 1 || strings.HasPrefix(p.Name, "experts.") {
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
 		t := b.e.device.GroupedLinear(b.dtype, compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}, p.N, p.K)
-		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.clock(b.dtype)), lineExperts
+		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.clock(b.dtype)/b.e.grouped(b.dtype)), lineExperts
 	}
 	dtype := b.dtype
 	if p.Name == "router" {

@@ -17,13 +17,16 @@ var data embed.FS
 
 // framework says what stands in for the framework of a run.
 type framework struct {
-	Framework     string `json:"framework"`
-	Before        string `json:"before"` // only for runs in this precision
-	Backend       string `json:"backend"`
-	Version       string `json:"version"`
-	GradientDType string `json:"gradient_dtype"`
-	CrossEntropy  string `json:"cross_entropy"`
-	Overlap       string `json:"overlap"`
+	Framework     string            `json:"framework"`
+	Before        string            `json:"before"` // only for runs in this precision
+	Backend       string            `json:"backend"`
+	Version       string            `json:"version"`
+	GradientDType string            `json:"gradient_dtype"`
+	CrossEntropy  string            `json:"cross_entropy"`
+	Overlap       string            `json:"overlap"`
+	Torch         string            `json:"torch"`   // that the run had; "" for the target's
+	Compile       *bool             `json:"compile"` // nil for the row's or the target's
+	Environment   map[string]string `json:"environment"`
 }
 
 // hardware is the catalogue's clusters and GPUs.
@@ -114,17 +117,21 @@ func (w *workshop) example(r *row) example {
 		return x
 	}
 	x.job.Backend = job.Backend{Kind: fw.Backend, Version: fw.Version}
+	for name, value := range fw.Environment {
+		x.job.Backend.Environment = append(x.job.Backend.Environment, job.Variable{Name: name, Value: value})
+	}
 	x.job.Execution = execution(r, f, fw)
 	if x.target, x.skip = targetOf(x.job); x.skip != "" {
 		return x
+	}
+	if fw.Torch != "" {
+		old := *x.target
+		old.Torch, x.target = fw.Torch, &old
 	}
 	if x.layout, x.skip = layout(r, x.target); x.skip != "" {
 		return x
 	}
 	x.exec = x.target.Resolve(x.job, &x.layout)
-	if x.target.Engine == target.FSDP2 && strings.EqualFold(f.Software.Framework, "llm-foundry (Composer, PyTorch FSDP)") {
-		x.exec.Compile = false
-	}
 	return x
 }
 
@@ -164,9 +171,13 @@ func (w *workshop) factsOf(r *row) *facts {
 // longest name, and of those the one that names its precision.
 func (w *workshop) frameworkOf(r *row, f *facts) *framework {
 	var best *framework
+	name := f.Software.Framework
+	if sharding := strings.Trim(string(r.Layout.FSDP), `"`); strings.HasPrefix(sharding, "DeepSpeed") {
+		name = sharding
+	}
 	for i := range w.frameworks {
 		c := &w.frameworks[i]
-		if !strings.HasPrefix(f.Software.Framework, c.Framework) || c.Before != "" && !strings.Contains(r.Precision, c.Before) {
+		if !strings.HasPrefix(name, c.Framework) || c.Before != "" && !strings.Contains(r.Precision, c.Before) {
 			continue
 		}
 		if best == nil || len(c.Framework)+len(c.Before) > len(best.Framework)+len(best.Before) {

@@ -30,28 +30,31 @@ func fitParameters(examples []example, p estimate.Parameters, names []string) es
 			}
 		}
 	}
-	for _, n := range names {
-		println(n, int(p[n]*1e6), "e-6")
-	}
 	return p
 }
 
-// loss is the mean absolute logarithm of the ratio.
+// loss is the mean absolute logarithm of the ratio, in two halves at once.
 func loss(examples []example, p estimate.Parameters) float64 {
-	sum, n := 0.0, 0
+	half := len(examples) / 2
+	done := make(chan [2]float64)
+	for _, part := range [][]example{examples[:half], examples[half:]} {
+		go func() { done <- partialLoss(part, p) }()
+	}
+	a, b := <-done, <-done
+	return (a[0] + b[0]) / (a[1] + b[1])
+}
+
+// partialLoss sums the absolute logarithms and counts them.
+func partialLoss(examples []example, p estimate.Parameters) (sum [2]float64) {
 	for i := range examples {
 		x := &examples[i]
-		if x.skip != "" || x.row.LayoutUncertain {
-			continue
-		}
 		t := stepSeconds(x.row)
-		if t == 0 {
+		if x.skip != "" || x.row.LayoutUncertain || t == 0 {
 			continue
 		}
-		var out estimate.Result
-		estimate.NewWith(x.job, x.target, p).Evaluate(&x.layout, &x.exec, &out)
-		sum += math.Abs(math.Log(float64(out.StepSeconds) / t))
-		n++
+		e := estimate.NewWith(x.job, x.target, p)
+		sum[0] += math.Abs(math.Log(float64(e.Step(&x.layout, &x.exec)) / t))
+		sum[1]++
 	}
-	return sum / float64(n)
+	return sum
 }

@@ -47,7 +47,11 @@ func run(folder, explain string, asJSON bool, worst int, fit string, p estimate.
 		return err
 	}
 	if fit != "" {
-		p = fitParameters(cases, p, strings.Split(fit, ","))
+		names := strings.Split(fit, ",")
+		p = fitParameters(cases, p, names)
+		for _, n := range names {
+			fmt.Printf("%s = %.4g\n", n, p[n])
+		}
 	}
 	if explain != "" {
 		return explainRows(os.Stdout, cases, explain, p)

@@ -115,6 +115,9 @@ func execution(r *row, f *facts, fw *framework) job.Execution {
 	flag(&x.OverlapParameterGather, "param_sync", "param_gather", "overlap_param_gather")
 	flag(&x.OverlapExpertParallel, "moe_a2a_overlap", "overlap_moe_expert_parallel_comm")
 	flag(&x.Compile, "torch_compile")
+	if fw.Compile != nil {
+		x.Compile = job.Some(*fw.Compile)
+	}
 	if b, ok := f.Execution["overlap_gradient_reduce"].(bool); ok {
 		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(b), job.Some(b)
 	}

@@ -15,6 +15,9 @@ func targetOf(j *job.Job) (*target.Target, string) {
 		PaddedVocab: padded,
 		Resolve:     resolve,
 	}
+	if j.Backend.Kind == "deepspeed" {
+		t.Engine = target.DeepSpeed
+	}
 	if j.Backend.Kind == "torchtitan" {
 		t.Engine = target.FSDP2
 		t.PaddedVocab = func(m *job.Model, _ int) int { return m.VocabSize }
