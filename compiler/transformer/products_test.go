@@ -1,0 +1,172 @@
+package transformer
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+func layout(tp, cp, ep, etp, micro int) *plan.Layout {
+	return &plan.Layout{TensorParallel: tp, SequenceParallel: tp > 1, ContextParallel: cp, PipelineParallel: 1, VirtualPipeline: 1,
+		ExpertParallel: ep, ExpertTensorParallel: etp, DataParallelReplicate: 1, DataParallelShard: 8, MicroBatchSize: micro, MicroBatches: 1}
+}
+
+// TestProducts spells out the products of one layer on one rank.
+func TestProducts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		model *job.Model
+		kind  int
+		l     *plan.Layout
+		want  []Product
+	}{
+		{"llama3-8B, tp 4, cp 2", llama3_8b(), 0, layout(4, 2, 1, 1, 2), []Product{
+			{Name: "attention.qkv", M: 8192, N: 1536, K: 4096, Groups: 1, Count: 1, Gathered: true},
+			{Name: "attention.output", M: 8192, N: 4096, K: 1024, Groups: 1, Count: 1, Scattered: true},
+			{Name: "mlp.in", M: 8192, N: 7168, K: 4096, Groups: 1, Count: 1, Gathered: true},
+			{Name: "mlp.out", M: 8192, N: 4096, K: 3584, Groups: 1, Count: 1, Scattered: true},
+		}},
+		{"deepseek-v3 MoE layer, ep 64", deepseekV3(), 1, layout(1, 1, 64, 1, 1), []Product{
+			{Name: "attention.q_down", M: 4096, N: 1536, K: 7168, Groups: 1, Count: 1},
+			{Name: "attention.q_up", M: 4096, N: 24576, K: 1536, Groups: 1, Count: 1, Gathered: true},
+			{Name: "attention.kv_down", M: 4096, N: 576, K: 7168, Groups: 1, Count: 1},
+			{Name: "attention.kv_up", M: 4096, N: 32768, K: 512, Groups: 1, Count: 1, Gathered: true},
+			{Name: "attention.output", M: 4096, N: 7168, K: 16384, Groups: 1, Count: 1, Scattered: true},
+			{Name: "router", M: 4096, N: 256, K: 7168, Groups: 1, Count: 1},
+			{Name: "shared_experts.in", M: 4096, N: 4096, K: 7168, Groups: 1, Count: 1, Gathered: true},
+			{Name: "shared_experts.out", M: 4096, N: 7168, K: 2048, Groups: 1, Count: 1, Scattered: true},
+			{Name: "experts.in", M: 32768, N: 4096, K: 7168, Groups: 4, Count: 1},
+			{Name: "experts.out", M: 32768, N: 7168, K: 2048, Groups: 4, Count: 1},
+		}},
+	} {
+		if diff := cmp.Diff(c.want, New(c.model).Products(c.kind, c.l, nil)); diff != "" {
+			t.Errorf("%s:\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestModelFLOPs compares forward and backward FLOPs per token with published
+// counts. NeMo's documentation counts full attention, so its figure is
+// compared after adding the other half.
+func TestModelFLOPs(t *testing.T) {
+	full := func(m *job.Model) float64 {
+		a := New(m)
+		other := 0.0
+		for k := range a.kinds {
+			other += 3 * float64(a.totals[k]) * a.attentionFLOPs(k)
+		}
+		return float64(a.ModelFLOPsPerToken()) + other
+	}
+	halved := func(m *job.Model) float64 { return float64(New(m).ModelFLOPsPerToken()) }
+	plain := deepseekV3()
+	plain.MTPLayers = 0
+	for _, c := range []struct {
+		name      string
+		got, want float64
+		tolerance float64
+	}{
+		{"llama3-8B at 8,192, full attention (NeMo: 57.9 GF per token)", full(llama3_8b()), 57.9e9, 0.005},
+		// Megatron-Bridge: 260 GF with MTP, 249 without; it leaves the router out (0.7 GF).
+		{"DeepSeek-V3 at 4,096 with MTP", halved(deepseekV3()), 260e9, 0.02},
+		{"DeepSeek-V3 at 4,096", halved(plain), 249e9, 0.02},
+		// 6·N per token plus 6·layers·hidden·s of halved attention, N = 174.6 B less positions.
+		{"GPT-3 175B at 2,048", halved(gpt3_175b()), 6*(174.6e9-0.025e9) + 6*96*12288*2048, 0.001},
+	} {
+		if math.Abs(c.got/c.want-1) > c.tolerance {
+			t.Errorf("%s: %.4g, want %.4g", c.name, c.got, c.want)
+		}
+	}
+}
+
+// TestWindow: a window as long as the sequence is no window, and a short one
+// costs its length.
+func TestWindow(t *testing.T) {
+	if got := meanKeys(8192, 8192); got != 4096 {
+		t.Errorf("full window: %g keys", got)
+	}
+	if got := meanKeys(8192, 128); math.Abs(got-127) > 0.01 {
+		t.Errorf("window of 128: %g keys", got)
+	}
+	a := New(gptOSS())
+	if n := a.Count(0, 0, 24); len(a.Kinds()) != 2 || n != 12 || a.Kinds()[0].Window != 128 || a.Kinds()[1].Window != 0 {
+		t.Errorf("gpt-oss alternates windowed and full layers: kinds %+v, %d of the first", a.Kinds(), n)
+	}
+}
+
+// drawModel draws a model whose sizes every drawn split divides.
+func drawModel(t *rapid.T) *job.Model {
+	m := &job.Model{Layers: rapid.IntRange(1, 6).Draw(t, "layers"), HiddenSize: 256, FFNHiddenSize: 512, AttentionHeads: 8, KVHeads: 4, HeadDim: 32,
+		VocabSize: 1024, SequenceLength: 128, Activation: rapid.SampledFrom([]string{"swiglu", "gelu"}).Draw(t, "activation"),
+		Normalization: rapid.SampledFrom([]string{"rmsnorm", "layernorm"}).Draw(t, "norm"), AttentionBias: rapid.Bool().Draw(t, "attention bias"),
+		MLPBias: rapid.Bool().Draw(t, "mlp bias"), QKNorm: rapid.Bool().Draw(t, "qk norm"), PostNorms: rapid.Bool().Draw(t, "post norms"),
+		AttentionSinks: rapid.Bool().Draw(t, "sinks"), MTPLayers: rapid.IntRange(0, 1).Draw(t, "mtp")}
+	if rapid.Bool().Draw(t, "mla") {
+		m.MLA = &job.MLA{QLoraRank: rapid.SampledFrom([]int{0, 64}).Draw(t, "q rank"), KVLoraRank: 32, QKNopeHeadDim: 32, QKRopeHeadDim: 16, VHeadDim: 32}
+	}
+	if rapid.Bool().Draw(t, "moe") {
+		m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 64, SharedExperts: rapid.IntRange(0, 2).Draw(t, "shared"),
+			FirstDenseLayers: rapid.IntRange(0, 1).Draw(t, "dense"), Router: job.Router{Bias: rapid.Bool().Draw(t, "router bias")}}
+	}
+	return m
+}
+
+// TestShards: what the ranks of a layer hold, replicas counted once, is the
+// layer.
+func TestShards(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := New(drawModel(t))
+		s := Split{TensorParallel: rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "tp"), ExpertParallel: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "ep"),
+			ExpertTensorParallel: rapid.SampledFrom([]int{1, 2}).Draw(t, "etp"), LatentSharded: rapid.Bool().Draw(t, "latent")}
+		for k := range a.Kinds() {
+			for _, tensor := range a.Tensors(k) {
+				shards := map[Sharding]int{Replicated: 1, TensorSharded: s.TensorParallel, LatentDown: 1,
+					ExpertSharded: s.ExpertParallel * s.ExpertTensorParallel, ExpertParallel: s.ExpertParallel}[tensor.Sharding]
+				if tensor.Sharding == LatentDown && s.LatentSharded {
+					shards = s.TensorParallel
+				}
+				if got := tensor.Local(s) * int64(shards); got != tensor.Elements() {
+					t.Fatalf("%s: %d shards hold %d of %d elements", tensor.Name, shards, got, tensor.Elements())
+				}
+			}
+		}
+	})
+}
+
+// TestChunksCover: the chunks of any cut hold the model.
+func TestChunksCover(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawModel(t)
+		a := New(m)
+		cut := rapid.IntRange(0, m.Layers).Draw(t, "cut")
+		first := a.Chunk(Chunk{First: 0, End: cut, Embedding: true}, m.VocabSize, whole)
+		second := a.Chunk(Chunk{First: cut, End: m.Layers, Head: true, MTP: m.MTPLayers}, m.VocabSize, whole)
+		if got, want := first.Add(second).Sum(), a.ParametersTotal()+a.ParametersMTP(); got != want {
+			t.Fatalf("chunks hold %d, model has %d", got, want)
+		}
+	})
+}
+
+// TestProductsMatchFLOPs: on one rank the products and the core attention of a
+// layer add up to its model FLOPs.
+func TestProductsMatchFLOPs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := New(drawModel(t))
+		a.Separate = rapid.Bool().Draw(t, "separate")
+		l := layout(1, 1, 1, 1, 2)
+		for k := range a.Kinds() {
+			c := a.Attention(k, l)
+			got := c.FLOPs()
+			for _, p := range a.Products(k, l, nil) {
+				got += p.FLOPs()
+			}
+			if want := a.LayerFLOPs(k) * float64(a.Tokens(l)); math.Abs(got/want-1) > 1e-9 {
+				t.Fatalf("kind %+v: products make %g, the layer has %g", a.Kinds()[k], got, want)
+			}
+		}
+	})
+}
