@@ -1,0 +1,356 @@
+//go:build conformance
+
+// Package torchtitan_test hands what ndc emits to the real TorchTitan, on a
+// machine without a GPU: the configuration manager by its real command line,
+// the real Trainer on fake tensors at the planned world size, and training of
+// small jobs over gloo.
+//
+//	go test -tags conformance ./integration/torchtitan -timeout 2h
+//
+// The frameworks are installed into NDC_CACHE (or the user's cache folder) on
+// first use. NDC_PYTHON names a CPython of at least 3.12.
+package torchtitan_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// release is one supported TorchTitan with the torch that it was made for.
+type release struct {
+	version, torch string
+	arguments      []string // of the command line that reads the emitted files
+}
+
+var releases = []release{
+	{"0.2.2", "2.11.0", []string{"--job.config_file", "train.toml"}},
+	{"0.3.0", "2.14.0", []string{"--module", "ndc_job", "--config", "run"}},
+}
+
+// python returns the interpreter of an environment with the release,
+// installing it first if it is missing.
+func (r release) python(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(cacheFolder(t), "torchtitan-"+r.version)
+	python := filepath.Join(dir, "bin", "python")
+	if exec.Command(python, "-c", "import torchtitan").Run() == nil {
+		return python
+	}
+	run(t, 10*time.Minute, nil, ".", basePython(t), "-m", "venv", dir)
+	run(t, 30*time.Minute, nil, ".", python, "-m", "pip", "install", "-q", "torch=="+r.torch)
+	run(t, 30*time.Minute, nil, ".", python, "-m", "pip", "install", "-q", "torchtitan=="+r.version)
+	return python
+}
+
+func cacheFolder(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("NDC_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "ndc")
+}
+
+// basePython finds a CPython of at least 3.12.
+func basePython(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("NDC_PYTHON"), "python3.14", "python3.13", "python3.12", "python3"} {
+		if name != "" && exec.Command(name, "-c", "import sys; sys.exit(sys.version_info < (3, 12))").Run() == nil {
+			return name
+		}
+	}
+	t.Skip("no CPython of at least 3.12: set NDC_PYTHON")
+	return ""
+}
+
+// run executes a command and returns its output; a failure ends the test with
+// the last lines.
+func run(t *testing.T, limit time.Duration, env []string, dir string, command ...string) string {
+	t.Helper()
+	out, err := try(limit, env, dir, command...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, tail(out, 40))
+	}
+	return out
+}
+
+func try(limit time.Duration, env []string, dir string, command ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+func tail(s string, lines int) string {
+	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// ndc builds the program once.
+func ndc(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "ndc")
+	run(t, 5*time.Minute, nil, ".", "go", "build", "-o", program, "../../cmd/ndc")
+	return program
+}
+
+// here is the folder of this test's Python programs.
+func here(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// environment makes a folder of generated files and the drivers importable.
+func environment(t *testing.T, files string, more ...string) []string {
+	return append([]string{"PYTHONPATH=" + files + ":" + here(t), "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1",
+		"NDC_LOG_DIR=" + t.TempDir()}, more...)
+}
+
+// parse reads the files with the configuration manager of the release.
+func (r release) parse(t *testing.T, files string) {
+	t.Helper()
+	run(t, 5*time.Minute, environment(t, files), files, append([]string{r.python(t), "-m", "torchtitan.config.manager"}, r.arguments...)...)
+}
+
+// dryRun builds and steps the real Trainer for the first and the last rank.
+func (r release) dryRun(t *testing.T, files string, world int) {
+	t.Helper()
+	for _, rank := range []int{0, world - 1} {
+		env := environment(t, files, fmt.Sprintf("WORLD_SIZE=%d", world), fmt.Sprintf("RANK=%d", rank))
+		out := run(t, 30*time.Minute, env, files, append([]string{r.python(t), filepath.Join(here(t), "dryrun.py")}, r.arguments...)...)
+		t.Logf("TorchTitan %s: %s", r.version, tail(out, 1))
+		if rank == world-1 && rank == 0 {
+			break
+		}
+	}
+}
+
+// TestExamples hands every TorchTitan example to the release that it names.
+func TestExamples(t *testing.T) {
+	program := ndc(t)
+	jobs, err := filepath.Glob("../../examples/*/job.hcl")
+	if err != nil || len(jobs) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, job := range jobs {
+		t.Run(filepath.Base(filepath.Dir(job)), func(t *testing.T) {
+			content, err := os.ReadFile(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(content, []byte(`backend "torchtitan"`)) {
+				t.Skip("not for TorchTitan")
+			}
+			out := t.TempDir()
+			run(t, 10*time.Minute, nil, ".", program, "build", job, "--backend", "torchtitan", "-o", out)
+			folders, _ := filepath.Glob(filepath.Join(out, "*", "torchtitan"))
+			for _, files := range folders {
+				r, world := identify(t, files)
+				r.parse(t, files)
+				r.dryRun(t, files, world)
+			}
+		})
+	}
+}
+
+// identify reads release and world size from the summary line of ndc_job.py.
+func identify(t *testing.T, files string) (release, int) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(files, "ndc_job.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := regexp.MustCompile(`on TorchTitan ([0-9.]+), ([0-9]+) GPUs`).FindSubmatch(content)
+	if match == nil {
+		t.Fatalf("no summary in %s", files)
+	}
+	world, _ := strconv.Atoi(string(match[2]))
+	for _, r := range releases {
+		if r.version == string(match[1]) {
+			return r, world
+		}
+	}
+	t.Fatalf("unknown release %s", match[1])
+	return release{}, 0
+}
+
+// layoutCase is a layout that is really trained.
+type layoutCase struct {
+	name   string
+	gpus   int
+	layout string
+}
+
+var layouts = []layoutCase{
+	{"fsdp", 2, `data_parallel_shard = 2`},
+	{"hsdp", 4, "data_parallel_shard = 2\n data_parallel_replicate = 2"},
+	{"tp", 4, "data_parallel_shard = 2\n tensor_parallel = 2"},
+	{"pp", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"1f1b\"\n stage_layers = [3, 1]\n micro_batch_size = 1"},
+	{"interleaved", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n virtual_pipeline = 2\n pipeline_schedule = \"interleaved_1f1b\"\n micro_batch_size = 1"},
+}
+
+// TestTraining trains the small job in every layout. Layouts see the same
+// samples and the same initial weights, so the losses of the first steps agree
+// but for the rounding of bf16.
+func TestTraining(t *testing.T) {
+	program, data := ndc(t), t.TempDir()
+	for _, r := range releases {
+		python := r.python(t)
+		run(t, time.Minute, nil, ".", python, "make_data.py", data, "512")
+		var want []float64
+		for _, c := range layouts {
+			t.Run(r.version+"/"+c.name, func(t *testing.T) {
+				files, checkpoints := c.build(t, program, r, data), t.TempDir()
+				got := r.train(t, files, c.gpus, "--checkpoint.folder", checkpoints)
+				if len(got) != 6 || got[5] > got[0]-0.5 {
+					t.Fatalf("losses %v: want six that fall", got)
+				}
+				t.Logf("TorchTitan %s %s: losses %v", r.version, c.name, got)
+				if c.name == "fsdp" {
+					want = got
+				}
+				for i := range got {
+					if d := got[i] - want[i]; c.comparable(r) && (d > tolerance || d < -tolerance) {
+						t.Errorf("step %d: loss %g, with fsdp %g", i+1, got[i], want[i])
+					}
+				}
+			})
+		}
+	}
+}
+
+// tolerance of losses between layouts: rounding of bf16 over a few steps.
+const tolerance = 0.03
+
+// comparable reports that a layout starts from the weights of fsdp: pipeline
+// stages draw theirs from seeds of their own (distinct_seed_mesh_dims).
+func (c layoutCase) comparable(release) bool { return c.name != "pp" && c.name != "interleaved" }
+
+// build writes the files of a case.
+func (c layoutCase) build(t *testing.T, program string, r release, data string) string {
+	t.Helper()
+	template, err := os.ReadFile("testdata/small.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	job := filepath.Join(dir, "job.hcl")
+	if err := os.WriteFile(job, bytes.Replace(template, []byte("# LAYOUT"), []byte(c.layout), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, 5*time.Minute, nil, ".", program, "build", job, "--var", "data="+data, "--var", "checkpoints="+filepath.Join(dir, "saved"),
+		"--var", fmt.Sprintf("gpus=%d", c.gpus), "--var", "version="+r.version, "-o", filepath.Join(dir, "out"))
+	return filepath.Join(dir, "out", "small", "torchtitan")
+}
+
+var lossLine = regexp.MustCompile(`step: +([0-9]+)  loss: +([0-9.]+)`)
+
+// train runs the ranks on the CPU and returns the loss of every step.
+func (r release) train(t *testing.T, files string, ranks int, more ...string) []float64 {
+	t.Helper()
+	return losses(r.launch(t, files, ranks, nil, more...))
+}
+
+func (r release) launch(t *testing.T, files string, ranks int, env []string, more ...string) string {
+	t.Helper()
+	command := []string{r.python(t), "-m", "torch.distributed.run", fmt.Sprintf("--nproc-per-node=%d", ranks),
+		"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", filepath.Join(here(t), "train.py")}
+	command = append(append(command, r.arguments...), more...)
+	return run(t, 30*time.Minute, append(environment(t, files), env...), files, command...)
+}
+
+// losses reads the loss of every step; ranks without the last pipeline stage
+// print -1.
+func losses(out string) []float64 {
+	byStep := map[int]float64{}
+	last := 0
+	for _, m := range lossLine.FindAllStringSubmatch(out, -1) {
+		step, _ := strconv.Atoi(m[1])
+		loss, _ := strconv.ParseFloat(m[2], 64)
+		byStep[step], last = loss, max(last, step)
+	}
+	var list []float64
+	for step := 1; step <= last; step++ {
+		if loss, ok := byStep[step]; ok {
+			list = append(list, loss)
+		}
+	}
+	return list
+}
+
+// TestStopAndResume: a run whose time is up saves, stops with success, and
+// goes on with the very numbers of a run without a stop.
+func TestStopAndResume(t *testing.T) {
+	program, data := ndc(t), t.TempDir()
+	for _, r := range releases {
+		t.Run(r.version, func(t *testing.T) {
+			run(t, time.Minute, nil, ".", r.python(t), "make_data.py", data, "512")
+			files := layouts[0].build(t, program, r, data)
+			whole := r.train(t, files, 2, "--checkpoint.folder", t.TempDir())
+			saved := t.TempDir()
+			every := stepsBetweenLooks(t, files)
+			first := losses(r.launch(t, files, 2, []string{"NDC_END_TIME=1"}, "--checkpoint.folder", saved))
+			if every < 6 && len(first) != every {
+				t.Fatalf("stopped after %d steps, the clock is read every %d", len(first), every)
+			}
+			rest := r.train(t, files, 2, "--checkpoint.folder", saved)
+			got := append(first, rest...)
+			if fmt.Sprint(got) != fmt.Sprint(whole) {
+				t.Errorf("losses %v, without a stop %v", got, whole)
+			}
+		})
+	}
+}
+
+// stepsBetweenLooks is the emitted check_every, cut to a value that makes the
+// small job stop in the middle.
+func stepsBetweenLooks(t *testing.T, files string) int {
+	t.Helper()
+	path := filepath.Join(files, "ndc_job.py")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := regexp.MustCompile(`check_every=[0-9]+`).ReplaceAll(content, []byte("check_every=4"))
+	if err := os.WriteFile(path, changed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return 4
+}
+
+// TestTables: the committed option tables are those of the installed releases.
+func TestTables(t *testing.T) {
+	for _, r := range releases {
+		got, err := exec.Command(r.python(t), "../../backends/torchtitan/schema/generate.py").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile("../../backends/torchtitan/schema/" + r.version + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("TorchTitan %s: the table has drifted; run schema/generate.py", r.version)
+		}
+	}
+}
