@@ -87,8 +87,12 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 		return
 	}
 	hint := diag.DidYouMean(a.Name, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
-	if hint == "" && len(spec.Arguments) > 0 {
+	switch {
+	case hint != "":
+	case len(spec.Arguments) > 0:
 		hint = " It takes " + listed(spec.ArgumentNames()) + "."
+	case len(spec.Blocks) > 0 && spec.Name != "file":
+		hint = " Here it takes only the blocks " + listed(spec.BlockNames()) + "."
 	}
 	l.fail(UnknownArgument, at, "Unknown argument", "%s has no argument %q.%s%s", blockName(spec), a.Name, hint, elsewhere(a.Name, spec))
 }

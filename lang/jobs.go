@@ -100,8 +100,8 @@ func overlay(t, backend *block) *block {
 	merged.broken = false // each part counts for itself
 	var own []*block
 	for _, c := range backend.blocks {
-		if c.spec.Name != "container" {
-			own = append(own, c)
+		if c.spec.Name != "container" && (c.spec.Name != "training" || t.find("training") != nil) {
+			own = append(own, c) // without the job's, a backend's training is only a part
 		}
 	}
 	merged.blocks = mergeBlocks(merged.blocks, own)

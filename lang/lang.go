@@ -53,7 +53,7 @@ type Workspace struct {
 // *.hcl and *.auto.ndcvars in it. The workspace is never nil; when the list
 // has errors its jobs are incomplete and must not be used.
 func Load(fsys fs.FS, name string, o Options) (*Workspace, diag.List) {
-	l := &loader{fsys: fsys, options: o, files: map[string][]byte{}, variables: map[string]*variable{}, nodes: map[string]*node{}}
+	l := newLoader(fsys, o)
 	jobs := l.load(name)
 	return &Workspace{Jobs: jobs, Files: l.files}, l.finish()
 }

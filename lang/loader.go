@@ -30,6 +30,10 @@ type loader struct {
 	jobs          []*hclsyntax.Block
 }
 
+func newLoader(fsys fs.FS, o Options) *loader {
+	return &loader{fsys: fsys, options: o, files: map[string][]byte{}, variables: map[string]*variable{}, nodes: map[string]*node{}}
+}
+
 // load runs the phases; later ones need what earlier ones found.
 func (l *loader) load(name string) []job.Job {
 	if !l.read(name) || !l.checkVersion() {

@@ -1,0 +1,184 @@
+package lang
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/ndc-dev/ndc/lang/catalog"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// TestCatalogNames holds the catalogue to the names that the language promises.
+func TestCatalogNames(t *testing.T) {
+	for kind, names := range map[string]string{
+		"model": `gpt3_1_7b gpt3_3_6b gpt3_7_5b gpt3_18b gpt3_39b gpt3_76b gpt3_145b gpt3_310b gpt3_530b gpt3_1t gpt3_175b
+			llama2_7b llama2_13b llama2_70b llama3_8b llama3_70b llama3_1_8b llama3_1_70b llama3_1_405b llama3_2_1b llama3_2_3b
+			mixtral_8x7b mixtral_8x22b deepseek_v3 kimi_k2 qwen3_8b qwen3_14b qwen3_32b qwen3_30b_a3b qwen3_235b_a22b
+			gpt_oss_20b gpt_oss_120b gemma2_27b debug debug_moe`,
+		"gpu":     `v100_32gb a100_40gb a100_80gb h100_sxm h100_96gb_500w h800 h200 gh200 b200 b300 gb200 gb300`,
+		"cluster": `dgx_a100 dgx_h100 aws_p5 h800_ib dgx_h200 dgx_b200 dgx_b300 gb200_nvl72 gb300_nvl72 single_gpu`,
+	} {
+		want := strings.Fields(names)
+		slices.Sort(want)
+		if got := catalog.Names(kind); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", kind, got, want)
+		}
+	}
+	if catalog.Names("planet") != nil || catalog.Source("model", "none") != nil {
+		t.Error("the catalogue has what it cannot have")
+	}
+}
+
+// everyEntry calls visit with the block of each entry.
+func everyEntry(t *testing.T, visit func(path string, b *hclsyntax.Block)) {
+	for _, kind := range catalog.Kinds() {
+		for _, name := range catalog.Names(kind) {
+			file, diags := hclsyntax.ParseConfig(catalog.Source(kind, name), kind+" "+name, hcl.InitialPos)
+			if diags.HasErrors() {
+				t.Error(diags)
+				continue
+			}
+			blocks := file.Body.(*hclsyntax.Body).Blocks
+			if len(blocks) != 1 || blocks[0].Type != kind || blocks[0].Labels[0] != name {
+				t.Errorf("%s %s: a file holds one block of its own name", kind, name)
+				continue
+			}
+			visit(kind+" "+name, blocks[0])
+		}
+	}
+}
+
+// TestCatalogEntries builds a job with every entry of the catalogue, pasted
+// as a user's own block: nothing may be reported.
+func TestCatalogEntries(t *testing.T) {
+	everyEntry(t, func(path string, b *hclsyntax.Block) {
+		kind, name, _ := strings.Cut(path, " ")
+		src := string(catalog.Source(kind, name)) + minimal("", "", "steps = 1\nprecision = \"fp16\"\n")
+		switch kind {
+		case "model":
+			src = strings.Replace(src, "model   = catalog.model.debug\n", "model = model."+name+"\n", 1)
+		case "cluster":
+			src += "cluster \"sized\" {\n  base = cluster." + name + "\n"
+			if name != "single_gpu" {
+				src += "  nodes = 36\n"
+			}
+			src = strings.Replace(src+"}\n", "cluster = catalog.cluster.single_gpu\n", "cluster = cluster.sized\n", 1)
+		case "gpu":
+			src += "cluster \"other\" {\n  base = catalog.cluster.single_gpu\n  gpu = gpu." + name + "\n}\n"
+			src = strings.Replace(src, "cluster = catalog.cluster.single_gpu\n", "cluster = cluster.other\n", 1)
+		}
+		w, diags := Load(files("job.hcl", src), "job.hcl", Options{})
+		if len(diags) > 0 || len(w.Jobs) != 1 {
+			t.Errorf("%s: %v", path, diags)
+		}
+	})
+}
+
+// TestCatalogSources demands a source for every number of every entry: under
+// its own path, that of an enclosing block, or "*".
+func TestCatalogSources(t *testing.T) {
+	everyEntry(t, func(path string, b *hclsyntax.Block) {
+		tree := entryTree(b)
+		sources := map[string]string{}
+		for _, s := range tree.vars("sources") {
+			if strings.TrimSpace(s.Value) == "" {
+				t.Errorf("%s: the source of %s is empty", path, s.Name)
+			}
+			sources[s.Name] = s.Value
+			if s.Name != "*" && !reaches(tree.spec, strings.Split(s.Name, ".")) {
+				t.Errorf("%s: a source for %s, which the language does not have", path, s.Name)
+			}
+		}
+		if len(sources) == 0 {
+			t.Errorf("%s has no sources", path)
+		}
+		if _, ok := sources["*"]; ok {
+			return
+		}
+		for _, p := range argumentPaths(tree, "") {
+			if !cited(sources, p) {
+				t.Errorf("%s: no source for %s", path, p)
+			}
+		}
+	})
+}
+
+// entryTree is the tree of an entry, with its bases.
+func entryTree(b *hclsyntax.Block) *block {
+	l := newLoader(nil, Options{})
+	n := l.catalogNode(b.Type, b.Labels[0])
+	l.settle(n, nil)
+	return n.tree
+}
+
+// reaches reports whether a path names an argument or block of the schema. An
+// entry may say why it leaves one out.
+func reaches(b *schema.Block, path []string) bool {
+	if len(path) == 0 || len(path) == 1 && b.Argument(path[0]) != nil {
+		return true
+	}
+	c := b.Block(path[0])
+	return c != nil && reaches(c, path[1:])
+}
+
+func argumentPaths(b *block, prefix string) []string {
+	var paths []string
+	for name := range b.args {
+		if !slices.Contains([]string{"sources", "base", "without"}, name) {
+			paths = append(paths, prefix+name)
+		}
+	}
+	for _, c := range b.blocks {
+		if c.spec.Name != "built_by" {
+			paths = append(paths, argumentPaths(c, prefix+c.spec.Name+".")...)
+		}
+	}
+	return paths
+}
+
+func cited(sources map[string]string, path string) bool {
+	for path != "" {
+		if _, ok := sources[path]; ok {
+			return true
+		}
+		path = path[:max(strings.LastIndexByte(path, '.'), 0)]
+	}
+	return false
+}
+
+// TestCatalogBuilders: every model says which versions of each backend build it.
+func TestCatalogBuilders(t *testing.T) {
+	everyEntry(t, func(path string, b *hclsyntax.Block) {
+		if b.Type != "model" {
+			return
+		}
+		m := decodeModel(entryTree(b))
+		var backends []string
+		for _, by := range m.BuiltBy {
+			backends = append(backends, by.Backend)
+			if by.Versions == "" && by.Reason == "" {
+				t.Errorf("%s: %s cannot build it, and no reason is given", path, by.Backend)
+			}
+		}
+		if !slices.Equal(backends, schema.BackendKinds()) {
+			t.Errorf("%s: built_by names %v", path, backends)
+		}
+	})
+}
+
+// TestCatalogText keeps unfinished work and private paths out of what users paste.
+func TestCatalogText(t *testing.T) {
+	private := regexp.MustCompile(`/work\b|/tmp\b|\bTODO\b`)
+	for _, kind := range catalog.Kinds() {
+		for _, name := range catalog.Names(kind) {
+			if m := private.Find(catalog.Source(kind, name)); m != nil {
+				t.Errorf("%s %s holds %q", kind, name, m)
+			}
+		}
+	}
+}

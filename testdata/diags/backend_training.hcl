@@ -1,0 +1,16 @@
+job "j" { # ERROR: missing-block at job "j": The block job needs a block training { … }. What is learned, from what, and how.
+  model   = catalog.model.debug
+  cluster = catalog.cluster.single_gpu
+
+  backend "megatron" {
+    version = "core_v0.18.2"
+
+    training {
+      precision = "bf16" # ERROR: unknown-argument at precision: The block training has no argument "precision". Here it takes only the blocks data, checkpoint.
+
+      checkpoint {
+        keep_last = 2
+      }
+    }
+  }
+}
