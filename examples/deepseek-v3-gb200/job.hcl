@@ -88,7 +88,8 @@ job "deepseek-v3-gb200" {
     layout {
       tensor_parallel   = 1
       context_parallel  = 1
-      pipeline_parallel = [2, 4, 8]
+      pipeline_parallel = [4, 8]
+      micro_batch_size  = 1
       expert_parallel   = [32, local.expert_parallel]
     }
   }

@@ -57,6 +57,16 @@ job "does-not-fit" {
     }
   }
 
+  # However the node is cut, each GPU holds an eighth of the state.
+  constraints {
+    layout {
+      tensor_parallel   = [4, 8]
+      context_parallel  = 1
+      pipeline_parallel = [1, 2]
+      micro_batch_size  = 1
+    }
+  }
+
   # The processors of this node are busy with the data.
   execution {
     offload {

@@ -64,9 +64,10 @@ job "gpt3-175b" {
     max_training_time = "60d"
 
     layout {
-      tensor_parallel   = [4, 8]
+      tensor_parallel   = 8
       context_parallel  = 1
-      pipeline_parallel = { min = 2, max = 32 }
+      pipeline_parallel = { min = 4, max = 16 }
+      micro_batch_size  = [1, 2]
     }
   }
 

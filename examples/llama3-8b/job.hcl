@@ -6,7 +6,7 @@ ndc {
 }
 
 locals {
-  tokens = 100e9 # a few weeks on eight GPUs
+  tokens = 100e9 # two weeks on eight GPUs
 }
 
 cluster "node" {

@@ -80,9 +80,11 @@ job "mixtral-8x22b" {
     nvlink_only     = ["tensor_parallel", "expert_parallel"]
 
     layout {
-      tensor_parallel  = [1, 2, 4]
-      context_parallel = 1
-      expert_parallel  = [2, 4, 8]
+      tensor_parallel   = [1, 2, 4]
+      context_parallel  = 1
+      expert_parallel   = [4, 8]
+      pipeline_parallel = [4, 8]
+      micro_batch_size  = [1, 2]
     }
   }
 

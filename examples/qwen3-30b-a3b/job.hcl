@@ -62,6 +62,15 @@ job "qwen3-30b-a3b" {
     }
   }
 
+  # Eight GPUs on one switch: experts over all of them, and no pipeline.
+  constraints {
+    layout {
+      pipeline_parallel = 1
+      context_parallel  = 1
+      expert_parallel   = [4, 8]
+    }
+  }
+
   backend "megatron" {
     version = "core_v0.19.0"
     path    = "/opt/megatron-lm"
