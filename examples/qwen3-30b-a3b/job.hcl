@@ -88,6 +88,6 @@ job "qwen3-30b-a3b" {
     partition = "h200"
     time      = "08:00:00"
     chain     = 5
-    setup     = ["source /shared/venvs/train/bin/activate"]
+    setup     = ["source /opt/venvs/train/bin/activate"]
   }
 }
