@@ -79,9 +79,10 @@ func NewDevice(g *job.GPU) *Device {
 	d := &Device{gpu: *g, relative: nearest(g)}
 	d.sustained = facts.sustained(d.relative.name)
 	for t := range dtypeCount {
-		d.gemm[t] = d.bind(surface.GEMM, t)
-		d.experts[t] = d.bind(surface.ExpertMLP, t)
-		d.passes[t] = facts.passFactors(d.relative, t)
+		runs := d.runs(t)
+		d.gemm[t] = d.bind(surface.GEMM, runs)
+		d.experts[t] = d.bind(surface.ExpertMLP, runs)
+		d.passes[t] = facts.passFactors(d.relative, runs)
 	}
 	d.attention = d.bindAttention()
 	for k := range kernelCount {
@@ -126,6 +127,16 @@ func (d *Device) Peak(t DType) units.FLOPsPerSecond {
 		}
 	}
 	return p.FP32
+}
+
+// runs is the type that a kernel really computes in: 16 bits where the GPU
+// lacks a narrower one.
+func (d *Device) runs(t DType) DType {
+	switch {
+	case t == NVFP4 && d.gpu.PeakFLOPS.FP4 == 0, t >= FP8 && t < NVFP4 && d.gpu.PeakFLOPS.FP8 == 0:
+		return BF16
+	}
+	return t
 }
 
 // bind finds the surface of an operation in a data type, or in the nearest

@@ -149,7 +149,7 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("%v groups faster than one", e)
 		}
 		p := d.Linear(dtype, m, n, k)
-		if p.Backward() < p.Forward {
+		if n >= k && p.Backward() < p.Forward { // with more outputs than inputs, gradients cost more to quantise, too
 			t.Fatalf("backward %v, forward %v", p.Backward(), p.Forward)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 // The records of the data files beside the surfaces. An empty GPU or a
 // missing capability holds for all; the most specific record wins.
 type (
-	// passFactors relate the passes of a linear layer in training to the
-	// forward time of the surface.
+	// passFactors relate the kernels of a linear layer's passes in training to
+	// the forward time of the surface, and add what quantising costs there.
 	passFactors struct {
 		Capability            string  `json:"capability"` // major number
 		DType                 string  `json:"dtype"`
@@ -23,6 +23,13 @@ type (
 		GroupedForward        float64 `json:"grouped_forward"`
 		GroupedInputGradient  float64 `json:"grouped_input_gradient"`
 		GroupedWeightGradient float64 `json:"grouped_weight_gradient"`
+
+		// Bytes of memory traffic that quantising adds per element of the
+		// input, of the output's gradient, and of both.
+		QuantiseForward        float64 `json:"quantise_forward"`
+		QuantiseInputGradient  float64 `json:"quantise_input_gradient"`
+		QuantiseWeightGradient float64 `json:"quantise_weight_gradient"`
+
 		Source                string  `json:"source"`
 	}
 	// sustainedRate is Device.Sustained of one measured GPU.

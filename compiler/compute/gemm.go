@@ -43,31 +43,47 @@ func (d *Device) groupedSeconds(t DType, count float64, each surface.Shape) floa
 }
 
 // Linear is the time of the three passes of a linear layer of m tokens, n
-// outputs and k inputs, quantising for the data type included.
+// outputs and k inputs, quantising of activations and gradients included
+// (weights are quantised once per step).
 //
 // The input gradient is an (m × n)·(n × k) product, the weight gradient an
 // (n × m)·(m × k) one, accumulated in 32 bits. Both do the arithmetic of the
 // forward pass; their rates relative to it are measured (data/passes.jsonl).
 func (d *Device) Linear(t DType, m, n, k int) Passes {
-	return d.passes[t].of(d.GEMM(t, m, n, k))
+	p := &d.passes[t]
+	f := d.GEMM(t, m, n, k)
+	out := Passes{
+		Forward:        f * units.Seconds(p.Forward),
+		InputGradient:  f * units.Seconds(p.InputGradient),
+		WeightGradient: f * units.Seconds(p.WeightGradient),
+	}
+	return out.plus(d.quantise(p, float64(m), n, k))
 }
 
 // GroupedLinear is Linear for g.Count experts of g.Rows tokens each.
 func (d *Device) GroupedLinear(t DType, g Groups, n, k int) Passes {
-	p := d.passes[t]
+	p := &d.passes[t]
 	f := d.GroupedGEMM(t, g, n, k)
-	return Passes{
+	out := Passes{
 		Forward:        f * units.Seconds(p.GroupedForward),
 		InputGradient:  f * units.Seconds(p.GroupedInputGradient),
 		WeightGradient: f * units.Seconds(p.GroupedWeightGradient),
 	}
+	return out.plus(d.quantise(p, float64(g.Count*g.Rows), n, k))
 }
 
-// of applies the factors to the time of the surface.
-func (p passFactors) of(forward units.Seconds) Passes {
+// quantise is the time of turning m rows of inputs and of gradients into the
+// data type, pass by pass.
+func (d *Device) quantise(p *passFactors, m float64, n, k int) Passes {
+	perByte := m / float64(d.gpu.MemoryBandwidth)
 	return Passes{
-		Forward:        forward * units.Seconds(p.Forward),
-		InputGradient:  forward * units.Seconds(p.InputGradient),
-		WeightGradient: forward * units.Seconds(p.WeightGradient),
+		Forward:        units.Seconds(p.QuantiseForward * float64(k) * perByte),
+		InputGradient:  units.Seconds(p.QuantiseInputGradient * float64(n) * perByte),
+		WeightGradient: units.Seconds(p.QuantiseWeightGradient * float64(n+k) * perByte),
 	}
+}
+
+// plus adds pass by pass.
+func (p Passes) plus(q Passes) Passes {
+	return Passes{p.Forward + q.Forward, p.InputGradient + q.InputGradient, p.WeightGradient + q.WeightGradient}
 }
