@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -55,7 +56,7 @@ func megatronPath(j *job.Job) string {
 	if j.Backend.Path == "" {
 		return `: "${MEGATRON_PATH:?set it to the Megatron-LM checkout, or give backend.path}"`
 	}
-	return "MEGATRON_PATH=" + render.Expanding(j.Backend.Path).String()
+	return "MEGATRON_PATH=${MEGATRON_PATH:-" + render.Expanding(j.Backend.Path).String() + "}"
 }
 
 // checkpoints adds what is saved and what is loaded.
@@ -67,7 +68,8 @@ func (a *arguments) checkpoints() {
 	}
 	from := a.from("training.checkpoint")
 	a.path(from+".path", "--save", c.Path)
-	a.integer(from+".interval", "--save-interval", a.saveInterval())
+	steps, why := a.saveInterval()
+	a.integer(why, "--save-interval", steps)
 	format := "torch_dist"
 	if a.p.Execution.FullySharded {
 		format = "fsdp_dtensor"
@@ -122,16 +124,24 @@ func (a *arguments) load() {
 	a.add("ndc: a missing checkpoint is an error", "--exit-on-missing-checkpoint")
 }
 
-// saveInterval is the checkpoint interval in steps.
-func (a *arguments) saveInterval() int {
+// saveInterval is the checkpoint interval in steps, and where it comes from;
+// Megatron-LM counts nothing else, so a time becomes steps of the planned
+// duration.
+func (a *arguments) saveInterval() (int, string) {
 	c, step := &a.j.Training.Checkpoint, float64(a.p.Time.StepSeconds)
-	switch {
-	case c.IntervalSteps > 0:
-		return c.IntervalSteps
-	case c.IntervalTime > 0 && step > 0:
-		return max(1, int(math.Round(float64(c.IntervalTime)/step)))
+	from := a.from("training.checkpoint.interval")
+	if c.IntervalSteps > 0 {
+		return c.IntervalSteps, from
 	}
-	return max(1, a.j.Training.Steps)
+	seconds := c.IntervalTime
+	if seconds == 0 {
+		seconds = backends.AutoCheckpointInterval(a.p.Layout.GPUs())
+	}
+	if step <= 0 {
+		return a.j.Training.Steps, from
+	}
+	steps := min(max(1, int(math.Round(float64(seconds)/step))), max(1, a.j.Training.Steps))
+	return steps, fmt.Sprintf("%s, %.0f minutes at %.3g s a step", from, float64(seconds)/60, step)
 }
 
 // logging adds what the run reports and when it ends by itself.

@@ -136,7 +136,11 @@ func (a *arguments) schedule() {
 		a.add(a.from("training.batch_ramp"), "--rampup-batch-size",
 			strconv.Itoa(r.Start), strconv.Itoa(r.Increment), strconv.FormatInt(r.Sequences, 10))
 	}
-	a.integer(a.from("training.steps"), "--train-"+unit, count(t.Steps))
+	duration := "training.steps"
+	if a.j.Sources.IsSet("training.tokens") {
+		duration = "training.tokens"
+	}
+	a.integer(a.from(duration), "--train-"+unit, count(t.Steps))
 	s := &t.Schedule
 	from := a.from("training.schedule")
 	a.add(from, "--lr-decay-style", map[string]string{"wsd": "WSD"}[s.Kind]+map[string]string{"cosine": "cosine", "linear": "linear", "constant": "constant"}[s.Kind])

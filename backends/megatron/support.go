@@ -102,9 +102,12 @@ func checkBias(v *version, j *job.Job, diags *diag.List) {
 	}
 }
 
-// The constants of Megatron-LM's llama3 rope scaling
-// (rotary_pos_embedding.py, _apply_scaling), which no option changes.
+// The constants of Megatron-LM's llama3 rope scaling: those of
+// rotary_pos_embedding.py (_apply_scaling), which no option changes, and the
+// factor of gpt_model.py, which gpt_builders.py and gpt_config_from_args never
+// replace by --rope-scaling-factor (core_v0.15.0 to core_v0.19.0).
 const (
+	llama3Factor         = 8
 	llama3LowFrequency   = 1
 	llama3HighFrequency  = 4
 	llama3OriginalLength = 8192
@@ -129,7 +132,13 @@ func checkRope(v *version, j *job.Job, diags *diag.List) {
 			refuse(fmt.Sprintf("Megatron-LM's llama3 scaling has low_frequency_factor 1, high_frequency_factor 4 and original_length 8192 built in; the model wants %s, %s and %d.",
 				number(s.LowFrequencyFactor), number(s.HighFrequencyFactor), s.OriginalLength))
 		}
+		if s.Factor != llama3Factor {
+			refuse(fmt.Sprintf("pretrain_gpt.py of %s builds the llama3 scaling with a factor of 8, whatever --rope-scaling-factor says; the model wants %s.", v.name, number(s.Factor)))
+		}
 	case "linear":
+		if !v.atLeast(19, 0) {
+			refuse("pretrain_gpt.py before core_v0.19.0 does not pass --rotary-seq-len-interpolation-factor on to the model.")
+		}
 		if s.Factor != math.Trunc(s.Factor) || j.Model.MLA != nil {
 			refuse("Megatron-LM stretches rope by whole factors (--rotary-seq-len-interpolation-factor), and not with latent attention.")
 		}

@@ -170,10 +170,10 @@ func argumentLines(arguments []Argument) []string {
 		for k, w := range a.Words {
 			words[k] = w.String()
 		}
-		lines[i] = strings.Join(words, " ")
 		if a.Why != "" {
-			lines[i] += " # " + render.Comment(a.Why)
+			words = append(words, "# "+render.Comment(a.Why))
 		}
+		lines[i] = strings.Join(words, " ")
 	}
 	return lines
 }

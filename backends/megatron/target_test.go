@@ -1,0 +1,347 @@
+package megatron
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TestRules: each edit of a legal launch breaks exactly the rule named.
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		rule    diag.ID
+		version string
+		edit    func(j *job.Job, l *plan.Layout)
+	}{
+		{RuleHeads, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model.AttentionHeads, j.Model.KVHeads = 36, 36; l.TensorParallel = 8 }},
+		{RuleKVHeads, "core_v0.15.3", func(j *job.Job, l *plan.Layout) { j.Model.KVHeads = 4; l.TensorParallel = 8 }},
+		{RuleKVHeads, "core_v0.16.0", func(j *job.Job, l *plan.Layout) {
+			j.Model.KVHeads, j.Model.AttentionHeads = 12, 48
+			l.TensorParallel = 8
+		}},
+		{RuleFFN, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model.FFNHiddenSize = 14337; l.TensorParallel = 2 }},
+		{RuleVocab, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model.PaddedVocabSize = 128257; l.TensorParallel = 2 }},
+		{RuleSequenceParallelAlone, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.SequenceParallel = true }},
+		{RuleSequenceParallelLength, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model.SequenceLength = 8190
+			l.TensorParallel, l.SequenceParallel = 4, true
+		}},
+		{RuleContextLength, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model.SequenceLength = 8188; l.ContextParallel = 4 }},
+		{RuleContextHeads, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.ContextParallelType = job.Some("ulysses")
+			l.TensorParallel, l.ContextParallel = 2, 8
+		}},
+		{RuleHierarchicalContext, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.ContextParallelType = job.Some("hierarchical")
+			l.ContextParallel = 4
+		}},
+		{RuleContextKernel, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model = gptOSS()
+			j.Execution.ContextParallelType = job.Some("ring")
+			l.ContextParallel = 2
+		}},
+		{RuleNoExperts, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ExpertParallel = 2 }},
+		{RuleExperts, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model = mixtral(); l.ExpertParallel = 16 }},
+		{RuleExpertMesh, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, j.Cluster.Nodes = mixtral(), 1
+			l.PipelineParallel, l.ExpertParallel = 2, 8
+		}},
+		{RuleExpertsNeedSequenceParallel, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model = mixtral(); l.TensorParallel = 2 }},
+		{RuleExpertBias, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model = gptOSS(); l.ExpertTensorParallel = 2 }},
+		{RuleFlexDispatcher, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model = mixtral()
+			j.Execution.MoEDispatcher = job.Some("deepep")
+		}},
+		{RuleZeroStage, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage = 3; j.Execution.FullySharded = job.Some(false) }},
+		{RuleReplicate, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model = mixtral()
+			l.ExpertParallel, l.DataParallelReplicate = 8, 16
+		}},
+		{RuleFullyShardedPipeline, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, l.PipelineParallel = 3, 2 }},
+		{RuleFullyShardedOptimizer, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, j.Training.Optimizer.Kind = 3, "muon" }},
+		{RuleParameterGather, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "tensorwise", ParameterGather: true}
+			l.ZeroStage = 0
+		}},
+		{RuleBatchRamp, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.BatchRamp = &job.BatchRamp{Start: 32, Increment: 32, Sequences: 8192}
+		}},
+		{RuleVirtualPipeline, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.VirtualPipeline = 2 }},
+		{RuleMicroBatchGroup, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.GlobalBatchSize = 96
+			l.PipelineParallel, l.VirtualPipeline = 4, 2
+		}},
+		{RuleRecomputeFull, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.Recompute = plan.RecomputeFull }},
+		{RuleRecomputeModule, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"mla_up_proj"}
+		}},
+		{RuleRecomputeDelayedScaling, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "delayed"}
+			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"layernorm"}
+		}},
+		{RuleLowPrecisionAlignment, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.Precision, j.Training.FP8, j.Model.FFNHiddenSize = "fp8", job.FP8{Recipe: "tensorwise"}, 14344
+		}},
+		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.Precision, j.Execution.Attention = "fp32", job.Some("flash")
+		}},
+		{RuleOverlapGather, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.OverlapGradientReduce, j.Execution.OverlapParameterGather = job.Some(false), job.Some(true)
+		}},
+		{RuleOverlapTensor, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Execution.OverlapTensorParallel = job.Some(true) }},
+		{RuleOverlapExpert, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, j.Execution.OverlapExpertParallel = mixtral(), job.Some(true)
+			l.ExpertParallel, l.PipelineParallel = 8, 2
+		}},
+		{RuleOptimizerOffload, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.OffloadOptimizer = job.Some(true)
+			l.ZeroStage = 0
+		}},
+		{RuleActivationOffload, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.OffloadActivations = job.Some(true)
+			l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+		}},
+		{RuleStateDType, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.OptimizerStateDType = job.Some("bf16")
+			j.Training.Optimizer.Kind = "sgd"
+		}},
+		{RuleCUDAGraphs, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.CUDAGraphs = job.Some("full")
+			j.Model = mixtral()
+		}},
+		{RuleMuon, "core_v0.16.1", func(j *job.Job, l *plan.Layout) { j.Training.Optimizer.Kind = "muon" }},
+	} {
+		t.Run(string(c.rule), func(t *testing.T) {
+			j, l := baseJob(c.version), base()
+			c.edit(j, &l)
+			p := finish(j, l)
+			tg, diags := Backend{}.Target(j)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if got := broken(tg, j, p); got != string(c.rule) {
+				t.Errorf("breaks %q", got)
+			}
+		})
+	}
+}
+
+// TestRulesDoNotAllocate: the search asks them for every layout.
+func TestRulesDoNotAllocate(t *testing.T) {
+	for _, c := range launches() {
+		tg, _ := Backend{}.Target(c.job)
+		f := &target.Facts{Job: c.job, Layout: &c.plan.Layout, Exec: &c.plan.Execution, GPUs: c.job.Cluster.GPUs()}
+		if n := testing.AllocsPerRun(1, func() {
+			for i := range tg.Rules {
+				tg.Rules[i].Breaks(f)
+			}
+			x := tg.Resolve(c.job, f.Layout)
+			tg.PaddedVocab(&c.job.Model, x.LossChunks)
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", c.name, n)
+		}
+	}
+}
+
+// TestDiagnostics: what a release cannot do is said with what can.
+func TestDiagnostics(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		edit          func(j *job.Job)
+		id            diag.ID
+		want          string
+	}{
+		{"version", "core-0.19.2", func(j *job.Job) {}, UnknownVersion, `Did you mean "core_v0.19.2"?`},
+		{"gpt_oss", "core_v0.18.2", func(j *job.Job) { j.Model = gptOSS() }, UnsupportedModel, "Megatron-LM has it from core_v0.19.0 on"},
+		{"softcap", "core_v0.19.2", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "The deepspeed backend builds it"},
+		{"alibi", "core_v0.19.2", func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "alibi"} }, UnsupportedModel, "ALiBi"},
+		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.AttentionBias = true }, UnsupportedModel, "--disable-bias-linear"},
+		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {
+			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 32, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
+		}, UnsupportedModel, "factor of 8"},
+		{"mxfp8 on Hopper", "core_v0.19.2", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "compute capability 10.0"},
+		{"muon", "core_v0.15.3", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "from core_v0.16.0 on"},
+		{"L2 decay", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "adam" }, UnsupportedOptimizer, "adamw"},
+		{"loss chunks", "core_v0.19.2", func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }, UnsupportedExecution, "torchtitan"},
+		{"hybridep", "core_v0.15.3", func(j *job.Job) {
+			j.Model, j.Execution.MoEDispatcher = mixtral(), job.Some("hybridep")
+		}, UnsupportedExecution, "from core_v0.16.0 on"},
+		{"module", "core_v0.19.2", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"core_atn"} }, UnknownRecomputeModule, `Did you mean "core_attn"?`},
+		{"jsonl", "core_v0.19.2", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedData, "tools/preprocess_data.py"},
+		{"document mask", "core_v0.18.2", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "from core_v0.19.0 on"},
+		{"hugging face", "core_v0.19.2", func(j *job.Job) { j.Training.Start.From = "huggingface" }, UnsupportedStart, "Megatron-Bridge"},
+		{"partial reset", "core_v0.19.2", func(j *job.Job) { j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetData: true} }, UnsupportedStart, "must be alike"},
+		{"keep last", "core_v0.19.2", func(j *job.Job) { j.Training.Checkpoint.KeepLast = 3 }, UnsupportedCheckpoint, "never deletes"},
+		{"extra typo", "core_v0.19.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--log-params-nrom"} }, InvalidExtraArgument, `Did you mean "--log-params-norm"?`},
+		{"extra newer", "core_v0.15.3", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--use-mup"} }, InvalidExtraArgument, "core_v0.17.0 has it"},
+		{"extra value", "core_v0.19.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--log-interval", "often"} }, InvalidExtraArgument, "whole number"},
+		{"extra stray", "core_v0.19.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"5"} }, InvalidExtraArgument, "before any option"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := baseJob(c.version)
+			c.edit(j)
+			_, diags := Backend{}.Target(j)
+			expect(t, diags, c.id, c.want)
+		})
+	}
+}
+
+// TestEmitDiagnostics: what only the plan shows to be wrong.
+func TestEmitDiagnostics(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(j *job.Job, l *plan.Layout)
+		id   diag.ID
+		want string
+	}{
+		{"repeated", func(j *job.Job, l *plan.Layout) { j.Backend.ExtraArgs = []string{"--micro-batch-size=4"} }, RepeatedExtraArgument, "--micro-batch-size"},
+		{"left out on purpose", func(j *job.Job, l *plan.Layout) { j.Backend.ExtraArgs = []string{"--tp-comm-overlap"} }, RepeatedExtraArgument, "--tp-comm-overlap"},
+		{"opposite", func(j *job.Job, l *plan.Layout) {
+			j.Backend.ExtraArgs = []string{"--no-load-optim", "--sequence-parallel"}
+		}, RepeatedExtraArgument, "--sequence-parallel"},
+		{"connections", func(j *job.Job, l *plan.Layout) {
+			l.TensorParallel = 2
+			j.Backend.Environment = []job.Variable{{Name: "CUDA_DEVICE_MAX_CONNECTIONS", Value: "8"}}
+		}, ContradictingEnvironment, "this layout needs 1"},
+		{"connections of FSDP", func(j *job.Job, l *plan.Layout) {
+			l.ZeroStage = 3
+			j.Slurm.Environment = []job.Variable{{Name: "CUDA_DEVICE_MAX_CONNECTIONS", Value: "1"}}
+		}, ContradictingEnvironment, "refuses 1"},
+		{"attention", func(j *job.Job, l *plan.Layout) {
+			j.Cluster.Network.Environment = []job.Variable{{Name: "NVTE_FLASH_ATTN", Value: "1"}}
+		}, ContradictingEnvironment, "--attention-backend fused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, l := baseJob("core_v0.19.2"), base()
+			c.edit(j, &l)
+			artifacts, diags := Backend{}.Emit(j, finish(j, l))
+			expect(t, diags, c.id, c.want)
+			if artifacts != nil {
+				t.Error("files beside errors")
+			}
+		})
+	}
+}
+
+// expect demands exactly one error, with this id and this text.
+func expect(t *testing.T, diags diag.List, id diag.ID, want string) {
+	t.Helper()
+	var errors []diag.Diagnostic
+	for _, d := range diags {
+		if d.Severity == diag.Error {
+			errors = append(errors, d)
+		}
+	}
+	if len(errors) == 0 || errors[0].ID != id || !strings.Contains(errors[0].Detail, want) {
+		t.Errorf("got %v, want %s with %q", errors, id, want)
+	}
+}
+
+// TestExtraArguments: legal ones reach the script as written, each on a line.
+func TestExtraArguments(t *testing.T) {
+	j := baseJob("core_v0.18.2")
+	j.Backend.ExtraArgs = []string{"--log-params-norm", "--tensorboard-queue-size=5", "--timing-log-option", "max"}
+	artifacts, diags := Backend{}.Emit(j, finish(j, base()))
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	for _, f := range artifacts {
+		if f.Path != "launch.sh" {
+			continue
+		}
+		for _, want := range []string{"\n  --log-params-norm #", "\n  '--tensorboard-queue-size=5' #", "\n  --timing-log-option max #"} {
+			if !strings.Contains(string(f.Content), want) {
+				t.Errorf("no %q", want)
+			}
+		}
+	}
+}
+
+// TestLayoutString expands the string again and finds the stages in it.
+func TestLayoutString(t *testing.T) {
+	for want, stages := range map[string][]int{
+		"Et*3|(t*4|)*14t*2mL": {3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2},
+		"Et|t*2|tmL":          {1, 2, 1},
+		"E|t*8|mL":            {0, 8, 0},
+	} {
+		if got := layoutString(stages, 1); got != want {
+			t.Errorf("%v: %s, want %s", stages, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		stages := rapid.SliceOfN(rapid.IntRange(0, 5), 2, 32).Draw(t, "stages")
+		mtp := rapid.IntRange(0, 2).Draw(t, "mtp")
+		flat := expand(layoutString(stages, mtp))
+		parts := strings.Split(flat, "|")
+		if len(parts) != len(stages) || flat[0] != 'E' || flat[len(flat)-1] != 'L' || strings.Count(flat, "m") != mtp {
+			t.Fatalf("%v: %s", stages, flat)
+		}
+		for i, n := range stages {
+			if strings.Count(parts[i], "t") != n {
+				t.Fatalf("%v: stage %d of %s", stages, i, flat)
+			}
+		}
+	})
+}
+
+// expand unfolds x*n and (x|)*n.
+func expand(s string) string {
+	var out, group strings.Builder
+	for i := 0; i < len(s); i++ {
+		unit := string(s[i])
+		if s[i] == '(' {
+			end := strings.IndexByte(s[i:], ')')
+			group.Reset()
+			group.WriteString(expand(s[i+1 : i+end]))
+			unit = group.String()
+			i += end
+		}
+		n := 1
+		if i+1 < len(s) && s[i+1] == '*' {
+			n = 0
+			for i += 2; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+				n = 10*n + int(s[i]-'0')
+			}
+			i--
+		}
+		out.WriteString(strings.Repeat(unit, n))
+	}
+	return out.String()
+}
+
+// TestTables: the tables of all releases are there, with the number of options
+// counted when they were dumped from the tags.
+func TestTables(t *testing.T) {
+	want := map[string]int{"core_v0.15.0": 575, "core_v0.16.0": 680, "core_v0.17.0": 731, "core_v0.18.0": 785, "core_v0.19.0": 845}
+	tables := map[string]*schema.Table{}
+	for i := range versions {
+		tables[versions[i].table] = versions[i].options
+	}
+	for name, n := range want {
+		if got := tables[name].Len(); got != n {
+			t.Errorf("%s: %d names of options, want %d", name, got, n)
+		}
+	}
+	if !tables["core_v0.17.1"].Has("--verify-integrity") || tables["core_v0.17.0"].Has("--verify-integrity") {
+		t.Error("core_v0.17.1 added --verify-integrity")
+	}
+}
+
+// TestSamplesAfter: 64 → 256 by 64 over 8,192 sequences: 8,192/3 = 2,730.7
+// sequences for each of 64, 128 and 192, so 43 steps of 64 reach 2,752, 22 of
+// 128 reach 5,568 and 14 of 192 reach 8,256.
+func TestSamplesAfter(t *testing.T) {
+	training := &job.Training{GlobalBatchSize: 256, BatchRamp: &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}}
+	for steps, want := range map[int]int64{0: 0, 1: 64, 43: 2752, 44: 2880, 65: 5568, 79: 8256, 80: 8512} {
+		if got := samplesAfter(training, steps); got != want {
+			t.Errorf("%d steps: %d sequences, want %d", steps, got, want)
+		}
+	}
+}

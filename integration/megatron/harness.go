@@ -1,0 +1,175 @@
+// Package megatron hands emitted launches to the real Megatron-LM on a machine
+// without a GPU. It runs launch.sh with a stand-in for torchrun that records
+// arguments and environment, and gives both to probe.py, which plays single
+// ranks of the planned world. It knows no emitter: tests that have launches
+// bring them.
+package megatron
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Launch is one emitted launch.
+type Launch struct {
+	Name       string
+	Version    string            // the tag, such as core_v0.18.2
+	Capability string            // of the GPU, such as 9.0
+	Files      map[string][]byte // launch.sh and what it reads
+	Nodes      int
+	PerNode    int
+	Ranks      []int // the ranks to play
+}
+
+// Answer is what Megatron-LM said as one rank.
+type Answer struct {
+	ID           string `json:"id"`
+	Rank         int    `json:"rank"`
+	Accepted     bool   `json:"accepted"`
+	Stage        string `json:"stage"`
+	Error        string `json:"error"`
+	Parameters   int64  `json:"parameters"`
+	Experts      int64  `json:"expert_parameters"`
+	Layers       []int  `json:"layers"`
+	Optimizer    int64  `json:"optimizer"`
+	MicroBatches int    `json:"micro_batches"`
+}
+
+// Harness knows where Python and the checkouts are.
+type Harness struct {
+	Python   string // with torch and Megatron-LM's Python dependencies
+	Checkout string // folder with one checkout per tag, named by the tag
+	Driver   string // folder of probe.py
+}
+
+// ErrNotInstalled says that Python or the checkouts are not named.
+var ErrNotInstalled = errors.New("set NDC_MEGATRON_PYTHON to a Python with torch, and NDC_MEGATRON_DIR to a folder with Megatron-LM checkouts named by their tags")
+
+// New reads NDC_MEGATRON_PYTHON and NDC_MEGATRON_DIR. The driver is the folder
+// of this package, seen from the caller's.
+func New(driver string) (*Harness, error) {
+	h := &Harness{Python: os.Getenv("NDC_MEGATRON_PYTHON"), Checkout: os.Getenv("NDC_MEGATRON_DIR"), Driver: driver}
+	if h.Python == "" || h.Checkout == "" {
+		return nil, ErrNotInstalled
+	}
+	return h, nil
+}
+
+// Has reports whether there is a checkout of a tag.
+func (h *Harness) Has(version string) bool {
+	_, err := os.Stat(filepath.Join(h.Checkout, version, "pretrain_gpt.py"))
+	return err == nil
+}
+
+// recorder stands in for torchrun.
+const recorder = `#!/bin/bash
+printf '%s\0' "$@" >"$RECORD/arguments"
+env -0 >"$RECORD/environment"
+`
+
+// probeCase is a line of input of probe.py.
+type probeCase struct {
+	ID          string            `json:"id"`
+	World       int               `json:"world"`
+	Ranks       []int             `json:"ranks"`
+	Arguments   []string          `json:"arguments"`
+	Environment map[string]string `json:"environment"`
+}
+
+// record runs launch.sh in dir and returns what torchrun would have been given.
+func (h *Harness) record(l Launch, dir string) (probeCase, error) {
+	c := probeCase{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks}
+	files := map[string][]byte{"bin/torchrun": []byte(recorder)}
+	for name, content := range l.Files {
+		files[name] = content
+	}
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return c, err
+		}
+		if err := os.WriteFile(path, content, 0o755); err != nil {
+			return c, err
+		}
+	}
+	cmd := exec.Command("bash", filepath.Join(dir, "launch.sh"))
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "RECORD=" + dir,
+		"NDC_NODES=" + strconv.Itoa(l.Nodes), "NDC_GPUS_PER_NODE=" + strconv.Itoa(l.PerNode),
+		"MEGATRON_PATH=" + filepath.Join(h.Checkout, l.Version),
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return c, fmt.Errorf("%s: launch.sh: %w\n%s", l.Name, err, out)
+	}
+	return c, c.read(dir)
+}
+
+// read takes the recorded arguments behind the script, and the environment.
+func (c *probeCase) read(dir string) error {
+	arguments, err := os.ReadFile(filepath.Join(dir, "arguments"))
+	if err != nil {
+		return err
+	}
+	words := strings.Split(strings.TrimSuffix(string(arguments), "\x00"), "\x00")
+	for i, w := range words {
+		if filepath.Base(w) == "pretrain_gpt.py" {
+			c.Arguments = words[i+1:]
+			break
+		}
+	}
+	environment, err := os.ReadFile(filepath.Join(dir, "environment"))
+	if err != nil {
+		return err
+	}
+	c.Environment = map[string]string{}
+	for _, v := range strings.Split(string(environment), "\x00") {
+		name, value, _ := strings.Cut(v, "=")
+		if strings.Contains(name, "CUDA") || strings.HasPrefix(name, "N") {
+			c.Environment[name] = value
+		}
+	}
+	return nil
+}
+
+// Judge hands launches of one version and capability to Megatron-LM: as
+// emitted up to the mesh, or with layers of plain torch up to the schedule.
+func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]Answer, error) {
+	var input bytes.Buffer
+	for i, l := range launches {
+		c, err := h.record(l, filepath.Join(scratch, strconv.Itoa(i)))
+		if err != nil {
+			return nil, err
+		}
+		if err := json.NewEncoder(&input).Encode(c); err != nil {
+			return nil, err
+		}
+	}
+	first := launches[0]
+	args := []string{filepath.Join(h.Driver, "probe.py"), "--checkout", filepath.Join(h.Checkout, first.Version), "--capability", first.Capability}
+	if asEmitted {
+		args = append(args, "--as-emitted")
+	}
+	cmd := exec.Command(h.Python, args...)
+	var complaints bytes.Buffer
+	cmd.Stdin, cmd.Stderr = &input, &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("probe.py: %w\n%s", err, complaints.Bytes())
+	}
+	var answers []Answer
+	for line := range bytes.Lines(out) {
+		var a Answer
+		if err := json.Unmarshal(line, &a); err != nil {
+			return nil, fmt.Errorf("probe.py: %w in %q", err, line)
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}

@@ -1,0 +1,294 @@
+"""Stand-ins that let Megatron-LM's own code run on a machine without a GPU.
+
+gpu()                  answers device queries as one GPU and places "cuda" tensors elsewhere
+collectives()          replaces NCCL by torch's fake process group, so one process plays any rank
+transformer_engine()   answers version questions and names fused kernels; no kernel exists
+local_layers()         lets the layers written in plain torch take the sizes that only
+                       Transformer Engine's take
+
+Argument, mesh, schedule, data-parallel and optimizer code of Megatron-LM is not
+touched. Call gpu() before the first import of megatron, the rest after it.
+"""
+import contextlib
+import os
+import sys
+import types
+
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+
+import torch
+import torch.distributed as dist
+from torch.overrides import TorchFunctionMode
+
+
+class Placement(TorchFunctionMode):
+    """Puts every tensor that asks for "cuda" on another device."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = torch.device(device)
+
+    @staticmethod
+    def asks_for_gpu(place):
+        if isinstance(place, bool):
+            return False
+        return isinstance(place, int) or str(place).startswith("cuda")
+
+    def __torch_function__(self, function, _types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        kwargs.pop("pin_memory", None)
+        if kwargs.get("device") is not None and self.asks_for_gpu(kwargs["device"]):
+            kwargs["device"] = self.device
+        if function is torch.Tensor.to and len(args) > 1 and not isinstance(args[1], (torch.dtype, torch.Tensor)) and self.asks_for_gpu(args[1]):
+            args = (args[0], self.device, *args[2:])
+        return function(*args, **kwargs)
+
+
+class Idle:
+    """A stream or event on which nothing ever runs."""
+
+    priority, device, cuda_stream = 0, None, 0
+
+    def __init__(self, *_, **__):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_, **__: True
+
+    @staticmethod
+    def priority_range():
+        return 0, -1
+
+    @staticmethod
+    def elapsed_time(_):
+        return 0.0
+
+
+def constant(value):
+    return lambda *_, **__: value
+
+
+def gpu(capability, device="cpu"):
+    """Pretends a GPU of a compute capability, with tensors on device; returns
+    the placement, whose device may be changed later."""
+    memory = 80 << 30
+    properties = types.SimpleNamespace(
+        name="pretended", major=capability[0], minor=capability[1], total_memory=memory,
+        multi_processor_count=132, warp_size=32, L2_cache_size=50 << 20)
+    answers = {
+        "is_available": True, "is_initialized": True, "is_bf16_supported": True, "is_current_stream_capturing": False,
+        "device_count": 8, "current_device": 0, "get_device_capability": tuple(capability),
+        "get_device_properties": properties, "get_device_name": properties.name, "mem_get_info": (memory, memory),
+    }
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "device_memory_used"):
+        answers[name] = 0
+    for name in ("init", "_lazy_init", "set_device", "synchronize", "empty_cache", "ipc_collect", "set_stream",
+                 "reset_peak_memory_stats", "manual_seed_all"):
+        answers[name] = None
+    for name, value in answers.items():
+        setattr(torch.cuda, name, constant(value))
+    torch.cuda.memory_stats = lambda *_, **__: dict.fromkeys(("allocation.all.current", "num_alloc_retries"), 0)
+    torch.cuda.Stream = torch.cuda.Event = Idle
+    torch.cuda.current_stream = torch.cuda.default_stream = lambda *_, **__: Idle()
+    torch.cuda.stream = torch.cuda.device = lambda *_, **__: contextlib.nullcontext()
+    for name in ("range_push", "range_pop", "mark"):
+        setattr(torch.cuda.nvtx, name, constant(None))
+    random_state()
+    tensor_methods(device)
+    kernels()
+    placement = Placement(device)
+    torch.Tensor.cuda = lambda tensor, *_, **__: tensor.to(placement.device)
+    placement.__enter__()
+    return placement
+
+
+def random_state():
+    """One generator, torch's own, serves as the GPU's."""
+    cuda = torch.cuda
+    cuda.manual_seed = torch.manual_seed
+    cuda.get_rng_state = cuda.random.get_rng_state = lambda *_, **__: torch.get_rng_state()
+    cuda.set_rng_state = cuda.random.set_rng_state = lambda state, *_, **__: torch.set_rng_state(state)
+    generator = types.SimpleNamespace(
+        get_state=torch.get_rng_state, set_state=torch.set_rng_state,
+        manual_seed=torch.manual_seed, graphsafe_get_state=torch.get_rng_state)
+    cuda.default_generators = (generator,) * 8
+
+
+def tensor_methods(device):
+    """Tensors answer as if they lay on a GPU where Megatron-LM asks for it:
+    optimizers tell parameters apart by the names of CUDA tensor types."""
+    plain_type = torch.Tensor.type
+
+    def type_(tensor, *args, **kwargs):
+        answer = plain_type(tensor, *args, **kwargs)
+        return "torch.cuda." + answer.rpartition(".")[2] if isinstance(answer, str) else answer
+
+    torch.Tensor.type = type_
+    for name in ("Float", "Half", "BFloat16", "Double", "Int", "Long", "Byte"):
+        setattr(torch.cuda, name + "Tensor", getattr(torch, name + "Tensor"))
+    torch.Tensor.pin_memory = lambda tensor, *_, **__: tensor
+    torch.Tensor.record_stream = constant(None)
+    torch.nn.Module.cuda = lambda module, *_, **__: module
+    for name in ("_cuda_graph_capture_health_check", "_accelerator_graph_capture_health_check"):
+        if hasattr(torch.optim.Optimizer, name):
+            setattr(torch.optim.Optimizer, name, constant(None))
+
+
+def kernels():
+    """Names of compiled extensions that are only imported, never called here."""
+    accumulate = types.ModuleType("fused_weight_gradient_mlp_cuda")
+    accumulate.wgrad_gemm_accum_fp32 = accumulate.wgrad_gemm_accum_fp16 = constant(None)
+    grouped = types.ModuleType("grouped_gemm")
+    grouped.ops = types.SimpleNamespace(gmm=constant(None))
+    dispatch, utilities = types.ModuleType("deep_ep"), types.ModuleType("deep_ep.utils")
+    dispatch.Buffer = dispatch.HybridEPBuffer = Idle
+    utilities.EventHandle = utilities.EventOverlap = Idle
+    dispatch.utils, dispatch.__path__ = utilities, []
+    for module in (accumulate, grouped, dispatch, utilities):
+        module.__spec__ = types.SimpleNamespace(name=module.__name__)
+        sys.modules[module.__name__] = module
+
+
+def no_kernel_builds():
+    """Releases before 0.17 compile fused kernels when they start."""
+    try:
+        import megatron.legacy.fused_kernels as fused
+    except ImportError:
+        return
+    fused.load = constant(None)
+
+
+def tokenizers():
+    """Tokenizers lie on the cluster; only the ids that end documents and the
+    size of the vocabulary are asked for here."""
+    import megatron.training.global_vars as variables
+
+    build = variables.build_tokenizer
+
+    def build_tokenizer(args, **kwargs):
+        if args.tokenizer_type == "NullTokenizer":
+            return build(args, **kwargs)
+        return types.SimpleNamespace(vocab_size=args.padded_vocab_size, eod=0, pad=0)
+
+    variables.build_tokenizer = build_tokenizer
+
+
+def collectives():
+    """Every group is torch's fake one: collectives return at once."""
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    start, group = dist.init_process_group, dist.new_group
+
+    def init_process_group(*_, **kwargs):
+        return start(backend="fake", store=FakeStore(), rank=kwargs["rank"], world_size=kwargs["world_size"])
+
+    def new_group(ranks=None, *_, **__):
+        return group(ranks, backend="fake")
+
+    dist.init_process_group = init_process_group
+    dist.new_group = dist.distributed_c10d.new_group = new_group
+
+
+def transformer_engine(version):
+    """Answers what Megatron-LM asks of Transformer Engine before it builds
+    layers: its version, that fused functions exist, and an Adam that takes
+    the types of its states."""
+    from packaging.version import Version
+    import megatron.core.utils as utils
+
+    utils._te_version = Version(version)
+
+    class FusedAdam(torch.optim.AdamW):
+        def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, master_weight_dtype=None,
+                     exp_avg_dtype=None, exp_avg_sq_dtype=None, use_decoupled_grad=False, store_param_remainders=False, **_):
+            super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+    for name in ("transformer_engine", "transformer_engine.pytorch", "transformer_engine.pytorch.optimizers"):
+        module = types.ModuleType(name)
+        module.__path__, module.__version__, module.FusedAdam = [], version, FusedAdam
+        sys.modules[name] = module
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
+    import megatron.core.optimizer as optimizer
+    import megatron.core.optimizer.distrib_optimizer as distributed
+
+    optimizer.Adam = distributed.Adam = FusedAdam
+    optimizer.USING_PYTORCH_OPTIMIZER = False
+    name_fused_functions()
+
+
+def name_fused_functions():
+    """Fused functions that configuration checks look for get a name."""
+    import megatron.core.extensions.transformer_engine as extension
+    import megatron.core.models.common.embeddings.rope_utils as rope
+    import megatron.core.transformer.moe.moe_utils as moe
+
+    def missing(*_, **__):
+        raise NotImplementedError("Transformer Engine is not here")
+
+    for module in (extension, rope, moe):
+        for name in ("fused_apply_rotary_pos_emb", "fused_apply_rotary_pos_emb_thd", "fused_permute", "fused_unpermute",
+                     "fused_permute_with_probs", "fused_permute_and_pad_with_probs",
+                     "fused_sort_chunks_by_index", "fused_sort_chunks_by_index_with_probs"):
+            if getattr(module, name, None) is None:
+                setattr(module, name, missing)
+
+
+def local_layers():
+    """Layers in plain torch refuse sequence parallelism in the norm, context
+    parallelism and latent attention's head sizes; here only their parameters
+    count, so they may be built."""
+    import inspect
+    import megatron.core.transformer.dot_product_attention as attention
+    import megatron.core.transformer.torch_norm as norm
+
+    make_norm = norm.WrappedTorchNorm.__new__
+
+    def norm_anyway(cls, config, *args, **kwargs):
+        parallel, persist = config.sequence_parallel, config.persist_layer_norm
+        config.sequence_parallel = config.persist_layer_norm = False
+        try:
+            layer = make_norm(cls, config, *args, **kwargs)
+        finally:
+            config.sequence_parallel, config.persist_layer_norm = parallel, persist
+        for parameter in layer.parameters():
+            parameter.sequence_parallel = parallel
+        return layer
+
+    norm.WrappedTorchNorm.__new__ = staticmethod(norm_anyway)
+    make_attention = attention.DotProductAttention.__init__
+    accepted = inspect.signature(make_attention).parameters
+
+    def attention_anyway(self, config, *args, **kwargs):
+        context, config.context_parallel_size = config.context_parallel_size, 1
+        window, config.window_size = getattr(config, "window_size", None), None
+        try:
+            make_attention(self, config, *args, **{k: v for k, v in kwargs.items() if k in accepted})
+        finally:
+            config.context_parallel_size, config.window_size = context, window
+
+    attention.DotProductAttention.__init__ = attention_anyway
+    name_absent_classes()
+
+
+def name_absent_classes():
+    """isinstance() checks against classes of Transformer Engine need a class."""
+    import importlib
+
+    for name in ("transformer.multi_latent_attention", "tensor_parallel.inference_layers"):
+        try:
+            module = importlib.import_module("megatron.core." + name)
+        except ImportError:
+            continue
+        for attribute, value in list(vars(module).items()):
+            if attribute.startswith(("TE", "Inference")) and not isinstance(value, type):
+                setattr(module, attribute, type(attribute, (), {}))
