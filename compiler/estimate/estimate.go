@@ -44,8 +44,8 @@ type Evaluator struct {
 	moments    float64       // optimizer moments per parameter
 
 	// parameters in the form that the hot loop uses
-	clock16, clock8, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
-	hostStep, straggler, permuteBytes                                                   float64
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
+	hostStep, straggler, permuteBytes                                                        float64
 
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
@@ -156,8 +156,9 @@ func (e *Evaluator) precision() {
 // resolve looks up the parameters that apply.
 func (e *Evaluator) resolve() {
 	p, engine := e.parameters, engines[e.target.Engine]
-	e.clock16 = units.Seconds(p.ofGPU("sustained16", e.job.Cluster.GPU.Catalog))
-	e.clock8 = units.Seconds(p.ofGPU("sustained8", e.job.Cluster.GPU.Catalog))
+	e.rate16 = units.Seconds(p.ofGPU("rate16", e.job.Cluster.GPU.Catalog))
+	e.rate4 = units.Seconds(p.ofGPU("rate4", e.job.Cluster.GPU.Catalog))
+	e.rate8 = units.Seconds(p.ofGPU("rate8", e.job.Cluster.GPU.Catalog))
 	e.grouped16, e.grouped8 = units.Seconds(p.at("grouped16")), units.Seconds(p.at("grouped8"))
 	e.ring = units.Seconds(p.at("ring_efficiency"))
 	e.contention = units.Seconds(p.at("contention"))
@@ -169,15 +170,23 @@ func (e *Evaluator) resolve() {
 	e.permuteBytes = p.at("permute_bytes")
 }
 
-// clock is the share of the measured kernel rate that a long run keeps in a
-// data type. Kernels were measured in short bursts; 16-bit products draw the
-// most power and fall furthest.
-func (e *Evaluator) clock(t compute.DType) units.Seconds {
+// rate is how fast products run in training over the measured kernels, which
+// ran in short bursts. 16-bit products draw the most power and fall furthest;
+// in narrow types training fuses the quantising that the measured kernels do.
+func (e *Evaluator) rate(t compute.DType) units.Seconds {
 	switch t {
-	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8, compute.NVFP4:
-		return e.clock8
+	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8:
+		return e.rate8
+	case compute.NVFP4:
+		return e.rate4
 	}
-	return e.clock16
+	return e.rate16
+}
+
+// attentionRate is rate for attention kernels, which draw less power than
+// products and share only a part of what those lose.
+func (e *Evaluator) attentionRate() units.Seconds {
+	return 1 - units.Seconds(e.parameters.at("attention_throttle"))*(1-e.rate16)
 }
 
 // grouped is the rate of the framework's expert multiplications over that of

@@ -190,13 +190,13 @@ func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
 	if p.Groups > 1 || strings.HasPrefix(p.Name, "experts.") {
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
 		t := b.e.device.GroupedLinear(b.dtype, compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}, p.N, p.K)
-		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.clock(b.dtype)/b.e.grouped(b.dtype)), lineExperts
+		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.rate(b.dtype)/b.e.grouped(b.dtype)), lineExperts
 	}
 	dtype := b.dtype
 	if p.Name == "router" {
 		dtype = b.e.plain
 	}
-	return scale(b.e.device.Linear(dtype, p.M, p.N, p.K), n/b.e.clock(dtype)), lineLinear
+	return scale(b.e.device.Linear(dtype, p.M, p.N, p.K), n/b.e.rate(dtype)), lineLinear
 }
 
 // scale multiplies all passes.
@@ -233,7 +233,7 @@ func (b *builder) attention(kind int) {
 		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
-	rate := b.e.clock(b.e.plain) * b.e.generation(b.x)
+	rate := b.e.attentionRate() * b.e.generation(b.x)
 	f, w = f/cp/rate, w/cp/rate
 	if cp > 1 {
 		f, w = f/b.e.ring, w/b.e.ring
@@ -394,8 +394,8 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g groups) pass {
 		name = "loss_bytes.fused"
 	}
 	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(float64(p.M)*float64(p.N)*e.parameters.at(name)))
-	b.fwd[lineHead] = t.Forward/e.clock(e.plain) + loss/2
-	b.bwd[lineHead] = t.Backward()/e.clock(e.plain) + loss/2
+	b.fwd[lineHead] = t.Forward/e.rate(e.plain) + loss/2
+	b.bwd[lineHead] = t.Backward()/e.rate(e.plain) + loss/2
 	b.headReduce()
 	return b.edge()
 }

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"io/fs"
+	"math"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -17,16 +18,17 @@ var data embed.FS
 
 // framework says what stands in for the framework of a run.
 type framework struct {
-	Framework     string            `json:"framework"`
-	Before        string            `json:"before"` // only for runs in this precision
-	Backend       string            `json:"backend"`
-	Version       string            `json:"version"`
-	GradientDType string            `json:"gradient_dtype"`
-	CrossEntropy  string            `json:"cross_entropy"`
-	Overlap       string            `json:"overlap"`
-	Torch         string            `json:"torch"`   // that the run had; "" for the target's
-	Compile       *bool             `json:"compile"` // nil for the row's or the target's
-	Environment   map[string]string `json:"environment"`
+	Framework             string            `json:"framework"`
+	Before                string            `json:"before"` // only for runs in this precision
+	Backend               string            `json:"backend"`
+	Version               string            `json:"version"`
+	GradientDType         string            `json:"gradient_dtype"`
+	CrossEntropy          string            `json:"cross_entropy"`
+	Overlap               string            `json:"overlap"`
+	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
+	Torch                 string            `json:"torch"`   // that the run had; "" for the target's
+	Compile               *bool             `json:"compile"` // nil for the row's or the target's
+	Environment           map[string]string `json:"environment"`
 }
 
 // hardware is the catalogue's clusters and GPUs.
@@ -42,7 +44,8 @@ type example struct {
 	target *target.Target
 	layout plan.Layout
 	exec   plan.Execution
-	skip   string // why it cannot be predicted
+	skip   string  // why it cannot be predicted
+	weight float64 // in a fit: one over the root of its source's rows
 }
 
 // workshop holds what turns rows into jobs.
@@ -63,8 +66,13 @@ func load(folder fs.FS) ([]example, error) {
 		return nil, err
 	}
 	examples := make([]example, len(rows))
+	count := map[string]float64{}
+	for i := range rows {
+		count[rows[i].file]++
+	}
 	for i := range rows {
 		examples[i] = w.example(&rows[i])
+		examples[i].weight = 1 / math.Sqrt(count[rows[i].file])
 	}
 	return examples, nil
 }

@@ -53,8 +53,8 @@ func partialLoss(examples []example, p estimate.Parameters) (sum [2]float64) {
 			continue
 		}
 		e := estimate.NewWith(x.job, x.target, p)
-		sum[0] += math.Abs(math.Log(float64(e.Step(&x.layout, &x.exec)) / t))
-		sum[1]++
+		sum[0] += x.weight * math.Abs(math.Log(float64(e.Step(&x.layout, &x.exec))/t))
+		sum[1] += x.weight
 	}
 	return sum
 }

@@ -110,6 +110,9 @@ func execution(r *row, f *facts, fw *framework) job.Execution {
 			*to = job.Some(v == "true" || v == "1")
 		}
 	}
+	if fw.OverlapTensorParallel && r.Layout.TP > 1 {
+		x.OverlapTensorParallel = job.Some(true)
+	}
 	flag(&x.OverlapTensorParallel, "tp_comm_overlap", "async_tp")
 	flag(&x.OverlapGradientReduce, "grad_reduce_overlap", "grad_sync", "grad_reduce", "overlap_grad_reduce")
 	flag(&x.OverlapParameterGather, "param_sync", "param_gather", "overlap_param_gather")
@@ -221,31 +224,35 @@ func recompute(r *row, l *plan.Layout, t *target.Target) {
 	}
 }
 
-// stages spreads the layers. An uneven number is spread as if embedding and
-// head were a layer each, when that comes out even, else the first chunks get
-// one more.
+// stages spreads the layers. What is not stated is done as Megatron does when
+// it counts embedding and head as a layer each, if that comes out even; else
+// the middle chunks get the same number and the ends what is left, the last,
+// which has the head, least.
 func stages(r *row, l *plan.Layout) string {
 	chunks, n := l.Chunks(), r.Model.Layers
 	if len(r.Layout.StageLayers) == chunks {
 		l.StageLayers = r.Layout.StageLayers
 		return ""
 	}
-	if n < chunks-2 {
-		return "fewer layers than chunks"
-	}
-	ends := n%chunks != 0 && (n+2)%chunks == 0
-	if ends {
-		n += 2
-	}
-	for c := range chunks {
-		k := n / chunks
-		if c < n%chunks {
-			k++
+	each := (n + chunks - 1) / chunks
+	first, last := each, each
+	if n%chunks != 0 {
+		ends := n - each*(chunks-2)
+		if ends < 0 {
+			return "fewer layers than chunks"
 		}
-		if ends && (c == 0 || c == chunks-1) {
-			k--
+		first = min(each, ends)
+		if (n+2)%chunks == 0 {
+			first = ends / 2
 		}
-		l.StageLayers = append(l.StageLayers, k)
+		last = ends - first
+	}
+	for range chunks {
+		l.StageLayers = append(l.StageLayers, each)
+	}
+	l.StageLayers[0] = first
+	if chunks > 1 {
+		l.StageLayers[chunks-1] = last
 	}
 	return ""
 }
