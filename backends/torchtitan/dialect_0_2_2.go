@@ -222,7 +222,7 @@ func (b *build) validation022() []setting {
 		{"validation.local_batch_size", localBatch(&b.p.Layout), "as in training"},
 		{"validation.seq_len", b.j.Model.SequenceLength, "as in training"},
 		{"validation.freq", max(1, v.Interval), "spec: training.data.validation.interval"},
-		{"validation.steps", max(1, v.Steps), "spec: training.data.validation.steps"},
+		{"validation.steps", b.validationSteps(), "spec: training.data.validation.steps, in calls of local_batch_size"},
 	}
 }
 
@@ -389,7 +389,7 @@ func experts022(b *build) string {
 		{"score_func", r.Score, "spec: model.moe.router"}, {"route_norm", normalizes(r), ""},
 		{"route_scale", scaling(r), ""}, {"gate_bias", r.Bias, ""},
 		{"score_before_experts", false, "scores weigh the experts' outputs"},
-		{"use_grouped_mm", true, "on GPUs of capability 9.0 and above"},
+		{"use_grouped_mm", capability(&b.j.Cluster.GPU) == 0 || capability(&b.j.Cluster.GPU) >= 9, "on GPUs of capability 9.0 and above"},
 		{"load_balance_coeff", render.PythonExpression(nullable(balanceRate(r))), "update of the balancing bias per step"},
 	}
 	if r.Groups > 1 {

@@ -136,7 +136,9 @@ func (b *build) settings030() []setting {
 	x := &b.p.Execution
 	all := append(b.training(), setting{"training.disable_cuda_graphs", x.CUDAGraphs == "none", fromExecution})
 	all = append(all, b.parallelism("lm_head")...)
-	all = append(all, setting{"parallelism.enable_sequence_parallel", b.p.Layout.SequenceParallel || b.p.Layout.TensorParallel == 1, fromPlan})
+	all = append(all,
+		setting{"parallelism.enable_sequence_parallel", b.p.Layout.SequenceParallel || b.p.Layout.TensorParallel == 1, fromPlan},
+		setting{"parallelism.spmd_backend", "spmd_types", "what context parallelism needs"})
 	all = append(all, b.schedule()...)
 	all = append(all, b.compile()...)
 	all = append(all, setting{"compile.enable_async_tensor_parallel", x.OverlapTensorParallel, fromExecution})
@@ -159,7 +161,7 @@ func (b *build) validation030() []setting {
 	return []setting{
 		{"validator.enable", true, "spec: training.data.validation"},
 		{"validator.freq", max(1, v.Interval), "spec: training.data.validation.interval"},
-		{"validator.steps", max(1, v.Steps), "spec: training.data.validation.steps"},
+		{"validator.steps", b.validationSteps(), "spec: training.data.validation.steps, in calls of local_batch_size"},
 		{"validator.dataloader", render.PythonExpression("Loader.Config(split=1)"), ""},
 	}
 }

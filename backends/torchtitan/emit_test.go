@@ -47,6 +47,15 @@ func goldenCases() []goldenCase {
 		add("experts", expertModel(), 4, layoutOf(func(l *plan.Layout) { l.ExpertParallel, l.DataParallelShard, l.MicroBatches = 2, 4, 2 }), nil)
 		add("latent", latentModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches, l.Recompute = 2, 4, plan.RecomputeNone }), nil)
 		add("sink", sinkModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), nil)
+		add("float8", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {
+			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{BF16FirstLayers: 1, BF16LastLayers: 1}
+			j.Training.Data = job.Data{Mock: true, Format: "megatron"}
+		})
+		add("mxfp8", expertModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {
+			j.Training.Precision, j.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
+			j.Training.Data.Sources[0].Path = "${SCRATCH}/text_document"
+			j.Training.Checkpoint.Path = "${SCRATCH}/saved/torchtitan"
+		})
 		add("text", denseModel(), 1, layoutOf(func(l *plan.Layout) { l.ZeroStage, l.MicroBatches = 0, 8 }), func(j *job.Job) {
 			j.Training.Data = job.Data{Format: "jsonl", Sources: []job.DataSource{{Name: "it's", Path: "/data/\"q\".jsonl", Weight: 1}},
 				Tokenizer: job.Tokenizer{Kind: "huggingface", Path: "/data/tokenizer"}, DocumentMask: true, ResetPositionIDs: true}

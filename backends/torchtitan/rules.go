@@ -3,7 +3,6 @@ package torchtitan
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/diag"
 )
 
 // commonRules hold for every release. Where the framework checks by itself
@@ -160,14 +159,4 @@ func expertRanks(f *target.Facts) bool {
 		return l.ExpertParallel != 1
 	}
 	return l.TensorParallel*l.ContextParallel*l.DataParallelShard%(l.ExpertParallel*l.ExpertTensorParallel) != 0
-}
-
-// reasonOf returns the reason of a rule, for tests and documents.
-func reasonOf(rules []target.Rule, id diag.ID) string {
-	for _, r := range rules {
-		if r.ID == id {
-			return r.Reason
-		}
-	}
-	return ""
 }

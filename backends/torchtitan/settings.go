@@ -173,6 +173,13 @@ func (b *build) profile(section string) []setting {
 	}
 }
 
+// validationSteps is how many calls of local_batch_size sequences per replica
+// make the batches that the job asks for; a batch is a global batch.
+func (b *build) validationSteps() int {
+	l := &b.p.Layout
+	return max(1, b.j.Training.Data.Validation.Steps) * max(1, b.j.Training.GlobalBatchSize/(localBatch(l)*l.DataParallel()))
+}
+
 // timeouts grow with the node count: the first step compiles and connects all
 // ranks, later ones wait for checkpoints written in between.
 func (b *build) timeouts() []setting {

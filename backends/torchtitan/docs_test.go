@@ -1,0 +1,50 @@
+package torchtitan
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/compiler/target"
+)
+
+// TestRuleTable keeps the table of rules in the documents.
+func TestRuleTable(t *testing.T) {
+	const path, begin, end = "../../docs/torchtitan.md", "<!-- rules -->\n", "<!-- end of rules -->"
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(content), begin)
+	_, after, found := strings.Cut(rest, end)
+	if !ok || !found {
+		t.Fatal("no markers for the rules")
+	}
+	want := before + begin + ruleTable() + end + after
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(content)); diff != "" {
+		t.Errorf("run with -update:\n%s", diff)
+	}
+}
+
+func ruleTable() string {
+	var s strings.Builder
+	s.WriteString("| id | release | reason |\n|---|---|---|\n")
+	for _, list := range []struct {
+		release string
+		rules   []target.Rule
+	}{{"both", commonRules}, {"0.2.2", rules022}, {"0.3.0", rules030}} {
+		for _, r := range list.rules {
+			fmt.Fprintf(&s, "| `%s` | %s | %s |\n", r.ID, list.release, r.Reason)
+		}
+	}
+	return s.String()
+}
