@@ -25,7 +25,7 @@ func dialect022() *dialect {
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
 				gaps: join(plainGaps, latentGaps, noMTP), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
-				gaps: join(sinkGaps, nil, noMTP), weights: []string{"gpt_oss"}},
+				gaps: join(sinkGaps, nil, noMTP), unmasked: true, weights: []string{"gpt_oss"}},
 			{module: "qwen3", fits: needsQuery022,
 				gaps: join(plainGaps, queryGaps, noMTP, gap{"moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 },
 					"dense layers before the experts in this architecture", "TorchTitan 0.3.0 has them."}),

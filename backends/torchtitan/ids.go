@@ -33,8 +33,6 @@ const (
 	ruleKVHeads            diag.ID = "torchtitan-kv-heads"
 	ruleTensorShards       diag.ID = "torchtitan-tensor-shards"
 	ruleSequence           diag.ID = "torchtitan-sequence-length"
-	ruleSequenceParallel   diag.ID = "torchtitan-sequence-parallel"
-	rulePipelineModel      diag.ID = "torchtitan-pipeline-model"
 	rulePipelineTied       diag.ID = "torchtitan-pipeline-tied-embeddings"
 	rulePipelineBatches    diag.ID = "torchtitan-pipeline-micro-batches"
 	rulePipelineRounds     diag.ID = "torchtitan-interleaved-rounds"
@@ -44,7 +42,6 @@ const (
 	rulePipelineGraphs     diag.ID = "torchtitan-cuda-graphs-pipeline"
 	rulePipelinePositions  diag.ID = "torchtitan-positions-pipeline"
 	ruleExpertGraphs       diag.ID = "torchtitan-cuda-graphs-experts"
-	ruleContextModel       diag.ID = "torchtitan-context-model"
 	ruleContextMask        diag.ID = "torchtitan-context-document-mask"
 	ruleZeroStage          diag.ID = "torchtitan-zero-stage"
 	ruleReshard            diag.ID = "torchtitan-reshard-after-forward"
@@ -58,5 +55,4 @@ const (
 	ruleLossChunks         diag.ID = "torchtitan-loss-chunks"
 	ruleOffload            diag.ID = "torchtitan-offload"
 	ruleLowPrecisionTensor diag.ID = "torchtitan-mxfp8-tensor-parallel"
-	ruleValidationBatch    diag.ID = "torchtitan-validation-batch"
 )

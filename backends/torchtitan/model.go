@@ -16,6 +16,7 @@ type family struct {
 	gaps     []gap
 	pipeline bool
 	context  bool
+	unmasked bool // it has masks of its own and cannot take one of documents
 	// weights are the architectures whose Hugging Face checkpoints the
 	// framework's adapter for this model reads.
 	weights []string

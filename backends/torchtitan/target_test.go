@@ -156,6 +156,7 @@ func TestRefusals(t *testing.T) {
 		{"mxfp8 on Hopper", "both", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "capability 10"},
 		{"delayed scaling", "both", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "delayed" }, UnsupportedPrecision, "megatron"},
 		{"mask alone", "0.3.0", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "reset_position_ids"},
+		{"mask with sinks", "0.2.2", func(j *job.Job) { j.Model, j.Training.Data.DocumentMask = sinkModel(), true }, UnsupportedData, "0.3.0 can"},
 		{"one checkpoint", "both", func(j *job.Job) { j.Training.Checkpoint.KeepLast = 1 }, UnsupportedCheckpoint, "keep_last = 2"},
 		{"some resets", "both", func(j *job.Job) {
 			j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetOptimizer: true}

@@ -127,6 +127,9 @@ func (d *dialect) checkData(j *job.Job, diags *diag.List) {
 	if d.version == "0.3.0" && t.DocumentMask != t.ResetPositionIDs {
 		refuse("document_mask", "TorchTitan 0.3.0 derives the document mask from position ids that restart, so document_mask and reset_position_ids go together. Set both or none; 0.2.2 has the mask alone.")
 	}
+	if f := d.find(&j.Model); t.DocumentMask && f.unmasked {
+		refuse("document_mask", fmt.Sprintf("TorchTitan %s makes the masks of its %s itself and cannot separate documents; 0.3.0 can.", d.version, f.module))
+	}
 	if v := t.Validation; v != nil && v.Path == "" && t.Split == "" && !t.Mock {
 		refuse("validation", "Validation needs data of its own: set validation { path } or split.")
 	}
