@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -26,34 +25,36 @@ func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 }
 
 // Floor returns a step time that the layout cannot beat, at a small part of
-// the cost of Evaluate. Every rank works through all its chunks m times; it
-// cannot start before the first micro-batch has passed the ranks before it,
-// and after its last backward the gradients have to pass them back (the bound
-// of a flow shop; Johnson 1954). What comes once per step is left out.
+// the cost of Evaluate: everything but the pipeline is as in Evaluate, and the
+// pipeline is the bound of a flow shop. Every rank works through all its chunks
+// m times; it cannot start before the first micro-batch has passed the ranks
+// before it, and after its last backward the gradients have to pass them back.
 func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
+	e.begin(l, x)
 	s := &e.step
-	s.g, s.table = e.terms(l, x)
-	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
-	e.stages(l)
-	var longest, before units.Seconds
+	var before units.Seconds
 	d, p := &s.durations, l.PipelineParallel
+	s.pipeline = 0
 	for r := range p {
 		var work units.Seconds
 		for c := r; c < len(d.Forward); c += p {
 			work += d.Forward[c] + d.InputGradient[c]
 		}
-		longest = max(longest, before+units.Seconds(l.MicroBatches)*work)
+		s.pipeline = max(s.pipeline, before+units.Seconds(l.MicroBatches)*work)
 		before += d.Forward[r] + d.InputGradient[r]
 	}
-	return e.floor(longest, l)
+	return e.complete(l, x).total * rounding
 }
 
-// floor adds what every step of such length pays, less a rounding margin.
+// floor adds what every step of such length pays at least.
 func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout) units.Seconds {
 	straggler := units.Seconds(e.straggler * math.Sqrt(2*math.Log(float64(l.GPUs()))))
-	const rounding = 1 - 1e-9
 	return (pipeline*(1+straggler) + units.Seconds(e.hostStep)) * rounding
 }
+
+// rounding keeps a floor below the evaluation that adds the same terms in
+// another order.
+const rounding = 1 - 1e-9
 
 // EvaluateMemory fills in the memory of a layout and leaves its time zero.
 func (e *Evaluator) EvaluateMemory(l *plan.Layout, x *plan.Execution, out *Result) {

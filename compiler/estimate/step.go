@@ -30,12 +30,23 @@ type step struct {
 
 // run evaluates the time of a layout into e.step.
 func (e *Evaluator) run(l *plan.Layout, x *plan.Execution) *step {
+	e.begin(l, x)
+	e.step.pipeline = e.pipelineSeconds()
+	return e.complete(l, x)
+}
+
+// begin makes what the pipeline is made of.
+func (e *Evaluator) begin(l *plan.Layout, x *plan.Execution) {
 	s := &e.step
 	s.once, s.load = costs{}, load{}
 	s.g, s.table = e.terms(l, x)
 	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
 	e.stages(l)
-	s.pipeline = e.pipelineSeconds()
+}
+
+// complete adds what comes once per step to s.pipeline.
+func (e *Evaluator) complete(l *plan.Layout, x *plan.Execution) *step {
+	s := &e.step
 	s.once[lineBubble] = s.pipeline - units.Seconds(l.MicroBatches)*s.work
 	e.gradients(l, x)
 	e.optimizer(l, x)

@@ -66,7 +66,7 @@ type Counts struct {
 // Run searches every layout of the job that the target can run.
 func Run(j *job.Job, t *target.Target) *Outcome {
 	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), threshold: math.Inf(1)}
-	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/batchSize+1)) {
+	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/lastBatch+1)) {
 		s.workers = append(s.workers, newWorker(s))
 	}
 	s.outcome = Outcome{Counts: Counts{Rejected: map[diag.ID]int64{}}}
@@ -77,8 +77,12 @@ func Run(j *job.Job, t *target.Target) *Outcome {
 	return &s.outcome
 }
 
-// batchSize is how many meshes are searched before their findings are shared.
-const batchSize = 32
+// Meshes are searched in batches before their findings are shared: small ones
+// first, because the first findings cut the most.
+const (
+	firstBatch = 2
+	lastBatch  = 32
+)
 
 // searcher is one search. Workers read it and write to their own meshes'
 // findings; it is changed between batches only.
@@ -100,8 +104,9 @@ func (s *searcher) run() {
 	meshes := make([]meshSearch, len(s.space.Meshes))
 	s.parallel(len(meshes), func(w *worker, i int) { w.open(i, &meshes[i]) })
 	slices.SortStableFunc(meshes, func(a, b meshSearch) int { return cmp.Compare(a.floor, b.floor) })
-	for first := 0; first < len(meshes); first += batchSize {
-		batch := meshes[first:min(first+batchSize, len(meshes))]
+	size := firstBatch
+	for first := 0; first < len(meshes); first, size = first+size, min(2*size, lastBatch) {
+		batch := meshes[first:min(first+size, len(meshes))]
 		s.parallel(len(batch), func(w *worker, i int) { w.search(&batch[i]) })
 		for i := range batch {
 			s.take(&batch[i])

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/layout"
@@ -21,6 +23,11 @@ type worker struct {
 	facts     target.Facts
 	current   Candidate // the layout being looked at
 	dead      []bool    // per recompute choice: larger micro-batches cannot fit
+
+	// of the mesh: floors by pipeline and micro-batch, first leaf of every
+	// pipeline, and the pipelines in the order of their floors
+	floors         []float64
+	leaves, sorted []int
 }
 
 func newWorker(s *searcher) *worker {
@@ -87,28 +94,66 @@ func (w *worker) search(s *meshSearch) {
 	m := &w.space.Meshes[s.index]
 	w.layout = plan.Layout{}
 	m.Fill(&w.layout)
-	w.current.mesh, w.current.leaf = s.index, 0
+	w.current.mesh = s.index
 	pipelines := w.space.Pipelines(m)
-	for i := range pipelines {
-		w.pipeline(m, &pipelines[i])
+	for _, i := range w.order(m, pipelines) {
+		w.pipeline(m, i, &pipelines[i])
 	}
+}
+
+// order sorts the pipelines of a mesh by their floor over all micro-batches,
+// so that good ones are seen first, and keeps all floors in w.floors.
+func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
+	w.floors, w.leaves, w.sorted = w.floors[:0], w.leaves[:0], w.sorted[:0]
+	sizes := w.space.MicroBatchSizes(m)
+	leaf := 0
+	for i := range pipelines {
+		w.leaves, w.sorted = append(w.leaves, leaf), append(w.sorted, i)
+		leaf += int(pipelines[i].Leaves()) * len(sizes)
+		pipelines[i].Fill(&w.layout)
+		for _, mbs := range sizes {
+			w.micro(mbs)
+			w.floors = append(w.floors, w.floor(&layout.Recompute{}, 0))
+		}
+	}
+	least := func(i int) float64 { return slices.Min(w.floors[i*len(sizes) : (i+1)*len(sizes)]) }
+	slices.SortStableFunc(w.sorted, func(a, b int) int { return cmp.Compare(least(a), least(b)) })
+	return w.sorted
+}
+
+// floor is a cost that the current pipeline and micro-batch cannot beat with a
+// recompute choice; zero where time does not decide.
+func (w *worker) floor(r *layout.Recompute, layers int) float64 {
+	if !w.limits.fastest {
+		return 0
+	}
+	r.Fill(&w.layout, layers)
+	w.execution = w.target.Resolve(w.job, &w.layout)
+	return float64(w.evaluator.Floor(&w.layout, &w.execution)) * (1 + premiums.of(&w.layout))
+}
+
+// limit is the cost above which nothing is kept.
+func (w *worker) limit() float64 {
+	return min(w.threshold, w.limits.threshold(&w.mesh.best))
 }
 
 // pipeline looks at all micro-batches and recompute choices of a pipeline,
 // micro-batches ascending.
-func (w *worker) pipeline(m *layout.Mesh, p *layout.Pipeline) {
+func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	p.Fill(&w.layout)
+	w.current.leaf = w.leaves[index]
 	w.dead = append(w.dead[:0], make([]bool, len(p.Recomputes))...)
-	for _, mbs := range w.space.MicroBatchSizes(m) {
-		w.micro(mbs)
-		if w.tooSlow(&layout.Recompute{}) {
+	sizes := w.space.MicroBatchSizes(m)
+	for k, mbs := range sizes {
+		if w.floors[index*len(sizes)+k] > w.limit() {
 			w.prune(p.Leaves())
 			continue
 		}
+		w.micro(mbs)
 		var fit fits
 		for i := range p.Recomputes {
 			r := &p.Recomputes[i]
-			if w.dead[i] || fit.dominates(r) {
+			if w.dead[i] || fit.dominates(r) || w.floor(r, r.Layers) > w.limit() {
 				w.prune(r.Leaves())
 				continue
 			}
@@ -124,17 +169,6 @@ func (w *worker) pipeline(m *layout.Mesh, p *layout.Pipeline) {
 func (w *worker) prune(leaves int64) {
 	w.mesh.counts.Pruned += leaves
 	w.current.leaf += int(leaves)
-}
-
-// tooSlow reports whether no layout with this recompute, or more, can be kept.
-func (w *worker) tooSlow(r *layout.Recompute) bool {
-	limit := min(w.threshold, w.limits.threshold(&w.mesh.best))
-	if !w.limits.fastest || math.IsInf(limit, 1) {
-		return false
-	}
-	r.Fill(&w.layout, r.Layers)
-	w.execution = w.target.Resolve(w.job, &w.layout)
-	return float64(w.evaluator.Floor(&w.layout, &w.execution)) > limit
 }
 
 // choose looks at a recompute choice. Over a number of layers of each chunk it
