@@ -1,8 +1,6 @@
 package compute
 
 import (
-	"math"
-
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -45,6 +43,9 @@ type Attention struct {
 // key that the mask keeps.
 func (a *Attention) FLOPs() units.FLOPs { return units.FLOPs(a.scores().FLOPs()) }
 
+// low reports whether the kernel computes in 8 bits.
+func (a *Attention) low() bool { return a.DType >= FP8 && a.DType < TF32 }
+
 // scores translates to the surface's terms.
 func (a *Attention) scores() surface.Scores {
 	s := surface.Scores{
@@ -74,87 +75,12 @@ func (d *Device) Attention(a *Attention) (forward, backward units.Seconds) {
 	if a.Kernel == Unfused {
 		return d.unfused(a, s)
 	}
-	length := s.Point()[0]
-	f, ratio := d.kernels[a.Kernel].at(a, length)
-	t := d.attention.seconds(s, float64(a.Window)) * f
-	if a.Deterministic {
-		ratio *= facts.deterministic
+	f, ratio := d.kernels[a.Kernel].at(a, s.Point()[0])
+	t := d.attention.Seconds(s, float64(a.Window)) * f
+	if a.Deterministic && !a.low() && a.HeadDim <= int(s.V) {
+		ratio *= facts.deterministic // nothing in 8 bits or with narrower values
 	}
 	return units.Seconds(t), units.Seconds(t * ratio)
-}
-
-// attentionSurfaces holds the measured forward kernels by head dimension.
-type attentionSurfaces struct {
-	roof     surface.Roof
-	full     []*surface.Record // ascending head dimension
-	windowed []*surface.Record // the narrowest window measured, ascending head dimension
-	mla      *surface.Record
-}
-
-// bindAttention collects the relative's surfaces under this device's roof.
-func (d *Device) bindAttention() attentionSurfaces {
-	t := BF16
-	if d.gpu.PeakFLOPS.BF16 == 0 {
-		t = FP16
-	}
-	a := attentionSurfaces{roof: surface.Roof{FLOPS: float64(d.Peak(t)), Bandwidth: float64(d.gpu.MemoryBandwidth)}}
-	for _, r := range d.relative.records {
-		switch {
-		case r.Operation == surface.MLA:
-			a.mla = r
-		case r.Operation == surface.Attention && r.Window == 0:
-			a.full = append(a.full, r)
-		case r.Operation == surface.Attention && r.Window <= narrowWindow:
-			a.windowed = append(a.windowed, r)
-		}
-	}
-	return a
-}
-
-// Windows between the narrowest measured and one that changes nothing are
-// interpolated in their logarithm.
-const (
-	narrowWindow = 128
-	wideWindow   = 8192
-)
-
-// seconds is the forward time of the measured kernel.
-func (a *attentionSurfaces) seconds(s surface.Scores, window float64) float64 {
-	roof, p := a.roof.Attention(s), s.Point()
-	if a.mla != nil && s.QK > s.V {
-		return roof * a.mla.Correction(p)
-	}
-	correction := interpolate(a.full, s.QK, p)
-	if window <= 0 || window >= s.Keys || window >= wideWindow || len(a.windowed) == 0 {
-		return roof * math.Exp(correction)
-	}
-	narrow := interpolate(a.windowed, s.QK, p)
-	share := max(0, math.Log2(window/narrowWindow)/math.Log2(wideWindow/narrowWindow))
-	windowed := roof * math.Exp(narrow+share*(correction-narrow))
-	s.Pairs = s.AllPairs()
-	return min(windowed, a.roof.Attention(s)*math.Exp(correction)) // a kernel may ignore the window
-}
-
-// interpolate is the logarithm of the correction at a head dimension between
-// the measured ones.
-func interpolate(records []*surface.Record, headDim float64, p surface.Point) float64 {
-	last := len(records) - 1
-	if headDim <= float64(records[0].HeadDim) {
-		return records[0].At(p)
-	}
-	for i := range last {
-		low, high := float64(records[i].HeadDim), float64(records[i+1].HeadDim)
-		if headDim >= high {
-			continue
-		}
-		share := math.Log2(headDim/low) / math.Log2(high/low)
-		below := records[i].At(p)
-		if share == 0 {
-			return below
-		}
-		return below + share*(records[i+1].At(p)-below)
-	}
-	return records[last].At(p)
 }
 
 // Bytes per score that the unfused kernel moves beside its matrix

@@ -60,7 +60,7 @@ type Device struct {
 	sustained float64   // see Sustained
 	gemm      [dtypeCount]bound
 	experts   [dtypeCount]bound
-	attention attentionSurfaces
+	attention surface.AttentionSet
 	kernels   [kernelCount]kernelRates
 	passes    [dtypeCount]passFactors
 	traffic   [trafficCount]float64 // bytes per second, reached
@@ -84,7 +84,7 @@ func NewDevice(g *job.GPU) *Device {
 		d.experts[t] = d.bind(surface.ExpertMLP, runs)
 		d.passes[t] = facts.passFactors(d.relative, runs)
 	}
-	d.attention = d.bindAttention()
+	d.attention = surface.NewAttentionSet(d.attentionRoof(), d.relative.records)
 	for k := range kernelCount {
 		d.kernels[k] = facts.kernelRates(d.relative, k)
 	}
@@ -153,4 +153,14 @@ func (d *Device) bind(operation string, t DType) bound {
 		roof.SMs = d.gpu.SMs
 	}
 	return bound{record, roof}
+}
+
+// attentionRoof is the roof of the surfaces of attention, which are of 16
+// bits; rates in 8 bits are relative to them.
+func (d *Device) attentionRoof() surface.Roof {
+	t := BF16
+	if d.gpu.PeakFLOPS.BF16 == 0 {
+		t = FP16
+	}
+	return surface.Roof{FLOPS: float64(d.Peak(t)), Bandwidth: float64(d.gpu.MemoryBandwidth)}
 }

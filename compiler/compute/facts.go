@@ -30,7 +30,7 @@ type (
 		QuantiseInputGradient  float64 `json:"quantise_input_gradient"`
 		QuantiseWeightGradient float64 `json:"quantise_weight_gradient"`
 
-		Source                string  `json:"source"`
+		Source string `json:"source"`
 	}
 	// sustainedRate is Device.Sustained of one measured GPU.
 	sustainedRate struct {
@@ -138,20 +138,24 @@ func (f *factTables) trafficShare(r *relative, kind Traffic) float64 {
 
 // kernelRates are the factors of one attention kernel on a device.
 type kernelRates struct {
-	square []*surface.KernelRates // q and k as wide as v, ascending
-	mla    *surface.KernelRates
-	fp8    []*surface.KernelRates // fp8 and mxfp8, square before mla
+	square   []*surface.KernelRates // q and k as wide as v, ascending
+	windowed *surface.KernelRates
+	mla      *surface.KernelRates
+	fp8      []*surface.KernelRates // fp8 and mxfp8, square before mla
 }
 
 // kernelRates collects what was measured of a kernel on the relative, else on
 // the nearest GPU that has it.
 func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 	f.load()
-	out := kernelRates{mla: f.nearestMLA(r)}
+	out := kernelRates{
+		mla:      f.nearestOf(r, func(x *surface.KernelRates) bool { return x.QK > x.V }),
+		windowed: f.nearestOf(r, func(x *surface.KernelRates) bool { return x.Window > 0 }),
+	}
 	best := f.nearestAttention(r, k)
 	for _, x := range f.attention {
 		switch {
-		case best == nil || x.GPU != best.GPU || x.Kernel != best.Kernel:
+		case best == nil || x.GPU != best.GPU || x.Kernel != best.Kernel || x.Window > 0:
 		case x.DType != "bf16":
 			out.fp8 = append(out.fp8, x)
 		case x.QK > x.V:
@@ -174,7 +178,7 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 			d += 0.5
 		}
 		switch {
-		case x.DType != "bf16":
+		case x.DType != "bf16" || x.Window > 0:
 			continue
 		case x.Kernel == k.String():
 		case (k == Flash || k == SDPA || k == Fused) && x.Kernel == FlashAttention2.String() && x.GPU == r.name:
@@ -189,16 +193,16 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 	return best
 }
 
-// nearestMLA is a bf16 record with wider queries than values on the nearest
-// GPU, of whichever kernel, for kernels that were not measured on such heads.
-func (f *factTables) nearestMLA(r *relative) (best *surface.KernelRates) {
+// nearestOf is the first bf16 record of a kind on the nearest GPU, of
+// whichever kernel, for kernels that were not measured on such shapes.
+func (f *factTables) nearestOf(r *relative, kind func(*surface.KernelRates) bool) (best *surface.KernelRates) {
 	least := math.Inf(1)
 	for _, x := range f.attention {
 		d := math.Abs(major(x.Capability) - major(r.capability))
 		if x.GPU != r.name {
 			d += 0.5
 		}
-		if x.DType == "bf16" && x.QK > x.V && d < least {
+		if x.DType == "bf16" && kind(x) && d < least {
 			best, least = x, d
 		}
 	}
@@ -216,7 +220,10 @@ const (
 // the forward pass, for the base-2 logarithm of a length.
 func (k *kernelRates) at(a *Attention, length float64) (forward, backward float64) {
 	wide := a.ValueDim != 0 && a.HeadDim > a.ValueDim
-	if a.DType >= FP8 && a.DType < TF32 {
+	if a.Window > 0 && a.Window < a.Keys && k.windowed != nil {
+		return k.windowed.At(length)
+	}
+	if a.low() {
 		for _, x := range k.fp8 {
 			if (x.QK > x.V) == wide && (x.DType == "mxfp8") == (a.DType == MXFP8) {
 				return x.At(length)

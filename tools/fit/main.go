@@ -106,10 +106,10 @@ func runTraining(o options, surfaces []*surface.Record) error {
 
 // printRates prints one line of Markdown per attention kernel.
 func printRates(w io.Writer, rates []*surface.KernelRates) {
-	fmt.Fprintln(w, "\n| GPU | kernel | dtype | head dim | log2 length | forward over surface | backward over forward | rows |")
+	fmt.Fprintln(w, "\n| GPU | kernel | dtype | head dim, window | log2 length | forward over surface | backward over forward | rows |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, r := range rates {
-		fmt.Fprintf(w, "| %s | %s | %s | %d/%d | %v | %.2f | %.2f | %d |\n", r.GPU, r.Kernel, r.DType, r.QK, r.V, r.Lengths, r.Forward, r.Backward, r.Rows)
+		fmt.Fprintf(w, "| %s | %s | %s | %d/%d, %d | %v | %.2f | %.2f | %d |\n", r.GPU, r.Kernel, r.DType, r.QK, r.V, r.Window, r.Lengths, r.Forward, r.Backward, r.Rows)
 	}
 }
 

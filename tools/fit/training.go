@@ -65,7 +65,7 @@ const backwardFLOPs = 2.5
 // rateKey names one set of rates.
 type rateKey struct {
 	gpu, kernel, dtype string
-	qk, v              int
+	qk, v, window      int
 }
 
 // rates collects seconds per forward FLOP at one length.
@@ -180,8 +180,8 @@ const (
 	fewestRows   = 32 * 4096
 )
 
-// attention tells which rates a measurement belongs to. Only whole causal
-// masks of equal lengths count; a deterministic backward pass only for MLA,
+// attention tells which rates a measurement belongs to. Only causal masks of
+// equal lengths count, windows in 16 bits; a deterministic backward pass only for MLA,
 // where it costs nothing that was measured.
 func (m *measurement) attention() (rateKey, bool) {
 	s := &m.Shape
@@ -191,8 +191,8 @@ func (m *measurement) attention() (rateKey, bool) {
 	if s.V == 0 {
 		s.V = s.QK
 	}
-	k := rateKey{attentionGPUs[m.GPU], attentionKernels[m.Op], attentionDTypes[m.DType], s.QK, s.V}
-	ok := k.gpu != "" && k.kernel != "" && k.dtype != "" && s.Mask == "causal" && s.Window == 0 && s.Variant == "" && (!s.Deterministic || s.QK > s.V) &&
+	k := rateKey{attentionGPUs[m.GPU], attentionKernels[m.Op], attentionDTypes[m.DType], s.QK, s.V, s.Window}
+	ok := k.gpu != "" && k.kernel != "" && k.dtype != "" && s.Mask == "causal" && (s.Window == 0 || k.dtype == "bf16") && s.Variant == "" && (!s.Deterministic || s.QK > s.V) &&
 		s.QueryHeads > 0 && s.KVHeads > 0 && s.Queries == s.Keys && s.Batch*s.Queries >= fewestTokens && s.Batch*s.Queries*s.QueryHeads >= fewestRows && m.TFLOPS > 0
 	return k, ok
 }
@@ -201,11 +201,11 @@ func (m *measurement) attention() (rateKey, bool) {
 // forward kernel at the shape.
 func (m *measurement) overSurface(k rateKey, surfaces []*surface.Record) (float64, bool) {
 	s := m.scores()
-	r := nearestHead(surfaces, k)
-	if r == nil {
+	set, ok := attentionSet(surfaces, k.gpu)
+	if !ok {
 		return 0, false
 	}
-	rate := s.FLOPs() / (r.Roof.Attention(s) * r.Correction(s.Point()))
+	rate := s.FLOPs() / set.Seconds(s, float64(m.Shape.Window))
 	return rate / (m.TFLOPS * 1e12), true
 }
 
@@ -213,24 +213,22 @@ func (m *measurement) scores() surface.Scores {
 	s := &m.Shape
 	return surface.Scores{
 		Sequences: s.Batch, Heads: s.QueryHeads, KVHeads: s.KVHeads, Queries: s.Queries, Keys: s.Keys,
-		Pairs: surface.CausalPairs(s.Queries, s.Keys, 0), QK: float64(s.QK), V: float64(s.V),
+		Pairs: surface.CausalPairs(s.Queries, s.Keys, float64(s.Window)), QK: float64(s.QK), V: float64(s.V),
 	}
 }
 
-// nearestHead is the surface that package compute would use for the head
-// dimensions: the MLA surface for unequal ones, else the nearest measured.
-func nearestHead(surfaces []*surface.Record, k rateKey) (best *surface.Record) {
-	distance := func(r *surface.Record) float64 { return math.Abs(math.Log2(float64(r.HeadDim) / float64(k.qk))) }
+// attentionSet collects the attention surfaces of one GPU.
+func attentionSet(surfaces []*surface.Record, gpu string) (surface.AttentionSet, bool) {
+	var own []*surface.Record
 	for _, r := range surfaces {
-		switch {
-		case r.GPU != k.gpu || r.Window != 0:
-		case r.Operation == surface.MLA && k.qk > k.v:
-			return r
-		case r.Operation == surface.Attention && k.qk == k.v && (best == nil || distance(r) < distance(best)):
-			best = r
+		if r.GPU == gpu && (r.Operation == surface.Attention || r.Operation == surface.MLA) {
+			own = append(own, r)
 		}
 	}
-	return best
+	if len(own) == 0 {
+		return surface.AttentionSet{}, false
+	}
+	return surface.NewAttentionSet(own[0].Roof, own), true
 }
 
 // add files a measurement under its length. factor is per FLOP; the backward
@@ -259,7 +257,7 @@ type byLength map[float64]*rates
 func assemble(found map[rateKey]byLength, sources map[rateKey]map[string]bool, surfaces []*surface.Record) []*surface.KernelRates {
 	var out []*surface.KernelRates
 	for _, k := range slices.SortedFunc(maps.Keys(found), compareRateKeys) {
-		r := &surface.KernelRates{GPU: k.gpu, Capability: capability(surfaces, k.gpu), Kernel: k.kernel, DType: k.dtype, QK: k.qk, V: k.v}
+		r := &surface.KernelRates{GPU: k.gpu, Capability: capability(surfaces, k.gpu), Kernel: k.kernel, DType: k.dtype, QK: k.qk, V: k.v, Window: k.window}
 		for _, length := range slices.Sorted(maps.Keys(found[k])) {
 			x := found[k][length]
 			forward, backward := median(x.forward), median(x.backward)
@@ -305,7 +303,7 @@ func borrowedRatio(found map[rateKey]byLength, k rateKey, length float64) float6
 
 func compareRateKeys(a, b rateKey) int {
 	return cmp.Or(cmp.Compare(a.gpu, b.gpu), cmp.Compare(a.kernel, b.kernel), cmp.Compare(a.dtype, b.dtype),
-		cmp.Compare(a.qk, b.qk), cmp.Compare(a.v, b.v))
+		cmp.Compare(a.qk, b.qk), cmp.Compare(a.v, b.v), cmp.Compare(a.window, b.window))
 }
 
 func capability(surfaces []*surface.Record, gpu string) string {

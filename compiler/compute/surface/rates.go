@@ -9,9 +9,10 @@ type KernelRates struct {
 	DType      string    `json:"dtype"`
 	QK         int       `json:"qk"` // head dimension of queries and keys
 	V          int       `json:"v"`
-	Lengths    []float64 `json:"lengths"`  // base-2 logarithms of the keys, ascending
-	Forward    []float64 `json:"forward"`  // time over the surface's
-	Backward   []float64 `json:"backward"` // whole backward pass over this kernel's forward pass
+	Window     int       `json:"window,omitempty"` // keys each query sees; 0: all
+	Lengths    []float64 `json:"lengths"`          // base-2 logarithms of the keys, ascending
+	Forward    []float64 `json:"forward"`          // time over the surface's
+	Backward   []float64 `json:"backward"`         // whole backward pass over this kernel's forward pass
 	Rows       int       `json:"rows"`
 	Source     string    `json:"source"`
 }
