@@ -30,6 +30,7 @@ func (c *checker) model() {
 	m := &c.job.Model
 	c.heads(m)
 	c.widths(m)
+	c.size(m)
 	c.positions(m)
 	if m.MoE != nil {
 		c.moe(m)
@@ -109,8 +110,25 @@ func (c *checker) widths(m *job.Model) {
 		}
 		c.fail(MissingArgument, c.at("model"), "Missing argument", "The block model needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
 	}
-	if m.MTPLayers > 0 && m.MTPLayers > m.Layers {
+	if m.MTPLayers > m.Layers {
 		c.fail(InconsistentModel, c.at("model.mtp_layers"), "Inconsistent model", "%d multi-token-prediction layers on %d decoder layers.", m.MTPLayers, m.Layers)
+	}
+}
+
+// maxParameters is far above any model and keeps all arithmetic on sizes within
+// 63 bits.
+const maxParameters = 1e16
+
+// size refuses models whose sizes are each possible and together absurd.
+func (c *checker) size(m *job.Model) {
+	h, ffn := float64(m.HiddenSize), float64(m.FFNHiddenSize)
+	if e := m.MoE; e != nil {
+		ffn = max(ffn, float64(e.Experts)*float64(e.ExpertFFNHiddenSize)+float64(e.SharedExpertFFNHiddenSize))
+	}
+	attention := float64(m.AttentionHeads+m.KVHeads) * float64(m.HeadDim)
+	total := float64(m.Layers)*h*(2*attention+3*ffn) + 2*h*float64(m.VocabSize)
+	if total > maxParameters {
+		c.fail(InconsistentModel, c.at("model"), "Inconsistent model", "These sizes make about %.0e parameters. One of layers, hidden_size, ffn_hidden_size or experts must be wrong.", total)
 	}
 }
 

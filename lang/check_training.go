@@ -77,7 +77,7 @@ var splitShares = regexp.MustCompile(`^\s*\d+(\.\d+)?(\s*,\s*\d+(\.\d+)?){0,2}\s
 func (c *checker) data(d *job.Data) {
 	switch {
 	case d.Mock && len(d.Sources) > 0:
-		c.fail(ConflictingArguments, c.at("training.data.mock"), "Conflicting arguments", "Mock data are made up, so nothing is read from the sources. Remove mock or the source blocks.")
+		c.diags.Warn(UnreadData, c.at("training.data.mock"), "Data that are not read", "Mock data are made up, so the sources are not read. Remove mock to train on them.")
 	case d.Mock:
 	case d.Format == "":
 		c.fail(MissingArgument, c.at("training.data"), "Missing argument", "The block data needs the argument \"format\": \"megatron\", \"tokens\" or \"jsonl\". For a trial without data, write mock = true.")
@@ -113,6 +113,12 @@ func (c *checker) tokenizer(d *job.Data) {
 	}
 }
 
+// Bounds that no run comes near and that keep arithmetic within 63 bits.
+const (
+	maxBatchTokens = 1e11
+	maxTokens      = 1e17
+)
+
 // schedule settles tokens and steps, which follow from one another.
 func (c *checker) schedule(b *block) {
 	t := &c.job.Training
@@ -129,6 +135,14 @@ func (c *checker) schedule(b *block) {
 	p := pace{t.GlobalBatchSize, c.job.Model.SequenceLength, t.BatchRamp}
 	if !p.sound() {
 		return // the ramp was reported
+	}
+	switch perStep := float64(p.batch) * float64(p.length); {
+	case perStep > maxBatchTokens:
+		c.fail(OutOfRange, c.at("training.global_batch_size"), "Number out of range", "%d sequences of %d tokens are %.1e tokens in one step, and the most is %.0e.", p.batch, p.length, perStep, maxBatchTokens)
+		return
+	case hasSteps && float64(steps)*perStep > maxTokens:
+		c.fail(OutOfRange, c.at("training.steps"), "Number out of range", "%d steps of %.1e tokens are %.1e tokens, and the most is %.0e.", steps, perStep, float64(steps)*perStep, maxTokens)
+		return
 	}
 	if hasTokens {
 		steps = p.steps(tokens)

@@ -87,6 +87,9 @@ const (
 	// UnsupportedPrecision: the GPU has no arithmetic of this precision.
 	UnsupportedPrecision diag.ID = "unsupported-precision"
 
+	// UnreadData is a warning: mock data are used although sources are given.
+	UnreadData diag.ID = "unread-data"
+
 	// NoJob: no file has a job block.
 	NoJob diag.ID = "no-job"
 	// UnknownJob: no job has the name that was asked for.

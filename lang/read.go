@@ -130,7 +130,7 @@ func subject(d *hcl.Diagnostic) diag.Range {
 func checkText(src []byte, name string) diag.List {
 	var diags diag.List
 	if len(src) > maxFileSize {
-		diags.Error(FileTooLarge, diag.Range{Filename: name}, "File too large",
+		diags.Error(FileTooLarge, fileStart(name), "File too large",
 			fmt.Sprintf("%s is larger than %d KiB, and no job needs that much. Is it the right file?", name, maxFileSize>>10))
 		return diags
 	}
@@ -145,6 +145,12 @@ func checkText(src []byte, name string) diag.List {
 	}
 	checkNesting(src, name, &diags)
 	return diags
+}
+
+// fileStart is the range of a file's first place.
+func fileStart(name string) diag.Range {
+	start := diag.Position{Line: 1, Column: 1}
+	return diag.Range{Filename: name, Start: start, End: start}
 }
 
 // badByte is the place of the first NUL or invalid byte, or -1.

@@ -8,8 +8,8 @@ var clusterBlock = Block{
 	Arguments: []Argument{
 		baseArgument, withoutArgument, sourcesArgument,
 		{Name: "gpu", Type: GPURef, Required: true, Doc: "The GPU: `gpu.NAME` or `catalog.gpu.NAME`."},
-		{Name: "nodes", Type: Count, Required: true, Limits: atLeastOne, Doc: "Nodes of this run."},
-		{Name: "gpus_per_node", Type: Count, Required: true, Limits: atLeastOne, Doc: "GPUs in a node."},
+		{Name: "nodes", Type: Count, Required: true, Limits: upTo(100_000), Doc: "Nodes of this run."},
+		{Name: "gpus_per_node", Type: Count, Required: true, Limits: upTo(256), Doc: "GPUs in a node."},
 		{Name: "host_memory", Type: Bytes, Doc: "Main memory of a node.", DefaultDoc: "unknown"},
 		{Name: "cpus_per_node", Type: Count, Doc: "Hardware threads of a node that the job may use.", DefaultDoc: "unknown"},
 	},
@@ -36,7 +36,7 @@ var clusterBlock = Block{
 			Doc:  "What connects the nodes.",
 			Arguments: []Argument{
 				{Name: "kind", Type: String, Required: true, Enum: []string{"infiniband", "roce", "efa", "slingshot"}, Doc: "The fabric."},
-				{Name: "nics_per_node", Type: Count, Required: true, Limits: atLeastOne, Doc: "Network adapters of a node that the job uses."},
+				{Name: "nics_per_node", Type: Count, Required: true, Limits: upTo(256), Doc: "Network adapters of a node that the job uses."},
 				{Name: "bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Per adapter, one direction."},
 				{Name: "latency", Type: Duration, Default: `"5us"`, Doc: "Of one message between nodes."},
 				{Name: "rails", Type: Count, Limits: atLeastOne, Doc: "Independent planes of leaf switches.", DefaultDoc: "`nics_per_node`"},

@@ -71,6 +71,10 @@ var (
 	fraction   = Limits{Max: 1}
 )
 
+// upTo bounds a size from 1 to what no machine of the coming years exceeds, so
+// that arithmetic on sizes cannot overflow.
+func upTo(limit float64) Limits { return Limits{Min: 1, Max: limit} }
+
 // Argument is one NAME = VALUE of a block.
 type Argument struct {
 	Name       string

@@ -73,7 +73,7 @@ job "c" {
     }
     data {
       format = "megatron"
-      mock   = true # ERROR: conflicting-arguments at true: Mock data are made up, so nothing is read from the sources. Remove mock or the source blocks.
+      mock   = true # WARNING: unread-data at true: Mock data are made up, so the sources are not read. Remove mock to train on them.
       split  = "99:1" # ERROR: invalid-value at "99:1": "99:1" is not up to three shares for training, validation and test, such as "99,1,0".
 
       source "a" {

@@ -5,7 +5,7 @@ locals {
 model "a" {
   layers            = "many" # ERROR: wrong-type at "many": "layers" must be a whole number, not the text "many".
   hidden_size       = 2.5 # ERROR: out-of-range at 2.5: "hidden_size" must be a whole number; 2.5 is not a whole number.
-  attention_heads   = -4 # ERROR: out-of-range at -4: "attention_heads" must be at least 1, not -4.
+  attention_heads   = -4 # ERROR: out-of-range at -4: "attention_heads" must be at least 1 and at most 16384, not -4.
   kv_heads          = [8] # ERROR: wrong-type at [8]: "kv_heads" must be a whole number, not a list.
   vocab_size        = 1e30 # ERROR: out-of-range at 1e30: "vocab_size" must be a whole number; 1e+30 is too large.
   norm_epsilon      = 0 # ERROR: out-of-range at 0: "norm_epsilon" must be greater than 0, not 0.

@@ -1,0 +1,55 @@
+// Command docs writes what can be written from the code itself:
+// docs/language.md, the reference of the job language, from the tables that
+// decode it, and docs/diagnostics.md, the index of diagnostics, from the ids.go
+// of every package. With -check it only compares. It runs at the top of the
+// repository:
+//
+//	go run ./tools/docs
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+)
+
+const (
+	languagePath    = "docs/language.md"
+	diagnosticsPath = "docs/diagnostics.md"
+)
+
+func main() {
+	check := flag.Bool("check", false, "fail if the file is not up to date, and write nothing")
+	flag.Parse()
+	if err := run(*check); err != nil {
+		fmt.Fprintln(os.Stderr, "docs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(check bool) error {
+	index, err := diagnosticsIndex(os.DirFS("."))
+	if err != nil {
+		return err
+	}
+	if err := write(languagePath, reference(), check); err != nil {
+		return err
+	}
+	return write(diagnosticsPath, index, check)
+}
+
+// write writes a file, or compares it.
+func write(path string, want []byte, check bool) error {
+	if !check {
+		return os.WriteFile(path, want, 0o644)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("%s is not up to date; run go run ./tools/docs", path)
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// TestUpToDate: the committed reference is what the tables say.
+func TestUpToDate(t *testing.T) {
+	got, err := os.ReadFile("../../" + languagePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(got), string(reference())); d != "" {
+		t.Errorf("%s is not up to date (run go run ./tools/docs):\n%s", languagePath, d)
+	}
+}
+
+// TestDocumented: every block and argument says what it means.
+func TestDocumented(t *testing.T) {
+	var walk func(b *schema.Block, path string)
+	walk = func(b *schema.Block, path string) {
+		if !strings.HasSuffix(b.Doc, ".") {
+			t.Errorf("%s: %q is not a sentence", path, b.Doc)
+		}
+		for _, a := range b.Arguments {
+			if !strings.HasSuffix(a.Doc, ".") || len(a.Doc) < 5 {
+				t.Errorf("%s.%s: %q is not a sentence", path, a.Name, a.Doc)
+			}
+			if a.Required && (a.Default != "" || a.DefaultDoc != "") {
+				t.Errorf("%s.%s is required and has a default", path, a.Name)
+			}
+		}
+		for i := range b.Blocks {
+			walk(&b.Blocks[i], path+"."+b.Blocks[i].Name)
+		}
+	}
+	walk(&schema.File, "")
+}
