@@ -25,7 +25,10 @@ type Job struct {
 // Sources maps the path of an argument, such as
 // "training.global_batch_size", "model.layers" or
 // "constraints.layout.tensor_parallel", to where it was written.
-// Block labels are part of a path in brackets: `training.data.source["code"].path`.
+// Labels that tell repeated blocks apart are part of a path in brackets:
+// `training.data.source["code"].path`; so are elements of lists and maps that
+// were written out: "slurm.container.mounts[0]", `slurm.environment["NCCL_DEBUG"]`.
+// A labelled block that stands once has its label's range: "training.optimizer".
 type Sources map[string]Source
 
 // Source says where a value comes from.

@@ -109,8 +109,8 @@ type Checkpoint struct {
 
 // Logging is what the run says about itself.
 type Logging struct {
-	Interval        int // steps
-	TensorBoardPath string
+	Interval        int    // steps
+	TensorBoardPath string // with the backend's name appended; "": none
 	WandB           *WandB
 	Profile         *Profile
 }
