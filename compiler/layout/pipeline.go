@@ -13,7 +13,7 @@ func (s *Space) newPipelines(pp int) []Pipeline {
 	var all []Pipeline
 	for _, v := range s.virtualDegrees(pp) {
 		for _, schedule := range s.schedules(pp, v) {
-			for _, split := range s.splits(pp * v) {
+			for _, split := range s.splits(pp, v) {
 				p := Pipeline{VirtualPipeline: v, Schedule: schedule, StageLayers: split}
 				p.Recomputes = s.recomputes(split)
 				all = append(all, p)
@@ -73,8 +73,11 @@ func interleaves(x plan.Schedule) bool {
 // chunk hold fewer layers than the inner ones, because the embedding and the
 // head share their ranks. Other splits have a busier rank without relief for
 // another and are never better.
-func (s *Space) splits(chunks int) [][]int {
-	layers := s.job.Model.Layers
+func (s *Space) splits(pp, v int) [][]int {
+	layers, chunks, slack := s.job.Model.Layers, pp*v, edgeSlack
+	if v > 1 {
+		slack = 1 // a rank has v chunks to balance with
+	}
 	if pinned := s.job.Constraints.Layout.StageLayers; len(pinned) > 0 {
 		if len(pinned) != chunks {
 			return nil
@@ -88,8 +91,8 @@ func (s *Space) splits(chunks int) [][]int {
 	if !s.target.UnevenStages || chunks == 1 || chunks > layers+2 {
 		return all
 	}
-	for first := range edgeSlack + 1 {
-		for last := range edgeSlack + 1 {
+	for first := range slack + 1 {
+		for last := range slack + 1 {
 			split := uneven(layers, chunks, first, last)
 			if split != nil && !slices.ContainsFunc(all, func(x []int) bool { return slices.Equal(x, split) }) {
 				all = append(all, split)

@@ -34,20 +34,24 @@ func (s Shape) group() int {
 }
 
 // warmup is the number of chunk-forwards that a rank runs before it starts to
-// alternate forward and backward, capped at all there are
-// (Megatron-LM core_v0.18.0 pipeline_parallel/schedules.py,
-// get_pp_rank_microbatches; torch.distributed.pipelining orders the same way).
+// alternate forward and backward.
 func (s Shape) warmup(rank int) int {
-	all := s.MicroBatches * s.Virtual
+	return min(s.lead(rank), s.MicroBatches*s.Virtual)
+}
+
+// lead is by how many chunk-forwards a rank is ahead of its backwards, if
+// there are that many (Megatron-LM core_v0.18.0 pipeline_parallel/schedules.py,
+// get_pp_rank_microbatches; torch.distributed.pipelining orders the same way).
+func (s Shape) lead(rank int) int {
 	switch s.Schedule {
 	case plan.ScheduleNone:
 		return 0
 	case plan.ScheduleGPipe:
-		return all
+		return s.MicroBatches * s.Virtual
 	case plan.Schedule1F1B:
-		return min(s.Pipeline-rank-1, all)
+		return s.Pipeline - rank - 1
 	case plan.ScheduleInterleaved1F1B:
-		return min(2*(s.Pipeline-rank-1)+(s.Virtual-1)*s.group(), all)
+		return 2*(s.Pipeline-rank-1) + (s.Virtual-1)*s.group()
 	}
 	panic("schedule: " + s.Schedule.String() + " is not simulated")
 }
@@ -69,7 +73,11 @@ func InFlight(s plan.Schedule, pipeline, virtual, microBatches, rank int) int {
 // Over the local chunks it sums to InFlight. With chunks of very different
 // size the peak may come a little later: PeakWeight is exact.
 func InFlightChunk(s plan.Schedule, pipeline, virtual, microBatches, rank, chunk int) int {
+	if virtual == 1 {
+		return InFlight(s, pipeline, virtual, microBatches, rank)
+	}
 	sh := Shape{Schedule: s, Pipeline: pipeline, Virtual: virtual, MicroBatches: microBatches}
+	sh.Group = sh.group() // two divisions, needed several times
 	return sh.forwardsOf(chunk, sh.InFlight(rank))
 }
 

@@ -35,16 +35,17 @@ var premiums = func() (p premium) {
 	return p
 }()
 
-// of returns the premium of a layout as a share of its step time.
+// of returns the premium of a layout as a share of its step time; axes that
+// are not set yet add nothing.
 func (p *premium) of(l *plan.Layout) float64 {
-	share := float64(l.VirtualPipeline-1) * p.VirtualStage
+	share := float64(max(l.VirtualPipeline, 1)-1) * p.VirtualStage
 	for _, m := range [...]struct {
 		used  bool
 		share float64
 	}{
 		{l.ContextParallel > 1, p.Context},
 		{l.PipelineParallel > 1, p.Pipeline},
-		{slices.Min(l.StageLayers) != slices.Max(l.StageLayers), p.Uneven},
+		{uneven(l.StageLayers), p.Uneven},
 		{l.DataParallelReplicate > 1 && l.DataParallelShard > 1, p.Replicate},
 		{l.ExpertTensorParallel > 1, p.ExpertTensor},
 		{l.RecomputeMethod == "block", p.PartRecompute},
@@ -55,4 +56,8 @@ func (p *premium) of(l *plan.Layout) float64 {
 		}
 	}
 	return share
+}
+
+func uneven(split []int) bool {
+	return len(split) > 0 && slices.Min(split) != slices.Max(split)
 }

@@ -53,7 +53,7 @@ func (w *worker) open(index int, out *meshSearch) {
 	for _, mbs := range w.space.MicroBatchSizes(m) {
 		w.micro(mbs)
 		w.execution = w.target.Resolve(w.job, &w.layout)
-		out.floor = min(out.floor, float64(w.evaluator.MeshFloor(&w.layout, &w.execution)))
+		out.floor = min(out.floor, float64(w.evaluator.MeshFloor(&w.layout, &w.execution))*(1+premiums.of(&w.layout)))
 	}
 }
 
