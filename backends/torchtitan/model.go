@@ -2,6 +2,7 @@ package torchtitan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
@@ -45,8 +46,8 @@ var commonGaps = []gap{
 	{"post_norms", func(m *job.Model) bool { return m.PostNorms }, "norms behind attention and MLP", otherBackends},
 	{"attention_logit_softcap", func(m *job.Model) bool { return m.AttentionSoftcap > 0 }, "soft-capped attention logits", otherBackends},
 	{"final_logit_softcap", func(m *job.Model) bool { return m.FinalSoftcap > 0 }, "soft-capped output logits", otherBackends},
-	{"embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }, "a factor on the embeddings", otherBackends},
-	{"attention_scale", func(m *job.Model) bool { return m.AttentionScale != 0 && m.MLA == nil }, "a softmax scale other than 1/sqrt(head_dim)", otherBackends},
+	{"embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }, "factor on the embeddings", otherBackends},
+	{"attention_scale", func(m *job.Model) bool { return m.AttentionScale != 0 && m.MLA == nil }, "softmax scale other than 1/sqrt(head_dim)", otherBackends},
 	{"moe.token_drop", func(m *job.Model) bool { return m.MoE != nil && m.MoE.TokenDrop }, "experts with a capacity that drop tokens", "Set token_drop = false, or use backend megatron."},
 	{"moe.layer_frequency", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LayerFrequency > 1 }, "MoE in every n-th layer only", otherBackends},
 	{"moe.shared_expert_ffn_hidden_size", unevenShared, "shared experts of another size than the routed ones", otherBackends},
@@ -60,19 +61,19 @@ var plainGaps = []gap{
 	{"sliding_window", func(m *job.Model) bool { return m.SlidingWindow.Size > 0 }, "sliding-window attention in this architecture", otherBackends},
 	{"activation", func(m *job.Model) bool {
 		return m.ActivationClamp != 0 || m.ActivationOffset != 0 || m.ActivationAlpha != 0 && m.ActivationAlpha != 1
-	}, "a clamped swiglu in this architecture", otherBackends},
+	}, "clamped swiglu in this architecture", otherBackends},
 }
 
 // sinkGaps hold for gpt_oss, whose constants are in the framework's code
 // (models/gpt_oss/model/moe.py: alpha 1.702, offset 1; sliding layers are the
 // even ones).
 var sinkGaps = []gap{
-	{"activation", func(m *job.Model) bool { return m.ActivationAlpha != 1.702 || m.ActivationOffset != 1 }, "a gpt_oss model with another activation than swiglu with alpha 1.702 and offset 1", otherBackends},
-	{"attention_bias", func(m *job.Model) bool { return !m.AttentionBias || !m.MLPBias }, "a gpt_oss model without biases", otherBackends},
-	{"sliding_window", func(m *job.Model) bool { return m.SlidingWindow.Size == 0 || m.SlidingWindow.Pattern != 2 }, "a gpt_oss model without a sliding window in every second layer", otherBackends},
+	{"activation", func(m *job.Model) bool { return m.ActivationAlpha != 1.702 || m.ActivationOffset != 1 }, "gpt_oss model with another activation than swiglu with alpha 1.702 and offset 1", otherBackends},
+	{"attention_bias", func(m *job.Model) bool { return !m.AttentionBias || !m.MLPBias }, "gpt_oss model without biases", otherBackends},
+	{"sliding_window", func(m *job.Model) bool { return m.SlidingWindow.Size == 0 || m.SlidingWindow.Pattern != 2 }, "gpt_oss model without a sliding window in every second layer", otherBackends},
 	{"moe", func(m *job.Model) bool {
 		return m.MoE == nil || m.MoE.FirstDenseLayers > 0 || m.MoE.SharedExperts > 0 || !m.MoE.Router.Bias
-	}, "a gpt_oss model with dense layers, shared experts or a router without bias", otherBackends},
+	}, "gpt_oss model with dense layers, shared experts or a router without bias", otherBackends},
 	{"tied_embeddings", func(m *job.Model) bool { return m.TiedEmbeddings }, "tied embeddings in this architecture", otherBackends},
 	{"qk_norm", func(m *job.Model) bool { return m.QKNorm }, "norms on queries and keys in this architecture", otherBackends},
 }
@@ -83,13 +84,13 @@ var latentGaps = []gap{
 	{"tied_embeddings", func(m *job.Model) bool { return m.TiedEmbeddings }, "tied embeddings together with latent attention", otherBackends},
 	{"moe", func(m *job.Model) bool { return m.MoE == nil || m.MoE.SharedExperts == 0 }, "latent attention without experts, or experts without a shared one", otherBackends},
 	{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) == "llama3" }, "llama3 rope scaling together with latent attention", otherBackends},
-	{"moe.router.bias", routerBias, "a router bias in this architecture", otherBackends},
+	{"moe.router.bias", routerBias, "router bias in this architecture", otherBackends},
 }
 
 // queryGaps hold for qwen3, the most general model with grouped queries.
 var queryGaps = []gap{
 	{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) != "" }, "rope scaling together with experts, norms on queries and keys, or a head_dim of its own", otherBackends},
-	{"moe.router.bias", routerBias, "a router bias in this architecture", otherBackends},
+	{"moe.router.bias", routerBias, "router bias in this architecture", otherBackends},
 }
 
 var noMTP = gap{"mtp_layers", func(m *job.Model) bool { return m.MTPLayers > 0 }, "multi-token prediction", "Set mtp_layers = 0, or use backend megatron."}
@@ -112,20 +113,39 @@ func scalingType(m *job.Model) string {
 // plainHeads reports that the heads fill the hidden size.
 func plainHeads(m *job.Model) bool { return m.AttentionHeads*m.HeadDim == m.HiddenSize }
 
-// familyOf picks the framework's model for the job and says what it lacks.
+// familyOf picks the framework's model for the job and says what it lacks, all
+// at once: one part is seldom the only one.
 func (d *dialect) familyOf(j *job.Job) (*family, diag.List) {
 	var diags diag.List
-	m := &j.Model
-	f := d.find(m)
-	for _, g := range append(append([]gap{}, commonGaps...), f.gaps...) {
-		if !g.has(m) {
+	f := d.find(&j.Model)
+	var missing, instead []string
+	at := diag.Range{}
+	for _, g := range slices.Concat(commonGaps, f.gaps) {
+		if !g.has(&j.Model) {
 			continue
 		}
-		diags.Error(UnsupportedModel, j.Sources.Range("model."+g.argument), "Model that TorchTitan cannot build",
-			fmt.Sprintf("TorchTitan %s has no %s (model %s, built as its %s). %s", d.version, g.missing, m.Name, f.module, g.instead))
+		if missing == nil {
+			at = j.Sources.Range("model." + g.argument)
+		}
+		missing = append(missing, g.missing)
+		if !slices.Contains(instead, g.instead) {
+			instead = append(instead, g.instead)
+		}
+	}
+	if missing != nil {
+		diags.Error(UnsupportedModel, at, "Model that TorchTitan cannot build",
+			fmt.Sprintf("TorchTitan %s has no %s (model %s, built as its %s). %s", d.version, strings.Join(missing, "; no "), j.Model.Name, f.module, advice(missing, instead)))
 	}
 	d.warnRouter(j, &diags)
 	return f, diags
+}
+
+// advice says who has the missing part; of several parts only megatron has all.
+func advice(missing, instead []string) string {
+	if len(instead) == 1 {
+		return instead[0]
+	}
+	return fmt.Sprintf("Of these %d, backend megatron has the most.", len(missing))
 }
 
 func (d *dialect) find(m *job.Model) *family {
