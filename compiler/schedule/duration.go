@@ -42,40 +42,47 @@ func gpipe(s Shape, d *Durations) units.Seconds {
 
 // steady simulates as few rounds as show the period and adds the others.
 func (m *Simulator) steady(s Shape, d *Durations) units.Seconds {
-	round := 1
-	if s.Virtual > 1 {
-		round = s.group()
+	if s.Virtual == 1 {
+		s.Group = 1
+	} else {
+		s.Group = s.group()
 	}
-	if s.MicroBatches%round != 0 {
+	if s.MicroBatches%s.Group != 0 || s.Virtual > 1 && s.Group < s.Pipeline {
 		return m.run(s, d)
 	}
-	rounds := s.MicroBatches / round
-	for tried := 2 + 4*s.Pipeline/round; tried < rounds; tried *= 2 {
-		short := s
-		short.MicroBatches, short.Group = tried*round, round
-		end := m.run(short, d)
-		if period, ok := m.period(short, round*s.Virtual); ok {
+	rounds, round := s.MicroBatches/s.Group, s.Group*s.Virtual
+	short := s
+	for tried := 2 + (m.stretch(s)+s.lead(0))*3/2/round; tried < rounds; tried *= 2 {
+		short.MicroBatches = tried * s.Group
+		end := m.wave(short, d)
+		if period, ok := m.period(short); ok {
 			return end + units.Seconds(rounds-tried)*period
 		}
 	}
-	return m.run(s, d)
+	return m.wave(s, d)
 }
 
-// period looks for the steady state in the last simulated rounds before the
-// pipeline drains: every forward and backward of every rank, over a stretch
-// as long as the longest dependency, starts one period after its counterpart
-// of the round before. round counts chunk-forwards.
-func (m *Simulator) period(s Shape, round int) (units.Seconds, bool) {
-	stretch := (m.warm[0] + 1 + round) / round * round
-	last := s.MicroBatches*s.Virtual - m.warm[0]
-	first := last - stretch
+// stretch is the length of the longest dependency in chunk-forwards of a
+// rank, in whole rounds.
+func (m *Simulator) stretch(s Shape) int {
+	round := s.Group * s.Virtual
+	return (s.lead(0) + round) / round * round
+}
+
+// period looks for the steady state in the last rounds before the pipeline
+// drains: every forward and backward of every rank, over a stretch, ends one
+// period after its counterpart of the round before.
+func (m *Simulator) period(s Shape) (units.Seconds, bool) {
+	all, round := s.MicroBatches*s.Virtual, s.Group*s.Virtual
+	last := all - s.lead(0)
+	first := last - m.stretch(s)
 	if first < round {
 		return 0, false
 	}
-	period := m.shift(s, 0, first, round)
-	for rank := range s.Pipeline {
-		for k := first; k < last; k++ {
-			if !near(m.shift(s, rank, k, round), period) || !near(m.backwardShift(s, rank, k, round), period) {
+	period := m.forward[first] - m.forward[first-round]
+	for at := 0; at < all*s.Pipeline; at += all {
+		for k := at + first; k < at+last; k++ {
+			if !near(m.forward[k]-m.forward[k-round], period) || !near(m.backward[k]-m.backward[k-round], period) {
 				return 0, false
 			}
 		}
@@ -83,20 +90,74 @@ func (m *Simulator) period(s Shape, round int) (units.Seconds, bool) {
 	return period, true
 }
 
-// shift is how much later the k-th forward of a rank ends than the forward
-// one round before it.
-func (m *Simulator) shift(s Shape, rank, k, round int) units.Seconds {
-	chunk := int(m.localChunk[k])*s.Pipeline + rank
-	before := int(m.localChunk[k-round])*s.Pipeline + rank
-	return m.end[chunk*s.MicroBatches+int(m.microBatch[k])] - m.end[before*s.MicroBatches+int(m.microBatch[k-round])]
+// wave is run for 1F1B and its interleaved form with whole groups, without
+// looking for what is ready: rank r does its k-th pair of forward and backward
+// in step k + p − 1 − r. A forward then finds its input made by the rank before
+// it in the same step or earlier (two steps for the interleaved schedule, which
+// warms up by two more per rank), one from the last rank at least one step
+// earlier because a group has at least p micro-batches, and a backward its
+// gradient in the step before.
+func (m *Simulator) wave(s Shape, d *Durations) units.Seconds {
+	all := s.MicroBatches * s.Virtual
+	m.prepareWave(s)
+	for step := s.Pipeline - 1 - m.warm[0]; step < all+s.Pipeline; step++ {
+		for rank := range s.Pipeline {
+			k := step - (s.Pipeline - 1 - rank)
+			if n := k + m.warm[rank]; n >= 0 && n < all {
+				m.stepForward(s, d, rank, n)
+			}
+			if k >= 0 && k < all {
+				m.stepBackward(s, d, rank, k)
+			}
+		}
+	}
+	last := units.Seconds(0)
+	for rank := range s.Pipeline {
+		last = max(last, m.free[rank])
+	}
+	return last
 }
 
-// backwardShift is shift for backwards.
-func (m *Simulator) backwardShift(s Shape, rank, k, round int) units.Seconds {
-	chunk := (s.Virtual-1-int(m.localChunk[k]))*s.Pipeline + rank
-	all := s.MicroBatches * s.Virtual * s.Pipeline
-	at := all + chunk*s.MicroBatches + int(m.microBatch[k])
-	return m.end[at] - m.end[at-round/s.Virtual]
+// prepareWave sizes the scratch space.
+func (m *Simulator) prepareWave(s Shape) {
+	all := s.MicroBatches * s.Virtual
+	m.forward, m.backward = grow(m.forward, all*s.Pipeline), grow(m.backward, all*s.Pipeline)
+	m.localChunk = grow(m.localChunk, all)
+	for k := range all {
+		m.localChunk[k] = int32(k / s.Group % s.Virtual)
+	}
+	m.free, m.warm = grow(m.free, s.Pipeline), grow(m.warm, s.Pipeline)
+	for rank := range s.Pipeline {
+		m.free[rank], m.warm[rank] = 0, s.lead(rank)
+	}
+}
+
+// stepForward runs the n-th chunk-forward of a rank.
+func (m *Simulator) stepForward(s Shape, d *Durations, rank, n int) {
+	all, chunk := s.MicroBatches*s.Virtual, int(m.localChunk[n])
+	start := m.free[rank]
+	switch {
+	case rank > 0:
+		start = max(start, m.forward[(rank-1)*all+n]+d.Transfer)
+	case chunk > 0:
+		start = max(start, m.forward[(s.Pipeline-1)*all+n-s.Group]+d.Transfer)
+	}
+	end := start + d.Forward[chunk*s.Pipeline+rank]
+	m.forward[rank*all+n], m.free[rank] = end, end
+}
+
+// stepBackward runs the k-th chunk-backward of a rank, on the mirrored chunk.
+func (m *Simulator) stepBackward(s Shape, d *Durations, rank, k int) {
+	all, chunk := s.MicroBatches*s.Virtual, int(m.localChunk[k])
+	start := m.free[rank]
+	switch {
+	case rank < s.Pipeline-1:
+		start = max(start, m.backward[(rank+1)*all+k]+d.Transfer)
+	case chunk > 0:
+		start = max(start, m.backward[k-s.Group]+d.Transfer)
+	}
+	end := start + d.backward((s.Virtual-1-chunk)*s.Pipeline+rank)
+	m.backward[rank*all+k], m.free[rank] = end, end
 }
 
 // near compares two durations but for rounding.

@@ -99,6 +99,9 @@ type Simulator struct {
 	microBatch []int32         // of the k-th chunk-forward of a rank
 	next       []int           // per rank, the next operation
 	warm       []int           // per rank
+
+	forward, backward []units.Seconds // wave: ends of the k-th chunk-forward and -backward, rank after rank
+	free              []units.Seconds // wave: end of the last operation, per rank
 }
 
 // pending marks an operation that has not run.
