@@ -185,7 +185,7 @@ func decodeExecution(b *block) job.Execution {
 	}
 }
 
-func decodeSlurm(b *block, backend string) job.Slurm {
+func decodeSlurm(b *block) job.Slurm {
 	s := job.Slurm{
 		Account: b.text("account"), Partition: b.text("partition"), QOS: b.text("qos"), Reservation: b.text("reservation"),
 		Time:     b.seconds("time"),
@@ -195,7 +195,7 @@ func decodeSlurm(b *block, backend string) job.Slurm {
 		Chain: get[job.Chain](b, "chain"), Segment: b.count("segment"),
 		Directives: b.vars("directives"), Environment: b.vars("environment"), EnvFile: b.text("env_file"),
 		Modules: b.list("modules"), Setup: b.list("setup"),
-		LogPath: ownPath(b.text("log_path"), backend),
+		LogPath: b.text("log_path"),
 	}
 	if n := b.find("node_check"); n != nil {
 		s.NodeCheck = &job.NodeCheck{Command: n.text("command"), Timeout: n.seconds("timeout")}

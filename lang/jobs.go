@@ -175,7 +175,7 @@ func (l *loader) buildFor(p parts) job.Job {
 	j.Constraints = decodeConstraints(p.job.child("constraints"))
 	c.when(p.job.child("constraints"), c.constraints)
 	j.Execution = decodeExecution(p.job.child("execution"))
-	j.Slurm = decodeSlurm(p.job.child("slurm"), j.Backend.Kind)
+	j.Slurm = decodeSlurm(p.job.child("slurm"))
 	c.when(p.job.child("slurm"), c.slurm)
 	return j
 }

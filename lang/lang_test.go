@@ -345,7 +345,7 @@ job "j" {
 `
 	jobs := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})
 	m, tt := jobs[0], jobs[1]
-	if m.Training.Checkpoint.Path != "/ckpt/megatron" || tt.Training.Checkpoint.Path != "/ckpt/torchtitan" || m.Slurm.LogPath != "logs/megatron" {
+	if m.Training.Checkpoint.Path != "/ckpt/megatron" || tt.Training.Checkpoint.Path != "/ckpt/torchtitan" || m.Slurm.LogPath != "logs" {
 		t.Errorf("each backend has folders of its own: %q, %q, %q", m.Training.Checkpoint.Path, tt.Training.Checkpoint.Path, m.Slurm.LogPath)
 	}
 	if m.Training.Checkpoint.IntervalSteps != 100 || tt.Training.Checkpoint.IntervalTime != 1200 || tt.Training.Checkpoint.KeepLast != 2 || tt.Training.Checkpoint.IntervalSteps != 0 {

@@ -21,7 +21,7 @@ type Slurm struct {
 	Setup                                []string // verbatim shell lines
 	NodeCheck                            *NodeCheck
 	Container                            Container
-	LogPath                              string // with the backend's name appended; "": logs beside the script
+	LogPath                              string // package slurm appends the backend's name; "": logs beside the script
 }
 
 // Chain resubmits a job until it has trained enough.
