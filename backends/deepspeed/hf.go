@@ -118,7 +118,7 @@ func gemma2Config(m *job.Model, f *family) render.Object {
 		{Key: "head_dim", Value: m.HeadDim},
 		{Key: "hidden_activation", Value: "gelu_pytorch_tanh"},
 		{Key: "attention_bias", Value: m.AttentionBias},
-		{Key: "query_pre_attn_scalar", Value: decimal(queryScalar(m))},
+		{Key: "query_pre_attn_scalar", Value: queryScalar(m)},
 		{Key: "attn_logit_softcapping", Value: orNull(m.AttentionSoftcap)},
 		{Key: "final_logit_softcapping", Value: orNull(m.FinalSoftcap)},
 		{Key: "sliding_window", Value: m.SlidingWindow.Size},
@@ -127,12 +127,12 @@ func gemma2Config(m *job.Model, f *family) render.Object {
 }
 
 // queryScalar is what transformers takes the inverse square root of to scale
-// the softmax.
-func queryScalar(m *job.Model) float64 {
+// the softmax; its configuration holds it as a whole number.
+func queryScalar(m *job.Model) int {
 	if m.AttentionScale == 0 {
-		return float64(m.HeadDim)
+		return m.HeadDim
 	}
-	return math.Round(1/(m.AttentionScale*m.AttentionScale)*1e6) / 1e6
+	return int(math.Round(1 / (m.AttentionScale * m.AttentionScale)))
 }
 
 func orNull(f float64) any {

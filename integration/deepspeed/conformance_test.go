@@ -1,0 +1,129 @@
+//go:build conformance
+
+package deepspeed
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// result is what run_cases.py says about a case.
+type result struct {
+	Name       string
+	Code       int
+	Seconds    float64
+	Steps      [][4]any // step, loss, gradient norm, learning rate
+	Validation [][2]any
+	Error      string
+}
+
+func TestTrials(t *testing.T) {
+	for _, version := range []string{"0.19.8", "0.18.2", "0.16.4"} {
+		t.Run(version, func(t *testing.T) {
+			python := environment(t, version)
+			root := t.TempDir()
+			if keep := os.Getenv("NDC_KEEP"); keep != "" {
+				root = filepath.Join(keep, version)
+			}
+			all := denseTrials()
+			all = append(all, expertTrials()...)
+			switch version {
+			case "0.19.8":
+				all = append(all, tensorTrials(1, 2, 3)...)
+				all = append(all, contextTrials()...)
+				all = append(all, autoEPTrials()...)
+			case "0.18.2":
+				all = append(all, tensorTrials(1, 2)...)
+				all = append(all, contextTrials()...)
+			}
+			for _, c := range all {
+				write(t, root, version, c)
+			}
+			judge(t, all, run(t, python, root))
+		})
+	}
+}
+
+// run starts the driver over all cases of a folder.
+func run(t *testing.T, python, root string, names ...string) map[string]result {
+	t.Helper()
+	driver, err := filepath.Abs("run_cases.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, append([]string{driver, root}, names...)...)
+	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "TORCH_EXTENSIONS_DIR="+extensions(python))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[string]result{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var r result
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%s: %v", lines.Bytes(), err)
+		}
+		results[r.Name] = r
+	}
+	return results
+}
+
+// judge compares every trial with the one it must repeat.
+func judge(t *testing.T, all []trial, results map[string]result) {
+	t.Helper()
+	for _, c := range all {
+		r := results[c.name]
+		if r.Code != 0 || len(r.Steps) != 4 {
+			t.Errorf("%s: exit code %d after %d steps: %s", c.name, r.Code, len(r.Steps), r.Error)
+			continue
+		}
+		if c.same == "" {
+			t.Logf("%-24s %5.1f s  loss %v norm %v", c.name, r.Seconds, column(r, 1), column(r, 2))
+			continue
+		}
+		loss := distance(column(r, 1), column(results[c.same], 1))
+		norm := distance(column(r, 2), column(results[c.same], 2))
+		t.Logf("%-24s %5.1f s  largest difference of loss %.1e, of gradient norm %.1e", c.name, r.Seconds, loss, norm)
+		if !(loss <= c.tolerance) || !(norm <= 10*c.tolerance) {
+			t.Errorf("%s differs from %s: loss %v norm %v", c.name, c.same, column(r, 1), column(r, 2))
+		}
+	}
+}
+
+// column reads a number of every step; NaN where it is none.
+func column(r result, i int) []float64 {
+	values := make([]float64, len(r.Steps))
+	for n, s := range r.Steps {
+		text, _ := s[i].(string)
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			v = math.NaN()
+		}
+		values[n] = v
+	}
+	return values
+}
+
+// distance is the largest difference; steps where either side has no number
+// (ZeRO stage 0 in fp32 does not report a norm) do not count.
+func distance(a, b []float64) float64 {
+	if len(a) != len(b) {
+		return math.Inf(1)
+	}
+	d := make([]float64, len(a))
+	for i := range a {
+		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+			d[i] = math.Abs(a[i] - b[i])
+		}
+	}
+	return slices.Max(d)
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Run emitted DeepSpeed jobs on CPU and report what they logged.
+
+    python run_cases.py FOLDER [CASE ...]
+
+FOLDER holds one folder per case with the emitted files and case.json, {"ranks": N}. torch, deepspeed and
+transformers are imported once; the ranks of every case are forked from this process. Prints one JSON object per
+case: name, exit code, seconds, the steps that rank 0 logged, and the last error.
+"""
+import json
+import os
+import re
+import runpy
+import signal
+import socket
+import sys
+import time
+import traceback
+
+os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+LIMIT = float(os.environ.get("NDC_CASE_SECONDS", "240"))
+STEP = re.compile(r"^step (\d+)/\d+ loss (\S+) gradient norm (\S+) learning rate (\S+)")
+VALIDATION = re.compile(r"^step (\d+)/\d+ validation loss (\S+)")
+
+
+def launch(folder, ranks):
+    """Fork the ranks; return the exit code of the first that failed, or 0."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    log = os.open(os.path.join(folder, "log.txt"), os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND, 0o644)
+    children = []
+    for rank in range(ranks):
+        child = os.fork()
+        if child:
+            children.append(child)
+            continue
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
+                          LOCAL_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NDC_LOG_DIR=folder)
+        os._exit(train(folder))
+    os.close(log)
+    return wait(children)
+
+
+def train(folder):
+    sys.argv = [os.path.join(folder, "train.py")]
+    sys.path.insert(0, folder)
+    try:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    except SystemExit as e:
+        if e.code:
+            print(e.code, flush=True)
+            return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0
+
+
+def wait(children):
+    """A rank that fails, or time that runs out, ends the others."""
+    end, code = time.time() + LIMIT, 0
+    while children:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child:
+            children.remove(child)
+            code = code or os.waitstatus_to_exitcode(status)
+        if children and (code or time.time() > end):
+            code = code or 124
+            time.sleep(1)
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            return code
+        time.sleep(0.02)
+    return code
+
+
+def report(folder):
+    """What rank 0 logged: steps with loss, norm and rate; validation losses; the last error."""
+    with open(os.path.join(folder, "log.txt"), encoding="utf-8", errors="replace") as f:
+        lines = f.read().splitlines()
+    steps = [[int(m[1]), m[2], m[3], m[4]] for m in map(STEP.match, lines) if m]
+    held_out = [[int(m[1]), m[2]] for m in map(VALIDATION.match, lines) if m]
+    errors = [line for line in lines if re.match(r"^\w*(Error|Exception|Exit)\b|^[\w.]+Error: ", line)]
+    return {"steps": steps, "validation": held_out, "error": (errors or lines or [""])[-1][:400]}
+
+
+def main():
+    sys.stdout.reconfigure(line_buffering=True)
+    report_to, sys.stdout = sys.stdout, sys.stderr
+    import deepspeed  # noqa: F401
+    import torch
+    import transformers  # noqa: F401
+    torch.set_num_threads(1)
+    root = os.path.abspath(sys.argv[1])
+    for name in sys.argv[2:] or sorted(os.listdir(root)):
+        folder = os.path.join(root, name)
+        with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
+            ranks = json.load(f)["ranks"]
+        start = time.time()
+        code = launch(folder, ranks)
+        result = {"name": name, "code": code, "seconds": round(time.time() - start, 1), **report(folder)}
+        print(json.dumps(result), file=report_to, flush=True)
+
+
+if __name__ == "__main__":
+    main()
