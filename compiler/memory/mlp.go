@@ -45,10 +45,15 @@ func (b *builder) moe() {
 		b.save(lineExperts, inMLP, moduleMoE, f*b.element)
 	}
 	b.save(lineExperts, inMLP, moduleMoE|moduleMoEActivation, b.asInput(f))
-	b.saveOp(lineExperts, inMLP, rows*hidden*b.element)
-	b.saveOp(lineExperts, inMLP, f*b.element)
+	if b.target.KeepsReduceScatter && b.shape.ep > 1 { // and all-to-alls
+		b.saveOp(lineExperts, inMLP, 2*rows*hidden*b.element)
+	}
 	b.shared()
 	b.expertMoments(rows*hidden*b.element, up*f*b.element)
+	if b.style.fp32Combine {
+		b.save(lineExperts, inMLP, moduleMoE, 4*rows*hidden)
+		b.extraMLP += 3 * 4 * rows * hidden
+	}
 }
 
 // rows is the number of rows that this rank's experts multiply, with the

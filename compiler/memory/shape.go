@@ -91,6 +91,10 @@ type style struct {
 	repeatKV bool
 	// fp32Norm normalises in fp32 with separate operators, which keep fp32 copies.
 	fp32Norm bool
+	// fp32Combine weighs the experts' outputs with their scores in fp32 after
+	// the experts, so that the outputs are kept, instead of before the last
+	// product.
+	fp32Combine bool
 	// weightGradients keeps one scratch gradient per distinct weight shape
 	// (Transformer Engine with gradients accumulated into main gradients).
 	weightGradients bool
@@ -104,6 +108,6 @@ type style struct {
 // styles by engine. Sources: docs/memory.md, "What a layer keeps".
 var styles = map[target.Engine]style{
 	target.Megatron:  {weightGradients: true, copiesContext: true},
-	target.FSDP2:     {separateGate: true, keepOutputs: true},
+	target.FSDP2:     {separateGate: true, keepOutputs: true, fp32Combine: true},
 	target.DeepSpeed: {separateGate: true, repeatKV: true, fp32Norm: true},
 }

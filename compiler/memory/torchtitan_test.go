@@ -25,6 +25,7 @@ type liveRow struct {
 	Replicate      int    `json:"data_parallel_replicate"`
 	TP             int    `json:"tensor_parallel"`
 	CP             int    `json:"context_parallel"`
+	EP             int    `json:"expert_parallel"`
 	PP             int    `json:"pipeline_parallel"`
 	Schedule       string `json:"pipeline_schedule"`
 	LocalBatch     int    `json:"local_batch_size"`
@@ -39,6 +40,11 @@ func llama(name string, sequence int) job.Model {
 	if name == "llama3-70B" {
 		m.Layers, m.HiddenSize, m.FFNHiddenSize, m.AttentionHeads = 80, 8192, 28672, 64
 	}
+	if name == "deepseek-v3-16B" {
+		m = job.Model{Layers: 27, HiddenSize: 2048, FFNHiddenSize: 10944, AttentionHeads: 16, KVHeads: 16, HeadDim: 192, VocabSize: 102400,
+			MLA: &job.MLA{KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128},
+			MoE: &job.MoE{Experts: 64, TopK: 6, ExpertFFNHiddenSize: 1408, SharedExperts: 2, SharedExpertFFNHiddenSize: 2816, FirstDenseLayers: 1}}
+	}
 	m.SequenceLength, m.Activation, m.Normalization = sequence, "swiglu", "rmsnorm"
 	m.PositionEmbedding.Kind = "rope"
 	return m
@@ -49,7 +55,7 @@ func (r *liveRow) predict() plan.Memory {
 	j.Training.Precision, j.Training.Optimizer.Kind = "bf16", "adamw"
 	j.Cluster.GPUsPerNode, j.Cluster.GPU.ComputeCapability = 8, "9.0"
 	l := &plan.Layout{TensorParallel: r.TP, SequenceParallel: r.TP > 1, ContextParallel: r.CP, PipelineParallel: r.PP, VirtualPipeline: 1,
-		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: r.Replicate, DataParallelShard: r.Shard, ZeroStage: 3,
+		ExpertParallel: max(r.EP, 1), ExpertTensorParallel: 1, DataParallelReplicate: r.Replicate, DataParallelShard: r.Shard, ZeroStage: 3,
 		MicroBatchSize: r.LocalBatch, MicroBatches: 1}
 	if r.PP > 1 {
 		l.PipelineSchedule, _ = plan.ParseSchedule(r.Schedule)
@@ -97,7 +103,7 @@ func TestTorchTitanLive(t *testing.T) {
 		}
 		got /= 1 << 30
 		errors = append(errors, got/r.Live-1)
-		fmt.Fprintf(&table, "%s dp%dx%d tp%d cp%d pp%d %s lbs%d %s chunks%d rank %d: %.1f predicted %.1f (%+.1f %%)\n", r.Source[:16], r.Replicate, r.Shard,
+		fmt.Fprintf(&table, "%s %s dp%dx%d tp%d cp%d pp%d %s lbs%d %s chunks%d rank %d: %.1f predicted %.1f (%+.1f %%)\n", r.Source[:16], r.Model, r.Replicate, r.Shard,
 			r.TP, r.CP, r.PP, r.Schedule, r.LocalBatch, r.Recompute, r.Chunks, r.Rank, r.Live, got, 100*(got/r.Live-1))
 		if testing.Verbose() {
 			for _, y := range s.Ledger {

@@ -84,7 +84,7 @@ type Target struct {
 	CompilesLoss bool
 
 	// KeepsReduceScatter says that operator-level recompute keeps the outputs
-	// of reduce-scatters (torchtitan up to 0.2).
+	// of reduce-scatters and all-to-alls (torchtitan up to 0.2).
 	KeepsReduceScatter bool
 
 	// PaddedVocab is the vocabulary as this version builds it for a layout.
