@@ -53,14 +53,14 @@ var measuredGPUs = sync.OnceValue(func() []*measuredGPU {
 	return list
 })
 
-// nearestCurves picks the measured GPU of the same catalogue name, else the
-// one of the nearest compute capability, then of the nearest NVLink rate;
+// nearestCurves picks the measured GPU of the same catalogue name (of the same
+// name for a user's own), else the one of the nearest compute capability, then of the nearest NVLink rate;
 // ties go to the first.
 func nearestCurves(c *job.Cluster) *measuredGPU {
 	var best *measuredGPU
 	least := math.Inf(1)
 	for _, m := range measuredGPUs() {
-		if m.name == c.GPU.Catalog {
+		if m.name == c.GPU.Catalog || c.GPU.Catalog == "" && m.name == c.GPU.Name {
 			return m
 		}
 		d := 0.0

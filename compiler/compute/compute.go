@@ -97,7 +97,7 @@ func NewDevice(g *job.GPU) *Device {
 
 // Extrapolated reports that no kernel was measured on this GPU: efficiencies
 // are those of Relative, scaled by the ratio of peaks.
-func (d *Device) Extrapolated() bool { return d.gpu.Catalog != d.relative.name }
+func (d *Device) Extrapolated() bool { return !d.relative.measures(&d.gpu) }
 
 // Relative is the catalogue name of the GPU whose measured kernels are used.
 func (d *Device) Relative() string { return d.relative.name }

@@ -121,6 +121,11 @@ func TestRelatives(t *testing.T) {
 			t.Errorf("%s: relative %s, extrapolated %v", c.gpu.Name, d.Relative(), d.Extrapolated())
 		}
 	}
+	own := *a100
+	own.Catalog = "" // a user's own GPU under the name that tools/fit wrote
+	if d := NewDevice(&own); d.Extrapolated() || d.Relative() != "a100_80gb" {
+		t.Errorf("own GPU: relative %s, extrapolated %v", d.Relative(), d.Extrapolated())
+	}
 	// V100 in fp16 at A100's efficiency: under its peak and over half of it.
 	if got := tflops(NewDevice(v100).GEMM(FP16, 8192, 8192, 8192), 8192, 8192, 8192); got < 62 || got > 125 {
 		t.Errorf("V100 fp16: %.0f TFLOPS", got)

@@ -65,14 +65,15 @@ func decode[T any](name string) []T {
 	return list
 }
 
-// nearest is the measured GPU of the same catalogue name, else the one with
-// the nearest compute capability, then the nearest ratios of 16-bit peak and
-// of memory bandwidth; ties go to the first name.
+// nearest is the measured GPU of the same catalogue name (of the same name for
+// a user's own GPU, whose measurements tools/fit added), else the one with the
+// nearest compute capability, then the nearest ratios of 16-bit peak and of
+// memory bandwidth; ties go to the first name.
 func nearest(g *job.GPU) *relative {
 	var best *relative
 	least := math.Inf(1)
 	for _, r := range relatives() {
-		if r.name == g.Catalog {
+		if r.measures(g) {
 			return r
 		}
 		if d := r.distance(g); d < least {
@@ -80,6 +81,11 @@ func nearest(g *job.GPU) *relative {
 		}
 	}
 	return best
+}
+
+// measures reports whether the kernels were measured on this GPU.
+func (r *relative) measures(g *job.GPU) bool {
+	return r.name == g.Catalog || g.Catalog == "" && r.name == g.Name
 }
 
 // generation weighs a step of the compute capability's major number against a

@@ -116,7 +116,7 @@ func (g *Grid) check() error {
 			}
 		}
 	}
-	if len(g.Axes) > MaxAxes || size != len(g.Values) {
+	if len(g.Axes) > MaxAxes || size != len(g.Values) || size == 0 {
 		return fmt.Errorf("%d axes and %d values for %d nodes", len(g.Axes), len(g.Values), size)
 	}
 	return nil

@@ -62,3 +62,19 @@ func TestWholeWaves(t *testing.T) {
 		t.Errorf("area %v, want 48", got)
 	}
 }
+
+// FuzzParse: whatever is parsed can be evaluated anywhere.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"gpu":"x","axes":[[1,2],[3]],"values_1e-3":[1,2]}`), 1.5)
+	f.Add([]byte(`{"axes":[],"values_1e-3":[7]}`), 0.0)
+	f.Add([]byte(`{"axes":[[],[1]],"values_1e-3":[]}`), 0.0)
+	f.Fuzz(func(t *testing.T, line []byte, x float64) {
+		r, err := Parse(line)
+		if err != nil {
+			return
+		}
+		if v := r.At(Point{x, x, x, x}); math.IsNaN(v) || math.Abs(v) > 33 {
+			t.Errorf("%s at %v: %v", line, x, v)
+		}
+	})
+}
