@@ -371,8 +371,11 @@ func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
 		return nil
 	}
 	if kindOf(v.Type()) != kind {
-		l.fail(WrongType, at, "Wrong type of value", "A %s is needed here, not %s. Write %s.NAME for one of these files, or catalog.%s.NAME for a built-in one.",
-			kind, describe(v), kind, kind)
+		hint := fmt.Sprintf("Write %s.NAME for one of these files, or catalog.%s.NAME for a built-in one.", kind, kind)
+		if v.Type() == cty.String && !v.IsNull() && slices.Contains(catalog.Names(kind), v.AsString()) {
+			hint = fmt.Sprintf("Write catalog.%s.%s, without quotes.", kind, v.AsString())
+		}
+		l.fail(WrongType, at, "Wrong type of value", "A %s is needed here, not %s. %s", kind, describe(v), hint)
 		return nil
 	}
 	id := v.GetAttr(idAttribute)

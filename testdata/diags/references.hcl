@@ -22,7 +22,7 @@ model "x" {
 }
 
 model "y" {
-  base = "llama3_8b" # ERROR: wrong-type at "llama3_8b": A model is needed here, not the text "llama3_8b". Write model.NAME for one of these files, or catalog.model.NAME for a built-in one.
+  base = "llama3_8b" # ERROR: wrong-type at "llama3_8b": A model is needed here, not the text "llama3_8b". Write catalog.model.llama3_8b, without quotes.
 }
 
 cluster "z" {
