@@ -117,10 +117,10 @@ func execution(r *row, f *facts, fw *framework) job.Execution {
 	flag(&x.OverlapGradientReduce, "grad_reduce_overlap", "grad_sync", "grad_reduce", "overlap_grad_reduce")
 	flag(&x.OverlapParameterGather, "param_sync", "param_gather", "overlap_param_gather")
 	flag(&x.OverlapExpertParallel, "moe_a2a_overlap", "overlap_moe_expert_parallel_comm")
-	flag(&x.Compile, "torch_compile")
 	if fw.Compile != nil {
 		x.Compile = job.Some(*fw.Compile)
 	}
+	flag(&x.Compile, "torch_compile")
 	if b, ok := f.Execution["overlap_gradient_reduce"].(bool); ok {
 		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(b), job.Some(b)
 	}
