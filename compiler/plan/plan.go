@@ -145,7 +145,7 @@ type Time struct {
 	Breakdown                 []TimeLine       `json:"breakdown"`
 	BubbleShare               units.Share      `json:"bubble_share"`
 	ExposedCommunicationShare units.Share      `json:"exposed_communication_share"`
-	Timeline                  *Timeline        `json:"timeline,omitempty"`
+	Timeline                  *Timeline        `json:"-"` // for pictures; too long for a file
 }
 
 // TimeLine is one named part of the step on its critical path.
