@@ -16,9 +16,6 @@ func (b *builder) attention() {
 	h := heads{count: int64(m.AttentionHeads / b.shape.tp)}
 	h.q = h.count * int64(m.HeadDim)
 	h.kv = int64(max(m.KVHeads/b.shape.tp, 1) * m.HeadDim)
-	if b.style.repeatKV {
-		h.kv = h.q
-	}
 	h.v, h.out = h.kv, h.q
 	if m.QKNorm {
 		b.save(lineAttention, inAttention, 0, b.tokens*(h.q+int64(max(m.KVHeads/b.shape.tp, 1)*m.HeadDim))*b.element)
@@ -73,12 +70,7 @@ func (b *builder) core(h heads) {
 	if b.low {
 		b.save(lineAttention, inAttention, 0, b.asInput(b.tokens*h.out))
 	}
-	if b.shape.cp > 1 && !b.shape.ulysses {
-		if b.style.copiesContext {
-			b.save(lineAttention, inAttention, moduleCoreAttention, b.tokens*h.q*b.element)
-		}
-		extra += 2 * b.tokens * (h.kv + h.v) * b.element // keys and values of the next rank, and their gradients
-	}
+	extra += b.context(h)
 	b.extraAtt = extra + b.local*int64(m.HiddenSize)*b.element
 }
 
@@ -90,4 +82,26 @@ func (b *builder) projected(q, kv int64) int64 {
 		return q + 2*kv
 	}
 	return q + kv
+}
+
+// context adds what context parallelism keeps, and returns what it needs while
+// the layer runs: a ring passes keys and values and their gradients on and
+// keeps one more copy of the query; all-gather holds them for the whole
+// sequence; all-to-all keeps the output on both sides of the exchange.
+func (b *builder) context(h heads) int64 {
+	if b.shape.cp == 1 {
+		return 0
+	}
+	keys := b.tokens * (h.kv + h.v) * b.element
+	switch b.shape.context {
+	case "ulysses":
+		b.save(lineAttention, inAttention, moduleCoreAttention, b.tokens*h.out*b.element)
+		return 0
+	case "all_gather":
+		return 2 * int64(b.shape.cp) * keys
+	}
+	if b.style.copiesContext {
+		b.save(lineAttention, inAttention, moduleCoreAttention, b.tokens*h.q*b.element)
+	}
+	return 2 * keys
 }

@@ -89,12 +89,13 @@ func (b *builder) asInput(n int64) int64 { return int64(float64(n) * b.input) }
 func (b *builder) norm(h half, drop modules) {
 	hidden := int64(b.arch.Model.HiddenSize)
 	n := b.local * hidden
-	if h == inAttention {
+	switch {
+	case h == inAttention:
 		b.saveBoth(lineNorms, h, 0, n*b.element) // the input of the layer
-	} else {
+	case !b.style.fp32Norm:
 		b.save(lineNorms, h, 0, n*b.element)
 	}
-	if b.style.fp32Norm {
+	if b.style.fp32Norm { // the stream in fp32 and the normalised stream before its weight
 		b.save(lineNorms, h, drop, n*(4+b.element))
 	}
 	b.save(lineNorms, h, drop, b.asInput(n))

@@ -37,7 +37,7 @@ func (b *builder) head(vocabulary int) head {
 	stream := b.local * h * b.element
 	kept := 2 * stream // the final norm's input and the head's
 	if b.style.fp32Norm {
-		kept += b.local * h * (4 + b.element)
+		kept += b.local * h * 4
 	}
 	perLogit := b.logits()
 	if m.FinalSoftcap > 0 {

@@ -10,13 +10,14 @@ import (
 // cache of layer terms.
 type shape struct {
 	tp, cp, ep, etp, micro int
-	sequence               bool // sequence parallelism
-	unfused                bool // attention keeps its probabilities
-	ulysses                bool // context parallelism over heads
+	sequence               bool   // sequence parallelism
+	unfused                bool   // attention keeps its probabilities
+	context                string // how context parallelism moves keys and values
 	recompute              plan.Recompute
 	modules                modules
 	fusedLoss              bool
 	lossChunks             int
+	userBuffers            bool // tensor-parallel communication overlaps through registered buffers
 }
 
 // modules is a set of things that selective recompute drops.
@@ -63,9 +64,10 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 	s := shape{
 		tp: l.TensorParallel, cp: l.ContextParallel, ep: l.ExpertParallel, etp: l.ExpertTensorParallel,
 		micro: l.MicroBatchSize, sequence: l.SequenceParallel,
-		unfused: x.Attention == "unfused", ulysses: x.ContextParallelType == "ulysses",
+		unfused: x.Attention == "unfused", context: x.ContextParallelType,
 		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
-		fusedLoss: x.CrossEntropy == "fused" || x.Compile && m.target.CompilesLoss,
+		userBuffers: x.OverlapTensorParallel && l.TensorParallel > 1,
+		fusedLoss:   x.CrossEntropy == "fused" || x.Compile && m.target.CompilesLoss,
 	}
 	if l.Recompute == plan.RecomputeSelective {
 		for _, name := range l.RecomputeModules {
@@ -86,9 +88,6 @@ type style struct {
 	// separateGate keeps gate, activated gate, up and product of a gated MLP;
 	// otherwise one fused kernel keeps its input only.
 	separateGate bool
-	// repeatKV repeats key and value heads to the number of query heads before
-	// attention.
-	repeatKV bool
 	// fp32Norm normalises in fp32 with separate operators, which keep fp32 copies.
 	fp32Norm bool
 	// fp32Combine weighs the experts' outputs with their scores in fp32 after
@@ -109,5 +108,5 @@ type style struct {
 var styles = map[target.Engine]style{
 	target.Megatron:  {weightGradients: true, copiesContext: true},
 	target.FSDP2:     {separateGate: true, keepOutputs: true, fp32Combine: true},
-	target.DeepSpeed: {separateGate: true, repeatKV: true, fp32Norm: true},
+	target.DeepSpeed: {separateGate: true, fp32Norm: true, fp32Combine: true},
 }

@@ -134,6 +134,10 @@ func (m *Model) workspaces(s *shape) int64 {
 	if m.arch.Model.MoE != nil && m.style.weightGradients {
 		n += n * int64(overheads["grouped_gemm_streams"])
 	}
+	if s.userBuffers && m.style.weightGradients {
+		tokens := int64(s.micro * m.arch.Model.SequenceLength / s.cp)
+		n += int64(overheads["user_buffers"]) * tokens * int64(m.arch.Model.HiddenSize) * m.element
+	}
 	if m.arch.Model.PositionEmbedding.Kind == "rope" {
 		n += int64(m.arch.Model.SequenceLength) * int64(m.arch.Model.HeadDim) * 4
 	}
@@ -156,12 +160,14 @@ type load struct {
 	activations ledger // of all micro-batches in flight
 	kept        int64  // the sum of activations
 	first       int64  // kept by one micro-batch on the first local chunk
+	largest     int64  // kept by the largest layer
 	layer       int64  // kept by the last layer to run backward
 	recomputed  int64  // worst running layer
 	backward    int64
 	gradients   int64 // scratch weight gradients
 	headAlive   int64 // micro-batches that wait at the head
 	inFlight    int   // chunk-forwards alive at once
+	plain       bool  // block recompute leaves layers at the end of a chunk that run backward first
 	again       bool  // gradients of earlier micro-batches exist when most are in flight
 }
 
@@ -197,6 +203,7 @@ const (
 func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	ld := load{detail: out.detail}
 	m.load(e, rank, &ld)
+	offloaded := m.offloadActivations(e, &ld)
 	var st state
 	m.state(e, &ld.holding, &st)
 	st.resident[lineWorkspaces] += e.terms.workspaces
@@ -228,10 +235,23 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 			when = moment(i)
 		}
 	}
-	out.host, out.sum = st.host, at[when]
+	out.host, out.sum = st.host+offloaded, at[when]
 	if out.detail {
 		m.compose(e, when, &ld, &st, &out.ledger)
 	}
+}
+
+// offloadActivations leaves two layers of kept tensors on the device, the one
+// that runs and the one on its way, and moves the rest to the host. It returns
+// the bytes moved.
+func (m *Model) offloadActivations(e *evaluation, ld *load) int64 {
+	moved := ld.kept - 2*ld.largest
+	if !e.x.OffloadActivations || moved <= 0 {
+		return 0
+	}
+	ld.scale(2 * ld.largest)
+	ld.kept, ld.first = 2*ld.largest, min(ld.first, 2*ld.largest)
+	return moved
 }
 
 // compose writes the ledger of a moment; its sum is the moment's.
@@ -339,6 +359,7 @@ func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64,
 	ld.matrices = ld.matrices.Add(y.matrices.Times(n))
 	ld.block = max(ld.block, y.elements.Sum())
 	ld.blocks += n
+	ld.largest = max(ld.largest, y.keptSum)
 	checkpoints, whole := int64(n), int64(0)
 	if e.l.Recompute == plan.RecomputeFull {
 		switch {
@@ -349,6 +370,7 @@ func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64,
 			checkpoints = int64((n + e.l.RecomputeLayers - 1) / e.l.RecomputeLayers)
 		}
 	}
+	ld.plain = ld.plain || whole > 0
 	ld.keep(&y.kept, y.keptSum, checkpoints*alive)
 	ld.keep(&y.whole, y.wholeSum, whole*alive)
 	if first {
@@ -358,6 +380,12 @@ func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64,
 
 // running makes a kind of layer the worst running one if it is.
 func (m *Model) running(e *evaluation, ld *load, y *layer) {
+	if ld.plain {
+		if y.wholeBackward > ld.backward {
+			ld.backward, ld.layer = y.wholeBackward, y.keptSum
+		}
+		return
+	}
 	recomputed := y.recomputed
 	if e.l.Recompute == plan.RecomputeFull && e.l.RecomputeMethod != "block" && e.l.RecomputeLayers > 1 {
 		recomputed *= int64(e.l.RecomputeLayers)
