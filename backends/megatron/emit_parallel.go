@@ -157,6 +157,7 @@ func (a *arguments) fullySharded() {
 		a.add("ndc: replicas keep whole copies", "--outer-dp-sharding-strategy", "no_shard")
 	}
 	a.add("ndc: sharded gradients have no whole buffer", "--no-gradient-accumulation-fusion")
+	a.flag("ndc: no rank ever holds the whole model", "--init-model-with-meta-device", a.p.Layout.ZeroStage == 3)
 }
 
 // precisionAware adds the optimizer that keeps its states in other types or

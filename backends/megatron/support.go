@@ -26,7 +26,7 @@ func check(v *version, j *job.Job) diag.List {
 type need struct {
 	wanted bool
 	path   string // the argument that asks for it
-	what   string // noun phrase, start of a sentence
+	what   string // noun phrase
 	option string // what provides it; "" when nothing does
 	value  string // the choice of option that provides it; "" for any
 }
@@ -37,25 +37,23 @@ const deepspeedBuilds = "The deepspeed backend builds it from the Hugging Face m
 
 func checkModel(v *version, j *job.Job, diags *diag.List) {
 	m := &j.Model
-	for _, n := range []need{
+	report(v, j, []need{
 		{m.PositionEmbedding.Kind == "alibi", "model.position_embedding", "ALiBi position bias", "", ""},
-		{m.AttentionSoftcap > 0, "model.attention_logit_softcap", "A soft cap on attention logits", "", ""},
-		{m.FinalSoftcap > 0, "model.final_logit_softcap", "A soft cap on the final logits", "", ""},
-		{m.PostNorms, "model.post_norms", "Norms after attention and feed-forward", "", ""},
-		{m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "model.embedding_scale", "A scaled embedding", "", ""},
-		{customScale(m), "model.attention_scale", "A softmax scale other than 1/sqrt(head_dim)", "", ""},
+		{m.AttentionSoftcap > 0, "model.attention_logit_softcap", "a soft cap on attention logits", "", ""},
+		{m.FinalSoftcap > 0, "model.final_logit_softcap", "a soft cap on the final logits", "", ""},
+		{m.PostNorms, "model.post_norms", "norms after attention and feed-forward", "", ""},
+		{m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "model.embedding_scale", "a scaled embedding", "", ""},
+		{customScale(m), "model.attention_scale", "a softmax scale other than 1/sqrt(head_dim)", "", ""},
 		{m.Activation == "geglu", "model.activation", "GEGLU", "", ""},
-		{m.Activation == "swiglu" && !isOne(m.ActivationAlpha) && m.ActivationAlpha != quickGELU, "model.activation_alpha", "A gate slope other than 1 and 1.702", "", ""},
-		{m.ActivationAlpha == quickGELU, "model.activation_alpha", "A gate slope of 1.702", "--quick-geglu", ""},
-		{m.ActivationClamp > 0, "model.activation_clamp", "A clamped activation", "--activation-func-clamp-value", ""},
-		{m.ActivationOffset != 0, "model.activation_offset", "An offset on the linear part", "--glu-linear-offset", ""},
-		{m.AttentionSinks, "model.attention_sinks", "Attention sinks", "--softmax-type", "learnable"},
-		{m.SlidingWindow.Size > 0, "model.sliding_window", "Sliding-window attention", "--window-size", ""},
-		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned" && !v.atLeast(19, 0), "model.mtp_layers", "Multi-token prediction with learned positions", "", ""},
-		{m.MLA != nil && m.QKNorm, "model.qk_norm", "A norm per head of latent attention", "", ""},
-	} {
-		n.check(v, j, diags)
-	}
+		{m.Activation == "swiglu" && !isOne(m.ActivationAlpha) && m.ActivationAlpha != quickGELU, "model.activation_alpha", "a gate slope other than 1 and 1.702", "", ""},
+		{m.ActivationAlpha == quickGELU, "model.activation_alpha", "a gate slope of 1.702", "--quick-geglu", ""},
+		{m.ActivationClamp > 0, "model.activation_clamp", "a clamped activation", "--activation-func-clamp-value", ""},
+		{m.ActivationOffset != 0, "model.activation_offset", "an offset on the linear part", "--glu-linear-offset", ""},
+		{m.AttentionSinks, "model.attention_sinks", "attention sinks", "--softmax-type", "learnable"},
+		{m.SlidingWindow.Size > 0, "model.sliding_window", "sliding-window attention", "--window-size", ""},
+		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned" && !v.atLeast(19, 0), "model.mtp_layers", "multi-token prediction with learned positions", "", ""},
+		{m.MLA != nil && m.QKNorm, "model.qk_norm", "a norm per head of latent attention", "", ""},
+	}, diags)
 	if m.KVHeads > m.AttentionHeads || !divides(m.KVHeads, m.AttentionHeads) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",
 			fmt.Sprintf("attention_heads (%d) must be a multiple of kv_heads (%d).", m.AttentionHeads, m.KVHeads))
@@ -76,17 +74,46 @@ func customScale(m *job.Model) bool {
 	return math.Abs(m.AttentionScale*math.Sqrt(float64(m.HeadDim))-1) > 1e-6
 }
 
-// check reports the need when the release does not meet it, naming what does.
-func (n need) check(v *version, j *job.Job, diags *diag.List) {
-	if !n.wanted || n.option != "" && (n.value == "" && v.options.Has(n.option) || n.value != "" && v.options.Offers(n.option, n.value)) {
-		return
+// met reports whether nothing is wanted or the release has it.
+func (n *need) met(v *version) bool {
+	switch {
+	case !n.wanted:
+		return true
+	case n.value != "":
+		return v.options.Offers(n.option, n.value)
 	}
-	remedy := "No supported version of Megatron-LM has it. " + deepspeedBuilds
+	return v.options.Has(n.option)
+}
+
+// remedy says which release has what is needed, or which backend.
+func (n *need) remedy() string {
 	if n.option != "" && since(n.option, n.value) != "" {
-		remedy = sinceSentence(n.option, n.value)
+		return sinceSentence(n.option, n.value)
 	}
-	diags.Error(UnsupportedModel, j.Sources.Range(n.path), "Megatron-LM cannot build this model",
-		fmt.Sprintf("%s (%s) is missing in %s. %s", n.what, n.path, v.name, remedy))
+	return "No supported version of Megatron-LM has it. " + deepspeedBuilds
+}
+
+// report makes one diagnostic of all unmet needs with the same remedy, where
+// the first of them was written.
+func report(v *version, j *job.Job, needs []need, diags *diag.List) {
+	var remedies []string
+	missing := map[string][]string{}
+	at := map[string]diag.Range{}
+	for i := range needs {
+		n := &needs[i]
+		if n.met(v) {
+			continue
+		}
+		r := n.remedy()
+		if missing[r] == nil {
+			remedies, at[r] = append(remedies, r), j.Sources.Range(n.path)
+		}
+		missing[r] = append(missing[r], fmt.Sprintf("%s (%s)", n.what, n.path))
+	}
+	for _, r := range remedies {
+		diags.Error(UnsupportedModel, at[r], "Megatron-LM cannot build this model",
+			fmt.Sprintf("Missing in %s: %s. %s", v.name, list(missing[r]), r))
+	}
 }
 
 // checkBias: Megatron-LM has one switch for the biases of all linear layers.

@@ -20,7 +20,10 @@ func TestRules(t *testing.T) {
 		version string
 		edit    func(j *job.Job, l *plan.Layout)
 	}{
-		{RuleHeads, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model.AttentionHeads, j.Model.KVHeads = 36, 36; l.TensorParallel = 8 }},
+		{RuleHeads, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model.AttentionHeads, j.Model.KVHeads = 36, 36
+			l.TensorParallel = 8
+		}},
 		{RuleKVHeads, "core_v0.15.3", func(j *job.Job, l *plan.Layout) { j.Model.KVHeads = 4; l.TensorParallel = 8 }},
 		{RuleKVHeads, "core_v0.16.0", func(j *job.Job, l *plan.Layout) {
 			j.Model.KVHeads, j.Model.AttentionHeads = 12, 48

@@ -117,8 +117,9 @@ def random_state():
     cuda.get_rng_state = cuda.random.get_rng_state = lambda *_, **__: torch.get_rng_state()
     cuda.set_rng_state = cuda.random.set_rng_state = lambda state, *_, **__: torch.set_rng_state(state)
     generator = types.SimpleNamespace(
-        get_state=torch.get_rng_state, set_state=torch.set_rng_state,
-        manual_seed=torch.manual_seed, graphsafe_get_state=torch.get_rng_state)
+        get_state=torch.get_rng_state, set_state=torch.set_rng_state, manual_seed=torch.manual_seed,
+        graphsafe_get_state=torch.get_rng_state, graphsafe_set_state=constant(None))
+    generator.clone_state = constant(generator)
     cuda.default_generators = (generator,) * 8
 
 
