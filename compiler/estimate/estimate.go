@@ -159,8 +159,12 @@ func (e *Evaluator) resolve() {
 	e.rate16 = units.Seconds(p.ofGPU("rate16", e.job.Cluster.GPU.Catalog))
 	e.rate4 = units.Seconds(p.ofGPU("rate4", e.job.Cluster.GPU.Catalog))
 	e.rate8 = units.Seconds(p.ofGPU("rate8", e.job.Cluster.GPU.Catalog))
-	e.grouped16, e.grouped8 = units.Seconds(p.at("grouped16")), units.Seconds(p.at("grouped8"))
-	e.ring = units.Seconds(p.at("ring_efficiency"))
+	e.grouped16 = units.Seconds(p.ofGPU("grouped16", e.job.Cluster.GPU.Catalog))
+	e.grouped8 = units.Seconds(p.ofGPU("grouped8", e.job.Cluster.GPU.Catalog))
+	if t := e.target.Torch; t != "" && before(t, 2, 0) {
+		e.rate16 *= units.Seconds(p.at("torch1"))
+	}
+	e.ring = units.Seconds(p.at("ring_efficiency." + engine))
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
 	e.hostLayer = units.Seconds(p.at("host_layer." + engine))

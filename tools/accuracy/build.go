@@ -26,8 +26,9 @@ type framework struct {
 	CrossEntropy          string            `json:"cross_entropy"`
 	Overlap               string            `json:"overlap"`
 	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
-	Torch                 string            `json:"torch"`   // that the run had; "" for the target's
-	Compile               *bool             `json:"compile"` // nil for the row's or the target's
+	Partition             string            `json:"partition"` // balanced: layers as evenly as possible
+	Torch                 string            `json:"torch"`     // that the run had; "" for the target's
+	Compile               *bool             `json:"compile"`   // nil for the row's or the target's
 	Environment           map[string]string `json:"environment"`
 }
 
@@ -136,7 +137,7 @@ func (w *workshop) example(r *row) example {
 		old := *x.target
 		old.Torch, x.target = fw.Torch, &old
 	}
-	if x.layout, x.skip = layout(r, x.target); x.skip != "" {
+	if x.layout, x.skip = layout(r, x.target, fw.Partition); x.skip != "" {
 		return x
 	}
 	x.exec = x.target.Resolve(x.job, &x.layout)

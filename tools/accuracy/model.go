@@ -153,7 +153,7 @@ func graphs(r *row, x *job.Execution) {
 }
 
 // layout is the row's, in plan's terms.
-func layout(r *row, t *target.Target) (plan.Layout, string) {
+func layout(r *row, t *target.Target, partition string) (plan.Layout, string) {
 	in := &r.Layout
 	l := plan.Layout{
 		TensorParallel: in.TP, ContextParallel: max(1, in.CP), PipelineParallel: in.PP, VirtualPipeline: max(1, in.VPP),
@@ -186,7 +186,7 @@ func layout(r *row, t *target.Target) (plan.Layout, string) {
 	}
 	schedule(r, &l)
 	recompute(r, &l, t)
-	return l, stages(r, &l)
+	return l, stages(r, &l, partition)
 }
 
 // schedule follows from the chunks.
@@ -228,10 +228,16 @@ func recompute(r *row, l *plan.Layout, t *target.Target) {
 // it counts embedding and head as a layer each, if that comes out even; else
 // the middle chunks get the same number and the ends what is left, the last,
 // which has the head, least.
-func stages(r *row, l *plan.Layout) string {
+func stages(r *row, l *plan.Layout, partition string) string {
 	chunks, n := l.Chunks(), r.Model.Layers
 	if len(r.Layout.StageLayers) == chunks {
 		l.StageLayers = r.Layout.StageLayers
+		return ""
+	}
+	if partition == "balanced" {
+		for c := range chunks {
+			l.StageLayers = append(l.StageLayers, (c+1)*n/chunks-c*n/chunks)
+		}
 		return ""
 	}
 	each := (n + chunks - 1) / chunks
