@@ -51,11 +51,10 @@ func (d *Device) groupedSeconds(t DType, count float64, each surface.Shape) floa
 // forward pass; their rates relative to it are measured (data/passes.jsonl).
 func (d *Device) Linear(t DType, m, n, k int) Passes {
 	p := &d.passes[t]
-	f := d.GEMM(t, m, n, k)
 	out := Passes{
-		Forward:        f * units.Seconds(p.Forward),
-		InputGradient:  f * units.Seconds(p.InputGradient),
-		WeightGradient: f * units.Seconds(p.WeightGradient),
+		Forward:        d.GEMM(t, m, n, k) * units.Seconds(p.Forward),
+		InputGradient:  d.GEMM(t, m, k, n) * units.Seconds(p.InputGradient),
+		WeightGradient: d.GEMM(t, n, k, m) * units.Seconds(p.WeightGradient),
 	}
 	return out.plus(d.quantise(p, float64(m), n, k))
 }
