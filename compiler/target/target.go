@@ -119,6 +119,9 @@ type Facts struct {
 	Layout *plan.Layout
 	Exec   *plan.Execution
 	GPUs   int
+	// Parameters is the number of parameters of the whole model; 0 when who
+	// asks has not counted them.
+	Parameters int64
 }
 
 // Rule is one legality rule of a framework version.
