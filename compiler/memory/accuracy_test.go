@@ -164,6 +164,12 @@ func report(t *testing.T, table string, errors []float64, median, maximum float6
 		bias += e / float64(len(errors))
 	}
 	slices.Sort(abs)
+	ratios := make([]float64, len(errors)) // measured over predicted
+	for i, e := range errors {
+		ratios[i] = 1 / (1 + e)
+	}
+	slices.Sort(ratios)
+	t.Logf("90 %% of measurements lie between %+.1f and %+.1f %% of the prediction", 100*(ratios[len(ratios)/20]-1), 100*(ratios[len(ratios)-1-len(ratios)/20]-1))
 	t.Logf("\n%s%d rows: median %.2f %%, max %.2f %%, bias %+.2f %%", table, len(abs), 100*abs[len(abs)/2], 100*abs[len(abs)-1], 100*bias)
 	if got := abs[len(abs)/2]; got > median {
 		t.Errorf("median error %.4f above its ceiling %.4f", got, median)

@@ -51,5 +51,5 @@ func TestBigScience(t *testing.T) {
 			table.WriteByte('\n')
 		}
 	}
-	report(t, table.String(), errors, 0.08, 0.30)
+	report(t, table.String(), errors, 0.05, 0.21)
 }

@@ -28,7 +28,7 @@ func overheadOf(t *target.Target) overhead {
 	return overhead{
 		slack: overheads["slack/"+t.Backend], lossSlack: overheads["loss_slack/"+t.Backend], context: context,
 		first: overheads["communicator"], more: overheads["communicator_later"],
-		low: overheads["range_low"], high: overheads["range_high"],
+		low: overheads["range_low/"+t.Backend], high: overheads["range_high/"+t.Backend],
 	}
 }
 

@@ -108,5 +108,5 @@ type style struct {
 var styles = map[target.Engine]style{
 	target.Megatron:  {weightGradients: true, copiesContext: true},
 	target.FSDP2:     {separateGate: true, keepOutputs: true, fp32Combine: true},
-	target.DeepSpeed: {separateGate: true, fp32Norm: true, fp32Combine: true},
+	target.DeepSpeed: {separateGate: true, fp32Norm: true, fp32Combine: true, keepOutputs: true},
 }
