@@ -57,7 +57,7 @@ func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 	}
 	if spec.Labels != nil && t.label != "" && slices.Contains(t.spec.Labels, t.label) && !slices.Contains(spec.Labels, t.label) {
 		t.broken = true
-		l.fail(InapplicableArgument, rangeOf(a.NameRange), "Argument without effect", "%q has no effect with %s %q; it belongs to %s. Remove it.",
+		l.fail(InapplicableArgument, rangeOf(a.NameRange), "%q has no effect with %s %q; it belongs to %s. Remove it.",
 			a.Name, t.spec.Name, t.label, diag.OneOf(spec.Labels))
 		return
 	}
@@ -83,7 +83,7 @@ func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 	at := rangeOf(a.NameRange)
 	if b := spec.Block(a.Name); b != nil {
-		l.fail(UnknownArgument, at, "Unknown argument", "%q is a block: write %s, without the equals sign.", a.Name, blockForm(b))
+		l.fail(UnknownArgument, at, "%q is a block: write %s, without the equals sign.", a.Name, blockForm(b))
 		return
 	}
 	hint := diag.DidYouMean(a.Name, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
@@ -94,7 +94,7 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 	case len(spec.Blocks) > 0 && spec.Name != "file":
 		hint = " Here it takes only the blocks " + listed(spec.BlockNames()) + "."
 	}
-	l.fail(UnknownArgument, at, "Unknown argument", "%s has no argument %q.%s%s", blockName(spec), a.Name, hint, elsewhere(a.Name, spec))
+	l.fail(UnknownArgument, at, "%s has no argument %q.%s%s", blockName(spec), a.Name, hint, elsewhere(a.Name, spec))
 }
 
 // listed names at most ten things.
@@ -168,13 +168,13 @@ func (l *loader) duplicate(n *hclsyntax.Block, spec *schema.Block, first diag.Ra
 	if spec.Repeatable && len(n.Labels) > 0 {
 		what = fmt.Sprintf("The block %s %q", spec.Name, n.Labels[0])
 	}
-	l.fail(DuplicateBlock, rangeOf(n.DefRange()), "Duplicate block", "%s may stand only once here; the first is at line %d. Merge the two.", what, first.Start.Line)
+	l.fail(DuplicateBlock, rangeOf(n.DefRange()), "%s may stand only once here; the first is at line %d. Merge the two.", what, first.Start.Line)
 }
 
 func (l *loader) unknownBlock(n *hclsyntax.Block, spec *schema.Block) {
 	at := rangeOf(n.TypeRange)
 	if spec.Argument(n.Type) != nil {
-		l.fail(UnknownBlock, at, "Unknown block", "%q is an argument: write %s = …, with an equals sign.", n.Type, n.Type)
+		l.fail(UnknownBlock, at, "%q is an argument: write %s = …, with an equals sign.", n.Type, n.Type)
 		return
 	}
 	hint := diag.DidYouMean(n.Type, slices.Concat(spec.BlockNames(), spec.ArgumentNames()))
@@ -184,7 +184,7 @@ func (l *loader) unknownBlock(n *hclsyntax.Block, spec *schema.Block) {
 	case hint == "":
 		hint = " It takes " + listed(spec.BlockNames()) + "."
 	}
-	l.fail(UnknownBlock, at, "Unknown block", "%s has no block %q.%s", blockName(spec), n.Type, hint)
+	l.fail(UnknownBlock, at, "%s has no block %q.%s", blockName(spec), n.Type, hint)
 }
 
 var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -197,10 +197,10 @@ func (l *loader) label(b *hclsyntax.Block, spec *schema.Block) bool {
 	}
 	switch {
 	case len(b.Labels) < want:
-		l.fail(InvalidLabel, rangeOf(b.TypeRange), "Missing label", "%s needs a label, %s: %s.%s", blockName(spec), spec.LabelDoc, blockForm(spec), choices(spec))
+		l.fail(InvalidLabel, rangeOf(b.TypeRange), "%s needs a label, %s: %s.%s", blockName(spec), spec.LabelDoc, blockForm(spec), choices(spec))
 		return false
 	case len(b.Labels) > want:
-		l.fail(InvalidLabel, rangeOf(b.LabelRanges[want]), "Superfluous label", "%s takes %s: %s.", blockName(spec), plural(want, "label"), blockForm(spec))
+		l.fail(InvalidLabel, rangeOf(b.LabelRanges[want]), "%s takes %s: %s.", blockName(spec), plural(want, "label"), blockForm(spec))
 		return false
 	case want == 0:
 		return true
@@ -231,22 +231,22 @@ func (l *loader) labelText(label string, at diag.Range, spec *schema.Block) bool
 		if hclsyntax.ValidIdentifier(label) {
 			return true
 		}
-		l.fail(InvalidLabel, at, "Invalid label", "%s is not a name that references can use. A name has letters, digits, underscores and hyphens and starts with a letter.", quoteShort(label))
+		l.fail(InvalidLabel, at, "%s is not a name that references can use. A name has letters, digits, underscores and hyphens and starts with a letter.", quoteShort(label))
 	case schema.JobName:
 		if jobName.MatchString(label) {
 			return true
 		}
-		l.fail(InvalidLabel, at, "Invalid label", "%s cannot name a job, because the name becomes paths and the Slurm job's name. It must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}: letters, digits, dots, underscores and hyphens, at most 64, not starting with a sign.", quoteShort(label))
+		l.fail(InvalidLabel, at, "%s cannot name a job, because the name becomes paths and the Slurm job's name. It must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}: letters, digits, dots, underscores and hyphens, at most 64, not starting with a sign.", quoteShort(label))
 	case schema.Choice:
 		if slices.Contains(spec.Labels, label) {
 			return true
 		}
-		l.fail(UnknownValue, at, "Unknown label", "There is no %s %s.%s%s", spec.Name, quoteShort(label), choices(spec), diag.DidYouMean(label, spec.Labels))
+		l.fail(UnknownValue, at, "There is no %s %s.%s%s", spec.Name, quoteShort(label), choices(spec), diag.DidYouMean(label, spec.Labels))
 	default:
 		if label != "" && !strings.ContainsRune(label, 0) {
 			return true
 		}
-		l.fail(InvalidLabel, at, "Invalid label", "The label of %s must not be empty.", spec.Name)
+		l.fail(InvalidLabel, at, "The label of %s must not be empty.", spec.Name)
 	}
 	return false
 }

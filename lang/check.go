@@ -36,14 +36,14 @@ func (c *checker) model() {
 		c.moe(m)
 	}
 	if m.PaddedVocabSize != 0 && m.PaddedVocabSize < m.VocabSize {
-		c.fail(InconsistentModel, c.at("model.padded_vocab_size"), "Inconsistent model",
+		c.fail(InconsistentModel, c.at("model.padded_vocab_size"),
 			"padded_vocab_size is %d, fewer than the %d tokens of vocab_size.", m.PaddedVocabSize, m.VocabSize)
 	}
 	if m.Dropout == 1 {
-		c.fail(OutOfRange, c.at("model.dropout"), "Number out of range", "With a dropout of 1 nothing passes. It is a probability, such as 0.1.")
+		c.fail(OutOfRange, c.at("model.dropout"), "With a dropout of 1 nothing passes. It is a probability, such as 0.1.")
 	}
 	if w := m.SlidingWindow; w.Pattern > m.Layers {
-		c.fail(InconsistentModel, c.at("model.sliding_window.pattern"), "Inconsistent model",
+		c.fail(InconsistentModel, c.at("model.sliding_window.pattern"),
 			"Every %d-th layer is to attend to everything, but the model has %d layers.", w.Pattern, m.Layers)
 	}
 	if m.Activation != "swiglu" {
@@ -63,24 +63,24 @@ func (c *checker) wrote(path string) bool { return c.job.Sources[path].Origin ==
 func (c *checker) moot(path string, value *float64, why string) {
 	if *value != 0 && c.wrote(path) {
 		name := path[strings.LastIndexByte(path, '.')+1:]
-		c.fail(InapplicableArgument, c.at(path), "Argument without effect", "%q has no effect. %s. Remove it.", name, why)
+		c.fail(InapplicableArgument, c.at(path), "%q has no effect. %s. Remove it.", name, why)
 	}
 	*value = 0
 }
 
 func (c *checker) heads(m *job.Model) {
 	if m.AttentionHeads%m.KVHeads != 0 {
-		c.fail(InconsistentModel, c.at("model.kv_heads"), "Inconsistent model",
+		c.fail(InconsistentModel, c.at("model.kv_heads"),
 			"%d attention heads cannot share %d key and value heads evenly; kv_heads must divide attention_heads%s.",
 			m.AttentionHeads, m.KVHeads, divisors(m.AttentionHeads))
 	}
 	if !c.job.Sources.IsSet("model.head_dim") && m.MLA == nil && m.HiddenSize%m.AttentionHeads != 0 {
-		c.fail(InconsistentModel, c.at("model.attention_heads"), "Inconsistent model",
+		c.fail(InconsistentModel, c.at("model.attention_heads"),
 			"hidden_size %d does not divide by %d attention heads, so the width of a head is unclear. Set head_dim.", m.HiddenSize, m.AttentionHeads)
 	}
 	if a := m.MLA; a != nil && m.HeadDim != a.QKNopeHeadDim+a.QKRopeHeadDim {
 		if c.wrote("model.head_dim") {
-			c.fail(InconsistentModel, c.at("model.head_dim"), "Inconsistent model",
+			c.fail(InconsistentModel, c.at("model.head_dim"),
 				"With mla, head_dim is qk_nope_head_dim + qk_rope_head_dim = %d + %d = %d, not %d. Leave it out.",
 				a.QKNopeHeadDim, a.QKRopeHeadDim, a.QKNopeHeadDim+a.QKRopeHeadDim, m.HeadDim)
 		}
@@ -108,10 +108,10 @@ func (c *checker) widths(m *job.Model) {
 		if m.MoE != nil {
 			why = " Some layers are dense: moe.first_dense_layers or moe.layer_frequency says so."
 		}
-		c.fail(MissingArgument, c.at("model"), "Missing argument", "The block model needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
+		c.fail(MissingArgument, c.at("model"), "The block model needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
 	}
 	if m.MTPLayers > m.Layers {
-		c.fail(InconsistentModel, c.at("model.mtp_layers"), "Inconsistent model", "%d multi-token-prediction layers on %d decoder layers.", m.MTPLayers, m.Layers)
+		c.fail(InconsistentModel, c.at("model.mtp_layers"), "%d multi-token-prediction layers on %d decoder layers.", m.MTPLayers, m.Layers)
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *checker) size(m *job.Model) {
 	attention := float64(m.AttentionHeads+m.KVHeads) * float64(m.HeadDim)
 	total := float64(m.Layers)*h*(2*attention+3*ffn) + 2*h*float64(m.VocabSize)
 	if total > maxParameters {
-		c.fail(InconsistentModel, c.at("model"), "Inconsistent model", "These sizes make about %.0e parameters. One of layers, hidden_size, ffn_hidden_size or experts must be wrong.", total)
+		c.fail(InconsistentModel, c.at("model"), "These sizes make about %.0e parameters. One of layers, hidden_size, ffn_hidden_size or experts must be wrong.", total)
 	}
 }
 
@@ -136,19 +136,19 @@ func (c *checker) positions(m *job.Model) {
 	p := &m.PositionEmbedding
 	if m.SequenceLength > m.MaxPositions {
 		if p.Kind == "learned" {
-			c.fail(InconsistentModel, c.at("model.sequence_length"), "Inconsistent model",
+			c.fail(InconsistentModel, c.at("model.sequence_length"),
 				"Sequences of %d tokens need as many learned positions, and max_positions is %d. Raise max_positions too, or shorten the sequences.", m.SequenceLength, m.MaxPositions)
 		}
 		m.MaxPositions = m.SequenceLength
 	}
 	if p.Kind == "rope" && m.MLA == nil && m.HeadDim%2 != 0 {
-		c.fail(InconsistentModel, c.at("model.head_dim"), "Inconsistent model", "Rotary positions turn pairs of dimensions, so head_dim must be even, not %d.", m.HeadDim)
+		c.fail(InconsistentModel, c.at("model.head_dim"), "Rotary positions turn pairs of dimensions, so head_dim must be even, not %d.", m.HeadDim)
 	}
 	if s := p.Scaling; s != nil && s.Type != "linear" && s.OriginalLength == 0 {
-		c.fail(MissingArgument, c.at("model.position_embedding.scaling"), "Missing argument", "Scaling of type %q needs \"original_length\", the positions that the model had before.", s.Type)
+		c.fail(MissingArgument, c.at("model.position_embedding.scaling"), "Scaling of type %q needs \"original_length\", the positions that the model had before.", s.Type)
 	}
 	if s := p.Scaling; s != nil && s.Type == "llama3" && s.HighFrequencyFactor <= s.LowFrequencyFactor {
-		c.fail(InconsistentModel, c.at("model.position_embedding.scaling.high_frequency_factor"), "Inconsistent model",
+		c.fail(InconsistentModel, c.at("model.position_embedding.scaling.high_frequency_factor"),
 			"high_frequency_factor, %s, must be greater than low_frequency_factor, %s.", formatNumber(s.HighFrequencyFactor), formatNumber(s.LowFrequencyFactor))
 	}
 }
@@ -156,10 +156,10 @@ func (c *checker) positions(m *job.Model) {
 func (c *checker) moe(m *job.Model) {
 	e := m.MoE
 	if e.TopK > e.Experts {
-		c.fail(InconsistentModel, c.at("model.moe.top_k"), "Inconsistent model", "A token cannot go to %d of %d experts; top_k is at most experts.", e.TopK, e.Experts)
+		c.fail(InconsistentModel, c.at("model.moe.top_k"), "A token cannot go to %d of %d experts; top_k is at most experts.", e.TopK, e.Experts)
 	}
 	if e.FirstDenseLayers >= m.Layers {
-		c.fail(InconsistentModel, c.at("model.moe.first_dense_layers"), "Inconsistent model",
+		c.fail(InconsistentModel, c.at("model.moe.first_dense_layers"),
 			"%d dense layers leave none of the model's %d layers to the experts. For a dense model, leave the moe block out, or drop the base's with without = [\"moe\"].", e.FirstDenseLayers, m.Layers)
 	}
 	if e.SharedExperts == 0 {
@@ -179,11 +179,11 @@ func (c *checker) router(e *job.MoE) {
 	if r.Groups > 1 {
 		switch {
 		case e.Experts%r.Groups != 0:
-			c.fail(InconsistentModel, c.at("model.moe.router.groups"), "Inconsistent model", "%d experts cannot form %d equal groups.", e.Experts, r.Groups)
+			c.fail(InconsistentModel, c.at("model.moe.router.groups"), "%d experts cannot form %d equal groups.", e.Experts, r.Groups)
 		case r.GroupTopK < 1 || r.GroupTopK > r.Groups:
-			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "Inconsistent model", "With %d groups, group_top_k must be from 1 to %d, not %d.", r.Groups, r.Groups, r.GroupTopK)
+			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "With %d groups, group_top_k must be from 1 to %d, not %d.", r.Groups, r.Groups, r.GroupTopK)
 		case e.TopK > e.Experts/r.Groups*r.GroupTopK:
-			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "Inconsistent model",
+			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"),
 				"%d groups of %d experts hold %d, fewer than the %d of top_k.", r.GroupTopK, e.Experts/r.Groups, e.Experts/r.Groups*r.GroupTopK, e.TopK)
 		}
 	}
@@ -199,39 +199,39 @@ func (c *checker) cluster() {
 	k := &c.job.Cluster
 	d, g := k.NVLink.Domain, k.GPUsPerNode
 	if d > g && d%g != 0 || d > 0 && d <= g && g%d != 0 {
-		c.fail(InconsistentCluster, c.at("cluster.nvlink.domain"), "Inconsistent cluster",
+		c.fail(InconsistentCluster, c.at("cluster.nvlink.domain"),
 			"NVLink domains of %d GPUs and nodes of %d do not fit: one must be a multiple of the other.", d, g)
 	}
 	if k.Nodes > 1 && k.Network.Kind == "" && !(d >= k.GPUs()) {
-		c.fail(MissingBlock, c.at("cluster"), "Missing block", "%d nodes need a network block: what connects them, with how many adapters of which bandwidth.", k.Nodes)
+		c.fail(MissingBlock, c.at("cluster"), "%d nodes need a network block: what connects them, with how many adapters of which bandwidth.", k.Nodes)
 	}
 	n := &k.Network
 	if n.Oversubscription > 1 && n.GPUsPerPod == 0 {
-		c.fail(InconsistentCluster, c.at("cluster.network.oversubscription"), "Inconsistent cluster",
+		c.fail(InconsistentCluster, c.at("cluster.network.oversubscription"),
 			"An oversubscription of %s needs gpus_per_pod, the number of GPUs that it begins beyond.", formatNumber(n.Oversubscription))
 	}
 	if n.GPUsPerPod > 0 && n.GPUsPerPod%g != 0 {
-		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Inconsistent cluster", "Pods of %d GPUs cannot be made of nodes of %d.", n.GPUsPerPod, g)
+		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Pods of %d GPUs cannot be made of nodes of %d.", n.GPUsPerPod, g)
 	}
 }
 
 func (c *checker) slurm() {
 	s := &c.job.Slurm
 	if nodes := c.job.Cluster.Nodes; s.Segment > nodes && nodes > 0 {
-		c.fail(InconsistentCluster, c.at("slurm.segment"), "Inconsistent cluster", "Segments of %d nodes are larger than the job's %d nodes.", s.Segment, nodes)
+		c.fail(InconsistentCluster, c.at("slurm.segment"), "Segments of %d nodes are larger than the job's %d nodes.", s.Segment, nodes)
 	}
 	if (s.Chain.UntilDone || s.Chain.Count > 1) && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
-		c.fail(MissingBlock, c.at("slurm.chain"), "Missing block", "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")
+		c.fail(MissingBlock, c.at("slurm.chain"), "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")
 	}
 	for i, m := range s.Container.Mounts {
 		if src, dst, ok := strings.Cut(m, ":"); !ok || src == "" || dst == "" {
-			c.fail(InvalidValue, c.at(fmt.Sprintf("slurm.container.mounts[%d]", i)), "Invalid value", "%q is not SRC:DST or SRC:DST:OPTIONS.", m)
+			c.fail(InvalidValue, c.at(fmt.Sprintf("slurm.container.mounts[%d]", i)), "%q is not SRC:DST or SRC:DST:OPTIONS.", m)
 		}
 	}
 	if s.Container.Image == "" {
 		for _, name := range []string{"mounts", "workdir"} {
 			if path := "slurm.container." + name; c.job.Sources.IsSet(path) && c.noImageAnywhere() {
-				c.fail(MissingArgument, c.at(path), "Missing argument", "%q is for a container, and no image is set, here or in a backend's own container block.", name)
+				c.fail(MissingArgument, c.at(path), "%q is for a container, and no image is set, here or in a backend's own container block.", name)
 			}
 		}
 	}

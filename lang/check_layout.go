@@ -15,12 +15,12 @@ func (c *checker) constraints() {
 	if m := &c.job.Model; m.Architecture != "" && m.MoE == nil {
 		for name, choice := range map[string]job.IntChoice{"expert_parallel": l.ExpertParallel, "expert_tensor_parallel": l.ExpertTensorParallel} {
 			if !choice.Allows(1) {
-				c.fail(InconsistentLayout, c.at("constraints.layout."+name), "Inconsistent layout", "%q asks for more than one rank, but the model has no experts (no moe block). Remove it.", name)
+				c.fail(InconsistentLayout, c.at("constraints.layout."+name), "%q asks for more than one rank, but the model has no experts (no moe block). Remove it.", name)
 			}
 		}
 	}
 	if h := c.job.Constraints.MemoryHeadroom; h.Set && h.Value >= 1 {
-		c.fail(OutOfRange, c.at("constraints.memory_headroom"), "Number out of range", "A headroom of 100%% leaves no memory for the job.")
+		c.fail(OutOfRange, c.at("constraints.memory_headroom"), "A headroom of 100%% leaves no memory for the job.")
 	}
 }
 
@@ -34,7 +34,7 @@ func (c *checker) stageLayers(l *job.LayoutConstraints) {
 	}
 	at := c.at("constraints.layout.stage_layers")
 	if layers := c.job.Model.Layers; layers > 0 && total != layers {
-		c.fail(InconsistentLayout, at, "Inconsistent layout", "The %d chunks of stage_layers hold %d layers, and the model has %d.", len(l.StageLayers), total, layers)
+		c.fail(InconsistentLayout, at, "The %d chunks of stage_layers hold %d layers, and the model has %d.", len(l.StageLayers), total, layers)
 	}
 	p, v := l.PipelineParallel, l.VirtualPipeline
 	if !p.Pinned() || !v.Pinned() && !v.Free() {
@@ -47,7 +47,7 @@ func (c *checker) stageLayers(l *job.LayoutConstraints) {
 		return // the length says how many chunks there are
 	}
 	if stages*chunks != len(l.StageLayers) {
-		c.fail(InconsistentLayout, at, "Inconsistent layout", "stage_layers has %d chunks, but %s need %d.", len(l.StageLayers), pipelineText(stages, chunks), stages*chunks)
+		c.fail(InconsistentLayout, at, "stage_layers has %d chunks, but %s need %d.", len(l.StageLayers), pipelineText(stages, chunks), stages*chunks)
 	}
 }
 
@@ -77,7 +77,7 @@ func (c *checker) recompute(l *job.LayoutConstraints) {
 		{"recompute_layers", "full", !l.RecomputeLayers.Free()},
 	} {
 		if d.set && !l.Recompute.Allows(d.mode) {
-			c.fail(InapplicableArgument, c.at("constraints.layout."+d.name), "Argument without effect", "%q belongs to recompute = %q, which recompute here does not allow. Remove it, or allow %q.", d.name, d.mode, d.mode)
+			c.fail(InapplicableArgument, c.at("constraints.layout."+d.name), "%q belongs to recompute = %q, which recompute here does not allow. Remove it, or allow %q.", d.name, d.mode, d.mode)
 		}
 	}
 }

@@ -25,17 +25,17 @@ func (c *checker) training() {
 	c.fp8(t)
 	c.data(&t.Data)
 	if t.Start.From != "scratch" && t.Start.Path == "" {
-		c.fail(MissingArgument, c.at("training.start"), "Missing argument", "A start from %q needs the argument \"path\": where the weights lie.", t.Start.From)
+		c.fail(MissingArgument, c.at("training.start"), "A start from %q needs the argument \"path\": where the weights lie.", t.Start.From)
 	}
 	if t.Start.From == "scratch" {
 		for _, name := range []string{"path", "reset_optimizer", "reset_schedule", "reset_data"} {
 			if path := "training.start." + name; c.job.Sources.IsSet(path) {
-				c.fail(InapplicableArgument, c.at(path), "Argument without effect", "%q has no effect on a start from scratch. Set from, or remove it.", name)
+				c.fail(InapplicableArgument, c.at(path), "%q has no effect on a start from scratch. Set from, or remove it.", name)
 			}
 		}
 	}
 	if p := t.Logging.Profile; p != nil && p.EndStep <= p.StartStep {
-		c.fail(InconsistentTraining, c.at("training.logging.profile.end_step"), "Inconsistent training", "A profile from step %d must end after it, not at %d.", p.StartStep, p.EndStep)
+		c.fail(InconsistentTraining, c.at("training.logging.profile.end_step"), "A profile from step %d must end after it, not at %d.", p.StartStep, p.EndStep)
 	}
 	if r := t.BatchRamp; r != nil {
 		c.ramp(t, r)
@@ -45,10 +45,10 @@ func (c *checker) training() {
 func (c *checker) fp8(t *job.Training) {
 	low := t.Precision == "fp8" || t.Precision == "mxfp8" || t.Precision == "nvfp4"
 	if at, written := c.job.Sources["training.fp8"]; written && !low {
-		c.fail(InapplicableArgument, at.Range, "Block without effect", "The fp8 block has no effect with precision %q. Set precision = \"fp8\", \"mxfp8\" or \"nvfp4\", or remove the block.", t.Precision)
+		c.fail(InapplicableArgument, at.Range, "The fp8 block has no effect with precision %q. Set precision = \"fp8\", \"mxfp8\" or \"nvfp4\", or remove the block.", t.Precision)
 	}
 	if low && t.Precision != "fp8" && t.FP8.Recipe != "" {
-		c.fail(InapplicableArgument, c.at("training.fp8.recipe"), "Argument without effect", "The recipe belongs to precision \"fp8\"; %s has its own. Remove it.", t.Precision)
+		c.fail(InapplicableArgument, c.at("training.fp8.recipe"), "The recipe belongs to precision \"fp8\"; %s has its own. Remove it.", t.Precision)
 	}
 	first, last, layers := t.FP8.BF16FirstLayers, t.FP8.BF16LastLayers, c.job.Model.Layers
 	if layers > 0 && first+last >= layers && first+last > 0 {
@@ -56,7 +56,7 @@ func (c *checker) fp8(t *job.Training) {
 		if last > first {
 			name = "bf16_last_layers"
 		}
-		c.fail(InconsistentTraining, c.at("training.fp8."+name), "Inconsistent training", "%d first and %d last layers in bf16 leave none of %d in %s.", first, last, layers, t.Precision)
+		c.fail(InconsistentTraining, c.at("training.fp8."+name), "%d first and %d last layers in bf16 leave none of %d in %s.", first, last, layers, t.Precision)
 	}
 }
 
@@ -64,11 +64,11 @@ func (c *checker) fp8(t *job.Training) {
 func (c *checker) ramp(t *job.Training, r *job.BatchRamp) {
 	switch grow := t.GlobalBatchSize - r.Start; {
 	case grow <= 0:
-		c.fail(InconsistentTraining, c.at("training.batch_ramp.start"), "Inconsistent training", "A ramp from %d sequences must end higher, and global_batch_size is %d.", r.Start, t.GlobalBatchSize)
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.start"), "A ramp from %d sequences must end higher, and global_batch_size is %d.", r.Start, t.GlobalBatchSize)
 	case grow%r.Increment != 0:
-		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "Inconsistent training", "From %d to %d there are %d sequences, which is not a multiple of the increment, %d.", r.Start, t.GlobalBatchSize, grow, r.Increment)
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "From %d to %d there are %d sequences, which is not a multiple of the increment, %d.", r.Start, t.GlobalBatchSize, grow, r.Increment)
 	case r.Sequences < int64(grow/r.Increment):
-		c.fail(InconsistentTraining, c.at("training.batch_ramp.sequences"), "Inconsistent training", "%d sequences are too few for the %d stages of the ramp.", r.Sequences, grow/r.Increment)
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.sequences"), "%d sequences are too few for the %d stages of the ramp.", r.Sequences, grow/r.Increment)
 	}
 }
 
@@ -77,22 +77,22 @@ var splitShares = regexp.MustCompile(`^\s*\d+(\.\d+)?(\s*,\s*\d+(\.\d+)?){0,2}\s
 func (c *checker) data(d *job.Data) {
 	switch {
 	case d.Mock && len(d.Sources) > 0:
-		c.diags.Warn(UnreadData, c.at("training.data.mock"), "Data that are not read", "Mock data are made up, so the sources are not read. Remove mock to train on them.")
+		c.diags.Warn(UnreadData, c.at("training.data.mock"), summaries[UnreadData], "Mock data are made up, so the sources are not read. Remove mock to train on them.")
 	case d.Mock:
 	case d.Format == "":
-		c.fail(MissingArgument, c.at("training.data"), "Missing argument", "The block data needs the argument \"format\": \"megatron\", \"tokens\" or \"jsonl\". For a trial without data, write mock = true.")
+		c.fail(MissingArgument, c.at("training.data"), "The block data needs the argument \"format\": \"megatron\", \"tokens\" or \"jsonl\". For a trial without data, write mock = true.")
 	case len(d.Sources) == 0:
-		c.fail(MissingBlock, c.at("training.data"), "Missing block", "The block data needs at least one block source \"…\" { path = … }. For a trial without data, write mock = true.")
+		c.fail(MissingBlock, c.at("training.data"), "The block data needs at least one block source \"…\" { path = … }. For a trial without data, write mock = true.")
 	}
 	total := 0.0
 	for _, s := range d.Sources {
 		total += s.Weight
 	}
 	if len(d.Sources) > 0 && !(total > 0) {
-		c.fail(InconsistentTraining, c.at("training.data.source"), "Inconsistent training", "The weights of the sources add up to zero, so nothing would be read.")
+		c.fail(InconsistentTraining, c.at("training.data.source"), "The weights of the sources add up to zero, so nothing would be read.")
 	}
 	if d.Split != "" && !splitShares.MatchString(d.Split) {
-		c.fail(InvalidValue, c.at("training.data.split"), "Invalid value", "%s is not up to three shares for training, validation and test, such as \"99,1,0\".", quoteShort(d.Split))
+		c.fail(InvalidValue, c.at("training.data.split"), "%s is not up to three shares for training, validation and test, such as \"99,1,0\".", quoteShort(d.Split))
 	}
 	c.tokenizer(d)
 }
@@ -100,16 +100,16 @@ func (c *checker) data(d *job.Data) {
 func (c *checker) tokenizer(d *job.Data) {
 	t := &d.Tokenizer
 	if t.Kind != "none" && t.Path == "" && !d.Mock {
-		c.fail(MissingArgument, c.at("training.data.tokenizer"), "Missing argument", "A %s tokenizer needs the argument \"path\": where it lies on the cluster.", t.Kind)
+		c.fail(MissingArgument, c.at("training.data.tokenizer"), "A %s tokenizer needs the argument \"path\": where it lies on the cluster.", t.Kind)
 	}
 	if t.Kind == "none" && t.Path != "" {
-		c.fail(InapplicableArgument, c.at("training.data.tokenizer.path"), "Argument without effect", "A tokenizer \"none\" has no path. Remove it, or name the kind.")
+		c.fail(InapplicableArgument, c.at("training.data.tokenizer.path"), "A tokenizer \"none\" has no path. Remove it, or name the kind.")
 	}
 	if d.Format == "jsonl" && t.Kind == "none" && !d.Mock {
-		c.fail(MissingBlock, c.at("training.data.format"), "Missing block", "Text is tokenised on the fly, so format \"jsonl\" needs a block tokenizer \"huggingface\" { path = … } or another kind.")
+		c.fail(MissingBlock, c.at("training.data.format"), "Text is tokenised on the fly, so format \"jsonl\" needs a block tokenizer \"huggingface\" { path = … } or another kind.")
 	}
 	if id := t.EndOfDocumentID; id.Set && c.job.Model.VocabSize > 0 && id.Value >= c.job.Model.VocabSize {
-		c.fail(InconsistentTraining, c.at("training.data.tokenizer.end_of_document_id"), "Inconsistent training", "The id %d is outside the model's vocabulary of %d tokens.", id.Value, c.job.Model.VocabSize)
+		c.fail(InconsistentTraining, c.at("training.data.tokenizer.end_of_document_id"), "The id %d is outside the model's vocabulary of %d tokens.", id.Value, c.job.Model.VocabSize)
 	}
 }
 
@@ -126,10 +126,10 @@ func (c *checker) schedule(b *block) {
 	steps, hasSteps := getSet[int64](b, "steps")
 	switch {
 	case hasTokens && hasSteps:
-		c.fail(ConflictingArguments, c.at("training.steps"), "Conflicting arguments", "The length of the run is given twice: %d steps and %d tokens. Keep one; the other follows.", steps, tokens)
+		c.fail(ConflictingArguments, c.at("training.steps"), "The length of the run is given twice: %d steps and %d tokens. Keep one; the other follows.", steps, tokens)
 		return
 	case !hasTokens && !hasSteps:
-		c.fail(MissingArgument, c.at("training"), "Missing argument", "The block training needs \"tokens\" or \"steps\": the length of the run.")
+		c.fail(MissingArgument, c.at("training"), "The block training needs \"tokens\" or \"steps\": the length of the run.")
 		return
 	}
 	p := pace{t.GlobalBatchSize, c.job.Model.SequenceLength, t.BatchRamp}
@@ -138,10 +138,10 @@ func (c *checker) schedule(b *block) {
 	}
 	switch perStep := float64(p.batch) * float64(p.length); {
 	case perStep > maxBatchTokens:
-		c.fail(OutOfRange, c.at("training.global_batch_size"), "Number out of range", "%d sequences of %d tokens are %.1e tokens in one step, and the most is %.0e.", p.batch, p.length, perStep, maxBatchTokens)
+		c.fail(OutOfRange, c.at("training.global_batch_size"), "%d sequences of %d tokens are %.1e tokens in one step, and the most is %.0e.", p.batch, p.length, perStep, maxBatchTokens)
 		return
 	case hasSteps && float64(steps)*perStep > maxTokens:
-		c.fail(OutOfRange, c.at("training.steps"), "Number out of range", "%d steps of %.1e tokens are %.1e tokens, and the most is %.0e.", steps, perStep, float64(steps)*perStep, maxTokens)
+		c.fail(OutOfRange, c.at("training.steps"), "%d steps of %.1e tokens are %.1e tokens, and the most is %.0e.", steps, perStep, float64(steps)*perStep, maxTokens)
 		return
 	}
 	if hasTokens {
@@ -182,7 +182,7 @@ func (c *checker) either(b *block, name string, convert func(tokens int64) int64
 		return steps, true
 	}
 	if b.has(name + "_steps") {
-		c.fail(ConflictingArguments, b.argAt(name+"_tokens"), "Conflicting arguments", "%s_steps and %s_tokens say the same thing twice. Keep one.", name, name)
+		c.fail(ConflictingArguments, b.argAt(name+"_tokens"), "%s_steps and %s_tokens say the same thing twice. Keep one.", name, name)
 		return 0, false
 	}
 	return convert(get[int64](b, name+"_tokens")), true
@@ -195,16 +195,16 @@ func (c *checker) fits(s *job.Schedule, t *job.Training) {
 	}
 	switch {
 	case s.WarmupSteps > t.Steps:
-		c.fail(InconsistentTraining, c.at("training.schedule."+name), "Inconsistent training", "A warm-up of %d steps is longer than the run of %d.", s.WarmupSteps, t.Steps)
+		c.fail(InconsistentTraining, c.at("training.schedule."+name), "A warm-up of %d steps is longer than the run of %d.", s.WarmupSteps, t.Steps)
 	case s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps > t.Steps && s.WarmupSteps < t.Steps:
 		name := "decay_steps"
 		if !c.job.Sources.IsSet("training.schedule.decay_steps") {
 			name = "decay_tokens"
 		}
-		c.fail(InconsistentTraining, c.at("training.schedule."+name), "Inconsistent training", "A warm-up of %d and a decay of %d steps do not fit into a run of %d steps.", s.WarmupSteps, s.DecaySteps, t.Steps)
+		c.fail(InconsistentTraining, c.at("training.schedule."+name), "A warm-up of %d and a decay of %d steps do not fit into a run of %d steps.", s.WarmupSteps, s.DecaySteps, t.Steps)
 	}
 	if s.MinimumLearningRate > t.Optimizer.LearningRate {
-		c.fail(InconsistentTraining, c.at("training.schedule.minimum_learning_rate"), "Inconsistent training",
+		c.fail(InconsistentTraining, c.at("training.schedule.minimum_learning_rate"),
 			"minimum_learning_rate, %s, is above learning_rate, %s.", formatNumber(s.MinimumLearningRate), formatNumber(t.Optimizer.LearningRate))
 	}
 }
@@ -325,6 +325,6 @@ func (c *checker) precision() {
 			}
 		}
 	}
-	c.fail(UnsupportedPrecision, c.at("training.precision"), "Precision that the GPU lacks",
+	c.fail(UnsupportedPrecision, c.at("training.precision"),
 		"The GPU %s has no %s arithmetic; it has %s. Of the catalogue's GPUs, these have %s: %s.", g.Name, want, strings.Join(have, ", "), want, strings.Join(others, ", "))
 }

@@ -121,13 +121,13 @@ var (
 // environmentVariable checks a name and that no secret is written down.
 func (c *converter) environmentVariable(v job.Variable, at, nameAt diag.Range) bool {
 	if !environmentName.MatchString(v.Name) {
-		c.fail(InvalidValue, nameAt, "Invalid value", "%q is not the name of an environment variable: letters, digits and underscores, not starting with a digit.", v.Name)
+		c.fail(InvalidValue, nameAt, "%q is not the name of an environment variable: letters, digits and underscores, not starting with a digit.", v.Name)
 		return false
 	}
 	if v.Value == "" || !secretName.MatchString(v.Name) || secretPlace.MatchString(v.Name) || shellPattern.MatchString(v.Value) {
 		return true
 	}
-	c.fail(LiteralSecret, at, "Secret in the job file",
+	c.fail(LiteralSecret, at,
 		"%s looks like a secret, and everything in \"environment\" is written into the generated scripts for others to read. "+
 			"Put the line %s=… into a file on the cluster that only you can read, and name it with env_file in the slurm block.", v.Name, v.Name)
 	return false
@@ -158,7 +158,7 @@ func (c *converter) countChoice(v cty.Value) (any, bool) {
 }
 
 func (c *converter) emptyChoice() {
-	c.fail(OutOfRange, rangeOf(c.expr.Range()), "Empty list of choices",
+	c.fail(OutOfRange, rangeOf(c.expr.Range()),
 		"The list of %q is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.", c.spec.Name)
 }
 
@@ -171,7 +171,7 @@ func (c *converter) countRange(v cty.Value) (any, bool) {
 		name := key.AsString()
 		at, nameAt := c.entryAt(name)
 		if name != "min" && name != "max" {
-			c.fail(UnknownArgument, nameAt, "Unknown argument", "A range has \"min\" and \"max\", not %q.%s", name, diag.DidYouMean(name, []string{"min", "max"}))
+			c.fail(UnknownArgument, nameAt, "A range has \"min\" and \"max\", not %q.%s", name, diag.DidYouMean(name, []string{"min", "max"}))
 			ok = false
 			continue
 		}
@@ -187,7 +187,7 @@ func (c *converter) countRange(v cty.Value) (any, bool) {
 		}
 	}
 	if ok && r.Max != 0 && r.Min > r.Max {
-		c.fail(OutOfRange, rangeOf(c.expr.Range()), "Empty range", "The range of %q is empty: its min, %d, is above its max, %d.", c.spec.Name, r.Min, r.Max)
+		c.fail(OutOfRange, rangeOf(c.expr.Range()), "The range of %q is empty: its min, %d, is above its max, %d.", c.spec.Name, r.Min, r.Max)
 		return nil, false
 	}
 	return r, ok

@@ -107,13 +107,13 @@ func convertOr(v cty.Value, t cty.Type) cty.Value {
 	return converted
 }
 
-func (c *converter) fail(id diag.ID, at diag.Range, summary, format string, args ...any) {
-	c.diags.Error(id, at, summary, fmt.Sprintf(format, args...))
+func (c *converter) fail(id diag.ID, at diag.Range, format string, args ...any) {
+	c.diags.Error(id, at, summaries[id], fmt.Sprintf(format, args...))
 }
 
 // wrongType reports a value of another type.
 func (c *converter) wrongType(v cty.Value, at diag.Range, want string) {
-	c.fail(WrongType, at, "Wrong type of value", "%q must be %s, not %s.", c.spec.Name, want, describe(v))
+	c.fail(WrongType, at, "%q must be %s, not %s.", c.spec.Name, want, describe(v))
 }
 
 // asNumber converts numbers and text that is one, as Terraform does.
@@ -137,7 +137,7 @@ func (c *converter) count(v cty.Value, at diag.Range) (int64, bool) {
 		if f.IsInt() || f.IsInf() {
 			why = "is too large"
 		}
-		c.fail(OutOfRange, at, "Number out of range", "%q must be a whole number; %s %s.", c.spec.Name, f.Text('g', 17), why)
+		c.fail(OutOfRange, at, "%q must be a whole number; %s %s.", c.spec.Name, f.Text('g', 17), why)
 		return 0, false
 	}
 	return n, c.within(float64(n), at)
@@ -155,7 +155,7 @@ func (c *converter) number(v cty.Value, at diag.Range) (float64, bool) {
 	}
 	n, _ := f.Float64()
 	if math.IsInf(n, 0) {
-		c.fail(OutOfRange, at, "Number out of range", "%q is too large: %s.", c.spec.Name, f.Text('g', 6))
+		c.fail(OutOfRange, at, "%q is too large: %s.", c.spec.Name, f.Text('g', 6))
 		return 0, false
 	}
 	return n, c.within(n, at)
@@ -167,7 +167,7 @@ func (c *converter) within(n float64, at diag.Range) bool {
 	if l.Allows(n) {
 		return true
 	}
-	c.fail(OutOfRange, at, "Number out of range", "%q must be %s, not %s.", c.spec.Name, limitText(l), formatNumber(n))
+	c.fail(OutOfRange, at, "%q must be %s, not %s.", c.spec.Name, limitText(l), formatNumber(n))
 	return false
 }
 
@@ -207,7 +207,7 @@ func (c *converter) text(v cty.Value, at diag.Range) (string, bool) {
 	}
 	s := t.AsString()
 	if strings.ContainsRune(s, 0) {
-		c.fail(InvalidValue, at, "Invalid value", "%q contains a NUL character, which no path, name or variable may have.", c.spec.Name)
+		c.fail(InvalidValue, at, "%q contains a NUL character, which no path, name or variable may have.", c.spec.Name)
 		return "", false
 	}
 	return s, c.member(s, at)
@@ -218,7 +218,7 @@ func (c *converter) member(s string, at diag.Range) bool {
 	if c.spec.Enum == nil || slices.Contains(c.spec.Enum, s) {
 		return true
 	}
-	c.fail(UnknownValue, at, "Unknown value", "%q is not a value of %q, which takes %s.%s",
+	c.fail(UnknownValue, at, "%q is not a value of %q, which takes %s.%s",
 		s, c.spec.Name, diag.OneOf(c.spec.Enum), diag.DidYouMean(s, c.spec.Enum))
 	return false
 }
@@ -232,7 +232,7 @@ func (c *converter) quantity(a *argument) bool {
 	}
 	a.parsed, err = parseQuantity(c.spec.Type, s.AsString())
 	if err == nil && c.spec.Positive && isZero(a.parsed) {
-		c.fail(OutOfRange, a.source.Range, "Number out of range", "%q must be greater than zero.", c.spec.Name)
+		c.fail(OutOfRange, a.source.Range, "%q must be greater than zero.", c.spec.Name)
 		return false
 	}
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *converter) badQuantity(err error, at diag.Range) {
 	if !errors.As(err, &e) {
 		panic(err) // package units returns no other
 	}
-	c.fail(InvalidQuantity, at, "Invalid quantity", "%s %s", e.Problem, e.Hint)
+	c.fail(InvalidQuantity, at, "%s %s", e.Problem, e.Hint)
 }
 
 func parseQuantity(t schema.Type, s string) (any, error) {
@@ -292,11 +292,11 @@ func (c *converter) interval(v cty.Value) (any, bool) {
 		if _, isNumber := asNumber(v); !isNumber {
 			t, err := units.ParseSeconds(v.AsString())
 			if err != nil {
-				c.fail(InvalidValue, at, "Invalid value", "%q is a number of steps such as 500, a time such as \"30m\", or \"auto\"; %q is neither.", c.spec.Name, v.AsString())
+				c.fail(InvalidValue, at, "%q is a number of steps such as 500, a time such as \"30m\", or \"auto\"; %q is neither.", c.spec.Name, v.AsString())
 				return nil, false
 			}
 			if t == 0 {
-				c.fail(OutOfRange, at, "Number out of range", "%q must be greater than zero.", c.spec.Name)
+				c.fail(OutOfRange, at, "%q must be greater than zero.", c.spec.Name)
 				return nil, false
 			}
 			return interval{time: t}, true
@@ -304,7 +304,7 @@ func (c *converter) interval(v cty.Value) (any, bool) {
 	}
 	n, ok := c.count(v, at)
 	if ok && n == 0 {
-		c.fail(OutOfRange, at, "Number out of range", "%q must be at least 1.", c.spec.Name)
+		c.fail(OutOfRange, at, "%q must be at least 1.", c.spec.Name)
 		return nil, false
 	}
 	return interval{steps: n}, ok
@@ -318,7 +318,7 @@ func (c *converter) chain(v cty.Value) (any, bool) {
 			return job.Chain{UntilDone: true}, true
 		}
 		if _, isNumber := asNumber(v); !isNumber {
-			c.fail(UnknownValue, at, "Unknown value", "%q is a number of submissions or \"until_done\", not %q.%s",
+			c.fail(UnknownValue, at, "%q is a number of submissions or \"until_done\", not %q.%s",
 				c.spec.Name, v.AsString(), diag.DidYouMean(v.AsString(), []string{"until_done"}))
 			return nil, false
 		}

@@ -132,8 +132,16 @@ func TestDiagnosticIDs(t *testing.T) {
 		}
 		all.Write(b)
 	}
+	for id, summary := range summaries {
+		if summary == "" || strings.HasSuffix(summary, ".") || !strings.Contains(string(source), `= "`+string(id)+`"`) {
+			t.Errorf("bad summary of %s: %q", id, summary)
+		}
+	}
 	elsewhere := []diag.ID{UnreadableFile, NoFiles, FileTooLarge, InvalidText} // TestUnreadable
 	for _, m := range regexp.MustCompile(`diag\.ID = "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1) {
+		if summaries[diag.ID(m[1])] == "" {
+			t.Errorf("%s has no summary", m[1])
+		}
 		if !slices.Contains(elsewhere, diag.ID(m[1])) && !strings.Contains(all.String(), ": "+m[1]) {
 			t.Errorf("no case in testdata/diags for %s", m[1])
 		}

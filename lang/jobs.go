@@ -20,7 +20,7 @@ func (l *loader) buildJobs() []job.Job {
 	switch {
 	case len(names) == 0:
 		if !l.diags.HasErrors() {
-			l.fail(NoJob, diag.Range{}, "No job", "No file has a job block, so there is nothing to build. A job names a model, a cluster, the training and its backends.")
+			l.fail(NoJob, diag.Range{}, "No file has a job block, so there is nothing to build. A job names a model, a cluster, the training and its backends.")
 		}
 		return nil
 	case l.options.Job != "" && !slices.Contains(names, l.options.Job):
@@ -28,7 +28,7 @@ func (l *loader) buildJobs() []job.Job {
 		if hint == "" {
 			hint = " The jobs are " + listed(names) + "."
 		}
-		l.fail(UnknownJob, diag.Range{}, "Unknown job", "There is no job %q.%s", l.options.Job, hint)
+		l.fail(UnknownJob, diag.Range{}, "There is no job %q.%s", l.options.Job, hint)
 		return nil
 	}
 	var jobs []job.Job
@@ -38,7 +38,7 @@ func (l *loader) buildJobs() []job.Job {
 		}
 	}
 	if l.options.Backend != "" && len(jobs) == 0 && !l.diags.HasErrors() {
-		l.fail(UnknownBackend, diag.Range{}, "Unknown backend", "No job has a backend block %q. The backends are %s.%s",
+		l.fail(UnknownBackend, diag.Range{}, "No job has a backend block %q. The backends are %s.%s",
 			l.options.Backend, diag.OneOf(schema.BackendKinds()), diag.DidYouMean(l.options.Backend, schema.BackendKinds()))
 	}
 	return jobs
@@ -64,7 +64,7 @@ func (l *loader) buildJob(b *hclsyntax.Block) []job.Job {
 	backends := t.all("backend")
 	if len(backends) == 0 {
 		l.required(t)
-		l.fail(MissingBlock, t.header, "Missing block", "A job needs at least one block backend \"…\" { version = … }. The backends are %s.", diag.OneOf(schema.BackendKinds()))
+		l.fail(MissingBlock, t.header, "A job needs at least one block backend \"…\" { version = … }. The backends are %s.", diag.OneOf(schema.BackendKinds()))
 	}
 	var jobs []job.Job
 	for _, backend := range backends {
@@ -124,7 +124,7 @@ func (l *loader) required(t *block) {
 	for i := range t.spec.Blocks {
 		if b := &t.spec.Blocks[i]; b.Required && t.find(b.Name) == nil {
 			t.broken = true
-			l.fail(MissingBlock, t.header, "Missing block", "%s needs a block %s. %s", blockName(t.spec), blockForm(b), b.Doc)
+			l.fail(MissingBlock, t.header, "%s needs a block %s. %s", blockName(t.spec), blockForm(b), b.Doc)
 		}
 	}
 	for _, c := range t.blocks {
@@ -137,7 +137,7 @@ func (l *loader) requiredArguments(t *block) {
 	for i := range t.spec.Arguments {
 		if a := &t.spec.Arguments[i]; a.Required && t.args[a.Name] == nil {
 			t.broken = true
-			l.fail(MissingArgument, t.header, "Missing argument", "%s needs the argument %q. %s%s", blockName(t.spec), a.Name, a.Doc, completion(t, a.Name))
+			l.fail(MissingArgument, t.header, "%s needs the argument %q. %s%s", blockName(t.spec), a.Name, a.Doc, completion(t, a.Name))
 		}
 	}
 }

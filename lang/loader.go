@@ -48,8 +48,8 @@ func (l *loader) load(name string) []job.Job {
 	return l.buildJobs()
 }
 
-func (l *loader) fail(id diag.ID, at diag.Range, summary, format string, args ...any) {
-	l.diags.Error(id, at, summary, fmt.Sprintf(format, args...))
+func (l *loader) fail(id diag.ID, at diag.Range, format string, args ...any) {
+	l.diags.Error(id, at, summaries[id], fmt.Sprintf(format, args...))
 }
 
 // finish sorts the diagnostics and drops those that several jobs share.
@@ -97,7 +97,7 @@ func (l *loader) collectLocals(b *hclsyntax.Block) {
 	for _, a := range ordered(b.Body.Attributes) {
 		n := &node{path: "local." + a.Name, expr: a.Expr}
 		if first := l.nodes[n.path]; first != nil {
-			l.fail(DuplicateBlock, rangeOf(a.NameRange), "Duplicate local", "%q is already defined at %s:%d. Names of locals are unique over all files of a folder.",
+			l.fail(DuplicateBlock, rangeOf(a.NameRange), "%q is already defined at %s:%d. Names of locals are unique over all files of a folder.",
 				a.Name, first.expr.Range().Filename, first.expr.Range().Start.Line)
 			continue
 		}
@@ -121,7 +121,7 @@ func (l *loader) add(n *node) {
 
 func (l *loader) duplicateNamed(b, first *hclsyntax.Block) {
 	at := first.DefRange()
-	l.fail(DuplicateBlock, rangeOf(b.DefRange()), "Duplicate block", "%s %q is already defined at %s:%d. Names are unique over all files of a folder.",
+	l.fail(DuplicateBlock, rangeOf(b.DefRange()), "%s %q is already defined at %s:%d. Names are unique over all files of a folder.",
 		b.Type, b.Labels[0], at.Filename, at.Start.Line)
 }
 

@@ -59,7 +59,7 @@ func (l *loader) readFolder(name string) bool {
 		}
 	}
 	if len(l.bodies) == 0 && !l.diags.HasErrors() {
-		l.fail(NoFiles, diag.Range{}, "No job files", "The folder %q has no *.hcl file.", name)
+		l.fail(NoFiles, diag.Range{}, "The folder %q has no *.hcl file.", name)
 	}
 	return !l.diags.HasErrors()
 }
@@ -69,7 +69,7 @@ func (l *loader) unreadable(name string, err error) {
 	if errors.As(err, &pathError) {
 		err = pathError.Err
 	}
-	l.fail(UnreadableFile, diag.Range{}, "File cannot be read", "Reading %q failed: %s.", name, err)
+	l.fail(UnreadableFile, diag.Range{}, "Reading %q failed: %s.", name, err)
 }
 
 // parse reads one file of HCL; nil after a report.
@@ -130,7 +130,7 @@ func subject(d *hcl.Diagnostic) diag.Range {
 func checkText(src []byte, name string) diag.List {
 	var diags diag.List
 	if len(src) > maxFileSize {
-		diags.Error(FileTooLarge, fileStart(name), "File too large",
+		diags.Error(FileTooLarge, fileStart(name), summaries[FileTooLarge],
 			fmt.Sprintf("%s is larger than %d KiB, and no job needs that much. Is it the right file?", name, maxFileSize>>10))
 		return diags
 	}
@@ -139,7 +139,7 @@ func checkText(src []byte, name string) diag.List {
 		if src[i] != 0 {
 			what = fmt.Sprintf("the byte 0x%02x, which is not UTF-8", src[i])
 		}
-		diags.Error(InvalidText, byteRange(src, name, i), "Not a text file",
+		diags.Error(InvalidText, byteRange(src, name, i), summaries[InvalidText],
 			fmt.Sprintf("%s holds %s, at byte %d. Job files are UTF-8 text.", name, what, i))
 		return diags
 	}
@@ -195,10 +195,10 @@ func checkNesting(src []byte, name string, diags *diag.List) {
 		}
 		switch {
 		case depth > maxNesting:
-			diags.Error(FileTooLarge, rangeOf(t.Range), "Nesting too deep", fmt.Sprintf("Brackets stand more than %d deep in one another here. Name the parts as locals.", maxNesting))
+			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge], fmt.Sprintf("Brackets stand more than %d deep in one another here. Name the parts as locals.", maxNesting))
 			return
 		case operators > maxOperators:
-			diags.Error(FileTooLarge, rangeOf(t.Range), "File too complex", fmt.Sprintf("%s has more than %d operators and brackets up to here, and no job needs that many.", name, maxOperators))
+			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge], fmt.Sprintf("%s has more than %d operators and brackets up to here, and no job needs that many.", name, maxOperators))
 			return
 		}
 	}

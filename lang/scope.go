@@ -119,7 +119,7 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found map[string]map
 		return true // HCL checks computed names
 	}
 	if !slices.Contains(known, name) {
-		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), name, known)
+		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), known)
 		return false
 	}
 	found[root][name] = l.member(root, name, t)
@@ -143,7 +143,7 @@ func (l *loader) checkAttributes(t hcl.Traversal, i int, of cty.Type) bool {
 			if hint == "" {
 				hint = " It has " + strings.Join(names, ", ") + "."
 			}
-			l.fail(UnknownReference, rangeOf(step.SourceRange()), "Unknown reference", "There is no %q in this %s.%s", step.Name, or(kindOf(of), "object"), hint)
+			l.fail(UnknownReference, rangeOf(step.SourceRange()), "There is no %q in this %s.%s", step.Name, or(kindOf(of), "object"), hint)
 			return false
 		}
 		of = of.AttributeType(step.Name)
@@ -206,7 +206,7 @@ func (l *loader) resolveCatalog(t hcl.Traversal, found map[string]cty.Value) boo
 	kind, literal := step(t, 1)
 	if literal {
 		if !slices.Contains(kinds, kind) {
-			l.unknownName(t, 2, fmt.Sprintf("The catalogue has no kind %q; it has %s.", kind, diag.OneOf(kinds)), kind, kinds)
+			l.unknownName(t, 2, fmt.Sprintf("The catalogue has no kind %q; it has %s.", kind, diag.OneOf(kinds)), kinds)
 			return false
 		}
 		kinds = []string{kind}
@@ -215,7 +215,7 @@ func (l *loader) resolveCatalog(t hcl.Traversal, found map[string]cty.Value) boo
 		names := catalog.Names(k)
 		if name, literal := step(t, 2); literal {
 			if !slices.Contains(names, name) {
-				l.unknownName(t, 3, fmt.Sprintf("The catalogue has no %s %q.", k, name), name, names)
+				l.unknownName(t, 3, fmt.Sprintf("The catalogue has no %s %q.", k, name), names)
 				return false
 			}
 			names = []string{name}
@@ -246,8 +246,10 @@ func (l *loader) catalogNode(kind, name string) *node {
 	return n
 }
 
-// unknownName reports a name of a closed set, at the first steps of a reference.
-func (l *loader) unknownName(t hcl.Traversal, steps int, problem, name string, known []string) {
+// unknownName reports the last of the first steps of a reference, which names
+// nothing known.
+func (l *loader) unknownName(t hcl.Traversal, steps int, problem string, known []string) {
+	name, _ := step(t, steps-1)
 	at := rangeOf(hcl.RangeBetween(t[0].SourceRange(), t[steps-1].SourceRange()))
 	hint := diag.DidYouMean(name, known)
 	switch {
@@ -257,7 +259,7 @@ func (l *loader) unknownName(t hcl.Traversal, steps int, problem, name string, k
 	case len(known) <= 12:
 		hint = " There are " + strings.Join(known, ", ") + "."
 	}
-	l.fail(UnknownReference, at, "Unknown reference", "%s%s", problem, hint)
+	l.fail(UnknownReference, at, "%s%s", problem, hint)
 }
 
 var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
@@ -267,12 +269,12 @@ func (l *loader) unknownRoot(t hcl.Traversal) {
 	name, at := t.RootName(), rangeOf(t[0].SourceRange())
 	switch {
 	case shellName.MatchString(name) && len(t) == 1:
-		l.fail(ShellVariable, at, "Shell variable in a value",
+		l.fail(ShellVariable, at,
 			"ndc reads ${…} as an expression of its own, and nothing here is called %s. To leave the variable to the shell on the cluster, write $${%s}.", name, name)
 	case len(t) == 1 && diag.Suggest(name, roots) == "":
-		l.fail(UnquotedText, at, "Unquoted text", "Nothing is called %s. If it is text, write it in quotes: %q.", name, name)
+		l.fail(UnquotedText, at, "Nothing is called %s. If it is text, write it in quotes: %q.", name, name)
 	default:
-		l.fail(UnknownReference, at, "Unknown reference", "References start with %s, not %q.%s", diag.OneOf(roots), name, diag.DidYouMean(name, roots))
+		l.fail(UnknownReference, at, "References start with %s, not %q.%s", diag.OneOf(roots), name, diag.DidYouMean(name, roots))
 	}
 }
 
@@ -300,7 +302,7 @@ func (l *loader) cycle(n *node, from hcl.Traversal) {
 		path = append(path, s.path)
 	}
 	path = append(path, n.path)
-	l.fail(ReferenceCycle, rangeOf(from.SourceRange()), "Reference cycle",
+	l.fail(ReferenceCycle, rangeOf(from.SourceRange()),
 		"These refer to one another in a circle, so none can be evaluated first: %s. Break it at one of them.", strings.Join(path, " → "))
 }
 
@@ -347,7 +349,7 @@ func (l *loader) checkWithout(w *argument, spec *schema.Block, base *argument) b
 		return false
 	}
 	if base == nil {
-		l.fail(InapplicableArgument, w.source.Range, "Argument without effect", "\"without\" drops blocks of a base, and there is no base. Remove it.")
+		l.fail(InapplicableArgument, w.source.Range, "\"without\" drops blocks of a base, and there is no base. Remove it.")
 		return false
 	}
 	names, ok := slices.Concat(spec.BlockNames(), spec.ArgumentNames()), true
@@ -357,7 +359,7 @@ func (l *loader) checkWithout(w *argument, spec *schema.Block, base *argument) b
 			if !written {
 				at = w.source.Range
 			}
-			l.fail(UnknownValue, at, "Unknown value", "A %s has no block or argument %q to leave out.%s", spec.Name, name, diag.DidYouMean(name, names))
+			l.fail(UnknownValue, at, "A %s has no block or argument %q to leave out.%s", spec.Name, name, diag.DidYouMean(name, names))
 			ok = false
 		}
 	}
@@ -375,7 +377,7 @@ func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
 		if v.Type() == cty.String && !v.IsNull() && slices.Contains(catalog.Names(kind), v.AsString()) {
 			hint = fmt.Sprintf("Write catalog.%s.%s, without quotes.", kind, v.AsString())
 		}
-		l.fail(WrongType, at, "Wrong type of value", "A %s is needed here, not %s. %s", kind, describe(v), hint)
+		l.fail(WrongType, at, "A %s is needed here, not %s. %s", kind, describe(v), hint)
 		return nil
 	}
 	id := v.GetAttr(idAttribute)
@@ -384,7 +386,7 @@ func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
 	}
 	n := l.nodes[id.AsString()]
 	if n == nil || n.tree == nil || !n.value.RawEquals(v) {
-		l.fail(ChangedObject, at, "Changed object", "This is a copy of %s with other values. To change a %s, write a block: %s \"NAME\" { base = %s … }.", id.AsString(), kind, kind, id.AsString())
+		l.fail(ChangedObject, at, "This is a copy of %s with other values. To change a %s, write a block: %s \"NAME\" { base = %s … }.", id.AsString(), kind, kind, id.AsString())
 		return nil
 	}
 	return n
@@ -392,8 +394,8 @@ func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
 
 func (l *loader) unknownFunction(name string, at diag.Range) {
 	if why := functions.Impure(name); why != "" {
-		l.fail(UnknownFunction, at, "Function not available", "ndc does not have %s(): %s. Pass what you need as a variable.", name, why)
+		l.fail(UnknownFunction, at, "ndc does not have %s(): %s. Pass what you need as a variable.", name, why)
 		return
 	}
-	l.fail(UnknownFunction, at, "Unknown function", "There is no function %q.%s", name, diag.DidYouMean(name, functions.Names()))
+	l.fail(UnknownFunction, at, "There is no function %q.%s", name, diag.DidYouMean(name, functions.Names()))
 }

@@ -92,7 +92,7 @@ func (l *loader) constant(a *hclsyntax.Attribute) (any, bool) {
 
 func (l *loader) constantValue(expr hclsyntax.Expression) (cty.Value, bool) {
 	if vars := expr.Variables(); len(vars) > 0 {
-		l.fail(InvalidVariable, rangeOf(vars[0].SourceRange()), "Reference in a variable",
+		l.fail(InvalidVariable, rangeOf(vars[0].SourceRange()),
 			"A variable is read before everything else, so its block and the files that set it cannot refer to anything. Use a local for what is computed.")
 		return cty.DynamicVal, false
 	}
@@ -104,7 +104,7 @@ func (l *loader) constantValue(expr hclsyntax.Expression) (cty.Value, bool) {
 func (l *loader) variableType(v *variable, a *hclsyntax.Attribute) {
 	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
 	for _, d := range diags {
-		l.fail(InvalidVariable, subject(d), "Invalid type", "%s", sentence(d.Detail))
+		l.fail(InvalidVariable, subject(d), "%s", sentence(d.Detail))
 	}
 	if !diags.HasErrors() {
 		v.wanted, v.defaults = t, defaults
@@ -128,7 +128,7 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 	}
 	converted, err := convert.Convert(value, v.wanted)
 	if err != nil {
-		l.fail(InvalidVariable, at, "Invalid value of a variable", "%s of %q must be of type %s: %s.", what, v.name, typeexpr.TypeString(v.wanted), strings.TrimSuffix(err.Error(), "."))
+		l.fail(InvalidVariable, at, "%s of %q must be of type %s: %s.", what, v.name, typeexpr.TypeString(v.wanted), strings.TrimSuffix(err.Error(), "."))
 		return cty.DynamicVal, false
 	}
 	return converted, true
@@ -162,12 +162,12 @@ func (l *loader) readVariables(file string) {
 		return
 	}
 	for _, b := range body.Blocks {
-		l.fail(UnknownBlock, rangeOf(b.TypeRange), "Unknown block", "A file of variables has lines NAME = VALUE and no blocks.")
+		l.fail(UnknownBlock, rangeOf(b.TypeRange), "A file of variables has lines NAME = VALUE and no blocks.")
 	}
 	for _, a := range ordered(body.Attributes) {
 		v := l.variables[a.Name]
 		if v == nil {
-			l.diags.Warn(UndeclaredVariable, rangeOf(a.NameRange), "Undeclared variable",
+			l.diags.Warn(UndeclaredVariable, rangeOf(a.NameRange), summaries[UndeclaredVariable],
 				"No file declares a variable \""+a.Name+"\", so this value is not used."+diag.DidYouMean(a.Name, l.variableOrder))
 			continue
 		}
@@ -192,7 +192,7 @@ func (l *loader) setFromArgument(a VariableArg) {
 		if hint == "" && len(l.variableOrder) > 0 {
 			hint = " There are " + listed(l.variableOrder) + "."
 		}
-		l.fail(UndeclaredVariable, at, "Undeclared variable", "--var sets %q, but no file declares a variable of that name.%s", a.Name, hint)
+		l.fail(UndeclaredVariable, at, "--var sets %q, but no file declares a variable of that name.%s", a.Name, hint)
 		return
 	}
 	if v.wanted.IsPrimitiveType() || v.wanted == cty.DynamicPseudoType {
@@ -236,10 +236,10 @@ func (l *loader) fallBack(v *variable) {
 	case v.fallback != nil:
 		v.value = *v.fallback
 	case v.set:
-		l.fail(InvalidVariable, v.at, "Invalid value of a variable", "%q may not be null, and it has no default.", v.name)
+		l.fail(InvalidVariable, v.at, "%q may not be null, and it has no default.", v.name)
 		v.value = cty.DynamicVal
 	default:
-		l.fail(MissingVariable, rangeOf(v.block.DefRange()), "Missing value of a variable",
+		l.fail(MissingVariable, rangeOf(v.block.DefRange()),
 			"%q has no default and was not set. Set it with --var '%s=…', or in a file given by --var-file or named *.auto.ndcvars.", v.name, v.name)
 	}
 }
@@ -266,13 +266,13 @@ func (l *loader) validate(v *variable, b *hclsyntax.Block) {
 	}
 	holds, err := convert.Convert(condition.value, cty.Bool)
 	if err != nil || holds.IsNull() {
-		l.fail(WrongType, condition.source.Range, "Wrong type of value", "A condition must be true or false, not %s.", describe(condition.value))
+		l.fail(WrongType, condition.source.Range, "A condition must be true or false, not %s.", describe(condition.value))
 		return
 	}
 	if holds.True() {
 		return
 	}
-	l.fail(FailedValidation, v.at, "Variable breaks its validation", "%s The value of %q is %s; the rule is at %s.",
+	l.fail(FailedValidation, v.at, "%s The value of %q is %s; the rule is at %s.",
 		sentence(message.parsed.(string)), v.name, describe(v.value), condition.source.Range)
 }
 

@@ -39,7 +39,7 @@ func (l *loader) has(id diag.ID) bool {
 func (l *loader) checkConstraint(text string, at diag.Range) {
 	constraint, err := parseConstraint(text)
 	if err != nil {
-		l.fail(InvalidValue, at, "Invalid version constraint", "%s. Write comparisons such as \">= 0.1\" or \"~> 1.2\", separated by commas.", err)
+		l.fail(InvalidValue, at, "%s. Write comparisons such as \">= 0.1\" or \"~> 1.2\", separated by commas.", err)
 		return
 	}
 	if isDevelopment(l.options.NDCVersion) {
@@ -50,7 +50,7 @@ func (l *loader) checkConstraint(text string, at diag.Range) {
 		return // a version that the build did not set properly is no fault of the file
 	}
 	if !constraint.allows(v) {
-		l.fail(UnsupportedVersion, at, "Unsupported version of ndc", "This file needs ndc %s, and this is ndc %s. Install one that fits, or change required_version.", text, l.options.NDCVersion)
+		l.fail(UnsupportedVersion, at, "This file needs ndc %s, and this is ndc %s. Install one that fits, or change required_version.", text, l.options.NDCVersion)
 	}
 }
 
