@@ -13,7 +13,9 @@ import (
 func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	bare := *l
 	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, nil, "", 0
-	_, t := e.terms(&bare, x)
+	y := *x
+	y.OffloadActivations = false // recompute shortens their way to the host
+	_, t := e.terms(&bare, &y)
 	work := t.embedding.forward + t.embedding.backward + t.head.forward + t.head.backward
 	work += units.Seconds(e.model.MTPLayers) * (t.mtp.forward + t.mtp.backward)
 	for k := range e.arch.Kinds() {

@@ -175,6 +175,7 @@ func TestMonotone(t *testing.T) {
 		"no gradient overlap":   func(_ *plan.Layout, x *plan.Execution) { x.OverlapGradientReduce = false },
 		"no parameter overlap":  func(_ *plan.Layout, x *plan.Execution) { x.OverlapParameterGather = false },
 		"unfused cross entropy": func(_ *plan.Layout, x *plan.Execution) { x.CrossEntropy = "unfused" },
+		"offloaded activations": func(_ *plan.Layout, x *plan.Execution) { x.OffloadActivations = true },
 		"offloaded optimizer":   func(_ *plan.Layout, x *plan.Execution) { x.OffloadOptimizer = true },
 		"tensor group of 16": func(l *plan.Layout, _ *plan.Execution) {
 			l.TensorParallel, l.DataParallelShard, l.MicroBatches = 16, 4, 128

@@ -140,8 +140,32 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 		p.lines[lineRecompute] = again
 		p.backward += again
 	}
+	if b.x.OffloadActivations {
+		b.offload(&p, kind, r != plan.RecomputeNone)
+	}
 	p.elements = b.e.arch.Layer(kind, transformer.SplitOf(b.l))
 	return p
+}
+
+// offload sends what a layer keeps to the host behind its forward and brings
+// it back behind its backward, over PCIe; what takes longer than the layer's
+// compute is exposed.
+func (b *builder) offload(p *pass, kind int, recomputed bool) {
+	t := b.e.overPCIe(float64(b.e.memory.Kept(b.l, b.x, kind, recomputed)))
+	f, w := max(0, t-p.forward), max(0, t-p.backward)
+	p.lines[lineOffload] = f + w
+	p.forward += f
+	p.backward += w
+}
+
+// overPCIe is the time of bytes between a GPU and its host. Without a link
+// described there is nothing to charge.
+func (e *Evaluator) overPCIe(bytes float64) units.Seconds {
+	bandwidth := float64(e.job.Cluster.PCIe.Bandwidth)
+	if bandwidth == 0 {
+		return 0
+	}
+	return units.Seconds(bytes / bandwidth)
 }
 
 // selective is the forward time of the modules that run again. Torchtitan's

@@ -15,6 +15,7 @@ const (
 	lineRecompute
 	lineHost
 	lineContention
+	lineOffload
 	lineOptimizer
 	lineTensor
 	lineContext
@@ -39,6 +40,7 @@ var lineNames = [lines]struct{ id, name string }{
 	lineRecompute:   {"recompute", "recompute"},
 	lineHost:        {"host", "host and launch overhead"},
 	lineContention:  {"contention", "compute slowed by hidden communication"},
+	lineOffload:     {"offload", "activations on their way to the host and back"},
 	lineOptimizer:   {"optimizer", "optimizer step"},
 	lineTensor:      {"tensor_parallel", "exposed tensor-parallel communication"},
 	lineContext:     {"context_parallel", "exposed context-parallel communication"},

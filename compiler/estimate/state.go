@@ -110,6 +110,9 @@ func (s *sharder) gather(p *pass, dense interface {
 	w := s.e.parameterBytes()
 	d, x := units.Bytes(w*float64(p.elements.Dense)), units.Bytes(w*float64(p.elements.Expert))
 	t := dense.AllGather(d)
+	if s.x.OffloadParameters {
+		t += s.e.overPCIe(float64(d) / float64(s.g.shard.Size()))
+	}
 	p.load.put(channelShardGather, d, t, 0)
 	if x > 0 {
 		te := s.g.expertShard.AllGather(x)

@@ -135,10 +135,7 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n transformer.Elem
 func (e *Evaluator) hostUpdate(own, perElement, gradient float64) units.Seconds {
 	c := &e.job.Cluster
 	t := own * perElement * float64(c.GPUsPerNode) / e.parameters.at("host_memory_bandwidth")
-	if c.PCIe.Bandwidth > 0 {
-		t += own * (gradient + 2) / float64(c.PCIe.Bandwidth)
-	}
-	return units.Seconds(t)
+	return units.Seconds(t) + e.overPCIe(own*(gradient+2))
 }
 
 // small adds the collectives whose size hardly matters: the gradient norm,
