@@ -1,8 +1,11 @@
 package torchtitan
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -127,5 +130,30 @@ func TestDump(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestPythonParses: every emitted module is Python.
+func TestPythonParses(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	var modules []string
+	for _, c := range goldenCases() {
+		for _, f := range emitCase(t, c).Files {
+			if filepath.Ext(f.Name) == ".py" {
+				modules = append(modules, string(f.Data))
+			}
+		}
+	}
+	input, err := json.Marshal(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "-c", "import ast, json, sys\nfor module in json.load(sys.stdin): ast.parse(module)")
+	cmd.Stdin = bytes.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

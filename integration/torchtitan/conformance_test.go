@@ -359,3 +359,11 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// TestReader checks the emitted reader of token files by itself.
+func TestReader(t *testing.T) {
+	for _, r := range releases {
+		env := []string{"PYTHONPATH=../../backends/torchtitan/templates", "PYTHONDONTWRITEBYTECODE=1"}
+		run(t, 5*time.Minute, env, ".", r.python(t), "check_runtime.py", t.TempDir())
+	}
+}

@@ -142,6 +142,7 @@ def prepare_toml(config):
         known_shapes(config, arguments.dim, arguments.vocab_size, head_in_loss=False)
         return dataclasses.replace(
             real,
+            build_tokenizer_fn=lambda config: object(),
             build_dataloader_fn=None,
             model_cls=unfaked(real.model_cls),
             parallelize_fn=unfaked(real.parallelize_fn),
@@ -208,7 +209,7 @@ def prepare_python(config):
     spec.parallelize_fn, spec.pipelining_fn = unfaked(spec.parallelize_fn), unfaked(spec.pipelining_fn)
     type(spec.model).build = unfaked(type(spec.model).build)
     known_shapes(config, spec.model.dim, spec.model.vocab_size, type(config.loss).__qualname__.startswith("Chunked"))
-    for part in (config.dataloader, config.checkpoint):
+    for part in (config.tokenizer, config.dataloader, config.checkpoint):
         type(part).build = lambda self, **kwargs: Nothing()
     config.training.disable_cuda_graphs = True
     config.debug.enable_structured_logging = False

@@ -1,0 +1,138 @@
+"""Tests the reader that ndc emits, on the data of make_data.py.
+
+    PYTHONPATH=FOLDER_OF_ndc_runtime python check_runtime.py DATA
+"""
+
+import itertools
+import sys
+
+import numpy as np
+
+import make_data
+import ndc_runtime
+
+LENGTH, VOCABULARY = 64, 512
+
+
+def spec(folder, **changes):
+    return {
+        "format": "megatron",
+        "sources": [["text", folder + "/text_document", 0.75], ["code", folder + "/code_document", 0.25]],
+        "validation_sources": [],
+        "split": None,
+        "sequence_length": LENGTH,
+        "vocab_size": VOCABULARY,
+        "end_of_document": None,
+        "restart_positions": True,
+        "seed": 7,
+        "workers": 0,
+    } | changes
+
+
+def batches(data, count, *, rank=0, ranks=1, size=8, state=None, **more):
+    loader = ndc_runtime.Loader(data, rank=rank, ranks=ranks, batch_size=size, with_positions=True, **more)
+    if state is not None:
+        loader.load_state_dict(state)
+    taken = list(itertools.islice(loader, count))
+    return taken, loader.state_dict()
+
+
+def rows(taken):
+    return np.concatenate([inputs["input"].numpy() for inputs, _ in taken])
+
+
+def check_layouts(folder):
+    """Eight ranks of two sequences read what two ranks of eight read, step by step."""
+    one, _ = batches(spec(folder), 4, size=16)
+    parts = [batches(spec(folder), 4, rank=r, ranks=8, size=2)[0] for r in range(8)]
+    for step in range(4):
+        together = np.concatenate([rows([part[step]]) for part in parts])
+        assert (together == rows([one[step]])).all()
+
+
+def check_epochs(folder):
+    """An epoch of one source holds every sample once; the next epoch in another order."""
+    data = spec(folder, sources=[["text", folder + "/text_document", 1.0]])
+    samples = ndc_runtime.TokenSamples(data, (0, 1))
+    count = samples.count[0]
+    stream = np.fromfile(folder + "/text_document.bin", np.uint16)
+    expected = {stream[i * LENGTH : (i + 1) * LENGTH + 1].tobytes() for i in range(count)}
+    orders = [[samples[e * count + i][0].tobytes() for i in range(count)] for e in range(2)]
+    assert set(orders[0]) == set(orders[1]) == expected and len(orders[0]) == count
+    assert orders[0] != orders[1]
+
+
+def check_documents(folder):
+    """Positions restart exactly where make_data.py started a document."""
+    lengths = [len(d) for d in make_data.documents(1, 400, VOCABULARY)]
+    starts = set(np.concatenate(([0], np.cumsum(lengths))))
+    samples = ndc_runtime.TokenSamples(spec(folder, sources=[["text", folder + "/text_document", 1.0]]), (0, 1))
+    for sample in range(20):
+        low = ndc_runtime.permute(sample, samples.count[0], 7) * LENGTH
+        _, found = samples[sample]
+        assert set(found + low) == {s for s in starts if low <= s < low + LENGTH}
+        ids = ndc_runtime.positions(LENGTH, found, True)
+        assert all((ids[i] == 0) == (i == 0 or low + i in starts) for i in range(LENGTH))
+
+
+def check_flat(folder):
+    """A flat file gives its documents by the id that ends them."""
+    data = spec(folder, format="tokens", sources=[["text", folder + "/text.tokens", 1.0]], end_of_document=0)
+    samples = ndc_runtime.TokenSamples(data, (0, 1))
+    for sample in range(20):
+        tokens, starts = samples[sample]
+        assert all(tokens[s - 1] == 0 for s in starts if s > 0)
+        assert sum(tokens[: LENGTH - 1] == 0) == sum(s > 0 for s in starts)
+
+
+def check_blend(folder):
+    """Weights are met in every stretch, not only on the average."""
+    blend = ndc_runtime.Blend([0.75, 0.25])
+    taken = np.array([blend[g][0] for g in range(25_000)])
+    for end in (100, 9_999, 10_001, 25_000):
+        assert abs((taken[:end] == 1).sum() - 0.25 * end) <= 1
+    assert sorted(blend[g][1] for g in range(25_000) if taken[g] == 1) == list(range((taken == 1).sum()))
+
+
+def check_resume(folder, tokenizer):
+    """A reader goes on where another left off, in every format."""
+    text = [["text", folder + "/text.jsonl", 1.0]]
+    for changes in ({}, {"format": "mock"}, {"format": "jsonl", "sources": text}):
+        data = spec(folder, **changes)
+        whole, _ = batches(data, 6, tokenizer=tokenizer, ranks=2, rank=1)
+        _, state = batches(data, 3, tokenizer=tokenizer, ranks=2, rank=1)
+        rest, _ = batches(data, 3, tokenizer=tokenizer, ranks=2, rank=1, state=state)
+        assert (rows(whole[3:]) == rows(rest)).all(), changes
+    _, state = batches(spec(folder), 3, ranks=2, size=8)  # 48 samples, now on one rank
+    whole, _ = batches(spec(folder), 4, size=16)
+    rest, _ = batches(spec(folder), 1, size=16, state=state)
+    assert (rows(whole[3:]) == rows(rest)).all()
+
+
+def check_split(folder):
+    """Training and validation share no sample."""
+    data = spec(folder, split=[0.8, 0.2, 0.0], sources=[["text", folder + "/text_document", 1.0]])
+    training, validation = (ndc_runtime.Loader(data, rank=0, ranks=1, batch_size=1, split=s).samples for s in (0, 1))
+    assert training.first[0] + training.count[0] == validation.first[0]
+    assert validation.first[0] + validation.count[0] <= (len(training.files[0].tokens) - 1) // LENGTH
+
+
+class Tokenizer:
+    def encode(self, text, add_bos, add_eos):
+        return [510] * add_bos + [int(word) for word in text.split()] + [511] * add_eos
+
+
+def main(folder):
+    make_data.main(folder, VOCABULARY)
+    check_layouts(folder)
+    check_epochs(folder)
+    check_documents(folder)
+    check_flat(folder)
+    check_blend(folder)
+    check_resume(folder, Tokenizer())
+    check_split(folder)
+    print("the reader holds")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
