@@ -61,6 +61,10 @@ const (
 	ReasonExpertCombination diag.ID = "deepspeed-expert-combination"
 	// ReasonExpertTensor: experts are not cut inside.
 	ReasonExpertTensor diag.ID = "deepspeed-expert-tensor"
+	// ReasonHostStart: building the model does not fit host memory.
+	ReasonHostStart diag.ID = "deepspeed-host-start"
+	// ReasonGPUStart: building the model does not fit the GPU.
+	ReasonGPUStart diag.ID = "deepspeed-gpu-start"
 	// ReasonHPZ: hpZ is a second copy for ZeRO-3 alone.
 	ReasonHPZ diag.ID = "deepspeed-hpz"
 	// ReasonOffload: what may be offloaded at which stage.

@@ -14,6 +14,7 @@ func rules(r release, f *family) []target.Rule {
 	all = append(all, tensorRules(r, f)...)
 	all = append(all, contextRules(f)...)
 	all = append(all, expertRules(r)...)
+	all = append(all, startRules()...)
 	return append(all, optionRules(r, f)...)
 }
 
@@ -97,6 +98,34 @@ func expertRules(r release) []target.Rule {
 		{ID: ReasonExpertTensor, Mesh: true, Reason: "DeepSpeed does not cut the inside of experts",
 			Breaks: func(f *target.Facts) bool { return f.Layout.ExpertTensorParallel > 1 }},
 	}
+}
+
+// startRules know what the model takes before it is cut. AutoTP and AutoEP cut
+// whole tensors, so every rank builds the model in host memory; under stage 3
+// the engine then moves the tensor-parallel part to the GPU before it shards
+// it (engine._configure_distributed_model).
+func startRules() []target.Rule {
+	return []target.Rule{
+		{ID: ReasonHostStart, Mesh: true, Reason: "AutoTP and AutoEP need the whole model in host memory once per GPU of a node at the start",
+			Breaks: func(f *target.Facts) bool {
+				host := int64(f.Job.Cluster.HostMemory)
+				cut := f.Layout.TensorParallel > 1 || f.Layout.ExpertParallel > 1
+				return cut && host > 0 && int64(f.Job.Cluster.GPUsPerNode)*modelBytes(f) > host/10*9
+			}},
+		{ID: ReasonGPUStart, Mesh: true, Reason: "AutoTP with ZeRO stage 3 needs the tensor-parallel part of the model whole on the GPU at the start",
+			Breaks: func(f *target.Facts) bool {
+				tp := int64(f.Layout.TensorParallel)
+				return tp > 1 && f.Layout.ZeroStage == 3 && modelBytes(f)/tp > int64(f.Job.Cluster.GPU.Memory)/10*9
+			}},
+	}
+}
+
+// modelBytes is the model in the precision that it is built in.
+func modelBytes(f *target.Facts) int64 {
+	if f.Job.Training.Precision == "fp32" {
+		return 4 * f.Parameters
+	}
+	return 2 * f.Parameters
 }
 
 func optionRules(r release, fam *family) []target.Rule {

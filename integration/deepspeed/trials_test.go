@@ -27,7 +27,9 @@ func denseTrials() []trial {
 		trial{name: "recompute", ranks: 2, same: "ref", tolerance: exact,
 			layout: func(l *plan.Layout) { l.ZeroStage, l.Recompute, l.RecomputeMethod = 3, plan.RecomputeFull, "uniform" }},
 		trial{name: "recompute-block", ranks: 2, same: "ref", tolerance: exact,
-			layout: func(l *plan.Layout) { l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "block", 2 }},
+			layout: func(l *plan.Layout) {
+				l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "block", 2
+			}},
 		trial{name: "chunks", ranks: 2, layout: zero(2), same: "ref", tolerance: exact,
 			change: func(j *job.Job) { j.Execution.LossChunks = job.Some(4) }},
 		trial{name: "chunks-zero3", ranks: 2, layout: zero(3), same: "ref", tolerance: exact,

@@ -14,6 +14,11 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from trainer.run import DTYPES, mix, version
 
+try:
+    from transformers.initialization import no_init_weights
+except ImportError:  # transformers 4
+    from transformers.modeling_utils import no_init_weights
+
 def start(run):
     """Build the model and return DeepSpeed's engine around it, sharded as planned."""
     model = from_huggingface(run) if run.start.origin == "huggingface" else random(run)
@@ -32,7 +37,7 @@ def start(run):
 def random(run):
     """A model with random weights that do not depend on the layout."""
     config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
-    with placement(run), default_dtype(DTYPES[run.training.precision]):
+    with placement(run), default_dtype(DTYPES[run.training.precision]), no_init_weights():
         model = AutoModelForCausalLM.from_config(config, attn_implementation=run.model.attention)
     for name, parameter in model.named_parameters():
         with deepspeed.zero.GatheredParameters([parameter], modifier_rank=0, enabled=hasattr(parameter, "ds_id")):
@@ -48,8 +53,9 @@ def initialize(name, parameter, run):
     if name.endswith("bias"):
         parameter.zero_()
     elif parameter.dim() > 1 or name.endswith("sinks"):
-        generator = torch.Generator(parameter.device).manual_seed(mix(run.training.seed, name))
-        values = torch.empty(parameter.shape, dtype=torch.float32, device=parameter.device)
+        device = get_accelerator().current_device_name()  # its random numbers, wherever the parameter is
+        generator = torch.Generator(device).manual_seed(mix(run.training.seed, name))
+        values = torch.empty(parameter.shape, dtype=torch.float32, device=device)
         parameter.copy_(values.normal_(0, run.model.init_std, generator=generator))
     else:
         parameter.fill_(0 if run.model.zero_centered_norm else 1)

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Read emitted configurations with the real classes.
+
+    python accept.py FOLDER
+
+For every case in FOLDER: DeepSpeedConfig takes ds_config.json and keeps what it says; transformers builds the model
+of model/config.json on the meta device, with as many parameters as case.json says where it does. Prints the names
+of accepted cases, and "name: complaint" for the others.
+"""
+import json
+import os
+import sys
+
+os.environ["DS_ACCELERATOR"] = "cpu"
+
+
+def check_deepspeed(folder):
+    from deepspeed.runtime.config import DeepSpeedConfig
+    with open(os.path.join(folder, "ds_config.json"), encoding="utf-8") as f:
+        given = json.load(f)
+    config = DeepSpeedConfig(dict(given))
+    zero = given["zero_optimization"]
+    assert config.zero_optimization_stage == zero["stage"]
+    for key, value in zero.items():
+        name = key.removeprefix("stage3_")
+        if not isinstance(value, dict):
+            kept = getattr(config.zero_config, name, getattr(config.zero_config, key, None))
+            assert kept == value, f"zero_optimization.{key} is {kept!r}, not {value!r}"
+    assert config.gradient_clipping == given["gradient_clipping"]
+
+
+def check_model(folder, parameters):
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+    config = AutoConfig.from_pretrained(os.path.join(folder, "model"))
+    with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+        attention = json.load(f)["model"]["attention"]
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, attn_implementation=attention)
+    count = sum(p.numel() for p in model.parameters())
+    assert not parameters or count == parameters, f"transformers builds {count} parameters, the plan has {parameters}"
+
+
+def main():
+    report, sys.stdout = sys.stdout, sys.stderr
+    failed = False
+    root = sys.argv[1]
+    for name in sorted(os.listdir(root)):
+        folder = os.path.join(root, name)
+        with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
+            case = json.load(f)
+        try:
+            check_deepspeed(folder)
+            check_model(folder, case.get("parameters"))
+            print(name, file=report)
+        except Exception as e:  # noqa: BLE001: whatever it is, it is reported
+            failed = True
+            print(f"{name}: {type(e).__name__}: {' '.join(str(e).split())[:500]}", file=report)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+//go:build conformance
+
+package deepspeed
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestConfigurations hands every emitted ds_config.json and config.json to the
+// real classes of every installed release.
+func TestConfigurations(t *testing.T) {
+	for _, version := range []string{"0.19.8", "0.18.2", "0.16.4"} {
+		t.Run(version, func(t *testing.T) {
+			python := environment(t, version)
+			root := t.TempDir()
+			all := append(denseTrials(), expertTrials()...)
+			all = append(all, modelTrials(version)...)
+			if version == "0.19.8" {
+				all = append(append(append(all, tensorTrials(1, 2, 3)...), contextTrials()...), autoEPTrials()...)
+			}
+			for _, c := range all {
+				write(t, root, version, c)
+			}
+			accept(t, python, root)
+		})
+	}
+}
+
+// accept runs accept.py over the folders of root and reports its complaints.
+func accept(t *testing.T, python, root string) {
+	t.Helper()
+	driver, err := filepath.Abs("accept.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, driver, root)
+	cmd.Env = append(os.Environ(), "DS_ACCELERATOR=cpu")
+	out, err := cmd.Output()
+	accepted := 0
+	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
+		if name, complaint, bad := strings.Cut(lines.Text(), ": "); bad {
+			t.Errorf("%s: %s", name, complaint)
+		} else {
+			accepted++
+		}
+	}
+	if err != nil {
+		t.Errorf("accept.py: %v", err)
+	}
+	t.Logf("%d configurations accepted", accepted)
+}
