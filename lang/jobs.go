@@ -120,6 +120,9 @@ func overlay(t, backend *block) *block {
 // required reports required arguments and blocks that are missing, here and
 // below.
 func (l *loader) required(t *block) {
+	if t.partial {
+		return
+	}
 	l.requiredArguments(t)
 	for i := range t.spec.Blocks {
 		if b := &t.spec.Blocks[i]; b.Required && t.find(b.Name) == nil {

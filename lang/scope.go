@@ -333,7 +333,7 @@ func (l *loader) based(b *block) *block {
 	}
 	n := l.referent(base.value, b.spec.Name, base.source.Range)
 	if n == nil {
-		b.broken = true
+		b.broken, b.partial = true, true
 		return b
 	}
 	from := n.tree.adopt(base.source.Range)

@@ -23,6 +23,7 @@ type block struct {
 	args    map[string]*argument
 	blocks  []*block // in the order of writing
 	broken  bool     // something in it or below was reported
+	partial bool     // its base was reported, so that what seems missing may not be
 }
 
 // argument is one evaluated argument that is not null.
@@ -101,6 +102,7 @@ func merge(base, over *block) *block {
 	maps.Copy(m.args, over.args)
 	m.blocks = mergeBlocks(base.blocks, over.blocks)
 	m.broken = base.broken || over.broken
+	m.partial = base.partial || over.partial
 	return &m
 }
 
