@@ -88,21 +88,3 @@ func axisSize(l *plan.Layout, a plan.Axis) int {
 	}
 	return 1
 }
-
-// host is what one node's processes need beside the GPUs: what is offloaded,
-// the staging of an asynchronous checkpoint, and the processes themselves.
-func (m *Model) host(e *evaluation, perRank int64) plan.HostMemory {
-	ranks := int64(m.job.Cluster.GPUsPerNode)
-	lines := []plan.LedgerLine{}
-	add := func(id, name string, bytes int64) {
-		if bytes > 0 {
-			lines = append(lines, plan.LedgerLine{ID: id, Name: name, Bytes: units.Bytes(bytes)})
-		}
-	}
-	add("offloaded_state", "offloaded parameters and optimizer state", perRank*ranks)
-	var total units.Bytes
-	for _, l := range lines {
-		total += l.Bytes
-	}
-	return plan.HostMemory{BytesPerNode: total, Ledger: lines}
-}

@@ -79,7 +79,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 		out.UsableBytes = units.Bytes(float64(out.GPUBytes) * (1 - float64(h.Value)))
 	}
 	var worst Peak
-	var host int64
+	var host hostMemory
 	for r := range l.PipelineParallel {
 		s := stageMemory{detail: true}
 		m.stage(&e, r, &s)
@@ -87,7 +87,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 		if p.Device > worst.Device {
 			worst = p
 		}
-		host = max(host, s.host)
+		host.cover(&s.host)
 		out.Stages = append(out.Stages, plan.StageMemory{
 			Stage: r, Layers: m.chunkLayers(&e, r),
 			AllocatedBytes: p.Allocated, ReservedBytes: p.Reserved, DeviceBytes: p.Device,
@@ -96,7 +96,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	}
 	out.Peak = plan.Peak{Rank: worst.Rank, Stage: worst.Stage, AllocatedBytes: worst.Allocated, ReservedBytes: worst.Reserved,
 		DeviceBytes: worst.Device, DeviceRangeBytes: [2]units.Bytes{worst.Low, worst.High}}
-	out.Host = m.host(&e, host)
+	out.Host = m.host(&host)
 	return out
 }
 

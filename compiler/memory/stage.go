@@ -149,8 +149,8 @@ type stageMemory struct {
 	detail bool   // fill the ledger
 	sum    int64  // allocated bytes
 	ledger ledger // sums to sum
-	host   int64  // bytes per rank
-	loss   int64  // transients of the loss, where the stage has it
+	host   hostMemory
+	loss   int64 // transients of the loss, where the stage has it
 }
 
 // load is what the chunks of a rank add up to.
@@ -235,7 +235,10 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 			when = moment(i)
 		}
 	}
-	out.host, out.sum = st.host+offloaded, at[when]
+	out.sum = at[when]
+	if out.detail {
+		out.host = hostMemory{state: st.host, activations: offloaded, checkpoint: m.staging(e, &st)}
+	}
 	if out.detail {
 		m.compose(e, when, &ld, &st, &out.ledger)
 	}
