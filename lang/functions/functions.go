@@ -126,6 +126,7 @@ var table = map[string]function.Function{
 	"cidrhost":    cidrHostFunc,
 	"cidrnetmask": cidrNetmaskFunc,
 	"cidrsubnet":  cidrSubnetFunc,
+	"cidrsubnets": cidrSubnetsFunc,
 
 	// Types.
 	"can":      tryfunc.CanFunc,

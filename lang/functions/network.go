@@ -113,3 +113,58 @@ var cidrSubnetFunc = function.New(&function.Spec{
 		return cty.StringVal(netip.PrefixFrom(a, bits).String()), nil
 	},
 })
+
+// cidrSubnetsFunc gives consecutive subnets, each with some more bits.
+var cidrSubnetsFunc = function.New(&function.Spec{
+	Params:   []function.Parameter{prefixParameter},
+	VarParam: &function.Parameter{Name: "newbits", Type: cty.Number},
+	Type:     function.StaticReturnType(cty.List(cty.String)),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		p, err := parsePrefix(args[0])
+		if err != nil {
+			return cty.NilVal, err
+		}
+		next, subnets := p.Addr(), []cty.Value{}
+		for i, a := range args[1:] {
+			var newbits int
+			if err := gocty.FromCtyValue(a, &newbits); err != nil {
+				return cty.NilVal, function.NewArgError(i+1, err)
+			}
+			bits := p.Bits() + newbits
+			if newbits < 1 || bits > p.Addr().BitLen() {
+				return cty.NilVal, function.NewArgErrorf(i+1, "not enough bits to extend prefix of %d by %d", p.Bits(), newbits)
+			}
+			var subnet netip.Prefix
+			if subnet, next, err = allocate(p, next, bits); err != nil {
+				return cty.NilVal, function.NewArgError(i+1, err)
+			}
+			subnets = append(subnets, cty.StringVal(subnet.String()))
+		}
+		if len(subnets) == 0 {
+			return cty.ListValEmpty(cty.String), nil
+		}
+		return cty.ListVal(subnets), nil
+	},
+})
+
+// allocate finds the first subnet of that many bits at or after an address,
+// and the address after it.
+func allocate(p netip.Prefix, from netip.Addr, bits int) (netip.Prefix, netip.Addr, error) {
+	size := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-bits))
+	subnet := netip.PrefixFrom(from, bits).Masked()
+	if subnet.Addr() != from {
+		start, ok := addTo(subnet.Addr(), size)
+		if !ok {
+			return subnet, from, fmt.Errorf("not enough remaining address space for a subnet with a prefix of %d bits", bits)
+		}
+		subnet = netip.PrefixFrom(start, bits)
+	}
+	if !from.IsValid() || !p.Contains(subnet.Addr()) {
+		return subnet, from, fmt.Errorf("not enough remaining address space for a subnet with a prefix of %d bits", bits)
+	}
+	next, ok := addTo(subnet.Addr(), size)
+	if !ok {
+		next = netip.Addr{} // the space of addresses ends here
+	}
+	return subnet, next, nil
+}
