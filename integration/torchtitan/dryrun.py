@@ -7,6 +7,11 @@ Real are the configuration manager, the mesh, the model, how it is split and sha
 forward, backward, clipping and optimizer. Nothing is computed or allocated; collectives return at once.
 Stand-ins: the attention kernel, the data, the tokenizer, the checkpointer, the initial values. Prints
 one JSON line; any rejection by the framework is an exception.
+
+    python dryrun.py --many LIST
+
+does the same for every line "FOLDER WORLD_SIZE RANK" of LIST, each in a process forked after the imports,
+and prints one JSON line for each: the folder, and the error if there was one.
 """
 
 import dataclasses
@@ -15,8 +20,6 @@ import os
 import sys
 
 os.environ.setdefault("LOCAL_RANK", "0")
-WORLD, RANK = int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
-os.environ["NGPU"] = str(WORLD)
 
 import torch  # noqa: E402
 
@@ -115,7 +118,7 @@ def known_shapes(config, width, vocabulary, head_in_loss):
 
 def fake_group(world_size, *args, **kwargs):
     """0.2.2 always simulates rank 0; this one takes the rank."""
-    torch.distributed.init_process_group("fake", rank=RANK, world_size=world_size)
+    torch.distributed.init_process_group("fake", rank=int(os.environ["RANK"]), world_size=world_size)
 
 
 def prepare_toml(config):
@@ -244,6 +247,7 @@ def step(trainer, config):
 
 
 def main():
+    os.environ["NGPU"] = os.environ["WORLD_SIZE"]
     config = ConfigManager().parse_args()
     config.comm.mode, config.compile.enable = "fake_backend", False
     (config.validation if TOML else config.validator).enable = False
@@ -273,5 +277,39 @@ def main():
     }))
 
 
+def one_of_many(folder, world, rank):
+    """Runs in a process of its own; returns the last line of the error, or nothing."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        os.environ |= {"WORLD_SIZE": world, "RANK": rank}
+        sys.argv[1:] = ["--job.config_file", "train.toml"] if TOML else ["--module", "ndc_job", "--config", "run"]
+        sys.stdout = sys.stderr = open(os.devnull, "w")
+        message = b""
+        try:
+            main()
+        except BaseException as error:  # a rejection, whatever its kind
+            while error.__cause__ is not None:
+                error = error.__cause__
+            message = f"{type(error).__name__}: {error}".encode()
+        os.write(writer, message[:4000])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        message = pipe.read().decode()
+    os.waitpid(child, 0)
+    return message
+
+
+def many(path):
+    with open(path) as lines:
+        for line in lines:
+            folder, world, rank = line.split()
+            print(json.dumps({"folder": folder, "rank": rank, "error": one_of_many(folder, world, rank)}), flush=True)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(many(sys.argv[2]) if sys.argv[1] == "--many" else main())

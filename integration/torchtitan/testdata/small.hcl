@@ -14,13 +14,18 @@ variable "gpus" {
   default = 2
 }
 
+variable "nodes" {
+  type    = number
+  default = 1
+}
+
 variable "version" {
   type = string
 }
 
 cluster "local" {
   base          = catalog.cluster.dgx_h100
-  nodes         = 1
+  nodes         = var.nodes
   gpus_per_node = var.gpus
 }
 
@@ -51,7 +56,7 @@ job "small" {
   cluster = cluster.local
 
   training {
-    global_batch_size = 8
+    global_batch_size = 16
     steps             = 6
     precision         = "bf16"
     seed              = 1234
