@@ -62,7 +62,7 @@ func decodePosition(b *block, kind string) job.PositionEmbedding {
 	if p.Kind != "rope" {
 		return p
 	}
-	p.Theta, p.Partial = b.number("theta"), b.number("partial_rotary_factor")
+	p.Theta, p.Partial = b.number("theta"), b.number("partial")
 	if s := b.find("scaling"); s != nil {
 		p.Scaling = &job.RopeScaling{
 			Type: s.text("type"), Factor: s.number("factor"), OriginalLength: s.count("original_length"),

@@ -63,7 +63,7 @@ var positionBlock = Block{
 	Doc:      "How positions enter the model. Default by architecture: `learned` for gpt, else `rope`.",
 	Arguments: []Argument{
 		{Name: "theta", Type: Number, Labels: []string{"rope"}, Limits: positive, Default: "10000", Doc: "Base of the rotation frequencies (rope)."},
-		{Name: "partial_rotary_factor", Type: Number, Labels: []string{"rope"}, Limits: Limits{Open: true, Max: 1}, Default: "1", Doc: "Share of the head dimension that rotates (rope)."},
+		{Name: "partial", Type: Number, Labels: []string{"rope"}, Limits: Limits{Open: true, Max: 1}, Default: "1", Doc: "Share of the head dimension that rotates; partial_rotary_factor in Hugging Face (rope)."},
 	},
 	Blocks: []Block{{
 		Name: "scaling",

@@ -98,8 +98,8 @@ model "dense" {
   mtp_loss_scale          = 0.3
 
   position_embedding "rope" {
-    theta                 = 500000
-    partial_rotary_factor = 0.5
+    theta   = 500000
+    partial = 0.5
 
     scaling {
       type                  = "yarn"
