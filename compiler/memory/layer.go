@@ -186,6 +186,10 @@ func (b *builder) finish() layer {
 			l.recomputed, l.backward = dropped[inAttention]+dropped[inMLP], max(b.extraMLP, 0)
 		}
 	}
+	if l.backward < 0 { // tensors freed by then count against the recomputed ones
+		l.recomputed, l.backward = max(l.recomputed+l.backward, 0), 0
+	}
+	l.wholeBackward = max(l.wholeBackward, 0)
 	l.keptSum, l.wholeSum = l.kept.sum(), l.whole.sum()
 	return l
 }

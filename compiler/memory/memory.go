@@ -61,6 +61,9 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	e := m.evaluate(l, x)
 	var worst Peak
 	for r := range l.PipelineParallel {
+		if m.repeats(&e, r) {
+			continue
+		}
 		var s stageMemory
 		m.stage(&e, r, &s)
 		if p := m.peak(&e, r, &s); p.Device > worst.Device {
@@ -68,6 +71,25 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 		}
 	}
 	return worst
+}
+
+// repeats reports whether an inner stage has the same layers as the inner
+// stage before it. It then holds no more: no schedule has more in flight on a
+// later rank.
+func (m *Model) repeats(e *evaluation, rank int) bool {
+	p := e.l.PipelineParallel
+	if rank < 2 || rank == p-1 {
+		return false
+	}
+	for i := range e.l.VirtualPipeline {
+		c := i*p + rank
+		for k := range e.terms.kinds {
+			if m.arch.Count(k, m.starts[c], m.starts[c+1]) != m.arch.Count(k, m.starts[c-1], m.starts[c]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Memory evaluates a layout in full: every stage with its ledger, the peak and

@@ -106,20 +106,20 @@ func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
 	l := &plan.Layout{
 		TensorParallel:        rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "tp"),
 		ContextParallel:       rapid.SampledFrom([]int{1, 2}).Draw(t, "cp"),
-		PipelineParallel:      rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pp"),
+		PipelineParallel:      rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "pp"),
 		VirtualPipeline:       1,
 		ExpertParallel:        1,
 		DataParallelReplicate: rapid.SampledFrom([]int{1, 2}).Draw(t, "replicate"),
 		DataParallelShard:     rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "shard"),
 		ZeroStage:             rapid.IntRange(0, 3).Draw(t, "zero"),
 		MicroBatchSize:        rapid.IntRange(1, 4).Draw(t, "micro"),
-		MicroBatches:          8,
+		MicroBatches:          8 * rapid.IntRange(1, 3).Draw(t, "micro-batches"),
 		Recompute:             plan.Recompute(rapid.IntRange(0, 2).Draw(t, "recompute")),
 	}
 	l.ExpertTensorParallel = l.TensorParallel
 	l.SequenceParallel = l.TensorParallel > 1 && rapid.Bool().Draw(t, "sp")
 	if l.PipelineParallel > 1 {
-		l.PipelineSchedule = plan.Schedule1F1B
+		l.PipelineSchedule = rapid.SampledFrom([]plan.Schedule{plan.Schedule1F1B, plan.ScheduleGPipe}).Draw(t, "schedule")
 		if rapid.Bool().Draw(t, "interleaved") {
 			l.PipelineSchedule, l.VirtualPipeline = plan.ScheduleInterleaved1F1B, 2
 		}
@@ -163,13 +163,13 @@ func TestProperties(t *testing.T) {
 		}
 		bigger := *l
 		bigger.MicroBatchSize++
-		if p := m.Peak(&bigger, x); p.Allocated < hot.Allocated {
-			t.Fatalf("a larger micro-batch takes less: %d after %d", p.Allocated, hot.Allocated)
+		if p := m.Peak(&bigger, x); p.Device < hot.Device {
+			t.Fatalf("a larger micro-batch takes less: %d after %d", p.Device, hot.Device)
 		}
 		deep := *j
 		deep.Model.Layers += 8
-		if p := New(&deep, tg).Peak(l, x); p.Allocated <= hot.Allocated {
-			t.Fatalf("more layers take less: %d after %d", p.Allocated, hot.Allocated)
+		if p := New(&deep, tg).Peak(l, x); p.Device <= hot.Device {
+			t.Fatalf("more layers take less: %d after %d", p.Device, hot.Device)
 		}
 	})
 }
