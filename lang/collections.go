@@ -110,9 +110,12 @@ func (c *converter) variables(v cty.Value) (any, bool) {
 
 var (
 	environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// secretName holds names with a word for a secret. PKEY (a partition key
-	// of InfiniBand) and TOKENIZERS are none.
-	secretName = regexp.MustCompile(`(?i)(^|_)([A-Z0-9]*(TOKEN|SECRET|PASSWORD|PASSWD|APIKEY|CREDENTIAL)S?|KEYS?)(_|$)`)
+	// secretName and passwordName hold names with a word for a secret. PKEY (a
+	// partition key of InfiniBand), TOKENS and TOKENIZERS are none.
+	secretName   = regexp.MustCompile(`(?i)(^|_)([A-Z0-9]*(TOKEN|APIKEY)|KEYS?)(_|$)`)
+	passwordName = regexp.MustCompile(`(?i)(^|_)[A-Z0-9]*(SECRET|PASSWORD|PASSWD|CREDENTIAL)S?(_|$)`)
+	// harmless holds values that switch or count, as in HF_HUB_DISABLE_IMPLICIT_TOKEN=1.
+	harmless = regexp.MustCompile(`(?i)^([0-9]{1,9}|true|false|yes|no|on|off)$`)
 	// secretPlace holds names that say where a secret lies.
 	secretPlace  = regexp.MustCompile(`(?i)_(PATH|FILE|DIR)$`)
 	shellPattern = regexp.MustCompile(`^\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)$`)
@@ -124,13 +127,24 @@ func (c *converter) environmentVariable(v job.Variable, at, nameAt diag.Range) b
 		c.fail(InvalidValue, nameAt, "%q is not the name of an environment variable: letters, digits and underscores, not starting with a digit.", v.Name)
 		return false
 	}
-	if v.Value == "" || !secretName.MatchString(v.Name) || secretPlace.MatchString(v.Name) || shellPattern.MatchString(v.Value) {
+	if !isSecret(v) {
 		return true
 	}
 	c.fail(LiteralSecret, at,
 		"%s looks like a secret, and everything in \"environment\" is written into the generated scripts for others to read. "+
 			"Put the line %s=… into a file on the cluster that only you can read, and name it with env_file in the slurm block.", v.Name, v.Name)
 	return false
+}
+
+// isSecret reports whether a variable is a secret that is written out.
+func isSecret(v job.Variable) bool {
+	switch {
+	case v.Value == "", secretPlace.MatchString(v.Name), shellPattern.MatchString(v.Value):
+		return false
+	case passwordName.MatchString(v.Name):
+		return true
+	}
+	return secretName.MatchString(v.Name) && !harmless.MatchString(v.Value)
 }
 
 // countChoice converts a number, a list of numbers or { min, max }.

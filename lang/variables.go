@@ -118,7 +118,7 @@ func (l *loader) variableDefault(v *variable, a *hclsyntax.Attribute) {
 	} else if value, ok = l.convertVariable(v, value, rangeOf(a.Expr.Range()), "The default"); !ok {
 		value = cty.DynamicVal
 	}
-	v.fallback = &value
+	v.fallback, v.at = &value, rangeOf(a.Expr.Range())
 }
 
 // convertVariable converts a value to the variable's type.
@@ -272,8 +272,8 @@ func (l *loader) validate(v *variable, b *hclsyntax.Block) {
 	if holds.True() {
 		return
 	}
-	l.fail(FailedValidation, v.at, "%s The value of %q is %s; the rule is at %s.",
-		sentence(message.parsed.(string)), v.name, describe(v.value), condition.source.Range)
+	l.fail(FailedValidation, v.at, "%s The value of %q is %s; the rule is at %s:%d.",
+		sentence(message.parsed.(string)), v.name, describe(v.value), condition.source.Range.Filename, condition.source.Range.Start.Line)
 }
 
 // missing reports required arguments that a block lacks.

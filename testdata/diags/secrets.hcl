@@ -28,6 +28,11 @@ job "j" { # ERROR: missing-argument at job "j": The block job needs the argument
       HF_TOKEN_PATH         = "/secrets/hf"
       MY_DB_PASSWORD        = 123 # ERROR: literal-secret at 123: MY_DB_PASSWORD looks like a secret, and everything in "environment" is written into the generated scripts for others to read. Put the line MY_DB_PASSWORD=… into a file on the cluster that only you can read, and name it with env_file in the slurm block.
       OK                    = null
+
+      MAX_TOKENS                    = 4096
+      HF_HUB_DISABLE_IMPLICIT_TOKEN = 1
+      NGC_API_KEY                   = "nvapi-abc" # ERROR: literal-secret at "nvapi-abc": NGC_API_KEY looks like a secret, and everything in "environment" is written into the generated scripts for others to read. Put the line NGC_API_KEY=… into a file on the cluster that only you can read, and name it with env_file in the slurm block.
+      VAULT_SECRETS                 = "1" # ERROR: literal-secret at "1": VAULT_SECRETS looks like a secret, and everything in "environment" is written into the generated scripts for others to read. Put the line VAULT_SECRETS=… into a file on the cluster that only you can read, and name it with env_file in the slurm block.
       ZERO                  = "a\u0000b" # ERROR: invalid-value at "a\u0000b": "environment" contains a NUL character, which no path, name or variable may have.
     }
     setup    = ["export PATH=${CONDA_PREFIX}/bin:$PATH"] # ERROR: shell-variable at CONDA_PREFIX: ndc reads ${…} as an expression of its own, and nothing here is called CONDA_PREFIX. To leave the variable to the shell on the cluster, write $${CONDA_PREFIX}.

@@ -1,4 +1,4 @@
-# ERROR: failed-validation: An even batch, please. The value of "batch" is 7; the rule is at job.hcl:19,21.
+# ERROR: failed-validation: An even batch, please. The value of "batch" is 7; the rule is at job.hcl:19.
 # ERROR: invalid-variable: The value of "flag" must be of type bool: a bool is required.
 # ERROR: undeclared-variable: --var sets "node", but no file declares a variable of that name. Did you mean "nodes"?
 # ERROR: invalid-variable: The value of "nodes" must be of type number: a number is required.
@@ -36,6 +36,15 @@ variable "batch" {
 
 variable "shape" {
   type = object({ a = string, b = number })
+}
+
+variable "odd_default" {
+  default = 3 # ERROR: failed-validation at 3: Must be even, not 3. The value of "odd_default" is 3; the rule is at job.hcl:39.
+
+  validation {
+    condition     = var.odd_default % 2 == 0
+    error_message = "Must be even, not ${var.odd_default}."
+  }
 }
 
 variable "flag" {
