@@ -2,6 +2,7 @@ package deepspeed
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/schema"
@@ -67,7 +68,9 @@ func jobRelease(j *job.Job) (release, diag.List) {
 	}
 	names := Backend{}.Versions()
 	detail := fmt.Sprintf("ndc emits for DeepSpeed %s to %s; it knows no release %q.", names[0], names[len(names)-1], j.Backend.Version)
-	if near := schema.Nearest(name, names); near != "" {
+	newestFirst := slices.Clone(names)
+	slices.Reverse(newestFirst)
+	if near := schema.Nearest(name, newestFirst); near != "" {
 		detail += fmt.Sprintf(" Did you mean %q?", near)
 	}
 	diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown DeepSpeed version", detail)

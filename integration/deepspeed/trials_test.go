@@ -16,7 +16,7 @@ func zero(stage int) func(*plan.Layout) { return func(l *plan.Layout) { l.ZeroSt
 
 // denseTrials spread one dense job every way that every release can.
 func denseTrials() []trial {
-	all := []trial{{name: "ref", ranks: 1, layout: zero(0)}}
+	all := []trial{{name: "ref", ranks: 1, layout: zero(1)}}
 	for stage := range 4 {
 		all = append(all, trial{name: fmt.Sprintf("zero%d-w2", stage), ranks: 2, layout: zero(stage), same: "ref", tolerance: exact})
 	}
@@ -86,8 +86,8 @@ func balanced(j *job.Job) {
 // expertTrials train mixtures, with whole experts on every rank.
 func expertTrials() []trial {
 	all := []trial{
-		{name: "moe-ref", ranks: 1, layout: zero(0), change: mixtral},
-		{name: "moe-balanced-ref", ranks: 1, layout: zero(0), change: balanced},
+		{name: "moe-ref", ranks: 1, layout: zero(1), change: mixtral},
+		{name: "moe-balanced-ref", ranks: 1, layout: zero(1), change: balanced},
 		{name: "moe-balanced-w2", ranks: 2, layout: zero(2), change: balanced, same: "moe-balanced-ref", tolerance: exact},
 		{name: "moe-balanced-recompute", ranks: 2, change: balanced, same: "moe-balanced-ref", tolerance: exact,
 			layout: func(l *plan.Layout) { l.ZeroStage, l.Recompute, l.RecomputeMethod = 3, plan.RecomputeFull, "uniform" }},

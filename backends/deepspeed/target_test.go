@@ -1,0 +1,264 @@
+package deepspeed
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+func TestVersions(t *testing.T) {
+	v := Backend{}.Versions()
+	if len(v) != 32 || v[0] != "0.16.4" || v[len(v)-1] != "0.19.8" {
+		t.Errorf("%d versions from %s to %s; want the 32 releases from 0.16.4 to 0.19.8", len(v), v[0], v[len(v)-1])
+	}
+}
+
+// What came and went, by release (DeepSpeed's tags).
+func TestOptionTables(t *testing.T) {
+	for _, c := range []struct {
+		option       string
+		first, since string // last release without, first with; "" for none
+	}{
+		{"tensor_parallel.autotp_size", "", "0.16.4"},
+		{"zero_optimization.leaf_module.classes", "0.17.6", "0.18.0"},
+		{"bf16.bf16_optimizer_states", "0.18.2", "0.18.3"},
+		{"expert_parallel.autoep_size", "0.19.1", "0.19.2"},
+		{"zero_optimization.compute_grad_norm", "0.19.6", "0.19.7"},
+		{"disable_python_gc", "0.19.7", "0.19.8"},
+	} {
+		if c.first != "" && find(t, c.first).options.Has(c.option) {
+			t.Errorf("%s has %s", c.first, c.option)
+		}
+		if !find(t, c.since).options.Has(c.option) {
+			t.Errorf("%s lacks %s", c.since, c.option)
+		}
+	}
+	for option, last := range map[string]string{
+		"zero_optimization.mics_shard_size": "0.19.6", "nebula.enabled": "", "sparse_gradients": "0.19.7",
+	} {
+		if find(t, "0.19.8").options.Has(option) {
+			t.Errorf("0.19.8 has %s", option)
+		}
+		if last != "" && !find(t, last).options.Has(option) {
+			t.Errorf("%s lacks %s", last, option)
+		}
+	}
+}
+
+func find(t *testing.T, name string) release {
+	t.Helper()
+	for _, r := range releases {
+		if r.String() == name {
+			return r
+		}
+	}
+	t.Fatalf("no release %s", name)
+	return release{}
+}
+
+func TestTargetDiagnostics(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*job.Job)
+		id     diag.ID
+		says   string
+	}{
+		{"version", func(j *job.Job) { j.Backend.Version = "0.19.9" }, UnknownVersion, `Did you mean "0.19.`},
+		{"fp8", func(j *job.Job) { j.Training.Precision = "fp8" }, UnsupportedPrecision, "Megatron-LM and TorchTitan"},
+		{"muon", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "Megatron-LM"},
+		{"ramp", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "Megatron-LM can"},
+		{"pipeline", func(j *job.Job) {
+			j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{2, 4}}
+		}, UnsupportedLayout, "Megatron-LM and TorchTitan"},
+		{"sequence parallel", func(j *job.Job) { j.Constraints.Layout.SequenceParallel = job.Some(true) }, UnsupportedLayout, "Ulysses"},
+		{"mics gone", func(j *job.Job) {
+			j.Constraints.Layout.DataParallelReplicate = job.IntChoice{Values: []int{2}}
+			j.Constraints.Layout.DataParallelShard = job.IntChoice{Values: []int{2}}
+		}, UnsupportedLayout, "up to DeepSpeed 0.19.6"},
+		{"ulysses too old", func(j *job.Job) {
+			j.Backend.Version = "0.16.9"
+			j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{2}}
+		}, UnsupportedLayout, "from DeepSpeed 0.17.0 on"},
+		{"ring", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "ulysses"},
+		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
+		{"activation", func(j *job.Job) { j.Model.Activation = "relu2" }, UnsupportedModel, "llama class"},
+		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
+		{"dropout", func(j *job.Job) { j.Model.Dropout = 0.1 }, UnsupportedModel, "Megatron-LM"},
+		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},
+		{"documents", func(j *job.Job) {
+			j.Training.Data = job.Data{Format: "tokens", DocumentMask: true}
+		}, UnsupportedTraining, "end_of_document_id"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := tinyLlama(4)
+			c.change(j)
+			_, diags := Backend{}.Target(j)
+			if len(diags) != 1 || diags[0].ID != c.id || !strings.Contains(diags[0].Detail, c.says) {
+				t.Errorf("got %v, want one %s that says %q", diags, c.id, c.says)
+			}
+		})
+	}
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		version string
+		job     func(int) *job.Job
+		layout  func(*plan.Layout, *plan.Execution)
+		breaks  diag.ID
+	}{
+		{"heads", "0.19.8", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel = 4 }, ReasonTensorDivides}, // 2 key-value heads
+		{"both", "0.19.8", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel, l.ContextParallel = 2, 2 }, ReasonTensorContext},
+		{"tp zero3 old", "0.19.3", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel, l.ZeroStage = 2, 3 }, ReasonTensorZero3},
+		{"tp moe", "0.19.8", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel = 2 }, ReasonTensorModel},
+		{"ep zero3 old", "0.19.2", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.ExpertParallel, l.ZeroStage = 2, 3 }, ReasonExpertZero3},
+		{"ep cp", "0.19.8", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.ExpertParallel, l.ContextParallel = 2, 2 }, ReasonExpertCombination},
+		{"hpz stage 2", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 2, 2 }, ReasonHPZ},
+		{"offload stage 0", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadOptimizer = 0, true }, ReasonOffload},
+		{"offload parameters", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadParameters = 2, true }, ReasonOffload},
+		{"mics new", "0.19.7", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }, ReasonReplicateShard},
+		{"mics stage 2", "0.19.6", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage, l.DataParallelReplicate = 2, 2 }, ReasonReplicateShard},
+		{"fp32 reduces in bf16", "0.19.8", tinyLlama, func(_ *plan.Layout, x *plan.Execution) { x.GradientDType = "bf16" }, ReasonGradientDType},
+		{"pipeline", "0.19.8", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.PipelineParallel = 2 }, ReasonPipeline},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := c.job(4)
+			j.Backend.Version = c.version
+			p := planFor(t, j, func(*plan.Layout) {})
+			c.layout(&p.Layout, &p.Execution)
+			if l := &p.Layout; l.ZeroStage == 0 {
+				l.DataParallelReplicate, l.DataParallelShard = 4, 1
+			} else if l.DataParallelReplicate > 1 {
+				l.DataParallelShard = 4 / l.DataParallelReplicate
+			}
+			if ids := broken(t, j, p); !slices.Contains(ids, c.breaks) {
+				t.Errorf("breaks %v, want %s among them", ids, c.breaks)
+			}
+		})
+	}
+}
+
+// A model of 70B in bf16 is 140 GB: eight copies do not fit 1 TB of host
+// memory, and half of it does not fit a GPU of 64 GB.
+func TestStartRules(t *testing.T) {
+	j := tinyLlama(8)
+	p := planFor(t, j, func(l *plan.Layout) { l.TensorParallel = 2 })
+	j.Training.Precision, j.Cluster.HostMemory, j.Cluster.GPU.Memory = "bf16", 1e12, 64e9
+	p.Layout.ZeroStage = 3
+	var got []diag.ID
+	for _, r := range startRules() {
+		if r.Breaks(&target.Facts{Job: j, Layout: &p.Layout, Exec: &p.Execution, GPUs: 8, Parameters: 70e9}) {
+			got = append(got, r.ID)
+		}
+	}
+	if !slices.Equal(got, []diag.ID{ReasonHostStart, ReasonGPUStart}) {
+		t.Errorf("breaks %v", got)
+	}
+}
+
+func TestResolveDoesNotAllocate(t *testing.T) {
+	j := tinyLlama(4)
+	p := planFor(t, j, func(*plan.Layout) {})
+	tg, _ := Backend{}.Target(j)
+	f := &target.Facts{Job: j, Layout: &p.Layout, Exec: &p.Execution, GPUs: 4}
+	if n := testing.AllocsPerRun(100, func() {
+		p.Execution = tg.Resolve(j, &p.Layout)
+		for i := range tg.Rules {
+			tg.Rules[i].Breaks(f)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Every layout that the rules let through can be emitted at every release.
+func TestLegalLayoutsEmit(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		j := tinyLlama(8)
+		if rapid.Bool().Draw(rt, "moe") {
+			j = tinyMoE(8)
+		}
+		j.Backend.Version = rapid.SampledFrom(Backend{}.Versions()).Draw(rt, "version")
+		j.Training.Precision = rapid.SampledFrom([]string{"bf16", "fp16", "fp32"}).Draw(rt, "precision")
+		j.Execution.ZeroHPZPartition = job.Some(rapid.SampledFrom([]int{1, 2, 4}).Draw(rt, "hpz"))
+		j.Execution.OffloadOptimizer = job.Some(rapid.Bool().Draw(rt, "offload"))
+		degree := func(name string) int { return rapid.SampledFrom([]int{1, 2, 4}).Draw(rt, name) }
+		p := planFor(t, j, func(l *plan.Layout) {
+			l.TensorParallel, l.ContextParallel, l.ExpertParallel = degree("tp"), min(2, degree("cp")), degree("ep")
+			l.ZeroStage = rapid.IntRange(0, 3).Draw(rt, "stage")
+		})
+		if len(broken(t, j, p)) > 0 {
+			return
+		}
+		files, diags := Backend{}.Emit(j, p)
+		if diags.HasErrors() || len(files) < 10 {
+			rt.Fatalf("%d files, %v", len(files), diags)
+		}
+	})
+}
+
+func TestExtraArguments(t *testing.T) {
+	for _, c := range []struct {
+		argument string
+		id       diag.ID
+		says     string
+	}{
+		{"zero_optimization.round_robin_gradient=true", UnknownOption, `Did you mean "zero_optimization.round_robin_gradients"?`},
+		{"zero_optimization.round_robin_gradients=yes", UnknownOption, "true or false"},
+		{"zero_optimization.offload_optimizer.device=disk", UnknownOption, "none, cpu, nvme"},
+		{"zero_optimization.stage=1", PlannedOption, "follows from the plan"},
+		{"round_robin", UnknownOption, `no "="`},
+	} {
+		j := tinyLlama(2)
+		j.Backend.ExtraArgs = []string{c.argument}
+		_, diags := Backend{}.Emit(j, planFor(t, j, func(*plan.Layout) {}))
+		if !diags.HasErrors() || diags[0].ID != c.id || !strings.Contains(diags[0].Detail, c.says) {
+			t.Errorf("%s: %v", c.argument, diags)
+		}
+	}
+	j := tinyLlama(2)
+	j.Backend.ExtraArgs = []string{"zero_optimization.round_robin_gradients=true", "flops_profiler.enabled=true"}
+	for _, f := range emit(t, j, planFor(t, j, func(*plan.Layout) {})) {
+		if f.Path == "ds_config.json" && !strings.Contains(string(f.Content), `"round_robin_gradients": true`) {
+			t.Errorf("the extra argument is missing:\n%s", f.Content)
+		}
+	}
+}
+
+// A job's text never becomes code: it stands in JSON and in quoted words only.
+func TestHostileNames(t *testing.T) {
+	j := tinyLlama(2)
+	j.Training.Data = job.Data{Format: "tokens", Sources: []job.DataSource{{Name: "x", Path: "/data/$(touch pwned)`;\"'\n", Weight: 1}}, Tokenizer: job.Tokenizer{Kind: "none"}}
+	for _, f := range emit(t, j, planFor(t, j, func(*plan.Layout) {})) {
+		if strings.Contains(string(f.Content), "pwned") && f.Path != "run.json" {
+			t.Errorf("%s holds the path", f.Path)
+		}
+	}
+}
+
+var _ backends.Backend = Backend{}
+
+func TestInsert(t *testing.T) {
+	var o render.Object
+	o = insert(o, []string{"a", "b"}, 1)
+	o = insert(o, []string{"c"}, 2)
+	o = insert(o, []string{"a", "d"}, 3)
+	o = insert(o, []string{"a", "b"}, 4)
+	got, _ := render.JSON(o)
+	if want := "{\n  \"a\": {\n    \"b\": 4,\n    \"d\": 3\n  },\n  \"c\": 2\n}\n"; string(got) != want {
+		t.Errorf("got %s", got)
+	}
+	if l := leaves(o, ""); !slices.Equal(l, []string{"a.b", "a.d", "c"}) {
+		t.Errorf("leaves %v", l)
+	}
+}
