@@ -248,7 +248,7 @@ def step(trainer, config):
 
 def main():
     os.environ["NGPU"] = os.environ["WORLD_SIZE"]
-    config = ConfigManager().parse_args()
+    config = ConfigManager().parse_args(sys.argv[1:])
     config.comm.mode, config.compile.enable = "fake_backend", False
     (config.validation if TOML else config.validator).enable = False
     (config.validation if TOML else config.validator).enable = False
