@@ -48,7 +48,7 @@ func (e *Evaluator) time(c *costs, s *step) plan.Time {
 
 // communication lists what the busiest pipeline rank communicates in a step.
 func (e *Evaluator) communication(t *load, s *step) []plan.Communication {
-	var out []plan.Communication
+	out := []plan.Communication{}
 	for i := range t {
 		if t[i].seconds == 0 {
 			continue

@@ -123,6 +123,14 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	return e
 }
 
+// Use changes the parameters and forgets every term made with others.
+func (e *Evaluator) Use(p Parameters) {
+	e.parameters = p
+	clear(e.tables)
+	clear(e.stateTables)
+	e.resolve()
+}
+
 // precision picks the data types of the job's precision.
 func (e *Evaluator) precision() {
 	e.plain = compute.BF16

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -40,13 +41,14 @@ type hardware struct {
 
 // example is a row made into a job with everything pinned.
 type example struct {
-	row    *row
-	job    *job.Job
-	target *target.Target
-	layout plan.Layout
-	exec   plan.Execution
-	skip   string  // why it cannot be predicted
-	weight float64 // in a fit: one over the root of its source's rows
+	row       *row
+	job       *job.Job
+	target    *target.Target
+	layout    plan.Layout
+	exec      plan.Execution
+	skip      string              // why it cannot be predicted
+	evaluator *estimate.Evaluator // of a fit
+	weight    float64             // in a fit: one over the root of its source's rows
 }
 
 // workshop holds what turns rows into jobs.

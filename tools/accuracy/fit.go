@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"os"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 )
@@ -15,22 +17,34 @@ func fitParameters(examples []example, p estimate.Parameters, names []string) es
 		bounds[r.Name] = r
 	}
 	best := loss(examples, p)
-	for step := 0.25; step > 0.01; step /= 2 {
-		for improved := true; improved; {
+	for step := 0.2; step > 0.02; step /= 2 {
+		for pass, improved := 0, true; improved && pass < 3; pass++ {
 			improved = false
 			for _, n := range names {
-				for _, factor := range []float64{1 + step, 1 / (1 + step)} {
-					v := min(max(p[n]*factor, bounds[n].Low), bounds[n].High)
-					if q := p.With(n, v); v != p[n] {
-						if l := loss(examples, q); l < best-1e-6 {
-							best, p, improved = l, q, true
-						}
-					}
+				if q, l := nudge(examples, p, bounds[n], step); l < best-1e-5 {
+					best, p, improved = l, q, true
 				}
 			}
 		}
+		fmt.Fprintf(os.Stderr, "step %.3f: mean logarithm %.4f\n", step, best)
 	}
 	return p
+}
+
+// nudge tries a parameter a step up and a step down, within its bounds.
+func nudge(examples []example, p estimate.Parameters, of estimate.Parameter, step float64) (estimate.Parameters, float64) {
+	best, least := p, math.Inf(1)
+	for _, factor := range []float64{1 + step, 1 / (1 + step)} {
+		v := min(max(p[of.Name]*factor, of.Low), of.High)
+		if v == p[of.Name] {
+			continue
+		}
+		q := p.With(of.Name, v)
+		if l := loss(examples, q); l < least {
+			best, least = q, l
+		}
+	}
+	return best, least
 }
 
 // loss is the mean absolute logarithm of the ratio, in two halves at once.
@@ -52,7 +66,11 @@ func partialLoss(examples []example, p estimate.Parameters) (sum [2]float64) {
 		if x.skip != "" || x.row.LayoutUncertain || t == 0 {
 			continue
 		}
-		e := estimate.NewWith(x.job, x.target, p)
+		if x.evaluator == nil {
+			x.evaluator = estimate.NewWith(x.job, x.target, p)
+		}
+		e := x.evaluator
+		e.Use(p)
 		sum[0] += x.weight * math.Abs(math.Log(float64(e.Step(&x.layout, &x.exec))/t))
 		sum[1] += x.weight
 	}
