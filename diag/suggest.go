@@ -11,6 +11,9 @@ import (
 // when none is near. Ties go to the first. What is missing, added or swapped
 // counts; case and the choice of "-", "_" and "." do not.
 func Suggest(given string, known []string) string {
+	if len(given) > 100 {
+		return "" // no name; comparing it would take long
+	}
 	best, distance := "", 1+len(given)/3
 	for _, k := range known {
 		if d := levenshtein.Distance(fold(given), fold(k), nil); d < distance || d == 0 && best == "" {

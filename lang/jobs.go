@@ -38,10 +38,24 @@ func (l *loader) buildJobs() []job.Job {
 		}
 	}
 	if l.options.Backend != "" && len(jobs) == 0 && !l.diags.HasErrors() {
-		l.fail(UnknownBackend, diag.Range{}, "No job has a backend block %q. The backends are %s.%s",
-			l.options.Backend, diag.OneOf(schema.BackendKinds()), diag.DidYouMean(l.options.Backend, schema.BackendKinds()))
+		l.noBackend()
 	}
 	return jobs
+}
+
+// noBackend reports a --backend that no selected job has.
+func (l *loader) noBackend() {
+	known := schema.BackendKinds()
+	if !slices.Contains(known, l.options.Backend) {
+		l.fail(UnknownBackend, diag.Range{}, "There is no backend %q. The backends are %s.%s",
+			l.options.Backend, diag.OneOf(known), diag.DidYouMean(l.options.Backend, known))
+		return
+	}
+	whose := "No job has"
+	if l.options.Job != "" {
+		whose = fmt.Sprintf("The job %q does not have", l.options.Job)
+	}
+	l.fail(UnknownBackend, diag.Range{}, "%s a block backend %q { version = … }. Add one, or ask for another backend.", whose, l.options.Backend)
 }
 
 // parts are the trees that one job is decoded from.

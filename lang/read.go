@@ -21,6 +21,9 @@ const (
 	maxFileSize  = 1 << 20
 	maxNesting   = 100
 	maxOperators = 20000
+
+	// Of many syntax errors most follow from the first ones.
+	maxSyntaxErrors = 5
 )
 
 // read reads and parses everything that name stands for.
@@ -110,7 +113,7 @@ func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
 		return nil, diags
 	}
 	file, problems := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	for _, p := range problems {
+	for _, p := range problems[:min(len(problems), maxSyntaxErrors)] {
 		diags.Error(SyntaxError, subject(p), p.Summary, sentence(p.Detail))
 	}
 	if diags.HasErrors() {
@@ -180,26 +183,39 @@ func checkNesting(src []byte, name string, diags *diag.List) {
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
 	depth, operators := 0, 0
 	for _, t := range tokens {
-		switch t.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen,
-			hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
-			depth++
-			operators++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen,
-			hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
-			depth--
-		case hclsyntax.TokenIdent, hclsyntax.TokenNumberLit, hclsyntax.TokenNewline, hclsyntax.TokenComma,
-			hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenEqual, hclsyntax.TokenDot, hclsyntax.TokenComment:
-		default:
+		depth += nesting[t.Type]
+		if deepening[t.Type] {
 			operators++
 		}
 		switch {
 		case depth > maxNesting:
-			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge], fmt.Sprintf("Brackets stand more than %d deep in one another here. Name the parts as locals.", maxNesting))
+			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge],
+				fmt.Sprintf("Brackets stand more than %d deep in one another here. Name the parts as locals.", maxNesting))
 			return
 		case operators > maxOperators:
-			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge], fmt.Sprintf("%s has more than %d operators and brackets up to here, and no job needs that many.", name, maxOperators))
+			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge],
+				fmt.Sprintf("%s has more than %d operators up to here, and no job needs that many.", name, maxOperators))
 			return
 		}
 	}
+}
+
+// nesting is what a token adds to the depth of brackets.
+var nesting = map[hclsyntax.TokenType]int{
+	hclsyntax.TokenOBrace: 1, hclsyntax.TokenCBrace: -1,
+	hclsyntax.TokenOBrack: 1, hclsyntax.TokenCBrack: -1,
+	hclsyntax.TokenOParen: 1, hclsyntax.TokenCParen: -1,
+	hclsyntax.TokenTemplateInterp: 1, hclsyntax.TokenTemplateControl: 1, hclsyntax.TokenTemplateSeqEnd: -1,
+	hclsyntax.TokenOQuote: 1, hclsyntax.TokenCQuote: -1,
+	hclsyntax.TokenOHeredoc: 1, hclsyntax.TokenCHeredoc: -1,
+}
+
+// deepening holds the tokens of which a chain makes a deep expression without
+// any nesting, such as !!!a, a+b+c, a?b:c?d:e and a[0][0].
+var deepening = map[hclsyntax.TokenType]bool{
+	hclsyntax.TokenBang: true, hclsyntax.TokenMinus: true, hclsyntax.TokenPlus: true, hclsyntax.TokenStar: true,
+	hclsyntax.TokenSlash: true, hclsyntax.TokenPercent: true, hclsyntax.TokenAnd: true, hclsyntax.TokenOr: true,
+	hclsyntax.TokenEqualOp: true, hclsyntax.TokenNotEqual: true, hclsyntax.TokenLessThan: true, hclsyntax.TokenLessThanEq: true,
+	hclsyntax.TokenGreaterThan: true, hclsyntax.TokenGreaterThanEq: true, hclsyntax.TokenQuestion: true,
+	hclsyntax.TokenOBrack: true, hclsyntax.TokenTemplateControl: true,
 }

@@ -1,4 +1,4 @@
-# ERROR: unknown-backend: No job has a backend block "megatrn". The backends are "megatron", "torchtitan" or "deepspeed". Did you mean "megatron"?
+# ERROR: unknown-backend: There is no backend "megatrn". The backends are "megatron", "torchtitan" or "deepspeed". Did you mean "megatron"?
 # ARGS: --backend megatrn
 job "llama" {
   model   = catalog.model.debug
