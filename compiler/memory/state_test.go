@@ -1,0 +1,191 @@
+package memory
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// stateOf runs an engine's policy for 8·10⁹ dense and 2·10⁹ expert elements,
+// 9·10⁹ of them in matrices, a largest block of 10⁸ and a head of 5·10⁷, on 16
+// data-parallel ranks of which 4 share an expert.
+func stateOf(e target.Engine, precision string, l *plan.Layout, x *plan.Execution, change func(*job.Job)) state {
+	j := gpt(2048, 16, 1024)
+	j.Training.Precision = precision
+	if change != nil {
+		change(j)
+	}
+	m := New(j, engineTarget(e))
+	h := holding{block: 1e8, head: 5e7}
+	h.elements.Dense, h.elements.Expert = 8e9, 2e9
+	h.matrices.Dense, h.matrices.Expert = 7e9, 2e9
+	l.TensorParallel, l.ContextParallel, l.PipelineParallel = 1, 1, max(l.PipelineParallel, 1)
+	l.DataParallelShard, l.DataParallelReplicate, l.ExpertParallel, l.ExpertTensorParallel = 16, 1, 4, 1
+	ev := evaluation{l: l, x: x, shards: shardingOf(l)}
+	var s state
+	m.state(&ev, &h, &s)
+	return s
+}
+
+// TestState spells out what each engine keeps, in GB (10⁹ bytes) per rank:
+// D/16 + X/4 = 1 billion elements when sharded, 10 when whole.
+func TestState(t *testing.T) {
+	adam := plan.Execution{GradientDType: "fp32", OptimizerStateDType: "fp32", ReshardAfterForward: true}
+	with := func(change func(*plan.Execution)) *plan.Execution {
+		x := adam
+		change(&x)
+		return &x
+	}
+	for _, c := range []struct {
+		name      string
+		engine    target.Engine
+		precision string
+		layout    plan.Layout
+		exec      *plan.Execution
+		change    func(*job.Job)
+		want      map[line]float64 // resident
+		gradients float64          // from the first backward pass on
+		host      float64
+	}{
+		{name: "Megatron DDP: 18 bytes whole", engine: target.Megatron, precision: "bf16", exec: &adam,
+			want: map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 40, lineMoments: 80}},
+		{name: "Megatron distributed optimizer: 6 whole, 12 sharded", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+			want: map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
+		{name: "Megatron, bf16 gradients and moments", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1},
+			exec: with(func(x *plan.Execution) { x.GradientDType, x.OptimizerStateDType = "bf16", "bf16" }),
+			want: map[line]float64{lineParameters: 20, lineGradients: 20, lineMaster: 4, lineMoments: 4}},
+		{name: "Megatron, optimizer offload", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1},
+			exec: with(func(x *plan.Execution) { x.OffloadOptimizer = true }),
+			want: map[line]float64{lineParameters: 20, lineGradients: 40}, host: 16},
+		{name: "Megatron, Muon: one moment for 8/16+2/4 of the matrices", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+			change: func(j *job.Job) { j.Training.Optimizer.Kind = "muon" },
+			want:   map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 4*(7.0/16+2.0/4) + 8*(1.0/16)}},
+		{name: "Megatron, fp8 copies", engine: target.Megatron, precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+			want: map[line]float64{lineParameters: 20, lineLowPrecision: 18, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
+		{name: "Megatron, fp8 parameters", engine: target.Megatron, precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+			change: func(j *job.Job) { j.Training.FP8.ParameterGather = true },
+			want:   map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
+		{name: "Megatron, fp32", engine: target.Megatron, precision: "fp32", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+			want: map[line]float64{lineParameters: 40, lineGradients: 40, lineMoments: 8}},
+		{name: "Megatron-FSDP, everything sharded", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+			exec: with(func(x *plan.Execution) { x.FullySharded = true }),
+			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
+		{name: "FSDP2: 12 sharded, 4 more with the gradients", engine: target.FSDP2, precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
+			want: map[line]float64{lineParameters: 4, lineMoments: 8}, gradients: 4},
+		{name: "FSDP2 in a pipeline: the stage gathered, gradients whole in fp32", engine: target.FSDP2, precision: "bf16",
+			layout: plan.Layout{ZeroStage: 3, PipelineParallel: 2}, exec: with(func(x *plan.Execution) { x.ReshardAfterForward = false }),
+			want: map[line]float64{lineParameters: 4, lineMoments: 8, lineGathered: 20}, gradients: 44},
+		{name: "FSDP2, offload", engine: target.FSDP2, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+			exec: with(func(x *plan.Execution) { x.OffloadParameters, x.OffloadOptimizer = true, true }),
+			want: map[line]float64{}, host: 16},
+		{name: "ZeRO-0, bf16 gradients", engine: target.DeepSpeed, precision: "bf16", exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
+			want: map[line]float64{lineParameters: 20, lineGradients: 20, lineMaster: 40, lineMoments: 80}},
+		{name: "ZeRO-1, fp32 accumulation beside the model's gradients", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+			want: map[line]float64{lineParameters: 20, lineGradients: 60, lineMaster: 4, lineMoments: 8}},
+		{name: "ZeRO-2", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 2}, exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
+			want: map[line]float64{lineParameters: 20, lineGradients: 2, lineMaster: 4, lineMoments: 8}},
+		{name: "ZeRO-3", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
+			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
+		{name: "ZeRO-3 with hpZ over 8 ranks", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+			exec: with(func(x *plan.Execution) { x.ZeroHPZPartition = 8 }),
+			want: map[line]float64{lineParameters: 2, lineGathered: 2.5, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
+		{name: "ZeRO-3, everything offloaded", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+			exec: with(func(x *plan.Execution) { x.OffloadParameters, x.OffloadOptimizer = true, true }),
+			want: map[line]float64{}, host: 16 + 4 + 2},
+	} {
+		s := stateOf(c.engine, c.precision, &c.layout, c.exec, c.change)
+		for i := range numLines {
+			if got, want := float64(s.resident[i])/1e9, c.want[i]; got != want {
+				t.Errorf("%s: %s %.3f GB, want %.3f", c.name, lineNames[i].id, got, want)
+			}
+		}
+		if got := float64(s.gradients.sum()) / 1e9; got != c.gradients {
+			t.Errorf("%s: gradients of a step %.3f GB, want %.3f", c.name, got, c.gradients)
+		}
+		if got := float64(s.host) / 1e9; got != c.host {
+			t.Errorf("%s: host %.3f GB, want %.3f", c.name, got, c.host)
+		}
+	}
+}
+
+// TestShardsOfState: over all stages and data-parallel ranks the sharded
+// master parameters are 4 bytes per parameter of the model.
+func TestShardsOfState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawJob(t)
+		j.Training.Precision, j.Model.MoE, j.Model.TiedEmbeddings = "bf16", nil, false
+		l, x := drawLayout(t, j)
+		l.TensorParallel, l.ExpertTensorParallel, l.SequenceParallel, l.ZeroStage, l.DataParallelReplicate = 1, 1, false, 1, 1
+		m := New(j, megatronTarget())
+		var sum units.Bytes
+		for _, s := range m.Memory(l, x).Stages {
+			for _, y := range s.Ledger {
+				if y.ID == "master_parameters" {
+					sum += y.Bytes * units.Bytes(l.DataParallelShard*l.ContextParallel)
+				}
+			}
+		}
+		want := units.Bytes(4 * m.Architecture().ParametersTotal())
+		if diff := want - sum; diff < 0 || diff > 64*units.Bytes(l.PipelineParallel) {
+			t.Fatalf("shards hold %d bytes, the model has %d", sum, want)
+		}
+	})
+}
+
+// TestPrecision: quantised copies make low precision dearer than bf16 in
+// weights and cheaper in activations.
+func TestPrecision(t *testing.T) {
+	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 8, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 1}
+	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}
+	sum := func(precision string, lines ...line) (n units.Bytes) {
+		j := gpt(2048, 16, 2048)
+		j.Training.Precision = precision
+		for _, y := range New(j, megatronTarget()).Memory(l, x).Stages[0].Ledger {
+			for _, want := range lines {
+				if y.ID == lineNames[want].id {
+					n += y.Bytes
+				}
+			}
+		}
+		return n
+	}
+	for _, p := range []string{"fp8", "mxfp8", "nvfp4"} {
+		if got, bf16 := sum(p, lineParameters, lineLowPrecision), sum("bf16", lineParameters); got <= bf16 {
+			t.Errorf("%s weights take %v, bf16 %v", p, got, bf16)
+		}
+		if got, bf16 := sum(p, lineAttention, lineMLP, lineNorms), sum("bf16", lineAttention, lineMLP, lineNorms); got >= bf16 {
+			t.Errorf("%s activations take %v, bf16 %v", p, got, bf16)
+		}
+	}
+}
+
+// TestHost: offload and asynchronous checkpoints are what a node pays for.
+func TestHost(t *testing.T) {
+	j := gpt(2048, 16, 2048)
+	j.Training.Checkpoint.Async, j.Training.Checkpoint.Path, j.Training.Checkpoint.SaveOptimizer = true, "/checkpoints", true
+	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 8, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 1}
+	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}
+	m := New(j, megatronTarget())
+	staged := m.Memory(l, x).Host
+	want := units.Bytes(14 * m.Architecture().ParametersTotal()) // bf16 parameters and 12 bytes of optimizer, each once over the node's 8 ranks
+	for _, y := range staged.Ledger {
+		if y.ID == "checkpoint_staging" && (y.Bytes < want-64 || y.Bytes > want+64) {
+			t.Errorf("staging %d bytes, want %d", y.Bytes, want)
+		}
+	}
+	x.OffloadOptimizer, x.OffloadActivations = true, true
+	off := m.Memory(l, x)
+	if off.Host.BytesPerNode <= staged.BytesPerNode {
+		t.Errorf("offload takes no host memory: %v after %v", off.Host.BytesPerNode, staged.BytesPerNode)
+	}
+	if on := m.Peak(l, &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}); off.Peak.AllocatedBytes >= on.Allocated {
+		t.Errorf("offload frees no device memory: %v of %v", off.Peak.AllocatedBytes, on.Allocated)
+	}
+}
