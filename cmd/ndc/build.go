@@ -9,9 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/diag"
-	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -20,19 +19,19 @@ func newBuild(stdout, stderr io.Writer) *cobra.Command {
 	var out string
 	var force bool
 	c := &cobra.Command{
-		Use: "build FILE|DIR", Short: "Plan the jobs and write their launch files", Args: cobra.ExactArgs(1),
+		Use: "build FILE|DIR", Short: "Plan the jobs and write their launch files", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
 and write the launch files to out/JOB/BACKEND beside the job file. Files are
 replaced together or not at all. A file that ndc did not write, or that was
 edited since, is not replaced without --force.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			s, plans, err := planAll(t, args[0], &flags)
+			plans, err := planAll(t, args[0], &flags)
 			if err != nil {
 				return err
 			}
 			if out == "" {
-				out = filepath.Join(s.root, "out")
+				out = beside(args[0])
 			}
 			if diags := write(folders(plans, out, flags.backend == ""), force); diags.HasErrors() {
 				t.diagnostics(diags, nil)
@@ -50,10 +49,10 @@ edited since, is not replaced without --force.`,
 func newPlan(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
 	c := &cobra.Command{
-		Use: "plan FILE|DIR", Short: "Plan the jobs and show the plans, writing nothing", Args: cobra.ExactArgs(1),
+		Use: "plan FILE|DIR", Short: "Plan the jobs and show the plans, writing nothing", Args: takes(1, 1, "one FILE or DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			_, plans, err := planAll(t, args[0], &flags)
+			plans, err := planAll(t, args[0], &flags)
 			if err != nil {
 				return err
 			}
@@ -67,14 +66,10 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 // planAll loads and compiles every selected job and reports diagnostics. It
 // fails with exit code 1 on errors; when a plan is infeasible it shows all
 // plans and fails with 2.
-func planAll(t *terminal, argument string, flags *inputFlags) (source, []*compiled, error) {
-	w, s, diags, err := load(argument, flags)
-	if err != nil {
-		return s, nil, err
-	}
+func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, error) {
+	w, diags := load(argument, flags)
 	var plans []*compiled
 	if !diags.HasErrors() {
-		selection(w, flags, &diags)
 		for i := range w.Jobs {
 			c, more := compile(&w.Jobs[i])
 			diags.Append(more)
@@ -85,27 +80,15 @@ func planAll(t *terminal, argument string, flags *inputFlags) (source, []*compil
 	}
 	t.diagnostics(diags, w.Files)
 	if diags.HasErrors() {
-		return s, nil, exitError(exitInput)
+		return nil, exitError(exitInput)
 	}
 	if slices.ContainsFunc(plans, func(c *compiled) bool { return !c.plan.Feasible }) {
 		if err := report(t, plans, ""); err != nil {
-			return s, nil, err
+			return nil, err
 		}
-		return s, nil, exitError(exitInfeasible)
+		return nil, exitError(exitInfeasible)
 	}
-	return s, plans, nil
-}
-
-// selection reports --job and --backend that select nothing.
-func selection(w *lang.Workspace, flags *inputFlags, diags *diag.List) {
-	if len(w.Jobs) > 0 {
-		return
-	}
-	detail := "The input has no job with a backend block."
-	if flags.job != "" || flags.backend != "" {
-		detail = fmt.Sprintf("No job block matches --job %q with --backend %q.", flags.job, flags.backend)
-	}
-	diags.Error(IDNothingSelected, diag.Range{}, "Nothing to plan", detail)
+	return plans, nil
 }
 
 // folders maps plans to their places. With every backend built, folders of
@@ -147,7 +130,7 @@ func report(t *terminal, plans []*compiled, out string) error {
 		text := view.Summary(c.job.Name, c.shown())
 		if out != "" {
 			dir := filepath.Join(out, c.job.Name, c.job.Backend.Kind)
-			text += fmt.Sprintf("%-10s %s\n", "Submit", "sbatch "+filepath.Join(dir, c.job.Name+".sbatch"))
+			text += fmt.Sprintf("%-10s %s\n", "Submit", "sbatch "+render.Quote(filepath.Join(dir, c.job.Name+".sbatch")))
 		}
 		parts = append(parts, text)
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/catalog"
 )
 
 func newCatalog(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "catalog [KIND [NAME]]", Short: "List the built-in models, GPUs and clusters, or print one", Args: cobra.MaximumNArgs(2),
+		Use: "catalog [KIND [NAME]]", Short: "List the built-in models, GPUs and clusters, or print one", Args: takes(0, 2, "a kind and a name"),
 		Long: `Without arguments list all kinds and names. With a kind list its names. With a
 kind and a name print the entry in the language, so that it can be pasted and
 edited; it says its sources, and a model which backends can build it.`,
@@ -59,7 +60,7 @@ func (t *terminal) catalogKinds() error {
 
 func (t *terminal) catalogNames(kind string) error {
 	if !slices.Contains(catalog.Kinds(), kind) {
-		return fmt.Errorf("the catalogue has no kind %q; it has %s.%s", kind, strings.Join(catalog.Kinds(), ", "), diag.DidYouMean(kind, catalog.Kinds()))
+		return t.unknownEntry("The catalogue has no kind %q. The kinds are %s.%s", kind, diag.OneOf(catalog.Kinds()), diag.DidYouMean(kind, catalog.Kinds()))
 	}
 	if t.json {
 		return t.printJSON(catalog.Names(kind))
@@ -73,8 +74,30 @@ func (t *terminal) catalogEntry(kind, name string) error {
 		return t.catalogNames(kind)
 	}
 	if !slices.Contains(catalog.Names(kind), name) {
-		return fmt.Errorf("the catalogue has no %s %q.%s", kind, name, diag.DidYouMean(name, catalog.Names(kind)))
+		return t.unknownEntry("The catalogue has no %s %q.%s `ndc catalog %s` lists them all.", kind, name, diag.DidYouMean(name, catalog.Names(kind)), kind)
 	}
-	_, err := t.out.Write(catalog.Source(kind, name))
+	_, err := t.out.Write(append(builders(kind, name), catalog.Source(kind, name)...))
 	return err
+}
+
+// builders says in comments which backends build a model; an entry may have
+// that from its base, where one would not look.
+func builders(kind, name string) []byte {
+	var b []byte
+	if kind != "model" {
+		return nil
+	}
+	for _, by := range lang.BuiltBy(name) {
+		if by.Versions != "" {
+			b = fmt.Appendf(b, "# %s %s builds it.\n", by.Backend, by.Versions)
+		} else {
+			b = fmt.Appendf(b, "# %s does not build it: %s\n", by.Backend, by.Reason)
+		}
+	}
+	return b
+}
+
+func (t *terminal) unknownEntry(format string, args ...any) error {
+	t.diagnostics(diag.List{{ID: IDUnknownEntry, Summary: "Unknown catalogue entry", Detail: fmt.Sprintf(format, args...)}}, nil)
+	return exitError(exitInput)
 }

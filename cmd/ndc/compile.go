@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -29,10 +28,7 @@ const planName = "plan.json"
 // compile takes one job through the three stages that this program is made
 // of: the backend's target, the plan, the files.
 func compile(j *job.Job) (*compiled, diag.List) {
-	backend, diags := find(j)
-	if backend == nil {
-		return nil, diags
-	}
+	backend := find(j)
 	target, diags := backend.Target(j)
 	if diags.HasErrors() {
 		return nil, diags
@@ -55,19 +51,14 @@ func compile(j *job.Job) (*compiled, diag.List) {
 	return c, diags
 }
 
-// find returns the backend of a job.
-func find(j *job.Job) (backends.Backend, diag.List) {
-	var diags diag.List
-	var kinds []string
+// find returns the backend of a job; package lang knows the same kinds.
+func find(j *job.Job) backends.Backend {
 	for _, b := range emitters() {
 		if b.Kind() == j.Backend.Kind {
-			return b, nil
+			return b
 		}
-		kinds = append(kinds, b.Kind())
 	}
-	diags.Error(IDUnknownBackend, j.Sources.Range("backend"), "Unknown backend",
-		fmt.Sprintf("ndc emits for %s; %q is none of them.%s", strings.Join(kinds, ", "), j.Backend.Kind, diag.DidYouMean(j.Backend.Kind, kinds)))
-	return nil, diags
+	panic("ndc: no emitter for the backend " + j.Backend.Kind)
 }
 
 // shown is the plan without the warnings that diagnostics already told, with

@@ -58,7 +58,7 @@ func (f *formatter) argument(name string, stdin io.Reader) error {
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", name, err)
+		return fmt.Errorf("%s cannot be read: %w", name, cause(err))
 	}
 	if !info.IsDir() {
 		return f.file(name)
@@ -106,7 +106,7 @@ func (f *formatter) format(name string, src []byte) ([]byte, bool) {
 func (f *formatter) file(path string) error {
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, err)
+		return fmt.Errorf("%s cannot be read: %w", path, cause(err))
 	}
 	formatted, ok := f.format(path, src)
 	if !ok || bytes.Equal(src, formatted) {

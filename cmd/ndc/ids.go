@@ -4,12 +4,13 @@ import "github.com/ndc-dev/ndc/diag"
 
 // The diagnostics of the command itself.
 const (
-	// IDCommand: wrong usage, or an operation of the system failed.
+	// IDCommand: an operation of the system failed.
 	IDCommand diag.ID = "command-failed"
-	// IDUnknownBackend: a backend block of a kind that ndc does not know.
-	IDUnknownBackend diag.ID = "unknown-backend"
-	// IDNothingSelected: --job or --backend select nothing.
-	IDNothingSelected diag.ID = "nothing-selected"
+	// IDUsage: a command, argument or flag that does not exist, or one too many
+	// or too few.
+	IDUsage diag.ID = "wrong-usage"
+	// IDUnknownEntry: the catalogue has no such kind or name.
+	IDUnknownEntry diag.ID = "unknown-entry"
 	// IDForeignFile: an output would replace a file that ndc did not write.
 	IDForeignFile diag.ID = "foreign-file"
 	// IDEditedFile: an output would replace a generated file that was edited.

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,67 +58,39 @@ func (v *variableFlag) Set(s string) error {
 	return nil
 }
 
-// source is an opened input: a file or folder seen from its own folder.
-type source struct {
-	root string // folder on disk
-	name string // in it; "." for the folder
+// load reads the jobs of FILE or DIR. Files keep the names that the user
+// wrote, so that diagnostics name what an editor can open.
+func load(argument string, f *inputFlags) (*lang.Workspace, diag.List) {
+	variables := slices.Clone(f.variables)
+	for i := range variables {
+		variables[i].File = filepath.ToSlash(variables[i].File)
+	}
+	return lang.Load(disk{}, filepath.ToSlash(argument), lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend})
 }
 
-// open finds FILE or DIR on disk.
-func open(argument string) (source, error) {
-	info, err := os.Stat(argument)
-	if err != nil {
-		return source{}, fmt.Errorf("%s cannot be read: %w", argument, err)
+// beside is where the outputs of FILE or DIR go by default.
+func beside(argument string) string {
+	if info, err := os.Stat(argument); err == nil && !info.IsDir() {
+		argument = filepath.Dir(argument)
 	}
-	if info.IsDir() {
-		return source{root: argument, name: "."}, nil
-	}
-	return source{root: filepath.Dir(argument), name: filepath.Base(argument)}, nil
+	return filepath.Join(argument, "out")
 }
 
-// load reads the jobs of FILE or DIR. Variable files are relative to the
-// working directory; what lies outside the input's folder is reached through
-// the file system's root.
-func load(argument string, f *inputFlags) (*lang.Workspace, source, diag.List, error) {
-	s, err := open(argument)
-	if err != nil {
-		return nil, s, nil, err
+// disk is the system's files, by slash paths from the working directory or
+// from the root. Unlike os.DirFS it also reaches what lies above.
+type disk struct{}
+
+// Open implements fs.FS.
+func (disk) Open(name string) (fs.File, error) { return os.Open(filepath.FromSlash(name)) }
+
+// cause is an error without the operation and the path, which the message
+// around it tells.
+func cause(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
 	}
-	fsys := inputFS{root: s.root, extra: map[string]string{}}
-	variables := make([]lang.VariableArg, len(f.variables))
-	for i, v := range f.variables {
-		if v.File != "" {
-			name := filepath.ToSlash(v.File)
-			fsys.extra[name] = v.File
-			v.File = name
-		}
-		variables[i] = v
-	}
-	w, diags := lang.Load(fsys, s.name, lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend})
-	relocate(diags, w, s)
-	return w, s, diags, nil
+	return err
 }
 
-// relocate names files in diagnostics as the user can open them, from the
-// working directory.
-func relocate(diags diag.List, w *lang.Workspace, s source) {
-	full := func(name string) string {
-		if _, ok := w.Files[name]; !ok || name == "" {
-			return name
-		}
-		return filepath.Join(s.root, filepath.FromSlash(name))
-	}
-	for i := range diags {
-		diags[i].Range.Filename = full(diags[i].Range.Filename)
-		diags[i].Context.Filename = full(diags[i].Context.Filename)
-	}
-	for i := range w.Jobs {
-		for path, src := range w.Jobs[i].Sources {
-			src.Range.Filename = full(src.Range.Filename)
-			w.Jobs[i].Sources[path] = src
-		}
-	}
-	for _, name := range keys(w.Files) {
-		w.Files[full(name)] = w.Files[name]
-	}
-}
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

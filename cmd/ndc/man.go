@@ -11,7 +11,7 @@ import (
 
 func newMan(stdout, stderr io.Writer) *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR", Short: "Write manual pages into a folder", Args: cobra.ExactArgs(1),
+		Use: "man DIR", Short: "Write manual pages into a folder", Args: takes(1, 1, "one folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"syscall"
 
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -35,35 +38,44 @@ func write(folders []folder, force bool) diag.List {
 	}
 	t := &transaction{}
 	if err := t.run(folders); err != nil {
-		diags.Error(IDCannotWrite, diag.Range{}, "Output cannot be written", fmt.Sprintf("%v. All files are as they were.", err))
+		diags.Error(IDCannotWrite, diag.Range{}, "Output cannot be written", fmt.Sprintf("%v. All files are as they were; choose another folder with -o.", err))
 	}
 	return diags
 }
 
-// readOwned reads which files an earlier build wrote, from its plan.json.
+// readOwned reads which files an earlier build wrote, from its plan.json. It
+// reads no more of it than that, so that a plan of another version of ndc
+// tells as well.
 func readOwned(dir string) map[string]string {
 	content, err := os.ReadFile(filepath.Join(dir, planName))
 	if err != nil {
 		return nil
 	}
-	var file plan.File
-	if json.Unmarshal(content, &file) != nil || file.FormatVersion == "" || len(file.Artifacts) == 0 {
+	var file struct {
+		FormatVersion string          `json:"format_version"`
+		Artifacts     []plan.Artifact `json:"artifacts"`
+	}
+	if json.Unmarshal(content, &file) != nil || file.FormatVersion == "" {
 		return nil
 	}
 	owned := map[string]string{}
 	for _, a := range file.Artifacts {
-		owned[a.Path] = a.SHA256
-	}
-	// The file's own hash was taken with that hash empty.
-	last := &file.Artifacts[len(file.Artifacts)-1]
-	if last.Path == planName {
-		own := last.SHA256
-		last.SHA256 = ""
-		if hash(mustJSON(file)) == own {
-			owned[planName] = hash(content)
+		switch {
+		case !filepath.IsLocal(filepath.FromSlash(a.Path)): // nothing outside the folder is ndc's
+		case a.Path == planName:
+			if hash(withoutOwnHash(content, a.SHA256)) == a.SHA256 {
+				owned[planName] = hash(content)
+			}
+		default:
+			owned[a.Path] = a.SHA256
 		}
 	}
 	return owned
+}
+
+// withoutOwnHash is plan.json as its own hash was taken: with that hash empty.
+func withoutOwnHash(content []byte, own string) []byte {
+	return bytes.Replace(content, []byte(`"`+own+`"`), []byte(`""`), 1)
 }
 
 // checkOwnership refuses to replace files that are not ndc's own, or no
@@ -72,13 +84,13 @@ func (f *folder) checkOwnership(diags *diag.List) {
 	for _, a := range f.files {
 		path := filepath.Join(f.path, filepath.FromSlash(a.Path))
 		content, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue // a file where a folder must go is reported once, by mkdir
 		}
 		was, ours := f.owned[a.Path]
 		switch {
 		case err != nil:
-			diags.Error(IDCannotWrite, diag.Range{}, "Output cannot be written", fmt.Sprintf("%s is in the way: %v.", path, err))
+			diags.Error(IDCannotWrite, diag.Range{}, "Output cannot be written", fmt.Sprintf("%s cannot be replaced by a file: %v. Move it away or choose another folder with -o.", path, cause(err)))
 		case hash(content) == hash(a.Content) || ours && hash(content) == was:
 		case ours:
 			diags.Error(IDEditedFile, diag.Range{}, "A generated file was edited",
@@ -175,7 +187,7 @@ func writeTemporary(path string, a backends.Artifact) (string, error) {
 func (t *transaction) mkdir(path string) error {
 	if info, err := os.Stat(path); err == nil {
 		if !info.IsDir() {
-			return fmt.Errorf("%s is not a folder", path)
+			return fmt.Errorf("%s must be a folder and is a file", path)
 		}
 		return nil
 	}
@@ -195,7 +207,10 @@ func (t *transaction) mkdir(path string) error {
 // or nothing when the new file is "".
 func (t *transaction) replace(r rename) error {
 	backup := ""
-	if _, err := os.Lstat(r.to); err == nil {
+	if info, err := os.Lstat(r.to); err == nil {
+		if info.IsDir() {
+			return fmt.Errorf("%s must be a file and is a folder", r.to)
+		}
 		backup = filepath.Join(filepath.Dir(r.to), "."+filepath.Base(r.to)+".ndc-old")
 		if err := os.Rename(r.to, backup); err != nil {
 			return err
@@ -236,9 +251,20 @@ func (t *transaction) forget(folders []folder) {
 		}
 	}
 	for i := range folders {
-		if len(folders[i].files) == 0 {
-			_ = os.Remove(folders[i].path)
+		folders[i].prune()
+	}
+}
+
+// prune removes folders that held files of the earlier build and hold nothing
+// now. One that still holds something stays, as os.Remove does.
+func (f *folder) prune() {
+	for _, name := range keys(f.owned) {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			_ = os.Remove(filepath.Join(f.path, filepath.FromSlash(dir)))
 		}
+	}
+	if len(f.files) == 0 {
+		_ = os.Remove(f.path)
 	}
 }
 

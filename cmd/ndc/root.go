@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -46,18 +47,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	t := newTerminal(stdout, stderr, hasJSON(args))
-	t.failure(err.Error())
+	t := newTerminal(stdout, stderr, slices.Contains(args, "--json"))
+	t.failure(err)
 	return exitInput
-}
-
-func hasJSON(args []string) bool {
-	for _, a := range args {
-		if a == "--json" {
-			return true
-		}
-	}
-	return false
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
@@ -71,7 +63,9 @@ TorchTitan and DeepSpeed with the Slurm scripts that start them.
 Exit codes: 0 all is well; 1 errors in input or usage; 2 a requested backend
 has no feasible plan.`,
 		SilenceErrors: true, SilenceUsage: true, Version: buildVersion(),
+		Args: cobra.ArbitraryArgs, RunE: noCommand,
 	}
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newValidate(stdout, stderr), newFmt(stdout, stderr),
@@ -95,7 +89,7 @@ func buildVersion() string {
 
 func newVersion(stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version and the framework versions it emits for", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version and the framework versions it emits for", Args: takes(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			fmt.Fprintln(stdout, "ndc", buildVersion())
 			for _, b := range emitters() {

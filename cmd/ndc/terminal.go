@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,8 +36,13 @@ func newTerminal(out, err io.Writer, asJSON bool) *terminal {
 }
 
 // failure reports an error that has no place in a file.
-func (t *terminal) failure(text string) {
-	t.diagnostics(diag.List{{Severity: diag.Error, ID: IDCommand, Summary: "Command failed", Detail: text}}, nil)
+func (t *terminal) failure(err error) {
+	d := diag.Diagnostic{ID: IDCommand, Summary: "Command failed", Detail: err.Error()}
+	var usage usageError
+	if errors.As(err, &usage) {
+		d.ID, d.Summary = IDUsage, "Wrong usage"
+	}
+	t.diagnostics(diag.List{d}, nil)
 }
 
 // diagnostics reports a list, with snippets of the files they point into.

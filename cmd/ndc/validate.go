@@ -10,22 +10,15 @@ import (
 func newValidate(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
 	c := &cobra.Command{
-		Use: "validate FILE|DIR", Short: "Check the jobs without choosing a layout", Args: cobra.ExactArgs(1),
+		Use: "validate FILE|DIR", Short: "Check the jobs without choosing a layout", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Check the language, the references, the sizes, and what each backend version
 can build, without searching a layout and without writing anything.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			w, _, diags, err := load(args[0], &flags)
-			if err != nil {
-				return err
-			}
+			w, diags := load(args[0], &flags)
 			if !diags.HasErrors() {
-				selection(w, &flags, &diags)
 				for i := range w.Jobs {
-					backend, more := find(&w.Jobs[i])
-					if backend != nil {
-						_, more = backend.Target(&w.Jobs[i])
-					}
+					_, more := find(&w.Jobs[i]).Target(&w.Jobs[i])
 					diags.Append(more)
 				}
 			}
@@ -36,7 +29,7 @@ can build, without searching a layout and without writing anything.`,
 			if t.json {
 				return t.printJSON(map[string]any{"valid": true, "jobs": len(w.Jobs)})
 			}
-			_, err = fmt.Fprintf(stdout, "%s is valid: %d plans to make.\n", args[0], len(w.Jobs))
+			_, err := fmt.Fprintf(stdout, "%s is valid: %d plans to make.\n", args[0], len(w.Jobs))
 			return err
 		},
 	}

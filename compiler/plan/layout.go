@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Layout is how one training step is spread over the GPUs, with one meaning
 // on every backend (docs/layout.md). It is a flat value: the search copies and
@@ -24,6 +27,19 @@ type Layout struct {
 	RecomputeModules      []string  `json:"recompute_modules"`
 	RecomputeMethod       string    `json:"recompute_method"` // uniform, block or "" when recompute is not full
 	RecomputeLayers       int       `json:"recompute_layers"` // layers per chunk (block) or per group (uniform); 0 when not full
+}
+
+// MarshalJSON writes a list without entries as [], so that readers never meet
+// null.
+func (l Layout) MarshalJSON() ([]byte, error) {
+	type plain Layout
+	if l.StageLayers == nil {
+		l.StageLayers = []int{}
+	}
+	if l.RecomputeModules == nil {
+		l.RecomputeModules = []string{}
+	}
+	return json.Marshal(plain(l))
 }
 
 // DataParallel is the number of model replicas that see different data:

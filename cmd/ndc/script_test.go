@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens of testdata/script, testdata/build and examples")
+
+// TestMain lets scripts run this test binary as the command.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ndc": main})
+}
+
+// TestScripts runs the command as a user does.
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                "../../testdata/script",
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("EXAMPLES", examples)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ndcexit":       scriptExit,
+			"samefiles":     scriptSameFiles,
+			"replace":       scriptReplace,
+			"append":        scriptAppend,
+			"generate":      scriptGenerate,
+			"later":         scriptLater,
+			"checkplans":    scriptCheckPlans,
+			"checkdocument": scriptCheckDocument,
+		},
+	})
+}
+
+// scriptExit runs ndc and asks for an exit code: ndcexit CODE ARGUMENT...
+func scriptExit(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec("ndc", args[1:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// scriptSameFiles compares two folders byte for byte: samefiles DIR DIR.
+func scriptSameFiles(ts *testscript.TestScript, _ bool, args []string) {
+	a, err := readTree(ts.MkAbs(args[0]))
+	ts.Check(err)
+	b, err := readTree(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if len(a) == 0 {
+		ts.Fatalf("%s is empty", args[0])
+	}
+	if diff := cmp.Diff(a, b); diff != "" {
+		ts.Fatalf("%s and %s differ:\n%s", args[0], args[1], diff)
+	}
+}
+
+// readTree reads all files below a folder, by slash path.
+func readTree(root string) (map[string]string, error) {
+	tree := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		tree[filepath.ToSlash(name)] = string(content)
+		return err
+	})
+	return tree, err
+}
+
+// scriptReplace changes text that must be there: replace FILE OLD NEW.
+func scriptReplace(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+}
+
+// scriptAppend adds a line: append FILE LINE.
+func scriptAppend(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o644))
+}
+
+// scriptGenerate writes repeated text: generate FILE COUNT TEXT.
+func scriptGenerate(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[2], n)), 0o644))
+}
+
+// scriptLater makes a plan.json look as a later version of ndc with one more
+// field would have written it: later PLAN.
+func scriptLater(ts *testscript.TestScript, _ bool, args []string) {
+	text := []byte(strings.Replace(ts.ReadFile(args[0]), "{\n", "{\n  \"later_field\": 1,\n", 1))
+	i := bytes.LastIndex(text, []byte(`"sha256": "`)) + len(`"sha256": "`)
+	end := i + bytes.IndexByte(text[i:], '"')
+	empty := append(bytes.Clone(text[:i]), text[end:]...)
+	text = fmt.Appendf(nil, "%s%s%s", text[:i], hash(empty), text[end:])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o644))
+}
+
+// scriptCheckPlans holds every plan.json below a folder to the schema and to
+// its own sums: checkplans DIR.
+func scriptCheckPlans(ts *testscript.TestScript, _ bool, args []string) {
+	tree, err := readTree(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(checkFiles(tree))
+}
+
+// scriptCheckDocument does the same for documents: checkdocument stdout|FILE.
+func scriptCheckDocument(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(checkDocuments([]byte(ts.ReadFile(args[0]))))
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// usageError says how a command line is wrong.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func wrongUsage(c *cobra.Command, format string, args ...any) error {
+	return usageError(fmt.Sprintf(format, args...) + " Run: " + c.CommandPath() + " --help")
+}
+
+// takes accepts a number of arguments; what names them.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return wrongUsage(c, "%s takes %s; there are %d arguments.", c.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// noCommand shows the help, or reports a first word that is no command.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return wrongUsage(c, "There is no command %q.%s", args[0], diag.DidYouMean(args[0], names))
+}
+
+// wrongFlag reports a flag that does not exist or that has a wrong value.
+func wrongFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return wrongUsage(c, "%v.", err)
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	dashes := "--"
+	if unknown.GetSpecifiedShortnames() != "" {
+		dashes = "-"
+	}
+	name := dashes + unknown.GetSpecifiedName()
+	return wrongUsage(c, "%s has no flag %s.%s", c.CommandPath(), name, diag.DidYouMean(name, names))
+}
