@@ -129,6 +129,8 @@ func (e *emitter) environment() []slurm.Setting {
 	settings := []slurm.Setting{
 		{Name: "TORCH_EXTENSIONS_DIR", Value: render.Shell(`"${TMPDIR:-/tmp}/torch-extensions-$(id -u)-deepspeed-` + version + `"`),
 			Why: "kernels are built per node; versions must not share a folder"},
+		{Name: "DEEPSPEED_TIMEOUT", Value: render.Literal(fmt.Sprint(timeoutMinutes(e.job.Cluster.Nodes))),
+			Why: "minutes that a collective may take; the first ones wait for the slowest node to load its model"},
 		{Name: "TOKENIZERS_PARALLELISM", Value: render.Literal("false"), Why: "tokenisers must not fork threads in every rank"},
 		{Name: "PYTHONUNBUFFERED", Value: render.Literal("1"), Why: "lines appear in the log when they are written"},
 	}
@@ -141,6 +143,10 @@ func (e *emitter) environment() []slurm.Setting {
 	}
 	return settings
 }
+
+// timeoutMinutes is how long a collective may take: half an hour, and a minute
+// more for every 16 nodes.
+func timeoutMinutes(nodes int) int { return 30 + nodes/16 }
 
 // localFilesOnly reports whether tokenizer and weights are given as paths.
 func (e *emitter) localFilesOnly() bool {

@@ -53,6 +53,8 @@ const (
 	ReasonUlyssesDivides diag.ID = "deepspeed-ulysses-divides"
 	// ReasonUlyssesZero: the emitted Ulysses needs a ZeRO stage.
 	ReasonUlyssesZero diag.ID = "deepspeed-ulysses-zero"
+	// ReasonUlyssesMask: Ulysses takes no attention mask.
+	ReasonUlyssesMask diag.ID = "deepspeed-ulysses-mask"
 	// ReasonExpertDivides: AutoEP cuts the experts evenly.
 	ReasonExpertDivides diag.ID = "deepspeed-expert-divides"
 	// ReasonExpertZero3: AutoEP with ZeRO-3 since 0.19.3.

@@ -88,7 +88,9 @@ type feature struct {
 // (deepspeedai/DeepSpeed, git tag --contains) and the first release without.
 var (
 	autoTPZero3 = feature{name: "AutoTP with ZeRO-3", since: version{19, 4}}
-	ulysses     = feature{name: "Ulysses for transformers", since: version{17, 0}}
+	// ulysses came with 0.17.0; the program drives the interface of 0.18.2 and
+	// later, which takes a model that is built already.
+	ulysses     = feature{name: "Ulysses for a model that is built already", since: version{18, 2}}
 	autoEP      = feature{name: "AutoEP", since: version{19, 2}}
 	autoEPZero3 = feature{name: "AutoEP with ZeRO-3", since: version{19, 3}}
 	mics        = feature{name: "MiCS", since: version{16, 4}, before: version{19, 7}}

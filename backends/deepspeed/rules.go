@@ -76,6 +76,11 @@ func contextRules(fam *family) []target.Rule {
 			}},
 		{ID: ReasonUlyssesZero, Mesh: true, Reason: "Ulysses is verified with ZeRO stages 1 to 3",
 			Breaks: func(f *target.Facts) bool { return f.Layout.ContextParallel > 1 && f.Layout.ZeroStage == 0 }},
+		{ID: ReasonUlyssesMask, Mesh: true, Reason: "Ulysses takes no attention mask, which document_mask and reset_position_ids need",
+			Breaks: func(f *target.Facts) bool {
+				d := &f.Job.Training.Data
+				return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs)
+			}},
 	}
 }
 

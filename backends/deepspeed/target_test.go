@@ -85,9 +85,9 @@ func TestTargetDiagnostics(t *testing.T) {
 			j.Constraints.Layout.DataParallelShard = job.IntChoice{Values: []int{2}}
 		}, UnsupportedLayout, "up to DeepSpeed 0.19.6"},
 		{"ulysses too old", func(j *job.Job) {
-			j.Backend.Version = "0.16.9"
+			j.Backend.Version = "0.18.1"
 			j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{2}}
-		}, UnsupportedLayout, "from DeepSpeed 0.17.0 on"},
+		}, UnsupportedLayout, "from DeepSpeed 0.18.2 on"},
 		{"ring", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "ulysses"},
 		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
 		{"activation", func(j *job.Job) { j.Model.Activation = "relu2" }, UnsupportedModel, "llama class"},
@@ -123,6 +123,11 @@ func TestRules(t *testing.T) {
 		{"tp moe", "0.19.8", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.TensorParallel = 2 }, ReasonTensorModel},
 		{"ep zero3 old", "0.19.2", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.ExpertParallel, l.ZeroStage = 2, 3 }, ReasonExpertZero3},
 		{"ep cp", "0.19.8", tinyMoE, func(l *plan.Layout, _ *plan.Execution) { l.ExpertParallel, l.ContextParallel = 2, 2 }, ReasonExpertCombination},
+		{"cp masked", "0.19.8", func(n int) *job.Job {
+			j := tinyLlama(n)
+			j.Training.Data.DocumentMask = true
+			return j
+		}, func(l *plan.Layout, _ *plan.Execution) { l.ContextParallel = 2 }, ReasonUlyssesMask},
 		{"hpz stage 2", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 2, 2 }, ReasonHPZ},
 		{"offload stage 0", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadOptimizer = 0, true }, ReasonOffload},
 		{"offload parameters", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadParameters = 2, true }, ReasonOffload},
@@ -197,7 +202,9 @@ func TestLegalLayoutsEmit(t *testing.T) {
 			l.TensorParallel, l.ContextParallel, l.ExpertParallel = degree("tp"), min(2, degree("cp")), degree("ep")
 			l.ZeroStage = rapid.IntRange(0, 3).Draw(rt, "stage")
 		})
-		if len(broken(t, j, p)) > 0 {
+		tg, _ := Backend{}.Target(j)
+		absent := p.Layout.ContextParallel > 1 && !tg.ContextParallel || p.Layout.ExpertParallel > 1 && !tg.ExpertParallel
+		if absent || len(broken(t, j, p)) > 0 {
 			return
 		}
 		files, diags := Backend{}.Emit(j, p)
