@@ -1,6 +1,7 @@
 // Command accuracy predicts published training steps and compares.
 //
-//	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-set NAME=VALUE]…
+//	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-explain ID]
+//	    [-set NAME=VALUE]… [-fit NAME,…] [-ranges]
 //
 // Every row of a folder in the format of testdata/measured becomes a job with
 // everything pinned, which goes through the same targets and the same estimate
@@ -26,6 +27,7 @@ func main() {
 	asJSON := flag.Bool("json", false, "print one object per row")
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows")
+	ranges := flag.Bool("ranges", false, "print the data of the 90 % ranges")
 	explain := flag.String("explain", "", "print the prediction of the rows whose id contains this")
 	parameters := estimate.DefaultParameters()
 	flag.Func("set", "NAME=VALUE: change a parameter of the estimate", func(s string) error {
@@ -35,30 +37,41 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	if err := run(*rows, *explain, *asJSON, *worst, *fit, parameters); err != nil {
+	o := options{*rows, *explain, *fit, *asJSON, *ranges, *worst}
+	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
 }
 
-func run(folder, explain string, asJSON bool, worst int, fit string, p estimate.Parameters) error {
-	cases, err := load(os.DirFS(folder))
+// options are the command's flags.
+type options struct {
+	rows, explain, fit string
+	asJSON, ranges     bool
+	worst              int
+}
+
+func run(o options, p estimate.Parameters) error {
+	cases, err := load(os.DirFS(o.rows))
 	if err != nil {
 		return err
 	}
-	if fit != "" {
-		names := strings.Split(fit, ",")
+	if o.fit != "" {
+		names := strings.Split(o.fit, ",")
 		p = fitParameters(cases, p, names)
 		for _, n := range names {
 			fmt.Printf("%s = %.4g\n", n, p[n])
 		}
 	}
-	if explain != "" {
-		return explainRows(os.Stdout, cases, explain, p)
+	if o.explain != "" {
+		return explainRows(os.Stdout, cases, o.explain, p)
 	}
 	results := predictAll(cases, p)
-	if !asJSON {
-		report(os.Stdout, results, worst)
+	switch {
+	case o.ranges:
+		return writeRanges(os.Stdout, results)
+	case !o.asJSON:
+		report(os.Stdout, results, o.worst)
 		return nil
 	}
 	out := json.NewEncoder(os.Stdout)
