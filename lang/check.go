@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
@@ -212,6 +213,21 @@ func (c *checker) cluster() {
 	}
 	if n.GPUsPerPod > 0 && n.GPUsPerPod%g != 0 {
 		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Pods of %d GPUs cannot be made of nodes of %d.", n.GPUsPerPod, g)
+	}
+}
+
+var capability = regexp.MustCompile(`^[0-9]{1,2}\.[0-9]$`)
+
+func (c *checker) gpu() {
+	g := &c.job.Cluster.GPU
+	if g.TorchMemory > g.Memory {
+		c.fail(InconsistentCluster, c.at("cluster.gpu.torch_memory"), "torch cannot use %s of a memory of %s.", g.TorchMemory, g.Memory)
+	}
+	if v := g.ComputeCapability; v != "" && !capability.MatchString(v) {
+		c.fail(InvalidValue, c.at("cluster.gpu.compute_capability"), "%s is not a compute capability, such as \"9.0\" for Hopper.", quoteShort(v))
+	}
+	if g.PeakFLOPS == (job.PeakFLOPS{}) {
+		c.fail(MissingArgument, c.at("cluster.gpu.peak_flops"), "The block peak_flops states no rate, so nothing could run. Give at least bf16.")
 	}
 }
 

@@ -94,6 +94,9 @@ func (c *checker) data(d *job.Data) {
 	if d.Split != "" && !splitShares.MatchString(d.Split) {
 		c.fail(InvalidValue, c.at("training.data.split"), "%s is not up to three shares for training, validation and test, such as \"99,1,0\".", quoteShort(d.Split))
 	}
+	if v := d.Validation; v != nil && v.Path == "" && d.Split == "" && !d.Mock {
+		c.fail(MissingArgument, c.at("training.data.validation"), "Nothing is set aside for validation. Set \"path\" here, or split in the data block.")
+	}
 	c.tokenizer(d)
 }
 
@@ -308,7 +311,7 @@ func atoi(s string) int {
 // precision checks that the GPU has the arithmetic, and names what has.
 func (c *checker) precision() {
 	g, want := &c.job.Cluster.GPU, c.job.Training.Precision
-	if _, known := precisions[want]; !known || offers(g, want) {
+	if _, known := precisions[want]; !known || offers(g, want) || g.PeakFLOPS == (job.PeakFLOPS{}) {
 		return
 	}
 	var have, others []string

@@ -187,6 +187,7 @@ func (l *loader) buildFor(p parts) job.Job {
 	if p.gpu != nil {
 		p.gpu.sources("cluster.gpu", j.Sources)
 		j.Cluster.GPU = decodeGPU(p.gpu)
+		c.when(p.gpu, c.gpu)
 	}
 	l.buildTraining(p, &c)
 	j.Constraints = decodeConstraints(p.job.child("constraints"))
