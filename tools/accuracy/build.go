@@ -14,7 +14,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-//go:embed frameworks.json hardware.json
+//go:embed frameworks.json
 var data embed.FS
 
 // framework says what stands in for the framework of a run.
@@ -33,12 +33,6 @@ type framework struct {
 	Environment           map[string]string `json:"environment"`
 }
 
-// hardware is the catalogue's clusters and GPUs.
-type hardware struct {
-	GPUs     map[string]job.GPU     `json:"gpus"`
-	Clusters map[string]job.Cluster `json:"clusters"`
-}
-
 // example is a row made into a job with everything pinned.
 type example struct {
 	row       *row
@@ -53,7 +47,7 @@ type example struct {
 
 // workshop holds what turns rows into jobs.
 type workshop struct {
-	hardware   hardware
+	machines   machines
 	frameworks []framework
 	facts      []facts
 }
@@ -82,15 +76,13 @@ func load(folder fs.FS) ([]example, error) {
 
 // newWorkshop reads the data files.
 func newWorkshop(folder fs.FS) (*workshop, error) {
-	w := &workshop{}
-	for name, into := range map[string]any{"hardware.json": &w.hardware, "frameworks.json": &w.frameworks} {
-		b, err := data.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(b, into); err != nil {
-			return nil, err
-		}
+	w := &workshop{machines: machines{}}
+	b, err := data.ReadFile("frameworks.json")
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &w.frameworks); err != nil {
+		return nil, err
 	}
 	lines, err := readLines(folder, "clusters.jsonl")
 	if err != nil {
@@ -117,11 +109,12 @@ func (w *workshop) example(r *row) example {
 		x.skip = "no facts about its cluster"
 		return x
 	}
-	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r), Cluster: w.cluster(r, f)}
-	if x.job.Cluster.GPU.Name == "" {
-		x.skip = "GPU not in the catalogue"
+	cluster, err := w.cluster(r, f)
+	if err != nil {
+		x.skip = err.Error()
 		return x
 	}
+	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r), Cluster: cluster}
 	fw := w.frameworkOf(r, f)
 	if fw == nil {
 		x.skip = "no target stands in for its framework"
@@ -199,13 +192,15 @@ func (w *workshop) frameworkOf(r *row, f *facts) *framework {
 }
 
 // cluster is the catalogue's, with what the facts correct.
-func (w *workshop) cluster(r *row, f *facts) job.Cluster {
+func (w *workshop) cluster(r *row, f *facts) (job.Cluster, error) {
 	name := f.CatalogCluster
 	if name == "" {
 		name = nearest[f.CatalogGPU]
 	}
-	c := w.hardware.Clusters[name]
-	c.GPU = w.hardware.GPUs[f.CatalogGPU]
+	c, err := w.machines.get(name, f.CatalogGPU)
+	if err != nil {
+		return c, err
+	}
 	if f.GPUsPerNode > 0 {
 		c.GPUsPerNode = f.GPUsPerNode
 	}
@@ -222,7 +217,7 @@ func (w *workshop) cluster(r *row, f *facts) job.Cluster {
 	if r.Cluster.GPUs < c.GPUsPerNode {
 		c.GPUsPerNode = r.Cluster.GPUs
 	}
-	return c
+	return c, nil
 }
 
 // nearest names the cluster that a GPU's node is like when the facts name none.
