@@ -24,18 +24,21 @@ type saved struct {
 	// eager tensors are kept by plain autograd; op tensors by torchtitan's
 	// operator policy. Most are one of both.
 	eager, op bool
+	// device tensors stay on the GPU when activations are offloaded.
+	device bool
 }
 
 // layer holds the terms of one kind of layer on one rank for one micro-batch.
 type layer struct {
 	whole ledger // kept without recompute
 	kept  ledger // kept under the layout's recompute
+	stay  ledger // the part of kept that offload of activations leaves on the device
 	input int64  // the layer's input, which full recompute keeps
 	// recomputed and backward are what the running layer adds to kept at its
 	// worst moment; wholeBackward what it adds to whole.
 	recomputed, backward, wholeBackward int64
 
-	keptSum, wholeSum int64
+	keptSum, wholeSum, staySum int64
 
 	elements   transformer.Elements
 	matrices   transformer.Elements // weights of the linear layers that low precision and matrix optimizers treat
@@ -70,6 +73,12 @@ func (b *builder) save(ln line, h half, drop modules, bytes int64) {
 	b.list = append(b.list, saved{line: ln, half: h, drop: drop, bytes: bytes, eager: true})
 }
 
+// saveHere adds a tensor that cannot be offloaded.
+func (b *builder) saveHere(ln line, h half, drop modules, bytes int64) {
+	b.save(ln, h, drop, bytes)
+	b.list[len(b.list)-1].device = true
+}
+
 // saveBoth adds a tensor that autograd and the operator policy both keep.
 func (b *builder) saveBoth(ln line, h half, drop modules, bytes int64) {
 	b.list = append(b.list, saved{line: ln, half: h, drop: drop, bytes: bytes, eager: true, op: true})
@@ -92,13 +101,19 @@ func (b *builder) norm(h half, drop modules) {
 	switch {
 	case h == inAttention:
 		b.saveBoth(lineNorms, h, 0, n*b.element) // the input of the layer
-	case !b.style.fp32Norm:
+	case !b.style.fp32Norm && b.kind.MoE:
 		b.save(lineNorms, h, 0, n*b.element)
+	case !b.style.fp32Norm: // part of the first linear layer of the MLP
+		b.saveHere(lineNorms, h, 0, n*b.element)
 	}
 	if b.style.fp32Norm { // the stream in fp32 and the normalised stream before its weight
 		b.save(lineNorms, h, drop, n*(4+b.element))
 	}
-	b.save(lineNorms, h, drop, b.asInput(n))
+	if h == inAttention {
+		b.save(lineNorms, h, drop, b.asInput(n))
+	} else {
+		b.saveHere(lineNorms, h, drop, b.asInput(n))
+	}
 	statistics := int64(4)
 	if b.arch.Model.Normalization == "layernorm" {
 		statistics = 8
@@ -167,6 +182,9 @@ func (b *builder) finish() layer {
 		switch keep := b.keeps(t); {
 		case keep:
 			l.kept[t.line] += t.bytes
+			if t.device {
+				l.stay[t.line] += t.bytes
+			}
 			kept[t.half] += t.bytes
 		case t.eager:
 			dropped[t.half] += t.bytes
@@ -190,7 +208,7 @@ func (b *builder) finish() layer {
 		l.recomputed, l.backward = max(l.recomputed+l.backward, 0), 0
 	}
 	l.wholeBackward = max(l.wholeBackward, 0)
-	l.keptSum, l.wholeSum = l.kept.sum(), l.whole.sum()
+	l.keptSum, l.wholeSum, l.staySum = l.kept.sum(), l.whole.sum(), l.stay.sum()
 	return l
 }
 

@@ -22,6 +22,7 @@ const (
 	lineExperts
 	lineNorms
 	lineInputs
+	lineTransfer
 	lineRecomputed
 	lineBackward
 	lineHead
@@ -44,6 +45,7 @@ var lineNames = [numLines]struct{ id, name string }{
 	lineExperts:         {"activations_experts", "activations: router and experts"},
 	lineNorms:           {"activations_norms", "activations: residual stream and norms"},
 	lineInputs:          {"activations_checkpoints", "activations: inputs kept for recompute"},
+	lineTransfer:        {"activations_in_transfer", "activations on their way to the host and back"},
 	lineRecomputed:      {"recomputed_layer", "activations of the layer being recomputed"},
 	lineBackward:        {"backward_transients", "activation gradients of the running layer"},
 	lineHead:            {"logits_and_loss", "logits, loss and output head"},

@@ -12,11 +12,11 @@ func (b *builder) mlp(ln line, drop modules, width int64, share int64) {
 	if m.GatedActivation() {
 		up = 2
 	}
-	b.save(ln, inMLP, drop, up*f*b.element)
+	b.saveHere(ln, inMLP, drop, up*f*b.element)
 	if b.style.separateGate && up == 2 {
-		b.save(ln, inMLP, drop, f*b.element)
+		b.saveHere(ln, inMLP, drop, f*b.element)
 	}
-	b.save(ln, inMLP, drop, b.asInput(f))
+	b.saveHere(ln, inMLP, drop, b.asInput(f))
 	// The operator policy keeps every second product: the gate's and the last.
 	b.saveOp(ln, inMLP, f*b.element)
 	b.saveOp(ln, inMLP, b.tokens*int64(m.HiddenSize)*b.element)
@@ -32,7 +32,7 @@ func (b *builder) moe() {
 	hidden := int64(m.HiddenSize)
 	// Router logits, scores, probabilities and the auxiliary loss's scores in
 	// fp32, and the routing map in bytes, per token and expert.
-	b.save(lineExperts, inMLP, moduleMoE, b.local*int64(e.Experts)*(4*4+1))
+	b.saveHere(lineExperts, inMLP, moduleMoE, b.local*int64(e.Experts)*(4*4+1))
 	rows := b.rows()
 	f := rows * int64(e.ExpertFFNHiddenSize/b.shape.etp)
 	up := int64(1)
@@ -44,7 +44,7 @@ func (b *builder) moe() {
 	if b.style.separateGate && up == 2 {
 		b.save(lineExperts, inMLP, moduleMoE, f*b.element)
 	}
-	b.save(lineExperts, inMLP, moduleMoE|moduleMoEActivation, b.asInput(f))
+	b.saveHere(lineExperts, inMLP, moduleMoE|moduleMoEActivation, b.asInput(f))
 	if b.target.KeepsReduceScatter && b.shape.ep > 1 { // and all-to-alls
 		b.saveOp(lineExperts, inMLP, 2*rows*hidden*b.element)
 	}

@@ -160,7 +160,8 @@ type load struct {
 	activations ledger // of all micro-batches in flight
 	kept        int64  // the sum of activations
 	first       int64  // kept by one micro-batch on the first local chunk
-	largest     int64  // kept by the largest layer
+	moved       int64  // offloaded to the host
+	transfer    int64  // offloaded tensors of one layer, the largest
 	layer       int64  // kept by the last layer to run backward
 	recomputed  int64  // worst running layer
 	backward    int64
@@ -203,7 +204,6 @@ const (
 func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	ld := load{detail: out.detail}
 	m.load(e, rank, &ld)
-	offloaded := m.offloadActivations(e, &ld)
 	var st state
 	m.state(e, &ld.holding, &st)
 	st.resident[lineWorkspaces] += e.terms.workspaces
@@ -237,24 +237,11 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	}
 	out.sum = at[when]
 	if out.detail {
-		out.host = hostMemory{state: st.host, activations: offloaded, checkpoint: m.staging(e, &st)}
+		out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, &st)}
 	}
 	if out.detail {
 		m.compose(e, when, &ld, &st, &out.ledger)
 	}
-}
-
-// offloadActivations leaves two layers of kept tensors on the device, the one
-// that runs and the one on its way, and moves the rest to the host. It returns
-// the bytes moved.
-func (m *Model) offloadActivations(e *evaluation, ld *load) int64 {
-	moved := ld.kept - 2*ld.largest
-	if !e.x.OffloadActivations || moved <= 0 {
-		return 0
-	}
-	ld.scale(2 * ld.largest)
-	ld.kept, ld.first = 2*ld.largest, min(ld.first, 2*ld.largest)
-	return moved
 }
 
 // compose writes the ledger of a moment; its sum is the moment's.
@@ -344,6 +331,9 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	}
 	ld.inFlight = schedule.InFlight(l.PipelineSchedule, l.PipelineParallel, l.VirtualPipeline, l.MicroBatches, rank)
 	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight
+	// One layer's offloaded tensors are on their way out or back while the next runs.
+	ld.kept += 2 * ld.transfer
+	ld.activations[lineTransfer] += 2 * ld.transfer
 	m.ends(e, rank, ld)
 	var attention int64
 	for k := range t.kinds {
@@ -362,7 +352,6 @@ func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64,
 	ld.matrices = ld.matrices.Add(y.matrices.Times(n))
 	ld.block = max(ld.block, y.elements.Sum())
 	ld.blocks += n
-	ld.largest = max(ld.largest, y.keptSum)
 	checkpoints, whole := int64(n), int64(0)
 	if e.l.Recompute == plan.RecomputeFull {
 		switch {
@@ -374,7 +363,13 @@ func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64,
 		}
 	}
 	ld.plain = ld.plain || whole > 0
-	ld.keep(&y.kept, y.keptSum, checkpoints*alive)
+	if e.x.OffloadActivations {
+		ld.moved += (y.keptSum - y.staySum) * checkpoints * alive
+		ld.transfer = max(ld.transfer, y.keptSum-y.staySum)
+		ld.keep(&y.stay, y.staySum, checkpoints*alive)
+	} else {
+		ld.keep(&y.kept, y.keptSum, checkpoints*alive)
+	}
 	ld.keep(&y.whole, y.wholeSum, whole*alive)
 	if first {
 		ld.first += checkpoints*y.keptSum + whole*y.wholeSum
