@@ -52,6 +52,7 @@ func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 	spec := t.spec.Argument(a.Name)
 	if spec == nil {
 		t.broken = true
+		t.meant = append(t.meant, meant(a.Name, t.spec))
 		l.unknownArgument(a, t.spec)
 		return
 	}
@@ -77,6 +78,14 @@ func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 	}
 	t.broken = t.broken || arg.bad
 	t.args[a.Name] = arg
+}
+
+// meant is the argument or block that an unknown word stands for, or "".
+func meant(word string, spec *schema.Block) string {
+	if spec.Argument(word) != nil || spec.Block(word) != nil {
+		return word // one for the other
+	}
+	return diag.Suggest(word, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
 }
 
 // unknownArgument says what was meant, a block of that name included.
@@ -148,6 +157,7 @@ func (l *loader) evaluateNested(n *hclsyntax.Block, t *block, s scope) {
 	spec := t.spec.Block(n.Type)
 	if spec == nil {
 		t.broken = true
+		t.meant = append(t.meant, meant(n.Type, t.spec))
 		l.unknownBlock(n, t.spec)
 		return
 	}
@@ -200,22 +210,12 @@ func (l *loader) label(b *hclsyntax.Block, spec *schema.Block) bool {
 		l.fail(InvalidLabel, rangeOf(b.TypeRange), "%s needs a label, %s: %s.%s", blockName(spec), spec.LabelDoc, blockForm(spec), choices(spec))
 		return false
 	case len(b.Labels) > want:
-		l.fail(InvalidLabel, rangeOf(b.LabelRanges[want]), "%s takes %s: %s.", blockName(spec), plural(want, "label"), blockForm(spec))
+		l.fail(InvalidLabel, rangeOf(b.LabelRanges[want]), "%s takes %s: %s.", blockName(spec), [...]string{"no label", "one label"}[want], blockForm(spec))
 		return false
 	case want == 0:
 		return true
 	}
 	return l.labelText(b.Labels[0], rangeOf(b.LabelRanges[0]), spec)
-}
-
-func plural(n int, what string) string {
-	switch n {
-	case 0:
-		return "no " + what
-	case 1:
-		return "one " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func choices(spec *schema.Block) string {

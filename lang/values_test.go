@@ -1,0 +1,184 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TestChoices: a value pins, a list chooses, a map is a range.
+func TestChoices(t *testing.T) {
+	src := minimal(`
+locals {
+  degrees = [8, 2, 4, 2]
+}
+`, `
+  constraints {
+    nvlink_only = []
+    layout {
+      tensor_parallel   = local.degrees
+      context_parallel  = { min = 2, max = 8 }
+      pipeline_parallel = { max = 4 }
+      virtual_pipeline  = { min = 2 }
+      zero_stage        = [3, 1]
+      micro_batch_size  = "2"
+      sequence_parallel = [true, false]
+      pipeline_schedule = "1f1b"
+      recompute         = ["full", "none"]
+      stage_layers      = [for i in range(2) : 2]
+    }
+  }
+`, "steps = 1")
+	c := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Constraints
+	want := job.LayoutConstraints{
+		TensorParallel:   job.IntChoice{Values: []int{2, 4, 8}},
+		ContextParallel:  job.IntChoice{Ranged: true, Min: 2, Max: 8},
+		PipelineParallel: job.IntChoice{Ranged: true, Min: 1, Max: 4},
+		VirtualPipeline:  job.IntChoice{Ranged: true, Min: 2},
+		ZeroStage:        job.IntChoice{Values: []int{1, 3}},
+		MicroBatchSize:   job.IntChoice{Values: []int{2}},
+		PipelineSchedule: job.StringChoice{"1f1b"},
+		Recompute:        job.StringChoice{"full", "none"},
+		StageLayers:      []int{2, 2},
+	}
+	if d := cmp.Diff(want, c.Layout); d != "" {
+		t.Error(d)
+	}
+	if len(c.NVLinkOnly) != 0 {
+		t.Errorf("an empty list is no default: %v", c.NVLinkOnly)
+	}
+	for text, want := range map[string]job.BoolChoice{
+		"true": job.Some(true), "[false]": job.Some(false), `"true"`: job.Some(true), "[true, true]": job.Some(true), "[false, true]": {},
+	} {
+		src := minimal("", "constraints {\n layout {\n sequence_parallel = "+text+"\n}\n}", "steps = 1")
+		if got := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Constraints.Layout.SequenceParallel; got != want {
+			t.Errorf("sequence_parallel = %s is %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// TestReferences: every way to name a thing leads to it.
+func TestReferences(t *testing.T) {
+	for _, c := range []struct{ expr, want string }{
+		{`catalog.model.debug.layers`, "4"},
+		{`catalog.model["debug"].layers`, "4"},
+		{`catalog["model"]["debug"]["layers"]`, "4"},
+		{`catalog.model[local.name].layers`, "4"},
+		{`[for m in [catalog.model.debug, catalog.model.llama3_8b] : m.layers][1]`, "32"},
+		{`length(catalog.gpu) > 5 ? 1 : 2`, "1"},
+		{`model.m.layers + model["m"].layers`, "24"},
+		{`model[local.mine].layers`, "12"},
+		{`model.m.moe == null ? 5 : 6`, "5"},
+		{`catalog.model.mixtral_8x7b.moe.experts`, "8"},
+		{`catalog.model.mixtral_8x7b.position_embedding.kind == "rope" ? 7 : 8`, "7"},
+		{`catalog.cluster.dgx_h100.gpu.memory == catalog.gpu.h100_sxm.memory ? 3 : 4`, "3"},
+		{`catalog.model.debug.norm_epsilon == 1e-5 ? 1 : 2`, "1"},
+		{`try(local.object.missing, 9)`, "9"},
+		{`can(local.object.there) ? 10 : 11`, "10"},
+		{`(local.chosen).layers`, "32"},
+		{`local.object["there"]`, "1"},
+		{`length(keys(catalog.model.debug.built_by))`, "3"},
+	} {
+		src := minimal(`
+locals {
+  name   = "debug"
+  mine   = "m"
+  object = { there = 1 }
+  chosen = local.name == "debug" ? catalog.model.llama3_8b : catalog.model.debug
+  wanted = `+c.expr+`
+}
+model "m" {
+  base   = catalog.model.debug
+  layers = 12
+}
+`, "", "steps = local.wanted")
+		if got := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Training.Steps; countText(got) != c.want {
+			t.Errorf("%s = %d, want %s", c.expr, got, c.want)
+		}
+	}
+}
+
+func countText(n int) string { return formatNumber(float64(n)) }
+
+// TestVariableFiles: values for variables that no file declares are warnings,
+// and a broken file is an error at its line.
+func TestVariableFiles(t *testing.T) {
+	src := minimal("variable \"n\" {\n  default  = 3\n  nullable = false\n}", "", "steps = var.n")
+	for _, c := range []struct {
+		name, content string
+		want          []diag.ID
+		steps         int
+	}{
+		{"undeclared", "m = 1\nn = 2\n", []diag.ID{UndeclaredVariable}, 2},
+		{"null is the default", "n = null\n", nil, 3},
+		{"functions", "n = max(5, 6)\n", nil, 6},
+		{"references", "n = local.x\n", []diag.ID{InvalidVariable}, 0},
+		{"blocks", "x {\n}\nn = 4\n", []diag.ID{UnknownBlock}, 0},
+		{"syntax", "n = = 4\n", []diag.ID{SyntaxError}, 0},
+		{"bytes", "n = \"\xff\"\n", []diag.ID{InvalidText}, 0},
+	} {
+		w, diags := Load(files("d/job.hcl", src, "d/x.auto.ndcvars", c.content), "d", Options{})
+		var ids []diag.ID
+		for _, d := range diags {
+			ids = append(ids, d.ID)
+			if d.Range.Filename != "d/x.auto.ndcvars" {
+				t.Errorf("%s: %v is not in the variable file", c.name, d)
+			}
+		}
+		if !slices.Equal(ids, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, diags, c.want)
+		}
+		if !diags.HasErrors() && w.Jobs[0].Training.Steps != c.steps {
+			t.Errorf("%s: steps = %d, want %d", c.name, w.Jobs[0].Training.Steps, c.steps)
+		}
+	}
+	if _, diags := Load(files("job.hcl", src), "job.hcl", Options{VariableFiles: []string{"none.ndcvars"}}); len(diags) != 1 || diags[0].ID != UnreadableFile {
+		t.Error(diags)
+	}
+}
+
+// TestDuplicates: names are unique over all files of a folder, and the message
+// says where the first is.
+func TestDuplicates(t *testing.T) {
+	a := minimal("locals {\n  x = 1\n}\nvariable \"v\" {\n  default = 1\n}\nmodel \"m\" {\n  base = catalog.model.debug\n}\n", "", "steps = 1")
+	_, diags := Load(files("d/a.hcl", a, "d/b.hcl", a), "d", Options{})
+	if len(diags) != 4 {
+		t.Fatalf("want 4 diagnostics, got %v", diags)
+	}
+	for _, d := range diags {
+		if d.ID != DuplicateBlock || d.Range.Filename != "d/b.hcl" || !strings.Contains(d.Detail, "d/a.hcl:") {
+			t.Error(d)
+		}
+	}
+}
+
+// TestDeterminism: the same files give the same diagnostics and jobs.
+func TestDeterminism(t *testing.T) {
+	src := minimal("locals {\n  a = local.b\n  b = local.c\n  c = local.a\n  d = nothing\n}\n", "slurm {\n environment = {\n A_KEY = \"x\"\n B_KEY = \"y\"\n C_KEY = \"z\"\n}\n}", "steps = local.a")
+	_, first := Load(files("job.hcl", src), "job.hcl", Options{})
+	for range 20 {
+		_, again := Load(files("job.hcl", src), "job.hcl", Options{})
+		if d := cmp.Diff(first, again); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+// TestLargeBlend: a blend of many sources is no reason to refuse a file.
+func TestLargeBlend(t *testing.T) {
+	var sources strings.Builder
+	for i := range 3000 {
+		n := countText(i)
+		sources.WriteString("source \"s" + n + "\" {\n path = \"/data/" + n + "\"\n weight = 0.5\n}\n")
+	}
+	src := strings.Replace(minimal("", "", "steps = 1"), "mock = true", "format = \"megatron\"\n"+sources.String(), 1)
+	j := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0]
+	if n := len(j.Training.Data.Sources); n != 3000 || j.Training.Data.Sources[0].Weight != 1.0/3000 {
+		t.Errorf("%d sources, the first weighs %g", n, j.Training.Data.Sources[0].Weight)
+	}
+}
