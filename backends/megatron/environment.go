@@ -2,7 +2,6 @@ package megatron
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/ndc-dev/ndc/backends/render"
@@ -18,7 +17,7 @@ func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm
 	var all []slurm.Setting
 	set := func(name, value, why string) {
 		all = append(all, slurm.Setting{Name: name, Value: render.Literal(value), Why: why})
-		contradiction(j, diags, name, []string{value}, why)
+		demand{name, value, why}.check(j, diags)
 	}
 	if value, why := connections(j, p); value != "" {
 		set("CUDA_DEVICE_MAX_CONNECTIONS", value, why)
@@ -64,13 +63,15 @@ func attentionVariables(j *job.Job, p *plan.Plan, diags *diag.List) {
 		if p.Execution.Attention == s.kind {
 			want = "1"
 		}
-		contradiction(j, diags, s.name, []string{want}, "--attention-backend "+p.Execution.Attention+" sets it")
+		demand{s.name, want, "--attention-backend " + p.Execution.Attention + " sets it"}.check(j, diags)
 	}
 }
 
-// contradiction reports a variable that the job sets to another value than
-// the allowed ones.
-func contradiction(j *job.Job, diags *diag.List, name string, allowed []string, why string) {
+// demand is a value that a variable must have, if it is set at all.
+type demand struct{ name, value, why string }
+
+// check reports a variable that the job sets to another value.
+func (d demand) check(j *job.Job, diags *diag.List) {
 	for _, origin := range []struct {
 		path      string
 		variables []job.Variable
@@ -79,10 +80,10 @@ func contradiction(j *job.Job, diags *diag.List, name string, allowed []string, 
 		{"slurm.environment", j.Slurm.Environment},
 		{"backend.environment", j.Backend.Environment},
 	} {
-		for _, variable := range origin.variables {
-			if variable.Name == name && !slices.Contains(allowed, variable.Value) {
+		for _, v := range origin.variables {
+			if v.Name == d.name && v.Value != d.value {
 				diags.Error(ContradictingEnvironment, j.Sources.Range(origin.path), "Environment contradicts the layout",
-					fmt.Sprintf("%s = %q, but this layout needs %s: %s. Remove the variable; ndc sets it.", name, variable.Value, list(allowed), why))
+					fmt.Sprintf("%s = %q, but this layout needs %s: %s. Remove the variable; ndc sets it.", d.name, v.Value, d.value, d.why))
 			}
 		}
 	}

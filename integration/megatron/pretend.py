@@ -150,7 +150,7 @@ def kernels():
     grouped = types.ModuleType("grouped_gemm")
     grouped.ops = types.SimpleNamespace(gmm=constant(None))
     dispatch, utilities = types.ModuleType("deep_ep"), types.ModuleType("deep_ep.utils")
-    dispatch.Buffer = dispatch.HybridEPBuffer = Idle
+    dispatch.Buffer = dispatch.HybridEPBuffer = type("Buffer", (Idle,), {"set_num_sms": staticmethod(constant(None))})
     utilities.EventHandle = utilities.EventOverlap = Idle
     dispatch.utils, dispatch.__path__ = utilities, []
     for module in (accumulate, grouped, dispatch, utilities):

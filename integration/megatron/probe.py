@@ -20,6 +20,7 @@ import io
 import json
 import os
 import runpy
+import signal
 import sys
 import traceback
 import warnings
@@ -169,12 +170,17 @@ def forked(probe, script, out):
     out.flush()
     child = os.fork()
     if child == 0:
+        os.setpgid(0, 0)
         try:
             out.write(json.dumps(probe.run(script)) + "\n")
             out.flush()
         finally:
             os._exit(0)
     os.waitpid(child, 0)
+    try:
+        os.killpg(child, signal.SIGKILL)  # workers that the script left behind
+    except ProcessLookupError:
+        pass
 
 
 def main():
