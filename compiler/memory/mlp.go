@@ -13,7 +13,7 @@ func (b *builder) mlp(ln line, drop modules, width int64, share int64) {
 		up = 2
 	}
 	b.saveHere(ln, inMLP, drop, up*f*b.element)
-	if b.style.separateGate && up == 2 {
+	if b.style.separateGate && up == 2 && !b.shape.compiled {
 		b.saveHere(ln, inMLP, drop, f*b.element)
 	}
 	b.saveHere(ln, inMLP, drop, b.asInput(f))

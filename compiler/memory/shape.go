@@ -17,6 +17,7 @@ type shape struct {
 	modules                modules
 	fusedLoss              bool
 	lossChunks             int
+	compiled               bool // the partitioner of torch.compile decides what a block keeps
 	userBuffers            bool // tensor-parallel communication overlaps through registered buffers
 }
 
@@ -66,6 +67,7 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 		micro: l.MicroBatchSize, sequence: l.SequenceParallel,
 		unfused: x.Attention == "unfused", context: x.ContextParallelType,
 		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
+		compiled:    x.Compile,
 		userBuffers: x.OverlapTensorParallel && l.TensorParallel > 1,
 		fusedLoss:   x.CrossEntropy == "fused" || x.Compile && m.target.CompilesLoss,
 	}
@@ -86,7 +88,8 @@ func (s *shape) split() transformer.Split {
 // tensors the backward pass needs.
 type style struct {
 	// separateGate keeps gate, activated gate, up and product of a gated MLP;
-	// otherwise one fused kernel keeps its input only.
+	// otherwise one fused kernel, or compiled code, keeps its inputs and the
+	// product only.
 	separateGate bool
 	// fp32Norm normalises in fp32 with separate operators, which keep fp32 copies.
 	fp32Norm bool
