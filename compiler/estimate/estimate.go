@@ -44,7 +44,7 @@ type Evaluator struct {
 	moments    float64       // optimizer moments per parameter
 
 	// parameters in the form that the hot loop uses
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE units.Seconds
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE, hostExpert units.Seconds
 	hostStep, straggler, permuteBytes                                                        float64
 
 	communicators map[[2]int]*collective.Group
@@ -176,6 +176,7 @@ func (e *Evaluator) resolve() {
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
 	e.hostLayer = units.Seconds(p.at("host_layer." + engine))
+	e.hostExpert = units.Seconds(p.at("host_expert"))
 	e.hostMoE = units.Seconds(p.at("host_moe"))
 	e.hostStep = p.at("host_step." + engine)
 	e.straggler = p.at("straggler")

@@ -383,7 +383,8 @@ func (b *builder) host(k transformer.Kind) {
 		t = 0
 	}
 	if k.MoE && b.x.CUDAGraphs != "full" {
-		t += b.e.hostMoE
+		local := b.e.model.MoE.Experts / b.l.ExpertParallel
+		t += b.e.hostMoE + units.Seconds(local)*b.e.hostExpert
 	}
 	if b.e.blocking { // the host waits for every kernel before it launches the next
 		b.fwd[lineHost] += t
