@@ -103,8 +103,16 @@ func arguments(w *bytes.Buffer, b *schema.Block) {
 	w.WriteString("\n| argument | type | default | meaning |\n|---|---|---|---|\n")
 	for i := range b.Arguments {
 		a := &b.Arguments[i]
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", a.Name, a.Type, defaultText(a), meaning(a, b))
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", a.Name, typeText(a, b), defaultText(a), meaning(a, b))
 	}
+}
+
+// typeText names the type; a base is of the block's own kind.
+func typeText(a *schema.Argument, b *schema.Block) string {
+	if a.Name == "base" {
+		return b.Name
+	}
+	return a.Type.String()
 }
 
 func defaultText(a *schema.Argument) string {
@@ -131,11 +139,17 @@ func meaning(a *schema.Argument, b *schema.Block) string {
 	return strings.ReplaceAll(s, "|", "\\|")
 }
 
+// wellAbove is where an upper limit only catches slips of the keyboard.
+const wellAbove = 1000
+
 // limits says what numbers are allowed, where that is more than not negative.
 func limits(a *schema.Argument) string {
 	l := a.Limits
 	numeric := slices.Contains([]schema.Type{schema.Count, schema.Number, schema.CountChoice, schema.CountList, schema.Chain}, a.Type)
 	number := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+	if l.Max > wellAbove {
+		l.Max = 0
+	}
 	switch {
 	case !numeric || l == (schema.Limits{}):
 		return ""
