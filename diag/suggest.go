@@ -8,16 +8,17 @@ import (
 )
 
 // Suggest returns the known name that given was most likely meant to be, or ""
-// when none is near. Ties go to the first. What is missing, added or swapped
+// when none is near. Ties go to the one that begins alike for longest, then to the first. What is missing, added or swapped
 // counts; case and the choice of "-", "_" and "." do not.
 func Suggest(given string, known []string) string {
 	if len(given) > 100 {
 		return "" // no name; comparing it would take long
 	}
-	best, distance := "", 1+len(given)/3
+	best, distance, prefix := "", 1+len(given)/3, 0
 	for _, k := range known {
-		if d := levenshtein.Distance(fold(given), fold(k), nil); d < distance || d == 0 && best == "" {
-			best, distance = k, d
+		d, p := levenshtein.Distance(fold(given), fold(k), nil), commonPrefix(given, k)
+		if d < distance || d == distance && p > prefix && best != "" || d == 0 && best == "" {
+			best, distance, prefix = k, d, p
 		}
 	}
 	if best != "" {
@@ -32,6 +33,15 @@ func DidYouMean(given string, known []string) string {
 		return " Did you mean " + strconv.Quote(s) + "?"
 	}
 	return ""
+}
+
+// commonPrefix counts the bytes with which both begin.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // onlyExtension finds the one known name that starts or ends with given.

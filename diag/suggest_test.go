@@ -3,14 +3,15 @@ package diag
 import "testing"
 
 func TestSuggest(t *testing.T) {
-	known := []string{"tensor_parallel", "sequence_parallel", "pipeline_parallel", "tokens", "steps", "core_v0.18.2", "core_v0.18.0"}
+	known := []string{"tensor_parallel", "sequence_parallel", "pipeline_parallel", "tokens", "steps", "core_v0.18.9", "core_v0.16.2", "core_v0.18.2", "core_v0.18.0"}
 	for _, c := range []struct{ given, want string }{
 		{"tensor_paralel", "tensor_parallel"},
 		{"tensor-parallel", "tensor_parallel"},
 		{"Tokens", "tokens"},
 		{"step", "steps"},
 		{"tensor", "tensor_parallel"},
-		{"core_v0.18.1", "core_v0.18.2"}, // the first of equals
+		{"core_v0.18.1", "core_v0.18.9"}, // the first of equals that begin alike
+		{"core_v0.16.9", "core_v0.16.2"}, // not core_v0.18.9
 		{"parallel", ""},                 // three names end so
 		{"zebra", ""},
 		{"", ""},

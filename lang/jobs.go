@@ -132,7 +132,7 @@ func overlay(t, backend *block) *block {
 }
 
 // required reports required arguments and blocks that are missing, here and
-// below.
+// below. What stands there misspelt has been reported as that.
 func (l *loader) required(t *block) {
 	if t.partial {
 		return
@@ -141,6 +141,9 @@ func (l *loader) required(t *block) {
 	for i := range t.spec.Blocks {
 		if b := &t.spec.Blocks[i]; b.Required && t.find(b.Name) == nil {
 			t.broken = true
+			if slices.Contains(t.meant, b.Name) {
+				continue
+			}
 			l.fail(MissingBlock, t.header, "%s needs a block %s. %s", blockName(t.spec), blockForm(b), b.Doc)
 		}
 	}
@@ -154,6 +157,9 @@ func (l *loader) requiredArguments(t *block) {
 	for i := range t.spec.Arguments {
 		if a := &t.spec.Arguments[i]; a.Required && t.args[a.Name] == nil {
 			t.broken = true
+			if slices.Contains(t.meant, a.Name) {
+				continue
+			}
 			l.fail(MissingArgument, t.header, "%s needs the argument %q. %s%s", blockName(t.spec), a.Name, a.Doc, completion(t, a.Name))
 		}
 	}

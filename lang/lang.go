@@ -10,8 +10,10 @@ package lang
 
 import (
 	"io/fs"
+	"slices"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -56,4 +58,16 @@ func Load(fsys fs.FS, name string, o Options) (*Workspace, diag.List) {
 	l := newLoader(fsys, o)
 	jobs := l.load(name)
 	return &Workspace{Jobs: jobs, Files: l.files}, l.finish()
+}
+
+// BuiltBy says which backends build a model of the catalogue and from which
+// version on, or why not; nil for a name that the catalogue does not have.
+func BuiltBy(model string) []job.BuiltBy {
+	if !slices.Contains(catalog.Names("model"), model) {
+		return nil
+	}
+	l := newLoader(nil, Options{})
+	n := l.catalogNode("model", model)
+	l.settle(n, nil)
+	return decodeModel(n.tree).BuiltBy
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -113,13 +114,30 @@ func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
 		return nil, diags
 	}
 	file, problems := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	for _, p := range problems[:min(len(problems), maxSyntaxErrors)] {
-		diags.Error(SyntaxError, subject(p), p.Summary, sentence(p.Detail))
+	for i, p := range problems[:min(len(problems), maxSyntaxErrors)] {
+		if !consequence(problems[:i]) {
+			diags.Error(SyntaxError, subject(p), p.Summary, sentence(explanation(p)))
+		}
 	}
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	return file.Body.(*hclsyntax.Body), diags
+}
+
+// unclosedText is HCL's name for text without its closing quote. The quotes of
+// all lines below it seem to open text, too.
+const unclosedText = "Invalid multi-line string"
+
+func consequence(earlier hcl.Diagnostics) bool {
+	return slices.ContainsFunc(earlier, func(e *hcl.Diagnostic) bool { return e.Summary == unclosedText })
+}
+
+func explanation(p *hcl.Diagnostic) string {
+	if p.Summary == unclosedText {
+		return "Text in quotes ends on the line on which it begins, so a closing quote is missing here. For text of several lines write \\n, or a heredoc (<<END … END)."
+	}
+	return p.Detail
 }
 
 func subject(d *hcl.Diagnostic) diag.Range {

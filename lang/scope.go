@@ -257,7 +257,7 @@ func (l *loader) unknownName(t hcl.Traversal, steps int, problem string, known [
 	case len(known) == 0:
 		hint = " No file defines one."
 	case len(known) <= 12:
-		hint = " There are " + strings.Join(known, ", ") + "."
+		hint = " Known: " + strings.Join(known, ", ") + "."
 	}
 	l.fail(UnknownReference, at, "%s%s", problem, hint)
 }

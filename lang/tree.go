@@ -23,6 +23,7 @@ type block struct {
 	args    map[string]*argument
 	blocks  []*block // in the order of writing
 	broken  bool     // something in it or below was reported
+	meant   []string // what unknown words in it, which were reported, stand for
 	partial bool     // its base was reported, so that what seems missing may not be
 }
 
@@ -103,6 +104,7 @@ func merge(base, over *block) *block {
 	m.blocks = mergeBlocks(base.blocks, over.blocks)
 	m.broken = base.broken || over.broken
 	m.partial = base.partial || over.partial
+	m.meant = slices.Concat(base.meant, over.meant)
 	return &m
 }
 

@@ -5,7 +5,7 @@ variable "nodes" {
 locals {
   a     = var.node # ERROR: unknown-reference at var.node: There is no variable "node". Did you mean "nodes"?
   b     = locals.a # ERROR: unknown-reference at locals: References start with "var", "local", "model", "cluster", "gpu" or "catalog", not "locals". Did you mean "local"?
-  c     = local.batch_sizes # ERROR: unknown-reference at local.batch_sizes: There is no local "batch_sizes". There are a, b, c, d, e, f, g, h, batch, i, j.
+  c     = local.batch_sizes # ERROR: unknown-reference at local.batch_sizes: There is no local "batch_sizes". Known: a, b, c, d, e, f, g, h, batch, i, j.
   d     = catalog.model.llama3_70 # ERROR: unknown-reference at catalog.model.llama3_70: The catalogue has no model "llama3_70". Did you mean "llama3_70b"?
   e     = catalog.models.llama3_70b # ERROR: unknown-reference at catalog.models: The catalogue has no kind "models"; it has "model", "gpu" or "cluster". Did you mean "model"?
   f     = model.x.layer # ERROR: unknown-reference at .layer: There is no "layer" in this model. Did you mean "layers"?
