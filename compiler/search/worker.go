@@ -24,6 +24,7 @@ type worker struct {
 	facts     target.Facts
 	current   Candidate // the layout being looked at
 	dead      []bool    // per recompute choice: larger micro-batches cannot fit
+	varied    bool      // the layout fits only with a variant, which costs time: it dominates nothing
 
 	// of the mesh: floors by pipeline and micro-batch, first leaf of every
 	// pipeline, and the pipelines in the order of their floors
@@ -161,7 +162,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 			}
 			v := w.choose(r)
 			w.dead[i] = v == outOfMemory
-			if v == feasible && w.limits.fastest {
+			if v == feasible && w.limits.fastest && !w.varied {
 				fit.add(r)
 			}
 		}
@@ -189,7 +190,7 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 		for low < high {
 			middle := (low + high) / 2
 			visited++
-			if v := w.visit(r, middle); v == outOfMemory || v == illegal {
+			if v := w.visit(r, middle); v == outOfMemory || v == illegal || w.varied {
 				low = middle + 1
 			} else {
 				high = middle
@@ -216,6 +217,7 @@ const (
 func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	r.Fill(&w.layout, layers)
 	w.current.leaf++
+	w.varied = false
 	w.execution = w.target.Resolve(w.job, &w.layout)
 	for i := range w.target.Rules {
 		if rule := &w.target.Rules[i]; !rule.Mesh && rule.Breaks(&w.facts) {
@@ -227,7 +229,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	base := w.current
 	for i := 0; v == outOfMemory && i < len(w.target.Variants); i++ {
 		if w.vary(&w.target.Variants[i]) {
-			v = w.evaluate()
+			v, w.varied = w.evaluate(), true
 		}
 	}
 	if v == feasible {
