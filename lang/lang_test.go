@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -443,6 +444,7 @@ func TestUnreadable(t *testing.T) {
 		{"not.hcl", "a = " + strings.Repeat("!", 50000) + "true", FileTooLarge},
 		{"sum.hcl", "a = 1" + strings.Repeat("+1", 50000), FileTooLarge},
 		{"conditions.hcl", "a = " + strings.Repeat("true ? 1 : ", 30000) + "1", FileTooLarge},
+		{"laughs.hcl", "locals {\n  a0 = \"ha\"\n" + laughs(30) + "}\n", FileTooLarge},
 		{"missing.hcl", "", UnreadableFile},
 		{"empty", "", NoFiles},
 	} {
@@ -459,6 +461,15 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%s: want one %s, got %v", c.name, c.want, diags)
 		}
 	}
+}
+
+// laughs writes locals each of which is twice the one before.
+func laughs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "  a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
+	}
+	return b.String()
 }
 
 // TestTokens: steps, tokens, warm-up and decay follow from one another.

@@ -21,6 +21,7 @@ import (
 const (
 	maxFileSize  = 1 << 20
 	maxNesting   = 100
+	maxValue     = 1 << 20
 	maxOperators = 20000
 
 	// Of many syntax errors most follow from the first ones.

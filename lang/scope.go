@@ -110,16 +110,15 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found map[string]map
 	if root == "catalog" {
 		return l.resolveCatalog(t, found[root])
 	}
-	known := l.names(root)
 	name, literal := step(t, 1)
 	if !literal {
-		for _, n := range known {
+		for _, n := range l.names(root) {
 			found[root][n] = l.member(root, n, t)
 		}
 		return true // HCL checks computed names
 	}
-	if !slices.Contains(known, name) {
-		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), known)
+	if l.variables[name] == nil && root == "var" || l.nodes[root+"."+name] == nil && root != "var" {
+		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), l.names(root))
 		return false
 	}
 	found[root][name] = l.member(root, name, t)
@@ -312,6 +311,10 @@ func (l *loader) define(n *node) cty.Value {
 		if !ok {
 			return cty.DynamicVal
 		}
+		if isHuge(v) {
+			l.fail(FileTooLarge, rangeOf(n.expr.Range()), "The value of %s is larger than %d characters or elements, and no job needs that much.", n.path, maxValue)
+			return cty.DynamicVal
+		}
 		return v
 	}
 	spec := schema.File.Block(n.block.Type)
@@ -320,6 +323,18 @@ func (l *loader) define(n *node) cty.Value {
 		n.tree.catalog = n.tree.label // of two entries in a chain, the nearer
 	}
 	return n.tree.object(n.path)
+}
+
+// isHuge reports whether a value is beyond what a job needs, so that locals
+// which double one another end before memory does.
+func isHuge(v cty.Value) bool {
+	switch {
+	case !v.IsKnown() || v.IsNull():
+		return false
+	case v.Type() == cty.String:
+		return len(v.AsString()) > maxValue
+	}
+	return v.CanIterateElements() && v.LengthInt() > maxValue
 }
 
 // based lays a block over its base.
