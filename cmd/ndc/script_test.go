@@ -99,13 +99,15 @@ func readTree(root string) (map[string]string, error) {
 	return tree, err
 }
 
-// scriptReplace changes text that must be there: replace FILE OLD NEW.
+// scriptReplace changes text that must be there: replace FILE OLD NEW, where
+// the sign ⏎ is the end of a line.
 func scriptReplace(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
-	if !strings.Contains(text, args[1]) {
-		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	was, is := strings.ReplaceAll(args[1], "⏎", "\n"), strings.ReplaceAll(args[2], "⏎", "\n")
+	if !strings.Contains(text, was) {
+		ts.Fatalf("%s does not hold %q", args[0], was)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, was, is, 1)), 0o644))
 }
 
 // scriptAppend adds a line: append FILE LINE.
@@ -113,11 +115,17 @@ func scriptAppend(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o644))
 }
 
-// scriptGenerate writes repeated text: generate FILE COUNT TEXT.
+// scriptGenerate writes text with Go's escapes and the same again and again:
+// generate FILE START COUNT TEXT.
 func scriptGenerate(ts *testscript.TestScript, _ bool, args []string) {
-	n, err := strconv.Atoi(args[1])
+	n, err := strconv.Atoi(args[2])
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[2], n)), 0o644))
+	text, err := strconv.Unquote("`" + args[3] + "`")
+	if strings.Contains(args[3], `\`) {
+		text, err = strconv.Unquote(`"` + args[3] + `"`)
+	}
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1]+strings.Repeat(text, n)), 0o644))
 }
 
 // scriptLater makes a plan.json look as a later version of ndc with one more

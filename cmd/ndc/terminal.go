@@ -99,7 +99,9 @@ func (t *terminal) render(d *diag.Diagnostic, source []byte) string {
 	fmt.Fprintf(&b, "%s %s [%s]\n", t.paint(colour, label+":"), t.paint(bold, d.Summary), d.ID)
 	if !d.Range.IsZero() {
 		fmt.Fprintf(&b, "  on %s line %d:\n", d.Range.Filename, d.Range.Start.Line)
-		b.WriteString(t.snippet(d.Range, source))
+		if source != nil {
+			b.WriteString(t.snippet(d.Range, source))
+		}
 	}
 	for _, line := range strings.Split(wordwrap.WrapString(d.Detail, uint(t.width-2)), "\n") {
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
