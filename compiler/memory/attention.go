@@ -2,10 +2,9 @@ package memory
 
 // heads is what the attention of one rank works on, in elements per token.
 type heads struct {
-	count     int64 // query heads
-	q, kv, v  int64 // query, key, value
-	out       int64 // output
-	keysShare int64 // sequence length over which probabilities spread
+	count    int64 // query heads
+	q, kv, v int64 // query, key, value
+	out      int64 // output
 }
 
 // attention adds multi-head and grouped-query attention: query, key and value

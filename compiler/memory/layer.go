@@ -40,11 +40,10 @@ type layer struct {
 
 	keptSum, wholeSum, staySum int64
 
-	elements   transformer.Elements
-	matrices   transformer.Elements // weights of the linear layers that low precision and matrix optimizers treat
-	gradients  int64                // bytes of one scratch gradient per distinct shape, MLP half
-	attention  int64                // the same, attention half
-	routedRows int64
+	elements  transformer.Elements
+	matrices  transformer.Elements // weights of the linear layers that low precision and matrix optimizers treat
+	gradients int64                // bytes of one scratch gradient per distinct shape, MLP half
+	attention int64                // the same, attention half
 }
 
 // builder collects what one layer keeps.

@@ -1,12 +1,57 @@
 package memory
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 )
+
+// moonlight is Moonlight-16B-A3B on 8 H100 as Megatron-Bridge v0.2.2 ran it:
+// TP 2 with sequence parallelism, EP 8, one micro-batch of 4,096 tokens, bf16
+// gradients and moments (moonlight_16b_pretrain_config).
+func moonlight(modules ...string) plan.Memory {
+	j := &job.Job{Model: job.Model{Layers: 27, HiddenSize: 2048, FFNHiddenSize: 11264, AttentionHeads: 16, KVHeads: 16, HeadDim: 192,
+		VocabSize: 163840, SequenceLength: 4096, Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
+		MLA: &job.MLA{KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128},
+		MoE: &job.MoE{Experts: 64, TopK: 6, ExpertFFNHiddenSize: 1408, SharedExperts: 2, SharedExpertFFNHiddenSize: 2816, FirstDenseLayers: 1}}}
+	j.Training.Precision, j.Training.Optimizer.Kind, j.Cluster.GPU.ComputeCapability = "bf16", "adam", "9.0"
+	l := &plan.Layout{TensorParallel: 2, SequenceParallel: true, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 8,
+		ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 4, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 1}
+	if len(modules) > 0 {
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, modules
+	}
+	return New(j, megatronTarget()).Memory(l, &plan.Execution{Attention: "fused", GradientDType: "bf16", OptimizerStateDType: "bf16", CrossEntropy: "fused", LossChunks: 1})
+}
+
+// TestMoonlight compares with the allocated peaks of Megatron-Bridge's
+// recompute table (skills/nemo-mbridge-perf-activation-recompute).
+func TestMoonlight(t *testing.T) {
+	var errors []float64
+	var table strings.Builder
+	base := moonlight()
+	for _, c := range []struct {
+		modules []string
+		peak    float64 // GB, allocated
+	}{
+		{nil, 36.618},
+		{[]string{"core_attn"}, 36.614},
+		{[]string{"mla_up_proj"}, 35.902},
+		{[]string{"mla_up_proj", "mlp"}, 35.917},
+		{[]string{"moe_act"}, 35.941},
+		{[]string{"layernorm", "moe_act"}, 35.949},
+	} {
+		mem := moonlight(c.modules...)
+		got := float64(mem.Peak.AllocatedBytes) / 1e9
+		saved := float64(base.Peak.AllocatedBytes-mem.Peak.AllocatedBytes) / 1e9
+		errors = append(errors, got/c.peak-1)
+		fmt.Fprintf(&table, "%v: %.2f predicted %.2f, saves %.2f predicted %.2f\n", c.modules, c.peak, got, 36.618-c.peak, saved)
+	}
+	report(t, table.String(), errors, 0.055, 0.065)
+}
 
 // TestMegatronCI compares with the allocated peak of the last rank in a
 // functional test of Megatron-LM (gpt3_7b_tp1_pp4_memory_speed): interleaved
