@@ -75,14 +75,14 @@ func (g *groups) of(c channel) *collective.Group {
 		return g.shard
 	case channelReplicaReduce:
 		if g.replica.Size() == 1 {
-			return g.shard
+			return g.data
 		}
 		return g.replica
 	case channelExpertShardGather, channelExpertShardReduce:
 		return g.expertShard
 	case channelExpertReplicaReduce:
 		if g.expertReplica.Size() == 1 {
-			return g.expertShard
+			return g.expertData
 		}
 		return g.expertReplica
 	case channelPipeline:

@@ -42,10 +42,11 @@ type Evaluator struct {
 	low, plain compute.DType // of linear layers; of attention, router and head
 	domain     int           // GPUs that NVLink reaches, or of a node without it
 	moments    float64       // optimizer moments per parameter
+	muon       float64       // operations to orthogonalise one layer's update; made when needed
 
 	// parameters in the form that the hot loop uses
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE, hostExpert units.Seconds
-	hostStep, straggler, permuteBytes                                                        float64
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE, hostExpert, hostBackward units.Seconds
+	hostStep, straggler, permuteBytes                                                                    float64
 
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
@@ -176,6 +177,7 @@ func (e *Evaluator) resolve() {
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
 	e.hostLayer = units.Seconds(p.at("host_layer." + engine))
+	e.hostBackward = units.Seconds(p.at("host_backward"))
 	e.hostExpert = units.Seconds(p.at("host_expert"))
 	e.hostMoE = units.Seconds(p.at("host_moe"))
 	e.hostStep = p.at("host_step." + engine)

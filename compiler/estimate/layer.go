@@ -388,16 +388,12 @@ func (b *builder) host(k transformer.Kind) {
 	}
 	if b.e.blocking { // the host waits for every kernel before it launches the next
 		b.fwd[lineHost] += t
-		b.bwd[lineHost] += hostBackward * t
+		b.bwd[lineHost] += b.e.hostBackward * t
 		return
 	}
 	b.fwd[lineHost] += max(0, t-b.fwd.sum())
-	b.bwd[lineHost] += max(0, hostBackward*t-b.bwd.sum())
+	b.bwd[lineHost] += max(0, b.e.hostBackward*t-b.bwd.sum())
 }
-
-// hostBackward is how many kernels a layer's backward launches for one of its
-// forward: two products for each one, and about as many others.
-const hostBackward = 1.6
 
 // embedding is the lookup and its gradient on the first stage.
 func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g groups) pass {

@@ -46,6 +46,7 @@ type groups struct {
 	tensor, context, pipeline, expert, expertTensor *collective.Group
 	shard, replica                                  *collective.Group // of dense gradients; shard holds context parallelism
 	expertShard, expertReplica                      *collective.Group
+	data, expertData                                *collective.Group // shards and replicas together
 	embedding, world                                *collective.Group
 	hpz                                             *collective.Group // ZeRO++ secondary partition
 }
@@ -78,6 +79,7 @@ func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) groups {
 		pipeline: e.group(l.PipelineParallel, pipe),
 		shard:    e.group(l.ContextParallel*l.DataParallelShard, inner),
 		replica:  e.group(l.DataParallelReplicate, stride(dense, l, plan.DataParallelReplicate)),
+		data:     e.group(l.ContextParallel*l.DataParallel(), inner),
 		world:    e.group(l.GPUs(), 1),
 	}
 	g.embedding = g.replica
@@ -90,6 +92,7 @@ func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) groups {
 		g.expert = e.group(l.ExpertParallel, stride(expert, l, plan.ExpertParallel))
 		g.expertTensor = e.group(l.ExpertTensorParallel, stride(expert, l, plan.ExpertTensorParallel))
 		g.expertShard = e.group(shards, data)
+		g.expertData = e.group(l.ExpertDataParallel(), data)
 		g.expertReplica = e.group(l.ExpertDataParallel()/shards, data*shards)
 	}
 	g.hpz = g.shard

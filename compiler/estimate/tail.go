@@ -45,10 +45,10 @@ func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n transformer.
 		return e.reduce(&s.load, &s.g, n, width)
 	}
 	d, w := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
-	t := s.g.shard.AllReduce(d) + s.g.replica.AllReduce(d)
+	t := s.g.data.AllReduce(d)
 	s.load.put(channelReplicaReduce, d, t, 0)
 	if w > 0 {
-		te := s.g.expertShard.AllReduce(w) + s.g.expertReplica.AllReduce(w)
+		te := s.g.expertData.AllReduce(w)
 		s.load.put(channelExpertReplicaReduce, w, te, 0)
 		t += te
 	}
@@ -127,8 +127,33 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n transformer.Elem
 	if e.target.Engine == target.Megatron {
 		bytes += full * gradient
 	}
-	return e.device.Traffic(compute.Optimizer, units.Bytes(bytes))
+	t := e.device.Traffic(compute.Optimizer, units.Bytes(bytes))
+	if e.job.Training.Optimizer.Kind == "muon" {
+		t += e.orthogonalise(own / full * float64(l.StageLayers[0]*l.VirtualPipeline))
+	}
+	return t
 }
+
+// newtonSchulz is the number of iterations by which Muon orthogonalises an
+// update (Jordan 2024; Liu et al. 2025, arXiv:2502.16982).
+const newtonSchulz = 5
+
+// orthogonalise is Muon's Newton–Schulz iteration over the matrices of some
+// layers: for r rows and c ≥ r columns, 4·r²·c + 2·r³ operations each time.
+func (e *Evaluator) orthogonalise(layers float64) units.Seconds {
+	if e.muon == 0 {
+		for _, t := range e.arch.Tensors(e.arch.KindOf(e.model.Layers - 1)) {
+			if t.Matrix() {
+				r, c := float64(min(t.Rows, t.Columns)), float64(max(t.Rows, t.Columns))
+				e.muon += newtonSchulz * float64(t.Copies) * (4*r*r*c + 2*r*r*r)
+			}
+		}
+	}
+	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.plain)) / muonRate)
+}
+
+// muonRate is the share of the peak that the iteration's square products reach.
+const muonRate = 0.6
 
 // hostUpdate is the update on the host: its memory bandwidth is shared by the
 // GPUs of the node, and gradients and weights cross PCIe.

@@ -4,67 +4,144 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"text/tabwriter"
 )
 
-// report prints the table per source and overall, the worst rows, and why rows
-// were skipped.
-func report(w io.Writer, results []result, worst int) {
-	groups := map[string][]float64{}
-	var names []string
-	add := func(name string, e float64) {
-		if _, ok := groups[name]; !ok {
-			names = append(names, name)
-		}
-		groups[name] = append(groups[name], e)
+// table collects relative errors by name, in order of first appearance.
+type table struct {
+	names  []string
+	errors map[string][]float64
+}
+
+func (t *table) add(name string, e float64) {
+	if _, ok := t.errors[name]; !ok {
+		t.names = append(t.names, name)
 	}
-	skipped := map[string]int{}
-	ran, fits := 0, 0
+	t.errors[name] = append(t.errors[name], e)
+}
+
+// tabulate sorts the errors of all rows into a table, rows whose layout is
+// uncertain apart.
+func tabulate(results []result) *table {
+	t := &table{errors: map[string][]float64{}}
 	for i := range results {
 		r := &results[i]
-		if r.Status == "skipped" {
-			skipped[r.Reason]++
-			continue
-		}
 		if r.Time != nil {
 			e := r.Time.PredictedSeconds/r.Time.MeasuredSeconds - 1
 			if r.uncertain {
-				add("time   layout uncertain", e)
+				t.add("time   layout uncertain", e)
 			} else {
-				add("time   "+r.Source+" "+class(r), e)
-				add("time   everything", e)
+				t.add("time   "+r.Source+" "+class(r), e)
+				t.add("time   everything", e)
 			}
 		}
 		if m := r.Memory; m != nil && m.PredictedBytes > 0 {
-			add("memory "+r.Source+" "+m.Definition, m.PredictedBytes/m.MeasuredBytes-1)
+			t.add("memory "+r.Source+" "+m.Definition, m.PredictedBytes/m.MeasuredBytes-1)
 		}
-		if r.Verdict != nil && r.Verdict.Ran {
+	}
+	slices.Sort(t.names)
+	return t
+}
+
+// report prints the table per source and overall, order and regret, the fit
+// verdicts, the worst rows, and why rows were skipped.
+func report(w io.Writer, results []result, worst int) {
+	t := tabulate(results)
+	out := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(out, "what\tn\tmedian %\tmean %\tp90 %\tmax %\tbias %")
+	for _, n := range t.names {
+		s := summarise(t.errors[n])
+		fmt.Fprintf(out, "%s\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%+.1f\n", n, s.n, s.median, s.mean, s.p90, s.max, s.bias)
+	}
+	out.Flush()
+	pairs, right, regrets := order(results)
+	if pairs > 0 {
+		slices.Sort(regrets)
+		fmt.Fprintf(w, "order: %d of %d pairs that differ by more than 5 %%; regret over %d groups: median %.3f, p90 %.3f\n",
+			right, pairs, len(regrets), quantile(regrets, 0.5), quantile(regrets, 0.9))
+	}
+	verdicts(w, results)
+	listWorst(w, results, worst)
+	listSkipped(w, results)
+}
+
+// verdicts counts rows that ran and are called feasible, and rows that ran out
+// of memory and are not.
+func verdicts(w io.Writer, results []result) {
+	var ran, fits, out, caught int
+	for i := range results {
+		switch v := results[i].Verdict; {
+		case v == nil:
+		case v.Ran:
 			ran++
-			if r.Verdict.Feasible {
+			if v.Feasible {
 				fits++
+			}
+		default:
+			out++
+			if !v.Feasible {
+				caught++
 			}
 		}
 	}
-	slices.Sort(names)
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "what\tn\tmedian %\tmean %\tp90 %\tmax %\tbias %")
-	for _, n := range names {
-		s := summarise(groups[n])
-		fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%+.1f\n", n, s.n, s.median, s.mean, s.p90, s.max, s.bias)
+	fmt.Fprintf(w, "rows that ran and are called feasible: %d of %d; rows out of memory and called infeasible: %d of %d\n", fits, ran, caught, out)
+}
+
+// listSkipped counts the skipped rows by reason.
+func listSkipped(w io.Writer, results []result) {
+	skipped := map[string]int{}
+	for i := range results {
+		if results[i].Status == "skipped" {
+			skipped[results[i].Reason]++
+		}
 	}
-	t.Flush()
-	fmt.Fprintf(w, "rows that ran and are called feasible: %d of %d\n", fits, ran)
-	listWorst(w, results, worst)
-	var reasons []string
-	for reason, n := range skipped {
-		reasons = append(reasons, fmt.Sprintf("skipped %d: %s", n, reason))
+	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
+		fmt.Fprintf(w, "skipped %d: %s\n", skipped[reason], reason)
 	}
-	slices.Sort(reasons)
-	for _, s := range reasons {
-		fmt.Fprintln(w, s)
+}
+
+// order compares layouts measured under the same limits: the same model,
+// sequence, GPUs, precision and batch of one source. It counts the pairs whose
+// measured times differ by more than 5 % and how many of them the prediction
+// puts in the same order; and per group, the measured time of the layout that
+// the prediction prefers over the best measured.
+func order(results []result) (pairs, right int, regrets []float64) {
+	groups := map[string][]*timeResult{}
+	for i := range results {
+		r := &results[i]
+		if r.Time == nil || r.uncertain {
+			continue
+		}
+		x := r.example.row
+		k := fmt.Sprint(r.Source, x.Model.Name, x.Model.Layers, x.Model.SeqLen, x.Cluster.GPU, x.Cluster.GPUs, x.Precision, x.Layout.GBS)
+		groups[k] = append(groups[k], r.Time)
 	}
+	for _, k := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[k]
+		if len(g) < 2 {
+			continue
+		}
+		chosen, best := g[0], g[0].MeasuredSeconds
+		for i, a := range g {
+			if a.PredictedSeconds < chosen.PredictedSeconds {
+				chosen = a
+			}
+			best = min(best, a.MeasuredSeconds)
+			for _, b := range g[:i] {
+				if math.Abs(math.Log(a.MeasuredSeconds/b.MeasuredSeconds)) > math.Log(1.05) {
+					pairs++
+					if (a.MeasuredSeconds < b.MeasuredSeconds) == (a.PredictedSeconds < b.PredictedSeconds) {
+						right++
+					}
+				}
+			}
+		}
+		regrets = append(regrets, chosen.MeasuredSeconds/best)
+	}
+	return pairs, right, regrets
 }
 
 // class tells dense from mixture of experts.
