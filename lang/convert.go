@@ -131,7 +131,7 @@ func (c *converter) count(v cty.Value, at diag.Range) (int64, bool) {
 		c.wrongType(v, at, "a whole number")
 		return 0, false
 	}
-	n, accuracy := f.Int64()
+	n, accuracy := nearInteger(f).Int64()
 	if accuracy != big.Exact {
 		why := "is not a whole number"
 		if f.IsInt() || f.IsInf() {
@@ -141,6 +141,25 @@ func (c *converter) count(v cty.Value, at diag.Range) (int64, bool) {
 		return 0, false
 	}
 	return n, c.within(float64(n), at)
+}
+
+// nearInteger forgives the rounding of arithmetic with decimal fractions, such
+// as 0.1 * 30: a number within 10⁻¹⁵ of a whole one is that.
+func nearInteger(f *big.Float) *big.Float {
+	if f.IsInf() || f.MantExp(nil) > 63 {
+		return f
+	}
+	half := big.NewFloat(0.5)
+	if f.Sign() < 0 {
+		half.Neg(half)
+	}
+	whole, _ := new(big.Float).SetPrec(512).Add(f, half).Int(nil)
+	rounded := new(big.Float).SetPrec(512).SetInt(whole)
+	gap := new(big.Float).SetPrec(512).Sub(f, rounded)
+	if limit := new(big.Float).Mul(rounded, big.NewFloat(1e-15)); gap.Abs(gap).Cmp(limit.Abs(limit)) <= 0 {
+		return rounded
+	}
+	return f
 }
 
 func (c *converter) number(v cty.Value, at diag.Range) (float64, bool) {

@@ -182,3 +182,25 @@ func TestLargeBlend(t *testing.T) {
 		t.Errorf("%d sources, the first weighs %g", n, j.Training.Data.Sources[0].Weight)
 	}
 }
+
+// TestWholeNumbers: arithmetic with fractions may end at a whole number.
+func TestWholeNumbers(t *testing.T) {
+	for _, c := range []struct {
+		expr string
+		want int
+	}{
+		{"2e3", 2000}, {`"2e3"`, 2000}, {"0.1 * 30", 3}, {"0.3 * 1e10", 3e9}, {"1.1 * 100", 110}, {"10 / 3 * 3", 10}, {"floor(10 / 3)", 3}, {"1e10 - 0", 1e10},
+		{"2.5", 0}, {"10 / 3", 0}, {"1e10 - 0.001", 0}, {"1 / 0", 0}, {"1e99", 0}, {"0.0000001", 0},
+	} {
+		w, diags := Load(files("job.hcl", minimal("", "", "steps = "+c.expr)), "job.hcl", Options{})
+		if c.want == 0 {
+			if !diags.HasErrors() {
+				t.Errorf("%s is accepted as %d", c.expr, w.Jobs[0].Training.Steps)
+			}
+			continue
+		}
+		if diags.HasErrors() || w.Jobs[0].Training.Steps != c.want {
+			t.Errorf("%s: %v, want %d", c.expr, diags, c.want)
+		}
+	}
+}
