@@ -78,7 +78,7 @@ func (l *loader) collectBlock(b *hclsyntax.Block) {
 	case b.Type == "ndc": // read before
 	case b.Type == "locals":
 		l.collectLocals(b)
-	case !l.label(b, spec):
+	case !l.label(b, spec) && len(b.Labels) != 1: // a bad name still has a content to check
 	case b.Type == "variable":
 		l.collectVariable(b)
 	case b.Type == "job":

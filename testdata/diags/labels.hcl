@@ -13,7 +13,7 @@ model "3 b" { # ERROR: invalid-label at "3 b": "3 b" is not a name that referenc
 locals "x" { # ERROR: invalid-label at "x": The block locals takes no label: locals { … }.
 }
 
-job "-x/../y" { # ERROR: invalid-label at "-x/../y": "-x/../y" cannot name a job, because the name becomes paths and the Slurm job's name. It must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}: letters, digits, dots, underscores and hyphens, at most 64, not starting with a sign.
+job "-x/../y" { # ERROR: missing-argument at job "-x/../y": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. # ERROR: missing-argument at job "-x/../y": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "-x/../y": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "-x/../y": The block job needs a block training { … }. What is learned, from what, and how. # ERROR: invalid-label at "-x/../y": "-x/../y" cannot name a job, because the name becomes paths and the Slurm job's name. It must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}: letters, digits, dots, underscores and hyphens, at most 64, not starting with a sign.
 }
 
 model "m" {
