@@ -20,7 +20,8 @@ var data embed.FS
 // framework says what stands in for the framework of a run.
 type framework struct {
 	Framework             string            `json:"framework"`
-	Before                string            `json:"before"` // only for runs in this precision
+	When                  string            `json:"when"` // only for runs whose precision or sharding says so
+	OptimizerStateDType   string            `json:"optimizer_state_dtype"`
 	Backend               string            `json:"backend"`
 	Version               string            `json:"version"`
 	GradientDType         string            `json:"gradient_dtype"`
@@ -136,6 +137,10 @@ func (w *workshop) example(r *row) example {
 		return x
 	}
 	x.exec = x.target.Resolve(x.job, &x.layout)
+	u := &x.job.Execution // a borrowed target may not offer what the run had
+	x.exec.GradientDType = u.GradientDType.Or(x.exec.GradientDType)
+	x.exec.OptimizerStateDType = u.OptimizerStateDType.Or(x.exec.OptimizerStateDType)
+	x.exec.Attention = u.Attention.Or(x.exec.Attention)
 	return x
 }
 
@@ -147,7 +152,7 @@ func missing(r *row) string {
 		return "LoRA"
 	case m.HybridPattern != "":
 		return "Mamba hybrid"
-	case r.Quality.FullySpecified != nil && !*r.Quality.FullySpecified:
+	case r.Quality.FullySpecified != nil && !*r.Quality.FullySpecified && !r.oom():
 		return "not fully specified"
 	case m.Layers == 0 || m.Hidden == 0 || m.Heads == 0 || m.FFN == 0 && m.MoE == nil:
 		return "architecture not stated"
@@ -172,7 +177,7 @@ func (w *workshop) factsOf(r *row) *facts {
 }
 
 // frameworkOf finds what stands in for the run's framework: the entry with the
-// longest name, and of those the one that names its precision.
+// longest name, and of those the one that names its precision or sharding.
 func (w *workshop) frameworkOf(r *row, f *facts) *framework {
 	var best *framework
 	name := f.Software.Framework
@@ -181,10 +186,10 @@ func (w *workshop) frameworkOf(r *row, f *facts) *framework {
 	}
 	for i := range w.frameworks {
 		c := &w.frameworks[i]
-		if !strings.HasPrefix(name, c.Framework) || c.Before != "" && !strings.Contains(r.Precision, c.Before) {
+		if !strings.HasPrefix(name, c.Framework) || !strings.Contains(r.Precision+" "+string(r.Layout.FSDP), c.When) {
 			continue
 		}
-		if best == nil || len(c.Framework)+len(c.Before) > len(best.Framework)+len(best.Before) {
+		if best == nil || len(c.Framework)+len(c.When) > len(best.Framework)+len(best.When) {
 			best = c
 		}
 	}

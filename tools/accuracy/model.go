@@ -93,46 +93,61 @@ func set(to *string, s string) {
 	}
 }
 
-// execution pins what the row says about how it ran.
+// execution pins what the row and the facts say about how it ran: first what
+// holds for its framework, then the row's own options, then the facts.
 func execution(r *row, f *facts, fw *framework) job.Execution {
-	x := job.Execution{
-		GradientDType: job.Some(fw.GradientDType),
-		CrossEntropy:  job.Some(fw.CrossEntropy),
-	}
-	if fw.Overlap == "none" {
-		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(false), job.Some(false)
-	}
-	if s, ok := f.Execution["attention"].(string); ok {
-		x.Attention = job.Some(s)
-	}
+	x := fw.execution(r.Layout.TP > 1)
 	flag := func(to *job.Optional[bool], names ...string) {
 		if v, ok := r.option(names...); ok {
 			*to = job.Some(v == "true" || v == "1")
 		}
 	}
-	if fw.OverlapTensorParallel && r.Layout.TP > 1 {
-		x.OverlapTensorParallel = job.Some(true)
-	}
 	flag(&x.OverlapTensorParallel, "tp_comm_overlap", "async_tp")
 	flag(&x.OverlapGradientReduce, "grad_reduce_overlap", "grad_sync", "grad_reduce", "overlap_grad_reduce")
 	flag(&x.OverlapParameterGather, "param_sync", "param_gather", "overlap_param_gather")
 	flag(&x.OverlapExpertParallel, "moe_a2a_overlap", "overlap_moe_expert_parallel_comm")
-	if fw.Compile != nil {
-		x.Compile = job.Some(*fw.Compile)
-	}
 	flag(&x.Compile, "torch_compile")
+	graphs(r, &x)
+	if v, ok := r.option("moe_flex_dispatcher_backend"); ok {
+		x.MoEDispatcher = job.Some(v)
+	}
+	if enabled(r.Layout.FSDP) {
+		x.FullySharded = job.Some(true)
+	}
+	if s, ok := f.Execution["attention"].(string); ok {
+		x.Attention = job.Some(s)
+	}
 	if b, ok := f.Execution["overlap_gradient_reduce"].(bool); ok {
 		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(b), job.Some(b)
 	}
 	if s, ok := f.Execution["gradient_dtype"].(string); ok {
 		x.GradientDType = job.Some(s)
 	}
-	graphs(r, &x)
-	if v, ok := r.option("moe_flex_dispatcher_backend"); ok {
-		x.MoEDispatcher = job.Some(v)
+	return x
+}
+
+// enabled reads an object such as {"enabled": true, …}.
+func enabled(raw json.RawMessage) bool {
+	var o struct {
+		Enabled bool `json:"enabled"`
 	}
-	if strings.Contains(string(r.Layout.FSDP), `"enabled": true`) || strings.Contains(string(r.Layout.FSDP), `"enabled":true`) {
-		x.FullySharded = job.Some(true)
+	return json.Unmarshal(raw, &o) == nil && o.Enabled
+}
+
+// execution is what holds for every run of the framework.
+func (f *framework) execution(tensorParallel bool) job.Execution {
+	x := job.Execution{GradientDType: job.Some(f.GradientDType), CrossEntropy: job.Some(f.CrossEntropy)}
+	if f.OptimizerStateDType != "" {
+		x.OptimizerStateDType = job.Some(f.OptimizerStateDType)
+	}
+	if f.Overlap == "none" {
+		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(false), job.Some(false)
+	}
+	if f.OverlapTensorParallel && tensorParallel {
+		x.OverlapTensorParallel = job.Some(true)
+	}
+	if f.Compile != nil {
+		x.Compile = job.Some(*f.Compile)
 	}
 	return x
 }

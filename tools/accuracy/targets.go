@@ -17,6 +17,7 @@ import (
 func targetOf(j *job.Job) (*target.Target, string) {
 	plain := *j
 	plain.Training.Schedule.Kind = "cosine"
+	plain.Execution = job.Execution{}
 	m := &plain.Model
 	if m.MoE == nil && m.MLA == nil {
 		m.Architecture, m.Activation, m.Normalization, m.PositionEmbedding.Kind = "llama", "swiglu", "rmsnorm", "rope"
