@@ -227,7 +227,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 		at[atLoss] = running + st.loss.sum() + ld.kept + ld.headAlive*e.terms.head.kept + e.terms.head.loss
 	}
 	if rank == 0 {
-		at[atEmbedding] = running + backward + ld.kept - ld.first + e.terms.embedding*m.element
+		at[atEmbedding] = resident + gradients + ld.kept - ld.first + m.embeddingGradient(e)
 	}
 	when := atStep
 	for i := range at {
@@ -247,16 +247,17 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 // compose writes the ledger of a moment; its sum is the moment's.
 func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *ledger) {
 	*out = st.resident
-	if when == atStep || when == atEnd || when == atSecond || ld.again {
+	if when != atLoss && when != atBackward || ld.again {
 		out.add(&st.gradients, 1)
 	}
 	if when == atStep {
 		out.add(&st.step, 1)
 		return
 	}
-	if when == atLoss {
+	switch when {
+	case atLoss:
 		out.add(&st.loss, 1)
-	} else {
+	case atBackward, atSecond, atEnd:
 		out.add(&st.backward, 1)
 	}
 	switch when {
@@ -277,8 +278,19 @@ func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *le
 	case atEmbedding:
 		ld.scale(ld.kept - ld.first)
 		out.add(&ld.activations, 1)
-		out[lineBackward] += e.terms.embedding * m.element
+		out[lineReduce] += m.embeddingGradient(e)
 	}
+}
+
+// embeddingGradient is the whole gradient of the input embedding before it is
+// accumulated or, under fully_shard without a pipeline, copied to fp32 and
+// scattered.
+func (m *Model) embeddingGradient(e *evaluation) int64 {
+	n := m.element
+	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
+		n += 4
+	}
+	return n * e.terms.embedding
 }
 
 // remaining is what is kept once the first micro-batch is done.
@@ -318,6 +330,9 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 			}
 			present[k] = true
 			m.addLayers(e, ld, &t.layers[k], n, alive, i == 0)
+		}
+		if c == 0 && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
+			ld.keepStream(alive * t.layers[0].input / m.element)
 		}
 		if m.style.keepOutputs && c < l.Chunks()-1 && l.PipelineParallel > 1 {
 			ld.keepStream(alive * t.layers[0].input)
