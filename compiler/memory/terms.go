@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+)
+
+// maxKinds bounds the distinct kinds of layer of a model: dense or MoE, with
+// and without a window, and MTP.
+const maxKinds = 6
+
+// terms is what a shape settles once for every layout that shares it.
+type terms struct {
+	layers     [maxKinds]layer
+	kinds      int
+	embedding  int64 // elements of the input embedding on a rank, positions included
+	word       int64 // elements of the output head
+	finalNorm  int64
+	head       head
+	workspaces int64
+}
+
+// evaluation is one layout being evaluated.
+type evaluation struct {
+	l      *plan.Layout
+	x      *plan.Execution
+	terms  *terms
+	shards sharding
+}
+
+// evaluate looks up or makes the terms of a layout.
+func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
+	key := m.shapeOf(l, x)
+	t := m.cache[key]
+	if t == nil {
+		t = m.makeTerms(key)
+		m.cache[key] = t
+	}
+	m.place(l)
+	return evaluation{l: l, x: x, terms: t, shards: shardingOf(l)}
+}
+
+// place fills starts with the first decoder layer of every chunk.
+func (m *Model) place(l *plan.Layout) {
+	chunks := l.Chunks()
+	if cap(m.starts) <= chunks {
+		m.starts = make([]int, chunks+1)
+	}
+	m.starts = m.starts[:chunks+1]
+	n := m.arch.Model.Layers
+	for c := range chunks {
+		size := n/chunks + b2i(c < n%chunks)
+		if len(l.StageLayers) == chunks {
+			size = l.StageLayers[c]
+		}
+		m.starts[c+1] = m.starts[c] + size
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// makeTerms builds every kind of layer for a shape.
+func (m *Model) makeTerms(s shape) *terms {
+	vocabulary := m.arch.Model.VocabSize
+	if m.target.PaddedVocab != nil {
+		vocabulary = m.target.PaddedVocab(m.arch.Model, s.tp)
+	}
+	t := &terms{kinds: len(m.arch.Kinds())}
+	for k, kind := range m.arch.Kinds() {
+		b := m.builder(s, kind)
+		b.build()
+		t.layers[k] = b.finish()
+		m.weights(&t.layers[k], k, &s)
+	}
+	b := m.builder(s, transformer.Kind{})
+	t.head = b.head(vocabulary)
+	t.embedding = m.arch.Embedding(vocabulary, s.tp)
+	t.word = m.arch.WordEmbedding(vocabulary, s.tp)
+	t.finalNorm = m.arch.FinalNorm()
+	t.workspaces = m.workspaces(&s)
+	return t
+}
+
+func (m *Model) builder(s shape, kind transformer.Kind) builder {
+	model := m.arch.Model
+	b := builder{arch: m.arch, kind: kind, style: m.style, shape: s, element: m.element,
+		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align, target: m.target,
+		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0}
+	b.local = b.tokens
+	if s.sequence {
+		b.local = b.tokens / int64(s.tp)
+	}
+	return b
+}
+
+// weights counts the parameters of a kind of layer on a rank.
+func (m *Model) weights(l *layer, kind int, s *shape) {
+	split := s.split()
+	l.elements = m.arch.Layer(kind, split)
+	for _, t := range m.arch.Tensors(kind) {
+		if !t.Matrix() || t.Component == transformer.Router {
+			continue
+		}
+		n := t.Local(split)
+		if t.Expert() {
+			l.matrices.Expert += n
+			n /= int64(max(t.Copies/s.ep, 1)) // one expert's
+		} else {
+			l.matrices.Dense += n
+		}
+		if !m.style.weightGradients {
+			continue
+		}
+		if t.Component == transformer.Attention {
+			l.attention += n * m.element
+		} else {
+			l.gradients += n * m.element
+		}
+	}
+}
+
+// workspaces are the library workspaces and the tables of rotary embeddings.
+func (m *Model) workspaces(s *shape) int64 {
+	n := int64(overheads["workspace"])
+	if m.hopper() {
+		n = int64(overheads["workspace_hopper"])
+	}
+	if m.arch.Model.MoE != nil && m.style.weightGradients {
+		n += n * int64(overheads["grouped_gemm_streams"])
+	}
+	if s.userBuffers && m.style.weightGradients {
+		tokens := int64(s.micro * m.arch.Model.SequenceLength / s.cp)
+		n += int64(overheads["user_buffers"]) * tokens * int64(m.arch.Model.HiddenSize) * m.element
+	}
+	if m.arch.Model.PositionEmbedding.Kind == "rope" {
+		n += int64(m.arch.Model.SequenceLength) * int64(m.arch.Model.HeadDim) * 4
+	}
+	return n
+}
+
+// hopper reports whether the GPU has compute capability 9.0 or later.
+func (m *Model) hopper() bool {
+	major, _, _ := strings.Cut(m.job.Cluster.GPU.ComputeCapability, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n >= 9
+}
