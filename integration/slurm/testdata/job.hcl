@@ -1,0 +1,77 @@
+variable "folder" {
+  type        = string
+  description = "scratch folder of the test"
+}
+
+variable "requeue" {
+  type    = bool
+  default = false
+}
+
+variable "chain" {
+  type    = string
+  default = "until_done"
+}
+
+cluster "rack" {
+  base          = catalog.cluster.dgx_h100
+  nodes         = 2
+  gpus_per_node = 2
+
+  nvlink {
+    domain = 2
+  }
+}
+
+job "stand-in" {
+  model   = catalog.model.debug
+  cluster = cluster.rack
+
+  training {
+    global_batch_size = 8
+    steps             = 30
+    precision         = "bf16"
+    seed              = 1
+
+    optimizer "adamw" {
+      learning_rate = 1e-3
+    }
+    schedule "constant" {
+      warmup_steps = 0
+    }
+    data {
+      mock = true
+
+      tokenizer "none" {
+      }
+    }
+    checkpoint {
+      path     = "${var.folder}/checkpoints"
+      interval = 10
+    }
+  }
+
+  backend "megatron" {
+    version = "core_v0.18.2"
+    path    = "${var.folder}/megatron"
+  }
+
+  slurm {
+    time          = "00:30:00"
+    cpus_per_task = 4
+    memory        = ""
+    requeue       = var.requeue
+    chain         = var.chain
+
+    environment = {
+      STANDIN            = "${var.folder}/steer"
+      STANDIN_CHECKPOINT = "${var.folder}/checkpoints/megatron"
+    }
+    setup = ["export PATH='${var.folder}/bin':\"$PATH\""]
+
+    node_check {
+      command = "true"
+      timeout = "10s"
+    }
+  }
+}
