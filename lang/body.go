@@ -85,7 +85,7 @@ func meant(word string, spec *schema.Block) string {
 	if spec.Argument(word) != nil || spec.Block(word) != nil {
 		return word // one for the other
 	}
-	return diag.Suggest(word, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
+	return suggest(word, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
 }
 
 // unknownArgument says what was meant, a block of that name included.
@@ -95,7 +95,7 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 		l.fail(UnknownArgument, at, "%q is a block: write %s, without the equals sign.", a.Name, blockForm(b))
 		return
 	}
-	hint := diag.DidYouMean(a.Name, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
+	hint := didYouMean(a.Name, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
 	switch {
 	case hint != "":
 	case len(spec.Arguments) > 0:
@@ -104,6 +104,23 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 		hint = " Here it takes only the blocks " + listed(spec.BlockNames()) + "."
 	}
 	l.fail(UnknownArgument, at, "%s has no argument %q.%s%s", blockName(spec), a.Name, hint, elsewhere(a.Name, spec))
+}
+
+// suggest finds the word of the language that another tool's word stands for,
+// or that is spelt most like it; "" when there is none.
+func suggest(word string, known []string) string {
+	if name := schema.Meant(word, known); name != "" {
+		return name
+	}
+	return diag.Suggest(word, known)
+}
+
+// didYouMean is suggest as a sentence with a leading space, or "".
+func didYouMean(word string, known []string) string {
+	if name := suggest(word, known); name != "" {
+		return fmt.Sprintf(" Did you mean %q?", name)
+	}
+	return ""
 }
 
 // listed names at most ten things.
@@ -187,7 +204,7 @@ func (l *loader) unknownBlock(n *hclsyntax.Block, spec *schema.Block) {
 		l.fail(UnknownBlock, at, "%q is an argument: write %s = …, with an equals sign.", n.Type, n.Type)
 		return
 	}
-	hint := diag.DidYouMean(n.Type, slices.Concat(spec.BlockNames(), spec.ArgumentNames()))
+	hint := didYouMean(n.Type, slices.Concat(spec.BlockNames(), spec.ArgumentNames()))
 	switch {
 	case hint == "" && len(spec.Blocks) == 0:
 		hint = " It takes no blocks."
@@ -241,7 +258,7 @@ func (l *loader) labelText(label string, at diag.Range, spec *schema.Block) bool
 		if slices.Contains(spec.Labels, label) {
 			return true
 		}
-		l.fail(UnknownValue, at, "There is no %s %s.%s%s", spec.Name, quoteShort(label), choices(spec), diag.DidYouMean(label, spec.Labels))
+		l.fail(UnknownValue, at, "There is no %s %s.%s%s", spec.Name, quoteShort(label), choices(spec), didYouMean(label, spec.Labels))
 	default:
 		if label != "" && !strings.ContainsRune(label, 0) {
 			return true

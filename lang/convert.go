@@ -238,7 +238,7 @@ func (c *converter) member(s string, at diag.Range) bool {
 		return true
 	}
 	c.fail(UnknownValue, at, "%q is not a value of %q, which takes %s.%s",
-		s, c.spec.Name, diag.OneOf(c.spec.Enum), diag.DidYouMean(s, c.spec.Enum))
+		s, c.spec.Name, diag.OneOf(c.spec.Enum), didYouMean(s, c.spec.Enum))
 	return false
 }
 

@@ -17,7 +17,7 @@ job "-x/../y" { # ERROR: missing-argument at job "-x/../y": The block job needs 
 }
 
 model "m" {
-  position_embedding "rotary" { # ERROR: unknown-value at "rotary": There is no position_embedding "rotary". The labels are "rope", "learned", "alibi" or "none".
+  position_embedding "rotary" { # ERROR: unknown-value at "rotary": There is no position_embedding "rotary". The labels are "rope", "learned", "alibi" or "none". Did you mean "rope"?
   }
   position_embedding { # ERROR: duplicate-block at position_embedding: The position_embedding block may stand only once here; the first is at line 20. Merge the two. # ERROR: invalid-label at position_embedding: The block position_embedding needs a label, the kind: position_embedding "…" { … }. The labels are "rope", "learned", "alibi" or "none".
   }

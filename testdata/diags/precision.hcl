@@ -94,7 +94,7 @@ job "d" {
   training { # ERROR: missing-block at training: The block training needs a block data { … }. What is read. # ERROR: missing-block at training: The block training needs a block optimizer "…" { … }. How gradients change the weights.
     global_batch_size = 8
     steps             = 100
-    precision         = "bfloat16" # ERROR: unknown-value at "bfloat16": "bfloat16" is not a value of "precision", which takes "bf16", "fp16", "fp32", "fp8", "mxfp8" or "nvfp4".
+    precision         = "bfloat16" # ERROR: unknown-value at "bfloat16": "bfloat16" is not a value of "precision", which takes "bf16", "fp16", "fp32", "fp8", "mxfp8" or "nvfp4". Did you mean "bf16"?
   }
   backend "megatron" {
     version = "core_v0.18.2"
