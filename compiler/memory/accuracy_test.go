@@ -46,6 +46,7 @@ type row struct {
 		SP                                bool `json:"sp"`
 		Zero                              int  `json:"zero_stage"`
 		Recompute                         struct{ Mode string }
+		Partition                         string `json:"pp_partition"`
 	} `json:"layout"`
 	Measured struct {
 		Peak     float64            `json:"peak_memory_gb"`

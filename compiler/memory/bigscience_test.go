@@ -38,6 +38,11 @@ func TestBigScience(t *testing.T) {
 		if y.PP > 1 {
 			l.PipelineSchedule = plan.Schedule1F1B
 		}
+		if y.Partition == "type:transformer|embedding" { // the embeddings at both ends count as layers
+			for i := range y.PP {
+				l.StageLayers = append(l.StageLayers, (r.Model.Layers+2)/y.PP-b2i(i == 0 || i == y.PP-1))
+			}
+		}
 		tg := engineTarget(target.DeepSpeed)
 		tg.Torch = "1.11"
 		mem := New(j, tg).Memory(l, x)
@@ -51,5 +56,5 @@ func TestBigScience(t *testing.T) {
 			table.WriteByte('\n')
 		}
 	}
-	report(t, table.String(), errors, 0.05, 0.21)
+	report(t, table.String(), errors, 0.025, 0.19)
 }
