@@ -99,11 +99,13 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 	switch {
 	case hint != "":
 	case len(spec.Arguments) > 0:
-		hint = " It takes " + listed(spec.ArgumentNames()) + "."
+		hint = " It takes " + listed(spec.ArgumentNames()) + "." + elsewhere(a.Name, spec)
 	case len(spec.Blocks) > 0 && spec.Name != "file":
 		hint = " Here it takes only the blocks " + listed(spec.BlockNames()) + "."
+	default:
+		hint = elsewhere(a.Name, spec)
 	}
-	l.fail(UnknownArgument, at, "%s has no argument %q.%s%s", blockName(spec), a.Name, hint, elsewhere(a.Name, spec))
+	l.fail(UnknownArgument, at, "%s has no argument %q.%s", blockName(spec), a.Name, hint)
 }
 
 // suggest finds the word of the language that another tool's word stands for,

@@ -20,7 +20,7 @@ job "j" {
   training { # ERROR: missing-block at training: The block training needs a block data { … }. What is read.
     gbs         = 64 # ERROR: unknown-argument at gbs: The block training has no argument "gbs". Did you mean "global_batch_size"?
     train_iters = 100 # ERROR: unknown-argument at train_iters: The block training has no argument "train_iters". Did you mean "steps"?
-    dtype       = "float16" # ERROR: unknown-argument at dtype: The block training has no argument "dtype". Did you mean "precision"? An argument of that name belongs to model > moe > router.
+    dtype       = "float16" # ERROR: unknown-argument at dtype: The block training has no argument "dtype". Did you mean "precision"?
     precision   = "half" # ERROR: unknown-value at "half": "half" is not a value of "precision", which takes "bf16", "fp16", "fp32", "fp8", "mxfp8" or "nvfp4". Did you mean "fp16"?
 
     optimizer "adamw" {

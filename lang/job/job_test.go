@@ -1,0 +1,103 @@
+package job
+
+import (
+	"testing"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+func TestSources(t *testing.T) {
+	at := func(line int) Source {
+		return Source{Origin: FromSpec, Range: diag.Range{Filename: "f", Start: diag.Position{Line: line}}}
+	}
+	s := Sources{
+		"": at(1), "training": at(2), "training.data": at(3), `training.data.source["code"]`: at(4),
+		"slurm.container.mounts": at(5), "slurm.container.mounts[0]": at(6), "model.layers": {Origin: FromDefault},
+	}
+	for _, c := range []struct {
+		path string
+		line int
+	}{
+		{"training", 2}, {"training.seed", 2}, {"training.data.format", 3}, {`training.data.source["code"].path`, 4},
+		{`training.data.source["web"].path`, 3}, {"slurm.container.mounts[0]", 6}, {"slurm.container.mounts[7]", 5}, {"execution.compile", 1}, {"model.layers", 1}, {"", 1},
+		{`slurm.environment["A.B[x]"]`, 1},
+	} {
+		if got := s.Range(c.path).Start.Line; got != c.line {
+			t.Errorf("%s is at line %d, want %d", c.path, got, c.line)
+		}
+	}
+	if !s.IsSet("training.data") || s.IsSet("training.seed") || s.IsSet("model.layers") {
+		t.Error("only what was written is set")
+	}
+}
+
+func TestIntChoice(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		choice       IntChoice
+		free, pinned bool
+		allowed      []int
+		refused      []int
+	}{
+		{"free", IntChoice{}, true, false, []int{0, 1, 99}, nil},
+		{"value", IntChoice{Values: []int{2}}, false, true, []int{2}, []int{1, 3}},
+		{"list", IntChoice{Values: []int{2, 4}}, false, false, []int{2, 4}, []int{3}},
+		{"range", IntChoice{Ranged: true, Min: 2, Max: 4}, false, false, []int{2, 3, 4}, []int{1, 5}},
+		{"open range", IntChoice{Ranged: true, Min: 2}, false, false, []int{2, 1000}, []int{1}},
+		{"range of one", IntChoice{Ranged: true, Min: 3, Max: 3}, false, true, []int{3}, []int{2, 4}},
+	} {
+		if c.choice.Free() != c.free || c.choice.Pinned() != c.pinned {
+			t.Errorf("%s: free %v, pinned %v", c.name, c.choice.Free(), c.choice.Pinned())
+		}
+		for _, v := range c.allowed {
+			if !c.choice.Allows(v) {
+				t.Errorf("%s refuses %d", c.name, v)
+			}
+		}
+		for _, v := range c.refused {
+			if c.choice.Allows(v) {
+				t.Errorf("%s allows %d", c.name, v)
+			}
+		}
+	}
+}
+
+func TestIsMoELayer(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		moe  *MoE
+		want string // one letter per layer: m is a mixture of experts
+	}{
+		{"dense", nil, "dddddd"},
+		{"all", &MoE{}, "mmmmmm"},
+		{"DeepSeek-V3's three dense layers", &MoE{FirstDenseLayers: 3, LayerFrequency: 1}, "dddmmm"},
+		{"every second", &MoE{LayerFrequency: 2}, "dmdmdm"},
+		{"every second after one", &MoE{FirstDenseLayers: 1, LayerFrequency: 2}, "ddmdmd"},
+	} {
+		m := Model{Layers: 6, MoE: c.moe}
+		got := ""
+		for i := range m.Layers {
+			if m.IsMoELayer(i) {
+				got += "m"
+			} else {
+				got += "d"
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestOptional(t *testing.T) {
+	if Some(3).Or(4) != 3 || (Optional[int]{}).Or(4) != 4 {
+		t.Error("Or must prefer what is set")
+	}
+	if (StringChoice)(nil).Allows("x") != true || (StringChoice{"a"}).Allows("x") || !(StringChoice{"a"}).Allows("a") {
+		t.Error("StringChoice")
+	}
+	m := Model{Activation: "geglu"}
+	if !m.GatedActivation() || (&Model{Activation: "gelu"}).GatedActivation() {
+		t.Error("GatedActivation")
+	}
+}
