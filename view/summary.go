@@ -34,6 +34,11 @@ func Summary(job string, p *plan.Plan) string {
 	return b.String()
 }
 
+// Limits says what no number of a summary counts, and what the ranges are.
+const Limits = `Left out   data loading that cannot keep up, evaluation, checkpoints, failures, traffic of other jobs
+           90 % ranges span from the 5th to the 95th percentile of measured over predicted (docs/time.md, docs/memory.md)
+`
+
 // section writes a heading with text beside it, wrapped lines indented.
 func section(b *strings.Builder, name, text string) {
 	for i, line := range strings.Split(text, "\n") {

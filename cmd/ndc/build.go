@@ -134,7 +134,7 @@ func report(t *terminal, plans []*compiled, out string) error {
 		}
 		parts = append(parts, text)
 	}
-	_, err := io.WriteString(t.out, strings.Join(parts, "\n"))
+	_, err := io.WriteString(t.out, strings.Join(append(parts, view.Limits), "\n"))
 	return err
 }
 
