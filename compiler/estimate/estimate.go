@@ -46,7 +46,7 @@ type Evaluator struct {
 
 	// parameters in the form that the hot loop uses
 	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE, hostExpert, hostBackward units.Seconds
-	hostStep, straggler, permuteBytes                                                                    float64
+	hostStep, straggler, permuteBytes                                                                                  float64
 
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
