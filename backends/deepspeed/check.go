@@ -47,6 +47,10 @@ func checkData(j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training.data"), "Documents cannot be told apart",
 			"document_mask and reset_position_ids cut a sequence at the end-of-document token. Set end_of_document_id in the tokenizer block.")
 	}
+	if (d.DocumentMask || d.ResetPositionIDs) && j.Model.SlidingWindow.Size > 0 {
+		diags.Error(UnsupportedTraining, j.Sources.Range("training.data"), "Document masks and sliding windows exclude one another",
+			"transformers drops its sliding window when it is given a mask, which document_mask and reset_position_ids need. Megatron-LM has both.")
+	}
 	if d.Format == "jsonl" && !d.Mock && (d.Tokenizer.Kind == "" || d.Tokenizer.Kind == "none") {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training.data.tokenizer"), "Text needs a tokenizer",
 			"format = \"jsonl\" is tokenised while training. Add a tokenizer block, or convert the text and use format = \"megatron\".")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -160,5 +161,21 @@ func TestProgramIsWhole(t *testing.T) {
 		if !names[want] {
 			t.Errorf("%s is not emitted", want)
 		}
+	}
+}
+
+// The program is valid Python, where there is a Python to ask.
+func TestProgramParses(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	files, err := filepath.Glob("templates/trainer/*.py")
+	if err != nil || len(files) < 8 {
+		t.Fatal(files, err)
+	}
+	check := "import ast, sys\nfor name in sys.argv[1:]: ast.parse(open(name, encoding='utf-8').read(), name)"
+	if out, err := exec.Command(python, append([]string{"-c", check, "templates/train.py"}, files...)...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -94,6 +94,9 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"dropout", func(j *job.Job) { j.Model.Dropout = 0.1 }, UnsupportedModel, "Megatron-LM"},
 		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},
+		{"window", func(j *job.Job) {
+			j.Model.SlidingWindow.Size, j.Training.Data.DocumentMask = 16, true
+		}, UnsupportedTraining, "sliding window"},
 		{"documents", func(j *job.Job) {
 			j.Training.Data = job.Data{Format: "tokens", DocumentMask: true}
 		}, UnsupportedTraining, "end_of_document_id"},

@@ -40,7 +40,8 @@ class Logger:
         seconds = (time.time() - self.since) / self.steps
         norm = engine.get_global_grad_norm()
         values = {"loss": loss, "gradient_norm": float("nan") if norm is None else float(norm),
-                  "learning_rate": rate, "seconds_per_step": seconds, "tokens_per_second_per_gpu": self.tokens / seconds}
+                  "learning_rate": rate, "seconds_per_step": seconds,
+                  "tokens_per_second_per_gpu": self.tokens / seconds}
         self.say(f"step {done}/{self.run.training.steps} loss {loss:.6f} gradient norm {values['gradient_norm']:.6f} "
                  f"learning rate {rate:.6e} seconds {seconds:.4f} tokens/s/GPU {self.tokens / seconds:.1f}")
         self.write(done, values)

@@ -93,8 +93,9 @@ def from_huggingface(run):
     if run.layout.zero_stage == 3 and not whole:
         from transformers.integrations import HfDeepSpeedConfig
         sharding = HfDeepSpeedConfig(run.deepspeed_config)  # transformers shards for as long as this lives
-    model = AutoModelForCausalLM.from_pretrained(run.start.path, config=config, **{name: DTYPES[run.training.precision]},
-                                                 attn_implementation=run.model.attention)
+    model = AutoModelForCausalLM.from_pretrained(run.start.path, config=config,
+                                                 attn_implementation=run.model.attention,
+                                                 **{name: DTYPES[run.training.precision]})
     del sharding
     return model
 

@@ -127,7 +127,8 @@ def tokenizer(data):
     if spec.kind == "tiktoken":
         import tiktoken
         from tiktoken.load import load_tiktoken_bpe
-        model = tiktoken.Encoding("job", pat_str=PIECES, mergeable_ranks=load_tiktoken_bpe(spec.path), special_tokens={})
+        ranks = load_tiktoken_bpe(spec.path)
+        model = tiktoken.Encoding("job", pat_str=PIECES, mergeable_ranks=ranks, special_tokens={})
         return lambda document: model.encode_ordinary(document) + closing
     from transformers import AutoTokenizer
     model = AutoTokenizer.from_pretrained(spec.path)
