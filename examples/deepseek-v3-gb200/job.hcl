@@ -94,6 +94,11 @@ job "deepseek-v3-gb200" {
     }
   }
 
+  # Over the NVLink of a whole rack.
+  execution {
+    moe_dispatcher = "hybridep"
+  }
+
   backend "megatron" {
     version = "core_v0.19.2"
     path    = "/opt/megatron-lm"

@@ -97,6 +97,11 @@ job "deepseek-v3" {
     }
   }
 
+  # Section 3.2.2: kernels of its own for dispatch and combine.
+  execution {
+    moe_dispatcher = "deepep"
+  }
+
   backend "megatron" {
     version = "core_v0.19.2"
     path    = "/opt/megatron-lm"
