@@ -87,7 +87,7 @@ func emit022(b *build) []backends.Artifact {
 	}
 	return []backends.Artifact{
 		{Path: "train.toml", Content: content},
-		{Path: jobModule + ".py", Content: must("ndc_job_0_2_2.py.tmpl", b.view022())},
+		{Path: jobModule + ".py", Content: tidyImports(must("ndc_job_0_2_2.py.tmpl", b.view022()))},
 	}
 }
 
@@ -236,8 +236,7 @@ func (b *build) view022() map[string]any {
 	if m.MoE != nil {
 		builder = "build_optimizers_with_moe_load_balancing"
 	}
-	text := data.Format == "jsonl" && !data.Mock
-	if text {
+	if b.text() {
 		builderWhy = "spec: training.data.tokenizer"
 	}
 	return map[string]any{
@@ -247,7 +246,7 @@ func (b *build) view022() map[string]any {
 		"NormEpsilon": render.Python(m.NormEpsilon), "Layers": m.Layers,
 		"DocumentMask": data.DocumentMask, "RestartPositions": render.Python(data.ResetPositionIDs),
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
-		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": text, "TokenizerWhy": builderWhy,
+		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
 		"Checkpoint": b.j.Training.Checkpoint.Path != "",
 		"SaveEvery":  nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": render.Python(b.checkEvery()),

@@ -62,7 +62,7 @@ func emit030(b *build) []backends.Artifact {
 	if err != nil {
 		panic("torchtitan: " + err.Error())
 	}
-	return []backends.Artifact{{Path: jobModule + ".py", Content: content}}
+	return []backends.Artifact{{Path: jobModule + ".py", Content: tidyImports(content)}}
 }
 
 // section is one argument of Trainer.Config: an expression, or the class
@@ -85,15 +85,14 @@ var sections030 = []section{
 func (b *build) config030() string {
 	all := b.settings030()
 	b.checkSettings(all)
-	text := "the data are token ids"
-	tokenizer := "TokenIds.Config()"
-	if b.j.Training.Data.Format == "jsonl" && !b.j.Training.Data.Mock {
-		tokenizer, text = "HuggingFaceTokenizer.Config()", "spec: training.data.tokenizer"
+	tokenizer, why := "TokenIds.Config()", "the data are token ids"
+	if b.text() {
+		tokenizer, why = "HuggingFaceTokenizer.Config()", "spec: training.data.tokenizer"
 	}
 	fields := []field{
 		{"model_spec", render.PythonExpression("model()"), ""},
 		{"hf_assets_path", python030(assets(b.j)), "spec: training.data.tokenizer"},
-		{"tokenizer", render.PythonExpression(tokenizer), text},
+		{"tokenizer", render.PythonExpression(tokenizer), why},
 		{"dump_folder", render.PythonExpression(`os.environ.get("NDC_LOG_DIR", "logs")`), "traces beside the logs"},
 		{"dataloader", render.PythonExpression("Loader.Config()"), ""},
 		{"loss", render.PythonExpression(b.loss030()), "plan: execution.loss_chunks"},
@@ -240,7 +239,7 @@ func (b *build) view030() map[string]any {
 		"Heads": m.AttentionHeads, "KVHeads": m.KVHeads, "HeadDim": m.HeadDim, "QKNorm": m.QKNorm,
 		"FFN": m.FFNHiddenSize, "Tied": render.Python(m.TiedEmbeddings), "Rope": b.rope030(),
 		"MoE": m.MoE != nil, "Window": m.SlidingWindow.Size, "SwigluLimit": render.Python(m.ActivationClamp),
-		"Data":      b.data(),
+		"Data": b.data(), "Text": b.text(),
 		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": b.checkEvery(),
 	}

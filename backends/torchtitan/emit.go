@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"strings"
 
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
@@ -215,6 +214,12 @@ func nullable(v float64) string {
 	return render.Python(v)
 }
 
+// text reports data that are tokenised on the fly.
+func (b *build) text() bool {
+	d := &b.j.Training.Data
+	return d.Format == "jsonl" && !d.Mock
+}
+
 // data is the literal that the reader takes.
 func (b *build) data() string {
 	t := &b.j.Training
@@ -258,45 +263,6 @@ func validationSources(v *job.Validation) [][]any {
 		return [][]any{}
 	}
 	return [][]any{{"validation", v.Path, 1.0}}
-}
-
-// field is one keyword argument or dict entry with the origin of its value.
-type field struct {
-	name  string
-	value any
-	why   string
-}
-
-// pythonDict writes a dict with one entry a line.
-func pythonDict(fields []field) string {
-	var s strings.Builder
-	s.WriteString("{\n")
-	for _, f := range fields {
-		fmt.Fprintf(&s, "    %s: %s,%s\n", render.Python(f.name), render.Python(f.value), comment(f.why))
-	}
-	return s.String() + "}"
-}
-
-// pythonCall writes a call with one keyword argument a line, indented by n
-// spaces.
-func pythonCall(name string, fields []field, n int) string {
-	if len(fields) == 0 {
-		return name + "()"
-	}
-	indent := strings.Repeat(" ", n)
-	var s strings.Builder
-	s.WriteString(name + "(\n")
-	for _, f := range fields {
-		fmt.Fprintf(&s, "%s    %s=%s,%s\n", indent, f.name, render.Python(f.value), comment(f.why))
-	}
-	return s.String() + indent + ")"
-}
-
-func comment(why string) string {
-	if why == "" {
-		return ""
-	}
-	return "  # " + render.Comment(why)
 }
 
 // expands reports a value with a reference of the form ${NAME}, which stands

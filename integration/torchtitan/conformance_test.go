@@ -102,9 +102,12 @@ func tail(s string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// ndc builds the program once.
+// ndc builds the program, unless NDC_PROGRAM names one.
 func ndc(t *testing.T) string {
 	t.Helper()
+	if program := os.Getenv("NDC_PROGRAM"); program != "" {
+		return program
+	}
 	program := filepath.Join(t.TempDir(), "ndc")
 	run(t, 5*time.Minute, nil, ".", "go", "build", "-o", program, "../../cmd/ndc")
 	return program

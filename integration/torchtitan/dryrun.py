@@ -121,13 +121,48 @@ def fake_group(world_size, *args, **kwargs):
     torch.distributed.init_process_group("fake", rank=int(os.environ["RANK"]), world_size=world_size)
 
 
+def balanced_toml():
+    """0.2.2: every expert gets the same number of rows; their order does not matter here."""
+    import torchtitan.distributed.expert_parallel as experts
+    import torchtitan.models.deepseek_v3.model.args as latent
+    import torchtitan.models.gpt_oss.model.args as sinks
+    import torchtitan.models.moe.utils as utils
+
+    def dispatch(self, module, inputs, mesh):
+        rows, counts = inputs
+        ranks, count = mesh.shape[0], inputs[0].shape[0]
+        self.input_splits = self.output_splits = [count // ranks + (i < count % ranks) for i in range(ranks)]
+        rows = experts.all_to_all_single_autograd(rows, self.output_splits, self.input_splits, mesh.get_group())
+        self.input_shape, rows, self.permuted_indices, counts = experts._permute(
+            rows, counts, ranks, counts.shape[0] // ranks
+        )
+        return rows, counts
+
+    def order(counts, local_experts, ranks, length, alignment):
+        return torch.zeros(length, dtype=torch.int64), counts[:local_experts], counts[:local_experts].to(torch.int32)
+
+    experts.ExpertParallel._token_dispatch = dispatch
+    utils.generate_permute_indices = order
+    latent.has_cuda_capability = sinks.has_cuda_capability = lambda *capability: True  # grouped matrix products
+
+
 def prepare_toml(config):
     import importlib
 
     import torchtitan.models.attention as kernels
 
+    from torch.distributed.tensor import DTensor
+
     distributed.init_fake_mode = fake_group
-    kernels.ScaledDotProductAttentionWrapper.forward = lambda self, q, k, v, **kwargs: attention(q, k, v)[0]
+
+    def scaled_dot_product(self, q, k, v, **kwargs):
+        if isinstance(q, DTensor):  # under context parallelism
+            out, _ = attention(q.to_local(), k.to_local(), v.to_local())
+            return DTensor.from_local(out, q.device_mesh, q.placements)
+        return attention(q, k, v)[0]
+
+    kernels.ScaledDotProductAttentionWrapper.forward = scaled_dot_product
+    balanced_toml()
 
     def flex(self, q, k, v, *, return_lse=False, **kwargs):
         return attention(q, k, v) if return_lse else attention(q, k, v)[0]
