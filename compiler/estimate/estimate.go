@@ -38,11 +38,14 @@ type Evaluator struct {
 	topology *collective.Topology
 	memory   *memory.Model
 
-	blocking   bool          // CUDA_LAUNCH_BLOCKING is set for the run
-	low, plain compute.DType // of linear layers; of attention, router and head
-	domain     int           // GPUs that NVLink reaches, or of a node without it
-	moments    float64       // optimizer moments per parameter
-	muon       float64       // operations to orthogonalise one layer's update; made when needed
+	// asynchronous: the backward of a tensor-parallel product communicates beside
+	// its own products; Megatron has it since the time of torch 2.0.
+	asynchronous bool
+	blocking     bool          // CUDA_LAUNCH_BLOCKING is set for the run
+	low, plain   compute.DType // of linear layers; of attention, router and head
+	domain       int           // GPUs that NVLink reaches, or of a node without it
+	moments      float64       // optimizer moments per parameter
+	muon         float64       // operations to orthogonalise one layer's update; made when needed
 
 	// parameters in the form that the hot loop uses
 	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE, hostExpert, hostBackward units.Seconds
@@ -119,6 +122,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}
+	e.asynchronous = t.Engine == target.Megatron && (t.Torch == "" || !before(t.Torch, 2, 0))
 	e.precision()
 	e.resolve()
 	return e

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -24,18 +23,14 @@ func (b *builder) tensorParallel(k transformer.Kind) {
 		}
 	}
 	for i := range halves {
-		products := b.fwd[lineLinear] / 2
-		if k.MoE && i == 1 {
-			products = b.shared
-		}
-		b.tensorHalf(products)
+		b.tensorHalf(b.column[i], b.row[i])
 	}
 }
 
 // tensorHalf is one gather and reduce-scatter (or one all-reduce) of the
-// forward with its mirror image in the backward. products is the forward time
-// of the matrix products between them.
-func (b *builder) tensorHalf(products units.Seconds) {
+// forward with its mirror image in the backward. column and row are the
+// forward times of the products after the gather and before the scatter.
+func (b *builder) tensorHalf(column, row units.Seconds) {
 	g := b.g.tensor
 	if g.Size() <= 1 {
 		return
@@ -44,26 +39,25 @@ func (b *builder) tensorHalf(products units.Seconds) {
 	if !b.l.SequenceParallel {
 		t := g.AllReduce(bytes)
 		hidden := units.Seconds(0)
-		if b.e.target.Engine == target.Megatron { // asynchronous behind the weight gradient
-			hidden = min(t, products)
+		if b.e.asynchronous { // behind the weight gradient
+			hidden = min(t, column)
 		}
 		b.put(channelTensorReduce, bytes, t, 0)
 		b.putBackward(channelTensorReduce, bytes, t, hidden)
 		return
 	}
 	gather, scatter := g.AllGather(bytes), g.ReduceScatter(bytes)
-	hideG, hideS := b.pipelined(gather, products/2), b.pipelined(scatter, products/2)
-	b.put(channelTensorGather, bytes, gather, hideG)
-	b.put(channelTensorScatter, bytes, scatter, hideS)
-	b.putBackward(channelTensorGather, bytes, gather, hideG)
-	if b.e.target.Engine != target.Megatron {
-		b.putBackward(channelTensorScatter, bytes, scatter, hideS)
+	b.put(channelTensorGather, bytes, gather, b.pipelined(gather, column))
+	b.put(channelTensorScatter, bytes, scatter, b.pipelined(scatter, row))
+	b.putBackward(channelTensorGather, bytes, gather, b.pipelined(gather, row))
+	if !b.e.asynchronous {
+		b.putBackward(channelTensorScatter, bytes, scatter, b.pipelined(scatter, column))
 		return
 	}
 	// Megatron gathers the input again behind the input gradient and scatters
 	// the gradient behind the weight gradient.
-	b.putBackward(channelTensorGather, bytes, gather, min(gather, products/2))
-	b.putBackward(channelTensorScatter, bytes, scatter, min(scatter, products/2))
+	b.putBackward(channelTensorGather, bytes, gather, min(gather, column))
+	b.putBackward(channelTensorScatter, bytes, scatter, min(scatter, column))
 }
 
 // pipelined is the part of a collective that hides inside the matrix product

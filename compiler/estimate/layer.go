@@ -58,7 +58,8 @@ type builder struct {
 	first  load // forward alone
 	// what recompute modules repeat, forward
 	core, norms, activation, up, mlp, moe, shared units.Seconds
-	overlapped                                    units.Seconds // communication hidden behind compute
+	overlapped                                    units.Seconds    // communication hidden behind compute
+	column, row                                   [2]units.Seconds // forward of the products after a gather and before a scatter, in attention and MLP
 }
 
 // buildTable makes a table.
@@ -205,6 +206,16 @@ func (b *builder) products(kind int) {
 		b.fwd[at] += t.Forward
 		b.bwd[at] += t.Backward()
 		b.module(p.Name, t.Forward)
+		half := 1
+		if strings.HasPrefix(p.Name, "attention.") {
+			half = 0
+		}
+		if p.Gathered {
+			b.column[half] += t.Forward
+		}
+		if p.Scattered {
+			b.row[half] += t.Forward
+		}
 	}
 }
 
