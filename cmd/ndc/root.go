@@ -68,7 +68,7 @@ has no feasible plan.`,
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newValidate(stdout, stderr), newFmt(stdout, stderr),
+	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newGraph(stdout, stderr), newValidate(stdout, stderr), newFmt(stdout, stderr),
 		newCatalog(stdout, stderr), newVersion(stdout), newMan(stdout, stderr))
 	return root
 }

@@ -1,0 +1,107 @@
+package view
+
+import (
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// example is a plan with numbers that are easy to follow, not to believe.
+func example() *plan.Plan {
+	p := &plan.Plan{
+		Backend: "megatron", BackendVersion: "core_v0.18.2", Feasible: true,
+		Input: plan.Input{Model: "m <8B>", ParametersTotal: 8_030_261_248, ParametersActive: 8_030_261_248, SequenceLength: 8192, GlobalBatchSize: 64, Precision: "bf16", GPU: "h100_sxm", Nodes: 1, GPUs: 8},
+		Layout: plan.Layout{TensorParallel: 2, SequenceParallel: true, ContextParallel: 1, PipelineParallel: 2, VirtualPipeline: 1, PipelineSchedule: plan.Schedule1F1B,
+			StageLayers: []int{17, 15}, ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 2, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 32,
+			Recompute: plan.RecomputeFull, RecomputeMethod: "block", RecomputeLayers: 3},
+		Execution: plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", OverlapGradientReduce: true, LossChunks: 1},
+		Memory: plan.Memory{GPUBytes: 80 * units.GiB, UsableBytes: 76 * units.GiB,
+			Peak: plan.Peak{Rank: 0, Stage: 0, AllocatedBytes: 60 * units.GiB, DeviceBytes: 64 * units.GiB, DeviceRangeBytes: [2]units.Bytes{62 * units.GiB, 66 * units.GiB}}},
+		Time: plan.Time{StepSeconds: 10, StepRangeSeconds: [2]units.Seconds{9, 11.5}, BubbleShare: 0.03, ExposedCommunicationShare: 0.1,
+			Breakdown: []plan.TimeLine{{ID: "linear", Name: "matrix multiplications", Seconds: 8.7}, {ID: "tensor", Name: "exposed tensor-parallel communication", Seconds: 1}, {ID: "bubble", Name: "pipeline bubble", Seconds: 0.3}},
+			Timeline: &plan.Timeline{Ranks: [][]plan.Slot{{{Kind: "forward", Start: 0, End: 1}, {Kind: "backward", Start: 4, End: 6}}, {{Kind: "forward", Start: 1, End: 2}, {Kind: "backward", Start: 2, End: 4}}}}},
+		Throughput: plan.Throughput{TokensPerSecondPerGPU: 6553.6, ModelTFLOPSPerGPU: 340, MFU: 0.34, HFU: 0.36},
+		Run:        plan.Run{Steps: 1000, Seconds: 10000, GPUHours: 22.2, Jobs: 2},
+		Search:     plan.Search{Enumerated: 100, Evaluated: 40, Pruned: 50, Rejected: []plan.Rejection{{ID: "memory", Reason: "the busiest rank needs more memory than is usable", Count: 10}}},
+		Warnings:   []plan.Warning{{ID: "w", Summary: "Something to know", Detail: "This is why."}},
+	}
+	for s := range 2 {
+		p.Memory.Stages = append(p.Memory.Stages, plan.StageMemory{Stage: s, Layers: []int{16}, AllocatedBytes: 60 * units.GiB, DeviceBytes: 64 * units.GiB,
+			Ledger: []plan.LedgerLine{{ID: "gradients", Name: "gradients", Bytes: 40 * units.GiB}, {ID: "parameters", Name: "parameters", Bytes: 20 * units.GiB}}})
+	}
+	return p
+}
+
+// infeasibleExample is one that does not fit.
+func infeasibleExample() *plan.Plan {
+	p := example()
+	p.Feasible = false
+	p.Infeasible = &plan.Infeasible{
+		Reasons: []plan.Reason{{ID: "memory", Summary: "stage 0 needs 91.3 GiB of 76.0 GiB usable on rank 0: 52.0 activations, 39.3 other"}},
+		Nearest: []plan.Nearest{{Layout: p.Layout, StepSeconds: 10, PeakDeviceBytes: 91 * units.GiB, MissingBytes: 15 * units.GiB}},
+		Fixes:   []plan.Fix{{Change: "cluster.nodes = 2 (now 1)", StepSeconds: 5, PeakDeviceBytes: 50 * units.GiB}},
+	}
+	return p
+}
+
+func TestGolden(t *testing.T) {
+	for name, got := range map[string]string{
+		"summary.txt":    Summary("llama", example()),
+		"infeasible.txt": Summary("llama", infeasibleExample()),
+		"picture.svg":    string(Picture("llama & co", example())),
+	} {
+		path := "testdata/" + name
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (run with -update after reading it):\n%s", name, diff)
+		}
+	}
+}
+
+// TestPictureIsXML parses the picture, names with markup in them included.
+func TestPictureIsXML(t *testing.T) {
+	d := xml.NewDecoder(strings.NewReader(string(Picture("a<b>&\"c", example()))))
+	rects := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "rect" {
+			rects++
+		}
+	}
+	if rects < 4+2*3+3+2 {
+		t.Errorf("%d boxes cannot show all slots, ledger lines and parts of the step", rects)
+	}
+}
+
+func TestBar(t *testing.T) {
+	for share, full := range map[units.Bytes]int{0: 0, 50: 20, 100: 40, 250: 40} {
+		if got := strings.Count(Bar(share, 100), "█"); got != full {
+			t.Errorf("Bar(%d, 100) has %d full cells, want %d", share, got, full)
+		}
+	}
+}
