@@ -37,12 +37,12 @@ func dialect022() *dialect {
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
 			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
-		rules: rules022, expertTensorParallel: true, lossChunks: 1,
+		rules: rules022, lossChunks: 1,
 		dispatchers: []string{"alltoall", "deepep"},
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
-			{name: "fp8", capability: 8.9, recipes: []string{"tensorwise"}, torchao: true},
-			{name: "mxfp8", capability: 10, torchao: true},
+			{name: "fp8", capability: 8.9, recipes: []string{"tensorwise"}},
+			{name: "mxfp8", capability: 10},
 		},
 	}
 	d.emit, d.launch = emit022, launch022

@@ -41,8 +41,8 @@ func dialect030() *dialect {
 		dispatchers: []string{"alltoall", "deepep", "hybridep"},
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
-			{name: "fp8", capability: 8.9, recipes: []string{"rowwise"}, torchao: true},
-			{name: "mxfp8", capability: 10, torchao: true}, {name: "nvfp4", capability: 10, torchao: true},
+			{name: "fp8", capability: 8.9, recipes: []string{"rowwise"}},
+			{name: "mxfp8", capability: 10}, {name: "nvfp4", capability: 10},
 		},
 	}
 	d.emit, d.launch = emit030, launch030

@@ -14,7 +14,6 @@ type precision struct {
 	name       string
 	capability float64  // least CUDA compute capability; 0: any
 	recipes    []string // values of fp8.recipe; the first is the default
-	torchao    bool     // needs the torchao package
 }
 
 // checkPrecision refuses precisions that the release or the GPU lacks.

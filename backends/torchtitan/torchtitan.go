@@ -38,7 +38,6 @@ type dialect struct {
 	rules     []target.Rule  // beside the common ones
 
 	optionalSequenceParallel bool // sequence parallelism can be off under TP
-	expertTensorParallel     bool // expert_tensor_parallel = tp with ep > 1
 	optimizerStateBF16       bool // bf16 moments
 	lossChunks               int  // recommended chunks of the loss; 1: it has none
 	cudaGraphs               bool
