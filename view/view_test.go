@@ -30,7 +30,7 @@ func example() *plan.Plan {
 			Peak: plan.Peak{Rank: 0, Stage: 0, AllocatedBytes: 60 * units.GiB, DeviceBytes: 64 * units.GiB, DeviceRangeBytes: [2]units.Bytes{62 * units.GiB, 66 * units.GiB}}},
 		Time: plan.Time{StepSeconds: 10, StepRangeSeconds: [2]units.Seconds{9, 11.5}, BubbleShare: 0.03, ExposedCommunicationShare: 0.1,
 			Breakdown: []plan.TimeLine{{ID: "linear", Name: "matrix multiplications", Seconds: 8.7}, {ID: "tensor", Name: "exposed tensor-parallel communication", Seconds: 1}, {ID: "bubble", Name: "pipeline bubble", Seconds: 0.3}},
-			Timeline: &plan.Timeline{Ranks: [][]plan.Slot{{{Kind: "forward", Start: 0, End: 1}, {Kind: "backward", Start: 4, End: 6}}, {{Kind: "forward", Start: 1, End: 2}, {Kind: "backward", Start: 2, End: 4}}}}},
+			Timeline:  &plan.Timeline{Ranks: [][]plan.Slot{{{Kind: "forward", Start: 0, End: 1}, {Kind: "backward", Start: 4, End: 6}}, {{Kind: "forward", Start: 1, End: 2}, {Kind: "backward", Start: 2, End: 4}}}}},
 		Throughput: plan.Throughput{TokensPerSecondPerGPU: 6553.6, ModelTFLOPSPerGPU: 340, MFU: 0.34, HFU: 0.36},
 		Run:        plan.Run{Steps: 1000, Seconds: 10000, GPUHours: 22.2, Jobs: 2},
 		Search:     plan.Search{Enumerated: 100, Evaluated: 40, Pruned: 50, Rejected: []plan.Rejection{{ID: "memory", Reason: "the busiest rank needs more memory than is usable", Count: 10}}},
