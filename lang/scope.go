@@ -267,7 +267,7 @@ var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 func (l *loader) unknownRoot(t hcl.Traversal) {
 	name, at := t.RootName(), rangeOf(t[0].SourceRange())
 	switch {
-	case shellName.MatchString(name) && len(t) == 1:
+	case len(t) == 1 && (shellName.MatchString(name) || l.opensTemplate(t)):
 		l.fail(ShellVariable, at,
 			"ndc reads ${…} as an expression of its own, and nothing here is called %s. To leave the variable to the shell on the cluster, write $${%s}.", name, name)
 	case len(t) == 1 && diag.Suggest(name, roots) == "":
@@ -275,6 +275,14 @@ func (l *loader) unknownRoot(t hcl.Traversal) {
 	default:
 		l.fail(UnknownReference, at, "References start with %s, not %q.%s", diag.OneOf(roots), name, diag.DidYouMean(name, roots))
 	}
+}
+
+// opensTemplate reports whether a reference stands right behind "${", where the
+// shell's variables stand too.
+func (l *loader) opensTemplate(t hcl.Traversal) bool {
+	r := t[0].SourceRange()
+	src := l.files[r.Filename]
+	return r.Start.Byte <= len(src) && strings.HasSuffix(string(src[:r.Start.Byte]), "${")
 }
 
 // settle evaluates a node once and reports cycles.

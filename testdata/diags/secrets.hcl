@@ -38,6 +38,7 @@ job "j" { # ERROR: missing-argument at job "j": The block job needs the argument
     setup    = ["export PATH=${CONDA_PREFIX}/bin:$PATH"] # ERROR: shell-variable at CONDA_PREFIX: ndc reads ${…} as an expression of its own, and nothing here is called CONDA_PREFIX. To leave the variable to the shell on the cluster, write $${CONDA_PREFIX}.
     env_file = "${HOME}/.env" # ERROR: shell-variable at HOME: ndc reads ${…} as an expression of its own, and nothing here is called HOME. To leave the variable to the shell on the cluster, write $${HOME}.
     chain    = "until-done" # ERROR: unknown-value at "until-done": "chain" is a number of submissions or "until_done", not "until-done". Did you mean "until_done"?
+    log_path = "/logs/${user}" # ERROR: shell-variable at user: ndc reads ${…} as an expression of its own, and nothing here is called user. To leave the variable to the shell on the cluster, write $${user}.
     modules  = [cuda, "nccl"] # ERROR: unquoted-text at cuda: Nothing is called cuda. If it is text, write it in quotes: "cuda".
   }
 }
