@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"regexp"
@@ -282,7 +283,7 @@ func (l *loader) unknownRoot(t hcl.Traversal) {
 func (l *loader) opensTemplate(t hcl.Traversal) bool {
 	r := t[0].SourceRange()
 	src := l.files[r.Filename]
-	return r.Start.Byte <= len(src) && strings.HasSuffix(string(src[:r.Start.Byte]), "${")
+	return r.Start.Byte <= len(src) && bytes.HasSuffix(src[:r.Start.Byte], []byte("${"))
 }
 
 // settle evaluates a node once and reports cycles.
