@@ -53,7 +53,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 func memoryReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
 	needed, what := p.Memory.Peak.DeviceBytes, ""
 	if !j.Constraints.MemoryHeadroom.Set {
-		needed, what = p.Memory.Peak.DeviceRangeBytes[1], " at the upper end of its range"
+		needed, what = p.Memory.Peak.DeviceRangeBytes[1], " (the upper end of its range)"
 	}
 	r.Needed, r.Available = float64(needed), float64(p.Memory.UsableBytes)
 	r.Summary = fmt.Sprintf("stage %d needs %s%s of %s usable on rank %d: %s", r.Stage, gib(needed), what, gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))
@@ -122,21 +122,39 @@ func fixes(j *job.Job, t *target.Target) []plan.Fix {
 	return append(list, moreNodes(j, t)...)
 }
 
-// mostNodes bounds how far the number of nodes is raised to find a fit.
+// mostNodes is how many times the nodes may be raised to find a fit.
 const mostNodes = 64
 
-// moreNodes doubles the nodes until the job fits.
+// moreNodes finds how many nodes it takes: it doubles them until the job fits
+// and then halves the distance to the largest number that did not. Numbers
+// that cannot divide the batch count as not fitting.
 func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
-	for factor := 2; factor <= mostNodes; factor *= 2 {
+	try := func(nodes int) *search.Candidate {
 		changed := *j
-		changed.Cluster.Nodes *= factor
+		changed.Cluster.Nodes = nodes
 		if o := search.Run(&changed, t); len(o.Best) > 0 {
-			b := &o.Best[0]
-			return []plan.Fix{{Change: fmt.Sprintf("cluster.nodes = %d (now %d)", changed.Cluster.Nodes, j.Cluster.Nodes),
-				StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes}}
+			return &o.Best[0]
+		}
+		return nil
+	}
+	low, high := j.Cluster.Nodes, 2*j.Cluster.Nodes
+	best := try(high)
+	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = try(high) {
+		low, high = high, 2*high
+	}
+	if best == nil {
+		return nil
+	}
+	for high-low > 1 {
+		middle := (low + high) / 2
+		if c := try(middle); c != nil {
+			best, high = c, middle
+		} else {
+			low = middle
 		}
 	}
-	return nil
+	return []plan.Fix{{Change: fmt.Sprintf("cluster.nodes = %d (now %d)", high, j.Cluster.Nodes),
+		StepSeconds: best.Result.StepSeconds, PeakDeviceBytes: best.Result.PeakDeviceBytes}}
 }
 
 // changes lists what may be changed: each narrowed axis of the layout set

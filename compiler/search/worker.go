@@ -93,7 +93,7 @@ func (w *worker) search(s *meshSearch) {
 	}
 	w.mesh = s
 	s.best = ranking{less: better(w.job.Constraints.Objective), most: Kept + 1}
-	s.nearest = ranking{less: nearer, most: 3}
+	s.nearest = ranking{less: nearer, most: 1} // of every mesh one, so that those shown differ
 	m := &w.space.Meshes[s.index]
 	w.layout = plan.Layout{}
 	m.Fill(&w.layout)
