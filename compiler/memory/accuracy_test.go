@@ -78,7 +78,7 @@ func readRows(t *testing.T, name string) []row {
 
 // megatronTarget is Megatron as far as memory needs it.
 func megatronTarget() *target.Target {
-	return &target.Target{Backend: "megatron", Engine: target.Megatron,
+	return &target.Target{Backend: "megatron", Engine: target.Megatron, InPlaceLoss: true,
 		DenseMesh:   []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel},
 		PaddedVocab: func(m *job.Model, tp int) int { n := 128 * tp; return (m.VocabSize + n - 1) / n * n }}
 }

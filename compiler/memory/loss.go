@@ -3,14 +3,14 @@ package memory
 // logits is the size per logit of what is alive at once while the loss runs
 // backward, by engine style and implementation.
 //
-// Megatron: the fused loss (Transformer Engine) writes the gradient into the
-// logits; the unfused one keeps fp32 probabilities, from which the gradient is
-// made in the compute type.
+// Megatron: Transformer Engine's fused loss writes the gradient into the
+// logits; Megatron's own, fused or not, keeps fp32 probabilities, from which
+// the gradient is made in the compute type.
 // torchtitan and Hugging Face: fp32 log-probabilities, their gradient and the
 // gradient of the fp32 logits; a vocabulary-parallel loss holds one more.
 func (b *builder) logits() float64 {
 	switch e := float64(b.element); {
-	case b.style.weightGradients && b.shape.fusedLoss:
+	case b.style.weightGradients && b.shape.fusedLoss && b.target.InPlaceLoss:
 		return e
 	case b.style.weightGradients:
 		return 4 + e

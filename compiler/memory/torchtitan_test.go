@@ -61,10 +61,9 @@ func (r *liveRow) predict() plan.Memory {
 		l.PipelineSchedule, _ = plan.ParseSchedule(r.Schedule)
 		l.MicroBatchSize, l.MicroBatches = 1, r.LocalBatch
 		if l.PipelineSchedule == plan.ScheduleInterleaved1F1B {
-			l.VirtualPipeline, l.StageLayers = 2, []int{4, 5, 4, 4, 4, 4, 4, 3}
-		} else {
-			l.StageLayers = []int{8, 9, 8, 7}
+			l.VirtualPipeline = 2
 		}
+		l.StageLayers = titanStages(j.Model.Layers, l.Chunks())
 	}
 	switch r.Recompute {
 	case "op":
@@ -77,6 +76,18 @@ func (r *liveRow) predict() plan.Memory {
 	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused",
 		LossChunks: r.Chunks, ContextParallelType: "ring", ReshardAfterForward: r.PP == 1}
 	return New(j, tg).Memory(l, x)
+}
+
+// titanStages is torchtitan's own split: embedding and head count as a layer
+// each, the first chunks take what is left over.
+func titanStages(layers, chunks int) []int {
+	out := make([]int, chunks)
+	for i := range out {
+		out[i] = (layers+2)/chunks + b2i(i < (layers+2)%chunks)
+	}
+	out[0]--
+	out[chunks-1]--
+	return out
 }
 
 // TestTorchTitanLive compares the ledger without workspaces with the live

@@ -79,6 +79,11 @@ type Target struct {
 	// decides what operator-level recompute keeps of them.
 	FusedQKV bool
 
+	// InPlaceLoss says that the fused cross-entropy writes the gradient into the
+	// logits (Transformer Engine's kernel); otherwise it keeps probabilities in
+	// fp32, as Megatron's own does.
+	InPlaceLoss bool
+
 	// CompilesLoss says that the compile option covers the loss too, which then
 	// makes no fp32 copies of the logits.
 	CompilesLoss bool
