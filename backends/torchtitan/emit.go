@@ -198,12 +198,15 @@ func (b *build) saveEvery() (float64, string) {
 }
 
 // stopMargin is how long before the time limit the run saves and stops: five
-// minutes for the checkpoint and the exit, one check of the clock, and two
-// steps.
+// minutes (at most a fifth of the limit) for the checkpoint and the exit, one
+// check of the clock, and two steps.
 func (b *build) stopMargin() (float64, string) {
-	step := float64(b.p.Time.StepSeconds)
-	between := step * float64(b.checkEvery()+2)
-	return 300 + math.Ceil(between), "five minutes to save and exit, and the steps between two looks"
+	exit := 300.0
+	if limit := float64(b.j.Slurm.Time); limit > 0 {
+		exit = min(exit, math.Ceil(limit/5))
+	}
+	between := float64(b.p.Time.StepSeconds) * float64(b.checkEvery()+2)
+	return exit + math.Ceil(between), fmt.Sprintf("%g to save and exit, and the steps between two looks", exit)
 }
 
 // nullable writes a number, or None for 0.

@@ -133,6 +133,10 @@ func (d *dialect) checkData(j *job.Job, diags *diag.List) {
 	if v := t.Validation; v != nil && v.Path == "" && t.Split == "" && !t.Mock {
 		refuse("validation", "Validation needs data of its own: set validation { path } or split.")
 	}
+	if t.CachePath != "" {
+		diags.Warn(Differs, j.Sources.Range("training.data.cache_path"), "A data cache that nothing uses",
+			"The reader that ndc emits for TorchTitan keeps no index files, so cache_path has no effect there.")
+	}
 	if _, err := parseSplit(t.Split); err != nil {
 		refuse("split", err.Error())
 	}
