@@ -1,7 +1,7 @@
 // Command accuracy predicts published training steps and compares.
 //
 //	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-explain ID]
-//	    [-set NAME=VALUE]… [-fit NAME,…] [-ranges]
+//	    [-set NAME=VALUE]… [-fit NAME,…] [-ranges] [-write FOLDER]
 //
 // Every row of a folder in the format of testdata/measured becomes a job with
 // everything pinned, which goes through the same targets and the same estimate
@@ -28,6 +28,7 @@ func main() {
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows")
 	ranges := flag.Bool("ranges", false, "print the data of the 90 % ranges")
+	write := flag.String("write", "", "keep every row as a job.hcl under this folder")
 	explain := flag.String("explain", "", "print the prediction of the rows whose id contains this")
 	parameters := estimate.DefaultParameters()
 	flag.Func("set", "NAME=VALUE: change a parameter of the estimate", func(s string) error {
@@ -37,7 +38,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *explain, *fit, *asJSON, *ranges, *worst}
+	o := options{*rows, *explain, *fit, *write, *asJSON, *ranges, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -46,9 +47,9 @@ func main() {
 
 // options are the command's flags.
 type options struct {
-	rows, explain, fit string
-	asJSON, ranges     bool
-	worst              int
+	rows, explain, fit, write string
+	asJSON, ranges            bool
+	worst                     int
 }
 
 func run(o options, p estimate.Parameters) error {
@@ -62,6 +63,9 @@ func run(o options, p estimate.Parameters) error {
 		for _, n := range names {
 			fmt.Printf("%s = %.4g\n", n, p[n])
 		}
+	}
+	if o.write != "" {
+		return writeJobs(o.write, cases)
 	}
 	if o.explain != "" {
 		return explainRows(os.Stdout, cases, o.explain, p)

@@ -51,15 +51,19 @@ func experts(r *row, out *job.Model) {
 		out.Architecture = "mixtral"
 		out.MoE = &job.MoE{
 			Experts: e.Experts, TopK: e.TopK, ExpertFFNHiddenSize: e.FFN, SharedExperts: e.Shared, SharedExpertFFNHiddenSize: e.SharedFFN,
-			FirstDenseLayers: e.FirstDense, LayerFrequency: 1, LoadImbalance: 1, CapacityFactor: 1,
+			FirstDenseLayers: e.FirstDense, LayerFrequency: 1, LoadImbalance: 1,
 		}
 		if e.SharedFFN > 0 {
 			out.MoE.SharedExperts = max(1, e.Shared)
 		}
 		out.MoE.TokenDrop = strings.Contains(r.Model.Name, "tokendrop") || strings.Contains(r.Layout.MoERouting, "drop at capacity")
+		if out.MoE.TokenDrop {
+			out.MoE.CapacityFactor = 1
+		}
 	}
 	if a := r.Model.MLA; a != nil {
 		out.Architecture = "deepseek_v3"
+		out.HeadDim = a.NopeDim + a.RopeDim
 		out.MLA = &job.MLA{QLoraRank: a.QLoraRank, KVLoraRank: a.KVLoraRank, QKNopeHeadDim: a.NopeDim, QKRopeHeadDim: a.RopeDim, VHeadDim: a.VDim}
 	}
 }
