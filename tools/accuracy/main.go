@@ -28,6 +28,7 @@ func main() {
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows")
 	ranges := flag.Bool("ranges", false, "print the data of the 90 % ranges")
+	out := flag.String("out", "", "write the report as Markdown to this file too")
 	write := flag.String("write", "", "keep every row as a job.hcl under this folder")
 	explain := flag.String("explain", "", "print the prediction of the rows whose id contains this")
 	parameters := estimate.DefaultParameters()
@@ -38,7 +39,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *explain, *fit, *write, *asJSON, *ranges, *worst}
+	o := options{*rows, *explain, *fit, *write, *out, *asJSON, *ranges, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -47,9 +48,9 @@ func main() {
 
 // options are the command's flags.
 type options struct {
-	rows, explain, fit, write string
-	asJSON, ranges            bool
-	worst                     int
+	rows, explain, fit, write, out string
+	asJSON, ranges                 bool
+	worst                          int
 }
 
 func run(o options, p estimate.Parameters) error {
@@ -76,6 +77,9 @@ func run(o options, p estimate.Parameters) error {
 		return writeRanges(os.Stdout, results)
 	case !o.asJSON:
 		report(os.Stdout, results, o.worst)
+		if o.out != "" {
+			return document(o.out, results, o.worst)
+		}
 		return nil
 	}
 	out := json.NewEncoder(os.Stdout)
