@@ -28,9 +28,12 @@ type framework struct {
 	CrossEntropy          string            `json:"cross_entropy"`
 	Overlap               string            `json:"overlap"`
 	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
-	Partition             string            `json:"partition"` // balanced: layers as evenly as possible
-	Torch                 string            `json:"torch"`     // that the run had; "" for the target's
-	Compile               *bool             `json:"compile"`   // nil for the row's or the target's
+	Partition             string            `json:"partition"`     // balanced: layers as evenly as possible
+	Torch                 string            `json:"torch"`         // that the run had; "" for the target's
+	Compile               *bool             `json:"compile"`       // nil for the row's or the target's
+	InPlaceLoss           bool              `json:"in_place_loss"` // Transformer Engine's cross entropy
+	PlainLoss             bool              `json:"plain_loss"`    // compile did not cover the loss
+	ZeROBucket            int64             `json:"zero_bucket"`   // state kept by DeepSpeed's ZeRO, with reduce and gather buckets of so many elements
 	Environment           map[string]string `json:"environment"`
 }
 
@@ -39,6 +42,7 @@ type example struct {
 	row       *row
 	job       *job.Job
 	target    *target.Target
+	state     *target.Target // keeps the state, where another framework's does; nil: target
 	layout    plan.Layout
 	exec      plan.Execution
 	skip      string              // why it cannot be predicted
@@ -133,15 +137,53 @@ func (w *workshop) example(r *row) example {
 		old := *x.target
 		old.Torch, x.target = fw.Torch, &old
 	}
+	fw.adjust(r, &x)
+	if d := f.Model.FirstDenseLayers; d > 0 && x.job.Model.MoE != nil {
+		x.job.Model.MoE.FirstDenseLayers = d
+	}
 	if x.layout, x.skip = layout(r, x.target, fw.Partition); x.skip != "" {
 		return x
+	}
+	if r.Layout.PPPartition == "type:transformer|embedding" {
+		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)
 	}
 	x.exec = x.target.Resolve(x.job, &x.layout)
 	u := &x.job.Execution // a borrowed target may not offer what the run had
 	x.exec.GradientDType = u.GradientDType.Or(x.exec.GradientDType)
 	x.exec.OptimizerStateDType = u.OptimizerStateDType.Or(x.exec.OptimizerStateDType)
 	x.exec.Attention = u.Attention.Or(x.exec.Attention)
+	x.exec.CrossEntropy = u.CrossEntropy.Or(x.exec.CrossEntropy)
+	if s, ok := f.Execution["cross_entropy"].(string); ok {
+		x.exec.CrossEntropy = s
+	}
 	return x
+}
+
+// adjust gives the borrowed target what the run's framework had in its place.
+func (fw *framework) adjust(r *row, x *example) {
+	old := *x.target
+	fused, _ := r.option("fused_ce")
+	old.InPlaceLoss = fw.InPlaceLoss || fused == "te"
+	old.CompilesLoss = old.CompilesLoss && !fw.PlainLoss
+	x.target = &old
+	if fw.ZeROBucket > 0 {
+		state := old
+		state.Backend, state.Engine = "deepspeed", target.DeepSpeed
+		state.Buckets = target.Buckets{Reduce: fw.ZeROBucket, AllGather: fw.ZeROBucket}
+		x.state = &state
+	}
+}
+
+// withEmbeddings is DeepSpeed's partition that counts the embeddings at both
+// ends as layers.
+func withEmbeddings(layers, stages int) []int {
+	out := make([]int, stages)
+	for i := range out {
+		out[i] = (i+1)*(layers+2)/stages - i*(layers+2)/stages
+	}
+	out[0]--
+	out[stages-1]--
+	return out
 }
 
 // missing says what a row lacks.

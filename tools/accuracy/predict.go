@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -56,6 +57,9 @@ func predict(x *example, p estimate.Parameters) result {
 	d := estimate.NewWith(x.job, x.target, p).Describe(&x.layout, &x.exec)
 	if t := stepSeconds(x.row); t > 0 {
 		r.Time = &timeResult{t, float64(d.Time.StepSeconds)}
+	}
+	if x.state != nil {
+		d.Memory = memory.New(x.job, x.state).Memory(&x.layout, &x.exec)
 	}
 	peak := &d.Memory.Peak
 	r.Memory = memoryOf(x.row, map[string]units.Bytes{"allocated": peak.AllocatedBytes, "reserved": peak.ReservedBytes, "device": peak.DeviceBytes})

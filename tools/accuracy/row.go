@@ -177,6 +177,7 @@ type modelFacts struct {
 	Dropout           float64 `json:"dropout"`
 	AttentionBias     *bool   `json:"attention_bias"`
 	MLPBias           *bool   `json:"mlp_bias"`
+	FirstDenseLayers  int     `json:"first_dense_layers"`
 }
 
 // matches reports whether the record speaks of the row's cluster.
