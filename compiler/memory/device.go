@@ -18,15 +18,18 @@ type overhead struct {
 	low, high   float64 // 90 % of residuals lie between 1-low and 1+high
 }
 
-// overheadOf looks the overheads of a target up. The context depends on the
-// torch release where the data says so.
+// overheadOf looks the overheads of a target up. Context and slack depend on
+// the torch release where the data says so.
 func overheadOf(t *target.Target) overhead {
-	context, ok := overheads["context/"+strings.SplitN(t.Torch, ".", 2)[0]]
-	if !ok {
-		context = overheads["context"]
+	major := "/" + strings.SplitN(t.Torch, ".", 2)[0]
+	released := func(kind string) float64 {
+		if v, ok := overheads[kind+major]; ok {
+			return v
+		}
+		return overheads[kind]
 	}
 	return overhead{
-		slack: overheads["slack/"+t.Backend], lossSlack: overheads["loss_slack/"+t.Backend], context: context,
+		slack: released("slack/" + t.Backend), lossSlack: overheads["loss_slack/"+t.Backend], context: released("context"),
 		first: overheads["communicator"], more: overheads["communicator_later"],
 		low: overheads["range_low/"+t.Backend], high: overheads["range_high/"+t.Backend],
 	}
