@@ -118,6 +118,9 @@ func (c *converter) wrongType(v cty.Value, at diag.Range, want string) {
 
 // asNumber converts numbers and text that is one, as Terraform does.
 func asNumber(v cty.Value) (*big.Float, bool) {
+	if v.Type() == cty.String && v.IsKnown() && !v.IsNull() && hasHugeExponent(v.AsString()) {
+		return nil, false
+	}
 	n, err := convert.Convert(v, cty.Number)
 	if err != nil || n.IsNull() || !n.IsKnown() {
 		return nil, false

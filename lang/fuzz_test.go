@@ -82,3 +82,19 @@ func blankless(src []byte) []byte {
 		return r
 	}, src)
 }
+
+// FuzzVariables: no variable file and no text of --var makes Load panic.
+func FuzzVariables(f *testing.F) {
+	f.Add([]byte("n = 3\nlist = [1, 2]\n"), "3", "[1, 2]")
+	f.Add([]byte("n = \"3\"\n"), "null", "{}")
+	f.Add([]byte("n = 1 / 0\nx {\n}\n"), "1e999", "[\"a\", [")
+	src := minimal("variable \"n\" {\n  type = number\n}\nvariable \"list\" {\n  type = list(number)\n  default = []\n}\n", "", "steps = var.n + length(var.list)")
+	f.Fuzz(func(t *testing.T, file []byte, n, list string) {
+		for _, args := range [][]VariableArg{nil, {{Name: "n", Value: n}, {Name: "list", Value: list}}} {
+			w, diags := Load(files("d/job.hcl", src, "d/a.auto.ndcvars", string(file)), "d", Options{Variables: args})
+			if !diags.HasErrors() && w.Jobs[0].Training.Steps < 1 {
+				t.Errorf("accepted %d steps", w.Jobs[0].Training.Steps)
+			}
+		}
+	})
+}

@@ -445,6 +445,7 @@ func TestUnreadable(t *testing.T) {
 		{"sum.hcl", "a = 1" + strings.Repeat("+1", 50000), FileTooLarge},
 		{"conditions.hcl", "a = " + strings.Repeat("true ? 1 : ", 30000) + "1", FileTooLarge},
 		{"laughs.hcl", "locals {\n  a0 = \"ha\"\n" + laughs(30) + "}\n", FileTooLarge},
+		{"number.hcl", "locals {\n  a = 1e99999999\n}\n", OutOfRange},
 		{"missing.hcl", "", UnreadableFile},
 		{"empty", "", NoFiles},
 	} {

@@ -24,6 +24,7 @@ type loader struct {
 
 	variables     map[string]*variable
 	variableOrder []string
+	unread        bool // a file of variables was reported
 	nodes         map[string]*node
 	order         []*node // of the files, in the order of writing
 	stack         []*node // being evaluated

@@ -196,8 +196,8 @@ func byteRange(src []byte, name string, i int) diag.Range {
 	return diag.Range{Filename: name, Start: start, End: end}
 }
 
-// checkNesting reports brackets within brackets and operators beyond what the
-// recursive parser and evaluator can take.
+// checkNesting reports brackets within brackets, operators and numbers beyond
+// what the recursive parser and evaluator can take.
 func checkNesting(src []byte, name string, diags *diag.List) {
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
 	depth, operators := 0, 0
@@ -207,6 +207,9 @@ func checkNesting(src []byte, name string, diags *diag.List) {
 			operators++
 		}
 		switch {
+		case t.Type == hclsyntax.TokenNumberLit && hasHugeExponent(string(t.Bytes)):
+			diags.Error(OutOfRange, rangeOf(t.Range), summaries[OutOfRange], "This number is beyond everything that can be counted. Its exponent has at most four digits.")
+			return
 		case depth > maxNesting:
 			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge],
 				fmt.Sprintf("Brackets stand more than %d deep in one another here. Name the parts as locals.", maxNesting))
@@ -217,6 +220,13 @@ func checkNesting(src []byte, name string, diags *diag.List) {
 			return
 		}
 	}
+}
+
+// hasHugeExponent reports whether a number's exponent has more than four
+// digits: writing such a number out takes minutes.
+func hasHugeExponent(literal string) bool {
+	i := strings.IndexAny(literal, "eE")
+	return i >= 0 && len(strings.TrimLeft(literal[i+1:], "+-0")) > 4
 }
 
 // nesting is what a token adds to the depth of brackets.

@@ -342,6 +342,8 @@ func isHuge(v cty.Value) bool {
 		return false
 	case v.Type() == cty.String:
 		return len(v.AsString()) > maxValue
+	case v.Type() == cty.Number:
+		return v.AsBigFloat().MantExp(nil) > maxValue
 	}
 	return v.CanIterateElements() && v.LengthInt() > maxValue
 }

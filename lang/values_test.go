@@ -120,6 +120,7 @@ func TestVariableFiles(t *testing.T) {
 		{"references", "n = local.x\n", []diag.ID{InvalidVariable}, 0},
 		{"blocks", "x {\n}\nn = 4\n", []diag.ID{UnknownBlock}, 0},
 		{"syntax", "n = = 4\n", []diag.ID{SyntaxError}, 0},
+		{"number", "n = 1e999999999\n", []diag.ID{OutOfRange}, 0},
 		{"bytes", "n = \"\xff\"\n", []diag.ID{InvalidText}, 0},
 	} {
 		w, diags := Load(files("d/job.hcl", src, "d/x.auto.ndcvars", c.content), "d", Options{})
@@ -136,6 +137,13 @@ func TestVariableFiles(t *testing.T) {
 		if !diags.HasErrors() && w.Jobs[0].Training.Steps != c.steps {
 			t.Errorf("%s: steps = %d, want %d", c.name, w.Jobs[0].Training.Steps, c.steps)
 		}
+	}
+	required := minimal("variable \"n\" {\n  type = number\n}", "", "steps = var.n")
+	if _, diags := Load(files("d/job.hcl", required, "d/x.auto.ndcvars", "n = = 4\n"), "d", Options{}); len(diags) != 1 || diags[0].ID != SyntaxError {
+		t.Errorf("a variable that a broken file may set is not missing: %v", diags)
+	}
+	if _, diags := Load(files("job.hcl", required), "job.hcl", Options{Variables: []VariableArg{{Name: "n", Value: "1e999999999"}}}); len(diags) != 1 || diags[0].ID != InvalidVariable {
+		t.Error(diags)
 	}
 	if _, diags := Load(files("job.hcl", src), "job.hcl", Options{VariableFiles: []string{"none.ndcvars"}}); len(diags) != 1 || diags[0].ID != UnreadableFile {
 		t.Error(diags)

@@ -123,6 +123,10 @@ func (l *loader) variableDefault(v *variable, a *hclsyntax.Attribute) {
 
 // convertVariable converts a value to the variable's type.
 func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, what string) (cty.Value, bool) {
+	if value.Type() == cty.String && !value.IsNull() && value.IsKnown() && v.wanted == cty.Number && hasHugeExponent(value.AsString()) {
+		l.fail(InvalidVariable, at, "%s of %q is a number beyond everything that can be counted.", what, v.name)
+		return cty.DynamicVal, false
+	}
 	if v.defaults != nil && !value.IsNull() {
 		value = v.defaults.Apply(value)
 	}
@@ -159,6 +163,7 @@ func (l *loader) setVariables() {
 func (l *loader) readVariables(file string) {
 	body := l.parse(file)
 	if body == nil {
+		l.unread = true
 		return
 	}
 	for _, b := range body.Blocks {
@@ -238,6 +243,7 @@ func (l *loader) fallBack(v *variable) {
 	case v.set:
 		l.fail(InvalidVariable, v.at, "%q may not be null, and it has no default.", v.name)
 		v.value = cty.DynamicVal
+	case l.unread: // it may stand in the file that was reported
 	default:
 		l.fail(MissingVariable, rangeOf(v.block.DefRange()),
 			"%q has no default and was not set. Set it with --var '%s=…', or in a file given by --var-file or named *.auto.ndcvars.", v.name, v.name)
