@@ -6,6 +6,8 @@ package memory
 // Megatron: Transformer Engine's fused loss writes the gradient into the
 // logits; Megatron's own, fused or not, keeps fp32 probabilities, from which
 // the gradient is made in the compute type.
+// A compiled or otherwise fused loss over plain logits keeps them and writes
+// their gradient, both in the compute type.
 // torchtitan and Hugging Face: fp32 log-probabilities, their gradient and the
 // gradient of the fp32 logits; a vocabulary-parallel loss holds one more.
 func (b *builder) logits() float64 {
@@ -15,7 +17,7 @@ func (b *builder) logits() float64 {
 	case b.style.weightGradients:
 		return 4 + e
 	case b.shape.fusedLoss:
-		return 4 + e
+		return 2 * e
 	}
 	if b.shape.tp > 1 {
 		return 16
