@@ -149,11 +149,8 @@ func (e *Evaluator) orthogonalise(layers float64) units.Seconds {
 			}
 		}
 	}
-	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.plain)) / muonRate)
+	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.plain)) / e.parameters.at("muon_rate"))
 }
-
-// muonRate is the share of the peak that the iteration's square products reach.
-const muonRate = 0.6
 
 // hostUpdate is the update on the host: its memory bandwidth is shared by the
 // GPUs of the node, and gradients and weights cross PCIe.

@@ -1,0 +1,176 @@
+package estimate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// channelBytes finds the payload of one collective in a description.
+func channelBytes(d *Description, group, collective string) units.Bytes {
+	for _, c := range d.Communication {
+		if c.Group == group && c.Collective == collective {
+			return c.Bytes
+		}
+	}
+	return 0
+}
+
+// TestCommunicationVolumes works the formulas of docs/time.md out for Llama 3
+// 8B: 32 layers, hidden size 4,096, sequences of 8,192 tokens.
+func TestCommunicationVolumes(t *testing.T) {
+	const layers, activations = 32, 2 * 8192 * 4096 // 2·T·h
+	parameters := units.Bytes(8_030_261_248)
+	x := execution()
+
+	tp := single(8)
+	tp.TensorParallel, tp.SequenceParallel, tp.DataParallelShard, tp.MicroBatches = 8, true, 1, 512
+	megatron := New(jobOf(dense(), 1), targetOf(target.Megatron)).Describe(&tp, &x)
+	torch := New(jobOf(dense(), 1), targetOf(target.FSDP2)).Describe(&tp, &x)
+	// Per layer two gathers forward and two backward, and two again for the
+	// weight gradients (Megatron only); embedding and head one each.
+	check(t, "Megatron gathers", channelBytes(&megatron, "tensor_parallel", "all_gather"), 512*(6*layers+2)*activations)
+	check(t, "Megatron scatters", channelBytes(&megatron, "tensor_parallel", "reduce_scatter"), 512*(4*layers+2)*activations)
+	check(t, "torch gathers", channelBytes(&torch, "tensor_parallel", "all_gather"), 512*(4*layers+2)*activations)
+
+	dp := single(8) // the distributed optimizer: fp32 gradients, 16-bit parameters, once per step
+	d := New(jobOf(dense(), 1), targetOf(target.Megatron)).Describe(&dp, &x)
+	check(t, "gradients", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*parameters)
+	check(t, "parameters", channelBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
+
+	dp.ZeroStage = 3 // FSDP2: gathered forward and backward, reduced with every micro-batch
+	d = New(jobOf(dense(), 1), targetOf(target.FSDP2)).Describe(&dp, &x)
+	embedding := units.Bytes(128256 * 4096)
+	check(t, "FSDP2 gathers", channelBytes(&d, "data_parallel_shard", "all_gather"), 64*2*(2*parameters-embedding))
+	check(t, "FSDP2 reductions", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
+
+	pp := single(8) // one activation each way between two stages
+	pp.PipelineParallel, pp.PipelineSchedule, pp.StageLayers = 2, plan.Schedule1F1B, []int{16, 16}
+	pp.DataParallelShard, pp.MicroBatches = 4, 128
+	d = New(jobOf(dense(), 1), targetOf(target.Megatron)).Describe(&pp, &x)
+	check(t, "pipeline", channelBytes(&d, "pipeline_parallel", "point_to_point"), 128*activations)
+}
+
+func check(t *testing.T, what string, got, want units.Bytes) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %d bytes, want %d", what, got, want)
+	}
+}
+
+// TestExpertVolume: dispatch and combine move every token's top-k copies once
+// each, forward and backward.
+func TestExpertVolume(t *testing.T) {
+	l, x := single(8), execution()
+	l.ExpertParallel = 8
+	d := New(jobOf(moe(), 1), targetOf(target.Megatron)).Describe(&l, &x)
+	check(t, "all-to-all", channelBytes(&d, "expert_parallel", "all_to_all"), 64*31*4*2*2*8192*4096)
+}
+
+// TestDomains: of d NVLink domains a token with k copies touches
+// d·(1−(1−1/d)^k); DeepEP sends it once to each.
+func TestDomains(t *testing.T) {
+	m := moe()
+	m.MoE.Experts, m.MoE.TopK = 64, 8
+	l, x := single(64), execution()
+	l.ExpertParallel = 64
+	plain := New(jobOf(m, 8), targetOf(target.Megatron)).Describe(&l, &x)
+	x.MoEDispatcher = "deepep"
+	deduplicated := New(jobOf(m, 8), targetOf(target.Megatron)).Describe(&l, &x)
+	got := float64(channelBytes(&deduplicated, "expert_parallel", "all_to_all")) / float64(channelBytes(&plain, "expert_parallel", "all_to_all"))
+	if want := 8 * (1 - math.Pow(7.0/8, 8)) / 8; math.Abs(got-want) > 1e-6 {
+		t.Errorf("share of copies that travel: %v, want %v", got, want)
+	}
+}
+
+// TestFullRecompute repeats the forward of every layer and nothing else.
+func TestFullRecompute(t *testing.T) {
+	e := New(jobOf(dense(), 1), targetOf(target.Megatron))
+	l, x := single(8), execution()
+	plain := e.run(&l, &x).work
+	forward := 32 * e.step.table.at(0, false, false).forward
+	l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+	if got := e.run(&l, &x).work - plain; math.Abs(float64(got-forward)) > 1e-12 {
+		t.Errorf("full recompute costs %v, want the forward %v", got, forward)
+	}
+	l.RecomputeMethod, l.RecomputeLayers = "block", 8
+	if got := e.run(&l, &x).work - plain; math.Abs(float64(got-forward/4)) > 1e-12 {
+		t.Errorf("8 of 32 layers cost %v, want %v", got, forward/4)
+	}
+}
+
+// TestParameters: every parameter is bounded, has a unit and a source, and
+// moves some prediction.
+func TestParameters(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range ParameterRecords() {
+		if seen[r.Name] || r.Source == "" || r.Unit == "" || r.Low > r.Value || r.Value > r.High || r.Low == r.High {
+			t.Errorf("%s: twice, unbounded, or without unit or source", r.Name)
+		}
+		seen[r.Name] = true
+		other := r.High
+		if other == r.Value {
+			other = r.Low
+		}
+		if !moves(r.Name, other) {
+			t.Errorf("%s moves no prediction", r.Name)
+		}
+	}
+}
+
+// moves reports whether a parameter changes one of a set of predictions that
+// has every part of the model in it.
+func moves(name string, value float64) bool {
+	p := DefaultParameters()
+	for _, c := range variety() {
+		a := NewWith(c.job, c.target, p).Step(&c.layout, &c.exec)
+		b := NewWith(c.job, c.target, p.With(name, value)).Step(&c.layout, &c.exec)
+		if a != b {
+			return true
+		}
+	}
+	return false
+}
+
+// sample is one prediction.
+type sample struct {
+	job    *job.Job
+	target *target.Target
+	layout plan.Layout
+	exec   plan.Execution
+}
+
+// variety is every engine, GPU, precision and option once.
+func variety() []sample {
+	var out []sample
+	for _, gpu := range []string{"h100_sxm", "a100_80gb", "b200", "b300", "gb200", "gb300", "h100_96gb_500w", "v100_32gb"} {
+		for _, precision := range []string{"bf16", "fp8", "nvfp4"} {
+			for _, engine := range []target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed} {
+				s := sample{job: jobOf(moe(), 1), target: targetOf(engine), layout: single(8), exec: execution()}
+				s.job.Cluster.GPU.Catalog, s.job.Training.Precision = gpu, precision
+				s.layout.ExpertParallel, s.layout.ContextParallel, s.layout.DataParallelShard, s.layout.MicroBatches = 8, 2, 4, 128
+				out = append(out, s)
+				s.target, s.exec.CrossEntropy, s.exec.OffloadOptimizer = old(s.target), "unfused", true
+				s.job = jobOf(dense(), 1)
+				s.job.Cluster.GPU.Catalog = gpu
+				s.layout.ExpertParallel = 1
+				out = append(out, s)
+				s.job = jobOf(dense(), 1)
+				s.job.Training.Optimizer.Kind, s.exec.Compile, s.exec.OffloadOptimizer = "muon", true, false
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// old is the target with the software of 2021.
+func old(t *target.Target) *target.Target {
+	o := *t
+	o.Torch = "1.11"
+	return &o
+}
