@@ -17,6 +17,7 @@ import (
 func targetOf(j *job.Job) (*target.Target, string) {
 	plain := *j
 	plain.Training.Schedule.Kind = "cosine"
+	plain.Training.Precision, plain.Training.FP8 = "bf16", job.FP8{}
 	plain.Execution = job.Execution{}
 	m := &plain.Model
 	if m.MoE == nil && m.MLA == nil {
