@@ -169,6 +169,7 @@ func changes(j *job.Job) []change {
 			apply: func(j *job.Job) { a.free(&j.Constraints.Layout) },
 		})
 	}
+	list = append(list, batchChange(j)...)
 	list = append(list, executionChanges(j)...)
 	if len(j.Constraints.NVLinkOnly) > 0 {
 		list = append(list, change{fixed("constraints.nvlink_only = []"), func(j *job.Job) { j.Constraints.NVLinkOnly = nil }})
@@ -180,6 +181,20 @@ func changes(j *job.Job) []change {
 		})
 	}
 	return list
+}
+
+// batchChange rounds the global batch to the nearest multiple of the GPUs, by
+// which every data-parallel size can divide it.
+func batchChange(j *job.Job) []change {
+	gpus, now := j.Cluster.GPUs(), j.Training.GlobalBatchSize
+	near := max(1, (now+gpus/2)/gpus) * gpus
+	if near == now {
+		return nil
+	}
+	return []change{{
+		fixed(fmt.Sprintf("training.global_batch_size = %d (now %d)", near, now)),
+		func(j *job.Job) { j.Training.GlobalBatchSize = near },
+	}}
 }
 
 func fixed(text string) func(*search.Candidate) string {

@@ -148,16 +148,18 @@ func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
 	switch {
 	case o.Counts.Enumerated == 0:
 		diags.Error(IDDegreesDoNotFit, j.Sources.Range("constraints.layout"), "No product of degrees uses all GPUs",
-			degreesDetail(j, t))
+			degreesDetail(j))
 	case rejected == o.Counts.Enumerated:
 		diags.Error(IDBatchIndivisible, j.Sources.Range("training.global_batch_size"), "No layout divides the global batch", batchDetail(j, t))
 	}
 	return diags
 }
 
-func degreesDetail(j *job.Job, t *target.Target) string {
-	return fmt.Sprintf("The job has %d GPUs, and tensor_parallel x context_parallel x pipeline_parallel x data_parallel_replicate x data_parallel_shard must make exactly that, with degrees that %s %s and constraints.layout allow (%s). Change the degrees or the number of nodes.",
-		j.Cluster.GPUs(), t.Backend, t.Version, pinned(j))
+// degreesDetail does not name the backend: for several backends of a job it is
+// one mistake.
+func degreesDetail(j *job.Job) string {
+	return fmt.Sprintf("The job has %d GPUs, and tensor_parallel x context_parallel x pipeline_parallel x data_parallel_replicate x data_parallel_shard must make exactly that, with degrees that the framework and constraints.layout allow (%s). Change the degrees or the number of nodes.",
+		j.Cluster.GPUs(), pinned(j))
 }
 
 // batchDetail names the data-parallel sizes that are open and the nearest

@@ -48,7 +48,10 @@ func (t *terminal) failure(err error) {
 // diagnostics reports a list, with snippets of the files they point into.
 func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
 	list.Sort()
-	for _, d := range list {
+	for i, d := range list {
+		if i > 0 && d == list[i-1] {
+			continue // one mistake, met by several backends
+		}
 		if t.json {
 			t.jsonLine(d)
 			continue
