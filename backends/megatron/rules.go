@@ -66,11 +66,12 @@ var contextRules = []target.Rule{
 	{ID: RuleHierarchicalContext, Reason: "hierarchical context parallelism needs a context group that spans nodes and fills the part of each", Breaks: func(f *target.Facts) bool {
 		return f.Layout.ContextParallel > 1 && f.Exec.ContextParallelType == "hierarchical" && innerContext(f.Job, f.Layout) == 0
 	}},
-	{ID: RuleContextKernel, Reason: "sinks need ulysses, sliding windows ulysses or all_gather, latent attention ring or hierarchical", Breaks: breaksContextKernel},
+	{ID: RuleContextKernel, Reason: "sinks need ulysses, sliding windows ulysses or all_gather, latent attention ring or hierarchical; document masks exclude hierarchical", Breaks: breaksContextKernel},
 }
 
 // breaksContextKernel follows what Transformer Engine's attention implements
-// for each way of exchanging keys and values.
+// for each way of exchanging keys and values (attn_forward_func_with_cp in
+// pytorch/attention/dot_product_attention/context_parallel.py).
 func breaksContextKernel(f *target.Facts) bool {
 	if f.Layout.ContextParallel == 1 {
 		return false
@@ -78,7 +79,8 @@ func breaksContextKernel(f *target.Facts) bool {
 	m, kind := &f.Job.Model, f.Exec.ContextParallelType
 	return m.AttentionSinks && kind != "ulysses" ||
 		m.SlidingWindow.Size > 0 && kind != "ulysses" && kind != "all_gather" ||
-		m.MLA != nil && kind != "ring" && kind != "hierarchical"
+		m.MLA != nil && kind != "ring" && kind != "hierarchical" ||
+		f.Job.Training.Data.DocumentMask && kind == "hierarchical"
 }
 
 func breaksContextHeads(f *target.Facts) bool {

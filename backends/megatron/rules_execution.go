@@ -44,9 +44,9 @@ func breaksAlignment(f *target.Facts) bool {
 // executionRules: which options of plan.Execution contradict the layout or
 // one another.
 var executionRules = []target.Rule{
-	{ID: RuleAttention, Reason: "the attention kernel lacks what the model needs: fp32, sinks or latent attention", Breaks: func(f *target.Facts) bool {
+	{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
 		m, kind := &f.Job.Model, f.Exec.Attention
-		return f.Job.Training.Precision == "fp32" && kind != "unfused" ||
+		return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||
 			m.AttentionSinks && kind == "flash" || m.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
 	}},
 	{ID: RuleOverlapGather, Reason: "overlap_parameter_gather needs overlap_gradient_reduce and zero_stage 1 or more", Breaks: func(f *target.Facts) bool {

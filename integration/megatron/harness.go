@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/ndc-dev/ndc/integration/environment"
 )
 
 // Launch is one emitted launch.
@@ -45,30 +47,58 @@ type Answer struct {
 	MicroBatches int    `json:"micro_batches"`
 }
 
-// Harness knows where Python and the checkouts are.
+// Harness knows where the releases of Megatron-LM are.
 type Harness struct {
-	Python   string // with torch and Megatron-LM's Python dependencies
-	Checkout string // folder with one checkout per tag, named by the tag
+	Python   string // with torch and Megatron-LM's Python dependencies, for checkouts
+	Checkout string // folder with one checkout per tag, named by the tag; or ""
 	Driver   string // folder of probe.py
 }
 
-// ErrNotInstalled says that Python or the checkouts are not named.
-var ErrNotInstalled = errors.New("set NDC_MEGATRON_PYTHON to a Python with torch, and NDC_MEGATRON_DIR to a folder with Megatron-LM checkouts named by their tags")
+// ErrNotInstalled says that a version is neither a wheel that is judged nor a
+// checkout that is named.
+var ErrNotInstalled = errors.New("no wheel of this version can run; set NDC_MEGATRON_DIR to a folder with Megatron-LM checkouts named by their tags")
 
-// New reads NDC_MEGATRON_PYTHON and NDC_MEGATRON_DIR. The driver is the folder
+// New reads NDC_MEGATRON_DIR and NDC_MEGATRON_PYTHON. The driver is the folder
 // of this package, seen from the caller's.
 func New(driver string) (*Harness, error) {
-	h := &Harness{Python: os.Getenv("NDC_MEGATRON_PYTHON"), Checkout: os.Getenv("NDC_MEGATRON_DIR"), Driver: driver}
-	if h.Python == "" || h.Checkout == "" {
-		return nil, ErrNotInstalled
+	driver, err := filepath.Abs(driver)
+	if err != nil {
+		return nil, err
 	}
-	return h, nil
+	return &Harness{Python: os.Getenv("NDC_MEGATRON_PYTHON"), Checkout: os.Getenv("NDC_MEGATRON_DIR"), Driver: driver}, nil
 }
 
-// Has reports whether there is a checkout of a tag.
+// Has reports whether a tag can be judged, and installs what that takes.
 func (h *Harness) Has(version string) bool {
-	_, err := os.Stat(filepath.Join(h.Checkout, version, "pretrain_gpt.py"))
+	_, _, err := h.Source(version)
 	return err == nil
+}
+
+// Source returns the Python and the folder of pretrain_gpt.py for a tag: a
+// checkout where there is one, else the release's wheel with the script of
+// this project's own.
+func (h *Harness) Source(version string) (python, checkout string, err error) {
+	if h.Checkout != "" {
+		checkout = filepath.Join(h.Checkout, version)
+		if _, err := os.Stat(filepath.Join(checkout, "pretrain_gpt.py")); err == nil {
+			python, err = h.python(environment.MegatronWheels[0])
+			return python, checkout, err
+		}
+	}
+	release := strings.TrimPrefix(version, "core_v")
+	if !environment.HasMegatronWheel(release) {
+		return "", "", ErrNotInstalled
+	}
+	python, err = environment.Megatron(release).Python()
+	return python, filepath.Join(h.Driver, "wheel"), err
+}
+
+// python is what runs checkouts, whose own packages come first.
+func (h *Harness) python(release string) (string, error) {
+	if h.Python != "" {
+		return h.Python, nil
+	}
+	return environment.Megatron(release).Python()
 }
 
 // recorder stands in for torchrun.
@@ -87,7 +117,7 @@ type probeCase struct {
 }
 
 // record runs launch.sh in dir and returns what torchrun would have been given.
-func (h *Harness) record(l Launch, dir string) (probeCase, error) {
+func record(l Launch, checkout, dir string) (probeCase, error) {
 	c := probeCase{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks}
 	files := map[string][]byte{"bin/torchrun": []byte(recorder)}
 	for name, content := range l.Files {
@@ -106,7 +136,7 @@ func (h *Harness) record(l Launch, dir string) (probeCase, error) {
 	cmd.Env = []string{
 		"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "RECORD=" + dir,
 		"NDC_NODES=" + strconv.Itoa(l.Nodes), "NDC_GPUS_PER_NODE=" + strconv.Itoa(l.PerNode),
-		"MEGATRON_PATH=" + filepath.Join(h.Checkout, l.Version),
+		"MEGATRON_PATH=" + checkout,
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return c, fmt.Errorf("%s: launch.sh: %w\n%s", l.Name, err, out)
@@ -144,9 +174,13 @@ func (c *probeCase) read(dir string) error {
 // Judge hands launches of one version and capability to Megatron-LM: as
 // emitted up to the mesh, or with layers of plain torch up to the schedule.
 func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]Answer, error) {
+	python, checkout, err := h.Source(launches[0].Version)
+	if err != nil {
+		return nil, err
+	}
 	var input bytes.Buffer
 	for i, l := range launches {
-		c, err := h.record(l, filepath.Join(scratch, strconv.Itoa(i)))
+		c, err := record(l, checkout, filepath.Join(scratch, strconv.Itoa(i)))
 		if err != nil {
 			return nil, err
 		}
@@ -154,12 +188,11 @@ func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]An
 			return nil, err
 		}
 	}
-	first := launches[0]
-	args := []string{filepath.Join(h.Driver, "probe.py"), "--checkout", filepath.Join(h.Checkout, first.Version), "--capability", first.Capability}
+	args := []string{filepath.Join(h.Driver, "probe.py"), "--checkout", checkout, "--capability", launches[0].Capability}
 	if asEmitted {
 		args = append(args, "--as-emitted")
 	}
-	cmd := exec.Command(h.Python, args...)
+	cmd := exec.Command(python, args...)
 	var complaints bytes.Buffer
 	cmd.Stdin, cmd.Stderr = &input, &complaints
 	out, err := cmd.Output()

@@ -28,6 +28,7 @@ import warnings
 warnings.filterwarnings("ignore")
 STAGES = ["arguments", "config", "mesh", "build", "schedule"]
 LOCAL = ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
+TRANSFORMER_ENGINE_ONLY = {"--fine-grained-activation-offloading", "--offload-modules"}
 TRANSFORMER_ENGINE = "2.9.0"
 
 
@@ -165,6 +166,17 @@ class Probe:
             pass
 
 
+def local(arguments):
+    """The arguments for layers of plain torch, without what those refuse."""
+    kept, keep = [], True
+    for word in arguments:
+        if word.startswith("--"):
+            keep = word not in TRANSFORMER_ENGINE_ONLY
+        if keep:
+            kept.append(word)
+    return kept + LOCAL
+
+
 def forked(probe, script, out):
     """Runs the probe in a child process, which writes its answer."""
     out.flush()
@@ -214,7 +226,7 @@ def main():
     for line in sys.stdin:
         case = json.loads(line)
         if not options.as_emitted:
-            case["arguments"] = case["arguments"] + LOCAL
+            case["arguments"] = local(case["arguments"])
         for rank in case["ranks"]:
             forked(Probe(case, rank, upto, placement), script, out)
 
