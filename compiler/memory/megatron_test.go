@@ -28,7 +28,9 @@ func moonlight(modules ...string) plan.Memory {
 }
 
 // TestMoonlight compares with the allocated peaks of Megatron-Bridge's
-// recompute table (skills/nemo-mbridge-perf-activation-recompute).
+// recompute table (skills/nemo-mbridge-perf-activation-recompute): what
+// recompute saves stops at the optimizer step, whose fp32 copies of the moments
+// are the peak.
 func TestMoonlight(t *testing.T) {
 	var errors []float64
 	var table strings.Builder
@@ -50,7 +52,7 @@ func TestMoonlight(t *testing.T) {
 		errors = append(errors, got/c.peak-1)
 		fmt.Fprintf(&table, "%v: %.2f predicted %.2f, saves %.2f predicted %.2f\n", c.modules, c.peak, got, 36.618-c.peak, saved)
 	}
-	report(t, table.String(), errors, 0.055, 0.065)
+	report(t, table.String(), errors, 0.033, 0.034)
 }
 
 // TestMegatronCI compares with the allocated peak of the last rank in a

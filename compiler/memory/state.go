@@ -80,6 +80,25 @@ func (m *Model) optimizer(e *evaluation, h *holding, n sharding, s *state) {
 	s.resident[lineMoments] += moments
 }
 
+// precisionAware applies what Transformer Engine's Adam does when its moments
+// are kept below fp32: the master parameter is the 16 bits that the bf16
+// parameter lacks, and the step makes fp32 copies of both moments, dense and
+// expert parameters one after the other.
+func (m *Model) precisionAware(e *evaluation, h *holding, n sharding, s *state) {
+	if e.x.OptimizerStateDType == "fp32" || e.x.OffloadOptimizer || m.element != 2 {
+		return
+	}
+	if m.job.Training.Precision != "fp16" {
+		whole := h.elements
+		if m.precision.gathers(&m.job.Training) { // 8-bit parameters have no such bits
+			whole.Dense -= h.matrices.Dense
+			whole.Expert -= h.matrices.Expert
+		}
+		s.resident[lineMaster] -= n.of(2, whole)
+	}
+	s.step[lineStep] += 8 * max(h.elements.Dense/n.dense, h.elements.Expert/n.expert)
+}
+
 // momentBytes is the optimizer state per element beside the parameter: two
 // moments for Adam, one momentum for SGD and for Muon's matrices.
 func (m *Model) momentBytes(x *plan.Execution, matrix bool) float64 {
@@ -119,6 +138,7 @@ func (m *Model) megatron(e *evaluation, h *holding, s *state) {
 	s.resident[lineParameters] += unsharded.of(m.parameterBytes(h, true), h.elements)
 	s.resident[lineGradients] += unsharded.of(gradientBytes(e.x), h.elements)
 	m.optimizer(e, h, n, s)
+	m.precisionAware(e, h, n, s)
 	if gradientBytes(e.x) < 4 && e.x.OptimizerStateDType == "fp32" {
 		s.step[lineStep] += n.of(4, h.elements) // fp32 copy of the gradients' shard
 	}
