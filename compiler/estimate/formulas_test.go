@@ -147,7 +147,7 @@ type sample struct {
 // variety is every engine, GPU, precision and option once.
 func variety() []sample {
 	var out []sample
-	for _, gpu := range []string{"h100_sxm", "a100_80gb", "b200", "b300", "gb200", "gb300", "h100_96gb_500w", "v100_32gb"} {
+	for _, gpu := range []string{"h100_sxm", "a100_80gb", "b200", "b300", "gb200", "gb300", "h100_96gb_500w", "h200", "h800", "gh200", "v100_32gb"} {
 		for _, precision := range []string{"bf16", "fp8", "nvfp4"} {
 			for _, engine := range []target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed} {
 				s := sample{job: jobOf(moe(), 1), target: targetOf(engine), layout: single(8), exec: execution()}
