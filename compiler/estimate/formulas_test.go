@@ -106,7 +106,7 @@ func TestFullRecompute(t *testing.T) {
 // TestParameters: every parameter is bounded, has a unit and a source, and
 // moves some prediction.
 func TestParameters(t *testing.T) {
-	seen := map[string]bool{}
+	seen, samples := map[string]bool{}, variety()
 	for _, r := range ParameterRecords() {
 		if seen[r.Name] || r.Source == "" || r.Unit == "" || r.Low > r.Value || r.Value > r.High || r.Low == r.High {
 			t.Errorf("%s: twice, unbounded, or without unit or source", r.Name)
@@ -116,20 +116,19 @@ func TestParameters(t *testing.T) {
 		if other == r.Value {
 			other = r.Low
 		}
-		if !moves(r.Name, other) {
+		if !moves(samples, r.Name, other) {
 			t.Errorf("%s moves no prediction", r.Name)
 		}
 	}
 }
 
-// moves reports whether a parameter changes one of a set of predictions that
-// has every part of the model in it.
-func moves(name string, value float64) bool {
-	p := DefaultParameters()
-	for _, c := range variety() {
-		a := NewWith(c.job, c.target, p).Step(&c.layout, &c.exec)
-		b := NewWith(c.job, c.target, p.With(name, value)).Step(&c.layout, &c.exec)
-		if a != b {
+// moves reports whether a parameter changes one of the predictions.
+func moves(samples []sample, name string, value float64) bool {
+	changed := DefaultParameters().With(name, value)
+	for i := range samples {
+		c := &samples[i]
+		c.evaluator.Use(changed)
+		if c.evaluator.Step(&c.layout, &c.exec) != c.step {
 			return true
 		}
 	}
@@ -142,6 +141,9 @@ type sample struct {
 	target *target.Target
 	layout plan.Layout
 	exec   plan.Execution
+
+	evaluator *Evaluator
+	step      units.Seconds // with the embedded parameters
 }
 
 // variety is every engine, GPU, precision and option once.
@@ -164,6 +166,11 @@ func variety() []sample {
 				out = append(out, s)
 			}
 		}
+	}
+	for i := range out {
+		c := &out[i]
+		c.evaluator = New(c.job, c.target)
+		c.step = c.evaluator.Step(&c.layout, &c.exec)
 	}
 	return out
 }
