@@ -4,8 +4,6 @@ Arguments, configuration, meshes, model, optimizer and schedules are those of th
 puts them together as the script of the same release does, for language models on made-up data. For
 megatron-core 0.18.2 and 0.19.2.
 """
-import inspect
-
 from megatron.core.enums import ModelType
 from megatron.core.models.gpt import GPTModel
 from megatron.core.models.gpt import gpt_layer_specs as specs
@@ -67,10 +65,10 @@ def embedding_ranks(ranks):
 def main():
     datasets.is_distributed = True
     args = parse_and_validate_args(extra_args_provider=None, args_defaults={"tokenizer_type": "GPT2BPETokenizer"})
-    if "model_provider" in inspect.signature(pretrain).parameters:
-        container, provider = argument_utils.pretrain_cfg_container_from_args(args), [model]
-    else:  # since 0.19 the configuration builds the model
+    if hasattr(argument_utils, "gpt_config_from_args"):  # since 0.19 the configuration builds the model
         container, provider = argument_utils.pretrain_cfg_container_from_args(args, argument_utils.gpt_config_from_args(args)), []
+    else:
+        container, provider = argument_utils.pretrain_cfg_container_from_args(args), [model]
     pretrain(container, datasets, *provider, ModelType.encoder_or_decoder, step, get_embedding_ranks=embedding_ranks)
 
 
