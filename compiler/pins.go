@@ -176,8 +176,17 @@ func batchDetail(j *job.Job, t *target.Target) string {
 			smallest = dp
 		}
 	}
-	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of it, such as %d or %d.",
-		gbs, j.Cluster.GPUs(), smallest, pinned(j), max(1, gbs/smallest)*smallest, (gbs/smallest+1)*smallest)
+	unit := smallest * least(j.Constraints.Layout.MicroBatchSize) * least(j.Constraints.Layout.MicroBatches)
+	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of %d, such as %d or %d.",
+		gbs, j.Cluster.GPUs(), smallest, pinned(j), unit, max(1, gbs/unit)*unit, (gbs/unit+1)*unit)
+}
+
+// least is the smallest value of a choice, 1 when it is free.
+func least(c job.IntChoice) int {
+	if len(c.Values) > 0 {
+		return c.Values[0]
+	}
+	return max(1, c.Min)
 }
 
 // pinned lists what the user fixed, for messages.

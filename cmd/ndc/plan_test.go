@@ -122,7 +122,17 @@ func invariants(p *plan.Plan) []string {
 			broken = append(broken, fmt.Sprintf(format, args...))
 		}
 	}
+	s := &p.Search
+	found := s.Evaluated + s.Pruned
+	for _, r := range s.Rejected {
+		found += r.Count
+	}
+	hold(s.Enumerated == found, "enumerated %d, accounted for %d", s.Enumerated, found)
+	hold(p.Feasible == (p.Infeasible == nil), "feasible %v, infeasible %v", p.Feasible, p.Infeasible != nil)
 	l := &p.Layout
+	if !p.Feasible && len(p.Memory.Stages) == 0 {
+		return broken // no layout was legal, so none was evaluated
+	}
 	hold(l.MicroBatchSize*l.MicroBatches*l.DataParallel() == p.Input.GlobalBatchSize, "micro-batches make %d sequences of %d", l.MicroBatchSize*l.MicroBatches*l.DataParallel(), p.Input.GlobalBatchSize)
 	hold(l.GPUs() == p.Input.GPUs, "the layout has %d ranks of %d", l.GPUs(), p.Input.GPUs)
 	hold(len(l.StageLayers) == l.Chunks(), "%d entries of stage_layers for %d chunks", len(l.StageLayers), l.Chunks())
@@ -135,13 +145,6 @@ func invariants(p *plan.Plan) []string {
 	}
 	hold(ledgerSum(p.Memory.Host.Ledger) == int64(p.Memory.Host.BytesPerNode), "the host ledger sums to %d of %d", ledgerSum(p.Memory.Host.Ledger), p.Memory.Host.BytesPerNode)
 	hold(near(breakdownSum(p), float64(p.Time.StepSeconds)), "the breakdown sums to %v of %v", breakdownSum(p), p.Time.StepSeconds)
-	s := &p.Search
-	found := s.Evaluated + s.Pruned
-	for _, r := range s.Rejected {
-		found += r.Count
-	}
-	hold(s.Enumerated == found, "enumerated %d, accounted for %d", s.Enumerated, found)
-	hold(p.Feasible == (p.Infeasible == nil), "feasible %v, infeasible %v", p.Feasible, p.Infeasible != nil)
 	tokens := float64(p.Input.GlobalBatchSize*p.Input.SequenceLength) / float64(p.Input.GPUs)
 	hold(near(p.Throughput.TokensPerSecondPerGPU*float64(p.Time.StepSeconds), tokens), "throughput and step time differ")
 	return broken
