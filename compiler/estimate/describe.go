@@ -16,6 +16,7 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	total.add(units.Seconds(l.MicroBatches), &c)
 	traffic := s.load
 	traffic.add(l.MicroBatches, &t)
+	traffic.attribute(&total)
 	d := Description{
 		Memory:        e.memory.Memory(l, x),
 		Time:          e.time(&total, s),
@@ -60,6 +61,38 @@ func (e *Evaluator) communication(t *load, s *step) []plan.Communication {
 		})
 	}
 	return out
+}
+
+// gathers and reductions are the channels of sharded state.
+var (
+	gathers    = []channel{channelShardGather, channelExpertShardGather}
+	reductions = []channel{channelShardReduce, channelReplicaReduce, channelExpertShardReduce, channelExpertReplicaReduce}
+)
+
+// attribute gives the exposed time of sharded state, which is known for all
+// its collectives together, to the channels in proportion to their time.
+func (t *load) attribute(c *costs) {
+	t.expose(c[lineParameters], gathers)
+	t.expose(c[lineGradients], reductions)
+	t.expose(c[lineState], gathers, reductions)
+}
+
+// expose adds exposed seconds to lists of channels.
+func (t *load) expose(exposed units.Seconds, lists ...[]channel) {
+	var all units.Seconds
+	for _, list := range lists {
+		for _, i := range list {
+			all += t[i].seconds
+		}
+	}
+	if all == 0 {
+		return
+	}
+	for _, list := range lists {
+		for _, i := range list {
+			t[i].exposed += exposed * t[i].seconds / all
+		}
+	}
 }
 
 // of is the communicator of a channel.

@@ -142,17 +142,17 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 		p.backward += again
 	}
 	if b.x.OffloadActivations {
-		b.offload(&p, kind, r != plan.RecomputeNone)
+		b.offload(&p, kind)
 	}
 	p.elements = b.e.arch.Layer(kind, transformer.SplitOf(b.l))
 	return p
 }
 
-// offload sends what a layer keeps to the host behind its forward and brings
+// offload sends what can move of what a layer keeps to the host behind its forward and brings
 // it back behind its backward, over PCIe; what takes longer than the layer's
 // compute is exposed.
-func (b *builder) offload(p *pass, kind int, recomputed bool) {
-	t := b.e.overPCIe(float64(b.e.memory.Kept(b.l, b.x, kind, recomputed)))
+func (b *builder) offload(p *pass, kind int) {
+	t := b.e.overPCIe(float64(b.e.memory.Offloaded(b.l, b.x, kind)))
 	f, w := max(0, t-p.forward), max(0, t-p.backward)
 	p.lines[lineOffload] = f + w
 	p.forward += f
