@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 )
@@ -29,6 +30,15 @@ func fitParameters(examples []example, p estimate.Parameters, names []string) es
 		fmt.Fprintf(os.Stderr, "step %.3f: mean logarithm %.4f\n", step, best)
 	}
 	return p
+}
+
+// leaveOut gives the rows of one source no weight in a fit.
+func leaveOut(examples []example, source string) {
+	for i := range examples {
+		if source != "" && strings.TrimSuffix(examples[i].row.file, ".jsonl") == source {
+			examples[i].weight = 0
+		}
+	}
 }
 
 // nudge tries a parameter a step up and a step down, within its bounds.

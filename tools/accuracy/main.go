@@ -1,7 +1,7 @@
 // Command accuracy predicts published training steps and compares.
 //
 //	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-explain ID]
-//	    [-set NAME=VALUE]… [-fit NAME,…] [-ranges] [-write FOLDER]
+//	    [-set NAME=VALUE]… [-fit NAME,…] [-leave SOURCE] [-ranges] [-write FOLDER]
 //
 // Every row of a folder in the format of testdata/measured becomes a job with
 // everything pinned, which goes through the same targets and the same estimate
@@ -31,6 +31,7 @@ func main() {
 	out := flag.String("out", "", "write the report as Markdown to this file too")
 	write := flag.String("write", "", "keep every row as a job.hcl under this folder")
 	explain := flag.String("explain", "", "print the prediction of the rows whose id contains this")
+	leave := flag.String("leave", "", "leave the rows of this source out of the fit")
 	parameters := estimate.DefaultParameters()
 	flag.Func("set", "NAME=VALUE: change a parameter of the estimate", func(s string) error {
 		name, value, _ := strings.Cut(s, "=")
@@ -39,7 +40,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *explain, *fit, *write, *out, *asJSON, *ranges, *worst}
+	o := options{*rows, *explain, *fit, *leave, *write, *out, *asJSON, *ranges, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -48,9 +49,9 @@ func main() {
 
 // options are the command's flags.
 type options struct {
-	rows, explain, fit, write, out string
-	asJSON, ranges                 bool
-	worst                          int
+	rows, explain, fit, leave, write, out string
+	asJSON, ranges                        bool
+	worst                                 int
 }
 
 func run(o options, p estimate.Parameters) error {
@@ -60,6 +61,7 @@ func run(o options, p estimate.Parameters) error {
 	}
 	if o.fit != "" {
 		names := strings.Split(o.fit, ",")
+		leaveOut(cases, o.leave)
 		p = fitParameters(cases, p, names)
 		for _, n := range names {
 			fmt.Printf("%s = %.4g\n", n, p[n])
