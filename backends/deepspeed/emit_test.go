@@ -30,6 +30,11 @@ var cases = []struct {
 	{"zero3-bf16-oldest", func() *job.Job {
 		j := tinyLlama(4)
 		j.Backend.Version, j.Training.Precision = "0.16.4", "bf16"
+		return j
+	}, func(l *plan.Layout) { l.ZeroStage = 3 }},
+	{"hpz", func() *job.Job {
+		j := tinyLlama(4)
+		j.Backend.Version, j.Training.Precision = "0.18.3", "bf16"
 		j.Execution.ZeroHPZPartition = job.Some(2)
 		return j
 	}, func(l *plan.Layout) { l.ZeroStage = 3 }},

@@ -67,6 +67,10 @@ const (
 	ReasonHostStart diag.ID = "deepspeed-host-start"
 	// ReasonGPUStart: building the model does not fit the GPU.
 	ReasonGPUStart diag.ID = "deepspeed-gpu-start"
+	// ReasonZero2Accumulation: some releases lose gradients under stage 2.
+	ReasonZero2Accumulation diag.ID = "deepspeed-zero2-accumulation"
+	// ReasonStaleHPZ: hpZ trains with stale weights in old releases.
+	ReasonStaleHPZ diag.ID = "deepspeed-stale-hpz"
 	// ReasonHPZ: hpZ is a second copy for ZeRO-3 alone.
 	ReasonHPZ diag.ID = "deepspeed-hpz"
 	// ReasonOffload: what may be offloaded at which stage.

@@ -93,7 +93,13 @@ var (
 	ulysses     = feature{name: "Ulysses for a model that is built already", since: version{18, 2}}
 	autoEP      = feature{name: "AutoEP", since: version{19, 2}}
 	autoEPZero3 = feature{name: "AutoEP with ZeRO-3", since: version{19, 3}}
-	mics        = feature{name: "MiCS", since: version{16, 4}, before: version{19, 7}}
+	// hpZ reads a second copy of the weights that is stale after they were
+	// initialised or loaded, until PR 7707.
+	hpZ = feature{name: "hpZ with weights that are right", since: version{18, 3}}
+	// zero2Loses keeps the gradients of the last micro-batch only
+	// (stage_1_and_2.independent_gradient_partition_epilogue).
+	zero2Loses = feature{name: "ZeRO stage 2 that loses gradients", since: version{17, 6}, before: version{18, 3}}
+	mics       = feature{name: "MiCS", since: version{16, 4}, before: version{19, 7}}
 	// bf16Stage0 trains in bf16 without ZeRO, with bf16 gradients. It exists
 	// since 0.17.6, with a gradient norm that is right since 0.18.6 (PR 7839).
 	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{18, 6}}

@@ -140,6 +140,12 @@ func optionRules(r release, fam *family) []target.Rule {
 				n := f.Exec.ZeroHPZPartition
 				return n > 1 && (f.Layout.ZeroStage != 3 || hasModelAxis(f) || isMiCS(f) || f.GPUs%n != 0 || f.Exec.OffloadParameters || f.Exec.OffloadOptimizer)
 			}},
+		{ID: ReasonStaleHPZ, Reason: "hpZ trains with stale weights before DeepSpeed 0.18.3",
+			Breaks: func(f *target.Facts) bool { return f.Exec.ZeroHPZPartition > 1 && !r.has(hpZ) }},
+		{ID: ReasonZero2Accumulation, Reason: "ZeRO stage 2 of DeepSpeed 0.17.6 to 0.18.2 keeps the gradients of the last micro-batch only",
+			Breaks: func(f *target.Facts) bool {
+				return f.Layout.ZeroStage == 2 && f.Layout.MicroBatches > 1 && r.has(zero2Loses)
+			}},
 		{ID: ReasonOffload, Reason: "optimizer offload needs ZeRO stage 1 to 3, parameter offload stage 3; neither goes with MiCS or AutoEP",
 			Breaks: func(f *target.Facts) bool {
 				x, l := f.Exec, f.Layout

@@ -132,6 +132,8 @@ func TestRules(t *testing.T) {
 			return j
 		}, func(l *plan.Layout, _ *plan.Execution) { l.ContextParallel = 2 }, ReasonUlyssesMask},
 		{"hpz stage 2", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 2, 2 }, ReasonHPZ},
+		{"hpz stale", "0.18.2", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 3, 2 }, ReasonStaleHPZ},
+		{"lost gradients", "0.18.2", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage = 2 }, ReasonZero2Accumulation},
 		{"offload stage 0", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadOptimizer = 0, true }, ReasonOffload},
 		{"offload parameters", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadParameters = 2, true }, ReasonOffload},
 		{"mics new", "0.19.7", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }, ReasonReplicateShard},

@@ -44,6 +44,7 @@ func TestTrials(t *testing.T) {
 				all = append(all, tensorTrials(1, 2)...)
 				all = append(all, contextTrials()...)
 			}
+			all = legal(t, version, all)
 			for _, c := range all {
 				write(t, root, version, c)
 			}

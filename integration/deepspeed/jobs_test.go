@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/backends/deepspeed"
@@ -52,6 +53,22 @@ func llama(version string, ranks int) *job.Job {
 	}
 }
 
+// legal keeps the trials whose layout the release can run.
+func legal(t *testing.T, version string, all []trial) []trial {
+	t.Helper()
+	return slices.DeleteFunc(all, func(c trial) bool {
+		j := llama(version, c.ranks)
+		if c.change != nil {
+			c.change(j)
+		}
+		_, rule := resolved(t, j, c.layout)
+		if rule != nil {
+			t.Logf("%s is illegal: %s", c.name, rule.Reason)
+		}
+		return rule != nil
+	})
+}
+
 // write emits a trial's files into root/name.
 func write(t *testing.T, root, version string, c trial) {
 	t.Helper()
@@ -74,20 +91,11 @@ type file struct {
 
 func emitted(t *testing.T, j *job.Job, layout func(*plan.Layout)) []file {
 	t.Helper()
-	b := deepspeed.Backend{}
-	tg, diags := b.Target(j)
-	if diags.HasErrors() {
-		t.Fatal(diags)
+	p, rule := resolved(t, j, layout)
+	if rule != nil {
+		t.Fatalf("%+v breaks %s: %s", p.Layout, rule.ID, rule.Reason)
 	}
-	l := spread(j, layout)
-	x := tg.Resolve(j, &l)
-	facts := &target.Facts{Job: j, Layout: &l, Exec: &x, GPUs: l.GPUs()}
-	for _, r := range tg.Rules {
-		if r.Breaks(facts) {
-			t.Fatalf("%+v breaks %s: %s", l, r.ID, r.Reason)
-		}
-	}
-	artifacts, diags := b.Emit(j, &plan.Plan{Backend: "deepspeed", BackendVersion: j.Backend.Version, Layout: l, Execution: x})
+	artifacts, diags := deepspeed.Backend{}.Emit(j, p)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -96,6 +104,25 @@ func emitted(t *testing.T, j *job.Job, layout func(*plan.Layout)) []file {
 		files[i] = file{a.Path, a.Content}
 	}
 	return files
+}
+
+// resolved is the plan of a layout, and the first rule that it breaks.
+func resolved(t *testing.T, j *job.Job, layout func(*plan.Layout)) (*plan.Plan, *target.Rule) {
+	t.Helper()
+	tg, diags := deepspeed.Backend{}.Target(j)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	l := spread(j, layout)
+	x := tg.Resolve(j, &l)
+	p := &plan.Plan{Backend: "deepspeed", BackendVersion: j.Backend.Version, Layout: l, Execution: x}
+	facts := &target.Facts{Job: j, Layout: &l, Exec: &x, GPUs: l.GPUs()}
+	for i := range tg.Rules {
+		if tg.Rules[i].Breaks(facts) {
+			return p, &tg.Rules[i]
+		}
+	}
+	return p, nil
 }
 
 // spread makes data parallel what the layout leaves over.
