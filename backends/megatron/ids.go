@@ -76,7 +76,7 @@ const (
 	RuleReplicate diag.ID = "megatron-replicate"
 	// RuleFullyShardedPipeline: Megatron-FSDP with pipeline parallelism.
 	RuleFullyShardedPipeline diag.ID = "megatron-fully-sharded-pipeline"
-	// RuleFullyShardedOptimizer: Megatron-FSDP with another optimizer than Adam or SGD.
+	// RuleFullyShardedOptimizer: Megatron-FSDP with another optimizer than Adam.
 	RuleFullyShardedOptimizer diag.ID = "megatron-fully-sharded-optimizer"
 	// RuleVirtualPipeline: interleaving without a pipeline, or a schedule that
 	// does not fit the number of chunks.
@@ -118,6 +118,8 @@ const (
 	RuleCUDAGraphs diag.ID = "megatron-cuda-graphs"
 	// RuleAttention: the attention kernel cannot do what the model needs.
 	RuleAttention diag.ID = "megatron-attention-kernel"
+	// RuleSGD: SGD with sharded states.
+	RuleSGD diag.ID = "megatron-sgd"
 	// RuleMuon: Muon distributes its own states.
 	RuleMuon diag.ID = "megatron-muon"
 )

@@ -159,7 +159,7 @@ var stateRules = []target.Rule{
 	{ID: RuleFullyShardedPipeline, Reason: "ndc does not launch Megatron-FSDP with pipeline_parallel: the release does not document that the two work together", Breaks: func(f *target.Facts) bool {
 		return f.Exec.FullySharded && f.Layout.PipelineParallel > 1
 	}},
-	{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam and SGD only", Breaks: func(f *target.Facts) bool {
+	{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam only", Breaks: func(f *target.Facts) bool {
 		return f.Exec.FullySharded && f.Job.Training.Optimizer.Kind == "muon"
 	}},
 	{ID: RuleParameterGather, Mesh: true, Reason: "fp8.parameter_gather needs zero_stage 1 or more", Breaks: func(f *target.Facts) bool {

@@ -92,11 +92,15 @@ func adam(j *job.Job) bool {
 	return j.Training.Optimizer.Kind == "adam" || j.Training.Optimizer.Kind == "adamw"
 }
 
-// optimizerRules: Muon spreads whole matrices over the ranks by itself from
+// optimizerRules: the distributed optimizer asserts Adam
+// (megatron/core/optimizer/distrib_optimizer.py), and Muon spreads whole matrices over the ranks by itself from
 // core_v0.17.0 on; before, every rank keeps everything and nothing overlaps.
 func (v *version) optimizerRules() []target.Rule {
 	alone := !v.atLeast(17, 0)
 	return []target.Rule{
+		{ID: RuleSGD, Mesh: true, Reason: "the distributed optimizer and Megatron-FSDP keep the states of Adam only: sgd needs zero_stage 0", Breaks: func(f *target.Facts) bool {
+			return f.Job.Training.Optimizer.Kind == "sgd" && f.Layout.ZeroStage != 0
+		}},
 		{ID: RuleMuon, Reason: "muon keeps its states whole before core_v0.17.0 (zero_stage 0), and in one optimizer instance after (data_parallel_replicate = 1)", Breaks: func(f *target.Facts) bool {
 			if f.Job.Training.Optimizer.Kind != "muon" {
 				return false

@@ -113,8 +113,9 @@ func TestRules(t *testing.T) {
 		}},
 		{RuleStateDType, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OptimizerStateDType = job.Some("bf16")
-			j.Training.Optimizer.Kind = "sgd"
+			l.ZeroStage = 0
 		}},
+		{RuleSGD, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Optimizer.Kind = "sgd" }},
 		{RuleCUDAGraphs, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.CUDAGraphs = job.Some("full")
 			j.Model = mixtral()
