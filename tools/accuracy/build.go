@@ -27,6 +27,7 @@ type framework struct {
 	GradientDType         string            `json:"gradient_dtype"`
 	CrossEntropy          string            `json:"cross_entropy"`
 	Overlap               string            `json:"overlap"`
+	ParameterGather8      bool              `json:"parameter_gather_8bit"` // in low precision
 	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
 	Partition             string            `json:"partition"`     // balanced: layers as evenly as possible
 	Torch                 string            `json:"torch"`         // that the run had; "" for the target's
@@ -119,12 +120,12 @@ func (w *workshop) example(r *row) example {
 		x.skip = err.Error()
 		return x
 	}
-	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r), Cluster: cluster}
 	fw := w.frameworkOf(r, f)
 	if fw == nil {
 		x.skip = "no target stands in for its framework"
 		return x
 	}
+	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r, fw), Cluster: cluster}
 	x.job.Backend = job.Backend{Kind: fw.Backend, Version: fw.Version}
 	for name, value := range fw.Environment {
 		x.job.Backend.Environment = append(x.job.Backend.Environment, job.Variable{Name: name, Value: value})
@@ -273,14 +274,14 @@ var nearest = map[string]string{
 }
 
 // training is batch, precision and optimizer.
-func training(r *row) job.Training {
+func training(r *row, fw *framework) job.Training {
 	t := job.Training{
 		GlobalBatchSize: r.Layout.GBS, Steps: 1000,
 		Optimizer: job.Optimizer{Kind: "adamw", GradientClipping: 1},
 	}
 	t.Precision, t.FP8.Recipe = precision(strings.ToLower(r.Precision))
 	if t.Precision != "bf16" && t.Precision != "fp16" {
-		t.FP8.ParameterGather = strings.Contains(r.file, "bridge")
+		t.FP8.ParameterGather = fw.ParameterGather8
 	}
 	return t
 }

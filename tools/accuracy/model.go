@@ -56,7 +56,7 @@ func experts(r *row, out *job.Model) {
 		if e.SharedFFN > 0 {
 			out.MoE.SharedExperts = max(1, e.Shared)
 		}
-		out.MoE.TokenDrop = strings.Contains(r.Model.Name, "tokendrop") || strings.Contains(r.Layout.MoERouting, "drop at capacity")
+		out.MoE.TokenDrop = strings.Contains(r.routing(), "tokendrop")
 		if out.MoE.TokenDrop {
 			out.MoE.CapacityFactor = 1
 		}

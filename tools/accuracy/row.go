@@ -207,6 +207,16 @@ func (r *row) option(names ...string) (string, bool) {
 	return "", false
 }
 
+// routing is what the row says about tokens beyond an expert's capacity; where
+// it says that the remark stands beside the model's name, it is read there.
+func (r *row) routing() string {
+	if strings.HasPrefix(r.Layout.MoERouting, "see model name") {
+		_, remark, _ := strings.Cut(r.Model.Name, "(")
+		return remark
+	}
+	return r.Layout.MoERouting
+}
+
 // toString formats a JSON value.
 func toString(v any) string {
 	if s, ok := v.(string); ok {
