@@ -107,7 +107,7 @@ func expertRules(r release) []target.Rule {
 
 // startRules know what the model takes before it is cut. AutoTP and AutoEP cut
 // whole tensors, so every rank builds the model in host memory; under stage 3
-// the engine then moves the tensor-parallel part to the GPU before it shards
+// the engine then moves the rank's part to the GPU before it shards
 // it (engine._configure_distributed_model).
 func startRules() []target.Rule {
 	return []target.Rule{
@@ -117,10 +117,10 @@ func startRules() []target.Rule {
 				cut := f.Layout.TensorParallel > 1 || f.Layout.ExpertParallel > 1
 				return cut && host > 0 && int64(f.Job.Cluster.GPUsPerNode)*modelBytes(f) > host/10*9
 			}},
-		{ID: ReasonGPUStart, Mesh: true, Reason: "AutoTP with ZeRO stage 3 needs the tensor-parallel part of the model whole on the GPU at the start",
+		{ID: ReasonGPUStart, Mesh: true, Reason: "AutoTP and AutoEP with ZeRO stage 3 need their part of the model whole on the GPU at the start",
 			Breaks: func(f *target.Facts) bool {
-				tp := int64(f.Layout.TensorParallel)
-				return tp > 1 && f.Layout.ZeroStage == 3 && modelBytes(f)/tp > int64(f.Job.Cluster.GPU.Memory)/10*9
+				parts := int64(f.Layout.TensorParallel * f.Layout.ExpertParallel) // what is not an expert is not cut by AutoEP: at least this much
+				return parts > 1 && f.Layout.ZeroStage == 3 && modelBytes(f)/parts > int64(f.Job.Cluster.GPU.Memory)/10*9
 			}},
 	}
 }
