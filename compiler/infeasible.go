@@ -127,8 +127,12 @@ const mostNodes = 64
 
 // moreNodes finds how many nodes it takes: it doubles them until the job fits
 // and then halves the distance to the largest number that did not. Numbers
-// that cannot divide the batch count as not fitting.
+// that cannot divide the batch count as not fitting. Nodes without a network
+// cannot be more than one.
 func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
+	if j.Cluster.Network.Kind == "" {
+		return nil
+	}
 	try := func(nodes int) *search.Candidate {
 		changed := *j
 		changed.Cluster.Nodes = nodes
