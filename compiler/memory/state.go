@@ -85,7 +85,7 @@ func (m *Model) optimizer(e *evaluation, h *holding, n sharding, s *state) {
 // parameter lacks, and the step makes fp32 copies of both moments, dense and
 // expert parameters one after the other.
 func (m *Model) precisionAware(e *evaluation, h *holding, n sharding, s *state) {
-	if e.x.OptimizerStateDType == "fp32" || e.x.OffloadOptimizer || m.element != 2 {
+	if stateBytes(e.x) == 4 || e.x.OffloadOptimizer || m.element != 2 {
 		return
 	}
 	if m.job.Training.Precision != "fp16" {
@@ -102,13 +102,7 @@ func (m *Model) precisionAware(e *evaluation, h *holding, n sharding, s *state) 
 // momentBytes is the optimizer state per element beside the parameter: two
 // moments for Adam, one momentum for SGD and for Muon's matrices.
 func (m *Model) momentBytes(x *plan.Execution, matrix bool) float64 {
-	one := 4.0
-	switch x.OptimizerStateDType {
-	case "bf16", "fp16":
-		one = 2
-	case "fp8":
-		one = 1
-	}
+	one := stateBytes(x)
 	o := &m.job.Training.Optimizer
 	switch {
 	case o.Kind == "sgd" && o.Momentum == 0:
@@ -117,6 +111,17 @@ func (m *Model) momentBytes(x *plan.Execution, matrix bool) float64 {
 		return one
 	}
 	return 2 * one
+}
+
+// stateBytes is the size of one moment of one element.
+func stateBytes(x *plan.Execution) float64 {
+	switch x.OptimizerStateDType {
+	case "bf16", "fp16":
+		return 2
+	case "fp8":
+		return 1
+	}
+	return 4
 }
 
 // gradientBytes is the size of an accumulated gradient element.
@@ -139,7 +144,7 @@ func (m *Model) megatron(e *evaluation, h *holding, s *state) {
 	s.resident[lineGradients] += unsharded.of(gradientBytes(e.x), h.elements)
 	m.optimizer(e, h, n, s)
 	m.precisionAware(e, h, n, s)
-	if gradientBytes(e.x) < 4 && e.x.OptimizerStateDType == "fp32" {
+	if gradientBytes(e.x) < 4 && stateBytes(e.x) == 4 {
 		s.step[lineStep] += n.of(4, h.elements) // fp32 copy of the gradients' shard
 	}
 }
