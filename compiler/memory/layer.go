@@ -92,6 +92,12 @@ func (b *builder) saveOp(ln line, h half, bytes int64) {
 // layer: quantised under low precision.
 func (b *builder) asInput(n int64) int64 { return int64(float64(n) * b.input) }
 
+// gathers reports whether linear layers keep their input gathered over the
+// tensor group instead of gathering it again for the weight gradient.
+func (b *builder) gathers() bool {
+	return b.style.keepsGathered && b.shape.sequence && b.shape.tp > 1
+}
+
 // norm adds a norm over the residual stream: its input (the stream itself) and
 // its output, the input of the next linear layers.
 func (b *builder) norm(h half, drop modules) {
@@ -108,10 +114,14 @@ func (b *builder) norm(h half, drop modules) {
 	if b.style.fp32Norm { // the stream in fp32 and the normalised stream before its weight
 		b.save(lineNorms, h, drop, n*(4+b.element))
 	}
+	output := n
+	if b.gathers() {
+		output = b.tokens * hidden
+	}
 	if h == inAttention {
-		b.save(lineNorms, h, drop, b.asInput(n))
+		b.save(lineNorms, h, drop, b.asInput(output))
 	} else {
-		b.saveHere(lineNorms, h, drop, b.asInput(n))
+		b.saveHere(lineNorms, h, drop, b.asInput(output))
 	}
 	statistics := int64(4)
 	if b.arch.Model.Normalization == "layernorm" {

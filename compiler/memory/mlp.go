@@ -21,7 +21,11 @@ func (b *builder) mlp(ln line, drop modules, width int64, share int64) {
 	b.saveOp(ln, inMLP, f*b.element)
 	b.saveOp(ln, inMLP, b.tokens*int64(m.HiddenSize)*b.element)
 	if share > 0 {
-		b.extraMLP = up*f*b.element + b.local*int64(m.HiddenSize)*b.element
+		b.extraMLP = up * f * b.element
+		if b.gathers() { // a gathered stream, a partial product and its copy to scatter
+			b.extraMLP = max(b.extraMLP, 3*b.tokens*int64(m.HiddenSize)*b.element)
+		}
+		b.extraMLP += b.local * int64(m.HiddenSize) * b.element
 	}
 }
 

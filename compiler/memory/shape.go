@@ -102,6 +102,9 @@ type style struct {
 	weightGradients bool
 	// keepOutputs keeps the output of a pipeline stage until its backward pass.
 	keepOutputs bool
+	// keepsGathered keeps the input of a column-parallel layer gathered over the
+	// tensor group until its backward pass.
+	keepsGathered bool
 	// reduceFP32 copies whole gradients to fp32 on the way into the reduction.
 	reduceFP32 bool
 	// copiesContext keeps one more copy of the query under ring context
@@ -112,6 +115,6 @@ type style struct {
 // styles by engine. Sources: docs/memory.md, "What a layer keeps".
 var styles = map[target.Engine]style{
 	target.Megatron:  {weightGradients: true, copiesContext: true},
-	target.FSDP2:     {separateGate: true, keepOutputs: true, fp32Combine: true, reduceFP32: true},
+	target.FSDP2:     {separateGate: true, keepOutputs: true, fp32Combine: true, reduceFP32: true, keepsGathered: true},
 	target.DeepSpeed: {separateGate: true, fp32Norm: true, fp32Combine: true, keepOutputs: true},
 }
