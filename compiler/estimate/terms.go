@@ -111,11 +111,17 @@ func (e *Evaluator) pipelineSeconds() units.Seconds {
 	}
 	t, ok := e.pipelines[h]
 	if !ok {
+		if len(e.pipelines) >= mostPipelines {
+			clear(e.pipelines)
+		}
 		t = e.simulator.Duration(s.shape, &s.durations)
 		e.pipelines[h] = t
 	}
 	return t
 }
+
+// mostPipelines bounds what a long search remembers to some megabytes.
+const mostPipelines = 1 << 18
 
 // mix is the finaliser of splitmix64 (Steele et al. 2014).
 func mix(h uint64) uint64 {
