@@ -247,7 +247,7 @@ func (b *build) view022() map[string]any {
 		"DocumentMask": data.DocumentMask, "RestartPositions": render.Python(data.ResetPositionIDs),
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
 		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
-		"Checkpoint": b.j.Training.Checkpoint.Path != "",
+		"Checkpoint": b.j.Training.Checkpoint.Path != "", "InitialLoad": b.j.Training.Start.Path != "",
 		"SaveEvery":  nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": render.Python(b.checkEvery()),
 		"Name": modelName, "Flavor": render.Python(m.Name),

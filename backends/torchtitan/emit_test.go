@@ -48,6 +48,9 @@ func goldenCases() []goldenCase {
 			l.StageLayers, l.Recompute, l.RecomputeMethod, l.RecomputeLayers = []int{3, 1}, plan.RecomputeFull, "uniform", 1
 		}), nil)
 		add("experts", expertModel(), 4, layoutOf(func(l *plan.Layout) { l.ExpertParallel, l.DataParallelShard, l.MicroBatches = 2, 4, 2 }), nil)
+		add("weights", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {
+			j.Training.Start = job.Start{From: "huggingface", Path: "/models/small"}
+		})
 		add("latent", latentModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches, l.Recompute = 2, 4, plan.RecomputeNone }), nil)
 		add("sink", sinkModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), nil)
 		add("float8", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {
@@ -120,17 +123,53 @@ func TestDump(t *testing.T) {
 	if dir == "" {
 		t.Skip("NDC_DUMP is not set")
 	}
-	for _, c := range goldenCases() {
-		for _, f := range emitCase(t, c).Files {
-			path := filepath.Join(dir, c.name, f.Name)
+	for _, c := range append(goldenCases(), illegalCases()...) {
+		artifacts, _ := Backend{}.Emit(c.job, testPlan(c.job, c.layout))
+		for _, f := range artifacts {
+			path := filepath.Join(dir, c.name, f.Path)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			if err := os.WriteFile(path, f.Content, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+}
+
+// illegalCases are layouts that a rule refuses and that the framework is
+// expected to refuse as well, when it is handed the files all the same.
+func illegalCases() []goldenCase {
+	var cases []goldenCase
+	for _, version := range (Backend{}).Versions() {
+		add := func(name string, m job.Model, layout func(*plan.Layout)) {
+			l := layoutOf(layout)
+			j := testJob(version, m, l.GPUs())
+			j.Training.GlobalBatchSize = l.MicroBatchSize * l.MicroBatches * l.DataParallel()
+			cases = append(cases, goldenCase{name + "-" + version, version, j, l})
+		}
+		odd, ffn, long, tied := denseModel(), denseModel(), denseModel(), denseModel()
+		odd.VocabSize, ffn.FFNHiddenSize, long.SequenceLength, tied.TiedEmbeddings = 513, 177, 129, true
+		tp := func(n int) func(*plan.Layout) {
+			return func(l *plan.Layout) { l.TensorParallel, l.DataParallelShard, l.MicroBatches = n, 2, 4 }
+		}
+		pp := func(s plan.Schedule, v, m int) func(*plan.Layout) {
+			return func(l *plan.Layout) {
+				l.PipelineParallel, l.PipelineSchedule, l.VirtualPipeline, l.MicroBatches, l.DataParallelShard = 2, s, v, m, 2
+			}
+		}
+		add("kv-heads", denseModel(), tp(4))
+		add("heads", denseModel(), tp(8))
+		add("vocabulary", odd, tp(2))
+		add("feed-forward", ffn, tp(2))
+		add("sequence", long, tp(2))
+		add("tied", tied, pp(plan.Schedule1F1B, 1, 4))
+		add("micro-batches", denseModel(), pp(plan.Schedule1F1B, 1, 1))
+		add("rounds", denseModel(), pp(plan.ScheduleInterleaved1F1B, 2, 5))
+		add("uneven-experts", expertModel(), func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel, l.MicroBatches = 3, 3, 1 })
+		add("expert-ranks", expertModel(), func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel, l.MicroBatches = 2, 4, 4 })
+	}
+	return cases
 }
 
 // TestPythonParses: every emitted module is Python.

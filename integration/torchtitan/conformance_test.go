@@ -224,7 +224,7 @@ func TestTraining(t *testing.T) {
 		var want []float64
 		for _, c := range layouts {
 			t.Run(r.version+"/"+c.name, func(t *testing.T) {
-				got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", t.TempDir(), "--checkpoint.initial_load_path", seed)
+				got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", filepath.Join(t.TempDir(), "saved"), "--checkpoint.initial_load_path", seed)
 				t.Logf("TorchTitan %s %s: losses %v", r.version, c.name, got)
 				if len(got) != 6 || got[5] > got[0]-0.5 {
 					t.Fatalf("losses %v: want six that fall", got)

@@ -1,0 +1,71 @@
+"""Reads generated configurations with TorchTitan's own manager and lays out its meshes; builds nothing.
+
+    python parse.py --many LIST
+
+LIST has a line "FOLDER WORLD_SIZE RANK" per job. Each is read in a process forked after the imports, by the real command
+line; prints one JSON line for each: the folder, the rank, and the error if there was one.
+"""
+
+import inspect
+import json
+import os
+import sys
+
+import torch
+
+import cpu
+
+cpu.install()
+
+from torchtitan.config import ConfigManager  # noqa: E402
+from torchtitan.distributed import ParallelDims  # noqa: E402
+
+DEGREES = {
+    "dp_replicate": "data_parallel_replicate_degree", "dp_shard": "data_parallel_shard_degree", "cp": "context_parallel_degree",
+    "tp": "tensor_parallel_degree", "pp": "pipeline_parallel_degree", "ep": "expert_parallel_degree",
+    "etp": "expert_tensor_parallel_degree",
+}
+
+
+def read(folder, world, rank):
+    toml = os.path.exists(os.path.join(folder, "train.toml"))
+    config = ConfigManager().parse_args(["--job.config_file", "train.toml"] if toml else ["--module", "ndc_job", "--config", "run"])
+    names = inspect.signature(ParallelDims).parameters
+    degrees = {short: getattr(config.parallelism, name) for short, name in DEGREES.items() if short in names}
+    torch.distributed.init_process_group("fake", rank=rank, world_size=world)
+    ParallelDims(**degrees, world_size=world).build_mesh()
+
+
+def in_child(folder, world, rank):
+    """The last error of reading in a process of its own, or nothing."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        os.environ.update(WORLD_SIZE=str(world), NGPU=str(world), RANK=str(rank), LOCAL_RANK="0")
+        sys.stdout = sys.stderr = open(os.devnull, "w")
+        message = b""
+        try:
+            read(folder, world, rank)
+        except BaseException as error:  # a rejection, whatever its kind
+            message = f"{type(error).__name__}: {error}".encode()
+        os.write(writer, message[:4000])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        message = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    return message or ("" if status == 0 else f"ended with status {status}")
+
+
+def main(path):
+    with open(path) as lines:
+        for line in lines:
+            folder, world, rank = line.split()
+            print(json.dumps({"folder": folder, "rank": rank, "error": in_child(folder, int(world), int(rank))}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[2])
