@@ -39,11 +39,8 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 	if diags := checkFound(j, t, found); diags.HasErrors() {
 		return nil, diags
 	}
-	p := &plan.Plan{
-		Backend: t.Backend, BackendVersion: t.Version, Input: input(j), Search: counts(t, found),
-		Communication: []plan.Communication{}, Alternatives: []plan.Alternative{}, Warnings: []plan.Warning{}, Artifacts: []plan.Artifact{},
-	}
-	p.Memory.GPUBytes, p.Memory.UsableBytes = j.Cluster.GPU.Memory, search.Usable(j)
+	p := blank(j)
+	p.Backend, p.BackendVersion, p.Search = t.Backend, t.Version, counts(t, found)
 	if len(found.Best) > 0 {
 		p.Feasible = true
 		describe(p, j, t, &found.Best[0])
@@ -58,6 +55,21 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 	}
 	p.Infeasible.Reasons = reasons(j, t, p, found)
 	return p, nil
+}
+
+// blank is a plan of which only the job is known. Its lists are empty, not
+// nil, so that readers of its JSON form never meet null.
+func blank(j *job.Job) *plan.Plan {
+	return &plan.Plan{
+		Input: input(j),
+		Mesh:  plan.Mesh{Order: []plan.Axis{}, Groups: []plan.Group{}},
+		Memory: plan.Memory{
+			GPUBytes: j.Cluster.GPU.Memory, UsableBytes: search.Usable(j),
+			Stages: []plan.StageMemory{}, Host: plan.HostMemory{Ledger: []plan.LedgerLine{}},
+		},
+		Time:          plan.Time{Breakdown: []plan.TimeLine{}},
+		Communication: []plan.Communication{}, Alternatives: []plan.Alternative{}, Warnings: []plan.Warning{}, Artifacts: []plan.Artifact{},
+	}
 }
 
 // predicted is the target without the schedules that ndc cannot time yet.
