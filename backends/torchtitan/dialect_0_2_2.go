@@ -248,7 +248,7 @@ func (b *build) view022() map[string]any {
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
 		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
 		"Checkpoint": b.j.Training.Checkpoint.Path != "", "InitialLoad": b.j.Training.Start.Path != "",
-		"SaveEvery":  nullable(every), "SaveWhy": saveWhy,
+		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": render.Python(b.checkEvery()),
 		"Name": modelName, "Flavor": render.Python(m.Name),
 	}
