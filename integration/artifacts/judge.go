@@ -1,0 +1,221 @@
+package artifacts
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/integration/environment"
+	mcore "github.com/ndc-dev/ndc/integration/megatron"
+)
+
+// Depth is how far a framework takes a launch.
+type Depth int
+
+const (
+	// Cheap stops before anything is built: Megatron-LM's arguments,
+	// configuration and meshes for one rank, TorchTitan's configuration
+	// manager and mesh, DeepSpeed's configuration classes and the model on
+	// the meta device.
+	Cheap Depth = iota
+	// Deep builds the first and last rank: Megatron-LM's model, buffers,
+	// optimizer and the entry of its schedule; a step of TorchTitan's Trainer
+	// on fake tensors. DeepSpeed has nothing deeper short of training.
+	Deep
+)
+
+// Verdict is a framework's answer to one launch.
+type Verdict struct {
+	Launch *Launch
+	Error  string // empty: accepted
+}
+
+// ErrUnavailable marks that a framework cannot be asked here.
+var ErrUnavailable = errors.New("cannot be had")
+
+// Judge asks a framework about launches of one version. root is the
+// repository, scratch an empty folder. An error that is ErrUnavailable says
+// why the framework is not here; others are failures of the judge.
+func Judge(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	switch launches[0].Framework {
+	case "megatron":
+		return judgeMegatron(launches, depth, root, scratch)
+	case "torchtitan":
+		return judgeTorchTitan(launches, depth, root, scratch)
+	default:
+		return judgeDeepSpeed(launches, root, scratch)
+	}
+}
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
+
+// judgeMegatron asks for launches of one version, GPU by GPU.
+func judgeMegatron(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, error) {
+	h, err := mcore.New(filepath.Join(root, "integration", "megatron"))
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := h.Source(launches[0].Version); err != nil {
+		return nil, unavailable(err)
+	}
+	groups := map[string][]int{}
+	for i, l := range launches {
+		groups[l.Capability] = append(groups[l.Capability], i)
+	}
+	complaints := make([]string, len(launches))
+	for capability, members := range groups {
+		if err := askMegatron(h, launches, members, depth, filepath.Join(scratch, capability), complaints); err != nil {
+			return nil, err
+		}
+	}
+	return verdicts(launches, complaints), nil
+}
+
+// askMegatron fills in the complaints of the members of one group.
+func askMegatron(h *mcore.Harness, launches []*Launch, members []int, depth Depth, scratch string, complaints []string) error {
+	for pass := Cheap; pass <= depth; pass++ {
+		var list []mcore.Launch
+		for _, i := range members {
+			l := launches[i]
+			if pass == Deep && l.Execution.FullySharded { // reads values of its meshes: none on the meta device
+				continue
+			}
+			list = append(list, mcore.Launch{Name: strconv.Itoa(i), Version: l.Version, Capability: l.Capability, Files: l.Files,
+				Nodes: l.Nodes, PerNode: l.PerNode, Ranks: l.ranks(pass)})
+		}
+		if len(list) == 0 {
+			continue
+		}
+		answers, err := h.Judge(list, pass == Cheap, filepath.Join(scratch, strconv.Itoa(int(pass))))
+		if err != nil {
+			return err
+		}
+		seen := map[string]bool{}
+		for _, a := range answers {
+			seen[a.ID] = true
+			if i, _ := strconv.Atoi(a.ID); !a.Accepted && complaints[i] == "" {
+				complaints[i] = fmt.Sprintf("rank %d, %s: %s", a.Rank, a.Stage, a.Error)
+			}
+		}
+		for _, l := range list {
+			if i, _ := strconv.Atoi(l.Name); !seen[l.Name] {
+				complaints[i] = "no answer"
+			}
+		}
+	}
+	return nil
+}
+
+// ranks are those that are played: the first, and for a deep look the first
+// one of the last pipeline stage.
+func (l *Launch) ranks(depth Depth) []int {
+	if depth == Cheap || l.Layout == nil || l.Layout.PipelineParallel == 1 {
+		return []int{0}
+	}
+	return []int{0, l.World() - l.World()/l.Layout.PipelineParallel}
+}
+
+func verdicts(launches []*Launch, complaints []string) []Verdict {
+	list := make([]Verdict, len(launches))
+	for i, l := range launches {
+		list[i] = Verdict{l, complaints[i]}
+	}
+	return list
+}
+
+// judgeTorchTitan asks the configuration manager, or the Trainer.
+func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, error) {
+	python, err := environment.TorchTitan(launches[0].Version).Python()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var list bytes.Buffer
+	complaints := make([]string, len(launches))
+	for i, l := range launches {
+		folder := filepath.Join(scratch, strconv.Itoa(i))
+		if err := l.write(folder); err != nil {
+			return nil, err
+		}
+		complaints[i] = "no answer"
+		fmt.Fprintln(&list, folder, l.World(), 0)
+		if depth == Deep && l.World() > 1 {
+			fmt.Fprintln(&list, folder, l.World(), l.World()-1)
+		}
+	}
+	path := filepath.Join(scratch, "list")
+	if err := os.WriteFile(path, list.Bytes(), 0o644); err != nil {
+		return nil, err
+	}
+	drivers := filepath.Join(root, "integration", "torchtitan")
+	program := filepath.Join(drivers, map[Depth]string{Cheap: "parse.py", Deep: "dryrun.py"}[depth])
+	out, err := ask(python, []string{"PYTHONPATH=" + drivers, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1"}, program, "--many", path)
+	for line := range strings.Lines(out) {
+		var answer struct{ Folder, Rank, Error string }
+		if json.Unmarshal([]byte(line), &answer) != nil || answer.Folder == "" {
+			continue
+		}
+		i, _ := strconv.Atoi(filepath.Base(answer.Folder))
+		if complaints[i] == "no answer" {
+			complaints[i] = ""
+		}
+		if answer.Error != "" && complaints[i] == "" {
+			complaints[i] = fmt.Sprintf("rank %s: %s", answer.Rank, answer.Error)
+		}
+	}
+	return verdicts(launches, complaints), err
+}
+
+// judgeDeepSpeed asks the configuration classes of DeepSpeed and transformers.
+func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error) {
+	python, err := environment.DeepSpeed(launches[0].Version).Python()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	complaints := make([]string, len(launches))
+	for i, l := range launches {
+		about, _ := json.Marshal(map[string]int64{"parameters": l.Parameters})
+		files := map[string][]byte{"case.json": about}
+		for name, content := range l.Files {
+			files[name] = content
+		}
+		if err := (&Launch{Files: files}).write(filepath.Join(scratch, strconv.Itoa(i))); err != nil {
+			return nil, err
+		}
+		complaints[i] = "no answer"
+	}
+	out, err := ask(python, []string{"DS_ACCELERATOR=cpu", "HF_HUB_OFFLINE=1"}, filepath.Join(root, "integration", "deepspeed", "accept.py"), scratch)
+	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
+		name, complaint, _ := strings.Cut(lines.Text(), ": ")
+		if i, err := strconv.Atoi(name); err == nil {
+			complaints[i] = complaint
+		}
+	}
+	if err != nil && !slices.Contains(complaints, "no answer") {
+		err = nil // the exit code tells of complaints, which are known
+	}
+	return verdicts(launches, complaints), err
+}
+
+// ask runs a driver and returns its standard output.
+func ask(python string, env []string, args ...string) (string, error) {
+	cmd := exec.Command(python, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s: %w\n%s", filepath.Base(args[0]), err, environment.Tail(complaints.String(), 20))
+	}
+	return out.String(), nil
+}

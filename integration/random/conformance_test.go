@@ -1,0 +1,135 @@
+//go:build conformance
+
+package random
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ndc-dev/ndc/integration/artifacts"
+	"github.com/ndc-dev/ndc/integration/environment"
+	"github.com/ndc-dev/ndc/integration/summary"
+)
+
+const root = "../.."
+
+// TestRandomJobs builds random jobs and hands every legal one to the framework
+// of its version. NDC_RANDOM_JOBS is how many legal jobs per version (40),
+// NDC_RANDOM_DEEP how many of them are also built (4), NDC_RANDOM_SEED where
+// to start (1).
+func TestRandomJobs(t *testing.T) {
+	want, deep, seed := setting("NDC_RANDOM_JOBS", 40), setting("NDC_RANDOM_DEEP", 4), setting("NDC_RANDOM_SEED", 1)
+	for _, framework := range []string{"megatron", "torchtitan", "deepspeed"} {
+		t.Run(framework, func(t *testing.T) {
+			c := newCoverage(framework)
+			for _, version := range judged(framework) {
+				t.Run(version, func(t *testing.T) {
+					launches := legal(t, c, framework, version, want, uint64(seed))
+					ask(t, launches, artifacts.Cheap, "random jobs, up to the mesh")
+					if framework == "deepspeed" {
+						return // its classes are all that it checks before it trains
+					}
+					ask(t, buildable(launches, deep), artifacts.Deep, "random jobs, built")
+				})
+			}
+			t.Logf("\n%s", c.report())
+		})
+	}
+}
+
+func setting(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// judged are the versions that this machine may have.
+func judged(framework string) []string {
+	switch framework {
+	case "torchtitan":
+		return environment.TorchTitanReleases
+	case "deepspeed":
+		return environment.DeepSpeedReleases
+	}
+	var list []string
+	for _, v := range artifacts.Backends[framework].Versions() {
+		_, err := os.Stat(filepath.Join(os.Getenv("NDC_MEGATRON_DIR"), v, "pretrain_gpt.py"))
+		if environment.HasMegatronWheel(v[len("core_v"):]) || err == nil {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// legal draws jobs until enough of them are legal, and counts them.
+func legal(t *testing.T, c *coverage, framework, version string, want int, seed uint64) []*artifacts.Launch {
+	t.Helper()
+	var list []*artifacts.Launch
+	end := time.Now().Add(time.Duration(setting("NDC_RANDOM_MINUTES", 10)) * time.Minute)
+	for n := uint64(0); len(list) < want && time.Now().Before(end); n++ {
+		src := Draw(rand.New(rand.NewPCG(seed, n)), framework, version)
+		launches, refused := Legal(src)
+		c.drawn++
+		c.refuse(refused)
+		for _, l := range launches {
+			l.Name = fmt.Sprintf("seed %d, job %d", seed, n)
+			c.add(l)
+			list = append(list, l)
+		}
+	}
+	if len(list) == 0 {
+		t.Fatal("no random job is legal")
+	}
+	return list
+}
+
+// buildable takes some launches of the fewest ranks, which are built fastest.
+func buildable(launches []*artifacts.Launch, n int) []*artifacts.Launch {
+	some := slices.Clone(launches)
+	slices.SortStableFunc(some, func(a, b *artifacts.Launch) int { return a.World() - b.World() })
+	every := max(1, len(some)/max(1, n))
+	var list []*artifacts.Launch
+	for i := 0; i < len(some) && len(list) < n; i += every {
+		list = append(list, some[i])
+	}
+	return list
+}
+
+// ask hands launches to their framework; every rejection is an error.
+func ask(t *testing.T, launches []*artifacts.Launch, depth artifacts.Depth, what string) {
+	t.Helper()
+	if len(launches) == 0 {
+		return
+	}
+	line := summary.Line{Framework: launches[0].Framework, Version: launches[0].Version, What: what}
+	verdicts, err := artifacts.Judge(launches, depth, root, t.TempDir())
+	switch {
+	case errors.Is(err, artifacts.ErrUnavailable):
+		line.Skipped = err.Error()
+	case err != nil:
+		t.Error(err)
+	}
+	for _, v := range verdicts {
+		if v.Error == "" {
+			line.Accepted++
+			continue
+		}
+		line.Rejected++
+		t.Errorf("%s %s, %s: %s", line.Framework, line.Version, v.Launch.Name, v.Error)
+	}
+	if err := summary.Add(line); err != nil {
+		t.Error(err)
+	}
+	if line.Skipped != "" {
+		t.Skip("skipped: ", line.Skipped)
+	}
+	t.Logf("%s: %d accepted, %d rejected", what, line.Accepted, line.Rejected)
+}

@@ -1,0 +1,142 @@
+package random
+
+import "fmt"
+
+// families are the architectures, by how often they are drawn.
+var families = []string{"llama", "llama", "llama", "gpt", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "gpt_oss", "gemma2"}
+
+func (d *drawing) model() {
+	family := pick(d, families...)
+	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "gpt_oss"
+	heads, width := pick(d, 8, 16, 32), pick(d, 64, 128)
+	d.block(`model "m"`, func() {
+		d.line("architecture = %q", family)
+		d.line("layers = %d", d.layers)
+		d.line("hidden_size = %d", heads*width)
+		d.line("ffn_hidden_size = %d", heads*width*pick(d, 2, 3, 4))
+		d.line("attention_heads = %d", heads)
+		d.line("vocab_size = %d", pick(d, 32000, 50257, 128256))
+		d.line("sequence_length = %d", d.length)
+		d.line("norm_epsilon = %s", pick(d, "1e-5", "1e-6"))
+		d.line("init_std = %s", pick(d, "0.02", "0.006"))
+		d.maybe(20, "max_positions", fmt.Sprint(2*d.length))
+		d.maybe(25, "tied_embeddings", "true", "false")
+		d.parts(family, heads, width)
+	})
+}
+
+// parts are what families have beside the sizes.
+func (d *drawing) parts(family string, heads, width int) {
+	switch family {
+	case "deepseek_v3":
+		d.latent()
+		d.maybe(40, "mtp_layers", "1")
+	case "gpt":
+		d.maybe(40, "dropout", "0.1")
+		d.maybe(30, "normalization", `"rmsnorm"`)
+		d.maybe(30, "activation", `"relu2"`, `"swiglu"`)
+	case "gpt_oss":
+		d.line("head_dim = %d", width)
+		d.line("kv_heads = 8")
+		d.line("attention_sinks = true")
+		d.line("activation_alpha = 1.702")
+		d.line("activation_clamp = 7")
+		d.line("activation_offset = 1")
+	case "gemma2":
+		d.line("post_norms = true")
+		d.line("zero_centered_norm = true")
+		d.line("attention_logit_softcap = 50")
+		d.line("final_logit_softcap = 30")
+		d.line("embedding_scale = 8")
+	default:
+		d.maybe(70, "kv_heads", "2", "4", "8", fmt.Sprint(heads))
+	}
+	if family == "llama" {
+		d.maybe(15, "attention_bias", "true")
+		d.maybe(10, "qk_norm", "true")
+		d.maybe(10, "head_dim", "128", "96")
+	}
+	d.positions(family)
+	if d.moe {
+		d.experts(family)
+	}
+}
+
+func (d *drawing) latent() {
+	d.block("mla", func() {
+		d.maybe(70, "q_lora_rank", "256", "512")
+		d.line("kv_lora_rank = %d", pick(d, 128, 512))
+		d.line("qk_nope_head_dim = %d", pick(d, 64, 128))
+		d.line("qk_rope_head_dim = 64")
+		d.line("v_head_dim = %d", pick(d, 64, 128))
+	})
+}
+
+func (d *drawing) positions(family string) {
+	if family == "gpt" && d.chance(60) {
+		return
+	}
+	d.block(`position_embedding "rope"`, func() {
+		d.line("theta = %s", pick(d, "10000", "500000", "1e6"))
+		if family == "gpt" {
+			d.maybe(50, "partial", "0.5", "0.25")
+		}
+		if d.chance(30) || family == "deepseek_v3" {
+			d.scaling(family)
+		}
+	})
+}
+
+func (d *drawing) scaling(family string) {
+	kind := pick(d, "llama3", "yarn", "linear")
+	if family == "deepseek_v3" || family == "gpt_oss" {
+		kind = "yarn"
+	}
+	d.block("scaling", func() {
+		d.line("type = %q", kind)
+		d.line("factor = %d", pick(d, 8, 32))
+		if kind != "linear" {
+			d.line("original_length = %d", pick(d, 4096, 8192))
+		}
+		if kind == "yarn" {
+			d.maybe(50, "mscale_all_dim", "1")
+		}
+	})
+}
+
+func (d *drawing) experts(family string) {
+	experts := pick(d, 8, 16, 32)
+	d.block("moe", func() {
+		d.line("experts = %d", experts)
+		d.line("top_k = %d", pick(d, 1, 2, 4))
+		d.line("expert_ffn_hidden_size = %d", pick(d, 512, 1024))
+		if family == "deepseek_v3" {
+			d.maybe(70, "shared_experts", "1", "2")
+			d.maybe(60, "first_dense_layers", "1")
+		}
+		if family == "mixtral" && d.chance(15) {
+			d.line("token_drop = true")
+			d.line("capacity_factor = 1.25")
+		}
+		d.block("router", func() { d.router(family) })
+	})
+}
+
+func (d *drawing) router(family string) {
+	if family == "deepseek_v3" {
+		d.line(`score = %q`, pick(d, "sigmoid", "sigmoid", "softmax"))
+		if d.chance(40) {
+			d.line("groups = 4")
+			d.line("group_top_k = 2")
+		}
+		d.maybe(50, "scaling_factor", "2.5")
+	}
+	if family == "gpt_oss" {
+		d.line("bias = true")
+	}
+	d.maybe(70, "balance", `"aux_loss"`, `"sequence_aux_loss"`, `"bias"`, `"none"`)
+	d.maybe(20, "z_loss_coefficient", "0.001")
+	d.maybe(20, "normalize", "true", "false")
+	d.maybe(15, "pre_softmax", "true")
+	d.maybe(20, "dtype", `"fp32"`, `"bf16"`, `"fp64"`)
+}

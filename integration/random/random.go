@@ -1,0 +1,203 @@
+// Package random draws jobs for property tests: any model, cluster, layout,
+// data and schedule that the language can say, most of them unusual. Whether a
+// job is legal is for ndc to say; what ndc emits is for the frameworks to
+// judge, which the tests here ask them to.
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Draw returns the text of a job file for one backend and version. The same
+// source of randomness gives the same text.
+func Draw(r *rand.Rand, framework, version string) string {
+	d := &drawing{r: r, framework: framework, version: version}
+	d.shape()
+	d.model()
+	d.cluster()
+	d.job()
+	return d.b.String()
+}
+
+// drawing is a job file in the making, with the choices that later blocks
+// depend on.
+type drawing struct {
+	r                  *rand.Rand
+	b                  strings.Builder
+	depth              int
+	framework, version string
+
+	nodes, perNode int
+	moe, pins      bool
+	saves          bool
+	layers, length int
+	pp, vpp, dp    int
+	gpu            string
+}
+
+func pick[T any](d *drawing, values ...T) T { return values[d.r.IntN(len(values))] }
+
+// chance is true in so many of a hundred draws.
+func (d *drawing) chance(percent int) bool { return d.r.IntN(100) < percent }
+
+func (d *drawing) line(format string, a ...any) {
+	fmt.Fprintf(&d.b, strings.Repeat("  ", d.depth)+format+"\n", a...)
+}
+
+func (d *drawing) block(header string, body func()) {
+	d.line("%s {", header)
+	d.depth++
+	body()
+	d.depth--
+	d.line("}")
+}
+
+// maybe writes an argument in so many of a hundred draws.
+func (d *drawing) maybe(percent int, name string, values ...string) {
+	if d.chance(percent) {
+		d.line("%s = %s", name, pick(d, values...))
+	}
+}
+
+// shape draws the size of the run.
+func (d *drawing) shape() {
+	d.perNode = pick(d, 8, 8, 8, 4)
+	d.nodes = pick(d, 1, 1, 2, 4, 8, 16)
+	d.pp = pick(d, 1, 1, 2, 4)
+	d.vpp = 1
+	if d.pp > 1 {
+		d.vpp = pick(d, 1, 1, 2)
+	}
+	d.layers = d.pp * d.vpp * pick(d, 1, 2, 3, 4)
+	if d.chance(10) {
+		d.layers++ // uneven stages
+	}
+	d.length = pick(d, 512, 2048, 4096, 8192, 32768)
+	d.gpu = pick(d, "h100", "h100", "a100", "h200", "b200")
+	d.pins = d.chance(95)
+}
+
+func (d *drawing) cluster() {
+	d.block(`cluster "c"`, func() {
+		d.line("base = catalog.cluster.dgx_%s", d.gpu)
+		d.line("nodes = %d", d.nodes)
+		d.line("gpus_per_node = %d", d.perNode)
+	})
+}
+
+func (d *drawing) job() {
+	d.block(`job "random"`, func() {
+		d.line("model = model.m")
+		d.line("cluster = cluster.c")
+		d.training()
+		d.constraints()
+		d.execution()
+		d.block(fmt.Sprintf("backend %q", d.framework), func() {
+			d.line("version = %q", d.version)
+			if d.framework == "megatron" {
+				d.line(`path = "/opt/megatron-lm"`)
+			}
+		})
+		d.slurm()
+	})
+}
+
+func (d *drawing) slurm() {
+	d.block("slurm", func() {
+		d.line(`time = "04:00:00"`)
+		if d.saves {
+			d.maybe(30, "chain", `"until_done"`, "3")
+		}
+		d.maybe(20, "gpus_directive", `"gpus_per_node"`, `"none"`)
+		d.maybe(10, "requeue", "true", "false")
+		if d.chance(20) {
+			d.block("container", func() {
+				d.line(`image = "/images/it's one.sqsh"`)
+				d.maybe(50, "runtime", `"apptainer"`)
+				d.maybe(30, "mounts", `["/data:/data"]`)
+			})
+		}
+	})
+}
+
+func (d *drawing) constraints() {
+	d.block("constraints", func() {
+		d.line(`memory_headroom = "0%%"`)
+		d.block("layout", func() {
+			d.line("pipeline_parallel = %d", d.pp)
+			d.line("virtual_pipeline = %d", d.vpp)
+			if !d.pins {
+				return
+			}
+			d.pinned()
+		})
+	})
+}
+
+// pinned narrows some axes; what is left open is for the search.
+func (d *drawing) pinned() {
+	d.maybe(95, "tensor_parallel", "1", "2", "4")
+	d.maybe(30, "sequence_parallel", "true", "false")
+	d.maybe(95, "context_parallel", "1", "1", "2")
+	if d.moe {
+		d.maybe(80, "expert_parallel", "1", "2", "4", "8")
+		d.maybe(50, "expert_tensor_parallel", "1", "1", "2")
+	}
+	d.maybe(60, "data_parallel_replicate", "1", "2")
+	d.maybe(60, "zero_stage", "0", "1", "1", "2", "3")
+	d.maybe(90, "micro_batch_size", "1", "1", "2")
+	if d.pp > 1 {
+		d.maybe(30, "pipeline_schedule", `"1f1b"`, `"gpipe"`, `"interleaved_1f1b"`, `"zbv"`)
+	}
+	if d.chance(70) {
+		d.recompute()
+	}
+}
+
+func (d *drawing) recompute() {
+	mode := pick(d, "none", "selective", "full", "full")
+	d.line("recompute = %q", mode)
+	if mode == "full" && d.framework != "torchtitan" && d.chance(50) {
+		d.line("recompute_method = %q", pick(d, "uniform", "block"))
+		d.line("recompute_layers = 1")
+	}
+	if mode == "selective" && d.framework == "megatron" && d.chance(50) {
+		modules := []string{`["core_attn"]`, `["layernorm", "mlp"]`, `["mlp"]`}
+		if d.moe {
+			modules = append(modules, `["moe_act"]`, `["moe"]`, `["core_attn", "shared_experts"]`)
+		}
+		d.line("recompute_modules = %s", pick(d, modules...))
+	}
+}
+
+func (d *drawing) execution() {
+	d.block("execution", func() {
+		d.maybe(15, "attention", `"flash"`, `"fused"`, `"unfused"`)
+		d.maybe(15, "overlap_gradient_reduce", "true", "false")
+		d.maybe(15, "overlap_parameter_gather", "true", "false")
+		d.maybe(10, "overlap_tensor_parallel", "true", "false")
+		if d.moe {
+			d.maybe(10, "overlap_expert_parallel", "true", "false")
+			d.maybe(30, "moe_dispatcher", `"allgather"`, `"alltoall"`, `"alltoall"`, `"deepep"`, `"hybridep"`)
+		}
+		d.maybe(15, "gradient_dtype", `"fp32"`, `"bf16"`)
+		d.maybe(10, "optimizer_state_dtype", `"fp32"`, `"bf16"`, `"fp8"`)
+		d.maybe(15, "cross_entropy", `"fused"`, `"unfused"`)
+		d.maybe(10, "loss_chunks", "1", "4", "8")
+		d.maybe(10, "cuda_graphs", `"none"`, `"layer"`, `"full"`)
+		d.maybe(10, "compile", "true", "false")
+		d.maybe(15, "context_parallel_type", `"ring"`, `"all_gather"`, `"ulysses"`, `"hierarchical"`)
+		d.maybe(10, "reshard_after_forward", "true", "false")
+		d.maybe(10, "fully_sharded", "true", "false")
+		d.maybe(10, "zero_hpz_partition", "1", fmt.Sprint(d.perNode))
+		if d.chance(10) {
+			d.block("offload", func() {
+				d.maybe(60, "optimizer", "true")
+				d.maybe(40, "parameters", "true")
+				d.maybe(30, "activations", "true")
+			})
+		}
+	})
+}

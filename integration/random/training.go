@@ -1,0 +1,174 @@
+package random
+
+import "fmt"
+
+func (d *drawing) training() {
+	d.block("training", func() {
+		batch := d.nodes * d.perNode * pick(d, 1, 2, 4) * d.pp
+		d.line("global_batch_size = %d", batch)
+		if d.chance(50) {
+			d.line("steps = %d", pick(d, 1000, 100000))
+		} else {
+			d.line("tokens = 1e11")
+		}
+		d.maybe(40, "seed", "1", "1234", "42")
+		d.precision()
+		d.optimizer()
+		if d.chance(85) {
+			d.schedule()
+		}
+		d.data()
+		d.start()
+		if d.saves = d.chance(70); d.saves {
+			d.checkpoint()
+		}
+		if d.chance(40) {
+			d.logging()
+		}
+		if d.chance(8) {
+			d.block("batch_ramp", func() {
+				d.line("start = %d", max(1, batch/2))
+				d.line("increment = %d", max(1, batch/4))
+				d.line("sequences = 100000")
+			})
+		}
+	})
+}
+
+func (d *drawing) precision() {
+	precision := pick(d, "bf16", "bf16", "bf16", "bf16", "fp16", "fp32", "fp8", "fp8")
+	if d.gpu == "b200" {
+		precision = pick(d, "bf16", "mxfp8", "nvfp4", "fp8")
+	}
+	if d.gpu == "a100" && precision == "fp8" {
+		precision = "bf16"
+	}
+	d.line("precision = %q", precision)
+	if precision == "fp8" {
+		d.block("fp8", func() {
+			d.line("recipe = %q", pick(d, "delayed", "tensorwise", "blockwise"))
+			d.maybe(30, "parameter_gather", "true")
+			d.maybe(20, "bf16_first_layers", "1")
+			d.maybe(20, "bf16_last_layers", "1")
+		})
+	}
+}
+
+func (d *drawing) optimizer() {
+	kind := pick(d, "adamw", "adamw", "adamw", "adamw", "adam", "sgd", "muon")
+	d.block(fmt.Sprintf("optimizer %q", kind), func() {
+		d.line("learning_rate = 3e-4")
+		d.maybe(60, "weight_decay", "0.1", "0")
+		d.maybe(70, "gradient_clipping", "1.0", "0", "0.5")
+		if kind != "sgd" {
+			d.maybe(50, "beta2", "0.95", "0.999")
+			d.maybe(50, "epsilon", "1e-8", "1e-15")
+		}
+	})
+}
+
+func (d *drawing) schedule() {
+	kind := pick(d, "cosine", "cosine", "linear", "wsd", "constant")
+	d.block(fmt.Sprintf("schedule %q", kind), func() {
+		d.maybe(70, "warmup_steps", "100", "10")
+		if kind == "constant" {
+			return
+		}
+		d.maybe(60, "minimum_learning_rate", "3e-5")
+		d.maybe(30, "decay_steps", "500")
+		if kind == "wsd" {
+			d.maybe(70, "decay_shape", `"linear"`, `"cosine"`, `"exponential"`, `"minus_sqrt"`)
+		}
+	})
+}
+
+func (d *drawing) data() {
+	format := pick(d, "mock", "megatron", "megatron", "tokens", "jsonl")
+	if d.framework == "megatron" {
+		format = pick(d, "mock", "megatron", "megatron", "megatron", "tokens")
+	}
+	d.block("data", func() {
+		if format == "mock" {
+			d.line("mock = true")
+			return
+		}
+		d.line("format = %q", format)
+		for i := range pick(d, 1, 1, 2, 3) {
+			d.block(fmt.Sprintf(`source "s%d"`, i), func() {
+				d.line(`path = "/data/a b/%d"`, i)
+				d.maybe(70, "weight", "0.7", "2")
+			})
+		}
+		d.maybe(30, "workers", "1", "4")
+		d.maybe(20, "cache_path", `"/data/cache"`)
+		d.maybe(15, "reset_position_ids", "true")
+		d.maybe(20, "document_mask", "true")
+		d.reading(format)
+	})
+}
+
+func (d *drawing) reading(format string) {
+	if d.chance(40) {
+		d.line(`split = "98,1,1"`)
+		d.block("validation", func() {
+			d.line("interval = 200")
+			d.line("steps = 10")
+		})
+	}
+	kind := pick(d, "huggingface", "huggingface", "none", "sentencepiece", "tiktoken")
+	if format == "jsonl" {
+		kind = "huggingface"
+	}
+	d.block(fmt.Sprintf("tokenizer %q", kind), func() {
+		if kind != "none" {
+			d.line(`path = "/data/tokenizer"`)
+		}
+		d.maybe(60, "end_of_document_id", "0", "2")
+	})
+}
+
+func (d *drawing) start() {
+	from := pick(d, "scratch", "scratch", "scratch", "checkpoint", "huggingface")
+	if from == "scratch" {
+		return
+	}
+	d.block("start", func() {
+		d.line("from = %q", from)
+		d.line(`path = "/models/start"`)
+		if from == "checkpoint" {
+			d.maybe(30, "reset_optimizer", "true")
+			d.maybe(30, "reset_schedule", "true")
+			d.maybe(30, "reset_data", "true")
+		}
+	})
+}
+
+func (d *drawing) checkpoint() {
+	d.block("checkpoint", func() {
+		d.line(`path = "/checkpoints/$${USER}/run"`)
+		d.maybe(80, "interval", "500", `"30m"`, `"auto"`)
+		d.maybe(20, "keep_last", "3")
+		d.maybe(15, "save_optimizer", "false")
+		d.maybe(30, "async", "true")
+	})
+}
+
+func (d *drawing) logging() {
+	d.block("logging", func() {
+		d.maybe(60, "interval", "1", "10")
+		d.maybe(50, "tensorboard_path", `"/logs/tb"`)
+		if d.chance(30) {
+			d.block("wandb", func() {
+				d.line(`project = "p"`)
+				d.maybe(40, "entity", `"team"`)
+				d.maybe(40, "mode", `"offline"`)
+			})
+		}
+		if d.chance(20) {
+			d.block("profile", func() {
+				d.line("start_step = 10")
+				d.line("end_step = 12")
+			})
+		}
+	})
+}

@@ -1,0 +1,50 @@
+// Command conformance prints the table of what the conformance suites found,
+// and puts it into docs/conformance.md with -out.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ndc-dev/ndc/integration/summary"
+)
+
+// The table stands between these lines of the document.
+const (
+	begin = "<!-- table: make conformance OUT=docs/conformance.md -->\n"
+	end   = "<!-- end of table -->\n"
+)
+
+func main() {
+	results := flag.String("results", os.Getenv(summary.File), "file that the suites wrote")
+	out := flag.String("out", "", "document whose table is replaced")
+	flag.Parse()
+	if err := run(*results, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(1)
+	}
+}
+
+func run(results, out string) error {
+	list, err := summary.Read(results)
+	if err != nil {
+		return err
+	}
+	table := summary.Table(list)
+	fmt.Print("\n", table)
+	if out == "" {
+		return nil
+	}
+	document, err := os.ReadFile(out)
+	if err != nil {
+		return err
+	}
+	head, rest, found := strings.Cut(string(document), begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table", out)
+	}
+	return os.WriteFile(out, []byte(head+begin+table+end+tail), 0o644)
+}
