@@ -15,8 +15,10 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 	if v == nil {
 		return nil, diags
 	}
-	diags.Append(check(v, j))
-	environment := environment(v, j, p, &diags)
+	if refused := check(v, j); refused.HasErrors() { // Target has told of the warnings
+		return nil, refused
+	}
+	environment := environment(j, p, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -40,7 +40,7 @@ func TestEmit(t *testing.T) {
 	for _, c := range launches() {
 		t.Run(c.name, func(t *testing.T) {
 			artifacts, diags := Backend{}.Emit(c.job, c.plan)
-			if len(diags) > 0 {
+			if diags.HasErrors() {
 				t.Fatal(diags)
 			}
 			var archive txtar.Archive

@@ -13,7 +13,7 @@ import (
 
 // environment is what the release, the GPU and the layout require. Fabric
 // settings are never among it: they come from the cluster.
-func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm.Setting {
+func environment(j *job.Job, p *plan.Plan, diags *diag.List) []slurm.Setting {
 	var all []slurm.Setting
 	set := func(name, value, why string) {
 		all = append(all, slurm.Setting{Name: name, Value: render.Literal(value), Why: why})

@@ -36,6 +36,9 @@ const (
 	// IgnoredTokenizerID (warning): the end-of-document id comes from the
 	// tokenizer, not from the job.
 	IgnoredTokenizerID diag.ID = "megatron-ignored-tokenizer-id"
+	// NeedsPackage (warning): the run imports a library that images of the
+	// release may lack.
+	NeedsPackage diag.ID = "megatron-needs-package"
 )
 
 // Legality rules, as they are counted in plan.Search.Rejected.

@@ -15,7 +15,7 @@ func check(v *version, j *job.Job) diag.List {
 	var diags diag.List
 	for _, c := range []func(*version, *job.Job, *diag.List){
 		checkModel, checkBias, checkRope, checkRouter, checkPrecision, checkOptimizer,
-		checkExecution, checkRecompute, checkData, checkStart, checkCheckpoint, checkExtraArguments,
+		checkExecution, checkPackages, checkRecompute, checkData, checkStart, checkCheckpoint, checkExtraArguments,
 	} {
 		c(v, j, &diags)
 	}
@@ -306,6 +306,25 @@ func checkExecution(v *version, j *job.Job, diags *diag.List) {
 	} {
 		if c.bad {
 			diags.Error(UnsupportedExecution, j.Sources.Range("execution."+c.option), "Execution option is not available", c.why)
+		}
+	}
+}
+
+// checkPackages warns of libraries that what the job asks for imports, which
+// Megatron-LM's own requirements do not bring.
+func checkPackages(_ *version, j *job.Job, diags *diag.List) {
+	dispatcher := j.Execution.MoEDispatcher.Or("")
+	for _, p := range []struct {
+		used          bool
+		path, library string
+	}{
+		{j.Training.Optimizer.Kind == "muon", "training.optimizer", "emerging-optimizers"},
+		{flex(dispatcher), "execution.moe_dispatcher", "DeepEP (deep_ep; for hybridep its hybrid-ep branch)"},
+		{j.Execution.OffloadActivations.Or(false), "execution.offload.activations", "cuda-python and nvidia-ml-py (pynvml)"},
+	} {
+		if p.used {
+			diags.Warn(NeedsPackage, j.Sources.Range(p.path), "The image needs a further package",
+				fmt.Sprintf("%s makes Megatron-LM import %s, which its requirements do not bring; the run stops at start without it.", p.path, p.library))
 		}
 	}
 }

@@ -28,8 +28,9 @@ type Launch struct {
 	Nodes      int
 	PerNode    int
 	Ranks      []int // the ranks to play
-	// Unbuildable says that the launch cannot be built on the meta device
-	// (Megatron-FSDP reads values of its meshes): it is judged as emitted only.
+	// Unbuildable says that the launch cannot be built here (Megatron-FSDP reads
+	// values of its meshes, Muon is a further package): it is judged as emitted
+	// only.
 	Unbuildable bool
 }
 

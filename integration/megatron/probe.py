@@ -28,7 +28,7 @@ import warnings
 warnings.filterwarnings("ignore")
 STAGES = ["arguments", "config", "mesh", "build", "schedule"]
 LOCAL = ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
-TRANSFORMER_ENGINE_ONLY = {"--fine-grained-activation-offloading", "--offload-modules"}
+TRANSFORMER_ENGINE_ONLY = {"--fine-grained-activation-offloading", "--offload-modules", "--tp-comm-overlap", "--tp-comm-bootstrap-backend"}
 TRANSFORMER_ENGINE = "2.9.0"
 
 
@@ -96,8 +96,9 @@ class Probe:
             if hasattr(module, "validate_args"):
                 module.validate_args = validate_and_configure
         for module in (training, initialize):
-            if hasattr(module, "set_jit_fusion_options"):
-                module.set_jit_fusion_options = lambda *_, **__: None
+            for name in ("set_jit_fusion_options", "_initialize_tp_communicators"):  # warm-up and user buffers
+                if hasattr(module, name):
+                    setattr(module, name, lambda *_, **__: None)
         setup = training.setup_model_and_optimizer
 
         def setup_and_count(*args, **kwargs):
