@@ -86,7 +86,9 @@ type Environment struct {
 	Build    []string // pip requirements that building the others takes
 	Packages []string // pip requirements beside torch
 	Options  []string // of pip
-	Probe    string   // Python that succeeds where the environment is complete
+	Project  string   // the framework's name on the index
+	Version  string
+	Imports  []string // modules that must be found
 }
 
 // Python returns the environment's interpreter, installing first what is
@@ -115,8 +117,12 @@ func (e Environment) Python() (string, error) {
 	return python, nil
 }
 
+// works looks the framework up without importing it, which takes seconds.
 func (e Environment) works(python string) bool {
-	return exec.Command(python, "-c", e.Probe).Run() == nil
+	const look = `
+import importlib.metadata as metadata, importlib.util as util, sys
+sys.exit(metadata.version(sys.argv[1]) != sys.argv[2] or not all(map(util.find_spec, sys.argv[3:])))`
+	return exec.Command(python, append([]string{"-c", look, e.Project, e.Version, "torch"}, e.Imports...)...).Run() == nil
 }
 
 func (e Environment) install(folder, python string) error {
@@ -141,10 +147,7 @@ func (e Environment) install(folder, python string) error {
 			return err
 		}
 	}
-	if out, err := exec.Command(python, "-c", e.Probe).CombinedOutput(); err != nil {
-		return fmt.Errorf("installed, but %q fails: %s", e.Probe, Tail(string(out), 3))
-	}
-	return nil
+	return run(python, "-c", "import torch, "+strings.Join(e.Imports, ", "))
 }
 
 // shareTorch makes an environment see the torch of another one, which is

@@ -16,7 +16,7 @@ func Megatron(version string) Environment {
 	return Environment{
 		Name: "megatron-" + version, Torch: olderTorch,
 		Packages: []string{"megatron-core==" + version, "packaging", "pyyaml", "six", "regex", "pydantic", "psutil", "einops", "setuptools<81"},
-		Probe:    `import importlib.metadata as m, torch, megatron.training.training, sys; sys.exit(m.version("megatron-core") != "` + version + `")`,
+		Project:  "megatron-core", Version: version, Imports: []string{"megatron.training"},
 	}
 }
 
@@ -35,7 +35,7 @@ func TorchTitan(version string) Environment {
 	}
 	return Environment{
 		Name: "torchtitan-" + version, Torch: torch, Packages: []string{"torchtitan==" + version},
-		Probe: `import importlib.metadata as m, torch, torchtitan, sys; sys.exit(m.version("torchtitan") != "` + version + `")`,
+		Project: "torchtitan", Version: version, Imports: []string{"torchtitan"},
 	}
 }
 
@@ -49,8 +49,7 @@ func DeepSpeed(version string) Environment {
 		Name: "deepspeed-" + version, Torch: olderTorch, Options: []string{"--no-build-isolation"},
 		Build:    []string{"setuptools<81", "wheel"},
 		Packages: []string{"numpy", "tokenizers", "accelerate", "transformers==" + transformers[version], "deepspeed==" + version},
-		Probe: `import importlib.metadata as m, os, torch, transformers, sys; os.environ["DS_ACCELERATOR"] = "cpu"; import deepspeed; ` +
-			`sys.exit(m.version("deepspeed") != "` + version + `")`,
+		Project:  "deepspeed", Version: version, Imports: []string{"transformers", "deepspeed"},
 	}
 }
 

@@ -135,7 +135,7 @@ func record(l Launch, checkout, dir string) (probeCase, error) {
 	}
 	cmd := exec.Command("bash", filepath.Join(dir, "launch.sh"))
 	cmd.Env = []string{
-		"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "RECORD=" + dir,
+		"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=ndc", "RECORD=" + dir,
 		"NDC_NODES=" + strconv.Itoa(l.Nodes), "NDC_GPUS_PER_NODE=" + strconv.Itoa(l.PerNode),
 		"MEGATRON_PATH=" + checkout,
 	}

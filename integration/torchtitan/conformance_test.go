@@ -23,56 +23,30 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	frameworks "github.com/ndc-dev/ndc/integration/environment"
 )
 
-// release is one supported TorchTitan with the torch that it was made for.
+// release is one supported TorchTitan.
 type release struct {
-	version, torch string
-	arguments      []string // of the command line that reads the emitted files
+	version   string
+	arguments []string // of the command line that reads the emitted files
 }
 
 var releases = []release{
-	{"0.2.2", "2.11.0", []string{"--job.config_file", "train.toml"}},
-	{"0.3.0", "2.14.0", []string{"--module", "ndc_job", "--config", "run"}},
+	{"0.2.2", []string{"--job.config_file", "train.toml"}},
+	{"0.3.0", []string{"--module", "ndc_job", "--config", "run"}},
 }
 
 // python returns the interpreter of an environment with the release,
 // installing it first if it is missing.
 func (r release) python(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(cacheFolder(t), "torchtitan-"+r.version)
-	python := filepath.Join(dir, "bin", "python")
-	if exec.Command(python, "-c", "import torchtitan").Run() == nil {
-		return python
-	}
-	run(t, 10*time.Minute, nil, ".", basePython(t), "-m", "venv", dir)
-	run(t, 30*time.Minute, nil, ".", python, "-m", "pip", "install", "-q", "torch=="+r.torch)
-	run(t, 30*time.Minute, nil, ".", python, "-m", "pip", "install", "-q", "torchtitan=="+r.version)
-	return python
-}
-
-func cacheFolder(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("NDC_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
+	python, err := frameworks.TorchTitan(r.version).Python()
 	if err != nil {
-		t.Fatal(err)
+		t.Skip("skipped: ", err)
 	}
-	return filepath.Join(dir, "ndc")
-}
-
-// basePython finds a CPython of at least 3.12.
-func basePython(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{os.Getenv("NDC_PYTHON"), "python3.14", "python3.13", "python3.12", "python3"} {
-		if name != "" && exec.Command(name, "-c", "import sys; sys.exit(sys.version_info < (3, 12))").Run() == nil {
-			return name
-		}
-	}
-	t.Skip("no CPython of at least 3.12: set NDC_PYTHON")
-	return ""
+	return python
 }
 
 // run executes a command and returns its output; a failure ends the test with
@@ -81,7 +55,7 @@ func run(t *testing.T, limit time.Duration, env []string, dir string, command ..
 	t.Helper()
 	out, err := try(limit, env, dir, command...)
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, tail(out, 40))
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, frameworks.Tail(out, 40))
 	}
 	return out
 }
@@ -95,11 +69,6 @@ func try(limit time.Duration, env []string, dir string, command ...string) (stri
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	return out.String(), err
-}
-
-func tail(s string, lines int) string {
-	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
 // ndc builds the program, unless NDC_PROGRAM names one.
@@ -141,7 +110,7 @@ func (r release) dryRun(t *testing.T, files string, world int) {
 	for _, rank := range []int{0, world - 1} {
 		env := environment(t, files, fmt.Sprintf("WORLD_SIZE=%d", world), fmt.Sprintf("RANK=%d", rank))
 		out := run(t, 30*time.Minute, env, files, append([]string{r.python(t), filepath.Join(here(t), "dryrun.py")}, r.arguments...)...)
-		t.Logf("TorchTitan %s: %s", r.version, tail(out, 1))
+		t.Logf("TorchTitan %s: %s", r.version, frameworks.Tail(out, 1))
 		if rank == world-1 && rank == 0 {
 			break
 		}

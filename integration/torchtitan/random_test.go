@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	frameworks "github.com/ndc-dev/ndc/integration/environment"
 )
 
 // TestRandomJobs builds random jobs with a pinned layout and hands those that
@@ -70,7 +72,7 @@ func report(t *testing.T, out string, layouts map[string]string) {
 		}
 	}
 	if checked != 2*len(layouts) {
-		t.Errorf("%d answers for %d jobs:\n%s", checked, len(layouts), tail(out, 20))
+		t.Errorf("%d answers for %d jobs:\n%s", checked, len(layouts), frameworks.Tail(out, 20))
 	}
 }
 
