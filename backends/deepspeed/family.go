@@ -10,13 +10,13 @@ type family struct {
 	modelType    string // "model_type" of its config.json
 	transformers string // first release of transformers that has the class
 
-	sdpa         bool   // torch's scaled dot product attention computes it in full
-	autoTP       bool   // AutoTP cuts it
-	ulysses      bool   // Ulysses spreads it
-	expertPreset string // AutoEP's name for it; "" when AutoEP does not know it
-	leafModules  []string
-	auxLoss      bool // its forward pass can return the router's logits
-	routerDType  string
+	sdpa         bool     // torch's scaled dot product attention computes it in full
+	autoTP       bool     // AutoTP cuts it
+	ulysses      bool     // Ulysses spreads it
+	expertPreset string   // AutoEP's name for it; "" when AutoEP does not know it
+	leafModules  []string // classes of its expert layers, which stage 3 gathers whole; nil when dense
+	auxLoss      bool     // its forward pass can return the router's logits
+	routerDType  string   // precision of the router's product
 	// dropout says that the class drops hidden activations, not attention
 	// weights alone.
 	dropout bool
@@ -28,8 +28,8 @@ type family struct {
 	config        func(m *job.Model, f *family) render.Object
 }
 
-// families by the architecture of the language; the first of a list whose
-// fits accepts the model is taken.
+// families by the architecture of the language, and by two names of ndc's own
+// for architectures that transformers has several classes for.
 var families = map[string]*family{
 	"llama": {
 		modelType: "llama", transformers: "4.45.0", sdpa: true, autoTP: true, ulysses: true,

@@ -5,7 +5,6 @@ import functools
 import os
 
 import deepspeed
-import deepspeed.comm as dist
 import torch
 import torch.nn.functional as F
 from deepspeed.accelerator import get_accelerator
