@@ -127,7 +127,7 @@ var setup = []string{
 func (e *emitter) environment() []slurm.Setting {
 	version := e.release.String()
 	settings := []slurm.Setting{
-		{Name: "TORCH_EXTENSIONS_DIR", Value: render.Shell(`"${TMPDIR:-/tmp}/torch-extensions-$(id -u)-deepspeed-` + version + `"`),
+		{Name: "TORCH_EXTENSIONS_DIR", Value: render.Shell(`"${TMPDIR:-/tmp}/torch-extensions-$UID-deepspeed-` + version + `"`),
 			Why: "kernels are built per node; versions must not share a folder"},
 		{Name: "DEEPSPEED_TIMEOUT", Value: render.Literal(fmt.Sprint(timeoutMinutes(e.job.Cluster.Nodes))),
 			Why: "minutes that a collective may take; the first ones wait for the slowest node to load its model"},

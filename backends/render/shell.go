@@ -42,11 +42,15 @@ func Expanding(value string) Word {
 	return Word{b.String()}
 }
 
-// Quote returns value quoted for bash.
+// Quote returns value quoted for bash. A comma needs none, but in an array it
+// looks like a mistake to readers and to shellcheck (SC2054).
 func Quote(value string) string {
 	quoted, err := syntax.Quote(strings.ReplaceAll(value, "\x00", ""), syntax.LangBash)
 	if err != nil {
 		panic("render: a string without NUL cannot be quoted: " + err.Error())
+	}
+	if quoted == value && strings.Contains(value, ",") {
+		return "'" + value + "'"
 	}
 	return quoted
 }
