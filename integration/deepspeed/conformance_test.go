@@ -9,10 +9,13 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/ndc-dev/ndc/integration/summary"
 )
 
 // result is what run_cases.py says about a case.
@@ -81,9 +84,17 @@ func run(t *testing.T, python, root string, names ...string) map[string]result {
 // judge compares every trial with the one it must repeat.
 func judge(t *testing.T, all []trial, results map[string]result) {
 	t.Helper()
+	line := summary.Line{Framework: "deepspeed", Version: filepath.Base(t.Name()), What: "small jobs trained on CPU, " + path.Dir(t.Name())}
+	defer func() {
+		if err := summary.Add(line); err != nil {
+			t.Error(err)
+		}
+	}()
 	for _, c := range all {
+		line.Accepted++
 		r := results[c.name]
 		if r.Code != 0 || len(r.Steps) != 4 {
+			line.Accepted, line.Rejected = line.Accepted-1, line.Rejected+1
 			t.Errorf("%s: exit code %d after %d steps: %s", c.name, r.Code, len(r.Steps), r.Error)
 			continue
 		}
@@ -95,6 +106,7 @@ func judge(t *testing.T, all []trial, results map[string]result) {
 		norm := distance(column(r, 2), column(results[c.same], 2))
 		t.Logf("%-24s %5.1f s  largest difference of loss %.1e, of gradient norm %.1e", c.name, r.Seconds, loss, norm)
 		if !(loss <= c.tolerance) || !(norm <= 10*c.tolerance) {
+			line.Accepted, line.Rejected = line.Accepted-1, line.Rejected+1
 			t.Errorf("%s differs from %s: loss %v norm %v", c.name, c.same, column(r, 1), column(r, 2))
 		}
 	}
