@@ -48,7 +48,7 @@ func DeepSpeed(version string) Environment {
 	return Environment{
 		Name: "deepspeed-" + version, Torch: olderTorch, Options: []string{"--no-build-isolation"},
 		Build:    []string{"setuptools<81", "wheel"},
-		Packages: []string{"numpy", "tokenizers", "accelerate", "transformers==" + transformers[version], "deepspeed==" + version},
+		Packages: []string{"numpy", "tokenizers", "accelerate", "ninja", "transformers==" + transformers[version], "deepspeed==" + version},
 		Project:  "deepspeed", Version: version, Imports: []string{"transformers", "deepspeed"},
 	}
 }
