@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestExamples builds every example and compares each file with the committed
+// out/, byte for byte. Of an example without a feasible plan, what is printed
+// is compared with output.txt.
+func TestExamples(t *testing.T) {
+	entries, err := os.ReadDir("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			t.Run(e.Name(), func(t *testing.T) { buildExample(t, filepath.Join("../../examples", e.Name())) })
+		}
+	}
+}
+
+func buildExample(t *testing.T, folder string) {
+	out := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	code := run([]string{"build", filepath.Join(folder, "job.hcl"), "-o", out}, &stdout, &stderr)
+	if code == exitInput {
+		t.Fatal(stderr.String())
+	}
+	got := tree(t, out)
+	if code == exitOK {
+		if err := checkFiles(got); err != nil {
+			t.Error(err)
+		}
+	}
+	if filepath.Base(folder) == "llama3-70b" {
+		checkReadme(t, strings.ReplaceAll(stdout.String(), out, "examples/llama3-70b/out"))
+	}
+	if *update {
+		updateExample(t, folder, out, stdout.Bytes(), code)
+	}
+	want := tree(t, filepath.Join(folder, "out"))
+	if code == exitInfeasible {
+		printed := tree(t, folder)["output.txt"]
+		if diff := cmp.Diff(printed, stdout.String()); diff != "" {
+			t.Errorf("output.txt (-committed +printed; -update rewrites it):\n%s", diff)
+		}
+	} else if len(want) == 0 {
+		t.Fatal("the example has no committed out/; -update writes it")
+	}
+	compareExample(t, want, got)
+}
+
+func compareExample(t *testing.T, want, got map[string]string) {
+	t.Helper()
+	for name := range want {
+		if _, ok := got[name]; !ok {
+			t.Errorf("%s is stale: nothing writes it; -update removes it", name)
+		}
+	}
+	for _, name := range keys(got) {
+		if want[name] != got[name] {
+			t.Errorf("%s (-committed +built; -update rewrites it):\n%.4000s", name, cmp.Diff(want[name], got[name]))
+		}
+	}
+}
+
+func updateExample(t *testing.T, folder, out string, printed []byte, code int) {
+	t.Helper()
+	golden, output := filepath.Join(folder, "out"), filepath.Join(folder, "output.txt")
+	err := errors.Join(os.RemoveAll(golden), os.RemoveAll(output))
+	if code == exitInfeasible {
+		err = errors.Join(err, os.WriteFile(output, printed, 0o644))
+	} else {
+		err = errors.Join(err, os.CopyFS(golden, os.DirFS(out)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree reads a folder; one that is not there is empty.
+func tree(t *testing.T, root string) map[string]string {
+	t.Helper()
+	files, err := readTree(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// console is the demonstration in the README.
+var console = regexp.MustCompile("(?s)```console\n.*?```")
+
+// checkReadme holds the README's demonstration to what is printed.
+func checkReadme(t *testing.T, printed string) {
+	t.Helper()
+	const name = "../../README.md"
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "```console\n" + shorten(printed) + "```"
+	if *update {
+		text = console.ReplaceAll(text, []byte(want))
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(string(console.Find(text)), want); diff != "" {
+		t.Errorf("README.md (-committed +printed; -update rewrites it):\n%s", diff)
+	}
+}
+
+// shorten keeps the first plan and cuts long lines.
+func shorten(printed string) string {
+	const width = 120
+	var b strings.Builder
+	for line := range strings.Lines(printed) {
+		line = strings.TrimSuffix(line, "\n")
+		if r := []rune(line); len(r) > width {
+			line = string(r[:width-1]) + "…"
+		}
+		b.WriteString(line + "\n")
+		if strings.HasPrefix(line, "Submit") {
+			break
+		}
+	}
+	return b.String()
+}
