@@ -73,6 +73,9 @@ var cases = []change{
 	}},
 	{"llama_fsdp", "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage = 3 }},
 	{"llama_fsdp_replicate", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, l.DataParallelReplicate = 2, 2 }},
+	{"llama_fsdp_unsaved", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+		l.ZeroStage, j.Training.Checkpoint = 3, job.Checkpoint{}
+	}},
 	{"llama_graphs_layer", "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("layer") }},
 	{"llama_graphs_full", "core_v0.17.1", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("full") }},
 	{"llama_tp_overlap", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {

@@ -64,6 +64,9 @@ func (a *arguments) checkpoints() {
 	c := &a.j.Training.Checkpoint
 	a.load()
 	if c.Path == "" {
+		if a.p.Execution.FullySharded {
+			a.add("ndc: Megatron-FSDP insists on it, saving or not", "--ckpt-format", "fsdp_dtensor")
+		}
 		return
 	}
 	from := a.from("training.checkpoint")
