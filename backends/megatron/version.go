@@ -59,7 +59,7 @@ func load(list []version) []version {
 			}
 			parsed[v.table] = schema.MustParse("Megatron-LM "+v.table, data)
 		}
-		v.options = parsed[v.table]
+		v.options = parsed[v.table].Named("Megatron-LM " + v.name)
 	}
 	return list
 }

@@ -91,6 +91,14 @@ func Parse(version string, jsonl []byte) (*Table, error) {
 	return t, lines.Err()
 }
 
+// Named is the same table under the name of another version, whose messages
+// shall not speak of the one that the table was made from.
+func (t *Table) Named(version string) *Table {
+	named := *t
+	named.version = version
+	return &named
+}
+
 // MustParse is Parse for embedded tables, whose defects are the program's own.
 func MustParse(version string, jsonl []byte) *Table {
 	t, err := Parse(version, jsonl)
