@@ -47,7 +47,7 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 		p.Alternatives = alternatives(found.Best[1:])
 		return p, nil
 	}
-	p.Infeasible = &plan.Infeasible{Nearest: nearest(j, found.Nearest), Fixes: fixes(j, t)}
+	p.Infeasible = &plan.Infeasible{Nearest: nearest(j, found.Nearest), Fixes: fixes(j, t, found)}
 	if len(found.Nearest) > 0 {
 		describe(p, j, t, &found.Nearest[0])
 	} else if found.Illegal != nil {

@@ -2,12 +2,14 @@ package compiler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -105,10 +107,11 @@ type change struct {
 }
 
 // fixes tries single changes from small to large and returns those with which
-// the same search finds a feasible layout.
-func fixes(j *job.Job, t *target.Target) []plan.Fix {
+// the same search finds a feasible layout. Which are worth a search depends on
+// what binds.
+func fixes(j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
 	list := []plan.Fix{}
-	for _, c := range changes(j) {
+	for _, c := range changes(j, o) {
 		changed := *j
 		c.apply(&changed)
 		if checkPins(&changed, t).HasErrors() {
@@ -119,7 +122,18 @@ func fixes(j *job.Job, t *target.Target) []plan.Fix {
 			list = append(list, plan.Fix{Change: c.describe(b), StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes})
 		}
 	}
-	return append(list, moreNodes(j, t)...)
+	if binds(o) != search.IDExposed {
+		list = append(list, moreNodes(j, t)...)
+	}
+	return list
+}
+
+// binds names the constraint that the nearest layout fails, "" if none is legal.
+func binds(o *search.Outcome) diag.ID {
+	if len(o.Nearest) == 0 {
+		return ""
+	}
+	return o.Nearest[0].Broken()
 }
 
 // mostNodes is how many times the nodes may be raised to find a fit.
@@ -163,7 +177,10 @@ func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
 
 // changes lists what may be changed: each narrowed axis of the layout set
 // free, then execution options, then the headroom, then all of the layout.
-func changes(j *job.Job) []change {
+func changes(j *job.Job, o *search.Outcome) []change {
+	if id := binds(o); id != "" && id != search.IDMemory {
+		return append(relaxations(o), freeLayout(j)...)
+	}
 	var list []change
 	for _, a := range narrowed(j) {
 		list = append(list, change{
@@ -173,18 +190,47 @@ func changes(j *job.Job) []change {
 			apply: func(j *job.Job) { a.free(&j.Constraints.Layout) },
 		})
 	}
-	list = append(list, batchChange(j)...)
-	list = append(list, executionChanges(j)...)
+	list = append(append(list, batchChange(j)...), executionChanges(j)...)
 	if len(j.Constraints.NVLinkOnly) > 0 {
 		list = append(list, change{fixed("constraints.nvlink_only = []"), func(j *job.Job) { j.Constraints.NVLinkOnly = nil }})
 	}
 	if len(narrowed(j)) > 1 {
-		list = append(list, change{
-			describe: func(c *search.Candidate) string { return "constraints.layout left free: " + summary(&c.Layout) },
-			apply:    func(j *job.Job) { j.Constraints.Layout = job.LayoutConstraints{} },
-		})
+		list = append(list, freeLayout(j)...)
 	}
 	return list
+}
+
+// freeLayout leaves every axis to the search.
+func freeLayout(j *job.Job) []change {
+	if len(narrowed(j)) == 0 {
+		return nil
+	}
+	return []change{{
+		describe: func(c *search.Candidate) string { return "constraints.layout left free: " + summary(&c.Layout) },
+		apply:    func(j *job.Job) { j.Constraints.Layout = job.LayoutConstraints{} },
+	}}
+}
+
+// relaxations names the limit that would admit the nearest layout, when
+// another one than memory binds.
+func relaxations(o *search.Outcome) []change {
+	if len(o.Nearest) == 0 {
+		return nil
+	}
+	r := &o.Nearest[0].Result
+	switch binds(o) {
+	case search.IDExposed:
+		share := math.Ceil(float64(r.ExposedCommunicationSeconds/r.StepSeconds)*1000) / 1000
+		return []change{{fixed(fmt.Sprintf("constraints.max_exposed_communication = \"%.1f%%\"", 100*share)),
+			func(j *job.Job) { j.Constraints.MaxExposedCommunication = job.Some(units.Share(share)) }}}
+	case search.IDTrainingTime:
+		return []change{{func(c *search.Candidate) string { return "constraints.max_training_time raised to what this takes" },
+			func(j *job.Job) { j.Constraints.MaxTrainingTime = job.Optional[units.Seconds]{} }}}
+	case search.IDMFU:
+		return []change{{func(c *search.Candidate) string { return "constraints.min_mfu lowered to what this reaches" },
+			func(j *job.Job) { j.Constraints.MinMFU = job.Optional[float64]{} }}}
+	}
+	return nil
 }
 
 // batchChange rounds the global batch to the nearest multiple of the GPUs, by

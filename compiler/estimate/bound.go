@@ -48,6 +48,24 @@ func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	return e.complete(l, x).total * rounding
 }
 
+// ExposedFloor returns a share of the step that exposed communication takes at
+// least: the communication itself is as in Evaluate; the step is taken as long
+// as it can be, with every chunk as slow as the slowest and a pipeline that
+// fills and drains once for every chunk of a rank.
+func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share {
+	e.begin(l, x)
+	s := &e.step
+	var f, b units.Seconds
+	for c := range s.durations.Forward {
+		f, b = max(f, s.durations.Forward[c]), max(b, s.durations.InputGradient[c])
+	}
+	rounds := (l.MicroBatches + l.PipelineParallel) * l.VirtualPipeline
+	s.pipeline = units.Seconds(rounds) * (f + b + 2*s.durations.Transfer)
+	total := e.complete(l, x).total
+	exposed := s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest)
+	return units.Share(exposed / total * rounding)
+}
+
 // floor adds what every step of such length pays at least.
 func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout) units.Seconds {
 	straggler := units.Seconds(e.straggler * math.Sqrt(2*math.Log(float64(l.GPUs()))))

@@ -83,12 +83,17 @@ func (l *limits) checkMemory(r *estimate.Result) (diag.ID, float64) {
 	return "", 0
 }
 
-// checkTime returns the first limit on time that a result fails and by how
-// much, relative to the limit.
-func (l *limits) checkTime(r *estimate.Result) (diag.ID, float64) {
+// checkStep returns the limit on the step's time that a result fails and by
+// how much, relative to it.
+func (l *limits) checkStep(r *estimate.Result) (diag.ID, float64) {
 	if l.step > 0 && r.StepSeconds > l.step {
 		return l.stepID, float64((r.StepSeconds - l.step) / l.step)
 	}
+	return "", 0
+}
+
+// checkExposed does the same for the share of exposed communication.
+func (l *limits) checkExposed(r *estimate.Result) (diag.ID, float64) {
 	if share := float64(r.ExposedCommunicationSeconds / r.StepSeconds); share > l.exposed {
 		return IDExposed, share - l.exposed
 	}

@@ -19,7 +19,8 @@ import (
 //     feasible, those after it cannot win on time (fits); so alternatives never
 //     differ from a better one in recompute alone.
 //
-// Only the second is used when the objective is memory.
+// Only the second is used when the objective is memory, and of the last two
+// none under a limit on the exposed share, which more recompute makes smaller.
 type fits struct {
 	none, selective, block bool
 }

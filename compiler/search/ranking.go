@@ -49,8 +49,13 @@ func better(objective string) func(a, b *Candidate) bool {
 	}
 }
 
-// nearer orders misses by how far they are from their limit.
+// nearer orders misses by how far they are from their limit. Where memory
+// suffices for some layout, it does not bind: those that fail another limit
+// come first.
 func nearer(a, b *Candidate) bool {
+	if x, y := a.broken == IDMemory, b.broken == IDMemory; x != y {
+		return y
+	}
 	if a.missing != b.missing {
 		return a.missing < b.missing
 	}

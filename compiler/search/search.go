@@ -73,7 +73,14 @@ func Run(j *job.Job, t *target.Target) *Outcome {
 	s.best = ranking{less: better(j.Constraints.Objective), most: Kept + 1}
 	s.nearest = ranking{less: nearer, most: 3}
 	s.run()
-	s.outcome.Best, s.outcome.Nearest = s.best.list, s.nearest.list
+	for i := range s.best.list {
+		if c := &s.best.list[i]; c.broken == "" {
+			s.outcome.Best = append(s.outcome.Best, *c)
+		} else {
+			s.nearest.add(c)
+		}
+	}
+	s.outcome.Nearest = s.nearest.list
 	return &s.outcome
 }
 

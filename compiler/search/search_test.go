@@ -116,9 +116,11 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 	for _, c := range []struct {
 		moe       bool
 		objective string
-	}{{false, "throughput"}, {true, "throughput"}, {false, "memory"}} {
-		t.Run(fmt.Sprintf("moe=%v,%s", c.moe, c.objective), func(t *testing.T) {
+		exposed   float64
+	}{{false, "throughput", 1}, {false, "throughput", 0.02}, {true, "throughput", 1}, {false, "memory", 1}} {
+		t.Run(fmt.Sprintf("moe=%v,%s,%v", c.moe, c.objective, c.exposed), func(t *testing.T) {
 			j, target := smallJob(c.moe, 1), smallTarget()
+			j.Constraints.MaxExposedCommunication = job.Some(units.Share(c.exposed))
 			j.Constraints.Objective = c.objective
 			j.Constraints.Layout.VirtualPipeline = job.IntChoice{Values: []int{1, 2}}
 			j.Training.GlobalBatchSize = 16
@@ -131,9 +133,9 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 				t.Errorf("enumerated %d, brute force %d", got.Counts.Enumerated, leaves)
 			}
 			compared := got.Best
-			if c.objective == "throughput" {
+			if c.objective == "throughput" && c.exposed == 1 {
 				want = undominated(want)
-			} else {
+			} else if c.objective == "memory" {
 				compared = compared[:1] // of recompute over some layers only the most is looked at
 			}
 			for i := range compared {
@@ -178,6 +180,23 @@ func undominated(list []Candidate) []Candidate {
 func lessRecompute(a, b plan.Layout) bool {
 	return a.Recompute == plan.RecomputeNone || b.RecomputeMethod == "uniform" ||
 		b.Recompute == plan.RecomputeFull && a.RecomputeMethod == b.RecomputeMethod
+}
+
+// TestStepLimits: a limit on the time of the run or on the MFU is met by the
+// fastest layout or by none.
+func TestStepLimits(t *testing.T) {
+	j, target := smallJob(false, 1), smallTarget()
+	free := Run(j, target)
+	fastest := free.Best[0].Result.StepSeconds * units.Seconds(j.Training.Steps)
+	j.Constraints.MaxTrainingTime = job.Some(fastest * 1.0001)
+	if o := Run(j, target); len(o.Best) == 0 || !cmp.Equal(o.Best[0].Layout, free.Best[0].Layout) {
+		t.Errorf("the limit admits the fastest layout, but %d are feasible", len(o.Best))
+	}
+	j.Constraints.MaxTrainingTime = job.Some(fastest * 0.98)
+	o := Run(j, target)
+	if len(o.Best) > 0 || !slices.ContainsFunc(o.Nearest, func(c Candidate) bool { return c.Broken() == IDTrainingTime }) {
+		t.Errorf("the limit admits nothing, but %d are feasible; nearest: %+v", len(o.Best), o.Nearest)
+	}
 }
 
 func TestResultDoesNotDependOnWorkers(t *testing.T) {

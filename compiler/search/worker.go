@@ -162,7 +162,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 			}
 			v := w.choose(r)
 			w.dead[i] = v == outOfMemory
-			if v == feasible && w.limits.fastest && !w.varied {
+			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.varied {
 				fit.add(r)
 			}
 		}
@@ -176,10 +176,18 @@ func (w *worker) prune(leaves int64) {
 
 // choose looks at a recompute choice. Over a number of layers of each chunk it
 // looks for the smallest that fits: more layers take longer, and fewer do not
-// fit. For the least memory the largest number decides.
+// fit. For the least memory the largest number decides. A limit on the exposed
+// share may admit any, so all are looked at.
 func (w *worker) choose(r *layout.Recompute) verdict {
 	if r.Most == 0 {
 		return w.visit(r, r.Layers)
+	}
+	if w.limits.exposed < 1 {
+		var last verdict
+		for n := r.Layers; n <= r.Most; n++ {
+			last = w.visit(r, n)
+		}
+		return last
 	}
 	leaf := w.current.leaf
 	defer func() { w.current.leaf = leaf + int(r.Leaves()) }()
@@ -233,17 +241,30 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		}
 	}
 	if v == feasible {
-		w.mesh.counts.Evaluated++
-		w.mesh.best.add(&w.current)
+		w.keep()
 		return v
 	}
 	// The miss is told as it is without variants, which may not suit the user.
 	w.mesh.counts.Rejected[base.broken]++
 	if w.mesh.nearest.open(&base) {
 		w.evaluator.EvaluateTime(&base.Layout, &base.Execution, &base.Result)
+		if base.broken == IDExposed {
+			_, base.missing = w.limits.checkExposed(&base.Result)
+		}
 		w.mesh.nearest.add(&base)
 	}
 	return v
+}
+
+// keep ranks the current layout. One that is too slow is ranked too: the
+// fastest of all decides whether any meets the limit.
+func (w *worker) keep() {
+	if w.current.broken == "" {
+		w.mesh.counts.Evaluated++
+	} else {
+		w.mesh.counts.Rejected[w.current.broken]++
+	}
+	w.mesh.best.add(&w.current)
 }
 
 // vary applies a variant to the recommended options and reports whether it is
@@ -270,7 +291,8 @@ func (w *worker) reject(id diag.ID) {
 }
 
 // evaluate predicts the current layout and holds it against the limits; the
-// time only if the memory suffices.
+// time only if the memory suffices, and not if the communication is exposed
+// for too long however slow the rest may be.
 func (w *worker) evaluate() verdict {
 	c := &w.current
 	c.Layout, c.Execution = w.layout, w.execution
@@ -278,8 +300,15 @@ func (w *worker) evaluate() verdict {
 	if c.broken, c.missing = w.limits.checkMemory(&c.Result); c.broken != "" {
 		return outOfMemory
 	}
+	if w.limits.exposed < 1 && float64(w.evaluator.ExposedFloor(&w.layout, &w.execution)) > w.limits.exposed {
+		c.broken, c.missing = IDExposed, 1 // the exact miss is taken if it is told
+		return overLimit
+	}
 	w.evaluator.EvaluateTime(&w.layout, &w.execution, &c.Result)
-	if c.broken, c.missing = w.limits.checkTime(&c.Result); c.broken != "" {
+	if c.broken, c.missing = w.limits.checkExposed(&c.Result); c.broken != "" {
+		return overLimit
+	}
+	if c.broken, c.missing = w.limits.checkStep(&c.Result); c.broken != "" && !w.limits.fastest {
 		return overLimit
 	}
 	return feasible
