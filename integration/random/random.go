@@ -33,7 +33,7 @@ type drawing struct {
 	moe, pins      bool
 	saves          bool
 	layers, length int
-	pp, vpp, dp    int
+	pp, vpp        int
 	gpu            string
 }
 

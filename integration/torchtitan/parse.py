@@ -6,6 +6,7 @@ LIST has a line "FOLDER WORLD_SIZE RANK" per job. Each is read in a process fork
 line; prints one JSON line for each: the folder, the rank, and the error if there was one.
 """
 
+import importlib
 import inspect
 import json
 import os
@@ -19,6 +20,12 @@ cpu.install()
 
 from torchtitan.config import ConfigManager  # noqa: E402
 from torchtitan.distributed import ParallelDims  # noqa: E402
+
+for name in ("torchtitan.trainer", "torchtitan.train", *(f"torchtitan.models.{m}" for m in ("llama3", "deepseek_v3", "qwen3", "gpt_oss"))):
+    try:  # once for all children; the releases differ in what they have
+        importlib.import_module(name)
+    except ImportError:
+        pass
 
 DEGREES = {
     "dp_replicate": "data_parallel_replicate_degree", "dp_shard": "data_parallel_shard_degree", "cp": "context_parallel_degree",
