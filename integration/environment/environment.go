@@ -26,7 +26,7 @@ const (
 )
 
 // patience is how long one installation may take.
-const patience = 20 * time.Minute
+const patience = 10 * time.Minute
 
 // Python finds a CPython of at least 3.12: NDC_PYTHON, then PATH, then pyenv,
 // then Debian's packages where this user may install them.

@@ -1,5 +1,6 @@
 // Command conformance prints the table of what the conformance suites found,
-// and puts it into docs/conformance.md with -out.
+// and puts it into docs/conformance.md with -out. With -install it installs
+// the frameworks first, so that no test has to wait for it.
 package main
 
 import (
@@ -7,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/ndc-dev/ndc/integration/environment"
 	"github.com/ndc-dev/ndc/integration/summary"
 )
 
@@ -20,10 +23,37 @@ const (
 func main() {
 	results := flag.String("results", os.Getenv(summary.File), "file that the suites wrote")
 	out := flag.String("out", "", "document whose table is replaced")
+	install := flag.Bool("install", false, "install the frameworks, and report nothing else")
 	flag.Parse()
+	if *install {
+		installAll()
+		return
+	}
 	if err := run(*results, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		os.Exit(1)
+	}
+}
+
+// installAll reports what cannot be had and goes on: the suites skip it.
+func installAll() {
+	var all []environment.Environment
+	for _, v := range environment.MegatronWheels {
+		all = append(all, environment.Megatron(v))
+	}
+	for _, v := range environment.TorchTitanReleases {
+		all = append(all, environment.TorchTitan(v))
+	}
+	for _, v := range environment.DeepSpeedReleases {
+		all = append(all, environment.DeepSpeed(v))
+	}
+	for _, e := range all {
+		start := time.Now()
+		if _, err := e.Python(); err != nil {
+			fmt.Println("skipped:", err)
+			continue
+		}
+		fmt.Printf("%s is there after %.0f s\n", e.Name, time.Since(start).Seconds())
 	}
 }
 
