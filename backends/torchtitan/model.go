@@ -31,7 +31,10 @@ type gap struct {
 	instead  string // who has it, or what to change
 }
 
-const otherBackends = "Backend megatron has it."
+const (
+	otherBackends = "Backend megatron has it."
+	gemma         = "Backend deepspeed has it, for Gemma 2."
+)
 
 // commonGaps hold for every model of every release. The layer is always
 // pre-norm RMSNorm, rotary attention and a gated MLP.
@@ -40,14 +43,14 @@ var commonGaps = []gap{
 	{"position_embedding.partial", func(m *job.Model) bool { return m.PositionEmbedding.Partial != 0 && m.PositionEmbedding.Partial != 1 }, "partially rotated heads", otherBackends},
 	{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) == "linear" }, "linear rope scaling", otherBackends},
 	{"normalization", func(m *job.Model) bool { return m.Normalization != "rmsnorm" }, "LayerNorm", "Backends megatron and deepspeed have it."},
-	{"normalization", func(m *job.Model) bool { return m.ZeroCenteredNorm }, "zero-centred norm weights", otherBackends},
-	{"activation", func(m *job.Model) bool { return m.Activation != "swiglu" }, "activations other than swiglu", "Backends megatron and deepspeed have gelu and geglu."},
+	{"normalization", func(m *job.Model) bool { return m.ZeroCenteredNorm }, "zero-centred norm weights", gemma},
+	{"activation", func(m *job.Model) bool { return m.Activation != "swiglu" }, "activations other than swiglu", "Backend deepspeed has gelu and geglu, megatron gelu and relu2."},
 	{"dropout", func(m *job.Model) bool { return m.Dropout > 0 }, "dropout", "Set dropout = 0, or use backend megatron or deepspeed."},
-	{"post_norms", func(m *job.Model) bool { return m.PostNorms }, "norms behind attention and MLP", otherBackends},
-	{"attention_logit_softcap", func(m *job.Model) bool { return m.AttentionSoftcap > 0 }, "soft-capped attention logits", otherBackends},
-	{"final_logit_softcap", func(m *job.Model) bool { return m.FinalSoftcap > 0 }, "soft-capped output logits", otherBackends},
-	{"embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }, "factor on the embeddings", otherBackends},
-	{"attention_scale", func(m *job.Model) bool { return m.AttentionScale != 0 && m.MLA == nil }, "softmax scale other than 1/sqrt(head_dim)", otherBackends},
+	{"post_norms", func(m *job.Model) bool { return m.PostNorms }, "norms behind attention and MLP", gemma},
+	{"attention_logit_softcap", func(m *job.Model) bool { return m.AttentionSoftcap > 0 }, "soft-capped attention logits", gemma},
+	{"final_logit_softcap", func(m *job.Model) bool { return m.FinalSoftcap > 0 }, "soft-capped output logits", gemma},
+	{"embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }, "factor on the embeddings", gemma},
+	{"attention_scale", func(m *job.Model) bool { return m.AttentionScale != 0 && m.MLA == nil }, "softmax scale other than 1/sqrt(head_dim)", gemma},
 	{"moe.token_drop", func(m *job.Model) bool { return m.MoE != nil && m.MoE.TokenDrop }, "experts with a capacity that drop tokens", "Set token_drop = false, or use backend megatron."},
 	{"moe.layer_frequency", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LayerFrequency > 1 }, "MoE in every n-th layer only", otherBackends},
 	{"moe.shared_expert_ffn_hidden_size", unevenShared, "shared experts of another size than the routed ones", otherBackends},
@@ -140,12 +143,13 @@ func (d *dialect) familyOf(j *job.Job) (*family, diag.List) {
 	return f, diags
 }
 
-// advice says who has the missing part; of several parts only megatron has all.
+// advice says who has the missing parts: one sentence for each answer, or that
+// only one backend has all of them.
 func advice(missing, instead []string) string {
-	if len(instead) == 1 {
-		return instead[0]
+	if len(instead) > 1 && slices.Contains(instead, gemma) {
+		return fmt.Sprintf("Only backend deepspeed has all %d, for Gemma 2.", len(missing))
 	}
-	return fmt.Sprintf("Of these %d, backend megatron has the most.", len(missing))
+	return strings.Join(instead, " ")
 }
 
 func (d *dialect) find(m *job.Model) *family {
