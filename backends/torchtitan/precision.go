@@ -75,15 +75,6 @@ func capability(g *job.GPU) float64 {
 	return c
 }
 
-// quantized reports a precision below 16 bits.
-func quantized(j *job.Job) bool {
-	switch j.Training.Precision {
-	case "bf16", "fp32", "fp16":
-		return false
-	}
-	return true
-}
-
 // unquantizedNames are parts of module names that stay in bf16: the head under
 // the given name, the routers, and the first and last layers that the job
 // names. A layer is named with dots around its number.
