@@ -112,6 +112,10 @@ var cases = []change{
 		j.Model = gpt()
 		l.TensorParallel, l.SequenceParallel, l.PipelineParallel = 2, true, 4
 	}},
+	{"gpt_squared_relu", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Model = gpt()
+		j.Model.Activation = "relu2"
+	}},
 	{"gpt_uneven", "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
 		j.Model = gpt()
 		l.PipelineParallel, l.StageLayers = 4, []int{8, 10, 10, 8}

@@ -31,8 +31,9 @@ func (a *arguments) model() {
 	}
 }
 
-// activation adds the activation function. Without biases a plain GELU cannot
-// use the kernel that fuses it with the bias.
+// activation adds the activation function. The kernel that fuses a plain GELU
+// with its bias is on by default; it needs the bias, and knows no other
+// function.
 func (a *arguments) activation(m *job.Model) {
 	from := a.from("model.activation")
 	switch {
@@ -42,6 +43,7 @@ func (a *arguments) activation(m *job.Model) {
 		a.add(from, "--swiglu")
 	case m.Activation == "relu2":
 		a.add(from, "--squared-relu")
+		a.add("ndc: the fused kernel is that of GELU", "--no-bias-gelu-fusion")
 	case m.Activation == "gelu":
 		a.flag("ndc: the fused kernel needs a bias", "--no-bias-gelu-fusion", !m.MLPBias)
 	}

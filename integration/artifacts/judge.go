@@ -160,7 +160,7 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 	}
 	drivers := filepath.Join(root, "integration", "torchtitan")
 	program := filepath.Join(drivers, map[Depth]string{Cheap: "parse.py", Deep: "dryrun.py"}[depth])
-	out, err := ask(python, []string{"PYTHONPATH=" + drivers, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1"}, program, "--many", path)
+	out, err := ask(python, []string{"PYTHONPATH=" + drivers, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", "USER=ndc"}, program, "--many", path)
 	for line := range strings.Lines(out) {
 		var answer struct{ Folder, Rank, Error string }
 		if json.Unmarshal([]byte(line), &answer) != nil || answer.Folder == "" {
