@@ -178,9 +178,11 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	l, t := e.l, e.terms
 	last := l.PipelineParallel - 1
 	var present [maxKinds]bool
+	pipeline := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}.Prepare()
+	ld.inFlight = pipeline.InFlight(rank)
 	for i := range l.VirtualPipeline {
 		c := i*l.PipelineParallel + rank
-		alive := int64(schedule.InFlightChunk(l.PipelineSchedule, l.PipelineParallel, l.VirtualPipeline, l.MicroBatches, rank, i))
+		alive := int64(pipeline.InFlightChunk(i, ld.inFlight))
 		for k := range t.kinds {
 			n := m.arch.Count(k, m.starts[c], m.starts[c+1])
 			if c == l.Chunks()-1 && k == m.arch.MTPKind() {
@@ -205,7 +207,6 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	if rank > 0 { // the gradient sent to the stage before lives until the next one replaces it
 		ld.keepStream(t.layers[0].input)
 	}
-	ld.inFlight = schedule.InFlight(l.PipelineSchedule, l.PipelineParallel, l.VirtualPipeline, l.MicroBatches, rank)
 	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight
 	// One layer's offloaded tensors are on their way out or back while the next runs.
 	ld.kept += 2 * ld.transfer

@@ -62,24 +62,21 @@ func (s Shape) InFlight(rank int) int {
 	return min(s.warmup(rank)+1, s.MicroBatches*s.Virtual)
 }
 
-// InFlight is Shape.InFlight for the framework's default group, without
-// allocation, for the hot loop of package memory.
-func InFlight(s plan.Schedule, pipeline, virtual, microBatches, rank int) int {
-	return Shape{Schedule: s, Pipeline: pipeline, Virtual: virtual, MicroBatches: microBatches}.InFlight(rank)
+// Prepare is the shape with its group settled, so that the counts below need
+// not find it again: for the hot loop of package memory.
+func (s Shape) Prepare() Shape {
+	if s.Virtual > 1 {
+		s.Group = s.group()
+	}
+	return s
 }
 
-// InFlightChunk is the part of InFlight that belongs to one local chunk (0 to
-// virtual-1) at the moment when the rank first holds InFlight chunk-forwards.
-// Over the local chunks it sums to InFlight. With chunks of very different
-// size the peak may come a little later: PeakWeight is exact.
-func InFlightChunk(s plan.Schedule, pipeline, virtual, microBatches, rank, chunk int) int {
-	if virtual == 1 {
-		return InFlight(s, pipeline, virtual, microBatches, rank)
-	}
-	sh := Shape{Schedule: s, Pipeline: pipeline, Virtual: virtual, MicroBatches: microBatches}
-	sh.Group = sh.group() // two divisions, needed several times
-	return sh.forwardsOf(chunk, sh.InFlight(rank))
-}
+// InFlightChunk is the part of n, the result of InFlight for a rank, that
+// belongs to one of its local chunks (0 to virtual-1) at the moment when the
+// rank first holds that many chunk-forwards. Over the local chunks it sums to
+// n. With chunks of very different size the peak may come a little later:
+// PeakWeight is exact.
+func (s Shape) InFlightChunk(chunk, n int) int { return s.forwardsOf(chunk, n) }
 
 // forwardsOf counts how many of the first n chunk-forwards of a rank are on
 // the given local chunk.

@@ -93,7 +93,7 @@ func TestInFlightEqualsSimulation(t *testing.T) {
 			}
 			sum := 0
 			for c := range s.Virtual {
-				sum += InFlightChunk(s.Schedule, s.Pipeline, s.Virtual, s.MicroBatches, rank, c)
+				sum += s.Prepare().InFlightChunk(c, s.InFlight(rank))
 			}
 			if sum != r.InFlight[rank] {
 				t.Fatalf("%+v rank %d: chunks sum to %d of %d", s, rank, sum, r.InFlight[rank])
@@ -179,7 +179,8 @@ func TestWarmup(t *testing.T) {
 		{plan.ScheduleInterleaved1F1B, 4, 2, 4, 0, 8},
 		{plan.ScheduleNone, 1, 1, 12, 0, 1},
 	} {
-		if got := InFlight(c.s, c.p, c.v, c.m, c.rank); got != c.in {
+		shape := Shape{Schedule: c.s, Pipeline: c.p, Virtual: c.v, MicroBatches: c.m}
+		if got := shape.InFlight(c.rank); got != c.in {
 			t.Errorf("InFlight(%v, %d, %d, %d, %d) = %d, want %d", c.s, c.p, c.v, c.m, c.rank, got, c.in)
 		}
 	}
