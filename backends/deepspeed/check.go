@@ -74,6 +74,8 @@ func checkExecution(j *job.Job, r release, diags *diag.List) {
 	}
 	refuse(!is(x.Attention, attentionFlash, attentionUnfused), "attention",
 		fmt.Sprintf("transformers runs attention \"flash\" (torch's scaled dot product attention) or \"unfused\", not %q. Megatron-LM has it.", x.Attention.Value))
+	refuse(x.OverlapTensorParallel.Set && x.OverlapTensorParallel.Value && !r.has(autoTPOverlap), "overlap_tensor_parallel",
+		fmt.Sprintf("%s, this job names %s.", autoTPOverlap, r))
 	refuse(!is(x.GradientDType, "fp32", "bf16", "fp16"), "gradient_dtype", "DeepSpeed accumulates gradients in \"fp32\" or in the model's precision.")
 	refuse(!is(x.OptimizerStateDType, "fp32"), "optimizer_state_dtype", "What ndc emits keeps Adam's moments in fp32. Megatron-LM's precision-aware optimizer has bf16 and fp8 moments.")
 	refuse(!is(x.CrossEntropy, "unfused"), "cross_entropy", "transformers has no fused cross-entropy; loss_chunks saves the memory of the logits. Megatron-LM has it.")

@@ -132,7 +132,7 @@ func (e *emitter) parallel(c *configWriter) {
 	l, m := &e.plan.Layout, &e.job.Model
 	if l.TensorParallel > 1 {
 		c.set("tensor_parallel.autotp_size", l.TensorParallel)
-		c.set("tensor_parallel.tp_overlap_comm", e.plan.Execution.OverlapTensorParallel)
+		c.ifKnown("tensor_parallel.tp_overlap_comm", e.plan.Execution.OverlapTensorParallel)
 		c.ifKnown("tensor_parallel.vocab_parallel_lm_head", false)
 	}
 	if l.ExpertParallel > 1 {

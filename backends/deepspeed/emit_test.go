@@ -51,6 +51,11 @@ var cases = []struct {
 		j.Slurm.Time = 3600
 		return j
 	}, func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 2 }},
+	{"autotp-oldest", func() *job.Job {
+		j := tinyLlama(4)
+		j.Backend.Version, j.Training.Precision = "0.16.4", "bf16"
+		return j
+	}, func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }},
 	{"ulysses", func() *job.Job {
 		j := tinyLlama(4)
 		j.Training.Precision = "bf16"

@@ -87,7 +87,8 @@ type feature struct {
 // The features that decide legality, by the first tag that contains them
 // (deepspeedai/DeepSpeed, git tag --contains) and the first release without.
 var (
-	autoTPZero3 = feature{name: "AutoTP with ZeRO-3", since: version{19, 4}}
+	autoTPOverlap = feature{name: "AutoTP that overlaps its communication", since: version{16, 6}}
+	autoTPZero3   = feature{name: "AutoTP with ZeRO-3", since: version{19, 4}}
 	// ulysses came with 0.17.0; the program drives the interface of 0.18.2 and
 	// later, which takes a model that is built already.
 	ulysses     = feature{name: "Ulysses for a model that is built already", since: version{18, 2}}

@@ -89,6 +89,9 @@ func TestTargetDiagnostics(t *testing.T) {
 			j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{2}}
 		}, UnsupportedLayout, "from DeepSpeed 0.18.2 on"},
 		{"ring", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "ulysses"},
+		{"overlap too old", func(j *job.Job) {
+			j.Backend.Version, j.Execution.OverlapTensorParallel = "0.16.5", job.Some(true)
+		}, UnsupportedExecution, "from DeepSpeed 0.16.6 on"},
 		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
 		{"activation", func(j *job.Job) { j.Model.Activation = "relu2" }, UnsupportedModel, "llama class"},
 		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
