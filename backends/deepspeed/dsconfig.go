@@ -138,7 +138,7 @@ func (e *emitter) parallel(c *configWriter) {
 	if l.ExpertParallel > 1 {
 		c.set("expert_parallel.enabled", true)
 		c.set("expert_parallel.autoep_size", l.ExpertParallel)
-		c.set("expert_parallel.expert_tensor_parallel_size", 1)
+		c.ifKnown("expert_parallel.expert_tensor_parallel_size", 1)
 		c.set("expert_parallel.preset_model", e.family.expertPreset)
 		c.set("expert_parallel.top_k", m.MoE.TopK)
 		c.set("expert_parallel.score_func", m.MoE.Router.Score)

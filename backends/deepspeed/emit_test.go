@@ -64,6 +64,11 @@ var cases = []struct {
 	}, func(l *plan.Layout) {
 		l.ContextParallel, l.ZeroStage, l.Recompute, l.RecomputeMethod = 2, 3, plan.RecomputeFull, "uniform"
 	}},
+	{"autoep-oldest", func() *job.Job {
+		j := tinyMoE(4)
+		j.Backend.Version, j.Training.Precision = "0.19.2", "bf16"
+		return j
+	}, func(l *plan.Layout) { l.ExpertParallel, l.ZeroStage = 2, 1 }},
 	{"autoep", func() *job.Job {
 		j := tinyMoE(4)
 		j.Training.Precision = "bf16"
