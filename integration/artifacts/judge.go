@@ -179,6 +179,9 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 
 // judgeDeepSpeed asks the configuration classes of DeepSpeed and transformers.
 func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error) {
+	if !slices.Contains(environment.DeepSpeedReleases, launches[0].Version) {
+		return nil, unavailable(fmt.Errorf("DeepSpeed %s is not among the releases that are asked", launches[0].Version))
+	}
 	python, err := environment.DeepSpeed(launches[0].Version).Python()
 	if err != nil {
 		return nil, unavailable(err)

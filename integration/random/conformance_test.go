@@ -133,3 +133,22 @@ func ask(t *testing.T, launches []*artifacts.Launch, depth artifacts.Depth, what
 	}
 	t.Logf("%s: %d accepted, %d rejected", what, line.Accepted, line.Rejected)
 }
+
+// TestEveryVersion builds random jobs for every version that ndc knows, the
+// framework at hand or not: a panic is a defect. NDC_RANDOM_DRAWS is how many
+// are drawn per version (8).
+func TestEveryVersion(t *testing.T) {
+	draws := setting("NDC_RANDOM_DRAWS", 8)
+	for framework, backend := range artifacts.Backends {
+		for _, version := range backend.Versions() {
+			t.Run(framework+"/"+version, func(t *testing.T) {
+				legal := 0
+				for n := range draws {
+					launches, _ := Legal(Draw(rand.New(rand.NewPCG(uint64(setting("NDC_RANDOM_SEED", 1)), uint64(n))), framework, version))
+					legal += len(launches)
+				}
+				t.Logf("%d of %d jobs are legal", legal, draws)
+			})
+		}
+	}
+}

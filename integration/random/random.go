@@ -67,6 +67,9 @@ func (d *drawing) shape() {
 	d.nodes = pick(d, 1, 1, 2, 4, 8, 16)
 	d.pp = pick(d, 1, 1, 2, 4)
 	d.vpp = 1
+	if d.framework == "deepspeed" && d.chance(95) { // which has no pipelines
+		d.pp = 1
+	}
 	if d.pp > 1 {
 		d.vpp = pick(d, 1, 1, 2)
 	}
