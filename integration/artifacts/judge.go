@@ -34,8 +34,9 @@ const (
 
 // Verdict is a framework's answer to one launch.
 type Verdict struct {
-	Launch *Launch
-	Error  string // empty: accepted
+	Launch  *Launch
+	Error   string // empty: accepted
+	Skipped bool   // what is installed is older than the launch asks for
 }
 
 // ErrUnavailable marks that a framework cannot be asked here.
@@ -47,6 +48,9 @@ var ErrUnavailable = errors.New("cannot be had")
 func Judge(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(scratch, 0o755); err != nil {
 		return nil, err
 	}
 	switch launches[0].Framework {
@@ -130,7 +134,7 @@ func (l *Launch) ranks(depth Depth) []int {
 func verdicts(launches []*Launch, complaints []string) []Verdict {
 	list := make([]Verdict, len(launches))
 	for i, l := range launches {
-		list[i] = Verdict{l, complaints[i]}
+		list[i] = Verdict{Launch: l, Error: complaints[i]}
 	}
 	return list
 }
@@ -186,8 +190,11 @@ func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	complaints := make([]string, len(launches))
+	complaints, tooNew := make([]string, len(launches)), make([]bool, len(launches))
 	for i, l := range launches {
+		if tooNew[i] = l.asksFor().newerThan(environment.Transformers(l.Version)); tooNew[i] {
+			continue
+		}
 		about, _ := json.Marshal(map[string]int64{"parameters": l.Parameters})
 		files := map[string][]byte{"case.json": about}
 		for name, content := range l.Files {
@@ -208,7 +215,35 @@ func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error)
 	if err != nil && !slices.Contains(complaints, "no answer") {
 		err = nil // the exit code tells of complaints, which are known
 	}
-	return verdicts(launches, complaints), err
+	list := verdicts(launches, complaints)
+	for i := range list {
+		list[i].Skipped = tooNew[i]
+	}
+	return list, err
+}
+
+// release is a version of transformers, such as 4.51.0.
+type release string
+
+// asksFor is the oldest transformers that the emitted program accepts.
+func (l *Launch) asksFor() release {
+	var run struct {
+		Requires struct{ Transformers struct{ Minimum string } }
+	}
+	_ = json.Unmarshal(l.Files["run.json"], &run)
+	return release(run.Requires.Transformers.Minimum)
+}
+
+func (r release) newerThan(installed string) bool {
+	ours, theirs := strings.Split(string(r), "."), strings.Split(installed, ".")
+	for i := range min(len(ours), len(theirs)) {
+		a, _ := strconv.Atoi(ours[i])
+		b, _ := strconv.Atoi(theirs[i])
+		if a != b {
+			return a > b
+		}
+	}
+	return false
 }
 
 // ask runs a driver and returns its standard output.

@@ -43,6 +43,9 @@ func TorchTitan(version string) Environment {
 // from 5.0 to before 5.21, and 0.16.4 is as old as 4.49.
 var transformers = map[string]string{"0.19.8": "5.8.0", "0.18.2": "5.8.0", "0.16.4": "4.49.0"}
 
+// Transformers is the release that stands beside one of DeepSpeed.
+func Transformers(deepspeed string) string { return transformers[deepspeed] }
+
 // DeepSpeed is a release of deepspeed with a transformers of its time.
 func DeepSpeed(version string) Environment {
 	return Environment{
