@@ -62,7 +62,7 @@ func lacksExperts(j *job.Job) string {
 func checkPins(j *job.Job, t *target.Target) diag.List {
 	var diags diag.List
 	for _, a := range intAxes(j, t) {
-		if a.choice.Free() || anyAllowed(a, j.Cluster.GPUs()) {
+		if a.choice.Free() || anyAllowed(a) {
 			continue
 		}
 		at := j.Sources.Range("constraints.layout." + a.name)
@@ -70,17 +70,19 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 			fmt.Sprintf("%s %s %s, so %s = %s leaves nothing to choose from.%s", t.Backend, t.Version, a.without, a.name, show(a.choice), elsewhere(t, a.name)))
 	}
 	checkNames(j, t, &diags)
+	checkRecompute(j, t, &diags)
+	checkSequenceParallel(j, t, &diags)
 	checkStageLayers(j, t, &diags)
 	return diags
 }
 
-func anyAllowed(a axis, most int) bool {
-	for n := 0; n <= most; n++ {
-		if a.choice.Allows(n) && a.offered(n) {
-			return true
-		}
-	}
-	return false
+// anyAllowed asks for the values that the choice names and for those that
+// tell frameworks apart, all below 4. The GPUs are not counted here: a degree
+// beyond them is not one that the framework lacks.
+func anyAllowed(a axis) bool {
+	return slices.ContainsFunc(append([]int{0, 1, 2, 3, a.choice.Min}, a.choice.Values...), func(n int) bool {
+		return a.choice.Allows(n) && a.offered(n)
+	})
 }
 
 // elsewhere says which backend or version has an axis, if the target knows.
@@ -117,8 +119,47 @@ func checkName(j *job.Job, t *target.Target, diags *diag.List, a nameAxis) {
 	if a.choice == nil || slices.ContainsFunc(a.offered, a.choice.Allows) {
 		return
 	}
+	offers := "offers " + a.name + " = " + strings.Join(quoted(a.offered), ", ")
+	if len(a.offered) == 0 {
+		offers = "has no " + a.name
+	}
 	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout."+a.name), "The framework lacks this value of the layout",
-		fmt.Sprintf("%s %s offers %s = %s; the job asks for %s.%s", t.Backend, t.Version, a.name, strings.Join(quoted(a.offered), ", "), strings.Join(quoted(a.choice), ", "), elsewhere(t, a.name)))
+		fmt.Sprintf("%s %s %s; the job asks for %s.%s", t.Backend, t.Version, offers, strings.Join(quoted(a.choice), ", "), elsewhere(t, a.name)))
+}
+
+// checkRecompute reports methods and depths of full recompute of which the
+// target offers none. Depths that it does not list are for the enumerator.
+func checkRecompute(j *job.Job, t *target.Target, diags *diag.List) {
+	c := &j.Constraints.Layout
+	var methods []string
+	deep := c.RecomputeLayers.Free()
+	for _, o := range t.Recomputes {
+		if o.Mode != plan.RecomputeFull {
+			continue
+		}
+		methods = append(methods, o.Method)
+		deep = deep || c.RecomputeMethod.Allows(o.Method) && (o.Layers == nil || slices.ContainsFunc(o.Layers, c.RecomputeLayers.Allows))
+	}
+	if !c.Recompute.Allows(plan.RecomputeFull.String()) || len(methods) == 0 {
+		return
+	}
+	before := len(*diags)
+	checkName(j, t, diags, nameAxis{"recompute_method", c.RecomputeMethod, methods})
+	if !deep && len(*diags) == before {
+		diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout.recompute_layers"), "The framework lacks this value of the layout",
+			fmt.Sprintf("%s %s does not recompute in steps of recompute_layers = %s.%s", t.Backend, t.Version, show(c.RecomputeLayers), elsewhere(t, "recompute_layers")))
+	}
+}
+
+// checkSequenceParallel reports a choice that the target lacks where tensor
+// parallelism, which gives it a meaning, is asked for.
+func checkSequenceParallel(j *job.Job, t *target.Target, diags *diag.List) {
+	c := &j.Constraints.Layout
+	if !c.SequenceParallel.Set || slices.Contains(t.SequenceParallel, c.SequenceParallel.Value) || c.TensorParallel.Allows(1) {
+		return
+	}
+	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout.sequence_parallel"), "The framework lacks this value of the layout",
+		fmt.Sprintf("%s %s has no sequence_parallel = %t beside tensor parallelism for this model.%s", t.Backend, t.Version, c.SequenceParallel.Value, elsewhere(t, "sequence_parallel")))
 }
 
 // checkStageLayers holds a pinned split to the model and the target.

@@ -59,7 +59,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ZeroStages: []int{0, 1, 2, 3},
 		Recomputes: []target.RecomputeOption{
 			{Mode: plan.RecomputeNone},
-			{Mode: plan.RecomputeFull, Method: "uniform"},
+			{Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}},
 			{Mode: plan.RecomputeFull, Method: "block"},
 		},
 		SequenceParallel: []bool{false},

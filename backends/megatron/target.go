@@ -107,9 +107,25 @@ func (v *version) recomputes(j *job.Job) []target.RecomputeOption {
 		options = append(options, target.RecomputeOption{Mode: plan.RecomputeSelective, Modules: modules})
 	}
 	return append(options,
-		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}},
+		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "uniform", Layers: groups(j)},
 		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "block"},
 	)
+}
+
+// groups lists how many layers uniform recompute puts in a group: one, which
+// keeps the least memory busy, unless the job names other numbers.
+func groups(j *job.Job) []int {
+	choice := j.Constraints.Layout.RecomputeLayers
+	if choice.Free() {
+		return []int{1}
+	}
+	sizes := []int{}
+	for n := 1; n <= j.Model.Layers; n++ {
+		if choice.Allows(n) {
+			sizes = append(sizes, n)
+		}
+	}
+	return sizes
 }
 
 // selective lists the module sets of selective recompute, cheapest first.

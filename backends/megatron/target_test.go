@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -346,6 +347,25 @@ func TestSamplesAfter(t *testing.T) {
 	for steps, want := range map[int]int64{0: 0, 1: 64, 43: 2752, 44: 2880, 65: 5568, 79: 8256, 80: 8512} {
 		if got := samplesAfter(training, steps); got != want {
 			t.Errorf("%d steps: %d sequences, want %d", steps, got, want)
+		}
+	}
+}
+
+// TestUniformGroups: uniform recompute takes single layers unless the job names
+// the size of its groups.
+func TestUniformGroups(t *testing.T) {
+	j := &job.Job{Model: job.Model{Layers: 8}}
+	for _, c := range []struct {
+		choice job.IntChoice
+		want   []int
+	}{
+		{job.IntChoice{}, []int{1}},
+		{job.IntChoice{Values: []int{4}}, []int{4}},
+		{job.IntChoice{Ranged: true, Min: 7}, []int{7, 8}},
+	} {
+		j.Constraints.Layout.RecomputeLayers = c.choice
+		if got := groups(j); !slices.Equal(got, c.want) {
+			t.Errorf("%+v makes groups of %v, want %v", c.choice, got, c.want)
 		}
 	}
 }

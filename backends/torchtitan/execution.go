@@ -125,3 +125,13 @@ func switched(name string, v job.Optional[bool], allowed []string, fix string) e
 func number(name string, v job.Optional[int], allowed []string, fix string) executionOption {
 	return executionOption{name, v.Set, fmt.Sprint(v.Value), allowed, fix}
 }
+
+// checkRecompute refuses lists of modules: the emitted policy is "op".
+func (d *dialect) checkRecompute(j *job.Job, diags *diag.List) {
+	modules := j.Constraints.Layout.RecomputeModules
+	if modules == nil || len(modules) == 1 && modules[0] == "op" {
+		return
+	}
+	diags.Error(UnsupportedExecution, j.Sources.Range("constraints.layout.recompute_modules"), "Recompute that TorchTitan does not have",
+		fmt.Sprintf("TorchTitan %s chooses operations, not modules: recompute_modules can only be [\"op\"]. Backend megatron takes lists of modules.", d.version))
+}

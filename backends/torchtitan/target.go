@@ -24,6 +24,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	d.checkData(j, &diags)
 	d.checkCheckpoint(j, &diags)
 	d.checkExecution(j, &diags)
+	d.checkRecompute(j, &diags)
 	d.checkExtraArgs(j, &diags)
 	if diags.HasErrors() {
 		return nil, diags

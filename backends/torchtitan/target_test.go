@@ -163,6 +163,7 @@ func TestRefusals(t *testing.T) {
 		}, UnsupportedCheckpoint, "all or none"},
 		{"graphs per layer", "both", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("layer") }, UnsupportedExecution, "megatron"},
 		{"ring attention", "both", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "megatron"},
+		{"modules", "both", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedExecution, `["op"]`},
 		{"unknown argument", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.seqlen=4"} }, InvalidOption, `Did you mean "training.seq_len"`},
 		{"wrong type", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.local_batch_size=eight"} }, InvalidOption, "whole number"},
 		{"wrong choice", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--parallelism.fsdp_reshard_after_forward=sometimes"} }, InvalidOption, "one of default, always, never"},

@@ -1,0 +1,50 @@
+package compiler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// offering is a framework that recomputes whole layers one by one, always with
+// sequence parallelism, and has no pipelines.
+func offering() *target.Target {
+	return &target.Target{
+		Backend: "test", Version: "1", ContextParallel: true, ZeroStages: []int{0, 2}, SequenceParallel: []bool{true}, UnevenStages: true,
+		Recomputes: []target.RecomputeOption{{Mode: plan.RecomputeNone}, {Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}}},
+	}
+}
+
+// TestPins: what leaves nothing to choose from is reported with what is
+// missing; what leaves something is cut in silence.
+func TestPins(t *testing.T) {
+	one := func(n ...int) job.IntChoice { return job.IntChoice{Values: n} }
+	for _, c := range []struct {
+		name   string
+		layout job.LayoutConstraints
+		want   string // in the detail; empty: nothing to report
+	}{
+		{"more ranks than GPUs", job.LayoutConstraints{ContextParallel: one(1024)}, ""},
+		{"a list with one offered", job.LayoutConstraints{ZeroStage: one(1, 2)}, ""},
+		{"a range above", job.LayoutConstraints{PipelineParallel: job.IntChoice{Ranged: true, Min: 2}}, "has no pipeline parallelism"},
+		{"a range from below", job.LayoutConstraints{PipelineParallel: job.IntChoice{Ranged: true, Max: 8}}, ""},
+		{"a stage", job.LayoutConstraints{ZeroStage: one(1)}, "offers zero_stage 0, 2, so zero_stage = 1"},
+		{"a schedule", job.LayoutConstraints{PipelineSchedule: job.StringChoice{"gpipe"}}, "has no pipeline_schedule"},
+		{"a method", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeMethod: job.StringChoice{"block"}}, `offers recompute_method = "uniform"`},
+		{"a depth", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeLayers: one(2, 4)}, "recompute_layers = [2, 4]"},
+		{"a depth of one", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeLayers: one(1)}, ""},
+		{"split sequences", job.LayoutConstraints{TensorParallel: one(2), SequenceParallel: job.Some(false)}, "sequence_parallel = false"},
+		{"sequences of one rank", job.LayoutConstraints{TensorParallel: one(1, 2), SequenceParallel: job.Some(false)}, ""},
+	} {
+		j := &job.Job{Model: job.Model{Layers: 8}, Sources: job.Sources{}}
+		j.Constraints.Layout = c.layout
+		diags := checkPins(j, offering())
+		switch {
+		case c.want == "" && len(diags) > 0, c.want != "" && (len(diags) != 1 || diags[0].ID != IDAxisUnsupported || !strings.Contains(diags[0].Detail, c.want)):
+			t.Errorf("%s: %v, want %q", c.name, diags, c.want)
+		}
+	}
+}
