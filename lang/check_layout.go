@@ -24,6 +24,20 @@ func (c *checker) constraints() {
 	}
 }
 
+// execution checks that options for experts have some.
+func (c *checker) execution() {
+	x, m := &c.job.Execution, &c.job.Model
+	if m.Architecture == "" || m.MoE != nil {
+		return
+	}
+	if x.MoEDispatcher.Set {
+		c.fail(InapplicableArgument, c.at("execution.moe_dispatcher"), "\"moe_dispatcher\" has no effect: the model has no experts (no moe block). Remove it.")
+	}
+	if x.OverlapExpertParallel.Or(false) {
+		c.fail(InapplicableArgument, c.at("execution.overlap_expert_parallel"), "\"overlap_expert_parallel\" has no effect: the model has no experts (no moe block). Remove it.")
+	}
+}
+
 func (c *checker) stageLayers(l *job.LayoutConstraints) {
 	if l.StageLayers == nil {
 		return

@@ -295,14 +295,12 @@ job "one" {
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
     overlap_tensor_parallel  = true
-    overlap_expert_parallel  = true
     gradient_dtype           = "bf16"
     optimizer_state_dtype    = "bf16"
     cross_entropy            = "fused"
     loss_chunks              = 4
     cuda_graphs              = "layer"
     compile                  = true
-    moe_dispatcher           = "deepep"
     context_parallel_type    = "ring"
     reshard_after_forward    = true
     fully_sharded            = true
@@ -383,6 +381,10 @@ job "two" {
     data {
       mock = true
     }
+  }
+  execution {
+    overlap_expert_parallel = true
+    moe_dispatcher          = "deepep"
   }
   backend "torchtitan" {
     version = "0.3.0"

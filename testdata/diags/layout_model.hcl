@@ -25,6 +25,10 @@ job "a" {
       recompute_modules = ["mlp"] # ERROR: inapplicable-argument at ["mlp"]: "recompute_modules" belongs to recompute = "selective", which recompute here does not allow. Remove it, or allow "selective".
     }
   }
+  execution {
+    moe_dispatcher          = "alltoall" # ERROR: inapplicable-argument at "alltoall": "moe_dispatcher" has no effect: the model has no experts (no moe block). Remove it.
+    overlap_expert_parallel = true # ERROR: inapplicable-argument at true: "overlap_expert_parallel" has no effect: the model has no experts (no moe block). Remove it.
+  }
   backend "megatron" {
     version = "core_v0.18.2"
 
