@@ -22,6 +22,9 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	if p.Execution.OffloadActivations { // the job's choice or the search's
+		warnPackage(j, "execution.offload.activations", "cuda-python and nvidia-ml-py (pynvml)", &diags)
+	}
 	a := commandLine(v, j, p)
 	a.checkRepeated(&diags)
 	if diags.HasErrors() {

@@ -113,6 +113,9 @@ const (
 	RuleFlexDispatcher diag.ID = "megatron-flex-dispatcher"
 	// RuleOptimizerOffload: optimizer offload needs Adam and a sharded optimizer.
 	RuleOptimizerOffload diag.ID = "megatron-optimizer-offload"
+	// RuleReshard: gathered parameters are freed after the forward pass exactly
+	// in zero_stage 3 of Megatron-FSDP.
+	RuleReshard diag.ID = "megatron-reshard-after-forward"
 	// RuleActivationOffload: activation offload does not go with full recompute.
 	RuleActivationOffload diag.ID = "megatron-activation-offload"
 	// RuleStateDType: optimizer states below fp32 need Adam and a sharded optimizer.

@@ -62,6 +62,10 @@ var executionRules = []target.Rule{
 	{ID: RuleActivationOffload, Reason: "offload.activations does not go with full recompute", Breaks: func(f *target.Facts) bool {
 		return f.Exec.OffloadActivations && f.Layout.Recompute == plan.RecomputeFull
 	}},
+	{ID: RuleReshard, Reason: "reshard_after_forward is Megatron-FSDP's zero_stage 3", Breaks: func(f *target.Facts) bool {
+		x := f.Job.Execution.ReshardAfterForward
+		return x.Or(false) && f.Layout.ZeroStage != 3 || !x.Or(true) && f.Layout.ZeroStage == 3
+	}},
 	{ID: RuleStateDType, Reason: "optimizer states below fp32 need Adam, zero_stage 1 and no Megatron-FSDP", Breaks: func(f *target.Facts) bool {
 		return f.Exec.OptimizerStateDType != "fp32" && (!adam(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
 	}},

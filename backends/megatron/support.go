@@ -291,8 +291,8 @@ func checkExecution(v *version, j *job.Job, diags *diag.List) {
 		option string
 		why    string
 	}{
-		{x.LossChunks.Or(1) > 1, "loss_chunks", "Megatron-LM computes the loss in one piece; the torchtitan backend chunks it."},
-		{x.Compile.Or(false), "compile", "Megatron-LM does not compile the model; the torchtitan and deepspeed backends can."},
+		{x.LossChunks.Or(1) > 1, "loss_chunks", "Megatron-LM computes the loss in one piece; the torchtitan and deepspeed backends chunk it."},
+		{x.Compile.Or(false), "compile", "Megatron-LM does not compile the model; the torchtitan backend does."},
 		{x.ZeroHPZPartition.Or(1) > 1, "zero_hpz_partition", "Secondary shards (hpZ) exist in the deepspeed backend only."},
 		{x.OffloadParameters.Or(false), "offload.parameters", "Megatron-LM does not offload parameters; the deepspeed and torchtitan backends can."},
 		{x.OffloadActivations.Or(false) && !v.options.Has("--fine-grained-activation-offloading"), "offload.activations",
@@ -301,6 +301,8 @@ func checkExecution(v *version, j *job.Job, diags *diag.List) {
 			"HybridEP is missing in " + v.name + ". " + sinceSentence("--moe-flex-dispatcher-backend", "hybridep")},
 		{x.ReshardAfterForward.Set && !x.ReshardAfterForward.Value && j.Constraints.Layout.ZeroStage.Pinned() && j.Constraints.Layout.ZeroStage.Allows(3), "reshard_after_forward",
 			"Megatron-FSDP always frees gathered parameters after the forward pass with zero_stage = 3; use zero_stage = 2."},
+		{x.ReshardAfterForward.Or(false) && !slices.Contains(zeroStages(j), 3), "reshard_after_forward",
+			"Only Megatron-FSDP gathers parameters, and frees them after the forward pass with zero_stage = 3. Set zero_stage = 3, or remove it."},
 		{x.GradientDType.Or("fp32") == "bf16" && (j.Training.Precision == "fp16" || j.Training.Precision == "fp32"), "gradient_dtype",
 			"Megatron-LM reduces gradients in bf16 only when it trains in bf16."},
 	} {
@@ -320,13 +322,16 @@ func checkPackages(_ *version, j *job.Job, diags *diag.List) {
 	}{
 		{j.Training.Optimizer.Kind == "muon", "training.optimizer", "emerging-optimizers"},
 		{flex(dispatcher), "execution.moe_dispatcher", "DeepEP (deep_ep; for hybridep its hybrid-ep branch)"},
-		{j.Execution.OffloadActivations.Or(false), "execution.offload.activations", "cuda-python and nvidia-ml-py (pynvml)"},
 	} {
 		if p.used {
-			diags.Warn(NeedsPackage, j.Sources.Range(p.path), "The image needs a further package",
-				fmt.Sprintf("%s makes Megatron-LM import %s, which its requirements do not bring; the run stops at start without it.", p.path, p.library))
+			warnPackage(j, p.path, p.library, diags)
 		}
 	}
+}
+
+func warnPackage(j *job.Job, path, library string, diags *diag.List) {
+	diags.Warn(NeedsPackage, j.Sources.Range(path), "The image needs a further package",
+		fmt.Sprintf("%s makes Megatron-LM import %s, which its requirements do not bring; the run stops at start without it.", path, library))
 }
 
 // Builds returns why a release of Megatron-LM cannot build a model, one

@@ -112,6 +112,9 @@ func TestRules(t *testing.T) {
 			j.Execution.OffloadActivations = job.Some(true)
 			l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
 		}},
+		{RuleReshard, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.ReshardAfterForward, j.Constraints.Layout.ZeroStage.Values = job.Some(true), []int{1, 3}
+		}},
 		{RuleStateDType, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OptimizerStateDType = job.Some("bf16")
 			l.ZeroStage = 0
@@ -175,6 +178,7 @@ func TestDiagnostics(t *testing.T) {
 		{"muon", "core_v0.15.3", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "from core_v0.16.0 on"},
 		{"L2 decay", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "adam" }, UnsupportedOptimizer, "adamw"},
 		{"loss chunks", "core_v0.19.2", func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }, UnsupportedExecution, "torchtitan"},
+		{"reshard", "core_v0.19.2", func(j *job.Job) { j.Execution.ReshardAfterForward = job.Some(true) }, UnsupportedExecution, "zero_stage = 3"},
 		{"hybridep", "core_v0.15.3", func(j *job.Job) {
 			j.Model, j.Execution.MoEDispatcher = mixtral(), job.Some("hybridep")
 		}, UnsupportedExecution, "from core_v0.16.0 on"},
