@@ -34,8 +34,6 @@ func checkTraining(j *job.Job, r release, diags *diag.List) {
 		"A DeepSpeed checkpoint always holds the optimizer's shards. Megatron-LM can leave them out. Remove save_optimizer = false.")
 	refuse(t.Checkpoint.Async, "training.checkpoint.async",
 		"What ndc emits for DeepSpeed saves synchronously. Megatron-LM and TorchTitan save asynchronously. Remove async = true.")
-	refuse(t.Optimizer.Momentum != 0 && t.Optimizer.Kind != "sgd", "training.optimizer.momentum",
-		"Only sgd has a momentum; adam and adamw have beta1.")
 	checkData(j, diags)
 }
 
