@@ -1,9 +1,12 @@
 package estimate
 
 import (
+	"strings"
+
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -177,9 +180,27 @@ func (e *Evaluator) repeatedLayer(l *plan.Layout, kind int) float64 {
 			n += core
 		case "op":
 			n += (e.arch.LayerFLOPs(kind) - core) / 2
+		default:
+			n += e.arch.ProductFLOPs(kind, func(t *transformer.Tensor) bool { return inModule(m, t) })
 		}
 	}
 	return n
+}
+
+// inModule reports whether a recompute module holds a weight. Norms and
+// activations have none that is multiplied with.
+func inModule(module string, t *transformer.Tensor) bool {
+	switch module {
+	case "mla_up_proj":
+		return t.Component == transformer.Attention && strings.Contains(t.Name, "_up.")
+	case "mlp":
+		return t.Component == transformer.MLP
+	case "shared_experts":
+		return t.Component == transformer.SharedExperts
+	case "moe":
+		return t.Component == transformer.Router || t.Component == transformer.Experts || t.Component == transformer.SharedExperts
+	}
+	return false
 }
 
 // peak is the dense peak of the compute precision.

@@ -220,6 +220,13 @@ func TestThroughput(t *testing.T) {
 	if ratio := float64(d.Throughput.HFU / d.Throughput.MFU); ratio < 1.25 || ratio > 4.0/3 {
 		t.Errorf("full recompute counts %v times the model FLOPs, want a third more but for the head", ratio)
 	}
+	// The MLP is 3·4,096·14,336 weights of the 218 million of a layer.
+	l.Recompute, l.RecomputeMethod, l.RecomputeLayers, l.RecomputeModules = plan.RecomputeSelective, "", 0, []string{"layernorm", "mlp"}
+	d = e.Describe(&l, &x)
+	want = d.Throughput.TokensPerSecondPerGPU * 2 * 32 * 3 * 4096 * 14336 / 989e12
+	if got := float64(d.Throughput.HFU - d.Throughput.MFU); math.Abs(got-want) > 0.005*want {
+		t.Errorf("recompute of the MLP adds %v to the utilisation, want %v", got, want)
+	}
 }
 
 // TestOffNVLink: groups that leave a node of eight are named.

@@ -10,10 +10,16 @@ import "github.com/ndc-dev/ndc/lang/units"
 
 // LayerFLOPs is the forward model FLOPs per token of one layer of a kind.
 func (a *Architecture) LayerFLOPs(kind int) float64 {
+	return a.ProductFLOPs(kind, func(*Tensor) bool { return true }) + a.attentionFLOPs(kind)
+}
+
+// ProductFLOPs is the part of [Architecture.LayerFLOPs] that is spent on the
+// products with the weights that a choice accepts.
+func (a *Architecture) ProductFLOPs(kind int, accepted func(t *Tensor) bool) float64 {
 	var n float64
 	for i := range a.tensor[kind] {
 		t := &a.tensor[kind][i]
-		if !t.Matrix() {
+		if !t.Matrix() || !accepted(t) {
 			continue
 		}
 		used := float64(t.Elements())
@@ -22,7 +28,7 @@ func (a *Architecture) LayerFLOPs(kind int) float64 {
 		}
 		n += 2 * used
 	}
-	return n + a.attentionFLOPs(kind)
+	return n
 }
 
 // attentionFLOPs is the forward core attention per token.
