@@ -74,6 +74,9 @@ type Result struct {
 	PeakStage            int
 	PeakRank             int
 
+	// StateBytes is what no micro-batch and no recompute can go below.
+	StateBytes units.Bytes
+
 	// ExposedCommunicationSeconds is communication on the critical path,
 	// BubbleSeconds the idle time of the busiest pipeline rank; both are parts
 	// of StepSeconds.
@@ -267,6 +270,7 @@ func (e *Evaluator) Evaluate(l *plan.Layout, x *plan.Execution, out *Result) {
 		PeakDeviceUpperBytes:        peak.High,
 		PeakStage:                   peak.Stage,
 		PeakRank:                    peak.Rank,
+		StateBytes:                  peak.State,
 		ExposedCommunicationSeconds: s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest),
 		BubbleSeconds:               s.once[lineBubble],
 	}

@@ -26,6 +26,9 @@ type Peak struct {
 	Reserved    units.Bytes // what it holds
 	Device      units.Bytes // what nvidia-smi shows
 	Low, High   units.Bytes // 90 % range of Device
+	// State is the largest sum of parameters, gradients and optimizer state on
+	// any rank: what no micro-batch and no recompute can go below.
+	State units.Bytes
 }
 
 // Model predicts memory for one job on one target. It caches terms per axis,
@@ -60,16 +63,19 @@ func (m *Model) Architecture() *transformer.Architecture { return m.arch }
 func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	e := m.evaluate(l, x)
 	var worst Peak
+	var state int64
 	for r := range l.PipelineParallel {
 		if m.repeats(&e, r) {
 			continue
 		}
 		var s stageMemory
 		m.stage(&e, r, &s)
+		state = max(state, s.state)
 		if p := m.peak(&e, r, &s); p.Device > worst.Device {
 			worst = p
 		}
 	}
+	worst.State = units.Bytes(state)
 	return worst
 }
 

@@ -9,6 +9,7 @@ import (
 type stageMemory struct {
 	detail bool   // fill the ledger
 	sum    int64  // allocated bytes
+	state  int64  // of these what neither micro-batch nor recompute changes
 	ledger ledger // sums to sum
 	host   hostMemory
 	loss   int64 // transients of the loss, where the stage has it
@@ -67,6 +68,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	m.load(e, rank, &ld)
 	var st state
 	m.state(e, &ld.holding, &st)
+	out.state = st.resident.sum() + st.gradients.sum() + st.step.sum()
 	st.resident[lineWorkspaces] += e.terms.workspaces
 	st.resident[lineWeightGradients] += ld.gradients
 

@@ -11,6 +11,8 @@ import (
 //     beat (estimate.MeshFloor, estimate.Floor), above the worst one kept;
 //   - memory grows with the micro-batch: what does not fit at one size does not
 //     fit at a larger one (worker.dead);
+//   - parameters, gradients and optimizer state depend on neither micro-batch nor
+//     recompute: where they alone do not fit, nothing does (worker.hopeless);
 //   - recomputing more layers of a chunk needs no more memory (worker.choose);
 //   - recomputing more takes longer: no recompute is at least as fast as any,
 //     a selective one at least as fast as a full one, and a full one over fewer
@@ -19,7 +21,7 @@ import (
 //     feasible, those after it cannot win on time (fits); so alternatives never
 //     differ from a better one in recompute alone.
 //
-// Only the second is used when the objective is memory, and of the last two
+// Only the second and third are used when the objective is memory, and of the last two
 // none under a limit on the exposed share, which more recompute makes smaller.
 type fits struct {
 	none, selective, block bool

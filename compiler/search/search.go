@@ -159,7 +159,7 @@ func (s *searcher) take(m *meshSearch) {
 // meshSearch is the search of one mesh and its findings.
 type meshSearch struct {
 	index         int
-	floor         float64 // no layout of the mesh is faster; +Inf when rejected
+	floor         float64 // with the smallest micro-batch, to order by; +Inf when rejected
 	best, nearest ranking
 	illegal       *Candidate
 	counts        Counts

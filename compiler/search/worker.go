@@ -24,10 +24,11 @@ type worker struct {
 	facts     target.Facts
 	current   Candidate // the layout being looked at
 	dead      []bool    // per recompute choice: larger micro-batches cannot fit
+	hopeless  bool      // the state alone does not fit, with no variant
 	varied    bool      // the layout fits only with a variant, which costs time: it dominates nothing
 
-	// of the mesh: floors by pipeline and micro-batch, first leaf of every
-	// pipeline, and the pipelines in the order of their floors
+	// of the mesh: floors and first leaves by pipeline, and the pipelines in
+	// the order of their floors
 	floors         []float64
 	leaves, sorted []int
 }
@@ -39,7 +40,8 @@ func newWorker(s *searcher) *worker {
 	return w
 }
 
-// open checks the rules of a mesh and finds its floor.
+// open checks the rules of a mesh and finds its floor for one micro-batch, by
+// which the meshes are ordered.
 func (w *worker) open(index int, out *meshSearch) {
 	m := &w.space.Meshes[index]
 	*out = meshSearch{index: index, floor: math.Inf(1), counts: Counts{Rejected: map[diag.ID]int64{}}}
@@ -53,11 +55,22 @@ func (w *worker) open(index int, out *meshSearch) {
 		out.illegal = &Candidate{Layout: w.layout, mesh: index, broken: id}
 		return
 	}
-	for _, mbs := range w.space.MicroBatchSizes(m) {
-		w.micro(mbs)
-		w.execution = w.target.Resolve(w.job, &w.layout)
-		out.floor = min(out.floor, float64(w.evaluator.MeshFloor(&w.layout, &w.execution))*(1+premiums.of(&w.layout)))
+	out.floor = w.meshFloor(w.space.MicroBatchSizes(m)[0])
+}
+
+// meshFloor is a cost that the current mesh cannot beat with a micro-batch.
+func (w *worker) meshFloor(mbs int) float64 {
+	w.micro(mbs)
+	w.execution = w.target.Resolve(w.job, &w.layout)
+	return float64(w.evaluator.MeshFloor(&w.layout, &w.execution)) * (1 + premiums.of(&w.layout))
+}
+
+// meshBeaten reports whether no layout of the current mesh can be kept.
+func (w *worker) meshBeaten(sizes []int) bool {
+	if !w.limits.fastest || math.IsInf(w.threshold, 1) {
+		return false
 	}
+	return !slices.ContainsFunc(sizes, func(mbs int) bool { return w.meshFloor(mbs) <= w.threshold })
 }
 
 // meshFault names what forbids every layout of the current mesh, or "".
@@ -87,16 +100,16 @@ func (w *worker) search(s *meshSearch) {
 	if math.IsInf(s.floor, 1) {
 		return
 	}
-	if w.limits.fastest && s.floor > w.threshold {
-		s.counts.Pruned = s.counts.Enumerated
-		return
-	}
 	w.mesh = s
 	s.best = ranking{less: better(w.job.Constraints.Objective), most: Kept + 1}
 	s.nearest = ranking{less: nearer, most: 1} // of every mesh one, so that those shown differ
 	m := &w.space.Meshes[s.index]
 	w.layout = plan.Layout{}
 	m.Fill(&w.layout)
+	if w.meshBeaten(w.space.MicroBatchSizes(m)) {
+		s.counts.Pruned = s.counts.Enumerated
+		return
+	}
 	w.current.mesh = s.index
 	pipelines := w.space.Pipelines(m)
 	for _, i := range w.order(m, pipelines) {
@@ -104,8 +117,9 @@ func (w *worker) search(s *meshSearch) {
 	}
 }
 
-// order sorts the pipelines of a mesh by their floor over all micro-batches,
-// so that good ones are seen first, and keeps all floors in w.floors.
+// order lists the pipelines of a mesh and their first leaves. Once there is
+// something to beat, they are sorted by their floor over all micro-batches, so
+// that good ones are seen first; before that floors would not pay.
 func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
 	w.floors, w.leaves, w.sorted = w.floors[:0], w.leaves[:0], w.sorted[:0]
 	sizes := w.space.MicroBatchSizes(m)
@@ -113,23 +127,33 @@ func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
 	for i := range pipelines {
 		w.leaves, w.sorted = append(w.leaves, leaf), append(w.sorted, i)
 		leaf += int(pipelines[i].Leaves()) * len(sizes)
+	}
+	if math.IsInf(w.limit(), 1) {
+		return w.sorted
+	}
+	for i := range pipelines {
 		pipelines[i].Fill(&w.layout)
+		least := math.Inf(1)
 		for _, mbs := range sizes {
 			w.micro(mbs)
-			w.floors = append(w.floors, w.floor(&layout.Recompute{}, 0))
+			least = min(least, w.floor(&layout.Recompute{}, 0))
 		}
+		w.floors = append(w.floors, least)
 	}
-	least := func(i int) float64 { return slices.Min(w.floors[i*len(sizes) : (i+1)*len(sizes)]) }
-	slices.SortStableFunc(w.sorted, func(a, b int) int { return cmp.Compare(least(a), least(b)) })
+	slices.SortStableFunc(w.sorted, func(a, b int) int { return cmp.Compare(w.floors[a], w.floors[b]) })
 	return w.sorted
 }
 
+// beaten reports whether the current pipeline and micro-batch with a recompute
+// choice cannot be kept, whatever they need.
+func (w *worker) beaten(r *layout.Recompute, layers int) bool {
+	limit := w.limit()
+	return !math.IsInf(limit, 1) && w.floor(r, layers) > limit
+}
+
 // floor is a cost that the current pipeline and micro-batch cannot beat with a
-// recompute choice; zero where time does not decide.
+// recompute choice.
 func (w *worker) floor(r *layout.Recompute, layers int) float64 {
-	if !w.limits.fastest {
-		return 0
-	}
 	r.Fill(&w.layout, layers)
 	w.execution = w.target.Resolve(w.job, &w.layout)
 	return float64(w.evaluator.Floor(&w.layout, &w.execution)) * (1 + premiums.of(&w.layout))
@@ -147,26 +171,43 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	w.current.leaf = w.leaves[index]
 	w.dead = append(w.dead[:0], make([]bool, len(p.Recomputes))...)
 	sizes := w.space.MicroBatchSizes(m)
-	for k, mbs := range sizes {
-		if w.floors[index*len(sizes)+k] > w.limit() {
+	for _, mbs := range sizes {
+		w.micro(mbs)
+		if w.beaten(&layout.Recompute{}, 0) {
 			w.prune(p.Leaves())
 			continue
 		}
-		w.micro(mbs)
 		var fit fits
 		for i := range p.Recomputes {
 			r := &p.Recomputes[i]
-			if w.dead[i] || fit.dominates(r) || w.floor(r, r.Layers) > w.limit() {
+			if w.dead[i] || fit.dominates(r) || w.beaten(r, r.Layers) {
 				w.prune(r.Leaves())
 				continue
 			}
 			v := w.choose(r)
 			w.dead[i] = v == outOfMemory
+			if w.hopeless && v == outOfMemory {
+				// The nearest miss is the one that recomputes most, told last.
+				if last := len(p.Recomputes) - 1; i < last {
+					w.prune(between(p, i+1, last))
+					w.choose(&p.Recomputes[last])
+				}
+				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
+				return
+			}
 			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.varied {
 				fit.add(r)
 			}
 		}
 	}
+}
+
+// between counts the recompute choices [first, end) of a pipeline.
+func between(p *layout.Pipeline, first, end int) (n int64) {
+	for i := first; i < end; i++ {
+		n += p.Recomputes[i].Leaves()
+	}
+	return n
 }
 
 func (w *worker) prune(leaves int64) {
@@ -235,9 +276,11 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	}
 	v := w.evaluate()
 	base := w.current
+	w.hopeless = base.Result.StateBytes > w.limits.usable
 	for i := 0; v == outOfMemory && i < len(w.target.Variants); i++ {
 		if w.vary(&w.target.Variants[i]) {
 			v, w.varied = w.evaluate(), true
+			w.hopeless = w.hopeless && w.current.Result.StateBytes > w.limits.usable
 		}
 	}
 	if v == feasible {
