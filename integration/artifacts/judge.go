@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,10 +132,14 @@ func (l *Launch) ranks(depth Depth) []int {
 	return []int{0, l.World() - l.World()/l.Layout.PipelineParallel}
 }
 
+// absent are the frameworks' own words for packages that stay out of the
+// environments: kernels that no CPU runs, and optional optimizers.
+var absent = regexp.MustCompile(`torchao is not installed|emerging-optimizers package is required`)
+
 func verdicts(launches []*Launch, complaints []string) []Verdict {
 	list := make([]Verdict, len(launches))
 	for i, l := range launches {
-		list[i] = Verdict{Launch: l, Error: complaints[i]}
+		list[i] = Verdict{Launch: l, Error: complaints[i], Skipped: absent.MatchString(complaints[i])}
 	}
 	return list
 }
@@ -178,11 +183,7 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 			complaints[i] = fmt.Sprintf("rank %s: %s", answer.Rank, answer.Error)
 		}
 	}
-	answers := verdicts(launches, complaints)
-	for i, v := range answers {
-		answers[i].Skipped = strings.Contains(v.Error, "torchao is not installed") // float8 kernels, which no CPU runs
-	}
-	return answers, err
+	return verdicts(launches, complaints), err
 }
 
 // judgeDeepSpeed asks the configuration classes of DeepSpeed and transformers.
@@ -221,7 +222,7 @@ func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error)
 	}
 	list := verdicts(launches, complaints)
 	for i := range list {
-		list[i].Skipped = tooNew[i]
+		list[i].Skipped = list[i].Skipped || tooNew[i]
 	}
 	return list, err
 }
