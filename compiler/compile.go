@@ -31,7 +31,7 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 	if diags := checkPredicted(j); diags.HasErrors() {
 		return nil, diags
 	}
-	t = predicted(t)
+	t = predicted(j, t)
 	if diags := checkPins(j, t); diags.HasErrors() {
 		return nil, diags
 	}
@@ -72,10 +72,14 @@ func blank(j *job.Job) *plan.Plan {
 	}
 }
 
-// predicted is the target without the schedules that ndc cannot time yet.
-func predicted(t *target.Target) *target.Target {
+// predicted is the target without the schedules that ndc cannot time yet, and
+// without offload where nothing says how fast the link to the host is.
+func predicted(j *job.Job, t *target.Target) *target.Target {
 	known := *t
 	known.Schedules = slices.DeleteFunc(slices.Clone(t.Schedules), func(s plan.Schedule) bool { return !schedule.Predicted(s) })
+	if j.Cluster.PCIe.Bandwidth == 0 {
+		known.Variants = slices.DeleteFunc(slices.Clone(t.Variants), func(v target.Variant) bool { return strings.HasPrefix(v.Option, "offload") })
+	}
 	return &known
 }
 

@@ -39,7 +39,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		memoryReason(j, p, &r)
 	case search.IDTrainingTime:
 		r.Needed, r.Available = float64(p.Run.Seconds), float64(j.Constraints.MaxTrainingTime.Value)
-		r.Summary = fmt.Sprintf("%d steps of %.3g s take %.3g days, max_training_time allows %.3g", p.Run.Steps, float64(p.Time.StepSeconds), r.Needed/86400, r.Available/86400)
+		r.Summary = fmt.Sprintf("%d steps of %.3g s take %s, max_training_time allows %s", p.Run.Steps, float64(p.Time.StepSeconds), p.Run.Seconds.Clock(), j.Constraints.MaxTrainingTime.Value.Clock())
 	case search.IDMFU:
 		r.Needed, r.Available = j.Constraints.MinMFU.Value, float64(p.Throughput.MFU)
 		r.Summary = fmt.Sprintf("the fastest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)
@@ -251,14 +251,19 @@ func fixed(text string) func(*search.Candidate) string {
 	return func(*search.Candidate) string { return text }
 }
 
-// executionChanges lists the options that trade speed or digits for memory.
+// executionChanges lists the options that trade speed or digits for memory;
+// those that need a link to the host where one is described.
 func executionChanges(j *job.Job) []change {
-	return []change{
-		{fixed("execution.offload.optimizer = true"), func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }},
+	list := []change{
 		{fixed(`execution.optimizer_state_dtype = "bf16"`), func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("bf16") }},
 		{fixed(`execution.gradient_dtype = "bf16"`), func(j *job.Job) { j.Execution.GradientDType = job.Some("bf16") }},
-		{fixed("execution.offload.activations = true"), func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }},
 	}
+	if j.Cluster.PCIe.Bandwidth == 0 {
+		return list
+	}
+	return slices.Concat(
+		[]change{{fixed("execution.offload.optimizer = true"), func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }}}, list,
+		[]change{{fixed("execution.offload.activations = true"), func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }}})
 }
 
 // freed is a narrowed axis of constraints.layout.

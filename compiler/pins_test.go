@@ -7,6 +7,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // offering is a framework that recomputes whole layers one by one, always with
@@ -45,6 +46,19 @@ func TestPins(t *testing.T) {
 		switch {
 		case c.want == "" && len(diags) > 0, c.want != "" && (len(diags) != 1 || diags[0].ID != IDAxisUnsupported || !strings.Contains(diags[0].Detail, c.want)):
 			t.Errorf("%s: %v, want %q", c.name, diags, c.want)
+		}
+	}
+}
+
+// TestPredicted: without a link to the host nothing is sent there, because what
+// it takes would cost nothing in the prediction.
+func TestPredicted(t *testing.T) {
+	have := offering()
+	have.Variants = []target.Variant{{Option: "offload.optimizer"}, {Option: "cuda_graphs"}}
+	for bandwidth, want := range map[units.BytesPerSecond]int{0: 1, 64e9: 2} {
+		j := &job.Job{Cluster: job.Cluster{PCIe: job.Link{Bandwidth: bandwidth}}}
+		if got := predicted(j, have).Variants; len(got) != want {
+			t.Errorf("with a link of %v: %d variants, want %d", bandwidth, len(got), want)
 		}
 	}
 }

@@ -24,9 +24,17 @@ func (c *checker) constraints() {
 	}
 }
 
-// execution checks that options for experts have some.
+// execution checks that options for experts have some, and that what is sent to
+// the host has a link whose time can be told.
 func (c *checker) execution() {
 	x, m := &c.job.Execution, &c.job.Model
+	if k := &c.job.Cluster; k.GPUsPerNode > 0 && k.PCIe.Bandwidth == 0 {
+		for name, on := range map[string]job.Optional[bool]{"optimizer": x.OffloadOptimizer, "parameters": x.OffloadParameters, "activations": x.OffloadActivations} {
+			if on.Or(false) {
+				c.fail(MissingBlock, c.at("execution.offload."+name), "Offloading takes as long as the link to the host does, and the cluster has no pcie block. Add pcie { bandwidth } to it.")
+			}
+		}
+	}
 	if m.Architecture == "" || m.MoE != nil {
 		return
 	}

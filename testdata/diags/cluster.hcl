@@ -16,8 +16,9 @@ cluster "b" { # ERROR: missing-block at "b": 2 nodes need a network block: what 
 }
 
 cluster "c" {
-  base  = catalog.cluster.dgx_h100
-  nodes = 2
+  base    = catalog.cluster.dgx_h100
+  nodes   = 2
+  without = ["pcie"]
 
   network {
     gpus_per_pod = 12 # ERROR: inconsistent-cluster at 12: Pods of 12 GPUs cannot be made of nodes of 8.
@@ -87,6 +88,11 @@ job "c" {
     }
     data {
       mock = true
+    }
+  }
+  execution {
+    offload {
+      optimizer = true # ERROR: missing-block at true: Offloading takes as long as the link to the host does, and the cluster has no pcie block. Add pcie { bandwidth } to it.
     }
   }
   backend "megatron" {
