@@ -210,6 +210,9 @@ func (e *Evaluator) peak() units.FLOPsPerSecond {
 	case "fp16":
 		return p.FP16
 	case "fp32":
+		if p.TF32 == 0 {
+			return p.FP32 // a GPU before TensorFloat-32, or one described without
+		}
 		return p.TF32
 	case "fp8", "mxfp8":
 		return p.FP8

@@ -229,6 +229,18 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
+// TestPeak: utilisation is of the peak that the precision computes at; fp32 on a
+// GPU without TensorFloat-32 at its own.
+func TestPeak(t *testing.T) {
+	j := jobOf(dense(), 1)
+	j.Training.Precision = "fp32"
+	with := New(j, targetOf(target.Megatron)).peak()
+	j.Cluster.GPU.PeakFLOPS.TF32 = 0
+	if got, want := New(j, targetOf(target.Megatron)).peak(), j.Cluster.GPU.PeakFLOPS.FP32; got != want || got == with || got == 0 {
+		t.Errorf("peak %v, want %v and not %v", got, want, with)
+	}
+}
+
 // TestOffNVLink: groups that leave a node of eight are named.
 func TestOffNVLink(t *testing.T) {
 	e := New(jobOf(dense(), 8), targetOf(target.Megatron))
