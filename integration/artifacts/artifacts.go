@@ -129,11 +129,16 @@ func Golden(root, framework string) ([]*Launch, error) {
 	if err != nil || len(paths) == 0 {
 		return nil, fmt.Errorf("no golden files of %s: %w", framework, err)
 	}
+	// What is the same for every job is left out of TorchTitan's golden files.
+	runtime, _ := os.ReadFile(filepath.Join(root, "backends", framework, "templates", "ndc_runtime.py"))
 	var list []*Launch
 	for _, path := range paths {
 		l, err := golden(path, framework)
 		if err != nil {
 			return nil, err
+		}
+		if l.Files["ndc_runtime.py"] == nil && runtime != nil {
+			l.Files["ndc_runtime.py"] = runtime
 		}
 		list = append(list, l)
 	}
