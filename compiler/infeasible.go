@@ -21,6 +21,10 @@ func reasons(j *job.Job, t *target.Target, p *plan.Plan, o *search.Outcome) []pl
 	list := []plan.Reason{}
 	if len(o.Nearest) > 0 {
 		list = append(list, missReason(j, p, &o.Nearest[0]))
+	} else if o.Counts.Rejected[search.IDLeavesNVLink] > 0 {
+		if r := nvlinkReason(j, t); r != nil {
+			list = append(list, *r)
+		}
 	}
 	for _, r := range p.Search.Rejected {
 		if len(o.Nearest) > 0 && r.ID == string(o.Nearest[0].Broken()) {
