@@ -27,18 +27,27 @@ func (c *checker) training() {
 	if t.Start.From != "scratch" && t.Start.Path == "" {
 		c.fail(MissingArgument, c.at("training.start"), "A start from %q needs the argument \"path\": where the weights lie.", t.Start.From)
 	}
-	if t.Start.From == "scratch" {
-		for _, name := range []string{"path", "reset_optimizer", "reset_schedule", "reset_data"} {
-			if path := "training.start." + name; c.job.Sources.IsSet(path) {
-				c.fail(InapplicableArgument, c.at(path), "%q has no effect on a start from scratch. Set from, or remove it.", name)
-			}
-		}
-	}
+	c.start(&t.Start)
 	if p := t.Logging.Profile; p != nil && p.EndStep <= p.StartStep {
 		c.fail(InconsistentTraining, c.at("training.logging.profile.end_step"), "A profile from step %d must end after it, not at %d.", p.StartStep, p.EndStep)
 	}
 	if r := t.BatchRamp; r != nil {
 		c.ramp(t, r)
+	}
+}
+
+// start checks that what is forgotten was there: only checkpoints hold more than
+// weights.
+func (c *checker) start(s *job.Start) {
+	for _, name := range []string{"path", "reset_optimizer", "reset_schedule", "reset_data"} {
+		path := "training.start." + name
+		switch {
+		case !c.job.Sources.IsSet(path):
+		case s.From == "scratch":
+			c.fail(InapplicableArgument, c.at(path), "%q has no effect on a start from scratch. Set from, or remove it.", name)
+		case s.From == "huggingface" && name != "path":
+			c.fail(InapplicableArgument, c.at(path), "%q has no effect on a start from huggingface, which holds weights only. Remove it.", name)
+		}
 	}
 }
 
