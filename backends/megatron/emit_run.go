@@ -143,7 +143,10 @@ func (a *arguments) saveInterval() (int, string) {
 	if step <= 0 {
 		return a.j.Training.Steps, from
 	}
-	steps := min(max(1, int(math.Round(float64(seconds)/step))), max(1, a.j.Training.Steps))
+	steps := max(1, int(math.Round(float64(seconds)/step)))
+	if whole := max(1, a.j.Training.Steps); steps > whole {
+		return whole, from + ", which is longer than the run"
+	}
 	return steps, fmt.Sprintf("%s, %.0f minutes at %.3g s a step", from, float64(seconds)/60, step)
 }
 

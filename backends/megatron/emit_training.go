@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -136,25 +137,30 @@ func (a *arguments) schedule() {
 		a.add(a.from("training.batch_ramp"), "--rampup-batch-size",
 			strconv.Itoa(r.Start), strconv.Itoa(r.Increment), strconv.FormatInt(r.Sequences, 10))
 	}
-	duration := "training.steps"
-	if a.j.Sources.IsSet("training.tokens") {
-		duration = "training.tokens"
-	}
-	a.integer(a.from(duration), "--train-"+unit, count(t.Steps))
+	a.integer(a.inTokens("training.steps"), "--train-"+unit, count(t.Steps))
 	s := &t.Schedule
 	from := a.from("training.schedule")
 	a.add(from, "--lr-decay-style", map[string]string{"wsd": "WSD"}[s.Kind]+map[string]string{"cosine": "cosine", "linear": "linear", "constant": "constant"}[s.Kind])
-	a.integer(from+".warmup_steps", "--lr-warmup-"+unit, count(s.WarmupSteps))
+	a.integer(a.inTokens("training.schedule.warmup_steps"), "--lr-warmup-"+unit, count(s.WarmupSteps))
 	a.add("ndc: warm-up starts at zero", "--lr-warmup-init", "0.0")
-	a.number(from+".minimum_learning_rate", "--min-lr", s.MinimumLearningRate)
+	a.number(a.from("training.schedule.minimum_learning_rate"), "--min-lr", s.MinimumLearningRate)
 	end := t.Steps
 	if s.Kind == "wsd" {
-		a.add(from+".decay_shape", "--lr-wsd-decay-style", s.DecayShape)
-		a.integer(from+".decay_steps", "--lr-wsd-decay-"+unit, count(end)-count(end-s.DecaySteps))
+		a.add(a.from("training.schedule.decay_shape"), "--lr-wsd-decay-style", s.DecayShape)
+		a.integer(a.inTokens("training.schedule.decay_steps"), "--lr-wsd-decay-"+unit, count(end)-count(end-s.DecaySteps))
 	} else if s.DecaySteps > 0 {
-		end = min(end, s.WarmupSteps+s.DecaySteps)
+		end = s.WarmupSteps + s.DecaySteps // the run may end first
 	}
-	a.integer(from+".decay_steps", "--lr-decay-"+unit, count(end))
+	a.integer(a.inTokens("training.schedule.decay_steps"), "--lr-decay-"+unit, count(end))
+}
+
+// inTokens says where a number of steps comes from: its argument, or the one of
+// the same meaning in tokens.
+func (a *arguments) inTokens(path string) string {
+	if tokens := strings.Replace(path, "steps", "tokens", 1); a.j.Sources.IsSet(tokens) {
+		path = tokens
+	}
+	return a.from(path)
 }
 
 // samplesAfter counts the sequences that a ramped run has read after a number
