@@ -127,7 +127,7 @@ arguments=(
   --lr-warmup-iters 2000 # spec: training.schedule.warmup_steps
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 2.2e-05 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 59605 # spec: training.schedule.decay_steps
+  --lr-decay-iters 59605 # default: training.schedule.decay_steps
   # Data
   --data-path 0.7 /data/general/text_document 0.3 /data/mathematics-and-code/text_document # spec: training.data
   --split '100,0,0' # spec: training.data.split

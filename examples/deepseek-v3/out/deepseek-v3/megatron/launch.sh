@@ -131,8 +131,8 @@ arguments=(
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 2.2e-05 # spec: training.schedule.minimum_learning_rate
   --lr-wsd-decay-style cosine # spec: training.schedule.decay_shape
-  --lr-wsd-decay-samples 1049809920 # spec: training.schedule.decay_steps
-  --lr-decay-samples 3491220480 # spec: training.schedule.decay_steps
+  --lr-wsd-decay-samples 1049809920 # spec: training.schedule.decay_tokens
+  --lr-decay-samples 3491220480 # spec: training.schedule.decay_tokens
   # Data
   --data-path 0.7 /data/general/text_document 0.3 /data/mathematics-and-code/text_document # spec: training.data
   --split '100,0,0' # ndc: all of it trains

@@ -85,10 +85,10 @@ arguments=(
   --global-batch-size 1536 # spec: training.global_batch_size
   --train-iters 95368 # spec: training.tokens
   --lr-decay-style cosine # spec: training.schedule
-  --lr-warmup-iters 120 # spec: training.schedule.warmup_steps
+  --lr-warmup-iters 120 # spec: training.schedule.warmup_tokens
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 6e-06 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 82772 # spec: training.schedule.decay_steps
+  --lr-decay-iters 82772 # spec: training.schedule.decay_tokens
   # Data
   --data-path 1 /data/pile/text_document # spec: training.data
   --split '949,50,1' # spec: training.data.split

@@ -96,7 +96,7 @@ arguments=(
   --lr-warmup-iters 8000 # spec: training.schedule.warmup_steps
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 8e-07 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 929833 # spec: training.schedule.decay_steps
+  --lr-decay-iters 929833 # default: training.schedule.decay_steps
   # Data
   --data-path 0.17 /data/code/text_document 0.08 /data/multilingual/text_document 0.25 /data/reasoning/text_document 0.5 /data/web/text_document # spec: training.data
   --split '100,0,0' # ndc: all of it trains

@@ -94,7 +94,7 @@ arguments=(
   --lr-warmup-iters 2000 # spec: training.schedule.warmup_steps
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 1.5e-05 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 238419 # spec: training.schedule.decay_steps
+  --lr-decay-iters 238419 # default: training.schedule.decay_steps
   # Data
   --data-path 0.2 /data/stack/text_document 0.8 /data/fineweb/text_document # spec: training.data
   --split '100,0,0' # ndc: all of it trains

@@ -90,7 +90,7 @@ arguments=(
   --lr-warmup-iters 2000 # spec: training.schedule.warmup_steps
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 3e-05 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 95368 # spec: training.schedule.decay_steps
+  --lr-decay-iters 95368 # default: training.schedule.decay_steps
   # Data
   --data-path 1 /data/fineweb-edu/text_document # spec: training.data
   --split '100,0,0' # ndc: all of it trains

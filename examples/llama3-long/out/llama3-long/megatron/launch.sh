@@ -95,7 +95,7 @@ arguments=(
   --lr-warmup-iters 100 # spec: training.schedule.warmup_steps
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 3e-06 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 5000 # spec: training.schedule.decay_steps
+  --lr-decay-iters 5000 # default: training.schedule.decay_steps
   # Data
   --train-data-path 0.5 /data/books/text_document 0.3 /data/repositories/text_document 0.2 /data/fineweb/text_document # spec: training.data
   --valid-data-path /data/books-validation/text_document # spec: training.data.validation.path

@@ -107,7 +107,7 @@ arguments=(
   --lr-warmup-iters 1000 # spec: training.schedule.warmup_steps
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 1e-05 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 238419 # spec: training.schedule.decay_steps
+  --lr-decay-iters 238419 # default: training.schedule.decay_steps
   # Data
   --data-path 0.15 /data/stack/mixtral_text_document 0.85 /data/fineweb/mixtral_text_document # spec: training.data
   --split '99,1,0' # spec: training.data.split

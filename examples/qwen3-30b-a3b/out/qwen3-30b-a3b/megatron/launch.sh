@@ -105,10 +105,10 @@ arguments=(
   --global-batch-size 512 # spec: training.global_batch_size
   --train-iters 9537 # spec: training.tokens
   --lr-decay-style cosine # spec: training.schedule
-  --lr-warmup-iters 477 # spec: training.schedule.warmup_steps
+  --lr-warmup-iters 477 # spec: training.schedule.warmup_tokens
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 3e-05 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 9537 # spec: training.schedule.decay_steps
+  --lr-decay-iters 9537 # default: training.schedule.decay_steps
   # Data
   --data-path 0.3 /data/mathematics/qwen3_text_document 0.7 /data/web/qwen3_text_document # spec: training.data
   --split '100,0,0' # ndc: all of it trains

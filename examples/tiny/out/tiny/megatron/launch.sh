@@ -86,7 +86,7 @@ arguments=(
   --lr-warmup-iters 100 # spec: training.schedule.warmup_steps
   --lr-warmup-init 0.0 # ndc: warm-up starts at zero
   --min-lr 0.0001 # spec: training.schedule.minimum_learning_rate
-  --lr-decay-iters 2000 # spec: training.schedule.decay_steps
+  --lr-decay-iters 2000 # default: training.schedule.decay_steps
   # Data
   --mock-data # spec: training.data.mock
   --split '100,0,0' # ndc: all of it trains
