@@ -23,6 +23,8 @@ type premium struct {
 	ExpertTensor   float64 `json:"expert_tensor_parallel"`
 	PartRecompute  float64 `json:"recompute_of_some_layers"`
 	GradientShards float64 `json:"zero_stage_above_1"`
+	WholeSequence  float64 `json:"tensor_without_sequence_parallel"`
+	Offload        float64 `json:"offload"` // for each kind of state that goes to the host
 }
 
 //go:embed data/premium.json
@@ -50,6 +52,7 @@ func (p *premium) of(l *plan.Layout) float64 {
 		{l.ExpertTensorParallel > 1, p.ExpertTensor},
 		{l.RecomputeMethod == "block", p.PartRecompute},
 		{l.ZeroStage > 1, p.GradientShards},
+		{l.TensorParallel > 1 && !l.SequenceParallel, p.WholeSequence},
 	} {
 		if m.used {
 			share += m.share
@@ -60,4 +63,15 @@ func (p *premium) of(l *plan.Layout) float64 {
 
 func uneven(split []int) bool {
 	return len(split) > 0 && slices.Min(split) != slices.Max(split)
+}
+
+// ofOffload is the premium of what the execution options move to the host.
+func (p *premium) ofOffload(x *plan.Execution) float64 {
+	share := 0.0
+	for _, used := range [...]bool{x.OffloadActivations, x.OffloadOptimizer, x.OffloadParameters} {
+		if used {
+			share += p.Offload
+		}
+	}
+	return share
 }

@@ -62,9 +62,9 @@ func nearer(a, b *Candidate) bool {
 	return earlier(a, b)
 }
 
-// cost is the step time with the premium of the layout.
+// cost is the step time with the premium of the layout and of offloading.
 func (c *Candidate) cost() float64 {
-	return float64(c.Result.StepSeconds) * (1 + premiums.of(&c.Layout))
+	return float64(c.Result.StepSeconds) * (1 + premiums.of(&c.Layout) + premiums.ofOffload(&c.Execution))
 }
 
 // earlier orders by the place in the enumeration.

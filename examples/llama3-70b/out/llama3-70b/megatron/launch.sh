@@ -59,8 +59,9 @@ arguments=(
   --attention-backend fused # plan: execution.attention
   # Parallelism
   --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
+  --sequence-parallel # plan: layout.sequence_parallel
   --pipeline-model-parallel-size 4 # plan: layout.pipeline_parallel
-  --pipeline-model-parallel-layout 'Et*19|(t*21|)*2t*19L' # plan: layout.stage_layers
+  --pipeline-model-parallel-layout 'Et*18|(t*21|)*2t*20L' # plan: layout.stage_layers
   --context-parallel-size 4 # plan: layout.context_parallel
   --cp-comm-type p2p # plan: execution.context_parallel_type
   --distributed-timeout-minutes 30 # ndc: collectives of large groups start slowly
@@ -73,9 +74,6 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
-  # Recompute and offload
-  --fine-grained-activation-offloading # plan: execution.offload.activations
-  --offload-modules attn_norm qkv_linear core_attn attn_proj mlp_norm # plan: execution.offload.activations
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -110,7 +108,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/llama3-70b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/llama3-70b/megatron # spec: training.checkpoint.path
-  --save-interval 61 # spec: training.checkpoint.interval, 30 minutes at 29.5 s a step
+  --save-interval 60 # spec: training.checkpoint.interval, 30 minutes at 30 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   # Logging and exit

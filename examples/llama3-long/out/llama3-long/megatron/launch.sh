@@ -61,6 +61,7 @@ arguments=(
   --attention-backend fused # plan: execution.attention
   # Parallelism
   --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
+  --sequence-parallel # plan: layout.sequence_parallel
   --pipeline-model-parallel-size 1 # plan: layout.pipeline_parallel
   --context-parallel-size 8 # plan: layout.context_parallel
   --cp-comm-type p2p # plan: execution.context_parallel_type
@@ -75,8 +76,9 @@ arguments=(
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
   # Recompute and offload
-  --fine-grained-activation-offloading # plan: execution.offload.activations
-  --offload-modules attn_norm qkv_linear core_attn attn_proj mlp_norm # plan: execution.offload.activations
+  --recompute-granularity full # plan: layout.recompute
+  --recompute-method block # plan: layout.recompute_method
+  --recompute-num-layers 1 # plan: layout.recompute_layers
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
