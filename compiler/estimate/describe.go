@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
@@ -80,21 +81,19 @@ func (t *load) attribute(c *costs) {
 	t.expose(c[lineState], gathers, reductions)
 }
 
-// expose adds exposed seconds to lists of channels.
+// expose adds exposed seconds to lists of channels, by what of each is not
+// exposed yet.
 func (t *load) expose(exposed units.Seconds, lists ...[]channel) {
+	channels := slices.Concat(lists...)
 	var all units.Seconds
-	for _, list := range lists {
-		for _, i := range list {
-			all += t[i].seconds
-		}
+	for _, i := range channels {
+		all += t[i].seconds - t[i].exposed
 	}
-	if all == 0 {
+	if all <= 0 {
 		return
 	}
-	for _, list := range lists {
-		for _, i := range list {
-			t[i].exposed += exposed * t[i].seconds / all
-		}
+	for _, i := range channels {
+		t[i].exposed += exposed * (t[i].seconds - t[i].exposed) / all
 	}
 }
 

@@ -117,8 +117,12 @@ func TestBreakdownSumsToStep(t *testing.T) {
 		experts := rapid.Bool().Draw(t, "moe")
 		engine := rapid.SampledFrom([]target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed}).Draw(t, "engine")
 		l, x := layouts(t, experts), execution()
-		if engine == target.FSDP2 {
+		switch engine {
+		case target.FSDP2:
 			l.ZeroStage = 3
+		case target.DeepSpeed:
+			l.ZeroStage = rapid.IntRange(1, 3).Draw(t, "zero")
+			x.OverlapParameterGather = rapid.Bool().Draw(t, "overlap")
 		}
 		e := evaluators[experts][engine]
 		var out Result
