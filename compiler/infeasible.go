@@ -123,13 +123,35 @@ func fixes(j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
 		}
 		if o := search.Run(&changed, t); len(o.Best) > 0 {
 			b := &o.Best[0]
-			list = append(list, plan.Fix{Change: c.describe(b), StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes})
+			list = append(list, plan.Fix{Change: c.describe(b) + alongside(&changed, b), StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes})
 		}
 	}
 	if binds(o) != search.IDExposed {
 		list = append(list, moreNodes(j, t)...)
 	}
 	return list
+}
+
+// alongside names what the search offloads beside a change, because no layout
+// fits without.
+func alongside(j *job.Job, c *search.Candidate) string {
+	var also []string
+	for _, o := range []struct {
+		name         string
+		used, wanted bool
+	}{
+		{"optimizer", c.Execution.OffloadOptimizer, j.Execution.OffloadOptimizer.Value},
+		{"parameters", c.Execution.OffloadParameters, j.Execution.OffloadParameters.Value},
+		{"activations", c.Execution.OffloadActivations, j.Execution.OffloadActivations.Value},
+	} {
+		if o.used && !o.wanted {
+			also = append(also, "execution.offload."+o.name)
+		}
+	}
+	if also == nil {
+		return ""
+	}
+	return " with " + strings.Join(also, " and ")
 }
 
 // binds names the constraint that the nearest layout fails, "" if none is legal.
@@ -175,7 +197,7 @@ func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
 			low = middle
 		}
 	}
-	return []plan.Fix{{Change: fmt.Sprintf("cluster.nodes = %d (now %d)", high, j.Cluster.Nodes),
+	return []plan.Fix{{Change: fmt.Sprintf("cluster.nodes = %d (now %d)", high, j.Cluster.Nodes) + alongside(j, best),
 		StepSeconds: best.Result.StepSeconds, PeakDeviceBytes: best.Result.PeakDeviceBytes}}
 }
 

@@ -79,5 +79,5 @@ func commandLine(v *version, j *job.Job, p *plan.Plan) *arguments {
 
 // latestStep prints the newest step that Megatron-LM has saved completely: its
 // tracker file is written after the last byte of a checkpoint.
-const latestStep = `  local tracker=$CHECKPOINT_PATH/latest_checkpointed_iteration.txt
-  if [[ -f $tracker ]]; then cat "$tracker"; fi`
+const latestStep = `local tracker=$CHECKPOINT_PATH/latest_checkpointed_iteration.txt
+if [[ -f $tracker ]]; then cat "$tracker"; fi`
