@@ -47,7 +47,9 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 		return nil, diags
 	}
 	b := &build{d: d, j: j, p: p, family: d.find(&j.Model)}
-	artifacts := append(d.emit(b), backends.Artifact{
+	artifacts := d.emit(b)
+	nameOrigins(artifacts, j)
+	artifacts = append(artifacts, backends.Artifact{
 		Path: runtimeModule + ".py", Content: mustRead("templates/" + runtimeModule + ".py"),
 	})
 	scripts, slurmDiags := slurm.Files(j, p, b.slurmLaunch())

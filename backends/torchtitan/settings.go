@@ -67,7 +67,7 @@ func (b *build) schedule() []setting {
 	}
 	return append(s,
 		setting{"lr_scheduler.decay_type", r.decayType, "spec: training.schedule"},
-		setting{"lr_scheduler.min_lr_factor", r.minimum, "spec: minimum over peak learning rate"})
+		setting{"lr_scheduler.min_lr_factor", r.minimum, "spec: training.schedule.minimum_learning_rate over the peak"})
 }
 
 // parallelism are the degrees of the layout.

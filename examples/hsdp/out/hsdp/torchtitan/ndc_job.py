@@ -23,18 +23,18 @@ ndc_runtime.check_version("0.2.2")
 # --- the model -----------------------------------------------------------------------------------
 
 MODEL = TransformerModelArgs(
-    dim=8192,  # spec: model.hidden_size
-    n_layers=80,  # spec: model.layers
-    n_heads=64,  # spec: model.attention_heads
-    vocab_size=128256,  # spec: model.vocab_size
-    norm_eps=1e-05,  # spec: model.norm_epsilon
-    rope_theta=500000.0,  # spec: model.position_embedding
+    dim=8192,  # catalogue: model.hidden_size
+    n_layers=80,  # catalogue: model.layers
+    n_heads=64,  # catalogue: model.attention_heads
+    vocab_size=128256,  # catalogue: model.vocab_size
+    norm_eps=1e-05,  # catalogue: model.norm_epsilon
+    rope_theta=500000.0,  # catalogue: model.position_embedding
     max_seq_len=131072,
-    n_kv_heads=8,  # spec: model.kv_heads
-    multiple_of=28672,  # spec: model.ffn_hidden_size, exactly
+    n_kv_heads=8,  # catalogue: model.kv_heads
+    multiple_of=28672,  # catalogue: model.ffn_hidden_size, exactly
     ffn_dim_multiplier=1.0,  # so that the multiple is taken once
     rope_scaling_args=RoPEScalingArgs(
-        scaling_factor=8.0,  # spec: model.position_embedding.scaling
+        scaling_factor=8.0,  # catalogue: model.position_embedding.scaling
         low_freq_factor=1.0,
         high_freq_factor=4.0,
         original_max_position_embeddings=8192,
@@ -43,10 +43,10 @@ MODEL = TransformerModelArgs(
     attn_mask_type="causal",
 )
 
-INIT_STD = 0.02  # spec: model.init_std
+INIT_STD = 0.02  # catalogue: model.init_std
 NOT_DECAYED = r"(norm\.weight|bias[^.]*|sinks)$"  # parameters without weight decay, as in Megatron-LM
-NORM_EPSILON = 1e-05  # spec: model.norm_epsilon
-RESTART_POSITIONS = False  # spec: training.data.reset_position_ids
+NORM_EPSILON = 1e-05  # catalogue: model.norm_epsilon
+RESTART_POSITIONS = False  # default: training.data.reset_position_ids
 
 SPEC = llama3.get_train_spec()
 
@@ -93,9 +93,9 @@ DATA = {
     "sources": [["code", "/data/code/llama3.bin", 0.2], ["web", "/data/web/llama3.bin", 0.8]],  # name, path, weight
     "validation_sources": [],
     "split": None,  # training, validation, test
-    "sequence_length": 8192,  # spec: model.sequence_length
+    "sequence_length": 8192,  # catalogue: model.sequence_length
     "vocab_size": 128256,  # model.vocab_size
-    "end_of_document": None,  # spec: training.data.tokenizer.end_of_document_id
+    "end_of_document": None,  # default: training.data.tokenizer.end_of_document_id
     "restart_positions": False,  # at documents
     "seed": 1234,  # spec: training.seed
     "workers": 4,  # processes that read ahead

@@ -35,11 +35,11 @@ ndc_runtime.check_version("0.3.0")
 
 # --- the model -----------------------------------------------------------------------------------
 
-LAYERS = 80  # spec: model.layers
-DIM = 8192  # spec: model.hidden_size
-VOCAB = 128256  # spec: model.vocab_size
-NORM_EPSILON = 1e-05  # spec: model.norm_epsilon
-INIT_STD = 0.02  # spec: model.init_std
+LAYERS = 80  # catalogue: model.layers
+DIM = 8192  # catalogue: model.hidden_size
+VOCAB = 128256  # catalogue: model.vocab_size
+NORM_EPSILON = 1e-05  # catalogue: model.norm_epsilon
+INIT_STD = 0.02  # catalogue: model.init_std
 RESIDUAL_STD = INIT_STD / math.sqrt(2 * LAYERS)  # projections back into the residual stream
 
 
@@ -55,8 +55,8 @@ def rope():
     return ComplexRoPE.Config(
         dim=128,
         max_seq_len=8192,
-        theta=500000.0,  # spec: model.position_embedding
-        scaling="none",  # spec: no rope scaling
+        theta=500000.0,  # catalogue: model.position_embedding
+        scaling="none",  # default: no rope scaling
     )
 
 
@@ -72,15 +72,15 @@ def mlp(hidden):
 def attention():
     return config_utils.make_gqa_config(
         dim=DIM,
-        n_heads=64,  # spec: model.attention_heads
-        n_kv_heads=8,  # spec: model.kv_heads
-        head_dim=128,  # spec: model.head_dim
+        n_heads=64,  # catalogue: model.attention_heads
+        n_kv_heads=8,  # catalogue: model.kv_heads
+        head_dim=128,  # catalogue: model.head_dim
         wqkv_param_init=init(INIT_STD),
         wo_param_init=init(RESIDUAL_STD),
         inner_attention=config_utils.get_attention_config("flex"),
         fuse_qkv=True,
         rope=rope(),
-        qk_norm=None,  # spec: model.qk_norm
+        qk_norm=None,  # catalogue: model.qk_norm
     )
 
 
@@ -89,12 +89,12 @@ def layer(i):
         attention_norm=norm(DIM),
         ffn_norm=norm(DIM),
         attention=attention(),
-        feed_forward=mlp(28672),  # spec: model.ffn_hidden_size
+        feed_forward=mlp(28672),  # catalogue: model.ffn_hidden_size
     )
 
 
 def model():
-    tied = False  # spec: model.tied_embeddings
+    tied = False  # catalogue: model.tied_embeddings
     embedding = {"weight": skip_param_init if tied else partial(nn.init.normal_, std=INIT_STD)}
     config = Llama3Model.Config(
         dim=DIM,
@@ -125,7 +125,7 @@ DATA = {
     "split": None,  # training, validation, test
     "sequence_length": 8192,  # spec: model.sequence_length
     "vocab_size": 128256,  # model.vocab_size
-    "end_of_document": None,  # spec: training.data.tokenizer.end_of_document_id
+    "end_of_document": None,  # default: training.data.tokenizer.end_of_document_id
     "restart_positions": False,  # at documents
     "seed": 1234,  # spec: training.seed
     "workers": 2,  # processes that read ahead
@@ -253,7 +253,7 @@ def run() -> Trainer.Config:
         lr_scheduler=LRSchedulersContainer.Config(
             warmup_steps=2000,  # spec: training.schedule
             decay_type="cosine",  # spec: training.schedule
-            min_lr_factor=0.1,  # spec: minimum over peak learning rate
+            min_lr_factor=0.1,  # spec: training.schedule.minimum_learning_rate over the peak
         ),
         compile=CompileConfig(
             enable=True,  # plan: execution
@@ -265,22 +265,22 @@ def run() -> Trainer.Config:
             enable=True,
             folder="/checkpoints/llama3-70b/torchtitan",  # spec: training.checkpoint.path
             interval=238419,  # by time, see the clock in ndc_job.py
-            keep_latest_k=0,  # spec: training.checkpoint.keep_last; 0 keeps all
-            async_mode="disabled",  # spec: training.checkpoint.async
+            keep_latest_k=0,  # default: training.checkpoint.keep_last; 0 keeps all
+            async_mode="disabled",  # default: training.checkpoint.async
             last_save_model_only=False,  # the last checkpoint can be trained further
             export_dtype="float32",  # as trained
         ),
         metrics=MetricsProcessor.Config(
-            log_freq=10,  # spec: training.logging.interval
-            enable_tensorboard=False,  # spec: training.logging
-            enable_wandb=False,  # spec: training.logging
+            log_freq=10,  # default: training.logging.interval
+            enable_tensorboard=False,  # default: training.logging
+            enable_wandb=False,  # default: training.logging
             disable_color_printing=True,  # logs are files
         ),
         profiler=Profiler.Config(
-            enable_profiling=False,  # spec: no training.logging.profile
+            enable_profiling=False,  # default: no training.logging.profile
         ),
         validator=Validator.Config(
-            enable=False,  # spec: no training.data.validation
+            enable=False,  # default: no training.data.validation
         ),
         comm=CommConfig(
             init_timeout_seconds=1832,  # half an hour to compile and connect, a second per node

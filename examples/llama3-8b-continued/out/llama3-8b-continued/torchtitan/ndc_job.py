@@ -34,11 +34,11 @@ ndc_runtime.check_version("0.3.0")
 
 # --- the model -----------------------------------------------------------------------------------
 
-LAYERS = 32  # spec: model.layers
-DIM = 4096  # spec: model.hidden_size
-VOCAB = 128256  # spec: model.vocab_size
-NORM_EPSILON = 1e-05  # spec: model.norm_epsilon
-INIT_STD = 0.02  # spec: model.init_std
+LAYERS = 32  # catalogue: model.layers
+DIM = 4096  # catalogue: model.hidden_size
+VOCAB = 128256  # catalogue: model.vocab_size
+NORM_EPSILON = 1e-05  # catalogue: model.norm_epsilon
+INIT_STD = 0.02  # catalogue: model.init_std
 RESIDUAL_STD = INIT_STD / math.sqrt(2 * LAYERS)  # projections back into the residual stream
 
 
@@ -54,8 +54,8 @@ def rope():
     return ComplexRoPE.Config(
         dim=128,
         max_seq_len=131072,
-        theta=500000.0,  # spec: model.position_embedding
-        scaling="llama",  # spec: model.position_embedding.scaling
+        theta=500000.0,  # catalogue: model.position_embedding
+        scaling="llama",  # catalogue: model.position_embedding.scaling
         scaling_factor=8.0,
         low_freq_factor=1.0,
         high_freq_factor=4.0,
@@ -75,15 +75,15 @@ def mlp(hidden):
 def attention():
     return config_utils.make_gqa_config(
         dim=DIM,
-        n_heads=32,  # spec: model.attention_heads
-        n_kv_heads=8,  # spec: model.kv_heads
-        head_dim=128,  # spec: model.head_dim
+        n_heads=32,  # catalogue: model.attention_heads
+        n_kv_heads=8,  # catalogue: model.kv_heads
+        head_dim=128,  # catalogue: model.head_dim
         wqkv_param_init=init(INIT_STD),
         wo_param_init=init(RESIDUAL_STD),
         inner_attention=config_utils.get_attention_config("flex"),
         fuse_qkv=True,
         rope=rope(),
-        qk_norm=None,  # spec: model.qk_norm
+        qk_norm=None,  # catalogue: model.qk_norm
     )
 
 
@@ -92,12 +92,12 @@ def layer(i):
         attention_norm=norm(DIM),
         ffn_norm=norm(DIM),
         attention=attention(),
-        feed_forward=mlp(14336),  # spec: model.ffn_hidden_size
+        feed_forward=mlp(14336),  # catalogue: model.ffn_hidden_size
     )
 
 
 def model():
-    tied = False  # spec: model.tied_embeddings
+    tied = False  # catalogue: model.tied_embeddings
     embedding = {"weight": skip_param_init if tied else partial(nn.init.normal_, std=INIT_STD)}
     config = Llama3Model.Config(
         dim=DIM,
@@ -128,7 +128,7 @@ DATA = {
     "split": None,  # training, validation, test
     "sequence_length": 8192,  # spec: model.sequence_length
     "vocab_size": 128256,  # model.vocab_size
-    "end_of_document": None,  # spec: training.data.tokenizer.end_of_document_id
+    "end_of_document": None,  # default: training.data.tokenizer.end_of_document_id
     "restart_positions": False,  # at documents
     "seed": 42,  # spec: training.seed
     "workers": 8,  # processes that read ahead
@@ -237,9 +237,9 @@ def run() -> Trainer.Config:
         ),
         lr_scheduler=LRSchedulersContainer.Config(
             warmup_steps=200,  # spec: training.schedule
-            decay_ratio=0.10007549702206191,  # spec: decay steps over steps
+            decay_ratio=0.10007549702206191,  # default: decay steps over steps
             decay_type="linear",  # spec: training.schedule
-            min_lr_factor=0.0,  # spec: minimum over peak learning rate
+            min_lr_factor=0.0,  # spec: training.schedule.minimum_learning_rate over the peak
         ),
         compile=CompileConfig(
             enable=True,  # plan: execution
@@ -266,10 +266,10 @@ def run() -> Trainer.Config:
             disable_color_printing=True,  # logs are files
         ),
         profiler=Profiler.Config(
-            enable_profiling=False,  # spec: no training.logging.profile
+            enable_profiling=False,  # default: no training.logging.profile
         ),
         validator=Validator.Config(
-            enable=False,  # spec: no training.data.validation
+            enable=False,  # default: no training.data.validation
         ),
         comm=CommConfig(
             init_timeout_seconds=1804,  # half an hour to compile and connect, a second per node

@@ -34,11 +34,11 @@ ndc_runtime.check_version("0.3.0")
 
 # --- the model -----------------------------------------------------------------------------------
 
-LAYERS = 32  # spec: model.layers
-DIM = 4096  # spec: model.hidden_size
-VOCAB = 128256  # spec: model.vocab_size
-NORM_EPSILON = 1e-05  # spec: model.norm_epsilon
-INIT_STD = 0.02  # spec: model.init_std
+LAYERS = 32  # catalogue: model.layers
+DIM = 4096  # catalogue: model.hidden_size
+VOCAB = 128256  # catalogue: model.vocab_size
+NORM_EPSILON = 1e-05  # catalogue: model.norm_epsilon
+INIT_STD = 0.02  # catalogue: model.init_std
 RESIDUAL_STD = INIT_STD / math.sqrt(2 * LAYERS)  # projections back into the residual stream
 
 
@@ -54,8 +54,8 @@ def rope():
     return ComplexRoPE.Config(
         dim=128,
         max_seq_len=8192,
-        theta=500000.0,  # spec: model.position_embedding
-        scaling="none",  # spec: no rope scaling
+        theta=500000.0,  # catalogue: model.position_embedding
+        scaling="none",  # default: no rope scaling
     )
 
 
@@ -71,15 +71,15 @@ def mlp(hidden):
 def attention():
     return config_utils.make_gqa_config(
         dim=DIM,
-        n_heads=32,  # spec: model.attention_heads
-        n_kv_heads=8,  # spec: model.kv_heads
-        head_dim=128,  # spec: model.head_dim
+        n_heads=32,  # catalogue: model.attention_heads
+        n_kv_heads=8,  # catalogue: model.kv_heads
+        head_dim=128,  # catalogue: model.head_dim
         wqkv_param_init=init(INIT_STD),
         wo_param_init=init(RESIDUAL_STD),
         inner_attention=config_utils.get_attention_config("flex"),
         fuse_qkv=True,
         rope=rope(),
-        qk_norm=None,  # spec: model.qk_norm
+        qk_norm=None,  # catalogue: model.qk_norm
     )
 
 
@@ -88,12 +88,12 @@ def layer(i):
         attention_norm=norm(DIM),
         ffn_norm=norm(DIM),
         attention=attention(),
-        feed_forward=mlp(14336),  # spec: model.ffn_hidden_size
+        feed_forward=mlp(14336),  # catalogue: model.ffn_hidden_size
     )
 
 
 def model():
-    tied = False  # spec: model.tied_embeddings
+    tied = False  # catalogue: model.tied_embeddings
     embedding = {"weight": skip_param_init if tied else partial(nn.init.normal_, std=INIT_STD)}
     config = Llama3Model.Config(
         dim=DIM,
@@ -122,9 +122,9 @@ DATA = {
     "sources": [["fineweb_edu", "/data/fineweb-edu/text_document", 1.0]],  # name, path, weight
     "validation_sources": [],
     "split": None,  # training, validation, test
-    "sequence_length": 8192,  # spec: model.sequence_length
+    "sequence_length": 8192,  # catalogue: model.sequence_length
     "vocab_size": 128256,  # model.vocab_size
-    "end_of_document": None,  # spec: training.data.tokenizer.end_of_document_id
+    "end_of_document": None,  # default: training.data.tokenizer.end_of_document_id
     "restart_positions": False,  # at documents
     "seed": 1234,  # spec: training.seed
     "workers": 4,  # processes that read ahead
@@ -227,7 +227,7 @@ def run() -> Trainer.Config:
         training=TrainingConfig(
             local_batch_size=1,  # plan: sequences per replica and forward-backward call
             global_batch_size=128,  # spec: training.global_batch_size
-            seq_len=8192,  # spec: model.sequence_length
+            seq_len=8192,  # catalogue: model.sequence_length
             steps=95368,  # spec: training
             max_norm=1.0,  # spec: training.optimizer.gradient_clipping
             enable_cpu_offload=False,  # plan: execution
@@ -252,7 +252,7 @@ def run() -> Trainer.Config:
         lr_scheduler=LRSchedulersContainer.Config(
             warmup_steps=2000,  # spec: training.schedule
             decay_type="cosine",  # spec: training.schedule
-            min_lr_factor=0.1,  # spec: minimum over peak learning rate
+            min_lr_factor=0.1,  # spec: training.schedule.minimum_learning_rate over the peak
         ),
         compile=CompileConfig(
             enable=True,  # plan: execution
@@ -265,7 +265,7 @@ def run() -> Trainer.Config:
             folder="/checkpoints/llama3-8b/torchtitan",  # spec: training.checkpoint.path
             interval=1000,  # spec: training.checkpoint.interval
             keep_latest_k=3,  # spec: training.checkpoint.keep_last; 0 keeps all
-            async_mode="disabled",  # spec: training.checkpoint.async
+            async_mode="disabled",  # default: training.checkpoint.async
             last_save_model_only=False,  # the last checkpoint can be trained further
             export_dtype="float32",  # as trained
         ),
@@ -277,10 +277,10 @@ def run() -> Trainer.Config:
             disable_color_printing=True,  # logs are files
         ),
         profiler=Profiler.Config(
-            enable_profiling=False,  # spec: no training.logging.profile
+            enable_profiling=False,  # default: no training.logging.profile
         ),
         validator=Validator.Config(
-            enable=False,  # spec: no training.data.validation
+            enable=False,  # default: no training.data.validation
         ),
         comm=CommConfig(
             init_timeout_seconds=1801,  # half an hour to compile and connect, a second per node

@@ -36,11 +36,11 @@ ndc_runtime.check_version("0.3.0")
 
 # --- the model -----------------------------------------------------------------------------------
 
-LAYERS = 48  # spec: model.layers
-DIM = 2048  # spec: model.hidden_size
-VOCAB = 151936  # spec: model.vocab_size
-NORM_EPSILON = 1e-06  # spec: model.norm_epsilon
-INIT_STD = 0.02  # spec: model.init_std
+LAYERS = 48  # catalogue: model.layers
+DIM = 2048  # catalogue: model.hidden_size
+VOCAB = 151936  # catalogue: model.vocab_size
+NORM_EPSILON = 1e-06  # catalogue: model.norm_epsilon
+INIT_STD = 0.02  # catalogue: model.init_std
 RESIDUAL_STD = INIT_STD / math.sqrt(2 * LAYERS)  # projections back into the residual stream
 
 
@@ -56,8 +56,8 @@ def rope():
     return CosSinRoPE.Config(
         dim=128,
         max_seq_len=40960,
-        theta=1e+06,  # spec: model.position_embedding
-        scaling="none",  # spec: no rope scaling
+        theta=1e+06,  # catalogue: model.position_embedding
+        scaling="none",  # default: no rope scaling
     )
 
 
@@ -73,15 +73,15 @@ def mlp(hidden):
 def router():
     return config_utils.make_router_config(
         dim=DIM,
-        num_experts=128,  # spec: model.moe.experts
+        num_experts=128,  # catalogue: model.moe.experts
         gate_param_init=init(INIT_STD),
-        top_k=8,  # spec: model.moe.top_k
-        score_func="softmax",  # spec: model.moe.router.score
+        top_k=8,  # catalogue: model.moe.top_k
+        score_func="softmax",  # catalogue: model.moe.router.score
         route_norm=True,  # the weights of the chosen experts sum to one
-        route_scale=1.0,  # spec: model.moe.router.scaling_factor
-        num_expert_groups=None,  # spec: model.moe.router.groups
-        num_limited_groups=None,  # spec: model.moe.router.group_top_k
-        bias=False,  # spec: model.moe.router.bias
+        route_scale=1.0,  # default: model.moe.router.scaling_factor
+        num_expert_groups=None,  # default: model.moe.router.groups
+        num_limited_groups=None,  # default: model.moe.router.group_top_k
+        bias=False,  # default: model.moe.router.bias
     )
 
 
@@ -91,7 +91,7 @@ def experts():
         router=router(),
         routed_experts=config_utils.make_routed_experts_config(
             dim=DIM,
-            hidden_dim=768,  # spec: model.moe.expert_ffn_hidden_size
+            hidden_dim=768,  # catalogue: model.moe.expert_ffn_hidden_size
             num_experts=128,
             top_k=8,
             param_init={
@@ -101,7 +101,7 @@ def experts():
             },
             comm_backend="standard",  # plan: execution.moe_dispatcher
         ),
-        shared_experts=None,  # spec: model.moe.shared_experts
+        shared_experts=None,  # default: model.moe.shared_experts
         load_balance_coeff=0.001,  # update of the balancing bias per step
     )
 
@@ -109,31 +109,31 @@ def experts():
 def attention():
     return config_utils.make_gqa_config(
         dim=DIM,
-        n_heads=32,  # spec: model.attention_heads
-        n_kv_heads=4,  # spec: model.kv_heads
-        head_dim=128,  # spec: model.head_dim
+        n_heads=32,  # catalogue: model.attention_heads
+        n_kv_heads=4,  # catalogue: model.kv_heads
+        head_dim=128,  # catalogue: model.head_dim
         wqkv_param_init=init(INIT_STD),
         wo_param_init=init(RESIDUAL_STD),
         inner_attention=config_utils.get_attention_config("flex"),
         fuse_qkv=True,
         rope=rope(),
-        qk_norm=norm(128),  # spec: model.qk_norm
+        qk_norm=norm(128),  # catalogue: model.qk_norm
     )
 
 
 def layer(i):
-    dense = i < 0  # spec: model.moe.first_dense_layers
+    dense = i < 0  # default: model.moe.first_dense_layers
     return Qwen3TransformerBlock.Config(
         attention_norm=norm(DIM),
         ffn_norm=norm(DIM),
         attention=attention(),
-        feed_forward=mlp(6144) if dense else None,  # spec: model.ffn_hidden_size
+        feed_forward=mlp(6144) if dense else None,  # catalogue: model.ffn_hidden_size
         moe=None if dense else experts(),
     )
 
 
 def model():
-    tied = False  # spec: model.tied_embeddings
+    tied = False  # catalogue: model.tied_embeddings
     embedding = {"weight": skip_param_init if tied else partial(nn.init.normal_, std=INIT_STD)}
     config = Qwen3Model.Config(
         dim=DIM,
@@ -162,9 +162,9 @@ DATA = {
     "sources": [["mathematics", "/data/mathematics/qwen3_text_document", 0.3], ["web", "/data/web/qwen3_text_document", 0.7]],  # name, path, weight
     "validation_sources": [],
     "split": None,  # training, validation, test
-    "sequence_length": 4096,  # spec: model.sequence_length
+    "sequence_length": 4096,  # catalogue: model.sequence_length
     "vocab_size": 151936,  # model.vocab_size
-    "end_of_document": None,  # spec: training.data.tokenizer.end_of_document_id
+    "end_of_document": None,  # default: training.data.tokenizer.end_of_document_id
     "restart_positions": False,  # at documents
     "seed": 7,  # spec: training.seed
     "workers": 4,  # processes that read ahead
@@ -267,7 +267,7 @@ def run() -> Trainer.Config:
         training=TrainingConfig(
             local_batch_size=8,  # plan: sequences per replica and forward-backward call
             global_batch_size=512,  # spec: training.global_batch_size
-            seq_len=4096,  # spec: model.sequence_length
+            seq_len=4096,  # catalogue: model.sequence_length
             steps=9537,  # spec: training
             max_norm=1.0,  # spec: training.optimizer.gradient_clipping
             enable_cpu_offload=False,  # plan: execution
@@ -292,7 +292,7 @@ def run() -> Trainer.Config:
         lr_scheduler=LRSchedulersContainer.Config(
             warmup_steps=477,  # spec: training.schedule
             decay_type="cosine",  # spec: training.schedule
-            min_lr_factor=0.1,  # spec: minimum over peak learning rate
+            min_lr_factor=0.1,  # spec: training.schedule.minimum_learning_rate over the peak
         ),
         compile=CompileConfig(
             enable=True,  # plan: execution
@@ -304,8 +304,8 @@ def run() -> Trainer.Config:
             enable=True,
             folder="/checkpoints/qwen3-30b-a3b/torchtitan",  # spec: training.checkpoint.path
             interval=500,  # spec: training.checkpoint.interval
-            keep_latest_k=0,  # spec: training.checkpoint.keep_last; 0 keeps all
-            async_mode="disabled",  # spec: training.checkpoint.async
+            keep_latest_k=0,  # default: training.checkpoint.keep_last; 0 keeps all
+            async_mode="disabled",  # default: training.checkpoint.async
             last_save_model_only=False,  # the last checkpoint can be trained further
             export_dtype="float32",  # as trained
         ),
@@ -317,10 +317,10 @@ def run() -> Trainer.Config:
             disable_color_printing=True,  # logs are files
         ),
         profiler=Profiler.Config(
-            enable_profiling=False,  # spec: no training.logging.profile
+            enable_profiling=False,  # default: no training.logging.profile
         ),
         validator=Validator.Config(
-            enable=False,  # spec: no training.data.validation
+            enable=False,  # default: no training.data.validation
         ),
         comm=CommConfig(
             init_timeout_seconds=1801,  # half an hour to compile and connect, a second per node

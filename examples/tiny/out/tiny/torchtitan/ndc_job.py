@@ -23,27 +23,27 @@ ndc_runtime.check_version("0.2.2")
 # --- the model -----------------------------------------------------------------------------------
 
 MODEL = TransformerModelArgs(
-    dim=256,  # spec: model.hidden_size
-    n_layers=4,  # spec: model.layers
-    n_heads=4,  # spec: model.attention_heads
-    vocab_size=2048,  # spec: model.vocab_size
-    norm_eps=1e-05,  # spec: model.norm_epsilon
-    rope_theta=10000.0,  # spec: model.position_embedding
+    dim=256,  # catalogue: model.hidden_size
+    n_layers=4,  # catalogue: model.layers
+    n_heads=4,  # catalogue: model.attention_heads
+    vocab_size=2048,  # catalogue: model.vocab_size
+    norm_eps=1e-05,  # catalogue: model.norm_epsilon
+    rope_theta=10000.0,  # catalogue: model.position_embedding
     max_seq_len=512,
-    n_kv_heads=2,  # spec: model.kv_heads
-    multiple_of=768,  # spec: model.ffn_hidden_size, exactly
+    n_kv_heads=2,  # catalogue: model.kv_heads
+    multiple_of=768,  # catalogue: model.ffn_hidden_size, exactly
     ffn_dim_multiplier=1.0,  # so that the multiple is taken once
     rope_scaling_args=RoPEScalingArgs(
-        scaling_factor=1.0,  # spec: no rope scaling
+        scaling_factor=1.0,  # default: no rope scaling
     ),
     attn_type="sdpa",  # plan: execution.attention
     attn_mask_type="causal",
 )
 
-INIT_STD = 0.02  # spec: model.init_std
+INIT_STD = 0.02  # catalogue: model.init_std
 NOT_DECAYED = r"(norm\.weight|bias[^.]*|sinks)$"  # parameters without weight decay, as in Megatron-LM
-NORM_EPSILON = 1e-05  # spec: model.norm_epsilon
-RESTART_POSITIONS = False  # spec: training.data.reset_position_ids
+NORM_EPSILON = 1e-05  # catalogue: model.norm_epsilon
+RESTART_POSITIONS = False  # default: training.data.reset_position_ids
 
 SPEC = llama3.get_train_spec()
 
@@ -92,7 +92,7 @@ DATA = {
     "split": None,  # training, validation, test
     "sequence_length": 512,  # spec: model.sequence_length
     "vocab_size": 2048,  # model.vocab_size
-    "end_of_document": None,  # spec: training.data.tokenizer.end_of_document_id
+    "end_of_document": None,  # default: training.data.tokenizer.end_of_document_id
     "restart_positions": False,  # at documents
     "seed": 1234,  # spec: training.seed
     "workers": 2,  # processes that read ahead
