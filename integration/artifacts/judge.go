@@ -132,9 +132,11 @@ func (l *Launch) ranks(depth Depth) []int {
 	return []int{0, l.World() - l.World()/l.Layout.PipelineParallel}
 }
 
-// absent are the frameworks' own words for packages that stay out of the
-// environments: kernels that no CPU runs, and optional optimizers.
-var absent = regexp.MustCompile(`torchao is not installed|emerging-optimizers package is required`)
+// absent are the frameworks' own words for what a machine without a GPU does
+// not have: packages that stay out of the environments (kernels that no CPU
+// runs, optional optimizers), float8 units, and pinned memory of fake tensors.
+var absent = regexp.MustCompile(`torchao is not installed|emerging-optimizers package is required|` +
+	`float8 is only supported on SM89 or later|NYI: aten\._pin_memory`)
 
 func verdicts(launches []*Launch, complaints []string) []Verdict {
 	list := make([]Verdict, len(launches))

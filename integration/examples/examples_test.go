@@ -164,7 +164,7 @@ func ask(t *testing.T, launches []*artifacts.Launch, depth artifacts.Depth, what
 		t.Errorf("%s: %s", v.Launch.Name, v.Error)
 	}
 	if skipped > 0 {
-		line.Skipped = fmt.Sprintf("%d ask for torchao, emerging-optimizers or a newer transformers", skipped)
+		line.Skipped = fmt.Sprintf("%d ask for a GPU, torchao, emerging-optimizers or a newer transformers", skipped)
 	}
 	record(t, line)
 	if len(verdicts) == 0 {
