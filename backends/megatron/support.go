@@ -317,14 +317,14 @@ func checkExecution(v *version, j *job.Job, diags *diag.List) {
 func checkPackages(_ *version, j *job.Job, diags *diag.List) {
 	dispatcher := j.Execution.MoEDispatcher.Or("")
 	for _, p := range []struct {
-		used          bool
-		path, library string
+		used               bool
+		path, distribution string
 	}{
 		{j.Training.Optimizer.Kind == "muon", "training.optimizer", "emerging-optimizers"},
 		{flex(dispatcher), "execution.moe_dispatcher", "DeepEP (deep_ep; for hybridep its hybrid-ep branch)"},
 	} {
 		if p.used {
-			warnPackage(j, p.path, p.library, diags)
+			warnPackage(j, p.path, p.distribution, diags)
 		}
 	}
 }

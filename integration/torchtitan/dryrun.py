@@ -28,6 +28,7 @@ import cpu  # noqa: E402
 cpu.install()
 
 import torch.distributed._tools.fake_collectives  # noqa: E402,F401  collectives on meta tensors
+from torch import library  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily  # noqa: E402
 
 import torchtitan.distributed.utils as distributed  # noqa: E402
@@ -43,7 +44,7 @@ except ImportError:
     TOML = True
 
 
-@torch.library.custom_op("ndc::attention", mutates_args=())
+@library.custom_op("ndc::attention", mutates_args=())
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     raise RuntimeError("for fake tensors only")
 
@@ -55,7 +56,7 @@ def _(q, k, v):
     return out, q.new_empty(batch, heads, length, dtype=torch.float32)
 
 
-@torch.library.custom_op("ndc::attention_backward", mutates_args=())
+@library.custom_op("ndc::attention_backward", mutates_args=())
 def attention_backward(
     gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
