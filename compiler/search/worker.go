@@ -27,8 +27,9 @@ type worker struct {
 	hopeless  bool      // the state alone does not fit, with no variant
 	varied    bool      // the layout fits only with a variant, which costs time: it dominates nothing
 
-	// of the mesh: floors and first leaves by pipeline, and the pipelines in
-	// the order of their floors
+	// of the mesh: floors by pipeline and micro-batch (empty while there is
+	// nothing to beat), first leaves by pipeline, and the pipelines in the order
+	// of their floors
 	floors         []float64
 	leaves, sorted []int
 }
@@ -133,14 +134,13 @@ func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
 	}
 	for i := range pipelines {
 		pipelines[i].Fill(&w.layout)
-		least := math.Inf(1)
 		for _, mbs := range sizes {
 			w.micro(mbs)
-			least = min(least, w.floor(&layout.Recompute{}, 0))
+			w.floors = append(w.floors, w.floor(&layout.Recompute{}, 0))
 		}
-		w.floors = append(w.floors, least)
 	}
-	slices.SortStableFunc(w.sorted, func(a, b int) int { return cmp.Compare(w.floors[a], w.floors[b]) })
+	least := func(i int) float64 { return slices.Min(w.floors[i*len(sizes) : (i+1)*len(sizes)]) }
+	slices.SortStableFunc(w.sorted, func(a, b int) int { return cmp.Compare(least(a), least(b)) })
 	return w.sorted
 }
 
@@ -149,6 +149,15 @@ func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
 func (w *worker) beaten(r *layout.Recompute, layers int) bool {
 	limit := w.limit()
 	return !math.IsInf(limit, 1) && w.floor(r, layers) > limit
+}
+
+// beatenWhole is beaten for every recompute choice; at is the place of the
+// pipeline and micro-batch among the floors, if they are known.
+func (w *worker) beatenWhole(at int) bool {
+	if at < len(w.floors) {
+		return w.floors[at] > w.limit()
+	}
+	return w.beaten(&layout.Recompute{}, 0)
 }
 
 // floor is a cost that the current pipeline and micro-batch cannot beat with a
@@ -171,9 +180,9 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	w.current.leaf = w.leaves[index]
 	w.dead = append(w.dead[:0], make([]bool, len(p.Recomputes))...)
 	sizes := w.space.MicroBatchSizes(m)
-	for _, mbs := range sizes {
+	for k, mbs := range sizes {
 		w.micro(mbs)
-		if w.beaten(&layout.Recompute{}, 0) {
+		if w.beatenWhole(index*len(sizes) + k) {
 			w.prune(p.Leaves())
 			continue
 		}
