@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
+	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/transformer"
@@ -237,7 +238,7 @@ func (e *Evaluator) meshGroups(l *plan.Layout, order []plan.Axis, out []plan.Gro
 		if listed(out, string(a)) {
 			continue
 		}
-		n, step := size(l, a), stride(order, l, a)
+		n, step := layout.Size(l, a), layout.Stride(order, l, a)
 		out = append(out, plan.Group{
 			Name: string(a), Size: n, Stride: step,
 			Link: e.group(n, step).Link(), Count: l.GPUs() / n,
@@ -280,7 +281,7 @@ func (e *Evaluator) OffNVLink(l *plan.Layout, axis plan.Axis) bool {
 	case plan.ExpertParallel, plan.ExpertTensorParallel, plan.ExpertDataParallel:
 		order = e.target.ExpertMesh
 	}
-	link := e.group(size(l, axis), stride(order, l, axis)).Link()
+	link := e.group(layout.Size(l, axis), layout.Stride(order, l, axis)).Link()
 	switch link {
 	case collective.LinkSelf, collective.LinkNVLink:
 		return false

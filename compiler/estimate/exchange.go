@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
+	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -188,7 +189,7 @@ func (b *builder) copies() float64 {
 		return 1
 	}
 	k := float64(b.e.model.MoE.TopK)
-	d := math.Ceil(float64(b.l.ExpertParallel*stride(b.e.target.ExpertMesh, b.l, "expert_parallel")) / float64(max(b.e.domain, 1)))
+	d := math.Ceil(float64(b.l.ExpertParallel*layout.Stride(b.e.target.ExpertMesh, b.l, "expert_parallel")) / float64(max(b.e.domain, 1)))
 	if d <= 1 {
 		return 1
 	}

@@ -3,6 +3,7 @@ package memory
 import (
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -66,28 +67,5 @@ func (o *overhead) communicators(l *plan.Layout) float64 {
 // rank is the lowest global rank of a pipeline stage under the target's mesh
 // order: the stage times the stride of the pipeline axis.
 func (m *Model) rank(l *plan.Layout, stage int) int {
-	stride := 1
-	for _, axis := range m.target.DenseMesh {
-		if axis == plan.PipelineParallel {
-			return stage * stride
-		}
-		stride *= axisSize(l, axis)
-	}
-	return stage * l.GPUs() / l.PipelineParallel
-}
-
-func axisSize(l *plan.Layout, a plan.Axis) int {
-	switch a {
-	case plan.TensorParallel:
-		return l.TensorParallel
-	case plan.ContextParallel:
-		return l.ContextParallel
-	case plan.PipelineParallel:
-		return l.PipelineParallel
-	case plan.DataParallelShard:
-		return l.DataParallelShard
-	case plan.DataParallelReplicate:
-		return l.DataParallelReplicate
-	}
-	return 1
+	return stage * layout.Stride(m.target.DenseMesh, l, plan.PipelineParallel)
 }
