@@ -21,10 +21,6 @@ var trafficNames = [trafficCount]string{"elementwise", "norm_forward", "norm_bac
 // String is the name in the data files.
 func (t Traffic) String() string { return trafficNames[t] }
 
-// MemoryBound is the time of an elementwise kernel that reads and writes
-// bytes in total.
-func (d *Device) MemoryBound(bytes units.Bytes) units.Seconds { return d.Traffic(Elementwise, bytes) }
-
 // Traffic is the time of a kernel of the given kind that reads and writes
 // bytes in total, each tensor counted once per pass over it. Zero for none.
 func (d *Device) Traffic(kind Traffic, bytes units.Bytes) units.Seconds {
@@ -33,7 +29,3 @@ func (d *Device) Traffic(kind Traffic, bytes units.Bytes) units.Seconds {
 	}
 	return d.launch + units.Seconds(float64(bytes)/d.traffic[kind])
 }
-
-// Launch is the shortest time from one small kernel to the next when the host
-// keeps ahead of the GPU: a floor under every kernel.
-func (d *Device) Launch() units.Seconds { return d.launch }
