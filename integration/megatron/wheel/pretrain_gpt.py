@@ -1,15 +1,24 @@
 """Stands in for Megatron-LM's pretrain_gpt.py, which the wheels leave out.
 
 Arguments, configuration, meshes, model, optimizer and schedules are those of the installed package; this file only
-puts them together as the script of the same release does, for language models on made-up data. For
-megatron-core 0.18.2 and 0.19.2.
+puts them together as the script of the same release does, for language models. One thing is simpler: every rank reads its
+micro-batches from the files by itself, where the release's script has the first tensor-parallel rank read and send.
+For megatron-core 0.18.2 and 0.19.2.
 """
+from functools import partial
+
+import torch
+from megatron.core import parallel_state
+from megatron.core.datasets.blended_megatron_dataset_builder import BlendedMegatronDatasetBuilder
+from megatron.core.datasets.gpt_dataset import GPTDataset, GPTDatasetConfig, MockGPTDataset
 from megatron.core.enums import ModelType
 from megatron.core.models.gpt import GPTModel
 from megatron.core.models.gpt import gpt_layer_specs as specs
 from megatron.core.transformer.multi_token_prediction import get_mtp_ranks
-from megatron.training import argument_utils, get_args, pretrain
+from megatron.core.utils import get_batch_on_this_cp_rank
+from megatron.training import argument_utils, get_args, get_tokenizer, pretrain
 from megatron.training.arguments import core_transformer_config_from_args, parse_and_validate_args
+from megatron.training.utils import get_blend_and_blend_per_split
 
 
 def layer_spec(args, config, vp_stage):
@@ -44,13 +53,33 @@ def model(pre_process=True, post_process=True, vp_stage=None, config=None, pg_co
         pg_collection=pg_collection)
 
 
+def loss(mask, losses):
+    """The sum over tokens and their number, from which Megatron-LM takes means over ranks and micro-batches."""
+    mask = mask.view(-1).float()
+    total, tokens = (losses.view(-1).float() * mask).sum(), mask.sum().detach().to(torch.int)
+    return total, tokens, {"lm loss": torch.cat([total.detach().view(1), tokens.view(1)])}
+
+
 def step(data, model):
-    """Data never comes: the judges stop at the entry of the schedule."""
-    raise RuntimeError("this script does not train")
+    """One forward pass over this rank's part of a micro-batch."""
+    batch = next(data)
+    whole = {name: batch[name].cuda() for name in ("tokens", "labels", "loss_mask", "position_ids")}
+    part = get_batch_on_this_cp_rank(whole, is_hybrid_cp=False, cp_group=parallel_state.get_context_parallel_group())
+    output = model(part["tokens"], part["position_ids"], None, labels=part["labels"], loss_mask=part["loss_mask"])
+    return output, partial(loss, part["loss_mask"])
 
 
-def datasets(_samples, vp_stage=None):
-    return None, None, None
+def datasets(samples, vp_stage=None):
+    args = get_args()
+    blend, blend_per_split = get_blend_and_blend_per_split(args)
+    config = GPTDatasetConfig(
+        random_seed=args.seed, sequence_length=args.seq_length, blend=blend, blend_per_split=blend_per_split, split=args.split,
+        path_to_cache=args.data_cache_path, mmap_bin_files=args.mmap_bin_files, tokenizer=get_tokenizer(),
+        reset_position_ids=args.reset_position_ids, reset_attention_mask=args.reset_attention_mask, eod_mask_loss=args.eod_mask_loss,
+        create_attention_mask=args.create_attention_mask_in_dataloader, num_dataset_builder_threads=args.num_dataset_builder_threads,
+        mid_level_dataset_surplus=args.mid_level_dataset_surplus)
+    kind = MockGPTDataset if args.mock_data else GPTDataset
+    return BlendedMegatronDatasetBuilder(kind, samples, lambda: True, config).build()
 
 
 def embedding_ranks(ranks):

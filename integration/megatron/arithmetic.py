@@ -1,0 +1,92 @@
+"""What only a GPU computes, in plain torch with real results, so that Megatron-LM trains on a CPU.
+
+gloo()      carries every collective
+kernels()   the fused gradient kernel
+backward()  keeps the placement of tensors during backward passes
+attention() the sizes of latent attention, and context parallelism
+
+Call gloo() and kernels() after pretend.gpu(); the rest after the first import of megatron.
+"""
+import sys
+import types
+
+import torch
+import torch.distributed as dist
+
+
+def gloo():
+    """Every group is one of gloo."""
+    start, group, exchange = dist.init_process_group, dist.new_group, dist.all_to_all_single
+
+    def init_process_group(*_, **kwargs):
+        return start(backend="gloo", **{k: kwargs[k] for k in ("rank", "world_size", "timeout") if k in kwargs})
+
+    def new_group(ranks=None, timeout=None, *_, **__):
+        return group(ranks, timeout=timeout, backend="gloo")
+
+    def all_to_all_single(output, tensor, output_split_sizes=None, input_split_sizes=None, **kwargs):
+        """Split sizes are read back from the GPU where there is one; here they may still be tensors."""
+        sizes = [s.tolist() if torch.is_tensor(s) else s for s in (output_split_sizes, input_split_sizes)]
+        return exchange(output, tensor, *sizes, **kwargs)
+
+    barrier = dist.barrier
+    dist.init_process_group = init_process_group
+    dist.new_group = dist.distributed_c10d.new_group = new_group
+    dist.all_to_all_single = all_to_all_single
+    dist.barrier = lambda group=None, **_: barrier(group)
+
+
+def kernels():
+    """The kernel that adds a weight's gradient to the accumulated one."""
+
+    def accumulate(inputs, gradient, total):
+        inputs, gradient = (t.reshape(-1, t.shape[-1]).to(total.dtype) for t in (inputs, gradient))
+        total.add_(gradient.t() @ inputs)
+
+    module = sys.modules["fused_weight_gradient_mlp_cuda"]
+    module.wgrad_gemm_accum_fp32 = module.wgrad_gemm_accum_fp16 = accumulate
+
+
+def backward(placement):
+    """Modes of tensor functions are left while autograd runs; its functions allocate, too."""
+    run = torch.autograd.graph._engine_run_backward
+
+    def placed(*args, **kwargs):
+        with type(placement)(placement.device):
+            return run(*args, **kwargs)
+
+    torch.autograd.graph._engine_run_backward = torch.autograd._engine_run_backward = placed
+
+
+def attention():
+    """Attention in plain torch as Megatron-LM has it, for two more cases that only Transformer Engine's kernels take:
+    values of another head size than keys, and sequences that are spread over ranks. There every rank gathers all keys
+    and values, which is what the ring's exchange amounts to."""
+    import megatron.core.transformer.dot_product_attention as module
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel.mappings import gather_from_sequence_parallel_region
+    from megatron.core.transformer.enums import AttnMaskType
+
+    kind = module.DotProductAttention
+    make, compute = kind.__init__, kind.forward
+
+    def init(self, config, *args, v_channels=None, **kwargs):
+        make(self, config, *args, **kwargs)
+        if v_channels is not None:
+            self.hidden_size_per_partition = v_channels * self.num_attention_heads_per_partition
+
+    def forward(self, query, key, value, attention_mask, *args, **kwargs):
+        ranks = self.config.context_parallel_size
+        if ranks > 1:
+            group = parallel_state.get_context_parallel_group()
+            key, value = (gather_from_sequence_parallel_region(t.contiguous(), group=group) for t in (key, value))
+            # Each rank holds a chunk of the front and its mirror image of the back, so that all have equal work.
+            chunk = torch.arange(query.size(0)).chunk(2)[0]
+            order = [[chunk + i * len(chunk) for i in (r, 2 * ranks - 1 - r)] for r in range(ranks)]
+            mine = torch.cat(order[parallel_state.get_context_parallel_rank()])
+            everyone = torch.cat([c for rank in order for c in rank])
+            attention_mask = (everyone[None, :] > mine[:, None])[None, None]
+            self.scale_mask_softmax.attn_mask_type = AttnMaskType.padding  # take the mask that is given
+        return compute(self, query, key, value, attention_mask, *args, **kwargs)
+
+    kind.__init__, kind.forward = init, forward
