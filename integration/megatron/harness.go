@@ -46,6 +46,17 @@ type Answer struct {
 	Layers       []int  `json:"layers"`
 	Optimizer    int64  `json:"optimizer"`
 	MicroBatches int    `json:"micro_batches"`
+	// Buffers are those of the data-parallel wrapper, chunk by chunk.
+	Buffers []Buffer `json:"buffers"`
+}
+
+// Buffer holds main gradients, and with the distributed optimizer parameters.
+type Buffer struct {
+	Expert   bool   `json:"expert"`
+	Elements int64  `json:"numel"`
+	Unpadded int64  `json:"unpadded"` // without the padding of its buckets
+	Ranks    int    `json:"ranks"`    // that share its reduction
+	Gradient string `json:"gradient"` // type
 }
 
 // Harness knows where the releases of Megatron-LM are.

@@ -131,7 +131,7 @@ class Probe:
         self.answer["layers"] = [
             sum(any(base.__name__ == "TransformerLayer" for base in type(m).__mro__) for m in chunk.modules()) for chunk in chunks]
         self.answer["buffers"] = [
-            {"expert": kind != "buffers", "numel": b.numel, "ranks": b.data_parallel_world_size,
+            {"expert": kind != "buffers", "numel": b.numel, "unpadded": b.numel_unpadded, "ranks": b.data_parallel_world_size,
              "gradient": str(b.grad_dtype).rpartition(".")[2]}
             for chunk in chunks for kind in ("buffers", "expert_parallel_buffers") for b in getattr(chunk, kind, None) or []
             if hasattr(b, "data_parallel_world_size")]
