@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -66,7 +65,7 @@ func Judge(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, er
 
 func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
 
-// judgeMegatron asks for launches of one version, GPU by GPU.
+// judgeMegatron asks for launches of one version.
 func judgeMegatron(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, error) {
 	h, err := mcore.New(filepath.Join(root, "integration", "megatron"))
 	if err != nil {
@@ -75,25 +74,16 @@ func judgeMegatron(launches []*Launch, depth Depth, root, scratch string) ([]Ver
 	if _, _, err := h.Source(launches[0].Version); err != nil {
 		return nil, unavailable(err)
 	}
-	groups := map[string][]int{}
-	for i, l := range launches {
-		groups[l.Capability] = append(groups[l.Capability], i)
-	}
 	complaints := make([]string, len(launches))
-	for capability, members := range groups {
-		if err := askMegatron(h, launches, members, depth, filepath.Join(scratch, capability), complaints); err != nil {
-			return nil, err
-		}
-	}
-	return verdicts(launches, complaints), nil
+	err = askMegatron(h, launches, depth, scratch, complaints)
+	return verdicts(launches, complaints), err
 }
 
-// askMegatron fills in the complaints of the members of one group.
-func askMegatron(h *mcore.Harness, launches []*Launch, members []int, depth Depth, scratch string, complaints []string) error {
+// askMegatron fills in the complaints.
+func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch string, complaints []string) error {
 	for pass := Cheap; pass <= depth; pass++ {
 		var list []mcore.Launch
-		for _, i := range members {
-			l := launches[i]
+		for i, l := range launches {
 			if pass == Deep && l.Execution.FullySharded { // reads values of its meshes: none on the meta device
 				continue
 			}
@@ -104,9 +94,6 @@ func askMegatron(h *mcore.Harness, launches []*Launch, members []int, depth Dept
 			continue
 		}
 		answers, err := h.Judge(list, pass == Cheap, filepath.Join(scratch, strconv.Itoa(int(pass))))
-		if err != nil {
-			return err
-		}
 		seen := map[string]bool{}
 		for _, a := range answers {
 			seen[a.ID] = true
@@ -118,6 +105,9 @@ func askMegatron(h *mcore.Harness, launches []*Launch, members []int, depth Dept
 			if i, _ := strconv.Atoi(l.Name); !seen[l.Name] {
 				complaints[i] = "no answer"
 			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -171,7 +161,7 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 	}
 	drivers := filepath.Join(root, "integration", "torchtitan")
 	program := filepath.Join(drivers, map[Depth]string{Cheap: "parse.py", Deep: "dryrun.py"}[depth])
-	out, err := ask(python, []string{"PYTHONPATH=" + drivers, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", "USER=ndc"}, program, "--many", path)
+	out, err := environment.Ask(len(launches), nil, []string{"PYTHONPATH=" + drivers, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", "USER=ndc"}, python, program, "--many", path)
 	for line := range strings.Lines(out) {
 		var answer struct{ Folder, Rank, Error string }
 		if json.Unmarshal([]byte(line), &answer) != nil || answer.Folder == "" {
@@ -212,7 +202,7 @@ func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error)
 		}
 		complaints[i] = "no answer"
 	}
-	out, err := ask(python, []string{"DS_ACCELERATOR=cpu", "HF_HUB_OFFLINE=1"}, filepath.Join(root, "integration", "deepspeed", "accept.py"), scratch)
+	out, err := environment.Ask(len(launches), nil, []string{"DS_ACCELERATOR=cpu", "HF_HUB_OFFLINE=1", "OMP_NUM_THREADS=1"}, python, filepath.Join(root, "integration", "deepspeed", "accept.py"), scratch)
 	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
 		name, complaint, _ := strings.Cut(lines.Text(), ": ")
 		if i, err := strconv.Atoi(name); err == nil {
@@ -251,16 +241,4 @@ func (r release) newerThan(installed string) bool {
 		}
 	}
 	return false
-}
-
-// ask runs a driver and returns its standard output.
-func ask(python string, env []string, args ...string) (string, error) {
-	cmd := exec.Command(python, args...)
-	cmd.Env = append(os.Environ(), env...)
-	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
-	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s: %w\n%s", filepath.Base(args[0]), err, environment.Tail(complaints.String(), 20))
-	}
-	return out.String(), nil
 }

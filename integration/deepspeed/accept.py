@@ -12,6 +12,8 @@ import os
 import sys
 
 os.environ["DS_ACCELERATOR"] = "cpu"
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
 
 
 def check_deepspeed(folder):
@@ -41,21 +43,30 @@ def check_model(folder, parameters):
     assert not parameters or count == parameters, f"transformers builds {count} parameters, the plan has {parameters}"
 
 
+def judge(folder):
+    """The complaint about one case, or nothing; for a process of its own."""
+    with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
+        case = json.load(f)
+    try:
+        check_deepspeed(folder)
+        check_model(folder, case.get("parameters"))
+    except Exception as e:  # noqa: BLE001: whatever it is, it is reported
+        return f"{type(e).__name__}: {' '.join(str(e).split())[:500]}"
+    return ""
+
+
 def main():
+    import deepspeed.runtime.config  # noqa: F401
+    import transformers.models.auto.modeling_auto  # noqa: F401
     report, sys.stdout = sys.stdout, sys.stderr
     failed = False
     root = sys.argv[1]
+    children.settle()
     for name in sorted(os.listdir(root)):
-        folder = os.path.join(root, name)
-        with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
-            case = json.load(f)
-        try:
-            check_deepspeed(folder)
-            check_model(folder, case.get("parameters"))
-            print(name, file=report)
-        except Exception as e:  # noqa: BLE001: whatever it is, it is reported
-            failed = True
-            print(f"{name}: {type(e).__name__}: {' '.join(str(e).split())[:500]}", file=report)
+        error, complaint = children.run(lambda: judge(os.path.join(root, name)))
+        error = error or complaint
+        failed = failed or bool(error)
+        print(f"{name}: {error}" if error else name, file=report, flush=True)
     sys.exit(failed)
 
 

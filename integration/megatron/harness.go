@@ -122,6 +122,7 @@ env -0 >"$RECORD/environment"
 // probeCase is a line of input of probe.py.
 type probeCase struct {
 	ID          string            `json:"id"`
+	Capability  [2]int            `json:"capability"`
 	World       int               `json:"world"`
 	Ranks       []int             `json:"ranks"`
 	Arguments   []string          `json:"arguments"`
@@ -131,6 +132,9 @@ type probeCase struct {
 // record runs launch.sh in dir and returns what torchrun would have been given.
 func record(l Launch, checkout, dir string) (probeCase, error) {
 	c := probeCase{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks}
+	if _, err := fmt.Sscanf(l.Capability, "%d.%d", &c.Capability[0], &c.Capability[1]); err != nil {
+		return c, fmt.Errorf("%s: capability %q: %w", l.Name, l.Capability, err)
+	}
 	files := map[string][]byte{"bin/torchrun": []byte(recorder)}
 	for name, content := range l.Files {
 		files[name] = content
@@ -183,8 +187,9 @@ func (c *probeCase) read(dir string) error {
 	return nil
 }
 
-// Judge hands launches of one version and capability to Megatron-LM: as
-// emitted up to the mesh, or with layers of plain torch up to the schedule.
+// Judge hands launches of one version to Megatron-LM: as emitted up to the
+// mesh, or with layers of plain torch up to the schedule. It returns what was
+// answered before an error, too.
 func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]Answer, error) {
 	python, checkout, err := h.Source(launches[0].Version)
 	if err != nil {
@@ -200,24 +205,18 @@ func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]An
 			return nil, err
 		}
 	}
-	args := []string{filepath.Join(h.Driver, "probe.py"), "--checkout", checkout, "--capability", launches[0].Capability}
+	args := []string{filepath.Join(h.Driver, "probe.py"), "--checkout", checkout}
 	if asEmitted {
 		args = append(args, "--as-emitted")
 	}
-	cmd := exec.Command(python, args...)
-	var complaints bytes.Buffer
-	cmd.Stdin, cmd.Stderr = &input, &complaints
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("probe.py: %w\n%s", err, complaints.Bytes())
-	}
+	out, err := environment.Ask(len(launches), &input, []string{"OMP_NUM_THREADS=1"}, python, args...)
 	var answers []Answer
-	for line := range bytes.Lines(out) {
+	for line := range strings.Lines(out) {
 		var a Answer
-		if err := json.Unmarshal(line, &a); err != nil {
-			return nil, fmt.Errorf("probe.py: %w in %q", err, line)
+		if err := json.Unmarshal([]byte(line), &a); err != nil {
+			return answers, fmt.Errorf("probe.py: %w in %q", err, line)
 		}
 		answers = append(answers, a)
 	}
-	return answers, nil
+	return answers, err
 }

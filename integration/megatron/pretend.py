@@ -76,18 +76,25 @@ def constant(value):
     return lambda *_, **__: value
 
 
+MEMORY = 80 << 30
+
+
+def compute_capability(major, minor):
+    """What the pretended GPU says it is; may change as long as nothing was asked."""
+    properties = types.SimpleNamespace(
+        name="pretended", major=major, minor=minor, total_memory=MEMORY,
+        multi_processor_count=132, warp_size=32, L2_cache_size=50 << 20)
+    torch.cuda.get_device_capability, torch.cuda.get_device_properties = constant((major, minor)), constant(properties)
+
+
 def gpu(capability, device="cpu"):
     """Pretends a GPU of a compute capability, with tensors on device; returns
     the placement, whose device may be changed later."""
-    memory = 80 << 30
-    properties = types.SimpleNamespace(
-        name="pretended", major=capability[0], minor=capability[1], total_memory=memory,
-        multi_processor_count=132, warp_size=32, L2_cache_size=50 << 20)
     answers = {
         "is_available": True, "is_initialized": True, "is_bf16_supported": True, "is_current_stream_capturing": False,
-        "device_count": 8, "current_device": 0, "get_device_capability": tuple(capability),
-        "get_device_properties": properties, "get_device_name": properties.name, "mem_get_info": (memory, memory),
+        "device_count": 8, "current_device": 0, "get_device_name": "pretended", "mem_get_info": (MEMORY, MEMORY),
     }
+    compute_capability(*capability)
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "device_memory_used"):
         answers[name] = 0
     for name in ("init", "_lazy_init", "set_device", "synchronize", "empty_cache", "ipc_collect", "set_stream",

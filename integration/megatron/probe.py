@@ -16,14 +16,19 @@ meta device at any size. The script pretrain_gpt.py of the checkout runs as it
 is, one forked process per rank.
 """
 import argparse
+import functools
+import inspect
 import io
 import json
 import os
 import runpy
-import signal
 import sys
 import traceback
 import warnings
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
+import pretend  # noqa: E402
 
 warnings.filterwarnings("ignore")
 STAGES = ["arguments", "config", "mesh", "build", "schedule"]
@@ -58,6 +63,7 @@ class Probe:
         sys.argv = [script, *self.case["arguments"]]
         output, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), (log := io.StringIO()), log
         try:
+            pretend.compute_capability(*self.case["capability"])
             self.hook()
             runpy.run_path(script, run_name="__main__")
             self.answer["error"] = "the script ended early"
@@ -178,22 +184,18 @@ def local(arguments):
     return kept + LOCAL
 
 
-def forked(probe, script, out):
-    """Runs the probe in a child process, which writes its answer."""
-    out.flush()
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        try:
-            out.write(json.dumps(probe.run(script)) + "\n")
-            out.flush()
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    try:
-        os.killpg(child, signal.SIGKILL)  # workers that the script left behind
-    except ProcessLookupError:
-        pass
+def remember_parser():
+    """Releases since 0.17 read the sources of classes for their options' texts, every time that they make a parser."""
+    inspect.getsource = functools.cache(inspect.getsource)
+    from megatron.training.arguments import add_megatron_arguments
+
+    add_megatron_arguments(argparse.ArgumentParser(allow_abbrev=False))
+
+
+def judged(probe, script):
+    """The answer of the probe, run in a child process."""
+    text, complaint = children.run(lambda: json.dumps(probe.run(script)))
+    return text or json.dumps(probe.answer | {"stage": "process", "error": complaint})
 
 
 def main():
@@ -201,18 +203,16 @@ def main():
     parser.add_argument("--checkout", required=True)
     parser.add_argument("--package", help="folder of an installed megatron-core to use instead of the checkout's")
     parser.add_argument("--upto", default="schedule", choices=STAGES)
-    parser.add_argument("--capability", default="9.0")
     parser.add_argument("--as-emitted", action="store_true")
     options = parser.parse_args()
     out, sys.stdout = sys.stdout, sys.stderr
-    sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))] + [p for p in (options.package, options.checkout) if p]
+    sys.path[:0] = [p for p in (options.package, options.checkout) if p]
     import logging
-    import pretend
     import torch
 
     logging.disable(logging.CRITICAL)
     torch.set_num_threads(1)
-    placement = pretend.gpu(tuple(int(n) for n in options.capability.split(".")))
+    placement = pretend.gpu((9, 0))
     pretend.collectives()
     import megatron.core.datasets.utils
     import megatron.training.training  # noqa: F401
@@ -224,12 +224,14 @@ def main():
     pretend.local_layers()
     upto = "mesh" if options.as_emitted else options.upto
     script = os.path.join(options.checkout, "pretrain_gpt.py")
+    remember_parser()
+    children.settle()
     for line in sys.stdin:
         case = json.loads(line)
         if not options.as_emitted:
             case["arguments"] = local(case["arguments"])
         for rank in case["ranks"]:
-            forked(Probe(case, rank, upto, placement), script, out)
+            print(judged(Probe(case, rank, upto, placement), script), file=out, flush=True)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,9 @@ import torch  # noqa: E402
 
 import cpu  # noqa: E402
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
+
 cpu.install()
 
 import torch.distributed._tools.fake_collectives  # noqa: E402,F401  collectives on meta tensors
@@ -313,38 +316,29 @@ def main():
     }))
 
 
-def one_of_many(folder, world, rank):
-    """Runs in a process of its own; returns the last line of the error, or nothing."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        os.chdir(folder)
-        sys.path.insert(0, folder)
-        os.environ |= {"WORLD_SIZE": world, "RANK": rank}
-        sys.argv[1:] = ["--job.config_file", "train.toml"] if TOML else ["--module", "ndc_job", "--config", "run"]
-        sys.stdout = sys.stderr = open(os.devnull, "w")
-        message = b""
-        try:
-            main()
-        except BaseException as error:  # a rejection, whatever its kind
-            while error.__cause__ is not None:
-                error = error.__cause__
-            message = f"{type(error).__name__}: {error}".encode()
-        os.write(writer, message[:4000])
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        message = pipe.read().decode()
-    os.waitpid(child, 0)
-    return message
+def judge(folder, world, rank):
+    """The first error of main, or nothing; for a process of its own."""
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    os.environ |= {"WORLD_SIZE": world, "RANK": rank}
+    sys.argv[1:] = ["--job.config_file", "train.toml"] if TOML else ["--module", "ndc_job", "--config", "run"]
+    sys.stdout = sys.stderr = open(os.devnull, "w")
+    try:
+        main()
+    except BaseException as error:  # a rejection, whatever its kind
+        while error.__cause__ is not None:
+            error = error.__cause__
+        return f"{type(error).__name__}: {error}"[:4000]
+    return ""
 
 
 def many(path):
+    children.settle()
     with open(path) as lines:
         for line in lines:
             folder, world, rank = line.split()
-            print(json.dumps({"folder": folder, "rank": rank, "error": one_of_many(folder, world, rank)}), flush=True)
+            error, complaint = children.run(lambda: judge(folder, world, rank))
+            print(json.dumps({"folder": folder, "rank": rank, "error": error or complaint}), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,9 @@ import torch
 
 import cpu
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
+
 cpu.install()
 
 from torchtitan.config import ConfigManager  # noqa: E402
@@ -43,35 +46,26 @@ def read(folder, world, rank):
     ParallelDims(**degrees, world_size=world).build_mesh()
 
 
-def in_child(folder, world, rank):
-    """The last error of reading in a process of its own, or nothing."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        os.chdir(folder)
-        sys.path.insert(0, folder)
-        os.environ.update(WORLD_SIZE=str(world), NGPU=str(world), RANK=str(rank), LOCAL_RANK="0")
-        sys.stdout = sys.stderr = open(os.devnull, "w")
-        message = b""
-        try:
-            read(folder, world, rank)
-        except BaseException as error:  # a rejection, whatever its kind
-            message = f"{type(error).__name__}: {error}".encode()
-        os.write(writer, message[:4000])
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        message = pipe.read().decode()
-    _, status = os.waitpid(child, 0)
-    return message or ("" if status == 0 else f"ended with status {status}")
+def judge(folder, world, rank):
+    """The error of reading, or nothing; for a process of its own."""
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    os.environ.update(WORLD_SIZE=str(world), NGPU=str(world), RANK=str(rank), LOCAL_RANK="0")
+    sys.stdout = sys.stderr = open(os.devnull, "w")
+    try:
+        read(folder, world, rank)
+    except BaseException as error:  # a rejection, whatever its kind
+        return f"{type(error).__name__}: {error}"[:4000]
+    return ""
 
 
 def main(path):
+    children.settle()
     with open(path) as lines:
         for line in lines:
             folder, world, rank = line.split()
-            print(json.dumps({"folder": folder, "rank": rank, "error": in_child(folder, int(world), int(rank))}), flush=True)
+            error, complaint = children.run(lambda: judge(folder, int(world), int(rank)))
+            print(json.dumps({"folder": folder, "rank": rank, "error": error or complaint}), flush=True)
 
 
 if __name__ == "__main__":
