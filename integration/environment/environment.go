@@ -224,13 +224,19 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Debian installs packages of Debian, where this user may.
+// Debian installs packages of Debian, where this user may, without starting
+// the services that they bring.
 func Debian(packages ...string) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("only root can install %s", strings.Join(packages, " "))
 	}
+	allow, err := denyServices()
+	if err != nil {
+		return err
+	}
+	defer allow()
 	get := func(args ...string) error {
-		return run("env", append([]string{"DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"}, args...)...)
+		return run("env", append([]string{"DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"}, args...)...)
 	}
 	install := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
 	if err := get(install...); err == nil {
@@ -238,6 +244,21 @@ func Debian(packages ...string) error {
 	}
 	_ = get("update") // a bare machine has no lists
 	return get(install...)
+}
+
+// denyServices writes Debian's policy for scripts of packages, unless the
+// machine has one.
+func denyServices() (allow func(), err error) {
+	const policy = "/usr/sbin/policy-rc.d"
+	f, err := os.OpenFile(policy, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString("#!/bin/sh\nexit 101\n")
+	return func() { _ = os.Remove(policy) }, errors.Join(err, f.Close())
 }
 
 func run(name string, args ...string) error {
