@@ -7,10 +7,13 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 )
 
+// measured is the folder of measured rows.
+var measured = os.DirFS("../../testdata/measured")
+
 // TestCeilings holds the median error of the step time per source to what has
 // been reached, so that it can only improve, in per cent.
 func TestCeilings(t *testing.T) {
-	cases, err := load(os.DirFS("../../testdata/measured"))
+	cases, err := load(measured, measured)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,12 @@ package main
 import (
 	"embed"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"math"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
@@ -40,15 +44,17 @@ type framework struct {
 
 // example is a row made into a job with everything pinned.
 type example struct {
-	row       *row
-	job       *job.Job
-	target    *target.Target
-	state     *target.Target // keeps the state, where another framework's does; nil: target
-	layout    plan.Layout
-	exec      plan.Execution
-	skip      string              // why it cannot be predicted
-	evaluator *estimate.Evaluator // of a fit
-	weight    float64             // in a fit: one over the root of its source's rows
+	row        *row
+	job        *job.Job
+	target     *target.Target
+	state      *target.Target // keeps the state, where another framework's does; nil: target
+	layout     plan.Layout
+	exec       plan.Execution
+	skip       string              // why it cannot be predicted
+	assumed    bool                // nothing is known of its cluster but the GPU
+	memoryOnly bool                // its step time says nothing
+	evaluator  *estimate.Evaluator // of a fit
+	weight     float64             // in a fit: one over the root of its source's rows
 }
 
 // workshop holds what turns rows into jobs.
@@ -58,13 +64,17 @@ type workshop struct {
 	facts      []facts
 }
 
-// load reads a folder and turns its rows into examples.
-func load(folder fs.FS) ([]example, error) {
-	rows, err := readRows(folder)
+// load reads a folder and turns its rows into examples, with the facts about
+// clusters that lie beside the rows and those of the folder known.
+func load(folder, known fs.FS) ([]example, error) {
+	rows, others, err := readRows(folder)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWorkshop(folder)
+	for _, name := range others {
+		fmt.Fprintf(os.Stderr, "%s: no training steps\n", name)
+	}
+	w, err := newWorkshop(folder, known)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +84,14 @@ func load(folder fs.FS) ([]example, error) {
 		count[rows[i].file]++
 	}
 	for i := range rows {
-		examples[i] = w.example(&rows[i])
+		examples[i] = w.guarded(&rows[i])
 		examples[i].weight = 1 / math.Sqrt(count[rows[i].file])
 	}
 	return examples, nil
 }
 
-// newWorkshop reads the data files.
-func newWorkshop(folder fs.FS) (*workshop, error) {
+// newWorkshop reads the data files. Facts beside the rows come first.
+func newWorkshop(folders ...fs.FS) (*workshop, error) {
 	w := &workshop{machines: machines{}}
 	b, err := data.ReadFile("frameworks.json")
 	if err != nil {
@@ -90,18 +100,31 @@ func newWorkshop(folder fs.FS) (*workshop, error) {
 	if err := json.Unmarshal(b, &w.frameworks); err != nil {
 		return nil, err
 	}
-	lines, err := readLines(folder, "clusters.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	for _, line := range lines {
-		var f facts
-		if err := json.Unmarshal(line, &f); err != nil {
+	for _, folder := range folders {
+		lines, err := readLines(folder, factsFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		w.facts = append(w.facts, f)
+		for _, line := range lines {
+			var f facts
+			if err := json.Unmarshal(line, &f); err != nil {
+				return nil, fmt.Errorf("%s: %w", factsFile, err)
+			}
+			w.facts = append(w.facts, f)
+		}
 	}
 	return w, nil
+}
+
+// guarded builds one job; what no check foresaw skips the row instead of
+// ending the program, so that one odd row does not hide the others.
+func (w *workshop) guarded(r *row) (x example) {
+	defer func() {
+		if p := recover(); p != nil {
+			x = example{row: r, skip: fmt.Sprintf("not described: %v", p)}
+		}
+	}()
+	return w.example(r)
 }
 
 // example builds one job, or says why it cannot.
@@ -145,6 +168,7 @@ func (w *workshop) example(r *row) example {
 	if x.layout, x.skip = layout(r, x.target, fw.Partition); x.skip != "" {
 		return x
 	}
+	x.assumed, x.memoryOnly = f.Assumed, f.MemoryOnly != ""
 	if r.Layout.PPPartition == "type:transformer|embedding" {
 		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)
 	}
@@ -187,28 +211,6 @@ func withEmbeddings(layers, stages int) []int {
 	return out
 }
 
-// missing says what a row lacks.
-func missing(r *row) string {
-	l, m := &r.Layout, &r.Model
-	switch {
-	case r.Task == "lora":
-		return "LoRA"
-	case m.HybridPattern != "":
-		return "Mamba hybrid"
-	case r.Quality.FullySpecified != nil && !*r.Quality.FullySpecified && !r.oom():
-		return "not fully specified"
-	case m.Layers == 0 || m.Hidden == 0 || m.Heads == 0 || m.FFN == 0 && m.MoE == nil:
-		return "architecture not stated"
-	case m.SeqLen == 0:
-		return "sequence length not stated"
-	case r.Cluster.GPUs == 0 || l.TP == 0 || l.PP == 0 || l.MBS == 0 || l.GBS == 0:
-		return "layout not stated"
-	case l.Recompute.Mode == "" && l.Recompute.Modules == nil:
-		return "recompute not stated"
-	}
-	return ""
-}
-
 // factsOf finds the record of the row's cluster.
 func (w *workshop) factsOf(r *row) *facts {
 	for i := range w.facts {
@@ -224,7 +226,8 @@ func (w *workshop) factsOf(r *row) *facts {
 func (w *workshop) frameworkOf(r *row, f *facts) *framework {
 	var best *framework
 	name := f.Software.Framework
-	if sharding := strings.Trim(string(r.Layout.FSDP), `"`); strings.HasPrefix(sharding, "DeepSpeed") {
+	sharding := strings.TrimPrefix(strings.Trim(string(r.Layout.FSDP), `"`), "PyTorch ")
+	if strings.HasPrefix(sharding, "DeepSpeed") || f.Assumed && strings.HasPrefix(sharding, "FSDP") {
 		name = sharding
 	}
 	for i := range w.frameworks {
@@ -249,8 +252,8 @@ func (w *workshop) cluster(r *row, f *facts) (job.Cluster, error) {
 	if err != nil {
 		return c, err
 	}
-	if f.GPUsPerNode > 0 {
-		c.GPUsPerNode = f.GPUsPerNode
+	if n := max(f.GPUsPerNode, r.Cluster.GPUsPerNode); n > 0 {
+		c.GPUsPerNode = n
 	}
 	if n := f.Network; n != nil && f.CatalogCluster == "" {
 		c.Network.GPUsPerPod = 0
@@ -277,7 +280,7 @@ var nearest = map[string]string{
 func training(r *row, fw *framework) job.Training {
 	t := job.Training{
 		GlobalBatchSize: r.Layout.GBS, Steps: 1000,
-		Optimizer: job.Optimizer{Kind: "adamw", GradientClipping: 1},
+		Optimizer: job.Optimizer{Kind: r.optimizer(), GradientClipping: 1},
 	}
 	t.Precision, t.FP8.Recipe = precision(strings.ToLower(r.Precision))
 	if t.Precision != "bf16" && t.Precision != "fp16" {
@@ -286,27 +289,29 @@ func training(r *row, fw *framework) job.Training {
 	return t
 }
 
-// precision reads what the row calls its precision.
+// precision reads what the row calls its precision; "" where it says nothing
+// that is known. What stands in parentheses is a remark, of which only a
+// finer scaling than the usual is read.
 func precision(s string) (name, recipe string) {
+	s, remark, _ := strings.Cut(s, "(")
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(s, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 	}
 	switch {
 	case has("nvfp4"):
 		return "nvfp4", ""
-	case has("mxfp8", "fp8-mx") && !has("value in parentheses"):
+	case has("mxfp8", "fp8-mx"):
 		return "mxfp8", ""
-	case has("finer quant", "blockwise"):
+	case has("blockwise", "fp8-sc") || has("fp8") && strings.Contains(remark, "finer quant"):
 		return "fp8", "blockwise"
-	case has("fp8", "float8") && !has("matches the bf16"):
+	case has("fp8", "float8"):
 		return "fp8", "tensorwise"
-	case has("bf16"):
+	case has("bf16", "bfloat16"):
 		return "bf16", ""
+	case has("fp16", "float16"):
+		return "fp16", ""
+	case has("fp32", "float32"):
+		return "fp32", ""
 	}
-	return "fp16", ""
+	return "", ""
 }

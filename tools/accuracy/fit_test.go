@@ -1,14 +1,13 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 )
 
 func BenchmarkLoss(b *testing.B) {
-	cases, err := load(os.DirFS("../../testdata/measured"))
+	cases, err := load(measured, measured)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 
 func main() {
 	rows := flag.String("rows", "testdata/measured", "folder of measured rows")
+	known := flag.String("facts", "testdata/measured", "folder with clusters.jsonl: facts about clusters, after those beside the rows")
 	asJSON := flag.Bool("json", false, "print one object per row")
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows")
@@ -40,7 +41,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *explain, *fit, *leave, *write, *out, *asJSON, *ranges, *worst}
+	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *ranges, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -49,13 +50,13 @@ func main() {
 
 // options are the command's flags.
 type options struct {
-	rows, explain, fit, leave, write, out string
-	asJSON, ranges                        bool
-	worst                                 int
+	rows, known, explain, fit, leave, write, out string
+	asJSON, ranges                               bool
+	worst                                        int
 }
 
 func run(o options, p estimate.Parameters) error {
-	cases, err := load(os.DirFS(o.rows))
+	cases, err := load(os.DirFS(o.rows), os.DirFS(o.known))
 	if err != nil {
 		return err
 	}

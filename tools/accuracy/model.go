@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -11,7 +12,9 @@ import (
 
 // model is the row's architecture. What the tables leave out follows from its
 // shape: an MLP of exactly four times the hidden size is ungated (GPT), any
-// other is gated (Llama); the facts of the source correct that.
+// other is gated (Llama); an ungated model with fewer heads of keys is younger
+// than learned positions and biases (Nemotron). The facts of the source
+// correct that, and the launch's arguments where the row has them.
 func model(r *row, f *facts) job.Model {
 	m := &r.Model
 	out := job.Model{
@@ -26,19 +29,19 @@ func model(r *row, f *facts) job.Model {
 	if out.HeadDim == 0 {
 		out.HeadDim = out.HiddenSize / out.AttentionHeads
 	}
-	if out.VocabSize == 0 {
-		out.VocabSize = 128256
-	}
-	if m.FFN == 4*m.Hidden && m.MoE == nil {
+	switch {
+	case m.FFN != 4*m.Hidden || m.MoE != nil:
+	case out.KVHeads < out.AttentionHeads:
+		out.Architecture, out.Activation, out.Normalization = "gpt", "relu2", "layernorm"
+	default:
 		out.Architecture, out.Activation, out.Normalization = "gpt", "gelu", "layernorm"
 		out.PositionEmbedding.Kind, out.TiedEmbeddings = "learned", true
 		out.AttentionBias, out.MLPBias = true, true
 	}
 	experts(r, &out)
-	if size, ok := m.Window.(float64); ok {
-		out.SlidingWindow = job.SlidingWindow{Size: int(size), Pattern: 2}
-	}
+	out.SlidingWindow = window(m.Window)
 	f.Model.apply(&out)
+	r.launched(&out)
 	if d, ok := f.Execution["dropout"].(float64); ok {
 		out.Dropout = d
 	}
@@ -51,14 +54,17 @@ func experts(r *row, out *job.Model) {
 		out.Architecture = "mixtral"
 		out.MoE = &job.MoE{
 			Experts: e.Experts, TopK: e.TopK, ExpertFFNHiddenSize: e.FFN, SharedExperts: e.Shared, SharedExpertFFNHiddenSize: e.SharedFFN,
-			FirstDenseLayers: e.FirstDense, LayerFrequency: 1, LoadImbalance: 1,
+			FirstDenseLayers: r.firstDense(), LayerFrequency: 1, LoadImbalance: 1,
 		}
-		if e.SharedFFN > 0 {
+		switch {
+		case e.SharedFFN > 0:
 			out.MoE.SharedExperts = max(1, e.Shared)
+		case e.Shared > 0:
+			out.MoE.SharedExpertFFNHiddenSize = e.Shared * e.FFN // as wide as the routed ones
 		}
 		out.MoE.TokenDrop = strings.Contains(r.routing(), "tokendrop")
 		if out.MoE.TokenDrop {
-			out.MoE.CapacityFactor = 1
+			out.MoE.CapacityFactor = max(1, e.CapacityFactor)
 		}
 	}
 	if a := r.Model.MLA; a != nil {
@@ -66,6 +72,39 @@ func experts(r *row, out *job.Model) {
 		out.HeadDim = a.NopeDim + a.RopeDim
 		out.MLA = &job.MLA{QLoraRank: a.QLoraRank, KVLoraRank: a.KVLoraRank, QKNopeHeadDim: a.NopeDim, QKRopeHeadDim: a.RopeDim, VHeadDim: a.VDim}
 	}
+}
+
+// firstDense is how many layers come before the first with experts: as stated,
+// or from Megatron-LM's pattern of layers, "([0]*3+[1]*11)".
+func (r *row) firstDense() int {
+	e := r.Model.MoE
+	if pattern, ok := e.LayerFrequency.(string); ok && e.FirstDense == 0 {
+		n, _, found := strings.Cut(strings.TrimPrefix(pattern, "([0]*"), "+[1]*")
+		if v, err := strconv.Atoi(n); err == nil && found {
+			return v
+		}
+	}
+	return e.FirstDense
+}
+
+// window reads a number of keys, or prose such as "sliding window 128 on
+// alternate layers".
+func window(v any) job.SlidingWindow {
+	switch v := v.(type) {
+	case float64:
+		return job.SlidingWindow{Size: int(v)}
+	case string:
+		pattern := 0
+		if strings.Contains(v, "alternate") {
+			pattern = 2
+		}
+		for _, word := range strings.Fields(v) {
+			if n, err := strconv.Atoi(word); err == nil && n > 1 {
+				return job.SlidingWindow{Size: n, Pattern: pattern}
+			}
+		}
+	}
+	return job.SlidingWindow{}
 }
 
 // apply overrides what the source says about all its models.
@@ -112,6 +151,9 @@ func execution(r *row, f *facts, fw *framework) job.Execution {
 	flag(&x.OverlapExpertParallel, "moe_a2a_overlap", "overlap_moe_expert_parallel_comm")
 	flag(&x.Compile, "torch_compile")
 	graphs(r, &x)
+	if v, ok := r.optionText("cpu_offloading_num_layers"); ok && v != "0" {
+		x.OffloadActivations = job.Some(true)
+	}
 	if v, ok := r.option("moe_flex_dispatcher_backend"); ok {
 		x.MoEDispatcher = job.Some(v)
 	}
@@ -127,6 +169,7 @@ func execution(r *row, f *facts, fw *framework) job.Execution {
 	if s, ok := f.Execution["gradient_dtype"].(string); ok {
 		x.GradientDType = job.Some(s)
 	}
+	r.launchedAs(&x)
 	return x
 }
 
@@ -175,21 +218,13 @@ func graphs(r *row, x *job.Execution) {
 func layout(r *row, t *target.Target, partition string) (plan.Layout, string) {
 	in := &r.Layout
 	l := plan.Layout{
-		TensorParallel: in.TP, ContextParallel: max(1, in.CP), PipelineParallel: in.PP, VirtualPipeline: max(1, in.VPP),
+		TensorParallel: in.TP, ContextParallel: max(1, in.CP), PipelineParallel: in.PP, VirtualPipeline: max(1, r.virtual()),
 		ExpertParallel: max(1, in.EP), ExpertTensorParallel: max(1, in.ETP), MicroBatchSize: in.MBS,
 		SequenceParallel: in.TP > 1 && (in.SP == nil && r.Model.MoE != nil || in.SP != nil && *in.SP),
 	}
-	ranks := l.TensorParallel * l.ContextParallel * l.PipelineParallel
-	dp := r.Cluster.GPUs / ranks
-	if dp*ranks != r.Cluster.GPUs || in.GBS%(dp*in.MBS) != 0 {
-		return l, "layout does not divide"
-	}
-	perStage := r.Cluster.GPUs / in.PP
-	if r.Model.MoE != nil && in.ETP == 0 && perStage%(l.ExpertParallel*in.TP) == 0 {
+	dp := r.Cluster.GPUs / (l.TensorParallel * l.ContextParallel * l.PipelineParallel)
+	if perStage := r.Cluster.GPUs / in.PP; r.Model.MoE != nil && in.ETP == 0 && perStage%(l.ExpertParallel*in.TP) == 0 {
 		l.ExpertTensorParallel = in.TP // Megatron's default
-	}
-	if perStage%(l.ExpertParallel*l.ExpertTensorParallel) != 0 {
-		return l, "expert layout does not divide"
 	}
 	l.MicroBatches = in.GBS / dp / in.MBS
 	l.ZeroStage = 1
@@ -223,21 +258,20 @@ func schedule(r *row, l *plan.Layout) {
 // recompute reads mode and modules.
 func recompute(r *row, l *plan.Layout, t *target.Target) {
 	c := &r.Layout.Recompute
-	var modules []string
-	if json.Unmarshal(c.Modules, &modules) != nil {
-		modules = nil
-	}
+	names := c.names()
 	switch {
 	case c.Mode == "full":
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
 		if n, ok := c.Layers.(float64); ok && n > 0 {
 			l.RecomputeMethod, l.RecomputeLayers = "block", int(n)
 		}
-	case t.Engine == target.FSDP2 && (c.Mode == "selective" || c.Mode == ""):
+	case t.Engine == target.FSDP2 && strings.Contains(c.prose(), "layer"): // every second layer in full, torchtitan's default
+		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "block", r.Model.Layers/l.Chunks()/2
+	case t.Engine == target.FSDP2 && c.Mode == "selective":
 		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"op"}
-	case c.Mode == "selective":
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, modules
-		if len(modules) == 0 {
+	case c.Mode == "selective" || c.Mode == "" && len(names) > 0:
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, names
+		if len(names) == 0 {
 			l.RecomputeModules = []string{"core_attn"}
 		}
 	}
@@ -249,8 +283,15 @@ func recompute(r *row, l *plan.Layout, t *target.Target) {
 // which has the head, least.
 func stages(r *row, l *plan.Layout, partition string) string {
 	chunks, n := l.Chunks(), r.Model.Layers
-	if len(r.Layout.StageLayers) == chunks {
-		l.StageLayers = r.Layout.StageLayers
+	if stated := r.statedStages(); stated != nil {
+		sum := 0
+		for _, k := range stated {
+			sum += k
+		}
+		if len(stated) != chunks || sum != n {
+			return "contradiction: the layers of the stages are not those of the model"
+		}
+		l.StageLayers = stated
 		return ""
 	}
 	if partition == "balanced" {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/memory"
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -47,50 +50,80 @@ func predictAll(examples []example, p estimate.Parameters) []result {
 	return out
 }
 
-// predict compares one example.
-func predict(x *example, p estimate.Parameters) result {
-	r := result{ID: x.row.ID, Source: strings.TrimSuffix(x.row.file, ".jsonl"), Status: "skipped", Reason: x.skip, uncertain: x.row.LayoutUncertain, example: x}
+// predict compares one example. What no check foresaw skips the row instead
+// of ending the program.
+func predict(x *example, p estimate.Parameters) (r result) {
+	r = result{ID: x.row.ID, Source: strings.TrimSuffix(x.row.file, ".jsonl"), Status: "skipped", Reason: x.skip, uncertain: x.row.LayoutUncertain, example: x}
 	if x.skip != "" {
 		return r
 	}
-	r.Status = "predicted"
+	skipped := r
+	defer func() {
+		if problem := recover(); problem != nil {
+			r = skipped
+			r.Reason = fmt.Sprintf("not described: %v", problem)
+		}
+	}()
 	d := estimate.NewWith(x.job, x.target, p).Describe(&x.layout, &x.exec)
-	if t := stepSeconds(x.row); t > 0 {
+	if !plausible(float64(d.Time.StepSeconds)) || !plausible(float64(d.Memory.Peak.AllocatedBytes)) {
+		r.Reason = "not described: the prediction is no number"
+		return r
+	}
+	r.Status = "predicted"
+	if t := stepSeconds(x.row); t > 0 && !x.memoryOnly {
 		r.Time = &timeResult{t, float64(d.Time.StepSeconds)}
 	}
 	if x.state != nil {
 		d.Memory = memory.New(x.job, x.state).Memory(&x.layout, &x.exec)
 	}
-	peak := &d.Memory.Peak
-	r.Memory = memoryOf(x.row, map[string]units.Bytes{"allocated": peak.AllocatedBytes, "reserved": peak.ReservedBytes, "device": peak.DeviceBytes})
-	fits := peak.DeviceRangeBytes[1] <= x.job.Cluster.GPU.Memory
-	if peak.DeviceBytes > 0 {
-		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: fits}
+	r.Memory = memoryOf(x.row, &d.Memory)
+	if d.Memory.Peak.DeviceBytes > 0 {
+		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.Peak.DeviceRangeBytes[1] <= x.job.Cluster.GPU.Memory}
 	}
 	return r
 }
 
-// oom reports whether the run ran out of memory.
-func (r *row) oom() bool {
-	b, ok := r.Measured.OOM.(bool)
-	return r.Quality.OOM || ok && b
-}
+// plausible reports whether a prediction is a positive number.
+func plausible(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
-// memoryOf picks the prediction that the row's definition speaks of. GB as
-// written are GiB in every source that has been checked (docs/accuracy.md).
-func memoryOf(r *row, predicted map[string]units.Bytes) *memoryResult {
-	if r.Measured.Peak == 0 {
+// memoryOf picks the prediction that the row's definition speaks of: what is
+// counted, on which ranks, in which unit. GB as written are GiB in every
+// source that has been checked, except where the definition says /1e9.
+func memoryOf(r *row, m *plan.Memory) *memoryResult {
+	if r.Measured.Peak <= 0 || len(m.Stages) == 0 {
 		return nil
 	}
-	definition := "device"
 	s := strings.ToLower(r.Measured.PeakDefinition)
-	switch {
-	case strings.Contains(s, "max_reserved"), strings.Contains(s, "reserved_bytes"):
-		definition = "reserved"
-	case strings.Contains(s, "allocated"):
-		definition = "allocated"
+	unit := float64(units.GiB)
+	if strings.Contains(s, "/1e9") {
+		unit = 1e9
 	}
-	return &memoryResult{definition, r.Measured.Peak * float64(units.GiB), float64(predicted[definition])}
+	definition, of := "device", func(s *plan.StageMemory) units.Bytes { return s.DeviceBytes }
+	switch {
+	case strings.Contains(s, "max_reserved"), strings.Contains(s, "reserved_bytes"), strings.Contains(s, "believed reserved"), strings.Contains(s, "treat as reserved"):
+		definition, of = "reserved", func(s *plan.StageMemory) units.Bytes { return s.ReservedBytes }
+	case strings.Contains(s, "allocated"):
+		definition, of = "allocated", func(s *plan.StageMemory) units.Bytes { return s.AllocatedBytes }
+	}
+	var predicted units.Bytes
+	for _, stage := range stagesOf(s, m) {
+		predicted = max(predicted, of(&stage))
+	}
+	return &memoryResult{definition, r.Measured.Peak * unit, float64(predicted)}
+}
+
+// stagesOf are the pipeline stages whose ranks a definition speaks of.
+func stagesOf(definition string, m *plan.Memory) []plan.StageMemory {
+	last := len(m.Stages) - 1
+	switch {
+	case strings.Contains(definition, "(last) rank"), strings.Contains(definition, "last rank"):
+		return m.Stages[last:]
+	case strings.Contains(definition, "rank-0"):
+		return m.Stages[:1]
+	case strings.Contains(definition, "first/last node"):
+		return []plan.StageMemory{m.Stages[0], m.Stages[last]}
+	}
+	return m.Stages
 }
 
 // stepSeconds is the measured step time, from what the source states.

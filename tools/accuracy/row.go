@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 )
@@ -31,15 +27,20 @@ type row struct {
 		ParamsB        float64 `json:"params_b"`
 		MTPLayers      int     `json:"mtp_layers"`
 		Window         any     `json:"window"`
+		Hybrid         any     `json:"hybrid"`
 		HybridPattern  string  `json:"hybrid_pattern"`
+		Mamba          any     `json:"mamba"`
 		EncoderDecoder bool    `json:"encoder_decoder"`
 		MoE            *struct {
-			Experts    int `json:"experts"`
-			TopK       int `json:"topk"`
-			FFN        int `json:"moe_ffn"`
-			Shared     int `json:"shared"`
-			SharedFFN  int `json:"shared_ffn"`
-			FirstDense int `json:"first_dense"`
+			Experts        int     `json:"experts"`
+			TopK           int     `json:"topk"`
+			FFN            int     `json:"moe_ffn"`
+			Shared         int     `json:"shared"`
+			SharedFFN      int     `json:"shared_ffn"`
+			FirstDense     int     `json:"first_dense"`
+			LayerFrequency any     `json:"layer_freq"`
+			CapacityFactor float64 `json:"capacity_factor"`
+			Dispatcher     string  `json:"dispatcher"`
 		} `json:"moe"`
 		MLA *struct {
 			QLoraRank  int `json:"q_lora_rank"`
@@ -56,25 +57,23 @@ type row struct {
 	} `json:"cluster"`
 	Precision string `json:"precision"`
 	Layout    struct {
-		TP          int             `json:"tp"`
-		SP          *bool           `json:"sp"`
-		PP          int             `json:"pp"`
-		VPP         int             `json:"vpp"`
-		CP          int             `json:"cp"`
-		EP          int             `json:"ep"`
-		ETP         int             `json:"etp"`
-		DPReplicate int             `json:"dp_replicate"`
-		DPShard     int             `json:"dp_shard"`
-		ZeroStage   *int            `json:"zero_stage"`
-		FSDP        json.RawMessage `json:"fsdp"`
-		MBS         int             `json:"mbs"`
-		GBS         int             `json:"gbs"`
-		Recompute   struct {
-			Mode    string          `json:"mode"`
-			Layers  any             `json:"layers"`
-			Modules json.RawMessage `json:"modules"`
-		} `json:"recompute"`
+		TP           int             `json:"tp"`
+		SP           *bool           `json:"sp"`
+		PP           int             `json:"pp"`
+		VPP          int             `json:"vpp"`
+		CP           int             `json:"cp"`
+		EP           int             `json:"ep"`
+		ETP          int             `json:"etp"`
+		DP           float64         `json:"dp"`
+		DPReplicate  int             `json:"dp_replicate"`
+		DPShard      int             `json:"dp_shard"`
+		ZeroStage    *int            `json:"zero_stage"`
+		FSDP         json.RawMessage `json:"fsdp"`
+		MBS          int             `json:"mbs"`
+		GBS          int             `json:"gbs"`
+		Recompute    recomputeChoice `json:"recompute"`
 		Overlaps     json.RawMessage `json:"overlaps"`
+		Optimizer    any             `json:"optimizer"`
 		MoERouting   string          `json:"moe_routing"`
 		Schedule     string          `json:"schedule"`
 		PPPartition  string          `json:"pp_partition"`
@@ -98,113 +97,52 @@ type row struct {
 		OOM            bool  `json:"oom"`
 	} `json:"quality"`
 
+	Args map[string]any `json:"args"` // of the launch, by flag
+
 	file string
+	odd  string // the first field that is of another kind than stated above
 }
 
-// readRows reads every row of a folder, in the order of the files' names.
-func readRows(folder fs.FS) ([]row, error) {
-	names, err := fs.Glob(folder, "*.jsonl")
-	if err != nil {
-		return nil, err
+// recomputeChoice is what is run again in the backward pass.
+type recomputeChoice struct {
+	Mode    string          `json:"mode"`
+	Layers  any             `json:"layers"`
+	Method  string          `json:"method"`
+	Modules json.RawMessage `json:"modules"` // a list, or prose
+}
+
+// stated reports whether modules stand in for a mode.
+func (c *recomputeChoice) stated() bool { return len(c.names()) > 0 }
+
+// modules that Megatron-LM can run again, as it names them.
+var modules = []string{"core_attn", "layernorm", "moe_act", "mla_up_proj", "mlp", "moe", "shared_experts"}
+
+// names lists the modules, from a list or from prose that names them.
+func (c *recomputeChoice) names() []string {
+	var list []string
+	if json.Unmarshal(c.Modules, &list) == nil {
+		return list
 	}
-	slices.Sort(names)
-	var rows []row
-	for _, name := range names {
-		if path.Base(name) == "clusters.jsonl" {
-			continue
+	for _, word := range strings.FieldsFunc(c.prose(), func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+		if slices.Contains(modules, word) && !slices.Contains(list, word) {
+			list = append(list, word)
 		}
-		lines, err := readLines(folder, name)
-		if err != nil {
-			return nil, err
-		}
-		for _, line := range lines {
-			var r row
-			if err := json.Unmarshal(line, &r); err != nil || r.Model.Layers == 0 && r.ID == "" {
-				continue // a file of another kind
-			}
-			r.file = name
-			rows = append(rows, r)
-		}
 	}
-	return rows, nil
+	return list
 }
 
-// readLines splits a file into lines.
-func readLines(folder fs.FS, name string) ([][]byte, error) {
-	b, err := fs.ReadFile(folder, name)
-	if err != nil {
-		return nil, err
-	}
-	var lines [][]byte
-	s := bufio.NewScanner(bytes.NewReader(b))
-	s.Buffer(nil, 1<<24)
-	for s.Scan() {
-		lines = append(lines, bytes.Clone(s.Bytes()))
-	}
-	return lines, s.Err()
+// prose is what stands in place of a list.
+func (c *recomputeChoice) prose() string {
+	var s string
+	_ = json.Unmarshal(c.Modules, &s) // a list has no prose
+	return strings.ToLower(s)
 }
 
-// facts is one record of clusters.jsonl.
-type facts struct {
-	AppliesTo struct {
-		File          string `json:"file"`
-		GPU           string `json:"gpu"`
-		WhereContains string `json:"where_contains"`
-	} `json:"applies_to"`
-	CatalogCluster string `json:"catalog_cluster"`
-	CatalogGPU     string `json:"catalog_gpu"`
-	GPUsPerNode    int    `json:"gpus_per_node"`
-	Network        *struct {
-		Kind        string  `json:"kind"`
-		NICs        int     `json:"nics_per_node"`
-		Gbit        float64 `json:"gbit_s"`
-		GbitPerNode float64 `json:"gbit_s_per_node"`
-	} `json:"network"`
-	Software struct {
-		Framework string `json:"framework"`
-	} `json:"software"`
-	Model     modelFacts     `json:"model"`
-	Execution map[string]any `json:"execution"`
-}
-
-// modelFacts are properties of the models that the tables leave out.
-type modelFacts struct {
-	PositionEmbedding string  `json:"position_embedding"`
-	TiedEmbeddings    *bool   `json:"tied_embeddings"`
-	Normalization     string  `json:"normalization"`
-	Activation        string  `json:"activation"`
-	PaddedVocab       int     `json:"padded_vocab"`
-	Dropout           float64 `json:"dropout"`
-	AttentionBias     *bool   `json:"attention_bias"`
-	MLPBias           *bool   `json:"mlp_bias"`
-	FirstDenseLayers  int     `json:"first_dense_layers"`
-}
-
-// matches reports whether the record speaks of the row's cluster.
-func (f *facts) matches(r *row) bool {
-	a := &f.AppliesTo
-	return (a.File == "" || a.File == r.file) && (a.GPU == "" || a.GPU == r.Cluster.GPU) &&
-		(a.WhereContains == "" || strings.Contains(r.Source.Where, a.WhereContains))
-}
-
-// option finds an argument of the row's overlaps by any of its names.
+// option finds an option of the row's overlaps by any of its names, in lower
+// case.
 func (r *row) option(names ...string) (string, bool) {
-	var o map[string]any
-	if json.Unmarshal(r.Layout.Overlaps, &o) != nil {
-		return "", false
-	}
-	a, _ := o["assignments"].(map[string]any)
-	for _, n := range names {
-		if v, ok := o[n]; ok && v != nil {
-			return strings.ToLower(strings.TrimSpace(toString(v))), true
-		}
-		for k, v := range a {
-			if strings.HasSuffix(k, "."+n) && v != nil {
-				return strings.ToLower(strings.Trim(toString(v), `" `)), true
-			}
-		}
-	}
-	return "", false
+	s, ok := r.optionText(names...)
+	return strings.ToLower(s), ok
 }
 
 // routing is what the row says about tokens beyond an expert's capacity; where

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"testing"
 	"testing/fstest"
 
@@ -11,7 +10,7 @@ import (
 // TestSpelled: every row is a job that the language accepts, and reading it
 // gives back what is predicted.
 func TestSpelled(t *testing.T) {
-	cases, err := load(os.DirFS("../../testdata/measured"))
+	cases, err := load(measured, measured)
 	if err != nil {
 		t.Fatal(err)
 	}
