@@ -78,10 +78,12 @@ func predicted(j *job.Job, t *target.Target) *target.Target {
 	known := *t
 	known.Schedules = slices.DeleteFunc(slices.Clone(t.Schedules), func(s plan.Schedule) bool { return !schedule.Predicted(s) })
 	if j.Cluster.PCIe.Bandwidth == 0 {
-		known.Variants = slices.DeleteFunc(slices.Clone(t.Variants), func(v target.Variant) bool { return strings.HasPrefix(v.Option, "offload") })
+		known.Variants = slices.DeleteFunc(slices.Clone(t.Variants), func(v target.Variant) bool { return slices.ContainsFunc(v.Options, isOffload) })
 	}
 	return &known
 }
+
+func isOffload(option string) bool { return strings.HasPrefix(option, "offload.") }
 
 // describe fills in everything that follows from a layout.
 func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,6 +42,9 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 	switch c.Broken() {
 	case search.IDMemory:
 		memoryReason(j, p, &r)
+	case search.IDHostMemory:
+		r.Needed, r.Available = float64(p.Memory.Host.BytesPerNode), float64(j.Cluster.HostMemory)
+		r.Summary = fmt.Sprintf("every node needs %s beside its GPUs of %s host_memory: %s", gib(p.Memory.Host.BytesPerNode), gib(j.Cluster.HostMemory), largest(p.Memory.Host.Ledger, p.Memory.Host.BytesPerNode))
 	case search.IDTrainingTime:
 		r.Needed, r.Available = float64(p.Run.Seconds), float64(j.Constraints.MaxTrainingTime.Value)
 		r.Summary = fmt.Sprintf("%d steps of %.3g s take %s, max_training_time allows %s", p.Run.Steps, float64(p.Time.StepSeconds), p.Run.Seconds.Clock(), j.Constraints.MaxTrainingTime.Value.Clock())
@@ -65,24 +69,32 @@ func memoryReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
 	r.Summary = fmt.Sprintf("stage %d needs %s%s of %s usable on rank %d: %s", r.Stage, gib(needed), what, gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))
 }
 
-// largestLines names the four largest lines of a stage's ledger and the rest.
+// largestLines names what a stage holds most of.
 func largestLines(p *plan.Plan, stage int) string {
 	for i := range p.Memory.Stages {
 		s := &p.Memory.Stages[i]
 		if s.Stage != stage {
 			continue
 		}
-		lines := slices.Clone(s.Ledger)
-		slices.SortStableFunc(lines, func(a, b plan.LedgerLine) int { return int(min(1, max(-1, b.Bytes-a.Bytes))) })
-		var parts []string
-		rest := s.DeviceBytes
-		for _, l := range lines[:min(4, len(lines))] {
-			parts = append(parts, fmt.Sprintf("%.1f %s", float64(l.Bytes)/float64(units.GiB), l.Name))
-			rest -= l.Bytes
-		}
-		return strings.Join(append(parts, fmt.Sprintf("%.1f other", float64(rest)/float64(units.GiB))), ", ")
+		return largest(s.Ledger, s.DeviceBytes)
 	}
 	return "no ledger"
+}
+
+// largest names the four largest lines of a ledger and the rest of a sum, if
+// any.
+func largest(ledger []plan.LedgerLine, sum units.Bytes) string {
+	lines := slices.Clone(ledger)
+	slices.SortStableFunc(lines, func(a, b plan.LedgerLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	var parts []string
+	for _, l := range lines[:min(4, len(lines))] {
+		parts = append(parts, fmt.Sprintf("%.1f %s", float64(l.Bytes)/float64(units.GiB), l.Name))
+		sum -= l.Bytes
+	}
+	if sum > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f other", float64(sum)/float64(units.GiB)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func gib(b units.Bytes) string { return fmt.Sprintf("%.1f GiB", float64(b)/float64(units.GiB)) }
@@ -204,7 +216,7 @@ func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
 // changes lists what may be changed: each narrowed axis of the layout set
 // free, then execution options, then the headroom, then all of the layout.
 func changes(j *job.Job, o *search.Outcome) []change {
-	if id := binds(o); id != "" && id != search.IDMemory {
+	if id := binds(o); id != "" && id != search.IDMemory && id != search.IDHostMemory {
 		return append(relaxations(o), freeLayout(j)...)
 	}
 	var list []change
@@ -216,7 +228,7 @@ func changes(j *job.Job, o *search.Outcome) []change {
 			apply: func(j *job.Job) { a.free(&j.Constraints.Layout) },
 		})
 	}
-	list = append(append(list, batchChange(j)...), executionChanges(j)...)
+	list = slices.Concat(list, batchChange(j), executionChanges(j), hostChange(j))
 	if len(j.Constraints.NVLinkOnly) > 0 {
 		list = append(list, change{fixed("constraints.nvlink_only = []"), func(j *job.Job) { j.Constraints.NVLinkOnly = nil }})
 	}
@@ -290,6 +302,20 @@ func executionChanges(j *job.Job) []change {
 	return slices.Concat(
 		[]change{{fixed("execution.offload.optimizer = true"), func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }}}, list,
 		[]change{{fixed("execution.offload.activations = true"), func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }}})
+}
+
+// hostChange gives the nodes as much memory as offloading takes.
+func hostChange(j *job.Job) []change {
+	now := j.Cluster.HostMemory
+	if now == 0 {
+		return nil
+	}
+	return []change{{
+		describe: func(c *search.Candidate) string {
+			return fmt.Sprintf("cluster.host_memory = \"%.0fGiB\" (now %s)", math.Ceil(float64(c.Result.HostBytes)/float64(units.GiB)), gib(now))
+		},
+		apply: func(j *job.Job) { j.Cluster.HostMemory = 0 },
+	}}
 }
 
 // freed is a narrowed axis of constraints.layout.

@@ -54,7 +54,7 @@ func TestPins(t *testing.T) {
 // it takes would cost nothing in the prediction.
 func TestPredicted(t *testing.T) {
 	have := offering()
-	have.Variants = []target.Variant{{Option: "offload.optimizer"}, {Option: "cuda_graphs"}}
+	have.Variants = []target.Variant{{Options: []string{"offload.optimizer"}}, {Options: []string{"cuda_graphs"}}}
 	for bandwidth, want := range map[units.BytesPerSecond]int{0: 1, 64e9: 2} {
 		j := &job.Job{Cluster: job.Cluster{PCIe: job.Link{Bandwidth: bandwidth}}}
 		if got := predicted(j, have).Variants; len(got) != want {

@@ -80,15 +80,16 @@ func defaultGradientType(r release, precision string, stage int) string {
 	return precision
 }
 
-// variants are tried where the job leaves them free and nothing else fits.
+// variants are tried, alone and together, where the job leaves them free and
+// nothing else fits. Parameters go to the host only after the optimizer.
 var variants = []target.Variant{
-	{Name: "loss in 8 chunks", Option: "loss_chunks",
+	{Name: "loss in 8 chunks", Options: []string{"loss_chunks"},
 		Applies: func(f *target.Facts) bool { return f.Exec.LossChunks == 1 && f.Job.Model.SequenceLength%8 == 0 },
 		Apply:   func(x *plan.Execution) { x.LossChunks = 8 }},
-	{Name: "optimizer offload", Option: "offload.optimizer",
+	{Name: "optimizer offload", Options: []string{"offload.optimizer"},
 		Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
 		Apply:   func(x *plan.Execution) { x.OffloadOptimizer = true }},
-	{Name: "optimizer and parameter offload", Option: "offload.parameters",
-		Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage == 3 },
-		Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }},
+	{Name: "parameter offload", Options: []string{"offload.parameters"},
+		Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage == 3 && f.Exec.OffloadOptimizer },
+		Apply:   func(x *plan.Execution) { x.OffloadParameters = true }},
 }

@@ -87,8 +87,8 @@ func contextType(m *job.Model) string {
 // variants are execution options that change what fits.
 func (v *version) variants() []target.Variant {
 	list := []target.Variant{{
-		Name:   "optimizer states in host memory",
-		Option: "offload.optimizer",
+		Name:    "optimizer states in host memory",
+		Options: []string{"offload.optimizer"},
 		Applies: func(f *target.Facts) bool {
 			return adam(f.Job) && f.Layout.ZeroStage == 1 && !f.Exec.FullySharded && !lowPrecisionGather(f.Job)
 		},
@@ -96,8 +96,8 @@ func (v *version) variants() []target.Variant {
 	}}
 	if v.options.Has("--fine-grained-activation-offloading") {
 		list = append(list, target.Variant{
-			Name:   "activations in host memory",
-			Option: "offload.activations",
+			Name:    "activations in host memory",
+			Options: []string{"offload.activations"},
 			Applies: func(f *target.Facts) bool {
 				return f.Layout.Recompute != plan.RecomputeFull && f.Exec.CUDAGraphs == "none"
 			},

@@ -65,7 +65,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		KeepsReduceScatter: d.version == "0.2.2",
 		CompilesLoss:       d.version == "0.2.2", // compile.components = ["model", "loss"]
 		Variants: []target.Variant{{
-			Name: "CPU offload of parameters and optimizer", Option: "offload",
+			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},
 			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
 			Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true },
 		}},

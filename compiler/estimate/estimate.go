@@ -77,6 +77,9 @@ type Result struct {
 	// StateBytes is what no micro-batch and no recompute can go below.
 	StateBytes units.Bytes
 
+	// HostBytes is what a node needs beside its GPUs.
+	HostBytes units.Bytes
+
 	// ExposedCommunicationSeconds is communication on the critical path,
 	// BubbleSeconds the idle time of the busiest pipeline rank; both are parts
 	// of StepSeconds.

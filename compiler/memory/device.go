@@ -17,6 +17,8 @@ type overhead struct {
 	context     float64 // bytes of the CUDA context
 	first, more float64 // bytes of the first communicator and of each further one
 	low, high   float64 // 90 % of residuals lie between 1-low and 1+high
+	process     int64   // host memory of a rank's process
+	worker      int64   // host memory of a data worker
 }
 
 // overheadOf looks the overheads of a target up. Context and slack depend on
@@ -33,6 +35,7 @@ func overheadOf(t *target.Target) overhead {
 		slack: released("slack/" + t.Backend), lossSlack: overheads["loss_slack/"+t.Backend], context: released("context"),
 		first: overheads["communicator"], more: overheads["communicator_later"],
 		low: overheads["range_low/"+t.Backend], high: overheads["range_high/"+t.Backend],
+		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 	}
 }
 

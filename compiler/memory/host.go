@@ -39,29 +39,41 @@ func (m *Model) staging(e *evaluation, s *state) int64 {
 	return n
 }
 
-// host is what one node needs beside its GPUs: every rank's process and data
+// hostLine is one line of what the ranks of a node need of it.
+type hostLine struct {
+	id, name string
+	bytes    int64
+}
+
+// hostLines lists what one rank needs of its node: its process and data
 // workers, what is offloaded, and the staging of checkpoints.
-func (m *Model) host(h *hostMemory) plan.HostMemory {
-	ranks := int64(max(m.job.Cluster.GPUsPerNode, 1))
-	process := int64(overheads["host_process"])
-	workers := int64(m.job.Training.Data.Workers)
-	var out plan.HostMemory
-	for _, y := range []struct {
-		id, name string
-		bytes    int64
-	}{
-		{"processes", "processes of the ranks", process},
-		{"data_workers", "data loader workers", workers * int64(overheads["host_worker"])},
+func (m *Model) hostLines(h *hostMemory) [5]hostLine {
+	return [...]hostLine{
+		{"processes", "processes of the ranks", m.overhead.process},
+		{"data_workers", "data loader workers", int64(m.job.Training.Data.Workers) * m.overhead.worker},
 		{"offloaded_state", "offloaded parameters and optimizer state", h.state},
 		{"offloaded_activations", "offloaded activations", h.activations},
 		{"checkpoint_staging", "staging of asynchronous checkpoints", h.checkpoint},
-	} {
-		if y.bytes == 0 {
-			continue
+	}
+}
+
+// hostBytes is what one node needs beside its GPUs.
+func (m *Model) hostBytes(h *hostMemory) units.Bytes {
+	var sum int64
+	for _, line := range m.hostLines(h) {
+		sum += line.bytes
+	}
+	return units.Bytes(sum * int64(max(m.job.Cluster.GPUsPerNode, 1)))
+}
+
+// host is the same with its ledger.
+func (m *Model) host(h *hostMemory) plan.HostMemory {
+	out := plan.HostMemory{BytesPerNode: m.hostBytes(h)}
+	for _, line := range m.hostLines(h) {
+		if line.bytes > 0 {
+			bytes := units.Bytes(line.bytes * int64(max(m.job.Cluster.GPUsPerNode, 1)))
+			out.Ledger = append(out.Ledger, plan.LedgerLine{ID: line.id, Name: line.name, Bytes: bytes})
 		}
-		b := units.Bytes(y.bytes * ranks)
-		out.Ledger = append(out.Ledger, plan.LedgerLine{ID: y.id, Name: y.name, Bytes: b})
-		out.BytesPerNode += b
 	}
 	return out
 }

@@ -29,6 +29,8 @@ type Peak struct {
 	// State is the largest sum of parameters, gradients and optimizer state on
 	// any rank: what no micro-batch and no recompute can go below.
 	State units.Bytes
+	// Host is what a node needs beside its GPUs.
+	Host units.Bytes
 }
 
 // Model predicts memory for one job on one target. It caches terms per axis,
@@ -64,6 +66,7 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	e := m.evaluate(l, x)
 	var worst Peak
 	var state int64
+	var host hostMemory
 	for r := range l.PipelineParallel {
 		if m.repeats(&e, r) {
 			continue
@@ -71,11 +74,12 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 		var s stageMemory
 		m.stage(&e, r, &s)
 		state = max(state, s.state)
+		host.cover(&s.host)
 		if p := m.peak(&e, r, &s); p.Device > worst.Device {
 			worst = p
 		}
 	}
-	worst.State = units.Bytes(state)
+	worst.State, worst.Host = units.Bytes(state), m.hostBytes(&host)
 	return worst
 }
 

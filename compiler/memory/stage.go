@@ -99,9 +99,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 		}
 	}
 	out.sum = at[when]
-	if out.detail {
-		out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, &st)}
-	}
+	out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, &st)}
 	if out.detail {
 		m.compose(e, when, &ld, &st, &out.ledger)
 	}

@@ -6,6 +6,8 @@ import "github.com/ndc-dev/ndc/diag"
 const (
 	// IDMemory: the busiest rank needs more memory than is usable.
 	IDMemory diag.ID = "memory"
+	// IDHostMemory: a node needs more memory beside its GPUs than it has.
+	IDHostMemory diag.ID = "host-memory"
 	// IDTrainingTime: the run would take longer than max_training_time.
 	IDTrainingTime diag.ID = "training-time"
 	// IDMFU: the model FLOPs utilisation falls short of min_mfu.
@@ -21,6 +23,7 @@ const (
 // Reasons says in a sentence why a layout fell to each constraint.
 var Reasons = map[diag.ID]string{
 	IDMemory:            "the busiest rank needs more memory than is usable",
+	IDHostMemory:        "a node needs more memory beside its GPUs than host_memory",
 	IDTrainingTime:      "the run takes longer than max_training_time",
 	IDMFU:               "the model FLOPs utilisation is below min_mfu",
 	IDExposed:           "more communication is exposed than max_exposed_communication allows",

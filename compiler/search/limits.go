@@ -17,7 +17,8 @@ import (
 // limits are the job's constraints as numbers to compare with.
 type limits struct {
 	usable   units.Bytes
-	upperEnd bool // of the memory range decides; else the prediction itself
+	host     units.Bytes // memory of a node; 0: unknown
+	upperEnd bool        // of the memory range decides; else the prediction itself
 	exposed  float64
 	step     units.Seconds // longest step that meets time and MFU limits; 0: none
 	stepID   diag.ID
@@ -36,7 +37,7 @@ func Usable(j *job.Job) units.Bytes {
 func newLimits(j *job.Job) limits {
 	c := &j.Constraints
 	l := limits{
-		usable: Usable(j), upperEnd: !c.MemoryHeadroom.Set,
+		usable: Usable(j), host: j.Cluster.HostMemory, upperEnd: !c.MemoryHeadroom.Set,
 		exposed: float64(c.MaxExposedCommunication.Or(1)),
 		domain:  layout.Domain(j), fastest: c.Objective != "memory",
 	}
@@ -75,10 +76,14 @@ func (l *limits) needed(r *estimate.Result) units.Bytes {
 	return r.PeakDeviceBytes
 }
 
-// checkMemory returns IDMemory and the missing share when memory is short.
+// checkMemory returns the memory that is short, of the GPU or of its node, and
+// the missing share.
 func (l *limits) checkMemory(r *estimate.Result) (diag.ID, float64) {
 	if n := l.needed(r); n > l.usable {
 		return IDMemory, float64(n-l.usable) / float64(l.usable)
+	}
+	if l.host > 0 && r.HostBytes > l.host {
+		return IDHostMemory, float64(r.HostBytes-l.host) / float64(l.host)
 	}
 	return "", 0
 }

@@ -53,7 +53,7 @@ func better(objective string) func(a, b *Candidate) bool {
 // suffices for some layout, it does not bind: those that fail another limit
 // come first.
 func nearer(a, b *Candidate) bool {
-	if x, y := a.broken == IDMemory, b.broken == IDMemory; x != y {
+	if x, y := a.outOfMemory(), b.outOfMemory(); x != y {
 		return y
 	}
 	if a.missing != b.missing {
@@ -61,6 +61,8 @@ func nearer(a, b *Candidate) bool {
 	}
 	return earlier(a, b)
 }
+
+func (c *Candidate) outOfMemory() bool { return c.broken == IDMemory || c.broken == IDHostMemory }
 
 // cost is the step time with the premium of the layout and of offloading.
 func (c *Candidate) cost() float64 {

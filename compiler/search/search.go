@@ -42,10 +42,13 @@ type Candidate struct {
 // Broken names the constraint that the candidate fails, "" when none.
 func (c *Candidate) Broken() diag.ID { return c.broken }
 
-// Missing is by how many bytes a candidate fails its memory limit; zero when
-// it fits.
+// Missing is by how many bytes a candidate fails the limit of the GPU's memory
+// or else of its node's; zero when it fits.
 func (c *Candidate) Missing(j *job.Job) units.Bytes {
 	l := newLimits(j)
+	if c.broken == IDHostMemory {
+		return c.Result.HostBytes - l.host
+	}
 	return max(0, l.needed(&c.Result)-l.usable)
 }
 

@@ -17,6 +17,7 @@ import (
 type worker struct {
 	*searcher
 	evaluator *estimate.Evaluator
+	variants  [][]target.Variant // what may be tried for fit, one or several at once
 
 	mesh      *meshSearch
 	layout    plan.Layout
@@ -35,7 +36,7 @@ type worker struct {
 }
 
 func newWorker(s *searcher) *worker {
-	w := &worker{searcher: s, evaluator: estimate.New(s.job, s.target)}
+	w := &worker{searcher: s, evaluator: estimate.New(s.job, s.target), variants: variants(s.job, s.target)}
 	w.facts = target.Facts{Job: s.job, Layout: &w.layout, Exec: &w.execution, GPUs: s.job.Cluster.GPUs(),
 		Parameters: transformer.New(&s.job.Model).ParametersTotal()}
 	return w
@@ -285,12 +286,8 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	}
 	v := w.evaluate()
 	base := w.current
-	w.hopeless = base.Result.StateBytes > w.limits.usable
-	for i := 0; v == outOfMemory && i < len(w.target.Variants); i++ {
-		if w.vary(&w.target.Variants[i]) {
-			v, w.varied = w.evaluate(), true
-			w.hopeless = w.hopeless && w.current.Result.StateBytes > w.limits.usable
-		}
+	if v == outOfMemory {
+		v = w.tryVariants()
 	}
 	if v == feasible {
 		w.keep()
@@ -319,20 +316,56 @@ func (w *worker) keep() {
 	w.mesh.best.add(&w.current)
 }
 
-// vary applies a variant to the recommended options and reports whether it is
-// open and legal here.
-func (w *worker) vary(v *target.Variant) bool {
-	if w.job.Sources.IsSet("execution."+v.Option) || v.Applies != nil && !v.Applies(&w.facts) {
-		return false
+// tryVariants evaluates the current layout, for which memory is short, with the
+// first set of variants that suffices. Whether any can is asked first, of all
+// that apply at once: none of them needs more memory.
+func (w *worker) tryVariants() verdict {
+	w.hopeless = w.current.Result.StateBytes > w.limits.usable
+	if len(w.variants) == 0 {
+		return outOfMemory
 	}
 	w.execution = w.target.Resolve(w.job, &w.layout)
-	v.Apply(&w.execution)
-	for i := range w.target.Rules {
-		if w.target.Rules[i].Breaks(&w.facts) {
-			return false
+	w.apply(w.variants[len(w.variants)-1])
+	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &w.current.Result)
+	w.hopeless = w.hopeless && w.current.Result.StateBytes > w.limits.usable
+	if broken, _ := w.limits.checkMemory(&w.current.Result); broken == IDMemory {
+		return outOfMemory // a node may yet have room for what fewer of them move
+	}
+	for _, set := range w.variants {
+		w.execution = w.target.Resolve(w.job, &w.layout)
+		if !w.apply(set) || w.breaksRule() {
+			continue
+		}
+		w.varied = true
+		if v := w.evaluate(); v != outOfMemory {
+			return v
 		}
 	}
-	return true
+	return outOfMemory
+}
+
+// apply changes the execution options by those of the variants that apply, and
+// reports whether all did.
+func (w *worker) apply(variants []target.Variant) bool {
+	all := true
+	for i := range variants {
+		v := &variants[i]
+		if v.Applies != nil && !v.Applies(&w.facts) {
+			all = false
+			continue
+		}
+		v.Apply(&w.execution)
+	}
+	return all
+}
+
+func (w *worker) breaksRule() bool {
+	for i := range w.target.Rules {
+		if w.target.Rules[i].Breaks(&w.facts) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *worker) reject(id diag.ID) {

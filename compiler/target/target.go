@@ -67,8 +67,9 @@ type Target struct {
 	Resolve func(j *job.Job, l *plan.Layout) plan.Execution
 
 	// Variants lists further execution options worth trying for fit, such as
-	// offload, as changes to a resolved Execution; the search tries them only
-	// where the user left the option free. May be nil.
+	// offload, as changes to a resolved Execution; the search tries them alone
+	// and together, where the user left their options free. None of them may need
+	// more memory of the GPU. May be nil.
 	Variants []Variant
 
 	// Buckets are the sizes that this version's emitted configuration gives the
@@ -143,7 +144,7 @@ type Rule struct {
 // Variant is a named change of execution options.
 type Variant struct {
 	Name    string
-	Option  string // the execution argument it changes, to respect the user's choice
+	Options []string // the execution arguments it changes, to respect the user's choice
 	Applies func(f *Facts) bool
 	Apply   func(x *plan.Execution)
 }

@@ -1,0 +1,97 @@
+package search
+
+import (
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+var (
+	offloadOptimizer   = target.Variant{Options: []string{"offload.optimizer"}, Apply: func(x *plan.Execution) { x.OffloadOptimizer = true }}
+	offloadActivations = target.Variant{Options: []string{"offload.activations"}, Apply: func(x *plan.Execution) { x.OffloadActivations = true }}
+)
+
+// offloading is a job of one layout, a target that can offload two things, and
+// what that layout needs with each set of them.
+func offloading() (*job.Job, *target.Target, func(...target.Variant) estimate.Result) {
+	j, t := smallJob(false, 1), smallTarget()
+	t.Variants = []target.Variant{offloadOptimizer, offloadActivations}
+	one := func(n int) job.IntChoice { return job.IntChoice{Values: []int{n}} }
+	j.Constraints.Layout = job.LayoutConstraints{TensorParallel: one(2), ContextParallel: one(1), PipelineParallel: one(1),
+		MicroBatchSize: one(1), ZeroStage: one(1), DataParallelReplicate: one(1), Recompute: job.StringChoice{"none"}}
+	j.Constraints.MemoryHeadroom = job.Some(units.Share(0))
+	j.Cluster.GPU.Memory = units.TiB
+	layout := Run(j, t).Best[0].Layout
+	return j, t, func(set ...target.Variant) (r estimate.Result) {
+		x := t.Resolve(j, &layout)
+		for _, v := range set {
+			v.Apply(&x)
+		}
+		estimate.New(j, t).EvaluateMemory(&layout, &x, &r)
+		return r
+	}
+}
+
+// TestVariantsTogether: a job that fits only with two variants is feasible, one
+// that fits with one gets no more, and what the user chose is left alone.
+func TestVariantsTogether(t *testing.T) {
+	j, target, needs := offloading()
+	optimizer, activations, both := needs(offloadOptimizer).PeakDeviceBytes, needs(offloadActivations).PeakDeviceBytes, needs(offloadOptimizer, offloadActivations).PeakDeviceBytes
+	if least := min(optimizer, activations); both >= least || needs().PeakDeviceBytes <= max(optimizer, activations) {
+		t.Fatalf("the variants do not tell: %v, %v, both %v", optimizer, activations, both)
+	}
+	for _, c := range []struct {
+		name                          string
+		memory                        units.Bytes
+		set                           string // an option that the user wrote
+		found, optimizer, activations bool
+	}{
+		{"both", both, "", true, true, true},
+		{"optimizer", optimizer, "", true, true, false},
+		{"none", both - 1, "", false, false, false},
+		{"the user's choice", both, "execution.offload.optimizer", false, false, false},
+	} {
+		j.Cluster.GPU.Memory, j.Sources = c.memory, job.Sources{}
+		if c.set != "" {
+			j.Sources[c.set] = job.Source{Origin: job.FromSpec}
+		}
+		o := Run(j, target)
+		if found := len(o.Best) > 0; found != c.found {
+			t.Errorf("%s: feasible %v, want %v", c.name, found, c.found)
+			continue
+		}
+		if c.found && (o.Best[0].Execution.OffloadOptimizer != c.optimizer || o.Best[0].Execution.OffloadActivations != c.activations) {
+			t.Errorf("%s: %+v", c.name, o.Best[0].Execution)
+		}
+	}
+}
+
+// TestHostMemory: what goes to the host must fit there.
+func TestHostMemory(t *testing.T) {
+	j, target, needs := offloading()
+	with := needs(offloadOptimizer)
+	j.Cluster.GPU.Memory, j.Cluster.HostMemory = with.PeakDeviceBytes, with.HostBytes
+	if o := Run(j, target); len(o.Best) == 0 {
+		t.Error("not feasible on a node with just enough memory")
+	}
+	j.Cluster.HostMemory--
+	if o := Run(j, target); len(o.Best) > 0 && o.Best[0].Execution.OffloadOptimizer {
+		t.Error("feasible on a node with too little memory")
+	}
+	j.Execution.OffloadOptimizer = job.Some(true)
+	target.Variants = nil
+	resolve := target.Resolve
+	target.Resolve = func(j *job.Job, l *plan.Layout) plan.Execution {
+		x := resolve(j, l)
+		x.OffloadOptimizer = j.Execution.OffloadOptimizer.Value
+		return x
+	}
+	o := Run(j, target)
+	if len(o.Best) > 0 || o.Nearest[0].Broken() != IDHostMemory || o.Nearest[0].Missing(j) != 1 {
+		t.Errorf("nearest misses %v by %d bytes, want host memory by 1", o.Nearest[0].Broken(), o.Nearest[0].Missing(j))
+	}
+}
