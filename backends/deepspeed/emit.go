@@ -36,7 +36,6 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 	}
 	scripts, more := slurm.Files(j, p, e.launch())
 	diags.Append(more)
-	e.warn(&diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -87,14 +86,6 @@ func (e *emitter) modelConfig() render.Object {
 }
 
 var torchDType = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
-
-// warn tells where the backends differ although the job says nothing else.
-func (e *emitter) warn(diags *diag.List) {
-	if e.job.Training.Start.From == "scratch" || e.job.Training.Start.From == "" {
-		diags.Warn(Initialization, e.job.Sources.Range("model.init_std"), "Initialisation differs between backends",
-			fmt.Sprintf("Here every matrix starts with the deviation init_std, %s. Megatron-LM divides it by sqrt(2 × layers) for the projections back into the residual stream, and TorchTitan has its own rule; loss curves of the first steps differ.", render.Number(e.job.Model.InitStd)))
-	}
-}
 
 // latestStep prints the step of the newest complete checkpoint.
 const latestStep = `[[ -r $CHECKPOINT_PATH/latest ]] || return 0

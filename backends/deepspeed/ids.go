@@ -29,9 +29,6 @@ const (
 	// RouterPrecision is a warning: transformers computes the router in
 	// another precision than specified.
 	RouterPrecision diag.ID = "deepspeed-router-precision"
-	// Initialization is a warning: the backends initialise output projections
-	// differently.
-	Initialization diag.ID = "deepspeed-initialization"
 
 	// ReasonZeroDegree: ZeRO shards over data_parallel_shard, plain data
 	// parallelism replicates.

@@ -1,6 +1,8 @@
 package deepspeed
 
 import (
+	"math"
+
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
 )
@@ -63,6 +65,7 @@ func (e *emitter) model() render.Object {
 		{Key: "vocab_size", Value: vocabulary(m)},
 		{Key: "attention", Value: map[string]string{attentionFlash: "sdpa", attentionUnfused: "eager"}[x.Attention]},
 		{Key: "init_std", Value: m.InitStd},
+		{Key: "residual_init_std", Value: m.InitStd / math.Sqrt(2*float64(m.Layers))},
 		{Key: "zero_centered_norm", Value: m.ZeroCenteredNorm},
 		{Key: "dropout", Value: m.Dropout},
 		{Key: "final_softcap", Value: m.FinalSoftcap},

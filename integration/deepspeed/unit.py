@@ -185,6 +185,17 @@ class Schedule(unittest.TestCase):
         self.assertEqual(schedule.rate(self.run_of("constant"), 1000), 1)
 
 
+class Initialization(unittest.TestCase):
+    def test_projections_back_into_the_residual_stream(self):
+        back = ["layers.0.self_attn.o_proj.weight", "layers.0.mlp.down_proj.weight", "layers.0.mlp.experts.3.down_proj.weight",
+                "layers.0.mlp.experts.down_proj", "layers.0.mlp.shared_experts.down_proj.weight", "h.0.attn.c_proj.weight",
+                "h.0.mlp.c_proj.weight", "layers.0.block_sparse_moe.experts.0.w2.weight"]
+        others = ["embed_tokens.weight", "lm_head.weight", "layers.0.self_attn.q_proj.weight", "layers.0.mlp.experts.gate_up_proj",
+                  "layers.0.mlp.gate.weight", "layers.0.self_attn.kv_a_proj_with_mqa.weight", "h.0.attn.c_attn.weight",
+                  "layers.0.block_sparse_moe.experts.0.w1.weight"]
+        self.assertEqual([n for n in back + others if model.RESIDUAL.search("model." + n)], back)
+
+
 class Balance(unittest.TestCase):
     def test_balanced_is_one(self):
         logits = torch.eye(4).repeat(5, 1) * 20  # every expert chosen by a quarter of the tokens

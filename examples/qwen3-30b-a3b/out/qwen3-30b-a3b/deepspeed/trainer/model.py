@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import os
+import re
 
 import deepspeed
 import torch
@@ -17,6 +18,10 @@ try:
     from transformers.initialization import no_init_weights
 except ImportError:  # transformers 4
     from transformers.modeling_utils import no_init_weights
+
+# The projections back into the residual stream, in the families of transformers that ndc emits.
+RESIDUAL = re.compile(r"\.(o_proj|down_proj|c_proj|w2)(\.weight)?$")
+
 
 def start(run):
     """Build the model and return DeepSpeed's engine around it, sharded as planned."""
@@ -47,15 +52,17 @@ def random(run):
 
 @torch.no_grad()
 def initialize(name, parameter, run):
-    """Matrices and sinks are normal with the job's deviation, biases zero, norms the identity. Every parameter has a
-    generator of its own, so its values depend on the seed and its name alone."""
+    """Matrices and sinks are normal with the job's deviation, smaller where they lead back into the residual stream,
+    biases zero, norms the identity. Every parameter has a generator of its own, so its values depend on the seed and
+    its name alone."""
     if name.endswith("bias"):
         parameter.zero_()
     elif parameter.dim() > 1 or name.endswith("sinks"):
         device = get_accelerator().current_device_name()  # its random numbers, wherever the parameter is
         generator = torch.Generator(device).manual_seed(mix(run.training.seed, name))
         values = torch.empty(parameter.shape, dtype=torch.float32, device=device)
-        parameter.copy_(values.normal_(0, run.model.init_std, generator=generator))
+        deviation = run.model.residual_init_std if RESIDUAL.search(name) else run.model.init_std
+        parameter.copy_(values.normal_(0, deviation, generator=generator))
     else:
         parameter.fill_(0 if run.model.zero_centered_norm else 1)
 
