@@ -1,18 +1,59 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 )
 
-func BenchmarkLoss(b *testing.B) {
+// TestFit: from the middle of all bounds the fit finds parameters about as
+// good as the embedded ones, within their bounds.
+func TestFit(t *testing.T) {
 	cases, err := load(measured, measured)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
+	var some []example // every third row: the whole takes a minute
+	for i := 0; i < len(cases); i += 3 {
+		some = append(some, cases[i])
+	}
+	names := []string{"rate16.a100", "rate16.h100", "rate16.b200", "rate8.h100"}
 	p := estimate.DefaultParameters()
-	for b.Loop() {
-		loss(cases, p)
+	tuner := newTuner(some, p, names...)
+	in := slices.Repeat([]bool{true}, len(tuner.rows))
+	shares, residuals := tuner.fit(in)
+	embedded := tuner.predict(p)
+	if got, most := tuner.loss(in, shares, residuals), tuner.loss(in, tuner.shares(p), embedded); got > 1.01*most {
+		t.Errorf("loss %.3f, %.3f with the embedded parameters", got, most)
+	}
+	for i, u := range shares {
+		if u < 0 || u > 1 {
+			t.Errorf("%s: share %v", tuner.records[i].Name, u)
+		}
+	}
+}
+
+// TestNothingToLearn: a parameter that the rows in a fit do not move stays in
+// the middle of its bounds, whatever its embedded value is.
+func TestNothingToLearn(t *testing.T) {
+	cases, err := load(measured, measured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var some []example
+	for i := 0; i < len(cases); i += 10 {
+		some = append(some, cases[i])
+	}
+	tuner := newTuner(some, estimate.DefaultParameters(), "rate16.a100", "rate16.h100")
+	in := make([]bool, len(tuner.rows))
+	for i, x := range tuner.rows {
+		in[i] = x.job.Cluster.GPU.Catalog == "h100_sxm"
+	}
+	shares, _ := tuner.fit(in)
+	for i, r := range tuner.records {
+		if moved := shares[i] != 0.5; moved != (r.Name == "rate16.h100") {
+			t.Errorf("%s: share %v", r.Name, shares[i])
+		}
 	}
 }

@@ -27,7 +27,7 @@ func main() {
 	known := flag.String("facts", "testdata/measured", "folder with clusters.jsonl: facts about clusters, after those beside the rows")
 	asJSON := flag.Bool("json", false, "print one object per row")
 	worst := flag.Int("worst", 10, "list the worst rows")
-	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows")
+	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows, or all")
 	ranges := flag.Bool("ranges", false, "print the data of the 90 % ranges")
 	out := flag.String("out", "", "write the report as Markdown to this file too")
 	write := flag.String("write", "", "keep every row as a job.hcl under this folder")
@@ -61,12 +61,7 @@ func run(o options, p estimate.Parameters) error {
 		return err
 	}
 	if o.fit != "" {
-		names := strings.Split(o.fit, ",")
-		leaveOut(cases, o.leave)
-		p = fitParameters(cases, p, names)
-		for _, n := range names {
-			fmt.Printf("%s = %.4g\n", n, p[n])
-		}
+		p = fitParameters(os.Stdout, cases, p, o.fit, o.leave)
 	}
 	if o.write != "" {
 		return writeJobs(o.write, cases)
