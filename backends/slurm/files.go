@@ -71,7 +71,7 @@ type batchView struct {
 	EnvFile                     *render.Word
 	Modules                     []render.Word
 	Nodes                       int
-	CheckpointPath              *render.Word
+	CheckpointPath              render.Word
 	LatestStep                  string
 	Chain                       bool
 	ChainCount, Steps           int
@@ -98,9 +98,9 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string) []byte
 	for _, m := range j.Slurm.Modules {
 		v.Modules = append(v.Modules, render.Literal(m))
 	}
-	if l.CheckpointPath != "" {
-		w := render.Expanding(hostPath(j.Slurm.Container.Mounts, l.CheckpointPath))
-		v.CheckpointPath, v.LatestStep = &w, l.LatestStep
+	if v.Chain {
+		v.CheckpointPath = render.Expanding(hostPath(j.Slurm.Container.Mounts, l.CheckpointPath))
+		v.LatestStep = l.LatestStep
 	}
 	if c := j.Slurm.NodeCheck; c != nil {
 		for _, word := range strings.Fields(c.Command) {
