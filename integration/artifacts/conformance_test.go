@@ -27,7 +27,13 @@ def grow():
 def leave():
     return str(subprocess.Popen(["sleep", "1000"]).pid)
 print(children.run(lambda: "fine"))
+children.PATIENCE = 2
+def spin():
+    while True:
+        pass
 print(children.run(lambda: time.sleep(1000), seconds=1))
+children.PATIENCE = 100
+print(children.run(spin, seconds=1))
 print(children.run(os.abort))
 text, complaint = children.run(grow)
 print((text, complaint))
@@ -36,7 +42,8 @@ time.sleep(0.5)
 print("gone" if not os.path.exists(f"/proc/{pid}") or "Z" in open(f"/proc/{pid}/stat").read().split() else "left")
 `
 	const want = `('fine', '')
-('', 'no answer within 1 s')
+('', 'no answer within 2 s')
+('', 'no answer within 1 s of computing')
 ('', 'ended by SIGABRT')
 ('', 'ended with exit code 1')
 gone

@@ -16,7 +16,7 @@ import (
 // as far as it came. The driver limits every case by itself; one that hangs all
 // the same is ended with its process group.
 func Ask(cases int, input io.Reader, env []string, python string, args ...string) (string, error) {
-	limit := patience + time.Duration(cases)*time.Minute/2
+	limit := patience + time.Duration(cases)*5*time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, args...)
