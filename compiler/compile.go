@@ -28,13 +28,11 @@ import (
 // plan is nil then. That nothing fits is not an error but a plan with
 // Feasible false, its reasons, the nearest layouts and verified fixes.
 func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
-	if diags := checkPredicted(j); diags.HasErrors() {
+	diags := checkPins(j, t)
+	if diags.Append(checkPredicted(j, t)); diags.HasErrors() {
 		return nil, diags
 	}
 	t = predicted(j, t)
-	if diags := checkPins(j, t); diags.HasErrors() {
-		return nil, diags
-	}
 	found := search.Run(j, t)
 	if diags := checkFound(j, t, found); diags.HasErrors() {
 		return nil, diags

@@ -14,18 +14,26 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// checkPredicted reports a choice of schedules of which ndc can predict none.
-func checkPredicted(j *job.Job) diag.List {
+// checkPredicted reports a choice of schedules of which the target runs some,
+// but ndc can predict none.
+func checkPredicted(j *job.Job, t *target.Target) diag.List {
 	var diags diag.List
 	choice := j.Constraints.Layout.PipelineSchedule
-	if choice == nil || slices.ContainsFunc(choice, func(name string) bool {
-		s, ok := plan.ParseSchedule(name)
-		return ok && schedule.Predicted(s)
-	}) {
+	var unknown, known []string
+	for _, s := range t.Schedules {
+		switch name := s.String(); {
+		case schedule.Predicted(s):
+			known = append(known, name)
+		case choice.Allows(name):
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 || slices.ContainsFunc(known, choice.Allows) {
 		return nil
 	}
 	diags.Error(IDScheduleNotPredicted, j.Sources.Range("constraints.layout.pipeline_schedule"), "Pipeline schedule is not predicted",
-		fmt.Sprintf("ndc cannot predict the time and memory of %s yet, so it cannot choose it. Allow \"gpipe\", \"1f1b\" or \"interleaved_1f1b\" as well.", strings.Join(quoted(choice), ", ")))
+		fmt.Sprintf("%s %s runs %s, but ndc cannot predict its time and memory yet, so it does not choose it. Allow %s as well.",
+			t.Backend, t.Version, strings.Join(quoted(unknown), " and "), strings.Join(quoted(known), ", ")))
 	return diags
 }
 

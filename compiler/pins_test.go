@@ -6,6 +6,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -59,6 +60,32 @@ func TestPredicted(t *testing.T) {
 		j := &job.Job{Cluster: job.Cluster{PCIe: job.Link{Bandwidth: bandwidth}}}
 		if got := predicted(j, have).Variants; len(got) != want {
 			t.Errorf("with a link of %v: %d variants, want %d", bandwidth, len(got), want)
+		}
+	}
+}
+
+// TestSchedules: a schedule that the target lacks, one that it has but that
+// cannot be predicted, and a choice that leaves one.
+func TestSchedules(t *testing.T) {
+	have := offering()
+	have.Schedules = []plan.Schedule{plan.Schedule1F1B, plan.ScheduleZBV}
+	have.Elsewhere = map[string]string{"pipeline_schedule": "Another backend has it."}
+	for _, c := range []struct {
+		asked job.StringChoice
+		id    diag.ID
+		says  string
+	}{
+		{job.StringChoice{"dualpipe"}, IDAxisUnsupported, "Another backend has it."},
+		{job.StringChoice{"dualpipe", "zbv"}, IDScheduleNotPredicted, `runs "zbv", but`},
+		{job.StringChoice{"zbv", "1f1b"}, "", ""},
+		{nil, "", ""},
+	} {
+		j := &job.Job{Model: job.Model{Layers: 8}, Sources: job.Sources{}}
+		j.Constraints.Layout.PipelineSchedule = c.asked
+		diags := append(checkPins(j, have), checkPredicted(j, have)...)
+		switch {
+		case c.id == "" && len(diags) > 0, c.id != "" && (len(diags) != 1 || diags[0].ID != c.id || !strings.Contains(diags[0].Detail, c.says)):
+			t.Errorf("%v: %v, want %s with %q", c.asked, diags, c.id, c.says)
 		}
 	}
 }

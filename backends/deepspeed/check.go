@@ -80,7 +80,7 @@ func checkExecution(j *job.Job, r release, diags *diag.List) {
 	refuse(!is(x.CUDAGraphs, "none"), "cuda_graphs", "DeepSpeed trains without CUDA graphs. Megatron-LM has them.")
 	refuse(x.Compile.Set && x.Compile.Value, "compile", "What ndc emits for DeepSpeed is not compiled: ZeRO's hooks break the graph at every module. TorchTitan compiles.")
 	refuse(!is(x.MoEDispatcher, "alltoall"), "moe_dispatcher", "AutoEP dispatches tokens with all-to-all. Megatron-LM has allgather, deepep and hybridep.")
-	refuse(!is(x.ContextParallelType, "ulysses"), "context_parallel_type", "DeepSpeed's context parallelism is \"ulysses\". Megatron-LM and TorchTitan have ring attention.")
+	refuse(!is(x.ContextParallelType, "ulysses"), "context_parallel_type", "DeepSpeed's context parallelism is \"ulysses\". Megatron-LM has ring, all_gather and hierarchical, TorchTitan all_gather.")
 	refuse(x.OverlapExpertParallel.Set && x.OverlapExpertParallel.Value, "overlap_expert_parallel", "AutoEP does not overlap its all-to-all with compute. Megatron-LM does.")
 	refuse(x.ReshardAfterForward.Set && !x.ReshardAfterForward.Value, "reshard_after_forward", "ZeRO stage 3 always releases gathered parameters; zero_stage = 2 keeps them whole. TorchTitan has the choice.")
 	refuse(x.FullySharded.Set && x.FullySharded.Value, "fully_sharded", "fully_sharded is Megatron-FSDP. DeepSpeed's equal is zero_stage = 3.")
@@ -109,6 +109,8 @@ func checkLayout(j *job.Job, r release, diags *diag.List) {
 	refuse(!c.ExpertTensorParallel.Allows(1), "expert_tensor_parallel", "DeepSpeed does not cut the inside of experts. Megatron-LM does.")
 	refuse(!c.Recompute.Allows("none") && !c.Recompute.Allows("full"), "recompute",
 		"transformers recomputes whole layers (recompute = \"full\"), none or some of them by recompute_layers. Megatron-LM and TorchTitan recompute selectively.")
+	refuse(c.RecomputeModules != nil, "recompute_modules", "transformers recomputes whole layers, not modules. Megatron-LM takes lists of modules, TorchTitan operations.")
+	refuse(c.PipelineSchedule != nil, "pipeline_schedule", "What ndc emits for DeepSpeed has no pipeline. Megatron-LM has 1f1b and interleaved_1f1b, TorchTitan also gpipe, zbv and dualpipev.")
 	refuse(!c.DataParallelReplicate.Allows(1) && !c.DataParallelShard.Allows(1) && !r.has(mics), "data_parallel_replicate",
 		fmt.Sprintf("Sharding within replicas is MiCS, which DeepSpeed %s no longer has: %s. Use execution.zero_hpz_partition, or TorchTitan's HSDP.", r, mics))
 	refuse(!c.ContextParallel.Allows(1) && !r.has(ulysses), "context_parallel", fmt.Sprintf("%s.", ulysses))

@@ -67,13 +67,21 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
 		Replicate:        r.has(mics),
 		Buckets:          buckets,
-		UnevenStages:     false,
+		Elsewhere:        elsewhere,
 
 		Rules:       rules(r, family),
 		Resolve:     resolver(r, family),
 		Variants:    variants,
 		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
 	}, diags
+}
+
+// elsewhere says who has what DeepSpeed lacks in a layout, where checkLayout
+// does not.
+var elsewhere = map[string]string{
+	"context_parallel": "Ulysses does not go with the attention of this architecture; Megatron-LM and TorchTitan have context parallelism of their own.",
+	"expert_parallel":  "AutoEP does not know this architecture; Megatron-LM and TorchTitan have expert parallelism.",
+	"recompute_layers": "transformers recomputes each layer by itself (uniform, recompute_layers = 1) or some of them (block); Megatron-LM also recomputes groups of layers.",
 }
 
 // vocabulary is the size that transformers builds: exactly what the

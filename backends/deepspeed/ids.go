@@ -72,6 +72,8 @@ const (
 	ReasonHPZ diag.ID = "deepspeed-hpz"
 	// ReasonOffload: what may be offloaded at which stage.
 	ReasonOffload diag.ID = "deepspeed-offload"
+	// ReasonOverlapTensor: tensor-parallel overlap without tensor parallelism.
+	ReasonOverlapTensor diag.ID = "deepspeed-overlap-tensor"
 	// ReasonGradientDType: which gradient types a stage can accumulate.
 	ReasonGradientDType diag.ID = "deepspeed-gradient-dtype"
 	// ReasonSequenceParallel: DeepSpeed has no Megatron-style sequence

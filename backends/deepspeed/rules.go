@@ -135,6 +135,8 @@ func modelBytes(f *target.Facts) int64 {
 
 func optionRules(r release, fam *family) []target.Rule {
 	return []target.Rule{
+		{ID: ReasonOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1",
+			Breaks: func(f *target.Facts) bool { return f.Exec.OverlapTensorParallel && f.Layout.TensorParallel == 1 }},
 		{ID: ReasonHPZ, Reason: "hpZ needs ZeRO stage 3 without tensor, context and expert parallelism, replicas or offload, and a group that divides the ranks",
 			Breaks: func(f *target.Facts) bool {
 				n := f.Exec.ZeroHPZPartition

@@ -97,6 +97,8 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"dropout", func(j *job.Job) { j.Model.Dropout = 0.1 }, UnsupportedModel, "Megatron-LM"},
 		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},
+		{"modules", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedLayout, "Megatron-LM"},
+		{"schedule", func(j *job.Job) { j.Constraints.Layout.PipelineSchedule = job.StringChoice{"zbv"} }, UnsupportedLayout, "TorchTitan also gpipe, zbv"},
 		{"window", func(j *job.Job) {
 			j.Model.SlidingWindow.Size, j.Training.Data.DocumentMask = 16, true
 		}, UnsupportedTraining, "sliding window"},
@@ -137,6 +139,7 @@ func TestRules(t *testing.T) {
 		{"hpz stage 2", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 2, 2 }, ReasonHPZ},
 		{"hpz stale", "0.18.2", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 3, 2 }, ReasonStaleHPZ},
 		{"lost gradients", "0.18.2", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage = 2 }, ReasonZero2Accumulation},
+		{"overlap without tp", "0.19.8", tinyLlama, func(_ *plan.Layout, x *plan.Execution) { x.OverlapTensorParallel = true }, ReasonOverlapTensor},
 		{"offload stage 0", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadOptimizer = 0, true }, ReasonOffload},
 		{"offload parameters", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadParameters = 2, true }, ReasonOffload},
 		{"mics new", "0.19.7", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }, ReasonReplicateShard},

@@ -24,8 +24,7 @@ func checkData(v *version, j *job.Job, diags *diag.List) {
 		refuse("reset_position_ids", "Megatron-LM's rope counts from the start of the sequence whatever the position ids say. Set document_mask = true (core_v0.19.0), which restarts it with each document, or leave it out.")
 	}
 	if d.Tokenizer.EndOfDocumentID.Set && d.Tokenizer.Kind != "none" && d.Tokenizer.Kind != "" {
-		diags.Warn(IgnoredTokenizerID, j.Sources.Range("training.data.tokenizer"), "End-of-document id comes from the tokenizer",
-			"Megatron-LM takes the id that ends a document from the tokenizer; end_of_document_id is not passed on.")
+		refuse("tokenizer.end_of_document_id", "Megatron-LM takes the id that ends a document from the tokenizer and has no option for it. Backends torchtitan and deepspeed have: write end_of_document_id into their own block, backend \"…\" { training { data { tokenizer … } } }.")
 	}
 	if id := d.Tokenizer.EndOfDocumentID; id.Set && d.Tokenizer.Kind == "none" && !v.options.Has("--null-tokenizer-eod-id") && id.Value != j.Model.VocabSize-1 {
 		refuse("tokenizer", fmt.Sprintf("Without a tokenizer %s ends documents with the last id of the vocabulary, %d, not %d. %s", v.name, j.Model.VocabSize-1, id.Value, sinceSentence("--null-tokenizer-eod-id", "")))

@@ -23,7 +23,7 @@ func checkStart(v *version, j *job.Job, diags *diag.List) {
 	case "checkpoint":
 		if s.ResetOptimizer != s.ResetSchedule || s.ResetSchedule != s.ResetData {
 			diags.Error(UnsupportedStart, at, "Megatron-LM cannot start from these weights",
-				fmt.Sprintf("Megatron-LM either continues a checkpoint or takes only its weights (--finetune): reset_optimizer, reset_schedule and reset_data must be alike, not %t, %t and %t.", s.ResetOptimizer, s.ResetSchedule, s.ResetData))
+				fmt.Sprintf("Megatron-LM either continues a checkpoint or takes only its weights (--finetune): reset_optimizer, reset_schedule and reset_data must be alike, not %t, %t and %t. Backend deepspeed has each alone.", s.ResetOptimizer, s.ResetSchedule, s.ResetData))
 		}
 	}
 }

@@ -33,9 +33,6 @@ const (
 	// ApproximatedModel (warning): the release builds the model with a small,
 	// named difference.
 	ApproximatedModel diag.ID = "megatron-approximated-model"
-	// IgnoredTokenizerID (warning): the end-of-document id comes from the
-	// tokenizer, not from the job.
-	IgnoredTokenizerID diag.ID = "megatron-ignored-tokenizer-id"
 	// NeedsPackage (warning): the run imports a library that images of the
 	// release may lack.
 	NeedsPackage diag.ID = "megatron-needs-package"

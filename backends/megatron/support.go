@@ -210,10 +210,10 @@ func checkRouter(v *version, j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.moe."+argument), "Megatron-LM cannot build this model", why)
 	}
 	if r.Balance == "bias" && r.Score != "sigmoid" {
-		refuse("router.balance", "Balancing by expert bias (--moe-router-enable-expert-bias) needs score = \"sigmoid\".")
+		refuse("router.balance", "Balancing by expert bias (--moe-router-enable-expert-bias) needs score = \"sigmoid\". Backend torchtitan balances softmax scores by a bias too.")
 	}
 	if r.Score == "sigmoid" && !r.Normalize && j.Model.MoE.TopK > 1 {
-		refuse("router.normalize", "Megatron-LM always normalises the weights of sigmoid scores; set normalize = true.")
+		refuse("router.normalize", "Megatron-LM always normalises the weights of sigmoid scores; set normalize = true. Backend torchtitan has the choice.")
 	}
 	if r.Groups > 1 && j.Model.MoE.Experts%r.Groups != 0 {
 		refuse("router.groups", fmt.Sprintf("%d experts do not split into %d groups.", j.Model.MoE.Experts, r.Groups))
@@ -234,7 +234,7 @@ func checkPrecision(v *version, j *job.Job, diags *diag.List) {
 		}
 	}
 	if t.Precision == "fp8" && t.FP8.Recipe != "" && !v.options.Offers("--fp8-recipe", t.FP8.Recipe) {
-		precisionError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s", t.FP8.Recipe, v.name, sinceSentence("--fp8-recipe", t.FP8.Recipe)))
+		precisionError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s", t.FP8.Recipe, v.name, fp8Elsewhere(t.FP8.Recipe)))
 	}
 	capability, need := gpuMajor(&j.Cluster.GPU), map[string]int{"mxfp8": 10, "nvfp4": 10}[t.Precision]
 	if t.Precision == "fp8" && t.FP8.Recipe == "blockwise" {
@@ -247,6 +247,14 @@ func checkPrecision(v *version, j *job.Job, diags *diag.List) {
 	if t.Precision == "fp8" && t.FP8.Recipe == "delayed" && t.FP8.BF16FirstLayers+t.FP8.BF16LastLayers > 0 {
 		precisionError(j, diags, "Delayed scaling keeps all layers in fp8; drop bf16_first_layers and bf16_last_layers or choose tensorwise or blockwise.")
 	}
+}
+
+// fp8Elsewhere says who has a recipe.
+func fp8Elsewhere(recipe string) string {
+	if recipe == "rowwise" {
+		return "Backend torchtitan 0.3.0 has it; tensorwise is the nearest here."
+	}
+	return sinceSentence("--fp8-recipe", recipe)
 }
 
 func precisionError(j *job.Job, diags *diag.List, detail string) {

@@ -19,7 +19,7 @@ var (
 
 // elsewhere says who has what Megatron-LM lacks in a layout.
 var elsewhere = map[string]string{
-	"pipeline_schedule": "Megatron-LM runs 1f1b and interleaved_1f1b; the torchtitan backend also has gpipe and the zero-bubble schedules.",
+	"pipeline_schedule": "Megatron-LM runs 1f1b and interleaved_1f1b; backend torchtitan also has gpipe, zbv and dualpipev; no backend has zb_h1, zb_h2 and dualpipe.",
 }
 
 // vocabMultiple is Megatron-LM's --make-vocab-size-divisible-by.

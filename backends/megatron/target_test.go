@@ -184,6 +184,10 @@ func TestDiagnostics(t *testing.T) {
 		}, UnsupportedExecution, "from core_v0.16.0 on"},
 		{"module", "core_v0.19.2", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"core_atn"} }, UnknownRecomputeModule, `Did you mean "core_attn"?`},
 		{"jsonl", "core_v0.19.2", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedData, "tools/preprocess_data.py"},
+		{"end of documents", "core_v0.18.2", func(j *job.Job) {
+			j.Training.Data.Tokenizer = job.Tokenizer{Kind: "huggingface", Path: "/t", EndOfDocumentID: job.Some(2)}
+		}, UnsupportedData, "torchtitan and deepspeed"},
+		{"rowwise scaling", "core_v0.19.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "rowwise" }, UnsupportedPrecision, "torchtitan 0.3.0"},
 		{"document mask", "core_v0.18.2", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "from core_v0.19.0 on"},
 		{"hugging face", "core_v0.19.2", func(j *job.Job) { j.Training.Start.From = "huggingface" }, UnsupportedStart, "Megatron-Bridge"},
 		{"partial reset", "core_v0.19.2", func(j *job.Job) { j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetData: true} }, UnsupportedStart, "must be alike"},

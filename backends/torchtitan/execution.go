@@ -29,7 +29,7 @@ func (d *dialect) resolver() func(*job.Job, *plan.Layout) plan.Execution {
 			Attention:              "flash",
 			OverlapGradientReduce:  true, // FSDP2 always overlaps
 			OverlapParameterGather: true,
-			OverlapTensorParallel:  x.OverlapTensorParallel.Or(false) && l.TensorParallel > 1,
+			OverlapTensorParallel:  x.OverlapTensorParallel.Or(false),
 			GradientDType:          "fp32",
 			OptimizerStateDType:    x.OptimizerStateDType.Or("fp32"),
 			CrossEntropy:           "unfused",
@@ -82,6 +82,21 @@ func (d *dialect) checkExecution(j *job.Job, diags *diag.List) {
 		}
 		diags.Error(UnsupportedExecution, j.Sources.Range("execution."+o.name), "Execution option that TorchTitan does not have", detail)
 	}
+	checkOffload(j, diags)
+}
+
+// checkOffload refuses to offload one of what TorchTitan moves together.
+func checkOffload(j *job.Job, diags *diag.List) {
+	optimizer, parameters := j.Execution.OffloadOptimizer.Value, j.Execution.OffloadParameters.Value
+	if optimizer == parameters {
+		return
+	}
+	written, missing := "offload.optimizer", "offload.parameters"
+	if parameters {
+		written, missing = missing, written
+	}
+	diags.Error(UnsupportedExecution, j.Sources.Range("execution."+written), "Execution option that TorchTitan does not have",
+		fmt.Sprintf("TorchTitan moves parameters, gradients and optimizer to the host together: set %s = true as well. Backend deepspeed offloads them one by one, backend megatron the optimizer.", missing))
 }
 
 func (d *dialect) executionOptions(x *job.Execution) []executionOption {
@@ -98,15 +113,15 @@ func (d *dialect) executionOptions(x *job.Execution) []executionOption {
 	off, on := []string{"false"}, []string{"true"}
 	return []executionOption{
 		text("attention", x.Attention, []string{"flash"}, "Backend megatron has fused and unfused attention."),
-		switched("overlap_gradient_reduce", x.OverlapGradientReduce, on, "FSDP2 always overlaps."),
-		switched("overlap_parameter_gather", x.OverlapParameterGather, on, "FSDP2 always overlaps."),
+		switched("overlap_gradient_reduce", x.OverlapGradientReduce, on, "FSDP2 always overlaps; backends megatron and deepspeed have the choice."),
+		switched("overlap_parameter_gather", x.OverlapParameterGather, on, "FSDP2 always overlaps; backends megatron and deepspeed have the choice."),
 		switched("overlap_expert_parallel", x.OverlapExpertParallel, off, "Backend megatron has it."),
 		text("gradient_dtype", x.GradientDType, []string{"fp32"}, "Gradients are reduced in fp32; backend megatron can reduce in bf16."),
-		text("optimizer_state_dtype", x.OptimizerStateDType, states, "bf16 moments came with TorchTitan 0.3.0."),
+		text("optimizer_state_dtype", x.OptimizerStateDType, states, "bf16 moments came with TorchTitan 0.3.0; backend megatron has fp16 and fp8 too."),
 		text("cross_entropy", x.CrossEntropy, []string{"unfused"}, "Backend megatron has a fused cross-entropy."),
-		number("loss_chunks", x.LossChunks, chunked, "The chunked loss came with TorchTitan 0.3.0."),
+		number("loss_chunks", x.LossChunks, chunked, "The chunked loss came with TorchTitan 0.3.0; backend deepspeed has it too."),
 		text("cuda_graphs", x.CUDAGraphs, graphs, "Whole-step graphs came with TorchTitan 0.3.0; backend megatron has graphs per layer."),
-		text("moe_dispatcher", x.MoEDispatcher, d.dispatchers, ""),
+		text("moe_dispatcher", x.MoEDispatcher, d.dispatchers, "Backend megatron has allgather, alltoall, deepep and hybridep."),
 		text("context_parallel_type", x.ContextParallelType, []string{"all_gather"}, "Backend megatron has ring, ulysses and hierarchical context parallelism."),
 		switched("fully_sharded", x.FullySharded, off, "It names Megatron-FSDP; TorchTitan always uses FSDP2, chosen by zero_stage."),
 		number("zero_hpz_partition", x.ZeroHPZPartition, []string{"1"}, "It belongs to backend deepspeed; data_parallel_replicate gives hybrid sharding."),

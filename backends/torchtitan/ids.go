@@ -29,30 +29,56 @@ const (
 
 // The legality rules of this package; their reasons are in rules.go.
 const (
-	ruleHeads              diag.ID = "torchtitan-heads"
-	ruleKVHeads            diag.ID = "torchtitan-kv-heads"
-	ruleTensorShards       diag.ID = "torchtitan-tensor-shards"
-	ruleSequence           diag.ID = "torchtitan-sequence-length"
-	rulePipelineTied       diag.ID = "torchtitan-pipeline-tied-embeddings"
-	rulePipelineBatches    diag.ID = "torchtitan-pipeline-micro-batches"
-	rulePipelineRounds     diag.ID = "torchtitan-interleaved-rounds"
-	rulePipelineChunks     diag.ID = "torchtitan-schedule-chunks"
-	rulePipelineMTP        diag.ID = "torchtitan-pipeline-mtp"
-	rulePipelineCompile    diag.ID = "torchtitan-zero-bubble-compile"
-	rulePipelineGraphs     diag.ID = "torchtitan-cuda-graphs-pipeline"
-	rulePipelinePositions  diag.ID = "torchtitan-positions-pipeline"
-	ruleExpertGraphs       diag.ID = "torchtitan-cuda-graphs-experts"
-	ruleContextMask        diag.ID = "torchtitan-context-document-mask"
-	ruleZeroStage          diag.ID = "torchtitan-zero-stage"
-	ruleReshard            diag.ID = "torchtitan-reshard-after-forward"
-	ruleReplicateOnly      diag.ID = "torchtitan-replicate-only"
-	ruleUnsharded          diag.ID = "torchtitan-unsharded-precision"
-	ruleExperts            diag.ID = "torchtitan-experts"
-	ruleExpertRanks        diag.ID = "torchtitan-expert-ranks"
-	ruleExpertTensor       diag.ID = "torchtitan-expert-tensor"
-	ruleDispatcher         diag.ID = "torchtitan-dispatcher"
-	ruleAsyncTensor        diag.ID = "torchtitan-async-tensor-parallel"
-	ruleLossChunks         diag.ID = "torchtitan-loss-chunks"
-	ruleOffload            diag.ID = "torchtitan-offload"
+	// ruleHeads: the attention heads do not divide by tensor_parallel.
+	ruleHeads diag.ID = "torchtitan-heads"
+	// ruleKVHeads: the key-value heads do not divide by tensor_parallel.
+	ruleKVHeads diag.ID = "torchtitan-kv-heads"
+	// ruleTensorShards: tensor_parallel would split a matrix unevenly.
+	ruleTensorShards diag.ID = "torchtitan-tensor-shards"
+	// ruleSequence: the sequence does not divide as tensor and context parallelism split it.
+	ruleSequence diag.ID = "torchtitan-sequence-length"
+	// rulePipelineTied: tied embeddings cannot be on two pipeline stages.
+	rulePipelineTied diag.ID = "torchtitan-pipeline-tied-embeddings"
+	// rulePipelineBatches: fewer micro-batches than the pipeline schedule needs.
+	rulePipelineBatches diag.ID = "torchtitan-pipeline-micro-batches"
+	// rulePipelineRounds: micro-batches do not divide into rounds of the interleaved schedule.
+	rulePipelineRounds diag.ID = "torchtitan-interleaved-rounds"
+	// rulePipelineChunks: a schedule with a number of chunks per rank that it does not have.
+	rulePipelineChunks diag.ID = "torchtitan-schedule-chunks"
+	// rulePipelineMTP: multi-token prediction beside pipeline or context parallelism.
+	rulePipelineMTP diag.ID = "torchtitan-pipeline-mtp"
+	// rulePipelineCompile: compiled blocks under a zero-bubble schedule.
+	rulePipelineCompile diag.ID = "torchtitan-zero-bubble-compile"
+	// rulePipelineGraphs: CUDA graphs beside pipeline parallelism.
+	rulePipelineGraphs diag.ID = "torchtitan-cuda-graphs-pipeline"
+	// rulePipelinePositions: position ids do not reach later pipeline stages.
+	rulePipelinePositions diag.ID = "torchtitan-positions-pipeline"
+	// ruleExpertGraphs: CUDA graphs beside expert parallelism.
+	ruleExpertGraphs diag.ID = "torchtitan-cuda-graphs-experts"
+	// ruleContextMask: document masks beside context parallelism.
+	ruleContextMask diag.ID = "torchtitan-context-document-mask"
+	// ruleZeroStage: zero_stage does not agree with the sharding group.
+	ruleZeroStage diag.ID = "torchtitan-zero-stage"
+	// ruleReshard: reshard_after_forward does not agree with zero_stage.
+	ruleReshard diag.ID = "torchtitan-reshard-after-forward"
+	// ruleReplicateOnly: replicas without sharding beside other parallelism.
+	ruleReplicateOnly diag.ID = "torchtitan-replicate-only"
+	// ruleUnsharded: mixed precision without a sharding group.
+	ruleUnsharded diag.ID = "torchtitan-unsharded-precision"
+	// ruleExperts: the experts do not divide by expert_parallel.
+	ruleExperts diag.ID = "torchtitan-experts"
+	// ruleExpertRanks: the expert groups do not fit on the ranks that they borrow.
+	ruleExpertRanks diag.ID = "torchtitan-expert-ranks"
+	// ruleExpertTensor: expert_tensor_parallel is neither 1 nor what the release makes of it.
+	ruleExpertTensor diag.ID = "torchtitan-expert-tensor"
+	// ruleDispatcher: the dispatcher does not go with the expert mesh.
+	ruleDispatcher diag.ID = "torchtitan-dispatcher"
+	// ruleAsyncTensor: overlap_tensor_parallel needs compile and tensor parallelism.
+	ruleAsyncTensor diag.ID = "torchtitan-async-tensor-parallel"
+	// ruleLossChunks: loss_chunks does not divide the tokens of a rank.
+	ruleLossChunks diag.ID = "torchtitan-loss-chunks"
+	// ruleOffload: CPU offload needs FSDP and moves parameters, gradients and optimizer together.
+	ruleOffload diag.ID = "torchtitan-offload"
+	// ruleLowPrecisionTensor: low precision does not go with tensor parallelism.
 	ruleLowPrecisionTensor diag.ID = "torchtitan-mxfp8-tensor-parallel"
 )

@@ -31,7 +31,7 @@ func (d *dialect) checkPrecision(j *job.Job, diags *diag.List) {
 		refuse("precision", fmt.Sprintf("%s needs compute capability %g; %s has %s.", t.Precision, p.capability, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
 	}
 	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
-		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s. Backend megatron has delayed and blockwise scaling, TorchTitan 0.2.2 tensorwise.", d.version, r, strings.Join(p.recipes, ", ")))
+		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. Backend megatron has delayed, tensorwise and blockwise scaling, TorchTitan 0.2.2 tensorwise, 0.3.0 rowwise.", d.version, r, strings.Join(p.recipes, ", ")))
 	}
 	if t.FP8.ParameterGather && (t.Precision != "fp8" || d.version != "0.2.2") {
 		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to tensorwise scaling, which TorchTitan 0.2.2 has.")

@@ -46,8 +46,8 @@ var commonRules = []target.Rule{
 		special := f.Exec.MoEDispatcher == "deepep" || f.Exec.MoEDispatcher == "hybridep"
 		return special && (f.Layout.ExpertParallel == 1 || f.Layout.ExpertTensorParallel > 1)
 	}},
-	{ID: ruleAsyncTensor, Reason: "overlap_tensor_parallel (async TP) needs compile", Breaks: func(f *target.Facts) bool {
-		return f.Exec.OverlapTensorParallel && !f.Exec.Compile
+	{ID: ruleAsyncTensor, Reason: "overlap_tensor_parallel (async TP) needs compile and tensor_parallel above 1", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OverlapTensorParallel && !(f.Exec.Compile && f.Layout.TensorParallel > 1)
 	}},
 	{ID: ruleLossChunks, Reason: "loss_chunks must divide the tokens of a rank's sequence", Breaks: func(f *target.Facts) bool {
 		c := f.Exec.LossChunks

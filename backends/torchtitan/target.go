@@ -88,7 +88,7 @@ func elsewhereOf(d *dialect, f *family) map[string]string {
 		"recompute_method":       "TorchTitan checkpoints every layer by itself (uniform, recompute_layers = 1); backend megatron has block recompute.",
 		"recompute_modules":      "TorchTitan chooses operations (\"op\"), not modules; backend megatron has lists of modules.",
 		"sequence_parallel":      "TorchTitan 0.2.2 always has sequence parallelism with tensor parallelism; 0.3.0 can turn it off.",
-		"pipeline_schedule":      "TorchTitan has gpipe, 1f1b, interleaved_1f1b, zbv and dualpipev.",
+		"pipeline_schedule":      "Backend torchtitan has gpipe, 1f1b, interleaved_1f1b, zbv and dualpipev; no backend has zb_h1, zb_h2 and dualpipe.",
 	}
 	if !f.pipeline {
 		out["pipeline_parallel"] = "TorchTitan " + d.version + " cannot split its " + f.module + " into pipeline stages; 0.3.0 and backend megatron can."

@@ -41,7 +41,7 @@ func (d *dialect) checkSchedule(j *job.Job, diags *diag.List) {
 	switch s.Kind {
 	case "cosine", "linear":
 		if s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps < steps {
-			refuse("decay_steps", fmt.Sprintf("The rate would reach its minimum at step %d of %d, and TorchTitan cannot hold it there. Leave decay_steps out, set at least %d, or use backend megatron.",
+			refuse("decay_steps", fmt.Sprintf("The rate would reach its minimum at step %d of %d, and TorchTitan cannot hold it there. Leave decay_steps out, set at least %d, or use backend megatron or deepspeed.",
 				s.WarmupSteps+s.DecaySteps, steps, steps-s.WarmupSteps))
 		}
 	case "wsd":
@@ -134,8 +134,7 @@ func (d *dialect) checkData(j *job.Job, diags *diag.List) {
 		refuse("validation", "Validation needs data of its own: set validation { path } or split.")
 	}
 	if t.CachePath != "" {
-		diags.Warn(Differs, j.Sources.Range("training.data.cache_path"), "A data cache that nothing uses",
-			"The reader that ndc emits for TorchTitan keeps no index files, so cache_path has no effect there.")
+		refuse("cache_path", "The reader that ndc emits for TorchTitan keeps no index files. Backends megatron and deepspeed do: write cache_path into their own block, backend \"…\" { training { data { … } } }.")
 	}
 	if _, err := parseSplit(t.Split); err != nil {
 		refuse("split", err.Error())
@@ -175,7 +174,7 @@ func (d *dialect) checkCheckpoint(j *job.Job, diags *diag.List) {
 		refuse("checkpoint.save_optimizer", "TorchTitan always saves the optimizer with intermediate checkpoints. Backend megatron can leave it out.")
 	}
 	if s.From == "checkpoint" && (s.ResetOptimizer != s.ResetSchedule || s.ResetSchedule != s.ResetData) {
-		refuse("start", "TorchTitan loads either everything or the model alone. Set reset_optimizer, reset_schedule and reset_data all or none.")
+		refuse("start", "TorchTitan loads either everything or the model alone. Set reset_optimizer, reset_schedule and reset_data all or none; backend deepspeed has each alone.")
 	}
 	if s.From != "scratch" && s.From != "" && c.Path == "" {
 		refuse("start", "TorchTitan loads weights through its checkpointer: set checkpoint { path } as well.")

@@ -21,7 +21,7 @@ type Training struct {
 
 // FP8 holds the recipe of 8-bit (and 4-bit) training.
 type FP8 struct {
-	Recipe          string // delayed, tensorwise, blockwise; mxfp8 and nvfp4 precisions have their own
+	Recipe          string // delayed, tensorwise, rowwise, blockwise; mxfp8 and nvfp4 precisions have their own
 	ParameterGather bool
 	BF16FirstLayers int
 	BF16LastLayers  int

@@ -141,7 +141,7 @@ var aliases = invert(map[string]string{
 	"apptainer":      "singularity",
 	"pyxis":          "enroot",
 	"delayed":        "delayed_scaling",
-	"tensorwise":     "current rowwise",
+	"tensorwise":     "current",
 	"scratch":        "random",
 	"torchtitan":     "titan torch fsdp",
 	"megatron":       "mcore megatron_core megatron_lm",
