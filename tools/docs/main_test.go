@@ -42,3 +42,22 @@ func TestDocumented(t *testing.T) {
 	}
 	walk(&schema.File, "")
 }
+
+// TestDiagnostics: the committed index is up to date, and every id has a
+// meaning.
+func TestDiagnostics(t *testing.T) {
+	want, err := diagnosticsIndex(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../" + diagnosticsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(got), string(want)); d != "" {
+		t.Errorf("%s is not up to date (run go run ./tools/docs):\n%s", diagnosticsPath, d)
+	}
+	if strings.Contains(string(want), "|  |") {
+		t.Error("an id has no comment that says what it means")
+	}
+}
