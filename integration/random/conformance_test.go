@@ -5,7 +5,6 @@ package random
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,15 +74,7 @@ func legal(t *testing.T, c *coverage, framework, version string, want int, seed 
 	var list []*artifacts.Launch
 	end := time.Now().Add(time.Duration(setting("NDC_RANDOM_MINUTES", 10)) * time.Minute)
 	for n := uint64(0); len(list) < want && time.Now().Before(end); n++ {
-		src := Draw(rand.New(rand.NewPCG(seed, n)), framework, version)
-		launches, refused := Legal(src)
-		c.drawn++
-		c.refuse(refused)
-		for _, l := range launches {
-			l.Name = fmt.Sprintf("seed %d, job %d", seed, n)
-			c.add(l)
-			list = append(list, l)
-		}
+		list = append(list, c.draw(framework, version, seed, n)...)
 	}
 	if len(list) == 0 {
 		t.Fatal("no random job is legal")
@@ -143,20 +134,19 @@ func ask(t *testing.T, launches []*artifacts.Launch, depth artifacts.Depth, what
 }
 
 // TestEveryVersion builds random jobs for every version that ndc knows, the
-// framework at hand or not: a panic is a defect. NDC_RANDOM_DRAWS is how many
-// are drawn per version (8).
+// framework at hand or not: a panic is a defect. It prints what the jobs
+// covered. NDC_RANDOM_DRAWS is how many are drawn per version (8).
 func TestEveryVersion(t *testing.T) {
-	draws := setting("NDC_RANDOM_DRAWS", 8)
+	draws, seed := setting("NDC_RANDOM_DRAWS", 8), uint64(setting("NDC_RANDOM_SEED", 1))
 	for framework, backend := range artifacts.Backends {
-		for _, version := range backend.Versions() {
-			t.Run(framework+"/"+version, func(t *testing.T) {
-				legal := 0
-				for n := range draws {
-					launches, _ := Legal(Draw(rand.New(rand.NewPCG(uint64(setting("NDC_RANDOM_SEED", 1)), uint64(n))), framework, version))
-					legal += len(launches)
+		t.Run(framework, func(t *testing.T) {
+			c := newCoverage(framework)
+			for v, version := range backend.Versions() {
+				for n := range draws { // other jobs for every version
+					c.draw(framework, version, seed, uint64(v*draws+n))
 				}
-				t.Logf("%d of %d jobs are legal", legal, draws)
-			})
-		}
+			}
+			t.Logf("\n%s", c.report())
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,6 +32,18 @@ type coverage struct {
 func newCoverage(framework string) *coverage {
 	return &coverage{framework: framework, refused: map[string]int{}, versions: map[string]int{}, axes: map[string]int{},
 		pairs: map[string]int{}, options: map[string]int{}}
+}
+
+// draw draws a job, and counts it if it is legal.
+func (c *coverage) draw(framework, version string, seed, n uint64) []*artifacts.Launch {
+	launches, refused := Legal(Draw(rand.New(rand.NewPCG(seed, n)), framework, version))
+	c.drawn++
+	c.refuse(refused)
+	for _, l := range launches {
+		l.Name = fmt.Sprintf("seed %d, job %d", seed, n)
+		c.add(l)
+	}
+	return launches
 }
 
 func (c *coverage) refuse(diags diag.List) {
@@ -113,29 +126,61 @@ func flatten(prefix string, object map[string]any) (list []string) {
 var patterns = map[string]*regexp.Regexp{
 	"megatron":   regexp.MustCompile(`"(--[a-z0-9-]+)"`),
 	"deepspeed":  regexp.MustCompile(`\.(?:set|ifKnown)\("([a-z0-9_.]+)"`),
-	"torchtitan": regexp.MustCompile(`\{"[a-z_]+\.(?:[a-z_0-9]+\.)*([a-z_0-9]+)", `),
+	"torchtitan": regexp.MustCompile(`\{"([a-z_]+\.[a-z_0-9.]+)", `),
 }
 
-// known are the options that an emitter may write, read from its source.
+// known are the options that an emitter may write: what its source names and
+// the tables of the framework have.
 func (c *coverage) known() []string {
-	files, _ := filepath.Glob(filepath.Join(root, "backends", c.framework, "*.go"))
+	var tables strings.Builder
+	for _, path := range must(filepath.Glob(filepath.Join(root, "backends", c.framework, "schema", "*.jsonl"))) {
+		tables.Write(must(os.ReadFile(path)))
+	}
+	files := must(filepath.Glob(filepath.Join(root, "backends", c.framework, "*.go")))
 	found := map[string]bool{}
 	for _, f := range files {
 		if strings.HasSuffix(f, "_test.go") {
 			continue
 		}
-		content, _ := os.ReadFile(f)
+		content := must(os.ReadFile(f))
 		for _, m := range patterns[c.framework].FindAllSubmatch(content, -1) {
-			found[string(m[1])] = true
+			name := string(m[1])
+			if strings.Contains(tables.String(), `"`+name) {
+				found[shown(c.framework, name)] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
 }
 
+// shown is an option's name as emitted finds it.
+func shown(framework, option string) string {
+	if framework == "torchtitan" {
+		return option[strings.LastIndex(option, ".")+1:]
+	}
+	return option
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// has reports whether an option was emitted; the source may hold only how its
+// name begins.
+func (c *coverage) has(option string) bool {
+	if strings.HasSuffix(option, "-") {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(c.options)), func(o string) bool { return strings.HasPrefix(o, option) })
+	}
+	return c.options[option] > 0
+}
+
 func (c *coverage) report() string {
 	var b strings.Builder
 	known := c.known()
-	missing := slices.DeleteFunc(slices.Clone(known), func(o string) bool { return c.options[o] > 0 })
+	missing := slices.DeleteFunc(slices.Clone(known), c.has)
 	fmt.Fprintf(&b, "%s: %d jobs drawn, %d legal\n", c.framework, c.drawn, c.legal)
 	fmt.Fprintf(&b, "options emitted at least once: %d of %d; never: %s\n", len(known)-len(missing), len(known), strings.Join(missing, " "))
 	for _, part := range []struct {

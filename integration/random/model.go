@@ -5,8 +5,14 @@ import "fmt"
 // families are the architectures, by how often they are drawn.
 var families = []string{"llama", "llama", "llama", "gpt", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "gpt_oss", "gemma2"}
 
+// builds are the families that a framework has.
+var builds = map[string][]string{
+	"megatron":   {"llama", "llama", "llama", "gpt", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "gpt_oss"},
+	"torchtitan": {"llama", "llama", "qwen3", "qwen3_moe", "deepseek_v3", "gpt_oss"},
+}
+
 func (d *drawing) model() {
-	family := pick(d, families...)
+	family := d.suits(families, builds)
 	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "gpt_oss"
 	heads, width := pick(d, 8, 16, 32), pick(d, 64, 128)
 	d.block(`model "m"`, func() {
@@ -36,6 +42,7 @@ func (d *drawing) parts(family string, heads, width int) {
 		d.maybe(30, "normalization", `"rmsnorm"`)
 		d.maybe(30, "activation", `"relu2"`, `"swiglu"`)
 	case "gpt_oss":
+		d.window(80)
 		d.line("head_dim = %d", width)
 		d.line("kv_heads = 8")
 		d.line("attention_sinks = true")
@@ -48,17 +55,31 @@ func (d *drawing) parts(family string, heads, width int) {
 		d.line("attention_logit_softcap = 50")
 		d.line("final_logit_softcap = 30")
 		d.line("embedding_scale = 8")
+		d.window(50)
 	default:
+		d.window(8)
 		d.maybe(70, "kv_heads", "2", "4", "8", fmt.Sprint(heads))
 	}
 	if family == "llama" {
 		d.maybe(15, "attention_bias", "true")
 		d.maybe(10, "qk_norm", "true")
 		d.maybe(10, "head_dim", "128", "96")
+		if d.framework == "megatron" {
+			d.maybe(8, "zero_centered_norm", "true")
+		}
 	}
 	d.positions(family)
 	if d.moe {
 		d.experts(family)
+	}
+}
+
+func (d *drawing) window(percent int) {
+	if d.chance(percent) {
+		d.block("sliding_window", func() {
+			d.line("size = %d", pick(d, 128, 4096))
+			d.maybe(80, "pattern", "2")
+		})
 	}
 }
 
@@ -94,12 +115,13 @@ func (d *drawing) scaling(family string) {
 	}
 	d.block("scaling", func() {
 		d.line("type = %q", kind)
-		d.line("factor = %d", pick(d, 8, 32))
+		d.line("factor = %d", pick(d, 8, 8, 32))
 		if kind != "linear" {
-			d.line("original_length = %d", pick(d, 4096, 8192))
+			d.line("original_length = %d", pick(d, 4096, 8192, 8192))
 		}
 		if kind == "yarn" {
 			d.maybe(50, "mscale_all_dim", "1")
+			d.maybe(30, "truncate", "false")
 		}
 	})
 }

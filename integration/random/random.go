@@ -39,6 +39,15 @@ type drawing struct {
 
 func pick[T any](d *drawing, values ...T) T { return values[d.r.IntN(len(values))] }
 
+// suits draws from all, but mostly from what the framework is known to have
+// where that is less: jobs that are refused judge nothing.
+func (d *drawing) suits(all []string, known map[string][]string) string {
+	if some := known[d.framework]; some != nil && d.chance(93) {
+		return pick(d, some...)
+	}
+	return pick(d, all...)
+}
+
 // chance is true in so many of a hundred draws.
 func (d *drawing) chance(percent int) bool { return d.r.IntN(100) < percent }
 
@@ -141,18 +150,32 @@ func (d *drawing) constraints() {
 
 // pinned narrows some axes; what is left open is for the search.
 func (d *drawing) pinned() {
-	d.maybe(95, "tensor_parallel", "1", "2", "4")
-	d.maybe(30, "sequence_parallel", "true", "false")
-	d.maybe(95, "context_parallel", "1", "1", "2")
-	if d.moe {
-		d.maybe(80, "expert_parallel", "1", "2", "4", "8")
-		d.maybe(50, "expert_tensor_parallel", "1", "1", "2")
+	tensor, context, expert := pick(d, 1, 1, 2, 2, 4, 8), pick(d, 1, 1, 1, 2, 4), pick(d, 1, 2, 4, 8)
+	if d.framework == "deepspeed" && d.chance(90) { // whose three ways exclude one another
+		switch d.r.IntN(3) {
+		case 0:
+			context, expert = 1, 1
+		case 1:
+			tensor, expert = 1, 1
+		default:
+			tensor, context = 1, 1
+		}
 	}
-	d.maybe(60, "data_parallel_replicate", "1", "2")
-	d.maybe(60, "zero_stage", "0", "1", "1", "2", "3")
+	if d.chance(4) {
+		context = 2 * d.perNode // spans nodes
+	}
+	d.maybe(95, "tensor_parallel", fmt.Sprint(tensor))
+	d.maybe(30, "sequence_parallel", d.suits([]string{"true", "false"}, map[string][]string{"deepspeed": {"false"}}))
+	d.maybe(95, "context_parallel", fmt.Sprint(context))
+	if d.moe {
+		d.maybe(80, "expert_parallel", fmt.Sprint(expert))
+		d.maybe(50, "expert_tensor_parallel", d.suits([]string{"1", "1", "2"}, map[string][]string{"deepspeed": {"1"}}))
+	}
+	d.maybe(60, "data_parallel_replicate", "1", "1", "2")
+	d.maybe(60, "zero_stage", d.suits([]string{"0", "1", "2", "3"}, map[string][]string{"megatron": {"0", "1", "1", "2", "3"}, "torchtitan": {"2", "3"}}))
 	d.maybe(90, "micro_batch_size", "1", "1", "2")
 	if d.pp > 1 {
-		d.maybe(30, "pipeline_schedule", `"1f1b"`, `"gpipe"`, `"interleaved_1f1b"`, `"zbv"`)
+		d.maybe(30, "pipeline_schedule", d.suits([]string{`"1f1b"`, `"gpipe"`, `"interleaved_1f1b"`, `"zbv"`}, map[string][]string{"megatron": {`"1f1b"`, `"interleaved_1f1b"`}}))
 	}
 	if d.chance(70) {
 		d.recompute()
@@ -160,7 +183,7 @@ func (d *drawing) pinned() {
 }
 
 func (d *drawing) recompute() {
-	mode := pick(d, "none", "selective", "full", "full")
+	mode := d.suits([]string{"none", "selective", "full", "full"}, map[string][]string{"deepspeed": {"none", "full"}})
 	d.line("recompute = %q", mode)
 	if mode == "full" && d.framework != "torchtitan" && d.chance(50) {
 		d.line("recompute_method = %q", pick(d, "uniform", "block"))

@@ -38,26 +38,40 @@ func Legal(src string) (launches []*artifacts.Launch, refused diag.List) {
 	return nil, refused
 }
 
-// without removes the arguments and blocks that errors point at, or the last
-// pin of the layout where they point at none.
+// without removes the arguments and blocks that errors point at; of a block
+// that a job must have, the last part.
 func without(src string, errors diag.List) (string, bool) {
 	lines := strings.Split(src, "\n")
 	remove := map[int]bool{}
 	for _, d := range errors {
 		first := d.Range.Start.Line - 1
-		if first < 0 || first >= len(lines) || strings.HasPrefix(lines[first], "job") || strings.HasPrefix(lines[first], "model") {
+		if first < 0 || first >= len(lines) {
 			continue
 		}
-		for n := first; n <= end(lines, first); n++ {
+		at, text := first, strings.TrimSpace(lines[first])
+		indent := lines[first][:len(lines[first])-len(text)]
+		switch {
+		case strings.HasPrefix(text, `optimizer "`) && !strings.Contains(text, "adamw"):
+			lines[first] = indent + `optimizer "adamw" {`
+			remove[0] = false // what changes a line changes the job
+			continue
+		case strings.HasPrefix(text, "format = "):
+			lines[first] = indent + `format = "megatron"`
+			remove[0] = false
+			continue
+		case text == "}" || strings.HasPrefix(text, "job ") || strings.HasPrefix(text, "global_batch_size"):
+			continue
+		case text == "model = model.m":
+			at = last(lines, slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "model ") }))
+		case required(text):
+			at = last(lines, first)
+		}
+		for n := at; at > 0 && n <= end(lines, at); n++ {
 			remove[n] = true
 		}
 	}
-	if len(remove) == 0 { // an error of the layout as a whole
-		at := slices.Index(lines, "    layout {")
-		if at < 0 || lines[at+3] == "    }" {
-			return src, false
-		}
-		remove[at+end(lines[at:], 0)-1] = true
+	if at := last(lines, slices.Index(lines, "    layout {")); len(remove) == 0 && at > 0 { // an error of the layout as a whole
+		remove[at] = true
 	}
 	var kept []string
 	for n, l := range lines {
@@ -65,7 +79,38 @@ func without(src string, errors diag.List) (string, bool) {
 			kept = append(kept, l)
 		}
 	}
-	return strings.Join(kept, "\n"), true
+	shorter := strings.Join(kept, "\n")
+	return shorter, shorter != src
+}
+
+// required reports the first line of a block that every job needs.
+func required(line string) bool {
+	for _, block := range []string{"model", "training", "data", "optimizer", "constraints", "layout"} {
+		if rest, found := strings.CutPrefix(line, block+" "); found && strings.HasSuffix(rest, "{") {
+			return true
+		}
+	}
+	return false
+}
+
+// last is where the last argument or block inside a block begins; 0 where
+// nothing may be left out.
+func last(lines []string, first int) int {
+	if first < 0 {
+		return 0
+	}
+	inside := strings.Repeat(" ", len(lines[first])-len(strings.TrimLeft(lines[first], " "))) + "  "
+	for n := end(lines, first) - 1; n > first; n-- {
+		part := strings.TrimPrefix(lines[n], inside)
+		if part == lines[n] || strings.HasPrefix(part, " ") || part == "}" {
+			continue // no part of this block, or inside one, or its end
+		}
+		if required(part) || strings.HasPrefix(part, "virtual_pipeline") || strings.HasPrefix(part, "learning_rate") || strings.HasPrefix(part, "format") {
+			return 0
+		}
+		return n
+	}
+	return 0
 }
 
 // end is the last line of the argument or block that begins on a line; the

@@ -35,32 +35,44 @@ func (d *drawing) training() {
 	})
 }
 
+// precisions are drawn from those that the GPU has; the frameworks have
+// fewer.
+var precisions = map[string][]string{
+	"deepspeed": {"bf16", "bf16", "fp16", "fp32"},
+}
+
 func (d *drawing) precision() {
-	precision := pick(d, "bf16", "bf16", "bf16", "bf16", "fp16", "fp32", "fp8", "fp8")
+	all := []string{"bf16", "bf16", "bf16", "bf16", "fp16", "fp32", "fp8", "fp8"}
 	if d.gpu == "b200" {
-		precision = pick(d, "bf16", "mxfp8", "nvfp4", "fp8")
+		all = []string{"bf16", "mxfp8", "nvfp4", "fp8"}
 	}
+	precision := d.suits(all, precisions)
 	if d.gpu == "a100" && precision == "fp8" {
 		precision = "bf16"
 	}
 	d.line("precision = %q", precision)
-	if precision == "fp8" {
-		d.block("fp8", func() {
-			d.line("recipe = %q", pick(d, "delayed", "tensorwise", "blockwise"))
-			d.maybe(30, "parameter_gather", "true")
-			d.maybe(20, "bf16_first_layers", "1")
-			d.maybe(20, "bf16_last_layers", "1")
-		})
+	if precision == "fp8" || precision == "mxfp8" || precision == "nvfp4" && d.chance(50) {
+		d.block("fp8", func() { d.fp8(precision) })
 	}
 }
 
+func (d *drawing) fp8(precision string) {
+	if precision == "fp8" {
+		d.maybe(70, "recipe", `"delayed"`, `"tensorwise"`, `"blockwise"`)
+	}
+	d.maybe(40, "parameter_gather", "true")
+	d.maybe(20, "bf16_first_layers", "1")
+	d.maybe(20, "bf16_last_layers", "1")
+}
+
 func (d *drawing) optimizer() {
-	kind := pick(d, "adamw", "adamw", "adamw", "adamw", "adam", "sgd", "muon")
+	kind := d.suits([]string{"adamw", "adam", "sgd", "muon"}, map[string][]string{
+		"megatron": {"adamw", "adamw", "adamw", "adam", "sgd", "muon"}, "torchtitan": {"adamw", "adam"}, "deepspeed": {"adamw", "adamw", "adam", "sgd"}})
 	d.block(fmt.Sprintf("optimizer %q", kind), func() {
 		d.line("learning_rate = 3e-4")
 		d.maybe(60, "weight_decay", "0.1", "0")
 		d.maybe(70, "gradient_clipping", "1.0", "0", "0.5")
-		if kind != "sgd" {
+		if kind == "adam" || kind == "adamw" {
 			d.maybe(50, "beta2", "0.95", "0.999")
 			d.maybe(50, "epsilon", "1e-8", "1e-15")
 		}
@@ -83,10 +95,7 @@ func (d *drawing) schedule() {
 }
 
 func (d *drawing) data() {
-	format := pick(d, "mock", "megatron", "megatron", "tokens", "jsonl")
-	if d.framework == "megatron" {
-		format = pick(d, "mock", "megatron", "megatron", "megatron", "tokens")
-	}
+	format := d.suits([]string{"mock", "megatron", "megatron", "tokens", "jsonl"}, map[string][]string{"megatron": {"mock", "megatron", "megatron"}})
 	d.block("data", func() {
 		if format == "mock" {
 			d.line("mock = true")
@@ -109,8 +118,14 @@ func (d *drawing) data() {
 
 func (d *drawing) reading(format string) {
 	if d.chance(40) {
-		d.line(`split = "98,1,1"`)
+		own := d.chance(30)
+		if !own {
+			d.line(`split = "98,1,1"`)
+		}
 		d.block("validation", func() {
+			if own {
+				d.line(`path = "/data/valid"`)
+			}
 			d.line("interval = 200")
 			d.line("steps = 10")
 		})
@@ -123,23 +138,32 @@ func (d *drawing) reading(format string) {
 		if kind != "none" {
 			d.line(`path = "/data/tokenizer"`)
 		}
-		d.maybe(60, "end_of_document_id", "0", "2")
+		if d.framework != "megatron" || d.chance(5) {
+			d.maybe(60, "end_of_document_id", "0", "2")
+		}
 	})
 }
 
 func (d *drawing) start() {
-	from := pick(d, "scratch", "scratch", "scratch", "checkpoint", "huggingface")
+	from := d.suits([]string{"scratch", "scratch", "scratch", "checkpoint", "huggingface"}, map[string][]string{"megatron": {"scratch", "checkpoint"}})
 	if from == "scratch" {
 		return
 	}
 	d.block("start", func() {
 		d.line("from = %q", from)
 		d.line(`path = "/models/start"`)
-		if from == "checkpoint" {
-			d.maybe(30, "reset_optimizer", "true")
-			d.maybe(30, "reset_schedule", "true")
-			d.maybe(30, "reset_data", "true")
+		if from != "checkpoint" {
+			return
 		}
+		if d.chance(50) { // the weights alone
+			d.line("reset_optimizer = true")
+			d.line("reset_schedule = true")
+			d.line("reset_data = true")
+			return
+		}
+		d.maybe(10, "reset_optimizer", "true")
+		d.maybe(10, "reset_schedule", "true")
+		d.maybe(10, "reset_data", "true")
 	})
 }
 
@@ -147,9 +171,13 @@ func (d *drawing) checkpoint() {
 	d.block("checkpoint", func() {
 		d.line(`path = "/checkpoints/$${USER}/run"`)
 		d.maybe(80, "interval", "500", `"30m"`, `"auto"`)
-		d.maybe(20, "keep_last", "3")
-		d.maybe(15, "save_optimizer", "false")
-		d.maybe(30, "async", "true")
+		if d.framework != "megatron" || d.chance(5) {
+			d.maybe(20, "keep_last", "3")
+		}
+		if d.framework == "megatron" || d.chance(5) {
+			d.maybe(15, "save_optimizer", "false")
+		}
+		d.maybe(30, "async", d.suits([]string{"true"}, map[string][]string{"deepspeed": {"false"}}))
 	})
 }
 
