@@ -75,7 +75,7 @@ type section struct {
 // sections030 are the components in the order of the file.
 var sections030 = []section{
 	{"training", "TrainingConfig"}, {"parallelism", "ParallelismConfig"},
-	{"lr_scheduler", "LRSchedulersContainer.Config"}, {"compile", "CompileConfig"},
+	{"lr_scheduler", "Rate.Config"}, {"compile", "CompileConfig"},
 	{"checkpoint", "Checkpoints.Config"}, {"metrics", "MetricsProcessor.Config"},
 	{"profiler", "Profiler.Config"}, {"validator", "Validator.Config"},
 	{"comm", "CommConfig"}, {"debug", "DebugConfig"},

@@ -68,7 +68,8 @@ func TestBatchArithmetic(t *testing.T) {
 }
 
 // torchTitanRate is the framework's schedule
-// (components/lr_scheduler.py, linear_warmup_stable_decay) at step n from 1.
+// (components/lr_scheduler.py, linear_warmup_stable_decay), with the warm-up of
+// ndc_runtime.py, at step n from 1.
 func torchTitanRate(r rate, warmup, steps, n int) float64 {
 	total := steps
 	if r.totalSteps > 0 {
@@ -81,7 +82,7 @@ func torchTitanRate(r rate, warmup, steps, n int) float64 {
 	stable, current := total+1-warmup-decay, n-1
 	switch {
 	case current < warmup:
-		return float64(current+1) / float64(warmup)
+		return float64(current) / float64(warmup) // warm_from_zero in ndc_runtime.py
 	case current < warmup+stable:
 		return 1
 	}
@@ -99,11 +100,11 @@ func TestSchedules(t *testing.T) {
 		schedule job.Schedule
 		at       map[int]float64
 	}{
-		{job.Schedule{Kind: "cosine", WarmupSteps: 10, MinimumLearningRate: 1e-4}, map[int]float64{1: 0.1, 10: 1, 11: 1, 56: 0.55, 100: 0.1 + 0.9*0.5*(1+math.Cos(math.Pi*89/90))}},
+		{job.Schedule{Kind: "cosine", WarmupSteps: 10, MinimumLearningRate: 1e-4}, map[int]float64{1: 0, 10: 0.9, 11: 1, 56: 0.55, 100: 0.1 + 0.9*0.5*(1+math.Cos(math.Pi*89/90))}},
 		{job.Schedule{Kind: "linear", WarmupSteps: 0}, map[int]float64{1: 1, 51: 0.5, 100: 0.01}},
 		{job.Schedule{Kind: "linear", WarmupSteps: 10, DecaySteps: 190}, map[int]float64{11: 1, 100: 1 - 89.0/190}},
-		{job.Schedule{Kind: "wsd", WarmupSteps: 10, DecaySteps: 20, DecayShape: "minus_sqrt"}, map[int]float64{10: 1, 81: 1, 86: 0.5, 100: 1 - math.Sqrt(19.0/20)}},
-		{job.Schedule{Kind: "constant", WarmupSteps: 4}, map[int]float64{1: 0.25, 4: 1, 100: 1}},
+		{job.Schedule{Kind: "wsd", WarmupSteps: 10, DecaySteps: 20, DecayShape: "minus_sqrt"}, map[int]float64{10: 0.9, 11: 1, 81: 1, 86: 0.5, 100: 1 - math.Sqrt(19.0/20)}},
+		{job.Schedule{Kind: "constant", WarmupSteps: 4}, map[int]float64{1: 0, 4: 0.75, 5: 1, 100: 1}},
 	} {
 		training := base
 		training.Schedule = c.schedule

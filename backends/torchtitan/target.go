@@ -63,7 +63,9 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		// (models/common/attention.py); 0.2.2 saves reduce-scatters.
 		FusedQKV:           d.version != "0.2.2",
 		KeepsReduceScatter: d.version == "0.2.2",
-		CompilesLoss:       d.version == "0.2.2", // compile.components = ["model", "loss"]
+		// DTensor has no rule for the gradient of an embedding cut by rows.
+		WholeEmbeddingGradient: d.version == "0.2.2",
+		CompilesLoss:           d.version == "0.2.2", // compile.components = ["model", "loss"]
 		Variants: []target.Variant{{
 			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},
 			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },

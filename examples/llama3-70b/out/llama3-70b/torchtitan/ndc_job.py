@@ -116,6 +116,19 @@ def model():
     )
 
 
+# --- the learning rate ---------------------------------------------------------------------------
+
+
+class Rate(LRSchedulersContainer):
+    """The framework's schedule, but the rate rises from zero, as in Megatron-LM."""
+
+    @dataclass(kw_only=True, slots=True)
+    class Config(LRSchedulersContainer.Config):
+        def build(self, *, optimizers, training_steps):
+            schedulers = LRSchedulersContainer.Config.build(self, optimizers=optimizers, training_steps=training_steps)
+            return ndc_runtime.warm_from_zero(schedulers, optimizers, self.warmup_steps)
+
+
 # --- data ----------------------------------------------------------------------------------------
 
 DATA = {
@@ -250,7 +263,7 @@ def run() -> Trainer.Config:
             enable_sequence_parallel=True,  # plan
             spmd_backend="spmd_types",  # what context parallelism needs
         ),
-        lr_scheduler=LRSchedulersContainer.Config(
+        lr_scheduler=Rate.Config(
             warmup_steps=2000,  # spec: training.schedule
             decay_type="cosine",  # spec: training.schedule
             min_lr_factor=0.1,  # spec: training.schedule.minimum_learning_rate over the peak

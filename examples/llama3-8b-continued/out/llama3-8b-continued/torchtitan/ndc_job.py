@@ -119,6 +119,19 @@ def model():
     )
 
 
+# --- the learning rate ---------------------------------------------------------------------------
+
+
+class Rate(LRSchedulersContainer):
+    """The framework's schedule, but the rate rises from zero, as in Megatron-LM."""
+
+    @dataclass(kw_only=True, slots=True)
+    class Config(LRSchedulersContainer.Config):
+        def build(self, *, optimizers, training_steps):
+            schedulers = LRSchedulersContainer.Config.build(self, optimizers=optimizers, training_steps=training_steps)
+            return ndc_runtime.warm_from_zero(schedulers, optimizers, self.warmup_steps)
+
+
 # --- data ----------------------------------------------------------------------------------------
 
 DATA = {
@@ -235,7 +248,7 @@ def run() -> Trainer.Config:
             enable_sequence_parallel=True,  # plan
             spmd_backend="spmd_types",  # what context parallelism needs
         ),
-        lr_scheduler=LRSchedulersContainer.Config(
+        lr_scheduler=Rate.Config(
             warmup_steps=200,  # spec: training.schedule
             decay_ratio=0.10007549702206191,  # default: decay steps over steps
             decay_type="linear",  # spec: training.schedule

@@ -83,6 +83,12 @@ def build_optimizers(model_parts, config, parallel_dims, ft_manager=None):
     return container
 
 
+def build_lr_schedulers(optimizers, config, steps):
+    """The framework's schedule, but the rate rises from zero, as in Megatron-LM."""
+    schedulers = SPEC.build_lr_schedulers_fn(optimizers, config, steps)
+    return ndc_runtime.warm_from_zero(schedulers, optimizers, config.warmup_steps)
+
+
 # --- data ----------------------------------------------------------------------------------------
 
 DATA = {
@@ -164,7 +170,7 @@ register_train_spec(
         parallelize_fn=SPEC.parallelize_fn,
         pipelining_fn=SPEC.pipelining_fn,
         build_optimizers_fn=build_optimizers,
-        build_lr_schedulers_fn=SPEC.build_lr_schedulers_fn,
+        build_lr_schedulers_fn=build_lr_schedulers,
         build_dataloader_fn=build_dataloader,
         build_tokenizer_fn=lambda job_config: object(),  # no tokenizer: the data are token ids
         build_loss_fn=SPEC.build_loss_fn,
