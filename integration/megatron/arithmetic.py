@@ -1,8 +1,9 @@
 """What only a GPU computes, in plain torch with real results, so that Megatron-LM trains on a CPU.
 
 gloo()      carries every collective
-kernels()   the fused gradient kernel
+kernels()   the fused gradient kernel, and events to wait for
 backward()  keeps the placement of tensors during backward passes
+adam()      an optimizer that can be resumed
 attention() the sizes of latent attention, and context parallelism
 
 Call gloo() and kernels() after pretend.gpu(); the rest after the first import of megatron.
@@ -10,6 +11,7 @@ Call gloo() and kernels() after pretend.gpu(); the rest after the first import o
 import sys
 import types
 
+import pretend
 import torch
 import torch.distributed as dist
 
@@ -37,7 +39,7 @@ def gloo():
 
 
 def kernels():
-    """The kernel that adds a weight's gradient to the accumulated one."""
+    """The kernel that adds a weight's gradient to the accumulated one; an event on a stream is over at once."""
 
     def accumulate(inputs, gradient, total):
         inputs, gradient = (t.reshape(-1, t.shape[-1]).to(total.dtype) for t in (inputs, gradient))
@@ -45,6 +47,7 @@ def kernels():
 
     module = sys.modules["fused_weight_gradient_mlp_cuda"]
     module.wgrad_gemm_accum_fp32 = module.wgrad_gemm_accum_fp16 = accumulate
+    pretend.Idle.record_event = lambda *_, **__: pretend.Idle()
 
 
 def backward(placement):
@@ -90,3 +93,39 @@ def attention():
         return compute(self, query, key, value, attention_mask, *args, **kwargs)
 
     kind.__init__, kind.forward = init, forward
+
+
+class FusedAdam(torch.optim.Optimizer):
+    """AdamW as the fused kernels of Apex and Transformer Engine count its steps: one number for a group of parameters,
+    where torch's own keeps one beside every parameter, with which Megatron-LM cannot resume."""
+
+    def __init__(self, params, lr, betas, eps, weight_decay, adam_w_mode=True, capturable=False):
+        if not adam_w_mode or capturable:
+            raise ValueError("only AdamW outside of graphs")
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            if not group["params"]:
+                continue
+            group["step"] = count = group.get("step", 0) + 1
+            first, second = group["betas"]
+            for p in (p for p in group["params"] if p.grad is not None):
+                state = self.state[p]
+                if not state:
+                    state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(p), torch.zeros_like(p)
+                mean, square = state["exp_avg"].lerp_(p.grad, 1 - first), state["exp_avg_sq"]
+                square.mul_(second).addcmul_(p.grad, p.grad, value=1 - second)
+                scale = (square / (1 - second**count)).sqrt_().add_(group["eps"])
+                p.mul_(1 - group["lr"] * group["weight_decay"]).addcdiv_(mean, scale, value=-group["lr"] / (1 - first**count))
+
+
+def adam():
+    """Puts FusedAdam where Megatron-LM looks for Transformer Engine's."""
+    import megatron.core.optimizer as optimizer
+    import megatron.core.optimizer.distrib_optimizer as distributed
+
+    optimizer.Adam = distributed.Adam = FusedAdam
+    optimizer.USING_PYTORCH_OPTIMIZER = False
+    distributed.HAVE_APEX_OR_TE = distributed.USING_TE_OPTIMIZER = True

@@ -18,6 +18,11 @@ variable "precision" {
   default = "fp32"
 }
 
+variable "extra_args" {
+  type    = list(string)
+  default = []
+}
+
 cluster "local" {
   base          = catalog.cluster.dgx_h100
   nodes         = 1
@@ -70,9 +75,9 @@ job "small" {
       # LAYOUT
     }
   }
-  # EXECUTION
   backend "megatron" {
-    version = var.version
+    version    = var.version
+    extra_args = var.extra_args
   }
   slurm {}
 }
