@@ -30,13 +30,14 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 		Mesh:          e.mesh(l),
 	}
 	d.OffNVLink = e.offNVLink(l)
-	d.Warnings = e.warnings(&d.Time)
+	d.Time.StepRangeSeconds = e.span(l, s.total)
+	d.Warnings = e.warnings(l, &d.Time)
 	return d
 }
 
 // time lists the breakdown. Lines of nothing are left out.
 func (e *Evaluator) time(c *costs, s *step) plan.Time {
-	t := plan.Time{StepSeconds: s.total, StepRangeSeconds: e.span(s.total)}
+	t := plan.Time{StepSeconds: s.total}
 	for i, seconds := range c {
 		if seconds != 0 {
 			t.Breakdown = append(t.Breakdown, plan.TimeLine{ID: lineNames[i].id, Name: lineNames[i].name, Seconds: seconds})

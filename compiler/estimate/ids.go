@@ -17,7 +17,7 @@ const (
 )
 
 // warnings says what a prediction stands on.
-func (e *Evaluator) warnings(t *plan.Time) []plan.Warning {
+func (e *Evaluator) warnings(l *plan.Layout, t *plan.Time) []plan.Warning {
 	var out []plan.Warning
 	if e.device.Extrapolated() {
 		out = append(out, plan.Warning{
@@ -26,10 +26,10 @@ func (e *Evaluator) warnings(t *plan.Time) []plan.Warning {
 		})
 	}
 	low, high := 1-float64(t.StepRangeSeconds[0]/t.StepSeconds), float64(t.StepRangeSeconds[1]/t.StepSeconds)-1
-	if c := e.class(); max(low, high) > 0.15 {
+	if max(low, high) > 0.15 {
 		out = append(out, plan.Warning{
 			ID: string(IDWideRange), Summary: "The range of the step time is wide",
-			Detail: fmt.Sprintf("Nine in ten steps of this class lay between %.0f %% below and %.0f %% above the prediction: %s.", 100*low, 100*high, c.Source),
+			Detail: fmt.Sprintf("Nine in ten steps of this class lay between %.0f %% below and %.0f %% above the prediction: %s.", 100*low, 100*high, e.why(l)),
 		})
 	}
 	return out

@@ -1,33 +1,104 @@
 package estimate
 
-import "github.com/ndc-dev/ndc/lang/units"
+import (
+	"fmt"
+	"slices"
+	"strings"
 
-// span90 is the 90 % range of measured over predicted step time for a class of
-// jobs. Empty fields match every job.
-type span90 struct {
-	GPU       string  `json:"gpu"`
-	Precision string  `json:"precision"`
-	MoE       bool    `json:"moe"`
-	Low       float64 `json:"low"`
-	High      float64 `json:"high"`
-	Source    string  `json:"source"`
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Range is the 90 % range of measured over predicted step time for a class of
+// jobs, from steps that the parameters were not fitted to. Empty fields match
+// every job. Inside holds for what was measured, Beyond for what was not.
+type Range struct {
+	GPU       string     `json:"gpu"`
+	Precision string     `json:"precision"`
+	MoE       bool       `json:"moe"`
+	Inside    [2]float64 `json:"inside"`
+	Beyond    [2]float64 `json:"beyond"`
+	Rows      int        `json:"rows"`
+	Measured  Envelope   `json:"measured"`
+	Source    string     `json:"source"`
 }
 
-// span is the 90 % range around a predicted step, by the class of the job in
-// data/ranges.json.
-func (e *Evaluator) span(t units.Seconds) [2]units.Seconds {
-	c := e.class()
-	return [2]units.Seconds{t * units.Seconds(c.Low), t * units.Seconds(c.High)}
+// Envelope is what has been measured of a class: the GPUs and precisions that
+// occur, from the least to the most GPUs and tokens, and the largest degrees.
+type Envelope struct {
+	GPUTypes         []string `json:"gpu_types"`
+	Precisions       []string `json:"precisions"`
+	GPUs             [2]int   `json:"gpus"`
+	SequenceLength   [2]int   `json:"sequence_length"`
+	TensorParallel   int      `json:"tensor_parallel"`
+	ContextParallel  int      `json:"context_parallel"`
+	PipelineParallel int      `json:"pipeline_parallel"`
+	ExpertParallel   int      `json:"expert_parallel"`
 }
 
-// class is the most specific class of the job.
-func (e *Evaluator) class() span90 {
-	var classes []span90
-	readJSON("data/ranges.json", &classes)
-	best, score := span90{Low: 1, High: 1}, -1
-	for _, c := range classes {
-		if s := e.matches(&c); s > score {
-			best, score = c, s
+// Add widens the envelope by a measured step.
+func (v *Envelope) Add(j *job.Job, l *plan.Layout) {
+	v.GPUTypes = include(v.GPUTypes, j.Cluster.GPU.Catalog)
+	v.Precisions = include(v.Precisions, j.Training.Precision)
+	v.GPUs = widen(v.GPUs, l.GPUs())
+	v.SequenceLength = widen(v.SequenceLength, j.Model.SequenceLength)
+	v.TensorParallel = max(v.TensorParallel, l.TensorParallel)
+	v.ContextParallel = max(v.ContextParallel, l.ContextParallel)
+	v.PipelineParallel = max(v.PipelineParallel, l.PipelineParallel)
+	v.ExpertParallel = max(v.ExpertParallel, l.ExpertParallel)
+}
+
+// include keeps a list of names sorted and free of repeats.
+func include(names []string, name string) []string {
+	if i, found := slices.BinarySearch(names, name); !found {
+		return slices.Insert(names, i, name)
+	}
+	return names
+}
+
+// widen extends a range, which is empty at zero, by a positive number.
+func widen(r [2]int, n int) [2]int {
+	if r[0] == 0 {
+		return [2]int{n, n}
+	}
+	return [2]int{min(r[0], n), max(r[1], n)}
+}
+
+// Outside says in what a job's layout lies outside the envelope, empty when
+// it lies inside.
+func (v *Envelope) Outside(j *job.Job, l *plan.Layout) []string {
+	var out []string
+	for _, n := range []struct {
+		what, value string
+		measured    []string
+	}{{"GPU", j.Cluster.GPU.Catalog, v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
+		if !slices.Contains(n.measured, n.value) {
+			out = append(out, fmt.Sprintf("%s %s", n.what, n.value))
+		}
+	}
+	for _, n := range []struct {
+		what     string
+		value    int
+		measured [2]int
+	}{
+		{"GPUs", l.GPUs(), v.GPUs}, {"tokens per sequence", j.Model.SequenceLength, v.SequenceLength},
+		{"tensor parallel", l.TensorParallel, [2]int{1, v.TensorParallel}}, {"context parallel", l.ContextParallel, [2]int{1, v.ContextParallel}},
+		{"pipeline parallel", l.PipelineParallel, [2]int{1, v.PipelineParallel}}, {"expert parallel", l.ExpertParallel, [2]int{1, v.ExpertParallel}},
+	} {
+		if n.value < n.measured[0] || n.value > n.measured[1] {
+			out = append(out, fmt.Sprintf("%d %s (measured: %d to %d)", n.value, n.what, n.measured[0], n.measured[1]))
+		}
+	}
+	return out
+}
+
+// Class is the most specific of some ranges that matches the job.
+func Class(ranges []Range, j *job.Job) *Range {
+	best, score := &Range{Inside: [2]float64{1, 1}, Beyond: [2]float64{1, 1}}, -1
+	for i := range ranges {
+		if s := ranges[i].matches(j); s > score {
+			best, score = &ranges[i], s
 		}
 	}
 	return best
@@ -35,12 +106,12 @@ func (e *Evaluator) class() span90 {
 
 // matches counts how many fields of a class single out the job; -1 when it is
 // of another class.
-func (e *Evaluator) matches(c *span90) int {
+func (r *Range) matches(j *job.Job) int {
 	n := 0
-	if c.MoE != (e.model.MoE != nil) {
+	if r.MoE != (j.Model.MoE != nil) {
 		return -1
 	}
-	for _, f := range [][2]string{{c.GPU, e.job.Cluster.GPU.Catalog}, {c.Precision, e.job.Training.Precision}} {
+	for _, f := range [][2]string{{r.GPU, j.Cluster.GPU.Catalog}, {r.Precision, j.Training.Precision}} {
 		switch f[0] {
 		case "":
 		case f[1]:
@@ -50,4 +121,36 @@ func (e *Evaluator) matches(c *span90) int {
 		}
 	}
 	return n
+}
+
+// Of is the range of a layout of a job, and in what it lies beyond what was
+// measured.
+func (r *Range) Of(j *job.Job, l *plan.Layout) (span [2]float64, outside []string) {
+	if outside = r.Measured.Outside(j, l); len(outside) > 0 {
+		return r.Beyond, outside
+	}
+	return r.Inside, nil
+}
+
+// span is the 90 % range around a predicted step, by the class of the job in
+// data/ranges.json.
+func (e *Evaluator) span(l *plan.Layout, t units.Seconds) [2]units.Seconds {
+	r, _ := e.class().Of(e.job, l)
+	return [2]units.Seconds{t * units.Seconds(r[0]), t * units.Seconds(r[1])}
+}
+
+// class is the most specific class of the job.
+func (e *Evaluator) class() *Range {
+	var ranges []Range
+	readJSON("data/ranges.json", &ranges)
+	return Class(ranges, e.job)
+}
+
+// why says what a layout's range stands on.
+func (e *Evaluator) why(l *plan.Layout) string {
+	c := e.class()
+	if _, outside := c.Of(e.job, l); len(outside) > 0 {
+		return fmt.Sprintf("%s; this layout lies beyond them: %s", c.Source, strings.Join(outside, ", "))
+	}
+	return c.Source
 }

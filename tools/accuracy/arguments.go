@@ -136,7 +136,7 @@ func expand(s string) string {
 			i = j - 1
 		case '(':
 			flush()
-			end := closing(s, i)
+			end := closer(s, i)
 			unit.WriteString(expand(s[i+1 : end]))
 			i = end
 		default:
@@ -148,9 +148,9 @@ func expand(s string) string {
 	return out.String()
 }
 
-// closing is the place of the parenthesis that closes the one at i, or the
+// closer is the place of the parenthesis that closes the one at i, or the
 // end of s.
-func closing(s string, i int) int {
+func closer(s string, i int) int {
 	depth := 0
 	for j := i; j < len(s); j++ {
 		switch s[j] {

@@ -18,7 +18,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-//go:embed frameworks.json
+//go:embed frameworks.json causes.json
 var data embed.FS
 
 // framework says what stands in for the framework of a run.
@@ -39,6 +39,7 @@ type framework struct {
 	InPlaceLoss           bool              `json:"in_place_loss"` // Transformer Engine's cross entropy
 	PlainLoss             bool              `json:"plain_loss"`    // compile did not cover the loss
 	ZeROBucket            int64             `json:"zero_bucket"`   // state kept by DeepSpeed's ZeRO, with reduce and gather buckets of so many elements
+	Superseded            string            `json:"superseded"`    // why its runs say nothing about the ranges of later releases
 	Environment           map[string]string `json:"environment"`
 }
 
@@ -51,6 +52,8 @@ type example struct {
 	layout     plan.Layout
 	exec       plan.Execution
 	skip       string              // why it cannot be predicted
+	framework  string              // as the facts name it
+	superseded bool                // by releases that communicate otherwise: says nothing about what ndc emits
 	assumed    bool                // nothing is known of its cluster but the GPU
 	memoryOnly bool                // its step time says nothing
 	evaluator  *estimate.Evaluator // of a fit
@@ -148,6 +151,7 @@ func (w *workshop) example(r *row) example {
 		x.skip = "no target stands in for its framework"
 		return x
 	}
+	x.framework, x.superseded = fw.Framework, fw.Superseded != ""
 	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r, fw), Cluster: cluster}
 	x.job.Backend = job.Backend{Kind: fw.Backend, Version: fw.Version}
 	for name, value := range fw.Environment {

@@ -1,7 +1,8 @@
 // Command accuracy predicts published training steps and compares.
 //
 //	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-explain ID]
-//	    [-set NAME=VALUE]… [-fit NAME,…] [-leave SOURCE] [-ranges] [-write FOLDER]
+//	    [-set NAME=VALUE]… [-fit NAME,…|all] [-leave SOURCE] [-crossvalidate] [-ranges]
+//	    [-write FOLDER] [-out FILE]
 //
 // Every row of a folder in the format of testdata/measured becomes a job with
 // everything pinned, which goes through the same targets and the same estimate
@@ -29,7 +30,8 @@ func main() {
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows, or all")
 	ranges := flag.Bool("ranges", false, "print the data of the 90 % ranges")
-	out := flag.String("out", "", "write the report as Markdown to this file too")
+	cross := flag.Bool("crossvalidate", false, "compare goals with errors on sources and models left out of the fit")
+	out := flag.String("out", "", "write the report with cross-validation as Markdown to this file, and a drawing beside it")
 	write := flag.String("write", "", "keep every row as a job.hcl under this folder")
 	explain := flag.String("explain", "", "print the prediction of the rows whose id contains this")
 	leave := flag.String("leave", "", "leave the rows of this source out of the fit")
@@ -41,7 +43,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *ranges, *worst}
+	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *ranges, *cross, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -51,7 +53,7 @@ func main() {
 // options are the command's flags.
 type options struct {
 	rows, known, explain, fit, leave, write, out string
-	asJSON, ranges                               bool
+	asJSON, ranges, cross                        bool
 	worst                                        int
 }
 
@@ -70,16 +72,27 @@ func run(o options, p estimate.Parameters) error {
 		return explainRows(os.Stdout, cases, o.explain, p)
 	}
 	results := predictAll(cases, p)
-	switch {
-	case o.ranges:
-		return writeRanges(os.Stdout, results)
-	case !o.asJSON:
-		report(os.Stdout, results, o.worst)
-		if o.out != "" {
-			return document(o.out, results, o.worst)
-		}
+	if o.asJSON {
+		return printJSON(results)
+	}
+	if o.ranges {
+		return writeRanges(os.Stdout, spreadsOf(results, crossValidate(cases, p)))
+	}
+	report(os.Stdout, results, o.worst)
+	if !o.cross && o.out == "" {
 		return nil
 	}
+	c := crossValidate(cases, p)
+	printGoals(os.Stdout, results, c)
+	printCoverage(os.Stdout, spreadsOf(results, c))
+	if o.out != "" {
+		return document(o.out, results, c, o.worst)
+	}
+	return nil
+}
+
+// printJSON prints one object per row.
+func printJSON(results []result) error {
 	out := json.NewEncoder(os.Stdout)
 	for i := range results {
 		if err := out.Encode(&results[i]); err != nil {

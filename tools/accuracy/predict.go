@@ -21,8 +21,9 @@ type result struct {
 	Time    *timeResult    `json:"time,omitempty"`
 	Verdict *verdictResult `json:"verdict,omitempty"`
 
-	uncertain bool
-	example   *example
+	uncertain   bool
+	memoryRange [2]float64 // of measured over predicted memory
+	example     *example
 }
 
 type memoryResult struct {
@@ -77,7 +78,13 @@ func predict(x *example, p estimate.Parameters) (r result) {
 		d.Memory = memory.New(x.job, x.state).Memory(&x.layout, &x.exec)
 	}
 	r.Memory = memoryOf(x.row, &d.Memory)
-	if d.Memory.Peak.DeviceBytes > 0 {
+	if x.assumed {
+		r.Reason = "cluster and framework assumed: nothing is known but the GPU"
+	}
+	if peak := &d.Memory.Peak; peak.DeviceBytes > 0 {
+		for i, v := range peak.DeviceRangeBytes {
+			r.memoryRange[i] = float64(v) / float64(peak.DeviceBytes)
+		}
 		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.Peak.DeviceRangeBytes[1] <= x.job.Cluster.GPU.Memory}
 	}
 	return r

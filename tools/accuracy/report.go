@@ -57,24 +57,27 @@ func report(w io.Writer, results []result, worst int) {
 		fmt.Fprintf(out, "%s\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%+.1f\n", n, s.n, s.median, s.mean, s.p90, s.max, s.bias)
 	}
 	out.Flush()
-	pairs, right, regrets := order(results)
-	if pairs > 0 {
-		slices.Sort(regrets)
-		fmt.Fprintf(w, "order: %d of %d pairs that differ by more than 5 %%; regret over %d groups: median %.3f, p90 %.3f\n",
-			right, pairs, len(regrets), quantile(regrets, 0.5), quantile(regrets, 0.9))
+	if o := order(results); o.pairs > 0 {
+		fmt.Fprintf(w, "order: %d of %d pairs that differ by more than 5 %%, %d of %d without one configuration twice; regret over %d groups: median %.3f, p90 %.3f\n",
+			o.right, o.pairs, o.rightDistinct, o.distinct, len(o.regrets), quantile(o.regrets, 0.5), quantile(o.regrets, 0.9))
 	}
 	verdicts(w, results)
 	listWorst(w, results, worst)
 	listSkipped(w, results)
 }
 
-// verdicts counts rows that ran and are called feasible, and rows that ran out
-// of memory and are not.
+// verdicts prints the counts of verdictCounts.
 func verdicts(w io.Writer, results []result) {
-	var ran, fits, out, caught int
+	ran, fits, out, caught := verdictCounts(results)
+	fmt.Fprintf(w, "rows that ran and are called feasible: %d of %d; rows out of memory and called infeasible: %d of %d\n", fits, ran, caught, out)
+}
+
+// verdictCounts counts rows that ran and are called feasible, and rows that
+// ran out of memory and are not.
+func verdictCounts(results []result) (ran, fits, out, caught int) {
 	for i := range results {
 		switch v := results[i].Verdict; {
-		case v == nil:
+		case v == nil || results[i].uncertain:
 		case v.Ran:
 			ran++
 			if v.Feasible {
@@ -87,16 +90,22 @@ func verdicts(w io.Writer, results []result) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "rows that ran and are called feasible: %d of %d; rows out of memory and called infeasible: %d of %d\n", fits, ran, caught, out)
+	return ran, fits, out, caught
 }
 
 // listSkipped counts the skipped rows by reason.
 func listSkipped(w io.Writer, results []result) {
-	skipped := map[string]int{}
+	skipped, assumed := map[string]int{}, 0
 	for i := range results {
+		if results[i].Status == "predicted" && results[i].example.assumed {
+			assumed++
+		}
 		if results[i].Status == "skipped" {
 			skipped[results[i].Reason]++
 		}
+	}
+	if assumed > 0 {
+		fmt.Fprintf(w, "predicted %d with an assumed cluster and framework: nothing is known but the GPU\n", assumed)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
 		fmt.Fprintf(w, "skipped %d: %s\n", skipped[reason], reason)
@@ -108,8 +117,9 @@ func listSkipped(w io.Writer, results []result) {
 // measured times differ by more than 5 % and how many of them the prediction
 // puts in the same order; and per group, the measured time of the layout that
 // the prediction prefers over the best measured.
-func order(results []result) (pairs, right int, regrets []float64) {
-	groups := map[string][]*timeResult{}
+func order(results []result) *ordering {
+	o := &ordering{}
+	groups := map[string][]*result{}
 	for i := range results {
 		r := &results[i]
 		if r.Time == nil || r.uncertain {
@@ -117,31 +127,26 @@ func order(results []result) (pairs, right int, regrets []float64) {
 		}
 		x := r.example.row
 		k := fmt.Sprint(r.Source, x.Model.Name, x.Model.Layers, x.Model.SeqLen, x.Cluster.GPU, x.Cluster.GPUs, x.Precision, x.Layout.GBS)
-		groups[k] = append(groups[k], r.Time)
+		groups[k] = append(groups[k], r)
 	}
-	for _, k := range slices.Sorted(maps.Keys(groups)) {
-		g := groups[k]
+	for _, g := range groups {
 		if len(g) < 2 {
 			continue
 		}
-		chosen, best := g[0], g[0].MeasuredSeconds
+		chosen, best := g[0].Time, g[0].Time.MeasuredSeconds
 		for i, a := range g {
-			if a.PredictedSeconds < chosen.PredictedSeconds {
-				chosen = a
+			if a.Time.PredictedSeconds < chosen.PredictedSeconds {
+				chosen = a.Time
 			}
-			best = min(best, a.MeasuredSeconds)
+			best = min(best, a.Time.MeasuredSeconds)
 			for _, b := range g[:i] {
-				if math.Abs(math.Log(a.MeasuredSeconds/b.MeasuredSeconds)) > math.Log(1.05) {
-					pairs++
-					if (a.MeasuredSeconds < b.MeasuredSeconds) == (a.PredictedSeconds < b.PredictedSeconds) {
-						right++
-					}
-				}
+				o.compare(a, b)
 			}
 		}
-		regrets = append(regrets, chosen.MeasuredSeconds/best)
+		o.regrets = append(o.regrets, chosen.MeasuredSeconds/best)
 	}
-	return pairs, right, regrets
+	slices.Sort(o.regrets)
+	return o
 }
 
 // class tells dense from mixture of experts.
@@ -183,6 +188,13 @@ func quantile(v []float64, q float64) float64 {
 
 // listWorst prints the rows with the largest errors of step time.
 func listWorst(w io.Writer, results []result, n int) {
+	for _, r := range worstRows(results, n) {
+		fmt.Fprintf(w, "%+7.1f %%  %s  predicted %.3f s, measured %.3f s\n", 100*(r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1), r.ID, r.Time.PredictedSeconds, r.Time.MeasuredSeconds)
+	}
+}
+
+// worstRows are those with the largest errors of step time.
+func worstRows(results []result, n int) []*result {
 	var timed []*result
 	for i := range results {
 		if results[i].Time != nil {
@@ -190,9 +202,7 @@ func listWorst(w io.Writer, results []result, n int) {
 		}
 	}
 	slices.SortStableFunc(timed, func(a, b *result) int { return -cmp.Compare(off(a), off(b)) })
-	for _, r := range timed[:min(n, len(timed))] {
-		fmt.Fprintf(w, "%+7.1f %%  %s  predicted %.3f s, measured %.3f s\n", 100*(r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1), r.ID, r.Time.PredictedSeconds, r.Time.MeasuredSeconds)
-	}
+	return timed[:min(n, len(timed))]
 }
 
 // off is the size of a row's error, the same for half and for double.

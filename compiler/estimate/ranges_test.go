@@ -1,0 +1,92 @@
+package estimate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// measuredJob is a job and a layout in the middle of what envelope holds.
+func measuredJob() (*job.Job, *plan.Layout, Envelope) {
+	j := &job.Job{}
+	j.Cluster.GPU.Catalog, j.Training.Precision, j.Model.SequenceLength = "h100_sxm", "bf16", 4096
+	l := &plan.Layout{TensorParallel: 4, ContextParallel: 1, PipelineParallel: 2, ExpertParallel: 1, DataParallelReplicate: 1, DataParallelShard: 8}
+	var v Envelope
+	v.Add(j, l)
+	return j, l, v
+}
+
+// TestOutside: each axis on its own takes a layout out of the envelope, and
+// widening the envelope by it takes it in.
+func TestOutside(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*job.Job, *plan.Layout)
+		says   string
+	}{
+		{"as measured", func(*job.Job, *plan.Layout) {}, ""},
+		{"smaller degrees", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 2, 16 }, ""},
+		{"GPU", func(j *job.Job, _ *plan.Layout) { j.Cluster.GPU.Catalog = "b200" }, "GPU b200"},
+		{"precision", func(j *job.Job, _ *plan.Layout) { j.Training.Precision = "fp8" }, "precision fp8"},
+		{"more GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 16 }, "128 GPUs (measured: 64 to 64)"},
+		{"fewer GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 1 }, "8 GPUs (measured: 64 to 64)"},
+		{"longer", func(j *job.Job, _ *plan.Layout) { j.Model.SequenceLength = 8192 }, "8192 tokens per sequence"},
+		{"tensor", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 8, 4 }, "8 tensor parallel"},
+		{"context", func(_ *job.Job, l *plan.Layout) { l.ContextParallel, l.DataParallelShard = 2, 4 }, "2 context parallel"},
+		{"pipeline", func(_ *job.Job, l *plan.Layout) { l.PipelineParallel, l.DataParallelShard = 4, 4 }, "4 pipeline parallel"},
+		{"experts", func(_ *job.Job, l *plan.Layout) { l.ExpertParallel = 8 }, "8 expert parallel"},
+	} {
+		j, l, v := measuredJob()
+		c.change(j, l)
+		if got := strings.Join(v.Outside(j, l), "; "); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.says)
+		}
+		v.Add(j, l)
+		if got := v.Outside(j, l); len(got) > 0 {
+			t.Errorf("%s: %q after it was measured", c.name, got)
+		}
+	}
+}
+
+// TestRangesData: every kind of job has a class, ranges enclose the
+// prediction, what lies beyond is no narrower, and each says what it stands on.
+func TestRangesData(t *testing.T) {
+	var ranges []Range
+	readJSON("data/ranges.json", &ranges)
+	for _, moe := range []bool{false, true} {
+		if !slices.ContainsFunc(ranges, func(r Range) bool { return r.MoE == moe && r.GPU == "" && r.Precision == "" }) {
+			t.Errorf("no range for any job, experts %v", moe)
+		}
+	}
+	for _, r := range ranges {
+		if r.Inside[0] > 1 || r.Inside[1] < 1 || r.Beyond[0] > r.Inside[0] || r.Beyond[1] < r.Inside[1] {
+			t.Errorf("%s %s experts %v: %v inside, %v beyond", r.GPU, r.Precision, r.MoE, r.Inside, r.Beyond)
+		}
+		if r.Rows == 0 || len(r.Measured.GPUTypes) == 0 || r.Measured.GPUs[1] == 0 || r.Source == "" {
+			t.Errorf("%s %s experts %v stands on nothing: %+v", r.GPU, r.Precision, r.MoE, r.Measured)
+		}
+	}
+}
+
+// TestClass: the most specific class counts, and a layout beyond it takes the
+// wider range with the reason.
+func TestClass(t *testing.T) {
+	j, l, v := measuredJob()
+	ranges := []Range{
+		{Inside: [2]float64{0.7, 1.3}, Beyond: [2]float64{0.6, 1.4}},
+		{GPU: "h100_sxm", Precision: "bf16", Inside: [2]float64{0.9, 1.1}, Beyond: [2]float64{0.8, 1.2}, Measured: v},
+		{GPU: "h100_sxm", Inside: [2]float64{0.8, 1.2}, Beyond: [2]float64{0.8, 1.2}},
+		{MoE: true, GPU: "h100_sxm", Precision: "bf16"},
+	}
+	c := Class(ranges, j)
+	if span, outside := c.Of(j, l); span != ranges[1].Inside || outside != nil {
+		t.Errorf("inside: %v, %v", span, outside)
+	}
+	l.DataParallelShard = 512
+	if span, outside := c.Of(j, l); span != ranges[1].Beyond || len(outside) != 1 {
+		t.Errorf("beyond: %v, %v", span, outside)
+	}
+}

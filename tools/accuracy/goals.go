@@ -1,0 +1,231 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// goal is one line of the table of goals.
+type goal struct {
+	what   string
+	memory bool
+	in     func(*result) bool
+
+	median, leaving   float64 // per cent; leaving: with the model left out of the fit
+	p90, most, signed float64 // 0: no such goal
+}
+
+// goals are what the predictions are to reach, by source.
+var goals = []goal{
+	{what: "memory, SimuMax B200, allocated", memory: true, in: source("simumax_b200"), median: 1, leaving: 2, most: 3},
+	{what: "memory, BigScience A100, nvidia-smi", memory: true, in: source("bigscience_bloom"), median: 6, leaving: 8},
+	{what: "memory, TorchTitan H100, reserved", memory: true, in: source("torchtitan"), median: 6, most: 12},
+	{what: "memory, Megatron's tests, hidden size from 2048", memory: true, in: both(source("megatron_lm_ci_golden"), wide), median: 5},
+	{what: "step time, SC21, pipeline and tensor parallel", in: both(source("megatron_sc21"), not(zero3)), median: 4, leaving: 6},
+	{what: "step time, SC21, ZeRO-3", in: both(source("megatron_sc21"), zero3)},
+	{what: "step time, SimuMax B200", in: source("simumax_b200"), median: 3, leaving: 5, signed: 1.5},
+	{what: "step time, Megatron-Bridge, dense", in: both(source("megatron_bridge_perf_summary"), dense), median: 7, leaving: 10},
+	{what: "step time, Megatron-Bridge, mixtures of experts", in: both(source("megatron_bridge_perf_summary"), not(dense)), median: 10, leaving: 14},
+	{what: "step time, DGXC", in: source("nvidia_dgxc_benchmarking"), median: 7, leaving: 10},
+	{what: "step time, MosaicML FSDP, A100", in: both(source("mosaicml_llm_foundry"), gpu("a100")), median: 2.5, leaving: 4},
+	{what: "step time, MosaicML FSDP, H100", in: both(source("mosaicml_llm_foundry"), gpu("h100")), median: 5, leaving: 7},
+	{what: "step time, BigScience", in: source("bigscience_bloom"), median: 7, leaving: 10},
+	{what: "step time, TorchTitan", in: source("torchtitan"), median: 7, leaving: 10},
+	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2},
+}
+
+func source(name string) func(*result) bool { return func(r *result) bool { return r.Source == name } }
+func gpu(family string) func(*result) bool {
+	return func(r *result) bool { return strings.HasPrefix(r.example.job.Cluster.GPU.Catalog, family) }
+}
+func wide(r *result) bool  { return r.example.row.Model.Hidden >= 2048 }
+func dense(r *result) bool { return r.example.job.Model.MoE == nil }
+func zero3(r *result) bool { return r.example.layout.ZeroStage == 3 }
+func not(f func(*result) bool) func(*result) bool {
+	return func(r *result) bool { return !f(r) }
+}
+func both(f, g func(*result) bool) func(*result) bool {
+	return func(r *result) bool { return f(r) && g(r) }
+}
+
+// errorsOf are the relative errors of the goal's rows: with the embedded
+// parameters, and with those fitted without the row's source or its model.
+func (g *goal) errorsOf(results []result, c *crossValidation) (fit, source, model []float64) {
+	for i := range results {
+		r := &results[i]
+		if r.example.skip != "" || r.uncertain || !g.in(r) {
+			continue
+		}
+		if m := r.Memory; g.memory && m != nil {
+			fit = append(fit, m.PredictedBytes/m.MeasuredBytes-1)
+		}
+		if g.memory || r.Time == nil {
+			continue
+		}
+		fit = append(fit, r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1)
+		if v, ok := c.source[r.ID]; ok {
+			source = append(source, v-1)
+		}
+		if v, ok := c.model[r.ID]; ok {
+			model = append(model, v-1)
+		}
+	}
+	return fit, source, model
+}
+
+// printGoals compares goals and figures.
+func printGoals(w io.Writer, results []result, c *crossValidation) {
+	fmt.Fprintln(w, "| what | n | goal | reached | leaving its source out | goal leaving its model out | reached | |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
+	for i := range goals {
+		g := &goals[i]
+		fit, bySource, byModel := g.errorsOf(results, c)
+		if len(fit) == 0 {
+			continue
+		}
+		s := summarise(fit)
+		without, left := "", ""
+		met := g.met(&s)
+		if len(bySource) > 0 {
+			without = figures(bySource)
+		}
+		if len(byModel) > 0 {
+			left = figures(byModel)
+			met = met && (g.leaving == 0 || summarise(byModel).median <= g.leaving)
+		}
+		if g.memory {
+			left = "as reached: nothing of a source was fitted"
+		}
+		verdict := "met"
+		switch {
+		case g.median == 0:
+			verdict = "apart"
+		case !met:
+			verdict = "**missed**"
+		}
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s |\n", g.what, s.n, g.wanted(), figures(fit), without, percentGoal(g.leaving), left, verdict)
+	}
+	printCounts(w, results)
+}
+
+// met compares a summary with the goal.
+func (g *goal) met(s *summary) bool {
+	below := func(v, most float64) bool { return most == 0 || v <= most }
+	return below(s.median, g.median) && below(s.p90, g.p90) && below(s.max, g.most) && below(math.Abs(s.bias), g.signed)
+}
+
+// wanted writes the goal.
+func (g *goal) wanted() string {
+	var parts []string
+	for _, p := range []struct {
+		name string
+		v    float64
+	}{{"median ≤ ", g.median}, {"p90 ≤ ", g.p90}, {"max ≤ ", g.most}, {"bias within ±", g.signed}} {
+		if p.v > 0 {
+			parts = append(parts, fmt.Sprintf("%s%g %%", p.name, p.v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func percentGoal(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprintf("median ≤ %g %%", v)
+}
+
+// figures writes the errors in short.
+func figures(errors []float64) string {
+	s := summarise(errors)
+	return fmt.Sprintf("median %.1f %%, p90 %.1f %%, max %.0f %%, bias %+.1f %%", s.median, s.p90, s.max, s.bias)
+}
+
+// printCounts adds the goals that are counts: verdicts, order, regret, and
+// differences of memory.
+func printCounts(w io.Writer, results []result) {
+	line := func(what string, n int, wanted, reached string, met bool) {
+		verdict := "met"
+		if !met {
+			verdict = "**missed**"
+		}
+		fmt.Fprintf(w, "| %s | %d | %s | %s | | | | %s |\n", what, n, wanted, reached, verdict)
+	}
+	ran, fits, out, caught := verdictCounts(results)
+	line("runs that ran, called feasible", ran, "≥ 98 %", fmt.Sprintf("%.1f %%", 100*float64(fits)/float64(max(1, ran))), float64(fits) >= 0.98*float64(ran))
+	line("runs out of memory, called infeasible", out, "all", fmt.Sprint(caught), caught == out)
+	o := order(results)
+	line("order: pairs of one model, batch, precision and GPU count, more than 5 % apart", o.pairs, "≥ 90 %",
+		fmt.Sprintf("%.0f %%; %.0f %% of the %d pairs that are not one configuration in two software releases", 100*float64(o.right)/float64(max(1, o.pairs)),
+			100*float64(o.rightDistinct)/float64(max(1, o.distinct)), o.distinct), float64(o.right) >= 0.9*float64(o.pairs))
+	if len(o.regrets) > 0 {
+		median, p90 := quantile(o.regrets, 0.5), quantile(o.regrets, 0.9)
+		line("regret of the preferred layout", len(o.regrets), "median ≤ 1.02, p90 ≤ 1.08", fmt.Sprintf("median %.3f, p90 %.3f", median, p90), median <= 1.02 && p90 <= 1.08)
+	}
+	if n, right := memoryPairs(results); n > 0 {
+		line("differences of memory between layouts of one model (Megatron-Bridge)", n, "sign, and size within 15 % of it", fmt.Sprintf("%d of %d", right, n), right == n)
+	}
+}
+
+// memoryPairs compares differences of memory between rows of one model, GPU
+// count and definition, where the rows are few and differ on purpose.
+func memoryPairs(results []result) (pairs, right int) {
+	groups := map[string][]*memoryResult{}
+	for i := range results {
+		r := &results[i]
+		if r.Memory == nil || r.Source != "megatron_bridge_skills" {
+			continue
+		}
+		x := r.example.row
+		k := fmt.Sprint(x.Model.Name, x.Cluster.GPUs, x.Precision, x.Layout.GBS, r.Memory.Definition)
+		groups[k] = append(groups[k], r.Memory)
+	}
+	for _, g := range groups {
+		for i, a := range g {
+			for _, b := range g[:i] {
+				measured, predicted := a.MeasuredBytes-b.MeasuredBytes, a.PredictedBytes-b.PredictedBytes
+				if measured == 0 {
+					continue
+				}
+				pairs++
+				if math.Abs(predicted/measured-1) <= 0.15 {
+					right++
+				}
+			}
+		}
+	}
+	return pairs, right
+}
+
+// ordering is what order finds.
+type ordering struct {
+	pairs, right            int // pairs whose measured times differ by more than 5 %, and those predicted in the same order
+	distinct, rightDistinct int // of these, pairs that are not one configuration twice
+	regrets                 []float64
+}
+
+// sameJob reports whether two rows are one configuration, measured twice.
+func sameJob(a, b *example) bool {
+	return fmt.Sprint(a.layout, a.exec, a.job.Training) == fmt.Sprint(b.layout, b.exec, b.job.Training)
+}
+
+// compare adds one pair of measured steps.
+func (o *ordering) compare(a, b *result) {
+	if math.Abs(math.Log(a.Time.MeasuredSeconds/b.Time.MeasuredSeconds)) <= math.Log(1.05) {
+		return
+	}
+	right := (a.Time.MeasuredSeconds < b.Time.MeasuredSeconds) == (a.Time.PredictedSeconds < b.Time.PredictedSeconds) && a.Time.PredictedSeconds != b.Time.PredictedSeconds
+	o.pairs++
+	if right {
+		o.right++
+	}
+	if sameJob(a.example, b.example) {
+		return
+	}
+	o.distinct++
+	if right {
+		o.rightDistinct++
+	}
+}
