@@ -27,8 +27,9 @@ func (b *builder) logits() float64 {
 
 // head is what the output head of the last stage adds.
 type head struct {
-	kept int64 // per micro-batch that waits for its backward pass
-	loss int64 // while the loss of one micro-batch runs backward
+	kept   int64 // per micro-batch that waits for its backward pass
+	output int64 // its logits, which a pipeline keeps as the stage's output
+	loss   int64 // while the loss of one micro-batch runs backward
 }
 
 // head settles the terms of the final norm, output head and loss, for a
@@ -56,6 +57,9 @@ func (b *builder) head(vocabulary int) head {
 		logits += (4 + b.element) * b.tokens * h
 	}
 	out := head{kept: kept * int64(1+m.MTPLayers), loss: logits*int64(1+m.MTPLayers) + stream}
+	if b.shape.lossChunks == 1 {
+		out.output = b.element * b.tokens * local
+	}
 	if b.shape.sequence && b.shape.tp > 1 {
 		out.loss += 2 * b.tokens * h * b.element // the gathered input and its gradient before it is scattered
 	}

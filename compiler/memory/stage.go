@@ -68,7 +68,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	m.load(e, rank, &ld)
 	var st state
 	m.state(e, &ld.holding, &st)
-	out.state = st.resident.sum() + st.gradients.sum() + st.step.sum()
+	out.state = st.resident.sum() + st.reduced.sum() + st.step.sum()
 	st.resident[lineWorkspaces] += e.terms.workspaces
 	st.resident[lineWeightGradients] += ld.gradients
 
@@ -77,20 +77,20 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	if ld.again {
 		running += gradients
 	}
-	backward := st.backward.sum()
+	later := st.later.sum()
 	var at [numMoments]int64
-	at[atStep] = resident + gradients + st.step.sum()
-	at[atBackward] = running + backward + ld.kept + ld.recomputed + ld.backward
-	at[atEnd] = resident + gradients + backward + ld.layer + ld.recomputed + ld.backward
+	at[atStep] = resident + st.reduced.sum() + st.step.sum()
+	at[atBackward] = running + st.backward.sum() + ld.kept + ld.recomputed + ld.backward
+	at[atEnd] = resident + gradients + later + ld.layer + ld.recomputed + ld.backward
 	if !ld.again && ld.inFlight > 1 {
-		at[atSecond] = resident + gradients + backward + ld.remaining() + ld.recomputed + ld.backward
+		at[atSecond] = resident + gradients + later + ld.remaining() + ld.recomputed + ld.backward
 	}
 	if ld.headAlive > 0 {
 		out.loss = e.terms.head.loss
-		at[atLoss] = running + st.loss.sum() + ld.kept + ld.headAlive*e.terms.head.kept + e.terms.head.loss
+		at[atLoss] = running + st.loss.sum() + ld.kept + m.waiting(e, &ld) + e.terms.head.loss
 	}
 	if rank == 0 {
-		at[atEmbedding] = resident + gradients + ld.kept - ld.first + m.embeddingGradient(e)
+		at[atEmbedding] = resident + gradients + st.later[lineGathered] + ld.kept - ld.first + m.embeddingGradient(e, &ld)
 	}
 	when := atStep
 	for i := range at {
@@ -108,23 +108,28 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 // compose writes the ledger of a moment; its sum is the moment's.
 func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *ledger) {
 	*out = st.resident
-	if when != atLoss && when != atBackward || ld.again {
-		out.add(&st.gradients, 1)
-	}
 	if when == atStep {
+		out.add(&st.reduced, 1)
 		out.add(&st.step, 1)
 		return
+	}
+	if when != atLoss && when != atBackward || ld.again {
+		out.add(&st.gradients, 1)
 	}
 	switch when {
 	case atLoss:
 		out.add(&st.loss, 1)
-	case atBackward, atSecond, atEnd:
+	case atBackward:
 		out.add(&st.backward, 1)
+	case atSecond, atEnd:
+		out.add(&st.later, 1)
+	case atEmbedding:
+		out[lineGathered] += st.later[lineGathered]
 	}
 	switch when {
 	case atLoss:
 		out.add(&ld.activations, 1)
-		out[lineHead] += ld.headAlive*e.terms.head.kept + e.terms.head.loss
+		out[lineHead] += m.waiting(e, ld) + e.terms.head.loss
 	case atSecond, atBackward:
 		if when == atSecond {
 			ld.scale(ld.remaining())
@@ -139,19 +144,28 @@ func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *le
 	case atEmbedding:
 		ld.scale(ld.kept - ld.first)
 		out.add(&ld.activations, 1)
-		out[lineReduce] += m.embeddingGradient(e)
+		out[lineReduce] += m.embeddingGradient(e, ld)
 	}
 }
 
 // embeddingGradient is the whole gradient of the input embedding before it is
 // accumulated or, under fully_shard without a pipeline, copied to fp32 and
 // scattered.
-func (m *Model) embeddingGradient(e *evaluation) int64 {
-	n := m.element
+func (m *Model) embeddingGradient(e *evaluation, ld *load) int64 {
+	n := m.element * (e.terms.embedding + ld.whole)
 	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
-		n += 4
+		n += 4 * e.terms.embedding
 	}
-	return n * e.terms.embedding
+	return n
+}
+
+// waiting is what the micro-batches that wait at the head keep there.
+func (m *Model) waiting(e *evaluation, ld *load) int64 {
+	n := e.terms.head.kept
+	if m.style.keepOutputs && e.l.PipelineParallel > 1 {
+		n += e.terms.head.output
+	}
+	return ld.headAlive * n
 }
 
 // remaining is what is kept once the first micro-batch is done.
@@ -278,6 +292,9 @@ func (m *Model) ends(e *evaluation, rank int, ld *load) {
 	model := m.arch.Model
 	if rank == 0 {
 		ld.elements.Dense += t.embedding
+		if m.target.WholeEmbeddingGradient {
+			ld.whole = t.embedding * int64(e.l.TensorParallel-1)
+		}
 	}
 	if !last {
 		return

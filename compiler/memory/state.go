@@ -13,16 +13,19 @@ type holding struct {
 	block    int64                // elements of the largest block, experts included
 	blocks   int                  // blocks on the stage
 	head     int64                // elements of the final norm and output head
+	whole    int64                // elements by which the gradient of the input embedding exceeds its parameter
 }
 
 // state holds what an engine keeps, in bytes, apart from activations.
 type state struct {
 	resident ledger // always
 	// gradients appear with the first backward pass of a step and stay until
-	// the optimizer step; engines with persistent gradients leave it zero.
+	// they are reduced; engines with persistent gradients leave it zero.
 	gradients ledger
+	reduced   ledger // what is left of them for the optimizer step
 	loss      ledger // while the loss runs
-	backward  ledger // while a block runs backward
+	backward  ledger // while the first block of a stage runs backward
+	later     ledger // the same for its last block
 	step      ledger // during the optimizer step
 	host      int64  // bytes per rank in host memory
 }
@@ -57,6 +60,9 @@ func (m *Model) state(e *evaluation, h *holding, s *state) {
 		m.megatronFSDP(e, h, s)
 	default:
 		m.megatron(e, h, s)
+	}
+	if m.target.Engine != target.FSDP2 {
+		s.reduced, s.later = s.gradients, s.backward
 	}
 	m.lowPrecision(e, h, s)
 }
@@ -171,7 +177,9 @@ func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
 		}
 		return
 	}
-	s.backward[lineLowPrecision] += int64(m.precision.weightBytes * float64(h.block))
+	n := int64(m.precision.weightBytes * float64(h.block))
+	s.backward[lineLowPrecision] += n
+	s.later[lineLowPrecision] += n
 }
 
 // megatronFSDP is Megatron-FSDP: main parameters in fp32, compute parameters
@@ -197,8 +205,8 @@ func (m *Model) megatronFSDP(e *evaluation, h *holding, s *state) {
 // fsdp2 is torch's fully_shard as torchtitan applies it: fp32 parameters,
 // gradients and moments sharded over data-shard × context ranks, each block
 // gathered in the compute type with the next one prefetched, gradients reduced
-// in fp32. With pipeline parallelism the blocks of a stage stay gathered and
-// their gradients stay whole in fp32 until the last micro-batch.
+// in fp32. Under pipeline parallelism nothing is reduced before the last
+// micro-batch: gradients stay whole in fp32 until then.
 func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 	n := e.shards
 	if e.l.ZeroStage == 0 {
@@ -210,16 +218,17 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 		s.host += 2*sharded + n.of(m.momentBytes(e.x, false), h.elements)
 	} else {
 		s.resident[lineParameters] += sharded
-		s.gradients[lineGradients] += sharded
+		s.reduced[lineGradients] += sharded
 		s.resident[lineMoments] += n.of(m.momentBytes(e.x, false), h.elements)
 	}
 	if e.l.PipelineParallel > 1 {
-		s.gradients[lineReduce] += 4 * h.elements.Sum()
-		s.loss[lineReduce] += 4 * h.head
+		s.gradients[lineReduce] += 4 * (h.elements.Sum() + h.whole)
 	} else {
+		s.gradients = s.reduced
 		s.backward[lineReduce] += h.block * (m.element + 4)
-		s.loss[lineReduce] += m.headGradients(e, h)
 	}
+	s.loss[lineReduce] += m.headGradients(e, h)
+	s.later = s.backward
 	m.gather(e, h, s)
 }
 
@@ -234,14 +243,22 @@ func (m *Model) headGradients(e *evaluation, h *holding) int64 {
 
 // gather adds the parameters that fully_shard holds gathered. Without
 // resharding after the forward pass every block stays; the norm and head unit
-// is never resharded between forward and backward.
+// is never resharded between forward and backward. The stages of a pipeline
+// keep what a backward pass has gathered until the next forward pass
+// (torch.distributed.pipelining.stage, backward_maybe_with_nosync).
 func (m *Model) gather(e *evaluation, h *holding, s *state) {
-	if e.x.ReshardAfterForward {
-		s.loss[lineGathered] += h.head * m.element
-		s.backward[lineGathered] += 3 * h.block * m.element
+	whole := h.elements.Sum() * m.element
+	switch {
+	case !e.x.ReshardAfterForward:
+		s.resident[lineGathered] += whole
 		return
+	case e.l.PipelineParallel > 1:
+		s.later[lineGathered] += whole
+	default:
+		s.loss[lineGathered] += h.head * m.element
+		s.later[lineGathered] += 3 * h.block * m.element
 	}
-	s.resident[lineGathered] += h.elements.Sum() * m.element
+	s.backward[lineGathered] += 3 * h.block * m.element
 }
 
 // deepspeed is ZeRO 0 to 3 with its buckets.

@@ -72,7 +72,7 @@ func (r *liveRow) predict() plan.Memory {
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
 	}
 	tg := engineTarget(target.FSDP2)
-	tg.FusedQKV, tg.KeepsReduceScatter, tg.PaddedVocab = r.FusedQKV, !r.FusedQKV, nil
+	tg.FusedQKV, tg.KeepsReduceScatter, tg.WholeEmbeddingGradient, tg.PaddedVocab = r.FusedQKV, !r.FusedQKV, !r.FusedQKV, nil
 	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused",
 		LossChunks: r.Chunks, ContextParallelType: "ring", ReshardAfterForward: r.PP == 1}
 	return New(j, tg).Memory(l, x)

@@ -89,6 +89,10 @@ type Target struct {
 	// makes no fp32 copies of the logits.
 	CompilesLoss bool
 
+	// WholeEmbeddingGradient says that every rank of a tensor group makes the
+	// gradient of the whole input embedding before it is cut.
+	WholeEmbeddingGradient bool
+
 	// KeepsReduceScatter says that operator-level recompute keeps the outputs
 	// of reduce-scatters and all-to-alls (torchtitan up to 0.2).
 	KeepsReduceScatter bool
