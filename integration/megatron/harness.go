@@ -119,6 +119,10 @@ printf '%s\0' "$@" >"$RECORD/arguments"
 env -0 >"$RECORD/environment"
 `
 
+// absences lets a job's own setup commands read what lies on its cluster only.
+const absences = `source() { [[ ! -e $1 ]] || builtin source "$@"; }
+`
+
 // probeCase is a line of input of probe.py.
 type probeCase struct {
 	ID          string            `json:"id"`
@@ -135,7 +139,7 @@ func record(l Launch, checkout, dir string) (probeCase, error) {
 	if _, err := fmt.Sscanf(l.Capability, "%d.%d", &c.Capability[0], &c.Capability[1]); err != nil {
 		return c, fmt.Errorf("%s: capability %q: %w", l.Name, l.Capability, err)
 	}
-	files := map[string][]byte{"bin/torchrun": []byte(recorder)}
+	files := map[string][]byte{"bin/torchrun": []byte(recorder), "absences.sh": []byte(absences)}
 	for name, content := range l.Files {
 		files[name] = content
 	}
@@ -152,7 +156,7 @@ func record(l Launch, checkout, dir string) (probeCase, error) {
 	cmd.Env = []string{
 		"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=ndc", "RECORD=" + dir,
 		"NDC_NODES=" + strconv.Itoa(l.Nodes), "NDC_GPUS_PER_NODE=" + strconv.Itoa(l.PerNode),
-		"MEGATRON_PATH=" + checkout,
+		"MEGATRON_PATH=" + checkout, "BASH_ENV=" + filepath.Join(dir, "absences.sh"),
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return c, fmt.Errorf("%s: launch.sh: %w\n%s", l.Name, err, out)

@@ -4,17 +4,18 @@
 
 A case is one line of JSON, as launch.sh's arguments and environment were recorded:
     {"id", "world", "arguments": [..], "environment": {..}, "folder"}
-An answer is one line of JSON per case, what the last rank logged step by step:
+An answer is one line of JSON per case, with the loss and the gradient's norm that the last rank had for its log:
     {"id", "steps": [{"step", "loss", "norm"}], "seconds", "error"}
 
-Megatron-LM is imported once; the ranks of a case are processes forked from there that meet over gloo and run
+Megatron-LM is imported once, which takes longer than the steps; the ranks of a case are processes forked from there that meet over gloo and run
 pretrain_gpt.py of the checkout. Everything in which such a run differs from the launch is in changed() and in
 the stand-ins of pretend.py and arithmetic.py.
 """
 import argparse
+import ctypes
+import inspect
 import json
 import os
-import re
 import runpy
 import signal
 import socket
@@ -24,8 +25,8 @@ import traceback
 import warnings
 
 warnings.filterwarnings("ignore")
-PATIENCE = 240  # seconds for one case
-STEP = re.compile(r"iteration +(\d+)/ .*? lm loss: (\S+) .*?grad norm: (\S+)")
+STEPS = "steps.jsonl"
+PATIENCE = 300  # seconds for one case; on idle cores it takes ten
 
 
 def changed(arguments):
@@ -42,9 +43,11 @@ def free_port():
 
 
 def rank(case, number, port, script):
-    """One rank, in a process of its own; what it prints goes to a file."""
+    """One rank, in a process of its own that ends with its parent; what it prints goes to a file."""
     os.setpgid(0, 0)
-    log = os.open(os.path.join(case["folder"], f"rank-{number}.log"), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    os.chdir(case["folder"])
+    log = os.open(f"rank-{number}.log", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     os.dup2(log, 1)
     os.dup2(log, 2)
     world = case["world"]
@@ -89,7 +92,7 @@ def train(case, script):
     for child in children:  # the others would wait for the dead
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    answer = {"id": case["id"], "steps": steps(case, case["world"] - 1), "seconds": round(time.time() - start, 1)}
+    answer = {"id": case["id"], "steps": steps(case), "seconds": round(time.time() - start, 1)}
     if failed is not None:
         answer["error"] = f"rank {failed}: " + tail(case, failed)
     return answer
@@ -104,8 +107,28 @@ def tail(case, number):
     return "\n".join(text(case, number).strip().splitlines()[-12:])
 
 
-def steps(case, number):
-    return [{"step": int(step), "loss": float(loss), "norm": float(norm)} for step, loss, norm in STEP.findall(text(case, number))]
+def steps(case):
+    path = os.path.join(case["folder"], STEPS)
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def keep_steps(training):
+    """Writes down what training_log is given: the log itself rounds, and its second line is a mean of two steps."""
+    log = training.training_log
+    signature = inspect.signature(log)
+
+    def training_log(*args, **kwargs):
+        given = signature.bind(*args, **kwargs).arguments
+        if "lm loss" in given["loss_dict"] and int(os.environ["RANK"]) == int(os.environ["WORLD_SIZE"]) - 1:
+            with open(STEPS, "a") as file:
+                loss, norm = float(given["loss_dict"]["lm loss"]), float(given["grad_norm"])
+                print(json.dumps({"step": given["iteration"], "loss": loss, "norm": norm}), file=file)
+        return log(*args, **kwargs)
+
+    training.training_log = training_log
 
 
 def main():
@@ -125,6 +148,7 @@ def main():
     arithmetic.kernels()
     arithmetic.backward(placement)
     import megatron.core.datasets.utils
+    import megatron.core.dist_checkpointing.strategies.filesystem_async as filesystem
     import megatron.training.initialize
     import megatron.training.training
 
@@ -132,12 +156,17 @@ def main():
     for module in (megatron.training.training, megatron.training.initialize):
         if hasattr(module, "set_jit_fusion_options"):
             module.set_jit_fusion_options = lambda *_, **__: None  # warms up what is not compiled here
+    keep_steps(megatron.training.training)
+    queue = filesystem.get_write_results_queue  # of its own it starts a process that imports everything again
+    filesystem.get_write_results_queue = lambda *_: queue("fork")
     pretend.no_kernel_builds()
     pretend.local_layers()
     arithmetic.attention()
     arithmetic.adam()
+    script = os.path.join(options.checkout, "pretrain_gpt.py")
+    runpy.run_path(script, run_name="imported")  # what it imports, once for all
     for line in sys.stdin:
-        print(json.dumps(train(json.loads(line), os.path.join(options.checkout, "pretrain_gpt.py"))), file=out, flush=True)
+        print(json.dumps(train(json.loads(line), script)), file=out, flush=True)
 
 
 if __name__ == "__main__":
