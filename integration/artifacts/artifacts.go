@@ -42,6 +42,7 @@ type Launch struct {
 	Parameters int64        // of the whole model; 0 where unknown
 	Layout     *plan.Layout // nil for golden files
 	Execution  plan.Execution
+	Plan       *plan.Plan // nil for golden files
 	Files      map[string][]byte
 }
 
@@ -99,7 +100,7 @@ func launch(j *job.Job, p *plan.Plan) *Launch {
 	return &Launch{
 		Name: j.Name, Framework: j.Backend.Kind, Version: j.Backend.Version, Capability: j.Cluster.GPU.ComputeCapability,
 		Nodes: j.Cluster.Nodes, PerNode: j.Cluster.GPUsPerNode, Parameters: p.Input.ParametersTotal,
-		Layout: &p.Layout, Execution: p.Execution, Files: map[string][]byte{},
+		Layout: &p.Layout, Execution: p.Execution, Plan: p, Files: map[string][]byte{},
 	}
 }
 
