@@ -17,6 +17,7 @@ type overhead struct {
 	context     float64 // bytes of the CUDA context
 	first, more float64 // bytes of the first communicator and of each further one
 	low, high   float64 // 90 % of residuals lie between 1-low and 1+high
+	pressed     float64 // the upper end where the allocator has to give back what it only caches
 	process     int64   // host memory of a rank's process
 	worker      int64   // host memory of a data worker
 }
@@ -35,6 +36,7 @@ func overheadOf(t *target.Target) overhead {
 		slack: released("slack/" + t.Backend), lossSlack: overheads["loss_slack/"+t.Backend], context: released("context"),
 		first: overheads["communicator"], more: overheads["communicator_later"],
 		low: overheads["range_low/"+t.Backend], high: overheads["range_high/"+t.Backend],
+		pressed: overheads["range_pressed/"+t.Backend],
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 	}
 }
@@ -48,8 +50,19 @@ func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
 	return Peak{
 		Stage: stage, Rank: m.rank(e.l, stage),
 		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(reserved), Device: units.Bytes(device),
-		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(device * (1 + o.high)),
+		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(o.upper(device, float64(m.job.Cluster.GPU.Memory))),
 	}
+}
+
+// upper is the upper end of the range of what a GPU shows. Most of it is what
+// the allocator caches for another time, which it frees before an allocation
+// fails: on a GPU that is full no more counts than what cannot be freed.
+func (o *overhead) upper(device, gpu float64) float64 {
+	high := device * (1 + o.high)
+	if high <= gpu || device > gpu {
+		return high
+	}
+	return max(gpu, device*(1+o.pressed))
 }
 
 // communicators is the memory of NCCL communicators: the first in full, later

@@ -85,6 +85,9 @@ func predict(x *example, p estimate.Parameters) (r result) {
 		for i, v := range peak.DeviceRangeBytes {
 			r.memoryRange[i] = float64(v) / float64(peak.DeviceBytes)
 		}
+		if v, ok := x.row.optionText("cpu_offloading_num_layers"); ok && v != "0" {
+			return r // whole layers went to the host, which no target offers: there is no verdict to give
+		}
 		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.Peak.DeviceRangeBytes[1] <= x.job.Cluster.GPU.Memory}
 	}
 	return r
