@@ -19,6 +19,7 @@ import traceback
 
 os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 LIMIT = float(os.environ.get("NDC_CASE_SECONDS", "240"))
+TIMEOUT = 124
 STEP = re.compile(r"^step (\d+)/\d+ loss (\S+) gradient norm (\S+) learning rate (\S+)")
 VALIDATION = re.compile(r"^step (\d+)/\d+ validation loss (\S+)")
 
@@ -33,6 +34,7 @@ def launch(folder, ranks):
     for rank in range(ranks):
         child = os.fork()
         if child:
+            os.setpgid(child, child)
             children.append(child)
             continue
         os.dup2(log, 1)
@@ -63,22 +65,38 @@ def train(folder):
 
 
 def wait(children):
-    """A rank that fails, or time that runs out, ends the others."""
+    """A rank that fails, or time that runs out, ends the others; nothing that a rank started outlives it."""
     end, code = time.time() + LIMIT, 0
     while children:
         child, status = os.waitpid(-1, os.WNOHANG)
         if child:
             children.remove(child)
+            kill(child)
             code = code or os.waitstatus_to_exitcode(status)
         if children and (code or time.time() > end):
-            code = code or 124
+            code = code or TIMEOUT
             time.sleep(1)
             for child in children:
-                os.kill(child, signal.SIGKILL)
+                kill(child)
                 os.waitpid(child, 0)
             return code
         time.sleep(0.02)
     return code
+
+
+def kill(child):
+    """Ends a rank with its process group."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def machine():
+    """What the machine has left, for cases that it did not let end."""
+    with open("/proc/meminfo", encoding="ascii") as f:
+        memory = [line.split()[1] for line in f if line.startswith(("MemTotal", "MemAvailable"))]
+    return f"{int(memory[1]) >> 10} of {int(memory[0]) >> 10} MiB available, load {os.getloadavg()[0]:.1f}"
 
 
 def report(folder):
@@ -105,6 +123,9 @@ def main():
             ranks = json.load(f)["ranks"]
         start = time.time()
         code = launch(folder, ranks)
+        if code in (TIMEOUT, -signal.SIGKILL):  # once may be the machine, twice is the case
+            print(f"{name}: exit code {code} after {time.time() - start:.0f} s, started again; {machine()}", file=sys.stderr, flush=True)
+            code = launch(folder, ranks)
         result = {"name": name, "code": code, "seconds": round(time.time() - start, 1), **report(folder)}
         print(json.dumps(result), file=report_to, flush=True)
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -20,9 +21,7 @@ func Ask(cases int, input io.Reader, env []string, python string, args ...string
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Minute // for children that hold the pipes
+	Together(cmd)
 	cmd.Env = append(os.Environ(), env...)
 	var out, complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, &complaints
@@ -34,4 +33,34 @@ func Ask(cases int, input io.Reader, env []string, python string, args ...string
 		err = fmt.Errorf("%s: %w\n%s", filepath.Base(args[0]), err, Tail(complaints.String(), 20))
 	}
 	return out.String(), err
+}
+
+// Together makes the end of a command the end of all that it started: it is
+// told to end first, as torchrun's workers have sessions of their own.
+func Together(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		time.AfterFunc(40*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	cmd.WaitDelay = time.Minute // for children that hold the pipes
+}
+
+// Machine says what is left of this machine, for the log of a command that
+// did not end as it should.
+func Machine() string {
+	memory := map[string]int{}
+	content, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(content)) {
+		var name string
+		var kilobytes int
+		if n, _ := fmt.Sscanf(line, "%s %d", &name, &kilobytes); n == 2 {
+			memory[name] = kilobytes
+		}
+	}
+	load, _ := os.ReadFile("/proc/loadavg")
+	largest, _ := exec.Command("ps", "-eo", "rss,pid,ppid,etimes,args", "--sort=-rss").Output()
+	processes := strings.SplitAfter(string(largest), "\n")
+	return fmt.Sprintf("%d of %d MiB available, load %s\n%s", memory["MemAvailable:"]>>10, memory["MemTotal:"]>>10,
+		strings.TrimSpace(string(load)), strings.Join(processes[:min(8, len(processes))], ""))
 }
