@@ -67,6 +67,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
 		Replicate:        r.has(mics),
 		Buckets:          buckets,
+		EarlyStop:        true, // train.py checkpoints with use_reentrant=False
 		Elsewhere:        elsewhere,
 
 		Rules:       rules(r, family),

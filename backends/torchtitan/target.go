@@ -65,6 +65,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		KeepsReduceScatter: d.version == "0.2.2",
 		// DTensor has no rule for the gradient of an embedding cut by rows.
 		WholeEmbeddingGradient: d.version == "0.2.2",
+		RowwiseFP8:             d.version != "0.2.2",
 		CompilesLoss:           d.version == "0.2.2", // compile.components = ["model", "loss"]
 		Variants: []target.Variant{{
 			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},

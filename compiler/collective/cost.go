@@ -42,7 +42,7 @@ const mostRails = 12
 // cross once per pod, so that the thinner links only bind when a group has
 // fewer islands in a pod than the oversubscription.
 func (t *Topology) railBandwidth(op Operation, s shape) float64 {
-	rails := math.Min(float64(s.local), mostRails)
+	rails := math.Min(float64(s.local), t.rails)
 	b := rails * t.network * t.fabric.efficiency(op)
 	if s.pods > 1 {
 		b /= math.Max(1, t.slowing/float64(s.perPod))

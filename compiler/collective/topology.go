@@ -18,6 +18,7 @@ type Topology struct {
 	pcie    float64
 	network float64 // one GPU's share of its node's NICs
 	slowing float64 // of the network above the pod
+	rails   float64 // NICs of one island that a communicator drives
 
 	curves *measuredGPU
 	fabric *fabric
@@ -41,6 +42,7 @@ func NewTopology(c *job.Cluster) *Topology {
 		domain: max(1, domainOf(c)), pod: n.GPUsPerPod, slowing: max(1, n.Oversubscription),
 		nvlink: float64(c.NVLink.Bandwidth), pcie: float64(c.PCIe.Bandwidth), nics: float64(n.NICsPerNode),
 	}
+	t.rails = mostRails
 	t.island = max(c.GPUsPerNode, t.domain)
 	t.network = float64(n.Bandwidth) * t.nics / float64(max(1, c.GPUsPerNode))
 	t.curves = nearestCurves(c)
@@ -52,6 +54,14 @@ func NewTopology(c *job.Cluster) *Topology {
 		t.pcie = slowestPCIe
 	}
 	return t
+}
+
+// OneRail is the same cluster for communicators that drive one NIC of an island
+// at a time.
+func (t *Topology) OneRail() *Topology {
+	one := *t
+	one.rails = 1
+	return &one
 }
 
 // domainOf is the number of GPUs that a group can count on sharing an NVLink

@@ -95,7 +95,7 @@ const (
 // unfused adds up batched matrix multiplications over the whole score matrix
 // (no causal half) and the passes over it.
 func (d *Device) unfused(a *Attention, s surface.Scores) (forward, backward units.Seconds) {
-	batch := Groups{a.Batch * a.Heads, a.Queries}
+	batch := Groups{Count: a.Batch * a.Heads, Rows: a.Queries}
 	products := d.batched(a.DType, batch, a.Keys, int(s.QK)) + d.batched(a.DType, batch, int(s.V), a.Keys)
 	elements := s.Sequences * s.Heads * s.Queries * s.Keys
 	bytesForward, bytesBackward := float64(softmaxForward), float64(softmaxBackward)

@@ -50,6 +50,10 @@ func (p Passes) Backward() units.Seconds { return p.InputGradient + p.WeightGrad
 type Groups struct {
 	Count int // groups on this rank
 	Rows  int // rows of each
+
+	// The kernel before already quantised the input, the one after in the
+	// backward pass the gradient of the output.
+	InputReady, GradientReady bool
 }
 
 // Device is one GPU with its surfaces prepared. It is read-only and safe for

@@ -149,7 +149,7 @@ func TestProperties(t *testing.T) {
 		if twice := float64(d.GEMM(dtype, 2*m, n, k)); twice < 0.93*s-3e-6 {
 			t.Fatalf("%d×%d×%d in %v: %v s, twice the rows %v", m, n, k, dtype, s, twice)
 		}
-		e := Groups{rapid.IntRange(1, 64).Draw(t, "groups"), m%4096 + 1}
+		e := Groups{Count: rapid.IntRange(1, 64).Draw(t, "groups"), Rows: m%4096 + 1}
 		if grouped := d.GroupedGEMM(dtype, e, n, k); grouped < d.GEMM(dtype, e.Count*e.Rows, n, k)*0.999 {
 			t.Fatalf("%v groups faster than one", e)
 		}
@@ -263,7 +263,7 @@ func BenchmarkGroupedGEMM(b *testing.B) {
 	d := NewDevice(h100)
 	b.ReportAllocs()
 	for b.Loop() {
-		sink = d.GroupedGEMM(BF16, Groups{8, 2048}, 4096, 7168)
+		sink = d.GroupedGEMM(BF16, Groups{Count: 8, Rows: 2048}, 4096, 7168)
 	}
 }
 

@@ -68,7 +68,14 @@ func (d *Device) GroupedLinear(t DType, g Groups, n, k int) Passes {
 		InputGradient:  f * units.Seconds(p.GroupedInputGradient),
 		WeightGradient: f * units.Seconds(p.GroupedWeightGradient),
 	}
-	return out.plus(d.quantise(p, float64(g.Count*g.Rows), n, k))
+	q := d.quantise(p, float64(g.Count*g.Rows), n, k)
+	if g.InputReady {
+		q.Forward = 0
+	}
+	if g.GradientReady {
+		q.InputGradient = 0
+	}
+	return out.plus(q)
 }
 
 // quantise is the time of turning m rows of inputs and of gradients into the

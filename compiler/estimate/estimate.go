@@ -12,6 +12,7 @@ package estimate
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/compute"
@@ -180,9 +181,14 @@ func (e *Evaluator) resolve() {
 	e.rate8 = units.Seconds(p.ofGPU("rate8", e.job.Cluster.GPU.Catalog))
 	e.grouped16 = units.Seconds(p.ofGPU("grouped16", e.job.Cluster.GPU.Catalog))
 	e.grouped8 = units.Seconds(p.ofGPU("grouped8", e.job.Cluster.GPU.Catalog))
-	if t := e.target.Torch; t != "" && before(t, 2, 0) {
+	if t := e.target.Torch; t != "" && before(t, 1, 12) {
 		e.rate16 *= units.Seconds(p.at("torch1"))
 	}
+	if e.target.RowwiseFP8 {
+		e.rate8 *= units.Seconds(p.at("rowwise"))
+	}
+	e.rate8 *= e.maturity()
+	e.rate4 *= e.maturity()
 	e.ring = units.Seconds(p.at("ring_efficiency." + engine))
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
@@ -195,6 +201,20 @@ func (e *Evaluator) resolve() {
 	e.permuteBytes = p.at("permute_bytes")
 }
 
+// maturity is how fast narrow products run with this release of Megatron and
+// the libraries of its time over those of the latest: kernels and fusions of
+// narrow types still gain with every release, release of their time.
+func (e *Evaluator) maturity() units.Seconds {
+	var minor int
+	if n, _ := fmt.Sscanf(e.target.Version, "core_v0.%d", &minor); n == 0 {
+		return 1
+	}
+	return units.Seconds(math.Pow(1-e.parameters.at("release"), float64(latestRelease-min(max(minor, firstRelease), latestRelease))))
+}
+
+// The releases of Megatron that maturity tells apart, as core_v0's minor number.
+const firstRelease, latestRelease = 14, 19
+
 // rate is how fast products run in training over the measured kernels, which
 // ran in short bursts. 16-bit products draw the most power and fall furthest;
 // in narrow types training fuses the quantising that the measured kernels do.
@@ -206,12 +226,6 @@ func (e *Evaluator) rate(t compute.DType) units.Seconds {
 		return e.rate4
 	}
 	return e.rate16
-}
-
-// attentionRate is rate for attention kernels, which draw less power than
-// products and share only a part of what those lose.
-func (e *Evaluator) attentionRate() units.Seconds {
-	return 1 - units.Seconds(e.parameters.at("attention_throttle"))*(1-e.rate16)
 }
 
 // grouped is the rate of the framework's expert multiplications over that of

@@ -26,6 +26,23 @@ func (b *builder) tensorParallel(k transformer.Kind) {
 	for i := range halves {
 		b.tensorHalf(b.column[i], b.row[i])
 	}
+	if k.MoE || b.g.tensor.Size() <= 1 {
+		return
+	}
+	at, bytes, t, hidden := b.leave(b.row[1])
+	b.last.lines[lineOf(at)] += t - hidden
+	b.last.load.put(at, bytes, t, t-hidden)
+}
+
+// leave is the collective after the product before it, of which hidden runs
+// behind that product.
+func (b *builder) leave(row units.Seconds) (at channel, bytes units.Bytes, t, hidden units.Seconds) {
+	bytes = units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
+	if !b.l.SequenceParallel {
+		return channelTensorReduce, bytes, b.g.tensor.AllReduce(bytes), 0
+	}
+	t = b.g.tensor.ReduceScatter(bytes)
+	return channelTensorScatter, bytes, t, b.pipelined(t, row)
 }
 
 // tensorHalf is one gather and reduce-scatter (or one all-reduce) of the
@@ -36,20 +53,19 @@ func (b *builder) tensorHalf(column, row units.Seconds) {
 	if g.Size() <= 1 {
 		return
 	}
-	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
+	at, bytes, scatter, behind := b.leave(row)
 	if !b.l.SequenceParallel {
-		t := g.AllReduce(bytes)
 		hidden := units.Seconds(0)
 		if b.e.asynchronous { // behind the weight gradient
-			hidden = min(t, column)
+			hidden = min(scatter, column)
 		}
-		b.put(channelTensorReduce, bytes, t, 0)
-		b.putBackward(channelTensorReduce, bytes, t, hidden)
+		b.put(at, bytes, scatter, behind)
+		b.putBackward(at, bytes, scatter, hidden)
 		return
 	}
-	gather, scatter := g.AllGather(bytes), g.ReduceScatter(bytes)
+	gather := g.AllGather(bytes)
 	b.put(channelTensorGather, bytes, gather, b.pipelined(gather, column))
-	b.put(channelTensorScatter, bytes, scatter, b.pipelined(scatter, row))
+	b.put(at, bytes, scatter, behind)
 	b.putBackward(channelTensorGather, bytes, gather, b.pipelined(gather, row))
 	if !b.e.asynchronous {
 		b.putBackward(channelTensorScatter, bytes, scatter, b.pipelined(scatter, column))
@@ -181,15 +197,17 @@ func (b *builder) hiding(once units.Seconds) (forward, backward units.Seconds) {
 }
 
 // copies is the share of a token's top-k copies that travel. DeepEP and
-// HybridEP send a token once to each NVLink domain and spread it there: of d
-// domains, d·(1−(1−1/d)^k) are touched on average. The plain exchange sends
-// every copy.
+// HybridEP send a token once to every rank that wants it, over the network once
+// to every NVLink domain, which spreads it: of d destinations, d·(1−(1−1/d)^k)
+// are touched on average. The plain exchange sends every copy.
 func (b *builder) copies() float64 {
-	if b.x.MoEDispatcher != "deepep" && b.x.MoEDispatcher != "hybridep" || b.g.expert.Link() != collective.LinkNetwork {
+	if b.x.MoEDispatcher != "deepep" && b.x.MoEDispatcher != "hybridep" {
 		return 1
 	}
-	k := float64(b.e.model.MoE.TopK)
-	d := math.Ceil(float64(b.l.ExpertParallel*layout.Stride(b.e.target.ExpertMesh, b.l, "expert_parallel")) / float64(max(b.e.domain, 1)))
+	k, d := float64(b.e.model.MoE.TopK), float64(b.g.expert.Size())
+	if b.g.expert.Link() == collective.LinkNetwork {
+		d = math.Ceil(float64(b.l.ExpertParallel*layout.Stride(b.e.target.ExpertMesh, b.l, "expert_parallel")) / float64(max(b.e.domain, 1)))
+	}
 	if d <= 1 {
 		return 1
 	}

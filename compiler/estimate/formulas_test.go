@@ -87,6 +87,98 @@ func TestDomains(t *testing.T) {
 	}
 }
 
+// TestRanks: inside a domain DeepEP sends a token once to each rank, of which
+// there are 8.
+func TestRanks(t *testing.T) {
+	m := moe()
+	m.MoE.Experts, m.MoE.TopK = 64, 8
+	l, x := single(8), execution()
+	l.ExpertParallel = 8
+	plain := New(jobOf(m, 1), targetOf(target.Megatron)).Describe(&l, &x)
+	x.MoEDispatcher = "hybridep"
+	once := New(jobOf(m, 1), targetOf(target.Megatron)).Describe(&l, &x)
+	got := float64(channelBytes(&once, "expert_parallel", "all_to_all")) / float64(channelBytes(&plain, "expert_parallel", "all_to_all"))
+	if want := 5.251 / 8; math.Abs(got-want) > 1e-4 {
+		t.Errorf("share of copies that travel: %v, want %v", got, want)
+	}
+}
+
+// TestEarlyStop: recompute that stops early leaves out the MLP's second product
+// and what follows it.
+func TestEarlyStop(t *testing.T) {
+	l, x := single(8), execution()
+	l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 8, true, 1, 512
+	work := func(r plan.Recompute, early bool) units.Seconds {
+		g := targetOf(target.FSDP2)
+		g.EarlyStop = early
+		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = r, "uniform", 1
+		e := New(jobOf(dense(), 1), g)
+		return e.run(&l, &x).work
+	}
+	e := New(jobOf(dense(), 1), targetOf(target.FSDP2))
+	e.run(&l, &x)
+	out := e.device.Linear(e.plain, 8192, 4096, 14336/8).Forward / e.rate(e.plain)
+	scatter := e.step.g.tensor.ReduceScatter(2 * 8192 * 4096)
+	none, full, early := work(plan.RecomputeNone, true), work(plan.RecomputeFull, false), work(plan.RecomputeFull, true)
+	if early <= none || early >= full {
+		t.Fatalf("without recompute %v, stopping early %v, in full %v", none, early, full)
+	}
+	if got, want := full-early, 32*(out+scatter); math.Abs(float64(got-want)) > 1e-9 {
+		t.Errorf("saved %v, want %v", got, want)
+	}
+}
+
+// TestRunOptions: what a run had beyond the recommended makes it faster or
+// slower as it should.
+func TestRunOptions(t *testing.T) {
+	l, x := single(8), execution()
+	l.ExpertParallel, x.Attention = 8, "fused"
+	step := func(change func(*target.Target)) units.Seconds {
+		j, g := jobOf(moe(), 1), targetOf(target.Megatron)
+		j.Training.Precision, j.Cluster.GPU.Catalog = "fp8", "gb200"
+		change(g)
+		return New(j, g).Step(&l, &x)
+	}
+	plain := step(func(*target.Target) {})
+	for name, change := range map[string]func(*target.Target){
+		"fused experts":      func(g *target.Target) { g.FusedExperts = true },
+		"attention in 8 bit": func(g *target.Target) { g.LowAttention = true },
+	} {
+		if t1 := step(change); t1 >= plain {
+			t.Errorf("%s: %v, without %v", name, t1, plain)
+		}
+	}
+	for name, change := range map[string]func(*target.Target){
+		"scales by row":      func(g *target.Target) { g.RowwiseFP8 = true },
+		"an earlier release": func(g *target.Target) { g.Version = "core_v0.16.0" },
+	} {
+		if t1 := step(change); t1 <= plain {
+			t.Errorf("%s: %v, without %v", name, t1, plain)
+		}
+	}
+}
+
+// TestExpertTraffic: biases of experts cost memory traffic, and kernels that
+// send tokens sort them once instead of twice.
+func TestExpertTraffic(t *testing.T) {
+	l, x := single(8), execution()
+	l.ExpertParallel = 8
+	line := func(bias bool, dispatcher string) units.Seconds {
+		m := moe()
+		m.MLPBias, x.MoEDispatcher = bias, dispatcher
+		e := New(jobOf(m, 1), targetOf(target.Megatron))
+		e.run(&l, &x)
+		return e.step.table.at(e.arch.KindOf(m.Layers-1), false, false).lines[lineMemoryBound]
+	}
+	plain := line(false, "alltoall")
+	if got := line(true, "alltoall"); got <= plain {
+		t.Errorf("with biases %v, without %v", got, plain)
+	}
+	if got := line(false, "deepep"); got >= plain {
+		t.Errorf("sorted once %v, twice %v", got, plain)
+	}
+}
+
 // TestFullRecompute repeats the forward of every layer and nothing else.
 func TestFullRecompute(t *testing.T) {
 	e := New(jobOf(dense(), 1), targetOf(target.Megatron))
@@ -161,6 +253,10 @@ func variety() []sample {
 				s.job.Cluster.GPU.Catalog = gpu
 				s.layout.ExpertParallel = 1
 				out = append(out, s)
+				early := targetOf(engine)
+				early.Version, early.RowwiseFP8 = "core_v0.15.0", true
+				out = append(out, sample{job: jobOf(moe(), 1), target: early, layout: single(8), exec: execution()})
+				out[len(out)-1].job.Training.Precision = precision
 				s.job = jobOf(dense(), 1)
 				s.job.Training.Optimizer.Kind, s.exec.Compile, s.exec.OffloadOptimizer = "muon", true, false
 				out = append(out, s)

@@ -56,6 +56,7 @@ type builder struct {
 	bwd    costs
 	load   load // forward and backward
 	first  load // forward alone
+	last   pass // of the forward, what follows the last tensor that the backward needs
 	// what recompute modules repeat, forward
 	core, norms, activation, up, mlp, moe, shared units.Seconds
 	overlapped                                    units.Seconds    // communication hidden behind compute
@@ -121,21 +122,27 @@ func (b *builder) layer(kind int) {
 }
 
 // finish turns what was collected into a pass with some recompute. Full
-// recompute runs the whole forward again, its collectives included.
+// recompute runs the forward again, its collectives included; where it stops
+// early, without the MLP's second product, whose output nothing needs.
 func (b *builder) finish(kind int, r plan.Recompute) pass {
 	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), lines: b.fwd, load: b.load}
 	p.lines.add(1, &b.bwd)
 	switch r {
 	case plan.RecomputeFull:
-		for i, t := range b.fwd {
+		again, load := b.fwd, b.first
+		if b.e.target.EarlyStop {
+			again.add(-1, &b.last.lines)
+			load.add(-1, &b.last.load)
+		}
+		for i, t := range again {
 			at := lineRecompute
 			if line(i).exposed() {
 				at = line(i)
 			}
 			p.lines[at] += t
 		}
-		p.load.add(1, &b.first)
-		p.backward += p.forward
+		p.load.add(1, &load)
+		p.backward += again.sum()
 	case plan.RecomputeSelective:
 		again := b.selective()
 		p.lines[lineRecompute] = again
@@ -216,6 +223,9 @@ func (b *builder) products(kind int) {
 		if p.Scattered {
 			b.row[half] += t.Forward
 		}
+		if p.Name == "mlp.out" {
+			b.last.lines[at] += t.Forward
+		}
 	}
 }
 
@@ -224,7 +234,11 @@ func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
 	n := units.Seconds(p.Count)
 	if p.Groups > 1 || strings.HasPrefix(p.Name, "experts.") {
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
-		t := b.e.device.GroupedLinear(b.dtype, compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}, p.N, p.K)
+		g := compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}
+		if b.e.target.FusedExperts {
+			g.InputReady, g.GradientReady = p.Name == "experts.out", p.Name == "experts.in"
+		}
+		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
 		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.rate(b.dtype)/b.e.grouped(b.dtype)), lineExperts
 	}
 	dtype := b.dtype
@@ -259,7 +273,7 @@ func (b *builder) attention(kind int) {
 	c := b.e.arch.Attention(kind, b.l)
 	cp := units.Seconds(b.l.ContextParallel)
 	a := compute.Attention{
-		Kernel: b.e.kernel(b.x), DType: b.e.plain, Dropout: b.e.model.Dropout > 0,
+		Kernel: b.e.kernel(b.x), DType: b.e.attentionType(b.dtype), Dropout: b.e.model.Dropout > 0,
 		Batch: c.Batch, Heads: c.Heads, KVHeads: c.KVHeads,
 		Queries: c.Keys, Keys: c.Keys, HeadDim: c.QKDim, ValueDim: c.VDim,
 		Causal: true, Window: c.Window,
@@ -268,7 +282,7 @@ func (b *builder) attention(kind int) {
 		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
-	rate := b.e.attentionRate() * b.e.generation(b.x)
+	rate := b.e.generation(b.x)
 	f, w = f/cp/rate, w/cp/rate
 	if cp > 1 {
 		f, w = f/b.e.ring, w/b.e.ring
@@ -276,6 +290,15 @@ func (b *builder) attention(kind int) {
 	b.fwd[lineAttention], b.bwd[lineAttention] = f, w
 	b.core = f
 	b.contextParallel(&c, f, w)
+}
+
+// attentionType is what attention computes in: 16 bits, unless the run asks for
+// the layer's own 8.
+func (e *Evaluator) attentionType(layer compute.DType) compute.DType {
+	if e.target.LowAttention {
+		return layer
+	}
+	return e.plain
 }
 
 // kernel is the attention kernel that runs: torch's own in FSDP2 and
@@ -319,16 +342,21 @@ func (b *builder) memoryBound(k transformer.Kind) {
 	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
 	if k.MoE {
 		rows, width = float64(b.e.arch.RoutedTokens(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
-		permute := b.bytes(compute.Permute, rows*h*b.e.permuteBytes)
-		forward += permute
-		backward += permute
-		b.moe += permute
+		permute := b.bytes(compute.Permute, rows*h*b.permutes())
+		bias := b.expertBias(rows, width)
+		forward += permute + bias
+		backward += permute + bias
+		b.moe += permute + bias
 		if s := transformer.SharedWidth(m.MoE); s > 0 {
 			b.activated(b.tokens, float64(s)/float64(b.l.TensorParallel), &forward, &backward)
 		}
 	}
 	before := forward
-	b.activated(rows, width, &forward, &backward)
+	if k.MoE && b.e.target.FusedExperts {
+		b.kept(rows, width, &forward, &backward)
+	} else {
+		b.activated(rows, width, &forward, &backward)
+	}
 	b.activation = forward - before
 	b.mlp += b.activation
 	b.moe += b.activation
@@ -344,6 +372,40 @@ func (b *builder) activated(rows, width float64, forward, backward *units.Second
 	}
 	*forward += b.bytes(compute.Elementwise, rows*width*2*(in+1))
 	*backward += b.bytes(compute.Elementwise, rows*width*2*(2*in+1))
+}
+
+// permutes is the traffic of bringing rows to their experts, per element and
+// way: sorted by rank before they travel and by expert after. Kernels that send
+// tokens sort once, on arrival.
+func (b *builder) permutes() float64 {
+	if b.x.MoEDispatcher == "deepep" || b.x.MoEDispatcher == "hybridep" {
+		return b.e.permuteBytes / 2
+	}
+	return b.e.permuteBytes
+}
+
+// expertBias is what adding biases to the outputs of both expert products
+// moves, and their gradients: Megatron adds them expert by expert and joins the
+// results, 2 bytes read and written each time.
+func (b *builder) expertBias(rows, width float64) units.Seconds {
+	if !b.e.model.MLPBias || b.e.target.FusedExperts {
+		return 0
+	}
+	if b.e.model.GatedActivation() {
+		width *= 2
+	}
+	return b.bytes(compute.Elementwise, rows*(width+float64(b.e.model.HiddenSize))*8)
+}
+
+// kept is activated inside the products' kernel: only what the backward needs
+// is written, and read again.
+func (b *builder) kept(rows, width float64, forward, backward *units.Seconds) {
+	in := 1.0
+	if b.e.model.GatedActivation() {
+		in = 2
+	}
+	*forward += b.bytes(compute.Elementwise, rows*width*2*in)
+	*backward += b.bytes(compute.Elementwise, rows*width*2*in)
 }
 
 // rope reads and writes what rotates of q and k.

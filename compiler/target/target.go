@@ -89,6 +89,25 @@ type Target struct {
 	// makes no fp32 copies of the logits.
 	CompilesLoss bool
 
+	// EarlyStop says that recompute ends with the last tensor that the backward
+	// needs (torch's non-reentrant checkpoint), so that a layer's last product
+	// does not run again.
+	EarlyStop bool
+
+	// FusedExperts says that an expert MLP is one kernel that activates and
+	// quantises between its products (Transformer Engine's operation fuser).
+	FusedExperts bool
+
+	// LowAttention says that attention computes in the job's 8-bit type.
+	LowAttention bool
+
+	// RowwiseFP8 says that precision fp8 scales by rows instead of whole tensors.
+	RowwiseFP8 bool
+
+	// OneRail says that collectives of sharded state drive one NIC of a node at
+	// a time, as ZeRO-3 did when it broadcast shard by shard.
+	OneRail bool
+
 	// WholeEmbeddingGradient says that every rank of a tensor group makes the
 	// gradient of the whole input embedding before it is cut.
 	WholeEmbeddingGradient bool

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,9 @@ type framework struct {
 	OptimizerStateDType   string            `json:"optimizer_state_dtype"`
 	Backend               string            `json:"backend"`
 	Version               string            `json:"version"`
+	Release               string            `json:"release"`    // of the run, where it is not Version
+	EarlyStop             bool              `json:"early_stop"` // recompute ended with the last tensor needed
+	OneRail               bool              `json:"one_rail"`   // collectives of state drive one NIC of a node at a time
 	GradientDType         string            `json:"gradient_dtype"`
 	CrossEntropy          string            `json:"cross_entropy"`
 	Overlap               string            `json:"overlap"`
@@ -165,7 +169,7 @@ func (w *workshop) example(r *row) example {
 		old := *x.target
 		old.Torch, x.target = fw.Torch, &old
 	}
-	fw.adjust(r, &x)
+	fw.adjust(r, f, &x)
 	if d := f.Model.FirstDenseLayers; d > 0 && x.job.Model.MoE != nil {
 		x.job.Model.MoE.FirstDenseLayers = d
 	}
@@ -189,10 +193,16 @@ func (w *workshop) example(r *row) example {
 }
 
 // adjust gives the borrowed target what the run's framework had in its place.
-func (fw *framework) adjust(r *row, x *example) {
+func (fw *framework) adjust(r *row, f *facts, x *example) {
 	old := *x.target
 	fused, _ := r.option("fused_ce")
 	old.InPlaceLoss = fw.InPlaceLoss || fused == "te"
+	old.EarlyStop, old.OneRail = fw.EarlyStop, fw.OneRail
+	old.Version = cmp.Or(f.release(r), fw.Release, old.Version)
+	old.RowwiseFP8 = strings.Contains(r.Precision, "rowwise")
+	low, _ := r.option("fp8_dot_product_attention")
+	whole, _ := r.option("cutedsl_fused_grouped_mlp")
+	old.LowAttention, old.FusedExperts = low == "true", whole == "true"
 	old.CompilesLoss = old.CompilesLoss && !fw.PlainLoss
 	x.target = &old
 	if fw.ZeROBucket > 0 {
@@ -201,6 +211,16 @@ func (fw *framework) adjust(r *row, x *example) {
 		state.Buckets = target.Buckets{Reduce: fw.ZeROBucket, AllGather: fw.ZeROBucket}
 		x.state = &state
 	}
+}
+
+// release is the version in the container that the row names.
+func (f *facts) release(r *row) string {
+	for container, version := range f.Software.Releases {
+		if strings.Contains(r.Source.Where, "'"+container) {
+			return version
+		}
+	}
+	return ""
 }
 
 // withEmbeddings is DeepSpeed's partition that counts the embeddings at both

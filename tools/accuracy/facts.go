@@ -22,7 +22,8 @@ type facts struct {
 		GbitPerNode float64 `json:"gbit_s_per_node"`
 	} `json:"network"`
 	Software struct {
-		Framework string `json:"framework"`
+		Framework string            `json:"framework"`
+		Releases  map[string]string `json:"releases"` // version by the container that the row's source names
 	} `json:"software"`
 	Model     modelFacts     `json:"model"`
 	Execution map[string]any `json:"execution"`

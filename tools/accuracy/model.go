@@ -40,6 +40,11 @@ func model(r *row, f *facts) job.Model {
 	}
 	experts(r, &out)
 	out.SlidingWindow = window(m.Window)
+	for _, a := range architectures() {
+		if strings.Contains(m.ArchitectureSource, a.Contains) {
+			a.apply(&out)
+		}
+	}
 	f.Model.apply(&out)
 	r.launched(&out)
 	if d, ok := f.Execution["dropout"].(float64); ok {

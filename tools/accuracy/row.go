@@ -15,22 +15,25 @@ type row struct {
 	} `json:"source"`
 	Task  string `json:"task"`
 	Model struct {
-		Name           string  `json:"name"`
-		Layers         int     `json:"layers"`
-		Hidden         int     `json:"hidden"`
-		FFN            int     `json:"ffn"`
-		Heads          int     `json:"heads"`
-		KVHeads        int     `json:"kv_heads"`
-		HeadDim        int     `json:"head_dim"`
-		Vocab          int     `json:"vocab"`
-		SeqLen         int     `json:"seq_len"`
-		ParamsB        float64 `json:"params_b"`
-		MTPLayers      int     `json:"mtp_layers"`
-		Window         any     `json:"window"`
-		Hybrid         any     `json:"hybrid"`
-		HybridPattern  string  `json:"hybrid_pattern"`
-		Mamba          any     `json:"mamba"`
-		EncoderDecoder bool    `json:"encoder_decoder"`
+		Name      string  `json:"name"`
+		Layers    int     `json:"layers"`
+		Hidden    int     `json:"hidden"`
+		FFN       int     `json:"ffn"`
+		Heads     int     `json:"heads"`
+		KVHeads   int     `json:"kv_heads"`
+		HeadDim   int     `json:"head_dim"`
+		Vocab     int     `json:"vocab"`
+		SeqLen    int     `json:"seq_len"`
+		ParamsB   float64 `json:"params_b"`
+		MTPLayers int     `json:"mtp_layers"`
+		Window    any     `json:"window"`
+
+		ArchitectureSource string `json:"arch_source"`
+
+		Hybrid         any    `json:"hybrid"`
+		HybridPattern  string `json:"hybrid_pattern"`
+		Mamba          any    `json:"mamba"`
+		EncoderDecoder bool   `json:"encoder_decoder"`
 		MoE            *struct {
 			Experts        int     `json:"experts"`
 			TopK           int     `json:"topk"`
@@ -109,6 +112,7 @@ type recomputeChoice struct {
 	Layers  any             `json:"layers"`
 	Method  string          `json:"method"`
 	Modules json.RawMessage `json:"modules"` // a list, or prose
+	Note    string          `json:"note"`
 }
 
 // stated reports whether modules stand in for a mode.
@@ -141,6 +145,9 @@ func (c *recomputeChoice) prose() string {
 // option finds an option of the row's overlaps by any of its names, in lower
 // case.
 func (r *row) option(names ...string) (string, bool) {
+	if s, ok := r.called(names...); ok {
+		return s, true
+	}
 	s, ok := r.optionText(names...)
 	return strings.ToLower(s), ok
 }
