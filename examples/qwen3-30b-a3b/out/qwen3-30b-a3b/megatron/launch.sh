@@ -24,7 +24,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=${NDC_GPUS_PER_NODE:-8}
 [[ $((nodes * gpus_per_node)) -eq 8 ]] ||
-  die "the layout (tensor 2 x context 1 x pipeline 1 x data 4) needs 8 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 1 x context 1 x pipeline 1 x data 8) needs 8 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
@@ -41,7 +41,7 @@ arguments=(
   --ffn-hidden-size 6144 # catalogue: model.ffn_hidden_size
   --seq-length 4096 # catalogue: model.sequence_length
   --max-position-embeddings 40960 # catalogue: model.max_positions
-  --padded-vocab-size 152064 # plan: vocabulary as built
+  --padded-vocab-size 151936 # plan: vocabulary as built
   --swiglu # catalogue: model.activation
   --normalization RMSNorm # catalogue: model.normalization
   --norm-epsilon 1e-06 # catalogue: model.norm_epsilon
@@ -74,8 +74,7 @@ arguments=(
   --moe-token-dispatcher-type alltoall # plan: execution.moe_dispatcher
   --moe-permute-fusion # ndc: one kernel permutes tokens
   # Parallelism
-  --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
-  --sequence-parallel # plan: layout.sequence_parallel
+  --tensor-model-parallel-size 1 # plan: layout.tensor_parallel
   --pipeline-model-parallel-size 1 # plan: layout.pipeline_parallel
   --context-parallel-size 1 # plan: layout.context_parallel
   --expert-model-parallel-size 8 # plan: layout.expert_parallel
@@ -90,6 +89,10 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
+  # Recompute and offload
+  --recompute-granularity full # plan: layout.recompute
+  --recompute-method block # plan: layout.recompute_method
+  --recompute-num-layers 1 # plan: layout.recompute_layers
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -101,7 +104,7 @@ arguments=(
   --clip-grad 1 # spec: training.optimizer.gradient_clipping
   --seed 7 # spec: training.seed
   # Batch and schedule
-  --micro-batch-size 4 # plan: layout.micro_batch_size
+  --micro-batch-size 2 # plan: layout.micro_batch_size
   --global-batch-size 512 # spec: training.global_batch_size
   --train-iters 9537 # spec: training.tokens
   --lr-decay-style cosine # spec: training.schedule
