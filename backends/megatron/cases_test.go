@@ -63,7 +63,7 @@ var cases = []change{
 	{"llama_fp16", "core_v0.16.1", func(j *job.Job, l *plan.Layout) {
 		j.Training.Precision, j.Cluster.GPU = "fp16", job.GPU{Name: "a100_80gb", ComputeCapability: "8.0"}
 	}},
-	{"llama_fp32", "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision = "fp32" }},
+	{"llama_fp32", "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision, l.ZeroStage = "fp32", 0 }},
 	{"llama_low_precision_states", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 		j.Execution.OptimizerStateDType = job.Some("bf16")
 		j.Execution.GradientDType = job.Some("bf16")

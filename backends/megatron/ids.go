@@ -123,6 +123,8 @@ const (
 	RuleAttention diag.ID = "megatron-attention-kernel"
 	// RuleSGD: SGD with sharded states.
 	RuleSGD diag.ID = "megatron-sgd"
+	// RuleFP32Checkpoint: sharded states of fp32 parameters cannot be saved and loaded.
+	RuleFP32Checkpoint diag.ID = "megatron-fp32-checkpoint"
 	// RuleMuon: Muon distributes its own states.
 	RuleMuon diag.ID = "megatron-muon"
 )

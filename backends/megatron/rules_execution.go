@@ -105,6 +105,7 @@ func (v *version) optimizerRules() []target.Rule {
 		{ID: RuleSGD, Mesh: true, Reason: "the distributed optimizer and Megatron-FSDP keep the states of Adam only: sgd needs zero_stage 0", Breaks: func(f *target.Facts) bool {
 			return f.Job.Training.Optimizer.Kind == "sgd" && f.Layout.ZeroStage != 0
 		}},
+		{ID: RuleFP32Checkpoint, Reason: "in fp32 the distributed optimizer cannot load its states from a checkpoint, and Megatron-FSDP cannot save gated layers: zero_stage 0", Breaks: breaksFP32Checkpoint},
 		{ID: RuleMuon, Reason: "muon keeps its states whole before core_v0.17.0 (zero_stage 0), and in one optimizer instance after (data_parallel_replicate = 1)", Breaks: func(f *target.Facts) bool {
 			if f.Job.Training.Optimizer.Kind != "muon" {
 				return false
@@ -115,4 +116,21 @@ func (v *version) optimizerRules() []target.Rule {
 			return f.Layout.ZeroStage >= 1 && f.Layout.DataParallelReplicate > 1
 		}},
 	}
+}
+
+// breaksFP32Checkpoint: where parameters are their own main copy, the
+// distributed optimizer loads into views that record gradients, which torch
+// refuses (distrib_optimizer.py, _set_main_param_and_optimizer_states), and
+// Megatron-FSDP looks for the wrapper that 16-bit parameters have
+// (fsdp_dtensor_checkpoint.py, handle_swiglu_in_state_dict). Both were run.
+func breaksFP32Checkpoint(f *target.Facts) bool {
+	training := &f.Job.Training
+	if training.Precision != "fp32" || f.Layout.ZeroStage == 0 {
+		return false
+	}
+	saves := training.Checkpoint.Path != "" && training.Checkpoint.SaveOptimizer
+	if f.Exec.FullySharded {
+		return saves && f.Job.Model.GatedActivation()
+	}
+	return saves || training.Start.From == "checkpoint" && !training.Start.ResetOptimizer
 }

@@ -120,6 +120,8 @@ func TestRules(t *testing.T) {
 			l.ZeroStage = 0
 		}},
 		{RuleSGD, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Optimizer.Kind = "sgd" }},
+		{RuleFP32Checkpoint, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision = "fp32" }},
+		{RuleFP32Checkpoint, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision, l.ZeroStage, l.PipelineParallel = "fp32", 3, 1 }},
 		{RuleCUDAGraphs, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.CUDAGraphs = job.Some("full")
 			j.Model = mixtral()
