@@ -3,6 +3,7 @@ package artifacts
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,9 +27,10 @@ const (
 	// manager and mesh, DeepSpeed's configuration classes and the model on
 	// the meta device.
 	Cheap Depth = iota
-	// Deep builds the first and last rank: Megatron-LM's model, buffers,
-	// optimizer and the entry of its schedule; a step of TorchTitan's Trainer
-	// on fake tensors. DeepSpeed has nothing deeper short of training.
+	// Deep builds ranks: Megatron-LM's model, buffers, optimizer and the entry
+	// of its schedule for the first and last rank of every pipeline stage; a
+	// step of TorchTitan's Trainer on fake tensors for the first and last rank.
+	// DeepSpeed has nothing deeper short of training.
 	Deep
 )
 
@@ -84,7 +86,8 @@ func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch stri
 	for pass := Cheap; pass <= depth; pass++ {
 		var list []mcore.Launch
 		for i, l := range launches {
-			if pass == Deep && l.Execution.FullySharded { // reads values of its meshes: none on the meta device
+			if pass == Deep && l.Execution.FullySharded {
+				complaints[i] = cmp.Or(complaints[i], noMetaFSDP)
 				continue
 			}
 			list = append(list, mcore.Launch{Name: strconv.Itoa(i), Version: l.Version, Capability: l.Capability, Files: l.Files,
@@ -114,19 +117,27 @@ func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch stri
 }
 
 // ranks are those that are played: the first, and for a deep look the first
-// one of the last pipeline stage.
+// and last one of every pipeline stage.
 func (l *Launch) ranks(depth Depth) []int {
-	if depth == Cheap || l.Layout == nil || l.Layout.PipelineParallel == 1 {
+	if depth == Cheap || l.Layout == nil {
 		return []int{0}
 	}
-	return []int{0, l.World() - l.World()/l.Layout.PipelineParallel}
+	var list []int
+	stage := l.World() / l.Layout.PipelineParallel
+	for first := 0; first < l.World(); first += stage {
+		list = append(list, first, first+stage-1)
+	}
+	return slices.Compact(list)
 }
+
+// noMetaFSDP says why a launch was accepted as emitted but not built.
+const noMetaFSDP = "Megatron-FSDP reads values of its meshes, and the meta device has none"
 
 // absent are the frameworks' own words for what a machine without a GPU does
 // not have: packages that stay out of the environments (kernels that no CPU
 // runs, optional optimizers), float8 units, and pinned memory of fake tensors.
-var absent = regexp.MustCompile(`torchao is not installed|emerging-optimizers package is required|` +
-	`float8 is only supported on SM89 or later|NYI: aten\._pin_memory`)
+var absent = regexp.MustCompile(`torchao is not installed|emerging-optimizers package is required|No module named 'deep_ep'|` +
+	`float8 is only supported on SM89 or later|NYI: aten\._pin_memory|` + noMetaFSDP)
 
 func verdicts(launches []*Launch, complaints []string) []Verdict {
 	list := make([]Verdict, len(launches))
@@ -180,7 +191,7 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 
 // judgeDeepSpeed asks the configuration classes of DeepSpeed and transformers.
 func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error) {
-	if !slices.Contains(environment.DeepSpeedReleases, launches[0].Version) {
+	if !environment.HasDeepSpeed(launches[0].Version) {
 		return nil, unavailable(fmt.Errorf("DeepSpeed %s is not among the releases that are asked", launches[0].Version))
 	}
 	python, err := environment.DeepSpeed(launches[0].Version).Python()
