@@ -28,8 +28,7 @@ import (
 // plan is nil then. That nothing fits is not an error but a plan with
 // Feasible false, its reasons, the nearest layouts and verified fixes.
 func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
-	diags := checkPins(j, t)
-	if diags.Append(checkPredicted(j, t)); diags.HasErrors() {
+	if diags := Check(j, t); diags.HasErrors() {
 		return nil, diags
 	}
 	t = predicted(j, t)
@@ -53,6 +52,12 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 	}
 	p.Infeasible.Reasons = reasons(j, t, p, found)
 	return p, nil
+}
+
+// Check reports what about a job on a target is wrong whatever a search would
+// find: values of the layout that the target does not have.
+func Check(j *job.Job, t *target.Target) diag.List {
+	return append(checkPins(j, t), checkPredicted(j, t)...)
 }
 
 // blank is a plan of which only the job is known. Its lists are empty, not

@@ -304,6 +304,9 @@ func executionChanges(j *job.Job) []change {
 		[]change{{fixed("execution.offload.activations = true"), func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }}})
 }
 
+// mostHostMemory is how many times a node's memory may be raised to find a fit.
+const mostHostMemory = 4
+
 // hostChange gives the nodes as much memory as offloading takes.
 func hostChange(j *job.Job) []change {
 	now := j.Cluster.HostMemory
@@ -314,7 +317,7 @@ func hostChange(j *job.Job) []change {
 		describe: func(c *search.Candidate) string {
 			return fmt.Sprintf("cluster.host_memory = \"%.0fGiB\" (now %s)", math.Ceil(float64(c.Result.HostBytes)/float64(units.GiB)), gib(now))
 		},
-		apply: func(j *job.Job) { j.Cluster.HostMemory = 0 },
+		apply: func(j *job.Job) { j.Cluster.HostMemory = mostHostMemory * now },
 	}}
 }
 

@@ -271,14 +271,25 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 	}
 	for i := range p.Infeasible.Nearest {
 		n := &p.Infeasible.Nearest[i]
-		missing := ""
-		if n.MissingBytes > 0 {
-			missing = ", " + GiB(n.MissingBytes) + " too much"
-		}
-		section(b, "Nearest", fmt.Sprintf("%s\n%s on the device%s, %s a step", Layout(&n.Layout), GiB(n.PeakDeviceBytes), missing, duration(n.StepSeconds)))
+		section(b, "Nearest", fmt.Sprintf("%s\n%s on the device%s, %s a step", Layout(&n.Layout), GiB(n.PeakDeviceBytes), missing(p, n), duration(n.StepSeconds)))
 	}
 	for _, f := range p.Infeasible.Fixes {
 		section(b, "Would fit", fmt.Sprintf("%s (%s on the device, %s a step)", f.Change, GiB(f.PeakDeviceBytes), duration(f.StepSeconds)))
 	}
 	section(b, "Search", searchLine(&p.Search))
+}
+
+// missing says by how much a layout fails the limit of memory: with the upper
+// end of its range where that decides.
+func missing(p *plan.Plan, n *plan.Nearest) string {
+	needed := p.Memory.UsableBytes + n.MissingBytes
+	switch {
+	case n.MissingBytes <= 0:
+		return ""
+	case p.Infeasible.Reasons[0].ID == "host-memory" && n.PeakDeviceBytes <= p.Memory.UsableBytes:
+		return ", " + GiB(n.MissingBytes) + " more host memory than a node has"
+	case needed > n.PeakDeviceBytes:
+		return fmt.Sprintf(" (up to %s), %s too much", GiB(needed), GiB(n.MissingBytes))
+	}
+	return ", " + GiB(n.MissingBytes) + " too much"
 }

@@ -68,6 +68,11 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 // plans and fails with 2.
 func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, error) {
 	w, diags := load(argument, flags)
+	if !diags.HasErrors() {
+		if wrong := check(w.Jobs); wrong.HasErrors() {
+			diags.Append(wrong) // before any search, which may take long
+		}
+	}
 	var plans []*compiled
 	if !diags.HasErrors() {
 		for i := range w.Jobs {

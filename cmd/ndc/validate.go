@@ -5,7 +5,25 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
 )
+
+// check asks of every job whether its backend can build it at all.
+func check(jobs []job.Job) diag.List {
+	var all diag.List
+	for i := range jobs {
+		j := &jobs[i]
+		target, diags := find(j).Target(j)
+		if !diags.HasErrors() {
+			diags.Append(compiler.Check(j, target))
+		}
+		all.Append(diags)
+	}
+	return all
+}
 
 func newValidate(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
@@ -17,10 +35,7 @@ can build, without searching a layout and without writing anything.`,
 			t := newTerminal(stdout, stderr, flags.json)
 			w, diags := load(args[0], &flags)
 			if !diags.HasErrors() {
-				for i := range w.Jobs {
-					_, more := find(&w.Jobs[i]).Target(&w.Jobs[i])
-					diags.Append(more)
-				}
+				diags.Append(check(w.Jobs))
 			}
 			t.diagnostics(diags, w.Files)
 			if diags.HasErrors() {

@@ -27,7 +27,10 @@ type Mesh struct {
 	SequenceParallel                                  bool
 	DataParallelReplicate, DataParallelShard          int
 	ZeroStage                                         int
-	ExpertParallel, ExpertTensorParallel              int
+	// Idle marks a stage that has nothing to share and so is the run of the first
+	// one, unless some of the state goes to the host.
+	Idle                                 bool
+	ExpertParallel, ExpertTensorParallel int
 }
 
 // Pipeline is a choice of schedule, virtual stages and layer split, with the
@@ -152,7 +155,8 @@ func (s *Space) pipelineDegree(pp int) bool {
 // dataAxes splits the data-parallel ranks into replicas and shards.
 func (s *Space) dataAxes(m Mesh, dp int) {
 	c := &s.job.Constraints.Layout
-	for _, zero := range s.zeroStages(dp * m.ContextParallel) {
+	stages := s.zeroStages(dp * m.ContextParallel)
+	for _, zero := range stages {
 		for _, shard := range divisors(dp, dp) {
 			replicate := dp / shard
 			switch {
@@ -163,30 +167,28 @@ func (s *Space) dataAxes(m Mesh, dp int) {
 				continue
 			}
 			m.ZeroStage, m.DataParallelShard, m.DataParallelReplicate = zero, shard, replicate
+			m.Idle = dp*m.ContextParallel == 1 && zero != stages[0]
 			s.expertAxes(m)
 		}
 	}
 }
 
 // zeroStages lists the stages for a number of ranks that could share state.
-// With nothing to share, all stages are the same run: the first that the user
-// allows stands for it, stage 0 if possible.
+// With nothing to share, all stages are the same run unless some of the state
+// can go to the host: the first that the user allows stands for them, stage 0
+// if possible.
 func (s *Space) zeroStages(ranks int) []int {
-	var allowed []int
 	c := s.job.Constraints.Layout.ZeroStage
-	if ranks == 1 && c.Allows(0) {
-		return []int{0}
+	stages := slices.Clone(s.target.ZeroStages)
+	if ranks == 1 && !slices.Contains(stages, 0) {
+		stages = append(stages, 0)
 	}
-	for _, z := range s.target.ZeroStages {
-		if c.Allows(z) {
-			allowed = append(allowed, z)
-		}
+	stages = slices.DeleteFunc(stages, func(z int) bool { return !c.Allows(z) })
+	slices.Sort(stages)
+	if ranks == 1 && len(stages) > 1 && len(s.target.Variants) == 0 {
+		return stages[:1]
 	}
-	slices.Sort(allowed)
-	if ranks == 1 && len(allowed) > 1 {
-		return allowed[:1]
-	}
-	return allowed
+	return stages
 }
 
 // expertAxes lays the expert mesh over the same ranks.

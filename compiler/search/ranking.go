@@ -51,10 +51,10 @@ func better(objective string) func(a, b *Candidate) bool {
 
 // nearer orders misses by how far they are from their limit. Where memory
 // suffices for some layout, it does not bind: those that fail another limit
-// come first.
+// come first, and those that fit on the GPU but not on its node next.
 func nearer(a, b *Candidate) bool {
-	if x, y := a.outOfMemory(), b.outOfMemory(); x != y {
-		return y
+	if x, y := a.shortage(), b.shortage(); x != y {
+		return x < y
 	}
 	if a.missing != b.missing {
 		return a.missing < b.missing
@@ -62,7 +62,16 @@ func nearer(a, b *Candidate) bool {
 	return earlier(a, b)
 }
 
-func (c *Candidate) outOfMemory() bool { return c.broken == IDMemory || c.broken == IDHostMemory }
+// shortage is 2 where the GPU's memory is short, 1 where the node's is.
+func (c *Candidate) shortage() int {
+	switch c.broken {
+	case IDMemory:
+		return 2
+	case IDHostMemory:
+		return 1
+	}
+	return 0
+}
 
 // cost is the step time with the premium of the layout and of offloading.
 func (c *Candidate) cost() float64 {

@@ -72,6 +72,8 @@ func smallTarget() *target.Target {
 	}
 }
 
+type variantList = []target.Variant
+
 // everything evaluates all layouts without any shortcut and with a fresh
 // evaluator for each, so that nothing remembered can matter. It returns the
 // feasible ones, best first, and how many layouts there are.
@@ -86,7 +88,7 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, int64) {
 		m := &s.space.Meshes[i]
 		w.layout = plan.Layout{}
 		m.Fill(&w.layout)
-		w.current.mesh, w.current.leaf = i, 0
+		w.current.mesh, w.current.leaf, w.mesh.index = i, 0, i
 		fault := w.meshFault(s.space.Leaves(m)) != ""
 		pipelines := s.space.Pipelines(m)
 		for p := range pipelines {
@@ -117,9 +119,14 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 		moe       bool
 		objective string
 		exposed   float64
-	}{{false, "throughput", 1}, {false, "throughput", 0.02}, {true, "throughput", 1}, {false, "memory", 1}} {
-		t.Run(fmt.Sprintf("moe=%v,%s,%v", c.moe, c.objective, c.exposed), func(t *testing.T) {
+		offload   bool
+	}{{false, "throughput", 1, false}, {false, "throughput", 0.02, false}, {true, "throughput", 1, false}, {false, "memory", 1, false}, {false, "throughput", 1, true}} {
+		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v", c.moe, c.objective, c.exposed, c.offload), func(t *testing.T) {
 			j, target := smallJob(c.moe, 1), smallTarget()
+			if c.offload {
+				target.Variants = variantList{offloadOptimizer, offloadActivations}
+				j.Cluster.GPU.Memory = 12 * units.GiB
+			}
 			j.Constraints.MaxExposedCommunication = job.Some(units.Share(c.exposed))
 			j.Constraints.Objective = c.objective
 			j.Constraints.Layout.VirtualPipeline = job.IntChoice{Values: []int{1, 2}}
@@ -131,6 +138,9 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			}
 			if got.Counts.Enumerated != leaves {
 				t.Errorf("enumerated %d, brute force %d", got.Counts.Enumerated, leaves)
+			}
+			if offloads := func(b Candidate) bool { return b.Execution.OffloadOptimizer || b.Execution.OffloadActivations }; slices.ContainsFunc(got.Best, offloads) != c.offload {
+				t.Errorf("offloading among the best is not %v", c.offload)
 			}
 			compared := got.Best
 			if c.objective == "throughput" && c.exposed == 1 {
@@ -170,7 +180,9 @@ func undominated(list []Candidate) []Candidate {
 		key := fmt.Sprint(bare)
 		if !slices.ContainsFunc(better[key], func(a plan.Layout) bool { return lessRecompute(a, l) }) {
 			kept = append(kept, list[i])
-			better[key] = append(better[key], l)
+			if x := &list[i].Execution; !x.OffloadOptimizer && !x.OffloadActivations { // what offloads may recompute less and yet take longer
+				better[key] = append(better[key], l)
+			}
 		}
 	}
 	return kept

@@ -11,8 +11,11 @@ import (
 )
 
 var (
-	offloadOptimizer   = target.Variant{Options: []string{"offload.optimizer"}, Apply: func(x *plan.Execution) { x.OffloadOptimizer = true }}
-	offloadActivations = target.Variant{Options: []string{"offload.activations"}, Apply: func(x *plan.Execution) { x.OffloadActivations = true }}
+	offloadOptimizer = target.Variant{Options: []string{"offload.optimizer"},
+		Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
+		Apply:   func(x *plan.Execution) { x.OffloadOptimizer = true }}
+	offloadActivations = target.Variant{Options: []string{"offload.activations"},
+		Apply: func(x *plan.Execution) { x.OffloadActivations = true }}
 )
 
 // offloading is a job of one layout, a target that can offload two things, and

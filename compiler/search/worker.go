@@ -52,7 +52,10 @@ func (w *worker) open(index int, out *meshSearch) {
 	m.Fill(&w.layout)
 	leaves := w.space.Leaves(m)
 	out.counts.Enumerated = max(leaves, 1)
-	if id := w.meshFault(leaves); id != "" {
+	if id := w.meshFault(leaves); id != "" && m.Idle {
+		out.counts.Pruned = out.counts.Enumerated
+		return
+	} else if id != "" {
 		out.counts.Rejected[id] = out.counts.Enumerated
 		out.illegal = &Candidate{Layout: w.layout, mesh: index, broken: id}
 		return
@@ -289,6 +292,10 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	if v == outOfMemory {
 		v = w.tryVariants()
 	}
+	if w.idle() && !(w.varied && v == feasible) {
+		w.mesh.counts.Pruned++
+		return v
+	}
 	if v == feasible {
 		w.keep()
 		return v
@@ -368,7 +375,17 @@ func (w *worker) breaksRule() bool {
 	return false
 }
 
+// idle reports whether another mesh stands for this one, as long as nothing
+// goes to the host.
+func (w *worker) idle() bool {
+	return w.space.Meshes[w.mesh.index].Idle && !w.job.Execution.OffloadOptimizer.Value && !w.job.Execution.OffloadParameters.Value
+}
+
 func (w *worker) reject(id diag.ID) {
+	if w.idle() {
+		w.mesh.counts.Pruned++
+		return
+	}
 	w.mesh.counts.Rejected[id]++
 	if w.mesh.illegal == nil {
 		w.mesh.illegal = &Candidate{Layout: w.layout, Execution: w.execution, mesh: w.current.mesh, leaf: w.current.leaf, broken: id}
