@@ -20,7 +20,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=${NDC_GPUS_PER_NODE:-8}
 [[ $((nodes * gpus_per_node)) -eq 2048 ]] ||
-  die "the layout (tensor 1 x context 1 x pipeline 16 x data 128) needs 2048 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 1 x context 1 x pipeline 8 x data 256) needs 2048 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
@@ -89,8 +89,8 @@ arguments=(
   --moe-router-padding-for-quantization # ndc: expert rows fill the blocks of the kernels
   # Parallelism
   --tensor-model-parallel-size 1 # plan: layout.tensor_parallel
-  --pipeline-model-parallel-size 16 # plan: layout.pipeline_parallel
-  --pipeline-model-parallel-layout 'Et*4|(t*4|)*14tmL' # plan: layout.stage_layers
+  --pipeline-model-parallel-size 8 # plan: layout.pipeline_parallel
+  --pipeline-model-parallel-layout 'Et*8|(t*8|)*6t*5mL' # plan: layout.stage_layers
   --context-parallel-size 1 # plan: layout.context_parallel
   --expert-model-parallel-size 16 # plan: layout.expert_parallel
   --expert-tensor-parallel-size 1 # plan: layout.expert_tensor_parallel
@@ -148,7 +148,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/deepseek-v3/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/deepseek-v3/megatron # spec: training.checkpoint.path
-  --save-interval 165 # spec: training.checkpoint.interval, 60 minutes at 21.8 s a step
+  --save-interval 173 # spec: training.checkpoint.interval, 60 minutes at 20.8 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async

@@ -75,10 +75,6 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
-  # Recompute and offload
-  --recompute-granularity full # plan: layout.recompute
-  --recompute-method block # plan: layout.recompute_method
-  --recompute-num-layers 1 # plan: layout.recompute_layers
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
