@@ -1,0 +1,45 @@
+package gpu
+
+// releases are those that run here, newest of each framework.
+var releases = map[string]string{"megatron": "core_v0.19.2", "torchtitan": "0.3.0", "deepspeed": "0.19.8"}
+
+// Kinds are the frameworks in the order in which they run.
+var Kinds = []string{"torchtitan", "deepspeed", "megatron"}
+
+// SmallCases train on one GPU in seconds: the example tiny's model, and four
+// layers of Llama 3 8B in two micro-batch sizes and with recompute.
+func SmallCases() []Case {
+	layouts := []string{wholeMicroBatch, "micro_batch_size = 2\n      recompute = \"none\"", "micro_batch_size = 2\n      recompute = \"full\""}
+	var list []Case
+	for _, kind := range Kinds {
+		list = append(list, Case{Name: "tiny", Base: "debug", Layers: 4, Sequence: 512, Batch: 32, GPUs: 1, Layout: "micro_batch_size = 8\n      recompute = \"none\"",
+			Framework: kind, Version: releases[kind], Steps: 20})
+		for _, layout := range layouts {
+			list = append(list, Case{Name: "small", Base: "llama3_8b", Layers: 4, Sequence: 4096, Batch: 4, GPUs: 1, Layout: layout,
+				Framework: kind, Version: releases[kind], Steps: 12})
+		}
+	}
+	return list
+}
+
+// RankCases are large layouts of which one rank is run under a fake process
+// group. Pipelines and experts are left out: shapes and counts of tokens come
+// from other ranks there.
+func RankCases() []Case {
+	model := func(kind, base, layout string, layers, gpus int) Case {
+		return Case{Name: base, Base: base, Layers: layers, Sequence: 8192, Batch: 2 * gpus, GPUs: gpus, Framework: kind, Version: releases[kind], Steps: 4, Layout: layout}
+	}
+	return []Case{
+		model("torchtitan", "llama3_8b", "data_parallel_shard = 8\n      micro_batch_size = 1\n      recompute = \"full\"", 32, 8),
+		model("torchtitan", "llama3_8b", "data_parallel_shard = 8\n      tensor_parallel = 8\n      micro_batch_size = 1\n      recompute = \"none\"", 32, 64),
+		model("torchtitan", "llama3_70b", "data_parallel_shard = 32\n      tensor_parallel = 8\n      micro_batch_size = 1\n      recompute = \"full\"", 80, 256),
+		model("megatron", "llama3_8b", "tensor_parallel = 4\n      sequence_parallel = true\n      micro_batch_size = 1\n      recompute = \"none\"\n      zero_stage = 1", 32, 64),
+		model("deepspeed", "llama3_8b", "zero_stage = 3\n      micro_batch_size = 1\n      recompute = \"full\"", 32, 64),
+	}
+}
+
+// boundary is a case whose layers grow until memory runs out.
+func boundary(kind, version string, layers int) Case {
+	return Case{Name: "small", Base: "llama3_8b", Layers: layers, Sequence: 4096, Batch: 1, GPUs: 1, Layout: wholeMicroBatch,
+		Framework: kind, Version: version, Steps: 3}
+}

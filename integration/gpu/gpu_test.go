@@ -1,0 +1,169 @@
+//go:build gpu
+
+package gpu
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// station is a framework that can run on this machine's GPU.
+type station struct {
+	machine Machine
+	runner  Runner
+	engine  bool // Megatron-LM: Transformer Engine is there
+}
+
+// prepare finds GPU and framework, or skips with the reason.
+func prepare(t *testing.T, kind string) *station {
+	t.Helper()
+	if _, err := Driver(); err != nil { // before anything is installed
+		t.Skip("skipped: ", err)
+	}
+	python, err := Interpreter(kind)
+	if err != nil {
+		t.Skip("skipped: ", err)
+	}
+	machine, err := Find(python)
+	if err != nil {
+		t.Skip("skipped: ", err)
+	}
+	if !machine.Idle {
+		t.Skip("skipped: other processes use the GPU")
+	}
+	drivers, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &station{machine: machine, engine: true,
+		runner: Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 20 * time.Minute}}
+	if checkouts := os.Getenv("NDC_MEGATRON_DIR"); checkouts != "" {
+		s.runner.Megatron = filepath.Join(checkouts, releases["megatron"])
+	}
+	if kind == "megatron" && !engine(python) {
+		s.engine, s.runner.More = false, withoutEngine
+	}
+	return s
+}
+
+// measure runs a case and prints what was predicted beside what was measured.
+func (s *station) measure(t *testing.T, c *Case) (*Prediction, *Measurement) {
+	t.Helper()
+	if c.Framework == "megatron" && !s.engine {
+		c.Options = "execution {\n      attention = \"unfused\"\n    }"
+	}
+	p, err := Predict(c, &s.machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.runner.Run(p.Launch, p.Plan.Memory.Peak.Rank, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Framework == "megatron" && !s.engine {
+		v.Software = errNoEngine.Error()
+	}
+	peak := &p.Plan.Memory.Peak
+	t.Logf("%s", c.ID(&s.machine, p.Plan.Layout))
+	t.Logf("  feasible: predicted %v, ran %v", p.Feasible, !v.OutOfMemory)
+	if !v.OutOfMemory {
+		beside(t, "GiB allocated", gib(int64(peak.AllocatedBytes)), gib(v.Allocated))
+		beside(t, "GiB reserved ", gib(int64(peak.ReservedBytes)), gib(v.Reserved))
+		beside(t, "GiB on device", gib(int64(peak.DeviceBytes)), gib(v.Device))
+	}
+	if c.GPUs > 1 {
+		v.StepSeconds = 0 // collectives took no time
+	} else if v.StepSeconds > 0 {
+		beside(t, "s a step     ", float64(p.Plan.Time.StepSeconds), v.StepSeconds)
+	}
+	s.keep(t, c, p, v)
+	return p, v
+}
+
+func beside(t *testing.T, what string, predicted, measured float64) {
+	t.Helper()
+	t.Logf("  %s: predicted %8.3f, measured %8.3f (%+.1f %%)", what, predicted, measured, 100*(predicted/measured-1))
+}
+
+// keep appends the row, unless other software ran than was planned.
+func (s *station) keep(t *testing.T, c *Case, p *Prediction, v *Measurement) {
+	t.Helper()
+	if v.Software != "" {
+		t.Logf("  not kept: %s", v.Software)
+		return
+	}
+	folder := os.Getenv("NDC_MEASURED")
+	if folder == "" {
+		folder = "../../testdata/measured"
+	}
+	n, err := Keep(folder, &s.machine, c.Framework, Row(c, p, &s.machine, v, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("  rows appended: %d", n)
+}
+
+// TestSteps trains small jobs.
+func TestSteps(t *testing.T) {
+	for _, c := range SmallCases() {
+		t.Run(c.Framework+"/"+c.Name, func(t *testing.T) {
+			s := prepare(t, c.Framework)
+			p, v := s.measure(t, &c)
+			if p.Feasible && v.OutOfMemory {
+				t.Error("ran out of memory where ndc says that it fits")
+			}
+			if !v.OutOfMemory && (v.StepSeconds == 0 || v.Allocated == 0) {
+				t.Errorf("nothing was measured: %+v", v)
+			}
+		})
+	}
+}
+
+// TestRanks runs single ranks of large layouts.
+func TestRanks(t *testing.T) {
+	for _, c := range RankCases() {
+		t.Run(c.Framework+"/"+c.Name, func(t *testing.T) {
+			s := prepare(t, c.Framework)
+			if !s.engine {
+				t.Skip("skipped: ", errNoEngine, "; plain layers have no sequence parallelism")
+			}
+			if p, v := s.measure(t, &c); p.Feasible && v.OutOfMemory {
+				t.Error("ran out of memory where ndc says that it fits")
+			}
+		})
+	}
+}
+
+// TestBoundary adds layers until memory runs out, and compares with the
+// largest number that ndc calls feasible.
+func TestBoundary(t *testing.T) {
+	for _, kind := range []string{"torchtitan", "deepspeed"} {
+		t.Run(kind, func(t *testing.T) {
+			s := prepare(t, kind)
+			predicted, err := largest(1, 64, func(layers int) (bool, error) {
+				c := boundary(kind, releases[kind], layers)
+				p, err := Predict(&c, &s.machine)
+				return err == nil && p.Feasible, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reach := max(4, predicted/3)
+			measured, err := largest(max(1, predicted-reach), predicted+reach, func(layers int) (bool, error) {
+				c := boundary(kind, releases[kind], layers)
+				_, v := s.measure(t, &c)
+				return !v.OutOfMemory, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s: ndc says that %d layers fit, %d did", kind, predicted, measured)
+			if d := math.Abs(float64(predicted - measured)); d > max(1, 0.1*float64(measured)) {
+				t.Errorf("the boundary is off by %g layers", d)
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+//go:build conformance
+
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// onCPU are lines of backend blocks that leave out what needs a GPU.
+var onCPU = map[string]string{
+	"torchtitan": "execution {\n      compile = false\n    }",
+	"deepspeed":  `extra_args = ["optimizer.params.torch_adam=true"]`,
+}
+
+// plain are the layers of plain torch, and the data in the same process.
+var plain = []string{"--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-reduce-div-fusion", "--num-workers", "0"}
+
+// TestStart starts what the GPU tests start, without a GPU: one process, and
+// one rank of eight under a fake process group. It measures nothing; it shows
+// that the programs run to their end and that their logs are read.
+func TestStart(t *testing.T) {
+	drivers, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Case{
+		{Framework: "torchtitan", GPUs: 1, Layout: "micro_batch_size = 1"},
+		{Framework: "torchtitan", GPUs: 8, Layout: "data_parallel_shard = 4\n      tensor_parallel = 2\n      micro_batch_size = 1"},
+		{Framework: "deepspeed", GPUs: 1, Layout: "micro_batch_size = 1"},
+		{Framework: "deepspeed", GPUs: 8, Layout: "zero_stage = 3\n      micro_batch_size = 1"},
+		{Framework: "megatron", GPUs: 1, Layout: "micro_batch_size = 1"},
+		{Framework: "megatron", GPUs: 8, Layout: "tensor_parallel = 2\n      zero_stage = 1\n      micro_batch_size = 1"},
+	} {
+		c.Name, c.Base, c.Layers, c.Sequence, c.Batch, c.Steps = "tiny", "debug", 2, 64, 2*c.GPUs, 3
+		c.Version, c.Options = releases[c.Framework], onCPU[c.Framework]
+		t.Run(c.Framework+map[bool]string{true: "/rank", false: "/whole"}[c.GPUs > 1], func(t *testing.T) {
+			start(t, &c, drivers)
+		})
+	}
+}
+
+func start(t *testing.T, c *Case, drivers string) {
+	t.Helper()
+	python, err := pinned(c.Framework).Python()
+	if err != nil {
+		t.Skip("skipped: ", err)
+	}
+	p, err := Predict(c, &here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 10 * time.Minute, CPU: true}
+	if c.Framework == "megatron" {
+		r.More = plain
+	}
+	if c.Framework == "deepspeed" { // the kernel that every start on a CPU needs is there
+		tmp := t.TempDir()
+		t.Setenv("TMPDIR", tmp)
+		built := filepath.Join(filepath.Dir(filepath.Dir(python)), "extensions")
+		if err := os.Symlink(built, filepath.Join(tmp, fmt.Sprintf("torch-extensions-%d-deepspeed-%s", os.Getuid(), c.Version))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := r.Run(p.Launch, 0, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.StepSeconds == 0 {
+		t.Error("no step in the log")
+	}
+	t.Logf("%s: %.2f s a step", c.ID(&here, p.Plan.Layout), v.StepSeconds)
+}
