@@ -215,7 +215,14 @@ func TestLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	size, rows, late := 0, 0, 0
+	// What misses the goal of 5 and 15 %, with its figures as ceilings: the same
+	// chip on two boards differs by 19 % at the 90th percentile there
+	// (docs/time-kernels.md).
+	misses := map[string]surface.Error{
+		"b200 expert_mlp nvfp4":  {Median: 0.072, P90: 0.178},
+		"gb200 expert_mlp nvfp4": {Median: 0.056, P90: 0.163},
+	}
+	size, rows := 0, 0
 	for s := bufio.NewScanner(f); s.Scan(); {
 		r, err := surface.Parse(s.Bytes())
 		if err != nil {
@@ -223,19 +230,16 @@ func TestLeftOut(t *testing.T) {
 		}
 		size += len(s.Bytes())
 		rows += r.Rows
-		limit := 0.05
-		if r.Operation == surface.ExpertMLP || r.Rows < 200 {
-			limit = 0.07
+		limit, ok := misses[r.GPU+" "+r.Operation+" "+r.DType]
+		if !ok {
+			limit = surface.Error{Median: 0.05, P90: 0.15}
 		}
-		if r.LeftOut.Median > limit || r.LeftOut.Count*6 < r.Rows {
+		if r.LeftOut.Median > limit.Median || r.LeftOut.P90 > limit.P90 || r.LeftOut.Count != r.Rows {
 			t.Errorf("%s %s %s: left-out error %+v of %d rows", r.GPU, r.Operation, r.DType, r.LeftOut, r.Rows)
 		}
-		if r.LeftOut.P90 > 0.15 {
-			late++
-		}
 	}
-	if size > 1_500_000 || rows < 100_000 || late > 5 {
-		t.Errorf("%d bytes, %d rows, %d surfaces with a 90th percentile over 15 %%", size, rows, late)
+	if size > 1_500_000 || rows < 100_000 {
+		t.Errorf("%d bytes, %d rows", size, rows)
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *Device) groupedSeconds(t DType, count float64, each surface.Shape) floa
 		return count * (d.gemmSeconds(t, each) - float64(d.launch))
 	}
 	g := surface.Grouped{Count: count, Shape: each}
-	return float64(d.launch) + b.roof.Grouped(g)*b.record.Correction(g.Point())
+	return float64(d.launch) + b.roof.Grouped(g, b.record.Tile)*b.record.Correction(g.Point())
 }
 
 // Linear is the time of the three passes of a linear layer of m tokens, n

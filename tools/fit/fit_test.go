@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestFitGrid(t *testing.T) {
 		}
 		samples = append(samples, sample{seconds: 2 * math.Exp(truth(x, y)+noise), roof: 2, places: at(surface.Point{x, y})})
 	}
-	values := fitGrid(axes, samples)
+	values := fitGrid(axes, samples, smoothnesses[0])
 	for i, x := range axes[0] {
 		for j, y := range axes[1] {
 			if got, want := values[i*3+j], truth(x, y); math.Abs(got-want) > 0.03 {
@@ -40,7 +41,7 @@ func TestFitGrid(t *testing.T) {
 			}
 		}
 	}
-	if e := validate(axes, samples); e.Count != 120 || e.Median > 0.03 || e.Max < 0.5 {
+	if e := validate(axes, samples, smoothnesses[0]); e.Count != 600 || e.Median > 0.03 || e.Max < 0.5 {
 		t.Errorf("error on left-out samples %+v", e)
 	}
 }
@@ -67,6 +68,20 @@ func TestDropBadKernels(t *testing.T) {
 	rows := []expertRow{layer(1, 8), layer(2, 4), layer(4, 6), layer(8, 1.1), layer(16, 2)}
 	kept, dropped := dropBadKernels(rows)
 	if dropped != 2 || len(kept) != 3 || kept[2].ep != 8 {
+		t.Errorf("dropped %d, kept %+v", dropped, kept)
+	}
+}
+
+// TestWorseThanFiner: a row that the same layer with narrower experts beats per
+// unit of work ran a wrong kernel; one that is merely as good is kept.
+func TestWorseThanFiner(t *testing.T) {
+	cut := func(tp, seconds float64) expertRow {
+		return expertRow{tokens: 4096, hidden: 4096, inter: 4096, topK: 8, experts: 64, tp: tp, ep: 1, seconds: seconds}
+	}
+	other := cut(1, 9)
+	other.tokens = 8192
+	kept, dropped := dropWorseThanFiner([]expertRow{cut(1, 8), cut(2, 8), cut(4, 2.1), cut(8, 1.2), other})
+	if dropped != 1 || slices.ContainsFunc(kept, func(r expertRow) bool { return r.tp == 2 }) {
 		t.Errorf("dropped %d, kept %+v", dropped, kept)
 	}
 }

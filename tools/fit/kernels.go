@@ -58,8 +58,9 @@ var (
 	expertAxes    = [][]float64{{6, 8, 10, 12}, {8, 9, 10, 11, 13}, {11, 12, 14}, {0, 3, 6, 9}} // rows per expert, smaller and larger side of the weight, experts
 )
 
-// tileChoices are tried for each GEMM surface; the one that predicts left-out
-// shapes best is kept. Libraries that always use large tiles show whole waves.
+// tileChoices are tried for each surface of multiplications; the one that
+// predicts left-out shapes best is kept. Libraries that always use large tiles
+// show whole waves.
 var tileChoices = []*surface.Tile{nil, {M: 128, N: 256}}
 
 // fitGEMM fits columns gpu, dtype, m, n, k, ms.
@@ -67,29 +68,37 @@ func fitGEMM(rows []row, devices map[string]device) ([]*surface.Record, error) {
 	groups, keys := group(rows, "dtype")
 	var records []*surface.Record
 	for _, k := range keys {
-		var best *surface.Record
-		for _, tile := range tileChoices {
-			r, err := newRecord(surface.GEMM, k, devices)
-			if err != nil {
-				return nil, err
-			}
-			r.Tile = tile
-			samples, err := gemmSamples(r, groups[k])
-			if err != nil {
-				return nil, err
-			}
-			finish(r, gemmAxes, samples)
-			if best == nil || score(r) < score(best) {
-				best = r
-			}
+		r, err := newRecord(surface.GEMM, k, devices)
+		if err != nil {
+			return nil, err
 		}
-		records = append(records, best)
+		if _, err := gemmSamples(r, groups[k]); err != nil {
+			return nil, err
+		}
+		records = append(records, fitTiles(r, gemmAxes, func(r *surface.Record) []sample {
+			samples, _ := gemmSamples(r, groups[k]) // read without error above
+			return samples
+		}))
 	}
 	return records, nil
 }
 
+// fitTiles fits a surface with each choice of tile and keeps the best.
+func fitTiles(r *surface.Record, axes [][]float64, samples func(*surface.Record) []sample) *surface.Record {
+	var best *surface.Record
+	for _, tile := range tileChoices {
+		choice := *r
+		choice.Tile = tile
+		finish(&choice, axes, samples(&choice))
+		if best == nil || score(&choice.LeftOut) < score(&best.LeftOut) {
+			best = &choice
+		}
+	}
+	return best
+}
+
 // score is what a choice is judged by: typical and large errors alike.
-func score(r *surface.Record) float64 { return r.LeftOut.Median + r.LeftOut.P90/3 }
+func score(e *surface.Error) float64 { return e.Median + e.P90/3 }
 
 func gemmSamples(r *surface.Record, rows []row) (samples []sample, err error) {
 	for _, x := range rows {

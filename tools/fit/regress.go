@@ -28,10 +28,11 @@ func at(p surface.Point) []place { return []place{{p, 1}} }
 // target is the logarithm of the correction that the sample asks for.
 func (s *sample) target() float64 { return math.Log(max(s.seconds-s.overhead, s.seconds/100) / s.roof) }
 
-// smoothness is the weight of a squared second difference between grid nodes
-// against a squared error, per measurement and node as it comes: small enough
-// to bend, large enough to bridge nodes without measurements.
-const smoothness = 0.05
+// smoothnesses are tried for each surface as the weight of a squared second
+// difference between grid nodes against a squared error: small enough to bend,
+// large enough to bridge nodes without measurements, of which there are many
+// where a surface has few rows.
+var smoothnesses = [...]float64{0.05, 0.5}
 
 // robustRounds of reweighting turn least squares into nearly least absolute
 // errors, so that single bad kernels do not bend a surface.
@@ -39,7 +40,7 @@ const robustRounds = 6
 
 // fitGrid finds the node values for the samples. The result's order is that
 // of surface.Grid.
-func fitGrid(axes [][]float64, samples []sample) []float64 {
+func fitGrid(axes [][]float64, samples []sample, smoothness float64) []float64 {
 	grid := surface.Grid{Axes: axes}
 	stencils := make([][]surface.Weight, len(samples))
 	for i := range samples {
@@ -48,7 +49,7 @@ func fitGrid(axes [][]float64, samples []sample) []float64 {
 	weights := slices.Repeat([]float64{1}, len(samples))
 	var values []float64
 	for range robustRounds {
-		system := newSystem(axes)
+		system := newSystem(axes, smoothness)
 		for i := range samples {
 			system.add(stencils[i], samples[i].target(), weights[i])
 		}
@@ -82,25 +83,30 @@ func apply(stencil []surface.Weight, values []float64) float64 {
 	return sum
 }
 
+// folds is the number of parts that are left out in turn.
+const folds = 5
+
 // validate fits to four fifths of the samples and measures the error on the
-// rest. The split is a fixed shuffle.
-func validate(axes [][]float64, samples []sample) surface.Error {
+// rest, for each fifth of a fixed shuffle.
+func validate(axes [][]float64, samples []sample, smoothness float64) surface.Error {
 	order := rand.New(rand.NewPCG(1, 2)).Perm(len(samples))
-	var fitted, left []sample
-	for i, j := range order {
-		if i%5 == 0 {
-			left = append(left, samples[j])
-		} else {
-			fitted = append(fitted, samples[j])
-		}
-	}
-	values := fitGrid(axes, fitted)
 	grid := surface.Grid{Axes: axes}
 	var errors []float64
-	for i := range left {
-		s := &left[i]
-		predicted := math.Exp(apply(stencil(&grid, s), values))*s.roof + s.overhead
-		errors = append(errors, math.Abs(predicted/s.seconds-1))
+	for fold := range folds {
+		var fitted, left []sample
+		for i, j := range order {
+			if i%folds == fold {
+				left = append(left, samples[j])
+			} else {
+				fitted = append(fitted, samples[j])
+			}
+		}
+		values := fitGrid(axes, fitted, smoothness)
+		for i := range left {
+			s := &left[i]
+			predicted := math.Exp(apply(stencil(&grid, s), values))*s.roof + s.overhead
+			errors = append(errors, math.Abs(predicted/s.seconds-1))
+		}
 	}
 	return summarise(errors)
 }
@@ -116,12 +122,18 @@ func summarise(errors []float64) surface.Error {
 	return surface.Error{Count: n, Median: round(errors[n/2]), P90: round(errors[n*9/10]), Max: round(errors[n-1])}
 }
 
-// finish fits all samples and fills in the record.
+// finish fits all samples, with the smoothness that predicts left-out ones
+// best, and fills in the record.
 func finish(r *surface.Record, axes [][]float64, samples []sample) *surface.Record {
-	r.Rows = len(samples)
-	r.LeftOut = validate(axes, samples)
-	r.Axes = axes
-	for _, v := range fitGrid(axes, samples) {
+	r.Rows, r.Axes = len(samples), axes
+	best := smoothnesses[0]
+	for i, smoothness := range smoothnesses {
+		e := validate(axes, samples, smoothness)
+		if i == 0 || score(&e) < score(&r.LeftOut) {
+			r.LeftOut, best = e, smoothness
+		}
+	}
+	for _, v := range fitGrid(axes, samples, best) {
 		r.Values = append(r.Values, int16(math.Round(max(-32, min(32, v))*1000)))
 	}
 	return r

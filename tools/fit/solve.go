@@ -18,7 +18,7 @@ type system struct {
 const ridge = 1e-6
 
 // newSystem starts with the smoothness penalty alone.
-func newSystem(axes [][]float64) *system {
+func newSystem(axes [][]float64, smoothness float64) *system {
 	n := 1
 	for _, nodes := range axes {
 		n *= len(nodes)
@@ -27,7 +27,7 @@ func newSystem(axes [][]float64) *system {
 	step := n
 	for _, nodes := range axes {
 		step /= len(nodes)
-		s.penalise(len(nodes), step)
+		s.penalise(len(nodes), step, smoothness)
 	}
 	for i := range n {
 		s.left[i*n+i] += ridge
@@ -37,7 +37,7 @@ func newSystem(axes [][]float64) *system {
 
 // penalise adds the squared second differences between nodes that lie step
 // apart on an axis of the given length.
-func (s *system) penalise(length, step int) {
+func (s *system) penalise(length, step int, smoothness float64) {
 	for node := range s.n {
 		if i := node / step % length; i < 1 || i > length-2 {
 			continue

@@ -15,7 +15,6 @@ type Roof struct {
 const (
 	gemmLaunch      = 3e-6
 	attentionLaunch = 5e-6
-	expertLaunch    = 15e-6
 )
 
 // Tile is the block of the output that one streaming multiprocessor computes.
@@ -38,7 +37,7 @@ func (s Shape) Point() Point { return Point{math.Log2(s.M), math.Log2(s.N), math
 func (r Roof) GEMM(s Shape, tile *Tile) float64 {
 	flops := s.FLOPs()
 	if tile != nil {
-		flops = 2 * s.K * r.wholeWaves(s, tile)
+		flops = 2 * s.K * r.wholeWaves(s, 1, tile)
 	}
 	traffic := r.InputSize*(s.M*s.K+s.K*s.N) + 2*s.M*s.N
 	if r.InputSize < 2 {
@@ -47,10 +46,10 @@ func (r Roof) GEMM(s Shape, tile *Tile) float64 {
 	return gemmLaunch + max(flops/r.FLOPS, traffic/r.Bandwidth)
 }
 
-// wholeWaves is the output area that is computed when every wave of tiles
-// keeps all multiprocessors busy to its end.
-func (r Roof) wholeWaves(s Shape, t *Tile) float64 {
-	tiles := math.Ceil(s.M/float64(t.M)) * math.Ceil(s.N/float64(t.N))
+// wholeWaves is the output area of some equal multiplications that is computed
+// when every wave of tiles keeps all multiprocessors busy to its end.
+func (r Roof) wholeWaves(s Shape, count float64, t *Tile) float64 {
+	tiles := count * math.Ceil(s.M/float64(t.M)) * math.Ceil(s.N/float64(t.N))
 	return math.Ceil(tiles/float64(r.SMs)) * float64(r.SMs*t.M*t.N)
 }
 
@@ -67,16 +66,13 @@ func (g Grouped) Point() Point {
 }
 
 // Grouped is the roof of a batch of matrix multiplications, launch left out.
-func (r Roof) Grouped(g Grouped) float64 {
+func (r Roof) Grouped(g Grouped, tile *Tile) float64 {
 	traffic := r.InputSize*(g.M*g.K+g.K*g.N) + 2*g.M*g.N
-	return g.Count * max(g.FLOPs()/r.FLOPS, traffic/r.Bandwidth)
-}
-
-// ExpertOverhead is the part of a measured expert MLP beside its
-// multiplications: launch, gather and scatter of every routed token, and the
-// activation, at 70 % of the memory's bandwidth.
-func (r Roof) ExpertOverhead(tokens, rows, hidden, inter float64) float64 {
-	return expertLaunch + (4*tokens*hidden+4*rows*hidden+6*rows*inter)/(0.7*r.Bandwidth)
+	flops := g.Count * g.FLOPs()
+	if tile != nil {
+		flops = 2 * g.K * r.wholeWaves(g.Shape, g.Count, tile)
+	}
+	return max(flops/r.FLOPS, g.Count*traffic/r.Bandwidth)
 }
 
 // Scores is one attention core.

@@ -141,9 +141,9 @@ type Record struct {
 	Source     string `json:"source"`
 	Rows       int    `json:"rows"`              // measurements used
 	Dropped    int    `json:"dropped,omitempty"` // measurements left aside, by the rule in docs/time-kernels.md
-	LeftOut    Error  `json:"left_out"`          // error on a fifth of the rows when fitted to the rest
+	LeftOut    Error  `json:"left_out"`          // error on each fifth of the rows when fitted to the rest
 	Roof       Roof   `json:"roof"`              // of the measured GPU, in this data type
-	Tile       *Tile  `json:"tile,omitempty"`    // gemm: output is computed in whole waves of such tiles
+	Tile       *Tile  `json:"tile,omitempty"`    // gemm, expert_mlp: output is computed in whole waves of such tiles
 	Grid
 }
 

@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 func TestWholeWaves(t *testing.T) {
 	r := Roof{SMs: 4}
 	// 5 tiles on 4 multiprocessors: two waves of 4 tiles of 2 × 3.
-	if got := r.wholeWaves(Shape{M: 9, N: 3, K: 1}, &Tile{2, 3}); got != 2*4*6 {
+	if got := r.wholeWaves(Shape{M: 9, N: 3, K: 1}, 1, &Tile{2, 3}); got != 2*4*6 {
 		t.Errorf("area %v, want 48", got)
 	}
 }
