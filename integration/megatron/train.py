@@ -83,6 +83,7 @@ def train(case, script):
         child, status = os.waitpid(-1, os.WNOHANG)
         if child in children:
             number = children.pop(child)
+            end(child)
             if status:
                 failed = number
         elif time.time() - start > PATIENCE:
@@ -90,12 +91,20 @@ def train(case, script):
         else:
             time.sleep(0.05)
     for child in children:  # the others would wait for the dead
-        os.killpg(child, signal.SIGKILL)
+        end(child)
         os.waitpid(child, 0)
     answer = {"id": case["id"], "steps": steps(case), "seconds": round(time.time() - start, 1)}
     if failed is not None:
         answer["error"] = f"rank {failed}: " + tail(case, failed)
     return answer
+
+
+def end(child):
+    """Ends a rank, or the writers of checkpoints that it left behind."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 def text(case, number):
