@@ -1,7 +1,8 @@
 // Package megatron hands emitted launches to the real Megatron-LM on a machine
 // without a GPU. It runs launch.sh with a stand-in for torchrun that records
 // arguments and environment, and gives both to probe.py, which plays single
-// ranks of the planned world. It knows no emitter: tests that have launches
+// ranks of the planned world, or to train.py, which trains small jobs on CPU
+// ranks. It knows no emitter: tests that have launches
 // bring them.
 package megatron
 

@@ -33,7 +33,7 @@ import pretend  # noqa: E402
 warnings.filterwarnings("ignore")
 STAGES = ["arguments", "config", "mesh", "build", "schedule"]
 LOCAL = ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
-TRANSFORMER_ENGINE_ONLY = {"--fine-grained-activation-offloading", "--offload-modules", "--tp-comm-overlap", "--tp-comm-bootstrap-backend"}
+TRANSFORMER_ENGINE_ONLY = {"--apply-layernorm-1p", "--fine-grained-activation-offloading", "--offload-modules", "--tp-comm-overlap", "--tp-comm-bootstrap-backend"}
 TRANSFORMER_ENGINE = "2.9.0"
 
 
