@@ -72,7 +72,13 @@ func zeroStages(j *job.Job) []int {
 	case fsdp.Set || asked.Free():
 		return []int{0, 1}
 	}
-	return []int{0, 1, 2, 3}
+	stages := []int{0, 1}
+	for _, z := range []int{2, 3} {
+		if asked.Allows(z) {
+			stages = append(stages, z)
+		}
+	}
+	return stages
 }
 
 // sequenceParallel offers what tensor parallelism may go with. Experts refuse

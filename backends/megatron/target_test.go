@@ -379,3 +379,25 @@ func TestUniformGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestZeroStages: Megatron-FSDP is offered to whoever asks for it, and to
+// nobody else.
+func TestZeroStages(t *testing.T) {
+	for _, c := range []struct {
+		asked job.IntChoice
+		fsdp  job.Optional[bool]
+		want  []int
+	}{
+		{job.IntChoice{}, job.Optional[bool]{}, []int{0, 1}},
+		{job.IntChoice{Values: []int{0}}, job.Optional[bool]{}, []int{0, 1}},
+		{job.IntChoice{Values: []int{1, 3}}, job.Optional[bool]{}, []int{0, 1, 3}},
+		{job.IntChoice{Values: []int{3}}, job.Some(false), []int{0, 1}},
+		{job.IntChoice{}, job.Some(true), []int{1, 2, 3}},
+	} {
+		j := &job.Job{}
+		j.Constraints.Layout.ZeroStage, j.Execution.FullySharded = c.asked, c.fsdp
+		if got := zeroStages(j); !slices.Equal(got, c.want) {
+			t.Errorf("zero_stage %v, fully_sharded %v: %v, want %v", c.asked, c.fsdp, got, c.want)
+		}
+	}
+}
