@@ -241,11 +241,15 @@ func (e *Evaluator) grouped(t compute.DType) units.Seconds {
 // generation is the share of the attention rate that an older flash-attention
 // keeps: torch before 2.2 carries its first generation (FlashAttention-2 came
 // with torch 2.2; Dao 2023, arXiv:2307.08691, figures 4 to 7).
-func (e *Evaluator) generation(x *plan.Execution) units.Seconds {
+func (e *Evaluator) generation(x *plan.Execution, headDim int) units.Seconds {
 	if x.Attention != "flash" || e.target.Torch == "" || !before(e.target.Torch, 2, 2) {
 		return 1
 	}
-	return units.Seconds(e.parameters.ofGPU("flash1", e.job.Cluster.GPU.Catalog))
+	share := e.parameters.at("flash1")
+	if headDim > 64 {
+		share *= e.parameters.at("flash1_wide")
+	}
+	return units.Seconds(share)
 }
 
 // before compares a torch version such as "2.11" with major.minor.

@@ -282,7 +282,7 @@ func (b *builder) attention(kind int) {
 		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
-	rate := b.e.generation(b.x)
+	rate := b.e.generation(b.x, c.QKDim)
 	f, w = f/cp/rate, w/cp/rate
 	if cp > 1 {
 		f, w = f/b.e.ring, w/b.e.ring
