@@ -234,7 +234,7 @@ class Checkpoints(CheckpointManager):
 
     clock = ndc_runtime.Clock(
         save_every=None,  # by steps, see checkpoint.interval
-        stop_margin=367.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
+        stop_margin=371.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
         check_every=1,  # steps between two looks at the clock, about ten seconds by the plan
     )
 
@@ -296,7 +296,7 @@ def run() -> Trainer.Config:
             tensor_parallel_degree=1,  # plan
             context_parallel_degree=1,  # plan
             context_parallel_load_balancer="headtail",  # causal attention: each rank gets a head and a tail of the sequence
-            expert_parallel_degree=4,  # plan
+            expert_parallel_degree=8,  # plan
             pipeline_parallel_degree=1,  # plan
             pipeline_parallel_microbatch_size=8,  # plan
             enable_sequence_parallel=True,  # plan
