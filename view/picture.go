@@ -18,17 +18,22 @@ const (
 	panelWidth   = pictureWidth - 2*margin - labelWidth
 )
 
-// palette colours ledger and breakdown lines in their order; it is the
-// qualitative palette of Paul Tol, readable with colour blindness.
-var palette = []string{"#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbbbbb", "#332288", "#88ccee", "#117733", "#ddcc77", "#cc6677", "#882255", "#44aa99"}
+// palette colours ledger and breakdown lines in their order. It begins with
+// Paul Tol's bright palette, readable with colour blindness, and goes on with
+// colours that differ from all before them; no plan has more lines.
+var palette = []string{"#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#7f7f7f", "#332288", "#ee7733", "#44bb99",
+	"#8c564b", "#ffaabb", "#bbcc33", "#a5a5f0", "#005f5f", "#dd00aa", "#222222", "#e6d8ad"}
 
 // Picture draws a plan as SVG: where the step time goes, what every stage
 // keeps in memory, and the pipeline schedule when there is one.
 func Picture(job string, p *plan.Plan) []byte {
 	d := &drawing{y: margin}
 	d.title(fmt.Sprintf("%s on %s %s: %d x %s, %s a step", job, p.Backend, p.BackendVersion, p.Input.GPUs, p.Input.GPU, duration(p.Time.StepSeconds)))
-	d.subtitle(strings.ReplaceAll(Layout(&p.Layout), "\n", "; "))
-	d.y += 12
+	for line := range strings.SplitSeq(Layout(&p.Layout), "\n") {
+		d.subtitle(line)
+		d.y += 4
+	}
+	d.y += 8
 	d.breakdown(&p.Time)
 	d.memory(&p.Memory)
 	d.timeline(p.Time.Timeline)
@@ -127,19 +132,25 @@ func (d *drawing) memory(m *plan.Memory) {
 const mostSlots = 6000
 
 // timeline draws the schedule, forwards blue and backwards green, darker for
-// later chunks.
+// later chunks of a rank.
 func (d *drawing) timeline(t *plan.Timeline) {
 	if t == nil || len(t.Ranks) < 2 {
 		return
 	}
-	end, slots := units.Seconds(0), 0
+	end, slots, chunks := units.Seconds(0), 0, 1
 	for _, r := range t.Ranks {
 		slots += len(r)
+		for _, s := range r {
+			chunks = max(chunks, s.Chunk+1)
+		}
 		if n := len(r); n > 0 {
 			end = max(end, r[n-1].End)
 		}
 	}
-	head := "Pipeline schedule of one step; forward blue, backward green, later chunks darker"
+	head := "Pipeline schedule of one step; forward blue, backward green"
+	if chunks > len(t.Ranks) {
+		head += ", later chunks of a rank darker"
+	}
 	if slots > mostSlots {
 		end *= units.Seconds(float64(mostSlots) / float64(slots))
 		head += fmt.Sprintf("; the first %s", duration(end))
@@ -150,7 +161,7 @@ func (d *drawing) timeline(t *plan.Timeline) {
 		for _, s := range r {
 			if s.Start < end {
 				stop := min(s.End, end)
-				d.box(float64(s.Start/end), float64((stop-s.Start)/end), slotColour(&s),
+				d.box(float64(s.Start/end), float64((stop-s.Start)/end), slotColour(s.Kind, float64(s.Chunk/len(t.Ranks))/float64(max(1, chunks/len(t.Ranks)-1))),
 					fmt.Sprintf("%s of micro-batch %d, chunk %d: %s", s.Kind, s.MicroBatch, s.Chunk, duration(s.End-s.Start)))
 			}
 		}
@@ -158,11 +169,12 @@ func (d *drawing) timeline(t *plan.Timeline) {
 	}
 }
 
-// slotColour is the hue of the kind with the lightness of the chunk.
-func slotColour(s *plan.Slot) string {
+// slotColour is the hue of the kind, lightest for the first chunk of a rank (0)
+// and darkest for its last (1).
+func slotColour(kind string, turn float64) string {
 	hue := 140
-	if s.Kind == "forward" {
+	if kind == "forward" {
 		hue = 210
 	}
-	return fmt.Sprintf("hsl(%d,60%%,%d%%)", hue, max(30, 75-12*s.Chunk))
+	return fmt.Sprintf("hsl(%d,60%%,%.0f%%)", hue, 65-35*turn)
 }
