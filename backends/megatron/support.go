@@ -244,8 +244,22 @@ func checkPrecision(v *version, j *job.Job, diags *diag.List) {
 		precisionError(j, diags, fmt.Sprintf("%s needs compute capability %d.0 or newer; %s has %s. Use bf16, or fp8 with tensorwise scaling on Hopper.",
 			t.Precision, need, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
 	}
+	if j.Model.MoE != nil && !v.atLeast(16, 0) {
+		checkOldExperts(v, j, diags)
+	}
 	if t.Precision == "fp8" && t.FP8.Recipe == "delayed" && t.FP8.BF16FirstLayers+t.FP8.BF16LastLayers > 0 {
 		precisionError(j, diags, "Delayed scaling keeps all layers in fp8; drop bf16_first_layers and bf16_last_layers or choose tensorwise or blockwise.")
+	}
+}
+
+// checkOldExperts: before core_v0.16.0 grouped experts assert bf16
+// (arguments.py), and their rows are padded for fp8 alone (transformer_config.py).
+func checkOldExperts(v *version, j *job.Job, diags *diag.List) {
+	switch precision := j.Training.Precision; precision {
+	case "fp32", "fp16":
+		precisionError(j, diags, fmt.Sprintf("%s groups the matrix products of experts in bf16 only, not in %s. Use bf16, or Megatron-LM from core_v0.16.0 on.", v.name, precision))
+	case "nvfp4":
+		precisionError(j, diags, v.name+" pads the rows of experts for fp8 only. Use fp8 or mxfp8, or Megatron-LM from core_v0.16.0 on.")
 	}
 }
 

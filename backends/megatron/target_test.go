@@ -176,6 +176,10 @@ func TestDiagnostics(t *testing.T) {
 		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 32, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "factor of 8"},
+		{"experts in fp16", "core_v0.15.3", func(j *job.Job) { j.Model, j.Training.Precision = mixtral(), "fp16" }, UnsupportedPrecision, "core_v0.16.0"},
+		{"experts in nvfp4", "core_v0.15.3", func(j *job.Job) {
+			j.Model, j.Training.Precision, j.Cluster.GPU.ComputeCapability = mixtral(), "nvfp4", "10.0"
+		}, UnsupportedPrecision, "pads the rows"},
 		{"mxfp8 on Hopper", "core_v0.19.2", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "compute capability 10.0"},
 		{"muon", "core_v0.15.3", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "from core_v0.16.0 on"},
 		{"L2 decay", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "adam" }, UnsupportedOptimizer, "adamw"},
