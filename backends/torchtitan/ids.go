@@ -45,8 +45,6 @@ const (
 	rulePipelineRounds diag.ID = "torchtitan-interleaved-rounds"
 	// rulePipelineChunks: a schedule with a number of chunks per rank that it does not have.
 	rulePipelineChunks diag.ID = "torchtitan-schedule-chunks"
-	// rulePipelineMTP: multi-token prediction beside pipeline or context parallelism.
-	rulePipelineMTP diag.ID = "torchtitan-pipeline-mtp"
 	// rulePipelineCompile: compiled blocks under a zero-bubble schedule.
 	rulePipelineCompile diag.ID = "torchtitan-zero-bubble-compile"
 	// rulePipelineGraphs: CUDA graphs beside pipeline parallelism.

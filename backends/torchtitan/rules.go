@@ -117,9 +117,6 @@ var rules030 = []target.Rule{
 	{ID: ruleExpertGraphs, Reason: "CUDA graphs do not support expert parallelism with this dispatcher (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		return f.Exec.CUDAGraphs != "none" && f.Layout.ExpertParallel > 1
 	}},
-	{ID: rulePipelineMTP, Mesh: true, Reason: "multi-token prediction cannot be combined with pipeline or context parallelism in TorchTitan", Breaks: func(f *target.Facts) bool {
-		return f.Job.Model.MTPLayers > 0 && f.Layout.PipelineParallel*f.Layout.ContextParallel > 1
-	}},
 }
 
 // unevenShards reports matrices that tensor parallelism would split unevenly.
