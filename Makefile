@@ -2,7 +2,7 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build test lint regen check accuracy bench stats conformance slurm release
+.PHONY: build test lint regen check accuracy bench stats conformance slurm gpu release
 
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ndc ./cmd/ndc
@@ -42,6 +42,9 @@ conformance: ## the real frameworks as judges, on CPU; OUT=docs/conformance.md k
 
 slurm: ## generated jobs in a real Slurm on this machine
 	go test -tags slurm -timeout 30m -v ./integration/slurm
+
+gpu: ## generated jobs on this machine's NVIDIA GPU, predicted beside measured; appends to testdata/measured
+	go test -tags gpu -p 1 -timeout 6h -v ./integration/gpu
 
 release: ## static binaries for linux amd64 and arm64 in dist/
 	for arch in amd64 arm64; do \

@@ -6,10 +6,13 @@ var releases = map[string]string{"megatron": "core_v0.19.2", "torchtitan": "0.3.
 // Kinds are the frameworks in the order in which they run.
 var Kinds = []string{"torchtitan", "deepspeed", "megatron"}
 
+// everyLayer runs all layers again in the backward pass.
+const everyLayer = "recompute = \"full\"\n      recompute_method = \"uniform\"\n      recompute_layers = 1"
+
 // SmallCases train on one GPU in seconds: the example tiny's model, and four
 // layers of Llama 3 8B in two micro-batch sizes and with recompute.
 func SmallCases() []Case {
-	layouts := []string{wholeMicroBatch, "micro_batch_size = 2\n      recompute = \"none\"", "micro_batch_size = 2\n      recompute = \"full\""}
+	layouts := []string{wholeMicroBatch, "micro_batch_size = 2\n      recompute = \"none\"", "micro_batch_size = 2\n      " + everyLayer}
 	var list []Case
 	for _, kind := range Kinds {
 		list = append(list, Case{Name: "tiny", Base: "debug", Layers: 4, Sequence: 512, Batch: 32, GPUs: 1, Layout: "micro_batch_size = 8\n      recompute = \"none\"",
@@ -30,11 +33,11 @@ func RankCases() []Case {
 		return Case{Name: base, Base: base, Layers: layers, Sequence: 8192, Batch: 2 * gpus, GPUs: gpus, Framework: kind, Version: releases[kind], Steps: 4, Layout: layout}
 	}
 	return []Case{
-		model("torchtitan", "llama3_8b", "data_parallel_shard = 8\n      micro_batch_size = 1\n      recompute = \"full\"", 32, 8),
+		model("torchtitan", "llama3_8b", "data_parallel_shard = 8\n      micro_batch_size = 1\n      "+everyLayer, 32, 8),
 		model("torchtitan", "llama3_8b", "data_parallel_shard = 8\n      tensor_parallel = 8\n      micro_batch_size = 1\n      recompute = \"none\"", 32, 64),
-		model("torchtitan", "llama3_70b", "data_parallel_shard = 32\n      tensor_parallel = 8\n      micro_batch_size = 1\n      recompute = \"full\"", 80, 256),
+		model("torchtitan", "llama3_70b", "data_parallel_shard = 32\n      tensor_parallel = 8\n      micro_batch_size = 1\n      "+everyLayer, 80, 256),
 		model("megatron", "llama3_8b", "tensor_parallel = 4\n      sequence_parallel = true\n      micro_batch_size = 1\n      recompute = \"none\"\n      zero_stage = 1", 32, 64),
-		model("deepspeed", "llama3_8b", "zero_stage = 3\n      micro_batch_size = 1\n      recompute = \"full\"", 32, 64),
+		model("deepspeed", "llama3_8b", "zero_stage = 3\n      micro_batch_size = 1\n      "+everyLayer, 32, 64),
 	}
 }
 

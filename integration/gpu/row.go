@@ -47,17 +47,26 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement, today time.Time) ma
 			"heads": model.AttentionHeads, "kv_heads": model.KVHeads, "head_dim": model.HeadDim, "vocab": model.VocabSize,
 			"seq_len": model.SequenceLength, "moe": nil, "mla": nil, "arch_source": "ndc catalogue, " + c.Base,
 		},
-		"cluster":   object{"gpu": m.GPU, "gpus_per_node": 1, "nodes_or_gpus": c.GPUs, "interconnect": "none"},
+		"cluster":   object{"gpu": m.GPU, "gpus_per_node": min(8, c.GPUs), "nodes_or_gpus": c.GPUs, "interconnect": "none"},
 		"precision": "bf16",
 		"layout": object{
 			"tp": l.TensorParallel, "sp": l.SequenceParallel, "pp": l.PipelineParallel, "vpp": nil, "cp": l.ContextParallel, "ep": nil, "etp": nil,
-			"dp": l.DataParallel(), "dp_replicate": l.DataParallelReplicate, "dp_shard": l.DataParallelShard, "zero_stage": l.ZeroStage,
-			"mbs": l.MicroBatchSize, "gbs": c.Batch, "recompute": object{"mode": string(l.Recompute), "layers": nil, "modules": nil}, "overlaps": nil,
+			"dp": l.DataParallel(), "dp_replicate": l.DataParallelReplicate, "dp_shard": l.DataParallelShard, "zero_stage": l.ZeroStage, "fsdp": p.Plan.Execution.GradientDType + " gradients",
+			"mbs": l.MicroBatchSize, "gbs": c.Batch, "recompute": recompute(l), "overlaps": nil,
 		},
 		"measured": measured(v),
 		"notes":    notes,
 		"quality":  object{"fully_specified": true, "oom": v.OutOfMemory, "n": c.GPUs},
 	}
+}
+
+// recompute is full by so many layers, or by all in groups of one.
+func recompute(l plan.Layout) object {
+	o := object{"mode": l.Recompute.String(), "layers": nil, "modules": nil}
+	if l.RecomputeMethod == "block" {
+		o["layers"] = l.RecomputeLayers
+	}
+	return o
 }
 
 func measured(v *Measurement) object {
@@ -86,16 +95,17 @@ func SourceName(m *Machine, framework string) string {
 	return "make gpu, " + m.Slug() + ", " + framework
 }
 
-// frameworks are the names of testdata/measured/clusters.jsonl.
-var frameworks = map[string]string{"megatron": "Megatron-LM", "torchtitan": "torchtitan", "deepspeed": "DeepSpeed"}
+// frameworks are the names of testdata/measured/clusters.jsonl, which
+// tools/accuracy/frameworks.json leads to a target.
+var frameworks = map[string]string{"megatron": "Megatron-LM", "torchtitan": "TorchTitan", "deepspeed": "DeepSpeed"}
 
 // Facts is the machine's record for clusters.jsonl, one for each framework.
 func Facts(m *Machine, framework string) map[string]any {
 	return object{
 		"id":         "gpu-" + m.Slug() + "-" + framework,
-		"applies_to": object{"source": SourceName(m, framework)}, "catalog_cluster": "single_gpu", "catalog_gpu": m.Catalog,
-		"gpus_per_node": 1, "software": object{"framework": frameworks[framework]},
-		"source": object{"*": fmt.Sprintf("nvidia-smi: %s, driver %s, %d MiB; torch %s for CUDA %s, %d bytes", m.GPU, m.Driver, m.MemoryMiB, m.Torch, m.CUDA, m.TorchMemory)},
+		"applies_to": object{"source": SourceName(m, framework)}, "catalog_cluster": "dgx_h100", "catalog_gpu": m.Catalog,
+		"software": object{"framework": frameworks[framework] + " launched by ndc"},
+		"source":   object{"*": fmt.Sprintf("nvidia-smi: %s, driver %s, %d MiB; torch %s for CUDA %s, %d bytes", m.GPU, m.Driver, m.MemoryMiB, m.Torch, m.CUDA, m.TorchMemory)},
 	}
 }
 

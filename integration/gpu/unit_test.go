@@ -1,9 +1,12 @@
 package gpu
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,6 +139,54 @@ func TestRows(t *testing.T) {
 		t.Errorf("%s, %v", facts, err)
 	}
 }
+
+// TestRowsAreUnderstood hands rows whose measurements are the predictions to the
+// program that compares: it makes the same jobs of them, so nothing is off.
+func TestRowsAreUnderstood(t *testing.T) {
+	folder := t.TempDir()
+	cases := append(SmallCases(), RankCases()...)
+	for _, c := range cases {
+		p, err := Predict(&c, &here)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peak := &p.Plan.Memory.Peak
+		v := Measurement{StepSeconds: float64(p.Plan.Time.StepSeconds), Allocated: int64(peak.AllocatedBytes), Reserved: int64(peak.ReservedBytes), Device: int64(peak.DeviceBytes)}
+		if _, err := Keep(folder, &here, c.Framework, Row(&c, p, &here, &v, time.Now())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command("go", "run", "../../tools/accuracy", "-rows", folder, "-json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for line := range bytes.Lines(out) {
+		var r struct {
+			ID, Reason string
+			Memory     struct {
+				Measured  float64 `json:"measured_bytes"`
+				Predicted float64 `json:"predicted_bytes"`
+			}
+			Time struct {
+				Measured  float64 `json:"measured_seconds"`
+				Predicted float64 `json:"predicted_seconds"`
+			}
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		read++
+		if !near(r.Memory.Predicted, r.Memory.Measured) || !near(r.Time.Predicted, r.Time.Measured) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if read != len(cases) {
+		t.Errorf("%d rows of %d", read, len(cases))
+	}
+}
+
+func near(a, b float64) bool { return a > 0 && math.Abs(a-b) < 0.002*b }
 
 func TestStepSeconds(t *testing.T) {
 	for framework, log := range map[string]string{
