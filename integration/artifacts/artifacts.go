@@ -168,8 +168,8 @@ func golden(path, framework string) (*Launch, error) {
 	return l, nil
 }
 
-// write puts a launch's files into a folder.
-func (l *Launch) write(folder string) error {
+// Write puts a launch's files into a folder.
+func (l *Launch) Write(folder string) error {
 	for name, content := range l.Files {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -157,7 +157,7 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 	complaints := make([]string, len(launches))
 	for i, l := range launches {
 		folder := filepath.Join(scratch, strconv.Itoa(i))
-		if err := l.write(folder); err != nil {
+		if err := l.Write(folder); err != nil {
 			return nil, err
 		}
 		complaints[i] = "no answer"
@@ -208,7 +208,7 @@ func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error)
 		for name, content := range l.Files {
 			files[name] = content
 		}
-		if err := (&Launch{Files: files}).write(filepath.Join(scratch, strconv.Itoa(i))); err != nil {
+		if err := (&Launch{Files: files}).Write(filepath.Join(scratch, strconv.Itoa(i))); err != nil {
 			return nil, err
 		}
 		complaints[i] = "no answer"

@@ -89,6 +89,9 @@ type Environment struct {
 	Project  string   // the framework's name on the index
 	Version  string
 	Imports  []string // modules that must be found
+	// Over is an environment whose packages serve here too, behind this one's
+	// own.
+	Over *Environment
 }
 
 // Python returns the environment's interpreter, installing first what is
@@ -136,7 +139,7 @@ func (e Environment) install(folder, python string) error {
 	if err := run(base, "-m", "venv", "--clear", folder); err != nil {
 		return err
 	}
-	if err := e.shareTorch(folder); err != nil {
+	if err := e.share(folder); err != nil {
 		return err
 	}
 	for _, packages := range [][]string{e.Build, e.Packages} {
@@ -150,18 +153,40 @@ func (e Environment) install(folder, python string) error {
 	return run(python, "-c", "import torch, "+strings.Join(e.Imports, ", "))
 }
 
-// shareTorch makes an environment see the torch of another one, which is
-// installed once for all.
-func (e Environment) shareTorch(folder string) error {
+// share makes an environment see the torch of another one, which is installed
+// once for all, and the packages of the one that it stands on.
+func (e Environment) share(folder string) error {
 	shared, err := torch(e.Torch)
 	if err != nil {
 		return err
 	}
-	mine, _ := filepath.Glob(filepath.Join(folder, "lib", "python3.*", "site-packages"))
-	if len(mine) != 1 {
-		return fmt.Errorf("no site-packages in %s", folder)
+	paths := shared + "\n"
+	if e.Over != nil {
+		python, err := e.Over.Python()
+		if err != nil {
+			return err
+		}
+		under, err := packages(filepath.Dir(filepath.Dir(python)))
+		if err != nil {
+			return err
+		}
+		// Its own .pth files count, too: setuptools brings distutils by one.
+		paths = fmt.Sprintf("import site; site.addsitedir(%q)\n", under) + paths
 	}
-	return os.WriteFile(filepath.Join(mine[0], "zz_torch.pth"), []byte(shared+"\n"), 0o644)
+	mine, err := packages(folder)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(mine, "zz_torch.pth"), []byte(paths), 0o644)
+}
+
+// packages is the site-packages of an environment.
+func packages(folder string) (string, error) {
+	found, _ := filepath.Glob(filepath.Join(folder, "lib", "python3.*", "site-packages"))
+	if len(found) != 1 {
+		return "", fmt.Errorf("no site-packages in %s", folder)
+	}
+	return found[0], nil
 }
 
 // torch returns the site-packages with a version of torch and of numpy,

@@ -41,23 +41,61 @@ func TorchTitan(version string) Environment {
 
 // transformers are the releases that go with those of DeepSpeed: AutoEP works
 // from 5.0 to before 5.21, and 0.16.4 is as old as 4.49.
-var transformers = map[string]string{"0.19.8": "5.8.0", "0.18.2": "5.8.0", "0.16.4": "4.49.0"}
+const (
+	olderTransformers = "4.49.0"
+	newerTransformers = "5.8.0"
+)
 
 // Transformers is the release that stands beside one of DeepSpeed.
-func Transformers(deepspeed string) string { return transformers[deepspeed] }
+func Transformers(deepspeed string) string {
+	if deepspeed == "0.16.4" {
+		return olderTransformers
+	}
+	return newerTransformers
+}
 
 // DeepSpeed is a release of deepspeed with a transformers of its time.
 func DeepSpeed(version string) Environment {
-	return Environment{
+	e := Environment{
 		Name: "deepspeed-" + version, Torch: olderTorch, Options: []string{"--no-build-isolation"},
 		Build:    []string{"setuptools<81", "wheel"},
-		Packages: []string{"numpy", "tokenizers", "accelerate", "ninja", "transformers==" + transformers[version], "deepspeed==" + version},
+		Packages: []string{"numpy", "tokenizers", "accelerate", "ninja", "transformers==" + Transformers(version), "deepspeed==" + version},
 		Project:  "deepspeed", Version: version, Imports: []string{"transformers", "deepspeed"},
 	}
+	if slices.Contains(DeepSpeedEdges, version) { // everything else is the newest release's
+		newest := DeepSpeed(DeepSpeedReleases[len(DeepSpeedReleases)-1])
+		e.Over, e.Build, e.Packages = &newest, nil, []string{"deepspeed==" + version}
+		e.Options = append(e.Options, "--no-deps")
+	}
+	return e
 }
 
 // DeepSpeedReleases, TorchTitanReleases are the releases that are judged.
+// DeepSpeedEdges are asked about golden files only: a feature came with them,
+// or has gone after them (hpZ with right weights, AutoEP, MiCS).
 var (
 	DeepSpeedReleases  = []string{"0.16.4", "0.18.2", "0.19.8"}
+	DeepSpeedEdges     = []string{"0.18.3", "0.19.2", "0.19.6"}
 	TorchTitanReleases = []string{"0.2.2", "0.3.0"}
 )
+
+// HasDeepSpeed reports whether a release is asked.
+func HasDeepSpeed(version string) bool {
+	return slices.Contains(DeepSpeedReleases, version) || slices.Contains(DeepSpeedEdges, version)
+}
+
+// All are the environments of every framework, in the order in which they are
+// best installed.
+func All() []Environment {
+	var all []Environment
+	for _, v := range MegatronWheels {
+		all = append(all, Megatron(v))
+	}
+	for _, v := range TorchTitanReleases {
+		all = append(all, TorchTitan(v))
+	}
+	for _, v := range slices.Concat(DeepSpeedReleases, DeepSpeedEdges) {
+		all = append(all, DeepSpeed(v))
+	}
+	return all
+}

@@ -37,17 +37,7 @@ func main() {
 
 // installAll reports what cannot be had and goes on: the suites skip it.
 func installAll() {
-	var all []environment.Environment
-	for _, v := range environment.MegatronWheels {
-		all = append(all, environment.Megatron(v))
-	}
-	for _, v := range environment.TorchTitanReleases {
-		all = append(all, environment.TorchTitan(v))
-	}
-	for _, v := range environment.DeepSpeedReleases {
-		all = append(all, environment.DeepSpeed(v))
-	}
-	for _, e := range all {
+	for _, e := range environment.All() {
 		start := time.Now()
 		if _, err := e.Python(); err != nil {
 			fmt.Println("skipped:", err)
