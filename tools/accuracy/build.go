@@ -120,6 +120,9 @@ func newWorkshop(folders ...fs.FS) (*workshop, error) {
 			w.facts = append(w.facts, f)
 		}
 	}
+	if len(w.facts) == 0 {
+		return nil, fmt.Errorf("no %s with facts about clusters: name its folder with -facts", factsFile)
+	}
 	return w, nil
 }
 

@@ -94,6 +94,5 @@ its class has rows for, or on a GPU or in a precision without rows, takes the ra
 const closing = `The causes are suspicions by what a run is (tools/accuracy/causes.json).
 
 Order compares layouts of one model, batch, precision, GPU count and source; regret is the measured time of the layout that the
-prediction prefers over the best measured. Most pairs in the wrong order are one configuration in two software releases, whose times
-drift by 3 % at the median and up to twice: layouts are the same, so no model of layouts can order them.
+prediction prefers over the best measured.
 `

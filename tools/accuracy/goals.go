@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -15,26 +16,47 @@ type goal struct {
 
 	median, leaving   float64 // per cent; leaving: with the model left out of the fit
 	p90, most, signed float64 // 0: no such goal
+
+	ceiling float64 // what the median has reached and may not exceed again
+	why     string  // what is known of a miss and what was tried
 }
 
 // goals are what the predictions are to reach, by source.
 var goals = []goal{
-	{what: "memory, SimuMax B200, allocated", memory: true, in: source("simumax_b200"), median: 1, leaving: 2, most: 3},
-	{what: "memory, BigScience A100, nvidia-smi", memory: true, in: source("bigscience_bloom"), median: 6, leaving: 8},
-	{what: "memory, TorchTitan H100, reserved", memory: true, in: source("torchtitan"), median: 6, most: 12},
-	{what: "memory, Megatron's tests, hidden size from 2048", memory: true, in: both(source("megatron_lm_ci_golden"), wide), median: 5},
-	{what: "step time, SC21, pipeline and tensor parallel", in: both(source("megatron_sc21"), not(zero3)), median: 4, leaving: 6},
-	{what: "step time, SC21, ZeRO-3", in: both(source("megatron_sc21"), zero3)},
-	{what: "step time, SimuMax B200", in: source("simumax_b200"), median: 3, leaving: 5, signed: 1.5},
-	{what: "step time, Megatron-Bridge, dense", in: both(source("megatron_bridge_perf_summary"), dense), median: 7, leaving: 10},
-	{what: "step time, Megatron-Bridge, mixtures of experts", in: both(source("megatron_bridge_perf_summary"), not(dense)), median: 10, leaving: 14},
-	{what: "step time, DGXC", in: source("nvidia_dgxc_benchmarking"), median: 7, leaving: 10},
-	{what: "step time, MosaicML FSDP, A100", in: both(source("mosaicml_llm_foundry"), gpu("a100")), median: 2.5, leaving: 4},
-	{what: "step time, MosaicML FSDP, H100", in: both(source("mosaicml_llm_foundry"), gpu("h100")), median: 5, leaving: 7},
-	{what: "step time, BigScience", in: source("bigscience_bloom"), median: 7, leaving: 10},
-	{what: "step time, TorchTitan", in: source("torchtitan"), median: 7, leaving: 10},
-	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2},
+	{what: "memory, SimuMax B200, allocated", memory: true, in: source("simumax_b200"), median: 1, leaving: 2, most: 3, ceiling: 0.3},
+	{what: "memory, BigScience A100, nvidia-smi", memory: true, in: source("bigscience_bloom"), median: 6, leaving: 8, ceiling: 4.2},
+	{what: "memory, TorchTitan H100, reserved", memory: true, in: source("torchtitan"), median: 6, most: 12, ceiling: 2.6},
+	{what: "memory, Megatron's tests, hidden size from 2048", memory: true, in: both(source("megatron_lm_ci_golden"), wide), median: 5, ceiling: 2.5},
+	{what: "step time, SC21, pipeline and tensor parallel", in: both(source("megatron_sc21"), not(zero3)), median: 4, leaving: 6, ceiling: 3.6},
+	{what: "step time, SC21, ZeRO-3", in: both(source("megatron_sc21"), zero3), ceiling: 17},
+	{what: "step time, SimuMax B200", in: source("simumax_b200"), median: 3, leaving: 5, signed: 1.5, ceiling: 1.6},
+	{what: "step time, Megatron-Bridge, dense", in: both(source("megatron_bridge_perf_summary"), dense), median: 7, leaving: 10, ceiling: 1.8},
+	{what: "step time, Megatron-Bridge, mixtures of experts", in: both(source("megatron_bridge_perf_summary"), not(dense)), median: 10, leaving: 14, ceiling: 7.2},
+	{what: "step time, DGXC", in: source("nvidia_dgxc_benchmarking"), median: 7, leaving: 10, ceiling: 2.3},
+	{what: "step time, MosaicML FSDP, A100", in: both(source("mosaicml_llm_foundry"), gpu("a100")), median: 2.5, leaving: 4, ceiling: 2.9,
+		why: "Errors go by model and are the same on both kinds of A100 (350M 5 % slow, 760M to 3B 2 to 5 % fast), and grow with gradient accumulation: time of the host and of small kernels in eager FSDP, by layer size. The parameters for them (bytes of eager kernels, host time per layer and step, rate of gathers, generation of attention) are in the fit and at its optimum."},
+	{what: "step time, MosaicML FSDP, H100", in: both(source("mosaicml_llm_foundry"), gpu("h100")), median: 5, leaving: 7, ceiling: 2.2},
+	{what: "step time, BigScience", in: source("bigscience_bloom"), median: 7, leaving: 10, ceiling: 5.8},
+	{what: "step time, TorchTitan", in: source("torchtitan"), median: 7, leaving: 10, ceiling: 6.4},
+	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2, ceiling: 3.3},
 }
+
+// missedCounts is what is known of missed goals that are counts.
+var missedCounts = map[string]string{
+	ranWhat:   "Runs at the edge of the GPU: micro-batches that MosaicML tuned until they just fitted (predicted within 3 % of the GPU, whose whole range has to fit), ZeRO-3 of 2021, FP8 runs whose weights may have been kept in 8 bits only, and recipes that offload without saying so. Calling them feasible takes a range that others then exceed.",
+	oomWhat:   "BigScience's 206B on 4 × 12 × 8 ranks with micro-batch 2 is predicted at 51 GiB of 80; rows of the same week with as many parameters per rank ran. Nothing in the row tells why it failed.",
+	orderWhat: "More than half of the wrong pairs are one configuration in two software releases, whose times drift by 3 % at the median and up to twice: the layouts are the same, so no model of layouts orders them. Among the others most lie in mixtures of experts.",
+	pairsWhat: "Of the rows that state all that a prediction needs, two ran out of memory, so that their peak is not that of a step, and the others have equal peaks.",
+}
+
+// The goals that are counts.
+const (
+	ranWhat    = "runs that ran, called feasible"
+	oomWhat    = "runs out of memory, called infeasible"
+	orderWhat  = "order: pairs of one model, batch, precision and GPU count, more than 5 % apart"
+	regretWhat = "regret of the preferred layout"
+	pairsWhat  = "differences of memory between layouts of one model (Megatron-Bridge)"
+)
 
 func source(name string) func(*result) bool { return func(r *result) bool { return r.Source == name } }
 func gpu(family string) func(*result) bool {
@@ -79,6 +101,7 @@ func (g *goal) errorsOf(results []result, c *crossValidation) (fit, source, mode
 func printGoals(w io.Writer, results []result, c *crossValidation) {
 	fmt.Fprintln(w, "| what | n | goal | reached | leaving its source out | goal leaving its model out | reached | |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
+	var missed [][2]string // what, and why
 	for i := range goals {
 		g := &goals[i]
 		fit, bySource, byModel := g.errorsOf(results, c)
@@ -104,10 +127,15 @@ func printGoals(w io.Writer, results []result, c *crossValidation) {
 			verdict = "apart"
 		case !met:
 			verdict = "**missed**"
+			missed = append(missed, [2]string{g.what, cmp.Or(g.why, "not understood")})
 		}
 		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s |\n", g.what, s.n, g.wanted(), figures(fit), without, percentGoal(g.leaving), left, verdict)
 	}
-	printCounts(w, results)
+	missed = append(missed, printCounts(w, results)...)
+	fmt.Fprintln(w)
+	for _, m := range missed {
+		fmt.Fprintf(w, "- **%s** %s\n", m[0]+":", m[1])
+	}
 }
 
 // met compares a summary with the goal.
@@ -144,29 +172,34 @@ func figures(errors []float64) string {
 }
 
 // printCounts adds the goals that are counts: verdicts, order, regret, and
-// differences of memory.
-func printCounts(w io.Writer, results []result) {
+// differences of memory. It returns what is missed, and why.
+func printCounts(w io.Writer, results []result) (missed [][2]string) {
 	line := func(what string, n int, wanted, reached string, met bool) {
 		verdict := "met"
 		if !met {
 			verdict = "**missed**"
+			missed = append(missed, [2]string{what, missedCounts[what]})
 		}
 		fmt.Fprintf(w, "| %s | %d | %s | %s | | | | %s |\n", what, n, wanted, reached, verdict)
 	}
 	ran, fits, out, caught := verdictCounts(results)
-	line("runs that ran, called feasible", ran, "≥ 98 %", fmt.Sprintf("%.1f %%", 100*float64(fits)/float64(max(1, ran))), float64(fits) >= 0.98*float64(ran))
-	line("runs out of memory, called infeasible", out, "all", fmt.Sprint(caught), caught == out)
+	line(ranWhat, ran, "≥ 98 %", fmt.Sprintf("%.1f %%", 100*float64(fits)/float64(max(1, ran))), float64(fits) >= 0.98*float64(ran))
+	line(oomWhat, out, "all", fmt.Sprint(caught), caught == out)
 	o := order(results)
-	line("order: pairs of one model, batch, precision and GPU count, more than 5 % apart", o.pairs, "≥ 90 %",
+	line(orderWhat, o.pairs, "≥ 90 %",
 		fmt.Sprintf("%.0f %%; %.0f %% of the %d pairs that are not one configuration in two software releases", 100*float64(o.right)/float64(max(1, o.pairs)),
 			100*float64(o.rightDistinct)/float64(max(1, o.distinct)), o.distinct), float64(o.right) >= 0.9*float64(o.pairs))
 	if len(o.regrets) > 0 {
 		median, p90 := quantile(o.regrets, 0.5), quantile(o.regrets, 0.9)
-		line("regret of the preferred layout", len(o.regrets), "median ≤ 1.02, p90 ≤ 1.08", fmt.Sprintf("median %.3f, p90 %.3f", median, p90), median <= 1.02 && p90 <= 1.08)
+		line(regretWhat, len(o.regrets), "median ≤ 1.02, p90 ≤ 1.08", fmt.Sprintf("median %.3f, p90 %.3f", median, p90), median <= 1.02 && p90 <= 1.08)
 	}
-	if n, right := memoryPairs(results); n > 0 {
-		line("differences of memory between layouts of one model (Megatron-Bridge)", n, "sign, and size within 15 % of it", fmt.Sprintf("%d of %d", right, n), right == n)
+	n, right := memoryPairs(results)
+	reached := fmt.Sprintf("%d of %d", right, n)
+	if n == 0 {
+		reached = "nothing to compare"
 	}
+	line(pairsWhat, n, "sign, and size within 15 % of it", reached, n > 0 && right == n)
+	return missed
 }
 
 // memoryPairs compares differences of memory between rows of one model, GPU
@@ -175,8 +208,8 @@ func memoryPairs(results []result) (pairs, right int) {
 	groups := map[string][]*memoryResult{}
 	for i := range results {
 		r := &results[i]
-		if r.Memory == nil || r.Source != "megatron_bridge_skills" {
-			continue
+		if r.Memory == nil || r.Source != "megatron_bridge_skills" || strings.HasPrefix(r.example.row.Notes, "OOM") {
+			continue // the peak of a run that ended early is not that of a step
 		}
 		x := r.example.row
 		k := fmt.Sprint(x.Model.Name, x.Cluster.GPUs, x.Precision, x.Layout.GBS, r.Memory.Definition)

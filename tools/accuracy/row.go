@@ -100,7 +100,8 @@ type row struct {
 		OOM            bool  `json:"oom"`
 	} `json:"quality"`
 
-	Args map[string]any `json:"args"` // of the launch, by flag
+	Notes string         `json:"notes"`
+	Args  map[string]any `json:"args"` // of the launch, by flag
 
 	file string
 	odd  string // the first field that is of another kind than stated above
