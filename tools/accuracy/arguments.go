@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -26,6 +27,33 @@ func (r *row) argument(flag string) string {
 func (r *row) number(flag string) int {
 	n, _ := strconv.Atoi(r.argument(flag))
 	return n
+}
+
+// complete fills sizes that a row leaves out by the launch's arguments, with
+// Megatron-LM's defaults for those that are not set.
+func (r *row) complete() {
+	m := &r.Model
+	if n := r.number("--num-experts"); n > 0 {
+		if m.MoE == nil {
+			m.MoE = &expertSizes{}
+		}
+		e := m.MoE
+		e.Experts = cmp.Or(e.Experts, n)
+		e.TopK = cmp.Or(e.TopK, r.number("--moe-router-topk"), 2)
+		e.FFN = cmp.Or(e.FFN, r.number("--moe-ffn-hidden-size"), m.FFN)
+		e.SharedFFN = cmp.Or(e.SharedFFN, r.number("--moe-shared-expert-intermediate-size"))
+		if pattern := r.argument("--moe-layer-freq"); pattern != "" && e.LayerFrequency == nil {
+			e.LayerFrequency = pattern
+		}
+	}
+	if r.has("--multi-latent-attention") && m.MLA == nil {
+		m.MLA = &latentSizes{
+			QLoraRank: r.number("--q-lora-rank"), KVLoraRank: cmp.Or(r.number("--kv-lora-rank"), 32),
+			NopeDim: cmp.Or(r.number("--qk-head-dim"), 128), RopeDim: cmp.Or(r.number("--qk-pos-emb-head-dim"), 64),
+			VDim: cmp.Or(r.number("--v-head-dim"), 128),
+		}
+	}
+	m.MTPLayers = cmp.Or(m.MTPLayers, r.number("--mtp-num-layers"))
 }
 
 // launched corrects the model by the launch's arguments, where the row has

@@ -24,7 +24,7 @@ job "rows" {
   training {
     global_batch_size = 8
     steps             = 1
-    precision         = "bf16"
+    precision         = "fp16"
     data { mock = true }
     optimizer "adamw" { learning_rate = 1e-3 }
     schedule "constant" {}

@@ -62,6 +62,9 @@ func run(o options, p estimate.Parameters) error {
 	if err != nil {
 		return err
 	}
+	if len(cases) == 0 {
+		return fmt.Errorf("%s holds no training steps", o.rows)
+	}
 	if o.fit != "" {
 		p = fitParameters(os.Stdout, cases, p, o.fit, o.leave)
 	}

@@ -68,6 +68,7 @@ func parseRow(line []byte) row {
 	case err != nil:
 		r.odd = "the line is not a JSON object"
 	}
+	r.complete()
 	return r
 }
 

@@ -147,6 +147,19 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// TestComplete: a launch's arguments fill what the row leaves out, and do not
+// change what it states.
+func TestComplete(t *testing.T) {
+	r := parseRow([]byte(`{"id":"a","model":{"ffn":4096,"moe":{"topk":6}},"args":{"--num-experts":64,"--moe-router-topk":2,
+		"--moe-layer-freq":"([0]*3+[1]*11)","--multi-latent-attention":true,"--q-lora-rank":1536,"--kv-lora-rank":512}}`))
+	if e := r.Model.MoE; e.Experts != 64 || e.TopK != 6 || e.FFN != 4096 || r.firstDense() != 3 {
+		t.Errorf("%+v, %d dense layers first", e, r.firstDense())
+	}
+	if a := r.Model.MLA; a == nil || *a != (latentSizes{1536, 512, 128, 64, 128}) {
+		t.Errorf("%+v", a)
+	}
+}
+
 // TestMemoryDefinition: what is counted, and in which unit, is read from the
 // definition beside the figure.
 func TestMemoryDefinition(t *testing.T) {

@@ -30,28 +30,12 @@ type row struct {
 
 		ArchitectureSource string `json:"arch_source"`
 
-		Hybrid         any    `json:"hybrid"`
-		HybridPattern  string `json:"hybrid_pattern"`
-		Mamba          any    `json:"mamba"`
-		EncoderDecoder bool   `json:"encoder_decoder"`
-		MoE            *struct {
-			Experts        int     `json:"experts"`
-			TopK           int     `json:"topk"`
-			FFN            int     `json:"moe_ffn"`
-			Shared         int     `json:"shared"`
-			SharedFFN      int     `json:"shared_ffn"`
-			FirstDense     int     `json:"first_dense"`
-			LayerFrequency any     `json:"layer_freq"`
-			CapacityFactor float64 `json:"capacity_factor"`
-			Dispatcher     string  `json:"dispatcher"`
-		} `json:"moe"`
-		MLA *struct {
-			QLoraRank  int `json:"q_lora_rank"`
-			KVLoraRank int `json:"kv_lora_rank"`
-			NopeDim    int `json:"qk_nope_dim"`
-			RopeDim    int `json:"qk_rope_dim"`
-			VDim       int `json:"v_head_dim"`
-		} `json:"mla"`
+		Hybrid         any          `json:"hybrid"`
+		HybridPattern  string       `json:"hybrid_pattern"`
+		Mamba          any          `json:"mamba"`
+		EncoderDecoder bool         `json:"encoder_decoder"`
+		MoE            *expertSizes `json:"moe"`
+		MLA            *latentSizes `json:"mla"`
 	} `json:"model"`
 	Cluster struct {
 		GPU         string `json:"gpu"`
@@ -105,6 +89,28 @@ type row struct {
 
 	file string
 	odd  string // the first field that is of another kind than stated above
+}
+
+// expertSizes are those of a mixture of experts.
+type expertSizes struct {
+	Experts        int     `json:"experts"`
+	TopK           int     `json:"topk"`
+	FFN            int     `json:"moe_ffn"`
+	Shared         int     `json:"shared"`
+	SharedFFN      int     `json:"shared_ffn"`
+	FirstDense     int     `json:"first_dense"`
+	LayerFrequency any     `json:"layer_freq"`
+	CapacityFactor float64 `json:"capacity_factor"`
+	Dispatcher     string  `json:"dispatcher"`
+}
+
+// latentSizes are those of multi-head latent attention.
+type latentSizes struct {
+	QLoraRank  int `json:"q_lora_rank"`
+	KVLoraRank int `json:"kv_lora_rank"`
+	NopeDim    int `json:"qk_nope_dim"`
+	RopeDim    int `json:"qk_rope_dim"`
+	VDim       int `json:"v_head_dim"`
 }
 
 // recomputeChoice is what is run again in the backward pass.
