@@ -99,9 +99,14 @@ func adam(j *job.Job) bool {
 // optimizerRules: the distributed optimizer asserts Adam
 // (megatron/core/optimizer/distrib_optimizer.py), and Muon spreads whole matrices over the ranks by itself from
 // core_v0.17.0 on; before, every rank keeps everything and nothing overlaps.
+// Until core_v0.18.0 that has a name of its own (dist_muon), which arguments.py
+// does not count among the distributed optimizers.
 func (v *version) optimizerRules() []target.Rule {
-	alone := !v.atLeast(17, 0)
+	alone, named := !v.atLeast(17, 0), !v.atLeast(18, 0)
 	return []target.Rule{
+		{ID: RuleParameterGather, Mesh: true, Reason: "fp8.parameter_gather needs the distributed optimizer, which muon is not before core_v0.18.0", Breaks: func(f *target.Facts) bool {
+			return named && f.Job.Training.FP8.ParameterGather && f.Job.Training.Optimizer.Kind == "muon"
+		}},
 		{ID: RuleSGD, Mesh: true, Reason: "the distributed optimizer and Megatron-FSDP keep the states of Adam only: sgd needs zero_stage 0", Breaks: func(f *target.Facts) bool {
 			return f.Job.Training.Optimizer.Kind == "sgd" && f.Layout.ZeroStage != 0
 		}},

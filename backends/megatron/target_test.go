@@ -126,6 +126,10 @@ func TestRules(t *testing.T) {
 			j.Execution.CUDAGraphs = job.Some("full")
 			j.Model = mixtral()
 		}},
+		{RuleParameterGather, "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
+			j.Training.Optimizer.Kind, j.Training.Precision = "muon", "fp8"
+			j.Training.FP8 = job.FP8{Recipe: "delayed", ParameterGather: true}
+		}},
 		{RuleMuon, "core_v0.16.1", func(j *job.Job, l *plan.Layout) { j.Training.Optimizer.Kind = "muon" }},
 	} {
 		t.Run(string(c.rule), func(t *testing.T) {
