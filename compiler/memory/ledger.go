@@ -23,6 +23,7 @@ const (
 	lineNorms
 	lineInputs
 	lineTransfer
+	lineReceive
 	lineRecomputed
 	lineBackward
 	lineHead
@@ -46,6 +47,7 @@ var lineNames = [numLines]struct{ id, name string }{
 	lineNorms:           {"activations_norms", "activations: residual stream and norms"},
 	lineInputs:          {"activations_checkpoints", "activations: inputs kept for recompute"},
 	lineTransfer:        {"activations_in_transfer", "activations on their way to the host and back"},
+	lineReceive:         {"pipeline_buffers", "buffers that pipeline stages receive into"},
 	lineRecomputed:      {"recomputed_layer", "activations of the layer being recomputed"},
 	lineBackward:        {"backward_transients", "activation gradients of the running layer"},
 	lineHead:            {"logits_and_loss", "logits, loss and output head"},

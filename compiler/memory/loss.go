@@ -29,6 +29,7 @@ func (b *builder) logits() float64 {
 type head struct {
 	kept   int64 // per micro-batch that waits for its backward pass
 	output int64 // its logits, which a pipeline keeps as the stage's output
+	saved  int64 // what the loss of a micro-batch keeps while that of another runs backward
 	loss   int64 // while the loss of one micro-batch runs backward
 }
 
@@ -59,6 +60,9 @@ func (b *builder) head(vocabulary int) head {
 	out := head{kept: kept * int64(1+m.MTPLayers), loss: logits*int64(1+m.MTPLayers) + stream}
 	if b.shape.lossChunks == 1 {
 		out.output = b.element * b.tokens * local
+		if !b.shape.fusedLoss {
+			out.saved = 4 * b.tokens * local // log-probabilities in fp32
+		}
 	}
 	if b.shape.sequence && b.shape.tp > 1 {
 		out.loss += 2 * b.tokens * h * b.element // the gathered input and its gradient before it is scattered

@@ -55,8 +55,12 @@ func (b *builder) moe() {
 	b.shared()
 	b.expertMoments(rows*hidden*b.element, up*f*b.element)
 	if b.style.fp32Combine {
-		b.save(lineExperts, inMLP, moduleMoE, 4*rows*hidden)
-		b.extraMLP += 3 * 4 * rows * hidden
+		combined := rows
+		if b.target.WholeCombine {
+			combined = b.tokens * int64(e.TopK)
+		}
+		b.save(lineExperts, inMLP, moduleMoE, 4*combined*hidden)
+		b.extraMLP += 3 * 4 * combined * hidden
 	}
 }
 

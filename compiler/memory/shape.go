@@ -102,6 +102,9 @@ type style struct {
 	weightGradients bool
 	// keepOutputs keeps the output of a pipeline stage until its backward pass.
 	keepOutputs bool
+	// receivesAll gives a pipeline stage buffers to receive the activations and
+	// gradients of all micro-batches into.
+	receivesAll bool
 	// keepsGathered keeps the input of a column-parallel layer gathered over the
 	// tensor group until its backward pass.
 	keepsGathered bool
@@ -115,6 +118,6 @@ type style struct {
 // styles by engine. Sources: docs/memory.md, "What a layer keeps".
 var styles = map[target.Engine]style{
 	target.Megatron:  {weightGradients: true, copiesContext: true},
-	target.FSDP2:     {separateGate: true, keepOutputs: true, fp32Combine: true, reduceFP32: true, keepsGathered: true},
+	target.FSDP2:     {separateGate: true, keepOutputs: true, receivesAll: true, fp32Combine: true, reduceFP32: true, keepsGathered: true},
 	target.DeepSpeed: {separateGate: true, fp32Norm: true, fp32Combine: true, keepOutputs: true},
 }

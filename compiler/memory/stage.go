@@ -29,6 +29,7 @@ type load struct {
 	backward    int64
 	gradients   int64 // scratch weight gradients
 	headAlive   int64 // micro-batches that wait at the head
+	receive     int64 // what is received into, beside the inputs of what is in flight
 	inFlight    int   // chunk-forwards alive at once
 	plain       bool  // block recompute leaves layers at the end of a chunk that run backward first
 	again       bool  // gradients of earlier micro-batches exist when most are in flight
@@ -71,6 +72,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	out.state = st.resident.sum() + st.reduced.sum() + st.step.sum()
 	st.resident[lineWorkspaces] += e.terms.workspaces
 	st.resident[lineWeightGradients] += ld.gradients
+	st.resident[lineReceive] += ld.receive
 
 	resident, gradients := st.resident.sum(), st.gradients.sum()
 	running := resident
@@ -165,7 +167,7 @@ func (m *Model) waiting(e *evaluation, ld *load) int64 {
 	if m.style.keepOutputs && e.l.PipelineParallel > 1 {
 		n += e.terms.head.output
 	}
-	return ld.headAlive * n
+	return ld.headAlive*n + (ld.headAlive-1)*e.terms.head.saved
 }
 
 // remaining is what is kept once the first micro-batch is done.
@@ -197,6 +199,7 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	for i := range l.VirtualPipeline {
 		c := i*l.PipelineParallel + rank
 		alive := int64(pipeline.InFlightChunk(i, ld.inFlight))
+		ld.earlier = ld.elements.Sum()
 		for k := range t.kinds {
 			n := m.arch.Count(k, m.starts[c], m.starts[c+1])
 			if c == l.Chunks()-1 && k == m.arch.MTPKind() {
@@ -214,11 +217,14 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 		if m.style.keepOutputs && c < l.Chunks()-1 && l.PipelineParallel > 1 {
 			ld.keepStream(alive * t.layers[0].input)
 		}
+		if m.style.receivesAll {
+			ld.receive += received(l, c, alive) * t.layers[0].input
+		}
 		if rank == last && i == l.VirtualPipeline-1 {
 			ld.headAlive = max(alive, 1)
 		}
 	}
-	if rank > 0 { // the gradient sent to the stage before lives until the next one replaces it
+	if rank > 0 && !m.style.receivesAll { // the gradient sent to the stage before lives until the next one replaces it
 		ld.keepStream(t.layers[0].input)
 	}
 	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight
@@ -235,6 +241,21 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 		}
 	}
 	ld.gradients += attention
+}
+
+// received is the number of residual streams that a chunk of a pipeline has
+// buffers for beside those that the micro-batches in flight keep as inputs: it
+// receives activations unless it is the first, gradients unless it is the last
+// (torch.distributed.pipelining.stage, _prepare_forward_infra).
+func received(l *plan.Layout, chunk int, alive int64) int64 {
+	var n int64
+	if chunk > 0 {
+		n += int64(l.MicroBatches) - alive
+	}
+	if chunk < l.Chunks()-1 {
+		n += int64(l.MicroBatches)
+	}
+	return n
 }
 
 // addLayers adds n layers of a kind with alive micro-batches in flight.

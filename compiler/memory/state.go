@@ -13,6 +13,7 @@ type holding struct {
 	block    int64                // elements of the largest block, experts included
 	blocks   int                  // blocks on the stage
 	head     int64                // elements of the final norm and output head
+	earlier  int64                // elements of all chunks but the last
 	whole    int64                // elements by which the gradient of the input embedding exceeds its parameter
 }
 
@@ -254,6 +255,8 @@ func (m *Model) gather(e *evaluation, h *holding, s *state) {
 		return
 	case e.l.PipelineParallel > 1:
 		s.later[lineGathered] += whole
+		s.loss[lineGathered] += h.earlier * m.element
+		s.backward[lineGathered] += h.earlier * m.element
 	default:
 		s.loss[lineGathered] += h.head * m.element
 		s.later[lineGathered] += 3 * h.block * m.element

@@ -108,6 +108,9 @@ type Target struct {
 	// a time, as ZeRO-3 did when it broadcast shard by shard.
 	OneRail bool
 
+	// WholeCombine says that every rank of a tensor group weighs the experts'
+	// outputs for all tokens of the group, not for its part of them.
+	WholeCombine bool
 	// WholeEmbeddingGradient says that every rank of a tensor group makes the
 	// gradient of the whole input embedding before it is cut.
 	WholeEmbeddingGradient bool
