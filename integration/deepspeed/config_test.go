@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ndc-dev/ndc/integration/summary"
 )
 
 // TestConfigurations hands every emitted ds_config.json and config.json to the
@@ -26,13 +28,13 @@ func TestConfigurations(t *testing.T) {
 			for _, c := range legal(t, version, all) {
 				write(t, root, version, c)
 			}
-			accept(t, python, root)
+			accept(t, row(t, version), python, root)
 		})
 	}
 }
 
 // accept runs accept.py over the folders of root and reports its complaints.
-func accept(t *testing.T, python, root string) {
+func accept(t *testing.T, line *summary.Line, python, root string) {
 	t.Helper()
 	driver, err := filepath.Abs("accept.py")
 	if err != nil {
@@ -41,16 +43,16 @@ func accept(t *testing.T, python, root string) {
 	cmd := exec.Command(python, driver, root)
 	cmd.Env = append(os.Environ(), "DS_ACCELERATOR=cpu")
 	out, err := cmd.Output()
-	accepted := 0
 	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
 		if name, complaint, bad := strings.Cut(lines.Text(), ": "); bad {
+			line.Rejected++
 			t.Errorf("%s: %s", name, complaint)
 		} else {
-			accepted++
+			line.Accepted++
 		}
 	}
 	if err != nil {
 		t.Errorf("accept.py: %v", err)
 	}
-	t.Logf("%d configurations accepted", accepted)
+	t.Logf("%d configurations accepted", line.Accepted)
 }

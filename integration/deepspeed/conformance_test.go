@@ -9,13 +9,10 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
-
-	"github.com/ndc-dev/ndc/integration/summary"
 )
 
 // result is what run_cases.py says about a case.
@@ -51,7 +48,7 @@ func TestTrials(t *testing.T) {
 			for _, c := range all {
 				write(t, root, version, c)
 			}
-			judge(t, all, run(t, python, root))
+			judge(t, version, all, run(t, python, root))
 		})
 	}
 }
@@ -82,14 +79,9 @@ func run(t *testing.T, python, root string, names ...string) map[string]result {
 }
 
 // judge compares every trial with the one it must repeat.
-func judge(t *testing.T, all []trial, results map[string]result) {
+func judge(t *testing.T, version string, all []trial, results map[string]result) {
 	t.Helper()
-	line := summary.Line{Framework: "deepspeed", Version: filepath.Base(t.Name()), What: "small jobs trained on CPU, " + path.Dir(t.Name())}
-	defer func() {
-		if err := summary.Add(line); err != nil {
-			t.Error(err)
-		}
-	}()
+	line := row(t, version)
 	for _, c := range all {
 		line.Accepted++
 		r := results[c.name]

@@ -28,7 +28,7 @@ func TestData(t *testing.T) {
 				write(t, filepath.Join(root, "cases"), version, c)
 			}
 			results := run(t, python, filepath.Join(root, "cases"))
-			judge(t, all, results)
+			judge(t, version, all, results)
 			for _, c := range all {
 				if strings.HasPrefix(c.name, "megatron") && len(results[c.name].Validation) != 2 {
 					t.Errorf("%s: validated %d times", c.name, len(results[c.name].Validation))
@@ -43,6 +43,7 @@ func TestData(t *testing.T) {
 }
 
 func TestUnits(t *testing.T) {
+	row(t, "0.19.8").Count(t)
 	cmd := exec.Command(environment(t, "0.19.8"), "unit.py", "../../backends/deepspeed/templates")
 	cmd.Env = append(cmd.Environ(), "DS_ACCELERATOR=cpu")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	frameworks "github.com/ndc-dev/ndc/integration/environment"
+	"github.com/ndc-dev/ndc/integration/summary"
 )
 
 // environment returns a Python with a release of DeepSpeed, installed into the
@@ -16,13 +18,35 @@ import (
 func environment(t *testing.T, version string) string {
 	t.Helper()
 	python, err := frameworks.DeepSpeed(version).Python()
+	if err == nil {
+		_, err = frameworks.Kernels(python) // outside every time limit
+	}
 	if err != nil {
+		line := row(t, version)
+		line.Skipped = err.Error()
 		t.Skip("skipped: ", err)
 	}
-	if _, err := frameworks.Kernels(python); err != nil { // outside every time limit
-		t.Skip("skipped: DeepSpeed needs a C++ compiler: ", err)
-	}
 	return python
+}
+
+// asked says what a test asks of a release, for the summary.
+var asked = map[string]string{
+	"TestConfigurations":      "configurations of small jobs, read",
+	"TestTrials":              "small jobs trained on CPU, layouts",
+	"TestData":                "small jobs trained on CPU, data formats",
+	"TestHuggingFace":         "small jobs trained on CPU, from Hugging Face weights",
+	"TestResume":              "small jobs stopped and resumed on CPU",
+	"TestStartFromCheckpoint": "a small job that starts from a checkpoint",
+	"TestLaunch":              "launch.sh with torchrun",
+	"TestUnits":               "parts of the emitted program",
+}
+
+// row is a row of the summary, added when the test has ended.
+func row(t *testing.T, version string) *summary.Line {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	line := &summary.Line{Framework: "deepspeed", Version: version, What: asked[name]}
+	line.AddAfter(t)
+	return line
 }
 
 func command(t *testing.T, name string, args ...string) {

@@ -20,6 +20,7 @@ func TestResume(t *testing.T) {
 	for _, version := range []string{"0.19.8", "0.18.2", "0.16.4"} {
 		t.Run(version, func(t *testing.T) {
 			python := environment(t, version)
+			line := row(t, version)
 			root := t.TempDir()
 			text := writeText(t, root)
 			var names []string
@@ -34,7 +35,6 @@ func TestResume(t *testing.T) {
 			}
 			again := run(t, python, cases, names...)
 			for _, name := range names {
-				resumed(t, name, whole[name], again[name], 2)
 				must(t, os.RemoveAll(checkpoints(root, name)))
 				must(t, os.WriteFile(filepath.Join(cases, name, "STOP"), nil, 0o644))
 			}
@@ -47,7 +47,11 @@ func TestResume(t *testing.T) {
 			}
 			rest := run(t, python, cases, names...)
 			for _, name := range names {
-				resumed(t, name, whole[name], rest[name], 1)
+				t.Run(name, func(t *testing.T) {
+					line.Count(t)
+					resumed(t, name, whole[name], again[name], 2)
+					resumed(t, name, whole[name], rest[name], 1)
+				})
 			}
 		})
 	}

@@ -35,12 +35,13 @@ from transformers import AutoConfig, AutoModelForCausalLM
 torch.manual_seed(1)
 AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(sys.argv[1])).save_pretrained(sys.argv[2])
 `, filepath.Join(cases, "ref", "model"), weights)
-	judge(t, all, run(t, python, cases))
+	judge(t, "0.19.8", all, run(t, python, cases))
 }
 
 // TestStartFromCheckpoint trains two steps, and lets other runs start from
 // them with and without the optimizer, the schedule and the data.
 func TestStartFromCheckpoint(t *testing.T) {
+	row(t, "0.19.8").Count(t)
 	python := environment(t, "0.19.8")
 	root := t.TempDir()
 	cases, saved := filepath.Join(root, "cases"), filepath.Join(root, "saved")
@@ -68,6 +69,7 @@ func TestStartFromCheckpoint(t *testing.T) {
 
 // TestLaunch runs launch.sh itself, with torchrun, as on one node.
 func TestLaunch(t *testing.T) {
+	row(t, "0.19.8").Count(t)
 	python := environment(t, "0.19.8")
 	root := t.TempDir()
 	write(t, root, "0.19.8", trial{name: "launch", ranks: 2, layout: zero(2)})

@@ -45,6 +45,39 @@ func Add(l Line) error {
 	return f.Close()
 }
 
+// Test is what a running test can tell.
+type Test interface {
+	Cleanup(func())
+	Failed() bool
+	Skipped() bool
+	Error(...any)
+}
+
+// Count counts a test as accepted or rejected once it has ended, skipped ones
+// not at all.
+func (l *Line) Count(t Test) {
+	t.Cleanup(func() {
+		switch {
+		case t.Failed():
+			l.Rejected++
+		case !t.Skipped():
+			l.Accepted++
+		}
+	})
+}
+
+// AddAfter adds the line when a test has ended, if there is something to say.
+func (l *Line) AddAfter(t Test) {
+	t.Cleanup(func() {
+		if l.Accepted+l.Rejected == 0 && l.Skipped == "" {
+			return
+		}
+		if err := Add(*l); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Read returns the lines of a file of results in the order of the table; none
 // when there is no file.
 func Read(path string) ([]Line, error) {

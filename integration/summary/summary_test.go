@@ -29,3 +29,37 @@ func TestLinesCrossProcesses(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// stub is a test that has ended.
+type stub struct {
+	failed, skipped bool
+	after           []func()
+}
+
+func (s *stub) Cleanup(f func()) { s.after = append([]func(){f}, s.after...) }
+func (s *stub) Failed() bool     { return s.failed }
+func (s *stub) Skipped() bool    { return s.skipped }
+func (s *stub) Error(...any)     {}
+
+// TestCount: a line counts tests when they have ended; one about nothing is
+// not added.
+func TestCount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results")
+	t.Setenv(File, path)
+	line := &Line{Framework: "f", What: "w"}
+	for _, s := range []*stub{{}, {failed: true}, {skipped: true}, {}} {
+		line.Count(s)
+		for _, f := range s.after {
+			f()
+		}
+	}
+	for _, l := range []*Line{line, {Framework: "f", What: "nothing"}} {
+		s := &stub{}
+		l.AddAfter(s)
+		s.after[0]()
+	}
+	list, err := Read(path)
+	if err != nil || len(list) != 1 || list[0].Accepted != 2 || list[0].Rejected != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

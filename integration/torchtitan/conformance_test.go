@@ -26,6 +26,7 @@ import (
 	"time"
 
 	frameworks "github.com/ndc-dev/ndc/integration/environment"
+	"github.com/ndc-dev/ndc/integration/summary"
 )
 
 // release is one supported TorchTitan.
@@ -45,9 +46,17 @@ func (r release) python(t *testing.T) string {
 	t.Helper()
 	python, err := frameworks.TorchTitan(r.version).Python()
 	if err != nil {
+		line := r.line("")
+		line.What, line.Skipped = t.Name(), err.Error()
+		line.AddAfter(t)
 		t.Skip("skipped: ", err)
 	}
 	return python
+}
+
+// line is a row of the summary about this release.
+func (r release) line(what string) *summary.Line {
+	return &summary.Line{Framework: "torchtitan", Version: r.version, What: what}
 }
 
 // run executes a command and returns its output; a failure ends the test with
@@ -193,26 +202,31 @@ var layouts = []layoutCase{
 func TestTraining(t *testing.T) {
 	program, data := ndc(t), t.TempDir()
 	for _, r := range releases {
-		run(t, time.Minute, nil, ".", r.python(t), "make_data.py", data, "512")
-		seed := r.seed(t, program, data)
-		var want []float64
-		for _, c := range layouts {
-			t.Run(r.version+"/"+c.name, func(t *testing.T) {
-				got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", filepath.Join(t.TempDir(), "saved"), "--checkpoint.initial_load_path", seed)
-				t.Logf("TorchTitan %s %s: losses %v", r.version, c.name, got)
-				if len(got) != 6 || got[5] > got[0]-0.5 {
-					t.Fatalf("losses %v: want six that fall", got)
-				}
-				if want == nil {
-					want = got
-				}
-				for i := range got {
-					if d := got[i] - want[i]; d > tolerance || d < -tolerance {
-						t.Errorf("step %d: loss %g, with %s %g", i+1, got[i], layouts[0].name, want[i])
+		t.Run(r.version, func(t *testing.T) {
+			line := r.line("small jobs trained on CPU, layouts")
+			line.AddAfter(t)
+			run(t, time.Minute, nil, ".", r.python(t), "make_data.py", data, "512")
+			seed := r.seed(t, program, data)
+			var want []float64
+			for _, c := range layouts {
+				t.Run(c.name, func(t *testing.T) {
+					line.Count(t)
+					got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", filepath.Join(t.TempDir(), "saved"), "--checkpoint.initial_load_path", seed)
+					t.Logf("TorchTitan %s %s: losses %v", r.version, c.name, got)
+					if len(got) != 6 || got[5] > got[0]-0.5 {
+						t.Fatalf("losses %v: want six that fall", got)
 					}
-				}
-			})
-		}
+					if want == nil {
+						want = got
+					}
+					for i := range got {
+						if d := got[i] - want[i]; d > tolerance || d < -tolerance {
+							t.Errorf("step %d: loss %g, with %s %g", i+1, got[i], layouts[0].name, want[i])
+						}
+					}
+				})
+			}
+		})
 	}
 }
 
@@ -303,6 +317,9 @@ func TestStopAndResume(t *testing.T) {
 	program, data := ndc(t), t.TempDir()
 	for _, r := range releases {
 		t.Run(r.version, func(t *testing.T) {
+			line := r.line("a small job stopped and resumed on CPU")
+			line.AddAfter(t)
+			line.Count(t)
 			run(t, time.Minute, nil, ".", r.python(t), "make_data.py", data, "512")
 			files := layouts[0].build(t, program, r, data)
 			whole := r.train(t, files, 2, "--checkpoint.folder", t.TempDir())
@@ -340,7 +357,12 @@ func stepsBetweenLooks(t *testing.T, files string) int {
 // TestReader checks the emitted reader of token files by itself.
 func TestReader(t *testing.T) {
 	for _, r := range releases {
-		env := []string{"PYTHONPATH=../../backends/torchtitan/templates", "PYTHONDONTWRITEBYTECODE=1"}
-		run(t, 5*time.Minute, env, ".", r.python(t), "check_runtime.py", t.TempDir())
+		t.Run(r.version, func(t *testing.T) {
+			line := r.line("the emitted reader of token files")
+			line.AddAfter(t)
+			line.Count(t)
+			env := []string{"PYTHONPATH=../../backends/torchtitan/templates", "PYTHONDONTWRITEBYTECODE=1"}
+			run(t, 5*time.Minute, env, ".", r.python(t), "check_runtime.py", t.TempDir())
+		})
 	}
 }
