@@ -70,8 +70,9 @@ const opening = `<!-- Written by ` + "`make accuracy`" + `. -->
 # How close the predictions are
 
 Every row of testdata/measured is made into a job with everything pinned and predicted through the same targets and estimate as
-` + "`ndc plan`" + ` (` + "`go run ./tools/accuracy -write FOLDER`" + ` keeps the jobs as job.hcl; ` + "`ndc plan`" + ` of one prints the same step time). Errors are
-predicted over measured, minus one. ` + "`-rows FOLDER`" + ` predicts other rows in the same format.
+` + "`ndc plan`" + ` (` + "`go run ./tools/accuracy -write FOLDER`" + ` keeps the jobs as job.hcl; ` + "`ndc plan`" + ` of one prints the same step time where the run's framework is one that
+ndc emits for as it stands, such as DGXC and SimuMax; an older one borrows the nearest target, and tools/accuracy/frameworks.json says what
+differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + ` predicts other rows in the same format.
 
 - What kernels and links cannot tell are the %d numbers of compiler/estimate/data/parameters.json: rates in training over measured
   kernels per GPU and width, overhead of the host per engine, contention while overlapping, each within physical bounds. They were fitted

@@ -18,7 +18,7 @@ func writeJobs(folder string, examples []example) error {
 		if x.skip != "" {
 			continue
 		}
-		at := filepath.Join(folder, x.row.ID)
+		at := filepath.Join(folder, folderName(x.row.ID))
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return err
 		}
@@ -27,6 +27,11 @@ func writeJobs(folder string, examples []example) error {
 		}
 	}
 	return nil
+}
+
+// folderName is an id without what would lead out of a folder.
+func folderName(id string) string {
+	return strings.TrimLeft(strings.NewReplacer("/", "_", "\\", "_").Replace(id), ".")
 }
 
 // writer prints the language. Zero values are left out.
@@ -120,7 +125,7 @@ func (w *writer) model(m *job.Model) {
 			"attention_heads", m.AttentionHeads, "kv_heads", m.KVHeads, "head_dim", m.HeadDim, "vocab_size", m.VocabSize,
 			"padded_vocab_size", m.PaddedVocabSize, "sequence_length", m.SequenceLength, "activation", m.Activation,
 			"normalization", m.Normalization, "dropout", m.Dropout, "tied_embeddings", m.TiedEmbeddings,
-			"attention_bias", m.AttentionBias, "mlp_bias", m.MLPBias, "mtp_layers", m.MTPLayers)
+			"attention_bias", m.AttentionBias, "mlp_bias", m.MLPBias, "qk_norm", m.QKNorm, "mtp_layers", m.MTPLayers)
 		w.block(fmt.Sprintf("position_embedding %q", m.PositionEmbedding.Kind), func() {})
 		if s := m.SlidingWindow; s.Size > 0 {
 			w.block("sliding_window", func() { w.arguments("size", s.Size, "pattern", s.Pattern) })
@@ -136,6 +141,9 @@ func (w *writer) model(m *job.Model) {
 				w.arguments("experts", e.Experts, "top_k", e.TopK, "expert_ffn_hidden_size", e.ExpertFFNHiddenSize,
 					"shared_experts", e.SharedExperts, "shared_expert_ffn_hidden_size", e.SharedExpertFFNHiddenSize,
 					"first_dense_layers", e.FirstDenseLayers, "token_drop", e.TokenDrop, "capacity_factor", e.CapacityFactor)
+				if m.MLPBias {
+					w.block("router", func() { w.arguments("bias", true) })
+				}
 			})
 		}
 	})
