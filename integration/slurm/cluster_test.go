@@ -14,152 +14,100 @@ import (
 	"time"
 )
 
-// The virtual machines: a bridge, and one namespace per node with GPUs that
-// are character devices of no consequence.
+// The virtual nodes: one network each on a common bridge, and GPUs that are
+// character devices of no consequence.
 const (
-	nodes       = 3
+	nodes       = 12
 	gpusPerNode = 2
-	bridge      = "ndcbr0"
 	subnet      = "10.214.88"
 )
 
 // cluster is a running Slurm.
-type cluster struct {
-	dir       string
-	processes []*exec.Cmd
-}
+type cluster struct{ dir string }
 
-// start installs what is missing and brings the cluster up, or skips the test
-// with the reason.
+// start brings the cluster up. It ends with the namespaces of this process.
 func start(t *testing.T) *cluster {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("skipped: a virtual Slurm needs root for its network namespaces")
+	c := &cluster{dir: filepath.Join(here.Folder, "slurm")}
+	for _, d := range []string{"etc", "run", "log", "state", "spool", "dev"} {
+		must(t, os.MkdirAll(filepath.Join(c.dir, d), 0o755))
 	}
-	install(t)
-	// Slurm and munge want short, plainly owned paths.
-	dir, err := os.MkdirTemp("/tmp", "ndc-slurm-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cluster{dir: dir}
-	t.Cleanup(func() { c.stop(t) })
-	if err := c.network(); err != nil {
-		t.Skipf("skipped: this machine allows no network namespaces: %v", err)
-	}
+	c.network(t)
 	c.configure(t)
 	c.daemons(t)
 	return c
 }
 
-// install fetches Debian's packages without starting their own daemons.
-func install(t *testing.T) {
-	missing := []string{}
-	for program, pkg := range map[string]string{"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "ip": "iproute2"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if _, err := os.Stat("/usr/sbin/" + program); err != nil {
-				missing = append(missing, pkg)
-			}
-		}
-	}
-	if len(missing) == 0 {
-		return
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		t.Skipf("skipped: %v are not installed and there is no apt-get to get them", missing)
-	}
-	const policy = "/usr/sbin/policy-rc.d"
-	if _, err := os.Stat(policy); err != nil {
-		if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		defer os.Remove(policy)
-	}
-	args := append([]string{"install", "-y", "--no-install-recommends"}, missing...)
-	for attempt := range 2 {
-		cmd := exec.Command("apt-get", args...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		out, err := cmd.CombinedOutput()
-		if err == nil {
-			return
-		}
-		if attempt == 1 {
-			t.Skipf("skipped: %v cannot be installed: %v\n%s", missing, err, tail(out))
-		}
-		_ = exec.Command("apt-get", "update").Run()
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
-func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
-
-// sh runs a line of shell and returns its output.
-func sh(line string, env ...string) (string, error) {
+// sh runs a line of shell with Slurm's clients pointed at the cluster, and
+// returns its output.
+func (c *cluster) sh(line string) (string, error) {
 	cmd := exec.Command("bash", "-c", "set -e; "+line)
-	cmd.Env = append(append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), env...)
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+c.dir+"/etc/slurm.conf")
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-func (c *cluster) network() error {
-	lines := []string{
-		fmt.Sprintf("ip link add %s type bridge; ip addr add %s.1/24 dev %s; ip link set %s up", bridge, subnet, bridge, bridge),
+// do is sh for what has to work.
+func (c *cluster) do(t *testing.T, format string, args ...any) string {
+	t.Helper()
+	line := fmt.Sprintf(format, args...)
+	out, err := c.sh(line)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
-	for i := 1; i <= nodes; i++ {
-		lines = append(lines, fmt.Sprintf("ip netns add ndc-n%[1]d; ip link add ndcv%[1]d type veth peer name eth0 netns ndc-n%[1]d; "+
-			"ip link set ndcv%[1]d master %[2]s up; ip -n ndc-n%[1]d link set lo up; ip -n ndc-n%[1]d addr add %[3]s.%[4]d/24 dev eth0; ip -n ndc-n%[1]d link set eth0 up",
-			i, bridge, subnet, 10+i))
-	}
-	for _, l := range lines {
-		if out, err := sh(l); err != nil {
-			return fmt.Errorf("%s: %w", out, err)
-		}
-	}
-	return nil
+	return out
 }
 
-// configure writes slurm.conf, the GPUs, a key and the nodes' hosts file.
+// network joins the nodes, and gives all of them one file of names.
+func (c *cluster) network(t *testing.T) {
+	t.Helper()
+	c.do(t, "ip link add bridge type bridge; ip addr add %s.1/24 dev bridge; ip link set bridge up", subnet)
+	names := "127.0.0.1 localhost\n" + subnet + ".1 control\n"
+	for i := 1; i <= nodes; i++ {
+		c.do(t, "ip netns add n%[1]d; ip link add v%[1]d type veth peer name eth0 netns n%[1]d; ip link set v%[1]d master bridge up; "+
+			"ip -n n%[1]d link set lo up; ip -n n%[1]d addr add %[2]s.%[3]d/24 dev eth0; ip -n n%[1]d link set eth0 up", i, subnet, 10+i)
+		names += fmt.Sprintf("%s.%d n%d\n", subnet, 10+i, i)
+	}
+	c.file(t, "etc/hosts", names, 0o644)
+	c.do(t, "mount --bind %s/etc/hosts /etc/hosts", c.dir)
+}
+
+// configure writes slurm.conf, the GPUs and a key.
 func (c *cluster) configure(t *testing.T) {
 	t.Helper()
-	for _, d := range []string{"etc", "run", "log", "state", "spool", "dev"} {
-		if err := os.MkdirAll(filepath.Join(c.dir, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Chmod(c.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	key := make([]byte, 1024)
 	if _, err := rand.Read(key); err != nil {
 		t.Fatal(err)
 	}
 	c.file(t, "etc/munge.key", string(key), 0o400)
-	hosts, _ := os.ReadFile("/etc/hosts")
-	self, _ := os.Hostname()
-	names := fmt.Sprintf("%s\n%s.1 %s\n", hosts, subnet, self)
-	for i := 1; i <= nodes; i++ {
-		names += fmt.Sprintf("%s.%d n%d\n", subnet, 10+i, i)
-	}
-	c.file(t, "etc/hosts", names, 0o644)
 	for i := range gpusPerNode {
-		if out, err := sh(fmt.Sprintf("mknod -m 666 %s/dev/nvidia%d c 1 3", c.dir, i)); err != nil {
-			t.Skipf("skipped: device nodes cannot be made here: %s", out)
-		}
+		c.do(t, "mknod -m 666 %s/dev/nvidia%d c 1 3", c.dir, i)
 	}
-	c.file(t, "etc/gres.conf", fmt.Sprintf("AutoDetect=off\nNodeName=n[1-%d] Name=gpu File=%s/dev/nvidia[0-%d]\n", nodes, c.dir, gpusPerNode-1), 0o644)
-	c.file(t, "etc/slurm.conf", strings.NewReplacer("DIR", c.dir, "SELF", self, "SUBNET", subnet, "NODES", fmt.Sprint(nodes), "GPUS", fmt.Sprint(gpusPerNode),
-		"LAST", fmt.Sprint(10+nodes)).Replace(configuration), 0o644)
+	fill := strings.NewReplacer("DIR", c.dir, "SUBNET", subnet, "NODES", fmt.Sprint(nodes), "GPUS", fmt.Sprint(gpusPerNode),
+		"LASTGPU", fmt.Sprint(gpusPerNode-1), "LAST", fmt.Sprint(10+nodes))
+	c.file(t, "etc/gres.conf", fill.Replace("AutoDetect=off\nNodeName=n[1-NODES] Name=gpu File=DIR/dev/nvidia[0-LASTGPU]\n"), 0o644)
+	c.file(t, "etc/slurm.conf", fill.Replace(configuration), 0o644)
 }
 
 func (c *cluster) file(t *testing.T, name, content string, mode os.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(c.dir, name), []byte(content), mode))
 }
 
-// configuration is a small Slurm without accounting, cgroups or systemd.
+// configuration is a small Slurm without accounting, cgroups or systemd. The
+// nodes n1, n2, … run jobs. The others are as large as the examples' and stay
+// powered down: Slurm plans jobs for them, which is all that is asked of them.
+// The partition "patient" ends no job at its limit. Timeouts leave room for a
+// machine that is busy with other work.
 const configuration = `ClusterName=ndc
-SlurmctldHost=SELF(SUBNET.1)
+SlurmctldHost=control(SUBNET.1)
 SlurmctldPort=16917
 SlurmdPort=16918
 SlurmUser=root
@@ -187,10 +135,19 @@ GresTypes=gpu
 ReturnToService=2
 KillWait=5
 MinJobAge=7200
-SlurmdTimeout=10
+SlurmdTimeout=30
+MessageTimeout=60
+BatchStartTimeout=120
+UnkillableStepTimeout=300
 DefMemPerCPU=1000
+SuspendProgram=/bin/true
+ResumeProgram=/bin/true
+SuspendTime=INFINITE
 NodeName=n[1-NODES] NodeAddr=SUBNET.[11-LAST] Sockets=1 CoresPerSocket=16 ThreadsPerCore=1 RealMemory=64000 Gres=gpu:GPUS State=UNKNOWN
-PartitionName=gpu Nodes=n[1-NODES] Default=YES MaxTime=INFINITE State=UP
+NodeName=node[0001-4200] CPUs=128 RealMemory=2000000 Gres=gpu:8 State=CLOUD
+PartitionName=site Nodes=node[0001-4200] Default=YES State=UP
+PartitionName=nodes Nodes=n[1-NODES] State=UP
+PartitionName=patient Nodes=n[1-NODES] OverTimeLimit=60 State=UP
 `
 
 // daemons starts munge, the controller and one slurmd per node, and waits
@@ -199,55 +156,44 @@ func (c *cluster) daemons(t *testing.T) {
 	t.Helper()
 	c.run(t, "munged", "--foreground", "--force", "--socket="+c.dir+"/run/munge.socket", "--key-file="+c.dir+"/etc/munge.key",
 		"--pid-file="+c.dir+"/run/munged.pid", "--log-file="+c.dir+"/log/munged.log", "--seed-file="+c.dir+"/run/munge.seed")
-	c.await(t, "munge", 20*time.Second, func() bool { _, err := os.Stat(c.dir + "/run/munge.socket"); return err == nil })
+	c.await(t, "munge", time.Minute, func() bool { _, err := os.Stat(c.dir + "/run/munge.socket"); return err == nil })
 	c.run(t, "slurmctld", "-D", "-f", c.dir+"/etc/slurm.conf")
 	for i := 1; i <= nodes; i++ {
 		c.startNode(t, i)
 	}
-	c.await(t, "all nodes to be idle", 60*time.Second, func() bool {
-		out, _ := c.slurm("sinfo -h -N -o '%N %t' | grep -cE ' idle$'")
-		return out == fmt.Sprint(nodes)
+	c.await(t, "all nodes to be idle", 2*time.Minute, func() bool {
+		out, _ := c.sh("sinfo -h -N -p nodes -o %t")
+		return strings.Count(out, "idle") == nodes
 	})
 }
 
+// startNode boots a node: it has a network and a name of its own.
 func (c *cluster) startNode(t *testing.T, i int) {
 	t.Helper()
-	inner := fmt.Sprintf("hostname n%d && mount --bind %[2]s/etc/hosts /etc/hosts && exec slurmd -D -N n%[1]d -f %[2]s/etc/slurm.conf", i, c.dir)
-	c.run(t, "nsenter", fmt.Sprintf("--net=/run/netns/ndc-n%d", i), "unshare", "--uts", "--mount", "--propagation", "slave", "sh", "-c", inner)
+	inner := fmt.Sprintf("hostname n%[1]d && exec slurmd -D -N n%[1]d -f %[2]s/etc/slurm.conf", i, c.dir)
+	c.run(t, "nsenter", fmt.Sprintf("--net=/run/netns/n%d", i), "unshare", "--uts", "sh", "-c", inner)
 }
 
-// crash kills everything in a node's namespace at once.
+// crash kills everything on a node at once, and boots it again when the test
+// has ended.
 func (c *cluster) crash(t *testing.T, i int) {
 	t.Helper()
-	if out, err := sh(fmt.Sprintf("ip netns pids ndc-n%d | xargs -r kill -KILL", i)); err != nil {
-		t.Fatal(out, err)
-	}
+	c.do(t, "ip netns pids n%d | xargs -r kill -KILL", i)
+	t.Cleanup(func() { c.startNode(t, i) })
 }
 
 func (c *cluster) run(t *testing.T, name string, args ...string) {
 	t.Helper()
-	path := name
-	if _, err := exec.LookPath(name); err != nil {
-		path = "/usr/sbin/" + name
-	}
-	cmd := exec.Command(path, args...)
-	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "SLURM_CONF="+c.dir+"/etc/slurm.conf")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	c.processes = append(c.processes, cmd)
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+c.dir+"/etc/slurm.conf")
+	must(t, cmd.Start())
 	go func() { _ = cmd.Wait() }()
-}
-
-// slurm runs a line of shell with Slurm's clients pointed at the cluster.
-func (c *cluster) slurm(line string) (string, error) {
-	return sh(line, "SLURM_CONF="+c.dir+"/etc/slurm.conf")
 }
 
 // await polls until something holds.
 func (c *cluster) await(t *testing.T, what string, patience time.Duration, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if holds() {
 			return
 		}
@@ -255,25 +201,8 @@ func (c *cluster) await(t *testing.T, what string, patience time.Duration, holds
 	var logs bytes.Buffer
 	for _, l := range []string{"slurmctld.log", "slurmd.n1.log"} {
 		b, _ := os.ReadFile(filepath.Join(c.dir, "log", l))
-		fmt.Fprintf(&logs, "%s:\n%s\n", l, tail(b))
+		fmt.Fprintf(&logs, "%s:\n%s\n", l, b[max(0, len(b)-2000):])
 	}
-	queue, _ := c.slurm("squeue; sinfo -N -l")
+	queue, _ := c.sh("squeue; sinfo -N -l -p nodes")
 	t.Fatalf("waited %s in vain for %s\n%s\n%s", patience, what, queue, logs.Bytes())
-}
-
-// stop takes everything down again.
-func (c *cluster) stop(t *testing.T) {
-	_, _ = c.slurm("squeue -h -o %A | sort -u | xargs -r scancel; sleep 1")
-	for i := 1; i <= nodes; i++ {
-		_, _ = sh(fmt.Sprintf("ip netns pids ndc-n%[1]d 2>/dev/null | xargs -r kill -KILL; ip link del ndcv%[1]d; ip netns del ndc-n%[1]d", i))
-	}
-	for _, p := range c.processes {
-		_ = p.Process.Kill()
-	}
-	_, _ = sh("ip link del " + bridge)
-	if t.Failed() {
-		t.Logf("logs are kept in %s", c.dir)
-		return
-	}
-	_ = os.RemoveAll(c.dir)
 }

@@ -8,6 +8,11 @@ variable "requeue" {
   default = false
 }
 
+variable "steps" {
+  type    = number
+  default = 30
+}
+
 variable "chain" {
   type    = string
   default = "until_done"
@@ -29,7 +34,7 @@ job "stand-in" {
 
   training {
     global_batch_size = 8
-    steps             = 30
+    steps             = var.steps
     precision         = "bf16"
     seed              = 1
 
@@ -57,6 +62,7 @@ job "stand-in" {
   }
 
   slurm {
+    partition     = "nodes"
     time          = "00:30:00"
     cpus_per_task = 4
     memory        = ""
@@ -64,7 +70,7 @@ job "stand-in" {
     chain         = var.chain
 
     environment = {
-      STANDIN            = "${var.folder}/steer"
+      STANDIN            = var.folder
       STANDIN_CHECKPOINT = "${var.folder}/checkpoints/megatron"
     }
     setup = ["export PATH='${var.folder}/bin':\"$PATH\""]

@@ -1,0 +1,201 @@
+//go:build slurm
+
+package slurm
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chains are the scenarios in which testdata/torchrun stands in for the
+// framework.
+var chains = []struct {
+	name string
+	run  func(*testing.T, *cluster)
+}{
+	{"TrainsToTheEnd", trainsToTheEnd},
+	{"TimeLimit", timeLimit},
+	{"FirstNodeFails", func(t *testing.T, c *cluster) { nodeFails(t, c, 0) }},
+	{"SecondNodeFails", func(t *testing.T, c *cluster) { nodeFails(t, c, 1) }},
+	{"DeadRankStopsTheStep", deadRankStopsTheStep},
+	{"WithoutProgress", withoutProgress},
+	{"FailuresInARow", failuresInARow},
+	{"StopFileBefore", stopFileBefore},
+	{"StopFileDuring", stopFileDuring},
+	{"WrongNodeCount", wrongNodeCount},
+	{"WrongGPUCount", wrongGPUCount},
+}
+
+// standIn builds the job of testdata/stand-in.hcl, 30 steps of which each
+// submission trains ten.
+func standIn(t *testing.T, c *cluster, variables ...string) *scenario {
+	t.Helper()
+	s := prepare(t, c, "a stand-in for the framework", "stand-in", "megatron")
+	s.build(t, variables...)
+	s.program(t, "torchrun", "torchrun")
+	s.program(t, "nvidia-smi", "nvidia-smi")
+	s.write(t, "megatron/pretrain_gpt.py", "", 0o644)
+	return s
+}
+
+// step is the newest one in the stand-in's checkpoint.
+func (s *scenario) step() string {
+	return s.read("checkpoints/megatron/latest_checkpointed_iteration.txt")
+}
+
+// starts counts how often a node was started.
+func (s *scenario) starts() int { return strings.Count(s.read("starts"), "\n") }
+
+func (s *scenario) expectProgress(t *testing.T, step string, starts int) {
+	t.Helper()
+	if s.step() != step || s.starts() != starts {
+		t.Errorf("step %q after %d starts of a node, want %s after %d:\n%s", s.step(), s.starts(), step, starts, s.log())
+	}
+}
+
+// trainsToTheEnd: three links, each meeting at the first node of its
+// allocation; the fourth is taken back.
+func trainsToTheEnd(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+	s.expect(t, "the chain ends at step 30")
+	for line := range strings.Lines(s.read("starts")) {
+		if !strings.Contains(line, "of 2") || !strings.Contains(line, "gpus 2 cpus 4") {
+			t.Errorf("a node was started as %q", line)
+		}
+	}
+}
+
+// deadRankStopsTheStep: node 1 ends with an error, node 0 would go on for five
+// minutes; two submissions without a checkpoint end the chain.
+func deadRankStopsTheStep(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.write(t, "die", "", 0o644)
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "FAILED FAILED FAILED")
+	s.expectProgress(t, "", 4)
+	s.expect(t, "2 submissions in a row saved nothing after step 0; the chain ends")
+	s.expectShort(t, s.jobs())
+}
+
+// expectShort: the jobs were taken down at once; nothing of them runs on.
+func (s *scenario) expectShort(t *testing.T, jobs []job) {
+	t.Helper()
+	for _, j := range jobs {
+		if took := j.ended.Sub(j.started); took > 2*time.Minute {
+			t.Errorf("job %s took %s", j.id, took)
+		}
+	}
+	s.await(t, "all processes to end", time.Minute, func() bool { return len(s.left()) == 0 })
+}
+
+// withoutProgress: all submissions end well, but save nothing.
+func withoutProgress(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.write(t, "stall", "", 0o644)
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED FAILED")
+	s.expectProgress(t, "", 4)
+	s.expect(t, "2 submissions in a row saved nothing after step 0; the chain ends")
+}
+
+// failuresInARow: all submissions save, and then fail.
+func failuresInARow(t *testing.T, c *cluster) {
+	s := standIn(t, c, "steps=1000")
+	s.write(t, "fail", "", 0o644)
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, strings.Repeat("FAILED ", 10)+"FAILED")
+	s.expectProgress(t, "100", 20)
+	s.expect(t, "10 submissions in a row failed; the chain ends at step 100")
+}
+
+// wrongNodeCount: nothing is started, and nothing follows.
+func wrongNodeCount(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.submit(t, "--nodes=3")
+	s.finish(t)
+	s.expectStates(t, "FAILED")
+	s.expectProgress(t, "", 0)
+	s.expect(t, "the layout needs 2 nodes, the allocation has 3")
+}
+
+// wrongGPUCount: every node counts the GPUs that it was given.
+func wrongGPUCount(t *testing.T, c *cluster) {
+	s := standIn(t, c, "chain=1")
+	s.submit(t, "--gres=gpu:1")
+	s.finish(t)
+	s.expectStates(t, "FAILED")
+	s.expectProgress(t, "", 0)
+	s.expect(t, "needs 4 GPUs; this launch has 2 nodes with 1 GPUs each")
+}
+
+func stopFileBefore(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.write(t, "out/stand-in/megatron/STOP", "", 0o644)
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED")
+	s.expectProgress(t, "", 0)
+	s.expect(t, "the chain ends at step 0")
+}
+
+// stopFileDuring: the file appears while the first link trains.
+func stopFileDuring(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.hold(t, "")
+	s.write(t, "out/stand-in/megatron/STOP", "", 0o644)
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED CANCELLED")
+	s.expectProgress(t, "10", 2)
+	s.expect(t, "the chain ends at step 10")
+}
+
+// hold submits the job, whose first link saves and then trains until the file
+// "hold" is removed.
+func (s *scenario) hold(t *testing.T, options string) {
+	t.Helper()
+	s.write(t, "hold", "", 0o644)
+	s.submit(t, options)
+	s.await(t, "the first checkpoint", patience, func() bool { return s.step() == "10" })
+}
+
+// timeLimit: Slurm ends the first link after its checkpoint; the others go on
+// from there.
+func timeLimit(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.hold(t, "--time=1")
+	s.await(t, "the limit", patience, func() bool { return strings.HasPrefix(s.states(), "TIMEOUT") })
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "TIMEOUT COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+}
+
+// nodeFails: a node of the allocation dies with everything on it. Slurm
+// requeues the job on others, where it goes on, with the successor that it had.
+func nodeFails(t *testing.T, c *cluster, which int) {
+	s := standIn(t, c, "requeue=true")
+	s.hold(t, "")
+	first := s.jobs()[0]
+	if len(first.nodes) != 2 {
+		t.Fatalf("where does the job run? %+v", first)
+	}
+	c.crash(t, first.nodes[which])
+	s.await(t, "the job to be requeued", patience, func() bool { return s.jobs()[0].restarts == "1" })
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+	if again := s.jobs()[0]; slices.Contains(again.nodes, first.nodes[which]) {
+		t.Errorf("node %d failed, and the job was started on it again: %v", first.nodes[which], again.nodes)
+	}
+}

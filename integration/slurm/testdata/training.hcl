@@ -1,0 +1,121 @@
+# A job small enough to train on CPUs: two nodes with two ranks each.
+
+variable "folder" {
+  type        = string
+  description = "scratch folder of the test"
+}
+
+variable "time" {
+  type        = string
+  description = "limit of a submission"
+}
+
+variable "chain" {
+  type = string
+}
+
+variable "environment" {
+  type        = map(string)
+  description = "what a CPU asks for beside the job's own variables"
+  default     = {}
+}
+
+cluster "rack" {
+  base          = catalog.cluster.dgx_h100
+  nodes         = 2
+  gpus_per_node = 2
+
+  nvlink {
+    domain = 2
+  }
+}
+
+model "small" {
+  architecture    = "llama"
+  layers          = 4
+  hidden_size     = 64
+  ffn_hidden_size = 176
+  attention_heads = 4
+  kv_heads        = 2
+  head_dim        = 16
+  vocab_size      = 512
+  sequence_length = 128
+  activation      = "swiglu"
+  normalization   = "rmsnorm"
+  norm_epsilon    = 1e-5
+  init_std        = 0.02
+  tied_embeddings = false
+  dropout         = 0
+
+  position_embedding "rope" {
+    theta = 500000
+  }
+}
+
+job "training" {
+  model   = model.small
+  cluster = cluster.rack
+
+  training {
+    global_batch_size = 8
+    steps             = 40
+    precision         = "bf16"
+    seed              = 1234
+
+    optimizer "adamw" {
+      learning_rate     = 3e-3
+      weight_decay      = 0.1
+      beta1             = 0.9
+      beta2             = 0.95
+      epsilon           = 1e-8
+      gradient_clipping = 1.0
+    }
+    schedule "cosine" {
+      warmup_steps          = 2
+      minimum_learning_rate = 3e-4
+    }
+    data {
+      format = "tokens"
+      source "counting" {
+        path = "${var.folder}/counting.bin"
+      }
+      tokenizer "none" {
+      }
+    }
+    checkpoint {
+      path     = "${var.folder}/checkpoints"
+      interval = 10
+    }
+    logging {
+      interval = 1
+    }
+  }
+
+  constraints {
+    layout {
+      data_parallel_shard = 4
+      zero_stage          = 3
+    }
+  }
+
+  backend "deepspeed" {
+    version    = "0.19.8"
+    extra_args = ["optimizer.params.torch_adam=true"] # the fused one would be compiled first
+  }
+
+  backend "torchtitan" {
+    version = "0.3.0"
+    execution {
+      compile = false
+    }
+  }
+
+  slurm {
+    partition     = "patient"
+    time          = var.time
+    chain         = var.chain
+    cpus_per_task = 4
+    environment   = var.environment
+    setup         = ["export PATH='${var.folder}/bin':\"$PATH\""]
+  }
+}

@@ -1,0 +1,272 @@
+//go:build slurm
+
+package slurm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// trainer is a framework that trains the job of testdata/training.hcl over
+// two nodes with two ranks each.
+type trainer struct {
+	framework
+	backend, name string
+	environment   map[string]string // what a CPU asks for
+	step          *regexp.Regexp    // finds number and digits of a step in a log
+	limit         string            // a time limit
+	window        time.Duration     // what it leaves after the first step, at most
+	adapt         func(*testing.T, *scenario)
+}
+
+const steps = 40
+
+func deepSpeedTrainer() trainer {
+	return trainer{
+		framework: here.DeepSpeed, backend: "deepspeed", name: "DeepSpeed " + deepSpeed,
+		environment: map[string]string{"TRAINER_PYTHON": here.DeepSpeed.Python, "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": here.DeepSpeed.Kernels},
+		step:        regexp.MustCompile(`step (\d+)/\d+ loss (\S+) gradient norm (\S+)`),
+		limit:       "00:01:10", window: 11 * time.Second,
+		adapt: func(*testing.T, *scenario) {},
+	}
+}
+
+func torchTitanTrainer(t *testing.T) trainer {
+	entry, err := filepath.Abs("../torchtitan/train.py")
+	must(t, err)
+	return trainer{
+		framework: here.TorchTitan, backend: "torchtitan", name: "TorchTitan " + torchTitan,
+		environment: map[string]string{"TRAINER_PYTHON": here.TorchTitan.Python, "TRAINER_ENTRY": entry},
+		step:        regexp.MustCompile(`step: +(\d+)  loss: +(\S+)  grad_norm: +(\S+)`),
+		limit:       "00:01:01", window: 43 * time.Second,
+		adapt: lookOften,
+	}
+}
+
+// lookOften lets TorchTitan look at the clock every ten steps. The plan takes
+// 100 steps for ten seconds, as its GPUs would; a CPU trains them in a minute.
+func lookOften(t *testing.T, s *scenario) {
+	path := filepath.Join(s.emitted, "ndc_job.py")
+	content, err := os.ReadFile(path)
+	must(t, err)
+	changed := regexp.MustCompile(`check_every=\d+`).ReplaceAll(content, []byte("check_every=10"))
+	must(t, os.WriteFile(path, changed, 0o644))
+	s.edited = true
+}
+
+// prepare makes the folder of a scenario, with the training job for a framework.
+func (f trainer) prepare(t *testing.T, c *cluster, limit, chain string) *scenario {
+	t.Helper()
+	s := prepare(t, c, f.name+" on CPU", "training", f.backend)
+	f.build(t, s, limit, chain)
+	s.program(t, "torchrun", "torchrun-cpu")
+	s.program(t, "nvidia-smi", "nvidia-smi")
+	s.write(t, "counting.bin", string(counting()), 0o644)
+	return s
+}
+
+// build writes the job's files, or replaces them.
+func (f trainer) build(t *testing.T, s *scenario, limit, chain string) {
+	t.Helper()
+	var environment []string
+	for name, value := range f.environment {
+		environment = append(environment, fmt.Sprintf("%s = %q", name, value))
+	}
+	s.build(t, "time="+limit, "chain="+chain, "environment={"+strings.Join(environment, ", ")+"}")
+	f.adapt(t, s)
+}
+
+// counting is a corpus that a model learns in a few steps: ids that count up.
+func counting() []byte {
+	var b []byte
+	for i := range 100_000 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(1+i%511))
+	}
+	return b
+}
+
+// digits are the printed loss and gradient norm of every step. A step that was
+// trained twice must give the same digits.
+func (f trainer) digits(t *testing.T, s *scenario) map[int]string {
+	t.Helper()
+	found := map[int]string{}
+	for _, m := range f.step.FindAllStringSubmatch(s.log(), -1) {
+		n, _ := strconv.Atoi(m[1])
+		text := m[2] + " " + m[3]
+		if before, twice := found[n]; twice && before != text {
+			t.Errorf("step %d gave %s, and then %s", n, before, text)
+		}
+		found[n] = text
+	}
+	return found
+}
+
+// reached is the newest step in the log of a submission.
+func (f trainer) reached(s *scenario, id string) int {
+	newest := 0
+	for _, m := range f.step.FindAllStringSubmatch(s.logOf(id), -1) {
+		newest = max(newest, number(m[1]))
+	}
+	return newest
+}
+
+// skip ends the test where the framework cannot be had.
+func (f trainer) skip(t *testing.T) {
+	t.Helper()
+	if f.Missing != "" {
+		record(t, "jobs run, "+f.name+" on CPU", 0, 0, f.Missing)
+		t.Skip("skipped: ", f.Missing)
+	}
+}
+
+// whole trains without a stop.
+func (f trainer) whole(t *testing.T, c *cluster) map[int]string {
+	t.Helper()
+	var digits map[int]string
+	t.Run("WithoutAStop", func(t *testing.T) {
+		s := f.prepare(t, c, "00:30:00", "1")
+		s.submit(t, "")
+		s.finish(t)
+		s.expectStates(t, "COMPLETED")
+		digits = f.digits(t, s)
+		if len(digits) != steps {
+			t.Fatalf("%d steps were trained, want %d:\n%s", len(digits), steps, s.log())
+		}
+		if first, last := loss(t, digits[1]), loss(t, digits[steps]); last > first-1 {
+			t.Errorf("the loss went from %g to %g", first, last)
+		}
+		if s.saved() != fmt.Sprint(steps) {
+			t.Errorf("the newest checkpoint is %q, want step %d", s.saved(), steps)
+		}
+		t.Logf("loss and gradient norm: %s, … %s", digits[1], digits[steps])
+	})
+	return digits
+}
+
+func loss(t *testing.T, digits string) float64 {
+	t.Helper()
+	text, _, _ := strings.Cut(digits, " ")
+	v, err := strconv.ParseFloat(text, 64)
+	must(t, err)
+	return v
+}
+
+// saved is the newest step on disk.
+func (s *scenario) saved() string {
+	found, _ := filepath.Glob(filepath.Join(s.folder, "checkpoints", "*", "step-*"))
+	newest := ""
+	for _, path := range found {
+		if n := strings.TrimPrefix(filepath.Base(path), "step-"); number(n) > number(newest) {
+			newest = n
+		}
+	}
+	return newest
+}
+
+// same compares with the run without a stop.
+func same(t *testing.T, got, want map[int]string) {
+	t.Helper()
+	for n := 1; n <= steps; n++ {
+		if got[n] != want[n] {
+			t.Errorf("step %d gave %q, without a stop %q", n, got[n], want[n])
+		}
+	}
+}
+
+// untilLimit submits a chain whose first link runs into its time limit and
+// saves. The job is suspended while its time passes, so that no machine is too
+// fast; the files are built anew with a limit that the next links do not reach.
+func (f trainer) untilLimit(t *testing.T, s *scenario) {
+	t.Helper()
+	s.submit(t, "")
+	first := s.jobs()[0].id
+	s.await(t, "a step of the first link", patience, func() bool { return f.reached(s, first) > 0 })
+	_, _ = s.sh("scontrol suspend " + first) // refused where its time is up already
+	f.build(t, s, "00:30:00", "until_done")
+	time.Sleep(f.window)
+	_, _ = s.sh("scontrol resume " + first)
+	s.await(t, "the first link to end", patience, func() bool { return strings.HasPrefix(s.states(), "COMPLETED") })
+	n := f.reached(s, first)
+	if n >= steps || s.saved() != fmt.Sprint(n) {
+		t.Fatalf("the first link trained %d of %d steps, and saved %q", n, steps, s.saved())
+	}
+	t.Logf("stopped by the limit after step %d", n)
+}
+
+// deepSpeedTrains: a chain in which the first link runs into its time limit
+// and a rank of the second is killed repeats the digits of a run without a stop.
+func deepSpeedTrains(t *testing.T, c *cluster) {
+	f := deepSpeedTrainer()
+	f.skip(t)
+	want := f.whole(t, c)
+	t.Run("TimeLimitThenDeadRank", func(t *testing.T) {
+		s := f.prepare(t, c, f.limit, "until_done")
+		f.untilLimit(t, s)
+		s.expect(t, "the time limit is near")
+		f.killRank(t, s, s.jobs()[1].id, 3)
+		s.finish(t)
+		s.expectStates(t, "COMPLETED FAILED COMPLETED CANCELLED")
+		s.expect(t, fmt.Sprintf("the chain ends at step %d", steps))
+		same(t, f.digits(t, s), want)
+	})
+}
+
+// killRank kills a rank of a job between two steps; the others, which wait for
+// it, are taken down at once.
+func (f trainer) killRank(t *testing.T, s *scenario, id string, rank int) {
+	t.Helper()
+	process := ""
+	s.await(t, "the rank to start", patience, func() bool { process = s.process(id, rank); return process != "" })
+	for end := time.Now().Add(patience); f.reached(s, id) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("job %s trains nothing:\n%s", id, s.logOf(id))
+		}
+	}
+	s.do(t, "kill -KILL %s", process)
+	killed := time.Now()
+	s.await(t, "the job to end", 2*time.Minute, func() bool { return strings.Contains(s.states(), "FAILED") })
+	t.Logf("the job had ended %s after a rank was killed", time.Since(killed).Round(time.Second))
+	s.await(t, "the other ranks to end", time.Minute, func() bool {
+		for r := range 4 {
+			if s.process(id, r) != "" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// process is the number of a rank's process; "" before there is one.
+func (s *scenario) process(id string, rank int) string {
+	names, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range names {
+		b, _ := os.ReadFile(name)
+		text := "\x00" + string(b)
+		if strings.Contains(text, "\x00SLURM_JOB_ID="+id+"\x00") && strings.Contains(text, fmt.Sprintf("\x00RANK=%d\x00", rank)) {
+			return filepath.Base(filepath.Dir(name))
+		}
+	}
+	return ""
+}
+
+// torchTitanTrains: the same for TorchTitan, without the dead rank.
+func torchTitanTrains(t *testing.T, c *cluster) {
+	f := torchTitanTrainer(t)
+	f.skip(t)
+	want := f.whole(t, c)
+	t.Run("TimeLimit", func(t *testing.T) {
+		s := f.prepare(t, c, f.limit, "until_done")
+		f.untilLimit(t, s)
+		s.finish(t)
+		s.expectStates(t, "COMPLETED COMPLETED CANCELLED")
+		s.expect(t, fmt.Sprintf("the chain ends at step %d", steps))
+		same(t, f.digits(t, s), want)
+	})
+}
