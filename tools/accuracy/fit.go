@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 // fitParameters fits parameters by name, or all of them, to the rows whose
 // layout is certain, without those of one source if it is named, and prints
 // them. It returns all parameters with the fitted values.
-func fitParameters(w io.Writer, examples []example, p estimate.Parameters, names, leave string) estimate.Parameters {
+func fitParameters(examples []example, p estimate.Parameters, names, leave string) estimate.Parameters {
 	var list []string
 	if names != "all" {
 		list = strings.Split(names, ",")
@@ -30,12 +29,12 @@ func fitParameters(w io.Writer, examples []example, p estimate.Parameters, names
 		if shares[i] < 1e-3 || shares[i] > 1-1e-3 {
 			bound = ", at its bound"
 		}
-		fmt.Fprintf(w, "%s = %.4g (%.4g to %.4g, was %.4g%s)\n", r.Name, fitted[r.Name], r.Low, r.High, p[r.Name], bound)
+		fmt.Printf("%s = %.4g (%.4g to %.4g, was %.4g%s)\n", r.Name, fitted[r.Name], r.Low, r.High, p[r.Name], bound)
 	}
 	for i := range residuals {
 		residuals[i] = math.Abs(residuals[i])
 	}
 	slices.Sort(residuals)
-	fmt.Fprintf(w, "median %.2f %%, p90 %.2f %% of %d rows\n", 100*quantile(residuals, 0.5), 100*quantile(residuals, 0.9), len(residuals))
+	fmt.Printf("median %.2f %%, p90 %.2f %% of %d rows\n", 100*quantile(residuals, 0.5), 100*quantile(residuals, 0.9), len(residuals))
 	return fitted
 }

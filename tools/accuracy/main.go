@@ -66,7 +66,7 @@ func run(o options, p estimate.Parameters) error {
 		return fmt.Errorf("%s holds no training steps", o.rows)
 	}
 	if o.fit != "" {
-		p = fitParameters(os.Stdout, cases, p, o.fit, o.leave)
+		p = fitParameters(cases, p, o.fit, o.leave)
 	}
 	if o.write != "" {
 		return writeJobs(o.write, cases)
