@@ -25,7 +25,9 @@ const (
 	startBand = 0.15 // of the first loss around ln(vocabulary)
 	leastFall = 2    // from the first to the last loss
 	gapBand   = 0.5  // between two frameworks at the same step
-	sameBand  = 0.01 // the same with equal weights and data
+	sameBand  = 0.05 // the same with equal weights and data, where a loss that jumps magnifies rounding
+	calmBand  = 1e-3 // the same before it jumps, at the steps below calm
+	calm      = 5
 )
 
 // TestCurves trains the spec in the three frameworks. NDC_CURVES names a folder
@@ -35,7 +37,7 @@ func TestCurves(t *testing.T) {
 	for _, c := range curves {
 		check(t, c)
 	}
-	if gap := widest(curves); gap > gapBand {
+	if gap := widest(curves, Steps); gap > gapBand {
 		t.Errorf("the curves are up to %.3f apart", gap)
 	}
 	if folder := os.Getenv("NDC_CURVES"); folder != "" && len(curves) == len(Frameworks) {
@@ -56,8 +58,11 @@ func TestSameStart(t *testing.T) {
 	t.Setenv("PYTHONPATH", python)
 	period := Corpus(1, Vocabulary, Sequence)[0][:Sequence]
 	curves := trainAll(t, [][]uint16{slices.Repeat(period, 500)})
-	if gap := widest(curves); gap > sameBand {
+	if gap := widest(curves, Steps); gap > sameBand {
 		t.Errorf("the same weights and data, and losses up to %.4f apart", gap)
+	}
+	if gap := widest(curves, calm); gap > calmBand {
+		t.Errorf("the same weights and data, and losses up to %.6f apart in the first %d steps", gap, calm)
 	}
 }
 
@@ -90,6 +95,7 @@ func trainAll(t *testing.T, documents [][]uint16) []Curve {
 			if len(c.Losses) != Steps {
 				t.Fatalf("%d steps: %v", len(c.Losses), c.Losses)
 			}
+			t.Log(c.Losses)
 			curves = append(curves, c)
 		})
 	}
@@ -99,10 +105,10 @@ func trainAll(t *testing.T, documents [][]uint16) []Curve {
 	return curves
 }
 
-// widest is the largest gap of any step.
-func widest(curves []Curve) (gap float64) {
-	for step := range Steps {
-		if len(curves) > 0 {
+// widest is the largest gap of the first steps.
+func widest(curves []Curve, steps int) (gap float64) {
+	for step := range steps {
+		if len(curves) > 1 {
 			low, high := bounds(curves, step)
 			gap = max(gap, high-low)
 		}
