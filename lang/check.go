@@ -69,6 +69,14 @@ func (c *checker) moot(path string, value *float64, why string) {
 	*value = 0
 }
 
+// ineffective reports an argument that the job wrote although it does nothing
+// beside the others.
+func (c *checker) ineffective(path string, nothing bool, why string) {
+	if nothing && c.wrote(path) {
+		c.fail(InapplicableArgument, c.at(path), "%q has no effect. %s. Remove it.", path[strings.LastIndexByte(path, '.')+1:], why)
+	}
+}
+
 func (c *checker) heads(m *job.Model) {
 	if m.AttentionHeads%m.KVHeads != 0 {
 		c.fail(InconsistentModel, c.at("model.kv_heads"),
@@ -188,6 +196,9 @@ func (c *checker) router(e *job.MoE) {
 				"%d groups of %d experts hold %d, fewer than the %d of top_k.", r.GroupTopK, e.Experts/r.Groups, e.Experts/r.Groups*r.GroupTopK, e.TopK)
 		}
 	}
+	c.ineffective("model.moe.router.group_top_k", r.GroupTopK > 1 && r.Groups <= 1, "Without groups of experts a token may use all")
+	c.ineffective("model.moe.router.normalize", !r.Normalize && r.Score == "softmax" && !r.PreSoftmax,
+		"A softmax over the chosen experts sums to one in any case; with pre_softmax = true it is over all of them")
 	if r.Balance == "none" {
 		c.moot("model.moe.router.aux_coefficient", &r.AuxCoefficient, "Nothing balances the experts: balance is \"none\"")
 	}

@@ -62,7 +62,7 @@ func (c *modelChecker) checkCommon(f *family) {
 		"transformers builds no multi-token-prediction layers. Megatron-LM does. Set mtp_layers = 0.")
 	c.refuse((m.MoE != nil) != (f.leafModules != nil), "moe",
 		fmt.Sprintf("The %s class of transformers is %s.", class, map[bool]string{true: "a mixture of experts and needs a moe block", false: "dense: use architecture \"mixtral\" or \"qwen3_moe\" for experts"}[f.leafModules != nil]))
-	c.refuse((m.MLA != nil) != (f.modelType == "deepseek_v3"), "mla", "In transformers, latent attention belongs to architecture \"deepseek_v3\", and to it alone.")
+	c.refuse((m.MLA != nil) != (f.modelType == "deepseek_v3"), "mla", "In transformers, latent attention belongs to architecture \"deepseek_v3\", and to it alone. Megatron-LM has it for any.")
 	biased := f.modelType == "gpt2" || f.modelType == "gpt_neox" || f.modelType == "gpt_oss"
 	c.refuse(m.MLPBias != biased && f.modelType != "llama", "mlp_bias",
 		fmt.Sprintf("The MLP of the %s class of transformers has biases: %t.", class, biased))
@@ -71,7 +71,8 @@ func (c *modelChecker) checkCommon(f *family) {
 func (c *modelChecker) checkAttention(f *family) {
 	m := c.model
 	class := f.modelType
-	c.refuse(m.QKNorm != f.qkNorm, "qk_norm", fmt.Sprintf("The %s class of transformers has norms on queries and keys: %t.", class, f.qkNorm))
+	c.refuse(m.QKNorm && !f.qkNorm, "qk_norm", fmt.Sprintf("The %s class of transformers has no norms on queries and keys. Architecture \"qwen3\" has them here, Megatron-LM and TorchTitan for any.", class))
+	c.refuse(!m.QKNorm && f.qkNorm, "qk_norm", fmt.Sprintf("The %s class of transformers always has norms on queries and keys. Megatron-LM and TorchTitan have the choice.", class))
 	always := class == "gpt2"
 	never := class == "mistral" || class == "mixtral"
 	c.refuse(always && !m.AttentionBias || never && m.AttentionBias, "attention_bias", fmt.Sprintf("The attention of the %s class of transformers has biases: %t.", class, always))
@@ -81,23 +82,23 @@ func (c *modelChecker) checkAttention(f *family) {
 	c.refuse((class == "llama" || class == "gemma2") && m.HiddenSize%m.AttentionHeads != 0, "attention_heads",
 		fmt.Sprintf("The %s class of transformers demands a hidden size that is a multiple of the heads: %d %% %d is not 0.", class, m.HiddenSize, m.AttentionHeads))
 	windows := class == "mistral" || class == "gemma2" || class == "gpt_oss"
-	c.refuse(m.SlidingWindow.Size > 0 && !windows, "sliding_window", fmt.Sprintf("ndc builds the %s class of transformers without a sliding window. gpt_oss, gemma2 and llama have one.", class))
+	c.refuse(m.SlidingWindow.Size > 0 && !windows, "sliding_window", fmt.Sprintf("ndc builds the %s class of transformers without a sliding window. gpt_oss, gemma2 and llama have one; Megatron-LM has it for any.", class))
 	c.refuse(class == "mistral" && m.SlidingWindow.Pattern > 0, "sliding_window.pattern", "The mistral class of transformers has the window in every layer. Megatron-LM skips layers.")
-	c.refuse(m.AttentionSinks != (class == "gpt_oss"), "attention_sinks", "In transformers, attention sinks belong to architecture \"gpt_oss\", and to it alone.")
-	c.refuse((m.AttentionSoftcap != 0 || m.FinalSoftcap != 0) && class != "gemma2", "attention_logit_softcap", "In transformers, soft-caps belong to architecture \"gemma2\".")
-	c.refuse(m.AttentionScale != 0 && class != "gemma2", "attention_scale", "In transformers, only gemma2 has a softmax scale of its own.")
+	c.refuse(m.AttentionSinks != (class == "gpt_oss"), "attention_sinks", "In transformers, attention sinks belong to architecture \"gpt_oss\", and to it alone. Megatron-LM has them for any.")
+	c.refuse((m.AttentionSoftcap != 0 || m.FinalSoftcap != 0) && class != "gemma2", "attention_logit_softcap", "In transformers, soft-caps belong to architecture \"gemma2\"; no other backend has them.")
+	c.refuse(m.AttentionScale != 0 && class != "gemma2", "attention_scale", "In transformers, only gemma2 has a softmax scale of its own; no other backend has one.")
 }
 
 // checkSpecial reports what belongs to Gemma and gpt_oss alone.
 func (c *modelChecker) checkSpecial() {
 	m := c.model
 	gemma := m.Architecture == "gemma2"
-	c.refuse(m.PostNorms != gemma, "post_norms", "In transformers, norms after the blocks belong to architecture \"gemma2\", and to it alone.")
-	c.refuse(m.ZeroCenteredNorm != gemma, "zero_centered_norm", "In transformers, zero-centred norms belong to architecture \"gemma2\", and to it alone.")
-	c.refuse(!gemma && m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "embedding_scale", "In transformers, a scaled embedding belongs to architecture \"gemma2\".")
+	c.refuse(m.PostNorms != gemma, "post_norms", "In transformers, norms after the blocks belong to architecture \"gemma2\", and to it alone; no other backend has them.")
+	c.refuse(m.ZeroCenteredNorm != gemma, "zero_centered_norm", "In transformers, zero-centred norms belong to architecture \"gemma2\", and to it alone. Megatron-LM has them for any.")
+	c.refuse(!gemma && m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "embedding_scale", "In transformers, a scaled embedding belongs to architecture \"gemma2\"; no other backend has one.")
 	oss := m.Architecture == "gpt_oss"
 	c.refuse(!oss && (m.ActivationClamp != 0 || m.ActivationOffset != 0 || m.ActivationAlpha != 0 && m.ActivationAlpha != 1), "activation_clamp",
-		"In transformers, the clamped SwiGLU belongs to architecture \"gpt_oss\".")
+		"In transformers, the clamped SwiGLU belongs to architecture \"gpt_oss\". Megatron-LM has it for any.")
 	c.refuse(oss && (m.ActivationAlpha != 1.702 || m.ActivationOffset != 1 || m.ActivationClamp != 7), "activation_alpha",
 		"The gpt_oss class of transformers has alpha 1.702, offset 1 and a clamp of 7 written into its code.")
 }
@@ -114,14 +115,15 @@ func (c *modelChecker) checkMoE(f *family) {
 	c.refuse((r.Balance == "aux_loss" || r.Balance == "sequence_aux_loss" || r.ZLossCoefficient > 0) && !f.auxLoss, "moe.router.balance",
 		fmt.Sprintf("The %s class of transformers does not return the router's logits, which the balancing loss needs. Megatron-LM and TorchTitan have it. Use balance = \"none\" here, or one of them.", class))
 	c.refuse(e.TokenDrop, "moe.token_drop", "The experts of transformers drop no tokens. Megatron-LM has a capacity.")
-	c.refuse(e.SharedExperts > 0 && class != "deepseek_v3", "moe.shared_experts", fmt.Sprintf("The %s class of transformers has no shared experts; deepseek_v3 has.", class))
+	c.refuse(e.SharedExperts > 0 && class != "deepseek_v3", "moe.shared_experts", fmt.Sprintf("The %s class of transformers has no shared experts; deepseek_v3 has, and so have Megatron-LM and TorchTitan.", class))
 	c.refuse(e.SharedExperts > 0 && e.SharedExpertFFNHiddenSize != e.SharedExperts*e.ExpertFFNHiddenSize, "moe.shared_expert_ffn_hidden_size",
 		fmt.Sprintf("In transformers, shared experts are as wide as the routed ones: %d, not %d.", e.SharedExperts*e.ExpertFFNHiddenSize, e.SharedExpertFFNHiddenSize))
 	allMoE := class == "mixtral" || class == "gpt_oss"
-	c.refuse(allMoE && (e.FirstDenseLayers > 0 || e.LayerFrequency > 1), "moe.first_dense_layers", fmt.Sprintf("In the %s class of transformers every layer is a mixture of experts.", class))
-	c.refuse(class == "deepseek_v3" && e.LayerFrequency > 1, "moe.layer_frequency", "In the deepseek_v3 class of transformers every layer after the dense ones is a mixture of experts.")
+	c.refuse(allMoE && (e.FirstDenseLayers > 0 || e.LayerFrequency > 1), "moe.first_dense_layers", fmt.Sprintf("In the %s class of transformers every layer is a mixture of experts. Megatron-LM can mix in dense layers.", class))
+	c.refuse(class == "deepseek_v3" && e.LayerFrequency > 1, "moe.layer_frequency", "In the deepseek_v3 class of transformers every layer after the dense ones is a mixture of experts. Megatron-LM can mix in dense layers.")
 	c.refuse(allMoE && !normalizes(r), "moe.router.normalize", fmt.Sprintf("The router of the %s class of transformers normalises the weights of the chosen experts.", class))
-	c.refuse(r.Groups > 1 && class != "deepseek_v3", "moe.router.groups", "In transformers, expert groups belong to architecture \"deepseek_v3\".")
+	c.refuse(r.Groups > 1 && class != "deepseek_v3", "moe.router.groups", "In transformers, expert groups belong to architecture \"deepseek_v3\". Megatron-LM and TorchTitan have them for any.")
+	c.refuse(r.ScalingFactor != 0 && r.ScalingFactor != 1 && class != "deepseek_v3", "moe.router.scaling_factor", "In transformers, a factor on the experts' weights belongs to architecture \"deepseek_v3\". Megatron-LM and TorchTitan have it for any.")
 	c.refuse(r.Bias != (class == "gpt_oss"), "moe.router.bias", "In transformers, a bias of the router's linear layer belongs to architecture \"gpt_oss\", and to it alone.")
 	if r.DType != "" && r.DType != f.routerDType {
 		c.diags.Warn(RouterPrecision, c.job.Sources.Range("model.moe.router.dtype"), "Router in another precision",

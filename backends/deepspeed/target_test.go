@@ -94,6 +94,8 @@ func TestTargetDiagnostics(t *testing.T) {
 		}, UnsupportedExecution, "from DeepSpeed 0.16.6 on"},
 		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
 		{"activation", func(j *job.Job) { j.Model.Activation = "relu2" }, UnsupportedModel, "llama class"},
+		{"scaled experts", func(j *job.Job) { *j = *tinyMoE(4); j.Model.MoE.Router.ScalingFactor = 2.5 }, UnsupportedModel, "Megatron-LM and TorchTitan"},
+		{"norms of queries", func(j *job.Job) { j.Model.QKNorm = true }, UnsupportedModel, "Megatron-LM and TorchTitan"},
 		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"dropout", func(j *job.Job) { j.Model.Dropout = 0.1 }, UnsupportedModel, "Megatron-LM"},
 		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},

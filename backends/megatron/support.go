@@ -29,7 +29,13 @@ type need struct {
 	what   string // noun phrase
 	option string // what provides it; "" when nothing does
 	value  string // the choice of option that provides it; "" for any
+	// elsewhere says who has what no option provides; "" for nobody.
+	elsewhere string
 }
+
+// gemma2 ends messages about parts that only that model of the Hugging Face
+// library has.
+const gemma2 = "No supported version of Megatron-LM has it. The deepspeed backend builds it for architecture \"gemma2\"."
 
 // deepspeedBuilds ends messages about parts that only a model of the
 // Hugging Face library has.
@@ -38,21 +44,21 @@ const deepspeedBuilds = "The deepspeed backend builds it from the Hugging Face m
 func checkModel(v *version, j *job.Job, diags *diag.List) {
 	m := &j.Model
 	report(v, j, []need{
-		{m.PositionEmbedding.Kind == "alibi", "model.position_embedding", "ALiBi position bias", "", ""},
-		{m.AttentionSoftcap > 0, "model.attention_logit_softcap", "a soft cap on attention logits", "", ""},
-		{m.FinalSoftcap > 0, "model.final_logit_softcap", "a soft cap on the final logits", "", ""},
-		{m.PostNorms, "model.post_norms", "norms after attention and feed-forward", "", ""},
-		{m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "model.embedding_scale", "a scaled embedding", "", ""},
-		{customScale(m), "model.attention_scale", "a softmax scale other than 1/sqrt(head_dim)", "", ""},
-		{m.Activation == "geglu", "model.activation", "GEGLU", "", ""},
-		{m.Activation == "swiglu" && !isOne(m.ActivationAlpha) && m.ActivationAlpha != quickGELU, "model.activation_alpha", "a gate slope other than 1 and 1.702", "", ""},
-		{m.ActivationAlpha == quickGELU, "model.activation_alpha", "a gate slope of 1.702", "--quick-geglu", ""},
-		{m.ActivationClamp > 0, "model.activation_clamp", "a clamped activation", "--activation-func-clamp-value", ""},
-		{m.ActivationOffset != 0, "model.activation_offset", "an offset on the linear part", "--glu-linear-offset", ""},
-		{m.AttentionSinks, "model.attention_sinks", "attention sinks", "--softmax-type", "learnable"},
-		{m.SlidingWindow.Size > 0, "model.sliding_window", "sliding-window attention", "--window-size", ""},
-		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned" && !v.atLeast(19, 0), "model.mtp_layers", "multi-token prediction with learned positions", "", ""},
-		{m.MLA != nil && m.QKNorm, "model.qk_norm", "a norm per head of latent attention", "", ""},
+		{m.PositionEmbedding.Kind == "alibi", "model.position_embedding", "ALiBi position bias", "", "", ""},
+		{m.AttentionSoftcap > 0, "model.attention_logit_softcap", "a soft cap on attention logits", "", "", gemma2},
+		{m.FinalSoftcap > 0, "model.final_logit_softcap", "a soft cap on the final logits", "", "", gemma2},
+		{m.PostNorms, "model.post_norms", "norms after attention and feed-forward", "", "", gemma2},
+		{m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "model.embedding_scale", "a scaled embedding", "", "", gemma2},
+		{customScale(m), "model.attention_scale", "a softmax scale other than 1/sqrt(head_dim)", "", "", gemma2},
+		{m.Activation == "geglu", "model.activation", "GEGLU", "", "", gemma2},
+		{m.Activation == "swiglu" && !isOne(m.ActivationAlpha) && m.ActivationAlpha != quickGELU, "model.activation_alpha", "a gate slope other than 1 and 1.702", "", "", ""},
+		{m.ActivationAlpha == quickGELU, "model.activation_alpha", "a gate slope of 1.702", "--quick-geglu", "", ""},
+		{m.ActivationClamp > 0, "model.activation_clamp", "a clamped activation", "--activation-func-clamp-value", "", ""},
+		{m.ActivationOffset != 0, "model.activation_offset", "an offset on the linear part", "--glu-linear-offset", "", ""},
+		{m.AttentionSinks, "model.attention_sinks", "attention sinks", "--softmax-type", "learnable", ""},
+		{m.SlidingWindow.Size > 0, "model.sliding_window", "sliding-window attention", "--window-size", "", ""},
+		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned" && !v.atLeast(19, 0), "model.mtp_layers", "multi-token prediction with learned positions", "", "", "Megatron-LM has it from core_v0.19.0 on."},
+		{m.MLA != nil && m.QKNorm, "model.qk_norm", "a norm per head of latent attention", "", "", ""},
 	}, diags)
 	if m.KVHeads > m.AttentionHeads || !divides(m.KVHeads, m.AttentionHeads) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",
@@ -90,7 +96,10 @@ func (n *need) remedy() string {
 	if n.option != "" && since(n.option, n.value) != "" {
 		return sinceSentence(n.option, n.value)
 	}
-	return "No supported version of Megatron-LM has it. " + deepspeedBuilds
+	if n.elsewhere != "" {
+		return n.elsewhere
+	}
+	return "No supported version of Megatron-LM has it, nor has another backend."
 }
 
 // report makes one diagnostic of all unmet needs with the same remedy, where

@@ -37,7 +37,7 @@ func dialect022() *dialect {
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
 			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
-		rules: rules022, lossChunks: 1,
+		rules: rules022, lossChunks: 1, routerDType: "bf16", // models/moe/moe.py: the gate is a linear layer like any
 		dispatchers: []string{"alltoall", "deepep"},
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},

@@ -38,6 +38,7 @@ func dialect030() *dialect {
 			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
 		rules: rules030, optionalSequenceParallel: true, optimizerStateBF16: true, lossChunks: 8, cudaGraphs: true,
+		routerDType: "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
 		dispatchers: []string{"alltoall", "deepep", "hybridep"},
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},

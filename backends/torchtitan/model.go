@@ -168,6 +168,10 @@ func (d *dialect) warnRouter(j *job.Job, diags *diag.List) {
 		return
 	}
 	r := &j.Model.MoE.Router
+	if computes := d.routerDType; r.DType != "" && r.DType != computes && j.Training.Precision != "fp32" {
+		diags.Warn(Differs, j.Sources.Range("model.moe.router.dtype"), "Router in another precision",
+			fmt.Sprintf("TorchTitan %s multiplies with the router in %s, not in %s as specified; the scores are made in fp32.", d.version, computes, r.DType))
+	}
 	var lacks []string
 	if strings.HasSuffix(r.Balance, "aux_loss") || r.AuxCoefficient > 0 {
 		lacks = append(lacks, fmt.Sprintf("auxiliary balancing loss (coefficient %g)", r.AuxCoefficient))

@@ -199,7 +199,13 @@ func TestUnknownVersion(t *testing.T) {
 
 // TestRouterWarning: what TorchTitan does in another way is said.
 func TestRouterWarning(t *testing.T) {
-	_, diags := Backend{}.Target(testJob("0.3.0", expertModel(), 2))
+	precise := testJob("0.2.2", expertModel(), 2)
+	precise.Model.MoE.Router.DType = "fp32"
+	_, diags := Backend{}.Target(precise)
+	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return strings.Contains(d.Detail, "router in bf16, not in fp32") }) {
+		t.Error(diags)
+	}
+	_, diags = Backend{}.Target(testJob("0.3.0", expertModel(), 2))
 	if len(diags) != 1 || diags[0].ID != Differs || diags[0].Severity != diag.Warning || !strings.Contains(diags[0].Detail, "auxiliary balancing loss (coefficient 0.001)") {
 		t.Error(diags)
 	}

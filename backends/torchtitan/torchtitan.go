@@ -42,6 +42,7 @@ type dialect struct {
 	lossChunks               int  // recommended chunks of the loss; 1: it has none
 	cudaGraphs               bool
 	dispatchers              []string // values of execution.moe_dispatcher, recommended first
+	routerDType              string   // what the router multiplies in
 	precisions               []precision
 
 	// emit writes the framework's files, without those of Slurm.

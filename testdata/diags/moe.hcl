@@ -9,6 +9,8 @@ model "a" {
 
     router {
       balance          = "none"
+      group_top_k      = 2
+      normalize        = false # ERROR: inapplicable-argument at false: "normalize" has no effect. A softmax over the chosen experts sums to one in any case; with pre_softmax = true it is over all of them. Remove it.
       bias_update_rate = 0.1 # ERROR: inapplicable-argument at 0.1: "bias_update_rate" has no effect. It belongs to balance = "bias", and balance is "none". Remove it.
       groups           = 3 # ERROR: inconsistent-model at 3: 8 experts cannot form 3 equal groups.
     }
