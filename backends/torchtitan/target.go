@@ -63,7 +63,8 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		// (models/common/attention.py); 0.2.2 saves reduce-scatters.
 		FusedQKV:           d.version != "0.2.2",
 		KeepsReduceScatter: d.version == "0.2.2",
-		WholeCombine:       d.version == "0.2.2", // models/moe/moe.py, routed_output_unsorted
+		KeepsAllToAll:      d.version == "0.2.2" && f.module != "qwen3", // each model's infra/parallelize.py
+		WholeCombine:       d.version == "0.2.2",                        // models/moe/moe.py, routed_output_unsorted
 		// DTensor has no rule for the gradient of an embedding cut by rows.
 		WholeEmbeddingGradient: d.version == "0.2.2",
 		RowwiseFP8:             d.version != "0.2.2",

@@ -65,7 +65,10 @@ func (b *builder) head(vocabulary int) head {
 		}
 	}
 	if b.shape.sequence && b.shape.tp > 1 {
-		out.loss += 2 * b.tokens * h * b.element // the gathered input and its gradient before it is scattered
+		out.loss += b.tokens * h * b.element // the gathered input
+		if !b.style.keepsGathered {
+			out.loss += b.tokens * h * b.element // its gradient before it is scattered
+		}
 	}
 	if b.style.weightGradients {
 		out.loss += local * h * b.element // scratch weight gradient of the head

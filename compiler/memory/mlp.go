@@ -49,19 +49,28 @@ func (b *builder) moe() {
 		b.save(lineExperts, inMLP, moduleMoE, f*b.element)
 	}
 	b.saveHere(lineExperts, inMLP, moduleMoE|moduleMoEActivation, b.asInput(f))
-	if b.target.KeepsReduceScatter && b.shape.ep > 1 { // and all-to-alls
+	if b.target.KeepsAllToAll && b.shape.ep > 1 {
 		b.saveOp(lineExperts, inMLP, 2*rows*hidden*b.element)
 	}
 	b.shared()
 	b.expertMoments(rows*hidden*b.element, up*f*b.element)
 	if b.style.fp32Combine {
-		combined := rows
-		if b.target.WholeCombine {
-			combined = b.tokens * int64(e.TopK)
-		}
-		b.save(lineExperts, inMLP, moduleMoE, 4*combined*hidden)
-		b.extraMLP += 3 * 4 * combined * hidden
+		b.combine(rows*hidden, b.tokens*int64(e.TopK)*hidden)
 	}
+}
+
+// combine adds what weighing the experts' outputs in fp32 keeps and needs: one
+// product of matrices over all tokens of the tensor group, whose gradient is as
+// large as what it keeps, or products element by element over this rank's rows,
+// with three such gradients at once.
+func (b *builder) combine(rows, tokens int64) {
+	if b.target.WholeCombine {
+		b.save(lineExperts, inMLP, moduleMoE, 4*tokens)
+		b.extraMLP = max(b.extraMLP, 4*tokens)
+		return
+	}
+	b.save(lineExperts, inMLP, moduleMoE, 4*rows)
+	b.extraMLP += 3 * 4 * rows
 }
 
 // rows is the number of rows that this rank's experts multiply, with the

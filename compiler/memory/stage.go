@@ -57,7 +57,7 @@ const (
 	atLoss                    // the loss runs backward
 	atBackward                // the first layer runs backward, everything in flight is alive
 	atSecond                  // the same for the second micro-batch, when the first has left its gradients
-	atEnd                     // the last layer of the last backward pass
+	atEnd                     // the last layer of the first micro-batch runs backward
 	atEmbedding               // the gradient of the input embedding is made
 	numMoments
 )
@@ -83,7 +83,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	var at [numMoments]int64
 	at[atStep] = resident + st.reduced.sum() + st.step.sum()
 	at[atBackward] = running + st.backward.sum() + ld.kept + ld.recomputed + ld.backward
-	at[atEnd] = resident + gradients + later + ld.layer + ld.recomputed + ld.backward
+	at[atEnd] = resident + gradients + later + ld.ending() + ld.recomputed + ld.backward
 	if !ld.again && ld.inFlight > 1 {
 		at[atSecond] = resident + gradients + later + ld.remaining() + ld.recomputed + ld.backward
 	}
@@ -140,7 +140,8 @@ func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *le
 		out[lineRecomputed] += ld.recomputed
 		out[lineBackward] += ld.backward
 	case atEnd:
-		out[lineInputs] += ld.layer
+		ld.scale(ld.ending())
+		out.add(&ld.activations, 1)
 		out[lineRecomputed] += ld.recomputed
 		out[lineBackward] += ld.backward
 	case atEmbedding:
@@ -172,6 +173,10 @@ func (m *Model) waiting(e *evaluation, ld *load) int64 {
 
 // remaining is what is kept once the first micro-batch is done.
 func (ld *load) remaining() int64 { return ld.kept / int64(ld.inFlight) * int64(ld.inFlight-1) }
+
+// ending is what is kept while the last layer of the first micro-batch runs
+// backward.
+func (ld *load) ending() int64 { return max(ld.kept-ld.first, 0) + ld.layer }
 
 // scale shrinks the activations to a sum, every line in proportion.
 func (ld *load) scale(sum int64) {

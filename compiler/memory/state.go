@@ -226,7 +226,7 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 		s.gradients[lineReduce] += 4 * (h.elements.Sum() + h.whole)
 	} else {
 		s.gradients = s.reduced
-		s.backward[lineReduce] += h.block * (m.element + 4)
+		s.backward[lineReduce] += h.block * 4
 	}
 	s.loss[lineReduce] += m.headGradients(e, h)
 	s.later = s.backward
@@ -256,12 +256,15 @@ func (m *Model) gather(e *evaluation, h *holding, s *state) {
 	case e.l.PipelineParallel > 1:
 		s.later[lineGathered] += whole
 		s.loss[lineGathered] += h.earlier * m.element
+		if e.x.LossChunks > 1 { // the head is part of the loss
+			s.loss[lineGathered] += h.head * m.element
+		}
 		s.backward[lineGathered] += h.earlier * m.element
 	default:
 		s.loss[lineGathered] += h.head * m.element
-		s.later[lineGathered] += 3 * h.block * m.element
+		s.later[lineGathered] += 2 * h.block * m.element
 	}
-	s.backward[lineGathered] += 3 * h.block * m.element
+	s.backward[lineGathered] += 2 * h.block * m.element
 }
 
 // deepspeed is ZeRO 0 to 3 with its buckets.

@@ -115,9 +115,9 @@ type Target struct {
 	// gradient of the whole input embedding before it is cut.
 	WholeEmbeddingGradient bool
 
-	// KeepsReduceScatter says that operator-level recompute keeps the outputs
-	// of reduce-scatters and all-to-alls (torchtitan up to 0.2).
-	KeepsReduceScatter bool
+	// KeepsReduceScatter and KeepsAllToAll say that operator-level recompute
+	// keeps the outputs of these collectives.
+	KeepsReduceScatter, KeepsAllToAll bool
 
 	// PaddedVocab is the vocabulary as this version builds it for a layout.
 	PaddedVocab func(m *job.Model, tensorParallel int) int
