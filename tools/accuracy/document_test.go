@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+)
+
+// TestDocument writes the report of a sample of rows: every section is there,
+// every goal with rows has a line, the drawing is XML with a mark per row.
+func TestDocument(t *testing.T) {
+	cases, err := load(measured, measured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var some []example
+	for i := 0; i < len(cases); i += 12 {
+		some = append(some, cases[i])
+	}
+	p := estimate.DefaultParameters()
+	results, c := predictAll(some, p), crossValidate(some, p)
+	path := filepath.Join(t.TempDir(), "accuracy.md")
+	if err := document(path, results, c, 3); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Goals", "## By source", "## Ranges", "## The worst rows", "(accuracy.svg)", "step time, everything", "order: pairs"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	drawing, err := os.Open(strings.TrimSuffix(path, ".md") + ".svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer drawing.Close()
+	marks, timed := 0, 0
+	for d := xml.NewDecoder(drawing); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "circle" {
+			marks++
+		}
+	}
+	for i := range results {
+		if results[i].Time != nil {
+			timed++
+		}
+	}
+	if marks != timed || timed == 0 {
+		t.Errorf("%d marks for %d rows", marks, timed)
+	}
+}
+
+// TestLeavingOut: a row's held-out prediction does not depend on what was
+// measured of its model or its source.
+func TestLeavingOut(t *testing.T) {
+	held := func(change float64) *crossValidation {
+		cases, err := load(measured, measured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var some []example
+		for i := 0; i < len(cases); i += 20 {
+			some = append(some, cases[i])
+		}
+		for i := range some {
+			if some[i].row.file == "mosaicml_llm_foundry.jsonl" {
+				some[i].row.Measured.StepTime *= change
+				some[i].row.Measured.Tokens /= change
+			}
+		}
+		return crossValidate(some, estimate.DefaultParameters())
+	}
+	a, b := held(1), held(2)
+	n := 0
+	for id, v := range a.source {
+		if !strings.HasPrefix(id, "mosaic-") {
+			continue
+		}
+		n++
+		if got := b.source[id] * 2 / v; got < 0.9999 || got > 1.0001 {
+			t.Errorf("%s: measured twice as long, the held-out prediction changes by %v", id, got)
+		}
+	}
+	if n == 0 {
+		t.Error("no row was left out")
+	}
+	if len(a.model) != len(a.source) {
+		t.Errorf("%d rows left out by model, %d by source", len(a.model), len(a.source))
+	}
+}
