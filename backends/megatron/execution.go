@@ -35,7 +35,7 @@ func resolve(j *job.Job, l *plan.Layout) plan.Execution {
 		OverlapExpertParallel:  u.OverlapExpertParallel.Or(false),
 		GradientDType:          u.GradientDType.Or("fp32"),
 		OptimizerStateDType:    u.OptimizerStateDType.Or("fp32"),
-		CrossEntropy:           u.CrossEntropy.Or("fused"),
+		CrossEntropy:           u.CrossEntropy.Or(crossEntropy(j)),
 		LossChunks:             1,
 		CUDAGraphs:             u.CUDAGraphs.Or("none"),
 		FullySharded:           sharded,
@@ -70,6 +70,16 @@ func attention(j *job.Job) string {
 		return "fused"
 	}
 	return "flash"
+}
+
+// crossEntropy is Megatron-LM's fused kernel, which casts the gradients of the
+// logits to bf16 whatever the precision (core/fusions/fused_cross_entropy.py):
+// fp32 and fp16 would lose digits.
+func crossEntropy(j *job.Job) string {
+	if p := j.Training.Precision; p == "fp32" || p == "fp16" {
+		return "unfused"
+	}
+	return "fused"
 }
 
 // contextType is the exchange that the model's attention supports, the ring
