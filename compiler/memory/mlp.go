@@ -62,7 +62,7 @@ func (b *builder) moe() {
 // combine adds what weighing the experts' outputs in fp32 keeps and needs: one
 // product of matrices over all tokens of the tensor group, whose gradient is as
 // large as what it keeps, or products element by element over this rank's rows,
-// with three such gradients at once.
+// with two such gradients at once.
 func (b *builder) combine(rows, tokens int64) {
 	if b.target.WholeCombine {
 		b.save(lineExperts, inMLP, moduleMoE, 4*tokens)
@@ -70,7 +70,7 @@ func (b *builder) combine(rows, tokens int64) {
 		return
 	}
 	b.save(lineExperts, inMLP, moduleMoE, 4*rows)
-	b.extraMLP += 3 * 4 * rows
+	b.extraMLP += 2 * 4 * rows
 }
 
 // rows is the number of rows that this rank's experts multiply, with the
