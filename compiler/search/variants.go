@@ -27,3 +27,61 @@ func variants(j *job.Job, t *target.Target) [][]target.Variant {
 	slices.SortStableFunc(sets, func(a, b []target.Variant) int { return cmp.Compare(len(a), len(b)) })
 	return sets
 }
+
+// tryVariants evaluates the current layout, for which memory is short, with the
+// first set of variants that suffices. Whether any can is asked first, of all
+// that apply at once: none of them needs more memory.
+func (w *worker) tryVariants() verdict {
+	w.hopeless = w.current.Result.StateBytes > w.limits.usable
+	if len(w.variants) == 0 {
+		return outOfMemory
+	}
+	w.execution = w.target.Resolve(w.job, &w.layout)
+	w.apply(w.variants[len(w.variants)-1])
+	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &w.current.Result)
+	w.hopeless = w.hopeless && w.current.Result.StateBytes > w.limits.usable
+	if broken, _ := w.limits.checkMemory(&w.current.Result); broken == IDMemory {
+		return outOfMemory // a node may yet have room for what fewer of them move
+	}
+	for _, set := range w.variants {
+		w.execution = w.target.Resolve(w.job, &w.layout)
+		if !w.apply(set) || w.breaksRule() {
+			continue
+		}
+		w.varied = true
+		if v := w.evaluate(); v != outOfMemory {
+			return v
+		}
+	}
+	return outOfMemory
+}
+
+// apply changes the execution options by those of the variants that apply, and
+// reports whether all did.
+func (w *worker) apply(variants []target.Variant) bool {
+	all := true
+	for i := range variants {
+		v := &variants[i]
+		if v.Applies != nil && !v.Applies(&w.facts) {
+			all = false
+			continue
+		}
+		v.Apply(&w.execution)
+	}
+	return all
+}
+
+func (w *worker) breaksRule() bool {
+	for i := range w.target.Rules {
+		if w.target.Rules[i].Breaks(&w.facts) {
+			return true
+		}
+	}
+	return false
+}
+
+// idle reports whether another mesh stands for this one, as long as nothing
+// goes to the host.
+func (w *worker) idle() bool {
+	return w.space.Meshes[w.mesh.index].Idle && !w.job.Execution.OffloadOptimizer.Value && !w.job.Execution.OffloadParameters.Value
+}
