@@ -82,7 +82,7 @@ class Probe:
 
     def hook(self):
         """Watches the stages; releases keep the same functions in other modules."""
-        from megatron.training import arguments, initialize, training
+        from megatron.training import arguments, global_vars, initialize, training
 
         try:
             from megatron.training import argument_utils
@@ -101,8 +101,9 @@ class Probe:
         for module in (arguments, initialize):
             if hasattr(module, "validate_args"):
                 module.validate_args = validate_and_configure
-        for module in (training, initialize):
-            for name in ("set_jit_fusion_options", "_initialize_tp_communicators"):  # warm-up and user buffers
+        # Warm-up, user buffers, a process that writes checkpoints, and a service that the last rank logs to.
+        for module in (training, initialize, global_vars):
+            for name in ("set_jit_fusion_options", "_initialize_tp_communicators", "init_persistent_async_worker", "_set_wandb_writer"):
                 if hasattr(module, name):
                     setattr(module, name, lambda *_, **__: None)
         setup = training.setup_model_and_optimizer
