@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ndc-dev/ndc/integration/environment"
+	"github.com/ndc-dev/ndc/integration/summary"
 )
 
 // onCPU are lines of backend blocks that leave out what needs a GPU.
@@ -45,8 +48,12 @@ func TestStart(t *testing.T) {
 
 func start(t *testing.T, c *Case, drivers string) {
 	t.Helper()
+	line := &summary.Line{Framework: c.Framework, Version: c.Version, What: "what make gpu starts, without a GPU"}
+	line.AddAfter(t)
+	line.Count(t)
 	python, err := pinned(c.Framework).Python()
 	if err != nil {
+		line.Skipped = err.Error()
 		t.Skip("skipped: ", err)
 	}
 	p, err := Predict(c, &here)
@@ -60,8 +67,11 @@ func start(t *testing.T, c *Case, drivers string) {
 	if c.Framework == "deepspeed" { // the kernel that every start on a CPU needs is there
 		tmp := t.TempDir()
 		t.Setenv("TMPDIR", tmp)
-		built := filepath.Join(filepath.Dir(filepath.Dir(python)), "extensions")
-		if err := os.Symlink(built, filepath.Join(tmp, fmt.Sprintf("torch-extensions-%d-deepspeed-%s", os.Getuid(), c.Version))); err != nil {
+		kernels, err := environment.Kernels(python)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(kernels, filepath.Join(tmp, fmt.Sprintf("torch-extensions-%d-deepspeed-%s", os.Getuid(), c.Version))); err != nil {
 			t.Fatal(err)
 		}
 	}
