@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/layout"
@@ -25,9 +26,9 @@ type overhead struct {
 // overheadOf looks the overheads of a target up. Context and slack depend on
 // the torch release where the data says so.
 func overheadOf(t *target.Target) overhead {
-	major := "/" + strings.SplitN(t.Torch, ".", 2)[0]
+	old := loadsAllKernels(t.Torch)
 	released := func(kind string) float64 {
-		if v, ok := overheads[kind+major]; ok {
+		if v, ok := overheads[kind+"/1"]; ok && old {
 			return v
 		}
 		return overheads[kind]
@@ -39,6 +40,15 @@ func overheadOf(t *target.Target) overhead {
 		pressed: overheads["range_pressed/"+t.Backend],
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 	}
+}
+
+// loadsAllKernels reports whether a torch release is older than 1.13, which was
+// the first to load kernels when they are used (CUDA_MODULE_LOADING=LAZY).
+func loadsAllKernels(torch string) bool {
+	major, rest, _ := strings.Cut(torch, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	return major == "1" && err == nil && n < 13
 }
 
 // peak turns a stage's allocated bytes into what the allocator reserves and
