@@ -20,7 +20,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=${NDC_GPUS_PER_NODE:-8}
 [[ $((nodes * gpus_per_node)) -eq 8 ]] ||
-  die "the layout (tensor 1 x context 1 x pipeline 2 x data 4) needs 8 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 1 x context 1 x pipeline 1 x data 8) needs 8 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
