@@ -40,7 +40,8 @@ type Evaluator struct {
 	memory   *memory.Model
 
 	// asynchronous: the backward of a tensor-parallel product communicates beside
-	// its own products; Megatron has it since the time of torch 2.0.
+	// its own products, and interleaved schedules send behind compute; Megatron
+	// has both since the time of torch 2.0.
 	asynchronous bool
 	blocking     bool          // CUDA_LAUNCH_BLOCKING is set for the run
 	low, plain   compute.DType // of linear layers; of attention, router and head
@@ -181,9 +182,6 @@ func (e *Evaluator) resolve() {
 	e.rate8 = units.Seconds(p.ofGPU("rate8", e.job.Cluster.GPU.Catalog))
 	e.grouped16 = units.Seconds(p.ofGPU("grouped16", e.job.Cluster.GPU.Catalog))
 	e.grouped8 = units.Seconds(p.ofGPU("grouped8", e.job.Cluster.GPU.Catalog))
-	if t := e.target.Torch; t != "" && before(t, 1, 12) {
-		e.rate16 *= units.Seconds(p.at("torch1"))
-	}
 	if e.target.RowwiseFP8 {
 		e.rate8 *= units.Seconds(p.at("rowwise"))
 	}
@@ -193,6 +191,9 @@ func (e *Evaluator) resolve() {
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
 	e.hostLayer = units.Seconds(p.at("host_layer." + engine))
+	if e.blocking {
+		e.hostLayer = units.Seconds(p.at("host_blocking"))
+	}
 	e.hostBackward = units.Seconds(p.at("host_backward"))
 	e.hostExpert = units.Seconds(p.at("host_expert"))
 	e.hostMoE = units.Seconds(p.at("host_moe"))

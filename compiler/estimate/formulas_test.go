@@ -179,6 +179,19 @@ func TestExpertTraffic(t *testing.T) {
 	}
 }
 
+// TestTransfers: without sequence parallelism every tensor-parallel rank sends
+// the whole activation; Megatron of 2021 sent its part and gathered.
+func TestTransfers(t *testing.T) {
+	l, x := single(8), execution()
+	l.TensorParallel, l.PipelineParallel, l.PipelineSchedule, l.StageLayers = 4, 2, plan.Schedule1F1B, []int{16, 16}
+	l.DataParallelShard, l.MicroBatches = 1, 512
+	const activation = 2 * 8192 * 4096
+	now := New(jobOf(dense(), 1), targetOf(target.Megatron)).Describe(&l, &x)
+	then := New(jobOf(dense(), 1), old(targetOf(target.Megatron))).Describe(&l, &x)
+	check(t, "whole", channelBytes(&now, "pipeline_parallel", "point_to_point"), 512*activation)
+	check(t, "a part", channelBytes(&then, "pipeline_parallel", "point_to_point"), 512*activation/4)
+}
+
 // TestFullRecompute repeats the forward of every layer and nothing else.
 func TestFullRecompute(t *testing.T) {
 	e := New(jobOf(dense(), 1), targetOf(target.Megatron))
@@ -253,6 +266,9 @@ func variety() []sample {
 				s.job.Cluster.GPU.Catalog = gpu
 				s.layout.ExpertParallel = 1
 				out = append(out, s)
+				slow := *out[len(out)-1].job
+				slow.Backend.Environment = []job.Variable{{Name: "CUDA_LAUNCH_BLOCKING", Value: "1"}}
+				out = append(out, sample{job: &slow, target: targetOf(engine), layout: single(8), exec: execution()})
 				early := targetOf(engine)
 				early.Version, early.RowwiseFP8 = "core_v0.15.0", true
 				out = append(out, sample{job: jobOf(moe(), 1), target: early, layout: single(8), exec: execution()})

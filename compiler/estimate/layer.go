@@ -86,8 +86,8 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g groups) *lay
 	}
 	b := e.builder(l, x, g, true)
 	t.transfer = units.Bytes(b.shard * 2 * float64(e.model.HiddenSize))
-	if e.target.Engine == target.Megatron {
-		t.transfer = units.Bytes(b.tokens / float64(l.TensorParallel) * 2 * float64(e.model.HiddenSize))
+	if e.scatters(l) {
+		t.transfer /= units.Bytes(l.TensorParallel)
 	}
 	return t
 }

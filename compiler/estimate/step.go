@@ -87,8 +87,8 @@ func (e *Evaluator) stages(l *plan.Layout) {
 }
 
 // transfers times the hand-over between neighbouring stages. Megatron's plain
-// 1F1B and DeepSpeed wait for it; interleaved schedules and torch send behind
-// compute.
+// 1F1B, all of Megatron's schedules before 2023 and DeepSpeed wait for it; later
+// interleaved schedules and torch send behind compute.
 func (e *Evaluator) transfers(l *plan.Layout) {
 	s := &e.step
 	s.transfer, s.blocking, s.durations.Transfer = 0, false, 0
@@ -96,10 +96,21 @@ func (e *Evaluator) transfers(l *plan.Layout) {
 		return
 	}
 	s.transfer = s.g.pipeline.PointToPoint(s.table.transfer)
-	s.blocking = e.target.Engine != target.FSDP2 && l.VirtualPipeline == 1
+	if e.scatters(l) {
+		s.transfer += s.g.tensor.AllGather(s.table.transfer * units.Bytes(l.TensorParallel))
+	}
+	s.blocking = e.target.Engine != target.FSDP2 && (l.VirtualPipeline == 1 || !e.asynchronous)
 	if !s.blocking {
 		s.durations.Transfer = s.transfer
 	}
+}
+
+// scatters reports whether every rank of a tensor group sends its part of an
+// activation that all hold, and the receivers gather it again (Narayanan et al.
+// 2021, arXiv:2104.04473, 4.1); Megatron later dropped that for sequence
+// parallelism, whose activations are parts already.
+func (e *Evaluator) scatters(l *plan.Layout) bool {
+	return e.target.Engine == target.Megatron && !e.asynchronous && !l.SequenceParallel
 }
 
 // compose counts the layers [first, end) of a chunk by kind, precision and
