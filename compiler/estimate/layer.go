@@ -339,11 +339,15 @@ func (b *builder) memoryBound(k transformer.Kind) {
 		backward += b.bytes(compute.Elementwise, b.shard*h*2)
 	}
 	rope := b.rope()
+	backward += b.joined()
 	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
 	if k.MoE {
 		rows, width = float64(b.e.arch.RoutedTokens(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
 		permute := b.bytes(compute.Permute, rows*h*b.permutes())
 		bias := b.expertBias(rows, width)
+		route := b.bytes(compute.Elementwise, b.shard*float64(m.MoE.Experts)*16)
+		forward += route
+		backward += route
 		forward += permute + bias
 		backward += permute + bias
 		b.moe += permute + bias
@@ -422,6 +426,18 @@ func (b *builder) rope() units.Seconds {
 	if m.QKNorm {
 		width *= 2
 	}
+	return b.bytes(compute.Elementwise, b.tokens*width*4)
+}
+
+// joined is what joining the gradients of q, k and v moves, which came from one
+// projection.
+func (b *builder) joined() units.Seconds {
+	m := b.e.model
+	if b.e.target.Engine != target.Megatron || m.MLA != nil {
+		return 0
+	}
+	tp := float64(b.l.TensorParallel)
+	width := float64(m.AttentionHeads*m.HeadDim)/tp + 2*max(float64(m.KVHeads)/tp, 1)*float64(m.HeadDim)
 	return b.bytes(compute.Elementwise, b.tokens*width*4)
 }
 
