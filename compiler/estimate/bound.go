@@ -68,7 +68,7 @@ func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share 
 
 // floor adds what every step of such length pays at least.
 func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout) units.Seconds {
-	straggler := units.Seconds(e.straggler * math.Sqrt(2*math.Log(float64(l.GPUs()))))
+	straggler := units.Seconds(e.straggler * math.Log(float64(l.GPUs())))
 	return (pipeline*(1+straggler) + units.Seconds(e.hostStep)) * rounding
 }
 

@@ -52,7 +52,7 @@ func (e *Evaluator) complete(l *plan.Layout, x *plan.Execution) *step {
 	e.optimizer(l, x)
 	e.small(l)
 	s.once[lineHost] += units.Seconds(e.hostStep)
-	s.once[lineStraggler] = s.pipeline * units.Seconds(e.straggler*math.Sqrt(2*math.Log(float64(l.GPUs()))))
+	s.once[lineStraggler] = s.pipeline * units.Seconds(e.straggler*math.Log(float64(l.GPUs())))
 	s.total = units.Seconds(l.MicroBatches)*s.work + s.once.sum()
 	return s
 }

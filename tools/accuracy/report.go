@@ -149,12 +149,17 @@ func order(results []result) *ordering {
 	return o
 }
 
-// class tells dense from mixture of experts.
+// class tells dense from mixture of experts, and releases whose way of
+// communicating is gone.
 func class(r *result) string {
+	name := "dense"
 	if r.example.job.Model.MoE != nil {
-		return "moe"
+		name = "moe"
 	}
-	return "dense"
+	if r.example.superseded {
+		name += ", superseded"
+	}
+	return name
 }
 
 // summary describes relative errors in per cent.
