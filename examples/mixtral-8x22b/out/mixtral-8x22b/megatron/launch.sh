@@ -20,7 +20,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=${NDC_GPUS_PER_NODE:-8}
 [[ $((nodes * gpus_per_node)) -eq 128 ]] ||
-  die "the layout (tensor 2 x context 1 x pipeline 4 x data 16) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 2 x context 1 x pipeline 8 x data 8) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
@@ -71,7 +71,7 @@ arguments=(
   # Parallelism
   --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
-  --pipeline-model-parallel-size 4 # plan: layout.pipeline_parallel
+  --pipeline-model-parallel-size 8 # plan: layout.pipeline_parallel
   --num-virtual-stages-per-pipeline-rank 7 # plan: layout.virtual_pipeline
   --context-parallel-size 1 # plan: layout.context_parallel
   --expert-model-parallel-size 8 # plan: layout.expert_parallel
@@ -86,9 +86,6 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
-  # Recompute and offload
-  --recompute-granularity selective # plan: layout.recompute
-  --recompute-modules layernorm moe_act # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1

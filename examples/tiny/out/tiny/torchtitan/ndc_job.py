@@ -138,7 +138,7 @@ validate.build_text_validation_dataloader = build_validation_dataloader
 
 CLOCK = ndc_runtime.Clock(
     save_every=None,  # by steps, see checkpoint.interval
-    stop_margin=124.0,  # seconds before the time limit: 120 to save and exit, and the steps between two looks
+    stop_margin=123.0,  # seconds before the time limit: 120 to save and exit, and the steps between two looks
     check_every=100,  # steps between two looks at the clock, about ten seconds by the plan
 )
 
