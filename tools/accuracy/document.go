@@ -83,7 +83,8 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 - Rows marked layout_uncertain are apart: they fit nothing and count for no goal.
 `
 
-const goalsText = `Reached: with the embedded parameters. Memory has no parameter that was fitted to whole steps, but for the slack of the allocator and the ranges.
+const goalsText = `Reached: with the embedded parameters. Of memory, what torch allocates has no parameter; reserved and device memory have one share per
+framework, the allocator's slack, which is set anew by the other models' rows where a model is left out.
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from predictions of models that were left out of the fit, by class: GPU

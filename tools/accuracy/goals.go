@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ import (
 type goal struct {
 	what   string
 	memory bool
+	slack  bool // of memory that the allocator's slack is a part of
 	in     func(*result) bool
 
 	median, leaving   float64 // per cent; leaving: with the model left out of the fit
@@ -24,8 +26,8 @@ type goal struct {
 // goals are what the predictions are to reach, by source.
 var goals = []goal{
 	{what: "memory, SimuMax B200, allocated", memory: true, in: source("simumax_b200"), median: 1, leaving: 2, most: 3, ceiling: 0.3},
-	{what: "memory, BigScience A100, nvidia-smi", memory: true, in: source("bigscience_bloom"), median: 6, leaving: 8, ceiling: 4.2},
-	{what: "memory, TorchTitan H100, reserved", memory: true, in: source("torchtitan"), median: 6, most: 12, ceiling: 2.6},
+	{what: "memory, BigScience A100, nvidia-smi", memory: true, slack: true, in: source("bigscience_bloom"), median: 6, leaving: 8, ceiling: 4.2},
+	{what: "memory, TorchTitan H100, reserved", memory: true, slack: true, in: source("torchtitan"), median: 6, most: 12, ceiling: 2.6},
 	{what: "memory, Megatron's tests, hidden size from 2048", memory: true, in: both(source("megatron_lm_ci_golden"), wide), median: 5, ceiling: 2.5},
 	{what: "step time, SC21, pipeline and tensor parallel", in: both(source("megatron_sc21"), not(zero3)), median: 4, leaving: 6, ceiling: 3.3},
 	{what: "step time, SC21, ZeRO-3", in: both(source("megatron_sc21"), zero3), ceiling: 14},
@@ -82,6 +84,9 @@ func (g *goal) errorsOf(results []result, c *crossValidation) (fit, source, mode
 		}
 		if m := r.Memory; g.memory && m != nil {
 			fit = append(fit, m.PredictedBytes/m.MeasuredBytes-1)
+			if slack, ok := slackOfOthers(results, r); ok {
+				model = append(model, m.PredictedBytes*slack/m.MeasuredBytes-1)
+			}
 		}
 		if g.memory || r.Time == nil {
 			continue
@@ -95,6 +100,28 @@ func (g *goal) errorsOf(results []result, c *crossValidation) (fit, source, mode
 		}
 	}
 	return fit, source, model
+}
+
+// slackOfOthers is what the rows of other models on the same framework make of
+// the one share that was fitted for reserved and device memory, the
+// allocator's slack: their median of measured over predicted.
+func slackOfOthers(results []result, of *result) (factor float64, ok bool) {
+	if of.Memory.Definition == "allocated" {
+		return 1, false
+	}
+	var ratios []float64
+	for i := range results {
+		r := &results[i]
+		if m := r.Memory; m != nil && m.Definition == of.Memory.Definition && r.example.framework == of.example.framework &&
+			architecture(r.example) != architecture(of.example) {
+			ratios = append(ratios, m.MeasuredBytes/m.PredictedBytes)
+		}
+	}
+	if len(ratios) == 0 {
+		return 1, false
+	}
+	slices.Sort(ratios)
+	return quantile(ratios, 0.5), true
 }
 
 // printGoals compares goals and figures.
@@ -118,8 +145,11 @@ func printGoals(w io.Writer, results []result, c *crossValidation) {
 			left = figures(byModel)
 			met = met && (g.leaving == 0 || summarise(byModel).median <= g.leaving)
 		}
-		if g.memory {
-			left = "as reached: nothing of a source was fitted"
+		if g.memory && len(byModel) == 0 {
+			left = "as reached: nothing was fitted"
+			if g.slack {
+				left = "no other model to set the slack by"
+			}
 		}
 		verdict := "met"
 		switch {
