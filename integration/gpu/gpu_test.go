@@ -5,10 +5,23 @@ package gpu
 import (
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 )
+
+// withoutEngine builds Megatron-LM's layers of plain torch, where Transformer
+// Engine and apex are not installed.
+var withoutEngine = []string{"--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-accumulation-fusion"}
+
+// noEngine says why a launch of Megatron-LM cannot run as emitted.
+const noEngine = "Transformer Engine is not installed"
+
+// engine reports whether an interpreter has Transformer Engine.
+func engine(python string) bool {
+	return exec.Command(python, "-c", "import transformer_engine.pytorch").Run() == nil
+}
 
 // station is a framework that can run on this machine's GPU.
 type station struct {
@@ -64,7 +77,7 @@ func (s *station) measure(t *testing.T, c *Case) (*Prediction, *Measurement) {
 		t.Fatal(err)
 	}
 	if c.Framework == "megatron" && !s.engine {
-		v.Software = errNoEngine.Error()
+		v.Software = noEngine
 	}
 	peak := &p.Plan.Memory.Peak
 	t.Logf("%s", c.ID(&s.machine, p.Plan.Layout))
@@ -99,7 +112,7 @@ func (s *station) keep(t *testing.T, c *Case, p *Prediction, v *Measurement) {
 	if folder == "" {
 		folder = "../../testdata/measured"
 	}
-	n, err := Keep(folder, &s.machine, c.Framework, Row(c, p, &s.machine, v, time.Now()))
+	n, err := Keep(folder, &s.machine, c.Framework, Row(c, p, &s.machine, v))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +141,7 @@ func TestRanks(t *testing.T) {
 		t.Run(c.Framework+"/"+c.Name, func(t *testing.T) {
 			s := prepare(t, c.Framework)
 			if !s.engine {
-				t.Skip("skipped: ", errNoEngine, "; plain layers have no sequence parallelism")
+				t.Skip("skipped: ", noEngine, "; plain layers have no sequence parallelism")
 			}
 			if p, v := s.measure(t, &c); p.Feasible && v.OutOfMemory {
 				t.Error("ran out of memory where ndc says that it fits")

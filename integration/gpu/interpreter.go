@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,18 +78,6 @@ func fromWheels(e environment.Environment, wheels string) (string, error) {
 		}
 	}
 	return python, has(python, e)
-}
-
-// withoutEngine builds Megatron-LM's layers of plain torch, where Transformer
-// Engine and apex are not installed.
-var withoutEngine = []string{"--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-accumulation-fusion"}
-
-// errNoEngine says why a launch of Megatron-LM cannot run as emitted.
-var errNoEngine = errors.New("Transformer Engine is not installed")
-
-// engine reports whether an interpreter has Transformer Engine.
-func engine(python string) bool {
-	return exec.Command(python, "-c", "import transformer_engine.pytorch").Run() == nil
 }
 
 // largest is the largest n in [low, high] that fits, found by halving; low - 1

@@ -21,6 +21,7 @@ type Measurement struct {
 	Reserved    int64   // bytes, peak of torch's allocator
 	Device      int64   // bytes in use on the GPU at the end
 	OutOfMemory bool
+	When        time.Time
 	Software    string // what differs from the launch as emitted; empty: nothing
 }
 
@@ -28,7 +29,7 @@ type object = map[string]any
 
 // Row is a measurement in the format of testdata/measured. Its id says what was
 // measured where, so that the same run is never written twice.
-func Row(c *Case, p *Prediction, m *Machine, v *Measurement, today time.Time) map[string]any {
+func Row(c *Case, p *Prediction, m *Machine, v *Measurement) map[string]any {
 	l, model := p.Plan.Layout, &p.Job.Model
 	notes := fmt.Sprintf("driver %s, torch %s for CUDA %s", m.Driver, m.Torch, m.CUDA)
 	if m.Container != "" {
@@ -40,7 +41,7 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement, today time.Time) ma
 	return object{
 		"id": c.ID(m, l),
 		"source": object{
-			"name": SourceName(m, c.Framework), "where": fmt.Sprintf("make gpu; %s %s", c.Framework, c.Version), "date": today.Format(time.DateOnly),
+			"name": SourceName(m, c.Framework), "where": fmt.Sprintf("make gpu; %s %s", c.Framework, c.Version), "date": v.When.Format(time.DateOnly),
 		},
 		"model": object{
 			"name": fmt.Sprintf("%s with %d layers", c.Base, c.Layers), "layers": model.Layers, "hidden": model.HiddenSize, "ffn": model.FFNHiddenSize,

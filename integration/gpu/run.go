@@ -147,9 +147,9 @@ var outOfMemory = regexp.MustCompile(`OutOfMemoryError|CUDA out of memory`)
 // read puts together what the process wrote and what it logged.
 func read(l *artifacts.Launch, folder, log string, failed error) (*Measurement, error) {
 	p := l.Plan
-	v := &Measurement{StepSeconds: stepSeconds(l.Framework, log, p.Input.GlobalBatchSize*p.Input.SequenceLength/p.Input.GPUs)}
+	v := &Measurement{When: time.Now(), StepSeconds: stepSeconds(l.Framework, log, p.Input.GlobalBatchSize*p.Input.SequenceLength/p.Input.GPUs)}
 	if failed != nil && outOfMemory.MatchString(log) {
-		return &Measurement{OutOfMemory: true}, nil
+		return &Measurement{When: time.Now(), OutOfMemory: true}, nil
 	}
 	if failed != nil {
 		return nil, fmt.Errorf("%w\n%s", failed, log[max(0, len(log)-3000):])

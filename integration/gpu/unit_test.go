@@ -108,8 +108,8 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	v := Measurement{StepSeconds: 0.25, Allocated: 3 << 30, Reserved: 4 << 30, Device: 5 << 30}
-	row := Row(&c, p, &here, &v, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+	v := Measurement{StepSeconds: 0.25, Allocated: 3 << 30, Reserved: 4 << 30, Device: 5 << 30, When: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
+	row := Row(&c, p, &here, &v)
 	for _, want := range []int{1, 0} {
 		if n, err := Keep(folder, &here, c.Framework, row); n != want || err != nil {
 			t.Errorf("%d rows, %v; want %d", n, err, want)
@@ -152,7 +152,7 @@ func TestRowsAreUnderstood(t *testing.T) {
 		}
 		peak := &p.Plan.Memory.Peak
 		v := Measurement{StepSeconds: float64(p.Plan.Time.StepSeconds), Allocated: int64(peak.AllocatedBytes), Reserved: int64(peak.ReservedBytes), Device: int64(peak.DeviceBytes)}
-		if _, err := Keep(folder, &here, c.Framework, Row(&c, p, &here, &v, time.Now())); err != nil {
+		if _, err := Keep(folder, &here, c.Framework, Row(&c, p, &here, &v)); err != nil {
 			t.Fatal(err)
 		}
 	}
