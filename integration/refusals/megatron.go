@@ -1,0 +1,226 @@
+package refusals
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// What several rules have in common.
+const (
+	kernel = "a kernel of Transformer Engine refuses it, on a GPU, at the first step"
+	naming = "nothing is emitted for it: the layout would claim what the arguments do not say"
+)
+
+var megatronCases = []Case{
+	{Rule: "megatron-heads-not-divisible", Model: "dense", What: "10 heads over 4 tensor ranks",
+		Says: "must be a multiple of tensor_model_parallel_size",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel = 4
+			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads, d.Job.Model.HiddenSize = 10, 2, 640
+		}},
+	{Rule: "megatron-kv-heads-not-divisible", Model: "dense", What: "6 key-value heads over 4 tensor ranks",
+		Says: "must be a multiple or divisor of tensor_model_parallel_size",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel = 4
+			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads = 24, 6
+		}},
+	{Rule: "megatron-ffn-not-divisible", Model: "dense", What: "a feed-forward width of 4098 over 4 tensor ranks",
+		Says: "4098 is not divisible by 4",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Job.Model.FFNHiddenSize = 4, 4098
+		}},
+	{Rule: "megatron-vocab-not-divisible", Model: "dense", What: "a padded vocabulary of 32002 over 4 tensor ranks",
+		Says: "32002 is not divisible by 4",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Job.Model.PaddedVocabSize = 4, 32002
+		}},
+	{Rule: "megatron-sequence-parallel-alone", Model: "dense", What: "sequence_parallel with tensor_parallel = 1",
+		Why: "Megatron-LM turns it off with a warning: the layout would claim what does not run",
+		Edit: func(d *Draft) {
+			d.Layout.SequenceParallel = true
+		}},
+	{Rule: "megatron-sequence-parallel-length", Model: "dense", What: "4098 tokens over 4 tensor ranks",
+		Why: "asserted in the first step: mappings.py splits the sequence evenly",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
+			d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
+		}},
+	{Rule: "megatron-context-length", Model: "dense", What: "4098 tokens over 2 context ranks",
+		Says: "seq-length should be a multiple of 2 * context-parallel-size",
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel = 2
+			d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
+		}},
+	{Rule: "megatron-context-heads", Model: "dense", What: "all-to-all of 6 heads over 4 context ranks",
+		Why: kernel,
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel = 4
+			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads = 6, 6
+			d.Job.Execution.ContextParallelType = job.Some("ulysses")
+		}},
+	{Rule: "megatron-hierarchical-context", Model: "dense", What: "hierarchical context parallelism inside a node", Unasked: true,
+		Why: "there are no two levels whose sizes could be written", Edit: func(d *Draft) {
+			d.Layout.ContextParallel = 2
+			d.Job.Execution.ContextParallelType = job.Some("hierarchical")
+		}},
+	{Rule: "megatron-context-kernel", Model: "dense", What: "attention sinks with ring attention",
+		Why: kernel,
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel, d.Job.Model.AttentionSinks = 2, true
+			d.Job.Execution.ContextParallelType = job.Some("ring")
+		}},
+	{Rule: "megatron-no-experts", Model: "dense", What: "expert_parallel = 2 without experts",
+		Why:  "nothing would be spread: the groups are made and never used",
+		Edit: func(d *Draft) { d.Layout.ExpertParallel = 2 }},
+	{Rule: "megatron-experts-not-divisible", Model: "experts", What: "6 experts over 4 ranks",
+		Says: "Number of experts should be a multiple of expert model parallel_size",
+		Edit: func(d *Draft) {
+			d.Layout.ExpertParallel, d.Job.Model.MoE.Experts = 4, 6
+		}},
+	{Rule: "megatron-expert-mesh", Model: "experts", What: "expert_parallel = 3 on 16 ranks",
+		Says: "is not divisible by expert_tensor_model_pipeline_parallel size",
+		Edit: func(d *Draft) {
+			d.Layout.ExpertParallel, d.Job.Model.MoE.Experts = 3, 6
+		}},
+	{Rule: "megatron-experts-need-sequence-parallel", Model: "experts", What: "experts with tensor_parallel = 2 and no sequence parallelism",
+		Why: "refused in the first step: moe_layer.py raises ValueError",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.ExpertParallel = 2, 2
+		}},
+	{Rule: "megatron-expert-bias", Model: "experts", What: "experts with biases over 2 tensor ranks",
+		Says: "Bias in Moe is only supported when ETP==1",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertTensorParallel = 2, true, 2
+			d.Job.Model.AttentionBias, d.Job.Model.MLPBias, d.Job.Model.MoE.Router.Bias = true, true, true
+		}},
+	{Rule: "megatron-flex-dispatcher", Model: "experts", What: "deepep with expert_parallel = 1",
+		Says: "DeepEP dispatcher requires TPxEP > 1",
+		Edit: func(d *Draft) {
+			d.Job.Execution.MoEDispatcher = job.Some("deepep")
+		}},
+	{Rule: "megatron-zero-stage", Model: "dense", What: "zero_stage = 2 without Megatron-FSDP",
+		Why: naming,
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage = 2
+			d.Execution = func(x *plan.Execution) { x.FullySharded = false }
+		}},
+	{Rule: "megatron-replicate", Model: "experts", What: "2 copies of each expert in 4 optimizer instances",
+		Says: "Expert data parallel size should be divisible by partial DistOpt shard factor",
+		Edit: func(d *Draft) {
+			d.Layout.ExpertParallel, d.Layout.DataParallelReplicate = 8, 4
+		}},
+	{Rule: "megatron-fully-sharded-pipeline", Model: "dense", What: "Megatron-FSDP with pipeline_parallel = 2",
+		Why: "the release does not document that the two work together, and Megatron-FSDP cannot be built here",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Layout.PipelineParallel = 3, 2
+		}},
+	{Rule: "megatron-fully-sharded-optimizer", Model: "dense", What: "Megatron-FSDP with muon",
+		Says: "does not support the muon optimizer",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Training.Optimizer.Kind, d.Job.Training.Optimizer.Momentum = 3, "muon", 0.95
+		}},
+	{Rule: "megatron-parameter-gather", Model: "dense", What: "fp8.parameter_gather with zero_stage = 0",
+		Says: "--fp8-param-gather only supported with distributed optimizer",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage = 0
+			d.Job.Training.Precision, d.Job.Training.FP8 = "fp8", job.FP8{Recipe: "tensorwise", ParameterGather: true}
+		}},
+	{Rule: "megatron-batch-ramp", Model: "dense", What: "a ramp from 24 sequences on 16 data-parallel ranks",
+		Why: "asserted while training, when the ramp begins: num_microbatches_calculator.py",
+		Edit: func(d *Draft) {
+			d.Job.Training.BatchRamp = &job.BatchRamp{Start: 24, Increment: 8, Sequences: 1000}
+		}},
+	{Rule: "megatron-virtual-pipeline", Model: "dense", What: "virtual_pipeline = 2 without a pipeline",
+		Why:  naming,
+		Edit: func(d *Draft) { d.Layout.VirtualPipeline = 2 }},
+	{Rule: "megatron-micro-batch-group", Model: "dense", What: "6 micro-batches through 4 interleaved stages",
+		Says: "should be 0, or larger than or equal to the pipeline-parallel size",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Job.Training.GlobalBatchSize = 4, 2, 24
+		}},
+	{Rule: "megatron-recompute-full", Model: "dense", What: "full recompute of no layer",
+		Why: "groups of no layers: the first forward pass never ends",
+		Edit: func(d *Draft) {
+			d.Layout.Recompute, d.Layout.RecomputeMethod = plan.RecomputeFull, "uniform"
+		}},
+	{Rule: "megatron-recompute-module", Model: "dense", What: "recompute of moe in a dense model",
+		Why: "the module is not there: nothing would be recomputed, whatever the layout says",
+		Edit: func(d *Draft) {
+			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, []string{"moe"}
+		}},
+	{Rule: "megatron-recompute-delayed-scaling", Model: "dense", What: "recompute of layernorm under delayed scaling",
+		Says: "Delayed scaling does not support moe_act and layernorm recompute",
+		Edit: func(d *Draft) {
+			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, []string{"layernorm"}
+			d.Job.Training.Precision, d.Job.Training.FP8 = "fp8", job.FP8{Recipe: "delayed"}
+		}},
+	{Rule: "megatron-low-precision-alignment", Model: "dense", What: "fp8 with a feed-forward width of 4104",
+		Why: kernel,
+		Edit: func(d *Draft) {
+			d.Job.Training.Precision, d.Job.Training.FP8, d.Job.Model.FFNHiddenSize = "fp8", job.FP8{Recipe: "tensorwise"}, 4104
+		}},
+	{Rule: "megatron-attention-kernel", Model: "dense", What: "flash attention in fp32",
+		Why: kernel,
+		Edit: func(d *Draft) {
+			d.Job.Training.Precision, d.Job.Execution.Attention = "fp32", job.Some("flash")
+		}},
+	{Rule: "megatron-overlap-gather", Model: "dense", What: "overlapped parameter gather without overlapped gradient reduction",
+		Says: "Must use --overlap-param-gather with --overlap-grad-reduce",
+		Edit: func(d *Draft) {
+			d.Job.Execution.OverlapGradientReduce, d.Job.Execution.OverlapParameterGather = job.Some(false), job.Some(true)
+		}},
+	{Rule: "megatron-overlap-tensor", Model: "dense", What: "overlap_tensor_parallel without sequence parallelism",
+		Says: "can happen only when sequence parallelism is enabled",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Job.Execution.OverlapTensorParallel = 2, job.Some(true)
+		}},
+	{Rule: "megatron-overlap-expert", Model: "experts", What: "overlap_expert_parallel with expert_parallel = 1",
+		Says: "only supported with expert model parallelism",
+		Edit: func(d *Draft) {
+			d.Job.Execution.OverlapExpertParallel = job.Some(true)
+		}},
+	{Rule: "megatron-optimizer-offload", Model: "dense", What: "offload.optimizer with zero_stage = 0",
+		Says: "only supported with distributed optimizer",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Execution.OffloadOptimizer = 0, job.Some(true)
+		}},
+	{Rule: "megatron-activation-offload", Model: "dense", What: "offload.activations with full recompute",
+		Why: "recomputed layers keep nothing that could be offloaded",
+		Edit: func(d *Draft) {
+			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+			d.Job.Execution.OffloadActivations = job.Some(true)
+		}},
+	{Rule: "megatron-reshard-after-forward", Model: "dense", What: "reshard_after_forward with zero_stage = 1",
+		Why: naming,
+		Edit: func(d *Draft) {
+			d.Job.Execution.ReshardAfterForward = job.Some(true)
+			d.Job.Constraints.Layout.ZeroStage = job.IntChoice{Values: []int{1, 3}}
+		}},
+	{Rule: "megatron-optimizer-state-dtype", Model: "dense", What: "bf16 optimizer states with zero_stage = 0",
+		Says: "only supported with distributed optimizer",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Execution.OptimizerStateDType = 0, job.Some("bf16")
+		}},
+	{Rule: "megatron-cuda-graphs", Model: "dense", What: "CUDA graphs of layers with full recompute",
+		Says: "full recompute is only supported with full iteration CUDA graph",
+		Edit: func(d *Draft) {
+			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+			d.Job.Execution.CUDAGraphs = job.Some("layer")
+		}},
+	{Rule: "megatron-sgd", Model: "dense", What: "sgd with zero_stage = 1",
+		Says: "Only Adam, HybridDeviceOptimizer, and optimizers with an init_state_fn",
+		Edit: func(d *Draft) {
+			d.Job.Training.Optimizer.Kind, d.Job.Training.Optimizer.Momentum = "sgd", 0.9
+		}},
+	{Rule: "megatron-fp32-checkpoint", Model: "dense", What: "a checkpoint in fp32",
+		Why: "shows only when a checkpoint is saved and read",
+		Edit: func(d *Draft) {
+			d.Job.Training.Precision = "fp32"
+			d.Job.Training.Checkpoint = job.Checkpoint{Path: "/checkpoints", IntervalSteps: 100, SaveOptimizer: true}
+		}},
+	{Rule: "megatron-muon", Model: "dense", What: "muon in 2 optimizer instances",
+		Says: "Partial DistOpt cannot be used without DistOpt",
+		Edit: func(d *Draft) {
+			d.Job.Training.Optimizer.Kind, d.Job.Training.Optimizer.Momentum, d.Layout.DataParallelReplicate = "muon", 0.95, 2
+		}},
+}
