@@ -130,6 +130,8 @@ def balanced_toml():
     import torchtitan.distributed.expert_parallel as experts
     import torchtitan.models.deepseek_v3.model.args as latent
     import torchtitan.models.gpt_oss.model.args as sinks
+    import torchtitan.models.gpt_oss.model.moe as sink_experts
+    import torchtitan.models.moe.moe as layers
     import torchtitan.models.moe.utils as utils
 
     def dispatch(self, module, inputs, mesh):
@@ -147,6 +149,8 @@ def balanced_toml():
 
     experts.ExpertParallel._token_dispatch = dispatch
     utils.generate_permute_indices = order
+    for experts_class in (layers.GroupedExperts, sink_experts.GptOssGroupedExperts):  # before Hopper a loop reads the counts
+        experts_class.use_grouped_mm = property(lambda self: True, lambda self, value: None)
     latent.has_cuda_capability = sinks.has_cuda_capability = lambda *capability: True  # grouped matrix products
 
 
