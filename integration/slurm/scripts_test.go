@@ -20,7 +20,7 @@ import (
 // own, and lists those that hold scripts.
 func emitted(t *testing.T) []string {
 	t.Helper()
-	root := t.TempDir()
+	root := filepath.Join(here.Folder, "emitted")
 	jobs, _ := filepath.Glob("../../examples/*/job.hcl")
 	for _, path := range jobs {
 		buildAll(t, path, filepath.Join(root, "examples", filepath.Base(filepath.Dir(path))))
