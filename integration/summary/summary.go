@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -96,10 +97,69 @@ func Read(path string) ([]Line, error) {
 		}
 		list = append(list, l)
 	}
-	slices.SortStableFunc(list, func(a, b Line) int {
-		return strings.Compare(a.Framework+" "+a.Version+" "+a.What, b.Framework+" "+b.Version+" "+b.What)
-	})
-	return list, nil
+	slices.SortStableFunc(list, order)
+	return Sum(list), nil
+}
+
+// Sum makes one line of those that asked the same of the same version.
+func Sum(list []Line) []Line {
+	var sums []Line
+	for _, l := range list {
+		i := slices.IndexFunc(sums, l.same)
+		if i < 0 {
+			sums = append(sums, l)
+			continue
+		}
+		s := &sums[i]
+		s.Accepted, s.Rejected, s.Skipped = s.Accepted+l.Accepted, s.Rejected+l.Rejected, both(s.Skipped, l.Skipped)
+	}
+	return sums
+}
+
+func (l Line) same(m Line) bool {
+	return l.Framework == m.Framework && l.Version == m.Version && l.What == m.What
+}
+
+// both joins two reasons; numbers of the same reason are added up.
+func both(a, b string) string {
+	m, why, counted := strings.Cut(a, " ")
+	n, reason, too := strings.Cut(b, " ")
+	x, notNumber := strconv.Atoi(m)
+	y, noNumber := strconv.Atoi(n)
+	switch {
+	case a == "" || a == b:
+		return b
+	case b == "":
+		return a
+	case counted && too && notNumber == nil && noNumber == nil && why == reason:
+		return fmt.Sprint(x+y, " ", why)
+	}
+	return a + "; " + b
+}
+
+// Merge puts lines into a table that holds those of earlier runs: what was
+// asked again is replaced, the rest stays.
+func Merge(table string, list []Line) []Line {
+	merged := slices.Clone(list)
+	for row := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSpace(row), " | ")
+		if len(cells) != 6 {
+			continue
+		}
+		l := Line{Framework: strings.TrimPrefix(cells[0], "| "), Version: strings.TrimSpace(cells[1]), What: cells[2], Skipped: strings.TrimSpace(strings.TrimSuffix(cells[5], "|"))}
+		var err, bad error
+		l.Accepted, err = strconv.Atoi(cells[3])
+		l.Rejected, bad = strconv.Atoi(cells[4])
+		if err == nil && bad == nil && !slices.ContainsFunc(list, l.same) {
+			merged = append(merged, l)
+		}
+	}
+	slices.SortStableFunc(merged, order)
+	return merged
+}
+
+func order(a, b Line) int {
+	return strings.Compare(a.Framework+" "+a.Version+" "+a.What, b.Framework+" "+b.Version+" "+b.What)
 }
 
 // Table writes the lines as Markdown.

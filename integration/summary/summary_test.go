@@ -63,3 +63,26 @@ func TestCount(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// TestMerge: runs of the same are added up; rows of earlier runs stay, unless
+// they were asked again.
+func TestMerge(t *testing.T) {
+	table := Table([]Line{
+		{Framework: "a", Version: "1", What: "x", Accepted: 1, Skipped: "cannot be had"},
+		{Framework: "a", Version: "1", What: "y", Accepted: 2, Skipped: "3 are large"},
+		{Framework: "shellcheck", What: "scripts", Accepted: 4},
+	})
+	now := Sum([]Line{
+		{Framework: "a", Version: "1", What: "x", Accepted: 5, Skipped: "1 asks"},
+		{Framework: "a", Version: "1", What: "x", Accepted: 6, Rejected: 1, Skipped: "2 asks"},
+	})
+	const want = `| framework | version | what was asked | accepted | rejected | skipped |
+|---|---|---|---|---|---|
+| a | 1 | x | 11 | 1 | 3 asks |
+| a | 1 | y | 2 | 0 | 3 are large |
+| shellcheck |  | scripts | 4 | 0 |  |
+`
+	if got := Table(Merge(table, now)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

@@ -1,5 +1,6 @@
 // Command conformance prints the table of what the conformance suites found,
-// and puts it into docs/conformance.md with -out. With -install it installs
+// and puts it into docs/conformance.md with -out, where rows of earlier runs
+// stay unless they were asked again. With -install it installs
 // the frameworks first, so that no test has to wait for it.
 package main
 
@@ -62,9 +63,9 @@ func run(results, out string) error {
 		return err
 	}
 	head, rest, found := strings.Cut(string(document), begin)
-	_, tail, closed := strings.Cut(rest, end)
+	old, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {
 		return fmt.Errorf("%s has no place for the table", out)
 	}
-	return os.WriteFile(out, []byte(head+begin+table+end+tail), 0o644)
+	return os.WriteFile(out, []byte(head+begin+summary.Table(summary.Merge(old, list))+end+tail), 0o644)
 }
