@@ -1,0 +1,153 @@
+package estimate
+
+import (
+	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// memoryBound times norms, residual additions, rope, activations, dropout and
+// the MoE permutation by the bytes that fused kernels move: one read per
+// input, one write per output, 2 bytes per element (docs/time.md).
+func (b *builder) memoryBound(k transformer.Kind) {
+	m := b.e.model
+	h := float64(m.HiddenSize)
+	norms := 2.0
+	if m.PostNorms {
+		norms += 2
+	}
+	if k.MTP {
+		norms += 3
+	}
+	b.norms = b.bytes(compute.NormForward, b.shard*h*4*norms)
+	forward := b.norms + b.bytes(compute.Elementwise, b.shard*h*6*2)
+	backward := b.bytes(compute.NormBackward, b.shard*h*6*norms) + b.bytes(compute.Elementwise, b.shard*h*6*2) + b.gradientCopies(k)
+	if m.Dropout > 0 {
+		forward += b.bytes(compute.Elementwise, b.shard*h*2)
+		backward += b.bytes(compute.Elementwise, b.shard*h*2)
+	}
+	rope := b.rope()
+	backward += b.joined()
+	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
+	if k.MoE {
+		rows, width = float64(b.e.arch.RoutedTokens(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
+		permute := b.bytes(compute.Permute, rows*h*b.permutes())
+		bias := b.expertBias(rows, width)
+		route := b.bytes(compute.Elementwise, b.shard*float64(m.MoE.Experts)*16)
+		forward += route
+		backward += route
+		forward += permute + bias
+		backward += permute + bias
+		b.moe += permute + bias
+		if s := transformer.SharedWidth(m.MoE); s > 0 {
+			b.activated(b.tokens, float64(s)/float64(b.l.TensorParallel), &forward, &backward)
+		}
+	}
+	before := forward
+	if k.MoE && b.e.target.FusedExperts {
+		b.kept(rows, width, &forward, &backward)
+	} else {
+		b.activated(rows, width, &forward, &backward)
+	}
+	b.activation = forward - before
+	b.mlp += b.activation
+	b.moe += b.activation
+	b.fwd[lineMemoryBound] += forward + rope
+	b.bwd[lineMemoryBound] += backward + rope
+}
+
+// activated adds the activation function of an MLP of the given local width.
+func (b *builder) activated(rows, width float64, forward, backward *units.Seconds) {
+	in := 1.0
+	if b.e.model.GatedActivation() {
+		in = 2
+	}
+	*forward += b.bytes(compute.Elementwise, rows*width*2*(in+1))
+	*backward += b.bytes(compute.Elementwise, rows*width*2*(2*in+1))
+}
+
+// permutes is the traffic of bringing rows to their experts, per element and
+// way: sorted by rank before they travel and by expert after. Kernels that send
+// tokens sort once, on arrival.
+func (b *builder) permutes() float64 {
+	if b.x.MoEDispatcher == "deepep" || b.x.MoEDispatcher == "hybridep" {
+		return b.e.permuteBytes / 2
+	}
+	return b.e.permuteBytes
+}
+
+// expertBias is what adding biases to the outputs of both expert products
+// moves, and their gradients: Megatron adds them expert by expert and joins the
+// results, 2 bytes read and written each time.
+func (b *builder) expertBias(rows, width float64) units.Seconds {
+	if !b.e.model.MLPBias || b.e.target.FusedExperts {
+		return 0
+	}
+	if b.e.model.GatedActivation() {
+		width *= 2
+	}
+	return b.bytes(compute.Elementwise, rows*(width+float64(b.e.model.HiddenSize))*8)
+}
+
+// kept is activated inside the products' kernel: only what the backward needs
+// is written, and read again.
+func (b *builder) kept(rows, width float64, forward, backward *units.Seconds) {
+	in := 1.0
+	if b.e.model.GatedActivation() {
+		in = 2
+	}
+	*forward += b.bytes(compute.Elementwise, rows*width*2*in)
+	*backward += b.bytes(compute.Elementwise, rows*width*2*in)
+}
+
+// rope reads and writes what rotates of q and k.
+func (b *builder) rope() units.Seconds {
+	m := b.e.model
+	if m.PositionEmbedding.Kind != "rope" {
+		return 0
+	}
+	tp := float64(b.l.TensorParallel)
+	width := float64(m.AttentionHeads*m.HeadDim)/tp + max(float64(m.KVHeads)/tp, 1)*float64(m.HeadDim)
+	if m.MLA != nil { // q and k are assembled from their parts: every element moves
+		width = 2 * float64(m.AttentionHeads*(m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim)) / tp
+	}
+	if m.QKNorm {
+		width *= 2
+	}
+	return b.bytes(compute.Elementwise, b.tokens*width*4)
+}
+
+// joined is what joining the gradients of q, k and v moves, which came from one
+// projection.
+func (b *builder) joined() units.Seconds {
+	m := b.e.model
+	if b.e.target.Engine != target.Megatron || m.MLA != nil {
+		return 0
+	}
+	tp := float64(b.l.TensorParallel)
+	width := float64(m.AttentionHeads*m.HeadDim)/tp + 2*max(float64(m.KVHeads)/tp, 1)*float64(m.HeadDim)
+	return b.bytes(compute.Elementwise, b.tokens*width*4)
+}
+
+// gradientCopies is what an engine without fused accumulation moves per
+// micro-batch to bring weight gradients to where they are reduced: a read in
+// 16 bits and a write in the reduction type. Megatron's weight gradients
+// accumulate inside the matrix multiplication.
+func (b *builder) gradientCopies(k transformer.Kind) units.Seconds {
+	if b.e.target.Engine == target.Megatron {
+		return 0
+	}
+	for i, have := range b.e.arch.Kinds() {
+		if have == k {
+			n := b.e.arch.Layer(i, transformer.SplitOf(b.l)).Sum()
+			return b.bytes(compute.Elementwise, float64(n)*(2+bytesOf(b.x.GradientDType)))
+		}
+	}
+	return 0
+}
+
+// bytes times a memory-bound kernel as the framework fuses it.
+func (b *builder) bytes(kind compute.Traffic, n float64) units.Seconds {
+	return b.e.device.Traffic(kind, units.Bytes(n*b.e.fusion(b.x)))
+}
