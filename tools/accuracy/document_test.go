@@ -20,7 +20,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	var some []example
-	for i := 0; i < len(cases); i += 12 {
+	for i := 0; i < len(cases); i += 25 {
 		some = append(some, cases[i])
 	}
 	p := estimate.DefaultParameters()
@@ -75,7 +75,7 @@ func TestLeavingOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		var some []example
-		for i := 0; i < len(cases); i += 20 {
+		for i := 0; i < len(cases); i += 40 {
 			some = append(some, cases[i])
 		}
 		for i := range some {

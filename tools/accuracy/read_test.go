@@ -114,7 +114,7 @@ func TestMutations(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	values := []any{nil, "x", "8", -1, 0, 1, 3, 7.5, 1e12, true, []any{}, map[string]any{}}
 	files := []string{"bigscience_bloom", "megatron_bridge_perf_summary", "mosaicml_llm_foundry", "torchtitan", "megatron_lm_ci_golden", "megatron_sc21"}
-	for n := range 600 {
+	for n := range 300 {
 		r := decoded(t, files[n%len(files)]+".jsonl", random.IntN(1000))
 		parts := []string{"model", "layout", "cluster", "measured"}
 		part := r[parts[random.IntN(len(parts))]].(map[string]any)
