@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,9 +170,24 @@ func train(t *testing.T, launches []*artifacts.Launch) ([]artifacts.Verdict, err
 			return nil, err
 		}
 		list[i].Error = ""
-		if r.Code != 0 || len(r.Steps) != 2 {
-			list[i].Error = fmt.Sprintf("ended with %d after %d steps: %s", r.Code, len(r.Steps), r.Error)
+		if r.Code != 0 || len(r.Steps) == 0 {
+			list[i].Error = fmt.Sprintf("ended with %d: %s", r.Code, errorsOf(filepath.Join(folder, r.Name, "log.txt")))
 		}
 	}
 	return list, err
+}
+
+// errorsOf are the lines of a log that name an error, whichever rank met it.
+func errorsOf(log string) string {
+	content, err := os.ReadFile(log)
+	if err != nil {
+		return err.Error()
+	}
+	var list []string
+	for line := range strings.Lines(string(content)) {
+		if strings.Contains(line, "Error: ") && !slices.Contains(list, line) {
+			list = append(list, line)
+		}
+	}
+	return strings.Join(list, "")
 }

@@ -20,10 +20,12 @@ var torchTitanCases = []Case{
 		d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
 		d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
 	}},
-	{Rule: "torchtitan-sequence-length", Version: "0.2.2", Model: "dense", What: "4098 tokens over 4 tensor ranks", Edit: func(d *Draft) {
-		d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
-		d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
-	}},
+	{Rule: "torchtitan-sequence-length", Version: "0.2.2", Model: "dense", What: "4098 tokens over 4 tensor ranks",
+		Says: "must be divisible by the product of TP degree",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
+			d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
+		}},
 	{Rule: "torchtitan-pipeline-tied-embeddings", Model: "dense", What: "tied embeddings with pipeline_parallel = 2", Edit: func(d *Draft) {
 		d.Layout.PipelineParallel, d.Job.Model.TiedEmbeddings = 2, true
 		d.Job.Model.Architecture, d.Job.Model.QKNorm = "qwen3", true
@@ -37,10 +39,12 @@ var torchTitanCases = []Case{
 	{Rule: "torchtitan-schedule-chunks", Model: "dense", What: "1f1b with two chunks per rank", Edit: func(d *Draft) {
 		d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.Schedule1F1B
 	}},
-	{Rule: "torchtitan-positions-pipeline", Version: "0.2.2", Model: "dense", What: "restarting positions with pipeline_parallel = 2", Edit: func(d *Draft) {
-		d.Layout.PipelineParallel = 2
-		d.Job.Training.Data.ResetPositionIDs = true
-	}},
+	{Rule: "torchtitan-positions-pipeline", Version: "0.2.2", Model: "dense", What: "restarting positions with pipeline_parallel = 2",
+		Why: "later stages are never given the positions, and count from the start of the sequence",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel = 2
+			d.Job.Training.Data.ResetPositionIDs = true
+		}},
 	{Rule: "torchtitan-zero-stage", Model: "dense", What: "zero_stage = 0 with sharding", Edit: func(d *Draft) {
 		d.Layout.ZeroStage, d.Layout.DataParallelReplicate, d.Layout.DataParallelShard = 0, 1, 8
 	}},
@@ -72,28 +76,40 @@ var torchTitanCases = []Case{
 		d.Layout.ZeroStage = 0
 		d.Execution = func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }
 	}},
-	{Rule: "torchtitan-replicate-only", Version: "0.2.2", Model: "dense", What: "replicas without sharding beside tensor_parallel = 2, in fp32", Edit: func(d *Draft) {
-		d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Job.Training.Precision = 0, 2, true, "fp32"
-	}},
-	{Rule: "torchtitan-unsharded-precision", Version: "0.2.2", Model: "dense", What: "tensor_parallel = 8 without FSDP in bf16", Edit: func(d *Draft) {
-		d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel = 0, 8, true
-	}},
-	{Rule: "torchtitan-expert-tensor", Version: "0.2.2", Model: "experts", What: "expert_tensor_parallel = 2 beside tensor_parallel = 4", Edit: func(d *Draft) {
-		qwen3MoE(d)
-		d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertParallel, d.Layout.ExpertTensorParallel = 4, true, 2, 2
-	}},
-	{Rule: "torchtitan-zero-bubble-compile", Version: "0.2.2", Model: "dense", What: "zbv with compiled blocks", Edit: func(d *Draft) {
-		d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.ScheduleZBV
-		d.Job.Execution.Compile = job.Some(true)
-	}},
-	{Rule: "torchtitan-context-document-mask", Version: "0.2.2", Model: "dense", What: "document masks with context_parallel = 2", Edit: func(d *Draft) {
-		d.Layout.ContextParallel = 2
-		d.Job.Training.Data.DocumentMask = true
-	}},
-	{Rule: "torchtitan-mxfp8-tensor-parallel", Version: "0.2.2", Model: "dense", What: "compiled mxfp8 with tensor_parallel = 2", Edit: func(d *Draft) {
-		d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
-		d.Job.Training.Precision, d.Job.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
-	}},
+	{Rule: "torchtitan-replicate-only", Version: "0.2.2", Model: "dense", What: "replicas without sharding beside tensor_parallel = 2, in fp32",
+		Says: "DDP has not supported > 1D parallelism",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Job.Training.Precision = 0, 2, true, "fp32"
+		}},
+	{Rule: "torchtitan-unsharded-precision", Version: "0.2.2", Model: "dense", What: "tensor_parallel = 8 without FSDP in bf16",
+		Why: "mixed precision is FSDP's: without it the ranks train in fp32, whatever precision says",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Layout.TensorParallel, d.Layout.SequenceParallel = 0, 8, true
+		}},
+	{Rule: "torchtitan-expert-tensor", Version: "0.2.2", Model: "experts", What: "expert_tensor_parallel = 2 beside tensor_parallel = 4",
+		Says: "Currently we only support ETP=TP or ETP=1",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertParallel, d.Layout.ExpertTensorParallel = 4, true, 2, 2
+		}},
+	{Rule: "torchtitan-zero-bubble-compile", Version: "0.2.2", Model: "dense", What: "zbv with compiled blocks",
+		Why: "torch.distributed.pipelining refuses compiled blocks, and the dry run compiles nothing",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.ScheduleZBV
+			d.Job.Execution.Compile = job.Some(true)
+		}},
+	{Rule: "torchtitan-context-document-mask", Version: "0.2.2", Model: "dense", What: "document masks with context_parallel = 2",
+		Unasked: true, Why: "the tokens are split over the context ranks and their positions are not; the dry run has no positions",
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel = 2
+			d.Job.Training.Data.DocumentMask = true
+		}},
+	{Rule: "torchtitan-mxfp8-tensor-parallel", Version: "0.2.2", Model: "dense", What: "compiled mxfp8 with tensor_parallel = 2",
+		Why: "torchao's tensors cannot be compiled with tensor parallelism, and torchao is not here",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
+			d.Job.Training.Precision, d.Job.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
+		}},
 	{Rule: "torchtitan-cuda-graphs-pipeline", Model: "dense", What: "CUDA graphs with pipeline_parallel = 2", Edit: func(d *Draft) {
 		d.Layout.PipelineParallel, d.Job.Execution.CUDAGraphs = 2, job.Some("full")
 	}},
