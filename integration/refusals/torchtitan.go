@@ -6,76 +6,110 @@ import (
 )
 
 var torchTitanCases = []Case{
-	{Rule: "torchtitan-heads", Model: "dense", What: "6 heads over 4 tensor ranks", Edit: func(d *Draft) {
-		d.Layout.TensorParallel = 4
-		d.Job.Model.AttentionHeads, d.Job.Model.KVHeads, d.Job.Model.HiddenSize = 6, 4, 384
-	}},
-	{Rule: "torchtitan-kv-heads", Model: "dense", What: "2 key-value heads over 4 tensor ranks", Edit: func(d *Draft) {
-		d.Layout.TensorParallel, d.Job.Model.KVHeads = 4, 2
-	}},
-	{Rule: "torchtitan-tensor-shards", Model: "dense", What: "a vocabulary of 32002 over 4 tensor ranks", Edit: func(d *Draft) {
-		d.Layout.TensorParallel, d.Job.Model.VocabSize = 4, 32002
-	}},
-	{Rule: "torchtitan-sequence-length", Model: "dense", What: "4098 tokens over 4 tensor ranks", Edit: func(d *Draft) {
-		d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
-		d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
-	}},
+	{Rule: "torchtitan-heads", Model: "dense", What: "6 heads over 4 tensor ranks",
+		Says: "must divide n_heads",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel = 4
+			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads, d.Job.Model.HiddenSize = 6, 4, 384
+		}},
+	{Rule: "torchtitan-kv-heads", Model: "dense", What: "2 key-value heads over 4 tensor ranks",
+		Says: "must divide n_kv_heads",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Job.Model.KVHeads = 4, 2
+		}},
+	{Rule: "torchtitan-tensor-shards", Model: "dense", What: "a vocabulary of 32002 over 4 tensor ranks",
+		Says: "expected local vocab size",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Job.Model.VocabSize = 4, 32002
+		}},
+	{Rule: "torchtitan-sequence-length", Model: "dense", What: "4098 tokens over 4 tensor ranks",
+		Says: "Training sequence length (4098) must be divisible by 4",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
+			d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
+		}},
 	{Rule: "torchtitan-sequence-length", Version: "0.2.2", Model: "dense", What: "4098 tokens over 4 tensor ranks",
 		Says: "must be divisible by the product of TP degree",
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
 			d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
 		}},
-	{Rule: "torchtitan-pipeline-tied-embeddings", Model: "dense", What: "tied embeddings with pipeline_parallel = 2", Edit: func(d *Draft) {
-		d.Layout.PipelineParallel, d.Job.Model.TiedEmbeddings = 2, true
-		d.Job.Model.Architecture, d.Job.Model.QKNorm = "qwen3", true
-	}},
-	{Rule: "torchtitan-pipeline-micro-batches", Model: "dense", What: "2 micro-batches through 4 stages", Edit: func(d *Draft) {
-		d.Layout.PipelineParallel, d.Job.Training.GlobalBatchSize = 4, 4
-	}},
-	{Rule: "torchtitan-interleaved-rounds", Model: "dense", What: "5 micro-batches through 2 interleaved stages", Edit: func(d *Draft) {
-		d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Job.Training.GlobalBatchSize = 2, 2, 20
-	}},
-	{Rule: "torchtitan-schedule-chunks", Model: "dense", What: "1f1b with two chunks per rank", Edit: func(d *Draft) {
-		d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.Schedule1F1B
-	}},
+	{Rule: "torchtitan-pipeline-tied-embeddings", Model: "dense", What: "tied embeddings with pipeline_parallel = 2",
+		Says: "Weight tying is not supported with Pipeline Parallel",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Job.Model.TiedEmbeddings = 2, true
+			d.Job.Model.Architecture, d.Job.Model.QKNorm = "qwen3", true
+		}},
+	{Rule: "torchtitan-pipeline-micro-batches", Model: "dense", What: "2 micro-batches through 4 stages",
+		Says: "must be greater than or equal to the number of stages",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Job.Training.GlobalBatchSize = 4, 4
+		}},
+	{Rule: "torchtitan-interleaved-rounds", Model: "dense", What: "5 micro-batches through 2 interleaved stages",
+		Says: "to be a multiple of the number of rounds",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Job.Training.GlobalBatchSize = 2, 2, 20
+		}},
+	{Rule: "torchtitan-schedule-chunks", Model: "dense", What: "1f1b with two chunks per rank",
+		Says: "stack expects a non-empty TensorList",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.Schedule1F1B
+		}},
 	{Rule: "torchtitan-positions-pipeline", Version: "0.2.2", Model: "dense", What: "restarting positions with pipeline_parallel = 2",
 		Why: "later stages are never given the positions, and count from the start of the sequence",
 		Edit: func(d *Draft) {
 			d.Layout.PipelineParallel = 2
 			d.Job.Training.Data.ResetPositionIDs = true
 		}},
-	{Rule: "torchtitan-zero-stage", Model: "dense", What: "zero_stage = 0 with sharding", Edit: func(d *Draft) {
-		d.Layout.ZeroStage, d.Layout.DataParallelReplicate, d.Layout.DataParallelShard = 0, 1, 8
-	}},
-	{Rule: "torchtitan-reshard-after-forward", Model: "dense", What: "reshard_after_forward with zero_stage = 2", Edit: func(d *Draft) {
-		d.Job.Execution.ReshardAfterForward = job.Some(true)
-	}},
-	{Rule: "torchtitan-experts", Model: "experts", What: "6 experts over 4 ranks", Edit: func(d *Draft) {
-		qwen3MoE(d)
-		d.Layout.ExpertParallel, d.Job.Model.MoE.Experts = 4, 6
-	}},
-	{Rule: "torchtitan-expert-ranks", Model: "experts", What: "expert_parallel = 8 on 4 sharding ranks", Edit: func(d *Draft) {
-		qwen3MoE(d)
-		d.Layout.ExpertParallel, d.Layout.DataParallelReplicate = 8, 2
-	}},
-	{Rule: "torchtitan-expert-tensor", Model: "experts", What: "expert_tensor_parallel = 1 beside tensor_parallel = 2, experts not spread", Edit: func(d *Draft) {
-		qwen3MoE(d)
-		d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
-	}},
-	{Rule: "torchtitan-dispatcher", Model: "experts", What: "deepep with expert_parallel = 1", Edit: func(d *Draft) {
-		qwen3MoE(d)
-		d.Job.Execution.MoEDispatcher = job.Some("deepep")
-	}},
-	{Rule: "torchtitan-async-tensor-parallel", Model: "dense", What: "overlap_tensor_parallel without compile", Edit: func(d *Draft) {
-		d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
-		d.Job.Execution.OverlapTensorParallel, d.Job.Execution.Compile = job.Some(true), job.Some(false)
-	}},
-	{Rule: "torchtitan-loss-chunks", Model: "dense", What: "a loss of 4096 tokens in 3 chunks", Edit: func(d *Draft) { d.Job.Execution.LossChunks = job.Some(3) }},
-	{Rule: "torchtitan-offload", Model: "dense", What: "offload without FSDP", Edit: func(d *Draft) {
-		d.Layout.ZeroStage = 0
-		d.Execution = func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }
-	}},
+	{Rule: "torchtitan-zero-stage", Model: "dense", What: "zero_stage = 0 with sharding",
+		Why: naming,
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Layout.DataParallelReplicate, d.Layout.DataParallelShard = 0, 1, 8
+		}},
+	{Rule: "torchtitan-reshard-after-forward", Model: "dense", What: "reshard_after_forward with zero_stage = 2",
+		Why: naming,
+		Edit: func(d *Draft) {
+			d.Job.Execution.ReshardAfterForward = job.Some(true)
+		}},
+	{Rule: "torchtitan-experts", Model: "experts", What: "6 experts over 4 ranks",
+		Says: "shape '[4, -1]' is invalid for input of size 6",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.ExpertParallel, d.Job.Model.MoE.Experts = 4, 6
+		}},
+	{Rule: "torchtitan-expert-ranks", Model: "experts", What: "expert_parallel = 8 on 4 sharding ranks",
+		Says: "The product of mesh_sizes=(1, 2, 0, 8) is 0",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.ExpertParallel, d.Layout.DataParallelReplicate = 8, 2
+		}},
+	{Rule: "torchtitan-expert-tensor", Model: "experts", What: "expert_tensor_parallel = 1 beside tensor_parallel = 2, experts not spread",
+		Why: naming,
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
+		}},
+	{Rule: "torchtitan-dispatcher", Model: "experts", What: "deepep with expert_parallel = 1",
+		Says: "requires expert parallelism",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Job.Execution.MoEDispatcher = job.Some("deepep")
+		}},
+	{Rule: "torchtitan-async-tensor-parallel", Model: "dense", What: "overlap_tensor_parallel without compile",
+		Says: "Async TP requires 'model' in --compile.components and --compile.enable",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
+			d.Job.Execution.OverlapTensorParallel, d.Job.Execution.Compile = job.Some(true), job.Some(false)
+		}},
+	{Rule: "torchtitan-loss-chunks", Model: "dense", What: "a loss of 4096 tokens in 3 chunks",
+		Says: "sequence length must be divisible by num_chunks",
+		Edit: func(d *Draft) { d.Job.Execution.LossChunks = job.Some(3) }},
+	{Rule: "torchtitan-offload", Model: "dense", What: "offload without FSDP",
+		Why: "offloading is a policy of FSDP: nothing is offloaded without it",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage = 0
+			d.Execution = func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }
+		}},
 	{Rule: "torchtitan-replicate-only", Version: "0.2.2", Model: "dense", What: "replicas without sharding beside tensor_parallel = 2, in fp32",
 		Says: "DDP has not supported > 1D parallelism",
 		Edit: func(d *Draft) {
@@ -110,13 +144,17 @@ var torchTitanCases = []Case{
 			d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
 			d.Job.Training.Precision, d.Job.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
 		}},
-	{Rule: "torchtitan-cuda-graphs-pipeline", Model: "dense", What: "CUDA graphs with pipeline_parallel = 2", Edit: func(d *Draft) {
-		d.Layout.PipelineParallel, d.Job.Execution.CUDAGraphs = 2, job.Some("full")
-	}},
-	{Rule: "torchtitan-cuda-graphs-experts", Model: "experts", What: "CUDA graphs with expert_parallel = 2", Edit: func(d *Draft) {
-		qwen3MoE(d)
-		d.Layout.ExpertParallel, d.Job.Execution.CUDAGraphs = 2, job.Some("full")
-	}},
+	{Rule: "torchtitan-cuda-graphs-pipeline", Model: "dense", What: "CUDA graphs with pipeline_parallel = 2",
+		Says: "CUDA graphs do not support pipeline parallelism",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Job.Execution.CUDAGraphs = 2, job.Some("full")
+		}},
+	{Rule: "torchtitan-cuda-graphs-experts", Model: "experts", What: "CUDA graphs with expert_parallel = 2",
+		Says: "CUDA graphs support only expert parallel token dispatcher configurations",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.ExpertParallel, d.Job.Execution.CUDAGraphs = 2, job.Some("full")
+		}},
 }
 
 // qwen3MoE makes the mixture one that TorchTitan has.
