@@ -36,9 +36,11 @@ var deepSpeedCases = []Case{
 			ranks(d, 4)
 			d.Layout.TensorParallel, d.Layout.ContextParallel = 2, 2
 		}},
-	{Rule: "deepspeed-tensor-divides", Model: "dense", What: "a feed-forward width of 129 over 2 tensor ranks", Edit: func(d *Draft) {
-		d.Layout.TensorParallel, d.Job.Model.FFNHiddenSize = 2, 129
-	}},
+	{Rule: "deepspeed-tensor-divides", Model: "dense", What: "a feed-forward width of 129 over 2 tensor ranks",
+		Why: "AutoTP cuts unevenly: ranks would differ, and what is predicted for one would not hold for the others",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Job.Model.FFNHiddenSize = 2, 129
+		}},
 	{Rule: "deepspeed-tensor-zero3", Version: "0.18.2", Model: "dense", What: "AutoTP with zero_stage = 3",
 		Unasked: true, Why: "the emitted program itself demands 0.19.4",
 		Edit: func(d *Draft) {
@@ -50,26 +52,34 @@ var deepSpeedCases = []Case{
 			d.Layout.ContextParallel = 2
 			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads, d.Job.Model.HiddenSize, d.Job.Model.HeadDim = 3, 1, 96, 32
 		}},
-	{Rule: "deepspeed-ulysses-zero", Model: "dense", What: "Ulysses with zero_stage = 0", Edit: func(d *Draft) {
-		d.Layout.ContextParallel, d.Layout.ZeroStage = 2, 0
-	}},
-	{Rule: "deepspeed-ulysses-mask", Model: "dense", What: "Ulysses with document masks", Edit: func(d *Draft) {
-		d.Layout.ContextParallel = 2
-		d.Job.Training.Data.DocumentMask = true
-		d.Job.Training.Data.Tokenizer.EndOfDocumentID = job.Some(0)
-	}},
-	{Rule: "deepspeed-expert-divides", Model: "experts", What: "5 experts over 2 ranks", Edit: func(d *Draft) {
-		d.Layout.ExpertParallel, d.Layout.ZeroStage, d.Job.Model.MoE.Experts = 2, 2, 5
-	}},
+	{Rule: "deepspeed-ulysses-zero", Model: "dense", What: "Ulysses with zero_stage = 0",
+		Why: "it trains, but reports no gradient norm in fp32 without ZeRO: what is right is shown for stages 1 to 3",
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel, d.Layout.ZeroStage = 2, 0
+		}},
+	{Rule: "deepspeed-ulysses-mask", Model: "dense", What: "Ulysses with document masks",
+		Why: "the mask is dropped: the loss is that of the same job without masks",
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel = 2
+			d.Job.Training.Data.DocumentMask = true
+			d.Job.Training.Data.Tokenizer.EndOfDocumentID = job.Some(0)
+		}},
+	{Rule: "deepspeed-expert-divides", Model: "experts", What: "5 experts over 2 ranks",
+		Says: "is not divisible by autoep_size",
+		Edit: func(d *Draft) {
+			d.Layout.ExpertParallel, d.Layout.ZeroStage, d.Job.Model.MoE.Experts = 2, 2, 5
+		}},
 	{Rule: "deepspeed-expert-zero3", Version: "0.19.2", Model: "experts", What: "AutoEP with zero_stage = 3",
 		Unasked: true, Why: "the emitted program itself demands 0.19.3",
 		Edit: func(d *Draft) {
 			d.Layout.ExpertParallel, d.Layout.ZeroStage = 2, 3
 		}},
-	{Rule: "deepspeed-expert-combination", Model: "experts", What: "AutoEP with Ulysses", Edit: func(d *Draft) {
-		ranks(d, 4)
-		d.Layout.ExpertParallel, d.Layout.ContextParallel, d.Layout.ZeroStage = 2, 2, 2
-	}},
+	{Rule: "deepspeed-expert-combination", Model: "experts", What: "AutoEP with Ulysses",
+		Says: "AutoEP does not currently support tensor model parallelism from mpu",
+		Edit: func(d *Draft) {
+			ranks(d, 4)
+			d.Layout.ExpertParallel, d.Layout.ContextParallel, d.Layout.ZeroStage = 2, 2, 2
+		}},
 	{Rule: "deepspeed-expert-tensor", Model: "experts", What: "expert_tensor_parallel = 2", Unasked: true, Why: "DeepSpeed has no such option",
 		Edit: func(d *Draft) { d.Layout.ExpertTensorParallel = 2 }},
 	{Rule: "deepspeed-host-start", Model: "dense", What: "a model larger than the host, cut by AutoTP", Unasked: true, Why: "the model would have to exceed this machine",
@@ -80,12 +90,16 @@ var deepSpeedCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Layout.ZeroStage, d.Job.Cluster.GPU.Memory = 2, 3, 1
 		}},
-	{Rule: "deepspeed-overlap-tensor", Model: "dense", What: "overlap_tensor_parallel with tensor_parallel = 1", Edit: func(d *Draft) {
-		d.Job.Execution.OverlapTensorParallel = job.Some(true)
-	}},
-	{Rule: "deepspeed-hpz", Model: "dense", What: "hpZ with zero_stage = 2", Edit: func(d *Draft) {
-		d.Layout.ZeroStage, d.Job.Execution.ZeroHPZPartition = 2, job.Some(2)
-	}},
+	{Rule: "deepspeed-overlap-tensor", Model: "dense", What: "overlap_tensor_parallel with tensor_parallel = 1",
+		Why: "there is nothing to overlap: the layout would claim what does not run",
+		Edit: func(d *Draft) {
+			d.Job.Execution.OverlapTensorParallel = job.Some(true)
+		}},
+	{Rule: "deepspeed-hpz", Model: "dense", What: "hpZ with zero_stage = 2",
+		Why: "the group is ignored below stage 3: the layout would claim what does not run",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Execution.ZeroHPZPartition = 2, job.Some(2)
+		}},
 	{Rule: "deepspeed-stale-hpz", Version: "0.18.2", Model: "dense", What: "hpZ before 0.18.3",
 		Why: "it trains wrong: the loss of the second step is not a number",
 		Edit: func(d *Draft) {
