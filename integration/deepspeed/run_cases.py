@@ -7,6 +7,7 @@ FOLDER holds one folder per case with the emitted files and case.json, {"ranks":
 transformers are imported once; the ranks of every case are forked from this process. Prints one JSON object per
 case: name, exit code, seconds, the steps that rank 0 logged, and the last error.
 """
+import glob
 import json
 import os
 import re
@@ -43,7 +44,15 @@ def launch(folder, ranks):
                           LOCAL_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NDC_LOG_DIR=folder)
         os._exit(train(folder))
     os.close(log)
-    return wait(children)
+    code = wait(children)
+    free(port)
+    return code
+
+
+def free(port):
+    """DeepSpeed leaves a rank's buffer of shared memory behind, 66 MiB each."""
+    for name in glob.glob(f"/dev/shm/deepspeed_*_{port}_*"):
+        os.remove(name)
 
 
 def train(folder):

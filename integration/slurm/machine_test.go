@@ -107,7 +107,7 @@ func obstacle() string {
 // namespaced is a command under an init of its own in new namespaces of
 // processes, networks, names and mounts.
 func namespaced(ctx context.Context, command ...string) *exec.Cmd {
-	const initialise = `mount -t tmpfs none /run && ip link set lo up && hostname control || exit; "$@" & wait $!`
+	const initialise = `mount -t tmpfs none /run && mount -t tmpfs none /dev/shm && ip link set lo up && hostname control || exit; "$@" & wait $!`
 	args := []string{"--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "bash", "-c", initialise, "init"}
 	cmd := exec.CommandContext(ctx, "unshare", append(args, command...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
