@@ -67,6 +67,8 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
 		Replicate:        r.has(mics),
 		Buckets:          buckets,
+		WholeEmbedding:   true,
+		WholeHead:        !r.has(headSplit),
 		EarlyStop:        true, // train.py checkpoints with use_reentrant=False
 		Elsewhere:        elsewhere,
 

@@ -64,6 +64,8 @@ const (
 	ReasonHostStart diag.ID = "deepspeed-host-start"
 	// ReasonGPUStart: building the model does not fit the GPU.
 	ReasonGPUStart diag.ID = "deepspeed-gpu-start"
+	// ReasonBF16AsFP16: some releases take bf16 for fp16 under stages 0 and 1.
+	ReasonBF16AsFP16 diag.ID = "deepspeed-bf16-as-fp16"
 	// ReasonZero2Accumulation: some releases lose gradients under stage 2.
 	ReasonZero2Accumulation diag.ID = "deepspeed-zero2-accumulation"
 	// ReasonStaleHPZ: hpZ trains with stale weights in old releases.

@@ -104,6 +104,11 @@ var (
 	// bf16Stage0 trains in bf16 without ZeRO, with bf16 gradients. It exists
 	// since 0.17.6, with a gradient norm that is right since 0.18.6 (PR 7839).
 	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{18, 6}}
+	// headSplit cuts the output head with the layers under AutoTP.
+	headSplit = feature{name: "AutoTP of the output head", since: version{18, 6}}
+	// bf16AsFP16 takes bf16 with fp32 gradients under stages 0 and 1 for fp16:
+	// the names of the two optimizers are the same (DDP_BFLOAT16).
+	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: version{17, 6}, before: version{18, 5}}
 	// fp32Stage0 is what bf16 without ZeRO was before: fp32 gradients, and
 	// optimizer state that is sharded over data-parallel ranks all the same.
 	fp32Stage0 = feature{name: "bf16 without ZeRO on one rank", since: version{16, 4}, before: version{18, 5}}

@@ -148,6 +148,11 @@ func optionRules(r release, fam *family) []target.Rule {
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.ZeroStage == 2 && f.Layout.MicroBatches > 1 && r.has(zero2Loses)
 			}},
+		{ID: ReasonBF16AsFP16, Reason: "ZeRO stages 0 and 1 of DeepSpeed 0.17.6 to 0.18.4 take bf16 with fp32 gradients for fp16: a loss is scaled and no optimizer state sharded",
+			Breaks: func(f *target.Facts) bool {
+				return f.Layout.ZeroStage <= 1 && f.Job.Training.Precision == "bf16" && f.Exec.GradientDType == "fp32" && !f.Exec.OffloadOptimizer &&
+					r.has(bf16AsFP16)
+			}},
 		{ID: ReasonOffload, Reason: "optimizer offload needs ZeRO stage 1 to 3, parameter offload stage 3; neither goes with MiCS or AutoEP",
 			Breaks: func(f *target.Facts) bool {
 				x, l := f.Exec, f.Layout

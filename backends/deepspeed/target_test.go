@@ -141,6 +141,11 @@ func TestRules(t *testing.T) {
 		{"hpz stage 2", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 2, 2 }, ReasonHPZ},
 		{"hpz stale", "0.18.2", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 3, 2 }, ReasonStaleHPZ},
 		{"lost gradients", "0.18.2", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage = 2 }, ReasonZero2Accumulation},
+		{"bf16 as fp16", "0.18.2", func(n int) *job.Job {
+			j := tinyLlama(n)
+			j.Training.Precision = "bf16"
+			return j
+		}, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.GradientDType = 1, "fp32" }, ReasonBF16AsFP16},
 		{"overlap without tp", "0.19.8", tinyLlama, func(_ *plan.Layout, x *plan.Execution) { x.OverlapTensorParallel = true }, ReasonOverlapTensor},
 		{"offload stage 0", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadOptimizer = 0, true }, ReasonOffload},
 		{"offload parameters", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.OffloadParameters = 2, true }, ReasonOffload},

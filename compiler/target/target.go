@@ -111,6 +111,9 @@ type Target struct {
 	// WholeCombine says that every rank of a tensor group weighs the experts'
 	// outputs for all tokens of the group, not for its part of them.
 	WholeCombine bool
+	// WholeEmbedding and WholeHead say that tensor parallelism leaves the
+	// input embedding, or the output head, whole on every rank.
+	WholeEmbedding, WholeHead bool
 	// WholeEmbeddingGradient says that every rank of a tensor group makes the
 	// gradient of the whole input embedding before it is cut.
 	WholeEmbeddingGradient bool

@@ -108,6 +108,11 @@ var deepSpeedCases = []Case{
 	{Rule: "deepspeed-zero2-accumulation", Version: "0.18.2", Model: "dense", What: "zero_stage = 2 with 2 micro-batches",
 		Why:  "it trains wrong: a gradient norm of 0.702 in the second step, 0.993 is right",
 		Edit: func(d *Draft) { d.Layout.ZeroStage = 2 }},
+	{Rule: "deepspeed-bf16-as-fp16", Version: "0.18.2", Model: "dense", What: "bf16 with fp32 gradients and zero_stage = 1",
+		Why: "it trains as fp16: a gradient norm of 39,286, 0.599 is right, and whole optimizer states on every rank",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Training.Precision, d.Job.Execution.GradientDType = 1, "bf16", job.Some("fp32")
+		}},
 	{Rule: "deepspeed-offload", Model: "dense", What: "parameter offload with zero_stage = 2",
 		Why: "nothing is offloaded: the section is read under stage 3 only",
 		Edit: func(d *Draft) {

@@ -27,6 +27,9 @@ def start(run):
     """Build the model and return DeepSpeed's engine around it, sharded as planned."""
     model = from_huggingface(run) if run.start.origin == "huggingface" else random(run)
     model.config.use_cache = False
+    if run.layout.tensor_parallel > 1 and not hasattr(deepspeed.DeepSpeedEngine, "_apply_autotp_partitioning"):
+        # Before 0.18.6 deepspeed.initialize makes the groups and leaves the model whole.
+        model = deepspeed.tp_model_init(model, run.layout.tensor_parallel, DTYPES[run.training.precision])
     compute_loss(model, run)
     recompute(model, run.model.recompute_layers)
     if run.layout.zero_stage == 3 and run.layout.expert_parallel == 1:
@@ -43,6 +46,7 @@ def random(run):
     config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
     with placement(run), default_dtype(DTYPES[run.training.precision]), no_init_weights():
         model = AutoModelForCausalLM.from_config(config, attn_implementation=run.model.attention)
+    model.tie_weights()  # without initialisation transformers leaves it to the caller
     for name, parameter in model.named_parameters():
         with deepspeed.zero.GatheredParameters([parameter], modifier_rank=0, enabled=hasattr(parameter, "ds_id")):
             if parameter.numel():
