@@ -24,6 +24,7 @@ const sampled = 4
 func TestRecorded(t *testing.T) {
 	t.Run("megatron", func(t *testing.T) { again(t, megatronFile, AskMegatron) })
 	t.Run("torchtitan", func(t *testing.T) { again(t, torchtitanFile, AskTorchTitan) })
+	t.Run("deepspeed", func(t *testing.T) { again(t, deepspeedFile, AskDeepSpeed) })
 }
 
 func again[A any](t *testing.T, file string, ask func([]*Case[A], string, string) error) {

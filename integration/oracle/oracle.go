@@ -113,13 +113,18 @@ func (c *Case[A]) Job() string {
   time = "01:00:00"
  }
 }
-`, c.Batch, block(layout), block(c.Execution), c.Framework, c.Version, path(c.Framework))
+`, c.Batch, block(layout), block(c.Execution), c.Framework, c.Version, backend(c.Framework))
 	return b.String()
 }
 
-func path(framework string) string {
-	if framework == "megatron" {
+// backend is what a backend needs beside its version. DeepSpeed's own AdamW
+// would be compiled first, and holds what torch's does.
+func backend(framework string) string {
+	switch framework {
+	case "megatron":
 		return `path = "/opt/megatron-lm"`
+	case "deepspeed":
+		return `extra_args = ["optimizer.params.torch_adam=true"]`
 	}
 	return ""
 }

@@ -32,6 +32,8 @@ func record(name string, again bool) error {
 	switch base := filepath.Base(name); {
 	case strings.HasPrefix(base, "torchtitan"):
 		return fill(name, again, oracle.AskTorchTitan)
+	case strings.HasPrefix(base, "deepspeed"):
+		return fill(name, again, oracle.AskDeepSpeed)
 	case strings.HasPrefix(base, "megatron"):
 		return fill(name, again, oracle.AskMegatron)
 	}
