@@ -37,6 +37,7 @@ func TestTrials(t *testing.T) {
 			all = append(all, expertTrials()...)
 			switch version {
 			case "0.19.8":
+				all = append(all, halfTrials()...)
 				all = append(all, tensorTrials(1, 2, 3)...)
 				all = append(all, contextTrials()...)
 				all = append(all, autoEPTrials()...)
