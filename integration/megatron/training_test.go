@@ -34,15 +34,20 @@ type run struct {
 	cheap  bool // trained in CI
 }
 
-// tolerance is how far apart numbers of the same step may be.
-type tolerance struct{ loss, norm float64 }
+// tolerance is how far apart numbers of the same step may be, in the first
+// three steps and in those after them where late is set.
+type tolerance struct{ loss, norm, late float64 }
 
 // What was seen between layouts is 1.1e-5 of a loss and 1.4e-5 of a norm in
 // fp32, and 3.2e-4 and 1.2e-3 in bf16; a run that resumes repeats every digit.
 var (
 	exact   = tolerance{}
 	rounded = tolerance{loss: 5e-5, norm: 5e-5}
-	coarse  = tolerance{loss: 1e-3, norm: 5e-3}
+	// A router's choice and Adam's division by small gradients enlarge
+	// rounding: 8e-6 in the first norm became 1.5e-4 by the sixth step. A wrong
+	// reduction shows in the first.
+	routed = tolerance{loss: 2e-5, norm: 2e-5, late: 4e-4}
+	coarse = tolerance{loss: 1e-3, norm: 5e-3}
 )
 
 // runs are trained in this order. All layouts of a model start from the
@@ -77,8 +82,8 @@ var runs = []run{
 
 	{name: "mla/seed", gpus: 1, random: true, saves: "mla-seed", every: 6, cheap: true},
 	{name: "mla/single", gpus: 1, cheap: true},
-	{name: "mla/pipeline-virtual", gpus: 2, layout: "pipeline_parallel = 2\n virtual_pipeline = 2", same: "mla/single", off: rounded},
-	{name: "mla/all", gpus: 4, layout: "tensor_parallel = 2\n expert_parallel = 2\n expert_tensor_parallel = 1\n pipeline_parallel = 2\n stage_layers = [3, 1]", same: "mla/single", off: rounded, cheap: true},
+	{name: "mla/pipeline-virtual", gpus: 2, layout: "pipeline_parallel = 2\n virtual_pipeline = 2", same: "mla/single", off: routed},
+	{name: "mla/all", gpus: 4, layout: "tensor_parallel = 2\n expert_parallel = 2\n expert_tensor_parallel = 1\n pipeline_parallel = 2\n stage_layers = [3, 1]", same: "mla/single", off: routed, cheap: true},
 	{name: "mla/bf16", gpus: 1, bf16: true},
 	{name: "mla/bf16-context", gpus: 2, bf16: true, layout: "context_parallel = 2", same: "mla/bf16", off: coarse},
 
@@ -210,8 +215,11 @@ func (r run) check(t *testing.T, trained map[string]Trained) {
 		t.Fatalf("steps %d and on, want %d to %d", got.Steps[0].Step, first, last)
 	}
 	for i, s := range got.Steps {
-		w := want[first-1+i]
-		if !(math.Abs(s.Loss-w.Loss) <= r.off.loss && math.Abs(s.Norm-w.Norm) <= r.off.norm) {
+		w, off := want[first-1+i], r.off
+		if s.Step > 3 && off.late > 0 {
+			off.loss, off.norm = off.late, off.late
+		}
+		if !(math.Abs(s.Loss-w.Loss) <= off.loss && math.Abs(s.Norm-w.Norm) <= off.norm) {
 			t.Errorf("step %d: loss %g and norm %g, %s has %g and %g", s.Step, s.Loss, s.Norm, r.same, w.Loss, w.Norm)
 		}
 	}
