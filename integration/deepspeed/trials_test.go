@@ -42,7 +42,7 @@ func denseTrials() []trial {
 	return append(all, trial{name: "bf16-zero0-w1", ranks: 1, layout: zero(0), change: bf16, same: "ref", tolerance: 2e-3})
 }
 
-// halfTrials train in fp16, which older releases refuse on a CPU.
+// halfTrials train in fp16, where the release and the processor can.
 func halfTrials() []trial {
 	var all []trial
 	fp16 := func(j *job.Job) { j.Training.Precision = "fp16" }
