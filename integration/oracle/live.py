@@ -18,6 +18,7 @@ import weakref
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "torchtitan"))
 import dryrun  # noqa: E402
 import torch  # noqa: E402
+from torch import library  # noqa: E402
 from torch._guards import active_fake_mode  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily  # noqa: E402
 from torch.distributed.tensor import DTensor, Partial  # noqa: E402
@@ -40,7 +41,7 @@ def gradients(ctx, gradient, _):
 dryrun.attention.register_autograd(gradients, setup_context=saves)  # a real kernel keeps output and statistics too
 
 
-@torch.library.custom_op("ndc::rms_norm", mutates_args=())
+@library.custom_op("ndc::rms_norm", mutates_args=())
 def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     raise RuntimeError("for fake tensors only")
 
@@ -50,7 +51,7 @@ def _(x, weight):
     return torch.empty_like(x), x.new_empty(x.shape[:-1], dtype=torch.float32)
 
 
-@torch.library.custom_op("ndc::rms_norm_backward", mutates_args=())
+@library.custom_op("ndc::rms_norm_backward", mutates_args=())
 def rms_norm_backward(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     raise RuntimeError("for fake tensors only")
 
