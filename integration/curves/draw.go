@@ -44,6 +44,7 @@ func bounds(curves []Curve, step int) (low, high float64) {
 const (
 	width, height = 720, 360
 	left, below   = 50, 40
+	legend        = width - 240 // where it begins
 )
 
 var colours = []string{"#4477aa", "#ee6677", "#228833"}
@@ -66,6 +67,7 @@ func Picture(curves []Curve, ignorance float64) []byte {
 		fmt.Fprintf(&b, `<text x="20" y="%.1f">%g</text>`+"\n", y(loss)+4, loss)
 	}
 	level(ignorance, `stroke="black" stroke-dasharray="4"`)
+	fmt.Fprintf(&b, `<text x="%d" y="%.1f">knows nothing: ln of the vocabulary</text>`+"\n", legend, y(ignorance)-6)
 	for step := 0; step < steps; step += 5 {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%d">%d</text>`+"\n", x(step), height-below+18, step+1)
 	}
@@ -75,7 +77,7 @@ func Picture(curves []Curve, ignorance float64) []byte {
 			fmt.Fprintf(&points, "%.1f,%.1f ", x(step), y(loss))
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", strings.TrimSpace(points.String()), colours[i])
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s %s</text>`+"\n", width-190, 40+16*i, colours[i], html.EscapeString(c.Name), html.EscapeString(c.Version))
+		fmt.Fprintf(&b, `<text x="%d" y="%.1f" fill="%s">%s %s</text>`+"\n", legend, y(ignorance)+24+16*float64(i), colours[i], html.EscapeString(c.Name), html.EscapeString(c.Version))
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d">step</text>`+"\n</svg>\n", width/2, height-6)
 	return []byte(b.String())
