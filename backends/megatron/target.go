@@ -38,6 +38,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Version:              v.name,
 		Engine:               target.Megatron,
 		Torch:                v.torch,
+		Minor:                v.minor,
 		DenseMesh:            denseMesh,
 		ExpertMesh:           expertMesh,
 		Schedules:            []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B},

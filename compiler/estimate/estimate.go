@@ -11,7 +11,6 @@
 package estimate
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
@@ -43,11 +42,15 @@ type Evaluator struct {
 	// its own products, and interleaved schedules send behind compute; Megatron
 	// has both since the time of torch 2.0.
 	asynchronous bool
-	blocking     bool          // CUDA_LAUNCH_BLOCKING is set for the run
-	low, plain   compute.DType // of linear layers; of attention, router and head
-	domain       int           // GPUs that NVLink reaches, or of a node without it
-	moments      float64       // optimizer moments per parameter
-	muon         float64       // operations to orthogonalise one layer's update; made when needed
+	// torch carries FlashAttention's first generation (before 2.2), no kernel of
+	// cuDNN's (before 2.5)
+	firstFlash, secondFlash bool
+
+	blocking   bool          // CUDA_LAUNCH_BLOCKING is set for the run
+	low, plain compute.DType // of linear layers; of attention, router and head
+	domain     int           // GPUs that NVLink reaches, or of a node without it
+	moments    float64       // optimizer moments per parameter
+	muon       float64       // operations to orthogonalise one layer's update; made when needed
 
 	// parameters in the form that the hot loop uses
 	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE, hostExpert, hostBackward units.Seconds
@@ -130,7 +133,8 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}
-	e.asynchronous = t.Engine == target.Megatron && (t.Torch == "" || !before(t.Torch, 2, 0))
+	e.asynchronous = t.Engine == target.Megatron && !t.TorchBefore(2, 0)
+	e.firstFlash, e.secondFlash = t.TorchBefore(2, 2), t.TorchBefore(2, 5)
 	e.precision()
 	e.resolve()
 	return e
@@ -206,14 +210,14 @@ func (e *Evaluator) resolve() {
 // the libraries of its time over those of the latest: kernels and fusions of
 // narrow types still gain with every release, release of their time.
 func (e *Evaluator) maturity() units.Seconds {
-	var minor int
-	if n, _ := fmt.Sscanf(e.target.Version, "core_v0.%d", &minor); n == 0 {
+	if e.target.Minor == 0 {
 		return 1
 	}
-	return units.Seconds(math.Pow(1-e.parameters.at("release"), float64(latestRelease-min(max(minor, firstRelease), latestRelease))))
+	return units.Seconds(math.Pow(1-e.parameters.at("release"), float64(latestRelease-min(max(e.target.Minor, firstRelease), latestRelease))))
 }
 
-// The releases of Megatron that maturity tells apart, as core_v0's minor number.
+// The first and the last of Megatron's releases that measured steps ran on:
+// what lies beyond is taken as the nearest.
 const firstRelease, latestRelease = 14, 19
 
 // rate is how fast products run in training over the measured kernels, which
@@ -243,7 +247,7 @@ func (e *Evaluator) grouped(t compute.DType) units.Seconds {
 // keeps: torch before 2.2 carries its first generation (FlashAttention-2 came
 // with torch 2.2; Dao 2023, arXiv:2307.08691, figures 4 to 7).
 func (e *Evaluator) generation(x *plan.Execution, headDim int) units.Seconds {
-	if x.Attention != "flash" || e.target.Torch == "" || !before(e.target.Torch, 2, 2) {
+	if x.Attention != "flash" || !e.firstFlash {
 		return 1
 	}
 	share := e.parameters.at("flash1")
@@ -251,15 +255,6 @@ func (e *Evaluator) generation(x *plan.Execution, headDim int) units.Seconds {
 		share *= e.parameters.at("flash1_wide")
 	}
 	return units.Seconds(share)
-}
-
-// before compares a torch version such as "2.11" with major.minor.
-func before(version string, major, minor int) bool {
-	var a, b int
-	if n, _ := fmt.Sscanf(version, "%d.%d", &a, &b); n < 2 {
-		return false
-	}
-	return a < major || a == major && b < minor
 }
 
 // engines names the engines in data/parameters.json.

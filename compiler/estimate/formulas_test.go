@@ -150,7 +150,7 @@ func TestRunOptions(t *testing.T) {
 	}
 	for name, change := range map[string]func(*target.Target){
 		"scales by row":      func(g *target.Target) { g.RowwiseFP8 = true },
-		"an earlier release": func(g *target.Target) { g.Version = "core_v0.16.0" },
+		"an earlier release": func(g *target.Target) { g.Minor = 16 },
 	} {
 		if t1 := step(change); t1 <= plain {
 			t.Errorf("%s: %v, without %v", name, t1, plain)
@@ -270,7 +270,7 @@ func variety() []sample {
 				slow.Backend.Environment = []job.Variable{{Name: "CUDA_LAUNCH_BLOCKING", Value: "1"}}
 				out = append(out, sample{job: &slow, target: targetOf(engine), layout: single(8), exec: execution()})
 				early := targetOf(engine)
-				early.Version, early.RowwiseFP8 = "core_v0.15.0", true
+				early.Minor, early.RowwiseFP8 = 15, true
 				out = append(out, sample{job: jobOf(moe(), 1), target: early, layout: single(8), exec: execution()})
 				out[len(out)-1].job.Training.Precision = precision
 				s.job = jobOf(dense(), 1)

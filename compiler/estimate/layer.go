@@ -308,7 +308,7 @@ func (e *Evaluator) kernel(x *plan.Execution) compute.AttentionKernel {
 	switch {
 	case x.Attention == "unfused":
 		return compute.Unfused
-	case e.target.Torch != "" && before(e.target.Torch, 2, 5):
+	case e.secondFlash:
 		return compute.FlashAttention2
 	case x.Attention == "fused":
 		return compute.Fused

@@ -1,9 +1,6 @@
 package memory
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -26,9 +23,11 @@ type overhead struct {
 // overheadOf looks the overheads of a target up. Context and slack depend on
 // the torch release where the data says so.
 func overheadOf(t *target.Target) overhead {
-	old := loadsAllKernels(t.Torch)
+	// Torch 1.13 was the first to load kernels when they are used
+	// (CUDA_MODULE_LOADING=LAZY).
+	loadsAllKernels := t.TorchBefore(1, 13)
 	released := func(kind string) float64 {
-		if v, ok := overheads[kind+"/1"]; ok && old {
+		if v, ok := overheads[kind+"/1"]; ok && loadsAllKernels {
 			return v
 		}
 		return overheads[kind]
@@ -40,15 +39,6 @@ func overheadOf(t *target.Target) overhead {
 		pressed: overheads["range_pressed/"+t.Backend],
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 	}
-}
-
-// loadsAllKernels reports whether a torch release is older than 1.13, which was
-// the first to load kernels when they are used (CUDA_MODULE_LOADING=LAZY).
-func loadsAllKernels(torch string) bool {
-	major, rest, _ := strings.Cut(torch, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	n, err := strconv.Atoi(minor)
-	return major == "1" && err == nil && n < 13
 }
 
 // peak turns a stage's allocated bytes into what the allocator reserves and

@@ -6,6 +6,8 @@
 package target
 
 import (
+	"fmt"
+
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -35,6 +37,10 @@ type Target struct {
 
 	// Torch is the torch release that this version runs on, such as "2.11".
 	Torch string
+
+	// Minor is N of Megatron's core_v0.N, whose narrow kernels still gain with
+	// every release; 0 for frameworks of which that is not known.
+	Minor int
 
 	// DenseMesh and ExpertMesh give the rank order, innermost axis first.
 	DenseMesh, ExpertMesh []plan.Axis
@@ -136,6 +142,16 @@ type Buckets struct {
 	MaxLiveParameters    int64 // stage3_max_live_parameters
 	PersistenceThreshold int64 // stage3_param_persistence_threshold: smaller tensors stay whole
 	SubGroup             int64 // sub_group_size of the optimizer step
+}
+
+// TorchBefore reports whether the target runs on a torch older than major.minor;
+// false where its release is not known.
+func (t *Target) TorchBefore(major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(t.Torch, "%d.%d", &a, &b); n < 2 {
+		return false
+	}
+	return a < major || a == major && b < minor
 }
 
 // RecomputeOption is one recompute choice of a framework.

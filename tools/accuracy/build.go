@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,9 +17,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
-
-//go:embed frameworks.json causes.json
-var data embed.FS
 
 // framework says what stands in for the framework of a run.
 type framework struct {
@@ -99,14 +95,7 @@ func load(folder, known fs.FS) ([]example, error) {
 
 // newWorkshop reads the data files. Facts beside the rows come first.
 func newWorkshop(folders ...fs.FS) (*workshop, error) {
-	w := &workshop{machines: machines{}}
-	b, err := data.ReadFile("frameworks.json")
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(b, &w.frameworks); err != nil {
-		return nil, err
-	}
+	w := &workshop{machines: machines{}, frameworks: embedded[framework]("frameworks.json")}
 	for _, folder := range folders {
 		lines, err := readLines(folder, factsFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -201,7 +190,9 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 	fused, _ := r.option("fused_ce")
 	old.InPlaceLoss = fw.InPlaceLoss || fused == "te"
 	old.EarlyStop, old.OneRail = fw.EarlyStop, fw.OneRail
-	old.Version = cmp.Or(f.release(r), fw.Release, old.Version)
+	if release := cmp.Or(f.release(r), fw.Release); release != "" {
+		old.Minor = minorOf(release)
+	}
 	old.RowwiseFP8 = strings.Contains(r.Precision, "rowwise")
 	low, _ := r.option("fp8_dot_product_attention")
 	whole, _ := r.option("cutedsl_fused_grouped_mlp")
@@ -224,6 +215,12 @@ func (f *facts) release(r *row) string {
 		}
 	}
 	return ""
+}
+
+// minorOf is N of core_v0.N.P, 0 for names of another form.
+func minorOf(release string) (n int) {
+	fmt.Sscanf(release, "core_v0.%d", &n)
+	return n
 }
 
 // withEmbeddings is DeepSpeed's partition that counts the embeddings at both
