@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
+	"sync"
 )
 
 // cause is a suspected reason for an error, by what a run is. Empty conditions
@@ -20,19 +20,14 @@ type cause struct {
 	Cause         string `json:"cause"`
 }
 
+// causes reads them once.
+var causes = sync.OnceValue(func() []cause { return embedded[cause]("causes.json") })
+
 // suspected names the cause of a row's error.
 func suspected(r *result) string {
-	b, err := data.ReadFile("causes.json")
-	if err != nil {
-		panic(err)
-	}
-	var causes []cause
-	if err := json.Unmarshal(b, &causes); err != nil {
-		panic("accuracy: causes.json: " + err.Error())
-	}
-	for i := range causes {
-		if causes[i].holds(r) {
-			return causes[i].Cause
+	for _, c := range causes() {
+		if c.holds(r) {
+			return c.Cause
 		}
 	}
 	return ""

@@ -19,7 +19,7 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 		return err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, opening, fittedCount())
+	fmt.Fprintf(&b, opening, len(estimate.ParameterRecords()))
 	b.WriteString("\n## Goals\n\n" + goalsText + "\n")
 	printGoals(&b, results, c)
 	b.WriteString("\n## By source\n\n```\n")
@@ -35,9 +35,6 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	b.WriteString("\n" + closing)
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
-
-// fittedCount is the number of parameters that a fit can move.
-func fittedCount() int { return len(estimate.ParameterRecords()) }
 
 // printMemoryCoverage tells how often measured memory lies inside the range of
 // the predicted, by definition. Nothing in a range of memory is fitted to a
@@ -75,16 +72,17 @@ ndc emits for as it stands, such as DGXC and SimuMax; an older one borrows the n
 differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + ` predicts other rows in the same format.
 
 - What kernels and links cannot tell are the %d numbers of compiler/estimate/data/parameters.json: rates in training over measured
-  kernels per GPU and width, overhead of the host per engine, contention while overlapping, each within physical bounds. They were fitted
-  on these rows, all at once (` + "`-fit all`" + `). No row, model or source has a factor of its own.
+  kernels per GPU and width, overhead of the host per engine, contention while overlapping, each within physical bounds. Those that any of
+  these rows moves were fitted on them, all at once (` + "`-fit all`" + `). No row, model or source has a factor of its own.
 - Beside the fit stand errors on rows that had no part in it: all parameters are fitted again from the middle of their bounds, once
   without each source and once without each model (one architecture under all its names and layer counts), and predict what was left out.
-  ` + "`-crossvalidate`" + ` computes that in about a minute; nothing is kept between runs.
+  ` + "`-crossvalidate`" + ` computes that anew; nothing is kept between runs.
 - Rows marked layout_uncertain are apart: they fit nothing and count for no goal.
 `
 
 const goalsText = `Reached: with the embedded parameters. Of memory, what torch allocates has no parameter; reserved and device memory have one share per
-framework, the allocator's slack, which is set anew by the other models' rows where a model is left out.
+framework, the allocator's slack, which is set anew by the other models' rows where a model is left out. Below the table stands what is known of the goals that are missed
+(tools/accuracy/misses.json).
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from predictions of models that were left out of the fit, by class: GPU

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,22 @@ func TestDocument(t *testing.T) {
 	}
 	if marks != timed || timed == 0 {
 		t.Errorf("%d marks for %d rows", marks, timed)
+	}
+}
+
+// TestRemarks: every remark speaks of a goal by the name that it is printed by.
+func TestRemarks(t *testing.T) {
+	names := []string{ranWhat, oomWhat, orderWhat, regretWhat, pairsWhat}
+	for i := range goals {
+		names = append(names, goals[i].what)
+	}
+	if len(remarks()) == 0 {
+		t.Error("no remarks")
+	}
+	for _, m := range remarks() {
+		if !slices.Contains(names, m.Goal) {
+			t.Errorf("no goal is called %q", m.Goal)
+		}
 	}
 }
 

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // goal is one line of the table of goals.
@@ -20,7 +20,6 @@ type goal struct {
 	p90, most, signed float64 // 0: no such goal
 
 	ceiling float64 // what the median has reached and may not exceed again
-	why     string  // what is known of a miss and what was tried
 }
 
 // goals are what the predictions are to reach, by source.
@@ -35,20 +34,11 @@ var goals = []goal{
 	{what: "step time, Megatron-Bridge, dense", in: both(source("megatron_bridge_perf_summary"), dense), median: 7, leaving: 10, ceiling: 1.8},
 	{what: "step time, Megatron-Bridge, mixtures of experts", in: both(source("megatron_bridge_perf_summary"), not(dense)), median: 10, leaving: 14, ceiling: 7},
 	{what: "step time, DGXC", in: source("nvidia_dgxc_benchmarking"), median: 7, leaving: 10, ceiling: 1.8},
-	{what: "step time, MosaicML FSDP, A100", in: both(source("mosaicml_llm_foundry"), gpu("a100")), median: 2.5, leaving: 4, ceiling: 2.3,
-		why: "Errors go by model and are the same on both kinds of A100 (350M 5 % slow, 760M to 3B 2 to 5 % fast), and grow with gradient accumulation: time of the host and of small kernels in eager FSDP, by layer size. The parameters for them (bytes of eager kernels, host time per layer and step, rate of gathers, generation of attention) are in the fit and at its optimum."},
+	{what: "step time, MosaicML FSDP, A100", in: both(source("mosaicml_llm_foundry"), gpu("a100")), median: 2.5, leaving: 4, ceiling: 2.3},
 	{what: "step time, MosaicML FSDP, H100", in: both(source("mosaicml_llm_foundry"), gpu("h100")), median: 5, leaving: 7, ceiling: 2.2},
 	{what: "step time, BigScience", in: source("bigscience_bloom"), median: 7, leaving: 10, ceiling: 3.8},
 	{what: "step time, TorchTitan", in: source("torchtitan"), median: 7, leaving: 10, ceiling: 6},
 	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2, ceiling: 2.9},
-}
-
-// missedCounts is what is known of missed goals that are counts.
-var missedCounts = map[string]string{
-	ranWhat:   "Runs at the edge of the GPU, predicted below its memory but not with the whole range: micro-batches that MosaicML tuned until they just fitted, Nemotron 340B in 8 bits (predicted within half a GiB), one of BigScience's with micro-batch 8; and one of the ZeRO-3 runs of 2021, predicted beyond it. A range that takes them in would let others in that fail.",
-	oomWhat:   "BigScience's 206B on 4 × 12 × 8 ranks with micro-batch 2 is predicted at 66 GiB of 80; the 195B of the same days and layout was measured at 65 to 67 GiB and ran. Nothing in the row tells why the other did not.",
-	orderWhat: "Three in four of the wrong pairs are BigScience's: single second iterations that scatter by 3 %, during which a change of the machines made everything 1 to 5 % faster. Most of the others are one configuration in two software releases, which no model of layouts orders.",
-	pairsWhat: "Of the rows that state all that a prediction needs, two ran out of memory, so that their peak is not that of a step, and the others have equal peaks.",
 }
 
 // The goals that are counts.
@@ -128,7 +118,7 @@ func slackOfOthers(results []result, of *result) (factor float64, ok bool) {
 func printGoals(w io.Writer, results []result, c *crossValidation) {
 	fmt.Fprintln(w, "| what | n | goal | reached | leaving its source out | goal leaving its model out | reached | |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
-	var missed [][2]string // what, and why
+	var missed []string
 	for i := range goals {
 		g := &goals[i]
 		fit, bySource, byModel := g.errorsOf(results, c)
@@ -157,15 +147,34 @@ func printGoals(w io.Writer, results []result, c *crossValidation) {
 			verdict = "apart"
 		case !met:
 			verdict = "**missed**"
-			missed = append(missed, [2]string{g.what, cmp.Or(g.why, "not understood")})
+			missed = append(missed, g.what)
 		}
 		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s |\n", g.what, s.n, g.wanted(), figures(fit), without, percentGoal(g.leaving), left, verdict)
 	}
 	missed = append(missed, printCounts(w, results)...)
 	fmt.Fprintln(w)
-	for _, m := range missed {
-		fmt.Fprintf(w, "- **%s** %s\n", m[0]+":", m[1])
+	for _, what := range missed {
+		fmt.Fprintf(w, "- **%s:** %s\n", what, knownOf(what))
 	}
+}
+
+// remark says what is known of a goal that is missed.
+type remark struct {
+	Goal  string `json:"goal"`
+	Known string `json:"known"`
+}
+
+// remarks reads them once.
+var remarks = sync.OnceValue(func() []remark { return embedded[remark]("misses.json") })
+
+// knownOf is the remark on a goal.
+func knownOf(goal string) string {
+	for _, m := range remarks() {
+		if m.Goal == goal {
+			return m.Known
+		}
+	}
+	return "not understood"
 }
 
 // met compares a summary with the goal.
@@ -202,13 +211,13 @@ func figures(errors []float64) string {
 }
 
 // printCounts adds the goals that are counts: verdicts, order, regret, and
-// differences of memory. It returns what is missed, and why.
-func printCounts(w io.Writer, results []result) (missed [][2]string) {
+// differences of memory. It returns what is missed.
+func printCounts(w io.Writer, results []result) (missed []string) {
 	line := func(what string, n int, wanted, reached string, met bool) {
 		verdict := "met"
 		if !met {
 			verdict = "**missed**"
-			missed = append(missed, [2]string{what, missedCounts[what]})
+			missed = append(missed, what)
 		}
 		fmt.Fprintf(w, "| %s | %d | %s | %s | | | | %s |\n", what, n, wanted, reached, verdict)
 	}
@@ -217,7 +226,7 @@ func printCounts(w io.Writer, results []result) (missed [][2]string) {
 	line(oomWhat, out, "all", fmt.Sprint(caught), caught == out)
 	o := order(results)
 	line(orderWhat, o.pairs, "≥ 90 %",
-		fmt.Sprintf("%.0f %%; %.0f %% of the %d pairs that are not one configuration in two software releases", 100*float64(o.right)/float64(max(1, o.pairs)),
+		fmt.Sprintf("%.0f %%; %.0f %% of the %d pairs that are not one configuration measured twice", 100*float64(o.right)/float64(max(1, o.pairs)),
 			100*float64(o.rightDistinct)/float64(max(1, o.distinct)), o.distinct), float64(o.right) >= 0.9*float64(o.pairs))
 	if len(o.regrets) > 0 {
 		median, p90 := quantile(o.regrets, 0.5), quantile(o.regrets, 0.9)

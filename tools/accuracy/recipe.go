@@ -1,15 +1,10 @@
 package main
 
 import (
-	"embed"
-	"encoding/json"
 	"regexp"
 	"strings"
 	"sync"
 )
-
-//go:embed helpers.json architectures.json
-var recipes embed.FS
 
 // helper is a function that recipes call to set options: what it is called, or
 // a part of that, and what it sets.
@@ -59,15 +54,3 @@ var (
 	helpers       = sync.OnceValue(func() []helper { return embedded[helper]("helpers.json") })
 	architectures = sync.OnceValue(func() []architectureFacts { return embedded[architectureFacts]("architectures.json") })
 )
-
-// embedded reads an embedded list.
-func embedded[T any](name string) (list []T) {
-	b, err := recipes.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(b, &list)
-	}
-	if err != nil {
-		panic("accuracy: " + name + ": " + err.Error())
-	}
-	return list
-}

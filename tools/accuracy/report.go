@@ -152,9 +152,9 @@ func order(results []result) *ordering {
 // class tells dense from mixture of experts, and releases whose way of
 // communicating is gone.
 func class(r *result) string {
-	name := "dense"
-	if r.example.job.Model.MoE != nil {
-		name = "moe"
+	name := "moe"
+	if dense(r) {
+		name = "dense"
 	}
 	if r.example.superseded {
 		name += ", superseded"
