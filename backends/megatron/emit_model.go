@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -276,7 +277,7 @@ func (a *arguments) dispatcher() {
 	from := planned("execution.moe_dispatcher")
 	kind := a.p.Execution.MoEDispatcher
 	switch {
-	case !flex(kind):
+	case !plan.SendsTokens(kind):
 		a.add(from, "--moe-token-dispatcher-type", kind)
 	case a.v.options.Has("--moe-flex-dispatcher-backend"):
 		a.add(from, "--moe-token-dispatcher-type", "flex")

@@ -130,7 +130,7 @@ var expertRules = []target.Rule{
 		return f.Job.Model.MoE != nil && f.Job.Model.MLPBias && f.Layout.ExpertTensorParallel > 1
 	}},
 	{ID: RuleFlexDispatcher, Reason: "deepep and hybridep exchange tokens among several ranks and never drop one", Breaks: func(f *target.Facts) bool {
-		if !flex(f.Exec.MoEDispatcher) {
+		if !plan.SendsTokens(f.Exec.MoEDispatcher) {
 			return false
 		}
 		return f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel == 1 || f.Job.Model.MoE.TokenDrop
@@ -141,9 +141,6 @@ var expertRules = []target.Rule{
 func stageRanks(l *plan.Layout) int {
 	return l.TensorParallel * l.ContextParallel * l.DataParallel()
 }
-
-// flex reports whether a dispatcher is a backend of Megatron-LM's flex dispatcher.
-func flex(dispatcher string) bool { return dispatcher == "deepep" || dispatcher == "hybridep" }
 
 // stateRules: which rank keeps what (arguments.py, parallel_state.py).
 var stateRules = []target.Rule{

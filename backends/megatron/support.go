@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -352,7 +353,7 @@ func checkPackages(_ *version, j *job.Job, diags *diag.List) {
 		path, distribution string
 	}{
 		{j.Training.Optimizer.Kind == "muon", "training.optimizer", "emerging-optimizers"},
-		{flex(dispatcher), "execution.moe_dispatcher", "DeepEP (deep_ep; for hybridep its hybrid-ep branch)"},
+		{plan.SendsTokens(dispatcher), "execution.moe_dispatcher", "DeepEP (deep_ep; for hybridep its hybrid-ep branch)"},
 	} {
 		if p.used {
 			warnPackage(j, p.path, p.distribution, diags)

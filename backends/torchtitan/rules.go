@@ -43,8 +43,7 @@ var commonRules = []target.Rule{
 	}},
 	{ID: ruleExpertRanks, Mesh: true, Reason: "expert_parallel × expert_tensor_parallel must divide data_parallel_shard × context_parallel × tensor_parallel: experts borrow these ranks", Breaks: expertRanks},
 	{ID: ruleDispatcher, Reason: "deepep and hybridep dispatch between expert-parallel ranks: expert_parallel must be above 1 and expert_tensor_parallel 1", Breaks: func(f *target.Facts) bool {
-		special := f.Exec.MoEDispatcher == "deepep" || f.Exec.MoEDispatcher == "hybridep"
-		return special && (f.Layout.ExpertParallel == 1 || f.Layout.ExpertTensorParallel > 1)
+		return plan.SendsTokens(f.Exec.MoEDispatcher) && (f.Layout.ExpertParallel == 1 || f.Layout.ExpertTensorParallel > 1)
 	}},
 	{ID: ruleAsyncTensor, Reason: "overlap_tensor_parallel (async TP) needs compile and tensor_parallel above 1", Breaks: func(f *target.Facts) bool {
 		return f.Exec.OverlapTensorParallel && !(f.Exec.Compile && f.Layout.TensorParallel > 1)

@@ -30,8 +30,8 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 		Mesh:          e.mesh(l),
 	}
 	d.OffNVLink = e.offNVLink(l)
-	d.Time.StepRangeSeconds = e.span(l, s.total)
-	d.Warnings = e.warnings(l, &d.Time)
+	ends, stands := e.span(l, s.total)
+	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(s.total, ends, stands)
 	return d
 }
 

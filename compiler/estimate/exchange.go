@@ -5,6 +5,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/layout"
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -201,7 +202,7 @@ func (b *builder) hiding(once units.Seconds) (forward, backward units.Seconds) {
 // to every NVLink domain, which spreads it: of d destinations, d·(1−(1−1/d)^k)
 // are touched on average. The plain exchange sends every copy.
 func (b *builder) copies() float64 {
-	if b.x.MoEDispatcher != "deepep" && b.x.MoEDispatcher != "hybridep" {
+	if !plan.SendsTokens(b.x.MoEDispatcher) {
 		return 1
 	}
 	k, d := float64(b.e.model.MoE.TopK), float64(b.g.expert.Size())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // The warnings that a description can carry.
@@ -16,8 +17,8 @@ const (
 	IDWideRange diag.ID = "wide-time-range"
 )
 
-// warnings says what a prediction stands on.
-func (e *Evaluator) warnings(l *plan.Layout, t *plan.Time) []plan.Warning {
+// warnings says what a prediction and its range stand on.
+func (e *Evaluator) warnings(t units.Seconds, ends [2]units.Seconds, stands string) []plan.Warning {
 	var out []plan.Warning
 	if e.device.Extrapolated() {
 		out = append(out, plan.Warning{
@@ -25,11 +26,11 @@ func (e *Evaluator) warnings(l *plan.Layout, t *plan.Time) []plan.Warning {
 			Detail: fmt.Sprintf("No kernel was measured on %s: times are those of %s, scaled by the peaks of both.", e.job.Cluster.GPU.Name, e.device.Relative()),
 		})
 	}
-	low, high := 1-float64(t.StepRangeSeconds[0]/t.StepSeconds), float64(t.StepRangeSeconds[1]/t.StepSeconds)-1
+	low, high := 1-float64(ends[0]/t), float64(ends[1]/t)-1
 	if max(low, high) > 0.15 {
 		out = append(out, plan.Warning{
 			ID: string(IDWideRange), Summary: "The range of the step time is wide",
-			Detail: fmt.Sprintf("Nine in ten steps of this class lay between %.0f %% below and %.0f %% above the prediction: %s.", 100*low, 100*high, e.why(l)),
+			Detail: fmt.Sprintf("Nine in ten steps of this class lay between %.0f %% below and %.0f %% above the prediction: %s.", 100*low, 100*high, stands),
 		})
 	}
 	return out

@@ -133,24 +133,15 @@ func (r *Range) Of(j *job.Job, l *plan.Layout) (span [2]float64, outside []strin
 }
 
 // span is the 90 % range around a predicted step, by the class of the job in
-// data/ranges.json.
-func (e *Evaluator) span(l *plan.Layout, t units.Seconds) [2]units.Seconds {
-	r, _ := e.class().Of(e.job, l)
-	return [2]units.Seconds{t * units.Seconds(r[0]), t * units.Seconds(r[1])}
-}
-
-// class is the most specific class of the job.
-func (e *Evaluator) class() *Range {
+// data/ranges.json, and what it stands on.
+func (e *Evaluator) span(l *plan.Layout, t units.Seconds) (ends [2]units.Seconds, stands string) {
 	var ranges []Range
 	readJSON("data/ranges.json", &ranges)
-	return Class(ranges, e.job)
-}
-
-// why says what a layout's range stands on.
-func (e *Evaluator) why(l *plan.Layout) string {
-	c := e.class()
-	if _, outside := c.Of(e.job, l); len(outside) > 0 {
-		return fmt.Sprintf("%s; this layout lies beyond them: %s", c.Source, strings.Join(outside, ", "))
+	class := Class(ranges, e.job)
+	r, outside := class.Of(e.job, l)
+	stands = class.Source
+	if len(outside) > 0 {
+		stands += "; this layout lies beyond them: " + strings.Join(outside, ", ")
 	}
-	return c.Source
+	return [2]units.Seconds{t * units.Seconds(r[0]), t * units.Seconds(r[1])}, stands
 }

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -41,15 +42,11 @@ func (b *builder) memoryBound(k transformer.Kind) {
 		backward += permute + bias
 		b.moe += permute + bias
 		if s := transformer.SharedWidth(m.MoE); s > 0 {
-			b.activated(b.tokens, float64(s)/float64(b.l.TensorParallel), &forward, &backward)
+			b.activated(b.tokens, float64(s)/float64(b.l.TensorParallel), false, &forward, &backward)
 		}
 	}
 	before := forward
-	if k.MoE && b.e.target.FusedExperts {
-		b.kept(rows, width, &forward, &backward)
-	} else {
-		b.activated(rows, width, &forward, &backward)
-	}
+	b.activated(rows, width, k.MoE && b.e.target.FusedExperts, &forward, &backward)
 	b.activation = forward - before
 	b.mlp += b.activation
 	b.moe += b.activation
@@ -58,20 +55,31 @@ func (b *builder) memoryBound(k transformer.Kind) {
 }
 
 // activated adds the activation function of an MLP of the given local width.
-func (b *builder) activated(rows, width float64, forward, backward *units.Seconds) {
-	in := 1.0
-	if b.e.model.GatedActivation() {
-		in = 2
+// Fused into the products' kernel it writes what the backward needs, and reads
+// it again, and nothing else.
+func (b *builder) activated(rows, width float64, fused bool, forward, backward *units.Seconds) {
+	in := b.activationInputs()
+	moved, movedBack := in+1, 2*in+1
+	if fused {
+		moved, movedBack = in, in
 	}
-	*forward += b.bytes(compute.Elementwise, rows*width*2*(in+1))
-	*backward += b.bytes(compute.Elementwise, rows*width*2*(2*in+1))
+	*forward += b.bytes(compute.Elementwise, rows*width*2*moved)
+	*backward += b.bytes(compute.Elementwise, rows*width*2*movedBack)
+}
+
+// activationInputs is how many inputs the activation function has.
+func (b *builder) activationInputs() float64 {
+	if b.e.model.GatedActivation() {
+		return 2
+	}
+	return 1
 }
 
 // permutes is the traffic of bringing rows to their experts, per element and
 // way: sorted by rank before they travel and by expert after. Kernels that send
 // tokens sort once, on arrival.
 func (b *builder) permutes() float64 {
-	if b.x.MoEDispatcher == "deepep" || b.x.MoEDispatcher == "hybridep" {
+	if plan.SendsTokens(b.x.MoEDispatcher) {
 		return b.e.permuteBytes / 2
 	}
 	return b.e.permuteBytes
@@ -84,21 +92,8 @@ func (b *builder) expertBias(rows, width float64) units.Seconds {
 	if !b.e.model.MLPBias || b.e.target.FusedExperts {
 		return 0
 	}
-	if b.e.model.GatedActivation() {
-		width *= 2
-	}
+	width *= b.activationInputs()
 	return b.bytes(compute.Elementwise, rows*(width+float64(b.e.model.HiddenSize))*8)
-}
-
-// kept is activated inside the products' kernel: only what the backward needs
-// is written, and read again.
-func (b *builder) kept(rows, width float64, forward, backward *units.Seconds) {
-	in := 1.0
-	if b.e.model.GatedActivation() {
-		in = 2
-	}
-	*forward += b.bytes(compute.Elementwise, rows*width*2*in)
-	*backward += b.bytes(compute.Elementwise, rows*width*2*in)
 }
 
 // rope reads and writes what rotates of q and k.

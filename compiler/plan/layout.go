@@ -156,3 +156,7 @@ type Execution struct {
 	OffloadParameters      bool   `json:"offload_parameters"`
 	OffloadActivations     bool   `json:"offload_activations"`
 }
+
+// SendsTokens reports whether a dispatcher has the kernels of DeepEP or
+// HybridEP, which send a token once instead of its top-k copies.
+func SendsTokens(dispatcher string) bool { return dispatcher == "deepep" || dispatcher == "hybridep" }
