@@ -1,17 +1,20 @@
-"""Judges one case in a child process, forked after the imports.
+"""Judges one case in a child process, or waits for its ranks, all forked after the imports.
 
-A framework keeps state and may hang, crash or grow, so that every case has a process group, a time limit and a
-memory limit of its own: what exceeds them is an answer about this case, and the next one goes on.
+A framework keeps state and may hang, crash or grow, so that every case has process groups and a time limit of its own,
+and a memory limit where it is judged: what exceeds them is an answer about this case, and the next one goes on.
 """
 import gc
 import os
 import resource
 import signal
+import socket
 import tempfile
+import time
 
 SECONDS = 240  # of computing; a busy machine takes longer for the same
 PATIENCE = 10  # times as long for one that only waits
 MEMORY = 4 << 30  # beyond what the parent holds
+TIMEOUT = 124  # the exit code of ranks whose time ran out
 
 
 def settle():
@@ -45,10 +48,7 @@ def run(work, seconds=SECONDS):
             finally:
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        try:
-            os.killpg(child, signal.SIGKILL)  # processes that it left behind
-        except ProcessLookupError:
-            pass
+        end(child)
         answer.seek(0)
         text = answer.read().decode()
     if code == 0:
@@ -58,3 +58,41 @@ def run(work, seconds=SECONDS):
     if code == -signal.SIGALRM:
         return text, f"no answer within {PATIENCE * seconds} s"
     return text, f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+
+def end(child):
+    """Kills the process group of a child: itself, and what it left behind."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def wait(ranks, seconds):
+    """Waits for children with process groups of their own. One that fails, or time that runs out, ends the others, which
+    would wait for the dead; nothing that they started outlives them. Returns the child that failed first, or None, and
+    its exit code."""
+    left, limit, failed, code = list(ranks), time.time() + seconds, None, 0
+    while left and not code:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child in left:
+            left.remove(child)
+            end(child)
+            if status:
+                failed, code = child, os.waitstatus_to_exitcode(status)
+        elif time.time() > limit:
+            failed, code = left[0], TIMEOUT
+        else:
+            time.sleep(0.02)
+    if left:
+        time.sleep(1)  # for the others to say what they met
+    for child in left:
+        end(child)
+        os.waitpid(child, 0)
+    return failed, code
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]

@@ -53,3 +53,59 @@ gone
 		t.Errorf("%v, got\n%swant\n%s", err, out, want)
 	}
 }
+
+// TestRanks: a rank that fails, or time that runs out, ends the others and what
+// they started.
+func TestRanks(t *testing.T) {
+	python, err := environment.Python()
+	if err != nil {
+		t.Skip("skipped: ", err)
+	}
+	const program = `
+import glob, os, sys, time
+sys.path.append("..")
+import children
+def ranks(*works):
+    started = []
+    for work in works:
+        child = os.fork()
+        if child == 0:
+            os._exit(work() or 0)
+        os.setpgid(child, child)
+        started.append(child)
+    return started
+def hangs():
+    if os.fork() == 0:
+        time.sleep(60)
+    time.sleep(60)
+def alive(group):
+    for stat in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            state, _, of = open(stat).read().rpartition(")")[2].split()[:3]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(of) == group and state != "Z":
+            return True
+    return False
+def waited(seconds, *works):
+    started, start = ranks(*works), time.time()
+    failed, code = children.wait(started, seconds)
+    time.sleep(0.5)
+    if any(alive(child) for child in started):
+        print("left")
+    print(failed and started.index(failed), code, "late" if time.time() - start > 30 else "soon")
+waited(60, lambda: 0, lambda: 0)
+waited(60, hangs, lambda: 3, hangs)
+waited(60, hangs, os.abort)
+waited(1, lambda: 0, hangs)
+`
+	const want = `None 0 soon
+1 3 soon
+1 -6 soon
+1 124 soon
+`
+	out, err := exec.Command(python, "-c", program).Output()
+	if err != nil || string(out) != want {
+		t.Errorf("%v, got\n%swant\n%s", err, out, want)
+	}
+}

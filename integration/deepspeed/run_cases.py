@@ -13,30 +13,29 @@ import os
 import re
 import runpy
 import signal
-import socket
 import sys
 import time
 import traceback
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
+
 os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 LIMIT = float(os.environ.get("NDC_CASE_SECONDS", "240"))
-TIMEOUT = 124
 STEP = re.compile(r"^step (\d+)/\d+ loss (\S+) gradient norm (\S+) learning rate (\S+)")
 VALIDATION = re.compile(r"^step (\d+)/\d+ validation loss (\S+)")
 
 
 def launch(folder, ranks):
     """Fork the ranks; return the exit code of the first that failed, or 0."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = children.free_port()
     log = os.open(os.path.join(folder, "log.txt"), os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND, 0o644)
-    children = []
+    started = []
     for rank in range(ranks):
         child = os.fork()
         if child:
             os.setpgid(child, child)
-            children.append(child)
+            started.append(child)
             continue
         os.dup2(log, 1)
         os.dup2(log, 2)
@@ -44,7 +43,7 @@ def launch(folder, ranks):
                           LOCAL_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NDC_LOG_DIR=folder)
         os._exit(train(folder))
     os.close(log)
-    code = wait(children)
+    _, code = children.wait(started, LIMIT)
     free(port)
     return code
 
@@ -71,34 +70,6 @@ def train(folder):
         sys.stdout.flush()
         sys.stderr.flush()
     return 0
-
-
-def wait(children):
-    """A rank that fails, or time that runs out, ends the others; nothing that a rank started outlives it."""
-    end, code = time.time() + LIMIT, 0
-    while children:
-        child, status = os.waitpid(-1, os.WNOHANG)
-        if child:
-            children.remove(child)
-            kill(child)
-            code = code or os.waitstatus_to_exitcode(status)
-        if children and (code or time.time() > end):
-            code = code or TIMEOUT
-            time.sleep(1)
-            for child in children:
-                kill(child)
-                os.waitpid(child, 0)
-            return code
-        time.sleep(0.02)
-    return code
-
-
-def kill(child):
-    """Ends a rank with its process group."""
-    try:
-        os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def machine():
@@ -132,7 +103,7 @@ def main():
             ranks = json.load(f)["ranks"]
         start = time.time()
         code = launch(folder, ranks)
-        if code in (TIMEOUT, -signal.SIGKILL):  # once may be the machine, twice is the case
+        if code in (children.TIMEOUT, -signal.SIGKILL):  # once may be the machine, twice is the case
             print(f"{name}: exit code {code} after {time.time() - start:.0f} s, started again; {machine()}", file=sys.stderr, flush=True)
             code = launch(folder, ranks)
         result = {"name": name, "code": code, "seconds": round(time.time() - start, 1), **report(folder)}

@@ -7,9 +7,9 @@ A case is one line of JSON, as launch.sh's arguments and environment were record
 An answer is one line of JSON per case, with the loss and the gradient's norm that the last rank had for its log:
     {"id", "steps": [{"step", "loss", "norm"}], "seconds", "error"}
 
-Megatron-LM is imported once, which takes longer than the steps; the ranks of a case are processes forked from there that meet over gloo and run
-pretrain_gpt.py of the checkout. Everything in which such a run differs from the launch is in changed() and in
-the stand-ins of pretend.py and arithmetic.py.
+Megatron-LM is imported once, which takes longer than the steps; the ranks of a case are processes forked from there
+that meet over gloo and run pretrain_gpt.py of the checkout. Everything in which such a run differs from the launch is
+in changed() and in the stand-ins of pretend.py and arithmetic.py.
 """
 import argparse
 import ctypes
@@ -18,11 +18,13 @@ import json
 import os
 import runpy
 import signal
-import socket
 import sys
 import time
 import traceback
 import warnings
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
 
 warnings.filterwarnings("ignore")
 STEPS = "steps.jsonl"
@@ -36,15 +38,8 @@ def changed(arguments):
     return kept + ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-reduce-div-fusion"]
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def rank(case, number, port, script):
     """One rank, in a process of its own that ends with its parent; what it prints goes to a file."""
-    os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     os.chdir(case["folder"])
     log = os.open(f"rank-{number}.log", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
@@ -72,39 +67,18 @@ def rank(case, number, port, script):
 def train(case, script):
     """Forks the ranks, waits for all, and reads the log of the last."""
     os.makedirs(case["folder"], exist_ok=True)
-    start, port, children = time.time(), free_port(), {}
+    start, port, ranks = time.time(), children.free_port(), {}
     for number in range(case["world"]):
         child = os.fork()
         if child == 0:
             rank(case, number, port, script)
-        children[child] = number
-    failed = None
-    while children and failed is None:
-        child, status = os.waitpid(-1, os.WNOHANG)
-        if child in children:
-            number = children.pop(child)
-            end(child)
-            if status:
-                failed = number
-        elif time.time() - start > PATIENCE:
-            failed = next(iter(children.values()))
-        else:
-            time.sleep(0.05)
-    for child in children:  # the others would wait for the dead
-        end(child)
-        os.waitpid(child, 0)
+        os.setpgid(child, child)
+        ranks[child] = number
+    failed, _ = children.wait(ranks, PATIENCE)
     answer = {"id": case["id"], "steps": steps(case), "seconds": round(time.time() - start, 1)}
     if failed is not None:
-        answer["error"] = f"rank {failed}: " + tail(case, failed)
+        answer["error"] = f"rank {ranks[failed]}: " + tail(case, ranks[failed])
     return answer
-
-
-def end(child):
-    """Ends a rank, or the writers of checkpoints that it left behind."""
-    try:
-        os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def text(case, number):

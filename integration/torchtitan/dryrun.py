@@ -294,7 +294,6 @@ def main():
     config = ConfigManager().parse_args(sys.argv[1:])
     config.comm.mode, config.compile.enable = "fake_backend", False
     (config.validation if TOML else config.validator).enable = False
-    (config.validation if TOML else config.validator).enable = False
     (prepare_toml if TOML else prepare_python)(config)
     distributed.set_determinism = lambda *args, **kwargs: None
     real_init = entry.Trainer.init_distributed
