@@ -174,7 +174,9 @@ func nearest(j *job.Job, misses []search.Candidate) []plan.Nearest {
 	list := []plan.Nearest{}
 	for i := range misses {
 		c := &misses[i]
-		list = append(list, plan.Nearest{Layout: c.Layout, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes, MissingBytes: c.Missing(j)})
+		n := plan.Nearest{Layout: c.Layout, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes}
+		n.MissingBytes, n.MissingHostBytes = c.Missing(j)
+		list = append(list, n)
 	}
 	return list
 }

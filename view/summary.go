@@ -284,10 +284,10 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 func missing(p *plan.Plan, n *plan.Nearest) string {
 	needed := p.Memory.UsableBytes + n.MissingBytes
 	switch {
+	case n.MissingHostBytes > 0:
+		return ", " + GiB(n.MissingHostBytes) + " more host memory than a node has"
 	case n.MissingBytes <= 0:
 		return ""
-	case p.Infeasible.Reasons[0].ID == "host-memory" && n.PeakDeviceBytes <= p.Memory.UsableBytes:
-		return ", " + GiB(n.MissingBytes) + " more host memory than a node has"
 	case needed > n.PeakDeviceBytes:
 		return fmt.Sprintf(" (up to %s), %s too much", GiB(needed), GiB(n.MissingBytes))
 	}

@@ -243,10 +243,11 @@ type Reason struct {
 
 // Nearest is a layout that fails by the least.
 type Nearest struct {
-	Layout          Layout        `json:"layout"`
-	StepSeconds     units.Seconds `json:"step_seconds"`
-	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
-	MissingBytes    units.Bytes   `json:"missing_bytes"`
+	Layout           Layout        `json:"layout"`
+	StepSeconds      units.Seconds `json:"step_seconds"`
+	PeakDeviceBytes  units.Bytes   `json:"peak_device_bytes"`
+	MissingBytes     units.Bytes   `json:"missing_bytes"`      // of the GPU's memory
+	MissingHostBytes units.Bytes   `json:"missing_host_bytes"` // of a node's memory
 }
 
 // Fix is a change to the job that the compiler has verified to fit.

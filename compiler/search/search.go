@@ -44,12 +44,12 @@ func (c *Candidate) Broken() diag.ID { return c.broken }
 
 // Missing is by how many bytes a candidate fails the limit of the GPU's memory
 // or else of its node's; zero when it fits.
-func (c *Candidate) Missing(j *job.Job) units.Bytes {
+func (c *Candidate) Missing(j *job.Job) (device, host units.Bytes) {
 	l := newLimits(j)
 	if c.broken == IDHostMemory {
-		return c.Result.HostBytes - l.host
+		return 0, c.Result.HostBytes - l.host
 	}
-	return max(0, l.needed(&c.Result)-l.usable)
+	return max(0, l.needed(&c.Result)-l.usable), 0
 }
 
 // Outcome is what a search found.
