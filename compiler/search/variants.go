@@ -37,7 +37,9 @@ func (w *worker) tryVariants() verdict {
 		return outOfMemory
 	}
 	w.execution = w.target.Resolve(w.job, &w.layout)
-	w.apply(w.variants[len(w.variants)-1])
+	if w.apply(w.variants[len(w.variants)-1]) == 0 {
+		return outOfMemory
+	}
 	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &w.current.Result)
 	w.hopeless = w.hopeless && w.current.Result.StateBytes > w.limits.usable
 	if broken, _ := w.limits.checkMemory(&w.current.Result); broken == IDMemory {
@@ -45,7 +47,7 @@ func (w *worker) tryVariants() verdict {
 	}
 	for _, set := range w.variants {
 		w.execution = w.target.Resolve(w.job, &w.layout)
-		if !w.apply(set) || w.breaksRule() {
+		if w.apply(set) < len(set) || w.breaksRule() {
 			continue
 		}
 		w.varied = true
@@ -57,18 +59,15 @@ func (w *worker) tryVariants() verdict {
 }
 
 // apply changes the execution options by those of the variants that apply, and
-// reports whether all did.
-func (w *worker) apply(variants []target.Variant) bool {
-	all := true
+// counts them.
+func (w *worker) apply(variants []target.Variant) (applied int) {
 	for i := range variants {
-		v := &variants[i]
-		if v.Applies != nil && !v.Applies(&w.facts) {
-			all = false
-			continue
+		if v := &variants[i]; v.Applies == nil || v.Applies(&w.facts) {
+			v.Apply(&w.execution)
+			applied++
 		}
-		v.Apply(&w.execution)
 	}
-	return all
+	return applied
 }
 
 func (w *worker) breaksRule() bool {

@@ -52,15 +52,15 @@ func (w *worker) open(index int, out *meshSearch) {
 	m.Fill(&w.layout)
 	leaves := w.space.Leaves(m)
 	out.counts.Enumerated = max(leaves, 1)
-	if id := w.meshFault(leaves); id != "" && m.Idle {
+	switch id := w.meshFault(leaves); {
+	case id == "":
+		out.floor = w.meshFloor(w.space.MicroBatchSizes(m)[0])
+	case m.Idle:
 		out.counts.Pruned = out.counts.Enumerated
-		return
-	} else if id != "" {
+	default:
 		out.counts.Rejected[id] = out.counts.Enumerated
 		out.illegal = &Candidate{Layout: w.layout, mesh: index, broken: id}
-		return
 	}
-	out.floor = w.meshFloor(w.space.MicroBatchSizes(m)[0])
 }
 
 // meshFloor is a cost that the current mesh cannot beat with a micro-batch.
