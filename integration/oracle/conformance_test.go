@@ -39,11 +39,14 @@ func again[A any](t *testing.T, file string, ask func([]*Case[A], string, string
 			versions[c.Version] = append(versions[c.Version], c)
 		}
 	}
+	if len(versions) == 0 {
+		t.Fatalf("no sampled case of %s has answers", file)
+	}
 	for version, list := range versions {
 		line := summary.Line{Framework: list[0].Framework, Version: version, What: "recorded sizes, asked again"}
 		want := make([][]A, len(list))
 		for i, c := range list {
-			want[i] = c.Answers
+			want[i], c.Answers = c.Answers, nil
 		}
 		switch err := ask(list, "../..", t.TempDir()); {
 		case errors.Is(err, megatron.ErrNotInstalled):

@@ -1,13 +1,8 @@
 package oracle
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 
 	"github.com/ndc-dev/ndc/integration/environment"
 )
@@ -35,26 +30,14 @@ func AskDeepSpeed(cases []*Case[Partition], root, scratch string) error {
 	if err != nil {
 		return err
 	}
-	var input bytes.Buffer
-	for i, c := range cases {
-		folder, err := filepath.Abs(filepath.Join(scratch, strconv.Itoa(i)))
-		if err != nil {
-			return err
-		}
-		if _, err := c.emit(folder); err != nil {
-			return fmt.Errorf("%s: %w", c.Name(), err)
-		}
-		fmt.Fprintf(&input, "{\"folder\": %q, \"ranks\": %d}\n", folder, c.World())
-	}
-	cmd := exec.Command(python, filepath.Join(root, "integration", "oracle", "partitions.py"))
-	cmd.Env = append(os.Environ(), "DS_ACCELERATOR=cpu", "OMP_NUM_THREADS=1", "TORCH_EXTENSIONS_DIR="+kernels)
-	cmd.Stdin, cmd.Stderr = &input, os.Stderr
-	out, err := cmd.Output()
+	env := []string{"DS_ACCELERATOR=cpu", "TORCH_EXTENSIONS_DIR=" + kernels}
+	d, err := ask(cases, root, scratch, python, "partitions.py", env, func(c *Case[Partition], folder string) []any {
+		return []any{map[string]any{"folder": folder, "ranks": c.World()}}
+	})
 	if err != nil {
-		return fmt.Errorf("partitions.py: %w", err)
+		return err
 	}
 	var failed error
-	d := json.NewDecoder(bytes.NewReader(out))
 	for _, c := range cases {
 		var answer json.RawMessage
 		if err := d.Decode(&answer); err != nil {

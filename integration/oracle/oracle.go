@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing/fstest"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/integration/artifacts"
+	"github.com/ndc-dev/ndc/integration/environment"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -178,16 +180,31 @@ func (c *Case[A]) emit(folder string) (*artifacts.Launch, error) {
 	if l.Layout.PipelineParallel > 1 {
 		c.Layout["stage_layers"] = l.Layout.StageLayers
 	}
-	for name, content := range l.Files {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	return l, l.Write(folder)
+}
+
+// ask writes what ndc emits for the cases, hands one of the programs beside
+// this file the lines of input that a case and its folder make, and returns
+// what it answers.
+func ask[A any](cases []*Case[A], root, scratch, python, program string, env []string, lines func(c *Case[A], folder string) []any) (*json.Decoder, error) {
+	var input bytes.Buffer
+	e := json.NewEncoder(&input)
+	for i, c := range cases {
+		folder, err := filepath.Abs(filepath.Join(scratch, strconv.Itoa(i)))
+		if err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return nil, err
+		if _, err := c.emit(folder); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name(), err)
+		}
+		for _, line := range lines(c, folder) {
+			if err := e.Encode(line); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return l, nil
+	out, err := environment.Ask(len(cases), &input, append(env, "OMP_NUM_THREADS=1"), python, filepath.Join(root, "integration", "oracle", program))
+	return json.NewDecoder(strings.NewReader(out)), err
 }
 
 // refused says why ndc refuses a job.

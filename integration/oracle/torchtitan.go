@@ -1,13 +1,7 @@
 package oracle
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 
 	"github.com/ndc-dev/ndc/integration/environment"
 )
@@ -31,28 +25,18 @@ func AskTorchTitan(cases []*Case[Live], root, scratch string) error {
 	if err != nil {
 		return err
 	}
-	var input bytes.Buffer
-	for i, c := range cases {
-		folder, err := filepath.Abs(filepath.Join(scratch, strconv.Itoa(i)))
-		if err != nil {
-			return err
-		}
-		if _, err := c.emit(folder); err != nil {
-			return fmt.Errorf("%s: %w", c.Name(), err)
-		}
+	env := []string{"PYTHONDONTWRITEBYTECODE=1", "NDC_LOG_DIR=" + scratch}
+	d, err := ask(cases, root, scratch, python, "live.py", env, func(c *Case[Live], folder string) []any {
+		var lines []any
 		for _, rank := range c.Ranks {
-			fmt.Fprintf(&input, "{\"folder\": %q, \"world\": %d, \"rank\": %d}\n", folder, c.World(), rank)
+			lines = append(lines, map[string]any{"folder": folder, "world": c.World(), "rank": rank})
 		}
-	}
-	cmd := exec.Command(python, filepath.Join(root, "integration", "oracle", "live.py"))
-	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", "NDC_LOG_DIR="+scratch)
-	cmd.Stdin, cmd.Stderr = &input, os.Stderr
-	out, err := cmd.Output()
+		return lines
+	})
 	if err != nil {
-		return fmt.Errorf("live.py: %w", err)
+		return err
 	}
 	var failed error
-	d := json.NewDecoder(bytes.NewReader(out))
 	for _, c := range cases {
 		var answers []Live
 		for _, rank := range c.Ranks {
