@@ -45,7 +45,7 @@ func dialect022() *dialect {
 			{name: "mxfp8", capability: 10},
 		},
 	}
-	d.emit, d.launch = emit022, launch022
+	d.kernels, d.emit, d.launch = kernels022, emit022, launch022
 	return d
 }
 

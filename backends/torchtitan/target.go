@@ -59,16 +59,6 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		Rules:            slices.Concat(commonRules, d.rules),
 		Resolve:          d.resolver(),
 		PaddedVocab:      vocabulary,
-		// What operator-level recompute keeps: 0.3.0 projects q, k and v at once
-		// (models/common/attention.py); 0.2.2 saves reduce-scatters.
-		FusedQKV:           d.version != "0.2.2",
-		KeepsReduceScatter: d.version == "0.2.2",
-		KeepsAllToAll:      d.version == "0.2.2" && f.module != "qwen3", // each model's infra/parallelize.py
-		WholeCombine:       d.version == "0.2.2",                        // models/moe/moe.py, routed_output_unsorted
-		// DTensor has no rule for the gradient of an embedding cut by rows.
-		WholeEmbeddingGradient: d.version == "0.2.2",
-		RowwiseFP8:             d.version != "0.2.2",
-		CompilesLoss:           d.version == "0.2.2", // compile.components = ["model", "loss"]
 		Variants: []target.Variant{{
 			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},
 			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
@@ -78,10 +68,26 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 	if d.optionalSequenceParallel && j.Constraints.Layout.SequenceParallel.Set {
 		t.SequenceParallel = []bool{true, false} // off is never better, so only on demand
 	}
+	d.kernels(t, f)
 	for _, s := range d.schedules {
 		t.Schedules = append(t.Schedules, s.schedule)
 	}
 	return t
+}
+
+// kernels022 is what is particular to TorchTitan 0.2.2.
+func kernels022(t *target.Target, f *family) {
+	t.KeepsReduceScatter = true
+	t.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py
+	t.WholeCombine = true                 // models/moe/moe.py, routed_output_unsorted
+	t.WholeEmbeddingGradient = true       // DTensor has no rule for that of an embedding cut by rows
+	t.CompilesLoss = true                 // compile.components = ["model", "loss"]
+}
+
+// kernels030 is what is particular to TorchTitan 0.3.0.
+func kernels030(t *target.Target, _ *family) {
+	t.FusedQKV = true // models/common/attention.py projects q, k and v at once
+	t.RowwiseFP8 = true
 }
 
 // elsewhereOf says who has what this release or this model of it lacks.

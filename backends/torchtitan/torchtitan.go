@@ -45,6 +45,8 @@ type dialect struct {
 	routerDType              string   // what the router multiplies in
 	precisions               []precision
 
+	// kernels tells a target what this release computes and keeps in its own way.
+	kernels func(t *target.Target, f *family)
 	// emit writes the framework's files, without those of Slurm.
 	emit func(b *build) []backends.Artifact
 	// launch says how torchrun starts them.
