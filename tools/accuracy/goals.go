@@ -20,6 +20,7 @@ type goal struct {
 	p90, most, signed float64 // 0: no such goal
 
 	ceiling float64 // what the median has reached and may not exceed again
+	tail    float64 // the same of the 90th percentile; 0: not held
 }
 
 // goals are what the predictions are to reach, by source.
@@ -38,7 +39,7 @@ var goals = []goal{
 	{what: "step time, MosaicML FSDP, H100", in: both(source("mosaicml_llm_foundry"), gpu("h100")), median: 5, leaving: 7, ceiling: 2.2},
 	{what: "step time, BigScience", in: source("bigscience_bloom"), median: 7, leaving: 10, ceiling: 3.8},
 	{what: "step time, TorchTitan", in: source("torchtitan"), median: 7, leaving: 10, ceiling: 6},
-	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2, ceiling: 2.9},
+	{what: "step time, everything", in: func(*result) bool { return true }, median: 5, p90: 14, signed: 2, ceiling: 2.9, tail: 11.2},
 }
 
 // The goals that are counts.
