@@ -4,7 +4,6 @@ package examples
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +26,7 @@ func TestExamples(t *testing.T) {
 		depth, what = artifacts.Cheap, "examples, up to the mesh"
 	}
 	for _, group := range byVersion(built(t)) {
-		t.Run(group[0].Framework+"/"+group[0].Version, func(t *testing.T) { ask(t, group, depth, what) })
+		t.Run(group[0].Framework+"/"+group[0].Version, func(t *testing.T) { artifacts.Ask(t, group, depth, root, what) })
 	}
 }
 
@@ -40,7 +39,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, group := range byVersion(launches) {
-			t.Run(framework+"/"+group[0].Version, func(t *testing.T) { ask(t, group, artifacts.Cheap, "golden files, read") })
+			t.Run(framework+"/"+group[0].Version, func(t *testing.T) { artifacts.Ask(t, group, artifacts.Cheap, root, "golden files, read") })
 		}
 	}
 }
@@ -70,7 +69,12 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s %s: %v\n%s", l.Name, l.Framework, err, out)
 		}
 	}
-	record(t, summary.Line{Framework: "shellcheck", What: "scripts of the examples", Accepted: checked})
+	if checked == 0 {
+		t.Fatal("no scripts")
+	}
+	if err := summary.Add(summary.Line{Framework: "shellcheck", What: "scripts of the examples", Accepted: checked}); err != nil {
+		t.Error(err)
+	}
 	t.Logf("%d scripts", checked)
 }
 
@@ -137,44 +141,4 @@ func byVersion(launches []*artifacts.Launch) [][]*artifacts.Launch {
 		groups[len(groups)-1] = append(groups[len(groups)-1], l)
 	}
 	return groups
-}
-
-// ask hands launches to their framework; every rejection is an error.
-func ask(t *testing.T, launches []*artifacts.Launch, depth artifacts.Depth, what string) {
-	t.Helper()
-	line := summary.Line{Framework: launches[0].Framework, Version: launches[0].Version, What: what}
-	verdicts, err := artifacts.Judge(launches, depth, root, t.TempDir())
-	switch {
-	case errors.Is(err, artifacts.ErrUnavailable):
-		line.Skipped = err.Error()
-	case err != nil:
-		t.Error(err)
-	}
-	skipped := 0
-	for _, v := range verdicts {
-		switch {
-		case v.Skipped:
-			skipped++
-			continue
-		case v.Error == "":
-			line.Accepted++
-			continue
-		}
-		line.Rejected++
-		t.Errorf("%s: %s", v.Launch.Name, v.Error)
-	}
-	if skipped > 0 {
-		line.Skipped = fmt.Sprintf("%d ask for a GPU, Megatron-FSDP outside of the meta device, torchao, emerging-optimizers or a newer transformers", skipped)
-	}
-	record(t, line)
-	if len(verdicts) == 0 {
-		t.Skip("skipped: ", line.Skipped)
-	}
-}
-
-func record(t *testing.T, l summary.Line) {
-	t.Helper()
-	if err := summary.Add(l); err != nil {
-		t.Error(err)
-	}
 }

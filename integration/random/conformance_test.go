@@ -3,8 +3,6 @@
 package random
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/ndc-dev/ndc/integration/artifacts"
 	"github.com/ndc-dev/ndc/integration/environment"
-	"github.com/ndc-dev/ndc/integration/summary"
 )
 
 const root = "../.."
@@ -31,11 +28,13 @@ func TestRandomJobs(t *testing.T) {
 			for _, version := range judged(framework) {
 				t.Run(version, func(t *testing.T) {
 					launches := legal(t, c, framework, version, want, uint64(seed))
-					ask(t, launches, artifacts.Cheap, "random jobs, up to the mesh")
+					artifacts.Ask(t, launches, artifacts.Cheap, root, "random jobs, up to the mesh")
 					if framework == "deepspeed" {
 						return // its classes are all that it checks before it trains
 					}
-					ask(t, buildable(launches, deep), artifacts.Deep, "random jobs, built")
+					if built := buildable(launches, deep); len(built) > 0 {
+						artifacts.Ask(t, built, artifacts.Deep, root, "random jobs, built")
+					}
 				})
 			}
 			t.Logf("\n%s", c.report())
@@ -92,45 +91,6 @@ func buildable(launches []*artifacts.Launch, n int) []*artifacts.Launch {
 		list = append(list, some[i])
 	}
 	return list
-}
-
-// ask hands launches to their framework; every rejection is an error.
-func ask(t *testing.T, launches []*artifacts.Launch, depth artifacts.Depth, what string) {
-	t.Helper()
-	if len(launches) == 0 {
-		return
-	}
-	line := summary.Line{Framework: launches[0].Framework, Version: launches[0].Version, What: what}
-	verdicts, err := artifacts.Judge(launches, depth, root, t.TempDir())
-	switch {
-	case errors.Is(err, artifacts.ErrUnavailable):
-		line.Skipped = err.Error()
-	case err != nil:
-		t.Error(err)
-	}
-	skipped := 0
-	for _, v := range verdicts {
-		switch {
-		case v.Skipped:
-			skipped++
-			continue
-		case v.Error == "":
-			line.Accepted++
-			continue
-		}
-		line.Rejected++
-		t.Errorf("%s %s, %s: %s", line.Framework, line.Version, v.Launch.Name, v.Error)
-	}
-	if skipped > 0 {
-		line.Skipped = fmt.Sprintf("%d ask for a GPU, Megatron-FSDP outside of the meta device, torchao, emerging-optimizers or a newer transformers", skipped)
-	}
-	if err := summary.Add(line); err != nil {
-		t.Error(err)
-	}
-	if len(verdicts) == 0 {
-		t.Skip("skipped: ", line.Skipped)
-	}
-	t.Logf("%s: %d accepted, %d rejected", what, line.Accepted, line.Rejected)
 }
 
 // TestEveryVersion builds random jobs for every version that ndc knows, the

@@ -150,6 +150,9 @@ func TestExamples(t *testing.T) {
 			out := t.TempDir()
 			run(t, 10*time.Minute, nil, ".", program, "build", job, "--backend", "torchtitan", "-o", out)
 			folders, _ := filepath.Glob(filepath.Join(out, "*", "torchtitan"))
+			if len(folders) == 0 {
+				t.Fatal("nothing was written")
+			}
 			for _, files := range folders {
 				r, world := identify(t, files)
 				r.parse(t, files)
