@@ -9,7 +9,6 @@ attention() the sizes of latent attention, and context parallelism
 Call gloo() and kernels() after pretend.gpu(); the rest after the first import of megatron.
 """
 import sys
-import types
 
 import pretend
 import torch

@@ -2,8 +2,7 @@
 // without a GPU. It runs launch.sh with a stand-in for torchrun that records
 // arguments and environment, and gives both to probe.py, which plays single
 // ranks of the planned world, or to train.py, which trains small jobs on CPU
-// ranks. It knows no emitter: tests that have launches
-// bring them.
+// ranks. It knows no emitter: tests that have launches bring them.
 package megatron
 
 import (
@@ -37,16 +36,15 @@ type Launch struct {
 
 // Answer is what Megatron-LM said as one rank.
 type Answer struct {
-	ID           string `json:"id"`
-	Rank         int    `json:"rank"`
-	Accepted     bool   `json:"accepted"`
-	Stage        string `json:"stage"`
-	Error        string `json:"error"`
-	Parameters   int64  `json:"parameters"`
-	Experts      int64  `json:"expert_parameters"`
-	Layers       []int  `json:"layers"`
-	Optimizer    int64  `json:"optimizer"`
-	MicroBatches int    `json:"micro_batches"`
+	ID         string `json:"id"`
+	Rank       int    `json:"rank"`
+	Accepted   bool   `json:"accepted"`
+	Stage      string `json:"stage"`
+	Error      string `json:"error"`
+	Parameters int64  `json:"parameters"`
+	Experts    int64  `json:"expert_parameters"`
+	Layers     []int  `json:"layers"`
+	Optimizer  int64  `json:"optimizer"`
 	// Buffers are those of the data-parallel wrapper, chunk by chunk.
 	Buffers []Buffer `json:"buffers"`
 }
@@ -124,19 +122,20 @@ env -0 >"$RECORD/environment"
 const absences = `source() { [[ ! -e $1 ]] || builtin source "$@"; }
 `
 
-// probeCase is a line of input of probe.py.
-type probeCase struct {
+// recorded is a line of input of probe.py and train.py.
+type recorded struct {
 	ID          string            `json:"id"`
 	Capability  [2]int            `json:"capability"`
 	World       int               `json:"world"`
 	Ranks       []int             `json:"ranks"`
 	Arguments   []string          `json:"arguments"`
 	Environment map[string]string `json:"environment"`
+	Folder      string            `json:"folder"` // for what the ranks write
 }
 
 // record runs launch.sh in dir and returns what torchrun would have been given.
-func record(l Launch, checkout, dir string) (probeCase, error) {
-	c := probeCase{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks}
+func record(l Launch, checkout, dir string) (recorded, error) {
+	c := recorded{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks, Folder: filepath.Join(dir, "ranks")}
 	if _, err := fmt.Sscanf(l.Capability, "%d.%d", &c.Capability[0], &c.Capability[1]); err != nil {
 		return c, fmt.Errorf("%s: capability %q: %w", l.Name, l.Capability, err)
 	}
@@ -166,7 +165,7 @@ func record(l Launch, checkout, dir string) (probeCase, error) {
 }
 
 // read takes the recorded arguments behind the script, and the environment.
-func (c *probeCase) read(dir string) error {
+func (c *recorded) read(dir string) error {
 	arguments, err := os.ReadFile(filepath.Join(dir, "arguments"))
 	if err != nil {
 		return err
@@ -196,6 +195,16 @@ func (c *probeCase) read(dir string) error {
 // mesh, or with layers of plain torch up to the schedule. It returns what was
 // answered before an error, too.
 func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]Answer, error) {
+	var args []string
+	if asEmitted {
+		args = append(args, "--as-emitted")
+	}
+	return ask[Answer](h, launches, scratch, "probe.py", args...)
+}
+
+// ask records launches of one version and hands them to a program of the
+// driver; what it answered before an error is returned, too.
+func ask[A any](h *Harness, launches []Launch, scratch, program string, args ...string) ([]A, error) {
 	python, checkout, err := h.Source(launches[0].Version)
 	if err != nil {
 		return nil, err
@@ -210,16 +219,13 @@ func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]An
 			return nil, err
 		}
 	}
-	args := []string{filepath.Join(h.Driver, "probe.py"), "--checkout", checkout}
-	if asEmitted {
-		args = append(args, "--as-emitted")
-	}
+	args = append([]string{filepath.Join(h.Driver, program), "--checkout", checkout}, args...)
 	out, err := environment.Ask(len(launches), &input, []string{"OMP_NUM_THREADS=1"}, python, args...)
-	var answers []Answer
+	var answers []A
 	for line := range strings.Lines(out) {
-		var a Answer
+		var a A
 		if err := json.Unmarshal([]byte(line), &a); err != nil {
-			return answers, fmt.Errorf("probe.py: %w in %q", err, line)
+			return answers, fmt.Errorf("%s: %w in %q", program, err, line)
 		}
 		answers = append(answers, a)
 	}

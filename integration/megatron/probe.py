@@ -6,7 +6,7 @@ A case is one line of JSON:
     {"id", "world", "ranks": [..], "capability": [9, 0], "arguments": [..], "environment": {..}}
 An answer is one line of JSON per case and rank:
     {"id", "rank", "accepted", "stage", "error", "parameters", "expert_parameters",
-     "layers", "buffers", "optimizer", "micro_batches"}
+     "layers", "buffers", "optimizer"}
 
 STAGE is the last stage to pass: arguments < config < mesh < build < schedule.
 --as-emitted keeps the arguments exactly as they are and answers Transformer
@@ -116,11 +116,9 @@ class Probe:
 
     def build(self, setup):
         import torch
-        from megatron.core.num_microbatches_calculator import get_num_microbatches
         from megatron.training import get_args
 
         get_args().load = get_args().pretrained_checkpoint = None  # no checkpoint lies here
-        self.answer["micro_batches"] = get_num_microbatches()
         self.placement.device = torch.device("meta")
         with torch.device("meta"):
             model, optimizer, _ = setup()
