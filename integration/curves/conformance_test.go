@@ -88,7 +88,7 @@ func trainAll(t *testing.T, documents [][]uint16) []Curve {
 			line := &summary.Line{Framework: f.Kind, Version: f.Version, What: "one spec in three frameworks, " + path.Dir(t.Name())}
 			line.AddAfter(t)
 			line.Count(t)
-			python, err := f.environment().Python()
+			python, err := environment.Of(f.Kind, f.Version).Python()
 			if err != nil {
 				line.Skipped = err.Error()
 				t.Skip("skipped: ", err)
@@ -140,8 +140,8 @@ func check(t *testing.T, c Curve) {
 func train(t *testing.T, l *artifacts.Launch, python string) []float64 {
 	t.Helper()
 	folder := t.TempDir()
-	for name, content := range l.Files {
-		save(t, filepath.Join(folder, name), content)
+	if err := l.Write(folder); err != nil {
+		t.Fatal(err)
 	}
 	words := record(t, folder)
 	drivers, err := filepath.Abs("..")
@@ -171,23 +171,14 @@ func train(t *testing.T, l *artifacts.Launch, python string) []float64 {
 	}
 }
 
-// environment is where the release is installed.
-func (f Framework) environment() environment.Environment {
-	switch f.Kind {
-	case "megatron":
-		return environment.Megatron(strings.TrimPrefix(f.Version, "core_v"))
-	case "torchtitan":
-		return environment.TorchTitan(f.Version)
-	default:
-		return environment.DeepSpeed(f.Version)
-	}
-}
-
 // record is what launch.sh gives to the program that torchrun starts.
 func record(t *testing.T, folder string) []string {
 	t.Helper()
 	bin := t.TempDir()
-	save(t, filepath.Join(bin, "torchrun"), []byte("#!/bin/bash\nprintf '%s\\0' \"$@\" >\"$RECORD\"\n"))
+	recorder := []byte("#!/bin/bash\nprintf '%s\\0' \"$@\" >\"$RECORD\"\n")
+	if err := os.WriteFile(filepath.Join(bin, "torchrun"), recorder, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	arguments := filepath.Join(bin, "arguments")
 	cmd := exec.Command("bash", filepath.Join(folder, "launch.sh"))
 	wheel, _ := filepath.Abs("../megatron/wheel")
@@ -256,16 +247,6 @@ func megatronLosses(t *testing.T, out []byte) []float64 {
 		list = append(list, s.Loss)
 	}
 	return list
-}
-
-func save(t *testing.T, path string, content []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o755); err != nil {
-		t.Fatal(err)
-	}
 }
 
 const begin, end = "<!-- table: NDC_CURVES=docs go test -tags conformance ./integration/curves -->\n", "<!-- end of table -->"

@@ -1,6 +1,9 @@
 package environment
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The versions of torch that the frameworks share. TorchTitan asks for its own
 // (its release notes name 2.11.0 for 0.2.2 and 2.14.0 for 0.3.0); the others
@@ -68,6 +71,19 @@ func DeepSpeed(version string) Environment {
 		e.Options = append(e.Options, "--no-deps")
 	}
 	return e
+}
+
+// Of is the environment of a backend's kind at a version that it names, such as
+// megatron and core_v0.19.2.
+func Of(kind, version string) Environment {
+	switch kind {
+	case "megatron":
+		return Megatron(strings.TrimPrefix(version, "core_v"))
+	case "torchtitan":
+		return TorchTitan(version)
+	default:
+		return DeepSpeed(version)
+	}
 }
 
 // DeepSpeedReleases, TorchTitanReleases are the releases that are judged.

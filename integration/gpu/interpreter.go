@@ -11,24 +11,12 @@ import (
 	"github.com/ndc-dev/ndc/integration/environment"
 )
 
-// pinned is the environment of a framework's release.
-func pinned(kind string) environment.Environment {
-	switch kind {
-	case "megatron":
-		return environment.Megatron(strings.TrimPrefix(releases[kind], "core_v"))
-	case "torchtitan":
-		return environment.TorchTitan(releases[kind])
-	default:
-		return environment.DeepSpeed(releases[kind])
-	}
-}
-
 // Interpreter returns a Python with torch and a framework: NDC_GPU_PYTHON where
 // it has the release, else one with the wheels of NDC_WHEELS beside the torch
 // of NDC_PYTHON or python3, else the environment of package environment from
 // the index. The error says what is missing.
 func Interpreter(kind string) (string, error) {
-	e := pinned(kind)
+	e := environment.Of(kind, releases[kind])
 	if python := os.Getenv("NDC_GPU_PYTHON"); python != "" {
 		return python, has(python, e)
 	}

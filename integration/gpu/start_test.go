@@ -51,7 +51,7 @@ func start(t *testing.T, c *Case, drivers string) {
 	line := &summary.Line{Framework: c.Framework, Version: c.Version, What: "what make gpu starts, without a GPU"}
 	line.AddAfter(t)
 	line.Count(t)
-	python, err := pinned(c.Framework).Python()
+	python, err := environment.Of(c.Framework, c.Version).Python()
 	if err != nil {
 		line.Skipped = err.Error()
 		t.Skip("skipped: ", err)
