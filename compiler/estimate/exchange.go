@@ -207,7 +207,7 @@ func (b *builder) copies() float64 {
 	}
 	k, d := float64(b.e.model.MoE.TopK), float64(b.g.expert.Size())
 	if b.g.expert.Link() == collective.LinkNetwork {
-		d = math.Ceil(float64(b.l.ExpertParallel*layout.Stride(b.e.target.ExpertMesh, b.l, "expert_parallel")) / float64(max(b.e.domain, 1)))
+		d = math.Ceil(float64(b.l.ExpertParallel*layout.Stride(b.e.target.ExpertMesh, b.l, plan.ExpertParallel)) / float64(max(b.e.domain, 1)))
 	}
 	if d <= 1 {
 		return 1
