@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -64,7 +65,7 @@ func run(t *testing.T, python, root string, names ...string) map[string]result {
 	}
 	cmd := exec.Command(python, append([]string{driver, root}, names...)...)
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "TORCH_EXTENSIONS_DIR="+extensions(python))
+	cmd.Env = append(os.Environ(), "TORCH_EXTENSIONS_DIR="+extensions(t, python))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -88,30 +89,41 @@ func judge(t *testing.T, version string, all []trial, results map[string]result)
 	t.Helper()
 	line := row(t, version)
 	for _, c := range all {
-		line.Accepted++
 		r := results[c.name]
 		if strings.Contains(r.Error, noHalf) {
-			line.Accepted, line.Skipped = line.Accepted-1, "fp16: this CPU has no such arithmetic"
+			line.Skipped = "fp16: this CPU has no such arithmetic"
 			t.Logf("%-24s skipped: %s", c.name, r.Error)
 			continue
 		}
-		if r.Code != 0 || len(r.Steps) != 4 {
-			line.Accepted, line.Rejected = line.Accepted-1, line.Rejected+1
-			t.Errorf("%s: exit code %d after %d steps: %s", c.name, r.Code, len(r.Steps), r.Error)
+		if wrong := c.compare(t, r, results[c.same]); wrong != "" {
+			line.Rejected++
+			t.Errorf("%s: %s", c.name, wrong)
 			continue
 		}
-		if c.same == "" {
-			t.Logf("%-24s %5.1f s  loss %v norm %v", c.name, r.Seconds, column(r, 1), column(r, 2))
-			continue
-		}
-		loss := distance(column(r, 1), column(results[c.same], 1))
-		norm := distance(column(r, 2), column(results[c.same], 2))
-		t.Logf("%-24s %5.1f s  largest difference of loss %.1e, of gradient norm %.1e", c.name, r.Seconds, loss, norm)
-		if !(loss <= c.tolerance) || !(norm <= 10*c.tolerance) {
-			line.Accepted, line.Rejected = line.Accepted-1, line.Rejected+1
-			t.Errorf("%s differs from %s: loss %v norm %v", c.name, c.same, column(r, 1), column(r, 2))
-		}
+		line.Accepted++
 	}
+}
+
+// compare says what is wrong with a result, if anything is.
+func (c trial) compare(t *testing.T, r, same result) string {
+	t.Helper()
+	losses, norms := column(r, 1), column(r, 2)
+	if r.Code != 0 || len(r.Steps) != 4 {
+		return fmt.Sprintf("exit code %d after %d steps: %s", r.Code, len(r.Steps), r.Error)
+	}
+	if slices.ContainsFunc(losses, math.IsNaN) {
+		return fmt.Sprintf("a loss is no number: %v", losses)
+	}
+	if c.same == "" {
+		t.Logf("%-24s %5.1f s  loss %v norm %v", c.name, r.Seconds, losses, norms)
+		return ""
+	}
+	loss, norm := distance(losses, column(same, 1)), distance(norms, column(same, 2))
+	t.Logf("%-24s %5.1f s  largest difference of loss %.1e, of gradient norm %.1e", c.name, r.Seconds, loss, norm)
+	if !(loss <= c.tolerance) || !(norm <= 10*c.tolerance) {
+		return fmt.Sprintf("differs from %s: loss %v norm %v", c.same, losses, norms)
+	}
+	return ""
 }
 
 // column reads a number of every step; NaN where it is none.

@@ -5,7 +5,6 @@ package deepspeed
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,13 +51,16 @@ func row(t *testing.T, version string) *summary.Line {
 func command(t *testing.T, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "DS_ACCELERATOR=cpu", "TORCH_EXTENSIONS_DIR="+extensions(name))
+	cmd.Env = append(os.Environ(), "DS_ACCELERATOR=cpu", "TORCH_EXTENSIONS_DIR="+extensions(t, name))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out[max(0, len(out)-2000):])
 	}
 }
 
-// extensions is where a release keeps its kernels; releases must not share it.
-func extensions(python string) string {
-	return filepath.Join(filepath.Dir(filepath.Dir(python)), "extensions")
+// extensions is where a release keeps its kernels.
+func extensions(t *testing.T, python string) string {
+	t.Helper()
+	folder, err := frameworks.Kernels(python)
+	must(t, err)
+	return folder
 }

@@ -79,7 +79,7 @@ func TestLaunch(t *testing.T) {
 	cmd := exec.Command("bash", filepath.Join(root, "launch", "launch.sh"))
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+filepath.Dir(python)+":"+os.Getenv("PATH"), "DS_ACCELERATOR=cpu", "NDC_GPUS_PER_NODE=2", "TMPDIR="+root)
-	must(t, os.Symlink(extensions(python), filepath.Join(root, "torch-extensions-"+userID(t)+"-deepspeed-0.19.8")))
+	must(t, os.Symlink(extensions(t, python), filepath.Join(root, "torch-extensions-"+userID(t)+"-deepspeed-0.19.8")))
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "step 4/4 loss ") {
 		t.Errorf("launch.sh: %v\n%s", err, out[max(0, len(out)-3000):])
