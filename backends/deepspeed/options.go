@@ -13,31 +13,34 @@ var tables embed.FS
 
 //go:generate sh -c "python3 ../../tools/schema-deepspeed/gen.py $DEEPSPEED_TREES schema"
 
-// tableFor returns the option table of a release: the newest file that is not
-// newer than the release. A file stands for all releases up to the next file,
-// whose tables were generated and found equal.
-func tableFor(v version) *schema.Table {
-	var best version
-	for _, at := range tableVersions() {
-		if v.atLeast(at) && at.atLeast(best) {
-			best = at
-		}
-	}
-	data, err := tables.ReadFile("schema/" + best.String() + ".jsonl")
-	if err != nil {
-		panic("deepspeed: " + err.Error())
-	}
-	return schema.MustParse("DeepSpeed "+v.String(), data)
-}
-
-func tableVersions() []version {
+// optionTables reads the option tables, each by the first release that it
+// stands for.
+func optionTables() map[version]*schema.Table {
 	entries, err := fs.ReadDir(tables, "schema")
 	if err != nil {
 		panic("deepspeed: " + err.Error())
 	}
-	list := make([]version, len(entries))
-	for i, e := range entries {
-		list[i] = mustVersion(strings.TrimSuffix(e.Name(), ".jsonl"))
+	all := make(map[version]*schema.Table, len(entries))
+	for _, e := range entries {
+		data, err := tables.ReadFile("schema/" + e.Name())
+		if err != nil {
+			panic("deepspeed: " + err.Error())
+		}
+		v := mustVersion(strings.TrimSuffix(e.Name(), ".jsonl"))
+		all[v] = schema.Embedded("DeepSpeed "+v.String(), data)
 	}
-	return list
+	return all
+}
+
+// tableFor returns the option table of a release: the newest one that is not
+// newer than the release. It stands for all releases up to the next table,
+// whose options were generated and found equal.
+func tableFor(v version, all map[version]*schema.Table) *schema.Table {
+	var best version
+	for at := range all {
+		if v.atLeast(at) && at.atLeast(best) {
+			best = at
+		}
+	}
+	return all[best].Named("DeepSpeed " + v.String())
 }

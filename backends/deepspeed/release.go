@@ -47,11 +47,12 @@ type series struct {
 }
 
 func loadReleases(all []series) []release {
+	options := optionTables()
 	var list []release
 	for _, s := range all {
 		for patch := s.first; patch <= s.last; patch++ {
 			v := version{s.minor, patch}
-			list = append(list, release{version: v, torch: s.torch, options: tableFor(v)})
+			list = append(list, release{version: v, torch: s.torch, options: tableFor(v, options)})
 		}
 	}
 	return list

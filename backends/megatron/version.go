@@ -57,7 +57,7 @@ func load(list []version) []version {
 			if err != nil {
 				panic("megatron: " + err.Error())
 			}
-			parsed[v.table] = schema.MustParse("Megatron-LM "+v.table, data)
+			parsed[v.table] = schema.Embedded("Megatron-LM "+v.table, data)
 		}
 		v.options = parsed[v.table].Named("Megatron-LM " + v.name)
 	}

@@ -45,7 +45,7 @@ func (t *Table) Check(name string, values ...string) *Problem {
 	o, ok := t.Lookup(name)
 	if !ok {
 		return &Problem{
-			Name: name, Unknown: true, Suggestion: diag.Suggest(name, t.names),
+			Name: name, Unknown: true, Suggestion: diag.Suggest(name, t.Names()),
 			text: fmt.Sprintf("%s has no option %s.", t.version, name),
 		}
 	}

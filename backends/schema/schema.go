@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Option is one option of a framework version.
@@ -69,15 +70,38 @@ func (c *Count) UnmarshalJSON(b []byte) error {
 // Table is the set of options of one framework version. It is immutable.
 type Table struct {
 	version string
+	content func() *content
+}
+
+// content is what a table's text says.
+type content struct {
 	options []Option
 	byName  map[string]int
 	names   []string // sorted
 }
 
-// Parse reads a table of one JSON object per line. The version is used in
-// messages only.
-func Parse(version string, jsonl []byte) (*Table, error) {
-	t := &Table{version: version, byName: map[string]int{}}
+// Embedded reads a table of one JSON object per line, whose defects are the
+// program's own. The version is used in messages only. A program holds the
+// tables of many versions and asks few, so each is parsed when it is first
+// asked.
+func Embedded(version string, jsonl []byte) *Table {
+	return &Table{version: version, content: sync.OnceValue(func() *content {
+		c, err := parse(version, jsonl)
+		if err != nil {
+			panic("schema: " + err.Error())
+		}
+		return c
+	})}
+}
+
+// Named is the same table under the name of another version, whose messages
+// shall not speak of the one that the table was made from.
+func (t *Table) Named(version string) *Table {
+	return &Table{version: version, content: t.content}
+}
+
+func parse(version string, jsonl []byte) (*content, error) {
+	c := &content{byName: map[string]int{}}
 	lines := bufio.NewScanner(bytes.NewReader(jsonl))
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
@@ -85,62 +109,46 @@ func Parse(version string, jsonl []byte) (*Table, error) {
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", version, n, err)
 		}
-		t.add(o)
+		c.add(o)
 	}
-	slices.Sort(t.names)
-	return t, lines.Err()
-}
-
-// Named is the same table under the name of another version, whose messages
-// shall not speak of the one that the table was made from.
-func (t *Table) Named(version string) *Table {
-	named := *t
-	named.version = version
-	return &named
-}
-
-// MustParse is Parse for embedded tables, whose defects are the program's own.
-func MustParse(version string, jsonl []byte) *Table {
-	t, err := Parse(version, jsonl)
-	if err != nil {
-		panic("schema: " + err.Error())
-	}
-	return t
+	slices.Sort(c.names)
+	return c, lines.Err()
 }
 
 // add appends an option. Of two options that share a name the later one wins,
 // as it does in a parser that overrides conflicts.
-func (t *Table) add(o Option) {
+func (c *content) add(o Option) {
 	for _, name := range o.Names {
-		if _, ok := t.byName[name]; !ok {
-			t.names = append(t.names, name)
+		if _, ok := c.byName[name]; !ok {
+			c.names = append(c.names, name)
 		}
-		t.byName[name] = len(t.options)
+		c.byName[name] = len(c.options)
 	}
-	t.options = append(t.options, o)
+	c.options = append(c.options, o)
 }
 
-// Version returns the name that the table was parsed under.
+// Version returns the name that the table goes by.
 func (t *Table) Version() string { return t.version }
 
 // Len returns the number of names, aliases included.
-func (t *Table) Len() int { return len(t.names) }
+func (t *Table) Len() int { return len(t.content().names) }
 
 // Names returns every name in ascending order. The caller must not write it.
-func (t *Table) Names() []string { return t.names }
+func (t *Table) Names() []string { return t.content().names }
 
 // Lookup finds an option by any of its names.
 func (t *Table) Lookup(name string) (Option, bool) {
-	i, ok := t.byName[name]
+	c := t.content()
+	i, ok := c.byName[name]
 	if !ok {
 		return Option{}, false
 	}
-	return t.options[i], true
+	return c.options[i], true
 }
 
 // Has reports whether the version has an option of this name.
 func (t *Table) Has(name string) bool {
-	_, ok := t.byName[name]
+	_, ok := t.content().byName[name]
 	return ok
 }
 

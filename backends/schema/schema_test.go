@@ -16,7 +16,7 @@ const table = `{"flags": ["--lr"], "dest": "lr", "type": "float", "action": "Sto
 `
 
 func TestCheck(t *testing.T) {
-	tab := MustParse("X 1.0", []byte(table))
+	tab := Embedded("X 1.0", []byte(table))
 	for _, c := range []struct {
 		words string // name and values
 		want  string // part of the problem; "" when it can stand
@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	tab := MustParse("X 1.0", []byte(table))
+	tab := Embedded("X 1.0", []byte(table))
 	if o, ok := tab.Lookup("-n"); !ok || o.Dest != "num_layers" || o.Count != One {
 		t.Errorf("-n: %+v, %t", o, ok)
 	}
@@ -63,7 +63,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestParseReportsTheLine(t *testing.T) {
-	_, err := Parse("X", []byte("{\"flags\": [\"--a\"]}\n{\"flags\": 3}\n"))
+	_, err := parse("X", []byte("{\"flags\": [\"--a\"]}\n{\"flags\": 3}\n"))
 	if err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("error %v, want one about line 2", err)
 	}

@@ -20,7 +20,7 @@ var options022 []byte
 
 func dialect022() *dialect {
 	d := &dialect{
-		version: "0.2.2", torch: "2.11", options: schema.MustParse("TorchTitan 0.2.2", options022),
+		version: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", options022),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
 				gaps: join(plainGaps, latentGaps, noMTP), pipeline: true, context: true, weights: []string{"deepseek_v3"}},

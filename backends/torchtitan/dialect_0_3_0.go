@@ -22,7 +22,7 @@ var options030 []byte
 
 func dialect030() *dialect {
 	d := &dialect{
-		version: "0.3.0", torch: "2.14", options: schema.MustParse("TorchTitan 0.3.0", options030),
+		version: "0.3.0", torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
 				gaps: join(plainGaps, latentGaps, noMTP), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
