@@ -15,7 +15,7 @@ func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, nil, "", 0
 	y := *x
 	y.OffloadActivations = false // recompute shortens their way to the host
-	_, t := e.terms(&bare, &y)
+	t := e.terms(&bare, &y).table
 	work := t.embedding.forward + t.embedding.backward + t.head.forward + t.head.backward
 	work += units.Seconds(e.model.MTPLayers) * (t.mtp.forward + t.mtp.backward)
 	for k := range e.arch.Kinds() {

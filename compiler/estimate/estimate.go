@@ -59,6 +59,8 @@ type Evaluator struct {
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
 	modules       [][]string
+	recipes       []recipe
+	known         map[termsKey]terms
 	tables        map[tableKey]*layerTable
 	stateTables   map[stateKey]*layerTable
 	pipelines     map[uint64]units.Seconds
@@ -122,6 +124,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		memory:        memory.New(j, t),
 		domain:        j.Cluster.NVLink.Domain,
 		communicators: map[[2]int]*collective.Group{},
+		known:         map[termsKey]terms{},
 		tables:        map[tableKey]*layerTable{},
 		stateTables:   map[stateKey]*layerTable{},
 		pipelines:     map[uint64]units.Seconds{},
@@ -136,6 +139,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e.asynchronous = t.Engine == target.Megatron && !t.TorchBefore(2, 0)
 	e.firstFlash, e.secondFlash = t.TorchBefore(2, 2), t.TorchBefore(2, 5)
 	e.precision()
+	e.newRecipes()
 	e.resolve()
 	return e
 }
@@ -143,6 +147,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 // Use changes the parameters and forgets every term made with others.
 func (e *Evaluator) Use(p Parameters) {
 	e.parameters = p
+	clear(e.known)
 	clear(e.tables)
 	clear(e.stateTables)
 	e.resolve()

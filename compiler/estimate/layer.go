@@ -48,7 +48,7 @@ type builder struct {
 	e      *Evaluator
 	l      *plan.Layout
 	x      *plan.Execution
-	g      groups
+	g      *groups
 	dtype  compute.DType // of the layer being built
 	tokens float64       // per micro-batch on this context-parallel rank
 	shard  float64       // tokens outside the tensor-parallel regions
@@ -64,7 +64,7 @@ type builder struct {
 }
 
 // buildTable makes a table.
-func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g groups) *layerTable {
+func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	kinds := e.arch.Kinds()
 	t := &layerTable{layers: make([]pass, 4*len(kinds)), gradientBytesPerElement: bytesOf(x.GradientDType)}
 	for k := range kinds {
@@ -93,7 +93,7 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g groups) *lay
 }
 
 // builder starts a layer.
-func (e *Evaluator) builder(l *plan.Layout, x *plan.Execution, g groups, plain bool) *builder {
+func (e *Evaluator) builder(l *plan.Layout, x *plan.Execution, g *groups, plain bool) *builder {
 	b := &builder{e: e, l: l, x: x, g: g, dtype: e.low, tokens: float64(e.arch.Tokens(l))}
 	if plain {
 		b.dtype = e.plain
@@ -340,7 +340,7 @@ func (b *builder) host(k transformer.Kind) {
 }
 
 // embedding is the lookup and its gradient on the first stage.
-func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g groups) pass {
+func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	b := e.builder(l, x, g, true)
 	n := b.tokens * float64(e.model.HiddenSize)
 	b.fwd[lineHead] = b.bytes(compute.Elementwise, n*4)
@@ -350,7 +350,7 @@ func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g groups) pass 
 }
 
 // head is the output projection and the loss on the last stage.
-func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g groups) pass {
+func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	b := e.builder(l, x, g, true)
 	p := e.arch.HeadProduct(e.target.PaddedVocab(e.model, l.TensorParallel), l)
 	t := e.device.Linear(e.plain, p.M, p.N, p.K)

@@ -34,11 +34,11 @@ func (e *Evaluator) group(size, stride int) *collective.Group {
 // groupsOf finds the communicators of a layout. The ranks that reduce dense
 // gradients are the data-parallel and the context-parallel ones, which every
 // framework keeps next to each other in its mesh order.
-func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) groups {
+func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) *groups {
 	dense, expert := e.target.DenseMesh, e.target.ExpertMesh
 	inner := min(layout.Stride(dense, l, plan.ContextParallel), layout.Stride(dense, l, plan.DataParallelShard))
 	pipe := layout.Stride(dense, l, plan.PipelineParallel)
-	g := groups{
+	g := &groups{
 		tensor:   e.group(l.TensorParallel, layout.Stride(dense, l, plan.TensorParallel)),
 		context:  e.group(l.ContextParallel, layout.Stride(dense, l, plan.ContextParallel)),
 		pipeline: e.group(l.PipelineParallel, pipe),

@@ -35,7 +35,7 @@ func (e *Evaluator) policyOf(l *plan.Layout, x *plan.Execution) policy {
 // compute of its neighbour, which is taken to be as long as its own; the first
 // gather and the last reduction of a micro-batch have nothing to hide behind
 // and are charged to the embedding.
-func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, g groups) *layerTable {
+func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	p := e.policyOf(l, x)
 	if p == (policy{}) {
 		return t
@@ -58,7 +58,7 @@ type sharder struct {
 	e *Evaluator
 	l *plan.Layout
 	x *plan.Execution
-	g groups
+	g *groups
 	policy
 }
 
@@ -125,7 +125,7 @@ func (s *sharder) gather(p *pass, dense interface {
 // reduction is the time to reduce-scatter a pass's gradients over the shards
 // and to all-reduce what is left over the replicas.
 func (s *sharder) reduction(p *pass) units.Seconds {
-	return s.e.reduce(&p.load, &s.g, p.elements, bytesOf(s.x.GradientDType))
+	return s.e.reduce(&p.load, s.g, p.elements, bytesOf(s.x.GradientDType))
 }
 
 // reduce is a sharded gradient reduction of elements of width bytes.

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
@@ -13,11 +14,12 @@ import (
 // step is one evaluation in progress. Its slices are scratch space.
 type step struct {
 	table     *layerTable
-	g         groups
+	g         *groups
 	shape     schedule.Shape
 	durations schedule.Durations
 	elements  []transformer.Elements // per pipeline rank
 	counts    []int32                // layers of one chunk, indexed as layerTable.layers
+	previous  []int32                // of the chunk before
 	transfer  units.Seconds          // a pipeline transfer
 	blocking  bool                   // the sender waits for it
 	busiest   int                    // pipeline rank with the most work
@@ -39,7 +41,8 @@ func (e *Evaluator) run(l *plan.Layout, x *plan.Execution) *step {
 func (e *Evaluator) begin(l *plan.Layout, x *plan.Execution) {
 	s := &e.step
 	s.once, s.load = costs{}, load{}
-	s.g, s.table = e.terms(l, x)
+	t := e.terms(l, x)
+	s.g, s.table = t.groups, t.table
 	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
 	e.stages(l)
 }
@@ -67,12 +70,17 @@ func (e *Evaluator) stages(l *plan.Layout) {
 	clear(s.elements)
 	e.transfers(l)
 	first := 0
-	for c, n := range l.StageLayers {
-		e.compose(l, first, first+n)
-		f, b, n2 := e.chunk(l, c)
-		s.durations.Forward[c], s.durations.InputGradient[c] = f, b
-		s.elements[c%p] = s.elements[c%p].Add(n2)
-		first += n
+	var forward, backward units.Seconds
+	var n transformer.Elements
+	for c, layers := range l.StageLayers {
+		s.counts, s.previous = s.previous, s.counts
+		e.compose(l, first, first+layers)
+		if c < 2 || c == chunks-1 || !slices.Equal(s.counts, s.previous) { // inner chunks of the same layers are the same
+			forward, backward, n = e.chunk(l, c)
+		}
+		s.durations.Forward[c], s.durations.InputGradient[c] = forward, backward
+		s.elements[c%p] = s.elements[c%p].Add(n)
+		first += layers
 	}
 	s.busiest, s.work = 0, 0
 	for r := range p {
@@ -116,9 +124,6 @@ func (e *Evaluator) scatters(l *plan.Layout) bool {
 // compose counts the layers [first, end) of a chunk by kind, precision and
 // recompute into s.counts.
 func (e *Evaluator) compose(l *plan.Layout, first, end int) {
-	s := &e.step
-	s.counts = grow(s.counts, len(s.table.layers))
-	clear(s.counts)
 	recomputed := end
 	switch {
 	case l.Recompute == plan.RecomputeNone:
@@ -126,40 +131,46 @@ func (e *Evaluator) compose(l *plan.Layout, first, end int) {
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
 		recomputed = min(first+l.RecomputeLayers, end)
 	}
-	for a := first; a < end; {
-		b, plain := e.sameRecipe(a, end)
-		if a < recomputed {
-			b = min(b, recomputed)
-		}
-		for k := range e.arch.Kinds() {
-			i := k * 4
-			if plain {
-				i += 2
-			}
-			if a < recomputed {
-				i++
-			}
-			s.counts[i] += int32(e.arch.Count(k, a, b))
-		}
-		a = b
+	for i := range e.recipes {
+		r := &e.recipes[i]
+		e.step.counts[r.at] = r.before[end] - r.before[recomputed]
+		e.step.counts[r.at+1] = r.before[recomputed] - r.before[first]
 	}
 }
 
-// sameRecipe is the end of the layers from a on that run in the same
-// precision, and whether that is the plain 16-bit one.
-func (e *Evaluator) sameRecipe(a, end int) (int, bool) {
-	r := e.job.Training.FP8
-	if e.low == e.plain || r.BF16FirstLayers+r.BF16LastLayers == 0 {
-		return end, false
+// recipe is a kind of layer in one precision.
+type recipe struct {
+	at     int     // its place in layerTable.layers, without recompute
+	before []int32 // how many layers below a decoder layer have it
+}
+
+// newRecipes counts the layers of every recipe that has any.
+func (e *Evaluator) newRecipes() {
+	e.recipes = nil
+	for at := 0; at < 4*len(e.arch.Kinds()); at += 2 {
+		r := recipe{at: at, before: make([]int32, e.model.Layers+1)}
+		for i := range e.model.Layers {
+			r.before[i+1] = r.before[i]
+			if e.recipeOf(i) == at {
+				r.before[i+1]++
+			}
+		}
+		if r.before[e.model.Layers] > 0 {
+			e.recipes = append(e.recipes, r)
+		}
 	}
-	last := e.model.Layers - r.BF16LastLayers
-	switch {
-	case a < r.BF16FirstLayers:
-		return min(end, r.BF16FirstLayers), true
-	case a < last:
-		return min(end, last), false
+	n := 4 * len(e.arch.Kinds())
+	e.step.counts, e.step.previous = make([]int32, n), make([]int32, n)
+}
+
+// recipeOf is the place of a decoder layer without recompute in
+// layerTable.layers: the first and the last layers may run in plain 16 bits.
+func (e *Evaluator) recipeOf(layer int) int {
+	r, at := e.job.Training.FP8, 4*e.arch.KindOf(layer)
+	if e.low != e.plain && (layer < r.BF16FirstLayers || layer >= e.model.Layers-r.BF16LastLayers) {
+		at += 2
 	}
-	return end, true
+	return at
 }
 
 // chunk sums the composed chunk c.

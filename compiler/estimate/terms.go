@@ -24,26 +24,52 @@ type stateKey struct {
 	piped           bool
 }
 
-// terms finds the communicators and the table of a layout, building what is
-// new.
-func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) (groups, *layerTable) {
-	g := e.groupsOf(l, x)
-	k := tableKey{
-		tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
-		expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
-		execution: e.executionIndex(x), modules: e.modulesIndex(l.RecomputeModules),
-		recompute: l.Recompute, sequence: l.SequenceParallel,
+// termsKey is everything that the terms of a layout depend on.
+type termsKey struct {
+	tableKey
+	pipeline, shard, replicas int32
+	zero                      int8
+}
+
+// terms are the communicators and the table of a layout.
+type terms struct {
+	groups *groups
+	table  *layerTable
+}
+
+// terms finds the terms of a layout, building what is new.
+func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
+	k := termsKey{
+		tableKey: tableKey{
+			tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
+			expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
+			execution: e.executionIndex(x), modules: e.modulesIndex(l.RecomputeModules),
+			recompute: l.Recompute, sequence: l.SequenceParallel,
+		},
+		pipeline: int32(l.PipelineParallel), shard: int32(l.DataParallelShard), replicas: int32(l.DataParallelReplicate),
+		zero: int8(l.ZeroStage),
 	}
+	t, ok := e.known[k]
+	if !ok {
+		t.groups = e.groupsOf(l, x)
+		t.table = e.stateTerms(e.tableTerms(k.tableKey, l, x, t.groups), l, x, t.groups)
+		e.known[k] = t
+	}
+	return t
+}
+
+// tableTerms is the table without state communication, from the cache.
+func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	t, ok := e.tables[k]
 	if !ok {
 		t = e.buildTable(l, x, g)
 		e.tables[k] = t
 	}
-	return g, e.stateTerms(t, l, x, g)
+	return t
 }
 
 // stateTerms is the table with state communication, from the cache.
-func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution, g groups) *layerTable {
+func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	k := stateKey{
 		table: t, shard: int32(l.DataParallelShard), replicas: int32(l.DataParallelReplicate),
 		zero: int8(l.ZeroStage), piped: l.PipelineParallel > 1,
