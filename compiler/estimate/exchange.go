@@ -25,7 +25,7 @@ func (b *builder) tensorParallel(k transformer.Kind) {
 		}
 	}
 	for i := range halves {
-		b.tensorHalf(b.column[i], b.row[i])
+		b.tensorHalf(i)
 	}
 	if k.MoE || b.g.tensor.Size() <= 1 {
 		return
@@ -47,10 +47,9 @@ func (b *builder) leave(row units.Seconds) (at channel, bytes units.Bytes, t, hi
 }
 
 // tensorHalf is one gather and reduce-scatter (or one all-reduce) of the
-// forward with its mirror image in the backward. column and row are the
-// forward times of the products after the gather and before the scatter.
-func (b *builder) tensorHalf(column, row units.Seconds) {
-	g := b.g.tensor
+// forward with its mirror image in the backward, in attention or the MLP.
+func (b *builder) tensorHalf(half int) {
+	g, column, row := b.g.tensor, b.column[half], b.row[half]
 	if g.Size() <= 1 {
 		return
 	}
@@ -61,7 +60,13 @@ func (b *builder) tensorHalf(column, row units.Seconds) {
 			hidden = min(scatter, column)
 		}
 		b.put(at, bytes, scatter, behind)
-		b.putBackward(at, bytes, scatter, hidden)
+		n := 1
+		if b.e.target.ReducesEachColumn {
+			n = b.columns[half]
+		}
+		for range n {
+			b.putBackward(at, bytes, scatter, hidden)
+		}
 		return
 	}
 	gather := g.AllGather(bytes)
@@ -228,7 +233,7 @@ func (b *builder) sync() units.Seconds {
 func (b *builder) embeddingReduce() {
 	g := b.g.tensor
 	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
-	if g.Size() <= 1 {
+	if b.e.target.EmbeddingParts(g.Size()) <= 1 {
 		return
 	}
 	if b.l.SequenceParallel {
@@ -240,10 +245,11 @@ func (b *builder) embeddingReduce() {
 }
 
 // headReduce gathers the hidden states, reduces their gradient and the three
-// values per token of a vocabulary-parallel cross entropy.
-func (b *builder) headReduce() {
+// values per token of a vocabulary-parallel cross entropy, or gathers the
+// logits for one over the whole vocabulary.
+func (b *builder) headReduce(vocabulary int) {
 	g := b.g.tensor
-	if g.Size() <= 1 {
+	if b.e.target.HeadParts(g.Size()) <= 1 {
 		return
 	}
 	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
@@ -252,6 +258,11 @@ func (b *builder) headReduce() {
 		b.putBackward(channelTensorScatter, bytes, g.ReduceScatter(bytes), 0)
 	} else {
 		b.putBackward(channelTensorReduce, bytes, g.AllReduce(bytes), 0)
+	}
+	if b.e.target.LogitParts(g.Size()) <= 1 {
+		logits := units.Bytes(b.tokens * 2 * float64(vocabulary))
+		b.put(channelTensorGather, logits, g.AllGather(logits), 0)
+		return
 	}
 	row := units.Bytes(b.tokens * 4)
 	b.put(channelTensorReduce, 3*row, 3*g.AllReduce(row), 0)

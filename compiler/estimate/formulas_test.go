@@ -55,6 +55,61 @@ func TestCommunicationVolumes(t *testing.T) {
 	check(t, "pipeline", channelBytes(&d, "pipeline_parallel", "point_to_point"), 128*activations)
 }
 
+// TestWholeHead works AutoTP's ends out for Llama 3 8B over 8 tensor ranks:
+// what stays whole costs every rank what it costs without tensor parallelism.
+func TestWholeHead(t *testing.T) {
+	const activations = 2 * 8192 * 4096 // 2·T·h
+	x := execution()
+	x.CrossEntropy = "unfused"
+	whole := func(g *target.Target) { g.WholeEmbedding, g.WholeHead, g.ReducesEachColumn = true, true, true }
+	gathered := func(g *target.Target) { g.WholeEmbedding, g.WholeLogits, g.ReducesEachColumn = true, true, true }
+	describe := func(tensor, data int, change func(*target.Target)) (pass, Description) {
+		l, g := single(data), targetOf(target.DeepSpeed)
+		g.PaddedVocab = func(m *job.Model, _ int) int { return m.VocabSize }
+		change(g)
+		l.TensorParallel, l.ZeroStage, l.MicroBatches = tensor, 2, 1
+		e := New(jobOf(dense(), 1), g)
+		d := e.Describe(&l, &x)
+		return e.step.table.head, d
+	}
+	alone, _ := describe(1, 1, whole)
+	head, d := describe(8, 1, whole)
+	if got, want := head.lines[lineHead], alone.lines[lineHead]; got != want {
+		t.Errorf("a whole head takes %v on every rank, %v on one", got, want)
+	}
+	// Forward one reduction after attention and one after the MLP, backward one
+	// each for q, k, v, gate and up; none for the ends.
+	check(t, "reductions", channelBytes(&d, "tensor_parallel", "all_reduce"), 32*(2+5)*activations)
+	check(t, "gathers", channelBytes(&d, "tensor_parallel", "all_gather"), 0)
+
+	// A head that is cut has an eighth of the product, the loss of all logits,
+	// which it gathers, and reduces the gradient of its input.
+	cut, d := describe(8, 1, gathered)
+	e := New(jobOf(dense(), 1), targetOf(target.DeepSpeed))
+	product := func(n int) units.Seconds {
+		p := e.device.Linear(e.plain, 8192, n, 4096)
+		return (p.Forward + p.Backward()) / e.rate(e.plain)
+	}
+	near(t, "what cutting the head saves", float64(alone.lines[lineHead]-cut.lines[lineHead]), float64(product(128256)-product(128256/8)))
+	check(t, "reductions beside a cut head", channelBytes(&d, "tensor_parallel", "all_reduce"), (32*(2+5)+1)*activations)
+	check(t, "gathered logits", channelBytes(&d, "tensor_parallel", "all_gather"), 2*8192*128256)
+
+	// Gradients are reduced of what a rank holds: an eighth of the layers'
+	// matrices, the norms, and the ends.
+	const matrices, ends = 32 * (2*4096*4096 + 2*4096*1024 + 3*4096*14336), 128256 * 4096
+	_, d = describe(4, 2, whole)
+	check(t, "gradients, whole ends", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+2*ends))
+	_, d = describe(4, 2, gathered)
+	check(t, "gradients, cut head", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+ends+ends/4))
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9*math.Abs(want) {
+		t.Errorf("%s: %g, want %g", what, got, want)
+	}
+}
+
 func check(t *testing.T, what string, got, want units.Bytes) {
 	t.Helper()
 	if got != want {

@@ -61,6 +61,7 @@ type builder struct {
 	core, norms, activation, up, mlp, moe, shared units.Seconds
 	overlapped                                    units.Seconds    // communication hidden behind compute
 	column, row                                   [2]units.Seconds // forward of the products after a gather and before a scatter, in attention and MLP
+	columns                                       [2]int           // products of the input there
 }
 
 // buildTable makes a table.
@@ -220,6 +221,9 @@ func (b *builder) products(kind int) {
 		if p.Gathered {
 			b.column[half] += t.Forward
 		}
+		if !p.Scattered {
+			b.columns[half] += p.Count
+		}
 		if p.Scattered {
 			b.row[half] += t.Forward
 		}
@@ -352,16 +356,17 @@ func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g *groups) pass
 // head is the output projection and the loss on the last stage.
 func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	b := e.builder(l, x, g, true)
-	p := e.arch.HeadProduct(e.target.PaddedVocab(e.model, l.TensorParallel), l)
+	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
+	p := e.arch.HeadProduct(vocabulary/e.target.HeadParts(l.TensorParallel), l)
 	t := e.device.Linear(e.plain, p.M, p.N, p.K)
 	name := "loss_bytes.unfused"
 	if x.CrossEntropy == "fused" || x.Compile {
 		name = "loss_bytes.fused"
 	}
-	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(float64(p.M)*float64(p.N)*e.parameters.at(name)))
+	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(b.tokens*float64(vocabulary/e.target.LogitParts(l.TensorParallel))*e.parameters.at(name)))
 	b.fwd[lineHead] = t.Forward/e.rate(e.plain) + loss/2
 	b.bwd[lineHead] = t.Backward()/e.rate(e.plain) + loss/2
-	b.headReduce()
+	b.headReduce(vocabulary)
 	return b.edge()
 }
 

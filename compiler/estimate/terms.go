@@ -79,10 +79,10 @@ func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution,
 		whole := *t
 		whole.layers = slices.Clone(t.layers)
 		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
-		whole.embedding.elements.Dense = e.arch.Embedding(vocabulary, l.TensorParallel)
+		whole.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.target.EmbeddingParts(l.TensorParallel))
 		whole.head.elements.Dense = e.arch.FinalNorm()
 		if !e.model.TiedEmbeddings || k.piped {
-			whole.head.elements.Dense += e.arch.WordEmbedding(vocabulary, l.TensorParallel)
+			whole.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.target.HeadParts(l.TensorParallel))
 		}
 		s = e.withState(&whole, l, x, g)
 		s.seal()

@@ -19,7 +19,7 @@ func (b *builder) logits() float64 {
 	case b.shape.fusedLoss:
 		return 2 * e
 	}
-	if b.shape.tp > 1 {
+	if b.target.LogitParts(b.shape.tp) > 1 {
 		return 16
 	}
 	return 12
@@ -47,12 +47,12 @@ func (b *builder) head(vocabulary int) head {
 	if m.FinalSoftcap > 0 {
 		perLogit += float64(b.element)
 	}
-	local := int64(vocabulary / b.shape.tp)
+	local, rows := int64(vocabulary/b.target.LogitParts(b.shape.tp)), int64(vocabulary/b.target.HeadParts(b.shape.tp))
 	logits := int64(perLogit * float64(b.tokens*local))
 	if n := int64(b.shape.lossChunks); n > 1 {
 		// A chunk also holds its logits. After the last one the head's gradient,
 		// collected in fp32, is copied for its reduction.
-		logits = max((logits+b.element*b.tokens*local)/n, 4*local*h+b.element*b.tokens*local/n)
+		logits = max((logits+b.element*b.tokens*local)/n, 4*rows*h+b.element*b.tokens*local/n)
 	}
 	if b.shape.lossChunks > 1 { // the hidden states' gradient in fp32, beside their chunks
 		logits += (4 + b.element) * b.tokens * h
@@ -71,7 +71,7 @@ func (b *builder) head(vocabulary int) head {
 		}
 	}
 	if b.style.weightGradients {
-		out.loss += local * h * b.element // scratch weight gradient of the head
+		out.loss += rows * h * b.element // scratch weight gradient of the head
 	}
 	return out
 }

@@ -82,19 +82,11 @@ func (m *Model) makeTerms(s shape) *terms {
 	}
 	b := m.builder(s, transformer.Kind{})
 	t.head = b.head(vocabulary)
-	t.embedding = m.arch.Embedding(vocabulary, whole(s.tp, m.target.WholeEmbedding))
-	t.word = m.arch.WordEmbedding(vocabulary, whole(s.tp, m.target.WholeHead))
+	t.embedding = m.arch.Embedding(vocabulary, m.target.EmbeddingParts(s.tp))
+	t.word = m.arch.WordEmbedding(vocabulary, m.target.HeadParts(s.tp))
 	t.finalNorm = m.arch.FinalNorm()
 	t.workspaces = m.workspaces(&s)
 	return t
-}
-
-// whole is the number of parts that a table is cut into.
-func whole(parts int, uncut bool) int {
-	if uncut {
-		return 1
-	}
-	return parts
 }
 
 func (m *Model) builder(s shape, kind transformer.Kind) builder {

@@ -118,8 +118,14 @@ type Target struct {
 	// outputs for all tokens of the group, not for its part of them.
 	WholeCombine bool
 	// WholeEmbedding and WholeHead say that tensor parallelism leaves the
-	// input embedding, or the output head, whole on every rank.
-	WholeEmbedding, WholeHead bool
+	// input embedding, or the output head, whole on every rank; WholeLogits that
+	// every rank takes the loss over the whole vocabulary, for which the logits of
+	// a head that is cut are gathered.
+	WholeEmbedding, WholeHead, WholeLogits bool
+	// ReducesEachColumn says that every product that tensor parallelism cuts by
+	// columns reduces the gradient of its input by itself, where others reduce
+	// once for all products of the same input.
+	ReducesEachColumn bool
 	// WholeEmbeddingGradient says that every rank of a tensor group makes the
 	// gradient of the whole input embedding before it is cut.
 	WholeEmbeddingGradient bool
@@ -142,6 +148,25 @@ type Buckets struct {
 	MaxLiveParameters    int64 // stage3_max_live_parameters
 	PersistenceThreshold int64 // stage3_param_persistence_threshold: smaller tensors stay whole
 	SubGroup             int64 // sub_group_size of the optimizer step
+}
+
+// EmbeddingParts is the number of parts into which tensor parallelism cuts the
+// input embedding.
+func (t *Target) EmbeddingParts(tensor int) int { return parts(tensor, t.WholeEmbedding) }
+
+// HeadParts is the number of parts into which tensor parallelism cuts the
+// output head.
+func (t *Target) HeadParts(tensor int) int { return parts(tensor, t.WholeHead) }
+
+// LogitParts is the number of parts into which tensor parallelism cuts the
+// logits that the loss reads.
+func (t *Target) LogitParts(tensor int) int { return parts(tensor, t.WholeHead || t.WholeLogits) }
+
+func parts(tensor int, whole bool) int {
+	if whole {
+		return 1
+	}
+	return tensor
 }
 
 // TorchBefore reports whether the target runs on a torch older than major.minor;

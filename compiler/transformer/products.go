@@ -115,10 +115,10 @@ func (a *Architecture) Products(kind int, l *plan.Layout, buf []Product) []Produ
 	return a.expertProducts(l, buf)
 }
 
-// HeadProduct is the product of the output head for one micro-batch with a
-// vocabulary as built.
+// HeadProduct is the product of the output head for one micro-batch with the
+// part of the vocabulary that a rank holds.
 func (a *Architecture) HeadProduct(vocabulary int, l *plan.Layout) Product {
-	return Product{Name: "head", M: a.Tokens(l), N: vocabulary / l.TensorParallel, K: a.Model.HiddenSize, Groups: 1, Count: 1, Gathered: true}
+	return Product{Name: "head", M: a.Tokens(l), N: vocabulary, K: a.Model.HiddenSize, Groups: 1, Count: 1, Gathered: true}
 }
 
 func (a *Architecture) attentionProducts(l *plan.Layout, buf []Product) []Product {

@@ -1,0 +1,38 @@
+package memory
+
+import (
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+)
+
+// TestWholeLogits works out what the ends hold under AutoTP, for a vocabulary
+// of 51,200 and sequences of 1,024 tokens over 4 tensor ranks: the loss of all
+// logits takes 12 bytes each, a vocabulary-parallel one 16 of a quarter.
+func TestWholeLogits(t *testing.T) {
+	j := gpt(2048, 16, 1024)
+	j.Model.TiedEmbeddings, j.Model.PositionEmbedding.Kind = false, "rope"
+	const table, logits, stream = 51200 * 2048, 1024 * 51200, 2 * 1024 * 2048
+	l := &plan.Layout{TensorParallel: 4, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: 1, MicroBatches: 1}
+	x := &plan.Execution{Attention: "flash", CrossEntropy: "unfused", LossChunks: 1}
+	for _, c := range []struct {
+		name            string
+		change          func(*target.Target)
+		embedding, head int64
+		loss            int64
+	}{
+		{"cut", func(*target.Target) {}, table / 4, table / 4, 16*logits/4 + stream},
+		{"logits gathered", func(g *target.Target) { g.WholeEmbedding, g.WholeLogits = true, true }, table, table / 4, 12*logits + stream},
+		{"whole", func(g *target.Target) { g.WholeEmbedding, g.WholeHead = true, true }, table, table, 12*logits + stream},
+	} {
+		g := engineTarget(target.DeepSpeed)
+		g.PaddedVocab = nil
+		c.change(g)
+		e := New(j, g).evaluate(l, x)
+		if got := e.terms; got.embedding != c.embedding || got.word != c.head || got.head.loss != c.loss {
+			t.Errorf("%s: embedding %d, head %d, loss %d; want %d, %d, %d", c.name, got.embedding, got.word, got.head.loss, c.embedding, c.head, c.loss)
+		}
+	}
+}
