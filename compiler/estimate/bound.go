@@ -35,15 +35,10 @@ func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	e.begin(l, x)
 	s := &e.step
 	var before units.Seconds
-	d, p := &s.durations, l.PipelineParallel
 	s.pipeline = 0
-	for r := range p {
-		var work units.Seconds
-		for c := r; c < len(d.Forward); c += p {
-			work += d.Forward[c] + d.InputGradient[c]
-		}
+	for r, work := range s.works {
 		s.pipeline = max(s.pipeline, before+units.Seconds(l.MicroBatches)*work)
-		before += d.Forward[r] + d.InputGradient[r]
+		before += s.durations.Forward[r] + s.durations.InputGradient[r]
 	}
 	return e.complete(l, x).total * rounding
 }

@@ -60,6 +60,7 @@ type Evaluator struct {
 	executions    []plan.Execution
 	modules       [][]string
 	recipes       []recipe
+	same          []int // per decoder layer: the first of its run of layers of one recipe
 	known         map[termsKey]terms
 	tables        map[tableKey]*layerTable
 	stateTables   map[stateKey]*layerTable

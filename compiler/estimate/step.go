@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"math"
-	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
@@ -19,11 +18,11 @@ type step struct {
 	durations schedule.Durations
 	elements  []transformer.Elements // per pipeline rank
 	counts    []int32                // layers of one chunk, indexed as layerTable.layers
-	previous  []int32                // of the chunk before
 	transfer  units.Seconds          // a pipeline transfer
 	blocking  bool                   // the sender waits for it
 	busiest   int                    // pipeline rank with the most work
-	work      units.Seconds          // of the busiest rank, per micro-batch
+	works     []units.Seconds        // of every rank, per micro-batch
+	work      units.Seconds          // of the busiest one
 	pipeline  units.Seconds          // all micro-batches
 	once      costs                  // what comes once per step, bubble and straggler included
 	load      load                   // of the collectives that come once per step
@@ -60,34 +59,35 @@ func (e *Evaluator) complete(l *plan.Layout, x *plan.Execution) *step {
 	return s
 }
 
-// stages adds up the chunks: durations, elements, and the busiest rank.
+// stages adds up the chunks: durations, work and elements, and the busiest
+// rank.
 func (e *Evaluator) stages(l *plan.Layout) {
 	s := &e.step
 	chunks, p := l.Chunks(), l.PipelineParallel
 	s.durations.Forward = grow(s.durations.Forward, chunks)
 	s.durations.InputGradient = grow(s.durations.InputGradient, chunks)
-	s.elements = grow(s.elements, p)
+	s.elements, s.works = grow(s.elements, p), grow(s.works, p)
 	clear(s.elements)
+	clear(s.works)
 	e.transfers(l)
-	first := 0
 	var forward, backward units.Seconds
 	var n transformer.Elements
+	first, rank := 0, 0
 	for c, layers := range l.StageLayers {
-		s.counts, s.previous = s.previous, s.counts
-		e.compose(l, first, first+layers)
-		if c < 2 || c == chunks-1 || !slices.Equal(s.counts, s.previous) { // inner chunks of the same layers are the same
+		if c < 2 || c == chunks-1 || layers != l.StageLayers[c-1] || !e.alike(first-layers, first+layers) {
+			e.compose(l, first, first+layers)
 			forward, backward, n = e.chunk(l, c)
 		}
 		s.durations.Forward[c], s.durations.InputGradient[c] = forward, backward
-		s.elements[c%p] = s.elements[c%p].Add(n)
+		s.elements[rank] = s.elements[rank].Add(n)
+		s.works[rank] += forward + backward
 		first += layers
+		if rank++; rank == p {
+			rank = 0
+		}
 	}
 	s.busiest, s.work = 0, 0
-	for r := range p {
-		var t units.Seconds
-		for c := r; c < chunks; c += p {
-			t += s.durations.Forward[c] + s.durations.InputGradient[c]
-		}
+	for r, t := range s.works {
 		if t > s.work {
 			s.busiest, s.work = r, t
 		}
@@ -159,8 +159,21 @@ func (e *Evaluator) newRecipes() {
 			e.recipes = append(e.recipes, r)
 		}
 	}
-	n := 4 * len(e.arch.Kinds())
-	e.step.counts, e.step.previous = make([]int32, n), make([]int32, n)
+	e.step.counts = make([]int32, 4*len(e.arch.Kinds()))
+	e.same = make([]int, e.model.Layers)
+	for i := range e.model.Layers {
+		if i > 0 && e.recipeOf(i) == e.recipeOf(i-1) {
+			e.same[i] = e.same[i-1]
+		} else {
+			e.same[i] = i
+		}
+	}
+}
+
+// alike reports whether the layers [first, end) have one recipe. Two inner
+// chunks that share them evenly take the same time.
+func (e *Evaluator) alike(first, end int) bool {
+	return first == end || e.same[end-1] <= first
 }
 
 // recipeOf is the place of a decoder layer without recompute in

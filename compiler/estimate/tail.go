@@ -95,8 +95,10 @@ func (e *Evaluator) expose(at line, exposed, t units.Seconds) {
 func (e *Evaluator) optimizer(l *plan.Layout, x *plan.Execution) {
 	s := &e.step
 	var worst units.Seconds
-	for _, n := range s.elements {
-		worst = max(worst, e.update(l, x, n))
+	for r, n := range s.elements {
+		if r == 0 || n != s.elements[r-1] {
+			worst = max(worst, e.update(l, x, n))
+		}
 	}
 	s.once[lineOptimizer] = worst
 }

@@ -28,9 +28,10 @@ type worker struct {
 	hopeless  bool      // the state alone does not fit, with no variant
 	varied    bool      // the layout fits only with a variant, which costs time: it dominates nothing
 
-	// of the mesh: floors by pipeline and micro-batch (empty while there is
-	// nothing to beat), first leaves by pipeline, and the pipelines in the order
-	// of their floors
+	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
+	// while there is nothing to beat), first leaves by pipeline, and the pipelines
+	// in the order of their floors
+	meshFloors     []float64
 	floors         []float64
 	leaves, sorted []int
 }
@@ -72,10 +73,14 @@ func (w *worker) meshFloor(mbs int) float64 {
 
 // meshBeaten reports whether no layout of the current mesh can be kept.
 func (w *worker) meshBeaten(sizes []int) bool {
-	if !w.limits.fastest || math.IsInf(w.threshold, 1) {
+	w.meshFloors = w.meshFloors[:0]
+	if math.IsInf(w.threshold, 1) {
 		return false
 	}
-	return !slices.ContainsFunc(sizes, func(mbs int) bool { return w.meshFloor(mbs) <= w.threshold })
+	for _, mbs := range sizes {
+		w.meshFloors = append(w.meshFloors, w.meshFloor(mbs))
+	}
+	return slices.Min(w.meshFloors) > w.threshold
 }
 
 // meshFault names what forbids every layout of the current mesh, or "".
@@ -133,14 +138,18 @@ func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
 		w.leaves, w.sorted = append(w.leaves, leaf), append(w.sorted, i)
 		leaf += int(pipelines[i].Leaves()) * len(sizes)
 	}
-	if math.IsInf(w.limit(), 1) {
+	if len(w.meshFloors) == 0 {
 		return w.sorted
 	}
 	for i := range pipelines {
 		pipelines[i].Fill(&w.layout)
-		for _, mbs := range sizes {
-			w.micro(mbs)
-			w.floors = append(w.floors, w.floor(&layout.Recompute{}, 0))
+		for k, mbs := range sizes {
+			floor := math.Inf(1)
+			if w.meshFloors[k] <= w.threshold {
+				w.micro(mbs)
+				floor = w.floor(&layout.Recompute{}, 0)
+			}
+			w.floors = append(w.floors, floor)
 		}
 	}
 	least := func(i int) float64 { return slices.Min(w.floors[i*len(sizes) : (i+1)*len(sizes)]) }
@@ -155,8 +164,8 @@ func (w *worker) beaten(r *layout.Recompute, layers int) bool {
 	return !math.IsInf(limit, 1) && w.floor(r, layers) > limit
 }
 
-// beatenWhole is beaten for every recompute choice; at is the place of the
-// pipeline and micro-batch among the floors, if they are known.
+// beatenWhole is beaten without recompute, and so with any; at is the place of
+// the pipeline and micro-batch among the floors, if they are known.
 func (w *worker) beatenWhole(at int) bool {
 	if at < len(w.floors) {
 		return w.floors[at] > w.limit()
@@ -193,7 +202,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 		var fit fits
 		for i := range p.Recomputes {
 			r := &p.Recomputes[i]
-			if w.dead[i] || fit.dominates(r) || w.beaten(r, r.Layers) {
+			if w.dead[i] || fit.dominates(r) || r.Mode != plan.RecomputeNone && w.beaten(r, r.Layers) {
 				w.prune(r.Leaves())
 				continue
 			}
