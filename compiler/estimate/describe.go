@@ -72,7 +72,7 @@ func (e *Evaluator) communication(t *load, s *step) []plan.Communication {
 // gathers and reductions are the channels of sharded state.
 var (
 	gathers    = []channel{channelShardGather, channelExpertShardGather}
-	reductions = []channel{channelShardReduce, channelReplicaReduce, channelExpertShardReduce, channelExpertReplicaReduce}
+	reductions = []channel{channelShardReduce, channelShardAllReduce, channelReplicaReduce, channelExpertShardReduce, channelExpertReplicaReduce}
 )
 
 // attribute gives the exposed time of sharded state, which is known for all
@@ -108,7 +108,7 @@ func (g *groups) of(c channel) *collective.Group {
 		return g.context
 	case channelExpertExchange, channelExpertGather:
 		return g.expert
-	case channelShardGather, channelShardReduce:
+	case channelShardGather, channelShardReduce, channelShardAllReduce:
 		return g.shard
 	case channelReplicaReduce:
 		if g.replica.Size() == 1 {

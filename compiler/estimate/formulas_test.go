@@ -48,6 +48,13 @@ func TestCommunicationVolumes(t *testing.T) {
 	check(t, "FSDP2 gathers", channelBytes(&d, "data_parallel_shard", "all_gather"), 64*2*(2*parameters-embedding))
 	check(t, "FSDP2 reductions", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
 
+	dp.ZeroStage = 2 // DeepSpeed: all-reduced with every micro-batch, gathered once
+	zero := targetOf(target.DeepSpeed)
+	zero.AllReducesShards = true
+	d = New(jobOf(dense(), 1), zero).Describe(&dp, &x)
+	check(t, "DeepSpeed reductions", channelBytes(&d, "data_parallel_shard", "all_reduce"), 64*4*parameters)
+	check(t, "DeepSpeed gathers", channelBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
+
 	pp := single(8) // one activation each way between two stages
 	pp.PipelineParallel, pp.PipelineSchedule, pp.StageLayers = 2, plan.Schedule1F1B, []int{16, 16}
 	pp.DataParallelShard, pp.MicroBatches = 4, 128

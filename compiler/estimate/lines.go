@@ -100,6 +100,7 @@ const (
 	channelExpertGather
 	channelShardGather
 	channelShardReduce
+	channelShardAllReduce
 	channelReplicaReduce
 	channelExpertShardGather
 	channelExpertShardReduce
@@ -122,6 +123,7 @@ var channelNames = [channels]struct{ group, collective string }{
 	channelExpertGather:        {"expert_parallel", "all_gather"},
 	channelShardGather:         {"data_parallel_shard", "all_gather"},
 	channelShardReduce:         {"data_parallel_shard", "reduce_scatter"},
+	channelShardAllReduce:      {"data_parallel_shard", "all_reduce"},
 	channelReplicaReduce:       {"data_parallel_replicate", "all_reduce"},
 	channelExpertShardGather:   {"expert_data_parallel", "all_gather"},
 	channelExpertShardReduce:   {"expert_data_parallel", "reduce_scatter"},

@@ -125,12 +125,15 @@ func (s *sharder) gather(p *pass, dense interface {
 // reduction is the time to reduce-scatter a pass's gradients over the shards
 // and to all-reduce what is left over the replicas.
 func (s *sharder) reduction(p *pass) units.Seconds {
-	return s.e.reduce(&p.load, s.g, p.elements, bytesOf(s.x.GradientDType))
+	return s.e.reduce(&p.load, s.g, p.elements, bytesOf(s.x.GradientDType), s.l.ZeroStage)
 }
 
 // reduce is a sharded gradient reduction of elements of width bytes.
-func (e *Evaluator) reduce(into *load, g *groups, n transformer.Elements, width float64) units.Seconds {
+func (e *Evaluator) reduce(into *load, g *groups, n transformer.Elements, width float64, stage int) units.Seconds {
 	d, x := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
+	if e.target.AllReducesShards && stage < 3 {
+		return e.allReduce(into, g, d, x)
+	}
 	t := g.shard.ReduceScatter(d)
 	into.put(channelShardReduce, d, t, 0)
 	if g.replica.Size() > 1 {
@@ -150,6 +153,18 @@ func (e *Evaluator) reduce(into *load, g *groups, n transformer.Elements, width 
 		r := g.expertReplica.AllReduce(part)
 		into.put(channelExpertReplicaReduce, part, r, 0)
 		t += r
+	}
+	return t
+}
+
+// allReduce leaves all gradients on all ranks.
+func (e *Evaluator) allReduce(into *load, g *groups, dense, experts units.Bytes) units.Seconds {
+	t := g.shard.AllReduce(dense)
+	into.put(channelShardAllReduce, dense, t, 0)
+	if experts > 0 {
+		te := g.expertShard.AllReduce(experts)
+		into.put(channelExpertReplicaReduce, experts, te, 0)
+		t += te
 	}
 	return t
 }

@@ -42,7 +42,7 @@ func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
 func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n transformer.Elements) units.Seconds {
 	s, width := &e.step, bytesOf(x.GradientDType)
 	if l.ZeroStage > 0 {
-		return e.reduce(&s.load, s.g, n, width)
+		return e.reduce(&s.load, s.g, n, width, l.ZeroStage)
 	}
 	d, w := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
 	t := s.g.data.AllReduce(d)

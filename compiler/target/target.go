@@ -114,6 +114,10 @@ type Target struct {
 	// a time, as ZeRO-3 did when it broadcast shard by shard.
 	OneRail bool
 
+	// AllReducesShards says that zero_stage 1 and 2 all-reduce gradients of which
+	// every rank then keeps its part, twice the volume of a reduce-scatter.
+	AllReducesShards bool
+
 	// WholeCombine says that every rank of a tensor group weighs the experts'
 	// outputs for all tokens of the group, not for its part of them.
 	WholeCombine bool
