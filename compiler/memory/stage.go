@@ -201,9 +201,10 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	var present [maxKinds]bool
 	pipeline := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}.Prepare()
 	ld.inFlight = pipeline.InFlight(rank)
+	forwards := pipeline.Split(ld.inFlight)
 	for i := range l.VirtualPipeline {
 		c := i*l.PipelineParallel + rank
-		alive := int64(pipeline.InFlightChunk(i, ld.inFlight))
+		alive := int64(forwards.On(i))
 		ld.earlier = ld.elements.Sum()
 		for k := range t.kinds {
 			n := m.arch.Count(k, m.starts[c], m.starts[c+1])

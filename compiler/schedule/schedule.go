@@ -71,25 +71,28 @@ func (s Shape) Prepare() Shape {
 	return s
 }
 
-// InFlightChunk is the part of n, the result of InFlight for a rank, that
-// belongs to one of its local chunks (0 to virtual-1) at the moment when the
-// rank first holds that many chunk-forwards. Over the local chunks it sums to
-// n. With chunks of very different size the peak may come a little later:
-// PeakWeight is exact.
-func (s Shape) InFlightChunk(chunk, n int) int { return s.forwardsOf(chunk, n) }
-
-// forwardsOf counts how many of the first n chunk-forwards of a rank are on
-// the given local chunk.
-func (s Shape) forwardsOf(chunk, n int) int {
+// Split divides n, the result of InFlight for a rank, among its local chunks
+// (0 to virtual-1) as they are at the moment when the rank first holds that
+// many chunk-forwards. With chunks of very different size the peak may come a
+// little later: PeakWeight is exact.
+func (s Shape) Split(n int) Split {
 	if s.Virtual == 1 {
-		return n
+		return Split{each: n}
 	}
 	g := s.group()
 	round := n / (g * s.Virtual)
-	size := s.groupSize(round)
-	rest := n - round*g*s.Virtual - chunk*size
-	return round*g + min(max(rest, 0), size)
+	return Split{each: round * g, group: s.groupSize(round), rest: n - round*g*s.Virtual}
 }
+
+// Split is how chunk-forwards are divided among the local chunks of a rank:
+// each has some, and groups of the rest are on one chunk after the other.
+type Split struct {
+	each, group, rest int
+}
+
+// On is the number on a local chunk. Over the chunks it sums to what was
+// divided.
+func (p Split) On(chunk int) int { return p.each + min(max(p.rest-chunk*p.group, 0), p.group) }
 
 // groupSize is the number of micro-batches of one round of the interleaved
 // schedule: the group, or what is left of the micro-batches.

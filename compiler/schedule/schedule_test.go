@@ -93,7 +93,7 @@ func TestInFlightEqualsSimulation(t *testing.T) {
 			}
 			sum := 0
 			for c := range s.Virtual {
-				sum += s.Prepare().InFlightChunk(c, s.InFlight(rank))
+				sum += s.Prepare().Split(s.InFlight(rank)).On(c)
 			}
 			if sum != r.InFlight[rank] {
 				t.Fatalf("%+v rank %d: chunks sum to %d of %d", s, rank, sum, r.InFlight[rank])
