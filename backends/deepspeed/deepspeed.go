@@ -67,10 +67,15 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
 		Replicate:        r.has(mics),
 		Buckets:          buckets,
-		WholeEmbedding:   true,
-		WholeHead:        !r.has(headSplit),
+		Layers:           "transformers",
 		EarlyStop:        true, // train.py checkpoints with use_reentrant=False
 		Elsewhere:        elsewhere,
+
+		AllReducesShards:  true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
+		WholeEmbedding:    true,
+		WholeHead:         !r.has(headSplit) || j.Model.TiedEmbeddings,
+		WholeLogits:       true, // train.py takes the loss of all of them
+		ReducesEachColumn: true, // module_inject.layers.ColumnParallel
 
 		Rules:       rules(r, family),
 		Resolve:     resolver(r, family),

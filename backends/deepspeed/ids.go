@@ -46,6 +46,8 @@ const (
 	ReasonTensorDivides diag.ID = "deepspeed-tensor-divides"
 	// ReasonTensorZero3: AutoTP with ZeRO-3 since 0.19.4.
 	ReasonTensorZero3 diag.ID = "deepspeed-tensor-zero3"
+	// ReasonTensorNorms: AutoTP with norms of queries and keys since 0.19.6.
+	ReasonTensorNorms diag.ID = "deepspeed-tensor-norms"
 	// ReasonUlyssesDivides: Ulysses cuts heads and sequence evenly.
 	ReasonUlyssesDivides diag.ID = "deepspeed-ulysses-divides"
 	// ReasonUlyssesZero: the emitted Ulysses needs a ZeRO stage.
@@ -76,6 +78,10 @@ const (
 	ReasonOffload diag.ID = "deepspeed-offload"
 	// ReasonOverlapTensor: tensor-parallel overlap without tensor parallelism.
 	ReasonOverlapTensor diag.ID = "deepspeed-overlap-tensor"
+	// ReasonOverlapGradients: reduction behind the backward pass where DeepSpeed has it.
+	ReasonOverlapGradients diag.ID = "deepspeed-overlap-gradients"
+	// ReasonTensorBias: AutoTP with biases since 0.17.0.
+	ReasonTensorBias diag.ID = "deepspeed-tensor-bias"
 	// ReasonGradientDType: which gradient types a stage can accumulate.
 	ReasonGradientDType diag.ID = "deepspeed-gradient-dtype"
 	// ReasonSequenceParallel: DeepSpeed has no Megatron-style sequence

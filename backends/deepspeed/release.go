@@ -89,7 +89,9 @@ type feature struct {
 // (deepspeedai/DeepSpeed, git tag --contains) and the first release without.
 var (
 	autoTPOverlap = feature{name: "AutoTP that overlaps its communication", since: version{16, 6}}
-	autoTPZero3   = feature{name: "AutoTP with ZeRO-3", since: version{19, 4}}
+	// autoTPBias adds a bias to what was reduced without writing into it (PR 7257).
+	autoTPBias  = feature{name: "AutoTP with biases", since: version{17, 0}}
+	autoTPZero3 = feature{name: "AutoTP with ZeRO-3", since: version{19, 4}}
 	// ulysses came with 0.17.0; the program drives the interface of 0.18.2 and
 	// later, which takes a model that is built already.
 	ulysses     = feature{name: "Ulysses for a model that is built already", since: version{18, 2}}
@@ -105,8 +107,12 @@ var (
 	// bf16Stage0 trains in bf16 without ZeRO, with bf16 gradients. It exists
 	// since 0.17.6, with a gradient norm that is right since 0.18.6 (PR 7839).
 	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{18, 6}}
-	// headSplit cuts the output head with the layers under AutoTP.
-	headSplit = feature{name: "AutoTP of the output head", since: version{18, 6}}
+	// headSplit cuts an output head that is not tied with the layers under AutoTP
+	// (PR 8146: it follows transformers' plan for the model's class).
+	headSplit = feature{name: "AutoTP of the output head", since: version{19, 4}}
+	// autoTPNorms sums the gradients of norms of queries and keys, of which every
+	// rank has a part; before, ranks drift apart.
+	autoTPNorms = feature{name: "AutoTP with norms of queries and keys", since: version{19, 6}}
 	// bf16AsFP16 takes bf16 with fp32 gradients under stages 0 and 1 for fp16:
 	// the names of the two optimizers are the same (DDP_BFLOAT16).
 	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: version{17, 6}, before: version{18, 5}}

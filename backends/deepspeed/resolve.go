@@ -31,15 +31,14 @@ var buckets = target.Buckets{
 func resolver(r release, f *family) func(*job.Job, *plan.Layout) plan.Execution {
 	return func(j *job.Job, l *plan.Layout) plan.Execution {
 		x := &j.Execution
+		gradient := x.GradientDType.Or(defaultGradientType(r, j.Training.Precision, l.ZeroStage))
 		return plan.Execution{
-			Attention: x.Attention.Or(defaultAttention(f)),
-			// Gradients are reduced while the backward pass runs; without ZeRO
-			// DeepSpeed reduces after it.
-			OverlapGradientReduce: x.OverlapGradientReduce.Or(l.ZeroStage > 0),
+			Attention:             x.Attention.Or(defaultAttention(f)),
+			OverlapGradientReduce: x.OverlapGradientReduce.Or(reducesBehind(j, l, gradient, x.OffloadOptimizer.Or(false))),
 			// Stage 3 prefetches; stages 1 and 2 gather after the update.
 			OverlapParameterGather: x.OverlapParameterGather.Or(l.ZeroStage == 3),
 			OverlapTensorParallel:  x.OverlapTensorParallel.Or(false),
-			GradientDType:          x.GradientDType.Or(defaultGradientType(r, j.Training.Precision, l.ZeroStage)),
+			GradientDType:          gradient,
 			OptimizerStateDType:    "fp32",
 			CrossEntropy:           "unfused",
 			LossChunks:             x.LossChunks.Or(1),
@@ -52,6 +51,13 @@ func resolver(r release, f *family) func(*job.Job, *plan.Layout) plan.Execution 
 			OffloadParameters:      x.OffloadParameters.Or(false),
 		}
 	}
+}
+
+// reducesBehind reports whether gradients are reduced while the backward pass
+// runs: not without ZeRO, nor under stage 1 in bf16 with fp32 gradients on the
+// GPU, which another optimizer wrapper keeps (runtime/bf16_optimizer.py).
+func reducesBehind(j *job.Job, l *plan.Layout, gradient string, offload bool) bool {
+	return l.ZeroStage > 1 || l.ZeroStage == 1 && (j.Training.Precision != "bf16" || gradient != "fp32" || offload)
 }
 
 func onlyIf(condition bool, value string) string {

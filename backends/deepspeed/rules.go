@@ -64,6 +64,14 @@ func tensorRules(r release, fam *family) []target.Rule {
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.TensorParallel > 1 && f.Layout.ZeroStage == 3 && !r.has(autoTPZero3)
 			}},
+		{ID: ReasonTensorBias, Mesh: true, Reason: "AutoTP trains layers with biases from DeepSpeed 0.17.0 on; before, their backward pass fails",
+			Breaks: func(f *target.Facts) bool {
+				return f.Layout.TensorParallel > 1 && (f.Job.Model.AttentionBias || f.Job.Model.MLPBias) && !r.has(autoTPBias)
+			}},
+		{ID: ReasonTensorNorms, Mesh: true, Reason: "AutoTP sums the gradients of norms of queries and keys from DeepSpeed 0.19.6 on; before, tensor ranks drift apart",
+			Breaks: func(f *target.Facts) bool {
+				return f.Layout.TensorParallel > 1 && f.Job.Model.QKNorm && !r.has(autoTPNorms)
+			}},
 	}
 }
 
@@ -137,6 +145,10 @@ func optionRules(r release, fam *family) []target.Rule {
 	return []target.Rule{
 		{ID: ReasonOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1",
 			Breaks: func(f *target.Facts) bool { return f.Exec.OverlapTensorParallel && f.Layout.TensorParallel == 1 }},
+		{ID: ReasonOverlapGradients, Reason: "DeepSpeed reduces gradients behind the backward pass from zero_stage 1 on, in bf16 with fp32 gradients from 2 on; otherwise after it",
+			Breaks: func(f *target.Facts) bool {
+				return f.Exec.OverlapGradientReduce && !reducesBehind(f.Job, f.Layout, f.Exec.GradientDType, f.Exec.OffloadOptimizer)
+			}},
 		{ID: ReasonHPZ, Reason: "hpZ needs ZeRO stage 3 without tensor, context and expert parallelism, replicas or offload, and a group that divides the ranks",
 			Breaks: func(f *target.Facts) bool {
 				n := f.Exec.ZeroHPZPartition

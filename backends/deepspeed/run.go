@@ -205,10 +205,15 @@ func (e *emitter) recomputeLayers() int {
 	return e.job.Model.Layers
 }
 
-// Releases of transformers that AutoEP and Ulysses work with: AutoEP needs the
-// fused experts of 5.0 and fails on the output recorder that came with 5.21
-// (tried with 5.8.0, 5.20.0 and 5.23.0); Ulysses checks for 4.51.3 itself.
+// Releases of transformers that AutoEP, AutoTP and Ulysses work with: AutoEP
+// needs the fused experts of 5.0 and fails on the output recorder that came with
+// 5.21 (tried with 5.8.0, 5.20.0 and 5.23.0); AutoTP follows the plans of the
+// classes, which all have one since 4.51.0 (4.48.0's of gemma2 names its head
+// alone) and which name the norms of queries and keys since 5.4.0 (not yet
+// 5.0.0); Ulysses checks for 4.51.3 itself.
 const (
+	transformersAutoTP       = "4.51.0"
+	transformersTensorNorms  = "5.4.0"
 	transformersAutoEP       = "5.0.0"
 	transformersBeforeAutoEP = "5.21.0"
 	transformersUlysses      = "4.51.3"
@@ -225,6 +230,10 @@ func (e *emitter) requires(config render.Object) render.Object {
 	switch {
 	case l.ExpertParallel > 1:
 		transformers = replace(replace(replace(transformers, "minimum", transformersAutoEP), "before", transformersBeforeAutoEP), "why", "AutoEP does not work with it")
+	case l.TensorParallel > 1 && e.job.Model.QKNorm:
+		transformers = replace(transformers, "minimum", transformersTensorNorms)
+	case l.TensorParallel > 1 && e.release.has(headSplit) && e.family.transformers < transformersAutoTP:
+		transformers = replace(transformers, "minimum", transformersAutoTP)
 	case l.ContextParallel > 1 && e.family.transformers < transformersUlysses:
 		transformers = replace(transformers, "minimum", transformersUlysses)
 	}
@@ -238,7 +247,7 @@ func (e *emitter) minimum(config render.Object) version {
 	keys := leaves(config, "")
 	for _, r := range releases {
 		if l.ContextParallel > 1 && !r.has(ulysses) || l.ExpertParallel > 1 && l.ZeroStage == 3 && !r.has(autoEPZero3) ||
-			l.TensorParallel > 1 && l.ZeroStage == 3 && !r.has(autoTPZero3) {
+			l.TensorParallel > 1 && !e.cuts(r) {
 			continue
 		}
 		if knowsAll(r, keys) {
@@ -246,6 +255,12 @@ func (e *emitter) minimum(config render.Object) version {
 		}
 	}
 	return e.release.version
+}
+
+// cuts reports whether AutoTP of another release cuts what the plan says.
+func (e *emitter) cuts(r release) bool {
+	return (r.has(autoTPZero3) || e.plan.Layout.ZeroStage < 3) && (r.has(autoTPNorms) || !e.job.Model.QKNorm) &&
+		(r.has(headSplit) || !e.release.has(headSplit))
 }
 
 func knowsAll(r release, keys []string) bool {

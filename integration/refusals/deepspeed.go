@@ -46,6 +46,17 @@ var deepSpeedCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Layout.ZeroStage = 2, 3
 		}},
+	{Rule: "deepspeed-tensor-norms", Version: "0.18.2", Model: "dense", What: "AutoTP with norms of queries and keys",
+		Why: "tensor ranks drift apart: a gradient norm of 0.659045 in the first step, 0.659047 is right",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.ZeroStage = 2, 1
+			d.Job.Model.Architecture, d.Job.Model.QKNorm = "qwen3", true
+		}},
+	{Rule: "deepspeed-tensor-bias", Version: "0.16.4", Model: "dense", What: "AutoTP of layers with biases",
+		Says: "Output 0 of RowParallelBackward is a view and is being modified inplace",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.ZeroStage, d.Job.Model.MLPBias = 2, 1, true
+		}},
 	{Rule: "deepspeed-ulysses-divides", Model: "dense", What: "Ulysses of 3 heads over 2 ranks",
 		Says: "is not divisible by SP size",
 		Edit: func(d *Draft) {
@@ -94,6 +105,12 @@ var deepSpeedCases = []Case{
 		Why: "there is nothing to overlap: the layout would claim what does not run",
 		Edit: func(d *Draft) {
 			d.Job.Execution.OverlapTensorParallel = job.Some(true)
+		}},
+	{Rule: "deepspeed-overlap-gradients", Model: "dense", What: "overlap_gradient_reduce without ZeRO",
+		Why: "it is reduced after the backward pass all the same: the layout would claim what does not run",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Layout.DataParallelReplicate, d.Layout.DataParallelShard = 0, 2, 1
+			d.Job.Execution.OverlapGradientReduce = job.Some(true)
 		}},
 	{Rule: "deepspeed-hpz", Model: "dense", What: "hpZ with zero_stage = 2",
 		Why: "the group is ignored below stage 3: the layout would claim what does not run",
