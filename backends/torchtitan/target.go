@@ -55,6 +55,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		UnevenStages:     f.pipeline,
 		ExpertParallel:   j.Model.MoE != nil,
 		Replicate:        true,
+		Layers:           "torchtitan",
 		Elsewhere:        elsewhereOf(d, f),
 		Rules:            slices.Concat(commonRules, d.rules),
 		Resolve:          d.resolver(),

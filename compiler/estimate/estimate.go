@@ -11,6 +11,7 @@
 package estimate
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
@@ -45,6 +46,9 @@ type Evaluator struct {
 	// torch carries FlashAttention's first generation (before 2.2), no kernel of
 	// cuDNN's (before 2.5)
 	firstFlash, secondFlash bool
+
+	fused, eager layerTraffic // of the layers, fused or kernel by kernel
+	counted      bool         // the kernels that eager names were counted
 
 	blocking   bool          // CUDA_LAUNCH_BLOCKING is set for the run
 	low, plain compute.DType // of linear layers; of attention, router and head
@@ -139,6 +143,9 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	}
 	e.asynchronous = t.Engine == target.Megatron && !t.TorchBefore(2, 0)
 	e.firstFlash, e.secondFlash = t.TorchBefore(2, 2), t.TorchBefore(2, 5)
+	e.fused = trafficOf(e.model, fusedLayers)
+	layers := cmp.Or(t.Layers, fusedLayers)
+	e.eager, e.counted = trafficOf(e.model, layers), layers != fusedLayers
 	e.precision()
 	e.newRecipes()
 	e.resolve()
@@ -265,17 +272,6 @@ func (e *Evaluator) generation(x *plan.Execution, headDim int) units.Seconds {
 
 // engines names the engines in data/parameters.json.
 var engines = map[target.Engine]string{target.Megatron: "megatron", target.FSDP2: "fsdp2", target.DeepSpeed: "deepspeed"}
-
-// fusion is the factor on the bytes of memory-bound kernels.
-func (e *Evaluator) fusion(x *plan.Execution) float64 {
-	switch {
-	case x.Compile:
-		return e.parameters.at("elementwise.compiled")
-	case e.target.Engine == target.Megatron:
-		return e.parameters.at("elementwise.megatron")
-	}
-	return e.parameters.at("elementwise.eager")
-}
 
 // Step is the step time alone.
 func (e *Evaluator) Step(l *plan.Layout, x *plan.Execution) units.Seconds {

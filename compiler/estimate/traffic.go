@@ -9,10 +9,11 @@ import (
 )
 
 // memoryBound times norms, residual additions, rope, activations, dropout and
-// the MoE permutation by the bytes that fused kernels move: one read per
-// input, one write per output, 2 bytes per element (docs/time.md).
+// the MoE permutation by the bytes that their kernels move: where one kernel
+// does it, one read per input, one write per output, 2 bytes per element; else
+// what data/layers.json says (docs/time.md).
 func (b *builder) memoryBound(k transformer.Kind) {
-	m := b.e.model
+	m, moves := b.e.model, b.e.traffic(b.x)
 	h := float64(m.HiddenSize)
 	norms := 2.0
 	if m.PostNorms {
@@ -21,14 +22,16 @@ func (b *builder) memoryBound(k transformer.Kind) {
 	if k.MTP {
 		norms += 3
 	}
-	b.norms = b.bytes(compute.NormForward, b.shard*h*4*norms)
-	forward := b.norms + b.bytes(compute.Elementwise, b.shard*h*6*2)
-	backward := b.bytes(compute.NormBackward, b.shard*h*6*norms) + b.bytes(compute.Elementwise, b.shard*h*6*2) + b.gradientCopies(k)
+	normForward, normBackward := b.moves(&moves.norm, b.shard*h*norms)
+	forward, backward := b.moves(&moves.residual, b.shard*h)
+	b.norms = normForward
+	forward += normForward
+	backward += normBackward + b.gradientCopies(k)
 	if m.Dropout > 0 {
 		forward += b.bytes(compute.Elementwise, b.shard*h*2)
 		backward += b.bytes(compute.Elementwise, b.shard*h*2)
 	}
-	rope := b.rope()
+	b.rope(moves, &forward, &backward)
 	backward += b.joined()
 	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
 	if k.MoE {
@@ -50,21 +53,27 @@ func (b *builder) memoryBound(k transformer.Kind) {
 	b.activation = forward - before
 	b.mlp += b.activation
 	b.moe += b.activation
-	b.fwd[lineMemoryBound] += forward + rope
-	b.bwd[lineMemoryBound] += backward + rope
+	b.fwd[lineMemoryBound] += forward
+	b.bwd[lineMemoryBound] += backward
 }
 
 // activated adds the activation function of an MLP of the given local width.
 // Fused into the products' kernel it writes what the backward needs, and reads
 // it again, and nothing else.
 func (b *builder) activated(rows, width float64, fused bool, forward, backward *units.Seconds) {
-	in := b.activationInputs()
-	moved, movedBack := in+1, 2*in+1
+	moves := b.e.traffic(b.x).activation
 	if fused {
-		moved, movedBack = in, in
+		moves.Forward, moves.Backward = 2*b.activationInputs(), 2*b.activationInputs()
 	}
-	*forward += b.bytes(compute.Elementwise, rows*width*2*moved)
-	*backward += b.bytes(compute.Elementwise, rows*width*2*movedBack)
+	there, back := b.moves(&moves, rows*width)
+	*forward += there
+	*backward += back
+}
+
+// moves times an operation over so many elements.
+func (b *builder) moves(m *moved, elements float64) (forward, backward units.Seconds) {
+	there, back := m.kernels()
+	return b.bytes(there, elements*m.Forward), b.bytes(back, elements*m.Backward)
 }
 
 // activationInputs is how many inputs the activation function has.
@@ -96,21 +105,24 @@ func (b *builder) expertBias(rows, width float64) units.Seconds {
 	return b.bytes(compute.Elementwise, rows*(width+float64(b.e.model.HiddenSize))*8)
 }
 
-// rope reads and writes what rotates of q and k.
-func (b *builder) rope() units.Seconds {
+// rope adds rotating q and k, and their norms where they have some.
+func (b *builder) rope(moves *layerTraffic, forward, backward *units.Seconds) {
 	m := b.e.model
-	if m.PositionEmbedding.Kind != "rope" {
-		return 0
-	}
 	tp := float64(b.l.TensorParallel)
 	width := float64(m.AttentionHeads*m.HeadDim)/tp + max(float64(m.KVHeads)/tp, 1)*float64(m.HeadDim)
 	if m.MLA != nil { // q and k are assembled from their parts: every element moves
 		width = 2 * float64(m.AttentionHeads*(m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim)) / tp
 	}
-	if m.QKNorm {
-		width *= 2
+	if m.PositionEmbedding.Kind == "rope" {
+		there, back := b.moves(&moves.rope, b.tokens*width)
+		*forward += there
+		*backward += back
 	}
-	return b.bytes(compute.Elementwise, b.tokens*width*4)
+	if m.QKNorm {
+		there, back := b.moves(&moves.norm, b.tokens*width)
+		*forward += there
+		*backward += back
+	}
 }
 
 // joined is what joining the gradients of q, k and v moves, which came from one

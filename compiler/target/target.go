@@ -82,6 +82,11 @@ type Target struct {
 	// communication buffers; zero where the engine has none.
 	Buckets Buckets
 
+	// Layers names the implementation of the layers whose operations run kernel
+	// by kernel where nothing compiles them (package estimate's
+	// data/layers.json); "" where the framework's kernels are fused.
+	Layers string
+
 	// FusedQKV says that query, key and value come from one projection, which
 	// decides what operator-level recompute keeps of them.
 	FusedQKV bool

@@ -35,6 +35,7 @@ type framework struct {
 	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
 	Partition             string            `json:"partition"`     // balanced: layers as evenly as possible
 	Torch                 string            `json:"torch"`         // that the run had; "" for the target's
+	Layers                string            `json:"layers"`        // implementation of the layers; "" for the target's
 	Compile               *bool             `json:"compile"`       // nil for the row's or the target's
 	InPlaceLoss           bool              `json:"in_place_loss"` // Transformer Engine's cross entropy
 	PlainLoss             bool              `json:"plain_loss"`    // compile did not cover the loss
@@ -189,6 +190,7 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 	old := *x.target
 	fused, _ := r.option("fused_ce")
 	old.InPlaceLoss = fw.InPlaceLoss || fused == "te"
+	old.Layers = cmp.Or(fw.Layers, old.Layers)
 	old.EarlyStop, old.OneRail = fw.EarlyStop, fw.OneRail
 	if release := cmp.Or(f.release(r), fw.Release); release != "" {
 		old.Minor = minorOf(release)

@@ -171,6 +171,9 @@ func execution(r *row, f *facts, fw *framework) job.Execution {
 	if b, ok := f.Execution["overlap_gradient_reduce"].(bool); ok {
 		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(b), job.Some(b)
 	}
+	if b, ok := f.Execution["compile"].(bool); ok {
+		x.Compile = job.Some(b)
+	}
 	if s, ok := f.Execution["gradient_dtype"].(string); ok {
 		x.GradientDType = job.Some(s)
 	}

@@ -1,0 +1,92 @@
+package estimate
+
+import (
+	"cmp"
+	"maps"
+	"sync"
+
+	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// moved is what one operation of a layer reads and writes of memory, in bytes
+// per element of its output, tensors in 16 bits.
+type moved struct {
+	Layers    string  `json:"layers"`    // whose implementation
+	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual
+	Forward   float64 `json:"forward"`
+	Backward  float64 `json:"backward"`
+	Kernel    string  `json:"kernel"` // norm: one kernel that reduces, too; elementwise: one or several that do not
+}
+
+// fusedLayers is the implementation whose operations are one kernel each.
+const fusedLayers = "fused"
+
+// implementations reads data/layers.json: operations by implementation. What
+// one does not list is fused there. Those that are composed of several kernels
+// were counted in the frameworks: the bytes that every operator of the forward
+// and of the backward pass reads and writes, views apart.
+var implementations = sync.OnceValue(func() map[string]map[string]moved {
+	var records []moved
+	readJSON("data/layers.json", &records)
+	all := map[string]map[string]moved{fusedLayers: {}}
+	for _, r := range records {
+		if all[r.Layers] == nil {
+			all[r.Layers] = maps.Clone(all[fusedLayers])
+		}
+		all[r.Layers][r.Operation] = r
+	}
+	return all
+})
+
+// layerTraffic is what the operations of a model's layers move. Norm is one of
+// them, residual all of a layer's sums.
+type layerTraffic struct{ norm, rope, activation, residual moved }
+
+// trafficOf picks the operations that a model has.
+func trafficOf(m *job.Model, layers string) layerTraffic {
+	operations, ok := implementations()[layers]
+	if !ok {
+		panic("estimate: no layers of " + layers)
+	}
+	activation := "activation"
+	if m.GatedActivation() {
+		activation = "gated"
+	} else if m.Activation == "relu2" {
+		activation = "relu2"
+	}
+	return layerTraffic{operations[cmp.Or(m.Normalization, "rmsnorm")], operations["rope"], operations[activation], operations["residual"]}
+}
+
+// traffic is what the layers move as they run: fused by the framework or by
+// torch.compile, or kernel by kernel.
+func (e *Evaluator) traffic(x *plan.Execution) *layerTraffic {
+	if x.Compile || e.target.Engine == target.Megatron {
+		return &e.fused
+	}
+	return &e.eager
+}
+
+// fusion is the factor on the bytes of memory-bound kernels that one kernel per
+// operation would move; 1 where the kernels were counted.
+func (e *Evaluator) fusion(x *plan.Execution) float64 {
+	switch {
+	case x.Compile:
+		return e.parameters.at("elementwise.compiled")
+	case e.target.Engine == target.Megatron:
+		return e.parameters.at("elementwise.megatron")
+	case !e.counted:
+		return e.parameters.at("elementwise.eager")
+	}
+	return 1
+}
+
+// kernels are those that the operation runs, forward and backward.
+func (m *moved) kernels() (forward, backward compute.Traffic) {
+	if m.Kernel == "norm" {
+		return compute.NormForward, compute.NormBackward
+	}
+	return compute.Elementwise, compute.Elementwise
+}

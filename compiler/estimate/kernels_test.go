@@ -1,0 +1,52 @@
+package estimate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// TestCountedKernels works out what a layer of Llama 3 8B moves as huggingface/
+// transformers writes it: 8,192 tokens, hidden size 4,096, MLP 14,336, 32 query
+// and 8 key heads of 128, 218 million parameters whose gradients are copied
+// from 16 bits to fp32.
+func TestCountedKernels(t *testing.T) {
+	const tokens, hidden, ffn, rotated, parameters = 8192, 4096, 14336, 40 * 128, 218_112_000
+	bytes := []float64{
+		2 * tokens * hidden * 36, 2 * tokens * hidden * 92.1, // norms
+		tokens * hidden * 12.7, tokens * hidden * 39.8, // sums
+		tokens * rotated * 20.2, tokens * rotated * 28.2,
+		tokens * ffn * 10, tokens * ffn * 18,
+		parameters * (2 + 4),
+	}
+	l, x := single(8), execution()
+	l.ZeroStage = 2
+	g := targetOf(target.DeepSpeed)
+	g.Layers = "transformers"
+	e := New(jobOf(dense(), 1), g)
+	e.Step(&l, &x)
+	got := e.step.table.at(0, false, false).lines[lineMemoryBound]
+	want := units.Seconds(0)
+	for _, n := range bytes {
+		want += e.device.Traffic(compute.Elementwise, units.Bytes(n))
+	}
+	if math.Abs(float64(got/want)-1) > 1e-3 {
+		t.Errorf("a layer moves memory for %v, want %v", got, want)
+	}
+}
+
+// TestEveryImplementation: what is composed of several kernels moves at least
+// what one kernel does, and every implementation has every operation.
+func TestEveryImplementation(t *testing.T) {
+	all := implementations()
+	for layers, operations := range all {
+		for name, one := range all[fusedLayers] {
+			if have := operations[name]; have.Forward < one.Forward || have.Backward < one.Backward {
+				t.Errorf("%s of %s: %v and %v bytes, fused %v and %v", name, layers, have.Forward, have.Backward, one.Forward, one.Backward)
+			}
+		}
+	}
+}
