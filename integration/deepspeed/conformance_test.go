@@ -28,32 +28,31 @@ type result struct {
 }
 
 func TestTrials(t *testing.T) {
-	for _, version := range []string{"0.19.8", "0.18.2", "0.16.4"} {
-		t.Run(version, func(t *testing.T) {
-			python := environment(t, version)
-			root := t.TempDir()
-			if keep := os.Getenv("NDC_KEEP"); keep != "" {
-				root = filepath.Join(keep, version)
-			}
-			all := denseTrials()
-			all = append(all, expertTrials()...)
-			switch version {
-			case "0.19.8":
-				all = append(all, halfTrials()...)
-				all = append(all, tensorTrials(1, 2, 3)...)
-				all = append(all, contextTrials()...)
-				all = append(all, autoEPTrials()...)
-			case "0.18.2":
-				all = append(all, tensorTrials(1, 2)...)
-				all = append(all, contextTrials()...)
-			}
-			all = legal(t, version, all)
-			for _, c := range all {
-				write(t, root, version, c)
-			}
-			judge(t, version, all, run(t, python, root))
-		})
+	each(t, func(t *testing.T, version, python string) {
+		root := t.TempDir()
+		if keep := os.Getenv("NDC_KEEP"); keep != "" {
+			root = filepath.Join(keep, version)
+		}
+		all := legal(t, version, trials(version))
+		for _, c := range all {
+			write(t, root, version, c)
+		}
+		judge(t, version, all, run(t, python, root))
+	})
+}
+
+// trials are what a release is asked to train: everything that it has.
+func trials(version string) []trial {
+	all := slices.Concat(denseTrials(), halfTrials(), stateTrials(), expertTrials(), modelTrials(version), tensorTrials())
+	switch version {
+	case "0.19.8":
+		all = append(all, autoEPTrials()...)
+		fallthrough
+	case "0.18.2":
+		all = append(all, overlapTrials()...)
+		all = append(all, contextTrials()...)
 	}
+	return all
 }
 
 // run starts the driver over all cases of a folder.

@@ -10,23 +10,33 @@ import (
 )
 
 // modelTrials train one small model of every family that the pinned
-// transformers has, on one rank and on two.
+// transformers has, on one rank, sharded, recomputed, and cut where AutoTP cuts
+// it.
 func modelTrials(version string) []trial {
-	models := map[string]func(*job.Job){"gpt": gpt, "gemma2": gemma2, "mistral": mistral}
-	names := []string{"gpt", "gemma2", "mistral"}
-	if version != "0.16.4" { // whose transformers is of 2025-02
-		for name, change := range map[string]func(*job.Job){"qwen3": qwen3, "qwen3-moe": qwen3MoE, "gpt-oss": gptOSS, "deepseek-v3": deepseekV3} {
-			models[name] = change
-		}
-		names = append(names, "qwen3", "qwen3-moe", "gpt-oss", "deepseek-v3")
+	tied := func(j *job.Job) { j.Model.TiedEmbeddings = true }
+	biased := func(j *job.Job) { j.Model.AttentionBias, j.Model.MLPBias = true, true }
+	models := []struct {
+		name   string
+		change func(*job.Job)
+		cut    bool
+	}{
+		{"tied", tied, true}, {"biased", biased, true}, {"mistral", mistral, true}, {"gemma2", gemma2, true}, {"gpt", gpt, false}, {"gpt-rope", gptRope, false},
+		{"qwen3", qwen3, true}, {"qwen3-moe", qwen3MoE, false}, {"gpt-oss", gptOSS, false}, {"deepseek-v3", deepseekV3, false},
+	}
+	if version == "0.16.4" { // whose transformers is of 2025-02
+		models = models[:6]
 	}
 	var all []trial
-	for _, name := range names {
+	for _, m := range models {
 		all = append(all,
-			trial{name: name + "-ref", ranks: 1, layout: zero(1), change: models[name]},
-			trial{name: name + "-w2", ranks: 2, layout: zero(3), change: models[name], same: name + "-ref", tolerance: exact},
-			trial{name: name + "-recompute", ranks: 2, change: models[name], same: name + "-ref", tolerance: exact,
-				layout: func(l *plan.Layout) { l.ZeroStage, l.Recompute, l.RecomputeMethod = 2, plan.RecomputeFull, "uniform" }})
+			trial{name: m.name + "-ref", ranks: 1, layout: zero(1), change: m.change},
+			trial{name: m.name + "-w2", ranks: 2, layout: zero(3), change: m.change, same: m.name + "-ref", tolerance: exact},
+			trial{name: m.name + "-recompute", ranks: 2, change: m.change, same: m.name + "-ref", tolerance: exact,
+				layout: func(l *plan.Layout) { l.ZeroStage, l.Recompute, l.RecomputeMethod = 1, plan.RecomputeFull, "uniform" }})
+		if m.cut {
+			all = append(all, trial{name: m.name + "-tp2", ranks: 2, change: m.change, same: m.name + "-ref", tolerance: exact,
+				layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }})
+		}
 	}
 	return all
 }
@@ -38,6 +48,11 @@ func gpt(j *job.Job) {
 	m.PositionEmbedding = job.PositionEmbedding{Kind: "learned"}
 }
 
+func gptRope(j *job.Job) {
+	gpt(j)
+	j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "rope", Theta: 10000, Partial: 0.5}
+}
+
 func mistral(j *job.Job) { j.Model.SlidingWindow.Size = 16 }
 
 func gemma2(j *job.Job) {
@@ -47,7 +62,10 @@ func gemma2(j *job.Job) {
 	m.SlidingWindow = job.SlidingWindow{Size: 16, Pattern: 2}
 }
 
-func qwen3(j *job.Job) { j.Model.Architecture, j.Model.QKNorm = "qwen3", true }
+// qwen3 has weights so large that its norms of queries and keys matter.
+func qwen3(j *job.Job) {
+	j.Model.Architecture, j.Model.QKNorm, j.Model.InitStd = "qwen3", true, 0.2
+}
 
 func qwen3MoE(j *job.Job) {
 	m := &j.Model

@@ -7,7 +7,9 @@ FOLDER holds one folder per case with the emitted files and case.json, {"ranks":
 transformers are imported once; the ranks of every case are forked from this process. Prints one JSON object per
 case: name, exit code, seconds, the steps that rank 0 logged, and the last error.
 """
+import contextlib
 import glob
+import importlib
 import json
 import os
 import re
@@ -72,6 +74,24 @@ def train(folder):
     return 0
 
 
+def stand_in():
+    """What some releases ask of a GPU alone, as a CPU gives it: collectives that NCCL would send together, and a
+    device to send objects from, which a CPU's number is none of (before 0.17.5)."""
+    import deepspeed
+    from deepspeed.accelerator import get_accelerator
+
+    @contextlib.contextmanager
+    def one_by_one(group, device, requests, async_op):
+        yield
+        for request in requests:
+            request.wait()
+
+    importlib.import_module("deepspeed.comm.torch").get_coalescing_manager = one_by_one
+    if tuple(map(int, deepspeed.__version__.split(".")[:3])) < (0, 17, 5):
+        cpu = type(get_accelerator())
+        cpu.current_device = cpu.current_device_name
+
+
 def machine():
     """What the machine has left, for cases that it did not let end."""
     with open("/proc/meminfo", encoding="ascii") as f:
@@ -92,10 +112,10 @@ def report(folder):
 def main():
     sys.stdout.reconfigure(line_buffering=True)
     report_to, sys.stdout = sys.stdout, sys.stderr
-    import deepspeed  # noqa: F401
     import torch
     import transformers  # noqa: F401
     torch.set_num_threads(1)
+    stand_in()
     root = os.path.abspath(sys.argv[1])
     for name in sys.argv[2:] or sorted(os.listdir(root)):
         folder = os.path.join(root, name)

@@ -53,15 +53,61 @@ func halfTrials() []trial {
 }
 
 // tensorTrials use AutoTP.
-func tensorTrials(stages ...int) []trial {
+func tensorTrials() []trial {
 	var all []trial
-	for _, stage := range stages {
+	for stage := 1; stage < 4; stage++ {
 		all = append(all, trial{name: fmt.Sprintf("tp2-zero%d", stage), ranks: 2, same: "ref", tolerance: exact,
 			layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, stage }})
 	}
-	return append(all, trial{name: "tp2-dp2", ranks: 4, same: "ref", tolerance: exact,
-		layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }})
+	two := func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 }
+	return append(all,
+		trial{name: "tp2-dp2", ranks: 4, same: "ref", tolerance: exact, layout: two},
+		trial{name: "tp2-chunks", ranks: 2, same: "ref", tolerance: exact,
+			change: func(j *job.Job) { j.Execution.LossChunks = job.Some(4) },
+			layout: func(l *plan.Layout) {
+				two(l)
+				l.Recompute, l.RecomputeMethod = plan.RecomputeFull, "uniform"
+			}})
 }
+
+// overlapTrials hide AutoTP's communication.
+func overlapTrials() []trial {
+	return []trial{{name: "tp2-overlap", ranks: 2, same: "ref", tolerance: exact,
+		layout: func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 1 },
+		change: func(j *job.Job) { j.Execution.OverlapTensorParallel = job.Some(true) }}}
+}
+
+// stateTrials keep state where and as it can be kept beside ZeRO's stages.
+func stateTrials() []trial {
+	var all []trial
+	offload := func(parameters bool) func(*job.Job) {
+		return func(j *job.Job) {
+			j.Backend.ExtraArgs = nil // DeepSpeed's own Adam runs on a CPU
+			j.Execution.OffloadOptimizer, j.Execution.OffloadParameters = job.Some(true), job.Some(parameters)
+		}
+	}
+	for stage := 1; stage < 4; stage++ {
+		all = append(all, trial{name: fmt.Sprintf("offload-zero%d", stage), ranks: 2, layout: zero(stage), change: offload(false), same: "ref", tolerance: exact})
+	}
+	return append(all,
+		trial{name: "offload-parameters", ranks: 2, layout: zero(3), change: offload(true), same: "ref", tolerance: exact},
+		trial{name: "mics-w4", ranks: 4, same: "ref", tolerance: exact,
+			layout: func(l *plan.Layout) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }},
+		trial{name: "unfused", ranks: 2, layout: zero(3), same: "ref", tolerance: exact,
+			change: func(j *job.Job) { j.Execution.Attention = job.Some("unfused") }},
+		trial{name: "gradients-bf16", ranks: 2, layout: zero(3), same: "ref", tolerance: 2e-3,
+			change: func(j *job.Job) { j.Training.Precision, j.Execution.GradientDType = "bf16", job.Some("bf16") }},
+		trial{name: "sgd-ref", ranks: 1, layout: zero(1), change: sgd},
+		trial{name: "sgd-zero3", ranks: 2, layout: zero(3), change: sgd, same: "sgd-ref", tolerance: exact},
+		trial{name: "adam-ref", ranks: 1, layout: zero(1), change: adam},
+		trial{name: "adam-zero3", ranks: 2, layout: zero(3), change: adam, same: "adam-ref", tolerance: exact})
+}
+
+func sgd(j *job.Job) {
+	j.Training.Optimizer.Kind, j.Training.Optimizer.Momentum, j.Backend.ExtraArgs = "sgd", 0.9, nil
+}
+
+func adam(j *job.Job) { j.Training.Optimizer.Kind = "adam" }
 
 // contextTrials use Ulysses.
 func contextTrials() []trial {

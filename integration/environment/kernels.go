@@ -6,37 +6,56 @@ import (
 	"path/filepath"
 )
 
+// Kernel is one that DeepSpeed builds when it first needs it.
+type Kernel struct{ folder, builder string }
+
+// SharedMemory sums over a CPU's ranks, which every run on one does; HostAdam
+// updates what is offloaded to the host.
+var (
+	SharedMemory = Kernel{"deepspeed_shm_comm", "ShareMemCommBuilder"}
+	HostAdam     = Kernel{"cpu_adam", "CPUAdamBuilder"}
+)
+
 // Kernels is the folder in which an environment's DeepSpeed keeps the kernels
 // that it builds, to be named in TORCH_EXTENSIONS_DIR; releases must not share
-// one. The kernel that a CPU needs is built first when it is missing, so that
-// no run waits for a compiler.
-func Kernels(python string) (string, error) {
+// one. SharedMemory and those named are built first where they are missing, so
+// that no run waits for a compiler.
+func Kernels(python string, more ...Kernel) (string, error) {
 	folder := filepath.Join(filepath.Dir(filepath.Dir(python)), "extensions")
-	if built(folder) {
-		return folder, nil
-	}
-	unlock, err := lock(folder + ".lock")
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	if built(folder) { // another process was faster
-		return folder, nil
-	}
-	if _, err := exec.LookPath("c++"); err != nil {
-		if err := Debian("g++", "python3-dev"); err != nil {
+	for _, k := range append([]Kernel{SharedMemory}, more...) {
+		if err := k.build(python, folder); err != nil {
 			return "", err
 		}
 	}
-	// A build that was killed leaves a lock behind, for which others would wait.
-	if err := os.RemoveAll(folder); err != nil {
-		return "", err
-	}
-	return folder, run("env", "TORCH_EXTENSIONS_DIR="+folder, "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"), python, "-c",
-		"from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder as B; B().load()")
+	return folder, nil
 }
 
-func built(folder string) bool {
-	found, _ := filepath.Glob(filepath.Join(folder, "deepspeed_shm_comm", "*.so"))
+func (k Kernel) build(python, folder string) error {
+	if k.built(folder) {
+		return nil
+	}
+	unlock, err := lock(folder + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if k.built(folder) { // another process was faster
+		return nil
+	}
+	if _, err := exec.LookPath("c++"); err != nil {
+		if err := Debian("g++", "python3-dev"); err != nil {
+			return err
+		}
+	}
+	// A build that was killed leaves a lock behind, for which others would wait.
+	if err := os.RemoveAll(filepath.Join(folder, k.folder)); err != nil {
+		return err
+	}
+	return run("env", "TORCH_EXTENSIONS_DIR="+folder, "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"), python, "-c",
+		"from deepspeed.ops.op_builder.cpu import "+k.builder+" as B; B().load()")
+}
+
+func (k Kernel) built(folder string) bool {
+	found, _ := filepath.Glob(filepath.Join(folder, k.folder, "*.so"))
 	return len(found) > 0
 }
