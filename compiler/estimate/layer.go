@@ -69,11 +69,11 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 	kinds := e.arch.Kinds()
 	t := &layerTable{layers: make([]pass, 4*len(kinds)), gradientBytesPerElement: bytesOf(x.GradientDType)}
 	for k := range kinds {
-		for _, plain := range []bool{false, true} {
-			b := e.builder(l, x, g, plain)
-			b.layer(k)
-			*t.at(k, plain, false) = b.finish(k, plan.RecomputeNone)
-			*t.at(k, plain, true) = b.finish(k, l.Recompute)
+		t.build(e.builder(l, x, g, false), k, false)
+		if e.low == e.plain {
+			*t.at(k, true, false), *t.at(k, true, true) = *t.at(k, false, false), *t.at(k, false, true)
+		} else {
+			t.build(e.builder(l, x, g, true), k, true)
 		}
 	}
 	t.embedding = e.embedding(l, x, g)
@@ -90,7 +90,20 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 	if e.scatters(l) {
 		t.transfer /= units.Bytes(l.TensorParallel)
 	}
+	t.seal()
 	return t
+}
+
+// build makes the passes of a kind of layer, without and with the recompute
+// of the builder's layout.
+func (t *layerTable) build(b *builder, kind int, plain bool) {
+	b.layer(kind)
+	without, with := t.at(kind, plain, false), t.at(kind, plain, true)
+	*without = b.finish(kind, plan.RecomputeNone)
+	*with = *without
+	if b.l.Recompute != plan.RecomputeNone {
+		*with = b.finish(kind, b.l.Recompute)
+	}
 }
 
 // builder starts a layer.

@@ -30,29 +30,6 @@ func (e *Evaluator) policyOf(l *plan.Layout, x *plan.Execution) policy {
 	return policy{gatherForward: full && l.ZeroStage == 3, gatherBackward: full && l.ZeroStage == 3, reduce: full && l.ZeroStage >= 2}
 }
 
-// withState returns the table with the gathers and reductions of sharded
-// state added to every pass. What one layer communicates runs behind the
-// compute of its neighbour, which is taken to be as long as its own; the first
-// gather and the last reduction of a micro-batch have nothing to hide behind
-// and are charged to the embedding.
-func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
-	p := e.policyOf(l, x)
-	if p == (policy{}) {
-		return t
-	}
-	s := &sharder{e: e, l: l, x: x, g: g, policy: p}
-	out := *t
-	out.layers = make([]pass, len(t.layers))
-	for i := range t.layers {
-		out.layers[i] = t.layers[i]
-		s.charge(&out.layers[i])
-	}
-	s.charge(&out.mtp)
-	s.charge(&out.head)
-	s.first(&out.embedding, &out.layers[0])
-	return &out
-}
-
 // sharder adds state communication to passes.
 type sharder struct {
 	e *Evaluator
@@ -60,6 +37,19 @@ type sharder struct {
 	x *plan.Execution
 	g *groups
 	policy
+}
+
+// chargeAll adds the gathers and reductions of sharded state to every pass.
+// What one layer communicates runs behind the compute of its neighbour, which
+// is taken to be as long as its own; the first gather and the last reduction of
+// a micro-batch have nothing to hide behind and are charged to the embedding.
+func (s *sharder) chargeAll(t *layerTable) {
+	for i := range t.layers {
+		s.charge(&t.layers[i])
+	}
+	s.charge(&t.mtp)
+	s.charge(&t.head)
+	s.first(&t.embedding, &t.layers[0])
 }
 
 // charge adds a pass's own gathers and reduction, hidden where it can be.

@@ -16,9 +16,11 @@ type tableKey struct {
 	sequence                                          bool
 }
 
-// stateKey is what the state gathers of a layer depend on, beside its table.
+// stateKey is what the state of the layers of a table depends on; the ranks
+// that share it matter only where they communicate with every micro-batch.
 type stateKey struct {
 	table           *layerTable
+	policy          policy
 	shard, replicas int32
 	zero            int8
 	piped           bool
@@ -53,10 +55,17 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 	if !ok {
 		t.groups = e.groupsOf(l, x)
 		t.table = e.stateTerms(e.tableTerms(k.tableKey, l, x, t.groups), l, x, t.groups)
+		if len(e.known) >= mostKnown {
+			clear(e.known)
+		}
 		e.known[k] = t
 	}
 	return t
 }
+
+// mostKnown bounds what is remembered of whole meshes, most of which are seen
+// once; their tables stay.
+const mostKnown = 1 << 12
 
 // tableTerms is the table without state communication, from the cache.
 func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
@@ -70,22 +79,25 @@ func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g 
 
 // stateTerms is the table with state communication, from the cache.
 func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
-	k := stateKey{
-		table: t, shard: int32(l.DataParallelShard), replicas: int32(l.DataParallelReplicate),
-		zero: int8(l.ZeroStage), piped: l.PipelineParallel > 1,
+	k := stateKey{table: t, policy: e.policyOf(l, x), piped: l.PipelineParallel > 1}
+	if k.policy != (policy{}) {
+		k.shard, k.replicas, k.zero = int32(l.DataParallelShard), int32(l.DataParallelReplicate), int8(l.ZeroStage)
 	}
 	s, ok := e.stateTables[k]
 	if !ok {
 		whole := *t
-		whole.layers = slices.Clone(t.layers)
 		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 		whole.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.target.EmbeddingParts(l.TensorParallel))
 		whole.head.elements.Dense = e.arch.FinalNorm()
 		if !e.model.TiedEmbeddings || k.piped {
 			whole.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.target.HeadParts(l.TensorParallel))
 		}
-		s = e.withState(&whole, l, x, g)
-		s.seal()
+		s = &whole
+		if k.policy != (policy{}) {
+			s.layers = slices.Clone(t.layers)
+			(&sharder{e: e, l: l, x: x, g: g, policy: k.policy}).chargeAll(s)
+			s.seal()
+		}
 		e.stateTables[k] = s
 	}
 	return s
