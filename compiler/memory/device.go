@@ -20,8 +20,8 @@ type overhead struct {
 	worker      int64   // host memory of a data worker
 }
 
-// overheadOf looks the overheads of a target up. Context and slack depend on
-// the torch release where the data says so.
+// overheadOf looks the overheads of a target up. Context, slack and
+// range depend on the torch release where the data says so.
 func overheadOf(t *target.Target) overhead {
 	// Torch 1.13 was the first to load kernels when they are used
 	// (CUDA_MODULE_LOADING=LAZY).
@@ -35,8 +35,8 @@ func overheadOf(t *target.Target) overhead {
 	return overhead{
 		slack: released("slack/" + t.Backend), lossSlack: overheads["loss_slack/"+t.Backend], context: released("context"),
 		first: overheads["communicator"], more: overheads["communicator_later"],
-		low: overheads["range_low/"+t.Backend], high: overheads["range_high/"+t.Backend],
-		pressed: overheads["range_pressed/"+t.Backend],
+		low: released("range_low/" + t.Backend), high: released("range_high/" + t.Backend),
+		pressed: released("range_pressed/" + t.Backend),
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 	}
 }

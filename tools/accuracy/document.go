@@ -37,10 +37,10 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 }
 
 // printMemoryCoverage tells how often measured memory lies inside the range of
-// the predicted, by definition. Nothing in a range of memory is fitted to a
-// single source.
+// the predicted, by definition and source, and inside the range that the rows of
+// other models alone would give it.
 func printMemoryCoverage(w io.Writer, results []result) {
-	inside := map[string][]bool{}
+	inside, others := map[string][]bool{}, map[string][]bool{}
 	width := map[string][2]float64{}
 	names := []string{}
 	for i := range results {
@@ -55,10 +55,17 @@ func printMemoryCoverage(w io.Writer, results []result) {
 		ratio := r.Memory.MeasuredBytes / r.Memory.PredictedBytes
 		inside[k] = append(inside[k], ratio >= r.memoryRange[0] && ratio <= r.memoryRange[1])
 		width[k] = r.memoryRange
+		if o := ratiosOfOthers(results, r); len(o) >= 10 {
+			others[k] = append(others[k], ratio >= quantile(o, 0.05) && ratio <= quantile(o, 0.95))
+		}
 	}
-	fmt.Fprintf(w, "\n| memory | rows | inside the range | range |\n|---|---|---|---|\n")
+	fmt.Fprintf(w, "\n| memory | rows | inside | inside that of other models | range |\n|---|---|---|---|---|\n")
 	for _, k := range names {
-		fmt.Fprintf(w, "| %s | %d | %s | %+.1f to %+.1f %% |\n", k, len(inside[k]), percentOf(inside[k]), 100*width[k][0]-100, 100*width[k][1]-100)
+		held := "fewer than ten rows"
+		if n := len(others[k]); n > 0 {
+			held = percentOf(others[k])
+		}
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %+.1f to %+.1f %% |\n", k, len(inside[k]), percentOf(inside[k]), held, 100*width[k][0]-100, 100*width[k][1]-100)
 	}
 }
 

@@ -100,6 +100,16 @@ func slackOfOthers(results []result, of *result) (factor float64, ok bool) {
 	if of.Memory.Definition == "allocated" {
 		return 1, false
 	}
+	ratios := ratiosOfOthers(results, of)
+	if len(ratios) == 0 {
+		return 1, false
+	}
+	return quantile(ratios, 0.5), true
+}
+
+// ratiosOfOthers is measured over predicted memory, in order, of the other
+// models' rows on the same framework.
+func ratiosOfOthers(results []result, of *result) []float64 {
 	var ratios []float64
 	for i := range results {
 		r := &results[i]
@@ -108,11 +118,8 @@ func slackOfOthers(results []result, of *result) (factor float64, ok bool) {
 			ratios = append(ratios, m.MeasuredBytes/m.PredictedBytes)
 		}
 	}
-	if len(ratios) == 0 {
-		return 1, false
-	}
 	slices.Sort(ratios)
-	return quantile(ratios, 0.5), true
+	return ratios
 }
 
 // printGoals compares goals and figures.

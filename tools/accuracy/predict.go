@@ -98,15 +98,19 @@ func plausible(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
 // memoryOf picks the prediction that the row's definition speaks of: what is
 // counted, on which ranks, in which unit. GB as written are GiB in every
-// source that has been checked, except where the definition says /1e9.
+// source that has been checked, except where the definition says /1e9, or that
+// they were read off nvidia-smi, which prints MiB: thousands of them.
 func memoryOf(r *row, m *plan.Memory) *memoryResult {
 	if r.Measured.Peak <= 0 || len(m.Stages) == 0 {
 		return nil
 	}
 	s := strings.ToLower(r.Measured.PeakDefinition)
 	unit := float64(units.GiB)
-	if strings.Contains(s, "/1e9") {
+	switch {
+	case strings.Contains(s, "/1e9"):
 		unit = 1e9
+	case strings.Contains(s, "nvidia-smi"):
+		unit = 1000 * float64(units.MiB)
 	}
 	definition, of := "device", func(s *plan.StageMemory) units.Bytes { return s.DeviceBytes }
 	switch {
