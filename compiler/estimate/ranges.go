@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -24,9 +25,11 @@ type Range struct {
 	Source    string     `json:"source"`
 }
 
-// Envelope is what has been measured of a class: the GPUs and precisions that
-// occur, from the least to the most GPUs and tokens, and the largest degrees.
+// Envelope is what has been measured of a class: the engines, GPUs and
+// precisions that occur, from the least to the most GPUs and tokens, and the
+// largest degrees.
 type Envelope struct {
+	Engines          []string `json:"engines"`
 	GPUTypes         []string `json:"gpu_types"`
 	Precisions       []string `json:"precisions"`
 	GPUs             [2]int   `json:"gpus"`
@@ -38,7 +41,8 @@ type Envelope struct {
 }
 
 // Add widens the envelope by a measured step.
-func (v *Envelope) Add(j *job.Job, l *plan.Layout) {
+func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine target.Engine) {
+	v.Engines = include(v.Engines, engines[engine])
 	v.GPUTypes = include(v.GPUTypes, j.Cluster.GPU.Catalog)
 	v.Precisions = include(v.Precisions, j.Training.Precision)
 	v.GPUs = widen(v.GPUs, l.GPUs())
@@ -67,12 +71,12 @@ func widen(r [2]int, n int) [2]int {
 
 // Outside says in what a job's layout lies outside the envelope, empty when
 // it lies inside.
-func (v *Envelope) Outside(j *job.Job, l *plan.Layout) []string {
+func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine target.Engine) []string {
 	var out []string
 	for _, n := range []struct {
 		what, value string
 		measured    []string
-	}{{"GPU", j.Cluster.GPU.Catalog, v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
+	}{{"engine", engines[engine], v.Engines}, {"GPU", j.Cluster.GPU.Catalog, v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
 		if !slices.Contains(n.measured, n.value) {
 			out = append(out, fmt.Sprintf("%s %s", n.what, n.value))
 		}
@@ -125,8 +129,8 @@ func (r *Range) matches(j *job.Job) int {
 
 // Of is the range of a layout of a job, and in what it lies beyond what was
 // measured.
-func (r *Range) Of(j *job.Job, l *plan.Layout) (span [2]float64, outside []string) {
-	if outside = r.Measured.Outside(j, l); len(outside) > 0 {
+func (r *Range) Of(j *job.Job, l *plan.Layout, engine target.Engine) (span [2]float64, outside []string) {
+	if outside = r.Measured.Outside(j, l, engine); len(outside) > 0 {
 		return r.Beyond, outside
 	}
 	return r.Inside, nil
@@ -138,7 +142,7 @@ func (e *Evaluator) span(l *plan.Layout, t units.Seconds) (ends [2]units.Seconds
 	var ranges []Range
 	readJSON("data/ranges.json", &ranges)
 	class := Class(ranges, e.job)
-	r, outside := class.Of(e.job, l)
+	r, outside := class.Of(e.job, l, e.target.Engine)
 	stands = class.Source
 	if len(outside) > 0 {
 		stands += "; this layout lies beyond them: " + strings.Join(outside, ", ")

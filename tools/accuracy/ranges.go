@@ -33,7 +33,7 @@ func spreadsOf(results []result, c *crossValidation) []spread {
 	for i := range out {
 		s := &out[i]
 		class := estimate.Class(classes(without(out, s.fold)), s.x.job)
-		s.outside = len(class.Measured.Outside(s.x.job, &s.x.layout)) > 0
+		s.outside = len(class.Measured.Outside(s.x.job, &s.x.layout, s.x.target.Engine)) > 0
 	}
 	return out
 }
@@ -60,7 +60,7 @@ func classes(spreads []spread) []estimate.Range {
 				found[k] = &estimate.Range{GPU: k.gpu, Precision: k.precision, MoE: k.moe}
 			}
 			found[k].Rows++
-			found[k].Measured.Add(j, &spreads[i].x.layout)
+			found[k].Measured.Add(j, &spreads[i].x.layout, spreads[i].x.target.Engine)
 		}
 	}
 	var out []estimate.Range
@@ -126,7 +126,7 @@ func ends(ratios []float64) [2]float64 {
 func inside(spreads []spread, ranges func(*spread) []estimate.Range) (covered []bool) {
 	for i := range spreads {
 		s := &spreads[i]
-		span, _ := estimate.Class(ranges(s), s.x.job).Of(s.x.job, &s.x.layout)
+		span, _ := estimate.Class(ranges(s), s.x.job).Of(s.x.job, &s.x.layout, s.x.target.Engine)
 		covered = append(covered, s.ratio >= span[0] && s.ratio <= span[1])
 	}
 	return covered
