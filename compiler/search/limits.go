@@ -114,6 +114,15 @@ func (l *limits) threshold(best *ranking) float64 {
 	return best.list[best.most-1].cost()
 }
 
+// most is the memory above which a layout cannot enter a full ranking by
+// memory, as long as no limit asks for its time.
+func (l *limits) most(best *ranking) units.Bytes {
+	if l.fastest || l.step > 0 || l.exposed < 1 || len(best.list) < best.most {
+		return math.MaxInt64
+	}
+	return best.list[best.most-1].Result.PeakDeviceBytes
+}
+
 // leavesDomain reports whether an axis that must stay on the fast links does
 // not.
 func (l *limits) leavesDomain(t *target.Target, p *plan.Layout, gpus int) bool {

@@ -21,8 +21,8 @@ import (
 //     feasible, those after it cannot win on time (fits); so alternatives never
 //     differ from a better one in recompute alone.
 //
-// Only the second and third are used when the objective is memory, and of the last two
-// none under a limit on the exposed share, which more recompute makes smaller.
+// Only the second and third are used when the objective is memory, where a layout
+// that needs more than the worst one kept is not timed; and of the last two none under a limit on the exposed share, which more recompute makes smaller.
 type fits struct {
 	none, selective, block bool
 }

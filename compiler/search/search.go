@@ -68,7 +68,7 @@ type Counts struct {
 
 // Run searches every layout of the job that the target can run.
 func Run(j *job.Job, t *target.Target) *Outcome {
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), threshold: math.Inf(1)}
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), threshold: math.Inf(1), most: math.MaxInt64}
 	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/lastBatch+1)) {
 		s.workers = append(s.workers, newWorker(s))
 	}
@@ -97,12 +97,14 @@ const (
 // searcher is one search. Workers read it and write to their own meshes'
 // findings; it is changed between batches only.
 type searcher struct {
-	job       *job.Job
-	target    *target.Target
-	space     *layout.Space
-	limits    limits
-	workers   []*worker
-	threshold float64 // objective that a layout must not exceed to be kept
+	job     *job.Job
+	target  *target.Target
+	space   *layout.Space
+	limits  limits
+	workers []*worker
+	// what a layout must not exceed to be kept, by the objective
+	threshold float64
+	most      units.Bytes
 
 	best, nearest ranking
 	outcome       Outcome
@@ -156,7 +158,7 @@ func (s *searcher) take(m *meshSearch) {
 	for id, n := range m.counts.Rejected {
 		c.Rejected[id] += n
 	}
-	s.threshold = s.limits.threshold(&s.best)
+	s.threshold, s.most = s.limits.threshold(&s.best), s.limits.most(&s.best)
 }
 
 // meshSearch is the search of one mesh and its findings.

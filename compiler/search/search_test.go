@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -78,7 +79,7 @@ type variantList = []target.Variant
 // evaluator for each, so that nothing remembered can matter. It returns the
 // feasible ones, best first, and how many layouts there are.
 func everything(j *job.Job, t *target.Target) ([]Candidate, int64) {
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j)}
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), most: math.MaxInt64}
 	w := newWorker(s)
 	w.mesh = &meshSearch{counts: Counts{Rejected: map[diag.ID]int64{}}}
 	w.mesh.best = ranking{less: better(j.Constraints.Objective), most: 5000}

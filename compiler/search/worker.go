@@ -329,7 +329,15 @@ func (w *worker) keep() {
 	} else {
 		w.mesh.counts.Rejected[w.current.broken]++
 	}
-	w.mesh.best.add(&w.current)
+	if !w.outranked() {
+		w.mesh.best.add(&w.current)
+	}
+}
+
+// outranked reports whether the memory of the current layout alone keeps it
+// from being ranked, so that nobody asks for its time.
+func (w *worker) outranked() bool {
+	return w.current.Result.PeakDeviceBytes > min(w.most, w.limits.most(&w.mesh.best))
 }
 
 func (w *worker) reject(id diag.ID) {
@@ -352,6 +360,9 @@ func (w *worker) evaluate() verdict {
 	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &c.Result)
 	if c.broken, c.missing = w.limits.checkMemory(&c.Result); c.broken != "" {
 		return outOfMemory
+	}
+	if w.outranked() {
+		return feasible
 	}
 	if w.limits.exposed < 1 && float64(w.evaluator.ExposedFloor(&w.layout, &w.execution)) > w.limits.exposed {
 		c.broken, c.missing = IDExposed, 1 // the exact miss is taken if it is told
