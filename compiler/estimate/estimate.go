@@ -65,6 +65,7 @@ type Evaluator struct {
 	modules       [][]string
 	recipes       []recipe
 	same          []int // per decoder layer: the first of its run of layers of one recipe
+	linears       map[linearKey]compute.Passes
 	known         map[termsKey]terms
 	tables        map[tableKey]*layerTable
 	stateTables   map[stateKey]*layerTable
@@ -129,6 +130,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		memory:        memory.New(j, t),
 		domain:        j.Cluster.NVLink.Domain,
 		communicators: map[[2]int]*collective.Group{},
+		linears:       map[linearKey]compute.Passes{},
 		known:         map[termsKey]terms{},
 		tables:        map[tableKey]*layerTable{},
 		stateTables:   map[stateKey]*layerTable{},

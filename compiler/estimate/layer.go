@@ -262,7 +262,24 @@ func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
 	if p.Name == "router" {
 		dtype = b.e.plain
 	}
-	return scale(b.e.device.Linear(dtype, p.M, p.N, p.K), n/b.e.rate(dtype)), lineLinear
+	return scale(b.e.linear(dtype, p), n/b.e.rate(dtype)), lineLinear
+}
+
+// linearKey is what the time of one product depends on.
+type linearKey struct {
+	dtype   compute.DType
+	m, n, k int
+}
+
+// linear times one product, from the cache: many tables share it.
+func (e *Evaluator) linear(t compute.DType, p *transformer.Product) compute.Passes {
+	k := linearKey{t, p.M, p.N, p.K}
+	passes, ok := e.linears[k]
+	if !ok {
+		passes = e.device.Linear(t, p.M, p.N, p.K)
+		e.linears[k] = passes
+	}
+	return passes
 }
 
 // scale multiplies all passes.
@@ -371,7 +388,7 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	b := e.builder(l, x, g, true)
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 	p := e.arch.HeadProduct(vocabulary/e.target.HeadParts(l.TensorParallel), l)
-	t := e.device.Linear(e.plain, p.M, p.N, p.K)
+	t := e.linear(e.plain, &p)
 	name := "loss_bytes.unfused"
 	if x.CrossEntropy == "fused" || x.Compile {
 		name = "loss_bytes.fused"
