@@ -69,6 +69,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Buckets:          buckets,
 		Layers:           "transformers",
 		EarlyStop:        true, // train.py checkpoints with use_reentrant=False
+		ChunksRunAgain:   true, // and so it does with the chunks of a loss
 		Elsewhere:        elsewhere,
 
 		AllReducesShards:  true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer

@@ -110,6 +110,24 @@ func TestWholeHead(t *testing.T) {
 	check(t, "gradients, cut head", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+ends+ends/4))
 }
 
+// TestChunksRunAgain: chunks that run again cost the forward pass of the head
+// once more, what it gathers included.
+func TestChunksRunAgain(t *testing.T) {
+	l, x := single(1), execution()
+	l.TensorParallel, l.ZeroStage, x.LossChunks = 8, 2, 8
+	head := func(again bool) (pass, Description) {
+		g := targetOf(target.DeepSpeed)
+		g.WholeLogits, g.ChunksRunAgain = true, again
+		e := New(jobOf(dense(), 1), g)
+		d := e.Describe(&l, &x)
+		return e.step.table.head, d
+	}
+	once, gathers := head(false)
+	again, more := head(true)
+	near(t, "a head whose chunks run again", float64(again.backward), float64(once.backward+once.forward))
+	check(t, "what it gathers", channelBytes(&more, "tensor_parallel", "all_gather"), 2*channelBytes(&gathers, "tensor_parallel", "all_gather"))
+}
+
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if math.Abs(got-want) > 1e-9*math.Abs(want) {

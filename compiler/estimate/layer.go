@@ -148,13 +148,7 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 			again.add(-1, &b.last.lines)
 			load.add(-1, &b.last.load)
 		}
-		for i, t := range again {
-			at := lineRecompute
-			if line(i).exposed() {
-				at = line(i)
-			}
-			p.lines[at] += t
-		}
+		p.lines.repeat(&again)
 		p.load.add(1, &load)
 		p.backward += again.sum()
 	case plan.RecomputeSelective:
@@ -397,6 +391,10 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	b.fwd[lineHead] = t.Forward/e.rate(e.plain) + loss/2
 	b.bwd[lineHead] = t.Backward()/e.rate(e.plain) + loss/2
 	b.headReduce(vocabulary)
+	if e.target.ChunksRunAgain && x.LossChunks > 1 {
+		b.bwd.repeat(&b.fwd)
+		b.load.add(1, &b.first)
+	}
 	return b.edge()
 }
 

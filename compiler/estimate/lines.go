@@ -85,6 +85,18 @@ func (c *costs) exposed() units.Seconds {
 	return t
 }
 
+// repeat adds a forward pass that runs again: its communication on the lines
+// where it stands.
+func (c *costs) repeat(forward *costs) {
+	for i, t := range forward {
+		if line(i).exposed() {
+			c[i] += t
+		} else {
+			c[lineRecompute] += t
+		}
+	}
+}
+
 // channel is one kind of collective over one group.
 type channel uint8
 

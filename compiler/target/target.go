@@ -105,6 +105,10 @@ type Target struct {
 	// does not run again.
 	EarlyStop bool
 
+	// ChunksRunAgain says that each chunk of a loss runs forward again in its
+	// backward pass, instead of backward at once.
+	ChunksRunAgain bool
+
 	// FusedExperts says that an expert MLP is one kernel that activates and
 	// quantises between its products (Transformer Engine's operation fuser).
 	FusedExperts bool
