@@ -291,12 +291,16 @@ func (b *build) latentView(view map[string]any) {
 	}
 }
 
+// complexRotary reports whether the family rotates pairs of neighbours, as
+// complex numbers.
+func (f *family) complexRotary() bool { return f.module == "llama3" || f.module == "deepseek_v3" }
+
 // rope030 writes the rotary embedding: pairs of neighbours in llama3 and
 // deepseek_v3, halves in the other models.
 func (b *build) rope030() string {
 	m := &b.j.Model
 	class, size := "CosSinRoPE.Config", m.HeadDim
-	if b.family.module == "llama3" || m.MLA != nil {
+	if b.family.complexRotary() {
 		class = "ComplexRoPE.Config"
 	}
 	if m.MLA != nil {

@@ -86,9 +86,13 @@ func kernels022(t *target.Target, f *family) {
 }
 
 // kernels030 is what is particular to TorchTitan 0.3.0.
-func kernels030(t *target.Target, _ *family) {
+func kernels030(t *target.Target, f *family) {
 	t.FusedQKV = true // models/common/attention.py projects q, k and v at once
 	t.RowwiseFP8 = true
+	t.LayerRotary = 8 // models/common/rope.py: cosine and sine in fp32
+	if f.complexRotary() {
+		t.LayerRotary = 4 // a complex number for two dimensions
+	}
 }
 
 // elsewhereOf says who has what this release or this model of it lacks.

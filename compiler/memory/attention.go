@@ -16,12 +16,33 @@ func (b *builder) attention() {
 	h.q = h.count * int64(m.HeadDim)
 	h.kv = int64(max(m.KVHeads/b.shape.tp, 1) * m.HeadDim)
 	h.v, h.out = h.kv, h.q
-	if m.QKNorm {
-		b.save(lineAttention, inAttention, 0, b.tokens*(h.q+int64(max(m.KVHeads/b.shape.tp, 1)*m.HeadDim))*b.element)
-	}
-	b.saveOp(lineAttention, inAttention, b.tokens*b.projected(h.q, int64(m.KVHeads*m.HeadDim/b.shape.tp))*b.element)
-	b.save(lineAttention, inAttention, 0, b.tokens*(h.q+h.kv+h.v)*b.element)
+	b.projections(h)
+	b.save(lineAttention, inAttention, 0, b.tokens*(h.q+h.kv)*b.element) // after position embedding
 	b.core(h)
+	b.unneeded(lineAttention, inAttention, b.tokens*int64(m.HiddenSize)*b.element)
+}
+
+// projections adds what comes out of the projections of query, key and value:
+// norms need the first two, attention itself the value, which a fused
+// projection hands over as a copy.
+func (b *builder) projections(h heads) {
+	m := b.arch.Model
+	kv := int64(m.KVHeads * m.HeadDim / b.shape.tp)
+	if b.target.FusedQKV {
+		b.unneeded(lineAttention, inAttention, b.tokens*(h.q+2*kv)*b.element)
+		if m.QKNorm {
+			b.save(lineAttention, inAttention, 0, b.tokens*(h.q+h.kv)*b.element)
+		}
+		b.save(lineAttention, inAttention, 0, b.tokens*h.v*b.element)
+		return
+	}
+	add := b.unneeded
+	if m.QKNorm {
+		add = func(ln line, part half, bytes int64) { b.product(ln, part, 0, bytes) }
+	}
+	add(lineAttention, inAttention, b.tokens*h.q*b.element)
+	add(lineAttention, inAttention, b.tokens*h.kv*b.element)
+	b.product(lineAttention, inAttention, 0, b.tokens*h.v*b.element)
 }
 
 // latentAttention adds multi-head latent attention: the compressed latents
@@ -32,18 +53,28 @@ func (b *builder) latentAttention() {
 	h.q = h.count * int64(x.QKNopeHeadDim+x.QKRopeHeadDim)
 	h.kv, h.v = h.q, h.count*int64(x.VHeadDim)
 	h.out = h.v
-	if x.QLoraRank > 0 {
-		n := b.local * int64(x.QLoraRank)
-		b.save(lineAttention, inAttention, 0, n*b.element)
-		b.save(lineAttention, inAttention, moduleLatentUp, b.asInput(n))
-		b.saveOp(lineAttention, inAttention, n*b.element)
+	tokens := b.local // the latents are the same on every rank of a tensor group
+	if b.gathers() {
+		tokens = b.tokens
 	}
-	n := b.local * int64(x.KVLoraRank)
-	b.save(lineAttention, inAttention, 0, n*b.element+b.local*int64(x.QKRopeHeadDim)*b.element)
+	if n := tokens * int64(x.QLoraRank); n > 0 {
+		b.product(lineAttention, inAttention, 0, n*b.element)
+		b.save(lineAttention, inAttention, moduleLatentUp, b.asInput(n))
+	}
+	b.unneeded(lineAttention, inAttention, b.tokens*h.q*b.element)
+	n := tokens * int64(x.KVLoraRank)
+	b.product(lineAttention, inAttention, 0, n*b.element+tokens*int64(x.QKRopeHeadDim)*b.element)
 	b.save(lineAttention, inAttention, moduleLatentUp, b.asInput(n))
-	b.saveOp(lineAttention, inAttention, b.tokens*(h.count*int64(x.QKNopeHeadDim)+h.v)*b.element)
-	b.save(lineAttention, inAttention, moduleLatentUp, b.tokens*(h.q+h.kv+h.v)*b.element)
+	up := b.tokens * (h.count*int64(x.QKNopeHeadDim) + h.v) * b.element
+	if b.style.viewsValue {
+		b.product(lineAttention, inAttention, moduleLatentUp, up)
+	} else {
+		b.unneeded(lineAttention, inAttention, up)
+		b.save(lineAttention, inAttention, moduleLatentUp, b.tokens*h.v*b.element)
+	}
+	b.save(lineAttention, inAttention, moduleLatentUp, b.tokens*(h.q+h.kv)*b.element)
 	b.core(h)
+	b.unneeded(lineAttention, inAttention, b.tokens*int64(b.arch.Model.HiddenSize)*b.element)
 }
 
 // core adds what softmax(q·kᵀ)·v keeps and what its backward pass needs.
@@ -69,18 +100,9 @@ func (b *builder) core(h heads) {
 	if b.low {
 		b.save(lineAttention, inAttention, 0, b.asInput(b.tokens*h.out))
 	}
+	b.save(lineAttention, inAttention, 0, b.tokens*b.rotary*int64(b.target.LayerRotary))
 	extra += b.context(h)
 	b.extraAtt = extra + b.local*int64(m.HiddenSize)*b.element
-}
-
-// projected is how many elements per token of query, key and value the
-// operator policy keeps: every second product, so query and value when they
-// are projected one by one, and all of a fused projection.
-func (b *builder) projected(q, kv int64) int64 {
-	if b.target.FusedQKV {
-		return q + 2*kv
-	}
-	return q + kv
 }
 
 // context adds what context parallelism keeps, and returns what it needs while
@@ -97,6 +119,9 @@ func (b *builder) context(h heads) int64 {
 		b.save(lineAttention, inAttention, moduleCoreAttention, b.tokens*h.out*b.element)
 		return 0
 	case "all_gather":
+		if b.style.keepsGathered {
+			b.save(lineAttention, inAttention, moduleCoreAttention, int64(b.shape.cp-1)*keys)
+		}
 		return 2 * int64(b.shape.cp) * keys
 	}
 	if b.style.copiesContext {

@@ -22,7 +22,8 @@ type saved struct {
 	drop  modules // selective recompute of any of these makes it go
 	bytes int64
 	// eager tensors are kept by plain autograd; op tensors by torchtitan's
-	// operator policy. Most are one of both.
+	// operator policy, which lets go of those that are not eager, too, once it
+	// has made the layer again.
 	eager, op bool
 	// device tensors stay on the GPU when activations are offloaded.
 	device bool
@@ -63,9 +64,14 @@ type builder struct {
 	dropout bool
 	target  *target.Target
 
+	rotary   int64 // dimensions of a head that position embedding rotates
 	list     []saved
+	products int   // of matrices so far
 	extraMLP int64 // what the backward of each half adds at its worst
 	extraAtt int64
+	// remade is what recompute of a layer makes at its end beyond what is kept,
+	// when incoming bytes of gradients wait for it.
+	remade, incoming int64
 }
 
 func (b *builder) save(ln line, h half, drop modules, bytes int64) {
@@ -86,6 +92,21 @@ func (b *builder) saveBoth(ln line, h half, drop modules, bytes int64) {
 // saveOp adds a tensor that only the operator policy keeps.
 func (b *builder) saveOp(ln line, h half, bytes int64) {
 	b.list = append(b.list, saved{line: ln, half: h, bytes: bytes, op: true})
+}
+
+// product adds the output of a product of matrices that the backward pass
+// needs. The operator policy keeps that of every second product of a layer.
+func (b *builder) product(ln line, h half, drop modules, bytes int64) {
+	b.unneeded(ln, h, bytes)
+	t := &b.list[len(b.list)-1]
+	t.eager, t.drop, t.device = true, drop, h == inMLP
+}
+
+// unneeded adds the output of a product that the backward pass does not need:
+// the policy keeps it all the same.
+func (b *builder) unneeded(ln line, h half, bytes int64) {
+	b.products++
+	b.list = append(b.list, saved{line: ln, half: h, bytes: bytes, op: b.products%2 == 1})
 }
 
 // asInput is the size of a tensor of n elements kept as the input of a linear
@@ -179,7 +200,7 @@ func (b *builder) mtp() {
 func (b *builder) finish() layer {
 	l := layer{input: b.local * int64(b.arch.Model.HiddenSize) * b.element}
 	var dropped, kept [2]int64
-	var wholeMLP int64
+	var wholeMLP, released int64
 	for i := range b.list {
 		t := &b.list[i]
 		if t.eager {
@@ -195,6 +216,9 @@ func (b *builder) finish() layer {
 				l.stay[t.line] += t.bytes
 			}
 			kept[t.half] += t.bytes
+			if !t.eager {
+				released += t.bytes
+			}
 		case t.eager:
 			dropped[t.half] += t.bytes
 		}
@@ -204,13 +228,15 @@ func (b *builder) finish() layer {
 		l.kept = ledger{lineInputs: l.input}
 		l.recomputed = dropped[inAttention] + dropped[inMLP] - l.input
 		l.backward = max(b.extraMLP, b.extraAtt-dropped[inMLP])
+		l.remake(l.recomputed+b.remade, b.incoming)
 	} else {
 		l.recomputed, l.backward = dropped[inMLP], b.extraMLP
 		if att := dropped[inAttention] + b.extraAtt - kept[inMLP]; att > dropped[inMLP]+b.extraMLP {
 			l.recomputed, l.backward = dropped[inAttention], b.extraAtt-kept[inMLP]
 		}
 		if b.shape.modules&moduleOp != 0 { // the whole block is one checkpoint
-			l.recomputed, l.backward = dropped[inAttention]+dropped[inMLP], max(b.extraMLP, 0)
+			l.recomputed, l.backward = max(dropped[inAttention]+dropped[inMLP]-released, 0), max(b.extraMLP, 0)
+			l.remake(dropped[inAttention]+dropped[inMLP]+b.remade, b.incoming)
 		}
 	}
 	if l.backward < 0 { // tensors freed by then count against the recomputed ones
@@ -219,6 +245,13 @@ func (b *builder) finish() layer {
 	l.wholeBackward = max(l.wholeBackward, 0)
 	l.keptSum, l.wholeSum, l.staySum = l.kept.sum(), l.whole.sum(), l.stay.sum()
 	return l
+}
+
+// remake makes the end of the recompute the worst moment if it is.
+func (l *layer) remake(recomputed, incoming int64) {
+	if recomputed+incoming > l.recomputed+l.backward {
+		l.recomputed, l.backward = recomputed, incoming
+	}
 }
 
 // keeps reports whether a tensor survives until the backward pass.

@@ -1,6 +1,9 @@
 package memory
 
-import "github.com/ndc-dev/ndc/compiler/transformer"
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/transformer"
+)
 
 // mlp adds an MLP of the given full width, cut over tensor ranks: the input of
 // the activation and its output. share 0 leaves out what a surrounding module
@@ -12,20 +15,39 @@ func (b *builder) mlp(ln line, drop modules, width int64, share int64) {
 	if m.GatedActivation() {
 		up = 2
 	}
-	b.saveHere(ln, inMLP, drop, up*f*b.element)
+	for range up {
+		b.product(ln, inMLP, drop, f*b.element)
+	}
 	if b.style.separateGate && up == 2 && !b.shape.compiled {
 		b.saveHere(ln, inMLP, drop, f*b.element)
 	}
 	b.saveHere(ln, inMLP, drop, b.asInput(f))
-	// The operator policy keeps every second product: the gate's and the last.
-	b.saveOp(ln, inMLP, f*b.element)
-	b.saveOp(ln, inMLP, b.tokens*int64(m.HiddenSize)*b.element)
+	b.unneeded(ln, inMLP, b.tokens*int64(m.HiddenSize)*b.element)
 	if share > 0 {
-		b.extraMLP = up * f * b.element
-		if b.gathers() { // a gathered stream, a partial product and its copy to scatter
-			b.extraMLP = max(b.extraMLP, 3*b.tokens*int64(m.HiddenSize)*b.element)
-		}
-		b.extraMLP += b.local * int64(m.HiddenSize) * b.element
+		b.runningMLP(f*b.element, up)
+	}
+}
+
+// runningMLP settles the worst backward moment of an MLP whose activation
+// output takes f bytes: its gradients of the activation's inputs take the place
+// of what the last product needed. Where column-parallel layers gather, three
+// whole streams, the two partial gradients of their input and the sum that is
+// about to be scattered, can be more when all that the MLP kept is gone. A
+// block's gradients stay in the compute type until it is reduced as a whole.
+func (b *builder) runningMLP(f, up int64) {
+	m := b.arch.Model
+	stream := int64(m.HiddenSize) * b.element
+	var weight int64 // the gradient of one of the weights
+	if b.style.reduceFP32 {
+		weight = int64(m.HiddenSize*m.FFNHiddenSize/b.shape.tp) * b.element
+	}
+	b.extraMLP = up*f + weight
+	if b.gathers() {
+		b.extraMLP = max(b.extraMLP, 2*b.tokens*stream-2*up*f+(up+1)*weight)
+	}
+	b.extraMLP += b.local * stream
+	if b.gathers() && b.shape.recompute == plan.RecomputeFull { // the last product, run again, its copy to scatter and what is scattered, beside the gathered gradient
+		b.remade, b.incoming = 2*b.tokens*stream+b.local*stream, b.tokens*stream+b.local*stream
 	}
 }
 
@@ -56,6 +78,8 @@ func (b *builder) moe() {
 	b.expertMoments(rows*hidden*b.element, up*f*b.element)
 	if b.style.fp32Combine {
 		b.combine(rows*hidden, b.tokens*int64(e.TopK)*hidden)
+		b.incoming = b.local * hidden * b.element
+		b.sharedDone(up)
 	}
 }
 
@@ -67,10 +91,12 @@ func (b *builder) combine(rows, tokens int64) {
 	if b.target.WholeCombine {
 		b.save(lineExperts, inMLP, moduleMoE, 4*tokens)
 		b.extraMLP = max(b.extraMLP, 4*tokens)
+		b.remade = 2 * tokens * b.element // the rows as they came and in the order of the tokens
 		return
 	}
 	b.save(lineExperts, inMLP, moduleMoE, 4*rows)
 	b.extraMLP += 2 * 4 * rows
+	b.remade = rows * (4 + 2*b.element) // the product in fp32, too
 }
 
 // rows is the number of rows that this rank's experts multiply, with the
@@ -93,6 +119,18 @@ func (b *builder) shared() {
 	if w := sharedWidth(b.arch); w > 0 {
 		b.mlp(lineExperts, moduleMoE|moduleSharedExperts, int64(w), 0)
 	}
+}
+
+// sharedDone takes off what the shared expert keeps: it ran last, so that its
+// backward pass is done when that of the experts begins, and has left the
+// gradients of its weights.
+func (b *builder) sharedDone(up int64) {
+	f := int64(sharedWidth(b.arch)/b.shape.tp) * b.element
+	b.extraMLP -= (2 + up) * b.tokens * f
+	if b.style.reduceFP32 {
+		b.extraMLP += (1 + up) * f * int64(b.arch.Model.HiddenSize)
+	}
+	b.extraMLP = max(b.extraMLP, 0)
 }
 
 // expertMoments settles the worst backward moment of a mixture-of-experts

@@ -106,10 +106,14 @@ type style struct {
 	// gradients of all micro-batches into.
 	receivesAll bool
 	// keepsGathered keeps the input of a column-parallel layer gathered over the
-	// tensor group until its backward pass.
+	// tensor group until its backward pass, and keys and values gathered over the
+	// context group.
 	keepsGathered bool
 	// reduceFP32 copies whole gradients to fp32 on the way into the reduction.
 	reduceFP32 bool
+	// viewsValue hands values of latent attention over as a part of what they
+	// are projected with, so that the keys in it are kept, too.
+	viewsValue bool
 	// copiesContext keeps one more copy of the query under ring context
 	// parallelism.
 	copiesContext bool
@@ -118,6 +122,6 @@ type style struct {
 // styles by engine. Sources: docs/memory.md, "What a layer keeps".
 var styles = map[target.Engine]style{
 	target.Megatron:  {weightGradients: true, copiesContext: true},
-	target.FSDP2:     {separateGate: true, keepOutputs: true, receivesAll: true, fp32Combine: true, reduceFP32: true, keepsGathered: true},
+	target.FSDP2:     {separateGate: true, keepOutputs: true, receivesAll: true, fp32Combine: true, reduceFP32: true, keepsGathered: true, viewsValue: true},
 	target.DeepSpeed: {separateGate: true, fp32Norm: true, fp32Combine: true, keepOutputs: true},
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
 // stageMemory is one pipeline rank at its peak.
@@ -29,6 +30,7 @@ type load struct {
 	backward    int64
 	gradients   int64 // scratch weight gradients
 	headAlive   int64 // micro-batches that wait at the head
+	embedding   int64 // elements of the input embedding's gradient
 	receive     int64 // what is received into, beside the inputs of what is in flight
 	inFlight    int   // chunk-forwards alive at once
 	plain       bool  // block recompute leaves layers at the end of a chunk that run backward first
@@ -55,8 +57,11 @@ type moment uint8
 const (
 	atStep      moment = iota // the optimizer step
 	atLoss                    // the loss runs backward
+	atHead                    // the head's gradient is reduced after the last chunk of the loss
+	atNextLoss                // the loss of the second micro-batch, when the first has left its gradients
 	atBackward                // the first layer runs backward, everything in flight is alive
-	atSecond                  // the same for the second micro-batch, when the first has left its gradients
+	atNext                    // the second layer runs backward while the first is reduced
+	atSecond                  // the first layer of the next micro-batch, when another has left its gradients and no forward pass came between
 	atEnd                     // the last layer of the first micro-batch runs backward
 	atEmbedding               // the gradient of the input embedding is made
 	numMoments
@@ -70,7 +75,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	var st state
 	m.state(e, &ld.holding, &st)
 	out.state = st.resident.sum() + st.reduced.sum() + st.step.sum()
-	st.resident[lineWorkspaces] += e.terms.workspaces
+	st.resident[lineWorkspaces] += e.terms.workspaces + int64(ld.blocks)*e.terms.rotary
 	st.resident[lineWeightGradients] += ld.gradients
 	st.resident[lineReceive] += ld.receive
 
@@ -82,17 +87,24 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	later := st.later.sum()
 	var at [numMoments]int64
 	at[atStep] = resident + st.reduced.sum() + st.step.sum()
-	at[atBackward] = running + st.backward.sum() + ld.kept + ld.recomputed + ld.backward
-	at[atEnd] = resident + gradients + later + ld.ending() + ld.recomputed + ld.backward
-	if !ld.again && ld.inFlight > 1 {
-		at[atSecond] = resident + gradients + later + ld.remaining() + ld.recomputed + ld.backward
+	at[atBackward] = running + st.backward.sum() + ld.kept + ld.recomputed + ld.backward + m.others(e, ld.headAlive-1)
+	if ld.blocks > 1 && st.next.sum() > 0 {
+		at[atNext] = running + st.next.sum() + ld.kept - ld.layer + ld.recomputed + ld.backward
+	}
+	at[atEnd] = resident + gradients + later + ld.ending() + ld.recomputed + ld.backward + m.others(e, ld.headAlive-1) - m.pending(e, &ld)
+	if ld.inFlight > 1 {
+		at[atSecond] = resident + gradients + later + ld.remaining() + ld.recomputed + ld.backward + m.others(e, ld.headAlive-2)
 	}
 	if ld.headAlive > 0 {
 		out.loss = e.terms.head.loss
-		at[atLoss] = running + st.loss.sum() + ld.kept + m.waiting(e, &ld) + e.terms.head.loss
+		at[atLoss] = running + st.loss.sum() + ld.kept + m.waiting(e, ld.headAlive) + e.terms.head.loss
+		at[atHead] = running + st.head.sum() + ld.kept + m.waiting(e, ld.headAlive) + e.terms.head.reduced
+	}
+	if !ld.again && ld.headAlive > 1 && e.terms.head.reduced == 0 {
+		at[atNextLoss] = resident + gradients + later + ld.remaining() + m.waiting(e, ld.headAlive-1) + e.terms.head.loss
 	}
 	if rank == 0 {
-		at[atEmbedding] = resident + gradients + st.later[lineGathered] + ld.kept - ld.first + m.embeddingGradient(e, &ld)
+		at[atEmbedding] = resident + gradients + st.embedding.sum() + ld.kept - ld.first + m.embeddingGradient(e, &ld) + m.embedded(e)
 	}
 	when := atStep
 	for i := range at {
@@ -115,40 +127,69 @@ func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *le
 		out.add(&st.step, 1)
 		return
 	}
-	if when != atLoss && when != atBackward || ld.again {
+	if when >= atSecond || when == atNextLoss || ld.again {
 		out.add(&st.gradients, 1)
 	}
 	switch when {
 	case atLoss:
 		out.add(&st.loss, 1)
+	case atHead:
+		out.add(&st.head, 1)
 	case atBackward:
 		out.add(&st.backward, 1)
-	case atSecond, atEnd:
+	case atNext:
+		out.add(&st.next, 1)
+	case atNextLoss, atSecond, atEnd:
 		out.add(&st.later, 1)
 	case atEmbedding:
-		out[lineGathered] += st.later[lineGathered]
+		out.add(&st.embedding, 1)
 	}
 	switch when {
 	case atLoss:
 		out.add(&ld.activations, 1)
-		out[lineHead] += m.waiting(e, ld) + e.terms.head.loss
-	case atSecond, atBackward:
-		if when == atSecond {
+		out[lineHead] += m.waiting(e, ld.headAlive) + e.terms.head.loss
+	case atHead:
+		out.add(&ld.activations, 1)
+		out[lineHead] += m.waiting(e, ld.headAlive) + e.terms.head.reduced
+	case atNextLoss:
+		ld.scale(ld.remaining())
+		out.add(&ld.activations, 1)
+		out[lineHead] += m.waiting(e, ld.headAlive-1) + e.terms.head.loss
+	case atBackward, atNext, atSecond, atEnd:
+		waiting := ld.headAlive - 1
+		switch when {
+		case atNext:
+			ld.scale(ld.kept - ld.layer)
+			waiting = 0
+		case atSecond:
 			ld.scale(ld.remaining())
+			waiting--
+		case atEnd:
+			ld.scale(ld.ending())
+			m.lack(e, m.pending(e, ld), out)
 		}
 		out.add(&ld.activations, 1)
 		out[lineRecomputed] += ld.recomputed
 		out[lineBackward] += ld.backward
-	case atEnd:
-		ld.scale(ld.ending())
-		out.add(&ld.activations, 1)
-		out[lineRecomputed] += ld.recomputed
-		out[lineBackward] += ld.backward
+		out[lineHead] += m.others(e, waiting)
 	case atEmbedding:
 		ld.scale(ld.kept - ld.first)
 		out.add(&ld.activations, 1)
 		out[lineReduce] += m.embeddingGradient(e, ld)
+		out[lineBackward] += m.embedded(e)
 	}
+}
+
+// embedded is the gradient of what comes out of the input embedding, gathered
+// over the tensor group; it is gone when fully_shard reduces the embedding's.
+func (m *Model) embedded(e *evaluation) int64 {
+	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
+		return 0
+	}
+	if e.l.SequenceParallel {
+		return e.terms.layers[0].input * int64(e.l.TensorParallel)
+	}
+	return e.terms.layers[0].input
 }
 
 // embeddingGradient is the whole gradient of the input embedding before it is
@@ -162,13 +203,45 @@ func (m *Model) embeddingGradient(e *evaluation, ld *load) int64 {
 	return n
 }
 
-// waiting is what the micro-batches that wait at the head keep there.
-func (m *Model) waiting(e *evaluation, ld *load) int64 {
-	n := e.terms.head.kept
+// waiting is what n micro-batches that wait at the head keep there.
+func (m *Model) waiting(e *evaluation, n int64) int64 {
+	each := e.terms.head.kept
 	if m.style.keepOutputs && e.l.PipelineParallel > 1 {
-		n += e.terms.head.output
+		each += e.terms.head.output
 	}
-	return ld.headAlive*n + (ld.headAlive-1)*e.terms.head.saved
+	return n*each + (n-1)*e.terms.head.saved
+}
+
+// others is what n micro-batches keep at the head whose losses are done while
+// the layers of another run backward.
+func (m *Model) others(e *evaluation, n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return m.waiting(e, n) + e.terms.head.saved
+}
+
+// pending is what the gradients of fully_shard still lack when the last layer
+// of the first micro-batch runs backward: the layer's and the input embedding's,
+// whole ones in a pipeline.
+func (m *Model) pending(e *evaluation, ld *load) int64 {
+	if ld.again || !m.style.reduceFP32 || e.x.OffloadParameters || e.x.OffloadOptimizer {
+		return 0
+	}
+	n := unsharded
+	if e.l.PipelineParallel == 1 {
+		n = e.shards
+	}
+	return n.of(4, ld.worst.Add(transformer.Elements{Dense: ld.embedding}))
+}
+
+// lack takes pending bytes off the line that holds gradients.
+func (m *Model) lack(e *evaluation, pending int64, out *ledger) {
+	if e.l.PipelineParallel == 1 {
+		out[lineGradients] -= pending
+	} else {
+		out[lineReduce] -= pending
+	}
 }
 
 // remaining is what is kept once the first micro-batch is done.
@@ -217,6 +290,9 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 			present[k] = true
 			m.addLayers(e, ld, &t.layers[k], n, alive, i == 0)
 		}
+		if i == 0 {
+			ld.begin = ld.elements.Sum()
+		}
 		if c == 0 && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
 			ld.keepStream(alive * t.layers[0].input / m.element)
 		}
@@ -230,7 +306,7 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 			ld.headAlive = max(alive, 1)
 		}
 	}
-	if rank > 0 && !m.style.receivesAll { // the gradient sent to the stage before lives until the next one replaces it
+	if rank > 0 && (!m.style.receivesAll || l.PipelineSchedule == plan.Schedule1F1B) { // the gradient sent to the stage before lives until the next one replaces it
 		ld.keepStream(t.layers[0].input)
 	}
 	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight
@@ -268,7 +344,9 @@ func received(l *plan.Layout, chunk int, alive int64) int64 {
 func (m *Model) addLayers(e *evaluation, ld *load, y *layer, n int, alive int64, first bool) {
 	ld.elements = ld.elements.Add(y.elements.Times(n))
 	ld.matrices = ld.matrices.Add(y.matrices.Times(n))
-	ld.block = max(ld.block, y.elements.Sum())
+	if n := y.elements.Sum(); n > ld.block {
+		ld.block, ld.worst = n, y.elements
+	}
 	ld.blocks += n
 	checkpoints, whole := int64(n), int64(0)
 	if e.l.Recompute == plan.RecomputeFull {
@@ -319,8 +397,14 @@ func (m *Model) ends(e *evaluation, rank int, ld *load) {
 	model := m.arch.Model
 	if rank == 0 {
 		ld.elements.Dense += t.embedding
+		ld.begin += t.embedding
+		ld.embedding = t.embedding
+		if e.l.VirtualPipeline > 1 {
+			ld.earlier += t.embedding
+		}
 		if m.target.WholeEmbeddingGradient {
 			ld.whole = t.embedding * int64(e.l.TensorParallel-1)
+			ld.embedding += ld.whole
 		}
 	}
 	if !last {

@@ -11,9 +11,11 @@ type holding struct {
 	elements transformer.Elements
 	matrices transformer.Elements // part of elements that low precision copies
 	block    int64                // elements of the largest block, experts included
+	worst    transformer.Elements // the same, apart
 	blocks   int                  // blocks on the stage
 	head     int64                // elements of the final norm and output head
 	earlier  int64                // elements of all chunks but the last
+	begin    int64                // elements of the first chunk
 	whole    int64                // elements by which the gradient of the input embedding exceeds its parameter
 }
 
@@ -25,8 +27,11 @@ type state struct {
 	gradients ledger
 	reduced   ledger // what is left of them for the optimizer step
 	loss      ledger // while the loss runs
+	head      ledger // while the head's gradient is reduced after the last chunk of the loss
 	backward  ledger // while the first block of a stage runs backward
+	next      ledger // the same for the second block, while the first is reduced; empty where nothing is
 	later     ledger // the same for its last block
+	embedding ledger // while the gradient of the input embedding is made
 	step      ledger // during the optimizer step
 	host      int64  // bytes per rank in host memory
 }
@@ -63,7 +68,8 @@ func (m *Model) state(e *evaluation, h *holding, s *state) {
 		m.megatron(e, h, s)
 	}
 	if m.target.Engine != target.FSDP2 {
-		s.reduced, s.later = s.gradients, s.backward
+		s.reduced, s.later, s.head = s.gradients, s.backward, s.loss
+		s.embedding[lineGathered] = s.later[lineGathered]
 	}
 	m.lowPrecision(e, h, s)
 }
@@ -226,20 +232,60 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 		s.gradients[lineReduce] += 4 * (h.elements.Sum() + h.whole)
 	} else {
 		s.gradients = s.reduced
-		s.backward[lineReduce] += h.block * 4
+		s.later[lineReduce] += 4 * h.block
 	}
-	s.loss[lineReduce] += m.headGradients(e, h)
-	s.later = s.backward
 	m.gather(e, h, s)
+	if e.l.PipelineParallel == 1 {
+		m.reducing(e, h, s)
+	}
+	s.head = s.loss
+	if e.x.LossChunks > 1 {
+		m.headGradients(e, h, s)
+	}
 }
 
-// headGradients is what the whole gradient of the output head takes beside the
-// logits: with a chunked loss it is collected in fp32 over the chunks.
-func (m *Model) headGradients(e *evaluation, h *holding) int64 {
-	if e.x.LossChunks > 1 {
-		return 4 * h.head
+// reducing adds what fully_shard reduces while the first two blocks run
+// backward: norm and head, unless the chunks of a loss have seen to it, then the
+// first block. Both leave their shards.
+func (m *Model) reducing(e *evaluation, h *holding, s *state) {
+	s.next = s.backward
+	s.next[lineReduce] += 4 * h.block
+	if e.x.LossChunks == 1 {
+		s.backward[lineReduce] += 4 * h.head
 	}
-	return 0
+	if e.l.MicroBatches == 1 { // otherwise earlier ones have left the shards of all
+		n := e.shards
+		s.backward[lineGradients] += n.of(4, transformer.Elements{Dense: h.head})
+		s.next[lineGradients] += n.of(4, h.worst.Add(transformer.Elements{Dense: h.head}))
+	}
+}
+
+// headGradients adds the gradient of the output head under a chunked loss. It
+// is collected whole in fp32 over the chunks and reduced after the last, from a
+// copy. In a pipeline this happens for every micro-batch, beside the whole
+// gradients of the stage: the copy stays until the next reduction, and so do two
+// shards, because the norm, which is reduced with the head from the second
+// micro-batch on, has its gradient in the second; each chunk's gradient takes
+// more than another shard. Under GPipe all losses come before any backward pass.
+func (m *Model) headGradients(e *evaluation, h *holding, s *state) {
+	whole, shard := 4*h.head, 4*h.head/e.shards.dense
+	if e.l.PipelineParallel == 1 {
+		s.loss[lineReduce] += whole
+		s.head[lineReduce] += 2 * whole
+		s.head[lineGradients] += shard
+		return
+	}
+	shard *= 2
+	if e.l.PipelineSchedule == plan.ScheduleGPipe {
+		shard /= 2
+		s.loss[lineReduce] += whole
+		s.head[lineReduce] += whole
+	}
+	s.loss[lineReduce] += whole
+	s.head[lineReduce] += whole + m.element*h.head
+	for _, moment := range [...]*ledger{&s.loss, &s.head, &s.backward, &s.later} {
+		moment[lineGradients] += shard
+	}
 }
 
 // gather adds the parameters that fully_shard holds gathered. Without
@@ -255,6 +301,7 @@ func (m *Model) gather(e *evaluation, h *holding, s *state) {
 		return
 	case e.l.PipelineParallel > 1:
 		s.later[lineGathered] += whole
+		s.embedding[lineGathered] += h.begin * m.element
 		s.loss[lineGathered] += h.earlier * m.element
 		if e.x.LossChunks > 1 { // the head is part of the loss
 			s.loss[lineGathered] += h.head * m.element
@@ -262,9 +309,18 @@ func (m *Model) gather(e *evaluation, h *holding, s *state) {
 		s.backward[lineGathered] += h.earlier * m.element
 	default:
 		s.loss[lineGathered] += h.head * m.element
-		s.later[lineGathered] += 2 * h.block * m.element
+		s.later[lineGathered] += m.blocks(e, h)
 	}
-	s.backward[lineGathered] += 2 * h.block * m.element
+	s.backward[lineGathered] += m.blocks(e, h)
+}
+
+// blocks is what the running block and the one that is gathered ahead take.
+// Experts that no other rank shards are copied when their block runs, not ahead.
+func (m *Model) blocks(e *evaluation, h *holding) int64 {
+	if e.shards.expert == 1 {
+		return (h.block + h.worst.Dense) * m.element
+	}
+	return 2 * h.block * m.element
 }
 
 // deepspeed is ZeRO 0 to 3 with its buckets.

@@ -21,6 +21,7 @@ type terms struct {
 	finalNorm  int64
 	head       head
 	workspaces int64
+	rotary     int64 // a layer's own table of rotary embeddings
 }
 
 // evaluation is one layout being evaluated.
@@ -86,6 +87,7 @@ func (m *Model) makeTerms(s shape) *terms {
 	t.word = m.arch.WordEmbedding(vocabulary, m.target.HeadParts(s.tp))
 	t.finalNorm = m.arch.FinalNorm()
 	t.workspaces = m.workspaces(&s)
+	t.rotary = int64(m.arch.Model.SequenceLength*m.target.LayerRotary) * m.rotary()
 	return t
 }
 
@@ -93,7 +95,7 @@ func (m *Model) builder(s shape, kind transformer.Kind) builder {
 	model := m.arch.Model
 	b := builder{arch: m.arch, kind: kind, style: m.style, shape: s, element: m.element,
 		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align, target: m.target,
-		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0}
+		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0, rotary: m.rotary()}
 	b.local = b.tokens
 	if s.sequence {
 		b.local = b.tokens / int64(s.tp)
@@ -127,7 +129,19 @@ func (m *Model) weights(l *layer, kind int, s *shape) {
 	}
 }
 
-// workspaces are the library workspaces and the tables of rotary embeddings.
+// rotary is the number of dimensions of a head that position embedding rotates.
+func (m *Model) rotary() int64 {
+	switch {
+	case m.arch.Model.PositionEmbedding.Kind != "rope":
+		return 0
+	case m.arch.Model.MLA != nil:
+		return int64(m.arch.Model.MLA.QKRopeHeadDim)
+	}
+	return int64(m.arch.Model.HeadDim)
+}
+
+// workspaces are the library workspaces and the table of rotary embeddings that
+// all layers share.
 func (m *Model) workspaces(s *shape) int64 {
 	n := int64(overheads["workspace"])
 	if m.hopper() {
@@ -140,8 +154,8 @@ func (m *Model) workspaces(s *shape) int64 {
 		tokens := int64(s.micro * m.arch.Model.SequenceLength / s.cp)
 		n += int64(overheads["user_buffers"]) * tokens * int64(m.arch.Model.HiddenSize) * m.element
 	}
-	if m.arch.Model.PositionEmbedding.Kind == "rope" {
-		n += int64(m.arch.Model.SequenceLength) * int64(m.arch.Model.HeadDim) * 4
+	if m.target.LayerRotary == 0 {
+		n += 4 * int64(m.arch.Model.SequenceLength) * m.rotary()
 	}
 	return n
 }
