@@ -384,7 +384,7 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	p := e.arch.HeadProduct(vocabulary/e.target.HeadParts(l.TensorParallel), l)
 	t := e.linear(e.plain, &p)
 	name := "loss_bytes.unfused"
-	if x.CrossEntropy == "fused" || x.Compile {
+	if x.CrossEntropy == "fused" || x.Compile && e.target.CompilesLoss {
 		name = "loss_bytes.fused"
 	}
 	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(b.tokens*float64(vocabulary/e.target.LogitParts(l.TensorParallel))*e.parameters.at(name)))

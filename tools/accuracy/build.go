@@ -56,7 +56,7 @@ type example struct {
 	framework  string              // as the facts name it
 	superseded bool                // by releases that communicate otherwise: says nothing about what ndc emits
 	assumed    bool                // nothing is known of its cluster but the GPU
-	memoryOnly bool                // its step time says nothing
+	memoryOnly bool                // its step time says nothing, or hangs on defaults that it may not have kept
 	evaluator  *estimate.Evaluator // of a fit
 	weight     float64             // in a fit: one over the root of its source's rows
 }
@@ -129,11 +129,14 @@ func (w *workshop) guarded(r *row) (x example) {
 
 // example builds one job, or says why it cannot.
 func (w *workshop) example(r *row) example {
+	f, completed := w.factsOf(r), false
+	if f != nil && f.Defaults != nil {
+		r, completed = f.Defaults.complete(r)
+	}
 	x := example{row: r}
 	if x.skip = missing(r); x.skip != "" {
 		return x
 	}
-	f := w.factsOf(r)
 	if f == nil {
 		x.skip = "no facts about its cluster"
 		return x
@@ -169,7 +172,7 @@ func (w *workshop) example(r *row) example {
 	if x.layout, x.skip = layout(r, x.target, fw.Partition); x.skip != "" {
 		return x
 	}
-	x.assumed, x.memoryOnly = f.Assumed, f.MemoryOnly != ""
+	x.assumed, x.memoryOnly = f.Assumed, f.MemoryOnly != "" || completed
 	if r.Layout.PPPartition == "type:transformer|embedding" {
 		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)
 	}
@@ -199,7 +202,11 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 	low, _ := r.option("fp8_dot_product_attention")
 	whole, _ := r.option("cutedsl_fused_grouped_mlp")
 	old.LowAttention, old.FusedExperts = low == "true", whole == "true"
-	old.CompilesLoss = old.CompilesLoss && !fw.PlainLoss
+	plain := fw.PlainLoss
+	if b, ok := f.Execution["plain_loss"].(bool); ok {
+		plain = b
+	}
+	old.CompilesLoss = old.CompilesLoss && !plain
 	x.target = &old
 	if fw.ZeROBucket > 0 {
 		state := old

@@ -84,7 +84,8 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 - Beside the fit stand errors on rows that had no part in it: all parameters are fitted again from the middle of their bounds, once
   without each source and once without each model (one architecture under all its names and layer counts), and predict what was left out.
   ` + "`-crossvalidate`" + ` computes that anew; nothing is kept between runs.
-- Rows marked layout_uncertain are apart: they fit nothing and count for no goal.
+- Rows marked layout_uncertain are apart: they fit nothing and count for no goal. Of rows that leave open what the run's program has a
+  default for (clusters.jsonl), memory alone is compared.
 `
 
 const goalsText = `Reached: with the embedded parameters. Of memory, what torch allocates has no parameter; reserved and device memory have one share per

@@ -25,8 +25,36 @@ type facts struct {
 		Framework string            `json:"framework"`
 		Releases  map[string]string `json:"releases"` // version by the container that the row's source names
 	} `json:"software"`
+	Defaults  *defaults      `json:"defaults"`
 	Model     modelFacts     `json:"model"`
 	Execution map[string]any `json:"execution"`
+}
+
+// defaults are what the run's program chooses for what a row leaves open, by its
+// source.
+type defaults struct {
+	MicroBatches string `json:"micro_batches"` // pipeline_ranks: as many as there are
+	Chunks       int    `json:"chunks"`        // virtual pipeline of interleaved schedules
+	Recompute    string `json:"recompute"`     // mode
+}
+
+// complete is the row with what it leaves open filled in, and whether there was
+// something to fill in.
+func (d *defaults) complete(r *row) (completed *row, changed bool) {
+	c, l := *r, &r.Layout
+	if d.MicroBatches == "pipeline_ranks" && l.MBS == 0 && l.PP > 1 && l.DP > 0 && l.GBS%(int(l.DP)*l.PP) == 0 {
+		c.Layout.MBS, changed = l.GBS/(int(l.DP)*l.PP), true
+	}
+	if strings.HasPrefix(strings.ToLower(l.Schedule), "interleaved") && l.VPP == 0 && d.Chunks > 0 {
+		c.Layout.VPP, changed = d.Chunks, true
+	}
+	if l.Recompute.Mode == "" && !l.Recompute.stated() && d.Recompute != "" {
+		c.Layout.Recompute.Mode, changed = d.Recompute, true
+	}
+	if changed {
+		c.Quality.FullySpecified = nil // what was missing is known
+	}
+	return &c, changed
 }
 
 // modelFacts are properties of the models that the tables leave out.
