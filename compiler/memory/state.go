@@ -71,6 +71,9 @@ func (m *Model) state(e *evaluation, h *holding, s *state) {
 		s.reduced, s.later, s.head = s.gradients, s.backward, s.loss
 		s.embedding[lineGathered] = s.later[lineGathered]
 	}
+	if m.target.Engine == target.DeepSpeed {
+		m.largeGradients(e, s)
+	}
 	m.lowPrecision(e, h, s)
 }
 
@@ -321,63 +324,4 @@ func (m *Model) blocks(e *evaluation, h *holding) int64 {
 		return (h.block + h.worst.Dense) * m.element
 	}
 	return 2 * h.block * m.element
-}
-
-// deepspeed is ZeRO 0 to 3 with its buckets.
-func (m *Model) deepspeed(e *evaluation, h *holding, s *state) {
-	n, zero := e.shards, e.l.ZeroStage
-	elements := h.elements.Sum()
-	compute := float64(m.element)
-	b := &m.target.Buckets
-	cut := func(from int) sharding {
-		if zero >= from {
-			return n
-		}
-		return unsharded
-	}
-	gradient := compute
-	if e.x.GradientDType == "fp32" {
-		gradient = 4
-	}
-	m.optimizer(e, h, cut(1), s)
-	gradients := cut(2).of(gradient, h.elements)
-	if zero <= 1 && gradient > compute {
-		gradients += unsharded.of(compute, h.elements) // the model's own gradients beside the accumulated ones
-	}
-	if e.x.OffloadOptimizer && zero >= 2 {
-		s.host += gradients
-	} else {
-		s.resident[lineGradients] += gradients
-	}
-	switch {
-	case zero < 3:
-		s.resident[lineParameters] += unsharded.of(compute, h.elements)
-		s.backward[lineReduce] += 2 * min(b.Reduce, elements) * m.element
-		if zero > 0 {
-			s.step[lineStep] += n.of(4, h.elements)
-			s.step[lineGathered] += min(b.AllGather, elements) * m.element
-		}
-	default:
-		m.zero3(e, h, s)
-	}
-}
-
-// zero3 adds what is particular to stage 3: sharded parameters with live and
-// prefetched ones, and the secondary copy of hpZ.
-func (m *Model) zero3(e *evaluation, h *holding, s *state) {
-	n, b, elements := e.shards, &m.target.Buckets, h.elements.Sum()
-	shard := n.of(float64(m.element), h.elements)
-	if e.x.OffloadParameters {
-		s.host += shard
-	} else {
-		s.resident[lineParameters] += shard
-	}
-	if e.x.ZeroHPZPartition > 1 {
-		s.resident[lineGathered] += unsharded.of(float64(m.element), h.elements) / int64(e.x.ZeroHPZPartition)
-	}
-	live := min(elements, max(b.MaxLiveParameters, h.block)+b.Prefetch) * m.element
-	s.loss[lineGathered] += live
-	s.backward[lineGathered] += live
-	s.backward[lineReduce] += (min(b.Reduce, elements) + h.block) * m.element
-	s.step[lineStep] += min(4*b.SubGroup, n.of(4, h.elements))
 }

@@ -26,7 +26,7 @@ func stateOf(e target.Engine, precision string, l *plan.Layout, x *plan.Executio
 	h.matrices.Dense, h.matrices.Expert = 7e9, 2e9
 	l.TensorParallel, l.ContextParallel, l.PipelineParallel = 1, 1, max(l.PipelineParallel, 1)
 	l.DataParallelShard, l.DataParallelReplicate, l.ExpertParallel, l.ExpertTensorParallel = 16, 1, 4, 1
-	ev := evaluation{l: l, x: x, shards: shardingOf(l)}
+	ev := evaluation{l: l, x: x, shards: shardingOf(l), terms: &terms{}}
 	var s state
 	m.state(&ev, &h, &s)
 	return s
@@ -88,15 +88,18 @@ func TestState(t *testing.T) {
 		{name: "ZeRO-1, fp32 accumulation beside the model's gradients", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineGradients: 60, lineMaster: 4, lineMoments: 8}},
 		{name: "ZeRO-2", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 2}, exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
-			want: map[line]float64{lineParameters: 20, lineGradients: 2, lineMaster: 4, lineMoments: 8}},
+			want: map[line]float64{lineParameters: 20, lineGradients: 2, lineMaster: 4, lineMoments: 8, lineReduce: 1}},
+		{name: "ZeRO-2, two buckets", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 2},
+			exec: with(func(x *plan.Execution) { x.OverlapGradientReduce = true }),
+			want: map[line]float64{lineParameters: 20, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
 		{name: "ZeRO-3", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
-			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
+			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
 		{name: "ZeRO-3 with hpZ over 8 ranks", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.ZeroHPZPartition = 8 }),
-			want: map[line]float64{lineParameters: 2, lineGathered: 2.5, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
+			want: map[line]float64{lineParameters: 2, lineGathered: 2.5, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
 		{name: "ZeRO-3, everything offloaded", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.OffloadParameters, x.OffloadOptimizer = true, true }),
-			want: map[line]float64{}, host: 16 + 4 + 2},
+			want: map[line]float64{lineReduce: 2}, host: 16 + 4 + 2},
 	} {
 		s := stateOf(c.engine, c.precision, &c.layout, c.exec, c.change)
 		for i := range numLines {
