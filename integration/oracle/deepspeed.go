@@ -8,15 +8,14 @@ import (
 )
 
 // Partition is what one rank of DeepSpeed holds once it has started, in
-// elements.
+// elements. The sizes of the cases leave DeepSpeed nothing to pad.
 type Partition struct {
-	Parameters   int64 `json:"parameters"` // with stage 3 the rank's shards
-	Experts      int64 `json:"expert_parameters"`
-	Whole        int64 `json:"whole,omitempty"` // what the shards of stage 3 are cut from
+	Parameters   int64 `json:"parameters"`                  // with stage 3 the rank's shards
+	Experts      int64 `json:"expert_parameters,omitempty"` // of these in experts that AutoEP spreads
+	Whole        int64 `json:"whole,omitempty"`             // what the shards of stage 3 are cut from
 	WholeExperts int64 `json:"whole_experts,omitempty"`
-	Padding      int64 `json:"padding"`   // of the shards, over the ranks that share them
-	Secondary    int64 `json:"secondary"` // hpZ's second copy
-	Optimizer    int64 `json:"optimizer"` // fp32 masters
+	Secondary    int64 `json:"secondary,omitempty"` // hpZ's second copy
+	Optimizer    int64 `json:"optimizer"`           // fp32 masters
 }
 
 // AskDeepSpeed fills in what the release says about cases of one version.

@@ -23,20 +23,17 @@ def numel(tensors):
 
 
 def sizes(engine):
-    """Elements by what they are for. A shard's padding is counted with it, and once more by itself."""
+    """Elements by what they are for."""
     parameters = list(engine.module.parameters())
     optimizer = engine.optimizer
-    answer = {"parameters": numel(parameters), "padding": 0, "secondary": 0}
+    answer = {"parameters": numel(parameters)}
     experts = {id(p) for p in parameters if not getattr(p, "allreduce", True) or hasattr(p, "group_name")}
     answer["expert_parameters"] = numel(p for p in parameters if id(p) in experts)
     if hasattr(parameters[0], "ds_tensor"):  # stage 3: what is left of a parameter is its shard
-        shards = [p.ds_tensor for p in parameters]
-        groups = [len(p.ds_process_group.ranks()) if hasattr(p.ds_process_group, "ranks") else p.ds_process_group.size() for p in parameters]
-        answer["parameters"] = numel(shards)
+        answer["parameters"] = numel(p.ds_tensor for p in parameters)
         answer["whole"] = sum(p.ds_numel for p in parameters)
         answer["expert_parameters"] = numel(p.ds_tensor for p in parameters if id(p) in experts)
         answer["whole_experts"] = sum(p.ds_numel for p in parameters if id(p) in experts)
-        answer["padding"] = sum(s.numel() * n - p.ds_numel for s, n, p in zip(shards, groups, parameters))
         answer["secondary"] = numel(p.ds_secondary_tensor for p in parameters if p.ds_secondary_tensor is not None)
     masters = []
     for name in ("fp32_partitioned_groups_flat", "single_partition_of_fp32_groups", "fp32_groups_flat_partition", "fp32_groups_flat"):
@@ -70,6 +67,7 @@ def main():
     import transformers  # noqa: F401
 
     torch.set_num_threads(1)
+    run_cases.stand_in()
     watch()
     for line in sys.stdin:
         case = json.loads(line)
