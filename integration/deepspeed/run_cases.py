@@ -23,6 +23,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pard
 import children  # noqa: E402
 
 os.environ.update(DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+# Another ninja than the one that built the kernels would build them again.
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
 LIMIT = float(os.environ.get("NDC_CASE_SECONDS", "240"))
 STEP = re.compile(r"^step (\d+)/\d+ loss (\S+) gradient norm (\S+) learning rate (\S+)")
 VALIDATION = re.compile(r"^step (\d+)/\d+ validation loss (\S+)")
