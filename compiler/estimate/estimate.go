@@ -67,6 +67,8 @@ type Evaluator struct {
 	same          []int // per decoder layer: the first of its run of layers of one recipe
 	linears       map[linearKey]compute.Passes
 	known         map[termsKey]terms
+	latest        termsKey // the last one asked for, and its terms
+	latestTerms   terms
 	tables        map[tableKey]*layerTable
 	stateTables   map[stateKey]*layerTable
 	pipelines     map[uint64]units.Seconds
@@ -158,6 +160,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 func (e *Evaluator) Use(p Parameters) {
 	e.parameters = p
 	clear(e.known)
+	e.latest = termsKey{}
 	clear(e.tables)
 	clear(e.stateTables)
 	e.resolve()

@@ -51,6 +51,9 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 		pipeline: int32(l.PipelineParallel), shard: int32(l.DataParallelShard), replicas: int32(l.DataParallelReplicate),
 		zero: int8(l.ZeroStage),
 	}
+	if k == e.latest {
+		return e.latestTerms
+	}
 	t, ok := e.known[k]
 	if !ok {
 		t.groups = e.groupsOf(l, x)
@@ -60,6 +63,7 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 		}
 		e.known[k] = t
 	}
+	e.latest, e.latestTerms = k, t
 	return t
 }
 

@@ -62,7 +62,7 @@ func (p *premium) of(l *plan.Layout) float64 {
 }
 
 func uneven(split []int) bool {
-	return len(split) > 0 && slices.Min(split) != slices.Max(split)
+	return slices.ContainsFunc(split, func(layers int) bool { return layers != split[0] })
 }
 
 // ofOffload is the premium of what the execution options move to the host.

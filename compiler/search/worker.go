@@ -24,6 +24,7 @@ type worker struct {
 	execution plan.Execution
 	facts     target.Facts
 	current   Candidate // the layout being looked at
+	base      Candidate // the same as it is without variants
 	dead      []bool    // per recompute choice: larger micro-batches cannot fit
 	hopeless  bool      // the state alone does not fit, with no variant
 	varied    bool      // the layout fits only with a variant, which costs time: it dominates nothing
@@ -141,15 +142,16 @@ func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
 	if len(w.meshFloors) == 0 {
 		return w.sorted
 	}
-	for i := range pipelines {
-		pipelines[i].Fill(&w.layout)
-		for k, mbs := range sizes {
+	w.floors = append(w.floors, make([]float64, len(pipelines)*len(sizes))...)
+	for k, mbs := range sizes {
+		w.micro(mbs)
+		for i := range pipelines {
 			floor := math.Inf(1)
 			if w.meshFloors[k] <= w.threshold {
-				w.micro(mbs)
+				pipelines[i].Fill(&w.layout)
 				floor = w.floor(&layout.Recompute{}, 0)
 			}
-			w.floors = append(w.floors, floor)
+			w.floors[i*len(sizes)+k] = floor
 		}
 	}
 	least := func(i int) float64 { return slices.Min(w.floors[i*len(sizes) : (i+1)*len(sizes)]) }
@@ -297,7 +299,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		}
 	}
 	v := w.evaluate()
-	base := w.current
+	w.base = w.current
 	if v == outOfMemory {
 		v = w.tryVariants()
 	}
@@ -310,13 +312,14 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		return v
 	}
 	// The miss is told as it is without variants, which may not suit the user.
+	base := &w.base
 	w.mesh.counts.Rejected[base.broken]++
-	if w.mesh.nearest.open(&base) {
+	if w.mesh.nearest.open(base) {
 		w.evaluator.EvaluateTime(&base.Layout, &base.Execution, &base.Result)
 		if base.broken == IDExposed {
 			_, base.missing = w.limits.checkExposed(&base.Result)
 		}
-		w.mesh.nearest.add(&base)
+		w.mesh.nearest.add(base)
 	}
 	return v
 }
