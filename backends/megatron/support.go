@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
@@ -364,24 +363,4 @@ func checkPackages(_ *version, j *job.Job, diags *diag.List) {
 func warnPackage(j *job.Job, path, library string, diags *diag.List) {
 	diags.Warn(NeedsPackage, j.Sources.Range(path), "The image needs a further package",
 		fmt.Sprintf("%s makes Megatron-LM import %s, which its requirements do not bring; the run stops at start without it.", path, library))
-}
-
-// Builds returns why a release of Megatron-LM cannot build a model, one
-// sentence each; nothing when it can. An unknown release builds nothing.
-func Builds(name string, m *job.Model) []string {
-	v, ok := find(name)
-	if !ok {
-		return []string{"Unknown release " + name + "."}
-	}
-	j, diags := &job.Job{Model: *m}, diag.List{}
-	for _, c := range []func(*version, *job.Job, *diag.List){checkModel, checkBias, checkRope, checkRouter} {
-		c(v, j, &diags)
-	}
-	var reasons []string
-	for _, d := range diags {
-		if d.Severity == diag.Error {
-			reasons = append(reasons, strings.TrimSpace(d.Detail))
-		}
-	}
-	return reasons
 }

@@ -27,7 +27,7 @@ type Group struct {
 	stride int
 	link   string
 
-	allReduce, allGather, reduceScatter, allToAll, broadcast, pointToPoint price
+	allReduce, allGather, reduceScatter, allToAll, pointToPoint price
 }
 
 // price is a cost as a function of the bytes that the caller states.
@@ -69,9 +69,6 @@ func (g *Group) ReduceScatter(bytes units.Bytes) units.Seconds { return g.reduce
 // AllToAll exchanges equal pieces: every rank sends bytes in total, 1/size of
 // them to each rank, itself included.
 func (g *Group) AllToAll(bytes units.Bytes) units.Seconds { return g.allToAll.of(bytes) }
-
-// Broadcast copies a tensor of bytes from one rank to all others.
-func (g *Group) Broadcast(bytes units.Bytes) units.Seconds { return g.broadcast.of(bytes) }
 
 // PointToPoint sends bytes from every rank to its neighbour in the group, one
 // stride away.

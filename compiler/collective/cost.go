@@ -98,13 +98,6 @@ func (t *Topology) exchange(s shape) price {
 	return p
 }
 
-// broadcast prices a pipelined ring: every link carries the whole tensor once.
-func (t *Topology) broadcast(s shape) price {
-	p := t.collective(AllGather, s)
-	p.rate /= Volume(AllGather, s.size)
-	return p
-}
-
 // send prices a point-to-point transfer between neighbours.
 func (t *Topology) send(s shape) price {
 	switch {

@@ -126,7 +126,6 @@ func (t *Topology) Group(size, stride int) Group {
 	g.allGather = t.collective(AllGather, s)
 	g.reduceScatter = t.collective(ReduceScatter, s)
 	g.allToAll = t.exchange(s)
-	g.broadcast = t.broadcast(s)
 	g.pointToPoint = t.send(s)
 	return g
 }
