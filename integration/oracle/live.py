@@ -4,9 +4,10 @@
 
 A case is one line of JSON: {"folder", "world", "rank"}; the folder holds what ndc emitted. The real Trainer is
 built and stepped on fake tensors as ../torchtitan/dryrun.py does it, under a count of the storages that live. An
-answer is one line of JSON: rank, layers, bytes of the rank's parameters, gradients and optimizer moments, the peak
-and the phase of the step that it fell into, or the error. Every case runs in a process of its own, forked after the
-imports. With LIVE_EXPLAIN=1 the answer lists what is alive at the peak by origin.
+answer is one line of JSON: rank, layers, bytes of the rank's parameters, gradients and optimizer moments, the peak,
+what kind of tensor was made when it was reached, and its parts by kind (kinds.py), or the error. Every case runs in a
+process of its own, forked after the imports. With LIVE_EXPLAIN=1 the answer lists what is alive at the peak by
+origin, and what was alive by kind at the highest point of every kind and operator that made something.
 """
 import collections
 import json
@@ -17,6 +18,7 @@ import weakref
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "torchtitan"))
 import dryrun  # noqa: E402
+import kinds  # noqa: E402
 import torch  # noqa: E402
 from torch import library  # noqa: E402
 from torch._guards import active_fake_mode  # noqa: E402
@@ -81,34 +83,65 @@ def fused_norm(x, normalized_shape, weight=None, eps=None):
 torch.nn.functional.rms_norm = fused_norm
 
 
+def total(parts, key):
+    """Bytes of (entry, bytes) by a member of the entries."""
+    count = collections.Counter()
+    for entry, size in parts:
+        count[entry[key]] += size
+    return count
+
+
 class Live(TorchDispatchMode):
     """Counts the storages of fake tensors from their first sight to their end."""
 
     def __init__(self):
         super().__init__()
         self.seen = WeakIdKeyDictionary()  # storage: its entry
-        self.entries = {}
+        self.alive = {}
         self.now = self.peak = self.paused = 0
-        self.phase = self.peak_phase = "build"
-        self.explain, self.events, self.at, self.census = bool(os.environ.get("LIVE_EXPLAIN")), 0, -1, None
+        self.made = self.by = self.peak_made = "other"  # the kind of the last tensor, and what of the backward pass made it
+        self.parts, self.pending = [], False  # (entry, bytes) at the peak; whether they are still to be listed
+        self.points = {}  # the same for the highest point of each maker: its bytes, and by kind
+        self.kinds, self.explain = kinds.Kinds(self.mark), bool(os.environ.get("LIVE_EXPLAIN"))
+        self.kinds.install()
 
     def reset(self):
-        self.peak, self.peak_phase = self.now, self.phase
+        self.peak, self.parts, self.pending, self.points = 0, [], False, {}
 
     def size(self, entry, count):
         count = -(-count // BLOCK) * BLOCK
+        if count < entry["bytes"]:
+            self.list()
+            if self.explain and self.now > self.points.get(self.by, (0,))[0]:
+                self.points[self.by] = self.now, total(((e, e["bytes"]) for e in self.alive.values()), "kind")
         self.now += count - entry["bytes"]
         entry["bytes"] = count
         if count == 0:
-            self.entries.pop(id(entry), None)
-        elif self.explain:
-            self.entries[id(entry)] = entry
+            self.alive.pop(id(entry), None)
+        else:
+            self.alive[id(entry)] = entry
         if self.now > self.peak:
-            self.peak, self.peak_phase = self.now, self.phase
-            if self.explain and self.phase != "build":
-                self.census = collections.Counter()
-                for e in self.entries.values():
-                    self.census[e["origin"]] += e["bytes"]
+            self.peak, self.peak_made, self.pending = self.now, self.made, True
+
+    def list(self):
+        """What lives at the peak, listed when the first of it goes: most peaks are passed by the next tensor."""
+        if self.pending:
+            self.parts, self.pending = [(e, e["bytes"]) for e in self.alive.values()], False
+
+    def at_peak(self, key):
+        """Bytes at the peak by a member of the entries."""
+        self.list()
+        return total(self.parts, key)
+
+    def mark(self, tensor, kind):
+        """Says what a tensor is, once that is known."""
+        if not isinstance(tensor, torch.Tensor):
+            return
+        if is_traceable_wrapper_subclass(tensor):
+            for name in tensor.__tensor_flatten__()[0]:
+                self.mark(getattr(tensor, name), kind)
+        elif (entry := self.seen.get(tensor.untyped_storage())) is not None:
+            entry["kind"] = kind
 
     def look(self, tensor, origin):
         if is_traceable_wrapper_subclass(tensor):
@@ -120,9 +153,12 @@ class Live(TorchDispatchMode):
         storage = tensor.untyped_storage()
         entry = self.seen.get(storage)
         if entry is None:
-            entry = self.seen[storage] = {"bytes": 0, "origin": ""}
+            self.made = self.by = self.kinds.now()
+            if self.explain and kinds.node():
+                self.by += " " + kinds.node().name()
+            entry = self.seen[storage] = {"bytes": 0, "kind": self.made, "origin": ""}
             if self.explain:
-                entry["origin"] = f"{self.phase} {origin} {str(tensor.dtype)[6:]} {tuple(tensor.shape)}"
+                entry["origin"] = f"{self.made} {origin} {str(tensor.dtype)[6:]} {tuple(tensor.shape)}"
             weakref.finalize(storage, self.size, entry, 0)
         self.size(entry, storage.size())
 
@@ -133,6 +169,7 @@ class Live(TorchDispatchMode):
         def resized(storage, count):  # how FSDP frees what it gathered
             resize(storage, count)
             if (entry := self.seen.get(storage)) is not None:
+                self.made = self.by = self.kinds.now()
                 self.size(entry, storage.size())
 
         def shapes_only(*args, **kwargs):  # DTensor runs operators at full size to learn their shapes
@@ -201,29 +238,40 @@ def steps(trainer, config, live):
 
     def several(**kwargs):  # micro-batches before the optimizer's step; more than two repeat the second
         for _ in range(min(trainer.gradient_accumulation_steps, 2)):
-            live.phase = "forward and backward"
+            live.kinds.phase = "pass"
             plain(**kwargs)
+            mark(live, (p.grad for p in parameters), "gradients")
+            live.kinds.phase = "other"
 
     def clipped(*args, **kwargs):
-        live.phase = "step"
+        live.kinds.phase = "step"
         gradients[:] = [held(p.grad for p in parameters if p.grad is not None)]
         return clip(*args, **kwargs)
 
     trainer.forward_backward_step, dryrun.distributed.clip_grad_norm_ = several, clipped
+    live.kinds.know(trainer.model_parts)
     for p in parameters:
         p.grad = torch.zeros_like(p)
     trainer.optimizers.step()
     trainer.optimizers.zero_grad()
+    moments = [t for o in optimizers for state in o.state.values() for t in state.values()
+               if isinstance(t, torch.Tensor) and t.numel() > 1]
+    mark(live, parameters, "parameters")
+    mark(live, moments, "moments")
     live.reset()
     dryrun.step(trainer, config)
-    moments = held(t for o in optimizers for state in o.state.values() for t in state.values()
-                   if isinstance(t, torch.Tensor) and t.numel() > 1)
     answer = {"rank": torch.distributed.get_rank(), "layers": [len(part.layers) for part in trainer.model_parts],
-              "parameters": held(parameters), "gradients": gradients[0], "moments": moments,
-              "live_peak": live.peak, "phase": live.peak_phase}
-    if live.census:
-        answer["census"] = [f"{n / 2**20:10.1f} MiB  {origin}" for origin, n in live.census.most_common(60)]
+              "parameters": held(parameters), "gradients": gradients[0], "moments": held(moments),
+              "live_peak": live.peak, "made": live.peak_made, "parts": live.at_peak("kind")}
+    if live.explain:
+        answer["points"] = dict(sorted(live.points.items(), key=lambda point: -point[1][0])[:20])
+        answer["census"] = [f"{n / 2**20:10.1f} MiB  {origin}" for origin, n in live.at_peak("origin").most_common(60)]
     return answer
+
+
+def mark(live, tensors, kind):
+    for t in tensors:
+        live.mark(t, kind)
 
 
 def one(case, out):

@@ -8,14 +8,17 @@ import (
 
 // Live is what one rank of TorchTitan's real Trainer has alive, in bytes.
 type Live struct {
-	Rank       int    `json:"rank"`
-	Layers     []int  `json:"layers"`
-	Parameters int64  `json:"parameters"` // the rank's shard
-	Gradients  int64  `json:"gradients"`  // the rank's shard, before the optimizer steps
-	Moments    int64  `json:"moments"`
-	Peak       int64  `json:"live_peak"`
-	Phase      string `json:"phase"` // that the peak fell into
-	Error      string `json:"error,omitempty"`
+	Rank       int   `json:"rank"`
+	Layers     []int `json:"layers"`
+	Parameters int64 `json:"parameters"` // the rank's shard
+	Gradients  int64 `json:"gradients"`  // the rank's shard, before the optimizer steps
+	Moments    int64 `json:"moments"`
+	Peak       int64 `json:"live_peak"`
+	// Made is the kind of the tensor that was made when the peak was reached,
+	// Parts what was alive then by kind (kinds.py).
+	Made  string           `json:"made"`
+	Parts map[string]int64 `json:"parts"`
+	Error string           `json:"error,omitempty"`
 }
 
 // AskTorchTitan fills in what the release says about cases of one version.
