@@ -87,7 +87,8 @@ func kernels022(t *target.Target, f *family) {
 
 // kernels030 is what is particular to TorchTitan 0.3.0.
 func kernels030(t *target.Target, f *family) {
-	t.FusedQKV = true // models/common/attention.py projects q, k and v at once
+	t.FusedQKV = true     // models/common/attention.py projects q, k and v at once
+	t.CompilesLoss = true // compile.components = ["model", "loss"]; of a chunked loss what a chunk runs
 	t.RowwiseFP8 = true
 	t.LayerRotary = 8 // models/common/rope.py: cosine and sine in fp32
 	if f.complexRotary() {

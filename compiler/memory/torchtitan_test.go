@@ -31,12 +31,13 @@ func (r *row) titan() plan.Memory {
 }
 
 // TestTorchTitanReserved compares with the reserved memory that torchtitan's
-// published runs report on H100 (benchmarks of December 2024).
+// published runs of 8B report on H100 (benchmarks of December 2024). Runs that
+// leave defaults unsaid are tools/accuracy's.
 func TestTorchTitanReserved(t *testing.T) {
 	var errors []float64
 	var table strings.Builder
 	for _, r := range readRows(t, "torchtitan.jsonl") {
-		if r.Measured.Peak == 0 {
+		if r.Measured.Peak == 0 || r.Layout.MBS == 0 || r.Layout.Recompute.Mode == "" {
 			continue
 		}
 		got := float64(r.titan().Peak.ReservedBytes) / (1 << 30)
