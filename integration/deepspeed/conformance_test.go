@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	frameworks "github.com/ndc-dev/ndc/integration/environment"
 )
 
 // result is what run_cases.py says about a case.
@@ -29,6 +31,8 @@ type result struct {
 
 func TestTrials(t *testing.T) {
 	each(t, func(t *testing.T, version, python string) {
+		_, err := frameworks.Kernels(python, frameworks.HostAdam)
+		must(t, err)
 		root := t.TempDir()
 		if keep := os.Getenv("NDC_KEEP"); keep != "" {
 			root = filepath.Join(keep, version)

@@ -18,7 +18,7 @@ func environment(t *testing.T, version string) string {
 	t.Helper()
 	python, err := frameworks.DeepSpeed(version).Python()
 	if err == nil {
-		_, err = frameworks.Kernels(python, frameworks.HostAdam) // outside every time limit
+		_, err = frameworks.Kernels(python) // outside every time limit
 	}
 	if err != nil {
 		line := row(t, version)
