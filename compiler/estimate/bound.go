@@ -15,7 +15,24 @@ func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, nil, "", 0
 	y := *x
 	y.OffloadActivations = false // recompute shortens their way to the host
-	t := e.terms(&bare, &y).table
+	k := wholeKey{e.tableKey(&bare, &y), e.stateKey(&bare, &y)}
+	work, ok := e.bareWork[k]
+	if !ok {
+		work = e.work(k, &bare, &y)
+		e.bareWork[k] = work
+	}
+	return e.floor(units.Seconds(l.MicroBatches)*work/units.Seconds(l.PipelineParallel), l)
+}
+
+// work is what all layers take for one micro-batch. The table is not kept: most
+// meshes are never looked at again, and in a large search there are very many.
+func (e *Evaluator) work(k wholeKey, l *plan.Layout, x *plan.Execution) units.Seconds {
+	g := e.groupsOf(l, x)
+	t, ok := e.tables[k.tableKey]
+	if !ok {
+		t = e.buildTable(l, x, g)
+	}
+	t = e.withState(t, l, x, g)
 	work := t.embedding.forward + t.embedding.backward + t.head.forward + t.head.backward
 	work += units.Seconds(e.model.MTPLayers) * (t.mtp.forward + t.mtp.backward)
 	for k := range e.arch.Kinds() {
@@ -23,7 +40,7 @@ func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 		per := min(low.forward+low.backward, plain.forward+plain.backward)
 		work += units.Seconds(e.arch.Count(k, 0, e.model.Layers)) * per
 	}
-	return e.floor(units.Seconds(l.MicroBatches)*work/units.Seconds(l.PipelineParallel), l)
+	return work
 }
 
 // Floor returns a step time that the layout cannot beat, at a small part of

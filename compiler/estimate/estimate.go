@@ -70,7 +70,8 @@ type Evaluator struct {
 	latest        termsKey // the last one asked for, and its terms
 	latestTerms   terms
 	tables        map[tableKey]*layerTable
-	stateTables   map[stateKey]*layerTable
+	stateTables   map[wholeKey]*layerTable
+	bareWork      map[wholeKey]units.Seconds // of all layers, without recompute
 	pipelines     map[uint64]units.Seconds
 	simulator     schedule.Simulator
 	products      []transformer.Product
@@ -135,7 +136,8 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		linears:       map[linearKey]compute.Passes{},
 		known:         map[termsKey]terms{},
 		tables:        map[tableKey]*layerTable{},
-		stateTables:   map[stateKey]*layerTable{},
+		stateTables:   map[wholeKey]*layerTable{},
+		bareWork:      map[wholeKey]units.Seconds{},
 		pipelines:     map[uint64]units.Seconds{},
 	}
 	e.arch.Separate = t.Engine != target.Megatron
@@ -163,6 +165,7 @@ func (e *Evaluator) Use(p Parameters) {
 	e.latest = termsKey{}
 	clear(e.tables)
 	clear(e.stateTables)
+	clear(e.bareWork)
 	e.resolve()
 }
 

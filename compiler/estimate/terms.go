@@ -16,14 +16,20 @@ type tableKey struct {
 	sequence                                          bool
 }
 
-// stateKey is what the state of the layers of a table depends on; the ranks
-// that share it matter only where they communicate with every micro-batch.
+// stateKey is what the state of the layers of a table depends on, beside it;
+// the ranks that share state matter only where they communicate with every
+// micro-batch.
 type stateKey struct {
-	table           *layerTable
 	policy          policy
 	shard, replicas int32
 	zero            int8
 	piped           bool
+}
+
+// wholeKey is what a table with its state depends on.
+type wholeKey struct {
+	tableKey
+	stateKey
 }
 
 // termsKey is everything that the terms of a layout depend on.
@@ -42,12 +48,7 @@ type terms struct {
 // terms finds the terms of a layout, building what is new.
 func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 	k := termsKey{
-		tableKey: tableKey{
-			tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
-			expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
-			execution: e.executionIndex(x), modules: e.modulesIndex(l.RecomputeModules),
-			recompute: l.Recompute, sequence: l.SequenceParallel,
-		},
+		tableKey: e.tableKey(l, x),
 		pipeline: int32(l.PipelineParallel), shard: int32(l.DataParallelShard), replicas: int32(l.DataParallelReplicate),
 		zero: int8(l.ZeroStage),
 	}
@@ -57,7 +58,7 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 	t, ok := e.known[k]
 	if !ok {
 		t.groups = e.groupsOf(l, x)
-		t.table = e.stateTerms(e.tableTerms(k.tableKey, l, x, t.groups), l, x, t.groups)
+		t.table = e.stateTerms(wholeKey{k.tableKey, e.stateKey(l, x)}, l, x, t.groups)
 		if len(e.known) >= mostKnown {
 			clear(e.known)
 		}
@@ -65,6 +66,23 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 	}
 	e.latest, e.latestTerms = k, t
 	return t
+}
+
+func (e *Evaluator) tableKey(l *plan.Layout, x *plan.Execution) tableKey {
+	return tableKey{
+		tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
+		expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
+		execution: e.executionIndex(x), modules: e.modulesIndex(l.RecomputeModules),
+		recompute: l.Recompute, sequence: l.SequenceParallel,
+	}
+}
+
+func (e *Evaluator) stateKey(l *plan.Layout, x *plan.Execution) stateKey {
+	k := stateKey{policy: e.policyOf(l, x), piped: l.PipelineParallel > 1}
+	if k.policy != (policy{}) {
+		k.shard, k.replicas, k.zero = int32(l.DataParallelShard), int32(l.DataParallelReplicate), int8(l.ZeroStage)
+	}
+	return k
 }
 
 // mostKnown bounds what is remembered of whole meshes, most of which are seen
@@ -82,29 +100,31 @@ func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g 
 }
 
 // stateTerms is the table with state communication, from the cache.
-func (e *Evaluator) stateTerms(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
-	k := stateKey{table: t, policy: e.policyOf(l, x), piped: l.PipelineParallel > 1}
-	if k.policy != (policy{}) {
-		k.shard, k.replicas, k.zero = int32(l.DataParallelShard), int32(l.DataParallelReplicate), int8(l.ZeroStage)
-	}
+func (e *Evaluator) stateTerms(k wholeKey, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	s, ok := e.stateTables[k]
 	if !ok {
-		whole := *t
-		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
-		whole.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.target.EmbeddingParts(l.TensorParallel))
-		whole.head.elements.Dense = e.arch.FinalNorm()
-		if !e.model.TiedEmbeddings || k.piped {
-			whole.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.target.HeadParts(l.TensorParallel))
-		}
-		s = &whole
-		if k.policy != (policy{}) {
-			s.layers = slices.Clone(t.layers)
-			(&sharder{e: e, l: l, x: x, g: g, policy: k.policy}).chargeAll(s)
-			s.seal()
-		}
+		s = e.withState(e.tableTerms(k.tableKey, l, x, g), l, x, g)
 		e.stateTables[k] = s
 	}
 	return s
+}
+
+// withState is a table with the parameters of its ends and the state
+// communication of its passes.
+func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
+	s := *t
+	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
+	s.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.target.EmbeddingParts(l.TensorParallel))
+	s.head.elements.Dense = e.arch.FinalNorm()
+	if !e.model.TiedEmbeddings || l.PipelineParallel > 1 {
+		s.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.target.HeadParts(l.TensorParallel))
+	}
+	if p := e.policyOf(l, x); p != (policy{}) {
+		s.layers = slices.Clone(t.layers)
+		(&sharder{e: e, l: l, x: x, g: g, policy: p}).chargeAll(&s)
+		s.seal()
+	}
+	return &s
 }
 
 // seal sums the exposed communication of every pass.
