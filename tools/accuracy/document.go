@@ -93,8 +93,8 @@ framework, the allocator's slack, which is set anew by the other models' rows wh
 (tools/accuracy/misses.json).
 `
 
-const rangesText = `Every prediction carries a 90 % range. That of the step time comes from predictions of models that were left out of the fit, by class: GPU
-and precision where there are enough rows, dense or mixture of experts. A layout with more GPUs, longer sequences or larger degrees than
+const rangesText = `Every prediction carries a 90 % range. That of the step time comes from predictions of models that were left out of the fit, by class: dense
+models by GPU, mixtures of experts by precision, both by GPU and precision where there are enough rows. A layout with more GPUs, longer sequences or larger degrees than
 its class has rows for, or on a GPU or in a precision without rows, takes the range beyond, and the plan's warning says in what
 (compiler/estimate/data/ranges.json, ` + "`-ranges`" + `). ZeRO-3 of 2021 is left out of them: what ndc emits communicates otherwise.
 `
