@@ -70,6 +70,9 @@ func (b *builder) moe() {
 	if b.style.separateGate && up == 2 {
 		b.save(lineExperts, inMLP, moduleMoE, f*b.element)
 	}
+	if b.style.separateGate && m.ActivationClamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
+		b.save(lineExperts, inMLP, moduleMoE, 3*f*b.element)
+	}
 	b.saveHere(lineExperts, inMLP, moduleMoE|moduleMoEActivation, b.asInput(f))
 	if b.target.KeepsAllToAll && b.shape.ep > 1 {
 		b.saveOp(lineExperts, inMLP, 2*rows*hidden*b.element)

@@ -3,7 +3,6 @@ package memory
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
 // stageMemory is one pipeline rank at its peak.
@@ -30,7 +29,6 @@ type load struct {
 	backward    int64
 	gradients   int64 // scratch weight gradients
 	headAlive   int64 // micro-batches that wait at the head
-	embedding   int64 // elements of the input embedding's gradient
 	receive     int64 // what is received into, beside the inputs of what is in flight
 	inFlight    int   // chunk-forwards alive at once
 	plain       bool  // block recompute leaves layers at the end of a chunk that run backward first
@@ -51,222 +49,6 @@ func (ld *load) keepStream(bytes int64) {
 	ld.activations[lineNorms] += bytes
 }
 
-// moment is a point of a step at which a rank may peak.
-type moment uint8
-
-const (
-	atStep      moment = iota // the optimizer step
-	atLoss                    // the loss runs backward
-	atHead                    // the head's gradient is reduced after the last chunk of the loss
-	atNextLoss                // the loss of the second micro-batch, when the first has left its gradients
-	atBackward                // the first layer runs backward, everything in flight is alive
-	atNext                    // the second layer runs backward while the first is reduced
-	atSecond                  // the first layer of the next micro-batch, when another has left its gradients and no forward pass came between
-	atEnd                     // the last layer of the first micro-batch runs backward
-	atEmbedding               // the gradient of the input embedding is made
-	numMoments
-)
-
-// stage finds the peak of a pipeline rank among the moments of a step; with
-// detail it also fills the ledger.
-func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
-	ld := load{detail: out.detail}
-	m.load(e, rank, &ld)
-	var st state
-	m.state(e, &ld.holding, &st)
-	out.state = st.resident.sum() + st.reduced.sum() + st.step.sum()
-	st.resident[lineWorkspaces] += e.terms.workspaces + int64(ld.blocks)*e.terms.rotary
-	st.resident[lineWeightGradients] += ld.gradients
-	st.resident[lineReceive] += ld.receive
-
-	resident, gradients := st.resident.sum(), st.gradients.sum()
-	running := resident
-	if ld.again {
-		running += gradients
-	}
-	later := st.later.sum()
-	var at [numMoments]int64
-	at[atStep] = resident + st.reduced.sum() + st.step.sum()
-	at[atBackward] = running + st.backward.sum() + ld.kept + ld.recomputed + ld.backward + m.others(e, ld.headAlive-1)
-	if ld.blocks > 1 && st.next.sum() > 0 {
-		at[atNext] = running + st.next.sum() + ld.kept - ld.layer + ld.recomputed + ld.backward
-	}
-	at[atEnd] = resident + gradients + later + ld.ending() + ld.recomputed + ld.backward + m.others(e, ld.headAlive-1) - m.pending(e, &ld)
-	if ld.inFlight > 1 {
-		at[atSecond] = resident + gradients + later + ld.remaining() + ld.recomputed + ld.backward + m.others(e, ld.headAlive-2)
-	}
-	if ld.headAlive > 0 {
-		out.loss = e.terms.head.loss
-		at[atLoss] = running + st.loss.sum() + ld.kept + m.waiting(e, ld.headAlive) + e.terms.head.loss
-		at[atHead] = running + st.head.sum() + ld.kept + m.waiting(e, ld.headAlive) + e.terms.head.reduced
-	}
-	if !ld.again && ld.headAlive > 1 && e.terms.head.reduced == 0 {
-		at[atNextLoss] = resident + gradients + later + ld.remaining() + m.waiting(e, ld.headAlive-1) + e.terms.head.loss
-	}
-	if rank == 0 {
-		at[atEmbedding] = resident + gradients + st.embedding.sum() + ld.kept - ld.first + m.embeddingGradient(e, &ld) + m.embedded(e)
-	}
-	when := atStep
-	for i := range at {
-		if at[i] > at[when] {
-			when = moment(i)
-		}
-	}
-	out.sum = at[when]
-	out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, &st)}
-	if out.detail {
-		m.compose(e, when, &ld, &st, &out.ledger)
-	}
-}
-
-// compose writes the ledger of a moment; its sum is the moment's.
-func (m *Model) compose(e *evaluation, when moment, ld *load, st *state, out *ledger) {
-	*out = st.resident
-	if when == atStep {
-		out.add(&st.reduced, 1)
-		out.add(&st.step, 1)
-		return
-	}
-	if when >= atSecond || when == atNextLoss || ld.again {
-		out.add(&st.gradients, 1)
-	}
-	switch when {
-	case atLoss:
-		out.add(&st.loss, 1)
-	case atHead:
-		out.add(&st.head, 1)
-	case atBackward:
-		out.add(&st.backward, 1)
-	case atNext:
-		out.add(&st.next, 1)
-	case atNextLoss, atSecond, atEnd:
-		out.add(&st.later, 1)
-	case atEmbedding:
-		out.add(&st.embedding, 1)
-	}
-	switch when {
-	case atLoss:
-		out.add(&ld.activations, 1)
-		out[lineHead] += m.waiting(e, ld.headAlive) + e.terms.head.loss
-	case atHead:
-		out.add(&ld.activations, 1)
-		out[lineHead] += m.waiting(e, ld.headAlive) + e.terms.head.reduced
-	case atNextLoss:
-		ld.scale(ld.remaining())
-		out.add(&ld.activations, 1)
-		out[lineHead] += m.waiting(e, ld.headAlive-1) + e.terms.head.loss
-	case atBackward, atNext, atSecond, atEnd:
-		waiting := ld.headAlive - 1
-		switch when {
-		case atNext:
-			ld.scale(ld.kept - ld.layer)
-			waiting = 0
-		case atSecond:
-			ld.scale(ld.remaining())
-			waiting--
-		case atEnd:
-			ld.scale(ld.ending())
-			m.lack(e, m.pending(e, ld), out)
-		}
-		out.add(&ld.activations, 1)
-		out[lineRecomputed] += ld.recomputed
-		out[lineBackward] += ld.backward
-		out[lineHead] += m.others(e, waiting)
-	case atEmbedding:
-		ld.scale(ld.kept - ld.first)
-		out.add(&ld.activations, 1)
-		out[lineReduce] += m.embeddingGradient(e, ld)
-		out[lineBackward] += m.embedded(e)
-	}
-}
-
-// embedded is the gradient of what comes out of the input embedding, gathered
-// over the tensor group; it is gone when fully_shard reduces the embedding's.
-func (m *Model) embedded(e *evaluation) int64 {
-	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
-		return 0
-	}
-	if e.l.SequenceParallel {
-		return e.terms.layers[0].input * int64(e.l.TensorParallel)
-	}
-	return e.terms.layers[0].input
-}
-
-// embeddingGradient is the whole gradient of the input embedding before it is
-// accumulated or, under fully_shard without a pipeline, copied to fp32 and
-// scattered.
-func (m *Model) embeddingGradient(e *evaluation, ld *load) int64 {
-	n := m.element * (e.terms.embedding + ld.whole)
-	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
-		n += 4 * e.terms.embedding
-	}
-	return n
-}
-
-// waiting is what n micro-batches that wait at the head keep there.
-func (m *Model) waiting(e *evaluation, n int64) int64 {
-	each := e.terms.head.kept
-	if m.style.keepOutputs && e.l.PipelineParallel > 1 {
-		each += e.terms.head.output
-	}
-	return n*each + (n-1)*e.terms.head.saved
-}
-
-// others is what n micro-batches keep at the head whose losses are done while
-// the layers of another run backward.
-func (m *Model) others(e *evaluation, n int64) int64 {
-	if n <= 0 {
-		return 0
-	}
-	return m.waiting(e, n) + e.terms.head.saved
-}
-
-// pending is what the gradients of fully_shard still lack when the last layer
-// of the first micro-batch runs backward: the layer's and the input embedding's,
-// whole ones in a pipeline.
-func (m *Model) pending(e *evaluation, ld *load) int64 {
-	if ld.again || !m.style.reduceFP32 || e.x.OffloadParameters || e.x.OffloadOptimizer {
-		return 0
-	}
-	n := unsharded
-	if e.l.PipelineParallel == 1 {
-		n = e.shards
-	}
-	return n.of(4, ld.worst.Add(transformer.Elements{Dense: ld.embedding}))
-}
-
-// lack takes pending bytes off the line that holds gradients.
-func (m *Model) lack(e *evaluation, pending int64, out *ledger) {
-	if e.l.PipelineParallel == 1 {
-		out[lineGradients] -= pending
-	} else {
-		out[lineReduce] -= pending
-	}
-}
-
-// remaining is what is kept once the first micro-batch is done.
-func (ld *load) remaining() int64 { return ld.kept / int64(ld.inFlight) * int64(ld.inFlight-1) }
-
-// ending is what is kept while the last layer of the first micro-batch runs
-// backward.
-func (ld *load) ending() int64 { return max(ld.kept-ld.first, 0) + ld.layer }
-
-// scale shrinks the activations to a sum, every line in proportion.
-func (ld *load) scale(sum int64) {
-	if ld.kept == 0 {
-		return
-	}
-	rest, largest := sum, 0
-	for i, b := range ld.activations {
-		ld.activations[i] = int64(float64(b) * (float64(sum) / float64(ld.kept)))
-		rest -= ld.activations[i]
-		if ld.activations[i] > ld.activations[largest] {
-			largest = i
-		}
-	}
-	ld.activations[largest] += rest
-}
-
 // load adds up the chunks of a rank.
 func (m *Model) load(e *evaluation, rank int, ld *load) {
 	l, t := e.l, e.terms
@@ -274,6 +56,9 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	var present [maxKinds]bool
 	pipeline := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}.Prepare()
 	ld.inFlight = pipeline.InFlight(rank)
+	// The order of chunks forward runs ahead of that backward by two steps for
+	// every rank behind this one, and comes to another chunk after a step per rank.
+	ld.apart = l.VirtualPipeline > 1 && 2*(last-rank) >= l.PipelineParallel
 	forwards := pipeline.Split(ld.inFlight)
 	for i := range l.VirtualPipeline {
 		c := i*l.PipelineParallel + rank
@@ -404,7 +189,6 @@ func (m *Model) ends(e *evaluation, rank int, ld *load) {
 		}
 		if m.target.WholeEmbeddingGradient {
 			ld.whole = t.embedding * int64(e.l.TensorParallel-1)
-			ld.embedding += ld.whole
 		}
 	}
 	if !last {

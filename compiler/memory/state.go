@@ -8,15 +8,17 @@ import (
 
 // holding is what one rank of a stage has to keep state for.
 type holding struct {
-	elements transformer.Elements
-	matrices transformer.Elements // part of elements that low precision copies
-	block    int64                // elements of the largest block, experts included
-	worst    transformer.Elements // the same, apart
-	blocks   int                  // blocks on the stage
-	head     int64                // elements of the final norm and output head
-	earlier  int64                // elements of all chunks but the last
-	begin    int64                // elements of the first chunk
-	whole    int64                // elements by which the gradient of the input embedding exceeds its parameter
+	elements  transformer.Elements
+	matrices  transformer.Elements // part of elements that low precision copies
+	block     int64                // elements of the largest block, experts included
+	worst     transformer.Elements // the same, apart
+	blocks    int                  // blocks on the stage
+	head      int64                // elements of the final norm and output head
+	earlier   int64                // elements of all chunks but the last
+	begin     int64                // elements of the first chunk
+	embedding int64                // elements of the input embedding
+	apart     bool                 // another chunk runs forward before each backward pass of one
+	whole     int64                // elements by which the gradient of the input embedding exceeds its parameter
 }
 
 // state holds what an engine keeps, in bytes, apart from activations.
@@ -26,6 +28,7 @@ type state struct {
 	// they are reduced; engines with persistent gradients leave it zero.
 	gradients ledger
 	reduced   ledger // what is left of them for the optimizer step
+	forward   ledger // at the end of a chunk's forward pass, where a rank has several; empty with one
 	loss      ledger // while the loss runs
 	head      ledger // while the head's gradient is reduced after the last chunk of the loss
 	backward  ledger // while the first block of a stage runs backward
@@ -309,10 +312,15 @@ func (m *Model) gather(e *evaluation, h *holding, s *state) {
 		if e.x.LossChunks > 1 { // the head is part of the loss
 			s.loss[lineGathered] += h.head * m.element
 		}
-		s.backward[lineGathered] += h.earlier * m.element
+		if e.l.VirtualPipeline > 1 {
+			s.forward[lineGathered] += h.earlier*m.element + m.blocks(e, h)
+		}
+		if !h.apart {
+			s.backward[lineGathered] += h.earlier * m.element
+		}
 	default:
 		s.loss[lineGathered] += h.head * m.element
-		s.later[lineGathered] += m.blocks(e, h)
+		s.later[lineGathered] += max(m.blocks(e, h), (h.block+h.embedding)*m.element)
 	}
 	s.backward[lineGathered] += m.blocks(e, h)
 }

@@ -66,9 +66,9 @@ func TestTorchTitan(t *testing.T) {
 		t.Fatal("no answers")
 	}
 	t.Logf("error in %% of the measured peak:\n%s%d ranks of %d layouts", table.String(), len(off["peak"]), len(cases))
-	ceilings(t, "peak", off["peak"], 0.0005, 0.013)
+	ceilings(t, "peak", off["peak"], 0.0005, 0.019)
 	for _, y := range terms {
-		ceilings(t, y.name, off[y.name], 0.0005, 0.025)
+		ceilings(t, y.name, off[y.name], 0.0005, 0.023)
 	}
 }
 

@@ -1,0 +1,222 @@
+package memory
+
+import "github.com/ndc-dev/ndc/compiler/transformer"
+
+// moment is a point of a step at which a rank may peak.
+type moment uint8
+
+const (
+	atStep      moment = iota // the optimizer step
+	atLoss                    // the loss runs backward
+	atHead                    // the head's gradient is reduced after the last chunk of the loss
+	atNextLoss                // the loss of the second micro-batch, when the first has left its gradients
+	atForward                 // a chunk has run forward while others are gathered, everything in flight is alive
+	atBackward                // the first layer runs backward, everything in flight is alive
+	atNext                    // the second layer runs backward while the first is reduced
+	atSecond                  // the first layer of the next micro-batch, when another has left its gradients and no forward pass came between
+	atEnd                     // the last layer of the first micro-batch runs backward
+	atEmbedding               // the gradient of the input embedding is made
+	numMoments
+)
+
+// point is what a rank holds at a moment beside what it always holds.
+type point struct {
+	engine    *ledger // what the engine adds
+	gradients bool    // those of earlier micro-batches
+	kept      int64   // activations
+	layer     bool    // a layer runs backward
+	head      int64
+	stream    int64 // a gradient of activations outside of layers
+	reduced   int64 // gradients outside of layers
+	lack      int64 // gradients that do not exist yet
+	elsewhere int64 // what the engine's part counts and other chunks have given up
+}
+
+// stage finds the peak of a pipeline rank among the moments of a step; with
+// detail it also fills the ledger.
+func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
+	ld := load{detail: out.detail}
+	m.load(e, rank, &ld)
+	var st state
+	m.state(e, &ld.holding, &st)
+	out.state = st.resident.sum() + st.reduced.sum() + st.step.sum()
+	st.resident[lineWorkspaces] += e.terms.workspaces + int64(ld.blocks)*e.terms.rotary
+	st.resident[lineWeightGradients] += ld.gradients
+	st.resident[lineReceive] += ld.receive
+	if ld.headAlive > 0 {
+		out.loss = e.terms.head.loss
+	}
+	st.step.add(&st.reduced, 1)
+	resident, gradients := st.resident.sum(), st.gradients.sum()
+	peak := atStep
+	for when := range numMoments {
+		p := m.point(e, when, &ld, &st)
+		if p.engine == nil || rank > 0 && when == atEmbedding {
+			continue
+		}
+		if n := resident + p.sum(gradients, &ld); n > out.sum {
+			out.sum, peak = n, when
+		}
+	}
+	out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, &st)}
+	if out.detail {
+		p := m.point(e, peak, &ld, &st)
+		out.ledger = st.resident
+		if p.gradients {
+			out.ledger.add(&st.gradients, 1)
+		}
+		p.write(e, &ld, &out.ledger)
+	}
+}
+
+// point describes a moment; without an engine's ledger it does not occur. It is
+// returned by value so that nothing of it leaves the stack.
+func (m *Model) point(e *evaluation, when moment, ld *load, st *state) point {
+	h := &e.terms.head
+	switch {
+	case when == atStep:
+		return point{engine: &st.step}
+	case when == atLoss && ld.headAlive > 0:
+		return point{engine: &st.loss, gradients: ld.again, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.loss}
+	case when == atHead && ld.headAlive > 0 && h.reduced > 0:
+		return point{engine: &st.head, gradients: ld.again, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.reduced}
+	case when == atNextLoss && !ld.again && ld.headAlive > 1 && h.reduced == 0:
+		return point{engine: &st.later, gradients: true, kept: ld.remaining(), head: m.waiting(e, ld.headAlive-1) + h.loss}
+	case when == atForward && ld.again && st.forward[lineGathered] > 0:
+		return point{engine: &st.forward, gradients: true, kept: ld.kept}
+	case when == atBackward:
+		return point{engine: &st.backward, gradients: ld.again, kept: ld.kept, layer: true, head: m.others(e, ld.headAlive-1)}
+	case when == atNext && ld.blocks > 1 && st.next[lineReduce] > 0:
+		return point{engine: &st.next, gradients: ld.again, kept: ld.kept - ld.layer, layer: true}
+	case when == atSecond && ld.inFlight > 1:
+		return point{engine: &st.later, gradients: true, kept: ld.remaining(), layer: true, head: m.others(e, ld.headAlive-2)}
+	case when == atEnd:
+		return point{engine: &st.later, gradients: true, kept: ld.ending(), layer: true, head: m.others(e, ld.headAlive-1),
+			lack: m.pending(e, ld), elsewhere: ld.elsewhere(st)}
+	case when == atEmbedding:
+		return point{engine: &st.embedding, gradients: true, kept: ld.kept - ld.first, stream: m.embedded(e), reduced: m.embeddingGradient(e, ld)}
+	}
+	return point{}
+}
+
+// sum is the total in bytes; gradients are those of earlier micro-batches.
+func (p *point) sum(gradients int64, ld *load) int64 {
+	n := p.engine.sum() + p.kept + p.head + p.stream + p.reduced - p.lack - p.elsewhere
+	if p.gradients {
+		n += gradients
+	}
+	if p.layer {
+		n += ld.recomputed + ld.backward
+	}
+	return n
+}
+
+// write adds all of the point but the gradients of earlier micro-batches to a
+// ledger.
+func (p *point) write(e *evaluation, ld *load, out *ledger) {
+	out.add(p.engine, 1)
+	if p.kept > 0 {
+		ld.scale(p.kept)
+		out.add(&ld.activations, 1)
+	}
+	if p.layer {
+		out[lineRecomputed] += ld.recomputed
+		out[lineBackward] += ld.backward
+	}
+	out[lineHead] += p.head
+	out[lineBackward] += p.stream
+	out[lineReduce] += p.reduced
+	out[lineGathered] -= p.elsewhere
+	if e.l.PipelineParallel == 1 {
+		out[lineGradients] -= p.lack
+	} else {
+		out[lineReduce] -= p.lack
+	}
+}
+
+// embedded is the gradient of what comes out of the input embedding, gathered
+// over the tensor group; it is gone when fully_shard reduces the embedding's.
+func (m *Model) embedded(e *evaluation) int64 {
+	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
+		return 0
+	}
+	if e.l.SequenceParallel {
+		return e.terms.layers[0].input * int64(e.l.TensorParallel)
+	}
+	return e.terms.layers[0].input
+}
+
+// embeddingGradient is the whole gradient of the input embedding before it is
+// accumulated or, under fully_shard without a pipeline, copied to fp32 and
+// scattered.
+func (m *Model) embeddingGradient(e *evaluation, ld *load) int64 {
+	n := m.element * (e.terms.embedding + ld.whole)
+	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
+		n += 4 * e.terms.embedding
+	}
+	return n
+}
+
+// waiting is what n micro-batches that wait at the head keep there.
+func (m *Model) waiting(e *evaluation, n int64) int64 {
+	each := e.terms.head.kept
+	if m.style.keepOutputs && e.l.PipelineParallel > 1 {
+		each += e.terms.head.output
+	}
+	return n*each + (n-1)*e.terms.head.saved
+}
+
+// others is what n micro-batches keep at the head whose losses are done while
+// the layers of another run backward.
+func (m *Model) others(e *evaluation, n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return m.waiting(e, n) + e.terms.head.saved
+}
+
+// pending is what the gradients of fully_shard still lack when the last layer
+// of the first micro-batch runs backward: the layer's and the input embedding's,
+// whole ones in a pipeline.
+func (m *Model) pending(e *evaluation, ld *load) int64 {
+	if ld.again || !m.style.reduceFP32 || e.x.OffloadParameters || e.x.OffloadOptimizer {
+		return 0
+	}
+	n := unsharded
+	if e.l.PipelineParallel == 1 {
+		n = e.shards
+	}
+	return n.of(4, ld.worst.Add(transformer.Elements{Dense: ld.embedding + ld.whole}))
+}
+
+// elsewhere is what the other chunks of a rank have gathered when its first one
+// runs backward, and give up when they run forward in between.
+func (ld *load) elsewhere(st *state) int64 {
+	if !ld.apart {
+		return 0
+	}
+	return st.later[lineGathered] - st.embedding[lineGathered]
+}
+
+// remaining is what is kept once the first micro-batch is done.
+func (ld *load) remaining() int64 { return ld.kept / int64(ld.inFlight) * int64(ld.inFlight-1) }
+
+// ending is what is kept while the last layer of the first micro-batch runs
+// backward.
+func (ld *load) ending() int64 { return max(ld.kept-ld.first, 0) + ld.layer }
+
+// scale shrinks the activations to a sum, every line in proportion.
+func (ld *load) scale(sum int64) {
+	if ld.kept == 0 {
+		return
+	}
+	rest, largest := sum, 0
+	for i, b := range ld.activations {
+		ld.activations[i] = int64(float64(b) * (float64(sum) / float64(ld.kept)))
+		rest -= ld.activations[i]
+		if ld.activations[i] > ld.activations[largest] {
+			largest = i
+		}
+	}
+	ld.activations[largest] += rest
+}
