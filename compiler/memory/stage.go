@@ -18,14 +18,15 @@ type stageMemory struct {
 // load is what the chunks of a rank add up to.
 type load struct {
 	holding
-	detail      bool   // fill activations
-	activations ledger // of all micro-batches in flight
-	kept        int64  // the sum of activations
-	first       int64  // kept by one micro-batch on the first local chunk
-	moved       int64  // offloaded to the host
-	transfer    int64  // offloaded tensors of one layer, the largest
-	layer       int64  // kept by the last layer to run backward
-	recomputed  int64  // worst running layer
+	present     [maxKinds]bool // kinds of layers
+	detail      bool           // fill activations
+	activations ledger         // of all micro-batches in flight
+	kept        int64          // the sum of activations
+	first       int64          // kept by one micro-batch on the first local chunk
+	moved       int64          // offloaded to the host
+	transfer    int64          // offloaded tensors of one layer, the largest
+	layer       int64          // kept by the last layer to run backward
+	recomputed  int64          // worst running layer
 	backward    int64
 	gradients   int64 // scratch weight gradients
 	headAlive   int64 // micro-batches that wait at the head
@@ -53,7 +54,6 @@ func (ld *load) keepStream(bytes int64) {
 func (m *Model) load(e *evaluation, rank int, ld *load) {
 	l, t := e.l, e.terms
 	last := l.PipelineParallel - 1
-	var present [maxKinds]bool
 	pipeline := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}.Prepare()
 	ld.inFlight = pipeline.InFlight(rank)
 	// The order of chunks forward runs ahead of that backward by two steps for
@@ -61,32 +61,8 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	ld.apart = l.VirtualPipeline > 1 && 2*(last-rank) >= l.PipelineParallel
 	forwards := pipeline.Split(ld.inFlight)
 	for i := range l.VirtualPipeline {
-		c := i*l.PipelineParallel + rank
 		alive := int64(forwards.On(i))
-		ld.earlier = ld.elements.Sum()
-		for k := range t.kinds {
-			n := m.arch.Count(k, m.starts[c], m.starts[c+1])
-			if c == l.Chunks()-1 && k == m.arch.MTPKind() {
-				n += m.arch.Model.MTPLayers
-			}
-			if n == 0 {
-				continue
-			}
-			present[k] = true
-			m.addLayers(e, ld, &t.layers[k], n, alive, i == 0)
-		}
-		if i == 0 {
-			ld.begin = ld.elements.Sum()
-		}
-		if c == 0 && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
-			ld.keepStream(alive * t.layers[0].input / m.element)
-		}
-		if m.style.keepOutputs && c < l.Chunks()-1 && l.PipelineParallel > 1 {
-			ld.keepStream(alive * t.layers[0].input)
-		}
-		if m.style.receivesAll {
-			ld.receive += received(l, c, alive) * t.layers[0].input
-		}
+		m.chunk(e, i*l.PipelineParallel+rank, alive, ld)
 		if rank == last && i == l.VirtualPipeline-1 {
 			ld.headAlive = max(alive, 1)
 		}
@@ -101,13 +77,43 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	m.ends(e, rank, ld)
 	var attention int64
 	for k := range t.kinds {
-		if present[k] {
+		if ld.present[k] {
 			m.running(e, ld, &t.layers[k])
 			ld.gradients += t.layers[k].gradients
 			attention = max(attention, t.layers[k].attention)
 		}
 	}
 	ld.gradients += attention
+}
+
+// chunk adds the layers of a chunk with alive micro-batches in flight, and what
+// a pipeline keeps for it.
+func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
+	l, t := e.l, e.terms
+	first, last := c < l.PipelineParallel, c == l.Chunks()-1
+	ld.earlier = ld.elements.Sum()
+	for k := range t.kinds {
+		n := m.arch.Count(k, m.starts[c], m.starts[c+1])
+		if last && k == m.arch.MTPKind() {
+			n += m.arch.Model.MTPLayers
+		}
+		if n > 0 {
+			ld.present[k] = true
+			m.addLayers(e, ld, &t.layers[k], n, alive, first)
+		}
+	}
+	if first {
+		ld.begin = ld.elements.Sum()
+	}
+	if c == 0 && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
+		ld.keepStream(alive * t.layers[0].input / m.element)
+	}
+	if m.style.keepOutputs && !last && l.PipelineParallel > 1 {
+		ld.keepStream(alive * t.layers[0].input)
+	}
+	if m.style.receivesAll {
+		ld.receive += received(l, c, alive) * t.layers[0].input
+	}
 }
 
 // received is the number of residual streams that a chunk of a pipeline has
