@@ -107,7 +107,14 @@ def report(folder):
         lines = f.read().splitlines()
     steps = [[int(m[1]), m[2], m[3], m[4]] for m in map(STEP.match, lines) if m]
     held_out = [[int(m[1]), m[2]] for m in map(VALIDATION.match, lines) if m]
-    errors = [line for line in lines if re.match(r"^\w*(Error|Exception|Exit)\b|^[\w.]+Error: ", line)]
+    errors, ignored = [], False  # a destructor's, which Python ignores, may follow the cause
+    for line in lines:
+        if line.startswith("Exception ignored in"):
+            ignored = True
+        elif re.match(r"^\w*(Error|Exception|Exit)\b|^[\w.]+Error: ", line):
+            if not ignored:
+                errors.append(line)
+            ignored = False
     return {"steps": steps, "validation": held_out, "error": (errors or lines or [""])[-1][:400]}
 
 
