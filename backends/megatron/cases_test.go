@@ -77,6 +77,7 @@ var cases = []change{
 		l.ZeroStage, j.Training.Checkpoint = 3, job.Checkpoint{}
 	}},
 	{"llama_graphs_layer", "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("layer") }},
+	{"llama_graphs_unsegmented", "core_v0.15.3", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("layer") }},
 	{"llama_graphs_full", "core_v0.17.1", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("full") }},
 	{"llama_tp_overlap", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		l.TensorParallel, l.SequenceParallel = 8, true

@@ -18,7 +18,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 	if refused := check(v, j); refused.HasErrors() { // Target has told of the warnings
 		return nil, refused
 	}
-	environment := environment(j, p, &diags)
+	environment := environment(v, j, p, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}

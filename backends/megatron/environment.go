@@ -13,7 +13,7 @@ import (
 
 // environment is what the release, the GPU and the layout require. Fabric
 // settings are never among it: they come from the cluster.
-func environment(j *job.Job, p *plan.Plan, diags *diag.List) []slurm.Setting {
+func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm.Setting {
 	var all []slurm.Setting
 	set := func(name, value, why string) {
 		all = append(all, slurm.Setting{Name: name, Value: render.Literal(value), Why: why})
@@ -25,7 +25,10 @@ func environment(j *job.Job, p *plan.Plan, diags *diag.List) []slurm.Setting {
 	if p.Execution.OffloadActivations {
 		set("NVTE_CPU_OFFLOAD_V1", "1", "fine-grained offload asks for it")
 	}
-	if p.Execution.CUDAGraphs == "layer" {
+	switch {
+	case p.Execution.CUDAGraphs != "none" && !v.atLeast(16, 0): // arguments.py asserts it
+		set(slurm.AllocatorSetting(v.torch).Name, "expandable_segments:False", "core_v0.15 refuses CUDA graphs beside expandable segments")
+	case p.Execution.CUDAGraphs == "layer":
 		set("NCCL_GRAPH_REGISTER", "0", "CUDA graphs with an allocator of expandable segments ask for it")
 	}
 	if p.Execution.MoEDispatcher == "hybridep" {

@@ -213,8 +213,9 @@ func settings(j *job.Job, l Launch, diags *diag.List) []Setting {
 		}
 	}
 	var all []Setting
-	for _, s := range slices.Concat(sharedSettings(l), l.Environment) {
-		if _, ok := user[s.Name]; !ok {
+	for _, s := range slices.Concat(l.Environment, sharedSettings(l)) { // what the framework needs comes before what every job wants
+		_, known := user[s.Name]
+		if !known && !slices.ContainsFunc(all, func(have Setting) bool { return have.Name == s.Name }) {
 			all = append(all, s)
 		}
 	}

@@ -136,7 +136,7 @@ const noMetaFSDP = "Megatron-FSDP reads values of its meshes, and the meta devic
 // absent are the frameworks' own words for what a machine without a GPU does
 // not have: packages that stay out of the environments (kernels that no CPU
 // runs, optional optimizers), float8 units, and pinned memory of fake tensors.
-var absent = regexp.MustCompile(`torchao is not installed|emerging-optimizers package is required|No module named 'deep_ep'|` +
+var absent = regexp.MustCompile(`torchao is not installed|emerging-optimizers package is required|Emerging Optimizers is not installed|No module named 'deep_ep'|` +
 	`float8 is only supported on SM89 or later|NYI: aten\._pin_memory|` + noMetaFSDP)
 
 func verdicts(launches []*Launch, complaints []string) []Verdict {

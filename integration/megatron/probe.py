@@ -173,11 +173,12 @@ class Probe:
 
 
 def local(arguments):
-    """The arguments for layers of plain torch, without what those refuse."""
+    """The arguments for layers of plain torch, without what those refuse: grouped experts have no biases there."""
     kept, keep = [], True
+    refused = TRANSFORMER_ENGINE_ONLY | (set() if "--disable-bias-linear" in arguments else {"--moe-grouped-gemm"})
     for word in arguments:
         if word.startswith("--"):
-            keep = word not in TRANSFORMER_ENGINE_ONLY
+            keep = word not in refused
         if keep:
             kept.append(word)
     return kept + LOCAL
