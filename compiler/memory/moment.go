@@ -14,6 +14,7 @@ const (
 	atBackward                // the first layer runs backward, everything in flight is alive
 	atNext                    // the second layer runs backward while the first is reduced
 	atSecond                  // the first layer of the next micro-batch, when another has left its gradients and no forward pass came between
+	atTurn                    // the same when the last forward pass is over and the rank comes to another chunk
 	atEnd                     // the last layer of the first micro-batch runs backward
 	atEmbedding               // the gradient of the input embedding is made
 	numMoments
@@ -28,7 +29,7 @@ type point struct {
 	head      int64
 	stream    int64 // a gradient of activations outside of layers
 	reduced   int64 // gradients outside of layers
-	lack      int64 // gradients that do not exist yet
+	lack      int64 // those of them that do not exist yet
 	elsewhere int64 // what the engine's part counts and other chunks have given up
 }
 
@@ -77,33 +78,43 @@ func (m *Model) point(e *evaluation, when moment, ld *load, st *state) point {
 	case when == atStep:
 		return point{engine: &st.step}
 	case when == atLoss && ld.headAlive > 0:
-		return point{engine: &st.loss, gradients: ld.again, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.loss}
+		return point{engine: &st.loss, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.loss,
+			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
 	case when == atHead && ld.headAlive > 0 && h.reduced > 0:
-		return point{engine: &st.head, gradients: ld.again, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.reduced}
+		return point{engine: &st.head, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.reduced,
+			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
 	case when == atNextLoss && !ld.again && ld.headAlive > 1 && h.reduced == 0:
-		return point{engine: &st.later, gradients: true, kept: ld.remaining(), head: m.waiting(e, ld.headAlive-1) + h.loss}
+		return point{engine: &st.later, gradients: true, kept: ld.without(1), head: m.waiting(e, ld.headAlive-1) + h.loss,
+			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
 	case when == atForward && ld.again && st.forward[lineGathered] > 0:
 		return point{engine: &st.forward, gradients: true, kept: ld.kept}
 	case when == atBackward:
-		return point{engine: &st.backward, gradients: ld.again, kept: ld.kept, layer: true, head: m.others(e, ld.headAlive-1)}
+		p := point{engine: &st.backward, gradients: ld.some, kept: ld.kept, layer: true, head: m.others(e, ld.headAlive-1), lack: m.unbegun(e, ld)}
+		if !ld.apart {
+			p.elsewhere = m.resharded(e, ld)
+		}
+		return p
 	case when == atNext && ld.blocks > 1 && st.next[lineReduce] > 0:
-		return point{engine: &st.next, gradients: ld.again, kept: ld.kept - ld.layer, layer: true}
+		return point{engine: &st.next, gradients: ld.some, kept: ld.kept - ld.layer, layer: true}
 	case when == atSecond && ld.inFlight > 1:
-		return point{engine: &st.later, gradients: true, kept: ld.remaining(), layer: true, head: m.others(e, ld.headAlive-2)}
+		return point{engine: &st.later, gradients: true, kept: ld.without(1), layer: true, head: m.others(e, ld.headAlive-2),
+			lack: m.unbegun(e, ld), elsewhere: max(m.resharded(e, ld), ld.untilTurn(st))}
+	case when == atTurn && ld.turn > 0 && ld.inFlight > 1+ld.turn:
+		return point{engine: &st.later, gradients: true, kept: ld.without(1 + ld.turn), layer: true}
 	case when == atEnd:
 		return point{engine: &st.later, gradients: true, kept: ld.ending(), layer: true, head: m.others(e, ld.headAlive-1),
 			lack: m.pending(e, ld), elsewhere: ld.elsewhere(st)}
 	case when == atEmbedding:
-		return point{engine: &st.embedding, gradients: true, kept: ld.kept - ld.first, stream: m.embedded(e), reduced: m.embeddingGradient(e, ld)}
+		return point{engine: &st.embedding, gradients: true, kept: ld.begun() - ld.first, stream: m.embedded(e), reduced: m.embeddingGradient(e, ld)}
 	}
 	return point{}
 }
 
 // sum is the total in bytes; gradients are those of earlier micro-batches.
 func (p *point) sum(gradients int64, ld *load) int64 {
-	n := p.engine.sum() + p.kept + p.head + p.stream + p.reduced - p.lack - p.elsewhere
+	n := p.engine.sum() + p.kept + p.head + p.stream + p.reduced - p.elsewhere
 	if p.gradients {
-		n += gradients
+		n += gradients - p.lack
 	}
 	if p.layer {
 		n += ld.recomputed + ld.backward
@@ -127,9 +138,11 @@ func (p *point) write(e *evaluation, ld *load, out *ledger) {
 	out[lineBackward] += p.stream
 	out[lineReduce] += p.reduced
 	out[lineGathered] -= p.elsewhere
-	if e.l.PipelineParallel == 1 {
+	switch {
+	case !p.gradients:
+	case e.l.PipelineParallel == 1:
 		out[lineGradients] -= p.lack
-	} else {
+	default:
 		out[lineReduce] -= p.lack
 	}
 }
@@ -198,12 +211,53 @@ func (ld *load) elsewhere(st *state) int64 {
 	return st.later[lineGathered] - st.embedding[lineGathered]
 }
 
-// remaining is what is kept once the first micro-batch is done.
-func (ld *load) remaining() int64 { return ld.kept / int64(ld.inFlight) * int64(ld.inFlight-1) }
+// without is what is kept once n micro-batches are done, where all is in flight
+// at once those of later chunks.
+func (ld *load) without(n int) int64 {
+	if later := ld.inFlight - ld.onFirst; ld.several && !ld.again && later > 0 {
+		return ld.kept - (ld.kept-ld.keptFirst)/int64(later)*int64(n)
+	}
+	return ld.kept / int64(ld.inFlight) * int64(ld.inFlight-n)
+}
 
 // ending is what is kept while the last layer of the first micro-batch runs
 // backward.
-func (ld *load) ending() int64 { return max(ld.kept-ld.first, 0) + ld.layer }
+func (ld *load) ending() int64 { return max(ld.begun()-ld.first, 0) + ld.layer }
+
+// begun is what is kept when the first chunk starts to run backward: where all
+// is in flight at once, the other chunks are done by then.
+func (ld *load) begun() int64 {
+	if ld.several && !ld.again {
+		return ld.keptFirst
+	}
+	return ld.kept
+}
+
+// unbegun is what the whole gradients of a pipeline rank lack while only its
+// last chunk has run backward, or none: those of the others.
+func (m *Model) unbegun(e *evaluation, ld *load) int64 {
+	if ld.again || !ld.several || !m.style.reduceFP32 {
+		return 0
+	}
+	return 4 * (ld.earlier + ld.whole)
+}
+
+// resharded is what the other chunks have not gathered before they run backward.
+func (m *Model) resharded(e *evaluation, ld *load) int64 {
+	if ld.again || !ld.several || !m.style.reduceFP32 || !e.x.ReshardAfterForward {
+		return 0
+	}
+	return ld.earlier * m.element
+}
+
+// untilTurn is what the other chunks have not gathered before a rank comes to
+// them, once it runs no more chunks forward.
+func (ld *load) untilTurn(st *state) int64 {
+	if ld.turn == 0 {
+		return 0
+	}
+	return ld.elsewhere(st)
+}
 
 // scale shrinks the activations to a sum, every line in proportion.
 func (ld *load) scale(sum int64) {

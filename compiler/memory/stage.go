@@ -23,6 +23,9 @@ type load struct {
 	activations ledger         // of all micro-batches in flight
 	kept        int64          // the sum of activations
 	first       int64          // kept by one micro-batch on the first local chunk
+	keptFirst   int64          // by all on that chunk
+	onFirst     int            // of inFlight on that chunk
+	several     bool           // several chunks
 	moved       int64          // offloaded to the host
 	transfer    int64          // offloaded tensors of one layer, the largest
 	layer       int64          // kept by the last layer to run backward
@@ -32,8 +35,10 @@ type load struct {
 	headAlive   int64 // micro-batches that wait at the head
 	receive     int64 // what is received into, beside the inputs of what is in flight
 	inFlight    int   // chunk-forwards alive at once
+	turn        int   // backward passes between the last forward pass and those of another chunk
 	plain       bool  // block recompute leaves layers at the end of a chunk that run backward first
 	again       bool  // gradients of earlier micro-batches exist when most are in flight
+	some        bool  // those of the last chunk do
 }
 
 // keep adds n times a layer's kept tensors.
@@ -59,6 +64,10 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	// The order of chunks forward runs ahead of that backward by two steps for
 	// every rank behind this one, and comes to another chunk after a step per rank.
 	ld.apart = l.VirtualPipeline > 1 && 2*(last-rank) >= l.PipelineParallel
+	ld.several = l.VirtualPipeline > 1
+	if ld.apart {
+		ld.turn = 2 * (last - rank) % l.PipelineParallel
+	}
 	forwards := pipeline.Split(ld.inFlight)
 	for i := range l.VirtualPipeline {
 		alive := int64(forwards.On(i))
@@ -70,7 +79,8 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	if rank > 0 && (!m.style.receivesAll || l.PipelineSchedule == plan.Schedule1F1B) { // the gradient sent to the stage before lives until the next one replaces it
 		ld.keepStream(t.layers[0].input)
 	}
-	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight
+	ld.some = l.MicroBatches*l.VirtualPipeline > ld.inFlight
+	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight+(l.VirtualPipeline-1)*l.PipelineParallel
 	// One layer's offloaded tensors are on their way out or back while the next runs.
 	ld.kept += 2 * ld.transfer
 	ld.activations[lineTransfer] += 2 * ld.transfer
@@ -102,9 +112,6 @@ func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
 			m.addLayers(e, ld, &t.layers[k], n, alive, first)
 		}
 	}
-	if first {
-		ld.begin = ld.elements.Sum()
-	}
 	if c == 0 && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
 		ld.keepStream(alive * t.layers[0].input / m.element)
 	}
@@ -113,6 +120,9 @@ func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
 	}
 	if m.style.receivesAll {
 		ld.receive += received(l, c, alive) * t.layers[0].input
+	}
+	if first {
+		ld.begin, ld.keptFirst, ld.onFirst = ld.elements.Sum(), ld.kept, int(alive)
 	}
 }
 
