@@ -34,7 +34,10 @@ type machineFacts struct {
 		GPUPart     string `json:"gpu_contains"`
 		Where       string `json:"where_contains"`
 	} `json:"applies_to"`
-	Assumed bool
+	Assumed  bool
+	Defaults struct {
+		MicroBatches string `json:"micro_batches"`
+	}
 	Cluster *string `json:"catalog_cluster"`
 	GPU     string  `json:"catalog_gpu"`
 	Source  map[string]string
@@ -69,7 +72,8 @@ func readLines[T any](t *testing.T, path string) (rows []T) {
 	return rows
 }
 
-// TestMeasuredRows asks that every row names its source and sizes, that ids
+// TestMeasuredRows asks that every row names its source and sizes (the
+// micro-batch may be the default of the run's program), that ids
 // are unique, and that a machine of clusters.jsonl covers it of which more is
 // known than the GPU.
 func TestMeasuredRows(t *testing.T) {
@@ -90,13 +94,17 @@ func TestMeasuredRows(t *testing.T) {
 				t.Errorf("%s: id %s is not unique", path, r.ID)
 			}
 			seen[r.ID] = true
-			sizes := []int{r.Model.Layers, r.Model.Hidden, r.Model.Heads, r.Model.Vocab, r.Model.SequenceLength, r.Layout.TP, r.Layout.PP, r.Layout.MBS, r.Layout.GBS}
-			if r.Source.Name == "" || slices.Min(sizes) <= 0 {
-				t.Errorf("%s: %s is not fully specified: %v", path, r.ID, sizes)
-			}
 			i := slices.IndexFunc(machines, func(m machineFacts) bool { return m.covers(&r) })
 			if i < 0 || machines[i].Assumed {
 				t.Errorf("%s: nothing is known of the machine of %s", path, r.ID)
+				continue
+			}
+			sizes := []int{r.Model.Layers, r.Model.Hidden, r.Model.Heads, r.Model.Vocab, r.Model.SequenceLength, r.Layout.TP, r.Layout.PP, r.Layout.GBS}
+			if machines[i].Defaults.MicroBatches == "" {
+				sizes = append(sizes, r.Layout.MBS)
+			}
+			if r.Source.Name == "" || slices.Min(sizes) <= 0 {
+				t.Errorf("%s: %s is not fully specified: %v", path, r.ID, sizes)
 			}
 		}
 	}
