@@ -31,10 +31,10 @@ func (m *Model) deepspeed(e *evaluation, h *holding, s *state) {
 	m.reduceBuckets(e, elements, s)
 	switch {
 	case zero > 0:
-		s.step[lineStep] += n.of(4, h.elements)
-		s.step[lineGathered] += min(b.AllGather, elements) * m.element
+		s.step.step += n.of(4, h.elements)
+		s.step.gathered += min(b.AllGather, elements) * m.element
 	case m.element == 2 && gradient == 2: // gradients in fp32, one by one and flat (runtime/fp16/fused_optimizer.py)
-		s.step[lineStep] += 8 * elements
+		s.step.step += 8 * elements
 	}
 }
 
@@ -62,20 +62,20 @@ func (m *Model) reduceBuckets(e *evaluation, elements int64, s *state) {
 		staged = reduced
 	}
 	if e.l.ZeroStage == 0 || e.l.ZeroStage == 1 && m.job.Training.Precision == "bf16" && reduced == 4 && !e.x.OffloadOptimizer {
-		s.backward[lineReduce] += min(unbucketed, elements) * reduced
+		s.backward.reduce += min(unbucketed, elements) * reduced
 		return
 	}
-	buckets := &s.resident
+	buckets := &s.resident[lineReduce]
 	if e.l.ZeroStage == 1 { // with the last micro-batch only
-		buckets = &s.backward
+		buckets = &s.backward.reduce
 	}
-	buckets[lineReduce] += bucket * staged
+	*buckets += bucket * staged
 	if e.x.OverlapGradientReduce {
-		buckets[lineReduce] += bucket * staged
+		*buckets += bucket * staged
 	}
-	s.backward[lineReduce] += bucket * staged
+	s.backward.reduce += bucket * staged
 	if reduced > staged {
-		s.backward[lineReduce] += bucket * reduced
+		s.backward.reduce += bucket * reduced
 	}
 }
 
@@ -87,23 +87,23 @@ func (m *Model) largeGradients(e *evaluation, s *state) {
 	word := e.terms.word * m.element
 	if e.l.ZeroStage < 2 { // they stay, and are counted among the gradients
 		if e.x.LossChunks > 1 {
-			s.head[lineReduce] += word
+			s.head.reduce += word
 		}
 		return
 	}
-	s.embedding[lineReduce] += m.copied(e, e.terms.embedding)
+	s.embedding.reduce += m.copied(e, e.terms.embedding)
 	if m.arch.Model.TiedEmbeddings {
-		for _, y := range []*ledger{&s.head, &s.backward, &s.later, &s.embedding} {
-			y[lineReduce] += word
+		for _, y := range [...]*transient{&s.head, &s.backward, &s.later, &s.embedding} {
+			y.reduce += word
 		}
 		return
 	}
 	more := m.copied(e, e.terms.word)
 	if e.x.LossChunks > 1 {
-		s.loss[lineReduce] += word
+		s.loss.reduce += word
 		more = max(more, word)
 	}
-	s.head[lineReduce] += word + more
+	s.head.reduce += word + more
 }
 
 // copied is the copy of a gradient that no bucket holds, in the type that it is
@@ -129,10 +129,10 @@ func (m *Model) zero3(e *evaluation, h *holding, s *state) {
 		s.resident[lineGathered] += unsharded.of(float64(m.element), h.elements) / int64(e.x.ZeroHPZPartition)
 	}
 	live := min(elements, max(b.MaxLiveParameters, h.block)+b.Prefetch) * m.element
-	s.loss[lineGathered] += live
-	s.backward[lineGathered] += live
+	s.loss.gathered += live
+	s.backward.gathered += live
 	bucket := min(b.Reduce, elements) * m.reducedBytes(e) // and its shards side by side
 	s.resident[lineReduce] += bucket
-	s.backward[lineReduce] += bucket + h.block*m.element
-	s.step[lineStep] += min(4*b.SubGroup, n.of(4, h.elements))
+	s.backward.reduce += bucket + h.block*m.element
+	s.step.step += min(4*b.SubGroup, n.of(4, h.elements))
 }

@@ -22,10 +22,10 @@ const (
 
 // point is what a rank holds at a moment beside what it always holds.
 type point struct {
-	engine    *ledger // what the engine adds
-	gradients bool    // those of earlier micro-batches
-	kept      int64   // activations
-	layer     bool    // a layer runs backward
+	engine    *transient // what the engine adds
+	gradients bool       // those of earlier micro-batches
+	kept      int64      // activations
+	layer     bool       // a layer runs backward
 	head      int64
 	stream    int64 // a gradient of activations outside of layers
 	reduced   int64 // gradients outside of layers
@@ -40,14 +40,13 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	m.load(e, rank, &ld)
 	var st state
 	m.state(e, &ld.holding, &st)
-	out.state = st.resident.sum() + st.reduced.sum() + st.step.sum()
+	out.state = st.resident.sum() + st.step.sum()
 	st.resident[lineWorkspaces] += e.terms.workspaces + int64(ld.blocks)*e.terms.rotary
 	st.resident[lineWeightGradients] += ld.gradients
 	st.resident[lineReceive] += ld.receive
 	if ld.headAlive > 0 {
 		out.loss = e.terms.head.loss
 	}
-	st.step.add(&st.reduced, 1)
 	resident, gradients := st.resident.sum(), st.gradients.sum()
 	peak := atStep
 	for when := range numMoments {
@@ -64,7 +63,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 		p := m.point(e, peak, &ld, &st)
 		out.ledger = st.resident
 		if p.gradients {
-			out.ledger.add(&st.gradients, 1)
+			st.gradients.write(&out.ledger)
 		}
 		p.write(e, &ld, &out.ledger)
 	}
@@ -86,7 +85,7 @@ func (m *Model) point(e *evaluation, when moment, ld *load, st *state) point {
 	case when == atNextLoss && !ld.again && ld.headAlive > 1 && h.reduced == 0:
 		return point{engine: &st.later, gradients: true, kept: ld.without(1), head: m.waiting(e, ld.headAlive-1) + h.loss,
 			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
-	case when == atForward && ld.again && st.forward[lineGathered] > 0:
+	case when == atForward && ld.again && st.forward.gathered > 0:
 		return point{engine: &st.forward, gradients: true, kept: ld.kept}
 	case when == atBackward:
 		p := point{engine: &st.backward, gradients: ld.some, kept: ld.kept, layer: true, head: m.others(e, ld.headAlive-1), lack: m.unbegun(e, ld)}
@@ -94,7 +93,7 @@ func (m *Model) point(e *evaluation, when moment, ld *load, st *state) point {
 			p.elsewhere = m.resharded(e, ld)
 		}
 		return p
-	case when == atNext && ld.blocks > 1 && st.next[lineReduce] > 0:
+	case when == atNext && ld.blocks > 1 && st.next.reduce > 0:
 		return point{engine: &st.next, gradients: ld.some, kept: ld.kept - ld.layer, layer: true}
 	case when == atSecond && ld.inFlight > 1:
 		return point{engine: &st.later, gradients: true, kept: ld.without(1), layer: true, head: m.others(e, ld.headAlive-2),
@@ -125,7 +124,7 @@ func (p *point) sum(gradients int64, ld *load) int64 {
 // write adds all of the point but the gradients of earlier micro-batches to a
 // ledger.
 func (p *point) write(e *evaluation, ld *load, out *ledger) {
-	out.add(p.engine, 1)
+	p.engine.write(out)
 	if p.kept > 0 {
 		ld.scale(p.kept)
 		out.add(&ld.activations, 1)
@@ -208,7 +207,7 @@ func (ld *load) elsewhere(st *state) int64 {
 	if !ld.apart {
 		return 0
 	}
-	return st.later[lineGathered] - st.embedding[lineGathered]
+	return st.later.gathered - st.embedding.gathered
 }
 
 // without is what is kept once n micro-batches are done, where all is in flight

@@ -21,22 +21,37 @@ type holding struct {
 	whole     int64                // elements by which the gradient of the input embedding exceeds its parameter
 }
 
+// transient is what an engine keeps at times only, in bytes: the lines of the
+// ledger that it can have, and no others, so that the hot path sums few.
+type transient struct{ lowPrecision, gradients, gathered, reduce, step int64 }
+
+// sum is the total in bytes.
+func (t *transient) sum() int64 { return t.lowPrecision + t.gradients + t.gathered + t.reduce + t.step }
+
+// write adds it to a ledger.
+func (t *transient) write(out *ledger) {
+	out[lineLowPrecision] += t.lowPrecision
+	out[lineGradients] += t.gradients
+	out[lineGathered] += t.gathered
+	out[lineReduce] += t.reduce
+	out[lineStep] += t.step
+}
+
 // state holds what an engine keeps, in bytes, apart from activations.
 type state struct {
 	resident ledger // always
 	// gradients appear with the first backward pass of a step and stay until
 	// they are reduced; engines with persistent gradients leave it zero.
-	gradients ledger
-	reduced   ledger // what is left of them for the optimizer step
-	forward   ledger // at the end of a chunk's forward pass, where a rank has several; empty with one
-	loss      ledger // while the loss runs
-	head      ledger // while the head's gradient is reduced after the last chunk of the loss
-	backward  ledger // while the first block of a stage runs backward
-	next      ledger // the same for the second block, while the first is reduced; empty where nothing is
-	later     ledger // the same for its last block
-	embedding ledger // while the gradient of the input embedding is made
-	step      ledger // during the optimizer step
-	host      int64  // bytes per rank in host memory
+	gradients transient
+	forward   transient // at the end of a chunk's forward pass, where a rank has several; empty with one
+	loss      transient // while the loss runs
+	head      transient // while the head's gradient is reduced after the last chunk of the loss
+	backward  transient // while the first block of a stage runs backward
+	next      transient // the same for the second block, while the first is reduced; empty where nothing is
+	later     transient // the same for its last block
+	embedding transient // while the gradient of the input embedding is made
+	step      transient // during the optimizer step
+	host      int64     // bytes per rank in host memory
 }
 
 // sharding is the number of ranks over which dense and expert state is cut.
@@ -71,8 +86,8 @@ func (m *Model) state(e *evaluation, h *holding, s *state) {
 		m.megatron(e, h, s)
 	}
 	if m.target.Engine != target.FSDP2 {
-		s.reduced, s.later, s.head = s.gradients, s.backward, s.loss
-		s.embedding[lineGathered] = s.later[lineGathered]
+		s.later, s.head = s.backward, s.loss
+		s.embedding.gathered = s.later.gathered
 	}
 	if m.target.Engine == target.DeepSpeed {
 		m.largeGradients(e, s)
@@ -115,7 +130,7 @@ func (m *Model) precisionAware(e *evaluation, h *holding, n sharding, s *state) 
 		}
 		s.resident[lineMaster] -= n.of(2, whole)
 	}
-	s.step[lineStep] += 8 * max(h.elements.Dense/n.dense, h.elements.Expert/n.expert)
+	s.step.step += 8 * max(h.elements.Dense/n.dense, h.elements.Expert/n.expert)
 }
 
 // momentBytes is the optimizer state per element beside the parameter: two
@@ -164,7 +179,7 @@ func (m *Model) megatron(e *evaluation, h *holding, s *state) {
 	m.optimizer(e, h, n, s)
 	m.precisionAware(e, h, n, s)
 	if gradientBytes(e.x) < 4 && stateBytes(e.x) == 4 {
-		s.step[lineStep] += n.of(4, h.elements) // fp32 copy of the gradients' shard
+		s.step.step += n.of(4, h.elements) // fp32 copy of the gradients' shard
 	}
 }
 
@@ -191,8 +206,8 @@ func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
 		return
 	}
 	n := int64(m.precision.weightBytes * float64(h.block))
-	s.backward[lineLowPrecision] += n
-	s.later[lineLowPrecision] += n
+	s.backward.lowPrecision += n
+	s.later.lowPrecision += n
 }
 
 // megatronFSDP is Megatron-FSDP: main parameters in fp32, compute parameters
@@ -203,12 +218,12 @@ func (m *Model) megatronFSDP(e *evaluation, h *holding, s *state) {
 	parameters, gradients := unsharded, unsharded
 	if e.l.ZeroStage >= 3 {
 		parameters = n
-		s.loss[lineGathered] += h.head * m.element
-		s.backward[lineGathered] += 2 * h.block * m.element
+		s.loss.gathered += h.head * m.element
+		s.backward.gathered += 2 * h.block * m.element
 	}
 	if e.l.ZeroStage >= 2 {
 		gradients = n
-		s.backward[lineReduce] += 2 * h.block * int64(gradient)
+		s.backward.reduce += 2 * h.block * int64(gradient)
 	}
 	s.resident[lineParameters] += parameters.of(compute, h.elements)
 	s.resident[lineGradients] += gradients.of(gradient, h.elements)
@@ -231,14 +246,14 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 		s.host += 2*sharded + n.of(m.momentBytes(e.x, false), h.elements)
 	} else {
 		s.resident[lineParameters] += sharded
-		s.reduced[lineGradients] += sharded
+		s.step.gradients += sharded
 		s.resident[lineMoments] += n.of(m.momentBytes(e.x, false), h.elements)
 	}
 	if e.l.PipelineParallel > 1 {
-		s.gradients[lineReduce] += 4 * (h.elements.Sum() + h.whole)
+		s.gradients.reduce += 4 * (h.elements.Sum() + h.whole)
 	} else {
-		s.gradients = s.reduced
-		s.later[lineReduce] += 4 * h.block
+		s.gradients.gradients = s.step.gradients
+		s.later.reduce += 4 * h.block
 	}
 	m.gather(e, h, s)
 	if e.l.PipelineParallel == 1 {
@@ -255,14 +270,14 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 // first block. Both leave their shards.
 func (m *Model) reducing(e *evaluation, h *holding, s *state) {
 	s.next = s.backward
-	s.next[lineReduce] += 4 * h.block
+	s.next.reduce += 4 * h.block
 	if e.x.LossChunks == 1 {
-		s.backward[lineReduce] += 4 * h.head
+		s.backward.reduce += 4 * h.head
 	}
 	if e.l.MicroBatches == 1 { // otherwise earlier ones have left the shards of all
 		n := e.shards
-		s.backward[lineGradients] += n.of(4, transformer.Elements{Dense: h.head})
-		s.next[lineGradients] += n.of(4, h.worst.Add(transformer.Elements{Dense: h.head}))
+		s.backward.gradients += n.of(4, transformer.Elements{Dense: h.head})
+		s.next.gradients += n.of(4, h.worst.Add(transformer.Elements{Dense: h.head}))
 	}
 }
 
@@ -276,21 +291,21 @@ func (m *Model) reducing(e *evaluation, h *holding, s *state) {
 func (m *Model) headGradients(e *evaluation, h *holding, s *state) {
 	whole, shard := 4*h.head, 4*h.head/e.shards.dense
 	if e.l.PipelineParallel == 1 {
-		s.loss[lineReduce] += whole
-		s.head[lineReduce] += 2 * whole
-		s.head[lineGradients] += shard
+		s.loss.reduce += whole
+		s.head.reduce += 2 * whole
+		s.head.gradients += shard
 		return
 	}
 	shard *= 2
 	if e.l.PipelineSchedule == plan.ScheduleGPipe {
 		shard /= 2
-		s.loss[lineReduce] += whole
-		s.head[lineReduce] += whole
+		s.loss.reduce += whole
+		s.head.reduce += whole
 	}
-	s.loss[lineReduce] += whole
-	s.head[lineReduce] += whole + m.element*h.head
-	for _, moment := range [...]*ledger{&s.loss, &s.head, &s.backward, &s.later} {
-		moment[lineGradients] += shard
+	s.loss.reduce += whole
+	s.head.reduce += whole + m.element*h.head
+	for _, moment := range [...]*transient{&s.loss, &s.head, &s.backward, &s.later} {
+		moment.gradients += shard
 	}
 }
 
@@ -306,23 +321,23 @@ func (m *Model) gather(e *evaluation, h *holding, s *state) {
 		s.resident[lineGathered] += whole
 		return
 	case e.l.PipelineParallel > 1:
-		s.later[lineGathered] += whole
-		s.embedding[lineGathered] += h.begin * m.element
-		s.loss[lineGathered] += h.earlier * m.element
+		s.later.gathered += whole
+		s.embedding.gathered += h.begin * m.element
+		s.loss.gathered += h.earlier * m.element
 		if e.x.LossChunks > 1 { // the head is part of the loss
-			s.loss[lineGathered] += h.head * m.element
+			s.loss.gathered += h.head * m.element
 		}
 		if e.l.VirtualPipeline > 1 {
-			s.forward[lineGathered] += h.earlier*m.element + m.blocks(e, h)
+			s.forward.gathered += h.earlier*m.element + m.blocks(e, h)
 		}
 		if !h.apart {
-			s.backward[lineGathered] += h.earlier * m.element
+			s.backward.gathered += h.earlier * m.element
 		}
 	default:
-		s.loss[lineGathered] += h.head * m.element
-		s.later[lineGathered] += max(m.blocks(e, h), (h.block+h.embedding)*m.element)
+		s.loss.gathered += h.head * m.element
+		s.later.gathered += max(m.blocks(e, h), (h.block+h.embedding)*m.element)
 	}
-	s.backward[lineGathered] += m.blocks(e, h)
+	s.backward.gathered += m.blocks(e, h)
 }
 
 // blocks is what the running block and the one that is gathered ahead take.
