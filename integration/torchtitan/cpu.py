@@ -95,15 +95,20 @@ def dense_attention(q, k, v, *, block_mask=None, scale=None, enable_gqa=False, r
 
 
 def use_dense_attention():
-    """FlexAttention has no backward pass on the CPU, and compiling its masks takes long."""
-    from torch.nn.attention.flex_attention import create_block_mask
-
+    """FlexAttention has no backward pass on the CPU."""
     try:
         import torchtitan.models.common.attention as attention
         attention.FlexAttention._compiled_flex_attn = staticmethod(dense_attention)
     except ImportError:
         import torchtitan.models.attention as attention
         attention.FlexAttentionWrapper._compiled_flex_attn = staticmethod(dense_attention)
+    use_host_masks(attention)
+
+
+def use_host_masks(attention):
+    """Compiling the masks of FlexAttention takes long, and 0.2.2 names the GPU as their device."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
     attention._compiled_create_block_mask = lambda *a, **k: create_block_mask(*a, **{**k, "device": "cpu"})
 
 

@@ -77,6 +77,13 @@ attention.register_autograd(
 )
 
 
+class Reader:
+    """Stands for the emitted reader of 0.2.2: gives what it was asked for, without a file."""
+
+    def __init__(self, data, *, batch_size, with_positions, **kwargs):
+        self.batch_size, self.with_positions = batch_size, with_positions
+
+
 class Nothing:
     """Answers every attribute with a function that returns None."""
 
@@ -102,6 +109,7 @@ def known_shapes(config, width, vocabulary, head_in_loss):
     import torchtitan.distributed.pipeline_parallel as pipeline
 
     parallelism, stage_class = config.parallelism, pipeline.PipelineStage
+    dtype = getattr(torch, config.training.mixed_precision_param)
     batch = parallelism.pipeline_parallel_microbatch_size
     length = config.training.seq_len // parallelism.context_parallel_degree
     split = parallelism.tensor_parallel_degree if getattr(parallelism, "enable_sequence_parallel", True) else 1
@@ -109,10 +117,10 @@ def known_shapes(config, width, vocabulary, head_in_loss):
     def stage(module, index, count, device, **kwargs):
         def hidden():
             shape = (batch, length // split, width)
-            return torch.empty(shape, dtype=torch.bfloat16, device="meta", requires_grad=True)
+            return torch.empty(shape, dtype=dtype, device="meta", requires_grad=True)
 
         tokens = torch.empty(batch, length, dtype=torch.int64, device="meta")
-        logits = torch.empty(batch, length, vocabulary, dtype=torch.bfloat16, device="meta")
+        logits = torch.empty(batch, length, vocabulary, dtype=dtype, device="meta")
         last = index == count - 1 and not head_in_loss
         kwargs |= {"input_args": hidden() if index else tokens, "output_args": logits if last else hidden()}
         return stage_class(module, index, count, torch.device("cpu"), **kwargs)
@@ -147,6 +155,14 @@ def balanced_toml():
     def order(counts, local_experts, ranks, length, alignment):
         return torch.zeros(length, dtype=torch.int64), counts[:local_experts], counts[:local_experts].to(torch.int32)
 
+    def biased(w1, b1, w2, b2, limit, rows, counts, ranks=1):  # biases are repeated by counts
+        offsets = torch.cumsum(counts, 0, dtype=torch.int32)
+        hidden = torch._grouped_mm(rows.bfloat16(), w1.transpose(-2, -1).bfloat16(), offs=offsets)
+        hidden = sink_experts.swiglu(hidden + b1.sum(0).to(hidden.dtype), limit=limit)
+        out = torch._grouped_mm(hidden, w2.transpose(-2, -1).bfloat16(), offs=offsets)
+        return out + sink_experts.ScaleBiasForward.apply(b2.sum(0), ranks).to(out.dtype)
+
+    sink_experts._run_experts_grouped_mm = biased
     experts.ExpertParallel._token_dispatch = dispatch
     utils.generate_permute_indices = order
     for experts_class in (layers.GroupedExperts, sink_experts.GptOssGroupedExperts):  # before Hopper a loop reads the counts
@@ -173,9 +189,12 @@ def prepare_toml(config):
     balanced_toml()
 
     def flex(self, q, k, v, *, return_lse=False, **kwargs):
+        if isinstance(q, DTensor):  # which torch refuses
+            return kernels.flex_attention(q.detach(), k.detach(), v.detach(), return_lse=return_lse, **kwargs)
         return attention(q, k, v) if return_lse else attention(q, k, v)[0]
 
     kernels.FlexAttentionWrapper.forward = flex
+    cpu.use_host_masks(kernels)
     for model in ("llama3", "deepseek_v3", "qwen3", "gpt_oss"):
         module = importlib.import_module(f"torchtitan.models.{model}.infra.parallelize")
         module._op_sac_save_list.add(torch.ops.ndc.attention.default)
@@ -189,7 +208,6 @@ def prepare_toml(config):
         return dataclasses.replace(
             real,
             build_tokenizer_fn=lambda config: object(),
-            build_dataloader_fn=None,
             model_cls=unfaked(real.model_cls),
             parallelize_fn=unfaked(real.parallelize_fn),
             pipelining_fn=real.pipelining_fn and unfaked(real.pipelining_fn),
@@ -197,6 +215,7 @@ def prepare_toml(config):
 
     entry.train_spec_module.get_train_spec = spec
     entry.CheckpointManager = Nothing
+    importlib.import_module(config.experimental.custom_import).Loader = Reader
 
 
 def balanced(dispatcher):
@@ -261,9 +280,9 @@ def prepare_python(config):
     config.debug.enable_structured_logging = False
 
 
-def batch(rows, length):
+def batch(rows, length, positions=True):
     tokens = torch.zeros(rows, length, dtype=torch.int64)
-    extra = {} if TOML else {"positions": torch.zeros_like(tokens)}
+    extra = {"positions": torch.zeros_like(tokens)} if positions else {}
     return {"input": tokens, **extra}, torch.zeros_like(tokens)
 
 
@@ -275,7 +294,7 @@ def step(trainer, config):
         size = config.parallelism.pipeline_parallel_microbatch_size
         inputs, labels = map(list, zip(*[batch(size, length) for _ in range(rows // size)]))
     else:
-        inputs, labels = batch(rows, length)
+        inputs, labels = batch(rows, length, not TOML or trainer.dataloader.with_positions)
     trainer.optimizers.zero_grad()
     tokens = torch.ones((), dtype=torch.int64)
     trainer.forward_backward_step(input_dict=inputs, labels=labels, global_valid_tokens=tokens)
@@ -292,7 +311,9 @@ def step(trainer, config):
 def main():
     os.environ["NGPU"] = os.environ["WORLD_SIZE"]
     config = ConfigManager().parse_args(sys.argv[1:])
-    config.comm.mode, config.compile.enable = "fake_backend", False
+    config.comm.mode = "fake_backend"
+    if config.compile.enable:  # compiling takes a GPU, and what overlaps tensor parallelism happens there
+        config.compile.enable = config.parallelism.enable_async_tensor_parallel = False
     (config.validation if TOML else config.validator).enable = False
     (prepare_toml if TOML else prepare_python)(config)
     distributed.set_determinism = lambda *args, **kwargs: None
