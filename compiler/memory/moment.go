@@ -22,10 +22,10 @@ const (
 
 // point is what a rank holds at a moment beside what it always holds.
 type point struct {
-	engine    *transient // what the engine adds
-	gradients bool       // those of earlier micro-batches
-	kept      int64      // activations
-	layer     bool       // a layer runs backward
+	engine    transient // what the engine adds
+	gradients bool      // those of earlier micro-batches
+	kept      int64     // activations
+	layer     bool      // a layer runs backward
 	head      int64
 	stream    int64 // a gradient of activations outside of layers
 	reduced   int64 // gradients outside of layers
@@ -49,9 +49,9 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	}
 	resident, gradients := st.resident.sum(), st.gradients.sum()
 	peak := atStep
+	var p point
 	for when := range numMoments {
-		p := m.point(e, when, &ld, &st)
-		if p.engine == nil || rank > 0 && when == atEmbedding {
+		if !m.point(e, when, rank, &ld, &st, &p) {
 			continue
 		}
 		if n := resident + p.sum(gradients, &ld); n > out.sum {
@@ -60,7 +60,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	}
 	out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, &st)}
 	if out.detail {
-		p := m.point(e, peak, &ld, &st)
+		m.point(e, peak, rank, &ld, &st, &p)
 		out.ledger = st.resident
 		if p.gradients {
 			st.gradients.write(&out.ledger)
@@ -69,44 +69,44 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	}
 }
 
-// point describes a moment; without an engine's ledger it does not occur. It is
-// returned by value so that nothing of it leaves the stack.
-func (m *Model) point(e *evaluation, when moment, ld *load, st *state) point {
+// point describes a moment, unless it does not occur.
+func (m *Model) point(e *evaluation, when moment, rank int, ld *load, st *state, p *point) bool {
 	h := &e.terms.head
 	switch {
 	case when == atStep:
-		return point{engine: &st.step}
+		*p = point{engine: st.step}
 	case when == atLoss && ld.headAlive > 0:
-		return point{engine: &st.loss, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.loss,
+		*p = point{engine: st.loss, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.loss,
 			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
 	case when == atHead && ld.headAlive > 0 && h.reduced > 0:
-		return point{engine: &st.head, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.reduced,
+		*p = point{engine: st.head, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.reduced,
 			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
 	case when == atNextLoss && !ld.again && ld.headAlive > 1 && h.reduced == 0:
-		return point{engine: &st.later, gradients: true, kept: ld.without(1), head: m.waiting(e, ld.headAlive-1) + h.loss,
+		*p = point{engine: st.later, gradients: true, kept: ld.without(1), head: m.waiting(e, ld.headAlive-1) + h.loss,
 			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
 	case when == atForward && ld.again && st.forward.gathered > 0:
-		return point{engine: &st.forward, gradients: true, kept: ld.kept}
+		*p = point{engine: st.forward, gradients: true, kept: ld.kept}
 	case when == atBackward:
-		p := point{engine: &st.backward, gradients: ld.some, kept: ld.kept, layer: true, head: m.others(e, ld.headAlive-1), lack: m.unbegun(e, ld)}
+		*p = point{engine: st.backward, gradients: ld.some, kept: ld.kept, layer: true, head: m.others(e, ld.headAlive-1), lack: m.unbegun(e, ld)}
 		if !ld.apart {
 			p.elsewhere = m.resharded(e, ld)
 		}
-		return p
 	case when == atNext && ld.blocks > 1 && st.next.reduce > 0:
-		return point{engine: &st.next, gradients: ld.some, kept: ld.kept - ld.layer, layer: true}
+		*p = point{engine: st.next, gradients: ld.some, kept: ld.kept - ld.layer, layer: true}
 	case when == atSecond && ld.inFlight > 1:
-		return point{engine: &st.later, gradients: true, kept: ld.without(1), layer: true, head: m.others(e, ld.headAlive-2),
+		*p = point{engine: st.later, gradients: true, kept: ld.without(1), layer: true, head: m.others(e, ld.headAlive-2),
 			lack: m.unbegun(e, ld), elsewhere: max(m.resharded(e, ld), ld.untilTurn(st))}
 	case when == atTurn && ld.turn > 0 && ld.inFlight > 1+ld.turn:
-		return point{engine: &st.later, gradients: true, kept: ld.without(1 + ld.turn), layer: true}
+		*p = point{engine: st.later, gradients: true, kept: ld.without(1 + ld.turn), layer: true}
 	case when == atEnd:
-		return point{engine: &st.later, gradients: true, kept: ld.ending(), layer: true, head: m.others(e, ld.headAlive-1),
+		*p = point{engine: st.later, gradients: true, kept: ld.ending(), layer: true, head: m.others(e, ld.headAlive-1),
 			lack: m.pending(e, ld), elsewhere: ld.elsewhere(st)}
-	case when == atEmbedding:
-		return point{engine: &st.embedding, gradients: true, kept: ld.begun() - ld.first, stream: m.embedded(e), reduced: m.embeddingGradient(e, ld)}
+	case when == atEmbedding && rank == 0:
+		*p = point{engine: st.embedding, gradients: true, kept: ld.begun() - ld.first, stream: m.embedded(e), reduced: m.embeddingGradient(e, ld)}
+	default:
+		return false
 	}
-	return point{}
+	return true
 }
 
 // sum is the total in bytes; gradients are those of earlier micro-batches.
