@@ -56,6 +56,9 @@ func needsQuery022(m *job.Model) bool {
 	return m.MoE != nil || m.QKNorm || m.TiedEmbeddings || !plainHeads(m)
 }
 
+// isQuery022 reports that 0.2.2 builds the model as its qwen3.
+func isQuery022(m *job.Model) bool { return m.MLA == nil && !m.AttentionSinks && needsQuery022(m) }
+
 // join collects the gaps of a family.
 func join(first, second []gap, more ...gap) []gap {
 	return append(append(append([]gap{}, first...), second...), more...)

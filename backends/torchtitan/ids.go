@@ -55,6 +55,12 @@ const (
 	ruleExpertGraphs diag.ID = "torchtitan-cuda-graphs-experts"
 	// ruleContextMask: document masks beside context parallelism.
 	ruleContextMask diag.ID = "torchtitan-context-document-mask"
+	// ruleContextTensor: context parallelism of attention that tensor parallelism has split.
+	ruleContextTensor diag.ID = "torchtitan-context-tensor"
+	// ruleTensorMask: document masks beside tensor parallelism.
+	ruleTensorMask diag.ID = "torchtitan-tensor-document-mask"
+	// ruleTensorPositions: restarting position ids beside tensor parallelism.
+	ruleTensorPositions diag.ID = "torchtitan-tensor-positions"
 	// ruleZeroStage: zero_stage does not agree with the sharding group.
 	ruleZeroStage diag.ID = "torchtitan-zero-stage"
 	// ruleReshard: reshard_after_forward does not agree with zero_stage.

@@ -94,6 +94,49 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestSplitAttention: what 0.2.2's models do not take together with tensor
+// parallelism, which 0.3.0 does.
+func TestSplitAttention(t *testing.T) {
+	tensor := func(l *plan.Layout) { l.DataParallelShard, l.TensorParallel, l.ExpertTensorParallel = 2, 2, 2 }
+	context := func(l *plan.Layout) { tensor(l); l.ContextParallel = 2 }
+	masked := func(d *job.Data) { d.DocumentMask = true }
+	restarted := func(d *job.Data) { d.ResetPositionIDs = true }
+	both := func(d *job.Data) { masked(d); restarted(d) }
+	plain := func(*job.Data) {}
+	rules := []diag.ID{ruleContextTensor, ruleTensorMask, ruleTensorPositions}
+	for _, c := range []struct {
+		model  job.Model
+		layout func(*plan.Layout)
+		data   func(*job.Data)
+		want   []diag.ID
+	}{
+		{denseModel(), context, plain, nil},
+		{denseModel(), tensor, both, nil},
+		{expertModel(), func(l *plan.Layout) { context(l); l.TensorParallel = 1 }, plain, nil},
+		{expertModel(), tensor, plain, nil},
+		{expertModel(), context, plain, []diag.ID{ruleContextTensor}},
+		{expertModel(), tensor, masked, []diag.ID{ruleTensorMask}},
+		{expertModel(), tensor, restarted, []diag.ID{ruleTensorPositions}},
+		{latentModel(), context, plain, nil},
+		{latentModel(), tensor, masked, nil},
+		{latentModel(), tensor, both, []diag.ID{ruleTensorPositions}},
+	} {
+		j := testJob("0.2.2", c.model, 8)
+		c.data(&j.Training.Data)
+		got := slices.DeleteFunc(broken(t, j, layoutOf(c.layout), nil), func(id diag.ID) bool { return !slices.Contains(rules, id) })
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s breaks %v, want %v", c.model.Name, got, c.want)
+		}
+	}
+	j := testJob("0.3.0", expertModel(), 8)
+	both(&j.Training.Data)
+	for _, id := range broken(t, j, layoutOf(context), nil) {
+		if slices.Contains(rules, id) {
+			t.Errorf("0.3.0 breaks %s", id)
+		}
+	}
+}
+
 // TestSequenceRule: 0.2.2 asks for tp·2·cp even without context parallelism,
 // 0.3.0 only for tp under sequence parallelism.
 func TestSequenceRule(t *testing.T) {
@@ -163,6 +206,7 @@ func TestRefusals(t *testing.T) {
 		{"delayed scaling", "both", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "delayed" }, UnsupportedPrecision, "megatron"},
 		{"mask alone", "0.3.0", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "reset_position_ids"},
 		{"mask with sinks", "0.2.2", func(j *job.Job) { j.Model, j.Training.Data.DocumentMask = sinkModel(), true }, UnsupportedData, "0.3.0 can"},
+		{"positions with sinks", "0.2.2", func(j *job.Job) { j.Model, j.Training.Data.ResetPositionIDs = sinkModel(), true }, UnsupportedData, "0.3.0 does"},
 		{"one checkpoint", "both", func(j *job.Job) { j.Training.Checkpoint.KeepLast = 1 }, UnsupportedCheckpoint, "keep_last = 2"},
 		{"some resets", "both", func(j *job.Job) {
 			j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetOptimizer: true}

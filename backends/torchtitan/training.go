@@ -130,6 +130,9 @@ func (d *dialect) checkData(j *job.Job, diags *diag.List) {
 	if f := d.find(&j.Model); t.DocumentMask && f.unmasked {
 		refuse("document_mask", fmt.Sprintf("TorchTitan %s makes the masks of its %s itself and cannot separate documents; 0.3.0 can.", d.version, f.module))
 	}
+	if f := d.find(&j.Model); t.ResetPositionIDs && f.unmasked {
+		refuse("reset_position_ids", fmt.Sprintf("TorchTitan %s gives its %s no position ids, which count from the start of the sequence; 0.3.0 does.", d.version, f.module))
+	}
 	if v := t.Validation; v != nil && v.Path == "" && t.Split == "" && !t.Mock {
 		refuse("validation", "Validation needs data of its own: set validation { path } or split.")
 	}

@@ -138,6 +138,26 @@ var torchTitanCases = []Case{
 			d.Layout.ContextParallel = 2
 			d.Job.Training.Data.DocumentMask = true
 		}},
+	{Rule: "torchtitan-context-tensor", Version: "0.2.2", Model: "experts", What: "context_parallel = 2 beside tensor_parallel = 2 in qwen3",
+		Says: "AssertionError",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.ContextParallel, d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, 2, true
+		}},
+	{Rule: "torchtitan-tensor-document-mask", Version: "0.2.2", Model: "experts", What: "document masks beside tensor_parallel = 2 in qwen3",
+		Says: "got mixed torch.Tensor and DTensor",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
+			d.Job.Training.Data.DocumentMask = true
+		}},
+	{Rule: "torchtitan-tensor-positions", Version: "0.2.2", Model: "experts", What: "restarting positions beside tensor_parallel = 2 in qwen3",
+		Says: "got mixed torch.Tensor and DTensor",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
+			d.Job.Training.Data.ResetPositionIDs = true
+		}},
 	{Rule: "torchtitan-mxfp8-tensor-parallel", Version: "0.2.2", Model: "dense", What: "compiled mxfp8 with tensor_parallel = 2",
 		Why: "torchao's tensors cannot be compiled with tensor parallelism, and torchao is not here",
 		Edit: func(d *Draft) {
