@@ -132,11 +132,11 @@ var torchTitanCases = []Case{
 			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.ScheduleZBV
 			d.Job.Execution.Compile = job.Some(true)
 		}},
-	{Rule: "torchtitan-context-document-mask", Version: "0.2.2", Model: "dense", What: "document masks with context_parallel = 2",
-		Unasked: true, Why: "the tokens are split over the context ranks and their positions are not; the dry run has no positions",
+	{Rule: "torchtitan-context-document-mask", Version: "0.2.2", Model: "dense", What: "restarting positions with context_parallel = 2",
+		Says: "multiple values for keyword argument 'positions'",
 		Edit: func(d *Draft) {
 			d.Layout.ContextParallel = 2
-			d.Job.Training.Data.DocumentMask = true
+			d.Job.Training.Data.ResetPositionIDs = true
 		}},
 	{Rule: "torchtitan-context-tensor", Version: "0.2.2", Model: "experts", What: "context_parallel = 2 beside tensor_parallel = 2 in qwen3",
 		Says: "AssertionError",
