@@ -20,12 +20,12 @@ const (
 	numMoments
 )
 
-// point is what a rank holds at a moment beside what it always holds.
+// point is what a rank holds at a moment beside what it always holds and what
+// its engine adds.
 type point struct {
-	engine    transient // what the engine adds
-	gradients bool      // those of earlier micro-batches
-	kept      int64     // activations
-	layer     bool      // a layer runs backward
+	gradients bool  // those of earlier micro-batches
+	kept      int64 // activations
+	layer     bool  // a layer runs backward
 	head      int64
 	stream    int64 // a gradient of activations outside of layers
 	reduced   int64 // gradients outside of layers
@@ -33,13 +33,22 @@ type point struct {
 	elsewhere int64 // what the engine's part counts and other chunks have given up
 }
 
+// account is a rank whose moments are compared.
+type account struct {
+	rank  int
+	load  load
+	state state
+	point point // the moment at hand
+}
+
 // stage finds the peak of a pipeline rank among the moments of a step; with
 // detail it also fills the ledger.
 func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
-	ld := load{detail: out.detail}
-	m.load(e, rank, &ld)
-	var st state
-	m.state(e, &ld.holding, &st)
+	a := account{rank: rank}
+	ld, st := &a.load, &a.state
+	ld.detail = out.detail
+	m.load(e, rank, ld)
+	m.state(e, &ld.holding, st)
 	out.state = st.resident.sum() + st.step.sum()
 	st.resident[lineWorkspaces] += e.terms.workspaces + int64(ld.blocks)*e.terms.rotary
 	st.resident[lineWeightGradients] += ld.gradients
@@ -49,69 +58,103 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	}
 	resident, gradients := st.resident.sum(), st.gradients.sum()
 	peak := atStep
-	var p point
 	for when := range numMoments {
-		if !m.point(e, when, rank, &ld, &st, &p) {
+		if !m.occurs(e, when, &a) {
 			continue
 		}
-		if n := resident + p.sum(gradients, &ld); n > out.sum {
+		engine := m.point(e, when, &a)
+		if n := resident + engine.sum() + a.point.sum(gradients, ld); n > out.sum {
 			out.sum, peak = n, when
 		}
 	}
-	out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, &st)}
+	out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, st)}
 	if out.detail {
-		m.point(e, peak, rank, &ld, &st, &p)
 		out.ledger = st.resident
-		if p.gradients {
+		m.point(e, peak, &a).write(&out.ledger)
+		if a.point.gradients {
 			st.gradients.write(&out.ledger)
 		}
-		p.write(e, &ld, &out.ledger)
+		a.point.write(e, ld, &out.ledger)
 	}
 }
 
-// point describes a moment, unless it does not occur.
-func (m *Model) point(e *evaluation, when moment, rank int, ld *load, st *state, p *point) bool {
-	h := &e.terms.head
-	switch {
-	case when == atStep:
-		*p = point{engine: st.step}
-	case when == atLoss && ld.headAlive > 0:
-		*p = point{engine: st.loss, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.loss,
-			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
-	case when == atHead && ld.headAlive > 0 && h.reduced > 0:
-		*p = point{engine: st.head, gradients: ld.some, kept: ld.kept, head: m.waiting(e, ld.headAlive) + h.reduced,
-			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
-	case when == atNextLoss && !ld.again && ld.headAlive > 1 && h.reduced == 0:
-		*p = point{engine: st.later, gradients: true, kept: ld.without(1), head: m.waiting(e, ld.headAlive-1) + h.loss,
-			lack: m.unbegun(e, ld), elsewhere: m.resharded(e, ld)}
-	case when == atForward && ld.again && st.forward.gathered > 0:
-		*p = point{engine: st.forward, gradients: true, kept: ld.kept}
-	case when == atBackward:
-		*p = point{engine: st.backward, gradients: ld.some, kept: ld.kept, layer: true, head: m.others(e, ld.headAlive-1), lack: m.unbegun(e, ld)}
-		if !ld.apart {
-			p.elsewhere = m.resharded(e, ld)
-		}
-	case when == atNext && ld.blocks > 1 && st.next.reduce > 0:
-		*p = point{engine: st.next, gradients: ld.some, kept: ld.kept - ld.layer, layer: true}
-	case when == atSecond && ld.inFlight > 1:
-		*p = point{engine: st.later, gradients: true, kept: ld.without(1), layer: true, head: m.others(e, ld.headAlive-2),
-			lack: m.unbegun(e, ld), elsewhere: max(m.resharded(e, ld), ld.untilTurn(st))}
-	case when == atTurn && ld.turn > 0 && ld.inFlight > 1+ld.turn:
-		*p = point{engine: st.later, gradients: true, kept: ld.without(1 + ld.turn), layer: true}
-	case when == atEnd:
-		*p = point{engine: st.later, gradients: true, kept: ld.ending(), layer: true, head: m.others(e, ld.headAlive-1),
-			lack: m.pending(e, ld), elsewhere: ld.elsewhere(st)}
-	case when == atEmbedding && rank == 0:
-		*p = point{engine: st.embedding, gradients: true, kept: ld.begun() - ld.first, stream: m.embedded(e), reduced: m.embeddingGradient(e, ld)}
-	default:
-		return false
+// occurs reports whether a rank comes by a moment.
+func (m *Model) occurs(e *evaluation, when moment, a *account) bool {
+	ld, h := &a.load, &e.terms.head
+	switch when {
+	case atLoss:
+		return ld.headAlive > 0
+	case atHead:
+		return ld.headAlive > 0 && h.reduced > 0
+	case atNextLoss:
+		return !ld.again && ld.headAlive > 1 && h.reduced == 0
+	case atForward:
+		return ld.again && a.state.forward.gathered > 0
+	case atNext:
+		return ld.blocks > 1 && a.state.next.reduce > 0
+	case atSecond:
+		return ld.inFlight > 1
+	case atTurn:
+		return ld.turn > 0 && ld.inFlight > 1+ld.turn
+	case atEmbedding:
+		return a.rank == 0
 	}
 	return true
 }
 
-// sum is the total in bytes; gradients are those of earlier micro-batches.
+// point describes a moment of a rank and returns what the engine keeps then.
+func (m *Model) point(e *evaluation, when moment, a *account) *transient {
+	h, ld, st, p := &e.terms.head, &a.load, &a.state, &a.point
+	*p = point{}
+	switch when {
+	case atLoss:
+		p.gradients, p.kept, p.head = ld.some, ld.kept, m.waiting(e, ld.headAlive)+h.loss
+		p.lack, p.elsewhere = m.unbegun(e, ld), m.resharded(e, ld)
+		return &st.loss
+	case atHead:
+		p.gradients, p.kept, p.head = ld.some, ld.kept, m.waiting(e, ld.headAlive)+h.reduced
+		p.lack, p.elsewhere = m.unbegun(e, ld), m.resharded(e, ld)
+		return &st.head
+	case atNextLoss:
+		p.gradients, p.kept, p.head = true, ld.without(1), m.waiting(e, ld.headAlive-1)+h.loss
+		p.lack, p.elsewhere = m.unbegun(e, ld), m.resharded(e, ld)
+		return &st.later
+	case atForward:
+		p.gradients, p.kept = true, ld.kept
+		return &st.forward
+	case atBackward:
+		p.gradients, p.kept, p.layer, p.head = ld.some, ld.kept, true, m.others(e, ld.headAlive-1)
+		p.lack = m.unbegun(e, ld)
+		if !ld.apart {
+			p.elsewhere = m.resharded(e, ld)
+		}
+		return &st.backward
+	case atNext:
+		p.gradients, p.kept, p.layer = ld.some, ld.kept-ld.layer, true
+		return &st.next
+	case atSecond:
+		p.gradients, p.kept, p.layer, p.head = true, ld.without(1), true, m.others(e, ld.headAlive-2)
+		p.lack, p.elsewhere = m.unbegun(e, ld), max(m.resharded(e, ld), ld.untilTurn(st))
+		return &st.later
+	case atTurn:
+		p.gradients, p.kept, p.layer = true, ld.without(1+ld.turn), true
+		return &st.later
+	case atEnd:
+		p.gradients, p.kept, p.layer, p.head = true, ld.ending(), true, m.others(e, ld.headAlive-1)
+		p.lack, p.elsewhere = m.pending(e, ld), ld.elsewhere(st)
+		return &st.later
+	case atEmbedding:
+		p.gradients, p.kept = true, ld.begun()-ld.first
+		p.stream, p.reduced = m.embedded(e), m.embeddingGradient(e, ld)
+		return &st.embedding
+	}
+	return &st.step // atStep
+}
+
+// sum is the total in bytes without the engine's part; gradients are those of
+// earlier micro-batches.
 func (p *point) sum(gradients int64, ld *load) int64 {
-	n := p.engine.sum() + p.kept + p.head + p.stream + p.reduced - p.elsewhere
+	n := p.kept + p.head + p.stream + p.reduced - p.elsewhere
 	if p.gradients {
 		n += gradients - p.lack
 	}
@@ -124,7 +167,6 @@ func (p *point) sum(gradients int64, ld *load) int64 {
 // write adds all of the point but the gradients of earlier micro-batches to a
 // ledger.
 func (p *point) write(e *evaluation, ld *load, out *ledger) {
-	p.engine.write(out)
 	if p.kept > 0 {
 		ld.scale(p.kept)
 		out.add(&ld.activations, 1)
