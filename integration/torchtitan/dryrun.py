@@ -5,8 +5,9 @@
 
 Real are the configuration manager, the mesh, the model, how it is split and sharded, and the code of
 forward, backward, clipping and optimizer. Nothing is computed or allocated; collectives return at once.
-Stand-ins: the attention kernel, the data, the tokenizer, the checkpointer, the initial values. Prints
-one JSON line; any rejection by the framework is an exception.
+Stand-ins: the attention kernel, the data, the tokenizer, the checkpointer, the initial values; without
+torchao, layers of bf16 for those of low precision. Prints one JSON line; any rejection by the framework
+is an exception.
 
     python dryrun.py --many LIST
 
@@ -15,6 +16,7 @@ and prints one JSON line for each: the folder, and the error if there was one.
 """
 
 import dataclasses
+import importlib.util
 import json
 import os
 import sys
@@ -171,8 +173,6 @@ def balanced_toml():
 
 
 def prepare_toml(config):
-    import importlib
-
     import torchtitan.models.attention as kernels
 
     from torch.distributed.tensor import DTensor
@@ -308,12 +308,32 @@ def step(trainer, config):
     trainer.optimizers.step()
 
 
+def low_precision():
+    """With torchao its layers are built whatever the machine; without it they stay as they are."""
+    here = importlib.util.find_spec("torchao")
+    for name in ("float8", "mx", "nvfp4"):
+        try:
+            module = importlib.import_module(f"torchtitan.components.quantization.{name}")
+        except ImportError:  # 0.2.2 has no nvfp4
+            continue
+        if here:
+            module.has_cuda_capability = lambda *capability: True
+            continue
+        for converter in vars(module).values():
+            if isinstance(converter, type) and "convert" in vars(converter):
+                converter.__init__ = lambda self, *args, **kwargs: None
+                converter.convert = lambda self, model: model
+                converter.post_optimizer_hook = lambda self, model: None
+
+
 def main():
+    low_precision()
     os.environ["NGPU"] = os.environ["WORLD_SIZE"]
     config = ConfigManager().parse_args(sys.argv[1:])
     config.comm.mode = "fake_backend"
-    if config.compile.enable:  # compiling takes a GPU, and what overlaps tensor parallelism happens there
-        config.compile.enable = config.parallelism.enable_async_tensor_parallel = False
+    if TOML and config.compile.enable:  # what overlaps tensor parallelism is made by the compiler
+        config.parallelism.enable_async_tensor_parallel = False
+    config.compile.enable = False  # it takes a GPU
     (config.validation if TOML else config.validator).enable = False
     (prepare_toml if TOML else prepare_python)(config)
     distributed.set_determinism = lambda *args, **kwargs: None
