@@ -59,3 +59,10 @@ func TestBigScience(t *testing.T) {
 	}
 	report(t, table.String(), errors, 0.023, 0.155)
 }
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -41,15 +41,23 @@ func overheadOf(t *target.Target) overhead {
 	}
 }
 
-// peak turns a stage's allocated bytes into what the allocator reserves and
-// what the device shows.
-func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
+// reserved is what the allocator holds for what a stage has allocated.
+func (m *Model) reserved(s *stageMemory) float64 {
 	o := &m.overhead
-	reserved := float64(s.sum)*(1+o.slack) + o.lossSlack*float64(s.loss)
-	device := reserved + o.context + o.communicators(e.l)
+	return float64(s.sum)*(1+o.slack) + o.lossSlack*float64(s.loss)
+}
+
+// device is what the device shows of it.
+func (m *Model) device(e *evaluation, s *stageMemory) float64 {
+	return m.reserved(s) + m.overhead.context + e.communicators
+}
+
+// peak is all of this for a stage.
+func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
+	o, device := &m.overhead, m.device(e, s)
 	return Peak{
 		Stage: stage, Rank: m.rank(e.l, stage),
-		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(reserved), Device: units.Bytes(device),
+		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(m.reserved(s)), Device: s.device,
 		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(o.upper(device, float64(m.job.Cluster.GPU.Memory))),
 	}
 }

@@ -64,7 +64,8 @@ func (m *Model) Architecture() *transformer.Architecture { return m.arch }
 // stages; of equal stages the first is named.
 func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	e := m.evaluate(l, x)
-	var worst Peak
+	var stage int
+	var worst stageMemory
 	var state int64
 	var host hostMemory
 	for r := range l.PipelineParallel {
@@ -75,12 +76,13 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 		m.stage(&e, r, &s)
 		state = max(state, s.state)
 		host.cover(&s.host)
-		if p := m.peak(&e, r, &s); p.Device > worst.Device {
-			worst = p
+		if s.device > worst.device {
+			stage, worst = r, s
 		}
 	}
-	worst.State, worst.Host = units.Bytes(state), m.hostBytes(&host)
-	return worst
+	out := m.peak(&e, stage, &worst)
+	out.State, out.Host = units.Bytes(state), m.hostBytes(&host)
+	return out
 }
 
 // repeats reports whether an inner stage has the same layers as the inner
@@ -113,7 +115,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	var worst Peak
 	var host hostMemory
 	for r := range l.PipelineParallel {
-		s := stageMemory{detail: true}
+		s := stageMemory{ledger: &ledger{}}
 		m.stage(&e, r, &s)
 		p := m.peak(&e, r, &s)
 		if p.Device > worst.Device {

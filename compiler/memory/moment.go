@@ -1,6 +1,9 @@
 package memory
 
-import "github.com/ndc-dev/ndc/compiler/transformer"
+import (
+	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/lang/units"
+)
 
 // moment is a point of a step at which a rank may peak.
 type moment uint8
@@ -41,12 +44,14 @@ type account struct {
 	point point // the moment at hand
 }
 
-// stage finds the peak of a pipeline rank among the moments of a step; with
-// detail it also fills the ledger.
+// stage finds the peak of a pipeline rank among the moments of a step, and fills
+// the ledger if there is one.
 func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	a := account{rank: rank}
 	ld, st := &a.load, &a.state
-	ld.detail = out.detail
+	if out.ledger != nil {
+		ld.activations = &ledger{}
+	}
 	m.load(e, rank, ld)
 	m.state(e, &ld.holding, st)
 	out.state = st.resident.sum() + st.step.sum()
@@ -67,14 +72,15 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 			out.sum, peak = n, when
 		}
 	}
+	out.device = units.Bytes(m.device(e, out))
 	out.host = hostMemory{state: st.host, activations: ld.moved, checkpoint: m.staging(e, st)}
-	if out.detail {
-		out.ledger = st.resident
-		m.point(e, peak, &a).write(&out.ledger)
+	if out.ledger != nil {
+		*out.ledger = st.resident
+		m.point(e, peak, &a).write(out.ledger)
 		if a.point.gradients {
-			st.gradients.write(&out.ledger)
+			st.gradients.write(out.ledger)
 		}
-		a.point.write(e, ld, &out.ledger)
+		a.point.write(e, ld, out.ledger)
 	}
 }
 
@@ -169,7 +175,7 @@ func (p *point) sum(gradients int64, ld *load) int64 {
 func (p *point) write(e *evaluation, ld *load, out *ledger) {
 	if p.kept > 0 {
 		ld.scale(p.kept)
-		out.add(&ld.activations, 1)
+		out.add(ld.activations, 1)
 	}
 	if p.layer {
 		out[lineRecomputed] += ld.recomputed

@@ -2,25 +2,24 @@ package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // stageMemory is one pipeline rank at its peak.
 type stageMemory struct {
-	detail bool   // fill the ledger
-	sum    int64  // allocated bytes
-	state  int64  // of these what neither micro-batch nor recompute changes
-	ledger ledger // sums to sum
+	ledger *ledger     // nil where nobody asks; sums to sum
+	sum    int64       // allocated bytes
+	state  int64       // of these what neither micro-batch nor recompute changes
+	loss   int64       // transients of the loss, where the stage has it
+	device units.Bytes // what the device shows
 	host   hostMemory
-	loss   int64 // transients of the loss, where the stage has it
 }
 
 // load is what the chunks of a rank add up to.
 type load struct {
 	holding
 	present     [maxKinds]bool // kinds of layers
-	detail      bool           // fill activations
-	activations ledger         // of all micro-batches in flight
+	activations *ledger        // of all micro-batches in flight; nil where nobody asks
 	kept        int64          // the sum of activations
 	first       int64          // kept by one micro-batch on the first local chunk
 	keptFirst   int64          // by all on that chunk
@@ -44,23 +43,24 @@ type load struct {
 // keep adds n times a layer's kept tensors.
 func (ld *load) keep(y *ledger, sum, n int64) {
 	ld.kept += n * sum
-	if ld.detail && n != 0 {
+	if ld.activations != nil && n != 0 {
 		ld.activations.add(y, n)
 	}
 }
 
-// keepStream adds copies of the residual stream.
-func (ld *load) keepStream(bytes int64) {
+// keepBytes adds to one line of what is kept.
+func (ld *load) keepBytes(ln line, bytes int64) {
 	ld.kept += bytes
-	ld.activations[lineNorms] += bytes
+	if ld.activations != nil {
+		ld.activations[ln] += bytes
+	}
 }
 
 // load adds up the chunks of a rank.
 func (m *Model) load(e *evaluation, rank int, ld *load) {
 	l, t := e.l, e.terms
 	last := l.PipelineParallel - 1
-	pipeline := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}.Prepare()
-	ld.inFlight = pipeline.InFlight(rank)
+	ld.inFlight = e.pipeline.InFlight(rank)
 	// The order of chunks forward runs ahead of that backward by two steps for
 	// every rank behind this one, and comes to another chunk after a step per rank.
 	ld.apart = l.VirtualPipeline > 1 && 2*(last-rank) >= l.PipelineParallel
@@ -68,7 +68,7 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	if ld.apart {
 		ld.turn = 2 * (last - rank) % l.PipelineParallel
 	}
-	forwards := pipeline.Split(ld.inFlight)
+	forwards := e.pipeline.Split(ld.inFlight)
 	for i := range l.VirtualPipeline {
 		alive := int64(forwards.On(i))
 		m.chunk(e, i*l.PipelineParallel+rank, alive, ld)
@@ -77,13 +77,12 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 		}
 	}
 	if rank > 0 && (!m.style.receivesAll || l.PipelineSchedule == plan.Schedule1F1B) { // the gradient sent to the stage before lives until the next one replaces it
-		ld.keepStream(t.layers[0].input)
+		ld.keepBytes(lineNorms, t.layers[0].input)
 	}
 	ld.some = l.MicroBatches*l.VirtualPipeline > ld.inFlight
 	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight+(l.VirtualPipeline-1)*l.PipelineParallel
 	// One layer's offloaded tensors are on their way out or back while the next runs.
-	ld.kept += 2 * ld.transfer
-	ld.activations[lineTransfer] += 2 * ld.transfer
+	ld.keepBytes(lineTransfer, 2*ld.transfer)
 	m.ends(e, rank, ld)
 	var attention int64
 	for k := range t.kinds {
@@ -113,10 +112,10 @@ func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
 		}
 	}
 	if c == 0 && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
-		ld.keepStream(alive * t.layers[0].input / m.element)
+		ld.keepBytes(lineNorms, alive*t.layers[0].input/m.element)
 	}
 	if m.style.keepOutputs && !last && l.PipelineParallel > 1 {
-		ld.keepStream(alive * t.layers[0].input)
+		ld.keepBytes(lineNorms, alive*t.layers[0].input)
 	}
 	if m.style.receivesAll {
 		ld.receive += received(l, c, alive) * t.layers[0].input

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
@@ -30,18 +31,27 @@ type evaluation struct {
 	x      *plan.Execution
 	terms  *terms
 	shards sharding
+
+	pipeline      schedule.Shape
+	communicators float64 // bytes
 }
 
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
-	key := m.shapeOf(l, x)
-	t := m.cache[key]
-	if t == nil {
-		t = m.makeTerms(key)
-		m.cache[key] = t
-	}
 	m.place(l)
-	return evaluation{l: l, x: x, terms: t, shards: shardingOf(l)}
+	pipeline := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
+	return evaluation{l: l, x: x, terms: m.termsOf(m.shapeOf(l, x)), shards: shardingOf(l),
+		pipeline: pipeline.Prepare(), communicators: m.overhead.communicators(l)}
+}
+
+// termsOf looks up or makes the terms of a shape.
+func (m *Model) termsOf(s shape) *terms {
+	t := m.cache[s]
+	if t == nil {
+		t = m.makeTerms(s)
+		m.cache[s] = t
+	}
+	return t
 }
 
 // place fills starts with the first decoder layer of every chunk.
@@ -51,21 +61,16 @@ func (m *Model) place(l *plan.Layout) {
 		m.starts = make([]int, chunks+1)
 	}
 	m.starts = m.starts[:chunks+1]
-	n := m.arch.Model.Layers
-	for c := range chunks {
-		size := n/chunks + b2i(c < n%chunks)
-		if len(l.StageLayers) == chunks {
-			size = l.StageLayers[c]
+	if len(l.StageLayers) == chunks {
+		for c, size := range l.StageLayers {
+			m.starts[c+1] = m.starts[c] + size
 		}
-		m.starts[c+1] = m.starts[c] + size
+		return
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
+	size, rest := m.arch.Model.Layers/chunks, m.arch.Model.Layers%chunks
+	for c := range chunks {
+		m.starts[c+1] = (c+1)*size + min(c+1, rest)
 	}
-	return 0
 }
 
 // makeTerms builds every kind of layer for a shape.
