@@ -17,7 +17,8 @@ type family struct {
 	gaps     []gap
 	pipeline bool
 	context  bool
-	unmasked bool // it has masks of its own and cannot take one of documents
+	unmasked bool // it has masks and positions of its own and cannot take those of documents
+	plainEP  bool // it sends tokens by all-to-all, whatever the dispatcher is said to be
 	// weights are the architectures whose Hugging Face checkpoints the
 	// framework's adapter for this model reads.
 	weights []string

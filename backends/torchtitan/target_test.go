@@ -212,6 +212,7 @@ func TestRefusals(t *testing.T) {
 			j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetOptimizer: true}
 		}, UnsupportedCheckpoint, "all or none"},
 		{"graphs per layer", "both", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("layer") }, UnsupportedExecution, "megatron"},
+		{"deepep of qwen3", "0.2.2", func(j *job.Job) { j.Model, j.Execution.MoEDispatcher = expertModel(), job.Some("deepep") }, UnsupportedExecution, "always dispatches by alltoall"},
 		{"ring attention", "both", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "megatron"},
 		{"modules", "both", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedExecution, `["op"]`},
 		{"unknown argument", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.seqlen=4"} }, InvalidOption, `Did you mean "training.seq_len"`},
