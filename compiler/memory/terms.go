@@ -62,8 +62,10 @@ func (m *Model) place(l *plan.Layout) {
 	}
 	m.starts = m.starts[:chunks+1]
 	if len(l.StageLayers) == chunks {
+		end := 0
 		for c, size := range l.StageLayers {
-			m.starts[c+1] = m.starts[c] + size
+			end += size
+			m.starts[c+1] = end
 		}
 		return
 	}
