@@ -381,7 +381,8 @@ def judge(folder, world, rank):
     except BaseException as error:  # a rejection, whatever its kind
         while error.__cause__ is not None:
             error = error.__cause__
-        return f"{type(error).__name__}: {error}"[:4000]
+        text = f"{type(error).__name__}: {error}"
+        return text if len(text) <= 4000 else text[:2000] + " … " + text[-2000:]
     return ""
 
 
