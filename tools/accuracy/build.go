@@ -152,11 +152,7 @@ func (w *workshop) example(r *row) example {
 		return x
 	}
 	x.framework, x.superseded = fw.Framework, fw.Superseded != ""
-	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r, fw), Cluster: cluster}
-	x.job.Backend = job.Backend{Kind: fw.Backend, Version: fw.Version}
-	for name, value := range fw.Environment {
-		x.job.Backend.Environment = append(x.job.Backend.Environment, job.Variable{Name: name, Value: value})
-	}
+	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r, fw), Cluster: cluster, Backend: fw.backend()}
 	x.job.Execution = execution(r, f, fw)
 	if x.target, x.skip = targetOf(x.job); x.skip != "" {
 		return x
@@ -176,16 +172,31 @@ func (w *workshop) example(r *row) example {
 	if r.Layout.PPPartition == "type:transformer|embedding" {
 		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)
 	}
-	x.exec = x.target.Resolve(x.job, &x.layout)
-	u := &x.job.Execution // a borrowed target may not offer what the run had
-	x.exec.GradientDType = u.GradientDType.Or(x.exec.GradientDType)
-	x.exec.OptimizerStateDType = u.OptimizerStateDType.Or(x.exec.OptimizerStateDType)
-	x.exec.Attention = u.Attention.Or(x.exec.Attention)
-	x.exec.CrossEntropy = u.CrossEntropy.Or(x.exec.CrossEntropy)
-	if s, ok := f.Execution["cross_entropy"].(string); ok {
-		x.exec.CrossEntropy = s
-	}
+	x.exec = x.ran(f)
 	return x
+}
+
+// ran is how the run executed: as its target resolves the job, with what a
+// borrowed target may not offer but the run had.
+func (x *example) ran(f *facts) plan.Execution {
+	exec, own := x.target.Resolve(x.job, &x.layout), &x.job.Execution
+	exec.GradientDType = own.GradientDType.Or(exec.GradientDType)
+	exec.OptimizerStateDType = own.OptimizerStateDType.Or(exec.OptimizerStateDType)
+	exec.Attention = own.Attention.Or(exec.Attention)
+	exec.CrossEntropy = own.CrossEntropy.Or(exec.CrossEntropy)
+	if s, ok := f.Execution["cross_entropy"].(string); ok {
+		exec.CrossEntropy = s
+	}
+	return exec
+}
+
+// backend is what stands in for the framework.
+func (fw *framework) backend() job.Backend {
+	b := job.Backend{Kind: fw.Backend, Version: fw.Version}
+	for name, value := range fw.Environment {
+		b.Environment = append(b.Environment, job.Variable{Name: name, Value: value})
+	}
+	return b
 }
 
 // adjust gives the borrowed target what the run's framework had in its place.
