@@ -176,7 +176,8 @@ func train(t *testing.T, launches []*artifacts.Launch) ([]artifacts.Verdict, err
 	return list, err
 }
 
-// errorsOf are the lines of a log that name an error, whichever rank met it.
+// errorsOf are the lines of a log that name an error, whichever rank met it, or
+// the end of a log without any.
 func errorsOf(log string) string {
 	content, err := os.ReadFile(log)
 	if err != nil {
@@ -187,6 +188,9 @@ func errorsOf(log string) string {
 		if strings.Contains(line, "Error: ") && !slices.Contains(list, line) {
 			list = append(list, line)
 		}
+	}
+	if len(list) == 0 {
+		return string(content[max(0, len(content)-500):])
 	}
 	return strings.Join(list, "")
 }
