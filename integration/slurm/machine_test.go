@@ -169,7 +169,7 @@ func exitCode(err error) int {
 }
 
 // install finds a framework for the tests, or says why it is not there.
-func install(e environment.Environment, kernels func(python string) (string, error)) framework {
+func install(e environment.Environment, kernels func(python string, more ...environment.Kernel) (string, error)) framework {
 	var f framework
 	var err error
 	if f.Python, err = e.Python(); err == nil && kernels != nil {
