@@ -13,6 +13,7 @@ test: ## everything that needs Go alone
 lint:
 	test -z "$$(gofmt -l .)"
 	go vet ./...
+	for suites in conformance slurm gpu; do go vet -tags $$suites ./integration/... || exit 1; done
 	go tool staticcheck ./...
 
 regen: ## rewrite goldens, examples and generated docs, to be read before they are committed
