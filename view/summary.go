@@ -36,7 +36,7 @@ func Summary(job string, p *plan.Plan) string {
 
 // Limits says what no number of a summary counts, and what the ranges are.
 const Limits = `Left out   data loading that cannot keep up, evaluation, checkpoints, failures, traffic of other jobs
-           90 % ranges span from the 5th to the 95th percentile of measured over predicted (docs/time.md, docs/memory.md)
+           90 % ranges hold nine in ten of measured over predicted (docs/time.md, docs/memory.md)
 `
 
 // section writes a heading with text beside it, wrapped lines indented.
