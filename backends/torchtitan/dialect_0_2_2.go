@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -23,13 +24,13 @@ func dialect022() *dialect {
 		version: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", options022),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
-				gaps: join(plainGaps, latentGaps, noMTP), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
+				gaps: join(plainGaps, latentGaps, noMTP), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}},
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
-				gaps: join(sinkGaps, nil, noMTP), unmasked: true, plainEP: true, weights: []string{"gpt_oss"}},
+				gaps: join(sinkGaps, nil, noMTP), unmasked: true, allToAll: true, weights: []string{"gpt_oss"}},
 			{module: "qwen3", fits: needsQuery022,
 				gaps: join(plainGaps, queryGaps, noMTP, gap{"moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 },
 					"dense layers before the experts in this architecture", "TorchTitan 0.3.0 has them."}),
-				context: true, plainEP: true, weights: []string{"qwen3", "qwen3_moe"}},
+				rules: queryRules022, context: true, allToAll: true, weights: []string{"qwen3", "qwen3_moe"}},
 			{module: "llama3", fits: func(*job.Model) bool { return true },
 				gaps: join(plainGaps, []gap{noYarn}, noMTP), pipeline: true, context: true, weights: []string{"llama"}},
 		},
@@ -55,9 +56,6 @@ var noYarn = gap{"position_embedding.scaling", func(m *job.Model) bool { return 
 func needsQuery022(m *job.Model) bool {
 	return m.MoE != nil || m.QKNorm || m.TiedEmbeddings || !plainHeads(m)
 }
-
-// isQuery022 reports that 0.2.2 builds the model as its qwen3.
-func isQuery022(m *job.Model) bool { return m.MLA == nil && !m.AttentionSinks && needsQuery022(m) }
 
 // join collects the gaps of a family.
 func join(first, second []gap, more ...gap) []gap {

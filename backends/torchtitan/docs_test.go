@@ -3,6 +3,7 @@ package torchtitan
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func ruleTable() string {
 	for _, list := range []struct {
 		release string
 		rules   []target.Rule
-	}{{"both", commonRules}, {"0.2.2", rules022}, {"0.3.0", rules030}} {
+	}{{"both", commonRules}, {"0.2.2", slices.Concat(rules022, queryRules022)}, {"0.3.0", rules030}} {
 		for _, r := range list.rules {
 			fmt.Fprintf(&s, "| `%s` | %s | %s |\n", r.ID, list.release, r.Reason)
 		}

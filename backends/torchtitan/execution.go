@@ -82,7 +82,7 @@ func (d *dialect) checkExecution(j *job.Job, diags *diag.List) {
 		}
 		diags.Error(UnsupportedExecution, j.Sources.Range("execution."+o.name), "Execution option that TorchTitan does not have", detail)
 	}
-	if f, x := d.find(&j.Model), &j.Execution; f.plainEP && slices.Index(d.dispatchers, x.MoEDispatcher.Value) > 0 {
+	if f, x := d.find(&j.Model), &j.Execution; f.allToAll && slices.Index(d.dispatchers, x.MoEDispatcher.Value) > 0 {
 		diags.Error(UnsupportedExecution, j.Sources.Range("execution.moe_dispatcher"), "Execution option that TorchTitan does not have",
 			fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s; 0.3.0 and backend megatron have %s for it.", f.module, d.version, d.dispatchers[0], x.MoEDispatcher.Value))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -15,10 +16,11 @@ type family struct {
 	module   string // under torchtitan.models
 	fits     func(m *job.Model) bool
 	gaps     []gap
+	rules    []target.Rule // beyond those of the release
 	pipeline bool
 	context  bool
 	unmasked bool // it has masks and positions of its own and cannot take those of documents
-	plainEP  bool // it sends tokens by all-to-all, whatever the dispatcher is said to be
+	allToAll bool // it sends tokens by all-to-all, whatever the dispatcher is said to be
 	// weights are the architectures whose Hugging Face checkpoints the
 	// framework's adapter for this model reads.
 	weights []string

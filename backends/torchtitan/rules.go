@@ -58,7 +58,24 @@ var commonRules = []target.Rule{
 	}},
 }
 
-// rules022 are the further rules of 0.2.2.
+// tensorPositions holds for the models of 0.2.2 whose rotations tensor
+// parallelism makes DTensors.
+var tensorPositions = target.Rule{ID: ruleTensorPositions, Mesh: true, Reason: "restarting position ids and tensor_parallel exclude one another in 0.2.2's qwen3 and deepseek_v3, whose rotations are DTensors and the positions are not; its llama3 and 0.3.0 can", Breaks: func(f *target.Facts) bool {
+	return f.Layout.TensorParallel > 1 && f.Job.Training.Data.ResetPositionIDs
+}}
+
+// queryRules022 are the further rules of 0.2.2's qwen3.
+var queryRules022 = []target.Rule{
+	{ID: ruleContextTensor, Mesh: true, Reason: "context_parallel and tensor_parallel exclude one another in 0.2.2's qwen3 (experts, norms on queries and keys, tied embeddings, a head_dim of its own): torch's context parallelism asserts that attention is not split yet; 0.3.0 can", Breaks: func(f *target.Facts) bool {
+		return f.Layout.TensorParallel > 1 && f.Layout.ContextParallel > 1
+	}},
+	{ID: ruleTensorMask, Mesh: true, Reason: "document masks and tensor_parallel exclude one another in 0.2.2's qwen3, whose tensors are DTensors where FlexAttention has no rule for them; 0.3.0 can", Breaks: func(f *target.Facts) bool {
+		return f.Layout.TensorParallel > 1 && f.Job.Training.Data.DocumentMask
+	}},
+	tensorPositions,
+}
+
+// rules022 are the further rules of 0.2.2, whatever the model.
 var rules022 = []target.Rule{
 	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.SequenceLength%(f.Layout.TensorParallel*2*f.Layout.ContextParallel) != 0
@@ -85,16 +102,6 @@ var rules022 = []target.Rule{
 	{ID: ruleContextMask, Mesh: true, Reason: "0.2.2 cannot combine context_parallel with document masks or restarting position ids; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		d := &f.Job.Training.Data
 		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs)
-	}},
-	{ID: ruleContextTensor, Mesh: true, Reason: "context_parallel and tensor_parallel exclude one another in 0.2.2's qwen3 (experts, norms on queries and keys, tied embeddings, a head_dim of its own): torch's context parallelism asserts that attention is not split yet; 0.3.0 can", Breaks: func(f *target.Facts) bool {
-		return f.Layout.TensorParallel > 1 && f.Layout.ContextParallel > 1 && isQuery022(&f.Job.Model)
-	}},
-	{ID: ruleTensorMask, Mesh: true, Reason: "document masks and tensor_parallel exclude one another in 0.2.2's qwen3, whose tensors are DTensors where FlexAttention has no rule for them; 0.3.0 can", Breaks: func(f *target.Facts) bool {
-		return f.Layout.TensorParallel > 1 && f.Job.Training.Data.DocumentMask && isQuery022(&f.Job.Model)
-	}},
-	{ID: ruleTensorPositions, Mesh: true, Reason: "restarting position ids and tensor_parallel exclude one another in 0.2.2's qwen3 and deepseek_v3, whose rotations are DTensors and the positions are not; its llama3 and 0.3.0 can", Breaks: func(f *target.Facts) bool {
-		m := &f.Job.Model
-		return f.Layout.TensorParallel > 1 && f.Job.Training.Data.ResetPositionIDs && (m.MLA != nil || isQuery022(m))
 	}},
 	{ID: ruleLowPrecisionTensor, Reason: "mxfp8 cannot combine compile with tensor parallelism in 0.2.2", Breaks: func(f *target.Facts) bool {
 		return f.Job.Training.Precision == "mxfp8" && f.Exec.Compile && f.Layout.TensorParallel > 1

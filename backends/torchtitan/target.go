@@ -57,7 +57,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		Replicate:        true,
 		Layers:           "torchtitan",
 		Elsewhere:        elsewhereOf(d, f),
-		Rules:            slices.Concat(commonRules, d.rules),
+		Rules:            slices.Concat(commonRules, d.rules, f.rules),
 		Resolve:          d.resolver(),
 		PaddedVocab:      vocabulary,
 		Variants: []target.Variant{{

@@ -91,9 +91,9 @@ type Target struct {
 	// decides what operator-level recompute keeps of them.
 	FusedQKV bool
 
-	// LayerRotary is the size, per position and rotary dimension, of the table of
-	// rotary embeddings that every layer has of its own, and from which it keeps
-	// the rows that its positions pick; 0 where all layers share one.
+	// LayerRotary is the size in bytes, per position and rotary dimension, of the
+	// table of rotary embeddings that every layer has of its own, and from which it
+	// keeps the rows that its positions pick; 0 where all layers share one.
 	LayerRotary int
 
 	// InPlaceLoss says that the fused cross-entropy writes the gradient into the

@@ -141,21 +141,19 @@ var torchTitanCases = []Case{
 	{Rule: "torchtitan-context-tensor", Version: "0.2.2", Model: "experts", What: "context_parallel = 2 beside tensor_parallel = 2 in qwen3",
 		Says: "AssertionError",
 		Edit: func(d *Draft) {
-			qwen3MoE(d)
-			d.Layout.ContextParallel, d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, 2, true
+			qwen3Tensor(d)
+			d.Layout.ContextParallel = 2
 		}},
 	{Rule: "torchtitan-tensor-document-mask", Version: "0.2.2", Model: "experts", What: "document masks beside tensor_parallel = 2 in qwen3",
 		Says: "got mixed torch.Tensor and DTensor",
 		Edit: func(d *Draft) {
-			qwen3MoE(d)
-			d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
+			qwen3Tensor(d)
 			d.Job.Training.Data.DocumentMask = true
 		}},
 	{Rule: "torchtitan-tensor-positions", Version: "0.2.2", Model: "experts", What: "restarting positions beside tensor_parallel = 2 in qwen3",
 		Says: "got mixed torch.Tensor and DTensor",
 		Edit: func(d *Draft) {
-			qwen3MoE(d)
-			d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
+			qwen3Tensor(d)
 			d.Job.Training.Data.ResetPositionIDs = true
 		}},
 	{Rule: "torchtitan-mxfp8-tensor-parallel", Version: "0.2.2", Model: "dense", What: "compiled mxfp8 with tensor_parallel = 2",
@@ -181,4 +179,10 @@ var torchTitanCases = []Case{
 func qwen3MoE(d *Draft) {
 	m := &d.Job.Model
 	m.Architecture, m.QKNorm = "qwen3_moe", true
+}
+
+// qwen3Tensor is that mixture over two tensor ranks.
+func qwen3Tensor(d *Draft) {
+	qwen3MoE(d)
+	d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
 }
