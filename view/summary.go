@@ -246,7 +246,7 @@ func searchLine(s *plan.Search) string {
 	text := fmt.Sprintf("%d layouts: %d feasible, %d pruned", s.Enumerated, s.Evaluated, s.Pruned)
 	for i, r := range s.Rejected {
 		if i == 3 {
-			return fmt.Sprintf("%s, and %d more reasons", text, len(s.Rejected)-i)
+			return text + ", and " + more(len(s.Rejected)-i)
 		}
 		text += fmt.Sprintf("; %d: %s", r.Count, r.Reason)
 	}
@@ -264,7 +264,7 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 	b.WriteString("\nNo layout meets the constraints.\n\n")
 	for i, r := range p.Infeasible.Reasons {
 		if i == 5 {
-			section(b, "", fmt.Sprintf("and %d more reasons in the plan's JSON", len(p.Infeasible.Reasons)-i))
+			section(b, "", "and "+more(len(p.Infeasible.Reasons)-i)+" in the plan's JSON")
 			break
 		}
 		section(b, "Reason", r.Summary)
@@ -292,4 +292,12 @@ func missing(p *plan.Plan, n *plan.Nearest) string {
 		return fmt.Sprintf(" (up to %s), %s too much", GiB(needed), GiB(n.MissingBytes))
 	}
 	return ", " + GiB(n.MissingBytes) + " too much"
+}
+
+// more counts reasons that are not shown.
+func more(n int) string {
+	if n == 1 {
+		return "1 more reason"
+	}
+	return fmt.Sprintf("%d more reasons", n)
 }
