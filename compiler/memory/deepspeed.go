@@ -46,10 +46,6 @@ func (m *Model) reducedBytes(e *evaluation) int64 {
 	return m.element
 }
 
-// unbucketed is the most elements that DeepSpeed reduces at once where it does
-// after the backward pass (MEMORY_OPT_ALLREDUCE_SIZE of runtime/engine.py).
-const unbucketed = 500_000_000
-
 // reduceBuckets adds what ZeRO-1 and 2 reduce with: a bucket that fills, a
 // second one where reductions run behind the backward pass, the slices of one
 // side by side, and those in the type that they are reduced in. Without ZeRO,
@@ -62,7 +58,7 @@ func (m *Model) reduceBuckets(e *evaluation, elements int64, s *state) {
 		staged = reduced
 	}
 	if e.l.ZeroStage == 0 || e.l.ZeroStage == 1 && m.job.Training.Precision == "bf16" && reduced == 4 && !e.x.OffloadOptimizer {
-		s.backward.reduce += min(unbucketed, elements) * reduced
+		s.backward.reduce += min(m.overhead.unbucketed, elements) * reduced
 		return
 	}
 	buckets := &s.resident[lineReduce]

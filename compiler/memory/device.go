@@ -18,6 +18,7 @@ type overhead struct {
 	pressed     float64 // the upper end where the allocator has to give back what it only caches
 	process     int64   // host memory of a rank's process
 	worker      int64   // host memory of a data worker
+	unbucketed  int64   // elements that DeepSpeed reduces at once where it does after the backward pass
 }
 
 // overheadOf looks the overheads of a target up. Context, slack and
@@ -38,6 +39,7 @@ func overheadOf(t *target.Target) overhead {
 		low: released("range_low/" + t.Backend), high: released("range_high/" + t.Backend),
 		pressed: released("range_pressed/" + t.Backend),
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
+		unbucketed: int64(overheads["unbucketed"]),
 	}
 }
 

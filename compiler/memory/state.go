@@ -296,11 +296,11 @@ func (m *Model) headGradients(e *evaluation, h *holding, s *state) {
 		s.head.gradients += shard
 		return
 	}
-	shard *= 2
 	if e.l.PipelineSchedule == plan.ScheduleGPipe {
-		shard /= 2
 		s.loss.reduce += whole
 		s.head.reduce += whole
+	} else {
+		shard *= 2
 	}
 	s.loss.reduce += whole
 	s.head.reduce += whole + m.element*h.head
