@@ -15,26 +15,28 @@ import (
 // per element of its output, tensors in 16 bits.
 type moved struct {
 	Layers    string  `json:"layers"`    // whose implementation
+	Like      string  `json:"like"`      // whose operations it has but for those that it lists; "" for fused ones
 	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual
 	Forward   float64 `json:"forward"`
 	Backward  float64 `json:"backward"`
 	Kernel    string  `json:"kernel"` // norm: one kernel that reduces, too; elementwise: one or several that do not
+	Source    string  `json:"source"`
 }
 
 // fusedLayers is the implementation whose operations are one kernel each.
 const fusedLayers = "fused"
 
-// implementations reads data/layers.json: operations by implementation. What
-// one does not list is fused there. Those that are composed of several kernels
-// were counted in the frameworks: the bytes that every operator of the forward
-// and of the backward pass reads and writes, views apart.
+// implementations reads data/layers.json: operations by implementation. Those
+// that are composed of several kernels were counted in the frameworks: the bytes
+// that every operator of the forward and of the backward pass reads and writes,
+// views apart (integration/oracle/operators.py counts them again).
 var implementations = sync.OnceValue(func() map[string]map[string]moved {
 	var records []moved
 	readJSON("data/layers.json", &records)
 	all := map[string]map[string]moved{fusedLayers: {}}
 	for _, r := range records {
 		if all[r.Layers] == nil {
-			all[r.Layers] = maps.Clone(all[fusedLayers])
+			all[r.Layers] = maps.Clone(all[cmp.Or(r.Like, fusedLayers)])
 		}
 		all[r.Layers][r.Operation] = r
 	}
@@ -47,9 +49,12 @@ type layerTraffic struct{ norm, rope, activation, residual moved }
 
 // trafficOf picks the operations that a model has.
 func trafficOf(m *job.Model, layers string) layerTraffic {
-	operations, ok := implementations()[layers]
-	if !ok {
-		panic("estimate: no layers of " + layers)
+	of := func(operation string) moved {
+		r, ok := implementations()[layers][operation]
+		if !ok {
+			panic("estimate: layers of " + layers + " have no " + operation)
+		}
+		return r
 	}
 	activation := "activation"
 	if m.GatedActivation() {
@@ -57,7 +62,7 @@ func trafficOf(m *job.Model, layers string) layerTraffic {
 	} else if m.Activation == "relu2" {
 		activation = "relu2"
 	}
-	return layerTraffic{operations[cmp.Or(m.Normalization, "rmsnorm")], operations["rope"], operations[activation], operations["residual"]}
+	return layerTraffic{norm: of(cmp.Or(m.Normalization, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual")}
 }
 
 // traffic is what the layers move as they run: fused by the framework or by
