@@ -104,7 +104,7 @@ func (r *Runner) environment(l *artifacts.Launch, rank int, folder string) []str
 	if r.CPU {
 		titan := filepath.Join(r.Drivers, "torchtitan")
 		env = append(env, "ON_CPU=1", "DS_ACCELERATOR=cpu", "TORCHDYNAMO_DISABLE=1", "TITAN_ON_CPU="+filepath.Join(titan, "train.py"),
-			"MEGATRON_ON_CPU="+filepath.Join(r.Drivers, "gpu", "python", "megatron_on_cpu.py"))
+			"MEGATRON_ON_CPU="+filepath.Join(r.Drivers, "megatron", "on_cpu.py"))
 	}
 	return env
 }

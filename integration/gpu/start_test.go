@@ -19,9 +19,6 @@ var onCPU = map[string]string{
 	"deepspeed":  `extra_args = ["optimizer.params.torch_adam=true"]`,
 }
 
-// plain are the layers of plain torch, and the data in the same process.
-var plain = []string{"--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-reduce-div-fusion", "--num-workers", "0"}
-
 // TestStart starts what the GPU tests start, without a GPU: one process, and
 // one rank of eight under a fake process group. It measures nothing; it shows
 // that the programs run to their end and that their logs are read.
@@ -61,9 +58,6 @@ func start(t *testing.T, c *Case, drivers string) {
 		t.Fatal(err)
 	}
 	r := Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 10 * time.Minute, CPU: true}
-	if c.Framework == "megatron" {
-		r.More = plain
-	}
 	if c.Framework == "deepspeed" { // the kernel that every start on a CPU needs is there
 		tmp := t.TempDir()
 		t.Setenv("TMPDIR", tmp)

@@ -8,12 +8,10 @@ An answer is one line of JSON per case, with the loss and the gradient's norm th
     {"id", "steps": [{"step", "loss", "norm"}], "seconds", "error"}
 
 Megatron-LM is imported once, which takes longer than the steps; the ranks of a case are processes forked from there
-that meet over gloo and run pretrain_gpt.py of the checkout. Everything in which such a run differs from the launch is
-in changed() and in the stand-ins of pretend.py and arithmetic.py.
+that meet over gloo and run pretrain_gpt.py of the checkout, as on_cpu.py does for a single one.
 """
 import argparse
 import ctypes
-import inspect
 import json
 import os
 import runpy
@@ -25,17 +23,11 @@ import warnings
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 import children  # noqa: E402
+import on_cpu  # noqa: E402
 
 warnings.filterwarnings("ignore")
 STEPS = "steps.jsonl"
 PATIENCE = 300  # seconds for one case; on idle cores it takes ten
-
-
-def changed(arguments):
-    """The arguments with layers of plain torch instead of Transformer Engine's kernels, and without a sum of NCCL's that
-    gloo does not have."""
-    kept = [word for word in arguments if word != "--moe-permute-fusion"]
-    return kept + ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-reduce-div-fusion"]
 
 
 def rank(case, number, port, script):
@@ -51,7 +43,7 @@ def rank(case, number, port, script):
                        "WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)})
     sys.stdout = os.fdopen(1, "w", buffering=1)
     sys.stderr = sys.stdout
-    sys.argv = [script, *changed(case["arguments"])]
+    sys.argv = [script, *on_cpu.changed(case["arguments"])]
     code = 0
     try:
         runpy.run_path(script, run_name="__main__")
@@ -98,20 +90,9 @@ def steps(case):
         return [json.loads(line) for line in file]
 
 
-def keep_steps(training):
-    """Writes down what training_log is given: the log itself rounds, and its second line is a mean of two steps."""
-    log = training.training_log
-    signature = inspect.signature(log)
-
-    def training_log(*args, **kwargs):
-        given = signature.bind(*args, **kwargs).arguments
-        if "lm loss" in given["loss_dict"] and int(os.environ["RANK"]) == int(os.environ["WORLD_SIZE"]) - 1:
-            with open(STEPS, "a") as file:
-                loss, norm = float(given["loss_dict"]["lm loss"]), float(given["grad_norm"])
-                print(json.dumps({"step": given["iteration"], "loss": loss, "norm": norm}), file=file)
-        return log(*args, **kwargs)
-
-    training.training_log = training_log
+def keep(step, loss, norm):
+    with open(STEPS, "a") as file:
+        print(json.dumps({"step": step, "loss": loss, "norm": norm}), file=file)
 
 
 def main():
@@ -120,32 +101,7 @@ def main():
     parser.add_argument("--capability", default="9.0")
     options = parser.parse_args()
     out, sys.stdout = sys.stdout, sys.stderr
-    sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), options.checkout]
-    import arithmetic
-    import pretend
-    import torch
-
-    torch.set_num_threads(1)
-    placement = pretend.gpu(tuple(int(n) for n in options.capability.split(".")))
-    arithmetic.gloo()
-    arithmetic.kernels()
-    arithmetic.backward(placement)
-    import megatron.core.datasets.utils
-    import megatron.core.dist_checkpointing.strategies.filesystem_async as filesystem
-    import megatron.training.initialize
-    import megatron.training.training
-
-    megatron.core.datasets.utils.compile_helpers = lambda: None  # the wheel brings them
-    for module in (megatron.training.training, megatron.training.initialize):
-        if hasattr(module, "set_jit_fusion_options"):
-            module.set_jit_fusion_options = lambda *_, **__: None  # warms up what is not compiled here
-    keep_steps(megatron.training.training)
-    queue = filesystem.get_write_results_queue  # of its own it starts a process that imports everything again
-    filesystem.get_write_results_queue = lambda *_: queue("fork")
-    pretend.no_kernel_builds()
-    pretend.local_layers()
-    arithmetic.attention()
-    arithmetic.adam()
+    on_cpu.prepare(options.checkout, tuple(int(n) for n in options.capability.split(".")), keep)
     script = os.path.join(options.checkout, "pretrain_gpt.py")
     runpy.run_path(script, run_name="imported")  # what it imports, once for all
     for line in sys.stdin:

@@ -29,6 +29,7 @@ type machine struct {
 	Folder     string // for everything that the tests write
 	NDC        string // the binary under test
 	DeepSpeed  framework
+	Megatron   framework
 	TorchTitan framework
 	Skip       string // why there can be no Slurm here
 }
@@ -46,6 +47,7 @@ var here machine
 // The versions that train.
 const (
 	deepSpeed  = "0.19.8"
+	megatron   = "0.19.2"
 	torchTitan = "0.3.0"
 )
 
@@ -137,6 +139,7 @@ func runInside() (int, error) {
 		return 1, fmt.Errorf("%w\n%s", err, out)
 	}
 	here.DeepSpeed = install(environment.DeepSpeed(deepSpeed), environment.Kernels)
+	here.Megatron = install(environment.Megatron(megatron), nil)
 	here.TorchTitan = install(environment.TorchTitan(torchTitan), nil)
 	text, err := json.Marshal(here)
 	if err != nil {

@@ -20,9 +20,11 @@ type trainer struct {
 	framework
 	backend, name string
 	environment   map[string]string // what a CPU asks for
+	variables     []string          // of the job, beside those
 	step          *regexp.Regexp    // finds number and digits of a step in a log
 	limit         string            // a time limit
 	window        time.Duration     // what it leaves after the first step, at most
+	says          string            // what it logs when its time is up
 	adapt         func(*testing.T, *scenario)
 }
 
@@ -33,7 +35,22 @@ func deepSpeedTrainer() trainer {
 		framework: here.DeepSpeed, backend: "deepspeed", name: "DeepSpeed " + deepSpeed,
 		environment: map[string]string{"TRAINER_PYTHON": here.DeepSpeed.Python, "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": here.DeepSpeed.Kernels},
 		step:        regexp.MustCompile(`step (\d+)/\d+ loss (\S+) gradient norm (\S+)`),
-		limit:       "00:01:10", window: 11 * time.Second,
+		limit:       "00:01:10", window: 11 * time.Second, says: "the time limit is near",
+		adapt: func(*testing.T, *scenario) {},
+	}
+}
+
+// megatronTrainer has one pipeline stage on each node, and the distributed
+// optimizer between the ranks of a node: Megatron-FSDP cannot save over gloo.
+func megatronTrainer(t *testing.T) trainer {
+	folder, err := filepath.Abs("../megatron")
+	must(t, err)
+	return trainer{
+		framework: here.Megatron, backend: "megatron", name: "Megatron-LM " + megatron,
+		environment: map[string]string{"TRAINER_PYTHON": here.Megatron.Python, "TRAINER_ENTRY": filepath.Join(folder, "on_cpu.py"), "MEGATRON_PATH": filepath.Join(folder, "wheel")},
+		variables:   []string{"tokens=megatron", "pipeline_parallel=2", "zero_stage=1"},
+		step:        regexp.MustCompile(`step (\d+) loss (\S+) gradient norm (\S+)`),
+		limit:       "00:02:00", window: 62 * time.Second, says: "exiting program after", // it counts minutes
 		adapt: func(*testing.T, *scenario) {},
 	}
 }
@@ -69,6 +86,7 @@ func (f trainer) prepare(t *testing.T, c *cluster, limit, chain string) *scenari
 	s.program(t, "torchrun", "torchrun-cpu")
 	s.program(t, "nvidia-smi", "nvidia-smi")
 	s.write(t, "counting.bin", string(counting()), 0o644)
+	s.write(t, "counting.idx", string(index()), 0o644)
 	return s
 }
 
@@ -79,15 +97,32 @@ func (f trainer) build(t *testing.T, s *scenario, limit, chain string) {
 	for name, value := range f.environment {
 		environment = append(environment, fmt.Sprintf("%s = %q", name, value))
 	}
-	s.build(t, "time="+limit, "chain="+chain, "environment={"+strings.Join(environment, ", ")+"}")
+	s.build(t, append(f.variables, "time="+limit, "chain="+chain, "environment={"+strings.Join(environment, ", ")+"}")...)
 	f.adapt(t, s)
 }
+
+const tokens = 100_000
 
 // counting is a corpus that a model learns in a few steps: ids that count up.
 func counting() []byte {
 	var b []byte
-	for i := range 100_000 {
+	for i := range tokens {
 		b = binary.LittleEndian.AppendUint16(b, uint16(1+i%511))
+	}
+	return b
+}
+
+// index makes of the corpus one document in Megatron-LM's format: version, type
+// (8 is uint16), sequences and ends of documents, the lengths and starts of
+// sequences, and the documents' bounds.
+func index() []byte {
+	b := append([]byte("MMIDIDX\x00\x00"), 1, 0, 0, 0, 0, 0, 0, 0, 8)
+	for _, v := range []uint64{1, 2} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	b = binary.LittleEndian.AppendUint32(b, tokens)
+	for _, v := range []uint64{0, 0, 1} {
+		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	return b
 }
@@ -158,13 +193,15 @@ func loss(t *testing.T, digits string) float64 {
 	return v
 }
 
+var checkpointFolder = regexp.MustCompile(`(?:step-|iter_0*)(\d+)$`)
+
 // saved is the newest step on disk.
 func (s *scenario) saved() string {
-	found, _ := filepath.Glob(filepath.Join(s.folder, "checkpoints", "*", "step-*"))
+	found, _ := filepath.Glob(filepath.Join(s.folder, "checkpoints", "*", "*"))
 	newest := ""
 	for _, path := range found {
-		if n := strings.TrimPrefix(filepath.Base(path), "step-"); number(n) > number(newest) {
-			newest = n
+		if m := checkpointFolder.FindStringSubmatch(path); m != nil && number(m[1]) > number(newest) {
+			newest = m[1]
 		}
 	}
 	return newest
@@ -200,16 +237,17 @@ func (f trainer) untilLimit(t *testing.T, s *scenario) {
 	t.Logf("stopped by the limit after step %d", n)
 }
 
-// deepSpeedTrains: a chain in which the first link runs into its time limit
-// and a rank of the second is killed repeats the digits of a run without a stop.
-func deepSpeedTrains(t *testing.T, c *cluster) {
-	f := deepSpeedTrainer()
+// survives: a chain in which the first link runs into its time limit and a rank
+// of the second is killed repeats the digits of a run without a stop.
+func (f trainer) survives(t *testing.T, c *cluster) {
 	f.skip(t)
 	want := f.whole(t, c)
 	t.Run("TimeLimitThenDeadRank", func(t *testing.T) {
 		s := f.prepare(t, c, f.limit, "until_done")
 		f.untilLimit(t, s)
-		s.expect(t, "the time limit is near")
+		if f.says != "" {
+			s.expect(t, f.says)
+		}
 		f.killRank(t, s, s.jobs()[1].id, 3)
 		s.finish(t)
 		s.expectStates(t, "COMPLETED FAILED COMPLETED CANCELLED")

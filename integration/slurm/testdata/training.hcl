@@ -14,6 +14,22 @@ variable "chain" {
   type = string
 }
 
+variable "tokens" {
+  type        = string
+  description = "format of the data, whose path goes with it"
+  default     = "tokens"
+}
+
+variable "pipeline_parallel" {
+  type    = number
+  default = 1
+}
+
+variable "zero_stage" {
+  type    = number
+  default = 3
+}
+
 variable "environment" {
   type        = map(string)
   description = "what a CPU asks for beside the job's own variables"
@@ -75,9 +91,9 @@ job "training" {
       minimum_learning_rate = 3e-4
     }
     data {
-      format = "tokens"
+      format = var.tokens
       source "counting" {
-        path = "${var.folder}/counting.bin"
+        path = "${var.folder}/${var.tokens == "megatron" ? "counting" : "counting.bin"}"
       }
       tokenizer "none" {
       }
@@ -93,14 +109,18 @@ job "training" {
 
   constraints {
     layout {
-      data_parallel_shard = 4
-      zero_stage          = 3
+      pipeline_parallel = var.pipeline_parallel
+      zero_stage        = var.zero_stage
     }
   }
 
   backend "deepspeed" {
     version    = "0.19.8"
     extra_args = ["optimizer.params.torch_adam=true"] # the fused one would be compiled first
+  }
+
+  backend "megatron" {
+    version = "core_v0.19.2"
   }
 
   backend "torchtitan" {

@@ -1,0 +1,81 @@
+"""Runs Megatron-LM's pretrain_gpt.py as one rank on a CPU, where torchrun would start it.
+
+    torchrun ... on_cpu.py .../pretrain_gpt.py ARGUMENTS
+
+Everything in which such a run differs from the launch is in changed() and in the stand-ins of pretend.py and
+arithmetic.py. The last rank prints loss and gradient norm of every step with all their digits: the log itself rounds,
+and its second line is a mean of two steps.
+"""
+import inspect
+import os
+import runpy
+import sys
+
+
+def changed(arguments):
+    """The arguments with layers of plain torch instead of Transformer Engine's kernels, without a sum of NCCL's that gloo
+    does not have, and without the processes that hand data to a GPU's memory."""
+    kept = [word for word in arguments if word != "--moe-permute-fusion"]
+    layers = ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
+    return kept + layers + ["--no-gradient-reduce-div-fusion", "--num-workers", "0"]
+
+
+def prepare(folder, capability, keep):
+    """Puts the stand-ins in place for the Megatron-LM that belongs to the pretrain_gpt.py of a folder; keep(step, loss,
+    norm) is called by the last rank after every step."""
+    sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), folder]
+    import arithmetic
+    import pretend
+    import torch
+
+    torch.set_num_threads(1)
+    placement = pretend.gpu(capability)
+    if "FAKE_RANK" not in os.environ:  # else there is no gloo, but a process group that does nothing
+        arithmetic.gloo()
+    arithmetic.kernels()
+    arithmetic.backward(placement)
+    import megatron.core.datasets.utils
+    import megatron.core.dist_checkpointing.strategies.filesystem_async as filesystem
+    import megatron.training.initialize
+    import megatron.training.training
+
+    megatron.core.datasets.utils.compile_helpers = lambda: None  # the wheel brings them
+    for module in (megatron.training.training, megatron.training.initialize):
+        if hasattr(module, "set_jit_fusion_options"):
+            module.set_jit_fusion_options = lambda *_, **__: None  # warms up what is not compiled here
+    watch(megatron.training.training, keep)
+    queue = filesystem.get_write_results_queue  # of its own it starts a process that imports everything again
+    filesystem.get_write_results_queue = lambda *_: queue("fork")
+    pretend.no_kernel_builds()
+    pretend.local_layers()
+    arithmetic.attention()
+    arithmetic.adam()
+
+
+def watch(training, keep):
+    """Tells keep what training_log is given."""
+    log = training.training_log
+    signature = inspect.signature(log)
+
+    def training_log(*args, **kwargs):
+        given = signature.bind(*args, **kwargs).arguments
+        if "lm loss" in given["loss_dict"] and int(os.environ["RANK"]) == int(os.environ["WORLD_SIZE"]) - 1:
+            keep(given["iteration"], float(given["loss_dict"]["lm loss"]), float(given["grad_norm"]))
+        return log(*args, **kwargs)
+
+    training.training_log = training_log
+
+
+def tell(step, loss, norm):
+    print(f"step {step} loss {loss!r} gradient norm {norm!r}", flush=True)
+
+
+def main():
+    script = os.path.abspath(sys.argv[1])
+    prepare(os.path.dirname(script), (9, 0), tell)
+    sys.argv = [script, *changed(sys.argv[2:])]
+    runpy.run_path(script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
