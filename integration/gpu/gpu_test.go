@@ -15,19 +15,30 @@ import (
 // Engine and apex are not installed.
 var withoutEngine = []string{"--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-accumulation-fusion"}
 
-// noEngine says why a launch of Megatron-LM cannot run as emitted.
-const noEngine = "Transformer Engine is not installed"
-
 // engine reports whether an interpreter has Transformer Engine.
 func engine(python string) bool {
 	return exec.Command(python, "-c", "import transformer_engine.pytorch").Run() == nil
+}
+
+// compiler reports whether torch would find a CUDA compiler.
+func compiler() bool {
+	if _, err := exec.LookPath("nvcc"); err == nil {
+		return true
+	}
+	for _, folder := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"} {
+		if _, err := os.Stat(filepath.Join(folder, "bin", "nvcc")); folder != "" && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // station is a framework that can run on this machine's GPU.
 type station struct {
 	machine Machine
 	runner  Runner
-	engine  bool // Megatron-LM: Transformer Engine is there
+	lacks   string // why something else runs than ndc emits by itself: nothing is kept then
+	options string // lines of the backend block for that
 }
 
 // prepare finds GPU and framework, or skips with the reason.
@@ -51,13 +62,17 @@ func prepare(t *testing.T, kind string) *station {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &station{machine: machine, engine: true,
+	s := &station{machine: machine,
 		runner: Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 20 * time.Minute}}
 	if checkouts := os.Getenv("NDC_MEGATRON_DIR"); checkouts != "" {
 		s.runner.Megatron = filepath.Join(checkouts, releases["megatron"])
 	}
-	if kind == "megatron" && !engine(python) {
-		s.engine, s.runner.More = false, withoutEngine
+	switch {
+	case kind == "megatron" && !engine(python):
+		s.lacks, s.options = "Transformer Engine is not installed", "execution {\n      attention = \"unfused\"\n    }"
+		s.runner.More = withoutEngine
+	case kind == "deepspeed" && !compiler():
+		s.lacks, s.options = "no CUDA compiler builds DeepSpeed's Adam, torch's runs", `extra_args = ["optimizer.params.torch_adam=true"]`
 	}
 	return s
 }
@@ -65,9 +80,7 @@ func prepare(t *testing.T, kind string) *station {
 // measure runs a case and prints what was predicted beside what was measured.
 func (s *station) measure(t *testing.T, c *Case) (*Prediction, *Measurement) {
 	t.Helper()
-	if c.Framework == "megatron" && !s.engine {
-		c.Options = "execution {\n      attention = \"unfused\"\n    }"
-	}
+	c.Options = s.options
 	p, err := Predict(c, &s.machine)
 	if err != nil {
 		t.Fatal(err)
@@ -75,9 +88,6 @@ func (s *station) measure(t *testing.T, c *Case) (*Prediction, *Measurement) {
 	v, err := s.runner.Run(p.Launch, p.Plan.Memory.Peak.Rank, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
-	}
-	if c.Framework == "megatron" && !s.engine {
-		v.Software = noEngine
 	}
 	peak := &p.Plan.Memory.Peak
 	t.Logf("%s", c.ID(&s.machine, p.Plan.Layout))
@@ -104,8 +114,8 @@ func beside(t *testing.T, what string, predicted, measured float64) {
 // keep appends the row, unless other software ran than was planned.
 func (s *station) keep(t *testing.T, c *Case, p *Prediction, v *Measurement) {
 	t.Helper()
-	if v.Software != "" {
-		t.Logf("  not kept: %s", v.Software)
+	if s.lacks != "" {
+		t.Logf("  not kept: %s", s.lacks)
 		return
 	}
 	folder := os.Getenv("NDC_MEASURED")
@@ -140,8 +150,8 @@ func TestRanks(t *testing.T) {
 	for _, c := range RankCases() {
 		t.Run(c.Framework+"/"+c.Name, func(t *testing.T) {
 			s := prepare(t, c.Framework)
-			if !s.engine {
-				t.Skip("skipped: ", noEngine, "; plain layers have no sequence parallelism")
+			if c.Framework == "megatron" && s.lacks != "" {
+				t.Skip("skipped: ", s.lacks, "; plain layers have no sequence parallelism")
 			}
 			if p, v := s.measure(t, &c); p.Feasible && v.OutOfMemory {
 				t.Error("ran out of memory where ndc says that it fits")

@@ -22,7 +22,6 @@ type Measurement struct {
 	Device      int64   // bytes in use on the GPU at the end
 	OutOfMemory bool
 	When        time.Time
-	Software    string // what differs from the launch as emitted; empty: nothing
 }
 
 type object = map[string]any
@@ -34,9 +33,6 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement) map[string]any {
 	notes := fmt.Sprintf("driver %s, torch %s for CUDA %s", m.Driver, m.Torch, m.CUDA)
 	if m.Container != "" {
 		notes += ", " + m.Container
-	}
-	if v.Software != "" {
-		notes += "; " + v.Software
 	}
 	return object{
 		"id": c.ID(m, l),

@@ -94,7 +94,7 @@ func write(folder string, sets ...map[string][]byte) error {
 
 func (r *Runner) environment(l *artifacts.Launch, rank int, folder string) []string {
 	env := []string{
-		"PYTHON=" + r.Python, "PATH=" + filepath.Join(folder, "bin") + ":" + os.Getenv("PATH"),
+		"PYTHON=" + r.Python, "PATH=" + filepath.Join(folder, "bin") + ":" + filepath.Dir(r.Python) + ":" + os.Getenv("PATH"), // ninja is beside the interpreter
 		"PYTHONPATH=" + filepath.Join(r.Drivers, "gpu", "python"), "PYTHONDONTWRITEBYTECODE=1", "MEGATRON_PATH=" + r.Megatron,
 		"NDC_NODES=" + strconv.Itoa(l.Nodes), "NDC_GPUS_PER_NODE=" + strconv.Itoa(l.PerNode), "MEASURED=" + filepath.Join(folder, "measured.json"),
 	}
