@@ -19,16 +19,14 @@ type release struct {
 	options *schema.Table
 }
 
-// version is 0.minor.patch.
-type version struct{ minor, patch int }
+// version is major, minor and patch of a release, of DeepSpeed or of transformers.
+type version [3]int
 
 // String returns the version as the package index spells it.
-func (v version) String() string { return fmt.Sprintf("0.%d.%d", v.minor, v.patch) }
+func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
 // atLeast reports whether v is w or newer.
-func (v version) atLeast(w version) bool {
-	return v.minor > w.minor || v.minor == w.minor && v.patch >= w.patch
-}
+func (v version) atLeast(w version) bool { return slices.Compare(v[:], w[:]) >= 0 }
 
 // releases lists every release from 0.16.4 to 0.19.8, oldest first.
 var releases = loadReleases([]series{
@@ -51,7 +49,7 @@ func loadReleases(all []series) []release {
 	var list []release
 	for _, s := range all {
 		for patch := s.first; patch <= s.last; patch++ {
-			v := version{s.minor, patch}
+			v := version{0, s.minor, patch}
 			list = append(list, release{version: v, torch: s.torch, options: tableFor(v, options)})
 		}
 	}
@@ -88,37 +86,37 @@ type feature struct {
 // The features that decide legality, by the first tag that contains them
 // (deepspeedai/DeepSpeed, git tag --contains) and the first release without.
 var (
-	autoTPOverlap = feature{name: "AutoTP that overlaps its communication", since: version{16, 6}}
+	autoTPOverlap = feature{name: "AutoTP that overlaps its communication", since: version{0, 16, 6}}
 	// autoTPBias adds a bias to what was reduced without writing into it (PR 7257).
-	autoTPBias  = feature{name: "AutoTP with biases", since: version{17, 0}}
-	autoTPZero3 = feature{name: "AutoTP with ZeRO-3", since: version{19, 4}}
+	autoTPBias  = feature{name: "AutoTP with biases", since: version{0, 17, 0}}
+	autoTPZero3 = feature{name: "AutoTP with ZeRO stage 3", since: version{0, 19, 4}}
 	// ulysses came with 0.17.0; the program drives the interface of 0.18.2 and
 	// later, which takes a model that is built already.
-	ulysses     = feature{name: "Ulysses for a model that is built already", since: version{18, 2}}
-	autoEP      = feature{name: "AutoEP", since: version{19, 2}}
-	autoEPZero3 = feature{name: "AutoEP with ZeRO-3", since: version{19, 3}}
+	ulysses     = feature{name: "Ulysses for a model that is built already", since: version{0, 18, 2}}
+	autoEP      = feature{name: "AutoEP", since: version{0, 19, 2}}
+	autoEPZero3 = feature{name: "AutoEP with ZeRO stage 3", since: version{0, 19, 3}}
 	// hpZ reads a second copy of the weights that is stale after they were
 	// initialised or loaded, until PR 7707.
-	hpZ = feature{name: "hpZ with weights that are right", since: version{18, 3}}
+	hpZ = feature{name: "hpZ with weights that are right", since: version{0, 18, 3}}
 	// zero2Loses keeps the gradients of the last micro-batch only
 	// (stage_1_and_2.independent_gradient_partition_epilogue).
-	zero2Loses = feature{name: "ZeRO stage 2 that loses gradients", since: version{17, 6}, before: version{18, 3}}
-	mics       = feature{name: "MiCS", since: version{16, 4}, before: version{19, 7}}
+	zero2Loses = feature{name: "ZeRO stage 2 that loses gradients", since: version{0, 17, 6}, before: version{0, 18, 3}}
+	mics       = feature{name: "MiCS", since: version{0, 16, 4}, before: version{0, 19, 7}}
 	// bf16Stage0 trains in bf16 without ZeRO, with bf16 gradients. It exists
 	// since 0.17.6, with a gradient norm that is right since 0.18.6 (PR 7839).
-	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{18, 6}}
+	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{0, 18, 6}}
 	// headSplit cuts an output head that is not tied with the layers under AutoTP
 	// (PR 8146: it follows transformers' plan for the model's class).
-	headSplit = feature{name: "AutoTP of the output head", since: version{19, 4}}
+	headSplit = feature{name: "AutoTP of the output head", since: version{0, 19, 4}}
 	// autoTPNorms sums the gradients of norms of queries and keys, of which every
 	// rank has a part; before, ranks drift apart.
-	autoTPNorms = feature{name: "AutoTP with norms of queries and keys", since: version{19, 6}}
+	autoTPNorms = feature{name: "AutoTP with norms of queries and keys", since: version{0, 19, 6}}
 	// bf16AsFP16 takes bf16 with fp32 gradients under stages 0 and 1 for fp16:
 	// the names of the two optimizers are the same (DDP_BFLOAT16).
-	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: version{17, 6}, before: version{18, 5}}
+	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: version{0, 17, 6}, before: version{0, 18, 5}}
 	// fp32Stage0 is what bf16 without ZeRO was before: fp32 gradients, and
 	// optimizer state that is sharded over data-parallel ranks all the same.
-	fp32Stage0 = feature{name: "bf16 without ZeRO on one rank", since: version{16, 4}, before: version{18, 5}}
+	fp32Stage0 = feature{name: "bf16 without ZeRO on one rank", since: version{0, 16, 4}, before: version{0, 18, 5}}
 )
 
 // has reports whether the release has the feature.
@@ -129,17 +127,25 @@ func (v version) has(f feature) bool {
 // String says when DeepSpeed has the feature, for the end of a message.
 func (f feature) String() string {
 	if f.before != (version{}) {
-		last := f.before
-		last.patch--
-		return fmt.Sprintf("%s exists up to DeepSpeed %s", f.name, last)
+		return fmt.Sprintf("%s exists up to DeepSpeed %s", f.name, f.last())
 	}
 	return fmt.Sprintf("%s exists from DeepSpeed %s on", f.name, f.since)
 }
 
+// last is the newest release that has a feature which ended.
+func (f feature) last() version {
+	v := f.before
+	v[2]--
+	return v
+}
+
+// span names the releases that have a feature which ended.
+func (f feature) span() string { return fmt.Sprintf("%s to %s", f.since, f.last()) }
+
 // mustVersion parses the name of an embedded table.
 func mustVersion(name string) version {
 	var v version
-	if _, err := fmt.Sscanf(name, "0.%d.%d", &v.minor, &v.patch); err != nil {
+	if _, err := fmt.Sscanf(name, "%d.%d.%d", &v[0], &v[1], &v[2]); err != nil {
 		panic("deepspeed: version " + name + ": " + err.Error())
 	}
 	return v

@@ -32,7 +32,7 @@ func stateRules(r release) []target.Rule {
 				}
 				return l.DataParallelShard == 1 && l.DataParallelReplicate > 1
 			}},
-		{ID: ReasonReplicateShard, Mesh: true, Reason: "sharding inside replicas is MiCS: ZeRO stage 3, up to DeepSpeed 0.19.6",
+		{ID: ReasonReplicateShard, Mesh: true, Reason: "sharding inside replicas is MiCS: ZeRO stage 3, up to DeepSpeed " + mics.last().String(),
 			Breaks: func(f *target.Facts) bool { return isMiCS(f) && !(f.Layout.ZeroStage == 3 && r.has(mics)) }},
 		{ID: ReasonMiCSCombination, Mesh: true, Reason: "MiCS does not go with tensor, context or expert parallelism",
 			Breaks: func(f *target.Facts) bool { return isMiCS(f) && hasModelAxis(f) }},
@@ -60,15 +60,15 @@ func tensorRules(r release, fam *family) []target.Rule {
 				m, tp := &f.Job.Model, f.Layout.TensorParallel
 				return m.AttentionHeads%tp != 0 || m.KVHeads%tp != 0 || m.FFNHiddenSize%tp != 0 || vocabulary(m)%tp != 0
 			}},
-		{ID: ReasonTensorZero3, Mesh: true, Reason: "AutoTP with ZeRO stage 3 exists from DeepSpeed 0.19.4 on",
+		{ID: ReasonTensorZero3, Mesh: true, Reason: autoTPZero3.String(),
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.TensorParallel > 1 && f.Layout.ZeroStage == 3 && !r.has(autoTPZero3)
 			}},
-		{ID: ReasonTensorBias, Mesh: true, Reason: "AutoTP trains layers with biases from DeepSpeed 0.17.0 on; before, their backward pass fails",
+		{ID: ReasonTensorBias, Mesh: true, Reason: autoTPBias.String() + "; before, their backward pass fails",
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.TensorParallel > 1 && (f.Job.Model.AttentionBias || f.Job.Model.MLPBias) && !r.has(autoTPBias)
 			}},
-		{ID: ReasonTensorNorms, Mesh: true, Reason: "AutoTP sums the gradients of norms of queries and keys from DeepSpeed 0.19.6 on; before, tensor ranks drift apart",
+		{ID: ReasonTensorNorms, Mesh: true, Reason: autoTPNorms.String() + "; before, tensor ranks drift apart",
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.TensorParallel > 1 && f.Job.Model.QKNorm && !r.has(autoTPNorms)
 			}},
@@ -99,7 +99,7 @@ func expertRules(r release) []target.Rule {
 				ep := f.Layout.ExpertParallel
 				return ep > 1 && (f.Job.Model.MoE == nil || f.Job.Model.MoE.Experts%ep != 0 || f.GPUs%ep != 0)
 			}},
-		{ID: ReasonExpertZero3, Mesh: true, Reason: "AutoEP with ZeRO stage 3 exists from DeepSpeed 0.19.3 on",
+		{ID: ReasonExpertZero3, Mesh: true, Reason: autoEPZero3.String(),
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.ExpertParallel > 1 && f.Layout.ZeroStage == 3 && !r.has(autoEPZero3)
 			}},
@@ -154,13 +154,13 @@ func optionRules(r release, fam *family) []target.Rule {
 				n := f.Exec.ZeroHPZPartition
 				return n > 1 && (f.Layout.ZeroStage != 3 || hasModelAxis(f) || isMiCS(f) || f.GPUs%n != 0 || f.Exec.OffloadParameters || f.Exec.OffloadOptimizer)
 			}},
-		{ID: ReasonStaleHPZ, Reason: "hpZ trains with stale weights before DeepSpeed 0.18.3",
+		{ID: ReasonStaleHPZ, Reason: "hpZ trains with stale weights before DeepSpeed " + hpZ.since.String(),
 			Breaks: func(f *target.Facts) bool { return f.Exec.ZeroHPZPartition > 1 && !r.has(hpZ) }},
-		{ID: ReasonZero2Accumulation, Reason: "ZeRO stage 2 of DeepSpeed 0.17.6 to 0.18.2 keeps the gradients of the last micro-batch only",
+		{ID: ReasonZero2Accumulation, Reason: "ZeRO stage 2 of DeepSpeed " + zero2Loses.span() + " keeps the gradients of the last micro-batch only",
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.ZeroStage == 2 && f.Layout.MicroBatches > 1 && r.has(zero2Loses)
 			}},
-		{ID: ReasonBF16AsFP16, Reason: "ZeRO stages 0 and 1 of DeepSpeed 0.17.6 to 0.18.4 take bf16 with fp32 gradients for fp16: a loss is scaled and no optimizer state sharded",
+		{ID: ReasonBF16AsFP16, Reason: "ZeRO stages 0 and 1 of DeepSpeed " + bf16AsFP16.span() + " take bf16 with fp32 gradients for fp16: a loss is scaled and no optimizer state sharded",
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.ZeroStage <= 1 && f.Job.Training.Precision == "bf16" && f.Exec.GradientDType == "fp32" && !f.Exec.OffloadOptimizer &&
 					r.has(bf16AsFP16)

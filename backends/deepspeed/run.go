@@ -211,12 +211,12 @@ func (e *emitter) recomputeLayers() int {
 // classes, which all have one since 4.51.0 (4.48.0's of gemma2 names its head
 // alone) and which name the norms of queries and keys since 5.4.0 (not yet
 // 5.0.0); Ulysses checks for 4.51.3 itself.
-const (
-	transformersAutoTP       = "4.51.0"
-	transformersTensorNorms  = "5.4.0"
-	transformersAutoEP       = "5.0.0"
-	transformersBeforeAutoEP = "5.21.0"
-	transformersUlysses      = "4.51.3"
+var (
+	transformersAutoTP       = version{4, 51, 0}
+	transformersTensorNorms  = version{5, 4, 0}
+	transformersAutoEP       = version{5, 0, 0}
+	transformersBeforeAutoEP = version{5, 21, 0}
+	transformersUlysses      = version{4, 51, 3}
 )
 
 // requires names the packages that the files need.
@@ -226,17 +226,27 @@ func (e *emitter) requires(config render.Object) render.Object {
 	if l.DataParallelReplicate > 1 && l.DataParallelShard > 1 {
 		wanted = replace(replace(wanted, "before", mics.before.String()), "why", "MiCS is gone since")
 	}
-	transformers := render.Object{{Key: "minimum", Value: e.family.transformers}, {Key: "before", Value: nil}, {Key: "why", Value: nil}}
-	switch {
-	case l.ExpertParallel > 1:
-		transformers = replace(replace(replace(transformers, "minimum", transformersAutoEP), "before", transformersBeforeAutoEP), "why", "AutoEP does not work with it")
-	case l.TensorParallel > 1 && e.job.Model.QKNorm:
-		transformers = replace(transformers, "minimum", transformersTensorNorms)
-	case l.TensorParallel > 1 && e.release.has(headSplit) && e.family.transformers < transformersAutoTP:
-		transformers = replace(transformers, "minimum", transformersAutoTP)
-	case l.ContextParallel > 1 && e.family.transformers < transformersUlysses:
-		transformers = replace(transformers, "minimum", transformersUlysses)
+	minimum := e.family.transformers
+	var before, why any
+	newer := func(v version) {
+		if v.atLeast(minimum) {
+			minimum = v
+		}
 	}
+	if l.ExpertParallel > 1 {
+		newer(transformersAutoEP)
+		before, why = transformersBeforeAutoEP.String(), "AutoEP does not work with it"
+	}
+	if l.TensorParallel > 1 && e.release.has(headSplit) {
+		newer(transformersAutoTP)
+	}
+	if l.TensorParallel > 1 && e.job.Model.QKNorm {
+		newer(transformersTensorNorms)
+	}
+	if l.ContextParallel > 1 {
+		newer(transformersUlysses)
+	}
+	transformers := render.Object{{Key: "minimum", Value: minimum.String()}, {Key: "before", Value: before}, {Key: "why", Value: why}}
 	return render.Object{{Key: "deepspeed", Value: wanted}, {Key: "transformers", Value: transformers}}
 }
 
