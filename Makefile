@@ -32,13 +32,14 @@ bench:
 stats: ## sizes of functions and files, against the budget of ARCHITECTURE.md
 	go run ./tools/stats
 
-# In full, hours on two cores: RANDOM_JOBS legal jobs per framework version, RANDOM_DEEP of them built.
+# In full, about two hours on two cores: RANDOM_JOBS legal jobs per framework version, RANDOM_DEEP of them built; SUITES of the suites at a time.
 RANDOM_JOBS ?= 500
 RANDOM_DEEP ?= 50
+SUITES ?= 2
 OUT ?=
 conformance: ## the real frameworks as judges, on CPU; OUT=docs/conformance.md keeps the table
 	export NDC_CONFORMANCE_RESULTS=$$(mktemp) NDC_RANDOM_JOBS=$(RANDOM_JOBS) NDC_RANDOM_DEEP=$(RANDOM_DEEP) NDC_RANDOM_MINUTES=60; \
-	go test -tags conformance -p 1 -timeout 8h -v ./integration/... ./backends/megatron; status=$$?; \
+	go test -tags conformance -p $(SUITES) -timeout 8h -v ./integration/... ./backends/megatron; status=$$?; \
 	go run ./tools/conformance $(if $(OUT),-out $(OUT)); exit $$status
 
 slurm: ## generated jobs in a real Slurm on this machine

@@ -23,7 +23,7 @@ func TestSlurm(t *testing.T) {
 		}
 		t.Run("DeepSpeed", func(t *testing.T) { t.Parallel(); deepSpeedTrainer().survives(t, c) })
 		t.Run("Megatron", func(t *testing.T) { t.Parallel(); megatronTrainer(t).survives(t, c) })
-		t.Run("TorchTitan", func(t *testing.T) { t.Parallel(); torchTitanTrains(t, c) })
+		t.Run("TorchTitan", func(t *testing.T) { t.Parallel(); torchTitanTrainer(t).survives(t, c) })
 	})
 	tally.record(t)
 }

@@ -308,4 +308,6 @@ class Clock:
         due, stop = (bool(x) for x in answer.tolist())
         if due:
             self.saved = time.monotonic()
+        if stop and dist.get_rank() == 0:
+            print(f"ndc: the time limit is near, training stops after step {step}", flush=True)
         return due, stop
