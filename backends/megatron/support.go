@@ -58,6 +58,8 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.AttentionSinks, "model.attention_sinks", "attention sinks", "--softmax-type", "learnable", ""},
 		{m.SlidingWindow.Size > 0, "model.sliding_window", "sliding-window attention", "--window-size", "", ""},
 		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned" && !v.atLeast(19, 0), "model.mtp_layers", "multi-token prediction with learned positions", "", "", "Megatron-LM has it from core_v0.19.0 on."},
+		{m.MLA != nil && m.MLA.QLoraRank == 0 && v.atLeast(19, 0), "model.mla.q_lora_rank", "latent attention whose queries have no low rank", "", "",
+			"Since core_v0.19.0 Megatron-LM normalises the input of their projection a second time (mla_qk_norm_config.py); core_v0.18.2 does not, nor do the torchtitan and deepspeed backends."},
 		{m.MLA != nil && m.QKNorm, "model.qk_norm", "a norm per head of latent attention", "", "", ""},
 	}, diags)
 	if m.KVHeads > m.AttentionHeads || !divides(m.KVHeads, m.AttentionHeads) {

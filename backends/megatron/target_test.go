@@ -176,6 +176,7 @@ func TestDiagnostics(t *testing.T) {
 		{"gpt_oss", "core_v0.18.2", func(j *job.Job) { j.Model = gptOSS() }, UnsupportedModel, "Megatron-LM has it from core_v0.19.0 on"},
 		{"softcap", "core_v0.19.2", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "The deepspeed backend builds it"},
 		{"alibi", "core_v0.19.2", func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "alibi"} }, UnsupportedModel, "ALiBi"},
+		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
 		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.AttentionBias = true }, UnsupportedModel, "--disable-bias-linear"},
 		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 32, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
