@@ -31,24 +31,31 @@ VALIDATION = re.compile(r"^step (\d+)/\d+ validation loss (\S+)")
 
 
 def launch(folder, ranks):
-    """Fork the ranks; return the exit code of the first that failed, or 0."""
+    """Fork the ranks; return the exit code of the first that failed, or 0. log.txt has what they said one after the other,
+    the one that failed last: while they run, their lines would fall into each other's."""
     port = children.free_port()
-    log = os.open(os.path.join(folder, "log.txt"), os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND, 0o644)
-    started = []
-    for rank in range(ranks):
+    logs = [os.path.join(folder, f"rank-{rank}.txt") for rank in range(ranks)]
+    started = {}
+    for rank, log in enumerate(logs):
         child = os.fork()
         if child:
             os.setpgid(child, child)
-            started.append(child)
+            started[child] = rank
             continue
-        os.dup2(log, 1)
-        os.dup2(log, 2)
+        file = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND, 0o644)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
         os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
                           LOCAL_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NDC_LOG_DIR=folder)
         os._exit(train(folder))
-    os.close(log)
-    _, code = children.wait(started, LIMIT)
+    failed, code = children.wait(started, LIMIT)
     free(port)
+    if failed is not None:
+        logs.append(logs.pop(started[failed]))
+    with open(os.path.join(folder, "log.txt"), "wb") as whole:
+        for log in filter(os.path.exists, logs):  # a rank may have been ended before it began
+            with open(log, "rb") as part:
+                whole.write(part.read())
     return code
 
 
