@@ -199,6 +199,7 @@ func (a *arguments) experts() {
 		a.integer(a.from("model.moe.shared_expert_ffn_hidden_size"), "--moe-shared-expert-intermediate-size", e.SharedExpertFFNHiddenSize)
 	}
 	a.add("ndc: all experts of a rank in one kernel", "--moe-grouped-gemm")
+	a.flag("ndc: the kernel adds the biases of its experts itself", "--no-bias-dropout-fusion", a.j.Model.MLPBias)
 	a.router(e)
 	a.dispatcher()
 	if e.TokenDrop {

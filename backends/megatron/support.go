@@ -58,6 +58,7 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.AttentionSinks, "model.attention_sinks", "attention sinks", "--softmax-type", "learnable", ""},
 		{m.SlidingWindow.Size > 0, "model.sliding_window", "sliding-window attention", "--window-size", "", ""},
 		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned" && !v.atLeast(19, 0), "model.mtp_layers", "multi-token prediction with learned positions", "", "", "Megatron-LM has it from core_v0.19.0 on."},
+		{m.MTPLayers > 0 && m.MLA == nil && usesYaRN(m), "model.mtp_layers", "multi-token prediction with YaRN outside of latent attention", "", "", ""},
 		{m.MLA != nil && m.MLA.QLoraRank == 0 && v.atLeast(19, 0), "model.mla.q_lora_rank", "latent attention whose queries have no low rank", "", "",
 			"Since core_v0.19.0 Megatron-LM normalises the input of their projection a second time (mla_qk_norm_config.py); core_v0.18.2 does not, nor do the torchtitan and deepspeed backends."},
 		{m.MLA != nil && m.QKNorm, "model.qk_norm", "a norm per head of latent attention", "", "", ""},
@@ -66,6 +67,12 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",
 			fmt.Sprintf("attention_heads (%d) must be a multiple of kv_heads (%d).", m.AttentionHeads, m.KVHeads))
 	}
+}
+
+// usesYaRN reports whether the model's rotary frequencies are scaled by YaRN.
+func usesYaRN(m *job.Model) bool {
+	scaling := m.PositionEmbedding.Scaling
+	return scaling != nil && scaling.Type == "yarn"
 }
 
 // quickGELU is the slope of Megatron-LM's quick GELU, x·sigmoid(1.702·x)

@@ -177,6 +177,7 @@ func TestDiagnostics(t *testing.T) {
 		{"softcap", "core_v0.19.2", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "The deepspeed backend builds it"},
 		{"alibi", "core_v0.19.2", func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "alibi"} }, UnsupportedModel, "ALiBi"},
 		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
+		{"prediction with YaRN", "core_v0.19.2", func(j *job.Job) { j.Model = gptOSS(); j.Model.MTPLayers = 1 }, UnsupportedModel, "multi-token prediction with YaRN"},
 		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.AttentionBias = true }, UnsupportedModel, "--disable-bias-linear"},
 		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 32, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
