@@ -126,10 +126,10 @@ func TestRanks(t *testing.T) {
 			[]Chunk{{First: 0, End: 9, Embedding: true}}, Elements{Dense: 1108137984 - 553648128, Expert: 553648128}},
 		{"small deepseek-v3-like pp2 ep8 mtp1, rank 32", smallDeepSeek(), Split{TensorParallel: 1, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
 			[]Chunk{{First: 9, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1243668480 - 553648128, Expert: 553648128}},
-		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 0", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1, LatentSharded: true}, 102400,
-			[]Chunk{{First: 0, End: 3, Embedding: true}, {First: 9, End: 13}}, Elements{Dense: 660121600 - 415236096, Expert: 415236096}},
-		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 32", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1, LatentSharded: true}, 102400,
-			[]Chunk{{First: 3, End: 9}, {First: 13, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1070534656 - 692060160, Expert: 692060160}},
+		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 0", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
+			[]Chunk{{First: 0, End: 3, Embedding: true}, {First: 9, End: 13}}, Elements{Dense: 675260416 - 415236096, Expert: 415236096}},
+		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 32", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
+			[]Chunk{{First: 3, End: 9}, {First: 13, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1092161536 - 692060160, Expert: 692060160}},
 	} {
 		a := New(c.model)
 		var got Elements

@@ -121,14 +121,11 @@ func TestShards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := New(drawModel(t))
 		s := Split{TensorParallel: rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "tp"), ExpertParallel: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "ep"),
-			ExpertTensorParallel: rapid.SampledFrom([]int{1, 2}).Draw(t, "etp"), LatentSharded: rapid.Bool().Draw(t, "latent")}
+			ExpertTensorParallel: rapid.SampledFrom([]int{1, 2}).Draw(t, "etp")}
 		for k := range a.Kinds() {
 			for _, tensor := range a.Tensors(k) {
-				shards := map[Sharding]int{Replicated: 1, TensorSharded: s.TensorParallel, LatentDown: 1,
+				shards := map[Sharding]int{Replicated: 1, TensorSharded: s.TensorParallel,
 					ExpertSharded: s.ExpertParallel * s.ExpertTensorParallel, ExpertParallel: s.ExpertParallel}[tensor.Sharding]
-				if tensor.Sharding == LatentDown && s.LatentSharded {
-					shards = s.TensorParallel
-				}
 				if got := tensor.Local(s) * int64(shards); got != tensor.Elements() {
 					t.Fatalf("%s: %d shards hold %d of %d elements", tensor.Name, shards, got, tensor.Elements())
 				}

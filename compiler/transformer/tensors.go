@@ -23,7 +23,6 @@ type Sharding uint8
 const (
 	Replicated     Sharding = iota // the same on every tensor rank
 	TensorSharded                  // rows or columns over the tensor group, evenly
-	LatentDown                     // the down projections of latent attention: replicated, or cut where Split.LatentSharded
 	ExpertSharded                  // experts over the expert group, each cut over the expert-tensor group
 	ExpertParallel                 // experts over the expert group, whole on every expert-tensor rank
 )
@@ -51,10 +50,6 @@ type Split struct {
 	TensorParallel       int
 	ExpertParallel       int
 	ExpertTensorParallel int
-	// LatentSharded cuts the down projections of latent attention over the
-	// tensor group. Megatron does so with its own layers
-	// (--transformer-impl local); with Transformer Engine it replicates them.
-	LatentSharded bool
 }
 
 // Local is the number of elements of the tensor on one rank. Sizes that the
@@ -64,10 +59,6 @@ func (t *Tensor) Local(s Split) int64 {
 	switch t.Sharding {
 	case TensorSharded:
 		return ceil(n, s.TensorParallel)
-	case LatentDown:
-		if s.LatentSharded {
-			return ceil(n, s.TensorParallel)
-		}
 	case ExpertSharded:
 		return ceil(n, s.ExpertParallel*s.ExpertTensorParallel)
 	case ExpertParallel:
@@ -164,13 +155,13 @@ func (b *builder) latentAttention(l *job.MLA) {
 	h, n := b.m.HiddenSize, b.m.AttentionHeads
 	qk := l.QKNopeHeadDim + l.QKRopeHeadDim
 	if l.QLoraRank > 0 {
-		b.add("attention.q_down.weight", Attention, LatentDown, l.QLoraRank, h)
+		b.add("attention.q_down.weight", Attention, Replicated, l.QLoraRank, h)
 		b.norm("attention.q_norm", l.QLoraRank)
 		b.add("attention.q_up.weight", Attention, TensorSharded, n*qk, l.QLoraRank)
 	} else {
 		b.add("attention.q.weight", Attention, TensorSharded, n*qk, h)
 	}
-	b.add("attention.kv_down.weight", Attention, LatentDown, l.KVLoraRank+l.QKRopeHeadDim, h)
+	b.add("attention.kv_down.weight", Attention, Replicated, l.KVLoraRank+l.QKRopeHeadDim, h)
 	b.norm("attention.kv_norm", l.KVLoraRank)
 	b.add("attention.kv_up.weight", Attention, TensorSharded, n*(l.QKNopeHeadDim+l.VHeadDim), l.KVLoraRank)
 	b.add("attention.output.weight", Attention, TensorSharded, h, n*l.VHeadDim)

@@ -81,22 +81,20 @@ func judgeMegatron(launches []*Launch, depth Depth, root, scratch string) ([]Ver
 	return verdicts(launches, complaints), err
 }
 
-// askMegatron fills in the complaints.
+// askMegatron fills in the complaints. What can be built is built, for a deep
+// look.
 func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch string, complaints []string) error {
-	for pass := Cheap; pass <= depth; pass++ {
+	for _, built := range []bool{false, true} {
 		var list []mcore.Launch
 		for i, l := range launches {
-			if pass == Deep && l.Execution.FullySharded {
-				complaints[i] = cmp.Or(complaints[i], noMetaFSDP)
-				continue
+			if built == (depth == Deep && !l.Execution.FullySharded) {
+				list = append(list, l.forMegatron(i, depth))
 			}
-			list = append(list, mcore.Launch{Name: strconv.Itoa(i), Version: l.Version, Capability: l.Capability, Files: l.Files,
-				Nodes: l.Nodes, PerNode: l.PerNode, Ranks: l.ranks(pass)})
 		}
 		if len(list) == 0 {
 			continue
 		}
-		answers, err := h.Judge(list, pass == Cheap, filepath.Join(scratch, strconv.Itoa(int(pass))))
+		answers, err := h.Judge(list, built, filepath.Join(scratch, strconv.FormatBool(built)))
 		seen := map[string]bool{}
 		for _, a := range answers {
 			seen[a.ID] = true
@@ -113,7 +111,18 @@ func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch stri
 			return err
 		}
 	}
+	for i, l := range launches {
+		if depth == Deep && l.Execution.FullySharded {
+			complaints[i] = cmp.Or(complaints[i], noMetaFSDP)
+		}
+	}
 	return nil
+}
+
+// forMegatron names the launch by its number.
+func (l *Launch) forMegatron(number int, depth Depth) mcore.Launch {
+	return mcore.Launch{Name: strconv.Itoa(number), Version: l.Version, Capability: l.Capability, Files: l.Files,
+		Nodes: l.Nodes, PerNode: l.PerNode, Ranks: l.ranks(depth)}
 }
 
 // ranks are those that are played: the first, and for a deep look the first

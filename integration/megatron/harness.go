@@ -29,8 +29,8 @@ type Launch struct {
 	PerNode    int
 	Ranks      []int // the ranks to play
 	// Unbuildable says that the launch cannot be built here (Megatron-FSDP reads
-	// values of its meshes, Muon is a further package): it is judged as emitted
-	// only.
+	// values of its meshes, Muon is a further package): it is judged up to the
+	// meshes only.
 	Unbuildable bool
 }
 
@@ -191,13 +191,13 @@ func (c *recorded) read(dir string) error {
 	return nil
 }
 
-// Judge hands launches of one version to Megatron-LM: as emitted up to the
-// mesh, or with layers of plain torch up to the schedule. It returns what was
-// answered before an error, too.
-func (h *Harness) Judge(launches []Launch, asEmitted bool, scratch string) ([]Answer, error) {
+// Judge hands launches of one version to Megatron-LM, as they were emitted: up to
+// the meshes, or built, up to the schedule. It returns what was answered before an
+// error, too.
+func (h *Harness) Judge(launches []Launch, built bool, scratch string) ([]Answer, error) {
 	var args []string
-	if asEmitted {
-		args = append(args, "--as-emitted")
+	if !built {
+		args = append(args, "--upto", "mesh")
 	}
 	return ask[Answer](h, launches, scratch, "probe.py", args...)
 }

@@ -2,9 +2,9 @@
 
 gpu()                  answers device queries as one GPU and places "cuda" tensors elsewhere
 collectives()          replaces NCCL by torch's fake process group, so one process plays any rank
-transformer_engine()   answers version questions and names fused kernels; no kernel exists
 local_layers()         lets the layers written in plain torch take the sizes that only
                        Transformer Engine's take
+host_calls()           leaves out what needs a driver
 
 Argument, mesh, schedule, data-parallel and optimizer code of Megatron-LM is not
 touched. Call gpu() before the first import of megatron, the rest after it.
@@ -203,52 +203,6 @@ def collectives():
 
     dist.init_process_group = init_process_group
     dist.new_group = dist.distributed_c10d.new_group = new_group
-
-
-def transformer_engine(version):
-    """Answers what Megatron-LM asks of Transformer Engine before it builds
-    layers: its version, that fused functions exist, and an Adam that takes
-    the types of its states."""
-    from packaging.version import Version
-    import megatron.core.utils as utils
-
-    utils._te_version = Version(version)
-
-    class FusedAdam(torch.optim.AdamW):
-        def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, master_weight_dtype=None,
-                     exp_avg_dtype=None, exp_avg_sq_dtype=None, use_decoupled_grad=False, store_param_remainders=False, **_):
-            super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
-
-    for name in ("transformer_engine", "transformer_engine.pytorch", "transformer_engine.pytorch.optimizers"):
-        module = types.ModuleType(name)
-        module.__path__, module.__version__, module.FusedAdam = [], version, FusedAdam
-        sys.modules[name] = module
-        parent, _, child = name.rpartition(".")
-        if parent:
-            setattr(sys.modules[parent], child, module)
-    import megatron.core.optimizer as optimizer
-    import megatron.core.optimizer.distrib_optimizer as distributed
-
-    optimizer.Adam = distributed.Adam = FusedAdam
-    optimizer.USING_PYTORCH_OPTIMIZER = False
-    name_fused_functions()
-
-
-def name_fused_functions():
-    """Fused functions that configuration checks look for get a name."""
-    import megatron.core.extensions.transformer_engine as extension
-    import megatron.core.models.common.embeddings.rope_utils as rope
-    import megatron.core.transformer.moe.moe_utils as moe
-
-    def missing(*_, **__):
-        raise NotImplementedError("Transformer Engine is not here")
-
-    for module in (extension, rope, moe):
-        for name in ("fused_apply_rotary_pos_emb", "fused_apply_rotary_pos_emb_thd", "fused_permute", "fused_unpermute",
-                     "fused_permute_with_probs", "fused_permute_and_pad_with_probs",
-                     "fused_sort_chunks_by_index", "fused_sort_chunks_by_index_with_probs"):
-            if getattr(module, name, None) is None:
-                setattr(module, name, missing)
 
 
 def local_layers():

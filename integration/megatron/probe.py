@@ -1,6 +1,6 @@
 """Hand launches to the real Megatron-LM as single ranks of their planned world.
 
-    python probe.py --checkout MEGATRON [--upto STAGE] [--as-emitted] < cases > answers
+    python probe.py --checkout MEGATRON [--upto STAGE] < cases > answers
 
 A case is one line of JSON:
     {"id", "world", "ranks": [..], "capability": [9, 0], "arguments": [..], "environment": {..}}
@@ -8,12 +8,9 @@ An answer is one line of JSON per case and rank:
     {"id", "rank", "accepted", "stage", "error", "parameters", "expert_parameters",
      "layers", "buffers", "optimizer"}
 
-STAGE is the last stage to pass: arguments < config < mesh < build < schedule.
---as-emitted keeps the arguments exactly as they are and answers Transformer
-Engine's version questions; layers cannot be built then, so it ends at mesh.
-Without it the layers of plain torch are asked for, which can be built on the
-meta device at any size. The script pretrain_gpt.py of the checkout runs as it
-is, one forked process per rank.
+STAGE is the last stage to pass: arguments < config < mesh < build < schedule. Arguments stay as they were emitted; layers
+are built on the meta device, at any size, by Megatron-LM's own specifications, with engine.py in the place of Transformer
+Engine. The script pretrain_gpt.py of the checkout runs as it is, one forked process per rank.
 """
 import argparse
 import functools
@@ -28,12 +25,11 @@ import warnings
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 import children  # noqa: E402
+import engine  # noqa: E402
 import pretend  # noqa: E402
 
 warnings.filterwarnings("ignore")
 STAGES = ["arguments", "config", "mesh", "build", "schedule"]
-LOCAL = ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
-TRANSFORMER_ENGINE_ONLY = {"--apply-layernorm-1p", "--fine-grained-activation-offloading", "--offload-modules", "--tp-comm-overlap", "--tp-comm-bootstrap-backend"}
 TRANSFORMER_ENGINE = "2.9.0"
 
 
@@ -172,18 +168,6 @@ class Probe:
             pass
 
 
-def local(arguments):
-    """The arguments for layers of plain torch, without what those refuse: grouped experts have no biases there."""
-    kept, keep = [], True
-    refused = TRANSFORMER_ENGINE_ONLY | (set() if "--disable-bias-linear" in arguments else {"--moe-grouped-gemm"})
-    for word in arguments:
-        if word.startswith("--"):
-            keep = word not in refused
-        if keep:
-            kept.append(word)
-    return kept + LOCAL
-
-
 def remember_parser():
     """Releases since 0.17 read the sources of classes for their options' texts, every time that they make a parser."""
     inspect.getsource = functools.cache(inspect.getsource)
@@ -203,7 +187,6 @@ def main():
     parser.add_argument("--checkout", required=True)
     parser.add_argument("--package", help="folder of an installed megatron-core to use instead of the checkout's")
     parser.add_argument("--upto", default="schedule", choices=STAGES)
-    parser.add_argument("--as-emitted", action="store_true")
     options = parser.parse_args()
     out, sys.stdout = sys.stdout, sys.stderr
     sys.path[:0] = [p for p in (options.package, options.checkout) if p]
@@ -214,24 +197,21 @@ def main():
     torch.set_num_threads(1)
     placement = pretend.gpu((9, 0))
     pretend.collectives()
+    engine.install(TRANSFORMER_ENGINE)
     import megatron.core.datasets.utils
     import megatron.training.training  # noqa: F401
 
     megatron.core.datasets.utils.compile_helpers = lambda: None
     pretend.no_kernel_builds()
     pretend.tokenizers()
-    pretend.transformer_engine(TRANSFORMER_ENGINE)
-    pretend.local_layers()
-    upto = "mesh" if options.as_emitted else options.upto
+    pretend.host_calls()
     script = os.path.join(options.checkout, "pretrain_gpt.py")
     remember_parser()
     children.settle()
     for line in sys.stdin:
         case = json.loads(line)
-        if not options.as_emitted:
-            case["arguments"] = local(case["arguments"])
         for rank in case["ranks"]:
-            print(judged(Probe(case, rank, upto, placement), script), file=out, flush=True)
+            print(judged(Probe(case, rank, options.upto, placement), script), file=out, flush=True)
 
 
 if __name__ == "__main__":

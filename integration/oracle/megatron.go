@@ -38,7 +38,7 @@ func AskMegatron(cases []*Case[Built], root, scratch string) error {
 			Nodes: l.Nodes, PerNode: l.PerNode, Ranks: c.Ranks})
 		c.Answers = nil
 	}
-	answers, err := h.Judge(launches, false, filepath.Join(scratch, "launches"))
+	answers, err := h.Judge(launches, true, filepath.Join(scratch, "launches"))
 	for _, a := range answers {
 		i, _ := strconv.Atoi(a.ID)
 		if !a.Accepted {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -53,11 +52,11 @@ func compareBuilt(t *testing.T, c *Case[Built], a *Built, j *job.Job, p *plan.Pl
 	if !slices.Equal(layers, a.Layers) {
 		t.Errorf("%s rank %d: layers %v, want %v", c.Name(), a.Rank, layers, a.Layers)
 	}
-	parameters := Line(s, "parameters")/2 - cutLatents(j, p, s)
+	parameters := Line(s, "parameters") / 2
 	if parameters != a.Parameters {
 		t.Errorf("%s rank %d: %d parameters, want %d (%+d)", c.Name(), a.Rank, parameters, a.Parameters, parameters-a.Parameters)
 	}
-	if gradients := Line(s, "gradients")/4 - cutLatents(j, p, s); gradients != a.Parameters {
+	if gradients := Line(s, "gradients") / 4; gradients != a.Parameters {
 		t.Errorf("%s rank %d: gradients of %d elements, want %d", c.Name(), a.Rank, gradients, a.Parameters)
 	}
 	padding := -a.Parameters
@@ -67,37 +66,8 @@ func compareBuilt(t *testing.T, c *Case[Built], a *Built, j *job.Job, p *plan.Pl
 	if padding < 0 || padding*10000 > a.Parameters {
 		t.Errorf("%s rank %d: buffers pad %d parameters by %d", c.Name(), a.Rank, a.Parameters, padding)
 	}
-	shard := Line(s, "master_parameters")/4 - cutLatents(j, p, s)/shards(p)
+	shard := Line(s, "master_parameters") / 4
 	if d := shard - a.Optimizer; max(d, -d) > padding {
 		t.Errorf("%s rank %d: optimizer shard of %d elements, want %d (padding %d)", c.Name(), a.Rank, shard, a.Optimizer, padding)
 	}
-}
-
-// shards is the number of ranks that the optimizer's dense state is cut over.
-func shards(p *plan.Plan) int64 {
-	if p.Layout.ZeroStage == 0 {
-		return 1
-	}
-	return int64(p.Layout.DataParallelShard * p.Layout.ContextParallel)
-}
-
-// cutLatents is by how much the layers of plain torch, which the record was
-// taken with, hold less than Transformer Engine's: they cut the down
-// projections of latent attention over the tensor group.
-func cutLatents(j *job.Job, p *plan.Plan, s *plan.StageMemory) int64 {
-	if j.Model.MLA == nil {
-		return 0
-	}
-	a := transformer.New(&j.Model)
-	whole := transformer.SplitOf(&p.Layout)
-	cut := whole
-	cut.LatentSharded = true
-	n := 0
-	for _, layers := range s.Layers {
-		n += layers
-	}
-	if s.Stage == p.Layout.PipelineParallel-1 {
-		n += j.Model.MTPLayers
-	}
-	return int64(n) * (a.Layer(0, whole).Dense - a.Layer(0, cut).Dense)
 }
