@@ -11,10 +11,6 @@ import (
 	"time"
 )
 
-// withoutEngine builds Megatron-LM's layers of plain torch, where Transformer
-// Engine and apex are not installed.
-var withoutEngine = []string{"--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-gradient-accumulation-fusion"}
-
 // engine reports whether an interpreter has Transformer Engine.
 func engine(python string) bool {
 	return exec.Command(python, "-c", "import transformer_engine.pytorch").Run() == nil
@@ -69,7 +65,7 @@ func prepare(t *testing.T, kind string) *station {
 	}
 	switch {
 	case kind == "megatron" && !engine(python):
-		s.lacks, s.options = "Transformer Engine is not installed", "execution {\n      attention = \"unfused\"\n    }"
+		s.lacks, s.options = "Transformer Engine is not installed", plainAttention
 		s.runner.More = withoutEngine
 	case kind == "deepspeed" && !compiler():
 		s.lacks, s.options = "no CUDA compiler builds DeepSpeed's Adam, torch's runs", `extra_args = ["optimizer.params.torch_adam=true"]`

@@ -12,17 +12,22 @@ import runpy
 import sys
 
 
+def plain(arguments):
+    """Whether the launch asks for layers of plain torch by itself."""
+    return "local" in [after for word, after in zip(arguments, arguments[1:]) if word == "--transformer-impl"]
+
+
 def changed(arguments):
     """The arguments with layers of plain torch instead of Transformer Engine's kernels, without a sum of NCCL's that gloo
     does not have, and without the processes that hand data to a GPU's memory."""
     kept = [word for word in arguments if word != "--moe-permute-fusion"]
-    layers = ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
+    layers = [] if plain(arguments) else ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
     return kept + layers + ["--no-gradient-reduce-div-fusion", "--num-workers", "0"]
 
 
-def prepare(folder, capability, keep):
-    """Puts the stand-ins in place for the Megatron-LM that belongs to the pretrain_gpt.py of a folder; keep(step, loss,
-    norm) is called by the last rank after every step."""
+def prepare(folder, capability, keep, layers=True):
+    """Puts the stand-ins in place for the Megatron-LM that belongs to the pretrain_gpt.py of a folder, those of layers where
+    they are wanted; keep(step, loss, norm) is called by the last rank after every step."""
     sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), folder]
     import arithmetic
     import pretend
@@ -32,7 +37,6 @@ def prepare(folder, capability, keep):
     placement = pretend.gpu(capability)
     if "FAKE_RANK" not in os.environ:  # else there is no gloo, but a process group that does nothing
         arithmetic.gloo()
-    arithmetic.kernels()
     arithmetic.backward(placement)
     import megatron.core.datasets.utils
     import megatron.core.dist_checkpointing.strategies.filesystem_async as filesystem
@@ -47,7 +51,11 @@ def prepare(folder, capability, keep):
     queue = filesystem.get_write_results_queue  # of its own it starts a process that imports everything again
     filesystem.get_write_results_queue = lambda *_: queue("fork")
     pretend.no_kernel_builds()
+    if not layers:
+        pretend.host_calls()
+        return
     pretend.local_layers()
+    arithmetic.kernels()
     arithmetic.attention()
     arithmetic.adam()
 
@@ -72,7 +80,7 @@ def tell(step, loss, norm):
 
 def main():
     script = os.path.abspath(sys.argv[1])
-    prepare(os.path.dirname(script), (9, 0), tell)
+    prepare(os.path.dirname(script), (9, 0), tell, layers=not plain(sys.argv))
     sys.argv = [script, *changed(sys.argv[2:])]
     runpy.run_path(script, run_name="__main__")
 
