@@ -65,8 +65,8 @@ func prepare(t *testing.T, kind string) *station {
 	}
 	switch {
 	case kind == "megatron" && !engine(python):
-		s.lacks, s.options = "Transformer Engine is not installed", plainAttention
-		s.runner.More = withoutEngine
+		s.lacks, s.options = "Transformer Engine is not installed", PlainAttention
+		s.runner.More = WithoutEngine
 	case kind == "deepspeed" && !compiler():
 		s.lacks, s.options = "no CUDA compiler builds DeepSpeed's Adam, torch's runs", `extra_args = ["optimizer.params.torch_adam=true"]`
 	}

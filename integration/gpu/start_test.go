@@ -15,7 +15,7 @@ import (
 
 // onCPU are lines of backend blocks that leave out what needs a GPU.
 var onCPU = map[string]string{
-	"megatron":   plainAttention,
+	"megatron":   PlainAttention,
 	"torchtitan": "execution {\n      compile = false\n    }",
 	"deepspeed":  `extra_args = ["optimizer.params.torch_adam=true"]`,
 }
@@ -60,7 +60,7 @@ func start(t *testing.T, c *Case, drivers string) {
 	}
 	r := Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 10 * time.Minute, CPU: true}
 	if c.Framework == "megatron" && c.GPUs == 1 { // as on a GPU without Transformer Engine; tensor ranks need stand-ins
-		r.More = withoutEngine
+		r.More = WithoutEngine
 	}
 	if c.Framework == "deepspeed" { // the kernel that every start on a CPU needs is there
 		tmp := t.TempDir()

@@ -7,20 +7,46 @@ any world, with the real tensors of that rank. What they bring is whatever memor
 import atexit
 import json
 import os
-import sys
+
+
+peaks = {"allocated": 0, "reserved": 0}
+
+
+def note():
+    """Raises the peaks to those of the device since they were last reset."""
+    import torch
+
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        peaks["allocated"] = max(peaks["allocated"], torch.cuda.max_memory_allocated())
+        peaks["reserved"] = max(peaks["reserved"], torch.cuda.max_memory_reserved())
+
+
+def keep():
+    """Programs reset the peaks, TorchTitan after every line of its log: the largest of all is wanted."""
+    import torch
+
+    reset = torch.cuda.reset_peak_memory_stats
+
+    def reset_peak_memory_stats(*args, **kwargs):
+        note()
+        return reset(*args, **kwargs)
+
+    torch.cuda.reset_peak_memory_stats = torch.cuda.memory.reset_peak_memory_stats = reset_peak_memory_stats
 
 
 def report(pid):
     """Peaks of this rank, and what is in use on the device; processes forked from it stay silent."""
-    torch = sys.modules.get("torch")
-    if os.getpid() != pid or torch is None:
+    import torch
+
+    if os.getpid() != pid:
         return
-    values = {"allocated": 0, "reserved": 0, "device": 0}
+    note()
+    device = 0
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         free, total = torch.cuda.mem_get_info()
-        values = {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved(), "device": total - free}
+        device = total - free
     with open(os.environ["MEASURED"], "w") as file:
-        json.dump(values, file)
+        json.dump({**peaks, "device": device}, file)
 
 
 def fake():
@@ -41,6 +67,7 @@ def fake():
 
 
 if "MEASURED" in os.environ and "RANK" in os.environ:
+    keep()
     atexit.register(report, os.getpid())
     if "FAKE_RANK" in os.environ:
         fake()
