@@ -6,11 +6,11 @@ var releases = map[string]string{"megatron": "core_v0.19.2", "torchtitan": "0.3.
 // Kinds are the frameworks in the order in which they run.
 var Kinds = []string{"torchtitan", "deepspeed", "megatron"}
 
-// WithoutEngine builds Megatron-LM's layers of plain torch, where Transformer
-// Engine and apex are not installed; PlainAttention are the lines of the backend
-// block that plan for them.
+// WithoutEngine are arguments that build Megatron-LM's layers of plain torch,
+// where Transformer Engine and apex are not installed.
 var WithoutEngine = []string{"--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion", "--no-persist-layer-norm", "--no-gradient-accumulation-fusion"}
 
+// PlainAttention are the lines of the backend block that plan for them.
 const PlainAttention = "execution {\n      attention = \"unfused\"\n    }"
 
 // everyLayer runs all layers again in the backward pass.
