@@ -3,6 +3,7 @@
 package deepspeed
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,7 +89,7 @@ func TestLaunch(t *testing.T) {
 		must(t, os.Chmod(filepath.Join(bin, "torchrun"), 0o755))
 		cmd := exec.Command("bash", filepath.Join(root, "launch", "launch.sh"))
 		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+filepath.Dir(python)+":"+os.Getenv("PATH"), "DS_ACCELERATOR=cpu", "NDC_GPUS_PER_NODE=2", "TMPDIR="+root)
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+filepath.Dir(python)+":"+os.Getenv("PATH"), "DS_ACCELERATOR=cpu", "NDC_GPUS_PER_NODE=2", "TMPDIR="+root, fmt.Sprintf("MASTER_PORT=%d", frameworks.Port()))
 		must(t, os.Symlink(extensions(t, python), filepath.Join(root, "torch-extensions-"+userID(t)+"-deepspeed-"+version)))
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "step 4/4 loss ") {

@@ -64,3 +64,7 @@ func Machine() string {
 	return fmt.Sprintf("%d of %d MiB available, load %s\n%s", memory["MemAvailable:"]>>10, memory["MemTotal:"]>>10,
 		strings.TrimSpace(string(load)), strings.Join(processes[:min(8, len(processes))], ""))
 }
+
+// Port is where a launch of this process meets: its own among the suites that
+// run at once, and outside of the ports that the kernel hands out.
+func Port() int { return 10000 + os.Getpid()%10000 }

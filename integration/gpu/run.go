@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ndc-dev/ndc/integration/artifacts"
+	"github.com/ndc-dev/ndc/integration/environment"
 )
 
 // Runner starts launches on this machine.
@@ -43,7 +44,7 @@ if [[ -n ${ON_CPU-} ]]; then
   esac
 fi
 if [[ -n ${FAKE_RANK-} ]]; then
-  export RANK=$FAKE_RANK WORLD_SIZE=$FAKE_WORLD LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511
+  export RANK=$FAKE_RANK WORLD_SIZE=$FAKE_WORLD LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1
   exec "$PYTHON" "$@" @more
 fi
 exec "$PYTHON" -m torch.distributed.run "${options[@]}" "$@" @more
@@ -97,6 +98,7 @@ func (r *Runner) environment(l *artifacts.Launch, rank int, folder string) []str
 		"PYTHON=" + r.Python, "PATH=" + filepath.Join(folder, "bin") + ":" + filepath.Dir(r.Python) + ":" + os.Getenv("PATH"), // ninja is beside the interpreter
 		"PYTHONPATH=" + filepath.Join(r.Drivers, "gpu", "python"), "PYTHONDONTWRITEBYTECODE=1", "MEGATRON_PATH=" + r.Megatron,
 		"NDC_NODES=" + strconv.Itoa(l.Nodes), "NDC_GPUS_PER_NODE=" + strconv.Itoa(l.PerNode), "MEASURED=" + filepath.Join(folder, "measured.json"),
+		"MASTER_PORT=" + strconv.Itoa(environment.Port()),
 	}
 	if l.World() > 1 {
 		env = append(env, "FAKE_RANK="+strconv.Itoa(rank), "FAKE_WORLD="+strconv.Itoa(l.World()))
