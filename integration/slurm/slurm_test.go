@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestSlurm brings Slurm up once. All scenarios run beside each other: most of
-// the time they wait.
+// TestSlurm brings Slurm up once. Scenarios with a stand-in for the framework
+// run beside those that train, one of which runs at a time: three at once take
+// two busy cores longer than anybody waits.
 func TestSlurm(t *testing.T) {
 	if here.Skip != "" {
 		record(t, "everything", 0, 0, here.Skip)
@@ -21,9 +22,12 @@ func TestSlurm(t *testing.T) {
 		for _, s := range chains {
 			t.Run(s.name, func(t *testing.T) { t.Parallel(); s.run(t, c) })
 		}
-		t.Run("DeepSpeed", func(t *testing.T) { t.Parallel(); deepSpeedTrainer().survives(t, c) })
-		t.Run("Megatron", func(t *testing.T) { t.Parallel(); megatronTrainer(t).survives(t, c) })
-		t.Run("TorchTitan", func(t *testing.T) { t.Parallel(); torchTitanTrainer(t).survives(t, c) })
+		t.Run("Training", func(t *testing.T) {
+			t.Parallel()
+			t.Run("DeepSpeed", func(t *testing.T) { deepSpeedTrainer().survives(t, c) })
+			t.Run("Megatron", func(t *testing.T) { megatronTrainer(t).survives(t, c) })
+			t.Run("TorchTitan", func(t *testing.T) { torchTitanTrainer(t).survives(t, c) })
+		})
 	})
 	tally.record(t)
 }
