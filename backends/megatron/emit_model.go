@@ -79,7 +79,7 @@ func (a *arguments) positions() {
 		return
 	}
 	kind := "rope"
-	if p.Scaling != nil && p.Scaling.Type == "yarn" && a.j.Model.MLA == nil {
+	if usesYaRN(&a.j.Model) && a.j.Model.MLA == nil {
 		kind = "yarn"
 	}
 	a.add(from, "--position-embedding-type", kind)

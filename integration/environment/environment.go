@@ -136,48 +136,59 @@ func (e Environment) install(folder, python string) error {
 	if err := space(filepath.Dir(folder), packageBytes); err != nil {
 		return err
 	}
-	if err := run(base, "-m", "venv", "--clear", folder); err != nil {
+	paths, err := e.shared()
+	if err != nil {
 		return err
 	}
-	if err := e.share(folder); err != nil {
+	if err := e.fill(folder, base, paths); err != nil {
 		return err
-	}
-	for _, packages := range [][]string{e.Build, e.Packages} {
-		if len(packages) == 0 {
-			continue
-		}
-		if err := run(python, slices.Concat([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check"}, e.Options, packages)...); err != nil {
-			return err
-		}
 	}
 	return run(python, "-c", "import torch, "+strings.Join(e.Imports, ", "))
 }
 
-// share makes an environment see the torch of another one, which is installed
-// once for all, and the packages of the one that it stands on.
-func (e Environment) share(folder string) error {
-	shared, err := torch(e.Torch)
-	if err != nil {
+// fill makes the environment's folder from an interpreter: a virtual environment
+// that sees the packages of paths, lines of a .pth file, behind its own, which pip
+// installs with further options.
+func (e Environment) fill(folder, base, paths string, options ...string) error {
+	if err := run(base, "-m", "venv", "--clear", folder); err != nil {
 		return err
-	}
-	paths := shared + "\n"
-	if e.Over != nil {
-		python, err := e.Over.Python()
-		if err != nil {
-			return err
-		}
-		under, err := packages(filepath.Dir(filepath.Dir(python)))
-		if err != nil {
-			return err
-		}
-		// Its own .pth files count, too: setuptools brings distutils by one.
-		paths = fmt.Sprintf("import site; site.addsitedir(%q)\n", under) + paths
 	}
 	mine, err := packages(folder)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(mine, "zz_torch.pth"), []byte(paths), 0o644)
+	if err := os.WriteFile(filepath.Join(mine, "zz_torch.pth"), []byte(paths), 0o644); err != nil {
+		return err
+	}
+	install := slices.Concat([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check"}, options, e.Options)
+	for _, list := range [][]string{e.Build, e.Packages} {
+		if len(list) == 0 {
+			continue
+		}
+		if err := run(filepath.Join(folder, "bin", "python"), slices.Concat(install, list)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shared are the paths of the torch that is installed once for all, and of the
+// packages of the environment that this one stands on.
+func (e Environment) shared() (string, error) {
+	torch, err := torch(e.Torch)
+	if err != nil || e.Over == nil {
+		return torch + "\n", err
+	}
+	python, err := e.Over.Python()
+	if err != nil {
+		return "", err
+	}
+	under, err := packages(filepath.Dir(filepath.Dir(python)))
+	if err != nil {
+		return "", err
+	}
+	// Its own .pth files count, too: setuptools brings distutils by one.
+	return fmt.Sprintf("import site; site.addsitedir(%q)\n%s\n", under, torch), nil
 }
 
 // packages is the site-packages of an environment.

@@ -66,7 +66,7 @@ func DeepSpeed(version string) Environment {
 		Project:  "deepspeed", Version: version, Imports: []string{"transformers", "deepspeed"},
 	}
 	if slices.Contains(DeepSpeedEdges, version) { // everything else is the newest release's
-		newest := DeepSpeed(DeepSpeedReleases[len(DeepSpeedReleases)-1])
+		newest := DeepSpeed(Newest("deepspeed"))
 		e.Over, e.Build, e.Packages = &newest, nil, []string{"deepspeed==" + version}
 		e.Options = append(e.Options, "--no-deps")
 	}
@@ -83,6 +83,19 @@ func Of(kind, version string) Environment {
 		return TorchTitan(version)
 	default:
 		return DeepSpeed(version)
+	}
+}
+
+// Newest is the newest release of a backend's kind that is judged, as the backend
+// names it.
+func Newest(kind string) string {
+	switch kind {
+	case "megatron":
+		return "core_v" + MegatronWheels[len(MegatronWheels)-1]
+	case "torchtitan":
+		return TorchTitanReleases[len(TorchTitanReleases)-1]
+	default:
+		return DeepSpeedReleases[len(DeepSpeedReleases)-1]
 	}
 }
 

@@ -2,7 +2,6 @@ package environment
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -51,24 +50,8 @@ sys.exit("no torch") if util.find_spec("torch") is None else print("\n".join(p f
 	if err != nil {
 		return "", fmt.Errorf("%s has no torch: %w", base, err)
 	}
-	if err := run(base, "-m", "venv", "--clear", folder); err != nil {
+	if err := e.fill(folder, base, string(seen), "--no-index", "--find-links", wheels); err != nil {
 		return "", err
-	}
-	mine, err := packages(folder)
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(mine, "zz_torch.pth"), seen, 0o644); err != nil {
-		return "", err
-	}
-	for _, list := range [][]string{e.Build, e.Packages} {
-		if len(list) == 0 {
-			continue
-		}
-		words := []string{"-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--find-links", wheels}
-		if err := run(python, slices.Concat(words, e.Options, list)...); err != nil {
-			return "", err
-		}
 	}
 	if !e.works(python) {
 		return "", fmt.Errorf("%s does not become %s out of %s", base, e.Name, wheels)

@@ -4,6 +4,7 @@ package examples
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,18 +16,9 @@ import (
 	"github.com/ndc-dev/ndc/integration/environment"
 )
 
-// newest are the releases that the catalogue's models are handed to, and how far
-// each takes them: TorchTitan would step the largest for hours.
-var newest = []struct {
-	framework, version string
-	depth              artifacts.Depth
-}{
-	{"megatron", "core_v" + last(environment.MegatronWheels), artifacts.Deep},
-	{"torchtitan", last(environment.TorchTitanReleases), artifacts.Cheap},
-	{"deepspeed", last(environment.DeepSpeedReleases), artifacts.Cheap},
-}
-
-func last(list []string) string { return list[len(list)-1] }
+// depths are how far each framework takes the catalogue's models: TorchTitan
+// would step the largest for hours.
+var depths = map[string]artifacts.Depth{"megatron": artifacts.Deep, "torchtitan": artifacts.Cheap, "deepspeed": artifacts.Cheap}
 
 const catalogJob = `cluster "here" {
   base  = catalog.cluster.dgx_h100
@@ -66,19 +58,20 @@ func TestCatalog(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatal("no catalogue: ", err)
 	}
-	for _, f := range newest {
-		t.Run(f.framework+"/"+f.version, func(t *testing.T) {
+	for _, framework := range slices.Sorted(maps.Keys(depths)) {
+		version := environment.Newest(framework)
+		t.Run(framework+"/"+version, func(t *testing.T) {
 			var launches []*artifacts.Launch
 			for _, path := range names {
 				name := strings.TrimSuffix(filepath.Base(path), ".hcl")
-				if l := smallest(t, name, f.framework, f.version); l != nil {
+				if l := smallest(t, name, framework, version); l != nil {
 					launches = append(launches, l)
 				}
 			}
 			if len(launches) < 10 {
 				t.Fatalf("only %d models", len(launches))
 			}
-			artifacts.Ask(t, launches, f.depth, root, "models of the catalogue")
+			artifacts.Ask(t, launches, depths[framework], root, "models of the catalogue")
 		})
 	}
 }

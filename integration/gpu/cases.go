@@ -1,7 +1,6 @@
 package gpu
 
-// releases are those that run here, newest of each framework.
-var releases = map[string]string{"megatron": "core_v0.19.2", "torchtitan": "0.3.0", "deepspeed": "0.19.8"}
+import "github.com/ndc-dev/ndc/integration/environment"
 
 // Kinds are the frameworks in the order in which they run.
 var Kinds = []string{"torchtitan", "deepspeed", "megatron"}
@@ -23,10 +22,10 @@ func SmallCases() []Case {
 	var list []Case
 	for _, kind := range Kinds {
 		list = append(list, Case{Name: "tiny", Base: "debug", Layers: 4, Sequence: 512, Batch: 32, GPUs: 1, Layout: "micro_batch_size = 8\n      recompute = \"none\"",
-			Framework: kind, Version: releases[kind], Steps: 20})
+			Framework: kind, Version: environment.Newest(kind), Steps: 20})
 		for _, layout := range layouts {
 			list = append(list, Case{Name: "small", Base: "llama3_8b", Layers: 4, Sequence: 4096, Batch: 4, GPUs: 1, Layout: layout,
-				Framework: kind, Version: releases[kind], Steps: 12})
+				Framework: kind, Version: environment.Newest(kind), Steps: 12})
 		}
 	}
 	return list
@@ -37,7 +36,7 @@ func SmallCases() []Case {
 // from other ranks there.
 func RankCases() []Case {
 	model := func(kind, base, layout string, layers, gpus int) Case {
-		return Case{Name: base, Base: base, Layers: layers, Sequence: 8192, Batch: 2 * gpus, GPUs: gpus, Framework: kind, Version: releases[kind], Steps: 4, Layout: layout}
+		return Case{Name: base, Base: base, Layers: layers, Sequence: 8192, Batch: 2 * gpus, GPUs: gpus, Framework: kind, Version: environment.Newest(kind), Steps: 4, Layout: layout}
 	}
 	return []Case{
 		model("torchtitan", "llama3_8b", "data_parallel_shard = 8\n      micro_batch_size = 1\n      "+everyLayer, 32, 8),

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ndc-dev/ndc/integration/environment"
 )
 
 // engine reports whether an interpreter has Transformer Engine.
@@ -61,7 +63,7 @@ func prepare(t *testing.T, kind string) *station {
 	s := &station{machine: machine,
 		runner: Runner{Python: python, Drivers: drivers, Megatron: filepath.Join(drivers, "megatron", "wheel"), Patience: 20 * time.Minute}}
 	if checkouts := os.Getenv("NDC_MEGATRON_DIR"); checkouts != "" {
-		s.runner.Megatron = filepath.Join(checkouts, releases["megatron"])
+		s.runner.Megatron = filepath.Join(checkouts, environment.Newest("megatron"))
 	}
 	switch {
 	case kind == "megatron" && !engine(python):
@@ -163,7 +165,7 @@ func TestBoundary(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s := prepare(t, kind)
 			predicted, err := largest(1, 64, func(layers int) (bool, error) {
-				c := boundary(kind, releases[kind], layers)
+				c := boundary(kind, environment.Newest(kind), layers)
 				p, err := Predict(&c, &s.machine)
 				return err == nil && p.Feasible, nil
 			})
@@ -172,7 +174,7 @@ func TestBoundary(t *testing.T) {
 			}
 			reach := max(4, predicted/3)
 			measured, err := largest(max(1, predicted-reach), predicted+reach, func(layers int) (bool, error) {
-				c := boundary(kind, releases[kind], layers)
+				c := boundary(kind, environment.Newest(kind), layers)
 				_, v := s.measure(t, &c)
 				return !v.OutOfMemory, nil
 			})

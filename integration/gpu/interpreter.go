@@ -12,7 +12,7 @@ import (
 
 // Environment is the release of a framework that runs here.
 func Environment(kind string) environment.Environment {
-	return environment.Of(kind, releases[kind])
+	return environment.Of(kind, environment.Newest(kind))
 }
 
 // Interpreter returns a Python with torch and a framework: NDC_GPU_PYTHON where

@@ -37,7 +37,7 @@ func TestStart(t *testing.T) {
 		{Framework: "megatron", GPUs: 8, Layout: "tensor_parallel = 2\n      zero_stage = 1\n      micro_batch_size = 1"},
 	} {
 		c.Name, c.Base, c.Layers, c.Sequence, c.Batch, c.Steps = "tiny", "debug", 2, 64, 2*c.GPUs, 3
-		c.Version, c.Options = releases[c.Framework], onCPU[c.Framework]
+		c.Version, c.Options = environment.Newest(c.Framework), onCPU[c.Framework]
 		t.Run(c.Framework+map[bool]string{true: "/rank", false: "/whole"}[c.GPUs > 1], func(t *testing.T) {
 			start(t, &c, drivers)
 		})

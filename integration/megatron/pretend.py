@@ -240,19 +240,19 @@ def local_layers():
 
     attention.DotProductAttention.__init__ = attention_anyway
     name_absent_classes()
-    host_calls()
+    host_calls("set_save_original_input")  # of Transformer Engine's quantised layers
 
 
-def host_calls():
-    """Binding to the CPUs near a GPU needs a driver, and quantised layers that
-    keep their input need Transformer Engine."""
+def host_calls(*more):
+    """Leaves out the binding to the CPUs near a GPU, which needs a driver, and
+    more functions of the modules that call it."""
     import importlib
 
     for name in ("extensions.transformer_engine", "pipeline_parallel.utils", "transformer.attention", "transformer.multi_latent_attention",
                  "transformer.mlp", "transformer.transformer_layer", "transformer.moe.moe_layer",
                  "transformer.moe.experts", "transformer.moe.shared_experts"):
         module = importlib.import_module("megatron.core." + name)
-        for function in ("set_ideal_affinity_for_current_gpu", "set_save_original_input"):
+        for function in ("set_ideal_affinity_for_current_gpu", *more):
             if hasattr(module, function):
                 setattr(module, function, constant(None))
 

@@ -29,7 +29,7 @@ type scenario struct {
 
 // patience is how long a scenario may take before it counts as stuck; nothing
 // waits for it when all goes well.
-const patience = 10 * time.Minute
+const patience = 6 * time.Minute
 
 // prepare makes the folder of a scenario for a job of testdata on one backend.
 // When the test ends, its jobs are counted as kind.

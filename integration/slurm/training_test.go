@@ -48,7 +48,7 @@ func megatronTrainer(t *testing.T) trainer {
 	return trainer{
 		framework: here.Megatron, backend: "megatron", name: "Megatron-LM " + megatron,
 		environment: map[string]string{"TRAINER_PYTHON": here.Megatron.Python, "TRAINER_ENTRY": filepath.Join(folder, "on_cpu.py"), "MEGATRON_PATH": filepath.Join(folder, "wheel")},
-		variables:   []string{"tokens=megatron", "pipeline_parallel=2", "zero_stage=1"},
+		variables:   []string{"format=megatron", "pipeline_parallel=2", "zero_stage=1"},
 		step:        regexp.MustCompile(`step (\d+) loss (\S+) gradient norm (\S+)`),
 		limit:       "00:02:00", window: 62 * time.Second, says: "exiting program after", // it counts minutes
 		adapt: func(*testing.T, *scenario) {},

@@ -14,7 +14,7 @@ variable "chain" {
   type = string
 }
 
-variable "tokens" {
+variable "format" {
   type        = string
   description = "format of the data, whose path goes with it"
   default     = "tokens"
@@ -91,9 +91,9 @@ job "training" {
       minimum_learning_rate = 3e-4
     }
     data {
-      format = var.tokens
+      format = var.format
       source "counting" {
-        path = "${var.folder}/${var.tokens == "megatron" ? "counting" : "counting.bin"}"
+        path = "${var.folder}/${var.format == "megatron" ? "counting" : "counting.bin"}"
       }
       tokenizer "none" {
       }
@@ -109,8 +109,9 @@ job "training" {
 
   constraints {
     layout {
-      pipeline_parallel = var.pipeline_parallel
-      zero_stage        = var.zero_stage
+      pipeline_parallel   = var.pipeline_parallel
+      data_parallel_shard = 4 / var.pipeline_parallel
+      zero_stage          = var.zero_stage
     }
   }
 
