@@ -21,10 +21,13 @@ type counts struct {
 		ActiveTolerance float64 `json:"active_tolerance"`
 		CountsEmbedding bool    `json:"active_counts_input_embedding"`
 		Source          string
+		Checkpoint      int64 `json:"checkpoint_total"` // elements of the published weights
 	} `json:"published_parameters"`
 	Counted struct {
 		Total, Active, MTP     int64
 		ActiveWithoutEmbedding int64 `json:"active_without_input_embedding"`
+		MTPEmbeddingAndHead    int64 `json:"mtp_embedding_and_head"` // copies that the published weights hold
+		ScoreCorrectionBias    int64 `json:"score_correction_bias"`  // balancing biases, which are not trained
 	} `json:"counted_parameters"`
 }
 
@@ -45,6 +48,9 @@ func TestParameterCounts(t *testing.T) {
 			near(t, "total", a.ParametersTotal(), c.Published.Total, c.Published.Tolerance)
 			if c.Counted.MTP != 0 {
 				equal(t, "multi-token prediction", a.ParametersMTP(), c.Counted.MTP)
+			}
+			if c.Published.Checkpoint != 0 {
+				equal(t, "published weights", a.ParametersTotal()+a.ParametersMTP()+c.Counted.MTPEmbeddingAndHead+c.Counted.ScoreCorrectionBias, c.Published.Checkpoint)
 			}
 			if c.Published.Active == 0 {
 				return

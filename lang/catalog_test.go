@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
@@ -18,7 +19,7 @@ func TestCatalogNames(t *testing.T) {
 	for kind, names := range map[string]string{
 		"model": `gpt3_1_7b gpt3_3_6b gpt3_7_5b gpt3_18b gpt3_39b gpt3_76b gpt3_145b gpt3_310b gpt3_530b gpt3_1t gpt3_175b
 			llama2_7b llama2_13b llama2_70b llama3_8b llama3_70b llama3_1_8b llama3_1_70b llama3_1_405b llama3_2_1b llama3_2_3b
-			mixtral_8x7b mixtral_8x22b deepseek_v3 kimi_k2 qwen3_8b qwen3_14b qwen3_32b qwen3_30b_a3b qwen3_235b_a22b
+			mixtral_8x7b mixtral_8x22b deepseek_v3 kimi_k2 qwen2_5_7b qwen2_5_32b qwen2_5_72b glm_4_5 glm_4_5_air qwen3_8b qwen3_14b qwen3_32b qwen3_30b_a3b qwen3_235b_a22b
 			gpt_oss_20b gpt_oss_120b gemma2_27b debug debug_moe`,
 		"gpu":     `v100_32gb a100_40gb a100_80gb h100_sxm h100_96gb_500w h800 h200 gh200 b200 b300 gb200 gb300`,
 		"cluster": `dgx_a100 dgx_h100 aws_p5 h800_ib dgx_h200 dgx_b200 dgx_b300 gb200_nvl72 gb300_nvl72 single_gpu`,
@@ -108,6 +109,58 @@ func TestCatalogSources(t *testing.T) {
 	})
 }
 
+// TestTrainingValuesHaveTheirOwnSource: a published configuration states
+// numbers that matter to training alone as its library's class defaults them.
+// An entry's come from a recipe or a report, which it names.
+func TestTrainingValuesHaveTheirOwnSource(t *testing.T) {
+	training := []string{"init_std", "mtp_loss_scale", "moe.router.aux_coefficient", "moe.router.z_loss_coefficient", "moe.router.bias_update_rate", "moe.router.dtype"}
+	everyEntry(t, func(path string, b *hclsyntax.Block) {
+		if b.Type != "model" || strings.HasPrefix(b.Labels[0], "debug") {
+			return
+		}
+		tree := entryTree(b)
+		sources := map[string]string{}
+		for _, s := range tree.vars("sources") {
+			sources[s.Name] = s.Value
+		}
+		for _, p := range argumentPaths(tree, "") {
+			value, number := numberAt(tree, p)
+			if !slices.Contains(training, p) || number && value == 0 {
+				continue
+			}
+			if s := sources[p]; s == "" || s == "hub config.json" {
+				t.Errorf("%s: %s has the source %q, which is no recipe and no report", path, p, s)
+			}
+		}
+	})
+}
+
+// TestPublishedValues: a run from scratch with a number that nobody trains with
+// gets a warning, and only that.
+func TestPublishedValues(t *testing.T) {
+	for _, c := range []struct{ model, start, want string }{
+		{"base = catalog.model.gpt_oss_20b", "", ""},
+		{"base = catalog.model.deepseek_v3", "", ""},
+		{"base = catalog.model.deepseek_v3\ninit_std = 0.02", "", "init_std = 0.02 is in the published configuration"},
+		{"base = catalog.model.kimi_k2", "", ""}, // which keeps 0.02
+		{"base = catalog.model.gpt_oss_20b\nmoe {\nrouter {\naux_coefficient = 0.9\n}\n}", "", "examples/gptoss/02_train.sh"},
+		{"base = catalog.model.debug_moe\nmoe {\nrouter {\naux_coefficient = 0.9\n}\n}", "", "added for every layer"},
+		{"base = catalog.model.deepseek_v3\ninit_std = 0.02", "start {\nfrom = \"huggingface\"\npath = \"/weights\"\n}\n", ""},
+	} {
+		src := "model \"m\" {\n" + c.model + "\n}\n" + minimal("", "", "steps = 1\nprecision = \"fp16\"\n"+c.start)
+		src = strings.Replace(src, "model   = catalog.model.debug\n", "model = model.m\n", 1)
+		_, diags := Load(files("job.hcl", src), "job.hcl", Options{})
+		if c.want == "" && len(diags) > 0 {
+			t.Errorf("%s: %v", c.model, diags)
+		}
+		if c.want != "" && !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+			return d.ID == UntrainedValue && d.Severity == diag.Warning && strings.Contains(d.Detail, c.want)
+		}) {
+			t.Errorf("%s: %v, want %q", c.model, diags, c.want)
+		}
+	}
+}
+
 // entryTree is the tree of an entry, with its bases.
 func entryTree(b *hclsyntax.Block) *block {
 	l := newLoader(nil, Options{})
@@ -129,7 +182,7 @@ func reaches(b *schema.Block, path []string) bool {
 func argumentPaths(b *block, prefix string) []string {
 	var paths []string
 	for name := range b.args {
-		if !slices.Contains([]string{"sources", "base", "without"}, name) {
+		if !slices.Contains([]string{"sources", "published", "base", "without"}, name) {
 			paths = append(paths, prefix+name)
 		}
 	}

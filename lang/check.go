@@ -33,6 +33,7 @@ func (c *checker) model() {
 	c.widths(m)
 	c.size(m)
 	c.positions(m)
+	c.biases(m)
 	if m.MoE != nil {
 		c.moe(m)
 	}
@@ -138,6 +139,21 @@ func (c *checker) size(m *job.Model) {
 	total := float64(m.Layers)*h*(2*attention+3*ffn) + 2*h*float64(m.VocabSize)
 	if total > maxParameters {
 		c.fail(InconsistentModel, c.at("model"), "These sizes make about %.0e parameters. One of layers, hidden_size, ffn_hidden_size or experts must be wrong.", total)
+	}
+}
+
+// biases settles which projections of attention have biases.
+func (c *checker) biases(m *job.Model) {
+	c.ineffective("model.qkv_bias", m.AttentionBias && m.QKVBias, "attention_bias puts biases on query, key, value and output")
+	if m.AttentionBias {
+		m.QKVBias = false
+	}
+	path := "model.attention_bias"
+	if m.QKVBias {
+		path = "model.qkv_bias"
+	}
+	if m.MLA != nil && m.BiasesQKV() {
+		c.fail(InconsistentModel, c.at(path), "Latent attention (mla) has low-rank projections in place of query, key and value, and ndc knows them without biases only. Set %s = false.", path[len("model."):])
 	}
 }
 

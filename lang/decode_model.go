@@ -27,14 +27,16 @@ func decodeModel(b *block) job.Model {
 
 // family holds what an architecture implies where the file says nothing.
 type family struct {
-	activation, normalization, position  string
-	tied, attentionBias, mlpBias, qkNorm bool
+	activation, normalization, position           string
+	tied, attentionBias, qkvBias, mlpBias, qkNorm bool
 }
 
 var families = map[string]family{
 	"gpt":       {activation: "gelu", normalization: "layernorm", position: "learned", tied: true, attentionBias: true, mlpBias: true},
 	"gemma2":    {activation: "geglu", tied: true},
 	"gpt_oss":   {attentionBias: true, mlpBias: true},
+	"qwen2":     {qkvBias: true},
+	"glm4_moe":  {qkvBias: true},
 	"qwen3":     {qkNorm: true},
 	"qwen3_moe": {qkNorm: true},
 }
@@ -45,6 +47,7 @@ func decodeByArchitecture(b *block, m *job.Model) {
 	m.Normalization = b.textOr("normalization", or(f.normalization, "rmsnorm"))
 	m.TiedEmbeddings = b.flagOr("tied_embeddings", f.tied)
 	m.AttentionBias = b.flagOr("attention_bias", f.attentionBias)
+	m.QKVBias = b.flagOr("qkv_bias", f.qkvBias)
 	m.MLPBias = b.flagOr("mlp_bias", f.mlpBias)
 	m.QKNorm = b.flagOr("qk_norm", f.qkNorm)
 	m.PositionEmbedding = decodePosition(b.child("position_embedding"), or(f.position, "rope"))
@@ -87,6 +90,7 @@ func decodeModelParts(b *block, m *job.Model) {
 	if e := b.find("moe"); e != nil {
 		m.MoE = decodeMoE(e)
 	}
+	m.Published = b.vars("published")
 	for _, by := range b.all("built_by") {
 		m.BuiltBy = append(m.BuiltBy, job.BuiltBy{Backend: by.label, Versions: by.text("versions"), Reason: by.text("reason")})
 	}

@@ -90,6 +90,10 @@ const (
 	// UnreadData is a warning: mock data are used although sources are given.
 	UnreadData diag.ID = "unread-data"
 
+	// UntrainedValue is a warning: a run starts from scratch with a number that
+	// no recipe is known to train with.
+	UntrainedValue diag.ID = "untrained-value"
+
 	// NoJob: no file has a job block.
 	NoJob diag.ID = "no-job"
 	// UnknownJob: no job has the name that was asked for.
@@ -137,6 +141,7 @@ var summaries = map[diag.ID]string{
 	InconsistentLayout:   "Inconsistent layout",
 	UnsupportedPrecision: "Precision that the GPU lacks",
 	UnreadData:           "Data that are not read",
+	UntrainedValue:       "Value that no recipe trains with",
 	NoJob:                "No job",
 	UnknownJob:           "Unknown job",
 	UnknownBackend:       "Unknown backend",

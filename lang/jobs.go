@@ -196,6 +196,9 @@ func (l *loader) buildFor(p parts) job.Job {
 		c.when(p.gpu, c.gpu)
 	}
 	l.buildTraining(p, &c)
+	if p.model != nil {
+		c.when(p.model, func() { c.published(p.model) })
+	}
 	j.Constraints = decodeConstraints(p.job.child("constraints"))
 	c.when(p.job.child("constraints"), c.constraints)
 	j.Execution = decodeExecution(p.job.child("execution"))

@@ -20,13 +20,27 @@ type family struct {
 	// dropout says that the class drops hidden activations, not attention
 	// weights alone.
 	dropout bool
+	biases  biases
 
 	activations   []string
 	normalization string
 	positions     string
-	qkNorm        bool
+	qkNorm        bool // norms on queries and keys, always
+	qkNormChoice  bool // the same, by config.json
 	config        func(m *job.Model, f *family) render.Object
 }
+
+// biases says which of the attention's projections (query, key, value, output)
+// can have biases in a class.
+type biases int
+
+const (
+	biasesAllOrNone biases = iota // attention_bias of config.json: all four
+	biasesAll                     // all four, always
+	biasesNever
+	biasesQKV       // query, key and value, always; the output never
+	biasesQKVOrNone // attention_bias of config.json: query, key and value
+)
 
 // families by the architecture of the language, and by two names of ndc's own
 // for architectures that transformers has several classes for.
@@ -36,8 +50,12 @@ var families = map[string]*family{
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: llamaConfig,
 	},
 	"mistral": {
-		modelType: "mistral", transformers: version{4, 45, 0}, sdpa: true, autoTP: true,
+		modelType: "mistral", transformers: version{4, 45, 0}, sdpa: true, autoTP: true, biases: biasesNever,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: mistralConfig,
+	},
+	"qwen2": {
+		modelType: "qwen2", transformers: version{4, 48, 0}, sdpa: true, autoTP: true, ulysses: true, biases: biasesQKV,
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: qwen2Config,
 	},
 	"qwen3": {
 		modelType: "qwen3", transformers: version{4, 51, 0}, sdpa: true, autoTP: true, ulysses: true, qkNorm: true,
@@ -48,7 +66,7 @@ var families = map[string]*family{
 		activations: []string{"geglu"}, normalization: "rmsnorm", positions: "rope", config: gemma2Config,
 	},
 	"gpt": {
-		modelType: "gpt2", transformers: version{4, 45, 0}, sdpa: true, dropout: true,
+		modelType: "gpt2", transformers: version{4, 45, 0}, sdpa: true, dropout: true, biases: biasesAll,
 		activations: []string{"gelu"}, normalization: "layernorm", positions: "learned", config: gpt2Config,
 	},
 	"gpt_rope": {
@@ -56,7 +74,7 @@ var families = map[string]*family{
 		activations: []string{"gelu"}, normalization: "layernorm", positions: "rope", config: gptNeoXConfig,
 	},
 	"mixtral": {
-		modelType: "mixtral", transformers: version{4, 45, 0}, sdpa: true, ulysses: true, expertPreset: "mixtral",
+		modelType: "mixtral", transformers: version{4, 45, 0}, sdpa: true, ulysses: true, expertPreset: "mixtral", biases: biasesNever,
 		leafModules: []string{"MixtralSparseMoeBlock"}, auxLoss: true, routerDType: "bf16",
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: mixtralConfig,
 	},
@@ -69,6 +87,11 @@ var families = map[string]*family{
 		modelType: "deepseek_v3", transformers: version{4, 51, 0}, sdpa: true, expertPreset: "deepseek_v3",
 		leafModules: []string{"DeepseekV3MoE"}, routerDType: "fp32",
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: deepseekV3Config,
+	},
+	"glm4_moe": {
+		modelType: "glm4_moe", transformers: version{4, 54, 0}, sdpa: true, biases: biasesQKVOrNone, qkNormChoice: true,
+		leafModules: []string{"Glm4MoeMoE"}, routerDType: "fp32",
+		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: glm4MoEConfig,
 	},
 	"gpt_oss": {
 		modelType: "gpt_oss", transformers: version{4, 55, 0},

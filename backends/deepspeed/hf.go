@@ -99,6 +99,15 @@ func mistralConfig(m *job.Model, f *family) render.Object {
 	}...)
 }
 
+func qwen2Config(m *job.Model, f *family) render.Object {
+	return append(decoder(m, "Qwen2ForCausalLM", f), render.Object{
+		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "hidden_act", Value: "silu"},
+		{Key: "use_sliding_window", Value: false},
+		{Key: "sliding_window", Value: nil},
+	}...)
+}
+
 func qwen3Config(m *job.Model, f *family) render.Object {
 	return append(decoder(m, "Qwen3ForCausalLM", f), qwen3Attention(m)...)
 }
@@ -269,6 +278,31 @@ func deepseekV3Config(m *job.Model, f *family) render.Object {
 		{Key: "topk_group", Value: max(e.Router.GroupTopK, 1)},
 		{Key: "norm_topk_prob", Value: e.Router.Normalize},
 		{Key: "routed_scaling_factor", Value: decimal(orOne(e.Router.ScalingFactor))},
+	}...)
+}
+
+func glm4MoEConfig(m *job.Model, f *family) render.Object {
+	e := m.MoE
+	o := append(decoder(m, "Glm4MoeForCausalLM", f), render.Object{
+		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "hidden_act", Value: "silu"},
+		{Key: "attention_bias", Value: m.QKVBias},
+		{Key: "use_qk_norm", Value: m.QKNorm},
+	}...)
+	if p := m.PositionEmbedding.Partial; p == 0 || p == 1 { // the class would turn half of a head
+		o = append(o, render.Member{Key: "partial_rotary_factor", Value: decimal(1)})
+	}
+	return append(o, render.Object{
+		{Key: "moe_intermediate_size", Value: e.ExpertFFNHiddenSize},
+		{Key: "n_routed_experts", Value: e.Experts},
+		{Key: "n_shared_experts", Value: e.SharedExperts},
+		{Key: "num_experts_per_tok", Value: e.TopK},
+		{Key: "first_k_dense_replace", Value: e.FirstDenseLayers},
+		{Key: "n_group", Value: max(e.Router.Groups, 1)},
+		{Key: "topk_group", Value: max(e.Router.GroupTopK, 1)},
+		{Key: "norm_topk_prob", Value: e.Router.Normalize},
+		{Key: "routed_scaling_factor", Value: decimal(orOne(e.Router.ScalingFactor))},
+		{Key: "num_nextn_predict_layers", Value: 0},
 	}...)
 }
 

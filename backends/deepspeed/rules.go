@@ -66,7 +66,7 @@ func tensorRules(r release, fam *family) []target.Rule {
 			}},
 		{ID: ReasonTensorBias, Mesh: true, Reason: autoTPBias.String() + "; before, their backward pass fails",
 			Breaks: func(f *target.Facts) bool {
-				return f.Layout.TensorParallel > 1 && (f.Job.Model.AttentionBias || f.Job.Model.MLPBias) && !r.has(autoTPBias)
+				return f.Layout.TensorParallel > 1 && (f.Job.Model.BiasesQKV() || f.Job.Model.MLPBias) && !r.has(autoTPBias)
 			}},
 		{ID: ReasonTensorNorms, Mesh: true, Reason: autoTPNorms.String() + "; before, tensor ranks drift apart",
 			Breaks: func(f *target.Facts) bool {

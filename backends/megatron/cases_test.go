@@ -22,6 +22,10 @@ var cases = []change{
 		l.TensorParallel, l.SequenceParallel, l.PipelineParallel = 4, true, 2
 		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"core_attn"}
 	}},
+	{"qwen_biases", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
+		j.Model.Architecture, j.Model.QKVBias = "qwen2", true
+		l.TensorParallel, l.SequenceParallel = 4, true
+	}},
 	{"llama_interleaved", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 		l.TensorParallel, l.SequenceParallel, l.PipelineParallel, l.VirtualPipeline = 8, true, 4, 2
 	}},

@@ -21,6 +21,7 @@ func (a *arguments) model() {
 	a.activation(m)
 	a.norm(m)
 	a.flag(a.from("model.mlp_bias"), "--disable-bias-linear", !m.MLPBias)
+	a.flag(a.from("model.qkv_bias"), "--add-qkv-bias", m.QKVBias)
 	a.flag(a.from("model.tied_embeddings"), "--untie-embeddings-and-output-weights", !m.TiedEmbeddings)
 	a.number(a.from("model.dropout"), "--hidden-dropout", m.Dropout)
 	a.number(a.from("model.dropout"), "--attention-dropout", m.Dropout)

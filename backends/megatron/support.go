@@ -139,7 +139,11 @@ func checkBias(v *version, j *job.Job, diags *diag.List) {
 	m := &j.Model
 	if m.AttentionBias != m.MLPBias {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.attention_bias"), "Megatron-LM cannot build this model",
-			fmt.Sprintf("attention_bias = %t with mlp_bias = %t: Megatron-LM has one switch for the biases of the attention output and the feed-forward layers (--disable-bias-linear). Set both alike, or use the deepspeed backend.", m.AttentionBias, m.MLPBias))
+			fmt.Sprintf("attention_bias = %t with mlp_bias = %t: Megatron-LM has one switch for the biases of the attention output and the feed-forward layers (--disable-bias-linear). Set both alike, or use the deepspeed backend; biases on query, key and value alone are qkv_bias.", m.AttentionBias, m.MLPBias))
+	}
+	if m.QKVBias && m.MLPBias {
+		diags.Error(UnsupportedModel, j.Sources.Range("model.qkv_bias"), "Megatron-LM cannot build this model",
+			"qkv_bias with mlp_bias: Megatron-LM's switch for the biases of the feed-forward layers (--disable-bias-linear) puts one on the attention output too. Set attention_bias = true in place of qkv_bias, or mlp_bias = false.")
 	}
 	if m.MoE != nil && m.MoE.Router.Bias != m.MLPBias {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.moe.router.bias"), "Megatron-LM cannot build this model",

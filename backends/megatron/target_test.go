@@ -179,6 +179,7 @@ func TestDiagnostics(t *testing.T) {
 		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
 		{"prediction with YaRN", "core_v0.19.2", func(j *job.Job) { j.Model = gptOSS(); j.Model.MTPLayers = 1 }, UnsupportedModel, "multi-token prediction with YaRN"},
 		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.AttentionBias = true }, UnsupportedModel, "--disable-bias-linear"},
+		{"biases of queries and of the MLP", "core_v0.19.2", func(j *job.Job) { j.Model.QKVBias, j.Model.AttentionBias, j.Model.MLPBias = true, true, false }, UnsupportedModel, "--disable-bias-linear"},
 		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 32, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "factor of 8"},

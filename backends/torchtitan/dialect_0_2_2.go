@@ -28,11 +28,11 @@ func dialect022() *dialect {
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
 				gaps: join(sinkGaps, nil, noMTP), unmasked: true, allToAll: true, weights: []string{"gpt_oss"}},
 			{module: "qwen3", fits: needsQuery022,
-				gaps: join(plainGaps, queryGaps, noMTP, gap{"moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 },
+				gaps: join(plainGaps, queryGaps, noMTP, noQKVBias, gap{"moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 },
 					"dense layers before the experts in this architecture", "TorchTitan 0.3.0 has them."}),
 				rules: queryRules022, context: true, allToAll: true, weights: []string{"qwen3", "qwen3_moe"}},
 			{module: "llama3", fits: func(*job.Model) bool { return true },
-				gaps: join(plainGaps, []gap{noYarn}, noMTP), pipeline: true, context: true, weights: []string{"llama"}},
+				gaps: join(plainGaps, []gap{noYarn}, noMTP, noQKVBias), pipeline: true, context: true, weights: []string{"llama"}},
 		},
 		schedules: []scheduleName{
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
@@ -49,6 +49,10 @@ func dialect022() *dialect {
 	d.kernels, d.emit, d.launch = kernels022, emit022, launch022
 	return d
 }
+
+// noQKVBias holds for the models of 0.2.2, whose projections are written
+// without biases (models/llama3/model/model.py, models/qwen3/model/model.py).
+var noQKVBias = gap{"qkv_bias", func(m *job.Model) bool { return m.QKVBias }, "biases on the query, key and value projections", "TorchTitan 0.3.0 and backends megatron and deepspeed have them."}
 
 var noYarn = gap{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) == "yarn" }, "yarn in this architecture", otherBackends}
 

@@ -237,7 +237,7 @@ func (b *build) view030() map[string]any {
 		"Block":   c.block, "ModelClass": c.model, "Parallelize": c.parallelize, "Adapter": c.adapter,
 		"Layers": m.Layers, "Dim": m.HiddenSize, "Vocab": vocabulary(m, 1),
 		"NormEpsilon": render.Python(m.NormEpsilon), "InitStd": render.Python(m.InitStd),
-		"Heads": m.AttentionHeads, "KVHeads": m.KVHeads, "HeadDim": m.HeadDim, "QKNorm": m.QKNorm,
+		"Heads": m.AttentionHeads, "KVHeads": m.KVHeads, "HeadDim": m.HeadDim, "QKNorm": m.QKNorm, "QKVBias": m.QKVBias,
 		"FFN": m.FFNHiddenSize, "Tied": render.Python(m.TiedEmbeddings), "Rope": b.rope030(),
 		"MoE": m.MoE != nil, "Window": m.SlidingWindow.Size, "SwigluLimit": render.Python(m.ActivationClamp),
 		"Data": b.data(), "Text": b.text(),

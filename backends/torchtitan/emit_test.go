@@ -53,6 +53,11 @@ func goldenCases() []goldenCase {
 		})
 		add("latent", latentModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches, l.Recompute = 2, 4, plan.RecomputeNone }), nil)
 		add("sink", sinkModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), nil)
+		if version != "0.2.2" { // whose projections have no biases
+			add("biases", denseModel(), 4, layoutOf(func(l *plan.Layout) { l.TensorParallel, l.DataParallelShard, l.MicroBatches = 2, 2, 4 }), func(j *job.Job) {
+				j.Model.Architecture, j.Model.QKVBias = "qwen2", true
+			})
+		}
 		add("float8", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {
 			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{BF16FirstLayers: 1, BF16LastLayers: 1}
 			j.Training.Data = job.Data{Mock: true, Format: "megatron"}

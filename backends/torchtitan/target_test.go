@@ -185,6 +185,9 @@ func TestRefusals(t *testing.T) {
 		{"gelu", "both", func(j *job.Job) { j.Model.Activation = "gelu" }, UnsupportedModel, "activations other than swiglu"},
 		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "soft-capped output"},
 		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
+		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0 and backends megatron and deepspeed"},
+		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},
+		{"biases of queries with sinks", "both", func(j *job.Job) { j.Model = sinkModel(); j.Model.QKVBias, j.Model.AttentionBias = true, false }, UnsupportedModel, "gpt_oss model without biases"},
 		{"tied with llama3 scaling", "0.2.2", func(j *job.Job) {
 			j.Model.TiedEmbeddings = true
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}

@@ -103,7 +103,7 @@ func drawModel(t *rapid.T) *job.Model {
 	m := &job.Model{Layers: rapid.IntRange(1, 6).Draw(t, "layers"), HiddenSize: 256, FFNHiddenSize: 512, AttentionHeads: 8, KVHeads: 4, HeadDim: 32,
 		VocabSize: 1024, SequenceLength: 128, Activation: rapid.SampledFrom([]string{"swiglu", "gelu"}).Draw(t, "activation"),
 		Normalization: rapid.SampledFrom([]string{"rmsnorm", "layernorm"}).Draw(t, "norm"), AttentionBias: rapid.Bool().Draw(t, "attention bias"),
-		MLPBias: rapid.Bool().Draw(t, "mlp bias"), QKNorm: rapid.Bool().Draw(t, "qk norm"), PostNorms: rapid.Bool().Draw(t, "post norms"),
+		QKVBias: rapid.Bool().Draw(t, "qkv bias"), MLPBias: rapid.Bool().Draw(t, "mlp bias"), QKNorm: rapid.Bool().Draw(t, "qk norm"), PostNorms: rapid.Bool().Draw(t, "post norms"),
 		AttentionSinks: rapid.Bool().Draw(t, "sinks"), MTPLayers: rapid.IntRange(0, 1).Draw(t, "mtp")}
 	if rapid.Bool().Draw(t, "mla") {
 		m.MLA = &job.MLA{QLoraRank: rapid.SampledFrom([]int{0, 64}).Draw(t, "q rank"), KVLoraRank: 32, QKNopeHeadDim: 32, QKRopeHeadDim: 16, VHeadDim: 32}

@@ -134,9 +134,11 @@ func (b *builder) attention() {
 	b.add("attention.q.weight", Attention, TensorSharded, q, m.HiddenSize)
 	b.add("attention.kv.weight", Attention, TensorSharded, kv, m.HiddenSize)
 	b.add("attention.output.weight", Attention, TensorSharded, m.HiddenSize, q)
-	if m.AttentionBias {
+	if m.BiasesQKV() {
 		b.add("attention.q.bias", Attention, TensorSharded, q, 1)
 		b.add("attention.kv.bias", Attention, TensorSharded, kv, 1)
+	}
+	if m.AttentionBias {
 		b.add("attention.output.bias", Attention, Replicated, m.HiddenSize, 1)
 	}
 	if m.QKNorm {

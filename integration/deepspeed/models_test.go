@@ -22,6 +22,7 @@ func modelTrials(version string) []trial {
 	}{
 		{"tied", tied, true}, {"biased", biased, true}, {"mistral", mistral, true}, {"gemma2", gemma2, true}, {"gpt", gpt, false}, {"gpt-rope", gptRope, false},
 		{"qwen3", qwen3, true}, {"qwen3-moe", qwen3MoE, false}, {"gpt-oss", gptOSS, false}, {"deepseek-v3", deepseekV3, false},
+		{"qwen2", qwen2, true}, {"glm4-moe", glm4MoE, false},
 	}
 	if version == "0.16.4" { // whose transformers is of 2025-02
 		models = models[:6]
@@ -65,6 +66,17 @@ func gemma2(j *job.Job) {
 // qwen3 has weights so large that its norms of queries and keys matter.
 func qwen3(j *job.Job) {
 	j.Model.Architecture, j.Model.QKNorm, j.Model.InitStd = "qwen3", true, 0.2
+}
+
+func qwen2(j *job.Job) {
+	j.Model.Architecture, j.Model.QKVBias = "qwen2", true
+}
+
+func glm4MoE(j *job.Job) {
+	m := &j.Model
+	m.Architecture, m.QKVBias, m.QKNorm, m.PositionEmbedding.Partial = "glm4_moe", true, true, 0.5
+	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 32, FirstDenseLayers: 1, SharedExperts: 1, SharedExpertFFNHiddenSize: 32,
+		Router: job.Router{Score: "sigmoid", Balance: "none", ScalingFactor: 2.5, Normalize: true, DType: "fp32"}}
 }
 
 func qwen3MoE(j *job.Job) {

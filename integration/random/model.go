@@ -3,17 +3,17 @@ package random
 import "fmt"
 
 // families are the architectures, by how often they are drawn.
-var families = []string{"llama", "llama", "llama", "gpt", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "gpt_oss", "gemma2"}
+var families = []string{"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "glm4_moe", "gpt_oss", "gemma2"}
 
 // builds are the families that a framework has.
 var builds = map[string][]string{
-	"megatron":   {"llama", "llama", "llama", "gpt", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "gpt_oss"},
-	"torchtitan": {"llama", "llama", "qwen3", "qwen3_moe", "deepseek_v3", "gpt_oss"},
+	"megatron":   {"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "glm4_moe", "gpt_oss"},
+	"torchtitan": {"llama", "llama", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3", "gpt_oss"},
 }
 
 func (d *drawing) model() {
 	family := d.suits(families, builds)
-	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "gpt_oss"
+	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "glm4_moe" || family == "gpt_oss"
 	heads, width := pick(d, 8, 16, 32), pick(d, 64, 128)
 	d.block(`model "m"`, func() {
 		d.line("architecture = %q", family)
@@ -60,6 +60,13 @@ func (d *drawing) parts(family string, heads, width int) {
 		d.window(8)
 		d.maybe(70, "kv_heads", "2", "4", "8", fmt.Sprint(heads))
 	}
+	if family == "qwen3" || family == "qwen3_moe" || family == "llama" {
+		d.maybe(10, "qkv_bias", "true")
+	}
+	if family == "glm4_moe" {
+		d.maybe(50, "qk_norm", "true")
+		d.maybe(40, "mtp_layers", "1")
+	}
 	if family == "llama" {
 		d.maybe(15, "attention_bias", "true")
 		d.maybe(10, "qk_norm", "true")
@@ -99,7 +106,7 @@ func (d *drawing) positions(family string) {
 	}
 	d.block(`position_embedding "rope"`, func() {
 		d.line("theta = %s", pick(d, "10000", "500000", "1e6"))
-		if family == "gpt" {
+		if family == "gpt" || family == "glm4_moe" {
 			d.maybe(50, "partial", "0.5", "0.25")
 		}
 		if d.chance(30) || family == "deepseek_v3" {
@@ -132,7 +139,7 @@ func (d *drawing) experts(family string) {
 		d.line("experts = %d", experts)
 		d.line("top_k = %d", pick(d, 1, 2, 4))
 		d.line("expert_ffn_hidden_size = %d", pick(d, 512, 1024))
-		if family == "deepseek_v3" {
+		if family == "deepseek_v3" || family == "glm4_moe" {
 			d.maybe(70, "shared_experts", "1", "2")
 			d.maybe(60, "first_dense_layers", "1")
 		}
@@ -145,7 +152,7 @@ func (d *drawing) experts(family string) {
 }
 
 func (d *drawing) router(family string) {
-	if family == "deepseek_v3" {
+	if family == "deepseek_v3" || family == "glm4_moe" {
 		d.line(`score = %q`, pick(d, "sigmoid", "sigmoid", "softmax"))
 		if d.chance(40) {
 			d.line("groups = 4")

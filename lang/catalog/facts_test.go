@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -102,9 +103,20 @@ func TestModelsMatchPublishedConfigurations(t *testing.T) {
 			if p.Sources["*"] == "" {
 				t.Error("the facts name no source")
 			}
+			apart := statedApart(t, &m)
 			for key, want := range p.Config {
 				if want == "kimi_k2" { // its own name for the architecture of DeepSeek-V3
 					want = "deepseek_v3"
+				}
+				if stated, ok := apart[key]; ok { // trained with another number, which the entry says
+					delete(apart, key)
+					if v, _ := configValue(&m, key); cmp.Equal(normal(v), normal(stated)) {
+						t.Errorf("%s: the entry trains with %v and says that nobody does", key, v)
+					}
+					if diff := cmp.Diff(want, normal(stated)); diff != "" {
+						t.Errorf("%s (-published +what the entry calls published):\n%s", key, diff)
+					}
+					continue
 				}
 				got, ok := configValue(&m, key)
 				if !ok {
@@ -113,6 +125,9 @@ func TestModelsMatchPublishedConfigurations(t *testing.T) {
 					t.Errorf("%s (-published +catalogue):\n%s", key, diff)
 				}
 			}
+			for key := range apart {
+				t.Errorf("the entry has a published %s, which no published configuration here states", key)
+			}
 		})
 	}
 	for _, name := range catalog.Names("model") {
@@ -120,6 +135,21 @@ func TestModelsMatchPublishedConfigurations(t *testing.T) {
 			t.Errorf("model %s has no published facts in testdata/models", name)
 		}
 	}
+}
+
+// statedApart are the published numbers that an entry keeps beside the ones
+// that it trains with, by the key of the published configuration.
+func statedApart(t *testing.T, m *job.Model) map[string]any {
+	keys := map[string]string{"init_std": "initializer_range", "moe.router.aux_coefficient": "router_aux_loss_coef"}
+	apart := map[string]any{}
+	for _, p := range m.Published {
+		value, err := strconv.ParseFloat(p.Value, 64)
+		if err != nil || keys[p.Name] == "" {
+			t.Errorf("published %s = %s: no comparison", p.Name, p.Value)
+		}
+		apart[keys[p.Name]] = value
+	}
+	return apart
 }
 
 // normal turns a value into what encoding/json would have read.
@@ -195,7 +225,16 @@ func layerValue(m *job.Model, key string) (any, bool) {
 	case "tie_word_embeddings":
 		return m.TiedEmbeddings, true
 	case "attention_bias":
+		if m.Architecture == "glm4_moe" { // whose output projection has none
+			return m.QKVBias && !m.AttentionBias, true
+		}
 		return m.AttentionBias, true
+	case "attention_qkv_bias":
+		return m.QKVBias && !m.AttentionBias, true
+	case "use_qk_norm":
+		return m.QKNorm, true
+	case "use_sliding_window":
+		return m.SlidingWindow.Size > 0, true
 	case "mlp_bias":
 		return m.MLPBias, true
 	case "attention_dropout", "hidden_dropout":
@@ -261,6 +300,8 @@ func positionValue(m *job.Model, key string) (any, bool) {
 	switch key {
 	case "rope_theta":
 		return m.PositionEmbedding.Theta, true
+	case "partial_rotary_factor":
+		return m.PositionEmbedding.Partial, true
 	case "rope_scaling":
 		return scalingValue(m.PositionEmbedding.Scaling), true
 	}
@@ -366,7 +407,7 @@ func TestCatalogueNames(t *testing.T) {
 	want := map[string][]string{
 		"model": {"gpt3_1_7b", "gpt3_3_6b", "gpt3_7_5b", "gpt3_18b", "gpt3_39b", "gpt3_76b", "gpt3_145b", "gpt3_310b", "gpt3_530b", "gpt3_1t", "gpt3_175b",
 			"llama2_7b", "llama2_13b", "llama2_70b", "llama3_8b", "llama3_70b", "llama3_1_8b", "llama3_1_70b", "llama3_1_405b", "llama3_2_1b", "llama3_2_3b",
-			"mixtral_8x7b", "mixtral_8x22b", "deepseek_v3", "kimi_k2", "qwen3_8b", "qwen3_14b", "qwen3_32b", "qwen3_30b_a3b", "qwen3_235b_a22b",
+			"mixtral_8x7b", "mixtral_8x22b", "deepseek_v3", "qwen2_5_7b", "qwen2_5_32b", "qwen2_5_72b", "glm_4_5", "glm_4_5_air", "kimi_k2", "qwen3_8b", "qwen3_14b", "qwen3_32b", "qwen3_30b_a3b", "qwen3_235b_a22b",
 			"gpt_oss_20b", "gpt_oss_120b", "gemma2_27b", "debug", "debug_moe"},
 		"gpu":     {"v100_32gb", "a100_40gb", "a100_80gb", "h100_sxm", "h100_96gb_500w", "h800", "h200", "gh200", "b200", "b300", "gb200", "gb300"},
 		"cluster": {"dgx_a100", "dgx_h100", "aws_p5", "h800_ib", "dgx_h200", "dgx_b200", "dgx_b300", "gb200_nvl72", "gb300_nvl72", "single_gpu"},

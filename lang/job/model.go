@@ -6,7 +6,7 @@ type Model struct {
 	Name    string // label of the model block
 	Catalog string // catalogue entry it descends from; "" if none
 
-	Architecture      string // gpt, llama, mixtral, deepseek_v3, qwen3, qwen3_moe, gpt_oss, gemma2
+	Architecture      string // gpt, llama, mixtral, deepseek_v3, qwen2, qwen3, qwen3_moe, glm4_moe, gpt_oss, gemma2
 	Layers            int    // decoder layers, MTP layers not counted
 	HiddenSize        int
 	FFNHiddenSize     int // of dense layers
@@ -27,6 +27,7 @@ type Model struct {
 	Dropout           float64 // hidden and attention dropout
 	TiedEmbeddings    bool
 	AttentionBias     bool // on q, k, v and the output projection
+	QKVBias           bool // on q, k and v alone; false beside AttentionBias
 	MLPBias           bool
 	QKNorm            bool
 	AttentionSinks    bool
@@ -42,6 +43,10 @@ type Model struct {
 	SlidingWindow     SlidingWindow
 	MLA               *MLA
 	MoE               *MoE
+
+	// Published are numbers of the model's published configuration, by argument,
+	// that nobody is known to have trained with.
+	Published []Variable
 
 	// BuiltBy lists, per backend, the version constraint that can build this
 	// architecture, as the catalogue states it; empty for a user's own model.
@@ -134,6 +139,10 @@ func (m *Model) IsMoELayer(i int) bool {
 	f := m.MoE.LayerFrequency
 	return f <= 1 || (i-m.MoE.FirstDenseLayers)%f == f-1
 }
+
+// BiasesQKV reports whether the projections of queries, keys and values have
+// biases, with the output's or alone.
+func (m *Model) BiasesQKV() bool { return m.AttentionBias || m.QKVBias }
 
 // GatedActivation reports whether the MLP has a gate projection beside the up
 // projection.

@@ -20,7 +20,7 @@ var modelBlock = Block{
 	Arguments: []Argument{
 		baseArgument, withoutArgument, sourcesArgument,
 		{Name: "architecture", Type: String, Required: true,
-			Enum: []string{"gpt", "llama", "mixtral", "deepseek_v3", "qwen3", "qwen3_moe", "gpt_oss", "gemma2"},
+			Enum: []string{"gpt", "llama", "mixtral", "deepseek_v3", "qwen2", "qwen3", "qwen3_moe", "glm4_moe", "gpt_oss", "gemma2"},
 			Doc:  "The family of models, which decides the implementation that a framework uses."},
 		{Name: "layers", Type: Count, Required: true, Limits: upTo(10_000), Doc: "Decoder layers, without multi-token-prediction layers."},
 		{Name: "hidden_size", Type: Count, Required: true, Limits: upTo(1 << 18), Doc: "Width of the residual stream."},
@@ -45,6 +45,7 @@ var modelBlock = Block{
 		{Name: "tied_embeddings", Type: Bool, Doc: "Input embedding and output layer share one matrix.", DefaultDoc: "by architecture: `true` for gpt and gemma2, else `false`"},
 		{Name: "embedding_scale", Type: Number, Default: "0", Doc: "Factor on the embedding's output; 0 means none."},
 		{Name: "attention_bias", Type: Bool, Doc: "Biases on the query, key, value and output projections.", DefaultDoc: "by architecture: `true` for gpt and gpt_oss, else `false`"},
+		{Name: "qkv_bias", Type: Bool, Doc: "Biases on the query, key and value projections alone; `attention_bias` has these and the output's.", DefaultDoc: "by architecture: `true` for qwen2 and glm4_moe, else `false`"},
 		{Name: "mlp_bias", Type: Bool, Doc: "Biases in the MLP.", DefaultDoc: "by architecture: `true` for gpt and gpt_oss, else `false`"},
 		{Name: "qk_norm", Type: Bool, Doc: "Normalise each query and key head.", DefaultDoc: "by architecture: `true` for qwen3 and qwen3_moe, else `false`"},
 		{Name: "attention_scale", Type: Number, Default: "0", Doc: "Factor on attention logits; 0 means 1/√head_dim."},
@@ -53,6 +54,8 @@ var modelBlock = Block{
 		{Name: "final_logit_softcap", Type: Number, Default: "0", Doc: "Bound of output logits by tanh; 0 means none."},
 		{Name: "mtp_layers", Type: Count, Limits: Limits{Max: 100}, Default: "0", Doc: "Multi-token-prediction layers after the decoder."},
 		{Name: "mtp_loss_scale", Type: Number, Default: "0.1", Doc: "Weight of the multi-token-prediction loss."},
+		{Name: "published", Type: StringMap,
+			Doc: "Numbers that the model's published configuration states and that nobody is known to have trained with, by argument, such as `{ init_std = 0.02 }`. The argument itself has what a recipe trains with; a run from scratch with the published number gets a warning."},
 	},
 	Blocks: []Block{positionBlock, slidingWindowBlock, mlaBlock, moeBlock, builtByBlock},
 }

@@ -12,7 +12,7 @@ model "deepseek_v3" {
   activation      = "swiglu"
   normalization   = "rmsnorm"
   norm_epsilon    = 1e-6
-  init_std        = 0.02 # the published configuration; the report trains with 0.006
+  init_std        = 0.006
   dropout         = 0
   tied_embeddings = false
   attention_bias  = false
@@ -63,17 +63,21 @@ model "deepseek_v3" {
     }
   }
 
+  published = {
+    init_std = 0.02
+  }
+
   sources = {
     "*"                           = "huggingface.co/deepseek-ai/DeepSeek-V3 config.json, as copied in ai-dynamo/aiconfigurator model_configs @095f58a"
     sequence_length               = "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2"
-    init_std                      = "hub config.json; 0.006 in DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2 and NeMo"
+    init_std                      = "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; NVIDIA-NeMo/Megatron-Bridge recipes/deepseek/h100/deepseek_v3.py @067f987 agrees; the hub config.json has the class default of 0.02"
     mlp_bias                      = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/deepseek.py @8cfedd7"
     mtp_loss_scale                = "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2"
     "moe.router.balance"          = "arXiv:2412.19437, section 2.1.2; topk_method noaux_tc in the hub config.json"
     "moe.router.aux_coefficient"  = "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; NeMo agrees, AMD-AGI/Primus uses 0.001"
     "moe.router.bias_update_rate" = "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2"
     "moe.router.dtype"            = "huggingface/transformers models/deepseek_v3/modeling_deepseek_v3.py: gate in fp32"
-    "position_embedding.scaling"  = "deepseek-ai/DeepSeek-V3 inference/model.py @9b4e978"
+    "position_embedding.scaling"  = "deepseek-ai/DeepSeek-V3 inference/model.py @9b4e978; the report stretches after pre-training, NVIDIA's recipes (NVIDIA/Megatron-LM examples/megatron_fsdp/sbatch_mfsdp_deepseek_v3.sh @d98e8a6) pre-train with it"
   }
 
   built_by "megatron" {

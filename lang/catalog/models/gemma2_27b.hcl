@@ -42,6 +42,7 @@ model "gemma2_27b" {
     embedding_scale          = "google/gemma_pytorch gemma/model.py @014acb7"
     tied_embeddings          = "huggingface/transformers models/gemma2/configuration_gemma2.py @008e574"
     mlp_bias                 = "NVIDIA-NeMo/Megatron-Bridge gemma2_provider.py @067f987"
+    init_std                 = "hub config.json, from which NVIDIA-NeMo/Megatron-Bridge conversion/model_bridge.py @067f987 takes it to pre-train"
   }
 
   built_by "megatron" {

@@ -11,5 +11,6 @@ model "gpt3_145b" {
     "*"             = "Narayanan et al. 2021, arXiv:2104.04473, Table 1; NVIDIA/Megatron-LM examples/academic_paper_scripts/sc21/run_table_1.sh @d98e8a6"
     ffn_hidden_size = "NVIDIA/Megatron-LM megatron/arguments.py @v2.5: default, which the scripts leave (4 × hidden)"
     head_dim        = "hidden / heads"
+    init_std        = "NVIDIA/Megatron-LM megatron/arguments.py @v2.5: default, which the scripts leave"
   }
 }

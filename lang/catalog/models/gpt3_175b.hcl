@@ -15,5 +15,6 @@ model "gpt3_175b" {
     ffn_hidden_size = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/base.py GPTConfig175B @8cfedd7"
     head_dim        = "hidden / heads"
     vocab_size      = "Narayanan et al. 2021, arXiv:2104.04473, Table 2 (174.6B parameters); 50,257 unpadded"
+    init_std        = "NVIDIA/Megatron-LM examples/gpt3/train_gpt3_175b_distributed.sh @d98e8a6"
   }
 }

@@ -4,6 +4,7 @@ model "kimi_k2" {
   kv_heads        = 64
   vocab_size      = 163840
   max_positions   = 131072
+  init_std        = 0.02
   mtp_layers      = 0
   mtp_loss_scale  = 0
 
@@ -27,11 +28,14 @@ model "kimi_k2" {
     }
   }
 
+  published = {}
+
   sources = {
     "*"                           = "huggingface.co/moonshotai/Kimi-K2-Instruct config.json, as copied in ai-dynamo/aiconfigurator model_configs @095f58a"
     sequence_length               = "Kimi K2 Technical Report, arXiv:2507.20534, section 2.5"
     mlp_bias                      = "NVIDIA-NeMo/Megatron-Bridge kimi_bridge.py @067f987"
-    "moe.router.aux_coefficient"  = "hub config.json"
+    init_std                      = "hub config.json, from which NVIDIA-NeMo/Megatron-Bridge kimi_bridge.py @067f987 takes it to pre-train; the report states none"
+    "moe.router.aux_coefficient"  = "hub config.json; NVIDIA-NeMo/Megatron-Bridge kimi_bridge.py @067f987 trains with it"
     "moe.router.bias_update_rate" = "not published; AMD-AGI/Primus deepseek_v3_base.yaml @fd1eeab"
     "moe.router.scaling_factor"   = "hub config.json; AMD-AGI/Primus kimi_k2.yaml inherits 1.0"
     "moe.router.dtype"            = "huggingface/transformers models/deepseek_v3/modeling_deepseek_v3.py: gate in fp32"

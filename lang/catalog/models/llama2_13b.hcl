@@ -10,5 +10,6 @@ model "llama2_13b" {
     "*"                        = "huggingface.co/meta-llama/Llama-2-13b-hf config.json, as copied in scaleapi/llm-engine tests @a823696"
     "position_embedding.theta" = "AMD-AGI/Primus llama2_base.yaml @fd1eeab; 500,000 in meta-llama/llama-models sku_list.py contradicts its own model card"
     sequence_length            = "meta-llama/llama-models models/llama2/MODEL_CARD.md @a9c89c4 (context length 4k)"
+    init_std                   = "hub config.json, from which NVIDIA-NeMo/Megatron-Bridge conversion/model_bridge.py @067f987 takes it to pre-train"
   }
 }

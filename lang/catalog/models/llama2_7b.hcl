@@ -30,6 +30,7 @@ model "llama2_7b" {
     tied_embeddings            = "mlc-ai/mlc-llm model_preset.py @79d603f"
     attention_bias             = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/llama.py @8cfedd7"
     mlp_bias                   = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/llama.py @8cfedd7"
+    init_std                   = "hub config.json, from which NVIDIA-NeMo/Megatron-Bridge conversion/model_bridge.py @067f987 takes it to pre-train"
   }
 
   built_by "megatron" {

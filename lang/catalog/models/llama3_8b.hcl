@@ -26,7 +26,7 @@ model "llama3_8b" {
   sources = {
     "*"             = "huggingface.co/meta-llama/Meta-Llama-3-8B config.json, as copied in scaleapi/llm-engine tests @a823696"
     sequence_length = "meta-llama/llama-models models/llama3/MODEL_CARD.md @a9c89c4 (trained on sequences of 8,192 tokens)"
-    init_std        = "hub config.json; NeMo trains with 0.01 (8B) and 0.008944 (70B)"
+    init_std        = "hub config.json; pytorch/torchtitan models/llama3 @v0.3.0 trains with it, NeMo with 0.01 (8B) and 0.008944 (70B), NVIDIA/Megatron-LM examples/llama @d98e8a6 with 0.0134 (8B)"
     tied_embeddings = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/llama.py @8cfedd7"
     attention_bias  = "huggingface.co/aaditya/Llama3-OpenBioLLM-8B config.json (a derivative)"
     mlp_bias        = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/llama.py @8cfedd7"

@@ -9,10 +9,10 @@ model "mixtral_8x22b" {
 
   moe {
     expert_ffn_hidden_size = 16384
+  }
 
-    router {
-      aux_coefficient = 0.001
-    }
+  published = {
+    "moe.router.aux_coefficient" = 0.001
   }
 
   sources = {
@@ -22,8 +22,9 @@ model "mixtral_8x22b" {
     sequence_length              = "assumption: that of the NeMo recipe, NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/mixtral.py @8cfedd7"
     attention_bias               = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/mixtral.py @8cfedd7"
     mlp_bias                     = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/mixtral.py @8cfedd7"
-    "moe.router.aux_coefficient" = "hub config.json; 0.01 in the NeMo and Primus recipes"
+    "moe.router.aux_coefficient" = "the NeMo and Primus recipes; the hub config.json states 0.001, the class default of transformers, which averages over layers"
     "moe.router.score"           = "arXiv:2401.04088, section 2.1: softmax over the logits of the chosen experts"
     "moe.router.dtype"           = "huggingface/transformers models/mixtral/modeling_mixtral.py: gate in the compute precision, softmax in fp32"
+    init_std                     = "hub config.json, from which NVIDIA-NeMo/Megatron-Bridge conversion/model_bridge.py @067f987 takes it to pre-train"
   }
 }

@@ -32,9 +32,13 @@ model "mixtral_8x7b" {
       pre_softmax     = false
       normalize       = true # softmax over the chosen experts sums to one
       balance         = "aux_loss"
-      aux_coefficient = 0.02
+      aux_coefficient = 0.01
       dtype           = "bf16"
     }
+  }
+
+  published = {
+    "moe.router.aux_coefficient" = 0.02
   }
 
   sources = {
@@ -43,8 +47,8 @@ model "mixtral_8x7b" {
     sequence_length              = "arXiv:2401.04088, Table 1 (context length 32,768)"
     attention_bias               = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/mixtral.py @8cfedd7"
     mlp_bias                     = "NVIDIA-NeMo/NeMo nemo/collections/llm/gpt/model/mixtral.py @8cfedd7"
-    init_std                     = "hub config.json and NeMo; AMD-AGI/Primus mixtral_base.yaml trains with 0.01"
-    "moe.router.aux_coefficient" = "hub config.json; 0.01 in the NeMo and Primus recipes, 0.001 as class default of transformers"
+    init_std                     = "hub config.json; NeMo trains with it, NVIDIA/Megatron-LM examples/mixtral @d98e8a6 and AMD-AGI/Primus mixtral_base.yaml with 0.01"
+    "moe.router.aux_coefficient" = "NVIDIA/Megatron-LM examples/mixtral/train_mixtral_8x7b_distributed.sh @d98e8a6, and the NeMo and Primus recipes; the hub config.json states 0.02 for transformers, which averages over layers"
     "moe.router.score"           = "arXiv:2401.04088, section 2.1: softmax over the logits of the chosen experts"
     "moe.router.dtype"           = "huggingface/transformers models/mixtral/modeling_mixtral.py: gate in the compute precision, softmax in fp32"
   }

@@ -65,7 +65,7 @@ arguments=(
   --moe-router-topk 2 # catalogue: model.moe.top_k
   --moe-router-score-function softmax # catalogue: model.moe.router.score
   --moe-router-load-balancing-type aux_loss # catalogue: model.moe.router.balance
-  --moe-aux-loss-coeff 0.001 # catalogue: model.moe.router.aux_coefficient
+  --moe-aux-loss-coeff 0.01 # catalogue: model.moe.router.aux_coefficient
   --moe-token-dispatcher-type alltoall # plan: execution.moe_dispatcher
   --moe-permute-fusion # ndc: one kernel permutes tokens
   # Parallelism
