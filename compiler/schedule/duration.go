@@ -8,11 +8,11 @@ import (
 )
 
 // Duration is Result.Seconds of Simulate, without allocating and without
-// simulating every micro-batch. GPipe has a closed form. 1F1B and its
-// interleaved form repeat themselves: once every operation of a stretch of
-// rounds runs exactly one period later than it did one round before, all
-// later rounds do, whatever the durations of the chunks, and the rounds in
-// between are added without being simulated (docs/time.md, "Steady state").
+// simulating every micro-batch. GPipe has a closed form. The others repeat
+// themselves: once every pass of a stretch runs exactly one period later than
+// it did one round before, all later rounds do, whatever the durations of the
+// chunks, and the rounds in between are added without being simulated
+// (docs/time.md, "Steady state").
 func (m *Simulator) Duration(s Shape, d *Durations) units.Seconds {
 	switch s.Schedule {
 	case plan.ScheduleNone:
@@ -21,10 +21,47 @@ func (m *Simulator) Duration(s Shape, d *Durations) units.Seconds {
 		if s.Virtual == 1 {
 			return gpipe(s, d)
 		}
+		return m.run(s, d)
 	case plan.Schedule1F1B, plan.ScheduleInterleaved1F1B:
 		return m.steady(s, d)
 	}
+	return m.repeated(s, d)
+}
+
+// repeated simulates as few micro-batches of an order as show its period, and
+// adds the others.
+func (m *Simulator) repeated(s Shape, d *Durations) units.Seconds {
+	each := 1 // micro-batches of the shape for one of the order
+	if PlacementOf(s.Schedule) == Opposed {
+		each = 2
+	}
+	short, all := s, s.MicroBatches/each
+	for tried := 6 * s.Pipeline; tried < all; tried *= 2 {
+		short.MicroBatches = tried * each
+		end := m.run(short, d)
+		if period, ok := m.orderPeriod(2 * s.Pipeline); ok {
+			return end + units.Seconds(all-tried)*period
+		}
+	}
 	return m.run(s, d)
+}
+
+// orderPeriod looks for the steady state of the order that has just run: over
+// the last micro-batches before the pipeline drains, as many as it can hold,
+// every pass of every chunk ends one period after that of the micro-batch
+// before.
+func (m *Simulator) orderPeriod(holds int) (units.Seconds, bool) {
+	n := m.order.MicroBatches
+	last := n - holds
+	period := m.forwards[last] - m.forwards[last-1]
+	for at := 0; at < len(m.forwards); at += n {
+		for k := at + last - holds; k < at+last; k++ {
+			if !near(m.forwards[k+1]-m.forwards[k], period) || !near(m.gradients[k+1]-m.gradients[k], period) {
+				return 0, false
+			}
+		}
+	}
+	return period, true
 }
 
 // gpipe is the closed form of GPipe with one chunk per rank: the forwards are
@@ -40,7 +77,7 @@ func gpipe(s Shape, d *Durations) units.Seconds {
 	return sum + units.Seconds(s.MicroBatches-1)*(slowF+slowB)
 }
 
-// steady simulates as few rounds as show the period and adds the others.
+// steady is repeated for 1F1B and its interleaved form, in rounds of groups.
 func (m *Simulator) steady(s Shape, d *Durations) units.Seconds {
 	if s.Virtual == 1 {
 		s.Group = 1

@@ -5,8 +5,10 @@
 // durations, not transformers: package estimate makes the durations, package
 // memory multiplies the in-flight counts with bytes.
 //
-// Chunks are numbered in pipeline order; chunk c runs on rank c mod pipeline,
-// as its (c div pipeline)-th local chunk (docs/time.md, "Pipeline").
+// A schedule is an Order: per rank a sequence of passes. The simulator, the
+// pictures and every count read nothing else; where the hot loop has a closed
+// form, a test holds it against the order. Chunks are numbered in pipeline
+// order; a Placement says on which rank they run (docs/time.md, "Pipeline").
 package schedule
 
 import "github.com/ndc-dev/ndc/compiler/plan"
@@ -111,26 +113,4 @@ func (s Shape) at(k int) (chunk, microBatch int) {
 	size := s.groupSize(round)
 	k -= round * g * s.Virtual
 	return k / size, round*g + k%size
-}
-
-// PeakWeight is the largest total weight that is alive on a rank at once, when
-// one chunk-forward of local chunk i weighs weight[i] (len virtual) from its
-// forward to the end of its backward. It does not allocate; it walks at most
-// two rounds of the schedule, after which the schedule repeats itself.
-func (s Shape) PeakWeight(rank int, weight []float64) float64 {
-	w, all := s.warmup(rank), s.MicroBatches*s.Virtual
-	alive := 0.0
-	for k := range w {
-		c, _ := s.at(k)
-		alive += weight[c]
-	}
-	peak := alive
-	for k := 0; k < min(all-w, 2*s.group()*s.Virtual); k++ {
-		c, _ := s.at(w + k)
-		alive += weight[c]
-		peak = max(peak, alive)
-		c, _ = s.at(k)
-		alive -= weight[s.Virtual-1-c]
-	}
-	return peak
 }

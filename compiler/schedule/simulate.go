@@ -10,20 +10,41 @@ import (
 // backward. A transfer during which the sender waits belongs in the durations
 // of its chunk; Transfer is the time between the end of a chunk on one rank
 // and the earliest start of its neighbour on another rank, during which both
-// may work.
+// may work. Together says that the engine runs the pairs of a schedule as one:
+// both start when the inputs of both are there and end together, which hides
+// the communication of one behind the other's compute; what that saves is left
+// to the durations.
 type Durations struct {
 	Forward        []units.Seconds
 	InputGradient  []units.Seconds
 	WeightGradient []units.Seconds
 	Transfer       units.Seconds
+	Together       bool
 }
 
 // backward is the whole backward of a chunk.
 func (d *Durations) backward(chunk int) units.Seconds {
+	return d.InputGradient[chunk] + d.weight(chunk)
+}
+
+func (d *Durations) weight(chunk int) units.Seconds {
 	if d.WeightGradient == nil {
-		return d.InputGradient[chunk]
+		return 0
 	}
-	return d.InputGradient[chunk] + d.WeightGradient[chunk]
+	return d.WeightGradient[chunk]
+}
+
+// of is the time of a pass.
+func (d *Durations) of(p Pass) units.Seconds {
+	switch p.Work {
+	case Forward:
+		return d.Forward[p.Chunk]
+	case Backward:
+		return d.backward(int(p.Chunk))
+	case InputGradient:
+		return d.InputGradient[p.Chunk]
+	}
+	return d.weight(int(p.Chunk))
 }
 
 // Result is one simulated pipeline.
@@ -37,122 +58,194 @@ type Result struct {
 
 // Simulate runs the schedule and records everything. The hot loop uses
 // Simulator.Duration instead.
-func Simulate(s Shape, d *Durations) Result {
+func Simulate(s Shape, d *Durations) Result { return NewOrder(s).Simulate(d) }
+
+// Simulate runs an order and records everything. It panics when the order
+// waits for itself.
+func (o *Order) Simulate(d *Durations) Result {
 	var m Simulator
-	seconds := m.run(s, d)
 	r := Result{
-		Seconds:  seconds,
-		Busy:     make([]units.Seconds, s.Pipeline),
-		InFlight: make([]int, s.Pipeline),
-		Ranks:    make([][]plan.Slot, s.Pipeline),
+		Seconds:  m.replay(o, d),
+		Busy:     make([]units.Seconds, o.Pipeline),
+		InFlight: make([]int, o.Pipeline),
+		Ranks:    make([][]plan.Slot, o.Pipeline),
 	}
-	busiest := units.Seconds(0)
-	for rank := range s.Pipeline {
-		r.Ranks[rank] = m.slots(s, d, rank)
-		r.Busy[rank], r.InFlight[rank] = tally(r.Ranks[rank])
+	busiest, at := units.Seconds(0), 0
+	for rank, passes := range o.Ranks {
+		for i, p := range passes {
+			end := m.ended[at+i]
+			r.Ranks[rank] = append(r.Ranks[rank], plan.Slot{Kind: workNames[p.Work], MicroBatch: int(p.MicroBatch), Chunk: int(p.Chunk), Start: end - d.of(p), End: end})
+			r.Busy[rank] += d.of(p)
+		}
+		at += len(passes)
+		r.InFlight[rank] = o.InFlight(rank)
 		busiest = max(busiest, r.Busy[rank])
 	}
-	if seconds > 0 {
-		r.BubbleShare = units.Share(1 - busiest/seconds)
+	if r.Seconds > 0 {
+		r.BubbleShare = units.Share(1 - busiest/r.Seconds)
 	}
 	return r
 }
 
-// slots lists the work of a rank after run.
-func (m *Simulator) slots(s Shape, d *Durations, rank int) []plan.Slot {
-	n := 2 * s.MicroBatches * s.Virtual
-	out := make([]plan.Slot, 0, n)
-	for i := range n {
-		o := m.op(s, rank, i)
-		slot := plan.Slot{Kind: "forward", MicroBatch: int(m.microBatch[o.index]), Chunk: o.chunk}
-		duration := d.Forward[o.chunk]
-		if o.backward {
-			slot.Kind, duration = "backward", d.backward(o.chunk)
-		}
-		slot.End = m.end[o.at]
-		slot.Start = slot.End - duration
-		out = append(out, slot)
+// workNames are the kinds of plan.Slot.
+var workNames = [...]string{"forward", "backward", "input_gradient", "weight_gradient"}
+
+// alive is by how many chunk-forwards a pass changes what its rank holds: from
+// the forward pass to the end of the whole backward pass, weights included.
+func (w Work) alive() int {
+	switch w {
+	case Forward:
+		return 1
+	case InputGradient:
+		return 0
 	}
-	return out
+	return -1
 }
 
-// tally sums the work of a rank and counts what is in flight on it.
-func tally(slots []plan.Slot) (busy units.Seconds, inFlight int) {
-	alive := 0
-	for _, s := range slots {
-		busy += s.End - s.Start
-		if s.Kind == "forward" {
-			alive++
-			inFlight = max(inFlight, alive)
-		} else {
-			alive--
-		}
+// InFlight is the largest number of chunk-forwards whose activations are alive
+// on a rank at once.
+func (o *Order) InFlight(rank int) int {
+	alive, most := 0, 0
+	for _, p := range o.Ranks[rank] {
+		alive += p.Work.alive()
+		most = max(most, alive)
 	}
-	return busy, inFlight
+	return most
 }
 
 // Simulator computes durations again and again without allocating once its
 // scratch space has grown. It is not safe for concurrent use.
 type Simulator struct {
-	end        []units.Seconds // end of forward of (chunk, micro-batch), then of backward
-	localChunk []int32         // of the k-th chunk-forward of a rank
-	microBatch []int32         // of the k-th chunk-forward of a rank
-	next       []int           // per rank, the next operation
-	warm       []int           // per rank
+	order     Order
+	forwards  []units.Seconds // end of the forward pass of (chunk, micro-batch)
+	gradients []units.Seconds // and of the pass that makes its input gradient
+	ended     []units.Seconds // end of every pass, rank after rank
+	next      []int           // per rank, the next pass
 
+	localChunk        []int32         // wave: of the k-th chunk-forward of a rank
+	warm              []int           // wave: per rank
 	forward, backward []units.Seconds // wave: ends of the k-th chunk-forward and -backward, rank after rank
-	free              []units.Seconds // wave: end of the last operation, per rank
+	free              []units.Seconds // end of the last pass, per rank
 }
 
-// pending marks an operation that has not run.
+// pending marks a pass that has not run.
 const pending units.Seconds = -1
 
-// operation is one piece of work of a rank.
-type operation struct {
-	backward bool
-	index    int // among the forwards or the backwards of the rank
-	chunk    int // in pipeline order
-	at       int // where its end stands
+// run simulates all micro-batches of a shape.
+func (m *Simulator) run(s Shape, d *Durations) units.Seconds {
+	m.order.fill(s)
+	return m.replay(&m.order, d)
 }
 
-// run simulates all micro-batches and returns the end of the last operation.
-// The operations of a rank run in their fixed order, each as soon as what it
-// waits for has arrived.
-func (m *Simulator) run(s Shape, d *Durations) units.Seconds {
-	m.prepare(s)
-	left := 2 * s.MicroBatches * s.Virtual * s.Pipeline
-	last := units.Seconds(0)
+// replay runs the passes of every rank in their order, each as soon as what it
+// waits for has arrived, and returns the end of the last one.
+func (m *Simulator) replay(o *Order, d *Durations) units.Seconds {
+	left := m.prepare(o)
 	for left > 0 {
 		before := left
-		for rank := range s.Pipeline {
-			left -= m.advance(s, d, rank, &last)
+		for rank := range o.Pipeline {
+			left -= m.advance(o, d, rank)
 		}
-		for rank := s.Pipeline - 1; rank >= 0; rank-- {
-			left -= m.advance(s, d, rank, &last)
+		for rank := o.Pipeline - 1; rank >= 0; rank-- {
+			left -= m.advance(o, d, rank)
 		}
 		if left == before {
-			panic("schedule: the order of operations waits for itself")
+			panic("schedule: the order of passes waits for itself")
 		}
+	}
+	last := units.Seconds(0)
+	for _, t := range m.free {
+		last = max(last, t)
 	}
 	return last
 }
 
-// prepare sizes and clears the scratch space.
-func (m *Simulator) prepare(s Shape) {
-	all := s.MicroBatches * s.Virtual
-	m.end = grow(m.end, 2*all*s.Pipeline)
-	for i := range m.end {
-		m.end[i] = pending
+// prepare sizes and clears the scratch space and counts the passes.
+func (m *Simulator) prepare(o *Order) (passes int) {
+	n := o.Chunks * o.MicroBatches
+	m.forwards, m.gradients = grow(m.forwards, n), grow(m.gradients, n)
+	for i := range n {
+		m.forwards[i], m.gradients[i] = pending, pending
 	}
-	m.localChunk, m.microBatch = grow(m.localChunk, all), grow(m.microBatch, all)
-	for k := range all {
-		c, b := s.at(k)
-		m.localChunk[k], m.microBatch[k] = int32(c), int32(b)
+	m.next, m.free = grow(m.next, o.Pipeline), grow(m.free, o.Pipeline)
+	for rank := range o.Pipeline {
+		m.next[rank], m.free[rank] = 0, 0
+		passes += len(o.Ranks[rank])
 	}
-	m.next, m.warm = grow(m.next, s.Pipeline), grow(m.warm, s.Pipeline)
-	for rank := range s.Pipeline {
-		m.next[rank], m.warm[rank] = 0, s.warmup(rank)
+	m.ended = grow(m.ended, passes)
+	return passes
+}
+
+// advance runs what a rank can run now and counts it.
+func (m *Simulator) advance(o *Order, d *Durations, rank int) int {
+	passes, first, offset := o.Ranks[rank], m.next[rank], 0
+	for r := range rank {
+		offset += len(o.Ranks[r])
 	}
+	for i := first; i < len(passes); {
+		unit := passes[i : i+1]
+		if d.Together && passes[i].Paired {
+			unit = passes[i : i+2]
+		}
+		end := m.start(o, d, unit)
+		if end == pending {
+			break
+		}
+		end = max(m.free[rank], end)
+		for _, p := range unit {
+			end += d.of(p)
+		}
+		for _, p := range unit {
+			m.finish(o, p, end)
+			m.ended[offset+i] = end
+			i++
+		}
+		m.free[rank], m.next[rank] = end, i
+	}
+	return m.next[rank] - first
+}
+
+// start is when the inputs of passes that run together have arrived; pending
+// if one has not been made.
+func (m *Simulator) start(o *Order, d *Durations, unit []Pass) (start units.Seconds) {
+	for _, p := range unit {
+		t := m.ready(o, d, p)
+		if t == pending {
+			return pending
+		}
+		start = max(start, t)
+	}
+	return start
+}
+
+// finish keeps when a pass has ended for those that wait for it.
+func (m *Simulator) finish(o *Order, p Pass, end units.Seconds) {
+	switch at := int(p.Chunk)*o.MicroBatches + int(p.MicroBatch); p.Work {
+	case Forward:
+		m.forwards[at] = end
+	case Backward, InputGradient:
+		m.gradients[at] = end
+	}
+}
+
+// ready is when the input of a pass has arrived; pending if its sender has not
+// finished. What a rank made itself is there by its order.
+func (m *Simulator) ready(o *Order, d *Durations, p Pass) units.Seconds {
+	ends, from := m.forwards, -1
+	switch p.Work {
+	case Forward:
+		from = o.before(int(p.Chunk))
+	case Backward, InputGradient:
+		ends, from = m.gradients, o.after(int(p.Chunk))
+	}
+	if from < 0 {
+		return 0
+	}
+	t := ends[from*o.MicroBatches+int(p.MicroBatch)]
+	if t == pending || o.Placement.Rank(from, o.Pipeline) == o.Placement.Rank(int(p.Chunk), o.Pipeline) {
+		return t
+	}
+	return t + d.Transfer
 }
 
 // grow returns a slice of length n, on the old memory if it suffices.
@@ -161,74 +254,4 @@ func grow[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
-}
-
-// advance runs what a rank can run now and counts it.
-func (m *Simulator) advance(s Shape, d *Durations, rank int, last *units.Seconds) int {
-	n, first := 2*s.MicroBatches*s.Virtual, m.next[rank]
-	free := units.Seconds(0)
-	if first > 0 {
-		free = m.end[m.op(s, rank, first-1).at]
-	}
-	for m.next[rank] < n {
-		o := m.op(s, rank, m.next[rank])
-		ready := m.ready(s, d, o)
-		if ready == pending {
-			break
-		}
-		duration := d.Forward[o.chunk]
-		if o.backward {
-			duration = d.backward(o.chunk)
-		}
-		free = max(free, ready) + duration
-		m.end[o.at] = free
-		*last = max(*last, free)
-		m.next[rank]++
-	}
-	return m.next[rank] - first
-}
-
-// op is the i-th operation of a rank: warm-up forwards, then one forward and
-// one backward in turn, then the backwards that are left.
-func (m *Simulator) op(s Shape, rank, i int) operation {
-	all, w := s.MicroBatches*s.Virtual, m.warm[rank]
-	o := operation{index: i}
-	switch steady := 2 * (all - w); {
-	case i < w:
-	case i < w+steady:
-		o.backward = (i-w)%2 == 1
-		o.index = (i - w) / 2
-		if !o.backward {
-			o.index += w
-		}
-	default:
-		o.backward, o.index = true, i-all
-	}
-	local := int(m.localChunk[o.index])
-	if o.backward {
-		local = s.Virtual - 1 - local
-	}
-	o.chunk = local*s.Pipeline + rank
-	o.at = o.chunk*s.MicroBatches + int(m.microBatch[o.index])
-	if o.backward {
-		o.at += all * s.Pipeline
-	}
-	return o
-}
-
-// ready is when the input of an operation has arrived; pending if its sender
-// has not finished.
-func (m *Simulator) ready(s Shape, d *Durations, o operation) units.Seconds {
-	from, edge := o.at-s.MicroBatches, o.chunk == 0
-	if o.backward {
-		from, edge = o.at+s.MicroBatches, o.chunk == s.Pipeline*s.Virtual-1
-	}
-	if edge {
-		return 0
-	}
-	t := m.end[from]
-	if t == pending || s.Pipeline == 1 {
-		return t
-	}
-	return t + d.Transfer
 }
