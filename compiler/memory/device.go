@@ -46,7 +46,7 @@ func overheadOf(t *target.Target) overhead {
 // reserved is what the allocator holds for what a stage has allocated.
 func (m *Model) reserved(s *stageMemory) float64 {
 	o := &m.overhead
-	return float64(s.sum)*(1+o.slack) + o.lossSlack*float64(s.loss)
+	return float64(float64(s.sum)*(1+o.slack)) + float64(o.lossSlack*float64(s.loss))
 }
 
 // device is what the device shows of it.
@@ -68,11 +68,11 @@ func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
 // the allocator caches for another time, which it frees before an allocation
 // fails: on a GPU that is full no more counts than what cannot be freed.
 func (o *overhead) upper(device, gpu float64) float64 {
-	high := device * (1 + o.high)
+	high := float64(device * (1 + o.high))
 	if high <= gpu || device > gpu {
 		return high
 	}
-	return max(gpu, device*(1+o.pressed))
+	return max(gpu, float64(device*(1+o.pressed)))
 }
 
 // communicators is the memory of NCCL communicators: the first in full, later
@@ -87,7 +87,7 @@ func (o *overhead) communicators(l *plan.Layout) float64 {
 	if n == 0 {
 		return 0
 	}
-	return o.first + float64(n-1)*o.more
+	return o.first + float64(float64(n-1)*o.more)
 }
 
 // rank is the lowest global rank of a pipeline stage under the target's mesh

@@ -190,7 +190,7 @@ func (m *Model) parameterBytes(h *holding, native bool) float64 {
 		return float64(m.element)
 	}
 	low := float64(h.matrices.Sum()) / float64(h.elements.Sum())
-	return low*m.precision.weightBytes + (1-low)*float64(m.element)
+	return float64(low*m.precision.weightBytes) + float64((1-low)*float64(m.element))
 }
 
 // lowPrecision adds the quantised copies that are cached beside the weights of
