@@ -51,6 +51,7 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 		p.Layout, p.Execution = found.Illegal.Layout, found.Illegal.Execution
 	}
 	p.Infeasible.Reasons = reasons(j, t, p, found)
+	roundAll(p.Infeasible)
 	return p, nil
 }
 
@@ -96,7 +97,9 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	p.Memory, p.Time, p.Communication, p.Throughput, p.Mesh = d.Memory, d.Time, d.Communication, d.Throughput, d.Mesh
 	p.Memory.UsableBytes, p.Memory.GPUBytes = usable, gpu
 	p.Warnings = append(p.Warnings, d.Warnings...)
-	p.Run = run(j, d.Time.StepSeconds)
+	roundTimes(p)
+	p.Run = run(j, p.Time.StepSeconds)
+	roundAll(p)
 }
 
 // run extends a step to the whole training: GPU-hours, and how many
@@ -106,7 +109,7 @@ func run(j *job.Job, step units.Seconds) plan.Run {
 	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1}
 	r.GPUHours = float64(seconds) / 3600 * float64(j.Cluster.GPUs())
 	if limit := j.Slurm.Time; limit > 0 {
-		r.Jobs = max(1, int(math.Ceil(float64(seconds/limit))))
+		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/limit)))))
 	}
 	return r
 }

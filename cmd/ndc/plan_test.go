@@ -146,7 +146,8 @@ func invariants(p *plan.Plan) []string {
 	hold(ledgerSum(p.Memory.Host.Ledger) == int64(p.Memory.Host.BytesPerNode), "the host ledger sums to %d of %d", ledgerSum(p.Memory.Host.Ledger), p.Memory.Host.BytesPerNode)
 	hold(near(breakdownSum(p), float64(p.Time.StepSeconds)), "the breakdown sums to %v of %v", breakdownSum(p), p.Time.StepSeconds)
 	tokens := float64(p.Input.GlobalBatchSize*p.Input.SequenceLength) / float64(p.Input.GPUs)
-	hold(near(p.Throughput.TokensPerSecondPerGPU*float64(p.Time.StepSeconds), tokens), "throughput and step time differ")
+	perSecond := tokens / float64(p.Time.StepSeconds)
+	hold(math.Abs(p.Throughput.TokensPerSecondPerGPU-perSecond) <= 1e-8*perSecond, "throughput and step time differ") // of nine digits each
 	return broken
 }
 

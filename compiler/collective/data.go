@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 //go:embed data/*.jsonl
@@ -70,7 +71,7 @@ func nearestCurves(c *job.Cluster) *measuredGPU {
 		if c.GPU.ComputeCapability != "" {
 			d += 100 * math.Abs(major(c.GPU.ComputeCapability)-major(m.capability))
 		}
-		if d < least {
+		if d = units.Rounded(d); d < least {
 			best, least = m, d
 		}
 	}

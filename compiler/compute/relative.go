@@ -13,6 +13,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 //go:embed data/*.jsonl
@@ -76,7 +77,7 @@ func nearest(g *job.GPU) *relative {
 		if r.measures(g) {
 			return r
 		}
-		if d := r.distance(g); d < least {
+		if d := units.Rounded(r.distance(g)); d < least {
 			best, least = r, d
 		}
 	}

@@ -177,10 +177,10 @@ func (b *builder) expertParallel() {
 	switch b.x.MoEDispatcher {
 	case "allgather":
 		at = channelExpertGather
-		bytes = units.Bytes(local * row * float64(g.Size()))
+		bytes = units.Bytes(math.Round(local * row * float64(g.Size())))
 		once = (g.AllGather(bytes) + g.ReduceScatter(bytes)) / 2
 	default:
-		bytes = units.Bytes(local * float64(m.MoE.TopK) * row * b.copies())
+		bytes = units.Bytes(math.Round(local * float64(m.MoE.TopK) * row * b.copies()))
 		once = g.AllToAll(bytes) * units.Seconds(max(1, m.MoE.LoadImbalance))
 	}
 	sync := b.sync()

@@ -26,7 +26,7 @@ func (e *Evaluator) warnings(t units.Seconds, ends [2]units.Seconds, stands stri
 			Detail: fmt.Sprintf("No kernel was measured on %s: times are those of %s, scaled by the peaks of both.", e.job.Cluster.GPU.Name, e.device.Relative()),
 		})
 	}
-	low, high := 1-float64(ends[0]/t), float64(ends[1]/t)-1
+	low, high := units.Rounded(1-float64(ends[0]/t)), units.Rounded(float64(ends[1]/t)-1)
 	if max(low, high) > 0.15 {
 		out = append(out, plan.Warning{
 			ID: string(IDWideRange), Summary: "The range of the step time is wide",

@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"math"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/compute"
@@ -387,7 +388,7 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	if x.CrossEntropy == "fused" || x.Compile && e.target.CompilesLoss {
 		name = "loss_bytes.fused"
 	}
-	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(b.tokens*float64(vocabulary/e.target.LogitParts(l.TensorParallel))*e.parameters.at(name)))
+	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(b.tokens*float64(vocabulary/e.target.LogitParts(l.TensorParallel))*e.parameters.at(name))))
 	b.fwd[lineHead] = t.Forward/e.rate(e.plain) + loss/2
 	b.bwd[lineHead] = t.Backward()/e.rate(e.plain) + loss/2
 	b.headReduce(vocabulary)

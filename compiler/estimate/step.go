@@ -88,7 +88,7 @@ func (e *Evaluator) stages(l *plan.Layout) {
 	}
 	s.busiest, s.work = 0, 0
 	for r, t := range s.works {
-		if t > s.work {
+		if units.Rounded(t) > units.Rounded(s.work) { // of equal ranks the first
 			s.busiest, s.work = r, t
 		}
 	}

@@ -1,6 +1,8 @@
 package estimate
 
 import (
+	"math"
+
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -129,7 +131,7 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n transformer.Elem
 	if e.target.Engine == target.Megatron {
 		bytes += full * gradient
 	}
-	t := e.device.Traffic(compute.Optimizer, units.Bytes(bytes))
+	t := e.device.Traffic(compute.Optimizer, units.Bytes(math.Round(bytes)))
 	if e.job.Training.Optimizer.Kind == "muon" {
 		t += e.orthogonalise(own / full * float64(l.StageLayers[0]*l.VirtualPipeline))
 	}

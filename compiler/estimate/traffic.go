@@ -1,6 +1,8 @@
 package estimate
 
 import (
+	"math"
+
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -156,5 +158,5 @@ func (b *builder) gradientCopies(k transformer.Kind) units.Seconds {
 
 // bytes times a memory-bound kernel as the framework fuses it.
 func (b *builder) bytes(kind compute.Traffic, n float64) units.Seconds {
-	return b.e.device.Traffic(kind, units.Bytes(n*b.e.fusion(b.x)))
+	return b.e.device.Traffic(kind, units.Bytes(math.Round(n*b.e.fusion(b.x))))
 }

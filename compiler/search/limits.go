@@ -51,7 +51,7 @@ func newLimits(j *job.Job) limits {
 // time turns max_training_time and min_mfu into one bound on the step.
 func (l *limits) time(j *job.Job) {
 	if t := j.Constraints.MaxTrainingTime; t.Set && j.Training.Steps > 0 {
-		l.step, l.stepID = t.Value/units.Seconds(j.Training.Steps), IDTrainingTime
+		l.step, l.stepID = units.Rounded(t.Value/units.Seconds(j.Training.Steps)), IDTrainingTime
 	}
 	if m := j.Constraints.MinMFU; m.Set && m.Value > 0 {
 		s := stepAtMFU(j, m.Value)
@@ -65,7 +65,7 @@ func (l *limits) time(j *job.Job) {
 func stepAtMFU(j *job.Job, mfu float64) units.Seconds {
 	flops := float64(transformer.New(&j.Model).ModelFLOPsPerSequence()) * float64(j.Training.GlobalBatchSize)
 	peak := float64(j.Cluster.GPU.PeakFLOPS.For(j.Training.Precision)) * float64(j.Cluster.GPUs())
-	return units.Seconds(flops / (peak * mfu))
+	return units.Rounded(units.Seconds(flops / (peak * mfu)))
 }
 
 // needed is the memory that decides.
@@ -106,7 +106,7 @@ func (l *limits) checkExposed(r *estimate.Result) (diag.ID, float64) {
 }
 
 // threshold is the cost that a layout must not exceed to enter a full ranking
-// by time. A floor of the time is one of the cost.
+// by time. A floor of the time, rounded like it, is one of the cost.
 func (l *limits) threshold(best *ranking) float64 {
 	if !l.fastest || len(best.list) < best.most {
 		return math.Inf(1)

@@ -1,5 +1,7 @@
 package search
 
+import "github.com/ndc-dev/ndc/lang/units"
+
 // ranking keeps the first few candidates in an order, best first. Adding
 // copies; once full it does not allocate.
 type ranking struct {
@@ -75,7 +77,15 @@ func (c *Candidate) shortage() int {
 
 // cost is the step time with the premium of the layout and of offloading.
 func (c *Candidate) cost() float64 {
-	return float64(c.Result.StepSeconds) * (1 + premiums.of(&c.Layout) + premiums.ofOffload(&c.Execution))
+	return dearer(c.Result.StepSeconds, premiums.of(&c.Layout)+premiums.ofOffload(&c.Execution))
+}
+
+// dearer adds a premium to a step time. Costs are compared when rounded, so
+// that the order of layouts is the same on every processor: what is as good
+// but for the last bits ties, and ties go the way that better says. Rounding
+// keeps order, so that the floor of a cost stays one.
+func dearer(step units.Seconds, premium float64) float64 {
+	return units.Rounded(float64(units.Rounded(step)) * (1 + premium))
 }
 
 // earlier orders by the place in the enumeration.

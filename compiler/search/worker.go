@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // worker searches meshes, one at a time, with an evaluator of its own.
@@ -69,7 +70,7 @@ func (w *worker) open(index int, out *meshSearch) {
 func (w *worker) meshFloor(mbs int) float64 {
 	w.micro(mbs)
 	w.execution = w.target.Resolve(w.job, &w.layout)
-	return float64(w.evaluator.MeshFloor(&w.layout, &w.execution)) * (1 + premiums.of(&w.layout))
+	return dearer(w.evaluator.MeshFloor(&w.layout, &w.execution), premiums.of(&w.layout))
 }
 
 // meshBeaten reports whether no layout of the current mesh can be kept.
@@ -180,7 +181,7 @@ func (w *worker) beatenWhole(at int) bool {
 func (w *worker) floor(r *layout.Recompute, layers int) float64 {
 	r.Fill(&w.layout, layers)
 	w.execution = w.target.Resolve(w.job, &w.layout)
-	return float64(w.evaluator.Floor(&w.layout, &w.execution)) * (1 + premiums.of(&w.layout))
+	return dearer(w.evaluator.Floor(&w.layout, &w.execution), premiums.of(&w.layout))
 }
 
 // limit is the cost above which nothing is kept.
@@ -315,7 +316,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	base := &w.base
 	w.mesh.counts.Rejected[base.broken]++
 	if w.mesh.nearest.open(base) {
-		w.evaluator.EvaluateTime(&base.Layout, &base.Execution, &base.Result)
+		w.time(base)
 		if base.broken == IDExposed {
 			_, base.missing = w.limits.checkExposed(&base.Result)
 		}
@@ -367,11 +368,11 @@ func (w *worker) evaluate() verdict {
 	if w.outranked() {
 		return feasible
 	}
-	if w.limits.exposed < 1 && float64(w.evaluator.ExposedFloor(&w.layout, &w.execution)) > w.limits.exposed {
+	if w.limits.exposed < 1 && w.exposedFloor() > w.limits.exposed {
 		c.broken, c.missing = IDExposed, 1 // the exact miss is taken if it is told
 		return overLimit
 	}
-	w.evaluator.EvaluateTime(&w.layout, &w.execution, &c.Result)
+	w.time(c)
 	if c.broken, c.missing = w.limits.checkExposed(&c.Result); c.broken != "" {
 		return overLimit
 	}
@@ -379,4 +380,20 @@ func (w *worker) evaluate() verdict {
 		return overLimit
 	}
 	return feasible
+}
+
+// time predicts the time of a candidate, rounded as it is compared and told.
+func (w *worker) time(c *Candidate) {
+	r := &c.Result
+	w.evaluator.EvaluateTime(&c.Layout, &c.Execution, r)
+	r.StepSeconds = units.Rounded(r.StepSeconds)
+	r.ExposedCommunicationSeconds = units.RoundedTo(r.ExposedCommunicationSeconds, r.StepSeconds)
+	r.BubbleSeconds = units.RoundedTo(r.BubbleSeconds, r.StepSeconds)
+}
+
+// exposedFloor is a share of exposed communication that the current layout
+// cannot beat. It leaves room for what rounding both times may take off their
+// quotient: half of the ninth digit of the step each, so at most 1e-8.
+func (w *worker) exposedFloor() float64 {
+	return units.RoundedTo(float64(w.evaluator.ExposedFloor(&w.layout, &w.execution))-2e-8, 1)
 }
