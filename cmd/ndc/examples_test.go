@@ -41,6 +41,7 @@ func buildExample(t *testing.T, folder string) {
 			t.Error(err)
 		}
 	}
+	checkDigits(t, got)
 	if filepath.Base(folder) == "llama3-70b" {
 		checkReadme(t, strings.ReplaceAll(stdout.String(), out, "examples/llama3-70b/out"))
 	}
