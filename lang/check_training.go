@@ -34,6 +34,24 @@ func (c *checker) training() {
 	if r := t.BatchRamp; r != nil {
 		c.ramp(t, r)
 	}
+	c.timeout(&t.Timeout)
+}
+
+// timeout checks that the first step, which waits for more, gets no less time
+// than later ones. Frameworks count whole seconds.
+func (c *checker) timeout(t *job.Timeout) {
+	for _, limit := range []struct {
+		name  string
+		value units.Seconds
+	}{{"collective", t.Collective}, {"first_step", t.FirstStep}} {
+		if float64(limit.value) != math.Trunc(float64(limit.value)) {
+			c.fail(InvalidValue, c.at("training.timeout."+limit.name), "%s is no whole number of seconds. Write one such as \"10m\" or \"90s\".", limit.value)
+		}
+	}
+	if t.FirstStep > 0 && t.FirstStep < t.Collective {
+		c.fail(InconsistentTraining, c.at("training.timeout.first_step"),
+			"The first step connects all ranks and loads, so it needs no less time than a later one: %s is shorter than collective, %s.", t.FirstStep, t.Collective)
+	}
 }
 
 // start checks that what is forgotten was there: only checkpoints hold more than

@@ -38,6 +38,8 @@ func decodeTraining(b *block, backend string) job.Training {
 	}
 	s := b.child("start")
 	t.Start = job.Start{From: s.text("from"), Path: s.text("path"), ResetOptimizer: s.flag("reset_optimizer"), ResetSchedule: s.flag("reset_schedule"), ResetData: s.flag("reset_data")}
+	limit := b.child("timeout")
+	t.Timeout = job.Timeout{Collective: limit.seconds("collective"), FirstStep: limit.seconds("first_step")}
 	if c := b.find("checkpoint"); c != nil {
 		t.Checkpoint = decodeCheckpoint(c, backend)
 	}

@@ -2,6 +2,7 @@ package deepspeed
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/ndc-dev/ndc/diag"
@@ -34,6 +35,11 @@ func checkTraining(j *job.Job, r release, diags *diag.List) {
 		"A DeepSpeed checkpoint always holds the optimizer's shards. Megatron-LM can leave them out. Remove save_optimizer = false.")
 	refuse(t.Checkpoint.Async, "training.checkpoint.async",
 		"What ndc emits for DeepSpeed saves synchronously. Megatron-LM and TorchTitan save asynchronously. Remove async = true.")
+	refuse(t.Timeout.FirstStep > 0, "training.timeout.first_step",
+		"DeepSpeed has one timeout for the whole run. Megatron-LM and TorchTitan have one for the first step. Remove first_step, and set collective to what the first step needs.")
+	collective := float64(t.Timeout.Collective)
+	refuse(math.Mod(collective, 60) != 0, "training.timeout.collective",
+		fmt.Sprintf("DeepSpeed counts its timeout in whole minutes, not %g s. Set collective = \"%.0fm\".", collective, math.Ceil(collective/60)))
 	checkData(j, diags)
 }
 

@@ -45,6 +45,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	checkTraining(j, r, &diags)
 	checkExecution(j, r, &diags)
 	checkLayout(j, r, &diags)
+	checkExtraArguments(j, r, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -29,12 +29,15 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 		return nil, diags
 	}
 	e := &emitter{job: j, plan: p, release: r, family: familyOf(&j.Model)}
-	config := e.dsConfig()
-	config = e.extraArguments(config, &diags)
-	if diags.HasErrors() {
-		return nil, diags
+	var refused diag.List
+	if checkExtraArguments(j, r, &refused); refused.HasErrors() { // Target has told of the warnings
+		return nil, refused
 	}
-	scripts, more := slurm.Files(j, p, e.launch())
+	chosen := e.dsConfig()
+	launch := e.launch()
+	launch.Setup = append(e.origins(chosen), launch.Setup...)
+	config := e.extraArguments(chosen)
+	scripts, more := slurm.Files(j, p, launch)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
@@ -120,8 +123,7 @@ func (e *emitter) environment() []slurm.Setting {
 	settings := []slurm.Setting{
 		{Name: "TORCH_EXTENSIONS_DIR", Value: render.Shell(`"${TMPDIR:-/tmp}/torch-extensions-$UID-deepspeed-` + version + `"`),
 			Why: "kernels are built per node; versions must not share a folder"},
-		{Name: "DEEPSPEED_TIMEOUT", Value: render.Literal(fmt.Sprint(timeoutMinutes(e.job.Cluster.Nodes))),
-			Why: "minutes that a collective may take; the first ones wait for the slowest node to load its model"},
+		e.timeout(),
 		{Name: "TOKENIZERS_PARALLELISM", Value: render.Literal("false"), Why: "tokenisers must not fork threads in every rank"},
 		{Name: "PYTHONUNBUFFERED", Value: render.Literal("1"), Why: "lines appear in the log when they are written"},
 	}
@@ -133,6 +135,15 @@ func (e *emitter) environment() []slurm.Setting {
 			Value: render.Shell(render.Expanding(p).String() + `"${PYTHONPATH:+:$PYTHONPATH}"`), Why: "spec: backend.path"})
 	}
 	return settings
+}
+
+// timeout is the one limit that DeepSpeed has for collectives.
+func (e *emitter) timeout() slurm.Setting {
+	minutes, why := timeoutMinutes(e.job.Cluster.Nodes), "minutes that a collective may take; the first ones wait for the slowest node to load its model"
+	if t := e.job.Training.Timeout.Collective; t > 0 {
+		minutes, why = int(t/60), "spec: training.timeout.collective, in minutes"
+	}
+	return slurm.Setting{Name: "DEEPSPEED_TIMEOUT", Value: render.Literal(fmt.Sprint(minutes)), Why: why}
 }
 
 // timeoutMinutes is how long a collective may take: half an hour, and a minute

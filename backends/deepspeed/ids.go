@@ -24,8 +24,15 @@ const (
 	// UnknownOption: an extra argument names no key of the release's
 	// configuration, or a value that the key cannot have.
 	UnknownOption diag.ID = "deepspeed-unknown-option"
-	// PlannedOption: an extra argument contradicts the plan.
+	// PlannedOption: an extra argument sets a key that an argument of the job
+	// sets.
 	PlannedOption diag.ID = "deepspeed-planned-option"
+	// UnplannedOption: with an extra argument the run would not be the one that
+	// was planned.
+	UnplannedOption diag.ID = "deepspeed-unplanned-option"
+	// UncountedOption warns that the plan does not count what an extra argument
+	// changes.
+	UncountedOption diag.ID = "deepspeed-uncounted-option"
 	// RouterPrecision is a warning: transformers computes the router in
 	// another precision than specified.
 	RouterPrecision diag.ID = "deepspeed-router-precision"

@@ -1,6 +1,8 @@
 package deepspeed
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
@@ -103,6 +106,8 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"a part of each head", func(j *job.Job) { j.Model.PositionEmbedding.Partial = 0.5 }, UnsupportedModel, "rotates whole heads"},
 		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"dropout", func(j *job.Job) { j.Model.Dropout = 0.1 }, UnsupportedModel, "Megatron-LM"},
+		{"first step", func(j *job.Job) { j.Training.Timeout.FirstStep = 3600 }, UnsupportedTraining, "set collective"},
+		{"odd timeout", func(j *job.Job) { j.Training.Timeout.Collective = 90 }, UnsupportedTraining, `collective = "2m"`},
 		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},
 		{"modules", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedLayout, "Megatron-LM"},
 		{"schedule", func(j *job.Job) { j.Constraints.Layout.PipelineSchedule = job.StringChoice{"zbv"} }, UnsupportedLayout, "TorchTitan also gpipe, zbv"},
@@ -246,22 +251,79 @@ func TestExtraArguments(t *testing.T) {
 		{"zero_optimization.round_robin_gradient=true", UnknownOption, `Did you mean "zero_optimization.round_robin_gradients"?`},
 		{"zero_optimization.round_robin_gradients=yes", UnknownOption, "true or false"},
 		{"zero_optimization.offload_optimizer.device=disk", UnknownOption, "none, cpu, nvme"},
-		{"zero_optimization.stage=1", PlannedOption, "follows from the plan"},
+		{"zero_optimization.stage=1", PlannedOption, "Set constraints.layout.zero_stage"},
+		{"optimizer.params.lr=1", PlannedOption, "Set training.optimizer.learning_rate"},
+		{"zero_optimization.zenflow.topk_ratio=0.1", UnplannedOption, "replaces the update"},
 		{"round_robin", UnknownOption, `no "="`},
 	} {
 		j := tinyLlama(2)
 		j.Backend.ExtraArgs = []string{c.argument}
-		_, diags := Backend{}.Emit(j, planFor(t, j, func(*plan.Layout) {}))
+		_, diags := Backend{}.Target(j)
 		if !diags.HasErrors() || diags[0].ID != c.id || !strings.Contains(diags[0].Detail, c.says) {
 			t.Errorf("%s: %v", c.argument, diags)
 		}
 	}
 	j := tinyLlama(2)
-	j.Backend.ExtraArgs = []string{"zero_optimization.round_robin_gradients=true", "flops_profiler.enabled=true"}
-	for _, f := range emit(t, j, planFor(t, j, func(*plan.Layout) {})) {
-		if f.Path == "ds_config.json" && !strings.Contains(string(f.Content), `"round_robin_gradients": true`) {
-			t.Errorf("the extra argument is missing:\n%s", f.Content)
+	j.Backend.ExtraArgs = []string{"zero_optimization.round_robin_gradients=true", "zero_optimization.reduce_bucket_size=1000000", "zero_optimization.max_live_parameters=5", "flops_profiler.enabled=true"}
+	want := map[string][]string{
+		"ds_config.json": {`"round_robin_gradients": true`, `"reduce_bucket_size": 1000000`, `"stage3_max_live_parameters": 5`},
+		"launch.sh":      {"spec: backend.extra_args: zero_optimization.round_robin_gradients=true, in place of false\n", "spec: backend.extra_args: flops_profiler.enabled=true\n"},
+	}
+	for _, f := range emit(t, j, planFor(t, j, func(l *plan.Layout) { l.ZeroStage = 3 })) {
+		for _, w := range want[f.Path] {
+			if !strings.Contains(string(f.Content), w) {
+				t.Errorf("%s lacks %s:\n%s", f.Path, w, f.Content)
+			}
 		}
+	}
+	_, diags := Backend{}.Target(j)
+	if len(diags) != 3 || diags[0].ID != UncountedOption || diags[0].Severity != diag.Warning || !strings.Contains(diags[0].Detail, "these buckets") {
+		t.Errorf("buckets and a profiler: %v", diags)
+	}
+}
+
+// TestTimeout: the job's timeout is the run's.
+func TestTimeout(t *testing.T) {
+	j := tinyLlama(2)
+	j.Training.Timeout.Collective = 45 * 60
+	for _, f := range emit(t, j, planFor(t, j, func(*plan.Layout) {})) {
+		if f.Path == "environment.sh" && !strings.Contains(string(f.Content), "DEEPSPEED_TIMEOUT=45 # spec: training.timeout.collective") {
+			t.Errorf("%s", f.Content)
+		}
+	}
+}
+
+// TestEveryKeyHasAClass: the keys of a new release must be looked at before an
+// extra argument may set them.
+func TestEveryKeyHasAClass(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range releases {
+		for _, name := range r.options.Names() {
+			option, _ := r.options.Lookup(name)
+			if _, ok := classes.Of(option); !ok && !known[name] {
+				t.Errorf("%s: no class for %s in options.jsonl", r, name)
+			}
+			known[name] = true
+		}
+	}
+}
+
+// TestNoDeadEnds: every key that this package writes is set by an argument of
+// the job, or may be given in extra_args.
+func TestNoDeadEnds(t *testing.T) {
+	source, err := os.ReadFile("dsconfig.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := regexp.MustCompile(`c\.(?:set|ifKnown)\("([a-z0-9_.]+)"`).FindAllSubmatch(source, -1)
+	for _, m := range keys {
+		class, ok := classes.Of(schema.Option{Names: []string{string(m[1])}})
+		if !ok || class.Kind != schema.Job && class.Kind != schema.Fixed && !class.Replaces() {
+			t.Errorf("%s is %q: neither an argument of the job nor extra_args can set it", m[1], class.Kind)
+		}
+	}
+	if len(keys) < 70 {
+		t.Errorf("found only %d keys", len(keys))
 	}
 }
 

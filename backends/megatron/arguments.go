@@ -20,6 +20,9 @@ type arguments struct {
 	p    *plan.Plan
 	list []slurm.Argument
 	used map[string]bool
+
+	replaced map[string]bool     // attributes that extra arguments set in ndc's place
+	instead  map[string][]string // what ndc would have said, its option last
 }
 
 // section starts a group of arguments with a comment.
@@ -45,6 +48,9 @@ func planned(field string) string { return "plan: " + field }
 // add appends an option with values that are plain text.
 func (a *arguments) add(why, name string, values ...string) {
 	a.check(name, values)
+	if a.replaces(name, values) {
+		return
+	}
 	a.list = append(a.list, slurm.Option(why, name, values...))
 }
 
@@ -52,6 +58,9 @@ func (a *arguments) add(why, name string, values ...string) {
 // The texts are what the table checks.
 func (a *arguments) words(why, name string, texts []string, words []render.Word) {
 	a.check(name, texts)
+	if a.replaces(name, texts) {
+		return
+	}
 	a.list = append(a.list, slurm.Argument{Why: why, Words: append([]render.Word{render.Literal(name)}, words...)})
 }
 
@@ -96,7 +105,7 @@ func (a *arguments) own(why, name, text string) {
 // extra appends the user's own arguments, which were checked before.
 func (a *arguments) extra() {
 	for _, o := range occurrences(a.j.Backend.ExtraArgs) {
-		a.list = append(a.list, slurm.Option("spec: backend.extra_args", o.words[0], o.words[1:]...))
+		a.list = append(a.list, slurm.Option(a.originOf(o.name), o.words[0], o.words[1:]...))
 	}
 }
 

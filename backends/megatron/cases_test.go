@@ -26,6 +26,14 @@ var cases = []change{
 		j.Model.Architecture, j.Model.QKVBias = "qwen2", true
 		l.TensorParallel, l.SequenceParallel = 4, true
 	}},
+	{"extra_in_place", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Training.Checkpoint.Async = true
+		j.Training.Timeout = job.Timeout{Collective: 900, FirstStep: 3600}
+		j.Backend.ExtraArgs = []string{"--async-strategy", "nvrx", "--manual-gc-interval", "50", "--dataloader-type", "cyclic", "--log-params-norm"}
+	}},
+	{"extra_format", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Backend.ExtraArgs = []string{"--ckpt-format", "torch", "--cross-entropy-fusion-impl", "te"}
+	}},
 	{"llama_interleaved", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 		l.TensorParallel, l.SequenceParallel, l.PipelineParallel, l.VirtualPipeline = 8, true, 4, 2
 	}},

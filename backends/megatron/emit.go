@@ -26,7 +26,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 		warnPackage(j, "execution.offload.activations", "cuda-python and nvidia-ml-py (pynvml)", &diags)
 	}
 	a := commandLine(v, j, p)
-	a.checkRepeated(&diags)
+	a.checkFormat(&diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -47,7 +47,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 
 // commandLine builds all arguments in the order in which people read them.
 func commandLine(v *version, j *job.Job, p *plan.Plan) *arguments {
-	a := &arguments{v: v, j: j, p: p, used: map[string]bool{}}
+	a := &arguments{v: v, j: j, p: p, used: map[string]bool{}, replaced: replacements(v, j), instead: map[string][]string{}}
 	for _, group := range []struct {
 		title string
 		add   func()

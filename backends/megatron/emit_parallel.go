@@ -2,9 +2,11 @@ package megatron
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // parallelism adds the meshes and the pipeline.
@@ -25,7 +27,27 @@ func (a *arguments) parallelism() {
 		a.add("ndc: no MPI is needed", "--tp-comm-bootstrap-backend", "nccl")
 	}
 	a.flag(planned("execution.overlap_expert_parallel"), "--overlap-moe-expert-parallel-comm", a.p.Execution.OverlapExpertParallel)
-	a.integer("ndc: collectives of large groups start slowly", "--distributed-timeout-minutes", timeoutMinutes(l.GPUs()))
+	a.timeout()
+}
+
+// timeout adds how long a collective may hang, and how long until the first
+// step is done: Megatron-LM counts that in minutes, and later steps in seconds
+// where they have a limit of their own.
+func (a *arguments) timeout() {
+	t := &a.j.Training.Timeout
+	later, whyLater := t.Collective, a.from("training.timeout.collective")
+	if later == 0 {
+		later, whyLater = units.Seconds(60*timeoutMinutes(a.p.Layout.GPUs())), "ndc: collectives of large groups start slowly"
+	}
+	first, whyFirst := t.FirstStep, a.from("training.timeout.first_step")
+	if first == 0 {
+		first, whyFirst = later, whyLater
+	}
+	minutes := math.Ceil(float64(first) / 60)
+	a.integer(whyFirst, "--distributed-timeout-minutes", int(minutes))
+	if float64(later) != 60*minutes {
+		a.integer(whyLater, "--distributed-timeout-seconds-after-init", int(later))
+	}
 }
 
 // timeoutMinutes is how long a collective may hang: torch's ten minutes, more

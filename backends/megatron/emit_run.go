@@ -40,6 +40,15 @@ func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
 	}
 }
 
+// checkTimeout: Megatron-LM counts the time until the first step is done in
+// minutes.
+func checkTimeout(_ *version, j *job.Job, diags *diag.List) {
+	if first := float64(j.Training.Timeout.FirstStep); math.Mod(first, 60) != 0 {
+		diags.Error(UnsupportedTimeout, j.Sources.Range("training.timeout.first_step"), "Megatron-LM cannot wait that long",
+			fmt.Sprintf("--distributed-timeout-minutes takes whole minutes, not %g s. Set first_step = \"%.0fm\".", first, math.Ceil(first/60)))
+	}
+}
+
 // setup are the lines of the node script before torchrun: where the checkout
 // is, and what to load.
 func setup(j *job.Job) []string {

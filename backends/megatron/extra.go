@@ -1,14 +1,25 @@
 package megatron
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 
+	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// checkExtraArguments passes backend.extra_args through the release's table.
+//go:embed options.jsonl
+var optionClasses []byte
+
+// classes say for every option of every release whose it is.
+var classes = schema.EmbeddedClasses(optionClasses)
+
+var extraIDs = schema.Extra{Repeated: RepeatedExtraArgument, Unplanned: UnplannedExtraArgument, Uncounted: UncountedExtraArgument}
+
+// checkExtraArguments passes backend.extra_args through the release's table,
+// and says what they do to the plan.
 func checkExtraArguments(v *version, j *job.Job, diags *diag.List) {
 	at := j.Sources.Range("backend.extra_args")
 	for _, o := range occurrences(j.Backend.ExtraArgs) {
@@ -23,42 +34,64 @@ func checkExtraArguments(v *version, j *job.Job, diags *diag.List) {
 				detail += " " + s + " has it."
 			}
 			diags.Error(InvalidExtraArgument, at, "Invalid extra argument", detail)
+			continue
 		}
+		option, _ := v.options.Lookup(o.name)
+		class, _ := classes.Of(option)
+		extraIDs.Report(class, o.name, at, diags)
 	}
 }
 
-// checkRepeated reports extra arguments that set what ndc emits: the launch
-// would no longer be the one that was planned. Options that share an
-// attribute, such as --swiglu and --no-swiglu, count as the same.
-func (a *arguments) checkRepeated(diags *diag.List) {
-	var emitted []string
-	for name := range a.used {
-		if o, ok := a.v.options.Lookup(name); ok {
-			emitted = append(emitted, o.Dest)
+// replacements are the attributes that extra arguments set in ndc's place.
+// Options that share an attribute, such as --swiglu and --no-swiglu, count as
+// the same.
+func replacements(v *version, j *job.Job) map[string]bool {
+	replaced := map[string]bool{}
+	for _, o := range occurrences(j.Backend.ExtraArgs) {
+		if option, ok := v.options.Lookup(o.name); ok {
+			if class, _ := classes.Of(option); class.Replaces() {
+				replaced[option.Dest] = true
+			}
 		}
 	}
+	return replaced
+}
+
+// replaces reports whether an extra argument stands in place of an option of
+// ndc's, and keeps what ndc would have said.
+func (a *arguments) replaces(name string, values []string) bool {
+	option, _ := a.v.options.Lookup(name)
+	if !a.replaced[option.Dest] {
+		return false
+	}
+	a.instead[option.Dest] = append(slices.Clone(values), name)
+	return true
+}
+
+// originOf says where an extra argument comes from, and what it stands in
+// place of.
+func (a *arguments) originOf(name string) string {
+	const origin = "spec: backend.extra_args"
+	option, _ := a.v.options.Lookup(name)
+	words, ok := a.instead[option.Dest]
+	switch {
+	case !ok:
+		return origin
+	case len(words) == 1 && words[0] == name:
+		return origin + ", as ndc has it"
+	case len(words) == 1:
+		return origin + ", in place of " + words[0]
+	}
+	return origin + ", in place of " + list(words[:len(words)-1])
+}
+
+// checkFormat: Megatron-FSDP keeps its checkpoints in one format only
+// (arguments.py asserts it).
+func (a *arguments) checkFormat(diags *diag.List) {
 	for _, o := range occurrences(a.j.Backend.ExtraArgs) {
-		option, ok := a.v.options.Lookup(o.name)
-		if ok && (slices.Contains(emitted, option.Dest) || slices.Contains(decided, option.Dest)) {
-			diags.Error(RepeatedExtraArgument, a.j.Sources.Range("backend.extra_args"), "Extra argument sets a planned option",
-				fmt.Sprintf("%s follows from the job and the plan; with another value the run would not be the one that was planned. Set the argument of the job instead.", o.name))
+		if a.p.Execution.FullySharded && o.name == "--ckpt-format" && !slices.Equal(o.values, []string{"fsdp_dtensor"}) {
+			diags.Error(UnplannedExtraArgument, a.j.Sources.Range("backend.extra_args"), "Extra argument makes another run",
+				"Megatron-FSDP saves as fsdp_dtensor only. Leave --ckpt-format out, or set execution.fully_sharded = false.")
 		}
 	}
-}
-
-// decided are attributes that the plan decides even where ndc emits nothing
-// for them, because leaving them out is the decision.
-var decided = []string{
-	"tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
-	"expert_model_parallel_size", "expert_tensor_parallel_size", "sequence_parallel",
-	"num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank",
-	"pipeline_model_parallel_layout", "decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers",
-	"account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split", "use_tp_pp_dp_mapping",
-	"recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules", "recompute_activations",
-	"use_distributed_optimizer", "use_megatron_fsdp", "use_torch_fsdp2", "data_parallel_sharding_strategy",
-	"num_distributed_optimizer_instances", "micro_batch_size", "global_batch_size", "train_iters", "train_samples",
-	"overlap_grad_reduce", "overlap_param_gather", "tp_comm_overlap", "overlap_moe_expert_parallel_comm",
-	"cuda_graph_impl", "enable_cuda_graph", "external_cuda_graph", "cross_entropy_loss_fusion", "cross_entropy_fusion_impl",
-	"use_precision_aware_optimizer", "optimizer_cpu_offload", "fine_grained_activation_offloading", "cpu_offloading_num_layers",
-	"bf16", "fp16", "fp8", "fp4", "fp8_recipe", "fp8_param_gather", "grad_reduce_in_bf16", "yaml_cfg",
 }

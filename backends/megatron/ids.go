@@ -21,13 +21,22 @@ const (
 	UnsupportedStart diag.ID = "megatron-unsupported-start"
 	// UnsupportedCheckpoint: the release cannot save as asked.
 	UnsupportedCheckpoint diag.ID = "megatron-unsupported-checkpoint"
+	// UnsupportedTimeout: the release has no timeout of this length.
+	UnsupportedTimeout diag.ID = "megatron-unsupported-timeout"
 	// UnknownRecomputeModule: recompute_modules names a module that the
 	// release cannot recompute.
 	UnknownRecomputeModule diag.ID = "megatron-unknown-recompute-module"
 	// InvalidExtraArgument: extra_args fails the release's option table.
 	InvalidExtraArgument diag.ID = "megatron-invalid-extra-argument"
-	// RepeatedExtraArgument: extra_args sets an option that ndc emits.
+	// RepeatedExtraArgument: extra_args sets an option that an argument of the
+	// job sets.
 	RepeatedExtraArgument diag.ID = "megatron-repeated-extra-argument"
+	// UnplannedExtraArgument: with an extra argument the run would not be the
+	// one that was planned.
+	UnplannedExtraArgument diag.ID = "megatron-unplanned-extra-argument"
+	// UncountedExtraArgument (warning): the plan does not count what an extra
+	// argument changes.
+	UncountedExtraArgument diag.ID = "megatron-uncounted-extra-argument"
 	// ContradictingEnvironment: an environment variable contradicts the layout.
 	ContradictingEnvironment diag.ID = "megatron-contradicting-environment"
 	// ApproximatedModel (warning): the release builds the model with a small,

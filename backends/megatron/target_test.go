@@ -230,7 +230,7 @@ func TestEmitDiagnostics(t *testing.T) {
 		{"repeated", func(j *job.Job, l *plan.Layout) { j.Backend.ExtraArgs = []string{"--micro-batch-size=4"} }, RepeatedExtraArgument, "--micro-batch-size"},
 		{"left out on purpose", func(j *job.Job, l *plan.Layout) { j.Backend.ExtraArgs = []string{"--tp-comm-overlap"} }, RepeatedExtraArgument, "--tp-comm-overlap"},
 		{"opposite", func(j *job.Job, l *plan.Layout) {
-			j.Backend.ExtraArgs = []string{"--no-load-optim", "--sequence-parallel"}
+			j.Backend.ExtraArgs = []string{"--log-progress", "--sequence-parallel"}
 		}, RepeatedExtraArgument, "--sequence-parallel"},
 		{"connections", func(j *job.Job, l *plan.Layout) {
 			l.TensorParallel = 2

@@ -69,22 +69,22 @@ func join(first, second []gap, more ...gap) []gap {
 func launch022(b *build) launch {
 	arguments := []slurm.Argument{
 		{Words: []render.Word{render.Literal("--job.config_file"), render.Shell(`"$NDC_DIR/train.toml"`)}},
-		{Words: []render.Word{render.Literal("--job.dump_folder"), render.Shell(`"$NDC_LOG_DIR"`)}, Why: "traces beside the logs"},
 	}
-	for _, s := range b.settings022() {
+	if _, replaced := b.replaced("job.dump_folder"); !replaced {
+		arguments = append(arguments, slurm.Argument{Words: []render.Word{render.Literal("--job.dump_folder"), render.Shell(`"$NDC_LOG_DIR"`)}, Why: "traces beside the logs"})
+	}
+	all := b.settings022()
+	for _, s := range b.withoutReplaced(all) {
 		if expands(s.value) { // TOML has no environment
 			word := render.Expanding(s.value.(string))
 			arguments = append(arguments, slurm.Argument{Words: []render.Word{render.Literal("--" + s.path), word}, Why: s.why})
 		}
 	}
-	for _, a := range b.j.Backend.ExtraArgs {
-		arguments = append(arguments, slurm.Option("spec: extra_args", a))
-	}
-	return launch{[]render.Word{render.Literal("-m"), render.Literal("torchtitan.train")}, arguments}
+	return launch{[]render.Word{render.Literal("-m"), render.Literal("torchtitan.train")}, append(arguments, b.extra(all)...)}
 }
 
 func emit022(b *build) []backends.Artifact {
-	all := b.settings022()
+	all := b.withoutReplaced(b.settings022())
 	b.checkSettings(all)
 	content, err := render.TOML([]string{b.summary()}, tables(all))
 	if err != nil {

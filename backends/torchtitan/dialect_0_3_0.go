@@ -52,10 +52,7 @@ func dialect030() *dialect {
 
 func launch030(b *build) launch {
 	arguments := []slurm.Argument{slurm.Option("", "--module", jobModule), slurm.Option("", "--config", "run")}
-	for _, a := range b.j.Backend.ExtraArgs {
-		arguments = append(arguments, slurm.Option("spec: extra_args", a))
-	}
-	return launch{[]render.Word{render.Literal("-m"), render.Literal("torchtitan.train")}, arguments}
+	return launch{[]render.Word{render.Literal("-m"), render.Literal("torchtitan.train")}, append(arguments, b.extra(b.settings030())...)}
 }
 
 func emit030(b *build) []backends.Artifact {
@@ -84,7 +81,7 @@ var sections030 = []section{
 
 // config030 writes the call of Trainer.Config.
 func (b *build) config030() string {
-	all := b.settings030()
+	all := b.withoutReplaced(b.settings030())
 	b.checkSettings(all)
 	tokenizer, why := "TokenIds.Config()", "the data are token ids"
 	if b.text() {

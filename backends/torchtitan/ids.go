@@ -25,6 +25,14 @@ const (
 	Differs diag.ID = "torchtitan-differs"
 	// InvalidOption: extra_args or an emitted option is not in the table of the release.
 	InvalidOption diag.ID = "torchtitan-invalid-option"
+	// RepeatedOption: extra_args sets an option that an argument of the job sets.
+	RepeatedOption diag.ID = "torchtitan-repeated-option"
+	// UnplannedOption: with an extra argument the run would not be the one that
+	// was planned.
+	UnplannedOption diag.ID = "torchtitan-unplanned-option"
+	// UncountedOption warns that the plan does not count what an extra argument
+	// changes.
+	UncountedOption diag.ID = "torchtitan-uncounted-option"
 )
 
 // The legality rules of this package; their reasons are in rules.go.

@@ -3,12 +3,10 @@ package torchtitan
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
-	"github.com/ndc-dev/ndc/lang/job"
 )
 
 // setting is one option of the framework: its path in the option table, its
@@ -183,11 +181,19 @@ func (b *build) validationSteps() int {
 // timeouts grow with the node count: the first step compiles and connects all
 // ranks, later ones wait for checkpoints written in between.
 func (b *build) timeouts() []setting {
-	nodes := b.j.Cluster.Nodes
-	return []setting{
-		{"comm.init_timeout_seconds", 1800 + nodes, "half an hour to compile and connect, a second per node"},
-		{"comm.train_timeout_seconds", 900 + nodes, "a quarter of an hour to save a checkpoint, a second per node"},
+	nodes, t := b.j.Cluster.Nodes, &b.j.Training.Timeout
+	first := setting{"comm.init_timeout_seconds", 1800 + nodes, "half an hour to compile and connect, a second per node"}
+	later := setting{"comm.train_timeout_seconds", 900 + nodes, "a quarter of an hour to save a checkpoint, a second per node"}
+	if t.Collective > 0 {
+		later.value, later.why = int(t.Collective), "spec: training.timeout.collective"
+		if first.value.(int) < int(t.Collective) {
+			first.value, first.why = later.value, later.why
+		}
 	}
+	if t.FirstStep > 0 {
+		first.value, first.why = int(t.FirstStep), "spec: training.timeout.first_step"
+	}
+	return []setting{first, later}
 }
 
 // compile are the options of torch.compile.
@@ -223,31 +229,4 @@ func values(v any) []string {
 		return []string{render.Number(v)}
 	}
 	return []string{fmt.Sprint(v)}
-}
-
-// userSettings are extra_args, written as for the framework's command line:
-// --section.key=value or --section.key value pairs in one string each.
-func userSettings(j *job.Job) (options, words []string) {
-	for _, a := range j.Backend.ExtraArgs {
-		name, value, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
-		options = append(options, name)
-		words = append(words, value)
-	}
-	return options, words
-}
-
-// checkExtraArgs passes extra_args through the same table as emitted options.
-func (d *dialect) checkExtraArgs(j *job.Job, diags *diag.List) {
-	names, words := userSettings(j)
-	for i, name := range names {
-		name = strings.ReplaceAll(name, "-", "_")
-		var problem error
-		if p := d.options.Check(name, words[i]); p != nil {
-			problem = p
-		}
-		if problem != nil {
-			diags.Error(InvalidOption, j.Sources.Range("backend.extra_args"), "Argument that TorchTitan does not take",
-				problem.Error()+" extra_args are written as \"--section.key=value\".")
-		}
-	}
 }

@@ -13,18 +13,13 @@ locals {
   sequences_a_step = 4096 # 16 Mi tokens
 }
 
-model "deepseek_v3" {
-  base     = catalog.model.deepseek_v3
-  init_std = 0.006 # arXiv:2412.19437, section 4.2
-}
-
 cluster "nvl72" {
   base  = catalog.cluster.gb200_nvl72
   nodes = local.racks * local.segment
 }
 
 job "deepseek-v3-gb200" {
-  model   = model.deepseek_v3
+  model   = catalog.model.deepseek_v3
   cluster = cluster.nvl72
 
   training {

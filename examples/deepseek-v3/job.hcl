@@ -6,11 +6,6 @@ ndc {
   required_version = ">= 0.1"
 }
 
-model "deepseek_v3" {
-  base     = catalog.model.deepseek_v3
-  init_std = 0.006 # section 4.2; the published configuration carries 0.02
-}
-
 # Section 3.1: NVLink inside a node, one 400 Gb/s adapter beside each GPU.
 cluster "h800" {
   base  = catalog.cluster.h800_ib
@@ -18,7 +13,7 @@ cluster "h800" {
 }
 
 job "deepseek-v3" {
-  model   = model.deepseek_v3
+  model   = catalog.model.deepseek_v3
   cluster = cluster.h800
 
   # Section 4.2. The last 500B of 14.8T tokens have constant rates and no bias

@@ -25,6 +25,14 @@ func (d *drawing) training() {
 		if d.chance(40) {
 			d.logging()
 		}
+		if d.chance(15) {
+			d.block("timeout", func() {
+				d.line(`collective = "20m"`)
+				if d.framework != "deepspeed" || d.chance(5) {
+					d.maybe(50, "first_step", `"1h"`)
+				}
+			})
+		}
 		if d.chance(8) {
 			d.block("batch_ramp", func() {
 				d.line("start = %d", max(1, batch/2))

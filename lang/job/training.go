@@ -17,6 +17,7 @@ type Training struct {
 	Start           Start
 	Checkpoint      Checkpoint
 	Logging         Logging
+	Timeout         Timeout
 }
 
 // FP8 holds the recipe of 8-bit (and 4-bit) training.
@@ -105,6 +106,12 @@ type Checkpoint struct {
 	KeepLast      int // 0: all
 	SaveOptimizer bool
 	Async         bool
+}
+
+// Timeout is how long ranks wait for one another; 0: the backend decides.
+type Timeout struct {
+	Collective units.Seconds
+	FirstStep  units.Seconds // up to the end of the first step
 }
 
 // Logging is what the run says about itself.

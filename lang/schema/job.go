@@ -19,7 +19,7 @@ var backendBlock = Block{
 	Arguments: []Argument{
 		{Name: "version", Type: String, Required: true, Doc: "The framework's version as it spells it, such as `\"core_v0.18.2\"`."},
 		{Name: "path", Type: String, Doc: "The framework's checkout at run time."},
-		{Name: "extra_args", Type: StringList, Doc: "Further options of the framework, checked against its version's table."},
+		{Name: "extra_args", Type: StringList, Doc: "Further options of the framework, checked against its version's table. Where ndc has a choice of its own, they stand in its place; what an argument of the job sets, or what would make another run, is refused; what the plan does not count gets a warning."},
 		{Name: "environment", Type: Environment, Doc: "Environment variables for this backend only."},
 	},
 	Blocks: []Block{containerBlock, executionBlock, constraintsBlock,
@@ -57,7 +57,16 @@ var trainingBlock = Block{
 				{Name: "sequences", Type: Count, Required: true, Limits: atLeastOne, Doc: "Sequences consumed when the ramp ends."},
 			},
 		},
-		optimizerBlock, scheduleBlock, dataBlock, startBlock, checkpointBlock, loggingBlock,
+		optimizerBlock, scheduleBlock, dataBlock, startBlock, checkpointBlock, loggingBlock, timeoutBlock,
+	},
+}
+
+var timeoutBlock = Block{
+	Name: "timeout",
+	Doc:  "How long ranks wait for one another before the run ends.",
+	Arguments: []Argument{
+		{Name: "collective", Type: Duration, Positive: true, Doc: "For a collective, checkpoints between steps included.", DefaultDoc: "by backend and number of GPUs"},
+		{Name: "first_step", Type: Duration, Positive: true, Doc: "For collectives up to the end of the first step, which connects all ranks, loads and compiles.", DefaultDoc: "by backend and number of GPUs; with megatron as `collective`"},
 	},
 }
 

@@ -262,6 +262,10 @@ job "one" {
         end_step   = 12
       }
     }
+    timeout {
+      collective = "20m"
+      first_step = "1h"
+    }
   }
 
   constraints {

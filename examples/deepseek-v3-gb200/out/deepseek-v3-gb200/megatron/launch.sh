@@ -45,8 +45,8 @@ arguments=(
   --untie-embeddings-and-output-weights # catalogue: model.tied_embeddings
   --hidden-dropout 0 # catalogue: model.dropout
   --attention-dropout 0 # catalogue: model.dropout
-  --init-method-std 0.006 # spec: model.init_std
-  --embedding-init-method-std 0.006 # spec: model.init_std
+  --init-method-std 0.006 # catalogue: model.init_std
+  --embedding-init-method-std 0.006 # catalogue: model.init_std
   --mtp-num-layers 1 # catalogue: model.mtp_layers
   --mtp-loss-scaling-factor 0.3 # catalogue: model.mtp_loss_scale
   # Position embedding

@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// Kind says whose an option is, and so what an extra argument that sets it does
+// to the plan.
+type Kind string
+
+const (
+	// Job: an argument of the job sets it. An extra argument is an error.
+	Job Kind = "job"
+	// Fixed: ndc's own files depend on it. An extra argument is an error.
+	Fixed Kind = "fixed"
+	// Planned: the run would not be the one that was planned, and no argument
+	// of the job says so. ndc never emits it; an extra argument is an error.
+	Planned Kind = "plan"
+	// Chosen: ndc's own choice, in whose place an extra argument stands.
+	Chosen Kind = "ndc"
+	// Counted: as Chosen, but the plan counts ndc's choice: a warning.
+	Counted Kind = "counted"
+	// Uncounted: ndc never emits it and the plan does not count it: a warning.
+	Uncounted Kind = "uncounted"
+	// Unread: the program that ndc starts does not read it: a warning.
+	Unread Kind = "other"
+	// Free: the plan says nothing that it could change.
+	Free Kind = "free"
+)
+
+// Class is what is known about an option.
+type Class struct {
+	Kind     Kind   `json:"class"`
+	Argument string `json:"argument"` // of the job, for Job
+	Why      string `json:"why"`      // half a sentence
+
+	// Options are the names in this class; one that ends in "*" stands for
+	// all that begin alike and are named nowhere else.
+	Options []string `json:"options"`
+}
+
+// Classes say for every option of every release of a framework whose it is.
+type Classes struct {
+	classes  []Class
+	exact    map[string]int
+	prefixes map[string]int
+}
+
+// EmbeddedClasses reads classes of one JSON object per line, whose defects are
+// the program's own.
+func EmbeddedClasses(jsonl []byte) *Classes {
+	c := &Classes{exact: map[string]int{}, prefixes: map[string]int{}}
+	lines := bufio.NewScanner(bytes.NewReader(jsonl))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var class Class
+		if err := json.Unmarshal(lines.Bytes(), &class); err != nil {
+			panic("schema: " + err.Error())
+		}
+		c.add(class)
+	}
+	return c
+}
+
+func (c *Classes) add(class Class) {
+	for _, name := range class.Options {
+		index := c.exact
+		if prefix, ok := strings.CutSuffix(name, "*"); ok {
+			name, index = prefix, c.prefixes
+		}
+		if _, twice := index[name]; twice {
+			panic("schema: two classes of " + name)
+		}
+		index[name] = len(c.classes)
+	}
+	c.classes = append(c.classes, class)
+}
+
+// All returns the classes in the order of the file. The caller must not write them.
+func (c *Classes) All() []Class { return c.classes }
+
+// Of returns the class of an option by any of its names, or by the longest
+// beginning that one of them has.
+func (c *Classes) Of(o Option) (Class, bool) {
+	for _, name := range o.Names {
+		if i, ok := c.exact[name]; ok {
+			return c.classes[i], true
+		}
+	}
+	best, found := -1, 0
+	for _, name := range o.Names {
+		for n := len(name); n > best; n-- {
+			if i, ok := c.prefixes[name[:n]]; ok {
+				best, found = n, i
+				break
+			}
+		}
+	}
+	if best < 0 {
+		return Class{}, false
+	}
+	return c.classes[found], true
+}
+
+// Extra holds what a backend calls the ways in which an extra argument can
+// meddle with its plan.
+type Extra struct {
+	Repeated  diag.ID // error: an argument of the job sets it
+	Unplanned diag.ID // error: it would be another run
+	Uncounted diag.ID // warning: the plan is without it
+}
+
+// Report says what an extra argument that sets an option of this class does to
+// the plan, if anything.
+func (e *Extra) Report(class Class, name string, at diag.Range, diags *diag.List) {
+	because := ""
+	if class.Why != "" {
+		because = ": " + class.Why
+	}
+	switch class.Kind {
+	case Job:
+		diags.Error(e.Repeated, at, "Extra argument sets a planned option",
+			fmt.Sprintf("%s follows from the job and the plan%s. Set %s in place of the extra argument.", name, because, class.Argument))
+	case Fixed, Planned:
+		diags.Error(e.Unplanned, at, "Extra argument makes another run",
+			fmt.Sprintf("With %s the run would not be the one that was planned%s. No argument of the job has it; leave it out.", name, because))
+	case Counted:
+		diags.Warn(e.Uncounted, at, "Extra argument that the plan does not count",
+			fmt.Sprintf("%s stands in place of ndc's choice, which the plan counts%s.", name, because))
+	case Uncounted:
+		diags.Warn(e.Uncounted, at, "Extra argument that the plan does not count",
+			fmt.Sprintf("The plan is without %s%s.", name, because))
+	case Unread:
+		diags.Warn(e.Uncounted, at, "Extra argument that the plan does not count",
+			fmt.Sprintf("The program that ndc starts does not read %s. It is for %s.", name, class.Why))
+	}
+}
+
+// Replaces reports whether an extra argument stands in place of what ndc emits
+// for an option of this class.
+func (c Class) Replaces() bool { return c.Kind == Chosen || c.Kind == Counted }

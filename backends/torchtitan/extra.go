@@ -1,0 +1,89 @@
+package torchtitan
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+//go:embed options.jsonl
+var optionClasses []byte
+
+// classes say for every option of both releases whose it is.
+var classes = schema.EmbeddedClasses(optionClasses)
+
+var extraIDs = schema.Extra{Repeated: RepeatedOption, Unplanned: UnplannedOption, Uncounted: UncountedOption}
+
+// userSetting is one of extra_args, written as for the framework's command
+// line: --section.key=value.
+type userSetting struct{ word, path, value string }
+
+func userSettings(j *job.Job) []userSetting {
+	var all []userSetting
+	for _, word := range j.Backend.ExtraArgs {
+		name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		all = append(all, userSetting{word, strings.ReplaceAll(name, "-", "_"), value})
+	}
+	return all
+}
+
+// checkExtraArgs passes extra_args through the same table as emitted options,
+// and says what they do to the plan.
+func (d *dialect) checkExtraArgs(j *job.Job, diags *diag.List) {
+	at := j.Sources.Range("backend.extra_args")
+	for _, u := range userSettings(j) {
+		option, _ := d.options.Lookup(u.path)
+		words := []string{u.value}
+		if option.Count.Max != 1 { // a list, as the framework's command line splits it
+			words = strings.Split(u.value, ",")
+		}
+		if p := d.options.Check(u.path, words...); p != nil {
+			diags.Error(InvalidOption, at, "Argument that TorchTitan does not take",
+				p.Error()+" extra_args are written as \"--section.key=value\".")
+			continue
+		}
+		class, _ := classes.Of(schema.Option{Names: []string{u.path}})
+		extraIDs.Report(class, u.path, at, diags)
+	}
+}
+
+// withoutReplaced leaves out what extra_args set in ndc's place.
+func (b *build) withoutReplaced(all []setting) []setting {
+	var kept []setting
+	for _, s := range all {
+		if _, replaced := b.replaced(s.path); !replaced {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func (b *build) replaced(path string) (userSetting, bool) {
+	for _, u := range userSettings(b.j) {
+		if u.path == path {
+			return u, true
+		}
+	}
+	return userSetting{}, false
+}
+
+// extra are extra_args as words of the command line, each with what it stands
+// in place of among ndc's settings.
+func (b *build) extra(all []setting) []slurm.Argument {
+	var arguments []slurm.Argument
+	for _, u := range userSettings(b.j) {
+		why := "spec: extra_args"
+		for _, s := range all {
+			if s.path == u.path {
+				why += fmt.Sprintf(", in place of %s", strings.Join(values(s.value), " "))
+			}
+		}
+		arguments = append(arguments, slurm.Option(why, u.word))
+	}
+	return arguments
+}
