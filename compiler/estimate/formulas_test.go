@@ -288,6 +288,33 @@ func TestFullRecompute(t *testing.T) {
 	}
 }
 
+// TestHostUpdate: an update of 1,000 million parameters at 30 bytes takes as
+// long as the rank's cores need for it, until they wait for the node's memory.
+func TestHostUpdate(t *testing.T) {
+	seconds := func(cores, asked int) float64 {
+		j := jobOf(dense(), 1)
+		j.Cluster.CPUsPerNode, j.Slurm.CPUsPerTask = cores, asked
+		e := New(j, targetOf(target.DeepSpeed))
+		return float64(e.hostUpdate(1e9, 30, 4) - e.overPCIe(6e9))
+	}
+	core, node := DefaultParameters().at("host_core_bandwidth"), DefaultParameters().at("host_memory_bandwidth")
+	for _, c := range []struct {
+		name         string
+		cores, asked int
+		want         float64
+	}{
+		{"unknown: a core for each rank", 0, 0, 30e9 / core},
+		{"8 cores over 8 ranks", 8, 0, 30e9 / core},
+		{"112 cores wait for the memory", 112, 0, 30e9 / (node / 8)},
+		{"Slurm gives fewer", 112, 8, 30e9 / core},
+		{"Slurm counts hardware threads", 8, 16, 30e9 / core},
+	} {
+		if got := seconds(c.cores, c.asked); math.Abs(got/c.want-1) > 1e-12 {
+			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // TestParameters: every parameter is bounded, has a unit and a source, and
 // moves some prediction.
 func TestParameters(t *testing.T) {
@@ -344,6 +371,9 @@ func variety() []sample {
 				s.target, s.exec.CrossEntropy, s.exec.OffloadOptimizer = old(s.target), "unfused", true
 				s.job = jobOf(dense(), 1)
 				s.job.Cluster.GPU.Catalog = gpu
+				if precision == "fp8" {
+					s.job.Cluster.CPUsPerNode = 112 // its memory is the limit then, one core for each rank before
+				}
 				s.layout.ExpertParallel = 1
 				out = append(out, s)
 				slow := *out[len(out)-1].job

@@ -156,12 +156,14 @@ func (e *Evaluator) orthogonalise(layers float64) units.Seconds {
 	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.plain)) / e.parameters.at("muon_rate"))
 }
 
-// hostUpdate is the update on the host: its memory bandwidth is shared by the
-// GPUs of the node, and gradients and weights cross PCIe.
+// hostUpdate is the update on the host: the ranks of a node share its memory
+// bandwidth, each reaches no more of it than its cores do, and gradients and
+// weights cross PCIe.
 func (e *Evaluator) hostUpdate(own, perElement, gradient float64) units.Seconds {
-	c := &e.job.Cluster
-	t := own * perElement * float64(c.GPUsPerNode) / e.parameters.at("host_memory_bandwidth")
-	return units.Seconds(t) + e.overPCIe(own*(gradient+2))
+	ranks := float64(e.job.Cluster.GPUsPerNode)
+	cores := float64(e.job.CoresPerRank()) * e.parameters.at("host_core_bandwidth")
+	rate := min(cores, e.parameters.at("host_memory_bandwidth")/ranks)
+	return units.Seconds(own*perElement/rate) + e.overPCIe(own*(gradient+2))
 }
 
 // small adds the collectives whose size hardly matters: the gradient norm,

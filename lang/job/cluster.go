@@ -10,7 +10,7 @@ type Cluster struct {
 	Nodes       int
 	GPUsPerNode int
 	HostMemory  units.Bytes // per node
-	CPUsPerNode int         // hardware threads usable by the job; 0: unknown
+	CPUsPerNode int         // cores usable by the job; 0: unknown
 	NVLink      NVLink
 	PCIe        Link
 	Network     Network

@@ -44,3 +44,19 @@ type Container struct {
 	Runtime   string // pyxis, apptainer
 	MountHome bool
 }
+
+// CoresPerNode returns the cores that the ranks of a node share: those of the
+// node, or fewer where the job asks Slurm for fewer. 0: unknown.
+func (j *Job) CoresPerNode() int {
+	asked, cores := j.Slurm.CPUsPerTask, j.Cluster.CPUsPerNode
+	if cores == 0 || asked > 0 && asked < cores {
+		return asked
+	}
+	return cores
+}
+
+// CoresPerRank returns a rank's share of them, at least one: the threads that
+// a rank computes with beside its GPU, and what its time there is counted by.
+func (j *Job) CoresPerRank() int {
+	return max(1, j.CoresPerNode()/max(1, j.Cluster.GPUsPerNode))
+}

@@ -11,7 +11,7 @@ var clusterBlock = Block{
 		{Name: "nodes", Type: Count, Required: true, Limits: upTo(100_000), Doc: "Nodes of this run."},
 		{Name: "gpus_per_node", Type: Count, Required: true, Limits: upTo(256), Doc: "GPUs in a node."},
 		{Name: "host_memory", Type: Bytes, Doc: "Main memory of a node, which offloading may use.", DefaultDoc: "unknown; offloading then always fits"},
-		{Name: "cpus_per_node", Type: Count, Doc: "Hardware threads of a node that the job may use.", DefaultDoc: "unknown"},
+		{Name: "cpus_per_node", Type: Count, Doc: "CPU cores of a node that the job may use. Ranks whose optimizer runs on the host share them.", DefaultDoc: "unknown"},
 	},
 	Blocks: []Block{
 		{

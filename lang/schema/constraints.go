@@ -102,7 +102,7 @@ var slurmBlock = Block{
 		{Name: "exclude", Type: String, Doc: "`--exclude`."},
 		{Name: "constraint", Type: String, Doc: "`--constraint`."},
 		{Name: "gpus_directive", Type: String, Default: `"gres"`, Enum: []string{"gres", "gpus_per_node", "none"}, Doc: "How GPUs are asked for."},
-		{Name: "cpus_per_task", Type: Count, Limits: atLeastOne, Doc: "`--cpus-per-task`.", DefaultDoc: "`cpus_per_node`, where it is known"},
+		{Name: "cpus_per_task", Type: Count, Limits: atLeastOne, Doc: "`--cpus-per-task`: the CPUs of a node's one task, which its ranks share.", DefaultDoc: "all CPUs of the node with `exclusive`, else `cpus_per_node`"},
 		{Name: "memory", Type: String, Doc: "`--mem`, as Slurm reads it: `\"0\"` is all of the node's."},
 		{Name: "exclusive", Type: Bool, DefaultDoc: "`true`", Doc: "`--exclusive`."},
 		{Name: "requeue", Type: Bool, DefaultDoc: "the site's; off in a chain", Doc: "`--requeue` or `--no-requeue`."},
