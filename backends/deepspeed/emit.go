@@ -91,10 +91,9 @@ func (e *emitter) modelConfig() render.Object {
 var torchDType = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
 // latestStep prints the step of the newest complete checkpoint.
-const latestStep = `[[ -r $CHECKPOINT_PATH/latest ]] || return 0
-local tag
-tag=$(<"$CHECKPOINT_PATH/latest")
-printf '%s\n' "${tag#step-}"`
+const latestStep = `local latest=$CHECKPOINT_PATH/latest tag=
+[[ ! -f $latest ]] || read -r -n 64 tag <"$latest" || true
+[[ $tag != step-* ]] || number "${tag#step-}" || true`
 
 // launch is what the scripts need to know.
 func (e *emitter) launch() slurm.Launch {

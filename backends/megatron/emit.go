@@ -78,6 +78,8 @@ func commandLine(v *version, j *job.Job, p *plan.Plan) *arguments {
 }
 
 // latestStep prints the newest step that Megatron-LM has saved completely: its
-// tracker file is written after the last byte of a checkpoint.
-const latestStep = `local tracker=$CHECKPOINT_PATH/latest_checkpointed_iteration.txt
-if [[ -f $tracker ]]; then cat "$tracker"; fi`
+// tracker file is written after the last byte of a checkpoint. The word
+// release, of converted weights, is no step.
+const latestStep = `local tracker=$CHECKPOINT_PATH/latest_checkpointed_iteration.txt step=
+[[ ! -f $tracker ]] || read -r -n 64 step <"$tracker" || true
+number "$step" || true`

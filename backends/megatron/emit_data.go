@@ -49,7 +49,7 @@ func (a *arguments) data() {
 	if d.CachePath != "" {
 		a.path(a.from("training.data.cache_path"), "--data-cache-path", d.CachePath)
 	} else if !d.Mock {
-		a.own("ndc: indices go beside the scripts, the data may be read-only", "--data-cache-path", `"$NDC_DIR/data-cache"`)
+		a.own("ndc: indices go beside the scripts, the data may be read-only", "--data-cache-path", `"$NDC_JOB_DIR/data-cache"`)
 	}
 	a.tokenizer(&d.Tokenizer)
 	a.integer(a.from("training.data.workers"), "--num-workers", d.Workers)

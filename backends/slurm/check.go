@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -29,6 +30,15 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 	if t := j.Slurm.Time; t > 0 && TrainingWindow(t) <= 0 {
 		diags.Error(IDTimeLimitTooShort, j.Sources.Range("slurm.time"), "Time limit leaves no time to train",
 			fmt.Sprintf("Start-up and the last checkpoint need %.0f minutes of the limit of %.0f. Ask for more time.", float64(t-TrainingWindow(t))/60, float64(t)/60))
+	}
+}
+
+// checkCores tells of an optimizer that runs on the host while nobody said on
+// how many cores: it gets one for each rank, and so does the plan.
+func checkCores(j *job.Job, p *plan.Plan, diags *diag.List) {
+	if p.Execution.OffloadOptimizer && j.CoresPerNode() == 0 {
+		diags.Warn(IDHostCoresUnknown, j.Sources.Range("cluster"), "The cores of a node are not known",
+			fmt.Sprintf("The optimizer runs on the host, and neither cluster.cpus_per_node nor slurm.cpus_per_task says on how many cores. The plan and OMP_NUM_THREADS take one for each of the %d ranks of a node. Set cpus_per_node.", j.Cluster.GPUsPerNode))
 	}
 }
 
@@ -64,14 +74,29 @@ func TrainingWindow(limit units.Seconds) units.Seconds {
 
 // sharedSettings are the variables that every torch job wants: a flight
 // recorder that dumps on a hang, and an allocator that does not fragment.
-func sharedSettings(l Launch) []Setting {
+func sharedSettings(j *job.Job, p *plan.Plan, l Launch) []Setting {
 	return []Setting{
 		AllocatorSetting(l.Torch),
 		{"TORCH_NCCL_DUMP_ON_TIMEOUT", render.Literal("1"), "writes the flight recorder when a collective hangs"},
 		{"TORCH_NCCL_TRACE_BUFFER_SIZE", render.Literal("20000"), "collectives that the flight recorder keeps"},
 		{"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", render.Shell(`"${NDC_LOG_DIR:-.}/flight-recorder-"`), "where it writes"},
-		{"OMP_NUM_THREADS", render.Literal("1"), "torchrun's own choice, stated"},
+		threads(j, p),
 	}
+}
+
+// threads is how many cores a rank computes on beside its GPU: one, or its
+// share of the node's where the optimizer runs there. The plan's time of such
+// an update counts the same cores.
+func threads(j *job.Job, p *plan.Plan) Setting {
+	n, why := 1, "torchrun's own choice, stated"
+	switch cores := j.CoresPerNode(); {
+	case p.Execution.OffloadOptimizer && cores == 0:
+		why = "the optimizer runs on the host; its cores are not known: cluster.cpus_per_node"
+	case p.Execution.OffloadOptimizer:
+		n = j.CoresPerRank()
+		why = fmt.Sprintf("the optimizer runs on the host: %d cores over %d ranks", cores, j.Cluster.GPUsPerNode)
+	}
+	return Setting{"OMP_NUM_THREADS", render.Literal(strconv.Itoa(n)), why}
 }
 
 // AllocatorSetting lets segments of torch's allocator grow, under the name

@@ -9,7 +9,7 @@ import (
 
 // passed are the variables that the scripts set outside the container and
 // launch.sh reads inside. Everything else launch.sh sets itself.
-var passed = []string{"MASTER_ADDR", "MASTER_PORT", "NDC_DIR", "NDC_LOG_DIR", "NDC_NODES"}
+var passed = []string{"MASTER_ADDR", "MASTER_PORT", "NDC_DIR", "NDC_JOB_DIR", "NDC_LOG_DIR", "NDC_NODES"}
 
 // secrets are the variables of an env_file that programs commonly read; they
 // are passed by name so that their values stand in no file.
@@ -21,6 +21,7 @@ func (v *batchView) container(j *job.Job) {
 	if c.Image == "" {
 		return
 	}
+	v.Image = render.Expanding(c.Image)
 	names := append([]string{}, passed...)
 	if j.Slurm.EnvFile != "" {
 		names = append(names, secrets...)

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
@@ -34,9 +35,7 @@ func directives(j *job.Job, diags *diag.List) []string {
 	d.always("nodes", fmt.Sprint(j.Cluster.Nodes))
 	d.always("ntasks-per-node", "1")
 	d.gpus()
-	if s.CPUsPerTask > 0 {
-		d.always("cpus-per-task", fmt.Sprint(s.CPUsPerTask))
-	}
+	d.cpus()
 	d.text("mem", "memory", s.Memory)
 	if s.Exclusive.Or(true) {
 		d.flag("exclusive")
@@ -103,6 +102,23 @@ func (d *directiveList) gpus() {
 		d.always("gpus-per-node", n)
 	default:
 		d.always("gres", "gpu:"+n)
+	}
+}
+
+// cpus asks for the CPUs of a node's one task. A job that has its nodes for
+// itself has all of theirs without asking; their number is Slurm's to say.
+func (d *directiveList) cpus() {
+	s := &d.j.Slurm
+	perGPU := slices.ContainsFunc(s.Directives, func(v job.Variable) bool { return v.Name == "cpus-per-gpu" })
+	switch {
+	case s.CPUsPerTask > 0:
+		d.always("cpus-per-task", fmt.Sprint(s.CPUsPerTask))
+	case perGPU || s.Exclusive.Or(true):
+	case d.j.Cluster.CPUsPerNode > 0:
+		d.always("cpus-per-task", fmt.Sprint(d.j.Cluster.CPUsPerNode))
+	default:
+		d.diags.Warn(IDCPUsNotAsked, d.j.Sources.Range("slurm.exclusive"), "No CPUs are asked for",
+			fmt.Sprintf("The job shares its nodes, and neither slurm.cpus_per_task nor cluster.cpus_per_node says how many CPUs the task of a node gets. Most sites then give one, for %d ranks and their loaders. Set one of the two.", d.j.Cluster.GPUsPerNode))
 	}
 }
 

@@ -34,8 +34,9 @@ const (
 func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) {
 	var diags diag.List
 	checkJob(j, l, &diags)
+	checkCores(j, p, &diags)
 	directives := directives(j, &diags)
-	settings := settings(j, l, &diags)
+	settings := settings(j, p, l, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -51,7 +52,7 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 
 // must executes one of the embedded templates; a failure is a defect of ndc.
 func must(name string, view any) []byte {
-	b, err := render.Template(templates, view, "templates/"+name, "templates/chain.tmpl")
+	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/chain.tmpl")
 	if err != nil {
 		panic(fmt.Sprintf("slurm: template %s: %v", name, err))
 	}
@@ -72,12 +73,14 @@ type batchView struct {
 	Modules                     []render.Word
 	Nodes                       int
 	CheckpointPath              render.Word
+	CheckpointPathExpands       bool
 	LatestStep                  string
 	Chain                       bool
 	ChainCount, Steps           int
 	StalledCap, FailureCap      int
 	NodeCheck                   []render.Word
 	NodeCheckSeconds            int
+	Image                       render.Word
 	Mounts, Pyxis, Apptainer    []render.Word
 	ContainerNames              string
 }
@@ -99,7 +102,8 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string) []byte
 		v.Modules = append(v.Modules, render.Literal(m))
 	}
 	if v.Chain {
-		v.CheckpointPath = render.Expanding(hostPath(j.Slurm.Container.Mounts, l.CheckpointPath))
+		path := hostPath(j.Slurm.Container.Mounts, l.CheckpointPath)
+		v.CheckpointPath, v.CheckpointPathExpands = render.Expanding(path), strings.Contains(path, "${")
 		v.LatestStep = l.LatestStep
 	}
 	if c := j.Slurm.NodeCheck; c != nil {
@@ -120,7 +124,7 @@ func summary(j *job.Job, l Launch) string {
 // logDir is the folder of all logs, absolute when the script runs.
 func logDir(j *job.Job) render.Word {
 	if j.Slurm.LogPath == "" {
-		return render.Shell("$NDC_DIR/logs")
+		return render.Shell("$NDC_JOB_DIR/logs")
 	}
 	return render.Expanding(path.Join(j.Slurm.LogPath, j.Backend.Kind))
 }
@@ -197,7 +201,7 @@ func hostPath(mounts []string, inside string) string {
 
 // settings merges the framework's variables with those of the cluster, the
 // Slurm block and the backend block; later ones win and keep their place by name.
-func settings(j *job.Job, l Launch, diags *diag.List) []Setting {
+func settings(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []Setting {
 	user := map[string]Setting{}
 	for _, origin := range []struct {
 		path      string
@@ -213,7 +217,7 @@ func settings(j *job.Job, l Launch, diags *diag.List) []Setting {
 		}
 	}
 	var all []Setting
-	for _, s := range slices.Concat(l.Environment, sharedSettings(l)) { // what the framework needs comes before what every job wants
+	for _, s := range slices.Concat(l.Environment, sharedSettings(j, p, l)) { // what the framework needs comes before what every job wants
 		_, known := user[s.Name]
 		if !known && !slices.ContainsFunc(all, func(have Setting) bool { return have.Name == s.Name }) {
 			all = append(all, s)

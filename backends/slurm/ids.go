@@ -19,6 +19,10 @@ const (
 	IDDirectiveValue diag.ID = "directive-value"
 	// IDContainerRuntime: an unknown container runtime.
 	IDContainerRuntime diag.ID = "container-runtime"
+	// IDCPUsNotAsked: a job that shares its nodes asks for no CPUs.
+	IDCPUsNotAsked diag.ID = "cpus-not-asked"
+	// IDHostCoresUnknown: the optimizer runs on cores that nobody counted.
+	IDHostCoresUnknown diag.ID = "host-cores-unknown"
 	// IDTimeLimitTooShort: the limit leaves no time to train.
 	IDTimeLimitTooShort diag.ID = "time-limit-too-short"
 )

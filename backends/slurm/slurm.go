@@ -21,7 +21,8 @@ type Launch struct {
 	// itself is left to the job.
 	Environment []Setting
 	// Setup are lines of bash run on every node before torchrun, with
-	// $NDC_DIR as the folder of the generated files. They are ndc's own text.
+	// $NDC_DIR as the folder of the generated files, which may be a run's copy,
+	// and $NDC_JOB_DIR as the one that stays. They are ndc's own text.
 	Setup []string
 	// Program is what torchrun starts: a script, or -m and a module.
 	Program []render.Word
@@ -31,7 +32,9 @@ type Launch struct {
 	// does not save. The scripts see its host path as $CHECKPOINT_PATH.
 	CheckpointPath string
 	// LatestStep is the body of a bash function that prints the newest step
-	// saved in "$CHECKPOINT_PATH", or nothing. It is ndc's own text.
+	// saved in "$CHECKPOINT_PATH", or nothing. It is ndc's own text. What lies
+	// in that folder may be anybody's: the function computes with nothing that
+	// the scripts' function number did not accept.
 	LatestStep string
 	// Steps is the number of optimizer steps after which the run is done.
 	Steps int

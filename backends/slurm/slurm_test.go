@@ -26,7 +26,7 @@ func example() (*job.Job, *plan.Plan, Launch) {
 	j := &job.Job{
 		Name:    "llama3-70b",
 		Backend: job.Backend{Kind: "megatron", Version: "core_v0.18.2", Environment: []job.Variable{{Name: "NVTE_DEBUG", Value: "1"}}},
-		Cluster: job.Cluster{GPU: job.GPU{Name: "h100_sxm"}, Nodes: 32, GPUsPerNode: 8,
+		Cluster: job.Cluster{GPU: job.GPU{Name: "h100_sxm"}, Nodes: 32, GPUsPerNode: 8, CPUsPerNode: 112,
 			Network: job.Network{Environment: []job.Variable{{Name: "NCCL_IB_HCA", Value: "mlx5_0,mlx5_1"}}}},
 		Slurm: job.Slurm{
 			Account: "llm", Partition: "h100", Time: 24 * 3600, Memory: "0", CPUsPerTask: 112,
@@ -138,6 +138,135 @@ func TestValuesNeverBecomeCode(t *testing.T) {
 			}
 		}
 	})
+}
+
+// matched are the variables of the scripts that hold what number printed, or
+// that the scripts count themselves.
+var matched = map[string]bool{
+	"SLURM_JOB_ID": true, "link": true, "step": true, "previous": true, "stalled": true, "failed": true, "now": true, "status": true,
+	"nodes": true, "gpus_per_node": true, "1": true,
+}
+
+// TestNothingElseIsComputed: bash executes what stands in the brackets of a
+// word that it computes with. Whatever the scripts put between $(( and )), or
+// compare as numbers, was matched before; and nothing but environment.sh and
+// the user's env_file is read as shell.
+func TestNothingElseIsComputed(t *testing.T) {
+	j, p, l := example()
+	for _, f := range files(t, j, p, l).Files {
+		tree, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(f.Data), f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		syntax.Walk(tree, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.ArithmExp:
+				onlyMatched(t, f, n.X)
+			case *syntax.ArithmCmd:
+				onlyMatched(t, f, n.X)
+			case *syntax.BinaryTest:
+				switch n.Op {
+				case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+					onlyMatched(t, f, n.X)
+					onlyMatched(t, f, n.Y)
+				}
+			case *syntax.CallExpr:
+				if len(n.Args) == 0 {
+					break
+				}
+				word := n.Args[0].Lit()
+				if word == "eval" || word == "let" || word == "declare" {
+					t.Errorf("%s:%s: %s", f.Name, n.Pos(), word)
+				}
+				if word == "." || word == "source" {
+					var read strings.Builder
+					_ = syntax.NewPrinter().Print(&read, n.Args[1])
+					if name := read.String(); name != `"$env_file"` && name != `"$NDC_DIR/environment.sh"` && name != "/opt/site/setup.sh" {
+						t.Errorf("%s:%s reads %s as shell", f.Name, n.Pos(), name)
+					}
+				}
+				if word == "printf" && n.Args[1].Lit() == "" && !strings.HasPrefix(string(f.Data[n.Args[1].Pos().Offset():]), "'") {
+					t.Errorf("%s:%s: a format that is not written out", f.Name, n.Pos())
+				}
+			}
+			return true
+		})
+	}
+}
+
+func onlyMatched(t *testing.T, f txtar.File, n syntax.Node) {
+	t.Helper()
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if e, ok := n.(*syntax.ParamExp); ok && !matched[e.Param.Value] {
+			t.Errorf("%s:%s computes with $%s, which nobody matched", f.Name, e.Pos(), e.Param.Value)
+		}
+		if w, ok := n.(*syntax.Word); ok {
+			if name := w.Lit(); render.IsName(name) && !matched[name] {
+				t.Errorf("%s:%s computes with %s, which nobody matched", f.Name, w.Pos(), name)
+			}
+		}
+		return true
+	})
+}
+
+// TestThreads: the threads of a rank are its share of the node's cores where
+// its optimizer runs there, and one elsewhere.
+func TestThreads(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		offload      bool
+		cores, asked int
+		want         string
+		warnings     int
+	}{
+		{"on the GPU", false, 112, 0, "1 # torchrun's own choice", 0},
+		{"on the host", true, 112, 0, "14 # the optimizer runs on the host: 112 cores over 8 ranks", 0},
+		{"fewer asked for", true, 112, 64, "8 # the optimizer runs on the host: 64 cores over 8 ranks", 0},
+		{"hardware threads asked for", true, 112, 224, "14 # ", 0},
+		{"fewer cores than ranks", true, 4, 0, "1 # ", 0},
+		{"unknown", true, 0, 0, "1 # the optimizer runs on the host; its cores are not known", 1},
+	} {
+		j, p, l := example()
+		j.Cluster.CPUsPerNode, j.Slurm.CPUsPerTask, p.Execution.OffloadOptimizer = c.cores, c.asked, c.offload
+		artifacts, diags := Files(j, p, l)
+		if len(diags) != c.warnings || c.warnings > 0 && diags[0].ID != IDHostCoresUnknown {
+			t.Errorf("%s: %v", c.name, diags)
+		}
+		if text := string(artifacts[2].Content); !strings.Contains(text, "export OMP_NUM_THREADS="+c.want) {
+			t.Errorf("%s: want %s in\n%s", c.name, c.want, text)
+		}
+	}
+}
+
+// TestCPUs: a job asks for the CPUs of a node's task where Slurm would not
+// give all of them by itself.
+func TestCPUs(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		exclusive    bool
+		cores, asked int
+		directives   []job.Variable
+		want         string
+		warnings     int
+	}{
+		{"alone on its nodes", true, 112, 0, nil, "", 0},
+		{"as asked", true, 112, 56, nil, "--cpus-per-task=56\n", 0},
+		{"shared", false, 112, 0, nil, "--cpus-per-task=112\n", 0},
+		{"shared, as asked", false, 112, 56, nil, "--cpus-per-task=56\n", 0},
+		{"shared, for each GPU", false, 112, 0, []job.Variable{{Name: "cpus-per-gpu", Value: "14"}}, "--cpus-per-gpu=14\n", 0},
+		{"shared, unknown", false, 0, 0, nil, "", 1},
+	} {
+		j, p, l := example()
+		j.Cluster.CPUsPerNode, j.Slurm.CPUsPerTask, j.Slurm.Exclusive, j.Slurm.Directives = c.cores, c.asked, job.Some(c.exclusive), c.directives
+		artifacts, diags := Files(j, p, l)
+		if len(diags) != c.warnings || c.warnings > 0 && diags[0].ID != IDCPUsNotAsked {
+			t.Errorf("%s: %v", c.name, diags)
+		}
+		text := string(artifacts[0].Content)
+		if !strings.Contains(text, c.want) || strings.Count(text, "#SBATCH --cpus-per") != min(1, len(c.want)) {
+			t.Errorf("%s: want %q in\n%s", c.name, c.want, text)
+		}
+	}
 }
 
 // commands collects the first words of all simple commands.

@@ -70,14 +70,14 @@ func mustRead(name string) []byte {
 
 // latestStep prints the newest complete checkpoint: TorchTitan writes step-N,
 // whose .metadata torch.distributed.checkpoint writes last.
-const latestStep = `local newest=
+const latestStep = `local metadata step newest=-1
 for metadata in "$CHECKPOINT_PATH"/step-*/.metadata; do
   [[ -f $metadata ]] || continue
   metadata=${metadata%/.metadata}
-  metadata=${metadata##*/step-}
-  [[ ${newest:--1} -ge $metadata ]] || newest=$metadata
+  step=$(number "${metadata##*/step-}") || continue
+  [[ $step -le $newest ]] || newest=$step
 done
-printf '%s' "$newest"`
+[[ $newest -lt 0 ]] || printf '%s\n' "$newest"`
 
 // slurmLaunch says what the shared scripts start. The generated modules are
 // found through PYTHONPATH; the end of the allocation is handed to the clock.
