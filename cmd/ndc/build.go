@@ -33,10 +33,12 @@ edited since, is not replaced without --force.`,
 			if out == "" {
 				out = beside(args[0])
 			}
-			if diags := write(folders(plans, out, flags.backend == ""), force); diags.HasErrors() {
+			places := folders(plans, out, flags.backend == "")
+			if diags := write(places, force); diags.HasErrors() {
 				t.diagnostics(diags, nil)
 				return exitError(exitInput)
 			}
+			t.diagnostics(warnOfChains(places), nil)
 			return report(t, plans, out)
 		},
 	}

@@ -17,6 +17,8 @@ const (
 	IDEditedFile diag.ID = "edited-file"
 	// IDCannotWrite: an output could not be written.
 	IDCannotWrite diag.ID = "cannot-write"
+	// IDChainAlive: a chain of submissions in the output folder has not ended.
+	IDChainAlive diag.ID = "chain-alive"
 	// IDNotFormatted: fmt --check found a file that is not formatted.
 	IDNotFormatted diag.ID = "not-formatted"
 )

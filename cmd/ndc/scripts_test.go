@@ -1,0 +1,474 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The tests of this file run the emitted batch scripts without Slurm: the
+// commands that they call are a few lines of shell.
+
+// slurmCommands stand in for Slurm on one node, for the GPU's tool and for the
+// program that starts the ranks, which runs what "ranks" in the folder says.
+var slurmCommands = map[string]string{
+	"scontrol": `if [[ $2 == hostnames ]]; then echo node1; else printf '   JobId=%s\n   Command=%s\n' "$3" "$SCRIPT"; fi`,
+	"sbatch": `left=$(cat "$FAKE/failures" 2>/dev/null || echo 0)
+if ((left > 0)); then
+  echo $((left - 1)) >"$FAKE/failures"
+  echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2
+  exit 1
+fi
+env >"$FAKE/queued"
+printf '%s\n' "$@" >"$FAKE/submitted"
+echo "sbatch: a remark of the site"
+echo "$((SLURM_JOB_ID + 1));cluster"`,
+	"srun":       `echo "${SRUN_CPUS_PER_TASK:-none}" >"$FAKE/cpus"; SLURM_NODEID=0 exec "${@: -2}"`,
+	"scancel":    `echo "$1" >>"$FAKE/cancelled"`,
+	"sleep":      `echo "$1" >>"$FAKE/slept"`,
+	"nvidia-smi": `echo GPU 0`,
+	"git":        `echo 0123456789abcdef0123456789abcdef01234567-dirty`,
+	"torchrun":   `echo trained >>"$FAKE/trained"; env >"$FAKE/ranks.env"; printf '%s\n' "$@" >"$FAKE/arguments"; [[ ! -f $FAKE/ranks ]] || . "$FAKE/ranks"`,
+}
+
+// site is a folder with one built job and those commands.
+type site struct {
+	folder, job, out string
+	script           string // as built
+	spooled          []byte // as submitted
+	backend          string
+}
+
+const siteJob = `
+job "train" {
+  model   = catalog.model.debug
+  cluster = catalog.cluster.single_gpu
+  training {
+    global_batch_size = 32
+    steps             = 2000
+    precision         = "bf16"
+    seed              = 1234
+    optimizer "adamw" {
+      learning_rate = 1e-3
+    }
+    schedule "constant" {
+      warmup_steps = 0
+    }
+    data {
+      mock = true
+    }
+    checkpoint {
+      path     = "FOLDER/checkpoints"
+      interval = 100
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+    path    = "FOLDER"
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+  }
+  backend "deepspeed" {
+    version = "0.19.8"
+  }
+  slurm {
+    time        = "01:00:00"
+    chain       = "until_done"
+    env_file    = "FOLDER/secrets"
+    environment = { LD_LIBRARY_PATH = "/opt/lib:$${LD_LIBRARY_PATH}" }
+    setup       = SETUP
+  }
+}
+`
+
+// newSite builds the job for one backend. Lines of setup are HCL.
+func newSite(t *testing.T, backend, setup string) *site {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the scripts run on Linux")
+	}
+	s := &site{folder: filepath.Join(t.TempDir(), "a site"), backend: backend}
+	s.job, s.out = filepath.Join(s.folder, "job.hcl"), filepath.Join(s.folder, "out", "train", backend)
+	s.script = filepath.Join(s.out, "train.sbatch")
+	for name, text := range slurmCommands {
+		s.write(t, "bin/"+name, "#!/bin/bash\n"+text+"\n")
+	}
+	s.write(t, "pretrain_gpt.py", "")
+	s.write(t, "secrets", "set -eu -C\nWANDB_API_KEY=token-of-the-site\nIFS=,\n")
+	s.write(t, "job.hcl", strings.NewReplacer("FOLDER", s.folder, "SETUP", setup).Replace(siteJob))
+	s.build(t)
+	s.submit(t)
+	return s
+}
+
+func (s *site) write(t *testing.T, name, content string) {
+	t.Helper()
+	path := filepath.Join(s.folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *site) read(name string) string {
+	content, _ := os.ReadFile(filepath.Join(s.folder, name))
+	return string(content)
+}
+
+// build returns what ndc says on standard error.
+func (s *site) build(t *testing.T, more ...string) string {
+	t.Helper()
+	var said bytes.Buffer
+	args := append([]string{"build", s.job, "--backend", s.backend}, more...)
+	if code := run(args, io.Discard, &said); code != exitOK {
+		t.Fatalf("exit code %d:\n%s", code, said.String())
+	}
+	return strings.Join(strings.Fields(said.String()), " ")
+}
+
+// submit spools the script as it is now.
+func (s *site) submit(t *testing.T) {
+	t.Helper()
+	content, err := os.ReadFile(s.script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.spooled = content
+}
+
+// start runs the spooled script as a job, and returns its exit code and log.
+func (s *site) start(t *testing.T, id int, variables []string, args ...string) (int, string) {
+	t.Helper()
+	s.write(t, "slurm_script", string(s.spooled))
+	_ = os.Remove(filepath.Join(s.folder, "trained"))
+	_ = os.Remove(filepath.Join(s.folder, "submitted"))
+	cmd := exec.Command("bash", append([]string{filepath.Join(s.folder, "slurm_script")}, args...)...)
+	cmd.Dir = s.folder
+	cmd.Env = append([]string{
+		"PATH=" + s.folder + "/bin:" + os.Getenv("PATH"), "HOME=" + s.folder, "FAKE=" + s.folder, "SCRIPT=" + s.script, "MINE=set before",
+		fmt.Sprint("SLURM_JOB_ID=", id), "SLURM_JOB_NAME=train/me", "SLURM_JOB_NODELIST=node1", "SLURM_JOB_NUM_NODES=1",
+		"SLURM_JOB_CPUS_PER_NODE=112(x3),96", "SLURM_SUBMIT_DIR=" + s.folder,
+	}, variables...)
+	out, _ := cmd.CombinedOutput()
+	return cmd.ProcessState.ExitCode(), string(out) + s.read(fmt.Sprintf("out/train/%s/logs/train_me-%d.log", s.backend, id))
+}
+
+// trains demands that a job ran the ranks.
+func (s *site) trains(t *testing.T, id int, variables []string, args ...string) string {
+	t.Helper()
+	code, log := s.start(t, id, variables, args...)
+	if code != 0 || s.read("trained") != "trained\n" {
+		t.Fatalf("exit code %d, trained %q:\n%s", code, s.read("trained"), log)
+	}
+	return log
+}
+
+// refuses demands that a job ends before its ranks start, and says why.
+func (s *site) refuses(t *testing.T, reason string, id int, variables []string, args ...string) {
+	t.Helper()
+	code, log := s.start(t, id, variables, args...)
+	if code == 0 || s.read("trained") != "" || !strings.Contains(log, reason) {
+		t.Errorf("exit code %d, trained %q; want %q:\n%s", code, s.read("trained"), reason, log)
+	}
+	if s.read("submitted") != "" {
+		t.Error("a successor was submitted")
+	}
+}
+
+func mustHold(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s does not hold %q:\n%s", what, part, text)
+		}
+	}
+}
+
+const allBackends = "megatron torchtitan deepspeed"
+
+// TestUserCodeAndSecrets: lines of the user run under bash's own rules, and
+// what they set reaches the ranks and no queued job.
+func TestUserCodeAndSecrets(t *testing.T) {
+	for _, backend := range strings.Fields(allBackends) {
+		t.Run(backend, func(t *testing.T) {
+			s := newSite(t, backend, `["false", "grep -q no-such-line /dev/null | cat", "export SEEN=\"x$UNSET\"", "set -f -C", "IFS=:"]`)
+			log := s.trains(t, 100, nil)
+			mustHold(t, "the ranks' environment", s.read("ranks.env"), "WANDB_API_KEY=token-of-the-site\n", "LD_LIBRARY_PATH=/opt/lib:", "SEEN=x\n", "MINE=set before\n")
+			queued := s.read("queued")
+			mustHold(t, "the queued job's environment", queued, "MINE=set before\n")
+			for _, foreign := range []string{"token-of-the-site", "WANDB", "LD_LIBRARY_PATH", "NCCL", "NDC_", "OMP_NUM_THREADS"} {
+				if strings.Contains(queued, foreign) {
+					t.Errorf("%s is stored with the queued job:\n%s", foreign, queued)
+				}
+			}
+			mustHold(t, "the log", log, "git revision 0123456789abcdef0123456789abcdef01234567-dirty", "ndc "+version, "configuration "+s.hash(t), "at step 0; next is job 101")
+			if got := s.read("cpus"); got != "96\n" {
+				t.Errorf("the task of a node gets %q CPUs, want the fewest of a node", got)
+			}
+			s.trains(t, 101, []string{"SLURM_CPUS_PER_TASK=64"}, s.arguments(t)...)
+			if got := s.read("cpus"); got != "64\n" {
+				t.Errorf("the task of a node gets %q CPUs, want those asked for", got)
+			}
+		})
+	}
+}
+
+// TestStrictSetup: a user's own set -e ends the node where a line fails.
+func TestStrictSetup(t *testing.T) {
+	s := newSite(t, "megatron", `["set -e", "false", "export SEEN=1"]`)
+	if code, log := s.start(t, 100, nil); code == 0 || s.read("trained") != "" {
+		t.Errorf("exit code %d:\n%s", code, log)
+	}
+}
+
+// hash is the plan's own.
+func (s *site) hash(t *testing.T) string {
+	t.Helper()
+	owned := readOwned(s.out)
+	content := s.read("out/train/" + s.backend + "/plan.json")
+	for line := range strings.Lines(content[strings.LastIndex(content, `"plan.json"`):]) {
+		if _, rest, ok := strings.Cut(line, `"sha256": "`); ok && owned[planName] != "" {
+			return strings.TrimRight(rest, "\"\n")
+		}
+	}
+	t.Fatal("plan.json does not know its hash")
+	return ""
+}
+
+// arguments are those of the successor's script.
+func (s *site) arguments(t *testing.T) []string {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(s.read("submitted"), "\n"), "\n")
+	if len(lines) < 4 {
+		t.Fatalf("submitted: %q", lines)
+	}
+	return lines[len(lines)-3:]
+}
+
+// hostile are contents of a checkpoint folder, by backend: files with their
+// content, and the step that they tell.
+var hostile = map[string][]struct {
+	files map[string]string
+	step  string
+}{
+	"megatron": {
+		{map[string]string{"latest_checkpointed_iteration.txt": "100"}, "100"},
+		{map[string]string{"latest_checkpointed_iteration.txt": "0000090\n"}, "90"},
+		{map[string]string{"latest_checkpointed_iteration.txt": "release"}, "0"},
+		{map[string]string{"latest_checkpointed_iteration.txt": "hosts[$(>pwned)]"}, "0"},
+		{map[string]string{"latest_checkpointed_iteration.txt": "100.bak"}, "0"},
+		{map[string]string{"latest_checkpointed_iteration.txt": ""}, "0"},
+		{map[string]string{"latest_checkpointed_iteration.txt": "99999999999999999999999"}, "0"},
+		{map[string]string{"latest_checkpointed_iteration.txt": "\x00\xff100"}, "0"},
+		{map[string]string{"latest_checkpointed_iteration.txt/100": "a folder"}, "0"},
+		{map[string]string{"latest_checkpointed_iteration.txt": strings.Repeat("1\n", 1<<20)}, "1"},
+	},
+	"torchtitan": {
+		{map[string]string{"step-100/.metadata": "", "step-90/.metadata": "", "step-200/unfinished": ""}, "100"},
+		{map[string]string{"step-hosts[$(>pwned)]/.metadata": "", "step-100/.metadata": ""}, "100"},
+		{map[string]string{"step-150.bak/.metadata": "", "step-160-old/.metadata": "", "step-/.metadata": "", "step-008/.metadata": ""}, "8"},
+		{map[string]string{"step-99999999999999999999999/.metadata": "", "step-1 00/.metadata": "", "step-*/.metadata": "", "step-\n7/.metadata": ""}, "0"},
+	},
+	"deepspeed": {
+		{map[string]string{"latest": "step-100"}, "100"},
+		{map[string]string{"latest": "step-090\n"}, "90"},
+		{map[string]string{"latest": "global_step100"}, "0"},
+		{map[string]string{"latest": "step-150.bak"}, "0"},
+		{map[string]string{"latest": "step-100-old"}, "0"},
+		{map[string]string{"latest": "step-hosts[$(>pwned)]"}, "0"},
+		{map[string]string{"latest": "hosts[$(>pwned)]"}, "0"},
+		{map[string]string{"latest": ""}, "0"},
+	},
+}
+
+// TestHostileCheckpoints: what lies in the checkpoint folder is data. Nothing
+// of it is executed, and nothing of it ends the chain.
+func TestHostileCheckpoints(t *testing.T) {
+	for _, backend := range slices.Sorted(maps.Keys(hostile)) {
+		t.Run(backend, func(t *testing.T) {
+			s := newSite(t, backend, "[]")
+			for i, c := range hostile[backend] {
+				folder := filepath.Join("checkpoints", backend)
+				if err := os.RemoveAll(filepath.Join(s.folder, folder)); err != nil {
+					t.Fatal(err)
+				}
+				for name, content := range c.files {
+					s.write(t, filepath.Join(folder, name), content)
+				}
+				log := s.trains(t, 100*(i+1), nil)
+				mustHold(t, fmt.Sprintf("case %d: the log", i), log, "at step "+c.step+"; next")
+				if matches, _ := filepath.Glob(filepath.Join(s.folder, "pwned*")); len(matches) > 0 {
+					t.Fatalf("case %d: a name was executed", i)
+				}
+			}
+		})
+	}
+}
+
+// TestHostileWords: numbers from the environment and from arguments are
+// matched before they are computed with.
+func TestHostileWords(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	const word = "a[$(>pwned)]"
+	for _, variable := range []string{"SLURM_JOB_ID=" + word, "NDC_GPUS_PER_NODE=" + word} {
+		if code, log := s.start(t, 100, []string{variable}); code == 0 {
+			t.Errorf("%s was accepted:\n%s", variable, log)
+		}
+	}
+	for _, args := range [][]string{{word}, {"100", word}} {
+		s.refuses(t, "submit it without any", 100, nil, args...)
+	}
+	s.trains(t, 200, []string{"SLURM_RESTART_COUNT=" + word, "SLURM_CPUS_PER_TASK=" + word})
+	if s.read("cpus") != "none\n" || s.read("pwned") != "" {
+		t.Errorf("%q CPUs", s.read("cpus"))
+	}
+	if _, err := os.Stat(filepath.Join(s.folder, "pwned")); err == nil {
+		t.Error("a word was executed")
+	}
+}
+
+// TestChainState: the chain's state is data as well. One that is not whole
+// tells of no progress, which one link may have and two may not.
+func TestChainState(t *testing.T) {
+	const whole = "link=1\njob=100\nsuccessor=101\nprevious=50\nstalled=1\nfailed=9\nended=yes\nover=no\n"
+	for _, c := range []struct{ name, state, want string }{
+		{"whole: progress", whole, "stalled=0\nfailed=0\n"},
+		{"cut in a number", whole[:strings.Index(whole, "50")+1], "stalled=1\nfailed=1\n"},
+		{"cut before the end", whole[:len(whole)-2], "stalled=1\nfailed=1\n"},
+		{"empty", "", "stalled=1\nfailed=1\n"},
+		{"code", strings.Replace(whole, "50", "$(>pwned)", 1), "stalled=1\nfailed=1\n"},
+		{"arithmetic", strings.Replace(whole, "50", "a[$(>pwned)]", 1), "stalled=1\nfailed=1\n"},
+		{"commands", "touch pwned\n; touch pwned\n" + whole, "stalled=0\nfailed=0\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, "megatron", "[]")
+			s.write(t, "checkpoints/megatron/latest_checkpointed_iteration.txt", "60")
+			s.trains(t, 100, nil)
+			args := s.arguments(t)
+			s.write(t, "out/train/megatron/runs/100/chain.state", c.state)
+			s.trains(t, 101, nil, args...)
+			mustHold(t, "the state", s.read("out/train/megatron/runs/100/chain.state"), c.want)
+			if _, err := os.Stat(filepath.Join(s.folder, "pwned")); err == nil {
+				t.Error("the state was executed")
+			}
+		})
+	}
+}
+
+// TestSubmissionIsTriedAgain: a controller that does not answer costs neither
+// the chain nor the link.
+func TestSubmissionIsTriedAgain(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "failures", "2")
+	mustHold(t, "the log", s.trains(t, 100, nil), "Socket timed out", "next is job 101")
+	if s.read("slept") != "5\n15\n" {
+		t.Errorf("it waited %q seconds", s.read("slept"))
+	}
+	s.write(t, "failures", "99")
+	code, log := s.start(t, 200, nil)
+	if code != 1 || s.read("trained") == "" {
+		t.Errorf("exit code %d, trained %q", code, s.read("trained"))
+	}
+	mustHold(t, "the log", log, "next is job none", "this was the last link of the chain, which ends at step 0 of 2000")
+	if again := s.build(t); !strings.Contains(again, "runs/100/chain.state") || strings.Contains(again, "runs/200/") {
+		t.Errorf("the chain of job 100 goes on, that of 200 has ended:\n%s", again)
+	}
+}
+
+// TestOneJobIsALink: a submission whose answer was lost makes two jobs of one
+// link. The second leaves; a link that Slurm starts again goes on, with the
+// successor that it has.
+func TestOneJobIsALink(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.trains(t, 100, nil)
+	args := s.arguments(t)
+	s.trains(t, 101, nil, args...)
+	code, log := s.start(t, 102, nil, args...)
+	if code != 0 || s.read("trained")+s.read("submitted") != "" {
+		t.Errorf("exit code %d, trained %q, submitted %q", code, s.read("trained"), s.read("submitted"))
+	}
+	mustHold(t, "the log", log, "link 2 of chain 100 is job 101; this job is one too many and ends")
+	s.write(t, "checkpoints/megatron/latest_checkpointed_iteration.txt", "100")
+	mustHold(t, "the log", s.trains(t, 101, []string{"SLURM_RESTART_COUNT=1"}, args...), "link 2 of chain 100 at step 100; next is job 102")
+	if s.read("submitted") != "" {
+		t.Error("a second successor was submitted")
+	}
+}
+
+// TestChainEnds: with the last step trained the successor is taken back, and
+// a build no longer speaks of the chain.
+func TestChainEnds(t *testing.T) {
+	s := newSite(t, "deepspeed", "[]")
+	s.trains(t, 100, nil)
+	mustHold(t, "the build", s.build(t), "[chain-alive]", "link 1 runs as job 100, followed by job 101")
+	args := s.arguments(t)
+	s.write(t, "ranks", `mkdir -p "$FAKE/checkpoints/deepspeed" && echo step-2000 >"$FAKE/checkpoints/deepspeed/latest"`)
+	mustHold(t, "the log", s.trains(t, 101, nil, args...), "the chain ends at step 2000")
+	if s.read("cancelled") != "102\n" {
+		t.Errorf("cancelled: %q", s.read("cancelled"))
+	}
+	if said := s.build(t); said != "" {
+		t.Errorf("after the end the build says:\n%s", said)
+	}
+}
+
+// TestChainKeepsItsFiles: a folder that is built anew changes no link of a
+// running chain; a later submission runs the new files.
+func TestChainKeepsItsFiles(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.trains(t, 100, nil)
+	args := s.arguments(t)
+	mustHold(t, "the ranks' arguments", s.read("arguments"), "\n1234\n")
+	was := s.spooled
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "1234", "4321", 1))
+	s.build(t)
+	s.trains(t, 101, nil, args...)
+	mustHold(t, "the ranks' arguments", s.read("arguments"), "\n1234\n")
+	s.submit(t)
+	s.trains(t, 200, nil)
+	mustHold(t, "the ranks' arguments", s.read("arguments"), "\n4321\n")
+	mustHold(t, "the ranks' environment", s.read("ranks.env"), "NDC_JOB_DIR="+s.out+"\n", "NDC_DIR="+s.out+"/runs/200\n", "NDC_LOG_DIR="+s.out+"/logs\n")
+
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "01:00:00", "02:00:00", 1))
+	s.build(t)
+	s.spooled = was
+	s.refuses(t, "was built anew after this job was submitted", 300, nil)
+	s.trains(t, 300, []string{"NDC_ALLOW_EDITED=yes"})
+}
+
+// TestMixedFolderDoesNotStart: every file of a build is held to its hash in
+// plan.json, at the first link and at later ones.
+func TestMixedFolderDoesNotStart(t *testing.T) {
+	s := newSite(t, "deepspeed", "[]")
+	names := slices.Sorted(maps.Keys(readOwned(s.out)))
+	if len(names) < 8 {
+		t.Fatalf("only %q", names)
+	}
+	for i, name := range names {
+		path := "out/train/deepspeed/" + name
+		was := s.read(path)
+		s.write(t, path, was+"\n")
+		s.refuses(t, "are not as one build wrote them", 100+i, nil)
+		s.write(t, path, was)
+	}
+	s.write(t, "out/train/deepspeed/train.py", "print('mine')")
+	s.trains(t, 200, []string{"NDC_ALLOW_EDITED=yes"})
+	s.build(t, "--force")
+	s.trains(t, 300, nil)
+	s.write(t, "out/train/deepspeed/runs/300/run.json", "{}")
+	s.refuses(t, "are not those that the run began with", 301, nil, "300", "2", s.out)
+	if left, _ := filepath.Glob(filepath.Join(s.out, "runs", "*.new-*")); len(left) != len(names) {
+		t.Errorf("%d copies that never ran are left: %q", len(left), left)
+	}
+}
