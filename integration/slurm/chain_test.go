@@ -3,6 +3,7 @@
 package slurm
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,9 @@ var chains = []struct {
 	{"FailuresInARow", failuresInARow},
 	{"StopFileBefore", stopFileBefore},
 	{"StopFileDuring", stopFileDuring},
+	{"BuiltAnew", builtAnew},
+	{"SecretsStayHome", secretsStayHome},
+	{"AllCPUs", allCPUs},
 	{"WrongNodeCount", wrongNodeCount},
 	{"WrongGPUCount", wrongGPUCount},
 }
@@ -32,7 +36,11 @@ var chains = []struct {
 // submission trains ten.
 func standIn(t *testing.T, c *cluster, variables ...string) *scenario {
 	t.Helper()
-	s := prepare(t, c, "a stand-in for the framework", "stand-in", "megatron")
+	return standInAt(t, prepare(t, c, "a stand-in for the framework", "stand-in", "megatron"), variables...)
+}
+
+func standInAt(t *testing.T, s *scenario, variables ...string) *scenario {
+	t.Helper()
 	s.build(t, variables...)
 	s.program(t, "torchrun", "torchrun")
 	s.program(t, "nvidia-smi", "nvidia-smi")
@@ -65,9 +73,75 @@ func trainsToTheEnd(t *testing.T, c *cluster) {
 	s.expectProgress(t, "30", 6)
 	s.expect(t, "the chain ends at step 30")
 	for line := range strings.Lines(s.read("starts")) {
-		if !strings.Contains(line, "of 2") || !strings.Contains(line, "gpus 2 cpus 4") {
+		if !strings.Contains(line, "of 2") || !strings.Contains(line, "gpus 2 cpus 4 of 4 ") {
 			t.Errorf("a node was started as %q", line)
 		}
+	}
+}
+
+// builtAnew: the folder is built anew for 20 steps while the first link trains;
+// the chain goes on to the 30 with which it began.
+func builtAnew(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.hold(t, "")
+	if said := s.build(t, "steps=20"); !strings.Contains(said, "[chain-alive]") {
+		t.Errorf("the build does not tell of the chain:\n%s", said)
+	}
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+	found := map[string]bool{}
+	for _, m := range ranConfiguration.FindAllString(s.log(), -1) {
+		found[m] = true
+	}
+	if len(found) != 1 {
+		t.Errorf("the links ran %v", found)
+	}
+	if said := s.build(t, "steps=20"); strings.Contains(said, "[chain-alive]") {
+		t.Errorf("the chain has ended, and the build says:\n%s", said)
+	}
+}
+
+var ranConfiguration = regexp.MustCompile(`configuration [0-9a-f]{64}`)
+
+// secretsStayHome: what an env_file exports reaches the ranks, and is not
+// stored with the successor in the controller's state.
+func secretsStayHome(t *testing.T, c *cluster) {
+	s := prepare(t, c, "a stand-in for the framework", "stand-in", "megatron")
+	s.write(t, "site.env", "SITE_TOKEN=not-for-the-queue\n", 0o600)
+	s = standInAt(t, s, "env_file="+s.folder+"/site.env")
+	s.hold(t, "--export=ALL,SITE_BEFORE=stays")
+	list := s.jobs()
+	if len(list) != 2 {
+		t.Fatalf("no successor is queued: %+v", list)
+	}
+	stored := c.do(t, "tr '\\0' '\\n' <$(echo %s/state/hash.*/job.%s/environment)", c.dir, list[1].id)
+	if !strings.Contains(stored, "SITE_BEFORE=stays") {
+		t.Errorf("this is not what is stored with job %s:\n%q", list[1].id, stored)
+	}
+	for _, secret := range []string{"not-for-the-queue", "SITE_TOKEN", "NDC_DIR=", "STANDIN="} {
+		if strings.Contains(stored, secret) {
+			t.Errorf("%s is stored with job %s", secret, list[1].id)
+		}
+	}
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectProgress(t, "30", 6)
+	if n := strings.Count(s.read("starts"), "token not-for-the-queue"); n != 6 {
+		t.Errorf("the token reached %d of 6 starts:\n%s", n, s.read("starts"))
+	}
+}
+
+// allCPUs: a job that asks for no CPUs and has its nodes for itself gets all
+// of theirs in the one task of a node.
+func allCPUs(t *testing.T, c *cluster) {
+	s := standIn(t, c, "chain=1", "cpus=0")
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED")
+	if n := strings.Count(s.read("starts"), " cpus 16 of 16 "); n != 2 {
+		t.Errorf("%d of 2 nodes got their 16 CPUs:\n%s", n, s.read("starts"))
 	}
 }
 

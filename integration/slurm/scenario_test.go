@@ -46,8 +46,8 @@ func prepare(t *testing.T, c *cluster, kind, name, backend string) *scenario {
 	return s
 }
 
-// build runs ndc.
-func (s *scenario) build(t *testing.T, variables ...string) {
+// build runs ndc, and returns what it says.
+func (s *scenario) build(t *testing.T, variables ...string) string {
 	t.Helper()
 	args := []string{"build", s.source, "--backend", filepath.Base(s.emitted), "-o", filepath.Join(s.folder, "out"), "--var", "folder=" + s.folder}
 	for _, v := range variables {
@@ -56,9 +56,11 @@ func (s *scenario) build(t *testing.T, variables ...string) {
 	if s.edited {
 		args = append(args, "--force")
 	}
-	if out, err := exec.Command(here.NDC, args...).CombinedOutput(); err != nil {
+	out, err := exec.Command(here.NDC, args...).CombinedOutput()
+	if err != nil {
 		t.Fatalf("ndc build: %v\n%s", err, out)
 	}
+	return string(out)
 }
 
 // write puts a file into the scenario's folder.
@@ -90,6 +92,9 @@ func (s *scenario) read(name string) string {
 // submit queues the job, from a folder that is not that of the script.
 func (s *scenario) submit(t *testing.T, options string) {
 	t.Helper()
+	if s.edited {
+		options += " --export=ALL,NDC_ALLOW_EDITED=yes"
+	}
 	s.do(t, "cd %q && sbatch %s %q", s.folder, options, s.script)
 }
 

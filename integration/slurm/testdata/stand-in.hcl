@@ -18,6 +18,17 @@ variable "chain" {
   default = "until_done"
 }
 
+variable "cpus" {
+  type        = number
+  description = "of a task; 0: not asked for"
+  default     = 4
+}
+
+variable "env_file" {
+  type    = string
+  default = ""
+}
+
 cluster "rack" {
   base          = catalog.cluster.dgx_h100
   nodes         = 2
@@ -64,7 +75,8 @@ job "stand-in" {
   slurm {
     partition     = "nodes"
     time          = "00:30:00"
-    cpus_per_task = 4
+    cpus_per_task = var.cpus == 0 ? null : var.cpus
+    env_file      = var.env_file
     memory        = ""
     requeue       = var.requeue
     chain         = var.chain
