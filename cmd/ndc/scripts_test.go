@@ -472,3 +472,53 @@ func TestMixedFolderDoesNotStart(t *testing.T) {
 		t.Errorf("%d copies that never ran are left: %q", len(left), left)
 	}
 }
+
+// TestPathOfVariables: a checkpoint path may name variables that env_file and
+// environment.sh set. The chain sees its progress there, and the successor
+// still gets none of them.
+func TestPathOfVariables(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "secrets", "TEAM='"+s.folder+"/of the team'\n")
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), s.folder+"/checkpoints", "$${TEAM}/checkpoints", 1))
+	s.build(t)
+	s.submit(t)
+	s.write(t, "of the team/checkpoints/megatron/latest_checkpointed_iteration.txt", "70")
+	mustHold(t, "the log", s.trains(t, 100, nil), "link 1 of chain 100 at step 70; next is job 101")
+	if queued := s.read("queued"); strings.Contains(queued, "of the team") || strings.Contains(queued, "OMP_NUM_THREADS") {
+		t.Errorf("the queued job's environment:\n%s", queued)
+	}
+	s.write(t, "secrets", "")
+	s.refuses(t, "the path of the checkpoints cannot be told", 200, nil)
+}
+
+// TestContainerIsNamed: the log says which image runs, and when a later link
+// finds another one.
+func TestContainerIsNamed(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	image := func(name string) {
+		text := s.read("job.hcl")
+		if i := strings.Index(text, "    container {"); i >= 0 {
+			text = text[:i] + text[strings.Index(text, "    # end\n")+len("    # end\n"):]
+		}
+		block := fmt.Sprintf("    container {\n      image  = %q\n      mounts = [%q]\n    }\n    # end\n", name, s.folder+":"+s.folder)
+		s.write(t, "job.hcl", strings.Replace(text, "    time        =", block+"    time        =", 1))
+		s.build(t)
+		s.submit(t)
+	}
+	file, digest := s.folder+"/image.sqsh", strings.Repeat("0a", 32)
+	s.write(t, "image.sqsh", "four")
+	image(file)
+	mustHold(t, "the log", s.trains(t, 100, nil), "ndc: container "+file+": 4 bytes, changed 2")
+	s.write(t, "image.sqsh", "larger")
+	mustHold(t, "the log", s.trains(t, 101, nil, s.arguments(t)...), ": 6 bytes, changed 2", "the container changed since the first link, where it was 4 bytes, changed 2")
+	s.write(t, "image.sqsh.sha256", digest+"  image.sqsh\n")
+	mustHold(t, "the log", s.trains(t, 200, nil), "sha256:"+digest+", says "+file+".sha256")
+	image("nvcr.io#nvidia/nemo@sha256:" + digest)
+	mustHold(t, "the log", s.trains(t, 300, nil), "ndc: container nvcr.io#nvidia/nemo@sha256:"+digest+": sha256:"+digest)
+	image("nvcr.io#nvidia/nemo:26.04")
+	log := s.trains(t, 400, nil)
+	mustHold(t, "the log", log, "unknown; a name without a digest can change its meaning")
+	if strings.Contains(log, "changed since") {
+		t.Errorf("nothing changed:\n%s", log)
+	}
+}
