@@ -212,7 +212,7 @@ func TestUserCodeAndSecrets(t *testing.T) {
 					t.Errorf("%s is stored with the queued job:\n%s", foreign, queued)
 				}
 			}
-			mustHold(t, "the log", log, "git revision 0123456789abcdef0123456789abcdef01234567-dirty", "ndc "+version, "configuration "+s.hash(t), "at step 0; next is job 101")
+			mustHold(t, "the log", log, "git revision 0123456789abcdef0123456789abcdef01234567-dirty", "from slurm.setup, ended with status 1\n", "ndc "+version, "configuration "+s.hash(t), "at step 0; next is job 101")
 			if got := s.read("cpus"); got != "96\n" {
 				t.Errorf("the task of a node gets %q CPUs, want the fewest of a node", got)
 			}
@@ -468,8 +468,8 @@ func TestMixedFolderDoesNotStart(t *testing.T) {
 	s.trains(t, 300, nil)
 	s.write(t, "out/train/deepspeed/runs/300/run.json", "{}")
 	s.refuses(t, "are not those that the run began with", 301, nil, "300", "2", s.out)
-	if left, _ := filepath.Glob(filepath.Join(s.out, "runs", "*.new-*")); len(left) != len(names) {
-		t.Errorf("%d copies that never ran are left: %q", len(left), left)
+	if left, _ := filepath.Glob(filepath.Join(s.out, "runs", "*.new-*")); len(left) > 0 {
+		t.Errorf("copies that never ran are left: %q", left)
 	}
 }
 

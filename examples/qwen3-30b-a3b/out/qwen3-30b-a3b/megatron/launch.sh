@@ -24,10 +24,12 @@ user_rules
 # shellcheck source=environment.sh
 . "$NDC_DIR/environment.sh"
 
-# slurm.setup of the job, verbatim.
+# slurm.setup of the job, verbatim. A line that fails is named in the log.
 user_rules
+trap 'printf "ndc: line %s of launch.sh, from slurm.setup, ended with status %s\n" "$LINENO" "$?" >&2' ERR
 source /opt/venvs/train/bin/activate
 # End of slurm.setup.
+trap - ERR
 own_rules
 
 nodes=$(number "${NDC_NODES:-1}") || die "NDC_NODES is not a number"
