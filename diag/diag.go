@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // ID is the stable name of one kind of diagnostic, in kebab case, such as
@@ -110,12 +111,23 @@ func (l List) HasErrors() bool {
 
 // Error appends an error.
 func (l *List) Error(id ID, at Range, summary, detail string) {
-	*l = append(*l, Diagnostic{Severity: Error, ID: id, Summary: summary, Detail: detail, Range: at})
+	*l = append(*l, Diagnostic{Severity: Error, ID: id, Summary: summary, Detail: clip(detail), Range: at})
 }
 
 // Warn appends a warning.
 func (l *List) Warn(id ID, at Range, summary, detail string) {
-	*l = append(*l, Diagnostic{Severity: Warning, ID: id, Summary: summary, Detail: detail, Range: at})
+	*l = append(*l, Diagnostic{Severity: Warning, ID: id, Summary: summary, Detail: clip(detail), Range: at})
+}
+
+// maxDetail is more than anyone reads: a detail may quote what a file holds.
+const maxDetail = 4000
+
+// clip cuts a text at maxDetail bytes, between two characters.
+func clip(text string) string {
+	if len(text) <= maxDetail {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxDetail], "") + "…"
 }
 
 // Append adds the diagnostics of another list.

@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -28,6 +29,11 @@ func (l *loader) evaluate(b *hclsyntax.Block, spec *schema.Block, s scope) *bloc
 	t.broken = !l.label(b, spec)
 	if len(b.Labels) > 0 {
 		t.label = b.Labels[0]
+	}
+	if n := len(b.Body.Blocks); n > maxBlocks {
+		t.broken = true
+		l.fail(FileTooLarge, rangeOf(b.TypeRange), "%s holds %d blocks, and no job needs more than %d.", blockName(spec), n, maxBlocks)
+		return t
 	}
 	for _, a := range ordered(b.Body.Attributes) {
 		l.evaluateArgument(a, t, s)
@@ -68,7 +74,7 @@ func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 	}
 	c := converter{spec: spec, expr: a.Expr}
 	arg := c.convert(v)
-	l.diags.Append(c.diags)
+	l.report(c.diags)
 	if arg == nil {
 		return
 	}
@@ -282,7 +288,12 @@ func (l *loader) expressionDiags(diags hcl.Diagnostics) {
 			l.unknownFunction(extra.CalledFunctionName(), at)
 			continue
 		}
+		if budget.TooLarge(d) {
+			l.fail(FileTooLarge, at, "%s", d.Detail)
+			continue
+		}
 		l.diags.Error(id, at, d.Summary, sentence(d.Detail))
+		l.enough()
 	}
 }
 

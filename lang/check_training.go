@@ -87,6 +87,10 @@ func (c *checker) fp8(t *job.Training) {
 	}
 }
 
+// maxSizes is the most sizes of a growing batch: each is a whole number of
+// micro-batches on every replica.
+const maxSizes = 1 << 14
+
 // ramp checks that the batch grows to the global batch in whole increments.
 func (c *checker) ramp(t *job.Training, r *job.BatchRamp) {
 	switch grow := t.GlobalBatchSize - r.Start; {
@@ -94,6 +98,8 @@ func (c *checker) ramp(t *job.Training, r *job.BatchRamp) {
 		c.fail(InconsistentTraining, c.at("training.batch_ramp.start"), "A ramp from %d sequences must end higher, and global_batch_size is %d.", r.Start, t.GlobalBatchSize)
 	case grow%r.Increment != 0:
 		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "From %d to %d there are %d sequences, which is not a multiple of the increment, %d.", r.Start, t.GlobalBatchSize, grow, r.Increment)
+	case grow/r.Increment > maxSizes:
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "From %d to %d in steps of %d the batch has %d sizes, and the most is %d. Take a larger increment.", r.Start, t.GlobalBatchSize, r.Increment, grow/r.Increment, maxSizes)
 	case r.Sequences < int64(grow/r.Increment):
 		c.fail(InconsistentTraining, c.at("training.batch_ramp.sequences"), "%d sequences are too few for the %d stages of the ramp.", r.Sequences, grow/r.Increment)
 	}
@@ -240,8 +246,6 @@ func (c *checker) fits(s *job.Schedule, t *job.Training) {
 }
 
 // pace turns steps into tokens and back, with the batch ramp if there is one.
-// The ramp is Megatron's: after n sequences of the ramp's total the batch is
-// start + increment × floor(n / (total / stages)).
 type pace struct {
 	batch, length int
 	ramp          *job.BatchRamp
@@ -249,54 +253,31 @@ type pace struct {
 
 func (p pace) sound() bool {
 	r := p.ramp
-	return p.batch > 0 && p.length > 0 && (r == nil || r.Start > 0 && r.Increment > 0 && r.Start < p.batch && r.Sequences > 0)
+	return p.batch > 0 && p.length > 0 && (r == nil || r.Start > 0 && r.Increment > 0 && r.Start < p.batch && r.Sequences > 0 && r.Sizes(p.batch) <= maxSizes)
 }
 
 func (p pace) tokensPerStep() int64 { return int64(p.batch) * int64(p.length) }
 
 func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }
 
-// stages calls each with the steps and the batch of every stage of the ramp.
-func (p pace) stages(each func(steps, batch int64) bool) {
-	if p.ramp == nil {
-		return
-	}
-	r := p.ramp
-	count := int64((p.batch - r.Start) / r.Increment)
-	consumed := int64(0)
-	for i := int64(0); i < count; i++ {
-		batch := int64(r.Start) + i*int64(r.Increment)
-		end := int64(math.Ceil(float64(r.Sequences) * float64(i+1) / float64(count)))
-		steps := ceilDiv(max(end-consumed, 0), batch)
-		consumed += steps * batch
-		if !each(steps, batch) {
-			return
-		}
-	}
-}
-
 // steps is the number of optimizer steps that see at least so many tokens.
 func (p pace) steps(tokens int64) int64 {
-	sequences, total := ceilDiv(tokens, int64(p.length)), int64(0)
-	p.stages(func(steps, batch int64) bool {
-		steps = min(steps, ceilDiv(sequences, batch))
-		total += steps
-		sequences = max(sequences-steps*batch, 0)
-		return sequences > 0
-	})
-	return total + ceilDiv(sequences, int64(p.batch))
+	steps, _ := p.after(math.MaxInt64, ceilDiv(tokens, int64(p.length)))
+	return steps
 }
 
 // tokens is the number of tokens that so many optimizer steps see.
 func (p pace) tokens(steps int64) int64 {
-	sequences := int64(0)
-	p.stages(func(n, batch int64) bool {
-		n = min(n, steps)
-		sequences += n * batch
-		steps -= n
-		return steps > 0
-	})
-	return (sequences + steps*int64(p.batch)) * int64(p.length)
+	_, sequences := p.after(steps, math.MaxInt64)
+	return sequences * int64(p.length)
+}
+
+func (p pace) after(steps, sequences int64) (taken, read int64) {
+	if p.ramp != nil {
+		return p.ramp.After(p.batch, steps, sequences)
+	}
+	steps = min(steps, ceilDiv(sequences, int64(p.batch)))
+	return steps, steps * int64(p.batch)
 }
 
 // needs says what arithmetic a precision asks of a GPU.

@@ -51,18 +51,46 @@ func (c *converter) elementAt(i int) diag.Range {
 // entryAt is where the value of a key was written, when the map was written
 // out, and where the key was.
 func (c *converter) entryAt(key string) (value, name diag.Range) {
-	object, ok := c.expr.(*hclsyntax.ObjectConsExpr)
+	if c.entries == nil {
+		c.entries = entries(c.expr)
+	}
+	if e, ok := c.entries[key]; ok {
+		return rangeOf(e.ValueExpr.Range()), rangeOf(e.KeyExpr.Range())
+	}
 	whole := rangeOf(c.expr.Range())
+	return whole, whole
+}
+
+// entries finds the places of a map that was written out, by literal keys.
+func entries(expr hclsyntax.Expression) map[string]hclsyntax.ObjectConsItem {
+	found := map[string]hclsyntax.ObjectConsItem{}
+	object, ok := expr.(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		return whole, whole
+		return found
 	}
 	for _, item := range object.Items {
-		k, diags := item.KeyExpr.Value(nil)
-		if !diags.HasErrors() && k.IsKnown() && !k.IsNull() && k.Type() == cty.String && k.AsString() == key {
-			return rangeOf(item.ValueExpr.Range()), rangeOf(item.KeyExpr.Range())
+		key := literalKey(item.KeyExpr)
+		if _, twice := found[key]; !twice && key != "" {
+			found[key] = item
 		}
 	}
-	return whole, whole
+	return found
+}
+
+// literalKey is a key written as a word or as plain text, else "".
+func literalKey(expr hclsyntax.Expression) string {
+	if word := hcl.ExprAsKeyword(expr); word != "" {
+		return word
+	}
+	key, ok := expr.(*hclsyntax.ObjectConsKeyExpr)
+	if !ok {
+		return ""
+	}
+	if t, ok := key.Wrapped.(*hclsyntax.TemplateExpr); ok && t.IsStringLiteral() {
+		v, _ := t.Value(nil)
+		return v.AsString()
+	}
+	return ""
 }
 
 func (c *converter) place(key string, at diag.Range) {

@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -26,6 +27,8 @@ type converter struct {
 	expr  hclsyntax.Expression
 	diags diag.List
 	parts map[string]diag.Range
+
+	entries map[string]hclsyntax.ObjectConsItem // of a map, by literal keys
 }
 
 // interval is the value of an argument of type Interval.
@@ -118,7 +121,7 @@ func (c *converter) wrongType(v cty.Value, at diag.Range, want string) {
 
 // asNumber converts numbers and text that is one, as Terraform does.
 func asNumber(v cty.Value) (*big.Float, bool) {
-	if v.Type() == cty.String && v.IsKnown() && !v.IsNull() && hasHugeExponent(v.AsString()) {
+	if v.Type() == cty.String && v.IsKnown() && !v.IsNull() && budget.BeyondNumbers(v.AsString()) {
 		return nil, false
 	}
 	n, err := convert.Convert(v, cty.Number)

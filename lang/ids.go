@@ -11,6 +11,8 @@ const (
 	// FileTooLarge: a file is larger, or its expressions more complex, than
 	// any job needs.
 	FileTooLarge diag.ID = "file-too-large"
+	// TooManyErrors: so much is wrong that reading stopped.
+	TooManyErrors diag.ID = "too-many-errors"
 	// InvalidText: a file is not UTF-8 text.
 	InvalidText diag.ID = "invalid-text"
 	// SyntaxError: a file is not HCL.
@@ -107,6 +109,7 @@ var summaries = map[diag.ID]string{
 	UnreadableFile:       "File cannot be read",
 	NoFiles:              "No job files",
 	FileTooLarge:         "File too large or too complex",
+	TooManyErrors:        "Too many errors",
 	InvalidText:          "Not a text file",
 	SyntaxError:          "Syntax error",
 	UnsupportedVersion:   "Unsupported version of ndc",

@@ -446,6 +446,10 @@ func TestUnreadable(t *testing.T) {
 		{"conditions.hcl", "a = " + strings.Repeat("true ? 1 : ", 30000) + "1", FileTooLarge},
 		{"laughs.hcl", "locals {\n  a0 = \"ha\"\n" + laughs(30) + "}\n", FileTooLarge},
 		{"number.hcl", "locals {\n  a = 1e99999999\n}\n", OutOfRange},
+		{"digits.hcl", "locals {\n  a = " + strings.Repeat("9", 5000) + "\n}\n", OutOfRange},
+		{"parentheses.hcl", "a = " + strings.Repeat("(", 500_000), FileTooLarge},
+		{"chain.hcl", "locals {\n  a0 = 1\n" + chain(3000) + "}\n", FileTooLarge},
+		{"blocks.hcl", "model \"m\" {\n" + strings.Repeat("x {\n}\n", 5000) + "}\n", FileTooLarge},
 		{"missing.hcl", "", UnreadableFile},
 		{"empty", "", NoFiles},
 	} {
@@ -462,6 +466,15 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%s: want one %s, got %v", c.name, c.want, diags)
 		}
 	}
+}
+
+// chain writes locals each of which needs the one after.
+func chain(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "  b%d = local.b%d\n", i, i+1)
+	}
+	return b.String() + fmt.Sprintf("  b%d = 1\n", n)
 }
 
 // laughs writes locals each of which is twice the one before.

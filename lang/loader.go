@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
@@ -16,8 +17,10 @@ import (
 type loader struct {
 	fsys    fs.FS
 	options Options
+	budget  *budget.Budget
 	diags   diag.List
 	files   map[string][]byte
+	size    int // of all of them, in bytes
 
 	bodies        []*hclsyntax.Body // of the *.hcl files, in the order of names
 	autoVariables []string          // *.auto.ndcvars files
@@ -32,11 +35,12 @@ type loader struct {
 }
 
 func newLoader(fsys fs.FS, o Options) *loader {
-	return &loader{fsys: fsys, options: o, files: map[string][]byte{}, variables: map[string]*variable{}, nodes: map[string]*node{}}
+	return &loader{fsys: fsys, options: o, budget: budget.New(), files: map[string][]byte{}, variables: map[string]*variable{}, nodes: map[string]*node{}}
 }
 
 // load runs the phases; later ones need what earlier ones found.
 func (l *loader) load(name string) []job.Job {
+	defer l.stopped()
 	if !l.read(name) || !l.checkVersion() {
 		return nil
 	}
@@ -51,6 +55,36 @@ func (l *loader) load(name string) []job.Job {
 
 func (l *loader) fail(id diag.ID, at diag.Range, format string, args ...any) {
 	l.diags.Error(id, at, summaries[id], fmt.Sprintf(format, args...))
+	l.enough()
+}
+
+// report appends diagnostics.
+func (l *loader) report(diags diag.List) {
+	l.diags.Append(diags)
+	l.enough()
+}
+
+// maxDiagnostics is when a file is beyond help.
+const maxDiagnostics = 500
+
+// enough stops everything, by a panic that stopped recovers, when nobody would
+// read on.
+func (l *loader) enough() {
+	if len(l.diags) > maxDiagnostics {
+		panic(enough{})
+	}
+}
+
+type enough struct{}
+
+func (l *loader) stopped() {
+	r := recover()
+	if _, ours := r.(enough); r != nil && !ours {
+		panic(r)
+	}
+	if r != nil {
+		l.diags.Error(TooManyErrors, diag.Range{}, summaries[TooManyErrors], fmt.Sprintf("Reading stopped after %d messages. Mend the first ones.", maxDiagnostics))
+	}
 }
 
 // finish sorts the diagnostics and drops those that several jobs share.
@@ -127,11 +161,16 @@ func (l *loader) duplicateNamed(b, first *hclsyntax.Block) {
 }
 
 func (l *loader) collectJob(b *hclsyntax.Block) {
+	if len(l.jobs) == maxBlocks {
+		l.fail(FileTooLarge, rangeOf(b.DefRange()), "There are more than %d jobs.", maxBlocks)
+	}
 	for _, other := range l.jobs {
 		if other.Labels[0] == b.Labels[0] {
 			l.duplicateNamed(b, other)
 			return
 		}
 	}
-	l.jobs = append(l.jobs, b)
+	if len(l.jobs) <= maxBlocks {
+		l.jobs = append(l.jobs, b)
+	}
 }

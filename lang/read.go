@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/budget"
 )
 
 // Limits on a file, far above any job's, so that a wrong or hostile file gets
@@ -21,8 +22,10 @@ import (
 const (
 	maxFileSize  = 1 << 20
 	maxNesting   = 100
-	maxValue     = 1 << 20
 	maxOperators = 20000
+	maxFolder    = 16 << 20 // bytes of all files together
+	maxBlocks    = 4096     // in one block, and jobs
+	maxChain     = 1000     // definitions behind one another
 
 	// Of many syntax errors most follow from the first ones.
 	maxSyntaxErrors = 5
@@ -33,7 +36,7 @@ func (l *loader) read(name string) bool {
 	name = path.Clean(name)
 	info, err := fs.Stat(l.fsys, name)
 	if err != nil {
-		l.unreadable(name, err)
+		l.report(unreadable(name, err))
 		return false
 	}
 	if !info.IsDir() {
@@ -48,7 +51,7 @@ func (l *loader) read(name string) bool {
 func (l *loader) readFolder(name string) bool {
 	entries, err := fs.ReadDir(l.fsys, name) // sorted
 	if err != nil {
-		l.unreadable(name, err)
+		l.report(unreadable(name, err))
 		return false
 	}
 	for _, e := range entries {
@@ -69,14 +72,6 @@ func (l *loader) readFolder(name string) bool {
 	return !l.diags.HasErrors()
 }
 
-func (l *loader) unreadable(name string, err error) {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err
-	}
-	l.fail(UnreadableFile, diag.Range{}, "Reading %q failed: %s.", name, err)
-}
-
 // parse reads one file of HCL; nil after a report.
 func (l *loader) parse(name string) *hclsyntax.Body {
 	src, ok := l.readFile(name)
@@ -84,27 +79,71 @@ func (l *loader) parse(name string) *hclsyntax.Body {
 		return nil
 	}
 	body, diags := parseSource(src, name)
-	l.diags.Append(diags)
+	l.report(diags)
 	return body
 }
 
-// readFile reads a file up to the limit and keeps it for snippets.
+// readFile reads a file and keeps it for snippets. Together the files of a
+// workspace are bounded, too.
 func (l *loader) readFile(name string) ([]byte, bool) {
-	f, err := l.fsys.Open(name)
-	if err != nil {
-		l.unreadable(name, err)
+	src, diags := ReadFile(l.fsys, name)
+	if l.size += len(src); !diags.HasErrors() && l.size > maxFolder {
+		diags.Error(FileTooLarge, fileStart(name), summaries[FileTooLarge],
+			fmt.Sprintf("With %s the files have more than %d MiB, and no job needs that much. Is it the right folder?", name, maxFolder>>20))
+	}
+	if l.report(diags); diags.HasErrors() {
 		return nil, false
+	}
+	l.files[name] = src
+	return src, true
+}
+
+// ReadFile reads a job or variable file. A device, a pipe or a file larger than
+// any job is reported and never read.
+func ReadFile(fsys fs.FS, name string) ([]byte, diag.List) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, unreadable(name, err)
 	}
 	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
-	if err != nil {
-		l.unreadable(name, err)
-		return nil, false
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, unreadable(name, err)
+	case info.IsDir():
+		return nil, unreadable(name, errors.New("it is a folder, and a file is needed"))
+	case !info.Mode().IsRegular():
+		return nil, unreadable(name, errors.New("it is a device, a pipe or a socket, and ndc reads plain files"))
+	case info.Size() > maxFileSize:
+		return nil, fileTooLarge(name)
 	}
-	if len(src) <= maxFileSize {
-		l.files[name] = src
+	return Read(f, name)
+}
+
+// Read reads a stream of a name, such as standard input, to its end or, with a
+// report, to what a file may have at most.
+func Read(r io.Reader, name string) ([]byte, diag.List) {
+	src, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
+	switch {
+	case err != nil:
+		return nil, unreadable(name, err)
+	case len(src) > maxFileSize:
+		return nil, fileTooLarge(name)
 	}
-	return src, true
+	return src, nil
+}
+
+func fileTooLarge(name string) diag.List {
+	return diag.List{{ID: FileTooLarge, Range: fileStart(name), Summary: summaries[FileTooLarge],
+		Detail: fmt.Sprintf("%s is larger than %d KiB, and no job needs that much. Is it the right file?", name, maxFileSize>>10)}}
+}
+
+func unreadable(name string, err error) diag.List {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err
+	}
+	return diag.List{{ID: UnreadableFile, Summary: summaries[UnreadableFile], Detail: fmt.Sprintf("Reading %q failed: %s.", name, err)}}
 }
 
 // parseSource parses HCL after checking that it is text of a sane size. The
@@ -152,9 +191,7 @@ func subject(d *hcl.Diagnostic) diag.Range {
 func checkText(src []byte, name string) diag.List {
 	var diags diag.List
 	if len(src) > maxFileSize {
-		diags.Error(FileTooLarge, fileStart(name), summaries[FileTooLarge],
-			fmt.Sprintf("%s is larger than %d KiB, and no job needs that much. Is it the right file?", name, maxFileSize>>10))
-		return diags
+		return fileTooLarge(name)
 	}
 	if i := badByte(src); i >= 0 {
 		what := "a NUL byte"
@@ -207,8 +244,8 @@ func checkNesting(src []byte, name string, diags *diag.List) {
 			operators++
 		}
 		switch {
-		case t.Type == hclsyntax.TokenNumberLit && hasHugeExponent(string(t.Bytes)):
-			diags.Error(OutOfRange, rangeOf(t.Range), summaries[OutOfRange], "This number is beyond everything that can be counted. Its exponent has at most four digits.")
+		case t.Type == hclsyntax.TokenNumberLit && budget.BeyondNumbers(string(t.Bytes)):
+			diags.Error(OutOfRange, rangeOf(t.Range), summaries[OutOfRange], "This number is beyond everything that can be counted. It has at most a thousand digits, and its exponent at most three.")
 			return
 		case depth > maxNesting:
 			diags.Error(FileTooLarge, rangeOf(t.Range), summaries[FileTooLarge],
@@ -220,13 +257,6 @@ func checkNesting(src []byte, name string, diags *diag.List) {
 			return
 		}
 	}
-}
-
-// hasHugeExponent reports whether a number's exponent has more than four
-// digits: writing such a number out takes minutes.
-func hasHugeExponent(literal string) bool {
-	i := strings.IndexAny(literal, "eE")
-	return i >= 0 && len(strings.TrimLeft(literal[i+1:], "+-0")) > 4
 }
 
 // nesting is what a token adds to the depth of brackets.

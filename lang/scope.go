@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/lang/functions"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -34,6 +35,8 @@ type node struct {
 	state nodeState
 	value cty.Value // unknown when what defines it was reported
 	tree  *block    // of a block, with its base
+
+	circular bool // in a circle that was reported
 }
 
 type nodeState uint8
@@ -54,7 +57,21 @@ func (l *loader) value(expr hclsyntax.Expression, s scope) (cty.Value, bool) {
 	if !ok {
 		return cty.DynamicVal, false
 	}
-	v, diags := expr.Value(&hcl.EvalContext{Variables: variables, Functions: functions.Table()})
+	return l.compute(expr, variables)
+}
+
+// compute evaluates an expression within the budget of the workspace. It
+// returns false when something was reported.
+func (l *loader) compute(expr hclsyntax.Expression, variables map[string]cty.Value) (cty.Value, bool) {
+	if l.budget.Spent() {
+		return cty.DynamicVal, false // reported where that happened
+	}
+	v, diags := l.budget.Value(expr, variables)
+	if l.budget.Spent() {
+		l.fail(FileTooLarge, rangeOf(expr.Range()),
+			"Here the steps and values of all expressions together exceed %d, and no job needs that many. Nothing further was evaluated.", budget.MaxTotal)
+		return cty.DynamicVal, false
+	}
 	if diags.HasErrors() {
 		l.expressionDiags(diags)
 		return cty.DynamicVal, false
@@ -295,6 +312,12 @@ func (l *loader) settle(n *node, from hcl.Traversal) cty.Value {
 		l.cycle(n, from)
 		return cty.DynamicVal
 	}
+	if len(l.stack) >= maxChain {
+		if !l.has(FileTooLarge) {
+			l.fail(FileTooLarge, rangeOf(from.SourceRange()), "More than %d definitions stand behind one another here, and no job needs that many.", maxChain)
+		}
+		return cty.DynamicVal
+	}
 	n.state = underway
 	l.stack = append(l.stack, n)
 	n.value = l.define(n)
@@ -303,11 +326,18 @@ func (l *loader) settle(n *node, from hcl.Traversal) cty.Value {
 	return n.value
 }
 
+// cycle reports a circle, unless a part of it has been told: of definitions
+// that all refer to one another each pair is a circle.
 func (l *loader) cycle(n *node, from hcl.Traversal) {
-	start := slices.Index(l.stack, n)
+	circle := l.stack[slices.Index(l.stack, n):]
+	told := slices.ContainsFunc(circle, func(s *node) bool { return s.circular })
 	var path []string
-	for _, s := range l.stack[start:] {
+	for _, s := range circle {
+		s.circular = true
 		path = append(path, s.path)
+	}
+	if told {
+		return
 	}
 	path = append(path, n.path)
 	l.fail(ReferenceCycle, rangeOf(from.SourceRange()),
@@ -320,10 +350,6 @@ func (l *loader) define(n *node) cty.Value {
 		if !ok {
 			return cty.DynamicVal
 		}
-		if isHuge(v) {
-			l.fail(FileTooLarge, rangeOf(n.expr.Range()), "The value of %s is larger than %d characters or elements, and no job needs that much.", n.path, maxValue)
-			return cty.DynamicVal
-		}
 		return v
 	}
 	spec := schema.File.Block(n.block.Type)
@@ -332,20 +358,6 @@ func (l *loader) define(n *node) cty.Value {
 		n.tree.catalog = n.tree.label // of two entries in a chain, the nearer
 	}
 	return n.tree.object(n.path)
-}
-
-// isHuge reports whether a value is beyond what a job needs, so that locals
-// which double one another end before memory does.
-func isHuge(v cty.Value) bool {
-	switch {
-	case !v.IsKnown() || v.IsNull():
-		return false
-	case v.Type() == cty.String:
-		return len(v.AsString()) > maxValue
-	case v.Type() == cty.Number:
-		return v.AsBigFloat().MantExp(nil) > maxValue
-	}
-	return v.CanIterateElements() && v.LengthInt() > maxValue
 }
 
 // based lays a block over its base.

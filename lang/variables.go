@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/ndc-dev/ndc/diag"
-	"github.com/ndc-dev/ndc/lang/functions"
+	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
@@ -83,7 +83,7 @@ func (l *loader) constant(a *hclsyntax.Attribute) (any, bool) {
 		return nil, false
 	}
 	arg := c.convert(value)
-	l.diags.Append(c.diags)
+	l.report(c.diags)
 	if arg == nil || arg.bad {
 		return nil, false
 	}
@@ -96,9 +96,7 @@ func (l *loader) constantValue(expr hclsyntax.Expression) (cty.Value, bool) {
 			"A variable is read before everything else, so its block and the files that set it cannot refer to anything. Use a local for what is computed.")
 		return cty.DynamicVal, false
 	}
-	v, diags := expr.Value(&hcl.EvalContext{Functions: functions.Table()})
-	l.expressionDiags(diags)
-	return v, !diags.HasErrors()
+	return l.compute(expr, nil)
 }
 
 func (l *loader) variableType(v *variable, a *hclsyntax.Attribute) {
@@ -123,7 +121,7 @@ func (l *loader) variableDefault(v *variable, a *hclsyntax.Attribute) {
 
 // convertVariable converts a value to the variable's type.
 func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, what string) (cty.Value, bool) {
-	if value.Type() == cty.String && !value.IsNull() && value.IsKnown() && v.wanted == cty.Number && hasHugeExponent(value.AsString()) {
+	if value.Type() == cty.String && !value.IsNull() && value.IsKnown() && v.wanted == cty.Number && budget.BeyondNumbers(value.AsString()) {
 		l.fail(InvalidVariable, at, "%s of %q is a number beyond everything that can be counted.", what, v.name)
 		return cty.DynamicVal, false
 	}
@@ -133,6 +131,10 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 	converted, err := convert.Convert(value, v.wanted)
 	if err != nil {
 		l.fail(InvalidVariable, at, "%s of %q must be of type %s: %s.", what, v.name, typeexpr.TypeString(v.wanted), strings.TrimSuffix(err.Error(), "."))
+		return cty.DynamicVal, false
+	}
+	if budget.Size(converted) > budget.MaxValue {
+		l.fail(InvalidVariable, at, "%s of %q is larger than any job needs.", what, v.name)
 		return cty.DynamicVal, false
 	}
 	return converted, true
@@ -206,7 +208,7 @@ func (l *loader) setFromArgument(a VariableArg) {
 	}
 	v.set = true
 	expr, diags := parseExpression(a.Value, source)
-	l.diags.Append(diags)
+	l.report(diags)
 	if diags.HasErrors() {
 		return
 	}

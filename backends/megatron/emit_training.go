@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -164,19 +165,9 @@ func (a *arguments) inTokens(path string) string {
 }
 
 // samplesAfter counts the sequences that a ramped run has read after a number
-// of steps. As in Megatron-LM, the batch rises by the increment each time
-// another equal part of the ramp's sequences has been read.
+// of steps.
 func samplesAfter(t *job.Training, steps int) int64 {
-	r := t.BatchRamp
-	stages := (t.GlobalBatchSize - r.Start) / r.Increment
-	var read int64
-	for range steps {
-		batch := t.GlobalBatchSize
-		if stages > 0 && read < r.Sequences {
-			batch = r.Start + r.Increment*int(read*int64(stages)/r.Sequences)
-		}
-		read += int64(min(batch, t.GlobalBatchSize))
-	}
+	_, read := t.BatchRamp.After(t.GlobalBatchSize, int64(steps), math.MaxInt64)
 	return read
 }
 

@@ -1,0 +1,35 @@
+package job
+
+import "math/bits"
+
+// Sizes is the number of batch sizes before the global one.
+func (r *BatchRamp) Sizes(global int) int { return (global - r.Start) / r.Increment }
+
+// After is what a ramped run has done when it has taken at most so many steps
+// and read at least so many sequences, whichever is first. As in Megatron-LM,
+// the batch rises by the increment each time another equal part of the ramp's
+// sequences has been read. The work goes with the number of batch sizes, not
+// with that of steps.
+func (r *BatchRamp) After(global int, steps, sequences int64) (taken, read int64) {
+	sizes := r.Sizes(global)
+	for i := 0; i < sizes && taken < steps && read < sequences; i++ {
+		batch := int64(r.Start + i*r.Increment)
+		end := part(r.Sequences, int64(i+1), int64(sizes))
+		n := min(ceilDiv(max(end-read, 0), batch), steps-taken, ceilDiv(sequences-read, batch))
+		taken, read = taken+n, read+n*batch
+	}
+	n := min(steps-taken, ceilDiv(max(sequences-read, 0), int64(global)))
+	return taken + n, read + n*int64(global)
+}
+
+// part is total × i / n, rounded up, without an overflow between.
+func part(total, i, n int64) int64 {
+	high, low := bits.Mul64(uint64(total), uint64(i))
+	quotient, rest := bits.Div64(high, low, uint64(n))
+	if rest > 0 {
+		quotient++
+	}
+	return int64(quotient)
+}
+
+func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }

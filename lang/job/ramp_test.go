@@ -1,0 +1,47 @@
+package job
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// stepByStep takes one step after the other, with the batch of Megatron-LM's
+// RampupBatchsizeNumMicroBatchesCalculator.
+func stepByStep(r *BatchRamp, global int, steps, sequences int64) (taken, read int64) {
+	sizes := int64((global - r.Start) / r.Increment)
+	for taken < steps && read < sequences {
+		batch := int64(global)
+		if read < r.Sequences {
+			batch = int64(r.Start) + int64(r.Increment)*(read*sizes/r.Sequences)
+		}
+		taken, read = taken+1, read+batch
+	}
+	return taken, read
+}
+
+// TestRamp: counting by sizes gives what counting by steps gives.
+func TestRamp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := BatchRamp{Start: rapid.IntRange(1, 50).Draw(t, "start"), Increment: rapid.IntRange(1, 50).Draw(t, "increment"), Sequences: rapid.Int64Range(1, 5000).Draw(t, "sequences")}
+		global := r.Start + r.Increment*rapid.IntRange(1, 60).Draw(t, "sizes")
+		steps, sequences := rapid.Int64Range(0, 500).Draw(t, "steps"), rapid.Int64Range(0, 20000).Draw(t, "read")
+		for _, limit := range [][2]int64{{steps, math.MaxInt64 / 2}, {1 << 40, sequences}, {steps, sequences}} {
+			taken, read := r.After(global, limit[0], limit[1])
+			wantTaken, wantRead := stepByStep(&r, global, limit[0], limit[1])
+			if taken != wantTaken || read != wantRead {
+				t.Fatalf("%+v to %d: %d steps and %d sequences, want %d and %d", r, global, taken, read, wantTaken, wantRead)
+			}
+		}
+	})
+}
+
+// TestRampLong: steps cost nothing, and no product overflows.
+func TestRampLong(t *testing.T) {
+	r := BatchRamp{Start: 1, Increment: 1, Sequences: 1 << 60}
+	taken, read := r.After(1<<16, 1e10, math.MaxInt64)
+	if taken != 1e10 || read != 1e10 {
+		t.Errorf("%d steps, %d sequences; the first size lasts longer", taken, read)
+	}
+}
