@@ -15,6 +15,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/budget"
+	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -89,10 +90,32 @@ func (c *converter) fill(a *argument) (ok bool) {
 		a.parsed, ok = c.interval(a.value)
 	case schema.Chain:
 		a.parsed, ok = c.chain(a.value)
+	case schema.ModelRef, schema.ClusterRef, schema.GPURef:
+		a.parsed, ok = a.value, c.reference(a.value)
 	default:
 		a.parsed, ok = a.value, true
 	}
 	return ok
+}
+
+// reference checks that a value is a block of the kind that the argument's
+// type is named after.
+func (c *converter) reference(v cty.Value) bool {
+	kind := c.spec.Type.String()
+	if kindOf(v.Type()) == kind {
+		return true
+	}
+	c.fail(WrongType, rangeOf(c.expr.Range()), "%s", otherKind(v, kind))
+	return false
+}
+
+// otherKind says that a value is no block of a kind, and how to write one.
+func otherKind(v cty.Value, kind string) string {
+	hint := fmt.Sprintf("Write %s.NAME for one of these files, or catalog.%s.NAME for a built-in one.", kind, kind)
+	if v.Type() == cty.String && !v.IsNull() && slices.Contains(catalog.Names(kind), v.AsString()) {
+		hint = fmt.Sprintf("Write catalog.%s.%s, without quotes.", kind, v.AsString())
+	}
+	return fmt.Sprintf("A %s is needed here, not %s. %s", kind, describe(v), hint)
 }
 
 // store converts with f and sets the converted value.

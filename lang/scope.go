@@ -411,11 +411,7 @@ func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
 		return nil
 	}
 	if kindOf(v.Type()) != kind {
-		hint := fmt.Sprintf("Write %s.NAME for one of these files, or catalog.%s.NAME for a built-in one.", kind, kind)
-		if v.Type() == cty.String && !v.IsNull() && slices.Contains(catalog.Names(kind), v.AsString()) {
-			hint = fmt.Sprintf("Write catalog.%s.%s, without quotes.", kind, v.AsString())
-		}
-		l.fail(WrongType, at, "A %s is needed here, not %s. %s", kind, describe(v), hint)
+		l.fail(WrongType, at, "%s", otherKind(v, kind))
 		return nil
 	}
 	id := v.GetAttr(idAttribute)

@@ -26,5 +26,5 @@ model "y" {
 }
 
 cluster "z" {
-  gpu = catalog.cluster.dgx_h100
+  gpu = catalog.cluster.dgx_h100 # ERROR: wrong-type at catalog.cluster.dgx_h100: A gpu is needed here, not a cluster. Write gpu.NAME for one of these files, or catalog.gpu.NAME for a built-in one.
 }
