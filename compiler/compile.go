@@ -93,10 +93,10 @@ func isOffload(option string) bool { return strings.HasPrefix(option, "offload."
 func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	p.Layout, p.Execution = c.Layout, c.Execution
 	d := estimate.New(j, t).Describe(&c.Layout, &c.Execution)
-	usable, gpu := p.Memory.UsableBytes, p.Memory.GPUBytes
 	p.Memory, p.Time, p.Communication, p.Throughput, p.Mesh = d.Memory, d.Time, d.Communication, d.Throughput, d.Mesh
-	p.Memory.UsableBytes, p.Memory.GPUBytes = usable, gpu
+	p.Memory.GPUBytes, p.Memory.UsableBytes = j.Cluster.GPU.Memory, search.Usable(j)
 	p.Warnings = append(p.Warnings, d.Warnings...)
+	guard(j, p, c)
 	roundTimes(p)
 	p.Run = run(j, p.Time.StepSeconds)
 	roundAll(p)

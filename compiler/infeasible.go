@@ -61,12 +61,18 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 
 // memoryReason spells the busiest stage as its largest ledger lines.
 func memoryReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
-	needed, what := p.Memory.Peak.DeviceBytes, ""
-	if !j.Constraints.MemoryHeadroom.Set {
-		needed, what = p.Memory.Peak.DeviceRangeBytes[1], " (the upper end of its range)"
-	}
+	needed, what := decisive(j, &p.Memory)
 	r.Needed, r.Available = float64(needed), float64(p.Memory.UsableBytes)
 	r.Summary = fmt.Sprintf("stage %d needs %s%s of %s usable on rank %d: %s", r.Stage, gib(needed), what, gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))
+}
+
+// decisive is the memory that a plan holds against the limit, and a word on it:
+// with a headroom the prediction itself, otherwise the upper end of its range.
+func decisive(j *job.Job, m *plan.Memory) (units.Bytes, string) {
+	if j.Constraints.MemoryHeadroom.Set {
+		return m.Peak.DeviceBytes, ""
+	}
+	return m.Peak.DeviceRangeBytes[1], " (the upper end of its range)"
 }
 
 // largestLines names what a stage holds most of.

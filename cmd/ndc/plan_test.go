@@ -143,6 +143,7 @@ func invariants(p *plan.Plan) []string {
 		hold(s.AllocatedBytes <= s.ReservedBytes && s.ReservedBytes <= s.DeviceBytes, "stage %d: allocated, reserved and device bytes are out of order", s.Stage)
 		hold(s.DeviceBytes <= p.Memory.Peak.DeviceBytes, "stage %d needs more than the peak", s.Stage)
 	}
+	hold(!p.Feasible || p.Memory.Peak.DeviceBytes <= p.Memory.UsableBytes, "feasible with %v of %v usable", p.Memory.Peak.DeviceBytes, p.Memory.UsableBytes)
 	hold(ledgerSum(p.Memory.Host.Ledger) == int64(p.Memory.Host.BytesPerNode), "the host ledger sums to %d of %d", ledgerSum(p.Memory.Host.Ledger), p.Memory.Host.BytesPerNode)
 	hold(near(breakdownSum(p), float64(p.Time.StepSeconds)), "the breakdown sums to %v of %v", breakdownSum(p), p.Time.StepSeconds)
 	tokens := float64(p.Input.GlobalBatchSize*p.Input.SequenceLength) / float64(p.Input.GPUs)

@@ -289,16 +289,6 @@ func (e *Evaluator) Step(l *plan.Layout, x *plan.Execution) units.Seconds {
 // Evaluate predicts one legal layout into out, without allocating once the
 // terms it shares with earlier layouts are known.
 func (e *Evaluator) Evaluate(l *plan.Layout, x *plan.Execution, out *Result) {
-	s := e.run(l, x)
-	peak := e.memory.Peak(l, x)
-	*out = Result{
-		StepSeconds:                 s.total,
-		PeakDeviceBytes:             peak.Device,
-		PeakDeviceUpperBytes:        peak.High,
-		PeakStage:                   peak.Stage,
-		PeakRank:                    peak.Rank,
-		StateBytes:                  peak.State,
-		ExposedCommunicationSeconds: s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest),
-		BubbleSeconds:               s.once[lineBubble],
-	}
+	e.EvaluateMemory(l, x, out)
+	e.EvaluateTime(l, x, out)
 }

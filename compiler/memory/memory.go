@@ -43,7 +43,7 @@ type Model struct {
 	precision precision
 	element   int64 // bytes of the compute type
 	cache     map[shape]*terms
-	starts    []int // scratch: first layer of every chunk
+	pipeline  pipeline // of the layout being evaluated
 	overhead  overhead
 }
 
@@ -68,10 +68,7 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	var worst stageMemory
 	var state int64
 	var host hostMemory
-	for r := range l.PipelineParallel {
-		if m.repeats(&e, r) {
-			continue
-		}
+	for _, r := range m.pipeline.judged {
 		var s stageMemory
 		m.stage(&e, r, &s)
 		state = max(state, s.state)
@@ -85,33 +82,11 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	return out
 }
 
-// repeats reports whether an inner stage has the same layers as the inner
-// stage before it. It then holds no more: no schedule has more in flight on a
-// later rank.
-func (m *Model) repeats(e *evaluation, rank int) bool {
-	p := e.l.PipelineParallel
-	if rank < 2 || rank == p-1 {
-		return false
-	}
-	for i := range e.l.VirtualPipeline {
-		c := i*p + rank
-		for k := range e.terms.kinds {
-			if m.arch.Count(k, m.starts[c], m.starts[c+1]) != m.arch.Count(k, m.starts[c-1], m.starts[c]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // Memory evaluates a layout in full: every stage with its ledger, the peak and
-// the host. GPUBytes is the job's GPU; UsableBytes applies the headroom.
+// the host. What of the GPU is usable is package search's to say.
 func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	e := m.evaluate(l, x)
-	out := plan.Memory{GPUBytes: m.job.Cluster.GPU.Memory, UsableBytes: m.job.Cluster.GPU.Memory}
-	if h := m.job.Constraints.MemoryHeadroom; h.Set {
-		out.UsableBytes = units.Bytes(float64(out.GPUBytes) * (1 - float64(h.Value)))
-	}
+	out := plan.Memory{}
 	var worst Peak
 	var host hostMemory
 	for r := range l.PipelineParallel {
@@ -123,7 +98,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 		}
 		host.cover(&s.host)
 		out.Stages = append(out.Stages, plan.StageMemory{
-			Stage: r, Layers: m.chunkLayers(&e, r),
+			Stage: r, Layers: m.chunkLayers(l, r),
 			AllocatedBytes: p.Allocated, ReservedBytes: p.Reserved, DeviceBytes: p.Device,
 			Ledger: s.ledger.print(),
 		})
@@ -135,11 +110,11 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 }
 
 // chunkLayers is the number of decoder layers of each chunk on a rank.
-func (m *Model) chunkLayers(e *evaluation, rank int) []int {
-	out := make([]int, e.l.VirtualPipeline)
+func (m *Model) chunkLayers(l *plan.Layout, rank int) []int {
+	out := make([]int, l.VirtualPipeline)
 	for i := range out {
-		c := i*e.l.PipelineParallel + rank
-		out[i] = m.starts[c+1] - m.starts[c]
+		c := i*l.PipelineParallel + rank
+		out[i] = m.pipeline.starts[c+1] - m.pipeline.starts[c]
 	}
 	return out
 }

@@ -174,19 +174,30 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// BenchmarkPeak is one evaluation of the hot path with cached terms.
+// BenchmarkPeak is one evaluation of the hot path with cached terms, of layouts
+// that differ in their recompute as those of a search do.
 func BenchmarkPeak(b *testing.B) {
-	for _, pp := range []int{1, 4, 16} {
-		b.Run(fmt.Sprintf("pp%d", pp), func(b *testing.B) {
+	for _, c := range []struct {
+		engine target.Engine
+		pp, v  int
+	}{{target.Megatron, 1, 1}, {target.Megatron, 4, 1}, {target.Megatron, 16, 1}, {target.Megatron, 16, 3}, {target.FSDP2, 16, 1}, {target.FSDP2, 16, 3}} {
+		tg := engineTarget(c.engine)
+		b.Run(fmt.Sprintf("%s-pp%d-v%d", tg.Backend, c.pp, c.v), func(b *testing.B) {
 			j := gpt(12288, 96, 2048)
 			j.Model.Layers = 96
-			m := New(j, megatronTarget())
-			l := &plan.Layout{TensorParallel: 8, SequenceParallel: true, ContextParallel: 1, PipelineParallel: pp, VirtualPipeline: 1, ExpertParallel: 1,
+			m := New(j, tg)
+			l := &plan.Layout{TensorParallel: 8, SequenceParallel: true, ContextParallel: 1, PipelineParallel: c.pp, VirtualPipeline: c.v, ExpertParallel: 1,
 				ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 8, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 64, PipelineSchedule: plan.Schedule1F1B}
+			if c.v > 1 {
+				l.PipelineSchedule = plan.ScheduleInterleaved1F1B
+			}
 			x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}
 			b.ReportAllocs()
 			for b.Loop() {
-				m.Peak(l, x)
+				l.MicroBatches = 112 - l.MicroBatches // 64 and 48
+				for _, l.Recompute = range [...]plan.Recompute{plan.RecomputeNone, plan.RecomputeSelective, plan.RecomputeFull} {
+					m.Peak(l, x)
+				}
 			}
 		})
 	}

@@ -262,7 +262,7 @@ func (ld *load) elsewhere(st *state) int64 {
 // at once those of later chunks.
 func (ld *load) without(n int) int64 {
 	if later := ld.inFlight - ld.onFirst; ld.several && !ld.again && later > 0 {
-		return ld.kept - (ld.kept-ld.keptFirst)/int64(later)*int64(n)
+		return ld.kept - (ld.kept-ld.keptFirst)/int64(later)*int64(min(n, later))
 	}
 	return ld.kept / int64(ld.inFlight) * int64(ld.inFlight-n)
 }

@@ -24,7 +24,6 @@ type load struct {
 	first       int64          // kept by one micro-batch on the first local chunk
 	keptFirst   int64          // by all on that chunk
 	onFirst     int            // of inFlight on that chunk
-	several     bool           // several chunks
 	moved       int64          // offloaded to the host
 	transfer    int64          // offloaded tensors of one layer, the largest
 	layer       int64          // kept by the last layer to run backward
@@ -33,11 +32,7 @@ type load struct {
 	gradients   int64 // scratch weight gradients
 	headAlive   int64 // micro-batches that wait at the head
 	receive     int64 // what is received into, beside the inputs of what is in flight
-	inFlight    int   // chunk-forwards alive at once
-	turn        int   // backward passes between the last forward pass and those of another chunk
 	plain       bool  // block recompute leaves layers at the end of a chunk that run backward first
-	again       bool  // gradients of earlier micro-batches exist when most are in flight
-	some        bool  // those of the last chunk do
 }
 
 // keep adds n times a layer's kept tensors.
@@ -60,17 +55,9 @@ func (ld *load) keepBytes(ln line, bytes int64) {
 func (m *Model) load(e *evaluation, rank int, ld *load) {
 	l, t := e.l, e.terms
 	last := l.PipelineParallel - 1
-	ld.inFlight = e.pipeline.InFlight(rank)
-	// The order of chunks forward runs ahead of that backward by two steps for
-	// every rank behind this one, and comes to another chunk after a step per rank.
-	ld.apart = l.VirtualPipeline > 1 && 2*(last-rank) >= l.PipelineParallel
-	ld.several = l.VirtualPipeline > 1
-	if ld.apart {
-		ld.turn = 2 * (last - rank) % l.PipelineParallel
-	}
-	forwards := e.pipeline.Split(ld.inFlight)
+	ld.flights = m.pipeline.flights[rank]
 	for i := range l.VirtualPipeline {
-		alive := int64(forwards.On(i))
+		alive := int64(ld.alive.On(i))
 		m.chunk(e, i*l.PipelineParallel+rank, alive, ld)
 		if rank == last && i == l.VirtualPipeline-1 {
 			ld.headAlive = max(alive, 1)
@@ -79,8 +66,6 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 	if rank > 0 && (!m.style.receivesAll || l.PipelineSchedule == plan.Schedule1F1B) { // the gradient sent to the stage before lives until the next one replaces it
 		ld.keepBytes(lineNorms, t.layers[0].input)
 	}
-	ld.some = l.MicroBatches*l.VirtualPipeline > ld.inFlight
-	ld.again = l.MicroBatches*l.VirtualPipeline > ld.inFlight+(l.VirtualPipeline-1)*l.PipelineParallel
 	// One layer's offloaded tensors are on their way out or back while the next runs.
 	ld.keepBytes(lineTransfer, 2*ld.transfer)
 	m.ends(e, rank, ld)
@@ -102,7 +87,7 @@ func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
 	first, last := c < l.PipelineParallel, c == l.Chunks()-1
 	ld.earlier = ld.elements.Sum()
 	for k := range t.kinds {
-		n := m.arch.Count(k, m.starts[c], m.starts[c+1])
+		n := m.arch.Count(k, m.pipeline.starts[c], m.pipeline.starts[c+1])
 		if last && k == m.arch.MTPKind() {
 			n += m.arch.Model.MTPLayers
 		}

@@ -8,6 +8,7 @@ import (
 
 // holding is what one rank of a stage has to keep state for.
 type holding struct {
+	flights
 	elements  transformer.Elements
 	matrices  transformer.Elements // part of elements that low precision copies
 	block     int64                // elements of the largest block, experts included
@@ -17,7 +18,6 @@ type holding struct {
 	earlier   int64                // elements of all chunks but the last
 	begin     int64                // elements of the first chunk
 	embedding int64                // elements of the input embedding
-	apart     bool                 // another chunk runs forward before each backward pass of one
 	whole     int64                // elements by which the gradient of the input embedding exceeds its parameter
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
@@ -32,16 +31,13 @@ type evaluation struct {
 	terms  *terms
 	shards sharding
 
-	pipeline      schedule.Shape
 	communicators float64 // bytes
 }
 
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
-	m.place(l)
-	pipeline := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
-	return evaluation{l: l, x: x, terms: m.termsOf(m.shapeOf(l, x)), shards: shardingOf(l),
-		pipeline: pipeline.Prepare(), communicators: m.overhead.communicators(l)}
+	m.lineUp(l)
+	return evaluation{l: l, x: x, terms: m.termsOf(m.shapeOf(l, x)), shards: shardingOf(l), communicators: m.overhead.communicators(l)}
 }
 
 // termsOf looks up or makes the terms of a shape.
@@ -52,27 +48,6 @@ func (m *Model) termsOf(s shape) *terms {
 		m.cache[s] = t
 	}
 	return t
-}
-
-// place fills starts with the first decoder layer of every chunk.
-func (m *Model) place(l *plan.Layout) {
-	chunks := l.Chunks()
-	if cap(m.starts) <= chunks {
-		m.starts = make([]int, chunks+1)
-	}
-	m.starts = m.starts[:chunks+1]
-	if len(l.StageLayers) == chunks {
-		end := 0
-		for c, size := range l.StageLayers {
-			end += size
-			m.starts[c+1] = end
-		}
-		return
-	}
-	size, rest := m.arch.Model.Layers/chunks, m.arch.Model.Layers%chunks
-	for c := range chunks {
-		m.starts[c+1] = (c+1)*size + min(c+1, rest)
-	}
 }
 
 // makeTerms builds every kind of layer for a shape.

@@ -1,0 +1,116 @@
+package memory
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// walked is how many layouts of each drawn job are compared.
+const walked = 60
+
+// drawPipeline draws any schedule that ndc predicts, with fewer micro-batches
+// than stages, as many and more, and layers spread in any way.
+func drawPipeline(t *rapid.T, l *plan.Layout, layers int) {
+	l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule = rapid.IntRange(1, 17).Draw(t, "pp"), 1, plan.ScheduleNone
+	p := l.PipelineParallel
+	l.MicroBatches = rapid.IntRange(1, 4*p).Draw(t, "micro-batches")
+	if p > 1 {
+		l.PipelineSchedule = rapid.SampledFrom([]plan.Schedule{plan.Schedule1F1B, plan.ScheduleGPipe, plan.ScheduleInterleaved1F1B, plan.ScheduleInterleaved1F1B}).Draw(t, "schedule")
+	}
+	if l.PipelineSchedule == plan.ScheduleInterleaved1F1B {
+		l.VirtualPipeline = rapid.IntRange(2, 5).Draw(t, "virtual")
+		if rapid.Bool().Draw(t, "in rounds") {
+			l.MicroBatches = p * rapid.IntRange(1, 4).Draw(t, "rounds")
+		}
+	}
+	l.StageLayers = nil
+	switch chunks := l.Chunks(); rapid.IntRange(0, 2).Draw(t, "split") {
+	case 0: // any
+		l.StageLayers = make([]int, chunks)
+		for range layers {
+			l.StageLayers[rapid.IntRange(0, chunks-1).Draw(t, "chunk")]++
+		}
+	case 1: // short ends
+		l.StageLayers = make([]int, chunks)
+		for i := range layers {
+			l.StageLayers[min(max(i%(chunks+2)-1, 0), chunks-1)]++
+		}
+	}
+}
+
+// drawAny draws a layout with its execution, legal on some framework or not.
+func drawAny(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
+	l, x := drawLayout(t, j)
+	drawPipeline(t, l, j.Model.Layers)
+	l.RecomputeLayers = rapid.IntRange(1, 4).Draw(t, "recompute layers")
+	coin := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	x.OffloadActivations, x.OffloadOptimizer, x.OffloadParameters = coin("offload activations"), coin("offload optimizer"), coin("offload parameters")
+	x.ReshardAfterForward, x.OverlapGradientReduce, x.FullySharded = coin("reshard"), coin("overlap"), coin("fully sharded")
+	x.GradientDType = rapid.SampledFrom([]string{"fp32", "bf16"}).Draw(t, "gradients")
+	x.LossChunks = rapid.SampledFrom([]int{1, 8}).Draw(t, "loss chunks")
+	return l, x
+}
+
+// walk is the busiest rank as a walk over all of them finds it.
+func walk(j *job.Job, tg *target.Target, l *plan.Layout, x *plan.Execution) (p Peak) {
+	m := New(j, tg)
+	e := m.evaluate(l, x)
+	var host hostMemory
+	var state int64
+	for rank := range l.PipelineParallel {
+		var s stageMemory
+		m.stage(&e, rank, &s)
+		if q := m.peak(&e, rank, &s); q.Device > p.Device {
+			p = q
+		}
+		state = max(state, s.state)
+		host.cover(&s.host)
+	}
+	p.State, p.Host = units.Bytes(state), m.hostBytes(&host)
+	return p
+}
+
+// TestJudgedIsPrinted: what the search judges, what the plan prints and what a
+// walk over all ranks finds are one number, for every engine, schedule, split,
+// recompute and offload.
+func TestJudgedIsPrinted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawJob(t)
+		j.Model.Layers *= rapid.IntRange(1, 4).Draw(t, "deeper")
+		j.Training.Checkpoint = job.Checkpoint{Async: rapid.Bool().Draw(t, "async"), Path: "/c", SaveOptimizer: true}
+		j.Model.MTPLayers = rapid.IntRange(0, 1).Draw(t, "mtp")
+		tg := engineTarget(rapid.SampledFrom([]target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed}).Draw(t, "engine"))
+		m := New(j, tg)
+		for range walked {
+			l, x := drawAny(t, j)
+			hot, full, want := m.Peak(l, x), m.Memory(l, x), walk(j, tg, l, x)
+			if hot != want {
+				t.Fatalf("%+v\n%+v:\njudged %+v\nwalked %+v", l, x, hot, want)
+			}
+			compare(t, &full, want)
+		}
+	})
+}
+
+// compare holds what a plan prints to a walk.
+func compare(t *rapid.T, full *plan.Memory, want Peak) {
+	p := &full.Peak
+	if printed := (Peak{Stage: p.Stage, Rank: p.Rank, Allocated: p.AllocatedBytes, Reserved: p.ReservedBytes, Device: p.DeviceBytes,
+		Low: p.DeviceRangeBytes[0], High: p.DeviceRangeBytes[1], State: want.State, Host: full.Host.BytesPerNode}); printed != want {
+		t.Fatalf("printed %+v\nwalked  %+v", printed, want)
+	}
+	for _, s := range full.Stages {
+		if s.DeviceBytes > p.DeviceBytes || s.Stage < p.Stage && s.DeviceBytes == p.DeviceBytes {
+			t.Fatalf("stage %d shows %d, the peak is %d on stage %d", s.Stage, s.DeviceBytes, p.DeviceBytes, p.Stage)
+		}
+	}
+	if s := &full.Stages[p.Stage]; s.Stage != p.Stage || s.AllocatedBytes != p.AllocatedBytes || s.ReservedBytes != p.ReservedBytes || s.DeviceBytes != p.DeviceBytes {
+		t.Fatalf("stage %+v is not its peak %+v", s, p)
+	}
+}
