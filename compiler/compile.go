@@ -102,14 +102,14 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	roundAll(p)
 }
 
-// run extends a step to the whole training: GPU-hours, and how many
-// submissions of the Slurm limit it takes.
+// run extends a step to the whole training: GPU-hours, how many submissions of
+// the Slurm limit it takes, and how often it saves.
 func run(j *job.Job, step units.Seconds) plan.Run {
 	seconds := step * units.Seconds(j.Training.Steps)
-	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1}
+	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
 	r.GPUHours = float64(seconds) / 3600 * float64(j.Cluster.GPUs())
-	if limit := j.Slurm.Time; limit > 0 {
-		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/limit)))))
+	if window := j.Slurm.TrainingWindow(); window > 0 {
+		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/window)))))
 	}
 	return r
 }

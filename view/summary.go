@@ -237,6 +237,9 @@ func runLine(p *plan.Plan) string {
 	if p.Run.Jobs > 1 {
 		jobs = fmt.Sprintf(", %d submissions", p.Run.Jobs)
 	}
+	if c := p.Run.Checkpoints; c != nil {
+		jobs += fmt.Sprintf(", saved every %s (%d steps)", duration(c.IntervalSeconds), c.IntervalSteps)
+	}
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%d steps in %s, %.0f GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
 		p.Run.Steps, duration(p.Run.Seconds), p.Run.GPUHours, jobs)

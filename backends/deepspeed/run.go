@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/backends/render"
-	"github.com/ndc-dev/ndc/backends/slurm"
 )
 
 // run is run.json: the values of the job and the plan that the program reads.
@@ -152,24 +151,21 @@ func (e *emitter) validation() any {
 	return render.Object{{Key: "path", Value: v.Path}, {Key: "interval", Value: v.Interval}, {Key: "steps", Value: v.Steps}}
 }
 
-// autoInterval is the time between checkpoints when the job leaves it to ndc:
-// the order of the Young/Daly optimum for a minute of saving and a failure a
-// day, sqrt(2 × 60 s × 86,400 s) = 54 min (Young 1974; Daly 2006).
-const autoInterval = 54 * 60
-
+// checkpoint is what is saved how often: by the clock where a time was given or
+// ndc chose one, else by the step.
 func (e *emitter) checkpoint() render.Object {
 	c := &e.job.Training.Checkpoint
-	seconds := float64(c.IntervalTime)
-	if c.IntervalAuto || c.IntervalSteps == 0 && seconds == 0 {
-		seconds = autoInterval
+	steps, seconds := c.IntervalSteps, 0.0
+	if planned := e.plan.Run.Checkpoints; planned != nil && planned.Given != "steps" {
+		steps, seconds = 0, float64(planned.IntervalSeconds)
 	}
 	var window any
-	if t := e.job.Slurm.Time; t > 0 {
-		window = float64(slurm.TrainingWindow(t))
+	if w := e.job.Slurm.TrainingWindow(); w > 0 {
+		window = float64(w)
 	}
 	return render.Object{
 		{Key: "path", Value: c.Path},
-		{Key: "interval_steps", Value: c.IntervalSteps},
+		{Key: "interval_steps", Value: steps},
 		{Key: "interval_seconds", Value: seconds},
 		{Key: "window_seconds", Value: window},
 		{Key: "keep_last", Value: c.KeepLast},

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
-	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -80,8 +78,7 @@ func (a *arguments) checkpoints() {
 	}
 	from := a.from("training.checkpoint")
 	a.path(from+".path", "--save", c.Path)
-	steps, why := a.saveInterval()
-	a.integer(why, "--save-interval", steps)
+	a.integer(a.saveInterval(), "--save-interval", a.p.Run.Checkpoints.IntervalSteps)
 	format := "torch_dist"
 	if a.p.Execution.FullySharded {
 		format = "fsdp_dtensor"
@@ -136,27 +133,21 @@ func (a *arguments) load() {
 	a.add("ndc: a missing checkpoint is an error", "--exit-on-missing-checkpoint")
 }
 
-// saveInterval is the checkpoint interval in steps, and where it comes from;
+// saveInterval says where the interval of checkpoints in steps comes from:
 // Megatron-LM counts nothing else, so a time becomes steps of the planned
 // duration.
-func (a *arguments) saveInterval() (int, string) {
-	c, step := &a.j.Training.Checkpoint, float64(a.p.Time.StepSeconds)
-	from := a.from("training.checkpoint.interval")
-	if c.IntervalSteps > 0 {
-		return c.IntervalSteps, from
+func (a *arguments) saveInterval() string {
+	c, from := a.p.Run.Checkpoints, a.from("training.checkpoint.interval")
+	minutes := fmt.Sprintf("%.0f minutes at %.3g s a step", float64(c.IntervalSeconds)/60, float64(a.p.Time.StepSeconds))
+	switch {
+	case c.Given == "steps":
+		return from
+	case c.IntervalSteps >= a.j.Training.Steps:
+		return from + ", which is longer than the run"
+	case c.Given == "auto":
+		return from + ", " + minutes + ": " + c.Why
 	}
-	seconds := c.IntervalTime
-	if seconds == 0 {
-		seconds = backends.AutoCheckpointInterval(a.p.Layout.GPUs())
-	}
-	if step <= 0 {
-		return a.j.Training.Steps, from
-	}
-	steps := max(1, int(math.Round(float64(seconds)/step)))
-	if whole := max(1, a.j.Training.Steps); steps > whole {
-		return whole, from + ", which is longer than the run"
-	}
-	return steps, fmt.Sprintf("%s, %.0f minutes at %.3g s a step", from, float64(seconds)/60, step)
+	return from + ", " + minutes
 }
 
 // logging adds what the run reports and when it ends by itself.
@@ -194,6 +185,6 @@ func (a *arguments) logging() {
 // exitMinutes is when the program saves and ends, counted from its own start.
 // It looks at the clock once per step, so the last one may still run.
 func exitMinutes(j *job.Job, p *plan.Plan) int {
-	window := slurm.TrainingWindow(j.Slurm.Time) - p.Time.StepSeconds
+	window := j.Slurm.TrainingWindow() - p.Time.StepSeconds
 	return max(1, int(window/60))
 }

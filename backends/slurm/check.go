@@ -10,7 +10,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
-	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checkJob reports what Slurm or the scripts cannot honour.
@@ -27,9 +26,9 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 		diags.Error(IDContainerRuntime, j.Sources.Range("slurm.container.runtime"), "Unknown container runtime",
 			fmt.Sprintf("%q is not a container runtime that the scripts can use; choose \"pyxis\" or \"apptainer\".", r))
 	}
-	if t := j.Slurm.Time; t > 0 && TrainingWindow(t) <= 0 {
+	if t, window := j.Slurm.Time, j.Slurm.TrainingWindow(); t > 0 && window <= 0 {
 		diags.Error(IDTimeLimitTooShort, j.Sources.Range("slurm.time"), "Time limit leaves no time to train",
-			fmt.Sprintf("Start-up and the last checkpoint need %.0f minutes of the limit of %.0f. Ask for more time.", float64(t-TrainingWindow(t))/60, float64(t)/60))
+			fmt.Sprintf("Start-up and the last checkpoint need %.0f minutes of the limit of %.0f. Ask for more time.", float64(t-window)/60, float64(t)/60))
 	}
 }
 
@@ -56,20 +55,6 @@ func checkVariable(j *job.Job, path, name string, diags *diag.List) {
 		diags.Error(IDReservedVariable, at, "Variable is set by the scripts",
 			fmt.Sprintf("%s comes from the allocation when the job runs; a fixed value would break the rendezvous or the checks. Remove it.", name))
 	}
-}
-
-// startupMargin and saveMargin are kept free at the ends of a time limit: a
-// container start with model build, and a last checkpoint. A tenth of the
-// limit bounds them for short jobs. They are ndc's choice, not a measurement.
-const (
-	startupMargin units.Seconds = 600
-	saveMargin    units.Seconds = 600
-)
-
-// TrainingWindow is how long a program may train, counted from its own start,
-// so that it saves and ends before a Slurm limit.
-func TrainingWindow(limit units.Seconds) units.Seconds {
-	return limit - min(startupMargin+saveMargin, max(limit/10, 60))
 }
 
 // sharedSettings are the variables that every torch job wants: a flight

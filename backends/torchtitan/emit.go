@@ -183,20 +183,16 @@ func (b *build) checkEvery() int {
 	return max(1, min(100, int(10/step)))
 }
 
-// autoSaveSeconds is the interval of "auto" checkpoints.
-const autoSaveSeconds = 1800
-
 // saveEvery is the interval in seconds between checkpoints by time, and where
 // it comes from; 0 for checkpoints by step.
 func (b *build) saveEvery() (float64, string) {
-	c := &b.j.Training.Checkpoint
-	switch {
-	case c.IntervalTime > 0:
-		return float64(c.IntervalTime), "spec: training.checkpoint.interval"
-	case c.IntervalAuto || c.IntervalSteps == 0:
-		return autoSaveSeconds, "default: half an hour"
+	switch c := b.p.Run.Checkpoints; {
+	case c == nil || c.Given == "steps":
+		return 0, "by steps, see checkpoint.interval"
+	case c.Given == "auto":
+		return float64(c.IntervalSeconds), "default: " + c.Why
 	}
-	return 0, "by steps, see checkpoint.interval"
+	return float64(b.p.Run.Checkpoints.IntervalSeconds), "spec: training.checkpoint.interval"
 }
 
 // stopMargin is how long before the time limit the run saves and stops: five

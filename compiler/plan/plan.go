@@ -195,6 +195,17 @@ type Run struct {
 	Seconds  units.Seconds `json:"seconds"`
 	GPUHours float64       `json:"gpu_hours"`
 	Jobs     int           `json:"jobs"` // submissions of the Slurm time limit; 1 without one
+
+	Checkpoints *Checkpoints `json:"checkpoints"` // nil: nothing is saved
+}
+
+// Checkpoints says how often a run saves: in the steps or the time that was
+// given, and what that is in the other by the predicted step.
+type Checkpoints struct {
+	Given           string        `json:"given"` // steps, time or auto
+	IntervalSteps   int           `json:"interval_steps"`
+	IntervalSeconds units.Seconds `json:"interval_seconds"`
+	Why             string        `json:"why"` // of auto: what decided
 }
 
 // Search tells how the layout was found:

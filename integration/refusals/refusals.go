@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/transformer"
@@ -215,7 +216,8 @@ func (d *Draft) plan(framework, version string, t *target.Target) *plan.Plan {
 	if d.Execution != nil {
 		d.Execution(&x)
 	}
-	return &plan.Plan{Backend: framework, BackendVersion: version, Feasible: true, Layout: *l, Execution: x, Time: plan.Time{StepSeconds: 4}}
+	return &plan.Plan{Backend: framework, BackendVersion: version, Feasible: true, Layout: *l, Execution: x, Time: plan.Time{StepSeconds: 4},
+		Run: plan.Run{Checkpoints: compiler.Checkpoints(d.Job, 4)}}
 }
 
 func broken(t *target.Target, j *job.Job, p *plan.Plan) []diag.ID {

@@ -160,7 +160,7 @@ var checkpointBlock = Block{
 	Doc:  "What is saved. Without the block nothing is.",
 	Arguments: []Argument{
 		{Name: "path", Type: String, Required: true, Doc: "Folder on the cluster; the backend's name is appended."},
-		{Name: "interval", Type: Interval, Default: `"auto"`, Doc: "Steps or time between checkpoints; `\"auto\"` weighs the cost of saving against that of lost work."},
+		{Name: "interval", Type: Interval, Default: `"auto"`, Doc: "Steps or time between checkpoints; `\"auto\"` is a time that ndc chooses, the same on every backend ([slurm.md](slurm.md#checkpoints))."},
 		{Name: "keep_last", Type: Count, Default: "0", Doc: "Checkpoints to keep; 0: all."},
 		{Name: "save_optimizer", Type: Bool, Default: "true", Doc: "Save the optimizer's state too."},
 		{Name: "async", Type: Bool, Default: "false", Doc: "Save while training goes on."},
