@@ -1,0 +1,175 @@
+package caution
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// careful is a job that nobody would warn of, and its plan: 10,000 steps of 10
+// seconds in submissions of a day.
+func careful() (*job.Job, *plan.Plan) {
+	j := &job.Job{
+		Name:  "careful",
+		Model: job.Model{SequenceLength: 4096},
+		Cluster: job.Cluster{Nodes: 4, GPUsPerNode: 8, NVLink: job.NVLink{Domain: 8}, Network: job.Network{Kind: "infiniband",
+			Environment: []job.Variable{{Name: "NCCL_IB_HCA", Value: "mlx5"}}}},
+		Training: job.Training{
+			GlobalBatchSize: 256, Steps: 10000, Tokens: 10000 * 256 * 4096, Precision: "bf16",
+			Optimizer:  job.Optimizer{Kind: "adamw", LearningRate: 3e-4, WeightDecay: 0.1, Beta1: 0.9, Beta2: 0.95, Epsilon: 1e-8},
+			Schedule:   job.Schedule{Kind: "cosine", WarmupSteps: 200, MinimumLearningRate: 3e-5},
+			Data:       job.Data{Validation: &job.Validation{Interval: 500, Steps: 20}},
+			Start:      job.Start{From: "scratch"},
+			Checkpoint: job.Checkpoint{Path: "/checkpoints/careful", IntervalTime: 1800, KeepLast: 3, SaveOptimizer: true},
+			Logging:    job.Logging{Interval: 10, Profile: &job.Profile{StartStep: 10, EndStep: 12}},
+		},
+		Slurm:   job.Slurm{Time: day, Chain: job.Chain{UntilDone: true}, Environment: []job.Variable{{Name: "NCCL_DEBUG", Value: "WARN"}}},
+		Sources: job.Sources{"training.tokens": {Origin: job.FromSpec}, "training.logging.interval": {Origin: job.FromSpec}},
+	}
+	p := &plan.Plan{
+		Feasible: true,
+		Memory: plan.Memory{GPUBytes: 80 * units.GiB, UsableBytes: 80 * units.GiB,
+			Peak: plan.Peak{DeviceBytes: 70 * units.GiB, DeviceRangeBytes: [2]units.Bytes{68 * units.GiB, 75 * units.GiB}}},
+		Time: plan.Time{StepSeconds: 10},
+		Run: plan.Run{Steps: 10000, Seconds: 100000, Jobs: 2,
+			Checkpoints: &plan.Checkpoints{Given: "time", IntervalSteps: 180, IntervalSeconds: 1800}},
+	}
+	return j, p
+}
+
+// TestWarnings changes one thing at a time.
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*job.Job, *plan.Plan)
+		want   string // ids; the detail holds text
+		text   string
+	}{
+		{"careful", func(*job.Job, *plan.Plan) {}, "", ""},
+		{"no chain", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{} }, "run-outlasts-limit", "27.8 hours, and one submission trains 23.7 hours"},
+		{"no chain, fits", func(j *job.Job, p *plan.Plan) { j.Slurm.Chain, p.Run.Jobs, p.Run.Seconds = job.Chain{}, 1, 80000 }, "", ""},
+		{"no chain, no checkpoint", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, j.Training.Checkpoint, p.Run.Checkpoints = job.Chain{}, job.Checkpoint{}, nil
+		}, "nothing-saved run-outlasts-limit", "Nothing is saved."},
+		{"chain of one", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{Count: 1} }, "run-outlasts-limit", ""},
+		{"short chain", func(j *job.Job, p *plan.Plan) { j.Slurm.Chain, p.Run.Jobs = job.Chain{Count: 2}, 3 }, "chain-too-short", "Set chain = 3"},
+		{"long chain", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{Count: 2} }, "", ""},
+		{"minutes", func(j *job.Job, p *plan.Plan) { j.Slurm.Time, p.Run.Jobs = 1440, 80 }, "short-time-limit sparse-checkpoints", "A limit of 24 minutes leaves 22 minutes"},
+		{"minutes suffice", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Time, p.Run = 600, plan.Run{Steps: 10, Seconds: 100, Jobs: 1, Checkpoints: &plan.Checkpoints{Given: "auto", IntervalSteps: 10, IntervalSeconds: 120}}
+		}, "", ""},
+		{"few steps", func(_ *job.Job, p *plan.Plan) { p.Time.StepSeconds = 6000 }, "short-time-limit", "14 steps"},
+		{"no limit", func(j *job.Job, _ *plan.Plan) { j.Slurm.Time = 0 }, "no-time-limit", "27.8 hours"},
+		{"years", func(_ *job.Job, p *plan.Plan) { p.Run.Seconds = 800 * day }, "long-run", "2.2 years"},
+		{"mock", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Mock = true }, "long-mock-run", ""},
+		{"mock trial", func(j *job.Job, p *plan.Plan) {
+			j.Training.Data.Mock, p.Run.Seconds, j.Training.Checkpoint.Path, p.Run.Checkpoints = true, 9000, "", nil
+		}, "", ""},
+		{"nothing saved", func(j *job.Job, p *plan.Plan) { j.Training.Checkpoint.Path, p.Run.Checkpoints = "", nil }, "nothing-saved", "gone when it ends"},
+		{"interval beyond the run", func(_ *job.Job, p *plan.Plan) { p.Run.Checkpoints.IntervalSeconds = 100001 }, "sparse-checkpoints", "the run is 10000 steps"},
+		{"interval beyond the limit", func(_ *job.Job, p *plan.Plan) {
+			p.Run.Checkpoints = &plan.Checkpoints{Given: "steps", IntervalSteps: 9000, IntervalSeconds: 90000}
+		}, "sparse-checkpoints", "9000 steps apart, 25.0 hours, and one submission"},
+		{"automatic interval of a short run", func(_ *job.Job, p *plan.Plan) {
+			p.Run.Checkpoints = &plan.Checkpoints{Given: "auto", IntervalSteps: 10000, IntervalSeconds: 360000}
+		}, "", ""},
+		{"saved all the time", func(_ *job.Job, p *plan.Plan) {
+			p.Run.Checkpoints = &plan.Checkpoints{Given: "steps", IntervalSteps: 2, IntervalSeconds: 20}
+		}, "frequent-checkpoints", "saves 5000 times"},
+		{"full", func(_ *job.Job, p *plan.Plan) { p.Memory.Peak.DeviceRangeBytes[1] = 80 * units.GiB }, "memory-reaches-gpu", `memory_headroom = "7%"`},
+		{"full with headroom", func(j *job.Job, p *plan.Plan) {
+			p.Memory.Peak.DeviceRangeBytes[1] = 81 * units.GiB
+			j.Constraints.MemoryHeadroom = job.Some(units.Share(0.06))
+		}, "memory-reaches-gpu", `memory_headroom = "9%"`},
+		{"rate without its sign", func(j *job.Job, _ *plan.Plan) { j.Training.Optimizer.LearningRate = 1.5e4 }, "unlikely-learning-rate", "15000"},
+		{"rate of muon", func(j *job.Job, _ *plan.Plan) {
+			j.Training.Optimizer.Kind, j.Training.Optimizer.LearningRate = "muon", 0.05
+		}, "", ""},
+		{"rate of nothing", func(j *job.Job, _ *plan.Plan) { j.Training.Optimizer.LearningRate = 1e-40 }, "unlikely-learning-rate", "changes nothing"},
+		{"betas exchanged", func(j *job.Job, _ *plan.Plan) { j.Training.Optimizer.Beta1, j.Training.Optimizer.Beta2 = 0.95, 0.9 }, "unlikely-optimizer", "exchanged"},
+		{"epsilon", func(j *job.Job, _ *plan.Plan) { j.Training.Optimizer.Epsilon = 1e8 }, "unlikely-optimizer", "1e+08"},
+		{"decay", func(j *job.Job, _ *plan.Plan) { j.Training.Optimizer.WeightDecay = 10 }, "unlikely-optimizer", "pulls all weights"},
+		{"sgd has none of these", func(j *job.Job, _ *plan.Plan) { j.Training.Optimizer = job.Optimizer{Kind: "sgd", LearningRate: 1} }, "", ""},
+		{"long warm-up", func(j *job.Job, _ *plan.Plan) { j.Training.Schedule.WarmupSteps = 5001 }, "long-warmup", "5001 of 10000"},
+		{"no warm-up", func(j *job.Job, _ *plan.Plan) { j.Training.Schedule.WarmupSteps = 0 }, "no-warmup", "such as 100"},
+		{"no warm-up from weights", func(j *job.Job, _ *plan.Plan) {
+			j.Training.Schedule.WarmupSteps, j.Training.Start.From = 0, "huggingface"
+		}, "", ""},
+		{"validation", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Validation.Interval = 10001 }, "never-reached", "nothing is evaluated"},
+		{"log", func(j *job.Job, _ *plan.Plan) { j.Training.Logging.Interval = 10001 }, "never-reached", "no loss"},
+		{"profile", func(j *job.Job, _ *plan.Plan) { j.Training.Logging.Profile.StartStep = 10000 }, "never-reached", "nothing is recorded"},
+		{"ramp", func(j *job.Job, _ *plan.Plan) {
+			j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 3e6}
+		}, "never-reached", "never trains with global_batch_size"},
+		{"costly validation", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Validation.Steps = 1501 }, "costly-validation", "1501 batches"},
+		{"tokens in billions", func(j *job.Job, _ *plan.Plan) { j.Training.Tokens = 300 }, "less-than-one-batch", "300 tokens, and one batch has 1048576"},
+		{"one checkpoint", func(j *job.Job, _ *plan.Plan) { j.Training.Checkpoint.KeepLast = 1 }, "single-checkpoint", ""},
+		{"own disks", func(j *job.Job, _ *plan.Plan) { j.Training.Checkpoint.Path = "/tmp/careful" }, "local-checkpoints", "a /tmp of its own"},
+		{"own disk of one node", func(j *job.Job, p *plan.Plan) {
+			j.Training.Checkpoint.Path, j.Cluster.Nodes, j.Slurm.Chain, p.Run.Jobs = "/tmp/careful", 1, job.Chain{}, 1
+		}, "", ""},
+		{"mounted over", func(j *job.Job, _ *plan.Plan) {
+			j.Training.Checkpoint.Path = "/tmp/out/careful"
+			j.Slurm.Container = job.Container{Image: "i", Mounts: []string{"/lustre/out:/tmp/out"}}
+		}, "", ""},
+		{"debugging", func(j *job.Job, _ *plan.Plan) {
+			j.Backend.Environment = []job.Variable{{Name: "CUDA_LAUNCH_BLOCKING", Value: "1"}, {Name: "NCCL_IB_DISABLE", Value: "1"}}
+		}, "debugging-environment debugging-environment", "waits for every kernel"},
+		{"no fabric to disable", func(j *job.Job, _ *plan.Plan) {
+			j.Cluster.Network.Kind = "efa"
+			j.Backend.Environment = []job.Variable{{Name: "NCCL_IB_DISABLE", Value: "1"}, {Name: "NCCL_P2P_DISABLE", Value: "0"}}
+		}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, p := careful()
+			c.change(j, p)
+			got := append(Job(j), Plan(j, p)...)
+			var ids []string
+			found := c.text == ""
+			for _, d := range got {
+				if d.Severity != diag.Warning || d.Summary == "" || strings.Contains(d.Detail, "%!") {
+					t.Errorf("%v", d)
+				}
+				ids = append(ids, string(d.ID))
+				found = found || strings.Contains(d.Detail, c.text)
+			}
+			slices.Sort(ids)
+			if strings.Join(ids, " ") != c.want || !found {
+				t.Errorf("%v, want %s with %q", got, c.want, c.text)
+			}
+		})
+	}
+}
+
+// TestEveryWarning: each id has a summary, and a case above.
+func TestEveryWarning(t *testing.T) {
+	source, err := os.ReadFile("caution_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, summary := range summaries {
+		if summary == "" || !strings.Contains(string(source), `"`+string(id)) {
+			t.Errorf("%s has no summary or no case", id)
+		}
+	}
+}
+
+// TestData: what is called unlikely has a source.
+func TestData(t *testing.T) {
+	sources := []string{recipes.Epsilon.Source, recipes.WeightDecay.Source, recipes.Warmup.Source}
+	for _, b := range recipes.LearningRates {
+		sources = append(sources, b.Source)
+	}
+	for _, v := range variables {
+		sources = append(sources, v.Source, v.Why)
+	}
+	if len(sources) < 10 || slices.Contains(sources, "") {
+		t.Errorf("%q", sources)
+	}
+}

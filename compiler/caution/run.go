@@ -1,0 +1,133 @@
+package caution
+
+import (
+	"fmt"
+
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+const (
+	hour units.Seconds = 3600
+	day                = 24 * hour
+)
+
+// Runs of some length deserve more care than trials.
+const (
+	longRun     = 1 * hour  // worth saving
+	longMock    = 6 * hour  // more than a trial
+	unlimited   = 1 * day   // longer than the limit of many partitions
+	endless     = 365 * day // a number is wrong
+	shortLimit  = 1 * hour
+	fewSteps    = 20 // of one submission
+	manySaves   = 100
+	saveSeconds = units.Seconds(60) // as compiler/data/checkpoint.json
+)
+
+// limit compares the run with what its submissions allow.
+func (w *warner) limit() {
+	s, r := &w.job.Slurm, &w.plan.Run
+	window := s.TrainingWindow()
+	if window <= 0 {
+		if s.Time == 0 && r.Seconds > unlimited {
+			w.warn(NoTimeLimit, "slurm", "The run takes %s, and slurm.time is not set: the partition's default limit ends it, without the last checkpoint that is saved before a known limit. Set slurm.time to what the partition allows, with chain = \"until_done\".", span(r.Seconds))
+		}
+		return
+	}
+	if r.Jobs <= 1 {
+		return
+	}
+	lost := "The last checkpoint is saved, and nothing goes on from it."
+	if w.job.Training.Checkpoint.Path == "" {
+		lost = "Nothing is saved."
+	}
+	switch count := s.Chain.Count; {
+	case !w.chained():
+		w.warn(RunOutlastsLimit, "slurm.time", "The run takes %s, and one submission trains %s of its limit of %s. %s Set slurm.chain = \"until_done\" with a checkpoint block, or a longer time.", span(r.Seconds), span(window), span(s.Time), lost)
+	case !s.Chain.UntilDone && count < r.Jobs:
+		w.warn(ChainTooShort, "slurm.chain", "%d submissions of %s train %s of the run's %s. Set chain = %d or more, or \"until_done\".", count, span(window), span(window*units.Seconds(count)), span(r.Seconds), r.Jobs)
+	}
+	if steps := units.Rounded(window / w.plan.Time.StepSeconds); s.Time < shortLimit || steps < fewSteps {
+		w.warn(ShortTimeLimit, "slurm.time", "A limit of %s leaves %s to train, %.0f steps of %s, and the run needs %d submissions: most of their time is the queue and the start. Ask for hours, such as time = \"24:00:00\".", span(s.Time), span(window), steps, span(w.plan.Time.StepSeconds), r.Jobs)
+	}
+}
+
+// length warns of a run that nobody means.
+func (w *warner) length() {
+	r, t := &w.plan.Run, &w.job.Training
+	if r.Seconds > endless {
+		path := "training.tokens"
+		if !w.job.Sources.IsSet(path) {
+			path = "training.steps"
+		}
+		w.warn(LongRun, path, "%d steps of %s take %s. Train fewer tokens, or use more GPUs.", r.Steps, span(w.plan.Time.StepSeconds), span(r.Seconds))
+	}
+	if t.Data.Mock && r.Seconds > longMock {
+		w.warn(LongMockRun, "training.data.mock", "The run takes %s on %d GPUs, and its tokens are made up. Remove mock and name the sources, or train for fewer steps.", span(r.Seconds), w.plan.Layout.GPUs())
+	}
+}
+
+// unsaved warns of work that nobody will see.
+func (w *warner) unsaved() {
+	t, r := &w.job.Training, &w.plan.Run
+	if t.Checkpoint.Path == "" && !t.Data.Mock && r.Seconds > longRun {
+		w.warn(NothingSaved, "training", "The run takes %s, and without a checkpoint block its weights are gone when it ends. Add checkpoint { path = … } to training.", span(r.Seconds))
+	}
+}
+
+// interval compares the interval of checkpoints that the job gives with the
+// run and with one submission.
+func (w *warner) interval() {
+	c, r := w.plan.Run.Checkpoints, &w.plan.Run
+	if c == nil || c.Given == "auto" {
+		return
+	}
+	const path = "training.checkpoint.interval"
+	every := fmt.Sprintf("Checkpoints are %s apart", span(c.IntervalSeconds))
+	if c.Given == "steps" {
+		every = fmt.Sprintf("Checkpoints are %d steps apart, %s", c.IntervalSteps, span(c.IntervalSeconds))
+	}
+	window := w.job.Slurm.TrainingWindow()
+	switch {
+	case c.IntervalSeconds > r.Seconds:
+		w.warn(SparseCheckpoints, path, "%s, and the run is %d steps, %s: only its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, r.Steps, span(r.Seconds))
+	case window > 0 && c.IntervalSeconds > window && r.Jobs > 1:
+		w.warn(SparseCheckpoints, path, "%s, and one submission trains %s: nothing but its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, span(window))
+	case c.IntervalSeconds < saveSeconds && r.Steps/c.IntervalSteps > manySaves:
+		w.warn(FrequentCheckpoints, path, "%s, and the run saves %d times. A save of a large model takes about a minute. Use a longer interval, or \"auto\".", every, r.Steps/c.IntervalSteps)
+	}
+}
+
+// memory warns where the range of the prediction ends at the GPU.
+func (w *warner) memory() {
+	m := &w.plan.Memory
+	if high := m.Peak.DeviceRangeBytes[1]; m.GPUBytes > 0 && high >= m.GPUBytes {
+		w.warn(MemoryReachesGPU, "constraints.memory_headroom", "Rank %d is predicted to need %.1f GiB, with a 90 %% range of %.1f to %.1f GiB, and the GPU has %.1f. At the upper end the allocator has to give back what it caches, which stalls steps, or the run ends out of memory, perhaps after hours. Set constraints.memory_headroom = \"%d%%\", or more.",
+			m.Peak.Rank, m.Peak.DeviceBytes.GiB(), m.Peak.DeviceRangeBytes[0].GiB(), high.GiB(), m.GPUBytes.GiB(), w.headroom())
+	}
+}
+
+// headroom is a share in percent to leave free: 7 keeps the upper end of most
+// ranges off the GPU, and where some is left already that is not enough.
+func (w *warner) headroom() int {
+	if h := w.job.Constraints.MemoryHeadroom; h.Set {
+		return int(100*h.Value) + 3
+	}
+	return 7
+}
+
+// span writes a duration for reading.
+func span(s units.Seconds) string {
+	switch {
+	case s >= 2*365*day:
+		return fmt.Sprintf("%.1f years", float64(s/day)/365)
+	case s >= 4*day:
+		return fmt.Sprintf("%.1f days", float64(s/day))
+	case s >= 2*hour:
+		return fmt.Sprintf("%.1f hours", float64(s/hour))
+	case s >= 120:
+		return fmt.Sprintf("%.0f minutes", float64(s)/60)
+	case s >= 1:
+		return fmt.Sprintf("%.1f seconds", float64(s))
+	}
+	return fmt.Sprintf("%.1f ms", float64(s)*1e3)
+}
