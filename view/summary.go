@@ -13,8 +13,8 @@ import (
 )
 
 // Summary writes a plan on one screen: the layout, memory per stage, the
-// step's breakdown, throughput, the run, warnings; or why nothing fits, what
-// came nearest and what would fit.
+// step's breakdown, throughput, the run; or why nothing fits, what came nearest
+// and what would fit. Warnings, which plans share, are the command's to tell.
 func Summary(job string, p *plan.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s %s: %d x %s, %s, global batch %d x %d tokens, %s\n", job, p.Backend, p.BackendVersion,
@@ -30,7 +30,6 @@ func Summary(job string, p *plan.Plan) string {
 	stepTime(&b, p)
 	section(&b, "Run", runLine(p))
 	section(&b, "Search", searchLine(&p.Search))
-	warnings(&b, p)
 	return b.String()
 }
 
@@ -237,7 +236,11 @@ func runLine(p *plan.Plan) string {
 	if p.Run.Jobs > 1 {
 		jobs = fmt.Sprintf(", %d submissions", p.Run.Jobs)
 	}
-	if c := p.Run.Checkpoints; c != nil {
+	switch c := p.Run.Checkpoints; {
+	case c == nil:
+	case c.IntervalSteps >= p.Run.Steps:
+		jobs += ", saved at its end"
+	default:
 		jobs += fmt.Sprintf(", saved every %s (%d steps)", duration(c.IntervalSeconds), c.IntervalSteps)
 	}
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%d steps in %s, %.0f GPU-hours%s",
@@ -254,12 +257,6 @@ func searchLine(s *plan.Search) string {
 		text += fmt.Sprintf("; %d: %s", r.Count, r.Reason)
 	}
 	return text
-}
-
-func warnings(b *strings.Builder, p *plan.Plan) {
-	for _, w := range p.Warnings {
-		section(b, "Warning", w.Summary+": "+w.Detail)
-	}
 }
 
 // infeasible tells why nothing fits.

@@ -32,7 +32,7 @@ func example() *plan.Plan {
 			Breakdown: []plan.TimeLine{{ID: "linear", Name: "matrix multiplications", Seconds: 8.7}, {ID: "tensor", Name: "exposed tensor-parallel communication", Seconds: 1}, {ID: "bubble", Name: "pipeline bubble", Seconds: 0.3}},
 			Timeline:  &plan.Timeline{Ranks: [][]plan.Slot{{{Kind: "forward", Start: 0, End: 1}, {Kind: "backward", Start: 4, End: 6}}, {{Kind: "forward", Start: 1, End: 2}, {Kind: "backward", Start: 2, End: 4}}}}},
 		Throughput: plan.Throughput{TokensPerSecondPerGPU: 6553.6, ModelTFLOPSPerGPU: 340, MFU: 0.34, HFU: 0.36},
-		Run:        plan.Run{Steps: 1000, Seconds: 10000, GPUHours: 22.2, Jobs: 2},
+		Run:        plan.Run{Steps: 1000, Seconds: 10000, GPUHours: 22.2, Jobs: 2, Checkpoints: &plan.Checkpoints{Given: "time", IntervalSteps: 180, IntervalSeconds: 1800}},
 		Search:     plan.Search{Enumerated: 100, Evaluated: 40, Pruned: 50, Rejected: []plan.Rejection{{ID: "memory", Reason: "the busiest rank needs more memory than is usable", Count: 10}}},
 		Warnings:   []plan.Warning{{ID: "w", Summary: "Something to know", Detail: "This is why."}},
 	}

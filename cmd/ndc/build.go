@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -38,11 +39,14 @@ edited since, is not replaced without --force.`,
 				t.diagnostics(diags, nil)
 				return exitError(exitInput)
 			}
-			t.diagnostics(warnOfChains(places), nil)
-			return report(t, plans, out)
+			chains := warnOfChains(places)
+			if t.json {
+				t.diagnostics(chains, nil)
+			}
+			return report(t, plans, out, chains...)
 		},
 	}
-	flags.register(c)
+	flags.registerStrict(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "output folder (default: out beside the job file)")
 	c.Flags().BoolVar(&force, "force", false, "replace foreign and edited files")
 	return c
@@ -61,15 +65,18 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 			return report(t, plans, "")
 		},
 	}
-	flags.register(c)
+	flags.registerStrict(c)
 	return c
 }
 
-// planAll loads and compiles every selected job and reports diagnostics. It
-// fails with exit code 1 on errors; when a plan is infeasible it shows all
-// plans and fails with 2.
+// planAll loads and compiles every selected job and reports errors; warnings
+// are the caller's, but with --json. It fails with exit code 1 on errors, of
+// which --strict makes more; when a plan is infeasible it shows all plans and
+// fails with 2.
 func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, error) {
 	w, diags := load(argument, flags)
+	t.files = w.Files
+	loaded := slices.Clone(diags)
 	if !diags.HasErrors() {
 		if wrong := check(w.Jobs); wrong.HasErrors() {
 			diags.Append(wrong) // before any search, which may take long
@@ -78,14 +85,16 @@ func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, erro
 	var plans []*compiled
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
-			c, more := compile(&w.Jobs[i])
+			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded))
 			diags.Append(more)
 			if c != nil {
 				plans = append(plans, c)
 			}
 		}
 	}
-	t.diagnostics(diags, w.Files)
+	if t.json || diags.HasErrors() {
+		t.diagnostics(diags, w.Files)
+	}
 	if diags.HasErrors() {
 		return nil, exitError(exitInput)
 	}
@@ -94,6 +103,12 @@ func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, erro
 			return nil, err
 		}
 		return nil, exitError(exitInfeasible)
+	}
+	if flags.strict {
+		if wrong := strict(jobWarnings(plans)); len(wrong) > 0 {
+			t.diagnostics(wrong, w.Files)
+			return nil, exitError(exitInput)
+		}
 	}
 	return plans, nil
 }
@@ -122,8 +137,10 @@ func folders(plans []*compiled, out string, all bool) []folder {
 	return list
 }
 
-// report prints plans: summaries for people, one document per job for programs.
-func report(t *terminal, plans []*compiled, out string) error {
+// report prints plans: summaries for people, with all warnings in one place,
+// those of the plans and those of where they were written; one document per
+// job for programs.
+func report(t *terminal, plans []*compiled, out string, more ...diag.Diagnostic) error {
 	if t.json {
 		for _, d := range documents(plans) {
 			if err := t.printJSON(d); err != nil {
@@ -134,11 +151,14 @@ func report(t *terminal, plans []*compiled, out string) error {
 	}
 	var parts []string
 	for _, c := range plans {
-		text := view.Summary(c.job.Name, c.shown())
+		text := view.Summary(c.job.Name, c.plan)
 		if out != "" {
 			dir := filepath.Join(out, c.job.Name, c.job.Backend.Kind)
 			text += fmt.Sprintf("%-10s %s\n", "Submit", "sbatch "+render.Quote(filepath.Join(dir, c.job.Name+".sbatch")))
 		}
+		parts = append(parts, text)
+	}
+	if text := noted(plans, more); text != "" {
 		parts = append(parts, text)
 	}
 	_, err := io.WriteString(t.out, strings.Join(append(parts, view.Limits), "\n"))

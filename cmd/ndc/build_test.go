@@ -77,7 +77,7 @@ func buildAll(t *testing.T, src []byte) map[string]string {
 	}
 	got := map[string]string{}
 	for i := range w.Jobs {
-		c, diags := compile(&w.Jobs[i])
+		c, diags := compile(&w.Jobs[i], nil)
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/caution"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -19,35 +20,39 @@ type compiled struct {
 	job       *job.Job
 	plan      *plan.Plan
 	artifacts []backends.Artifact // plan.json included; nil when infeasible
-	reported  int                 // warnings of the plan that diagnostics tell of
+	warnings  diag.List           // about the job, with their places; the plan has those about the prediction too
 }
 
 // planName is the file that holds the plan and owns the others by their hashes.
 const planName = "plan.json"
 
 // compile takes one job through the three stages that this program is made
-// of: the backend's target, the plan, the files.
-func compile(j *job.Job) (*compiled, diag.List) {
+// of: the backend's target, the plan, the files. What the language already
+// warned of joins the plan's warnings.
+func compile(j *job.Job, warned diag.List) (*compiled, diag.List) {
 	backend := find(j)
 	target, diags := backend.Target(j)
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	diags.Append(caution.Job(j))
 	p, more := compiler.Compile(j, target)
 	diags.Append(more)
 	if p == nil {
 		return nil, diags
 	}
-	c := &compiled{job: j, plan: p}
+	c := &compiled{job: j, plan: p, warnings: slices.Concat(warned, diags)}
 	if !p.Feasible {
 		return c, diags
 	}
+	diags.Append(caution.Plan(j, p))
 	artifacts, more := backend.Emit(j, p)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	c.seal(artifacts, diags)
+	c.warnings = slices.Concat(warned, diags)
+	c.seal(artifacts)
 	return c, diags
 }
 
@@ -61,18 +66,9 @@ func find(j *job.Job) backends.Backend {
 	panic("ndc: no emitter for the backend " + j.Backend.Kind)
 }
 
-// shown is the plan without the warnings that diagnostics already told, with
-// their place in the source.
-func (c *compiled) shown() *plan.Plan {
-	p := *c.plan
-	p.Warnings = p.Warnings[:len(p.Warnings)-c.reported]
-	return &p
-}
-
 // seal records warnings and hashes in the plan and adds plan.json.
-func (c *compiled) seal(artifacts []backends.Artifact, diags diag.List) {
-	c.reported = len(diags)
-	for _, d := range diags {
+func (c *compiled) seal(artifacts []backends.Artifact) {
+	for _, d := range c.warnings {
 		c.plan.Warnings = append(c.plan.Warnings, plan.Warning{ID: string(d.ID), Summary: d.Summary, Detail: d.Detail})
 	}
 	slices.SortFunc(artifacts, func(a, b backends.Artifact) int { return strings.Compare(a.Path, b.Path) })

@@ -25,6 +25,9 @@ the folder given with -o (default: the working directory).`,
 			if err != nil {
 				return err
 			}
+			if !t.json {
+				t.diagnostics(jobWarnings(plans), t.files)
+			}
 			f := folder{path: out}
 			for _, c := range plans {
 				name := c.job.Name + "-" + c.job.Backend.Kind + ".svg"

@@ -21,6 +21,7 @@ type inputFlags struct {
 	job, backend string
 	variables    []lang.VariableArg
 	json         bool
+	strict       bool
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -29,6 +30,12 @@ func (f *inputFlags) register(c *cobra.Command) {
 	c.Flags().Var(&variableFlag{f: f}, "var", "set a variable, as NAME=VALUE; may be repeated")
 	c.Flags().Var(&variableFlag{f: f, file: true}, "var-file", "read variables from a file; may be repeated")
 	c.Flags().BoolVar(&f.json, "json", false, "print results and diagnostics as JSON")
+}
+
+// registerStrict adds --strict, which graph does not have: it decides nothing.
+func (f *inputFlags) registerStrict(c *cobra.Command) {
+	f.register(c)
+	c.Flags().BoolVar(&f.strict, "strict", false, "make errors of warnings about the job")
 }
 
 // variableFlag collects --var and --var-file in their common order.

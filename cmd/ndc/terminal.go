@@ -22,6 +22,7 @@ type terminal struct {
 	json     bool
 	colour   bool
 	width    int
+	files    map[string][]byte // that were read, for snippets
 }
 
 func newTerminal(out, err io.Writer, asJSON bool) *terminal {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/caution"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -19,6 +20,7 @@ func check(jobs []job.Job) diag.List {
 		target, diags := find(j).Target(j)
 		if !diags.HasErrors() {
 			diags.Append(compiler.Check(j, target))
+			diags.Append(caution.Job(j))
 		}
 		all.Append(diags)
 	}
@@ -37,6 +39,9 @@ can build, without searching a layout and without writing anything.`,
 			if !diags.HasErrors() {
 				diags.Append(check(w.Jobs))
 			}
+			if flags.strict && !diags.HasErrors() {
+				diags = strict(diags)
+			}
 			t.diagnostics(diags, w.Files)
 			if diags.HasErrors() {
 				return exitError(exitInput)
@@ -48,6 +53,6 @@ can build, without searching a layout and without writing anything.`,
 			return err
 		},
 	}
-	flags.register(c)
+	flags.registerStrict(c)
 	return c
 }

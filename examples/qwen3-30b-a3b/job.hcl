@@ -87,7 +87,7 @@ job "qwen3-30b-a3b" {
     account   = "research"
     partition = "h200"
     time      = "08:00:00"
-    chain     = 5
+    chain     = 11
     setup     = ["source /opt/venvs/train/bin/activate"]
   }
 }
