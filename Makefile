@@ -2,7 +2,7 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build test lint regen check accuracy bench stats conformance slurm gpu release
+.PHONY: build test lint regen check kills accuracy bench stats conformance slurm gpu release
 
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ndc ./cmd/ndc
@@ -22,6 +22,9 @@ regen: ## rewrite goldens, examples and generated docs, to be read before they a
 
 check: lint test
 	go test -race ./...
+
+kills: ## builds killed at every call that changes the disk, about half an hour
+	NDC_KILLS=all go test -timeout 3h -v -run 'TestKilled|TestInterrupted|TestTogether' ./output ./cmd/ndc
 
 accuracy: ## predictions against published measurements
 	go run ./tools/accuracy -out docs/accuracy.md

@@ -1,0 +1,269 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Names below the output folder that are there while a build writes, or after
+// one was interrupted.
+const (
+	private  = ".ndc"
+	lockFile = private + "/lock"
+)
+
+// patience is how long Open waits for another program; a build holds the lock
+// for the time of writing alone.
+var patience = 10 * time.Second
+
+// BusyError says that another program writes into the folder.
+type BusyError struct{ Path, Who string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%s is being written by %s, which did not end within %v", e.Path, e.Who, patience)
+}
+
+// errAgain asks to begin anew: whoever had the lock removed its file, or the
+// folder, while this program waited.
+var errAgain = errors.New("the lock has gone")
+
+// acquire opens the folder and takes its lock.
+func (o *Output) acquire(ctx context.Context) error {
+	deadline := time.Now().Add(patience)
+	for {
+		err := o.try()
+		if err == nil {
+			return nil
+		}
+		o.leave()
+		switch {
+		case errors.Is(err, errAgain):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return err
+		case time.Now().After(deadline):
+			return &BusyError{Path: o.path, Who: o.holder()}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// try takes the lock if it is free. The lock is a file that is there only
+// while somebody holds it, so that nothing stays behind; one that is no longer
+// in its place when it is ours locks nothing.
+func (o *Output) try() error {
+	if err := o.make(); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(o.path)
+	if err != nil {
+		return again(err)
+	}
+	o.root = root
+	if err := root.Mkdir(private, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return again(err)
+	}
+	if err := o.onlyFolders(private); err != nil {
+		return err
+	}
+	o.lock, err = root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return again(err)
+	}
+	switch err := syscall.Flock(int(o.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return err
+	case err != nil:
+		o.Unlocked = err
+	}
+	return o.sign()
+}
+
+// again turns the absence of what was just there into another try.
+func again(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errAgain
+	}
+	return err
+}
+
+// sign writes into the lock who holds it.
+func (o *Output) sign() error {
+	ours, err := o.lock.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := o.root.Lstat(lockFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errAgain
+	case err != nil:
+		return err
+	case !there.Mode().IsRegular():
+		return fmt.Errorf("%s is %s; remove it", o.name(lockFile), kindOf(there.Mode()))
+	case !os.SameFile(ours, there):
+		return errAgain
+	}
+	host, _ := os.Hostname()
+	if err := o.lock.Truncate(0); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.lock, "process %d on %s\n", os.Getpid(), host)
+	return err
+}
+
+// holder is what the lock says of who holds it.
+func (o *Output) holder() string {
+	root, err := os.OpenRoot(o.path)
+	if err != nil {
+		return "another program"
+	}
+	defer root.Close()
+	content, _, err := read(root, lockFile, 200)
+	if who := strings.TrimSpace(string(content)); err == nil && who != "" {
+		return who
+	}
+	return "another program"
+}
+
+// leave closes what try opened.
+func (o *Output) leave() {
+	if o.lock != nil {
+		_ = o.lock.Close()
+	}
+	if o.root != nil {
+		_ = o.root.Close()
+	}
+	o.lock, o.root = nil, nil
+}
+
+// release removes the lock while it is held, and the private folder with it
+// unless an interrupted build waits there.
+func (o *Output) release() error {
+	err := ignoreMissing(o.root.Remove(lockFile))
+	_ = o.root.Remove(private)
+	o.leave()
+	return err
+}
+
+// make makes the output folder and its parents, and remembers which were
+// missing.
+func (o *Output) make() error {
+	var missing []string
+	for dir := filepath.Clean(o.path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	err := os.MkdirAll(o.path, 0o777)
+	if len(missing) > 0 {
+		o.made = missing
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) && errors.Is(err, syscall.ENOTDIR) {
+		return &placeError{at.Path, "must be a folder and is a file"}
+	}
+	return err
+}
+
+// removeMade removes the folders that make made, if they are empty.
+func (o *Output) removeMade() {
+	for _, dir := range o.made {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
+}
+
+// onlyFolders fails where something else than a folder, such as a link, stands
+// at a path or above it. What is missing is no failure.
+func (o *Output) onlyFolders(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if err := o.onlyFolders(path.Dir(dir)); err != nil {
+		return err
+	}
+	info, err := o.root.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return &placeError{o.name(dir), "must be a folder and is a symbolic link, which ndc does not follow below the output folder"}
+	case !info.IsDir():
+		return &placeError{o.name(dir), "must be a folder and is " + kindOf(info.Mode())}
+	}
+	return nil
+}
+
+// placeError says that something else than a folder stands at a place.
+type placeError struct{ path, why string }
+
+func (e *placeError) Error() string { return e.path + " " + e.why }
+
+// kindOf names a kind of file.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return "a file"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// read reads a regular file of a limited size, through no link at its end and
+// without waiting for a writer; ok is false for everything else.
+func read(root *os.Root, name string, most int64) (content []byte, ok bool, err error) {
+	before, err := root.Lstat(name)
+	if err != nil || !before.Mode().IsRegular() || before.Size() > most {
+		return nil, false, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !os.SameFile(before, info) {
+		return nil, false, err
+	}
+	content, err = io.ReadAll(io.LimitReader(f, most+1))
+	return content, err == nil && int64(len(content)) <= most, err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// joined is errors.Join, but of one error that error.
+func joined(a, b error) error {
+	if b == nil {
+		return a
+	}
+	return errors.Join(a, b)
+}

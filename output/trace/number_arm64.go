@@ -1,0 +1,5 @@
+//go:build linux
+
+package trace
+
+const sysRenameat2 = 276
