@@ -11,7 +11,7 @@ import (
 )
 
 func decodeBackend(b *block) job.Backend {
-	return job.Backend{Kind: b.label, Version: b.text("version"), Path: b.text("path"), ExtraArgs: b.list("extra_args"), Environment: b.vars("environment")}
+	return job.Backend{Kind: b.label, Version: b.text("version"), Path: b.text("path"), Required: b.flag("required"), ExtraArgs: b.list("extra_args"), Environment: b.vars("environment")}
 }
 
 // ownPath appends the backend's name, because backends never share a folder.

@@ -13,10 +13,7 @@ import (
 
 // buildJobs evaluates the job blocks that were asked for.
 func (l *loader) buildJobs() []job.Job {
-	names := make([]string, len(l.jobs))
-	for i, b := range l.jobs {
-		names[i] = b.Labels[0]
-	}
+	names := l.jobNames()
 	switch {
 	case len(names) == 0:
 		if !l.diags.HasErrors() {
@@ -41,6 +38,14 @@ func (l *loader) buildJobs() []job.Job {
 		l.noBackend()
 	}
 	return jobs
+}
+
+func (l *loader) jobNames() []string {
+	names := make([]string, len(l.jobs))
+	for i, b := range l.jobs {
+		names[i] = b.Labels[0]
+	}
+	return names
 }
 
 // noBackend reports a --backend that no selected job has.

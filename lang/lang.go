@@ -46,6 +46,8 @@ type Workspace struct {
 	// Jobs holds one job for each pair of a job block and a backend block, in
 	// the order of the files' names and of the blocks in them.
 	Jobs []job.Job
+	// Names holds the label of every job block, asked for or not.
+	Names []string
 	// Files holds every file that was read, by name, for snippets beside
 	// diagnostics.
 	Files map[string][]byte
@@ -57,7 +59,7 @@ type Workspace struct {
 func Load(fsys fs.FS, name string, o Options) (*Workspace, diag.List) {
 	l := newLoader(fsys, o)
 	jobs := l.load(name)
-	return &Workspace{Jobs: jobs, Files: l.files}, l.finish()
+	return &Workspace{Jobs: jobs, Names: l.jobNames(), Files: l.files}, l.finish()
 }
 
 // BuiltBy says which backends build a model of the catalogue and from which

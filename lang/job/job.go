@@ -105,6 +105,7 @@ type Backend struct {
 	Kind        string // megatron, torchtitan, deepspeed
 	Version     string // as written, such as core_v0.18.2
 	Path        string // the framework's checkout at run time; "" when not given
+	Required    bool   `json:"-"` // without a feasible plan nothing is built; no plan depends on it
 	ExtraArgs   []string
 	Environment []Variable
 }

@@ -19,6 +19,7 @@ var backendBlock = Block{
 	Arguments: []Argument{
 		{Name: "version", Type: String, Required: true, Doc: "The framework's version as it spells it, such as `\"core_v0.18.2\"`."},
 		{Name: "path", Type: String, Doc: "The framework's checkout at run time."},
+		{Name: "required", Type: Bool, Default: "true", Doc: "Without a feasible plan for this backend nothing is built; `false` leaves it out instead, and removes its stale files."},
 		{Name: "extra_args", Type: StringList, Doc: "Further options of the framework, checked against its version's table. Where ndc has a choice of its own, they stand in its place; what an argument of the job sets, or what would make another run, is refused; what the plan does not count gets a warning."},
 		{Name: "environment", Type: Environment, Doc: "Environment variables for this backend only."},
 	},

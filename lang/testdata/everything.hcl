@@ -395,6 +395,7 @@ job "two" {
     moe_dispatcher          = "deepep"
   }
   backend "torchtitan" {
-    version = "0.3.0"
+    version  = "0.3.0"
+    required = false
   }
 }
