@@ -10,8 +10,10 @@ package search
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -126,18 +128,29 @@ func (s *searcher) run() {
 	}
 }
 
-// parallel calls work for every index, on all workers.
+// parallel calls work for every index, on all workers. A panic of one of them
+// becomes the caller's, who can recover from it.
 func (s *searcher) parallel(n int, work func(w *worker, i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
+	var defect atomic.Pointer[string]
 	for _, w := range s.workers {
 		group.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					text := fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+					defect.CompareAndSwap(nil, &text)
+				}
+			}()
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				work(w, i)
 			}
 		})
 	}
 	group.Wait()
+	if text := defect.Load(); text != nil {
+		panic(*text)
+	}
 }
 
 // take adds the findings of a mesh to the search's own.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -241,4 +242,19 @@ func BenchmarkRun(b *testing.B) {
 		layouts = Run(j, target).Counts.Enumerated
 	}
 	b.ReportMetric(float64(layouts)*float64(b.N)/b.Elapsed().Seconds(), "layouts/s")
+}
+
+// TestParallelPanics hands a worker's panic to the caller, who can recover.
+func TestParallelPanics(t *testing.T) {
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "number 7") || !strings.Contains(p, "search_test.go") {
+			t.Errorf("the caller's panic is %s", p)
+		}
+	}()
+	s := searcher{workers: make([]*worker, 4)}
+	s.parallel(100, func(_ *worker, i int) {
+		if i == 7 {
+			panic(fmt.Sprintf("number %d", i))
+		}
+	})
 }
