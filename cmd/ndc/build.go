@@ -1,18 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
+	"path"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ndc-dev/ndc/backends/render"
-	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
-	"github.com/ndc-dev/ndc/view"
+	"github.com/ndc-dev/ndc/output"
 )
 
 func newBuild(stdout, stderr io.Writer) *cobra.Command {
@@ -23,27 +22,33 @@ func newBuild(stdout, stderr io.Writer) *cobra.Command {
 		Use: "build FILE|DIR", Short: "Plan the jobs and write their launch files", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
 and write the launch files to out/JOB/BACKEND beside the job file. Files are
-replaced together or not at all. A file that ndc did not write, or that was
-edited since, is not replaced without --force.`,
+replaced together or not at all, even when the build is killed. A file that ndc
+did not write, or that was edited since, is not replaced without --force. What
+was written, changed, kept and removed is listed, and so are folders of jobs
+that are there no more, which ndc clean removes.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			plans, err := planAll(t, args[0], &flags)
-			if err != nil {
-				return err
-			}
 			if out == "" {
 				out = beside(args[0])
 			}
-			places := folders(plans, out, flags.backend == "")
-			if diags := write(places, force); diags.HasErrors() {
-				t.diagnostics(diags, nil)
+			plans, err := planAll(t, args[0], &flags)
+			if errors.Is(err, exitError(exitInfeasible)) {
+				t.diagnostics(staleOutputs(out, folders(plans, flags.backend == "")), nil)
+			}
+			if err != nil {
+				return err
+			}
+			places := folders(plans, flags.backend == "")
+			w, diags := write(out, places, plans.names, force)
+			t.diagnostics(diags, nil)
+			if diags.HasErrors() {
 				return exitError(exitInput)
 			}
-			chains := warnOfChains(places)
+			chains := warnOfChains(out, places)
 			if t.json {
 				t.diagnostics(chains, nil)
 			}
-			return report(t, plans, out, chains...)
+			return (&report{terminal: t, plans: plans.list, argument: args[0], out: out, written: &w, warnings: chains}).print()
 		},
 	}
 	flags.registerStrict(c)
@@ -62,18 +67,24 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report(t, plans, "")
+			return (&report{terminal: t, plans: plans.list}).print()
 		},
 	}
 	flags.registerStrict(c)
 	return c
 }
 
+// planned are the plans that a command line asks for.
+type planned struct {
+	list  []*compiled
+	names []string // of all jobs, asked for or not
+}
+
 // planAll loads and compiles every selected job and reports errors; warnings
 // are the caller's, but with --json. It fails with exit code 1 on errors, of
-// which --strict makes more; when a plan is infeasible it shows all plans and
+// which --strict makes more; when there are plans to miss it shows all plans and
 // fails with 2.
-func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, error) {
+func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 	w, diags := load(argument, flags)
 	t.files = w.Files
 	loaded := slices.Clone(diags)
@@ -82,13 +93,13 @@ func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, erro
 			diags.Append(wrong) // before any search, which may take long
 		}
 	}
-	var plans []*compiled
+	plans := planned{names: w.Names}
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
 			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded))
 			diags.Append(more)
 			if c != nil {
-				plans = append(plans, c)
+				plans.list = append(plans.list, c)
 			}
 		}
 	}
@@ -96,85 +107,79 @@ func planAll(t *terminal, argument string, flags *inputFlags) ([]*compiled, erro
 		t.diagnostics(diags, w.Files)
 	}
 	if diags.HasErrors() {
-		return nil, exitError(exitInput)
+		return plans, exitError(exitInput)
 	}
-	if slices.ContainsFunc(plans, func(c *compiled) bool { return !c.plan.Feasible }) {
-		if err := report(t, plans, ""); err != nil {
-			return nil, err
+	if plans.miss() {
+		if err := (&report{terminal: t, plans: plans.list}).print(); err != nil {
+			return plans, err
 		}
-		return nil, exitError(exitInfeasible)
+		return plans, exitError(exitInfeasible)
 	}
 	if flags.strict {
-		if wrong := strict(jobWarnings(plans)); len(wrong) > 0 {
+		if wrong := strict(jobWarnings(plans.list)); len(wrong) > 0 {
 			t.diagnostics(wrong, w.Files)
-			return nil, exitError(exitInput)
+			return plans, exitError(exitInput)
 		}
 	}
 	return plans, nil
 }
 
-// folders maps plans to their places. With every backend built, folders of
-// backends that a job no longer has are listed empty, so that their stale
-// files go.
-func folders(plans []*compiled, out string, all bool) []folder {
-	var list []folder
+// miss reports whether a plan is missing: that of a required backend, or any
+// plan of a job.
+func (p *planned) miss() bool {
+	built := map[string]bool{}
+	for _, c := range p.list {
+		if !c.plan.Feasible && c.job.Backend.Required {
+			return true
+		}
+		built[c.job.Name] = built[c.job.Name] || c.plan.Feasible
+	}
+	for _, ok := range built {
+		if !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// folders maps plans to their places; one without a feasible plan has no
+// files. With every backend built, folders of backends that a job no longer
+// has are listed empty, so that their stale files go.
+func folders(plans planned, all bool) []output.Folder {
+	var list []output.Folder
 	jobs := map[string][]string{}
 	var order []string
-	for _, c := range plans {
+	for _, c := range plans.list {
 		if jobs[c.job.Name] == nil {
 			order = append(order, c.job.Name)
 		}
 		jobs[c.job.Name] = append(jobs[c.job.Name], c.job.Backend.Kind)
-		list = append(list, folder{path: filepath.Join(out, c.job.Name, c.job.Backend.Kind), files: c.artifacts})
+		list = append(list, output.Folder{Path: c.folder(), Files: files(c.artifacts)})
 	}
 	for _, name := range order {
 		for _, b := range emitters() {
 			if all && !slices.Contains(jobs[name], b.Kind()) {
-				list = append(list, folder{path: filepath.Join(out, name, b.Kind())})
+				list = append(list, output.Folder{Path: path.Join(name, b.Kind())})
 			}
 		}
 	}
 	return list
 }
 
-// report prints plans: summaries for people, with all warnings in one place,
-// those of the plans and those of where they were written; one document per
-// job for programs.
-func report(t *terminal, plans []*compiled, out string, more ...diag.Diagnostic) error {
-	if t.json {
-		for _, d := range documents(plans) {
-			if err := t.printJSON(d); err != nil {
-				return err
-			}
-		}
+// staleOutputs warns of what earlier builds wrote and this one, which writes
+// nothing, would have replaced or removed.
+func staleOutputs(out string, folders []output.Folder) diag.List {
+	if _, err := os.Stat(out); err != nil {
 		return nil
 	}
-	var parts []string
-	for _, c := range plans {
-		text := view.Summary(c.job.Name, c.plan)
-		if out != "" {
-			dir := filepath.Join(out, c.job.Name, c.job.Backend.Kind)
-			text += fmt.Sprintf("%-10s %s\n", "Submit", "sbatch "+render.Quote(filepath.Join(dir, c.job.Name+".sbatch")))
+	return withOutput(out, func(o *output.Output) (diags diag.List) {
+		for _, r := range o.Compare(folders) {
+			if r.Earlier > 0 && !r.IsCurrent() {
+				diags.Warn(IDStale, diag.Range{}, "Outputs are stale", fmt.Sprintf(
+					"%s holds an earlier build of a job that has changed, and nothing replaces it as long as a required backend has no feasible plan. Do not submit it by mistake.",
+					shownPath(out, r.Path)))
+			}
 		}
-		parts = append(parts, text)
-	}
-	if text := noted(plans, more); text != "" {
-		parts = append(parts, text)
-	}
-	_, err := io.WriteString(t.out, strings.Join(append(parts, view.Limits), "\n"))
-	return err
-}
-
-// documents groups plans by job, in order.
-func documents(plans []*compiled) []plan.Document {
-	var list []plan.Document
-	for _, c := range plans {
-		n := len(list)
-		if n == 0 || list[n-1].Job != c.job.Name {
-			list = append(list, plan.Document{FormatVersion: plan.FormatVersion, NDCVersion: version, Job: c.job.Name})
-			n++
-		}
-		list[n-1].Plans = append(list[n-1].Plans, *c.plan)
-	}
-	return list
+		return diags
+	})
 }

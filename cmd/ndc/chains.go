@@ -9,15 +9,16 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/output"
 )
 
 // warnOfChains tells of chains of submissions that have not ended, as far as
 // the folders that a build writes say. They go on with their own copy of the
 // files, so that a build harms none; but nobody should expect it to reach them.
-func warnOfChains(folders []folder) diag.List {
+func warnOfChains(out string, folders []output.Folder) diag.List {
 	var diags diag.List
 	for i := range folders {
-		states, _ := filepath.Glob(filepath.Join(escapeGlob(folders[i].path), "runs", "*", "chain.state"))
+		states, _ := filepath.Glob(filepath.Join(escapeGlob(shownPath(out, folders[i].Path)), "runs", "*", "chain.state"))
 		for _, path := range states {
 			if state := readState(path); state["over"] == "no" {
 				diags.Warn(IDChainAlive, diag.Range{}, "A chain of submissions has not ended",

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/output"
 )
 
 // compiled is one job on one backend, planned and emitted.
@@ -24,7 +24,10 @@ type compiled struct {
 }
 
 // planName is the file that holds the plan and owns the others by their hashes.
-const planName = "plan.json"
+const planName = output.Manifest
+
+// folder is the place of the files below the output folder.
+func (c *compiled) folder() string { return path.Join(c.job.Name, c.job.Backend.Kind) }
 
 // compile takes one job through the three stages that this program is made
 // of: the backend's target, the plan, the files. What the language already
@@ -73,7 +76,7 @@ func (c *compiled) seal(artifacts []backends.Artifact) {
 	}
 	slices.SortFunc(artifacts, func(a, b backends.Artifact) int { return strings.Compare(a.Path, b.Path) })
 	for _, a := range artifacts {
-		c.plan.Artifacts = append(c.plan.Artifacts, plan.Artifact{Path: a.Path, SHA256: hash(a.Content)})
+		c.plan.Artifacts = append(c.plan.Artifacts, plan.Artifact{Path: a.Path, SHA256: output.Hash(a.Content)})
 	}
 	c.artifacts = append(artifacts, backends.Artifact{Path: planName, Content: c.planFile()})
 }
@@ -83,7 +86,7 @@ func (c *compiled) seal(artifacts []backends.Artifact) {
 func (c *compiled) planFile() []byte {
 	file := plan.File{FormatVersion: plan.FormatVersion, NDCVersion: version, Job: c.job.Name, Plan: *c.plan}
 	file.Artifacts = append(slices.Clone(file.Artifacts), plan.Artifact{Path: planName})
-	own := hash(mustJSON(file))
+	own := output.Hash(mustJSON(file))
 	file.Artifacts[len(file.Artifacts)-1].SHA256 = own
 	return mustJSON(file)
 }
@@ -94,9 +97,4 @@ func mustJSON(v any) []byte {
 		panic("ndc: a plan that JSON cannot hold: " + err.Error())
 	}
 	return b
-}
-
-func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 )
@@ -119,11 +119,21 @@ func (f *formatter) file(path string) error {
 	if err != nil {
 		return err
 	}
-	temporary, err := writeTemporary(path, backends.Artifact{Content: formatted, Executable: info.Mode()&0o100 != 0})
+	temporary, err := writeTemporary(path, formatted, info.Mode())
 	if err != nil {
 		return err
 	}
 	return os.Rename(temporary, path)
+}
+
+// writeTemporary writes a file beside another, synced to disk.
+func writeTemporary(path string, content []byte, mode os.FileMode) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".ndc-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(content)
+	return f.Name(), errors.Join(err, f.Chmod(mode.Perm()), f.Sync(), f.Close())
 }
 
 // report tells that a file is not formatted, as asked for.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -26,17 +26,21 @@ the folder given with -o (default: the working directory).`,
 				return err
 			}
 			if !t.json {
-				t.diagnostics(jobWarnings(plans), t.files)
+				t.diagnostics(jobWarnings(plans.list), t.files)
 			}
-			f := folder{path: out}
-			for _, c := range plans {
-				name := c.job.Name + "-" + c.job.Backend.Kind + ".svg"
-				f.files = append(f.files, backends.Artifact{Path: name, Content: view.Picture(c.job.Name, c.plan)})
-				fmt.Fprintln(stdout, filepath.Join(out, name))
+			f := output.Folder{Path: "."}
+			for _, c := range plans.list {
+				if c.plan.Feasible {
+					f.Files = append(f.Files, output.File{Path: c.job.Name + "-" + c.job.Backend.Kind + ".svg", Content: view.Picture(c.job.Name, c.plan)})
+				}
 			}
-			if diags := write([]folder{f}, force); diags.HasErrors() {
-				t.diagnostics(diags, nil)
+			_, diags := write(out, []output.Folder{f}, nil, force)
+			t.diagnostics(diags, nil)
+			if diags.HasErrors() {
 				return exitError(exitInput)
+			}
+			for _, file := range f.Files {
+				fmt.Fprintln(stdout, filepath.Join(out, file.Path))
 			}
 			return nil
 		},

@@ -6,6 +6,8 @@ import "github.com/ndc-dev/ndc/diag"
 const (
 	// IDCommand: an operation of the system failed.
 	IDCommand diag.ID = "command-failed"
+	// IDDefect: ndc itself failed.
+	IDDefect diag.ID = "internal-defect"
 	// IDUsage: a command, argument or flag that does not exist, or one too many
 	// or too few.
 	IDUsage diag.ID = "wrong-usage"
@@ -19,6 +21,14 @@ const (
 	IDCannotWrite diag.ID = "cannot-write"
 	// IDChainAlive: a chain of submissions in the output folder has not ended.
 	IDChainAlive diag.ID = "chain-alive"
+	// IDBusy: another build writes into the output folder.
+	IDBusy diag.ID = "output-busy"
+	// IDUnlocked: the file system of the output folder has no locks.
+	IDUnlocked diag.ID = "output-unlocked"
+	// IDInterrupted: an interrupted build was found and finished or undone.
+	IDInterrupted diag.ID = "interrupted-build"
+	// IDStale: outputs of an earlier build are there and nothing replaces them.
+	IDStale diag.ID = "stale-output"
 	// IDNotFormatted: fmt --check found a file that is not formatted.
 	IDNotFormatted diag.ID = "not-formatted"
 )

@@ -27,6 +27,11 @@ type inputFlags struct {
 func (f *inputFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.job, "job", "", "only the job with this label")
 	c.Flags().StringVar(&f.backend, "backend", "", "only this backend: megatron, torchtitan or deepspeed")
+	f.registerInput(c)
+}
+
+// registerInput leaves out what selects among jobs.
+func (f *inputFlags) registerInput(c *cobra.Command) {
 	c.Flags().Var(&variableFlag{f: f}, "var", "set a variable, as NAME=VALUE; may be repeated")
 	c.Flags().Var(&variableFlag{f: f, file: true}, "var-file", "read variables from a file; may be repeated")
 	c.Flags().BoolVar(&f.json, "json", false, "print results and diagnostics as JSON")

@@ -6,4 +6,7 @@ package main
 
 import "os"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	signals.watch()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -13,7 +13,7 @@ func newMan(stdout, stderr io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write manual pages into a folder", Args: takes(1, 1, "one folder"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
+			if err := os.MkdirAll(args[0], 0o777); err != nil {
 				return err
 			}
 			root := newRoot(stdout, stderr)

@@ -18,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/output"
 )
 
 const schemaFile = "../../docs/plan.schema.json"
@@ -60,9 +61,9 @@ func checkFile(tree map[string]string, name string) error {
 		beside[full] = true
 		written := []byte(tree[full])
 		if a.Path == planName {
-			written = withoutOwnHash(written, a.SHA256)
+			written = output.WithoutOwnHash(written, a.SHA256)
 		}
-		if hash(written) != a.SHA256 {
+		if output.Hash(written) != a.SHA256 {
 			problems = append(problems, "the hash of "+a.Path+" is not that of the file")
 		}
 	}

@@ -21,8 +21,10 @@ var version = "0.1.0-dev"
 // Exit codes, part of the contract.
 const (
 	exitOK         = 0
-	exitInput      = 1 // errors in input or usage
-	exitInfeasible = 2 // a requested backend has no feasible plan
+	exitInput      = 1   // errors in input or usage
+	exitInfeasible = 2   // a required backend has no feasible plan, or no backend of a job has one
+	exitDefect     = 70  // ndc itself failed
+	exitSignal     = 128 // plus the signal's number: 130 for an interrupt
 )
 
 // exitError ends a command with a code after everything has been reported.
@@ -35,20 +37,35 @@ func emitters() []backends.Backend {
 	return []backends.Backend{deepspeed.Backend{}, megatron.Backend{}, torchtitan.Backend{}}
 }
 
-// run executes a command line and returns its exit code.
+// run executes a command line and returns its exit code. What could not be
+// printed is an error, whatever else came of it.
 func run(args []string, stdout, stderr io.Writer) int {
+	out, errs := &stream{Writer: stdout}, &stream{Writer: stderr}
+	code := execute(args, out, errs)
+	if out.failed != nil {
+		newTerminal(out, errs, slices.Contains(args, "--json")).failure(fmt.Errorf("not all results could be printed: %w", cause(out.failed)))
+	}
+	if out.failed != nil || errs.failed != nil {
+		return exitInput
+	}
+	return code
+}
+
+func execute(args []string, stdout, stderr *stream) (code int) {
+	t := newTerminal(stdout, stderr, slices.Contains(args, "--json"))
+	defer t.recover(&code)
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	err := root.Execute()
-	var code exitError
+	var exit exitError
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &code):
-		return int(code)
+	case errors.As(err, &exit):
+		return int(exit)
+	case stdout.failed == nil:
+		t.failure(err)
 	}
-	t := newTerminal(stdout, stderr, slices.Contains(args, "--json"))
-	t.failure(err)
 	return exitInput
 }
 
@@ -60,8 +77,9 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 how to spread it over the GPUs, and writes configurations for Megatron-LM,
 TorchTitan and DeepSpeed with the Slurm scripts that start them.
 
-Exit codes: 0 all is well; 1 errors in input or usage; 2 a requested backend
-has no feasible plan.`,
+Exit codes: 0 all is well; 1 errors in input or usage, or output that cannot be
+written; 2 a required backend has no feasible plan; 70 a defect of ndc; 130 an
+interrupt (128 and the number of the signal).`,
 		SilenceErrors: true, SilenceUsage: true, Version: buildVersion(),
 		Args: cobra.ArbitraryArgs, RunE: noCommand,
 	}
@@ -69,7 +87,7 @@ has no feasible plan.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newGraph(stdout, stderr), newValidate(stdout, stderr), newFmt(stdout, stderr),
-		newCatalog(stdout, stderr), newVersion(stdout), newMan(stdout, stderr))
+		newClean(stdout, stderr), newCatalog(stdout, stderr), newVersion(stdout), newMan(stdout, stderr))
 	return root
 }
 

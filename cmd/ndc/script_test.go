@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ndc-dev/ndc/output"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens of testdata/script, testdata/build and examples")
@@ -47,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"later":         scriptLater,
 			"checkplans":    scriptCheckPlans,
 			"checkdocument": scriptCheckDocument,
+			"sameplans":     scriptSamePlans,
 		},
 	})
 }
@@ -135,7 +139,7 @@ func scriptLater(ts *testscript.TestScript, _ bool, args []string) {
 	i := bytes.LastIndex(text, []byte(`"sha256": "`)) + len(`"sha256": "`)
 	end := i + bytes.IndexByte(text[i:], '"')
 	empty := append(bytes.Clone(text[:i]), text[end:]...)
-	text = fmt.Appendf(nil, "%s%s%s", text[:i], hash(empty), text[end:])
+	text = fmt.Appendf(nil, "%s%s%s", text[:i], output.Hash(empty), text[end:])
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o644))
 }
 
@@ -150,4 +154,17 @@ func scriptCheckPlans(ts *testscript.TestScript, _ bool, args []string) {
 // scriptCheckDocument does the same for documents: checkdocument stdout|FILE.
 func scriptCheckDocument(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(checkDocuments([]byte(ts.ReadFile(args[0]))))
+}
+
+// scriptSamePlans compares documents but for what a build says of its files:
+// sameplans stdout|FILE FILE.
+func scriptSamePlans(ts *testscript.TestScript, _ bool, args []string) {
+	var documents [2]map[string]any
+	for i, name := range args {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &documents[i]))
+		delete(documents[i], "output")
+	}
+	if diff := cmp.Diff(documents[0], documents[1]); diff != "" {
+		ts.Fatalf("%s and %s differ:\n%s", args[0], args[1], diff)
+	}
 }

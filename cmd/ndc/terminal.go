@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 
@@ -27,7 +28,11 @@ type terminal struct {
 
 func newTerminal(out, err io.Writer, asJSON bool) *terminal {
 	t := &terminal{out: out, err: err, json: asJSON, width: 100}
-	if f, ok := err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	at := err
+	if s, ok := err.(*stream); ok {
+		at = s.Writer
+	}
+	if f, ok := at.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		t.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if w, _, e := term.GetSize(int(f.Fd())); e == nil && w > 20 {
 			t.width = w
@@ -44,6 +49,18 @@ func (t *terminal) failure(err error) {
 		d.ID, d.Summary = IDUsage, "Wrong usage"
 	}
 	t.diagnostics(diag.List{d}, nil)
+}
+
+// recover reports a panic: what failed, and where for whoever mends it.
+func (t *terminal) recover(code *int) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	*code = exitDefect
+	stack := debug.Stack()
+	t.diagnostics(diag.List{{ID: IDDefect, Summary: "Defect of ndc", Detail: fmt.Sprintf(
+		"ndc failed where it should not: %v. Please report it, with the job and these lines.\n\n%s", p, stack)}}, nil)
 }
 
 // diagnostics reports a list, with snippets of the files they point into.

@@ -14,10 +14,27 @@ const FormatVersion = "1.0"
 
 // Document is what `ndc plan --json` prints for one job.
 type Document struct {
-	FormatVersion string `json:"format_version"`
-	NDCVersion    string `json:"ndc_version"`
-	Job           string `json:"job"`
-	Plans         []Plan `json:"plans"`
+	FormatVersion string  `json:"format_version"`
+	NDCVersion    string  `json:"ndc_version"`
+	Job           string  `json:"job"`
+	Plans         []Plan  `json:"plans"`
+	Output        *Output `json:"output,omitempty"` // of `ndc build` alone
+}
+
+// Output says what a build did with the files of one job.
+type Output struct {
+	Folders   []OutputFolder `json:"folders"`
+	Unclaimed []string       `json:"unclaimed"` // folders that ndc wrote and no job claims
+}
+
+// OutputFolder is one folder; the lists hold paths below it.
+type OutputFolder struct {
+	Path    string   `json:"path"`
+	Written []string `json:"written"`
+	Changed []string `json:"changed"`
+	Kept    []string `json:"kept"`
+	Removed []string `json:"removed"`
+	Edited  []string `json:"edited"` // stale, but edited since ndc wrote them, and so left alone
 }
 
 // File is out/JOB/BACKEND/plan.json: one plan with the versions of format and

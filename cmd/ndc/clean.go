@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/output"
+)
+
+func newClean(stdout, stderr io.Writer) *cobra.Command {
+	var flags inputFlags
+	var out string
+	var dryRun bool
+	c := &cobra.Command{
+		Use: "clean DIR", Short: "Remove outputs that no job claims", Args: takes(1, 1, "one DIR"),
+		Long: `Remove what ndc build wrote into the output folder of DIR for jobs that are not
+in its *.hcl files any more, or for backends that a job no longer has. Files
+that were edited since and files that ndc did not write stay. --dry-run lists
+what would be removed.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, flags.json)
+			w, err := claimed(t, args[0], &flags)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = beside(args[0])
+			}
+			results, diags := clean(out, w, dryRun)
+			t.diagnostics(diags, nil)
+			if diags.HasErrors() {
+				return exitError(exitInput)
+			}
+			return printCleaned(t, out, results, dryRun)
+		},
+	}
+	flags.registerInput(c)
+	c.Flags().StringVarP(&out, "output", "o", "", "output folder (default: out in DIR)")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "remove nothing; list what would be removed")
+	return c
+}
+
+// claimed loads the jobs whose outputs stay. A file alone does not say what
+// the jobs of the files beside it claim.
+func claimed(t *terminal, dir string, flags *inputFlags) (*lang.Workspace, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, usageError(fmt.Sprintf("%s is a file, and jobs of files beside it may have outputs in the same folder. Name the folder of the jobs.", dir))
+	}
+	w, diags := load(dir, flags)
+	t.diagnostics(diags, w.Files)
+	if diags.HasErrors() {
+		return nil, exitError(exitInput)
+	}
+	return w, nil
+}
+
+// clean removes, or only lists, the files of ndc in folders that no job
+// claims.
+func clean(out string, w *lang.Workspace, dryRun bool) (results []output.Result, diags diag.List) {
+	if _, err := os.Stat(out); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	diags = withOutput(out, func(o *output.Output) (diags diag.List) {
+		var folders []output.Folder
+		for _, b := range o.Builds() {
+			if !claims(w, b) {
+				folders = append(folders, output.Folder{Path: b.Path})
+			}
+		}
+		if dryRun {
+			results = o.Compare(folders)
+			return nil
+		}
+		var err error
+		if results, _, err = o.Replace(signals.context(), folders, false); err != nil {
+			cannotWrite(&diags, err)
+		}
+		return diags
+	})
+	return results, diags
+}
+
+func claims(w *lang.Workspace, b output.Build) bool {
+	for i := range w.Jobs {
+		if j := &w.Jobs[i]; j.Name == b.Job && j.Backend.Kind == b.Backend {
+			return true
+		}
+	}
+	return false
+}
+
+// cleaned is what clean prints for programs.
+type cleaned struct {
+	DryRun  bool            `json:"dry_run"`
+	Folders []cleanedFolder `json:"folders"`
+}
+
+type cleanedFolder struct {
+	Path    string   `json:"path"`
+	Removed []string `json:"removed"`
+	Edited  []string `json:"edited"`
+}
+
+func printCleaned(t *terminal, out string, results []output.Result, dryRun bool) error {
+	results = slices.DeleteFunc(results, func(r output.Result) bool { return r.IsEmpty() })
+	if t.json {
+		list := cleaned{DryRun: dryRun, Folders: []cleanedFolder{}}
+		for _, r := range results {
+			f := outputFolder(out, &r)
+			list.Folders = append(list.Folders, cleanedFolder{f.Path, f.Removed, f.Edited})
+		}
+		return t.printJSON(list)
+	}
+	if len(results) == 0 {
+		_, err := fmt.Fprintf(t.out, "%s holds nothing of ndc that no job claims.\n", out)
+		return err
+	}
+	title := "Removed"
+	if dryRun {
+		title = "Would go"
+	}
+	for _, r := range results {
+		if len(r.Removed) > 0 {
+			fmt.Fprint(t.out, line(title, fmt.Sprintf("%s: %d files", shownPath(out, r.Path), len(r.Removed))))
+		}
+		for _, name := range r.Edited {
+			fmt.Fprint(t.out, line("Stays", shownPath(out, r.Path+"/"+name)+" was edited since ndc wrote it"))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/output"
+	"github.com/ndc-dev/ndc/view"
+)
+
+// report prints plans, and what a build wrote of them: summaries for people,
+// one document per job for programs.
+type report struct {
+	*terminal
+	plans    []*compiled
+	argument string    // the FILE or DIR that was built
+	out      string    // the output folder
+	written  *written  // nil: nothing was written
+	warnings diag.List // about the output folder
+}
+
+func (r *report) print() error {
+	if r.json {
+		for _, d := range r.documents() {
+			if err := r.printJSON(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var parts []string
+	for _, c := range r.plans {
+		parts = append(parts, view.Summary(c.job.Name, c.plan)+r.files(c))
+	}
+	if others := r.others(); others != "" {
+		parts = append(parts, others)
+	}
+	if text := noted(r.plans, r.warnings); text != "" {
+		parts = append(parts, text)
+	}
+	_, err := io.WriteString(r.terminal.out, strings.Join(append(parts, view.Limits), "\n"))
+	return err
+}
+
+func line(title, text string) string { return fmt.Sprintf("%-10s %s\n", title, text) }
+
+// files says what became of the files of one plan, and how to submit them.
+func (r *report) files(c *compiled) string {
+	if r.written == nil {
+		return ""
+	}
+	var text string
+	i := slices.IndexFunc(r.written.results, func(f output.Result) bool { return f.Path == c.folder() })
+	if what := describe(&r.written.results[i]); what != "" {
+		text = line("Files", what)
+	}
+	if !c.plan.Feasible {
+		return line("Skipped", "the backend has required = false, and the others are built without it") + text
+	}
+	script := filepath.Join(shownPath(r.out, c.folder()), c.job.Name+".sbatch")
+	return text + line("Submit", "sbatch "+render.Quote(script))
+}
+
+// others tells of folders that have no plan: those of backends that a job no
+// longer has, and those of jobs that are not there.
+func (r *report) others() string {
+	if r.written == nil {
+		return ""
+	}
+	var text string
+	for _, f := range r.written.results {
+		if !f.IsEmpty() && !slices.ContainsFunc(r.plans, func(c *compiled) bool { return c.folder() == f.Path }) {
+			text += line("Files", shownPath(r.out, f.Path)+": "+describe(&f))
+		}
+	}
+	for _, name := range r.written.unclaimed {
+		text += line("Unclaimed", shownPath(r.out, name)+" is of no job in "+r.argument+"; ndc clean removes what no job claims")
+	}
+	return text
+}
+
+// documents groups plans by job, in order.
+func (r *report) documents() []plan.Document {
+	var list []plan.Document
+	for _, c := range r.plans {
+		n := len(list)
+		if n == 0 || list[n-1].Job != c.job.Name {
+			list = append(list, plan.Document{FormatVersion: plan.FormatVersion, NDCVersion: version, Job: c.job.Name, Output: r.output(c.job.Name)})
+			n++
+		}
+		list[n-1].Plans = append(list[n-1].Plans, *c.plan)
+	}
+	return list
+}
+
+// output is what became of the folders of one job.
+func (r *report) output(job string) *plan.Output {
+	if r.written == nil {
+		return nil
+	}
+	o := &plan.Output{Folders: []plan.OutputFolder{}, Unclaimed: []string{}}
+	for _, f := range r.written.results {
+		if path.Dir(f.Path) == job && !f.IsEmpty() {
+			o.Folders = append(o.Folders, outputFolder(r.out, &f))
+		}
+	}
+	for _, name := range r.written.unclaimed {
+		o.Unclaimed = append(o.Unclaimed, shownPath(r.out, name))
+	}
+	return o
+}
+
+func outputFolder(out string, r *output.Result) plan.OutputFolder {
+	some := func(names []string) []string { return append([]string{}, names...) } // [] in JSON, never null
+	return plan.OutputFolder{
+		Path: shownPath(out, r.Path), Written: some(r.Written), Changed: some(r.Changed),
+		Kept: some(r.Kept), Removed: some(r.Removed), Edited: some(r.Edited),
+	}
+}
