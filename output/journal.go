@@ -61,7 +61,10 @@ func numbered(dir string, i int) string { return dir + "/" + strconv.Itoa(i) }
 // moves. A failure takes all of them back.
 func (o *Output) commit(j *journal) error {
 	if err := o.record(j); err != nil {
-		return joined(err, o.forget())
+		if failed := o.forget(); failed != nil {
+			return unfinished(fmt.Errorf("%w; %w", err, failed))
+		}
+		return err
 	}
 	err := o.forward(j)
 	if err == nil {
@@ -302,12 +305,15 @@ func (o *Output) unmark(j *journal) error {
 	return nil
 }
 
-// forget removes the journal and then what it needed.
+// forget removes the journal and then what it needed. Of the latter the next
+// Open removes what stays.
 func (o *Output) forget() error {
 	if err := ignoreMissing(o.root.Remove(journalFile)); err != nil {
 		return err
 	}
-	return errors.Join(o.sync(private), o.clear())
+	_ = o.sync(private)
+	_ = o.clear()
+	return nil
 }
 
 // clear empties the private folder, the lock left out. No journal is there.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -49,16 +50,18 @@ func traced(t *testing.T, out, name string, at int) trace.Outcome {
 	return got
 }
 
+// scenarios are a first build, one that changes things, and a removal.
+var scenarios = []struct {
+	before []string
+	build  string
+}{{nil, "first"}, {[]string{"first"}, "second"}, {[]string{"first", "other"}, "nothing"}}
+
 // TestKilled ends a build at every call that changes the disk, and then the
 // build that repairs it, too. A sample of the calls is taken; NDC_KILLS=all
 // takes all of the build and every seventh of the repair. No folder is mixed without its marker, and the next build of the same or
 // another job leaves the files that it leaves after an undisturbed one, and
 // nothing else.
 func TestKilled(t *testing.T) {
-	scenarios := []struct {
-		before []string
-		build  string
-	}{{nil, "first"}, {[]string{"first"}, "second"}, {[]string{"first", "other"}, "nothing"}}
 	for _, s := range scenarios {
 		t.Run(s.build, func(t *testing.T) {
 			k := newKilling(t, s.before, s.build)
@@ -144,6 +147,14 @@ func (k *killing) repair(t *testing.T, out, next string, n int, where string) bo
 	return true
 }
 
+// onlyFiles leaves the folders out: an empty one stays where its removal
+// failed.
+func onlyFiles(files map[string]string) map[string]string {
+	found := maps.Clone(files)
+	maps.DeleteFunc(found, func(name, _ string) bool { return strings.HasSuffix(name, "/") })
+	return found
+}
+
 // whole fails for a folder that is neither as it was nor as it shall be and
 // has no marker.
 func (k *killing) whole(t *testing.T, out, where string) {
@@ -185,4 +196,61 @@ func copied(t *testing.T, out string) string {
 		t.Fatal(err)
 	}
 	return to
+}
+
+// TestFailingCalls lets each call that changes the disk fail, one a build. A
+// build that says it failed leaves all files as they were, unless it leaves a
+// journal and markers; the next one ends as if nothing had happened.
+func TestFailingCalls(t *testing.T) {
+	for _, s := range scenarios {
+		t.Run(s.build, func(t *testing.T) {
+			k := newKilling(t, s.before, s.build)
+			failed, undone := 0, 0
+			for at := 1; ; at += everyKill(4) {
+				out := copied(t, k.start)
+				p := program(out, k.build)
+				p.Output = null(t)
+				got, err := trace.Fail(p, at, syscall.EIO)
+				if errors.Is(err, trace.ErrNotAllowed) {
+					t.Skip(err)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Call == "" {
+					break
+				}
+				where := fmt.Sprintf("call %d (%s) failed", at, got.Call)
+				k.whole(t, out, where)
+				_, err = os.Stat(filepath.Join(out, journalFile))
+				if journal := err == nil; !journal && got.Status.ExitStatus() != 0 {
+					undone++
+					left := onlyFiles(tree(t, out))
+					maps.DeleteFunc(left, func(name, _ string) bool { return strings.HasPrefix(name, private+"/") })
+					if diff := cmp.Diff(onlyFiles(k.legal[0]), left); diff != "" {
+						t.Errorf("%s, and the files are not as they were:\n%s", where, diff)
+					}
+				}
+				failed++
+				if err := buildNamed(out, k.build); err != nil {
+					t.Errorf("%s, then again: %v", where, err)
+				}
+				if diff := cmp.Diff(onlyFiles(k.ends[k.build][0]), onlyFiles(tree(t, out))); diff != "" {
+					t.Errorf("%s, then again: the files are not those of an undisturbed build:\n%s", where, diff)
+				}
+			}
+			if failed < 5 || undone < 5 {
+				t.Errorf("%d calls failed, %d builds were undone: too few to prove anything", failed, undone)
+			}
+		})
+	}
+}
+
+func null(t *testing.T) *os.File {
+	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
 }

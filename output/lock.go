@@ -151,12 +151,12 @@ func (o *Output) leave() {
 }
 
 // release removes the lock while it is held, and the private folder with it
-// unless an interrupted build waits there.
-func (o *Output) release() error {
-	err := ignoreMissing(o.root.Remove(lockFile))
+// unless an interrupted build waits there. A lock that cannot be removed is
+// free all the same.
+func (o *Output) release() {
+	_ = o.root.Remove(lockFile)
 	_ = o.root.Remove(private)
 	o.leave()
-	return err
 }
 
 // make makes the output folder and its parents, and remembers which were
@@ -258,12 +258,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-// joined is errors.Join, but of one error that error.
-func joined(a, b error) error {
-	if b == nil {
-		return a
-	}
-	return errors.Join(a, b)
 }

@@ -79,17 +79,17 @@ func Open(ctx context.Context, path string) (*Output, error) {
 		return nil, err
 	}
 	if err := o.repair(); err != nil {
-		return nil, fmt.Errorf("a build into %s was interrupted and can be neither finished nor undone: %w", path, joined(err, o.Close()))
+		o.Close()
+		return nil, &UnfinishedError{fmt.Errorf("a build into %s was interrupted and can be neither finished nor undone: %w", path, err)}
 	}
 	return o, nil
 }
 
 // Close gives the lock back. Of an output folder that was missing and stayed
 // empty nothing is left.
-func (o *Output) Close() error {
-	err := o.release()
+func (o *Output) Close() {
+	o.release()
 	o.removeMade()
-	return err
 }
 
 // Compare says what Replace would do, problems left out.
@@ -114,7 +114,8 @@ func (o *Output) Replace(ctx context.Context, folders []Folder, force bool) ([]R
 		return c.results, c.problems, nil
 	}
 	if err := o.stage(ctx, &c); err != nil {
-		return nil, nil, joined(err, o.clear())
+		_ = o.clear() // or the next Open does
+		return nil, nil, err
 	}
 	if err := o.commit(c.journal()); err != nil {
 		return nil, nil, err

@@ -172,7 +172,7 @@ func staleOutputs(out string, folders []output.Folder) diag.List {
 	if _, err := os.Stat(out); err != nil {
 		return nil
 	}
-	return withOutput(out, func(o *output.Output) (diags diag.List) {
+	diags := withOutput(out, func(o *output.Output) (diags diag.List) {
 		for _, r := range o.Compare(folders) {
 			if r.Earlier > 0 && !r.IsCurrent() {
 				diags.Warn(IDStale, diag.Range{}, "Outputs are stale", fmt.Sprintf(
@@ -182,4 +182,8 @@ func staleOutputs(out string, folders []output.Folder) diag.List {
 		}
 		return diags
 	})
+	if diags.HasErrors() {
+		return nil // nothing is written, so whether it could be is no matter
+	}
+	return diags
 }

@@ -38,9 +38,7 @@ func withOutput(path string, work func(*output.Output) diag.List) diag.List {
 			fmt.Sprintf("The file system of %s has no locks (%v), so that two builds into it at once could mix their files. Build one after the other.", path, o.Unlocked))
 	}
 	diags.Append(work(o))
-	if err := o.Close(); err != nil {
-		cannotWrite(&diags, err)
-	}
+	o.Close()
 	return diags
 }
 

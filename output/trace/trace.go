@@ -1,9 +1,10 @@
 //go:build linux && (amd64 || arm64)
 
 // Package trace runs a program and ends it at one of the moments at which it
-// changes the disk: before its N-th call of rename, unlink, mkdir, fsync, lock
-// or creation of a file. It is how tests prove that a build may be killed
-// anywhere; the program under test is the real one and knows nothing of it.
+// changes the disk, before its N-th call of rename, unlink, mkdir, fsync, lock
+// or creation of a file, or lets that call fail. It is how tests prove that a
+// build may be killed anywhere; the program is the real one and knows nothing
+// of it.
 // What must hold afterwards is written in the tests that use it.
 package trace
 
@@ -41,9 +42,18 @@ var calls = map[uint64]string{
 	syscall.SYS_FSYNC: "fsync", syscall.SYS_FLOCK: "flock", syscall.SYS_FTRUNCATE: "truncate", syscall.SYS_OPENAT: "create",
 }
 
-// Run runs a program and sends it a signal right before its call number at; 0
-// is never. With SIGKILL the call is not made.
+// Run runs a program and sends it a signal right before its call number at.
+// With SIGKILL the call is not made.
 func Run(p Program, at int, signal syscall.Signal) (Outcome, error) {
+	return p.trace(&tracer{at: at, signal: signal})
+}
+
+// Fail runs a program and lets its call number at fail.
+func Fail(p Program, at int, errno syscall.Errno) (Outcome, error) {
+	return p.trace(&tracer{at: at, errno: errno})
+}
+
+func (p *Program) trace(t *tracer) (Outcome, error) {
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
 	process, err := os.StartProcess(p.Path, p.Args, &os.ProcAttr{
@@ -56,7 +66,7 @@ func Run(p Program, at int, signal syscall.Signal) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer process.Release()
-	t := &tracer{pid: process.Pid, at: at, signal: signal, started: map[int]bool{}}
+	t.pid, t.started = process.Pid, map[int]bool{}
 	if err := t.run(); err != nil {
 		_ = syscall.Kill(t.pid, syscall.SIGKILL)
 		return t.outcome, err
@@ -68,7 +78,9 @@ type tracer struct {
 	pid     int
 	at      int
 	signal  syscall.Signal
-	started map[int]bool // threads whose first stop has passed
+	errno   syscall.Errno // of the call; 0: it gets the signal
+	failing int           // the thread whose call fails
+	started map[int]bool  // threads whose first stop has passed
 	outcome Outcome
 }
 
@@ -79,6 +91,7 @@ const (
 	ptraceExitKill  = 0x100000
 	getCallInfo     = 0x420e // PTRACE_GET_SYSCALL_INFO
 	callEntry       = 1
+	callExit        = 2
 	callStop        = syscall.SIGTRAP | 0x80
 	followedThreads = syscall.PTRACE_O_TRACECLONE | syscall.PTRACE_O_TRACEFORK | syscall.PTRACE_O_TRACEVFORK
 )
@@ -153,10 +166,15 @@ func (t *tracer) call(pid int) error {
 	var info callInfo
 	_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, getCallInfo, uintptr(pid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
 	switch {
-	case errno == syscall.ESRCH || errno == 0 && info.op != callEntry:
+	case errno == syscall.ESRCH:
 		return nil
 	case errno != 0:
 		return fmt.Errorf("%w: %w", ErrNotAllowed, errno)
+	case info.op == callExit && pid == t.failing:
+		t.failing = 0
+		return answer(pid, t.errno)
+	case info.op != callEntry:
+		return nil
 	}
 	name, ok := calls[info.number]
 	if !ok || info.number == syscall.SYS_OPENAT && info.arguments[2]&syscall.O_CREAT == 0 || t.outcome.Call != "" {
@@ -167,6 +185,10 @@ func (t *tracer) call(pid int) error {
 		return nil
 	}
 	t.outcome.Call = name
+	if t.errno != 0 {
+		t.failing = pid
+		return skip(pid)
+	}
 	if err := syscall.Kill(t.pid, t.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}

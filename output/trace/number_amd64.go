@@ -1,5 +1,0 @@
-//go:build linux
-
-package trace
-
-const sysRenameat2 = 316
