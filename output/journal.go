@@ -61,20 +61,24 @@ func numbered(dir string, i int) string { return dir + "/" + strconv.Itoa(i) }
 // moves. A failure takes all of them back.
 func (o *Output) commit(j *journal) error {
 	if err := o.record(j); err != nil {
-		if failed := o.forget(); failed != nil {
-			return unfinished(fmt.Errorf("%w; %w", err, failed))
-		}
-		return err
+		return o.undone(err, o.forget())
 	}
 	err := o.forward(j)
-	if err == nil {
-		return unfinished(o.finish(j))
+	if err != nil {
+		return o.undone(err, o.undo(j))
 	}
-	j.Undo = true
-	if failed := errors.Join(o.record(j), o.backward(j)); failed != nil {
-		return unfinished(fmt.Errorf("%w; %w", err, failed))
+	if err := o.finish(j); err != nil {
+		return &UnfinishedError{o.told(err)}
 	}
-	return err
+	return nil
+}
+
+// undone is the failure of a build that was taken back, or could not be.
+func (o *Output) undone(err, failed error) error {
+	if failed == nil {
+		return o.told(err)
+	}
+	return &UnfinishedError{fmt.Errorf("%w; %w", o.told(err), o.told(failed))}
 }
 
 // UnfinishedError says that some files may be new and some old. The scripts in
@@ -85,13 +89,6 @@ func (e *UnfinishedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the failure itself.
 func (e *UnfinishedError) Unwrap() error { return e.Err }
-
-func unfinished(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &UnfinishedError{err}
-}
 
 // repair finishes or takes back what an interrupted build left.
 func (o *Output) repair() error {
@@ -109,8 +106,18 @@ func (o *Output) repair() error {
 	if o.forward(j) == nil {
 		return o.finish(j)
 	}
+	return o.undo(j)
+}
+
+// undo takes all moves back. That the journal cannot say so, as on a full
+// disk, matters only if they cannot be taken back now.
+func (o *Output) undo(j *journal) error {
 	j.Undo = true
-	return errors.Join(o.record(j), o.backward(j))
+	unsaid := o.record(j)
+	if err := o.backward(j); err != nil {
+		return errors.Join(unsaid, err)
+	}
+	return nil
 }
 
 // record makes the journal durable: all of it, or none.

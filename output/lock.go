@@ -74,14 +74,14 @@ func (o *Output) try() error {
 	}
 	o.root = root
 	if err := root.Mkdir(private, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return again(err)
+		return again(o.told(err))
 	}
 	if err := o.onlyFolders(private); err != nil {
 		return err
 	}
 	o.lock, err = root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
 	if err != nil {
-		return again(err)
+		return again(o.told(err))
 	}
 	switch err := syscall.Flock(int(o.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
@@ -251,6 +251,19 @@ func read(root *os.Root, name string, most int64) (content []byte, ok bool, err 
 	}
 	content, err = io.ReadAll(io.LimitReader(f, most+1))
 	return content, err == nil && int64(len(content)) <= most, err
+}
+
+// told names the place of an error as the user can open it.
+func (o *Output) told(err error) error {
+	var at *fs.PathError
+	var move *os.LinkError
+	switch {
+	case errors.As(err, &move):
+		return fmt.Errorf("%s cannot be moved to %s: %w", o.name(move.Old), o.name(move.New), move.Err)
+	case errors.As(err, &at):
+		return fmt.Errorf("%s: %w", o.name(at.Path), at.Err)
+	}
+	return err
 }
 
 func ignoreMissing(err error) error {

@@ -80,7 +80,7 @@ func Open(ctx context.Context, path string) (*Output, error) {
 	}
 	if err := o.repair(); err != nil {
 		o.Close()
-		return nil, &UnfinishedError{fmt.Errorf("a build into %s was interrupted and can be neither finished nor undone: %w", path, err)}
+		return nil, &UnfinishedError{fmt.Errorf("a build into %s was interrupted and can be neither finished nor undone: %w", path, o.told(err))}
 	}
 	return o, nil
 }
@@ -115,7 +115,7 @@ func (o *Output) Replace(ctx context.Context, folders []Folder, force bool) ([]R
 	}
 	if err := o.stage(ctx, &c); err != nil {
 		_ = o.clear() // or the next Open does
-		return nil, nil, err
+		return nil, nil, o.told(err)
 	}
 	if err := o.commit(c.journal()); err != nil {
 		return nil, nil, err

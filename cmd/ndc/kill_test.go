@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -183,7 +182,7 @@ func (v *victim) mixed(t *testing.T, out string) bool {
 			continue
 		}
 		for name := range got {
-			if (name == "launch.sh" || strings.HasSuffix(name, ".sbatch")) && starts(t, filepath.Join(out, dir, name)) {
+			if (name == "launch.sh" || strings.HasSuffix(name, ".sbatch")) && starts(t, got, name) {
 				return true
 			}
 		}
@@ -201,13 +200,48 @@ func below(files map[string]string, dir string) map[string]string {
 	return found
 }
 
-// starts reports whether a script gets past its look at the folder.
-func starts(t *testing.T, script string) bool {
+// starts runs a script of a folder, given by its files, and reports whether it
+// starts anything. It is told to take edited files, so that the marker alone
+// can stop it.
+func starts(t *testing.T, files map[string]string, script string) bool {
 	t.Helper()
-	c := exec.Command("bash", script)
-	c.Env = append(os.Environ(), "NDC_DIR="+filepath.Dir(script), "SLURM_SUBMIT_DIR="+filepath.Dir(script), "SLURM_JOB_ID=1")
-	text, err := c.CombinedOutput()
-	return err == nil || !bytes.Contains(text, []byte(output.Marker))
+	dir := plant(t, files)
+	bin := plant(t, map[string]string{
+		"scontrol": "#!/bin/sh\ntest \"$2\" != hostnames || echo node1\n", "sbatch": "#!/bin/sh\necho 2\n",
+		"srun": "#!/bin/sh\ntouch \"$STARTED\"\n", "torchrun": "#!/bin/sh\ntouch \"$STARTED\"\n",
+	})
+	started := filepath.Join(filepath.Dir(dir), "started")
+	c := exec.Command("bash", filepath.Join(dir, script))
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "STARTED="+started, "NDC_ALLOW_EDITED=yes", "NDC_GPUS_PER_NODE=1",
+		"SLURM_SUBMIT_DIR="+dir, "SLURM_JOB_ID=1", "SLURM_JOB_NAME=tiny", "SLURM_JOB_NODELIST=node1", "SLURM_JOB_NUM_NODES=1")
+	for name := range tree(t, bin) {
+		if err := os.Chmod(filepath.Join(bin, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := c.CombinedOutput() // what a script without a training ends with is no matter
+	_, err := os.Stat(started)
+	t.Logf("%s: started %v %s", script, err == nil, text)
+	return err == nil
+}
+
+// TestScriptsStart shows that the scripts of a whole folder would start, and
+// that the marker is what stops them.
+func TestScriptsStart(t *testing.T) {
+	v := victims(t)["clean"]
+	for _, backend := range []string{"megatron", "torchtitan", "deepspeed"} {
+		files := below(v.start, "tiny/"+backend)
+		for _, script := range []string{"launch.sh", "tiny.sbatch"} {
+			if !starts(t, files, script) {
+				t.Errorf("%s of %s does not start", script, backend)
+			}
+			marked := maps.Clone(files)
+			marked[output.Marker] = ""
+			if starts(t, marked, script) {
+				t.Errorf("%s of %s starts beside a marker", script, backend)
+			}
+		}
+	}
 }
 
 // recovers holds what comes after a kill to what comes without one.
