@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,6 +48,7 @@ func victims(t *testing.T) map[string]*victim {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text = bytes.Replace(text, []byte("/opt/megatron-lm"), []byte(dir), 1)
 	changed := strings.NewReplacer("= 2000", "= 3000", `"0.2.2"`, `"0.3.0"`).Replace(string(text))
 	first, rest, ok := strings.Cut(changed, `  backend "deepspeed" {`)
 	if !ok {
@@ -54,7 +56,7 @@ func victims(t *testing.T) map[string]*victim {
 	}
 	_, rest, _ = strings.Cut(rest, "\n  }\n")
 	for name, content := range map[string]string{
-		"tiny.hcl": string(text), "changed.hcl": first + rest,
+		"tiny.hcl": string(text), "pretrain_gpt.py": "", "changed.hcl": first + rest,
 		"other.hcl": strings.Replace(string(text), `job "tiny"`, `job "other"`, 1), "folder/job.hcl": strings.Replace(string(text), `job "tiny"`, `job "renamed"`, 1),
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777), os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666)); err != nil {
@@ -219,9 +221,8 @@ func starts(t *testing.T, files map[string]string, script string) bool {
 			t.Fatal(err)
 		}
 	}
-	text, _ := c.CombinedOutput() // what a script without a training ends with is no matter
+	_ = c.Run() // what a script without a training ends with is no matter
 	_, err := os.Stat(started)
-	t.Logf("%s: started %v %s", script, err == nil, text)
 	return err == nil
 }
 
