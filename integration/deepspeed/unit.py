@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, sys.argv.pop(1))
-from trainer import batches, blend, corpus, model, schedule, text  # noqa: E402
+from trainer import batches, blend, corpus, lines, model, schedule, text  # noqa: E402
 
 
 def write_indexed(prefix, documents, dtype="<u2", code=8):
@@ -129,13 +129,13 @@ class Lanes(unittest.TestCase):
         reader = text.Lanes.__new__(text.Lanes)
         reader.lanes, reader.length, reader.seed = lanes, 8, 7
         reader.encode = lambda document: [ord(c) for c in document] + [0]
-        reader.sources = [text.Lines(path, "", SimpleNamespace(rank=0))]
+        reader.sources = [text.Lines(path, os.path.dirname(path), SimpleNamespace(rank=0))]
         reader.turn = blend.Turns([1.0])
         reader.places, reader.rest = {}, {}
         return reader
 
     def setUp(self):
-        text.dist = SimpleNamespace(barrier=lambda: None)
+        lines.torch = SimpleNamespace(distributed=SimpleNamespace(broadcast_object_list=lambda names: None))
         self.folder = tempfile.TemporaryDirectory()
         self.path = os.path.join(self.folder.name, "a.jsonl")
         random.seed(1)
