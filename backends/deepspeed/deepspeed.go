@@ -10,6 +10,7 @@ package deepspeed
 
 import (
 	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
@@ -46,6 +47,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	checkExecution(j, r, &diags)
 	checkLayout(j, r, &diags)
 	checkExtraArguments(j, r, &diags)
+	slurm.CheckMounts(j, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}

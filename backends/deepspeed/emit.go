@@ -101,7 +101,7 @@ func (e *emitter) launch() slurm.Launch {
 		Title:          "DeepSpeed " + e.release.String(),
 		Torch:          e.release.torch,
 		Environment:    e.environment(),
-		Setup:          setup,
+		Setup:          setup(e.release.String()),
 		Program:        []render.Word{render.Shell(`"$NDC_DIR/train.py"`)},
 		CheckpointPath: e.job.Training.Checkpoint.Path,
 		LatestStep:     latestStep,
@@ -109,19 +109,19 @@ func (e *emitter) launch() slurm.Launch {
 	}
 }
 
-// setup clears the lock of a build that was killed: torch's extension builder
-// waits for it for ever and in silence.
-var setup = []string{
-	"# DeepSpeed builds its kernels when it first needs them. A build that was killed leaves a lock behind,",
-	"# on which later runs would wait for ever.",
-	`[[ ! -d $TORCH_EXTENSIONS_DIR ]] || find "$TORCH_EXTENSIONS_DIR" -name lock -mmin +15 -delete`,
+// setup says where kernels are built, and clears the lock of a build that was
+// killed: torch's extension builder waits for it for ever and in silence.
+func setup(version string) []string {
+	return []string{
+		"# DeepSpeed builds its kernels when it first needs them, per node; versions must not share a folder.",
+		"export TORCH_EXTENSIONS_DIR=${TORCH_EXTENSIONS_DIR:-$private/deepspeed-" + version + "}",
+		"# A build that was killed leaves a lock behind, on which later runs would wait for ever.",
+		`[[ ! -d $TORCH_EXTENSIONS_DIR ]] || find "$TORCH_EXTENSIONS_DIR" -name lock -mmin +15 -delete`,
+	}
 }
 
 func (e *emitter) environment() []slurm.Setting {
-	version := e.release.String()
 	settings := []slurm.Setting{
-		{Name: "TORCH_EXTENSIONS_DIR", Value: render.Shell(`"${TMPDIR:-/tmp}/torch-extensions-$UID-deepspeed-` + version + `"`),
-			Why: "kernels are built per node; versions must not share a folder"},
 		e.timeout(),
 		{Name: "TOKENIZERS_PARALLELISM", Value: render.Literal("false"), Why: "tokenisers must not fork threads in every rank"},
 		{Name: "PYTHONUNBUFFERED", Value: render.Literal("1"), Why: "lines appear in the log when they are written"},
@@ -131,7 +131,7 @@ func (e *emitter) environment() []slurm.Setting {
 	}
 	if p := e.job.Backend.Path; p != "" {
 		settings = append(settings, slurm.Setting{Name: "PYTHONPATH",
-			Value: render.Shell(render.Expanding(p).String() + `"${PYTHONPATH:+:$PYTHONPATH}"`), Why: "spec: backend.path"})
+			Value: render.Shell(render.ExpandingPath(p).String() + `"${PYTHONPATH:+:$PYTHONPATH}"`), Why: "spec: backend.path"})
 	}
 	return settings
 }

@@ -91,10 +91,10 @@ func (a *arguments) flag(why, name string, on bool) {
 func (a *arguments) path(why, name, value string) {
 	if strings.HasPrefix(value, "-") {
 		a.check(name, []string{value})
-		a.list = append(a.list, slurm.Argument{Why: why, Words: []render.Word{render.Shell(name + "=" + render.Expanding(value).String())}})
+		a.list = append(a.list, slurm.Argument{Why: why, Words: []render.Word{render.Shell(name + "=" + render.ExpandingPath(value).String())}})
 		return
 	}
-	a.words(why, name, []string{value}, []render.Word{render.Expanding(value)})
+	a.words(why, name, []string{value}, []render.Word{render.ExpandingPath(value)})
 }
 
 // own appends an option with shell text that ndc wrote.

@@ -34,7 +34,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 		Title:          "Megatron-LM " + v.name,
 		Torch:          v.torch,
 		Environment:    environment,
-		Setup:          setup(j),
+		Setup:          setup(j, p),
 		Program:        []render.Word{render.Shell(`"$MEGATRON_PATH/pretrain_gpt.py"`)},
 		Arguments:      a.list,
 		CheckpointPath: j.Training.Checkpoint.Path,

@@ -39,7 +39,7 @@ func (a *arguments) data() {
 		a.add(a.from("training.data.mock"), "--mock-data")
 	case d.Validation != nil && d.Validation.Path != "":
 		a.blend("--train-data-path")
-		a.words(a.from("training.data.validation.path"), "--valid-data-path", []string{d.Validation.Path}, []render.Word{render.Expanding(d.Validation.Path)})
+		a.words(a.from("training.data.validation.path"), "--valid-data-path", []string{d.Validation.Path}, []render.Word{render.ExpandingPath(d.Validation.Path)})
 	default:
 		a.blend("--data-path")
 	}
@@ -66,7 +66,7 @@ func (a *arguments) blend(option string) {
 	for _, s := range a.j.Training.Data.Sources {
 		weight := number(s.Weight)
 		texts = append(texts, weight, s.Path)
-		words = append(words, render.Literal(weight), render.Expanding(s.Path))
+		words = append(words, render.Literal(weight), render.ExpandingPath(s.Path))
 	}
 	a.words(a.from("training.data"), option, texts, words)
 }

@@ -49,21 +49,49 @@ func checkTimeout(_ *version, j *job.Job, diags *diag.List) {
 
 // setup are the lines of the node script before torchrun: where the checkout
 // is, and what to load.
-func setup(j *job.Job) []string {
+func setup(j *job.Job, p *plan.Plan) []string {
 	lines := []string{megatronPath(j), `[[ -f "$MEGATRON_PATH/pretrain_gpt.py" ]] || die "no pretrain_gpt.py in MEGATRON_PATH=$MEGATRON_PATH"`}
+	if j.Training.Checkpoint.Path != "" {
+		lines = append(lines, tracker(j, p))
+	}
 	if s := &j.Training.Start; s.From == "checkpoint" && !s.ResetOptimizer && j.Training.Checkpoint.Path != "" {
 		lines = append(lines,
-			"load="+render.Expanding(j.Training.Checkpoint.Path).String(),
-			`[[ -f "$load/latest_checkpointed_iteration.txt" ]] || load=`+render.Expanding(s.Path).String()+` # first launch: the run starts from here`)
+			`load=${tracker%/*}`,
+			`[[ -s $tracker || -n $step ]] || load=`+render.ExpandingPath(s.Path).String()+` # first launch: the run starts from here`)
 	}
 	return lines
+}
+
+// tracker names the file that names the newest checkpoint, and mends it:
+// Megatron-LM empties it before it writes, and ends at once, with success, when
+// it finds it empty. The last file of a checkpoint tells that it is complete.
+// All nodes look, so that they agree whether or not the first has mended it yet.
+func tracker(j *job.Job, p *plan.Plan) string {
+	last, pattern := "metadata.json", `metadata\.json`
+	if p.Execution.FullySharded {
+		last, pattern = ".metadata", `\.metadata`
+	}
+	return "tracker=" + render.ExpandingPath(j.Training.Checkpoint.Path).String() + `/latest_checkpointed_iteration.txt
+step='' newest=''
+if [[ -f $tracker && ! -s $tracker ]]; then
+  # A save was killed between emptying this file and writing it. It names the newest complete checkpoint.
+  for last in "${tracker%/*}"/iter_*/` + last + `; do
+    [[ -f $last && $last =~ /iter_([0-9]+)/` + pattern + `$ && (-z $newest || $last -nt $newest) ]] || continue
+    newest=$last step=$((10#${BASH_REMATCH[1]}))
+  done
+  if [[ $node_rank -eq 0 && -n $step ]]; then
+    printf '%s' "$step" >"$tracker.new" && mv "$tracker.new" "$tracker"
+  elif [[ $node_rank -eq 0 ]]; then
+    rm "$tracker"
+  fi
+fi`
 }
 
 func megatronPath(j *job.Job) string {
 	if j.Backend.Path == "" {
 		return `: "${MEGATRON_PATH:?set it to the Megatron-LM checkout, or give backend.path}"`
 	}
-	return "MEGATRON_PATH=${MEGATRON_PATH:-" + render.Expanding(j.Backend.Path).String() + "}"
+	return "MEGATRON_PATH=${MEGATRON_PATH:-" + render.ExpandingPath(j.Backend.Path).String() + "}"
 }
 
 // checkpoints adds what is saved and what is loaded.

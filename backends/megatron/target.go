@@ -3,6 +3,7 @@ package megatron
 import (
 	"slices"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
@@ -32,6 +33,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		return nil, diags
 	}
 	diags.Append(check(v, j))
+	slurm.CheckMounts(j, &diags)
 	moe := j.Model.MoE != nil
 	return &target.Target{
 		Backend:              "megatron",

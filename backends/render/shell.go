@@ -27,6 +27,32 @@ func Shell(text string) Word { return Word{text} }
 // interpreted. It is for paths and variables that may name the cluster's own
 // environment, written "$${HOME}/data" in a job.
 func Expanding(value string) Word {
+	return expand(value, func(name string) string { return `"${` + name + `}"` })
+}
+
+// HostVariable is the name under which the batch script passes on what a
+// variable of a path means to it.
+func HostVariable(name string) string { return "NDC_HOST_" + name }
+
+// ExpandingPath quotes a path like Expanding, for scripts that may run in a
+// container, where HOME and its kin are others: a reference means what it
+// meant to the batch script, which exports it as HostVariable.
+func ExpandingPath(value string) Word {
+	return expand(value, func(name string) string { return `"${` + HostVariable(name) + `-${` + name + `}}"` })
+}
+
+// References lists the names that a value refers to as ${NAME}.
+func References(value string) []string {
+	var names []string
+	for _, p := range splitReferences(value) {
+		if p.reference {
+			names = append(names, p.text)
+		}
+	}
+	return names
+}
+
+func expand(value string, reference func(name string) string) Word {
 	parts := splitReferences(value)
 	if len(parts) == 1 && !parts[0].reference {
 		return Literal(value)
@@ -34,7 +60,7 @@ func Expanding(value string) Word {
 	var b strings.Builder
 	for _, p := range parts {
 		if p.reference {
-			b.WriteString(`"${` + p.text + `}"`)
+			b.WriteString(reference(p.text))
 		} else {
 			b.WriteString(Quote(p.text))
 		}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,29 @@ func TestExpanding(t *testing.T) {
 		if got := readBack(t, Expanding(in).String(), "NDC_TEST_USER=ada $(id)"); got != want {
 			t.Errorf("Expanding(%q) = %s, which bash reads as %q, want %q", in, Expanding(in), got, want)
 		}
+	}
+}
+
+// TestExpandingPath: what a name meant outside of a container holds inside, and
+// what it means here where nobody said.
+func TestExpandingPath(t *testing.T) {
+	for want, env := range map[string][]string{
+		"/outside/a b": {"NDC_TEST_HOME=/inside", "NDC_HOST_NDC_TEST_HOME=/outside"},
+		"/a b":         {"NDC_TEST_HOME=/inside", "NDC_HOST_NDC_TEST_HOME="},
+		"/inside/a b":  {"NDC_TEST_HOME=/inside"},
+	} {
+		if got := readBack(t, ExpandingPath("${NDC_TEST_HOME}/a b").String(), env...); got != want {
+			t.Errorf("with %q: %q, want %q", env, got, want)
+		}
+	}
+	if out, err := exec.Command("bash", "-uc", "printf %s "+ExpandingPath("${NDC_TEST_NOWHERE}/a").String()).CombinedOutput(); err == nil {
+		t.Errorf("a name that is not set gives %q", out)
+	}
+}
+
+func TestReferences(t *testing.T) {
+	if got := References("${A}/b/${C_1}${no name}$D"); !slices.Equal(got, []string{"A", "C_1"}) {
+		t.Error(got)
 	}
 }
 

@@ -23,6 +23,10 @@ func (v *batchView) container(j *job.Job) {
 	}
 	v.Image = render.Expanding(c.Image)
 	names := append([]string{}, passed...)
+	for _, r := range references(j) {
+		names = append(names, render.HostVariable(r))
+	}
+	v.UnsurePaths, v.MountedFolders = unsurePaths(j)
 	if j.Slurm.EnvFile != "" {
 		names = append(names, secrets...)
 	}

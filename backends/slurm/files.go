@@ -82,6 +82,8 @@ type batchView struct {
 	NodeCheckSeconds            int
 	Image                       render.Word
 	Mounts, Pyxis, Apptainer    []render.Word
+	References                  []render.Word
+	UnsurePaths, MountedFolders []render.Word
 	ContainerNames              string
 }
 
@@ -93,6 +95,9 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string) []byte
 		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes,
 		Chain: chained(j), ChainCount: j.Slurm.Chain.Count, Steps: l.Steps,
 		StalledCap: stalledCap, FailureCap: failureCap,
+	}
+	for _, name := range references(j) {
+		v.References = append(v.References, render.Shell(render.HostVariable(name)+"=${"+name+"?a path of the job names it; set it before you submit}"))
 	}
 	if j.Slurm.EnvFile != "" {
 		w := render.Expanding(j.Slurm.EnvFile)
@@ -126,8 +131,11 @@ func logDir(j *job.Job) render.Word {
 	if j.Slurm.LogPath == "" {
 		return render.Shell("$NDC_JOB_DIR/logs")
 	}
-	return render.Expanding(path.Join(j.Slurm.LogPath, j.Backend.Kind))
+	return render.Expanding(logDirText(j))
 }
+
+// logDirText is slurm.log_path with the backend's name.
+func logDirText(j *job.Job) string { return path.Join(j.Slurm.LogPath, j.Backend.Kind) }
 
 func chained(j *job.Job) bool { return j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 }
 

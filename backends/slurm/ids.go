@@ -23,6 +23,10 @@ const (
 	IDCPUsNotAsked diag.ID = "cpus-not-asked"
 	// IDHostCoresUnknown: the optimizer runs on cores that nobody counted.
 	IDHostCoresUnknown diag.ID = "host-cores-unknown"
+	// IDPathOutsideMounts: the container does not share this path with the host.
+	IDPathOutsideMounts diag.ID = "path-outside-mounts"
+	// IDPathReadOnly: the run writes to a path that is mounted read-only.
+	IDPathReadOnly diag.ID = "path-read-only"
 	// IDTimeLimitTooShort: the limit leaves no time to train.
 	IDTimeLimitTooShort diag.ID = "time-limit-too-short"
 )

@@ -76,7 +76,7 @@ func launch022(b *build) launch {
 	all := b.settings022()
 	for _, s := range b.withoutReplaced(all) {
 		if expands(s.value) { // TOML has no environment
-			word := render.Expanding(s.value.(string))
+			word := render.ExpandingPath(s.value.(string))
 			arguments = append(arguments, slurm.Argument{Words: []render.Word{render.Literal("--" + s.path), word}, Why: s.why})
 		}
 	}

@@ -104,7 +104,7 @@ func (b *build) slurmLaunch() slurm.Launch {
 func (b *build) pythonPath() string {
 	checkout := ""
 	if b.j.Backend.Path != "" {
-		checkout = ":" + render.Expanding(b.j.Backend.Path).String()
+		checkout = ":" + render.ExpandingPath(b.j.Backend.Path).String()
 	}
 	return `export PYTHONPATH="$NDC_DIR"` + checkout + `${PYTHONPATH:+:$PYTHONPATH}`
 }

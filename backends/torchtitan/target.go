@@ -3,6 +3,7 @@ package torchtitan
 import (
 	"slices"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
@@ -26,6 +27,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	d.checkExecution(j, &diags)
 	d.checkRecompute(j, &diags)
 	d.checkExtraArgs(j, &diags)
+	slurm.CheckMounts(j, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -58,7 +58,7 @@ def train(path, keep, every, last=STEPS):
     module.LIBC = types.SimpleNamespace(syncfs=lambda f: 0)
     Checkpoints, resume = module.Checkpoints, module.resume
     spec = types.SimpleNamespace(path=path, keep_last=keep, interval_steps=every, interval_seconds=0, window_seconds=None)
-    run = types.SimpleNamespace(checkpoint=spec, training=types.SimpleNamespace(steps=last), folder=path,
+    run = types.SimpleNamespace(checkpoint=spec, training=types.SimpleNamespace(steps=last), home=path,
                                 start=types.SimpleNamespace(origin="scratch"))
     checkpoints = Checkpoints(run, 0)
     for done in range(resume(Engine(), run, checkpoints)["step"] + 1, last + 1):

@@ -83,7 +83,7 @@ class Checkpoints:
         """The number of the reason to stop; 0: none."""
         if self.spec.window_seconds and time.time() - self.started >= self.spec.window_seconds:
             return 1
-        return 2 if os.path.exists(os.path.join(self.run.folder, "STOP")) else 0
+        return 2 if os.path.exists(os.path.join(self.run.home, "STOP")) else 0
 
     def due(self, done):
         if self.spec.interval_steps:

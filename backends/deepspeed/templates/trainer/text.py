@@ -26,7 +26,7 @@ class Lanes:
         self.lanes = run.layout.global_batch_size
         self.length, self.seed, self.ranks = run.training.sequence_length, seed, ranks
         self.encode = tokenizer(run.data)
-        cache = run.data.cache_path or os.path.join(run.folder, "data-cache")  # the data may be read-only
+        cache = run.data.cache_path or os.path.join(run.home, "data-cache")  # the data may be read-only
         self.sources = [Lines(path, cache, ranks) for path in paths]
         self.turn = Turns(weights)
         self.places = {}  # (source, lane) -> [documents finished, tokens used of the next]

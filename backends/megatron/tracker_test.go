@@ -1,0 +1,78 @@
+package megatron
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TestTracker: a tracker that a killed save left empty names the newest
+// complete checkpoint again, and all nodes agree where the run starts from,
+// whichever looks first.
+func TestTracker(t *testing.T) {
+	type folder struct{ tracker, load string }
+	complete := []string{"iter_0000008/metadata.json", "iter_0000010/metadata.json", "iter_0000009/metadata.json", "iter_0000012/__0_0.distcp", "iter_$(touch pwned)/metadata.json", "iter_99.bak/metadata.json"}
+	cases := map[string]struct {
+		files   []string // oldest first
+		tracker string   // "-": none
+		want    folder
+	}{
+		"first launch":  {nil, "-", folder{"-", "start"}},
+		"running":       {complete, "10", folder{"10", "save"}},
+		"release":       {complete, "release", folder{"release", "save"}},
+		"emptied":       {complete, "", folder{"9", "save"}}, // the run went back to 8
+		"emptied first": {[]string{"iter_0000004/common.pt"}, "", folder{"-", "start"}},
+	}
+	for name, c := range cases {
+		for _, order := range []string{"0 1", "1 0"} {
+			t.Run(name+" "+order, func(t *testing.T) {
+				root := t.TempDir()
+				save := filepath.Join(root, "save")
+				for i, f := range c.files {
+					f = filepath.Join(save, f)
+					must(t, os.MkdirAll(filepath.Dir(f), 0o755))
+					must(t, os.WriteFile(f, nil, 0o644))
+					at := time.Unix(int64(1000+i), 0)
+					must(t, os.Chtimes(f, at, at))
+				}
+				tracker := filepath.Join(save, "latest_checkpointed_iteration.txt")
+				if c.tracker != "-" {
+					must(t, os.WriteFile(tracker, []byte(c.tracker), 0o644))
+				}
+				j := &job.Job{Training: job.Training{Checkpoint: job.Checkpoint{Path: save}, Start: job.Start{From: "checkpoint", Path: filepath.Join(root, "start")}}}
+				lines := strings.Join(setup(j, &plan.Plan{})[2:], "\n")
+				for _, rank := range strings.Fields(order) {
+					cmd := exec.Command("bash", "-euo", "pipefail", "-c", "node_rank="+rank+"\n"+lines+"\nprintf %s \"${load##*/}\"")
+					cmd.Dir = root
+					out, err := cmd.CombinedOutput()
+					if err != nil || string(out) != c.want.load {
+						t.Errorf("node %s starts from %s, want %s: %v", rank, out, c.want.load, err)
+					}
+				}
+				content, err := os.ReadFile(tracker)
+				if os.IsNotExist(err) {
+					content = []byte("-")
+				}
+				if string(content) != c.want.tracker {
+					t.Errorf("tracker %q, want %q", content, c.want.tracker)
+				}
+				if _, err := os.Stat(filepath.Join(root, "pwned")); err == nil {
+					t.Error("the name of a folder was run")
+				}
+			})
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
