@@ -64,19 +64,19 @@ func setup(j *job.Job, p *plan.Plan) []string {
 
 // tracker names the file that names the newest checkpoint, and mends it:
 // Megatron-LM empties it before it writes, and ends at once, with success, when
-// it finds it empty. The last file of a checkpoint tells that it is complete.
-// All nodes look, so that they agree whether or not the first has mended it yet.
+// it finds it empty. All nodes look, so that they agree whether or not the first
+// has mended it yet.
 func tracker(j *job.Job, p *plan.Plan) string {
-	last, pattern := "metadata.json", `metadata\.json`
-	if p.Execution.FullySharded {
-		last, pattern = ".metadata", `\.metadata`
+	name := "tracker=" + render.ExpandingPath(j.Training.Checkpoint.Path).String() + "/latest_checkpointed_iteration.txt\nstep='' newest=''"
+	last := lastFile(j, p)
+	if last == "" {
+		return name
 	}
-	return "tracker=" + render.ExpandingPath(j.Training.Checkpoint.Path).String() + `/latest_checkpointed_iteration.txt
-step='' newest=''
+	return name + `
 if [[ -f $tracker && ! -s $tracker ]]; then
   # A save was killed between emptying this file and writing it. It names the newest complete checkpoint.
   for last in "${tracker%/*}"/iter_*/` + last + `; do
-    [[ -f $last && $last =~ /iter_([0-9]+)/` + pattern + `$ && (-z $newest || $last -nt $newest) ]] || continue
+    [[ -f $last && $last =~ /iter_([0-9]+)/[^/]+$ && (-z $newest || $last -nt $newest) ]] || continue
     newest=$last step=$((10#${BASH_REMATCH[1]}))
   done
   if [[ $node_rank -eq 0 && -n $step ]]; then
@@ -85,6 +85,21 @@ if [[ -f $tracker && ! -s $tracker ]]; then
     rm "$tracker"
   fi
 fi`
+}
+
+// lastFile is what Megatron-LM writes last into a checkpoint, which tells that
+// it is complete; "" for the format that has no such file.
+func lastFile(j *job.Job, p *plan.Plan) string {
+	format := "torch_dist"
+	if p.Execution.FullySharded {
+		format = "fsdp_dtensor"
+	}
+	for _, o := range occurrences(j.Backend.ExtraArgs) {
+		if o.name == "--ckpt-format" && len(o.values) == 1 {
+			format = o.values[0]
+		}
+	}
+	return map[string]string{"torch_dist": "metadata.json", "fsdp_dtensor": ".metadata", "torch_dcp": ".metadata"}[format]
 }
 
 func megatronPath(j *job.Job) string {

@@ -2,7 +2,6 @@ package megatron
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
@@ -32,8 +31,9 @@ func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm
 		set("NCCL_GRAPH_REGISTER", "0", "CUDA graphs with an allocator of expandable segments ask for it")
 	}
 	if p.Execution.MoEDispatcher == "hybridep" {
-		domain := min(p.Layout.ExpertParallel, max(1, j.Cluster.NVLink.Domain))
-		set("NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN", strconv.Itoa(domain), "expert ranks that share an NVLink domain")
+		for _, s := range slurm.HybridEP(j, slurm.ExpertGroup(&p.Layout)) {
+			set(s.Name, s.Value.String(), s.Why)
+		}
 	}
 	if w := j.Training.Logging.WandB; w != nil && w.Mode != "" {
 		all = append(all, slurm.Setting{Name: "WANDB_MODE", Value: render.Literal(w.Mode), Why: "training.logging.wandb.mode"})

@@ -70,6 +70,17 @@ func TestTracker(t *testing.T) {
 	}
 }
 
+// TestTrackerOfOldFormat: where nothing tells that a checkpoint is complete,
+// an empty tracker is left to people.
+func TestTrackerOfOldFormat(t *testing.T) {
+	for format, mended := range map[string]bool{"torch": false, "torch_dist": true, "torch_dcp": true} {
+		j := &job.Job{Training: job.Training{Checkpoint: job.Checkpoint{Path: "/x"}}, Backend: job.Backend{ExtraArgs: []string{"--ckpt-format", format}}}
+		if got := strings.Contains(tracker(j, &plan.Plan{}), "rm "); got != mended {
+			t.Errorf("%s: mended %v", format, got)
+		}
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

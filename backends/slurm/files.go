@@ -147,6 +147,7 @@ type launchView struct {
 	RendezvousSeconds           int
 	Program                     string
 	Arguments                   []string
+	HybridEP                    bool
 }
 
 func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
@@ -160,6 +161,7 @@ func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
 		GPUs: p.Layout.GPUs(), GPUsPerNode: j.Cluster.GPUsPerNode, Product: product(&p.Layout),
 		RendezvousSeconds: rendezvousSeconds(j.Cluster.Nodes),
 		Program:           strings.Join(program, " "), Arguments: argumentLines(l.Arguments),
+		HybridEP: p.Execution.MoEDispatcher == "hybridep",
 	})
 }
 

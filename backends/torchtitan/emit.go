@@ -118,13 +118,14 @@ func (b *build) endTime() string {
 	return fmt.Sprintf(`[[ -z ${SLURM_JOB_ID:-} ]] || export NDC_END_TIME=${SLURM_JOB_END_TIME:-$(($(date +%%s) + %d))}`, int(b.j.Slurm.Time))
 }
 
-// environment are the variables that TorchTitan itself reads.
+// environment are the variables that TorchTitan and its dispatchers read.
 func (b *build) environment() []slurm.Setting {
+	settings := b.dispatch()
 	w := b.j.Training.Logging.WandB
 	if w == nil {
-		return nil
+		return settings
 	}
-	settings := []slurm.Setting{{Name: "WANDB_PROJECT", Value: render.Literal(w.Project), Why: "training.logging.wandb"}}
+	settings = append(settings, slurm.Setting{Name: "WANDB_PROJECT", Value: render.Literal(w.Project), Why: "training.logging.wandb"})
 	if w.Entity != "" {
 		settings = append(settings, slurm.Setting{Name: "WANDB_TEAM", Value: render.Literal(w.Entity), Why: "training.logging.wandb"})
 	}
@@ -132,6 +133,22 @@ func (b *build) environment() []slurm.Setting {
 		settings = append(settings, slurm.Setting{Name: "WANDB_MODE", Value: render.Literal(w.Mode), Why: "training.logging.wandb"})
 	}
 	return append(settings, slurm.Setting{Name: "WANDB_RUN_NAME", Value: render.Literal(b.j.Name), Why: "job"})
+}
+
+// dispatch are the variables of the library that moves tokens. DeepEP v2, which
+// 0.3.0 takes for deepep, wants nothing where there is a network, and to be told
+// where there is none (torchtitan/models/qwen3/config_registry.py, qwen3_moe_deepep).
+func (b *build) dispatch() []slurm.Setting {
+	switch kind := b.p.Execution.MoEDispatcher; {
+	case kind == "hybridep":
+		return slurm.HybridEP(b.j, slurm.ExpertGroup(&b.p.Layout))
+	case kind == "deepep" && b.d.version != "0.2.2" && b.j.Cluster.Nodes == 1 && b.j.Cluster.Network.NICsPerNode == 0:
+		return []slurm.Setting{
+			{Name: "EP_DISABLE_GIN", Value: render.Literal("1"), Why: "no network, which DeepEP would look for"},
+			{Name: "EP_REUSE_NCCL_COMM", Value: render.Literal("0"), Why: "without a network NCCL's communicator has no device part to share"},
+		}
+	}
+	return nil
 }
 
 // summary is one line on what the files configure.
