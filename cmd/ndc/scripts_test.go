@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/output"
+	"pgregory.net/rapid"
 )
 
 // The tests of this file run the emitted batch scripts without Slurm: the
@@ -535,4 +538,49 @@ func TestContainerIsNamed(t *testing.T) {
 	if strings.Contains(log, "changed since") {
 		t.Errorf("nothing changed:\n%s", log)
 	}
+}
+
+// TestAnyCheckpointFolder draws names and contents at random: what the scripts
+// read of them is a number, and nothing happens besides.
+func TestAnyCheckpointFolder(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"step-", "100", "7", "0", "$(>pwned)", "`>pwned`", "hosts[", "]", "\n", " ", "*", "?", "-old", ".bak", ";", "&", "'", `"`, `\`, "\xff", "=", "-n", "%s", "é"})
+	text := rapid.Custom(func(r *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(r, "pieces"), "") })
+	for _, backend := range strings.Fields(allBackends) {
+		t.Run(backend, func(t *testing.T) {
+			s := newSite(t, backend, "[]")
+			functions := cutFunctions(t, string(s.spooled))
+			rapid.Check(t, func(r *rapid.T) {
+				folder := filepath.Join(t.TempDir(), "checkpoints")
+				files := map[string]string{"latest": text.Draw(r, "latest"), "latest_checkpointed_iteration.txt": text.Draw(r, "tracker")}
+				for range 3 {
+					files[filepath.Join("step-"+text.Draw(r, "folder"), ".metadata")] = ""
+				}
+				for name, content := range files {
+					path := filepath.Join(folder, name)
+					if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+						r.Fatal(err)
+					}
+				}
+				cmd := exec.Command("bash", "-c", "own_rules() { set -euo pipefail; }; own_rules\n"+functions+"\nnewest_step")
+				cmd.Dir, cmd.Env = folder, append(os.Environ(), "CHECKPOINT_PATH="+folder)
+				out, err := cmd.CombinedOutput()
+				if err != nil || !regexp.MustCompile(`^[0-9]+\n$`).Match(out) {
+					r.Errorf("%v: %q of %q", err, out, files)
+				}
+				if _, err := os.Stat(filepath.Join(folder, "pwned")); err == nil {
+					r.Errorf("executed: %q", files)
+				}
+			})
+		})
+	}
+}
+
+// cutFunctions takes those that read a checkpoint folder out of a script.
+func cutFunctions(t *testing.T, script string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^number\(\) .*$|(?s:^latest_step\(\) \{\n.*?\n\}\n)|^newest_step\(\) .*$`).FindAllString(script, -1)
+	if len(found) != 3 {
+		t.Fatalf("functions: %q", found)
+	}
+	return strings.Join(found, "\n")
 }
