@@ -22,8 +22,8 @@ var extraIDs = schema.Extra{Repeated: PlannedOption, Unplanned: UnplannedOption,
 // checkExtraArguments passes extra_args through the release's table, and says
 // what they do to the plan.
 func checkExtraArguments(j *job.Job, r release, diags *diag.List) {
-	at := j.Sources.Range("backend.extra_args")
-	for _, argument := range j.Backend.ExtraArgs {
+	for i, argument := range j.Backend.ExtraArgs {
+		at := j.Sources.Range(fmt.Sprintf("backend.extra_args[%d]", i))
 		path, text, ok := strings.Cut(argument, "=")
 		if !ok {
 			diags.Error(UnknownOption, at, "Extra argument without a value",

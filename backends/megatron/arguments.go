@@ -111,6 +111,7 @@ func (a *arguments) extra() {
 
 // occurrence is one option of a command line with its words as written.
 type occurrence struct {
+	at     int // index of its first word
 	name   string
 	values []string
 	words  []string
@@ -120,10 +121,10 @@ type occurrence struct {
 // Words before the first option form one without a name.
 func occurrences(words []string) []occurrence {
 	var all []occurrence
-	for _, w := range words {
+	for i, w := range words {
 		if strings.HasPrefix(w, "--") {
 			name, value, joined := strings.Cut(w, "=")
-			o := occurrence{name: name, words: []string{w}}
+			o := occurrence{at: i, name: name, words: []string{w}}
 			if joined {
 				o.values = []string{value}
 			}

@@ -32,7 +32,7 @@ var cases = []change{
 		j.Backend.ExtraArgs = []string{"--async-strategy", "nvrx", "--manual-gc-interval", "50", "--dataloader-type", "cyclic", "--log-params-norm"}
 	}},
 	{"extra_format", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
-		j.Backend.ExtraArgs = []string{"--ckpt-format", "torch", "--cross-entropy-fusion-impl", "te"}
+		j.Backend.ExtraArgs = []string{"--ckpt-format", "torch"}
 	}},
 	{"llama_interleaved", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 		l.TensorParallel, l.SequenceParallel, l.PipelineParallel, l.VirtualPipeline = 8, true, 4, 2

@@ -21,8 +21,8 @@ var extraIDs = schema.Extra{Repeated: RepeatedExtraArgument, Unplanned: Unplanne
 // checkExtraArguments passes backend.extra_args through the release's table,
 // and says what they do to the plan.
 func checkExtraArguments(v *version, j *job.Job, diags *diag.List) {
-	at := j.Sources.Range("backend.extra_args")
 	for _, o := range occurrences(j.Backend.ExtraArgs) {
+		at := extraRange(j, o)
 		if o.name == "" {
 			diags.Error(InvalidExtraArgument, at, "Invalid extra argument",
 				fmt.Sprintf("%s stands before any option. Write the option and each of its values as elements of their own: [\"--option\", \"value\"].", spell(o.words)))
@@ -40,6 +40,11 @@ func checkExtraArguments(v *version, j *job.Job, diags *diag.List) {
 		class, _ := classes.Of(option)
 		extraIDs.Report(class, o.name, at, diags)
 	}
+}
+
+// extraRange is where an extra argument was written.
+func extraRange(j *job.Job, o occurrence) diag.Range {
+	return j.Sources.Range(fmt.Sprintf("backend.extra_args[%d]", o.at))
 }
 
 // replacements are the attributes that extra arguments set in ndc's place.
@@ -90,7 +95,7 @@ func (a *arguments) originOf(name string) string {
 func (a *arguments) checkFormat(diags *diag.List) {
 	for _, o := range occurrences(a.j.Backend.ExtraArgs) {
 		if a.p.Execution.FullySharded && o.name == "--ckpt-format" && !slices.Equal(o.values, []string{"fsdp_dtensor"}) {
-			diags.Error(UnplannedExtraArgument, a.j.Sources.Range("backend.extra_args"), "Extra argument makes another run",
+			diags.Error(UnplannedExtraArgument, extraRange(a.j, o), "Extra argument makes another run",
 				"Megatron-FSDP saves as fsdp_dtensor only. Leave --ckpt-format out, or set execution.fully_sharded = false.")
 		}
 	}

@@ -35,8 +35,8 @@ func userSettings(j *job.Job) []userSetting {
 // checkExtraArgs passes extra_args through the same table as emitted options,
 // and says what they do to the plan.
 func (d *dialect) checkExtraArgs(j *job.Job, diags *diag.List) {
-	at := j.Sources.Range("backend.extra_args")
-	for _, u := range userSettings(j) {
+	for i, u := range userSettings(j) {
+		at := j.Sources.Range(fmt.Sprintf("backend.extra_args[%d]", i))
 		option, _ := d.options.Lookup(u.path)
 		words := []string{u.value}
 		if option.Count.Max != 1 { // a list, as the framework's command line splits it

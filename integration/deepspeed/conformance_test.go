@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ type result struct {
 }
 
 // TestTrials trains what ndc emits. NDC_CONFORMANCE_CHEAP leaves two trials in
-// three out.
+// three out; NDC_DEEPSPEED_TRIALS selects by a regular expression.
 func TestTrials(t *testing.T) {
 	each(t, func(t *testing.T, version, python string) {
 		_, err := frameworks.Kernels(python, frameworks.HostAdam)
@@ -42,6 +43,9 @@ func TestTrials(t *testing.T) {
 		all := legal(t, version, trials(version))
 		if os.Getenv("NDC_CONFORMANCE_CHEAP") != "" {
 			all = third(all)
+		}
+		if only := os.Getenv("NDC_DEEPSPEED_TRIALS"); only != "" {
+			all = slices.DeleteFunc(all, func(c trial) bool { return !regexp.MustCompile(only).MatchString(c.name) })
 		}
 		for _, c := range all {
 			write(t, root, version, c)
