@@ -99,7 +99,7 @@ func recompute(l *plan.Layout) string {
 	case l.Recompute == plan.RecomputeSelective && len(l.RecomputeModules) > 0:
 		return "selective (" + strings.Join(l.RecomputeModules, ", ") + ")"
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
-		return fmt.Sprintf("full (%d layers of each chunk)", l.RecomputeLayers)
+		return fmt.Sprintf("full (%s of each chunk)", units.Count(l.RecomputeLayers, "layer"))
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod != "":
 		return "full (" + l.RecomputeMethod + ")"
 	}
@@ -160,7 +160,7 @@ func memory(b *strings.Builder, p *plan.Plan) {
 	for i := range m.Stages {
 		if len(m.Stages) > mostStages && i >= mostStages/2 && i < len(m.Stages)-mostStages/2 {
 			if i == mostStages/2 {
-				fmt.Fprintf(b, "%11s… %d more stages …\n", "", len(m.Stages)-mostStages)
+				fmt.Fprintf(b, "%11s… %s …\n", "", units.Count(len(m.Stages)-mostStages, "more stage"))
 			}
 			continue
 		}
@@ -234,25 +234,25 @@ func percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s
 func runLine(p *plan.Plan) string {
 	jobs := ""
 	if p.Run.Jobs > 1 {
-		jobs = fmt.Sprintf(", %d submissions", p.Run.Jobs)
+		jobs = ", " + units.Count(p.Run.Jobs, "submission")
 	}
 	switch c := p.Run.Checkpoints; {
 	case c == nil:
 	case c.IntervalSteps >= p.Run.Steps:
 		jobs += ", saved at its end"
 	default:
-		jobs += fmt.Sprintf(", saved every %s (%d steps)", duration(c.IntervalSeconds), c.IntervalSteps)
+		jobs += fmt.Sprintf(", saved every %s (%s)", duration(c.IntervalSeconds), units.Count(c.IntervalSteps, "step"))
 	}
-	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%d steps in %s, %.0f GPU-hours%s",
+	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %.0f GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
-		p.Run.Steps, duration(p.Run.Seconds), p.Run.GPUHours, jobs)
+		units.Count(p.Run.Steps, "step"), duration(p.Run.Seconds), p.Run.GPUHours, jobs)
 }
 
 func searchLine(s *plan.Search) string {
-	text := fmt.Sprintf("%d layouts: %d feasible, %d pruned", s.Enumerated, s.Evaluated, s.Pruned)
+	text := fmt.Sprintf("%s: %d feasible, %d pruned", units.Count(s.Enumerated, "layout"), s.Evaluated, s.Pruned)
 	for i, r := range s.Rejected {
 		if i == 3 {
-			return text + ", and " + more(len(s.Rejected)-i)
+			return text + ", and " + units.Count(len(s.Rejected)-i, "more reason")
 		}
 		text += fmt.Sprintf("; %d: %s", r.Count, r.Reason)
 	}
@@ -264,7 +264,7 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 	b.WriteString("\nNo layout meets the constraints.\n\n")
 	for i, r := range p.Infeasible.Reasons {
 		if i == 5 {
-			section(b, "", "and "+more(len(p.Infeasible.Reasons)-i)+" in the plan's JSON")
+			section(b, "", "and "+units.Count(len(p.Infeasible.Reasons)-i, "more reason")+" in the plan's JSON")
 			break
 		}
 		section(b, "Reason", r.Summary)
@@ -292,12 +292,4 @@ func missing(p *plan.Plan, n *plan.Nearest) string {
 		return fmt.Sprintf(" (up to %s), %s too much", GiB(needed), GiB(n.MissingBytes))
 	}
 	return ", " + GiB(n.MissingBytes) + " too much"
-}
-
-// more counts reasons that are not shown.
-func more(n int) string {
-	if n == 1 {
-		return "1 more reason"
-	}
-	return fmt.Sprintf("%d more reasons", n)
 }

@@ -20,7 +20,7 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 	}
 	if s := j.Slurm.Segment; s > 0 && j.Cluster.Nodes%s != 0 {
 		diags.Error(IDSegmentDoesNotDivide, j.Sources.Range("slurm.segment"), "Segment does not divide the nodes",
-			fmt.Sprintf("Slurm places a job in whole segments: %d nodes cannot be cut into segments of %d. Use a divisor of %d.", j.Cluster.Nodes, s, j.Cluster.Nodes))
+			fmt.Sprintf("Slurm places a job in whole segments: %s cannot be cut into segments of %d. Use a divisor of %d.", units.Count(j.Cluster.Nodes, "node"), s, j.Cluster.Nodes))
 	}
 	if r := j.Slurm.Container.Runtime; j.Slurm.Container.Image != "" && !slices.Contains([]string{"", "pyxis", "apptainer"}, r) {
 		diags.Error(IDContainerRuntime, j.Sources.Range("slurm.container.runtime"), "Unknown container runtime",

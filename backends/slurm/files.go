@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 //go:embed templates
@@ -123,7 +124,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string) []byte
 
 // summary is one line on what the files are for.
 func summary(j *job.Job, l Launch) string {
-	return fmt.Sprintf("%s on %s: %d nodes x %d %s", j.Name, l.Title, j.Cluster.Nodes, j.Cluster.GPUsPerNode, j.Cluster.GPU.Name)
+	return fmt.Sprintf("%s on %s: %s x %d %s", j.Name, l.Title, units.Count(j.Cluster.Nodes, "node"), j.Cluster.GPUsPerNode, j.Cluster.GPU.Name)
 }
 
 // logDir is the folder of all logs, absolute when the script runs.

@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 //go:embed templates
@@ -154,8 +155,8 @@ func (b *build) dispatch() []slurm.Setting {
 // summary is one line on what the files configure.
 func (b *build) summary() string {
 	l := &b.p.Layout
-	return fmt.Sprintf("%s: %s on TorchTitan %s, %d GPUs = tensor %d x context %d x pipeline %d x shard %d x replicate %d.",
-		b.j.Name, b.j.Model.Name, b.d.version, l.GPUs(), l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallelShard, l.DataParallelReplicate)
+	return fmt.Sprintf("%s: %s on TorchTitan %s, %s = tensor %d x context %d x pipeline %d x shard %d x replicate %d.",
+		b.j.Name, b.j.Model.Name, b.d.version, units.Count(l.GPUs(), "GPU"), l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallelShard, l.DataParallelReplicate)
 }
 
 // localBatch is training.local_batch_size: TorchTitan splits it into

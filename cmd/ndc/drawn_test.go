@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/view"
 )
 
 // drawnJob is filled with pins of every kind.
@@ -17,8 +21,16 @@ model "m" {
   base   = catalog.model.%s
   layers = %d
 }
+gpu "own" {
+  memory           = "80GB"
+  memory_bandwidth = "3TB/s"
+  peak_flops {
+    bf16 = "900TFLOPS"
+  }
+}
 cluster "c" {
   base  = catalog.cluster.dgx_h100
+  gpu   = %s
   nodes = %d
 }
 job "drawn" {
@@ -26,7 +38,7 @@ job "drawn" {
   cluster = cluster.c
   training {
     global_batch_size = %d
-    steps             = 1000
+    steps             = %d
     optimizer "adamw" {
       learning_rate = 1e-4
     }
@@ -56,7 +68,8 @@ func drawJob(t *rapid.T) string {
 	if backend[0] == "deepspeed" {
 		pp = 1
 	}
-	nodes := max(2, pp/2) * rapid.IntRange(1, 2).Draw(t, "nodes")
+	gpu := rapid.SampledFrom([]string{"catalog.gpu.h100_sxm", "gpu.own"}).Draw(t, "gpu")
+	nodes := max(1, pp/2) * rapid.IntRange(1, 2).Draw(t, "nodes")
 	batches := rapid.SampledFrom([]int{pp, 2 * pp, 8 * pp, pp / 2}).Draw(t, "micro-batches")
 	var pins, execution strings.Builder
 	fmt.Fprintf(&pins, "pipeline_parallel = %d\nmicro_batches = %d\n", pp, max(batches, 1))
@@ -73,34 +86,49 @@ func drawJob(t *rapid.T) string {
 		execution.WriteString("fully_sharded = true\n")
 	}
 	batch := 8 * nodes * max(batches, 1)
+	steps := rapid.SampledFrom([]int{1, 1000}).Draw(t, "steps")
 	headroom := rapid.SampledFrom([]string{"null", `"5%"`, `"40%"`}).Draw(t, "headroom")
-	return fmt.Sprintf(drawnJob, model, rapid.SampledFrom([]int{16, 32, 48}).Draw(t, "layers"), nodes, batch, headroom, pins.String(), execution.String(), backend[0], backend[1])
+	return fmt.Sprintf(drawnJob, model, rapid.SampledFrom([]int{16, 32, 48}).Draw(t, "layers"), gpu, nodes, batch, steps, headroom, pins.String(), execution.String(), backend[0], backend[1])
 }
 
-// TestDrawnPlans: what the real targets plan keeps the sums and limits of a
-// plan, feasible or not. That the search judged what is printed is held by a
-// panic of package compiler.
+// drawn is how many jobs are drawn.
+const drawn = 40
+
+// TestDrawnPlans: what the real targets plan keeps the sums and limits of a plan,
+// feasible or not, and what the screen and the files say is English. That the
+// search judged what is printed is held by a panic of package compiler.
 func TestDrawnPlans(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "job.hcl")
-	planned, feasible := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		text := drawJob(t)
+	file, planned, feasible := filepath.Join(t.TempDir(), "job.hcl"), 0, 0
+	jobs := rapid.Custom(drawJob)
+	for seed := range drawn {
+		text, out := jobs.Example(seed), t.TempDir()
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		if code := run([]string{"plan", "--json", file}, &stdout, &stderr); code == exitInput {
-			return // this target has no such thing
+		if code := run([]string{"build", "--json", file, "-o", out}, &stdout, &stderr); code == exitInput {
+			continue // this target has no such thing
 		}
 		planned++
-		if bytes.Contains(stdout.Bytes(), []byte(`"feasible": true`)) {
-			feasible++
-		}
 		if err := checkDocuments(stdout.Bytes()); err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Errorf("%v\n%s", err, text)
 		}
-	})
-	t.Logf("%d planned, %d feasible", planned, feasible)
+		var d plan.Document
+		if err := json.Unmarshal(stdout.Bytes(), &d); err != nil {
+			t.Fatal(err)
+		}
+		for i := range d.Plans {
+			if d.Plans[i].Feasible {
+				feasible++
+			}
+			for _, words := range oddWords("screen.txt", view.Summary("drawn", &d.Plans[i])) {
+				t.Errorf("%s\n%s", words, text)
+			}
+		}
+		for _, words := range oddWordsIn(t, out) {
+			t.Errorf("%s\n%s", words, text)
+		}
+	}
 	if feasible < 10 || planned-feasible < 3 {
 		t.Errorf("%d planned and %d feasible: too few of either to say anything", planned, feasible)
 	}

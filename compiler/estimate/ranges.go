@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,25 +77,32 @@ func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine target.Engine) []s
 	for _, n := range []struct {
 		what, value string
 		measured    []string
-	}{{"engine", engines[engine], v.Engines}, {"GPU", j.Cluster.GPU.Catalog, v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
+	}{{"engine", engines[engine], v.Engines}, {"GPU", cmp.Or(j.Cluster.GPU.Catalog, j.Cluster.GPU.Name), v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
 		if !slices.Contains(n.measured, n.value) {
-			out = append(out, fmt.Sprintf("%s %s", n.what, n.value))
+			out = append(out, n.what+" "+n.value)
 		}
 	}
-	for _, n := range []struct {
-		what     string
-		value    int
-		measured [2]int
-	}{
-		{"GPUs", l.GPUs(), v.GPUs}, {"tokens per sequence", j.Model.SequenceLength, v.SequenceLength},
-		{"tensor parallel", l.TensorParallel, [2]int{1, v.TensorParallel}}, {"context parallel", l.ContextParallel, [2]int{1, v.ContextParallel}},
-		{"pipeline parallel", l.PipelineParallel, [2]int{1, v.PipelineParallel}}, {"expert parallel", l.ExpertParallel, [2]int{1, v.ExpertParallel}},
+	for _, n := range []measure{
+		{units.Count(l.GPUs(), "GPU"), l.GPUs(), v.GPUs}, {units.Count(j.Model.SequenceLength, "token") + " per sequence", j.Model.SequenceLength, v.SequenceLength},
+		degree("tensor_parallel", l.TensorParallel, v.TensorParallel), degree("context_parallel", l.ContextParallel, v.ContextParallel),
+		degree("pipeline_parallel", l.PipelineParallel, v.PipelineParallel), degree("expert_parallel", l.ExpertParallel, v.ExpertParallel),
 	} {
 		if n.value < n.measured[0] || n.value > n.measured[1] {
-			out = append(out, fmt.Sprintf("%d %s (measured: %d to %d)", n.value, n.what, n.measured[0], n.measured[1]))
+			out = append(out, fmt.Sprintf("%s (measured: %d to %d)", n.what, n.measured[0], n.measured[1]))
 		}
 	}
 	return out
+}
+
+// measure is a number of a layout beside those that were measured.
+type measure struct {
+	what     string
+	value    int
+	measured [2]int
+}
+
+func degree(name string, value, most int) measure {
+	return measure{fmt.Sprintf("%s = %d", name, value), value, [2]int{1, most}}
 }
 
 // Class is the most specific of some ranges that matches the job.

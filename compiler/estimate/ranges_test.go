@@ -31,14 +31,15 @@ func TestOutside(t *testing.T) {
 		{"as measured", func(*job.Job, *plan.Layout) {}, ""},
 		{"smaller degrees", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 2, 16 }, ""},
 		{"GPU", func(j *job.Job, _ *plan.Layout) { j.Cluster.GPU.Catalog = "b200" }, "GPU b200"},
+		{"a GPU of the user's", func(j *job.Job, _ *plan.Layout) { j.Cluster.GPU.Catalog, j.Cluster.GPU.Name = "", "h100_pcie" }, "GPU h100_pcie"},
 		{"precision", func(j *job.Job, _ *plan.Layout) { j.Training.Precision = "fp8" }, "precision fp8"},
 		{"more GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 16 }, "128 GPUs (measured: 64 to 64)"},
 		{"fewer GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 1 }, "8 GPUs (measured: 64 to 64)"},
 		{"longer", func(j *job.Job, _ *plan.Layout) { j.Model.SequenceLength = 8192 }, "8192 tokens per sequence"},
-		{"tensor", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 8, 4 }, "8 tensor parallel"},
-		{"context", func(_ *job.Job, l *plan.Layout) { l.ContextParallel, l.DataParallelShard = 2, 4 }, "2 context parallel"},
-		{"pipeline", func(_ *job.Job, l *plan.Layout) { l.PipelineParallel, l.DataParallelShard = 4, 4 }, "4 pipeline parallel"},
-		{"experts", func(_ *job.Job, l *plan.Layout) { l.ExpertParallel = 8 }, "8 expert parallel"},
+		{"tensor", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 8, 4 }, "tensor_parallel = 8"},
+		{"context", func(_ *job.Job, l *plan.Layout) { l.ContextParallel, l.DataParallelShard = 2, 4 }, "context_parallel = 2"},
+		{"pipeline", func(_ *job.Job, l *plan.Layout) { l.PipelineParallel, l.DataParallelShard = 4, 4 }, "pipeline_parallel = 4"},
+		{"experts", func(_ *job.Job, l *plan.Layout) { l.ExpertParallel = 8 }, "expert_parallel = 8"},
 	} {
 		j, l, v := measuredJob()
 		c.change(j, l)

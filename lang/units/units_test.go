@@ -195,3 +195,14 @@ func fuzzOne[T quantityType](t *testing.T, s string, parse func(string) (T, erro
 		t.Errorf("%q is %g, prints as %s and reads as %g, %v", s, float64(v), v, float64(back), err)
 	}
 }
+
+func TestCount(t *testing.T) {
+	for want, got := range map[string]string{
+		"0 nodes": Count(0, "node"), "1 node": Count(1, "node"), "2 more stages": Count(2, "more stage"),
+		"1 micro-batch": Count(1, "micro-batch"), "3 micro-batches": Count(3, "micro-batch"), "2 processes": Count(int64(2), "process"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
