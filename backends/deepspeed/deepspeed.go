@@ -68,7 +68,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		SequenceParallel: []bool{false},
 		ContextParallel:  r.has(ulysses) && family.ulysses,
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
-		Replicate:        r.has(mics),
+		Replicate:        r.has(mics) && asksForReplicas(j),
 		Buckets:          buckets,
 		Layers:           "transformers",
 		EarlyStop:        true, // train.py checkpoints with use_reentrant=False
@@ -86,6 +86,14 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Variants:    variants,
 		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
 	}, diags
+}
+
+// asksForReplicas reports whether the user asks for state that is sharded
+// within replicas (MiCS), which later releases have dropped: nobody is to come to
+// depend on it unasked.
+func asksForReplicas(j *job.Job) bool {
+	c := &j.Constraints.Layout
+	return !c.DataParallelReplicate.Free() || !c.DataParallelShard.Free()
 }
 
 // elsewhere says who has what DeepSpeed lacks in a layout, where checkLayout
