@@ -1,6 +1,8 @@
 package diag
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -8,29 +10,64 @@ import (
 )
 
 // Suggest returns the known name that given was most likely meant to be, or ""
-// when none is near. Ties go to the one that begins alike for longest, then to the first. What is missing, added or swapped
-// counts; case and the choice of "-", "_" and "." do not.
+// when none is near.
 func Suggest(given string, known []string) string {
-	if len(given) > 100 {
-		return "" // no name; comparing it would take long
+	if near := Nearest(given, known); len(near) > 0 {
+		return near[0]
 	}
+	return ""
+}
+
+// mostNear is how many names are offered at once.
+const mostNear = 4
+
+// Nearest returns the known names that given may have been meant to be, the
+// likeliest first: the same but for case and the choice of "-", "_" and ".";
+// those that given begins, word by word, the shortest first; the one that is
+// spelt most like it; the one that has all its words or begins or ends with it.
+func Nearest(given string, known []string) []string {
+	if len(given) > 100 || given == "" {
+		return nil // no name; comparing it would take long
+	}
+	if i := slices.IndexFunc(known, func(k string) bool { return fold(k) == fold(given) }); i >= 0 {
+		return known[i : i+1]
+	}
+	if begun := begunBy(given, known); len(begun) > 0 && len(begun) <= mostNear {
+		return begun
+	}
+	for _, find := range []func(string, []string) string{spelt, onlyExtension, onlyWords} {
+		if name := find(given, known); name != "" {
+			return []string{name}
+		}
+	}
+	return nil
+}
+
+// begunBy lists the names of which given is the first word or words.
+func begunBy(given string, known []string) []string {
+	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.HasPrefix(fold(k), fold(given)+"_") })
+	slices.SortStableFunc(begun, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	return begun
+}
+
+// spelt finds the name that is spelt most like given. What is missing, added or
+// swapped counts. Ties go to the one that begins alike for longest, then to the
+// first.
+func spelt(given string, known []string) string {
 	best, distance, prefix := "", 1+len(given)/3, 0
 	for _, k := range known {
 		d, p := levenshtein.Distance(fold(given), fold(k), nil), commonPrefix(given, k)
-		if d < distance || d == distance && p > prefix && best != "" || d == 0 && best == "" {
+		if d < distance || d == distance && p > prefix && best != "" {
 			best, distance, prefix = k, d, p
 		}
 	}
-	if best != "" {
-		return best
-	}
-	return onlyExtension(given, known)
+	return best
 }
 
-// DidYouMean is Suggest as a sentence with a leading space, or "".
+// DidYouMean is Nearest as a sentence with a leading space, or "".
 func DidYouMean(given string, known []string) string {
-	if s := Suggest(given, known); s != "" {
-		return " Did you mean " + strconv.Quote(s) + "?"
+	if near := Nearest(given, known); len(near) > 0 {
+		return " Did you mean " + OneOf(near) + "?"
 	}
 	return ""
 }
@@ -54,6 +91,25 @@ func onlyExtension(given string, known []string) string {
 			}
 			found = k
 		}
+	}
+	return found
+}
+
+// onlyWords finds the one known name that has every word of given and more.
+func onlyWords(given string, known []string) string {
+	words, found := strings.Split(fold(given), "_"), ""
+	if len(words) < 2 {
+		return ""
+	}
+	for _, k := range known {
+		of := strings.Split(fold(k), "_")
+		if slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(of, w) }) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = k
 	}
 	return found
 }

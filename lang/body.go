@@ -103,6 +103,8 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 	}
 	hint := didYouMean(a.Name, slices.Concat(spec.ArgumentNames(), spec.BlockNames()))
 	switch {
+	case hint != "" && spec.Name == "constraints": // a limit by another name: which there are is worth more than a guess
+		hint = " It takes " + listed(spec.ArgumentNames()) + "." + hint
 	case hint != "":
 	case len(spec.Arguments) > 0:
 		hint = " It takes " + listed(spec.ArgumentNames()) + "." + elsewhere(a.Name, spec)
@@ -125,10 +127,10 @@ func suggest(word string, known []string) string {
 
 // didYouMean is suggest as a sentence with a leading space, or "".
 func didYouMean(word string, known []string) string {
-	if name := suggest(word, known); name != "" {
+	if name := schema.Meant(word, known); name != "" {
 		return fmt.Sprintf(" Did you mean %q?", name)
 	}
-	return ""
+	return diag.DidYouMean(word, known)
 }
 
 // listed names at most ten things.

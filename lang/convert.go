@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +140,33 @@ func (c *converter) fail(id diag.ID, at diag.Range, format string, args ...any) 
 
 // wrongType reports a value of another type.
 func (c *converter) wrongType(v cty.Value, at diag.Range, want string) {
-	c.fail(WrongType, at, "%q must be %s, not %s.", c.spec.Name, want, describe(v))
+	c.fail(WrongType, at, "%q must be %s, not %s.%s", c.spec.Name, want, describe(v), plainNumber(v))
+}
+
+// magnitudes are the exponents that people write as letters behind a number.
+var magnitudes = map[string]int{"k": 3, "m": 6, "b": 9, "g": 9, "bn": 9, "t": 12}
+
+var abbreviated = regexp.MustCompile(`^\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([A-Za-z]{1,2})?\s*$`)
+
+// plainNumber says how a text such as "100B" is written as a number, with a
+// leading space; "" where it is none.
+func plainNumber(v cty.Value) string {
+	if v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return ""
+	}
+	m := abbreviated.FindStringSubmatch(v.AsString())
+	if m == nil {
+		return ""
+	}
+	number := strings.NewReplacer("_", "", ",", "").Replace(m[1])
+	if m[2] == "" {
+		return fmt.Sprintf(" Numbers are written without separators: %s.", number)
+	}
+	exponent, known := magnitudes[strings.ToLower(m[2])]
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf(" Counts are plain numbers, without a unit: write %se%d.", number, exponent)
 }
 
 // asNumber converts numbers and text that is one, as Terraform does.

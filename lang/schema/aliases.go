@@ -110,16 +110,20 @@ var aliases = invert(map[string]string{
 	"directives":       "sbatch extra_directives",
 
 	// Execution.
-	"attention":                "attention_backend attn attn_implementation",
-	"overlap_gradient_reduce":  "overlap_grad_reduce overlap_comm",
-	"overlap_parameter_gather": "overlap_param_gather",
-	"overlap_tensor_parallel":  "tp_comm_overlap",
-	"moe_dispatcher":           "moe_token_dispatcher_type",
-	"context_parallel_type":    "cp_comm_type",
-	"memory_headroom":          "headroom",
-	"min_mfu":                  "mfu",
+	"attention":                 "attention_backend attn attn_implementation",
+	"overlap_gradient_reduce":   "overlap_grad_reduce overlap_comm",
+	"overlap_parameter_gather":  "overlap_param_gather",
+	"overlap_tensor_parallel":   "tp_comm_overlap",
+	"moe_dispatcher":            "moe_token_dispatcher_type",
+	"context_parallel_type":     "cp_comm_type",
+	"memory_headroom":           "headroom max_memory memory_limit free_memory",
+	"min_mfu":                   "mfu min_utilization min_flops_utilization",
+	"max_training_time":         "max_time time_limit deadline max_duration max_hours",
+	"max_exposed_communication": "max_communication max_exposed exposed_communication",
+	"nvlink_only":               "nvlink intra_node inside_node",
 
 	// Values.
+	"throughput":     "speed tokens_per_second tokens_per_second_per_gpu mfu performance fastest",
 	"bf16":           "bfloat16",
 	"fp16":           "float16 half",
 	"fp32":           "float32 float single",
