@@ -42,6 +42,7 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 		p.Feasible = true
 		describe(p, j, t, &found.Best[0])
 		p.Alternatives = alternatives(found.Best[1:])
+		p.Warnings = append(p.Warnings, awkward(j, t, &found.Best[0])...)
 		return p, nil
 	}
 	p.Infeasible = &plan.Infeasible{Nearest: nearest(j, found.Nearest), Fixes: fixes(j, t, found)}
@@ -58,7 +59,11 @@ func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
 // Check reports what about a job on a target is wrong whatever a search would
 // find: values of the layout that the target does not have.
 func Check(j *job.Job, t *target.Target) diag.List {
-	return append(checkPins(j, t), checkPredicted(j, t)...)
+	diags := append(checkPins(j, t), checkPredicted(j, t)...)
+	if diags.HasErrors() {
+		return diags
+	}
+	return append(diags, checkDegrees(j)...)
 }
 
 // blank is a plan of which only the job is known. Its lists are empty, not

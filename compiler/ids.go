@@ -8,10 +8,15 @@ const (
 	IDAxisUnsupported diag.ID = "layout-axis-unsupported"
 	// IDScheduleNotPredicted: a pipeline schedule whose time ndc cannot predict.
 	IDScheduleNotPredicted diag.ID = "schedule-not-predicted"
+	// IDDegreeIndivisible: a pinned degree does not divide heads, tokens, experts
+	// or GPUs.
+	IDDegreeIndivisible diag.ID = "layout-degree-indivisible"
 	// IDDegreesDoNotFit: the pinned degrees cannot use all GPUs.
 	IDDegreesDoNotFit diag.ID = "layout-degrees-do-not-fit"
 	// IDBatchIndivisible: the global batch divides over no layout.
 	IDBatchIndivisible diag.ID = "batch-indivisible"
 	// IDStageLayers: stage_layers do not add up.
 	IDStageLayers diag.ID = "stage-layers"
+	// IDAwkwardNodes: the number of GPUs has a factor that the batch lacks.
+	IDAwkwardNodes diag.ID = "awkward-nodes"
 )

@@ -31,7 +31,7 @@ func reasons(j *job.Job, t *target.Target, p *plan.Plan, o *search.Outcome) []pl
 		if len(o.Nearest) > 0 && r.ID == string(o.Nearest[0].Broken()) {
 			continue
 		}
-		list = append(list, plan.Reason{ID: r.ID, Summary: fmt.Sprintf("%d layouts: %s", r.Count, r.Reason)})
+		list = append(list, plan.Reason{ID: r.ID, Summary: units.Count(r.Count, "layout") + ": " + r.Reason})
 	}
 	return list
 }
@@ -47,7 +47,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		r.Summary = fmt.Sprintf("every node needs %s beside its GPUs of %s host_memory: %s", gib(p.Memory.Host.BytesPerNode), gib(j.Cluster.HostMemory), largest(p.Memory.Host.Ledger, p.Memory.Host.BytesPerNode))
 	case search.IDTrainingTime:
 		r.Needed, r.Available = float64(p.Run.Seconds), float64(j.Constraints.MaxTrainingTime.Value)
-		r.Summary = fmt.Sprintf("%d steps of %.3g s take %s, max_training_time allows %s", p.Run.Steps, float64(p.Time.StepSeconds), p.Run.Seconds.Clock(), j.Constraints.MaxTrainingTime.Value.Clock())
+		r.Summary = fmt.Sprintf("%s of %.3g s take %s, max_training_time allows %s", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), p.Run.Seconds.Clock(), j.Constraints.MaxTrainingTime.Value.Clock())
 	case search.IDMFU:
 		r.Needed, r.Available = j.Constraints.MinMFU.Value, float64(p.Throughput.MFU)
 		r.Summary = fmt.Sprintf("the fastest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)
@@ -126,6 +126,7 @@ func worstCommunication(p *plan.Plan) string {
 type change struct {
 	describe func(p *search.Candidate) string
 	apply    func(j *job.Job)
+	nearest  []func(j *job.Job) // smaller changes to the same end, tried first
 }
 
 // fixes tries single changes from small to large and returns those with which
@@ -134,20 +135,34 @@ type change struct {
 func fixes(j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
 	list := []plan.Fix{}
 	for _, c := range changes(j, o) {
-		changed := *j
-		c.apply(&changed)
-		if checkPins(&changed, t).HasErrors() {
-			continue
-		}
-		if o := search.Run(&changed, t); len(o.Best) > 0 {
-			b := &o.Best[0]
-			list = append(list, plan.Fix{Change: c.describe(b) + alongside(&changed, b), StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes})
+		for _, apply := range append(c.nearest, c.apply) {
+			changed := *j
+			apply(&changed)
+			if b := fits(&changed, t); b != nil {
+				list = append(list, fix(c.describe(b)+alongside(&changed, b), b))
+				break
+			}
 		}
 	}
 	if binds(o) != search.IDExposed {
-		list = append(list, moreNodes(j, t)...)
+		list = append(append(list, fewerNodes(j, t)...), moreNodes(j, t)...)
 	}
 	return list
+}
+
+// fits searches the best layout of a changed job, nil if there is none.
+func fits(j *job.Job, t *target.Target) *search.Candidate {
+	if Check(j, t).HasErrors() {
+		return nil
+	}
+	if o := search.Run(j, t); len(o.Best) > 0 {
+		return &o.Best[0]
+	}
+	return nil
+}
+
+func fix(change string, b *search.Candidate) plan.Fix {
+	return plan.Fix{Change: change, StepSeconds: b.Result.StepSeconds, PeakDeviceBytes: b.Result.PeakDeviceBytes}
 }
 
 // alongside names what the search offloads beside a change, because no layout
@@ -180,45 +195,6 @@ func binds(o *search.Outcome) diag.ID {
 	return o.Nearest[0].Broken()
 }
 
-// mostNodes is how many times the nodes may be raised to find a fit.
-const mostNodes = 64
-
-// moreNodes finds how many nodes it takes: it doubles them until the job fits
-// and then halves the distance to the largest number that did not. Numbers
-// that cannot divide the batch count as not fitting. Nodes without a network
-// cannot be more than one.
-func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
-	if j.Cluster.Network.Kind == "" {
-		return nil
-	}
-	try := func(nodes int) *search.Candidate {
-		changed := *j
-		changed.Cluster.Nodes = nodes
-		if o := search.Run(&changed, t); len(o.Best) > 0 {
-			return &o.Best[0]
-		}
-		return nil
-	}
-	low, high := j.Cluster.Nodes, 2*j.Cluster.Nodes
-	best := try(high)
-	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = try(high) {
-		low, high = high, 2*high
-	}
-	if best == nil {
-		return nil
-	}
-	for high-low > 1 {
-		middle := (low + high) / 2
-		if c := try(middle); c != nil {
-			best, high = c, middle
-		} else {
-			low = middle
-		}
-	}
-	return []plan.Fix{{Change: fmt.Sprintf("cluster.nodes = %d (now %d)", high, j.Cluster.Nodes) + alongside(j, best),
-		StepSeconds: best.Result.StepSeconds, PeakDeviceBytes: best.Result.PeakDeviceBytes}}
-}
-
 // changes lists what may be changed: each narrowed axis of the layout set
 // free, then execution options, then the headroom, then all of the layout.
 func changes(j *job.Job, o *search.Outcome) []change {
@@ -231,12 +207,14 @@ func changes(j *job.Job, o *search.Outcome) []change {
 			describe: func(c *search.Candidate) string {
 				return fmt.Sprintf("constraints.layout.%s = %s", a.name, a.value(&c.Layout))
 			},
-			apply: func(j *job.Job) { a.free(&j.Constraints.Layout) },
+			apply:   func(j *job.Job) { a.free(&j.Constraints.Layout) },
+			nearest: nearby(j, o, a.name),
 		})
 	}
 	list = slices.Concat(list, batchChange(j), executionChanges(j), hostChange(j))
+	list = append(list, segmentChange(j, o)...)
 	if len(j.Constraints.NVLinkOnly) > 0 {
-		list = append(list, change{fixed("constraints.nvlink_only = []"), func(j *job.Job) { j.Constraints.NVLinkOnly = nil }})
+		list = append(list, change{describe: fixed("constraints.nvlink_only = []"), apply: func(j *job.Job) { j.Constraints.NVLinkOnly = nil }})
 	}
 	if len(narrowed(j)) > 1 {
 		list = append(list, freeLayout(j)...)
@@ -265,29 +243,33 @@ func relaxations(o *search.Outcome) []change {
 	switch binds(o) {
 	case search.IDExposed:
 		share := math.Ceil(float64(r.ExposedCommunicationSeconds/r.StepSeconds)*1000) / 1000
-		return []change{{fixed(fmt.Sprintf("constraints.max_exposed_communication = \"%.1f%%\"", 100*share)),
-			func(j *job.Job) { j.Constraints.MaxExposedCommunication = job.Some(units.Share(share)) }}}
+		return []change{{describe: fixed(fmt.Sprintf("constraints.max_exposed_communication = \"%.1f%%\"", 100*share)),
+			apply: func(j *job.Job) { j.Constraints.MaxExposedCommunication = job.Some(units.Share(share)) }}}
 	case search.IDTrainingTime:
-		return []change{{func(c *search.Candidate) string { return "constraints.max_training_time raised to what this takes" },
-			func(j *job.Job) { j.Constraints.MaxTrainingTime = job.Optional[units.Seconds]{} }}}
+		return []change{{describe: func(c *search.Candidate) string { return "constraints.max_training_time raised to what this takes" },
+			apply: func(j *job.Job) { j.Constraints.MaxTrainingTime = job.Optional[units.Seconds]{} }}}
 	case search.IDMFU:
-		return []change{{func(c *search.Candidate) string { return "constraints.min_mfu lowered to what this reaches" },
-			func(j *job.Job) { j.Constraints.MinMFU = job.Optional[float64]{} }}}
+		return []change{{describe: func(c *search.Candidate) string { return "constraints.min_mfu lowered to what this reaches" },
+			apply: func(j *job.Job) { j.Constraints.MinMFU = job.Optional[float64]{} }}}
 	}
 	return nil
 }
 
 // batchChange rounds the global batch to the nearest multiple of the GPUs, by
-// which every data-parallel size can divide it.
+// which every data-parallel size can divide it; where that is far, and the nodes
+// do not divide the batch, to one that they do.
 func batchChange(j *job.Job) []change {
 	gpus, now := j.Cluster.GPUs(), j.Training.GlobalBatchSize
 	near := max(1, (now+gpus/2)/gpus) * gpus
+	if !divides(j, j.Cluster.Nodes) {
+		near = cmp.Or(roundBatch(j), near)
+	}
 	if near == now {
 		return nil
 	}
 	return []change{{
-		fixed(fmt.Sprintf("training.global_batch_size = %d (now %d)", near, now)),
-		func(j *job.Job) { j.Training.GlobalBatchSize = near },
+		describe: fixed(fmt.Sprintf("training.global_batch_size = %d (now %d)", near, now)),
+		apply:    func(j *job.Job) { j.Training.GlobalBatchSize = near },
 	}}
 }
 
@@ -299,15 +281,15 @@ func fixed(text string) func(*search.Candidate) string {
 // those that need a link to the host where one is described.
 func executionChanges(j *job.Job) []change {
 	list := []change{
-		{fixed(`execution.optimizer_state_dtype = "bf16"`), func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("bf16") }},
-		{fixed(`execution.gradient_dtype = "bf16"`), func(j *job.Job) { j.Execution.GradientDType = job.Some("bf16") }},
+		{describe: fixed(`execution.optimizer_state_dtype = "bf16"`), apply: func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("bf16") }},
+		{describe: fixed(`execution.gradient_dtype = "bf16"`), apply: func(j *job.Job) { j.Execution.GradientDType = job.Some("bf16") }},
 	}
 	if j.Cluster.PCIe.Bandwidth == 0 {
 		return list
 	}
 	return slices.Concat(
-		[]change{{fixed("execution.offload.optimizer = true"), func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }}}, list,
-		[]change{{fixed("execution.offload.activations = true"), func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }}})
+		[]change{{describe: fixed("execution.offload.optimizer = true"), apply: func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }}}, list,
+		[]change{{describe: fixed("execution.offload.activations = true"), apply: func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }}})
 }
 
 // mostHostMemory is how many times a node's memory may be raised to find a fit.

@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // nvlinkReason says what would leave the fast links if nvlink_only allowed it:
@@ -37,8 +38,8 @@ func nvlinkReason(j *job.Job, t *target.Target) *plan.Reason {
 	if parts == nil {
 		return nil
 	}
-	r.Summary = fmt.Sprintf("every layout takes an axis of nvlink_only out of the %d GPUs that share fast links; without that constraint the best one has %s",
-		layout.Domain(j), strings.Join(parts, "; "))
+	r.Summary = fmt.Sprintf("every layout takes an axis of nvlink_only out of the %s that share fast links; without that constraint the best one has %s",
+		units.Count(layout.Domain(j), "GPU"), strings.Join(parts, "; "))
 	return r
 }
 
@@ -54,4 +55,24 @@ func traffic(all []plan.Communication, group string) string {
 		return "no traffic"
 	}
 	return strings.Join(parts, ", ") + " a step"
+}
+
+// segmentChange asks Slurm for blocks of nodes that the layout's groups fill:
+// a domain of 72 GPUs cannot be cut into groups of 16, one of 64 can.
+func segmentChange(j *job.Job, o *search.Outcome) []change {
+	perNode := j.Cluster.GPUsPerNode
+	if o.Counts.Rejected[search.IDLeavesNVLink] == 0 || j.Slurm.Segment > 0 || perNode == 0 || j.Cluster.NVLink.Domain <= perNode {
+		return nil
+	}
+	segment := 1
+	for 2*segment*perNode <= j.Cluster.NVLink.Domain && j.Cluster.Nodes%(2*segment) == 0 {
+		segment *= 2
+	}
+	if segment == 1 {
+		return nil
+	}
+	return []change{{
+		describe: fixed(fmt.Sprintf("slurm.segment = %d (blocks of %s that share NVLink)", segment, units.Count(segment*perNode, "GPU"))),
+		apply:    func(j *job.Job) { j.Slurm.Segment = segment },
+	}}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checkPredicted reports a choice of schedules of which the target runs some,
@@ -182,7 +183,7 @@ func checkStageLayers(j *job.Job, t *target.Target, diags *diag.List) {
 	}
 	if sum != j.Model.Layers {
 		diags.Error(IDStageLayers, at, "Stage layers do not add up",
-			fmt.Sprintf("The %d chunks of stage_layers hold %d decoder layers, the model has %d. MTP layers are not counted: they stand beside the head.", len(split), sum, j.Model.Layers))
+			fmt.Sprintf("The %s of stage_layers hold %s, the model has %d. MTP layers are not counted: they stand beside the head.", units.Count(len(split), "chunk"), units.Count(sum, "decoder layer"), j.Model.Layers))
 	}
 	if !t.UnevenStages && slices.Min(split) != slices.Max(split) {
 		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
@@ -225,9 +226,13 @@ func batchDetail(j *job.Job, t *target.Target) string {
 			smallest = dp
 		}
 	}
+	nodes := ""
+	if list := fewer(j); len(list) > 0 {
+		nodes = fmt.Sprintf(", or %s", units.Count(list[0], "node"))
+	}
 	unit := smallest * least(j.Constraints.Layout.MicroBatchSize) * least(j.Constraints.Layout.MicroBatches)
-	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of %d, such as %d or %d.",
-		gbs, j.Cluster.GPUs(), smallest, pinned(j), unit, max(1, gbs/unit)*unit, (gbs/unit+1)*unit)
+	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of %d, such as %d or %d%s.",
+		gbs, j.Cluster.GPUs(), smallest, pinned(j), unit, max(1, gbs/unit)*unit, (gbs/unit+1)*unit, nodes)
 }
 
 // least is the smallest value of a choice, 1 when it is free.

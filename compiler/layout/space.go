@@ -122,7 +122,8 @@ func (r *Recompute) Fill(l *plan.Layout, layers int) {
 }
 
 // meshes lists every product of degrees that uses all GPUs, outermost
-// pipeline, then tensor, context, data and expert axes, each ascending.
+// pipeline, then tensor, context, data and expert axes, each ascending. Degrees
+// that do not divide what they cut, heads and the sequence, nobody would try.
 func (s *Space) meshes() {
 	c, gpus := &s.job.Constraints.Layout, s.job.Cluster.GPUs()
 	for _, pp := range divisors(gpus, 1<<30) {
@@ -130,11 +131,11 @@ func (s *Space) meshes() {
 			continue
 		}
 		for _, tp := range divisors(gpus/pp, s.job.Model.AttentionHeads) {
-			if !c.TensorParallel.Allows(tp) {
+			if !c.TensorParallel.Allows(tp) || s.job.Model.AttentionHeads%tp != 0 {
 				continue
 			}
 			for _, cp := range divisors(gpus/pp/tp, s.job.Model.SequenceLength) {
-				if !c.ContextParallel.Allows(cp) || cp > 1 && !s.target.ContextParallel {
+				if !c.ContextParallel.Allows(cp) || cp > 1 && !s.target.ContextParallel || s.job.Model.SequenceLength%cp != 0 {
 					continue
 				}
 				s.dataAxes(Mesh{TensorParallel: tp, ContextParallel: cp, PipelineParallel: pp}, gpus/pp/tp/cp)

@@ -75,6 +75,10 @@ func (c *Candidate) shortage() int {
 	return 0
 }
 
+// Cost is the step time, in seconds, with the premium of the layout and of
+// offloading: what layouts are ranked by.
+func (c *Candidate) Cost() float64 { return c.cost() }
+
 // cost is the step time with the premium of the layout and of offloading.
 func (c *Candidate) cost() float64 {
 	return dearer(c.Result.StepSeconds, premiums.of(&c.Layout)+premiums.ofOffload(&c.Execution))

@@ -69,8 +69,20 @@ type Counts struct {
 }
 
 // Run searches every layout of the job that the target can run.
-func Run(j *job.Job, t *target.Target) *Outcome {
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), threshold: math.Inf(1), most: math.MaxInt64}
+func Run(j *job.Job, t *target.Target) *Outcome { return run(j, t, math.Inf(1)) }
+
+// Below finds the best layout whose cost is at most a number of seconds, nil if
+// there is none. It looks at those only, and so takes less time than Run.
+func Below(j *job.Job, t *target.Target, cost float64) *Candidate {
+	if o := run(j, t, cost); len(o.Best) > 0 && o.Best[0].cost() <= cost {
+		return &o.Best[0]
+	}
+	return nil
+}
+
+// run searches the layouts that cost at most a number.
+func run(j *job.Job, t *target.Target, cost float64) *Outcome {
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), threshold: cost, cost: cost, most: math.MaxInt64}
 	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/lastBatch+1)) {
 		s.workers = append(s.workers, newWorker(s))
 	}
@@ -105,6 +117,7 @@ type searcher struct {
 	limits  limits
 	workers []*worker
 	// what a layout must not exceed to be kept, by the objective
+	cost      float64 // what is worth looking at
 	threshold float64
 	most      units.Bytes
 
@@ -171,7 +184,7 @@ func (s *searcher) take(m *meshSearch) {
 	for id, n := range m.counts.Rejected {
 		c.Rejected[id] += n
 	}
-	s.threshold, s.most = s.limits.threshold(&s.best), s.limits.most(&s.best)
+	s.threshold, s.most = min(s.cost, s.limits.threshold(&s.best)), s.limits.most(&s.best)
 }
 
 // meshSearch is the search of one mesh and its findings.

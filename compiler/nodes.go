@@ -1,0 +1,170 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// How far from the job advice on nodes and batch goes.
+const (
+	mostNodes   = 64   // times the nodes
+	leastNodes  = 0.75 // of the nodes
+	otherBatch  = 0.1  // by which a batch may differ
+	worthSaving = 0.1  // of the GPU time
+	mostFewer   = 3    // numbers of nodes below that are tried
+)
+
+// divides reports whether some nodes can share the batch evenly whatever powers
+// of two other axes take: all other factors of the GPUs have to divide it.
+// Otherwise an axis that no one would cut so has to take those factors, such as a
+// pipeline of 41 stages.
+func divides(j *job.Job, nodes int) bool {
+	return nodes > 0 && j.Training.GlobalBatchSize%odd(nodes*j.Cluster.GPUsPerNode) == 0
+}
+
+// odd is a number without its factors of two.
+func odd(n int) int {
+	for n > 0 && n%2 == 0 {
+		n /= 2
+	}
+	return max(n, 1)
+}
+
+// withNodes is the job on another number of nodes.
+func withNodes(j *job.Job, nodes int) *job.Job {
+	changed := *j
+	changed.Cluster.Nodes = nodes
+	return &changed
+}
+
+// fewer lists numbers of nodes a little below that divide the batch, the largest
+// first; none where the job's own number does.
+func fewer(j *job.Job) []int {
+	var list []int
+	if now := j.Cluster.Nodes; !divides(j, now) {
+		for n := now - 1; float64(n) >= leastNodes*float64(now) && len(list) < mostFewer; n-- {
+			if divides(j, n) {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+func nodesChange(j *job.Job, nodes int) string {
+	return fmt.Sprintf("cluster.nodes = %d (now %d)", nodes, j.Cluster.Nodes)
+}
+
+// fewerNodes finds fewer nodes on which the job fits, where theirs do not divide
+// the batch.
+func fewerNodes(j *job.Job, t *target.Target) []plan.Fix {
+	for _, n := range fewer(j) {
+		if b := fits(withNodes(j, n), t); b != nil {
+			return []plan.Fix{fix(nodesChange(j, n)+alongside(j, b), b)}
+		}
+	}
+	return nil
+}
+
+// moreNodes finds how many nodes it takes: it doubles them until the job fits
+// and then halves the distance to the largest number that did not, among those
+// that divide the batch, if there are any. Nodes without a network cannot be more
+// than one.
+func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
+	if j.Cluster.Network.Kind == "" {
+		return nil
+	}
+	low, high := j.Cluster.Nodes, 2*j.Cluster.Nodes
+	best := fits(withNodes(j, high), t)
+	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = fits(withNodes(j, high), t) {
+		low, high = high, 2*high
+	}
+	if best == nil {
+		return nil
+	}
+	between := dividing(j, low, high)
+	for len(between) > 0 {
+		middle := len(between) / 2
+		if b := fits(withNodes(j, between[middle]), t); b != nil {
+			best, high, between = b, between[middle], between[:middle]
+		} else {
+			between = between[middle+1:]
+		}
+	}
+	return []plan.Fix{fix(nodesChange(j, high)+alongside(j, best), best)}
+}
+
+// dividing lists the numbers of nodes between two that divide the batch; all where
+// none does.
+func dividing(j *job.Job, low, high int) []int {
+	var all, even []int
+	for n := low + 1; n < high; n++ {
+		all = append(all, n)
+		if divides(j, n) {
+			even = append(even, n)
+		}
+	}
+	if len(even) == 0 {
+		return all
+	}
+	return even
+}
+
+// roundBatch is the batch nearest to the job's that the GPUs divide, or that their
+// half or a smaller part of theirs divides where that is too far; 0 if none is near.
+func roundBatch(j *job.Job) int {
+	now := j.Training.GlobalBatchSize
+	for unit := j.Cluster.GPUs(); unit > 0; unit /= 2 {
+		near := (now + unit/2) / unit * unit
+		if off := float64(near-now) / float64(now); near > 0 && off <= otherBatch && off >= -otherBatch {
+			return near
+		}
+		if unit%2 == 1 {
+			return 0
+		}
+	}
+	return 0
+}
+
+// awkward warns where the number of nodes does not divide the batch and another
+// number, or another batch, takes much less GPU time for a sequence. It costs two
+// searches at most, cut to what would be worth it, and none where the batch can be
+// shared evenly.
+func awkward(j *job.Job, t *target.Target, best *search.Candidate) []plan.Warning {
+	if divides(j, j.Cluster.Nodes) || j.Constraints.Objective == "memory" {
+		return nil
+	}
+	var better []string
+	try := func(changed *job.Job, what string) {
+		most := perSequence(j, best.Cost()) * (1 - worthSaving) / perSequence(changed, 1)
+		if b := search.Below(changed, t, most); b != nil {
+			saved := 1 - perSequence(changed, float64(b.Result.StepSeconds))/perSequence(j, float64(best.Result.StepSeconds))
+			better = append(better, fmt.Sprintf("%s takes %.0f %% less (%.3g s a step)", what, 100*saved, float64(b.Result.StepSeconds)))
+		}
+	}
+	if list := fewer(j); len(list) > 0 {
+		try(withNodes(j, list[0]), fmt.Sprintf("cluster.nodes = %d", list[0]))
+	}
+	if batch := roundBatch(j); batch > 0 {
+		changed := *j
+		changed.Training.GlobalBatchSize = batch
+		try(&changed, fmt.Sprintf("training.global_batch_size = %d", batch))
+	}
+	if better == nil {
+		return nil
+	}
+	return []plan.Warning{{ID: string(IDAwkwardNodes), Summary: "The nodes do not divide the batch",
+		Detail: fmt.Sprintf("%s have the factor %d, and global_batch_size = %d lacks it, so another axis has to take it. Of the GPU time for a sequence, %s.",
+			units.Count(j.Cluster.GPUs(), "GPU"), odd(j.Cluster.GPUs()), j.Training.GlobalBatchSize, strings.Join(better, ", and "))}}
+}
+
+// perSequence is the GPU time of one sequence, for a step of some length.
+func perSequence(j *job.Job, step float64) float64 {
+	return step * float64(j.Cluster.GPUs()) / float64(j.Training.GlobalBatchSize)
+}

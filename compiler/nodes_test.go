@@ -1,0 +1,44 @@
+package compiler
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+func onNodes(nodes, batch int) *job.Job {
+	j := &job.Job{}
+	j.Cluster.Nodes, j.Cluster.GPUsPerNode, j.Training.GlobalBatchSize = nodes, 8, batch
+	return j
+}
+
+// TestAwkwardNodes: nodes with a factor that the batch lacks are told from those
+// without, and what is near that has none.
+func TestAwkwardNodes(t *testing.T) {
+	for _, c := range []struct {
+		nodes, batch int
+		fewer        []int // nil: the nodes divide the batch
+		round        int
+		between      []int // of more nodes
+	}{
+		{41, 960, []int{40, 32}, 984, []int{48, 60, 64, 80}},
+		{40, 960, nil, 960, []int{48, 60, 64}},
+		{32, 1024, nil, 1024, nil},
+		{33, 1024, []int{32}, 1056, []int{64}},
+		{6, 1009, nil, 1008, []int{8}}, // 4 is too far below
+		{2048, 960, nil, 1024, nil},
+		{3, 2, nil, 0, []int{4}},
+	} {
+		j := onNodes(c.nodes, c.batch)
+		if got := fewer(j); !slices.Equal(got, c.fewer) {
+			t.Errorf("%d nodes, batch %d: fewer are %v, want %v", c.nodes, c.batch, got, c.fewer)
+		}
+		if got := roundBatch(j); got != c.round {
+			t.Errorf("%d nodes, batch %d: the round batch is %d, want %d", c.nodes, c.batch, got, c.round)
+		}
+		if got := dividing(j, c.nodes, 2*c.nodes); c.between != nil && !slices.Equal(got, c.between) {
+			t.Errorf("%d nodes, batch %d: %v between them and twice as many, want %v", c.nodes, c.batch, got, c.between)
+		}
+	}
+}
