@@ -20,6 +20,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -42,7 +43,8 @@ type Launch struct {
 	Parameters int64        // of the whole model; 0 where unknown
 	Layout     *plan.Layout // nil for golden files
 	Execution  plan.Execution
-	Plan       *plan.Plan // nil for golden files
+	Plan       *plan.Plan     // nil for golden files
+	Target     *target.Target // whose search made the plan; nil for golden files
 	Files      map[string][]byte
 }
 
@@ -74,11 +76,11 @@ func Build(src []byte) ([]Built, diag.List) {
 
 func build(j *job.Job) Built {
 	b := Backends[j.Backend.Kind]
-	target, diags := b.Target(j)
+	t, diags := b.Target(j)
 	if diags.HasErrors() {
 		return Built{Refused: diags}
 	}
-	p, diags := compiler.Compile(j, target)
+	p, diags := compiler.Compile(j, t)
 	if diags.HasErrors() || p == nil {
 		return Built{Refused: diags}
 	}
@@ -90,6 +92,7 @@ func build(j *job.Job) Built {
 		return Built{Refused: diags}
 	}
 	l := launch(j, p)
+	l.Target = t
 	for _, f := range files {
 		l.Files[f.Path] = f.Content
 	}

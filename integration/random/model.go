@@ -7,13 +7,14 @@ var families = []string{"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mix
 
 // builds are the families that a framework has.
 var builds = map[string][]string{
-	"megatron":   {"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "glm4_moe", "gpt_oss"},
+	"megatron":   {"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "deepseek_v3", "glm4_moe", "gpt_oss"},
 	"torchtitan": {"llama", "llama", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3", "gpt_oss"},
 }
 
 func (d *drawing) model() {
 	family := d.suits(families, builds)
 	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "glm4_moe" || family == "gpt_oss"
+	d.latent = family == "deepseek_v3"
 	heads, width := pick(d, 8, 16, 32), pick(d, 64, 128)
 	d.block(`model "m"`, func() {
 		d.line("architecture = %q", family)
@@ -35,7 +36,7 @@ func (d *drawing) model() {
 func (d *drawing) parts(family string, heads, width int) {
 	switch family {
 	case "deepseek_v3":
-		d.latent()
+		d.mla()
 		d.maybe(40, "mtp_layers", "1")
 	case "gpt":
 		d.maybe(40, "dropout", "0.1")
@@ -90,7 +91,7 @@ func (d *drawing) window(percent int) {
 	}
 }
 
-func (d *drawing) latent() {
+func (d *drawing) mla() {
 	d.block("mla", func() {
 		d.maybe(70, "q_lora_rank", "256", "512")
 		d.line("kv_lora_rank = %d", pick(d, 128, 512))

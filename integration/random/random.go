@@ -30,7 +30,8 @@ type drawing struct {
 	framework, version string
 
 	nodes, perNode int
-	moe, pins      bool
+	moe, latent    bool
+	pins           bool
 	saves          bool
 	layers, length int
 	pp, vpp        int
@@ -183,20 +184,32 @@ func (d *drawing) pinned() {
 }
 
 func (d *drawing) recompute() {
-	mode := d.suits([]string{"none", "selective", "full", "full"}, map[string][]string{"deepspeed": {"none", "full"}})
+	mode := d.suits([]string{"none", "selective", "selective", "full", "full"}, map[string][]string{"deepspeed": {"none", "full"}})
 	d.line("recompute = %q", mode)
 	if mode == "full" && d.framework != "torchtitan" && d.chance(50) {
 		d.line("recompute_method = %q", pick(d, "uniform", "block"))
 		d.line("recompute_layers = 1")
 	}
-	if mode == "selective" && d.framework == "megatron" && d.chance(50) {
-		modules := []string{`["core_attn"]`, `["layernorm", "mlp"]`, `["mlp"]`}
-		if d.moe {
-			modules = append(modules, `["moe_act"]`, `["moe"]`, `["core_attn", "shared_experts"]`)
-		}
-		d.line("recompute_modules = %s", pick(d, modules...))
+	if mode == "selective" && d.framework == "megatron" && d.chance(60) {
+		d.modules()
 	}
 }
+
+// modules draws one, or a set that the search may choose: those that repeat
+// little, alone or beside a whole block.
+func (d *drawing) modules() {
+	sets := []string{"core_attn", "layernorm", "layernorm mlp", "mlp"}
+	if d.moe {
+		sets = []string{"core_attn", "core_attn shared_experts", "layernorm moe", "layernorm moe_act", "layernorm mlp moe_act", "mlp", "moe", "moe_act"}
+	}
+	if d.latent {
+		sets = []string{"core_attn", "mla_up_proj", "mla_up_proj mlp", "mla_up_proj moe", "layernorm mla_up_proj moe", "layernorm mla_up_proj moe_act",
+			"layernorm mla_up_proj mlp moe_act", "moe shared_experts"}
+	}
+	d.line("recompute_modules = %s", quoted(strings.Fields(pick(d, sets...))))
+}
+
+func quoted(list []string) string { return `["` + strings.Join(list, `", "`) + `"]` }
 
 func (d *drawing) execution() {
 	d.block("execution", func() {
