@@ -138,6 +138,12 @@ var cases = []change{
 		j.Model = mixtral()
 		l.TensorParallel, l.SequenceParallel, l.PipelineParallel, l.ExpertParallel = 2, true, 2, 4
 	}},
+	{"mixtral_offload_recompute", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { // experts that run again are not offloaded
+		j.Model = mixtral()
+		l.ExpertParallel = 8
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"layernorm", "moe"}
+		j.Execution.OffloadActivations = job.Some(true)
+	}},
 	{"mixtral_etp", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 		j.Model = mixtral()
 		j.Execution.MoEDispatcher = job.Some("deepep")

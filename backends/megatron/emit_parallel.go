@@ -239,15 +239,17 @@ func (a *arguments) recompute() {
 	}
 	if a.p.Execution.OffloadActivations {
 		a.add(planned("execution.offload.activations"), "--fine-grained-activation-offloading")
-		a.add(planned("execution.offload.activations"), "--offload-modules", offloadModules(a.j.Model.MoE != nil)...)
+		a.add(planned("execution.offload.activations"), "--offload-modules", a.offloadModules()...)
 	}
 }
 
 // offloadModules are the modules whose inputs go to host memory: those of
-// attention, and of the experts where there are some.
-func offloadModules(experts bool) []string {
+// attention, and of the experts where there are some that keep their inputs.
+// Recompute of the whole block keeps none: core_v0.19.0 refuses the two
+// together, and says of the releases before that they fail (transformer_config.py).
+func (a *arguments) offloadModules() []string {
 	modules := []string{"attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm"}
-	if experts {
+	if a.j.Model.MoE != nil && !recomputed(&a.p.Layout, "moe") {
 		modules = append(modules, "expert_fc1", "moe_act")
 	}
 	return modules
