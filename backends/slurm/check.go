@@ -10,6 +10,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checkJob reports what Slurm or the scripts cannot honour.

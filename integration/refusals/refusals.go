@@ -8,16 +8,10 @@ package refusals
 import (
 	"fmt"
 	"strings"
-	"testing/fstest"
 
-	"github.com/ndc-dev/ndc/compiler"
-	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/integration/artifacts"
-	"github.com/ndc-dev/ndc/lang"
-	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/integration/drafts"
 )
 
 // Case breaks one rule.
@@ -36,13 +30,8 @@ type Case struct {
 	Unasked bool
 }
 
-// Draft is a job with its layout before what follows from both is filled in.
-type Draft struct {
-	Job    *job.Job
-	Layout plan.Layout
-	// Execution changes options after they were resolved; may be nil.
-	Execution func(x *plan.Execution)
-}
+// Draft is the job that a case changes.
+type Draft = drafts.Draft
 
 // Cases are the cases of each framework, the newest release that is asked, and
 // the jobs that they start from.
@@ -144,90 +133,24 @@ var small = fmt.Sprintf(models, 64, 128, 4, 512, 64) +
 
 // Launch emits a case, if that is possible, and names the rules that it breaks.
 func Launch(framework string, c Case) (*artifacts.Launch, []diag.ID, error) {
-	set := Cases[framework]
-	version := c.version(framework)
-	j, err := load(strings.Replace(set.Source, "VERSION", version, -1), c.Model)
+	j, err := drafts.Load(strings.ReplaceAll(Cases[framework].Source, "VERSION", c.version(framework)), c.Model)
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &Draft{Job: j, Layout: plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1,
-		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, ZeroStage: 1, MicroBatchSize: 1}}
-	if framework == "torchtitan" {
-		d.Layout.ZeroStage = 2
-	}
+	d := drafts.New(j)
 	c.Edit(d)
-	b := artifacts.Backends[framework]
-	t, diags := b.Target(j)
+	t, diags := artifacts.Backends[framework].Target(j)
 	if diags.HasErrors() {
 		return nil, nil, fmt.Errorf("%s: %v", c.Rule, diags)
 	}
-	p := d.plan(framework, version, t)
+	p := d.Plan(t)
+	broken := drafts.Broken(t, j, p)
 	if c.Unasked {
-		return nil, broken(t, j, p), nil
+		return nil, broken, nil
 	}
-	files, diags := b.Emit(j, p)
-	if diags.HasErrors() {
-		return nil, nil, fmt.Errorf("%s: %v", c.Rule, diags)
+	l, err := drafts.Emit(string(c.Rule), j, p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", c.Rule, err)
 	}
-	l := &artifacts.Launch{Name: string(c.Rule), Framework: framework, Version: version, Capability: j.Cluster.GPU.ComputeCapability,
-		Nodes: j.Cluster.Nodes, PerNode: j.Cluster.GPUsPerNode, Layout: &p.Layout, Execution: p.Execution, Files: map[string][]byte{}}
-	for _, f := range files {
-		l.Files[f.Path] = f.Content
-	}
-	return l, broken(t, j, p), nil
-}
-
-func load(src, name string) (*job.Job, error) {
-	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: []byte(src)}}, "job.hcl", lang.Options{})
-	if diags.HasErrors() {
-		return nil, fmt.Errorf("%v", diags)
-	}
-	for i := range w.Jobs {
-		if w.Jobs[i].Name == name {
-			return &w.Jobs[i], nil
-		}
-	}
-	return nil, fmt.Errorf("no job %q", name)
-}
-
-// plan derives what the search derives, as far as the case leaves it open.
-func (d *Draft) plan(framework, version string, t *target.Target) *plan.Plan {
-	j, l := d.Job, &d.Layout
-	data := j.Cluster.GPUs() / (l.TensorParallel * l.ContextParallel * l.PipelineParallel)
-	if l.ZeroStage == 0 && l.DataParallelShard == 0 {
-		l.DataParallelReplicate, l.DataParallelShard = data, 1
-	}
-	if l.DataParallelShard == 0 {
-		l.DataParallelShard = max(1, data/l.DataParallelReplicate)
-	}
-	if l.MicroBatches == 0 {
-		l.MicroBatches = max(1, j.Training.GlobalBatchSize/(l.MicroBatchSize*l.DataParallel()))
-	}
-	for range l.Chunks() {
-		l.StageLayers = append(l.StageLayers, j.Model.Layers/l.Chunks())
-	}
-	if l.PipelineSchedule == plan.ScheduleNone && l.PipelineParallel > 1 {
-		l.PipelineSchedule = plan.Schedule1F1B
-		if l.VirtualPipeline > 1 {
-			l.PipelineSchedule = plan.ScheduleInterleaved1F1B
-		}
-	}
-	x := t.Resolve(j, l)
-	if d.Execution != nil {
-		d.Execution(&x)
-	}
-	return &plan.Plan{Backend: framework, BackendVersion: version, Feasible: true, Layout: *l, Execution: x, Time: plan.Time{StepSeconds: 4},
-		Run: plan.Run{Checkpoints: compiler.Checkpoints(d.Job, 4)}}
-}
-
-func broken(t *target.Target, j *job.Job, p *plan.Plan) []diag.ID {
-	f := &target.Facts{Job: j, Layout: &p.Layout, Exec: &p.Execution, GPUs: j.Cluster.GPUs(),
-		Parameters: transformer.New(&j.Model).ParametersTotal()}
-	var list []diag.ID
-	for _, r := range t.Rules {
-		if r.Breaks(f) {
-			list = append(list, r.ID)
-		}
-	}
-	return list
+	return l, broken, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/integration/artifacts"
+	"github.com/ndc-dev/ndc/integration/drafts"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of the document")
@@ -76,7 +77,7 @@ func TestCases(t *testing.T) {
 func TestEveryRule(t *testing.T) {
 	for framework, set := range Cases {
 		for _, version := range artifacts.Backends[framework].Versions() {
-			j, err := load(strings.ReplaceAll(set.Source, "VERSION", version), "dense")
+			j, err := drafts.Load(strings.ReplaceAll(set.Source, "VERSION", version), "dense")
 			if err != nil {
 				t.Fatal(err)
 			}
