@@ -22,11 +22,13 @@ import (
 type Depth int
 
 const (
+	// Configured asks the configuration classes alone, many launches in a minute.
+	Configured Depth = iota
 	// Cheap stops before anything is built: Megatron-LM's arguments,
 	// configuration and meshes for one rank, TorchTitan's configuration
 	// manager and mesh, DeepSpeed's configuration classes and the model on
 	// the meta device.
-	Cheap Depth = iota
+	Cheap
 	// Deep builds ranks: Megatron-LM's model, buffers, optimizer and the entry
 	// of its schedule for the first and last rank of every pipeline stage; a
 	// step of TorchTitan's Trainer on fake tensors for the first and last rank.
@@ -61,7 +63,7 @@ func Judge(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, er
 	case "torchtitan":
 		return judgeTorchTitan(launches, depth, root, scratch)
 	default:
-		return judgeDeepSpeed(launches, root, scratch)
+		return judgeDeepSpeed(launches, depth, root, scratch)
 	}
 }
 
@@ -73,12 +75,35 @@ func judgeMegatron(launches []*Launch, depth Depth, root, scratch string) ([]Ver
 	if err != nil {
 		return nil, err
 	}
+	complaints := make([]string, len(launches))
+	if depth == Configured {
+		if err := h.HasConfiguration(launches[0].Version); err != nil {
+			return nil, unavailable(err)
+		}
+		err = configureMegatron(h, launches, scratch, complaints)
+		return verdicts(launches, complaints), err
+	}
 	if _, _, err := h.Source(launches[0].Version); err != nil {
 		return nil, unavailable(err)
 	}
-	complaints := make([]string, len(launches))
 	err = askMegatron(h, launches, depth, scratch, complaints)
 	return verdicts(launches, complaints), err
+}
+
+// configureMegatron fills in the complaints of the configuration classes.
+func configureMegatron(h *mcore.Harness, launches []*Launch, scratch string, complaints []string) error {
+	list := make([]mcore.Launch, len(launches))
+	for i, l := range launches {
+		list[i], complaints[i] = l.forMegatron(i, Configured), "no answer"
+	}
+	answers, err := h.Configure(list, scratch)
+	for _, a := range answers {
+		i, _ := strconv.Atoi(a.ID)
+		if complaints[i] = ""; !a.Accepted {
+			complaints[i] = cmp.Or(a.Error, "refused") + " (" + a.Stage + ")"
+		}
+	}
+	return err
 }
 
 // askMegatron fills in the complaints. What can be built is built, for a deep
@@ -128,7 +153,7 @@ func (l *Launch) forMegatron(number int, depth Depth) mcore.Launch {
 // ranks are those that are played: the first, and for a deep look the first
 // and last one of every pipeline stage.
 func (l *Launch) ranks(depth Depth) []int {
-	if depth == Cheap || l.Layout == nil {
+	if depth != Deep || l.Layout == nil {
 		return []int{0}
 	}
 	var list []int
@@ -180,8 +205,14 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 		return nil, err
 	}
 	drivers := filepath.Join(root, "integration", "torchtitan")
-	program := filepath.Join(drivers, map[Depth]string{Cheap: "parse.py", Deep: "dryrun.py"}[depth])
-	out, err := environment.Ask(len(launches), nil, []string{"PYTHONPATH=" + drivers, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", "USER=ndc"}, python, program, "--many", path)
+	program, mode := filepath.Join(drivers, "parse.py"), "--many"
+	switch depth {
+	case Configured:
+		mode = "--configure"
+	case Deep:
+		program = filepath.Join(drivers, "dryrun.py")
+	}
+	out, err := environment.Ask(len(launches), nil, []string{"PYTHONPATH=" + drivers, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", "USER=ndc"}, python, program, mode, path)
 	for line := range strings.Lines(out) {
 		var answer struct{ Folder, Rank, Error string }
 		if json.Unmarshal([]byte(line), &answer) != nil || answer.Folder == "" {
@@ -199,7 +230,7 @@ func judgeTorchTitan(launches []*Launch, depth Depth, root, scratch string) ([]V
 }
 
 // judgeDeepSpeed asks the configuration classes of DeepSpeed and transformers.
-func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error) {
+func judgeDeepSpeed(launches []*Launch, depth Depth, root, scratch string) ([]Verdict, error) {
 	if !environment.HasDeepSpeed(launches[0].Version) {
 		return nil, unavailable(fmt.Errorf("DeepSpeed %s is not among the releases that are asked", launches[0].Version))
 	}
@@ -209,7 +240,7 @@ func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error)
 	}
 	complaints, tooNew := make([]string, len(launches)), make([]bool, len(launches))
 	for i, l := range launches {
-		if tooNew[i] = l.asksFor().newerThan(environment.Transformers(l.Version)); tooNew[i] {
+		if tooNew[i] = depth > Configured && l.asksFor().newerThan(environment.Transformers(l.Version)); tooNew[i] {
 			continue
 		}
 		about, _ := json.Marshal(map[string]int64{"parameters": l.Parameters})
@@ -222,7 +253,11 @@ func judgeDeepSpeed(launches []*Launch, root, scratch string) ([]Verdict, error)
 		}
 		complaints[i] = "no answer"
 	}
-	out, err := environment.Ask(len(launches), nil, []string{"DS_ACCELERATOR=cpu", "HF_HUB_OFFLINE=1", "OMP_NUM_THREADS=1"}, python, filepath.Join(root, "integration", "deepspeed", "accept.py"), scratch)
+	args := []string{filepath.Join(root, "integration", "deepspeed", "accept.py"), scratch}
+	if depth == Configured {
+		args = append(args, "--configure")
+	}
+	out, err := environment.Ask(len(launches), nil, []string{"DS_ACCELERATOR=cpu", "HF_HUB_OFFLINE=1", "OMP_NUM_THREADS=1"}, python, args...)
 	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
 		name, complaint, _ := strings.Cut(lines.Text(), ": ")
 		if i, err := strconv.Atoi(name); err == nil {

@@ -16,16 +16,29 @@ const (
 // Megatron is a release of megatron-core from the package index; its wheels
 // carry megatron.training from 0.17 on, and work by themselves from 0.18.
 func Megatron(version string) Environment {
+	modules := []string{"megatron.training"}
+	if CoreAlone(version) {
+		modules = []string{"megatron.core"}
+	}
 	return Environment{
 		Name: "megatron-" + version, Torch: olderTorch,
 		Packages: []string{"megatron-core==" + version, "packaging", "pyyaml", "six", "regex", "pydantic", "psutil", "einops", "setuptools<81"},
-		Project:  "megatron-core", Version: version, Imports: []string{"megatron.training"},
+		Project:  "megatron-core", Version: version, Imports: modules,
 	}
 }
 
 // MegatronWheels are the releases whose wheels are judged; of other versions a
 // checkout is needed.
 var MegatronWheels = []string{"0.18.2", "0.19.2"}
+
+// MegatronConfigurations are the other releases, whose configuration classes alone
+// are asked: what else a launch runs is not in their wheels, or does not differ.
+var MegatronConfigurations = []string{"0.15.0", "0.15.1", "0.15.2", "0.15.3", "0.16.0", "0.16.1", "0.17.0", "0.17.1", "0.18.0", "0.19.0"}
+
+// CoreAlone reports whether a release's wheel has no parser of arguments.
+func CoreAlone(version string) bool {
+	return strings.HasPrefix(version, "0.15.") || strings.HasPrefix(version, "0.16.")
+}
 
 // HasMegatronWheel reports whether a version is judged by its wheel.
 func HasMegatronWheel(version string) bool { return slices.Contains(MegatronWheels, version) }

@@ -170,13 +170,7 @@ func (c *recorded) read(dir string) error {
 	if err != nil {
 		return err
 	}
-	words := strings.Split(strings.TrimSuffix(string(arguments), "\x00"), "\x00")
-	for i, w := range words {
-		if filepath.Base(w) == "pretrain_gpt.py" {
-			c.Arguments = words[i+1:]
-			break
-		}
-	}
+	c.program(strings.Split(strings.TrimSuffix(string(arguments), "\x00"), "\x00"))
 	environment, err := os.ReadFile(filepath.Join(dir, "environment"))
 	if err != nil {
 		return err
@@ -184,11 +178,26 @@ func (c *recorded) read(dir string) error {
 	c.Environment = map[string]string{}
 	for _, v := range strings.Split(string(environment), "\x00") {
 		name, value, _ := strings.Cut(v, "=")
-		if strings.Contains(name, "CUDA") || strings.HasPrefix(name, "N") {
-			c.Environment[name] = value
-		}
+		c.variable(name, value)
 	}
 	return nil
+}
+
+// program keeps the arguments behind the script among torchrun's.
+func (c *recorded) program(words []string) {
+	for i, w := range words {
+		if filepath.Base(w) == "pretrain_gpt.py" {
+			c.Arguments = words[i+1:]
+			return
+		}
+	}
+}
+
+// variable keeps one that Megatron-LM or its libraries read.
+func (c *recorded) variable(name, value string) {
+	if strings.Contains(name, "CUDA") || strings.HasPrefix(name, "N") {
+		c.Environment[name] = value
+	}
 }
 
 // Judge hands launches of one version to Megatron-LM, as they were emitted: up to
@@ -200,6 +209,55 @@ func (h *Harness) Judge(launches []Launch, built bool, scratch string) ([]Answer
 		args = append(args, "--upto", "mesh")
 	}
 	return ask[Answer](h, launches, scratch, "probe.py", args...)
+}
+
+// Configure hands launches of one version to the parser, the validation and the
+// transformer configuration of Megatron-LM, as they were emitted: many in a
+// minute. Wheels before 0.17 have the transformer configuration alone.
+func (h *Harness) Configure(launches []Launch, scratch string) ([]Answer, error) {
+	python, args, err := h.configuration(launches[0].Version)
+	if err != nil {
+		return nil, err
+	}
+	var input bytes.Buffer
+	for i, l := range launches {
+		c, err := interpret(l)
+		if err != nil { // the interpreter lacks what the script uses; bash has it
+			c, err = record(l, filepath.Join(h.Driver, "wheel"), filepath.Join(scratch, strconv.Itoa(i)))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := json.NewEncoder(&input).Encode(c); err != nil {
+			return nil, err
+		}
+	}
+	return answers[Answer](h, python, len(launches), &input, "configure.py", args)
+}
+
+// HasConfiguration says why the configuration classes of a release cannot be
+// asked, and installs what it takes.
+func (h *Harness) HasConfiguration(version string) error {
+	_, _, err := h.configuration(version)
+	return err
+}
+
+// configuration finds the Python of a release whose configuration is asked, and
+// the driver's arguments.
+func (h *Harness) configuration(version string) (python string, args []string, err error) {
+	if python, checkout, err := h.Source(version); err == nil {
+		if checkout != filepath.Join(h.Driver, "wheel") {
+			args = []string{"--checkout", checkout}
+		}
+		return python, args, nil
+	}
+	release := strings.TrimPrefix(version, "core_v")
+	python, err = environment.Megatron(release).Python()
+	if environment.CoreAlone(release) {
+		series := release[:strings.LastIndex(release, ".")] + ".0" // whose table its patches share
+		args = []string{"--options", filepath.Join(h.Driver, "..", "..", "backends", "megatron", "schema", "core_v"+series+".jsonl")}
+	}
+	return python, args, err
 }
 
 // ask records launches of one version and hands them to a program of the
@@ -219,8 +277,13 @@ func ask[A any](h *Harness, launches []Launch, scratch, program string, args ...
 			return nil, err
 		}
 	}
-	args = append([]string{filepath.Join(h.Driver, program), "--checkout", checkout}, args...)
-	out, err := environment.Ask(len(launches), &input, []string{"OMP_NUM_THREADS=1"}, python, args...)
+	return answers[A](h, python, len(launches), &input, program, append([]string{"--checkout", checkout}, args...))
+}
+
+// answers runs a driver.
+func answers[A any](h *Harness, python string, cases int, input *bytes.Buffer, program string, args []string) ([]A, error) {
+	args = append([]string{filepath.Join(h.Driver, program)}, args...)
+	out, err := environment.Ask(cases, input, []string{"OMP_NUM_THREADS=1"}, python, args...)
 	var answers []A
 	for line := range strings.Lines(out) {
 		var a A

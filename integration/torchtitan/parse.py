@@ -4,6 +4,11 @@
 
 LIST has a line "FOLDER WORLD_SIZE RANK" per job. Each is read in a process forked after the imports, by the real command
 line; prints one JSON line for each: the folder, the rank, and the error if there was one.
+
+    python parse.py --configure LIST
+
+looks for options that would override the file in no command line, which takes most of the time, and gives the
+configuration to the model, which has checks of its own.
 """
 
 import importlib
@@ -11,6 +16,7 @@ import inspect
 import json
 import os
 import sys
+import types
 
 import torch
 
@@ -37,36 +43,61 @@ DEGREES = {
 }
 
 
-def read(folder, world, rank):
+def without_options():
+    """The manager's parser returns what was read from the file; no option is given."""
+    import torchtitan.config.manager as manager
+
+    manager.tyro = types.SimpleNamespace(**{**vars(manager.tyro), "cli": lambda kind, *_, default, **__: default})
+
+
+def settle(config):
+    """What the Trainer tells the model before it builds it."""
+    if hasattr(config, "model_spec"):
+        config.model_spec.model.update_from_config(config=config)
+        config._validate_cuda_graphs()
+        return
+    from torchtitan.protocols.train_spec import get_train_spec
+
+    if config.experimental.custom_import:
+        importlib.import_module(config.experimental.custom_import)
+    get_train_spec(config.model.name).model_args[config.model.flavor].update_from_config(config)
+
+
+def read(folder, world, rank, configure):
     toml = os.path.exists(os.path.join(folder, "train.toml"))
     config = ConfigManager().parse_args(["--job.config_file", "train.toml"] if toml else ["--module", "ndc_job", "--config", "run"])
     names = inspect.signature(ParallelDims).parameters
     degrees = {short: getattr(config.parallelism, name) for short, name in DEGREES.items() if short in names}
     torch.distributed.init_process_group("fake", rank=rank, world_size=world)
     ParallelDims(**degrees, world_size=world).build_mesh()
+    if configure:
+        settle(config)
 
 
-def judge(folder, world, rank):
+def judge(folder, world, rank, configure):
     """The error of reading, or nothing; for a process of its own."""
     os.chdir(folder)
     sys.path.insert(0, folder)
     os.environ.update(WORLD_SIZE=str(world), NGPU=str(world), RANK=str(rank), LOCAL_RANK="0")
     sys.stdout = sys.stderr = open(os.devnull, "w")
     try:
-        read(folder, world, rank)
+        read(folder, world, rank, configure)
     except BaseException as error:  # a rejection, whatever its kind
         return f"{type(error).__name__}: {error}"[:4000]
     return ""
 
 
-def main(path):
+def main(mode, path):
+    configure = mode == "--configure"
+    if configure:
+        without_options()
     children.settle()
     with open(path) as lines:
         for line in lines:
             folder, world, rank = line.split()
-            error, complaint = children.run(lambda: judge(folder, int(world), int(rank)))
+            error, complaint = children.run(lambda: judge(folder, int(world), int(rank), configure))
             print(json.dumps({"folder": folder, "rank": rank, "error": error or complaint}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[2])
+    main(*sys.argv[1:])
