@@ -35,7 +35,7 @@ bench:
 stats: ## sizes of functions and files, against the budget of ARCHITECTURE.md
 	go run ./tools/stats
 
-# In full, about two hours on two cores: RANDOM_JOBS legal jobs per framework version, RANDOM_DEEP of them built; SUITES of the suites at a time.
+# In full, about three hours on two cores: RANDOM_JOBS legal jobs per framework version, RANDOM_DEEP of them built; SUITES of the suites at a time.
 RANDOM_JOBS ?= 500
 RANDOM_DEEP ?= 50
 SUITES ?= 2

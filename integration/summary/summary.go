@@ -28,6 +28,7 @@ type Line struct {
 	Accepted  int    `json:"accepted"`
 	Rejected  int    `json:"rejected"`
 	Skipped   string `json:"skipped,omitempty"` // why nothing was asked
+	Pairs     *Pairs `json:"pairs,omitempty"`   // of a line of the other table
 }
 
 // Add appends a line to the file of results.
@@ -167,6 +168,9 @@ func Table(list []Line) string {
 	var b strings.Builder
 	b.WriteString("| framework | version | what was asked | accepted | rejected | skipped |\n|---|---|---|---|---|---|\n")
 	for _, l := range list {
+		if l.Pairs != nil {
+			continue
+		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s |\n", l.Framework, l.Version, l.What, l.Accepted, l.Rejected, strings.ReplaceAll(l.Skipped, "|", "/"))
 	}
 	return b.String()

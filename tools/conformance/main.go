@@ -15,10 +15,12 @@ import (
 	"github.com/ndc-dev/ndc/integration/summary"
 )
 
-// The table stands between these lines of the document.
+// The tables stand between these lines of the document.
 const (
-	begin = "<!-- table: make conformance OUT=docs/conformance.md -->\n"
-	end   = "<!-- end of table -->\n"
+	begin      = "<!-- table: make conformance OUT=docs/conformance.md -->\n"
+	end        = "<!-- end of table -->\n"
+	beginPairs = "<!-- table: pairs of options -->\n"
+	endPairs   = "<!-- end of pairs of options -->\n"
 )
 
 func main() {
@@ -54,7 +56,7 @@ func run(results, out string) error {
 		return err
 	}
 	table := summary.Table(list)
-	fmt.Print("\n", table)
+	fmt.Print("\n", table, "\n", summary.PairsTable("", list))
 	if out == "" {
 		return nil
 	}
@@ -62,10 +64,23 @@ func run(results, out string) error {
 	if err != nil {
 		return err
 	}
-	head, rest, found := strings.Cut(string(document), begin)
+	text, err := replace(string(document), begin, end, func(old string) string { return summary.Table(summary.Merge(old, list)) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", out, err)
+	}
+	text, err = replace(text, beginPairs, endPairs, func(old string) string { return summary.PairsTable(old, list) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", out, err)
+	}
+	return os.WriteFile(out, []byte(text), 0o644)
+}
+
+// replace makes anew what stands between two lines of a document.
+func replace(document, begin, end string, make func(old string) string) (string, error) {
+	head, rest, found := strings.Cut(document, begin)
 	old, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table", out)
+		return "", fmt.Errorf("no place for the table at %q", begin)
 	}
-	return os.WriteFile(out, []byte(head+begin+summary.Table(summary.Merge(old, list))+end+tail), 0o644)
+	return head + begin + make(old) + end + tail, nil
 }
