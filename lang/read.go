@@ -98,6 +98,9 @@ func (l *loader) readFile(name string) ([]byte, bool) {
 	return src, true
 }
 
+// ErrNoPlainFile says that a name stands for something that may have no end.
+var ErrNoPlainFile = errors.New("it is a device, a pipe or a socket, and ndc reads plain files")
+
 // ReadFile reads a job or variable file. A device, a pipe or a file larger than
 // any job is reported and never read.
 func ReadFile(fsys fs.FS, name string) ([]byte, diag.List) {
@@ -111,9 +114,9 @@ func ReadFile(fsys fs.FS, name string) ([]byte, diag.List) {
 	case err != nil:
 		return nil, unreadable(name, err)
 	case info.IsDir():
-		return nil, unreadable(name, errors.New("it is a folder, and a file is needed"))
+		return nil, unreadable(name, errors.New("is a directory"))
 	case !info.Mode().IsRegular():
-		return nil, unreadable(name, errors.New("it is a device, a pipe or a socket, and ndc reads plain files"))
+		return nil, unreadable(name, ErrNoPlainFile)
 	case info.Size() > maxFileSize:
 		return nil, fileTooLarge(name)
 	}

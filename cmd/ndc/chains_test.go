@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ndc-dev/ndc/output"
 )
 
 // TestReadState: a state is a small regular file of plain words. Anything
@@ -44,7 +46,7 @@ func TestReadState(t *testing.T) {
 func TestWarnOfChains(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "o[u]t*")
 	for id, over := range map[string]string{"100": "no", "200": "yes", "300": "no"} {
-		dir := filepath.Join(out, "runs", id)
+		dir := filepath.Join(out, "job", "megatron", "runs", id)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,7 @@ func TestWarnOfChains(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	diags := warnOfChains([]folder{{path: out}})
+	diags := warnOfChains(out, []output.Folder{{Path: "job/megatron"}})
 	if len(diags) != 2 || diags.HasErrors() || diags[0].ID != IDChainAlive || !strings.Contains(diags[1].Detail, "job 300, followed by job 7") {
 		t.Errorf("%v", diags)
 	}

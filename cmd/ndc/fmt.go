@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -63,24 +63,32 @@ func (f *formatter) argument(name string, stdin io.Reader) error {
 	if !info.IsDir() {
 		return f.file(name)
 	}
-	for _, pattern := range []string{"*.hcl", "*.ndcvars"} {
-		found, err := filepath.Glob(filepath.Join(name, pattern))
-		if err != nil {
-			return err
+	return f.folder(name)
+}
+
+// folder formats what ndc reads of a folder: no hidden files, which editors
+// leave, and no folders in it.
+func (f *formatter) folder(name string) error {
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", name, cause(err))
+	}
+	for _, e := range entries {
+		ext := filepath.Ext(e.Name())
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || ext != ".hcl" && ext != ".ndcvars" {
+			continue
 		}
-		for _, path := range found {
-			if err := f.file(path); err != nil {
-				return err
-			}
+		if err := f.file(filepath.Join(name, e.Name())); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (f *formatter) stream(stdin io.Reader) error {
-	src, err := io.ReadAll(stdin)
-	if err != nil {
-		return err
+	src, diags := lang.Read(stdin, "<stdin>")
+	if f.diags.Append(diags); diags.HasErrors() {
+		return nil
 	}
 	formatted, ok := f.format("<stdin>", src)
 	if !ok {
@@ -89,7 +97,7 @@ func (f *formatter) stream(stdin io.Reader) error {
 	if f.check || f.diff {
 		return f.report("<stdin>", src, formatted)
 	}
-	_, err = f.out.Write(formatted)
+	_, err := f.out.Write(formatted)
 	return err
 }
 
@@ -104,9 +112,9 @@ func (f *formatter) format(name string, src []byte) ([]byte, bool) {
 }
 
 func (f *formatter) file(path string) error {
-	src, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, cause(err))
+	src, diags := lang.ReadFile(disk{}, filepath.ToSlash(path))
+	if f.diags.Append(diags); diags.HasErrors() {
+		return nil
 	}
 	formatted, ok := f.format(path, src)
 	if !ok || bytes.Equal(src, formatted) {
@@ -115,25 +123,10 @@ func (f *formatter) file(path string) error {
 	if err := f.report(path, src, formatted); err != nil || f.check {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
+	if err := rewrite(path, formatted); err != nil {
+		return fmt.Errorf("%s cannot be formatted: %w", path, cause(err))
 	}
-	temporary, err := writeTemporary(path, formatted, info.Mode())
-	if err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
-}
-
-// writeTemporary writes a file beside another, synced to disk.
-func writeTemporary(path string, content []byte, mode os.FileMode) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".ndc-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(content)
-	return f.Name(), errors.Join(err, f.Chmod(mode.Perm()), f.Sync(), f.Close())
+	return nil
 }
 
 // report tells that a file is not formatted, as asked for.

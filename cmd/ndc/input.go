@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -92,8 +93,20 @@ func beside(argument string) string {
 // from the root. Unlike os.DirFS it also reaches what lies above.
 type disk struct{}
 
-// Open implements fs.FS.
-func (disk) Open(name string) (fs.File, error) { return os.Open(filepath.FromSlash(name)) }
+// Open implements fs.FS. A pipe, a device or a socket is not opened: that may
+// wait for ever, or do something. Should the name mean another file a moment
+// later, opening does not wait, and whoever reads looks once more.
+func (disk) Open(name string) (fs.File, error) {
+	path := filepath.FromSlash(name)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: lang.ErrNoPlainFile}
+	}
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
 
 // cause is an error without the operation and the path, which the message
 // around it tells.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -63,18 +64,25 @@ func (t *terminal) recover(code *int) {
 		"ndc failed where it should not: %v. Please report it, with the job and these lines.\n\n%s", p, stack)}}, nil)
 }
 
+// maxShown is how many diagnostics people read; programs get all.
+const maxShown = 50
+
 // diagnostics reports a list, with snippets of the files they point into.
 func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
 	list.Sort()
-	for i, d := range list {
-		if i > 0 && d == list[i-1] {
-			continue // one mistake, met by several backends
+	list = slices.Compact(list) // one mistake, met by several backends
+	if len(list) > maxShown && !t.json {
+		slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return int(a.Severity) - int(b.Severity) })
+	}
+	for i := range list {
+		switch {
+		case t.json:
+			t.jsonLine(list[i])
+		case i < maxShown:
+			fmt.Fprint(t.err, t.render(&list[i], files[list[i].Range.Filename]))
+		case i == maxShown:
+			fmt.Fprintf(t.err, "… and %d more; --json lists all.\n", len(list)-maxShown)
 		}
-		if t.json {
-			t.jsonLine(d)
-			continue
-		}
-		fmt.Fprint(t.err, t.render(&d, files[d.Range.Filename]))
 	}
 }
 
