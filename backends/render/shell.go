@@ -1,7 +1,10 @@
 package render
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -75,10 +78,41 @@ func Quote(value string) string {
 	if err != nil {
 		panic("render: a string without NUL cannot be quoted: " + err.Error())
 	}
-	if quoted == value && strings.Contains(value, ",") {
+	switch {
+	case quoted == value && strings.Contains(value, ","):
 		return "'" + value + "'"
+	case strings.HasPrefix(quoted, "$'"):
+		return quoteBytes(value)
 	}
 	return quoted
+}
+
+// quoteBytes quotes what is not fit to print by its bytes. The escape \u, which
+// names a character, is one in UTF-8 only: under LC_ALL=C bash leaves it as it
+// stands.
+func quoteBytes(value string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for len(value) > 0 {
+		r, n := utf8.DecodeRuneInString(value)
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + value[:n])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case unicode.IsPrint(r) && !(r == utf8.RuneError && n == 1):
+			b.WriteString(value[:n])
+		default:
+			for _, c := range []byte(value[:n]) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		}
+		value = value[n:]
+	}
+	b.WriteString("'")
+	return b.String()
 }
 
 type part struct {

@@ -20,13 +20,16 @@ func readBack(t *testing.T, words string, env ...string) string {
 }
 
 func FuzzLiteral(f *testing.F) {
-	for _, s := range []string{"", "plain", "two words", "a'b", `"x"`, "$(touch pwned)", "`id`", "a\nb", ";rm -rf /", "naïve ✓", `\`, "-n", "~", "*", "a\x01b", "\xff"} {
+	for _, s := range []string{"", "plain", "two words", "a'b", `"x"`, "$(touch pwned)", "`id`", "a\nb", ";rm -rf /", "naïve ✓", `\`, "-n", "~", "*", "a\x01b", "\xff",
+		"a\u00a0b", "\u00a0", "\ufeff", "\u202e'\\\t", "\u2028\n", "\U000e0001f", "é\u00ad1", "$'\\u00a0'"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		want := strings.ReplaceAll(s, "\x00", "")
-		if got := readBack(t, Literal(s).String()); got != want {
-			t.Errorf("bash reads %s as %q, want %q", Literal(s), got, want)
+		for _, locale := range []string{"C", "C.UTF-8"} {
+			if got := readBack(t, Literal(s).String(), "LC_ALL="+locale); got != want {
+				t.Errorf("in the locale %s bash reads %s as %q, want %q", locale, Literal(s), got, want)
+			}
 		}
 	})
 }

@@ -10,19 +10,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// reserved are directives that follow from the plan or that the scripts rely
-// on; slurm.directives cannot set them.
-var reserved = map[string]string{
-	"nodes": "cluster.nodes", "ntasks": "the layout", "ntasks-per-node": "the layout",
-	"job-name": "the job's label", "gres": "slurm.gpus_directive", "gpus-per-node": "slurm.gpus_directive",
-	"account": "slurm.account", "partition": "slurm.partition", "qos": "slurm.qos", "time": "slurm.time",
-	"reservation": "slurm.reservation", "nodelist": "slurm.nodelist", "exclude": "slurm.exclude",
-	"constraint": "slurm.constraint", "cpus-per-task": "slurm.cpus_per_task", "mem": "slurm.memory",
-	"exclusive": "slurm.exclusive", "requeue": "slurm.requeue", "no-requeue": "slurm.requeue",
-	"segment": "slurm.segment", "output": "slurm.log_path", "error": "slurm.log_path", "array": "slurm.chain",
-	"open-mode": "the chain", "dependency": "the chain",
-}
-
 // directives lists the #SBATCH options in a fixed order.
 func directives(j *job.Job, diags *diag.List) []string {
 	s := &j.Slurm
@@ -136,14 +123,17 @@ func (d *directiveList) requeue() {
 
 func (d *directiveList) other(v job.Variable) {
 	at := d.j.Sources.Range("slurm.directives")
-	if owner, ok := reserved[v.Name]; ok {
-		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere",
-			fmt.Sprintf("The directive %q follows from %s; change it there.", v.Name, owner))
-		return
-	}
 	if !isOption(v.Name) {
 		d.diags.Error(IDDirectiveValue, at, "Invalid directive name",
 			fmt.Sprintf("%q is not the name of an sbatch option; write it without dashes in front, such as \"comment\".", v.Name))
+		return
+	}
+	if option, owner := ownedBy(v.Name); option != "" {
+		what := fmt.Sprintf("The directive %q", v.Name)
+		if option != v.Name {
+			what += fmt.Sprintf(" begins like %q, and sbatch would read it as that, which", option)
+		}
+		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere", fmt.Sprintf("%s follows from %s; change it there.", what, owner))
 		return
 	}
 	if v.Value == "" || v.Value == "true" {
