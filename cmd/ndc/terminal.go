@@ -70,7 +70,7 @@ const maxShown = 50
 // diagnostics reports a list, with snippets of the files they point into.
 func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
 	list.Sort()
-	list = slices.Compact(list) // one mistake, met by several backends
+	list = slices.Compact(slices.Clone(list)) // one mistake, met by several backends
 	if len(list) > maxShown && !t.json {
 		slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return int(a.Severity) - int(b.Severity) })
 	}

@@ -3,9 +3,11 @@
 # Read by the batch script and by launch.sh on every node.
 # shellcheck shell=bash
 
-export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=32 # expert ranks that share an NVLink domain
+export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=32 # of 32 expert ranks, those that share an NVLink domain at any place
+export NVLINK_DOMAIN_SIZE=72 # GPUs of an NVLink domain, for DeepEP before December 2025
 export OMP_NUM_THREADS=1 # torchrun's own choice, stated
 export PYTORCH_ALLOC_CONF=expandable_segments:True # keeps fragmentation small
 export TORCH_NCCL_DEBUG_INFO_TEMP_FILE="${NDC_LOG_DIR:-.}/flight-recorder-" # where it writes
 export TORCH_NCCL_DUMP_ON_TIMEOUT=1 # writes the flight recorder when a collective hangs
 export TORCH_NCCL_TRACE_BUFFER_SIZE=20000 # collectives that the flight recorder keeps
+export USE_MNNVL=1 # an NVLink domain has several nodes: memory is shared by fabric handles

@@ -18,6 +18,7 @@ number() { [[ ${1:-} =~ ^[0-9]{1,18}$ ]] && printf '%s\n' "$((10#$1))"; }
 # The files beside this script. Logs, caches and runs lie in the folder that ndc wrote, of which this may be a run's copy.
 NDC_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR
+[[ ! -e $NDC_DIR/.ndc-unfinished ]] || die "a build into $NDC_DIR goes on or was interrupted; build again"
 NDC_LOG_DIR=${NDC_LOG_DIR:-$NDC_JOB_DIR/logs}
 export NDC_DIR NDC_JOB_DIR NDC_LOG_DIR
 user_rules
@@ -34,12 +35,31 @@ gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is n
 [[ $((nodes * gpus_per_node)) -eq 2048 ]] ||
   die "the layout (tensor 1 x context 1 x pipeline 8 x data 256) needs 2048 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
+# What torch compiles is code: it is kept for the next run where nobody else can write.
+private=${TMPDIR:-/tmp}/ndc-$UID
+mkdir -m 700 "$private" 2>/dev/null || [[ -O $private && -d $private && ! -L $private ]] || private=$(mktemp -d)
+chmod 700 "$private"
+export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$private/torchinductor}
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
 ulimit -l unlimited 2>/dev/null || true
 
 MEGATRON_PATH=${MEGATRON_PATH:-/opt/megatron-lm}
 [[ -f "$MEGATRON_PATH/pretrain_gpt.py" ]] || die "no pretrain_gpt.py in MEGATRON_PATH=$MEGATRON_PATH"
+tracker=/checkpoints/deepseek-v3/megatron/latest_checkpointed_iteration.txt
+step='' newest=''
+if [[ -f $tracker && ! -s $tracker ]]; then
+  # A save was killed between emptying this file and writing it. It names the newest complete checkpoint.
+  for last in "${tracker%/*}"/iter_*/metadata.json; do
+    [[ -f $last && $last =~ /iter_([0-9]+)/[^/]+$ && (-z $newest || $last -nt $newest) ]] || continue
+    newest=$last step=$((10#${BASH_REMATCH[1]}))
+  done
+  if [[ $node_rank -eq 0 && -n $step ]]; then
+    printf '%s' "$step" >"$tracker.new" && mv "$tracker.new" "$tracker"
+  elif [[ $node_rank -eq 0 ]]; then
+    rm "$tracker"
+  fi
+fi
 
 arguments=(
   # Model

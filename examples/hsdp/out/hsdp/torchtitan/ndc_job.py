@@ -8,6 +8,7 @@ model of the job under the name that model.name selects, with the readers and ho
 import math
 import re
 
+import torch.distributed as dist
 import torch.nn as nn
 
 import ndc_runtime
@@ -151,7 +152,20 @@ def should_save(self, curr_step, last_step=False, by_step=CheckpointManager._sho
     due, stop = CLOCK.ask(curr_step, trainer.device)
     if stop:
         trainer.should_continue_training = lambda: False
-    return self.enable and not self.load_only and (due or by_step(self, curr_step, last_step))
+    save = self.enable and not self.load_only and (due or by_step(self, curr_step, last_step))
+    if save:
+        ndc_runtime.start_over(self.folder, curr_step)
+    return save
+
+
+def find_load_step(self, folder=""):
+    return ndc_runtime.newest(folder or self.folder)
+
+
+def purge(self):
+    if self.keep_latest_k > 0 and dist.get_rank() == 0:
+        for path in ndc_runtime.retire(self.folder, self.states["train_state"].step, self.keep_latest_k):
+            self.purge_queue.put(path)
 
 
 def close(self, framework_close=CheckpointManager.close):
@@ -161,6 +175,8 @@ def close(self, framework_close=CheckpointManager.close):
 
 
 CheckpointManager._should_save = should_save
+CheckpointManager._find_load_step = find_load_step
+CheckpointManager._purge_stale_checkpoints = purge
 CheckpointManager.close = close
 
 # --- registration --------------------------------------------------------------------------------

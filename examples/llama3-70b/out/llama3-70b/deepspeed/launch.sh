@@ -18,6 +18,7 @@ number() { [[ ${1:-} =~ ^[0-9]{1,18}$ ]] && printf '%s\n' "$((10#$1))"; }
 # The files beside this script. Logs, caches and runs lie in the folder that ndc wrote, of which this may be a run's copy.
 NDC_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR
+[[ ! -e $NDC_DIR/.ndc-unfinished ]] || die "a build into $NDC_DIR goes on or was interrupted; build again"
 NDC_LOG_DIR=${NDC_LOG_DIR:-$NDC_JOB_DIR/logs}
 export NDC_DIR NDC_JOB_DIR NDC_LOG_DIR
 user_rules
@@ -34,12 +35,18 @@ gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is n
 [[ $((nodes * gpus_per_node)) -eq 256 ]] ||
   die "the layout (tensor 2 x context 1 x pipeline 1 x data 128) needs 256 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
+# What torch compiles is code: it is kept for the next run where nobody else can write.
+private=${TMPDIR:-/tmp}/ndc-$UID
+mkdir -m 700 "$private" 2>/dev/null || [[ -O $private && -d $private && ! -L $private ]] || private=$(mktemp -d)
+chmod 700 "$private"
+export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$private/torchinductor}
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
 ulimit -l unlimited 2>/dev/null || true
 
-# DeepSpeed builds its kernels when it first needs them. A build that was killed leaves a lock behind,
-# on which later runs would wait for ever.
+# DeepSpeed builds its kernels when it first needs them, per node; versions must not share a folder.
+export TORCH_EXTENSIONS_DIR=${TORCH_EXTENSIONS_DIR:-$private/deepspeed-0.19.8}
+# A build that was killed leaves a lock behind, on which later runs would wait for ever.
 [[ ! -d $TORCH_EXTENSIONS_DIR ]] || find "$TORCH_EXTENSIONS_DIR" -name lock -mmin +15 -delete
 
 arguments=(

@@ -9,7 +9,6 @@ export OMP_NUM_THREADS=1 # torchrun's own choice, stated
 export PYTHONUNBUFFERED=1 # lines appear in the log when they are written
 export PYTORCH_ALLOC_CONF=expandable_segments:True # keeps fragmentation small
 export TOKENIZERS_PARALLELISM=false # tokenisers must not fork threads in every rank
-export TORCH_EXTENSIONS_DIR="${TMPDIR:-/tmp}/torch-extensions-$UID-deepspeed-0.19.8" # kernels are built per node; versions must not share a folder
 export TORCH_NCCL_DEBUG_INFO_TEMP_FILE="${NDC_LOG_DIR:-.}/flight-recorder-" # where it writes
 export TORCH_NCCL_DUMP_ON_TIMEOUT=1 # writes the flight recorder when a collective hangs
 export TORCH_NCCL_TRACE_BUFFER_SIZE=20000 # collectives that the flight recorder keeps

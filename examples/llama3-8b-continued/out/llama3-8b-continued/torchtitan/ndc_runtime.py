@@ -9,7 +9,6 @@ import bisect
 import importlib.metadata
 import json
 import os
-import pickle
 import re
 import time
 
@@ -18,10 +17,17 @@ import torch
 import torch.distributed as dist
 
 
-
 def expand(path):
-    """Replaces ${NAME} by the environment's value, as the shell does in the scripts beside this file."""
-    return re.sub(r"\$\{([A-Za-z_]\w*)\}", lambda match: os.environ[match[1]], path)
+    """Replaces ${NAME} in a path, as the scripts beside this file do: by what NAME was for the batch script, which is
+    not what it is in a container, or else by what it is here."""
+    return re.sub(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", lambda match: variable(match[1]), path)
+
+
+def variable(name):
+    value = os.environ.get(f"NDC_HOST_{name}", os.environ.get(name))
+    if value is None:
+        raise SystemExit(f"ndc: a path of the job names ${{{name}}}, which is not set")
+    return value
 
 
 def check_version(wanted):
@@ -269,7 +275,7 @@ class Loader:
 
     def state_dict(self):
         if isinstance(self.samples, JSONLines):  # every rank reads its own lines
-            state = pickle.dumps((self.consumed, self.ranks, self.samples.state))
+            state = json.dumps([self.consumed, self.ranks, self.samples.state])
             return {f"dp_rank_{self.rank}": state}
         return {"consumed_samples": self.consumed}
 
@@ -277,9 +283,59 @@ class Loader:
         if "consumed_samples" in state:
             self.consumed = int(state["consumed_samples"])
         elif f"dp_rank_{self.rank}" in state:
-            self.consumed, ranks, self.samples.state = pickle.loads(state[f"dp_rank_{self.rank}"])
+            self.consumed, ranks, self.samples.state = json.loads(state[f"dp_rank_{self.rank}"])
             if ranks != self.ranks:
                 raise ValueError(f"the JSON lines were shared by {ranks} data-parallel ranks, now by {self.ranks}")
+
+
+# --- checkpoints ---------------------------------------------------------------------------------
+# A checkpoint is complete when it has .metadata, which torch.distributed.checkpoint writes last.
+# TorchTitan itself counts whatever has "step-N" in its name, what is being written and what a killed
+# run left, too, and deletes older ones that are complete.
+
+
+def saved(folder):
+    """The steps of all checkpoints, oldest first."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(int(name[5:]) for name in names if re.fullmatch("step-[0-9]+", name))
+
+
+def place(folder, step, *name):
+    return os.path.join(folder, f"step-{step}", *name)
+
+
+def complete(folder):
+    return [step for step in saved(folder) if os.path.isfile(place(folder, step, ".metadata"))]
+
+
+def newest(folder):
+    """The step to resume from; -1 without one."""
+    return max(complete(folder), default=-1)
+
+
+def start_over(folder, step):
+    """Before a step is saved again, after the run went back: a kill must not leave a mixture of both that looks
+    complete."""
+    if dist.get_rank() == 0 and step in complete(folder):
+        os.remove(place(folder, step, ".metadata"))
+
+
+def retire(folder, step, keep):
+    """Lists the folders to delete when a step is saved or being written: what killed runs left, and of the complete
+    checkpoints up to this step all but the newest, which are incomplete from here on. Those of later steps are from
+    before the run went back; they are not older, and stay."""
+    old = [s for s in complete(folder) if s <= step][:-keep]
+    for s in old:
+        os.remove(place(folder, s, ".metadata"))
+    rest = [s for s in saved(folder) if s < step and s not in old and set(extensions(place(folder, s))) <= {".distcp", ".tmp"}]
+    return [place(folder, s) for s in old + rest]
+
+
+def extensions(folder):
+    try:
+        return [os.path.splitext(name)[1] for name in os.listdir(folder)]
+    except FileNotFoundError:  # it has just been deleted
+        return []
 
 
 # --- the clock -----------------------------------------------------------------------------------

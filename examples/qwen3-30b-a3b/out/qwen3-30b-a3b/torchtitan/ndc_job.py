@@ -226,7 +226,7 @@ class TokenIds(BaseTokenizer):
 
 
 class Checkpoints(CheckpointManager):
-    """Saves by the clock too, and stops the run before the time limit."""
+    """Saves by the clock too, stops the run before the time limit, and keeps what is complete."""
 
     @dataclass(kw_only=True, slots=True)
     class Config(CheckpointManager.Config):
@@ -243,7 +243,18 @@ class Checkpoints(CheckpointManager):
         due, stop = self.clock.ask(curr_step, trainer.device)
         if stop:
             trainer.should_continue_training = lambda: False
-        return not self.load_only and due or super()._should_save(curr_step, last_step)
+        save = not self.load_only and due or super()._should_save(curr_step, last_step)
+        if save:
+            ndc_runtime.start_over(self.folder, curr_step)
+        return save
+
+    def _find_load_step(self, folder=""):
+        return ndc_runtime.newest(folder or self.folder)
+
+    def _purge_stale_checkpoints(self):
+        if self._should_purge():
+            for path in ndc_runtime.retire(self.folder, self.states["train_state"].step, self.keep_latest_k):
+                self.purge_queue.put(path)
 
     def _close(self):
         self.maybe_wait_for_saving()

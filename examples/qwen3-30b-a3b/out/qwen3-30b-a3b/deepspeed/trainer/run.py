@@ -10,17 +10,38 @@ from types import SimpleNamespace
 
 import torch
 
+PATHS = "path", "cache_path", "tensorboard_path"
+REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
 def load(folder):
-    """Read run.json beside the program; objects become namespaces. `folder` and `deepspeed_config` are added."""
+    """Read run.json beside the program; objects become namespaces. `folder`, `home` and
+    `deepspeed_config` are added."""
     with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
         run = json.load(f, object_hook=lambda members: SimpleNamespace(**members))
     with open(os.path.join(folder, "ds_config.json"), encoding="utf-8") as f:
         run.deepspeed_config = json.load(f)
     run.folder = folder
+    run.home = os.environ.get("NDC_JOB_DIR", folder)  # a submission runs a copy of the folder that ndc wrote
+    for values in (run.checkpoint, run.start, run.data, run.data.tokenizer, *run.data.sources, run.validation, run.logging):
+        expand(values)
     return run
+
+
+def expand(values):
+    """Replace ${NAME} in the paths among some values, as the scripts beside this program do: by what NAME was for the
+    batch script, which is not what it is in a container, or else by what it is here."""
+    for key, value in vars(values).items() if values else ():
+        if key in PATHS and value:
+            setattr(values, key, REFERENCE.sub(lambda match: variable(match[1]), value))
+
+
+def variable(name):
+    value = os.environ.get(f"NDC_HOST_{name}", os.environ.get(name))
+    if value is None:
+        sys.exit(f"a path of the job names ${{{name}}}, which is not set")
+    return value
 
 
 def check_versions(run):

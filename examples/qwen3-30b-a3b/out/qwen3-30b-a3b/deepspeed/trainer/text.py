@@ -6,16 +6,14 @@ every place in the global batch is a lane that reads documents of its own, in a 
 sequences. A lane is at a document and a token in it: that is all a checkpoint has to remember, and it does not depend
 on the layout.
 """
-import glob
-import json
 import os
 
-import deepspeed.comm as dist
 import numpy as np
 import torch.distributed
 
 from trainer.blend import Turns
 from trainer.corpus import permute
+from trainer.lines import Lines
 from trainer.run import mix
 
 
@@ -28,7 +26,8 @@ class Lanes:
         self.lanes = run.layout.global_batch_size
         self.length, self.seed, self.ranks = run.training.sequence_length, seed, ranks
         self.encode = tokenizer(run.data)
-        self.sources = [Lines(path, run.data.cache_path, ranks) for path in paths]
+        cache = run.data.cache_path or os.path.join(run.home, "data-cache")  # the data may be read-only
+        self.sources = [Lines(path, cache, ranks) for path in paths]
         self.turn = Turns(weights)
         self.places = {}  # (source, lane) -> [documents finished, tokens used of the next]
         self.rest = {}  # (source, lane) -> tokens of the current document that are not used yet
@@ -71,44 +70,6 @@ class Lanes:
     def restore(self, state):
         self.rest = {}
         self.places = {tuple(map(int, key.split(","))): list(place) for key, place in (state or {}).items()}
-
-
-class Lines:
-    """The documents of a .jsonl file, or of all such files of a folder, by number. Line starts are found once and
-    kept beside the file or in the cache folder."""
-
-    def __init__(self, path, cache, ranks):
-        self.files = sorted(glob.glob(os.path.join(path, "*.jsonl"))) if os.path.isdir(path) else [path]
-        self.starts = [line_starts(name, cache, ranks) for name in self.files]
-        self.first = np.cumsum([0] + [len(starts) - 1 for starts in self.starts])
-        if not len(self):
-            raise ValueError(f"{path} holds no documents")
-
-    def __len__(self):
-        return int(self.first[-1])
-
-    def __getitem__(self, number):
-        name = int(np.searchsorted(self.first, number, side="right")) - 1
-        starts, line = self.starts[name], number - int(self.first[name])
-        with open(self.files[name], "rb") as f:
-            f.seek(int(starts[line]))
-            return json.loads(f.read(int(starts[line + 1] - starts[line])))["text"]
-
-
-def line_starts(path, cache, ranks):
-    """Offsets of all lines and of the end of the file; rank 0 writes them when they are missing or stale."""
-    name = mix(os.path.abspath(path)) if cache else 0
-    index = os.path.join(cache, f"lines-{name:016x}.npy") if cache else path + ".lines.npy"
-    stale = not os.path.exists(index) or os.path.getmtime(index) < os.path.getmtime(path)
-    if ranks.rank == 0 and stale:
-        os.makedirs(os.path.dirname(os.path.abspath(index)), exist_ok=True)
-        with open(path, "rb") as f:
-            lengths = [len(line) for line in f]
-        with open(index + ".new", "wb") as f:
-            np.save(f, np.cumsum([0] + lengths, dtype=np.int64))
-        os.replace(index + ".new", index)
-    dist.barrier()
-    return np.load(index, mmap_mode="r")
 
 
 # How Llama 3 cuts text before it merges bytes (meta-llama/llama3 llama/tokenizer.py); a tiktoken file does not say.
