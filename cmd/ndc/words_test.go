@@ -12,7 +12,7 @@ import (
 
 // odd are words that no one would write: one of several, blanks where a name
 // should stand, Go's own words.
-var odd = regexp.MustCompile(`(^|[^x+.\d] )1 ([a-z]+[ -])?(nodes|layers|GPUs|ranks|steps|stages|submissions|layouts|chunks|tokens|experts|tasks|seconds|minutes|hours|days|times|reasons|replicas|micro-batches|sequences|processes|attention heads)\b` +
+var odd = regexp.MustCompile(`(^|[^x+.\d] |\()1 ([a-z]+[ -])?(nodes|layers|GPUs|ranks|steps|stages|submissions|layouts|chunks|tokens|experts|tasks|seconds|minutes|hours|days|times|reasons|replicas|micro-batches|sequences|processes|attention heads)\b` +
 	`|\w [.,;:](\s|$)|\(\s*\)\s*[.,;]|, ,|%!|<nil>|\bNaN\b|\bInf\b`)
 
 // oddWords lists what is odd about the lines of a text that people read: all of

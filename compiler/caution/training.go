@@ -3,6 +3,7 @@ package caution
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/ndc-dev/ndc/lang/job"
@@ -148,7 +149,11 @@ func (w *warner) kept() {
 	}
 	for _, folder := range localFolders {
 		if strings.HasPrefix(c.Path, folder) && (w.job.Cluster.Nodes > 1 || w.chained()) && !w.mounted(folder) {
-			w.warn(LocalCheckpoints, "training.checkpoint.path", "Every node has a %s of its own: a checkpoint of %d nodes is in pieces, and the next submission may run elsewhere. Save to storage that all nodes share.", strings.TrimSuffix(folder, "/"), w.job.Cluster.Nodes)
+			harm := "the next submission may run on another"
+			if n := w.job.Cluster.Nodes; n > 1 {
+				harm = fmt.Sprintf("a checkpoint lies in pieces on %d of them", n)
+			}
+			w.warn(LocalCheckpoints, "training.checkpoint.path", "Every node has a %s of its own: %s. Save to storage that all nodes share.", strings.TrimSuffix(folder, "/"), harm)
 		}
 	}
 }

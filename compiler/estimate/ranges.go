@@ -44,7 +44,7 @@ type Envelope struct {
 // Add widens the envelope by a measured step.
 func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine target.Engine) {
 	v.Engines = include(v.Engines, engines[engine])
-	v.GPUTypes = include(v.GPUTypes, j.Cluster.GPU.Catalog)
+	v.GPUTypes = include(v.GPUTypes, gpuOf(j))
 	v.Precisions = include(v.Precisions, j.Training.Precision)
 	v.GPUs = widen(v.GPUs, l.GPUs())
 	v.SequenceLength = widen(v.SequenceLength, j.Model.SequenceLength)
@@ -77,7 +77,7 @@ func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine target.Engine) []s
 	for _, n := range []struct {
 		what, value string
 		measured    []string
-	}{{"engine", engines[engine], v.Engines}, {"GPU", cmp.Or(j.Cluster.GPU.Catalog, j.Cluster.GPU.Name), v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
+	}{{"engine", engines[engine], v.Engines}, {"GPU", gpuOf(j), v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
 		if !slices.Contains(n.measured, n.value) {
 			out = append(out, n.what+" "+n.value)
 		}
@@ -93,6 +93,9 @@ func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine target.Engine) []s
 	}
 	return out
 }
+
+// gpuOf is what a job's GPU is called: its name in the catalogue, or the user's.
+func gpuOf(j *job.Job) string { return cmp.Or(j.Cluster.GPU.Catalog, j.Cluster.GPU.Name) }
 
 // measure is a number of a layout beside those that were measured.
 type measure struct {
