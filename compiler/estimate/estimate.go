@@ -16,6 +16,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
@@ -123,15 +124,25 @@ func New(j *job.Job, t *target.Target) *Evaluator {
 	return NewWith(j, t, DefaultParameters())
 }
 
+// reach is the cluster as the ranks of a job can count on it: Slurm places its
+// segments where it likes, so that NVLink is sure within one only.
+func reach(j *job.Job) *job.Cluster {
+	c := j.Cluster
+	if c.NVLink.Domain > 0 {
+		c.NVLink.Domain = layout.Domain(j)
+	}
+	return &c
+}
+
 // NewWith is New with other parameters, for fitting.
 func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e := &Evaluator{
 		job: j, model: &j.Model, target: t, parameters: p,
 		arch:          transformer.New(&j.Model),
 		device:        compute.NewDevice(&j.Cluster.GPU),
-		topology:      collective.NewTopology(&j.Cluster),
+		topology:      collective.NewTopology(reach(j)),
 		memory:        memory.New(j, t),
-		domain:        j.Cluster.NVLink.Domain,
+		domain:        layout.Domain(j),
 		communicators: map[[2]int]*collective.Group{},
 		linears:       map[linearKey]compute.Passes{},
 		known:         map[termsKey]terms{},
@@ -141,9 +152,6 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		pipelines:     map[uint64]units.Seconds{},
 	}
 	e.arch.Separate = t.Engine != target.Megatron
-	if e.domain == 0 {
-		e.domain = j.Cluster.GPUsPerNode
-	}
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}

@@ -259,6 +259,22 @@ func TestOffNVLink(t *testing.T) {
 	}
 }
 
+// TestSegments: a group larger than Slurm's segment cannot count on NVLink,
+// whatever the rack has.
+func TestSegments(t *testing.T) {
+	step := func(segment int) units.Seconds {
+		j := jobOf(dense(), 32)
+		j.Cluster.GPUsPerNode, j.Cluster.NVLink.Domain = 4, 64
+		j.Slurm.Segment = segment
+		l, x := single(128), execution()
+		l.TensorParallel, l.DataParallelShard, l.MicroBatches = 16, 8, 64
+		return New(j, targetOf(target.Megatron)).Describe(&l, &x).Time.StepSeconds
+	}
+	if none, whole, part := step(0), step(16), step(2); none != whole || part <= whole {
+		t.Errorf("without segments %v, in segments of 64 GPUs %v, of 8 %v", none, whole, part)
+	}
+}
+
 // TestAllocations: the hot loop does not allocate once its terms are known.
 func TestAllocations(t *testing.T) {
 	e := New(jobOf(moe(), 8), targetOf(target.Megatron))

@@ -39,7 +39,7 @@ var clusterBlock = Block{
 				{Name: "nics_per_node", Type: Count, Required: true, Limits: upTo(256), Doc: "Network adapters of a node that the job uses."},
 				{Name: "bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Per adapter, one direction."},
 				{Name: "latency", Type: Duration, Default: `"5us"`, Doc: "Of one message between nodes."},
-				{Name: "rails", Type: Count, Limits: atLeastOne, Doc: "Independent planes of leaf switches.", DefaultDoc: "`nics_per_node`"},
+				{Name: "rails", Type: Count, Limits: atLeastOne, Informs: true, Doc: "Independent planes of leaf switches.", DefaultDoc: "`nics_per_node`"},
 				{Name: "gpus_per_pod", Type: Count, Default: "0", Doc: "GPUs with full bandwidth among them; 0: all."},
 				{Name: "oversubscription", Type: Number, Limits: atLeastOne, Default: "1", Doc: "Factor by which bandwidth between pods is lower."},
 				{Name: "environment", Type: Environment, Doc: "Environment variables that this fabric needs, such as `NCCL_IB_HCA`."},
@@ -56,11 +56,11 @@ var gpuBlock = Block{
 	Arguments: []Argument{
 		baseArgument, withoutArgument, sourcesArgument,
 		{Name: "memory", Type: Bytes, Required: true, Positive: true, Doc: "As the driver reports it (nvidia-smi)."},
-		{Name: "torch_memory", Type: Bytes, Doc: "What torch can use of it, as it says when it runs out.", DefaultDoc: "derived from `memory`"},
+		{Name: "torch_memory", Type: Bytes, Informs: true, Doc: "What torch can use of it, as it says when it runs out.", DefaultDoc: "unknown"},
 		{Name: "memory_bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Of the GPU's own memory."},
 		{Name: "compute_capability", Type: String, Doc: "NVIDIA's architecture number, such as `\"9.0\"`.", DefaultDoc: "unknown"},
 		{Name: "sms", Type: Count, Doc: "Streaming multiprocessors.", DefaultDoc: "unknown"},
-		{Name: "power", Type: Power, Doc: "Power limit.", DefaultDoc: "unknown"},
+		{Name: "power", Type: Power, Informs: true, Doc: "Power limit.", DefaultDoc: "unknown"},
 	},
 	Blocks: []Block{{
 		Name: "peak_flops", Required: true,

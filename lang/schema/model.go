@@ -9,8 +9,8 @@ var baseArgument = Argument{Name: "base", Type: Any,
 var withoutArgument = Argument{Name: "without", Type: StringList,
 	Doc: "Names of blocks or arguments of the base to leave out, such as `[\"moe\"]`."}
 
-var sourcesArgument = Argument{Name: "sources", Type: StringMap,
-	Doc: "Where the numbers come from: argument names, or `\"*\"` for the rest, to a citation. For people and for tests; it changes nothing."}
+var sourcesArgument = Argument{Name: "sources", Type: StringMap, Informs: true,
+	Doc: "Where the numbers come from: argument names, or `\"*\"` for the rest, to a citation."}
 
 var modelBlock = Block{
 	Name:     "model",

@@ -87,6 +87,7 @@ type Argument struct {
 	Limits     Limits   // of Count, Number and the elements of lists of them
 	Positive   bool     // of a quantity: zero is not allowed either
 	Labels     []string // labels of the block with which it applies; nil: all
+	Informs    bool     // it tells readers something; no plan and no file changes with it
 }
 
 // Label says what stands between the name of a block and its brace.
@@ -176,7 +177,7 @@ var variableBlock = Block{
 	Arguments: []Argument{
 		{Name: "type", Type: TypeExpr, Doc: "What the variable accepts: `string`, `number`, `bool`, `list(…)`, `set(…)`, `map(…)`, `object({…})`, `tuple([…])` or `any`.", DefaultDoc: "`any`"},
 		{Name: "default", Type: Any, Doc: "The value when none is given. A variable without a default must be set."},
-		{Name: "description", Type: String, Doc: "What the variable is for."},
+		{Name: "description", Type: String, Informs: true, Doc: "What the variable is for."},
 		{Name: "nullable", Type: Bool, Default: "true", Doc: "Whether the value may be `null`. Where it may not, `null` means the default."},
 	},
 	Blocks: []Block{{

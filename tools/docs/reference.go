@@ -136,6 +136,9 @@ func meaning(a *schema.Argument, b *schema.Block) string {
 	if a.Labels != nil && len(a.Labels) < len(b.Labels) {
 		s += " Only with " + strings.Join(quoted(a.Labels), ", ") + "."
 	}
+	if a.Informs {
+		s += " For readers: no plan and no file changes with it."
+	}
 	return strings.ReplaceAll(s, "|", "\\|")
 }
 
