@@ -6,11 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strconv"
-	"strings"
-	"testing/fstest"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
@@ -18,37 +14,28 @@ import (
 )
 
 // interpret does what record does without starting a shell, for suites of
-// thousands of launches: the same scripts, run by an interpreter in this process,
-// for which every command succeeds and torchrun is the last.
+// thousands of launches: it runs environment.sh and the arguments of launch.sh by
+// an interpreter in this process, and nothing else of the two.
 func interpret(l Launch) (recorded, error) {
 	c := recorded{ID: l.Name, World: l.Nodes * l.PerNode, Environment: map[string]string{}}
 	if _, err := fmt.Sscanf(l.Capability, "%d.%d", &c.Capability[0], &c.Capability[1]); err != nil {
 		return c, fmt.Errorf("%s: capability %q: %w", l.Name, l.Capability, err)
 	}
-	script, err := syntax.NewParser().Parse(bytes.NewReader(l.Files["launch.sh"]), "launch.sh")
+	script, err := arguments(l.Files["launch.sh"])
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", l.Name, err)
+	}
+	program, err := syntax.NewParser().Parse(io.MultiReader(bytes.NewReader(l.Files["environment.sh"]), script), l.Name)
 	if err != nil {
 		return c, err
 	}
-	const folder = "/"
-	env := expand.ListEnviron("PATH=/bin", "HOME="+folder, "USER=ndc", "BASH_SOURCE=launch.sh", "NDC_DIR="+folder, "NDC_NODES="+strconv.Itoa(l.Nodes),
-		"NDC_GPUS_PER_NODE="+strconv.Itoa(l.PerNode), "MEGATRON_PATH="+folder)
+	env := expand.ListEnviron("HOME=/", "USER=ndc", "NDC_DIR=/", "NDC_JOB_DIR=/", "NDC_LOG_DIR=/logs",
+		"NDC_NODES="+strconv.Itoa(l.Nodes), "NDC_GPUS_PER_NODE="+strconv.Itoa(l.PerNode))
 	runner, err := interp.New(interp.Env(env), interp.StdIO(nil, io.Discard, io.Discard),
-		interp.OpenHandler(func(_ context.Context, path string, _ int, _ os.FileMode) (io.ReadWriteCloser, error) {
-			return file{bytes.NewReader(l.Files[strings.Trim(path, folder)])}, nil
-		}),
-		interp.StatHandler(func(_ context.Context, path string, _ bool) (fs.FileInfo, error) {
-			if path == folder {
-				return os.Stat(folder)
-			}
-			return fstest.MapFS{"file": {}}.Stat("file")
-		}),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 			return func(ctx context.Context, args []string) error {
-				switch args[0] {
-				case "torchrun":
-					c.take(args[1:], interp.HandlerCtx(ctx).Env)
-				case "dirname":
-					fmt.Fprintln(interp.HandlerCtx(ctx).Stdout, folder)
+				if args[0] == "torchrun" {
+					c.take(args, interp.HandlerCtx(ctx).Env)
 				}
 				return nil
 			}
@@ -56,13 +43,31 @@ func interpret(l Launch) (recorded, error) {
 	if err != nil {
 		return c, err
 	}
-	if err := runner.Run(context.Background(), script); err != nil {
-		return c, fmt.Errorf("%s: launch.sh: %w", l.Name, err)
-	}
-	if c.Arguments == nil {
-		return c, errors.New(l.Name + ": launch.sh starts no torchrun")
+	if err := runner.Run(context.Background(), program); err != nil {
+		return c, fmt.Errorf("%s: %w", l.Name, err)
 	}
 	return c, nil
+}
+
+// arguments is a script that starts torchrun with the arguments of launch.sh.
+func arguments(launch []byte) (io.Reader, error) {
+	script, err := syntax.NewParser().Parse(bytes.NewReader(launch), "launch.sh")
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	syntax.Walk(script, func(n syntax.Node) bool {
+		if a, ok := n.(*syntax.Assign); ok && a.Name != nil && a.Name.Value == "arguments" {
+			b.WriteString("\n")
+			b.Write(launch[a.Pos().Offset():a.End().Offset()])
+		}
+		return true
+	})
+	if b.Len() == 0 {
+		return nil, errors.New("launch.sh has no arguments")
+	}
+	b.WriteString("\ntorchrun pretrain_gpt.py \"${arguments[@]}\"\n")
+	return &b, nil
 }
 
 // take keeps what torchrun is given.
@@ -75,9 +80,3 @@ func (c *recorded) take(words []string, env expand.Environ) {
 		return true
 	})
 }
-
-// file is one whose changes are lost.
-type file struct{ *bytes.Reader }
-
-func (file) Write(b []byte) (int, error) { return len(b), nil }
-func (file) Close() error                { return nil }

@@ -67,6 +67,8 @@ func ask(t *testing.T, framework, version string, sample int) {
 		line.Skipped = err.Error()
 		line.AddAfter(t)
 		t.Skip("skipped: ", err)
+	case len(verdicts) == 0:
+		t.Fatal(err)
 	case err != nil:
 		t.Error(err)
 	}
