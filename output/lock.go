@@ -83,7 +83,7 @@ func (o *Output) try() error {
 	if err != nil {
 		return again(o.told(err))
 	}
-	switch err := syscall.Flock(int(o.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	switch err := flock(o.lock); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return err
 	case err != nil:

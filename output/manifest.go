@@ -97,12 +97,16 @@ func isLocal(name string) bool {
 // Build is a folder that a build of ndc wrote.
 type Build struct{ Path, Job, Backend string }
 
-// Builds lists the folders JOB/BACKEND that ndc wrote.
-func (o *Output) Builds() []Build {
+// Builds lists the folders JOB/BACKEND that ndc wrote, but for those that
+// somebody claims.
+func (o *Output) Builds(claimed func(job, backend string) bool) []Build {
 	var list []Build
 	for _, job := range o.folders(".") {
 		for _, backend := range o.folders(job) {
 			dir := path.Join(job, backend)
+			if claimed(job, backend) {
+				continue
+			}
 			if m := o.manifest(dir); m.Job == job && m.Backend == backend {
 				list = append(list, Build{Path: dir, Job: job, Backend: backend})
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/output"
 )
 
@@ -69,10 +70,8 @@ func clean(out string, w *lang.Workspace, dryRun bool) (results []output.Result,
 	}
 	diags = withOutput(out, func(o *output.Output) (diags diag.List) {
 		var folders []output.Folder
-		for _, b := range o.Builds() {
-			if !claims(w, b) {
-				folders = append(folders, output.Folder{Path: b.Path})
-			}
+		for _, b := range o.Builds(func(job, backend string) bool { return claims(w, job, backend) }) {
+			folders = append(folders, output.Folder{Path: b.Path})
 		}
 		if dryRun {
 			results = o.Compare(folders)
@@ -87,13 +86,8 @@ func clean(out string, w *lang.Workspace, dryRun bool) (results []output.Result,
 	return results, diags
 }
 
-func claims(w *lang.Workspace, b output.Build) bool {
-	for i := range w.Jobs {
-		if j := &w.Jobs[i]; j.Name == b.Job && j.Backend.Kind == b.Backend {
-			return true
-		}
-	}
-	return false
+func claims(w *lang.Workspace, name, backend string) bool {
+	return slices.ContainsFunc(w.Jobs, func(j job.Job) bool { return j.Name == name && j.Backend.Kind == backend })
 }
 
 // cleaned is what clean prints for programs.

@@ -306,6 +306,16 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestCrash ends the program in Go's own way, which must not look like a job
+// without a feasible plan.
+func TestCrash(t *testing.T) {
+	v := victims(t)["first build"]
+	got := v.ended(t, plant(t, nil), 20, syscall.SIGQUIT)
+	if got.Call == "" || !got.Status.Signaled() || got.Status.Signal() != syscall.SIGABRT {
+		t.Errorf("SIGQUIT at %q ends with %v", got.Call, got.Status)
+	}
+}
+
 // TestTogether makes two builds of different jobs into one folder at once:
 // both end well, and the files are those of one of them.
 func TestTogether(t *testing.T) {

@@ -4,9 +4,13 @@
 // environment and the terminal. One file holds one command.
 package main
 
-import "os"
+import (
+	"os"
+	"runtime/debug"
+)
 
 func main() {
+	debug.SetTraceback("crash") // a failure of Go's own ends with SIGABRT, never with exit code 2
 	signals.watch()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -54,7 +54,7 @@ func write(out string, folders []output.Folder, names []string, force bool) (wri
 		for _, p := range problems {
 			explain(&diags, p)
 		}
-		w = written{results: results, unclaimed: unclaimed(o.Builds(), names)}
+		w = written{results: results, unclaimed: unclaimed(o, names)}
 		return diags
 	})
 	return w, diags
@@ -99,10 +99,10 @@ func explain(diags *diag.List, p output.Problem) {
 }
 
 // unclaimed lists the jobs' folders that no job claims.
-func unclaimed(builds []output.Build, names []string) []string {
+func unclaimed(o *output.Output, names []string) []string {
 	var list []string
-	for _, b := range builds {
-		if !slices.Contains(names, b.Job) && !slices.Contains(list, b.Job) {
+	for _, b := range o.Builds(func(job, _ string) bool { return slices.Contains(names, job) }) {
+		if !slices.Contains(list, b.Job) {
 			list = append(list, b.Job)
 		}
 	}

@@ -80,8 +80,13 @@ func (r *report) others() string {
 			text += line("Files", shownPath(r.out, f.Path)+": "+describe(&f))
 		}
 	}
-	for _, name := range r.written.unclaimed {
-		text += line("Unclaimed", shownPath(r.out, name)+" is of no job in "+r.argument+"; ndc clean removes what no job claims")
+	if names := r.written.unclaimed; len(names) > 0 {
+		const most = 5
+		which := strings.Join(names[:min(most, len(names))], ", ")
+		if len(names) > most {
+			which += fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		text += line("Unclaimed", fmt.Sprintf("in %s, of no job in %s: %s; ndc clean removes what no job claims", r.out, r.argument, which))
 	}
 	return text
 }
