@@ -145,7 +145,7 @@ func TestValuesNeverBecomeCode(t *testing.T) {
 // that the scripts count themselves.
 var matched = map[string]bool{
 	"SLURM_JOB_ID": true, "link": true, "step": true, "previous": true, "stalled": true, "failed": true, "now": true, "status": true, "newest": true,
-	"nodes": true, "gpus_per_node": true, "1": true, "date": true, // a command, which prints seconds
+	"nodes": true, "node_rank": true, "gpus_per_node": true, "1": true, "date": true, // a command, which prints seconds
 }
 
 // TestNothingElseIsComputed: bash executes what stands in the brackets of a

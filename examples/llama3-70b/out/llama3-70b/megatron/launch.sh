@@ -52,7 +52,8 @@ if [[ -f $tracker && ! -s $tracker ]]; then
   # A save was killed between emptying this file and writing it. It names the newest complete checkpoint.
   for last in "${tracker%/*}"/iter_*/metadata.json; do
     [[ -f $last && $last =~ /iter_([0-9]+)/[^/]+$ && (-z $newest || $last -nt $newest) ]] || continue
-    newest=$last step=$((10#${BASH_REMATCH[1]}))
+    step=$(number "${BASH_REMATCH[1]}") || continue
+    newest=$last
   done
   if [[ $node_rank -eq 0 && -n $step ]]; then
     printf '%s' "$step" >"$tracker.new" && mv "$tracker.new" "$tracker"
