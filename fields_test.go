@@ -20,7 +20,6 @@ var elsewhere = map[string]string{
 	"Cluster.Catalog": "a name", "Cluster.Name": "a name", "Model.Catalog": "a name",
 	"Model.BuiltBy":   "printed by ndc catalog",
 	"Model.Published": "warned of when a run would train with it",
-	"Training.Tokens": "the steps follow from it",
 }
 
 // TestEveryFieldIsRead: what package lang makes of an argument is a field of a

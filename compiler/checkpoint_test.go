@@ -22,11 +22,11 @@ func TestCheckpoints(t *testing.T) {
 		seconds    units.Seconds
 		steps      int
 	}{
-		{"by the interruptions", 2048, job.Checkpoint{Path: "/c", IntervalAuto: true}, 24 * 3600, 6.84, "auto", 19 * 60, 167},
-		{"an hour", 32, job.Checkpoint{Path: "/c", IntervalAuto: true}, 24 * 3600, 30, "auto", 3600, 120},
+		{"by the interruptions", 2048, job.Checkpoint{Path: "/c"}, 24 * 3600, 6.84, "auto", 19 * 60, 167},
+		{"an hour", 32, job.Checkpoint{Path: "/c"}, 24 * 3600, 30, "auto", 3600, 120},
 		{"not written", 32, job.Checkpoint{Path: "/c"}, 0, 30, "auto", 3600, 120},
-		{"a part of the submission", 32, job.Checkpoint{Path: "/c", IntervalAuto: true}, 2 * 3600, 30, "auto", 27 * 60, 54},
-		{"a minute", 32, job.Checkpoint{Path: "/c", IntervalAuto: true}, 300, 90, "auto", 60, 1},
+		{"a part of the submission", 32, job.Checkpoint{Path: "/c"}, 2 * 3600, 30, "auto", 27 * 60, 54},
+		{"a minute", 32, job.Checkpoint{Path: "/c"}, 300, 90, "auto", 60, 1},
 		{"time", 32, job.Checkpoint{Path: "/c", IntervalTime: 1800}, 0, 29, "time", 1800, 62},
 		{"longer than the run", 32, job.Checkpoint{Path: "/c", IntervalTime: 1e9}, 0, 29, "time", 1e9, 100000},
 		{"steps", 32, job.Checkpoint{Path: "/c", IntervalSteps: 250}, 0, 4, "steps", 1000, 250},

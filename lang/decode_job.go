@@ -107,7 +107,7 @@ func decodeCheckpoint(b *block, backend string) job.Checkpoint {
 	every := get[interval](b, "interval")
 	return job.Checkpoint{
 		Path:          ownPath(b.text("path"), backend),
-		IntervalSteps: int(every.steps), IntervalTime: every.time, IntervalAuto: every.auto,
+		IntervalSteps: int(every.steps), IntervalTime: every.time,
 		KeepLast: b.count("keep_last"), SaveOptimizer: b.flag("save_optimizer"), Async: b.flag("async"),
 	}
 }

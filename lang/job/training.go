@@ -97,12 +97,11 @@ type Start struct {
 }
 
 // Checkpoint says where and how often state is saved. At most one of
-// IntervalSteps, IntervalTime and IntervalAuto is set.
+// IntervalSteps and IntervalTime is set; neither means "auto".
 type Checkpoint struct {
 	Path          string // with the backend's name appended; "" when nothing is saved
 	IntervalSteps int
 	IntervalTime  units.Seconds
-	IntervalAuto  bool
 	KeepLast      int // 0: all
 	SaveOptimizer bool
 	Async         bool
