@@ -468,6 +468,67 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// TestCircles: locals that all refer to one another, and by names that are
+// computed, are told of once and in no time.
+func TestCircles(t *testing.T) {
+	var all, computed strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&all, "  a%d = [%s]\n", i, "local.a"+strings.Join(counted(200), ", local.a"))
+		fmt.Fprintf(&computed, "  a%d = local[local.name]\n", i)
+	}
+	for _, body := range []string{all.String(), computed.String() + "  name = \"a1\"\n"} {
+		_, diags := Load(files("job.hcl", "locals {\n"+body+"}\n"), "job.hcl", Options{})
+		circles := 0
+		for _, d := range diags {
+			if d.ID == ReferenceCycle {
+				circles++
+			}
+		}
+		if circles != 1 || len(diags) > 20 {
+			t.Errorf("%d circles in %d messages: %.300v", circles, len(diags), diags)
+		}
+	}
+}
+
+func counted(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprint(i)
+	}
+	return list
+}
+
+// TestManyErrors: reading stops where nobody would read on.
+func TestManyErrors(t *testing.T) {
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, "  a%d = local.b%d\n", i, i)
+	}
+	_, diags := Load(files("job.hcl", "locals {\n"+b.String()+"}\n"), "job.hcl", Options{})
+	if len(diags) != maxDiagnostics+2 || diags[0].ID != TooManyErrors {
+		t.Errorf("%d messages, first %v", len(diags), diags[0])
+	}
+}
+
+// TestBudget: what all expressions cost together ends the evaluation, with one
+// message and the same one each time.
+func TestBudget(t *testing.T) {
+	src := "locals {\n  n = range(1000)\n"
+	for i := range 40 {
+		src += fmt.Sprintf("  a%d = [for x in local.n : [for y in local.n : x * y if y < 3]]\n", i)
+	}
+	for range 2 {
+		_, diags := Load(files("job.hcl", src+"}\n"), "job.hcl", Options{})
+		if len(diags) != 1 || diags[0].ID != FileTooLarge || !strings.Contains(diags[0].Detail, "all expressions together") {
+			t.Errorf("%.500v", diags)
+		}
+	}
+	_, diags := Load(files("d/job.hcl", "variable \"v\" {\n}\n", "d/a.auto.ndcvars", "v = [for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]\n"), "d", Options{})
+	if len(diags) != 1 || diags[0].ID != FileTooLarge {
+		t.Errorf("variables: %.500v", diags)
+	}
+}
+
 // chain writes locals each of which needs the one after.
 func chain(n int) string {
 	var b strings.Builder

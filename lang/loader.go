@@ -18,9 +18,11 @@ type loader struct {
 	fsys    fs.FS
 	options Options
 	budget  *budget.Budget
-	diags   diag.List
-	files   map[string][]byte
-	size    int // of all of them, in bytes
+
+	exhausted bool // that the budget is used up was reported
+	diags     diag.List
+	files     map[string][]byte
+	size      int // of all of them, in bytes
 
 	bodies        []*hclsyntax.Body // of the *.hcl files, in the order of names
 	autoVariables []string          // *.auto.ndcvars files

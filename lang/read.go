@@ -26,6 +26,7 @@ const (
 	maxFolder    = 16 << 20 // bytes of all files together
 	maxBlocks    = 4096     // in one block, and jobs
 	maxChain     = 1000     // definitions behind one another
+	maxCompared  = 2000     // names that a misspelt one is compared with
 
 	// Of many syntax errors most follow from the first ones.
 	maxSyntaxErrors = 5

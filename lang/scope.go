@@ -68,8 +68,7 @@ func (l *loader) compute(expr hclsyntax.Expression, variables map[string]cty.Val
 	}
 	v, diags := l.budget.Value(expr, variables)
 	if l.budget.Spent() {
-		l.fail(FileTooLarge, rangeOf(expr.Range()),
-			"Here the steps and values of all expressions together exceed %d, and no job needs that many. Nothing further was evaluated.", budget.MaxTotal)
+		l.overspent(rangeOf(expr.Range()))
 		return cty.DynamicVal, false
 	}
 	if diags.HasErrors() {
@@ -77,6 +76,14 @@ func (l *loader) compute(expr hclsyntax.Expression, variables map[string]cty.Val
 		return cty.DynamicVal, false
 	}
 	return v, true
+}
+
+// overspent reports, once, that the budget is used up.
+func (l *loader) overspent(at diag.Range) {
+	if !l.exhausted {
+		l.exhausted = true
+		l.fail(FileTooLarge, at, "Here the steps and values of all expressions together exceed %d, and no job needs that many. Nothing further was evaluated.", budget.MaxTotal)
+	}
 }
 
 // resolve evaluates everything that an expression refers to.
@@ -130,10 +137,7 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found map[string]map
 	}
 	name, literal := step(t, 1)
 	if !literal {
-		for _, n := range l.names(root) {
-			found[root][n] = l.member(root, n, t)
-		}
-		return true // HCL checks computed names
+		return l.resolveAll(t, found[root])
 	}
 	if l.variables[name] == nil && root == "var" || l.nodes[root+"."+name] == nil && root != "var" {
 		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), l.names(root))
@@ -144,6 +148,20 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found map[string]map
 		return true // their types are not fixed: try() may ask for what is not there
 	}
 	return l.checkAttributes(t, 2, found[root][name].Type())
+}
+
+// resolveAll evaluates everything under the root of a reference whose name is
+// computed; HCL checks the name.
+func (l *loader) resolveAll(t hcl.Traversal, found map[string]cty.Value) bool {
+	if !l.budget.Pay(len(l.order)) {
+		l.overspent(rangeOf(t.SourceRange()))
+		return false
+	}
+	root := t.RootName()
+	for _, n := range l.names(root) {
+		found[n] = l.member(root, n, t)
+	}
+	return true
 }
 
 // checkAttributes reports the first step of a reference, from i on, that the
@@ -268,7 +286,10 @@ func (l *loader) catalogNode(kind, name string) *node {
 func (l *loader) unknownName(t hcl.Traversal, steps int, problem string, known []string) {
 	name, _ := step(t, steps-1)
 	at := rangeOf(hcl.RangeBetween(t[0].SourceRange(), t[steps-1].SourceRange()))
-	hint := diag.DidYouMean(name, known)
+	hint := ""
+	if len(known) <= maxCompared {
+		hint = diag.DidYouMean(name, known)
+	}
 	switch {
 	case hint != "":
 	case len(known) == 0:
@@ -329,6 +350,10 @@ func (l *loader) settle(n *node, from hcl.Traversal) cty.Value {
 // cycle reports a circle, unless a part of it has been told: of definitions
 // that all refer to one another each pair is a circle.
 func (l *loader) cycle(n *node, from hcl.Traversal) {
+	if n.circular {
+		l.stack[len(l.stack)-1].circular = true
+		return
+	}
 	circle := l.stack[slices.Index(l.stack, n):]
 	told := slices.ContainsFunc(circle, func(s *node) bool { return s.circular })
 	var path []string

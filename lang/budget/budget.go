@@ -48,6 +48,17 @@ func newBudget(units int) *Budget {
 // Spent reports whether the budget is used up; nothing is evaluated any more.
 func (b *Budget) Spent() bool { return b.spent }
 
+// Pay takes units for work outside of expressions; false when they are not
+// there, and nothing may be evaluated any more.
+func (b *Budget) Pay(units int) bool {
+	if b.spent || units > b.left {
+		b.spent = true
+		return false
+	}
+	b.left -= units
+	return true
+}
+
 // exhausted is what ends an evaluation from deep inside of HCL.
 type exhausted struct{}
 

@@ -239,7 +239,7 @@ func FuzzExpressions(f *testing.F) {
 		if diags.HasErrors() {
 			return
 		}
-		b := New()
+		b := newBudget(MaxTotal / 64) // a fuzzer takes ten seconds for a hang
 		if v, diags := b.Value(e, variables); !diags.HasErrors() && !b.Spent() && Size(v) > MaxValue {
 			t.Errorf("a value of more than %d", MaxValue)
 		}
