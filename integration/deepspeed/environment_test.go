@@ -35,6 +35,7 @@ var asked = map[string]string{
 	"TestData":                "small jobs trained on CPU, data formats",
 	"TestHuggingFace":         "small jobs trained on CPU, from Hugging Face weights",
 	"TestResume":              "small jobs stopped and resumed on CPU",
+	"TestKills":               "checkpoints under kills at every operation on files",
 	"TestStartFromCheckpoint": "a small job that starts from a checkpoint",
 	"TestLaunch":              "launch.sh with torchrun",
 	"TestUnits":               "parts of the emitted program",

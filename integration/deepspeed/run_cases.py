@@ -3,13 +3,15 @@
 
     python run_cases.py FOLDER [CASE ...]
 
-FOLDER holds one folder per case with the emitted files and case.json, {"ranks": N}. torch, deepspeed and
+FOLDER holds one folder per case with the emitted files and case.json, {"ranks": N}, and where one of them is to be
+killed, {"kill": {"rank": R, "before": K}}: before its operation number K on files of the checkpoint folder. torch, deepspeed and
 transformers are imported once; the ranks of every case are forked from this process. Prints one JSON object per
 case: name, exit code, seconds, the steps that rank 0 logged, and the last error.
 """
 import contextlib
 import glob
 import importlib
+import itertools
 import json
 import os
 import re
@@ -30,7 +32,7 @@ STEP = re.compile(r"^step (\d+)/\d+ loss (\S+) gradient norm (\S+) learning rate
 VALIDATION = re.compile(r"^step (\d+)/\d+ validation loss (\S+)")
 
 
-def launch(folder, ranks):
+def launch(folder, ranks, kill=None):
     """Fork the ranks; return the exit code of the first that failed, or 0. log.txt has what they said one after the other,
     the one that failed last: while they run, their lines would fall into each other's."""
     port = children.free_port()
@@ -47,6 +49,8 @@ def launch(folder, ranks):
         os.dup2(file, 2)
         os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
                           LOCAL_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NDC_LOG_DIR=folder)
+        if kill and kill["rank"] == rank:
+            kill_before(kill["before"], folder)
         os._exit(train(folder))
     failed, code = children.wait(started, LIMIT)
     free(port)
@@ -57,6 +61,22 @@ def launch(folder, ranks):
             with open(log, "rb") as part:
                 whole.write(part.read())
     return code
+
+
+def kill_before(operation, folder):
+    """End this process, as SIGKILL does, before an operation on files of the case's checkpoints. Inside of rmtree names
+    are relative."""
+    with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+        checkpoints = json.load(f)["checkpoint"]["path"]
+    count = itertools.count()
+
+    def die(event, args):
+        path = args[0] if args else None
+        inside = isinstance(path, str) and (path.startswith(checkpoints) or event in ("os.remove", "os.rmdir") and "/" not in path)
+        if event.startswith(("open", "os.", "shutil.")) and inside and next(count) == operation:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(die)
 
 
 def free(port):
@@ -136,10 +156,11 @@ def main():
     for name in sys.argv[2:] or sorted(os.listdir(root)):
         folder = os.path.join(root, name)
         with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
-            ranks = json.load(f)["ranks"]
+            case = json.load(f)
+        ranks, kill = case["ranks"], case.get("kill")
         start = time.time()
-        code = launch(folder, ranks)
-        if code in (children.TIMEOUT, -signal.SIGKILL):  # once may be the machine, twice is the case
+        code = launch(folder, ranks, kill)
+        if not kill and code in (children.TIMEOUT, -signal.SIGKILL):  # once may be the machine, twice is the case
             print(f"{name}: exit code {code} after {time.time() - start:.0f} s, started again; {machine()}", file=sys.stderr, flush=True)
             code = launch(folder, ranks)
         result = {"name": name, "code": code, "seconds": round(time.time() - start, 1), **report(folder)}
