@@ -62,9 +62,11 @@ func (d *drawing) subtitle(s string) {
 }
 
 // box draws a rectangle with a tooltip. x and width are shares of the panel.
+// Products are rounded before they are added, so that every processor draws
+// the same.
 func (d *drawing) box(x, width float64, colour, tip string) {
 	fmt.Fprintf(&d.body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" stroke="white" stroke-width="0.5"><title>%s</title></rect>`+"\n",
-		margin+labelWidth+x*panelWidth, d.y, max(width*panelWidth, 0.2), rowHeight-2, colour, html.EscapeString(tip))
+		margin+labelWidth+float64(x*panelWidth), d.y, max(width*panelWidth, 0.2), rowHeight-2, colour, html.EscapeString(tip))
 }
 
 // legend names colours in lines of three.
@@ -122,7 +124,7 @@ func (d *drawing) memory(m *plan.Memory) {
 		d.box(at, float64(s.DeviceBytes-s.AllocatedBytes)/float64(m.GPUBytes), "#dddddd", "allocator, context and communicators: "+GiB(s.DeviceBytes-s.AllocatedBytes))
 		d.y += rowHeight
 	}
-	x := margin + labelWidth + float64(m.UsableBytes)/float64(m.GPUBytes)*panelWidth
+	x := margin + labelWidth + float64(float64(m.UsableBytes)/float64(m.GPUBytes)*panelWidth)
 	fmt.Fprintf(&d.body, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="black" stroke-dasharray="4"/>`+"\n", x, top, x, d.y)
 	d.legend(names)
 }
@@ -176,5 +178,5 @@ func slotColour(kind string, turn float64) string {
 	if kind == "forward" {
 		hue = 210
 	}
-	return fmt.Sprintf("hsl(%d,60%%,%.0f%%)", hue, 65-35*turn)
+	return fmt.Sprintf("hsl(%d,60%%,%.0f%%)", hue, 65-float64(35*turn))
 }

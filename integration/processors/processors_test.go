@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +114,8 @@ func compare(t *testing.T, want, got said) {
 	}
 }
 
+func keys(m map[string]said) []string { return slices.Sorted(maps.Keys(m)) }
+
 // difference is the first line in which two texts differ.
 func difference(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -139,6 +143,12 @@ func work(t *testing.T) (names []string, text map[string][]byte) {
 			t.Fatal(err)
 		}
 		add(filepath.Base(filepath.Dir(path)), job)
+		if computed := bytes.Replace(job, []byte(" = 1e-3\n"), []byte(" = pow(10, -3.1) * log(7, 3)\n"), 1); !bytes.Equal(computed, job) {
+			add("computed", computed)
+		}
+	}
+	if text["computed"] == nil {
+		t.Fatal("no example has the learning rate to compute")
 	}
 	frameworks := []string{"megatron", "deepspeed", "torchtitan"}
 	for i := range randomJobs() {
@@ -155,6 +165,9 @@ func randomJobs() int {
 	}
 	return 60
 }
+
+// drawn are the examples of which pictures are compared, too.
+var drawn = []string{"gpt3-175b", "hsdp"}
 
 // emulated is how many random jobs an emulator gets.
 const emulated = 5
@@ -179,12 +192,16 @@ func TestBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 				got[name] = p.ask(t, command, folder, "build", "job.hcl")
-				if want != nil {
-					t.Run(name, func(t *testing.T) { compare(t, want[name], got[name]) })
+				if slices.Contains(drawn, name) {
+					got[name+", drawn"] = p.ask(t, command, folder, "graph", "job.hcl", "-o", "out")
 				}
 			}
 			if want == nil {
 				want = got
+				return
+			}
+			for _, name := range keys(got) {
+				t.Run(name, func(t *testing.T) { compare(t, want[name], got[name]) })
 			}
 		})
 	}

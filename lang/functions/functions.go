@@ -36,11 +36,11 @@ var table = map[string]function.Function{
 	"abs":      stdlib.AbsoluteFunc,
 	"ceil":     stdlib.CeilFunc,
 	"floor":    stdlib.FloorFunc,
-	"log":      stdlib.LogFunc,
+	"log":      agreed(stdlib.LogFunc),
 	"max":      stdlib.MaxFunc,
 	"min":      stdlib.MinFunc,
 	"parseint": stdlib.ParseIntFunc,
-	"pow":      stdlib.PowFunc,
+	"pow":      agreed(stdlib.PowFunc),
 	"signum":   stdlib.SignumFunc,
 	"sum":      sumFunc,
 
