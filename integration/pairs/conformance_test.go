@@ -41,9 +41,20 @@ func releases(framework string) []string {
 // are asked, drawn from all; all of them where it is 0 or unset.
 func TestPairs(t *testing.T) {
 	sample, _ := strconv.Atoi(os.Getenv("NDC_PAIRS"))
+	used, complete := map[string]bool{}, sample == 0
 	for _, framework := range []string{"megatron", "torchtitan", "deepspeed"} {
 		for _, version := range releases(framework) {
-			t.Run(framework+"/"+version, func(t *testing.T) { ask(t, framework, version, sample) })
+			asked := false
+			t.Run(framework+"/"+version, func(t *testing.T) {
+				ask(t, framework, version, sample, used)
+				asked = true
+			})
+			complete = complete && asked
+		}
+	}
+	for _, r := range must(own())(t) {
+		if complete && !used[r.Why] {
+			t.Errorf("no pair needs the reason why %s is stricter: %s", r.Rule, r.Why)
 		}
 	}
 }
@@ -54,7 +65,8 @@ type question struct {
 	answers []Answer
 }
 
-func ask(t *testing.T, framework, version string, sample int) {
+// ask asks one release, and adds the reasons that it takes to those that are used.
+func ask(t *testing.T, framework, version string, sample int, used map[string]bool) {
 	questions := questions(t, framework, version, sample)
 	launches := make([]*artifacts.Launch, len(questions))
 	for i, q := range questions {
@@ -72,7 +84,7 @@ func ask(t *testing.T, framework, version string, sample int) {
 	case err != nil:
 		t.Error(err)
 	}
-	w := weighing{reasons: must(Reasons(framework))(t), alone: environment.CoreAlone(strings.TrimPrefix(version, "core_v")), wrong: map[string][]string{}}
+	w := weighing{reasons: must(Reasons(framework))(t), alone: environment.CoreAlone(strings.TrimPrefix(version, "core_v")), used: used, wrong: map[string][]string{}}
 	for i, q := range questions {
 		for k := range q.answers {
 			w.weigh(&q.answers[k], verdicts[i])
@@ -126,6 +138,7 @@ type weighing struct {
 	reasons []Reason
 	alone   bool // the release has no validation of arguments: what it would refuse there is unknown
 	count   summary.Pairs
+	used    map[string]bool     // by their words
 	wrong   map[string][]string // by what is wrong
 }
 
@@ -159,7 +172,11 @@ func (w *weighing) disagree(what string, a *Answer) {
 
 // reviewed reports whether it is known why a rule is stricter.
 func (w *weighing) reviewed(id diag.ID, a *Answer) bool {
-	return w.alone || slices.ContainsFunc(w.reasons, func(r Reason) bool { return r.covers(id, &a.Case) })
+	i := slices.IndexFunc(w.reasons, func(r Reason) bool { return r.covers(id, &a.Case) })
+	if i >= 0 {
+		w.used[w.reasons[i].Why] = true
+	}
+	return w.alone || i >= 0
 }
 
 // report fails the test with some cases of every disagreement.
