@@ -113,6 +113,9 @@ func Sum(list []Line) []Line {
 		}
 		s := &sums[i]
 		s.Accepted, s.Rejected, s.Skipped = s.Accepted+l.Accepted, s.Rejected+l.Rejected, both(s.Skipped, l.Skipped)
+		if l.Pairs != nil {
+			s.Pairs = l.Pairs // the last to be asked
+		}
 	}
 	return sums
 }
