@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/integration/artifacts"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
@@ -114,5 +115,39 @@ func TestReasons(t *testing.T) {
 				t.Errorf("%s: no value is %s", r.Rule, w)
 			}
 		}
+	}
+}
+
+// TestCovers: a reason holds for pairs of the values that it names only.
+func TestCovers(t *testing.T) {
+	r := Reason{Rule: "rule", With: []string{"moe_dispatcher", "expert_parallel=1"}}
+	for _, c := range []struct {
+		rule, a, b string
+		want       bool
+	}{
+		{"rule", "moe_dispatcher=deepep", "expert_parallel=1", true},
+		{"rule", "expert_parallel=1", "moe_dispatcher=hybridep", true},
+		{"rule", "moe_dispatcher=deepep", "expert_parallel=2", false},
+		{"other", "moe_dispatcher=deepep", "expert_parallel=1", false},
+	} {
+		if got := r.covers(diag.ID(c.rule), &Case{"experts", named(c.a), named(c.b)}); got != c.want {
+			t.Errorf("%v: %t", c, got)
+		}
+	}
+}
+
+// TestKey: a default that is written asks the same as one that is not; another
+// GPU asks something else.
+func TestKey(t *testing.T) {
+	b, err := Load("megatron", "core_v0.19.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(x, y string) string { return key(b.Ask(Case{"dense", named(x), named(y)}).Launch) }
+	if of("cross_entropy=fused", "zero_stage=1") != of("cuda_graphs=none", "recompute=none") {
+		t.Error("two launches with the same arguments differ")
+	}
+	if of("cross_entropy=fused", "gpu=h100") == of("cross_entropy=fused", "gpu=b200") {
+		t.Error("launches on two GPUs are the same")
 	}
 }
