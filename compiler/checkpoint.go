@@ -66,7 +66,7 @@ func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 	gpus := j.Cluster.GPUs()
 	between := s.Days * 24 * 3600 * s.GPUs / s.Interruptions / float64(max(1, gpus))
 	best := math.Sqrt(2 * s.SaveSeconds * between)
-	why := fmt.Sprintf("saving costs a minute, %d GPUs are interrupted every %.3g hours", gpus, units.Rounded(between/3600))
+	why := fmt.Sprintf("saving costs a minute, %s are interrupted every %.3g hours", units.Count(gpus, "GPU"), units.Rounded(between/3600))
 	if best > s.MostSeconds {
 		best, why = s.MostSeconds, "no more than an hour is lost"
 	}

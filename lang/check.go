@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checker holds a decoded job to what can be known before a layout is chosen.
@@ -39,14 +40,14 @@ func (c *checker) model() {
 	}
 	if m.PaddedVocabSize != 0 && m.PaddedVocabSize < m.VocabSize {
 		c.fail(InconsistentModel, c.at("model.padded_vocab_size"),
-			"padded_vocab_size is %d, fewer than the %d tokens of vocab_size.", m.PaddedVocabSize, m.VocabSize)
+			"padded_vocab_size is %d, fewer than the %s of vocab_size.", m.PaddedVocabSize, units.Count(m.VocabSize, "token"))
 	}
 	if m.Dropout == 1 {
 		c.fail(OutOfRange, c.at("model.dropout"), "With a dropout of 1 nothing passes. It is a probability, such as 0.1.")
 	}
 	if w := m.SlidingWindow; w.Pattern > m.Layers {
 		c.fail(InconsistentModel, c.at("model.sliding_window.pattern"),
-			"Every %d-th layer is to attend to everything, but the model has %d layers.", w.Pattern, m.Layers)
+			"Every %d-th layer is to attend to everything, but the model has %s.", w.Pattern, units.Count(m.Layers, "layer"))
 	}
 	if m.Activation != "swiglu" {
 		c.moot("model.activation_alpha", &m.ActivationAlpha, "It shapes swiglu, and the activation is "+m.Activation)
@@ -121,7 +122,7 @@ func (c *checker) widths(m *job.Model) {
 		c.fail(MissingArgument, c.at("model"), "The block model needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
 	}
 	if m.MTPLayers > m.Layers {
-		c.fail(InconsistentModel, c.at("model.mtp_layers"), "%d multi-token-prediction layers on %d decoder layers.", m.MTPLayers, m.Layers)
+		c.fail(InconsistentModel, c.at("model.mtp_layers"), "%s on %s.", units.Count(m.MTPLayers, "multi-token-prediction layer"), units.Count(m.Layers, "decoder layer"))
 	}
 }
 
@@ -162,7 +163,7 @@ func (c *checker) positions(m *job.Model) {
 	if m.SequenceLength > m.MaxPositions {
 		if p.Kind == "learned" {
 			c.fail(InconsistentModel, c.at("model.sequence_length"),
-				"Sequences of %d tokens need as many learned positions, and max_positions is %d. Raise max_positions too, or shorten the sequences.", m.SequenceLength, m.MaxPositions)
+				"Sequences of %s need as many learned positions, and max_positions is %d. Raise max_positions too, or shorten the sequences.", units.Count(m.SequenceLength, "token"), m.MaxPositions)
 		}
 		m.MaxPositions = m.SequenceLength
 	}
@@ -181,11 +182,11 @@ func (c *checker) positions(m *job.Model) {
 func (c *checker) moe(m *job.Model) {
 	e := m.MoE
 	if e.TopK > e.Experts {
-		c.fail(InconsistentModel, c.at("model.moe.top_k"), "A token cannot go to %d of %d experts; top_k is at most experts.", e.TopK, e.Experts)
+		c.fail(InconsistentModel, c.at("model.moe.top_k"), "A token cannot go to %d of %s; top_k is at most experts.", e.TopK, units.Count(e.Experts, "expert"))
 	}
 	if e.FirstDenseLayers >= m.Layers {
 		c.fail(InconsistentModel, c.at("model.moe.first_dense_layers"),
-			"%d dense layers leave none of the model's %d layers to the experts. For a dense model, leave the moe block out, or drop the base's with without = [\"moe\"].", e.FirstDenseLayers, m.Layers)
+			"%s leave none of the model's %s to the experts. For a dense model, leave the moe block out, or drop the base's with without = [\"moe\"].", units.Count(e.FirstDenseLayers, "dense layer"), units.Count(m.Layers, "layer"))
 	}
 	if e.SharedExperts == 0 {
 		width := float64(e.SharedExpertFFNHiddenSize)
@@ -204,12 +205,12 @@ func (c *checker) router(e *job.MoE) {
 	if r.Groups > 1 {
 		switch {
 		case e.Experts%r.Groups != 0:
-			c.fail(InconsistentModel, c.at("model.moe.router.groups"), "%d experts cannot form %d equal groups.", e.Experts, r.Groups)
+			c.fail(InconsistentModel, c.at("model.moe.router.groups"), "%s cannot form %d equal groups.", units.Count(e.Experts, "expert"), r.Groups)
 		case r.GroupTopK < 1 || r.GroupTopK > r.Groups:
-			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "With %d groups, group_top_k must be from 1 to %d, not %d.", r.Groups, r.Groups, r.GroupTopK)
+			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "With %s, group_top_k must be from 1 to %d, not %d.", units.Count(r.Groups, "group"), r.Groups, r.GroupTopK)
 		case e.TopK > e.Experts/r.Groups*r.GroupTopK:
 			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"),
-				"%d groups of %d experts hold %d, fewer than the %d of top_k.", r.GroupTopK, e.Experts/r.Groups, e.Experts/r.Groups*r.GroupTopK, e.TopK)
+				"%s of %s: %d in all, fewer than the %d of top_k.", units.Count(r.GroupTopK, "group"), units.Count(e.Experts/r.Groups, "expert"), e.Experts/r.Groups*r.GroupTopK, e.TopK)
 		}
 	}
 	c.ineffective("model.moe.router.group_top_k", r.GroupTopK > 1 && r.Groups <= 1, "Without groups of experts a token may use all")
@@ -228,7 +229,7 @@ func (c *checker) cluster() {
 	d, g := k.NVLink.Domain, k.GPUsPerNode
 	if d > g && d%g != 0 || d > 0 && d <= g && g%d != 0 {
 		c.fail(InconsistentCluster, c.at("cluster.nvlink.domain"),
-			"NVLink domains of %d GPUs and nodes of %d do not fit: one must be a multiple of the other.", d, g)
+			"NVLink domains of %s and nodes of %d do not fit: one must be a multiple of the other.", units.Count(d, "GPU"), g)
 	}
 	if k.Nodes > 1 && k.Network.Kind == "" && !(d >= k.GPUs()) {
 		c.fail(MissingBlock, c.at("cluster"), "%d nodes need a network block: what connects them, with how many adapters of which bandwidth.", k.Nodes)
@@ -239,7 +240,7 @@ func (c *checker) cluster() {
 			"An oversubscription of %s needs gpus_per_pod, the number of GPUs that it begins beyond.", formatNumber(n.Oversubscription))
 	}
 	if n.GPUsPerPod > 0 && n.GPUsPerPod%g != 0 {
-		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Pods of %d GPUs cannot be made of nodes of %d.", n.GPUsPerPod, g)
+		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Pods of %s cannot be made of nodes of %d.", units.Count(n.GPUsPerPod, "GPU"), g)
 	}
 }
 
@@ -261,7 +262,7 @@ func (c *checker) gpu() {
 func (c *checker) slurm() {
 	s := &c.job.Slurm
 	if nodes := c.job.Cluster.Nodes; s.Segment > nodes && nodes > 0 {
-		c.fail(InconsistentCluster, c.at("slurm.segment"), "Segments of %d nodes are larger than the job's %d nodes.", s.Segment, nodes)
+		c.fail(InconsistentCluster, c.at("slurm.segment"), "Segments of %s are larger than the job's %s.", units.Count(s.Segment, "node"), units.Count(nodes, "node"))
 	}
 	if (s.Chain.UntilDone || s.Chain.Count > 1) && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
 		c.fail(MissingBlock, c.at("slurm.chain"), "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // constraints checks what layout constraints say about the model and one
@@ -56,7 +57,7 @@ func (c *checker) stageLayers(l *job.LayoutConstraints) {
 	}
 	at := c.at("constraints.layout.stage_layers")
 	if layers := c.job.Model.Layers; layers > 0 && total != layers {
-		c.fail(InconsistentLayout, at, "The %d chunks of stage_layers hold %d layers, and the model has %d.", len(l.StageLayers), total, layers)
+		c.fail(InconsistentLayout, at, "The %s of stage_layers hold %s, and the model has %d.", units.Count(len(l.StageLayers), "chunk"), units.Count(total, "layer"), layers)
 	}
 	p, v := l.PipelineParallel, l.VirtualPipeline
 	if !p.Pinned() || !v.Pinned() && !v.Free() {
@@ -69,15 +70,15 @@ func (c *checker) stageLayers(l *job.LayoutConstraints) {
 		return // the length says how many chunks there are
 	}
 	if stages*chunks != len(l.StageLayers) {
-		c.fail(InconsistentLayout, at, "stage_layers has %d chunks, but %s need %d.", len(l.StageLayers), pipelineText(stages, chunks), stages*chunks)
+		c.fail(InconsistentLayout, at, "stage_layers has %s, but %s need %d.", units.Count(len(l.StageLayers), "chunk"), pipelineText(stages, chunks), stages*chunks)
 	}
 }
 
 func pipelineText(stages, chunks int) string {
 	if chunks == 1 {
-		return fmt.Sprintf("%d pipeline ranks", stages)
+		return units.Count(stages, "pipeline rank")
 	}
-	return fmt.Sprintf("%d pipeline ranks with %d chunks each", stages, chunks)
+	return fmt.Sprintf("%s with %s each", units.Count(stages, "pipeline rank"), units.Count(chunks, "chunk"))
 }
 
 // pin is the one value of a pinned choice.

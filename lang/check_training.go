@@ -95,13 +95,13 @@ const maxSizes = 1 << 14
 func (c *checker) ramp(t *job.Training, r *job.BatchRamp) {
 	switch grow := t.GlobalBatchSize - r.Start; {
 	case grow <= 0:
-		c.fail(InconsistentTraining, c.at("training.batch_ramp.start"), "A ramp from %d sequences must end higher, and global_batch_size is %d.", r.Start, t.GlobalBatchSize)
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.start"), "A ramp from %s must end higher, and global_batch_size is %d.", units.Count(r.Start, "sequence"), t.GlobalBatchSize)
 	case grow%r.Increment != 0:
-		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "From %d to %d there are %d sequences, which is not a multiple of the increment, %d.", r.Start, t.GlobalBatchSize, grow, r.Increment)
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "From %d to %d there are %s, which is not a multiple of the increment, %d.", r.Start, t.GlobalBatchSize, units.Count(grow, "sequence"), r.Increment)
 	case grow/r.Increment > maxSizes:
 		c.fail(InconsistentTraining, c.at("training.batch_ramp.increment"), "From %d to %d in steps of %d the batch has %d sizes, and the most is %d. Take a larger increment.", r.Start, t.GlobalBatchSize, r.Increment, grow/r.Increment, maxSizes)
 	case r.Sequences < int64(grow/r.Increment):
-		c.fail(InconsistentTraining, c.at("training.batch_ramp.sequences"), "%d sequences are too few for the %d stages of the ramp.", r.Sequences, grow/r.Increment)
+		c.fail(InconsistentTraining, c.at("training.batch_ramp.sequences"), "%s are too few for the %s of the ramp.", units.Count(r.Sequences, "sequence"), units.Count(grow/r.Increment, "stage"))
 	}
 }
 
@@ -145,7 +145,7 @@ func (c *checker) tokenizer(d *job.Data) {
 		c.fail(MissingBlock, c.at("training.data.format"), "Text is tokenised on the fly, so format \"jsonl\" needs a block tokenizer \"huggingface\" { path = … } or another kind.")
 	}
 	if id := t.EndOfDocumentID; id.Set && c.job.Model.VocabSize > 0 && id.Value >= c.job.Model.VocabSize {
-		c.fail(InconsistentTraining, c.at("training.data.tokenizer.end_of_document_id"), "The id %d is outside the model's vocabulary of %d tokens.", id.Value, c.job.Model.VocabSize)
+		c.fail(InconsistentTraining, c.at("training.data.tokenizer.end_of_document_id"), "The id %d is outside the model's vocabulary of %s.", id.Value, units.Count(c.job.Model.VocabSize, "token"))
 	}
 }
 
@@ -162,7 +162,7 @@ func (c *checker) schedule(b *block) {
 	steps, hasSteps := getSet[int64](b, "steps")
 	switch {
 	case hasTokens && hasSteps:
-		c.fail(ConflictingArguments, c.at("training.steps"), "The length of the run is given twice: %d steps and %d tokens. Keep one; the other follows.", steps, tokens)
+		c.fail(ConflictingArguments, c.at("training.steps"), "The length of the run is given twice: %s and %s. Keep one; the other follows.", units.Count(steps, "step"), units.Count(tokens, "token"))
 		return
 	case !hasTokens && !hasSteps:
 		c.fail(MissingArgument, c.at("training"), "The block training needs \"tokens\" or \"steps\": the length of the run.")
@@ -174,10 +174,10 @@ func (c *checker) schedule(b *block) {
 	}
 	switch perStep := float64(p.batch) * float64(p.length); {
 	case perStep > maxBatchTokens:
-		c.fail(OutOfRange, c.at("training.global_batch_size"), "%d sequences of %d tokens are %.1e tokens in one step, and the most is %.0e.", p.batch, p.length, perStep, maxBatchTokens)
+		c.fail(OutOfRange, c.at("training.global_batch_size"), "%s of %s are %.1e tokens in one step, and the most is %.0e.", units.Count(p.batch, "sequence"), units.Count(p.length, "token"), perStep, maxBatchTokens)
 		return
 	case hasSteps && float64(steps)*perStep > maxTokens:
-		c.fail(OutOfRange, c.at("training.steps"), "%d steps of %.1e tokens are %.1e tokens, and the most is %.0e.", steps, perStep, float64(steps)*perStep, maxTokens)
+		c.fail(OutOfRange, c.at("training.steps"), "%s of %.1e tokens are %.1e tokens, and the most is %.0e.", units.Count(steps, "step"), perStep, float64(steps)*perStep, maxTokens)
 		return
 	}
 	if hasTokens {
@@ -231,13 +231,13 @@ func (c *checker) fits(s *job.Schedule, t *job.Training) {
 	}
 	switch {
 	case s.WarmupSteps > t.Steps:
-		c.fail(InconsistentTraining, c.at("training.schedule."+name), "A warm-up of %d steps is longer than the run of %d.", s.WarmupSteps, t.Steps)
+		c.fail(InconsistentTraining, c.at("training.schedule."+name), "A warm-up of %s is longer than the run of %d.", units.Count(s.WarmupSteps, "step"), t.Steps)
 	case s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps > t.Steps && s.WarmupSteps < t.Steps:
 		name := "decay_steps"
 		if !c.job.Sources.IsSet("training.schedule.decay_steps") {
 			name = "decay_tokens"
 		}
-		c.fail(InconsistentTraining, c.at("training.schedule."+name), "A warm-up of %d and a decay of %d steps do not fit into a run of %d steps.", s.WarmupSteps, s.DecaySteps, t.Steps)
+		c.fail(InconsistentTraining, c.at("training.schedule."+name), "A warm-up of %d and a decay of %s do not fit into a run of %s.", s.WarmupSteps, units.Count(s.DecaySteps, "step"), units.Count(t.Steps, "step"))
 	}
 	if s.MinimumLearningRate > t.Optimizer.LearningRate {
 		c.fail(InconsistentTraining, c.at("training.schedule.minimum_learning_rate"),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checkTraining reports training arguments that cannot be honoured.
@@ -92,9 +93,9 @@ func checkExecution(j *job.Job, r release, diags *diag.List) {
 	refuse(x.FullySharded.Set && x.FullySharded.Value, "fully_sharded", "fully_sharded is Megatron-FSDP. DeepSpeed's equal is zero_stage = 3.")
 	refuse(x.OffloadActivations.Set && x.OffloadActivations.Value, "offload.activations", "What ndc emits for DeepSpeed keeps activations on the GPU; recompute = \"full\" saves them. Megatron-LM offloads activations.")
 	refuse(x.LossChunks.Set && x.LossChunks.Value > 0 && j.Model.SequenceLength%x.LossChunks.Value != 0, "loss_chunks",
-		fmt.Sprintf("%d chunks do not divide the sequence of %d tokens.", x.LossChunks.Value, j.Model.SequenceLength))
+		fmt.Sprintf("%s do not divide the sequence of %s.", units.Count(x.LossChunks.Value, "chunk"), units.Count(j.Model.SequenceLength, "token")))
 	if x.ZeroHPZPartition.Set && x.ZeroHPZPartition.Value > 1 && j.Cluster.GPUs()%x.ZeroHPZPartition.Value != 0 {
-		refuse(true, "zero_hpz_partition", fmt.Sprintf("hpZ groups of %d do not divide %d GPUs.", x.ZeroHPZPartition.Value, j.Cluster.GPUs()))
+		refuse(true, "zero_hpz_partition", fmt.Sprintf("hpZ groups of %d do not divide %s.", x.ZeroHPZPartition.Value, units.Count(j.Cluster.GPUs(), "GPU")))
 	}
 }
 

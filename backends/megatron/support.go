@@ -8,6 +8,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // check reports what the job asks for and the release cannot do.
@@ -238,10 +239,10 @@ func checkRouter(v *version, j *job.Job, diags *diag.List) {
 		refuse("router.normalize", "Megatron-LM always normalises the weights of sigmoid scores; set normalize = true. Backend torchtitan has the choice.")
 	}
 	if r.Groups > 1 && j.Model.MoE.Experts%r.Groups != 0 {
-		refuse("router.groups", fmt.Sprintf("%d experts do not split into %d groups.", j.Model.MoE.Experts, r.Groups))
+		refuse("router.groups", fmt.Sprintf("%s do not split into %s.", units.Count(j.Model.MoE.Experts, "expert"), units.Count(r.Groups, "group")))
 	}
 	if r.GroupTopK > 0 && r.Groups > 0 && (r.GroupTopK > r.Groups || !divides(r.GroupTopK, j.Model.MoE.TopK)) {
-		refuse("router.group_top_k", fmt.Sprintf("group_top_k = %d must be at most the %d groups and divide top_k = %d.", r.GroupTopK, r.Groups, j.Model.MoE.TopK))
+		refuse("router.group_top_k", fmt.Sprintf("group_top_k = %d must be at most the %s and divide top_k = %d.", r.GroupTopK, units.Count(r.Groups, "group"), j.Model.MoE.TopK))
 	}
 	if j.Model.MoE.TokenDrop && r.Balance == "bias" && r.AuxCoefficient == 0 && r.Score == "sigmoid" && j.Model.MoE.CapacityFactor <= 0 {
 		refuse("capacity_factor", "Dropping tokens needs a capacity_factor.")

@@ -38,7 +38,7 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 func checkCores(j *job.Job, p *plan.Plan, diags *diag.List) {
 	if p.Execution.OffloadOptimizer && j.CoresPerNode() == 0 {
 		diags.Warn(IDHostCoresUnknown, j.Sources.Range("cluster"), "The cores of a node are not known",
-			fmt.Sprintf("The optimizer runs on the host, and neither cluster.cpus_per_node nor slurm.cpus_per_task says on how many cores. The plan and OMP_NUM_THREADS take one for each of the %d ranks of a node. Set cpus_per_node.", j.Cluster.GPUsPerNode))
+			fmt.Sprintf("The optimizer runs on the host, and neither cluster.cpus_per_node nor slurm.cpus_per_task says on how many cores. The plan and OMP_NUM_THREADS take one for each of the %s of a node. Set cpus_per_node.", units.Count(j.Cluster.GPUsPerNode, "rank")))
 	}
 }
 
@@ -80,7 +80,7 @@ func threads(j *job.Job, p *plan.Plan) Setting {
 		why = "the optimizer runs on the host; its cores are not known: cluster.cpus_per_node"
 	case p.Execution.OffloadOptimizer:
 		n = j.CoresPerRank()
-		why = fmt.Sprintf("the optimizer runs on the host: %d cores over %d ranks", cores, j.Cluster.GPUsPerNode)
+		why = fmt.Sprintf("the optimizer runs on the host: %s over %s", units.Count(cores, "core"), units.Count(j.Cluster.GPUsPerNode, "rank"))
 	}
 	return Setting{"OMP_NUM_THREADS", render.Literal(strconv.Itoa(n)), why}
 }

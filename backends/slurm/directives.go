@@ -105,7 +105,7 @@ func (d *directiveList) cpus() {
 		d.always("cpus-per-task", fmt.Sprint(d.j.Cluster.CPUsPerNode))
 	default:
 		d.diags.Warn(IDCPUsNotAsked, d.j.Sources.Range("slurm.exclusive"), "No CPUs are asked for",
-			fmt.Sprintf("The job shares its nodes, and neither slurm.cpus_per_task nor cluster.cpus_per_node says how many CPUs the task of a node gets. Most sites then give one, for %d ranks and their loaders. Set one of the two.", d.j.Cluster.GPUsPerNode))
+			fmt.Sprintf("The job shares its nodes, and neither slurm.cpus_per_task nor cluster.cpus_per_node says how many CPUs the task of a node gets. Most sites then give one, for %s and their loaders. Set one of the two.", units.Count(d.j.Cluster.GPUsPerNode, "rank")))
 	}
 }
 

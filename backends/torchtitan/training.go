@@ -8,6 +8,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checkTraining refuses optimizer, schedule and batch arguments that
@@ -36,7 +37,7 @@ func (d *dialect) checkSchedule(j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedSchedule, j.Sources.Range("training.schedule."+path), "Schedule that TorchTitan cannot follow", detail)
 	}
 	if s.WarmupSteps > steps {
-		refuse("warmup_steps", fmt.Sprintf("The warm-up of %d steps is longer than the run of %d steps; TorchTitan would shorten it.", s.WarmupSteps, steps))
+		refuse("warmup_steps", fmt.Sprintf("The warm-up of %s is longer than the run of %s; TorchTitan would shorten it.", units.Count(s.WarmupSteps, "step"), units.Count(steps, "step")))
 	}
 	switch s.Kind {
 	case "cosine", "linear":
@@ -49,7 +50,7 @@ func (d *dialect) checkSchedule(j *job.Job, diags *diag.List) {
 			refuse("decay_shape", fmt.Sprintf("TorchTitan decays by linear, cosine or minus_sqrt, not %s. Backend megatron has exponential decay.", s.DecayShape))
 		}
 		if s.WarmupSteps+s.DecaySteps > steps {
-			refuse("decay_steps", fmt.Sprintf("Warm-up (%d) and decay (%d) are longer than the run of %d steps; TorchTitan would shorten the decay.", s.WarmupSteps, s.DecaySteps, steps))
+			refuse("decay_steps", fmt.Sprintf("Warm-up (%d) and decay (%d) are longer than the run of %s; TorchTitan would shorten the decay.", s.WarmupSteps, s.DecaySteps, units.Count(steps, "step")))
 		}
 	case "constant":
 	default:

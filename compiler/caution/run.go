@@ -44,10 +44,10 @@ func (w *warner) limit() {
 	case !w.chained():
 		w.warn(RunOutlastsLimit, "slurm.time", "The run takes %s, and one submission trains %s of its limit of %s. %s Set slurm.chain = \"until_done\" with a checkpoint block, or a longer time.", span(r.Seconds), span(window), span(s.Time), lost)
 	case !s.Chain.UntilDone && count < r.Jobs:
-		w.warn(ChainTooShort, "slurm.chain", "%d submissions of %s train %s of the run's %s. Set chain = %d or more, or \"until_done\".", count, span(window), span(window*units.Seconds(count)), span(r.Seconds), r.Jobs)
+		w.warn(ChainTooShort, "slurm.chain", "%s of %s train %s of the run's %s. Set chain = %d or more, or \"until_done\".", units.Count(count, "submission"), span(window), span(window*units.Seconds(count)), span(r.Seconds), r.Jobs)
 	}
 	if steps := units.Rounded(window / w.plan.Time.StepSeconds); s.Time < shortLimit || steps < fewSteps {
-		w.warn(ShortTimeLimit, "slurm.time", "A limit of %s leaves %s to train, %.0f steps of %s, and the run needs %d submissions: most of their time is the queue and the start. Ask for hours, such as time = \"24:00:00\".", span(s.Time), span(window), steps, span(w.plan.Time.StepSeconds), r.Jobs)
+		w.warn(ShortTimeLimit, "slurm.time", "A limit of %s leaves %s to train, %.0f steps of %s, and the run needs %s: most of their time is the queue and the start. Ask for hours, such as time = \"24:00:00\".", span(s.Time), span(window), steps, span(w.plan.Time.StepSeconds), units.Count(r.Jobs, "submission"))
 	}
 }
 
@@ -59,10 +59,10 @@ func (w *warner) length() {
 		if !w.job.Sources.IsSet(path) {
 			path = "training.steps"
 		}
-		w.warn(LongRun, path, "%d steps of %s take %s. Train fewer tokens, or use more GPUs.", r.Steps, span(w.plan.Time.StepSeconds), span(r.Seconds))
+		w.warn(LongRun, path, "%s of %s take %s. Train fewer tokens, or use more GPUs.", units.Count(r.Steps, "step"), span(w.plan.Time.StepSeconds), span(r.Seconds))
 	}
 	if t.Data.Mock && r.Seconds > longMock {
-		w.warn(LongMockRun, "training.data.mock", "The run takes %s on %d GPUs, and its tokens are made up. Remove mock and name the sources, or train for fewer steps.", span(r.Seconds), w.plan.Layout.GPUs())
+		w.warn(LongMockRun, "training.data.mock", "The run takes %s on %s, and its tokens are made up. Remove mock and name the sources, or train for fewer steps.", span(r.Seconds), units.Count(w.plan.Layout.GPUs(), "GPU"))
 	}
 }
 
@@ -84,12 +84,12 @@ func (w *warner) interval() {
 	const path = "training.checkpoint.interval"
 	every := fmt.Sprintf("Checkpoints are %s apart", span(c.IntervalSeconds))
 	if c.Given == "steps" {
-		every = fmt.Sprintf("Checkpoints are %d steps apart, %s", c.IntervalSteps, span(c.IntervalSeconds))
+		every = fmt.Sprintf("Checkpoints are %s apart, %s", units.Count(c.IntervalSteps, "step"), span(c.IntervalSeconds))
 	}
 	window := w.job.Slurm.TrainingWindow()
 	switch {
 	case c.IntervalSeconds > r.Seconds:
-		w.warn(SparseCheckpoints, path, "%s, and the run is %d steps, %s: only its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, r.Steps, span(r.Seconds))
+		w.warn(SparseCheckpoints, path, "%s, and the run is %s, %s: only its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, units.Count(r.Steps, "step"), span(r.Seconds))
 	case window > 0 && c.IntervalSeconds > window && r.Jobs > 1:
 		w.warn(SparseCheckpoints, path, "%s, and one submission trains %s: nothing but its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, span(window))
 	case c.IntervalSeconds < saveSeconds && r.Steps/c.IntervalSteps > manySaves:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // bounds are the figures beyond which no recipe lies, with their source.
@@ -95,7 +96,7 @@ func (w *warner) warmup() {
 		if !w.job.Sources.IsSet(path) {
 			path = "training.schedule.warmup_tokens"
 		}
-		w.warn(LongWarmup, path, "The learning rate rises for %d of %d steps. Recipes warm up over a hundredth of a run, a tenth at most.", s.WarmupSteps, t.Steps)
+		w.warn(LongWarmup, path, "The learning rate rises for %d of %s. Recipes warm up over a hundredth of a run, a tenth at most.", s.WarmupSteps, units.Count(t.Steps, "step"))
 	case s.WarmupSteps == 0 && t.Start.From == "scratch" && t.Steps >= recipes.Warmup.Steps && !t.Data.Mock:
 		w.warn(NoWarmup, "training.schedule", "A run from scratch starts at its peak learning rate of %g, where Adam's moments are not known yet: losses spike or diverge. Set warmup_steps in a schedule block, such as %d.", t.Optimizer.LearningRate, max(100, t.Steps/100))
 	}
@@ -105,17 +106,17 @@ func (w *warner) warmup() {
 func (w *warner) unreached() {
 	t := &w.job.Training
 	if v := t.Data.Validation; v != nil && v.Interval > t.Steps {
-		w.warn(NeverReached, "training.data.validation.interval", "Validation is due every %d steps, and the run has %d: nothing is evaluated. Use a shorter interval.", v.Interval, t.Steps)
+		w.warn(NeverReached, "training.data.validation.interval", "Validation is due every %s, and the run has %d: nothing is evaluated. Use a shorter interval.", units.Count(v.Interval, "step"), t.Steps)
 	}
 	if path := "training.logging.interval"; t.Logging.Interval > t.Steps && w.job.Sources.IsSet(path) {
-		w.warn(NeverReached, path, "A line is due every %d steps, and the run has %d: no loss is ever printed. Use a shorter interval.", t.Logging.Interval, t.Steps)
+		w.warn(NeverReached, path, "A line is due every %s, and the run has %d: no loss is ever printed. Use a shorter interval.", units.Count(t.Logging.Interval, "step"), t.Steps)
 	}
 	if p := t.Logging.Profile; p != nil && p.StartStep >= t.Steps {
 		w.warn(NeverReached, "training.logging.profile.start_step", "The trace begins at step %d, and the run has %d: nothing is recorded. Begin earlier.", p.StartStep, t.Steps)
 	}
 	if r := t.BatchRamp; r != nil && w.job.Model.SequenceLength > 0 {
 		if sequences := t.Tokens / int64(w.job.Model.SequenceLength); r.Sequences > sequences {
-			w.warn(NeverReached, "training.batch_ramp.sequences", "The batch grows over %d sequences, and the run has %d: it never trains with global_batch_size, %d.", r.Sequences, sequences, t.GlobalBatchSize)
+			w.warn(NeverReached, "training.batch_ramp.sequences", "The batch grows over %s, and the run has %d: it never trains with global_batch_size, %d.", units.Count(r.Sequences, "sequence"), sequences, t.GlobalBatchSize)
 		}
 	}
 }
@@ -125,7 +126,7 @@ func (w *warner) unreached() {
 func (w *warner) validation() {
 	v := w.job.Training.Data.Validation
 	if v != nil && v.Interval <= w.job.Training.Steps && v.Steps > 3*v.Interval {
-		w.warn(CostlyValidation, "training.data.validation.steps", "Every %d steps %d batches are evaluated, each about a third of a step: validation takes longer than training, and no prediction counts it. Evaluate fewer batches, or less often.", v.Interval, v.Steps)
+		w.warn(CostlyValidation, "training.data.validation.steps", "Every %s %s are evaluated, each about a third of a step: validation takes longer than training, and no prediction counts it. Evaluate fewer batches, or less often.", units.Count(v.Interval, "step"), units.Count(v.Steps, "batch"))
 	}
 }
 
@@ -133,7 +134,7 @@ func (w *warner) validation() {
 func (w *warner) batch() {
 	t := &w.job.Training
 	if perStep := int64(t.GlobalBatchSize) * int64(w.job.Model.SequenceLength); w.job.Sources.IsSet("training.tokens") && t.BatchRamp == nil && t.Tokens < perStep {
-		w.warn(LessThanOneBatch, "training.tokens", "The run is to see %d tokens, and one batch has %d: it makes one step. Tokens are counted one by one: 2e12 are two trillion.", t.Tokens, perStep)
+		w.warn(LessThanOneBatch, "training.tokens", "The run is to see %s, and one batch has %d: it makes one step. Tokens are counted one by one: 2e12 are two trillion.", units.Count(t.Tokens, "token"), perStep)
 	}
 }
 

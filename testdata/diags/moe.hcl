@@ -35,7 +35,7 @@ model "c" {
     top_k = 100
 
     router {
-      group_top_k = 1 # ERROR: inconsistent-model at 1: 1 groups of 32 experts hold 32, fewer than the 100 of top_k.
+      group_top_k = 1 # ERROR: inconsistent-model at 1: 1 group of 32 experts: 32 in all, fewer than the 100 of top_k.
     }
   }
   position_embedding "rope" {
