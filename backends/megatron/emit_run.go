@@ -51,10 +51,15 @@ func checkTimeout(_ *version, j *job.Job, diags *diag.List) {
 // is, and what to load.
 func setup(j *job.Job, p *plan.Plan) []string {
 	lines := []string{megatronPath(j), `[[ -f "$MEGATRON_PATH/pretrain_gpt.py" ]] || die "no pretrain_gpt.py in MEGATRON_PATH=$MEGATRON_PATH"`}
-	if j.Training.Checkpoint.Path != "" {
-		lines = append(lines, tracker(j, p))
+	if j.Training.Checkpoint.Path == "" {
+		return lines
 	}
-	if s := &j.Training.Start; s.From == "checkpoint" && !s.ResetOptimizer && j.Training.Checkpoint.Path != "" {
+	s, last := &j.Training.Start, lastFile(j, p)
+	continues := s.From == "checkpoint" && !s.ResetOptimizer
+	if last != "" || continues {
+		lines = append(lines, tracker(j, last))
+	}
+	if continues {
 		lines = append(lines,
 			`load=${tracker%/*}`,
 			`[[ -s $tracker || -n $step ]] || load=`+render.ExpandingPath(s.Path).String()+` # first launch: the run starts from here`)
@@ -65,14 +70,13 @@ func setup(j *job.Job, p *plan.Plan) []string {
 // tracker names the file that names the newest checkpoint, and mends it:
 // Megatron-LM empties it before it writes, and ends at once, with success, when
 // it finds it empty. All nodes look, so that they agree whether or not the first
-// has mended it yet.
-func tracker(j *job.Job, p *plan.Plan) string {
-	name := "tracker=" + render.ExpandingPath(j.Training.Checkpoint.Path).String() + "/latest_checkpointed_iteration.txt\nstep='' newest=''"
-	last := lastFile(j, p)
+// has mended it yet. A format without a last file is not mended.
+func tracker(j *job.Job, last string) string {
+	name := "tracker=" + render.ExpandingPath(j.Training.Checkpoint.Path).String() + "/latest_checkpointed_iteration.txt\nstep=''"
 	if last == "" {
 		return name
 	}
-	return name + `
+	return name + ` newest=''
 if [[ -f $tracker && ! -s $tracker ]]; then
   # A save was killed between emptying this file and writing it. It names the newest complete checkpoint.
   for last in "${tracker%/*}"/iter_*/` + last + `; do

@@ -75,7 +75,7 @@ func TestTracker(t *testing.T) {
 func TestTrackerOfOldFormat(t *testing.T) {
 	for format, mended := range map[string]bool{"torch": false, "torch_dist": true, "torch_dcp": true} {
 		j := &job.Job{Training: job.Training{Checkpoint: job.Checkpoint{Path: "/x"}}, Backend: job.Backend{ExtraArgs: []string{"--ckpt-format", format}}}
-		if got := strings.Contains(tracker(j, &plan.Plan{}), "rm "); got != mended {
+		if got := strings.Contains(strings.Join(setup(j, &plan.Plan{}), "\n"), "rm "); got != mended {
 			t.Errorf("%s: mended %v", format, got)
 		}
 	}
