@@ -106,7 +106,11 @@ func TestDrawnPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		if code := run([]string{"build", "--json", file, "-o", out}, &stdout, &stderr); code == exitInput {
+		code := run([]string{"build", "--json", file, "-o", out}, &stdout, &stderr)
+		for _, words := range oddWords("messages.txt", stderr.String()) {
+			t.Errorf("%s\n%s", words, text)
+		}
+		if code == exitInput {
 			continue // this target has no such thing
 		}
 		planned++

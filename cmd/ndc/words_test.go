@@ -13,7 +13,7 @@ import (
 // odd are words that no one would write: one of several, blanks where a name
 // should stand, Go's own words.
 var odd = regexp.MustCompile(`(^|[^x+.\d] |\()1 ([a-z]+[ -])?(nodes|layers|GPUs|ranks|steps|stages|submissions|layouts|chunks|tokens|experts|tasks|seconds|minutes|hours|days|times|reasons|replicas|micro-batches|sequences|processes|attention heads)\b` +
-	`|\w [.,;:](\s|$)|\(\s*\)\s*[.,;]|, ,|%!|<nil>|\bNaN\b|\bInf\b`)
+	`|\w [.,;](\s|$)|\(\s*\)\s*[.,;]|, ,|%!|<nil>|\bNaN\b|\bInf\b`)
 
 // oddWords lists what is odd about the lines of a text that people read: all of
 // them, or in a script its comments.
@@ -69,5 +69,26 @@ func oddWordsIn(t *testing.T, root string) (found []string) {
 func TestWordsOfExamples(t *testing.T) {
 	for _, words := range oddWordsIn(t, filepath.Join("..", "..", "examples")) {
 		t.Error(words)
+	}
+}
+
+// TestWordsOfMessages reads the messages that cases of other tests expect.
+func TestWordsOfMessages(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join("..", "..", "testdata", "diags", "*.hcl"))
+	if err != nil || len(cases) == 0 {
+		t.Fatal("no cases: ", err)
+	}
+	for _, name := range cases {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(content)) {
+			for _, message := range regexp.MustCompile(`# (?:ERROR|WARNING): `).Split(line, -1)[1:] {
+				for _, words := range oddWords(filepath.Base(name)+".txt", message) {
+					t.Error(words)
+				}
+			}
+		}
 	}
 }
