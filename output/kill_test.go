@@ -94,6 +94,10 @@ type killing struct {
 }
 
 func newKilling(t *testing.T, before []string, build string) *killing {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("ends many processes, which -short leaves out")
+	}
 	after := slices.Concat(before, []string{build})
 	k := &killing{before: before, build: build, start: filepath.Join(t.TempDir(), "out"), kills: map[string]int{}}
 	for _, name := range before {

@@ -98,6 +98,9 @@ const drawn = 40
 // feasible or not, and what the screen and the files say is English. That the
 // search judged what is printed is held by a panic of package compiler.
 func TestDrawnPlans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plans many jobs, which -short leaves out")
+	}
 	file, planned, feasible := filepath.Join(t.TempDir(), "job.hcl"), 0, 0
 	jobs := rapid.Custom(drawJob)
 	for seed := range drawn {

@@ -43,6 +43,10 @@ type victim struct {
 // victims are a first build, a build that changes some files, keeps some and
 // removes others, and a clean.
 func victims(t *testing.T) map[string]*victim {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("ends many processes, which -short leaves out")
+	}
 	dir := t.TempDir()
 	text, err := os.ReadFile("../../examples/tiny/job.hcl")
 	if err != nil {
