@@ -63,8 +63,11 @@ func exponent(x float64) int {
 }
 
 // rounded is Rounded by way of text, for numbers too large or too small for
-// tens, and for 0.
+// tens.
 func rounded(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
 	v, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', significant-1, 64), 64)
 	if err != nil {
 		return x
