@@ -33,11 +33,10 @@ type converter struct {
 	entries map[string]hclsyntax.ObjectConsItem // of a map, by literal keys
 }
 
-// interval is the value of an argument of type Interval.
+// interval is the value of an argument of type Interval; the zero value is auto.
 type interval struct {
 	steps int64
 	time  units.Seconds
-	auto  bool
 }
 
 // convert returns nil for null. References (ModelRef and its like, Any) pass
@@ -362,7 +361,7 @@ func (c *converter) interval(v cty.Value) (any, bool) {
 	at := rangeOf(c.expr.Range())
 	if v.Type() == cty.String {
 		if v.AsString() == "auto" {
-			return interval{auto: true}, true
+			return interval{}, true
 		}
 		if _, isNumber := asNumber(v); !isNumber {
 			t, err := units.ParseSeconds(v.AsString())
