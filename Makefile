@@ -2,7 +2,7 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build test lint regen check kills accuracy bench stats conformance slurm gpu release
+.PHONY: build test lint regen check kills soak accuracy bench stats conformance slurm gpu release
 
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ndc ./cmd/ndc
@@ -25,6 +25,13 @@ check: lint test
 
 kills: ## builds killed at every call that changes the disk, about half an hour
 	NDC_KILLS=all go test -timeout 3h -v -run 'TestKilled|TestInterrupted|TestTogether' ./output ./cmd/ndc
+
+# Property tests draw the same cases in every run; here they draw others.
+DRAWS ?= 20000
+soak: ## property tests with DRAWS cases each, drawn anew
+	for package in $$(git grep -l 'ndc/tools/draws"' -- '*_test.go' | xargs -n1 dirname | sort -u | grep -v '^cmd/ndc$$'); do \
+	  NDC_DRAWS=random go test -timeout 1h ./$$package -rapid.nofailfile -rapid.checks $(DRAWS) || failed=1; \
+	done; exit $$failed
 
 accuracy: ## predictions against published measurements
 	go run ./tools/accuracy -out docs/accuracy.md

@@ -16,6 +16,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 func TestVersions(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 // TestRules: each edit of a legal launch breaks exactly the rule named.

@@ -18,6 +18,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

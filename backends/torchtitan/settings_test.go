@@ -13,6 +13,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 // TestTOMLReadsBack: a TOML library reads the very settings.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 	"github.com/ndc-dev/ndc/view"
 )
 

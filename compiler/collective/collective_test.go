@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 	"pgregory.net/rapid"
 )
 

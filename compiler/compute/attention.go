@@ -75,12 +75,25 @@ func (d *Device) Attention(a *Attention) (forward, backward units.Seconds) {
 	if a.Kernel == Unfused {
 		return d.unfused(a, s)
 	}
-	f, ratio := d.kernels[a.Kernel].at(a, s.Point()[0])
-	t := d.attention.Seconds(s, float64(a.Window)) * f
+	t, ratio := d.measured(a, s)
+	if a.Window > 0 && a.Window < a.Keys {
+		whole := *a
+		whole.Window = 0
+		if all, r := d.measured(&whole, whole.scores()); all < t { // a kernel may ignore the window
+			t, ratio = all, r
+		}
+	}
 	if a.Deterministic && !a.low() && a.HeadDim <= int(s.V) {
 		ratio *= facts.deterministic // nothing in 8 bits or with narrower values
 	}
 	return units.Seconds(t), units.Seconds(t * ratio)
+}
+
+// measured is the forward time by the surfaces and what the backward pass
+// takes of it.
+func (d *Device) measured(a *Attention, s surface.Scores) (forward, ratio float64) {
+	f, ratio := d.kernels[a.Kernel].at(a, s.Point()[0])
+	return d.attention.Seconds(s, float64(a.Window)) * f, ratio
 }
 
 // Bytes per score that the unfused kernel moves beside its matrix

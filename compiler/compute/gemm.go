@@ -14,9 +14,10 @@ func (d *Device) GEMM(t DType, m, n, k int) units.Seconds {
 	return units.Seconds(d.gemmSeconds(t, surface.Shape{M: float64(m), N: float64(n), K: float64(k)}))
 }
 
+// gemmSeconds never beats the peak, which a surface may beyond its grid.
 func (d *Device) gemmSeconds(t DType, s surface.Shape) float64 {
 	b := &d.gemm[t]
-	return b.roof.GEMM(s, b.record.Tile) * b.record.Correction(s.Point())
+	return max(s.FLOPs()/b.roof.FLOPS, b.roof.GEMM(s, b.record.Tile)*b.record.Correction(s.Point()))
 }
 
 // GroupedGEMM is the time of g.Count multiplications of g.Rows × k by k × n

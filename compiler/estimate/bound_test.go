@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/target"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 	"pgregory.net/rapid"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 func layout(tp, cp, ep, etp, micro int) *plan.Layout {

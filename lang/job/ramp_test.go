@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 // stepByStep takes one step after the other, with the batch of Megatron-LM's

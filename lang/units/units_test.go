@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 func TestParseBytes(t *testing.T) {

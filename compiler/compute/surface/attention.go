@@ -47,9 +47,7 @@ func (a *AttentionSet) Seconds(s Scores, window float64) float64 {
 	}
 	narrow := interpolate(a.windowed, s.QK, p)
 	share := max(0, math.Log2(window/narrowWindow)/math.Log2(wideWindow/narrowWindow))
-	windowed := roof * math.Exp(narrow+share*(correction-narrow))
-	s.Pairs = s.AllPairs()
-	return min(windowed, a.Roof.Attention(s)*math.Exp(correction)) // a kernel may ignore the window
+	return roof * math.Exp(narrow+share*(correction-narrow))
 }
 
 // interpolate is the logarithm of the correction at a head dimension between

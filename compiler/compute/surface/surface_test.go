@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 // TestAt: the fast evaluation equals the sum over nodes, meets the nodes and
