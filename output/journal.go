@@ -85,6 +85,7 @@ func (o *Output) undone(err, failed error) error {
 // their folders do not start, and the next Open tries again.
 type UnfinishedError struct{ Err error }
 
+// Error is that of the change that was left.
 func (e *UnfinishedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the failure itself.

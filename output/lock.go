@@ -28,6 +28,7 @@ var patience = 10 * time.Second
 // BusyError says that another program writes into the folder.
 type BusyError struct{ Path, Who string }
 
+// Error names the folder and who holds it.
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is being written by %s, which did not end within %v", e.Path, e.Who, patience)
 }

@@ -1,76 +1,65 @@
-// Command stats reports the size of the code against the budget that
-// ARCHITECTURE.md states: functions of a median of 12 lines, 40 at the 90th
-// and 80 at the 99th percentile, four parameters, files of 600 lines. It
-// reports; people decide.
+// Command stats prints what decides how far a change reaches: the lines of
+// every package, the widest structs, exported names without a doc comment,
+// large files, and the files that each kind of change touches, as
+// docs/extending.md lists them. It reports; a test at the root holds the limits.
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"log"
-	"path/filepath"
+	"os"
 	"slices"
-	"strings"
 )
 
-// function is one measured function.
-type function struct {
-	name              string
-	lines, parameters int
-}
-
 func main() {
-	var functions []function
-	var large []string
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		found, lines, err := measure(path)
-		functions = append(functions, found...)
-		if lines > 600 {
-			large = append(large, fmt.Sprintf("%s: %d lines", path, lines))
-		}
-		return err
-	})
+	source, err := read(".")
 	if err != nil {
 		log.Fatal(err)
 	}
-	report(functions, large)
+	source.packages()
+	source.structs()
+	source.files()
+	source.undocumented()
+	if err := changes("docs/extending.md"); err != nil && !os.IsNotExist(err) {
+		log.Fatal(err)
+	}
 }
 
-func measure(path string) ([]function, int, error) {
-	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, path, nil, 0)
-	if err != nil {
-		return nil, 0, err
+// packages prints lines of code and of tests.
+func (s *source) packages() {
+	var code, tests int
+	fmt.Printf("%-28s %7s %7s %7s\n", "package", "files", "lines", "tests")
+	for _, name := range s.names() {
+		p := s.of[name]
+		fmt.Printf("%-28s %7d %7d %7d\n", name, p.files, p.lines, p.tests)
+		code, tests = code+p.lines, tests+p.tests
 	}
-	var list []function
-	for _, d := range f.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok {
-			lines := set.Position(fn.End()).Line - set.Position(fn.Pos()).Line + 1
-			list = append(list, function{path + ":" + fn.Name.Name, lines, fn.Type.Params.NumFields()})
-		}
-	}
-	return list, set.Position(f.End()).Line, nil
+	fmt.Printf("%-28s %7s %7d %7d\n", "all", "", code, tests)
 }
 
-func report(functions []function, large []string) {
-	slices.SortFunc(functions, func(a, b function) int { return b.lines - a.lines })
-	at := func(share float64) int { return functions[int(float64(len(functions)-1)*(1-share))].lines }
-	fmt.Printf("%d functions: median %d lines, p90 %d, p99 %d\n", len(functions), at(0.5), at(0.9), at(0.99))
-	for _, f := range functions[:min(5, len(functions))] {
-		fmt.Printf("  %4d lines %s\n", f.lines, f.name)
+// structs prints the widest ones; under compiler/, where fifty fields were
+// locals of a function once, none may have more than 24.
+func (s *source) structs() {
+	slices.SortFunc(s.widths, func(a, b width) int { return cmp.Or(b.fields-a.fields, cmp.Compare(a.name, b.name)) })
+	fmt.Println("\nwidest structs, in fields")
+	for _, w := range s.widths[:min(12, len(s.widths))] {
+		fmt.Printf("%4d %s\n", w.fields, w.name)
 	}
-	for _, f := range functions {
-		if f.parameters > 4 {
-			fmt.Printf("  %d parameters: %s\n", f.parameters, f.name)
-		}
+}
+
+func (s *source) files() {
+	slices.Sort(s.large)
+	fmt.Printf("\n%d files of more than %d lines\n", len(s.large), longFile)
+	for _, f := range s.large {
+		fmt.Println("    ", f)
 	}
-	for _, l := range large {
-		fmt.Println("  large file", l)
+}
+
+func (s *source) undocumented() {
+	slices.Sort(s.bare)
+	fmt.Printf("\n%d exported names without a doc comment\n", len(s.bare))
+	for _, n := range s.bare {
+		fmt.Println("    ", n)
 	}
 }
