@@ -96,8 +96,8 @@ func Layout(l *plan.Layout) string {
 
 func recompute(l *plan.Layout) string {
 	switch {
-	case l.Recompute == plan.RecomputeSelective && len(l.RecomputeModules) > 0:
-		return "selective (" + strings.Join(l.RecomputeModules, ", ") + ")"
+	case l.Recompute == plan.RecomputeSelective && l.RecomputeModules != 0:
+		return "selective (" + strings.Join(l.RecomputeModules.Names(), ", ") + ")"
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
 		return fmt.Sprintf("full (%s of each chunk)", units.Count(l.RecomputeLayers, "layer"))
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod != "":

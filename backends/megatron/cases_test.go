@@ -20,7 +20,7 @@ type change struct {
 var cases = []change{
 	{"llama_tp4_pp2", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 		l.TensorParallel, l.SequenceParallel, l.PipelineParallel = 4, true, 2
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"core_attn"}
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
 	}},
 	{"qwen_biases", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 		j.Model.Architecture, j.Model.QKVBias = "qwen2", true
@@ -141,7 +141,7 @@ var cases = []change{
 	{"mixtral_offload_recompute", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { // experts that run again are not offloaded
 		j.Model = mixtral()
 		l.ExpertParallel = 8
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"layernorm", "moe"}
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleNorm|plan.ModuleMoE
 		j.Execution.OffloadActivations = job.Some(true)
 	}},
 	{"mixtral_etp", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
@@ -153,7 +153,7 @@ var cases = []change{
 		j.Model = mixtral()
 		j.Execution.MoEDispatcher, j.Execution.OverlapExpertParallel = job.Some("hybridep"), job.Some(true)
 		l.PipelineParallel, l.VirtualPipeline, l.ExpertParallel = 2, 4, 8
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"layernorm", "moe_act"}
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleNorm|plan.ModuleExpertActivation
 	}},
 	{"mixtral_drop_fp8", "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
 		j.Model = mixtral()
@@ -165,7 +165,7 @@ var cases = []change{
 		j.Model, j.Cluster.Nodes, j.Training.GlobalBatchSize = deepseek(), 256, 15360
 		l.PipelineParallel, l.ExpertParallel = 16, 64
 		l.StageLayers = []int{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2}
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"layernorm", "mla_up_proj", "moe_act"}
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleNorm|plan.ModuleLatentUp|plan.ModuleExpertActivation
 	}},
 	{"deepseek_v3_interleaved", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		j.Model, j.Cluster.Nodes, j.Training.GlobalBatchSize = deepseek(), 128, 8192

@@ -231,7 +231,7 @@ func (a *arguments) recompute() {
 	switch l.Recompute {
 	case plan.RecomputeSelective:
 		a.add(from, "--recompute-granularity", "selective")
-		a.add(planned("layout.recompute_modules"), "--recompute-modules", l.RecomputeModules...)
+		a.add(planned("layout.recompute_modules"), "--recompute-modules", recomputeArguments(l.RecomputeModules)...)
 	case plan.RecomputeFull:
 		a.add(from, "--recompute-granularity", "full")
 		a.add(planned("layout.recompute_method"), "--recompute-method", l.RecomputeMethod)
@@ -249,7 +249,7 @@ func (a *arguments) recompute() {
 // together, and says of the releases before that they fail (transformer_config.py).
 func (a *arguments) offloadModules() []string {
 	modules := []string{"attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm"}
-	if a.j.Model.MoE != nil && !recomputed(&a.p.Layout, "moe") {
+	if a.j.Model.MoE != nil && !a.p.Layout.RecomputeModules.Has(plan.ModuleMoE) {
 		modules = append(modules, "expert_fc1", "moe_act")
 	}
 	return modules

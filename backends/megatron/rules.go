@@ -204,32 +204,6 @@ var recomputeRules = []target.Rule{
 	{ID: RuleRecomputeDelayedScaling, Reason: "fp8 with delayed scaling cannot recompute layernorm or moe_act", Breaks: func(f *target.Facts) bool {
 		return f.Layout.Recompute == plan.RecomputeSelective && f.Job.Training.Precision == "fp8" &&
 			f.Job.Training.FP8.Recipe == "delayed" &&
-			(recomputed(f.Layout, "layernorm") || recomputed(f.Layout, "moe_act"))
+			f.Layout.RecomputeModules.Has(plan.ModuleNorm|plan.ModuleExpertActivation)
 	}},
-}
-
-func breaksRecomputeModule(f *target.Facts) bool {
-	if f.Layout.Recompute != plan.RecomputeSelective {
-		return false
-	}
-	moe := f.Job.Model.MoE
-	for _, module := range f.Layout.RecomputeModules {
-		missing := false
-		switch module {
-		case "mla_up_proj":
-			missing = f.Job.Model.MLA == nil
-		case "moe", "moe_act":
-			missing = moe == nil
-		case "shared_experts":
-			missing = moe == nil || moe.SharedExpertFFNHiddenSize == 0
-		}
-		if missing {
-			return true
-		}
-	}
-	return false
-}
-
-func recomputed(l *plan.Layout, module string) bool {
-	return slices.Contains(l.RecomputeModules, module)
 }

@@ -88,7 +88,7 @@ func breaksOverlapExpert(f *target.Facts) bool {
 	l, m := f.Layout, &f.Job.Model
 	return l.ExpertParallel == 1 || l.PipelineParallel > 1 && !interleaved(l) ||
 		f.Exec.MoEDispatcher == "allgather" || f.Job.Training.Precision == "fp32" ||
-		l.Recompute == plan.RecomputeFull || recomputed(l, "moe") ||
+		l.Recompute == plan.RecomputeFull || l.RecomputeModules.Has(plan.ModuleMoE) ||
 		m.MTPLayers > 1 || m.MTPLayers == 1 && l.PipelineParallel == 1
 }
 

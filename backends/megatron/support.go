@@ -319,15 +319,6 @@ func choices(v *version, name string) []string {
 	return o.Choices
 }
 
-func checkRecompute(v *version, j *job.Job, diags *diag.List) {
-	for _, m := range j.Constraints.Layout.RecomputeModules {
-		if !slices.Contains(recomputeModules, m) {
-			diags.Error(UnknownRecomputeModule, j.Sources.Range("constraints.layout.recompute_modules"), "Unknown module for recompute",
-				fmt.Sprintf("Megatron-LM recomputes %s; it knows no module %q.%s", list(recomputeModules), m, diag.DidYouMean(m, recomputeModules)))
-		}
-	}
-}
-
 // checkExecution reports execution options that Megatron-LM does not have.
 func checkExecution(v *version, j *job.Job, diags *diag.List) {
 	x := &j.Execution

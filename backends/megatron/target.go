@@ -1,8 +1,6 @@
 package megatron
 
 import (
-	"slices"
-
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -101,81 +99,4 @@ func paddedVocab(m *job.Model, tensorParallel int) int {
 	}
 	multiple := vocabMultiple * tensorParallel
 	return (m.VocabSize + multiple - 1) / multiple * multiple
-}
-
-// modules that selective recompute may name, the same from core_v0.15.0 to
-// core_v0.19.0 for the models that ndc builds (transformer_config.py).
-var recomputeModules = []string{"core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"}
-
-// recomputes lists what the search may try: nothing, the sets of modules that
-// matter for this model, and whole layers. A list pinned by the user is the
-// only selective choice.
-func (v *version) recomputes(j *job.Job) []target.RecomputeOption {
-	options := []target.RecomputeOption{{Mode: plan.RecomputeNone}}
-	for _, modules := range selective(j) {
-		options = append(options, target.RecomputeOption{Mode: plan.RecomputeSelective, Modules: modules})
-	}
-	return append(options,
-		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "uniform", Layers: groups(j)},
-		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "block"},
-	)
-}
-
-// groups lists how many layers uniform recompute puts in a group: one, which
-// keeps the least memory busy, unless the job names other numbers.
-func groups(j *job.Job) []int {
-	choice := j.Constraints.Layout.RecomputeLayers
-	if choice.Free() {
-		return []int{1}
-	}
-	sizes := []int{}
-	for n := 1; n <= j.Model.Layers; n++ {
-		if choice.Allows(n) {
-			sizes = append(sizes, n)
-		}
-	}
-	return sizes
-}
-
-// selective lists the module sets of selective recompute, cheapest first.
-func selective(j *job.Job) [][]string {
-	if pinned := j.Constraints.Layout.RecomputeModules; pinned != nil {
-		return [][]string{pinned}
-	}
-	cheap := cheapModules(j)
-	sets := [][]string{{"core_attn"}}
-	if len(cheap) > 0 {
-		sets = append(sets, cheap)
-	}
-	if j.Model.MoE == nil || j.Model.MoE.FirstDenseLayers > 0 {
-		sets = append(sets, sorted(append(slices.Clone(cheap), "mlp")))
-	}
-	if j.Model.MoE != nil {
-		whole := slices.DeleteFunc(slices.Clone(cheap), func(m string) bool { return m == "moe_act" })
-		sets = append(sets, sorted(append(whole, "moe")))
-	}
-	return sets
-}
-
-// cheapModules are those whose forward pass costs little to repeat: norms,
-// expert activations and the up-projection of latent attention. Delayed
-// scaling cannot repeat the first two.
-func cheapModules(j *job.Job) []string {
-	var modules []string
-	delayed := j.Training.Precision == "fp8" && j.Training.FP8.Recipe == "delayed"
-	if !delayed {
-		modules = append(modules, "layernorm")
-	}
-	if j.Model.MLA != nil {
-		modules = append(modules, "mla_up_proj")
-	}
-	if j.Model.MoE != nil && !delayed {
-		modules = append(modules, "moe_act")
-	}
-	return modules
-}
-
-func sorted(s []string) []string {
-	slices.Sort(s)
-	return s
 }

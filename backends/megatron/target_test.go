@@ -85,11 +85,11 @@ func TestRules(t *testing.T) {
 		}},
 		{RuleRecomputeFull, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.Recompute = plan.RecomputeFull }},
 		{RuleRecomputeModule, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
-			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"mla_up_proj"}
+			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleLatentUp
 		}},
 		{RuleRecomputeDelayedScaling, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "delayed"}
-			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"layernorm"}
+			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleNorm
 		}},
 		{RuleLowPrecisionAlignment, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Training.FP8, j.Model.FFNHiddenSize = "fp8", job.FP8{Recipe: "tensorwise"}, 14344
@@ -196,7 +196,7 @@ func TestDiagnostics(t *testing.T) {
 		{"hybridep", "core_v0.15.3", func(j *job.Job) {
 			j.Model, j.Execution.MoEDispatcher = mixtral(), job.Some("hybridep")
 		}, UnsupportedExecution, "from core_v0.16.0 on"},
-		{"module", "core_v0.19.2", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"core_atn"} }, UnknownRecomputeModule, `Did you mean "core_attn"?`},
+		{"module", "core_v0.19.2", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"op"} }, UnknownRecomputeModule, `it knows no module "op"`},
 		{"jsonl", "core_v0.19.2", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedData, "tools/preprocess_data.py"},
 		{"end of documents", "core_v0.18.2", func(j *job.Job) {
 			j.Training.Data.Tokenizer = job.Tokenizer{Kind: "huggingface", Path: "/t", EndOfDocumentID: job.Some(2)}

@@ -148,7 +148,7 @@ func number(name string, v job.Optional[int], allowed []string, fix string) exec
 // checkRecompute refuses lists of modules: the emitted policy is "op".
 func (d *dialect) checkRecompute(j *job.Job, diags *diag.List) {
 	modules := j.Constraints.Layout.RecomputeModules
-	if modules == nil || len(modules) == 1 && modules[0] == "op" {
+	if modules == nil || plan.ModulesOf(modules) == plan.ModuleOperators {
 		return
 	}
 	diags.Error(UnsupportedExecution, j.Sources.Range("constraints.layout.recompute_modules"), "Recompute that TorchTitan does not have",

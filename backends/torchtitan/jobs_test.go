@@ -89,7 +89,7 @@ func testPlan(j *job.Job, l plan.Layout) *plan.Plan {
 func layoutOf(change func(*plan.Layout)) plan.Layout {
 	l := plan.Layout{TensorParallel: 1, SequenceParallel: true, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1,
 		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 1, ZeroStage: 3,
-		MicroBatchSize: 1, MicroBatches: 1, Recompute: plan.RecomputeSelective, RecomputeModules: []string{"op"}}
+		MicroBatchSize: 1, MicroBatches: 1, Recompute: plan.RecomputeSelective, RecomputeModules: plan.ModuleOperators}
 	if change != nil {
 		change(&l)
 	}

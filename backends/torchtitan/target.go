@@ -47,7 +47,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		ZeroStages: []int{0, 2, 3},
 		Recomputes: []target.RecomputeOption{
 			{Mode: plan.RecomputeNone},
-			{Mode: plan.RecomputeSelective, Modules: []string{"op"}},
+			{Mode: plan.RecomputeSelective, Modules: plan.ModuleOperators},
 			{Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}},
 		},
 		SequenceParallel: []bool{true},

@@ -273,6 +273,8 @@ func (s *schemaWalk) reference(schema map[string]any) string {
 // value follows a field's schema down to the next definition.
 func (s *schemaWalk) value(at string, schema map[string]any, typ reflect.Type) {
 	switch {
+	case typ == reflect.TypeFor[plan.Modules]():
+		s.value(at, schema, reflect.TypeFor[[]string]())
 	case typ.Kind() == reflect.Pointer:
 		if options, ok := schema["anyOf"].([]any); ok {
 			schema = options[0].(map[string]any)

@@ -12,7 +12,7 @@ import (
 // pipeline without a bubble. Only these axes of l are read.
 func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	bare := *l
-	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, nil, "", 0
+	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, 0, "", 0
 	y := *x
 	y.OffloadActivations = false // recompute shortens their way to the host
 	k := wholeKey{e.tableKey(&bare, &y), e.stateKey(&bare, &y)}

@@ -173,13 +173,14 @@ func (e *Evaluator) repeatedLayer(l *plan.Layout, kind int) float64 {
 		return e.arch.LayerFLOPs(kind)
 	}
 	var n float64
-	for _, m := range l.RecomputeModules {
+	for rest := l.RecomputeModules; rest != 0; rest &^= rest.First() {
+		m := rest.First()
 		c := e.arch.Attention(kind, l)
 		core := c.FLOPs() * float64(l.TensorParallel) / float64(e.arch.Tokens(l))
 		switch m {
-		case "core_attn":
+		case plan.ModuleCoreAttention:
 			n += core
-		case "op":
+		case plan.ModuleOperators:
 			n += (e.arch.LayerFLOPs(kind) - core) / 2
 		default:
 			n += e.arch.ProductFLOPs(kind, func(t *transformer.Tensor) bool { return inModule(m, t) })
@@ -190,15 +191,15 @@ func (e *Evaluator) repeatedLayer(l *plan.Layout, kind int) float64 {
 
 // inModule reports whether a recompute module holds a weight. Norms and
 // activations have none that is multiplied with.
-func inModule(module string, t *transformer.Tensor) bool {
+func inModule(module plan.Modules, t *transformer.Tensor) bool {
 	switch module {
-	case "mla_up_proj":
+	case plan.ModuleLatentUp:
 		return t.Component == transformer.Attention && strings.Contains(t.Name, "_up.")
-	case "mlp":
+	case plan.ModuleMLP:
 		return t.Component == transformer.MLP
-	case "shared_experts":
+	case plan.ModuleSharedExperts:
 		return t.Component == transformer.SharedExperts
-	case "moe":
+	case plan.ModuleMoE:
 		return t.Component == transformer.Router || t.Component == transformer.Experts || t.Component == transformer.SharedExperts
 	}
 	return false

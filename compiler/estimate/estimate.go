@@ -63,7 +63,6 @@ type Evaluator struct {
 
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
-	modules       [][]string
 	recipes       []recipe
 	same          []int // per decoder layer: the first of its run of layers of one recipe
 	linears       map[linearKey]compute.Passes

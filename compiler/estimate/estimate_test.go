@@ -96,7 +96,7 @@ func layouts(t *rapid.T, experts bool) plan.Layout {
 	l.Recompute = rapid.SampledFrom([]plan.Recompute{plan.RecomputeNone, plan.RecomputeSelective, plan.RecomputeFull}).Draw(t, "recompute")
 	switch l.Recompute {
 	case plan.RecomputeSelective:
-		l.RecomputeModules = []string{"core_attn"}
+		l.RecomputeModules = plan.ModuleCoreAttention
 	case plan.RecomputeFull:
 		l.RecomputeMethod, l.RecomputeLayers = "block", rapid.IntRange(1, 8).Draw(t, "layers")
 	}
@@ -225,7 +225,7 @@ func TestThroughput(t *testing.T) {
 		t.Errorf("full recompute counts %v times the model FLOPs, want a third more but for the head", ratio)
 	}
 	// The MLP is 3·4,096·14,336 weights of the 218 million of a layer.
-	l.Recompute, l.RecomputeMethod, l.RecomputeLayers, l.RecomputeModules = plan.RecomputeSelective, "", 0, []string{"layernorm", "mlp"}
+	l.Recompute, l.RecomputeMethod, l.RecomputeLayers, l.RecomputeModules = plan.RecomputeSelective, "", 0, plan.ModuleNorm|plan.ModuleMLP
 	d = e.Describe(&l, &x)
 	want = d.Throughput.TokensPerSecondPerGPU * 2 * 32 * 3 * 4096 * 14336 / 989e12
 	if got := float64(d.Throughput.HFU - d.Throughput.MFU); math.Abs(got-want) > 0.005*want {
@@ -348,10 +348,10 @@ func appendLayout(all []plan.Layout, a [5]int) []plan.Layout {
 	}
 	for _, r := range []plan.Recompute{plan.RecomputeNone, plan.RecomputeSelective, plan.RecomputeFull} {
 		l.Recompute = r
-		l.RecomputeModules, l.RecomputeMethod, l.RecomputeLayers = nil, "", 0
+		l.RecomputeModules, l.RecomputeMethod, l.RecomputeLayers = 0, "", 0
 		switch r {
 		case plan.RecomputeSelective:
-			l.RecomputeModules = []string{"core_attn"}
+			l.RecomputeModules = plan.ModuleCoreAttention
 		case plan.RecomputeFull:
 			l.RecomputeMethod, l.RecomputeLayers = "uniform", 1
 		}

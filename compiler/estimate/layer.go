@@ -190,23 +190,23 @@ func (e *Evaluator) overPCIe(bytes float64) units.Seconds {
 // and repeats the rest.
 func (b *builder) selective() units.Seconds {
 	var t units.Seconds
-	for _, m := range b.l.RecomputeModules {
-		switch m {
-		case "core_attn":
+	for rest := b.l.RecomputeModules; rest != 0; rest &^= rest.First() {
+		switch rest.First() {
+		case plan.ModuleCoreAttention:
 			t += b.core
-		case "layernorm":
+		case plan.ModuleNorm:
 			t += b.norms
-		case "moe_act":
+		case plan.ModuleExpertActivation:
 			t += b.activation
-		case "mla_up_proj":
+		case plan.ModuleLatentUp:
 			t += b.up
-		case "mlp":
+		case plan.ModuleMLP:
 			t += b.mlp
-		case "moe":
+		case plan.ModuleMoE:
 			t += b.moe
-		case "shared_experts":
+		case plan.ModuleSharedExperts:
 			t += b.shared
-		case "op":
+		case plan.ModuleOperators:
 			t += (b.fwd[lineLinear]+b.fwd[lineExperts])/2 + b.fwd[lineMemoryBound]
 		}
 	}

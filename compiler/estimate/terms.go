@@ -11,7 +11,8 @@ import (
 // tableKey is what the passes of a layer depend on.
 type tableKey struct {
 	tensor, context, expert, expertTensor, microBatch int32
-	execution, modules                                int16
+	execution                                         int16
+	modules                                           plan.Modules
 	recompute                                         plan.Recompute
 	sequence                                          bool
 }
@@ -72,7 +73,7 @@ func (e *Evaluator) tableKey(l *plan.Layout, x *plan.Execution) tableKey {
 	return tableKey{
 		tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
 		expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
-		execution: e.executionIndex(x), modules: e.modulesIndex(l.RecomputeModules),
+		execution: e.executionIndex(x), modules: l.RecomputeModules,
 		recompute: l.Recompute, sequence: l.SequenceParallel,
 	}
 }
@@ -146,17 +147,6 @@ func (e *Evaluator) executionIndex(x *plan.Execution) int16 {
 	}
 	e.executions = append(e.executions, *x)
 	return int16(len(e.executions) - 1)
-}
-
-// modulesIndex gives equal lists of recompute modules one small number.
-func (e *Evaluator) modulesIndex(m []string) int16 {
-	for i := range e.modules {
-		if slices.Equal(e.modules[i], m) {
-			return int16(i)
-		}
-	}
-	e.modules = append(e.modules, m)
-	return int16(len(e.modules) - 1)
 }
 
 // pipelineSeconds is the simulated pipeline, remembered by its durations.

@@ -147,7 +147,7 @@ func allowsMethod(c *job.LayoutConstraints, o target.RecomputeOption) bool {
 }
 
 func allowsModules(c *job.LayoutConstraints, o target.RecomputeOption) bool {
-	return c.RecomputeModules == nil || o.Mode != plan.RecomputeSelective || slices.Equal(o.Modules, c.RecomputeModules)
+	return c.RecomputeModules == nil || o.Mode != plan.RecomputeSelective || o.Modules == plan.ModulesOf(c.RecomputeModules)
 }
 
 // pinnedModules adds the user's own module list when the target recommends
@@ -156,12 +156,13 @@ func pinnedModules(c *job.LayoutConstraints, t *target.Target) []Recompute {
 	if c.RecomputeModules == nil || !c.Recompute.Allows(plan.RecomputeSelective.String()) {
 		return nil
 	}
+	pinned := plan.ModulesOf(c.RecomputeModules)
 	for _, o := range t.Recomputes {
-		if o.Mode == plan.RecomputeSelective && slices.Equal(o.Modules, c.RecomputeModules) {
+		if o.Mode == plan.RecomputeSelective && o.Modules == pinned {
 			return nil
 		}
 	}
-	return []Recompute{{Mode: plan.RecomputeSelective, Modules: c.RecomputeModules}}
+	return []Recompute{{Mode: plan.RecomputeSelective, Modules: pinned}}
 }
 
 // layerChoices expands the layer counts of an option: what the target names;

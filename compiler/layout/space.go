@@ -46,7 +46,7 @@ type Pipeline struct {
 // Most layers.
 type Recompute struct {
 	Mode    plan.Recompute
-	Modules []string
+	Modules plan.Modules
 	Method  string
 	Layers  int
 	Most    int // 0: only Layers

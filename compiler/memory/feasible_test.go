@@ -99,7 +99,7 @@ func (r *bridgeRow) predict() plan.Memory {
 	}
 	switch a.Recompute.Mode {
 	case "selective":
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, a.Recompute.Modules
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModulesOf(a.Recompute.Modules)
 	case "full":
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, a.Recompute.Method, a.Recompute.Layers
 	}

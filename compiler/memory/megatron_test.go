@@ -22,7 +22,7 @@ func moonlight(modules ...string) plan.Memory {
 	l := &plan.Layout{TensorParallel: 2, SequenceParallel: true, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 8,
 		ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 4, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 1}
 	if len(modules) > 0 {
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, modules
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModulesOf(modules)
 	}
 	return New(j, megatronTarget()).Memory(l, &plan.Execution{Attention: "fused", GradientDType: "bf16", OptimizerStateDType: "bf16", CrossEntropy: "fused", LossChunks: 1})
 }

@@ -64,7 +64,7 @@ func TestKorthikanti(t *testing.T) {
 			l := plan.Layout{TensorParallel: c.tp, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
 				DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: model.b, MicroBatches: 1, SequenceParallel: c.sequence}
 			if c.selective {
-				l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"core_attn"}
+				l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
 			}
 			if got := layerBytes(j, l, plan.Execution{Attention: "unfused", LossChunks: 1}); got != c.want {
 				t.Errorf("h %d, %s: %d bytes, want %d", model.h, c.name, got, c.want)
@@ -127,7 +127,7 @@ func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
 	}
 	switch l.Recompute {
 	case plan.RecomputeSelective:
-		l.RecomputeModules = []string{"core_attn"}
+		l.RecomputeModules = plan.ModuleCoreAttention
 	case plan.RecomputeFull:
 		l.RecomputeMethod = rapid.SampledFrom([]string{"uniform", "block"}).Draw(t, "method")
 		l.RecomputeLayers = 1

@@ -22,43 +22,19 @@ type shape struct {
 }
 
 // modules is a set of things that selective recompute drops.
-type modules uint16
+type modules = plan.Modules
 
-// The modules of selective recompute, with Megatron's names; op is
-// torchtitan's policy over single operators.
+// Short names of what tensors go with.
 const (
-	moduleCoreAttention modules = 1 << iota
-	moduleMoEActivation
-	moduleNorm
-	moduleLatentUp
-	moduleMLP
-	moduleMoE
-	moduleSharedExperts
-	moduleOp
+	moduleCoreAttention = plan.ModuleCoreAttention
+	moduleMoEActivation = plan.ModuleExpertActivation
+	moduleNorm          = plan.ModuleNorm
+	moduleLatentUp      = plan.ModuleLatentUp
+	moduleMLP           = plan.ModuleMLP
+	moduleMoE           = plan.ModuleMoE
+	moduleSharedExperts = plan.ModuleSharedExperts
+	moduleOp            = plan.ModuleOperators
 )
-
-// moduleOf maps a framework's module name to the set.
-func moduleOf(name string) modules {
-	switch name {
-	case "core_attn":
-		return moduleCoreAttention
-	case "moe_act":
-		return moduleMoEActivation
-	case "layernorm":
-		return moduleNorm
-	case "mla_up_proj":
-		return moduleLatentUp
-	case "mlp":
-		return moduleMLP
-	case "moe":
-		return moduleMoE
-	case "shared_experts":
-		return moduleSharedExperts
-	case "op":
-		return moduleOp
-	}
-	return 0
-}
 
 // shapeOf extracts the key from a layout.
 func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
@@ -72,9 +48,7 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 		fusedLoss:   x.CrossEntropy == "fused" || x.Compile && m.target.CompilesLoss,
 	}
 	if l.Recompute == plan.RecomputeSelective {
-		for _, name := range l.RecomputeModules {
-			s.modules |= moduleOf(name)
-		}
+		s.modules = l.RecomputeModules
 	}
 	return s
 }

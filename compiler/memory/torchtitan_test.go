@@ -19,9 +19,9 @@ func (r *row) titan() plan.Memory {
 	j.Cluster.GPUsPerNode, j.Cluster.GPU.ComputeCapability = 8, "9.0"
 	l := &plan.Layout{TensorParallel: r.Layout.TP, SequenceParallel: r.Layout.TP > 1, ContextParallel: r.Layout.CP, PipelineParallel: 1, VirtualPipeline: 1,
 		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: r.Layout.DP, ZeroStage: 3,
-		MicroBatchSize: r.Layout.MBS, MicroBatches: 1, Recompute: plan.RecomputeSelective, RecomputeModules: []string{"op"}}
+		MicroBatchSize: r.Layout.MBS, MicroBatches: 1, Recompute: plan.RecomputeSelective, RecomputeModules: plan.ModuleOperators}
 	if r.Layout.Recompute.Mode == "full" {
-		l.Recompute, l.RecomputeMethod, l.RecomputeLayers, l.RecomputeModules = plan.RecomputeFull, "uniform", 1, nil
+		l.Recompute, l.RecomputeMethod, l.RecomputeLayers, l.RecomputeModules = plan.RecomputeFull, "uniform", 1, 0
 	}
 	tg := engineTarget(target.FSDP2)
 	tg.KeepsReduceScatter, tg.WholeEmbeddingGradient, tg.PaddedVocab = true, true, nil

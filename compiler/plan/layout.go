@@ -24,7 +24,7 @@ type Layout struct {
 	MicroBatchSize        int       `json:"micro_batch_size"`
 	MicroBatches          int       `json:"micro_batches"`
 	Recompute             Recompute `json:"recompute"`
-	RecomputeModules      []string  `json:"recompute_modules"`
+	RecomputeModules      Modules   `json:"recompute_modules"`
 	RecomputeMethod       string    `json:"recompute_method"` // uniform, block or "" when recompute is not full
 	RecomputeLayers       int       `json:"recompute_layers"` // layers per chunk (block) or per group (uniform); 0 when not full
 }
@@ -35,9 +35,6 @@ func (l Layout) MarshalJSON() ([]byte, error) {
 	type plain Layout
 	if l.StageLayers == nil {
 		l.StageLayers = []int{}
-	}
-	if l.RecomputeModules == nil {
-		l.RecomputeModules = []string{}
 	}
 	return json.Marshal(plain(l))
 }

@@ -52,7 +52,7 @@ func smallTarget() *target.Target {
 		Backend: "test", Version: "1", Engine: target.Megatron, Torch: "2.9", DenseMesh: dense, ExpertMesh: expert,
 		Schedules:  []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B},
 		ZeroStages: []int{0, 1},
-		Recomputes: []target.RecomputeOption{{Mode: plan.RecomputeNone}, {Mode: plan.RecomputeSelective, Modules: []string{"core_attn"}},
+		Recomputes: []target.RecomputeOption{{Mode: plan.RecomputeNone}, {Mode: plan.RecomputeSelective, Modules: plan.ModuleCoreAttention},
 			{Mode: plan.RecomputeFull, Method: "block"}, {Mode: plan.RecomputeFull, Method: "uniform", Layers: []int{1}}},
 		SequenceParallel: []bool{true}, ContextParallel: true, PipelineParallel: true, VirtualPipeline: true, UnevenStages: true,
 		ExpertParallel: true, ExpertTensorParallel: true,
@@ -178,7 +178,7 @@ func undominated(list []Candidate) []Candidate {
 	for i := range list {
 		l := list[i].Layout
 		bare := l
-		bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = 0, nil, "", 0
+		bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = 0, 0, "", 0
 		key := fmt.Sprint(bare)
 		if !slices.ContainsFunc(better[key], func(a plan.Layout) bool { return lessRecompute(a, l) }) {
 			kept = append(kept, list[i])

@@ -200,8 +200,8 @@ func (t *Target) TorchBefore(major, minor int) bool {
 // RecomputeOption is one recompute choice of a framework.
 type RecomputeOption struct {
 	Mode    plan.Recompute
-	Modules []string // selective: the framework's module names, or "op"
-	Method  string   // full: uniform or block
+	Modules plan.Modules // selective: what runs again
+	Method  string       // full: uniform or block
 	// Layers lists recompute_layers to try; for block they are shares of the
 	// chunk expanded by the enumerator when nil.
 	Layers []int

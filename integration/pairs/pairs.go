@@ -148,7 +148,10 @@ func pin(c *job.LayoutConstraints, l *plan.Layout) {
 	if l.PipelineParallel > 1 {
 		c.PipelineSchedule, c.StageLayers = job.StringChoice{l.PipelineSchedule.String()}, l.StageLayers
 	}
-	c.Recompute, c.RecomputeModules = job.StringChoice{l.Recompute.String()}, l.RecomputeModules
+	c.Recompute, c.RecomputeModules = job.StringChoice{l.Recompute.String()}, nil
+	if l.RecomputeModules != 0 {
+		c.RecomputeModules = l.RecomputeModules.Names()
+	}
 	if l.Recompute == plan.RecomputeFull {
 		c.RecomputeMethod, c.RecomputeLayers = job.StringChoice{l.RecomputeMethod}, one(l.RecomputeLayers)
 	}

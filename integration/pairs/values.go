@@ -105,7 +105,7 @@ func pipeline(s plan.Schedule, chunks int) Value {
 
 func modules(list ...string) Value {
 	return Value{"recompute", strings.Join(list, "+"), func(d *drafts.Draft) {
-		d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, list
+		d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModulesOf(list)
 	}, nil}
 }
 

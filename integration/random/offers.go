@@ -81,14 +81,14 @@ func stages(t *target.Target) (list []choice) {
 
 func recomputes(t *target.Target) (list []choice) {
 	for _, o := range t.Recomputes {
-		name := strings.Join(append([]string{"recompute = " + o.Mode.String(), o.Method}, o.Modules...), " ")
+		name := strings.Join(append([]string{"recompute = " + o.Mode.String(), o.Method}, o.Modules.Names()...), " ")
 		text := ""
-		if len(o.Modules) > 0 && t.Backend == "megatron" {
-			text = "recompute_modules = " + quoted(o.Modules)
+		if o.Modules != 0 && t.Backend == "megatron" {
+			text = "recompute_modules = " + quoted(o.Modules.Names())
 		}
 		list = append(list, choice{strings.Join(strings.Fields(name), " "), func(l *artifacts.Launch) bool {
 			y := l.Layout
-			return y.Recompute == o.Mode && (o.Mode != plan.RecomputeSelective || slices.Equal(y.RecomputeModules, o.Modules)) && (o.Mode != plan.RecomputeFull || y.RecomputeMethod == o.Method)
+			return y.Recompute == o.Mode && (o.Mode != plan.RecomputeSelective || y.RecomputeModules == o.Modules) && (o.Mode != plan.RecomputeFull || y.RecomputeMethod == o.Method)
 		}, text})
 	}
 	return list

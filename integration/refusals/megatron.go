@@ -146,12 +146,12 @@ var megatronCases = []Case{
 	{Rule: "megatron-recompute-module", Model: "dense", What: "recompute of moe in a dense model",
 		Why: "the module is not there: nothing would be recomputed, whatever the layout says",
 		Edit: func(d *Draft) {
-			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, []string{"moe"}
+			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModuleMoE
 		}},
 	{Rule: "megatron-recompute-delayed-scaling", Model: "dense", What: "recompute of layernorm under delayed scaling",
 		Says: "Delayed scaling does not support moe_act and layernorm recompute",
 		Edit: func(d *Draft) {
-			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, []string{"layernorm"}
+			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModuleNorm
 			d.Job.Training.Precision, d.Job.Training.FP8 = "fp8", job.FP8{Recipe: "delayed"}
 		}},
 	{Rule: "megatron-low-precision-alignment", Model: "dense", What: "fp8 with a feed-forward width of 4104",

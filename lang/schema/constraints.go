@@ -1,5 +1,7 @@
 package schema
 
+import "github.com/ndc-dev/ndc/compiler/plan"
+
 // Axes lists the layout axes that links can be asked of.
 func Axes() []string {
 	return []string{"tensor_parallel", "context_parallel", "pipeline_parallel", "expert_parallel",
@@ -39,7 +41,7 @@ var layoutBlock = Block{
 		{Name: "micro_batch_size", Type: CountChoice, Limits: atLeastOne, Doc: "Sequences per forward pass."},
 		{Name: "micro_batches", Type: CountChoice, Limits: atLeastOne, Doc: "Forward passes per replica and step."},
 		{Name: "recompute", Type: StringChoice, Enum: []string{"none", "selective", "full"}, Doc: "How much of the forward pass is run again."},
-		{Name: "recompute_modules", Type: StringList, Doc: "Modules of selective recompute, in the framework's names."},
+		{Name: "recompute_modules", Type: StringList, Enum: plan.ModuleNames(), Doc: "Modules of selective recompute; `op` is a policy over single operations."},
 		{Name: "recompute_method", Type: StringChoice, Enum: []string{"uniform", "block"}, Doc: "Which layers full recompute takes."},
 		{Name: "recompute_layers", Type: CountChoice, Limits: atLeastOne, Doc: "Layers per chunk (block) or per group (uniform)."},
 	},

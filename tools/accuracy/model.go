@@ -276,11 +276,11 @@ func recompute(r *row, l *plan.Layout, t *target.Target) {
 	case t.Engine == target.FSDP2 && strings.Contains(c.prose(), "layer"): // every second layer in full, torchtitan's default
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "block", r.Model.Layers/l.Chunks()/2
 	case t.Engine == target.FSDP2 && c.Mode == "selective":
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, []string{"op"}
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleOperators
 	case c.Mode == "selective" || c.Mode == "" && len(names) > 0:
-		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, names
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModulesOf(names)
 		if len(names) == 0 {
-			l.RecomputeModules = []string{"core_attn"}
+			l.RecomputeModules = plan.ModuleCoreAttention
 		}
 	}
 }

@@ -189,8 +189,8 @@ func (w *writer) layout(l *plan.Layout) {
 		"data_parallel_replicate", l.DataParallelReplicate, "data_parallel_shard", l.DataParallelShard)
 	w.line("zero_stage = %d", l.ZeroStage)
 	w.arguments("micro_batch_size", l.MicroBatchSize, "micro_batches", l.MicroBatches, "recompute", l.Recompute.String())
-	if len(l.RecomputeModules) > 0 {
-		w.arguments("recompute_modules", l.RecomputeModules)
+	if l.RecomputeModules != 0 {
+		w.arguments("recompute_modules", l.RecomputeModules.Names())
 	}
 	w.arguments("recompute_method", l.RecomputeMethod, "recompute_layers", l.RecomputeLayers)
 	if l.PipelineSchedule != plan.ScheduleNone {
