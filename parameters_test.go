@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/compiler/program"
 )
 
 // counts is what a file of testdata/models says about parameters.
@@ -43,7 +43,7 @@ func TestParameterCounts(t *testing.T) {
 		c := readCounts(t, path)
 		t.Run(c.Name, func(t *testing.T) {
 			m := &modelJob(t, c.Name, "deepspeed", "0.19.8").Model
-			a := transformer.New(m)
+			a := program.New(m)
 			equal(t, "total", a.ParametersTotal(), c.Counted.Total)
 			near(t, "total", a.ParametersTotal(), c.Published.Total, c.Published.Tolerance)
 			if c.Counted.MTP != 0 {

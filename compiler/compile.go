@@ -14,10 +14,10 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -120,7 +120,7 @@ func run(j *job.Job, step units.Seconds) plan.Run {
 }
 
 func input(j *job.Job) plan.Input {
-	a := transformer.New(&j.Model)
+	a := program.New(&j.Model)
 	return plan.Input{
 		SHA256: digest(j), Model: j.Model.Name,
 		ParametersTotal: a.ParametersTotal(), ParametersActive: a.ParametersActive(),

@@ -2,13 +2,12 @@ package estimate
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -173,36 +172,20 @@ func (e *Evaluator) repeatedLayer(l *plan.Layout, kind int) float64 {
 		return e.arch.LayerFLOPs(kind)
 	}
 	var n float64
+	s := program.ShapeOf(l)
+	c := e.arch.CoreAttention(kind, &s)
+	core := c.FLOPs() * float64(l.TensorParallel) / float64(e.arch.Tokens(&s))
 	for rest := l.RecomputeModules; rest != 0; rest &^= rest.First() {
-		m := rest.First()
-		c := e.arch.Attention(kind, l)
-		core := c.FLOPs() * float64(l.TensorParallel) / float64(e.arch.Tokens(l))
-		switch m {
+		switch m := rest.First(); m {
 		case plan.ModuleCoreAttention:
 			n += core
 		case plan.ModuleOperators:
 			n += (e.arch.LayerFLOPs(kind) - core) / 2
 		default:
-			n += e.arch.ProductFLOPs(kind, func(t *transformer.Tensor) bool { return inModule(m, t) })
+			n += e.arch.ModuleFLOPs(kind, m)
 		}
 	}
 	return n
-}
-
-// inModule reports whether a recompute module holds a weight. Norms and
-// activations have none that is multiplied with.
-func inModule(module plan.Modules, t *transformer.Tensor) bool {
-	switch module {
-	case plan.ModuleLatentUp:
-		return t.Component == transformer.Attention && strings.Contains(t.Name, "_up.")
-	case plan.ModuleMLP:
-		return t.Component == transformer.MLP
-	case plan.ModuleSharedExperts:
-		return t.Component == transformer.SharedExperts
-	case plan.ModuleMoE:
-		return t.Component == transformer.Router || t.Component == transformer.Experts || t.Component == transformer.SharedExperts
-	}
-	return false
 }
 
 // peak is the dense peak of the compute precision.

@@ -4,7 +4,7 @@
 //
 // It composes its siblings and holds what none of them can know: which kernels
 // and collectives a step runs and what overlaps with what, per engine and
-// option. Package transformer counts shapes, compute times kernels, collective
+// option. Package program counts shapes, compute times kernels, collective
 // times communication, schedule runs the pipeline, memory counts bytes.
 // Choosing among layouts is package search's. Every formula, with its source,
 // is in docs/time.md; the parameters are in data/*.json.
@@ -19,9 +19,9 @@ import (
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -35,7 +35,8 @@ type Evaluator struct {
 	target     *target.Target
 	parameters Parameters
 
-	arch     *transformer.Architecture
+	arch     *program.Program
+	assembly program.Assembly
 	device   *compute.Device
 	topology *collective.Topology
 	memory   *memory.Model
@@ -74,7 +75,6 @@ type Evaluator struct {
 	bareWork      map[wholeKey]units.Seconds // of all layers, without recompute
 	pipelines     map[uint64]units.Seconds
 	simulator     schedule.Simulator
-	products      []transformer.Product
 	step          step
 }
 
@@ -137,7 +137,7 @@ func reach(j *job.Job) *job.Cluster {
 func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e := &Evaluator{
 		job: j, model: &j.Model, target: t, parameters: p,
-		arch:          transformer.New(&j.Model),
+		arch:          program.New(&j.Model),
 		device:        compute.NewDevice(&j.Cluster.GPU),
 		topology:      collective.NewTopology(reach(j)),
 		memory:        memory.New(j, t),
@@ -150,7 +150,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		bareWork:      map[wholeKey]units.Seconds{},
 		pipelines:     map[uint64]units.Seconds{},
 	}
-	e.arch.Separate = t.Engine != target.Megatron
+	e.assembly.SeparateProjections = t.Engine != target.Megatron
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}

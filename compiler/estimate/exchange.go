@@ -6,7 +6,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -16,11 +16,11 @@ import (
 // (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2). A mixture of
 // experts has the pair around attention and, over the expert-tensor group,
 // around its experts.
-func (b *builder) tensorParallel(k transformer.Kind) {
+func (b *builder) tensorParallel(k program.Kind) {
 	halves := 2
 	if k.MoE {
 		halves = 1
-		if transformer.SharedWidth(b.e.model.MoE) > 0 {
+		if program.SharedWidth(b.e.model.MoE) > 0 {
 			halves = 2
 		}
 	}
@@ -126,7 +126,7 @@ func lineOf(c channel) line {
 // collects keys and values before and scatters their gradients after; ulysses
 // exchanges heads for tokens around the core, twice each way (Liu et al. 2023,
 // arXiv:2310.01889; Jacobs et al. 2023, arXiv:2309.14509).
-func (b *builder) contextParallel(c *transformer.CoreAttention, forward, backward units.Seconds) {
+func (b *builder) contextParallel(c *program.CoreAttention, forward, backward units.Seconds) {
 	g := b.g.context
 	n := g.Size()
 	if n <= 1 {
@@ -160,7 +160,7 @@ func (b *builder) expertParallel() {
 	row := 2 * float64(m.HiddenSize)
 	local := b.shard
 	if b.g.expertTensor.Size() > 1 {
-		bytes := units.Bytes(float64(b.e.arch.RoutedTokens(b.l)) * row)
+		bytes := units.Bytes(float64(b.e.routed(b.l)) * row)
 		t := b.g.expertTensor.AllGather(bytes)
 		s := b.g.expertTensor.ReduceScatter(bytes)
 		for _, put := range []func(channel, units.Bytes, units.Seconds, units.Seconds){b.put, b.putBackward} {
@@ -189,6 +189,12 @@ func (b *builder) expertParallel() {
 		b.put(at, bytes, once+sync/2, behind)
 		b.putBackward(at, bytes, once, behindB)
 	}
+}
+
+// routed is the number of rows that the experts of a rank multiply.
+func (e *Evaluator) routed(l *plan.Layout) int {
+	s := program.ShapeOf(l)
+	return e.arch.RoutedTokens(&s)
 }
 
 // hiding is how much of one exchange runs behind the compute of another

@@ -2,12 +2,11 @@ package estimate
 
 import (
 	"math"
-	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -19,7 +18,7 @@ type pass struct {
 	exposed           units.Seconds // communication on the critical path; set by terms
 	lines             costs
 	load              load
-	elements          transformer.Elements // parameters on this rank
+	elements          program.Elements // parameters on this rank
 }
 
 // layerTable holds the passes of all kinds of layer for one way of cutting
@@ -109,7 +108,8 @@ func (t *layerTable) build(b *builder, kind int, plain bool) {
 
 // builder starts a layer.
 func (e *Evaluator) builder(l *plan.Layout, x *plan.Execution, g *groups, plain bool) *builder {
-	b := &builder{e: e, l: l, x: x, g: g, dtype: e.low, tokens: float64(e.arch.Tokens(l))}
+	s := program.ShapeOf(l)
+	b := &builder{e: e, l: l, x: x, g: g, dtype: e.low, tokens: float64(e.arch.Tokens(&s))}
 	if plain {
 		b.dtype = e.plain
 	}
@@ -160,7 +160,7 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 	if b.x.OffloadActivations {
 		b.offload(&p, kind)
 	}
-	p.elements = b.e.arch.Layer(kind, transformer.SplitOf(b.l))
+	p.elements = b.e.arch.Elements(kind, program.SplitOf(b.l))
 	return p
 }
 
@@ -215,15 +215,15 @@ func (b *builder) selective() units.Seconds {
 
 // products times the matrix multiplications.
 func (b *builder) products(kind int) {
-	b.e.products = b.e.arch.Products(kind, b.l, b.e.products[:0])
-	for i := range b.e.products {
-		p := &b.e.products[i]
-		t, at := b.linear(p)
+	s := program.ShapeOf(b.l)
+	for _, o := range b.e.arch.Layer(kind, &s, &b.e.assembly).Linears() {
+		p := &o.GEMM
+		t, at := b.linear(o)
 		b.fwd[at] += t.Forward
 		b.bwd[at] += t.Backward()
-		b.module(p.Name, t.Forward)
+		b.module(o.Modules, t.Forward)
 		half := 1
-		if strings.HasPrefix(p.Name, "attention.") {
+		if o.Component == program.Attention {
 			half = 0
 		}
 		if p.Gathered {
@@ -235,26 +235,27 @@ func (b *builder) products(kind int) {
 		if p.Scattered {
 			b.row[half] += t.Forward
 		}
-		if p.Name == "mlp.out" {
+		if o.Name == "mlp.out" {
 			b.last.lines[at] += t.Forward
 		}
 	}
 }
 
 // linear times one product; experts wait for their busiest rank.
-func (b *builder) linear(p *transformer.Product) (compute.Passes, line) {
+func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
+	p := &o.GEMM
 	n := units.Seconds(p.Count)
-	if p.Groups > 1 || strings.HasPrefix(p.Name, "experts.") {
+	if o.Kind == program.GroupedLinear {
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
 		g := compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}
 		if b.e.target.FusedExperts {
-			g.InputReady, g.GradientReady = p.Name == "experts.out", p.Name == "experts.in"
+			g.InputReady, g.GradientReady = o.Name == "experts.out", o.Name == "experts.in"
 		}
 		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
 		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.rate(b.dtype)/b.e.grouped(b.dtype)), lineExperts
 	}
 	dtype := b.dtype
-	if p.Name == "router" {
+	if o.Component == program.Router {
 		dtype = b.e.plain
 	}
 	return scale(b.e.linear(dtype, p), n/b.e.rate(dtype)), lineLinear
@@ -267,7 +268,7 @@ type linearKey struct {
 }
 
 // linear times one product, from the cache: many tables share it.
-func (e *Evaluator) linear(t compute.DType, p *transformer.Product) compute.Passes {
+func (e *Evaluator) linear(t compute.DType, p *program.GEMM) compute.Passes {
 	k := linearKey{t, p.M, p.N, p.K}
 	passes, ok := e.linears[k]
 	if !ok {
@@ -283,23 +284,25 @@ func scale(p compute.Passes, n units.Seconds) compute.Passes {
 }
 
 // module adds a product's forward to the recompute modules that contain it.
-func (b *builder) module(name string, t units.Seconds) {
-	switch {
-	case strings.HasSuffix(name, "_up"):
+func (b *builder) module(m plan.Modules, t units.Seconds) {
+	if m&plan.ModuleLatentUp != 0 {
 		b.up += t
-	case strings.HasPrefix(name, "mlp."):
+	}
+	if m&plan.ModuleMLP != 0 {
 		b.mlp += t
-	case strings.HasPrefix(name, "shared_experts."):
+	}
+	if m&plan.ModuleSharedExperts != 0 {
 		b.shared += t
-		b.moe += t
-	case strings.HasPrefix(name, "experts."), name == "router":
+	}
+	if m&plan.ModuleMoE != 0 {
 		b.moe += t
 	}
 }
 
 // attention times the core and its context-parallel communication.
 func (b *builder) attention(kind int) {
-	c := b.e.arch.Attention(kind, b.l)
+	s := program.ShapeOf(b.l)
+	c := b.e.arch.CoreAttention(kind, &s)
 	cp := units.Seconds(b.l.ContextParallel)
 	a := compute.Attention{
 		Kernel: b.e.kernel(b.x), DType: b.e.attentionType(b.dtype), Dropout: b.e.model.Dropout > 0,
@@ -350,7 +353,7 @@ func (e *Evaluator) kernel(x *plan.Execution) compute.AttentionKernel {
 // host makes the layer at least as long as the host takes to launch it. CUDA
 // graphs of whole steps take the host out; those of layers leave the experts,
 // whose shapes change.
-func (b *builder) host(k transformer.Kind) {
+func (b *builder) host(k program.Kind) {
 	t := b.e.hostLayer
 	if b.x.CUDAGraphs == "layer" || b.x.CUDAGraphs == "full" {
 		t = 0
@@ -382,7 +385,8 @@ func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g *groups) pass
 func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	b := e.builder(l, x, g, true)
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
-	p := e.arch.HeadProduct(vocabulary/e.target.HeadParts(l.TensorParallel), l)
+	s := program.ShapeOf(l)
+	p := e.arch.HeadGEMM(vocabulary/e.target.HeadParts(l.TensorParallel), &s)
 	t := e.linear(e.plain, &p)
 	name := "loss_bytes.unfused"
 	if x.CrossEntropy == "fused" || x.Compile && e.target.CompilesLoss {

@@ -2,8 +2,8 @@ package estimate
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -119,7 +119,7 @@ func (s *sharder) reduction(p *pass) units.Seconds {
 }
 
 // reduce is a sharded gradient reduction of elements of width bytes.
-func (e *Evaluator) reduce(into *load, g *groups, n transformer.Elements, width float64, stage int) units.Seconds {
+func (e *Evaluator) reduce(into *load, g *groups, n program.Elements, width float64, stage int) units.Seconds {
 	d, x := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
 	if e.target.AllReducesShards && stage < 3 {
 		return e.allReduce(into, g, d, x)

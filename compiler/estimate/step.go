@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -16,16 +16,16 @@ type step struct {
 	g         *groups
 	shape     schedule.Shape
 	durations schedule.Durations
-	elements  []transformer.Elements // per pipeline rank
-	counts    []int32                // layers of one chunk, indexed as layerTable.layers
-	transfer  units.Seconds          // a pipeline transfer
-	blocking  bool                   // the sender waits for it
-	busiest   int                    // pipeline rank with the most work
-	works     []units.Seconds        // of every rank, per micro-batch
-	work      units.Seconds          // of the busiest one
-	pipeline  units.Seconds          // all micro-batches
-	once      costs                  // what comes once per step, bubble and straggler included
-	load      load                   // of the collectives that come once per step
+	elements  []program.Elements // per pipeline rank
+	counts    []int32            // layers of one chunk, indexed as layerTable.layers
+	transfer  units.Seconds      // a pipeline transfer
+	blocking  bool               // the sender waits for it
+	busiest   int                // pipeline rank with the most work
+	works     []units.Seconds    // of every rank, per micro-batch
+	work      units.Seconds      // of the busiest one
+	pipeline  units.Seconds      // all micro-batches
+	once      costs              // what comes once per step, bubble and straggler included
+	load      load               // of the collectives that come once per step
 	total     units.Seconds
 }
 
@@ -71,7 +71,7 @@ func (e *Evaluator) stages(l *plan.Layout) {
 	clear(s.works)
 	e.transfers(l)
 	var forward, backward units.Seconds
-	var n transformer.Elements
+	var n program.Elements
 	first, rank := 0, 0
 	for c, layers := range l.StageLayers {
 		if c < 2 || c == chunks-1 || layers != l.StageLayers[c-1] || !e.alike(first-layers, first+layers) {
@@ -187,7 +187,7 @@ func (e *Evaluator) recipeOf(layer int) int {
 }
 
 // chunk sums the composed chunk c.
-func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward units.Seconds, n transformer.Elements) {
+func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward units.Seconds, n program.Elements) {
 	s := &e.step
 	add := func(times int, p *pass) {
 		forward += units.Seconds(times) * p.forward

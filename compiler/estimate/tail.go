@@ -5,8 +5,8 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -41,7 +41,7 @@ func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
 }
 
 // reduceOnce is the gradient reduction of one rank.
-func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n transformer.Elements) units.Seconds {
+func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elements) units.Seconds {
 	s, width := &e.step, bytesOf(x.GradientDType)
 	if l.ZeroStage > 0 {
 		return e.reduce(&s.load, s.g, n, width, l.ZeroStage)
@@ -58,7 +58,7 @@ func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n transformer.
 }
 
 // gatherOnce is the gather of one rank's updated parameters.
-func (e *Evaluator) gatherOnce(n transformer.Elements) units.Seconds {
+func (e *Evaluator) gatherOnce(n program.Elements) units.Seconds {
 	s, w := &e.step, e.parameterBytes()
 	d, x := units.Bytes(w*float64(n.Dense)), units.Bytes(w*float64(n.Expert))
 	t := s.g.shard.AllGather(d)
@@ -73,7 +73,7 @@ func (e *Evaluator) gatherOnce(n transformer.Elements) units.Seconds {
 
 // unhidden is the part of t that a window of compute does not hide: at least
 // one bucket's share.
-func (e *Evaluator) unhidden(t, window units.Seconds, n transformer.Elements, overlap bool) units.Seconds {
+func (e *Evaluator) unhidden(t, window units.Seconds, n program.Elements, overlap bool) units.Seconds {
 	if !overlap {
 		return t
 	}
@@ -109,7 +109,7 @@ func (e *Evaluator) optimizer(l *plan.Layout, x *plan.Execution) {
 // gradient, master weight and moments and writes master, moments and the
 // 16-bit weight; clipping reads the gradient once for its norm and scales it;
 // Megatron clears the whole fp32 gradient buffer.
-func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n transformer.Elements) units.Seconds {
+func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n program.Elements) units.Seconds {
 	s := &e.step
 	own := float64(n.Dense + n.Expert)
 	full := own
@@ -146,12 +146,12 @@ const newtonSchulz = 5
 // layers: for r rows and c ≥ r columns, 4·r²·c + 2·r³ operations each time.
 func (e *Evaluator) orthogonalise(layers float64) units.Seconds {
 	if e.muon == 0 {
-		for _, t := range e.arch.Tensors(e.arch.KindOf(e.model.Layers - 1)) {
-			if t.Matrix() {
-				r, c := float64(min(t.Rows, t.Columns)), float64(max(t.Rows, t.Columns))
-				e.muon += newtonSchulz * float64(t.Copies) * (4*r*r*c + 2*r*r*r)
+		e.arch.Weights(e.arch.KindOf(e.model.Layers-1), func(_ *program.Operation, w *program.Weight) {
+			if w.Matrix() {
+				r, c := float64(min(w.Rows, w.Columns)), float64(max(w.Rows, w.Columns))
+				e.muon += newtonSchulz * float64(w.Copies) * (4*r*r*c + 2*r*r*r)
 			}
-		}
+		})
 	}
 	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.plain)) / e.parameters.at("muon_rate"))
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -14,7 +14,7 @@ import (
 // the MoE permutation by the bytes that their kernels move: where one kernel
 // does it, one read per input, one write per output, 2 bytes per element; else
 // what data/layers.json says (docs/time.md).
-func (b *builder) memoryBound(k transformer.Kind) {
+func (b *builder) memoryBound(k program.Kind) {
 	m, moves := b.e.model, b.e.traffic(b.x)
 	h := float64(m.HiddenSize)
 	norms := 2.0
@@ -37,7 +37,7 @@ func (b *builder) memoryBound(k transformer.Kind) {
 	backward += b.joined()
 	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
 	if k.MoE {
-		rows, width = float64(b.e.arch.RoutedTokens(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
+		rows, width = float64(b.e.routed(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
 		permute := b.bytes(compute.Permute, rows*h*b.permutes())
 		bias := b.expertBias(rows, width)
 		route := b.bytes(compute.Elementwise, b.shard*float64(m.MoE.Experts)*16)
@@ -46,7 +46,7 @@ func (b *builder) memoryBound(k transformer.Kind) {
 		forward += permute + bias
 		backward += permute + bias
 		b.moe += permute + bias
-		if s := transformer.SharedWidth(m.MoE); s > 0 {
+		if s := program.SharedWidth(m.MoE); s > 0 {
 			b.activated(b.tokens, float64(s)/float64(b.l.TensorParallel), false, &forward, &backward)
 		}
 	}
@@ -143,13 +143,13 @@ func (b *builder) joined() units.Seconds {
 // micro-batch to bring weight gradients to where they are reduced: a read in
 // 16 bits and a write in the reduction type. Megatron's weight gradients
 // accumulate inside the matrix multiplication.
-func (b *builder) gradientCopies(k transformer.Kind) units.Seconds {
+func (b *builder) gradientCopies(k program.Kind) units.Seconds {
 	if b.e.target.Engine == target.Megatron {
 		return 0
 	}
 	for i, have := range b.e.arch.Kinds() {
 		if have == k {
-			n := b.e.arch.Layer(i, transformer.SplitOf(b.l)).Sum()
+			n := b.e.arch.Elements(i, program.SplitOf(b.l)).Sum()
 			return b.bytes(compute.Elementwise, float64(n)*(2+bytesOf(b.x.GradientDType)))
 		}
 	}

@@ -2,8 +2,8 @@ package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
 // half says in which half of a layer a tensor is used: the backward pass frees
@@ -41,16 +41,16 @@ type layer struct {
 
 	keptSum, wholeSum, staySum int64
 
-	elements  transformer.Elements
-	matrices  transformer.Elements // weights of the linear layers that low precision and matrix optimizers treat
-	gradients int64                // bytes of one scratch gradient per distinct shape, MLP half
-	attention int64                // the same, attention half
+	elements  program.Elements
+	matrices  program.Elements // weights of the linear layers that low precision and matrix optimizers treat
+	gradients int64            // bytes of one scratch gradient per distinct shape, MLP half
+	attention int64            // the same, attention half
 }
 
 // builder collects what one layer keeps.
 type builder struct {
-	arch  *transformer.Architecture
-	kind  transformer.Kind
+	arch  *program.Program
+	kind  program.Kind
 	style style
 	shape shape
 

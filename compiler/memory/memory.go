@@ -6,15 +6,15 @@
 // It follows the state policy of the target's engine (Megatron, FSDP2,
 // DeepSpeed), the tensors that each layer saves for its backward pass, and the
 // in-flight counts of package schedule. What a layer is made of comes from
-// package transformer. It decides nothing: package search compares layouts,
+// package program. It decides nothing: package search compares layouts,
 // package estimate puts memory and time together. Every formula stands with
 // its source in docs/memory.md.
 package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -38,7 +38,7 @@ type Peak struct {
 type Model struct {
 	job       *job.Job
 	target    *target.Target
-	arch      *transformer.Architecture
+	arch      *program.Program
 	style     style
 	precision precision
 	element   int64 // bytes of the compute type
@@ -50,14 +50,14 @@ type Model struct {
 // New prepares a prediction.
 func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
-		job: j, target: t, arch: transformer.New(&j.Model), style: styles[t.Engine],
+		job: j, target: t, arch: program.New(&j.Model), style: styles[t.Engine],
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
 		cache: map[shape]*terms{}, overhead: overheadOf(t),
 	}
 }
 
 // Architecture is the job's model as the prediction counts it.
-func (m *Model) Architecture() *transformer.Architecture { return m.arch }
+func (m *Model) Architecture() *program.Program { return m.arch }
 
 // Peak evaluates a layout in the hot path of the search, without allocating
 // once its terms are cached. It equals the maximum over [Model.Memory]'s

@@ -2,7 +2,7 @@ package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/compiler/program"
 )
 
 // mlp adds an MLP of the given full width, cut over tensor ranks: the input of
@@ -146,4 +146,4 @@ func (b *builder) expertMoments(rows, activation int64) {
 	b.extraMLP = residual + max(2*rows, activation, 2*rows+rows-experts)
 }
 
-func sharedWidth(a *transformer.Architecture) int { return transformer.SharedWidth(a.Model.MoE) }
+func sharedWidth(a *program.Program) int { return program.SharedWidth(a.Model.MoE) }

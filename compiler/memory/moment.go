@@ -1,7 +1,7 @@
 package memory
 
 import (
-	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -246,7 +246,7 @@ func (m *Model) pending(e *evaluation, ld *load) int64 {
 	if e.l.PipelineParallel == 1 {
 		n = e.shards
 	}
-	return n.of(4, ld.worst.Add(transformer.Elements{Dense: ld.embedding + ld.whole}))
+	return n.of(4, ld.worst.Add(program.Elements{Dense: ld.embedding + ld.whole}))
 }
 
 // elsewhere is what the other chunks of a rank have gathered when its first one

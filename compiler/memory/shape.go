@@ -2,8 +2,8 @@ package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
 // shape is everything that one layer on one rank depends on: the key of the
@@ -54,8 +54,8 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 }
 
 // split is the part of the shape that cuts parameters.
-func (s *shape) split() transformer.Split {
-	return transformer.Split{TensorParallel: s.tp, ExpertParallel: s.ep, ExpertTensorParallel: s.etp}
+func (s *shape) split() program.Split {
+	return program.Split{TensorParallel: s.tp, ExpertParallel: s.ep, ExpertTensorParallel: s.etp}
 }
 
 // style is how an engine's usual layers are built, as far as it decides which

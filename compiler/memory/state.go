@@ -2,23 +2,23 @@ package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 )
 
 // holding is what one rank of a stage has to keep state for.
 type holding struct {
 	flights
-	elements  transformer.Elements
-	matrices  transformer.Elements // part of elements that low precision copies
-	block     int64                // elements of the largest block, experts included
-	worst     transformer.Elements // the same, apart
-	blocks    int                  // blocks on the stage
-	head      int64                // elements of the final norm and output head
-	earlier   int64                // elements of all chunks but the last
-	begin     int64                // elements of the first chunk
-	embedding int64                // elements of the input embedding
-	whole     int64                // elements by which the gradient of the input embedding exceeds its parameter
+	elements  program.Elements
+	matrices  program.Elements // part of elements that low precision copies
+	block     int64            // elements of the largest block, experts included
+	worst     program.Elements // the same, apart
+	blocks    int              // blocks on the stage
+	head      int64            // elements of the final norm and output head
+	earlier   int64            // elements of all chunks but the last
+	begin     int64            // elements of the first chunk
+	embedding int64            // elements of the input embedding
+	whole     int64            // elements by which the gradient of the input embedding exceeds its parameter
 }
 
 // transient is what an engine keeps at times only, in bytes: the lines of the
@@ -66,7 +66,7 @@ func shardingOf(l *plan.Layout) sharding {
 }
 
 // of is bytes per element times the elements over their groups, rounded up.
-func (n sharding) of(bytes float64, e transformer.Elements) int64 {
+func (n sharding) of(bytes float64, e program.Elements) int64 {
 	return int64(bytes*float64(e.Dense)/float64(n.dense)) + int64(bytes*float64(e.Expert)/float64(n.expert))
 }
 
@@ -103,7 +103,7 @@ func (m *Model) optimizer(e *evaluation, h *holding, n sharding, s *state) {
 	}
 	moments := n.of(m.momentBytes(e.x, false), h.elements)
 	if m.job.Training.Optimizer.Kind == "muon" {
-		vectors := transformer.Elements{Dense: h.elements.Dense - h.matrices.Dense, Expert: h.elements.Expert - h.matrices.Expert}
+		vectors := program.Elements{Dense: h.elements.Dense - h.matrices.Dense, Expert: h.elements.Expert - h.matrices.Expert}
 		moments = n.of(m.momentBytes(e.x, true), h.matrices) + n.of(m.momentBytes(e.x, false), vectors)
 	}
 	if e.x.OffloadOptimizer {
@@ -276,8 +276,8 @@ func (m *Model) reducing(e *evaluation, h *holding, s *state) {
 	}
 	if e.l.MicroBatches == 1 { // otherwise earlier ones have left the shards of all
 		n := e.shards
-		s.backward.gradients += n.of(4, transformer.Elements{Dense: h.head})
-		s.next.gradients += n.of(4, h.worst.Add(transformer.Elements{Dense: h.head}))
+		s.backward.gradients += n.of(4, program.Elements{Dense: h.head})
+		s.next.gradients += n.of(4, h.worst.Add(program.Elements{Dense: h.head}))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/transformer"
+	"github.com/ndc-dev/ndc/compiler/program"
 )
 
 // maxKinds bounds the distinct kinds of layer of a model: dense or MoE, with
@@ -63,21 +63,21 @@ func (m *Model) makeTerms(s shape) *terms {
 		t.layers[k] = b.finish()
 		m.weights(&t.layers[k], k, &s)
 	}
-	b := m.builder(s, transformer.Kind{})
+	b := m.builder(s, program.Kind{})
 	t.head = b.head(vocabulary)
 	t.embedding = m.arch.Embedding(vocabulary, m.target.EmbeddingParts(s.tp))
 	t.word = m.arch.WordEmbedding(vocabulary, m.target.HeadParts(s.tp))
 	t.finalNorm = m.arch.FinalNorm()
 	t.workspaces = m.workspaces(&s)
-	t.rotary = int64(m.arch.Model.SequenceLength*m.target.LayerRotary) * m.rotary()
+	t.rotary = int64(m.arch.Model.SequenceLength*m.target.LayerRotary) * program.RotaryDimensions(m.arch.Model)
 	return t
 }
 
-func (m *Model) builder(s shape, kind transformer.Kind) builder {
+func (m *Model) builder(s shape, kind program.Kind) builder {
 	model := m.arch.Model
 	b := builder{arch: m.arch, kind: kind, style: m.style, shape: s, element: m.element,
 		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align, target: m.target,
-		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0, rotary: m.rotary()}
+		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0, rotary: program.RotaryDimensions(m.arch.Model)}
 	b.local = b.tokens
 	if s.sequence {
 		b.local = b.tokens / int64(s.tp)
@@ -88,38 +88,26 @@ func (m *Model) builder(s shape, kind transformer.Kind) builder {
 // weights counts the parameters of a kind of layer on a rank.
 func (m *Model) weights(l *layer, kind int, s *shape) {
 	split := s.split()
-	l.elements = m.arch.Layer(kind, split)
-	for _, t := range m.arch.Tensors(kind) {
-		if !t.Matrix() || t.Component == transformer.Router {
-			continue
+	l.elements = m.arch.Elements(kind, split)
+	m.arch.Weights(kind, func(o *program.Operation, w *program.Weight) {
+		if !w.Matrix() || o.Component == program.Router {
+			return
 		}
-		n := t.Local(split)
-		if t.Expert() {
+		n := w.Local(split)
+		if w.Expert() {
 			l.matrices.Expert += n
-			n /= int64(max(t.Copies/s.ep, 1)) // one expert's
+			n /= int64(max(w.Copies/s.ep, 1)) // one expert's
 		} else {
 			l.matrices.Dense += n
 		}
-		if !m.style.weightGradients {
-			continue
-		}
-		if t.Component == transformer.Attention {
+		switch {
+		case !m.style.weightGradients:
+		case o.Component == program.Attention:
 			l.attention += n * m.element
-		} else {
+		default:
 			l.gradients += n * m.element
 		}
-	}
-}
-
-// rotary is the number of dimensions of a head that position embedding rotates.
-func (m *Model) rotary() int64 {
-	switch {
-	case m.arch.Model.PositionEmbedding.Kind != "rope":
-		return 0
-	case m.arch.Model.MLA != nil:
-		return int64(m.arch.Model.MLA.QKRopeHeadDim)
-	}
-	return int64(m.arch.Model.HeadDim)
+	})
 }
 
 // workspaces are the library workspaces and the table of rotary embeddings that
@@ -137,7 +125,7 @@ func (m *Model) workspaces(s *shape) int64 {
 		n += int64(overheads["user_buffers"]) * tokens * int64(m.arch.Model.HiddenSize) * m.element
 	}
 	if m.target.LayerRotary == 0 {
-		n += 4 * int64(m.arch.Model.SequenceLength) * m.rotary()
+		n += 4 * int64(m.arch.Model.SequenceLength) * program.RotaryDimensions(m.arch.Model)
 	}
 	return n
 }

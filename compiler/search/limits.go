@@ -7,8 +7,8 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -63,7 +63,7 @@ func (l *limits) time(j *job.Job) {
 
 // stepAtMFU is the step time at which the model FLOPs utilisation has a value.
 func stepAtMFU(j *job.Job, mfu float64) units.Seconds {
-	flops := float64(transformer.New(&j.Model).ModelFLOPsPerSequence()) * float64(j.Training.GlobalBatchSize)
+	flops := float64(program.New(&j.Model).ModelFLOPsPerSequence()) * float64(j.Training.GlobalBatchSize)
 	peak := float64(j.Cluster.GPU.PeakFLOPS.For(j.Training.Precision)) * float64(j.Cluster.GPUs())
 	return units.Rounded(units.Seconds(flops / (peak * mfu)))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -41,7 +41,7 @@ type worker struct {
 func newWorker(s *searcher) *worker {
 	w := &worker{searcher: s, evaluator: estimate.New(s.job, s.target), variants: variants(s.job, s.target)}
 	w.facts = target.Facts{Job: s.job, Layout: &w.layout, Exec: &w.execution, GPUs: s.job.Cluster.GPUs(),
-		Parameters: transformer.New(&s.job.Model).ParametersTotal()}
+		Parameters: program.New(&s.job.Model).ParametersTotal()}
 	return w
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/ndc-dev/ndc/backends/deepspeed"
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -81,7 +81,7 @@ func write(t *testing.T, root, version string, c trial) {
 	for _, f := range emitted(t, j, c.layout) {
 		save(t, filepath.Join(folder, f.name), f.content)
 	}
-	about, _ := json.Marshal(map[string]int64{"ranks": int64(c.ranks), "parameters": transformer.New(&j.Model).ParametersTotal()})
+	about, _ := json.Marshal(map[string]int64{"ranks": int64(c.ranks), "parameters": program.New(&j.Model).ParametersTotal()})
 	save(t, filepath.Join(folder, "case.json"), about)
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/compiler/transformer"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/integration/artifacts"
 	"github.com/ndc-dev/ndc/lang"
@@ -83,7 +83,7 @@ func (d *Draft) Plan(t *target.Target) *plan.Plan {
 // Broken names the rules of a target that a plan breaks.
 func Broken(t *target.Target, j *job.Job, p *plan.Plan) []diag.ID {
 	f := &target.Facts{Job: j, Layout: &p.Layout, Exec: &p.Execution, GPUs: j.Cluster.GPUs(),
-		Parameters: transformer.New(&j.Model).ParametersTotal()}
+		Parameters: program.New(&j.Model).ParametersTotal()}
 	var list []diag.ID
 	for _, r := range t.Rules {
 		if r.Breaks(f) {

@@ -1,4 +1,4 @@
-package transformer
+package program
 
 import (
 	"math"
@@ -17,35 +17,46 @@ func layout(tp, cp, ep, etp, micro int) *plan.Layout {
 		ExpertParallel: ep, ExpertTensorParallel: etp, DataParallelReplicate: 1, DataParallelShard: 8, MicroBatchSize: micro, MicroBatches: 1}
 }
 
-// TestProducts spells out the products of one layer on one rank.
-func TestProducts(t *testing.T) {
+// named is a matrix multiplication with the name of its operation.
+type named struct {
+	Name string
+	GEMM GEMM
+}
+
+// TestGEMMs spells out the matrix multiplications of one layer on one rank.
+func TestGEMMs(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		model *job.Model
 		kind  int
 		l     *plan.Layout
-		want  []Product
+		want  []named
 	}{
-		{"llama3-8B, tp 4, cp 2", llama3_8b(), 0, layout(4, 2, 1, 1, 2), []Product{
-			{Name: "attention.qkv", M: 8192, N: 1536, K: 4096, Groups: 1, Count: 1, Gathered: true},
-			{Name: "attention.output", M: 8192, N: 4096, K: 1024, Groups: 1, Count: 1, Scattered: true},
-			{Name: "mlp.in", M: 8192, N: 7168, K: 4096, Groups: 1, Count: 1, Gathered: true},
-			{Name: "mlp.out", M: 8192, N: 4096, K: 3584, Groups: 1, Count: 1, Scattered: true},
+		{"llama3-8B, tp 4, cp 2", llama3_8b(), 0, layout(4, 2, 1, 1, 2), []named{
+			{"attention.qkv", GEMM{M: 8192, N: 1536, K: 4096, Groups: 1, Count: 1, Gathered: true}},
+			{"attention.output", GEMM{M: 8192, N: 4096, K: 1024, Groups: 1, Count: 1, Scattered: true}},
+			{"mlp.in", GEMM{M: 8192, N: 7168, K: 4096, Groups: 1, Count: 1, Gathered: true}},
+			{"mlp.out", GEMM{M: 8192, N: 4096, K: 3584, Groups: 1, Count: 1, Scattered: true}},
 		}},
-		{"deepseek-v3 MoE layer, ep 64", deepseekV3(), 1, layout(1, 1, 64, 1, 1), []Product{
-			{Name: "attention.q_down", M: 4096, N: 1536, K: 7168, Groups: 1, Count: 1},
-			{Name: "attention.q_up", M: 4096, N: 24576, K: 1536, Groups: 1, Count: 1, Gathered: true},
-			{Name: "attention.kv_down", M: 4096, N: 576, K: 7168, Groups: 1, Count: 1},
-			{Name: "attention.kv_up", M: 4096, N: 32768, K: 512, Groups: 1, Count: 1, Gathered: true},
-			{Name: "attention.output", M: 4096, N: 7168, K: 16384, Groups: 1, Count: 1, Scattered: true},
-			{Name: "router", M: 4096, N: 256, K: 7168, Groups: 1, Count: 1},
-			{Name: "shared_experts.in", M: 4096, N: 4096, K: 7168, Groups: 1, Count: 1, Gathered: true},
-			{Name: "shared_experts.out", M: 4096, N: 7168, K: 2048, Groups: 1, Count: 1, Scattered: true},
-			{Name: "experts.in", M: 32768, N: 4096, K: 7168, Groups: 4, Count: 1},
-			{Name: "experts.out", M: 32768, N: 7168, K: 2048, Groups: 4, Count: 1},
+		{"deepseek-v3 MoE layer, ep 64", deepseekV3(), 1, layout(1, 1, 64, 1, 1), []named{
+			{"attention.q_down", GEMM{M: 4096, N: 1536, K: 7168, Groups: 1, Count: 1}},
+			{"attention.q_up", GEMM{M: 4096, N: 24576, K: 1536, Groups: 1, Count: 1, Gathered: true}},
+			{"attention.kv_down", GEMM{M: 4096, N: 576, K: 7168, Groups: 1, Count: 1}},
+			{"attention.kv_up", GEMM{M: 4096, N: 32768, K: 512, Groups: 1, Count: 1, Gathered: true}},
+			{"attention.output", GEMM{M: 4096, N: 7168, K: 16384, Groups: 1, Count: 1, Scattered: true}},
+			{"router", GEMM{M: 4096, N: 256, K: 7168, Groups: 1, Count: 1}},
+			{"shared_experts.in", GEMM{M: 4096, N: 4096, K: 7168, Groups: 1, Count: 1, Gathered: true}},
+			{"shared_experts.out", GEMM{M: 4096, N: 7168, K: 2048, Groups: 1, Count: 1, Scattered: true}},
+			{"experts.in", GEMM{M: 32768, N: 4096, K: 7168, Groups: 4, Count: 1}},
+			{"experts.out", GEMM{M: 32768, N: 7168, K: 2048, Groups: 4, Count: 1}},
 		}},
 	} {
-		if diff := cmp.Diff(c.want, New(c.model).Products(c.kind, c.l, nil)); diff != "" {
+		s := ShapeOf(c.l)
+		var got []named
+		for _, o := range New(c.model).Layer(c.kind, &s, &Assembly{}).Linears() {
+			got = append(got, named{o.Name, o.GEMM})
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
 		}
 	}
@@ -124,13 +135,13 @@ func TestShards(t *testing.T) {
 		s := Split{TensorParallel: rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "tp"), ExpertParallel: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "ep"),
 			ExpertTensorParallel: rapid.SampledFrom([]int{1, 2}).Draw(t, "etp")}
 		for k := range a.Kinds() {
-			for _, tensor := range a.Tensors(k) {
+			a.Weights(k, func(_ *Operation, w *Weight) {
 				shards := map[Sharding]int{Replicated: 1, TensorSharded: s.TensorParallel,
-					ExpertSharded: s.ExpertParallel * s.ExpertTensorParallel, ExpertParallel: s.ExpertParallel}[tensor.Sharding]
-				if got := tensor.Local(s) * int64(shards); got != tensor.Elements() {
-					t.Fatalf("%s: %d shards hold %d of %d elements", tensor.Name, shards, got, tensor.Elements())
+					ExpertSharded: s.ExpertParallel * s.ExpertTensorParallel, ExpertParallel: s.ExpertParallel}[w.Sharding]
+				if got := w.Local(s) * int64(shards); got != w.Elements() {
+					t.Fatalf("%s: %d shards hold %d of %d elements", w.Name, shards, got, w.Elements())
 				}
-			}
+			})
 		}
 	})
 }
@@ -149,21 +160,19 @@ func TestChunksCover(t *testing.T) {
 	})
 }
 
-// TestProductsMatchFLOPs: on one rank the products and the core attention of a
-// layer add up to its model FLOPs.
-func TestProductsMatchFLOPs(t *testing.T) {
+// TestGEMMsMatchFLOPs: on one rank the matrix multiplications and the core
+// attention of a layer add up to its model FLOPs.
+func TestGEMMsMatchFLOPs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := New(drawModel(t))
-		a.Separate = rapid.Bool().Draw(t, "separate")
-		l := layout(1, 1, 1, 1, 2)
-		for k := range a.Kinds() {
-			c := a.Attention(k, l)
-			got := c.FLOPs()
-			for _, p := range a.Products(k, l, nil) {
-				got += p.FLOPs()
-			}
-			if want := a.LayerFLOPs(k) * float64(a.Tokens(l)); math.Abs(got/want-1) > 1e-9 {
-				t.Fatalf("kind %+v: products make %g, the layer has %g", a.Kinds()[k], got, want)
+		p := New(drawModel(t))
+		s := ShapeOf(layout(1, 1, 1, 1, 2))
+		for k := range p.Kinds() {
+			var got float64
+			p.Layer(k, &s, &Assembly{SeparateProjections: rapid.Bool().Draw(t, "separate")}).Operations(func(o *Operation) {
+				got += o.GEMM.FLOPs() + o.Core.FLOPs()
+			})
+			if want := p.LayerFLOPs(k) * float64(p.Tokens(&s)); math.Abs(got/want-1) > 1e-9 {
+				t.Fatalf("kind %+v: operations make %g, the layer has %g", p.Kinds()[k], got, want)
 			}
 		}
 	})

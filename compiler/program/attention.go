@@ -1,0 +1,198 @@
+package program
+
+import "github.com/ndc-dev/ndc/compiler/plan"
+
+// headWidths is what the attention of one rank works on, in elements per token.
+type headWidths struct {
+	count    int64 // query heads
+	q, kv, v int64 // query, key, value
+	out      int64 // output
+}
+
+// attention lists multi-head and grouped-query attention: the projections of
+// query, key and value, position embedding, the core and the output projection.
+func (b *builder) attention() {
+	m, tp := b.m, b.s.TensorParallel
+	b.open("attention")
+	b.norm(0, residence{})
+	h := headWidths{count: int64(m.AttentionHeads / tp)}
+	h.q = h.count * int64(m.HeadDim)
+	h.kv = int64(max(m.KVHeads/tp, 1) * m.HeadDim)
+	h.v, h.out = h.kv, h.q
+	b.projectQKV(h)
+	b.rotate(0, h, b.width())
+	if !b.a.SeparateProjections {
+		joined := float64(m.AttentionHeads*m.HeadDim)/float64(tp) + 2*max(float64(m.KVHeads)/float64(tp), 1)*float64(m.HeadDim)
+		b.add(Operation{Name: "attention.join", Kind: JoinGradients, Component: Attention, Elements: float64(b.tokens) * joined})
+	}
+	b.core(h)
+	b.projectOutput(m.AttentionHeads * m.HeadDim)
+	b.close(Attention)
+}
+
+// width is the mean width of query and key.
+func (b *builder) width() float64 {
+	tp := float64(b.s.TensorParallel)
+	return float64(b.m.AttentionHeads*b.m.HeadDim)/tp + max(float64(b.m.KVHeads)/tp, 1)*float64(b.m.HeadDim)
+}
+
+// projectQKV adds the projections of query, key and value. The weights of key
+// and value are cut evenly even over more ranks than there are heads: what comes
+// out is gathered and sliced, so that activations repeat heads and parameters do
+// not. Norms need the first two outputs, attention itself the value, which a
+// fused projection hands over as a copy.
+func (b *builder) projectQKV(h headWidths) {
+	m, element := b.m, b.a.Types.Compute
+	q, kv := m.AttentionHeads/b.s.TensorParallel*m.HeadDim, m.KVHeads*m.HeadDim/b.s.TensorParallel
+	weights := b.qkvWeights()
+	gemm := GEMM{M: int(b.tokens), N: q + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true}
+	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, GEMM: gemm}
+	switch {
+	case b.a.FusedQKV:
+		b.write(&o, b.tokens*(h.q+2*int64(kv))*element)
+		if m.QKNorm {
+			o.keep(0, b.tokens*(h.q+h.kv)*element)
+		}
+		o.keep(0, b.tokens*h.v*element)
+	default:
+		b.write(&o, b.tokens*h.q*element).Autograd = m.QKNorm
+		b.write(&o, b.tokens*h.kv*element).Autograd = m.QKNorm
+		b.writeKept(&o, 0, b.tokens*h.v*element)
+	}
+	if b.a.SeparateProjections {
+		o.Name, o.GEMM.N = "attention.q", q
+		b.add(o)
+		o = Operation{Name: "attention.kv", Component: Attention, GEMM: gemm}
+		o.GEMM.N, o.GEMM.Count, o.GEMM.Gathered = kv, 2, false
+	}
+	b.add(o)
+}
+
+// qkvWeights are those of the projections of query, key and value.
+func (b *builder) qkvWeights() []Weight {
+	m := b.m
+	q, kv := m.AttentionHeads*m.HeadDim, 2*m.KVHeads*m.HeadDim
+	w := []Weight{matrix("attention.q.weight", TensorSharded, q, m.HiddenSize), matrix("attention.kv.weight", TensorSharded, kv, m.HiddenSize)}
+	if m.BiasesQKV() {
+		w = append(w, vector("attention.q.bias", TensorSharded, q), vector("attention.kv.bias", TensorSharded, kv))
+	}
+	return w
+}
+
+// rotate adds norms of query and key where the model has them, and position
+// embedding: query and key come out of it for the core. The width is that of the
+// elements that move, per token.
+func (b *builder) rotate(dropped plan.Modules, h headWidths, width float64) {
+	elements := float64(b.tokens) * width
+	if b.m.QKNorm {
+		o := Operation{Name: "attention.qk_norm", Kind: HeadNorm, Component: Attention, Elements: elements}
+		if b.m.MLA == nil {
+			o.Weights = append(b.normWeights("attention.q_norm", b.m.HeadDim), b.normWeights("attention.k_norm", b.m.HeadDim)...)
+		}
+		b.add(o)
+	}
+	o := Operation{Name: "attention.rotary", Kind: Rotary, Component: Attention, Elements: elements}
+	if b.m.PositionEmbedding.Kind != "rope" {
+		o.Elements = 0
+	}
+	o.keep(dropped, b.tokens*(h.q+h.kv)*b.a.Types.Compute)
+	b.add(o)
+}
+
+// core adds softmax(q·kᵀ)·v: what it keeps and what its backward pass needs.
+// Flash and fused kernels keep the output and one fp32 statistic per query and
+// head; unfused attention keeps the probabilities, and with dropout its mask
+// and the dropped probabilities.
+func (b *builder) core(h headWidths) {
+	m, element := b.m, b.a.Types.Compute
+	o := Operation{Name: "attention.core", Kind: AttentionCore, Component: Attention, Modules: plan.ModuleCoreAttention, Core: b.p.coreAttention(b.kind, b.s)}
+	if m.AttentionSinks && m.MLA == nil {
+		o.Weights = []Weight{vector("attention.sinks", TensorSharded, m.AttentionHeads)}
+	}
+	pairs := b.tokens * h.count * int64(m.SequenceLength)
+	extra := b.tokens * (h.out + h.q + h.kv + h.v) * element
+	if b.a.UnfusedAttention {
+		bytes := pairs * element
+		if m.Dropout > 0 {
+			bytes += pairs * (1 + element)
+		}
+		o.keep(plan.ModuleCoreAttention, bytes)
+		extra += 2 * pairs * element
+	} else {
+		o.keepBoth(plan.ModuleCoreAttention, 4*b.tokens*h.count)
+		extra += 4 * b.tokens * h.q // the query gradient is accumulated in fp32
+	}
+	o.keepBoth(0, b.tokens*h.out*element)
+	if b.a.Types.Quantised {
+		o.keep(0, b.asInput(b.tokens*h.out))
+	}
+	o.keep(0, b.tokens*RotaryDimensions(m)*int64(b.a.RotaryBytes))
+	extra += b.context(&o, h)
+	b.add(o)
+	b.block.Backward = extra + b.stream
+}
+
+// context adds what context parallelism keeps, and returns what it needs while
+// the layer runs: a ring passes keys and values and their gradients on and
+// keeps one more copy of the query; all-gather holds them for the whole
+// sequence; all-to-all keeps the output on both sides of the exchange.
+func (b *builder) context(o *Operation, h headWidths) int64 {
+	if b.s.ContextParallel == 1 {
+		return 0
+	}
+	element, ranks := b.a.Types.Compute, int64(b.s.ContextParallel)
+	keys := b.tokens * (h.kv + h.v) * element
+	switch b.a.ContextExchange {
+	case "ulysses":
+		o.keep(plan.ModuleCoreAttention, b.tokens*h.out*element)
+		return 0
+	case "all_gather":
+		if b.a.KeepsGathered {
+			o.keep(plan.ModuleCoreAttention, (ranks-1)*keys)
+		}
+		return 2 * ranks * keys
+	}
+	if b.a.CopiesQuery {
+		o.keep(plan.ModuleCoreAttention, b.tokens*h.q*element)
+	}
+	return 2 * keys
+}
+
+// projectOutput adds the output projection from heads of so many elements over
+// all ranks.
+func (b *builder) projectOutput(width int) {
+	m := b.m
+	o := Operation{Name: "attention.output", Component: Attention,
+		Weights: []Weight{matrix("attention.output.weight", TensorSharded, m.HiddenSize, width)},
+		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: m.AttentionHeads / b.s.TensorParallel * (width / m.AttentionHeads), Groups: 1, Count: 1, Scattered: true}}
+	if m.AttentionBias && m.MLA == nil {
+		o.Weights = append(o.Weights, vector("attention.output.bias", Replicated, m.HiddenSize))
+	}
+	b.write(&o, b.tokens*int64(m.HiddenSize)*b.a.Types.Compute)
+	b.add(o)
+}
+
+// CoreAttention is the core attention of a layer of a kind on one rank. Context
+// parallelism leaves every rank its share of the queries against all keys,
+// balanced over the causal triangle.
+func (p *Program) CoreAttention(kind int, s *Shape) CoreAttention {
+	return p.coreAttention(p.kinds[kind], s)
+}
+
+func (p *Program) coreAttention(k Kind, s *Shape) CoreAttention {
+	m := p.Model
+	c := CoreAttention{
+		Batch:   s.MicroBatch,
+		Queries: m.SequenceLength / s.ContextParallel,
+		Keys:    m.SequenceLength,
+		Heads:   m.AttentionHeads / s.TensorParallel,
+		KVHeads: max(m.KVHeads/s.TensorParallel, 1),
+		QKDim:   m.HeadDim, VDim: m.HeadDim,
+		Window: k.Window,
+	}
+	if m.MLA != nil {
+		c.KVHeads = c.Heads
+		c.QKDim, c.VDim = m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim, m.MLA.VHeadDim
+	}
+	return c
+}

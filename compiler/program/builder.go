@@ -1,0 +1,168 @@
+package program
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// builder lists the operations of one layer.
+type builder struct {
+	p    *Program
+	m    *job.Model
+	kind Kind
+	s    *Shape
+	a    *Assembly
+
+	tokens int64 // of a micro-batch on a context rank
+	local  int64 // of the residual stream: cut by sequence parallelism
+	stream int64 // bytes of the residual stream on this rank
+
+	layer   Layer
+	block   *Block // the last of the layer
+	outputs int    // of linear operations so far
+}
+
+// Layer lists the operations of one layer of a kind on one rank.
+func (p *Program) Layer(kind int, s *Shape, a *Assembly) Layer {
+	b := &builder{p: p, m: p.Model, kind: p.kinds[kind], s: s, a: a, tokens: int64(p.Tokens(s))}
+	b.local = b.tokens
+	if s.SequenceParallel {
+		b.local /= int64(s.TensorParallel)
+	}
+	b.stream = b.local * int64(b.m.HiddenSize) * a.Types.Compute
+	b.layer = make(Layer, 0, 2)
+	if b.m.MLA != nil {
+		b.latentAttention()
+	} else {
+		b.attention()
+	}
+	if b.kind.MoE {
+		b.experts()
+	} else {
+		b.mlp()
+	}
+	if b.kind.MTP {
+		b.mtpEnd()
+	}
+	return b.layer
+}
+
+// open begins a block. A multi-token-prediction layer has its projection at the
+// start of its first.
+func (b *builder) open(name string) {
+	b.layer = append(b.layer, Block{Name: name, Operations: make([]Operation, 0, 12)})
+	b.block = &b.layer[len(b.layer)-1]
+	if b.kind.MTP && len(b.layer) == 1 {
+		b.mtp()
+	}
+}
+
+// close ends a block: what comes out of it is scattered and added to the
+// residual stream.
+func (b *builder) close(c Component) {
+	if b.s.SequenceParallel && b.a.KeepsReduceScatter {
+		b.add(Operation{Name: b.block.Name + ".scatter", Kind: Scatter, Component: c, Tensors: []Tensor{{Bytes: b.stream, Operator: true}}})
+	}
+	width := b.shard() * float64(b.m.HiddenSize)
+	if b.m.PostNorms {
+		name := b.block.Name + "_post_norm"
+		b.add(Operation{Name: name, Kind: Norm, Component: Norms, Modules: plan.ModuleNorm, Elements: width,
+			Weights: b.normWeights(name, b.m.HiddenSize), Tensors: []Tensor{{Bytes: b.stream, Autograd: true}}})
+	}
+	if b.m.Dropout > 0 {
+		b.add(Operation{Name: b.block.Name + ".dropout", Kind: Dropout, Component: Norms, Elements: width})
+	}
+	b.add(Operation{Name: b.block.Name + ".residual", Kind: Residual, Component: Norms, Elements: width})
+}
+
+func (b *builder) add(o Operation) {
+	b.block.Operations = append(b.block.Operations, o)
+}
+
+// shard is the mean number of tokens of the residual stream on a rank.
+func (b *builder) shard() float64 {
+	if b.s.SequenceParallel {
+		return float64(b.tokens) / float64(b.s.TensorParallel)
+	}
+	return float64(b.tokens)
+}
+
+// keep adds a tensor that the backward pass needs.
+func (o *Operation) keep(dropped plan.Modules, bytes int64) {
+	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true})
+}
+
+// keepResident adds a tensor that the backward pass needs and that cannot be
+// offloaded.
+func (o *Operation) keepResident(dropped plan.Modules, bytes int64) {
+	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true, Resident: true})
+}
+
+// keepBoth adds a tensor that the backward pass needs and that recompute by
+// operators keeps.
+func (o *Operation) keepBoth(dropped plan.Modules, bytes int64) {
+	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true, Operator: true})
+}
+
+// write adds the output of a linear operation, which the backward pass does not
+// need. Recompute by operators keeps that of every second linear operation of a
+// layer all the same.
+func (b *builder) write(o *Operation, bytes int64) *Tensor {
+	b.outputs++
+	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Operator: b.outputs%2 == 1})
+	return &o.Tensors[len(o.Tensors)-1]
+}
+
+// writeKept adds the output of a linear operation that the backward pass needs.
+func (b *builder) writeKept(o *Operation, dropped plan.Modules, bytes int64) *Tensor {
+	t := b.write(o, bytes)
+	t.Autograd, t.Dropped = true, dropped
+	return t
+}
+
+// asInput is the size of a tensor of n elements kept as the input of a linear
+// operation: quantised under low precision.
+func (b *builder) asInput(n int64) int64 { return int64(float64(n) * b.a.Types.Input) }
+
+// gathers reports whether linear operations keep their input gathered over the
+// tensor group instead of gathering it again for the weight gradient.
+func (b *builder) gathers() bool {
+	return b.a.KeepsGathered && b.s.SequenceParallel && b.s.TensorParallel > 1
+}
+
+// residence says which of a norm's tensors offload of activations leaves on the
+// GPU.
+type residence struct{ input, output bool }
+
+// norm adds a norm over the residual stream: its input (the stream itself, which
+// is the layer's input in the first block) and its output, the input of the next
+// linear operations.
+func (b *builder) norm(dropped plan.Modules, on residence) {
+	n, element := b.local*int64(b.m.HiddenSize), b.a.Types.Compute
+	name := b.block.Name + "_norm"
+	o := Operation{Name: name, Kind: Norm, Component: Norms, Modules: plan.ModuleNorm,
+		Elements: b.shard() * float64(b.m.HiddenSize), Weights: b.normWeights(name, b.m.HiddenSize)}
+	switch {
+	case len(b.layer) == 1:
+		o.keepBoth(0, n*element)
+	case !b.a.FP32Norm:
+		o.Tensors = append(o.Tensors, Tensor{Bytes: n * element, Autograd: true, Resident: on.input})
+	}
+	if b.a.FP32Norm { // the stream in fp32 and the normalised stream before its weight
+		o.keep(dropped, n*(4+element))
+	}
+	output := n
+	if b.gathers() {
+		output = b.tokens * int64(b.m.HiddenSize)
+	}
+	o.Tensors = append(o.Tensors, Tensor{Bytes: b.asInput(output), Dropped: dropped, Autograd: true, Resident: on.output})
+	statistics := int64(4)
+	if b.m.Normalization == "layernorm" {
+		statistics = 8
+	}
+	o.keep(dropped, b.local*statistics)
+	if b.m.Dropout > 0 {
+		o.keep(0, n) // one byte of mask per element
+	}
+	b.add(o)
+}

@@ -1,0 +1,167 @@
+package program
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// experts lists a mixture of experts: the router, the shared expert, the
+// dispatch of tokens to experts and the grouped expert MLPs.
+func (b *builder) experts() {
+	m, e := b.m, b.m.MoE
+	b.open("mlp")
+	b.norm(plan.ModuleNorm, residence{output: true})
+	b.router()
+	if w := SharedWidth(e); w > 0 {
+		b.feedForward("shared_experts", SharedExperts, plan.ModuleMoE|plan.ModuleSharedExperts, w)
+	}
+	b.routed()
+	b.backwardExperts(b.rows()*int64(m.HiddenSize), b.rows()*int64(e.ExpertFFNHiddenSize/b.s.ExpertTensorParallel))
+	b.close(MLP)
+}
+
+// router adds the projection to one logit per expert and what is made of it.
+func (b *builder) router() {
+	m, e := b.m, b.m.MoE
+	o := Operation{Name: "router", Component: Router, Modules: plan.ModuleMoE,
+		Weights: []Weight{matrix("router.weight", Replicated, e.Experts, m.HiddenSize)},
+		GEMM:    GEMM{M: int(b.local), N: e.Experts, K: m.HiddenSize, Groups: 1, Count: 1}}
+	if e.Router.Bias {
+		o.Weights = append(o.Weights, vector("router.bias", Replicated, e.Experts))
+	}
+	b.add(o)
+	// Router logits, scores, probabilities and the auxiliary loss's scores in
+	// fp32, and the routing map in bytes, per token and expert.
+	o = Operation{Name: "routing", Kind: Routing, Component: Router, Elements: b.shard() * float64(e.Experts)}
+	o.keepResident(plan.ModuleMoE, b.local*int64(e.Experts)*(4*4+1))
+	b.add(o)
+}
+
+// routed adds the routed experts.
+func (b *builder) routed() {
+	m, e, element, up := b.m, b.m.MoE, b.a.Types.Compute, upProjections(b.m)
+	hidden, rows, mean := int64(m.HiddenSize), b.rows(), float64(b.p.RoutedTokens(b.s))
+	local := e.ExpertFFNHiddenSize / b.s.ExpertTensorParallel
+	f, width := rows*int64(local), float64(e.ExpertFFNHiddenSize)/float64(b.s.ExpertTensorParallel)
+	permute := Operation{Name: "permute", Kind: Permute, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(m.HiddenSize)}
+	permute.keep(plan.ModuleMoE, b.asInput(rows*hidden))
+	if b.a.KeepsAllToAll && b.s.ExpertParallel > 1 {
+		permute.Tensors = append(permute.Tensors, Tensor{Bytes: 2 * rows * hidden * element, Operator: true})
+	}
+	gemm := GEMM{M: int(mean), N: local * up, K: m.HiddenSize, Groups: e.Experts / b.s.ExpertParallel, Count: 1}
+	in := Operation{Name: "experts.in", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, GEMM: gemm}
+	b.separate(&in, local)
+	in.keep(plan.ModuleMoE, int64(up)*f*element)
+	activation := Operation{Name: "experts.activation", Kind: Activation, Component: Experts,
+		Modules: plan.ModuleMoE | plan.ModuleExpertActivation, Elements: mean * width}
+	if b.a.SeparateGate && up == 2 {
+		activation.keep(plan.ModuleMoE, f*element)
+	}
+	if b.a.SeparateGate && m.ActivationClamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
+		activation.keep(plan.ModuleMoE, 3*f*element)
+	}
+	activation.keepResident(plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f))
+	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, GEMM: gemm}
+	out.GEMM.N, out.GEMM.K = m.HiddenSize, local
+	in.Weights, out.Weights = b.expertWeights()
+	b.add(permute)
+	b.add(in)
+	b.add(activation)
+	b.add(out)
+	if m.MLPBias {
+		b.add(Operation{Name: "experts.bias", Kind: ExpertBias, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * (width*float64(up) + float64(m.HiddenSize))})
+	}
+	b.combine()
+}
+
+// expertWeights are those of the routed experts' two products.
+func (b *builder) expertWeights() (in, out []Weight) {
+	m, e := b.m, b.m.MoE
+	width := e.ExpertFFNHiddenSize * upProjections(m)
+	of := func(name string, s Sharding, rows, columns int) Weight {
+		return Weight{Name: name, Sharding: s, Rows: rows, Columns: columns, Copies: e.Experts}
+	}
+	in = []Weight{of("experts.in.weight", ExpertSharded, width, m.HiddenSize)}
+	out = []Weight{of("experts.out.weight", ExpertSharded, m.HiddenSize, e.ExpertFFNHiddenSize)}
+	if m.MLPBias {
+		in = append(in, of("experts.in.bias", ExpertSharded, width, 1))
+		out = append(out, of("experts.out.bias", ExpertParallel, m.HiddenSize, 1))
+	}
+	return in, out
+}
+
+// rows is the number of rows that this rank's experts multiply, with the
+// imbalance of the busiest rank and the padding that low precision asks of
+// each expert.
+func (b *builder) rows() int64 {
+	e := b.m.MoE
+	n := b.tokens * int64(e.TopK*b.s.ExpertTensorParallel) / int64(b.s.TensorParallel)
+	if e.TokenDrop && e.CapacityFactor > 0 {
+		n = int64(float64(n) * e.CapacityFactor)
+	} else if e.LoadImbalance > 1 {
+		n = int64(float64(n) * e.LoadImbalance)
+	}
+	return n + int64(e.Experts/b.s.ExpertParallel)*b.a.Types.RowAlign/2
+}
+
+// combined is the number of elements that weighing the experts' outputs in fp32
+// works on: all tokens of the tensor group in one product of matrices, or this
+// rank's rows element by element.
+func (b *builder) combined() int64 {
+	if b.a.ReplicatedCombine {
+		return b.tokens * int64(b.m.MoE.TopK) * int64(b.m.HiddenSize)
+	}
+	return b.rows() * int64(b.m.HiddenSize)
+}
+
+// combine adds what weighing the experts' outputs in fp32 keeps.
+func (b *builder) combine() {
+	if !b.a.FP32Combine {
+		return
+	}
+	o := Operation{Name: "combine", Kind: Permute, Component: Experts}
+	o.keep(plan.ModuleMoE, 4*b.combined())
+	b.add(o)
+}
+
+// backwardExperts settles the worst backward moment of a mixture of experts,
+// given the elements of the routed rows and of one input of the activation: the
+// combine (two copies of the routed rows), the activation (the gradient of its
+// input) or the dispatch (two copies of the routed rows, when the experts' own
+// tensors are gone).
+func (b *builder) backwardExperts(rows, f int64) {
+	element, up := b.a.Types.Compute, int64(upProjections(b.m))
+	routed, activation := rows*element, up*f*element
+	experts := routed + activation + activation/2
+	b.block.Backward = b.stream + max(2*routed, activation, 2*routed+routed-experts)
+	if !b.a.FP32Combine {
+		return
+	}
+	b.block.Incoming = b.stream
+	if n := b.combined(); b.a.ReplicatedCombine { // a gradient as large as what is kept
+		b.block.Backward = max(b.block.Backward, 4*n)
+		b.block.Remade = 2 * n * element // the rows as they came and in the order of the tokens
+	} else { // two such gradients at once
+		b.block.Backward += 2 * 4 * n
+		b.block.Remade = n * (4 + 2*element) // the product in fp32, too
+	}
+	// The shared expert ran last, so that its backward pass is done when that of
+	// the experts begins, and has left the gradients of its weights.
+	shared := int64(SharedWidth(b.m.MoE)/b.s.TensorParallel) * element
+	b.block.Backward -= (2 + up) * b.tokens * shared
+	if b.a.KeepsWeightGradients {
+		b.block.Backward += (1 + up) * shared * int64(b.m.HiddenSize)
+	}
+	b.block.Backward = max(b.block.Backward, 0)
+}
+
+// SharedWidth is the FFN width of all shared experts together; 0: none.
+func SharedWidth(e *job.MoE) int {
+	if e.SharedExperts == 0 {
+		return 0
+	}
+	if e.SharedExpertFFNHiddenSize > 0 {
+		return e.SharedExpertFFNHiddenSize
+	}
+	return e.SharedExperts * e.ExpertFFNHiddenSize
+}

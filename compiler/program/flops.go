@@ -1,0 +1,68 @@
+package program
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// The convention of model FLOPs: every matrix multiplication of the model
+// counts 2·M·N·K forward and twice that backward, causal attention only the
+// half that is computed (meanKeys), top-k experts only, nothing for recompute,
+// norms, activations or the softmax. MTP layers count with their projection and
+// one more output head each.
+
+// LayerFLOPs is the forward model FLOPs per token of one layer of a kind.
+func (p *Program) LayerFLOPs(kind int) float64 {
+	return p.flops(kind, func(*Operation) bool { return true }) + p.attentionFLOPs(kind)
+}
+
+// ModuleFLOPs is the part of [Program.LayerFLOPs] that is spent on the matrix
+// multiplications of a module of selective recompute.
+func (p *Program) ModuleFLOPs(kind int, m plan.Modules) float64 {
+	return p.flops(kind, func(o *Operation) bool { return o.Modules&m != 0 })
+}
+
+// flops counts the matrix multiplications of the operations that are accepted.
+func (p *Program) flops(kind int, accepted func(o *Operation) bool) float64 {
+	var n float64
+	p.Weights(kind, func(o *Operation, w *Weight) {
+		if !w.Matrix() || !accepted(o) {
+			return
+		}
+		used := float64(w.Elements())
+		if o.Component == Experts {
+			used *= float64(p.Model.MoE.TopK) / float64(w.Copies)
+		}
+		n += 2 * used
+	})
+	return n
+}
+
+// attentionFLOPs is the forward core attention per token.
+func (p *Program) attentionFLOPs(kind int) float64 {
+	m := p.Model
+	dims := 2 * m.HeadDim
+	if m.MLA != nil {
+		dims = m.MLA.QKNopeHeadDim + m.MLA.QKRopeHeadDim + m.MLA.VHeadDim
+	}
+	return 2 * float64(m.AttentionHeads*dims) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
+}
+
+// ModelFLOPsPerToken is forward and backward of the whole model per token,
+// MTP included.
+func (p *Program) ModelFLOPsPerToken() units.FLOPs {
+	n := p.HeadFLOPs() * float64(1+p.Model.MTPLayers)
+	for k := range p.kinds {
+		n += float64(p.totals[k]) * p.LayerFLOPs(k)
+	}
+	if p.mtp >= 0 {
+		n += float64(p.Model.MTPLayers) * p.LayerFLOPs(p.mtp)
+	}
+	return units.FLOPs(3 * n)
+}
+
+// ModelFLOPsPerSequence is [Program.ModelFLOPsPerToken] times the sequence
+// length.
+func (p *Program) ModelFLOPsPerSequence() units.FLOPs {
+	return p.ModelFLOPsPerToken() * units.FLOPs(p.Model.SequenceLength)
+}
