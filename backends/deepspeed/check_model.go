@@ -2,6 +2,7 @@ package deepspeed
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -120,6 +121,10 @@ func (c *modelChecker) checkSpecial() {
 	gemma := m.Architecture == "gemma2"
 	c.refuse(m.PostNorms != gemma, "post_norms", "In transformers, norms after the blocks belong to architecture \"gemma2\", and to it alone; no other backend has them.")
 	c.refuse(m.ZeroCenteredNorm != gemma, "zero_centered_norm", "In transformers, zero-centred norms belong to architecture \"gemma2\", and to it alone. Megatron-LM has them for any.")
+	c.refuse(gemma && math.Abs(m.EmbeddingScale/math.Sqrt(float64(m.HiddenSize))-1) > 1e-6, "embedding_scale",
+		fmt.Sprintf("The gemma2 class of transformers scales embeddings by the square root of the hidden size, whatever is asked: set embedding_scale = pow(%d, 0.5).", m.HiddenSize))
+	c.refuse(gemma && m.AttentionScale != 0 && math.Abs(math.Pow(m.AttentionScale, -2)-float64(queryScalar(m))) > 1e-3, "attention_scale",
+		fmt.Sprintf("The gemma2 class of transformers takes the inverse square root of a whole number: %g is nearest to pow(%d, -0.5).", m.AttentionScale, queryScalar(m)))
 	c.refuse(!gemma && m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "embedding_scale", "In transformers, a scaled embedding belongs to architecture \"gemma2\"; no other backend has one.")
 	oss := m.Architecture == "gpt_oss"
 	c.refuse(!oss && (m.ActivationClamp != 0 || m.ActivationOffset != 0 || m.ActivationAlpha != 0 && m.ActivationAlpha != 1), "activation_clamp",

@@ -1,6 +1,7 @@
 package deepspeed
 
 import (
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -69,6 +70,12 @@ func find(t *testing.T, name string) release {
 	return release{}
 }
 
+// gemma2 makes a model of that family, as transformers has it.
+func gemma2(m *job.Model) {
+	m.Architecture, m.Activation, m.PostNorms, m.ZeroCenteredNorm = "gemma2", "geglu", true, true
+	m.EmbeddingScale = math.Sqrt(float64(m.HiddenSize))
+}
+
 func TestTargetDiagnostics(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -104,6 +111,8 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Model.QKVBias = true }, UnsupportedModel, "biases on none"},
 		{"qwen2 without biases", func(j *job.Job) { j.Model.Architecture = "qwen2" }, UnsupportedModel, "qkv_bias = true"},
 		{"qwen2 with an output bias", func(j *job.Job) { j.Model.Architecture, j.Model.AttentionBias = "qwen2", true }, UnsupportedModel, "never on the output"},
+		{"gemma2's own scale of embeddings", func(j *job.Job) { gemma2(&j.Model); j.Model.EmbeddingScale = 7 }, UnsupportedModel, "embedding_scale = pow("},
+		{"a softmax scale that gemma2 rounds", func(j *job.Job) { gemma2(&j.Model); j.Model.AttentionScale = 0.11 }, UnsupportedModel, "nearest to pow(83, -0.5)"},
 		{"a part of each head", func(j *job.Job) { j.Model.PositionEmbedding.Partial = 0.5 }, UnsupportedModel, "rotates whole heads"},
 		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"dropout", func(j *job.Job) { j.Model.Dropout = 0.1 }, UnsupportedModel, "Megatron-LM"},

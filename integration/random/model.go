@@ -55,7 +55,7 @@ func (d *drawing) parts(family string, heads, width int) {
 		d.line("zero_centered_norm = true")
 		d.line("attention_logit_softcap = 50")
 		d.line("final_logit_softcap = 30")
-		d.line("embedding_scale = 8")
+		d.line("embedding_scale = pow(%d, 0.5)", heads*width)
 		d.window(50)
 	default:
 		d.window(8)
