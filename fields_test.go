@@ -52,6 +52,9 @@ func fieldsRead(t *testing.T, patterns ...string) map[string]bool {
 		if len(p.Errors) > 0 {
 			t.Fatal(p.Errors)
 		}
+		if p.PkgPath == module+"/compiler/option" {
+			continue // it lists all fields, and so reads none
+		}
 		for _, file := range p.Syntax {
 			written := assigned(file)
 			ast.Inspect(file, func(n ast.Node) bool {

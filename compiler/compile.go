@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
@@ -87,12 +88,10 @@ func predicted(j *job.Job, t *target.Target) *target.Target {
 	known := *t
 	known.Schedules = slices.DeleteFunc(slices.Clone(t.Schedules), func(s plan.Schedule) bool { return !schedule.Predicted(s) })
 	if j.Cluster.PCIe.Bandwidth == 0 {
-		known.Variants = slices.DeleteFunc(slices.Clone(t.Variants), func(v target.Variant) bool { return slices.ContainsFunc(v.Options, isOffload) })
+		known.Variants = slices.DeleteFunc(slices.Clone(t.Variants), func(v target.Variant) bool { return slices.ContainsFunc(v.Options, option.IsOffload) })
 	}
 	return &known
 }
-
-func isOffload(option string) bool { return strings.HasPrefix(option, "offload.") }
 
 // describe fills in everything that follows from a layout.
 func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {

@@ -5,40 +5,32 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// degree is a parallel degree of the layout with what it cuts into equal parts.
+// degree is a parallel degree of the layout with what it cuts into equal parts
+// on any framework.
 type degree struct {
-	name   string
+	axis   *option.Axis
 	choice job.IntChoice
-	cuts   []whole
+	cuts   []option.Whole
 }
 
-// whole is something that a degree cuts.
-type whole struct {
-	size int
-	noun string
-}
-
-func (w whole) String() string { return units.Count(w.size, w.noun) }
-
-// degrees lists what every degree has to divide, on any framework.
+// degrees lists the axes that cut something of the job.
 func degrees(j *job.Job) []degree {
-	c, m := &j.Constraints.Layout, &j.Model
-	gpus := whole{j.Cluster.GPUs(), "GPU"}
-	list := []degree{
-		{"tensor_parallel", c.TensorParallel, []whole{{m.AttentionHeads, "attention head"}, gpus}},
-		{"context_parallel", c.ContextParallel, []whole{{m.SequenceLength, "token"}, gpus}},
-		{"pipeline_parallel", c.PipelineParallel, []whole{gpus}},
-		{"data_parallel_replicate", c.DataParallelReplicate, []whole{gpus}},
-		{"data_parallel_shard", c.DataParallelShard, []whole{gpus}},
-	}
-	if m.MoE != nil {
-		list = append(list, degree{"expert_parallel", c.ExpertParallel, []whole{{m.MoE.Experts, "expert"}, gpus}})
+	var list []degree
+	for i := range option.Axes {
+		a := &option.Axes[i]
+		if a.Cuts == nil {
+			continue
+		}
+		if cuts := a.Cuts(j); cuts != nil {
+			list = append(list, degree{a, *a.Counted(&j.Constraints.Layout), cuts})
+		}
 	}
 	return list
 }
@@ -52,16 +44,16 @@ func checkDegrees(j *job.Job) diag.List {
 		if d.choice.Free() || len(d.fitting(d.choice.Allows)) > 0 {
 			continue
 		}
-		diags.Error(IDDegreeIndivisible, j.Sources.Range("constraints.layout."+d.name), "A degree of the layout does not divide what it cuts",
-			fmt.Sprintf("%s = %s cannot cut %s into equal parts. %s", d.name, show(d.choice), d.uncut(), d.nearest(least(d.choice))))
+		diags.Error(IDDegreeIndivisible, j.Sources.Range("constraints.layout."+d.axis.Name), "A degree of the layout does not divide what it cuts",
+			fmt.Sprintf("%s = %s cannot cut %s into equal parts. %s", d.axis.Name, show(d.choice), counted(d.uncut()), d.nearest(least(d.choice))))
 	}
 	return diags
 }
 
 // uncut is the first thing that no allowed degree divides.
-func (d *degree) uncut() whole {
+func (d *degree) uncut() option.Whole {
 	for _, w := range d.cuts {
-		if !slices.ContainsFunc(divisors(w.size), d.choice.Allows) {
+		if !slices.ContainsFunc(divisors(w.Size), d.choice.Allows) {
 			return w
 		}
 	}
@@ -70,16 +62,16 @@ func (d *degree) uncut() whole {
 
 // fitting lists the allowed degrees that divide everything that they cut.
 func (d *degree) fitting(allowed func(int) bool) []int {
-	return slices.DeleteFunc(divisors(d.cuts[0].size), func(n int) bool {
-		return !allowed(n) || slices.ContainsFunc(d.cuts, func(w whole) bool { return w.size%n != 0 })
+	return slices.DeleteFunc(divisors(d.cuts[0].Size), func(n int) bool {
+		return !allowed(n) || slices.ContainsFunc(d.cuts, func(w option.Whole) bool { return w.Size%n != 0 })
 	})
 }
 
 // nearest says which degrees around a number divide.
 func (d *degree) nearest(to int) string {
-	what := d.cuts[0].String()
+	what := counted(d.cuts[0])
 	for _, w := range d.cuts[1:] {
-		what += " and " + w.String()
+		what += " and " + counted(w)
 	}
 	below, above := 0, 0
 	for _, n := range d.fitting(func(int) bool { return true }) {
@@ -97,6 +89,8 @@ func (d *degree) nearest(to int) string {
 	}
 	return fmt.Sprintf("The nearest that divide %s are %d and %d.", what, below, above)
 }
+
+func counted(w option.Whole) string { return units.Count(w.Size, w.Noun) }
 
 // divisors lists the divisors of n, ascending.
 func divisors(n int) []int {
@@ -120,7 +114,7 @@ func nearby(j *job.Job, o *search.Outcome, name string) []func(*job.Job) {
 		return nil
 	}
 	for _, d := range degrees(j) {
-		if d.name != name || !d.choice.Pinned() {
+		if d.axis.Name != name || !d.choice.Pinned() {
 			continue
 		}
 		now := least(d.choice)
@@ -128,7 +122,7 @@ func nearby(j *job.Job, o *search.Outcome, name string) []func(*job.Job) {
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(ratio(a, now), ratio(b, now)) })
 		var tries []func(*job.Job)
 		for _, n := range list[:min(mostNearby, len(list))] {
-			tries = append(tries, func(j *job.Job) { *pinOf(&j.Constraints.Layout, name) = job.IntChoice{Values: []int{n}} })
+			tries = append(tries, func(j *job.Job) { *d.axis.Counted(&j.Constraints.Layout) = job.IntChoice{Values: []int{n}} })
 		}
 		return tries
 	}
@@ -137,20 +131,3 @@ func nearby(j *job.Job, o *search.Outcome, name string) []func(*job.Job) {
 
 // ratio is how many times the larger of two numbers is the smaller.
 func ratio(a, b int) float64 { return float64(max(a, b)) / float64(min(a, b)) }
-
-// pinOf is the choice of one of degrees' names.
-func pinOf(c *job.LayoutConstraints, name string) *job.IntChoice {
-	switch name {
-	case "tensor_parallel":
-		return &c.TensorParallel
-	case "context_parallel":
-		return &c.ContextParallel
-	case "pipeline_parallel":
-		return &c.PipelineParallel
-	case "data_parallel_replicate":
-		return &c.DataParallelReplicate
-	case "data_parallel_shard":
-		return &c.DataParallelShard
-	}
-	return &c.ExpertParallel
-}

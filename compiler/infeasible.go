@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -169,16 +170,10 @@ func fix(change string, b *search.Candidate) plan.Fix {
 // fits without.
 func alongside(j *job.Job, c *search.Candidate) string {
 	var also []string
-	for _, o := range []struct {
-		name         string
-		used, wanted bool
-	}{
-		{"optimizer", c.Execution.OffloadOptimizer, j.Execution.OffloadOptimizer.Value},
-		{"parameters", c.Execution.OffloadParameters, j.Execution.OffloadParameters.Value},
-		{"activations", c.Execution.OffloadActivations, j.Execution.OffloadActivations.Value},
-	} {
-		if o.used && !o.wanted {
-			also = append(also, "execution.offload."+o.name)
+	for i := range option.Options {
+		o := &option.Options[i]
+		if used, is := o.Value(&c.Execution).(*bool); is && *used && o.IsOffload() && !o.Choice(&j.Execution).(*job.Optional[bool]).Value {
+			also = append(also, "execution."+o.Name)
 		}
 	}
 	if also == nil {
@@ -205,10 +200,10 @@ func changes(j *job.Job, o *search.Outcome) []change {
 	for _, a := range narrowed(j) {
 		list = append(list, change{
 			describe: func(c *search.Candidate) string {
-				return fmt.Sprintf("constraints.layout.%s = %s", a.name, a.value(&c.Layout))
+				return fmt.Sprintf("constraints.layout.%s = %s", a.Name, a.Text(&c.Layout))
 			},
-			apply:   func(j *job.Job) { a.free(&j.Constraints.Layout) },
-			nearest: nearby(j, o, a.name),
+			apply:   func(j *job.Job) { free(a, &j.Constraints.Layout) },
+			nearest: nearby(j, o, a.Name),
 		})
 	}
 	list = slices.Concat(list, batchChange(j), executionChanges(j), hostChange(j))
@@ -280,16 +275,25 @@ func fixed(text string) func(*search.Candidate) string {
 // executionChanges lists the options that trade speed or digits for memory;
 // those that need a link to the host where one is described.
 func executionChanges(j *job.Job) []change {
-	list := []change{
-		{describe: fixed(`execution.optimizer_state_dtype = "bf16"`), apply: func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("bf16") }},
-		{describe: fixed(`execution.gradient_dtype = "bf16"`), apply: func(j *job.Job) { j.Execution.GradientDType = job.Some("bf16") }},
+	var list []change
+	for _, o := range byRelief(option.Options, func(o *option.Option) int { return o.Relief }) {
+		if !o.IsOffload() || j.Cluster.PCIe.Bandwidth > 0 {
+			list = append(list, change{describe: fixed(o.Save(&job.Execution{})), apply: func(j *job.Job) { o.Save(&j.Execution) }})
+		}
 	}
-	if j.Cluster.PCIe.Bandwidth == 0 {
-		return list
+	return list
+}
+
+// byRelief lists the rows that are tried when nothing fits, cheapest first.
+func byRelief[R any](rows []R, relief func(*R) int) []*R {
+	var list []*R
+	for i := range rows {
+		if relief(&rows[i]) > 0 {
+			list = append(list, &rows[i])
+		}
 	}
-	return slices.Concat(
-		[]change{{describe: fixed("execution.offload.optimizer = true"), apply: func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }}}, list,
-		[]change{{describe: fixed("execution.offload.activations = true"), apply: func(j *job.Job) { j.Execution.OffloadActivations = job.Some(true) }}})
+	slices.SortStableFunc(list, func(a, b *R) int { return cmp.Compare(relief(a), relief(b)) })
+	return list
 }
 
 // mostHostMemory is how many times a node's memory may be raised to find a fit.
@@ -309,49 +313,24 @@ func hostChange(j *job.Job) []change {
 	}}
 }
 
-// freed is a narrowed axis of constraints.layout.
-type freed struct {
-	name  string
-	value func(l *plan.Layout) string
-	free  func(c *job.LayoutConstraints)
-}
-
-func number(get func(l *plan.Layout) int) func(*plan.Layout) string {
-	return func(l *plan.Layout) string { return fmt.Sprint(get(l)) }
-}
-
 // narrowed lists the axes that the user constrained, cheapest change first.
-func narrowed(j *job.Job) []freed {
+func narrowed(j *job.Job) []*option.Axis {
 	c := &j.Constraints.Layout
-	var list []freed
-	add := func(narrow bool, f freed) {
-		if narrow {
-			list = append(list, f)
+	return slices.DeleteFunc(byRelief(option.Axes, func(a *option.Axis) int { return a.Relief }), func(a *option.Axis) bool {
+		return a.IsFree(c) && !slices.ContainsFunc(option.Axes, func(with option.Axis) bool {
+			return with.FreedWith == a.Name && with.FreesAlone && !with.IsFree(c)
+		})
+	})
+}
+
+// free leaves an axis to the search, with those that mean nothing without it.
+func free(a *option.Axis, c *job.LayoutConstraints) {
+	a.Free(c)
+	for i := range option.Axes {
+		if with := &option.Axes[i]; with.FreedWith == a.Name {
+			with.Free(c)
 		}
 	}
-	add(c.Recompute != nil, freed{"recompute", func(l *plan.Layout) string { return fmt.Sprintf("%q", l.Recompute) },
-		func(c *job.LayoutConstraints) {
-			c.Recompute, c.RecomputeModules, c.RecomputeMethod, c.RecomputeLayers = nil, nil, nil, job.IntChoice{}
-		}})
-	add(!c.MicroBatchSize.Free(), freed{"micro_batch_size", number(func(l *plan.Layout) int { return l.MicroBatchSize }),
-		func(c *job.LayoutConstraints) { c.MicroBatchSize, c.MicroBatches = job.IntChoice{}, job.IntChoice{} }})
-	add(!c.ZeroStage.Free(), freed{"zero_stage", number(func(l *plan.Layout) int { return l.ZeroStage }),
-		func(c *job.LayoutConstraints) { c.ZeroStage = job.IntChoice{} }})
-	add(!c.DataParallelShard.Free() || !c.DataParallelReplicate.Free(), freed{"data_parallel_shard", number(func(l *plan.Layout) int { return l.DataParallelShard }),
-		func(c *job.LayoutConstraints) {
-			c.DataParallelShard, c.DataParallelReplicate = job.IntChoice{}, job.IntChoice{}
-		}})
-	add(!c.ExpertParallel.Free(), freed{"expert_parallel", number(func(l *plan.Layout) int { return l.ExpertParallel }),
-		func(c *job.LayoutConstraints) { c.ExpertParallel = job.IntChoice{} }})
-	add(!c.TensorParallel.Free(), freed{"tensor_parallel", number(func(l *plan.Layout) int { return l.TensorParallel }),
-		func(c *job.LayoutConstraints) { c.TensorParallel = job.IntChoice{} }})
-	add(!c.PipelineParallel.Free(), freed{"pipeline_parallel", number(func(l *plan.Layout) int { return l.PipelineParallel }),
-		func(c *job.LayoutConstraints) {
-			c.PipelineParallel, c.VirtualPipeline, c.StageLayers = job.IntChoice{}, job.IntChoice{}, nil
-		}})
-	add(!c.ContextParallel.Free(), freed{"context_parallel", number(func(l *plan.Layout) int { return l.ContextParallel }),
-		func(c *job.LayoutConstraints) { c.ContextParallel = job.IntChoice{} }})
-	return list
 }
 
 // summary names the main degrees of a layout.

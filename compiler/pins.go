@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/layout"
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/search"
@@ -38,25 +39,22 @@ func checkPredicted(j *job.Job, t *target.Target) diag.List {
 	return diags
 }
 
-// axis is one argument of constraints.layout with what the target offers.
-type axis struct {
+// lack is an axis of the kind Count on which a target can lack values.
+type lack struct {
 	name    string
-	choice  job.IntChoice
 	offered func(n int) bool
 	without string // what the framework lacks
 }
 
-// intAxes lists the axes on which a target can lack values.
-func intAxes(j *job.Job, t *target.Target) []axis {
-	c := &j.Constraints.Layout
+func lacks(j *job.Job, t *target.Target) []lack {
 	only := func(has bool) func(int) bool { return func(n int) bool { return has || n <= 1 } }
-	return []axis{
-		{"context_parallel", c.ContextParallel, only(t.ContextParallel), "has no context parallelism"},
-		{"pipeline_parallel", c.PipelineParallel, only(t.PipelineParallel), "has no pipeline parallelism"},
-		{"virtual_pipeline", c.VirtualPipeline, only(t.VirtualPipeline), "has no interleaved schedule"},
-		{"expert_parallel", c.ExpertParallel, only(t.ExpertParallel && j.Model.MoE != nil), lacksExperts(j)},
-		{"expert_tensor_parallel", c.ExpertTensorParallel, only(t.ExpertTensorParallel && j.Model.MoE != nil), "cannot split an expert over tensor ranks"},
-		{"zero_stage", c.ZeroStage, func(n int) bool { return slices.Contains(t.ZeroStages, n) || n == 0 && j.Cluster.GPUs() == 1 }, "offers zero_stage " + join(t.ZeroStages)},
+	return []lack{
+		{"context_parallel", only(t.ContextParallel), "has no context parallelism"},
+		{"pipeline_parallel", only(t.PipelineParallel), "has no pipeline parallelism"},
+		{"virtual_pipeline", only(t.VirtualPipeline), "has no interleaved schedule"},
+		{"expert_parallel", only(t.ExpertParallel && j.Model.MoE != nil), lacksExperts(j)},
+		{"expert_tensor_parallel", only(t.ExpertTensorParallel && j.Model.MoE != nil), "cannot split an expert over tensor ranks"},
+		{"zero_stage", func(n int) bool { return slices.Contains(t.ZeroStages, n) || n == 0 && j.Cluster.GPUs() == 1 }, "offers zero_stage " + join(t.ZeroStages)},
 	}
 }
 
@@ -70,13 +68,14 @@ func lacksExperts(j *job.Job) string {
 // checkPins reports axes on which nothing that the user allows is offered.
 func checkPins(j *job.Job, t *target.Target) diag.List {
 	var diags diag.List
-	for _, a := range intAxes(j, t) {
-		if a.choice.Free() || anyAllowed(a) {
+	for _, a := range lacks(j, t) {
+		choice := *option.FindAxis(a.name).Counted(&j.Constraints.Layout)
+		if choice.Free() || anyAllowed(choice, a.offered) {
 			continue
 		}
 		at := j.Sources.Range("constraints.layout." + a.name)
 		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
-			fmt.Sprintf("%s %s %s, so %s = %s leaves nothing to choose from.%s", t.Backend, t.Version, a.without, a.name, show(a.choice), elsewhere(t, a.name)))
+			fmt.Sprintf("%s %s %s, so %s = %s leaves nothing to choose from.%s", t.Backend, t.Version, a.without, a.name, show(choice), elsewhere(t, a.name)))
 	}
 	checkNames(j, t, &diags)
 	checkRecompute(j, t, &diags)
@@ -88,9 +87,9 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 // anyAllowed asks for the values that the choice names and for those that
 // tell frameworks apart, all below 4. The GPUs are not counted here: a degree
 // beyond them is not one that the framework lacks.
-func anyAllowed(a axis) bool {
-	return slices.ContainsFunc(append([]int{0, 1, 2, 3, a.choice.Min}, a.choice.Values...), func(n int) bool {
-		return a.choice.Allows(n) && a.offered(n)
+func anyAllowed(choice job.IntChoice, offered func(int) bool) bool {
+	return slices.ContainsFunc(append([]int{0, 1, 2, 3, choice.Min}, choice.Values...), func(n int) bool {
+		return choice.Allows(n) && offered(n)
 	})
 }
 
@@ -243,21 +242,14 @@ func least(c job.IntChoice) int {
 	return max(1, c.Min)
 }
 
-// pinned lists what the user fixed, for messages.
+// pinned lists what the user fixed of what shares out the GPUs and the batch,
+// for messages.
 func pinned(j *job.Job) string {
 	c := &j.Constraints.Layout
 	var parts []string
-	for _, a := range []struct {
-		name   string
-		choice job.IntChoice
-	}{
-		{string(plan.TensorParallel), c.TensorParallel}, {string(plan.ContextParallel), c.ContextParallel},
-		{string(plan.PipelineParallel), c.PipelineParallel}, {string(plan.DataParallelReplicate), c.DataParallelReplicate},
-		{string(plan.DataParallelShard), c.DataParallelShard}, {string(plan.ExpertParallel), c.ExpertParallel},
-		{"micro_batch_size", c.MicroBatchSize}, {"micro_batches", c.MicroBatches},
-	} {
-		if !a.choice.Free() {
-			parts = append(parts, a.name+" = "+show(a.choice))
+	for i := range option.Axes {
+		if a := &option.Axes[i]; (a.Mesh || a.Batch) && !a.IsFree(c) {
+			parts = append(parts, a.Name+" = "+show(*a.Counted(c)))
 		}
 	}
 	if parts == nil {

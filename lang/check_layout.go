@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -30,9 +31,10 @@ func (c *checker) constraints() {
 func (c *checker) execution() {
 	x, m := &c.job.Execution, &c.job.Model
 	if k := &c.job.Cluster; k.GPUsPerNode > 0 && k.PCIe.Bandwidth == 0 {
-		for name, on := range map[string]job.Optional[bool]{"optimizer": x.OffloadOptimizer, "parameters": x.OffloadParameters, "activations": x.OffloadActivations} {
-			if on.Or(false) {
-				c.fail(MissingBlock, c.at("execution.offload."+name), "Offloading takes as long as the link to the host does, and the cluster has no pcie block. Add pcie { bandwidth } to it.")
+		for i := range option.Options {
+			o := &option.Options[i]
+			if on, is := o.Choice(x).(*job.Optional[bool]); is && o.IsOffload() && on.Or(false) {
+				c.fail(MissingBlock, c.at("execution."+o.Name), "Offloading takes as long as the link to the host does, and the cluster has no pcie block. Add pcie { bandwidth } to it.")
 			}
 		}
 	}

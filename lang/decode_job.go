@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -135,56 +136,24 @@ func decodeConstraints(b *block) job.Constraints {
 	}
 }
 
-func decodeLayout(b *block) job.LayoutConstraints {
-	counts := func(name string) job.IntChoice { return get[job.IntChoice](b, name) }
-	texts := func(name string) job.StringChoice { return get[job.StringChoice](b, name) }
-	return job.LayoutConstraints{
-		TensorParallel:        counts("tensor_parallel"),
-		SequenceParallel:      get[job.BoolChoice](b, "sequence_parallel"),
-		ContextParallel:       counts("context_parallel"),
-		PipelineParallel:      counts("pipeline_parallel"),
-		VirtualPipeline:       counts("virtual_pipeline"),
-		PipelineSchedule:      texts("pipeline_schedule"),
-		StageLayers:           get[[]int](b, "stage_layers"),
-		ExpertParallel:        counts("expert_parallel"),
-		ExpertTensorParallel:  counts("expert_tensor_parallel"),
-		DataParallelReplicate: counts("data_parallel_replicate"),
-		DataParallelShard:     counts("data_parallel_shard"),
-		ZeroStage:             counts("zero_stage"),
-		MicroBatchSize:        counts("micro_batch_size"),
-		MicroBatches:          counts("micro_batches"),
-		Recompute:             texts("recompute"),
-		RecomputeModules:      b.list("recompute_modules"),
-		RecomputeMethod:       texts("recompute_method"),
-		RecomputeLayers:       counts("recompute_layers"),
+func decodeLayout(b *block) (c job.LayoutConstraints) {
+	for i := range option.Axes {
+		a := &option.Axes[i]
+		b.fill(a.Name, a.Choice(&c))
 	}
+	return c
 }
 
-func decodeExecution(b *block) job.Execution {
-	text := func(name string) job.Optional[string] { return optional[string](b, name) }
-	flag := func(name string) job.Optional[bool] { return optional[bool](b, name) }
-	offload := b.child("offload")
-	return job.Execution{
-		Attention:              text("attention"),
-		OverlapGradientReduce:  flag("overlap_gradient_reduce"),
-		OverlapParameterGather: flag("overlap_parameter_gather"),
-		OverlapTensorParallel:  flag("overlap_tensor_parallel"),
-		OverlapExpertParallel:  flag("overlap_expert_parallel"),
-		GradientDType:          text("gradient_dtype"),
-		OptimizerStateDType:    text("optimizer_state_dtype"),
-		CrossEntropy:           text("cross_entropy"),
-		LossChunks:             b.optionalCount("loss_chunks"),
-		CUDAGraphs:             text("cuda_graphs"),
-		Compile:                flag("compile"),
-		MoEDispatcher:          text("moe_dispatcher"),
-		ContextParallelType:    text("context_parallel_type"),
-		ReshardAfterForward:    flag("reshard_after_forward"),
-		FullySharded:           flag("fully_sharded"),
-		ZeroHPZPartition:       b.optionalCount("zero_hpz_partition"),
-		OffloadOptimizer:       optional[bool](offload, "optimizer"),
-		OffloadParameters:      optional[bool](offload, "parameters"),
-		OffloadActivations:     optional[bool](offload, "activations"),
+func decodeExecution(b *block) (x job.Execution) {
+	for i := range option.Options {
+		o := &option.Options[i]
+		if block, name, nested := strings.Cut(o.Name, "."); nested {
+			b.child(block).fill(name, o.Choice(&x))
+		} else {
+			b.fill(o.Name, o.Choice(&x))
+		}
 	}
+	return x
 }
 
 func decodeSlurm(b *block) job.Slurm {

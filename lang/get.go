@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -66,6 +67,33 @@ func (b *block) bandwidth(name string) units.BytesPerSecond {
 func (b *block) optionalCount(name string) job.Optional[int] {
 	v, set := getSet[int64](b, name)
 	return job.Optional[int]{Value: int(v), Set: set}
+}
+
+// fill puts an argument without a default into the place that a pointer leads
+// to; one that was not written leaves it as it is.
+func (b *block) fill(name string, place any) {
+	switch p := place.(type) {
+	case *job.IntChoice:
+		*p = get[job.IntChoice](b, name)
+	case *job.StringChoice:
+		*p = get[job.StringChoice](b, name)
+	case *[]int:
+		*p = get[[]int](b, name)
+	case *[]string:
+		*p = b.list(name)
+	case *job.Optional[string]:
+		*p = optional[string](b, name)
+	case *job.Optional[int]:
+		*p = b.optionalCount(name)
+	case *job.Optional[bool]:
+		if _, spec := b.lookup(name); spec.Type == schema.BoolChoice {
+			*p = get[job.BoolChoice](b, name)
+		} else {
+			*p = optional[bool](b, name)
+		}
+	default:
+		panic(fmt.Sprintf("lang: %s is kept in a %T, which no argument fills", name, place))
+	}
 }
 
 // countOr is count with a computed default.

@@ -1,13 +1,16 @@
 // Package view turns plans into text for people: the summary of one screen
-// that `ndc build` and `ndc plan` print. It sees package plan and nothing
-// else: every number that it shows is in the plan.
+// that `ndc build` and `ndc plan` print. It sees plans and the words of their
+// options (compiler/option): every number that it shows is in the plan.
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -71,27 +74,32 @@ func count(n int64) string {
 
 // Layout spells a layout on two lines, axes of one rank left out.
 func Layout(l *plan.Layout) string {
-	var degrees []string
-	for _, d := range []struct {
-		name string
-		n    int
-	}{
-		{"tensor", l.TensorParallel}, {"context", l.ContextParallel}, {"pipeline", l.PipelineParallel},
-		{"virtual", l.VirtualPipeline}, {"expert", l.ExpertParallel}, {"expert tensor", l.ExpertTensorParallel},
-	} {
-		if d.n > 1 {
-			degrees = append(degrees, fmt.Sprintf("%s %d", d.name, d.n))
-		}
-	}
-	degrees = append(degrees, fmt.Sprintf("data %d (%d replicated x %d sharded, zero_stage %d)", l.DataParallel(), l.DataParallelReplicate, l.DataParallelShard, l.ZeroStage))
-	if l.SequenceParallel {
-		degrees = append(degrees, "sequence parallel")
-	}
+	parts := axes(l, option.Count)
+	parts = append(parts, fmt.Sprintf("data %d (%d replicated x %d sharded, zero_stage %d)", l.DataParallel(), l.DataParallelReplicate, l.DataParallelShard, l.ZeroStage))
+	parts = append(parts, axes(l, option.Switch)...)
 	work := []string{fmt.Sprintf("micro-batch %d x %d per step", l.MicroBatchSize, l.MicroBatches), "recompute " + recompute(l)}
 	if l.PipelineParallel > 1 {
 		work = append(work, fmt.Sprintf("%s over %s layers", l.PipelineSchedule, stageLayers(l.StageLayers)))
 	}
-	return strings.Join(degrees, ", ") + "\n" + strings.Join(work, ", ")
+	return strings.Join(parts, ", ") + "\n" + strings.Join(work, ", ")
+}
+
+// axes tells of the axes of one kind that have words of their own.
+func axes(l *plan.Layout, kind option.Kind) []string {
+	var words []string
+	for i := range option.Axes {
+		if a := &option.Axes[i]; a.Kind == kind {
+			words = appendWords(words, a.Told(l))
+		}
+	}
+	return words
+}
+
+func appendWords(words []string, more string) []string {
+	if more == "" {
+		return words
+	}
+	return append(words, more)
 }
 
 func recompute(l *plan.Layout) string {
@@ -126,22 +134,11 @@ func stageLayers(split []int) string {
 
 // execution names what is switched on.
 func execution(x *plan.Execution) string {
-	words := []string{x.Attention + " attention", x.GradientDType + " gradients", x.OptimizerStateDType + " optimizer states"}
-	for _, o := range []struct {
-		on   bool
-		text string
-	}{
-		{x.OverlapGradientReduce, "gradient reduction overlapped"}, {x.OverlapParameterGather, "parameter gather overlapped"},
-		{x.OverlapTensorParallel, "tensor parallel overlapped"}, {x.OverlapExpertParallel, "expert parallel overlapped"},
-		{x.Compile, "compiled"}, {x.CrossEntropy == "fused", "fused cross-entropy"}, {x.LossChunks > 1, fmt.Sprintf("loss in %d chunks", x.LossChunks)},
-		{x.MoEDispatcher != "", x.MoEDispatcher + " dispatcher"}, {x.ContextParallelType != "", x.ContextParallelType + " context parallelism"},
-		{x.CUDAGraphs != "" && x.CUDAGraphs != "none", x.CUDAGraphs + " CUDA graphs"}, {x.FullySharded, "fully sharded"},
-		{x.ZeroHPZPartition > 1, fmt.Sprintf("hpZ over %d ranks", x.ZeroHPZPartition)},
-		{x.OffloadOptimizer, "optimizer offloaded"}, {x.OffloadParameters, "parameters offloaded"}, {x.OffloadActivations, "activations offloaded"},
-	} {
-		if o.on {
-			words = append(words, o.text)
-		}
+	options := slices.Clone(option.Options)
+	slices.SortStableFunc(options, func(a, b option.Option) int { return cmp.Compare(a.Place, b.Place) })
+	var words []string
+	for i := range options {
+		words = appendWords(words, options[i].Told(x))
 	}
 	return strings.Join(words, ", ")
 }

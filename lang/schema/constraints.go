@@ -1,12 +1,10 @@
 package schema
 
-import "github.com/ndc-dev/ndc/compiler/plan"
+import (
+	"strings"
 
-// Axes lists the layout axes that links can be asked of.
-func Axes() []string {
-	return []string{"tensor_parallel", "context_parallel", "pipeline_parallel", "expert_parallel",
-		"expert_tensor_parallel", "data_parallel_replicate", "data_parallel_shard"}
-}
+	"github.com/ndc-dev/ndc/compiler/option"
+)
 
 var constraintsBlock = Block{
 	Name: "constraints",
@@ -17,66 +15,64 @@ var constraintsBlock = Block{
 		{Name: "max_training_time", Type: Duration, Positive: true, Doc: "Longest time for the whole run."},
 		{Name: "max_exposed_communication", Type: Share, Doc: "Largest share of a step that waits for communication."},
 		{Name: "min_mfu", Type: Number, Limits: fraction, Doc: "Smallest model-FLOPs utilisation."},
-		{Name: "nvlink_only", Type: StringList, Default: `["tensor_parallel"]`, Enum: Axes(), Doc: "Axes that may not leave an NVLink domain (a node, where there is no NVLink)."},
+		{Name: "nvlink_only", Type: StringList, Default: `["tensor_parallel"]`, Enum: meshAxes(), Doc: "Axes that may not leave an NVLink domain (a node, where there is no NVLink)."},
 	},
 	Blocks: []Block{layoutBlock},
 }
 
 var layoutBlock = Block{
-	Name: "layout",
-	Doc:  "Narrows the search. Each argument is a value, which pins; a list, which leaves a choice; or `{ min, max }`. What the target does not offer is cut from lists and ranges.",
-	Arguments: []Argument{
-		{Name: "tensor_parallel", Type: CountChoice, Limits: atLeastOne, Doc: "Ranks per tensor group."},
-		{Name: "sequence_parallel", Type: BoolChoice, Doc: "Megatron-style sequence parallelism."},
-		{Name: "context_parallel", Type: CountChoice, Limits: atLeastOne, Doc: "Ranks per sequence."},
-		{Name: "pipeline_parallel", Type: CountChoice, Limits: atLeastOne, Doc: "Pipeline ranks."},
-		{Name: "virtual_pipeline", Type: CountChoice, Limits: atLeastOne, Doc: "Model chunks per pipeline rank; 1: none."},
-		{Name: "pipeline_schedule", Type: StringChoice, Enum: []string{"gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv", "dualpipe", "dualpipev"}, Doc: "Order of forward and backward passes."},
-		{Name: "stage_layers", Type: CountList, Doc: "Decoder layers per chunk in pipeline order, a list of length pipeline × virtual."},
-		{Name: "expert_parallel", Type: CountChoice, Limits: atLeastOne, Doc: "Ranks that share the experts of a layer."},
-		{Name: "expert_tensor_parallel", Type: CountChoice, Limits: atLeastOne, Doc: "Tensor ranks within an expert."},
-		{Name: "data_parallel_replicate", Type: CountChoice, Limits: atLeastOne, Doc: "Replicas of the sharded state."},
-		{Name: "data_parallel_shard", Type: CountChoice, Limits: atLeastOne, Doc: "Ranks that shard the state, context parallelism not counted."},
-		{Name: "zero_stage", Type: CountChoice, Limits: Limits{Max: 3}, Doc: "What is sharded: 0 nothing, 1 optimizer, 2 and gradients, 3 and parameters."},
-		{Name: "micro_batch_size", Type: CountChoice, Limits: atLeastOne, Doc: "Sequences per forward pass."},
-		{Name: "micro_batches", Type: CountChoice, Limits: atLeastOne, Doc: "Forward passes per replica and step."},
-		{Name: "recompute", Type: StringChoice, Enum: []string{"none", "selective", "full"}, Doc: "How much of the forward pass is run again."},
-		{Name: "recompute_modules", Type: StringList, Enum: plan.ModuleNames(), Doc: "Modules of selective recompute; `op` is a policy over single operations."},
-		{Name: "recompute_method", Type: StringChoice, Enum: []string{"uniform", "block"}, Doc: "Which layers full recompute takes."},
-		{Name: "recompute_layers", Type: CountChoice, Limits: atLeastOne, Doc: "Layers per chunk (block) or per group (uniform)."},
-	},
+	Name:      "layout",
+	Doc:       "Narrows the search. Each argument is a value, which pins; a list, which leaves a choice; or `{ min, max }`. What the target does not offer is cut from lists and ranges.",
+	Arguments: layoutArguments(),
 }
 
-var executionBlock = Block{
-	Name: "execution",
-	Doc:  "How the framework runs the layout. What is left out is what is recommended for the backend, version and GPU.",
-	Arguments: []Argument{
-		{Name: "attention", Type: String, Enum: []string{"flash", "fused", "unfused"}, Doc: "Attention kernel."},
-		{Name: "overlap_gradient_reduce", Type: Bool, Doc: "Reduce gradients behind the backward pass."},
-		{Name: "overlap_parameter_gather", Type: Bool, Doc: "Gather parameters behind the forward pass."},
-		{Name: "overlap_tensor_parallel", Type: Bool, Doc: "Hide tensor-parallel communication behind matrix products."},
-		{Name: "overlap_expert_parallel", Type: Bool, Doc: "Hide the experts' all-to-all."},
-		{Name: "gradient_dtype", Type: String, Enum: []string{"fp32", "bf16"}, Doc: "Of gradient accumulation and reduction."},
-		{Name: "optimizer_state_dtype", Type: String, Enum: []string{"fp32", "bf16", "fp16", "fp8"}, Doc: "Of the optimizer's moments."},
-		{Name: "cross_entropy", Type: String, Enum: []string{"unfused", "fused"}, Doc: "Kernel of the loss."},
-		{Name: "loss_chunks", Type: Count, Limits: atLeastOne, Doc: "Pieces in which logits and loss are computed; 1: at once."},
-		{Name: "cuda_graphs", Type: String, Enum: []string{"none", "layer", "full"}, Doc: "What is captured."},
-		{Name: "compile", Type: Bool, Doc: "torch.compile."},
-		{Name: "moe_dispatcher", Type: String, Enum: []string{"allgather", "alltoall", "deepep", "hybridep"}, Doc: "How tokens reach their experts."},
-		{Name: "context_parallel_type", Type: String, Enum: []string{"ring", "all_gather", "ulysses", "hierarchical"}, Doc: "How context-parallel ranks exchange keys and values."},
-		{Name: "reshard_after_forward", Type: Bool, Doc: "Free gathered parameters after the forward pass."},
-		{Name: "fully_sharded", Type: Bool, Doc: "Megatron-FSDP."},
-		{Name: "zero_hpz_partition", Type: Count, Limits: atLeastOne, Doc: "Ranks of DeepSpeed's secondary parameter partition; 1: none."},
-	},
-	Blocks: []Block{{
-		Name: "offload",
-		Doc:  "What lives in host memory.",
-		Arguments: []Argument{
-			{Name: "optimizer", Type: Bool, Doc: "Optimizer state."},
-			{Name: "parameters", Type: Bool, Doc: "Parameters."},
-			{Name: "activations", Type: Bool, Doc: "Saved activations."},
-		},
-	}},
+// meshAxes lists the layout axes that links can be asked of.
+func meshAxes() []string {
+	var names []string
+	for i := range option.Axes {
+		if option.Axes[i].Mesh {
+			names = append(names, option.Axes[i].Name)
+		}
+	}
+	return names
+}
+
+// layoutArguments makes an argument of every axis.
+func layoutArguments() []Argument {
+	types := map[option.Kind]Type{option.Count: CountChoice, option.Switch: BoolChoice, option.Name: StringChoice, option.Counts: CountList, option.Names: StringList}
+	list := make([]Argument, len(option.Axes))
+	for i := range option.Axes {
+		list[i] = rowArgument(&option.Axes[i].Row, option.Axes[i].Name, types)
+	}
+	return list
+}
+
+func rowArgument(r *option.Row, name string, types map[option.Kind]Type) Argument {
+	return Argument{Name: name, Type: types[r.Kind], Enum: r.Values, Limits: Limits{Min: float64(r.Min), Max: float64(r.Max)}, Doc: r.Doc}
+}
+
+var executionBlock = newExecutionBlock()
+
+// newExecutionBlock makes an argument of every option; those with a dot in
+// their names stand in the block before it.
+func newExecutionBlock() Block {
+	types := map[option.Kind]Type{option.Count: Count, option.Switch: Bool, option.Name: String}
+	b := Block{
+		Name:   "execution",
+		Doc:    "How the framework runs the layout. What is left out is what is recommended for the backend, version and GPU.",
+		Blocks: []Block{{Name: option.Offload, Doc: "What lives in host memory."}},
+	}
+	for i := range option.Options {
+		r, in := &option.Options[i].Row, &b
+		block, name, nested := strings.Cut(r.Name, ".")
+		if !nested {
+			name = block
+		} else if in = b.Block(block); in == nil {
+			panic("schema: no block " + block + " in execution")
+		}
+		in.Arguments = append(in.Arguments, rowArgument(r, name, types))
+	}
+	return b
 }
 
 var containerBlock = Block{
