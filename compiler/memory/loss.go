@@ -10,16 +10,16 @@ package memory
 // their gradient, both in the compute type.
 // torchtitan and Hugging Face: fp32 log-probabilities, their gradient and the
 // gradient of the fp32 logits; a vocabulary-parallel loss holds one more.
-func (b *builder) logits() float64 {
-	switch e := float64(b.element); {
-	case b.style.weightGradients && b.shape.fusedLoss && b.target.InPlaceLoss:
+func (m *Model) logits(s *shape) float64 {
+	switch e := float64(m.element); {
+	case m.style.weightGradients && s.fusedLoss && m.target.InPlaceLoss:
 		return e
-	case b.style.weightGradients:
+	case m.style.weightGradients:
 		return 4 + e
-	case b.shape.fusedLoss:
+	case s.fusedLoss:
 		return 2 * e
 	}
-	if b.target.LogitParts(b.shape.tp) > 1 {
+	if m.target.LogitParts(s.TensorParallel) > 1 {
 		return 16
 	}
 	return 12
@@ -36,23 +36,23 @@ type head struct {
 
 // head settles the terms of the final norm, output head and loss, for a
 // vocabulary as built.
-func (b *builder) head(vocabulary int) head {
-	m := b.arch.Model
-	h := int64(m.HiddenSize)
-	stream, whole := b.local*h*b.element, b.tokens*h*b.element
-	perLogit := b.logits()
-	if m.FinalSoftcap > 0 {
-		perLogit += float64(b.element)
+func (m *Model) head(s *shape, vocabulary int) head {
+	model, tokens := m.arch.Model, int64(m.arch.Tokens(&s.Shape))
+	h := int64(model.HiddenSize)
+	stream, whole := m.stream(s), tokens*h*m.element
+	perLogit := m.logits(s)
+	if model.FinalSoftcap > 0 {
+		perLogit += float64(m.element)
 	}
-	models := int64(1 + m.MTPLayers)
-	local, rows := int64(vocabulary/b.target.LogitParts(b.shape.tp)), int64(vocabulary/b.target.HeadParts(b.shape.tp))
-	logits, plain := int64(perLogit*float64(b.tokens*local)), b.element*b.tokens*local
-	out := head{kept: b.normed(stream, whole) * models}
-	if n := int64(b.shape.lossChunks); n > 1 {
+	models := int64(1 + model.MTPLayers)
+	local, rows := int64(vocabulary/m.target.LogitParts(s.TensorParallel)), int64(vocabulary/m.target.HeadParts(s.TensorParallel))
+	logits, plain := int64(perLogit*float64(tokens*local)), m.element*tokens*local
+	out := head{kept: m.normed(s, whole) * models}
+	if n := int64(s.lossChunks); n > 1 {
 		// The gradient of the hidden states is collected in fp32 over the chunks,
 		// which are copied unless they are one piece of a single sequence.
-		collected := 4 * b.tokens * h
-		if b.shape.micro > 1 {
+		collected := 4 * tokens * h
+		if s.MicroBatch > 1 {
 			collected += whole
 		}
 		out.loss = (logits+plain)/n*models + collected
@@ -61,29 +61,30 @@ func (b *builder) head(vocabulary int) head {
 		return out
 	}
 	out.loss, out.output = logits*models, plain
-	if !b.shape.fusedLoss {
-		out.saved = 4 * b.tokens * local // log-probabilities in fp32
+	if !s.fusedLoss {
+		out.saved = 4 * tokens * local // log-probabilities in fp32
 	}
-	if b.shape.fusedLoss || b.style.weightGradients { // otherwise the fp32 tensors are gone before the hidden states' gradient is made
+	if s.fusedLoss || m.style.weightGradients { // otherwise the fp32 tensors are gone before the hidden states' gradient is made
 		out.loss += stream
 	}
-	if b.shape.sequence && b.shape.tp > 1 && !b.style.keepsGathered {
+	if s.SequenceParallel && s.TensorParallel > 1 && !m.style.keepsGathered {
 		out.loss += 2 * whole // the gathered input, and its gradient before it is scattered
 	}
-	if b.style.weightGradients {
-		out.loss += rows * h * b.element // scratch weight gradient of the head
+	if m.style.weightGradients {
+		out.loss += rows * h * m.element // scratch weight gradient of the head
 	}
 	return out
 }
 
 // normed is what the final norm keeps of a micro-batch: its input and its
 // output, the head's input, which may be kept gathered.
-func (b *builder) normed(stream, whole int64) int64 {
-	if b.gathers() {
+func (m *Model) normed(s *shape, whole int64) int64 {
+	stream := m.stream(s)
+	if m.style.keepsGathered && s.SequenceParallel && s.TensorParallel > 1 {
 		return stream + whole
 	}
-	if b.style.fp32Norm {
-		return 2*stream + b.local*int64(b.arch.Model.HiddenSize)*4
+	if m.style.fp32Norm {
+		return 2*stream + m.local(s)*int64(m.arch.Model.HiddenSize)*4
 	}
 	return 2 * stream
 }

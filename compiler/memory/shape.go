@@ -9,38 +9,21 @@ import (
 // shape is everything that one layer on one rank depends on: the key of the
 // cache of layer terms.
 type shape struct {
-	tp, cp, ep, etp, micro int
-	sequence               bool   // sequence parallelism
-	unfused                bool   // attention keeps its probabilities
-	context                string // how context parallelism moves keys and values
-	recompute              plan.Recompute
-	modules                modules
-	fusedLoss              bool
-	lossChunks             int
-	compiled               bool // the partitioner of torch.compile decides what a block keeps
-	userBuffers            bool // tensor-parallel communication overlaps through registered buffers
+	program.Shape
+	unfused     bool   // attention keeps its probabilities
+	context     string // how context parallelism moves keys and values
+	recompute   plan.Recompute
+	modules     plan.Modules
+	fusedLoss   bool
+	lossChunks  int
+	compiled    bool // a compiler decides what the MLP keeps
+	userBuffers bool // tensor-parallel communication overlaps through registered buffers
 }
-
-// modules is a set of things that selective recompute drops.
-type modules = plan.Modules
-
-// Short names of what tensors go with.
-const (
-	moduleCoreAttention = plan.ModuleCoreAttention
-	moduleMoEActivation = plan.ModuleExpertActivation
-	moduleNorm          = plan.ModuleNorm
-	moduleLatentUp      = plan.ModuleLatentUp
-	moduleMLP           = plan.ModuleMLP
-	moduleMoE           = plan.ModuleMoE
-	moduleSharedExperts = plan.ModuleSharedExperts
-	moduleOp            = plan.ModuleOperators
-)
 
 // shapeOf extracts the key from a layout.
 func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 	s := shape{
-		tp: l.TensorParallel, cp: l.ContextParallel, ep: l.ExpertParallel, etp: l.ExpertTensorParallel,
-		micro: l.MicroBatchSize, sequence: l.SequenceParallel,
+		Shape:   program.ShapeOf(l),
 		unfused: x.Attention == "unfused", context: x.ContextParallelType,
 		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
 		compiled:    x.Compile,
@@ -53,9 +36,17 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 	return s
 }
 
-// split is the part of the shape that cuts parameters.
-func (s *shape) split() program.Split {
-	return program.Split{TensorParallel: s.tp, ExpertParallel: s.ep, ExpertTensorParallel: s.etp}
+// assembly is how the blocks of a layer are built.
+func (m *Model) assembly(s *shape) program.Assembly {
+	y, t := &m.style, m.target
+	return program.Assembly{
+		FusedQKV: t.FusedQKV, SeparateGate: y.separateGate, Compiled: s.compiled, UnfusedAttention: s.unfused,
+		FP32Norm: y.fp32Norm, FP32Combine: y.fp32Combine, ReplicatedCombine: t.WholeCombine,
+		KeepsGathered: y.keepsGathered, KeepsReduceScatter: t.KeepsReduceScatter, KeepsAllToAll: t.KeepsAllToAll,
+		KeepsWeightGradients: y.reduceFP32, ViewsValue: y.viewsValue,
+		ContextExchange: s.context, CopiesQuery: y.copiesContext, RotaryBytes: t.LayerRotary,
+		Types: program.Types{Compute: m.element, Input: m.precision.inputBytes, Quantised: m.precision.weightBytes > 0, RowAlign: m.precision.align},
+	}
 }
 
 // style is how an engine's usual layers are built, as far as it decides which

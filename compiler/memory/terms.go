@@ -54,40 +54,26 @@ func (m *Model) termsOf(s shape) *terms {
 func (m *Model) makeTerms(s shape) *terms {
 	vocabulary := m.arch.Model.VocabSize
 	if m.target.PaddedVocab != nil {
-		vocabulary = m.target.PaddedVocab(m.arch.Model, s.tp)
+		vocabulary = m.target.PaddedVocab(m.arch.Model, s.TensorParallel)
 	}
 	t := &terms{kinds: len(m.arch.Kinds())}
-	for k, kind := range m.arch.Kinds() {
-		b := m.builder(s, kind)
-		b.build()
-		t.layers[k] = b.finish()
+	a := m.assembly(&s)
+	for k := range m.arch.Kinds() {
+		t.layers[k] = m.layer(&s, m.arch.Layer(k, &s.Shape, &a))
 		m.weights(&t.layers[k], k, &s)
 	}
-	b := m.builder(s, program.Kind{})
-	t.head = b.head(vocabulary)
-	t.embedding = m.arch.Embedding(vocabulary, m.target.EmbeddingParts(s.tp))
-	t.word = m.arch.WordEmbedding(vocabulary, m.target.HeadParts(s.tp))
+	t.head = m.head(&s, vocabulary)
+	t.embedding = m.arch.Embedding(vocabulary, m.target.EmbeddingParts(s.TensorParallel))
+	t.word = m.arch.WordEmbedding(vocabulary, m.target.HeadParts(s.TensorParallel))
 	t.finalNorm = m.arch.FinalNorm()
 	t.workspaces = m.workspaces(&s)
 	t.rotary = int64(m.arch.Model.SequenceLength*m.target.LayerRotary) * program.RotaryDimensions(m.arch.Model)
 	return t
 }
 
-func (m *Model) builder(s shape, kind program.Kind) builder {
-	model := m.arch.Model
-	b := builder{arch: m.arch, kind: kind, style: m.style, shape: s, element: m.element,
-		input: m.precision.inputBytes, low: m.precision.weightBytes > 0, align: m.precision.align, target: m.target,
-		tokens: int64(s.micro * model.SequenceLength / s.cp), dropout: model.Dropout > 0, rotary: program.RotaryDimensions(m.arch.Model)}
-	b.local = b.tokens
-	if s.sequence {
-		b.local = b.tokens / int64(s.tp)
-	}
-	return b
-}
-
 // weights counts the parameters of a kind of layer on a rank.
 func (m *Model) weights(l *layer, kind int, s *shape) {
-	split := s.split()
+	split := s.Split
 	l.elements = m.arch.Elements(kind, split)
 	m.arch.Weights(kind, func(o *program.Operation, w *program.Weight) {
 		if !w.Matrix() || o.Component == program.Router {
@@ -96,7 +82,7 @@ func (m *Model) weights(l *layer, kind int, s *shape) {
 		n := w.Local(split)
 		if w.Expert() {
 			l.matrices.Expert += n
-			n /= int64(max(w.Copies/s.ep, 1)) // one expert's
+			n /= int64(max(w.Copies/s.ExpertParallel, 1)) // one expert's
 		} else {
 			l.matrices.Dense += n
 		}
@@ -121,7 +107,7 @@ func (m *Model) workspaces(s *shape) int64 {
 		n += n * int64(overheads["grouped_gemm_streams"])
 	}
 	if s.userBuffers && m.style.weightGradients {
-		tokens := int64(s.micro * m.arch.Model.SequenceLength / s.cp)
+		tokens := int64(m.arch.Tokens(&s.Shape))
 		n += int64(overheads["user_buffers"]) * tokens * int64(m.arch.Model.HiddenSize) * m.element
 	}
 	if m.target.LayerRotary == 0 {
