@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -47,15 +48,20 @@ func (e *Evaluator) work(k wholeKey, l *plan.Layout, x *plan.Execution) units.Se
 // the cost of Evaluate: everything but the pipeline is as in Evaluate, and the
 // pipeline is the bound of a flow shop. Every rank works through all its chunks
 // m times; it cannot start before the first micro-batch has passed the ranks
-// before it, and after its last backward the gradients have to pass them back.
+// before it, and after its last backward the gradients have to pass them back,
+// unless it makes gradients of weights meanwhile.
 func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	e.begin(l, x)
 	s := &e.step
 	var before units.Seconds
 	s.pipeline = 0
+	split := schedule.Splits(l.PipelineSchedule)
 	for r, work := range s.works {
 		s.pipeline = max(s.pipeline, before+units.Seconds(l.MicroBatches)*work)
-		before += s.durations.Forward[r] + s.durations.InputGradient[r]
+		before += s.durations.Forward[r]
+		if !split {
+			before += s.durations.InputGradient[r]
+		}
 	}
 	return e.complete(l, x).total * rounding
 }
@@ -69,7 +75,7 @@ func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share 
 	s := &e.step
 	var f, b units.Seconds
 	for c := range s.durations.Forward {
-		f, b = max(f, s.durations.Forward[c]), max(b, s.durations.InputGradient[c])
+		f, b = max(f, s.durations.Forward[c]), max(b, s.durations.InputGradient[c]+s.durations.WeightGradient[c])
 	}
 	rounds := (l.MicroBatches + l.PipelineParallel) * l.VirtualPipeline
 	s.pipeline = units.Seconds(rounds) * (f + b + 2*s.durations.Transfer)

@@ -85,8 +85,9 @@ func layouts(t *rapid.T, experts bool) plan.Layout {
 	l.MicroBatches = 512 / l.DataParallelShard / l.MicroBatchSize
 	if l.PipelineParallel > 1 {
 		l.PipelineSchedule = plan.Schedule1F1B
-		if rapid.Bool().Draw(t, "interleaved") {
-			l.PipelineSchedule, l.VirtualPipeline = plan.ScheduleInterleaved1F1B, 2
+		if rapid.Bool().Draw(t, "two chunks") {
+			l.VirtualPipeline = 2
+			l.PipelineSchedule = rapid.SampledFrom([]plan.Schedule{plan.ScheduleInterleaved1F1B, plan.ScheduleZBV, plan.ScheduleDualPipeV}).Draw(t, "schedule")
 		}
 	}
 	l.StageLayers = make([]int, l.Chunks())

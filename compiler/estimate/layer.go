@@ -15,6 +15,7 @@ import (
 // communicates. State gathers are not part of it (state.go).
 type pass struct {
 	forward, backward units.Seconds
+	weight            units.Seconds // of the backward, what only the gradients of weights need
 	exposed           units.Seconds // communication on the critical path; set by terms
 	lines             costs
 	load              load
@@ -54,9 +55,10 @@ type builder struct {
 	shard  float64       // tokens outside the tensor-parallel regions
 	fwd    costs
 	bwd    costs
-	load   load // forward and backward
-	first  load // forward alone
-	last   pass // of the forward, what follows the last tensor that the backward needs
+	weight units.Seconds // of bwd, matrix products that make gradients of weights
+	load   load          // forward and backward
+	first  load          // forward alone
+	last   pass          // of the forward, what follows the last tensor that the backward needs
 	// what recompute modules repeat, forward
 	core, norms, activation, up, mlp, moe, shared units.Seconds
 	overlapped                                    units.Seconds    // communication hidden behind compute
@@ -83,6 +85,7 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 		t.mtp.lines.add(1, &t.head.lines)
 		t.mtp.forward += t.head.forward
 		t.mtp.backward += t.head.backward
+		t.mtp.weight += t.head.weight
 		t.mtp.load.add(1, &t.head.load)
 	}
 	b := e.builder(l, x, g, true)
@@ -140,8 +143,7 @@ func (b *builder) layer(kind int) {
 // recompute runs the forward again, its collectives included; where it stops
 // early, without the MLP's second product, whose output nothing needs.
 func (b *builder) finish(kind int, r plan.Recompute) pass {
-	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), lines: b.fwd, load: b.load}
-	p.lines.add(1, &b.bwd)
+	p := b.edge()
 	switch r {
 	case plan.RecomputeFull:
 		again, load := b.fwd, b.first
@@ -221,6 +223,7 @@ func (b *builder) products(kind int) {
 		t, at := b.linear(o)
 		b.fwd[at] += t.Forward
 		b.bwd[at] += t.Backward()
+		b.weight += t.WeightGradient
 		b.module(o.Modules, t.Forward)
 		half := 1
 		if o.Component == program.Attention {
@@ -395,6 +398,7 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(b.tokens*float64(vocabulary/e.target.LogitParts(l.TensorParallel))*e.parameters.at(name))))
 	b.fwd[lineHead] = t.Forward/e.rate(e.plain) + loss/2
 	b.bwd[lineHead] = t.Backward()/e.rate(e.plain) + loss/2
+	b.weight = t.WeightGradient / e.rate(e.plain)
 	b.headReduce(vocabulary)
 	if e.target.ChunksRunAgain && x.LossChunks > 1 {
 		b.bwd.repeat(&b.fwd)
@@ -403,9 +407,10 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	return b.edge()
 }
 
-// edge turns an embedding or head into a pass.
+// edge turns what was collected into a pass without recompute, such as an
+// embedding or a head.
 func (b *builder) edge() pass {
-	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), lines: b.fwd, load: b.load}
+	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), weight: b.weight, lines: b.fwd, load: b.load}
 	p.lines.add(1, &b.bwd)
 	return p
 }

@@ -66,25 +66,28 @@ func (e *Evaluator) stages(l *plan.Layout) {
 	chunks, p := l.Chunks(), l.PipelineParallel
 	s.durations.Forward = grow(s.durations.Forward, chunks)
 	s.durations.InputGradient = grow(s.durations.InputGradient, chunks)
+	s.durations.WeightGradient = grow(s.durations.WeightGradient, chunks)
+	split, place := schedule.Splits(l.PipelineSchedule), schedule.PlacementOf(l.PipelineSchedule)
 	s.elements, s.works = grow(s.elements, p), grow(s.works, p)
 	clear(s.elements)
 	clear(s.works)
 	e.transfers(l)
-	var forward, backward units.Seconds
+	var forward, backward, weight units.Seconds
 	var n program.Elements
-	first, rank := 0, 0
+	first := 0
 	for c, layers := range l.StageLayers {
 		if c < 2 || c == chunks-1 || layers != l.StageLayers[c-1] || !e.alike(first-layers, first+layers) {
 			e.compose(l, first, first+layers)
-			forward, backward, n = e.chunk(l, c)
+			forward, backward, weight, n = e.chunk(l, c)
+			if !split {
+				weight = 0
+			}
 		}
-		s.durations.Forward[c], s.durations.InputGradient[c] = forward, backward
+		s.durations.Forward[c], s.durations.InputGradient[c], s.durations.WeightGradient[c] = forward, backward-weight, weight
+		rank := place.Rank(c, p)
 		s.elements[rank] = s.elements[rank].Add(n)
 		s.works[rank] += forward + backward
 		first += layers
-		if rank++; rank == p {
-			rank = 0
-		}
 	}
 	s.busiest, s.work = 0, 0
 	for r, t := range s.works {
@@ -186,12 +189,13 @@ func (e *Evaluator) recipeOf(layer int) int {
 	return at
 }
 
-// chunk sums the composed chunk c.
-func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward units.Seconds, n program.Elements) {
+// chunk sums the composed chunk c; weight is part of backward.
+func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward, weight units.Seconds, n program.Elements) {
 	s := &e.step
 	add := func(times int, p *pass) {
 		forward += units.Seconds(times) * p.forward
 		backward += units.Seconds(times) * p.backward
+		weight += units.Seconds(times) * p.weight
 		n = n.Add(p.elements.Times(times))
 	}
 	for i, times := range s.counts {
@@ -213,7 +217,7 @@ func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward units.Second
 	if s.blocking && c != 0 {
 		backward += s.transfer
 	}
-	return forward, backward, n
+	return forward, backward, weight, n
 }
 
 // each calls f for everything that one micro-batch runs on a pipeline rank,
@@ -221,8 +225,9 @@ func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward units.Second
 func (e *Evaluator) each(l *plan.Layout, rank int, f func(times int, p *pass)) {
 	s := &e.step
 	first, last := 0, l.Chunks()-1
+	place := schedule.PlacementOf(l.PipelineSchedule)
 	for c, n := range l.StageLayers {
-		if c%l.PipelineParallel == rank {
+		if place.Rank(c, l.PipelineParallel) == rank {
 			e.compose(l, first, first+n)
 			for i, times := range s.counts {
 				if times > 0 {
@@ -242,15 +247,16 @@ func (e *Evaluator) each(l *plan.Layout, rank int, f func(times int, p *pass)) {
 }
 
 // boundaries counts the pipeline transfers of one micro-batch from a rank:
-// forward from every chunk but the last, backward from every chunk but the
-// first.
+// forward to the next chunk, backward to the one before, where that is on
+// another rank.
 func boundaries(l *plan.Layout, rank int) int {
-	n := 0
-	for c := rank; c < l.Chunks(); c += l.PipelineParallel {
-		if c != 0 {
+	place, p, n := schedule.PlacementOf(l.PipelineSchedule), l.PipelineParallel, 0
+	for i := range l.VirtualPipeline {
+		c := place.Chunk(rank, i, p)
+		if c != 0 && place.Rank(c-1, p) != rank {
 			n++
 		}
-		if c != l.Chunks()-1 {
+		if c != l.Chunks()-1 && place.Rank(c+1, p) != rank {
 			n++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -31,8 +32,12 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 
 // trailing is how much longer than one chunk the first rank works on its
 // chunks of the last (or first) round: the interleaved schedule runs a group
-// of micro-batches through every other chunk in between.
+// of micro-batches through every other chunk in between, a V comes to its
+// second chunk after the first has run as often as there are other ranks.
 func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
+	if schedule.PlacementOf(l.PipelineSchedule) == schedule.Vee {
+		return d[0] * units.Seconds(min(l.PipelineParallel-1, l.MicroBatches))
+	}
 	var t units.Seconds
 	for c := l.PipelineParallel; c < len(d); c += l.PipelineParallel {
 		t += d[c] * units.Seconds(min(l.PipelineParallel, l.MicroBatches))

@@ -160,6 +160,7 @@ func (e *Evaluator) pipelineSeconds() units.Seconds {
 	for c := range s.durations.Forward {
 		h = mix(h ^ math.Float64bits(float64(s.durations.Forward[c])))
 		h = mix(h ^ math.Float64bits(float64(s.durations.InputGradient[c])))
+		h = mix(h ^ math.Float64bits(float64(s.durations.WeightGradient[c])))
 	}
 	t, ok := e.pipelines[h]
 	if !ok {

@@ -14,6 +14,7 @@ package memory
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -52,7 +53,7 @@ func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
 		job: j, target: t, arch: program.New(&j.Model), style: styles[t.Engine],
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
-		cache: map[shape]*terms{}, overhead: overheadOf(t),
+		cache: map[shape]*terms{}, pipeline: pipeline{held: map[schedule.Shape][]schedule.Held{}}, overhead: overheadOf(t),
 	}
 }
 
@@ -113,7 +114,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 func (m *Model) chunkLayers(l *plan.Layout, rank int) []int {
 	out := make([]int, l.VirtualPipeline)
 	for i := range out {
-		c := i*l.PipelineParallel + rank
+		c := m.pipeline.chunk(rank, i)
 		out[i] = m.pipeline.starts[c+1] - m.pipeline.starts[c]
 	}
 	return out

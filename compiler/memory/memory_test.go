@@ -121,8 +121,9 @@ func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
 	l.SequenceParallel = l.TensorParallel > 1 && rapid.Bool().Draw(t, "sp")
 	if l.PipelineParallel > 1 {
 		l.PipelineSchedule = rapid.SampledFrom([]plan.Schedule{plan.Schedule1F1B, plan.ScheduleGPipe}).Draw(t, "schedule")
-		if rapid.Bool().Draw(t, "interleaved") {
-			l.PipelineSchedule, l.VirtualPipeline = plan.ScheduleInterleaved1F1B, 2
+		if rapid.Bool().Draw(t, "two chunks") {
+			l.VirtualPipeline = 2
+			l.PipelineSchedule = rapid.SampledFrom([]plan.Schedule{plan.ScheduleInterleaved1F1B, plan.ScheduleZBV}).Draw(t, "two")
 		}
 	}
 	switch l.Recompute {

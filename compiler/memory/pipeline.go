@@ -16,6 +16,8 @@ type pipeline struct {
 	starts  []int     // first layer of every chunk, and the end
 	flights []flights // of every rank
 	judged  []int     // ranks of which one is the busiest
+	place   schedule.Placement
+	held    map[schedule.Shape][]schedule.Held // of schedules that are read off their orders
 }
 
 // flights is all that a rank's place in the schedule decides about its memory,
@@ -38,8 +40,8 @@ func (m *Model) lineUp(l *plan.Layout) {
 	if shape == p.shape && slices.Equal(l.StageLayers, p.split) {
 		return
 	}
-	p.shape, p.split = shape, append(p.split[:0], l.StageLayers...)
-	p.place(l, m.arch.Model.Layers)
+	p.shape, p.split, p.place = shape, append(p.split[:0], l.StageLayers...), schedule.PlacementOf(shape.Schedule)
+	p.cut(l, m.arch.Model.Layers)
 	shape = shape.Prepare()
 	p.flights, p.judged = p.flights[:0], p.judged[:0]
 	for rank := range l.PipelineParallel {
@@ -52,8 +54,8 @@ func (m *Model) lineUp(l *plan.Layout) {
 	}
 }
 
-// place fills starts with the first decoder layer of every chunk.
-func (p *pipeline) place(l *plan.Layout, layers int) {
+// cut fills starts with the first decoder layer of every chunk.
+func (p *pipeline) cut(l *plan.Layout, layers int) {
 	chunks := l.Chunks()
 	p.starts = append(p.starts[:0], 0)
 	if len(l.StageLayers) == chunks {
@@ -70,8 +72,14 @@ func (p *pipeline) place(l *plan.Layout, layers int) {
 	}
 }
 
+// chunk is the local-th chunk of a rank, in pipeline order.
+func (p *pipeline) chunk(rank, local int) int { return p.place.Chunk(rank, local, p.shape.Pipeline) }
+
 // flightsOf counts what is in flight on a rank.
 func (m *Model) flightsOf(s schedule.Shape, rank int) flights {
+	if schedule.Splits(s.Schedule) {
+		return m.pipeline.listed(s, rank)
+	}
 	f := flights{inFlight: s.InFlight(rank), several: s.Virtual > 1}
 	f.alive = s.Split(f.inFlight)
 	all := s.MicroBatches * s.Virtual
@@ -84,6 +92,26 @@ func (m *Model) flightsOf(s schedule.Shape, rank int) flights {
 		f.apart, f.turn = behind >= s.Pipeline, behind%s.Pipeline
 	}
 	return f
+}
+
+// steadyRounds is after how many micro-batches per pipeline rank every order
+// holds what it will hold at most.
+const steadyRounds = 6
+
+// listed reads what is in flight on a rank off the order of a schedule that has
+// no closed form.
+func (p *pipeline) listed(s schedule.Shape, rank int) flights {
+	s.MicroBatches = min(s.MicroBatches, steadyRounds*s.Pipeline)
+	held, ok := p.held[s]
+	if !ok {
+		o := schedule.NewOrder(s)
+		for r := range s.Pipeline {
+			held = append(held, o.Held(r))
+		}
+		p.held[s] = held
+	}
+	h, last := &held[rank], s.Virtual-1
+	return flights{inFlight: h.InFlight, alive: h.Alive, several: s.Virtual > 1, some: h.Begun[last], again: h.Begun[0] && h.Begun[last]}
 }
 
 // covered reports whether others that are judged hold at least as much as a
@@ -127,9 +155,9 @@ func (f *flights) within(o *flights, chunks int) bool {
 // sameLayers reports whether every chunk of a rank has the layers of the same
 // chunk of the rank before.
 func (m *Model) sameLayers(rank int) bool {
-	p := &m.pipeline.shape
-	for c := rank; c < p.Pipeline*p.Virtual; c += p.Pipeline {
-		if !m.alike(c, c-1) {
+	p := &m.pipeline
+	for i := range p.shape.Virtual {
+		if !m.alike(p.chunk(rank, i), p.chunk(rank-1, i)) {
 			return false
 		}
 	}
@@ -138,9 +166,9 @@ func (m *Model) sameLayers(rank int) bool {
 
 // evenChunks reports whether all chunks of a rank have the same layers.
 func (m *Model) evenChunks(rank int) bool {
-	p := &m.pipeline.shape
-	for c := rank + p.Pipeline; c < p.Pipeline*p.Virtual; c += p.Pipeline {
-		if !m.alike(c, rank) {
+	p := &m.pipeline
+	for i := 1; i < p.shape.Virtual; i++ {
+		if !m.alike(p.chunk(rank, i), p.chunk(rank, 0)) {
 			return false
 		}
 	}

@@ -54,12 +54,12 @@ func (ld *load) keepBytes(ln line, bytes int64) {
 // load adds up the chunks of a rank.
 func (m *Model) load(e *evaluation, rank int, ld *load) {
 	l, t := e.l, e.terms
-	last := l.PipelineParallel - 1
 	ld.flights = m.pipeline.flights[rank]
 	for i := range l.VirtualPipeline {
 		alive := int64(ld.alive.On(i))
-		m.chunk(e, i*l.PipelineParallel+rank, alive, ld)
-		if rank == last && i == l.VirtualPipeline-1 {
+		c := m.pipeline.chunk(rank, i)
+		m.chunk(e, c, alive, ld)
+		if c == l.Chunks()-1 {
 			ld.headAlive = max(alive, 1)
 		}
 	}
@@ -84,7 +84,7 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 // a pipeline keeps for it.
 func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
 	l, t := e.l, e.terms
-	first, last := c < l.PipelineParallel, c == l.Chunks()-1
+	first, last := c < l.PipelineParallel, c == l.Chunks()-1 // the first of its rank, the last of all
 	ld.earlier = ld.elements.Sum()
 	for k := range t.kinds {
 		n := m.arch.Count(k, m.pipeline.starts[c], m.pipeline.starts[c+1])
@@ -178,7 +178,7 @@ func (m *Model) running(e *evaluation, ld *load, y *layer) {
 // that hold them; a later stage holds a copy of the embedding for a tied head
 // or for MTP layers.
 func (m *Model) ends(e *evaluation, rank int, ld *load) {
-	t, last := e.terms, rank == e.l.PipelineParallel-1
+	t, last := e.terms, m.pipeline.place.Rank(e.l.Chunks()-1, e.l.PipelineParallel) == rank
 	model := m.arch.Model
 	if rank == 0 {
 		ld.elements.Dense += t.embedding

@@ -14,16 +14,22 @@ import (
 // walked is how many layouts of each drawn job are compared.
 const walked = 60
 
-// drawPipeline draws any schedule that ndc predicts, with fewer micro-batches
+// drawPipeline draws any schedule with chunks in a loop or a V, with fewer micro-batches
 // than stages, as many and more, and layers spread in any way.
 func drawPipeline(t *rapid.T, l *plan.Layout, layers int) {
 	l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule = rapid.IntRange(1, 17).Draw(t, "pp"), 1, plan.ScheduleNone
 	p := l.PipelineParallel
 	l.MicroBatches = rapid.IntRange(1, 4*p).Draw(t, "micro-batches")
 	if p > 1 {
-		l.PipelineSchedule = rapid.SampledFrom([]plan.Schedule{plan.Schedule1F1B, plan.ScheduleGPipe, plan.ScheduleInterleaved1F1B, plan.ScheduleInterleaved1F1B}).Draw(t, "schedule")
+		l.PipelineSchedule = rapid.SampledFrom([]plan.Schedule{plan.Schedule1F1B, plan.ScheduleGPipe, plan.ScheduleInterleaved1F1B, plan.ScheduleInterleaved1F1B,
+			plan.ScheduleZBH1, plan.ScheduleZBV, plan.ScheduleDualPipeV}).Draw(t, "schedule")
 	}
-	if l.PipelineSchedule == plan.ScheduleInterleaved1F1B {
+	switch l.PipelineSchedule {
+	case plan.ScheduleZBV:
+		l.VirtualPipeline = 2
+	case plan.ScheduleDualPipeV:
+		l.VirtualPipeline, l.MicroBatches = 2, l.MicroBatches+2*p-1
+	case plan.ScheduleInterleaved1F1B:
 		l.VirtualPipeline = rapid.IntRange(2, 5).Draw(t, "virtual")
 		if rapid.Bool().Draw(t, "in rounds") {
 			l.MicroBatches = p * rapid.IntRange(1, 4).Draw(t, "rounds")

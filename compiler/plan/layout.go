@@ -15,7 +15,7 @@ type Layout struct {
 	PipelineParallel      int       `json:"pipeline_parallel"`
 	VirtualPipeline       int       `json:"virtual_pipeline"` // model chunks per rank; 1: none
 	PipelineSchedule      Schedule  `json:"pipeline_schedule"`
-	StageLayers           []int     `json:"stage_layers"` // decoder layers per chunk in pipeline order, length pipeline × virtual; chunk c is on rank c mod pipeline
+	StageLayers           []int     `json:"stage_layers"` // decoder layers per chunk in pipeline order, length pipeline × virtual; chunk c is on rank c mod pipeline, of zbv and dualpipev the second half in reverse
 	ExpertParallel        int       `json:"expert_parallel"`
 	ExpertTensorParallel  int       `json:"expert_tensor_parallel"`
 	DataParallelReplicate int       `json:"data_parallel_replicate"`

@@ -49,6 +49,11 @@ func PlacementOf(s plan.Schedule) Placement {
 	return Loop
 }
 
+// Splits reports whether a schedule makes gradients of weights apart from those
+// of inputs. Such schedules have no closed forms: all that is known of them is
+// read off their orders.
+func Splits(s plan.Schedule) bool { return s >= plan.ScheduleZBH1 }
+
 // Rank is the pipeline rank of a chunk among p ranks.
 func (x Placement) Rank(chunk, p int) int {
 	if x != Loop && chunk >= p {

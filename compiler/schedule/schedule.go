@@ -90,11 +90,18 @@ func (s Shape) Split(n int) Split {
 // each has some, and groups of the rest are on one chunk after the other.
 type Split struct {
 	each, group, rest int
+	listed            bool
+	pair              [2]int // where an order says so
 }
 
 // On is the number on a local chunk. Over the chunks it sums to what was
 // divided.
-func (p Split) On(chunk int) int { return p.each + min(max(p.rest-chunk*p.group, 0), p.group) }
+func (p Split) On(chunk int) int {
+	if p.listed {
+		return p.pair[chunk]
+	}
+	return p.each + min(max(p.rest-chunk*p.group, 0), p.group)
+}
 
 // groupSize is the number of micro-batches of one round of the interleaved
 // schedule: the group, or what is left of the micro-batches.
