@@ -72,10 +72,29 @@ func Load(framework, version string) (Base, error) {
 	return b, nil
 }
 
+// stages are those of ZeRO that a framework's cases are asked with where they do not
+// choose one: releases of DeepSpeed lack each of them for some combinations.
+var stages = map[string][]int{"deepspeed": {1, 3, 2}}
+
 // Ask makes a case's layout, and says whether the target offers it and which rules
-// it breaks. What the target has no words for is neither legal nor written.
+// it breaks: in the first stage of ZeRO that breaks none, or in the first. What the
+// target has no words for is neither legal nor written.
 func (b Base) Ask(c Case) Answer {
 	d := drafts.New(clone(b[c.Kind]))
+	others := stages[d.Job.Backend.Kind]
+	first := b.ask(c, d.Layout.ZeroStage)
+	for i := 1; i < len(others) && !first.Legal; i++ {
+		if a := b.ask(c, others[i]); a.Legal {
+			return a
+		}
+	}
+	return first
+}
+
+// ask asks in one stage, unless the case has another.
+func (b Base) ask(c Case, stage int) Answer {
+	d := drafts.New(clone(b[c.Kind]))
+	d.Layout.ZeroStage = stage
 	apply(d, c)
 	answer := Answer{Case: c}
 	t, diags := artifacts.Backends[d.Job.Backend.Kind].Target(d.Job)

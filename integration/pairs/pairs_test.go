@@ -62,7 +62,9 @@ func TestNeeds(t *testing.T) {
 }
 
 // TestAsk: ndc's own words about some pairs. The first is the one of which
-// Megatron-LM 0.19 refused the launch: it offloaded what it recomputes.
+// Megatron-LM 0.19 refused the launch: it offloaded what it recomputes. DeepSpeed
+// 0.18.2 takes bf16 for fp16 in stage 1, so that stage 3 is asked where no stage
+// is chosen.
 func TestAsk(t *testing.T) {
 	for _, c := range []struct {
 		framework, version, kind, a, b string
@@ -74,6 +76,8 @@ func TestAsk(t *testing.T) {
 		{"torchtitan", "0.3.0", "dense", "cuda_graphs=full", "pipeline_schedule=1f1b", false, true},
 		{"torchtitan", "0.3.0", "dense", "cuda_graphs=full", "recompute=uniform", true, true},
 		{"deepspeed", "0.19.8", "dense", "zero_hpz_partition=8", "zero_stage=2", false, true},
+		{"deepspeed", "0.18.2", "dense", "precision=bf16", "recompute=none", true, true},
+		{"deepspeed", "0.18.2", "dense", "precision=bf16", "zero_stage=1", false, true},
 		{"deepspeed", "0.19.8", "dense", "offload.parameters=true", "precision=fp16", true, true},
 	} {
 		b, err := Load(c.framework, c.version)
