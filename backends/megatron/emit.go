@@ -26,7 +26,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 		warnPackage(j, "execution.offload.activations", "cuda-python and nvidia-ml-py (pynvml)", &diags)
 	}
 	a := commandLine(v, j, p)
-	a.checkFormat(&diags)
+	a.checkPlanned(&diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}

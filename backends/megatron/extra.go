@@ -90,13 +90,20 @@ func (a *arguments) originOf(name string) string {
 	return origin + ", in place of " + list(words[:len(words)-1])
 }
 
-// checkFormat: Megatron-FSDP keeps its checkpoints in one format only
-// (arguments.py asserts it).
-func (a *arguments) checkFormat(diags *diag.List) {
+// checkPlanned finds the extra arguments that the release refuses beside what the
+// plan chose (arguments.py asserts both): Megatron-FSDP keeps its checkpoints in one
+// format only, and Transformer Engine's fused cross-entropy is switched off.
+func (a *arguments) checkPlanned(diags *diag.List) {
 	for _, o := range occurrences(a.j.Backend.ExtraArgs) {
-		if a.p.Execution.FullySharded && o.name == "--ckpt-format" && !slices.Equal(o.values, []string{"fsdp_dtensor"}) {
-			diags.Error(UnplannedExtraArgument, extraRange(a.j, o), "Extra argument makes another run",
-				"Megatron-FSDP saves as fsdp_dtensor only. Leave --ckpt-format out, or set execution.fully_sharded = false.")
+		refused := ""
+		switch {
+		case o.name == "--ckpt-format" && a.p.Execution.FullySharded && !slices.Equal(o.values, []string{"fsdp_dtensor"}):
+			refused = "Megatron-FSDP saves as fsdp_dtensor only. Leave --ckpt-format out, or set execution.fully_sharded = false."
+		case o.name == "--cross-entropy-fusion-impl" && a.p.Execution.CrossEntropy == "fused" && slices.Equal(o.values, []string{"te"}) && a.v.atLeast(18, 2):
+			refused = "From core_v0.18.2 on Megatron-LM refuses Transformer Engine's fused cross-entropy, as unstable. Leave --cross-entropy-fusion-impl out, or set execution.cross_entropy = \"unfused\"."
+		}
+		if refused != "" {
+			diags.Error(UnplannedExtraArgument, extraRange(a.j, o), "Extra argument makes another run", refused)
 		}
 	}
 }

@@ -102,7 +102,8 @@ func TestExtraArgumentsReplace(t *testing.T) {
 			name := line.Words[0].String()
 			option, ok := v.options.Lookup(name)
 			class, _ := classes.Of(option)
-			if !ok || !class.Replaces() || replaced[name+v.table] || c.plan.Execution.FullySharded && name == "--ckpt-format" {
+			if !ok || !class.Replaces() || replaced[name+v.table] || c.plan.Execution.FullySharded && name == "--ckpt-format" ||
+				v.atLeast(18, 2) && name == "--cross-entropy-fusion-impl" { // TestFusedCrossEntropy
 				continue
 			}
 			extra := append([]string{name}, another(option, line.Words[1:])...)
@@ -204,6 +205,24 @@ func TestExtraArgumentClasses(t *testing.T) {
 	fsdp.Backend.ExtraArgs, l.ZeroStage = []string{"--ckpt-format", "torch_dist"}, 3
 	_, diags := Backend{}.Emit(fsdp, finish(fsdp, l))
 	expect(t, diags, UnplannedExtraArgument, "fsdp_dtensor only")
+}
+
+// TestFusedCrossEntropy: Transformer Engine's is refused where the release
+// refuses it.
+func TestFusedCrossEntropy(t *testing.T) {
+	for _, c := range []struct {
+		version, kind string
+		refused       bool
+	}{{"core_v0.17.1", "fused", false}, {"core_v0.18.2", "fused", true}, {"core_v0.19.2", "fused", true}, {"core_v0.19.2", "unfused", false}} {
+		j := baseJob(c.version)
+		j.Backend.ExtraArgs, j.Execution.CrossEntropy = []string{"--cross-entropy-fusion-impl", "te"}, job.Some(c.kind)
+		_, diags := Backend{}.Emit(j, finish(j, base()))
+		if c.refused {
+			expect(t, diags, UnplannedExtraArgument, "as unstable")
+		} else if diags.HasErrors() {
+			t.Errorf("%s, %s: %v", c.version, c.kind, diags)
+		}
+	}
 }
 
 // TestTimeouts: the job's timeouts are the run's, in minutes until the first
