@@ -117,6 +117,8 @@ const (
 	// RuleFlexDispatcher: the flex dispatcher needs more than one rank, and no
 	// token drop.
 	RuleFlexDispatcher diag.ID = "megatron-flex-dispatcher"
+	// RuleDeepEP: DeepEP has no kernels for so many ranks on such nodes.
+	RuleDeepEP diag.ID = "megatron-deepep-ranks"
 	// RuleOptimizerOffload: optimizer offload needs Adam and a sharded optimizer.
 	RuleOptimizerOffload diag.ID = "megatron-optimizer-offload"
 	// RuleReshard: gathered parameters are freed after the forward pass exactly

@@ -3,6 +3,7 @@ package megatron
 import (
 	"slices"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -134,6 +135,10 @@ var expertRules = []target.Rule{
 			return false
 		}
 		return f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel == 1 || f.Job.Model.MoE.TokenDrop
+	}},
+	{ID: RuleDeepEP, Reason: "deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; hybridep and alltoall have no such limits", Breaks: func(f *target.Facts) bool {
+		group := slurm.ExpertGroup(f.Layout)
+		return f.Exec.MoEDispatcher == "deepep" && group > 1 && !slurm.DeepEP(&f.Job.Cluster, group)
 	}},
 }
 

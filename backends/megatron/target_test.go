@@ -64,6 +64,10 @@ func TestRules(t *testing.T) {
 			j.Model = mixtral()
 			j.Execution.MoEDispatcher = job.Some("deepep")
 		}},
+		{RuleDeepEP, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, j.Cluster.Nodes, j.Cluster.GPUsPerNode = mixtral(), 16, 4
+			j.Execution.MoEDispatcher, l.ExpertParallel = job.Some("deepep"), 8
+		}},
 		{RuleZeroStage, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage = 3; j.Execution.FullySharded = job.Some(false) }},
 		{RuleReplicate, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Model = mixtral()

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/ndc-dev/ndc/backends/render"
@@ -31,6 +32,25 @@ func HybridEP(j *job.Job, group int) []Setting {
 		{"NVLINK_DOMAIN_SIZE", render.Literal(strconv.Itoa(domain)), "GPUs of an NVLink domain, for DeepEP before December 2025"},
 		{"USE_MNNVL", render.Literal(fabric), why},
 	}
+}
+
+// deepEPGroups are the numbers of ranks beyond a node for which DeepEP has
+// kernels with settings.
+var deepEPGroups = [...]int{16, 24, 32, 48, 64, 96, 128, 144, 160}
+
+// DeepEP reports whether the first version of DeepEP (deep_ep.Buffer) serves a
+// group of ranks that exchange tokens and lie one after the other. Up to eight
+// share memory by handles of one operating system, so that they lie in one node;
+// more are eights of a node, of which ranks with the same place talk over the
+// network (deepseek-ai/DeepEP v1.2.1, csrc/kernels/configs.cuh NUM_MAX_NVL_PEERS,
+// csrc/kernels/launch.cuh SWITCH_RANKS, csrc/deep_ep.cpp Buffer; 24, 48 and 96 since
+// then, deep_ep/buffers/legacy.py get_dispatch_config).
+func DeepEP(c *job.Cluster, group int) bool {
+	switch group {
+	case 2, 4, 8:
+		return c.GPUsPerNode%group == 0
+	}
+	return c.GPUsPerNode%8 == 0 && slices.Contains(deepEPGroups[:], group)
 }
 
 // ranksPerDomain is how many neighbouring ranks of every group share an NVLink

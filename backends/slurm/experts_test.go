@@ -62,3 +62,18 @@ func straddles(t *testing.T, name string, j *job.Job, group int) {
 		}
 	}
 }
+
+// TestDeepEP: a group beyond a node needs eights of neighbours in every node.
+func TestDeepEP(t *testing.T) {
+	for _, c := range []struct {
+		perNode, group int
+		want           bool
+	}{
+		{8, 2, true}, {8, 4, true}, {8, 8, true}, {8, 16, true}, {8, 64, true}, {8, 160, true}, {16, 16, true},
+		{4, 4, true}, {4, 8, false}, {4, 16, false}, {4, 64, false}, {6, 4, false}, {8, 6, false}, {8, 12, false}, {8, 256, false},
+	} {
+		if got := DeepEP(&job.Cluster{GPUsPerNode: c.perNode}, c.group); got != c.want {
+			t.Errorf("%d GPUs per node, %d ranks: %t", c.perNode, c.group, got)
+		}
+	}
+}

@@ -85,6 +85,8 @@ const (
 	ruleExpertTensor diag.ID = "torchtitan-expert-tensor"
 	// ruleDispatcher: the dispatcher does not go with the expert mesh.
 	ruleDispatcher diag.ID = "torchtitan-dispatcher"
+	// ruleDeepEP: DeepEP has no kernels for so many ranks on such nodes.
+	ruleDeepEP diag.ID = "torchtitan-deepep-ranks"
 	// ruleAsyncTensor: overlap_tensor_parallel needs compile and tensor parallelism.
 	ruleAsyncTensor diag.ID = "torchtitan-async-tensor-parallel"
 	// ruleLossChunks: loss_chunks does not divide the tokens of a rank.

@@ -1,6 +1,7 @@
 package torchtitan
 
 import (
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 )
@@ -79,6 +80,10 @@ var queryRules022 = []target.Rule{
 var rules022 = []target.Rule{
 	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.SequenceLength%(f.Layout.TensorParallel*2*f.Layout.ContextParallel) != 0
+	}},
+	{ID: ruleDeepEP, Reason: "0.2.2's deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; alltoall and 0.3.0 have no such limits", Breaks: func(f *target.Facts) bool {
+		ranks := slurm.ExpertGroup(f.Layout)
+		return f.Exec.MoEDispatcher == "deepep" && ranks > 1 && !slurm.DeepEP(&f.Job.Cluster, ranks)
 	}},
 	{ID: ruleReplicateOnly, Mesh: true, Reason: "replicas without sharding (DDP) cannot be combined with tensor or pipeline parallelism in 0.2.2; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		l := f.Layout

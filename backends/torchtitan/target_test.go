@@ -94,6 +94,24 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestDeepEPRanks: 0.2.2's DeepEP shares memory within a node, 0.3.0's does not
+// mind.
+func TestDeepEPRanks(t *testing.T) {
+	eight := layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel = 8, 8 })
+	deepep := func(x *plan.Execution) { x.MoEDispatcher = "deepep" }
+	for _, c := range []struct {
+		version string
+		perNode int
+		want    []diag.ID
+	}{{"0.2.2", 8, nil}, {"0.2.2", 4, []diag.ID{ruleDeepEP}}, {"0.3.0", 4, nil}} {
+		j := testJob(c.version, expertModel(), c.perNode)
+		j.Model.MoE.Experts, j.Cluster.Nodes = 8, 8/c.perNode
+		if got := broken(t, j, eight, deepep); !slices.Equal(got, c.want) {
+			t.Errorf("%s, nodes of %d: %v, want %v", c.version, c.perNode, got, c.want)
+		}
+	}
+}
+
 // TestSplitAttention: what 0.2.2's models do not take together with tensor
 // parallelism, which 0.3.0 does.
 func TestSplitAttention(t *testing.T) {

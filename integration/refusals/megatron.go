@@ -98,6 +98,12 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Job.Execution.MoEDispatcher = job.Some("deepep")
 		}},
+	{Rule: "megatron-deepep-ranks", Model: "experts", What: "deepep among 8 ranks on nodes of 4 GPUs",
+		Why: "refused by DeepEP's kernels, which no CPU has",
+		Edit: func(d *Draft) {
+			d.Job.Cluster.Nodes, d.Job.Cluster.GPUsPerNode = 4, 4
+			d.Job.Execution.MoEDispatcher, d.Layout.ExpertParallel = job.Some("deepep"), 8
+		}},
 	{Rule: "megatron-zero-stage", Model: "dense", What: "zero_stage = 2 without Megatron-FSDP",
 		Why: naming,
 		Edit: func(d *Draft) {

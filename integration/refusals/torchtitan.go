@@ -95,6 +95,13 @@ var torchTitanCases = []Case{
 			qwen3MoE(d)
 			d.Job.Execution.MoEDispatcher = job.Some("deepep")
 		}},
+	{Rule: "torchtitan-deepep-ranks", Version: "0.2.2", Model: "experts", What: "deepep among 8 ranks on nodes of 4 GPUs",
+		Why: "refused by DeepEP's kernels, which no CPU has",
+		Edit: func(d *Draft) {
+			latentMoE(d)
+			d.Job.Cluster.Nodes, d.Job.Cluster.GPUsPerNode = 2, 4
+			d.Job.Execution.MoEDispatcher, d.Layout.ExpertParallel = job.Some("deepep"), 8
+		}},
 	{Rule: "torchtitan-async-tensor-parallel", Model: "dense", What: "overlap_tensor_parallel without compile",
 		Says: "Async TP requires 'model' in --compile.components and --compile.enable",
 		Edit: func(d *Draft) {
@@ -181,7 +188,15 @@ func qwen3MoE(d *Draft) {
 	m.Architecture, m.QKNorm = "qwen3_moe", true
 }
 
-// qwen3Tensor is that mixture over two tensor ranks.
+// latentMoE has latent attention, as the one model of 0.2.2 that dispatches by deepep.
+func latentMoE(d *Draft) {
+	m := &d.Job.Model
+	m.Architecture, m.KVHeads, m.HeadDim = "deepseek_v3", m.AttentionHeads, 96
+	m.MLA = &job.MLA{QLoraRank: 512, KVLoraRank: 256, QKNopeHeadDim: 64, QKRopeHeadDim: 32, VHeadDim: 64}
+	m.MoE.SharedExperts, m.MoE.SharedExpertFFNHiddenSize = 1, m.MoE.ExpertFFNHiddenSize
+}
+
+// qwen3Tensor is qwen3MoE's mixture over two tensor ranks.
 func qwen3Tensor(d *Draft) {
 	qwen3MoE(d)
 	d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
