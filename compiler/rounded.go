@@ -55,7 +55,7 @@ func roundBreakdown(lines []plan.TimeLine, step units.Seconds) []plan.TimeLine {
 }
 
 // roundAll rounds every number with a fraction that a pointer leads to, but
-// for what is not written.
+// for those of a timeline.
 func roundAll(pointer any) { roundValue(reflect.ValueOf(pointer)) }
 
 func roundValue(v reflect.Value) {
@@ -65,10 +65,11 @@ func roundValue(v reflect.Value) {
 			roundValue(v.Elem())
 		}
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[plan.Timeline]() {
+			return // rounded with the step, and not written
+		}
 		for i := range v.NumField() {
-			if v.Type().Field(i).Tag.Get("json") != "-" {
-				roundValue(v.Field(i))
-			}
+			roundValue(v.Field(i))
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {

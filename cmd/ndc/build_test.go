@@ -14,6 +14,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/lang"
 )
 
@@ -96,7 +97,7 @@ func buildAll(t *testing.T, src []byte) map[string]string {
 // numbers are held to measurements elsewhere.
 func decisionsOf(p *plan.Plan) render.Object {
 	o := render.Object{
-		{Key: "feasible", Value: p.Feasible}, {Key: "layout", Value: p.Layout}, {Key: "execution", Value: p.Execution},
+		{Key: "feasible", Value: p.Feasible}, {Key: "layout", Value: file.Layout(p.Layout)}, {Key: "execution", Value: file.Execution(p.Execution)},
 		{Key: "mesh_order", Value: p.Mesh.Order}, {Key: "ledger", Value: names(p.Memory.Stages[0].Ledger, func(l plan.LedgerLine) string { return l.ID })},
 		{Key: "breakdown", Value: names(p.Time.Breakdown, func(l plan.TimeLine) string { return l.ID })},
 		{Key: "communication", Value: names(p.Communication, func(c plan.Communication) string { return fmt.Sprintf("%s %s over %s", c.Group, c.Collective, c.Link) })},

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 )
 
 // TestAutomaticCheckpoints: an interval that is left to ndc is one time on all
@@ -39,7 +39,7 @@ func TestAutomaticCheckpoints(t *testing.T) {
 		{"deepspeed", "run.json", `"interval_seconds": SECONDS,`},
 	} {
 		at := "llama3-70b/" + c.backend + "/"
-		var p plan.File
+		var p file.File
 		if err := json.Unmarshal([]byte(out[at+planName]), &p); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/caution"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/output"
@@ -84,11 +85,11 @@ func (c *compiled) seal(artifacts []backends.Artifact) {
 // planFile is plan.json: the plan with the versions of format and program. Its
 // own hash stands among the artifacts, taken with that entry empty.
 func (c *compiled) planFile() []byte {
-	file := plan.File{FormatVersion: plan.FormatVersion, NDCVersion: version, Job: c.job.Name, Plan: *c.plan}
-	file.Artifacts = append(slices.Clone(file.Artifacts), plan.Artifact{Path: planName})
-	own := output.Hash(mustJSON(file))
-	file.Artifacts[len(file.Artifacts)-1].SHA256 = own
-	return mustJSON(file)
+	f := file.File{FormatVersion: file.FormatVersion, NDCVersion: version, Job: c.job.Name, Plan: file.Of(c.plan)}
+	f.Artifacts = append(f.Artifacts, file.Artifact{Path: planName})
+	own := output.Hash(mustJSON(f))
+	f.Artifacts[len(f.Artifacts)-1].SHA256 = own
+	return mustJSON(f)
 }
 
 func mustJSON(v any) []byte {

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"github.com/ndc-dev/ndc/view"
 )
@@ -102,15 +102,15 @@ func TestDrawnPlans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plans many jobs, which -short leaves out")
 	}
-	file, planned, feasible := filepath.Join(t.TempDir(), "job.hcl"), 0, 0
+	spec, planned, feasible := filepath.Join(t.TempDir(), "job.hcl"), 0, 0
 	jobs := rapid.Custom(drawJob)
 	for seed := range drawn {
 		text, out := jobs.Example(seed), t.TempDir()
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(spec, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		code := run([]string{"build", "--json", file, "-o", out}, &stdout, &stderr)
+		code := run([]string{"build", "--json", spec, "-o", out}, &stdout, &stderr)
 		for _, words := range oddWords("messages.txt", stderr.String()) {
 			t.Errorf("%s\n%s", words, text)
 		}
@@ -121,7 +121,7 @@ func TestDrawnPlans(t *testing.T) {
 		if err := checkDocuments(stdout.Bytes()); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
-		var d plan.Document
+		var d file.Document
 		if err := json.Unmarshal(stdout.Bytes(), &d); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestDrawnPlans(t *testing.T) {
 			if d.Plans[i].Feasible {
 				feasible++
 			}
-			for _, words := range oddWords("screen.txt", view.Summary("drawn", &d.Plans[i])) {
+			for _, words := range oddWords("screen.txt", view.Summary("drawn", d.Plans[i].Decision())) {
 				t.Errorf("%s\n%s", words, text)
 			}
 		}

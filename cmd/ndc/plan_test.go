@@ -17,7 +17,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/output"
 )
 
@@ -50,13 +52,13 @@ func checkFile(tree map[string]string, name string) error {
 	if err := checkSchema(content); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	var file plan.File
-	if err := json.Unmarshal(content, &file); err != nil {
+	var f file.File
+	if err := json.Unmarshal(content, &f); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	problems := invariants(&file.Plan)
+	problems := invariants(f.Decision())
 	beside := map[string]bool{}
-	for _, a := range file.Artifacts {
+	for _, a := range f.Artifacts {
 		full := path.Join(path.Dir(name), a.Path)
 		beside[full] = true
 		written := []byte(tree[full])
@@ -95,12 +97,12 @@ func checkDocuments(stream []byte) error {
 		if err := checkSchema(raw); err != nil {
 			return err
 		}
-		var d plan.Document
+		var d file.Document
 		if err := json.Unmarshal(raw, &d); err != nil {
 			return err
 		}
 		for i := range d.Plans {
-			if err := problem(d.Plans[i].Backend, invariants(&d.Plans[i])); err != nil {
+			if err := problem(d.Plans[i].Backend, invariants(d.Plans[i].Decision())); err != nil {
 				return err
 			}
 		}
@@ -182,8 +184,8 @@ func TestSchemaHasEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := schemaWalk{t: t, defs: root["$defs"].(map[string]any), seen: map[string]bool{}}
-	s.compare("document", reflect.TypeFor[plan.Document]())
-	s.compare("file", reflect.TypeFor[plan.File]())
+	s.compare("document", reflect.TypeFor[file.Document]())
+	s.compare("file", reflect.TypeFor[file.File]())
 	for name := range s.defs {
 		if !s.seen[name] {
 			t.Errorf("the schema defines %q, which no plan uses", name)
@@ -218,25 +220,51 @@ func (s *schemaWalk) compare(name string, typ reflect.Type) {
 		return
 	}
 	properties := s.properties(def)
-	for _, f := range reflect.VisibleFields(typ) {
-		field, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || field == "-" {
-			continue
-		}
-		p, ok := properties[field].(map[string]any)
+	for _, m := range members(typ) {
+		p, ok := properties[m.name].(map[string]any)
 		if !ok {
-			s.t.Errorf("%s.%s is not in the schema", name, field)
+			s.t.Errorf("%s.%s is not in the schema", name, m.name)
 			continue
 		}
-		delete(properties, field)
-		if required := slices.Contains(s.required(def), field); required != (options == "") {
-			s.t.Errorf("%s.%s: required in the schema: %v", name, field, required)
+		delete(properties, m.name)
+		if required := slices.Contains(s.required(def), m.name); required == m.optional {
+			s.t.Errorf("%s.%s: required in the schema: %v", name, m.name, required)
 		}
-		s.value(name+"."+field, p, f.Type)
+		s.value(name+"."+m.name, p, m.typ)
 	}
 	for _, field := range keys(properties) {
 		s.t.Errorf("%s.%s is in the schema and not in the type", name, field)
 	}
+}
+
+// member is one of a JSON object.
+type member struct {
+	name     string
+	optional bool
+	typ      reflect.Type
+}
+
+// members lists what a type of package file writes: layouts and executions by
+// their rows, other structs by their tags.
+func members(typ reflect.Type) (list []member) {
+	switch typ {
+	case reflect.TypeFor[file.Layout]():
+		for i := range option.Axes {
+			list = append(list, member{option.Axes[i].JSON(), false, reflect.TypeOf(option.Axes[i].Value(&plan.Layout{})).Elem()})
+		}
+		return list
+	case reflect.TypeFor[file.Execution]():
+		for i := range option.Options {
+			list = append(list, member{option.Options[i].JSON(), false, reflect.TypeOf(option.Options[i].Value(&plan.Execution{})).Elem()})
+		}
+		return list
+	}
+	for _, f := range reflect.VisibleFields(typ) {
+		if name, options, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous {
+			list = append(list, member{name, options != "", f.Type})
+		}
+	}
+	return list
 }
 
 // properties and required also look into the definition that one extends.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
-	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/view"
@@ -92,25 +92,25 @@ func (r *report) others() string {
 }
 
 // documents groups plans by job, in order.
-func (r *report) documents() []plan.Document {
-	var list []plan.Document
+func (r *report) documents() []file.Document {
+	var list []file.Document
 	for _, c := range r.plans {
 		n := len(list)
 		if n == 0 || list[n-1].Job != c.job.Name {
-			list = append(list, plan.Document{FormatVersion: plan.FormatVersion, NDCVersion: version, Job: c.job.Name, Output: r.output(c.job.Name)})
+			list = append(list, file.Document{FormatVersion: file.FormatVersion, NDCVersion: version, Job: c.job.Name, Output: r.output(c.job.Name)})
 			n++
 		}
-		list[n-1].Plans = append(list[n-1].Plans, *c.plan)
+		list[n-1].Plans = append(list[n-1].Plans, file.Of(c.plan))
 	}
 	return list
 }
 
 // output is what became of the folders of one job.
-func (r *report) output(job string) *plan.Output {
+func (r *report) output(job string) *file.Output {
 	if r.written == nil {
 		return nil
 	}
-	o := &plan.Output{Folders: []plan.OutputFolder{}, Unclaimed: []string{}}
+	o := &file.Output{Folders: []file.OutputFolder{}, Unclaimed: []string{}}
 	for _, f := range r.written.results {
 		if path.Dir(f.Path) == job && !f.IsEmpty() {
 			o.Folders = append(o.Folders, outputFolder(r.out, &f))
@@ -122,9 +122,9 @@ func (r *report) output(job string) *plan.Output {
 	return o
 }
 
-func outputFolder(out string, r *output.Result) plan.OutputFolder {
+func outputFolder(out string, r *output.Result) file.OutputFolder {
 	some := func(names []string) []string { return append([]string{}, names...) } // [] in JSON, never null
-	return plan.OutputFolder{
+	return file.OutputFolder{
 		Path: shownPath(out, r.Path), Written: some(r.Written), Changed: some(r.Changed),
 		Kept: some(r.Kept), Removed: some(r.Removed), Edited: some(r.Edited),
 	}

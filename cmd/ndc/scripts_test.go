@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/output"
 	"pgregory.net/rapid"
 )
@@ -241,11 +241,11 @@ func TestStrictSetup(t *testing.T) {
 // artifacts are the files that plan.json lists.
 func (s *site) artifacts(t *testing.T) []string {
 	t.Helper()
-	var file plan.File
-	if err := json.Unmarshal([]byte(s.read("out/train/"+s.backend+"/plan.json")), &file); err != nil {
+	var f file.File
+	if err := json.Unmarshal([]byte(s.read("out/train/"+s.backend+"/plan.json")), &f); err != nil {
 		t.Fatal(err)
 	}
-	return names(file.Artifacts, func(a plan.Artifact) string { return a.Path })
+	return names(f.Artifacts, func(a file.Artifact) string { return a.Path })
 }
 
 // hash is the plan's own.

@@ -1,42 +1,29 @@
 package plan
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // Layout is how one training step is spread over the GPUs, with one meaning
 // on every backend (docs/layout.md). It is a flat value: the search copies and
 // evaluates millions of them; the slices are shared and never written.
 type Layout struct {
-	TensorParallel        int       `json:"tensor_parallel"`
-	SequenceParallel      bool      `json:"sequence_parallel"`
-	ContextParallel       int       `json:"context_parallel"`
-	PipelineParallel      int       `json:"pipeline_parallel"`
-	VirtualPipeline       int       `json:"virtual_pipeline"` // model chunks per rank; 1: none
-	PipelineSchedule      Schedule  `json:"pipeline_schedule"`
-	StageLayers           []int     `json:"stage_layers"` // decoder layers per chunk in pipeline order, length pipeline × virtual; chunk c is on rank c mod pipeline, of zbv and dualpipev the second half in reverse
-	ExpertParallel        int       `json:"expert_parallel"`
-	ExpertTensorParallel  int       `json:"expert_tensor_parallel"`
-	DataParallelReplicate int       `json:"data_parallel_replicate"`
-	DataParallelShard     int       `json:"data_parallel_shard"` // context parallelism not counted
-	ZeroStage             int       `json:"zero_stage"`
-	MicroBatchSize        int       `json:"micro_batch_size"`
-	MicroBatches          int       `json:"micro_batches"`
-	Recompute             Recompute `json:"recompute"`
-	RecomputeModules      Modules   `json:"recompute_modules"`
-	RecomputeMethod       string    `json:"recompute_method"` // uniform, block or "" when recompute is not full
-	RecomputeLayers       int       `json:"recompute_layers"` // layers per chunk (block) or per group (uniform); 0 when not full
-}
-
-// MarshalJSON writes a list without entries as [], so that readers never meet
-// null.
-func (l Layout) MarshalJSON() ([]byte, error) {
-	type plain Layout
-	if l.StageLayers == nil {
-		l.StageLayers = []int{}
-	}
-	return json.Marshal(plain(l))
+	TensorParallel        int
+	SequenceParallel      bool
+	ContextParallel       int
+	PipelineParallel      int
+	VirtualPipeline       int // model chunks per rank; 1: none
+	PipelineSchedule      Schedule
+	StageLayers           []int // decoder layers per chunk in pipeline order, length pipeline × virtual; chunk c is on rank c mod pipeline, of zbv and dualpipev the second half in reverse
+	ExpertParallel        int
+	ExpertTensorParallel  int
+	DataParallelReplicate int
+	DataParallelShard     int // context parallelism not counted
+	ZeroStage             int
+	MicroBatchSize        int
+	MicroBatches          int
+	Recompute             Recompute
+	RecomputeModules      Modules
+	RecomputeMethod       string // uniform, block or "" when recompute is not full
+	RecomputeLayers       int    // layers per chunk (block) or per group (uniform); 0 when not full
 }
 
 // DataParallel is the number of model replicas that see different data:
@@ -133,25 +120,25 @@ func (r *Recompute) UnmarshalText(b []byte) error {
 // Execution holds the resolved options of how the framework runs the layout.
 // It is flat and comparable. Empty strings mean that the option does not apply.
 type Execution struct {
-	Attention              string `json:"attention"` // flash, fused, unfused
-	OverlapGradientReduce  bool   `json:"overlap_gradient_reduce"`
-	OverlapParameterGather bool   `json:"overlap_parameter_gather"`
-	OverlapTensorParallel  bool   `json:"overlap_tensor_parallel"`
-	OverlapExpertParallel  bool   `json:"overlap_expert_parallel"`
-	GradientDType          string `json:"gradient_dtype"`        // accumulation and reduction: fp32, bf16
-	OptimizerStateDType    string `json:"optimizer_state_dtype"` // moments: fp32, bf16, fp8
-	CrossEntropy           string `json:"cross_entropy"`         // unfused, fused
-	LossChunks             int    `json:"loss_chunks"`           // 1: not chunked
-	CUDAGraphs             string `json:"cuda_graphs"`           // none, layer, full
-	Compile                bool   `json:"compile"`
-	MoEDispatcher          string `json:"moe_dispatcher"`        // allgather, alltoall, deepep, hybridep
-	ContextParallelType    string `json:"context_parallel_type"` // ring, all_gather, ulysses, hierarchical
-	ReshardAfterForward    bool   `json:"reshard_after_forward"`
-	FullySharded           bool   `json:"fully_sharded"`      // Megatron-FSDP
-	ZeroHPZPartition       int    `json:"zero_hpz_partition"` // ranks; 1: none
-	OffloadOptimizer       bool   `json:"offload_optimizer"`
-	OffloadParameters      bool   `json:"offload_parameters"`
-	OffloadActivations     bool   `json:"offload_activations"`
+	Attention              string // flash, fused, unfused
+	OverlapGradientReduce  bool
+	OverlapParameterGather bool
+	OverlapTensorParallel  bool
+	OverlapExpertParallel  bool
+	GradientDType          string // accumulation and reduction: fp32, bf16
+	OptimizerStateDType    string // moments: fp32, bf16, fp8
+	CrossEntropy           string // unfused, fused
+	LossChunks             int    // 1: not chunked
+	CUDAGraphs             string // none, layer, full
+	Compile                bool
+	MoEDispatcher          string // allgather, alltoall, deepep, hybridep
+	ContextParallelType    string // ring, all_gather, ulysses, hierarchical
+	ReshardAfterForward    bool
+	FullySharded           bool // Megatron-FSDP
+	ZeroHPZPartition       int  // ranks; 1: none
+	OffloadOptimizer       bool
+	OffloadParameters      bool
+	OffloadActivations     bool
 }
 
 // SendsTokens reports whether a dispatcher has the kernels of DeepEP or

@@ -1,84 +1,45 @@
 // Package plan is the decision the compiler makes for one job on one backend:
 // the layout, the resolved execution options, the memory ledger, the time
-// breakdown and the reasons. Its JSON form is part of ndc's contract:
-// fields may be added, never renamed, within a FormatVersion. It holds no
-// arithmetic: packages memory, compute, collective, schedule, estimate and
-// search fill it in.
+// breakdown and the reasons. It holds no arithmetic: packages memory, compute,
+// collective, schedule, estimate and search fill it in. Its JSON form is package
+// plan/file.
 package plan
 
 import "github.com/ndc-dev/ndc/lang/units"
 
-// FormatVersion is the version of the plan JSON. It changes when a field is
-// renamed, removed or changes its meaning.
-const FormatVersion = "1.0"
-
-// Document is what `ndc plan --json` prints for one job.
-type Document struct {
-	FormatVersion string  `json:"format_version"`
-	NDCVersion    string  `json:"ndc_version"`
-	Job           string  `json:"job"`
-	Plans         []Plan  `json:"plans"`
-	Output        *Output `json:"output,omitempty"` // of `ndc build` alone
-}
-
-// Output says what a build did with the files of one job.
-type Output struct {
-	Folders   []OutputFolder `json:"folders"`
-	Unclaimed []string       `json:"unclaimed"` // folders that ndc wrote and no job claims
-}
-
-// OutputFolder is one folder; the lists hold paths below it.
-type OutputFolder struct {
-	Path    string   `json:"path"`
-	Written []string `json:"written"`
-	Changed []string `json:"changed"`
-	Kept    []string `json:"kept"`
-	Removed []string `json:"removed"`
-	Edited  []string `json:"edited"` // stale, but edited since ndc wrote them, and so left alone
-}
-
-// File is out/JOB/BACKEND/plan.json: one plan with the versions of format and
-// program. Its last artifact is the file itself, hashed with that hash empty.
-type File struct {
-	FormatVersion string `json:"format_version"`
-	NDCVersion    string `json:"ndc_version"`
-	Job           string `json:"job"`
-	Plan
-}
-
 // Plan is the decision for one backend.
 type Plan struct {
-	Backend        string          `json:"backend"`
-	BackendVersion string          `json:"backend_version"`
-	Feasible       bool            `json:"feasible"`
-	Input          Input           `json:"input"`
-	Layout         Layout          `json:"layout"`
-	Execution      Execution       `json:"execution"`
-	Mesh           Mesh            `json:"mesh"`
-	Memory         Memory          `json:"memory"`
-	Time           Time            `json:"time"`
-	Communication  []Communication `json:"communication"`
-	Throughput     Throughput      `json:"throughput"`
-	Run            Run             `json:"run"`
-	Search         Search          `json:"search"`
-	Alternatives   []Alternative   `json:"alternatives"`
-	Infeasible     *Infeasible     `json:"infeasible"`
-	Warnings       []Warning       `json:"warnings"`
-	Artifacts      []Artifact      `json:"artifacts"`
+	Backend        string
+	BackendVersion string
+	Feasible       bool
+	Input          Input
+	Layout         Layout
+	Execution      Execution
+	Mesh           Mesh
+	Memory         Memory
+	Time           Time
+	Communication  []Communication
+	Throughput     Throughput
+	Run            Run
+	Search         Search
+	Alternatives   []Alternative
+	Infeasible     *Infeasible
+	Warnings       []Warning
+	Artifacts      []Artifact
 }
 
 // Input repeats what the plan was made for.
 type Input struct {
-	SHA256           string `json:"sha256"` // of the resolved job
-	Model            string `json:"model"`
-	ParametersTotal  int64  `json:"parameters_total"`
-	ParametersActive int64  `json:"parameters_active"`
-	SequenceLength   int    `json:"sequence_length"`
-	GlobalBatchSize  int    `json:"global_batch_size"`
-	Precision        string `json:"precision"`
-	GPU              string `json:"gpu"`
-	Nodes            int    `json:"nodes"`
-	GPUs             int    `json:"gpus"`
+	SHA256           string // of the resolved job
+	Model            string
+	ParametersTotal  int64
+	ParametersActive int64
+	SequenceLength   int
+	GlobalBatchSize  int
+	Precision        string
+	GPU              string
+	Nodes            int
+	GPUs             int
 }
 
 // Axis is one dimension of a device mesh.
@@ -99,130 +60,130 @@ const (
 // Mesh says how ranks are laid out. Order runs from the innermost axis
 // (neighbouring ranks) to the outermost.
 type Mesh struct {
-	Order  []Axis  `json:"order"`
-	Groups []Group `json:"groups"`
+	Order  []Axis
+	Groups []Group
 }
 
 // Group is one communicator kind: Size ranks, Stride apart, over Link.
 type Group struct {
-	Name   string `json:"name"`
-	Size   int    `json:"size"`
-	Stride int    `json:"stride"`
-	Link   string `json:"link"`  // nvlink, pcie, network, or self for size 1
-	Count  int    `json:"count"` // how many such groups there are
+	Name   string
+	Size   int
+	Stride int
+	Link   string // nvlink, pcie, network, or self for size 1
+	Count  int    // how many such groups there are
 }
 
 // Memory is the prediction for every pipeline stage and the worst rank.
 type Memory struct {
-	GPUBytes    units.Bytes   `json:"gpu_bytes"`
-	UsableBytes units.Bytes   `json:"usable_bytes"`
-	Peak        Peak          `json:"peak"`
-	Stages      []StageMemory `json:"stages"`
-	Host        HostMemory    `json:"host"`
+	GPUBytes    units.Bytes
+	UsableBytes units.Bytes
+	Peak        Peak
+	Stages      []StageMemory
+	Host        HostMemory
 }
 
 // Peak is the busiest rank.
 type Peak struct {
-	Rank             int            `json:"rank"`
-	Stage            int            `json:"stage"`
-	AllocatedBytes   units.Bytes    `json:"allocated_bytes"`
-	ReservedBytes    units.Bytes    `json:"reserved_bytes"`
-	DeviceBytes      units.Bytes    `json:"device_bytes"`
-	DeviceRangeBytes [2]units.Bytes `json:"device_range_bytes"` // 90 % range
+	Rank             int
+	Stage            int
+	AllocatedBytes   units.Bytes
+	ReservedBytes    units.Bytes
+	DeviceBytes      units.Bytes
+	DeviceRangeBytes [2]units.Bytes // 90 % range
 }
 
 // StageMemory is one pipeline rank. The ledger sums to AllocatedBytes.
 type StageMemory struct {
-	Stage          int          `json:"stage"`
-	Layers         []int        `json:"layers"` // decoder layers of each chunk on this rank
-	AllocatedBytes units.Bytes  `json:"allocated_bytes"`
-	ReservedBytes  units.Bytes  `json:"reserved_bytes"`
-	DeviceBytes    units.Bytes  `json:"device_bytes"`
-	Ledger         []LedgerLine `json:"ledger"`
+	Stage          int
+	Layers         []int // decoder layers of each chunk on this rank
+	AllocatedBytes units.Bytes
+	ReservedBytes  units.Bytes
+	DeviceBytes    units.Bytes
+	Ledger         []LedgerLine
 }
 
 // LedgerLine is one named amount of memory that lives at the peak.
 type LedgerLine struct {
-	ID    string      `json:"id"`
-	Name  string      `json:"name"`
-	Bytes units.Bytes `json:"bytes"`
+	ID    string
+	Name  string
+	Bytes units.Bytes
 }
 
 // HostMemory is what a node needs beside its GPUs.
 type HostMemory struct {
-	BytesPerNode units.Bytes  `json:"bytes_per_node"`
-	Ledger       []LedgerLine `json:"ledger"`
+	BytesPerNode units.Bytes
+	Ledger       []LedgerLine
 }
 
 // Time is the prediction of one optimizer step. The breakdown sums to
 // StepSeconds.
 type Time struct {
-	StepSeconds               units.Seconds    `json:"step_seconds"`
-	StepRangeSeconds          [2]units.Seconds `json:"step_range_seconds"` // 90 % range
-	Breakdown                 []TimeLine       `json:"breakdown"`
-	BubbleShare               units.Share      `json:"bubble_share"`
-	ExposedCommunicationShare units.Share      `json:"exposed_communication_share"`
-	Timeline                  *Timeline        `json:"-"` // for pictures; too long for a file
+	StepSeconds               units.Seconds
+	StepRangeSeconds          [2]units.Seconds // 90 % range
+	Breakdown                 []TimeLine
+	BubbleShare               units.Share
+	ExposedCommunicationShare units.Share
+	Timeline                  *Timeline // for pictures; too long for a file
 }
 
 // TimeLine is one named part of the step on its critical path.
 type TimeLine struct {
-	ID      string        `json:"id"`
-	Name    string        `json:"name"`
-	Seconds units.Seconds `json:"seconds"`
+	ID      string
+	Name    string
+	Seconds units.Seconds
 }
 
 // Timeline holds the pipeline schedule of one step, for pictures.
 type Timeline struct {
-	Ranks [][]Slot `json:"ranks"`
+	Ranks [][]Slot
 }
 
 // Slot is one piece of work on a pipeline rank.
 type Slot struct {
-	Kind       string        `json:"kind"` // forward, backward, input_gradient, weight_gradient
-	MicroBatch int           `json:"micro_batch"`
-	Chunk      int           `json:"chunk"`
-	Start      units.Seconds `json:"start"`
-	End        units.Seconds `json:"end"`
+	Kind       string // forward, backward, input_gradient, weight_gradient
+	MicroBatch int
+	Chunk      int
+	Start      units.Seconds
+	End        units.Seconds
 }
 
 // Communication is one kind of collective over one group, summed over the
 // step for the busiest rank.
 type Communication struct {
-	Group          string        `json:"group"`
-	Collective     string        `json:"collective"`
-	Bytes          units.Bytes   `json:"bytes"` // payload per rank and step
-	Link           string        `json:"link"`
-	Seconds        units.Seconds `json:"seconds"`
-	ExposedSeconds units.Seconds `json:"exposed_seconds"`
+	Group          string
+	Collective     string
+	Bytes          units.Bytes // payload per rank and step
+	Link           string
+	Seconds        units.Seconds
+	ExposedSeconds units.Seconds
 }
 
 // Throughput restates the step time. MFU halves causal attention, does not
 // count recompute, and divides by the dense peak of the compute precision.
 type Throughput struct {
-	TokensPerSecondPerGPU float64     `json:"tokens_per_second_per_gpu"`
-	ModelTFLOPSPerGPU     float64     `json:"model_tflops_per_gpu"`
-	MFU                   units.Share `json:"mfu"`
-	HFU                   units.Share `json:"hfu"`
+	TokensPerSecondPerGPU float64
+	ModelTFLOPSPerGPU     float64
+	MFU                   units.Share
+	HFU                   units.Share
 }
 
 // Run is the whole training.
 type Run struct {
-	Steps    int           `json:"steps"`
-	Seconds  units.Seconds `json:"seconds"`
-	GPUHours float64       `json:"gpu_hours"`
-	Jobs     int           `json:"jobs"` // submissions of the Slurm time limit; 1 without one
+	Steps    int
+	Seconds  units.Seconds
+	GPUHours float64
+	Jobs     int // submissions of the Slurm time limit; 1 without one
 
-	Checkpoints *Checkpoints `json:"checkpoints"` // nil: nothing is saved
+	Checkpoints *Checkpoints // nil: nothing is saved
 }
 
 // Checkpoints says how often a run saves: in the steps or the time that was
 // given, and what that is in the other by the predicted step.
 type Checkpoints struct {
-	Given           string        `json:"given"` // steps, time or auto
-	IntervalSteps   int           `json:"interval_steps"`
-	IntervalSeconds units.Seconds `json:"interval_seconds"`
-	Why             string        `json:"why"` // of auto: what decided
+	Given           string // steps, time or auto
+	IntervalSteps   int
+	IntervalSeconds units.Seconds
+	Why             string // of auto: what decided
 }
 
 // Search tells how the layout was found:
@@ -231,69 +192,69 @@ type Checkpoints struct {
 // under its reason. Pruned ones were skipped because a feasible layout that
 // differs only in its recompute or micro-batch cannot be worse.
 type Search struct {
-	Enumerated int64       `json:"enumerated"`
-	Evaluated  int64       `json:"evaluated"`
-	Pruned     int64       `json:"pruned"`
-	Rejected   []Rejection `json:"rejected"`
+	Enumerated int64
+	Evaluated  int64
+	Pruned     int64
+	Rejected   []Rejection
 }
 
 // Rejection counts the layouts that fell to one rule.
 type Rejection struct {
-	ID     string `json:"id"`
-	Reason string `json:"reason"`
-	Count  int64  `json:"count"`
+	ID     string
+	Reason string
+	Count  int64
 }
 
 // Alternative is a layout that came next.
 type Alternative struct {
-	Layout          Layout        `json:"layout"`
-	StepSeconds     units.Seconds `json:"step_seconds"`
-	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+	Layout          Layout
+	StepSeconds     units.Seconds
+	PeakDeviceBytes units.Bytes
 }
 
 // Infeasible says why nothing fits and what would.
 type Infeasible struct {
-	Reasons []Reason  `json:"reasons"`
-	Nearest []Nearest `json:"nearest"`
-	Fixes   []Fix     `json:"fixes"`
+	Reasons []Reason
+	Nearest []Nearest
+	Fixes   []Fix
 }
 
 // Reason is one violated constraint with its numbers, in the unit of the
 // constraint (bytes, seconds or a share).
 type Reason struct {
-	ID        string  `json:"id"`
-	Summary   string  `json:"summary"`
-	Stage     int     `json:"stage"`
-	Rank      int     `json:"rank"`
-	Needed    float64 `json:"needed"`
-	Available float64 `json:"available"`
+	ID        string
+	Summary   string
+	Stage     int
+	Rank      int
+	Needed    float64
+	Available float64
 }
 
 // Nearest is a layout that fails by the least.
 type Nearest struct {
-	Layout           Layout        `json:"layout"`
-	StepSeconds      units.Seconds `json:"step_seconds"`
-	PeakDeviceBytes  units.Bytes   `json:"peak_device_bytes"`
-	MissingBytes     units.Bytes   `json:"missing_bytes"`      // of the GPU's memory
-	MissingHostBytes units.Bytes   `json:"missing_host_bytes"` // of a node's memory
+	Layout           Layout
+	StepSeconds      units.Seconds
+	PeakDeviceBytes  units.Bytes
+	MissingBytes     units.Bytes // of the GPU's memory
+	MissingHostBytes units.Bytes // of a node's memory
 }
 
 // Fix is a change to the job that the compiler has verified to fit.
 type Fix struct {
-	Change          string        `json:"change"`
-	StepSeconds     units.Seconds `json:"step_seconds"`
-	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+	Change          string
+	StepSeconds     units.Seconds
+	PeakDeviceBytes units.Bytes
 }
 
 // Warning is something the user should know about the plan.
 type Warning struct {
-	ID      string `json:"id"`
-	Summary string `json:"summary"`
-	Detail  string `json:"detail"`
+	ID      string
+	Summary string
+	Detail  string
 }
 
 // Artifact is a written file with its hash.
 type Artifact struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
+	Path   string
+	SHA256 string
 }

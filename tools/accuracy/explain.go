@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -20,7 +21,7 @@ func explainRows(w io.Writer, examples []example, id string, p estimate.Paramete
 			continue
 		}
 		d := estimate.NewWith(x.job, x.target, p).Describe(&x.layout, &x.exec)
-		layout, err := json.Marshal(x.layout)
+		layout, err := json.Marshal(file.Layout(x.layout))
 		if err != nil {
 			return err
 		}

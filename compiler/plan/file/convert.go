@@ -1,0 +1,136 @@
+package file
+
+import "github.com/ndc-dev/ndc/compiler/plan"
+
+// Of is a plan as its JSON form holds it. The timeline of a step is left out: it
+// is too long for a file.
+func Of(p *plan.Plan) Plan {
+	return Plan{
+		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
+		Input: Input(p.Input), Layout: Layout(p.Layout), Execution: Execution(p.Execution),
+		Mesh:          Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g plan.Group) Group { return Group(g) })},
+		Memory:        memoryOf(&p.Memory),
+		Time:          timeOf(&p.Time),
+		Communication: each(p.Communication, func(c plan.Communication) Communication { return Communication(c) }),
+		Throughput:    Throughput(p.Throughput),
+		Run: Run{Steps: p.Run.Steps, Seconds: p.Run.Seconds, GPUHours: p.Run.GPUHours, Jobs: p.Run.Jobs,
+			Checkpoints: (*Checkpoints)(p.Run.Checkpoints)},
+		Search: Search{Enumerated: p.Search.Enumerated, Evaluated: p.Search.Evaluated, Pruned: p.Search.Pruned,
+			Rejected: each(p.Search.Rejected, func(r plan.Rejection) Rejection { return Rejection(r) })},
+		Alternatives: each(p.Alternatives, func(a plan.Alternative) Alternative {
+			return Alternative{Layout: Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
+		}),
+		Infeasible: infeasibleOf(p.Infeasible),
+		Warnings:   each(p.Warnings, func(w plan.Warning) Warning { return Warning(w) }),
+		Artifacts:  each(p.Artifacts, func(a plan.Artifact) Artifact { return Artifact(a) }),
+	}
+}
+
+func memoryOf(m *plan.Memory) Memory {
+	return Memory{
+		GPUBytes: m.GPUBytes, UsableBytes: m.UsableBytes, Peak: Peak(m.Peak),
+		Stages: each(m.Stages, func(s plan.StageMemory) StageMemory {
+			return StageMemory{Stage: s.Stage, Layers: s.Layers, AllocatedBytes: s.AllocatedBytes, ReservedBytes: s.ReservedBytes,
+				DeviceBytes: s.DeviceBytes, Ledger: ledgerOf(s.Ledger)}
+		}),
+		Host: HostMemory{BytesPerNode: m.Host.BytesPerNode, Ledger: ledgerOf(m.Host.Ledger)},
+	}
+}
+
+func ledgerOf(lines []plan.LedgerLine) []LedgerLine {
+	return each(lines, func(l plan.LedgerLine) LedgerLine { return LedgerLine(l) })
+}
+
+func timeOf(t *plan.Time) Time {
+	return Time{
+		StepSeconds: t.StepSeconds, StepRangeSeconds: t.StepRangeSeconds,
+		Breakdown:   each(t.Breakdown, func(l plan.TimeLine) TimeLine { return TimeLine(l) }),
+		BubbleShare: t.BubbleShare, ExposedCommunicationShare: t.ExposedCommunicationShare,
+	}
+}
+
+func infeasibleOf(i *plan.Infeasible) *Infeasible {
+	if i == nil {
+		return nil
+	}
+	return &Infeasible{
+		Reasons: each(i.Reasons, func(r plan.Reason) Reason { return Reason(r) }),
+		Nearest: each(i.Nearest, func(n plan.Nearest) Nearest {
+			return Nearest{Layout: Layout(n.Layout), StepSeconds: n.StepSeconds, PeakDeviceBytes: n.PeakDeviceBytes,
+				MissingBytes: n.MissingBytes, MissingHostBytes: n.MissingHostBytes}
+		}),
+		Fixes: each(i.Fixes, func(f plan.Fix) Fix { return Fix(f) }),
+	}
+}
+
+// each converts the elements of a list; a list without one stays what it is,
+// empty or nil.
+func each[A, B any](list []A, convert func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i := range list {
+		out[i] = convert(list[i])
+	}
+	return out
+}
+
+// Decision is the plan that the JSON form tells of, as far as it does.
+func (p *Plan) Decision() *plan.Plan {
+	return &plan.Plan{
+		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
+		Input: plan.Input(p.Input), Layout: plan.Layout(p.Layout), Execution: plan.Execution(p.Execution),
+		Mesh:          plan.Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g Group) plan.Group { return plan.Group(g) })},
+		Memory:        p.Memory.decision(),
+		Time:          p.Time.decision(),
+		Communication: each(p.Communication, func(c Communication) plan.Communication { return plan.Communication(c) }),
+		Throughput:    plan.Throughput(p.Throughput),
+		Run: plan.Run{Steps: p.Run.Steps, Seconds: p.Run.Seconds, GPUHours: p.Run.GPUHours, Jobs: p.Run.Jobs,
+			Checkpoints: (*plan.Checkpoints)(p.Run.Checkpoints)},
+		Search: plan.Search{Enumerated: p.Search.Enumerated, Evaluated: p.Search.Evaluated, Pruned: p.Search.Pruned,
+			Rejected: each(p.Search.Rejected, func(r Rejection) plan.Rejection { return plan.Rejection(r) })},
+		Alternatives: each(p.Alternatives, func(a Alternative) plan.Alternative {
+			return plan.Alternative{Layout: plan.Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
+		}),
+		Infeasible: p.Infeasible.decision(),
+		Warnings:   each(p.Warnings, func(w Warning) plan.Warning { return plan.Warning(w) }),
+		Artifacts:  each(p.Artifacts, func(a Artifact) plan.Artifact { return plan.Artifact(a) }),
+	}
+}
+
+func (m *Memory) decision() plan.Memory {
+	ledger := func(lines []LedgerLine) []plan.LedgerLine {
+		return each(lines, func(l LedgerLine) plan.LedgerLine { return plan.LedgerLine(l) })
+	}
+	return plan.Memory{
+		GPUBytes: m.GPUBytes, UsableBytes: m.UsableBytes, Peak: plan.Peak(m.Peak),
+		Stages: each(m.Stages, func(s StageMemory) plan.StageMemory {
+			return plan.StageMemory{Stage: s.Stage, Layers: s.Layers, AllocatedBytes: s.AllocatedBytes, ReservedBytes: s.ReservedBytes,
+				DeviceBytes: s.DeviceBytes, Ledger: ledger(s.Ledger)}
+		}),
+		Host: plan.HostMemory{BytesPerNode: m.Host.BytesPerNode, Ledger: ledger(m.Host.Ledger)},
+	}
+}
+
+func (t *Time) decision() plan.Time {
+	return plan.Time{
+		StepSeconds: t.StepSeconds, StepRangeSeconds: t.StepRangeSeconds,
+		Breakdown:   each(t.Breakdown, func(l TimeLine) plan.TimeLine { return plan.TimeLine(l) }),
+		BubbleShare: t.BubbleShare, ExposedCommunicationShare: t.ExposedCommunicationShare,
+	}
+}
+
+func (i *Infeasible) decision() *plan.Infeasible {
+	if i == nil {
+		return nil
+	}
+	return &plan.Infeasible{
+		Reasons: each(i.Reasons, func(r Reason) plan.Reason { return plan.Reason(r) }),
+		Nearest: each(i.Nearest, func(n Nearest) plan.Nearest {
+			return plan.Nearest{Layout: plan.Layout(n.Layout), StepSeconds: n.StepSeconds, PeakDeviceBytes: n.PeakDeviceBytes,
+				MissingBytes: n.MissingBytes, MissingHostBytes: n.MissingHostBytes}
+		}),
+		Fixes: each(i.Fixes, func(f Fix) plan.Fix { return plan.Fix(f) }),
+	}
+}

@@ -1,0 +1,272 @@
+// Package file is the JSON form of plans: what `ndc plan --json` prints and
+// what plan.json holds, part of ndc's contract (docs/plan.schema.json). Within a
+// FormatVersion fields may be added, never renamed. The compiler's own types are
+// in package plan and may change; Of and Plan.Decision convert, and a test holds
+// that they lose nothing. Axes and options of execution are written by their
+// rows in package option. It reads and writes no files, whatever its name.
+package file
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// FormatVersion is the version of the plan JSON. It changes when a field is
+// renamed, removed or changes its meaning.
+const FormatVersion = "1.0"
+
+// Document is what `ndc plan --json` prints for one job.
+type Document struct {
+	FormatVersion string  `json:"format_version"`
+	NDCVersion    string  `json:"ndc_version"`
+	Job           string  `json:"job"`
+	Plans         []Plan  `json:"plans"`
+	Output        *Output `json:"output,omitempty"` // of `ndc build` alone
+}
+
+// Output says what a build did with the files of one job.
+type Output struct {
+	Folders   []OutputFolder `json:"folders"`
+	Unclaimed []string       `json:"unclaimed"` // folders that ndc wrote and no job claims
+}
+
+// OutputFolder is one folder; the lists hold paths below it.
+type OutputFolder struct {
+	Path    string   `json:"path"`
+	Written []string `json:"written"`
+	Changed []string `json:"changed"`
+	Kept    []string `json:"kept"`
+	Removed []string `json:"removed"`
+	Edited  []string `json:"edited"` // stale, but edited since ndc wrote them, and so left alone
+}
+
+// File is out/JOB/BACKEND/plan.json: one plan with the versions of format and
+// program. Its last artifact is the file itself, hashed with that hash empty.
+type File struct {
+	FormatVersion string `json:"format_version"`
+	NDCVersion    string `json:"ndc_version"`
+	Job           string `json:"job"`
+	Plan
+}
+
+// Plan is the decision for one backend.
+type Plan struct {
+	Backend        string          `json:"backend"`
+	BackendVersion string          `json:"backend_version"`
+	Feasible       bool            `json:"feasible"`
+	Input          Input           `json:"input"`
+	Layout         Layout          `json:"layout"`
+	Execution      Execution       `json:"execution"`
+	Mesh           Mesh            `json:"mesh"`
+	Memory         Memory          `json:"memory"`
+	Time           Time            `json:"time"`
+	Communication  []Communication `json:"communication"`
+	Throughput     Throughput      `json:"throughput"`
+	Run            Run             `json:"run"`
+	Search         Search          `json:"search"`
+	Alternatives   []Alternative   `json:"alternatives"`
+	Infeasible     *Infeasible     `json:"infeasible"`
+	Warnings       []Warning       `json:"warnings"`
+	Artifacts      []Artifact      `json:"artifacts"`
+}
+
+// Input repeats what the plan was made for.
+type Input struct {
+	SHA256           string `json:"sha256"` // of the resolved job
+	Model            string `json:"model"`
+	ParametersTotal  int64  `json:"parameters_total"`
+	ParametersActive int64  `json:"parameters_active"`
+	SequenceLength   int    `json:"sequence_length"`
+	GlobalBatchSize  int    `json:"global_batch_size"`
+	Precision        string `json:"precision"`
+	GPU              string `json:"gpu"`
+	Nodes            int    `json:"nodes"`
+	GPUs             int    `json:"gpus"`
+}
+
+// Mesh says how ranks are laid out. Order runs from the innermost axis
+// (neighbouring ranks) to the outermost.
+type Mesh struct {
+	Order  []plan.Axis `json:"order"`
+	Groups []Group     `json:"groups"`
+}
+
+// Group is one communicator kind: Size ranks, Stride apart, over Link.
+type Group struct {
+	Name   string `json:"name"`
+	Size   int    `json:"size"`
+	Stride int    `json:"stride"`
+	Link   string `json:"link"`  // nvlink, pcie, network, or self for size 1
+	Count  int    `json:"count"` // how many such groups there are
+}
+
+// Memory is the prediction for every pipeline stage and the worst rank.
+type Memory struct {
+	GPUBytes    units.Bytes   `json:"gpu_bytes"`
+	UsableBytes units.Bytes   `json:"usable_bytes"`
+	Peak        Peak          `json:"peak"`
+	Stages      []StageMemory `json:"stages"`
+	Host        HostMemory    `json:"host"`
+}
+
+// Peak is the busiest rank.
+type Peak struct {
+	Rank             int            `json:"rank"`
+	Stage            int            `json:"stage"`
+	AllocatedBytes   units.Bytes    `json:"allocated_bytes"`
+	ReservedBytes    units.Bytes    `json:"reserved_bytes"`
+	DeviceBytes      units.Bytes    `json:"device_bytes"`
+	DeviceRangeBytes [2]units.Bytes `json:"device_range_bytes"` // 90 % range
+}
+
+// StageMemory is one pipeline rank. The ledger sums to AllocatedBytes.
+type StageMemory struct {
+	Stage          int          `json:"stage"`
+	Layers         []int        `json:"layers"` // decoder layers of each chunk on this rank
+	AllocatedBytes units.Bytes  `json:"allocated_bytes"`
+	ReservedBytes  units.Bytes  `json:"reserved_bytes"`
+	DeviceBytes    units.Bytes  `json:"device_bytes"`
+	Ledger         []LedgerLine `json:"ledger"`
+}
+
+// LedgerLine is one named amount of memory that lives at the peak.
+type LedgerLine struct {
+	ID    string      `json:"id"`
+	Name  string      `json:"name"`
+	Bytes units.Bytes `json:"bytes"`
+}
+
+// HostMemory is what a node needs beside its GPUs.
+type HostMemory struct {
+	BytesPerNode units.Bytes  `json:"bytes_per_node"`
+	Ledger       []LedgerLine `json:"ledger"`
+}
+
+// Time is the prediction of one optimizer step. The breakdown sums to
+// StepSeconds.
+type Time struct {
+	StepSeconds               units.Seconds    `json:"step_seconds"`
+	StepRangeSeconds          [2]units.Seconds `json:"step_range_seconds"` // 90 % range
+	Breakdown                 []TimeLine       `json:"breakdown"`
+	BubbleShare               units.Share      `json:"bubble_share"`
+	ExposedCommunicationShare units.Share      `json:"exposed_communication_share"`
+}
+
+// TimeLine is one named part of the step on its critical path.
+type TimeLine struct {
+	ID      string        `json:"id"`
+	Name    string        `json:"name"`
+	Seconds units.Seconds `json:"seconds"`
+}
+
+// Communication is one kind of collective over one group, summed over the
+// step for the busiest rank.
+type Communication struct {
+	Group          string        `json:"group"`
+	Collective     string        `json:"collective"`
+	Bytes          units.Bytes   `json:"bytes"` // payload per rank and step
+	Link           string        `json:"link"`
+	Seconds        units.Seconds `json:"seconds"`
+	ExposedSeconds units.Seconds `json:"exposed_seconds"`
+}
+
+// Throughput restates the step time. MFU halves causal attention, does not
+// count recompute, and divides by the dense peak of the compute precision.
+type Throughput struct {
+	TokensPerSecondPerGPU float64     `json:"tokens_per_second_per_gpu"`
+	ModelTFLOPSPerGPU     float64     `json:"model_tflops_per_gpu"`
+	MFU                   units.Share `json:"mfu"`
+	HFU                   units.Share `json:"hfu"`
+}
+
+// Run is the whole training.
+type Run struct {
+	Steps    int           `json:"steps"`
+	Seconds  units.Seconds `json:"seconds"`
+	GPUHours float64       `json:"gpu_hours"`
+	Jobs     int           `json:"jobs"` // submissions of the Slurm time limit; 1 without one
+
+	Checkpoints *Checkpoints `json:"checkpoints"` // nil: nothing is saved
+}
+
+// Checkpoints says how often a run saves: in the steps or the time that was
+// given, and what that is in the other by the predicted step.
+type Checkpoints struct {
+	Given           string        `json:"given"` // steps, time or auto
+	IntervalSteps   int           `json:"interval_steps"`
+	IntervalSeconds units.Seconds `json:"interval_seconds"`
+	Why             string        `json:"why"` // of auto: what decided
+}
+
+// Search tells how the layout was found:
+// Enumerated = Evaluated + Pruned + the sum of Rejected. Evaluated layouts met
+// every constraint; those that failed one, also after an evaluation, stand
+// under its reason. Pruned ones were skipped because a feasible layout that
+// differs only in its recompute or micro-batch cannot be worse.
+type Search struct {
+	Enumerated int64       `json:"enumerated"`
+	Evaluated  int64       `json:"evaluated"`
+	Pruned     int64       `json:"pruned"`
+	Rejected   []Rejection `json:"rejected"`
+}
+
+// Rejection counts the layouts that fell to one rule.
+type Rejection struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+}
+
+// Alternative is a layout that came next.
+type Alternative struct {
+	Layout          Layout        `json:"layout"`
+	StepSeconds     units.Seconds `json:"step_seconds"`
+	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+}
+
+// Infeasible says why nothing fits and what would.
+type Infeasible struct {
+	Reasons []Reason  `json:"reasons"`
+	Nearest []Nearest `json:"nearest"`
+	Fixes   []Fix     `json:"fixes"`
+}
+
+// Reason is one violated constraint with its numbers, in the unit of the
+// constraint (bytes, seconds or a share).
+type Reason struct {
+	ID        string  `json:"id"`
+	Summary   string  `json:"summary"`
+	Stage     int     `json:"stage"`
+	Rank      int     `json:"rank"`
+	Needed    float64 `json:"needed"`
+	Available float64 `json:"available"`
+}
+
+// Nearest is a layout that fails by the least.
+type Nearest struct {
+	Layout           Layout        `json:"layout"`
+	StepSeconds      units.Seconds `json:"step_seconds"`
+	PeakDeviceBytes  units.Bytes   `json:"peak_device_bytes"`
+	MissingBytes     units.Bytes   `json:"missing_bytes"`      // of the GPU's memory
+	MissingHostBytes units.Bytes   `json:"missing_host_bytes"` // of a node's memory
+}
+
+// Fix is a change to the job that the compiler has verified to fit.
+type Fix struct {
+	Change          string        `json:"change"`
+	StepSeconds     units.Seconds `json:"step_seconds"`
+	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+}
+
+// Warning is something the user should know about the plan.
+type Warning struct {
+	ID      string `json:"id"`
+	Summary string `json:"summary"`
+	Detail  string `json:"detail"`
+}
+
+// Artifact is a written file with its hash.
+type Artifact struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
