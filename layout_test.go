@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,4 +152,58 @@ func TestNoReplaceDirectives(t *testing.T) {
 	if strings.Contains(string(b), "\nreplace ") {
 		t.Error("go.mod has a replace directive, which breaks go install")
 	}
+}
+
+// TestNoBackendNamesAnother: what a framework can do stands in the table of
+// package backends/capability. No file of a backend names another, but for words
+// that belong to the data it reads.
+func TestNoBackendNamesAnother(t *testing.T) {
+	names := map[string]*regexp.Regexp{
+		"megatron":   regexp.MustCompile(`(?i)megatron`),
+		"torchtitan": regexp.MustCompile(`(?i)torchtitan`),
+		"deepspeed":  regexp.MustCompile(`(?i)deepspeed`),
+	}
+	// What may be said all the same.
+	allowed := regexp.MustCompile("(?i)" + strings.Join([]string{
+		`format (= )?\\?"megatron\\?"`, `form == "megatron"`, `data\["format"\] == "megatron"`, // a value of training.data.format
+		`megatron\.bin`, `megatron's (\.bin|index|")`, `(a|one) megatron (prefix|index|\.bin|\.idx)`, `index of megatron-lm`, // those files
+		`megatron/core/datasets/indexed_dataset\.py`, `megatron_?tokens`, `megatron_dtypes`,
+		`as in Megatron-LM$`, `as in Megatron-LM\."""`, // comments of emitted files
+	}, "|"))
+	for own := range names {
+		for _, name := range sources(t, path.Join("backends", own)) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(string(text), "\n") {
+				for other, word := range names {
+					if other != own && word.MatchString(allowed.ReplaceAllString(line, "")) {
+						t.Errorf("%s:%d names %s: %s", name, i+1, other, strings.TrimSpace(line))
+					}
+				}
+			}
+		}
+	}
+}
+
+// sources lists the files of a folder and those below, apart from tests.
+func sources(t *testing.T, folder string) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "testdata":
+			return filepath.SkipDir
+		case !d.IsDir() && !strings.HasSuffix(name, "_test.go"):
+			all = append(all, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

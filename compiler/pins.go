@@ -75,7 +75,7 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 		}
 		at := j.Sources.Range("constraints.layout." + a.name)
 		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
-			fmt.Sprintf("%s %s %s, so %s = %s leaves nothing to choose from.%s", t.Backend, t.Version, a.without, a.name, show(choice), elsewhere(t, a.name)))
+			fmt.Sprintf("%s %s %s, so %s = %s leaves nothing to choose from.%s", t.Backend, t.Version, a.without, a.name, show(choice), whoHas(t, a.name, asked(choice)...)))
 	}
 	checkNames(j, t, &diags)
 	checkRecompute(j, t, &diags)
@@ -93,10 +93,13 @@ func anyAllowed(choice job.IntChoice, offered func(int) bool) bool {
 	})
 }
 
-// elsewhere says which backend or version has an axis, if the target knows.
-func elsewhere(t *target.Target, name string) string {
-	if where := t.Elsewhere[name]; where != "" {
-		return " " + where
+// whoHas says which backend or version has values of an axis, if the
+// target knows.
+func whoHas(t *target.Target, name string, values ...string) string {
+	if t.Alternatives != nil {
+		if s := t.Alternatives(name, values); s != "" {
+			return " " + s
+		}
 	}
 	return " Remove the constraint, or choose another backend or version."
 }
@@ -132,7 +135,7 @@ func checkName(j *job.Job, t *target.Target, diags *diag.List, a nameAxis) {
 		offers = "has no " + a.name
 	}
 	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout."+a.name), "The framework lacks this value of the layout",
-		fmt.Sprintf("%s %s %s; the job asks for %s.%s", t.Backend, t.Version, offers, strings.Join(quoted(a.choice), ", "), elsewhere(t, a.name)))
+		fmt.Sprintf("%s %s %s; the job asks for %s.%s", t.Backend, t.Version, offers, strings.Join(quoted(a.choice), ", "), whoHas(t, a.name, a.choice...)))
 }
 
 // checkRecompute reports methods and depths of full recompute of which the
@@ -155,7 +158,7 @@ func checkRecompute(j *job.Job, t *target.Target, diags *diag.List) {
 	checkName(j, t, diags, nameAxis{"recompute_method", c.RecomputeMethod, methods})
 	if !deep && len(*diags) == before {
 		diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout.recompute_layers"), "The framework lacks this value of the layout",
-			fmt.Sprintf("%s %s does not recompute in steps of recompute_layers = %s.%s", t.Backend, t.Version, show(c.RecomputeLayers), elsewhere(t, "recompute_layers")))
+			fmt.Sprintf("%s %s does not recompute in steps of recompute_layers = %s.%s", t.Backend, t.Version, show(c.RecomputeLayers), whoHas(t, "recompute_layers")))
 	}
 }
 
@@ -167,7 +170,7 @@ func checkSequenceParallel(j *job.Job, t *target.Target, diags *diag.List) {
 		return
 	}
 	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout.sequence_parallel"), "The framework lacks this value of the layout",
-		fmt.Sprintf("%s %s has no sequence_parallel = %t beside tensor parallelism for this model.%s", t.Backend, t.Version, c.SequenceParallel.Value, elsewhere(t, "sequence_parallel")))
+		fmt.Sprintf("%s %s has no sequence_parallel = %t beside tensor parallelism for this model.%s", t.Backend, t.Version, c.SequenceParallel.Value, whoHas(t, "sequence_parallel", fmt.Sprint(c.SequenceParallel.Value))))
 }
 
 // checkStageLayers holds a pinned split to the model and the target.
@@ -186,7 +189,7 @@ func checkStageLayers(j *job.Job, t *target.Target, diags *diag.List) {
 	}
 	if !t.UnevenStages && slices.Min(split) != slices.Max(split) {
 		diags.Error(IDAxisUnsupported, at, "The framework lacks this value of the layout",
-			fmt.Sprintf("%s %s gives every stage the same number of layers.%s", t.Backend, t.Version, elsewhere(t, "stage_layers")))
+			fmt.Sprintf("%s %s gives every stage the same number of layers.%s", t.Backend, t.Version, whoHas(t, "stage_layers")))
 	}
 }
 
@@ -256,6 +259,15 @@ func pinned(j *job.Job) string {
 		return "no degree is constrained"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// asked lists the values that a choice names.
+func asked(c job.IntChoice) []string {
+	var values []string
+	for _, n := range c.Values {
+		values = append(values, fmt.Sprint(n))
+	}
+	return values
 }
 
 // show writes a choice as the user would.

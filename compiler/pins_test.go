@@ -69,7 +69,7 @@ func TestPredicted(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	have := offering()
 	have.Schedules = []plan.Schedule{plan.Schedule1F1B, plan.ScheduleZBV}
-	have.Elsewhere = map[string]string{"pipeline_schedule": "Another backend has it."}
+	have.Alternatives = func(string, []string) string { return "Another backend has it." }
 	for _, c := range []struct {
 		asked job.StringChoice
 		id    diag.ID

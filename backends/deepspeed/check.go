@@ -4,42 +4,56 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
+// refusals reports arguments that cannot be honoured.
+type refusals struct {
+	job     *job.Job
+	diags   *diag.List
+	id      diag.ID
+	summary string
+}
+
+// refuse reports a value of an argument.
+func (r *refusals) refuse(wrong bool, argument, why string) {
+	if wrong {
+		r.diags.Error(r.id, r.job.Sources.Range(argument), r.summary, why)
+	}
+}
+
+// lacks reports a feature, with who has it and, if anything, how to do without.
+func (r *refusals) lacks(wrong bool, f capability.Feature, why string, instead ...string) {
+	if wrong {
+		r.refuse(true, f.Argument(), strings.Join(append([]string{why, capability.Alternatives(f)}, instead...), " "))
+	}
+}
+
 // checkTraining reports training arguments that cannot be honoured.
 func checkTraining(j *job.Job, r release, diags *diag.List) {
 	t := &j.Training
-	switch t.Precision {
-	case "bf16", "fp16", "fp32":
-	default:
-		diags.Error(UnsupportedPrecision, j.Sources.Range("training.precision"), "Precision not available in DeepSpeed",
-			fmt.Sprintf("DeepSpeed with transformers trains in bf16, fp16 and fp32, not in %s. Megatron-LM and TorchTitan have it; or set precision = \"bf16\".", t.Precision))
-	}
-	switch t.Optimizer.Kind {
-	case "adamw", "adam", "sgd":
-	default:
-		diags.Error(UnsupportedOptimizer, j.Sources.Range("training.optimizer"), "Optimizer not available",
-			fmt.Sprintf("What ndc emits for DeepSpeed drives adamw, adam and sgd, not %s: DeepSpeed's Muon takes no parameter groups, so that decay exclusions would be lost. Megatron-LM has it from core_v0.16.0 on.", t.Optimizer.Kind))
-	}
-	refuse := func(wrong bool, path, why string) {
-		if wrong {
-			diags.Error(UnsupportedTraining, j.Sources.Range(path), "Training argument not available in DeepSpeed", why)
-		}
-	}
-	refuse(t.BatchRamp != nil, "training.batch_ramp",
-		"DeepSpeed fixes the accumulation steps when it starts; it cannot ramp the batch. Megatron-LM can. Remove batch_ramp.")
-	refuse(t.Checkpoint.Path != "" && !t.Checkpoint.SaveOptimizer, "training.checkpoint.save_optimizer",
-		"A DeepSpeed checkpoint always holds the optimizer's shards. Megatron-LM can leave them out. Remove save_optimizer = false.")
-	refuse(t.Checkpoint.Async, "training.checkpoint.async",
-		"What ndc emits for DeepSpeed saves synchronously. Megatron-LM and TorchTitan save asynchronously. Remove async = true.")
-	refuse(t.Timeout.FirstStep > 0, "training.timeout.first_step",
-		"DeepSpeed has one timeout for the whole run. Megatron-LM and TorchTitan have one for the first step. Remove first_step, and set collective to what the first step needs.")
+	precision := refusals{j, diags, UnsupportedPrecision, "Precision not available in DeepSpeed"}
+	precision.lacks(!slices.Contains([]string{"bf16", "fp16", "fp32"}, t.Precision), capability.Of("training.precision", t.Precision),
+		fmt.Sprintf("DeepSpeed with transformers trains in bf16, fp16 and fp32, not in %s.", t.Precision), "Or set precision = \"bf16\".")
+	optimizer := refusals{j, diags, UnsupportedOptimizer, "Optimizer not available"}
+	optimizer.lacks(!slices.Contains([]string{"adamw", "adam", "sgd"}, t.Optimizer.Kind), capability.Of("training.optimizer", t.Optimizer.Kind),
+		fmt.Sprintf("What ndc emits for DeepSpeed drives adamw, adam and sgd, not %s: DeepSpeed's Muon takes no parameter groups, so that decay exclusions would be lost.", t.Optimizer.Kind))
+	c := refusals{j, diags, UnsupportedTraining, "Training argument not available in DeepSpeed"}
+	c.lacks(t.BatchRamp != nil, "training.batch_ramp",
+		"DeepSpeed fixes the accumulation steps when it starts; it cannot ramp the batch.", "Or remove batch_ramp.")
+	c.lacks(t.Checkpoint.Path != "" && !t.Checkpoint.SaveOptimizer, "training.checkpoint.save_optimizer=false",
+		"A DeepSpeed checkpoint always holds the optimizer's shards and cannot leave them out.", "Or remove save_optimizer = false.")
+	c.lacks(t.Checkpoint.Async, "training.checkpoint.async",
+		"What ndc emits for DeepSpeed does not save behind training.", "Or remove async = true.")
+	c.lacks(t.Timeout.FirstStep > 0, "training.timeout.first_step",
+		"DeepSpeed has one timeout for the whole run and none for the first step.", "Or remove first_step, and set collective to what the first step needs.")
 	collective := float64(t.Timeout.Collective)
-	refuse(math.Mod(collective, 60) != 0, "training.timeout.collective",
+	c.refuse(math.Mod(collective, 60) != 0, "training.timeout.collective",
 		fmt.Sprintf("DeepSpeed counts its timeout in whole minutes, not %g s. Set collective = \"%.0fm\".", collective, math.Ceil(collective/60)))
 	checkData(j, diags)
 }
@@ -54,7 +68,8 @@ func checkData(j *job.Job, diags *diag.List) {
 	}
 	if (d.DocumentMask || d.ResetPositionIDs) && j.Model.SlidingWindow.Size > 0 {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training.data"), "Document masks and sliding windows exclude one another",
-			"transformers drops its sliding window when it is given a mask, which document_mask and reset_position_ids need. Megatron-LM has both.")
+			"transformers drops its sliding window when it is given a mask, which document_mask and reset_position_ids need, so that it cannot have both. "+
+				capability.Alternatives("training.data.document_mask with model.sliding_window"))
 	}
 	if d.Format == "jsonl" && !d.Mock && (d.Tokenizer.Kind == "" || d.Tokenizer.Kind == "none") {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training.data.tokenizer"), "Text needs a tokenizer",
@@ -69,57 +84,54 @@ func checkData(j *job.Job, diags *diag.List) {
 // checkExecution reports execution options that do not exist here.
 func checkExecution(j *job.Job, r release, diags *diag.List) {
 	x := &j.Execution
-	refuse := func(wrong bool, option, why string) {
-		if wrong {
-			diags.Error(UnsupportedExecution, j.Sources.Range("execution."+option), "Execution option not available in DeepSpeed", why)
-		}
+	c := refusals{j, diags, UnsupportedExecution, "Execution option not available in DeepSpeed"}
+	choice := func(argument string, o job.Optional[string], why string, allowed ...string) {
+		c.lacks(o.Set && !slices.Contains(allowed, o.Value), capability.Of("execution."+argument, o.Value), why)
 	}
-	is := func(o job.Optional[string], allowed ...string) bool {
-		return !o.Set || slices.Contains(allowed, o.Value)
-	}
-	refuse(!is(x.Attention, attentionFlash, attentionUnfused), "attention",
-		fmt.Sprintf("transformers runs attention \"flash\" (torch's scaled dot product attention) or \"unfused\", not %q. Megatron-LM has it.", x.Attention.Value))
-	refuse(x.OverlapTensorParallel.Set && x.OverlapTensorParallel.Value && !r.has(autoTPOverlap), "overlap_tensor_parallel",
+	choice("attention", x.Attention, fmt.Sprintf("transformers runs attention \"flash\" (torch's scaled dot product attention) or \"unfused\", not %q.", x.Attention.Value), attentionFlash, attentionUnfused)
+	c.refuse(x.OverlapTensorParallel.Set && x.OverlapTensorParallel.Value && !r.has(autoTPOverlap), "execution.overlap_tensor_parallel",
 		fmt.Sprintf("%s, this job names %s.", autoTPOverlap, r))
-	refuse(!is(x.GradientDType, "fp32", "bf16", "fp16"), "gradient_dtype", "DeepSpeed accumulates gradients in \"fp32\" or in the model's precision.")
-	refuse(!is(x.OptimizerStateDType, "fp32"), "optimizer_state_dtype", "What ndc emits keeps Adam's moments in fp32. Megatron-LM's precision-aware optimizer has bf16 and fp8 moments.")
-	refuse(!is(x.CrossEntropy, "unfused"), "cross_entropy", "transformers has no fused cross-entropy; loss_chunks saves the memory of the logits. Megatron-LM has it.")
-	refuse(!is(x.CUDAGraphs, "none"), "cuda_graphs", "DeepSpeed trains without CUDA graphs. Megatron-LM has them.")
-	refuse(x.Compile.Set && x.Compile.Value, "compile", "What ndc emits for DeepSpeed is not compiled: ZeRO's hooks break the graph at every module. TorchTitan compiles.")
-	refuse(!is(x.MoEDispatcher, "alltoall"), "moe_dispatcher", "AutoEP dispatches tokens with all-to-all. Megatron-LM has allgather, deepep and hybridep.")
-	refuse(!is(x.ContextParallelType, "ulysses"), "context_parallel_type", "DeepSpeed's context parallelism is \"ulysses\". Megatron-LM has ring, all_gather and hierarchical, TorchTitan all_gather.")
-	refuse(x.OverlapExpertParallel.Set && x.OverlapExpertParallel.Value, "overlap_expert_parallel", "AutoEP does not overlap its all-to-all with compute. Megatron-LM does.")
-	refuse(x.ReshardAfterForward.Set && !x.ReshardAfterForward.Value, "reshard_after_forward", "ZeRO stage 3 always releases gathered parameters; zero_stage = 2 keeps them whole. TorchTitan has the choice.")
-	refuse(x.FullySharded.Set && x.FullySharded.Value, "fully_sharded", "fully_sharded is Megatron-FSDP. DeepSpeed's equal is zero_stage = 3.")
-	refuse(x.OffloadActivations.Set && x.OffloadActivations.Value, "offload.activations", "What ndc emits for DeepSpeed keeps activations on the GPU; recompute = \"full\" saves them. Megatron-LM offloads activations.")
-	refuse(x.LossChunks.Set && x.LossChunks.Value > 0 && j.Model.SequenceLength%x.LossChunks.Value != 0, "loss_chunks",
+	choice("gradient_dtype", x.GradientDType, "DeepSpeed accumulates gradients in \"fp32\" or in the model's precision.", "fp32", "bf16", "fp16")
+	choice("optimizer_state_dtype", x.OptimizerStateDType, fmt.Sprintf("What ndc emits keeps Adam's moments in fp32, not in %s.", x.OptimizerStateDType.Value), "fp32")
+	choice("cross_entropy", x.CrossEntropy, "transformers has no fused cross-entropy; loss_chunks saves the memory of the logits.", "unfused")
+	choice("cuda_graphs", x.CUDAGraphs, fmt.Sprintf("DeepSpeed trains without CUDA graphs, so that cuda_graphs cannot be %q.", x.CUDAGraphs.Value), "none")
+	c.lacks(x.Compile.Set && x.Compile.Value, "execution.compile", "What ndc emits for DeepSpeed is not compiled: ZeRO's hooks break the graph at every module.")
+	choice("moe_dispatcher", x.MoEDispatcher, fmt.Sprintf("AutoEP dispatches tokens by \"alltoall\", not by %q.", x.MoEDispatcher.Value), "alltoall")
+	choice("context_parallel_type", x.ContextParallelType, fmt.Sprintf("DeepSpeed's context parallelism is \"ulysses\", not %q.", x.ContextParallelType.Value), "ulysses")
+	c.lacks(x.OverlapExpertParallel.Set && x.OverlapExpertParallel.Value, "execution.overlap_expert_parallel", "AutoEP does not overlap its all-to-all with compute.")
+	c.lacks(x.ReshardAfterForward.Set && !x.ReshardAfterForward.Value, "execution.reshard_after_forward=false", "ZeRO stage 3 always releases gathered parameters after the forward pass; zero_stage = 2 keeps them whole and does not shard them.")
+	c.lacks(x.FullySharded.Set && x.FullySharded.Value, "execution.fully_sharded", "fully_sharded names an engine that DeepSpeed does not have; its own way to shard everything is zero_stage = 3.")
+	c.lacks(x.OffloadActivations.Set && x.OffloadActivations.Value, "execution.offload.activations", "What ndc emits for DeepSpeed keeps activations on the GPU; recompute = \"full\" makes them small.")
+	c.refuse(x.LossChunks.Set && x.LossChunks.Value > 0 && j.Model.SequenceLength%x.LossChunks.Value != 0, "execution.loss_chunks",
 		fmt.Sprintf("%s do not divide the sequence of %s.", units.Count(x.LossChunks.Value, "chunk"), units.Count(j.Model.SequenceLength, "token")))
-	if x.ZeroHPZPartition.Set && x.ZeroHPZPartition.Value > 1 && j.Cluster.GPUs()%x.ZeroHPZPartition.Value != 0 {
-		refuse(true, "zero_hpz_partition", fmt.Sprintf("hpZ groups of %d do not divide %s.", x.ZeroHPZPartition.Value, units.Count(j.Cluster.GPUs(), "GPU")))
-	}
+	n := x.ZeroHPZPartition
+	c.refuse(n.Set && n.Value > 1 && j.Cluster.GPUs()%n.Value != 0, "execution.zero_hpz_partition",
+		fmt.Sprintf("hpZ groups of %d do not divide %s.", n.Value, units.Count(j.Cluster.GPUs(), "GPU")))
 }
 
 // checkLayout reports axes pinned to what DeepSpeed does not have.
 func checkLayout(j *job.Job, r release, diags *diag.List) {
-	c := &j.Constraints.Layout
-	refuse := func(wrong bool, axis, why string) {
-		if wrong {
-			diags.Error(UnsupportedLayout, j.Sources.Range("constraints.layout."+axis), "Layout not available in DeepSpeed", why)
-		}
-	}
-	refuse(!c.PipelineParallel.Allows(1), "pipeline_parallel",
-		"What ndc emits for DeepSpeed has no pipeline parallelism: DeepSpeed's own works with ZeRO stages 0 and 1 on models written for it, not on those of transformers. Megatron-LM and TorchTitan have it. Use pipeline_parallel = 1.")
-	refuse(!c.VirtualPipeline.Allows(1), "virtual_pipeline", "DeepSpeed has no interleaved schedule. Megatron-LM and TorchTitan have one.")
-	refuse(len(c.StageLayers) > 1, "stage_layers", "Without pipeline parallelism there is one stage. Megatron-LM places layers on stages.")
-	refuse(c.SequenceParallel.Set && c.SequenceParallel.Value, "sequence_parallel",
-		"AutoTP has no Megatron-style sequence parallelism. Megatron-LM and TorchTitan have it; Ulysses (context_parallel) spreads the sequence here.")
-	refuse(!c.ExpertTensorParallel.Allows(1), "expert_tensor_parallel", "DeepSpeed does not cut the inside of experts. Megatron-LM does.")
-	refuse(!c.Recompute.Allows("none") && !c.Recompute.Allows("full"), "recompute",
-		"transformers recomputes whole layers (recompute = \"full\"), none or some of them by recompute_layers. Megatron-LM and TorchTitan recompute selectively.")
-	refuse(c.RecomputeModules != nil, "recompute_modules", "transformers recomputes whole layers, not modules. Megatron-LM takes lists of modules, TorchTitan operations.")
-	refuse(c.PipelineSchedule != nil, "pipeline_schedule", "What ndc emits for DeepSpeed has no pipeline. Megatron-LM has 1f1b and interleaved_1f1b, TorchTitan also gpipe, zbv and dualpipev.")
-	refuse(!c.DataParallelReplicate.Allows(1) && !c.DataParallelShard.Allows(1) && !r.has(mics), "data_parallel_replicate",
-		fmt.Sprintf("Sharding within replicas is MiCS, which DeepSpeed %s no longer has: %s. Use execution.zero_hpz_partition, or TorchTitan's HSDP.", r, mics))
-	refuse(!c.ContextParallel.Allows(1) && !r.has(ulysses), "context_parallel", fmt.Sprintf("%s.", ulysses))
-	refuse(!c.ExpertParallel.Allows(1) && !r.has(autoEP), "expert_parallel", fmt.Sprintf("%s.", autoEP))
+	l := &j.Constraints.Layout
+	c := refusals{j, diags, UnsupportedLayout, "Layout not available in DeepSpeed"}
+	c.lacks(!l.PipelineParallel.Allows(1), "constraints.layout.pipeline_parallel",
+		"What ndc emits for DeepSpeed has no pipeline parallelism: DeepSpeed's own works with ZeRO stages 0 and 1 on models written for it, not on those of transformers.", "Or use pipeline_parallel = 1.")
+	c.lacks(!l.VirtualPipeline.Allows(1), "constraints.layout.virtual_pipeline", "DeepSpeed has no interleaved schedule.")
+	c.lacks(len(l.StageLayers) > 1, "constraints.layout.stage_layers", "Without pipeline parallelism there is one stage, and nothing to place on others.")
+	c.lacks(l.SequenceParallel.Set && l.SequenceParallel.Value, "constraints.layout.sequence_parallel",
+		"AutoTP has no sequence parallelism; Ulysses (context_parallel) spreads the sequence here.")
+	c.lacks(!l.ExpertTensorParallel.Allows(1), "constraints.layout.expert_tensor_parallel", "DeepSpeed does not cut the inside of experts.")
+	c.lacks(!l.Recompute.Allows("none") && !l.Recompute.Allows("full"), "constraints.layout.recompute=selective",
+		"transformers recomputes whole layers (recompute = \"full\"), none or some of them by recompute_layers.")
+	c.lacks(l.RecomputeModules != nil, recomputed(l.RecomputeModules), "transformers recomputes whole layers, not modules or operations.")
+	c.refuse(l.PipelineSchedule != nil, "constraints.layout.pipeline_schedule",
+		"What ndc emits for DeepSpeed has no pipeline. "+alternatives("pipeline_schedule", l.PipelineSchedule))
+	c.lacks(!l.DataParallelReplicate.Allows(1) && !l.DataParallelShard.Allows(1) && !r.has(mics), "constraints.layout.data_parallel_replicate",
+		fmt.Sprintf("Sharding within replicas is MiCS, which DeepSpeed %s no longer has.", r), "Or use execution.zero_hpz_partition.")
+	c.lacks(!l.ContextParallel.Allows(1) && !r.has(ulysses), "constraints.layout.context_parallel", fmt.Sprintf("%s.", ulysses))
+	c.lacks(!l.ExpertParallel.Allows(1) && !r.has(autoEP), "constraints.layout.expert_parallel", fmt.Sprintf("%s.", autoEP))
+}
+
+// recomputed is the feature that a list of modules asks for.
+func recomputed(modules []string) capability.Feature {
+	return capability.Of("constraints.layout.recompute_modules", strings.Join(modules, ","))
 }

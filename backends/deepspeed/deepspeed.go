@@ -10,6 +10,7 @@ package deepspeed
 
 import (
 	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -73,7 +74,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Layers:           "transformers",
 		EarlyStop:        true, // train.py checkpoints with use_reentrant=False
 		ChunksRunAgain:   true, // and so it does with the chunks of a loss
-		Elsewhere:        elsewhere,
+		Alternatives:     alternatives,
 
 		AllReducesShards:  true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
 		WholeEmbedding:    true,
@@ -96,13 +97,12 @@ func asksForReplicas(j *job.Job) bool {
 	return !c.DataParallelReplicate.Free() || !c.DataParallelShard.Free()
 }
 
-// elsewhere says who has what DeepSpeed lacks in a layout, where checkLayout
-// does not.
-var elsewhere = map[string]string{
-	"context_parallel": "Ulysses does not go with the attention of this architecture; Megatron-LM and TorchTitan have context parallelism of their own.",
-	"expert_parallel":  "AutoEP does not know this architecture; Megatron-LM and TorchTitan have expert parallelism.",
-	"recompute_layers": "transformers recomputes each layer by itself (uniform, recompute_layers = 1) or some of them (block); Megatron-LM also recomputes groups of layers.",
-}
+// alternatives says who has what DeepSpeed lacks in a layout.
+var alternatives = capability.Layout(map[string]string{
+	"context_parallel": "Ulysses does not go with the attention of this architecture.",
+	"expert_parallel":  "AutoEP does not know this architecture.",
+	"recompute_layers": "transformers recomputes each layer by itself (uniform, recompute_layers = 1) or some of them (block).",
+})
 
 // vocabulary is the size that transformers builds: exactly what the
 // configuration says, never padded on its own.

@@ -91,8 +91,7 @@ const (
 	ReasonTensorBias diag.ID = "deepspeed-tensor-bias"
 	// ReasonGradientDType: which gradient types a stage can accumulate.
 	ReasonGradientDType diag.ID = "deepspeed-gradient-dtype"
-	// ReasonSequenceParallel: DeepSpeed has no Megatron-style sequence
-	// parallelism.
+	// ReasonSequenceParallel: AutoTP has no sequence parallelism.
 	ReasonSequenceParallel diag.ID = "deepspeed-sequence-parallel"
 	// ReasonPipeline: no pipeline parallelism.
 	ReasonPipeline diag.ID = "deepspeed-pipeline"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -83,34 +84,49 @@ type feature struct {
 	before version // first release without it; zero: still there
 }
 
-// The features that decide legality, by the first tag that contains them
-// (deepspeedai/DeepSpeed, git tag --contains) and the first release without.
+// offered is a feature of the table of capabilities, whose versions it has.
+func offered(name string, f capability.Feature) feature {
+	first, last := capability.Since("deepspeed", f)
+	found := feature{name: name, since: mustVersion(first)}
+	if newest := releases[len(releases)-1]; last != newest.String() {
+		found.before = mustVersion(last)
+		found.before[2]++
+	}
+	return found
+}
+
+// What came with a release and decides legality. The name is DeepSpeed's own.
 var (
-	autoTPOverlap = feature{name: "AutoTP that overlaps its communication", since: version{0, 16, 6}}
+	autoTPOverlap = offered("AutoTP that overlaps its communication", "execution.overlap_tensor_parallel")
 	// autoTPBias adds a bias to what was reduced without writing into it (PR 7257).
-	autoTPBias  = feature{name: "AutoTP with biases", since: version{0, 17, 0}}
-	autoTPZero3 = feature{name: "AutoTP with ZeRO stage 3", since: version{0, 19, 4}}
+	autoTPBias  = offered("AutoTP with biases", "constraints.layout.tensor_parallel with biases")
+	autoTPZero3 = offered("AutoTP with ZeRO stage 3", "constraints.layout.tensor_parallel with zero_stage=3")
+	// autoTPNorms sums the gradients of norms of queries and keys, of which every
+	// rank has a part; before, ranks drift apart.
+	autoTPNorms = offered("AutoTP with norms of queries and keys", "constraints.layout.tensor_parallel with model.qk_norm")
 	// ulysses came with 0.17.0; the program drives the interface of 0.18.2 and
 	// later, which takes a model that is built already.
-	ulysses     = feature{name: "Ulysses for a model that is built already", since: version{0, 18, 2}}
-	autoEP      = feature{name: "AutoEP", since: version{0, 19, 2}}
-	autoEPZero3 = feature{name: "AutoEP with ZeRO stage 3", since: version{0, 19, 3}}
+	ulysses     = offered("Ulysses for a model that is built already", "constraints.layout.context_parallel")
+	autoEP      = offered("AutoEP", "constraints.layout.expert_parallel")
+	autoEPZero3 = offered("AutoEP with ZeRO stage 3", "constraints.layout.expert_parallel with zero_stage=3")
 	// hpZ reads a second copy of the weights that is stale after they were
 	// initialised or loaded, until PR 7707.
-	hpZ = feature{name: "hpZ with weights that are right", since: version{0, 18, 3}}
+	hpZ  = offered("hpZ with weights that are right", "execution.zero_hpz_partition")
+	mics = offered("MiCS", "constraints.layout.data_parallel_replicate")
+)
+
+// What releases do in a way of their own, by the first tag that contains it
+// (deepspeedai/DeepSpeed, git tag --contains) and the first release without.
+var (
 	// zero2Loses keeps the gradients of the last micro-batch only
 	// (stage_1_and_2.independent_gradient_partition_epilogue).
 	zero2Loses = feature{name: "ZeRO stage 2 that loses gradients", since: version{0, 17, 6}, before: version{0, 18, 3}}
-	mics       = feature{name: "MiCS", since: version{0, 16, 4}, before: version{0, 19, 7}}
 	// bf16Stage0 trains in bf16 without ZeRO, with bf16 gradients. It exists
 	// since 0.17.6, with a gradient norm that is right since 0.18.6 (PR 7839).
 	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{0, 18, 6}}
 	// headSplit cuts an output head that is not tied with the layers under AutoTP
 	// (PR 8146: it follows transformers' plan for the model's class).
 	headSplit = feature{name: "AutoTP of the output head", since: version{0, 19, 4}}
-	// autoTPNorms sums the gradients of norms of queries and keys, of which every
-	// rank has a part; before, ranks drift apart.
-	autoTPNorms = feature{name: "AutoTP with norms of queries and keys", since: version{0, 19, 6}}
 	// bf16AsFP16 takes bf16 with fp32 gradients under stages 0 and 1 for fp16:
 	// the names of the two optimizers are the same (DDP_BFLOAT16).
 	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: version{0, 17, 6}, before: version{0, 18, 5}}

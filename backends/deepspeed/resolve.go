@@ -74,8 +74,7 @@ func defaultAttention(f *family) string {
 	return attentionUnfused
 }
 
-// defaultGradientType accumulates and reduces in fp32, as Megatron-LM and
-// TorchTitan do, wherever the release can.
+// defaultGradientType accumulates and reduces in fp32 wherever the release can.
 func defaultGradientType(r release, precision string, stage int) string {
 	if stage > 0 || precision == "fp32" {
 		return "fp32"

@@ -20,9 +20,9 @@ func rules(r release, f *family) []target.Rule {
 
 func stateRules(r release) []target.Rule {
 	return []target.Rule{
-		{ID: ReasonPipeline, Mesh: true, Reason: "what ndc emits for DeepSpeed has no pipeline parallelism; Megatron-LM and TorchTitan have it",
+		{ID: ReasonPipeline, Mesh: true, Reason: "what ndc emits for DeepSpeed has no pipeline parallelism",
 			Breaks: func(f *target.Facts) bool { return f.Layout.PipelineParallel > 1 }},
-		{ID: ReasonSequenceParallel, Mesh: true, Reason: "AutoTP has no Megatron-style sequence parallelism",
+		{ID: ReasonSequenceParallel, Mesh: true, Reason: "AutoTP has no sequence parallelism",
 			Breaks: func(f *target.Facts) bool { return f.Layout.SequenceParallel }},
 		{ID: ReasonZeroDegree, Mesh: true, Reason: "ZeRO stages 1 to 3 shard over all data-parallel ranks, stage 0 replicates over them",
 			Breaks: func(f *target.Facts) bool {

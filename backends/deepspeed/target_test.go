@@ -86,7 +86,7 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"version", func(j *job.Job) { j.Backend.Version = "0.19.9" }, UnknownVersion, `Did you mean "0.19.`},
 		{"fp8", func(j *job.Job) { j.Training.Precision = "fp8" }, UnsupportedPrecision, "Megatron-LM and TorchTitan"},
 		{"muon", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "Megatron-LM"},
-		{"ramp", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "Megatron-LM can"},
+		{"ramp", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "Megatron-LM has it"},
 		{"pipeline", func(j *job.Job) {
 			j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{2, 4}}
 		}, UnsupportedLayout, "Megatron-LM and TorchTitan"},
@@ -94,7 +94,7 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"mics gone", func(j *job.Job) {
 			j.Constraints.Layout.DataParallelReplicate = job.IntChoice{Values: []int{2}}
 			j.Constraints.Layout.DataParallelShard = job.IntChoice{Values: []int{2}}
-		}, UnsupportedLayout, "up to DeepSpeed 0.19.6"},
+		}, UnsupportedLayout, "DeepSpeed up to 0.19.6"},
 		{"ulysses too old", func(j *job.Job) {
 			j.Backend.Version = "0.18.1"
 			j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{2}}
@@ -105,9 +105,9 @@ func TestTargetDiagnostics(t *testing.T) {
 		}, UnsupportedExecution, "from DeepSpeed 0.16.6 on"},
 		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
 		{"activation", func(j *job.Job) { j.Model.Activation = "relu2" }, UnsupportedModel, "llama class"},
-		{"scaled experts", func(j *job.Job) { *j = *tinyMoE(4); j.Model.MoE.Router.ScalingFactor = 2.5 }, UnsupportedModel, "Megatron-LM and TorchTitan"},
-		{"norms of queries", func(j *job.Job) { j.Model.QKNorm = true }, UnsupportedModel, "Megatron-LM and TorchTitan"},
-		{"biases of queries of llama", func(j *job.Job) { j.Model.QKVBias = true }, UnsupportedModel, `Architectures "qwen2"`},
+		{"scaled experts", func(j *job.Job) { *j = *tinyMoE(4); j.Model.MoE.Router.ScalingFactor = 2.5 }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
+		{"norms of queries", func(j *job.Job) { j.Model.QKNorm = true }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
+		{"biases of queries of llama", func(j *job.Job) { j.Model.QKVBias = true }, UnsupportedModel, `(for architectures "qwen2" and "glm4_moe") have it`},
 		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Model.QKVBias = true }, UnsupportedModel, "biases on none"},
 		{"qwen2 without biases", func(j *job.Job) { j.Model.Architecture = "qwen2" }, UnsupportedModel, "qkv_bias = true"},
 		{"qwen2 with an output bias", func(j *job.Job) { j.Model.Architecture, j.Model.AttentionBias = "qwen2", true }, UnsupportedModel, "never on the output"},
@@ -120,7 +120,7 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"odd timeout", func(j *job.Job) { j.Training.Timeout.Collective = 90 }, UnsupportedTraining, `collective = "2m"`},
 		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},
 		{"modules", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedLayout, "Megatron-LM"},
-		{"schedule", func(j *job.Job) { j.Constraints.Layout.PipelineSchedule = job.StringChoice{"zbv"} }, UnsupportedLayout, "TorchTitan also gpipe, zbv"},
+		{"schedule", func(j *job.Job) { j.Constraints.Layout.PipelineSchedule = job.StringChoice{"zbv"} }, UnsupportedLayout, "TorchTitan has the pipeline schedule zbv"},
 		{"window", func(j *job.Job) {
 			j.Model.SlidingWindow.Size, j.Training.Data.DocumentMask = 16, true
 		}, UnsupportedTraining, "sliding window"},

@@ -3,6 +3,7 @@ package megatron
 import (
 	"fmt"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -15,16 +16,16 @@ func checkData(v *version, j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedData, j.Sources.Range("training.data."+path), "Megatron-LM cannot read this data", why)
 	}
 	if !d.Mock && d.Format != "megatron" {
-		refuse("format", fmt.Sprintf("Megatron-LM reads .bin and .idx files only, not format = %q. Convert the text once with its tools/preprocess_data.py (--input FILE.jsonl --output-prefix PREFIX --tokenizer-type HuggingFaceTokenizer --tokenizer-model PATH --append-eod) and set format = \"megatron\" with the prefixes, or use the torchtitan or deepspeed backend.", d.Format))
+		refuse("format", fmt.Sprintf("Megatron-LM reads .bin and .idx files only, not format = %q. Convert the text once with its tools/preprocess_data.py (--input FILE.jsonl --output-prefix PREFIX --tokenizer-type HuggingFaceTokenizer --tokenizer-model PATH --append-eod) and set format = \"megatron\" with the prefixes. %s", d.Format, capability.Offers("training.data.format=jsonl", "training.data.format=tokens")))
 	}
-	if o := "--dataloader-inter-document-masking"; d.DocumentMask && !v.options.Has(o) {
-		refuse("document_mask", fmt.Sprintf("%s builds document masks that its Transformer Engine attention ignores, so tokens would see other documents. %s", v.name, sinceSentence(o, "")))
+	if f := capability.Feature("training.data.document_mask"); d.DocumentMask && !v.has(f) {
+		refuse("document_mask", fmt.Sprintf("%s builds document masks that its Transformer Engine attention ignores, so tokens would see other documents. %s", v.name, capability.Offers(f)))
 	}
 	if d.ResetPositionIDs && !d.DocumentMask && j.Model.PositionEmbedding.Kind != "learned" {
 		refuse("reset_position_ids", "Megatron-LM's rope counts from the start of the sequence whatever the position ids say. Set document_mask = true (core_v0.19.0), which restarts it with each document, or leave it out.")
 	}
 	if d.Tokenizer.EndOfDocumentID.Set && d.Tokenizer.Kind != "none" && d.Tokenizer.Kind != "" {
-		refuse("tokenizer.end_of_document_id", "Megatron-LM takes the id that ends a document from the tokenizer and has no option for it. Backends torchtitan and deepspeed have: write end_of_document_id into their own block, backend \"…\" { training { data { tokenizer … } } }.")
+		refuse("tokenizer.end_of_document_id", "Megatron-LM takes the id that ends a document from the tokenizer and has no option for it. "+capability.Alternatives("training.data.tokenizer.end_of_document_id")+" For a job with several backends, write end_of_document_id into the block of the one that has it, backend \"…\" { training { data { tokenizer … } } }.")
 	}
 	if id := d.Tokenizer.EndOfDocumentID; id.Set && d.Tokenizer.Kind == "none" && !v.options.Has("--null-tokenizer-eod-id") && id.Value != j.Model.VocabSize-1 {
 		refuse("tokenizer", fmt.Sprintf("Without a tokenizer %s ends documents with the last id of the vocabulary, %d, not %d. %s", v.name, j.Model.VocabSize-1, id.Value, sinceSentence("--null-tokenizer-eod-id", "")))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
@@ -17,11 +18,11 @@ func checkStart(v *version, j *job.Job, diags *diag.List) {
 	switch s.From {
 	case "huggingface":
 		diags.Error(UnsupportedStart, at, "Megatron-LM cannot start from these weights",
-			"Megatron-LM reads its own checkpoints only. Convert the Hugging Face weights once, with Megatron-Bridge (AutoBridge.import_ckpt) or tools/checkpoint/convert.py of "+v.name+" (--model-type GPT --loader llama_mistral --saver core), then set from = \"checkpoint\" with the folder of the result and reset_optimizer, reset_schedule and reset_data = true; or use the torchtitan or deepspeed backend.")
+			"Megatron-LM reads its own checkpoints only. Convert the Hugging Face weights once, with Megatron-Bridge (AutoBridge.import_ckpt) or tools/checkpoint/convert.py of "+v.name+" (--model-type GPT --loader llama_mistral --saver core), then set from = \"checkpoint\" with the folder of the result and reset_optimizer, reset_schedule and reset_data = true. "+capability.Offers("training.start.from=huggingface"))
 	case "checkpoint":
 		if s.ResetOptimizer != s.ResetSchedule || s.ResetSchedule != s.ResetData {
 			diags.Error(UnsupportedStart, at, "Megatron-LM cannot start from these weights",
-				fmt.Sprintf("Megatron-LM either continues a checkpoint or takes only its weights (--finetune): reset_optimizer, reset_schedule and reset_data must be alike, not %t, %t and %t. Backend deepspeed has each alone.", s.ResetOptimizer, s.ResetSchedule, s.ResetData))
+				fmt.Sprintf("Megatron-LM either continues a checkpoint or takes only its weights (--finetune): reset_optimizer, reset_schedule and reset_data must be alike, not %t, %t and %t. %s", s.ResetOptimizer, s.ResetSchedule, s.ResetData, capability.Offers("training.start.reset_optimizer alone")))
 		}
 	}
 }
@@ -30,7 +31,7 @@ func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
 	c := &j.Training.Checkpoint
 	if c.KeepLast > 0 {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.keep_last"), "Megatron-LM cannot save like this",
-			"pretrain_gpt.py never deletes a checkpoint. Leave keep_last out and clean the folder from outside, or use the torchtitan or deepspeed backend.")
+			"pretrain_gpt.py never deletes a checkpoint. Leave keep_last out and clean the folder from outside. "+capability.Offers("training.checkpoint.keep_last"))
 	}
 	if c.Path != "" && !c.SaveOptimizer && (j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1) {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.save_optimizer"), "Megatron-LM cannot save like this",

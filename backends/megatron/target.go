@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -15,11 +16,6 @@ var (
 	denseMesh  = []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}
 	expertMesh = []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel, plan.ExpertDataParallel, plan.PipelineParallel}
 )
-
-// elsewhere says who has what Megatron-LM lacks in a layout.
-var elsewhere = map[string]string{
-	"pipeline_schedule": "Megatron-LM runs 1f1b and interleaved_1f1b; backend torchtitan also has gpipe, zbv and dualpipev; no backend has zb_h1, zb_h2 and dualpipe.",
-}
 
 // vocabMultiple is Megatron-LM's --make-vocab-size-divisible-by.
 const vocabMultiple = 128
@@ -53,7 +49,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertTensorParallel: moe,
 		Replicate:            true,
 		KVReplication:        v.atLeast(16, 0),
-		Elsewhere:            elsewhere,
+		Alternatives:         capability.Layout(nil),
 		Rules:                v.rules(),
 		Resolve:              resolve,
 		Variants:             v.variants(),

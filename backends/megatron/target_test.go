@@ -178,8 +178,8 @@ func TestDiagnostics(t *testing.T) {
 		want          string
 	}{
 		{"version", "core-0.19.2", func(j *job.Job) {}, UnknownVersion, `Did you mean "core_v0.19.2"?`},
-		{"gpt_oss", "core_v0.18.2", func(j *job.Job) { j.Model = gptOSS() }, UnsupportedModel, "Megatron-LM has it from core_v0.19.0 on"},
-		{"softcap", "core_v0.19.2", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "The deepspeed backend builds it"},
+		{"gpt_oss", "core_v0.18.2", func(j *job.Job) { j.Model = gptOSS() }, UnsupportedModel, "Megatron-LM from core_v0.19.0 on, TorchTitan"},
+		{"softcap", "core_v0.19.2", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, `DeepSpeed has it for architecture "gemma2"`},
 		{"alibi", "core_v0.19.2", func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "alibi"} }, UnsupportedModel, "ALiBi"},
 		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
 		{"prediction with YaRN", "core_v0.19.2", func(j *job.Job) { j.Model = gptOSS(); j.Model.MTPLayers = 1 }, UnsupportedModel, "multi-token prediction with YaRN"},
@@ -195,7 +195,7 @@ func TestDiagnostics(t *testing.T) {
 		{"mxfp8 on Hopper", "core_v0.19.2", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "compute capability 10.0"},
 		{"muon", "core_v0.15.3", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "from core_v0.16.0 on"},
 		{"L2 decay", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "adam" }, UnsupportedOptimizer, "adamw"},
-		{"loss chunks", "core_v0.19.2", func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }, UnsupportedExecution, "torchtitan"},
+		{"loss chunks", "core_v0.19.2", func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }, UnsupportedExecution, "TorchTitan 0.3.0 and DeepSpeed have it"},
 		{"reshard", "core_v0.19.2", func(j *job.Job) { j.Execution.ReshardAfterForward = job.Some(true) }, UnsupportedExecution, "zero_stage = 3"},
 		{"hybridep", "core_v0.15.3", func(j *job.Job) {
 			j.Model, j.Execution.MoEDispatcher = mixtral(), job.Some("hybridep")
@@ -204,8 +204,8 @@ func TestDiagnostics(t *testing.T) {
 		{"jsonl", "core_v0.19.2", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedData, "tools/preprocess_data.py"},
 		{"end of documents", "core_v0.18.2", func(j *job.Job) {
 			j.Training.Data.Tokenizer = job.Tokenizer{Kind: "huggingface", Path: "/t", EndOfDocumentID: job.Some(2)}
-		}, UnsupportedData, "torchtitan and deepspeed"},
-		{"rowwise scaling", "core_v0.19.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "rowwise" }, UnsupportedPrecision, "torchtitan 0.3.0"},
+		}, UnsupportedData, "TorchTitan and DeepSpeed have it"},
+		{"rowwise scaling", "core_v0.19.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "rowwise" }, UnsupportedPrecision, "TorchTitan 0.3.0 has it"},
 		{"document mask", "core_v0.18.2", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "from core_v0.19.0 on"},
 		{"hugging face", "core_v0.19.2", func(j *job.Job) { j.Training.Start.From = "huggingface" }, UnsupportedStart, "Megatron-Bridge"},
 		{"partial reset", "core_v0.19.2", func(j *job.Job) { j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetData: true} }, UnsupportedStart, "must be alike"},

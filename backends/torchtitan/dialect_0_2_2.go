@@ -2,6 +2,7 @@ package torchtitan
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends"
@@ -24,15 +25,14 @@ func dialect022() *dialect {
 		version: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", options022),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
-				gaps: join(plainGaps, latentGaps, noMTP), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}},
+				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}},
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
-				gaps: join(sinkGaps, nil, noMTP), unmasked: true, allToAll: true, weights: []string{"gpt_oss"}},
+				gaps: sinkGaps, unmasked: true, allToAll: true, weights: []string{"gpt_oss"}},
 			{module: "qwen3", fits: needsQuery022,
-				gaps: join(plainGaps, queryGaps, noMTP, noQKVBias, gap{"moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 },
-					"dense layers before the experts in this architecture", "TorchTitan 0.3.0 has them."}),
+				gaps:  slices.Concat(plainGaps, queryGaps, []gap{noQKVBias, noDenseLayers}),
 				rules: queryRules022, context: true, allToAll: true, weights: []string{"qwen3", "qwen3_moe"}},
 			{module: "llama3", fits: func(*job.Model) bool { return true },
-				gaps: join(plainGaps, []gap{noYarn}, noMTP, noQKVBias), pipeline: true, context: true, weights: []string{"llama"}},
+				gaps: slices.Concat(plainGaps, []gap{noYarn, noQKVBias}), pipeline: true, context: true, weights: []string{"llama"}},
 		},
 		schedules: []scheduleName{
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
@@ -52,18 +52,16 @@ func dialect022() *dialect {
 
 // noQKVBias holds for the models of 0.2.2, whose projections are written
 // without biases (models/llama3/model/model.py, models/qwen3/model/model.py).
-var noQKVBias = gap{"qkv_bias", func(m *job.Model) bool { return m.QKVBias }, "biases on the query, key and value projections", "TorchTitan 0.3.0 and backends megatron and deepspeed have them."}
+var noQKVBias = lack("model.qkv_bias", func(m *job.Model) bool { return m.QKVBias })
 
-var noYarn = gap{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) == "yarn" }, "yarn in this architecture", otherBackends}
+// noDenseLayers holds for its qwen3.
+var noDenseLayers = lack("model.moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 })
+
+var noYarn = lack("model.position_embedding.scaling=yarn", func(m *job.Model) bool { return scalingType(m) == "yarn" })
 
 // needsQuery022 reports what 0.2.2's llama3 lacks and its qwen3 has.
 func needsQuery022(m *job.Model) bool {
 	return m.MoE != nil || m.QKNorm || m.TiedEmbeddings || !plainHeads(m)
-}
-
-// join collects the gaps of a family.
-func join(first, second []gap, more ...gap) []gap {
-	return append(append(append([]gap{}, first...), second...), more...)
 }
 
 func launch022(b *build) launch {
@@ -393,7 +391,7 @@ func experts022(b *build) string {
 		{"score_func", r.Score, "spec: model.moe.router"}, {"route_norm", normalizes(r), ""},
 		{"route_scale", scaling(r), ""}, {"gate_bias", r.Bias, ""},
 		{"score_before_experts", false, "scores weigh the experts' outputs"},
-		{"use_grouped_mm", capability(&b.j.Cluster.GPU) == 0 || capability(&b.j.Cluster.GPU) >= 9, "on GPUs of capability 9.0 and above"},
+		{"use_grouped_mm", computeCapability(&b.j.Cluster.GPU) == 0 || computeCapability(&b.j.Cluster.GPU) >= 9, "on GPUs of capability 9.0 and above"},
 		{"load_balance_coeff", render.PythonExpression(nullable(balanceRate(r))), "update of the balancing bias per step"},
 	}
 	if r.Groups > 1 {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends"
@@ -25,13 +26,13 @@ func dialect030() *dialect {
 		version: "0.3.0", torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
-				gaps: join(plainGaps, latentGaps, noMTP), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
+				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
-				gaps: join(sinkGaps, nil, noMTP), pipeline: true, context: true, weights: []string{"gpt_oss"}},
+				gaps: sinkGaps, pipeline: true, context: true, weights: []string{"gpt_oss"}},
 			{module: "qwen3", fits: func(m *job.Model) bool { return m.MoE != nil || m.QKNorm },
-				gaps: join(plainGaps, queryGaps, noMTP), pipeline: true, context: true, weights: []string{"qwen3", "qwen3_moe"}},
+				gaps: slices.Concat(plainGaps, queryGaps), pipeline: true, context: true, weights: []string{"qwen3", "qwen3_moe"}},
 			{module: "llama3", fits: func(*job.Model) bool { return true },
-				gaps: join(plainGaps, []gap{noYarn}, noMTP), pipeline: true, context: true, weights: []string{"llama"}},
+				gaps: slices.Concat(plainGaps, []gap{noYarn}), pipeline: true, context: true, weights: []string{"llama"}},
 		},
 		schedules: []scheduleName{
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},

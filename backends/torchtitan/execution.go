@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -67,40 +68,38 @@ type executionOption struct {
 	set     bool
 	value   string
 	allowed []string // as strings
-	fix     string
+	why     string   // what TorchTitan does instead; may be ""
 }
 
 // checkExecution refuses options that the release does not have.
 func (d *dialect) checkExecution(j *job.Job, diags *diag.List) {
+	refuse := func(argument, detail string) {
+		diags.Error(UnsupportedExecution, j.Sources.Range("execution."+argument), "Execution option that TorchTitan does not have", detail)
+	}
 	for _, o := range d.executionOptions(&j.Execution) {
 		if !o.set || slices.Contains(o.allowed, o.value) {
 			continue
 		}
-		detail := fmt.Sprintf("TorchTitan %s has no %s = %s; it offers %s.", d.version, o.name, o.value, strings.Join(o.allowed, ", "))
-		if o.fix != "" {
-			detail += " " + o.fix
-		}
-		diags.Error(UnsupportedExecution, j.Sources.Range("execution."+o.name), "Execution option that TorchTitan does not have", detail)
+		refuse(o.name, sentences(fmt.Sprintf("TorchTitan %s has no %s = %s; it offers %s.", d.version, o.name, o.value, strings.Join(o.allowed, ", ")),
+			o.why, capability.Alternatives(capability.Of("execution."+o.name, o.value))))
 	}
 	if f, x := d.find(&j.Model), &j.Execution; f.allToAll && slices.Index(d.dispatchers, x.MoEDispatcher.Value) > 0 {
-		diags.Error(UnsupportedExecution, j.Sources.Range("execution.moe_dispatcher"), "Execution option that TorchTitan does not have",
-			fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s; 0.3.0 and backend megatron have %s for it.", f.module, d.version, d.dispatchers[0], x.MoEDispatcher.Value))
+		refuse("moe_dispatcher", sentences(fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s, not by %s.", f.module, d.version, d.dispatchers[0], x.MoEDispatcher.Value),
+			capability.Alternatives(capability.Of("execution.moe_dispatcher", x.MoEDispatcher.Value))))
 	}
-	checkOffload(j, diags)
+	x := &j.Execution // parameters, gradients and optimizer move together
+	const together = "TorchTitan moves parameters, gradients and optimizer to the host together: set %s = true as well."
+	switch optimizer, parameters := x.OffloadOptimizer.Value, x.OffloadParameters.Value; {
+	case optimizer && !parameters:
+		refuse("offload.optimizer", sentences(fmt.Sprintf(together, "offload.parameters"), capability.Offers("execution.offload.optimizer")))
+	case parameters && !optimizer:
+		refuse("offload.parameters", fmt.Sprintf(together, "offload.optimizer"))
+	}
 }
 
-// checkOffload refuses to offload one of what TorchTitan moves together.
-func checkOffload(j *job.Job, diags *diag.List) {
-	optimizer, parameters := j.Execution.OffloadOptimizer.Value, j.Execution.OffloadParameters.Value
-	if optimizer == parameters {
-		return
-	}
-	written, missing := "offload.optimizer", "offload.parameters"
-	if parameters {
-		written, missing = missing, written
-	}
-	diags.Error(UnsupportedExecution, j.Sources.Range("execution."+written), "Execution option that TorchTitan does not have",
-		fmt.Sprintf("TorchTitan moves parameters, gradients and optimizer to the host together: set %s = true as well. Backend deepspeed offloads them one by one, backend megatron the optimizer.", missing))
+// sentences joins those that are not empty.
+func sentences(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
 }
 
 func (d *dialect) executionOptions(x *job.Execution) []executionOption {
@@ -116,33 +115,33 @@ func (d *dialect) executionOptions(x *job.Execution) []executionOption {
 	}
 	off, on := []string{"false"}, []string{"true"}
 	return []executionOption{
-		text("attention", x.Attention, []string{"flash"}, "Backend megatron has fused and unfused attention."),
-		switched("overlap_gradient_reduce", x.OverlapGradientReduce, on, "FSDP2 always overlaps; backends megatron and deepspeed have the choice."),
-		switched("overlap_parameter_gather", x.OverlapParameterGather, on, "FSDP2 always overlaps; backends megatron and deepspeed have the choice."),
-		switched("overlap_expert_parallel", x.OverlapExpertParallel, off, "Backend megatron has it."),
-		text("gradient_dtype", x.GradientDType, []string{"fp32"}, "Gradients are reduced in fp32; backend megatron can reduce in bf16."),
-		text("optimizer_state_dtype", x.OptimizerStateDType, states, "bf16 moments came with TorchTitan 0.3.0; backend megatron has fp16 and fp8 too."),
-		text("cross_entropy", x.CrossEntropy, []string{"unfused"}, "Backend megatron has a fused cross-entropy."),
-		number("loss_chunks", x.LossChunks, chunked, "The chunked loss came with TorchTitan 0.3.0; backend deepspeed has it too."),
-		text("cuda_graphs", x.CUDAGraphs, graphs, "Whole-step graphs came with TorchTitan 0.3.0; backend megatron has graphs per layer."),
-		text("moe_dispatcher", x.MoEDispatcher, d.dispatchers, "Backend megatron has allgather, alltoall, deepep and hybridep."),
-		text("context_parallel_type", x.ContextParallelType, []string{"all_gather"}, "Backend megatron has ring, ulysses and hierarchical context parallelism."),
-		switched("fully_sharded", x.FullySharded, off, "It names Megatron-FSDP; TorchTitan always uses FSDP2, chosen by zero_stage."),
-		number("zero_hpz_partition", x.ZeroHPZPartition, []string{"1"}, "It belongs to backend deepspeed; data_parallel_replicate gives hybrid sharding."),
-		switched("offload.activations", x.OffloadActivations, off, "Backend megatron can offload activations."),
+		text("attention", x.Attention, []string{"flash"}, ""),
+		switched("overlap_gradient_reduce", x.OverlapGradientReduce, on, "FSDP2 always overlaps."),
+		switched("overlap_parameter_gather", x.OverlapParameterGather, on, "FSDP2 always overlaps."),
+		switched("overlap_expert_parallel", x.OverlapExpertParallel, off, ""),
+		text("gradient_dtype", x.GradientDType, []string{"fp32"}, "Gradients are reduced in fp32."),
+		text("optimizer_state_dtype", x.OptimizerStateDType, states, ""),
+		text("cross_entropy", x.CrossEntropy, []string{"unfused"}, ""),
+		number("loss_chunks", x.LossChunks, chunked, ""),
+		text("cuda_graphs", x.CUDAGraphs, graphs, ""),
+		text("moe_dispatcher", x.MoEDispatcher, d.dispatchers, ""),
+		text("context_parallel_type", x.ContextParallelType, []string{"all_gather"}, ""),
+		switched("fully_sharded", x.FullySharded, off, "TorchTitan always uses FSDP2, chosen by zero_stage."),
+		number("zero_hpz_partition", x.ZeroHPZPartition, []string{"1"}, "data_parallel_replicate gives hybrid sharding."),
+		switched("offload.activations", x.OffloadActivations, off, ""),
 	}
 }
 
-func text(name string, v job.Optional[string], allowed []string, fix string) executionOption {
-	return executionOption{name, v.Set, v.Value, allowed, fix}
+func text(name string, v job.Optional[string], allowed []string, why string) executionOption {
+	return executionOption{name, v.Set, v.Value, allowed, why}
 }
 
-func switched(name string, v job.Optional[bool], allowed []string, fix string) executionOption {
-	return executionOption{name, v.Set, fmt.Sprint(v.Value), allowed, fix}
+func switched(name string, v job.Optional[bool], allowed []string, why string) executionOption {
+	return executionOption{name, v.Set, fmt.Sprint(v.Value), allowed, why}
 }
 
-func number(name string, v job.Optional[int], allowed []string, fix string) executionOption {
-	return executionOption{name, v.Set, fmt.Sprint(v.Value), allowed, fix}
+func number(name string, v job.Optional[int], allowed []string, why string) executionOption {
+	return executionOption{name, v.Set, fmt.Sprint(v.Value), allowed, why}
 }
 
 // checkRecompute refuses lists of modules: the emitted policy is "op".
@@ -152,5 +151,5 @@ func (d *dialect) checkRecompute(j *job.Job, diags *diag.List) {
 		return
 	}
 	diags.Error(UnsupportedExecution, j.Sources.Range("constraints.layout.recompute_modules"), "Recompute that TorchTitan does not have",
-		fmt.Sprintf("TorchTitan %s chooses operations, not modules: recompute_modules can only be [\"op\"]. Backend megatron takes lists of modules.", d.version))
+		fmt.Sprintf("TorchTitan %s chooses operations, not modules: recompute_modules can only be [\"op\"]. %s", d.version, capability.Offers("constraints.layout.recompute_modules")))
 }

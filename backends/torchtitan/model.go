@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -26,80 +27,95 @@ type family struct {
 	weights []string
 }
 
-// gap is something that a model does not have.
-type gap struct {
-	argument string // path under model
-	has      func(m *job.Model) bool
-	missing  string // what is missing, "… has no …"
-	instead  string // who has it, or what to change
+// gap is a feature that a model does not have: the one that the job's model
+// asks for, "" when it asks for none.
+type gap func(m *job.Model) capability.Feature
+
+// lack is the gap of a feature that some models ask for.
+func lack(f capability.Feature, asks func(m *job.Model) bool) gap {
+	return func(m *job.Model) capability.Feature {
+		if asks(m) {
+			return f
+		}
+		return ""
+	}
 }
 
-const (
-	otherBackends = "Backend megatron has it."
-	gemma         = "Backend deepspeed has it, for Gemma 2."
-)
+// only is the gap of all values of an argument but one.
+func only(argument, has string, value func(m *job.Model) string) gap {
+	return func(m *job.Model) capability.Feature {
+		if v := value(m); v != has {
+			return capability.Of(argument, v)
+		}
+		return ""
+	}
+}
 
 // commonGaps hold for every model of every release. The layer is always
 // pre-norm RMSNorm, rotary attention and a gated MLP.
 var commonGaps = []gap{
-	{"position_embedding", func(m *job.Model) bool { return m.PositionEmbedding.Kind != "rope" }, "position embeddings other than rope", "Backends megatron and deepspeed have learned positions."},
-	{"position_embedding.partial", func(m *job.Model) bool { return m.PositionEmbedding.Partial != 0 && m.PositionEmbedding.Partial != 1 }, "partially rotated heads", otherBackends},
-	{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) == "linear" }, "linear rope scaling", otherBackends},
-	{"normalization", func(m *job.Model) bool { return m.Normalization != "rmsnorm" }, "LayerNorm", "Backends megatron and deepspeed have it."},
-	{"normalization", func(m *job.Model) bool { return m.ZeroCenteredNorm }, "zero-centred norm weights", gemma},
-	{"activation", func(m *job.Model) bool { return m.Activation != "swiglu" }, "activations other than swiglu", "Backend deepspeed has gelu and geglu, megatron gelu and relu2."},
-	{"dropout", func(m *job.Model) bool { return m.Dropout > 0 }, "dropout", "Set dropout = 0, or use backend megatron or deepspeed."},
-	{"post_norms", func(m *job.Model) bool { return m.PostNorms }, "norms behind attention and MLP", gemma},
-	{"attention_logit_softcap", func(m *job.Model) bool { return m.AttentionSoftcap > 0 }, "soft-capped attention logits", gemma},
-	{"final_logit_softcap", func(m *job.Model) bool { return m.FinalSoftcap > 0 }, "soft-capped output logits", gemma},
-	{"embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }, "factor on the embeddings", gemma},
-	{"attention_scale", func(m *job.Model) bool { return m.AttentionScale != 0 && m.MLA == nil }, "softmax scale other than 1/sqrt(head_dim)", gemma},
-	{"moe.token_drop", func(m *job.Model) bool { return m.MoE != nil && m.MoE.TokenDrop }, "experts with a capacity that drop tokens", "Set token_drop = false, or use backend megatron."},
-	{"moe.layer_frequency", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LayerFrequency > 1 }, "MoE in every n-th layer only", otherBackends},
-	{"moe.shared_expert_ffn_hidden_size", unevenShared, "shared experts of another size than the routed ones", otherBackends},
+	only("model.position_embedding", "rope", func(m *job.Model) string { return m.PositionEmbedding.Kind }),
+	lack("model.position_embedding.partial", func(m *job.Model) bool { return m.PositionEmbedding.Partial != 0 && m.PositionEmbedding.Partial != 1 }),
+	lack("model.position_embedding.scaling=linear", func(m *job.Model) bool { return scalingType(m) == "linear" }),
+	only("model.normalization", "rmsnorm", func(m *job.Model) string { return m.Normalization }),
+	lack("model.zero_centered_norm", func(m *job.Model) bool { return m.ZeroCenteredNorm }),
+	only("model.activation", "swiglu", func(m *job.Model) string { return m.Activation }),
+	lack("model.dropout", func(m *job.Model) bool { return m.Dropout > 0 }),
+	lack("model.post_norms", func(m *job.Model) bool { return m.PostNorms }),
+	lack("model.attention_logit_softcap", func(m *job.Model) bool { return m.AttentionSoftcap > 0 }),
+	lack("model.final_logit_softcap", func(m *job.Model) bool { return m.FinalSoftcap > 0 }),
+	lack("model.embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }),
+	lack("model.attention_scale", func(m *job.Model) bool { return m.AttentionScale != 0 && m.MLA == nil }),
+	lack("model.moe.token_drop", func(m *job.Model) bool { return m.MoE != nil && m.MoE.TokenDrop }),
+	lack("model.moe.layer_frequency", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LayerFrequency > 1 }),
+	lack("model.moe.shared_expert_ffn_hidden_size", unevenShared),
+	lack("model.mtp_layers", func(m *job.Model) bool { return m.MTPLayers > 0 }),
 }
 
 // plainGaps hold for every model but gpt_oss.
 var plainGaps = []gap{
-	{"attention_sinks", func(m *job.Model) bool { return m.AttentionSinks }, "attention sinks in this architecture", otherBackends},
-	{"attention_bias", func(m *job.Model) bool { return m.AttentionBias }, "biases on the attention projections", "Backends megatron and deepspeed have them."},
-	{"mlp_bias", func(m *job.Model) bool { return m.MLPBias }, "biases in the MLP", "Backends megatron and deepspeed have them."},
-	{"sliding_window", func(m *job.Model) bool { return m.SlidingWindow.Size > 0 }, "sliding-window attention in this architecture", otherBackends},
-	{"activation", func(m *job.Model) bool {
-		return m.ActivationClamp != 0 || m.ActivationOffset != 0 || m.ActivationAlpha != 0 && m.ActivationAlpha != 1
-	}, "clamped swiglu in this architecture", otherBackends},
+	lack("model.attention_sinks", func(m *job.Model) bool { return m.AttentionSinks }),
+	lack("model.attention_bias", func(m *job.Model) bool { return m.AttentionBias }),
+	lack("model.mlp_bias", func(m *job.Model) bool { return m.MLPBias }),
+	lack("model.sliding_window", func(m *job.Model) bool { return m.SlidingWindow.Size > 0 }),
+	lack("model.activation_clamp", func(m *job.Model) bool { return m.ActivationClamp != 0 }),
+	lack("model.activation_offset", func(m *job.Model) bool { return m.ActivationOffset != 0 }),
+	func(m *job.Model) capability.Feature {
+		if m.ActivationAlpha == 0 || m.ActivationAlpha == 1 {
+			return ""
+		}
+		return capability.Of("model.activation_alpha", m.ActivationAlpha)
+	},
 }
 
 // sinkGaps hold for gpt_oss, whose constants are in the framework's code
 // (models/gpt_oss/model/moe.py: alpha 1.702, offset 1; sliding layers are the
 // even ones).
 var sinkGaps = []gap{
-	{"activation", func(m *job.Model) bool { return m.ActivationAlpha != 1.702 || m.ActivationOffset != 1 }, "gpt_oss model with another activation than swiglu with alpha 1.702 and offset 1", otherBackends},
-	{"attention_bias", func(m *job.Model) bool { return !m.AttentionBias || !m.MLPBias }, "gpt_oss model without biases", otherBackends},
-	{"sliding_window", func(m *job.Model) bool { return m.SlidingWindow.Size == 0 || m.SlidingWindow.Pattern != 2 }, "gpt_oss model without a sliding window in every second layer", otherBackends},
-	{"moe", func(m *job.Model) bool {
+	lack("model.activation_alpha with model.attention_sinks", func(m *job.Model) bool { return m.ActivationAlpha != 1.702 || m.ActivationOffset != 1 }),
+	lack("model.attention_bias=false with model.attention_sinks", func(m *job.Model) bool { return !m.AttentionBias || !m.MLPBias }),
+	lack("model.sliding_window with model.attention_sinks", func(m *job.Model) bool { return m.SlidingWindow.Size == 0 || m.SlidingWindow.Pattern != 2 }),
+	lack("model.moe with model.attention_sinks", func(m *job.Model) bool {
 		return m.MoE == nil || m.MoE.FirstDenseLayers > 0 || m.MoE.SharedExperts > 0 || !m.MoE.Router.Bias
-	}, "gpt_oss model with dense layers, shared experts or a router without bias", otherBackends},
-	{"tied_embeddings", func(m *job.Model) bool { return m.TiedEmbeddings }, "tied embeddings in this architecture", otherBackends},
-	{"qk_norm", func(m *job.Model) bool { return m.QKNorm }, "norms on queries and keys in this architecture", otherBackends},
+	}),
+	lack("model.tied_embeddings with model.attention_sinks", func(m *job.Model) bool { return m.TiedEmbeddings }),
+	lack("model.qk_norm with model.attention_sinks", func(m *job.Model) bool { return m.QKNorm }),
 }
 
 // latentGaps hold for deepseek_v3.
 var latentGaps = []gap{
-	{"qk_norm", func(m *job.Model) bool { return m.QKNorm }, "norms per head together with latent attention", otherBackends},
-	{"tied_embeddings", func(m *job.Model) bool { return m.TiedEmbeddings }, "tied embeddings together with latent attention", otherBackends},
-	{"moe", func(m *job.Model) bool { return m.MoE == nil || m.MoE.SharedExperts == 0 }, "latent attention without experts, or experts without a shared one", otherBackends},
-	{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) == "llama3" }, "llama3 rope scaling together with latent attention", otherBackends},
-	{"moe.router.bias", routerBias, "router bias in this architecture", otherBackends},
+	lack("model.qk_norm with model.mla", func(m *job.Model) bool { return m.QKNorm }),
+	lack("model.tied_embeddings with model.mla", func(m *job.Model) bool { return m.TiedEmbeddings }),
+	lack("model.mla without experts", func(m *job.Model) bool { return m.MoE == nil || m.MoE.SharedExperts == 0 }),
+	lack("model.position_embedding.scaling=llama3 with model.mla", func(m *job.Model) bool { return scalingType(m) == "llama3" }),
+	lack("model.moe.router.bias", routerBias),
 }
 
 // queryGaps hold for qwen3, the most general model with grouped queries.
 var queryGaps = []gap{
-	{"position_embedding.scaling", func(m *job.Model) bool { return scalingType(m) != "" }, "rope scaling together with experts, norms on queries and keys, or a head_dim of its own", otherBackends},
-	{"moe.router.bias", routerBias, "router bias in this architecture", otherBackends},
+	lack("model.position_embedding.scaling with experts", func(m *job.Model) bool { return scalingType(m) != "" }),
+	lack("model.moe.router.bias", routerBias),
 }
-
-var noMTP = gap{"mtp_layers", func(m *job.Model) bool { return m.MTPLayers > 0 }, "multi-token prediction", "Set mtp_layers = 0, or use backend megatron."}
 
 func routerBias(m *job.Model) bool { return m.MoE != nil && m.MoE.Router.Bias }
 
@@ -124,35 +140,44 @@ func plainHeads(m *job.Model) bool { return m.AttentionHeads*m.HeadDim == m.Hidd
 func (d *dialect) familyOf(j *job.Job) (*family, diag.List) {
 	var diags diag.List
 	f := d.find(&j.Model)
-	var missing, instead []string
-	at := diag.Range{}
-	for _, g := range slices.Concat(commonGaps, f.gaps) {
-		if !g.has(&j.Model) {
-			continue
-		}
-		if missing == nil {
-			at = j.Sources.Range("model." + g.argument)
-		}
-		missing = append(missing, g.missing)
-		if !slices.Contains(instead, g.instead) {
-			instead = append(instead, g.instead)
+	var missing []capability.Feature
+	for _, asked := range slices.Concat(commonGaps, f.gaps) {
+		if lacked := asked(&j.Model); lacked != "" {
+			missing = append(missing, lacked)
 		}
 	}
 	if missing != nil {
-		diags.Error(UnsupportedModel, at, "Model that TorchTitan cannot build",
-			fmt.Sprintf("TorchTitan %s has no %s (model %s, built as its %s). %s", d.version, strings.Join(missing, "; no "), j.Model.Name, f.module, advice(missing, instead)))
+		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Model that TorchTitan cannot build",
+			fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s). %s", d.version, what(missing), j.Model.Name, f.module, advice(missing)))
 	}
 	d.warnRouter(j, &diags)
 	return f, diags
 }
 
-// advice says who has the missing parts: one sentence for each answer, or that
-// only one backend has all of them.
-func advice(missing, instead []string) string {
-	if len(instead) > 1 && slices.Contains(instead, gemma) {
-		return fmt.Sprintf("Only backend deepspeed has all %d, for Gemma 2.", len(missing))
+// what names features for a sentence.
+func what(features []capability.Feature) string {
+	names := make([]string, len(features))
+	for i, f := range features {
+		names[i] = f.What()
 	}
-	return strings.Join(instead, " ")
+	return capability.List(names)
+}
+
+// advice says who has the missing parts, or how to do without a part that no
+// model depends on.
+func advice(missing []capability.Feature) string {
+	sentences := []string{capability.Alternatives(missing...)}
+	for _, f := range missing {
+		switch f {
+		case "model.dropout":
+			sentences = append(sentences, "Or set dropout = 0.")
+		case "model.moe.token_drop":
+			sentences = append(sentences, "Or set token_drop = false.")
+		case "model.mtp_layers":
+			sentences = append(sentences, "Or set mtp_layers = 0.")
+		}
+	}
+	return strings.Join(sentences, " ")
 }
 
 func (d *dialect) find(m *job.Model) *family {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -24,29 +25,18 @@ func (d *dialect) checkPrecision(j *job.Job, diags *diag.List) {
 	}
 	p := d.precision(t.Precision)
 	if p == nil {
-		refuse("precision", fmt.Sprintf("TorchTitan %s computes in %s, not in %s.%s", d.version, strings.Join(d.precisionNames(), ", "), t.Precision, elsewhere(t.Precision)))
+		refuse("precision", fmt.Sprintf("TorchTitan %s computes in %s, not in %s. %s", d.version, strings.Join(d.precisionNames(), ", "), t.Precision, capability.Alternatives(capability.Of("training.precision", t.Precision))))
 		return
 	}
-	if c := capability(&j.Cluster.GPU); c != 0 && c < p.capability {
+	if c := computeCapability(&j.Cluster.GPU); c != 0 && c < p.capability {
 		refuse("precision", fmt.Sprintf("%s needs compute capability %g; %s has %s.", t.Precision, p.capability, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
 	}
 	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
-		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. Backend megatron has delayed, tensorwise and blockwise scaling, TorchTitan 0.2.2 tensorwise, 0.3.0 rowwise.", d.version, r, strings.Join(p.recipes, ", ")))
+		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", d.version, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
 	}
 	if t.FP8.ParameterGather && (t.Precision != "fp8" || d.version != "0.2.2") {
-		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to tensorwise scaling, which TorchTitan 0.2.2 has.")
+		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to precision \"fp8\" with tensorwise scaling. "+capability.Alternatives("training.fp8.parameter_gather"))
 	}
-}
-
-// elsewhere says who has a precision.
-func elsewhere(precision string) string {
-	switch precision {
-	case "fp16":
-		return " Backends megatron and deepspeed scale losses for fp16."
-	case "nvfp4":
-		return " It came with TorchTitan 0.3.0."
-	}
-	return ""
 }
 
 func (d *dialect) precision(name string) *precision {
@@ -66,8 +56,8 @@ func (d *dialect) precisionNames() []string {
 	return names
 }
 
-// capability is the compute capability as a number, 0 when unknown.
-func capability(g *job.GPU) float64 {
+// computeCapability is the compute capability as a number, 0 when unknown.
+func computeCapability(g *job.GPU) float64 {
 	c, err := strconv.ParseFloat(g.ComputeCapability, 64)
 	if err != nil {
 		return 0

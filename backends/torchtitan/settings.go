@@ -48,7 +48,7 @@ func (b *build) training() []setting {
 	}
 }
 
-// notDecayed names the parameters without weight decay, as in Megatron-LM:
+// notDecayed names the parameters without weight decay:
 // norms, biases and attention sinks.
 const notDecayed = `(norm\.weight|bias[^.]*|sinks)$`
 

@@ -3,6 +3,7 @@ package torchtitan
 import (
 	"slices"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -58,7 +59,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		ExpertParallel:   j.Model.MoE != nil,
 		Replicate:        true,
 		Layers:           "torchtitan",
-		Elsewhere:        elsewhereOf(d, f),
+		Alternatives:     alternatives(d, f),
 		Rules:            slices.Concat(commonRules, d.rules, f.rules),
 		Resolve:          d.resolver(),
 		PaddedVocab:      vocabulary,
@@ -98,24 +99,24 @@ func kernels030(t *target.Target, f *family) {
 	}
 }
 
-// elsewhereOf says who has what this release or this model of it lacks.
-func elsewhereOf(d *dialect, f *family) map[string]string {
-	out := map[string]string{
-		"zero_stage":             "TorchTitan shards parameters (zero_stage 2 and 3); backend megatron has stage 1, backend deepspeed all stages.",
-		"expert_tensor_parallel": "TorchTitan 0.2.2 splits experts over 1 or tensor_parallel ranks, 0.3.0 has no such axis; backend megatron has any.",
-		"recompute_layers":       "TorchTitan recomputes every layer or none; backend megatron has uniform and block recompute of some layers.",
-		"recompute_method":       "TorchTitan checkpoints every layer by itself (uniform, recompute_layers = 1); backend megatron has block recompute.",
-		"recompute_modules":      "TorchTitan chooses operations (\"op\"), not modules; backend megatron has lists of modules.",
-		"sequence_parallel":      "TorchTitan 0.2.2 always has sequence parallelism with tensor parallelism; 0.3.0 can turn it off.",
-		"pipeline_schedule":      "Backend torchtitan has gpipe, 1f1b, interleaved_1f1b, zbv and dualpipev; no backend has zb_h1, zb_h2 and dualpipe.",
+// alternatives says who has what this release or this model of it lacks in a
+// layout.
+func alternatives(d *dialect, f *family) func(string, []string) string {
+	limits := map[string]string{
+		"zero_stage":             "TorchTitan shards parameters (zero_stage 2 and 3).",
+		"expert_tensor_parallel": "TorchTitan 0.2.2 splits experts over 1 or tensor_parallel ranks by itself, 0.3.0 has no such axis.",
+		"recompute_layers":       "TorchTitan recomputes every layer or none.",
+		"recompute_method":       "TorchTitan checkpoints every layer by itself (uniform, recompute_layers = 1).",
+		"recompute_modules":      "TorchTitan chooses operations (\"op\"), not modules.",
+		"sequence_parallel":      "TorchTitan 0.2.2 always has sequence parallelism with tensor parallelism.",
 	}
 	if !f.pipeline {
-		out["pipeline_parallel"] = "TorchTitan " + d.version + " cannot split its " + f.module + " into pipeline stages; 0.3.0 and backend megatron can."
+		limits["pipeline_parallel"] = "TorchTitan " + d.version + " cannot split its " + f.module + " into pipeline stages."
 	}
 	if !f.context {
-		out["context_parallel"] = "TorchTitan " + d.version + " has no context parallelism for its " + f.module + "; 0.3.0 and backend megatron have."
+		limits["context_parallel"] = "TorchTitan " + d.version + " has no context parallelism for its " + f.module + "."
 	}
-	return out
+	return capability.Layout(limits)
 }
 
 // vocabulary is the vocabulary as built: TorchTitan pads nothing by itself.

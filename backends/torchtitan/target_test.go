@@ -199,32 +199,32 @@ func TestRefusals(t *testing.T) {
 		id       diag.ID
 		detail   string
 	}{
-		{"learned positions", "both", func(j *job.Job) { j.Model.PositionEmbedding.Kind = "learned" }, UnsupportedModel, "megatron and deepspeed have learned"},
-		{"gelu", "both", func(j *job.Job) { j.Model.Activation = "gelu" }, UnsupportedModel, "activations other than swiglu"},
-		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "soft-capped output"},
+		{"learned positions", "both", func(j *job.Job) { j.Model.PositionEmbedding.Kind = "learned" }, UnsupportedModel, `Megatron-LM and DeepSpeed (for architecture "gpt") have it`},
+		{"gelu", "both", func(j *job.Job) { j.Model.Activation = "gelu" }, UnsupportedModel, "lacks GELU"},
+		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "a soft cap on the final logits"},
 		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
-		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0 and backends megatron and deepspeed"},
+		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
 		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},
-		{"biases of queries with sinks", "both", func(j *job.Job) { j.Model = sinkModel(); j.Model.QKVBias, j.Model.AttentionBias = true, false }, UnsupportedModel, "gpt_oss model without biases"},
+		{"biases of queries with sinks", "both", func(j *job.Job) { j.Model = sinkModel(); j.Model.QKVBias, j.Model.AttentionBias = true, false }, UnsupportedModel, "attention sinks without biases"},
 		{"tied with llama3 scaling", "0.2.2", func(j *job.Job) {
 			j.Model.TiedEmbeddings = true
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "rope scaling"},
-		{"muon", "both", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "megatron"},
+		{"muon", "both", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedTraining, "Megatron-LM has it from core_v0.16.0 on"},
 		{"batch ramp", "both", func(j *job.Job) { j.Training.BatchRamp = &job.BatchRamp{} }, UnsupportedTraining, "constant"},
 		{"held minimum", "both", func(j *job.Job) { j.Training.Schedule.DecaySteps = 2 }, UnsupportedSchedule, "cannot hold it"},
 		{"exponential decay", "both", func(j *job.Job) {
 			j.Training.Schedule = job.Schedule{Kind: "wsd", DecaySteps: 2, DecayShape: "exponential"}
-		}, UnsupportedSchedule, "megatron"},
-		{"fp16", "both", func(j *job.Job) { j.Training.Precision = "fp16" }, UnsupportedPrecision, "scale losses"},
+		}, UnsupportedSchedule, "Megatron-LM and DeepSpeed have it"},
+		{"fp16", "both", func(j *job.Job) { j.Training.Precision = "fp16" }, UnsupportedPrecision, "Megatron-LM and DeepSpeed have it"},
 		{"nvfp4", "0.2.2", func(j *job.Job) { j.Training.Precision = "nvfp4" }, UnsupportedPrecision, "0.3.0"},
 		{"mxfp8 on Hopper", "both", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "capability 10"},
 		{"tensorwise scaling", "0.3.0", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "tensorwise" }, UnsupportedPrecision, `recipe = "rowwise"`},
-		{"data cache", "both", func(j *job.Job) { j.Training.Data.CachePath = "/cache" }, UnsupportedData, "megatron and deepspeed"},
+		{"data cache", "both", func(j *job.Job) { j.Training.Data.CachePath = "/cache" }, UnsupportedData, "Megatron-LM and DeepSpeed have it"},
 		{"offload of the optimizer", "both", func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }, UnsupportedExecution, "offload.parameters = true"},
 		{"offload of parameters", "both", func(j *job.Job) { j.Execution.OffloadParameters = job.Some(true) }, UnsupportedExecution, "offload.optimizer = true"},
-		{"fp8 moments", "both", func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("fp8") }, UnsupportedExecution, "megatron"},
-		{"delayed scaling", "both", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "delayed" }, UnsupportedPrecision, "megatron"},
+		{"fp8 moments", "both", func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("fp8") }, UnsupportedExecution, "Megatron-LM has it"},
+		{"delayed scaling", "both", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "delayed" }, UnsupportedPrecision, "Megatron-LM has it"},
 		{"mask alone", "0.3.0", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "reset_position_ids"},
 		{"mask with sinks", "0.2.2", func(j *job.Job) { j.Model, j.Training.Data.DocumentMask = sinkModel(), true }, UnsupportedData, "0.3.0 can"},
 		{"positions with sinks", "0.2.2", func(j *job.Job) { j.Model, j.Training.Data.ResetPositionIDs = sinkModel(), true }, UnsupportedData, "0.3.0 does"},
@@ -232,9 +232,9 @@ func TestRefusals(t *testing.T) {
 		{"some resets", "both", func(j *job.Job) {
 			j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetOptimizer: true}
 		}, UnsupportedCheckpoint, "all or none"},
-		{"graphs per layer", "both", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("layer") }, UnsupportedExecution, "megatron"},
+		{"graphs per layer", "both", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("layer") }, UnsupportedExecution, "Megatron-LM has it"},
 		{"deepep of qwen3", "0.2.2", func(j *job.Job) { j.Model, j.Execution.MoEDispatcher = expertModel(), job.Some("deepep") }, UnsupportedExecution, "always dispatches by alltoall"},
-		{"ring attention", "both", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "megatron"},
+		{"ring attention", "both", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "Megatron-LM has it"},
 		{"modules", "both", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedExecution, `["op"]`},
 		{"unknown argument", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.seqlen=4"} }, InvalidOption, `Did you mean "training.seq_len"`},
 		{"wrong type", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.local_batch_size=eight"} }, InvalidOption, "whole number"},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -20,11 +21,11 @@ func (d *dialect) checkTraining(j *job.Job, diags *diag.List) {
 	}
 	if k := t.Optimizer.Kind; k != "adamw" && k != "adam" {
 		refuse("optimizer", "Optimizer that TorchTitan does not have",
-			fmt.Sprintf("TorchTitan %s has adamw and adam, not %s. Backend megatron has muon and sgd.", d.version, k))
+			fmt.Sprintf("TorchTitan %s has adamw and adam, not %s. %s", d.version, k, capability.Alternatives(capability.Of("training.optimizer", k))))
 	}
 	if t.BatchRamp != nil {
 		refuse("batch_ramp", "TorchTitan has no batch ramp",
-			"Its global batch is constant. Remove batch_ramp, or use backend megatron.")
+			"Its global batch is constant and cannot grow. "+capability.Alternatives("training.batch_ramp")+" Or remove batch_ramp.")
 	}
 	d.checkSchedule(j, diags)
 }
@@ -42,12 +43,12 @@ func (d *dialect) checkSchedule(j *job.Job, diags *diag.List) {
 	switch s.Kind {
 	case "cosine", "linear":
 		if s.DecaySteps > 0 && s.WarmupSteps+s.DecaySteps < steps {
-			refuse("decay_steps", fmt.Sprintf("The rate would reach its minimum at step %d of %d, and TorchTitan cannot hold it there. Leave decay_steps out, set at least %d, or use backend megatron or deepspeed.",
-				s.WarmupSteps+s.DecaySteps, steps, steps-s.WarmupSteps))
+			refuse("decay_steps", fmt.Sprintf("The rate would reach its minimum at step %d of %d, and TorchTitan cannot hold it there. Leave decay_steps out, or set at least %d. %s",
+				s.WarmupSteps+s.DecaySteps, steps, steps-s.WarmupSteps, capability.Offers("training.schedule.decay_steps before the end")))
 		}
 	case "wsd":
 		if _, ok := decayTypes[s.DecayShape]; !ok {
-			refuse("decay_shape", fmt.Sprintf("TorchTitan decays by linear, cosine or minus_sqrt, not %s. Backend megatron has exponential decay.", s.DecayShape))
+			refuse("decay_shape", fmt.Sprintf("TorchTitan decays by linear, cosine or minus_sqrt, not %s. %s", s.DecayShape, capability.Alternatives(capability.Of("training.schedule.decay_shape", s.DecayShape))))
 		}
 		if s.WarmupSteps+s.DecaySteps > steps {
 			refuse("decay_steps", fmt.Sprintf("Warm-up (%d) and decay (%d) are longer than the run of %s; TorchTitan would shorten the decay.", s.WarmupSteps, s.DecaySteps, units.Count(steps, "step")))
@@ -138,14 +139,14 @@ func (d *dialect) checkData(j *job.Job, diags *diag.List) {
 		refuse("validation", "Validation needs data of its own: set validation { path } or split.")
 	}
 	if t.CachePath != "" {
-		refuse("cache_path", "The reader that ndc emits for TorchTitan keeps no index files. Backends megatron and deepspeed do: write cache_path into their own block, backend \"…\" { training { data { … } } }.")
+		refuse("cache_path", "The reader that ndc emits for TorchTitan keeps no index files and needs no folder for them. "+capability.Alternatives("training.data.cache_path")+" For a job with several backends, write cache_path into the block of the one that has it, backend \"…\" { training { data { … } } }.")
 	}
 	if _, err := parseSplit(t.Split); err != nil {
 		refuse("split", err.Error())
 	}
 }
 
-// parseSplit reads Megatron's "949,50,1" as shares of samples; nil when empty.
+// parseSplit reads "949,50,1" as shares of samples; nil when empty.
 func parseSplit(split string) ([]float64, error) {
 	if split == "" {
 		return nil, nil
@@ -175,10 +176,10 @@ func (d *dialect) checkCheckpoint(j *job.Job, diags *diag.List) {
 		refuse("checkpoint.keep_last", "TorchTitan keeps at least two checkpoints, because the newest may still be written. Set keep_last = 2, or 0 for all.")
 	}
 	if c.Path != "" && !c.SaveOptimizer {
-		refuse("checkpoint.save_optimizer", "TorchTitan always saves the optimizer with intermediate checkpoints. Backend megatron can leave it out.")
+		refuse("checkpoint.save_optimizer", "TorchTitan always saves the optimizer with intermediate checkpoints and cannot leave it out. "+capability.Alternatives("training.checkpoint.save_optimizer=false"))
 	}
 	if s.From == "checkpoint" && (s.ResetOptimizer != s.ResetSchedule || s.ResetSchedule != s.ResetData) {
-		refuse("start", "TorchTitan loads either everything or the model alone. Set reset_optimizer, reset_schedule and reset_data all or none; backend deepspeed has each alone.")
+		refuse("start", "TorchTitan loads either everything or the model alone. Set reset_optimizer, reset_schedule and reset_data all or none. "+capability.Offers("training.start.reset_optimizer alone"))
 	}
 	if s.From != "scratch" && s.From != "" && c.Path == "" {
 		refuse("start", "TorchTitan loads weights through its checkpointer: set checkpoint { path } as well.")

@@ -60,9 +60,9 @@ type Target struct {
 	Replicate            bool // data_parallel_replicate > 1 together with shard > 1 (HSDP)
 	KVReplication        bool // tensor_parallel may exceed kv_heads
 
-	// Elsewhere says, for an argument of the layout that this version lacks,
-	// which backend or version has it, as a full sentence. May be nil.
-	Elsewhere map[string]string
+	// Alternatives says, for values of an argument of the layout that this
+	// version lacks, who has them, in full sentences. May be nil.
+	Alternatives func(argument string, values []string) string
 
 	// Rules decide legality beyond the axes above. They are asked in order,
 	// in the hot loop: they must not allocate.

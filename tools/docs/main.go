@@ -1,7 +1,8 @@
 // Command docs writes what can be written from the code itself:
 // docs/language.md, the reference of the job language, from the tables that
-// decode it, and docs/diagnostics.md, the index of diagnostics, from the ids.go
-// of every package. With -check it only compares. It runs at the top of the
+// decode it, docs/capabilities.md, what each framework version can do, from the
+// table of package backends/capability, and docs/diagnostics.md, the index of
+// diagnostics, from the ids.go of every package. With -check it only compares. It runs at the top of the
 // repository:
 //
 //	go run ./tools/docs
@@ -15,8 +16,9 @@ import (
 )
 
 const (
-	languagePath    = "docs/language.md"
-	diagnosticsPath = "docs/diagnostics.md"
+	languagePath     = "docs/language.md"
+	capabilitiesPath = "docs/capabilities.md"
+	diagnosticsPath  = "docs/diagnostics.md"
 )
 
 func main() {
@@ -34,6 +36,9 @@ func run(check bool) error {
 		return err
 	}
 	if err := write(languagePath, reference(), check); err != nil {
+		return err
+	}
+	if err := write(capabilitiesPath, capabilities(), check); err != nil {
 		return err
 	}
 	return write(diagnosticsPath, index, check)
