@@ -55,8 +55,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	return &target.Target{
 		Backend:    "deepspeed",
 		Version:    r.String(),
-		Engine:     target.DeepSpeed,
-		Torch:      r.torch,
+		Runtime:    r.runtime(j),
 		DenseMesh:  []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate},
 		ExpertMesh: []plan.Axis{plan.ExpertParallel, plan.ExpertDataParallel},
 
@@ -70,17 +69,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ContextParallel:  r.has(ulysses) && family.ulysses,
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
 		Replicate:        r.has(mics) && asksForReplicas(j),
-		Buckets:          buckets,
-		Layers:           "transformers",
-		EarlyStop:        true, // train.py checkpoints with use_reentrant=False
-		ChunksRunAgain:   true, // and so it does with the chunks of a loss
 		Alternatives:     alternatives,
-
-		AllReducesShards:  true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
-		WholeEmbedding:    true,
-		WholeHead:         !r.has(headSplit) || j.Model.TiedEmbeddings,
-		WholeLogits:       true, // train.py takes the loss of all of them
-		ReducesEachColumn: true, // module_inject.layers.ColumnParallel
 
 		Rules:       rules(r, family),
 		Resolve:     resolver(r, family),

@@ -2,6 +2,7 @@ package deepspeed
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -18,7 +19,7 @@ const (
 // DeepSpeed's own 5e8 for the first two costs 2 GB a buffer in fp32; 2e8 is
 // what its documentation gives for smaller GPUs
 // (docs/_tutorials/zero.md), and no slower at these sizes.
-var buckets = target.Buckets{
+var buckets = runtime.Buckets{
 	Reduce:               200_000_000,
 	AllGather:            200_000_000,
 	Prefetch:             50_000_000,

@@ -32,9 +32,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	return &target.Target{
 		Backend:              "megatron",
 		Version:              v.name,
-		Engine:               target.Megatron,
-		Torch:                v.torch,
-		Minor:                v.minor,
+		Runtime:              v.runtime(),
 		DenseMesh:            denseMesh,
 		ExpertMesh:           expertMesh,
 		Schedules:            []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B},

@@ -46,7 +46,7 @@ func dialect022() *dialect {
 			{name: "mxfp8", capability: 10},
 		},
 	}
-	d.kernels, d.emit, d.launch = kernels022, emit022, launch022
+	d.own, d.emit, d.launch = own022, emit022, launch022
 	return d
 }
 

@@ -47,7 +47,7 @@ func dialect030() *dialect {
 			{name: "mxfp8", capability: 10}, {name: "nvfp4", capability: 10},
 		},
 	}
-	d.kernels, d.emit, d.launch = kernels030, emit030, launch030
+	d.own, d.emit, d.launch = own030, emit030, launch030
 	return d
 }
 

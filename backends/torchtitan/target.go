@@ -40,7 +40,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 // borrow the same ranks from the inside out.
 func (d *dialect) target(j *job.Job, f *family) *target.Target {
 	t := &target.Target{
-		Backend: "torchtitan", Version: d.version, Engine: target.FSDP2, Torch: d.torch,
+		Backend: "torchtitan", Version: d.version, Runtime: d.runtime(f),
 		DenseMesh: []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard,
 			plan.DataParallelReplicate, plan.PipelineParallel},
 		ExpertMesh: []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel,
@@ -58,7 +58,6 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		UnevenStages:     f.pipeline,
 		ExpertParallel:   j.Model.MoE != nil,
 		Replicate:        true,
-		Layers:           "torchtitan",
 		Alternatives:     alternatives(d, f),
 		Rules:            slices.Concat(commonRules, d.rules, f.rules),
 		Resolve:          d.resolver(),
@@ -72,31 +71,10 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 	if d.optionalSequenceParallel && j.Constraints.Layout.SequenceParallel.Set {
 		t.SequenceParallel = []bool{true, false} // off is never better, so only on demand
 	}
-	d.kernels(t, f)
 	for _, s := range d.schedules {
 		t.Schedules = append(t.Schedules, s.schedule)
 	}
 	return t
-}
-
-// kernels022 is what is particular to TorchTitan 0.2.2.
-func kernels022(t *target.Target, f *family) {
-	t.KeepsReduceScatter = true
-	t.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py
-	t.WholeCombine = true                 // models/moe/moe.py, routed_output_unsorted
-	t.WholeEmbeddingGradient = true       // DTensor has no rule for that of an embedding cut by rows
-	t.CompilesLoss = true                 // compile.components = ["model", "loss"]
-}
-
-// kernels030 is what is particular to TorchTitan 0.3.0.
-func kernels030(t *target.Target, f *family) {
-	t.FusedQKV = true     // models/common/attention.py projects q, k and v at once
-	t.CompilesLoss = true // compile.components = ["model", "loss"]; of a chunked loss what a chunk runs
-	t.RowwiseFP8 = true
-	t.LayerRotary = 8 // models/common/rope.py: cosine and sine in fp32
-	if f.complexRotary() {
-		t.LayerRotary = 4 // a complex number for two dimensions
-	}
 }
 
 // alternatives says who has what this release or this model of it lacks in a

@@ -17,6 +17,7 @@ import (
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -45,8 +46,8 @@ type dialect struct {
 	routerDType              string   // what the router multiplies in
 	precisions               []precision
 
-	// kernels tells a target what this release computes and keeps in its own way.
-	kernels func(t *target.Target, f *family)
+	// own tells a runtime what this release computes and keeps in its own way.
+	own func(r *runtime.Runtime, f *family)
 	// emit writes the framework's files, without those of Slurm.
 	emit func(b *build) []backends.Artifact
 	// launch says how torchrun starts them.

@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"slices"
+
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -20,6 +22,16 @@ const (
 )
 
 var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2"}
+
+// KernelNamed is the kernel of a name in the data files; an unknown one is a
+// programmer's mistake.
+func KernelNamed(name string) AttentionKernel {
+	i := slices.Index(kernelNames[:], name)
+	if i < 0 {
+		panic("compute: no attention kernel " + name)
+	}
+	return AttentionKernel(i)
+}
 
 // String is the name in the data files.
 func (k AttentionKernel) String() string { return kernelNames[k] }

@@ -1,9 +1,9 @@
 package estimate
 
 import (
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"testing"
 
-	"github.com/ndc-dev/ndc/compiler/target"
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"pgregory.net/rapid"
 )
@@ -11,8 +11,8 @@ import (
 // TestFloors: no floor lies above the step, and what an evaluator remembers of
 // other layouts changes nothing.
 func TestFloors(t *testing.T) {
-	for _, engine := range []target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed} {
-		used := map[bool]*Evaluator{false: New(jobOf(dense(), 8), targetOf(engine)), true: New(jobOf(moe(), 8), targetOf(engine))}
+	for _, r := range runtimetest.Runtimes() {
+		used := map[bool]*Evaluator{false: New(jobOf(dense(), 8), targetOf(r)), true: New(jobOf(moe(), 8), targetOf(r))}
 		rapid.Check(t, func(t *rapid.T) {
 			experts := rapid.Bool().Draw(t, "moe")
 			l, x := layouts(t, experts), execution()

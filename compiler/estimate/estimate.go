@@ -3,7 +3,7 @@
 // the memory peak, the exposed communication and the throughput.
 //
 // It composes its siblings and holds what none of them can know: which kernels
-// and collectives a step runs and what overlaps with what, per engine and
+// and collectives a step runs and what overlaps with what, per runtime and
 // option. Package program counts shapes, compute times kernels, collective
 // times communication, schedule runs the pipeline, memory counts bytes.
 // Choosing among layouts is package search's. Every formula, with its source,
@@ -20,6 +20,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -33,6 +34,7 @@ type Evaluator struct {
 	job        *job.Job
 	model      *job.Model
 	target     *target.Target
+	runtime    *runtime.Runtime // the target's
 	parameters Parameters
 
 	arch     *program.Program
@@ -41,13 +43,7 @@ type Evaluator struct {
 	topology *collective.Topology
 	memory   *memory.Model
 
-	// asynchronous: the backward of a tensor-parallel product communicates beside
-	// its own products, and interleaved schedules send behind compute; Megatron
-	// has both since the time of torch 2.0.
-	asynchronous bool
-	// torch carries FlashAttention's first generation (before 2.2), no kernel of
-	// cuDNN's (before 2.5)
-	firstFlash, secondFlash bool
+	kernels [2]compute.AttentionKernel // of the options flash and fused
 
 	fused, eager layerTraffic // of the layers, fused or kernel by kernel
 	counted      bool         // the kernels that eager names were counted
@@ -136,7 +132,7 @@ func reach(j *job.Job) *job.Cluster {
 // NewWith is New with other parameters, for fitting.
 func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e := &Evaluator{
-		job: j, model: &j.Model, target: t, parameters: p,
+		job: j, model: &j.Model, target: t, runtime: &t.Runtime, parameters: p,
 		arch:          program.New(&j.Model),
 		device:        compute.NewDevice(&j.Cluster.GPU),
 		topology:      collective.NewTopology(reach(j)),
@@ -150,14 +146,13 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		bareWork:      map[wholeKey]units.Seconds{},
 		pipelines:     map[uint64]units.Seconds{},
 	}
-	e.assembly.SeparateProjections = t.Engine != target.Megatron
+	e.assembly.SeparateProjections = t.Runtime.Layers.SeparateProjections
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}
-	e.asynchronous = t.Engine == target.Megatron && !t.TorchBefore(2, 0)
-	e.firstFlash, e.secondFlash = t.TorchBefore(2, 2), t.TorchBefore(2, 5)
+	e.kernels = [2]compute.AttentionKernel{compute.KernelNamed(t.Runtime.Attention.Flash), compute.KernelNamed(t.Runtime.Attention.Fused)}
 	e.fused = trafficOf(e.model, fusedLayers)
-	layers := cmp.Or(t.Layers, fusedLayers)
+	layers := cmp.Or(t.Runtime.Layers.Implementation, fusedLayers)
 	e.eager, e.counted = trafficOf(e.model, layers), layers != fusedLayers
 	e.precision()
 	e.newRecipes()
@@ -208,17 +203,17 @@ func (e *Evaluator) precision() {
 
 // resolve looks up the parameters that apply.
 func (e *Evaluator) resolve() {
-	p, engine := e.parameters, engines[e.target.Engine]
+	p, engine := e.parameters, e.runtime.Calibration.Time
 	e.rate16 = units.Seconds(p.ofGPU("rate16", e.job.Cluster.GPU.Catalog))
 	e.rate4 = units.Seconds(p.ofGPU("rate4", e.job.Cluster.GPU.Catalog))
 	e.rate8 = units.Seconds(p.ofGPU("rate8", e.job.Cluster.GPU.Catalog))
 	e.grouped16 = units.Seconds(p.ofGPU("grouped16", e.job.Cluster.GPU.Catalog))
 	e.grouped8 = units.Seconds(p.ofGPU("grouped8", e.job.Cluster.GPU.Catalog))
-	if e.target.RowwiseFP8 {
+	if e.runtime.LowPrecision.RowScaled {
 		e.rate8 *= units.Seconds(p.at("rowwise"))
 	}
-	e.rate8 *= e.maturity()
-	e.rate4 *= e.maturity()
+	e.rate8 *= e.releaseSpeedUp()
+	e.rate4 *= e.releaseSpeedUp()
 	e.ring = units.Seconds(p.at("ring_efficiency." + engine))
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
@@ -234,19 +229,12 @@ func (e *Evaluator) resolve() {
 	e.permuteBytes = p.at("permute_bytes")
 }
 
-// maturity is how fast narrow products run with this release of Megatron and
-// the libraries of its time over those of the latest: kernels and fusions of
-// narrow types still gain with every release, release of their time.
-func (e *Evaluator) maturity() units.Seconds {
-	if e.target.Minor == 0 {
-		return 1
-	}
-	return units.Seconds(math.Pow(1-e.parameters.at("release"), float64(latestRelease-min(max(e.target.Minor, firstRelease), latestRelease))))
+// releaseSpeedUp is how fast GEMMs in low precision run with the engine's release
+// and the libraries of its time over those of the newest that was measured:
+// kernels and fusions still gain with every release, release of their time.
+func (e *Evaluator) releaseSpeedUp() units.Seconds {
+	return units.Seconds(math.Pow(1-e.parameters.at("release"), float64(e.runtime.LowPrecision.ReleasesBehind)))
 }
-
-// The first and the last of Megatron's releases that measured steps ran on:
-// what lies beyond is taken as the nearest.
-const firstRelease, latestRelease = 14, 19
 
 // rate is how fast products run in training over the measured kernels, which
 // ran in short bursts. 16-bit products draw the most power and fall furthest;
@@ -271,22 +259,19 @@ func (e *Evaluator) grouped(t compute.DType) units.Seconds {
 	return e.grouped16
 }
 
-// generation is the share of the attention rate that an older flash-attention
-// keeps: torch before 2.2 carries its first generation (FlashAttention-2 came
-// with torch 2.2; Dao 2023, arXiv:2307.08691, figures 4 to 7).
-func (e *Evaluator) generation(x *plan.Execution, headDim int) units.Seconds {
-	if x.Attention != "flash" || !e.firstFlash {
+// flashShare is the share of the attention rate that an older flash kernel than
+// the measured one keeps.
+func (e *Evaluator) flashShare(x *plan.Execution, headDim int) units.Seconds {
+	name := e.runtime.Attention.FlashShare
+	if x.Attention != "flash" || name == "" {
 		return 1
 	}
-	share := e.parameters.at("flash1")
+	share := e.parameters.at(name)
 	if headDim > 64 {
-		share *= e.parameters.at("flash1_wide")
+		share *= e.parameters.at(name + "_wide")
 	}
 	return units.Seconds(share)
 }
-
-// engines names the engines in data/parameters.json.
-var engines = map[target.Engine]string{target.Megatron: "megatron", target.FSDP2: "fsdp2", target.DeepSpeed: "deepspeed"}
 
 // Step is the step time alone.
 func (e *Evaluator) Step(l *plan.Layout, x *plan.Execution) units.Seconds {

@@ -56,12 +56,12 @@ func (b *builder) tensorHalf(half int) {
 	at, bytes, scatter, behind := b.leave(row)
 	if !b.l.SequenceParallel {
 		hidden := units.Seconds(0)
-		if b.e.asynchronous { // behind the weight gradient
+		if b.e.runtime.TensorParallel.Overlaps { // behind the weight gradient
 			hidden = min(scatter, column)
 		}
 		b.put(at, bytes, scatter, behind)
 		n := 1
-		if b.e.target.ReducesEachColumn {
+		if b.e.runtime.TensorParallel.ReducesEachColumn {
 			n = b.columns[half]
 		}
 		for range n {
@@ -73,19 +73,19 @@ func (b *builder) tensorHalf(half int) {
 	b.put(channelTensorGather, bytes, gather, b.pipelined(gather, column))
 	b.put(at, bytes, scatter, behind)
 	b.putBackward(channelTensorGather, bytes, gather, b.pipelined(gather, row))
-	if !b.e.asynchronous {
+	if !b.e.runtime.TensorParallel.Overlaps {
 		b.putBackward(channelTensorScatter, bytes, scatter, b.pipelined(scatter, column))
 		return
 	}
-	// Megatron gathers the input again behind the input gradient and scatters
-	// the gradient behind the weight gradient.
+	// The input is gathered again behind the input gradient, the gradient scattered
+	// behind the weight gradient.
 	b.putBackward(channelTensorGather, bytes, gather, min(gather, column))
 	b.putBackward(channelTensorScatter, bytes, scatter, min(scatter, column))
 }
 
 // pipelined is the part of a collective that hides inside the matrix product
 // it is cut up with: all chunks but one of the tensor group's size, as far as
-// the product lasts (Transformer Engine user buffers, torch async TP).
+// the product lasts.
 func (b *builder) pipelined(t, product units.Seconds) units.Seconds {
 	if !b.x.OverlapTensorParallel {
 		return 0
@@ -239,7 +239,7 @@ func (b *builder) sync() units.Seconds {
 func (b *builder) embeddingReduce() {
 	g := b.g.tensor
 	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
-	if b.e.target.EmbeddingParts(g.Size()) <= 1 {
+	if b.e.runtime.TensorParallel.EmbeddingParts(g.Size()) <= 1 {
 		return
 	}
 	if b.l.SequenceParallel {
@@ -255,7 +255,7 @@ func (b *builder) embeddingReduce() {
 // logits for one over the whole vocabulary.
 func (b *builder) headReduce(vocabulary int) {
 	g := b.g.tensor
-	if b.e.target.HeadParts(g.Size()) <= 1 {
+	if b.e.runtime.TensorParallel.HeadParts(g.Size()) <= 1 {
 		return
 	}
 	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
@@ -265,7 +265,7 @@ func (b *builder) headReduce(vocabulary int) {
 	} else {
 		b.putBackward(channelTensorReduce, bytes, g.AllReduce(bytes), 0)
 	}
-	if b.e.target.LogitParts(g.Size()) <= 1 {
+	if b.e.runtime.TensorParallel.LogitParts(g.Size()) <= 1 {
 		logits := units.Bytes(b.tokens * 2 * float64(vocabulary))
 		b.put(channelTensorGather, logits, g.AllGather(logits), 0)
 		return

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -65,10 +64,10 @@ func trafficOf(m *job.Model, layers string) layerTraffic {
 	return layerTraffic{norm: of(cmp.Or(m.Normalization, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual")}
 }
 
-// traffic is what the layers move as they run: fused by the framework or by
-// torch.compile, or kernel by kernel.
+// traffic is what the layers move as they run: fused by the compiler, or as
+// the framework implements them.
 func (e *Evaluator) traffic(x *plan.Execution) *layerTraffic {
-	if x.Compile || e.target.Engine == target.Megatron {
+	if x.Compile {
 		return &e.fused
 	}
 	return &e.eager
@@ -80,10 +79,8 @@ func (e *Evaluator) fusion(x *plan.Execution) float64 {
 	switch {
 	case x.Compile:
 		return e.parameters.at("elementwise.compiled")
-	case e.target.Engine == target.Megatron:
-		return e.parameters.at("elementwise.megatron")
 	case !e.counted:
-		return e.parameters.at("elementwise.eager")
+		return e.parameters.at("elementwise." + e.runtime.Layers.Elementwise)
 	}
 	return 1
 }

@@ -1,11 +1,11 @@
 package estimate
 
 import (
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"math"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/compute"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -24,8 +24,8 @@ func TestCountedKernels(t *testing.T) {
 	}
 	l, x := single(8), execution()
 	l.ZeroStage = 2
-	g := targetOf(target.DeepSpeed)
-	g.Layers = "transformers"
+	g := targetOf(runtimetest.Buckets())
+	g.Runtime.Layers.Implementation = "transformers"
 	e := New(jobOf(dense(), 1), g)
 	e.Step(&l, &x)
 	got := e.step.table.at(0, false, false).lines[lineMemoryBound]

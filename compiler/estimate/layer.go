@@ -6,7 +6,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -147,7 +146,7 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 	switch r {
 	case plan.RecomputeFull:
 		again, load := b.fwd, b.first
-		if b.e.target.EarlyStop {
+		if b.e.runtime.Recompute.StopsEarly {
 			again.add(-1, &b.last.lines)
 			load.add(-1, &b.last.load)
 		}
@@ -187,8 +186,8 @@ func (e *Evaluator) overPCIe(bytes float64) units.Seconds {
 	return units.Seconds(bytes / bandwidth)
 }
 
-// selective is the forward time of the modules that run again. Torchtitan's
-// "op" policy saves attention, communication and every second matrix product
+// selective is the forward time of the modules that run again. The "op" policy
+// saves attention, communication and every second matrix product
 // and repeats the rest.
 func (b *builder) selective() units.Seconds {
 	var t units.Seconds
@@ -251,7 +250,7 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 	if o.Kind == program.GroupedLinear {
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
 		g := compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}
-		if b.e.target.FusedExperts {
+		if b.e.runtime.Experts.FusedMLP {
 			g.InputReady, g.GradientReady = o.Name == "experts.out", o.Name == "experts.in"
 		}
 		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
@@ -317,7 +316,7 @@ func (b *builder) attention(kind int) {
 		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
-	rate := b.e.generation(b.x, c.QKDim)
+	rate := b.e.flashShare(b.x, c.QKDim)
 	f, w = f/cp/rate, w/cp/rate
 	if cp > 1 {
 		f, w = f/b.e.ring, w/b.e.ring
@@ -330,27 +329,21 @@ func (b *builder) attention(kind int) {
 // attentionType is what attention computes in: 16 bits, unless the run asks for
 // the layer's own 8.
 func (e *Evaluator) attentionType(layer compute.DType) compute.DType {
-	if e.target.LowAttention {
+	if e.runtime.LowPrecision.Attention {
 		return layer
 	}
 	return e.plain
 }
 
-// kernel is the attention kernel that runs: torch's own in FSDP2 and
-// DeepSpeed, the second FlashAttention where torch is older than 2.5, which
-// brought cuDNN's.
+// kernel is the attention kernel that runs.
 func (e *Evaluator) kernel(x *plan.Execution) compute.AttentionKernel {
-	switch {
-	case x.Attention == "unfused":
+	switch x.Attention {
+	case "unfused":
 		return compute.Unfused
-	case e.secondFlash:
-		return compute.FlashAttention2
-	case x.Attention == "fused":
-		return compute.Fused
-	case e.target.Engine != target.Megatron:
-		return compute.SDPA
+	case "fused":
+		return e.kernels[1]
 	}
-	return compute.Flash
+	return e.kernels[0]
 }
 
 // host makes the layer at least as long as the host takes to launch it. CUDA
@@ -389,18 +382,18 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	b := e.builder(l, x, g, true)
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 	s := program.ShapeOf(l)
-	p := e.arch.HeadGEMM(vocabulary/e.target.HeadParts(l.TensorParallel), &s)
+	p := e.arch.HeadGEMM(vocabulary/e.runtime.TensorParallel.HeadParts(l.TensorParallel), &s)
 	t := e.linear(e.plain, &p)
 	name := "loss_bytes.unfused"
-	if x.CrossEntropy == "fused" || x.Compile && e.target.CompilesLoss {
+	if x.CrossEntropy == "fused" || x.Compile && e.runtime.Loss.CompilesLoss {
 		name = "loss_bytes.fused"
 	}
-	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(b.tokens*float64(vocabulary/e.target.LogitParts(l.TensorParallel))*e.parameters.at(name))))
+	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(b.tokens*float64(vocabulary/e.runtime.TensorParallel.LogitParts(l.TensorParallel))*e.parameters.at(name))))
 	b.fwd[lineHead] = t.Forward/e.rate(e.plain) + loss/2
 	b.bwd[lineHead] = t.Backward()/e.rate(e.plain) + loss/2
 	b.weight = t.WeightGradient / e.rate(e.plain)
 	b.headReduce(vocabulary)
-	if e.target.ChunksRunAgain && x.LossChunks > 1 {
+	if e.runtime.Loss.RecomputesChunks && x.LossChunks > 1 {
 		b.bwd.repeat(&b.fwd)
 		b.load.add(1, &b.first)
 	}

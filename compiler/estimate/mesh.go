@@ -61,7 +61,7 @@ func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) *groups {
 		g.expertReplica = e.group(l.ExpertDataParallel()/shards, data*shards)
 	}
 	g.hpz = g.shard
-	if e.target.OneRail {
+	if e.runtime.ShardingOf(x).OneRail {
 		one := e.topology.OneRail().Group(g.shard.Size(), inner)
 		g.shard, g.hpz = &one, &one
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -41,9 +40,10 @@ type Envelope struct {
 	ExpertParallel   int      `json:"expert_parallel"`
 }
 
-// Add widens the envelope by a measured step.
-func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine target.Engine) {
-	v.Engines = include(v.Engines, engines[engine])
+// Add widens the envelope by a measured step; engine is the key of its
+// calibration.
+func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine string) {
+	v.Engines = include(v.Engines, engine)
 	v.GPUTypes = include(v.GPUTypes, gpuOf(j))
 	v.Precisions = include(v.Precisions, j.Training.Precision)
 	v.GPUs = widen(v.GPUs, l.GPUs())
@@ -72,12 +72,12 @@ func widen(r [2]int, n int) [2]int {
 
 // Outside says in what a job's layout lies outside the envelope, empty when
 // it lies inside.
-func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine target.Engine) []string {
+func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine string) []string {
 	var out []string
 	for _, n := range []struct {
 		what, value string
 		measured    []string
-	}{{"engine", engines[engine], v.Engines}, {"GPU", gpuOf(j), v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
+	}{{"engine", engine, v.Engines}, {"GPU", gpuOf(j), v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
 		if !slices.Contains(n.measured, n.value) {
 			out = append(out, n.what+" "+n.value)
 		}
@@ -140,7 +140,7 @@ func (r *Range) matches(j *job.Job) int {
 
 // Of is the range of a layout of a job, and in what it lies beyond what was
 // measured.
-func (r *Range) Of(j *job.Job, l *plan.Layout, engine target.Engine) (span [2]float64, outside []string) {
+func (r *Range) Of(j *job.Job, l *plan.Layout, engine string) (span [2]float64, outside []string) {
 	if outside = r.Measured.Outside(j, l, engine); len(outside) > 0 {
 		return r.Beyond, outside
 	}
@@ -153,7 +153,7 @@ func (e *Evaluator) span(l *plan.Layout, t units.Seconds) (ends [2]units.Seconds
 	var ranges []Range
 	readJSON("data/ranges.json", &ranges)
 	class := Class(ranges, e.job)
-	r, outside := class.Of(e.job, l, e.target.Engine)
+	r, outside := class.Of(e.job, l, e.runtime.Calibration.Time)
 	stands = class.Source
 	if len(outside) > 0 {
 		stands += "; this layout lies beyond them: " + strings.Join(outside, ", ")

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -16,7 +15,7 @@ func measuredJob() (*job.Job, *plan.Layout, Envelope) {
 	j.Cluster.GPU.Catalog, j.Training.Precision, j.Model.SequenceLength = "h100_sxm", "bf16", 4096
 	l := &plan.Layout{TensorParallel: 4, ContextParallel: 1, PipelineParallel: 2, ExpertParallel: 1, DataParallelReplicate: 1, DataParallelShard: 8}
 	var v Envelope
-	v.Add(j, l, target.Megatron)
+	v.Add(j, l, "a")
 	return j, l, v
 }
 
@@ -43,14 +42,14 @@ func TestOutside(t *testing.T) {
 	} {
 		j, l, v := measuredJob()
 		c.change(j, l)
-		if got := strings.Join(v.Outside(j, l, target.Megatron), "; "); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+		if got := strings.Join(v.Outside(j, l, "a"), "; "); c.says == "" && got != "" || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.says)
 		}
-		v.Add(j, l, target.Megatron)
-		if got := v.Outside(j, l, target.Megatron); len(got) > 0 {
+		v.Add(j, l, "a")
+		if got := v.Outside(j, l, "a"); len(got) > 0 {
 			t.Errorf("%s: %q after it was measured", c.name, got)
 		}
-		if got := v.Outside(j, l, target.DeepSpeed); !slices.Contains(got, "engine deepspeed") {
+		if got := v.Outside(j, l, "b"); !slices.Contains(got, "engine b") {
 			t.Errorf("%s: %q of an engine that was not measured", c.name, got)
 		}
 	}
@@ -87,11 +86,11 @@ func TestClass(t *testing.T) {
 		{MoE: true, GPU: "h100_sxm", Precision: "bf16"},
 	}
 	c := Class(ranges, j)
-	if span, outside := c.Of(j, l, target.Megatron); span != ranges[1].Inside || outside != nil {
+	if span, outside := c.Of(j, l, "a"); span != ranges[1].Inside || outside != nil {
 		t.Errorf("inside: %v, %v", span, outside)
 	}
 	l.DataParallelShard = 512
-	if span, outside := c.Of(j, l, target.Megatron); span != ranges[1].Beyond || len(outside) != 1 {
+	if span, outside := c.Of(j, l, "a"); span != ranges[1].Beyond || len(outside) != 1 {
 		t.Errorf("beyond: %v, %v", span, outside)
 	}
 }

@@ -3,66 +3,44 @@ package estimate
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
-	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// policy is what an engine gathers and reduces with every micro-batch instead
-// of once per step.
-type policy struct {
-	gatherForward, gatherBackward, reduce bool
-}
-
-// policyOf reads the engine's habits. FSDP2 in torchtitan has no no_sync:
-// without pipeline stages every micro-batch gathers and reduces; under
-// pipelining the stage reduces with its last micro-batch only. DeepSpeed
-// reduces per micro-batch from ZeRO-2 on and gathers in ZeRO-3. Megatron's
-// distributed optimizer does neither; Megatron-FSDP follows its ZeRO stage.
-func (e *Evaluator) policyOf(l *plan.Layout, x *plan.Execution) policy {
-	switch e.target.Engine {
-	case target.FSDP2:
-		piped := l.PipelineParallel > 1
-		return policy{gatherForward: l.ZeroStage >= 2 && (!piped || l.ZeroStage == 3), gatherBackward: l.ZeroStage == 3, reduce: !piped}
-	case target.DeepSpeed:
-		return policy{gatherForward: l.ZeroStage == 3, gatherBackward: l.ZeroStage == 3, reduce: l.ZeroStage >= 2}
-	}
-	full := x.FullySharded
-	return policy{gatherForward: full && l.ZeroStage == 3, gatherBackward: full && l.ZeroStage == 3, reduce: full && l.ZeroStage >= 2}
-}
-
-// sharder adds state communication to passes.
-type sharder struct {
+// fsdp adds the communication of fully sharded state to passes: what every
+// micro-batch gathers and reduces.
+type fsdp struct {
 	e *Evaluator
 	l *plan.Layout
 	x *plan.Execution
 	g *groups
-	policy
+	runtime.PerMicroBatch
 }
 
-// chargeAll adds the gathers and reductions of sharded state to every pass.
+// communicate adds the gathers and reductions of sharded state to every pass.
 // What one layer communicates runs behind the compute of its neighbour, which
 // is taken to be as long as its own; the first gather and the last reduction of
 // a micro-batch have nothing to hide behind and are charged to the embedding.
-func (s *sharder) chargeAll(t *layerTable) {
+func (s *fsdp) communicate(t *layerTable) {
 	for i := range t.layers {
-		s.charge(&t.layers[i])
+		s.pass(&t.layers[i])
 	}
-	s.charge(&t.mtp)
-	s.charge(&t.head)
+	s.pass(&t.mtp)
+	s.pass(&t.head)
 	s.first(&t.embedding, &t.layers[0])
 }
 
-// charge adds a pass's own gathers and reduction, hidden where it can be.
-func (s *sharder) charge(p *pass) {
-	if s.gatherForward {
+// pass adds a pass's own gathers and reduction, hidden where it can be.
+func (s *fsdp) pass(p *pass) {
+	if s.GatherForward {
 		t := s.gather(p, s.g.shard)
 		s.hide(p, &p.forward, t, s.x.OverlapParameterGather)
 	}
 	var back units.Seconds
-	if s.gatherBackward {
+	if s.GatherBackward {
 		back += s.gather(p, s.g.hpz)
 	}
-	if s.reduce {
+	if s.Reduce {
 		back += s.reduction(p)
 	}
 	s.hide(p, &p.backward, back, s.x.OverlapGradientReduce)
@@ -70,7 +48,7 @@ func (s *sharder) charge(p *pass) {
 
 // hide puts communication behind the pass's own compute, if the framework
 // overlaps it at all, and what is left on the critical path.
-func (s *sharder) hide(p *pass, side *units.Seconds, t units.Seconds, overlap bool) {
+func (s *fsdp) hide(p *pass, side *units.Seconds, t units.Seconds, overlap bool) {
 	hidden := units.Seconds(0)
 	if overlap {
 		hidden = min(t, *side)
@@ -82,19 +60,19 @@ func (s *sharder) hide(p *pass, side *units.Seconds, t units.Seconds, overlap bo
 }
 
 // first charges the embedding: its own gather and reduction and one layer's.
-func (s *sharder) first(embedding, layer *pass) {
-	if s.gatherForward {
+func (s *fsdp) first(embedding, layer *pass) {
+	if s.GatherForward {
 		t := s.gather(embedding, s.g.shard) + s.gather(&pass{elements: layer.elements}, s.g.shard)
 		s.hide(embedding, &embedding.forward, t, false)
 	}
-	if s.reduce {
+	if s.Reduce {
 		t := s.reduction(embedding) + s.reduction(&pass{elements: layer.elements})
 		s.hide(embedding, &embedding.backward, t, false)
 	}
 }
 
 // gather is the time to collect a pass's parameters in the compute precision.
-func (s *sharder) gather(p *pass, dense interface {
+func (s *fsdp) gather(p *pass, dense interface {
 	AllGather(units.Bytes) units.Seconds
 }) units.Seconds {
 	w := s.e.parameterBytes()
@@ -114,14 +92,15 @@ func (s *sharder) gather(p *pass, dense interface {
 
 // reduction is the time to reduce-scatter a pass's gradients over the shards
 // and to all-reduce what is left over the replicas.
-func (s *sharder) reduction(p *pass) units.Seconds {
-	return s.e.reduce(&p.load, s.g, p.elements, bytesOf(s.x.GradientDType), s.l.ZeroStage)
+func (s *fsdp) reduction(p *pass) units.Seconds {
+	return s.e.reduce(&p.load, s.g, p.elements, s.l, s.x)
 }
 
-// reduce is a sharded gradient reduction of elements of width bytes.
-func (e *Evaluator) reduce(into *load, g *groups, n program.Elements, width float64, stage int) units.Seconds {
+// reduce is a sharded reduction of the gradients of elements.
+func (e *Evaluator) reduce(into *load, g *groups, n program.Elements, l *plan.Layout, exec *plan.Execution) units.Seconds {
+	width := bytesOf(exec.GradientDType)
 	d, x := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
-	if e.target.AllReducesShards && stage < 3 {
+	if p := e.runtime.ShardingOf(exec); p.AllReduces && l.ZeroStage < p.Parameters {
 		return e.allReduce(into, g, d, x)
 	}
 	t := g.shard.ReduceScatter(d)

@@ -6,7 +6,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -97,9 +96,7 @@ func (e *Evaluator) stages(l *plan.Layout) {
 	}
 }
 
-// transfers times the hand-over between neighbouring stages. Megatron's plain
-// 1F1B, all of Megatron's schedules before 2023 and DeepSpeed wait for it; later
-// interleaved schedules and torch send behind compute.
+// transfers times the hand-over between neighbouring stages.
 func (e *Evaluator) transfers(l *plan.Layout) {
 	s := &e.step
 	s.transfer, s.blocking, s.durations.Transfer = 0, false, 0
@@ -110,18 +107,21 @@ func (e *Evaluator) transfers(l *plan.Layout) {
 	if e.scatters(l) {
 		s.transfer += s.g.tensor.AllGather(s.table.transfer * units.Bytes(l.TensorParallel))
 	}
-	s.blocking = e.target.Engine != target.FSDP2 && (l.VirtualPipeline == 1 || !e.asynchronous)
+	p := &e.runtime.Pipeline
+	s.blocking = p.Blocking
+	if l.VirtualPipeline > 1 {
+		s.blocking = p.BlockingInterleaved
+	}
 	if !s.blocking {
 		s.durations.Transfer = s.transfer
 	}
 }
 
 // scatters reports whether every rank of a tensor group sends its part of an
-// activation that all hold, and the receivers gather it again (Narayanan et al.
-// 2021, arXiv:2104.04473, 4.1); Megatron later dropped that for sequence
-// parallelism, whose activations are parts already.
+// activation that all hold, and the receivers gather it again; under sequence
+// parallelism activations are parts already.
 func (e *Evaluator) scatters(l *plan.Layout) bool {
-	return e.target.Engine == target.Megatron && !e.asynchronous && !l.SequenceParallel
+	return e.runtime.Pipeline.ScattersActivations && !l.SequenceParallel
 }
 
 // compose counts the layers [first, end) of a chunk by kind, precision and

@@ -7,7 +7,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -17,13 +16,14 @@ import (
 // of a reduction and the first of a gather have nothing to hide behind.
 func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 	s := &e.step
-	p, n := e.policyOf(l, x), s.elements[0]
-	if !p.reduce {
+	p, n := e.runtime.ShardingOf(x), s.elements[0]
+	with := p.PerMicroBatch(l)
+	if !with.Reduce {
 		t := e.reduceOnce(l, x, n)
 		window := s.durations.InputGradient[0] + e.trailing(l, s.durations.InputGradient)
 		e.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t)
 	}
-	if l.ZeroStage > 0 && !p.gatherForward {
+	if l.ZeroStage >= p.Optimizer && !with.GatherForward {
 		t := e.gatherOnce(n)
 		window := s.durations.Forward[0] + e.trailing(l, s.durations.Forward)
 		e.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t)
@@ -48,8 +48,8 @@ func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
 // reduceOnce is the gradient reduction of one rank.
 func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elements) units.Seconds {
 	s, width := &e.step, bytesOf(x.GradientDType)
-	if l.ZeroStage > 0 {
-		return e.reduce(&s.load, s.g, n, width, l.ZeroStage)
+	if l.ZeroStage >= e.runtime.ShardingOf(x).Optimizer {
+		return e.reduce(&s.load, s.g, n, l, x)
 	}
 	d, w := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
 	t := s.g.data.AllReduce(d)
@@ -86,9 +86,8 @@ func (e *Evaluator) unhidden(t, window units.Seconds, n program.Elements, overla
 	return max(t-window, t*units.Seconds(bucket))
 }
 
-// bucketElements is the bucket of gradients that Megatron and torch's DDP fill
-// before they reduce it (Megatron-LM core_v0.18.0
-// distributed/distributed_data_parallel.py: max(40 M, 1 M · ranks)).
+// bucketElements is the bucket of gradients that fills before it is reduced
+// (docs/time.md, "Sharded state").
 const bucketElements = 40e6
 
 // expose puts the exposed part of a collective on its line and charges the
@@ -113,12 +112,13 @@ func (e *Evaluator) optimizer(l *plan.Layout, x *plan.Execution) {
 // update is the optimizer's time for one rank's parameters: the update reads
 // gradient, master weight and moments and writes master, moments and the
 // 16-bit weight; clipping reads the gradient once for its norm and scales it;
-// Megatron clears the whole fp32 gradient buffer.
+// some clear the whole gradient buffer.
 func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n program.Elements) units.Seconds {
 	s := &e.step
 	own := float64(n.Dense + n.Expert)
 	full := own
-	if l.ZeroStage > 0 {
+	p := e.runtime.ShardingOf(x)
+	if l.ZeroStage >= p.Optimizer {
 		own = float64(n.Dense) / float64(s.g.shard.Size())
 		if n.Expert > 0 {
 			own += float64(n.Expert) / float64(s.g.expertShard.Size())
@@ -133,7 +133,7 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n program.Elements
 		return e.hostUpdate(own, perElement, gradient)
 	}
 	bytes := own * perElement
-	if e.target.Engine == target.Megatron {
+	if p.ClearsGradients {
 		bytes += full * gradient
 	}
 	t := e.device.Traffic(compute.Optimizer, units.Bytes(math.Round(bytes)))

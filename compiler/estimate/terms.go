@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -21,7 +22,7 @@ type tableKey struct {
 // the ranks that share state matter only where they communicate with every
 // micro-batch.
 type stateKey struct {
-	policy          policy
+	with            runtime.PerMicroBatch
 	shard, replicas int32
 	zero            int8
 	piped           bool
@@ -79,8 +80,8 @@ func (e *Evaluator) tableKey(l *plan.Layout, x *plan.Execution) tableKey {
 }
 
 func (e *Evaluator) stateKey(l *plan.Layout, x *plan.Execution) stateKey {
-	k := stateKey{policy: e.policyOf(l, x), piped: l.PipelineParallel > 1}
-	if k.policy != (policy{}) {
+	k := stateKey{with: e.runtime.ShardingOf(x).PerMicroBatch(l), piped: l.PipelineParallel > 1}
+	if k.with != (runtime.PerMicroBatch{}) {
 		k.shard, k.replicas, k.zero = int32(l.DataParallelShard), int32(l.DataParallelReplicate), int8(l.ZeroStage)
 	}
 	return k
@@ -115,14 +116,14 @@ func (e *Evaluator) stateTerms(k wholeKey, l *plan.Layout, x *plan.Execution, g 
 func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	s := *t
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
-	s.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.target.EmbeddingParts(l.TensorParallel))
+	s.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.runtime.TensorParallel.EmbeddingParts(l.TensorParallel))
 	s.head.elements.Dense = e.arch.FinalNorm()
 	if !e.model.TiedEmbeddings || l.PipelineParallel > 1 {
-		s.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.target.HeadParts(l.TensorParallel))
+		s.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.runtime.TensorParallel.HeadParts(l.TensorParallel))
 	}
-	if p := e.policyOf(l, x); p != (policy{}) {
+	if with := e.runtime.ShardingOf(x).PerMicroBatch(l); with != (runtime.PerMicroBatch{}) {
 		s.layers = slices.Clone(t.layers)
-		(&sharder{e: e, l: l, x: x, g: g, policy: p}).chargeAll(&s)
+		(&fsdp{e: e, l: l, x: x, g: g, PerMicroBatch: with}).communicate(&s)
 		s.seal()
 	}
 	return &s

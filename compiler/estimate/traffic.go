@@ -6,7 +6,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -51,7 +50,7 @@ func (b *builder) memoryBound(k program.Kind) {
 		}
 	}
 	before := forward
-	b.activated(rows, width, k.MoE && b.e.target.FusedExperts, &forward, &backward)
+	b.activated(rows, width, k.MoE && b.e.runtime.Experts.FusedMLP, &forward, &backward)
 	b.activation = forward - before
 	b.mlp += b.activation
 	b.moe += b.activation
@@ -97,10 +96,10 @@ func (b *builder) permutes() float64 {
 }
 
 // expertBias is what adding biases to the outputs of both expert products
-// moves, and their gradients: Megatron adds them expert by expert and joins the
-// results, 2 bytes read and written each time.
+// moves, and their gradients: they are added expert by expert and the results
+// joined, 2 bytes read and written each time.
 func (b *builder) expertBias(rows, width float64) units.Seconds {
-	if !b.e.model.MLPBias || b.e.target.FusedExperts {
+	if !b.e.model.MLPBias || b.e.runtime.Experts.FusedMLP {
 		return 0
 	}
 	width *= b.activationInputs()
@@ -131,7 +130,7 @@ func (b *builder) rope(moves *layerTraffic, forward, backward *units.Seconds) {
 // projection.
 func (b *builder) joined() units.Seconds {
 	m := b.e.model
-	if b.e.target.Engine != target.Megatron || m.MLA != nil {
+	if b.e.runtime.Layers.SeparateProjections || m.MLA != nil {
 		return 0
 	}
 	tp := float64(b.l.TensorParallel)
@@ -141,10 +140,9 @@ func (b *builder) joined() units.Seconds {
 
 // gradientCopies is what an engine without fused accumulation moves per
 // micro-batch to bring weight gradients to where they are reduced: a read in
-// 16 bits and a write in the reduction type. Megatron's weight gradients
-// accumulate inside the matrix multiplication.
+// 16 bits and a write in the reduction type.
 func (b *builder) gradientCopies(k program.Kind) units.Seconds {
-	if b.e.target.Engine == target.Megatron {
+	if b.e.runtime.Layers.AccumulatesWeightGradients {
 		return 0
 	}
 	for i, have := range b.e.arch.Kinds() {

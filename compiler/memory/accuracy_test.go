@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -78,7 +80,9 @@ func readRows(t *testing.T, name string) []row {
 
 // megatronTarget is Megatron as far as memory needs it.
 func megatronTarget() *target.Target {
-	return &target.Target{Backend: "megatron", Engine: target.Megatron, InPlaceLoss: true,
+	r := runtimetest.Whole()
+	r.Loss.Fused = runtime.LossKernel{Base: 1} // the gradient is written into the logits
+	return &target.Target{Runtime: r,
 		DenseMesh:   []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel},
 		PaddedVocab: func(m *job.Model, tp int) int { n := 128 * tp; return (m.VocabSize + n - 1) / n * n }}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -43,8 +43,8 @@ func TestBigScience(t *testing.T) {
 				l.StageLayers = append(l.StageLayers, (r.Model.Layers+2)/y.PP-b2i(i == 0 || i == y.PP-1))
 			}
 		}
-		tg := engineTarget(target.DeepSpeed)
-		tg.Torch = "1.11"
+		tg := targetOf(runtimetest.Buckets())
+		tg.Runtime.Calibration.Software = "1"
 		tg.PaddedVocab = func(m *job.Model, _ int) int { return m.PaddedVocabSize }
 		mem := New(j, tg).Memory(l, x)
 		got := float64(mem.Peak.DeviceBytes) / (1000 << 20) // nvidia-smi prints MiB, the table thousands of them

@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 )
 
 // TestWholeLogits works out what the ends hold under AutoTP, for a vocabulary
@@ -20,17 +21,17 @@ func TestWholeLogits(t *testing.T) {
 	x := &plan.Execution{Attention: "flash", CrossEntropy: "unfused", LossChunks: 1}
 	for _, c := range []struct {
 		name            string
-		change          func(*target.Target)
+		change          func(*runtime.TensorParallel)
 		embedding, head int64
 		loss            int64
 	}{
-		{"cut", func(*target.Target) {}, table / 4, table / 4, 16 * logits / 4},
-		{"logits gathered", func(g *target.Target) { g.WholeEmbedding, g.WholeLogits = true, true }, table, table / 4, 12 * logits},
-		{"whole", func(g *target.Target) { g.WholeEmbedding, g.WholeHead = true, true }, table, table, 12 * logits},
+		{"cut", func(*runtime.TensorParallel) {}, table / 4, table / 4, 16 * logits / 4},
+		{"logits gathered", func(p *runtime.TensorParallel) { p.WholeEmbedding, p.WholeLogits = true, true }, table, table / 4, 12 * logits},
+		{"whole", func(p *runtime.TensorParallel) { p.WholeEmbedding, p.WholeHead = true, true }, table, table, 12 * logits},
 	} {
-		g := engineTarget(target.DeepSpeed)
+		g := targetOf(runtimetest.Buckets())
 		g.PaddedVocab = nil
-		c.change(g)
+		c.change(&g.Runtime.TensorParallel)
 		e := New(j, g).evaluate(l, x)
 		if got := e.terms; got.embedding != c.embedding || got.word != c.head || got.head.loss != c.loss {
 			t.Errorf("%s: embedding %d, head %d, loss %d; want %d, %d, %d", c.name, got.embedding, got.word, got.head.loss, c.embedding, c.head, c.loss)

@@ -3,7 +3,7 @@ package memory
 import (
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -18,26 +18,23 @@ type overhead struct {
 	pressed     float64 // the upper end where the allocator has to give back what it only caches
 	process     int64   // host memory of a rank's process
 	worker      int64   // host memory of a data worker
-	unbucketed  int64   // elements that DeepSpeed reduces at once where it does after the backward pass
+	unbucketed  int64   // elements that are reduced at once where that comes after the backward pass
 }
 
-// overheadOf looks the overheads of a target up. Context, slack and
-// range depend on the torch release where the data says so.
-func overheadOf(t *target.Target) overhead {
-	// Torch 1.13 was the first to load kernels when they are used
-	// (CUDA_MODULE_LOADING=LAZY).
-	loadsAllKernels := t.TorchBefore(1, 13)
-	released := func(kind string) float64 {
-		if v, ok := overheads[kind+"/1"]; ok && loadsAllKernels {
+// overheadOf looks the overheads of a runtime up. Context, slack and range
+// depend on the software below the engine where the data says so.
+func overheadOf(c *runtime.Calibration) overhead {
+	measured := func(kind string) float64 {
+		if v, ok := overheads[kind+"/"+c.Software]; ok && c.Software != "" {
 			return v
 		}
 		return overheads[kind]
 	}
 	return overhead{
-		slack: released("slack/" + t.Backend), lossSlack: overheads["loss_slack/"+t.Backend], context: released("context"),
+		slack: measured("slack/" + c.Memory), lossSlack: overheads["loss_slack/"+c.Memory], context: measured("context"),
 		first: overheads["communicator"], more: overheads["communicator_later"],
-		low: released("range_low/" + t.Backend), high: released("range_high/" + t.Backend),
-		pressed: released("range_pressed/" + t.Backend),
+		low: measured("range_low/" + c.Memory), high: measured("range_high/" + c.Memory),
+		pressed: measured("range_pressed/" + c.Memory),
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 		unbucketed: int64(overheads["unbucketed"]),
 	}

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -30,7 +29,7 @@ func (m *Model) staging(e *evaluation, s *state) int64 {
 		return 0
 	}
 	n := s.resident[lineParameters]
-	if m.target.Engine == target.Megatron && e.l.ZeroStage < 3 {
+	if e.sharding.SavesInParts && e.l.ZeroStage < e.sharding.Parameters {
 		n /= int64(e.l.DataParallel() * e.l.ContextParallel)
 	}
 	if c.SaveOptimizer {

@@ -1,28 +1,24 @@
 package memory
 
+import "github.com/ndc-dev/ndc/compiler/runtime"
+
+// loss is the implementation of the cross-entropy that runs.
+func (m *Model) loss(s *shape) *runtime.LossKernel {
+	if s.fusedLoss {
+		return &m.runtime.Loss.Fused
+	}
+	return &m.runtime.Loss.Unfused
+}
+
 // logits is the size per logit of what is alive at once while the loss runs
-// backward, by engine style and implementation.
-//
-// Megatron: Transformer Engine's fused loss writes the gradient into the
-// logits; Megatron's own, fused or not, keeps fp32 probabilities, from which
-// the gradient is made in the compute type.
-// A compiled or otherwise fused loss over plain logits keeps them and writes
-// their gradient, both in the compute type.
-// torchtitan and Hugging Face: fp32 log-probabilities, their gradient and the
-// gradient of the fp32 logits; a vocabulary-parallel loss holds one more.
+// backward.
 func (m *Model) logits(s *shape) float64 {
-	switch e := float64(m.element); {
-	case m.style.weightGradients && s.fusedLoss && m.target.InPlaceLoss:
-		return e
-	case m.style.weightGradients:
-		return 4 + e
-	case s.fusedLoss:
-		return 2 * e
+	k := m.loss(s)
+	fp32 := k.FP32
+	if m.runtime.TensorParallel.LogitParts(s.TensorParallel) > 1 {
+		fp32 += k.ParallelFP32
 	}
-	if m.target.LogitParts(s.TensorParallel) > 1 {
-		return 16
-	}
-	return 12
+	return float64(4*int64(fp32) + int64(k.Base)*m.element)
 }
 
 // head is what the output head of the last stage adds.
@@ -45,7 +41,7 @@ func (m *Model) head(s *shape, vocabulary int) head {
 		perLogit += float64(m.element)
 	}
 	models := int64(1 + model.MTPLayers)
-	local, rows := int64(vocabulary/m.target.LogitParts(s.TensorParallel)), int64(vocabulary/m.target.HeadParts(s.TensorParallel))
+	local, rows := int64(vocabulary/m.runtime.TensorParallel.LogitParts(s.TensorParallel)), int64(vocabulary/m.runtime.TensorParallel.HeadParts(s.TensorParallel))
 	logits, plain := int64(perLogit*float64(tokens*local)), m.element*tokens*local
 	out := head{kept: m.normed(s, whole) * models}
 	if n := int64(s.lossChunks); n > 1 {
@@ -64,13 +60,13 @@ func (m *Model) head(s *shape, vocabulary int) head {
 	if !s.fusedLoss {
 		out.saved = 4 * tokens * local // log-probabilities in fp32
 	}
-	if s.fusedLoss || m.style.weightGradients { // otherwise the fp32 tensors are gone before the hidden states' gradient is made
+	if !m.loss(s).FreesFirst {
 		out.loss += stream
 	}
-	if s.SequenceParallel && s.TensorParallel > 1 && !m.style.keepsGathered {
+	if s.SequenceParallel && s.TensorParallel > 1 && !m.runtime.Layers.KeepsGathered {
 		out.loss += 2 * whole // the gathered input, and its gradient before it is scattered
 	}
-	if m.style.weightGradients {
+	if m.runtime.Layers.AccumulatesWeightGradients {
 		out.loss += rows * h * m.element // scratch weight gradient of the head
 	}
 	return out
@@ -80,10 +76,10 @@ func (m *Model) head(s *shape, vocabulary int) head {
 // output, the head's input, which may be kept gathered.
 func (m *Model) normed(s *shape, whole int64) int64 {
 	stream := m.stream(s)
-	if m.style.keepsGathered && s.SequenceParallel && s.TensorParallel > 1 {
+	if m.runtime.Layers.KeepsGathered && s.SequenceParallel && s.TensorParallel > 1 {
 		return stream + whole
 	}
-	if m.style.fp32Norm {
+	if m.runtime.Layers.FP32Norm {
 		return 2*stream + m.local(s)*int64(m.arch.Model.HiddenSize)*4
 	}
 	return 2 * stream

@@ -1,19 +1,19 @@
 // Package memory predicts what one rank of each pipeline stage holds at its
-// peak, as a ledger of named lines that sum exactly to what torch's allocator
-// counts as allocated; then what the allocator reserves for that, and what
-// nvidia-smi would show. It also says what the host of a node needs.
+// peak, as a ledger of named lines that sum exactly to what the framework's
+// allocator counts as allocated; then what the allocator reserves for that, and
+// what nvidia-smi would show. It also says what the host of a node needs.
 //
-// It follows the state policy of the target's engine (Megatron, FSDP2,
-// DeepSpeed), the tensors that each layer saves for its backward pass, and the
-// in-flight counts of package schedule. What a layer is made of comes from
-// package program. It decides nothing: package search compares layouts,
-// package estimate puts memory and time together. Every formula stands with
-// its source in docs/memory.md.
+// It follows the target's runtime (package runtime), the tensors that each layer
+// saves for its backward pass, and the in-flight counts of package schedule. What
+// a layer is made of comes from package program. It decides nothing: package
+// search compares layouts, package estimate puts memory and time together. Every
+// formula stands with its source in docs/memory.md.
 package memory
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -23,7 +23,7 @@ import (
 // Peak is the busiest rank of a layout: the answer of the hot path.
 type Peak struct {
 	Stage, Rank int         // pipeline stage, and the lowest global rank on it
-	Allocated   units.Bytes // what torch's allocator counts as allocated
+	Allocated   units.Bytes // what the allocator counts as allocated
 	Reserved    units.Bytes // what it holds
 	Device      units.Bytes // what nvidia-smi shows
 	Low, High   units.Bytes // 90 % range of Device
@@ -40,7 +40,7 @@ type Model struct {
 	job       *job.Job
 	target    *target.Target
 	arch      *program.Program
-	style     style
+	runtime   *runtime.Runtime // the target's
 	precision precision
 	element   int64 // bytes of the compute type
 	cache     map[shape]*terms
@@ -51,9 +51,9 @@ type Model struct {
 // New prepares a prediction.
 func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
-		job: j, target: t, arch: program.New(&j.Model), style: styles[t.Engine],
+		job: j, target: t, arch: program.New(&j.Model), runtime: &t.Runtime,
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
-		cache: map[shape]*terms{}, pipeline: pipeline{held: map[schedule.Shape][]schedule.Held{}}, overhead: overheadOf(t),
+		cache: map[shape]*terms{}, pipeline: pipeline{held: map[schedule.Shape][]schedule.Held{}}, overhead: overheadOf(&t.Runtime.Calibration),
 	}
 }
 

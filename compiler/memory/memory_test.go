@@ -7,6 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
@@ -80,11 +82,10 @@ func TestKorthikanti(t *testing.T) {
 	}
 }
 
-// engineTarget is a target with nothing but what memory reads.
-func engineTarget(e target.Engine) *target.Target {
+// targetOf is a target with nothing but what memory reads.
+func targetOf(r runtime.Runtime) *target.Target {
 	t := megatronTarget()
-	t.Engine, t.Backend = e, map[target.Engine]string{target.Megatron: "megatron", target.FSDP2: "torchtitan", target.DeepSpeed: "deepspeed"}[e]
-	t.Buckets = target.Buckets{Reduce: 5e8, AllGather: 5e8, Prefetch: 5e7, MaxLiveParameters: 1e9, PersistenceThreshold: 1e5, SubGroup: 1e9}
+	t.Runtime = r
 	return t
 }
 
@@ -145,7 +146,7 @@ func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJob(t)
-		tg := engineTarget(rapid.SampledFrom([]target.Engine{target.Megatron, target.FSDP2, target.DeepSpeed}).Draw(t, "engine"))
+		tg := targetOf(rapid.SampledFrom(runtimetest.Runtimes()).Draw(t, "runtime"))
 		l, x := drawLayout(t, j)
 		m := New(j, tg)
 		full, hot := m.Memory(l, x), m.Peak(l, x)
@@ -180,10 +181,10 @@ func TestProperties(t *testing.T) {
 // that differ in their recompute as those of a search do.
 func BenchmarkPeak(b *testing.B) {
 	for _, c := range []struct {
-		engine target.Engine
-		pp, v  int
-	}{{target.Megatron, 1, 1}, {target.Megatron, 4, 1}, {target.Megatron, 16, 1}, {target.Megatron, 16, 3}, {target.FSDP2, 16, 1}, {target.FSDP2, 16, 3}} {
-		tg := engineTarget(c.engine)
+		runtime runtime.Runtime
+		pp, v   int
+	}{{runtimetest.Whole(), 1, 1}, {runtimetest.Whole(), 4, 1}, {runtimetest.Whole(), 16, 1}, {runtimetest.Whole(), 16, 3}, {runtimetest.Blocks(), 16, 1}, {runtimetest.Blocks(), 16, 3}} {
+		tg := targetOf(c.runtime)
 		b.Run(fmt.Sprintf("%s-pp%d-v%d", tg.Backend, c.pp, c.v), func(b *testing.B) {
 			j := gpt(12288, 96, 2048)
 			j.Model.Layers = 96

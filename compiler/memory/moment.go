@@ -197,7 +197,7 @@ func (p *point) write(e *evaluation, ld *load, out *ledger) {
 // embedded is the gradient of what comes out of the input embedding, gathered
 // over the tensor group; it is gone when fully_shard reduces the embedding's.
 func (m *Model) embedded(e *evaluation) int64 {
-	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
+	if m.runtime.Sharding.ReducesFP32 && e.l.PipelineParallel == 1 {
 		return 0
 	}
 	if e.l.SequenceParallel {
@@ -211,7 +211,7 @@ func (m *Model) embedded(e *evaluation) int64 {
 // scattered.
 func (m *Model) embeddingGradient(e *evaluation, ld *load) int64 {
 	n := m.element * (e.terms.embedding + ld.whole)
-	if m.style.reduceFP32 && e.l.PipelineParallel == 1 {
+	if m.runtime.Sharding.ReducesFP32 && e.l.PipelineParallel == 1 {
 		n += 4 * e.terms.embedding
 	}
 	return n
@@ -220,7 +220,7 @@ func (m *Model) embeddingGradient(e *evaluation, ld *load) int64 {
 // waiting is what n micro-batches that wait at the head keep there.
 func (m *Model) waiting(e *evaluation, n int64) int64 {
 	each := e.terms.head.kept
-	if m.style.keepOutputs && e.l.PipelineParallel > 1 {
+	if m.runtime.Pipeline.KeepsOutputs && e.l.PipelineParallel > 1 {
 		each += e.terms.head.output
 	}
 	return n*each + (n-1)*e.terms.head.saved
@@ -239,7 +239,7 @@ func (m *Model) others(e *evaluation, n int64) int64 {
 // of the first micro-batch runs backward: the layer's and the input embedding's,
 // whole ones in a pipeline.
 func (m *Model) pending(e *evaluation, ld *load) int64 {
-	if ld.again || !m.style.reduceFP32 || e.x.OffloadParameters || e.x.OffloadOptimizer {
+	if ld.again || !m.runtime.Sharding.ReducesFP32 || e.x.OffloadParameters || e.x.OffloadOptimizer {
 		return 0
 	}
 	n := unsharded
@@ -283,7 +283,7 @@ func (ld *load) begun() int64 {
 // unbegun is what the whole gradients of a pipeline rank lack while only its
 // last chunk has run backward, or none: those of the others.
 func (m *Model) unbegun(e *evaluation, ld *load) int64 {
-	if ld.again || !ld.several || !m.style.reduceFP32 {
+	if ld.again || !ld.several || !m.runtime.Sharding.ReducesFP32 {
 		return 0
 	}
 	return 4 * (ld.earlier + ld.whole)
@@ -291,7 +291,7 @@ func (m *Model) unbegun(e *evaluation, ld *load) int64 {
 
 // resharded is what the other chunks have not gathered before they run backward.
 func (m *Model) resharded(e *evaluation, ld *load) int64 {
-	if ld.again || !ld.several || !m.style.reduceFP32 || !e.x.ReshardAfterForward {
+	if ld.again || !ld.several || !m.runtime.Sharding.ReducesFP32 || !e.x.ReshardAfterForward {
 		return 0
 	}
 	return ld.earlier * m.element

@@ -85,7 +85,7 @@ func (m *Model) flightsOf(s schedule.Shape, rank int) flights {
 	all := s.MicroBatches * s.Virtual
 	f.some = all > f.inFlight
 	f.again = all > f.inFlight+(s.Virtual-1)*s.Pipeline
-	if f.several && m.style.reduceFP32 {
+	if f.several && m.runtime.Sharding.ReducesFP32 {
 		// The order of chunks forward runs ahead of that backward by two steps for
 		// every rank behind this one, and comes to another chunk after a step per rank.
 		behind := 2 * (s.Pipeline - 1 - rank)

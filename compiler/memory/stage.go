@@ -63,7 +63,7 @@ func (m *Model) load(e *evaluation, rank int, ld *load) {
 			ld.headAlive = max(alive, 1)
 		}
 	}
-	if rank > 0 && (!m.style.receivesAll || l.PipelineSchedule == plan.Schedule1F1B) { // the gradient sent to the stage before lives until the next one replaces it
+	if rank > 0 && (!m.runtime.Pipeline.ReceivesAll || l.PipelineSchedule == plan.Schedule1F1B) { // the gradient sent to the stage before lives until the next one replaces it
 		ld.keepBytes(lineNorms, t.layers[0].input)
 	}
 	// One layer's offloaded tensors are on their way out or back while the next runs.
@@ -99,10 +99,10 @@ func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
 	if c == 0 && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
 		ld.keepBytes(lineNorms, alive*t.layers[0].input/m.element)
 	}
-	if m.style.keepOutputs && !last && l.PipelineParallel > 1 {
+	if m.runtime.Pipeline.KeepsOutputs && !last && l.PipelineParallel > 1 {
 		ld.keepBytes(lineNorms, alive*t.layers[0].input)
 	}
-	if m.style.receivesAll {
+	if m.runtime.Pipeline.ReceivesAll {
 		ld.receive += received(l, c, alive) * t.layers[0].input
 	}
 	if first {
@@ -187,7 +187,7 @@ func (m *Model) ends(e *evaluation, rank int, ld *load) {
 		if e.l.VirtualPipeline > 1 {
 			ld.earlier += t.embedding
 		}
-		if m.target.WholeEmbeddingGradient {
+		if m.runtime.TensorParallel.WholeEmbeddingGradient {
 			ld.whole = t.embedding * int64(e.l.TensorParallel-1)
 		}
 	}

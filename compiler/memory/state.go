@@ -3,7 +3,7 @@ package memory
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
-	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 )
 
 // holding is what one rank of a stage has to keep state for.
@@ -54,49 +54,60 @@ type state struct {
 	host      int64     // bytes per rank in host memory
 }
 
-// sharding is the number of ranks over which dense and expert state is cut.
-type sharding struct{ dense, expert int64 }
+// shards is the number of ranks over which dense and expert state is cut.
+type shards struct{ dense, expert int64 }
 
-func shardingOf(l *plan.Layout) sharding {
+func shardsOf(l *plan.Layout) shards {
 	shard := l.DataParallelShard * l.ContextParallel
-	return sharding{
+	return shards{
 		dense:  int64(shard),
 		expert: int64(max(1, l.TensorParallel*shard/(l.ExpertParallel*l.ExpertTensorParallel))),
 	}
 }
 
 // of is bytes per element times the elements over their groups, rounded up.
-func (n sharding) of(bytes float64, e program.Elements) int64 {
+func (n shards) of(bytes float64, e program.Elements) int64 {
 	return int64(bytes*float64(e.Dense)/float64(n.dense)) + int64(bytes*float64(e.Expert)/float64(n.expert))
 }
 
 // unsharded keeps everything on every rank.
-var unsharded = sharding{1, 1}
+var unsharded = shards{1, 1}
 
-// state fills in what the target's engine keeps on a rank.
+// cut is over how many ranks a layout cuts what is cut from a zero_stage on.
+func (e *evaluation) cut(from int) shards {
+	if e.l.ZeroStage >= from {
+		return e.shards
+	}
+	return unsharded
+}
+
+// state fills in what the runtime keeps on a rank.
 func (m *Model) state(e *evaluation, h *holding, s *state) {
-	switch {
-	case m.target.Engine == target.FSDP2:
-		m.fsdp2(e, h, s)
-	case m.target.Engine == target.DeepSpeed:
-		m.deepspeed(e, h, s)
-	case e.x.FullySharded:
-		m.megatronFSDP(e, h, s)
-	default:
-		m.megatron(e, h, s)
-	}
-	if m.target.Engine != target.FSDP2 {
-		s.later, s.head = s.backward, s.loss
-		s.embedding.gathered = s.later.gathered
-	}
-	if m.target.Engine == target.DeepSpeed {
+	switch p := e.sharding; {
+	case p.Unit == runtime.Block && p.StoresFP32:
+		m.storedBlocks(e, h, s)
+	case p.Unit == runtime.Block:
+		m.blocks(e, h, s)
+		s.even()
+	case p.Unit == runtime.Bucket:
+		m.buckets(e, h, s)
+		s.even()
 		m.largeGradients(e, s)
+	default:
+		m.buffers(e, h, s)
+		s.even()
 	}
 	m.lowPrecision(e, h, s)
 }
 
+// even makes what is kept at times the same for all blocks of a stage.
+func (s *state) even() {
+	s.later, s.head = s.backward, s.loss
+	s.embedding.gathered = s.later.gathered
+}
+
 // optimizer adds master parameters and moments, cut over n, to device or host.
-func (m *Model) optimizer(e *evaluation, h *holding, n sharding, s *state) {
+func (m *Model) optimizer(e *evaluation, h *holding, n shards, s *state) {
 	var master float64
 	if m.element == 2 {
 		master = 4
@@ -114,11 +125,11 @@ func (m *Model) optimizer(e *evaluation, h *holding, n sharding, s *state) {
 	s.resident[lineMoments] += moments
 }
 
-// precisionAware applies what Transformer Engine's Adam does when its moments
-// are kept below fp32: the master parameter is the 16 bits that the bf16
+// precisionAware applies what the fused Adam does when its moments are
+// kept below fp32: the master parameter is the 16 bits that the bf16
 // parameter lacks, and the step makes fp32 copies of both moments, dense and
 // expert parameters one after the other.
-func (m *Model) precisionAware(e *evaluation, h *holding, n sharding, s *state) {
+func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 	if stateBytes(e.x) == 4 || e.x.OffloadOptimizer || m.element != 2 {
 		return
 	}
@@ -166,16 +177,12 @@ func gradientBytes(x *plan.Execution) float64 {
 	return 4
 }
 
-// megatron is Megatron's DDP with or without the distributed optimizer:
-// parameters and main gradients in full, the rest sharded from zero_stage 1 on
-// over data × context ranks of one optimizer instance.
-func (m *Model) megatron(e *evaluation, h *holding, s *state) {
-	n := unsharded
-	if e.l.ZeroStage >= 1 {
-		n = e.shards
-	}
-	s.resident[lineParameters] += unsharded.of(m.parameterBytes(h, true), h.elements)
-	s.resident[lineGradients] += unsharded.of(gradientBytes(e.x), h.elements)
+// buffers has parameters and accumulated gradients in buffers of their own and
+// the optimizer's state cut over data × context ranks of one optimizer instance.
+func (m *Model) buffers(e *evaluation, h *holding, s *state) {
+	n := e.cut(e.sharding.Optimizer)
+	s.resident[lineParameters] += e.cut(e.sharding.Parameters).of(m.parameterBytes(h, true), h.elements)
+	s.resident[lineGradients] += e.cut(e.sharding.Gradients).of(gradientBytes(e.x), h.elements)
 	m.optimizer(e, h, n, s)
 	m.precisionAware(e, h, n, s)
 	if gradientBytes(e.x) < 4 && stateBytes(e.x) == 4 {
@@ -199,7 +206,7 @@ func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
 	if m.precision.weightBytes == 0 {
 		return
 	}
-	if m.target.Engine == target.Megatron && !e.x.FullySharded {
+	if e.sharding.CachesQuantised {
 		if !m.precision.gathers(&m.job.Training) {
 			s.resident[lineLowPrecision] += unsharded.of(m.precision.weightBytes, h.matrices)
 		}
@@ -210,19 +217,18 @@ func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
 	s.later.lowPrecision += n
 }
 
-// megatronFSDP is Megatron-FSDP: main parameters in fp32, compute parameters
-// and gradients sharded by zero_stage, units gathered and reduced one layer at
-// a time with one layer of prefetch.
-func (m *Model) megatronFSDP(e *evaluation, h *holding, s *state) {
+// blocks has main parameters in fp32, and parameters of the compute type and
+// gradients sharded by zero_stage, gathered and reduced one block at a time with
+// the next one ahead.
+func (m *Model) blocks(e *evaluation, h *holding, s *state) {
 	n, compute, gradient := e.shards, float64(m.element), gradientBytes(e.x)
-	parameters, gradients := unsharded, unsharded
-	if e.l.ZeroStage >= 3 {
-		parameters = n
+	parameters, gradients := e.cut(e.sharding.Parameters), e.cut(e.sharding.Gradients)
+	with := e.sharding.PerMicroBatch(e.l)
+	if with.GatherBackward {
 		s.loss.gathered += h.head * m.element
 		s.backward.gathered += 2 * h.block * m.element
 	}
-	if e.l.ZeroStage >= 2 {
-		gradients = n
+	if with.Reduce {
 		s.backward.reduce += 2 * h.block * int64(gradient)
 	}
 	s.resident[lineParameters] += parameters.of(compute, h.elements)
@@ -230,16 +236,12 @@ func (m *Model) megatronFSDP(e *evaluation, h *holding, s *state) {
 	m.optimizer(e, h, n, s)
 }
 
-// fsdp2 is torch's fully_shard as torchtitan applies it: fp32 parameters,
-// gradients and moments sharded over data-shard × context ranks, each block
-// gathered in the compute type with the next one prefetched, gradients reduced
-// in fp32. Under pipeline parallelism nothing is reduced before the last
-// micro-batch: gradients stay whole in fp32 until then.
-func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
-	n := e.shards
-	if e.l.ZeroStage == 0 {
-		n = unsharded
-	}
+// storedBlocks has fp32 parameters, gradients and moments sharded over data-shard
+// × context ranks, each block gathered in the compute type with the next one
+// prefetched, gradients reduced in fp32. Where a pipeline reduces nothing before
+// its last micro-batch, gradients stay whole in fp32 until then.
+func (m *Model) storedBlocks(e *evaluation, h *holding, s *state) {
+	n, with := e.cut(e.sharding.Parameters), e.sharding.PerMicroBatch(e.l)
 	offload := e.x.OffloadParameters || e.x.OffloadOptimizer
 	sharded := n.of(4, h.elements)
 	if offload {
@@ -249,14 +251,14 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 		s.step.gradients += sharded
 		s.resident[lineMoments] += n.of(m.momentBytes(e.x, false), h.elements)
 	}
-	if e.l.PipelineParallel > 1 {
+	if !with.Reduce {
 		s.gradients.reduce += 4 * (h.elements.Sum() + h.whole)
 	} else {
 		s.gradients.gradients = s.step.gradients
 		s.later.reduce += 4 * h.block
 	}
 	m.gather(e, h, s)
-	if e.l.PipelineParallel == 1 {
+	if with.Reduce {
 		m.reducing(e, h, s)
 	}
 	s.head = s.loss
@@ -265,7 +267,7 @@ func (m *Model) fsdp2(e *evaluation, h *holding, s *state) {
 	}
 }
 
-// reducing adds what fully_shard reduces while the first two blocks run
+// reducing adds what is reduced while the first two blocks run
 // backward: norm and head, unless the chunks of a loss have seen to it, then the
 // first block. Both leave their shards.
 func (m *Model) reducing(e *evaluation, h *holding, s *state) {
@@ -309,11 +311,10 @@ func (m *Model) headGradients(e *evaluation, h *holding, s *state) {
 	}
 }
 
-// gather adds the parameters that fully_shard holds gathered. Without
+// gather adds the parameters that are held gathered. Without
 // resharding after the forward pass every block stays; the norm and head unit
 // is never resharded between forward and backward. The stages of a pipeline
-// keep what a backward pass has gathered until the next forward pass
-// (torch.distributed.pipelining.stage, backward_maybe_with_nosync).
+// keep what a backward pass has gathered until the next forward pass.
 func (m *Model) gather(e *evaluation, h *holding, s *state) {
 	whole := h.elements.Sum() * m.element
 	switch {
@@ -328,21 +329,21 @@ func (m *Model) gather(e *evaluation, h *holding, s *state) {
 			s.loss.gathered += h.head * m.element
 		}
 		if e.l.VirtualPipeline > 1 {
-			s.forward.gathered += h.earlier*m.element + m.blocks(e, h)
+			s.forward.gathered += h.earlier*m.element + m.twoBlocks(e, h)
 		}
 		if !h.apart {
 			s.backward.gathered += h.earlier * m.element
 		}
 	default:
 		s.loss.gathered += h.head * m.element
-		s.later.gathered += max(m.blocks(e, h), (h.block+h.embedding)*m.element)
+		s.later.gathered += max(m.twoBlocks(e, h), (h.block+h.embedding)*m.element)
 	}
-	s.backward.gathered += m.blocks(e, h)
+	s.backward.gathered += m.twoBlocks(e, h)
 }
 
-// blocks is what the running block and the one that is gathered ahead take.
+// twoBlocks is what the running block and the one that is gathered ahead take.
 // Experts that no other rank shards are copied when their block runs, not ahead.
-func (m *Model) blocks(e *evaluation, h *holding) int64 {
+func (m *Model) twoBlocks(e *evaluation, h *holding) int64 {
 	if e.shards.expert == 1 {
 		return (h.block + h.worst.Dense) * m.element
 	}

@@ -6,27 +6,28 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// stateOf runs an engine's policy for 8·10⁹ dense and 2·10⁹ expert elements,
+// stateOf runs the policy of a runtime for 8·10⁹ dense and 2·10⁹ expert elements,
 // 9·10⁹ of them in matrices, a largest block of 10⁸ and a head of 5·10⁷, on 16
 // data-parallel ranks of which 4 share an expert.
-func stateOf(e target.Engine, precision string, l *plan.Layout, x *plan.Execution, change func(*job.Job)) state {
+func stateOf(r runtime.Runtime, precision string, l *plan.Layout, x *plan.Execution, change func(*job.Job)) state {
 	j := gpt(2048, 16, 1024)
 	j.Training.Precision = precision
 	if change != nil {
 		change(j)
 	}
-	m := New(j, engineTarget(e))
+	m := New(j, targetOf(r))
 	h := holding{block: 1e8, head: 5e7}
 	h.elements.Dense, h.elements.Expert = 8e9, 2e9
 	h.matrices.Dense, h.matrices.Expert = 7e9, 2e9
 	l.TensorParallel, l.ContextParallel, l.PipelineParallel = 1, 1, max(l.PipelineParallel, 1)
 	l.DataParallelShard, l.DataParallelReplicate, l.ExpertParallel, l.ExpertTensorParallel = 16, 1, 4, 1
-	ev := evaluation{l: l, x: x, shards: shardingOf(l), terms: &terms{}}
+	ev := evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), shards: shardsOf(l), terms: &terms{}}
 	var s state
 	m.state(&ev, &h, &s)
 	return s
@@ -43,7 +44,7 @@ func TestState(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name      string
-		engine    target.Engine
+		runtime   runtime.Runtime
 		precision string
 		layout    plan.Layout
 		exec      *plan.Execution
@@ -52,56 +53,56 @@ func TestState(t *testing.T) {
 		gradients float64          // from the first backward pass on
 		host      float64
 	}{
-		{name: "Megatron DDP: 18 bytes whole", engine: target.Megatron, precision: "bf16", exec: &adam,
+		{name: "Megatron DDP: 18 bytes whole", runtime: runtimetest.Whole(), precision: "bf16", exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 40, lineMoments: 80}},
-		{name: "Megatron distributed optimizer: 6 whole, 12 sharded", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "Megatron distributed optimizer: 6 whole, 12 sharded", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
-		{name: "Megatron, bf16 gradients and moments, 16-bit remainders as master", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1},
+		{name: "Megatron, bf16 gradients and moments, 16-bit remainders as master", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1},
 			exec: with(func(x *plan.Execution) { x.GradientDType, x.OptimizerStateDType = "bf16", "bf16" }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 20, lineMaster: 2, lineMoments: 4}},
-		{name: "Megatron, optimizer offload", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1},
+		{name: "Megatron, optimizer offload", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1},
 			exec: with(func(x *plan.Execution) { x.OffloadOptimizer = true }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 40}, host: 16},
-		{name: "Megatron, Muon: one moment for 8/16+2/4 of the matrices", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "Megatron, Muon: one moment for 8/16+2/4 of the matrices", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			change: func(j *job.Job) { j.Training.Optimizer.Kind = "muon" },
 			want:   map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 4*(7.0/16+2.0/4) + 8*(1.0/16)}},
-		{name: "Megatron, fp8 copies", engine: target.Megatron, precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "Megatron, fp8 copies", runtime: runtimetest.Whole(), precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineLowPrecision: 18, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
-		{name: "Megatron, fp8 parameters", engine: target.Megatron, precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "Megatron, fp8 parameters", runtime: runtimetest.Whole(), precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			change: func(j *job.Job) { j.Training.FP8.ParameterGather = true },
 			want:   map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
-		{name: "Megatron, fp32", engine: target.Megatron, precision: "fp32", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "Megatron, fp32", runtime: runtimetest.Whole(), precision: "fp32", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 40, lineGradients: 40, lineMoments: 8}},
-		{name: "Megatron-FSDP, everything sharded", engine: target.Megatron, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "Megatron-FSDP, everything sharded", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.FullySharded = true }),
 			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
-		{name: "FSDP2: 12 sharded, 4 more with the gradients", engine: target.FSDP2, precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
+		{name: "FSDP2: 12 sharded, 4 more with the gradients", runtime: runtimetest.Blocks(), precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
 			want: map[line]float64{lineParameters: 4, lineMoments: 8}, gradients: 4},
-		{name: "FSDP2 in a pipeline: the stage gathered, gradients whole in fp32 until the last micro-batch", engine: target.FSDP2, precision: "bf16",
+		{name: "FSDP2 in a pipeline: the stage gathered, gradients whole in fp32 until the last micro-batch", runtime: runtimetest.Blocks(), precision: "bf16",
 			layout: plan.Layout{ZeroStage: 3, PipelineParallel: 2}, exec: with(func(x *plan.Execution) { x.ReshardAfterForward = false }),
 			want: map[line]float64{lineParameters: 4, lineMoments: 8, lineGathered: 20}, gradients: 40},
-		{name: "FSDP2, offload", engine: target.FSDP2, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "FSDP2, offload", runtime: runtimetest.Blocks(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.OffloadParameters, x.OffloadOptimizer = true, true }),
 			want: map[line]float64{}, host: 16},
-		{name: "ZeRO-0, bf16 gradients", engine: target.DeepSpeed, precision: "bf16", exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
+		{name: "ZeRO-0, bf16 gradients", runtime: runtimetest.Buckets(), precision: "bf16", exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 20, lineMaster: 40, lineMoments: 80}},
-		{name: "ZeRO-1, fp32 accumulation beside the model's gradients", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "ZeRO-1, fp32 accumulation beside the model's gradients", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineGradients: 60, lineMaster: 4, lineMoments: 8}},
-		{name: "ZeRO-2", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 2}, exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
+		{name: "ZeRO-2", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 2}, exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 2, lineMaster: 4, lineMoments: 8, lineReduce: 1}},
-		{name: "ZeRO-2, two buckets", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 2},
+		{name: "ZeRO-2, two buckets", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 2},
 			exec: with(func(x *plan.Execution) { x.OverlapGradientReduce = true }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
-		{name: "ZeRO-3", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
+		{name: "ZeRO-3", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
 			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
-		{name: "ZeRO-3 with hpZ over 8 ranks", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "ZeRO-3 with hpZ over 8 ranks", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.ZeroHPZPartition = 8 }),
 			want: map[line]float64{lineParameters: 2, lineGathered: 2.5, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
-		{name: "ZeRO-3, everything offloaded", engine: target.DeepSpeed, precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "ZeRO-3, everything offloaded", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.OffloadParameters, x.OffloadOptimizer = true, true }),
 			want: map[line]float64{lineReduce: 2}, host: 16 + 4 + 2},
 	} {
-		s := stateOf(c.engine, c.precision, &c.layout, c.exec, c.change)
+		s := stateOf(c.runtime, c.precision, &c.layout, c.exec, c.change)
 		for i := range numLines {
 			if got, want := float64(s.resident[i])/1e9, c.want[i]; got != want {
 				t.Errorf("%s: %s %.3f GB, want %.3f", c.name, lineNames[i].id, got, want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 )
 
 // maxKinds bounds the distinct kinds of layer of a model: dense or MoE, with
@@ -26,10 +27,11 @@ type terms struct {
 
 // evaluation is one layout being evaluated.
 type evaluation struct {
-	l      *plan.Layout
-	x      *plan.Execution
-	terms  *terms
-	shards sharding
+	l        *plan.Layout
+	x        *plan.Execution
+	sharding *runtime.Sharding
+	terms    *terms
+	shards   shards
 
 	communicators float64 // bytes
 }
@@ -37,7 +39,7 @@ type evaluation struct {
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
 	m.lineUp(l)
-	return evaluation{l: l, x: x, terms: m.termsOf(m.shapeOf(l, x)), shards: shardingOf(l), communicators: m.overhead.communicators(l)}
+	return evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: m.termsOf(m.shapeOf(l, x)), shards: shardsOf(l), communicators: m.overhead.communicators(l)}
 }
 
 // termsOf looks up or makes the terms of a shape.
@@ -63,11 +65,11 @@ func (m *Model) makeTerms(s shape) *terms {
 		m.weights(&t.layers[k], k, &s)
 	}
 	t.head = m.head(&s, vocabulary)
-	t.embedding = m.arch.Embedding(vocabulary, m.target.EmbeddingParts(s.TensorParallel))
-	t.word = m.arch.WordEmbedding(vocabulary, m.target.HeadParts(s.TensorParallel))
+	t.embedding = m.arch.Embedding(vocabulary, m.runtime.TensorParallel.EmbeddingParts(s.TensorParallel))
+	t.word = m.arch.WordEmbedding(vocabulary, m.runtime.TensorParallel.HeadParts(s.TensorParallel))
 	t.finalNorm = m.arch.FinalNorm()
 	t.workspaces = m.workspaces(&s)
-	t.rotary = int64(m.arch.Model.SequenceLength*m.target.LayerRotary) * program.RotaryDimensions(m.arch.Model)
+	t.rotary = int64(m.arch.Model.SequenceLength*m.runtime.Layers.RotaryBytes) * program.RotaryDimensions(m.arch.Model)
 	return t
 }
 
@@ -87,7 +89,7 @@ func (m *Model) weights(l *layer, kind int, s *shape) {
 			l.matrices.Dense += n
 		}
 		switch {
-		case !m.style.weightGradients:
+		case !m.runtime.Layers.AccumulatesWeightGradients:
 		case o.Component == program.Attention:
 			l.attention += n * m.element
 		default:
@@ -103,14 +105,14 @@ func (m *Model) workspaces(s *shape) int64 {
 	if m.hopper() {
 		n = int64(overheads["workspace_hopper"])
 	}
-	if m.arch.Model.MoE != nil && m.style.weightGradients {
+	if m.arch.Model.MoE != nil && m.runtime.Experts.GroupedStreams {
 		n += n * int64(overheads["grouped_gemm_streams"])
 	}
-	if s.userBuffers && m.style.weightGradients {
+	if s.userBuffers && m.runtime.TensorParallel.UserBuffers {
 		tokens := int64(m.arch.Tokens(&s.Shape))
 		n += int64(overheads["user_buffers"]) * tokens * int64(m.arch.Model.HiddenSize) * m.element
 	}
-	if m.target.LayerRotary == 0 {
+	if m.runtime.Layers.RotaryBytes == 0 {
 		n += 4 * int64(m.arch.Model.SequenceLength) * program.RotaryDimensions(m.arch.Model)
 	}
 	return n

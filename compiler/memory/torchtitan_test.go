@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -23,8 +23,8 @@ func (r *row) titan() plan.Memory {
 	if r.Layout.Recompute.Mode == "full" {
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers, l.RecomputeModules = plan.RecomputeFull, "uniform", 1, 0
 	}
-	tg := engineTarget(target.FSDP2)
-	tg.KeepsReduceScatter, tg.WholeEmbeddingGradient, tg.PaddedVocab = true, true, nil
+	tg := targetOf(runtimetest.Blocks())
+	tg.Runtime.Recompute.KeepsReduceScatter, tg.Runtime.TensorParallel.WholeEmbeddingGradient, tg.PaddedVocab = true, true, nil
 	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused",
 		LossChunks: 1, ContextParallelType: "ring", ReshardAfterForward: true}
 	return New(j, tg).Memory(l, x)

@@ -13,6 +13,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -48,8 +49,10 @@ func smallJob(moe bool, nodes int) *job.Job {
 func smallTarget() *target.Target {
 	dense := []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}
 	expert := []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel, plan.ExpertDataParallel, plan.PipelineParallel}
+	r := runtimetest.Whole()
+	r.Calibration.Memory = "" // the allocator wastes nothing
 	return &target.Target{
-		Backend: "test", Version: "1", Engine: target.Megatron, Torch: "2.9", DenseMesh: dense, ExpertMesh: expert,
+		Backend: "test", Version: "1", Runtime: r, DenseMesh: dense, ExpertMesh: expert,
 		Schedules:  []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B},
 		ZeroStages: []int{0, 1},
 		Recomputes: []target.RecomputeOption{{Mode: plan.RecomputeNone}, {Mode: plan.RecomputeSelective, Modules: plan.ModuleCoreAttention},

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -157,10 +158,6 @@ func (w *workshop) example(r *row) example {
 	if x.target, x.skip = targetOf(x.job); x.skip != "" {
 		return x
 	}
-	if fw.Torch != "" {
-		old := *x.target
-		old.Torch, x.target = fw.Torch, &old
-	}
 	fw.adjust(r, f, &x)
 	if d := f.Model.FirstDenseLayers; d > 0 && x.job.Model.MoE != nil {
 		x.job.Model.MoE.FirstDenseLayers = d
@@ -203,26 +200,34 @@ func (fw *framework) backend() job.Backend {
 func (fw *framework) adjust(r *row, f *facts, x *example) {
 	old := *x.target
 	fused, _ := r.option("fused_ce")
-	old.InPlaceLoss = fw.InPlaceLoss || fused == "te"
-	old.Layers = cmp.Or(fw.Layers, old.Layers)
-	old.EarlyStop, old.OneRail = fw.EarlyStop, fw.OneRail
-	if release := cmp.Or(f.release(r), fw.Release); release != "" {
-		old.Minor = minorOf(release)
+	runs := &old.Runtime
+	if fw.InPlaceLoss || fused == "te" {
+		runs.Loss.Fused = inPlaceLoss
 	}
-	old.RowwiseFP8 = strings.Contains(r.Precision, "rowwise")
+	if fw.Layers != "" {
+		runs.Layers.Implementation, runs.Layers.Elementwise = fw.Layers, "eager"
+	}
+	runs.Recompute.StopsEarly, runs.Sharding.OneRail = fw.EarlyStop, fw.OneRail
+	if release := cmp.Or(f.release(r), fw.Release); release != "" {
+		runs.LowPrecision.ReleasesBehind = 0
+		if n := minorOf(release); n > 0 {
+			runs.LowPrecision.ReleasesBehind = megatron.ReleasesBehind(n)
+		}
+	}
+	runs.LowPrecision.RowScaled = strings.Contains(r.Precision, "rowwise")
 	low, _ := r.option("fp8_dot_product_attention")
 	whole, _ := r.option("cutedsl_fused_grouped_mlp")
-	old.LowAttention, old.FusedExperts = low == "true", whole == "true"
+	runs.LowPrecision.Attention, runs.Experts.FusedMLP = low == "true", whole == "true"
 	plain := fw.PlainLoss
 	if b, ok := f.Execution["plain_loss"].(bool); ok {
 		plain = b
 	}
-	old.CompilesLoss = old.CompilesLoss && !plain
+	runs.Loss.CompilesLoss = runs.Loss.CompilesLoss && !plain
+	withTorch(runs, fw.Torch)
 	x.target = &old
 	if fw.ZeROBucket > 0 {
 		state := old
-		state.Backend, state.Engine = "deepspeed", target.DeepSpeed
-		state.Buckets = target.Buckets{Reduce: fw.ZeROBucket, AllGather: fw.ZeROBucket}
+		state.Runtime = zero(runs, fw.ZeROBucket)
 		x.state = &state
 	}
 }

@@ -243,7 +243,7 @@ func layout(r *row, t *target.Target, partition string) (plan.Layout, string) {
 	if in.DPReplicate > 1 && in.DPShard > 0 {
 		l.DataParallelReplicate, l.DataParallelShard = in.DPReplicate, in.DPShard
 	}
-	if l.ZeroStage == 0 || dp == 1 && t.Engine == target.Megatron && l.ContextParallel == 1 {
+	if l.ZeroStage == 0 || dp == 1 && t.Backend == "megatron" && l.ContextParallel == 1 {
 		l.ZeroStage, l.DataParallelReplicate, l.DataParallelShard = 0, dp, 1
 	}
 	schedule(r, &l)
@@ -273,9 +273,9 @@ func recompute(r *row, l *plan.Layout, t *target.Target) {
 		if n, ok := c.Layers.(float64); ok && n > 0 {
 			l.RecomputeMethod, l.RecomputeLayers = "block", int(n)
 		}
-	case t.Engine == target.FSDP2 && strings.Contains(c.prose(), "layer"): // every second layer in full, torchtitan's default
+	case t.Backend == "torchtitan" && strings.Contains(c.prose(), "layer"): // every second layer in full, torchtitan's default
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "block", r.Model.Layers/l.Chunks()/2
-	case t.Engine == target.FSDP2 && c.Mode == "selective":
+	case t.Backend == "torchtitan" && c.Mode == "selective":
 		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleOperators
 	case c.Mode == "selective" || c.Mode == "" && len(names) > 0:
 		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModulesOf(names)

@@ -34,7 +34,7 @@ func spreadsOf(results []result, c *crossValidation) []spread {
 	for i := range out {
 		s := &out[i]
 		class := estimate.Class(classes(without(out, s.fold)), s.x.job)
-		s.outside = len(class.Measured.Outside(s.x.job, &s.x.layout, s.x.target.Engine)) > 0
+		s.outside = len(class.Measured.Outside(s.x.job, &s.x.layout, s.x.target.Runtime.Calibration.Time)) > 0
 	}
 	return out
 }
@@ -65,7 +65,7 @@ func classes(spreads []spread) []estimate.Range {
 				found[k] = &estimate.Range{GPU: k.gpu, Precision: k.precision, MoE: k.moe}
 			}
 			found[k].Rows++
-			found[k].Measured.Add(j, &spreads[i].x.layout, spreads[i].x.target.Engine)
+			found[k].Measured.Add(j, &spreads[i].x.layout, spreads[i].x.target.Runtime.Calibration.Time)
 		}
 	}
 	var out []estimate.Range
@@ -137,7 +137,7 @@ func ends(ratios []float64) [2]float64 {
 func inside(spreads []spread, ranges func(*spread) []estimate.Range) (covered []bool) {
 	for i := range spreads {
 		s := &spreads[i]
-		span, _ := estimate.Class(ranges(s), s.x.job).Of(s.x.job, &s.x.layout, s.x.target.Engine)
+		span, _ := estimate.Class(ranges(s), s.x.job).Of(s.x.job, &s.x.layout, s.x.target.Runtime.Calibration.Time)
 		covered = append(covered, s.ratio >= span[0] && s.ratio <= span[1])
 	}
 	return covered

@@ -1,44 +1,39 @@
 package memory
 
-// deepspeed is ZeRO 0 to 3 with its buckets.
-func (m *Model) deepspeed(e *evaluation, h *holding, s *state) {
+// buckets has parameters, gradients and optimizer sharded by zero_stage, gathered
+// and reduced through buffers of the runtime's sizes.
+func (m *Model) buckets(e *evaluation, h *holding, s *state) {
 	n, zero := e.shards, e.l.ZeroStage
 	elements := h.elements.Sum()
 	compute := float64(m.element)
-	b := &m.target.Buckets
-	cut := func(from int) sharding {
-		if zero >= from {
-			return n
-		}
-		return unsharded
-	}
+	b := &m.runtime.Buckets
 	gradient := float64(m.reducedBytes(e))
-	m.optimizer(e, h, cut(1), s)
-	gradients := cut(2).of(gradient, h.elements)
-	if zero <= 1 && gradient > compute {
+	m.optimizer(e, h, e.cut(e.sharding.Optimizer), s)
+	gradients := e.cut(e.sharding.Gradients).of(gradient, h.elements)
+	if zero < e.sharding.Gradients && gradient > compute {
 		gradients += unsharded.of(compute, h.elements) // the model's own gradients beside the accumulated ones
 	}
-	if e.x.OffloadOptimizer && zero >= 2 {
+	if e.x.OffloadOptimizer && zero >= e.sharding.Gradients {
 		s.host += gradients
 	} else {
 		s.resident[lineGradients] += gradients
 	}
-	if zero == 3 {
-		m.zero3(e, h, s)
+	if zero >= e.sharding.Parameters {
+		m.shardedParameters(e, h, s)
 		return
 	}
 	s.resident[lineParameters] += unsharded.of(compute, h.elements)
 	m.reduceBuckets(e, elements, s)
 	switch {
-	case zero > 0:
+	case zero >= e.sharding.Optimizer:
 		s.step.step += n.of(4, h.elements)
 		s.step.gathered += min(b.AllGather, elements) * m.element
-	case m.element == 2 && gradient == 2: // gradients in fp32, one by one and flat (runtime/fp16/fused_optimizer.py)
+	case m.element == 2 && gradient == 2: // gradients in fp32, one by one and flat
 		s.step.step += 8 * elements
 	}
 }
 
-// reducedBytes is the type that DeepSpeed reduces a gradient in.
+// reducedBytes is the size of an element of the type that buckets reduce in.
 func (m *Model) reducedBytes(e *evaluation) int64 {
 	if e.x.GradientDType == "fp32" {
 		return 4
@@ -49,11 +44,10 @@ func (m *Model) reducedBytes(e *evaluation) int64 {
 // reduceBuckets adds what ZeRO-1 and 2 reduce with: a bucket that fills, a
 // second one where reductions run behind the backward pass, the slices of one
 // side by side, and those in the type that they are reduced in. Without ZeRO,
-// and for bf16 parameters with fp32 gradients under ZeRO-1
-// (runtime/bf16_optimizer.py), gradients are copied together after it, into a
+// and for bf16 parameters with fp32 gradients under ZeRO-1, gradients are copied together after it, into a
 // block that finds no room among what activations have left free.
 func (m *Model) reduceBuckets(e *evaluation, elements int64, s *state) {
-	bucket, staged, reduced := min(m.target.Buckets.Reduce, elements), m.element, m.reducedBytes(e)
+	bucket, staged, reduced := min(m.runtime.Buckets.Reduce, elements), m.element, m.reducedBytes(e)
 	if e.l.ZeroStage == 1 {
 		staged = reduced
 	}
@@ -81,7 +75,7 @@ func (m *Model) reduceBuckets(e *evaluation, elements int64, s *state) {
 // tied one waits for the embedding's.
 func (m *Model) largeGradients(e *evaluation, s *state) {
 	word := e.terms.word * m.element
-	if e.l.ZeroStage < 2 { // they stay, and are counted among the gradients
+	if e.l.ZeroStage < e.sharding.Gradients { // they stay, and are counted among the gradients
 		if e.x.LossChunks > 1 {
 			s.head.reduce += word
 		}
@@ -105,16 +99,16 @@ func (m *Model) largeGradients(e *evaluation, s *state) {
 // copied is the copy of a gradient that no bucket holds, in the type that it is
 // reduced in.
 func (m *Model) copied(e *evaluation, elements int64) int64 {
-	if r := m.reducedBytes(e); r > m.element && elements > m.target.Buckets.Reduce {
+	if r := m.reducedBytes(e); r > m.element && elements > m.runtime.Buckets.Reduce {
 		return elements * r
 	}
 	return 0
 }
 
-// zero3 adds what is particular to stage 3: sharded parameters with live and
-// prefetched ones, and the secondary copy of hpZ.
-func (m *Model) zero3(e *evaluation, h *holding, s *state) {
-	n, b, elements := e.shards, &m.target.Buckets, h.elements.Sum()
+// shardedParameters adds what stage 3 does to parameters: live and prefetched
+// ones beside the shards, and the secondary copy of hpZ.
+func (m *Model) shardedParameters(e *evaluation, h *holding, s *state) {
+	n, b, elements := e.shards, &m.runtime.Buckets, h.elements.Sum()
 	shard := n.of(float64(m.element), h.elements)
 	if e.x.OffloadParameters {
 		s.host += shard

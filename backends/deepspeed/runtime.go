@@ -1,0 +1,38 @@
+package deepspeed
+
+import (
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// runtime is how the release runs a job: ZeRO stages 0 to 3 with the buckets of
+// the emitted configuration, over layers of Hugging Face transformers, which run
+// operator by operator (docs/memory.md, "What a layer keeps"). ZeRO reduces with
+// every micro-batch from stage 2 on and gathers in stage 3.
+func (r release) runtime(j *job.Job) runtime.Runtime {
+	return runtime.Runtime{
+		Sharding: runtime.Sharding{
+			Unit: runtime.Bucket, Optimizer: 1, Gradients: 2, Parameters: 3,
+			GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
+			AllReduces: true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
+		},
+		Buckets:  buckets,
+		Pipeline: runtime.Pipeline{Blocking: true, BlockingInterleaved: true, KeepsOutputs: true},
+		TensorParallel: runtime.TensorParallel{
+			WholeEmbedding:    true,
+			WholeHead:         !r.has(headSplit) || j.Model.TiedEmbeddings,
+			WholeLogits:       true, // train.py takes the loss of all of them
+			ReducesEachColumn: true, // module_inject.layers.ColumnParallel
+		},
+		Layers:    runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true, FP32Norm: true},
+		Attention: runtime.Attention{Flash: "sdpa", Fused: "fused"}, // torch.nn.functional.scaled_dot_product_attention
+		Experts:   runtime.Experts{FP32Combine: true},
+		Recompute: runtime.Recompute{StopsEarly: true}, // train.py checkpoints with use_reentrant=False
+		Loss: runtime.Loss{
+			Fused:            runtime.LossKernel{Base: 2},
+			Unfused:          runtime.LossKernel{FP32: 3, ParallelFP32: 1, FreesFirst: true}, // log-probabilities, their gradient, that of the fp32 logits
+			RecomputesChunks: true,                                                           // train.py checkpoints the chunks of a loss, too
+		},
+		Calibration: runtime.Calibration{Time: "deepspeed", Memory: "deepspeed"},
+	}
+}

@@ -1,0 +1,53 @@
+package torchtitan
+
+import "github.com/ndc-dev/ndc/compiler/runtime"
+
+// runtime is how the release runs a family of models: parameters in fp32, which
+// torch's fully_shard cuts over data-shard × context ranks, gathers block by
+// block in the compute type and reduces in fp32. There is no no_sync: every
+// micro-batch gathers and reduces, but in a pipeline, whose stages reduce with
+// their last micro-batch only (torch.distributed.pipelining.stage,
+// backward_maybe_with_nosync). Blocks are written operator by operator
+// (docs/memory.md, "What a layer keeps").
+func (d *dialect) runtime(f *family) runtime.Runtime {
+	r := runtime.Runtime{
+		Sharding: runtime.Sharding{
+			Unit: runtime.Block, Optimizer: 1, Gradients: 1, Parameters: 1,
+			GatherForward: runtime.Stage{Alone: 2, Pipelined: 3}, GatherBackward: runtime.At(3),
+			Reduce:     runtime.Stage{Alone: 0, Pipelined: runtime.Never},
+			StoresFP32: true, ReducesFP32: true,
+		},
+		// torch.distributed.pipelining.stage sends behind compute, keeps outputs and
+		// makes receive buffers for all micro-batches (_prepare_forward_infra)
+		Pipeline:    runtime.Pipeline{KeepsOutputs: true, ReceivesAll: true},
+		Layers:      runtime.Layers{Implementation: "torchtitan", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
+		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
+		Experts:     runtime.Experts{FP32Combine: true},
+		Calibration: runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
+		Loss: runtime.Loss{
+			Fused:        runtime.LossKernel{Base: 2},                                    // keeps the logits and writes their gradient
+			Unfused:      runtime.LossKernel{FP32: 3, ParallelFP32: 1, FreesFirst: true}, // log-probabilities, their gradient, that of the fp32 logits
+			CompilesLoss: true,                                                           // compile.components = ["model", "loss"]; of a chunked loss what a chunk runs
+		},
+	}
+	d.own(&r, f)
+	return r
+}
+
+// own022 is what is particular to TorchTitan 0.2.2.
+func own022(r *runtime.Runtime, f *family) {
+	r.Recompute.KeepsReduceScatter = true
+	r.Recompute.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py
+	r.Experts.ReplicatedCombine = true              // models/moe/moe.py, routed_output_unsorted
+	r.TensorParallel.WholeEmbeddingGradient = true  // DTensor has no rule for that of an embedding cut by rows
+}
+
+// own030 is what is particular to TorchTitan 0.3.0.
+func own030(r *runtime.Runtime, f *family) {
+	r.Layers.JoinedQKV = true // models/common/attention.py projects q, k and v at once
+	r.LowPrecision.RowScaled = true
+	r.Layers.RotaryBytes = 8 // models/common/rope.py: cosine and sine in fp32
+	if f.complexRotary() {
+		r.Layers.RotaryBytes = 4 // a complex number for two dimensions
+	}
+}

@@ -1,0 +1,216 @@
+// Package runtime describes how an engine runs a layout: what it shards, gathers
+// and reduces and when, how its layers, its loss and its pipeline are built,
+// what it recomputes and what of it was measured under which name. A [Runtime]
+// is a value that a backend fills in for its release; packages memory and
+// estimate read it and know no engine by name.
+//
+// It holds data, and no formulas: what follows for bytes is package memory's,
+// what follows for seconds package estimate's, which layouts are legal package
+// target's. Where each value comes from stands beside it in the backend; what it
+// changes stands in docs/memory.md and docs/time.md.
+package runtime
+
+// Runtime is how one version of an engine runs a job.
+type Runtime struct {
+	Sharding Sharding
+	// FullySharded takes the place of Sharding where the option fully_sharded is
+	// on; engines without that option leave it empty.
+	FullySharded   Sharding
+	Buckets        Buckets
+	Pipeline       Pipeline
+	TensorParallel TensorParallel
+	Layers         Layers
+	Attention      Attention
+	Experts        Experts
+	Recompute      Recompute
+	Loss           Loss
+	LowPrecision   LowPrecision
+	Calibration    Calibration
+}
+
+// Pipeline is how pipeline stages hand over activations and their gradients.
+type Pipeline struct {
+	// Blocking says that the sender waits for the transfer under a schedule with
+	// one chunk per rank, BlockingInterleaved under one with several; otherwise it
+	// sends behind compute.
+	Blocking, BlockingInterleaved bool
+	// ScattersActivations says that, without sequence parallelism, every rank of a
+	// tensor group sends its part of an activation that all hold, and the receivers
+	// gather it again (Narayanan et al. 2021, arXiv:2104.04473, 4.1).
+	ScattersActivations bool
+	// KeepsOutputs says that a stage keeps its output until its backward pass.
+	KeepsOutputs bool
+	// ReceivesAll says that a stage has buffers to receive the activations and
+	// gradients of all micro-batches into.
+	ReceivesAll bool
+}
+
+// TensorParallel is how tensor parallelism cuts what a model is made of and
+// communicates.
+type TensorParallel struct {
+	// WholeEmbedding and WholeHead say that the input embedding, or the output
+	// head, stays whole on every rank; WholeLogits that every rank takes the loss
+	// over the whole vocabulary, for which the logits of a head that is cut are
+	// gathered.
+	WholeEmbedding, WholeHead, WholeLogits bool
+	// WholeEmbeddingGradient says that every rank makes the gradient of the whole
+	// input embedding before it is cut.
+	WholeEmbeddingGradient bool
+	// ReducesEachColumn says that every GEMM that is cut by columns reduces the
+	// gradient of its input by itself, where others reduce once for all GEMMs of
+	// the same input.
+	ReducesEachColumn bool
+	// Overlaps says that the backward pass of a GEMM communicates behind its own
+	// GEMMs: it gathers its input again behind the input gradient, and reduces
+	// behind the weight gradient.
+	Overlaps bool
+	// UserBuffers says that the option overlap_tensor_parallel registers buffers
+	// for what is communicated.
+	UserBuffers bool
+}
+
+// EmbeddingParts is the number of parts into which a tensor group of so many
+// ranks cuts the input embedding.
+func (p *TensorParallel) EmbeddingParts(ranks int) int { return parts(ranks, p.WholeEmbedding) }
+
+// HeadParts is the number of parts into which it cuts the output head.
+func (p *TensorParallel) HeadParts(ranks int) int { return parts(ranks, p.WholeHead) }
+
+// LogitParts is the number of parts into which it cuts the logits that the loss
+// reads.
+func (p *TensorParallel) LogitParts(ranks int) int { return parts(ranks, p.WholeHead || p.WholeLogits) }
+
+func parts(ranks int, whole bool) int {
+	if whole {
+		return 1
+	}
+	return ranks
+}
+
+// Layers is how layers are built, as far as it decides which GEMMs run, what
+// operations between them read and write, and what a backward pass keeps.
+type Layers struct {
+	// Implementation is the key of the operations between GEMMs in package
+	// estimate's data/layers.json; "" for one kernel per operation.
+	Implementation string
+	// Elementwise is the key of the factor on the bytes of memory-bound kernels
+	// (elementwise.* in package estimate's data/parameters.json) where the kernels
+	// of the implementation were not counted.
+	Elementwise string
+	// SeparateProjections says that query, key and value, and gate and up, come
+	// from GEMMs of their own; otherwise each come from one, and the gradients of
+	// query, key and value are joined.
+	SeparateProjections bool
+	// JoinedQKV says that query, key and value are views of one projection, which
+	// decides what operator-level recompute keeps of them.
+	JoinedQKV bool
+	// SeparateGate keeps gate, activated gate, up and product of a gated MLP;
+	// otherwise one fused kernel, or compiled code, keeps its inputs and the
+	// product only.
+	SeparateGate bool
+	// FP32Norm normalises in fp32 with separate operators, which keep fp32 copies.
+	FP32Norm bool
+	// AccumulatesWeightGradients says that the GEMM of a weight gradient adds to
+	// the gradient that is reduced, and that one scratch gradient per distinct
+	// weight shape is kept; otherwise weight gradients are copied there.
+	AccumulatesWeightGradients bool
+	// KeepsGathered keeps the input of a column-parallel GEMM gathered over the
+	// tensor group until its backward pass, and keys and values gathered over the
+	// context group.
+	KeepsGathered bool
+	// RotaryBytes is the size in bytes, per position and rotary dimension, of the
+	// table of rotary embeddings that every layer has of its own, and from which it
+	// keeps the rows that its positions pick; 0 where all layers share one.
+	RotaryBytes int
+}
+
+// Attention is how the core of attention runs.
+type Attention struct {
+	// Flash and Fused are the kernels, named as in package compute, that run where
+	// the option attention says flash or fused.
+	Flash, Fused string
+	// FlashShare is the key in package estimate's data/parameters.json of the share
+	// of the rate of its kernel that flash keeps (its key with _wide: of that, for
+	// heads wider than 64); "" where it keeps all.
+	FlashShare string
+	// ViewsValue hands values of latent attention over as a part of what they are
+	// projected with, so that the keys in it are kept, too.
+	ViewsValue bool
+	// CopiesQuery keeps one more copy of the query under ring context parallelism.
+	CopiesQuery bool
+}
+
+// Experts is how a mixture of experts runs.
+type Experts struct {
+	// FP32Combine weighs the experts' outputs with their scores in fp32 after the
+	// experts, so that the outputs are kept, instead of before the last GEMM.
+	FP32Combine bool
+	// ReplicatedCombine says that every rank of a tensor group weighs the experts'
+	// outputs for all tokens of the group, not for its part of them.
+	ReplicatedCombine bool
+	// FusedMLP says that an expert MLP is one kernel that activates and quantises
+	// between its GEMMs.
+	FusedMLP bool
+	// GroupedStreams says that grouped GEMMs run on several streams, each with a
+	// workspace.
+	GroupedStreams bool
+}
+
+// Recompute is what recompute leaves out.
+type Recompute struct {
+	// StopsEarly says that it ends with the last tensor that the backward pass
+	// needs, so that a layer's last GEMM does not run again.
+	StopsEarly bool
+	// KeepsReduceScatter and KeepsAllToAll say that operator-level recompute keeps
+	// the outputs of these collectives.
+	KeepsReduceScatter, KeepsAllToAll bool
+}
+
+// Loss is how the cross-entropy and its backward pass run.
+type Loss struct {
+	Fused, Unfused LossKernel // by the option cross_entropy
+	// CompilesLoss says that the option compile covers the loss, too, which is then
+	// fused.
+	CompilesLoss bool
+	// RecomputesChunks says that each chunk of a loss runs forward again in its
+	// backward pass, instead of backward at once.
+	RecomputesChunks bool
+}
+
+// LossKernel is what one implementation has alive at once while the loss runs
+// backward.
+type LossKernel struct {
+	FP32 int // values per logit in fp32
+	Base int // values per logit in the compute type
+	// ParallelFP32 is how many fp32 values per logit more there are where tensor
+	// parallelism cuts the logits.
+	ParallelFP32 int
+	// FreesFirst says that they are gone before the gradient of the hidden states
+	// is made.
+	FreesFirst bool
+}
+
+// LowPrecision is how 8-bit and 4-bit types are used.
+type LowPrecision struct {
+	// RowScaled says that precision fp8 scales by rows instead of whole tensors.
+	RowScaled bool
+	// Attention says that attention computes in the job's 8-bit type, too.
+	Attention bool
+	// ReleasesBehind counts the releases from this one to the newest of which steps
+	// were measured: kernels of low precision gain with every release (parameter
+	// release of package estimate).
+	ReleasesBehind int
+}
+
+// Calibration names what was measured of an engine.
+type Calibration struct {
+	// Time is its key in package estimate's data/parameters.json (ring_efficiency.*,
+	// host_layer.*, host_step.*) and among the engines of data/ranges.json.
+	Time string
+	// Memory is its key in package memory's data/overheads.jsonl (slack/*,
+	// loss_slack/*, range_*/*).
+	Memory string
+	// Software marks rows there that were measured with other software below the
+	// engine, and take the place of those without a mark; "" for today's.
+	Software string
+}
