@@ -16,7 +16,7 @@ const (
 	Flash           AttentionKernel = iota
 	Fused                           // cuDNN
 	Unfused                         // separate matrix multiplications and softmax, scores in memory
-	SDPA                            // torch.nn.functional.scaled_dot_product_attention
+	SDPA                            // what scaled dot-product attention of the framework picks
 	FlashAttention2                 // FlashAttention 2 also where a newer one exists
 	kernelCount
 )
@@ -109,7 +109,7 @@ func (d *Device) measured(a *Attention, s surface.Scores) (forward, ratio float6
 }
 
 // Bytes per score that the unfused kernel moves beside its matrix
-// multiplications, in 16 bits: the fused scale-mask-softmax of Megatron-LM
+// multiplications, in 16 bits: a fused scale-mask-softmax
 // reads and writes the scores once, its gradient reads two tensors and writes
 // one; dropout reads, writes and keeps a byte of mask, and back.
 const (

@@ -92,13 +92,13 @@ func TestAttentionAnchors(t *testing.T) {
 	}
 }
 
-// TestUnfused meets torch's eager attention on A100 (FlashAttention 2 figure:
+// TestUnfused meets eager attention on A100 (FlashAttention 2 figure:
 // head 128, causal, forward and backward together 32 TFLOPS at 4k).
 func TestUnfused(t *testing.T) {
 	a := Attention{Kernel: Unfused, Batch: 4, Heads: 16, KVHeads: 16, Queries: 4096, Keys: 4096, HeadDim: 128, Causal: true}
 	f, b := NewDevice(a100).Attention(&a)
 	got := 3.5 * float64(a.FLOPs()) / float64(f+b) / 1e12
-	if got < 32 || got > 110 { // Megatron's fused softmax passes fewer times over the scores than eager torch
+	if got < 32 || got > 110 { // a fused softmax passes fewer times over the scores than eager operators
 		t.Errorf("unfused attention: %.0f TFLOPS", got)
 	}
 	flash := a

@@ -1,7 +1,7 @@
 package estimate
 
 import (
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 	"testing"
 
 	_ "github.com/ndc-dev/ndc/tools/draws"
@@ -11,7 +11,7 @@ import (
 // TestFloors: no floor lies above the step, and what an evaluator remembers of
 // other layouts changes nothing.
 func TestFloors(t *testing.T) {
-	for _, r := range runtimetest.Runtimes() {
+	for _, r := range runtimes.All() {
 		used := map[bool]*Evaluator{false: New(jobOf(dense(), 8), targetOf(r)), true: New(jobOf(moe(), 8), targetOf(r))}
 		rapid.Check(t, func(t *rapid.T) {
 			experts := rapid.Bool().Draw(t, "moe")

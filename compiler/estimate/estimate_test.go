@@ -6,10 +6,10 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 	"pgregory.net/rapid"
 )
 
@@ -112,7 +112,7 @@ func layouts(t *rapid.T, experts bool) plan.Layout {
 // TestBreakdownSumsToStep holds Describe to itself and to Evaluate.
 func TestBreakdownSumsToStep(t *testing.T) {
 	evaluators := map[bool]map[runtime.Unit]*Evaluator{false: {}, true: {}}
-	for _, r := range runtimetest.Runtimes() {
+	for _, r := range runtimes.All() {
 		evaluators[false][r.Sharding.Unit] = New(jobOf(dense(), 8), targetOf(r))
 		evaluators[true][r.Sharding.Unit] = New(jobOf(moe(), 8), targetOf(r))
 	}
@@ -172,7 +172,7 @@ func same(t *rapid.T, what string, got, want units.Seconds) {
 // TestMonotone: what can only cost must cost.
 func TestMonotone(t *testing.T) {
 	x := execution()
-	e := New(jobOf(dense(), 8), targetOf(runtimetest.Whole()))
+	e := New(jobOf(dense(), 8), targetOf(runtimes.Whole()))
 	step := func(change func(*plan.Layout, *plan.Execution)) units.Seconds {
 		l, y := single(64), x
 		l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 4, true, 16, 32
@@ -211,7 +211,7 @@ func TestMonotone(t *testing.T) {
 // tokens has 6·(8.03 B − 0.525 B embedding) matrix FLOPs per token and
 // 6·32 layers·32 heads·128·8,192/2·2 of causal attention.
 func TestThroughput(t *testing.T) {
-	e := New(jobOf(dense(), 1), targetOf(runtimetest.Whole()))
+	e := New(jobOf(dense(), 1), targetOf(runtimes.Whole()))
 	l, x := single(8), execution()
 	d := e.Describe(&l, &x)
 	perToken := 6*(8.03e9-0.5253e9) + 6*32*32*128*8192
@@ -241,16 +241,16 @@ func TestThroughput(t *testing.T) {
 func TestPeak(t *testing.T) {
 	j := jobOf(dense(), 1)
 	j.Training.Precision = "fp32"
-	with := New(j, targetOf(runtimetest.Whole())).peak()
+	with := New(j, targetOf(runtimes.Whole())).peak()
 	j.Cluster.GPU.PeakFLOPS.TF32 = 0
-	if got, want := New(j, targetOf(runtimetest.Whole())).peak(), j.Cluster.GPU.PeakFLOPS.FP32; got != want || got == with || got == 0 {
+	if got, want := New(j, targetOf(runtimes.Whole())).peak(), j.Cluster.GPU.PeakFLOPS.FP32; got != want || got == with || got == 0 {
 		t.Errorf("peak %v, want %v and not %v", got, want, with)
 	}
 }
 
 // TestOffNVLink: groups that leave a node of eight are named.
 func TestOffNVLink(t *testing.T) {
-	e := New(jobOf(dense(), 8), targetOf(runtimetest.Whole()))
+	e := New(jobOf(dense(), 8), targetOf(runtimes.Whole()))
 	l, x := single(64), execution()
 	l.TensorParallel, l.DataParallelShard, l.MicroBatches = 16, 4, 128
 	got := e.Describe(&l, &x).OffNVLink
@@ -271,7 +271,7 @@ func TestSegments(t *testing.T) {
 		j.Slurm.Segment = segment
 		l, x := single(128), execution()
 		l.TensorParallel, l.DataParallelShard, l.MicroBatches = 16, 8, 64
-		return New(j, targetOf(runtimetest.Whole())).Describe(&l, &x).Time.StepSeconds
+		return New(j, targetOf(runtimes.Whole())).Describe(&l, &x).Time.StepSeconds
 	}
 	if none, whole, part := step(0), step(16), step(2); none != whole || part <= whole {
 		t.Errorf("without segments %v, in segments of 64 GPUs %v, of 8 %v", none, whole, part)
@@ -280,7 +280,7 @@ func TestSegments(t *testing.T) {
 
 // TestAllocations: the hot loop does not allocate once its terms are known.
 func TestAllocations(t *testing.T) {
-	e := New(jobOf(moe(), 8), targetOf(runtimetest.Whole()))
+	e := New(jobOf(moe(), 8), targetOf(runtimes.Whole()))
 	l, x := single(64), execution()
 	l.PipelineParallel, l.PipelineSchedule, l.StageLayers = 4, plan.Schedule1F1B, []int{8, 8, 8, 8}
 	l.DataParallelShard, l.MicroBatches = 16, 32
@@ -295,7 +295,7 @@ func TestAllocations(t *testing.T) {
 func BenchmarkEvaluate(b *testing.B) {
 	m := dense()
 	m.Layers, m.HiddenSize, m.FFNHiddenSize, m.AttentionHeads = 80, 8192, 28672, 64
-	e := New(jobOf(m, 64), targetOf(runtimetest.Whole()))
+	e := New(jobOf(m, 64), targetOf(runtimes.Whole()))
 	x := execution()
 	var all []plan.Layout
 	for _, tp := range []int{1, 2, 4, 8} {

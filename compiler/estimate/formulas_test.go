@@ -6,10 +6,10 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // channelBytes finds the payload of one collective in a description.
@@ -31,36 +31,36 @@ func TestCommunicationVolumes(t *testing.T) {
 
 	tp := single(8)
 	tp.TensorParallel, tp.SequenceParallel, tp.DataParallelShard, tp.MicroBatches = 8, true, 1, 512
-	megatron := New(jobOf(dense(), 1), targetOf(runtimetest.Whole())).Describe(&tp, &x)
-	torch := New(jobOf(dense(), 1), targetOf(runtimetest.Blocks())).Describe(&tp, &x)
+	overlapping := New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&tp, &x)
+	plain := New(jobOf(dense(), 1), targetOf(runtimes.Blocks())).Describe(&tp, &x)
 	// Per layer two gathers forward and two backward, and two again for the
-	// weight gradients (Megatron only); embedding and head one each.
-	check(t, "Megatron gathers", channelBytes(&megatron, "tensor_parallel", "all_gather"), 512*(6*layers+2)*activations)
-	check(t, "Megatron scatters", channelBytes(&megatron, "tensor_parallel", "reduce_scatter"), 512*(4*layers+2)*activations)
-	check(t, "torch gathers", channelBytes(&torch, "tensor_parallel", "all_gather"), 512*(4*layers+2)*activations)
+	// weight gradients (where they overlap); embedding and head one each.
+	check(t, "gathers beside weight gradients", channelBytes(&overlapping, "tensor_parallel", "all_gather"), 512*(6*layers+2)*activations)
+	check(t, "scatters beside weight gradients", channelBytes(&overlapping, "tensor_parallel", "reduce_scatter"), 512*(4*layers+2)*activations)
+	check(t, "gathers in turn", channelBytes(&plain, "tensor_parallel", "all_gather"), 512*(4*layers+2)*activations)
 
 	dp := single(8) // the distributed optimizer: fp32 gradients, 16-bit parameters, once per step
-	d := New(jobOf(dense(), 1), targetOf(runtimetest.Whole())).Describe(&dp, &x)
+	d := New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&dp, &x)
 	check(t, "gradients", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*parameters)
 	check(t, "parameters", channelBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
 
-	dp.ZeroStage = 3 // FSDP2: gathered forward and backward, reduced with every micro-batch
-	d = New(jobOf(dense(), 1), targetOf(runtimetest.Blocks())).Describe(&dp, &x)
+	dp.ZeroStage = 3 // blocks: gathered forward and backward, reduced with every micro-batch
+	d = New(jobOf(dense(), 1), targetOf(runtimes.Blocks())).Describe(&dp, &x)
 	embedding := units.Bytes(128256 * 4096)
-	check(t, "FSDP2 gathers", channelBytes(&d, "data_parallel_shard", "all_gather"), 64*2*(2*parameters-embedding))
-	check(t, "FSDP2 reductions", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
+	check(t, "blocks gathered", channelBytes(&d, "data_parallel_shard", "all_gather"), 64*2*(2*parameters-embedding))
+	check(t, "blocks reduced", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
 
-	dp.ZeroStage = 2 // DeepSpeed: all-reduced with every micro-batch, gathered once
-	zero := targetOf(runtimetest.Buckets())
+	dp.ZeroStage = 2 // buckets: all-reduced with every micro-batch, gathered once
+	zero := targetOf(runtimes.Buckets())
 	zero.Runtime.Sharding.AllReduces = true
 	d = New(jobOf(dense(), 1), zero).Describe(&dp, &x)
-	check(t, "DeepSpeed reductions", channelBytes(&d, "data_parallel_shard", "all_reduce"), 64*4*parameters)
-	check(t, "DeepSpeed gathers", channelBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
+	check(t, "buckets reduced", channelBytes(&d, "data_parallel_shard", "all_reduce"), 64*4*parameters)
+	check(t, "buckets gathered", channelBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
 
 	pp := single(8) // one activation each way between two stages
 	pp.PipelineParallel, pp.PipelineSchedule, pp.StageLayers = 2, plan.Schedule1F1B, []int{16, 16}
 	pp.DataParallelShard, pp.MicroBatches = 4, 128
-	d = New(jobOf(dense(), 1), targetOf(runtimetest.Whole())).Describe(&pp, &x)
+	d = New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&pp, &x)
 	check(t, "pipeline", channelBytes(&d, "pipeline_parallel", "point_to_point"), 128*activations)
 }
 
@@ -77,7 +77,7 @@ func TestWholeHead(t *testing.T) {
 		g.Runtime.TensorParallel = runtime.TensorParallel{WholeEmbedding: true, WholeLogits: true, ReducesEachColumn: true}
 	}
 	describe := func(tensor, data int, change func(*target.Target)) (pass, Description) {
-		l, g := single(data), targetOf(runtimetest.Buckets())
+		l, g := single(data), targetOf(runtimes.Buckets())
 		g.PaddedVocab = func(m *job.Model, _ int) int { return m.VocabSize }
 		change(g)
 		l.TensorParallel, l.ZeroStage, l.MicroBatches = tensor, 2, 1
@@ -98,7 +98,7 @@ func TestWholeHead(t *testing.T) {
 	// A head that is cut has an eighth of the product, the loss of all logits,
 	// which it gathers, and reduces the gradient of its input.
 	cut, d := describe(8, 1, gathered)
-	e := New(jobOf(dense(), 1), targetOf(runtimetest.Buckets()))
+	e := New(jobOf(dense(), 1), targetOf(runtimes.Buckets()))
 	product := func(n int) units.Seconds {
 		p := e.device.Linear(e.plain, 8192, n, 4096)
 		return (p.Forward + p.Backward()) / e.rate(e.plain)
@@ -122,7 +122,7 @@ func TestChunksRunAgain(t *testing.T) {
 	l, x := single(1), execution()
 	l.TensorParallel, l.ZeroStage, x.LossChunks = 8, 2, 8
 	head := func(again bool) (pass, Description) {
-		g := targetOf(runtimetest.Buckets())
+		g := targetOf(runtimes.Buckets())
 		g.Runtime.TensorParallel.WholeLogits, g.Runtime.Loss.RecomputesChunks = true, again
 		e := New(jobOf(dense(), 1), g)
 		d := e.Describe(&l, &x)
@@ -153,7 +153,7 @@ func check(t *testing.T, what string, got, want units.Bytes) {
 func TestExpertVolume(t *testing.T) {
 	l, x := single(8), execution()
 	l.ExpertParallel = 8
-	d := New(jobOf(moe(), 1), targetOf(runtimetest.Whole())).Describe(&l, &x)
+	d := New(jobOf(moe(), 1), targetOf(runtimes.Whole())).Describe(&l, &x)
 	check(t, "all-to-all", channelBytes(&d, "expert_parallel", "all_to_all"), 64*31*4*2*2*8192*4096)
 }
 
@@ -164,9 +164,9 @@ func TestDomains(t *testing.T) {
 	m.MoE.Experts, m.MoE.TopK = 64, 8
 	l, x := single(64), execution()
 	l.ExpertParallel = 64
-	plain := New(jobOf(m, 8), targetOf(runtimetest.Whole())).Describe(&l, &x)
+	plain := New(jobOf(m, 8), targetOf(runtimes.Whole())).Describe(&l, &x)
 	x.MoEDispatcher = "deepep"
-	deduplicated := New(jobOf(m, 8), targetOf(runtimetest.Whole())).Describe(&l, &x)
+	deduplicated := New(jobOf(m, 8), targetOf(runtimes.Whole())).Describe(&l, &x)
 	got := float64(channelBytes(&deduplicated, "expert_parallel", "all_to_all")) / float64(channelBytes(&plain, "expert_parallel", "all_to_all"))
 	if want := 8 * (1 - math.Pow(7.0/8, 8)) / 8; math.Abs(got-want) > 1e-6 {
 		t.Errorf("share of copies that travel: %v, want %v", got, want)
@@ -180,9 +180,9 @@ func TestRanks(t *testing.T) {
 	m.MoE.Experts, m.MoE.TopK = 64, 8
 	l, x := single(8), execution()
 	l.ExpertParallel = 8
-	plain := New(jobOf(m, 1), targetOf(runtimetest.Whole())).Describe(&l, &x)
+	plain := New(jobOf(m, 1), targetOf(runtimes.Whole())).Describe(&l, &x)
 	x.MoEDispatcher = "hybridep"
-	once := New(jobOf(m, 1), targetOf(runtimetest.Whole())).Describe(&l, &x)
+	once := New(jobOf(m, 1), targetOf(runtimes.Whole())).Describe(&l, &x)
 	got := float64(channelBytes(&once, "expert_parallel", "all_to_all")) / float64(channelBytes(&plain, "expert_parallel", "all_to_all"))
 	if want := 5.251 / 8; math.Abs(got-want) > 1e-4 {
 		t.Errorf("share of copies that travel: %v, want %v", got, want)
@@ -195,13 +195,13 @@ func TestEarlyStop(t *testing.T) {
 	l, x := single(8), execution()
 	l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 8, true, 1, 512
 	work := func(r plan.Recompute, early bool) units.Seconds {
-		g := targetOf(runtimetest.Blocks())
+		g := targetOf(runtimes.Blocks())
 		g.Runtime.Recompute.StopsEarly = early
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = r, "uniform", 1
 		e := New(jobOf(dense(), 1), g)
 		return e.run(&l, &x).work
 	}
-	e := New(jobOf(dense(), 1), targetOf(runtimetest.Blocks()))
+	e := New(jobOf(dense(), 1), targetOf(runtimes.Blocks()))
 	e.run(&l, &x)
 	out := e.device.Linear(e.plain, 8192, 4096, 14336/8).Forward / e.rate(e.plain)
 	scatter := e.step.g.tensor.ReduceScatter(2 * 8192 * 4096)
@@ -220,7 +220,7 @@ func TestRunOptions(t *testing.T) {
 	l, x := single(8), execution()
 	l.ExpertParallel, x.Attention = 8, "fused"
 	step := func(change func(*target.Target)) units.Seconds {
-		j, g := jobOf(moe(), 1), targetOf(runtimetest.Whole())
+		j, g := jobOf(moe(), 1), targetOf(runtimes.Whole())
 		j.Training.Precision, j.Cluster.GPU.Catalog = "fp8", "gb200"
 		change(g)
 		return New(j, g).Step(&l, &x)
@@ -252,7 +252,7 @@ func TestExpertTraffic(t *testing.T) {
 	line := func(bias bool, dispatcher string) units.Seconds {
 		m := moe()
 		m.MLPBias, x.MoEDispatcher = bias, dispatcher
-		e := New(jobOf(m, 1), targetOf(runtimetest.Whole()))
+		e := New(jobOf(m, 1), targetOf(runtimes.Whole()))
 		e.run(&l, &x)
 		return e.step.table.at(e.arch.KindOf(m.Layers-1), false, false).lines[lineMemoryBound]
 	}
@@ -266,21 +266,21 @@ func TestExpertTraffic(t *testing.T) {
 }
 
 // TestTransfers: without sequence parallelism every tensor-parallel rank sends
-// the whole activation; Megatron of 2021 sent its part and gathered.
+// the whole activation; some send their part and gather.
 func TestTransfers(t *testing.T) {
 	l, x := single(8), execution()
 	l.TensorParallel, l.PipelineParallel, l.PipelineSchedule, l.StageLayers = 4, 2, plan.Schedule1F1B, []int{16, 16}
 	l.DataParallelShard, l.MicroBatches = 1, 512
 	const activation = 2 * 8192 * 4096
-	now := New(jobOf(dense(), 1), targetOf(runtimetest.Whole())).Describe(&l, &x)
-	then := New(jobOf(dense(), 1), old(targetOf(runtimetest.Whole()))).Describe(&l, &x)
+	now := New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&l, &x)
+	then := New(jobOf(dense(), 1), old(targetOf(runtimes.Whole()))).Describe(&l, &x)
 	check(t, "whole", channelBytes(&now, "pipeline_parallel", "point_to_point"), 512*activation)
 	check(t, "a part", channelBytes(&then, "pipeline_parallel", "point_to_point"), 512*activation/4)
 }
 
 // TestFullRecompute repeats the forward of every layer and nothing else.
 func TestFullRecompute(t *testing.T) {
-	e := New(jobOf(dense(), 1), targetOf(runtimetest.Whole()))
+	e := New(jobOf(dense(), 1), targetOf(runtimes.Whole()))
 	l, x := single(8), execution()
 	plain := e.run(&l, &x).work
 	forward := 32 * e.step.table.at(0, false, false).forward
@@ -300,7 +300,7 @@ func TestHostUpdate(t *testing.T) {
 	seconds := func(cores, asked int) float64 {
 		j := jobOf(dense(), 1)
 		j.Cluster.CPUsPerNode, j.Slurm.CPUsPerTask = cores, asked
-		e := New(j, targetOf(runtimetest.Buckets()))
+		e := New(j, targetOf(runtimes.Buckets()))
 		return float64(e.hostUpdate(1e9, 30, 4) - e.overPCIe(6e9))
 	}
 	core, node := DefaultParameters().at("host_core_bandwidth"), DefaultParameters().at("host_memory_bandwidth")
@@ -369,7 +369,7 @@ func variety() []sample {
 	var out []sample
 	for _, gpu := range []string{"h100_sxm", "a100_80gb", "b200", "b300", "gb200", "gb300", "h100_96gb_500w", "h200", "h800", "gh200", "v100_32gb"} {
 		for _, precision := range []string{"bf16", "fp8", "nvfp4"} {
-			for _, r := range runtimetest.Runtimes() {
+			for _, r := range runtimes.All() {
 				s := sample{job: jobOf(moe(), 1), target: targetOf(r), layout: single(8), exec: execution()}
 				s.job.Cluster.GPU.Catalog, s.job.Training.Precision = gpu, precision
 				s.layout.ExpertParallel, s.layout.ContextParallel, s.layout.DataParallelShard, s.layout.MicroBatches = 8, 2, 4, 128

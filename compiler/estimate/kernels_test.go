@@ -1,7 +1,7 @@
 package estimate
 
 import (
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 	"math"
 	"testing"
 
@@ -24,7 +24,7 @@ func TestCountedKernels(t *testing.T) {
 	}
 	l, x := single(8), execution()
 	l.ZeroStage = 2
-	g := targetOf(runtimetest.Buckets())
+	g := targetOf(runtimes.Buckets())
 	g.Runtime.Layers.Implementation = "transformers"
 	e := New(jobOf(dense(), 1), g)
 	e.Step(&l, &x)
@@ -54,7 +54,25 @@ func TestEveryImplementation(t *testing.T) {
 			}
 		}
 	}
-	if older := all["torchtitan-2024"]; older["rmsnorm"] == all["torchtitan"]["rmsnorm"] || older["rope"] != all["torchtitan"]["rope"] {
-		t.Errorf("TorchTitan of 2024 differs from later releases in its norm alone: %+v", older)
+}
+
+// TestLikeAnother: an implementation that is like another differs from it in
+// the operations that it lists, and in no others.
+func TestLikeAnother(t *testing.T) {
+	var records []moved
+	readJSON("data/layers.json", &records)
+	all, listed := implementations(), map[[2]string]bool{}
+	for _, r := range records {
+		listed[[2]string{r.Layers, r.Operation}] = true
+	}
+	for _, r := range records {
+		if r.Like == "" {
+			continue
+		}
+		for operation, have := range all[r.Layers] {
+			if (have != all[r.Like][operation]) != listed[[2]string{r.Layers, operation}] {
+				t.Errorf("%s is like %s: %s is %+v, %+v there", r.Layers, r.Like, operation, have, all[r.Like][operation])
+			}
+		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // row is one published measurement (testdata/measured).
@@ -78,9 +78,9 @@ func readRows(t *testing.T, name string) []row {
 	return rows
 }
 
-// megatronTarget is Megatron as far as memory needs it.
-func megatronTarget() *target.Target {
-	r := runtimetest.Whole()
+// wholeTarget keeps parameters and gradients whole.
+func wholeTarget() *target.Target {
+	r := runtimes.Whole()
 	r.Loss.Fused = runtime.LossKernel{Base: 1} // the gradient is written into the logits
 	return &target.Target{Runtime: r,
 		DenseMesh:   []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel},
@@ -132,7 +132,7 @@ func TestSimuMax(t *testing.T) {
 			continue
 		}
 		l, x := r.layoutOf()
-		mem := New(r.jobOf(), megatronTarget()).Memory(l, x)
+		mem := New(r.jobOf(), wholeTarget()).Memory(l, x)
 		const mib = 1 << 20
 		got := float64(mem.Peak.AllocatedBytes) / mib
 		want := r.Measured.Peak * 1024

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // TestBigScience compares the device prediction with nvidia-smi on 384 A100
-// (BigScience topology search, Megatron-DeepSpeed with ZeRO-1 under a
-// pipeline): GPT layers with GELU and unfused attention, full recompute, fp16
-// with fp16 gradients, later bf16 with fp32 accumulation.
+// (BigScience topology search, ZeRO-1 under a pipeline): GPT layers with GELU and
+// unfused attention, full recompute, fp16 with fp16 gradients, later bf16 with
+// fp32 accumulation.
 func TestBigScience(t *testing.T) {
 	var errors []float64
 	var table strings.Builder
@@ -43,7 +43,7 @@ func TestBigScience(t *testing.T) {
 				l.StageLayers = append(l.StageLayers, (r.Model.Layers+2)/y.PP-b2i(i == 0 || i == y.PP-1))
 			}
 		}
-		tg := targetOf(runtimetest.Buckets())
+		tg := targetOf(runtimes.Buckets())
 		tg.Runtime.Calibration.Software = "1"
 		tg.PaddedVocab = func(m *job.Model, _ int) int { return m.PaddedVocabSize }
 		mem := New(j, tg).Memory(l, x)

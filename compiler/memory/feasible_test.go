@@ -108,7 +108,7 @@ func (r *bridgeRow) predict() plan.Memory {
 	if a.FSDP != nil && a.FSDP.Enabled {
 		x.FullySharded, l.ZeroStage = true, 3
 	}
-	return New(j, megatronTarget()).Memory(l, x)
+	return New(j, wholeTarget()).Memory(l, x)
 }
 
 // TestRan: steps that ran must be called feasible. Megatron-Bridge's recipes

@@ -8,10 +8,10 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // gpt is the layer that Korthikanti et al. 2022 (arXiv:2205.05198) derive
@@ -30,7 +30,7 @@ func gpt(hidden, heads, sequence int) *job.Job {
 // layerBytes is what one layer keeps under a layout, statistics of the norms
 // (which the paper leaves out) taken away.
 func layerBytes(j *job.Job, l plan.Layout, x plan.Execution) int64 {
-	m := New(j, megatronTarget())
+	m := New(j, wholeTarget())
 	s := m.shapeOf(&l, &x)
 	t := m.makeTerms(s)
 	local := int64(l.MicroBatchSize * j.Model.SequenceLength)
@@ -74,7 +74,7 @@ func TestKorthikanti(t *testing.T) {
 		}
 		full := plan.Layout{TensorParallel: 8, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
 			DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: model.b, MicroBatches: 1, Recompute: plan.RecomputeFull}
-		m := New(j, megatronTarget())
+		m := New(j, wholeTarget())
 		y := m.makeTerms(m.shapeOf(&full, &plan.Execution{Attention: "unfused"})).layers[0]
 		if y.keptSum != 2*sbh {
 			t.Errorf("h %d, full: %d bytes, want %d", model.h, y.keptSum, 2*sbh)
@@ -84,7 +84,7 @@ func TestKorthikanti(t *testing.T) {
 
 // targetOf is a target with nothing but what memory reads.
 func targetOf(r runtime.Runtime) *target.Target {
-	t := megatronTarget()
+	t := wholeTarget()
 	t.Runtime = r
 	return t
 }
@@ -146,7 +146,7 @@ func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJob(t)
-		tg := targetOf(rapid.SampledFrom(runtimetest.Runtimes()).Draw(t, "runtime"))
+		tg := targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime"))
 		l, x := drawLayout(t, j)
 		m := New(j, tg)
 		full, hot := m.Memory(l, x), m.Peak(l, x)
@@ -183,7 +183,7 @@ func BenchmarkPeak(b *testing.B) {
 	for _, c := range []struct {
 		runtime runtime.Runtime
 		pp, v   int
-	}{{runtimetest.Whole(), 1, 1}, {runtimetest.Whole(), 4, 1}, {runtimetest.Whole(), 16, 1}, {runtimetest.Whole(), 16, 3}, {runtimetest.Blocks(), 16, 1}, {runtimetest.Blocks(), 16, 3}} {
+	}{{runtimes.Whole(), 1, 1}, {runtimes.Whole(), 4, 1}, {runtimes.Whole(), 16, 1}, {runtimes.Whole(), 16, 3}, {runtimes.Blocks(), 16, 1}, {runtimes.Blocks(), 16, 3}} {
 		tg := targetOf(c.runtime)
 		b.Run(fmt.Sprintf("%s-pp%d-v%d", tg.Backend, c.pp, c.v), func(b *testing.B) {
 			j := gpt(12288, 96, 2048)

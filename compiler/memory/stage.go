@@ -112,8 +112,7 @@ func (m *Model) chunk(e *evaluation, c int, alive int64, ld *load) {
 
 // received is the number of residual streams that a chunk of a pipeline has
 // buffers for beside those that the micro-batches in flight keep as inputs: it
-// receives activations unless it is the first, gradients unless it is the last
-// (torch.distributed.pipelining.stage, _prepare_forward_infra).
+// receives activations unless it is the first, gradients unless it is the last.
 func received(l *plan.Layout, chunk int, alive int64) int64 {
 	var n int64
 	if chunk > 0 {

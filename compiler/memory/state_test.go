@@ -7,9 +7,9 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // stateOf runs the policy of a runtime for 8·10⁹ dense and 2·10⁹ expert elements,
@@ -53,52 +53,52 @@ func TestState(t *testing.T) {
 		gradients float64          // from the first backward pass on
 		host      float64
 	}{
-		{name: "Megatron DDP: 18 bytes whole", runtime: runtimetest.Whole(), precision: "bf16", exec: &adam,
+		{name: "everything whole: 18 bytes", runtime: runtimes.Whole(), precision: "bf16", exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 40, lineMoments: 80}},
-		{name: "Megatron distributed optimizer: 6 whole, 12 sharded", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "sharded optimizer: 6 whole, 12 sharded", runtime: runtimes.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
-		{name: "Megatron, bf16 gradients and moments, 16-bit remainders as master", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1},
+		{name: "whole, bf16 gradients and moments, 16-bit remainders as master", runtime: runtimes.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1},
 			exec: with(func(x *plan.Execution) { x.GradientDType, x.OptimizerStateDType = "bf16", "bf16" }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 20, lineMaster: 2, lineMoments: 4}},
-		{name: "Megatron, optimizer offload", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1},
+		{name: "whole, optimizer offload", runtime: runtimes.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1},
 			exec: with(func(x *plan.Execution) { x.OffloadOptimizer = true }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 40}, host: 16},
-		{name: "Megatron, Muon: one moment for 8/16+2/4 of the matrices", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "whole, Muon: one moment for 8/16+2/4 of the matrices", runtime: runtimes.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			change: func(j *job.Job) { j.Training.Optimizer.Kind = "muon" },
 			want:   map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 4*(7.0/16+2.0/4) + 8*(1.0/16)}},
-		{name: "Megatron, fp8 copies", runtime: runtimetest.Whole(), precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "whole, fp8 copies", runtime: runtimes.Whole(), precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineLowPrecision: 18, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
-		{name: "Megatron, fp8 parameters", runtime: runtimetest.Whole(), precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "whole, fp8 parameters", runtime: runtimes.Whole(), precision: "fp8", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			change: func(j *job.Job) { j.Training.FP8.ParameterGather = true },
 			want:   map[line]float64{lineParameters: 20, lineGradients: 40, lineMaster: 4, lineMoments: 8}},
-		{name: "Megatron, fp32", runtime: runtimetest.Whole(), precision: "fp32", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "whole, fp32", runtime: runtimes.Whole(), precision: "fp32", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 40, lineGradients: 40, lineMoments: 8}},
-		{name: "Megatron-FSDP, everything sharded", runtime: runtimetest.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "fully sharded", runtime: runtimes.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.FullySharded = true }),
 			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
-		{name: "FSDP2: 12 sharded, 4 more with the gradients", runtime: runtimetest.Blocks(), precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
+		{name: "blocks: 12 sharded, 4 more with the gradients", runtime: runtimes.Blocks(), precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
 			want: map[line]float64{lineParameters: 4, lineMoments: 8}, gradients: 4},
-		{name: "FSDP2 in a pipeline: the stage gathered, gradients whole in fp32 until the last micro-batch", runtime: runtimetest.Blocks(), precision: "bf16",
+		{name: "blocks in a pipeline: the stage gathered, gradients whole in fp32 until the last micro-batch", runtime: runtimes.Blocks(), precision: "bf16",
 			layout: plan.Layout{ZeroStage: 3, PipelineParallel: 2}, exec: with(func(x *plan.Execution) { x.ReshardAfterForward = false }),
 			want: map[line]float64{lineParameters: 4, lineMoments: 8, lineGathered: 20}, gradients: 40},
-		{name: "FSDP2, offload", runtime: runtimetest.Blocks(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "blocks, offload", runtime: runtimes.Blocks(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.OffloadParameters, x.OffloadOptimizer = true, true }),
 			want: map[line]float64{}, host: 16},
-		{name: "ZeRO-0, bf16 gradients", runtime: runtimetest.Buckets(), precision: "bf16", exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
+		{name: "ZeRO-0, bf16 gradients", runtime: runtimes.Buckets(), precision: "bf16", exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 20, lineMaster: 40, lineMoments: 80}},
-		{name: "ZeRO-1, fp32 accumulation beside the model's gradients", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
+		{name: "ZeRO-1, fp32 accumulation beside the model's gradients", runtime: runtimes.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 1}, exec: &adam,
 			want: map[line]float64{lineParameters: 20, lineGradients: 60, lineMaster: 4, lineMoments: 8}},
-		{name: "ZeRO-2", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 2}, exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
+		{name: "ZeRO-2", runtime: runtimes.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 2}, exec: with(func(x *plan.Execution) { x.GradientDType = "bf16" }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 2, lineMaster: 4, lineMoments: 8, lineReduce: 1}},
-		{name: "ZeRO-2, two buckets", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 2},
+		{name: "ZeRO-2, two buckets", runtime: runtimes.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 2},
 			exec: with(func(x *plan.Execution) { x.OverlapGradientReduce = true }),
 			want: map[line]float64{lineParameters: 20, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
-		{name: "ZeRO-3", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
+		{name: "ZeRO-3", runtime: runtimes.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
 			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
-		{name: "ZeRO-3 with hpZ over 8 ranks", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "ZeRO-3 with hpZ over 8 ranks", runtime: runtimes.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.ZeroHPZPartition = 8 }),
 			want: map[line]float64{lineParameters: 2, lineGathered: 2.5, lineGradients: 4, lineMaster: 4, lineMoments: 8, lineReduce: 2}},
-		{name: "ZeRO-3, everything offloaded", runtime: runtimetest.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+		{name: "ZeRO-3, everything offloaded", runtime: runtimes.Buckets(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.OffloadParameters, x.OffloadOptimizer = true, true }),
 			want: map[line]float64{lineReduce: 2}, host: 16 + 4 + 2},
 	} {
@@ -125,7 +125,7 @@ func TestShardsOfState(t *testing.T) {
 		j.Training.Precision, j.Model.MoE, j.Model.TiedEmbeddings = "bf16", nil, false
 		l, x := drawLayout(t, j)
 		l.TensorParallel, l.ExpertTensorParallel, l.SequenceParallel, l.ZeroStage, l.DataParallelReplicate = 1, 1, false, 1, 1
-		m := New(j, megatronTarget())
+		m := New(j, wholeTarget())
 		var sum units.Bytes
 		for _, s := range m.Memory(l, x).Stages {
 			for _, y := range s.Ledger {
@@ -150,7 +150,7 @@ func TestPrecision(t *testing.T) {
 	sum := func(precision string, lines ...line) (n units.Bytes) {
 		j := gpt(2048, 16, 2048)
 		j.Training.Precision = precision
-		for _, y := range New(j, megatronTarget()).Memory(l, x).Stages[0].Ledger {
+		for _, y := range New(j, wholeTarget()).Memory(l, x).Stages[0].Ledger {
 			for _, want := range lines {
 				if y.ID == lineNames[want].id {
 					n += y.Bytes
@@ -176,7 +176,7 @@ func TestHost(t *testing.T) {
 	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
 		DataParallelReplicate: 1, DataParallelShard: 8, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 1}
 	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}
-	m := New(j, megatronTarget())
+	m := New(j, wholeTarget())
 	staged := m.Memory(l, x).Host
 	want := units.Bytes(14 * m.Architecture().ParametersTotal()) // bf16 parameters and 12 bytes of optimizer, each once over the node's 8 ranks
 	for _, y := range staged.Ledger {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // titan predicts a TorchTitan row: Llama 3 8B, fully sharded, one projection
@@ -23,7 +23,7 @@ func (r *row) titan() plan.Memory {
 	if r.Layout.Recompute.Mode == "full" {
 		l.Recompute, l.RecomputeMethod, l.RecomputeLayers, l.RecomputeModules = plan.RecomputeFull, "uniform", 1, 0
 	}
-	tg := targetOf(runtimetest.Blocks())
+	tg := targetOf(runtimes.Blocks())
 	tg.Runtime.Recompute.KeepsReduceScatter, tg.Runtime.TensorParallel.WholeEmbeddingGradient, tg.PaddedVocab = true, true, nil
 	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused",
 		LossChunks: 1, ContextParallelType: "ring", ReshardAfterForward: true}

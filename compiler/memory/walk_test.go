@@ -6,10 +6,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // walked is how many layouts of each drawn job are compared.
@@ -92,7 +92,7 @@ func TestJudgedIsPrinted(t *testing.T) {
 		j.Model.Layers *= rapid.IntRange(1, 4).Draw(t, "deeper")
 		j.Training.Checkpoint = job.Checkpoint{Async: rapid.Bool().Draw(t, "async"), Path: "/c", SaveOptimizer: true}
 		j.Model.MTPLayers = rapid.IntRange(0, 1).Draw(t, "mtp")
-		tg := targetOf(rapid.SampledFrom(runtimetest.Runtimes()).Draw(t, "runtime"))
+		tg := targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime"))
 		m := New(j, tg)
 		for range walked {
 			l, x := drawAny(t, j)

@@ -134,7 +134,7 @@ type Execution struct {
 	MoEDispatcher          string // allgather, alltoall, deepep, hybridep
 	ContextParallelType    string // ring, all_gather, ulysses, hierarchical
 	ReshardAfterForward    bool
-	FullySharded           bool // Megatron-FSDP
+	FullySharded           bool // by the framework's own FSDP
 	ZeroHPZPartition       int  // ranks; 1: none
 	OffloadOptimizer       bool
 	OffloadParameters      bool

@@ -24,9 +24,8 @@ func handcrafted(w *writer, s Shape, rank, ahead int) {
 	}
 }
 
-// zeroBubbleVee is ZBV as torch.distributed.pipelining orders it
-// (ScheduleZBVZeroBubble), after Qi et al. 2024 (arXiv:2405.15362). The order
-// is made for at least 2p−1 micro-batches; passes of those that do not exist
+// zeroBubbleVee is ZBV after Qi et al. 2024 (arXiv:2405.15362). The order is
+// made for at least 2p−1 micro-batches; passes of those that do not exist
 // are left out.
 func zeroBubbleVee(w *writer, s Shape, rank int) {
 	p, m := s.Pipeline, max(2*s.Pipeline-1, s.MicroBatches)

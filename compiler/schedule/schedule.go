@@ -23,10 +23,9 @@ type Shape struct {
 }
 
 // group is the number of consecutive micro-batches of one chunk in the
-// interleaved schedule. Megatron's default is the pipeline size, which has to
-// divide the micro-batches; torch spreads them evenly over
-// max(1, micro-batches div pipeline) rounds. For the shapes that both accept
-// the two rules agree.
+// interleaved schedule. Micro-batches spread evenly over
+// max(1, micro-batches div pipeline) rounds; where the pipeline divides them that
+// is its size, the default of others (docs/time.md, "Pipeline").
 func (s Shape) group() int {
 	if s.Group > 0 {
 		return s.Group
@@ -42,8 +41,7 @@ func (s Shape) warmup(rank int) int {
 }
 
 // lead is by how many chunk-forwards a rank is ahead of its backwards, if
-// there are that many (Megatron-LM core_v0.18.0 pipeline_parallel/schedules.py,
-// get_pp_rank_microbatches; torch.distributed.pipelining orders the same way).
+// there are that many.
 func (s Shape) lead(rank int) int {
 	switch s.Schedule {
 	case plan.ScheduleNone:

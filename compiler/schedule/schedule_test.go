@@ -163,7 +163,7 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// TestWarmup pins Megatron's published orders: 1F1B holds p−r micro-batches,
+// TestWarmup pins published orders: 1F1B holds p−r micro-batches,
 // the interleaved schedule 2(p−r−1)+(v−1)·p+1 chunk-forwards.
 func TestWarmup(t *testing.T) {
 	for _, c := range []struct {

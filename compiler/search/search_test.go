@@ -13,11 +13,11 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
 // smallJob is a dense or MoE model on a few nodes of A100: small enough to try
@@ -45,11 +45,11 @@ func smallJob(moe bool, nodes int) *job.Job {
 	}
 }
 
-// smallTarget is a Megatron-like framework with a few rules.
+// smallTarget is a framework with a few rules.
 func smallTarget() *target.Target {
 	dense := []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard, plan.DataParallelReplicate, plan.PipelineParallel}
 	expert := []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel, plan.ExpertDataParallel, plan.PipelineParallel}
-	r := runtimetest.Whole()
+	r := runtimes.Whole()
 	r.Calibration.Memory = "" // the allocator wastes nothing
 	return &target.Target{
 		Backend: "test", Version: "1", Runtime: r, DenseMesh: dense, ExpertMesh: expert,

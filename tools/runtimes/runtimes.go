@@ -1,12 +1,12 @@
-// Package runtimetest holds three runtimes that differ in all that tests of
+// Package runtimes holds three runtimes that differ in all that tests of
 // packages memory, estimate and search look at, filled in as backends do. They
 // are no engine's in particular; what engines really do stands in the backends.
-package runtimetest
+package runtimes
 
 import "github.com/ndc-dev/ndc/compiler/runtime"
 
-// Runtimes are all of them.
-func Runtimes() []runtime.Runtime { return []runtime.Runtime{Whole(), Blocks(), Buckets()} }
+// All are the three.
+func All() []runtime.Runtime { return []runtime.Runtime{Whole(), Blocks(), Buckets()} }
 
 // Whole keeps parameters and gradients whole on every rank and shards the
 // optimizer; with fully_sharded it shards everything, block by block. Its layers

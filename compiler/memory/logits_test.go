@@ -5,10 +5,10 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
-	"github.com/ndc-dev/ndc/compiler/runtime/runtimetest"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
-// TestWholeLogits works out what the ends hold under AutoTP, for a vocabulary
+// TestWholeLogits works out what the ends hold under tensor parallelism, for a vocabulary
 // of 51,200 and sequences of 1,024 tokens over 4 tensor ranks: the loss of all
 // logits takes 12 bytes each, a vocabulary-parallel one 16 of a quarter; the
 // gradient of the hidden states is made when the fp32 tensors are gone.
@@ -29,7 +29,7 @@ func TestWholeLogits(t *testing.T) {
 		{"logits gathered", func(p *runtime.TensorParallel) { p.WholeEmbedding, p.WholeLogits = true, true }, table, table / 4, 12 * logits},
 		{"whole", func(p *runtime.TensorParallel) { p.WholeEmbedding, p.WholeHead = true, true }, table, table, 12 * logits},
 	} {
-		g := targetOf(runtimetest.Buckets())
+		g := targetOf(runtimes.Buckets())
 		g.PaddedVocab = nil
 		c.change(&g.Runtime.TensorParallel)
 		e := New(j, g).evaluate(l, x)
