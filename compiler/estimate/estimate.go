@@ -43,25 +43,39 @@ type Evaluator struct {
 	topology *collective.Topology
 	memory   *memory.Model
 
-	kernels [2]compute.AttentionKernel // of the options flash and fused
+	fixed
+	rates
+	caches
 
-	fused, eager layerTraffic // of the layers, fused or kernel by kernel
-	counted      bool         // the kernels that eager names were counted
+	recipes   []recipe
+	same      []int // per decoder layer: the first of its run of layers of one recipe
+	simulator schedule.Simulator
+	step      step
+}
 
-	blocking   bool          // CUDA_LAUNCH_BLOCKING is set for the run
-	low, plain compute.DType // of linear layers; of attention, router and head
-	domain     int           // GPUs that NVLink reaches, or of a node without it
-	moments    float64       // optimizer moments per parameter
-	muon       float64       // operations to orthogonalise one layer's update; made when needed
+// fixed is what depends on the job and its target, and on no layout.
+type fixed struct {
+	kernels      [2]compute.AttentionKernel // of the options flash and fused
+	fused, eager layerTraffic               // of the layers, fused or kernel by kernel
+	counted      bool                       // the kernels that eager names were counted
+	blocking     bool                       // CUDA_LAUNCH_BLOCKING is set for the run
+	low, plain   compute.DType              // of linear layers; of attention, router and head
+	domain       int                        // GPUs that NVLink reaches, or of a node without it
+	moments      float64                    // optimizer moments per parameter
+	muon         float64                    // operations to orthogonalise one layer's update; made when needed
+}
 
-	// parameters in the form that the hot loop uses
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention, moeSync, hostLayer, hostMoE, hostExpert, hostBackward units.Seconds
-	hostStep, straggler, permuteBytes                                                                                  float64
+// rates are parameters in the form that the hot loop uses.
+type rates struct {
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention units.Seconds
+	moeSync, hostLayer, hostMoE, hostExpert, hostBackward       units.Seconds
+	hostStep, straggler, permuteBytes                           float64
+}
 
+// caches hold what layouts share.
+type caches struct {
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
-	recipes       []recipe
-	same          []int // per decoder layer: the first of its run of layers of one recipe
 	linears       map[linearKey]compute.Passes
 	known         map[termsKey]terms
 	latest        termsKey // the last one asked for, and its terms
@@ -70,8 +84,6 @@ type Evaluator struct {
 	stateTables   map[wholeKey]*layerTable
 	bareWork      map[wholeKey]units.Seconds // of all layers, without recompute
 	pipelines     map[uint64]units.Seconds
-	simulator     schedule.Simulator
-	step          step
 }
 
 // Result is the evaluation of one layout, flat for the hot loop.
@@ -133,19 +145,21 @@ func reach(j *job.Job) *job.Cluster {
 func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e := &Evaluator{
 		job: j, model: &j.Model, target: t, runtime: &t.Runtime, parameters: p,
-		arch:          program.New(&j.Model),
-		device:        compute.NewDevice(&j.Cluster.GPU),
-		topology:      collective.NewTopology(reach(j)),
-		memory:        memory.New(j, t),
-		domain:        layout.Domain(j),
-		communicators: map[[2]int]*collective.Group{},
-		linears:       map[linearKey]compute.Passes{},
-		known:         map[termsKey]terms{},
-		tables:        map[tableKey]*layerTable{},
-		stateTables:   map[wholeKey]*layerTable{},
-		bareWork:      map[wholeKey]units.Seconds{},
-		pipelines:     map[uint64]units.Seconds{},
+		arch:     program.New(&j.Model),
+		device:   compute.NewDevice(&j.Cluster.GPU),
+		topology: collective.NewTopology(reach(j)),
+		memory:   memory.New(j, t),
+		caches: caches{
+			communicators: map[[2]int]*collective.Group{},
+			linears:       map[linearKey]compute.Passes{},
+			known:         map[termsKey]terms{},
+			tables:        map[tableKey]*layerTable{},
+			stateTables:   map[wholeKey]*layerTable{},
+			bareWork:      map[wholeKey]units.Seconds{},
+			pipelines:     map[uint64]units.Seconds{},
+		},
 	}
+	e.domain = layout.Domain(j)
 	e.assembly.SeparateProjections = t.Runtime.Layers.SeparateProjections
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
