@@ -14,10 +14,9 @@ import (
 //go:embed options.jsonl
 var optionClasses []byte
 
-// classes say for every key of every release's configuration whose it is.
-var classes = schema.EmbeddedClasses(optionClasses)
-
-var extraIDs = schema.Extra{Repeated: PlannedOption, Unplanned: UnplannedOption, Uncounted: UncountedOption}
+// extra says of every key of every release's configuration what it does as an
+// extra argument.
+var extra = schema.Extra{Classes: schema.EmbeddedClasses(optionClasses), Repeated: PlannedOption, Unplanned: UnplannedOption, Uncounted: UncountedOption}
 
 // checkExtraArguments passes extra_args through the release's table, and says
 // what they do to the plan.
@@ -35,8 +34,7 @@ func checkExtraArguments(j *job.Job, r release, diags *diag.List) {
 			continue
 		}
 		option, _ := r.options.Lookup(path)
-		class, _ := classes.Of(option)
-		extraIDs.Report(class, path, at, diags)
+		extra.Report(option, path, at, diags)
 	}
 }
 

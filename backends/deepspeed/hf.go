@@ -255,12 +255,11 @@ func qwen3MoEConfig(m *job.Model, f *family) render.Object {
 func normalizes(r *job.Router) bool { return r.Normalize || !r.PreSoftmax && r.Score == "softmax" }
 
 func deepseekV3Config(m *job.Model, f *family) render.Object {
-	e := m.MoE
 	var qRank any
 	if m.MLA.QLoraRank > 0 {
 		qRank = m.MLA.QLoraRank
 	}
-	return append(decoder(m, "DeepseekV3ForCausalLM", f), render.Object{
+	o := append(decoder(m, "DeepseekV3ForCausalLM", f), render.Object{
 		{Key: "hidden_act", Value: "silu"},
 		{Key: "attention_bias", Value: m.AttentionBias},
 		{Key: "q_lora_rank", Value: qRank},
@@ -269,20 +268,11 @@ func deepseekV3Config(m *job.Model, f *family) render.Object {
 		{Key: "qk_rope_head_dim", Value: m.MLA.QKRopeHeadDim},
 		{Key: "v_head_dim", Value: m.MLA.VHeadDim},
 		{Key: "rope_interleave", Value: true},
-		{Key: "moe_intermediate_size", Value: e.ExpertFFNHiddenSize},
-		{Key: "n_routed_experts", Value: e.Experts},
-		{Key: "n_shared_experts", Value: e.SharedExperts},
-		{Key: "num_experts_per_tok", Value: e.TopK},
-		{Key: "first_k_dense_replace", Value: e.FirstDenseLayers},
-		{Key: "n_group", Value: max(e.Router.Groups, 1)},
-		{Key: "topk_group", Value: max(e.Router.GroupTopK, 1)},
-		{Key: "norm_topk_prob", Value: e.Router.Normalize},
-		{Key: "routed_scaling_factor", Value: decimal(orOne(e.Router.ScalingFactor))},
 	}...)
+	return append(o, groupedExperts(m.MoE)...)
 }
 
 func glm4MoEConfig(m *job.Model, f *family) render.Object {
-	e := m.MoE
 	o := append(decoder(m, "Glm4MoeForCausalLM", f), render.Object{
 		{Key: "head_dim", Value: m.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
@@ -292,7 +282,13 @@ func glm4MoEConfig(m *job.Model, f *family) render.Object {
 	if p := m.PositionEmbedding.Partial; p == 0 || p == 1 { // the class would turn half of a head
 		o = append(o, render.Member{Key: "partial_rotary_factor", Value: decimal(1)})
 	}
-	return append(o, render.Object{
+	return append(append(o, groupedExperts(m.MoE)...), render.Member{Key: "num_nextn_predict_layers", Value: 0})
+}
+
+// groupedExperts are the experts and the router of DeepSeek-V3, which GLM-4.5
+// has taken over.
+func groupedExperts(e *job.MoE) render.Object {
+	return render.Object{
 		{Key: "moe_intermediate_size", Value: e.ExpertFFNHiddenSize},
 		{Key: "n_routed_experts", Value: e.Experts},
 		{Key: "n_shared_experts", Value: e.SharedExperts},
@@ -302,8 +298,7 @@ func glm4MoEConfig(m *job.Model, f *family) render.Object {
 		{Key: "topk_group", Value: max(e.Router.GroupTopK, 1)},
 		{Key: "norm_topk_prob", Value: e.Router.Normalize},
 		{Key: "routed_scaling_factor", Value: decimal(orOne(e.Router.ScalingFactor))},
-		{Key: "num_nextn_predict_layers", Value: 0},
-	}...)
+	}
 }
 
 func orOne(f float64) float64 {

@@ -310,7 +310,7 @@ func TestEveryKeyHasAClass(t *testing.T) {
 	for _, r := range releases {
 		for _, name := range r.options.Names() {
 			option, _ := r.options.Lookup(name)
-			if _, ok := classes.Of(option); !ok && !known[name] {
+			if _, ok := extra.Of(option); !ok && !known[name] {
 				t.Errorf("%s: no class for %s in options.jsonl", r, name)
 			}
 			known[name] = true
@@ -327,7 +327,7 @@ func TestNoDeadEnds(t *testing.T) {
 	}
 	keys := regexp.MustCompile(`c\.(?:set|ifKnown)\("([a-z0-9_.]+)"`).FindAllSubmatch(source, -1)
 	for _, m := range keys {
-		class, ok := classes.Of(schema.Option{Names: []string{string(m[1])}})
+		class, ok := extra.Of(schema.Option{Names: []string{string(m[1])}})
 		if !ok || class.Kind != schema.Job && class.Kind != schema.Fixed && !class.Replaces() {
 			t.Errorf("%s is %q: neither an argument of the job nor extra_args can set it", m[1], class.Kind)
 		}

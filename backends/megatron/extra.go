@@ -13,10 +13,8 @@ import (
 //go:embed options.jsonl
 var optionClasses []byte
 
-// classes say for every option of every release whose it is.
-var classes = schema.EmbeddedClasses(optionClasses)
-
-var extraIDs = schema.Extra{Repeated: RepeatedExtraArgument, Unplanned: UnplannedExtraArgument, Uncounted: UncountedExtraArgument}
+// extra says of every option of every release what it does as an extra argument.
+var extra = schema.Extra{Classes: schema.EmbeddedClasses(optionClasses), Repeated: RepeatedExtraArgument, Unplanned: UnplannedExtraArgument, Uncounted: UncountedExtraArgument}
 
 // checkExtraArguments passes backend.extra_args through the release's table,
 // and says what they do to the plan.
@@ -37,8 +35,7 @@ func checkExtraArguments(v *version, j *job.Job, diags *diag.List) {
 			continue
 		}
 		option, _ := v.options.Lookup(o.name)
-		class, _ := classes.Of(option)
-		extraIDs.Report(class, o.name, at, diags)
+		extra.Report(option, o.name, at, diags)
 	}
 }
 
@@ -54,7 +51,7 @@ func replacements(v *version, j *job.Job) map[string]bool {
 	replaced := map[string]bool{}
 	for _, o := range occurrences(j.Backend.ExtraArgs) {
 		if option, ok := v.options.Lookup(o.name); ok {
-			if class, _ := classes.Of(option); class.Replaces() {
+			if class, _ := extra.Of(option); class.Replaces() {
 				replaced[option.Dest] = true
 			}
 		}

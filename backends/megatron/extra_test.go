@@ -24,13 +24,13 @@ func TestEveryOptionHasAClass(t *testing.T) {
 	for i := range versions {
 		for _, name := range versions[i].options.Names() {
 			o, _ := versions[i].options.Lookup(name)
-			if _, ok := classes.Of(o); !ok {
+			if _, ok := extra.Of(o); !ok {
 				t.Errorf("%s: no class for %s in options.jsonl", versions[i].name, name)
 			}
 			known[name] = true
 		}
 	}
-	for _, c := range classes.All() {
+	for _, c := range extra.All() {
 		for _, name := range c.Options {
 			prefix, pattern := strings.CutSuffix(name, "*")
 			used := known[name]
@@ -52,7 +52,7 @@ func TestNoDeadEnds(t *testing.T) {
 		if strings.HasSuffix(name, "-") { // completed by iters or samples
 			name += "iters"
 		}
-		class, ok := classes.Of(schema.Option{Names: []string{name}})
+		class, ok := extra.Of(schema.Option{Names: []string{name}})
 		if !ok || class.Kind != schema.Job && !class.Replaces() {
 			t.Errorf("%s is %q: neither an argument of the job nor extra_args can set it", name, class.Kind)
 		}
@@ -101,7 +101,7 @@ func TestExtraArgumentsReplace(t *testing.T) {
 			}
 			name := line.Words[0].String()
 			option, ok := v.options.Lookup(name)
-			class, _ := classes.Of(option)
+			class, _ := extra.Of(option)
 			if !ok || !class.Replaces() || replaced[name+v.table] || c.plan.Execution.FullySharded && name == "--ckpt-format" ||
 				v.atLeast(18, 2) && name == "--cross-entropy-fusion-impl" { // TestFusedCrossEntropy
 				continue
@@ -124,7 +124,7 @@ func TestExtraArgumentsReplace(t *testing.T) {
 			replaced[name], replaced[name+v.table] = true, true
 		}
 	}
-	for _, c := range classes.All() {
+	for _, c := range extra.All() {
 		for _, name := range c.Options {
 			if c.Replaces() && !replaced[name] && slices.Contains(named, name) {
 				t.Errorf("no golden case emits %s", name)

@@ -108,17 +108,19 @@ func (c *Classes) Of(o Option) (Class, bool) {
 	return c.classes[found], true
 }
 
-// Extra holds what a backend calls the ways in which an extra argument can
-// meddle with its plan.
+// Extra says what extra arguments do to a backend's plan: whose its options
+// are, and what it calls the ways in which an argument can meddle with them.
 type Extra struct {
+	*Classes
 	Repeated  diag.ID // error: an argument of the job sets it
 	Unplanned diag.ID // error: it would be another run
 	Uncounted diag.ID // warning: the plan is without it
 }
 
-// Report says what an extra argument that sets an option of this class does to
-// the plan, if anything.
-func (e *Extra) Report(class Class, name string, at diag.Range, diags *diag.List) {
+// Report says what an extra argument that sets an option by one of its names
+// does to the plan, if anything.
+func (e *Extra) Report(o Option, name string, at diag.Range, diags *diag.List) {
+	class, _ := e.Of(o)
 	because := ""
 	if class.Why != "" {
 		because = ": " + class.Why

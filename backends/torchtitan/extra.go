@@ -14,10 +14,8 @@ import (
 //go:embed options.jsonl
 var optionClasses []byte
 
-// classes say for every option of both releases whose it is.
-var classes = schema.EmbeddedClasses(optionClasses)
-
-var extraIDs = schema.Extra{Repeated: RepeatedOption, Unplanned: UnplannedOption, Uncounted: UncountedOption}
+// extra says of every option of both releases what it does as an extra argument.
+var extra = schema.Extra{Classes: schema.EmbeddedClasses(optionClasses), Repeated: RepeatedOption, Unplanned: UnplannedOption, Uncounted: UncountedOption}
 
 // userSetting is one of extra_args, written as for the framework's command
 // line: --section.key=value.
@@ -47,8 +45,7 @@ func (d *dialect) checkExtraArgs(j *job.Job, diags *diag.List) {
 				p.Error()+" extra_args are written as \"--section.key=value\".")
 			continue
 		}
-		class, _ := classes.Of(schema.Option{Names: []string{u.path}})
-		extraIDs.Report(class, u.path, at, diags)
+		extra.Report(option, u.path, at, diags)
 	}
 }
 

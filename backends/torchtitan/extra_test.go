@@ -20,13 +20,13 @@ func TestEveryOptionHasAClass(t *testing.T) {
 	known := map[string]bool{}
 	for _, d := range dialects {
 		for _, name := range d.options.Names() {
-			if _, ok := classes.Of(schema.Option{Names: []string{name}}); !ok {
+			if _, ok := extra.Of(schema.Option{Names: []string{name}}); !ok {
 				t.Errorf("%s: no class for %s in options.jsonl", d.version, name)
 			}
 			known[name] = true
 		}
 	}
-	for _, c := range classes.All() {
+	for _, c := range extra.All() {
 		for _, name := range c.Options {
 			if !known[name] && !strings.HasSuffix(name, "*") {
 				t.Errorf("%s: no release has it", name)
@@ -51,7 +51,7 @@ func TestNoDeadEnds(t *testing.T) {
 	}
 	found := 0
 	for name := range names {
-		class, ok := classes.Of(schema.Option{Names: []string{name}})
+		class, ok := extra.Of(schema.Option{Names: []string{name}})
 		if !ok {
 			continue // an argument of a model
 		}
@@ -77,7 +77,7 @@ func TestExtraArgsReplace(t *testing.T) {
 			all = b.settings030
 		}
 		for _, s := range all() {
-			class, _ := classes.Of(schema.Option{Names: []string{s.path}})
+			class, _ := extra.Of(schema.Option{Names: []string{s.path}})
 			if !class.Replaces() || replaced[s.path+c.version] {
 				continue
 			}

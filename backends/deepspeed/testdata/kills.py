@@ -11,8 +11,9 @@ import shutil
 import sys
 import types
 
-KILLED = 137
-NEVER = 10**6
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata"))
+from killing import NEVER, killed
+
 STEPS = 7
 PARTS = "mp_rank_00_model_states.pt", "zero_pp_rank_0_mp_rank_00_optim_states.pt", "zero_pp_rank_1_mp_rank_00_optim_states.pt"
 
@@ -64,28 +65,6 @@ def train(path, keep, every, last=STEPS):
     for done in range(resume(Engine(), run, checkpoints)["step"] + 1, last + 1):
         if checkpoints.due(done) or done == last:
             checkpoints.save(Engine(), done, None)
-
-
-def killed(at, work):
-    """Run work in a process that dies before its operation number `at` on files; whether it died."""
-    child = os.fork()
-    if child == 0:
-        count = itertools.count()
-
-        def die(event, _):
-            if event.startswith(("open", "os.", "shutil.")) and next(count) == at:
-                os._exit(KILLED)
-
-        try:
-            sys.addaudithook(die)
-            work()
-            os._exit(0)
-        except BaseException as e:
-            print(f"killed at operation {at}: {e!r}", file=sys.stderr)
-            os._exit(1)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert code in (0, KILLED), f"exit code {code} at operation {at}"
-    return code == KILLED
 
 
 def newest(path):

@@ -11,7 +11,9 @@ import sys
 import types
 from unittest import mock
 
-KILLED, NEVER = 137, 10**6
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata"))
+from killing import killed
+
 PARTS = "__0_0.distcp", "__1_0.distcp"
 
 
@@ -62,28 +64,6 @@ def check(folder, step):
         with open(os.path.join(folder, f"step-{step}", name), encoding="utf-8") as f:
             said.add(f.read())
     assert len(said) == 1 and said.pop().startswith(f"{step} by"), f"step-{step} is a mixture"
-
-
-def killed(at, work):
-    """Run work in a process that dies before its operation number `at` on files; whether it died."""
-    child = os.fork()
-    if child == 0:
-        count = itertools.count()
-
-        def die(event, _):
-            if event.startswith(("open", "os.", "shutil.")) and next(count) == at:
-                os._exit(KILLED)
-
-        try:
-            sys.addaudithook(die)
-            work()
-            os._exit(0)
-        except BaseException as e:
-            print(f"killed at operation {at}: {e!r}", file=sys.stderr)
-            os._exit(1)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert code in (0, KILLED), f"exit code {code} at operation {at}"
-    return code == KILLED
 
 
 def history(ndc, folder, keep, asynchronous):
