@@ -3,11 +3,13 @@
 // allocator counts as allocated; then what the allocator reserves for that, and
 // what nvidia-smi would show. It also says what the host of a node needs.
 //
-// It follows the target's runtime (package runtime), the tensors that each layer
-// saves for its backward pass, and the in-flight counts of package schedule. What
-// a layer is made of comes from package program. It decides nothing: package
-// search compares layouts, package estimate puts memory and time together. Every
-// formula stands with its source in docs/memory.md.
+// It replays the passes of a rank in the order of package schedule: what each of
+// them allocates and frees, the peak of the sum, and what exists then. What is
+// sharded, gathered and reduced when is the target's runtime (package runtime);
+// what a layer is made of, and saves for its backward pass, comes from package
+// program. It decides nothing: package search compares layouts, package estimate
+// puts memory and time together. Every formula stands with its source in
+// docs/memory.md.
 package memory
 
 import (
@@ -45,6 +47,7 @@ type Model struct {
 	element   int64 // bytes of the compute type
 	cache     map[shape]*terms
 	pipeline  pipeline // of the layout being evaluated
+	chunks    []chunk  // of the rank being evaluated
 	overhead  overhead
 }
 
@@ -53,7 +56,7 @@ func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
 		job: j, target: t, arch: program.New(&j.Model), runtime: &t.Runtime,
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
-		cache: map[shape]*terms{}, pipeline: pipeline{held: map[schedule.Shape][]schedule.Held{}}, overhead: overheadOf(&t.Runtime.Calibration),
+		cache: map[shape]*terms{}, pipeline: pipeline{known: map[schedule.Shape][]replay{}}, overhead: overheadOf(&t.Runtime.Calibration),
 	}
 }
 

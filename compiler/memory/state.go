@@ -8,15 +8,12 @@ import (
 
 // holding is what one rank of a stage has to keep state for.
 type holding struct {
-	flights
 	elements  program.Elements
 	matrices  program.Elements // part of elements that low precision copies
 	block     int64            // elements of the largest block, experts included
 	worst     program.Elements // the same, apart
 	blocks    int              // blocks on the stage
 	head      int64            // elements of the final norm and output head
-	earlier   int64            // elements of all chunks but the last
-	begin     int64            // elements of the first chunk
 	embedding int64            // elements of the input embedding
 	whole     int64            // elements by which the gradient of the input embedding exceeds its parameter
 }
@@ -40,10 +37,11 @@ func (t *transient) write(out *ledger) {
 // state holds what an engine keeps, in bytes, apart from activations.
 type state struct {
 	resident ledger // always
-	// gradients appear with the first backward pass of a step and stay until
-	// they are reduced; engines with persistent gradients leave it zero.
-	gradients transient
-	forward   transient // at the end of a chunk's forward pass, where a rank has several; empty with one
+	// begun is what gradients take that a chunk's first backward pass of a step
+	// brings into being; engines with persistent gradients leave it empty.
+	begun     accumulated
+	gathered  int64     // bytes of an element of the parameters that a backward pass leaves gathered
+	forward   transient // while a chunk runs forward
 	loss      transient // while the loss runs
 	head      transient // while the head's gradient is reduced after the last chunk of the loss
 	backward  transient // while the first block of a stage runs backward
@@ -52,6 +50,23 @@ type state struct {
 	embedding transient // while the gradient of the input embedding is made
 	step      transient // during the optimizer step
 	host      int64     // bytes per rank in host memory
+}
+
+// accumulated is how gradients are kept from the first backward pass of a step
+// to its end.
+type accumulated struct {
+	bytes float64 // per element
+	over  shards  // ranks that share them
+	whole bool    // not reduced before the last micro-batch
+	line  line
+}
+
+// of is what the gradients of elements take.
+func (g *accumulated) of(e program.Elements) int64 {
+	if g.bytes == 0 {
+		return 0
+	}
+	return g.over.of(g.bytes, e)
 }
 
 // shards is the number of ranks over which dense and expert state is cut.
@@ -251,10 +266,13 @@ func (m *Model) storedBlocks(e *evaluation, h *holding, s *state) {
 		s.step.gradients += sharded
 		s.resident[lineMoments] += n.of(m.momentBytes(e.x, false), h.elements)
 	}
-	if !with.Reduce {
-		s.gradients.reduce += 4 * (h.elements.Sum() + h.whole)
-	} else {
-		s.gradients.gradients = s.step.gradients
+	switch {
+	case !with.Reduce:
+		s.begun = accumulated{bytes: 4, over: unsharded, whole: true, line: lineReduce}
+	case !offload:
+		s.begun = accumulated{bytes: 4, over: n, line: lineGradients}
+	}
+	if with.Reduce {
 		s.later.reduce += 4 * h.block
 	}
 	m.gather(e, h, s)
@@ -306,8 +324,8 @@ func (m *Model) headGradients(e *evaluation, h *holding, s *state) {
 	}
 	s.loss.reduce += whole
 	s.head.reduce += whole + m.element*h.head
-	for _, moment := range [...]*transient{&s.loss, &s.head, &s.backward, &s.later} {
-		moment.gradients += shard
+	for _, t := range [...]*transient{&s.loss, &s.head, &s.backward, &s.later} {
+		t.gradients += shard
 	}
 }
 
@@ -316,23 +334,15 @@ func (m *Model) headGradients(e *evaluation, h *holding, s *state) {
 // is never resharded between forward and backward. The stages of a pipeline
 // keep what a backward pass has gathered until the next forward pass.
 func (m *Model) gather(e *evaluation, h *holding, s *state) {
-	whole := h.elements.Sum() * m.element
 	switch {
 	case !e.x.ReshardAfterForward:
-		s.resident[lineGathered] += whole
+		s.resident[lineGathered] += h.elements.Sum() * m.element
 		return
 	case e.l.PipelineParallel > 1:
-		s.later.gathered += whole
-		s.embedding.gathered += h.begin * m.element
-		s.loss.gathered += h.earlier * m.element
+		s.gathered = m.element
+		s.forward.gathered += m.twoBlocks(e, h)
 		if e.x.LossChunks > 1 { // the head is part of the loss
 			s.loss.gathered += h.head * m.element
-		}
-		if e.l.VirtualPipeline > 1 {
-			s.forward.gathered += h.earlier*m.element + m.twoBlocks(e, h)
-		}
-		if !h.apart {
-			s.backward.gathered += h.earlier * m.element
 		}
 	default:
 		s.loss.gathered += h.head * m.element

@@ -109,6 +109,12 @@ func (o *Order) after(chunk int) int {
 	return chunk + 1
 }
 
+// First reports whether a chunk is the first that a micro-batch passes.
+func (o *Order) First(chunk int) bool { return o.before(chunk) < 0 }
+
+// Last reports whether a chunk is the last that a micro-batch passes.
+func (o *Order) Last(chunk int) bool { return o.after(chunk) < 0 }
+
 // NewOrder generates the order of a shape. It panics on a schedule that has
 // no generator, and on shapes that Valid refuses.
 func NewOrder(s Shape) *Order {

@@ -3,7 +3,7 @@
 // when each piece of work starts and ends, how long the whole pipeline takes,
 // how much of it is bubble and how many micro-batches are in flight. It knows
 // durations, not transformers: package estimate makes the durations, package
-// memory multiplies the in-flight counts with bytes.
+// memory replays the order and knows what every pass allocates and frees.
 //
 // A schedule is an Order: per rank a sequence of passes. The simulator, the
 // pictures and every count read nothing else; where the hot loop has a closed
@@ -56,49 +56,13 @@ func (s Shape) lead(rank int) int {
 	panic("schedule: " + s.Schedule.String() + " is not simulated")
 }
 
-// InFlight is the largest number of chunk-forwards whose activations are alive
-// on a rank at once: those of the warm-up and the one that is running.
-func (s Shape) InFlight(rank int) int {
-	return min(s.warmup(rank)+1, s.MicroBatches*s.Virtual)
-}
-
-// Prepare is the shape with its group settled, so that the counts below need
-// not find it again: for the hot loop of package memory.
+// Prepare is the shape with its group settled, so that it is not found again, and
+// stays with fewer micro-batches.
 func (s Shape) Prepare() Shape {
 	if s.Virtual > 1 {
 		s.Group = s.group()
 	}
 	return s
-}
-
-// Split divides n, the result of InFlight for a rank, among its local chunks
-// (0 to virtual-1) as they are at the moment when the rank first holds that
-// many chunk-forwards. With chunks of very different size the peak may come a
-// little later: PeakWeight is exact.
-func (s Shape) Split(n int) Split {
-	if s.Virtual == 1 {
-		return Split{each: n}
-	}
-	g := s.group()
-	round := n / (g * s.Virtual)
-	return Split{each: round * g, group: s.groupSize(round), rest: n - round*g*s.Virtual}
-}
-
-// Split is how chunk-forwards are divided among the local chunks of a rank:
-// each has some, and groups of the rest are on one chunk after the other.
-type Split struct {
-	each, group, rest int
-	listed            bool
-	pair              [2]int // where an order says so
-}
-
-// On is the number on a local chunk. Over the chunks it sums to what was
-// divided.
-func (p Split) On(chunk int) int {
-	if p.listed {
-		return p.pair[chunk]
-	}
-	return p.each + min(max(p.rest-chunk*p.group, 0), p.group)
 }
 
 // groupSize is the number of micro-batches of one round of the interleaved

@@ -102,27 +102,6 @@ func TestRepeatedEqualsSimulation(t *testing.T) {
 	})
 }
 
-// TestInFlightEqualsSimulation compares the closed forms with what the
-// simulated ranks hold.
-func TestInFlightEqualsSimulation(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s, d := shapes(t)
-		r := Simulate(s, d)
-		for rank := range r.Ranks {
-			if got := s.InFlight(rank); got != r.InFlight[rank] {
-				t.Fatalf("%+v rank %d: InFlight = %d, simulated %d", s, rank, got, r.InFlight[rank])
-			}
-			sum := 0
-			for c := range s.Virtual {
-				sum += s.Prepare().Split(s.InFlight(rank)).On(c)
-			}
-			if sum != r.InFlight[rank] {
-				t.Fatalf("%+v rank %d: chunks sum to %d of %d", s, rank, sum, r.InFlight[rank])
-			}
-		}
-	})
-}
-
 // TestSlots checks what every schedule must obey: nothing overlaps on a rank,
 // every micro-batch passes every chunk once forward and once backward, and
 // nothing starts before its input.
@@ -180,7 +159,7 @@ func TestWarmup(t *testing.T) {
 		{plan.ScheduleNone, 1, 1, 12, 0, 1},
 	} {
 		shape := Shape{Schedule: c.s, Pipeline: c.p, Virtual: c.v, MicroBatches: c.m}
-		if got := shape.InFlight(c.rank); got != c.in {
+		if got := NewOrder(shape).InFlight(c.rank); got != c.in {
 			t.Errorf("InFlight(%v, %d, %d, %d, %d) = %d, want %d", c.s, c.p, c.v, c.m, c.rank, got, c.in)
 		}
 	}

@@ -1,0 +1,210 @@
+package memory
+
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
+)
+
+// chunk is what a local chunk of a rank weighs, in bytes.
+type chunk struct {
+	elements program.Elements // parameters, those of the pipeline's ends included
+	kept     int64            // activations of a micro-batch, without the buffer that it was received into
+	received int64            // that buffer
+	layers   int64            // what the layers keep of a micro-batch, that buffer included
+	layer    int64            // what the layer that runs backward last keeps of it
+	present  [maxKinds]bool   // kinds of layers
+	moved    int64            // activations of a micro-batch that wait on the host
+	// gradients exist from the first backward pass on, and lack some before the
+	// last layer has made its own; zero where an engine has them always.
+	gradients, lacking int64
+	gathered           int64   // parameters that a backward pass leaves gathered
+	activations        *ledger // kept and received; nil where nobody asks
+}
+
+// content is what the chunks of a rank add up to.
+type content struct {
+	holding
+	chunks     []chunk
+	begins     int            // the local chunk with the input embedding, −1: none
+	ends       int            // the local chunk with the output head, −1: none
+	present    [maxKinds]bool // kinds of layers
+	kind       int            // of the worst layer to run backward, −1: none
+	recomputed int64          // what it makes again
+	backward   int64          // its gradients of activations
+	sent       int64          // gradient of activations on its way to the stage before
+	transfer   int64          // offloaded tensors of one layer, the largest
+	scratch    int64          // scratch gradients of weights
+	receive    int64          // buffers that a pipeline stage receives into, for the whole step
+	unsaved    bool           // block recompute leaves layers at the end of a chunk that run backward first
+}
+
+// content adds up the chunks of a rank.
+func (m *Model) content(e *evaluation, rank int, c *content, ledgers bool) {
+	c.chunks, c.begins, c.ends, c.kind = m.chunks[:0], -1, -1, -1
+	for i := range e.l.VirtualPipeline {
+		c.chunks = append(c.chunks, chunk{})
+		if ledgers {
+			c.chunks[i].activations = &ledger{}
+		}
+		m.fill(e, m.pipeline.chunk(rank, i), i, c)
+	}
+	m.chunks = c.chunks
+	if rank > 0 && (!m.runtime.Pipeline.ReceivesAll || e.l.PipelineSchedule == plan.Schedule1F1B) { // lives until the next one replaces it
+		c.sent = e.terms.layers[0].input
+	}
+	for i := range c.chunks {
+		c.elements = c.elements.Add(c.chunks[i].elements)
+	}
+	var attention int64
+	for k := range e.terms.kinds {
+		if c.present[k] {
+			m.running(e, c, k)
+			c.scratch += e.terms.layers[k].gradients
+			attention = max(attention, e.terms.layers[k].attention)
+		}
+	}
+	c.scratch += attention
+}
+
+// fill adds a chunk: its layers, the ends of the pipeline that it holds, and
+// what a pipeline keeps for it.
+func (m *Model) fill(e *evaluation, number, local int, c *content) {
+	l, t, p := e.l, e.terms, &m.pipeline
+	y := &c.chunks[local]
+	first, last := number == 0, number == l.Chunks()-1
+	for k := range t.kinds {
+		n := m.arch.Count(k, p.starts[number], p.starts[number+1])
+		if last && k == m.arch.MTPKind() {
+			n += m.arch.Model.MTPLayers
+		}
+		if n > 0 {
+			c.present[k] = true
+			y.present[k] = true
+			m.addLayers(e, c, y, k, int64(n))
+		}
+	}
+	y.layers = y.kept
+	input := t.layers[0].input
+	if first && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
+		y.keep(lineNorms, input/m.element)
+	}
+	if m.runtime.Pipeline.KeepsOutputs && !last && l.PipelineParallel > 1 {
+		y.keep(lineNorms, input)
+	}
+	if m.runtime.Pipeline.ReceivesAll {
+		m.receive(e, number, c, y)
+	}
+	if first {
+		c.begins = local
+		m.begin(e, c, y)
+	}
+	if last {
+		c.ends = local
+		m.end(c, y, t)
+	}
+}
+
+// keep adds to one line of what a micro-batch keeps.
+func (y *chunk) keep(ln line, bytes int64) {
+	y.kept += bytes
+	if y.activations != nil {
+		y.activations[ln] += bytes
+	}
+}
+
+// keepLayers adds n times what a layer keeps.
+func (y *chunk) keepLayers(kept *ledger, sum, n int64) {
+	y.kept += n * sum
+	if y.activations != nil && n != 0 {
+		y.activations.add(kept, n)
+	}
+}
+
+// receive adds the buffers of a chunk of a pipeline that has them for all
+// micro-batches of a step: it receives activations unless it is the first,
+// gradients unless it is the last. The first layer keeps such a buffer as its
+// input.
+func (m *Model) receive(e *evaluation, number int, c *content, y *chunk) {
+	input := e.terms.layers[0].input
+	if number > 0 {
+		c.receive += int64(e.l.MicroBatches) * input
+		if !e.x.OffloadActivations {
+			y.received = input
+			y.kept -= input
+		}
+	}
+	if number < e.l.Chunks()-1 {
+		c.receive += int64(e.l.MicroBatches) * input
+	}
+}
+
+// begin adds the input embedding.
+func (m *Model) begin(e *evaluation, c *content, y *chunk) {
+	c.embedding = e.terms.embedding
+	y.elements.Dense += e.terms.embedding
+	if m.runtime.TensorParallel.WholeEmbeddingGradient {
+		c.whole = e.terms.embedding * int64(e.l.TensorParallel-1)
+	}
+}
+
+// end adds final norm and output head. A rank that does not hold the embedding
+// has a copy of it for a tied head or for MTP layers.
+func (m *Model) end(c *content, y *chunk, t *terms) {
+	c.head = t.finalNorm + t.word
+	y.elements.Dense += t.finalNorm
+	tied := m.arch.Model.TiedEmbeddings
+	if !tied {
+		y.elements.Dense += t.word
+	}
+	if c.begins < 0 && (tied || m.arch.Model.MTPLayers > 0) {
+		y.elements.Dense += t.word
+	}
+}
+
+// addLayers adds n layers of a kind to a chunk.
+func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64) {
+	t := &e.terms.layers[kind]
+	y.elements = y.elements.Add(t.elements.Times(int(n)))
+	c.matrices = c.matrices.Add(t.matrices.Times(int(n)))
+	if n := t.elements.Sum(); n > c.block {
+		c.block, c.worst = n, t.elements
+	}
+	c.blocks += int(n)
+	checkpoints, whole := n, int64(0)
+	if group := int64(e.l.RecomputeLayers); e.l.Recompute == plan.RecomputeFull {
+		switch {
+		case e.l.RecomputeMethod == "block":
+			checkpoints = min(n, group)
+			whole = n - checkpoints
+		case group > 1:
+			checkpoints = (n + group - 1) / group
+		}
+	}
+	c.unsaved = c.unsaved || whole > 0
+	if e.x.OffloadActivations {
+		y.moved += (t.keptSum - t.staySum) * checkpoints
+		c.transfer = max(c.transfer, t.keptSum-t.staySum)
+		y.keepLayers(&t.stay, t.staySum, checkpoints)
+	} else {
+		y.keepLayers(&t.kept, t.keptSum, checkpoints)
+	}
+	y.keepLayers(&t.whole, t.wholeSum, whole)
+}
+
+// running makes a kind of layer the worst running one if it is.
+func (m *Model) running(e *evaluation, c *content, kind int) {
+	y := &e.terms.layers[kind]
+	if c.unsaved {
+		if y.wholeBackward > c.backward {
+			c.backward, c.kind = y.wholeBackward, kind
+		}
+		return
+	}
+	recomputed := y.recomputed
+	if e.l.Recompute == plan.RecomputeFull && e.l.RecomputeMethod != "block" && e.l.RecomputeLayers > 1 {
+		recomputed *= int64(e.l.RecomputeLayers)
+	}
+	if recomputed+y.backward > c.recomputed+c.backward {
+		c.recomputed, c.backward, c.kind = recomputed, y.backward, kind
+	}
+}

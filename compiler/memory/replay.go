@@ -1,0 +1,284 @@
+package memory
+
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/schedule"
+)
+
+// phase is where in a pass a rank is.
+type phase uint8
+
+const (
+	afterForward    phase = iota // a chunk has run forward
+	inLoss                       // the loss of a micro-batch runs backward
+	inChunkedLoss                // the same for a loss in chunks, which does so right after the forward pass
+	inHeadReduction              // the head's gradient is reduced after the last chunk of the loss
+	inFirstLayer                 // the first layer to run backward
+	inSecondLayer                // the second, while the first is reduced
+	inLastLayer                  // the last
+	inEmbedding                  // the gradient of the input embedding is made
+	numPhases
+)
+
+// held is what exists of a local chunk of a rank.
+type held struct {
+	alive    int32 // micro-batches whose activations are kept
+	begun    bool  // its gradients exist
+	gathered bool  // its parameters were left gathered by a backward pass
+}
+
+// instant is a point of a rank's passes and what exists then, whatever it
+// weighs. The passes before it have allocated and freed all that.
+type instant struct {
+	phase  phase
+	chunk  int  // the local chunk that runs
+	begins bool // it has the input embedding
+	ends   bool // it has the output head
+	fresh  bool // it makes its first gradients
+	held   []held
+}
+
+// alike reports whether two instants differ in no more than what exists: the
+// running chunk matters where its own activations, gradients or parameters do.
+func (a *instant) alike(b *instant) bool {
+	if a.phase != b.phase || a.ends != b.ends || a.fresh != b.fresh {
+		return false
+	}
+	if a.phase >= inSecondLayer && a.chunk != b.chunk || a.held[a.chunk].gathered != b.held[b.chunk].gathered {
+		return false
+	}
+	for i := range a.held {
+		if a.held[i].begun != b.held[i].begun || a.held[i].gathered != b.held[i].gathered {
+			return false
+		}
+	}
+	return true
+}
+
+// run is a sequence of instants that are alike, from each of which to the next
+// every chunk gains or loses as many micro-batches. What they weigh grows or
+// falls evenly, so that one of its ends is the heaviest.
+type run struct {
+	first, last instant
+	steps       int
+}
+
+// follows reports whether an instant goes on with a run.
+func (r *run) follows(at *instant) bool {
+	if !r.last.alike(at) {
+		return false
+	}
+	for i := range at.held {
+		if r.steps > 0 && int(at.held[i].alive-r.last.held[i].alive)*r.steps != int(r.last.held[i].alive-r.first.held[i].alive) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether some instant of a run has all that another has.
+func (r *run) covers(at *instant) bool {
+	a, b := &r.first, &r.last
+	if a.phase != at.phase || a.ends != at.ends || a.fresh && !at.fresh || a.phase >= inSecondLayer && a.chunk != at.chunk {
+		return false
+	}
+	if a.held[a.chunk].gathered != at.held[at.chunk].gathered {
+		return false
+	}
+	low, high := 0, r.steps
+	for i, want := range at.held {
+		if want.begun && !a.held[i].begun || want.gathered && !a.held[i].gathered {
+			return false
+		}
+		lack := int(want.alive - a.held[i].alive)
+		switch step := int(b.held[i].alive - a.held[i].alive); {
+		case step > 0:
+			low = max(low, ceilDivide(lack*r.steps, step))
+		case step < 0:
+			high = min(high, floorDivide(-lack*r.steps, -step))
+		case lack > 0:
+			return false
+		}
+	}
+	return low <= high
+}
+
+// floorDivide divides by a positive number and rounds down.
+func floorDivide(a, b int) int {
+	if a < 0 {
+		return -((b - 1 - a) / b)
+	}
+	return a / b
+}
+
+// ceilDivide divides by a positive number and rounds up.
+func ceilDivide(a, b int) int { return -floorDivide(-a, b) }
+
+// replay is what comes and goes on a rank while it runs its passes: the runs of
+// instants that no other has more than.
+type replay struct {
+	runs []run
+	// within reports whether the rank before has at least as much at every instant.
+	within bool
+}
+
+// covers reports whether a rank has at least as much as another at every
+// instant.
+func (r *replay) covers(o *replay) bool {
+	for i := range o.runs {
+		if !r.has(&o.runs[i].first) || !r.has(&o.runs[i].last) {
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether some instant has all that another has.
+func (r *replay) has(at *instant) bool {
+	for i := range r.runs {
+		if r.runs[i].covers(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// replayer walks the passes of a rank.
+type replayer struct {
+	order *schedule.Order
+	// passing says that gradients begin to exist with the first backward pass of
+	// a chunk and that backward passes leave its parameters gathered; otherwise
+	// neither changes with a pass.
+	passing bool
+	held    []held
+	open    []run // by phase and chunk; steps of −1: none
+	out     replay
+}
+
+// replayOrder replays the passes of every rank of an order.
+func replayOrder(o *schedule.Order, passing bool) []replay {
+	chunks := o.Chunks / o.Pipeline
+	w := replayer{order: o, passing: passing, held: make([]held, chunks), open: make([]run, int(numPhases)*chunks)}
+	for i := range w.open {
+		w.open[i].first.held, w.open[i].last.held = make([]held, chunks), make([]held, chunks)
+	}
+	out := make([]replay, o.Pipeline)
+	for rank, passes := range o.Ranks {
+		w.out = replay{}
+		clear(w.held)
+		for i := range w.open {
+			w.open[i].steps = -1
+		}
+		for _, p := range passes {
+			w.pass(p)
+		}
+		for i := range w.open {
+			w.shut(&w.open[i])
+		}
+		out[rank] = w.out
+		out[rank].within = rank > 0 && out[rank-1].covers(&out[rank])
+	}
+	return out
+}
+
+// pass lets a rank allocate and free what a pass does. A chunk that runs forward
+// ends with no parameters gathered, one that has run backward with all.
+func (w *replayer) pass(p schedule.Pass) {
+	at := instant{chunk: int(p.Chunk) / w.order.Pipeline, begins: w.order.First(int(p.Chunk)), ends: w.order.Last(int(p.Chunk)), held: w.held}
+	h := &w.held[at.chunk]
+	switch p.Work {
+	case schedule.Forward:
+		h.alive++
+		h.gathered = false
+		w.note(at, afterForward)
+		if at.ends {
+			w.note(at, inChunkedLoss)
+			w.note(at, inHeadReduction)
+		}
+	case schedule.Backward:
+		w.enter(at)
+		w.makeGradients(at)
+		h.alive--
+	case schedule.InputGradient:
+		w.enter(at)
+		w.note(at, inFirstLayer)
+	case schedule.WeightGradient:
+		w.makeGradients(at)
+		h.alive--
+	}
+}
+
+// enter runs a chunk backward up to its last layer.
+func (w *replayer) enter(at instant) {
+	if at.ends {
+		w.note(at, inLoss)
+	}
+	w.note(at, inFirstLayer)
+	if w.passing && w.order.Pipeline == 1 {
+		w.note(at, inSecondLayer)
+	}
+	w.held[at.chunk].gathered = w.passing
+}
+
+// makeGradients runs the last layer of a chunk backward, and the input
+// embedding.
+func (w *replayer) makeGradients(at instant) {
+	h := &w.held[at.chunk]
+	at.fresh = w.passing && !h.begun
+	h.begun = w.passing
+	w.note(at, inLastLayer)
+	if at.begins {
+		at.fresh = false
+		w.note(at, inEmbedding)
+	}
+}
+
+// note adds an instant to the runs.
+func (w *replayer) note(at instant, p phase) {
+	at.phase = p
+	if !w.passing && (p == afterForward || p == inLastLayer) { // no more than the first layer to run backward
+		return
+	}
+	r := &w.open[int(p)*len(w.held)]
+	if p >= inSecondLayer {
+		r = &w.open[int(p)*len(w.held)+at.chunk]
+	}
+	if r.steps >= 0 && r.follows(&at) {
+		if !slices.Equal(r.last.held, at.held) {
+			r.steps++
+			r.last.set(&at)
+		}
+		return
+	}
+	w.shut(r)
+	r.first.set(&at)
+	r.last.set(&at)
+	r.steps = 0
+}
+
+// shut ends a run, and adds it to the replay if another does not have as much.
+func (w *replayer) shut(r *run) {
+	if r.steps < 0 || w.out.has(&r.first) && w.out.has(&r.last) {
+		return
+	}
+	kept := run{steps: r.steps}
+	kept.first.held, kept.last.held = make([]held, len(w.held)), make([]held, len(w.held))
+	kept.first.set(&r.first)
+	kept.last.set(&r.last)
+	runs := w.out.runs[:0]
+	for _, old := range w.out.runs {
+		if !kept.covers(&old.first) || !kept.covers(&old.last) {
+			runs = append(runs, old)
+		}
+	}
+	w.out.runs = append(runs, kept)
+}
+
+// set copies an instant, what exists included.
+func (a *instant) set(b *instant) {
+	h := a.held
+	copy(h, b.held)
+	*a = *b
+	a.held = h
+}

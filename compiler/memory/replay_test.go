@@ -1,0 +1,139 @@
+package memory
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/tools/runtimes"
+)
+
+// instants walks the passes of a rank in plain words and lists everything that a
+// replay may hold, nothing folded.
+func instants(o *schedule.Order, rank int, passing bool) []instant {
+	var out []instant
+	now := make([]held, o.Chunks/o.Pipeline)
+	for _, p := range o.Ranks[rank] {
+		c := int(p.Chunk) / o.Pipeline
+		note := func(fresh bool, phases ...phase) {
+			for _, ph := range phases {
+				at := instant{phase: ph, chunk: c, begins: o.First(int(p.Chunk)), ends: o.Last(int(p.Chunk)), fresh: fresh, held: append([]held(nil), now...)}
+				if !at.ends && (ph == inLoss || ph == inChunkedLoss || ph == inHeadReduction) || !at.begins && ph == inEmbedding {
+					continue
+				}
+				out = append(out, at)
+			}
+		}
+		if p.Work == schedule.Forward {
+			now[c].alive++
+			now[c].gathered = false
+			note(false, afterForward, inChunkedLoss, inHeadReduction)
+			continue
+		}
+		if p.Work != schedule.WeightGradient {
+			note(false, inLoss, inFirstLayer, inSecondLayer)
+			now[c].gathered = passing
+		}
+		if p.Work == schedule.InputGradient {
+			note(false, inFirstLayer)
+			continue
+		}
+		fresh := passing && !now[c].begun
+		now[c].begun = passing
+		note(fresh, inLastLayer)
+		note(false, inEmbedding)
+		now[c].alive--
+	}
+	return out
+}
+
+// TestReplay spells a rank out: the first of two under 1F1B with three
+// micro-batches, whose gradients come with the first backward pass and whose
+// parameters that leaves gathered.
+func TestReplay(t *testing.T) {
+	o := schedule.NewOrder(schedule.Shape{Schedule: plan.Schedule1F1B, Pipeline: 2, Virtual: 1, MicroBatches: 3})
+	names := map[phase]string{afterForward: "forward", inFirstLayer: "first layer", inLastLayer: "last layer", inEmbedding: "embedding"}
+	have := map[string]bool{}
+	for _, r := range replayOrder(o, true)[0].runs {
+		have[fmt.Sprint(names[r.first.phase], " ", r.first.held[0], " to ", r.last.held[0])] = true
+	}
+	for _, want := range []string{
+		"forward {2 true false} to {2 true false}",     // the third forward pass, after the first backward pass
+		"first layer {2 true false} to {2 true false}", // the second backward pass
+		"first layer {1 true true} to {1 true true}",   // the third, with no forward pass before it
+		"last layer {2 true true} to {1 true true}",
+		"embedding {2 true true} to {1 true true}",
+	} {
+		if !have[want] {
+			t.Errorf("no %s", want)
+		}
+		delete(have, want)
+	}
+	for more := range have {
+		t.Errorf("%s is within another", more)
+	}
+}
+
+// TestFolded: what a stage peaks at is the heaviest of all instants of its
+// passes, one by one, with every micro-batch.
+func TestFolded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawJob(t)
+		tg := targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime"))
+		m := New(j, tg)
+		for range 10 {
+			l, x := drawAny(t, j)
+			e := m.evaluate(l, x)
+			o := schedule.NewOrder(schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches})
+			for rank := range l.PipelineParallel {
+				var s stageMemory
+				m.stage(&e, rank, &s)
+				if got, want := s.sum, m.heaviest(&e, o, rank); got != want {
+					t.Fatalf("%+v\n%+v:\nrank %d holds %d, its heaviest instant %d", l, x, rank, got, want)
+				}
+			}
+		}
+	})
+}
+
+// heaviest weighs every instant of a rank.
+func (m *Model) heaviest(e *evaluation, o *schedule.Order, rank int) int64 {
+	var a account
+	m.content(e, rank, &a.content, false)
+	m.state(e, &a.content.holding, &a.state)
+	m.chunkState(e, &a)
+	a.state.resident[lineWorkspaces] += e.terms.workspaces + int64(a.content.blocks)*e.terms.rotary
+	most := a.state.step.sum()
+	for _, at := range instants(o, rank, m.runtime.Sharding.StoresFP32) {
+		if m.occurs(e, &at, &a) {
+			most = max(most, m.weigh(e, &at, &a).sum()+a.footprint.sum(&a.content))
+		}
+	}
+	return most + a.state.resident.sum() + a.content.scratch + a.content.receive
+}
+
+// TestShortened: micro-batches that are left out bring nothing to any rank that
+// the others do not.
+func TestShortened(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := schedule.Shape{Schedule: rapid.SampledFrom([]plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B, plan.ScheduleZBV, plan.ScheduleDualPipeV}).Draw(t, "schedule"), Virtual: 1}
+		s.Pipeline = rapid.IntRange(2, 9).Draw(t, "pipeline")
+		s.MicroBatches = rapid.IntRange(2*s.Pipeline, 12*s.Pipeline).Draw(t, "micro-batches")
+		switch s.Schedule {
+		case plan.ScheduleInterleaved1F1B:
+			s.Virtual = rapid.IntRange(2, 5).Draw(t, "virtual")
+		case plan.ScheduleZBV, plan.ScheduleDualPipeV:
+			s.Virtual = 2
+		}
+		passing := rapid.Bool().Draw(t, "passing")
+		all, some := replayOrder(schedule.NewOrder(s), passing), replayOrder(schedule.NewOrder(shortened(s)), passing)
+		for rank := range all {
+			if !some[rank].covers(&all[rank]) || !all[rank].covers(&some[rank]) {
+				t.Fatalf("%+v: rank %d holds other things with fewer micro-batches", s, rank)
+			}
+		}
+	})
+}
