@@ -39,7 +39,7 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 func (m *Model) assembly(s *shape) program.Assembly {
 	r := m.runtime
 	return program.Assembly{
-		FusedQKV: r.Layers.JoinedQKV, SeparateGate: r.Layers.SeparateGate, Compiled: s.compiled, UnfusedAttention: s.unfused,
+		FusedQKV: r.Layers.FusedQKV, SeparateGate: r.Layers.SeparateGate, Compiled: s.compiled, UnfusedAttention: s.unfused,
 		FP32Norm: r.Layers.FP32Norm, FP32Combine: r.Experts.FP32Combine, ReplicatedCombine: r.Experts.ReplicatedCombine,
 		KeepsGathered: r.Layers.KeepsGathered, KeepsReduceScatter: r.Recompute.KeepsReduceScatter, KeepsAllToAll: r.Recompute.KeepsAllToAll,
 		KeepsWeightGradients: r.Sharding.ReducesFP32, ViewsValue: r.Attention.ViewsValue,

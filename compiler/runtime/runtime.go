@@ -101,9 +101,9 @@ type Layers struct {
 	// from GEMMs of their own; otherwise each come from one, and the gradients of
 	// query, key and value are joined.
 	SeparateProjections bool
-	// JoinedQKV says that query, key and value are views of one projection, which
+	// FusedQKV says that query, key and value are views of one projection, which
 	// decides what operator-level recompute keeps of them.
-	JoinedQKV bool
+	FusedQKV bool
 	// SeparateGate keeps gate, activated gate, up and product of a gated MLP;
 	// otherwise one fused kernel, or compiled code, keeps its inputs and the
 	// product only.
