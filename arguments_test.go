@@ -1,6 +1,7 @@
 package ndc_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -239,7 +240,7 @@ func built(source string) (o outcome) {
 	if note(diags) {
 		return o
 	}
-	p, diags := compiler.Compile(j, target)
+	p, diags, _ := compiler.Compile(context.Background(), j, target) // a context that does not end
 	if note(diags) {
 		return o
 	}

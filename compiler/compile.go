@@ -5,6 +5,7 @@
 package compiler
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -27,34 +28,48 @@ import (
 // Compile plans a job on a target. Diagnostics are about the input: a pinned
 // value that the target does not have, a batch that no layout divides; the
 // plan is nil then. That nothing fits is not an error but a plan with
-// Feasible false, its reasons, the nearest layouts and verified fixes.
-func Compile(j *job.Job, t *target.Target) (*plan.Plan, diag.List) {
+// Feasible false, its reasons, the nearest layouts and verified fixes. The only
+// error is that of a context which ends first.
+func Compile(ctx context.Context, j *job.Job, t *target.Target) (*plan.Plan, diag.List, error) {
 	if diags := Check(j, t); diags.HasErrors() {
-		return nil, diags
+		return nil, diags, nil
 	}
 	t = predicted(j, t)
-	found := search.Run(j, t)
-	if diags := checkFound(j, t, found); diags.HasErrors() {
-		return nil, diags
+	found, err := search.Run(ctx, j, t)
+	if err != nil {
+		return nil, nil, err
 	}
+	if diags := checkFound(j, t, found); diags.HasErrors() {
+		return nil, diags, nil
+	}
+	p := decide(ctx, j, t, found)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	return p, nil, nil
+}
+
+// decide makes a plan of what a search has found. Further searches of a context
+// that ends find nothing.
+func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Outcome) *plan.Plan {
 	p := blank(j)
 	p.Backend, p.BackendVersion, p.Search = t.Backend, t.Version, counts(t, found)
 	if len(found.Best) > 0 {
 		p.Feasible = true
 		describe(p, j, t, &found.Best[0])
 		p.Alternatives = alternatives(found.Best[1:])
-		p.Warnings = append(p.Warnings, awkward(j, t, &found.Best[0])...)
-		return p, nil
+		p.Warnings = append(p.Warnings, awkward(ctx, j, t, &found.Best[0])...)
+		return p
 	}
-	p.Infeasible = &plan.Infeasible{Nearest: nearest(j, found.Nearest), Fixes: fixes(j, t, found)}
+	p.Infeasible = &plan.Infeasible{Nearest: nearest(j, found.Nearest), Fixes: fixes(ctx, j, t, found)}
 	if len(found.Nearest) > 0 {
 		describe(p, j, t, &found.Nearest[0])
 	} else if found.Illegal != nil {
 		p.Layout, p.Execution = found.Illegal.Layout, found.Illegal.Execution
 	}
-	p.Infeasible.Reasons = reasons(j, t, p, found)
+	p.Infeasible.Reasons = reasons(ctx, j, t, p, found)
 	roundAll(p.Infeasible)
-	return p, nil
+	return p
 }
 
 // Check reports what about a job on a target is wrong whatever a search would

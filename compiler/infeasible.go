@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -19,12 +20,12 @@ import (
 // reasons explains an infeasible plan. With legal layouts, the first reason is
 // what the nearest one fails, with numbers; then follow the rules that took
 // the most layouts.
-func reasons(j *job.Job, t *target.Target, p *plan.Plan, o *search.Outcome) []plan.Reason {
+func reasons(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan, o *search.Outcome) []plan.Reason {
 	list := []plan.Reason{}
 	if len(o.Nearest) > 0 {
 		list = append(list, missReason(j, p, &o.Nearest[0]))
 	} else if o.Counts.Rejected[search.IDLeavesNVLink] > 0 {
-		if r := nvlinkReason(j, t); r != nil {
+		if r := nvlinkReason(ctx, j, t); r != nil {
 			list = append(list, *r)
 		}
 	}
@@ -133,30 +134,30 @@ type change struct {
 // fixes tries single changes from small to large and returns those with which
 // the same search finds a feasible layout. Which are worth a search depends on
 // what binds.
-func fixes(j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
+func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
 	list := []plan.Fix{}
 	for _, c := range changes(j, o) {
 		for _, apply := range append(c.nearest, c.apply) {
 			changed := *j
 			apply(&changed)
-			if b := fits(&changed, t); b != nil {
+			if b := fits(ctx, &changed, t); b != nil {
 				list = append(list, fix(c.describe(b)+alongside(&changed, b), b))
 				break
 			}
 		}
 	}
 	if binds(o) != search.IDExposed {
-		list = append(append(list, fewerNodes(j, t)...), moreNodes(j, t)...)
+		list = append(append(list, fewerNodes(ctx, j, t)...), moreNodes(ctx, j, t)...)
 	}
 	return list
 }
 
 // fits searches the best layout of a changed job, nil if there is none.
-func fits(j *job.Job, t *target.Target) *search.Candidate {
+func fits(ctx context.Context, j *job.Job, t *target.Target) *search.Candidate {
 	if Check(j, t).HasErrors() {
 		return nil
 	}
-	if o := search.Run(j, t); len(o.Best) > 0 {
+	if o, err := search.Run(ctx, j, t); err == nil && len(o.Best) > 0 {
 		return &o.Best[0]
 	}
 	return nil

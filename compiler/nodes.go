@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -63,9 +64,9 @@ func nodesChange(j *job.Job, nodes int) string {
 
 // fewerNodes finds fewer nodes on which the job fits, where theirs do not divide
 // the batch.
-func fewerNodes(j *job.Job, t *target.Target) []plan.Fix {
+func fewerNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	for _, n := range fewer(j) {
-		if b := fits(withNodes(j, n), t); b != nil {
+		if b := fits(ctx, withNodes(j, n), t); b != nil {
 			return []plan.Fix{fix(nodesChange(j, n)+alongside(j, b), b)}
 		}
 	}
@@ -76,13 +77,13 @@ func fewerNodes(j *job.Job, t *target.Target) []plan.Fix {
 // and then halves the distance to the largest number that did not, among those
 // that divide the batch, if there are any. Nodes without a network cannot be more
 // than one.
-func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
+func moreNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	if j.Cluster.Network.Kind == "" {
 		return nil
 	}
 	low, high := j.Cluster.Nodes, 2*j.Cluster.Nodes
-	best := fits(withNodes(j, high), t)
-	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = fits(withNodes(j, high), t) {
+	best := fits(ctx, withNodes(j, high), t)
+	for ; best == nil && high < mostNodes*j.Cluster.Nodes; best = fits(ctx, withNodes(j, high), t) {
 		low, high = high, 2*high
 	}
 	if best == nil {
@@ -91,7 +92,7 @@ func moreNodes(j *job.Job, t *target.Target) []plan.Fix {
 	between := dividing(j, low, high)
 	for len(between) > 0 {
 		middle := len(between) / 2
-		if b := fits(withNodes(j, between[middle]), t); b != nil {
+		if b := fits(ctx, withNodes(j, between[middle]), t); b != nil {
 			best, high, between = b, between[middle], between[:middle]
 		} else {
 			between = between[middle+1:]
@@ -136,14 +137,14 @@ func roundBatch(j *job.Job) int {
 // number, or another batch, takes much less GPU time for a sequence. It costs two
 // searches at most, cut to what would be worth it, and none where the batch can be
 // shared evenly.
-func awkward(j *job.Job, t *target.Target, best *search.Candidate) []plan.Warning {
+func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Candidate) []plan.Warning {
 	if divides(j, j.Cluster.Nodes) || j.Constraints.Objective == "memory" {
 		return nil
 	}
 	var better []string
 	try := func(changed *job.Job, what string) {
 		most := perSequence(j, best.Cost()) * (1 - worthSaving) / perSequence(changed, 1)
-		if b := search.Below(changed, t, most); b != nil {
+		if b, err := search.Below(ctx, changed, t, most); err == nil && b != nil {
 			saved := 1 - perSequence(changed, float64(b.Result.StepSeconds))/perSequence(j, float64(best.Result.StepSeconds))
 			better = append(better, fmt.Sprintf("%s takes %.0f %% less (%.3g s a step)", what, 100*saved, float64(b.Result.StepSeconds)))
 		}

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,11 +19,11 @@ import (
 // which axis, over how many ranks, and which collectives with how many bytes
 // would go over the slow link in the layout that is best then. It is nil when
 // even that finds no layout.
-func nvlinkReason(j *job.Job, t *target.Target) *plan.Reason {
+func nvlinkReason(ctx context.Context, j *job.Job, t *target.Target) *plan.Reason {
 	free := *j
 	free.Constraints.NVLinkOnly = nil
-	o := search.Run(&free, t)
-	if len(o.Best) == 0 {
+	o, err := search.Run(ctx, &free, t)
+	if err != nil || len(o.Best) == 0 {
 		return nil
 	}
 	best := &o.Best[0]

@@ -27,14 +27,6 @@ func roundTimes(p *plan.Plan) {
 		c := &p.Communication[i]
 		c.Seconds, c.ExposedSeconds = units.RoundedTo(c.Seconds, step), units.RoundedTo(c.ExposedSeconds, step)
 	}
-	if t.Timeline == nil {
-		return
-	}
-	for _, slots := range t.Timeline.Ranks {
-		for i := range slots {
-			slots[i].Start, slots[i].End = units.RoundedTo(slots[i].Start, step), units.RoundedTo(slots[i].End, step)
-		}
-	}
 }
 
 // roundBreakdown rounds the lines of a step; the longest takes what rounding
@@ -54,8 +46,7 @@ func roundBreakdown(lines []plan.TimeLine, step units.Seconds) []plan.TimeLine {
 	return slices.DeleteFunc(lines, func(l plan.TimeLine) bool { return l.Seconds == 0 })
 }
 
-// roundAll rounds every number with a fraction that a pointer leads to, but
-// for those of a timeline.
+// roundAll rounds every number with a fraction that a pointer leads to.
 func roundAll(pointer any) { roundValue(reflect.ValueOf(pointer)) }
 
 func roundValue(v reflect.Value) {
@@ -65,9 +56,6 @@ func roundValue(v reflect.Value) {
 			roundValue(v.Elem())
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[plan.Timeline]() {
-			return // rounded with the step, and not written
-		}
 		for i := range v.NumField() {
 			roundValue(v.Field(i))
 		}

@@ -25,8 +25,8 @@ var palette = []string{"#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#
 	"#8c564b", "#ffaabb", "#bbcc33", "#a5a5f0", "#005f5f", "#dd00aa", "#222222", "#e6d8ad"}
 
 // Picture draws a plan as SVG: where the step time goes, what every stage
-// keeps in memory, and the pipeline schedule when there is one.
-func Picture(job string, p *plan.Plan) []byte {
+// keeps in memory, and the pipeline schedule; a timeline of nil is left out.
+func Picture(job string, p *plan.Plan, t *plan.Timeline) []byte {
 	d := &drawing{y: margin}
 	d.title(fmt.Sprintf("%s on %s %s: %d x %s, %s a step", job, p.Backend, p.BackendVersion, p.Input.GPUs, p.Input.GPU, duration(p.Time.StepSeconds)))
 	for line := range strings.SplitSeq(Layout(&p.Layout), "\n") {
@@ -36,7 +36,7 @@ func Picture(job string, p *plan.Plan) []byte {
 	d.y += 8
 	d.breakdown(&p.Time)
 	d.memory(&p.Memory)
-	d.timeline(p.Time.Timeline)
+	d.timeline(t)
 	return []byte(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="sans-serif" font-size="12">`+"\n"+
 		`<rect width="100%%" height="100%%" fill="white"/>`+"\n%s</svg>\n", pictureWidth, d.y+margin, d.body.String()))
 }

@@ -29,8 +29,7 @@ func example() *plan.Plan {
 		Memory: plan.Memory{GPUBytes: 80 * units.GiB, UsableBytes: 76 * units.GiB,
 			Peak: plan.Peak{Rank: 0, Stage: 0, AllocatedBytes: 60 * units.GiB, DeviceBytes: 64 * units.GiB, DeviceRangeBytes: [2]units.Bytes{62 * units.GiB, 66 * units.GiB}}},
 		Time: plan.Time{StepSeconds: 10, StepRangeSeconds: [2]units.Seconds{9, 11.5}, BubbleShare: 0.03, ExposedCommunicationShare: 0.1,
-			Breakdown: []plan.TimeLine{{ID: "linear", Name: "matrix multiplications", Seconds: 8.7}, {ID: "tensor", Name: "exposed tensor-parallel communication", Seconds: 1}, {ID: "bubble", Name: "pipeline bubble", Seconds: 0.3}},
-			Timeline:  &plan.Timeline{Ranks: [][]plan.Slot{{{Kind: "forward", Start: 0, End: 1}, {Kind: "backward", Start: 4, End: 6}}, {{Kind: "forward", Start: 1, End: 2}, {Kind: "backward", Start: 2, End: 4}}}}},
+			Breakdown: []plan.TimeLine{{ID: "linear", Name: "matrix multiplications", Seconds: 8.7}, {ID: "tensor", Name: "exposed tensor-parallel communication", Seconds: 1}, {ID: "bubble", Name: "pipeline bubble", Seconds: 0.3}}},
 		Throughput: plan.Throughput{TokensPerSecondPerGPU: 6553.6, ModelTFLOPSPerGPU: 340, MFU: 0.34, HFU: 0.36},
 		Run:        plan.Run{Steps: 1000, Seconds: 10000, GPUHours: 22.2, Jobs: 2, Checkpoints: &plan.Checkpoints{Given: "time", IntervalSteps: 180, IntervalSeconds: 1800}},
 		Search:     plan.Search{Enumerated: 100, Evaluated: 40, Pruned: 50, Rejected: []plan.Rejection{{ID: "memory", Reason: "the busiest rank needs more memory than is usable", Count: 10}}},
@@ -60,7 +59,7 @@ func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
 		"summary.txt":    Summary("llama", example()),
 		"infeasible.txt": Summary("llama", infeasibleExample()),
-		"picture.svg":    string(Picture("llama & co", example())),
+		"picture.svg":    string(Picture("llama & co", example(), timeline())),
 	} {
 		path := "testdata/" + name
 		if *update {
@@ -78,9 +77,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+func timeline() *plan.Timeline {
+	return &plan.Timeline{Ranks: [][]plan.Slot{{{Kind: "forward", Start: 0, End: 1}, {Kind: "backward", Start: 4, End: 6}}, {{Kind: "forward", Start: 1, End: 2}, {Kind: "backward", Start: 2, End: 4}}}}
+}
+
 // TestPictureIsXML parses the picture, names with markup in them included.
 func TestPictureIsXML(t *testing.T) {
-	d := xml.NewDecoder(strings.NewReader(string(Picture("a<b>&\"c", example()))))
+	d := xml.NewDecoder(strings.NewReader(string(Picture("a<b>&\"c", example(), timeline()))))
 	rects := 0
 	for {
 		token, err := d.Token()

@@ -89,7 +89,10 @@ func runs(t *testing.T, e backends.Backend, version string, p *probe) (bool, str
 	if i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error || d.ID == torchtitan.Differs }); i >= 0 {
 		return false, diags[i].Detail
 	}
-	found, diags := compiler.Compile(j, tg)
+	found, diags, err := compiler.Compile(t.Context(), j, tg)
+	if err != nil {
+		t.Fatal(err)
+	}
 	switch {
 	case diags.HasErrors():
 		return diags[0].ID == compiler.IDScheduleNotPredicted, first(diags) // the framework would run it

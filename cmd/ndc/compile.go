@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/caution"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/output"
@@ -19,6 +20,7 @@ import (
 // compiled is one job on one backend, planned and emitted.
 type compiled struct {
 	job       *job.Job
+	target    *target.Target
 	plan      *plan.Plan
 	artifacts []backends.Artifact // plan.json included; nil when infeasible
 	warnings  diag.List           // about the job, with their places; the plan has those about the prediction too
@@ -35,17 +37,20 @@ func (c *compiled) folder() string { return path.Join(c.job.Name, c.job.Backend.
 // warned of joins the plan's warnings.
 func compile(j *job.Job, warned diag.List) (*compiled, diag.List) {
 	backend := find(j)
-	target, diags := backend.Target(j)
+	t, diags := backend.Target(j)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	diags.Append(caution.Job(j))
-	p, more := compiler.Compile(j, target)
+	p, more, err := compiler.Compile(signals.context(), j, t)
+	if err != nil {
+		signals.wait()
+	}
 	diags.Append(more)
 	if p == nil {
 		return nil, diags
 	}
-	c := &compiled{job: j, plan: p, warnings: slices.Concat(warned, diags)}
+	c := &compiled{job: j, target: t, plan: p, warnings: slices.Concat(warned, diags)}
 	if !p.Feasible {
 		return c, diags
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/view"
 )
@@ -31,7 +32,7 @@ the folder given with -o (default: the working directory).`,
 			f := output.Folder{Path: "."}
 			for _, c := range plans.list {
 				if c.plan.Feasible {
-					f.Files = append(f.Files, output.File{Path: c.job.Name + "-" + c.job.Backend.Kind + ".svg", Content: view.Picture(c.job.Name, c.plan)})
+					f.Files = append(f.Files, output.File{Path: c.job.Name + "-" + c.job.Backend.Kind + ".svg", Content: view.Picture(c.job.Name, c.plan, compiler.NewDetail(c.job, c.target, c.plan).Timeline())})
 				}
 			}
 			_, diags := write(out, []output.Folder{f}, nil, force)

@@ -52,6 +52,9 @@ func (i *interruption) hold() { i.busy.Lock() }
 func (i *interruption) release() {
 	i.busy.Unlock()
 	if i.asked.Err() != nil {
-		select {}
+		i.wait()
 	}
 }
+
+// wait does nothing until a signal, which has come, ends the program.
+func (i *interruption) wait() { select {} }

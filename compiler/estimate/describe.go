@@ -46,10 +46,17 @@ func (e *Evaluator) time(c *costs, s *step) plan.Time {
 		t.BubbleShare = units.Share(c[lineBubble] / s.total)
 		t.ExposedCommunicationShare = units.Share(c.exposed() / s.total)
 	}
-	if s.shape.Pipeline > 1 {
-		t.Timeline = &plan.Timeline{Ranks: schedule.Simulate(s.shape, &s.durations).Ranks}
-	}
 	return t
+}
+
+// Timeline is the pipeline schedule of one step of a legal layout; nil where
+// there is no pipeline.
+func (e *Evaluator) Timeline(l *plan.Layout, x *plan.Execution) *plan.Timeline {
+	s := e.run(l, x)
+	if s.shape.Pipeline == 1 {
+		return nil
+	}
+	return &plan.Timeline{Ranks: schedule.Simulate(s.shape, &s.durations).Ranks}
 }
 
 // communication lists what the busiest pipeline rank communicates in a step.

@@ -14,6 +14,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -47,11 +48,11 @@ job "toy" {
       %s
     }
   }
-  backend "torchtitan" {
-    version = "0.3.0"
+  backend %q {
+    version = "1"
   }
 }
-`, layout, offload)
+`, layout, offload, schema.BackendKinds()[0])
 	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: []byte(text)}}, "job.hcl", lang.Options{})
 	if diags.HasErrors() {
 		return nil, diags

@@ -123,7 +123,6 @@ type Time struct {
 	Breakdown                 []TimeLine
 	BubbleShare               units.Share
 	ExposedCommunicationShare units.Share
-	Timeline                  *Timeline // for pictures; too long for a file
 }
 
 // TimeLine is one named part of the step on its critical path.

@@ -10,6 +10,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -68,20 +69,24 @@ type Counts struct {
 	Rejected                      map[diag.ID]int64
 }
 
-// Run searches every layout of the job that the target can run.
-func Run(j *job.Job, t *target.Target) *Outcome { return run(j, t, math.Inf(1)) }
+// Run searches every layout of the job that the target can run. When the context
+// ends before the search, there is no outcome but the context's error.
+func Run(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
+	return run(ctx, j, t, math.Inf(1))
+}
 
 // Below finds the best layout whose cost is at most a number of seconds, nil if
 // there is none. It looks at those only, and so takes less time than Run.
-func Below(j *job.Job, t *target.Target, cost float64) *Candidate {
-	if o := run(j, t, cost); len(o.Best) > 0 && o.Best[0].cost() <= cost {
-		return &o.Best[0]
+func Below(ctx context.Context, j *job.Job, t *target.Target, cost float64) (*Candidate, error) {
+	o, err := run(ctx, j, t, cost)
+	if err != nil || len(o.Best) == 0 || o.Best[0].cost() > cost {
+		return nil, err
 	}
-	return nil
+	return &o.Best[0], nil
 }
 
 // run searches the layouts that cost at most a number.
-func run(j *job.Job, t *target.Target, cost float64) *Outcome {
+func run(ctx context.Context, j *job.Job, t *target.Target, cost float64) (*Outcome, error) {
 	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), threshold: cost, cost: cost, most: math.MaxInt64}
 	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/lastBatch+1)) {
 		s.workers = append(s.workers, newWorker(s))
@@ -89,7 +94,9 @@ func run(j *job.Job, t *target.Target, cost float64) *Outcome {
 	s.outcome = Outcome{Counts: Counts{Rejected: map[diag.ID]int64{}}}
 	s.best = ranking{less: better(j.Constraints.Objective), most: Kept + 1}
 	s.nearest = ranking{less: nearer, most: 3}
-	s.run()
+	if err := s.run(ctx); err != nil {
+		return nil, err
+	}
 	for i := range s.best.list {
 		if c := &s.best.list[i]; c.broken == "" {
 			s.outcome.Best = append(s.outcome.Best, *c)
@@ -98,7 +105,7 @@ func run(j *job.Job, t *target.Target, cost float64) *Outcome {
 		}
 	}
 	s.outcome.Nearest = s.nearest.list
-	return &s.outcome
+	return &s.outcome, nil
 }
 
 // Meshes are searched in batches before their findings are shared: small ones
@@ -126,24 +133,28 @@ type searcher struct {
 }
 
 // run takes the meshes by their floor, fastest first, so that good layouts are
-// found early and the rest is skipped.
-func (s *searcher) run() {
+// found early and the rest is skipped. It ends early with the context.
+func (s *searcher) run(ctx context.Context) error {
 	meshes := make([]meshSearch, len(s.space.Meshes))
-	s.parallel(len(meshes), func(w *worker, i int) { w.open(i, &meshes[i]) })
+	s.parallel(ctx, len(meshes), func(w *worker, i int) { w.open(i, &meshes[i]) })
 	slices.SortStableFunc(meshes, func(a, b meshSearch) int { return cmp.Compare(a.floor, b.floor) })
 	size := firstBatch
 	for first := 0; first < len(meshes); first, size = first+size, min(2*size, lastBatch) {
 		batch := meshes[first:min(first+size, len(meshes))]
-		s.parallel(len(batch), func(w *worker, i int) { w.search(&batch[i]) })
+		s.parallel(ctx, len(batch), func(w *worker, i int) { w.search(&batch[i]) })
+		if ctx.Err() != nil {
+			break
+		}
 		for i := range batch {
 			s.take(&batch[i])
 		}
 	}
+	return ctx.Err()
 }
 
-// parallel calls work for every index, on all workers. A panic of one of them
-// becomes the caller's, who can recover from it.
-func (s *searcher) parallel(n int, work func(w *worker, i int)) {
+// parallel calls work for every index, on all workers, or until the context
+// ends. A panic of one of them becomes the caller's, who can recover from it.
+func (s *searcher) parallel(ctx context.Context, n int, work func(w *worker, i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	var defect atomic.Pointer[string]
@@ -155,7 +166,7 @@ func (s *searcher) parallel(n int, work func(w *worker, i int)) {
 					defect.CompareAndSwap(nil, &text)
 				}
 			}()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				work(w, i)
 			}
 		})

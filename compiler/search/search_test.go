@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -137,7 +138,7 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			j.Constraints.Layout.VirtualPipeline = job.IntChoice{Values: []int{1, 2}}
 			j.Training.GlobalBatchSize = 16
 			want, leaves := everything(j, target)
-			got := Run(j, target)
+			got := searched(j, target)
 			if len(got.Best) == 0 || len(want) == 0 {
 				t.Fatalf("nothing feasible: search %d, brute force %d", len(got.Best), len(want))
 			}
@@ -203,14 +204,14 @@ func lessRecompute(a, b plan.Layout) bool {
 // fastest layout or by none.
 func TestStepLimits(t *testing.T) {
 	j, target := smallJob(false, 1), smallTarget()
-	free := Run(j, target)
+	free := searched(j, target)
 	fastest := free.Best[0].Result.StepSeconds * units.Seconds(j.Training.Steps)
 	j.Constraints.MaxTrainingTime = job.Some(fastest * 1.0001)
-	if o := Run(j, target); len(o.Best) == 0 || !cmp.Equal(o.Best[0].Layout, free.Best[0].Layout) {
+	if o := searched(j, target); len(o.Best) == 0 || !cmp.Equal(o.Best[0].Layout, free.Best[0].Layout) {
 		t.Errorf("the limit admits the fastest layout, but %d are feasible", len(o.Best))
 	}
 	j.Constraints.MaxTrainingTime = job.Some(fastest * 0.98)
-	o := Run(j, target)
+	o := searched(j, target)
 	if len(o.Best) > 0 || !slices.ContainsFunc(o.Nearest, func(c Candidate) bool { return c.Broken() == IDTrainingTime }) {
 		t.Errorf("the limit admits nothing, but %d are feasible; nearest: %+v", len(o.Best), o.Nearest)
 	}
@@ -219,9 +220,9 @@ func TestStepLimits(t *testing.T) {
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	j, target := smallJob(true, 2), smallTarget()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	one := Run(j, target)
+	one := searched(j, target)
 	runtime.GOMAXPROCS(4)
-	four := Run(j, target)
+	four := searched(j, target)
 	layouts := func(o *Outcome) (l []plan.Layout) {
 		for _, c := range o.Best {
 			l = append(l, c.Layout)
@@ -242,7 +243,7 @@ func BenchmarkRun(b *testing.B) {
 	b.ReportAllocs()
 	var layouts int64
 	for b.Loop() {
-		layouts = Run(j, target).Counts.Enumerated
+		layouts = searched(j, target).Counts.Enumerated
 	}
 	b.ReportMetric(float64(layouts)*float64(b.N)/b.Elapsed().Seconds(), "layouts/s")
 }
@@ -255,7 +256,7 @@ func TestParallelPanics(t *testing.T) {
 		}
 	}()
 	s := searcher{workers: make([]*worker, 4)}
-	s.parallel(100, func(_ *worker, i int) {
+	s.parallel(context.Background(), 100, func(_ *worker, i int) {
 		if i == 7 {
 			panic(fmt.Sprintf("number %d", i))
 		}

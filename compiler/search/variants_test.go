@@ -28,7 +28,7 @@ func offloading() (*job.Job, *target.Target, func(...target.Variant) estimate.Re
 		MicroBatchSize: one(1), ZeroStage: one(1), DataParallelReplicate: one(1), Recompute: job.StringChoice{"none"}}
 	j.Constraints.MemoryHeadroom = job.Some(units.Share(0))
 	j.Cluster.GPU.Memory = units.TiB
-	layout := Run(j, t).Best[0].Layout
+	layout := searched(j, t).Best[0].Layout
 	return j, t, func(set ...target.Variant) (r estimate.Result) {
 		x := t.Resolve(j, &layout)
 		for _, v := range set {
@@ -62,7 +62,7 @@ func TestVariantsTogether(t *testing.T) {
 		if c.set != "" {
 			j.Sources[c.set] = job.Source{Origin: job.FromSpec}
 		}
-		o := Run(j, target)
+		o := searched(j, target)
 		if found := len(o.Best) > 0; found != c.found {
 			t.Errorf("%s: feasible %v, want %v", c.name, found, c.found)
 			continue
@@ -78,11 +78,11 @@ func TestHostMemory(t *testing.T) {
 	j, target, needs := offloading()
 	with := needs(offloadOptimizer)
 	j.Cluster.GPU.Memory, j.Cluster.HostMemory = with.PeakDeviceBytes, with.HostBytes
-	if o := Run(j, target); len(o.Best) == 0 {
+	if o := searched(j, target); len(o.Best) == 0 {
 		t.Error("not feasible on a node with just enough memory")
 	}
 	j.Cluster.HostMemory--
-	if o := Run(j, target); len(o.Best) > 0 && o.Best[0].Execution.OffloadOptimizer {
+	if o := searched(j, target); len(o.Best) > 0 && o.Best[0].Execution.OffloadOptimizer {
 		t.Error("feasible on a node with too little memory")
 	}
 	j.Execution.OffloadOptimizer = job.Some(true)
@@ -93,7 +93,7 @@ func TestHostMemory(t *testing.T) {
 		x.OffloadOptimizer = j.Execution.OffloadOptimizer.Value
 		return x
 	}
-	o := Run(j, target)
+	o := searched(j, target)
 	if device, host := o.Nearest[0].Missing(j); len(o.Best) > 0 || o.Nearest[0].Broken() != IDHostMemory || device != 0 || host != 1 {
 		t.Errorf("nearest misses %v by %d bytes of the GPU and %d of the host, want host memory by 1", o.Nearest[0].Broken(), device, host)
 	}

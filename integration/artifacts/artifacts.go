@@ -5,6 +5,7 @@
 package artifacts
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,7 +81,7 @@ func build(j *job.Job) Built {
 	if diags.HasErrors() {
 		return Built{Refused: diags}
 	}
-	p, diags := compiler.Compile(j, t)
+	p, diags, _ := compiler.Compile(context.Background(), j, t) // a context that does not end
 	if diags.HasErrors() || p == nil {
 		return Built{Refused: diags}
 	}

@@ -11,6 +11,7 @@ package oracle
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,7 +157,7 @@ func (c *Case[A]) Plan() (*job.Job, *plan.Plan, error) {
 	if diags.HasErrors() {
 		return nil, nil, refused(diags)
 	}
-	p, diags := compiler.Compile(j, t)
+	p, diags, _ := compiler.Compile(context.Background(), j, t) // a context that does not end
 	if diags.HasErrors() {
 		return nil, nil, refused(diags)
 	}

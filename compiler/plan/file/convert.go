@@ -2,8 +2,7 @@ package file
 
 import "github.com/ndc-dev/ndc/compiler/plan"
 
-// Of is a plan as its JSON form holds it. The timeline of a step is left out: it
-// is too long for a file.
+// Of is a plan as its JSON form holds it.
 func Of(p *plan.Plan) Plan {
 	return Plan{
 		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
@@ -76,7 +75,7 @@ func each[A, B any](list []A, convert func(A) B) []B {
 	return out
 }
 
-// Decision is the plan that the JSON form tells of, as far as it does.
+// Decision is the plan that the JSON form tells of.
 func (p *Plan) Decision() *plan.Plan {
 	return &plan.Plan{
 		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
