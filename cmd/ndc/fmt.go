@@ -112,6 +112,11 @@ func (f *formatter) format(name string, src []byte) ([]byte, bool) {
 }
 
 func (f *formatter) file(path string) error {
+	if !f.check {
+		if err := mend(path); err != nil {
+			return fmt.Errorf("%s cannot be formatted: %w", path, cause(err))
+		}
+	}
 	src, diags := lang.ReadFile(disk{}, filepath.ToSlash(path))
 	if f.diags.Append(diags); diags.HasErrors() {
 		return nil
