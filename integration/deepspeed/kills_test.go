@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ndc-dev/ndc/integration/summary"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -31,42 +32,80 @@ func TestKills(t *testing.T) {
 		if os.Getenv("NDC_CONFORMANCE_CHEAP") != "" {
 			stride = 25
 		}
-		line, root := row(t, version), t.TempDir()
-		saves := func(keep, every int) func(*job.Job) {
-			return func(j *job.Job) {
-				j.Training.Checkpoint = job.Checkpoint{Path: checkpoints(root, "all"), IntervalSteps: every, KeepLast: keep, SaveOptimizer: true}
-			}
-		}
-		cases := filepath.Join(root, "cases")
-		write(t, cases, version, trial{name: "whole", ranks: 2, layout: zero(1), change: saves(2, 2)})
-		write(t, cases, version, trial{name: "killed", ranks: 2, layout: zero(1), change: saves(1, 1)})
-		write(t, cases, version, trial{name: "resumed", ranks: 2, layout: zero(1), change: saves(1, 1)})
-		whole := run(t, python, cases, "whole")["whole"]
-		must(t, os.WriteFile(filepath.Join(checkpoints(root, "all"), "latest"), []byte("step-2"), 0o644))
-		before := filepath.Join(root, "before")
-		must(t, exec.Command("cp", "-a", checkpoints(root, "all"), before).Run())
+		k := killing{t: t, version: version, python: python, line: row(t, version), root: t.TempDir()}
+		k.begin()
 		for rank := range 2 {
 			count := 0
-			for at := 0; ; at += stride {
-				must(t, os.RemoveAll(checkpoints(root, "all")))
-				must(t, exec.Command("cp", "-a", before, checkpoints(root, "all")).Run())
-				must(t, os.WriteFile(filepath.Join(cases, "killed", "case.json"), fmt.Appendf(nil, `{"ranks": 2, "kill": {"rank": %d, "before": %d}}`, rank, at), 0o644))
-				got := run(t, python, cases, "killed", "resumed")
-				if code := got["killed"].Code; code != killed && code != 0 {
-					t.Fatalf("rank %d, operation %d: exit code %d: %s", rank, at, code, got["killed"].Error)
-				}
-				steps := got["resumed"].Steps
-				resumed(t, fmt.Sprintf("rank %d, killed before operation %d", rank, at), whole, got["resumed"], len(whole.Steps)-len(steps))
-				if len(steps) > 2 {
-					t.Errorf("rank %d, operation %d: the run began anew after step %d", rank, at, 4-len(steps))
-				}
-				if got["killed"].Code == 0 || t.Failed() {
-					break
-				}
-				line.Count(t)
-				count++
+			for ended := false; !ended && !t.Failed(); {
+				ended = k.batch(rank, &count, stride)
 			}
 			t.Logf("DeepSpeed %s, rank %d: %d kills lost nothing", version, rank, count)
 		}
 	})
+}
+
+// killing runs kills of one release.
+type killing struct {
+	t                     *testing.T
+	version, python, root string
+	line                  *summary.Line
+	whole                 result // the run that is not killed
+}
+
+// together is how many kills share a process: importing the frameworks takes longer
+// than a run.
+const together = 12
+
+// begin trains without a kill, and goes back to the checkpoint after step 2.
+func (k *killing) begin() {
+	k.write("whole", "before", 2, 2)
+	k.whole = run(k.t, k.python, k.root, "whole")["whole"]
+	must(k.t, os.WriteFile(filepath.Join(checkpoints(k.root, "before"), "latest"), []byte("step-2"), 0o644))
+}
+
+// write writes a run that saves into a folder.
+func (k *killing) write(name, folder string, keep, every int) {
+	write(k.t, k.root, k.version, trial{name: name, ranks: 2, layout: zero(1), change: func(j *job.Job) {
+		j.Training.Checkpoint = job.Checkpoint{Path: checkpoints(k.root, folder), IntervalSteps: every, KeepLast: keep, SaveOptimizer: true}
+	}})
+}
+
+// batch kills a rank before some further operations, each in a copy of the
+// checkpoints, and reports whether a run came to its end.
+func (k *killing) batch(rank int, count *int, stride int) (ended bool) {
+	var names []string
+	for i := range together {
+		n := *count + i
+		killed, resumed := fmt.Sprintf("killed-%d-%d", rank, n), fmt.Sprintf("resumed-%d-%d", rank, n)
+		must(k.t, exec.Command("cp", "-a", checkpoints(k.root, "before"), checkpoints(k.root, killed)).Run())
+		k.write(killed, killed, 1, 1)
+		k.write(resumed, killed, 1, 1)
+		must(k.t, os.WriteFile(filepath.Join(k.root, killed, "case.json"), fmt.Appendf(nil, `{"ranks": 2, "kill": {"rank": %d, "before": %d}}`, rank, n*stride), 0o644))
+		names = append(names, killed, resumed)
+	}
+	got := run(k.t, k.python, k.root, names...)
+	for i := 0; i < len(names) && !ended && !k.t.Failed(); i += 2 {
+		if ended = k.judge(got[names[i]], got[names[i+1]]); !ended {
+			k.line.Count(k.t)
+			*count++
+		}
+	}
+	for _, name := range names {
+		must(k.t, os.RemoveAll(checkpoints(k.root, name)))
+	}
+	return ended
+}
+
+// judge compares the run after a kill with the unbroken one, and reports whether
+// there was a kill.
+func (k *killing) judge(first, rest result) (ended bool) {
+	k.t.Helper()
+	if first.Code != killed && first.Code != 0 {
+		k.t.Fatalf("%s: exit code %d: %s", first.Name, first.Code, first.Error)
+	}
+	resumed(k.t, first.Name, k.whole, rest, len(k.whole.Steps)-len(rest.Steps))
+	if len(rest.Steps) > 2 {
+		k.t.Errorf("%s: the run began anew after step %d", first.Name, 4-len(rest.Steps))
+	}
+	return first.Code == 0
 }

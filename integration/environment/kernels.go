@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"time"
 )
 
 // Kernel is one that DeepSpeed builds when it first needs it.
@@ -55,7 +57,23 @@ func (k Kernel) build(python, folder string) error {
 		"from deepspeed.ops.op_builder.cpu import "+k.builder+" as B; B().load()")
 }
 
+// built reports whether the kernel is there, and nothing is left of a run that was
+// killed while it looked at it: a lock, for which the next one would wait, or
+// objects of a build that did not end, which the next one would begin again.
 func (k Kernel) built(folder string) bool {
-	found, _ := filepath.Glob(filepath.Join(folder, k.folder, "*.so"))
-	return len(found) > 0
+	libraries, _ := filepath.Glob(filepath.Join(folder, k.folder, "*.so"))
+	left, _ := filepath.Glob(filepath.Join(folder, k.folder, "*.o"))
+	if lock := filepath.Join(folder, k.folder, "lock"); time.Since(changed(lock)) > time.Minute {
+		left = append(left, lock)
+	}
+	return len(libraries) > 0 && !slices.ContainsFunc(left, func(path string) bool { return changed(path).After(changed(libraries[0])) })
+}
+
+// changed is when a file changed; one that is not there is older than all.
+func changed(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
