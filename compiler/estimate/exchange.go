@@ -7,6 +7,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -17,17 +18,13 @@ import (
 // experts has the pair around attention and, over the expert-tensor group,
 // around its experts.
 func (b *builder) tensorParallel(k program.Kind) {
-	halves := 2
-	if k.MoE {
-		halves = 1
-		if program.SharedWidth(b.e.model.MoE) > 0 {
-			halves = 2
-		}
+	if k.Has(job.AttentionBlock) || k.Has(job.MambaBlock) || k.Has(job.DeltaNetBlock) {
+		b.tensorHalf(0)
 	}
-	for i := range halves {
-		b.tensorHalf(i)
+	if k.Has(job.MLPBlock) || k.MoE && program.SharedWidth(b.e.model.MoE) > 0 {
+		b.tensorHalf(1)
 	}
-	if k.MoE || b.g.tensor.Size() <= 1 {
+	if !k.Has(job.MLPBlock) || b.g.tensor.Size() <= 1 {
 		return
 	}
 	at, bytes, t, hidden := b.leave(b.row[1])
@@ -157,7 +154,7 @@ func (b *builder) contextParallel(c *program.CoreAttention, forward, backward un
 func (b *builder) expertParallel() {
 	g := b.g.expert
 	m := b.e.model
-	row := 2 * float64(m.HiddenSize)
+	row := 2 * float64(b.e.arch.ExpertWidth())
 	local := b.shard
 	if b.g.expertTensor.Size() > 1 {
 		bytes := units.Bytes(float64(b.e.routed(b.l)) * row)

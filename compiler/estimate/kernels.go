@@ -15,7 +15,7 @@ import (
 type moved struct {
 	Layers    string  `json:"layers"`    // whose implementation
 	Like      string  `json:"like"`      // whose operations it has but for those that it lists; "" for fused ones
-	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual
+	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual, convolution, scan, gated_norm
 	Forward   float64 `json:"forward"`
 	Backward  float64 `json:"backward"`
 	Kernel    string  `json:"kernel"` // norm: one kernel that reduces, too; elementwise: one or several that do not

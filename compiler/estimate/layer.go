@@ -6,6 +6,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -126,8 +127,11 @@ func (e *Evaluator) builder(l *plan.Layout, x *plan.Execution, g *groups, plain 
 func (b *builder) layer(kind int) {
 	k := b.e.arch.Kinds()[kind]
 	b.products(kind)
-	b.attention(kind)
+	if k.Has(job.AttentionBlock) {
+		b.attention(kind)
+	}
 	b.memoryBound(k)
+	b.mixers(kind)
 	b.tensorParallel(k)
 	if k.MoE {
 		b.expertParallel()
@@ -225,7 +229,7 @@ func (b *builder) products(kind int) {
 		b.weight += t.WeightGradient
 		b.module(o.Modules, t.Forward)
 		half := 1
-		if o.Component == program.Attention {
+		if o.Component == program.Attention || o.Component == program.Mixer {
 			half = 0
 		}
 		if p.Gathered {
@@ -350,7 +354,7 @@ func (e *Evaluator) kernel(x *plan.Execution) compute.AttentionKernel {
 // graphs of whole steps take the host out; those of layers leave the experts,
 // whose shapes change.
 func (b *builder) host(k program.Kind) {
-	t := b.e.hostLayer
+	t := b.e.hostLayer * units.Seconds(len(k.Blocks)) / 2 // as measured of attention and MLP
 	if b.x.CUDAGraphs == "layer" || b.x.CUDAGraphs == "full" {
 		t = 0
 	}

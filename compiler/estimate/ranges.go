@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -110,6 +111,9 @@ func degree(name string, value, most int) measure {
 
 // Class is the most specific of some ranges that matches the job.
 func Class(ranges []Range, j *job.Job) *Range {
+	if j.Model.LayerPattern != "" {
+		return hybridRange()
+	}
 	best, score := &Range{Inside: [2]float64{1, 1}, Beyond: [2]float64{1, 1}}, -1
 	for i := range ranges {
 		if s := ranges[i].matches(j); s > score {
@@ -118,6 +122,14 @@ func Class(ranges []Range, j *job.Job) *Range {
 	}
 	return best
 }
+
+// hybridRange is the range of models with a layer pattern, which nothing was
+// fitted to.
+var hybridRange = sync.OnceValue(func() *Range {
+	r := &Range{}
+	readJSON("data/hybrid.json", r)
+	return r
+})
 
 // matches counts how many fields of a class single out the job; -1 when it is
 // of another class.
@@ -141,6 +153,9 @@ func (r *Range) matches(j *job.Job) int {
 // Of is the range of a layout of a job, and in what it lies beyond what was
 // measured.
 func (r *Range) Of(j *job.Job, l *plan.Layout, engine string) (span [2]float64, outside []string) {
+	if j.Model.LayerPattern != "" { // nothing was measured to be outside of
+		return r.Beyond, nil
+	}
 	if outside = r.Measured.Outside(j, l, engine); len(outside) > 0 {
 		return r.Beyond, outside
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -16,28 +17,31 @@ import (
 func (b *builder) memoryBound(k program.Kind) {
 	m, moves := b.e.model, b.e.traffic(b.x)
 	h := float64(m.HiddenSize)
-	norms := 2.0
+	blocks := float64(len(k.Blocks))
+	norms := blocks
 	if m.PostNorms {
-		norms += 2
+		norms += blocks
 	}
 	if k.MTP {
 		norms += 3
 	}
 	normForward, normBackward := b.moves(&moves.norm, b.shard*h*norms)
-	forward, backward := b.moves(&moves.residual, b.shard*h)
+	forward, backward := b.moves(&moves.residual, b.shard*h*blocks/2)
 	b.norms = normForward
 	forward += normForward
 	backward += normBackward + b.gradientCopies(k)
 	if m.Dropout > 0 {
-		forward += b.bytes(compute.Elementwise, b.shard*h*2)
-		backward += b.bytes(compute.Elementwise, b.shard*h*2)
+		forward += b.bytes(compute.Elementwise, b.shard*h*blocks)
+		backward += b.bytes(compute.Elementwise, b.shard*h*blocks)
 	}
-	b.rope(moves, &forward, &backward)
-	backward += b.joined()
+	if k.Has(job.AttentionBlock) {
+		b.rope(moves, &forward, &backward)
+		backward += b.joined()
+	}
 	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
 	if k.MoE {
 		rows, width = float64(b.e.routed(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
-		permute := b.bytes(compute.Permute, rows*h*b.permutes())
+		permute := b.bytes(compute.Permute, rows*float64(b.e.arch.ExpertWidth())*b.permutes())
 		bias := b.expertBias(rows, width)
 		route := b.bytes(compute.Elementwise, b.shard*float64(m.MoE.Experts)*16)
 		forward += route
@@ -50,7 +54,9 @@ func (b *builder) memoryBound(k program.Kind) {
 		}
 	}
 	before := forward
-	b.activated(rows, width, k.MoE && b.e.runtime.Experts.FusedMLP, &forward, &backward)
+	if k.MoE || k.Has(job.MLPBlock) {
+		b.activated(rows, width, k.MoE && b.e.runtime.Experts.FusedMLP, &forward, &backward)
+	}
 	b.activation = forward - before
 	b.mlp += b.activation
 	b.moe += b.activation

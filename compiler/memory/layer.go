@@ -96,6 +96,8 @@ func lineOf(c program.Component) line {
 	switch c {
 	case program.Attention:
 		return lineAttention
+	case program.Mixer:
+		return lineMixer
 	case program.MLP:
 		return lineMLP
 	case program.Router, program.Experts, program.SharedExperts:

@@ -18,6 +18,7 @@ const (
 	lineGathered
 	lineReduce
 	lineAttention
+	lineMixer
 	lineMLP
 	lineExperts
 	lineNorms
@@ -42,6 +43,7 @@ var lineNames = [numLines]struct{ id, name string }{
 	lineGathered:        {"gathered_parameters", "gathered parameters and prefetch"},
 	lineReduce:          {"gradient_buckets", "gradients and buckets on their way into the reduction"},
 	lineAttention:       {"activations_attention", "activations: attention"},
+	lineMixer:           {"activations_mixer", "activations: Mamba-2 and gated delta nets"},
 	lineMLP:             {"activations_mlp", "activations: MLP"},
 	lineExperts:         {"activations_experts", "activations: router and experts"},
 	lineNorms:           {"activations_norms", "activations: residual stream and norms"},

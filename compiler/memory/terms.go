@@ -90,7 +90,7 @@ func (m *Model) weights(l *layer, kind int, s *shape) {
 		}
 		switch {
 		case !m.runtime.Layers.AccumulatesWeightGradients:
-		case o.Component == program.Attention:
+		case o.Component == program.Attention || o.Component == program.Mixer:
 			l.attention += n * m.element
 		default:
 			l.gradients += n * m.element

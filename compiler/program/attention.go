@@ -26,6 +26,9 @@ func (b *builder) attention() {
 		b.add(Operation{Name: "attention.join", Kind: JoinGradients, Component: Attention, Elements: float64(b.tokens) * joined})
 	}
 	b.core(h)
+	if m.AttentionGate {
+		b.gateOutput(h)
+	}
 	b.projectOutput(m.AttentionHeads * m.HeadDim)
 	b.close(Attention)
 }
@@ -45,7 +48,11 @@ func (b *builder) projectQKV(h headWidths) {
 	m, element := b.m, b.a.Types.Compute
 	q, kv := m.AttentionHeads/b.s.TensorParallel*m.HeadDim, m.KVHeads*m.HeadDim/b.s.TensorParallel
 	weights := b.qkvWeights()
-	gemm := GEMM{M: int(b.tokens), N: q + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true}
+	projected := q
+	if m.AttentionGate {
+		projected *= 2
+	}
+	gemm := GEMM{M: int(b.tokens), N: projected + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true}
 	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, GEMM: gemm}
 	switch {
 	case b.a.FusedQKV:
@@ -60,7 +67,7 @@ func (b *builder) projectQKV(h headWidths) {
 		b.writeKept(&o, 0, b.tokens*h.v*element)
 	}
 	if b.a.SeparateProjections {
-		o.Name, o.GEMM.N = "attention.q", q
+		o.Name, o.GEMM.N = "attention.q", projected
 		b.add(o)
 		o = Operation{Name: "attention.kv", Component: Attention, GEMM: gemm}
 		o.GEMM.N, o.GEMM.Count, o.GEMM.Gathered = kv, 2, false
@@ -72,9 +79,13 @@ func (b *builder) projectQKV(h headWidths) {
 func (b *builder) qkvWeights() []Weight {
 	m := b.m
 	q, kv := m.AttentionHeads*m.HeadDim, 2*m.KVHeads*m.HeadDim
-	w := []Weight{matrix("attention.q.weight", TensorSharded, q, m.HiddenSize), matrix("attention.kv.weight", TensorSharded, kv, m.HiddenSize)}
+	projected := q
+	if m.AttentionGate {
+		projected *= 2
+	}
+	w := []Weight{matrix("attention.q.weight", TensorSharded, projected, m.HiddenSize), matrix("attention.kv.weight", TensorSharded, kv, m.HiddenSize)}
 	if m.BiasesQKV() {
-		w = append(w, vector("attention.q.bias", TensorSharded, q), vector("attention.kv.bias", TensorSharded, kv))
+		w = append(w, vector("attention.q.bias", TensorSharded, projected), vector("attention.kv.bias", TensorSharded, kv))
 	}
 	return w
 }
@@ -130,6 +141,14 @@ func (b *builder) core(h headWidths) {
 	extra += b.context(&o, h)
 	b.add(o)
 	b.block.Backward = extra + b.stream
+}
+
+// gateOutput adds the sigmoid gate on the output of attention: it keeps the gate
+// and the product, which the output projection reads.
+func (b *builder) gateOutput(h headWidths) {
+	o := Operation{Name: "attention.gate", Kind: Activation, Component: Attention, Elements: float64(b.tokens * h.out)}
+	o.keep(0, b.tokens*h.out*b.a.Types.Compute+b.asInput(b.tokens*h.out))
+	b.add(o)
 }
 
 // context adds what context parallelism keeps, and returns what it needs while

@@ -31,20 +31,35 @@ func (p *Program) Layer(kind int, s *Shape, a *Assembly) Layer {
 	}
 	b.stream = b.local * int64(b.m.HiddenSize) * a.Types.Compute
 	b.layer = make(Layer, 0, 2)
-	if b.m.MLA != nil {
-		b.latentAttention()
-	} else {
-		b.attention()
-	}
-	if b.kind.MoE {
-		b.experts()
-	} else {
-		b.mlp()
+	for _, block := range b.kind.Blocks {
+		b.list(block)
 	}
 	if b.kind.MTP {
 		b.mtpEnd()
 	}
 	return b.layer
+}
+
+// list adds a block.
+func (b *builder) list(block rune) {
+	switch block {
+	case job.AttentionBlock:
+		if b.m.MLA != nil {
+			b.latentAttention()
+		} else {
+			b.attention()
+		}
+	case job.MambaBlock:
+		b.mamba()
+	case job.DeltaNetBlock:
+		b.deltaNet()
+	case job.MLPBlock:
+		b.mlp()
+	case job.ExpertsBlock:
+		b.experts()
+	default:
+		panic("program: no block " + string(block))
+	}
 }
 
 // open begins a block. A multi-token-prediction layer has its projection at the

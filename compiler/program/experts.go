@@ -14,9 +14,12 @@ func (b *builder) experts() {
 	b.router()
 	if w := SharedWidth(e); w > 0 {
 		b.feedForward("shared_experts", SharedExperts, plan.ModuleMoE|plan.ModuleSharedExperts, w)
+		b.sharedGate()
 	}
+	b.latent("experts.latent_in", b.p.ExpertWidth(), m.HiddenSize)
 	b.routed()
-	b.backwardExperts(b.rows()*int64(m.HiddenSize), b.rows()*int64(e.ExpertFFNHiddenSize/b.s.ExpertTensorParallel))
+	b.latent("experts.latent_out", m.HiddenSize, b.p.ExpertWidth())
+	b.backwardExperts(b.rows()*int64(b.p.ExpertWidth()), b.rows()*int64(e.ExpertFFNHiddenSize/b.s.ExpertTensorParallel))
 	b.close(MLP)
 }
 
@@ -37,18 +40,51 @@ func (b *builder) router() {
 	b.add(o)
 }
 
+// sharedGate adds the sigmoid that scales the shared experts' output.
+func (b *builder) sharedGate() {
+	if !b.m.MoE.SharedExpertGate {
+		return
+	}
+	o := Operation{Name: "shared_experts.gate", Kind: Activation, Component: SharedExperts, Modules: plan.ModuleMoE | plan.ModuleSharedExperts,
+		Elements: b.shard() * float64(b.m.HiddenSize), Weights: []Weight{vector("shared_experts.gate.weight", Replicated, b.m.HiddenSize)}}
+	o.keep(plan.ModuleMoE|plan.ModuleSharedExperts, b.stream)
+	b.add(o)
+}
+
+// latent adds a projection between the residual stream and the narrower one that
+// the routed experts work on, which every tensor rank has in full.
+func (b *builder) latent(name string, rows, columns int) {
+	if b.m.MoE.LatentSize == 0 {
+		return
+	}
+	o := Operation{Name: name, Component: MLP, Modules: plan.ModuleMoE, Weights: []Weight{matrix(name+".weight", Replicated, rows, columns)},
+		GEMM: GEMM{M: int(b.local), N: rows, K: columns, Groups: 1, Count: 1}}
+	if columns < rows { // what the experts made
+		o.keep(plan.ModuleMoE, b.asInput(b.local*int64(columns)))
+	}
+	b.add(o)
+}
+
+// ExpertWidth is the width of what routed experts read and write.
+func (p *Program) ExpertWidth() int {
+	if n := p.Model.MoE.LatentSize; n > 0 {
+		return n
+	}
+	return p.Model.HiddenSize
+}
+
 // routed adds the routed experts.
 func (b *builder) routed() {
 	m, e, element, up := b.m, b.m.MoE, b.a.Types.Compute, upProjections(b.m)
-	hidden, rows, mean := int64(m.HiddenSize), b.rows(), float64(b.p.RoutedTokens(b.s))
+	hidden, rows, mean := int64(b.p.ExpertWidth()), b.rows(), float64(b.p.RoutedTokens(b.s))
 	local := e.ExpertFFNHiddenSize / b.s.ExpertTensorParallel
 	f, width := rows*int64(local), float64(e.ExpertFFNHiddenSize)/float64(b.s.ExpertTensorParallel)
-	permute := Operation{Name: "permute", Kind: Permute, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(m.HiddenSize)}
+	permute := Operation{Name: "permute", Kind: Permute, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(hidden)}
 	permute.keep(plan.ModuleMoE, b.asInput(rows*hidden))
 	if b.a.KeepsAllToAll && b.s.ExpertParallel > 1 {
 		permute.Tensors = append(permute.Tensors, Tensor{Bytes: 2 * rows * hidden * element, Operator: true})
 	}
-	gemm := GEMM{M: int(mean), N: local * up, K: m.HiddenSize, Groups: e.Experts / b.s.ExpertParallel, Count: 1}
+	gemm := GEMM{M: int(mean), N: local * up, K: int(hidden), Groups: e.Experts / b.s.ExpertParallel, Count: 1}
 	in := Operation{Name: "experts.in", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, GEMM: gemm}
 	b.separate(&in, local)
 	in.keep(plan.ModuleMoE, int64(up)*f*element)
@@ -62,14 +98,14 @@ func (b *builder) routed() {
 	}
 	activation.keepResident(plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f))
 	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, GEMM: gemm}
-	out.GEMM.N, out.GEMM.K = m.HiddenSize, local
+	out.GEMM.N, out.GEMM.K = int(hidden), local
 	in.Weights, out.Weights = b.expertWeights()
 	b.add(permute)
 	b.add(in)
 	b.add(activation)
 	b.add(out)
 	if m.MLPBias {
-		b.add(Operation{Name: "experts.bias", Kind: ExpertBias, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * (width*float64(up) + float64(m.HiddenSize))})
+		b.add(Operation{Name: "experts.bias", Kind: ExpertBias, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * (width*float64(up) + float64(hidden))})
 	}
 	b.combine()
 }
@@ -77,15 +113,15 @@ func (b *builder) routed() {
 // expertWeights are those of the routed experts' two products.
 func (b *builder) expertWeights() (in, out []Weight) {
 	m, e := b.m, b.m.MoE
-	width := e.ExpertFFNHiddenSize * upProjections(m)
+	width, read := e.ExpertFFNHiddenSize*upProjections(m), b.p.ExpertWidth()
 	of := func(name string, s Sharding, rows, columns int) Weight {
 		return Weight{Name: name, Sharding: s, Rows: rows, Columns: columns, Copies: e.Experts}
 	}
-	in = []Weight{of("experts.in.weight", ExpertSharded, width, m.HiddenSize)}
-	out = []Weight{of("experts.out.weight", ExpertSharded, m.HiddenSize, e.ExpertFFNHiddenSize)}
+	in = []Weight{of("experts.in.weight", ExpertSharded, width, read)}
+	out = []Weight{of("experts.out.weight", ExpertSharded, read, e.ExpertFFNHiddenSize)}
 	if m.MLPBias {
 		in = append(in, of("experts.in.bias", ExpertSharded, width, 1))
-		out = append(out, of("experts.out.bias", ExpertParallel, m.HiddenSize, 1))
+		out = append(out, of("experts.out.bias", ExpertParallel, read, 1))
 	}
 	return in, out
 }
@@ -109,9 +145,9 @@ func (b *builder) rows() int64 {
 // rank's rows element by element.
 func (b *builder) combined() int64 {
 	if b.a.ReplicatedCombine {
-		return b.tokens * int64(b.m.MoE.TopK) * int64(b.m.HiddenSize)
+		return b.tokens * int64(b.m.MoE.TopK) * int64(b.p.ExpertWidth())
 	}
-	return b.rows() * int64(b.m.HiddenSize)
+	return b.rows() * int64(b.p.ExpertWidth())
 }
 
 // combine adds what weighing the experts' outputs in fp32 keeps.

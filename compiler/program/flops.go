@@ -2,6 +2,7 @@ package program
 
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -13,7 +14,7 @@ import (
 
 // LayerFLOPs is the forward model FLOPs per token of one layer of a kind.
 func (p *Program) LayerFLOPs(kind int) float64 {
-	return p.flops(kind, func(*Operation) bool { return true }) + p.attentionFLOPs(kind)
+	return p.flops(kind, func(*Operation) bool { return true }) + p.attentionFLOPs(kind) + p.scanFLOPs(kind)
 }
 
 // ModuleFLOPs is the part of [Program.LayerFLOPs] that is spent on the matrix
@@ -40,12 +41,24 @@ func (p *Program) flops(kind int, accepted func(o *Operation) bool) float64 {
 
 // attentionFLOPs is the forward core attention per token.
 func (p *Program) attentionFLOPs(kind int) float64 {
+	if !p.kinds[kind].Has(job.AttentionBlock) {
+		return 0
+	}
 	m := p.Model
 	dims := 2 * m.HeadDim
 	if m.MLA != nil {
 		dims = m.MLA.QKNopeHeadDim + m.MLA.QKRopeHeadDim + m.MLA.VHeadDim
 	}
 	return 2 * float64(m.AttentionHeads*dims) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
+}
+
+// scanFLOPs is the forward scan of a mixer's state per token.
+func (p *Program) scanFLOPs(kind int) float64 {
+	var n float64
+	for _, o := range p.weights[kind] {
+		n += o.FLOPs
+	}
+	return n
 }
 
 // ModelFLOPsPerToken is forward and backward of the whole model per token,

@@ -2,6 +2,7 @@ package program
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,6 +87,7 @@ func TestModelFLOPs(t *testing.T) {
 		// Megatron-Bridge: 260 GF with MTP, 249 without; it leaves the router out (0.7 GF).
 		{"DeepSeek-V3 at 4,096 with MTP", halved(deepseekV3()), 260e9, 0.02},
 		{"DeepSeek-V3 at 4,096", halved(plain), 249e9, 0.02},
+		{"Nemotron-H 56B at 8,192, full attention (DGXC benchmarking: 2.816e15 per sequence)", full(nemotronH56B()), 2.816e15 / 8192, 0.02},
 		// 6·N per token plus 6·layers·hidden·s of halved attention, N = 174.6 B less positions.
 		{"GPT-3 175B at 2,048", halved(gpt3_175b()), 6*(174.6e9-0.025e9) + 6*96*12288*2048, 0.001},
 	} {
@@ -110,6 +112,12 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+func nemotronH56B() *job.Model {
+	return &job.Model{Layers: 118, LayerPattern: "M-M-M-M*-" + strings.Repeat("M-M-M-M-M*-", 9) + "M-M-M-M-M-", HiddenSize: 8192, FFNHiddenSize: 32768,
+		AttentionHeads: 64, KVHeads: 8, HeadDim: 128, VocabSize: 131072, SequenceLength: 8192, Activation: "relu2", Normalization: "rmsnorm",
+		Mamba: &job.Mamba{Heads: 256, HeadDim: 64, StateDim: 256, Groups: 8, ConvKernel: 4}}
+}
+
 // drawModel draws a model whose sizes every drawn split divides.
 func drawModel(t *rapid.T) *job.Model {
 	m := &job.Model{Layers: rapid.IntRange(1, 6).Draw(t, "layers"), HiddenSize: 256, FFNHiddenSize: 512, AttentionHeads: 8, KVHeads: 4, HeadDim: 32,
@@ -122,9 +130,27 @@ func drawModel(t *rapid.T) *job.Model {
 	}
 	if rapid.Bool().Draw(t, "moe") {
 		m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 64, SharedExperts: rapid.IntRange(0, 2).Draw(t, "shared"),
-			FirstDenseLayers: rapid.IntRange(0, 1).Draw(t, "dense"), Router: job.Router{Bias: rapid.Bool().Draw(t, "router bias")}}
+			FirstDenseLayers: rapid.IntRange(0, 1).Draw(t, "dense"), Router: job.Router{Bias: rapid.Bool().Draw(t, "router bias")},
+			SharedExpertGate: rapid.Bool().Draw(t, "shared gate"), LatentSize: rapid.SampledFrom([]int{0, 64}).Draw(t, "latent")}
+	}
+	if rapid.Bool().Draw(t, "hybrid") {
+		drawPattern(t, m)
 	}
 	return m
+}
+
+// drawPattern makes a hybrid of a model.
+func drawPattern(t *rapid.T, m *job.Model) {
+	letters := []rune{job.MambaBlock, job.DeltaNetBlock, job.AttentionBlock, job.MLPBlock}
+	if m.MoE != nil {
+		letters = append(letters, job.ExpertsBlock)
+		m.MoE.FirstDenseLayers = 0
+	}
+	m.AttentionGate = m.MLA == nil && rapid.Bool().Draw(t, "gate")
+	m.Mamba = &job.Mamba{Heads: 8, HeadDim: 32, StateDim: 16, Groups: 4, ConvKernel: 4}
+	m.DeltaNet = &job.DeltaNet{KeyHeads: 4, ValueHeads: 8, KeyHeadDim: 32, ValueHeadDim: 16, ConvKernel: 4}
+	m.LayerPattern = string(rapid.SliceOfN(rapid.SampledFrom(letters), m.Layers, m.Layers).Draw(t, "pattern"))
+	m.MTPLayerPattern = string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, 2).Draw(t, "mtp pattern"))
 }
 
 // TestShards: what the ranks of a layer hold, replicas counted once, is the
@@ -169,7 +195,7 @@ func TestGEMMsMatchFLOPs(t *testing.T) {
 		for k := range p.Kinds() {
 			var got float64
 			p.Layer(k, &s, &Assembly{SeparateProjections: rapid.Bool().Draw(t, "separate")}).Operations(func(o *Operation) {
-				got += o.GEMM.FLOPs() + o.Core.FLOPs()
+				got += o.GEMM.FLOPs() + o.Core.FLOPs() + o.FLOPs*float64(p.Tokens(&s))
 			})
 			if want := p.LayerFLOPs(k) * float64(p.Tokens(&s)); math.Abs(got/want-1) > 1e-9 {
 				t.Fatalf("kind %+v: operations make %g, the layer has %g", p.Kinds()[k], got, want)

@@ -21,6 +21,9 @@ const (
 	Residual                           // sum with the residual stream
 	Dropout                            // on the residual stream
 	Scatter                            // of the block's output over the tensor group
+	Convolution                        // causal and depthwise, along the sequence
+	Scan                               // of a state along the sequence: Mamba-2 or gated delta rule
+	GatedNorm                          // over the heads of a mixer, with a gate
 )
 
 // Component is the part of a layer that an operation belongs to.
@@ -35,6 +38,7 @@ const (
 	SharedExperts
 	Norms
 	MTP
+	Mixer // of a state: Mamba-2, gated delta net
 )
 
 // Operation is one step of a block on one rank for one micro-batch.
@@ -47,6 +51,8 @@ type Operation struct {
 	Weights []Weight
 	GEMM    GEMM          // of Linear and GroupedLinear
 	Core    CoreAttention // of AttentionCore
+	// FLOPs are those of the forward pass per token over all ranks, of Scan.
+	FLOPs float64
 	// Elements is what a memory-bound operation works on: elements of its output
 	// on this rank.
 	Elements float64

@@ -12,14 +12,27 @@
 // build a block differently, a field of [Assembly] says how.
 package program
 
-import "github.com/ndc-dev/ndc/lang/job"
+import (
+	"strings"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
 
 // Kind is one kind of layer. Layers of the same kind have the same operations.
 type Kind struct {
-	MoE    bool // mixture of experts instead of one MLP
-	Window int  // keys a query attends to; 0: all before it
-	MTP    bool // multi-token-prediction layer: a projection, two norms, an inner layer, a norm
+	Blocks string // in order, as letters of a layer pattern (package job): "*-" is attention and an MLP
+	MoE    bool   // one of the blocks is a mixture of experts
+	Window int    // keys a query attends to; 0: all before it
+	MTP    bool   // multi-token-prediction layer: a projection, two norms, an inner layer, a norm
 }
+
+// kindOf is the kind of a layer of the given blocks.
+func kindOf(blocks string, window int) Kind {
+	return Kind{Blocks: blocks, MoE: strings.ContainsRune(blocks, job.ExpertsBlock), Window: window}
+}
+
+// Has reports whether a layer has a block.
+func (k Kind) Has(block rune) bool { return strings.ContainsRune(k.Blocks, block) }
 
 // Program is a model prepared for listing. It is read-only after [New].
 type Program struct {
@@ -41,10 +54,10 @@ func New(m *job.Model) *Program {
 	}
 	p := &Program{Model: m, mtp: -1, layers: make([]int, m.Layers)}
 	for i := range p.layers {
-		p.layers[i] = p.kindIndex(Kind{MoE: m.IsMoELayer(i), Window: window(m, i)})
+		p.layers[i] = p.kindIndex(kindOf(m.LayerBlocks(i), window(m, i)))
 	}
 	if m.MTPLayers > 0 {
-		inner := p.kinds[p.layers[m.Layers-1]]
+		inner := kindOf(m.MTPBlocks(), window(m, m.Layers-1))
 		inner.MTP = true
 		p.mtp = p.kindIndex(inner)
 	}

@@ -6,8 +6,9 @@ type Model struct {
 	Name    string // label of the model block
 	Catalog string // catalogue entry it descends from; "" if none
 
-	Architecture      string // gpt, llama, mixtral, deepseek_v3, qwen2, qwen3, qwen3_moe, glm4_moe, gpt_oss, gemma2
+	Architecture      string // gpt, llama, mixtral, deepseek_v3, qwen2, qwen3, qwen3_moe, glm4_moe, gpt_oss, gemma2, nemotron_h, qwen3_next
 	Layers            int    // decoder layers, MTP layers not counted
+	LayerPattern      string // hybrid models: the block of each decoder layer, as a letter; "": attention and MLP or experts
 	HiddenSize        int
 	FFNHiddenSize     int // of dense layers
 	AttentionHeads    int
@@ -30,6 +31,7 @@ type Model struct {
 	QKVBias           bool // on q, k and v alone; false beside AttentionBias
 	MLPBias           bool
 	QKNorm            bool
+	AttentionGate     bool // attention_output_gate: the query projection makes a gate of the output too
 	AttentionSinks    bool
 	AttentionSoftcap  float64 // attention_logit_softcap
 	FinalSoftcap      float64 // final_logit_softcap
@@ -38,10 +40,13 @@ type Model struct {
 	AttentionScale    float64 // softmax scale; 0: 1/sqrt(head_dim)
 	ZeroCenteredNorm  bool    // norm weight stored as w−1 (Gemma)
 	MTPLayers         int     // multi-token-prediction layers
+	MTPLayerPattern   string  // beside LayerPattern: the blocks of one MTP layer
 	MTPLossScale      float64
 	PositionEmbedding PositionEmbedding
 	SlidingWindow     SlidingWindow
 	MLA               *MLA
+	Mamba             *Mamba
+	DeltaNet          *DeltaNet
 	MoE               *MoE
 
 	// Published are numbers of the model's published configuration, by argument,
@@ -97,6 +102,39 @@ type MLA struct {
 	VHeadDim      int
 }
 
+// The letters of a layer pattern, as Megatron-LM writes them.
+const (
+	MambaBlock     = 'M'
+	DeltaNetBlock  = 'G'
+	AttentionBlock = '*'
+	MLPBlock       = '-'
+	ExpertsBlock   = 'E'
+)
+
+// Mamba is a Mamba-2 mixer (arXiv:2405.21060): one projection makes gate, inner
+// stream, the state's input and output of every group and a time step of every
+// head.
+type Mamba struct {
+	Heads      int
+	HeadDim    int
+	StateDim   int
+	Groups     int
+	ConvKernel int
+}
+
+// InnerSize is the width of the mixer's inner stream.
+func (m *Mamba) InnerSize() int { return m.Heads * m.HeadDim }
+
+// DeltaNet is a gated delta net (arXiv:2412.06464): one projection makes query,
+// key, value and gate, and two scalars of every value head.
+type DeltaNet struct {
+	KeyHeads     int
+	ValueHeads   int
+	KeyHeadDim   int
+	ValueHeadDim int
+	ConvKernel   int
+}
+
 // MoE describes the mixture-of-experts layers.
 type MoE struct {
 	Experts                   int
@@ -104,6 +142,8 @@ type MoE struct {
 	ExpertFFNHiddenSize       int
 	SharedExperts             int
 	SharedExpertFFNHiddenSize int // of all shared experts together
+	SharedExpertGate          bool
+	LatentSize                int // width of what the routed experts read and write; 0: the hidden size
 	FirstDenseLayers          int
 	LayerFrequency            int // every n-th layer after the dense ones is MoE; 1: all
 	TokenDrop                 bool
@@ -130,9 +170,32 @@ type Router struct {
 	Bias             bool   // the router's linear layer has a bias (gpt_oss)
 }
 
+// LayerBlocks spells the blocks of decoder layer i (from 0) with the letters of
+// a layer pattern: a mixer and what follows it, or one of them.
+func (m *Model) LayerBlocks(i int) string {
+	switch {
+	case m.LayerPattern != "":
+		return m.LayerPattern[i : i+1]
+	case m.IsMoELayer(i):
+		return "*E"
+	}
+	return "*-"
+}
+
+// MTPBlocks spells the blocks of a multi-token-prediction layer.
+func (m *Model) MTPBlocks() string {
+	if m.LayerPattern != "" {
+		return m.MTPLayerPattern
+	}
+	return m.LayerBlocks(m.Layers - 1)
+}
+
 // IsMoELayer reports whether decoder layer i (from 0) is a mixture-of-experts
 // layer.
 func (m *Model) IsMoELayer(i int) bool {
+	if m.LayerPattern != "" {
+		return m.LayerPattern[i] == ExpertsBlock
+	}
 	if m.MoE == nil || i < m.MoE.FirstDenseLayers {
 		return false
 	}
