@@ -72,6 +72,8 @@ var bases = []base{
 const (
 	experts    = `model.architecture = "mixtral"; model.moe.experts = 8; model.moe.top_k = 2; model.moe.expert_ffn_hidden_size = 1024`
 	latent     = `model.mla.q_lora_rank = 256; model.mla.kv_lora_rank = 256; model.mla.qk_nope_head_dim = 64; model.mla.qk_rope_head_dim = 32; model.mla.v_head_dim = 64`
+	mamba      = `model.layers = 8; model.layer_pattern = "M-M-M*M-"; model.mamba.heads = 32`
+	delta      = `model.layers = 8; model.layer_pattern = "G-G-G*G-"; model.delta_net.key_heads = 8; model.delta_net.value_heads = 16`
 	yarn       = `model.position_embedding:rope.scaling.type = "yarn"; model.position_embedding:rope.scaling.factor = 8; model.position_embedding:rope.scaling.original_length = 1024`
 	llama3     = `model.position_embedding:rope.scaling.type = "llama3"; model.position_embedding:rope.scaling.factor = 8; model.position_embedding:rope.scaling.original_length = 1024`
 	gemma      = `model; model.base = catalog.model.gemma2_27b; model.layers = 4; model.vocab_size = 32000`
@@ -108,6 +110,8 @@ var answers = []trial{
 	{argument: "model.embedding_scale", base: "deepspeed", around: gemma, to: "2"},
 	// Megatron-LM has one switch for it and mlp_bias; TorchTitan has no choice.
 	{argument: "model.moe.router.bias", base: "megatron", around: experts + "; model.attention_bias = true; model.mlp_bias = true", from: "true", to: "false"},
+	// Megatron-LM has no other than four.
+	{argument: "model.mamba.conv_kernel", base: "megatron", around: mamba, to: "3"},
 	// Without it, normalize = false says nothing.
 	{argument: "model.moe.router.pre_softmax", base: "megatron", around: experts + "; model.moe.router.normalize = false", from: "true", to: "false"},
 }
@@ -163,6 +167,18 @@ var trials = []trial{
 	{"model.position_embedding.scaling.mscale", "", yarn + "; " + latent + `; model.position_embedding.scaling.original_length = 4096`, "", "0.7", false},
 	{"model.position_embedding.scaling.mscale_all_dim", "", yarn + "; " + latent + `; model.position_embedding.scaling.original_length = 4096`, "", "0.8", false},
 	{"model.position_embedding:rope.scaling.truncate", "", `model; model.base = catalog.model.gpt_oss_20b; model.layers = 4`, "", "true", false},
+	{"model.layer_pattern", "megatron", mamba, "", `"M-M-M-M*"`, false},
+	{"model.mtp_layer_pattern", "megatron", mamba + `; model.mtp_layers = 1`, `"*-"`, `"M-"`, false},
+	{"model.attention_output_gate", "megatron", "", "", "true", false},
+	{"model.mamba.heads", "megatron", mamba, "", "16", false},
+	{"model.mamba.head_dim", "megatron", mamba, "", "128", false},
+	{"model.mamba.state_dim", "megatron", mamba, "", "64", false},
+	{"model.mamba.groups", "megatron", mamba, "", "4", false},
+	{"model.delta_net.key_heads", "megatron", delta, "", "16", false},
+	{"model.delta_net.value_heads", "megatron", delta, "", "32", false},
+	{"model.delta_net.key_head_dim", "megatron", delta, "", "64", false},
+	{"model.delta_net.value_head_dim", "megatron", delta, "", "64", false},
+	{"model.delta_net.conv_kernel", "megatron", delta, "", "3", false},
 	{"model.sliding_window.pattern", "", `model.sliding_window.size = 512`, "", "2", false},
 	{"model.mla.q_lora_rank", "megatron", latent, "", "128", false},
 	{"model.mla.kv_lora_rank", "", latent, "", "128", false},
@@ -174,6 +190,8 @@ var trials = []trial{
 	{"model.moe.expert_ffn_hidden_size", "", experts, "", "2048", false},
 	{"model.moe.shared_experts", "megatron", experts, "", "1", false},
 	{"model.moe.shared_expert_ffn_hidden_size", "megatron", experts + `; model.moe.shared_experts = 1`, "", "2048", false},
+	{"model.moe.shared_expert_gate", "megatron", experts + `; model.moe.shared_experts = 1`, "", "true", false},
+	{"model.moe.latent_size", "megatron", experts, "", "256", false},
 	{"model.moe.first_dense_layers", "", experts, "", "1", false},
 	{"model.moe.layer_frequency", "", experts, "", "2", false},
 	{"model.moe.token_drop", "", experts, "", "true", false},

@@ -23,7 +23,7 @@ const mostNear = 4
 
 // Nearest returns the known names that given may have been meant to be, the
 // likeliest first: the same but for case and the choice of "-", "_" and ".";
-// those that given begins, word by word, the shortest first; the one that is
+// those that given begins, word by word, and its plural, the shortest first; the one that is
 // spelt most like it; the one that has all its words or begins or ends with it.
 func Nearest(given string, known []string) []string {
 	if len(given) > 100 || given == "" {
@@ -43,9 +43,10 @@ func Nearest(given string, known []string) []string {
 	return nil
 }
 
-// begunBy lists the names of which given is the first word or words.
+// begunBy lists the names of which given is the first word or words, or the
+// singular.
 func begunBy(given string, known []string) []string {
-	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.HasPrefix(fold(k), fold(given)+"_") })
+	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.HasPrefix(fold(k), fold(given)+"_") && fold(k) != fold(given)+"s" })
 	slices.SortStableFunc(begun, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	return begun
 }

@@ -30,6 +30,9 @@ func (c *checker) at(path string) diag.Range { return c.job.Sources.Range(path) 
 
 func (c *checker) model() {
 	m := &c.job.Model
+	if !c.pattern(m) {
+		return
+	}
 	c.heads(m)
 	c.widths(m)
 	c.size(m)
@@ -114,7 +117,7 @@ func divisors(n int) string {
 }
 
 func (c *checker) widths(m *job.Model) {
-	if m.FFNHiddenSize == 0 {
+	if m.FFNHiddenSize == 0 && hasDenseLayers(m) {
 		why := ""
 		if m.MoE != nil {
 			why = " Some layers are dense: moe.first_dense_layers or moe.layer_frequency says so."

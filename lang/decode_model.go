@@ -1,13 +1,17 @@
 package lang
 
-import "github.com/ndc-dev/ndc/lang/job"
+import (
+	"strings"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
 
 // decodeModel reads a model's tree. What the tree lacks has its default.
 func decodeModel(b *block) job.Model {
 	m := job.Model{
 		Name: b.label, Catalog: b.catalog,
 		Architecture: b.text("architecture"),
-		Layers:       b.count("layers"), HiddenSize: b.count("hidden_size"),
+		Layers:       b.count("layers"), LayerPattern: b.text("layer_pattern"), HiddenSize: b.count("hidden_size"),
 		AttentionHeads: b.count("attention_heads"),
 		VocabSize:      b.count("vocab_size"), PaddedVocabSize: b.count("padded_vocab_size"),
 		SequenceLength:  b.count("sequence_length"),
@@ -17,7 +21,7 @@ func decodeModel(b *block) job.Model {
 		FinalSoftcap: b.number("final_logit_softcap"), PostNorms: b.flag("post_norms"),
 		EmbeddingScale: b.number("embedding_scale"), AttentionScale: b.number("attention_scale"),
 		ZeroCenteredNorm: b.flag("zero_centered_norm"),
-		MTPLayers:        b.count("mtp_layers"), MTPLossScale: b.number("mtp_loss_scale"),
+		MTPLayers:        b.count("mtp_layers"), MTPLayerPattern: b.text("mtp_layer_pattern"), MTPLossScale: b.number("mtp_loss_scale"),
 	}
 	decodeByArchitecture(b, &m)
 	decodeModelParts(b, &m)
@@ -27,18 +31,20 @@ func decodeModel(b *block) job.Model {
 
 // family holds what an architecture implies where the file says nothing.
 type family struct {
-	activation, normalization, position           string
-	tied, attentionBias, qkvBias, mlpBias, qkNorm bool
+	activation, normalization, position                          string
+	tied, attentionBias, attentionGate, qkvBias, mlpBias, qkNorm bool
 }
 
 var families = map[string]family{
-	"gpt":       {activation: "gelu", normalization: "layernorm", position: "learned", tied: true, attentionBias: true, mlpBias: true},
-	"gemma2":    {activation: "geglu", tied: true},
-	"gpt_oss":   {attentionBias: true, mlpBias: true},
-	"qwen2":     {qkvBias: true},
-	"glm4_moe":  {qkvBias: true},
-	"qwen3":     {qkNorm: true},
-	"qwen3_moe": {qkNorm: true},
+	"gpt":        {activation: "gelu", normalization: "layernorm", position: "learned", tied: true, attentionBias: true, mlpBias: true},
+	"gemma2":     {activation: "geglu", tied: true},
+	"gpt_oss":    {attentionBias: true, mlpBias: true},
+	"qwen2":      {qkvBias: true},
+	"glm4_moe":   {qkvBias: true},
+	"qwen3":      {qkNorm: true},
+	"qwen3_moe":  {qkNorm: true},
+	"qwen3_next": {qkNorm: true, attentionGate: true},
+	"nemotron_h": {activation: "relu2", position: "none"},
 }
 
 func decodeByArchitecture(b *block, m *job.Model) {
@@ -47,6 +53,7 @@ func decodeByArchitecture(b *block, m *job.Model) {
 	m.Normalization = b.textOr("normalization", or(f.normalization, "rmsnorm"))
 	m.TiedEmbeddings = b.flagOr("tied_embeddings", f.tied)
 	m.AttentionBias = b.flagOr("attention_bias", f.attentionBias)
+	m.AttentionGate = b.flagOr("attention_output_gate", f.attentionGate)
 	m.QKVBias = b.flagOr("qkv_bias", f.qkvBias)
 	m.MLPBias = b.flagOr("mlp_bias", f.mlpBias)
 	m.QKNorm = b.flagOr("qk_norm", f.qkNorm)
@@ -87,6 +94,15 @@ func decodeModelParts(b *block, m *job.Model) {
 			QKNopeHeadDim: a.count("qk_nope_head_dim"), QKRopeHeadDim: a.count("qk_rope_head_dim"), VHeadDim: a.count("v_head_dim"),
 		}
 	}
+	if a := b.find("mamba"); a != nil {
+		m.Mamba = &job.Mamba{Heads: a.count("heads"), HeadDim: a.count("head_dim"), StateDim: a.count("state_dim"), Groups: a.count("groups"), ConvKernel: a.count("conv_kernel")}
+	}
+	if a := b.find("delta_net"); a != nil {
+		m.DeltaNet = &job.DeltaNet{
+			KeyHeads: a.count("key_heads"), ValueHeads: a.count("value_heads"), KeyHeadDim: a.count("key_head_dim"), ValueHeadDim: a.count("value_head_dim"),
+			ConvKernel: a.count("conv_kernel"),
+		}
+	}
 	if e := b.find("moe"); e != nil {
 		m.MoE = decodeMoE(e)
 	}
@@ -99,7 +115,7 @@ func decodeModelParts(b *block, m *job.Model) {
 func decodeMoE(b *block) *job.MoE {
 	m := &job.MoE{
 		Experts: b.count("experts"), TopK: b.count("top_k"), ExpertFFNHiddenSize: b.count("expert_ffn_hidden_size"),
-		SharedExperts: b.count("shared_experts"), FirstDenseLayers: b.count("first_dense_layers"), LayerFrequency: b.count("layer_frequency"),
+		SharedExperts: b.count("shared_experts"), SharedExpertGate: b.flag("shared_expert_gate"), LatentSize: b.count("latent_size"), FirstDenseLayers: b.count("first_dense_layers"), LayerFrequency: b.count("layer_frequency"),
 		TokenDrop: b.flag("token_drop"), CapacityFactor: b.number("capacity_factor"), LoadImbalance: b.number("load_imbalance"),
 	}
 	m.SharedExpertFFNHiddenSize = b.countOr("shared_expert_ffn_hidden_size", m.SharedExperts*m.ExpertFFNHiddenSize)
@@ -141,5 +157,8 @@ func decodeDerived(b *block, m *job.Model) {
 }
 
 func hasDenseLayers(m *job.Model) bool {
+	if m.LayerPattern != "" {
+		return strings.ContainsRune(m.LayerPattern+m.MTPLayerPattern, job.MLPBlock)
+	}
 	return m.MoE == nil || m.MoE.FirstDenseLayers > 0 || m.MoE.LayerFrequency > 1
 }

@@ -42,6 +42,20 @@ func ints(n ...int) job.IntChoice { return job.IntChoice{Values: n} }
 
 func same(*job.Job) {}
 
+// hybrid makes each layer a single block.
+func hybrid(j *job.Job) {
+	m := &j.Model
+	letter, mamba := byte(job.MLPBlock), byte(job.MambaBlock)
+	if m.MoE != nil {
+		letter, m.MoE.FirstDenseLayers = job.ExpertsBlock, 0
+	}
+	pattern := make([]byte, m.Layers)
+	for i := range pattern {
+		pattern[i] = [3]byte{mamba, letter, job.AttentionBlock}[i%3]
+	}
+	m.LayerPattern, m.Mamba = string(pattern), &job.Mamba{Heads: 16, HeadDim: 32, StateDim: 64, Groups: 8, ConvKernel: 4}
+}
+
 // schedule asks for a pipeline of two ranks, with two chunks where the schedule
 // has them.
 func schedule(j *job.Job, name string) {
@@ -394,6 +408,19 @@ var probes = []probe{
 	{feature: "model.qk_norm=false", kind: ds, edit: func(j *job.Job) { j.Model.QKNorm = false }},
 	{feature: "model.tied_embeddings with model.attention_sinks", model: sinks, edit: func(j *job.Job) { j.Model.TiedEmbeddings = true }},
 	{feature: "model.tied_embeddings with model.mla", model: latent, edit: func(j *job.Job) { j.Model.TiedEmbeddings = true }},
+	{feature: "model.layer_pattern", edit: hybrid},
+	{feature: "model.qk_norm with model.layer_pattern", edit: func(j *job.Job) { hybrid(j); j.Model.QKNorm = true }},
+	{feature: "model.mla with model.layer_pattern", model: latent, edit: func(j *job.Job) { hybrid(j); j.Model.MTPLayers = 0 }},
+	{feature: "model.sliding_window with model.layer_pattern", edit: func(j *job.Job) { hybrid(j); j.Model.SlidingWindow.Size = 512 }},
+	{feature: "model.position_embedding.scaling=yarn with model.layer_pattern", edit: func(j *job.Job) {
+		hybrid(j)
+		j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "yarn", Factor: 8, OriginalLength: 512, BetaFast: 32, BetaSlow: 1, MScale: 1}
+	}},
+	{feature: "model.mamba.conv_kernel", edit: func(j *job.Job) { hybrid(j); j.Model.Mamba.ConvKernel = 3 }},
+	{feature: "model.attention_output_gate", edit: func(j *job.Job) { j.Model.AttentionGate = true }},
+	{feature: "model.attention_output_gate with model.mla", model: latent, edit: func(j *job.Job) { j.Model.AttentionGate = true }},
+	{feature: "model.moe.shared_expert_gate", model: latent, edit: func(j *job.Job) { j.Model.MoE.SharedExpertGate = true }},
+	{feature: "model.moe.latent_size", model: experts, edit: func(j *job.Job) { j.Model.MoE.LatentSize = 128 }},
 	{feature: "model.mtp_layers", edit: func(j *job.Job) { j.Model.MTPLayers = 1 }},
 	{feature: "model.mtp_layers with learned positions", edit: func(j *job.Job) {
 		j.Model.MTPLayers, j.Model.PositionEmbedding = 1, job.PositionEmbedding{Kind: "learned"}

@@ -55,6 +55,10 @@ func (c *modelChecker) checkCommon(f *family) {
 		fmt.Sprintf("The %s class of transformers rotates whole heads, not a part of each.", class))
 	c.lacks(m.Dropout > 0 && !f.dropout, "model.dropout",
 		fmt.Sprintf("The %s class of transformers drops attention weights only, not hidden activations as well.", class), "Or set dropout = 0.")
+	c.lacks(m.LayerPattern != "", "model.layer_pattern", "ndc builds no hybrid models from transformers.")
+	c.lacks(m.AttentionGate, "model.attention_output_gate", "The classes of transformers that ndc builds have no gate on the output of attention.")
+	c.lacks(m.MoE != nil && m.MoE.SharedExpertGate, "model.moe.shared_expert_gate", "The classes of transformers that ndc builds have no gate on shared experts.")
+	c.lacks(m.MoE != nil && m.MoE.LatentSize > 0, "model.moe.latent_size", "The classes of transformers that ndc builds have no experts of a narrower width.")
 	c.lacks(m.MTPLayers > 0, "model.mtp_layers",
 		"transformers builds no layers for multi-token prediction.", "Or set mtp_layers = 0.")
 	c.refuse((m.MoE != nil) != (f.leafModules != nil), "model.moe",

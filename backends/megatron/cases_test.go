@@ -173,6 +173,26 @@ var cases = []change{
 		l.PipelineParallel, l.VirtualPipeline, l.ExpertParallel = 8, 2, 64
 		l.StageLayers = []int{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2}
 	}},
+	{"hybrid", "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
+		j.Model = nemotronH()
+		l.TensorParallel, l.SequenceParallel = 4, true
+		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
+	}},
+	{"hybrid_pipeline", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+		j.Model = nemotronH()
+		l.TensorParallel, l.SequenceParallel, l.PipelineParallel, l.VirtualPipeline = 2, true, 2, 2
+		l.StageLayers = []int{12, 14, 14, 12}
+		l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1
+	}},
+	{"hybrid_experts", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Model = nemotronMoE()
+		j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "tensorwise"}
+		l.TensorParallel, l.SequenceParallel, l.ExpertParallel = 2, true, 8
+	}},
+	{"hybrid_delta_net", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Model = qwen3Next()
+		l.PipelineParallel, l.ExpertParallel = 2, 8
+	}},
 	{"gpt_oss", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model = gptOSS(); l.ExpertParallel = 8 }},
 }
 

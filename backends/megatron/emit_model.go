@@ -12,9 +12,15 @@ import (
 func (a *arguments) model() {
 	m := &a.j.Model
 	a.add("ndc: the layers that the plan counts", "--transformer-impl", "transformer_engine")
-	a.integer(a.from("model.layers"), "--num-layers", m.Layers)
+	if m.LayerPattern != "" {
+		a.pattern(m)
+	} else {
+		a.integer(a.from("model.layers"), "--num-layers", m.Layers)
+	}
 	a.integer(a.from("model.hidden_size"), "--hidden-size", m.HiddenSize)
-	a.integer(a.from("model.ffn_hidden_size"), "--ffn-hidden-size", m.FFNHiddenSize)
+	if m.FFNHiddenSize > 0 {
+		a.integer(a.from("model.ffn_hidden_size"), "--ffn-hidden-size", m.FFNHiddenSize)
+	}
 	a.integer(a.from("model.sequence_length"), "--seq-length", m.SequenceLength)
 	a.integer(a.from("model.max_positions"), "--max-position-embeddings", max(m.MaxPositions, m.SequenceLength))
 	a.integer("plan: vocabulary as built", "--padded-vocab-size", paddedVocab(m, a.p.Layout.TensorParallel))
@@ -160,6 +166,7 @@ func (a *arguments) attention() {
 			a.integer(a.from("model.kv_heads"), "--num-query-groups", m.KVHeads)
 		}
 		a.flag(a.from("model.qk_norm"), "--qk-layernorm", m.QKNorm)
+		a.flag(a.from("model.attention_output_gate"), "--attention-output-gate", m.AttentionGate)
 	}
 	if m.SlidingWindow.Size > 0 {
 		from := a.from("model.sliding_window")
@@ -194,10 +201,16 @@ func (a *arguments) experts() {
 		return
 	}
 	a.integer(a.from("model.moe.experts"), "--num-experts", e.Experts)
-	a.add(a.from("model.moe.first_dense_layers"), "--moe-layer-freq", layerPattern(&a.j.Model))
+	if a.j.Model.LayerPattern == "" {
+		a.add(a.from("model.moe.first_dense_layers"), "--moe-layer-freq", layerPattern(&a.j.Model))
+	}
 	a.integer(a.from("model.moe.expert_ffn_hidden_size"), "--moe-ffn-hidden-size", e.ExpertFFNHiddenSize)
 	if e.SharedExpertFFNHiddenSize > 0 {
 		a.integer(a.from("model.moe.shared_expert_ffn_hidden_size"), "--moe-shared-expert-intermediate-size", e.SharedExpertFFNHiddenSize)
+	}
+	a.flag(a.from("model.moe.shared_expert_gate"), "--moe-shared-expert-gate", e.SharedExpertGate)
+	if e.LatentSize > 0 {
+		a.integer(a.from("model.moe.latent_size"), "--moe-latent-size", e.LatentSize)
 	}
 	a.add("ndc: all experts of a rank in one kernel", "--moe-grouped-gemm")
 	a.flag("ndc: the kernel adds the biases of its experts itself", "--no-bias-dropout-fusion", a.j.Model.MLPBias)

@@ -67,7 +67,7 @@ func timeoutMinutes(gpus int) int {
 // pipeline rank i mod pp, as plan.Layout does.
 func (a *arguments) pipeline() {
 	l := &a.p.Layout
-	if l.PipelineParallel == 1 {
+	if l.PipelineParallel == 1 || a.j.Model.LayerPattern != "" { // whose pattern says it
 		return
 	}
 	if allEqual(l.StageLayers) {

@@ -50,8 +50,9 @@ func checkTimeout(_ *version, j *job.Job, diags *diag.List) {
 
 // setup are the lines of the node script before torchrun: where the checkout
 // is, and what to load.
-func setup(j *job.Job, p *plan.Plan) []string {
-	lines := []string{megatronPath(j), `[[ -f "$MEGATRON_PATH/pretrain_gpt.py" ]] || die "no pretrain_gpt.py in MEGATRON_PATH=$MEGATRON_PATH"`}
+func setup(v *version, j *job.Job, p *plan.Plan) []string {
+	script := v.script(&j.Model)
+	lines := []string{megatronPath(j), `[[ -f "$MEGATRON_PATH/` + script + `" ]] || die "no ` + script + ` in MEGATRON_PATH=$MEGATRON_PATH"`}
 	if j.Training.Checkpoint.Path == "" {
 		return lines
 	}

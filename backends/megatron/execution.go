@@ -109,7 +109,7 @@ func (v *version) variants() []target.Variant {
 			Name:    "activations in host memory",
 			Options: []string{"offload.activations"},
 			Applies: func(f *target.Facts) bool {
-				return f.Layout.Recompute != plan.RecomputeFull && f.Exec.CUDAGraphs == "none"
+				return f.Job.Model.LayerPattern == "" && f.Layout.Recompute != plan.RecomputeFull && f.Exec.CUDAGraphs == "none"
 			},
 			Apply: func(x *plan.Execution) { x.OffloadActivations = true },
 		})

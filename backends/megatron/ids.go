@@ -136,6 +136,10 @@ const (
 	RuleSGD diag.ID = "megatron-sgd"
 	// RuleFP32Checkpoint: sharded states of fp32 parameters cannot be saved and loaded.
 	RuleFP32Checkpoint diag.ID = "megatron-fp32-checkpoint"
+	// RuleMixerHeads: heads or groups of mixers are not divisible by tensor_parallel.
+	RuleMixerHeads diag.ID = "megatron-mixer-heads"
+	// RuleHybrid: an option that models with a layer pattern do not have.
+	RuleHybrid diag.ID = "megatron-hybrid"
 	// RuleMuon: Muon distributes its own states.
 	RuleMuon diag.ID = "megatron-muon"
 )

@@ -52,6 +52,44 @@ func llama() job.Model {
 	}
 }
 
+func nemotronH() job.Model {
+	return job.Model{
+		Name: "nemotron_h_8b", Architecture: "nemotron_h", Layers: 52, LayerPattern: "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+		HiddenSize: 4096, FFNHiddenSize: 21504, AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 131072, SequenceLength: 8192, MaxPositions: 8192,
+		Activation: "relu2", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+		PositionEmbedding: job.PositionEmbedding{Kind: "none"},
+		Mamba:             &job.Mamba{Heads: 128, HeadDim: 64, StateDim: 128, Groups: 8, ConvKernel: 4},
+	}
+}
+
+// nemotronMoE is a small Nemotron 3 Super: latent experts and a layer of
+// multi-token prediction.
+func nemotronMoE() job.Model {
+	m := nemotronH()
+	m.Name, m.Layers, m.LayerPattern, m.FFNHiddenSize, m.KVHeads = "nemotron_moe", 16, "MEMEMEM*EMEMEMEM", 2688, 2
+	m.MTPLayers, m.MTPLayerPattern, m.MTPLossScale = 1, "*E", 0.3
+	m.MoE = &job.MoE{
+		Experts: 64, TopK: 6, ExpertFFNHiddenSize: 2688, SharedExperts: 1, SharedExpertFFNHiddenSize: 5376, LatentSize: 1024, LayerFrequency: 1,
+		Router: job.Router{Score: "sigmoid", Balance: "bias", BiasUpdateRate: 0.001, AuxCoefficient: 1e-4, ScalingFactor: 5, Normalize: true, DType: "fp32"},
+	}
+	return m
+}
+
+// qwen3Next is a small Qwen3-Next.
+func qwen3Next() job.Model {
+	return job.Model{
+		Name: "qwen3_next", Architecture: "qwen3_next", Layers: 16, LayerPattern: "GEGEGE*EGEGEGE*E",
+		HiddenSize: 2048, FFNHiddenSize: 512, AttentionHeads: 16, KVHeads: 2, HeadDim: 256, VocabSize: 151936, SequenceLength: 4096, MaxPositions: 262144,
+		Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-6, InitStd: 0.02, ZeroCenteredNorm: true, QKNorm: true, AttentionGate: true,
+		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 1e7, Partial: 0.25},
+		DeltaNet:          &job.DeltaNet{KeyHeads: 16, ValueHeads: 32, KeyHeadDim: 128, ValueHeadDim: 128, ConvKernel: 4},
+		MoE: &job.MoE{
+			Experts: 512, TopK: 10, ExpertFFNHiddenSize: 512, SharedExperts: 1, SharedExpertFFNHiddenSize: 512, SharedExpertGate: true, LayerFrequency: 1,
+			Router: job.Router{Score: "softmax", Balance: "aux_loss", AuxCoefficient: 0.001, Normalize: true, DType: "fp32"},
+		},
+	}
+}
+
 func gpt() job.Model {
 	return job.Model{
 		Name: "gpt3_7_5b", Architecture: "gpt", Layers: 36, HiddenSize: 4096, FFNHiddenSize: 16384,

@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -43,6 +44,9 @@ func (v *version) recomputes(j *job.Job) []target.RecomputeOption {
 	for _, modules := range selective(j) {
 		options = append(options, target.RecomputeOption{Mode: plan.RecomputeSelective, Modules: modules})
 	}
+	if !v.recomputesWhole(&j.Model) {
+		return options
+	}
 	return append(options,
 		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "uniform", Layers: groups(j)},
 		target.RecomputeOption{Mode: plan.RecomputeFull, Method: "block"},
@@ -80,6 +84,10 @@ func selective(j *job.Job) []plan.Modules {
 	}
 	if j.Model.MoE != nil {
 		sets = append(sets, cheap&^plan.ModuleExpertActivation|plan.ModuleMoE)
+	}
+	if j.Model.LayerPattern != "" {
+		has := patternModules(&j.Model)
+		sets = slices.DeleteFunc(sets, func(s plan.Modules) bool { return s&^has != 0 })
 	}
 	return sets
 }
@@ -125,6 +133,9 @@ func breaksRecomputeModule(f *target.Facts) bool {
 		missing |= plan.ModuleMoE | plan.ModuleExpertActivation | plan.ModuleSharedExperts
 	} else if moe.SharedExpertFFNHiddenSize == 0 {
 		missing |= plan.ModuleSharedExperts
+	}
+	if f.Job.Model.LayerPattern != "" {
+		missing = ^patternModules(&f.Job.Model) | missing&plan.ModuleSharedExperts
 	}
 	return f.Layout.Recompute == plan.RecomputeSelective && f.Layout.RecomputeModules.Has(missing)
 }

@@ -38,7 +38,7 @@ func breaksAlignment(f *target.Facts) bool {
 		return true
 	}
 	return m.MoE != nil && (m.MoE.ExpertFFNHiddenSize/l.ExpertTensorParallel%n != 0 ||
-		m.MoE.SharedExpertFFNHiddenSize/l.TensorParallel%n != 0)
+		m.MoE.SharedExpertFFNHiddenSize/l.TensorParallel%n != 0 || m.MoE.LatentSize%n != 0)
 }
 
 // executionRules: which options of plan.Execution contradict the layout or

@@ -33,6 +33,7 @@ type need struct {
 
 func checkModel(v *version, j *job.Job, diags *diag.List) {
 	m := &j.Model
+	hybrid := m.LayerPattern != ""
 	report(v, j, []need{
 		{m.PositionEmbedding.Kind == "alibi", "model.position_embedding=alibi", ""},
 		{m.AttentionSoftcap > 0, "model.attention_logit_softcap", ""},
@@ -51,6 +52,16 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.MLA != nil && m.MLA.QLoraRank == 0, "model.mla.q_lora_rank=0",
 			" Since core_v0.19.0 the input of their projection is normalised a second time (mla_qk_norm_config.py)."},
 		{m.MLA != nil && m.QKNorm, "model.qk_norm with model.mla", ""},
+		{hybrid, "model.layer_pattern", ""},
+		{hybrid && m.QKNorm, "model.qk_norm with model.layer_pattern", " Before, hybrid layers leave the norms out without a word (transformer/attention.py)."},
+		{hybrid && m.MLA != nil, "model.mla with model.layer_pattern", ""},
+		{hybrid && m.SlidingWindow.Size > 0, "model.sliding_window with model.layer_pattern", ""},
+		{hybrid && usesYaRN(m), "model.position_embedding.scaling=yarn with model.layer_pattern", ""},
+		{m.Mamba != nil && m.Mamba.ConvKernel != mixerKernel, "model.mamba.conv_kernel", ""},
+		{m.AttentionGate, "model.attention_output_gate", ""},
+		{m.AttentionGate && m.MLA != nil, "model.attention_output_gate with model.mla", ""},
+		{m.MoE != nil && m.MoE.SharedExpertGate, "model.moe.shared_expert_gate", ""},
+		{m.MoE != nil && m.MoE.LatentSize > 0, "model.moe.latent_size", ""},
 	}, diags)
 	if m.KVHeads > m.AttentionHeads || !divides(m.KVHeads, m.AttentionHeads) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",

@@ -39,7 +39,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ZeroStages:           zeroStages(j),
 		Recomputes:           v.recomputes(j),
 		SequenceParallel:     sequenceParallel(&j.Model),
-		ContextParallel:      true,
+		ContextParallel:      j.Model.LayerPattern == "",
 		PipelineParallel:     true,
 		VirtualPipeline:      true,
 		UnevenStages:         true,

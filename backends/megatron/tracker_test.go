@@ -46,7 +46,7 @@ func TestTracker(t *testing.T) {
 					must(t, os.WriteFile(tracker, []byte(c.tracker), 0o644))
 				}
 				j := &job.Job{Training: job.Training{Checkpoint: job.Checkpoint{Path: save}, Start: job.Start{From: "checkpoint", Path: filepath.Join(root, "start")}}}
-				lines := strings.Join(setup(j, &plan.Plan{})[2:], "\n")
+				lines := strings.Join(setup(&versions[0], j, &plan.Plan{})[2:], "\n")
 				for _, rank := range strings.Fields(order) {
 					cmd := exec.Command("bash", "-euo", "pipefail", "-c", "number() { [[ $1 =~ ^[0-9]+$ ]] && printf %s \"$((10#$1))\"; }\nnode_rank="+rank+"\n"+lines+"\nprintf %s \"${load##*/}\"")
 					cmd.Dir = root
@@ -75,7 +75,7 @@ func TestTracker(t *testing.T) {
 func TestTrackerOfOldFormat(t *testing.T) {
 	for format, mended := range map[string]bool{"torch": false, "torch_dist": true, "torch_dcp": true} {
 		j := &job.Job{Training: job.Training{Checkpoint: job.Checkpoint{Path: "/x"}}, Backend: job.Backend{ExtraArgs: []string{"--ckpt-format", format}}}
-		if got := strings.Contains(strings.Join(setup(j, &plan.Plan{}), "\n"), "rm "); got != mended {
+		if got := strings.Contains(strings.Join(setup(&versions[0], j, &plan.Plan{}), "\n"), "rm "); got != mended {
 			t.Errorf("%s: mended %v", format, got)
 		}
 	}

@@ -54,6 +54,10 @@ func only(argument, has string, value func(m *job.Model) string) gap {
 // commonGaps hold for every model of every release. The layer is always
 // pre-norm RMSNorm, rotary attention and a gated MLP.
 var commonGaps = []gap{
+	lack("model.layer_pattern", func(m *job.Model) bool { return m.LayerPattern != "" }),
+	lack("model.attention_output_gate", func(m *job.Model) bool { return m.AttentionGate }),
+	lack("model.moe.shared_expert_gate", func(m *job.Model) bool { return m.MoE != nil && m.MoE.SharedExpertGate }),
+	lack("model.moe.latent_size", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LatentSize > 0 }),
 	only("model.position_embedding", "rope", func(m *job.Model) string { return m.PositionEmbedding.Kind }),
 	lack("model.position_embedding.partial", func(m *job.Model) bool { return m.PositionEmbedding.Partial != 0 && m.PositionEmbedding.Partial != 1 }),
 	lack("model.position_embedding.scaling=linear", func(m *job.Model) bool { return scalingType(m) == "linear" }),

@@ -186,7 +186,7 @@ func (c *recorded) read(dir string) error {
 // program keeps the arguments behind the script among torchrun's.
 func (c *recorded) program(words []string) {
 	for i, w := range words {
-		if filepath.Base(w) == "pretrain_gpt.py" {
+		if base := filepath.Base(w); strings.HasPrefix(base, "pretrain_") && strings.HasSuffix(base, ".py") {
 			c.Arguments = words[i+1:]
 			return
 		}

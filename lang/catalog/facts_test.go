@@ -168,7 +168,7 @@ func normal(v any) any {
 // configValue is the value of a field of a Hugging Face config.json, or of a
 // Megatron-LM argument, as the model of the catalogue has it.
 func configValue(m *job.Model, key string) (any, bool) {
-	for _, group := range []func(*job.Model, string) (any, bool){sizeValue, layerValue, moeValue, positionValue, megatronValue} {
+	for _, group := range []func(*job.Model, string) (any, bool){sizeValue, mixerValue, layerValue, moeValue, positionValue, megatronValue} {
 		if v, ok := group(m, key); ok {
 			return v, true
 		}
@@ -179,6 +179,9 @@ func configValue(m *job.Model, key string) (any, bool) {
 func sizeValue(m *job.Model, key string) (any, bool) {
 	switch key {
 	case "num_hidden_layers", "num_layers":
+		if m.Architecture == "qwen3_next" { // whose layers are two letters of the pattern each
+			return m.Layers / 2, true
+		}
 		return m.Layers, true
 	case "hidden_size":
 		return m.HiddenSize, true
@@ -212,13 +215,54 @@ func sizeValue(m *job.Model, key string) (any, bool) {
 	return nil, false
 }
 
+// mixerValue reads what only hybrid models have.
+func mixerValue(m *job.Model, key string) (any, bool) {
+	if a := m.Mamba; a != nil {
+		switch key {
+		case "mamba_num_heads":
+			return a.Heads, true
+		case "mamba_head_dim":
+			return a.HeadDim, true
+		case "ssm_state_size":
+			return a.StateDim, true
+		case "n_groups":
+			return a.Groups, true
+		case "conv_kernel":
+			return a.ConvKernel, true
+		}
+	}
+	if d := m.DeltaNet; d != nil {
+		switch key {
+		case "linear_conv_kernel_dim":
+			return d.ConvKernel, true
+		case "linear_key_head_dim":
+			return d.KeyHeadDim, true
+		case "linear_value_head_dim":
+			return d.ValueHeadDim, true
+		case "linear_num_key_heads":
+			return d.KeyHeads, true
+		case "linear_num_value_heads":
+			return d.ValueHeads, true
+		case "full_attention_interval":
+			return (strings.IndexByte(m.LayerPattern, job.AttentionBlock) + 2) / 2, true
+		}
+	}
+	switch key {
+	case "hybrid_override_pattern":
+		return m.LayerPattern, true
+	case "mlp_hidden_act":
+		return m.Activation, true
+	}
+	return nil, false
+}
+
 func layerValue(m *job.Model, key string) (any, bool) {
 	switch key {
 	case "model_type":
 		return m.Architecture, true
 	case "hidden_act", "hidden_activation":
 		return map[string]string{"swiglu": "silu", "geglu": "gelu_pytorch_tanh"}[m.Activation], true
-	case "rms_norm_eps", "norm_epsilon":
+	case "rms_norm_eps", "norm_epsilon", "layer_norm_epsilon":
 		return m.NormEpsilon, true
 	case "initializer_range", "init_method_std":
 		return m.InitStd, true
@@ -270,6 +314,10 @@ func moeValue(m *job.Model, key string) (any, bool) {
 		return e.TopK, true
 	case "moe_intermediate_size":
 		return e.ExpertFFNHiddenSize, true
+	case "moe_shared_expert_intermediate_size", "shared_expert_intermediate_size":
+		return e.SharedExpertFFNHiddenSize, true
+	case "moe_latent_size":
+		return e.LatentSize, true
 	case "n_shared_experts":
 		return e.SharedExperts, true
 	case "first_k_dense_replace":
@@ -408,6 +456,7 @@ func TestCatalogueNames(t *testing.T) {
 		"model": {"gpt3_1_7b", "gpt3_3_6b", "gpt3_7_5b", "gpt3_18b", "gpt3_39b", "gpt3_76b", "gpt3_145b", "gpt3_310b", "gpt3_530b", "gpt3_1t", "gpt3_175b",
 			"llama2_7b", "llama2_13b", "llama2_70b", "llama3_8b", "llama3_70b", "llama3_1_8b", "llama3_1_70b", "llama3_1_405b", "llama3_2_1b", "llama3_2_3b",
 			"mixtral_8x7b", "mixtral_8x22b", "deepseek_v3", "qwen2_5_7b", "qwen2_5_32b", "qwen2_5_72b", "glm_4_5", "glm_4_5_air", "kimi_k2", "qwen3_8b", "qwen3_14b", "qwen3_32b", "qwen3_30b_a3b", "qwen3_235b_a22b",
+			"nemotron_h_8b", "nemotron_h_47b", "nemotron_h_56b", "nemotron_3_nano_30b_a3b", "nemotron_3_super_120b_a12b", "qwen3_next_80b_a3b",
 			"gpt_oss_20b", "gpt_oss_120b", "gemma2_27b", "debug", "debug_moe"},
 		"gpu":     {"v100_32gb", "a100_40gb", "a100_80gb", "h100_sxm", "h100_96gb_500w", "h800", "h200", "gh200", "b200", "b300", "gb200", "gb300"},
 		"cluster": {"dgx_a100", "dgx_h100", "aws_p5", "h800_ib", "dgx_h200", "dgx_b200", "dgx_b300", "gb200_nvl72", "gb300_nvl72", "single_gpu"},

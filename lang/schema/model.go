@@ -20,9 +20,10 @@ var modelBlock = Block{
 	Arguments: []Argument{
 		baseArgument, withoutArgument, sourcesArgument,
 		{Name: "architecture", Type: String, Required: true,
-			Enum: []string{"gpt", "llama", "mixtral", "deepseek_v3", "qwen2", "qwen3", "qwen3_moe", "glm4_moe", "gpt_oss", "gemma2"},
+			Enum: []string{"gpt", "llama", "mixtral", "deepseek_v3", "qwen2", "qwen3", "qwen3_moe", "glm4_moe", "gpt_oss", "gemma2", "nemotron_h", "qwen3_next"},
 			Doc:  "The family of models, which decides the implementation that a framework uses."},
 		{Name: "layers", Type: Count, Required: true, Limits: upTo(10_000), Doc: "Decoder layers, without multi-token-prediction layers."},
+		{Name: "layer_pattern", Type: String, Doc: "For hybrid models: one letter for each layer, which is a single block between a norm and a sum with the residual stream. `M` is a Mamba-2 mixer, `G` a gated delta net, `*` attention, `-` a dense MLP, `E` a mixture of experts. Has as many letters as `layers` says.", DefaultDoc: "every layer is attention and an MLP or experts"},
 		{Name: "hidden_size", Type: Count, Required: true, Limits: upTo(1 << 18), Doc: "Width of the residual stream."},
 		{Name: "ffn_hidden_size", Type: Count, Limits: upTo(1 << 20), Doc: "Width of the dense MLP's inner layer. Needed unless every layer is a mixture of experts.", DefaultDoc: "`moe.expert_ffn_hidden_size` when no layer is dense"},
 		{Name: "attention_heads", Type: Count, Required: true, Limits: upTo(1 << 14), Doc: "Query heads."},
@@ -32,7 +33,7 @@ var modelBlock = Block{
 		{Name: "padded_vocab_size", Type: Count, Limits: Limits{Max: 1 << 27}, Doc: "Rows of the embedding when they are fixed.", DefaultDoc: "as the framework pads `vocab_size`"},
 		{Name: "sequence_length", Type: Count, Required: true, Limits: upTo(1 << 27), Doc: "Tokens per training sequence."},
 		{Name: "max_positions", Type: Count, Limits: upTo(1 << 30), Doc: "Positions that the model is built for.", DefaultDoc: "`sequence_length`"},
-		{Name: "activation", Type: String, Enum: []string{"swiglu", "geglu", "gelu", "relu2"}, Doc: "Non-linearity of the MLP; `swiglu` and `geglu` are gated.", DefaultDoc: "by architecture: `gelu` for gpt, `geglu` for gemma2, else `swiglu`"},
+		{Name: "activation", Type: String, Enum: []string{"swiglu", "geglu", "gelu", "relu2"}, Doc: "Non-linearity of the MLP; `swiglu` and `geglu` are gated.", DefaultDoc: "by architecture: `gelu` for gpt, `geglu` for gemma2, `relu2` for nemotron_h, else `swiglu`"},
 		{Name: "activation_alpha", Type: Number, Doc: "For `swiglu`: the gate is x·sigmoid(alpha·x); 0 and 1 are SiLU.", Default: "0"},
 		{Name: "activation_clamp", Type: Number, Doc: "For `swiglu`: magnitude that gate and linear part are clamped to; 0 does not clamp.", Default: "0"},
 		{Name: "activation_offset", Type: Number, Doc: "For `swiglu`: added to the linear part.", Default: "0"},
@@ -47,23 +48,25 @@ var modelBlock = Block{
 		{Name: "attention_bias", Type: Bool, Doc: "Biases on the query, key, value and output projections.", DefaultDoc: "by architecture: `true` for gpt and gpt_oss, else `false`"},
 		{Name: "qkv_bias", Type: Bool, Doc: "Biases on the query, key and value projections alone; `attention_bias` has these and the output's.", DefaultDoc: "by architecture: `true` for qwen2 and glm4_moe, else `false`"},
 		{Name: "mlp_bias", Type: Bool, Doc: "Biases in the MLP.", DefaultDoc: "by architecture: `true` for gpt and gpt_oss, else `false`"},
-		{Name: "qk_norm", Type: Bool, Doc: "Normalise each query and key head.", DefaultDoc: "by architecture: `true` for qwen3 and qwen3_moe, else `false`"},
+		{Name: "qk_norm", Type: Bool, Doc: "Normalise each query and key head.", DefaultDoc: "by architecture: `true` for qwen3, qwen3_moe and qwen3_next, else `false`"},
 		{Name: "attention_scale", Type: Number, Default: "0", Doc: "Factor on attention logits; 0 means 1/√head_dim."},
+		{Name: "attention_output_gate", Type: Bool, Doc: "The query projection makes a gate too, whose sigmoid scales attention's output before its projection.", DefaultDoc: "by architecture: `true` for qwen3_next, else `false`"},
 		{Name: "attention_sinks", Type: Bool, Default: "false", Doc: "A learned logit per head that takes part in the softmax."},
 		{Name: "attention_logit_softcap", Type: Number, Default: "0", Doc: "Bound of attention logits by tanh; 0 means none."},
 		{Name: "final_logit_softcap", Type: Number, Default: "0", Doc: "Bound of output logits by tanh; 0 means none."},
 		{Name: "mtp_layers", Type: Count, Limits: Limits{Max: 100}, Default: "0", Doc: "Multi-token-prediction layers after the decoder."},
+		{Name: "mtp_layer_pattern", Type: String, Doc: "Beside `layer_pattern`: the blocks of one multi-token-prediction layer, such as `*E`.", DefaultDoc: "one layer like the decoder's last"},
 		{Name: "mtp_loss_scale", Type: Number, Default: "0.1", Doc: "Weight of the multi-token-prediction loss."},
 		{Name: "published", Type: StringMap,
 			Doc: "Numbers that the model's published configuration states and that nobody is known to have trained with, by argument, such as `{ init_std = 0.02 }`. The argument itself has what a recipe trains with; a run from scratch with the published number gets a warning."},
 	},
-	Blocks: []Block{positionBlock, slidingWindowBlock, mlaBlock, moeBlock, builtByBlock},
+	Blocks: []Block{positionBlock, slidingWindowBlock, mlaBlock, mambaBlock, deltaNetBlock, moeBlock, builtByBlock},
 }
 
 var positionBlock = Block{
 	Name: "position_embedding", Label: Choice, Labels: []string{"rope", "learned", "alibi", "none"},
 	LabelDoc: "the kind",
-	Doc:      "How positions enter the model. Default by architecture: `learned` for gpt, else `rope`.",
+	Doc:      "How positions enter the model. Default by architecture: `learned` for gpt, `none` for nemotron_h, else `rope`.",
 	Arguments: []Argument{
 		{Name: "theta", Type: Number, Labels: []string{"rope"}, Limits: positive, Default: "10000", Doc: "Base of the rotation frequencies (rope)."},
 		{Name: "partial", Type: Number, Labels: []string{"rope"}, Limits: Limits{Open: true, Max: 1}, Default: "1", Doc: "Share of the head dimension that rotates; partial_rotary_factor in Hugging Face (rope)."},
@@ -107,6 +110,30 @@ var mlaBlock = Block{
 	},
 }
 
+var mambaBlock = Block{
+	Name: "mamba",
+	Doc:  "The Mamba-2 mixers of `layer_pattern`.",
+	Arguments: []Argument{
+		{Name: "heads", Type: Count, Required: true, Limits: upTo(1 << 14), Doc: "Heads of the state-space model."},
+		{Name: "head_dim", Type: Count, Limits: upTo(1 << 14), Default: "64", Doc: "Width of one head; heads × head_dim is the inner width."},
+		{Name: "state_dim", Type: Count, Limits: upTo(1 << 14), Default: "128", Doc: "Width of a head's state."},
+		{Name: "groups", Type: Count, Limits: upTo(1 << 14), Default: "8", Doc: "Groups of heads that share input and output projections of the state."},
+		{Name: "conv_kernel", Type: Count, Limits: upTo(64), Default: "4", Doc: "Tokens that the causal convolution sees."},
+	},
+}
+
+var deltaNetBlock = Block{
+	Name: "delta_net",
+	Doc:  "The gated delta nets of `layer_pattern`.",
+	Arguments: []Argument{
+		{Name: "key_heads", Type: Count, Required: true, Limits: upTo(1 << 14), Doc: "Heads of queries and keys."},
+		{Name: "value_heads", Type: Count, Required: true, Limits: upTo(1 << 14), Doc: "Heads of values; a multiple of key_heads."},
+		{Name: "key_head_dim", Type: Count, Limits: upTo(1 << 14), Default: "128", Doc: "Width of a query or key head."},
+		{Name: "value_head_dim", Type: Count, Limits: upTo(1 << 14), Default: "128", Doc: "Width of a value head."},
+		{Name: "conv_kernel", Type: Count, Limits: upTo(64), Default: "4", Doc: "Tokens that the causal convolution sees."},
+	},
+}
+
 var moeBlock = Block{
 	Name: "moe",
 	Doc:  "Mixture-of-experts layers.",
@@ -116,6 +143,8 @@ var moeBlock = Block{
 		{Name: "expert_ffn_hidden_size", Type: Count, Required: true, Limits: upTo(1 << 20), Doc: "Width of one expert's inner layer."},
 		{Name: "shared_experts", Type: Count, Limits: Limits{Max: 1 << 10}, Default: "0", Doc: "Experts that see every token."},
 		{Name: "shared_expert_ffn_hidden_size", Type: Count, Limits: Limits{Max: 1 << 20}, Doc: "Width of all shared experts together.", DefaultDoc: "`shared_experts × expert_ffn_hidden_size`"},
+		{Name: "shared_expert_gate", Type: Bool, Default: "false", Doc: "A learned sigmoid gate scales the shared experts' output for each token."},
+		{Name: "latent_size", Type: Count, Limits: Limits{Max: 1 << 18}, Default: "0", Doc: "Width that tokens are projected to before the routed experts and from after them; 0: none."},
 		{Name: "first_dense_layers", Type: Count, Default: "0", Doc: "Leading layers with a dense MLP."},
 		{Name: "layer_frequency", Type: Count, Limits: atLeastOne, Default: "1", Doc: "Every n-th layer after the dense ones is a mixture of experts."},
 		{Name: "token_drop", Type: Bool, Default: "false", Doc: "Drop tokens beyond an expert's capacity."},

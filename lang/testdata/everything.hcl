@@ -145,6 +145,8 @@ model "sparse" {
     expert_ffn_hidden_size        = 200
     shared_experts                = 1
     shared_expert_ffn_hidden_size = 300
+    shared_expert_gate            = true
+    latent_size                   = 64
     first_dense_layers            = 1
     layer_frequency               = 2
     token_drop                    = true
@@ -169,6 +171,30 @@ model "sparse" {
   built_by "megatron" {
     versions = ">= core_v0.17.0"
     reason   = "because"
+  }
+}
+
+model "hybrid" {
+  base                  = catalog.model.debug
+  layers                = 5
+  layer_pattern         = "MG*-M"
+  attention_output_gate = true
+  mtp_layers            = 1
+  mtp_layer_pattern     = "*-"
+
+  mamba {
+    heads       = 16
+    head_dim    = 32
+    state_dim   = 64
+    groups      = 4
+    conv_kernel = 3
+  }
+  delta_net {
+    key_heads      = 4
+    value_heads    = 12
+    key_head_dim   = 64
+    value_head_dim = 32
+    conv_kernel    = 3
   }
 }
 
@@ -397,5 +423,25 @@ job "two" {
   backend "torchtitan" {
     version  = "0.3.0"
     required = false
+  }
+}
+
+job "three" {
+  model   = model.hybrid
+  cluster = cluster.c
+
+  training {
+    global_batch_size = 64
+    tokens            = 1e9
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.19.2"
   }
 }
