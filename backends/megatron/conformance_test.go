@@ -59,7 +59,7 @@ func emitted(t *testing.T, c launch) conformance.Launch {
 	l := conformance.Launch{
 		Name: c.name, Version: c.job.Backend.Version, Capability: c.job.Cluster.GPU.ComputeCapability,
 		Nodes: c.job.Cluster.Nodes, PerNode: c.job.Cluster.GPUsPerNode, Files: map[string][]byte{},
-		Unbuildable: c.plan.Execution.FullySharded || c.job.Training.Optimizer.Kind == "muon" || c.job.Model.LayerPattern != "",
+		Unbuildable: c.plan.Execution.FullySharded || c.job.Training.Optimizer.Kind == "muon",
 	}
 	for _, f := range artifacts {
 		l.Files[f.Path] = f.Content

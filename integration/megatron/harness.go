@@ -128,6 +128,7 @@ type recorded struct {
 	Capability  [2]int            `json:"capability"`
 	World       int               `json:"world"`
 	Ranks       []int             `json:"ranks"`
+	Script      string            `json:"script"` // the name of the program
 	Arguments   []string          `json:"arguments"`
 	Environment map[string]string `json:"environment"`
 	Folder      string            `json:"folder"` // for what the ranks write
@@ -187,7 +188,7 @@ func (c *recorded) read(dir string) error {
 func (c *recorded) program(words []string) {
 	for i, w := range words {
 		if base := filepath.Base(w); strings.HasPrefix(base, "pretrain_") && strings.HasSuffix(base, ".py") {
-			c.Arguments = words[i+1:]
+			c.Script, c.Arguments = base, words[i+1:]
 			return
 		}
 	}

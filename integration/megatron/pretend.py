@@ -160,9 +160,40 @@ def kernels():
     dispatch.Buffer = dispatch.HybridEPBuffer = type("Buffer", (Idle,), {"set_num_sms": staticmethod(constant(None))})
     utilities.EventHandle = utilities.EventOverlap = Idle
     dispatch.utils, dispatch.__path__ = utilities, []
+    mixers()
     for module in (accumulate, grouped, dispatch, utilities):
         module.__spec__ = types.SimpleNamespace(name=module.__name__)
         sys.modules[module.__name__] = module
+
+
+class GatedNorm(torch.nn.Module):
+    """The weight of mamba_ssm's norm over the heads of a mixer."""
+
+    def __init__(self, width, eps=1e-5, group_size=None, norm_before_gate=True, device=None, dtype=None):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(width, device=device, dtype=dtype))
+        self.register_parameter("bias", None)
+
+
+def mixers():
+    """Packages of the mixers of hybrid models: of mamba_ssm a norm with its weight, the kernels are not called."""
+
+    def kernel(*_, **__):
+        raise NotImplementedError
+
+    contents = {
+        "mamba_ssm.ops.triton.layernorm_gated": {"RMSNorm": GatedNorm},
+        "mamba_ssm.ops.triton.ssd_combined": {"mamba_chunk_scan_combined": kernel, "mamba_split_conv1d_scan_combined": kernel},
+        "fla.modules.convolution": {"causal_conv1d": kernel}, "fla.modules.l2norm": {"l2norm": kernel},
+        "fla.ops.gated_delta_rule": {"chunk_gated_delta_rule": kernel},
+    }
+    for name, members in contents.items():
+        parts = name.split(".")
+        for n in range(1, len(parts) + 1):
+            path = ".".join(parts[:n])
+            module = sys.modules.setdefault(path, types.ModuleType(path))
+            module.__path__, module.__spec__, module.__version__ = [], types.SimpleNamespace(name=path), "2.2.4"
+        vars(sys.modules[name]).update(members)
 
 
 def no_kernel_builds():

@@ -3,14 +3,14 @@
     python probe.py --checkout MEGATRON [--upto STAGE] < cases > answers
 
 A case is one line of JSON:
-    {"id", "world", "ranks": [..], "capability": [9, 0], "arguments": [..], "environment": {..}}
+    {"id", "world", "ranks": [..], "capability": [9, 0], "script", "arguments": [..], "environment": {..}}
 An answer is one line of JSON per case and rank:
     {"id", "rank", "accepted", "stage", "error", "parameters", "expert_parameters",
      "layers", "buffers", "optimizer"}
 
 STAGE is the last stage to pass: arguments < config < mesh < build < schedule. Arguments stay as they were emitted; layers
 are built on the meta device, at any size, by Megatron-LM's own specifications, with engine.py in the place of Transformer
-Engine. The script pretrain_gpt.py of the checkout runs as it is, one forked process per rank.
+Engine. The script of the checkout (pretrain_gpt.py, or that of hybrid models) runs as it is, one forked process per rank.
 """
 import argparse
 import functools
@@ -130,7 +130,7 @@ class Probe:
         self.answer["parameters"] = sum(p.numel() for p in parameters)
         self.answer["expert_parameters"] = sum(p.numel() for p in experts)
         self.answer["layers"] = [
-            sum(any(base.__name__ == "TransformerLayer" for base in type(m).__mro__) for m in chunk.modules()) for chunk in chunks]
+            sum(any(base.__name__ in ("TransformerLayer", "MambaLayer") for base in type(m).__mro__) for m in chunk.modules()) for chunk in chunks]
         self.answer["buffers"] = [
             {"expert": kind != "buffers", "numel": b.numel, "unpadded": b.numel_unpadded, "ranks": b.data_parallel_world_size,
              "gradient": str(b.grad_dtype).rpartition(".")[2]}
@@ -205,12 +205,12 @@ def main():
     pretend.no_kernel_builds()
     pretend.tokenizers()
     pretend.host_calls()
-    script = os.path.join(options.checkout, "pretrain_gpt.py")
     remember_parser()
     children.settle()
     for line in sys.stdin:
         case = json.loads(line)
         for rank in case["ranks"]:
+            script = os.path.join(options.checkout, case.get("script", "pretrain_gpt.py"))
             print(judged(Probe(case, rank, options.upto, placement), script), file=out, flush=True)
 
 
