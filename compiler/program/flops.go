@@ -10,7 +10,8 @@ import (
 // counts 2·M·N·K forward and twice that backward, causal attention only the
 // half that is computed (meanKeys), top-k experts only, nothing for recompute,
 // norms, activations or the softmax. MTP layers count with their projection and
-// one more output head each.
+// one more output head each. A scan counts what docs/time.md says, convolutions
+// nothing.
 
 // LayerFLOPs is the forward model FLOPs per token of one layer of a kind.
 func (p *Program) LayerFLOPs(kind int) float64 {
