@@ -12,6 +12,7 @@ type cause struct {
 	Uncertain     bool   `json:"uncertain"`
 	MoE           bool   `json:"moe"`
 	Window        bool   `json:"window"`
+	Hybrid        bool   `json:"hybrid"`
 	TokenDrop     bool   `json:"token_drop"`
 	LowPrecision  bool   `json:"low_precision"`
 	ZeroStage     int    `json:"zero_stage"`
@@ -37,7 +38,7 @@ func (c *cause) holds(r *result) bool {
 	x := r.example
 	m := &x.job.Model
 	low := x.job.Training.Precision != "bf16" && x.job.Training.Precision != "fp16"
-	return strings.HasPrefix(x.framework, c.Framework) && (!c.Uncertain || r.uncertain) && (!c.MoE || m.MoE != nil) &&
+	return strings.HasPrefix(x.framework, c.Framework) && (!c.Uncertain || x.row.LayoutUncertain) && (!c.Hybrid || x.row.hybrid()) && (!c.MoE || m.MoE != nil) &&
 		(!c.Window || m.SlidingWindow.Size > 0) && (!c.TokenDrop || m.MoE != nil && m.MoE.TokenDrop) && (!c.LowPrecision || low) &&
 		(c.ZeroStage == 0 || x.layout.ZeroStage == c.ZeroStage) && x.layout.GPUs() > c.GPUsAbove && m.SequenceLength > c.SequenceAbove
 }

@@ -30,8 +30,8 @@ func (r *row) kind() string {
 		return "reinforcement learning"
 	case task != "" && task != "pretrain" && task != "sft":
 		return "a task that is no training: " + r.Task
-	case m.HybridPattern != "" || present(m.Hybrid) || present(m.Mamba) || r.has("--is-hybrid-model") || r.has("--hybrid-layer-pattern"):
-		return "Mamba hybrid"
+	case r.hybrid() && (m.HybridPattern == "" || m.Mamba == nil):
+		return "Mamba hybrid whose pattern or sizes are not stated"
 	case m.EncoderDecoder || r.has("--encoder-num-layers"):
 		return "encoder and decoder"
 	case r.has("--vision-model-type") || r.has("--retro-encoder-layers") || r.has("--bert-no-binary-head"):
@@ -41,6 +41,16 @@ func (r *row) kind() string {
 	}
 	return ""
 }
+
+// hybrid reports whether layers of the model are single blocks.
+func (r *row) hybrid() bool {
+	m := &r.Model
+	return m.HybridPattern != "" || present(m.Hybrid) || m.Mamba != nil || r.has("--is-hybrid-model") || r.has("--hybrid-layer-pattern")
+}
+
+// apart reports whether the row fits nothing and counts for no goal: its layout
+// was taken from a neighbour, or nothing is fitted to models of its kind.
+func (r *row) apart() bool { return r.LayoutUncertain || r.hybrid() }
 
 // experimentalAttention finds options of compressed or indexed sparse
 // attention.
@@ -116,6 +126,8 @@ func (r *row) contradiction() string {
 		return "contradiction: stated data parallelism is not GPUs over the other degrees"
 	case l.GBS%(dp*l.MBS) != 0:
 		return "contradiction: the global batch is no multiple of data parallelism times micro-batch"
+	case m.HybridPattern != "" && len(m.HybridPattern) != m.Layers:
+		return "contradiction: the pattern has another number of layers"
 	case m.Heads%l.TP != 0:
 		return "contradiction: tensor parallelism does not divide the heads"
 	case m.KVHeads > 0 && m.Heads%m.KVHeads != 0:

@@ -45,7 +45,7 @@ func printMemoryCoverage(w io.Writer, results []result) {
 	names := []string{}
 	for i := range results {
 		r := &results[i]
-		if r.Memory == nil || r.uncertain {
+		if r.Memory == nil || r.apart {
 			continue
 		}
 		k := r.Memory.Definition + ", " + r.Source
@@ -84,7 +84,7 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 - Beside the fit stand errors on rows that had no part in it: all parameters are fitted again from the middle of their bounds, once
   without each source and once without each model (one architecture under all its names and layer counts), and predict what was left out.
   ` + "`-crossvalidate`" + ` computes that anew; nothing is kept between runs.
-- Rows marked layout_uncertain are apart: they fit nothing and count for no goal. Of rows that leave open what the run's program has a
+- Rows marked layout_uncertain and those of hybrid models are apart: they fit nothing and count for no goal. Of rows that leave open what the run's program has a
   default for (clusters.jsonl), memory alone is compared.
 `
 

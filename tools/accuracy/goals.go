@@ -70,7 +70,7 @@ func both(f, g func(*result) bool) func(*result) bool {
 func (g *goal) errorsOf(results []result, c *crossValidation) (fit, source, model []float64) {
 	for i := range results {
 		r := &results[i]
-		if r.example.skip != "" || r.uncertain || !g.in(r) {
+		if r.example.skip != "" || r.apart || !g.in(r) {
 			continue
 		}
 		if m := r.Memory; g.memory && m != nil {

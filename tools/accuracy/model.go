@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -39,6 +40,7 @@ func model(r *row, f *facts) job.Model {
 		out.AttentionBias, out.MLPBias = true, true
 	}
 	experts(r, &out)
+	hybrid(r, &out)
 	out.SlidingWindow = window(m.Window)
 	for _, a := range architectures() {
 		if strings.Contains(m.ArchitectureSource, a.Contains) {
@@ -51,6 +53,20 @@ func model(r *row, f *facts) job.Model {
 		out.Dropout = d
 	}
 	return out
+}
+
+// hybrid copies the pattern of layers and the mixers.
+func hybrid(r *row, out *job.Model) {
+	m := &r.Model
+	if m.HybridPattern == "" {
+		return
+	}
+	out.Architecture, out.LayerPattern = "nemotron_h", m.HybridPattern
+	out.Activation, out.Normalization, out.PositionEmbedding.Kind = "relu2", "rmsnorm", "none"
+	out.Mamba = &job.Mamba{Heads: m.Mamba.Heads, HeadDim: m.Mamba.HeadDim, StateDim: m.Mamba.State, Groups: cmp.Or(m.Mamba.Groups, 8), ConvKernel: 4}
+	if m.MoE != nil {
+		out.MoE.LatentSize = m.MoE.Latent
+	}
 }
 
 // experts copies the mixture of experts and latent attention.

@@ -21,7 +21,7 @@ type result struct {
 	Time    *timeResult    `json:"time,omitempty"`
 	Verdict *verdictResult `json:"verdict,omitempty"`
 
-	uncertain   bool
+	apart       bool       // fits nothing and counts for no goal
 	memoryRange [2]float64 // of measured over predicted memory
 	example     *example
 }
@@ -54,7 +54,7 @@ func predictAll(examples []example, p estimate.Parameters) []result {
 // predict compares one example. What no check foresaw skips the row instead
 // of ending the program.
 func predict(x *example, p estimate.Parameters) (r result) {
-	r = result{ID: x.row.ID, Source: strings.TrimSuffix(x.row.file, ".jsonl"), Status: "skipped", Reason: x.skip, uncertain: x.row.LayoutUncertain, example: x}
+	r = result{ID: x.row.ID, Source: strings.TrimSuffix(x.row.file, ".jsonl"), Status: "skipped", Reason: x.skip, apart: x.row.apart(), example: x}
 	if x.skip != "" {
 		return r
 	}

@@ -27,7 +27,7 @@ func spreadsOf(results []result, c *crossValidation) []spread {
 	var out []spread
 	for i := range results {
 		r := &results[i]
-		if v, ok := c.model[r.ID]; ok && r.Time != nil && !r.uncertain && !r.example.superseded {
+		if v, ok := c.model[r.ID]; ok && r.Time != nil && !r.apart && !r.example.superseded {
 			out = append(out, spread{x: r.example, fold: c.folds[r.ID], ratio: 1 / v})
 		}
 	}

@@ -23,17 +23,20 @@ func (t *table) add(name string, e float64) {
 	t.errors[name] = append(t.errors[name], e)
 }
 
-// tabulate sorts the errors of all rows into a table, rows whose layout is
-// uncertain apart.
+// tabulate sorts the errors of all rows into a table, hybrid models and rows
+// whose layout is uncertain apart.
 func tabulate(results []result) *table {
 	t := &table{errors: map[string][]float64{}}
 	for i := range results {
 		r := &results[i]
 		if r.Time != nil {
 			e := r.Time.PredictedSeconds/r.Time.MeasuredSeconds - 1
-			if r.uncertain {
+			switch {
+			case r.example.row.hybrid():
+				t.add("time   hybrid models", e)
+			case r.apart:
 				t.add("time   layout uncertain", e)
-			} else {
+			default:
 				t.add("time   "+r.Source+" "+class(r), e)
 				t.add("time   everything", e)
 			}
@@ -77,7 +80,7 @@ func verdicts(w io.Writer, results []result) {
 func verdictCounts(results []result) (ran, fits, out, caught int) {
 	for i := range results {
 		switch v := results[i].Verdict; {
-		case v == nil || results[i].uncertain:
+		case v == nil || results[i].apart:
 		case v.Ran:
 			ran++
 			if v.Feasible {
@@ -122,7 +125,7 @@ func order(results []result) *ordering {
 	groups := map[string][]*result{}
 	for i := range results {
 		r := &results[i]
-		if r.Time == nil || r.uncertain {
+		if r.Time == nil || r.apart {
 			continue
 		}
 		x := r.example.row

@@ -32,7 +32,7 @@ type row struct {
 
 		Hybrid         any          `json:"hybrid"`
 		HybridPattern  string       `json:"hybrid_pattern"`
-		Mamba          any          `json:"mamba"`
+		Mamba          *mambaSizes  `json:"mamba"`
 		EncoderDecoder bool         `json:"encoder_decoder"`
 		MoE            *expertSizes `json:"moe"`
 		MLA            *latentSizes `json:"mla"`
@@ -102,6 +102,15 @@ type expertSizes struct {
 	LayerFrequency any     `json:"layer_freq"`
 	CapacityFactor float64 `json:"capacity_factor"`
 	Dispatcher     string  `json:"dispatcher"`
+	Latent         int     `json:"latent"`
+}
+
+// mambaSizes are those of Mamba-2 mixers.
+type mambaSizes struct {
+	Heads   int `json:"heads"`
+	HeadDim int `json:"head_dim"`
+	State   int `json:"state"`
+	Groups  int `json:"groups"` // 0: eight, as every published model has
 }
 
 // latentSizes are those of multi-head latent attention.

@@ -49,7 +49,7 @@ func writeScatter(path string, results []result) error {
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s" fill-opacity="0.6"/>`+"\n", x(t.MeasuredSeconds), y(t.PredictedSeconds/t.MeasuredSeconds), colourOf(&results[i]))
 		}
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d">predicted over measured step time, by measured step time; <tspan fill="%s">dense</tspan>, <tspan fill="%s">mixture of experts</tspan>, <tspan fill="%s">layout uncertain</tspan></text>`+"\n</svg>\n",
+	fmt.Fprintf(&b, `<text x="%d" y="%d">predicted over measured step time, by measured step time; <tspan fill="%s">dense</tspan>, <tspan fill="%s">mixture of experts</tspan>, <tspan fill="%s">hybrid or layout uncertain</tspan></text>`+"\n</svg>\n",
 		marginLeft, drawingHeight-6, denseColour, expertColour, uncertainColour)
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
@@ -58,7 +58,7 @@ const denseColour, expertColour, uncertainColour = "#1f77b4", "#d62728", "#99999
 
 func colourOf(r *result) string {
 	switch {
-	case r.uncertain:
+	case r.apart:
 		return uncertainColour
 	case dense(r):
 		return denseColour
