@@ -79,7 +79,14 @@ func (c *modelChecker) belongs(asked, here bool, f capability.Feature, part, arc
 func (c *modelChecker) checkAttention(f *family) {
 	m := c.model
 	class := f.modelType
-	c.lacks(m.QKNorm && !f.qkNorm && !f.qkNormChoice, "model.qk_norm", fmt.Sprintf("The %s class of transformers has no norms on queries and keys.", class))
+	norms := capability.Feature("model.qk_norm")
+	switch {
+	case m.MLA != nil:
+		norms = "model.qk_norm with model.mla"
+	case m.AttentionSinks:
+		norms = "model.qk_norm with model.attention_sinks"
+	}
+	c.lacks(m.QKNorm && !f.qkNorm && !f.qkNormChoice, norms, fmt.Sprintf("The %s class of transformers has no norms on queries and keys.", class))
 	c.lacks(!m.QKNorm && f.qkNorm, "model.qk_norm=false", fmt.Sprintf("The %s class of transformers always has norms on queries and keys and cannot do without.", class))
 	c.checkBiases(f)
 	multiHead := class == "gpt2" || class == "gpt_neox"

@@ -67,7 +67,7 @@ func jobRelease(j *job.Job) (release, diag.List) {
 		}
 	}
 	names := Backend{}.Versions()
-	detail := fmt.Sprintf("ndc emits for DeepSpeed %s to %s; it knows no release %q.", names[0], names[len(names)-1], j.Backend.Version)
+	detail := fmt.Sprintf("ndc emits for DeepSpeed %s to %s; it knows no version %q.", names[0], names[len(names)-1], j.Backend.Version)
 	newestFirst := slices.Clone(names)
 	slices.Reverse(newestFirst)
 	if near := schema.Nearest(name, newestFirst); near != "" {

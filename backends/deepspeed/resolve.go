@@ -9,7 +9,7 @@ import (
 
 // The attention kernels of the language that transformers can run: scaled dot
 // product attention of torch, which picks its FlashAttention-2 kernel, and the
-// plain products and softmax of the "eager" implementation.
+// plain GEMMs and softmax of the "eager" implementation.
 const (
 	attentionFlash   = "flash"
 	attentionUnfused = "unfused"

@@ -189,7 +189,7 @@ func (e *emitter) logging() render.Object {
 	}
 }
 
-// recomputeLayers is how many decoder layers run again in the backward pass.
+// recomputeLayers is how many decoder layers are recomputed in the backward pass.
 func (e *emitter) recomputeLayers() int {
 	l := &e.plan.Layout
 	switch {

@@ -224,7 +224,7 @@ func (a *arguments) graphs() {
 	a.flag("ndc: a graph cannot stop at a value", "--no-check-for-nan-in-loss-and-grad", a.p.Execution.CUDAGraphs == "full")
 }
 
-// recompute adds what is run again or kept in host memory.
+// recompute adds what is recomputed or kept in host memory.
 func (a *arguments) recompute() {
 	l := &a.p.Layout
 	from := planned("layout.recompute")

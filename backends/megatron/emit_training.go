@@ -8,7 +8,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// precision adds the types of parameters, gradients and matrix products.
+// precision adds the types of parameters, gradients and GEMMs.
 func (a *arguments) precision() {
 	t := &a.j.Training
 	from := a.from("training.precision")

@@ -37,7 +37,7 @@ func release(j *job.Job) (*version, diag.List) {
 	if !ok {
 		names := Backend{}.Versions()
 		diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown Megatron-LM version",
-			"ndc emits for "+list(names)+"; it knows no release "+quote(j.Backend.Version)+"."+
+			"ndc emits for "+list(names)+"; it knows no version "+quote(j.Backend.Version)+"."+
 				diag.DidYouMean(j.Backend.Version, names))
 	}
 	return v, diags

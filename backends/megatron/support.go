@@ -265,7 +265,7 @@ func checkExpertPrecision(v *version, j *job.Job, diags *diag.List) {
 	case precision == "nvfp4":
 		precisionError(j, diags, v.name+" pads the rows of experts for fp8 only. Use fp8 or mxfp8. "+capability.Offers(f))
 	default:
-		precisionError(j, diags, fmt.Sprintf("%s groups the matrix products of experts in bf16 only, not in %s. Use bf16. %s", v.name, precision, capability.Offers(f)))
+		precisionError(j, diags, fmt.Sprintf("%s groups the GEMMs of experts in bf16 only, not in %s. Use bf16. %s", v.name, precision, capability.Offers(f)))
 	}
 }
 

@@ -83,7 +83,7 @@ func findDialect(j *job.Job) (*dialect, diag.List) {
 	}
 	var diags diag.List
 	names := Backend{}.Versions()
-	detail := "ndc emits for TorchTitan " + strings.Join(names, " and ") + "; it knows no release \"" + j.Backend.Version + "\"."
+	detail := "ndc emits for TorchTitan " + strings.Join(names, " and ") + "; it knows no version \"" + j.Backend.Version + "\"."
 	if near := schema.Nearest(j.Backend.Version, names); near != "" {
 		detail += " Did you mean \"" + near + "\"?"
 	}
