@@ -66,6 +66,17 @@ func (m *Model) content(e *evaluation, rank int, c *content, ledgers bool) {
 	c.scratch += attention
 }
 
+// even reports whether a micro-batch keeps as much on every chunk, and nothing on
+// the host.
+func (c *content) even() bool {
+	for i := range c.chunks {
+		if c.chunks[i].kept != c.chunks[0].kept {
+			return false
+		}
+	}
+	return c.transfer == 0
+}
+
 // fill adds a chunk: its layers, the ends of the pipeline that it holds, and
 // what a pipeline keeps for it.
 func (m *Model) fill(e *evaluation, number, local int, c *content) {
@@ -128,7 +139,7 @@ func (m *Model) receive(e *evaluation, number int, c *content, y *chunk) {
 	input := e.terms.layers[0].input
 	if number > 0 {
 		c.receive += int64(e.l.MicroBatches) * input
-		if !e.x.OffloadActivations {
+		if y.layers >= input && !e.x.OffloadActivations {
 			y.received = input
 			y.kept -= input
 		}

@@ -55,7 +55,10 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	out.sum = resident + st.step.sum()
 	var peak *instant
 	var moved int64
-	runs := m.pipeline.replays[rank].runs
+	runs := m.replay(rank).runs
+	if c.even() {
+		runs = m.replay(rank).even
+	}
 	for i := range runs {
 		at := m.heavier(e, &runs[i], c)
 		if !m.occurs(e, at, &a) {
@@ -78,6 +81,9 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 
 // heavier is the end of a run at which activations take more.
 func (m *Model) heavier(e *evaluation, r *run, c *content) *instant {
+	if r.steps == 0 {
+		return &r.first
+	}
 	var more int64
 	first, last := r.first.held, r.last.held
 	for i := range first {

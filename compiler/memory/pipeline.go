@@ -2,6 +2,8 @@ package memory
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/schedule"
@@ -14,10 +16,11 @@ type pipeline struct {
 	shape   schedule.Shape
 	split   []int // the layout's stage_layers
 	place   schedule.Placement
-	starts  []int    // first layer of every chunk, and the end
-	replays []replay // of every rank
-	judged  []int    // ranks of which one is the busiest
-	known   map[schedule.Shape][]replay
+	starts  []int // first layer of every chunk, and the end
+	replays replays
+	short   schedule.Shape // with the micro-batches that the replays take
+	judged  []int          // ranks of which one is the busiest
+	known   map[schedule.Shape]replays
 }
 
 // lineUp makes the pipeline of a layout the model's, if it is not yet.
@@ -29,7 +32,12 @@ func (m *Model) lineUp(l *plan.Layout) {
 	}
 	p.shape, p.split, p.place = shape, append(p.split[:0], l.StageLayers...), schedule.PlacementOf(shape.Schedule)
 	p.cut(l, m.arch.Model.Layers)
-	p.replays = m.replaysOf(shortened(shape))
+	p.short = shortened(shape)
+	p.replays = p.known[p.short]
+	if p.replays == nil {
+		p.replays = replaysOf(replayKey{p.short, m.passing()})
+		p.known[p.short] = p.replays
+	}
 	p.judged = p.judged[:0]
 	for rank := range l.PipelineParallel {
 		if !m.covered(rank) {
@@ -38,20 +46,53 @@ func (m *Model) lineUp(l *plan.Layout) {
 	}
 }
 
-// replaysOf replays an order, or remembers it.
-func (m *Model) replaysOf(s schedule.Shape) []replay {
-	known, ok := m.pipeline.known[s]
-	if !ok {
-		known = replayOrder(schedule.NewOrder(s), m.runtime.Sharding.StoresFP32)
-		m.pipeline.known[s] = known
-	}
-	return known
+// replays are those of the ranks of an order, nil where nobody asked yet.
+type replays []atomic.Pointer[replay]
+
+// replayKey is all that replays depend on.
+type replayKey struct {
+	shape   schedule.Shape
+	passing bool
 }
+
+// shared are the replays of all models of the process: the same orders come back
+// in every search, and in every worker of one.
+var shared = struct {
+	sync.Mutex
+	of map[replayKey]replays
+}{of: map[replayKey]replays{}}
+
+// replaysOf looks replays up, or makes room for them.
+func replaysOf(k replayKey) replays {
+	shared.Lock()
+	defer shared.Unlock()
+	r, ok := shared.of[k]
+	if !ok {
+		r = make(replays, k.shape.Pipeline)
+		shared.of[k] = r
+	}
+	return r
+}
+
+// replay replays the passes of a rank, or remembers them.
+func (m *Model) replay(rank int) *replay {
+	p := &m.pipeline
+	r := p.replays[rank].Load()
+	if r == nil {
+		r = replayRank(schedule.NewRank(p.short, rank), rank, m.passing())
+		p.replays[rank].Store(r)
+	}
+	return r
+}
+
+// passing reports whether gradients and gathered parameters come and go with
+// passes.
+func (m *Model) passing() bool { return m.runtime.Sharding.StoresFP32 }
 
 // Rounds of micro-batches after which nothing new happens on any rank, until
 // the last backward passes.
 const (
-	interleavedRounds = 4 // of a group of micro-batches on every chunk
+	interleavedRounds = 3 // of a group of micro-batches on every chunk
 	listedRounds      = 6 // of as many micro-batches as ranks, for schedules that have no closed form
 )
 
@@ -98,7 +139,17 @@ func (p *pipeline) chunk(rank, local int) int { return p.place.Chunk(rank, local
 // exists on the one exists on the other at some instant.
 func (m *Model) covered(rank int) bool {
 	p := &m.pipeline
-	return rank > 1 && rank < p.shape.Pipeline-1 && p.replays[rank].within && m.sameLayers(rank)
+	if rank < 2 || rank >= p.shape.Pipeline-1 || !m.sameLayers(rank) {
+		return false
+	}
+	return m.leads() || m.replay(rank-1).covers(m.replay(rank))
+}
+
+// leads reports whether a rank needs no replay to know that the rank before
+// holds at least as much: the same backward passes with more forward passes
+// before each, which nothing but activations depends on.
+func (m *Model) leads() bool {
+	return m.pipeline.place == schedule.Loop && !schedule.Splits(m.pipeline.shape.Schedule) && !m.passing()
 }
 
 // sameLayers reports whether every chunk of a rank has the layers of the same

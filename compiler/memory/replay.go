@@ -56,6 +56,15 @@ func (a *instant) alike(b *instant) bool {
 	return true
 }
 
+// comparable reports whether all that an instant has beside what exists of chunks
+// is no less than on another.
+func (a *instant) comparable(b *instant) bool {
+	if a.phase != b.phase || a.ends != b.ends || a.fresh && !b.fresh || a.phase >= inSecondLayer && a.chunk != b.chunk {
+		return false
+	}
+	return a.held[a.chunk].gathered == b.held[b.chunk].gathered
+}
+
 // run is a sequence of instants that are alike, from each of which to the next
 // every chunk gains or loses as many micro-batches. What they weigh grows or
 // falls evenly, so that one of its ends is the heaviest.
@@ -80,10 +89,7 @@ func (r *run) follows(at *instant) bool {
 // covers reports whether some instant of a run has all that another has.
 func (r *run) covers(at *instant) bool {
 	a, b := &r.first, &r.last
-	if a.phase != at.phase || a.ends != at.ends || a.fresh && !at.fresh || a.phase >= inSecondLayer && a.chunk != at.chunk {
-		return false
-	}
-	if a.held[a.chunk].gathered != at.held[at.chunk].gathered {
+	if !a.comparable(at) {
 		return false
 	}
 	low, high := 0, r.steps
@@ -119,8 +125,9 @@ func ceilDivide(a, b int) int { return -floorDivide(-a, b) }
 // instants that no other has more than.
 type replay struct {
 	runs []run
-	// within reports whether the rank before has at least as much at every instant.
-	within bool
+	// even are instants that are enough where all chunks keep as much: then the
+	// sum of what is in flight counts, wherever it is.
+	even []run
 }
 
 // covers reports whether a rank has at least as much as another at every
@@ -146,48 +153,74 @@ func (r *replay) has(at *instant) bool {
 
 // replayer walks the passes of a rank.
 type replayer struct {
-	order *schedule.Order
 	// passing says that gradients begin to exist with the first backward pass of
 	// a chunk and that backward passes leave its parameters gathered; otherwise
 	// neither changes with a pass.
 	passing bool
+	alone   bool      // there is no other rank
+	now     []instant // by local chunk: what is the same whenever it runs
 	held    []held
 	open    []run // by phase and chunk; steps of −1: none
 	out     replay
 }
 
-// replayOrder replays the passes of every rank of an order.
-func replayOrder(o *schedule.Order, passing bool) []replay {
+// replayRank replays the passes of a rank of an order.
+func replayRank(o *schedule.Order, rank int, passing bool) *replay {
 	chunks := o.Chunks / o.Pipeline
-	w := replayer{order: o, passing: passing, held: make([]held, chunks), open: make([]run, int(numPhases)*chunks)}
+	w := replayer{passing: passing, alone: o.Pipeline == 1, now: make([]instant, chunks), held: make([]held, chunks), open: make([]run, int(numPhases)*chunks)}
+	for i := range w.now {
+		c := o.Placement.Chunk(rank, i, o.Pipeline)
+		w.now[i] = instant{chunk: i, begins: o.First(c), ends: o.Last(c), held: w.held}
+	}
+	scratch := make([]held, 2*chunks*len(w.open))
 	for i := range w.open {
-		w.open[i].first.held, w.open[i].last.held = make([]held, chunks), make([]held, chunks)
+		w.open[i].steps = -1
+		w.open[i].first.held, w.open[i].last.held = scratch[2*i*chunks:][:chunks:chunks], scratch[(2*i+1)*chunks:][:chunks:chunks]
 	}
-	out := make([]replay, o.Pipeline)
-	for rank, passes := range o.Ranks {
-		w.out = replay{}
-		clear(w.held)
-		for i := range w.open {
-			w.open[i].steps = -1
-		}
-		for _, p := range passes {
-			w.pass(p)
-		}
-		for i := range w.open {
-			w.shut(&w.open[i])
-		}
-		out[rank] = w.out
-		out[rank].within = rank > 0 && out[rank-1].covers(&out[rank])
+	for _, p := range o.Ranks[rank] {
+		w.pass(p.Work, w.now[int(p.Chunk)/o.Pipeline])
 	}
-	return out
+	for i := range w.open {
+		w.shut(&w.open[i])
+	}
+	w.sum()
+	return &w.out
+}
+
+// sum finds the instants that are enough where all chunks keep as much.
+func (w *replayer) sum() {
+	for i := range w.out.runs {
+		for _, at := range [...]*instant{&w.out.runs[i].first, &w.out.runs[i].last} {
+			w.out.even = slices.DeleteFunc(w.out.even, func(r run) bool { return w.evenlyCovers(at, &r.first) })
+			if !slices.ContainsFunc(w.out.even, func(r run) bool { return w.evenlyCovers(&r.first, at) }) {
+				w.out.even = append(w.out.even, run{first: *at, last: *at})
+			}
+		}
+	}
+}
+
+// evenlyCovers reports whether an instant has all that another has, whichever
+// chunks its activations are of; those that wait at the head count apart.
+func (w *replayer) evenlyCovers(a, b *instant) bool {
+	if !a.comparable(b) {
+		return false
+	}
+	var more int32
+	for i := range a.held {
+		x, y := &a.held[i], &b.held[i]
+		if y.begun && !x.begun || y.gathered && !x.gathered || w.now[i].ends && y.alive > x.alive {
+			return false
+		}
+		more += x.alive - y.alive
+	}
+	return more >= 0
 }
 
 // pass lets a rank allocate and free what a pass does. A chunk that runs forward
 // ends with no parameters gathered, one that has run backward with all.
-func (w *replayer) pass(p schedule.Pass) {
-	at := instant{chunk: int(p.Chunk) / w.order.Pipeline, begins: w.order.First(int(p.Chunk)), ends: w.order.Last(int(p.Chunk)), held: w.held}
+func (w *replayer) pass(work schedule.Work, at instant) {
 	h := &w.held[at.chunk]
-	switch p.Work {
+	switch work {
 	case schedule.Forward:
 		h.alive++
 		h.gathered = false
@@ -215,7 +248,7 @@ func (w *replayer) enter(at instant) {
 		w.note(at, inLoss)
 	}
 	w.note(at, inFirstLayer)
-	if w.passing && w.order.Pipeline == 1 {
+	if w.passing && w.alone {
 		w.note(at, inSecondLayer)
 	}
 	w.held[at.chunk].gathered = w.passing

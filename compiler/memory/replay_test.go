@@ -57,7 +57,7 @@ func TestReplay(t *testing.T) {
 	o := schedule.NewOrder(schedule.Shape{Schedule: plan.Schedule1F1B, Pipeline: 2, Virtual: 1, MicroBatches: 3})
 	names := map[phase]string{afterForward: "forward", inFirstLayer: "first layer", inLastLayer: "last layer", inEmbedding: "embedding"}
 	have := map[string]bool{}
-	for _, r := range replayOrder(o, true)[0].runs {
+	for _, r := range replayRank(o, 0, true).runs {
 		have[fmt.Sprint(names[r.first.phase], " ", r.first.held[0], " to ", r.last.held[0])] = true
 	}
 	for _, want := range []string{
@@ -129,10 +129,31 @@ func TestShortened(t *testing.T) {
 			s.Virtual = 2
 		}
 		passing := rapid.Bool().Draw(t, "passing")
-		all, some := replayOrder(schedule.NewOrder(s), passing), replayOrder(schedule.NewOrder(shortened(s)), passing)
-		for rank := range all {
-			if !some[rank].covers(&all[rank]) || !all[rank].covers(&some[rank]) {
+		all, some := schedule.NewOrder(s), schedule.NewOrder(shortened(s))
+		for rank := range s.Pipeline {
+			a, b := replayRank(all, rank, passing), replayRank(some, rank, passing)
+			if !a.covers(b) || !b.covers(a) {
 				t.Fatalf("%+v: rank %d holds other things with fewer micro-batches", s, rank)
+			}
+		}
+	})
+}
+
+// TestLeads: where only activations come and go, the rank before holds at least
+// as much under every schedule that says so without a replay.
+func TestLeads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawJob(t)
+		m := New(j, targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")))
+		l, _ := drawAny(t, j)
+		m.lineUp(l)
+		for rank := 1; rank < l.PipelineParallel && m.leads(); rank++ {
+			here := m.replay(rank)
+			for i := range here.runs { // the ends of the pipeline have more to do
+				r := &here.runs[i]
+				if r.first.phase == inFirstLayer && !r.first.ends && (!m.replay(rank-1).has(&r.first) || !m.replay(rank-1).has(&r.last)) {
+					t.Fatalf("%+v: rank %d holds more than the one before", l, rank)
+				}
 			}
 		}
 	})

@@ -123,13 +123,29 @@ func NewOrder(s Shape) *Order {
 	return o
 }
 
-// fill generates an order on the memory of an earlier one.
-func (o *Order) fill(s Shape) {
+// NewRank generates an order as far as one rank goes: the others have no passes.
+func NewRank(s Shape, rank int) *Order {
+	o := &Order{}
+	o.shape(s)
+	o.Ranks = make([][]Pass, s.Pipeline)
+	w := writer{order: o, rank: rank, passes: make([]Pass, 0, 2*s.MicroBatches*s.Virtual)}
+	generate(&w, s, rank)
+	o.Ranks[rank] = w.passes
+	return o
+}
+
+// shape makes an order that of a shape, apart from its passes.
+func (o *Order) shape(s Shape) {
 	o.Placement, o.Pipeline = PlacementOf(s.Schedule), s.Pipeline
 	o.Chunks, o.MicroBatches = s.Pipeline*s.Virtual, s.MicroBatches
 	if o.Placement == Opposed {
 		o.Chunks, o.MicroBatches = 2*s.Pipeline, s.MicroBatches/2
 	}
+}
+
+// fill generates an order on the memory of an earlier one.
+func (o *Order) fill(s Shape) {
+	o.shape(s)
 	if cap(o.Ranks) < s.Pipeline {
 		o.Ranks = append(o.Ranks[:cap(o.Ranks)], make([][]Pass, s.Pipeline-cap(o.Ranks))...)
 	}
