@@ -17,7 +17,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
-	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
@@ -75,7 +74,7 @@ func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Out
 // Check reports what about a job on a target is wrong whatever a search would
 // find: values of the layout that the target does not have.
 func Check(j *job.Job, t *target.Target) diag.List {
-	diags := append(checkPins(j, t), checkPredicted(j, t)...)
+	diags := checkPins(j, t)
 	if diags.HasErrors() {
 		return diags
 	}
@@ -97,11 +96,10 @@ func blank(j *job.Job) *plan.Plan {
 	}
 }
 
-// predicted is the target without the schedules that ndc cannot time yet, and
-// without offload where nothing says how fast the link to the host is.
+// predicted is the target without offload where nothing says how fast the link
+// to the host is.
 func predicted(j *job.Job, t *target.Target) *target.Target {
 	known := *t
-	known.Schedules = slices.DeleteFunc(slices.Clone(t.Schedules), func(s plan.Schedule) bool { return !schedule.Predicted(s) })
 	if j.Cluster.PCIe.Bandwidth == 0 {
 		known.Variants = slices.DeleteFunc(slices.Clone(t.Variants), func(v target.Variant) bool { return slices.ContainsFunc(v.Options, option.IsOffload) })
 	}

@@ -6,8 +6,6 @@ import "github.com/ndc-dev/ndc/diag"
 const (
 	// IDAxisUnsupported: a pinned axis that the target does not have.
 	IDAxisUnsupported diag.ID = "layout-axis-unsupported"
-	// IDScheduleNotPredicted: a pipeline schedule whose time ndc cannot predict.
-	IDScheduleNotPredicted diag.ID = "schedule-not-predicted"
 	// IDDegreeIndivisible: a pinned degree does not divide heads, tokens, experts
 	// or GPUs.
 	IDDegreeIndivisible diag.ID = "layout-degree-indivisible"

@@ -8,36 +8,12 @@ import (
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
-
-// checkPredicted reports a choice of schedules of which the target runs some,
-// but ndc can predict none.
-func checkPredicted(j *job.Job, t *target.Target) diag.List {
-	var diags diag.List
-	choice := j.Constraints.Layout.PipelineSchedule
-	var unknown, known []string
-	for _, s := range t.Schedules {
-		switch name := s.String(); {
-		case schedule.Predicted(s):
-			known = append(known, name)
-		case choice.Allows(name):
-			unknown = append(unknown, name)
-		}
-	}
-	if len(unknown) == 0 || slices.ContainsFunc(known, choice.Allows) {
-		return nil
-	}
-	diags.Error(IDScheduleNotPredicted, j.Sources.Range("constraints.layout.pipeline_schedule"), "Pipeline schedule is not predicted",
-		fmt.Sprintf("%s %s runs %s, but ndc cannot predict its time and memory yet, so it does not choose it. Allow %s as well.",
-			t.Backend, t.Version, strings.Join(quoted(unknown), " and "), strings.Join(quoted(known), ", ")))
-	return diags
-}
 
 // lack is an axis of the kind Count on which a target can lack values.
 type lack struct {

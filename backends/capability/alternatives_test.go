@@ -19,7 +19,6 @@ func TestAlternatives(t *testing.T) {
 		{[]Feature{"model.post_norms"}, `DeepSpeed has it for architecture "gemma2".`},
 		{[]Feature{"execution.moe_dispatcher=hybridep"}, "Megatron-LM from core_v0.16.0 on and TorchTitan 0.3.0 have it."},
 		{[]Feature{"constraints.layout.data_parallel_replicate"}, "Megatron-LM, TorchTitan and DeepSpeed up to 0.19.6 have it."},
-		{[]Feature{"constraints.layout.pipeline_schedule=zb_h1"}, "No backend has it."},
 		{[]Feature{"model.post_norms", "model.final_logit_softcap"}, `DeepSpeed has all of them for architecture "gemma2".`},
 		{[]Feature{"model.qk_norm", "model.dropout"}, "Megatron-LM has all of them."},
 		{[]Feature{"model.post_norms", "execution.loss_chunks", "model.embedding_scale"}, `DeepSpeed has all of them for architecture "gemma2".`},
@@ -42,7 +41,7 @@ func TestLayout(t *testing.T) {
 		want     string
 	}{
 		{"zero_stage", []string{"1"}, "It shards. Megatron-LM and DeepSpeed have zero_stage 1."},
-		{"pipeline_schedule", []string{"zbv", "zb_h1", "zb_h2"}, "TorchTitan has the pipeline schedule zbv. No backend has the pipeline schedule zb_h1 and the pipeline schedule zb_h2."},
+		{"pipeline_schedule", []string{"gpipe", "dualpipev"}, "TorchTitan has the pipeline schedule gpipe. TorchTitan 0.3.0 has the pipeline schedule dualpipev."},
 		{"stage_layers", nil, "Megatron-LM and TorchTitan have stages with different numbers of layers."},
 		{"virtual_pipeline", []string{"2", "4"}, "Megatron-LM and TorchTitan 0.3.0 have several chunks per pipeline rank."},
 		{"micro_batches", []string{"3"}, ""},

@@ -61,7 +61,7 @@ func hybrid(j *job.Job) {
 func schedule(j *job.Job, name string) {
 	c := &j.Constraints.Layout
 	c.PipelineParallel, c.PipelineSchedule = ints(2), job.StringChoice{name}
-	if name == "zbv" || name == "dualpipev" {
+	if name == "dualpipev" {
 		j.Execution.Compile = job.Some(false)
 	}
 }
@@ -105,10 +105,6 @@ var probes = []probe{
 	{feature: "constraints.layout.pipeline_schedule=gpipe", edit: func(j *job.Job) { schedule(j, "gpipe") }},
 	{feature: "constraints.layout.pipeline_schedule=1f1b", edit: func(j *job.Job) { schedule(j, "1f1b") }},
 	{feature: "constraints.layout.pipeline_schedule=interleaved_1f1b", edit: func(j *job.Job) { schedule(j, "interleaved_1f1b") }},
-	{feature: "constraints.layout.pipeline_schedule=zb_h1", edit: func(j *job.Job) { schedule(j, "zb_h1") }},
-	{feature: "constraints.layout.pipeline_schedule=zb_h2", edit: func(j *job.Job) { schedule(j, "zb_h2") }},
-	{feature: "constraints.layout.pipeline_schedule=zbv", edit: func(j *job.Job) { schedule(j, "zbv") }},
-	{feature: "constraints.layout.pipeline_schedule=dualpipe", edit: func(j *job.Job) { schedule(j, "dualpipe") }},
 	{feature: "constraints.layout.pipeline_schedule=dualpipev", edit: func(j *job.Job) { schedule(j, "dualpipev") }},
 	{feature: "constraints.layout.stage_layers", edit: func(j *job.Job) {
 		j.Constraints.Layout.PipelineParallel = ints(2)

@@ -120,7 +120,7 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"odd timeout", func(j *job.Job) { j.Training.Timeout.Collective = 90 }, UnsupportedTraining, `collective = "2m"`},
 		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},
 		{"modules", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedLayout, "Megatron-LM"},
-		{"schedule", func(j *job.Job) { j.Constraints.Layout.PipelineSchedule = job.StringChoice{"zbv"} }, UnsupportedLayout, "TorchTitan has the pipeline schedule zbv"},
+		{"schedule", func(j *job.Job) { j.Constraints.Layout.PipelineSchedule = job.StringChoice{"dualpipev"} }, UnsupportedLayout, "TorchTitan 0.3.0 has the pipeline schedule dualpipev"},
 		{"window", func(j *job.Job) {
 			j.Model.SlidingWindow.Size, j.Training.Data.DocumentMask = 16, true
 		}, UnsupportedTraining, "sliding window"},

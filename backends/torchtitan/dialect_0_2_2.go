@@ -36,7 +36,6 @@ func dialect022() *dialect {
 		},
 		schedules: []scheduleName{
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
-			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
 		rules: rules022, lossChunks: 1, routerDType: "bf16", // models/moe/moe.py: the gate is a linear layer like any
 		dispatchers: []string{"alltoall", "deepep"},

@@ -36,7 +36,7 @@ func dialect030() *dialect {
 		},
 		schedules: []scheduleName{
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
-			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
+			{plan.ScheduleDualPipeV, "DualPipeV"},
 		},
 		rules: rules030, optionalSequenceParallel: true, optimizerStateBF16: true, lossChunks: 8, cudaGraphs: true,
 		routerDType: "fp32", // models/common/moe.py: the gate runs under an fp32 autocast

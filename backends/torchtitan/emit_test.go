@@ -53,7 +53,11 @@ func goldenCases() []goldenCase {
 		})
 		add("latent", latentModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches, l.Recompute = 2, 4, plan.RecomputeNone }), nil)
 		add("sink", sinkModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), nil)
-		if version != "0.2.2" { // whose projections have no biases
+		if version != "0.2.2" { // whose projections have no biases, and which cannot split backward passes
+			add("dualpipev", denseModel(), 4, layoutOf(func(l *plan.Layout) {
+				l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule, l.DataParallelShard, l.MicroBatches = 2, 2, plan.ScheduleDualPipeV, 2, 4
+				l.StageLayers, l.Recompute, l.ZeroStage = []int{1, 1, 1, 1}, plan.RecomputeNone, 2
+			}), nil)
 			add("biases", denseModel(), 4, layoutOf(func(l *plan.Layout) { l.TensorParallel, l.DataParallelShard, l.MicroBatches = 2, 2, 4 }), func(j *job.Job) {
 				j.Model.Architecture, j.Model.QKVBias = "qwen2", true
 			})

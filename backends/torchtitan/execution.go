@@ -19,13 +19,15 @@ import (
 // forward is the zero stage in other words: stage 3 gathers parameters again
 // for the backward pass, stage 2 keeps them. CUDA graphs, on by default in
 // 0.3.0, stay off unless asked for, because their memory pools are not
-// predicted. Compiled blocks are refused by the zero-bubble schedules of
-// 0.2.2 (torch.distributed.pipelining rejects OptimizedModule).
+// predicted. Under dualpipev, which splits backward passes, blocks are not
+// compiled and the loss is whole (rules.go says why).
 func (d *dialect) resolver() func(*job.Job, *plan.Layout) plan.Execution {
-	chunks, dispatcher, wraps := d.lossChunks, d.dispatchers[0], d.version == "0.2.2"
+	most, dispatcher := d.lossChunks, d.dispatchers[0]
 	return func(j *job.Job, l *plan.Layout) plan.Execution {
-		x := &j.Execution
-		zeroBubble := l.PipelineSchedule == plan.ScheduleZBV || l.PipelineSchedule == plan.ScheduleDualPipeV
+		x, chunks := &j.Execution, most
+		if splits(l) {
+			chunks = 1
+		}
 		e := plan.Execution{
 			Attention:              "flash",
 			OverlapGradientReduce:  true, // FSDP2 always overlaps
@@ -36,7 +38,7 @@ func (d *dialect) resolver() func(*job.Job, *plan.Layout) plan.Execution {
 			CrossEntropy:           "unfused",
 			LossChunks:             x.LossChunks.Or(lossChunks(chunks, j, l)),
 			CUDAGraphs:             x.CUDAGraphs.Or("none"),
-			Compile:                x.Compile.Or(!(wraps && zeroBubble)),
+			Compile:                x.Compile.Or(!splits(l)),
 			ReshardAfterForward:    x.ReshardAfterForward.Or(l.ZeroStage == 3),
 			ZeroHPZPartition:       1,
 			OffloadOptimizer:       x.OffloadOptimizer.Or(false),

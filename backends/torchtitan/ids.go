@@ -53,8 +53,16 @@ const (
 	rulePipelineRounds diag.ID = "torchtitan-interleaved-rounds"
 	// rulePipelineChunks: a schedule with a number of chunks per rank that it does not have.
 	rulePipelineChunks diag.ID = "torchtitan-schedule-chunks"
-	// rulePipelineCompile: compiled blocks under a zero-bubble schedule.
-	rulePipelineCompile diag.ID = "torchtitan-zero-bubble-compile"
+	// ruleSplitCompile: compiled blocks under dualpipev, which splits backward passes.
+	ruleSplitCompile diag.ID = "torchtitan-dualpipev-compile"
+	// ruleSplitRecompute: recompute under dualpipev.
+	ruleSplitRecompute diag.ID = "torchtitan-dualpipev-recompute"
+	// ruleSplitReshard: parameters gathered again under dualpipev.
+	ruleSplitReshard diag.ID = "torchtitan-dualpipev-zero-stage"
+	// ruleSplitLoss: a loss in chunks under dualpipev.
+	ruleSplitLoss diag.ID = "torchtitan-dualpipev-loss-chunks"
+	// ruleSplitTracker: a loss that dualpipev's tracking rank lacks.
+	ruleSplitTracker diag.ID = "torchtitan-dualpipev-trackers"
 	// rulePipelineGraphs: CUDA graphs beside pipeline parallelism.
 	rulePipelineGraphs diag.ID = "torchtitan-cuda-graphs-pipeline"
 	// rulePipelinePositions: position ids do not reach later pipeline stages.

@@ -19,7 +19,7 @@ var commonRules = []target.Rule{
 	{ID: rulePipelineTied, Mesh: true, Reason: "tied embeddings cannot be split over pipeline stages (NotImplementedError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.TiedEmbeddings && f.Layout.PipelineParallel > 1
 	}},
-	{ID: rulePipelineBatches, Reason: "torch's gpipe and 1f1b schedules need at least as many micro-batches as stages", Breaks: func(f *target.Facts) bool {
+	{ID: rulePipelineBatches, Reason: "torch's gpipe and 1f1b schedules need at least as many micro-batches as stages, dualpipev twice as many as ranks", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		single := l.PipelineSchedule == plan.ScheduleGPipe || l.PipelineSchedule == plan.Schedule1F1B
 		return single && l.MicroBatches < l.PipelineParallel || l.PipelineSchedule == plan.ScheduleDualPipeV && l.MicroBatches < 2*l.PipelineParallel
@@ -28,7 +28,7 @@ var commonRules = []target.Rule{
 		l := f.Layout
 		return l.PipelineSchedule == plan.ScheduleInterleaved1F1B && l.MicroBatches%max(1, l.MicroBatches/l.PipelineParallel) != 0
 	}},
-	{ID: rulePipelineChunks, Reason: "gpipe and 1f1b have one chunk per rank, interleaved_1f1b at least two, zbv and dualpipev exactly two", Breaks: wrongChunks},
+	{ID: rulePipelineChunks, Reason: "gpipe and 1f1b have one chunk per rank, interleaved_1f1b at least two, dualpipev exactly two", Breaks: wrongChunks},
 	{ID: rulePipelinePositions, Mesh: true, Reason: "position ids that restart at documents reach only the first pipeline stage", Breaks: func(f *target.Facts) bool {
 		return f.Job.Training.Data.ResetPositionIDs && f.Layout.PipelineParallel > 1 && f.Job.Backend.Version == "0.2.2"
 	}},
@@ -100,10 +100,6 @@ var rules022 = []target.Rule{
 		}
 		return l.ExpertTensorParallel != l.TensorParallel && (l.ExpertParallel == 1 || l.ExpertTensorParallel != 1)
 	}},
-	{ID: rulePipelineCompile, Reason: "zbv and dualpipev refuse compiled blocks in 0.2.2; set compile = false", Breaks: func(f *target.Facts) bool {
-		s := f.Layout.PipelineSchedule
-		return f.Exec.Compile && (s == plan.ScheduleZBV || s == plan.ScheduleDualPipeV)
-	}},
 	{ID: ruleContextMask, Mesh: true, Reason: "0.2.2 cannot combine context_parallel with document masks or restarting position ids; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		d := &f.Job.Training.Data
 		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs)
@@ -132,6 +128,22 @@ var rules030 = []target.Rule{
 		}
 		return l.ExpertTensorParallel != 1
 	}},
+	{ID: ruleSplitCompile, Reason: "dualpipev runs a graph twice, which compiled blocks refuse (RuntimeError in torch); set compile = false", Breaks: func(f *target.Facts) bool {
+		return splits(f.Layout) && f.Exec.Compile
+	}},
+	{ID: ruleSplitRecompute, Reason: "dualpipev needs recompute none: selective fails in torch, full keeps a whole chunk's activations between two passes", Breaks: func(f *target.Facts) bool {
+		return splits(f.Layout) && f.Layout.Recompute != plan.RecomputeNone
+	}},
+	{ID: ruleSplitReshard, Reason: "dualpipev needs zero_stage 2: with 3, torch loses gradients without an error", Breaks: func(f *target.Facts) bool {
+		return splits(f.Layout) && f.Layout.ZeroStage == 3
+	}},
+	{ID: ruleSplitLoss, Reason: "dualpipev needs loss_chunks 1: with more, torch loses the final norm's gradient without an error", Breaks: func(f *target.Facts) bool {
+		return splits(f.Layout) && f.Exec.LossChunks > 1
+	}},
+	{ID: ruleSplitTracker, Reason: "TensorBoard and Weights & Biases get dualpipev's loss from a rank that has none", Breaks: func(f *target.Facts) bool {
+		g := &f.Job.Training.Logging
+		return splits(f.Layout) && (g.TensorBoardPath != "" || g.WandB != nil)
+	}},
 	{ID: rulePipelineGraphs, Reason: "CUDA graphs do not support pipeline parallelism (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		return f.Exec.CUDAGraphs != "none" && f.Layout.PipelineParallel > 1
 	}},
@@ -157,6 +169,12 @@ func unevenShards(f *target.Facts) bool {
 	return m.FFNHiddenSize%tp != 0
 }
 
+// splits reports the schedule that makes gradients of inputs and of weights in
+// two passes over a graph. In the second, torch loses what is gathered again in
+// between, and what a chunked loss has run backward by itself:
+// found by comparing gradients, tensor by tensor (docs/time.md, "Pipeline").
+func splits(l *plan.Layout) bool { return l.PipelineSchedule == plan.ScheduleDualPipeV }
+
 // wrongChunks reports a schedule with a number of chunks per rank that it
 // does not have.
 func wrongChunks(f *target.Facts) bool {
@@ -164,7 +182,7 @@ func wrongChunks(f *target.Facts) bool {
 	switch f.Layout.PipelineSchedule {
 	case plan.ScheduleInterleaved1F1B:
 		return v < 2
-	case plan.ScheduleZBV, plan.ScheduleDualPipeV:
+	case plan.ScheduleDualPipeV:
 		return v != 2
 	}
 	return v != 1

@@ -56,16 +56,22 @@ func (s *Space) schedules(pp, v int) []plan.Schedule {
 	}
 	var fitting []plan.Schedule
 	for _, x := range s.target.Schedules {
-		if interleaves(x) == (v > 1) && c.Allows(x.String()) {
+		if fits(x, v) && c.Allows(x.String()) {
 			fitting = append(fitting, x)
 		}
 	}
 	return fitting
 }
 
-// interleaves reports whether a schedule runs several chunks per rank.
-func interleaves(x plan.Schedule) bool {
-	return x == plan.ScheduleInterleaved1F1B || x == plan.ScheduleZBV || x == plan.ScheduleDualPipeV
+// fits reports whether a schedule runs v chunks per rank.
+func fits(x plan.Schedule, v int) bool {
+	switch x {
+	case plan.ScheduleInterleaved1F1B:
+		return v > 1
+	case plan.ScheduleZBV, plan.ScheduleDualPipeV: // the two ways of a V
+		return v == 2
+	}
+	return v == 1
 }
 
 // splits lists the layer counts per chunk that are tried: the user's own; else

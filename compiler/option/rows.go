@@ -37,7 +37,7 @@ var Axes = []Axis{
 		Choice:    func(c *job.LayoutConstraints) any { return &c.VirtualPipeline },
 	}, {
 		Row: Row{Name: "pipeline_schedule", Kind: Name, Doc: "Order of forward and backward passes.",
-			Values: []string{"gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv", "dualpipe", "dualpipev"}},
+			Values: []string{"gpipe", "1f1b", "interleaved_1f1b", "dualpipev"}},
 		Value:  func(l *plan.Layout) any { return &l.PipelineSchedule },
 		Choice: func(c *job.LayoutConstraints) any { return &c.PipelineSchedule },
 	}, {

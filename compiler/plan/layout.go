@@ -12,7 +12,7 @@ type Layout struct {
 	PipelineParallel      int
 	VirtualPipeline       int // model chunks per rank; 1: none
 	PipelineSchedule      Schedule
-	StageLayers           []int // decoder layers per chunk in pipeline order, length pipeline × virtual; chunk c is on rank c mod pipeline, of zbv and dualpipev the second half in reverse
+	StageLayers           []int // decoder layers per chunk in pipeline order, length pipeline × virtual; chunk c is on rank c mod pipeline, in a V the second half in reverse
 	ExpertParallel        int
 	ExpertTensorParallel  int
 	DataParallelReplicate int

@@ -127,7 +127,7 @@ var layoutValues = concat(
 		{"expert_tensor_parallel", "2", func(d *drafts.Draft) { d.Layout.ExpertTensorParallel = 2 }, []string{tensor, experts}},
 		{"pipeline_schedule", "none", func(*drafts.Draft) {}, nil},
 		pipeline(plan.Schedule1F1B, 1), pipeline(plan.ScheduleGPipe, 1), pipeline(plan.ScheduleInterleaved1F1B, 2),
-		pipeline(plan.ScheduleZBV, 2), pipeline(plan.ScheduleDualPipeV, 2),
+		pipeline(plan.ScheduleDualPipeV, 2),
 		{"pipeline_schedule", "uneven", func(d *drafts.Draft) {
 			d.Layout.PipelineParallel, d.Layout.PipelineSchedule, d.Layout.StageLayers = 2, plan.Schedule1F1B, []int{5, 3}
 		}, nil},

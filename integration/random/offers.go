@@ -3,10 +3,10 @@ package random
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/integration/artifacts"
 )
@@ -68,10 +68,8 @@ func axes(t *target.Target) []choice {
 // stages are the schedules and the stages of ZeRO.
 func stages(t *target.Target) (list []choice) {
 	for _, s := range t.Schedules {
-		if !schedule.Predicted(s) {
-			continue // the search leaves it to the framework
-		}
-		list = append(list, choice{"pipeline_schedule = " + s.String(), func(l *artifacts.Launch) bool { return l.Layout.PipelineSchedule == s }, ""})
+		name := "pipeline_schedule = "
+		list = append(list, choice{name + s.String(), func(l *artifacts.Launch) bool { return l.Layout.PipelineSchedule == s }, name + strconv.Quote(s.String())})
 	}
 	for _, z := range t.ZeroStages {
 		list = append(list, choice{fmt.Sprint("zero_stage = ", z), func(l *artifacts.Launch) bool { return l.Layout.ZeroStage == z }, ""})

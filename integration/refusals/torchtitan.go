@@ -133,12 +133,6 @@ var torchTitanCases = []Case{
 			qwen3MoE(d)
 			d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertParallel, d.Layout.ExpertTensorParallel = 4, true, 2, 2
 		}},
-	{Rule: "torchtitan-zero-bubble-compile", Version: "0.2.2", Model: "dense", What: "zbv with compiled blocks",
-		Why: "torch.distributed.pipelining refuses compiled blocks, and the dry run compiles nothing",
-		Edit: func(d *Draft) {
-			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.ScheduleZBV
-			d.Job.Execution.Compile = job.Some(true)
-		}},
 	{Rule: "torchtitan-context-document-mask", Version: "0.2.2", Model: "dense", What: "restarting positions with context_parallel = 2",
 		Says: "multiple values for keyword argument 'positions'",
 		Edit: func(d *Draft) {
@@ -168,6 +162,36 @@ var torchTitanCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
 			d.Job.Training.Precision, d.Job.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
+		}},
+	{Rule: "torchtitan-dualpipev-compile", Model: "dense", What: "dualpipev with compiled blocks",
+		Why: "torch runs the graph of a compiled block once (\"compiled with non-empty donated buffers\"), and the dry run compiles nothing",
+		Edit: func(d *Draft) {
+			vee(d)
+			d.Job.Execution.Compile = job.Some(true)
+		}},
+	{Rule: "torchtitan-dualpipev-recompute", Model: "dense", What: "dualpipev with selective recompute",
+		Says: "Trying to backward an extra time",
+		Edit: func(d *Draft) {
+			vee(d)
+			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModuleOperators
+		}},
+	{Rule: "torchtitan-dualpipev-zero-stage", Model: "dense", What: "dualpipev with zero_stage = 3",
+		Why: "gradients of the last stage lack every micro-batch whose backward pass is split, and nothing says so",
+		Edit: func(d *Draft) {
+			vee(d)
+			d.Layout.ZeroStage = 3
+		}},
+	{Rule: "torchtitan-dualpipev-loss-chunks", Model: "dense", What: "dualpipev with loss_chunks = 8",
+		Why: "the gradient of the final norm lacks every micro-batch whose backward pass is split, and nothing says so",
+		Edit: func(d *Draft) {
+			vee(d)
+			d.Job.Execution.LossChunks = job.Some(8)
+		}},
+	{Rule: "torchtitan-dualpipev-trackers", Model: "dense", What: "dualpipev with TensorBoard",
+		Why: "what is written there is the -1 of a rank without the last stage",
+		Edit: func(d *Draft) {
+			vee(d)
+			d.Job.Training.Logging.TensorBoardPath = "/tensorboard"
 		}},
 	{Rule: "torchtitan-cuda-graphs-pipeline", Model: "dense", What: "CUDA graphs with pipeline_parallel = 2",
 		Says: "CUDA graphs do not support pipeline parallelism",
@@ -200,4 +224,9 @@ func latentMoE(d *Draft) {
 func qwen3Tensor(d *Draft) {
 	qwen3MoE(d)
 	d.Layout.TensorParallel, d.Layout.ExpertTensorParallel, d.Layout.SequenceParallel = 2, 2, true
+}
+
+// vee lays the pipeline in a V.
+func vee(d *Draft) {
+	d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.ScheduleDualPipeV
 }

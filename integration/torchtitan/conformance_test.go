@@ -183,19 +183,21 @@ func identify(t *testing.T, files string) (release, int) {
 	return release{}, 0
 }
 
-// layoutCase is a layout that is really trained.
+// layoutCase is a layout that is really trained, by one release or all.
 type layoutCase struct {
-	name   string
-	gpus   int
-	layout string
+	name    string
+	gpus    int
+	layout  string
+	release string
 }
 
 var layouts = []layoutCase{
-	{"fsdp", 2, `data_parallel_shard = 2`},
-	{"hsdp", 4, "data_parallel_shard = 2\n data_parallel_replicate = 2"},
-	{"tp", 4, "data_parallel_shard = 2\n tensor_parallel = 2"},
-	{"pp", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"1f1b\"\n stage_layers = [3, 1]\n micro_batch_size = 1"},
-	{"interleaved", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n virtual_pipeline = 2\n pipeline_schedule = \"interleaved_1f1b\"\n micro_batch_size = 1"},
+	{"fsdp", 2, `data_parallel_shard = 2`, ""},
+	{"hsdp", 4, "data_parallel_shard = 2\n data_parallel_replicate = 2", ""},
+	{"tp", 4, "data_parallel_shard = 2\n tensor_parallel = 2", ""},
+	{"pp", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"1f1b\"\n stage_layers = [3, 1]\n micro_batch_size = 1", ""},
+	{"interleaved", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n virtual_pipeline = 2\n pipeline_schedule = \"interleaved_1f1b\"\n micro_batch_size = 1", ""},
+	{"dualpipev", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"dualpipev\"\n micro_batch_size = 1", "0.3.0"},
 }
 
 // TestTraining trains the small job in every layout. All start from one
@@ -212,6 +214,9 @@ func TestTraining(t *testing.T) {
 			seed := r.seed(t, program, data)
 			var want []float64
 			for _, c := range layouts {
+				if c.release != "" && c.release != r.version {
+					continue
+				}
 				t.Run(c.name, func(t *testing.T) {
 					line.Count(t)
 					got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", filepath.Join(t.TempDir(), "saved"), "--checkpoint.initial_load_path", seed)
@@ -240,7 +245,7 @@ const tolerance = 0.02
 func (r release) seed(t *testing.T, program, data string) string {
 	t.Helper()
 	folder := t.TempDir()
-	single := layoutCase{"single", 1, "data_parallel_shard = 1"}
+	single := layoutCase{"single", 1, "data_parallel_shard = 1", ""}
 	r.launch(t, single.build(t, program, r, data), 1, nil, "--checkpoint.folder", folder, "--checkpoint.create_seed_checkpoint")
 	return filepath.Join(folder, "step-0")
 }
