@@ -75,7 +75,7 @@ func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share 
 	s := &e.step
 	var f, b units.Seconds
 	for c := range s.durations.Forward {
-		f, b = max(f, s.durations.Forward[c]), max(b, s.durations.InputGradient[c]+s.durations.WeightGradient[c])
+		f, b = max(f, s.durations.Forward[c]), max(b, s.durations.Backward(c))
 	}
 	rounds := (l.MicroBatches + l.PipelineParallel) * l.VirtualPipeline
 	s.pipeline = units.Seconds(rounds) * (f + b + 2*s.durations.Transfer)

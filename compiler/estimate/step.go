@@ -15,6 +15,7 @@ type step struct {
 	g         *groups
 	shape     schedule.Shape
 	durations schedule.Durations
+	weights   []units.Seconds    // its weight gradients, where the schedule splits backward passes
 	elements  []program.Elements // per pipeline rank
 	counts    []int32            // layers of one chunk, indexed as layerTable.layers
 	transfer  units.Seconds      // a pipeline transfer
@@ -65,8 +66,12 @@ func (e *Evaluator) stages(l *plan.Layout) {
 	chunks, p := l.Chunks(), l.PipelineParallel
 	s.durations.Forward = grow(s.durations.Forward, chunks)
 	s.durations.InputGradient = grow(s.durations.InputGradient, chunks)
-	s.durations.WeightGradient = grow(s.durations.WeightGradient, chunks)
 	split, place := schedule.Splits(l.PipelineSchedule), schedule.PlacementOf(l.PipelineSchedule)
+	s.durations.WeightGradient = nil
+	if split {
+		s.weights = grow(s.weights, chunks)
+		s.durations.WeightGradient = s.weights
+	}
 	s.elements, s.works = grow(s.elements, p), grow(s.works, p)
 	clear(s.elements)
 	clear(s.works)
@@ -78,11 +83,11 @@ func (e *Evaluator) stages(l *plan.Layout) {
 		if c < 2 || c == chunks-1 || layers != l.StageLayers[c-1] || !e.alike(first-layers, first+layers) {
 			e.compose(l, first, first+layers)
 			forward, backward, weight, n = e.chunk(l, c)
-			if !split {
-				weight = 0
-			}
 		}
-		s.durations.Forward[c], s.durations.InputGradient[c], s.durations.WeightGradient[c] = forward, backward-weight, weight
+		s.durations.Forward[c], s.durations.InputGradient[c] = forward, backward
+		if split {
+			s.durations.InputGradient[c], s.weights[c] = backward-weight, weight
+		}
 		rank := place.Rank(c, p)
 		s.elements[rank] = s.elements[rank].Add(n)
 		s.works[rank] += forward + backward

@@ -161,7 +161,9 @@ func (e *Evaluator) pipelineSeconds() units.Seconds {
 	for c := range s.durations.Forward {
 		h = mix(h ^ math.Float64bits(float64(s.durations.Forward[c])))
 		h = mix(h ^ math.Float64bits(float64(s.durations.InputGradient[c])))
-		h = mix(h ^ math.Float64bits(float64(s.durations.WeightGradient[c])))
+	}
+	for _, t := range s.durations.WeightGradient {
+		h = mix(h ^ math.Float64bits(float64(t)))
 	}
 	t, ok := e.pipelines[h]
 	if !ok {

@@ -16,7 +16,7 @@ import (
 func (m *Simulator) Duration(s Shape, d *Durations) units.Seconds {
 	switch s.Schedule {
 	case plan.ScheduleNone:
-		return units.Seconds(s.MicroBatches) * (d.Forward[0] + d.backward(0))
+		return units.Seconds(s.MicroBatches) * (d.Forward[0] + d.Backward(0))
 	case plan.ScheduleGPipe:
 		if s.Virtual == 1 {
 			return gpipe(s, d)
@@ -69,7 +69,7 @@ func (m *Simulator) orderPeriod(holds int) (units.Seconds, bool) {
 func gpipe(s Shape, d *Durations) units.Seconds {
 	var sum, slowF, slowB units.Seconds
 	for c := range s.Pipeline {
-		f, b := d.Forward[c], d.backward(c)
+		f, b := d.Forward[c], d.Backward(c)
 		sum += f + b
 		slowF, slowB = max(slowF, f), max(slowB, b)
 	}
@@ -193,7 +193,7 @@ func (m *Simulator) stepBackward(s Shape, d *Durations, rank, k int) {
 	case chunk > 0:
 		start = max(start, m.backward[k-s.Group]+d.Transfer)
 	}
-	end := start + d.backward((s.Virtual-1-chunk)*s.Pipeline+rank)
+	end := start + d.Backward((s.Virtual-1-chunk)*s.Pipeline+rank)
 	m.backward[rank*all+k], m.free[rank] = end, end
 }
 

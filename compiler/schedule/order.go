@@ -56,7 +56,10 @@ func Splits(s plan.Schedule) bool { return s >= plan.ScheduleZBH1 }
 
 // Rank is the pipeline rank of a chunk among p ranks.
 func (x Placement) Rank(chunk, p int) int {
-	if x != Loop && chunk >= p {
+	switch {
+	case chunk < p:
+		return chunk
+	case x != Loop:
 		return 2*p - 1 - chunk
 	}
 	return chunk % p

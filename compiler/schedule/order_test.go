@@ -168,7 +168,7 @@ func TestOrders(t *testing.T) {
 				t.Fatalf("%+v: rank %d still holds %d", s, rank, alive)
 			}
 		}
-		want := units.Seconds(o.Chunks*o.MicroBatches) * (d.Forward[0] + d.backward(0))
+		want := units.Seconds(o.Chunks*o.MicroBatches) * (d.Forward[0] + d.Backward(0))
 		if math.Abs(float64(work-want)) > 1e-6*float64(want) {
 			t.Fatalf("%+v: the ranks work %v, want %v", s, work, want)
 		}

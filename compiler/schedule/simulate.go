@@ -22,8 +22,8 @@ type Durations struct {
 	Together       bool
 }
 
-// backward is the whole backward of a chunk.
-func (d *Durations) backward(chunk int) units.Seconds {
+// Backward is the whole backward of a chunk.
+func (d *Durations) Backward(chunk int) units.Seconds {
 	return d.InputGradient[chunk] + d.weight(chunk)
 }
 
@@ -40,7 +40,7 @@ func (d *Durations) of(p Pass) units.Seconds {
 	case Forward:
 		return d.Forward[p.Chunk]
 	case Backward:
-		return d.backward(int(p.Chunk))
+		return d.Backward(int(p.Chunk))
 	case InputGradient:
 		return d.InputGradient[p.Chunk]
 	}
