@@ -86,11 +86,13 @@ func load(folder, known fs.FS) ([]example, error) {
 	examples := make([]example, len(rows))
 	count := map[string]float64{}
 	for i := range rows {
-		count[rows[i].file]++
+		if !rows[i].hybrid() { // which fit nothing
+			count[rows[i].file]++
+		}
 	}
 	for i := range rows {
 		examples[i] = w.guarded(&rows[i])
-		examples[i].weight = 1 / math.Sqrt(count[rows[i].file])
+		examples[i].weight = 1 / math.Sqrt(max(1, count[rows[i].file]))
 	}
 	return examples, nil
 }
