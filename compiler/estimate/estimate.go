@@ -50,6 +50,7 @@ type Evaluator struct {
 	recipes   []recipe
 	same      []int // per decoder layer: the first of its run of layers of one recipe
 	simulator schedule.Simulator
+	builder   builder // of the layer being timed
 	step      step
 }
 
@@ -77,6 +78,7 @@ type caches struct {
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
 	linears       map[linearKey]compute.Passes
+	layers        map[program.Shape][]program.Layer // by kind
 	known         map[termsKey]terms
 	latest        termsKey // the last one asked for, and its terms
 	latestTerms   terms
@@ -152,6 +154,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		caches: caches{
 			communicators: map[[2]int]*collective.Group{},
 			linears:       map[linearKey]compute.Passes{},
+			layers:        map[program.Shape][]program.Layer{},
 			known:         map[termsKey]terms{},
 			tables:        map[tableKey]*layerTable{},
 			stateTables:   map[wholeKey]*layerTable{},
@@ -160,7 +163,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		},
 	}
 	e.domain = layout.Domain(j)
-	e.assembly.SeparateProjections = t.Runtime.Layers.SeparateProjections
+	e.assembly = program.AssemblyOf(e.runtime)
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}

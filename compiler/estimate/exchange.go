@@ -7,27 +7,27 @@ import (
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
-	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // tensorParallel adds the collectives of one layer over the tensor group:
-// around attention and around the MLP, each a gather before and a
+// around every block whose weights are cut over it, a gather before and a
 // reduce-scatter after with sequence parallelism, one all-reduce without
-// (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2). A mixture of
-// experts has the pair around attention and, over the expert-tensor group,
-// around its experts.
-func (b *builder) tensorParallel(k program.Kind) {
-	if k.Has(job.AttentionBlock) || k.Has(job.MambaBlock) || k.Has(job.DeltaNetBlock) {
-		b.tensorHalf(0)
-	}
-	if k.Has(job.MLPBlock) || k.MoE && program.SharedWidth(b.e.model.MoE) > 0 {
-		b.tensorHalf(1)
-	}
-	if !k.Has(job.MLPBlock) || b.g.tensor.Size() <= 1 {
+// (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2). Routed experts are
+// cut over the expert-tensor group instead.
+func (b *builder) tensorParallel() {
+	if b.g.tensor.Size() <= 1 {
 		return
 	}
-	at, bytes, t, hidden := b.leave(b.row[1])
+	for i := range b.blocks {
+		if b.blocks[i].gathers {
+			b.tensorBlock(&b.blocks[i])
+		}
+	}
+	if !b.reduces {
+		return
+	}
+	at, bytes, t, hidden := b.leave(b.blocks[len(b.blocks)-1].row)
 	b.last.lines[lineOf(at)] += t - hidden
 	b.last.load.put(at, bytes, t, t-hidden)
 }
@@ -43,13 +43,10 @@ func (b *builder) leave(row units.Seconds) (at channel, bytes units.Bytes, t, hi
 	return channelTensorScatter, bytes, t, b.pipelined(t, row)
 }
 
-// tensorHalf is one gather and reduce-scatter (or one all-reduce) of the
-// forward with its mirror image in the backward, in attention or the MLP.
-func (b *builder) tensorHalf(half int) {
-	g, column, row := b.g.tensor, b.column[half], b.row[half]
-	if g.Size() <= 1 {
-		return
-	}
+// tensorBlock is one gather and reduce-scatter (or one all-reduce) of the forward
+// around a block, with its mirror image in the backward.
+func (b *builder) tensorBlock(block *blockTimes) {
+	g, column, row := b.g.tensor, block.column, block.row
 	at, bytes, scatter, behind := b.leave(row)
 	if !b.l.SequenceParallel {
 		hidden := units.Seconds(0)
@@ -59,7 +56,7 @@ func (b *builder) tensorHalf(half int) {
 		b.put(at, bytes, scatter, behind)
 		n := 1
 		if b.e.runtime.TensorParallel.ReducesEachColumn {
-			n = b.columns[half]
+			n = block.columns
 		}
 		for range n {
 			b.putBackward(at, bytes, scatter, hidden)

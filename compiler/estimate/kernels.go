@@ -44,7 +44,10 @@ var implementations = sync.OnceValue(func() map[string]map[string]moved {
 
 // layerTraffic is what the operations of a model's layers move. Norm is one of
 // them, residual all of a layer's sums.
-type layerTraffic struct{ norm, rope, activation, residual moved }
+type layerTraffic struct {
+	norm, rope, activation, residual   moved
+	gate, convolution, scan, gatedNorm moved // of gated attention and of mixers
+}
 
 // trafficOf picks the operations that a model has.
 func trafficOf(m *job.Model, layers string) layerTraffic {
@@ -61,7 +64,10 @@ func trafficOf(m *job.Model, layers string) layerTraffic {
 	} else if m.Activation == "relu2" {
 		activation = "relu2"
 	}
-	return layerTraffic{norm: of(cmp.Or(m.Normalization, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual")}
+	return layerTraffic{
+		norm: of(cmp.Or(m.Normalization, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual"),
+		gate: implementations()[fusedLayers]["gated"], convolution: of("convolution"), scan: of("scan"), gatedNorm: of("gated_norm"),
+	}
 }
 
 // traffic is what the layers move as they run: fused by the compiler, or as

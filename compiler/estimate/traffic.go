@@ -6,81 +6,97 @@ import (
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
-	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// memoryBound times norms, residual additions, rope, activations, dropout and
-// the MoE permutation by the bytes that their kernels move: where one kernel
-// does it, one read per input, one write per output, 2 bytes per element; else
-// what data/layers.json says (docs/time.md).
-func (b *builder) memoryBound(k program.Kind) {
-	m, moves := b.e.model, b.e.traffic(b.x)
-	h := float64(m.HiddenSize)
-	blocks := float64(len(k.Blocks))
-	norms := blocks
-	if m.PostNorms {
-		norms += blocks
-	}
-	if k.MTP {
-		norms += 3
-	}
-	normForward, normBackward := b.moves(&moves.norm, b.shard*h*norms)
-	forward, backward := b.moves(&moves.residual, b.shard*h*blocks/2)
-	b.norms = normForward
-	forward += normForward
-	backward += normBackward + b.gradientCopies(k)
-	if m.Dropout > 0 {
-		forward += b.bytes(compute.Elementwise, b.shard*h*blocks)
-		backward += b.bytes(compute.Elementwise, b.shard*h*blocks)
-	}
-	if k.Has(job.AttentionBlock) {
-		b.rope(moves, &forward, &backward)
-		backward += b.joined()
-	}
-	rows, width := b.tokens, float64(m.FFNHiddenSize)/float64(b.l.TensorParallel)
-	if k.MoE {
-		rows, width = float64(b.e.routed(b.l)), float64(m.MoE.ExpertFFNHiddenSize)/float64(b.l.ExpertTensorParallel)
-		permute := b.bytes(compute.Permute, rows*float64(b.e.arch.ExpertWidth())*b.permutes())
-		bias := b.expertBias(rows, width)
-		route := b.bytes(compute.Elementwise, b.shard*float64(m.MoE.Experts)*16)
-		forward += route
-		backward += route
-		forward += permute + bias
-		backward += permute + bias
-		b.moe += permute + bias
-		if s := program.SharedWidth(m.MoE); s > 0 {
-			b.activated(b.tokens, float64(s)/float64(b.l.TensorParallel), false, &forward, &backward)
+// Operations that compute little are timed by the bytes that their kernels move:
+// where one kernel does it, one read per input, one write per output, 2 bytes per
+// element; else what data/layers.json says (docs/time.md). Scans of a state are
+// taken to be among them: no measurement of their kernels is at hand, which is why
+// the range of hybrid models is wide (data/hybrid.json).
+
+// stream is what happens to the residual stream of a layer, in elements.
+type stream struct{ norms, sums, dropouts float64 }
+
+// stream times the norms, sums and dropouts of a layer together. What
+// data/layers.json says of sums is for both of a layer of two blocks.
+func (b *builder) stream(s *stream) {
+	moves := b.e.traffic(b.x)
+	forward, backward := b.moves(&moves.norm, s.norms)
+	b.repeat(plan.ModuleNorm, forward)
+	b.spend(forward, backward)
+	b.spend(b.moves(&moves.residual, s.sums/2))
+	t := b.bytes(compute.Elementwise, s.dropouts)
+	b.spend(t, t)
+}
+
+// memoryBound times one operation.
+func (b *builder) memoryBound(o *program.Operation) {
+	moves := b.e.traffic(b.x)
+	var t units.Seconds // forward and backward alike
+	switch o.Kind {
+	case program.HeadNorm:
+		b.spend(b.moves(&moves.norm, o.Elements))
+		return
+	case program.Rotary:
+		b.spend(b.moves(&moves.rope, o.Elements))
+		return
+	case program.Gate: // that of shared experts is not counted
+		if o.Component == program.Attention {
+			b.spend(b.moves(&moves.gate, o.Elements))
 		}
+		return
+	case program.Convolution:
+		b.spend(b.moves(&moves.convolution, o.Elements))
+		return
+	case program.Scan:
+		b.spend(b.moves(&moves.scan, o.Elements))
+		return
+	case program.GatedNorm:
+		b.spend(b.moves(&moves.gatedNorm, o.Elements))
+		return
+	case program.JoinGradients:
+		b.spend(0, b.bytes(compute.Elementwise, o.Elements*4))
+		return
+	case program.Activation:
+		b.activation(o)
+		return
+	case program.ExpertBias:
+		t = b.expertBias(o)
+	case program.Routing:
+		t = b.bytes(compute.Elementwise, o.Elements*16)
+	case program.Permute:
+		t = b.bytes(compute.Permute, o.Elements*b.permutes())
 	}
-	before := forward
-	if k.MoE || k.Has(job.MLPBlock) {
-		b.activated(rows, width, k.MoE && b.e.runtime.Experts.FusedMLP, &forward, &backward)
-	}
-	b.activation = forward - before
-	b.mlp += b.activation
-	b.moe += b.activation
+	b.repeat(o.Modules, t)
+	b.spend(t, t)
+}
+
+// spend adds the time of a memory-bound operation.
+func (b *builder) spend(forward, backward units.Seconds) {
 	b.fwd[lineMemoryBound] += forward
 	b.bwd[lineMemoryBound] += backward
 }
 
-// activated adds the activation function of an MLP of the given local width.
-// Fused into the products' kernel it writes what the backward needs, and reads
-// it again, and nothing else.
-func (b *builder) activated(rows, width float64, fused bool, forward, backward *units.Seconds) {
+// activation times the activation function of an MLP. Fused into the kernel of
+// its GEMMs it writes what the backward needs, and reads it again, and nothing
+// else.
+func (b *builder) activation(o *program.Operation) {
 	moves := b.e.traffic(b.x).activation
-	if fused {
+	if o.Component == program.Experts && b.e.runtime.Experts.FusedMLP {
 		moves.Forward, moves.Backward = 2*b.activationInputs(), 2*b.activationInputs()
 	}
-	there, back := b.moves(&moves, rows*width)
-	*forward += there
-	*backward += back
+	forward, backward := b.moves(&moves, o.Elements)
+	if o.Component != program.SharedExperts { // that of shared experts is not charged to recompute, the other to any module that may hold it
+		b.repeat(plan.ModuleExpertActivation|plan.ModuleMLP|plan.ModuleMoE, forward)
+	}
+	b.spend(forward, backward)
 }
 
 // moves times an operation over so many elements.
 func (b *builder) moves(m *moved, elements float64) (forward, backward units.Seconds) {
-	there, back := m.kernels()
-	return b.bytes(there, elements*m.Forward), b.bytes(back, elements*m.Backward)
+	f, w := m.kernels()
+	return b.bytes(f, elements*m.Forward), b.bytes(w, elements*m.Backward)
 }
 
 // activationInputs is how many inputs the activation function has.
@@ -101,63 +117,25 @@ func (b *builder) permutes() float64 {
 	return b.e.permuteBytes
 }
 
-// expertBias is what adding biases to the outputs of both expert products
-// moves, and their gradients: they are added expert by expert and the results
-// joined, 2 bytes read and written each time.
-func (b *builder) expertBias(rows, width float64) units.Seconds {
-	if !b.e.model.MLPBias || b.e.runtime.Experts.FusedMLP {
+// expertBias is what adding biases to the outputs of both expert GEMMs moves,
+// and their gradients: they are added expert by expert and the results joined,
+// 2 bytes read and written each time.
+func (b *builder) expertBias(o *program.Operation) units.Seconds {
+	if b.e.runtime.Experts.FusedMLP {
 		return 0
 	}
-	width *= b.activationInputs()
-	return b.bytes(compute.Elementwise, rows*(width+float64(b.e.model.HiddenSize))*8)
-}
-
-// rope adds rotating q and k, and their norms where they have some.
-func (b *builder) rope(moves *layerTraffic, forward, backward *units.Seconds) {
-	m := b.e.model
-	tp := float64(b.l.TensorParallel)
-	width := float64(m.AttentionHeads*m.HeadDim)/tp + max(float64(m.KVHeads)/tp, 1)*float64(m.HeadDim)
-	if m.MLA != nil { // q and k are assembled from their parts: every element moves
-		width = 2 * float64(m.AttentionHeads*(m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim)) / tp
-	}
-	if m.PositionEmbedding.Kind == "rope" {
-		there, back := b.moves(&moves.rope, b.tokens*width)
-		*forward += there
-		*backward += back
-	}
-	if m.QKNorm {
-		there, back := b.moves(&moves.norm, b.tokens*width)
-		*forward += there
-		*backward += back
-	}
-}
-
-// joined is what joining the gradients of q, k and v moves, which came from one
-// projection.
-func (b *builder) joined() units.Seconds {
-	m := b.e.model
-	if b.e.runtime.Layers.SeparateProjections || m.MLA != nil {
-		return 0
-	}
-	tp := float64(b.l.TensorParallel)
-	width := float64(m.AttentionHeads*m.HeadDim)/tp + 2*max(float64(m.KVHeads)/tp, 1)*float64(m.HeadDim)
-	return b.bytes(compute.Elementwise, b.tokens*width*4)
+	return b.bytes(compute.Elementwise, o.Elements*8)
 }
 
 // gradientCopies is what an engine without fused accumulation moves per
 // micro-batch to bring weight gradients to where they are reduced: a read in
 // 16 bits and a write in the reduction type.
-func (b *builder) gradientCopies(k program.Kind) units.Seconds {
+func (b *builder) gradientCopies(kind int) units.Seconds {
 	if b.e.runtime.Layers.AccumulatesWeightGradients {
 		return 0
 	}
-	for i, have := range b.e.arch.Kinds() {
-		if have == k {
-			n := b.e.arch.Elements(i, program.SplitOf(b.l)).Sum()
-			return b.bytes(compute.Elementwise, float64(n)*(2+bytesOf(b.x.GradientDType)))
-		}
-	}
-	return 0
+	n := b.e.arch.Elements(kind, program.SplitOf(b.l)).Sum()
+	return b.bytes(compute.Elementwise, float64(n)*(2+bytesOf(b.x.GradientDType)))
 }
 
 // bytes times a memory-bound kernel as the framework fuses it.

@@ -37,13 +37,8 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 
 // assembly is how the blocks of a layer are built.
 func (m *Model) assembly(s *shape) program.Assembly {
-	r := m.runtime
-	return program.Assembly{
-		FusedQKV: r.Layers.FusedQKV, SeparateGate: r.Layers.SeparateGate, Compiled: s.compiled, UnfusedAttention: s.unfused,
-		FP32Norm: r.Layers.FP32Norm, FP32Combine: r.Experts.FP32Combine, ReplicatedCombine: r.Experts.ReplicatedCombine,
-		KeepsGathered: r.Layers.KeepsGathered, KeepsReduceScatter: r.Recompute.KeepsReduceScatter, KeepsAllToAll: r.Recompute.KeepsAllToAll,
-		KeepsWeightGradients: r.Sharding.ReducesFP32, ViewsValue: r.Attention.ViewsValue,
-		ContextExchange: s.context, CopiesQuery: r.Attention.CopiesQuery, RotaryBytes: r.Layers.RotaryBytes,
-		Types: program.Types{Compute: m.element, Input: m.precision.inputBytes, Quantised: m.precision.weightBytes > 0, RowAlign: m.precision.align},
-	}
+	a := program.AssemblyOf(m.runtime)
+	a.UnfusedAttention, a.Compiled, a.ContextExchange = s.unfused, s.compiled, s.context
+	a.Types = program.Types{Compute: m.element, Input: m.precision.inputBytes, Quantised: m.precision.weightBytes > 0, RowAlign: m.precision.align}
+	return a
 }

@@ -21,7 +21,7 @@ func (b *builder) attention() {
 	h.v, h.out = h.kv, h.q
 	b.projectQKV(h)
 	b.rotate(0, h, b.width())
-	if !b.a.SeparateProjections {
+	if !b.a.Layers.SeparateProjections {
 		joined := float64(m.AttentionHeads*m.HeadDim)/float64(tp) + 2*max(float64(m.KVHeads)/float64(tp), 1)*float64(m.HeadDim)
 		b.add(Operation{Name: "attention.join", Kind: JoinGradients, Component: Attention, Elements: float64(b.tokens) * joined})
 	}
@@ -52,10 +52,10 @@ func (b *builder) projectQKV(h headWidths) {
 	if m.AttentionGate {
 		projected *= 2
 	}
-	gemm := GEMM{M: int(b.tokens), N: projected + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true}
-	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, GEMM: gemm}
+	gemm := GEMM{M: int(b.tokens), N: projected + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1}
+	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, Before: TensorGather, GEMM: gemm}
 	switch {
-	case b.a.FusedQKV:
+	case b.a.Layers.FusedQKV:
 		b.write(&o, b.tokens*(h.q+2*int64(kv))*element)
 		if m.QKNorm {
 			o.keep(0, b.tokens*(h.q+h.kv)*element)
@@ -66,11 +66,11 @@ func (b *builder) projectQKV(h headWidths) {
 		b.write(&o, b.tokens*h.kv*element).Autograd = m.QKNorm
 		b.writeKept(&o, 0, b.tokens*h.v*element)
 	}
-	if b.a.SeparateProjections {
+	if b.a.Layers.SeparateProjections {
 		o.Name, o.GEMM.N = "attention.q", projected
 		b.add(o)
 		o = Operation{Name: "attention.kv", Component: Attention, GEMM: gemm}
-		o.GEMM.N, o.GEMM.Count, o.GEMM.Gathered = kv, 2, false
+		o.GEMM.N, o.GEMM.Count = kv, 2
 	}
 	b.add(o)
 }
@@ -116,7 +116,8 @@ func (b *builder) rotate(dropped plan.Modules, h headWidths, width float64) {
 // and the dropped probabilities.
 func (b *builder) core(h headWidths) {
 	m, element := b.m, b.a.Types.Compute
-	o := Operation{Name: "attention.core", Kind: AttentionCore, Component: Attention, Modules: plan.ModuleCoreAttention, Core: b.p.coreAttention(b.kind, b.s)}
+	o := Operation{Name: "attention.core", Kind: AttentionCore, Component: Attention, Modules: plan.ModuleCoreAttention, Before: ContextGather,
+		Core: b.p.coreAttention(b.kind, b.s)}
 	if m.AttentionSinks && m.MLA == nil {
 		o.Weights = []Weight{vector("attention.sinks", TensorSharded, m.AttentionHeads)}
 	}
@@ -137,7 +138,7 @@ func (b *builder) core(h headWidths) {
 	if b.a.Types.Quantised {
 		o.keep(0, b.asInput(b.tokens*h.out))
 	}
-	o.keep(0, b.tokens*RotaryDimensions(m)*int64(b.a.RotaryBytes))
+	o.keep(0, b.tokens*RotaryDimensions(m)*int64(b.a.Layers.RotaryBytes))
 	extra += b.context(&o, h)
 	b.add(o)
 	b.block.Backward = extra + b.stream
@@ -146,7 +147,7 @@ func (b *builder) core(h headWidths) {
 // gateOutput adds the sigmoid gate on the output of attention: it keeps the gate
 // and the product, which the output projection reads.
 func (b *builder) gateOutput(h headWidths) {
-	o := Operation{Name: "attention.gate", Kind: Activation, Component: Attention, Elements: float64(b.tokens * h.out)}
+	o := Operation{Name: "attention.gate", Kind: Gate, Component: Attention, Elements: float64(b.tokens * h.out)}
 	o.keep(0, b.tokens*h.out*b.a.Types.Compute+b.asInput(b.tokens*h.out))
 	b.add(o)
 }
@@ -166,12 +167,12 @@ func (b *builder) context(o *Operation, h headWidths) int64 {
 		o.keep(plan.ModuleCoreAttention, b.tokens*h.out*element)
 		return 0
 	case "all_gather":
-		if b.a.KeepsGathered {
+		if b.a.Layers.KeepsGathered {
 			o.keep(plan.ModuleCoreAttention, (ranks-1)*keys)
 		}
 		return 2 * ranks * keys
 	}
-	if b.a.CopiesQuery {
+	if b.a.Attention.CopiesQuery {
 		o.keep(plan.ModuleCoreAttention, b.tokens*h.q*element)
 	}
 	return 2 * keys
@@ -183,7 +184,8 @@ func (b *builder) projectOutput(width int) {
 	m := b.m
 	o := Operation{Name: "attention.output", Component: Attention,
 		Weights: []Weight{matrix("attention.output.weight", TensorSharded, m.HiddenSize, width)},
-		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: m.AttentionHeads / b.s.TensorParallel * (width / m.AttentionHeads), Groups: 1, Count: 1, Scattered: true}}
+		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: m.AttentionHeads / b.s.TensorParallel * (width / m.AttentionHeads), Groups: 1, Count: 1},
+		After:   TensorReduce}
 	if m.AttentionBias && m.MLA == nil {
 		o.Weights = append(o.Weights, vector("attention.output.bias", Replicated, m.HiddenSize))
 	}

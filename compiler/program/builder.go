@@ -75,7 +75,7 @@ func (b *builder) open(name string) {
 // close ends a block: what comes out of it is scattered and added to the
 // residual stream.
 func (b *builder) close(c Component) {
-	if b.s.SequenceParallel && b.a.KeepsReduceScatter {
+	if b.s.SequenceParallel && b.a.Recompute.KeepsReduceScatter {
 		b.add(Operation{Name: b.block.Name + ".scatter", Kind: Scatter, Component: c, Tensors: []Tensor{{Bytes: b.stream, Operator: true}}})
 	}
 	width := b.shard() * float64(b.m.HiddenSize)
@@ -142,7 +142,7 @@ func (b *builder) asInput(n int64) int64 { return int64(float64(n) * b.a.Types.I
 // gathers reports whether linear operations keep their input gathered over the
 // tensor group instead of gathering it again for the weight gradient.
 func (b *builder) gathers() bool {
-	return b.a.KeepsGathered && b.s.SequenceParallel && b.s.TensorParallel > 1
+	return b.a.Layers.KeepsGathered && b.s.SequenceParallel && b.s.TensorParallel > 1
 }
 
 // residence says which of a norm's tensors offload of activations leaves on the
@@ -160,10 +160,10 @@ func (b *builder) norm(dropped plan.Modules, on residence) {
 	switch {
 	case len(b.layer) == 1:
 		o.keepBoth(0, n*element)
-	case !b.a.FP32Norm:
+	case !b.a.Layers.FP32Norm:
 		o.Tensors = append(o.Tensors, Tensor{Bytes: n * element, Autograd: true, Resident: on.input})
 	}
-	if b.a.FP32Norm { // the stream in fp32 and the normalised stream before its weight
+	if b.a.Layers.FP32Norm { // the stream in fp32 and the normalised stream before its weight
 		o.keep(dropped, n*(4+element))
 	}
 	output := n

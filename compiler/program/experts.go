@@ -45,7 +45,7 @@ func (b *builder) sharedGate() {
 	if !b.m.MoE.SharedExpertGate {
 		return
 	}
-	o := Operation{Name: "shared_experts.gate", Kind: Activation, Component: SharedExperts, Modules: plan.ModuleMoE | plan.ModuleSharedExperts,
+	o := Operation{Name: "shared_experts.gate", Kind: Gate, Component: SharedExperts, Modules: plan.ModuleMoE | plan.ModuleSharedExperts,
 		Elements: b.shard() * float64(b.m.HiddenSize), Weights: []Weight{vector("shared_experts.gate.weight", Replicated, b.m.HiddenSize)}}
 	o.keep(plan.ModuleMoE|plan.ModuleSharedExperts, b.stream)
 	b.add(o)
@@ -81,23 +81,23 @@ func (b *builder) routed() {
 	f, width := rows*int64(local), float64(e.ExpertFFNHiddenSize)/float64(b.s.ExpertTensorParallel)
 	permute := Operation{Name: "permute", Kind: Permute, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(hidden)}
 	permute.keep(plan.ModuleMoE, b.asInput(rows*hidden))
-	if b.a.KeepsAllToAll && b.s.ExpertParallel > 1 {
+	if b.a.Recompute.KeepsAllToAll && b.s.ExpertParallel > 1 {
 		permute.Tensors = append(permute.Tensors, Tensor{Bytes: 2 * rows * hidden * element, Operator: true})
 	}
 	gemm := GEMM{M: int(mean), N: local * up, K: int(hidden), Groups: e.Experts / b.s.ExpertParallel, Count: 1}
-	in := Operation{Name: "experts.in", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, GEMM: gemm}
+	in := Operation{Name: "experts.in", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, Before: ExpertDispatch, GEMM: gemm}
 	b.separate(&in, local)
 	in.keep(plan.ModuleMoE, int64(up)*f*element)
 	activation := Operation{Name: "experts.activation", Kind: Activation, Component: Experts,
 		Modules: plan.ModuleMoE | plan.ModuleExpertActivation, Elements: mean * width}
-	if b.a.SeparateGate && up == 2 {
+	if b.a.Layers.SeparateGate && up == 2 {
 		activation.keep(plan.ModuleMoE, f*element)
 	}
-	if b.a.SeparateGate && m.ActivationClamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
+	if b.a.Layers.SeparateGate && m.ActivationClamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
 		activation.keep(plan.ModuleMoE, 3*f*element)
 	}
 	activation.keepResident(plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f))
-	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, GEMM: gemm}
+	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, After: ExpertCombine, GEMM: gemm}
 	out.GEMM.N, out.GEMM.K = int(hidden), local
 	in.Weights, out.Weights = b.expertWeights()
 	b.add(permute)
@@ -144,7 +144,7 @@ func (b *builder) rows() int64 {
 // works on: all tokens of the tensor group in one product of matrices, or this
 // rank's rows element by element.
 func (b *builder) combined() int64 {
-	if b.a.ReplicatedCombine {
+	if b.a.Experts.ReplicatedCombine {
 		return b.tokens * int64(b.m.MoE.TopK) * int64(b.p.ExpertWidth())
 	}
 	return b.rows() * int64(b.p.ExpertWidth())
@@ -152,7 +152,7 @@ func (b *builder) combined() int64 {
 
 // combine adds what weighing the experts' outputs in fp32 keeps.
 func (b *builder) combine() {
-	if !b.a.FP32Combine {
+	if !b.a.Experts.FP32Combine {
 		return
 	}
 	o := Operation{Name: "combine", Kind: Permute, Component: Experts}
@@ -170,11 +170,11 @@ func (b *builder) backwardExperts(rows, f int64) {
 	routed, activation := rows*element, up*f*element
 	experts := routed + activation + activation/2
 	b.block.Backward = b.stream + max(2*routed, activation, 2*routed+routed-experts)
-	if !b.a.FP32Combine {
+	if !b.a.Experts.FP32Combine {
 		return
 	}
 	b.block.Incoming = b.stream
-	if n := b.combined(); b.a.ReplicatedCombine { // a gradient as large as what is kept
+	if n := b.combined(); b.a.Experts.ReplicatedCombine { // a gradient as large as what is kept
 		b.block.Backward = max(b.block.Backward, 4*n)
 		b.block.Remade = 2 * n * element // the rows as they came and in the order of the tokens
 	} else { // two such gradients at once

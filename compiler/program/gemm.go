@@ -10,10 +10,6 @@ type GEMM struct {
 	// sum. 1: a plain multiplication.
 	Groups int
 	Count  int // how often per layer
-	// Gathered says that with sequence parallelism A is gathered over the tensor
-	// group before it; Scattered that C is reduce-scattered (or all-reduced
-	// without sequence parallelism) after it.
-	Gathered, Scattered bool
 }
 
 // FLOPs of the forward pass, all counts.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
 )
@@ -20,8 +21,9 @@ func layout(tp, cp, ep, etp, micro int) *plan.Layout {
 
 // named is a matrix multiplication with the name of its operation.
 type named struct {
-	Name string
-	GEMM GEMM
+	Name          string
+	GEMM          GEMM
+	Before, After Collective
 }
 
 // TestGEMMs spells out the matrix multiplications of one layer on one rank.
@@ -34,28 +36,28 @@ func TestGEMMs(t *testing.T) {
 		want  []named
 	}{
 		{"llama3-8B, tp 4, cp 2", llama3_8b(), 0, layout(4, 2, 1, 1, 2), []named{
-			{"attention.qkv", GEMM{M: 8192, N: 1536, K: 4096, Groups: 1, Count: 1, Gathered: true}},
-			{"attention.output", GEMM{M: 8192, N: 4096, K: 1024, Groups: 1, Count: 1, Scattered: true}},
-			{"mlp.in", GEMM{M: 8192, N: 7168, K: 4096, Groups: 1, Count: 1, Gathered: true}},
-			{"mlp.out", GEMM{M: 8192, N: 4096, K: 3584, Groups: 1, Count: 1, Scattered: true}},
+			{Name: "attention.qkv", GEMM: GEMM{M: 8192, N: 1536, K: 4096, Groups: 1, Count: 1}, Before: TensorGather},
+			{Name: "attention.output", GEMM: GEMM{M: 8192, N: 4096, K: 1024, Groups: 1, Count: 1}, After: TensorReduce},
+			{Name: "mlp.in", GEMM: GEMM{M: 8192, N: 7168, K: 4096, Groups: 1, Count: 1}, Before: TensorGather},
+			{Name: "mlp.out", GEMM: GEMM{M: 8192, N: 4096, K: 3584, Groups: 1, Count: 1}, After: TensorReduce},
 		}},
 		{"deepseek-v3 MoE layer, ep 64", deepseekV3(), 1, layout(1, 1, 64, 1, 1), []named{
-			{"attention.q_down", GEMM{M: 4096, N: 1536, K: 7168, Groups: 1, Count: 1}},
-			{"attention.q_up", GEMM{M: 4096, N: 24576, K: 1536, Groups: 1, Count: 1, Gathered: true}},
-			{"attention.kv_down", GEMM{M: 4096, N: 576, K: 7168, Groups: 1, Count: 1}},
-			{"attention.kv_up", GEMM{M: 4096, N: 32768, K: 512, Groups: 1, Count: 1, Gathered: true}},
-			{"attention.output", GEMM{M: 4096, N: 7168, K: 16384, Groups: 1, Count: 1, Scattered: true}},
-			{"router", GEMM{M: 4096, N: 256, K: 7168, Groups: 1, Count: 1}},
-			{"shared_experts.in", GEMM{M: 4096, N: 4096, K: 7168, Groups: 1, Count: 1, Gathered: true}},
-			{"shared_experts.out", GEMM{M: 4096, N: 7168, K: 2048, Groups: 1, Count: 1, Scattered: true}},
-			{"experts.in", GEMM{M: 32768, N: 4096, K: 7168, Groups: 4, Count: 1}},
-			{"experts.out", GEMM{M: 32768, N: 7168, K: 2048, Groups: 4, Count: 1}},
+			{Name: "attention.q_down", GEMM: GEMM{M: 4096, N: 1536, K: 7168, Groups: 1, Count: 1}},
+			{Name: "attention.q_up", GEMM: GEMM{M: 4096, N: 24576, K: 1536, Groups: 1, Count: 1}, Before: TensorGather},
+			{Name: "attention.kv_down", GEMM: GEMM{M: 4096, N: 576, K: 7168, Groups: 1, Count: 1}},
+			{Name: "attention.kv_up", GEMM: GEMM{M: 4096, N: 32768, K: 512, Groups: 1, Count: 1}, Before: TensorGather},
+			{Name: "attention.output", GEMM: GEMM{M: 4096, N: 7168, K: 16384, Groups: 1, Count: 1}, After: TensorReduce},
+			{Name: "router", GEMM: GEMM{M: 4096, N: 256, K: 7168, Groups: 1, Count: 1}},
+			{Name: "shared_experts.in", GEMM: GEMM{M: 4096, N: 4096, K: 7168, Groups: 1, Count: 1}, Before: TensorGather},
+			{Name: "shared_experts.out", GEMM: GEMM{M: 4096, N: 7168, K: 2048, Groups: 1, Count: 1}, After: TensorReduce},
+			{Name: "experts.in", GEMM: GEMM{M: 32768, N: 4096, K: 7168, Groups: 4, Count: 1}, Before: ExpertDispatch},
+			{Name: "experts.out", GEMM: GEMM{M: 32768, N: 7168, K: 2048, Groups: 4, Count: 1}, After: ExpertCombine},
 		}},
 	} {
 		s := ShapeOf(c.l)
 		var got []named
 		for _, o := range New(c.model).Layer(c.kind, &s, &Assembly{}).Linears() {
-			got = append(got, named{o.Name, o.GEMM})
+			got = append(got, named{o.Name, o.GEMM, o.Before, o.After})
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
@@ -194,7 +196,7 @@ func TestGEMMsMatchFLOPs(t *testing.T) {
 		s := ShapeOf(layout(1, 1, 1, 1, 2))
 		for k := range p.Kinds() {
 			var got float64
-			p.Layer(k, &s, &Assembly{SeparateProjections: rapid.Bool().Draw(t, "separate")}).Operations(func(o *Operation) {
+			p.Layer(k, &s, &Assembly{Layers: runtime.Layers{SeparateProjections: rapid.Bool().Draw(t, "separate")}}).Operations(func(o *Operation) {
 				got += o.GEMM.FLOPs() + o.Core.FLOPs() + o.FLOPs*float64(p.Tokens(&s))
 			})
 			if want := p.LayerFLOPs(k) * float64(p.Tokens(&s)); math.Abs(got/want-1) > 1e-9 {

@@ -36,7 +36,7 @@ func (p *Program) FinalNorm() int64 {
 // HeadGEMM is the matrix multiplication of the output head for one micro-batch
 // with the part of the vocabulary that a rank holds.
 func (p *Program) HeadGEMM(vocabulary int, s *Shape) GEMM {
-	return GEMM{M: p.Tokens(s), N: vocabulary, K: p.Model.HiddenSize, Groups: 1, Count: 1, Gathered: true}
+	return GEMM{M: p.Tokens(s), N: vocabulary, K: p.Model.HiddenSize, Groups: 1, Count: 1}
 }
 
 // HeadFLOPs is the forward model FLOPs per token of the output head.

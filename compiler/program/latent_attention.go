@@ -43,7 +43,8 @@ func (b *builder) latentQuery(h headWidths) {
 	width := m.AttentionHeads * (x.QKNopeHeadDim + x.QKRopeHeadDim)
 	up := Operation{Name: "attention.q", Component: Attention,
 		Weights: []Weight{matrix("attention.q.weight", TensorSharded, width, m.HiddenSize)},
-		GEMM:    GEMM{M: int(b.tokens), N: int(h.q), K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true}}
+		GEMM:    GEMM{M: int(b.tokens), N: int(h.q), K: m.HiddenSize, Groups: 1, Count: 1},
+		Before:  TensorGather}
 	if x.QLoraRank > 0 {
 		b.down("attention.q", x.QLoraRank, 0)
 		up.Name, up.Modules, up.GEMM.K = "attention.q_up", plan.ModuleLatentUp, x.QLoraRank
@@ -59,9 +60,10 @@ func (b *builder) latentKeyValue(h headWidths) {
 	b.down("attention.kv", x.KVLoraRank, x.QKRopeHeadDim)
 	o := Operation{Name: "attention.kv_up", Component: Attention, Modules: plan.ModuleLatentUp,
 		Weights: []Weight{matrix("attention.kv_up.weight", TensorSharded, m.AttentionHeads*(x.QKNopeHeadDim+x.VHeadDim), x.KVLoraRank)},
-		GEMM:    GEMM{M: int(b.tokens), N: int(h.count) * (x.QKNopeHeadDim + x.VHeadDim), K: x.KVLoraRank, Groups: 1, Count: 1, Gathered: true}}
+		GEMM:    GEMM{M: int(b.tokens), N: int(h.count) * (x.QKNopeHeadDim + x.VHeadDim), K: x.KVLoraRank, Groups: 1, Count: 1},
+		Before:  TensorGather}
 	bytes := b.tokens * (h.count*int64(x.QKNopeHeadDim) + h.v) * element
-	if b.a.ViewsValue {
+	if b.a.Attention.ViewsValue {
 		b.writeKept(&o, plan.ModuleLatentUp, bytes)
 	} else {
 		b.write(&o, bytes)

@@ -28,7 +28,8 @@ func (b *builder) mixer(x *mixer) {
 	local := func(width int) int64 { return b.tokens * int64(width) / tp }
 	in := Operation{Name: x.name + ".in", Component: Mixer,
 		Weights: []Weight{matrix(x.name+".in.weight", TensorSharded, x.projected, m.HiddenSize)},
-		GEMM:    GEMM{M: int(b.tokens), N: x.projected / b.s.TensorParallel, K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true}}
+		GEMM:    GEMM{M: int(b.tokens), N: x.projected / b.s.TensorParallel, K: m.HiddenSize, Groups: 1, Count: 1},
+		Before:  TensorGather}
 	b.writeKept(&in, 0, local(x.projected)*element)
 	b.add(in)
 	convolution := Operation{Name: x.name + ".convolution", Kind: Convolution, Component: Mixer, Elements: float64(local(x.convolved)),
@@ -49,7 +50,8 @@ func (b *builder) mixer(x *mixer) {
 	b.add(norm)
 	out := Operation{Name: x.name + ".out", Component: Mixer,
 		Weights: []Weight{matrix(x.name+".out.weight", TensorSharded, m.HiddenSize, x.inner)},
-		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: x.inner / b.s.TensorParallel, Groups: 1, Count: 1, Scattered: true}}
+		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: x.inner / b.s.TensorParallel, Groups: 1, Count: 1},
+		After:   TensorReduce}
 	b.write(&out, b.tokens*int64(m.HiddenSize)*element)
 	b.add(out)
 	// Backward runs convolution and scan again beside the gradients of what they

@@ -22,20 +22,22 @@ func (b *builder) feedForward(name string, c Component, modules plan.Modules, wi
 	local := width / b.s.TensorParallel
 	in := Operation{Name: name + ".in", Component: c, Modules: modules,
 		Weights: []Weight{matrix(name+".in.weight", TensorSharded, width*up, m.HiddenSize)},
-		GEMM:    GEMM{M: int(b.tokens), N: local * up, K: m.HiddenSize, Groups: 1, Count: 1, Gathered: true}}
+		GEMM:    GEMM{M: int(b.tokens), N: local * up, K: m.HiddenSize, Groups: 1, Count: 1},
+		Before:  TensorGather}
 	b.separate(&in, local)
 	for range up {
 		b.writeKept(&in, modules, f*element).Resident = true
 	}
 	activation := Operation{Name: name + ".activation", Kind: Activation, Component: c, Modules: modules,
 		Elements: float64(b.tokens) * (float64(width) / float64(b.s.TensorParallel))}
-	if b.a.SeparateGate && up == 2 && !b.a.Compiled {
+	if b.a.Layers.SeparateGate && up == 2 && !b.a.Compiled {
 		activation.keepResident(modules, f*element)
 	}
 	activation.keepResident(modules, b.asInput(f))
 	out := Operation{Name: name + ".out", Component: c, Modules: modules,
 		Weights: []Weight{matrix(name+".out.weight", TensorSharded, m.HiddenSize, width)},
-		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: local, Groups: 1, Count: 1, Scattered: true}}
+		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: local, Groups: 1, Count: 1},
+		After:   TensorReduce}
 	b.write(&out, b.tokens*int64(m.HiddenSize)*element)
 	if m.MLPBias {
 		in.Weights = append(in.Weights, vector(name+".in.bias", TensorSharded, width*up))
@@ -49,7 +51,7 @@ func (b *builder) feedForward(name string, c Component, modules plan.Modules, wi
 // separate makes two multiplications of that of gate and up where they are not
 // fused.
 func (b *builder) separate(o *Operation, width int) {
-	if b.a.SeparateProjections && upProjections(b.m) == 2 {
+	if b.a.Layers.SeparateProjections && upProjections(b.m) == 2 {
 		o.GEMM.N, o.GEMM.Count = width, 2
 	}
 }

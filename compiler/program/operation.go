@@ -23,6 +23,7 @@ const (
 	Scatter                            // of the block's output over the tensor group
 	Convolution                        // causal and depthwise, along the sequence
 	Scan                               // of a state along the sequence: Mamba-2 or gated delta rule
+	Gate                               // a sigmoid that scales the output of attention or of shared experts
 	GatedNorm                          // over the heads of a mixer, with a gate
 )
 
@@ -41,6 +42,20 @@ const (
 	Mixer // of a state: Mamba-2, gated delta net
 )
 
+// Collective is communication that stands before or after an operation. Its
+// backward pass has the mirror image.
+type Collective uint8
+
+// The collectives.
+const (
+	NoCollective   Collective = iota
+	TensorGather              // with sequence parallelism, all_gather of the input over the tensor group
+	TensorReduce              // reduce_scatter of the output over the tensor group; all_reduce without sequence parallelism
+	ContextGather             // keys and values over the context group, in any way
+	ExpertDispatch            // rows to their experts over the expert group
+	ExpertCombine             // and back
+)
+
 // Operation is one step of a block on one rank for one micro-batch.
 type Operation struct {
 	Name      string
@@ -49,8 +64,11 @@ type Operation struct {
 	// Modules are those of selective recompute that run the operation again.
 	Modules plan.Modules
 	Weights []Weight
-	GEMM    GEMM          // of Linear and GroupedLinear
-	Core    CoreAttention // of AttentionCore
+	// Before and After are what the operation waits for and what waits for it.
+	Before, After Collective
+
+	GEMM GEMM          // of Linear and GroupedLinear
+	Core CoreAttention // of AttentionCore
 	// FLOPs are those of the forward pass per token over all ranks, of Scan.
 	FLOPs float64
 	// Elements is what a memory-bound operation works on: elements of its output

@@ -1,6 +1,9 @@
 package program
 
-import "github.com/ndc-dev/ndc/compiler/plan"
+import (
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
+)
 
 // Split is how the weights of a layer are cut over ranks.
 type Split struct {
@@ -50,54 +53,31 @@ func (p *Program) RoutedTokens(s *Shape) int {
 	return int(n)
 }
 
-// Assembly is how a runtime builds the blocks of a model, as far as it decides
-// which operations there are and which tensors their backward passes need. The
-// zero value counts weights and FLOPs, for which it does not matter.
+// Assembly is how a runtime builds the blocks of a model under some execution
+// options, as far as it decides which operations there are and which tensors
+// their backward passes need. The zero value counts weights and FLOPs, for which
+// it does not matter.
 type Assembly struct {
-	// SeparateProjections says that q, k and v, and gate and up, are projected by
-	// matrix multiplications of their own; otherwise they are fused. It changes
-	// shapes of multiplications, never counts of elements.
-	SeparateProjections bool
-	// FusedQKV says that query, key and value come out of one projection as one
-	// tensor, of which the value is copied.
-	FusedQKV bool
-	// SeparateGate keeps gate, activated gate, up and product of a gated MLP;
-	// otherwise one kernel keeps its inputs and the product only.
-	SeparateGate bool
-	// Compiled says that a compiler fuses what the MLP does between its products.
-	Compiled bool
-	// UnfusedAttention keeps the attention probabilities.
-	UnfusedAttention bool
-	// FP32Norm normalises in fp32 with separate operators, which keep fp32 copies.
-	FP32Norm bool
-	// FP32Combine weighs the experts' outputs with their scores in fp32 after the
-	// experts, so that the outputs are kept, instead of before the last product.
-	FP32Combine bool
-	// ReplicatedCombine says that every rank of a tensor group weighs the experts'
-	// outputs for all tokens of the group, not for its part of them.
-	ReplicatedCombine bool
-	// KeepsGathered keeps the input of a column-parallel layer gathered over the
-	// tensor group until its backward pass, and keys and values gathered over the
-	// context group.
-	KeepsGathered bool
-	// KeepsReduceScatter and KeepsAllToAll say that recompute by operators keeps
-	// the outputs of these collectives.
-	KeepsReduceScatter, KeepsAllToAll bool
+	Layers    runtime.Layers
+	Attention runtime.Attention
+	Experts   runtime.Experts
+	Recompute runtime.Recompute
 	// KeepsWeightGradients says that a block's weight gradients stay in the compute
 	// type until the block is reduced as a whole.
 	KeepsWeightGradients bool
-	// ViewsValue hands values of latent attention over as a part of what they are
-	// projected with, so that the keys in it are kept, too.
-	ViewsValue bool
-	// ContextExchange is how context parallelism moves keys and values: ring, all_gather or
-	// ulysses. CopiesQuery says that a ring keeps one more copy of the query.
-	ContextExchange string
-	CopiesQuery     bool
-	// RotaryBytes is the size, per position and rotary dimension, of the rows of
-	// rotary embeddings that every layer keeps; 0 where layers share them.
-	RotaryBytes int
+
+	UnfusedAttention bool   // attention keeps its probabilities
+	Compiled         bool   // a compiler fuses what the MLP does between its GEMMs
+	ContextExchange  string // how context parallelism moves keys and values: ring, all_gather or ulysses
 
 	Types Types
+}
+
+// AssemblyOf is how a runtime builds layers where execution options and types do
+// not matter.
+func AssemblyOf(r *runtime.Runtime) Assembly {
+	return Assembly{Layers: r.Layers, Attention: r.Attention, Experts: r.Experts, Recompute: r.Recompute,
+		KeepsWeightGradients: r.Sharding.ReducesFP32}
 }
 
 // Types is the sizes of what the operations compute with.

@@ -1,0 +1,143 @@
+package estimate
+
+import (
+	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// operation times one operation of a block, or leaves it to what happens to the
+// residual stream of the whole layer.
+func (b *builder) operation(o *program.Operation, block *blockTimes, s *stream) {
+	switch o.Kind {
+	case program.Linear, program.GroupedLinear:
+		b.multiply(o, block)
+	case program.AttentionCore:
+		b.attention(o)
+	case program.Norm:
+		s.norms += o.Elements
+	case program.Residual:
+		s.sums += o.Elements
+	case program.Dropout:
+		s.dropouts += o.Elements
+	default:
+		b.memoryBound(o)
+	}
+}
+
+// repeat adds the forward of an operation to the modules of selective recompute
+// that run it again.
+func (b *builder) repeat(m plan.Modules, t units.Seconds) {
+	for ; m != 0; m &^= m.First() {
+		b.repeated[moduleIndex(m)] += t
+	}
+}
+
+// multiply times a matrix multiplication.
+func (b *builder) multiply(o *program.Operation, block *blockTimes) {
+	t, at := b.linear(o)
+	b.fwd[at] += t.Forward
+	b.bwd[at] += t.Backward()
+	b.weight += t.WeightGradient
+	b.repeat(o.Modules, t.Forward)
+	if o.Before == program.TensorGather {
+		block.gathers = true
+		block.column += t.Forward
+	}
+	b.last, b.reduces = pass{}, o.After == program.TensorReduce
+	if b.reduces {
+		block.row += t.Forward
+		b.last.lines[at] = t.Forward
+	} else {
+		block.columns += o.GEMM.Count
+	}
+}
+
+// linear times the passes of one matrix multiplication; experts wait for their
+// busiest rank.
+func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
+	p, n := &o.GEMM, units.Seconds(o.GEMM.Count)
+	if o.Kind == program.GroupedLinear {
+		b.experts = p.Groups
+		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
+		g := compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}
+		if b.e.runtime.Experts.FusedMLP {
+			g.InputReady, g.GradientReady = o.After == program.ExpertCombine, o.Before == program.ExpertDispatch
+		}
+		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
+		return scale(t, n*units.Seconds(b.e.device.Sustained())/b.e.rate(b.dtype)/b.e.grouped(b.dtype)), lineExperts
+	}
+	dtype := b.dtype
+	if o.Component == program.Router {
+		dtype = b.e.plain
+	}
+	return scale(b.e.linear(dtype, p), n/b.e.rate(dtype)), lineLinear
+}
+
+// linearKey is what the time of one product depends on.
+type linearKey struct {
+	dtype   compute.DType
+	m, n, k int
+}
+
+// linear times one product, from the cache: many tables share it.
+func (e *Evaluator) linear(t compute.DType, p *program.GEMM) compute.Passes {
+	k := linearKey{t, p.M, p.N, p.K}
+	passes, ok := e.linears[k]
+	if !ok {
+		passes = e.device.Linear(t, p.M, p.N, p.K)
+		e.linears[k] = passes
+	}
+	return passes
+}
+
+// scale multiplies all passes.
+func scale(p compute.Passes, n units.Seconds) compute.Passes {
+	return compute.Passes{Forward: n * p.Forward, InputGradient: n * p.InputGradient, WeightGradient: n * p.WeightGradient}
+}
+
+// attention times the core and its context-parallel communication.
+func (b *builder) attention(o *program.Operation) {
+	c := &o.Core
+	cp := units.Seconds(b.l.ContextParallel)
+	a := compute.Attention{
+		Kernel: b.e.kernel(b.x), DType: b.e.attentionType(b.dtype), Dropout: b.e.model.Dropout > 0,
+		Batch: c.Batch, Heads: c.Heads, KVHeads: c.KVHeads,
+		Queries: c.Keys, Keys: c.Keys, HeadDim: c.QKDim, ValueDim: c.VDim,
+		Causal: true, Window: c.Window,
+	}
+	if b.x.ContextParallelType == "ulysses" && b.l.ContextParallel > 1 {
+		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
+	}
+	f, w := b.e.device.Attention(&a)
+	rate := b.e.flashShare(b.x, c.QKDim)
+	f, w = f/cp/rate, w/cp/rate
+	if cp > 1 {
+		f, w = f/b.e.ring, w/b.e.ring
+	}
+	b.fwd[lineAttention] += f
+	b.bwd[lineAttention] += w
+	b.repeat(o.Modules, f)
+	b.contextParallel(c, f, w)
+}
+
+// attentionType is what attention computes in: 16 bits, unless the run asks for
+// the layer's own 8.
+func (e *Evaluator) attentionType(layer compute.DType) compute.DType {
+	if e.runtime.LowPrecision.Attention {
+		return layer
+	}
+	return e.plain
+}
+
+// kernel is the attention kernel that runs.
+func (e *Evaluator) kernel(x *plan.Execution) compute.AttentionKernel {
+	switch x.Attention {
+	case "unfused":
+		return compute.Unfused
+	case "fused":
+		return e.kernels[1]
+	}
+	return e.kernels[0]
+}
