@@ -12,22 +12,31 @@ import (
 // the micro-batch of l: all layers without recompute, spread evenly over the
 // pipeline without a bubble. Only these axes of l are read.
 func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
-	bare := *l
-	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, 0, "", 0
-	y := *x
-	y.OffloadActivations = false // recompute shortens their way to the host
+	bare, y := withoutRecompute(l, x)
 	k := wholeKey{e.tableKey(&bare, &y), e.stateKey(&bare, &y)}
 	work, ok := e.bareWork[k]
 	if !ok {
-		work = e.work(k, &bare, &y)
+		work = e.work(k, l, x)
 		e.bareWork[k] = work
 	}
 	return e.floor(units.Seconds(l.MicroBatches)*work/units.Seconds(l.PipelineParallel), l)
 }
 
-// work is what all layers take for one micro-batch. The table is not kept: most
-// meshes are never looked at again, and in a large search there are very many.
-func (e *Evaluator) work(k wholeKey, l *plan.Layout, x *plan.Execution) units.Seconds {
+// withoutRecompute is a layout and its execution without recompute, nor offload
+// of activations, whose way to the host recompute shortens.
+func withoutRecompute(l *plan.Layout, x *plan.Execution) (plan.Layout, plan.Execution) {
+	bare, y := *l, *x
+	bare.Recompute, bare.RecomputeModules, bare.RecomputeMethod, bare.RecomputeLayers = plan.RecomputeNone, 0, "", 0
+	y.OffloadActivations = false
+	return bare, y
+}
+
+// work is what all layers take for one micro-batch without recompute. The table
+// is not kept: most meshes are never looked at again, and in a large search there
+// are very many.
+func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execution) units.Seconds {
+	bare, y := withoutRecompute(layout, execution)
+	l, x := &bare, &y
 	g := e.groupsOf(l, x)
 	t, ok := e.tables[k.tableKey]
 	if !ok {
