@@ -207,3 +207,23 @@ func sources(t *testing.T, folder string) []string {
 	}
 	return all
 }
+
+// TestWidths: a struct of fifty fields is a function turned inside out. 24 is
+// the most under compiler/, where a search evaluates.
+func TestWidths(t *testing.T) {
+	for pkg, files := range packages(t) {
+		if pkg != "compiler" && !strings.HasPrefix(pkg, "compiler/") {
+			continue
+		}
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if spec, ok := n.(*ast.TypeSpec); ok {
+					if s, ok := spec.Type.(*ast.StructType); ok && s.Fields.NumFields() > 24 {
+						t.Errorf("%s.%s has %d fields", pkg, spec.Name.Name, s.Fields.NumFields())
+					}
+				}
+				return true
+			})
+		}
+	}
+}
