@@ -94,6 +94,33 @@ func TestTorchTitan(t *testing.T) {
 	}
 }
 
+// TestInnerRanks holds the peaks of ranks in the middle of a pipeline with as
+// many micro-batches as stages, where all is in flight on several ranks at once.
+// They were recorded when plans already said what they say here.
+func TestInnerRanks(t *testing.T) {
+	cases, err := Read[Live]("../../testdata/oracle/torchtitan-inner.jsonl")
+	if err != nil || len(cases) == 0 {
+		t.Fatal("no cases: ", err)
+	}
+	for i := range cases {
+		c := &cases[i]
+		_, p, err := c.Plan()
+		if err != nil || len(c.Answers) == 0 {
+			t.Fatalf("%s: %d answers, %v", c.Name(), len(c.Answers), err)
+		}
+		for k := range c.Answers {
+			a := &c.Answers[k]
+			s := &p.Memory.Stages[Stage(p, a.Rank)]
+			exactly(t, c.Name(), a, s)
+			off := float64(int64(s.AllocatedBytes)-libraries-a.Peak) / float64(a.Peak)
+			t.Logf("%s rank %d: %+.3f %%", c.Name(), a.Rank, 100*off)
+			if math.Abs(off) > 0.0005 {
+				t.Errorf("%s rank %d: %d bytes predicted, %d held", c.Name(), a.Rank, int64(s.AllocatedBytes)-libraries, a.Peak)
+			}
+		}
+	}
+}
+
 // exactly demands the shards of parameters, which a plan has no gradients
 // beside at every peak, and moments.
 func exactly(t *testing.T, name string, a *Live, s *plan.StageMemory) {

@@ -11,7 +11,26 @@ const (
 	naming = "nothing is emitted for it: the layout would claim what the arguments do not say"
 )
 
+// hybrid gives the dense model a pattern of mixers, MLPs and one attention.
+func hybrid(d *Draft, groups int) {
+	m := &d.Job.Model
+	m.LayerPattern, m.Mamba = "M-M-M-*-", &job.Mamba{Heads: 2 * m.HiddenSize / 64, HeadDim: 64, StateDim: 128, Groups: groups, ConvKernel: 4}
+	m.PositionEmbedding = job.PositionEmbedding{Kind: "none"}
+}
+
 var megatronCases = []Case{
+	{Rule: "megatron-mixer-heads", Model: "dense", What: "2 groups of a Mamba mixer over 4 tensor ranks",
+		Says: "ngroups must be evenly divisible by tp_size",
+		Edit: func(d *Draft) {
+			hybrid(d, 2)
+			d.Layout.TensorParallel = 4
+		}},
+	{Rule: "megatron-hybrid", Model: "dense", What: "a layer pattern with CUDA graphs of layers",
+		Why: "ndc emits none for hybrid models: which of their layers a graph covers was never measured",
+		Edit: func(d *Draft) {
+			hybrid(d, 8)
+			d.Execution = func(x *plan.Execution) { x.CUDAGraphs = "layer" }
+		}},
 	{Rule: "megatron-heads-not-divisible", Model: "dense", What: "10 heads over 4 tensor ranks",
 		Says: "must be a multiple of tensor_model_parallel_size",
 		Edit: func(d *Draft) {
