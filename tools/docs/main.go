@@ -1,9 +1,10 @@
 // Command docs writes what can be written from the code itself:
 // docs/language.md, the reference of the job language, from the tables that
 // decode it, docs/capabilities.md, what each framework version can do, from the
-// table of package backends/capability, and docs/diagnostics.md, the index of
-// diagnostics, from the ids.go of every package. With -check it only compares. It runs at the top of the
-// repository:
+// table of package backends/capability, docs/diagnostics.md, the index of
+// diagnostics, from the ids.go of every package, and docs/llama3-70b.svg, the
+// plan that the pages on memory and time work out. With -check it only
+// compares. It runs at the top of the repository:
 //
 //	go run ./tools/docs
 package main
@@ -41,7 +42,14 @@ func run(check bool) error {
 	if err := write(capabilitiesPath, capabilities(), check); err != nil {
 		return err
 	}
-	return write(diagnosticsPath, index, check)
+	if err := write(diagnosticsPath, index, check); err != nil {
+		return err
+	}
+	drawing, err := picture(os.DirFS("."))
+	if err != nil {
+		return err
+	}
+	return write(picturePath, drawing, check)
 }
 
 // write writes a file, or compares it.

@@ -61,3 +61,18 @@ func TestDiagnostics(t *testing.T) {
 		t.Error("an id has no comment that says what it means")
 	}
 }
+
+// TestPicture: the committed picture is of today's plan.
+func TestPicture(t *testing.T) {
+	want, err := picture(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../" + picturePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("%s is not up to date (run go run ./tools/docs)", picturePath)
+	}
+}
