@@ -141,6 +141,29 @@ func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
 		OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1, ContextParallelType: "ring", ReshardAfterForward: true}
 }
 
+// TestEveryKind: a model may have every kind of layer at once.
+func TestEveryKind(t *testing.T) {
+	j := gpt(1024, 8, 2048)
+	m := &j.Model
+	m.Layers, m.LayerPattern, m.MTPLayers, m.MTPLayerPattern = 13, "MG*-E*MMG*-E*", 1, "*E"
+	m.SlidingWindow = job.SlidingWindow{Size: 512, Pattern: 2}
+	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 1024, LayerFrequency: 1, LoadImbalance: 1}
+	m.Mamba = &job.Mamba{Heads: 8, HeadDim: 32, StateDim: 16, Groups: 4, ConvKernel: 4}
+	m.DeltaNet = &job.DeltaNet{KeyHeads: 4, ValueHeads: 8, KeyHeadDim: 32, ValueHeadDim: 16, ConvKernel: 4}
+	for _, r := range runtimes.All() {
+		p := New(j, targetOf(r))
+		l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 2, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+			DataParallelReplicate: 1, DataParallelShard: 2, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 4, PipelineSchedule: plan.Schedule1F1B}
+		x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1}
+		if peak := p.Peak(l, x); peak.Allocated <= 0 {
+			t.Errorf("%d bytes", peak.Allocated)
+		}
+		if n := len(p.arch.Kinds()); n != maxKinds {
+			t.Errorf("%d kinds, of at most %d", n, maxKinds)
+		}
+	}
+}
+
 // TestProperties: ledgers sum to the allocated bytes, the hot path equals the
 // full one, and memory grows with micro-batch and layers.
 func TestProperties(t *testing.T) {

@@ -9,9 +9,10 @@ import (
 	"github.com/ndc-dev/ndc/compiler/runtime"
 )
 
-// maxKinds bounds the distinct kinds of layer of a model: dense or MoE, with
-// and without a window, and MTP.
-const maxKinds = 6
+// maxKinds bounds the distinct kinds of layer of a model: in a pattern both
+// mixers, attention with and without a window, MLP and experts, and MTP; one
+// without a pattern has fewer.
+const maxKinds = 7
 
 // terms is what a shape settles once for every layout that shares it.
 type terms struct {

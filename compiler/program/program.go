@@ -26,8 +26,12 @@ type Kind struct {
 	MTP    bool   // multi-token-prediction layer: a projection, two norms, an inner layer, a norm
 }
 
-// kindOf is the kind of a layer of the given blocks.
+// kindOf is the kind of a layer of the given blocks, which looks through a
+// window where it has attention.
 func kindOf(blocks string, window int) Kind {
+	if !strings.ContainsRune(blocks, job.AttentionBlock) {
+		window = 0
+	}
 	return Kind{Blocks: blocks, MoE: strings.ContainsRune(blocks, job.ExpertsBlock), Window: window}
 }
 
