@@ -47,7 +47,7 @@ func TestExtending(t *testing.T) {
 		}
 		replaced[path] = name
 	}
-	if tests < 3 {
+	if tests < 5 {
 		t.Errorf("%d tests; were the sections renamed?", tests)
 	}
 	runToys(t, dir, replaced, packages)
