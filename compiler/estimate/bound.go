@@ -46,8 +46,8 @@ func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execut
 	work := t.embedding.forward + t.embedding.backward + t.head.forward + t.head.backward
 	work += units.Seconds(e.model.MTPLayers) * (t.mtp.forward + t.mtp.backward)
 	for k := range e.arch.Kinds() {
-		low, plain := t.at(k, false, false), t.at(k, true, false)
-		per := min(low.forward+low.backward, plain.forward+plain.backward)
+		quantised, base := t.at(k, false, false), t.at(k, true, false)
+		per := min(quantised.forward+quantised.backward, base.forward+base.backward)
 		work += units.Seconds(e.arch.Count(k, 0, e.model.Layers)) * per
 	}
 	return work

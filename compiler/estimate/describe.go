@@ -18,7 +18,7 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	c, t := e.rankLines(l, s.busiest)
 	total := s.once
 	total.add(units.Seconds(l.MicroBatches), &c)
-	traffic := s.load
+	traffic := s.collectives
 	traffic.add(l.MicroBatches, &t)
 	traffic.attribute(&total)
 	d := Description{
@@ -60,77 +60,77 @@ func (e *Evaluator) Timeline(l *plan.Layout, x *plan.Execution) *plan.Timeline {
 }
 
 // communication lists what the busiest pipeline rank communicates in a step.
-func (e *Evaluator) communication(t *load, s *step) []plan.Communication {
+func (e *Evaluator) communication(t *collectives, s *step) []plan.Communication {
 	out := []plan.Communication{}
 	for i := range t {
 		if t[i].seconds == 0 {
 			continue
 		}
 		out = append(out, plan.Communication{
-			Group: channelNames[i].group, Collective: channelNames[i].collective,
-			Bytes: t[i].bytes, Link: s.g.of(channel(i)).Link(),
+			Group: collectiveNames[i].group, Collective: collectiveNames[i].collective,
+			Bytes: t[i].bytes, Link: s.g.of(collectiveKind(i)).Link(),
 			Seconds: t[i].seconds, ExposedSeconds: t[i].exposed,
 		})
 	}
 	return out
 }
 
-// gathers and reductions are the channels of sharded state.
+// gathers and reductions are the kinds of collectives of sharded state.
 var (
-	gathers    = []channel{channelShardGather, channelExpertShardGather}
-	reductions = []channel{channelShardReduce, channelShardAllReduce, channelReplicaReduce, channelExpertShardReduce, channelExpertReplicaReduce}
+	gathers    = []collectiveKind{collectiveShardGather, collectiveExpertShardGather}
+	reductions = []collectiveKind{collectiveShardReduce, collectiveShardAllReduce, collectiveReplicaReduce, collectiveExpertShardReduce, collectiveExpertReplicaReduce}
 )
 
 // attribute gives the exposed time of sharded state, which is known for all
-// its collectives together, to the channels in proportion to their time.
-func (t *load) attribute(c *costs) {
+// its collectives together, to the kinds of collectives in proportion to their time.
+func (t *collectives) attribute(c *costs) {
 	t.expose(c[lineParameters], gathers)
 	t.expose(c[lineGradients], reductions)
 	t.expose(c[lineState], gathers, reductions)
 }
 
-// expose adds exposed seconds to lists of channels, by what of each is not
+// expose adds exposed seconds to lists of kinds of collectives, by what of each is not
 // exposed yet.
-func (t *load) expose(exposed units.Seconds, lists ...[]channel) {
-	channels := slices.Concat(lists...)
+func (t *collectives) expose(exposed units.Seconds, lists ...[]collectiveKind) {
+	kinds := slices.Concat(lists...)
 	var all units.Seconds
-	for _, i := range channels {
+	for _, i := range kinds {
 		all += t[i].seconds - t[i].exposed
 	}
 	if all <= 0 {
 		return
 	}
-	for _, i := range channels {
+	for _, i := range kinds {
 		t[i].exposed += exposed * (t[i].seconds - t[i].exposed) / all
 	}
 }
 
-// of is the communicator of a channel.
-func (g *groups) of(c channel) *collective.Group {
+// of is the communicator of a kind of collective.
+func (g *groups) of(c collectiveKind) *collective.Group {
 	switch c {
-	case channelTensorGather, channelTensorScatter, channelTensorReduce:
+	case collectiveTensorGather, collectiveTensorScatter, collectiveTensorReduce:
 		return g.tensor
-	case channelContextRing, channelContextGather, channelContextExchange:
+	case collectiveContextRing, collectiveContextGather, collectiveContextExchange:
 		return g.context
-	case channelExpertExchange, channelExpertGather:
+	case collectiveExpertExchange, collectiveExpertGather:
 		return g.expert
-	case channelShardGather, channelShardReduce, channelShardAllReduce:
+	case collectiveShardGather, collectiveShardReduce, collectiveShardAllReduce:
 		return g.shard
-	case channelReplicaReduce:
+	case collectiveReplicaReduce:
 		if g.replica.Size() == 1 {
 			return g.data
 		}
 		return g.replica
-	case channelExpertShardGather, channelExpertShardReduce:
+	case collectiveExpertShardGather, collectiveExpertShardReduce:
 		return g.expertShard
-	case channelExpertReplicaReduce:
+	case collectiveExpertReplicaReduce:
 		if g.expertReplica.Size() == 1 {
 			return g.expertData
 		}
 		return g.expertReplica
-	case channelPipeline:
+	case collectivePipeline:
 		return g.pipeline
-	case channelEmbedding:
+	case collectiveEmbedding:
 		return g.embedding
 	}
 	return g.world

@@ -47,23 +47,23 @@ type Evaluator struct {
 	rates
 	caches
 
-	recipes   []recipe
-	same      []int // per decoder layer: the first of its run of layers of one recipe
-	simulator schedule.Simulator
-	builder   builder // of the layer being timed
-	step      step
+	layerGroups []layerGroup
+	same        []int // per decoder layer: the first of its run of layers of one layer group
+	simulator   schedule.Simulator
+	builder     builder // of the layer being timed
+	step        step
 }
 
 // fixed is what depends on the job and its target, and on no layout.
 type fixed struct {
-	kernels      [2]compute.AttentionKernel // of the options flash and fused
-	fused, eager layerTraffic               // of the layers, fused or kernel by kernel
-	counted      bool                       // the kernels that eager names were counted
-	blocking     bool                       // CUDA_LAUNCH_BLOCKING is set for the run
-	low, plain   compute.DType              // of linear layers; of attention, router and head
-	domain       int                        // GPUs that NVLink reaches, or of a node without it
-	moments      float64                    // optimizer moments per parameter
-	muon         float64                    // operations to orthogonalise one layer's update; made when needed
+	kernels         [2]compute.AttentionKernel // of the options flash and fused
+	fused, eager    layerTraffic               // of the layers, fused or kernel by kernel
+	counted         bool                       // the kernels that eager names were counted
+	blocking        bool                       // CUDA_LAUNCH_BLOCKING is set for the run
+	quantised, base compute.DType              // of linear layers; of attention, router and head
+	domain          int                        // GPUs that NVLink reaches, or of a node without it
+	moments         float64                    // optimizer moments per parameter
+	muon            float64                    // operations to orthogonalise one layer's update; made when needed
 }
 
 // rates are parameters in the form that the hot loop uses.
@@ -172,7 +172,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	layers := cmp.Or(t.Runtime.Layers.Implementation, fusedLayers)
 	e.eager, e.counted = trafficOf(e.model, layers), layers != fusedLayers
 	e.precision()
-	e.newRecipes()
+	e.newLayerGroups()
 	e.resolve()
 	return e
 }
@@ -190,27 +190,27 @@ func (e *Evaluator) Use(p Parameters) {
 
 // precision picks the data types of the job's precision.
 func (e *Evaluator) precision() {
-	e.plain = compute.BF16
+	e.base = compute.BF16
 	switch e.job.Training.Precision {
 	case "fp32":
-		e.plain = compute.TF32
+		e.base = compute.TF32
 	case "fp16":
-		e.plain = compute.FP16
+		e.base = compute.FP16
 	}
-	e.low = e.plain
+	e.quantised = e.base
 	switch e.job.Training.Precision {
 	case "fp8":
-		e.low = compute.FP8
+		e.quantised = compute.FP8
 		if e.job.Training.FP8.Recipe == "blockwise" {
-			e.low = compute.FP8Block
+			e.quantised = compute.FP8Block
 		}
 		if e.job.Training.FP8.Recipe == "delayed" {
-			e.low = compute.FP8Delayed
+			e.quantised = compute.FP8Delayed
 		}
 	case "mxfp8":
-		e.low = compute.MXFP8
+		e.quantised = compute.MXFP8
 	case "nvfp4":
-		e.low = compute.NVFP4
+		e.quantised = compute.NVFP4
 	}
 	e.moments = 2
 	if k := e.job.Training.Optimizer.Kind; k == "sgd" || k == "muon" {

@@ -146,14 +146,14 @@ func TestBreakdownSumsToStep(t *testing.T) {
 		same(t, "breakdown", sum, d.Time.StepSeconds)
 		same(t, "evaluated step", out.StepSeconds, d.Time.StepSeconds)
 		same(t, "exposed", out.ExposedCommunicationSeconds, exposed)
-		var channels units.Seconds
+		var collectiveKinds units.Seconds
 		for _, c := range d.Communication {
-			channels += c.ExposedSeconds
+			collectiveKinds += c.ExposedSeconds
 			if c.ExposedSeconds > c.Seconds*(1+1e-9) {
 				t.Fatalf("%s %s exposes %v of %v", c.Group, c.Collective, c.ExposedSeconds, c.Seconds)
 			}
 		}
-		same(t, "exposed by channel", channels, exposed)
+		same(t, "exposed by collectiveKind", collectiveKinds, exposed)
 		same(t, "peak", units.Seconds(out.PeakDeviceBytes), units.Seconds(d.Memory.Peak.DeviceBytes))
 		if d.Throughput.MFU <= 0 || d.Throughput.MFU > 1 {
 			t.Fatalf("MFU %v", d.Throughput.MFU)

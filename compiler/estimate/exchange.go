@@ -29,18 +29,18 @@ func (b *builder) tensorParallel() {
 	}
 	at, bytes, t, hidden := b.leave(b.blocks[len(b.blocks)-1].row)
 	b.last.lines[lineOf(at)] += t - hidden
-	b.last.load.put(at, bytes, t, t-hidden)
+	b.last.collectives.put(at, bytes, t, t-hidden)
 }
 
 // leave is the collective after the product before it, of which hidden runs
 // behind that product.
-func (b *builder) leave(row units.Seconds) (at channel, bytes units.Bytes, t, hidden units.Seconds) {
+func (b *builder) leave(row units.Seconds) (at collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
 	bytes = units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
 	if !b.l.SequenceParallel {
-		return channelTensorReduce, bytes, b.g.tensor.AllReduce(bytes), 0
+		return collectiveTensorReduce, bytes, b.g.tensor.AllReduce(bytes), 0
 	}
 	t = b.g.tensor.ReduceScatter(bytes)
-	return channelTensorScatter, bytes, t, b.pipelined(t, row)
+	return collectiveTensorScatter, bytes, t, b.pipelined(t, row)
 }
 
 // tensorBlock is one gather and reduce-scatter (or one all-reduce) of the forward
@@ -64,17 +64,17 @@ func (b *builder) tensorBlock(block *blockTimes) {
 		return
 	}
 	gather := g.AllGather(bytes)
-	b.put(channelTensorGather, bytes, gather, b.pipelined(gather, column))
+	b.put(collectiveTensorGather, bytes, gather, b.pipelined(gather, column))
 	b.put(at, bytes, scatter, behind)
-	b.putBackward(channelTensorGather, bytes, gather, b.pipelined(gather, row))
+	b.putBackward(collectiveTensorGather, bytes, gather, b.pipelined(gather, row))
 	if !b.e.runtime.TensorParallel.Overlaps {
-		b.putBackward(channelTensorScatter, bytes, scatter, b.pipelined(scatter, column))
+		b.putBackward(collectiveTensorScatter, bytes, scatter, b.pipelined(scatter, column))
 		return
 	}
 	// The input is gathered again behind the input gradient, the gradient scattered
 	// behind the weight gradient.
-	b.putBackward(channelTensorGather, bytes, gather, min(gather, column))
-	b.putBackward(channelTensorScatter, bytes, scatter, min(scatter, column))
+	b.putBackward(collectiveTensorGather, bytes, gather, min(gather, column))
+	b.putBackward(collectiveTensorScatter, bytes, scatter, min(scatter, column))
 }
 
 // pipelined is the part of a collective that hides inside the matrix product
@@ -89,26 +89,26 @@ func (b *builder) pipelined(t, product units.Seconds) units.Seconds {
 }
 
 // put adds a collective of the forward, of which hidden runs behind compute.
-func (b *builder) put(c channel, bytes units.Bytes, t, hidden units.Seconds) {
+func (b *builder) put(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
 	b.fwd[lineOf(c)] += t - hidden
 	b.overlapped += hidden
-	b.load.put(c, bytes, t, t-hidden)
+	b.collectives.put(c, bytes, t, t-hidden)
 	b.first.put(c, bytes, t, t-hidden)
 }
 
 // putBackward is put for the backward.
-func (b *builder) putBackward(c channel, bytes units.Bytes, t, hidden units.Seconds) {
+func (b *builder) putBackward(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
 	b.bwd[lineOf(c)] += t - hidden
 	b.overlapped += hidden
-	b.load.put(c, bytes, t, t-hidden)
+	b.collectives.put(c, bytes, t, t-hidden)
 }
 
-// lineOf is the breakdown line of a channel inside a layer.
-func lineOf(c channel) line {
+// lineOf is the breakdown line of a kind of collective inside a layer.
+func lineOf(c collectiveKind) line {
 	switch {
-	case c <= channelTensorReduce:
+	case c <= collectiveTensorReduce:
 		return lineTensor
-	case c <= channelContextExchange:
+	case c <= collectiveContextExchange:
 		return lineContext
 	default:
 		return lineExpert
@@ -132,18 +132,18 @@ func (b *builder) contextParallel(c *program.CoreAttention, forward, backward un
 	case "ulysses", "hierarchical":
 		qo := units.Bytes(tokens * 2 * float64(c.Heads*(c.QKDim+c.VDim)))
 		t := g.AllToAll(kv + qo)
-		b.put(channelContextExchange, kv+qo, t, 0)
-		b.putBackward(channelContextExchange, kv+qo, t, 0)
+		b.put(collectiveContextExchange, kv+qo, t, 0)
+		b.putBackward(collectiveContextExchange, kv+qo, t, 0)
 	case "all_gather":
 		all := kv * units.Bytes(n)
-		b.put(channelContextGather, all, g.AllGather(all), 0)
-		b.putBackward(channelContextGather, all, g.ReduceScatter(all), 0)
+		b.put(collectiveContextGather, all, g.AllGather(all), 0)
+		b.putBackward(collectiveContextGather, all, g.ReduceScatter(all), 0)
 	default:
 		steps := units.Seconds(n - 1)
 		t := g.PointToPoint(kv)
-		b.put(channelContextRing, kv*units.Bytes(n-1), steps*t, steps*min(t, forward/units.Seconds(n)))
+		b.put(collectiveContextRing, kv*units.Bytes(n-1), steps*t, steps*min(t, forward/units.Seconds(n)))
 		t = g.PointToPoint(2 * kv)
-		b.putBackward(channelContextRing, 2*kv*units.Bytes(n-1), steps*t, steps*min(t, backward/units.Seconds(n)))
+		b.putBackward(collectiveContextRing, 2*kv*units.Bytes(n-1), steps*t, steps*min(t, backward/units.Seconds(n)))
 	}
 }
 
@@ -157,9 +157,9 @@ func (b *builder) expertParallel() {
 		bytes := units.Bytes(float64(b.e.routed(b.l)) * row)
 		t := b.g.expertTensor.AllGather(bytes)
 		s := b.g.expertTensor.ReduceScatter(bytes)
-		for _, put := range []func(channel, units.Bytes, units.Seconds, units.Seconds){b.put, b.putBackward} {
-			put(channelExpertGather, bytes, t, 0)
-			put(channelExpertGather, bytes, s, 0)
+		for _, put := range []func(collectiveKind, units.Bytes, units.Seconds, units.Seconds){b.put, b.putBackward} {
+			put(collectiveExpertGather, bytes, t, 0)
+			put(collectiveExpertGather, bytes, s, 0)
 		}
 	}
 	if g.Size() <= 1 {
@@ -167,10 +167,10 @@ func (b *builder) expertParallel() {
 	}
 	var bytes units.Bytes
 	var once units.Seconds
-	at := channelExpertExchange
+	at := collectiveExpertExchange
 	switch b.x.MoEDispatcher {
 	case "allgather":
-		at = channelExpertGather
+		at = collectiveExpertGather
 		bytes = units.Bytes(math.Round(local * row * float64(g.Size())))
 		once = (g.AllGather(bytes) + g.ReduceScatter(bytes)) / 2
 	default:
@@ -237,11 +237,11 @@ func (b *builder) embeddingReduce() {
 		return
 	}
 	if b.l.SequenceParallel {
-		b.put(channelTensorScatter, bytes, g.ReduceScatter(bytes), 0)
-		b.putBackward(channelTensorGather, bytes, g.AllGather(bytes), 0)
+		b.put(collectiveTensorScatter, bytes, g.ReduceScatter(bytes), 0)
+		b.putBackward(collectiveTensorGather, bytes, g.AllGather(bytes), 0)
 		return
 	}
-	b.put(channelTensorReduce, bytes, g.AllReduce(bytes), 0)
+	b.put(collectiveTensorReduce, bytes, g.AllReduce(bytes), 0)
 }
 
 // headReduce gathers the hidden states, reduces their gradient and the three
@@ -254,16 +254,16 @@ func (b *builder) headReduce(vocabulary int) {
 	}
 	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
 	if b.l.SequenceParallel {
-		b.put(channelTensorGather, bytes, g.AllGather(bytes), 0)
-		b.putBackward(channelTensorScatter, bytes, g.ReduceScatter(bytes), 0)
+		b.put(collectiveTensorGather, bytes, g.AllGather(bytes), 0)
+		b.putBackward(collectiveTensorScatter, bytes, g.ReduceScatter(bytes), 0)
 	} else {
-		b.putBackward(channelTensorReduce, bytes, g.AllReduce(bytes), 0)
+		b.putBackward(collectiveTensorReduce, bytes, g.AllReduce(bytes), 0)
 	}
 	if b.e.runtime.TensorParallel.LogitParts(g.Size()) <= 1 {
 		logits := units.Bytes(b.tokens * 2 * float64(vocabulary))
-		b.put(channelTensorGather, logits, g.AllGather(logits), 0)
+		b.put(collectiveTensorGather, logits, g.AllGather(logits), 0)
 		return
 	}
 	row := units.Bytes(b.tokens * 4)
-	b.put(channelTensorReduce, 3*row, 3*g.AllReduce(row), 0)
+	b.put(collectiveTensorReduce, 3*row, 3*g.AllReduce(row), 0)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
-// channelBytes finds the payload of one collective in a description.
-func channelBytes(d *Description, group, collective string) units.Bytes {
+// collectiveBytes finds the payload of one collective in a description.
+func collectiveBytes(d *Description, group, collective string) units.Bytes {
 	for _, c := range d.Communication {
 		if c.Group == group && c.Collective == collective {
 			return c.Bytes
@@ -35,33 +35,33 @@ func TestCommunicationVolumes(t *testing.T) {
 	plain := New(jobOf(dense(), 1), targetOf(runtimes.Blocks())).Describe(&tp, &x)
 	// Per layer two gathers forward and two backward, and two again for the
 	// weight gradients (where they overlap); embedding and head one each.
-	check(t, "gathers beside weight gradients", channelBytes(&overlapping, "tensor_parallel", "all_gather"), 512*(6*layers+2)*activations)
-	check(t, "scatters beside weight gradients", channelBytes(&overlapping, "tensor_parallel", "reduce_scatter"), 512*(4*layers+2)*activations)
-	check(t, "gathers in turn", channelBytes(&plain, "tensor_parallel", "all_gather"), 512*(4*layers+2)*activations)
+	check(t, "gathers beside weight gradients", collectiveBytes(&overlapping, "tensor_parallel", "all_gather"), 512*(6*layers+2)*activations)
+	check(t, "scatters beside weight gradients", collectiveBytes(&overlapping, "tensor_parallel", "reduce_scatter"), 512*(4*layers+2)*activations)
+	check(t, "gathers in turn", collectiveBytes(&plain, "tensor_parallel", "all_gather"), 512*(4*layers+2)*activations)
 
 	dp := single(8) // the distributed optimizer: fp32 gradients, 16-bit parameters, once per step
 	d := New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&dp, &x)
-	check(t, "gradients", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*parameters)
-	check(t, "parameters", channelBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
+	check(t, "gradients", collectiveBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*parameters)
+	check(t, "parameters", collectiveBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
 
 	dp.ZeroStage = 3 // blocks: gathered forward and backward, reduced with every micro-batch
 	d = New(jobOf(dense(), 1), targetOf(runtimes.Blocks())).Describe(&dp, &x)
 	embedding := units.Bytes(128256 * 4096)
-	check(t, "blocks gathered", channelBytes(&d, "data_parallel_shard", "all_gather"), 64*2*(2*parameters-embedding))
-	check(t, "blocks reduced", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
+	check(t, "blocks gathered", collectiveBytes(&d, "data_parallel_shard", "all_gather"), 64*2*(2*parameters-embedding))
+	check(t, "blocks reduced", collectiveBytes(&d, "data_parallel_shard", "reduce_scatter"), 64*4*parameters)
 
 	dp.ZeroStage = 2 // buckets: all-reduced with every micro-batch, gathered once
 	zero := targetOf(runtimes.Buckets())
 	zero.Runtime.Sharding.AllReduces = true
 	d = New(jobOf(dense(), 1), zero).Describe(&dp, &x)
-	check(t, "buckets reduced", channelBytes(&d, "data_parallel_shard", "all_reduce"), 64*4*parameters)
-	check(t, "buckets gathered", channelBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
+	check(t, "buckets reduced", collectiveBytes(&d, "data_parallel_shard", "all_reduce"), 64*4*parameters)
+	check(t, "buckets gathered", collectiveBytes(&d, "data_parallel_shard", "all_gather"), 2*parameters)
 
 	pp := single(8) // one activation each way between two stages
 	pp.PipelineParallel, pp.PipelineSchedule, pp.StageLayers = 2, plan.Schedule1F1B, []int{16, 16}
 	pp.DataParallelShard, pp.MicroBatches = 4, 128
 	d = New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&pp, &x)
-	check(t, "pipeline", channelBytes(&d, "pipeline_parallel", "point_to_point"), 128*activations)
+	check(t, "pipeline", collectiveBytes(&d, "pipeline_parallel", "point_to_point"), 128*activations)
 }
 
 // TestWholeHead works AutoTP's ends out for Llama 3 8B over 8 tensor ranks:
@@ -92,28 +92,28 @@ func TestWholeHead(t *testing.T) {
 	}
 	// Forward one reduction after attention and one after the MLP, backward one
 	// each for q, k, v, gate and up; none for the ends.
-	check(t, "reductions", channelBytes(&d, "tensor_parallel", "all_reduce"), 32*(2+5)*activations)
-	check(t, "gathers", channelBytes(&d, "tensor_parallel", "all_gather"), 0)
+	check(t, "reductions", collectiveBytes(&d, "tensor_parallel", "all_reduce"), 32*(2+5)*activations)
+	check(t, "gathers", collectiveBytes(&d, "tensor_parallel", "all_gather"), 0)
 
 	// A head that is cut has an eighth of the product, the loss of all logits,
 	// which it gathers, and reduces the gradient of its input.
 	cut, d := describe(8, 1, gathered)
 	e := New(jobOf(dense(), 1), targetOf(runtimes.Buckets()))
 	product := func(n int) units.Seconds {
-		p := e.device.Linear(e.plain, 8192, n, 4096)
-		return (p.Forward + p.Backward()) / e.rate(e.plain)
+		p := e.device.Linear(e.base, 8192, n, 4096)
+		return (p.Forward + p.Backward()) / e.rate(e.base)
 	}
 	near(t, "what cutting the head saves", float64(alone.lines[lineHead]-cut.lines[lineHead]), float64(product(128256)-product(128256/8)))
-	check(t, "reductions beside a cut head", channelBytes(&d, "tensor_parallel", "all_reduce"), (32*(2+5)+1)*activations)
-	check(t, "gathered logits", channelBytes(&d, "tensor_parallel", "all_gather"), 2*8192*128256)
+	check(t, "reductions beside a cut head", collectiveBytes(&d, "tensor_parallel", "all_reduce"), (32*(2+5)+1)*activations)
+	check(t, "gathered logits", collectiveBytes(&d, "tensor_parallel", "all_gather"), 2*8192*128256)
 
 	// Gradients are reduced of what a rank holds: an eighth of the layers'
 	// matrices, the norms, and the ends.
 	const matrices, ends = 32 * (2*4096*4096 + 2*4096*1024 + 3*4096*14336), 128256 * 4096
 	_, d = describe(4, 2, whole)
-	check(t, "gradients, whole ends", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+2*ends))
+	check(t, "gradients, whole ends", collectiveBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+2*ends))
 	_, d = describe(4, 2, gathered)
-	check(t, "gradients, cut head", channelBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+ends+ends/4))
+	check(t, "gradients, cut head", collectiveBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+ends+ends/4))
 }
 
 // TestChunksRunAgain: chunks that run again cost the forward pass of the head
@@ -131,7 +131,7 @@ func TestChunksRunAgain(t *testing.T) {
 	once, gathers := head(false)
 	again, more := head(true)
 	near(t, "a head whose chunks run again", float64(again.backward), float64(once.backward+once.forward))
-	check(t, "what it gathers", channelBytes(&more, "tensor_parallel", "all_gather"), 2*channelBytes(&gathers, "tensor_parallel", "all_gather"))
+	check(t, "what it gathers", collectiveBytes(&more, "tensor_parallel", "all_gather"), 2*collectiveBytes(&gathers, "tensor_parallel", "all_gather"))
 }
 
 func near(t *testing.T, what string, got, want float64) {
@@ -154,7 +154,7 @@ func TestExpertVolume(t *testing.T) {
 	l, x := single(8), execution()
 	l.ExpertParallel = 8
 	d := New(jobOf(moe(), 1), targetOf(runtimes.Whole())).Describe(&l, &x)
-	check(t, "all-to-all", channelBytes(&d, "expert_parallel", "all_to_all"), 64*31*4*2*2*8192*4096)
+	check(t, "all-to-all", collectiveBytes(&d, "expert_parallel", "all_to_all"), 64*31*4*2*2*8192*4096)
 }
 
 // TestDomains: of d NVLink domains a token with k copies touches
@@ -167,7 +167,7 @@ func TestDomains(t *testing.T) {
 	plain := New(jobOf(m, 8), targetOf(runtimes.Whole())).Describe(&l, &x)
 	x.MoEDispatcher = "deepep"
 	deduplicated := New(jobOf(m, 8), targetOf(runtimes.Whole())).Describe(&l, &x)
-	got := float64(channelBytes(&deduplicated, "expert_parallel", "all_to_all")) / float64(channelBytes(&plain, "expert_parallel", "all_to_all"))
+	got := float64(collectiveBytes(&deduplicated, "expert_parallel", "all_to_all")) / float64(collectiveBytes(&plain, "expert_parallel", "all_to_all"))
 	if want := 8 * (1 - math.Pow(7.0/8, 8)) / 8; math.Abs(got-want) > 1e-6 {
 		t.Errorf("share of copies that travel: %v, want %v", got, want)
 	}
@@ -183,7 +183,7 @@ func TestRanks(t *testing.T) {
 	plain := New(jobOf(m, 1), targetOf(runtimes.Whole())).Describe(&l, &x)
 	x.MoEDispatcher = "hybridep"
 	once := New(jobOf(m, 1), targetOf(runtimes.Whole())).Describe(&l, &x)
-	got := float64(channelBytes(&once, "expert_parallel", "all_to_all")) / float64(channelBytes(&plain, "expert_parallel", "all_to_all"))
+	got := float64(collectiveBytes(&once, "expert_parallel", "all_to_all")) / float64(collectiveBytes(&plain, "expert_parallel", "all_to_all"))
 	if want := 5.251 / 8; math.Abs(got-want) > 1e-4 {
 		t.Errorf("share of copies that travel: %v, want %v", got, want)
 	}
@@ -203,7 +203,7 @@ func TestEarlyStop(t *testing.T) {
 	}
 	e := New(jobOf(dense(), 1), targetOf(runtimes.Blocks()))
 	e.run(&l, &x)
-	out := e.device.Linear(e.plain, 8192, 4096, 14336/8).Forward / e.rate(e.plain)
+	out := e.device.Linear(e.base, 8192, 4096, 14336/8).Forward / e.rate(e.base)
 	scatter := e.step.g.tensor.ReduceScatter(2 * 8192 * 4096)
 	none, full, early := work(plan.RecomputeNone, true), work(plan.RecomputeFull, false), work(plan.RecomputeFull, true)
 	if early <= none || early >= full {
@@ -274,8 +274,8 @@ func TestTransfers(t *testing.T) {
 	const activation = 2 * 8192 * 4096
 	now := New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&l, &x)
 	then := New(jobOf(dense(), 1), old(targetOf(runtimes.Whole()))).Describe(&l, &x)
-	check(t, "whole", channelBytes(&now, "pipeline_parallel", "point_to_point"), 512*activation)
-	check(t, "a part", channelBytes(&then, "pipeline_parallel", "point_to_point"), 512*activation/4)
+	check(t, "whole", collectiveBytes(&now, "pipeline_parallel", "point_to_point"), 512*activation)
+	check(t, "a part", collectiveBytes(&then, "pipeline_parallel", "point_to_point"), 512*activation/4)
 }
 
 // TestFullRecompute repeats the forward of every layer and nothing else.

@@ -18,7 +18,7 @@ type pass struct {
 	weight            units.Seconds // of the backward, what only the gradients of weights need
 	exposed           units.Seconds // communication on the critical path; set by terms
 	lines             costs
-	load              load
+	collectives       collectives
 	elements          program.Elements // parameters on this rank
 }
 
@@ -54,12 +54,12 @@ type builder struct {
 	tokens float64       // per micro-batch on this context-parallel rank
 	shard  float64       // tokens outside the tensor-parallel regions
 
-	fwd        costs
-	bwd        costs
-	weight     units.Seconds // of bwd, GEMMs that make gradients of weights
-	load       load          // forward and backward
-	first      load          // forward alone
-	overlapped units.Seconds // communication hidden behind compute
+	fwd         costs
+	bwd         costs
+	weight      units.Seconds // of bwd, GEMMs that make gradients of weights
+	collectives collectives   // forward and backward
+	first       collectives   // forward alone
+	overlapped  units.Seconds // communication hidden behind compute
 
 	blocks   []blockTimes
 	repeated [16]units.Seconds // forward of what each module of selective recompute runs again
@@ -85,7 +85,7 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 	layers := e.layersOf(l)
 	for k, layer := range layers {
 		t.build(e.start(l, x, g, false), layer, k, false)
-		if e.low == e.plain {
+		if e.quantised == e.base {
 			*t.at(k, true, false), *t.at(k, true, true) = *t.at(k, false, false), *t.at(k, false, true)
 		} else {
 			t.build(e.start(l, x, g, true), layer, k, true)
@@ -99,7 +99,7 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 		t.mtp.forward += t.head.forward
 		t.mtp.backward += t.head.backward
 		t.mtp.weight += t.head.weight
-		t.mtp.load.add(1, &t.head.load)
+		t.mtp.collectives.add(1, &t.head.collectives)
 	}
 	b := e.start(l, x, g, true)
 	t.transfer = units.Bytes(b.shard * 2 * float64(e.model.HiddenSize))
@@ -139,9 +139,9 @@ func (t *layerTable) build(b *builder, layer program.Layer, kind int, base bool)
 func (e *Evaluator) start(l *plan.Layout, x *plan.Execution, g *groups, base bool) *builder {
 	s := program.ShapeOf(l)
 	b := &e.builder
-	*b = builder{e: e, l: l, x: x, g: g, dtype: e.low, tokens: float64(e.arch.Tokens(&s)), blocks: b.blocks[:0]}
+	*b = builder{e: e, l: l, x: x, g: g, dtype: e.quantised, tokens: float64(e.arch.Tokens(&s)), blocks: b.blocks[:0]}
 	if base {
-		b.dtype = e.plain
+		b.dtype = e.base
 	}
 	b.shard = b.tokens
 	if l.SequenceParallel {
@@ -179,13 +179,13 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 	p := b.edge()
 	switch r {
 	case plan.RecomputeFull:
-		again, load := b.fwd, b.first
+		again, collectives := b.fwd, b.first
 		if b.e.runtime.Recompute.StopsEarly {
 			again.add(-1, &b.last.lines)
-			load.add(-1, &b.last.load)
+			collectives.add(-1, &b.last.collectives)
 		}
 		p.lines.repeat(&again)
-		p.load.add(1, &load)
+		p.collectives.add(1, &collectives)
 		p.backward += again.sum()
 	case plan.RecomputeSelective:
 		again := b.selective()
@@ -274,19 +274,19 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 	s := program.ShapeOf(l)
 	p := e.arch.HeadGEMM(vocabulary/e.runtime.TensorParallel.HeadParts(l.TensorParallel), &s)
-	t := e.linear(e.plain, &p)
+	t := e.linear(e.base, &p)
 	name := "loss_bytes.unfused"
 	if x.CrossEntropy == "fused" || x.Compile && e.runtime.Loss.CompilesLoss {
 		name = "loss_bytes.fused"
 	}
 	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(b.tokens*float64(vocabulary/e.runtime.TensorParallel.LogitParts(l.TensorParallel))*e.parameters.at(name))))
-	b.fwd[lineHead] = t.Forward/e.rate(e.plain) + loss/2
-	b.bwd[lineHead] = t.Backward()/e.rate(e.plain) + loss/2
-	b.weight = t.WeightGradient / e.rate(e.plain)
+	b.fwd[lineHead] = t.Forward/e.rate(e.base) + loss/2
+	b.bwd[lineHead] = t.Backward()/e.rate(e.base) + loss/2
+	b.weight = t.WeightGradient / e.rate(e.base)
 	b.headReduce(vocabulary)
 	if e.runtime.Loss.RecomputesChunks && x.LossChunks > 1 {
 		b.bwd.repeat(&b.fwd)
-		b.load.add(1, &b.first)
+		b.collectives.add(1, &b.first)
 	}
 	return b.edge()
 }
@@ -294,7 +294,7 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
 // edge turns what was collected into a pass without recompute, such as an
 // embedding or a head.
 func (b *builder) edge() pass {
-	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), weight: b.weight, lines: b.fwd, load: b.load}
+	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), weight: b.weight, lines: b.fwd, collectives: b.collectives}
 	p.lines.add(1, &b.bwd)
 	return p
 }

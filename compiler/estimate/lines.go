@@ -97,72 +97,72 @@ func (c *costs) repeat(forward *costs) {
 	}
 }
 
-// channel is one kind of collective over one group.
-type channel uint8
+// collectiveKind is one kind of collective over one group.
+type collectiveKind uint8
 
-// The channels, in the order of the plan.
+// The kinds of collectives, in the order of the plan.
 const (
-	channelTensorGather channel = iota
-	channelTensorScatter
-	channelTensorReduce
-	channelContextRing
-	channelContextGather
-	channelContextExchange
-	channelExpertExchange
-	channelExpertGather
-	channelShardGather
-	channelShardReduce
-	channelShardAllReduce
-	channelReplicaReduce
-	channelExpertShardGather
-	channelExpertShardReduce
-	channelExpertReplicaReduce
-	channelPipeline
-	channelEmbedding
-	channelNorm
-	channels
+	collectiveTensorGather collectiveKind = iota
+	collectiveTensorScatter
+	collectiveTensorReduce
+	collectiveContextRing
+	collectiveContextGather
+	collectiveContextExchange
+	collectiveExpertExchange
+	collectiveExpertGather
+	collectiveShardGather
+	collectiveShardReduce
+	collectiveShardAllReduce
+	collectiveReplicaReduce
+	collectiveExpertShardGather
+	collectiveExpertShardReduce
+	collectiveExpertReplicaReduce
+	collectivePipeline
+	collectiveEmbedding
+	collectiveNorm
+	collectiveKinds
 )
 
-// channelNames gives each channel its group and collective in the plan.
-var channelNames = [channels]struct{ group, collective string }{
-	channelTensorGather:        {"tensor_parallel", "all_gather"},
-	channelTensorScatter:       {"tensor_parallel", "reduce_scatter"},
-	channelTensorReduce:        {"tensor_parallel", "all_reduce"},
-	channelContextRing:         {"context_parallel", "point_to_point"},
-	channelContextGather:       {"context_parallel", "all_gather"},
-	channelContextExchange:     {"context_parallel", "all_to_all"},
-	channelExpertExchange:      {"expert_parallel", "all_to_all"},
-	channelExpertGather:        {"expert_parallel", "all_gather"},
-	channelShardGather:         {"data_parallel_shard", "all_gather"},
-	channelShardReduce:         {"data_parallel_shard", "reduce_scatter"},
-	channelShardAllReduce:      {"data_parallel_shard", "all_reduce"},
-	channelReplicaReduce:       {"data_parallel_replicate", "all_reduce"},
-	channelExpertShardGather:   {"expert_data_parallel", "all_gather"},
-	channelExpertShardReduce:   {"expert_data_parallel", "reduce_scatter"},
-	channelExpertReplicaReduce: {"expert_data_parallel", "all_reduce"},
-	channelPipeline:            {"pipeline_parallel", "point_to_point"},
-	channelEmbedding:           {"embedding", "all_reduce"},
-	channelNorm:                {"world", "all_reduce"},
+// collectiveNames gives each kind of collective its group and collective in the plan.
+var collectiveNames = [collectiveKinds]struct{ group, collective string }{
+	collectiveTensorGather:        {"tensor_parallel", "all_gather"},
+	collectiveTensorScatter:       {"tensor_parallel", "reduce_scatter"},
+	collectiveTensorReduce:        {"tensor_parallel", "all_reduce"},
+	collectiveContextRing:         {"context_parallel", "point_to_point"},
+	collectiveContextGather:       {"context_parallel", "all_gather"},
+	collectiveContextExchange:     {"context_parallel", "all_to_all"},
+	collectiveExpertExchange:      {"expert_parallel", "all_to_all"},
+	collectiveExpertGather:        {"expert_parallel", "all_gather"},
+	collectiveShardGather:         {"data_parallel_shard", "all_gather"},
+	collectiveShardReduce:         {"data_parallel_shard", "reduce_scatter"},
+	collectiveShardAllReduce:      {"data_parallel_shard", "all_reduce"},
+	collectiveReplicaReduce:       {"data_parallel_replicate", "all_reduce"},
+	collectiveExpertShardGather:   {"expert_data_parallel", "all_gather"},
+	collectiveExpertShardReduce:   {"expert_data_parallel", "reduce_scatter"},
+	collectiveExpertReplicaReduce: {"expert_data_parallel", "all_reduce"},
+	collectivePipeline:            {"pipeline_parallel", "point_to_point"},
+	collectiveEmbedding:           {"embedding", "all_reduce"},
+	collectiveNorm:                {"world", "all_reduce"},
 }
 
-// traffic is what a channel carries.
+// traffic is what a kind of collective carries.
 type traffic struct {
 	bytes            units.Bytes
 	seconds, exposed units.Seconds
 }
 
-// load is the traffic of all channels.
-type load [channels]traffic
+// collectives is the traffic of all kinds.
+type collectives [collectiveKinds]traffic
 
 // put adds one communication.
-func (t *load) put(c channel, bytes units.Bytes, seconds, exposed units.Seconds) {
+func (t *collectives) put(c collectiveKind, bytes units.Bytes, seconds, exposed units.Seconds) {
 	t[c].bytes += bytes
 	t[c].seconds += seconds
 	t[c].exposed += exposed
 }
 
-// add adds n times another load.
-func (t *load) add(n int, o *load) {
+// add adds n times as much.
+func (t *collectives) add(n int, o *collectives) {
 	for i := range t {
 		t[i].bytes += units.Bytes(n) * o[i].bytes
 		t[i].seconds += units.Seconds(n) * o[i].seconds

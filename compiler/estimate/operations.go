@@ -70,7 +70,7 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 	}
 	dtype := b.dtype
 	if o.Component == program.Router {
-		dtype = b.e.plain
+		dtype = b.e.base
 	}
 	return scale(b.e.linear(dtype, p), n/b.e.rate(dtype)), lineLinear
 }
@@ -128,7 +128,7 @@ func (e *Evaluator) attentionType(layer compute.DType) compute.DType {
 	if e.runtime.LowPrecision.Attention {
 		return layer
 	}
-	return e.plain
+	return e.base
 }
 
 // kernel is the attention kernel that runs.

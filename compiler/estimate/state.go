@@ -81,10 +81,10 @@ func (s *fsdp) gather(p *pass, dense interface {
 	if s.x.OffloadParameters {
 		t += s.e.overPCIe(float64(d) / float64(s.g.shard.Size()))
 	}
-	p.load.put(channelShardGather, d, t, 0)
+	p.collectives.put(collectiveShardGather, d, t, 0)
 	if x > 0 {
 		te := s.g.expertShard.AllGather(x)
-		p.load.put(channelExpertShardGather, x, te, 0)
+		p.collectives.put(collectiveExpertShardGather, x, te, 0)
 		t += te
 	}
 	return t
@@ -93,46 +93,46 @@ func (s *fsdp) gather(p *pass, dense interface {
 // reduction is the time to reduce-scatter a pass's gradients over the shards
 // and to all-reduce what is left over the replicas.
 func (s *fsdp) reduction(p *pass) units.Seconds {
-	return s.e.reduce(&p.load, s.g, p.elements, s.l, s.x)
+	return s.e.reduce(&p.collectives, s.g, p.elements, s.l, s.x)
 }
 
 // reduce is a sharded reduction of the gradients of elements.
-func (e *Evaluator) reduce(into *load, g *groups, n program.Elements, l *plan.Layout, exec *plan.Execution) units.Seconds {
+func (e *Evaluator) reduce(into *collectives, g *groups, n program.Elements, l *plan.Layout, exec *plan.Execution) units.Seconds {
 	width := bytesOf(exec.GradientDType)
 	d, x := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
 	if p := e.runtime.ShardingOf(exec); p.AllReduces && l.ZeroStage < p.Parameters {
 		return e.allReduce(into, g, d, x)
 	}
 	t := g.shard.ReduceScatter(d)
-	into.put(channelShardReduce, d, t, 0)
+	into.put(collectiveShardReduce, d, t, 0)
 	if g.replica.Size() > 1 {
 		part := d / units.Bytes(g.shard.Size())
 		r := g.replica.AllReduce(part)
-		into.put(channelReplicaReduce, part, r, 0)
+		into.put(collectiveReplicaReduce, part, r, 0)
 		t += r
 	}
 	if x == 0 {
 		return t
 	}
 	te := g.expertShard.ReduceScatter(x)
-	into.put(channelExpertShardReduce, x, te, 0)
+	into.put(collectiveExpertShardReduce, x, te, 0)
 	t += te
 	if g.expertReplica.Size() > 1 {
 		part := x / units.Bytes(g.expertShard.Size())
 		r := g.expertReplica.AllReduce(part)
-		into.put(channelExpertReplicaReduce, part, r, 0)
+		into.put(collectiveExpertReplicaReduce, part, r, 0)
 		t += r
 	}
 	return t
 }
 
 // allReduce leaves all gradients on all ranks.
-func (e *Evaluator) allReduce(into *load, g *groups, dense, experts units.Bytes) units.Seconds {
+func (e *Evaluator) allReduce(into *collectives, g *groups, dense, experts units.Bytes) units.Seconds {
 	t := g.shard.AllReduce(dense)
-	into.put(channelShardAllReduce, dense, t, 0)
+	into.put(collectiveShardAllReduce, dense, t, 0)
 	if experts > 0 {
 		te := g.expertShard.AllReduce(experts)
-		into.put(channelExpertReplicaReduce, experts, te, 0)
+		into.put(collectiveExpertReplicaReduce, experts, te, 0)
 		t += te
 	}
 	return t

@@ -11,22 +11,22 @@ import (
 
 // step is one evaluation in progress. Its slices are scratch space.
 type step struct {
-	table     *layerTable
-	g         *groups
-	shape     schedule.Shape
-	durations schedule.Durations
-	weights   []units.Seconds    // its weight gradients, where the schedule splits backward passes
-	elements  []program.Elements // per pipeline rank
-	counts    []int32            // layers of one chunk, indexed as layerTable.layers
-	transfer  units.Seconds      // a pipeline transfer
-	blocking  bool               // the sender waits for it
-	busiest   int                // pipeline rank with the most work
-	works     []units.Seconds    // of every rank, per micro-batch
-	work      units.Seconds      // of the busiest one
-	pipeline  units.Seconds      // all micro-batches
-	once      costs              // what comes once per step, bubble and straggler included
-	load      load               // of the collectives that come once per step
-	total     units.Seconds
+	table       *layerTable
+	g           *groups
+	shape       schedule.Shape
+	durations   schedule.Durations
+	weights     []units.Seconds    // its weight gradients, where the schedule splits backward passes
+	elements    []program.Elements // per pipeline rank
+	counts      []int32            // layers of one chunk, indexed as layerTable.layers
+	transfer    units.Seconds      // a pipeline transfer
+	blocking    bool               // the sender waits for it
+	busiest     int                // pipeline rank with the most work
+	works       []units.Seconds    // of every rank, per micro-batch
+	work        units.Seconds      // of the busiest one
+	pipeline    units.Seconds      // all micro-batches
+	once        costs              // what comes once per step, bubble and straggler included
+	collectives collectives        // of the collectives that come once per step
+	total       units.Seconds
 }
 
 // run evaluates the time of a layout into e.step.
@@ -39,7 +39,7 @@ func (e *Evaluator) run(l *plan.Layout, x *plan.Execution) *step {
 // begin makes what the pipeline is made of.
 func (e *Evaluator) begin(l *plan.Layout, x *plan.Execution) {
 	s := &e.step
-	s.once, s.load = costs{}, load{}
+	s.once, s.collectives = costs{}, collectives{}
 	t := e.terms(l, x)
 	s.g, s.table = t.groups, t.table
 	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
@@ -139,38 +139,38 @@ func (e *Evaluator) compose(l *plan.Layout, first, end int) {
 	case l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "block":
 		recomputed = min(first+l.RecomputeLayers, end)
 	}
-	for i := range e.recipes {
-		r := &e.recipes[i]
+	for i := range e.layerGroups {
+		r := &e.layerGroups[i]
 		e.step.counts[r.at] = r.before[end] - r.before[recomputed]
 		e.step.counts[r.at+1] = r.before[recomputed] - r.before[first]
 	}
 }
 
-// recipe is a kind of layer in one precision.
-type recipe struct {
+// layerGroup is a kind of layer in one precision.
+type layerGroup struct {
 	at     int     // its place in layerTable.layers, without recompute
 	before []int32 // how many layers below a decoder layer have it
 }
 
-// newRecipes counts the layers of every recipe that has any.
-func (e *Evaluator) newRecipes() {
-	e.recipes = nil
+// newLayerGroups counts the layers of every layer group that has any.
+func (e *Evaluator) newLayerGroups() {
+	e.layerGroups = nil
 	for at := 0; at < 4*len(e.arch.Kinds()); at += 2 {
-		r := recipe{at: at, before: make([]int32, e.model.Layers+1)}
+		r := layerGroup{at: at, before: make([]int32, e.model.Layers+1)}
 		for i := range e.model.Layers {
 			r.before[i+1] = r.before[i]
-			if e.recipeOf(i) == at {
+			if e.layerGroupOf(i) == at {
 				r.before[i+1]++
 			}
 		}
 		if r.before[e.model.Layers] > 0 {
-			e.recipes = append(e.recipes, r)
+			e.layerGroups = append(e.layerGroups, r)
 		}
 	}
 	e.step.counts = make([]int32, 4*len(e.arch.Kinds()))
 	e.same = make([]int, e.model.Layers)
 	for i := range e.model.Layers {
-		if i > 0 && e.recipeOf(i) == e.recipeOf(i-1) {
+		if i > 0 && e.layerGroupOf(i) == e.layerGroupOf(i-1) {
 			e.same[i] = e.same[i-1]
 		} else {
 			e.same[i] = i
@@ -178,17 +178,17 @@ func (e *Evaluator) newRecipes() {
 	}
 }
 
-// alike reports whether the layers [first, end) have one recipe. Two inner
+// alike reports whether the layers [first, end) have one layer group. Two inner
 // chunks that share them evenly take the same time.
 func (e *Evaluator) alike(first, end int) bool {
 	return first == end || e.same[end-1] <= first
 }
 
-// recipeOf is the place of a decoder layer without recompute in
-// layerTable.layers: the first and the last layers may run in plain 16 bits.
-func (e *Evaluator) recipeOf(layer int) int {
+// layerGroupOf is the place of a decoder layer without recompute in
+// layerTable.layers: the first and the last layers may run in 16 bits.
+func (e *Evaluator) layerGroupOf(layer int) int {
 	r, at := e.job.Training.FP8, 4*e.arch.KindOf(layer)
-	if e.low != e.plain && (layer < r.BF16FirstLayers || layer >= e.model.Layers-r.BF16LastLayers) {
+	if e.quantised != e.base && (layer < r.BF16FirstLayers || layer >= e.model.Layers-r.BF16LastLayers) {
 		at += 2
 	}
 	return at
@@ -270,11 +270,11 @@ func boundaries(l *plan.Layout, rank int) int {
 
 // rankLines is the breakdown and the traffic of one micro-batch on a pipeline
 // rank.
-func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t load) {
+func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t collectives) {
 	s := &e.step
 	e.each(l, rank, func(times int, p *pass) {
 		c.add(units.Seconds(times), &p.lines)
-		t.add(times, &p.load)
+		t.add(times, &p.collectives)
 	})
 	if l.PipelineParallel > 1 {
 		n := boundaries(l, rank)
@@ -283,7 +283,7 @@ func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t load) {
 			exposed = s.transfer
 		}
 		c[linePipeline] = units.Seconds(n) * exposed
-		t[channelPipeline] = traffic{units.Bytes(n) * s.table.transfer, units.Seconds(n) * s.transfer, units.Seconds(n) * exposed}
+		t[collectivePipeline] = traffic{units.Bytes(n) * s.table.transfer, units.Seconds(n) * s.transfer, units.Seconds(n) * exposed}
 	}
 	return c, t
 }

@@ -49,14 +49,14 @@ func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
 func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elements) units.Seconds {
 	s, width := &e.step, bytesOf(x.GradientDType)
 	if l.ZeroStage >= e.runtime.ShardingOf(x).Optimizer {
-		return e.reduce(&s.load, s.g, n, l, x)
+		return e.reduce(&s.collectives, s.g, n, l, x)
 	}
 	d, w := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
 	t := s.g.data.AllReduce(d)
-	s.load.put(channelReplicaReduce, d, t, 0)
+	s.collectives.put(collectiveReplicaReduce, d, t, 0)
 	if w > 0 {
 		te := s.g.expertData.AllReduce(w)
-		s.load.put(channelExpertReplicaReduce, w, te, 0)
+		s.collectives.put(collectiveExpertReplicaReduce, w, te, 0)
 		t += te
 	}
 	return t
@@ -67,10 +67,10 @@ func (e *Evaluator) gatherOnce(n program.Elements) units.Seconds {
 	s, w := &e.step, e.parameterBytes()
 	d, x := units.Bytes(w*float64(n.Dense)), units.Bytes(w*float64(n.Expert))
 	t := s.g.shard.AllGather(d)
-	s.load.put(channelShardGather, d, t, 0)
+	s.collectives.put(collectiveShardGather, d, t, 0)
 	if x > 0 {
 		te := s.g.expertShard.AllGather(x)
-		s.load.put(channelExpertShardGather, x, te, 0)
+		s.collectives.put(collectiveExpertShardGather, x, te, 0)
 		t += te
 	}
 	return t
@@ -158,7 +158,7 @@ func (e *Evaluator) orthogonalise(layers float64) units.Seconds {
 			}
 		})
 	}
-	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.plain)) / e.parameters.at("muon_rate"))
+	return units.Seconds(layers * e.muon / float64(e.device.Peak(e.base)) / e.parameters.at("muon_rate"))
 }
 
 // hostUpdate is the update on the host: the ranks of a node share its memory
@@ -178,18 +178,18 @@ func (e *Evaluator) hostUpdate(own, perElement, gradient float64) units.Seconds 
 func (e *Evaluator) small(l *plan.Layout) {
 	s := &e.step
 	t := 3 * s.g.world.AllReduce(8)
-	s.load.put(channelNorm, 24, t, t)
+	s.collectives.put(collectiveNorm, 24, t, t)
 	if l.SequenceParallel {
 		norms := units.Bytes(8 * e.model.HiddenSize * e.model.Layers / l.PipelineParallel)
 		r := s.g.tensor.AllReduce(norms)
-		s.load.put(channelTensorReduce, norms, r, r)
+		s.collectives.put(collectiveTensorReduce, norms, r, r)
 		t += r
 	}
 	if e.model.TiedEmbeddings && l.PipelineParallel > 1 {
 		vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 		bytes := units.Bytes(e.arch.WordEmbedding(vocabulary, l.TensorParallel)) * units.Bytes(s.table.gradientBytesPerElement)
 		r := s.g.embedding.AllReduce(bytes)
-		s.load.put(channelEmbedding, bytes, r, r)
+		s.collectives.put(collectiveEmbedding, bytes, r, r)
 		t += r
 	}
 	s.once[lineSmall] = t

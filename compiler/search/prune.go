@@ -10,9 +10,9 @@ import (
 //   - a floor: a step time that a mesh, or a pipeline with a micro-batch, cannot
 //     beat (estimate.MeshFloor, estimate.Floor), above the worst one kept;
 //   - memory grows with the micro-batch: what does not fit at one size does not
-//     fit at a larger one (worker.dead);
+//     fit at a larger one (worker.outgrown);
 //   - parameters, gradients and optimizer state depend on neither micro-batch nor
-//     recompute: where they alone do not fit, nothing does (worker.hopeless);
+//     recompute: where they alone do not fit, nothing does (worker.stateTooLarge);
 //   - recomputing more layers of a chunk needs no more memory (worker.choose);
 //   - recomputing more takes longer: no recompute is at least as fast as any,
 //     a selective one at least as fast as a full one, and a full one over fewer

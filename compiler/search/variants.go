@@ -32,7 +32,7 @@ func variants(j *job.Job, t *target.Target) [][]target.Variant {
 // first set of variants that suffices. Whether any can is asked first, of all
 // that apply at once: none of them needs more memory.
 func (w *worker) tryVariants() verdict {
-	w.hopeless = w.current.Result.StateBytes > w.limits.usable
+	w.stateTooLarge = w.current.Result.StateBytes > w.limits.usable
 	if len(w.variants) == 0 {
 		return outOfMemory
 	}
@@ -41,7 +41,7 @@ func (w *worker) tryVariants() verdict {
 		return outOfMemory
 	}
 	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &w.current.Result)
-	w.hopeless = w.hopeless && w.current.Result.StateBytes > w.limits.usable
+	w.stateTooLarge = w.stateTooLarge && w.current.Result.StateBytes > w.limits.usable
 	if broken, _ := w.limits.checkMemory(&w.current.Result); broken == IDMemory {
 		return outOfMemory // a node may yet have room for what fewer of them move
 	}
@@ -50,7 +50,7 @@ func (w *worker) tryVariants() verdict {
 		if w.apply(set) < len(set) || w.breaksRule() {
 			continue
 		}
-		w.varied = true
+		w.needsVariant = true
 		if v := w.evaluate(); v != outOfMemory {
 			return v
 		}

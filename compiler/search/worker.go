@@ -20,15 +20,15 @@ type worker struct {
 	evaluator *estimate.Evaluator
 	variants  [][]target.Variant // what may be tried for fit, one or several at once
 
-	mesh      *meshSearch
-	layout    plan.Layout
-	execution plan.Execution
-	facts     target.Facts
-	current   Candidate // the layout being looked at
-	base      Candidate // the same as it is without variants
-	dead      []bool    // per recompute choice: larger micro-batches cannot fit
-	hopeless  bool      // the state alone does not fit, with no variant
-	varied    bool      // the layout fits only with a variant, which costs time: it dominates nothing
+	mesh          *meshSearch
+	layout        plan.Layout
+	execution     plan.Execution
+	facts         target.Facts
+	current       Candidate // the layout being looked at
+	base          Candidate // the same as it is without variants
+	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
+	stateTooLarge bool      // the state alone does not fit, with no variant
+	needsVariant  bool      // the layout fits only with a variant, which costs time: it dominates nothing
 
 	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
 	// while there is nothing to beat), first leaves by pipeline, and the pipelines
@@ -194,7 +194,7 @@ func (w *worker) limit() float64 {
 func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	p.Fill(&w.layout)
 	w.current.leaf = w.leaves[index]
-	w.dead = append(w.dead[:0], make([]bool, len(p.Recomputes))...)
+	w.outgrown = append(w.outgrown[:0], make([]bool, len(p.Recomputes))...)
 	sizes := w.space.MicroBatchSizes(m)
 	for k, mbs := range sizes {
 		w.micro(mbs)
@@ -205,13 +205,13 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 		var fit fits
 		for i := range p.Recomputes {
 			r := &p.Recomputes[i]
-			if w.dead[i] || fit.dominates(r) || r.Mode != plan.RecomputeNone && w.beaten(r, r.Layers) {
+			if w.outgrown[i] || fit.dominates(r) || r.Mode != plan.RecomputeNone && w.beaten(r, r.Layers) {
 				w.prune(r.Leaves())
 				continue
 			}
 			v := w.choose(r)
-			w.dead[i] = v == outOfMemory
-			if w.hopeless && v == outOfMemory {
+			w.outgrown[i] = v == outOfMemory
+			if w.stateTooLarge && v == outOfMemory {
 				// The nearest miss is the one that recomputes most, told last.
 				if last := len(p.Recomputes) - 1; i < last {
 					w.prune(between(p, i+1, last))
@@ -220,7 +220,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
 				return
 			}
-			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.varied {
+			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant {
 				fit.add(r)
 			}
 		}
@@ -264,7 +264,7 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 		for low < high {
 			middle := (low + high) / 2
 			visited++
-			if v := w.visit(r, middle); v == outOfMemory || v == illegal || w.varied {
+			if v := w.visit(r, middle); v == outOfMemory || v == illegal || w.needsVariant {
 				low = middle + 1
 			} else {
 				high = middle
@@ -291,7 +291,7 @@ const (
 func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	r.Fill(&w.layout, layers)
 	w.current.leaf++
-	w.varied = false
+	w.needsVariant = false
 	w.execution = w.target.Resolve(w.job, &w.layout)
 	for i := range w.target.Rules {
 		if rule := &w.target.Rules[i]; !rule.Mesh && rule.Breaks(&w.facts) {
@@ -304,7 +304,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	if v == outOfMemory {
 		v = w.tryVariants()
 	}
-	if w.idle() && !(w.varied && v == feasible) {
+	if w.idle() && !(w.needsVariant && v == feasible) {
 		w.mesh.counts.Pruned++
 		return v
 	}
