@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"html"
+	"math"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -149,7 +150,7 @@ func (d *drawing) timeline(t *plan.Timeline) {
 			end = max(end, r[n-1].End)
 		}
 	}
-	head := "Pipeline schedule of one step; forward blue, backward green"
+	head := "Pipeline schedule of one step; forward blue, backward green, separate weight gradients orange"
 	if chunks > len(t.Ranks) {
 		head += ", later chunks of a rank darker"
 	}
@@ -171,12 +172,22 @@ func (d *drawing) timeline(t *plan.Timeline) {
 	}
 }
 
+// slotHues are the hues of passes, in degrees; a whole backward pass is green.
+var slotHues = map[string]float64{"forward": 210, "backward": 140, "input_gradient": 140, "weight_gradient": 35}
+
 // slotColour is the hue of the kind, lightest for the first chunk of a rank (0)
 // and darkest for its last (1).
 func slotColour(kind string, turn float64) string {
-	hue := 140
-	if kind == "forward" {
-		hue = 210
+	return hex(slotHues[kind], 0.6, 0.65-float64(0.35*turn))
+}
+
+// hex writes hue, saturation and lightness in a way that every viewer reads
+// (CSS Color Module Level 4, 7.1).
+func hex(hue, saturation, lightness float64) string {
+	channel := func(n float64) int {
+		k := math.Mod(n+hue/30, 12)
+		part := float64(saturation * min(lightness, 1-lightness) * max(-1, min(k-3, 9-k, 1)))
+		return int(math.Round(255 * (lightness - part)))
 	}
-	return fmt.Sprintf("hsl(%d,60%%,%.0f%%)", hue, 65-float64(35*turn))
+	return fmt.Sprintf("#%02x%02x%02x", channel(0), channel(8), channel(4))
 }
