@@ -29,10 +29,10 @@ func TestKills(t *testing.T) {
 		if version == "0.19.8" {
 			stride = 1
 		}
+		k := killing{t: t, version: version, python: python, line: row(t, version), root: t.TempDir(), together: 12}
 		if os.Getenv("NDC_CONFORMANCE_CHEAP") != "" {
-			stride = 25
+			stride, k.together = 25, 4
 		}
-		k := killing{t: t, version: version, python: python, line: row(t, version), root: t.TempDir()}
 		k.begin()
 		for rank := range 2 {
 			count := 0
@@ -50,11 +50,10 @@ type killing struct {
 	version, python, root string
 	line                  *summary.Line
 	whole                 result // the run that is not killed
+	// together is how many kills share a process: importing the frameworks takes
+	// longer than a run.
+	together int
 }
-
-// together is how many kills share a process: importing the frameworks takes longer
-// than a run.
-const together = 12
 
 // begin trains without a kill, and goes back to the checkpoint after step 2.
 func (k *killing) begin() {
@@ -74,7 +73,7 @@ func (k *killing) write(name, folder string, keep, every int) {
 // checkpoints, and reports whether a run came to its end.
 func (k *killing) batch(rank int, count *int, stride int) (ended bool) {
 	var names []string
-	for i := range together {
+	for i := range k.together {
 		n := *count + i
 		killed, resumed := fmt.Sprintf("killed-%d-%d", rank, n), fmt.Sprintf("resumed-%d-%d", rank, n)
 		must(k.t, exec.Command("cp", "-a", checkpoints(k.root, "before"), checkpoints(k.root, killed)).Run())

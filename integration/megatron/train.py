@@ -57,7 +57,18 @@ def rank(case, number, port, script):
 
 
 def train(case, script):
-    """Forks the ranks, waits for all, and reads the log of the last."""
+    """Trains a case; once more when a signal ended a rank, which is no answer of the framework's."""
+    answer, code = attempt(case, script)
+    if code < 0 and code != children.TIMEOUT:
+        print(f"{case['id']}: {answer['error']}", file=sys.stderr)
+        if os.path.exists(os.path.join(case["folder"], STEPS)):
+            os.remove(os.path.join(case["folder"], STEPS))
+        answer, _ = attempt(case, script)
+    return answer
+
+
+def attempt(case, script):
+    """Forks the ranks, waits for all, and reads the log of the last. Returns the answer and the code of what failed."""
     os.makedirs(case["folder"], exist_ok=True)
     start, port, ranks = time.time(), children.free_port(), {}
     for number in range(case["world"]):
@@ -66,11 +77,11 @@ def train(case, script):
             rank(case, number, port, script)
         os.setpgid(child, child)
         ranks[child] = number
-    failed, _ = children.wait(ranks, PATIENCE)
+    failed, code = children.wait(ranks, PATIENCE)
     answer = {"id": case["id"], "steps": steps(case), "seconds": round(time.time() - start, 1)}
     if failed is not None:
-        answer["error"] = f"rank {ranks[failed]}: " + tail(case, ranks[failed])
-    return answer
+        answer["error"] = f"rank {ranks[failed]} ended with {code}: " + tail(case, ranks[failed])
+    return answer, code
 
 
 def text(case, number):
