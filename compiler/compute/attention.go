@@ -102,11 +102,21 @@ func (d *Device) Attention(a *Attention) (forward, backward units.Seconds) {
 }
 
 // measured is the forward time by the surfaces and what the backward pass
-// takes of it.
+// takes of it. Fewer sequences take no longer than more, by which a batch could
+// be filled up.
 func (d *Device) measured(a *Attention, s surface.Scores) (forward, ratio float64) {
 	f, ratio := d.kernels[a.Kernel].at(a, s.Point()[0])
-	return d.attention.Seconds(s, float64(a.Window)) * f, ratio
+	forward = d.attention.Seconds(s, float64(a.Window))
+	for range filledUp {
+		s.Sequences *= 2
+		forward = min(forward, d.attention.Seconds(s, float64(a.Window)))
+	}
+	return forward * f, ratio
 }
+
+// filledUp is how often a batch is doubled to look for a shorter time: measured
+// times fall from the fewest heads to more at the edge of the grids alone.
+const filledUp = 2
 
 // Bytes per score that the unfused kernel moves beside its matrix
 // multiplications, in 16 bits: a fused scale-mask-softmax

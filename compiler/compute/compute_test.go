@@ -155,9 +155,7 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("%v groups faster than one", e)
 		}
 		p := d.Linear(dtype, m, n, k)
-		// With more outputs than inputs, gradients cost more to quantise, too;
-		// fewer tokens than any measured are a weight gradient's short sums.
-		if m >= 256 && n >= k && p.Backward() < p.Forward {
+		if n >= k && p.Backward() < p.Forward { // with more outputs than inputs, gradients cost more to quantise, too
 			t.Fatalf("backward %v, forward %v", p.Backward(), p.Forward)
 		}
 	})
@@ -181,9 +179,7 @@ func TestAttentionProperties(t *testing.T) {
 		}
 		twice := a
 		twice.Batch *= 2
-		// Four query heads of whole sequences are the fewest measured, and on a
-		// B200 slower than eight.
-		if f2, _ := d.Attention(&twice); a.Batch*a.Heads*a.Queries > 4*a.Keys && f2 < 0.93*f-5e-6 {
+		if f2, _ := d.Attention(&twice); f2 < 0.93*f-5e-6 {
 			t.Fatalf("%+v: forward %v, twice the batch %v", a, f, f2)
 		}
 		full := a

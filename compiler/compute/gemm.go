@@ -50,12 +50,18 @@ func (d *Device) groupedSeconds(t DType, count float64, each surface.Shape) floa
 // The input gradient is an (m × n)·(n × k) product, the weight gradient an
 // (n × m)·(m × k) one, accumulated in 32 bits. Both do the arithmetic of the
 // forward pass; their rates relative to it are measured (data/passes.jsonl).
+// Where few tokens are beyond what was measured, bounds hold: the weight gradient
+// writes 4·n·k bytes, and both together take no less than the forward pass.
 func (d *Device) Linear(t DType, m, n, k int) Passes {
 	p := &d.passes[t]
 	out := Passes{
 		Forward:        d.GEMM(t, m, n, k) * units.Seconds(p.Forward),
 		InputGradient:  d.GEMM(t, m, k, n) * units.Seconds(p.InputGradient),
 		WeightGradient: d.GEMM(t, n, k, m) * units.Seconds(p.WeightGradient),
+	}
+	if m > 0 {
+		written := units.Seconds(4 * float64(n) * float64(k) / float64(d.gpu.MemoryBandwidth))
+		out.WeightGradient = max(out.WeightGradient, written, out.Forward-out.InputGradient)
 	}
 	return out.plus(d.quantise(p, float64(m), n, k))
 }
