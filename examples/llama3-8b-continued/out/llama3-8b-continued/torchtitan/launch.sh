@@ -16,8 +16,9 @@ die() { printf 'ndc: %s\n' "$*" >&2; exit 1; }
 number() { [[ ${1:-} =~ ^[0-9]{1,18}$ ]] && printf '%s\n' "$((10#$1))"; }
 
 # The files beside this script. Logs, caches and runs lie in the folder that ndc wrote, of which this may be a run's copy.
+# Started by hand, what another job left in the environment is not believed.
 NDC_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR
+[[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR NDC_LOG_DIR=
 [[ ! -e $NDC_DIR/.ndc-unfinished ]] || die "a build into $NDC_DIR goes on or was interrupted; build again"
 NDC_LOG_DIR=${NDC_LOG_DIR:-$NDC_JOB_DIR/logs}
 export NDC_DIR NDC_JOB_DIR NDC_LOG_DIR
