@@ -17,7 +17,7 @@ import (
 func newBuild(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
 	var out string
-	var force bool
+	var force, check bool
 	c := &cobra.Command{
 		Use: "build FILE|DIR", Short: "Plan the jobs and write their launch files", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
@@ -25,20 +25,24 @@ and write the launch files to out/JOB/BACKEND beside the job file. Files are
 replaced together or not at all, even when the build is killed. A file that ndc
 did not write, or that was edited since, is not replaced without --force. What
 was written, changed, kept and removed is listed, and so are folders of jobs
-that are there no more, which ndc clean removes.`,
+that are there no more, which ndc clean removes. --check writes nothing and fails
+when the files are not those that a build would write, with the difference.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			if out == "" {
 				out = beside(args[0])
 			}
 			plans, err := planAll(t, args[0], &flags)
-			if errors.Is(err, exitError(exitInfeasible)) {
+			if errors.Is(err, exitError(exitInfeasible)) && !check {
 				t.diagnostics(staleOutputs(out, folders(plans, flags.backend == "")), nil)
 			}
 			if err != nil {
 				return err
 			}
 			places := folders(plans, flags.backend == "")
+			if check {
+				return checkOutputs(t, args[0], out, places, plans.names)
+			}
 			w, diags := write(out, places, plans.names, force)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
@@ -54,6 +58,8 @@ that are there no more, which ndc clean removes.`,
 	flags.registerStrict(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "output folder (default: out beside the job file)")
 	c.Flags().BoolVar(&force, "force", false, "replace foreign and edited files")
+	c.Flags().BoolVar(&check, "check", false, "write nothing; fail when the files are not those of a build")
+	c.MarkFlagsMutuallyExclusive("check", "force")
 	return c
 }
 

@@ -88,6 +88,24 @@ func updateExample(t *testing.T, folder, out string, printed []byte, code int) {
 	}
 }
 
+// TestExamplesCheck asks build --check of every example in its place.
+func TestExamplesCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestExamples compares the same bytes")
+	}
+	paths, err := filepath.Glob("../../examples/*/job.hcl")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no examples: ", err)
+	}
+	for _, path := range paths {
+		var stdout, stderr bytes.Buffer
+		code := run([]string{"build", path, "--check"}, &stdout, &stderr)
+		if feasible := len(tree(t, filepath.Join(filepath.Dir(path), "out"))) > 0; feasible && code != exitOK || !feasible && code != exitInfeasible {
+			t.Errorf("%s: exit code %d\n%.4000s%s", path, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
 // tree reads a folder; one that is not there is empty.
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()

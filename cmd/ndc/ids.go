@@ -29,6 +29,8 @@ const (
 	IDInterrupted diag.ID = "interrupted-build"
 	// IDStale: outputs of an earlier build are there and nothing replaces them.
 	IDStale diag.ID = "stale-output"
+	// IDDiffers: build --check found outputs that are not what the job builds.
+	IDDiffers diag.ID = "outputs-differ"
 	// IDNotFormatted: fmt --check found a file that is not formatted.
 	IDNotFormatted diag.ID = "not-formatted"
 )
