@@ -42,6 +42,7 @@ type Row struct {
 	Values   []string // of Name and Names: what the language takes
 	Min, Max int      // of Count and Counts; Max 0: no upper bound
 	Doc      string   // for the language reference
+	Numerics bool     // another value rounds otherwise, so that another model is learned
 
 	// Words tell of the value in a plan's summary, as a format of the value; ""
 	// when the summary tells of it in its own way or not at all.

@@ -144,12 +144,12 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.OverlapExpertParallel },
 		Choice: func(x *job.Execution) any { return &x.OverlapExpertParallel },
 	}, {
-		Row:    Row{Name: "gradient_dtype", Kind: Name, Values: []string{"fp32", "bf16"}, Doc: "Of gradient accumulation and reduction.", Words: "%s gradients", Place: 1, Relief: 3},
+		Row:    Row{Name: "gradient_dtype", Numerics: true, Kind: Name, Values: []string{"fp32", "bf16"}, Doc: "Of gradient accumulation and reduction.", Words: "%s gradients", Place: 1, Relief: 3},
 		Saves:  "bf16",
 		Value:  func(x *plan.Execution) any { return &x.GradientDType },
 		Choice: func(x *job.Execution) any { return &x.GradientDType },
 	}, {
-		Row:    Row{Name: "optimizer_state_dtype", Kind: Name, Values: []string{"fp32", "bf16", "fp16", "fp8"}, Doc: "Of the optimizer's moments.", Words: "%s optimizer states", Place: 1, Relief: 2},
+		Row:    Row{Name: "optimizer_state_dtype", Numerics: true, Kind: Name, Values: []string{"fp32", "bf16", "fp16", "fp8"}, Doc: "Of the optimizer's moments.", Words: "%s optimizer states", Place: 1, Relief: 2},
 		Saves:  "bf16",
 		Value:  func(x *plan.Execution) any { return &x.OptimizerStateDType },
 		Choice: func(x *job.Execution) any { return &x.OptimizerStateDType },

@@ -3,6 +3,7 @@ package schema
 var clusterBlock = Block{
 	Name:     "cluster",
 	Label:    Identifier,
+	Effect:   Execution,
 	LabelDoc: "the cluster's name, for `cluster.NAME`",
 	Doc:      "The GPUs of the run and how they are connected.",
 	Arguments: []Argument{
@@ -51,6 +52,7 @@ var clusterBlock = Block{
 var gpuBlock = Block{
 	Name:     "gpu",
 	Label:    Identifier,
+	Effect:   Execution,
 	LabelDoc: "the GPU's name, for `gpu.NAME`",
 	Doc:      "One accelerator.",
 	Arguments: []Argument{

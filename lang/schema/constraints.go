@@ -7,8 +7,8 @@ import (
 )
 
 var constraintsBlock = Block{
-	Name: "constraints",
-	Doc:  "Limits on the plan, and what makes one better than another.",
+	Name: "constraints", Effect: Execution,
+	Doc: "Limits on the plan, and what makes one better than another.",
 	Arguments: []Argument{
 		{Name: "memory_headroom", Type: Share, Doc: "Share of GPU memory to leave free.", DefaultDoc: "the upper end of the prediction's 90 % range must fit"},
 		{Name: "objective", Type: String, Default: `"throughput"`, Enum: []string{"throughput", "memory"}, Doc: "What to look for among plans that meet every limit."},
@@ -48,7 +48,11 @@ func layoutArguments() []Argument {
 }
 
 func rowArgument(r *option.Row, name string, types map[option.Kind]Type) Argument {
-	return Argument{Name: name, Type: types[r.Kind], Enum: r.Values, Limits: Limits{Min: float64(r.Min), Max: float64(r.Max)}, Doc: r.Doc}
+	effect := Execution
+	if r.Numerics {
+		effect = Convergence
+	}
+	return Argument{Name: name, Effect: effect, Type: types[r.Kind], Enum: r.Values, Limits: Limits{Min: float64(r.Min), Max: float64(r.Max)}, Doc: r.Doc}
 }
 
 var executionBlock = newExecutionBlock()
@@ -58,7 +62,7 @@ var executionBlock = newExecutionBlock()
 func newExecutionBlock() Block {
 	types := map[option.Kind]Type{option.Count: Count, option.Switch: Bool, option.Name: String}
 	b := Block{
-		Name:   "execution",
+		Name: "execution", Effect: Execution,
 		Doc:    "How the framework runs the layout. What is left out is what is recommended for the backend, version and GPU.",
 		Blocks: []Block{{Name: option.Offload, Doc: "What lives in host memory."}},
 	}
@@ -76,10 +80,10 @@ func newExecutionBlock() Block {
 }
 
 var containerBlock = Block{
-	Name: "container",
-	Doc:  "The image that the ranks run in. Without an image they run on the node itself.",
+	Name: "container", Effect: Launch,
+	Doc: "The image that the ranks run in. Without an image they run on the node itself.",
 	Arguments: []Argument{
-		{Name: "image", Type: String, Doc: "A squashfs file, SIF file or registry reference."},
+		{Name: "image", Type: String, Effect: Execution, Doc: "A squashfs file, SIF file or registry reference."},
 		{Name: "mounts", Type: StringList, Doc: "`SRC:DST` or `SRC:DST:OPTIONS`."},
 		{Name: "workdir", Type: String, Doc: "Working directory inside."},
 		{Name: "runtime", Type: String, Default: `"pyxis"`, Enum: []string{"pyxis", "apptainer"}, Doc: "What starts it."},
@@ -88,8 +92,8 @@ var containerBlock = Block{
 }
 
 var slurmBlock = Block{
-	Name: "slurm",
-	Doc:  "How the job is submitted.",
+	Name: "slurm", Effect: Launch,
+	Doc: "How the job is submitted.",
 	Arguments: []Argument{
 		{Name: "account", Type: String, Doc: "`--account`."},
 		{Name: "partition", Type: String, Doc: "`--partition`."},
@@ -100,7 +104,7 @@ var slurmBlock = Block{
 		{Name: "exclude", Type: String, Doc: "`--exclude`."},
 		{Name: "constraint", Type: String, Doc: "`--constraint`."},
 		{Name: "gpus_directive", Type: String, Default: `"gres"`, Enum: []string{"gres", "gpus_per_node", "none"}, Doc: "How GPUs are asked for."},
-		{Name: "cpus_per_task", Type: Count, Limits: atLeastOne, Doc: "`--cpus-per-task`: the CPUs of a node's one task, which its ranks share.", DefaultDoc: "all CPUs of the node with `exclusive`, else `cpus_per_node`"},
+		{Name: "cpus_per_task", Type: Count, Effect: Execution, Limits: atLeastOne, Doc: "`--cpus-per-task`: the CPUs of a node's one task, which its ranks share.", DefaultDoc: "all CPUs of the node with `exclusive`, else `cpus_per_node`"},
 		{Name: "memory", Type: String, Doc: "`--mem`, as Slurm reads it: `\"0\"` is all of the node's."},
 		{Name: "exclusive", Type: Bool, DefaultDoc: "`true`", Doc: "`--exclusive`."},
 		{Name: "requeue", Type: Bool, DefaultDoc: "the site's; off in a chain", Doc: "`--requeue` or `--no-requeue`."},

@@ -4,6 +4,7 @@ var jobBlock = Block{
 	Name:     "job",
 	Label:    JobName,
 	LabelDoc: "the job's name: letters, digits, `.`, `_` and `-`, at most 64, starting with a letter or digit",
+	Effect:   Launch, // what model and cluster are called; their arguments have effects of their own
 	Doc:      "One training run, on one or more backends.",
 	Arguments: []Argument{
 		{Name: "model", Type: ModelRef, Required: true, Doc: "What is trained: `model.NAME` or `catalog.model.NAME`."},
@@ -15,21 +16,22 @@ var jobBlock = Block{
 var backendBlock = Block{
 	Name: "backend", Label: Choice, Labels: BackendKinds(), Repeatable: true,
 	LabelDoc: "the framework",
+	Effect:   Execution,
 	Doc:      "A framework to emit for; a job has at least one. Its blocks are merged over the job's, argument by argument.",
 	Arguments: []Argument{
 		{Name: "version", Type: String, Required: true, Doc: "The framework's version as it spells it, such as `\"core_v0.18.2\"`."},
-		{Name: "path", Type: String, Doc: "The framework's checkout at run time."},
-		{Name: "required", Type: Bool, Default: "true", Doc: "Without a feasible plan for this backend nothing is built; `false` leaves it out instead, and removes its stale files."},
-		{Name: "extra_args", Type: StringList, Doc: "Further options of the framework, checked against its version's table. Where ndc has a choice of its own, they stand in its place; what an argument of the job sets, or what would make another run, is refused; what the plan does not count gets a warning."},
+		{Name: "path", Type: String, Effect: Launch, Doc: "The framework's checkout at run time."},
+		{Name: "required", Type: Bool, Default: "true", Effect: Launch, Doc: "Without a feasible plan for this backend nothing is built; `false` leaves it out instead, and removes its stale files."},
+		{Name: "extra_args", Type: StringList, Effect: Convergence, Doc: "Further options of the framework, checked against its version's table. Where ndc has a choice of its own, they stand in its place; what an argument of the job sets, or what would make another run, is refused; what the plan does not count gets a warning."},
 		{Name: "environment", Type: Environment, Doc: "Environment variables for this backend only."},
 	},
 	Blocks: []Block{containerBlock, executionBlock, constraintsBlock,
-		{Name: "training", Doc: "What this backend reads and where it saves.", Blocks: []Block{dataBlock, checkpointBlock}},
+		{Name: "training", Effect: Convergence, Doc: "What this backend reads and where it saves.", Blocks: []Block{dataBlock, checkpointBlock}},
 		slurmBlock},
 }
 
 var trainingBlock = Block{
-	Name: "training", Required: true,
+	Name: "training", Required: true, Effect: Convergence,
 	Doc: "What is learned, from what, and how.",
 	Arguments: []Argument{
 		{Name: "global_batch_size", Type: Count, Required: true, Limits: upTo(1 << 26), Doc: "Sequences per optimizer step."},
@@ -63,8 +65,8 @@ var trainingBlock = Block{
 }
 
 var timeoutBlock = Block{
-	Name: "timeout",
-	Doc:  "How long ranks wait for one another before the run ends.",
+	Name: "timeout", Effect: Launch,
+	Doc: "How long ranks wait for one another before the run ends.",
 	Arguments: []Argument{
 		{Name: "collective", Type: Duration, Positive: true, Doc: "For a collective, checkpoints between steps included.", DefaultDoc: "by backend and number of GPUs"},
 		{Name: "first_step", Type: Duration, Positive: true, Doc: "For collectives up to the end of the first step, which connects all ranks, loads and compiles.", DefaultDoc: "by backend and number of GPUs; with megatron as `collective`"},
@@ -111,8 +113,8 @@ var dataBlock = Block{
 		{Name: "split", Type: String, Doc: "Shares of the sources for training, validation and test, such as `\"99,1,0\"`."},
 		{Name: "reset_position_ids", Type: Bool, Default: "false", Doc: "Positions restart at each document."},
 		{Name: "document_mask", Type: Bool, Default: "false", Doc: "Tokens attend only within their document."},
-		{Name: "workers", Type: Count, Default: "2", Doc: "Loader processes per rank."},
-		{Name: "cache_path", Type: String, Doc: "Folder for index files."},
+		{Name: "workers", Type: Count, Effect: Execution, Default: "2", Doc: "Loader processes per rank."},
+		{Name: "cache_path", Type: String, Effect: Launch, Doc: "Folder for index files."},
 		{Name: "mock", Type: Bool, Default: "false", Doc: "Train on made-up tokens; nothing is read."},
 	},
 	Blocks: []Block{
@@ -125,8 +127,8 @@ var dataBlock = Block{
 			},
 		},
 		{
-			Name: "validation",
-			Doc:  "Held-out data.",
+			Name: "validation", Effect: Execution, // it is not learned from
+			Doc: "Held-out data.",
 			Arguments: []Argument{
 				{Name: "path", Type: String, Doc: "Where it lies; without it, `split` sets some aside."},
 				{Name: "interval", Type: Count, Required: true, Limits: atLeastOne, Doc: "Steps between evaluations."},
@@ -157,20 +159,20 @@ var startBlock = Block{
 }
 
 var checkpointBlock = Block{
-	Name: "checkpoint",
-	Doc:  "What is saved. Without the block nothing is.",
+	Name: "checkpoint", Effect: Launch,
+	Doc: "What is saved. Without the block nothing is.",
 	Arguments: []Argument{
 		{Name: "path", Type: String, Required: true, Doc: "Folder on the cluster; the backend's name is appended."},
 		{Name: "interval", Type: Interval, Default: `"auto"`, Doc: "Steps or time between checkpoints; `\"auto\"` is a time that ndc chooses, the same on every backend ([slurm.md](slurm.md#checkpoints))."},
 		{Name: "keep_last", Type: Count, Default: "0", Doc: "Checkpoints to keep; 0: all."},
-		{Name: "save_optimizer", Type: Bool, Default: "true", Doc: "Save the optimizer's state too."},
-		{Name: "async", Type: Bool, Default: "false", Doc: "Save while training goes on."},
+		{Name: "save_optimizer", Type: Bool, Effect: Convergence, Default: "true", Doc: "Save the optimizer's state too."},
+		{Name: "async", Type: Bool, Effect: Execution, Default: "false", Doc: "Save while training goes on."},
 	},
 }
 
 var loggingBlock = Block{
-	Name: "logging",
-	Doc:  "What the run says about itself.",
+	Name: "logging", Effect: Launch,
+	Doc: "What the run says about itself.",
 	Arguments: []Argument{
 		{Name: "interval", Type: Count, Limits: atLeastOne, Default: "10", Doc: "Steps between lines."},
 		{Name: "tensorboard_path", Type: String, Doc: "Folder for TensorBoard; the backend's name is appended."},

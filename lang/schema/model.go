@@ -9,12 +9,13 @@ var baseArgument = Argument{Name: "base", Type: Any,
 var withoutArgument = Argument{Name: "without", Type: StringList,
 	Doc: "Names of blocks or arguments of the base to leave out, such as `[\"moe\"]`."}
 
-var sourcesArgument = Argument{Name: "sources", Type: StringMap, Informs: true,
+var sourcesArgument = Argument{Name: "sources", Type: StringMap, Informs: true, Effect: Launch,
 	Doc: "Where the numbers come from: argument names, or `\"*\"` for the rest, to a citation."}
 
 var modelBlock = Block{
 	Name:     "model",
 	Label:    Identifier,
+	Effect:   Convergence,
 	LabelDoc: "the model's name, for `model.NAME`",
 	Doc:      "A decoder-only transformer.",
 	Arguments: []Argument{
@@ -57,7 +58,7 @@ var modelBlock = Block{
 		{Name: "mtp_layers", Type: Count, Limits: Limits{Max: 100}, Default: "0", Doc: "Multi-token-prediction layers after the decoder."},
 		{Name: "mtp_layer_pattern", Type: String, Doc: "Beside `layer_pattern`: the blocks of one multi-token-prediction layer, such as `*E`.", DefaultDoc: "one layer like the decoder's last"},
 		{Name: "mtp_loss_scale", Type: Number, Default: "0.1", Doc: "Weight of the multi-token-prediction loss."},
-		{Name: "published", Type: StringMap,
+		{Name: "published", Type: StringMap, Effect: Launch,
 			Doc: "Numbers that the model's published configuration states and that nobody is known to have trained with, by argument, such as `{ init_std = 0.02 }`. The argument itself has what a recipe trains with; a run from scratch with the published number gets a warning."},
 	},
 	Blocks: []Block{positionBlock, slidingWindowBlock, mlaBlock, mambaBlock, deltaNetBlock, moeBlock, builtByBlock},
@@ -149,7 +150,7 @@ var moeBlock = Block{
 		{Name: "layer_frequency", Type: Count, Limits: atLeastOne, Default: "1", Doc: "Every n-th layer after the dense ones is a mixture of experts."},
 		{Name: "token_drop", Type: Bool, Default: "false", Doc: "Drop tokens beyond an expert's capacity."},
 		{Name: "capacity_factor", Type: Number, Limits: positive, Default: "1", Doc: "Capacity over the mean load, when tokens are dropped."},
-		{Name: "load_imbalance", Type: Number, Limits: atLeastOne, Default: "1", Doc: "Tokens of the busiest expert rank over the mean, for the prediction."},
+		{Name: "load_imbalance", Type: Number, Effect: Execution, Limits: atLeastOne, Default: "1", Doc: "Tokens of the busiest expert rank over the mean, for the prediction."},
 	},
 	Blocks: []Block{{
 		Name: "router",
@@ -172,7 +173,7 @@ var moeBlock = Block{
 }
 
 var builtByBlock = Block{
-	Name: "built_by", Label: Choice, Labels: BackendKinds(), Repeatable: true,
+	Name: "built_by", Effect: Launch, Label: Choice, Labels: BackendKinds(), Repeatable: true,
 	LabelDoc: "the backend",
 	Doc:      "Which versions of a backend can build the model. Catalogue entries state it.",
 	Arguments: []Argument{

@@ -88,6 +88,7 @@ type Argument struct {
 	Positive   bool     // of a quantity: zero is not allowed either
 	Labels     []string // labels of the block with which it applies; nil: all
 	Informs    bool     // it tells readers something; no plan and no file changes with it
+	Effect     Effect   // what another value touches; zero: what the block says
 }
 
 // Label says what stands between the name of a block and its brace.
@@ -110,8 +111,9 @@ type Block struct {
 	Labels     []string // of Choice
 	LabelDoc   string
 	Required   bool
-	Repeatable bool // several may be written, told apart by their labels
-	OpenNames  bool // arguments may have any name (locals)
+	Repeatable bool   // several may be written, told apart by their labels
+	OpenNames  bool   // arguments may have any name (locals)
+	Effect     Effect // of its arguments and blocks that do not say their own; zero: of the block around it
 	Arguments  []Argument
 	Blocks     []Block
 }
@@ -162,8 +164,8 @@ var File = Block{
 }
 
 var ndcBlock = Block{
-	Name: "ndc",
-	Doc:  "Settings of ndc itself, read before anything else.",
+	Name: "ndc", Effect: Launch,
+	Doc: "Settings of ndc itself, read before anything else.",
 	Arguments: []Argument{
 		{Name: "required_version", Type: String, Doc: "Versions of ndc that may build this file, such as `\">= 0.1, < 2.0\"`. Development builds satisfy every constraint."},
 	},
@@ -172,6 +174,7 @@ var ndcBlock = Block{
 var variableBlock = Block{
 	Name:     "variable",
 	Label:    Identifier,
+	Effect:   Launch, // a value touches what it is used for
 	LabelDoc: "the variable's name, for `var.NAME`",
 	Doc:      "A value that is set from outside: with `--var`, `--var-file` or a `*.auto.ndcvars` file.",
 	Arguments: []Argument{
@@ -194,5 +197,5 @@ var variableBlock = Block{
 var localsBlock = Block{
 	Name:      "locals",
 	Doc:       "Named values for the rest of the files, as `local.NAME`. Each argument defines one.",
-	OpenNames: true,
+	OpenNames: true, Effect: Launch,
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"testing"
@@ -90,5 +91,47 @@ func TestLimits(t *testing.T) {
 		if got := c.limits.Allows(c.value); got != c.want {
 			t.Errorf("%+v allows %g: %v, want %v", c.limits, c.value, got, c.want)
 		}
+	}
+}
+
+// TestEffects: every argument has an effect, by its own column or that of a
+// block around it, and the effects of what people argue about are these.
+func TestEffects(t *testing.T) {
+	var walk func(b *Block, path string, around Effect)
+	walk = func(b *Block, path string, around Effect) {
+		around = cmp.Or(b.Effect, around)
+		for i := range b.Arguments {
+			if cmp.Or(b.Arguments[i].Effect, around) == 0 {
+				t.Errorf("%s.%s has no effect", path, b.Arguments[i].Name)
+			}
+		}
+		for i := range b.Blocks {
+			walk(&b.Blocks[i], path+"."+b.Blocks[i].Name, around)
+		}
+	}
+	walk(&File, "", 0)
+	for path, want := range map[string]Effect{
+		"training.optimizer.learning_rate": Convergence, "training.optimizer": Convergence, "training.seed": Convergence, "training.precision": Convergence,
+		`training.data.source["a.]b"].path`: Convergence, "training.data.workers": Execution, "training.data.validation.interval": Execution,
+		"training.checkpoint.interval": Launch, "training.checkpoint.save_optimizer": Convergence,
+		"model": Launch, "model.layers": Convergence, "model.moe.router.balance": Convergence, "model.moe.load_imbalance": Execution, "model.sources": Launch,
+		"cluster.nodes": Execution, "cluster.gpu": Execution, "cluster.gpu.peak_flops.bf16": Execution, "cluster.network.latency": Execution,
+		"constraints.objective": Execution, "constraints.layout.tensor_parallel": Execution, "layout.tensor_parallel": Execution,
+		"execution.gradient_dtype": Convergence, "execution.attention": Execution, "execution.offload.optimizer": Execution,
+		"backend": Execution, "backend.version": Execution, "backend.extra_args": Convergence, "backend.path": Launch,
+		"slurm.container.image": Execution, "slurm.container.mounts": Launch, "slurm.account": Launch,
+		"training.optimiser": 0, "training.seed.x": 0, "models.layers": 0,
+	} {
+		if got := EffectOf(path); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+	for _, name := range EffectNames() {
+		if e, ok := ParseEffect(name); !ok || e.String() != name {
+			t.Errorf("%s is read as %v", name, e)
+		}
+	}
+	if _, ok := ParseEffect(""); ok {
+		t.Error("nothing is no effect")
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -31,7 +32,7 @@ func reference() []byte {
 	w.WriteString("## Blocks\n")
 	shown := map[string]string{}
 	for i := range schema.File.Blocks {
-		section(&w, &schema.File.Blocks[i], "", shown)
+		section(&w, &schema.File.Blocks[i], "", 0, shown)
 	}
 	return w.Bytes()
 }
@@ -46,7 +47,8 @@ func quoted(names []string) []string {
 
 // section renders a block and those in it. A block that was shown before under
 // another parent is only pointed at.
-func section(w *bytes.Buffer, b *schema.Block, parent string, shown map[string]string) {
+func section(w *bytes.Buffer, b *schema.Block, parent string, around schema.Effect, shown map[string]string) {
+	effect := cmp.Or(b.Effect, around)
 	path := strings.TrimPrefix(parent+"."+b.Name, ".")
 	fmt.Fprintf(w, "\n### %s\n\n", path)
 	key := fmt.Sprint(b.Doc, b.ArgumentNames(), b.BlockNames())
@@ -56,9 +58,9 @@ func section(w *bytes.Buffer, b *schema.Block, parent string, shown map[string]s
 	}
 	shown[key] = path
 	fmt.Fprintf(w, "```hcl\n%s\n```\n\n%s%s\n", form(b), b.Doc, occurrence(b))
-	arguments(w, b)
+	arguments(w, b, effect)
 	for i := range b.Blocks {
-		section(w, &b.Blocks[i], path, shown)
+		section(w, &b.Blocks[i], path, effect, shown)
 	}
 }
 
@@ -96,14 +98,14 @@ func occurrence(b *schema.Block) string {
 	return s.String()
 }
 
-func arguments(w *bytes.Buffer, b *schema.Block) {
+func arguments(w *bytes.Buffer, b *schema.Block, effect schema.Effect) {
 	if len(b.Arguments) == 0 {
 		return
 	}
-	w.WriteString("\n| argument | type | default | meaning |\n|---|---|---|---|\n")
+	w.WriteString("\n| argument | type | default | effect | meaning |\n|---|---|---|---|---|\n")
 	for i := range b.Arguments {
 		a := &b.Arguments[i]
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", a.Name, typeText(a, b), defaultText(a), meaning(a, b))
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s |\n", a.Name, typeText(a, b), defaultText(a), cmp.Or(a.Effect, effect), meaning(a, b))
 	}
 }
 
