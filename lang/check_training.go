@@ -198,7 +198,7 @@ func (c *checker) rates(b *block, p pace) {
 		return
 	}
 	s := &t.Schedule
-	s.Kind, s.WarmupSteps, s.DecaySteps = or(b.label, "constant"), int(warmup), int(decay)
+	s.Kind, s.WarmupSteps, s.DecaySteps = b.labelOr("constant"), int(warmup), int(decay)
 	if s.Kind != "constant" {
 		s.MinimumLearningRate = b.number("minimum_learning_rate")
 	}

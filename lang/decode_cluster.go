@@ -8,7 +8,7 @@ import (
 // decodeCluster reads a cluster's tree, without its GPU.
 func decodeCluster(b *block) job.Cluster {
 	c := job.Cluster{
-		Name: b.label, Catalog: b.catalog,
+		Name: b.labelOr(""), Catalog: b.catalog,
 		Nodes: b.count("nodes"), GPUsPerNode: b.count("gpus_per_node"),
 		HostMemory: get[units.Bytes](b, "host_memory"), CPUsPerNode: b.count("cpus_per_node"),
 	}
@@ -32,7 +32,7 @@ func decodeCluster(b *block) job.Cluster {
 func decodeGPU(b *block) job.GPU {
 	peak := b.child("peak_flops")
 	return job.GPU{
-		Name: b.label, Catalog: b.catalog,
+		Name: b.labelOr(""), Catalog: b.catalog,
 		Memory: get[units.Bytes](b, "memory"), TorchMemory: get[units.Bytes](b, "torch_memory"),
 		MemoryBandwidth:   b.bandwidth("memory_bandwidth"),
 		ComputeCapability: b.text("compute_capability"), SMs: b.count("sms"), Power: float64(get[units.Watts](b, "power")),

@@ -12,7 +12,7 @@ import (
 )
 
 func decodeBackend(b *block) job.Backend {
-	return job.Backend{Kind: b.label, Version: b.text("version"), Path: b.text("path"), Required: b.flag("required"), ExtraArgs: b.list("extra_args"), Environment: b.vars("environment")}
+	return job.Backend{Kind: b.labelOr(""), Version: b.text("version"), Path: b.text("path"), Required: b.flag("required"), ExtraArgs: b.list("extra_args"), Environment: b.vars("environment")}
 }
 
 // ownPath appends the backend's name, because backends never share a folder.
@@ -70,7 +70,7 @@ func decodeOptimizer(b *block) job.Optimizer {
 		momentum = 0.9
 	}
 	o := job.Optimizer{
-		Kind: b.label, LearningRate: b.number("learning_rate"), WeightDecay: b.numberOr("weight_decay", decay),
+		Kind: b.labelOr(""), LearningRate: b.number("learning_rate"), WeightDecay: b.numberOr("weight_decay", decay),
 		GradientClipping: b.number("gradient_clipping"), Momentum: b.numberOr("momentum", momentum),
 	}
 	if o.Kind != "sgd" {
@@ -100,7 +100,7 @@ func decodeData(b *block) job.Data {
 		d.Validation = &job.Validation{Path: v.text("path"), Interval: v.count("interval"), Steps: v.count("steps")}
 	}
 	t := b.child("tokenizer")
-	d.Tokenizer = job.Tokenizer{Kind: or(t.label, "none"), Path: t.text("path"), EndOfDocumentID: t.optionalCount("end_of_document_id")}
+	d.Tokenizer = job.Tokenizer{Kind: t.labelOr("none"), Path: t.text("path"), EndOfDocumentID: t.optionalCount("end_of_document_id")}
 	return d
 }
 

@@ -9,7 +9,7 @@ import (
 // decodeModel reads a model's tree. What the tree lacks has its default.
 func decodeModel(b *block) job.Model {
 	m := job.Model{
-		Name: b.label, Catalog: b.catalog,
+		Name: b.labelOr(""), Catalog: b.catalog,
 		Architecture: b.text("architecture"),
 		Layers:       b.count("layers"), LayerPattern: b.text("layer_pattern"), HiddenSize: b.count("hidden_size"),
 		AttentionHeads: b.count("attention_heads"),
@@ -68,7 +68,7 @@ func or(a, b string) string {
 }
 
 func decodePosition(b *block, kind string) job.PositionEmbedding {
-	p := job.PositionEmbedding{Kind: or(b.label, kind)}
+	p := job.PositionEmbedding{Kind: b.labelOr(kind)}
 	if p.Kind != "rope" {
 		return p
 	}

@@ -32,15 +32,27 @@ func get[T any](b *block, name string) T {
 func getSet[T any](b *block, name string) (T, bool) {
 	var zero T
 	a, spec := b.lookup(name)
+	written := a != nil
 	switch {
-	case a != nil && a.bad:
+	case written && a.bad:
 		return zero, true
-	case a != nil:
-		return a.parsed.(T), true
-	case spec.Default == "":
+	case !written && spec.Default == "":
 		return zero, false
+	case !written:
+		a = defaultOf(spec)
 	}
-	return defaultOf(spec).parsed.(T), false
+	b.record(name, a.parsed)
+	return a.parsed.(T), written
+}
+
+// getOr is get with a computed default.
+func getOr[T any](b *block, name string, other T) T {
+	v, written := getSet[T](b, name)
+	if written {
+		return v
+	}
+	b.record(name, other)
+	return other
 }
 
 // optional returns an argument that has no default.
@@ -96,34 +108,11 @@ func (b *block) fill(name string, place any) {
 	}
 }
 
-// countOr is count with a computed default.
-func (b *block) countOr(name string, other int) int {
-	if v, set := getSet[int64](b, name); set {
-		return int(v)
-	}
-	return other
-}
-
-func (b *block) numberOr(name string, other float64) float64 {
-	if v, set := getSet[float64](b, name); set {
-		return v
-	}
-	return other
-}
-
-func (b *block) flagOr(name string, other bool) bool {
-	if v, set := getSet[bool](b, name); set {
-		return v
-	}
-	return other
-}
-
-func (b *block) textOr(name, other string) string {
-	if v, set := getSet[string](b, name); set {
-		return v
-	}
-	return other
-}
+// The same with a computed default.
+func (b *block) countOr(name string, other int) int          { return int(getOr(b, name, int64(other))) }
+func (b *block) numberOr(name string, other float64) float64 { return getOr(b, name, other) }
+func (b *block) flagOr(name string, other bool) bool         { return getOr(b, name, other) }
+func (b *block) textOr(name, other string) string            { return getOr(b, name, other) }
 
 var defaults sync.Map // *schema.Argument to *argument
 

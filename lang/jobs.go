@@ -68,6 +68,17 @@ type parts struct {
 	job, backend, model, cluster, gpu *block // nil when what defines it was reported
 }
 
+// recorded returns parts that record what is read of them.
+func (p parts) recorded(into job.Sources) parts {
+	p.job, p.backend = p.job.recorded("", into), p.backend.recorded("backend", into)
+	for path, part := range map[string]**block{"model": &p.model, "cluster": &p.cluster, "cluster.gpu": &p.gpu} {
+		if *part != nil {
+			*part = (*part).recorded(path, into)
+		}
+	}
+	return p
+}
+
 // buildJob makes one job for each backend of a job block.
 func (l *loader) buildJob(b *hclsyntax.Block) []job.Job {
 	t := l.evaluate(b, schema.File.Block("job"), scope{origin: job.FromSpec})
@@ -181,9 +192,11 @@ func completion(t *block, name string) string {
 
 // buildFor decodes and checks one job.
 func (l *loader) buildFor(p parts) job.Job {
-	j := job.Job{Name: p.job.label, Backend: decodeBackend(p.backend), Sources: job.Sources{}}
+	j := job.Job{Name: p.job.label, Sources: job.Sources{}}
 	p.job.sources("", j.Sources)
 	p.backend.sources("backend", j.Sources)
+	p = p.recorded(j.Sources)
+	j.Backend = decodeBackend(p.backend)
 	c := checker{loader: l, job: &j}
 	if p.model != nil {
 		p.model.sources("model", j.Sources)

@@ -25,6 +25,9 @@ type block struct {
 	broken  bool     // something in it or below was reported
 	meant   []string // what unknown words in it, which were reported, stand for
 	partial bool     // its base was reported, so that what seems missing may not be
+
+	path string      // of a tree that is decoded, in into
+	into job.Sources // where what decoders read is recorded; nil: nowhere
 }
 
 // argument is one evaluated argument that is not null.
@@ -46,7 +49,7 @@ func (b *block) child(name string) *block {
 	if spec == nil {
 		panic("lang: no block " + name + " in " + b.spec.Name)
 	}
-	return &block{spec: spec, header: b.header, at: b.at, origin: job.FromDefault}
+	return &block{spec: spec, header: b.header, at: b.at, origin: job.FromDefault, path: join(b.path, name), into: b.into}
 }
 
 // find returns the first nested block of a name, or nil.

@@ -29,12 +29,18 @@ type Job struct {
 // `training.data.source["code"].path`; so are elements of lists and maps that
 // were written out: "slurm.container.mounts[0]", `slurm.environment["NCCL_DEBUG"]`.
 // A labelled block that stands once has its label's range: "training.optimizer".
+//
+// Arguments that the job was made of have their values too, defaults included,
+// as JSON holds them: texts, numbers, truth values, []any and map[string]any.
+// Quantities are texts in their shortest form, so that equal amounts are equal
+// texts: "30m" for 1800 seconds. Of a labelled block the label is the value.
 type Sources map[string]Source
 
 // Source says where a value comes from.
 type Source struct {
 	Origin Origin
 	Range  diag.Range // of the value; zero for defaults
+	Value  any        // that the job has there, see Sources
 }
 
 // Origin tells who chose a value.

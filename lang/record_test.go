@@ -1,0 +1,81 @@
+package lang
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// TestEveryArgumentIsRecorded: of a file that has every argument of the
+// language, every one that can change a job has its value in the record.
+func TestEveryArgumentIsRecorded(t *testing.T) {
+	src, err := os.ReadFile("testdata/everything.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := map[string]bool{}
+	for _, j := range mustLoad(t, files("job.hcl", string(src)), "job.hcl", Options{}) {
+		for path, s := range j.Sources {
+			if s.Value != nil {
+				recorded[bare(path)] = true
+			}
+		}
+	}
+	for _, root := range []struct{ path, kind string }{{"", "job"}, {"model", "model"}, {"cluster", "cluster"}, {"cluster.gpu", "gpu"}} {
+		everyRecorded(schema.File.Block(root.kind), root.path, func(path string) {
+			if !recorded[path] {
+				t.Errorf("%s is not recorded", path)
+			}
+		})
+	}
+}
+
+// everyRecorded walks the arguments that a job is made of: those that a backend
+// lays over its job stand at the job's paths.
+func everyRecorded(b *schema.Block, path string, visit func(path string)) {
+	for i := range b.Arguments {
+		a := &b.Arguments[i]
+		if !a.Informs && a.Name != "base" && a.Name != "without" {
+			visit(join(path, a.Name))
+		}
+	}
+	for i := range b.Blocks {
+		if c := &b.Blocks[i]; b.Name != "backend" {
+			everyRecorded(c, join(path, c.Name), visit)
+		}
+	}
+}
+
+// bare is a path without the labels of repeated blocks.
+func bare(path string) string {
+	out, depth := []byte{}, 0
+	for i := range len(path) {
+		switch path[i] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		default:
+			if depth == 0 {
+				out = append(out, path[i])
+			}
+		}
+	}
+	return string(out)
+}
+
+// TestRecordedValues: values are those of the job, in their shortest form,
+// whoever chose them.
+func TestRecordedValues(t *testing.T) {
+	j := mustLoad(t, files("job.hcl", minimal("", "", "steps = 10\n checkpoint {\n path = \"/c\"\n interval = \"1800s\"\n }")), "job.hcl", Options{})[0]
+	for path, want := range map[string]any{
+		"training.steps": int64(10), "training.checkpoint.interval": "30m", "training.seed": int64(1234), "training.schedule": "constant",
+		"model.normalization": "rmsnorm", "model.position_embedding": "rope", "cluster.gpu": "h100_sxm", "cluster.nodes": int64(1),
+		"constraints.layout.tensor_parallel": nil, "training.tokens": nil, "backend": "megatron",
+	} {
+		if got := j.Sources[path].Value; got != want {
+			t.Errorf("%s: %#v, want %#v", path, got, want)
+		}
+	}
+}
