@@ -12,6 +12,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/budget"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -19,7 +20,7 @@ import (
 // reports everything that can be told from the block alone and keeps going.
 func (l *loader) evaluate(b *hclsyntax.Block, spec *schema.Block, s scope) *block {
 	t := &block{spec: spec, origin: s.origin, args: map[string]*argument{}}
-	if !s.catalog {
+	if s.module != nil {
 		t.header = rangeOf(b.DefRange())
 		t.at = t.header
 		if len(b.LabelRanges) > 0 {
@@ -79,7 +80,10 @@ func (l *loader) evaluateArgument(a *hclsyntax.Attribute, t *block, s scope) {
 		return
 	}
 	arg.source.Origin = s.origin
-	if s.catalog {
+	for key, part := range arg.parts {
+		arg.parts[key] = job.Source{Origin: s.origin, Range: part.Range}
+	}
+	if s.module == nil {
 		arg.source.Range, arg.parts = diag.Range{}, nil
 	}
 	t.broken = t.broken || arg.bad

@@ -15,7 +15,8 @@ import (
 type checker struct {
 	*loader
 	job    *job.Job
-	unsure bool // something in training was reported, so what seems missing may not be
+	whole  *block // the job with all its backends
+	unsure bool   // something in training was reported, so what seems missing may not be
 }
 
 // when runs a check on a section of which nothing was reported yet.
@@ -277,20 +278,9 @@ func (c *checker) slurm() {
 	}
 	if s.Container.Image == "" {
 		for _, name := range []string{"mounts", "workdir"} {
-			if path := "slurm.container." + name; c.job.Sources.IsSet(path) && c.noImageAnywhere() {
+			if path := "slurm.container." + name; c.wrote(path) && !c.whole.setsImage() {
 				c.fail(MissingArgument, c.at(path), "%q is for a container, and no image is set, here or in a backend's own container block.", name)
 			}
 		}
 	}
-}
-
-// noImageAnywhere reports whether no backend of the job has a container: one
-// may run on the node itself while the others share mounts.
-func (c *checker) noImageAnywhere() bool {
-	for _, b := range c.jobs {
-		if b.Labels[0] == c.job.Name {
-			return !writesImage(b.Body)
-		}
-	}
-	return true
 }

@@ -6,18 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// writesImage reports whether a body or a block in it sets a container image.
-func writesImage(b *hclsyntax.Body) bool {
-	return slices.ContainsFunc(b.Blocks, func(n *hclsyntax.Block) bool {
-		return n.Type == "container" && n.Body.Attributes["image"] != nil || writesImage(n.Body)
-	})
+// setsImage reports whether a block or one in it sets a container image: one
+// backend may run on the node itself while the others share mounts.
+func (b *block) setsImage() bool {
+	return b.spec.Name == "container" && b.has("image") || slices.ContainsFunc(b.blocks, (*block).setsImage)
 }
 
 func (c *checker) training() {

@@ -95,9 +95,9 @@ func literalKey(expr hclsyntax.Expression) string {
 
 func (c *converter) place(key string, at diag.Range) {
 	if c.parts == nil {
-		c.parts = map[string]diag.Range{}
+		c.parts = map[string]job.Source{}
 	}
-	c.parts[key] = at
+	c.parts[key] = job.Source{Range: at}
 }
 
 func (c *converter) counts(v cty.Value) (any, bool) {

@@ -28,7 +28,7 @@ type converter struct {
 	spec  *schema.Argument
 	expr  hclsyntax.Expression
 	diags diag.List
-	parts map[string]diag.Range
+	parts map[string]job.Source
 
 	entries map[string]hclsyntax.ObjectConsItem // of a map, by literal keys
 }
@@ -111,6 +111,9 @@ func (c *converter) reference(v cty.Value) bool {
 
 // otherKind says that a value is no block of a kind, and how to write one.
 func otherKind(v cty.Value, kind string) string {
+	if slices.Contains(opaqueKinds, kind) {
+		return fmt.Sprintf("A %s is needed here, not %s. Write %s.NAME, or %s[\"NAME\"].", kind, describe(v), kind, kind)
+	}
 	hint := fmt.Sprintf("Write %s.NAME for one of these files, or catalog.%s.NAME for a built-in one.", kind, kind)
 	if v.Type() == cty.String && !v.IsNull() && slices.Contains(catalog.Names(kind), v.AsString()) {
 		hint = fmt.Sprintf("Write catalog.%s.%s, without quotes.", kind, v.AsString())

@@ -15,24 +15,25 @@ func decodeBackend(b *block) job.Backend {
 	return job.Backend{Kind: b.labelOr(""), Version: b.text("version"), Path: b.text("path"), Required: b.flag("required"), ExtraArgs: b.list("extra_args"), Environment: b.vars("environment")}
 }
 
-// ownPath appends the backend's name, because backends never share a folder.
-func ownPath(p, backend string) string {
+// ownPath appends a job's own folder, because no two share one: the backend's
+// name, behind that of the element where there is for_each.
+func ownPath(p, folder string) string {
 	if p == "" {
 		return ""
 	}
 	if strings.Contains(p, "://") { // path.Join would eat a slash
-		return strings.TrimRight(p, "/") + "/" + backend
+		return strings.TrimRight(p, "/") + "/" + folder
 	}
-	return path.Join(p, backend)
+	return path.Join(p, folder)
 }
 
-func decodeTraining(b *block, backend string) job.Training {
+func decodeTraining(b *block, folder string) job.Training {
 	t := job.Training{
 		GlobalBatchSize: b.count("global_batch_size"), Precision: b.text("precision"), Seed: b.count("seed"),
 		FP8:       decodeFP8(b),
 		Optimizer: decodeOptimizer(b.child("optimizer")),
 		Data:      decodeData(b.child("data")),
-		Logging:   decodeLogging(b.child("logging"), backend),
+		Logging:   decodeLogging(b.child("logging"), folder),
 	}
 	if r := b.find("batch_ramp"); r != nil {
 		t.BatchRamp = &job.BatchRamp{Start: r.count("start"), Increment: r.count("increment"), Sequences: get[int64](r, "sequences")}
@@ -42,7 +43,7 @@ func decodeTraining(b *block, backend string) job.Training {
 	limit := b.child("timeout")
 	t.Timeout = job.Timeout{Collective: limit.seconds("collective"), FirstStep: limit.seconds("first_step")}
 	if c := b.find("checkpoint"); c != nil {
-		t.Checkpoint = decodeCheckpoint(c, backend)
+		t.Checkpoint = decodeCheckpoint(c, folder)
 	}
 	return t
 }
@@ -104,17 +105,17 @@ func decodeData(b *block) job.Data {
 	return d
 }
 
-func decodeCheckpoint(b *block, backend string) job.Checkpoint {
+func decodeCheckpoint(b *block, folder string) job.Checkpoint {
 	every := get[interval](b, "interval")
 	return job.Checkpoint{
-		Path:          ownPath(b.text("path"), backend),
+		Path:          ownPath(b.text("path"), folder),
 		IntervalSteps: int(every.steps), IntervalTime: every.time,
 		KeepLast: b.count("keep_last"), SaveOptimizer: b.flag("save_optimizer"), Async: b.flag("async"),
 	}
 }
 
-func decodeLogging(b *block, backend string) job.Logging {
-	g := job.Logging{Interval: b.count("interval"), TensorBoardPath: ownPath(b.text("tensorboard_path"), backend)}
+func decodeLogging(b *block, folder string) job.Logging {
+	g := job.Logging{Interval: b.count("interval"), TensorBoardPath: ownPath(b.text("tensorboard_path"), folder)}
 	if w := b.find("wandb"); w != nil {
 		g.WandB = &job.WandB{Project: w.text("project"), Entity: w.text("entity"), Mode: w.text("mode")}
 	}

@@ -100,6 +100,8 @@ const (
 	NoJob diag.ID = "no-job"
 	// UnknownJob: no job has the name that was asked for.
 	UnknownJob diag.ID = "unknown-job"
+	// SharedCheckpoint: two jobs save their checkpoints to one folder.
+	SharedCheckpoint diag.ID = "shared-checkpoint"
 	// UnknownBackend: no job has the backend that was asked for.
 	UnknownBackend diag.ID = "unknown-backend"
 )
@@ -148,4 +150,5 @@ var summaries = map[diag.ID]string{
 	NoJob:                "No job",
 	UnknownJob:           "Unknown job",
 	UnknownBackend:       "Unknown backend",
+	SharedCheckpoint:     "Checkpoints of two jobs in one folder",
 }

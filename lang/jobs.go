@@ -4,48 +4,108 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
-// buildJobs evaluates the job blocks that were asked for.
-func (l *loader) buildJobs() []job.Job {
-	names := l.jobNames()
-	switch {
-	case len(names) == 0:
-		if !l.diags.HasErrors() {
-			l.fail(NoJob, diag.Range{}, "No file has a job block, so there is nothing to build. A job names a model, a cluster, the training and its backends.")
-		}
-		return nil
-	case l.options.Job != "" && !slices.Contains(names, l.options.Job):
-		hint := diag.DidYouMean(l.options.Job, names)
-		if hint == "" {
-			hint = " The jobs are " + listed(names) + "."
-		}
-		l.fail(UnknownJob, diag.Range{}, "There is no job %q.%s", l.options.Job, hint)
-		return nil
-	}
-	var jobs []job.Job
-	for _, b := range l.jobs {
-		if l.options.Job == "" || l.options.Job == b.Labels[0] {
-			jobs = append(jobs, l.buildJob(b)...)
-		}
-	}
-	if l.options.Backend != "" && len(jobs) == 0 && !l.diags.HasErrors() {
-		l.noBackend()
-	}
-	return jobs
+// element is one job of a job block: the block itself, or what it is for one
+// element of its for_each.
+type element struct {
+	node     *node
+	instance *instance // nil without for_each and count
 }
 
-func (l *loader) jobNames() []string {
-	names := make([]string, len(l.jobs))
-	for i, b := range l.jobs {
-		names[i] = b.Labels[0]
+// name is what the job is called, in paths and in Slurm.
+func (e element) name() string {
+	if e.instance == nil {
+		return e.node.block.Labels[0]
 	}
-	return names
+	return e.node.block.Labels[0] + "-" + e.instance.key
+}
+
+// buildJobs makes the jobs that were asked for, and names all of them.
+func (m *module) buildJobs() (jobs []job.Job, names []string) {
+	elements, labels := m.elements()
+	var asked []element
+	for _, e := range elements {
+		names = append(names, e.name())
+		if m.options.Job == "" || m.options.Job == e.node.block.Labels[0] || m.options.Job == e.name() {
+			asked = append(asked, e)
+		}
+	}
+	switch {
+	case len(elements) == 0:
+		m.noJob(labels)
+	case len(asked) == 0 && !slices.Contains(labels, m.options.Job):
+		m.unknownJob(slices.Concat(labels, names))
+	}
+	for _, e := range asked {
+		jobs = append(jobs, m.buildJob(e)...)
+	}
+	if m.options.Backend != "" && len(asked) > 0 && len(jobs) == 0 && !m.diags.HasErrors() {
+		m.noBackend()
+	}
+	if !m.diags.HasErrors() {
+		m.checkPaths(jobs)
+	}
+	return jobs, names
+}
+
+func (m *module) noJob(labels []string) {
+	switch {
+	case m.diags.HasErrors():
+	case len(labels) > 0:
+		m.fail(NoJob, diag.Range{}, "for_each or count of every job is empty, so there is nothing to build.")
+	default:
+		m.fail(NoJob, diag.Range{}, "No file has a job block, so there is nothing to build. A job names a model, a cluster, the training and its backends.")
+	}
+}
+
+func (m *module) unknownJob(known []string) {
+	hint := diag.DidYouMean(m.options.Job, known)
+	if hint == "" {
+		slices.Sort(known)
+		hint = " The jobs are " + listed(slices.Compact(known)) + "."
+	}
+	m.fail(UnknownJob, diag.Range{}, "There is no job %q.%s", m.options.Job, hint)
+}
+
+// elements lists the jobs of all job blocks, and the labels of those blocks.
+func (m *module) elements() (elements []element, labels []string) {
+	places := map[string]*node{}
+	for _, n := range m.order {
+		if n.block == nil || n.block.Type != "job" {
+			continue
+		}
+		labels = append(labels, n.block.Labels[0])
+		instances, _ := m.instances(n.block, n.scope)
+		for _, i := range instances {
+			e := element{n, i}
+			if m.nameable(e, places) {
+				places[e.name()] = n
+				elements = append(elements, e)
+			}
+		}
+	}
+	return elements, labels
+}
+
+// nameable reports a name of an element that is none or that another job has.
+func (m *module) nameable(e element, taken map[string]*node) bool {
+	if e.instance == nil && taken[e.name()] == nil {
+		return true // the label was checked
+	}
+	at := rangeOf(e.node.block.LabelRanges[0])
+	if e.instance != nil {
+		at = e.instance.at
+	}
+	if other := taken[e.name()]; other != nil {
+		place := other.block.DefRange()
+		m.fail(DuplicateBlock, at, "This makes a job %q, and so does the job block at %s:%d. The name of an element is LABEL-KEY; change a label or a key.", e.name(), place.Filename, place.Start.Line)
+		return false
+	}
+	return m.labelText(e.name(), at, schema.File.Block("job"))
 }
 
 // noBackend reports a --backend that no selected job has.
@@ -65,6 +125,8 @@ func (l *loader) noBackend() {
 
 // parts are the trees that one job is decoded from.
 type parts struct {
+	element
+	whole                             *block // the job block with all its backends
 	job, backend, model, cluster, gpu *block // nil when what defines it was reported
 }
 
@@ -79,10 +141,10 @@ func (p parts) recorded(into job.Sources) parts {
 	return p
 }
 
-// buildJob makes one job for each backend of a job block.
-func (l *loader) buildJob(b *hclsyntax.Block) []job.Job {
-	t := l.evaluate(b, schema.File.Block("job"), scope{origin: job.FromSpec})
-	p := parts{model: l.reference(t, "model"), cluster: l.reference(t, "cluster")}
+// buildJob makes one job for each backend.
+func (l *loader) buildJob(e element) []job.Job {
+	t := l.jobTree(e.node, e.instance, nil)
+	p := parts{element: e, whole: t, model: l.reference(t, "model"), cluster: l.reference(t, "cluster")}
 	if p.cluster != nil {
 		p.gpu = l.reference(p.cluster, "gpu")
 	}
@@ -92,7 +154,7 @@ func (l *loader) buildJob(b *hclsyntax.Block) []job.Job {
 		}
 	}
 	backends := t.all("backend")
-	if len(backends) == 0 {
+	if len(backends) == 0 && !t.partial {
 		l.required(t)
 		l.fail(MissingBlock, t.header, "A job needs at least one block backend \"…\" { version = … }. The backends are %s.", diag.OneOf(schema.BackendKinds()))
 	}
@@ -134,7 +196,7 @@ func overlay(t, backend *block) *block {
 			own = append(own, c) // without the job's, a backend's training is only a part
 		}
 	}
-	merged.blocks = mergeBlocks(merged.blocks, own)
+	merged.blocks = mergeBlocks(merged.blocks, own, replacing)
 	if c := backend.find("container"); c != nil {
 		slurm := merged.find("slurm")
 		if slurm == nil {
@@ -142,7 +204,7 @@ func overlay(t, backend *block) *block {
 		}
 		over := *slurm
 		over.args, over.blocks, over.broken = nil, []*block{c}, c.broken
-		merged.blocks = mergeBlocks(merged.blocks, []*block{merge(slurm, &over)})
+		merged.blocks = mergeBlocks(merged.blocks, []*block{merge(slurm, &over, replacing)}, replacing)
 	}
 	return &merged
 }
@@ -192,12 +254,12 @@ func completion(t *block, name string) string {
 
 // buildFor decodes and checks one job.
 func (l *loader) buildFor(p parts) job.Job {
-	j := job.Job{Name: p.job.label, Sources: job.Sources{}}
+	j := job.Job{Name: p.name(), Label: p.node.block.Labels[0], Sources: job.Sources{}}
 	p.job.sources("", j.Sources)
 	p.backend.sources("backend", j.Sources)
 	p = p.recorded(j.Sources)
 	j.Backend = decodeBackend(p.backend)
-	c := checker{loader: l, job: &j}
+	c := checker{loader: l, job: &j, whole: p.whole}
 	if p.model != nil {
 		p.model.sources("model", j.Sources)
 		j.Model = decodeModel(p.model)
@@ -234,7 +296,11 @@ func (l *loader) buildTraining(p parts, c *checker) {
 	if t == nil {
 		return
 	}
-	c.job.Training = decodeTraining(t, c.job.Backend.Kind)
+	folder := c.job.Backend.Kind
+	if p.instance != nil {
+		folder = c.job.Name + "/" + folder
+	}
+	c.job.Training = decodeTraining(t, folder)
 	if t.broken {
 		return
 	}
@@ -244,5 +310,27 @@ func (l *loader) buildTraining(p parts, c *checker) {
 	}
 	if p.gpu != nil && !p.gpu.broken {
 		c.precision()
+	}
+}
+
+// checkPaths reports jobs that would write their checkpoints over one another's.
+func (l *loader) checkPaths(jobs []job.Job) {
+	first, told := map[string]*job.Job{}, map[string]bool{}
+	for i := range jobs {
+		j := &jobs[i]
+		path := j.Training.Checkpoint.Path
+		other := first[path]
+		if other == nil {
+			first[path] = j
+		}
+		if path == "" || other == nil || told[j.Name] {
+			continue
+		}
+		told[j.Name] = true
+		at := j.Sources.Range("training.checkpoint.path")
+		if at == other.Sources.Range("training.checkpoint.path") {
+			at = j.Sources[""].Range // what both have from elsewhere is one's own to change
+		}
+		l.fail(SharedCheckpoint, at, "%s and %s would both save to %s, and each would remove or continue the other's checkpoints. Give one of them a path of its own.", other.Name, j.Name, path)
 	}
 }

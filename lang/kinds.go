@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/zclconf/go-cty/cty"
@@ -35,10 +36,25 @@ func valueType(t schema.Type) cty.Type {
 	return cty.DynamicPseudoType
 }
 
-// kindTypes maps model, cluster and gpu to the types of their objects.
+// opaqueKinds are the kinds of blocks that can be named and not read: what is in
+// them depends on the element of for_each and on the site.
+var opaqueKinds = []string{"job"}
+
+// opaqueUse says what a block of an opaque kind is named for.
+var opaqueUse = map[string]string{"job": "the base of other jobs, base = job.NAME"}
+
+// opaque is the object of a block of an opaque kind.
+func opaque(kind, address string) cty.Value {
+	return cty.ObjectVal(map[string]cty.Value{idAttribute: cty.StringVal(address), kind: cty.True})
+}
+
+// kindTypes maps each kind to the type of its objects.
 func kindTypes() map[string]cty.Type {
 	kindTypesOnce.Do(func() {
 		kindTypeTable = map[string]cty.Type{}
+		for _, kind := range opaqueKinds {
+			kindTypeTable[kind] = cty.Object(map[string]cty.Type{idAttribute: cty.String, kind: cty.Bool})
+		}
 		for _, kind := range []string{"gpu", "model", "cluster"} { // a cluster has a gpu
 			attributes := blockAttributes(schema.File.Block(kind))
 			attributes[idAttribute] = cty.String
@@ -86,12 +102,12 @@ func blockType(b *schema.Block) cty.Type {
 	return t
 }
 
-// isKind reports whether t is the type of a model, cluster or gpu.
+// isKind reports whether t is the type of a kind's objects.
 func isKind(t cty.Type) bool { return kindOf(t) != "" }
 
 // kindOf names the kind that has type t, or "".
 func kindOf(t cty.Type) string {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range slices.Concat(schema.Kinds(), opaqueKinds) {
 		if t.Equals(kindTypes()[kind]) {
 			return kind
 		}

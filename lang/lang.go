@@ -28,7 +28,8 @@ type Options struct {
 	// NDCVersion is what required_version is held against. An empty version
 	// and development builds ("0.0.0-dev", "(devel)") satisfy everything.
 	NDCVersion string
-	// Job, when not empty, selects one job block by its label.
+	// Job, when not empty, selects the jobs of one block by its label, or one job
+	// by its name.
 	Job string
 	// Backend, when not empty, selects one backend of each job.
 	Backend string
@@ -43,10 +44,10 @@ type VariableArg struct {
 
 // Workspace is what a file or folder says.
 type Workspace struct {
-	// Jobs holds one job for each pair of a job block and a backend block, in
-	// the order of the files' names and of the blocks in them.
+	// Jobs holds one job for each pair of a job and a backend block, in the order
+	// of the files' names, of the blocks in them and of the elements of for_each.
 	Jobs []job.Job
-	// Names holds the label of every job block, asked for or not.
+	// Names holds the name of every job, asked for or not.
 	Names []string
 	// Files holds every file that was read, by name, for snippets beside
 	// diagnostics.
@@ -58,8 +59,9 @@ type Workspace struct {
 // has errors its jobs are incomplete and must not be used.
 func Load(fsys fs.FS, name string, o Options) (*Workspace, diag.List) {
 	l := newLoader(fsys, o)
-	jobs := l.load(name)
-	return &Workspace{Jobs: jobs, Names: l.jobNames(), Files: l.files}, l.finish()
+	w := &Workspace{Files: l.files}
+	l.load(name, w)
+	return w, l.finish()
 }
 
 // BuiltBy says which backends build a model of the catalogue and from which

@@ -92,7 +92,7 @@ func writtenArguments(t *testing.T, src []byte) []writtenArgument {
 
 func everyArgument(b *schema.Block, prefix string, visit func(path string)) {
 	for _, a := range b.Arguments {
-		if !slices.Contains([]string{"base", "without", "sources", "published"}, a.Name) {
+		if !slices.Contains([]string{"base", "without", "sources", "published", "for_each", "count"}, a.Name) {
 			visit(prefix + a.Name)
 		}
 	}

@@ -33,26 +33,26 @@ const (
 )
 
 // read reads and parses everything that name stands for.
-func (l *loader) read(name string) bool {
+func (m *module) read(name string) bool {
 	name = path.Clean(name)
-	info, err := fs.Stat(l.fsys, name)
+	info, err := fs.Stat(m.fsys, name)
 	if err != nil {
-		l.report(unreadable(name, err))
+		m.report(unreadable(name, err))
 		return false
 	}
 	if !info.IsDir() {
-		if b := l.parse(name); b != nil {
-			l.bodies = append(l.bodies, b)
+		if b := m.parse(name); b != nil {
+			m.bodies = append(m.bodies, b)
 		}
-		return !l.diags.HasErrors()
+		return !m.diags.HasErrors()
 	}
-	return l.readFolder(name)
+	return m.readFolder(name)
 }
 
-func (l *loader) readFolder(name string) bool {
-	entries, err := fs.ReadDir(l.fsys, name) // sorted
+func (m *module) readFolder(name string) bool {
+	entries, err := fs.ReadDir(m.fsys, name) // sorted
 	if err != nil {
-		l.report(unreadable(name, err))
+		m.report(unreadable(name, err))
 		return false
 	}
 	for _, e := range entries {
@@ -60,17 +60,17 @@ func (l *loader) readFolder(name string) bool {
 		switch {
 		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
 		case strings.HasSuffix(e.Name(), ".auto.ndcvars"):
-			l.autoVariables = append(l.autoVariables, file)
+			m.autoVariables = append(m.autoVariables, file)
 		case strings.HasSuffix(e.Name(), ".hcl"):
-			if b := l.parse(file); b != nil {
-				l.bodies = append(l.bodies, b)
+			if b := m.parse(file); b != nil {
+				m.bodies = append(m.bodies, b)
 			}
 		}
 	}
-	if len(l.bodies) == 0 && !l.diags.HasErrors() {
-		l.fail(NoFiles, diag.Range{}, "The folder %q has no *.hcl file.", name)
+	if len(m.bodies) == 0 && !m.diags.HasErrors() {
+		m.fail(NoFiles, diag.Range{}, "The folder %q has no *.hcl file.", name)
 	}
-	return !l.diags.HasErrors()
+	return !m.diags.HasErrors()
 }
 
 // parse reads one file of HCL; nil after a report.

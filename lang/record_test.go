@@ -2,6 +2,7 @@ package lang
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/schema"
@@ -36,7 +37,7 @@ func TestEveryArgumentIsRecorded(t *testing.T) {
 func everyRecorded(b *schema.Block, path string, visit func(path string)) {
 	for i := range b.Arguments {
 		a := &b.Arguments[i]
-		if !a.Informs && a.Name != "base" && a.Name != "without" {
+		if !a.Informs && !slices.Contains([]string{"base", "without", "for_each", "count"}, a.Name) {
 			visit(join(path, a.Name))
 		}
 	}

@@ -22,8 +22,9 @@ import (
 
 // scope says where an expression stands.
 type scope struct {
-	origin  job.Origin
-	catalog bool // in an entry of the catalogue, which sees only the catalogue
+	origin   job.Origin
+	module   *module   // whose names are seen; nil in the catalogue, which sees only itself
+	instance *instance // of the block around it, when that has for_each or count
 }
 
 // node is something that expressions refer to: a local or a block.
@@ -39,6 +40,9 @@ type node struct {
 	circular bool // in a circle that was reported
 }
 
+// address is the path with the module's, as objects and messages name the node.
+func (n *node) address() string { return n.path }
+
 type nodeState uint8
 
 const (
@@ -48,7 +52,7 @@ const (
 )
 
 // roots are the first words of references.
-var roots = []string{"var", "local", "model", "cluster", "gpu", "catalog"}
+var roots = []string{"var", "local", "model", "cluster", "gpu", "catalog", "job", "each", "count"}
 
 // value evaluates an expression, what it refers to first. It returns false
 // when something was reported.
@@ -88,78 +92,94 @@ func (l *loader) overspent(at diag.Range) {
 
 // resolve evaluates everything that an expression refers to.
 func (l *loader) resolve(expr hclsyntax.Expression, s scope) (map[string]cty.Value, bool) {
-	found := map[string]map[string]cty.Value{}
+	found := &known{}
 	ok := true
 	for _, t := range expr.Variables() {
 		ok = l.resolveTraversal(t, s, found) && ok
 	}
 	variables := map[string]cty.Value{}
-	for root, members := range found {
-		if root != "catalog" {
-			variables[root] = cty.ObjectVal(members)
-		}
-	}
-	if kinds, isThere := found["catalog"]; isThere {
-		variables["catalog"] = catalogValue(kinds)
+	for root, members := range found.members {
+		variables[root] = members.object()
 	}
 	return variables, ok
 }
 
-// catalogValue groups members, which are named KIND.NAME.
-func catalogValue(members map[string]cty.Value) cty.Value {
-	kinds := map[string]map[string]cty.Value{}
-	for key, v := range members {
-		kind, name, _ := strings.Cut(key, ".")
-		if kinds[kind] == nil {
-			kinds[kind] = map[string]cty.Value{}
+// known is what references lead to, as objects within objects.
+type known struct {
+	value   cty.Value // of a leaf, or of the whole, of which members are parts
+	members map[string]*known
+}
+
+func (k *known) put(v cty.Value, path ...string) {
+	at := k.at(path...)
+	at.value = v
+}
+
+// at returns the member at a path, which is made when it is not there.
+func (k *known) at(path ...string) *known {
+	for _, name := range path {
+		if k.members == nil {
+			k.members = map[string]*known{}
 		}
-		kinds[kind][name] = v
+		if k.members[name] == nil {
+			k.members[name] = &known{}
+		}
+		k = k.members[name]
 	}
-	objects := map[string]cty.Value{}
-	for kind, entries := range kinds {
-		objects[kind] = cty.ObjectVal(entries)
+	return k
+}
+
+func (k *known) object() cty.Value {
+	if k.value != cty.NilVal {
+		return k.value
 	}
-	return cty.ObjectVal(objects)
+	values := map[string]cty.Value{}
+	for name, member := range k.members {
+		values[name] = member.object()
+	}
+	return cty.ObjectVal(values)
 }
 
 // resolveTraversal evaluates what one reference names into found.
-func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found map[string]map[string]cty.Value) bool {
+func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found *known) bool {
 	root := t.RootName()
-	if !slices.Contains(roots, root) || s.catalog && root != "catalog" {
+	m := s.module
+	switch {
+	case !slices.Contains(roots, root) || m == nil && root != "catalog":
 		l.unknownRoot(t)
 		return false
+	case root == "catalog":
+		return l.resolveCatalog(t, found)
+	case root == "each" || root == "count":
+		return l.resolveInstance(t, s, found)
 	}
-	if found[root] == nil {
-		found[root] = map[string]cty.Value{}
-	}
-	if root == "catalog" {
-		return l.resolveCatalog(t, found[root])
-	}
+	found = found.at(root)
 	name, literal := step(t, 1)
 	if !literal {
-		return l.resolveAll(t, found[root])
+		return m.resolveAll(t, found)
 	}
-	if l.variables[name] == nil && root == "var" || l.nodes[root+"."+name] == nil && root != "var" {
-		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), l.names(root))
+	if !m.defines(root, name) {
+		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), m.names(root))
 		return false
 	}
-	found[root][name] = l.member(root, name, t)
+	v := m.member(root, name, t)
+	found.put(v, name)
 	if root == "var" || root == "local" {
 		return true // their types are not fixed: try() may ask for what is not there
 	}
-	return l.checkAttributes(t, 2, found[root][name].Type())
+	return l.checkAttributes(t, 2, v.Type())
 }
 
 // resolveAll evaluates everything under the root of a reference whose name is
 // computed; HCL checks the name.
-func (l *loader) resolveAll(t hcl.Traversal, found map[string]cty.Value) bool {
-	if !l.budget.Pay(len(l.order)) {
-		l.overspent(rangeOf(t.SourceRange()))
+func (m *module) resolveAll(t hcl.Traversal, found *known) bool {
+	if !m.budget.Pay(len(m.order)) {
+		m.overspent(rangeOf(t.SourceRange()))
 		return false
 	}
 	root := t.RootName()
-	for _, n := range l.names(root) {
-		found[n] = l.member(root, n, t)
+	for _, n := range m.names(root) {
+		found.put(m.member(root, n, t), n)
 	}
 	return true
 }
@@ -171,6 +191,10 @@ func (l *loader) checkAttributes(t hcl.Traversal, i int, of cty.Type) bool {
 		step, ok := t[i].(hcl.TraverseAttr)
 		if !ok || !of.IsObjectType() {
 			return true // HCL reports what cannot be
+		}
+		if kind := kindOf(of); slices.Contains(opaqueKinds, kind) {
+			l.fail(UnknownReference, rangeOf(step.SourceRange()), "A %s can be named, not read: it is %s.", kind, opaqueUse[kind])
+			return false
 		}
 		if !of.HasAttribute(step.Name) {
 			names := slices.Sorted(maps.Keys(of.AttributeTypes()))
@@ -212,13 +236,21 @@ func noun(root string) string {
 	return root + " block"
 }
 
-// names lists what the files define under a root.
-func (l *loader) names(root string) []string {
+// defines reports whether the module has root.name.
+func (m *module) defines(root, name string) bool {
 	if root == "var" {
-		return l.variableOrder
+		return m.variables[name] != nil
+	}
+	return m.node(root+"."+name) != nil
+}
+
+// names lists what the module defines under a root.
+func (m *module) names(root string) []string {
+	if root == "var" {
+		return m.variableOrder
 	}
 	var names []string
-	for _, n := range l.order {
+	for _, n := range m.order {
 		if name, ok := strings.CutPrefix(n.path, root+"."); ok {
 			names = append(names, name)
 		}
@@ -227,16 +259,16 @@ func (l *loader) names(root string) []string {
 }
 
 // member evaluates root.name, which exists.
-func (l *loader) member(root, name string, t hcl.Traversal) cty.Value {
+func (m *module) member(root, name string, t hcl.Traversal) cty.Value {
 	if root == "var" {
-		return l.variables[name].value
+		return m.variables[name].value
 	}
-	return l.settle(l.nodes[root+"."+name], t)
+	return m.settle(m.node(root+"."+name), t)
 }
 
 // resolveCatalog evaluates catalog.KIND.NAME, or all of a kind when the name
 // is computed.
-func (l *loader) resolveCatalog(t hcl.Traversal, found map[string]cty.Value) bool {
+func (l *loader) resolveCatalog(t hcl.Traversal, found *known) bool {
 	kinds := catalog.Kinds()
 	kind, literal := step(t, 1)
 	if literal {
@@ -256,10 +288,11 @@ func (l *loader) resolveCatalog(t hcl.Traversal, found map[string]cty.Value) boo
 			names = []string{name}
 		}
 		for _, n := range names {
-			found[k+"."+n] = l.settle(l.catalogNode(k, n), t)
-		}
-		if len(names) == 1 && !l.checkAttributes(t, 3, found[k+"."+names[0]].Type()) {
-			return false
+			v := l.settle(l.catalogNode(k, n), t)
+			found.put(v, "catalog", k, n)
+			if len(names) == 1 && !l.checkAttributes(t, 3, v.Type()) {
+				return false
+			}
 		}
 	}
 	return true
@@ -275,7 +308,7 @@ func (l *loader) catalogNode(kind, name string) *node {
 	if diags.HasErrors() {
 		panic("lang: " + diags.Error()) // tests parse every entry
 	}
-	n := &node{path: path, scope: scope{origin: job.FromCatalog, catalog: true}}
+	n := &node{path: path, scope: scope{origin: job.FromCatalog}}
 	n.block = file.Body.(*hclsyntax.Body).Blocks[0]
 	l.nodes[path] = n
 	return n
@@ -359,12 +392,12 @@ func (l *loader) cycle(n *node, from hcl.Traversal) {
 	var path []string
 	for _, s := range circle {
 		s.circular = true
-		path = append(path, s.path)
+		path = append(path, s.address())
 	}
 	if told {
 		return
 	}
-	path = append(path, n.path)
+	path = append(path, n.address())
 	l.fail(ReferenceCycle, rangeOf(from.SourceRange()),
 		"These refer to one another in a circle, so none can be evaluated first: %s. Break it at one of them.", strings.Join(path, " → "))
 }
@@ -378,55 +411,14 @@ func (l *loader) define(n *node) cty.Value {
 		return v
 	}
 	spec := schema.File.Block(n.block.Type)
+	if n.block.Type == "job" {
+		return opaque("job", n.address()) // evaluated when it is built, once for each element of its for_each
+	}
 	n.tree = l.based(l.evaluate(n.block, spec, n.scope))
-	if n.scope.catalog {
+	if n.scope.module == nil {
 		n.tree.catalog = n.tree.label // of two entries in a chain, the nearer
 	}
-	return n.tree.object(n.path)
-}
-
-// based lays a block over its base.
-func (l *loader) based(b *block) *block {
-	base := b.args["base"]
-	if w := b.args["without"]; w != nil && !l.checkWithout(w, b.spec, base) {
-		b.broken = true
-	}
-	if base == nil {
-		return b
-	}
-	n := l.referent(base.value, b.spec.Name, base.source.Range)
-	if n == nil {
-		b.broken, b.partial = true, true
-		return b
-	}
-	from := n.tree.adopt(base.source.Range)
-	if w := b.args["without"]; w != nil && !w.bad {
-		from = from.drop(w.parsed.([]string))
-	}
-	from = from.drop([]string{"base", "without"})
-	return merge(from, b)
-}
-
-func (l *loader) checkWithout(w *argument, spec *schema.Block, base *argument) bool {
-	if w.bad {
-		return false
-	}
-	if base == nil {
-		l.fail(InapplicableArgument, w.source.Range, "\"without\" drops blocks of a base, and there is no base. Remove it.")
-		return false
-	}
-	names, ok := slices.Concat(spec.BlockNames(), spec.ArgumentNames()), true
-	for i, name := range w.parsed.([]string) {
-		if !slices.Contains(names, name) {
-			at, written := w.parts[fmt.Sprint(i)]
-			if !written {
-				at = w.source.Range
-			}
-			l.fail(UnknownValue, at, "A %s has no block or argument %q to leave out.%s", spec.Name, name, diag.DidYouMean(name, names))
-			ok = false
-		}
-	}
-	return ok
+	return n.tree.object(n.address())
 }
 
 // referent finds the block that a value of a kind is; nil after a report, or
@@ -444,7 +436,7 @@ func (l *loader) referent(v cty.Value, kind string, at diag.Range) *node {
 		return nil
 	}
 	n := l.nodes[id.AsString()]
-	if n == nil || n.tree == nil || !n.value.RawEquals(v) {
+	if n == nil || n.state != done || !n.value.RawEquals(v) {
 		l.fail(ChangedObject, at, "This is a copy of %s with other values. To change a %s, write a block: %s \"NAME\" { base = %s … }.", id.AsString(), kind, kind, id.AsString())
 		return nil
 	}

@@ -3,6 +3,7 @@ package lang
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -35,7 +36,7 @@ type argument struct {
 	value  cty.Value // converted to the type of the schema
 	parsed any       // the same for Go; nil when bad
 	source job.Source
-	parts  map[string]diag.Range // elements of a list by index, of a map by key
+	parts  map[string]job.Source // elements of a list by index, of a map by key in quotes
 	bad    bool                  // the value was reported
 }
 
@@ -84,9 +85,21 @@ func (b *block) argAt(name string) diag.Range {
 	return b.at
 }
 
+// mergeRule says what becomes of what two blocks both have.
+type mergeRule uint8
+
+const (
+	// replacing: what is written over replaces the argument or the list of
+	// repeated blocks as a whole.
+	replacing mergeRule = iota
+	// adding: maps merge by key, lists that grow are appended to, and repeated
+	// blocks of a closed set of labels merge by label.
+	adding
+)
+
 // merge lays over on base: arguments one by one, nested blocks likewise, a
 // block with another label instead of the base's.
-func merge(base, over *block) *block {
+func merge(base, over *block, rule mergeRule) *block {
 	if base == nil {
 		return over
 	}
@@ -103,44 +116,100 @@ func merge(base, over *block) *block {
 	if m.args == nil {
 		m.args = map[string]*argument{}
 	}
-	maps.Copy(m.args, over.args)
-	m.blocks = mergeBlocks(base.blocks, over.blocks)
+	for name, a := range over.args {
+		if b := base.args[name]; b != nil && rule == adding {
+			a = added(b, a, m.spec.Argument(name))
+		}
+		m.args[name] = a
+	}
+	m.blocks = mergeBlocks(base.blocks, over.blocks, rule)
 	m.broken = base.broken || over.broken
 	m.partial = base.partial || over.partial
 	m.meant = slices.Concat(base.meant, over.meant)
 	return &m
 }
 
+// added is an argument with what it adds to the base's.
+func added(base, over *argument, spec *schema.Argument) *argument {
+	isMap := spec.Type == schema.StringMap || spec.Type == schema.Environment
+	if base.bad || over.bad || !isMap && !spec.Appends {
+		return over
+	}
+	both := *over
+	both.parts = map[string]job.Source{}
+	if isMap {
+		both.addEntries(base, over)
+	} else {
+		both.addElements(base, over)
+	}
+	return &both
+}
+
+func (a *argument) addEntries(base, over *argument) {
+	entries, values := map[string]job.Variable{}, map[string]cty.Value{}
+	for _, from := range []*argument{base, over} {
+		for _, v := range from.parsed.([]job.Variable) {
+			entries[v.Name], values[v.Name] = v, cty.StringVal(v.Value)
+			a.parts[strconv.Quote(v.Name)] = from.part(strconv.Quote(v.Name))
+		}
+	}
+	var list []job.Variable
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		list = append(list, entries[name])
+	}
+	a.parsed = list
+	if len(values) > 0 {
+		a.value = cty.MapVal(values)
+	}
+}
+
+func (a *argument) addElements(base, over *argument) {
+	var list []string
+	var values []cty.Value
+	for _, from := range []*argument{base, over} {
+		for i, s := range from.parsed.([]string) {
+			if slices.Contains(list, s) {
+				continue
+			}
+			a.parts[strconv.Itoa(len(list))] = from.part(strconv.Itoa(i))
+			list, values = append(list, s), append(values, cty.StringVal(s))
+		}
+	}
+	a.parsed = list
+	if len(values) > 0 {
+		a.value = cty.ListVal(values)
+	}
+}
+
+// part is where an element was written, or all of them.
+func (a *argument) part(key string) job.Source {
+	if s, ok := a.parts[key]; ok {
+		return s
+	}
+	return a.source
+}
+
 // mergeBlocks merges the blocks of two bodies. Of repeatable blocks the list
-// that over writes is the list; one of the same label keeps what it does not
-// override.
-func mergeBlocks(base, over []*block) []*block {
+// that over writes is the list, unless the rule adds by label; one of the same
+// label keeps what it does not override.
+func mergeBlocks(base, over []*block, rule mergeRule) []*block {
+	same := func(a, b *block) bool {
+		return a.spec.Name == b.spec.Name && (!a.spec.Repeatable || a.label == b.label)
+	}
 	var merged []*block
 	for _, b := range base {
-		if !slices.ContainsFunc(over, func(o *block) bool { return o.spec.Name == b.spec.Name }) {
+		stays := rule == adding && b.spec.Repeatable && b.spec.Label == schema.Choice
+		if !slices.ContainsFunc(over, func(o *block) bool { return o.spec.Name == b.spec.Name && (!stays || same(o, b)) }) {
 			merged = append(merged, b)
 		}
 	}
 	for _, o := range over {
-		i := slices.IndexFunc(base, func(b *block) bool {
-			return b.spec.Name == o.spec.Name && (!o.spec.Repeatable || b.label == o.label)
-		})
-		if i >= 0 {
-			o = merge(base[i], o)
+		if i := slices.IndexFunc(base, func(b *block) bool { return same(b, o) }); i >= 0 {
+			o = merge(base[i], o, rule)
 		}
 		merged = append(merged, o)
 	}
 	return merged
-}
-
-// drop returns the block without the nested blocks and arguments of the given
-// names.
-func (b *block) drop(names []string) *block {
-	d := *b
-	d.args = maps.Clone(b.args)
-	maps.DeleteFunc(d.args, func(name string, _ *argument) bool { return slices.Contains(names, name) })
-	d.blocks = slices.DeleteFunc(slices.Clone(b.blocks), func(c *block) bool { return slices.Contains(names, c.spec.Name) })
-	return &d
 }
 
 // adopt returns a copy in which everything that comes from the catalogue is
@@ -173,7 +242,7 @@ func (b *block) sources(prefix string, to job.Sources) {
 		path := join(prefix, name)
 		to[path] = a.source
 		for key, at := range a.parts {
-			to[path+"["+key+"]"] = job.Source{Origin: a.source.Origin, Range: at}
+			to[path+"["+key+"]"] = at
 		}
 	}
 	for _, c := range b.blocks {

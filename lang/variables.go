@@ -12,7 +12,6 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/budget"
-	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -32,46 +31,46 @@ type variable struct {
 }
 
 // collectVariable reads a variable block.
-func (l *loader) collectVariable(b *hclsyntax.Block) {
+func (m *module) collectVariable(b *hclsyntax.Block) {
 	name := b.Labels[0]
-	if first := l.variables[name]; first != nil {
-		l.duplicateNamed(b, first.block)
+	if first := m.variables[name]; first != nil {
+		m.duplicateNamed(b, first.block)
 		return
 	}
 	v := &variable{name: name, block: b, wanted: cty.DynamicPseudoType, nullable: true, value: cty.DynamicVal, at: rangeOf(b.DefRange())}
-	l.variables[name] = v
-	l.variableOrder = append(l.variableOrder, name)
-	l.variableBody(v)
+	m.variables[name] = v
+	m.variableOrder = append(m.variableOrder, name)
+	m.variableBody(v)
 }
 
-func (l *loader) variableBody(v *variable) {
+func (m *module) variableBody(v *variable) {
 	spec := schema.File.Block("variable")
 	var fallback *hclsyntax.Attribute
 	for _, a := range ordered(v.block.Body.Attributes) {
 		switch a.Name {
 		case "type":
-			l.variableType(v, a)
+			m.variableType(v, a)
 		case "default":
 			fallback = a // after the type
 		case "nullable":
-			if n, ok := l.constant(a); ok {
+			if n, ok := m.constant(a); ok {
 				v.nullable = n.(bool)
 			}
 		case "description":
-			l.constant(a)
+			m.constant(a)
 		default:
-			l.unknownArgument(a, spec)
+			m.unknownArgument(a, spec)
 		}
 	}
 	for _, n := range v.block.Body.Blocks {
 		if n.Type != "validation" {
-			l.unknownBlock(n, spec)
+			m.unknownBlock(n, spec)
 			continue
 		}
 		v.validations = append(v.validations, n)
 	}
 	if fallback != nil {
-		l.variableDefault(v, fallback)
+		m.variableDefault(v, fallback)
 	}
 }
 
@@ -99,21 +98,21 @@ func (l *loader) constantValue(expr hclsyntax.Expression) (cty.Value, bool) {
 	return l.compute(expr, nil)
 }
 
-func (l *loader) variableType(v *variable, a *hclsyntax.Attribute) {
+func (m *module) variableType(v *variable, a *hclsyntax.Attribute) {
 	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
 	for _, d := range diags {
-		l.fail(InvalidVariable, subject(d), "%s", sentence(d.Detail))
+		m.fail(InvalidVariable, subject(d), "%s", sentence(d.Detail))
 	}
 	if !diags.HasErrors() {
 		v.wanted, v.defaults = t, defaults
 	}
 }
 
-func (l *loader) variableDefault(v *variable, a *hclsyntax.Attribute) {
-	value, ok := l.constantValue(a.Expr)
+func (m *module) variableDefault(v *variable, a *hclsyntax.Attribute) {
+	value, ok := m.constantValue(a.Expr)
 	if !ok {
 		value = cty.DynamicVal
-	} else if value, ok = l.convertVariable(v, value, rangeOf(a.Expr.Range()), "The default"); !ok {
+	} else if value, ok = m.convertVariable(v, value, rangeOf(a.Expr.Range()), "The default"); !ok {
 		value = cty.DynamicVal
 	}
 	v.fallback, v.at = &value, rangeOf(a.Expr.Range())
@@ -142,44 +141,44 @@ func (l *loader) convertVariable(v *variable, value cty.Value, at diag.Range, wh
 
 // setVariables gives every variable its value: the command line's last word,
 // else the last of the *.auto.ndcvars files, else the default.
-func (l *loader) setVariables() {
-	for _, file := range l.autoVariables {
-		l.readVariables(file)
+func (m *module) setVariables() {
+	for _, file := range m.autoVariables {
+		m.readVariables(file)
 	}
-	for _, file := range l.options.VariableFiles {
-		l.readVariables(file)
+	for _, file := range m.options.VariableFiles {
+		m.readVariables(file)
 	}
-	for _, a := range l.options.Variables {
+	for _, a := range m.options.Variables {
 		if a.File != "" {
-			l.readVariables(a.File)
+			m.readVariables(a.File)
 			continue
 		}
-		l.setFromArgument(a)
+		m.setFromArgument(a)
 	}
-	for _, name := range l.variableOrder {
-		l.fallBack(l.variables[name])
+	for _, name := range m.variableOrder {
+		m.fallBack(m.variables[name])
 	}
 }
 
 // readVariables reads one variable file: NAME = VALUE lines.
-func (l *loader) readVariables(file string) {
-	body := l.parse(file)
+func (m *module) readVariables(file string) {
+	body := m.parse(file)
 	if body == nil {
-		l.unread = true
+		m.unread = true
 		return
 	}
 	for _, b := range body.Blocks {
-		l.fail(UnknownBlock, rangeOf(b.TypeRange), "A file of variables has lines NAME = VALUE and no blocks.")
+		m.fail(UnknownBlock, rangeOf(b.TypeRange), "A file of variables has lines NAME = VALUE and no blocks.")
 	}
 	for _, a := range ordered(body.Attributes) {
-		v := l.variables[a.Name]
+		v := m.variables[a.Name]
 		if v == nil {
-			l.diags.Warn(UndeclaredVariable, rangeOf(a.NameRange), summaries[UndeclaredVariable],
-				"No file declares a variable \""+a.Name+"\", so this value is not used."+diag.DidYouMean(a.Name, l.variableOrder))
+			m.diags.Warn(UndeclaredVariable, rangeOf(a.NameRange), summaries[UndeclaredVariable],
+				"No file declares a variable \""+a.Name+"\", so this value is not used."+diag.DidYouMean(a.Name, m.variableOrder))
 			continue
 		}
-		if value, ok := l.constantValue(a.Expr); ok {
-			l.assign(v, value, rangeOf(a.Expr.Range()))
+		if value, ok := m.constantValue(a.Expr); ok {
+			m.assign(v, value, rangeOf(a.Expr.Range()))
 		} else {
 			v.set = true
 		}
@@ -188,32 +187,32 @@ func (l *loader) readVariables(file string) {
 
 // setFromArgument reads --var NAME=VALUE. As in Terraform, the text is the
 // value of a variable of a simple type, and an expression otherwise.
-func (l *loader) setFromArgument(a VariableArg) {
+func (m *module) setFromArgument(a VariableArg) {
 	source := "--var " + a.Name
-	l.files[source] = []byte(a.Value)
+	m.files[source] = []byte(a.Value)
 	at := diag.Range{Filename: source, Start: diag.Position{Line: 1, Column: 1},
 		End: diag.Position{Line: 1, Column: 1 + len(a.Value), Byte: len(a.Value)}}
-	v := l.variables[a.Name]
+	v := m.variables[a.Name]
 	if v == nil {
-		hint := diag.DidYouMean(a.Name, l.variableOrder)
-		if hint == "" && len(l.variableOrder) > 0 {
-			hint = " There are " + listed(l.variableOrder) + "."
+		hint := diag.DidYouMean(a.Name, m.variableOrder)
+		if hint == "" && len(m.variableOrder) > 0 {
+			hint = " There are " + listed(m.variableOrder) + "."
 		}
-		l.fail(UndeclaredVariable, at, "--var sets %q, but no file declares a variable of that name.%s", a.Name, hint)
+		m.fail(UndeclaredVariable, at, "--var sets %q, but no file declares a variable of that name.%s", a.Name, hint)
 		return
 	}
 	if v.wanted.IsPrimitiveType() || v.wanted == cty.DynamicPseudoType {
-		l.assign(v, cty.StringVal(a.Value), at)
+		m.assign(v, cty.StringVal(a.Value), at)
 		return
 	}
 	v.set = true
 	expr, diags := parseExpression(a.Value, source)
-	l.report(diags)
+	m.report(diags)
 	if diags.HasErrors() {
 		return
 	}
-	if value, ok := l.constantValue(expr); ok {
-		l.assign(v, value, at)
+	if value, ok := m.constantValue(expr); ok {
+		m.assign(v, value, at)
 	}
 }
 
@@ -229,13 +228,13 @@ func parseExpression(text, source string) (hclsyntax.Expression, diag.List) {
 	return expr, diags
 }
 
-func (l *loader) assign(v *variable, value cty.Value, at diag.Range) {
-	v.value, _ = l.convertVariable(v, value, at, "The value")
+func (m *module) assign(v *variable, value cty.Value, at diag.Range) {
+	v.value, _ = m.convertVariable(v, value, at, "The value")
 	v.set, v.at = true, at
 }
 
 // fallBack settles a variable that nothing set, or that is null.
-func (l *loader) fallBack(v *variable) {
+func (m *module) fallBack(v *variable) {
 	if v.set && !(v.value.IsNull() && !v.nullable) {
 		return
 	}
@@ -243,44 +242,44 @@ func (l *loader) fallBack(v *variable) {
 	case v.fallback != nil:
 		v.value = *v.fallback
 	case v.set:
-		l.fail(InvalidVariable, v.at, "%q may not be null, and it has no default.", v.name)
+		m.fail(InvalidVariable, v.at, "%q may not be null, and it has no default.", v.name)
 		v.value = cty.DynamicVal
-	case l.unread: // it may stand in the file that was reported
+	case m.unread: // it may stand in the file that was reported
 	default:
-		l.fail(MissingVariable, rangeOf(v.block.DefRange()),
+		m.fail(MissingVariable, rangeOf(v.block.DefRange()),
 			"%q has no default and was not set. Set it with --var '%s=…', or in a file given by --var-file or named *.auto.ndcvars.", v.name, v.name)
 	}
 }
 
 // validateVariables runs the validation blocks.
-func (l *loader) validateVariables() {
-	for _, name := range l.variableOrder {
-		v := l.variables[name]
+func (m *module) validateVariables() {
+	for _, name := range m.variableOrder {
+		v := m.variables[name]
 		for _, b := range v.validations {
-			l.validate(v, b)
+			m.validate(v, b)
 		}
 	}
 }
 
-func (l *loader) validate(v *variable, b *hclsyntax.Block) {
+func (m *module) validate(v *variable, b *hclsyntax.Block) {
 	spec := schema.File.Block("variable").Block("validation")
-	t := l.evaluate(b, spec, scope{origin: job.FromSpec})
+	t := m.evaluate(b, spec, m.scope())
 	if t.broken || !v.value.IsWhollyKnown() {
 		return
 	}
 	condition, message := t.args["condition"], t.args["error_message"]
-	if l.missing(t, spec) {
+	if m.missing(t, spec) {
 		return
 	}
 	holds, err := convert.Convert(condition.value, cty.Bool)
 	if err != nil || holds.IsNull() {
-		l.fail(WrongType, condition.source.Range, "A condition must be true or false, not %s.", describe(condition.value))
+		m.fail(WrongType, condition.source.Range, "A condition must be true or false, not %s.", describe(condition.value))
 		return
 	}
 	if holds.True() {
 		return
 	}
-	l.fail(FailedValidation, v.at, "%s The value of %q is %s; the rule is at %s:%d.",
+	m.fail(FailedValidation, v.at, "%s The value of %q is %s; the rule is at %s:%d.",
 		sentence(message.parsed.(string)), v.name, describe(v.value), condition.source.Range.Filename, condition.source.Range.Start.Line)
 }
 

@@ -11,20 +11,20 @@ import (
 
 // checkVersion reads the ndc blocks before anything else: a file for another
 // version may hold words that this one does not know.
-func (l *loader) checkVersion() bool {
+func (m *module) checkVersion() bool {
 	spec := schema.File.Block("ndc")
-	for _, body := range l.bodies {
+	for _, body := range m.bodies {
 		for _, b := range body.Blocks {
 			if b.Type != spec.Name {
 				continue
 			}
-			t := l.evaluate(b, spec, scope{})
+			t := m.evaluate(b, spec, m.scope())
 			if a := t.args["required_version"]; a != nil && !a.bad {
-				l.checkConstraint(a.parsed.(string), t.argAt("required_version"))
+				m.checkConstraint(a.parsed.(string), t.argAt("required_version"))
 			}
 		}
 	}
-	return !l.has(UnsupportedVersion)
+	return !m.has(UnsupportedVersion)
 }
 
 func (l *loader) has(id diag.ID) bool {

@@ -26,7 +26,7 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.job, "job", "", "only the job with this label")
+	c.Flags().StringVar(&f.job, "job", "", "only the jobs with this label, or the one of this name")
 	c.Flags().StringVar(&f.backend, "backend", "", "only this backend: megatron, torchtitan or deepspeed")
 	f.registerInput(c)
 }

@@ -24,6 +24,9 @@ const (
 	// takes about a thousand.
 	MaxTotal = 1 << 21
 
+	// MaxElements is the most that one for_each or count may make.
+	MaxElements = 1000
+
 	bytesPerUnit = 16
 )
 

@@ -11,7 +11,8 @@ import "github.com/ndc-dev/ndc/diag"
 
 // Job is one training run on one backend.
 type Job struct {
-	Name        string // label of the job block; becomes paths and the Slurm name
+	Name        string // becomes paths and the Slurm name: the label, with for_each LABEL-KEY
+	Label       string `json:"-"` // of the job block; no plan depends on it
 	Backend     Backend
 	Model       Model
 	Cluster     Cluster

@@ -84,7 +84,7 @@ var containerBlock = Block{
 	Doc: "The image that the ranks run in. Without an image they run on the node itself.",
 	Arguments: []Argument{
 		{Name: "image", Type: String, Effect: Execution, Doc: "A squashfs file, SIF file or registry reference."},
-		{Name: "mounts", Type: StringList, Doc: "`SRC:DST` or `SRC:DST:OPTIONS`."},
+		{Name: "mounts", Type: StringList, Appends: true, Doc: "`SRC:DST` or `SRC:DST:OPTIONS`."},
 		{Name: "workdir", Type: String, Doc: "Working directory inside."},
 		{Name: "runtime", Type: String, Default: `"pyxis"`, Enum: []string{"pyxis", "apptainer"}, Doc: "What starts it."},
 		{Name: "mount_home", Type: Bool, Default: "false", Doc: "Mount the user's home."},

@@ -1,0 +1,183 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// based lays a model, cluster or gpu over its base.
+func (l *loader) based(b *block) *block {
+	base := b.args["base"]
+	if !l.checkWithout(b) {
+		b.broken = true
+	}
+	if base == nil {
+		return b
+	}
+	n := l.referent(base.value, b.spec.Name, base.source.Range)
+	if n == nil {
+		b.broken, b.partial = true, true
+		return b
+	}
+	return merge(left(n.tree.adopt(base.source.Range), b), b, replacing)
+}
+
+// left is what a block leaves of its base.
+func left(base, b *block) *block {
+	if w := b.args["without"]; w != nil && !w.bad {
+		base = base.drop(w.parsed.([]string))
+	}
+	return base.drop([]string{"base", "without"})
+}
+
+// checkWithout reports what a block leaves out of its base and no base can
+// have.
+func (l *loader) checkWithout(b *block) bool {
+	w := b.args["without"]
+	if w == nil {
+		return true
+	}
+	if w.bad {
+		return false
+	}
+	if b.args["base"] == nil {
+		l.fail(InapplicableArgument, w.source.Range, "\"without\" drops blocks of a base, and there is no base. Remove it.")
+		return false
+	}
+	ok := true
+	for i, path := range w.parsed.([]string) {
+		in, name, known := unknownPart(b.spec, path)
+		if in == nil {
+			continue
+		}
+		at := w.source.Range
+		if part, written := w.parts[fmt.Sprint(i)]; written {
+			at = part.Range
+		}
+		l.fail(UnknownValue, at, "A %s has no block or argument %q to leave out.%s", in.Name, name, diag.DidYouMean(name, known))
+		ok = false
+	}
+	return ok
+}
+
+// unknownPart finds the first name of a path, such as "backend.deepspeed", that
+// the language does not have, with the block that lacks it and what that has
+// instead. The block is nil when all are known.
+func unknownPart(spec *schema.Block, path string) (in *schema.Block, name string, known []string) {
+	name, rest, more := strings.Cut(path, ".")
+	inner := spec.Block(name)
+	switch {
+	case inner == nil && (more || spec.Argument(name) == nil):
+		return spec, name, slices.Concat(spec.BlockNames(), spec.ArgumentNames())
+	case !more:
+		return nil, "", nil
+	case !inner.Repeatable:
+		return unknownPart(inner, rest)
+	case inner.Label == schema.FreeName:
+		return nil, "", nil // the rest is a label
+	}
+	label, rest, more := strings.Cut(rest, ".")
+	if !slices.Contains(inner.Labels, label) {
+		return inner, label, inner.Labels
+	}
+	if !more {
+		return nil, "", nil
+	}
+	return unknownPart(inner, rest)
+}
+
+// drop returns the block without the arguments and nested blocks at the given
+// paths, such as "moe", "training.checkpoint" or "backend.deepspeed".
+func (b *block) drop(paths []string) *block {
+	d := *b
+	d.args = make(map[string]*argument, len(b.args))
+	for name, a := range b.args {
+		if !slices.Contains(paths, name) {
+			d.args[name] = a
+		}
+	}
+	d.blocks = nil
+	for _, c := range b.blocks {
+		name := c.spec.Name
+		if slices.Contains(paths, name) {
+			continue
+		}
+		if c.spec.Repeatable {
+			if name += "." + c.label; slices.Contains(paths, name) {
+				continue
+			}
+		}
+		var inner []string
+		for _, path := range paths {
+			if rest, ok := strings.CutPrefix(path, name+"."); ok {
+				inner = append(inner, rest)
+			}
+		}
+		if inner != nil {
+			c = c.drop(inner)
+		}
+		d.blocks = append(d.blocks, c)
+	}
+	return &d
+}
+
+// jobTree evaluates a job block for one element of its for_each, over its
+// base. above are the jobs that have it as their base.
+func (l *loader) jobTree(n *node, i *instance, above []*node) *block {
+	s := n.scope
+	s.instance = i
+	t := l.evaluate(withoutRepetition(n.block), schema.File.Block("job"), s)
+	base := t.args["base"]
+	if !l.checkWithout(t) {
+		t.broken = true
+	}
+	if base == nil {
+		return t
+	}
+	b := l.baseJob(base, append(slices.Clone(above), n))
+	if b == nil {
+		t.broken, t.partial = true, true
+		return t
+	}
+	return merge(left(l.jobTree(b, nil, append(slices.Clone(above), n)), t), t, adding)
+}
+
+// baseJob finds the job that another has as its base; nil after a report.
+func (l *loader) baseJob(base *argument, above []*node) *node {
+	b := l.referent(base.value, "job", base.source.Range)
+	if b == nil {
+		return nil
+	}
+	if i := slices.Index(above, b); i >= 0 {
+		l.baseCycle(above[i:], base.source.Range)
+		return nil
+	}
+	if len(above) >= maxChain {
+		l.fail(FileTooLarge, base.source.Range, "More than %d jobs are the bases of one another here, and no job needs that many.", maxChain)
+		return nil
+	}
+	for _, name := range []string{"for_each", "count"} {
+		if b.block.Body.Attributes[name] != nil {
+			l.fail(InapplicableArgument, base.source.Range, "%s has %s, so it is many jobs and the base of none. Write what they share as a job of its own.", b.address(), name)
+			return nil
+		}
+	}
+	return b
+}
+
+// baseCycle reports jobs of which each has the next as its base, once.
+func (l *loader) baseCycle(circle []*node, at diag.Range) {
+	told := circle[0].circular
+	var path []string
+	for _, n := range circle {
+		n.circular = true
+		path = append(path, n.address())
+	}
+	if !told {
+		l.fail(ReferenceCycle, at, "Each of these jobs has the next as its base: %s → %s. Break the circle at one of them.", strings.Join(path, " → "), path[0])
+	}
+}

@@ -1,0 +1,102 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// module is the evaluation of one folder or file, with names of its own.
+type module struct {
+	*loader
+
+	bodies        []*hclsyntax.Body // of the *.hcl files, in the order of names
+	autoVariables []string          // *.auto.ndcvars files
+
+	variables     map[string]*variable
+	variableOrder []string
+	unread        bool    // a file of variables was reported
+	order         []*node // of the files, in the order of writing
+}
+
+func newModule(l *loader) *module {
+	return &module{loader: l, variables: map[string]*variable{}}
+}
+
+// scope is where the blocks of the module stand.
+func (m *module) scope() scope { return scope{origin: job.FromSpec, module: m} }
+
+// node finds what the module calls by a path such as "local.tokens"; nil when
+// there is none.
+func (m *module) node(path string) *node { return m.nodes[path] }
+
+// collect sorts the blocks of all files into variables, nodes and jobs.
+func (m *module) collect() {
+	for _, body := range m.bodies {
+		for _, a := range ordered(body.Attributes) {
+			m.unknownArgument(a, &schema.File)
+		}
+		for _, b := range body.Blocks {
+			m.collectBlock(b)
+		}
+	}
+}
+
+func (m *module) collectBlock(b *hclsyntax.Block) {
+	spec := schema.File.Block(b.Type)
+	switch {
+	case spec == nil:
+		m.unknownBlock(b, &schema.File)
+	case b.Type == "ndc": // read before
+	case b.Type == "locals":
+		m.collectLocals(b)
+	case !m.label(b, spec) && len(b.Labels) != 1: // a bad name still has a content to check
+	case b.Type == "variable":
+		m.collectVariable(b)
+	default:
+		m.addNode(&node{path: b.Type + "." + b.Labels[0], block: b}, b)
+	}
+}
+
+func (m *module) collectLocals(b *hclsyntax.Block) {
+	spec := schema.File.Block("locals")
+	m.label(b, spec)
+	for _, n := range b.Body.Blocks {
+		m.unknownBlock(n, spec)
+	}
+	for _, a := range ordered(b.Body.Attributes) {
+		n := &node{path: "local." + a.Name, expr: a.Expr}
+		if first := m.node(n.path); first != nil {
+			m.fail(DuplicateBlock, rangeOf(a.NameRange), "%q is already defined at %s:%d. Names of locals are unique over all files of a folder.",
+				a.Name, first.expr.Range().Filename, first.expr.Range().Start.Line)
+			continue
+		}
+		m.add(n)
+	}
+}
+
+func (m *module) addNode(n *node, b *hclsyntax.Block) {
+	if first := m.node(n.path); first != nil {
+		m.duplicateNamed(b, first.block)
+		return
+	}
+	if len(m.order) == maxBlocks {
+		m.fail(FileTooLarge, rangeOf(b.DefRange()), "There are more than %d definitions, and no job needs that many.", maxBlocks)
+	}
+	if len(m.order) <= maxBlocks {
+		m.add(n)
+	}
+}
+
+func (m *module) add(n *node) {
+	n.scope = m.scope()
+	m.nodes[n.address()] = n
+	m.order = append(m.order, n)
+}
+
+func (m *module) duplicateNamed(b, first *hclsyntax.Block) {
+	at := first.DefRange()
+	m.fail(DuplicateBlock, rangeOf(b.DefRange()), "%s %q is already defined at %s:%d. Names are unique over all files of a folder.",
+		b.Type, b.Labels[0], at.Filename, at.Start.Line)
+}
