@@ -5,15 +5,18 @@ import (
 	"github.com/ndc-dev/ndc/compiler/program"
 )
 
-// chunk is what a local chunk of a rank weighs, in bytes.
+// chunk is what a chunk of a rank weighs, in bytes.
 type chunk struct {
 	elements program.Elements // parameters, those of the pipeline's ends included
-	kept     int64            // activations of a micro-batch, without the buffer that it was received into
-	received int64            // that buffer
-	layers   int64            // what the layers keep of a micro-batch, that buffer included
-	layer    int64            // what the layer that runs backward last keeps of it
-	present  [maxKinds]bool   // kinds of layers
-	moved    int64            // activations of a micro-batch that wait on the host
+	matrices program.Elements // part of elements that low precision copies
+	blocks   int
+	kept     int64          // activations of a micro-batch, without the buffer that it was received into
+	received int64          // that buffer
+	layers   int64          // what the layers keep of a micro-batch, that buffer included
+	layer    int64          // what the layer that runs backward last keeps of it
+	present  [maxKinds]bool // kinds of layers
+	moved    int64          // activations of a micro-batch that wait on the host
+	receive  int64          // buffers to receive into, for the whole step
 	// gradients exist from the first backward pass on, and lack some before the
 	// last layer has made its own; zero where an engine has them always.
 	gradients, lacking int64
@@ -24,9 +27,9 @@ type chunk struct {
 // content is what the chunks of a rank add up to.
 type content struct {
 	holding
-	chunks     []chunk
-	begins     int            // the local chunk with the input embedding, −1: none
-	ends       int            // the local chunk with the output head, −1: none
+	chunks     []chunk        // of every class one
+	begins     int            // the class of the chunk with the input embedding, −1: none
+	ends       int            // that of the chunk with the output head, −1: none
 	present    [maxKinds]bool // kinds of layers
 	kind       int            // of the worst layer to run backward, −1: none
 	recomputed int64          // what it makes again
@@ -39,21 +42,24 @@ type content struct {
 }
 
 // content adds up the chunks of a rank.
-func (m *Model) content(e *evaluation, rank int, c *content, ledgers bool) {
+func (m *Model) content(e *evaluation, rank *stageRank, c *content, ledgers bool) {
 	c.chunks, c.begins, c.ends, c.kind = m.chunks[:0], -1, -1, -1
-	for i := range e.l.VirtualPipeline {
+	for i, number := range rank.chunks {
 		c.chunks = append(c.chunks, chunk{})
 		if ledgers {
 			c.chunks[i].activations = &ledger{}
 		}
-		m.fill(e, m.pipeline.chunk(rank, i), i, c)
+		m.fill(e, number, i, c)
 	}
 	m.chunks = c.chunks
-	if rank > 0 && (!m.runtime.Pipeline.ReceivesAll || e.l.PipelineSchedule == plan.Schedule1F1B) { // lives until the next one replaces it
+	if rank.number > 0 && (!m.runtime.Pipeline.ReceivesAll || e.l.PipelineSchedule == plan.Schedule1F1B) { // lives until the next one replaces it
 		c.sent = e.terms.layers[0].input
 	}
-	for i := range c.chunks {
-		c.elements = c.elements.Add(c.chunks[i].elements)
+	for i, n := range rank.count {
+		y := &c.chunks[i]
+		c.elements, c.matrices = c.elements.Add(y.elements.Times(n)), c.matrices.Add(y.matrices.Times(n))
+		c.blocks += n * y.blocks
+		c.receive += int64(n) * y.receive
 	}
 	var attention int64
 	for k := range e.terms.kinds {
@@ -66,22 +72,11 @@ func (m *Model) content(e *evaluation, rank int, c *content, ledgers bool) {
 	c.scratch += attention
 }
 
-// even reports whether a micro-batch keeps as much on every chunk, and nothing on
-// the host.
-func (c *content) even() bool {
-	for i := range c.chunks {
-		if c.chunks[i].kept != c.chunks[0].kept {
-			return false
-		}
-	}
-	return c.transfer == 0
-}
-
 // fill adds a chunk: its layers, the ends of the pipeline that it holds, and
 // what a pipeline keeps for it.
-func (m *Model) fill(e *evaluation, number, local int, c *content) {
-	l, t, p := e.l, e.terms, &m.pipeline
-	y := &c.chunks[local]
+func (m *Model) fill(e *evaluation, number, class int, c *content) {
+	l, t, p := e.l, e.terms, m.pipeline
+	y := &c.chunks[class]
 	first, last := number == 0, number == l.Chunks()-1
 	for k := range t.kinds {
 		n := m.arch.Count(k, p.starts[number], p.starts[number+1])
@@ -103,14 +98,14 @@ func (m *Model) fill(e *evaluation, number, local int, c *content) {
 		y.keep(lineNorms, input)
 	}
 	if m.runtime.Pipeline.ReceivesAll {
-		m.receive(e, number, c, y)
+		m.receive(e, number, y)
 	}
 	if first {
-		c.begins = local
+		c.begins = class
 		m.begin(e, c, y)
 	}
 	if last {
-		c.ends = local
+		c.ends = class
 		m.end(c, y, t)
 	}
 }
@@ -135,17 +130,17 @@ func (y *chunk) keepLayers(kept *ledger, sum, n int64) {
 // micro-batches of a step: it receives activations unless it is the first,
 // gradients unless it is the last. The first layer keeps such a buffer as its
 // input.
-func (m *Model) receive(e *evaluation, number int, c *content, y *chunk) {
+func (m *Model) receive(e *evaluation, number int, y *chunk) {
 	input := e.terms.layers[0].input
 	if number > 0 {
-		c.receive += int64(e.l.MicroBatches) * input
+		y.receive += int64(e.l.MicroBatches) * input
 		if y.layers >= input && !e.x.OffloadActivations {
 			y.received = input
 			y.kept -= input
 		}
 	}
 	if number < e.l.Chunks()-1 {
-		c.receive += int64(e.l.MicroBatches) * input
+		y.receive += int64(e.l.MicroBatches) * input
 	}
 }
 
@@ -176,11 +171,11 @@ func (m *Model) end(c *content, y *chunk, t *terms) {
 func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64) {
 	t := &e.terms.layers[kind]
 	y.elements = y.elements.Add(t.elements.Times(int(n)))
-	c.matrices = c.matrices.Add(t.matrices.Times(int(n)))
+	y.matrices = y.matrices.Add(t.matrices.Times(int(n)))
 	if n := t.elements.Sum(); n > c.block {
 		c.block, c.worst = n, t.elements
 	}
-	c.blocks += int(n)
+	y.blocks += int(n)
 	checkpoints, whole := n, int64(0)
 	if group := int64(e.l.RecomputeLayers); e.l.Recompute == plan.RecomputeFull {
 		switch {

@@ -55,7 +55,7 @@ func (m *Model) device(e *evaluation, s *stageMemory) float64 {
 func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
 	o, device := &m.overhead, m.device(e, s)
 	return Peak{
-		Stage: stage, Rank: m.rank(e.l, stage),
+		Stage: stage, Rank: m.globalRank(e.l, stage),
 		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(m.reserved(s)), Device: s.device,
 		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(o.upper(device, float64(m.job.Cluster.GPU.Memory))),
 	}
@@ -87,8 +87,8 @@ func (o *overhead) communicators(l *plan.Layout) float64 {
 	return o.first + float64(float64(n-1)*o.more)
 }
 
-// rank is the lowest global rank of a pipeline stage under the target's mesh
+// globalRank is the lowest global rank of a pipeline stage under the target's mesh
 // order: the stage times the stride of the pipeline axis.
-func (m *Model) rank(l *plan.Layout, stage int) int {
+func (m *Model) globalRank(l *plan.Layout, stage int) int {
 	return stage * layout.Stride(m.target.DenseMesh, l, plan.PipelineParallel)
 }

@@ -26,7 +26,7 @@ type account struct {
 // what its engine adds.
 type footprint struct {
 	kept      int64 // activations
-	freed     int   // the local chunk whose activations the running layer's are left of, −1: none
+	freed     int   // the class of the chunk whose activations the running layer's are left of, −1: none
 	gradients int64 // begun ones
 	gathered  int64 // parameters left gathered
 	running   bool  // a layer runs backward
@@ -38,7 +38,7 @@ type footprint struct {
 // stage replays a pipeline rank: it weighs what exists at every instant of its
 // passes and at the optimizer step, finds the peak, and fills the ledger if
 // there is one.
-func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
+func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 	var a account
 	c, st := &a.content, &a.state
 	m.content(e, rank, c, out.ledger != nil)
@@ -55,12 +55,9 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 	out.sum = resident + st.step.sum()
 	var peak *instant
 	var moved int64
-	runs := m.replay(rank).runs
-	if c.even() {
-		runs = m.replay(rank).even
-	}
-	for i := range runs {
-		at := m.heavier(e, &runs[i], c)
+	for i := range rank.runs {
+		r := &rank.runs[i]
+		at := m.heavier(e, r, c)
 		if !m.occurs(e, at, &a) {
 			continue
 		}
@@ -69,7 +66,7 @@ func (m *Model) stage(e *evaluation, rank int, out *stageMemory) {
 			out.sum, peak = n, at
 		}
 		if c.transfer > 0 {
-			moved = max(moved, c.moved(&runs[i].first), c.moved(&runs[i].last))
+			moved = max(moved, c.moved(&r.first), c.moved(&r.last))
 		}
 	}
 	out.device = units.Bytes(m.device(e, out))
@@ -144,12 +141,8 @@ func (m *Model) weigh(e *evaluation, at *instant, a *account) *transient {
 	for i := range at.held {
 		h, y := &at.held[i], &c.chunks[i]
 		kept += int64(h.alive) * y.kept
-		if h.begun {
-			p.gradients += y.gradients
-		}
-		if h.gathered {
-			p.gathered += y.gathered
-		}
+		p.gradients += int64(h.begun) * y.gradients
+		p.gathered += int64(h.gathered) * y.gathered
 	}
 	p.kept = kept
 	var waiting, running int64 // at the head, and without the one that runs
@@ -176,7 +169,7 @@ func (m *Model) weigh(e *evaluation, at *instant, a *account) *transient {
 		if m.runtime.Pipeline.ReceivesAll && e.l.PipelineParallel > 1 && !at.ends { // its incoming gradient is in a buffer of the stage
 			p.stream = -min(e.terms.layers[0].input, c.backward)
 		}
-		if !at.held[at.chunk].gathered {
+		if !at.ready {
 			return &st.backward
 		}
 	case inSecondLayer:

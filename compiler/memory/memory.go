@@ -16,7 +16,6 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/runtime"
-	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -46,8 +45,9 @@ type Model struct {
 	precision precision
 	element   int64 // bytes of the compute type
 	cache     map[shape]*terms
-	pipeline  pipeline // of the layout being evaluated
-	chunks    []chunk  // of the rank being evaluated
+	pipeline  *pipeline // of the layout being evaluated
+	pipelines pipelines
+	chunks    []chunk // of the rank being evaluated
 	overhead  overhead
 }
 
@@ -56,7 +56,7 @@ func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
 		job: j, target: t, arch: program.New(&j.Model), runtime: &t.Runtime,
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
-		cache: map[shape]*terms{}, pipeline: pipeline{known: map[schedule.Shape]replays{}}, overhead: overheadOf(&t.Runtime.Calibration),
+		cache: map[shape]*terms{}, pipelines: pipelines{known: map[string]*pipeline{}}, overhead: overheadOf(&t.Runtime.Calibration),
 	}
 }
 
@@ -72,13 +72,14 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	var worst stageMemory
 	var state int64
 	var host hostMemory
-	for _, r := range m.pipeline.judged {
+	for i := range m.pipeline.judged {
 		var s stageMemory
+		r := &m.pipeline.judged[i]
 		m.stage(&e, r, &s)
 		state = max(state, s.state)
 		host.cover(&s.host)
 		if s.device > worst.device {
-			stage, worst = r, s
+			stage, worst = r.number, s
 		}
 	}
 	out := m.peak(&e, stage, &worst)
@@ -95,7 +96,8 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	var host hostMemory
 	for r := range l.PipelineParallel {
 		s := stageMemory{ledger: &ledger{}}
-		m.stage(&e, r, &s)
+		rank := m.rank(r)
+		m.stage(&e, &rank, &s)
 		p := m.peak(&e, r, &s)
 		if p.Device > worst.Device {
 			worst = p

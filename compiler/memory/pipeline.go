@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"encoding/binary"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,40 +11,60 @@ import (
 )
 
 // pipeline is what a schedule and a split of the layers decide, whatever the
-// layers keep. It is remembered from one layout to the next: many that follow
-// one another differ in their recompute or mesh alone.
+// layers keep.
 type pipeline struct {
-	shape   schedule.Shape
-	split   []int // the layout's stage_layers
+	shape   schedule.Shape // with the micro-batches that are replayed
+	split   []int          // the layout's stage_layers
 	place   schedule.Placement
 	starts  []int // first layer of every chunk, and the end
 	replays replays
-	short   schedule.Shape // with the micro-batches that the replays take
-	judged  []int          // ranks of which one is the busiest
-	known   map[schedule.Shape]replays
+	judged  []stageRank // of which one is the busiest
 }
+
+// pipelines remembers what layouts share: those that follow one another differ in
+// their recompute or micro-batch alone, and the same orders and splits come back
+// in many meshes.
+type pipelines struct {
+	known map[string]*pipeline
+	key   []byte
+}
+
+// mostPipelines bounds what a long search remembers to some megabytes.
+const mostPipelines = 1 << 12
 
 // lineUp makes the pipeline of a layout the model's, if it is not yet.
 func (m *Model) lineUp(l *plan.Layout) {
-	p := &m.pipeline
-	shape := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
-	if shape == p.shape && slices.Equal(l.StageLayers, p.split) {
+	shape := shortened(schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches})
+	if p := m.pipeline; p != nil && shape == p.shape && slices.Equal(l.StageLayers, p.split) {
 		return
 	}
-	p.shape, p.split, p.place = shape, append(p.split[:0], l.StageLayers...), schedule.PlacementOf(shape.Schedule)
-	p.cut(l, m.arch.Model.Layers)
-	p.short = shortened(shape)
-	p.replays = p.known[p.short]
-	if p.replays == nil {
-		p.replays = replaysOf(replayKey{p.short, m.passing()})
-		p.known[p.short] = p.replays
+	all := &m.pipelines
+	all.key = all.key[:0]
+	for _, n := range [...]int{int(shape.Schedule), shape.Pipeline, shape.Virtual, shape.MicroBatches, shape.Group} {
+		all.key = binary.AppendUvarint(all.key, uint64(n))
 	}
-	p.judged = p.judged[:0]
-	for rank := range l.PipelineParallel {
-		if !m.covered(rank) {
-			p.judged = append(p.judged, rank)
+	for _, n := range l.StageLayers {
+		all.key = binary.AppendUvarint(all.key, uint64(n))
+	}
+	p, ok := all.known[string(all.key)]
+	if !ok {
+		p = &pipeline{shape: shape, split: slices.Clone(l.StageLayers), place: schedule.PlacementOf(shape.Schedule),
+			replays: replaysOf(replayKey{shape, m.passing()})}
+		p.cut(l, m.arch.Model.Layers)
+	}
+	m.pipeline = p
+	if ok {
+		return
+	}
+	for number := range shape.Pipeline {
+		if !m.covered(number) {
+			p.judged = append(p.judged, m.rank(number))
 		}
 	}
+	if len(all.known) >= mostPipelines {
+		clear(all.known)
+	}
+	all.known[string(all.key)] = p
 }
 
 // replays are those of the ranks of an order, nil where nobody asked yet.
@@ -54,6 +75,9 @@ type replayKey struct {
 	shape   schedule.Shape
 	passing bool
 }
+
+// mostReplays bounds what the process remembers of them to some megabytes.
+const mostReplays = 1 << 10
 
 // shared are the replays of all models of the process: the same orders come back
 // in every search, and in every worker of one.
@@ -68,18 +92,21 @@ func replaysOf(k replayKey) replays {
 	defer shared.Unlock()
 	r, ok := shared.of[k]
 	if !ok {
+		if len(shared.of) >= mostReplays {
+			clear(shared.of)
+		}
 		r = make(replays, k.shape.Pipeline)
 		shared.of[k] = r
 	}
 	return r
 }
 
-// replay replays the passes of a rank, or remembers them.
+// replay replays the passes of a rank of the model's pipeline, or remembers them.
 func (m *Model) replay(rank int) *replay {
-	p := &m.pipeline
+	p := m.pipeline
 	r := p.replays[rank].Load()
 	if r == nil {
-		r = replayRank(schedule.NewRank(p.short, rank), rank, m.passing())
+		r = replayRank(schedule.NewRank(p.shape, rank), rank, m.passing())
 		p.replays[rank].Store(r)
 	}
 	return r
@@ -115,7 +142,7 @@ func shortened(s schedule.Shape) schedule.Shape {
 // cut fills starts with the first decoder layer of every chunk.
 func (p *pipeline) cut(l *plan.Layout, layers int) {
 	chunks := l.Chunks()
-	p.starts = append(p.starts[:0], 0)
+	p.starts = append(make([]int, 0, chunks+1), 0)
 	if len(l.StageLayers) == chunks {
 		end := 0
 		for _, size := range l.StageLayers {
@@ -138,7 +165,7 @@ func (p *pipeline) chunk(rank, local int) int { return p.place.Chunk(rank, local
 // judged"): both are no ends of the pipeline, have the same layers, and whatever
 // exists on the one exists on the other at some instant.
 func (m *Model) covered(rank int) bool {
-	p := &m.pipeline
+	p := m.pipeline
 	if rank < 2 || rank >= p.shape.Pipeline-1 || !m.sameLayers(rank) {
 		return false
 	}
@@ -155,7 +182,7 @@ func (m *Model) leads() bool {
 // sameLayers reports whether every chunk of a rank has the layers of the same
 // chunk of the rank before.
 func (m *Model) sameLayers(rank int) bool {
-	p := &m.pipeline
+	p := m.pipeline
 	for i := range p.shape.Virtual {
 		if !m.alike(p.chunk(rank, i), p.chunk(rank-1, i)) {
 			return false

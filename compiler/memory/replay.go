@@ -21,11 +21,18 @@ const (
 	numPhases
 )
 
-// held is what exists of a local chunk of a rank.
+// held is what exists of a local chunk of a rank, or of several.
 type held struct {
 	alive    int32 // micro-batches whose activations are kept
-	begun    bool  // its gradients exist
-	gathered bool  // its parameters were left gathered by a backward pass
+	begun    int32 // chunks whose gradients exist
+	gathered int32 // chunks whose parameters were left gathered by a backward pass
+}
+
+// add adds what exists of another chunk.
+func (h *held) add(o *held) {
+	h.alive += o.alive
+	h.begun += o.begun
+	h.gathered += o.gathered
 }
 
 // instant is a point of a rank's passes and what exists then, whatever it
@@ -36,16 +43,14 @@ type instant struct {
 	begins bool // it has the input embedding
 	ends   bool // it has the output head
 	fresh  bool // it makes its first gradients
+	ready  bool // its parameters were left gathered
 	held   []held
 }
 
 // alike reports whether two instants differ in no more than what exists: the
 // running chunk matters where its own activations, gradients or parameters do.
 func (a *instant) alike(b *instant) bool {
-	if a.phase != b.phase || a.ends != b.ends || a.fresh != b.fresh {
-		return false
-	}
-	if a.phase >= inSecondLayer && a.chunk != b.chunk || a.held[a.chunk].gathered != b.held[b.chunk].gathered {
+	if a.phase != b.phase || a.ends != b.ends || a.fresh != b.fresh || a.ready != b.ready || a.phase >= inSecondLayer && a.chunk != b.chunk {
 		return false
 	}
 	for i := range a.held {
@@ -59,10 +64,7 @@ func (a *instant) alike(b *instant) bool {
 // comparable reports whether all that an instant has beside what exists of chunks
 // is no less than on another.
 func (a *instant) comparable(b *instant) bool {
-	if a.phase != b.phase || a.ends != b.ends || a.fresh && !b.fresh || a.phase >= inSecondLayer && a.chunk != b.chunk {
-		return false
-	}
-	return a.held[a.chunk].gathered == b.held[b.chunk].gathered
+	return a.phase == b.phase && a.ends == b.ends && (b.fresh || !a.fresh) && a.ready == b.ready && (a.phase < inSecondLayer || a.chunk == b.chunk)
 }
 
 // run is a sequence of instants that are alike, from each of which to the next
@@ -94,7 +96,7 @@ func (r *run) covers(at *instant) bool {
 	}
 	low, high := 0, r.steps
 	for i, want := range at.held {
-		if want.begun && !a.held[i].begun || want.gathered && !a.held[i].gathered {
+		if want.begun > a.held[i].begun || want.gathered > a.held[i].gathered {
 			return false
 		}
 		lack := int(want.alive - a.held[i].alive)
@@ -123,12 +125,7 @@ func ceilDivide(a, b int) int { return -floorDivide(-a, b) }
 
 // replay is what comes and goes on a rank while it runs its passes: the runs of
 // instants that no other has more than.
-type replay struct {
-	runs []run
-	// even are instants that are enough where all chunks keep as much: then the
-	// sum of what is in flight counts, wherever it is.
-	even []run
-}
+type replay struct{ runs []run }
 
 // covers reports whether a rank has at least as much as another at every
 // instant.
@@ -149,6 +146,12 @@ func (r *replay) has(at *instant) bool {
 		}
 	}
 	return false
+}
+
+// add adds a run and leaves those out that it covers.
+func (r *replay) add(more run) {
+	r.runs = slices.DeleteFunc(r.runs, func(old run) bool { return more.covers(&old.first) && more.covers(&old.last) })
+	r.runs = append(r.runs, more)
 }
 
 // replayer walks the passes of a rank.
@@ -183,37 +186,7 @@ func replayRank(o *schedule.Order, rank int, passing bool) *replay {
 	for i := range w.open {
 		w.shut(&w.open[i])
 	}
-	w.sum()
 	return &w.out
-}
-
-// sum finds the instants that are enough where all chunks keep as much.
-func (w *replayer) sum() {
-	for i := range w.out.runs {
-		for _, at := range [...]*instant{&w.out.runs[i].first, &w.out.runs[i].last} {
-			w.out.even = slices.DeleteFunc(w.out.even, func(r run) bool { return w.evenlyCovers(at, &r.first) })
-			if !slices.ContainsFunc(w.out.even, func(r run) bool { return w.evenlyCovers(&r.first, at) }) {
-				w.out.even = append(w.out.even, run{first: *at, last: *at})
-			}
-		}
-	}
-}
-
-// evenlyCovers reports whether an instant has all that another has, whichever
-// chunks its activations are of; those that wait at the head count apart.
-func (w *replayer) evenlyCovers(a, b *instant) bool {
-	if !a.comparable(b) {
-		return false
-	}
-	var more int32
-	for i := range a.held {
-		x, y := &a.held[i], &b.held[i]
-		if y.begun && !x.begun || y.gathered && !x.gathered || w.now[i].ends && y.alive > x.alive {
-			return false
-		}
-		more += x.alive - y.alive
-	}
-	return more >= 0
 }
 
 // pass lets a rank allocate and free what a pass does. A chunk that runs forward
@@ -223,7 +196,7 @@ func (w *replayer) pass(work schedule.Work, at instant) {
 	switch work {
 	case schedule.Forward:
 		h.alive++
-		h.gathered = false
+		h.gathered = 0
 		w.note(at, afterForward)
 		if at.ends {
 			w.note(at, inChunkedLoss)
@@ -251,15 +224,18 @@ func (w *replayer) enter(at instant) {
 	if w.passing && w.alone {
 		w.note(at, inSecondLayer)
 	}
-	w.held[at.chunk].gathered = w.passing
+	if w.passing {
+		w.held[at.chunk].gathered = 1
+	}
 }
 
 // makeGradients runs the last layer of a chunk backward, and the input
 // embedding.
 func (w *replayer) makeGradients(at instant) {
 	h := &w.held[at.chunk]
-	at.fresh = w.passing && !h.begun
-	h.begun = w.passing
+	if w.passing {
+		at.fresh, h.begun = h.begun == 0, 1
+	}
 	w.note(at, inLastLayer)
 	if at.begins {
 		at.fresh = false
@@ -269,7 +245,7 @@ func (w *replayer) makeGradients(at instant) {
 
 // note adds an instant to the runs.
 func (w *replayer) note(at instant, p phase) {
-	at.phase = p
+	at.phase, at.ready = p, w.held[at.chunk].gathered > 0
 	if !w.passing && (p == afterForward || p == inLastLayer) { // no more than the first layer to run backward
 		return
 	}
@@ -299,13 +275,7 @@ func (w *replayer) shut(r *run) {
 	kept.first.held, kept.last.held = make([]held, len(w.held)), make([]held, len(w.held))
 	kept.first.set(&r.first)
 	kept.last.set(&r.last)
-	runs := w.out.runs[:0]
-	for _, old := range w.out.runs {
-		if !kept.covers(&old.first) || !kept.covers(&old.last) {
-			runs = append(runs, old)
-		}
-	}
-	w.out.runs = append(runs, kept)
+	w.out.add(kept)
 }
 
 // set copies an instant, what exists included.

@@ -17,10 +17,10 @@ func instants(o *schedule.Order, rank int, passing bool) []instant {
 	var out []instant
 	now := make([]held, o.Chunks/o.Pipeline)
 	for _, p := range o.Ranks[rank] {
-		c := int(p.Chunk) / o.Pipeline
+		c, one := int(p.Chunk)/o.Pipeline, map[bool]int32{true: 1}
 		note := func(fresh bool, phases ...phase) {
 			for _, ph := range phases {
-				at := instant{phase: ph, chunk: c, begins: o.First(int(p.Chunk)), ends: o.Last(int(p.Chunk)), fresh: fresh, held: append([]held(nil), now...)}
+				at := instant{phase: ph, chunk: c, begins: o.First(int(p.Chunk)), ends: o.Last(int(p.Chunk)), fresh: fresh, ready: now[c].gathered > 0, held: append([]held(nil), now...)}
 				if !at.ends && (ph == inLoss || ph == inChunkedLoss || ph == inHeadReduction) || !at.begins && ph == inEmbedding {
 					continue
 				}
@@ -29,20 +29,20 @@ func instants(o *schedule.Order, rank int, passing bool) []instant {
 		}
 		if p.Work == schedule.Forward {
 			now[c].alive++
-			now[c].gathered = false
+			now[c].gathered = 0
 			note(false, afterForward, inChunkedLoss, inHeadReduction)
 			continue
 		}
 		if p.Work != schedule.WeightGradient {
 			note(false, inLoss, inFirstLayer, inSecondLayer)
-			now[c].gathered = passing
+			now[c].gathered = one[passing]
 		}
 		if p.Work == schedule.InputGradient {
 			note(false, inFirstLayer)
 			continue
 		}
-		fresh := passing && !now[c].begun
-		now[c].begun = passing
+		fresh := passing && now[c].begun == 0
+		now[c].begun = one[passing]
 		note(fresh, inLastLayer)
 		note(false, inEmbedding)
 		now[c].alive--
@@ -61,11 +61,11 @@ func TestReplay(t *testing.T) {
 		have[fmt.Sprint(names[r.first.phase], " ", r.first.held[0], " to ", r.last.held[0])] = true
 	}
 	for _, want := range []string{
-		"forward {2 true false} to {2 true false}",     // the third forward pass, after the first backward pass
-		"first layer {2 true false} to {2 true false}", // the second backward pass
-		"first layer {1 true true} to {1 true true}",   // the third, with no forward pass before it
-		"last layer {2 true true} to {1 true true}",
-		"embedding {2 true true} to {1 true true}",
+		"forward {2 1 0} to {2 1 0}",     // the third forward pass, after the first backward pass
+		"first layer {2 1 0} to {2 1 0}", // the second backward pass
+		"first layer {1 1 1} to {1 1 1}", // the third, with no forward pass before it
+		"last layer {2 1 1} to {1 1 1}",
+		"embedding {2 1 1} to {1 1 1}",
 	} {
 		if !have[want] {
 			t.Errorf("no %s", want)
@@ -90,8 +90,9 @@ func TestFolded(t *testing.T) {
 			o := schedule.NewOrder(schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches})
 			for rank := range l.PipelineParallel {
 				var s stageMemory
-				m.stage(&e, rank, &s)
-				if got, want := s.sum, m.heaviest(&e, o, rank); got != want {
+				r := m.rank(rank)
+				m.stage(&e, &r, &s)
+				if got, want := s.sum, m.heaviest(&e, o, &r); got != want {
 					t.Fatalf("%+v\n%+v:\nrank %d holds %d, its heaviest instant %d", l, x, rank, got, want)
 				}
 			}
@@ -100,14 +101,16 @@ func TestFolded(t *testing.T) {
 }
 
 // heaviest weighs every instant of a rank.
-func (m *Model) heaviest(e *evaluation, o *schedule.Order, rank int) int64 {
+func (m *Model) heaviest(e *evaluation, o *schedule.Order, rank *stageRank) int64 {
 	var a account
 	m.content(e, rank, &a.content, false)
 	m.state(e, &a.content.holding, &a.state)
 	m.chunkState(e, &a)
 	a.state.resident[lineWorkspaces] += e.terms.workspaces + int64(a.content.blocks)*e.terms.rotary
 	most := a.state.step.sum()
-	for _, at := range instants(o, rank, m.runtime.Sharding.StoresFP32) {
+	for _, at := range instants(o, rank.number, m.runtime.Sharding.StoresFP32) {
+		memory := make([]held, len(rank.chunks))
+		at = rank.instant(&at, &memory)
 		if m.occurs(e, &at, &a) {
 			most = max(most, m.weigh(e, &at, &a).sum()+a.footprint.sum(&a.content))
 		}

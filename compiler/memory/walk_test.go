@@ -72,7 +72,8 @@ func walk(j *job.Job, tg *target.Target, l *plan.Layout, x *plan.Execution) (p P
 	var state int64
 	for rank := range l.PipelineParallel {
 		var s stageMemory
-		m.stage(&e, rank, &s)
+		r := m.rank(rank)
+		m.stage(&e, &r, &s)
 		if q := m.peak(&e, rank, &s); q.Device > p.Device {
 			p = q
 		}
