@@ -35,7 +35,7 @@ func (r *refusals) lacks(wrong bool, f capability.Feature, why string, instead .
 }
 
 // checkTraining reports training arguments that cannot be honoured.
-func checkTraining(j *job.Job, r release, diags *diag.List) {
+func checkTraining(j *job.Job, v version, diags *diag.List) {
 	t := &j.Training
 	precision := refusals{j, diags, UnsupportedPrecision, "Precision not available in DeepSpeed"}
 	precision.lacks(!slices.Contains([]string{"bf16", "fp16", "fp32"}, t.Precision), capability.Of("training.precision", t.Precision),
@@ -82,15 +82,15 @@ func checkData(j *job.Job, diags *diag.List) {
 }
 
 // checkExecution reports execution options that do not exist here.
-func checkExecution(j *job.Job, r release, diags *diag.List) {
+func checkExecution(j *job.Job, v version, diags *diag.List) {
 	x := &j.Execution
 	c := refusals{j, diags, UnsupportedExecution, "Execution option not available in DeepSpeed"}
 	choice := func(argument string, o job.Optional[string], why string, allowed ...string) {
 		c.lacks(o.Set && !slices.Contains(allowed, o.Value), capability.Of("execution."+argument, o.Value), why)
 	}
 	choice("attention", x.Attention, fmt.Sprintf("transformers runs attention \"flash\" (torch's scaled dot product attention) or \"unfused\", not %q.", x.Attention.Value), attentionFlash, attentionUnfused)
-	c.refuse(x.OverlapTensorParallel.Set && x.OverlapTensorParallel.Value && !r.has(autoTPOverlap), "execution.overlap_tensor_parallel",
-		fmt.Sprintf("%s, this job names %s.", autoTPOverlap, r))
+	c.refuse(x.OverlapTensorParallel.Set && x.OverlapTensorParallel.Value && !v.has(autoTPOverlap), "execution.overlap_tensor_parallel",
+		fmt.Sprintf("%s, this job names %s.", autoTPOverlap, v))
 	choice("gradient_dtype", x.GradientDType, "DeepSpeed accumulates gradients in \"fp32\" or in the model's precision.", "fp32", "bf16", "fp16")
 	choice("optimizer_state_dtype", x.OptimizerStateDType, fmt.Sprintf("What ndc emits keeps Adam's moments in fp32, not in %s.", x.OptimizerStateDType.Value), "fp32")
 	choice("cross_entropy", x.CrossEntropy, "transformers has no fused cross-entropy; loss_chunks saves the memory of the logits.", "unfused")
@@ -110,7 +110,7 @@ func checkExecution(j *job.Job, r release, diags *diag.List) {
 }
 
 // checkLayout reports axes pinned to what DeepSpeed does not have.
-func checkLayout(j *job.Job, r release, diags *diag.List) {
+func checkLayout(j *job.Job, v version, diags *diag.List) {
 	l := &j.Constraints.Layout
 	c := refusals{j, diags, UnsupportedLayout, "Layout not available in DeepSpeed"}
 	c.lacks(!l.PipelineParallel.Allows(1), "constraints.layout.pipeline_parallel",
@@ -125,10 +125,10 @@ func checkLayout(j *job.Job, r release, diags *diag.List) {
 	c.lacks(l.RecomputeModules != nil, recomputed(l.RecomputeModules), "transformers recomputes whole layers, not modules or operations.")
 	c.refuse(l.PipelineSchedule != nil, "constraints.layout.pipeline_schedule",
 		"What ndc emits for DeepSpeed has no pipeline. "+alternatives("pipeline_schedule", l.PipelineSchedule))
-	c.lacks(!l.DataParallelReplicate.Allows(1) && !l.DataParallelShard.Allows(1) && !r.has(mics), "constraints.layout.data_parallel_replicate",
-		fmt.Sprintf("Sharding within replicas is MiCS, which DeepSpeed %s no longer has.", r), "Or use execution.zero_hpz_partition.")
-	c.lacks(!l.ContextParallel.Allows(1) && !r.has(ulysses), "constraints.layout.context_parallel", fmt.Sprintf("%s.", ulysses))
-	c.lacks(!l.ExpertParallel.Allows(1) && !r.has(autoEP), "constraints.layout.expert_parallel", fmt.Sprintf("%s.", autoEP))
+	c.lacks(!l.DataParallelReplicate.Allows(1) && !l.DataParallelShard.Allows(1) && !v.has(mics), "constraints.layout.data_parallel_replicate",
+		fmt.Sprintf("Sharding within replicas is MiCS, which DeepSpeed %s no longer has.", v), "Or use execution.zero_hpz_partition.")
+	c.lacks(!l.ContextParallel.Allows(1) && !v.has(ulysses), "constraints.layout.context_parallel", fmt.Sprintf("%s.", ulysses))
+	c.lacks(!l.ExpertParallel.Allows(1) && !v.has(autoEP), "constraints.layout.expert_parallel", fmt.Sprintf("%s.", autoEP))
 }
 
 // recomputed is the feature that a list of modules asks for.

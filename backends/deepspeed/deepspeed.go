@@ -28,9 +28,9 @@ func (Backend) Kind() string { return "deepspeed" }
 
 // Versions lists the supported releases, newest last.
 func (Backend) Versions() []string {
-	names := make([]string, len(releases))
-	for i, r := range releases {
-		names[i] = r.String()
+	names := make([]string, len(versions))
+	for i, v := range versions {
+		names[i] = v.String()
 	}
 	return names
 }
@@ -39,7 +39,7 @@ func (Backend) Versions() []string {
 // arguments that neither the release, nor transformers, nor the emitted
 // program can honour, and name who can.
 func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
-	r, diags := jobRelease(j)
+	r, diags := findVersion(j)
 	if diags.HasErrors() {
 		return nil, diags
 	}

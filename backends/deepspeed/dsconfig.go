@@ -11,7 +11,7 @@ import (
 // parallelism.
 func (e *emitter) dsConfig() render.Object {
 	l, t := &e.plan.Layout, &e.job.Training
-	c := &configWriter{options: e.release.options}
+	c := &configWriter{options: e.version.options}
 	c.set("train_micro_batch_size_per_gpu", l.MicroBatchSize)
 	c.set("gradient_accumulation_steps", l.MicroBatches)
 	c.set("steps_per_print", 1_000_000_000)

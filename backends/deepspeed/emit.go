@@ -24,11 +24,11 @@ var program embed.FS
 // Emit writes the configuration, the model, the program and the scripts that
 // start it.
 func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
-	r, diags := jobRelease(j)
+	r, diags := findVersion(j)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	e := &emitter{job: j, plan: p, release: r, family: familyOf(&j.Model)}
+	e := &emitter{job: j, plan: p, version: r, family: familyOf(&j.Model)}
 	var refused diag.List
 	if checkExtraArguments(j, r, &refused); refused.HasErrors() { // Target has told of the warnings
 		return nil, refused
@@ -53,7 +53,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 type emitter struct {
 	job     *job.Job
 	plan    *plan.Plan
-	release release
+	version version
 	family  *family
 }
 
@@ -98,10 +98,10 @@ const latestStep = `local latest=$CHECKPOINT_PATH/latest tag=
 // launch is what the scripts need to know.
 func (e *emitter) launch() slurm.Launch {
 	return slurm.Launch{
-		Title:          "DeepSpeed " + e.release.String(),
-		Torch:          e.release.torch,
+		Title:          "DeepSpeed " + e.version.String(),
+		Torch:          e.version.torch,
 		Environment:    e.environment(),
-		Setup:          setup(e.release.String()),
+		Setup:          setup(e.version.String()),
 		Program:        []render.Word{render.Shell(`"$NDC_DIR/train.py"`)},
 		CheckpointPath: e.job.Training.Checkpoint.Path,
 		LatestStep:     latestStep,

@@ -20,7 +20,7 @@ var extra = schema.Extra{Classes: schema.EmbeddedClasses(optionClasses), Repeate
 
 // checkExtraArguments passes extra_args through the release's table, and says
 // what they do to the plan.
-func checkExtraArguments(j *job.Job, r release, diags *diag.List) {
+func checkExtraArguments(j *job.Job, v version, diags *diag.List) {
 	for i, argument := range j.Backend.ExtraArgs {
 		at := j.Sources.Range(fmt.Sprintf("backend.extra_args[%d]", i))
 		path, text, ok := strings.Cut(argument, "=")
@@ -29,11 +29,11 @@ func checkExtraArguments(j *job.Job, r release, diags *diag.List) {
 				fmt.Sprintf("Extra arguments of DeepSpeed are keys of ds_config.json with a value, such as zero_optimization.round_robin_gradients=true; %q has no \"=\".", argument))
 			continue
 		}
-		if p := check(r.options, path, decode(text)); p != nil {
+		if p := check(v.options, path, decode(text)); p != nil {
 			diags.Error(UnknownOption, at, "Extra argument not available in this version", p.Error())
 			continue
 		}
-		option, _ := r.options.Lookup(path)
+		option, _ := v.options.Lookup(path)
 		extra.Report(option, path, at, diags)
 	}
 }
@@ -51,7 +51,7 @@ func (e *emitter) extraArguments(config render.Object) render.Object {
 // place is where a key stands in a configuration that has it under another of
 // its names, or else the key itself.
 func (e *emitter) place(config render.Object, path string) []string {
-	option, _ := e.release.options.Lookup(path)
+	option, _ := e.version.options.Lookup(path)
 	for _, name := range option.Names {
 		if _, ok := lookUp(config, strings.Split(name, ".")); ok {
 			path = name

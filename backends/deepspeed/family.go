@@ -7,8 +7,8 @@ import (
 
 // family is a model class of Hugging Face transformers.
 type family struct {
-	modelType    string  // "model_type" of its config.json
-	transformers version // first release of transformers that has the class
+	modelType    string // "model_type" of its config.json
+	transformers number // first release of transformers that has the class
 
 	sdpa         bool     // torch's scaled dot product attention computes it in full
 	autoTP       bool     // AutoTP cuts it
@@ -46,55 +46,55 @@ const (
 // for architectures that transformers has several classes for.
 var families = map[string]*family{
 	"llama": {
-		modelType: "llama", transformers: version{4, 45, 0}, sdpa: true, autoTP: true, ulysses: true,
+		modelType: "llama", transformers: number{4, 45, 0}, sdpa: true, autoTP: true, ulysses: true,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: llamaConfig,
 	},
 	"mistral": {
-		modelType: "mistral", transformers: version{4, 45, 0}, sdpa: true, autoTP: true, biases: biasesNever,
+		modelType: "mistral", transformers: number{4, 45, 0}, sdpa: true, autoTP: true, biases: biasesNever,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: mistralConfig,
 	},
 	"qwen2": {
-		modelType: "qwen2", transformers: version{4, 48, 0}, sdpa: true, autoTP: true, ulysses: true, biases: biasesQKV,
+		modelType: "qwen2", transformers: number{4, 48, 0}, sdpa: true, autoTP: true, ulysses: true, biases: biasesQKV,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: qwen2Config,
 	},
 	"qwen3": {
-		modelType: "qwen3", transformers: version{4, 51, 0}, sdpa: true, autoTP: true, ulysses: true, qkNorm: true,
+		modelType: "qwen3", transformers: number{4, 51, 0}, sdpa: true, autoTP: true, ulysses: true, qkNorm: true,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: qwen3Config,
 	},
 	"gemma2": {
-		modelType: "gemma2", transformers: version{4, 45, 0}, autoTP: true,
+		modelType: "gemma2", transformers: number{4, 45, 0}, autoTP: true,
 		activations: []string{"geglu"}, normalization: "rmsnorm", positions: "rope", config: gemma2Config,
 	},
 	"gpt": {
-		modelType: "gpt2", transformers: version{4, 45, 0}, sdpa: true, dropout: true, biases: biasesAll,
+		modelType: "gpt2", transformers: number{4, 45, 0}, sdpa: true, dropout: true, biases: biasesAll,
 		activations: []string{"gelu"}, normalization: "layernorm", positions: "learned", config: gpt2Config,
 	},
 	"gpt_rope": {
-		modelType: "gpt_neox", transformers: version{4, 48, 0}, sdpa: true, dropout: true,
+		modelType: "gpt_neox", transformers: number{4, 48, 0}, sdpa: true, dropout: true,
 		activations: []string{"gelu"}, normalization: "layernorm", positions: "rope", config: gptNeoXConfig,
 	},
 	"mixtral": {
-		modelType: "mixtral", transformers: version{4, 45, 0}, sdpa: true, ulysses: true, expertPreset: "mixtral", biases: biasesNever,
+		modelType: "mixtral", transformers: number{4, 45, 0}, sdpa: true, ulysses: true, expertPreset: "mixtral", biases: biasesNever,
 		leafModules: []string{"MixtralSparseMoeBlock"}, auxLoss: true, routerDType: "bf16",
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: mixtralConfig,
 	},
 	"qwen3_moe": {
-		modelType: "qwen3_moe", transformers: version{4, 51, 0}, sdpa: true, ulysses: true, expertPreset: "qwen3_moe", qkNorm: true,
+		modelType: "qwen3_moe", transformers: number{4, 51, 0}, sdpa: true, ulysses: true, expertPreset: "qwen3_moe", qkNorm: true,
 		leafModules: []string{"Qwen3MoeSparseMoeBlock"}, auxLoss: true, routerDType: "bf16",
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: qwen3MoEConfig,
 	},
 	"deepseek_v3": {
-		modelType: "deepseek_v3", transformers: version{4, 51, 0}, sdpa: true, expertPreset: "deepseek_v3",
+		modelType: "deepseek_v3", transformers: number{4, 51, 0}, sdpa: true, expertPreset: "deepseek_v3",
 		leafModules: []string{"DeepseekV3MoE"}, routerDType: "fp32",
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: deepseekV3Config,
 	},
 	"glm4_moe": {
-		modelType: "glm4_moe", transformers: version{4, 54, 0}, sdpa: true, biases: biasesQKVOrNone, qkNormChoice: true,
+		modelType: "glm4_moe", transformers: number{4, 54, 0}, sdpa: true, biases: biasesQKVOrNone, qkNormChoice: true,
 		leafModules: []string{"Glm4MoeMoE"}, routerDType: "fp32",
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: glm4MoEConfig,
 	},
 	"gpt_oss": {
-		modelType: "gpt_oss", transformers: version{4, 55, 0},
+		modelType: "gpt_oss", transformers: number{4, 55, 0},
 		leafModules: []string{"GptOssMLP"}, auxLoss: true, routerDType: "bf16",
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: gptOSSConfig,
 	},

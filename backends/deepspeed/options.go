@@ -15,18 +15,18 @@ var tables embed.FS
 
 // optionTables reads the option tables, each by the first release that it
 // stands for.
-func optionTables() map[version]*schema.Table {
+func optionTables() map[number]*schema.Table {
 	entries, err := fs.ReadDir(tables, "schema")
 	if err != nil {
 		panic("deepspeed: " + err.Error())
 	}
-	all := make(map[version]*schema.Table, len(entries))
+	all := make(map[number]*schema.Table, len(entries))
 	for _, e := range entries {
 		data, err := tables.ReadFile("schema/" + e.Name())
 		if err != nil {
 			panic("deepspeed: " + err.Error())
 		}
-		v := mustVersion(strings.TrimSuffix(e.Name(), ".jsonl"))
+		v := mustNumber(strings.TrimSuffix(e.Name(), ".jsonl"))
 		all[v] = schema.Embedded("DeepSpeed "+v.String(), data)
 	}
 	return all
@@ -35,8 +35,8 @@ func optionTables() map[version]*schema.Table {
 // tableFor returns the option table of a release: the newest one that is not
 // newer than the release. It stands for all releases up to the next table,
 // whose options were generated and found equal.
-func tableFor(v version, all map[version]*schema.Table) *schema.Table {
-	var best version
+func tableFor(v number, all map[number]*schema.Table) *schema.Table {
+	var best number
 	for at := range all {
 		if v.atLeast(at) && at.atLeast(best) {
 			best = at

@@ -29,10 +29,10 @@ var buckets = runtime.Buckets{
 }
 
 // resolver fills the execution options for a release and a family of models.
-func resolver(r release, f *family) func(*job.Job, *plan.Layout) plan.Execution {
+func resolver(v version, f *family) func(*job.Job, *plan.Layout) plan.Execution {
 	return func(j *job.Job, l *plan.Layout) plan.Execution {
 		x := &j.Execution
-		gradient := x.GradientDType.Or(defaultGradientType(r, j.Training.Precision, l.ZeroStage))
+		gradient := x.GradientDType.Or(defaultGradientType(v, j.Training.Precision, l.ZeroStage))
 		return plan.Execution{
 			Attention:             x.Attention.Or(defaultAttention(f)),
 			OverlapGradientReduce: x.OverlapGradientReduce.Or(reducesBehind(j, l, gradient, x.OffloadOptimizer.Or(false))),
@@ -76,11 +76,11 @@ func defaultAttention(f *family) string {
 }
 
 // defaultGradientType accumulates and reduces in fp32 wherever the release can.
-func defaultGradientType(r release, precision string, stage int) string {
+func defaultGradientType(v version, precision string, stage int) string {
 	if stage > 0 || precision == "fp32" {
 		return "fp32"
 	}
-	if precision == "bf16" && !r.has(bf16Stage0) {
+	if precision == "bf16" && !v.has(bf16Stage0) {
 		return "fp32"
 	}
 	return precision

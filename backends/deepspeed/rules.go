@@ -9,16 +9,16 @@ import (
 // utils/groups.py, runtime/zero/mics.py, module_inject/auto_ep_folding.py,
 // runtime/sequence_parallel/ulysses_sp.py at the release's tag) and what the
 // emitted program can drive. None allocates.
-func rules(r release, f *family) []target.Rule {
-	all := stateRules(r)
-	all = append(all, tensorRules(r, f)...)
+func rules(v version, f *family) []target.Rule {
+	all := stateRules(v)
+	all = append(all, tensorRules(v, f)...)
 	all = append(all, contextRules(f)...)
-	all = append(all, expertRules(r)...)
+	all = append(all, expertRules(v)...)
 	all = append(all, startRules()...)
-	return append(all, optionRules(r, f)...)
+	return append(all, optionRules(v, f)...)
 }
 
-func stateRules(r release) []target.Rule {
+func stateRules(v version) []target.Rule {
 	return []target.Rule{
 		{ID: ReasonPipeline, Mesh: true, Reason: "what ndc emits for DeepSpeed has no pipeline parallelism",
 			Breaks: func(f *target.Facts) bool { return f.Layout.PipelineParallel > 1 }},
@@ -33,7 +33,7 @@ func stateRules(r release) []target.Rule {
 				return l.DataParallelShard == 1 && l.DataParallelReplicate > 1
 			}},
 		{ID: ReasonReplicateShard, Mesh: true, Reason: "sharding inside replicas is MiCS: ZeRO stage 3, up to DeepSpeed " + mics.last().String(),
-			Breaks: func(f *target.Facts) bool { return isMiCS(f) && !(f.Layout.ZeroStage == 3 && r.has(mics)) }},
+			Breaks: func(f *target.Facts) bool { return isMiCS(f) && !(f.Layout.ZeroStage == 3 && v.has(mics)) }},
 		{ID: ReasonMiCSCombination, Mesh: true, Reason: "MiCS does not go with tensor, context or expert parallelism",
 			Breaks: func(f *target.Facts) bool { return isMiCS(f) && hasModelAxis(f) }},
 	}
@@ -49,7 +49,7 @@ func hasModelAxis(f *target.Facts) bool {
 	return f.Layout.TensorParallel > 1 || f.Layout.ContextParallel > 1 || f.Layout.ExpertParallel > 1
 }
 
-func tensorRules(r release, fam *family) []target.Rule {
+func tensorRules(v version, fam *family) []target.Rule {
 	return []target.Rule{
 		{ID: ReasonTensorModel, Mesh: true, Reason: "AutoTP does not cut this architecture evenly (fused projections, latent attention or experts)",
 			Breaks: func(f *target.Facts) bool { return f.Layout.TensorParallel > 1 && !fam.autoTP }},
@@ -62,15 +62,15 @@ func tensorRules(r release, fam *family) []target.Rule {
 			}},
 		{ID: ReasonTensorZero3, Mesh: true, Reason: autoTPZero3.String(),
 			Breaks: func(f *target.Facts) bool {
-				return f.Layout.TensorParallel > 1 && f.Layout.ZeroStage == 3 && !r.has(autoTPZero3)
+				return f.Layout.TensorParallel > 1 && f.Layout.ZeroStage == 3 && !v.has(autoTPZero3)
 			}},
 		{ID: ReasonTensorBias, Mesh: true, Reason: autoTPBias.String() + "; before, their backward pass fails",
 			Breaks: func(f *target.Facts) bool {
-				return f.Layout.TensorParallel > 1 && (f.Job.Model.BiasesQKV() || f.Job.Model.MLPBias) && !r.has(autoTPBias)
+				return f.Layout.TensorParallel > 1 && (f.Job.Model.BiasesQKV() || f.Job.Model.MLPBias) && !v.has(autoTPBias)
 			}},
 		{ID: ReasonTensorNorms, Mesh: true, Reason: autoTPNorms.String() + "; before, tensor ranks drift apart",
 			Breaks: func(f *target.Facts) bool {
-				return f.Layout.TensorParallel > 1 && f.Job.Model.QKNorm && !r.has(autoTPNorms)
+				return f.Layout.TensorParallel > 1 && f.Job.Model.QKNorm && !v.has(autoTPNorms)
 			}},
 	}
 }
@@ -92,7 +92,7 @@ func contextRules(fam *family) []target.Rule {
 	}
 }
 
-func expertRules(r release) []target.Rule {
+func expertRules(v version) []target.Rule {
 	return []target.Rule{
 		{ID: ReasonExpertDivides, Mesh: true, Reason: "AutoEP: expert_parallel must divide the experts and the number of ranks",
 			Breaks: func(f *target.Facts) bool {
@@ -101,7 +101,7 @@ func expertRules(r release) []target.Rule {
 			}},
 		{ID: ReasonExpertZero3, Mesh: true, Reason: autoEPZero3.String(),
 			Breaks: func(f *target.Facts) bool {
-				return f.Layout.ExpertParallel > 1 && f.Layout.ZeroStage == 3 && !r.has(autoEPZero3)
+				return f.Layout.ExpertParallel > 1 && f.Layout.ZeroStage == 3 && !v.has(autoEPZero3)
 			}},
 		{ID: ReasonExpertCombination, Mesh: true, Reason: "AutoEP is verified beside data parallelism and ZeRO stages 1 to 3 only",
 			Breaks: func(f *target.Facts) bool {
@@ -141,7 +141,7 @@ func modelBytes(f *target.Facts) int64 {
 	return 2 * f.Parameters
 }
 
-func optionRules(r release, fam *family) []target.Rule {
+func optionRules(v version, fam *family) []target.Rule {
 	return []target.Rule{
 		{ID: ReasonOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1",
 			Breaks: func(f *target.Facts) bool { return f.Exec.OverlapTensorParallel && f.Layout.TensorParallel == 1 }},
@@ -155,15 +155,15 @@ func optionRules(r release, fam *family) []target.Rule {
 				return n > 1 && (f.Layout.ZeroStage != 3 || hasModelAxis(f) || isMiCS(f) || f.GPUs%n != 0 || f.Exec.OffloadParameters || f.Exec.OffloadOptimizer)
 			}},
 		{ID: ReasonStaleHPZ, Reason: "hpZ trains with stale weights before DeepSpeed " + hpZ.since.String(),
-			Breaks: func(f *target.Facts) bool { return f.Exec.ZeroHPZPartition > 1 && !r.has(hpZ) }},
+			Breaks: func(f *target.Facts) bool { return f.Exec.ZeroHPZPartition > 1 && !v.has(hpZ) }},
 		{ID: ReasonZero2Accumulation, Reason: "ZeRO stage 2 of DeepSpeed " + zero2Loses.span() + " keeps the gradients of the last micro-batch only",
 			Breaks: func(f *target.Facts) bool {
-				return f.Layout.ZeroStage == 2 && f.Layout.MicroBatches > 1 && r.has(zero2Loses)
+				return f.Layout.ZeroStage == 2 && f.Layout.MicroBatches > 1 && v.has(zero2Loses)
 			}},
 		{ID: ReasonBF16AsFP16, Reason: "ZeRO stages 0 and 1 of DeepSpeed " + bf16AsFP16.span() + " take bf16 with fp32 gradients for fp16: a loss is scaled and no optimizer state sharded",
 			Breaks: func(f *target.Facts) bool {
 				return f.Layout.ZeroStage <= 1 && f.Job.Training.Precision == "bf16" && f.Exec.GradientDType == "fp32" && !f.Exec.OffloadOptimizer &&
-					r.has(bf16AsFP16)
+					v.has(bf16AsFP16)
 			}},
 		{ID: ReasonOffload, Reason: "optimizer offload needs ZeRO stage 1 to 3, parameter offload stage 3; neither goes with MiCS or AutoEP",
 			Breaks: func(f *target.Facts) bool {
@@ -172,7 +172,7 @@ func optionRules(r release, fam *family) []target.Rule {
 					(x.OffloadOptimizer || x.OffloadParameters) && (isMiCS(f) || l.ExpertParallel > 1)
 			}},
 		{ID: ReasonGradientDType, Reason: "without ZeRO this release cannot accumulate gradients of a bf16 model in this type; ZeRO stages 1 to 3 can",
-			Breaks: func(f *target.Facts) bool { return breaksGradientType(r, f) }},
+			Breaks: func(f *target.Facts) bool { return breaksGradientType(v, f) }},
 		{ID: ReasonAttention, Reason: "this kernel lacks sinks or soft-caps that the model has, or does not go with Ulysses",
 			Breaks: func(f *target.Facts) bool {
 				unfused := f.Exec.Attention == attentionUnfused
@@ -183,15 +183,15 @@ func optionRules(r release, fam *family) []target.Rule {
 
 // breaksGradientType knows what the optimizer wrappers of
 // engine._do_optimizer_sanity_check accept.
-func breaksGradientType(r release, f *target.Facts) bool {
+func breaksGradientType(v version, f *target.Facts) bool {
 	precision, gradient := f.Job.Training.Precision, f.Exec.GradientDType
 	switch {
 	case precision != "bf16":
 		return gradient != precision && (precision == "fp32" || gradient != "fp32" || f.Layout.ZeroStage == 0)
 	case f.Layout.ZeroStage > 0:
 		return false
-	case r.has(bf16Stage0):
+	case v.has(bf16Stage0):
 		return gradient != "bf16"
 	}
-	return gradient != "fp32" || !r.has(fp32Stage0) || f.Layout.DataParallel() > 1
+	return gradient != "fp32" || !v.has(fp32Stage0) || f.Layout.DataParallel() > 1
 }

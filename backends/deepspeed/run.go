@@ -208,11 +208,11 @@ func (e *emitter) recomputeLayers() int {
 // alone) and which name the norms of queries and keys since 5.4.0 (not yet
 // 5.0.0); Ulysses checks for 4.51.3 itself.
 var (
-	transformersAutoTP       = version{4, 51, 0}
-	transformersTensorNorms  = version{5, 4, 0}
-	transformersAutoEP       = version{5, 0, 0}
-	transformersBeforeAutoEP = version{5, 21, 0}
-	transformersUlysses      = version{4, 51, 3}
+	transformersAutoTP       = number{4, 51, 0}
+	transformersTensorNorms  = number{5, 4, 0}
+	transformersAutoEP       = number{5, 0, 0}
+	transformersBeforeAutoEP = number{5, 21, 0}
+	transformersUlysses      = number{4, 51, 3}
 )
 
 // requires names the packages that the files need.
@@ -224,7 +224,7 @@ func (e *emitter) requires(config render.Object) render.Object {
 	}
 	minimum := e.family.transformers
 	var before, why any
-	newer := func(v version) {
+	newer := func(v number) {
 		if v.atLeast(minimum) {
 			minimum = v
 		}
@@ -233,7 +233,7 @@ func (e *emitter) requires(config render.Object) render.Object {
 		newer(transformersAutoEP)
 		before, why = transformersBeforeAutoEP.String(), "AutoEP does not work with it"
 	}
-	if l.TensorParallel > 1 && e.release.has(headSplit) {
+	if l.TensorParallel > 1 && e.version.has(headSplit) {
 		newer(transformersAutoTP)
 	}
 	if l.TensorParallel > 1 && e.job.Model.QKNorm {
@@ -248,30 +248,30 @@ func (e *emitter) requires(config render.Object) render.Object {
 
 // minimum is the oldest release that knows every key of the configuration and
 // every feature of the layout.
-func (e *emitter) minimum(config render.Object) version {
+func (e *emitter) minimum(config render.Object) number {
 	l := &e.plan.Layout
 	keys := leaves(config, "")
-	for _, r := range releases {
-		if l.ContextParallel > 1 && !r.has(ulysses) || l.ExpertParallel > 1 && l.ZeroStage == 3 && !r.has(autoEPZero3) ||
-			l.TensorParallel > 1 && !e.cuts(r) {
+	for _, v := range versions {
+		if l.ContextParallel > 1 && !v.has(ulysses) || l.ExpertParallel > 1 && l.ZeroStage == 3 && !v.has(autoEPZero3) ||
+			l.TensorParallel > 1 && !e.cuts(v) {
 			continue
 		}
-		if knowsAll(r, keys) {
-			return r.version
+		if knowsAll(v, keys) {
+			return v.number
 		}
 	}
-	return e.release.version
+	return e.version.number
 }
 
 // cuts reports whether AutoTP of another release cuts what the plan says.
-func (e *emitter) cuts(r release) bool {
-	return (r.has(autoTPZero3) || e.plan.Layout.ZeroStage < 3) && (r.has(autoTPNorms) || !e.job.Model.QKNorm) &&
-		(r.has(headSplit) || !e.release.has(headSplit))
+func (e *emitter) cuts(v version) bool {
+	return (v.has(autoTPZero3) || e.plan.Layout.ZeroStage < 3) && (v.has(autoTPNorms) || !e.job.Model.QKNorm) &&
+		(v.has(headSplit) || !e.version.has(headSplit))
 }
 
-func knowsAll(r release, keys []string) bool {
+func knowsAll(v version, keys []string) bool {
 	for _, k := range keys {
-		if !r.options.Has(k) {
+		if !v.options.Has(k) {
 			return false
 		}
 	}

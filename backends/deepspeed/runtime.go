@@ -9,7 +9,7 @@ import (
 // the emitted configuration, over layers of Hugging Face transformers, which run
 // operator by operator (docs/memory.md, "What a layer keeps"). ZeRO reduces with
 // every micro-batch from stage 2 on and gathers in stage 3.
-func (r release) runtime(j *job.Job) runtime.Runtime {
+func (v version) runtime(j *job.Job) runtime.Runtime {
 	return runtime.Runtime{
 		Sharding: runtime.Sharding{
 			Unit: runtime.Bucket, Optimizer: 1, Gradients: 2, Parameters: 3,
@@ -20,7 +20,7 @@ func (r release) runtime(j *job.Job) runtime.Runtime {
 		Pipeline: runtime.Pipeline{Blocking: true, BlockingInterleaved: true, KeepsOutputs: true},
 		TensorParallel: runtime.TensorParallel{
 			WholeEmbedding:    true,
-			WholeHead:         !r.has(headSplit) || j.Model.TiedEmbeddings,
+			WholeHead:         !v.has(headSplit) || j.Model.TiedEmbeddings,
 			WholeLogits:       true, // train.py takes the loss of all of them
 			ReducesEachColumn: true, // module_inject.layers.ColumnParallel
 		},

@@ -59,15 +59,15 @@ func TestOptionTables(t *testing.T) {
 	}
 }
 
-func find(t *testing.T, name string) release {
+func find(t *testing.T, name string) version {
 	t.Helper()
-	for _, r := range releases {
-		if r.String() == name {
-			return r
+	for _, v := range versions {
+		if v.String() == name {
+			return v
 		}
 	}
 	t.Fatalf("no release %s", name)
-	return release{}
+	return version{}
 }
 
 // gemma2 makes a model of that family, as transformers has it.
@@ -307,11 +307,11 @@ func TestTimeout(t *testing.T) {
 // extra argument may set them.
 func TestEveryKeyHasAClass(t *testing.T) {
 	known := map[string]bool{}
-	for _, r := range releases {
-		for _, name := range r.options.Names() {
-			option, _ := r.options.Lookup(name)
+	for _, v := range versions {
+		for _, name := range v.options.Names() {
+			option, _ := v.options.Lookup(name)
 			if _, ok := extra.Of(option); !ok && !known[name] {
-				t.Errorf("%s: no class for %s in options.jsonl", r, name)
+				t.Errorf("%s: no class for %s in options.jsonl", v, name)
 			}
 			known[name] = true
 		}

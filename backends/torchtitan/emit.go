@@ -27,7 +27,7 @@ const (
 
 // build is one emission: the job, its plan, and what is derived from both.
 type build struct {
-	d      *dialect
+	v      *version
 	j      *job.Job
 	p      *plan.Plan
 	family *family
@@ -43,12 +43,12 @@ type launch struct {
 // Emit writes the framework's configuration, its Python modules and the Slurm
 // scripts.
 func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
-	d, diags := findDialect(j)
-	if d == nil {
+	v, diags := findVersion(j)
+	if v == nil {
 		return nil, diags
 	}
-	b := &build{d: d, j: j, p: p, family: d.find(&j.Model)}
-	artifacts := d.emit(b)
+	b := &build{v: v, j: j, p: p, family: v.find(&j.Model)}
+	artifacts := v.emit(b)
 	nameOrigins(artifacts, j)
 	artifacts = append(artifacts, backends.Artifact{
 		Path: runtimeModule + ".py", Content: mustRead("templates/" + runtimeModule + ".py"),
@@ -83,9 +83,9 @@ done
 // slurmLaunch says what the shared scripts start. The generated modules are
 // found through PYTHONPATH; the end of the allocation is handed to the clock.
 func (b *build) slurmLaunch() slurm.Launch {
-	run := b.d.launch(b)
+	run := b.v.launch(b)
 	return slurm.Launch{
-		Title: "TorchTitan " + b.d.version, Torch: b.d.torch,
+		Title: "TorchTitan " + b.v.name, Torch: b.v.torch,
 		Environment: b.environment(),
 		Setup: []string{
 			b.pythonPath(),
@@ -143,7 +143,7 @@ func (b *build) dispatch() []slurm.Setting {
 	switch kind := b.p.Execution.MoEDispatcher; {
 	case kind == "hybridep":
 		return slurm.HybridEP(b.j, slurm.ExpertGroup(&b.p.Layout))
-	case kind == "deepep" && b.d.version != "0.2.2" && b.j.Cluster.Nodes == 1 && b.j.Cluster.Network.NICsPerNode == 0:
+	case kind == "deepep" && b.v.name != "0.2.2" && b.j.Cluster.Nodes == 1 && b.j.Cluster.Network.NICsPerNode == 0:
 		return []slurm.Setting{
 			{Name: "EP_DISABLE_GIN", Value: render.Literal("1"), Why: "no network, which DeepEP would look for"},
 			{Name: "EP_REUSE_NCCL_COMM", Value: render.Literal("0"), Why: "without a network NCCL's communicator has no device part to share"},
@@ -156,7 +156,7 @@ func (b *build) dispatch() []slurm.Setting {
 func (b *build) summary() string {
 	l := &b.p.Layout
 	return fmt.Sprintf("%s: %s on TorchTitan %s, %s = tensor %d x context %d x pipeline %d x shard %d x replicate %d.",
-		b.j.Name, b.j.Model.Name, b.d.version, units.Count(l.GPUs(), "GPU"), l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallelShard, l.DataParallelReplicate)
+		b.j.Name, b.j.Model.Name, b.v.name, units.Count(l.GPUs(), "GPU"), l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallelShard, l.DataParallelReplicate)
 }
 
 // localBatch is training.local_batch_size: TorchTitan splits it into

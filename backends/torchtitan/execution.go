@@ -21,8 +21,8 @@ import (
 // 0.3.0, stay off unless asked for, because their memory pools are not
 // predicted. Under dualpipev, which splits backward passes, blocks are not
 // compiled and the loss is whole (rules.go says why).
-func (d *dialect) resolver() func(*job.Job, *plan.Layout) plan.Execution {
-	most, dispatcher := d.lossChunks, d.dispatchers[0]
+func (v *version) resolver() func(*job.Job, *plan.Layout) plan.Execution {
+	most, dispatcher := v.lossChunks, v.dispatchers[0]
 	return func(j *job.Job, l *plan.Layout) plan.Execution {
 		x, chunks := &j.Execution, most
 		if splits(l) {
@@ -74,19 +74,19 @@ type executionOption struct {
 }
 
 // checkExecution refuses options that the release does not have.
-func (d *dialect) checkExecution(j *job.Job, diags *diag.List) {
+func (v *version) checkExecution(j *job.Job, diags *diag.List) {
 	refuse := func(argument, detail string) {
 		diags.Error(UnsupportedExecution, j.Sources.Range("execution."+argument), "Execution option that TorchTitan does not have", detail)
 	}
-	for _, o := range d.executionOptions(&j.Execution) {
+	for _, o := range v.executionOptions(&j.Execution) {
 		if !o.set || slices.Contains(o.allowed, o.value) {
 			continue
 		}
-		refuse(o.name, sentences(fmt.Sprintf("TorchTitan %s has no %s = %s; it offers %s.", d.version, o.name, o.value, strings.Join(o.allowed, ", ")),
+		refuse(o.name, sentences(fmt.Sprintf("TorchTitan %s has no %s = %s; it offers %s.", v.name, o.name, o.value, strings.Join(o.allowed, ", ")),
 			o.why, capability.Alternatives(capability.Of("execution."+o.name, o.value))))
 	}
-	if f, x := d.find(&j.Model), &j.Execution; f.allToAll && slices.Index(d.dispatchers, x.MoEDispatcher.Value) > 0 {
-		refuse("moe_dispatcher", sentences(fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s, not by %s.", f.module, d.version, d.dispatchers[0], x.MoEDispatcher.Value),
+	if f, x := v.find(&j.Model), &j.Execution; f.allToAll && slices.Index(v.dispatchers, x.MoEDispatcher.Value) > 0 {
+		refuse("moe_dispatcher", sentences(fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s, not by %s.", f.module, v.name, v.dispatchers[0], x.MoEDispatcher.Value),
 			capability.Alternatives(capability.Of("execution.moe_dispatcher", x.MoEDispatcher.Value))))
 	}
 	x := &j.Execution // parameters, gradients and optimizer move together
@@ -104,15 +104,15 @@ func sentences(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
 }
 
-func (d *dialect) executionOptions(x *job.Execution) []executionOption {
+func (v *version) executionOptions(x *job.Execution) []executionOption {
 	graphs, states, chunked := []string{"none"}, []string{"fp32"}, []string{"1"}
-	if d.cudaGraphs {
+	if v.cudaGraphs {
 		graphs = append(graphs, "full")
 	}
-	if d.optimizerStateBF16 {
+	if v.optimizerStateBF16 {
 		states = append(states, "bf16")
 	}
-	if d.lossChunks > 1 {
+	if v.lossChunks > 1 {
 		chunked = []string{fmt.Sprint(x.LossChunks.Value)}
 	}
 	off, on := []string{"false"}, []string{"true"}
@@ -126,7 +126,7 @@ func (d *dialect) executionOptions(x *job.Execution) []executionOption {
 		text("cross_entropy", x.CrossEntropy, []string{"unfused"}, ""),
 		number("loss_chunks", x.LossChunks, chunked, ""),
 		text("cuda_graphs", x.CUDAGraphs, graphs, ""),
-		text("moe_dispatcher", x.MoEDispatcher, d.dispatchers, ""),
+		text("moe_dispatcher", x.MoEDispatcher, v.dispatchers, ""),
 		text("context_parallel_type", x.ContextParallelType, []string{"all_gather"}, ""),
 		switched("fully_sharded", x.FullySharded, off, "TorchTitan always uses FSDP2, chosen by zero_stage."),
 		number("zero_hpz_partition", x.ZeroHPZPartition, []string{"1"}, "data_parallel_replicate gives hybrid sharding."),
@@ -147,11 +147,11 @@ func number(name string, v job.Optional[int], allowed []string, why string) exec
 }
 
 // checkRecompute refuses lists of modules: the emitted policy is "op".
-func (d *dialect) checkRecompute(j *job.Job, diags *diag.List) {
+func (v *version) checkRecompute(j *job.Job, diags *diag.List) {
 	modules := j.Constraints.Layout.RecomputeModules
 	if modules == nil || plan.ModulesOf(modules) == plan.ModuleOperators {
 		return
 	}
 	diags.Error(UnsupportedExecution, j.Sources.Range("constraints.layout.recompute_modules"), "Recompute that TorchTitan does not have",
-		fmt.Sprintf("TorchTitan %s chooses operations, not modules: recompute_modules can only be [\"op\"]. %s", d.version, capability.Offers("constraints.layout.recompute_modules")))
+		fmt.Sprintf("TorchTitan %s chooses operations, not modules: recompute_modules can only be [\"op\"]. %s", v.name, capability.Offers("constraints.layout.recompute_modules")))
 }

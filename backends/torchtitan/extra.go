@@ -32,15 +32,15 @@ func userSettings(j *job.Job) []userSetting {
 
 // checkExtraArgs passes extra_args through the same table as emitted options,
 // and says what they do to the plan.
-func (d *dialect) checkExtraArgs(j *job.Job, diags *diag.List) {
+func (v *version) checkExtraArgs(j *job.Job, diags *diag.List) {
 	for i, u := range userSettings(j) {
 		at := j.Sources.Range(fmt.Sprintf("backend.extra_args[%d]", i))
-		option, _ := d.options.Lookup(u.path)
+		option, _ := v.options.Lookup(u.path)
 		words := []string{u.value}
 		if option.Count.Max != 1 { // a list, as the framework's command line splits it
 			words = strings.Split(u.value, ",")
 		}
-		if p := d.options.Check(u.path, words...); p != nil {
+		if p := v.options.Check(u.path, words...); p != nil {
 			diags.Error(InvalidOption, at, "Argument that TorchTitan does not take",
 				p.Error()+" extra_args are written as \"--section.key=value\".")
 			continue

@@ -18,10 +18,10 @@ import (
 // before an extra argument may set them.
 func TestEveryOptionHasAClass(t *testing.T) {
 	known := map[string]bool{}
-	for _, d := range dialects {
-		for _, name := range d.options.Names() {
+	for _, v := range versions {
+		for _, name := range v.options.Names() {
 			if _, ok := extra.Of(schema.Option{Names: []string{name}}); !ok {
-				t.Errorf("%s: no class for %s in options.jsonl", d.version, name)
+				t.Errorf("%s: no class for %s in options.jsonl", v.name, name)
 			}
 			known[name] = true
 		}
@@ -40,7 +40,7 @@ func TestEveryOptionHasAClass(t *testing.T) {
 func TestNoDeadEnds(t *testing.T) {
 	literal := regexp.MustCompile(`\{"([a-z_0-9]+\.[a-z_0-9.]+)", `)
 	names := map[string]bool{}
-	for _, file := range []string{"dialect_0_2_2.go", "dialect_0_3_0.go", "settings.go"} {
+	for _, file := range []string{"version_0_2_2.go", "version_0_3_0.go", "settings.go"} {
 		source, err := os.ReadFile(filepath.Join(".", file))
 		if err != nil {
 			t.Fatal(err)
@@ -70,8 +70,8 @@ func TestNoDeadEnds(t *testing.T) {
 func TestExtraArgsReplace(t *testing.T) {
 	replaced := map[string]bool{}
 	for _, c := range goldenCases() {
-		d, _ := findDialect(c.job)
-		b := &build{d: d, j: c.job, p: testPlan(c.job, c.layout), family: d.find(&c.job.Model)}
+		v, _ := findVersion(c.job)
+		b := &build{v: v, j: c.job, p: testPlan(c.job, c.layout), family: v.find(&c.job.Model)}
 		all := b.settings022
 		if c.version == "0.3.0" {
 			all = b.settings030

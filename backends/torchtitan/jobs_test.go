@@ -72,14 +72,14 @@ func testJob(version string, m job.Model, gpus int) *job.Job {
 
 // testPlan is a plan with one layer list per chunk, as even as possible.
 func testPlan(j *job.Job, l plan.Layout) *plan.Plan {
-	d, _ := findDialect(j)
+	v, _ := findVersion(j)
 	if l.StageLayers == nil {
 		for c := range l.Chunks() {
 			l.StageLayers = append(l.StageLayers, (c+1)*j.Model.Layers/l.Chunks()-c*j.Model.Layers/l.Chunks())
 		}
 	}
 	p := &plan.Plan{Backend: "torchtitan", BackendVersion: j.Backend.Version, Feasible: true, Layout: l}
-	p.Execution = d.resolver()(j, &l)
+	p.Execution = v.resolver()(j, &l)
 	p.Time.StepSeconds = 2
 	p.Run.Checkpoints = compiler.Checkpoints(j, 2)
 	return p

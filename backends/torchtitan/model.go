@@ -141,9 +141,9 @@ func plainHeads(m *job.Model) bool { return m.AttentionHeads*m.HeadDim == m.Hidd
 
 // familyOf picks the framework's model for the job and says what it lacks, all
 // at once: one part is seldom the only one.
-func (d *dialect) familyOf(j *job.Job) (*family, diag.List) {
+func (v *version) familyOf(j *job.Job) (*family, diag.List) {
 	var diags diag.List
-	f := d.find(&j.Model)
+	f := v.find(&j.Model)
 	var missing []capability.Feature
 	for _, asked := range slices.Concat(commonGaps, f.gaps) {
 		if lacked := asked(&j.Model); lacked != "" {
@@ -152,9 +152,9 @@ func (d *dialect) familyOf(j *job.Job) (*family, diag.List) {
 	}
 	if missing != nil {
 		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Model that TorchTitan cannot build",
-			fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s). %s", d.version, what(missing), j.Model.Name, f.module, advice(missing)))
+			fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s). %s", v.name, what(missing), j.Model.Name, f.module, advice(missing)))
 	}
-	d.warnRouter(j, &diags)
+	v.warnRouter(j, &diags)
 	return f, diags
 }
 
@@ -184,25 +184,25 @@ func advice(missing []capability.Feature) string {
 	return strings.Join(sentences, " ")
 }
 
-func (d *dialect) find(m *job.Model) *family {
-	for i := range d.families {
-		if d.families[i].fits(m) {
-			return &d.families[i]
+func (v *version) find(m *job.Model) *family {
+	for i := range v.families {
+		if v.families[i].fits(m) {
+			return &v.families[i]
 		}
 	}
-	return &d.families[len(d.families)-1]
+	return &v.families[len(v.families)-1]
 }
 
 // warnRouter reports router settings that TorchTitan does not have: it
 // balances experts by a bias on their scores and has no auxiliary losses.
-func (d *dialect) warnRouter(j *job.Job, diags *diag.List) {
+func (v *version) warnRouter(j *job.Job, diags *diag.List) {
 	if j.Model.MoE == nil {
 		return
 	}
 	r := &j.Model.MoE.Router
-	if computes := d.routerDType; r.DType != "" && r.DType != computes && j.Training.Precision != "fp32" {
+	if computes := v.routerDType; r.DType != "" && r.DType != computes && j.Training.Precision != "fp32" {
 		diags.Warn(Differs, j.Sources.Range("model.moe.router.dtype"), "Router in another precision",
-			fmt.Sprintf("TorchTitan %s multiplies with the router in %s, not in %s as specified; the scores are made in fp32.", d.version, computes, r.DType))
+			fmt.Sprintf("TorchTitan %s multiplies with the router in %s, not in %s as specified; the scores are made in fp32.", v.name, computes, r.DType))
 	}
 	var lacks []string
 	if strings.HasSuffix(r.Balance, "aux_loss") || r.AuxCoefficient > 0 {

@@ -18,39 +18,39 @@ type precision struct {
 }
 
 // checkPrecision refuses precisions that the release or the GPU lacks.
-func (d *dialect) checkPrecision(j *job.Job, diags *diag.List) {
+func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 	t := &j.Training
 	refuse := func(path, detail string) {
 		diags.Error(UnsupportedPrecision, j.Sources.Range("training."+path), "Precision that cannot be used", detail)
 	}
-	p := d.precision(t.Precision)
+	p := v.precision(t.Precision)
 	if p == nil {
-		refuse("precision", fmt.Sprintf("TorchTitan %s computes in %s, not in %s. %s", d.version, strings.Join(d.precisionNames(), ", "), t.Precision, capability.Alternatives(capability.Of("training.precision", t.Precision))))
+		refuse("precision", fmt.Sprintf("TorchTitan %s computes in %s, not in %s. %s", v.name, strings.Join(v.precisionNames(), ", "), t.Precision, capability.Alternatives(capability.Of("training.precision", t.Precision))))
 		return
 	}
 	if c := computeCapability(&j.Cluster.GPU); c != 0 && c < p.capability {
 		refuse("precision", fmt.Sprintf("%s needs compute capability %g; %s has %s.", t.Precision, p.capability, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
 	}
 	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
-		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", d.version, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
+		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", v.name, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
 	}
-	if t.FP8.ParameterGather && (t.Precision != "fp8" || d.version != "0.2.2") {
+	if t.FP8.ParameterGather && (t.Precision != "fp8" || v.name != "0.2.2") {
 		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to precision \"fp8\" with tensorwise scaling. "+capability.Alternatives("training.fp8.parameter_gather"))
 	}
 }
 
-func (d *dialect) precision(name string) *precision {
-	for i := range d.precisions {
-		if d.precisions[i].name == name {
-			return &d.precisions[i]
+func (v *version) precision(name string) *precision {
+	for i := range v.precisions {
+		if v.precisions[i].name == name {
+			return &v.precisions[i]
 		}
 	}
 	return nil
 }
 
-func (d *dialect) precisionNames() []string {
-	names := make([]string, len(d.precisions))
-	for i, p := range d.precisions {
+func (v *version) precisionNames() []string {
+	names := make([]string, len(v.precisions))
+	for i, p := range v.precisions {
 		names[i] = p.name
 	}
 	return names

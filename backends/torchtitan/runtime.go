@@ -9,7 +9,7 @@ import "github.com/ndc-dev/ndc/compiler/runtime"
 // their last micro-batch only (torch.distributed.pipelining.stage,
 // backward_maybe_with_nosync). Blocks are written operator by operator
 // (docs/memory.md, "What a layer keeps").
-func (d *dialect) runtime(f *family) runtime.Runtime {
+func (v *version) runtime(f *family) runtime.Runtime {
 	r := runtime.Runtime{
 		Sharding: runtime.Sharding{
 			Unit: runtime.Block, Optimizer: 1, Gradients: 1, Parameters: 1,
@@ -30,7 +30,7 @@ func (d *dialect) runtime(f *family) runtime.Runtime {
 			CompilesLoss: true,                                                           // compile.components = ["model", "loss"]; of a chunked loss what a chunk runs
 		},
 	}
-	d.own(&r, f)
+	v.own(&r, f)
 	return r
 }
 

@@ -37,8 +37,8 @@ func TestDispatchVariables(t *testing.T) {
 	} {
 		j := testJob("0.3.0", expertModel(), 4)
 		j.Cluster.Nodes, j.Cluster.NVLink.Domain, j.Cluster.Network.NICsPerNode = c.nodes, 72, c.nics
-		d, _ := findDialect(j)
-		b := &build{d: d, j: j, p: &plan.Plan{Layout: plan.Layout{ExpertParallel: c.ep, ExpertTensorParallel: 1}, Execution: plan.Execution{MoEDispatcher: c.dispatcher}}}
+		v, _ := findVersion(j)
+		b := &build{v: v, j: j, p: &plan.Plan{Layout: plan.Layout{ExpertParallel: c.ep, ExpertTensorParallel: 1}, Execution: plan.Execution{MoEDispatcher: c.dispatcher}}}
 		got := ""
 		for _, s := range b.environment() {
 			got += s.Name + "=" + s.Value.String() + " "

@@ -24,7 +24,7 @@ const (
 	fromExecution = "plan: execution"
 )
 
-// training are the options of the training loop that both dialects share.
+// training are the options of the training loop that both versions share.
 func (b *build) training() []setting {
 	t, l := &b.j.Training, &b.p.Layout
 	clip := t.Optimizer.GradientClipping
@@ -84,7 +84,7 @@ func (b *build) parallelism(head string) []setting {
 	}
 	if l.PipelineParallel > 1 {
 		s = append(s,
-			setting{"parallelism.pipeline_parallel_schedule", b.d.scheduleNamed(l.PipelineSchedule), fromPlan},
+			setting{"parallelism.pipeline_parallel_schedule", b.v.scheduleNamed(l.PipelineSchedule), fromPlan},
 			setting{"parallelism.module_fqns_per_model_part", stageModules(l, head), "plan: stage_layers"})
 	}
 	return s
@@ -208,7 +208,7 @@ func (b *build) compile() []setting {
 // checkSettings tests every option against the table of the release.
 func (b *build) checkSettings(all []setting) {
 	for _, s := range all {
-		if problem := b.d.options.Check(s.path, values(s.value)...); problem != nil {
+		if problem := b.v.options.Check(s.path, values(s.value)...); problem != nil {
 			b.diags.Error(InvalidOption, diag.Range{}, "Option that the framework does not take", problem.Error())
 		}
 	}

@@ -22,8 +22,8 @@ func TestTOMLReadsBack(t *testing.T) {
 		if c.version != "0.2.2" {
 			continue
 		}
-		d, _ := findDialect(c.job)
-		b := &build{d: d, j: c.job, p: testPlan(c.job, c.layout), family: d.find(&c.job.Model)}
+		v, _ := findVersion(c.job)
+		b := &build{v: v, j: c.job, p: testPlan(c.job, c.layout), family: v.find(&c.job.Model)}
 		artifacts := emit022(b)
 		var got map[string]any
 		if err := toml.Unmarshal(artifacts[0].Content, &got); err != nil {

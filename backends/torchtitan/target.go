@@ -15,32 +15,32 @@ import (
 // point at the arguments that it cannot honour; among them are warnings about
 // values that the release handles in its own way.
 func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
-	d, diags := findDialect(j)
-	if d == nil {
+	v, diags := findVersion(j)
+	if v == nil {
 		return nil, diags
 	}
-	f, modelDiags := d.familyOf(j)
+	f, modelDiags := v.familyOf(j)
 	diags.Append(modelDiags)
-	d.checkTraining(j, &diags)
-	d.checkPrecision(j, &diags)
-	d.checkData(j, &diags)
-	d.checkCheckpoint(j, &diags)
-	d.checkExecution(j, &diags)
-	d.checkRecompute(j, &diags)
-	d.checkExtraArgs(j, &diags)
+	v.checkTraining(j, &diags)
+	v.checkPrecision(j, &diags)
+	v.checkData(j, &diags)
+	v.checkCheckpoint(j, &diags)
+	v.checkExecution(j, &diags)
+	v.checkRecompute(j, &diags)
+	v.checkExtraArgs(j, &diags)
 	slurm.CheckMounts(j, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return d.target(j, f), diags
+	return v.target(j, f), diags
 }
 
 // target assembles the capabilities. World ranks run tp fastest, then cp,
 // shard, replicate and pp (torchtitan/distributed/parallel_dims.py); experts
 // borrow the same ranks from the inside out.
-func (d *dialect) target(j *job.Job, f *family) *target.Target {
+func (v *version) target(j *job.Job, f *family) *target.Target {
 	t := &target.Target{
-		Backend: "torchtitan", Version: d.version, Runtime: d.runtime(f),
+		Backend: "torchtitan", Version: v.name, Runtime: v.runtime(f),
 		DenseMesh: []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard,
 			plan.DataParallelReplicate, plan.PipelineParallel},
 		ExpertMesh: []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel,
@@ -58,9 +58,9 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 		UnevenStages:     f.pipeline,
 		ExpertParallel:   j.Model.MoE != nil,
 		Replicate:        true,
-		Alternatives:     alternatives(d, f),
-		Rules:            slices.Concat(commonRules, d.rules, f.rules),
-		Resolve:          d.resolver(),
+		Alternatives:     alternatives(v, f),
+		Rules:            slices.Concat(commonRules, v.rules, f.rules),
+		Resolve:          v.resolver(),
 		PaddedVocab:      vocabulary,
 		Variants: []target.Variant{{
 			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},
@@ -68,10 +68,10 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 			Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true },
 		}},
 	}
-	if d.optionalSequenceParallel && j.Constraints.Layout.SequenceParallel.Set {
+	if v.optionalSequenceParallel && j.Constraints.Layout.SequenceParallel.Set {
 		t.SequenceParallel = []bool{true, false} // off is never better, so only on demand
 	}
-	for _, s := range d.schedules {
+	for _, s := range v.schedules {
 		t.Schedules = append(t.Schedules, s.schedule)
 	}
 	return t
@@ -79,7 +79,7 @@ func (d *dialect) target(j *job.Job, f *family) *target.Target {
 
 // alternatives says who has what this release or this model of it lacks in a
 // layout.
-func alternatives(d *dialect, f *family) func(string, []string) string {
+func alternatives(v *version, f *family) func(string, []string) string {
 	limits := map[string]string{
 		"zero_stage":             "TorchTitan shards parameters (zero_stage 2 and 3).",
 		"expert_tensor_parallel": "TorchTitan 0.2.2 splits experts over 1 or tensor_parallel ranks by itself, 0.3.0 has no such axis.",
@@ -89,10 +89,10 @@ func alternatives(d *dialect, f *family) func(string, []string) string {
 		"sequence_parallel":      "TorchTitan 0.2.2 always has sequence parallelism with tensor parallelism.",
 	}
 	if !f.pipeline {
-		limits["pipeline_parallel"] = "TorchTitan " + d.version + " cannot split its " + f.module + " into pipeline stages."
+		limits["pipeline_parallel"] = "TorchTitan " + v.name + " cannot split its " + f.module + " into pipeline stages."
 	}
 	if !f.context {
-		limits["context_parallel"] = "TorchTitan " + d.version + " has no context parallelism for its " + f.module + "."
+		limits["context_parallel"] = "TorchTitan " + v.name + " has no context parallelism for its " + f.module + "."
 	}
 	return capability.Layout(limits)
 }

@@ -295,7 +295,7 @@ func TestFamilies(t *testing.T) {
 		{latentModel(), "deepseek_v3", "deepseek_v3", true, true},
 		{sinkModel(), "gpt_oss", "gpt_oss", false, true},
 	} {
-		a, b := dialects[0].find(&c.model), dialects[1].find(&c.model)
+		a, b := versions[0].find(&c.model), versions[1].find(&c.model)
 		if a.module != c.before || b.module != c.after || a.pipeline != c.pipeline || b.pipeline != c.pipeline3 {
 			t.Errorf("%s is built as %s and %s, want %s and %s", c.model.Name, a.module, b.module, c.before, c.after)
 		}

@@ -2,8 +2,8 @@
 // release accepts, how it resolves execution options, which models it can
 // build, and the files that carry out a plan. 0.2.2 is configured by a TOML
 // file and a Python module that registers the model; 0.3.0 by a Python module
-// whose function returns a Trainer.Config. Each dialect is a file of its own
-// (dialect_0_2_2.go, dialect_0_3_0.go); what they share is here. The package
+// whose function returns a Trainer.Config. Each version is a file of its own
+// (version_0_2_2.go, version_0_3_0.go); what they share is here. The package
 // does not search and does not predict; package compiler/search asks the
 // Target it provides, and the Slurm side of the scripts comes from the sibling
 // package slurm. Every emitted option is checked against the option table of
@@ -28,9 +28,9 @@ type Backend struct{}
 
 var _ backends.Backend = Backend{}
 
-// dialect is one release of TorchTitan.
-type dialect struct {
-	version string
+// version is one release of TorchTitan.
+type version struct {
+	name    string
 	torch   string // the torch release it runs on
 	options *schema.Table
 
@@ -60,25 +60,25 @@ type scheduleName struct {
 	name     string
 }
 
-var dialects = []*dialect{dialect022(), dialect030()}
+var versions = []*version{version022(), version030()}
 
 // Kind returns "torchtitan".
 func (Backend) Kind() string { return "torchtitan" }
 
 // Versions lists the supported releases, newest last.
 func (Backend) Versions() []string {
-	names := make([]string, len(dialects))
-	for i, d := range dialects {
-		names[i] = d.version
+	names := make([]string, len(versions))
+	for i, v := range versions {
+		names[i] = v.name
 	}
 	return names
 }
 
-// findDialect finds the job's release, or says which one was probably meant.
-func findDialect(j *job.Job) (*dialect, diag.List) {
-	for _, d := range dialects {
-		if d.version == strings.TrimPrefix(j.Backend.Version, "v") {
-			return d, nil
+// findVersion finds the job's release, or says which one was probably meant.
+func findVersion(j *job.Job) (*version, diag.List) {
+	for _, v := range versions {
+		if v.name == strings.TrimPrefix(j.Backend.Version, "v") {
+			return v, nil
 		}
 	}
 	var diags diag.List
@@ -92,8 +92,8 @@ func findDialect(j *job.Job) (*dialect, diag.List) {
 }
 
 // scheduleNamed returns the framework's name of a schedule, "" when it has none.
-func (d *dialect) scheduleNamed(s plan.Schedule) string {
-	for _, n := range d.schedules {
+func (v *version) scheduleNamed(s plan.Schedule) string {
+	for _, n := range v.schedules {
 		if n.schedule == s {
 			return n.name
 		}

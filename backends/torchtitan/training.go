@@ -14,25 +14,25 @@ import (
 
 // checkTraining refuses optimizer, schedule and batch arguments that
 // TorchTitan does not have.
-func (d *dialect) checkTraining(j *job.Job, diags *diag.List) {
+func (v *version) checkTraining(j *job.Job, diags *diag.List) {
 	t := &j.Training
 	refuse := func(path, summary, detail string) {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training."+path), summary, detail)
 	}
 	if k := t.Optimizer.Kind; k != "adamw" && k != "adam" {
 		refuse("optimizer", "Optimizer that TorchTitan does not have",
-			fmt.Sprintf("TorchTitan %s has adamw and adam, not %s. %s", d.version, k, capability.Alternatives(capability.Of("training.optimizer", k))))
+			fmt.Sprintf("TorchTitan %s has adamw and adam, not %s. %s", v.name, k, capability.Alternatives(capability.Of("training.optimizer", k))))
 	}
 	if t.BatchRamp != nil {
 		refuse("batch_ramp", "TorchTitan has no batch ramp",
 			"Its global batch is constant and cannot grow. "+capability.Alternatives("training.batch_ramp")+" Or remove batch_ramp.")
 	}
-	d.checkSchedule(j, diags)
+	v.checkSchedule(j, diags)
 }
 
 // checkSchedule refuses learning rates that the framework's one schedule
 // (linear warm-up, a constant stretch, one decay) cannot follow exactly.
-func (d *dialect) checkSchedule(j *job.Job, diags *diag.List) {
+func (v *version) checkSchedule(j *job.Job, diags *diag.List) {
 	s, steps := &j.Training.Schedule, j.Training.Steps
 	refuse := func(path, detail string) {
 		diags.Error(UnsupportedSchedule, j.Sources.Range("training.schedule."+path), "Schedule that TorchTitan cannot follow", detail)
@@ -115,7 +115,7 @@ func exactRatio(decay, steps int) *float64 {
 }
 
 // checkData refuses data arguments that the emitted reader cannot honour.
-func (d *dialect) checkData(j *job.Job, diags *diag.List) {
+func (v *version) checkData(j *job.Job, diags *diag.List) {
 	t := &j.Training.Data
 	refuse := func(path, detail string) {
 		diags.Error(UnsupportedData, j.Sources.Range("training.data."+path), "Data argument that cannot be honoured", detail)
@@ -126,14 +126,14 @@ func (d *dialect) checkData(j *job.Job, diags *diag.List) {
 	if t.Format == "tokens" && t.DocumentMask && !t.Mock && !t.Tokenizer.EndOfDocumentID.Set {
 		refuse("document_mask", "A flat file of tokens marks documents by their last id only: set tokenizer { end_of_document_id }.")
 	}
-	if d.version == "0.3.0" && t.DocumentMask != t.ResetPositionIDs {
+	if v.name == "0.3.0" && t.DocumentMask != t.ResetPositionIDs {
 		refuse("document_mask", "TorchTitan 0.3.0 derives the document mask from position ids that restart, so document_mask and reset_position_ids go together. Set both or none; 0.2.2 has the mask alone.")
 	}
-	if f := d.find(&j.Model); t.DocumentMask && f.unmasked {
-		refuse("document_mask", fmt.Sprintf("TorchTitan %s makes the masks of its %s itself and cannot separate documents; 0.3.0 can.", d.version, f.module))
+	if f := v.find(&j.Model); t.DocumentMask && f.unmasked {
+		refuse("document_mask", fmt.Sprintf("TorchTitan %s makes the masks of its %s itself and cannot separate documents; 0.3.0 can.", v.name, f.module))
 	}
-	if f := d.find(&j.Model); t.ResetPositionIDs && f.unmasked {
-		refuse("reset_position_ids", fmt.Sprintf("TorchTitan %s gives its %s no position ids, which count from the start of the sequence; 0.3.0 does.", d.version, f.module))
+	if f := v.find(&j.Model); t.ResetPositionIDs && f.unmasked {
+		refuse("reset_position_ids", fmt.Sprintf("TorchTitan %s gives its %s no position ids, which count from the start of the sequence; 0.3.0 does.", v.name, f.module))
 	}
 	if v := t.Validation; v != nil && v.Path == "" && t.Split == "" && !t.Mock {
 		refuse("validation", "Validation needs data of its own: set validation { path } or split.")
@@ -167,7 +167,7 @@ func parseSplit(split string) ([]float64, error) {
 
 // checkCheckpoint refuses start and checkpoint arguments without a
 // counterpart.
-func (d *dialect) checkCheckpoint(j *job.Job, diags *diag.List) {
+func (v *version) checkCheckpoint(j *job.Job, diags *diag.List) {
 	s, c := &j.Training.Start, &j.Training.Checkpoint
 	refuse := func(path, detail string) {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training."+path), "Checkpoint argument that TorchTitan cannot honour", detail)
@@ -184,7 +184,7 @@ func (d *dialect) checkCheckpoint(j *job.Job, diags *diag.List) {
 	if s.From != "scratch" && s.From != "" && c.Path == "" {
 		refuse("start", "TorchTitan loads weights through its checkpointer: set checkpoint { path } as well.")
 	}
-	if f := d.find(&j.Model); s.From == "huggingface" && !contains(f.weights, j.Model.Architecture) {
+	if f := v.find(&j.Model); s.From == "huggingface" && !contains(f.weights, j.Model.Architecture) {
 		refuse("start.from", fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter reads Hugging Face weights of %s, not of %s. Convert the weights to a TorchTitan checkpoint, or use another backend.",
 			f.module, strings.Join(f.weights, " and "), j.Model.Architecture))
 	}

@@ -20,9 +20,9 @@ import (
 //go:embed schema/0.2.2.jsonl
 var options022 []byte
 
-func dialect022() *dialect {
-	d := &dialect{
-		version: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", options022),
+func version022() *version {
+	v := &version{
+		name: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", options022),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}},
@@ -45,8 +45,8 @@ func dialect022() *dialect {
 			{name: "mxfp8", capability: 10},
 		},
 	}
-	d.own, d.emit, d.launch = own022, emit022, launch022
-	return d
+	v.own, v.emit, v.launch = own022, emit022, launch022
+	return v
 }
 
 // noQKVBias holds for the models of 0.2.2, whose projections are written

@@ -11,26 +11,26 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// release is one supported release of DeepSpeed.
-type release struct {
-	version
+// version is one supported release of DeepSpeed.
+type version struct {
+	number
 	// torch is the newest release that DeepSpeed's own tests ran on, from
 	// ci/torch_latest.py at the tag; it decides the allocator variable.
 	torch   string
 	options *schema.Table
 }
 
-// version is major, minor and patch of a release, of DeepSpeed or of transformers.
-type version [3]int
+// number is major, minor and patch of a version, of DeepSpeed or of transformers.
+type number [3]int
 
-// String returns the version as the package index spells it.
-func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+// String returns the number as the package index spells it.
+func (v number) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
 // atLeast reports whether v is w or newer.
-func (v version) atLeast(w version) bool { return slices.Compare(v[:], w[:]) >= 0 }
+func (v number) atLeast(w number) bool { return slices.Compare(v[:], w[:]) >= 0 }
 
-// releases lists every release from 0.16.4 to 0.19.8, oldest first.
-var releases = loadReleases([]series{
+// versions lists every release from 0.16.4 to 0.19.8, oldest first.
+var versions = load([]series{
 	{minor: 16, first: 4, last: 9, torch: "2.6"},
 	{minor: 17, first: 0, last: 6, torch: "2.6"},
 	{minor: 18, first: 0, last: 4, torch: "2.6"},
@@ -45,25 +45,25 @@ type series struct {
 	torch              string
 }
 
-func loadReleases(all []series) []release {
+func load(all []series) []version {
 	options := optionTables()
-	var list []release
+	var list []version
 	for _, s := range all {
 		for patch := s.first; patch <= s.last; patch++ {
-			v := version{0, s.minor, patch}
-			list = append(list, release{version: v, torch: s.torch, options: tableFor(v, options)})
+			v := number{0, s.minor, patch}
+			list = append(list, version{number: v, torch: s.torch, options: tableFor(v, options)})
 		}
 	}
 	return list
 }
 
-// jobRelease finds the job's release, or says which one was probably meant.
-func jobRelease(j *job.Job) (release, diag.List) {
+// findVersion finds the job's release, or says which one was probably meant.
+func findVersion(j *job.Job) (version, diag.List) {
 	var diags diag.List
 	name := strings.TrimPrefix(j.Backend.Version, "v")
-	for _, r := range releases {
-		if r.String() == name {
-			return r, diags
+	for _, v := range versions {
+		if v.String() == name {
+			return v, diags
 		}
 	}
 	names := Backend{}.Versions()
@@ -74,22 +74,22 @@ func jobRelease(j *job.Job) (release, diag.List) {
 		detail += fmt.Sprintf(" Did you mean %q?", near)
 	}
 	diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown DeepSpeed version", detail)
-	return release{}, diags
+	return version{}, diags
 }
 
 // feature is something that came or went with a release.
 type feature struct {
 	name   string
-	since  version
-	before version // first release without it; zero: still there
+	since  number
+	before number // first release without it; zero: still there
 }
 
 // offered is a feature of the table of capabilities, whose versions it has.
 func offered(name string, f capability.Feature) feature {
 	first, last := capability.Since("deepspeed", f)
-	found := feature{name: name, since: mustVersion(first)}
-	if newest := releases[len(releases)-1]; last != newest.String() {
-		found.before = mustVersion(last)
+	found := feature{name: name, since: mustNumber(first)}
+	if newest := versions[len(versions)-1]; last != newest.String() {
+		found.before = mustNumber(last)
 		found.before[2]++
 	}
 	return found
@@ -120,36 +120,36 @@ var (
 var (
 	// zero2Loses keeps the gradients of the last micro-batch only
 	// (stage_1_and_2.independent_gradient_partition_epilogue).
-	zero2Loses = feature{name: "ZeRO stage 2 that loses gradients", since: version{0, 17, 6}, before: version{0, 18, 3}}
+	zero2Loses = feature{name: "ZeRO stage 2 that loses gradients", since: number{0, 17, 6}, before: number{0, 18, 3}}
 	// bf16Stage0 trains in bf16 without ZeRO, with bf16 gradients. It exists
 	// since 0.17.6, with a gradient norm that is right since 0.18.6 (PR 7839).
-	bf16Stage0 = feature{name: "bf16 without ZeRO", since: version{0, 18, 6}}
+	bf16Stage0 = feature{name: "bf16 without ZeRO", since: number{0, 18, 6}}
 	// headSplit cuts an output head that is not tied with the layers under AutoTP
 	// (PR 8146: it follows transformers' plan for the model's class).
-	headSplit = feature{name: "AutoTP of the output head", since: version{0, 19, 4}}
+	headSplit = feature{name: "AutoTP of the output head", since: number{0, 19, 4}}
 	// bf16AsFP16 takes bf16 with fp32 gradients under stages 0 and 1 for fp16:
 	// the names of the two optimizers are the same (DDP_BFLOAT16).
-	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: version{0, 17, 6}, before: version{0, 18, 5}}
+	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: number{0, 17, 6}, before: number{0, 18, 5}}
 	// fp32Stage0 is what bf16 without ZeRO was before: fp32 gradients, and
 	// optimizer state that is sharded over data-parallel ranks all the same.
-	fp32Stage0 = feature{name: "bf16 without ZeRO on one rank", since: version{0, 16, 4}, before: version{0, 18, 5}}
+	fp32Stage0 = feature{name: "bf16 without ZeRO on one rank", since: number{0, 16, 4}, before: number{0, 18, 5}}
 )
 
 // has reports whether the release has the feature.
-func (v version) has(f feature) bool {
-	return v.atLeast(f.since) && (f.before == version{} || !v.atLeast(f.before))
+func (v number) has(f feature) bool {
+	return v.atLeast(f.since) && (f.before == number{} || !v.atLeast(f.before))
 }
 
 // String says when DeepSpeed has the feature, for the end of a message.
 func (f feature) String() string {
-	if f.before != (version{}) {
+	if f.before != (number{}) {
 		return fmt.Sprintf("%s exists up to DeepSpeed %s", f.name, f.last())
 	}
 	return fmt.Sprintf("%s exists from DeepSpeed %s on", f.name, f.since)
 }
 
 // last is the newest release that has a feature which ended.
-func (f feature) last() version {
+func (f feature) last() number {
 	v := f.before
 	v[2]--
 	return v
@@ -158,9 +158,9 @@ func (f feature) last() version {
 // span names the releases that have a feature which ended.
 func (f feature) span() string { return fmt.Sprintf("%s to %s", f.since, f.last()) }
 
-// mustVersion parses the name of an embedded table.
-func mustVersion(name string) version {
-	var v version
+// mustNumber parses the name of an embedded table.
+func mustNumber(name string) number {
+	var v number
 	if _, err := fmt.Sscanf(name, "%d.%d.%d", &v[0], &v[1], &v[2]); err != nil {
 		panic("deepspeed: version " + name + ": " + err.Error())
 	}

@@ -21,9 +21,9 @@ import (
 //go:embed schema/0.3.0.jsonl
 var options030 []byte
 
-func dialect030() *dialect {
-	d := &dialect{
-		version: "0.3.0", torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
+func version030() *version {
+	v := &version{
+		name: "0.3.0", torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
@@ -47,8 +47,8 @@ func dialect030() *dialect {
 			{name: "mxfp8", capability: 10}, {name: "nvfp4", capability: 10},
 		},
 	}
-	d.own, d.emit, d.launch = own030, emit030, launch030
-	return d
+	v.own, v.emit, v.launch = own030, emit030, launch030
+	return v
 }
 
 func launch030(b *build) launch {
