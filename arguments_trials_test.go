@@ -95,6 +95,9 @@ const host = `cluster.pcie.bandwidth = "60GB/s"; job.execution.offload.optimizer
 var elsewhere = map[string]string{
 	"variable.nullable":       "what becomes of null from outside: lang, TestVariableFiles",
 	"job.backend.required":    "what becomes of the other backends: testdata/script/required.txtar",
+	"policy.condition":        "what it stops: testdata/script/policies.txtar",
+	"policy.error_message":    "what it stops: testdata/script/policies.txtar",
+	"policy.severity":         "what it stops: testdata/script/policies.txtar",
 	"model.built_by.versions": "printed by ndc catalog: TestBuiltBy says whether it is true",
 	"model.built_by.reason":   "printed by ndc catalog: TestBuiltBy says whether it is true",
 }

@@ -73,6 +73,9 @@ const (
 	InvalidVariable diag.ID = "invalid-variable"
 	// FailedValidation: a value breaks a variable's validation rule.
 	FailedValidation diag.ID = "failed-validation"
+	// FailedPolicy: a plan breaks a policy, which is an error or a warning as the
+	// policy says.
+	FailedPolicy diag.ID = "failed-policy"
 
 	// LiteralSecret: a secret is written into a file.
 	LiteralSecret diag.ID = "literal-secret"
@@ -139,6 +142,7 @@ var summaries = map[diag.ID]string{
 	UndeclaredVariable:   "Undeclared variable",
 	InvalidVariable:      "Invalid variable",
 	FailedValidation:     "Variable breaks its validation",
+	FailedPolicy:         "Plan breaks a policy",
 	LiteralSecret:        "Secret in the job file",
 	InconsistentModel:    "Inconsistent model",
 	InconsistentCluster:  "Inconsistent cluster",

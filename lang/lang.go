@@ -52,6 +52,8 @@ type Workspace struct {
 	// Files holds every file that was read, by name, for snippets beside
 	// diagnostics.
 	Files map[string][]byte
+
+	loader *loader
 }
 
 // Load reads name, a slash path in fsys: a file alone, or a folder with every
@@ -59,7 +61,7 @@ type Workspace struct {
 // has errors its jobs are incomplete and must not be used.
 func Load(fsys fs.FS, name string, o Options) (*Workspace, diag.List) {
 	l := newLoader(fsys, o)
-	w := &Workspace{Files: l.files}
+	w := &Workspace{Files: l.files, loader: l}
 	l.load(name, w)
 	return w, l.finish()
 }

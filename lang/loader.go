@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/budget"
 )
@@ -22,6 +24,9 @@ type loader struct {
 
 	nodes map[string]*node // by their addresses, of all modules and of the catalogue
 	stack []*node          // being evaluated
+
+	policies []*policy   // in the order of writing
+	planned  []cty.Value // the jobs that were made, as policies see them
 }
 
 func newLoader(fsys fs.FS, o Options) *loader {
@@ -41,6 +46,7 @@ func (l *loader) load(name string, w *Workspace) {
 		l.settle(n, nil)
 	}
 	root.validateVariables()
+	l.checkPolicies()
 	w.Jobs, w.Names = root.buildJobs()
 }
 

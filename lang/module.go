@@ -54,6 +54,8 @@ func (m *module) collectBlock(b *hclsyntax.Block) {
 	case !m.label(b, spec) && len(b.Labels) != 1: // a bad name still has a content to check
 	case b.Type == "variable":
 		m.collectVariable(b)
+	case b.Type == "policy":
+		m.collectPolicy(b)
 	default:
 		m.addNode(&node{path: b.Type + "." + b.Labels[0], block: b}, b)
 	}

@@ -16,7 +16,7 @@ import (
 
 // withoutEffect lists the arguments that change no job on purpose.
 var withoutEffect = []string{
-	"required_version", "type", "description", "nullable", "condition", "error_message", // said by their own tests
+	"required_version", "type", "description", "nullable", "condition", "error_message", "severity", // said by their own tests
 	"sources", "without", // TestWithout
 	"published",                                     // TestPublishedValues
 	"low_frequency_factor", "high_frequency_factor", // of llama3, beside yarn's

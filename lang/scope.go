@@ -25,6 +25,8 @@ type scope struct {
 	origin   job.Origin
 	module   *module   // whose names are seen; nil in the catalogue, which sees only itself
 	instance *instance // of the block around it, when that has for_each or count
+
+	given map[string]cty.Value // further roots, such as plan in a policy
 }
 
 // node is something that expressions refer to: a local or a block.
@@ -101,6 +103,7 @@ func (l *loader) resolve(expr hclsyntax.Expression, s scope) (map[string]cty.Val
 	for root, members := range found.members {
 		variables[root] = members.object()
 	}
+	maps.Copy(variables, s.given)
 	return variables, ok
 }
 
@@ -143,10 +146,13 @@ func (k *known) object() cty.Value {
 // resolveTraversal evaluates what one reference names into found.
 func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found *known) bool {
 	root := t.RootName()
+	if v, ok := s.given[root]; ok {
+		return l.checkAttributes(t, 1, v.Type())
+	}
 	m := s.module
 	switch {
 	case !slices.Contains(roots, root) || m == nil && root != "catalog":
-		l.unknownRoot(t)
+		l.unknownRoot(t, s)
 		return false
 	case root == "catalog":
 		return l.resolveCatalog(t, found)
@@ -188,6 +194,10 @@ func (m *module) resolveAll(t hcl.Traversal, found *known) bool {
 // type of what comes before it does not have.
 func (l *loader) checkAttributes(t hcl.Traversal, i int, of cty.Type) bool {
 	for ; i < len(t); i++ {
+		if _, index := t[i].(hcl.TraverseIndex); index && (of.IsListType() || of.IsMapType()) {
+			of = of.ElementType()
+			continue
+		}
 		step, ok := t[i].(hcl.TraverseAttr)
 		if !ok || !of.IsObjectType() {
 			return true // HCL reports what cannot be
@@ -336,8 +346,14 @@ func (l *loader) unknownName(t hcl.Traversal, steps int, problem string, known [
 var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
 // unknownRoot reports a reference that starts with no known word.
-func (l *loader) unknownRoot(t hcl.Traversal) {
+func (l *loader) unknownRoot(t hcl.Traversal, s scope) {
 	name, at := t.RootName(), rangeOf(t[0].SourceRange())
+	roots := slices.Clone(roots)
+	for _, given := range slices.Sorted(maps.Keys(s.given)) {
+		if !slices.Contains(roots, given) {
+			roots = append(roots, given)
+		}
+	}
 	switch {
 	case len(t) == 1 && (shellName.MatchString(name) || l.opensTemplate(t)):
 		l.fail(ShellVariable, at,

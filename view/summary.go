@@ -33,7 +33,24 @@ func Summary(job string, p *plan.Plan) string {
 	stepTime(&b, p)
 	section(&b, "Run", runLine(p))
 	section(&b, "Search", searchLine(&p.Search))
+	if len(p.Policies) > 0 {
+		section(&b, "Policies", policies(p.Policies))
+	}
 	return b.String()
+}
+
+// policies counts the policies that are met and names the others.
+func policies(list []plan.Policy) string {
+	var broken []string
+	for _, v := range list {
+		if !v.OK {
+			broken = append(broken, fmt.Sprintf("%s (%s)", v.Name, v.Severity))
+		}
+	}
+	if len(broken) == 0 {
+		return fmt.Sprintf("%d met", len(list))
+	}
+	return fmt.Sprintf("%d of %d met; not met: %s", len(list)-len(broken), len(list), strings.Join(broken, ", "))
 }
 
 // Limits says what no number of a summary counts, and what the ranges are.

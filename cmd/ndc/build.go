@@ -89,7 +89,7 @@ type planned struct {
 // planAll loads and compiles every selected job and reports errors; warnings
 // are the caller's, but with --json. It fails with exit code 1 on errors, of
 // which --strict makes more; when there are plans to miss it shows all plans and
-// fails with 2.
+// fails with 2; when plans break policies, with 1.
 func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 	w, diags := load(argument, flags)
 	t.files = w.Files
@@ -102,7 +102,7 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 	plans := planned{names: w.Names}
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
-			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded))
+			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded), judges(w, i))
 			diags.Append(more)
 			if c != nil {
 				plans.list = append(plans.list, c)
@@ -115,11 +115,15 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 	if diags.HasErrors() {
 		return plans, exitError(exitInput)
 	}
-	if plans.miss() {
+	if broken := plans.broken(); plans.miss() || len(broken) > 0 {
 		if err := (&report{terminal: t, plans: plans.list}).print(); err != nil {
 			return plans, err
 		}
-		return plans, exitError(exitInfeasible)
+		t.diagnostics(broken, w.Files)
+		if plans.miss() {
+			return plans, exitError(exitInfeasible)
+		}
+		return plans, exitError(exitInput)
 	}
 	if flags.strict {
 		if wrong := strict(jobWarnings(plans.list)); len(wrong) > 0 {
@@ -146,6 +150,15 @@ func (p *planned) miss() bool {
 		}
 	}
 	return false
+}
+
+// broken are the policies that plans break, as errors.
+func (p *planned) broken() diag.List {
+	var all diag.List
+	for _, c := range p.list {
+		all.Append(c.broken)
+	}
+	return all
 }
 
 // folders maps plans to their places; one without a feasible plan has no

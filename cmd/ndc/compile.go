@@ -13,6 +13,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/output"
 )
@@ -24,6 +25,15 @@ type compiled struct {
 	plan      *plan.Plan
 	artifacts []backends.Artifact // plan.json included; nil when infeasible
 	warnings  diag.List           // about the job, with their places; the plan has those about the prediction too
+	broken    diag.List           // policies that the plan breaks, as errors; such a plan is not written
+}
+
+// judge holds a plan and its files against the policies that apply to its job.
+type judge func(lang.Outcome) ([]plan.Policy, diag.List)
+
+// judges returns the judge of w.Jobs[i].
+func judges(w *lang.Workspace, i int) judge {
+	return func(o lang.Outcome) ([]plan.Policy, diag.List) { return w.Judge(i, o) }
 }
 
 // planName is the file that holds the plan and owns the others by their hashes.
@@ -32,10 +42,10 @@ const planName = output.Manifest
 // folder is the place of the files below the output folder.
 func (c *compiled) folder() string { return path.Join(c.job.Name, c.job.Backend.Kind) }
 
-// compile takes one job through the three stages that this program is made
-// of: the backend's target, the plan, the files. What the language already
+// compile takes one job through the stages that this program is made of: the
+// backend's target, the plan, the files, the policies. What the language already
 // warned of joins the plan's warnings.
-func compile(j *job.Job, warned diag.List) (*compiled, diag.List) {
+func compile(j *job.Job, warned diag.List, policies judge) (*compiled, diag.List) {
 	backend := find(j)
 	t, diags := backend.Target(j)
 	if diags.HasErrors() {
@@ -61,7 +71,9 @@ func compile(j *job.Job, warned diag.List) (*compiled, diag.List) {
 		return nil, diags
 	}
 	c.warnings = slices.Concat(warned, diags)
-	c.seal(artifacts)
+	c.record(artifacts)
+	diags.Append(c.hold(policies))
+	c.seal()
 	return c, diags
 }
 
@@ -75,16 +87,55 @@ func find(j *job.Job) backends.Backend {
 	panic("ndc: no emitter for the backend " + j.Backend.Kind)
 }
 
-// seal records warnings and hashes in the plan and adds plan.json.
-func (c *compiled) seal(artifacts []backends.Artifact) {
-	for _, d := range c.warnings {
-		c.plan.Warnings = append(c.plan.Warnings, plan.Warning{ID: string(d.ID), Summary: d.Summary, Detail: d.Detail})
-	}
+// record puts warnings and the hashes of the files into the plan.
+func (c *compiled) record(artifacts []backends.Artifact) {
+	c.plan.Warnings = append(c.plan.Warnings, planWarnings(c.warnings)...)
 	slices.SortFunc(artifacts, func(a, b backends.Artifact) int { return strings.Compare(a.Path, b.Path) })
 	for _, a := range artifacts {
 		c.plan.Artifacts = append(c.plan.Artifacts, plan.Artifact{Path: a.Path, SHA256: output.Hash(a.Content)})
 	}
-	c.artifacts = append(artifacts, backends.Artifact{Path: planName, Content: c.planFile()})
+	c.artifacts = artifacts
+}
+
+func planWarnings(list diag.List) []plan.Warning {
+	warnings := make([]plan.Warning, len(list))
+	for i, d := range list {
+		warnings[i] = plan.Warning{ID: string(d.ID), Summary: d.Summary, Detail: d.Detail}
+	}
+	return warnings
+}
+
+// hold asks the policies and returns their warnings, which join the plan's.
+func (c *compiled) hold(policies judge) diag.List {
+	outcome := c.outcome()
+	verdicts, found := policies(outcome)
+	c.plan.Policies = append(c.plan.Policies, verdicts...)
+	var warnings diag.List
+	for _, d := range found {
+		if d.Severity == diag.Error {
+			c.broken = append(c.broken, d)
+		} else {
+			warnings = append(warnings, d)
+		}
+	}
+	c.warnings = append(c.warnings, warnings...)
+	c.plan.Warnings = append(c.plan.Warnings, planWarnings(warnings)...)
+	return warnings
+}
+
+// outcome is the plan with its files as policies and tests see them.
+func (c *compiled) outcome() lang.Outcome {
+	p := file.Of(c.plan)
+	o := lang.Outcome{Plan: &p, Artifacts: map[string]string{}}
+	for _, a := range c.artifacts {
+		o.Artifacts[a.Path] = string(a.Content)
+	}
+	return o
+}
+
+// seal adds plan.json.
+func (c *compiled) seal() {
+	c.artifacts = append(c.artifacts, backends.Artifact{Path: planName, Content: c.planFile()})
 }
 
 // planFile is plan.json: the plan with the versions of format and program. Its

@@ -24,6 +24,7 @@ type Plan struct {
 	Search         Search
 	Alternatives   []Alternative
 	Infeasible     *Infeasible
+	Policies       []Policy
 	Warnings       []Warning
 	Artifacts      []Artifact
 }
@@ -243,6 +244,14 @@ type Fix struct {
 	Change          string
 	StepSeconds     units.Seconds
 	PeakDeviceBytes units.Bytes
+}
+
+// Policy says whether the plan meets one of the policies that apply to it.
+type Policy struct {
+	Name     string
+	OK       bool
+	Severity string // error or warning
+	Message  string // why it is not met; "" when it is
 }
 
 // Warning is something the user should know about the plan.

@@ -160,7 +160,7 @@ var File = Block{
 	Name: "file",
 	Doc:  "The top of a file.",
 	Blocks: []Block{
-		ndcBlock, variableBlock, localsBlock, modelBlock, clusterBlock, gpuBlock, jobBlock,
+		ndcBlock, variableBlock, localsBlock, modelBlock, clusterBlock, gpuBlock, jobBlock, policyBlock,
 	},
 }
 
@@ -199,4 +199,17 @@ var localsBlock = Block{
 	Name:      "locals",
 	Doc:       "Named values for the rest of the files, as `local.NAME`. Each argument defines one.",
 	OpenNames: true, Effect: Launch,
+}
+
+var policyBlock = Block{
+	Name:     "policy",
+	Effect:   Launch, // it decides what is written, not what is in it
+	Label:    Identifier,
+	LabelDoc: "the policy's name",
+	Doc:      "What every plan must meet before anything is written. `condition` and `error_message` read `plan` (the fields of [plan.json](plan.schema.json)), `job` (the planned job by the words of this page, with bytes, seconds and shares as numbers) and `artifacts` (the text of each emitted file by its path), beside variables, locals and the catalogue.",
+	Arguments: []Argument{
+		{Name: "condition", Type: Any, Required: true, Doc: "An expression that is true for good plans, such as `plan.run.gpu_hours <= 200000`."},
+		{Name: "error_message", Type: String, Required: true, Doc: "What to tell whoever made another plan."},
+		{Name: "severity", Type: String, Default: `"error"`, Enum: []string{"error", "warning"}, Doc: "An `error` writes nothing and ends with exit code 1, a `warning` stands among the plan's warnings."},
+	},
 }

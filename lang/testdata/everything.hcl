@@ -445,3 +445,9 @@ job "three" {
     version = "core_v0.19.2"
   }
 }
+
+policy "p" {
+  condition     = plan.feasible
+  error_message = "It does not fit."
+  severity      = "warning"
+}

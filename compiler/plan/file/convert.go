@@ -20,6 +20,7 @@ func Of(p *plan.Plan) Plan {
 			return Alternative{Layout: Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
 		Infeasible: infeasibleOf(p.Infeasible),
+		Policies:   each(p.Policies, func(v plan.Policy) Policy { return Policy(v) }),
 		Warnings:   each(p.Warnings, func(w plan.Warning) Warning { return Warning(w) }),
 		Artifacts:  each(p.Artifacts, func(a plan.Artifact) Artifact { return Artifact(a) }),
 	}
@@ -93,6 +94,7 @@ func (p *Plan) Decision() *plan.Plan {
 			return plan.Alternative{Layout: plan.Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
 		Infeasible: p.Infeasible.decision(),
+		Policies:   each(p.Policies, func(v Policy) plan.Policy { return plan.Policy(v) }),
 		Warnings:   each(p.Warnings, func(w Warning) plan.Warning { return plan.Warning(w) }),
 		Artifacts:  each(p.Artifacts, func(a Artifact) plan.Artifact { return plan.Artifact(a) }),
 	}

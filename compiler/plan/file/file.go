@@ -66,6 +66,7 @@ type Plan struct {
 	Search         Search          `json:"search"`
 	Alternatives   []Alternative   `json:"alternatives"`
 	Infeasible     *Infeasible     `json:"infeasible"`
+	Policies       []Policy        `json:"policies"`
 	Warnings       []Warning       `json:"warnings"`
 	Artifacts      []Artifact      `json:"artifacts"`
 }
@@ -256,6 +257,14 @@ type Fix struct {
 	Change          string        `json:"change"`
 	StepSeconds     units.Seconds `json:"step_seconds"`
 	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+}
+
+// Policy says whether the plan meets one of the policies that apply to it.
+type Policy struct {
+	Name     string `json:"name"`
+	OK       bool   `json:"ok"`
+	Severity string `json:"severity"` // error or warning
+	Message  string `json:"message"`  // why it is not met; empty when it is
 }
 
 // Warning is something the user should know about the plan.

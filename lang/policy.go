@@ -1,0 +1,216 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// policy is one policy block.
+type policy struct {
+	block *hclsyntax.Block
+	scope scope
+}
+
+// Outcome is a plan with what it emits, to be held against policies.
+type Outcome struct {
+	Plan      *file.Plan
+	Artifacts map[string]string // the text of the files by their paths
+}
+
+func (o *Outcome) given(job cty.Value) map[string]cty.Value {
+	return map[string]cty.Value{"plan": planValue(o.Plan), "job": job, "artifacts": artifactsValue(o.Artifacts)}
+}
+
+// Judge holds the plan of w.Jobs[i] against the policies that apply to the job,
+// in the order of their writing. A policy that is not met is reported with its
+// own severity, a condition that cannot be evaluated as an error. Calls for one
+// workspace must follow one another.
+func (w *Workspace) Judge(i int, o Outcome) ([]plan.Policy, diag.List) {
+	if len(w.loader.policies) == 0 {
+		return nil, nil
+	}
+	given := o.given(w.loader.planned[i])
+	var list []plan.Policy
+	diags := w.loader.reported(func() {
+		for _, p := range w.loader.policies {
+			list = append(list, w.loader.judge(p, given, &w.Jobs[i]))
+		}
+	})
+	return list, diags
+}
+
+// reported runs something after loading and returns what it reported.
+func (l *loader) reported(work func()) diag.List {
+	l.diags = nil
+	func() {
+		defer l.stopped()
+		work()
+	}()
+	return l.finish()
+}
+
+func (m *module) collectPolicy(b *hclsyntax.Block) {
+	for _, other := range m.policies {
+		if other.block.Labels[0] == b.Labels[0] {
+			m.duplicateNamed(b, other.block)
+			return
+		}
+	}
+	m.policies = append(m.policies, &policy{block: b, scope: m.scope()})
+}
+
+// checkPolicies reports what is wrong with policies for every plan.
+func (l *loader) checkPolicies() {
+	for _, p := range l.policies {
+		l.checkCondition(p.block, schema.File.Block("policy"), p.scope)
+	}
+}
+
+// checkCondition reports what is wrong with a block of a condition and its
+// message, whatever the plan: arguments, references and types.
+func (l *loader) checkCondition(b *hclsyntax.Block, spec *schema.Block, s scope) {
+	s.given = anyPlan()
+	t := l.evaluate(b, spec, s)
+	if l.missing(t, spec) {
+		return
+	}
+	if c := t.args["condition"]; c != nil && c.value.Type() != cty.Bool && c.value.Type() != cty.DynamicPseudoType {
+		l.fail(WrongType, c.source.Range, "A condition must be true or false, not %s.", typeName(c.value))
+	}
+	if m := t.args["error_message"]; m != nil && !m.value.Type().IsPrimitiveType() && m.value.Type() != cty.DynamicPseudoType {
+		l.fail(WrongType, m.source.Range, "\"error_message\" must be text in quotes, not %s.", typeName(m.value))
+	}
+	if a := b.Body.Attributes["severity"]; a != nil && slices.ContainsFunc(a.Expr.Variables(), func(v hcl.Traversal) bool { return s.given[v.RootName()] != cty.NilVal }) {
+		l.fail(InvalidExpression, rangeOf(a.Expr.Range()), "The severity of a policy is the same for every plan. Write \"error\" or \"warning\", and say in the condition when it is met.")
+	}
+}
+
+// typeName is describe for values that may be unknown.
+func typeName(v cty.Value) string {
+	if v.IsKnown() {
+		return describe(v)
+	}
+	switch t := v.Type(); {
+	case t == cty.Number:
+		return "a number"
+	case t == cty.String:
+		return "a text"
+	case t.IsListType() || t.IsTupleType() || t.IsSetType():
+		return "a list"
+	}
+	return "an object"
+}
+
+func (l *loader) judge(p *policy, given map[string]cty.Value, j *job.Job) plan.Policy {
+	s := p.scope
+	s.given = given
+	verdict := plan.Policy{Name: p.block.Labels[0], Severity: "error"}
+	t := l.evaluate(p.block, schema.File.Block("policy"), s)
+	if v := t.args["severity"]; v != nil && !v.bad {
+		verdict.Severity = v.parsed.(string)
+	}
+	ok, message := l.holds(t)
+	if verdict.OK = ok; ok || message == "" {
+		return verdict
+	}
+	verdict.Message = message
+	condition := t.args["condition"].source.Range
+	detail := fmt.Sprintf("%s Policy %q on %s with %s: %s.", sentence(message), verdict.Name, j.Name, j.Backend.Kind, l.readings(p.block.Body.Attributes["condition"].Expr, s))
+	if verdict.Severity == "warning" {
+		l.diags.Warn(FailedPolicy, condition, summaries[FailedPolicy], detail)
+	} else {
+		l.fail(FailedPolicy, condition, "%s", detail)
+	}
+	return verdict
+}
+
+// holds reports whether the condition of an evaluated block holds, and its
+// message where it does not. After a report there is no message.
+func (l *loader) holds(t *block) (ok bool, message string) {
+	c := t.args["condition"]
+	switch {
+	case t.broken:
+		return false, ""
+	case c == nil || c.value.Type() != cty.Bool:
+		value := cty.NullVal(cty.Bool)
+		at := t.header
+		if c != nil {
+			value, at = c.value, c.source.Range
+		}
+		l.fail(WrongType, at, "A condition must be true or false, not %s.", describe(value))
+		return false, ""
+	case c.value.True():
+		return true, ""
+	}
+	if m := t.args["error_message"]; m != nil {
+		return false, m.parsed.(string)
+	}
+	return false, "The condition does not hold" // its message is null
+}
+
+// mostReadings is how many values a message tells.
+const mostReadings = 6
+
+// readings tells what an expression read: "plan.run.gpu_hours is 231000".
+func (l *loader) readings(expr hclsyntax.Expression, s scope) string {
+	variables, ok := l.resolve(expr, s)
+	if !ok {
+		return "its values cannot be told"
+	}
+	var told []string
+	for _, t := range expr.Variables() {
+		v, diags := t.TraverseAbs(&hcl.EvalContext{Variables: variables})
+		if diags.HasErrors() {
+			continue // read by try() or can() alone
+		}
+		if text := l.source(t.SourceRange()) + " is " + shown(v); !slices.Contains(told, text) {
+			told = append(told, text)
+		}
+	}
+	switch n := len(told); {
+	case n == 0:
+		return "it reads nothing"
+	case n > mostReadings:
+		return strings.Join(told[:mostReadings], ", ") + ", …"
+	case n > 1:
+		return strings.Join(told[:n-1], ", ") + " and " + told[n-1]
+	}
+	return told[0]
+}
+
+// source is what stands at a place of a file.
+func (l *loader) source(r hcl.Range) string {
+	src := l.files[r.Filename]
+	if r.Start.Byte > r.End.Byte || r.End.Byte > len(src) {
+		return "it"
+	}
+	return strings.Join(strings.Fields(string(src[r.Start.Byte:r.End.Byte])), " ")
+}
+
+// shown writes a value out when it is short, and describes it else.
+func shown(v cty.Value) string {
+	const short = 60
+	if !v.IsWhollyKnown() || v.IsNull() || v.Type() == cty.Number {
+		return describe(v)
+	}
+	if t := v.Type(); t == cty.String || v.CanIterateElements() && v.LengthInt() > short {
+		return strings.TrimPrefix(describe(v), "the text ")
+	}
+	text, err := ctyjson.Marshal(v, v.Type())
+	if err != nil || len(text) > short {
+		return describe(v)
+	}
+	return string(text)
+}
