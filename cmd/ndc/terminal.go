@@ -86,11 +86,14 @@ func (t *terminal) diagnostics(list diag.List, files map[string][]byte) {
 	}
 }
 
-func (t *terminal) jsonLine(d diag.Diagnostic) {
+func (t *terminal) jsonLine(d diag.Diagnostic) { t.line(d) }
+
+// line reports something to programs, on a line of its own.
+func (t *terminal) line(v any) {
 	e := json.NewEncoder(t.err)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(d); err != nil {
-		panic("ndc: a diagnostic that JSON cannot hold: " + err.Error())
+	if err := e.Encode(v); err != nil {
+		panic("ndc: a report that JSON cannot hold: " + err.Error())
 	}
 }
 

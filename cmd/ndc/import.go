@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/intake"
+	"github.com/ndc-dev/ndc/intake/draft"
+)
+
+func newImport(stdout, stderr io.Writer) *cobra.Command {
+	var o intake.Options
+	var out string
+	var force, asJSON bool
+	c := &cobra.Command{
+		Use: "import FILE...", Short: "Make a job of the files that a run is launched with today", Args: takes(1, 100, "FILES"),
+		Long: `Read the config.json of a Hugging Face model and write a job in the language.
+Several files describe one job together. What the files do not say becomes a
+variable without a default; what ndc cannot say is listed, line by line, and
+nothing is guessed. No file is executed.
+
+The job goes to standard output, the report of every setting to standard error:
+mapped to an argument of the job, passed on to the framework, left out because
+a job has nothing to say of it, or not understood.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, asJSON)
+			files, err := readImports(args)
+			if err != nil {
+				return err
+			}
+			result, diags := intake.Import(files, o)
+			t.diagnostics(diags, nil)
+			if diags.HasErrors() {
+				return exitError(exitInput)
+			}
+			if err := t.importedJob(out, force, result.Job); err != nil {
+				return err
+			}
+			t.findings(result)
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "file to write the job to (default: standard output)")
+	c.Flags().BoolVar(&force, "force", false, "replace the file")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON, one line for each setting")
+	c.Flags().StringVar(&o.Job, "name", "", "the job's name (default: as the files say)")
+	c.Flags().StringVar(&o.Backend, "backend", "", "the framework, when no file is for one (default megatron)")
+	c.Flags().StringVar(&o.Version, "backend-version", "", "the framework's version (default: the newest that knows every option)")
+	c.Flags().StringVar(&o.Cluster, "cluster", "", "the cluster, by its name in the catalogue (default: a variable)")
+	c.Flags().IntVar(&o.Nodes, "nodes", 0, "nodes of the run (default: as the files say, or a variable)")
+	c.Flags().IntVar(&o.GPUs, "gpus", 0, "GPUs of a node (default: as the files or the cluster say)")
+	return c
+}
+
+func readImports(names []string) ([]intake.File, error) {
+	var files []intake.File
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+		}
+		content, err := io.ReadAll(io.LimitReader(f, intake.MaxBytes+1))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+		}
+		if len(content) > intake.MaxBytes {
+			return nil, fmt.Errorf("%s cannot be read: it has more than %d MiB", name, intake.MaxBytes>>20)
+		}
+		files = append(files, intake.File{Name: filepath.ToSlash(name), Content: content})
+	}
+	return files, nil
+}
+
+// importedJob writes the job where it was asked for; a file that is there stays
+// unless forced.
+func (t *terminal) importedJob(out string, force bool, content []byte) error {
+	if out == "" {
+		_, err := t.out.Write(content)
+		return err
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(out, flags, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already; --force replaces it", out)
+	}
+	if err == nil {
+		_, err = f.Write(content)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", out, cause(err))
+	}
+	return nil
+}
+
+// findings reports what became of every setting: all of them for programs, and
+// for people those that need a look.
+func (t *terminal) findings(r *intake.Result) {
+	if t.json {
+		for _, f := range r.Findings {
+			t.line(f)
+		}
+		return
+	}
+	count := map[draft.Verdict]int{}
+	for _, f := range r.Findings {
+		count[f.Verdict]++
+	}
+	for _, v := range []draft.Verdict{draft.Unknown, draft.Passed} {
+		for _, f := range r.Findings {
+			if f.Verdict == v {
+				fmt.Fprintf(t.err, "%s:%d: %s: %s%s\n", f.File, f.Line, f.Verdict, strings.TrimSpace(f.Name+" "+f.Value), because(f.Why))
+			}
+		}
+	}
+	if r.Model != "" {
+		fmt.Fprintf(t.err, "The model is catalog.model.%s.\n", r.Model)
+	}
+	fmt.Fprintf(t.err, "%d settings: %d mapped, %d passed on, %d left out, %d not understood.\n",
+		len(r.Findings), count[draft.Mapped], count[draft.Passed], count[draft.Left], count[draft.Unknown])
+	if len(r.Open) > 0 {
+		fmt.Fprintf(t.err, "Set these variables, which no file says: %s.\n", strings.Join(r.Open, ", "))
+	}
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}

@@ -1,0 +1,158 @@
+// Package draft is the job that an import fills in: values by their path in the
+// language, each with the place that it was read from, and what became of every
+// setting that was read. It writes the job in the language by walking the tables
+// of package lang/schema, so it knows no argument by name. It reads no format:
+// the packages beside it (huggingface, megatron, torchtitan, deepspeed) do, and
+// package intake puts them together.
+package draft
+
+import (
+	"slices"
+	"strings"
+)
+
+// Place is a line of a file that was read; the zero Place is nowhere.
+type Place struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // from 1
+}
+
+// Verdict is what became of a setting.
+type Verdict string
+
+// The verdicts.
+const (
+	Mapped  Verdict = "mapped"         // an argument of the job says it
+	Passed  Verdict = "passed on"      // the framework gets it as it was, through extra_args
+	Left    Verdict = "left out"       // it is understood, and a job has nothing to say of it
+	Unknown Verdict = "not understood" // the job is without it, which may be another run
+)
+
+// Finding is one setting of one file and what became of it.
+type Finding struct {
+	Place
+	Name    string  `json:"name"`
+	Value   string  `json:"value,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	To      string  `json:"to,omitempty"`  // the argument of the job, for Mapped
+	Why     string  `json:"why,omitempty"` // half a sentence
+}
+
+// Value is one argument of the job.
+type Value struct {
+	Place
+	// Value is an int64, float64, bool, string, []int64, []string or
+	// Expression; the label of a labelled block is a string.
+	Value any
+	Note  string // a comment, where the value needs one
+}
+
+// Expression is a value that is written as it stands, such as
+// catalog.model.llama3_8b.
+type Expression string
+
+// Draft is a job that is being filled in.
+type Draft struct {
+	values   map[string]Value
+	Findings []Finding
+	notes    map[string][]string
+}
+
+// New makes an empty draft.
+func New() *Draft { return &Draft{values: map[string]Value{}, notes: map[string][]string{}} }
+
+// Set says the value of an argument, or the label of a block. What was said
+// before is replaced.
+func (d *Draft) Set(path string, value any, at Place) {
+	d.values[path] = Value{Place: at, Value: value}
+}
+
+// SetNote is Set with a comment.
+func (d *Draft) SetNote(path string, value any, note string) {
+	d.values[path] = Value{Value: value, Note: note}
+}
+
+// Default says a value unless one was said before.
+func (d *Draft) Default(path string, value any, at Place) {
+	if !d.Has(path) {
+		d.Set(path, value, at)
+	}
+}
+
+// Remove takes a value back.
+func (d *Draft) Remove(path string) { delete(d.values, path) }
+
+// RemoveBlock takes back everything in a block, and its label.
+func (d *Draft) RemoveBlock(path string) {
+	for p := range d.values {
+		if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
+			delete(d.values, p)
+		}
+	}
+	delete(d.notes, path)
+}
+
+// Has reports whether a value was said.
+func (d *Draft) Has(path string) bool { _, ok := d.values[path]; return ok }
+
+// HasBlock reports whether anything in a block was said.
+func (d *Draft) HasBlock(path string) bool {
+	for p := range d.values {
+		if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
+			return true
+		}
+	}
+	return false
+}
+
+// Get returns a value and whether it was said.
+func (d *Draft) Get(path string) (Value, bool) { v, ok := d.values[path]; return v, ok }
+
+// Int returns a whole number, 0 when it was not said.
+func (d *Draft) Int(path string) int64 {
+	n, _ := d.values[path].Value.(int64)
+	return n
+}
+
+// Float returns a number, 0 when it was not said.
+func (d *Draft) Float(path string) float64 {
+	switch v := d.values[path].Value.(type) {
+	case float64:
+		return v
+	case int64:
+		return float64(v)
+	}
+	return 0
+}
+
+// Text returns a string or label, "" when it was not said.
+func (d *Draft) Text(path string) string {
+	s, _ := d.values[path].Value.(string)
+	return s
+}
+
+// Bool returns a truth value, false when it was not said.
+func (d *Draft) Bool(path string) bool {
+	b, _ := d.values[path].Value.(bool)
+	return b
+}
+
+// Paths lists the paths that were said, in order.
+func (d *Draft) Paths() []string {
+	paths := make([]string, 0, len(d.values))
+	for p := range d.values {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// Find records what became of a setting.
+func (d *Draft) Find(f Finding) { d.Findings = append(d.Findings, f) }
+
+// Note puts a comment at the head of a block.
+func (d *Draft) Note(block, text string) {
+	if !slices.Contains(d.notes[block], text) {
+		d.notes[block] = append(d.notes[block], text)
+	}
+}

@@ -1,0 +1,197 @@
+package draft
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/lang/schema"
+)
+
+// Block writes a block of the language with the values whose paths begin with
+// prefix, in the order of the language reference. Arguments of a higher level,
+// such as a model's base, stand in first. A block without a value is "".
+func (d *Draft) Block(b *schema.Block, prefix, header string) string {
+	w := &writer{d: d}
+	w.body(b, prefix, 1)
+	if len(w.lines) == 0 && len(d.notes[prefix]) == 0 {
+		return ""
+	}
+	out := header + " {\n"
+	for _, n := range d.notes[prefix] {
+		out += "  # " + n + "\n"
+	}
+	for _, l := range w.lines {
+		out += l + "\n"
+	}
+	return out + "}\n"
+}
+
+type writer struct {
+	d     *Draft
+	lines []string
+}
+
+func (w *writer) add(depth int, text string) {
+	w.lines = append(w.lines, strings.Repeat("  ", depth)+text)
+}
+
+// body writes the arguments of a block, then the blocks in it.
+func (w *writer) body(b *schema.Block, prefix string, depth int) {
+	for i := range b.Arguments {
+		v, ok := w.d.values[join(prefix, b.Arguments[i].Name)]
+		if !ok {
+			continue
+		}
+		line := b.Arguments[i].Name + " = " + Literal(v.Value)
+		if v.Note != "" {
+			line += " # " + v.Note
+		}
+		w.add(depth, line)
+	}
+	for i := range b.Blocks {
+		in := &b.Blocks[i]
+		path := join(prefix, in.Name)
+		if !in.Repeatable {
+			w.block(in, path, w.header(in, path), depth)
+			continue
+		}
+		for _, label := range w.d.labels(path) {
+			w.block(in, path+"["+quote(label)+"]", in.Name+" "+quote(label), depth)
+		}
+	}
+}
+
+func (w *writer) block(b *schema.Block, path, header string, depth int) {
+	if !w.d.HasBlock(path) && len(w.d.notes[path]) == 0 {
+		return
+	}
+	if n := len(w.lines); n > 0 && !strings.HasSuffix(w.lines[n-1], "{") {
+		w.lines = append(w.lines, "")
+	}
+	w.add(depth, header+" {")
+	for _, n := range w.d.notes[path] {
+		w.add(depth+1, "# "+n)
+	}
+	before := len(w.lines)
+	w.body(b, path, depth+1)
+	if len(w.lines) == before && len(w.d.notes[path]) == 0 {
+		w.lines[before-1] = strings.Repeat("  ", depth) + header + " {}"
+		return
+	}
+	w.add(depth, "}")
+}
+
+func (w *writer) header(b *schema.Block, path string) string {
+	if b.Label == schema.NoLabel {
+		return b.Name
+	}
+	return b.Name + " " + quote(w.d.Text(path))
+}
+
+// labels lists the labels of a repeated block, in order.
+func (d *Draft) labels(path string) []string {
+	var all []string
+	for p := range d.values {
+		rest, ok := strings.CutPrefix(p, path+"[")
+		if !ok {
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(rest)
+		if err != nil {
+			panic("draft: no label in " + p)
+		}
+		label, _ := strconv.Unquote(quoted)
+		if !slices.Contains(all, label) {
+			all = append(all, label)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Labelled is the path of a repeated block with a label.
+func Labelled(block, label string) string { return block + "[" + quote(label) + "]" }
+
+func join(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}
+
+// Literal spells a value in the language.
+func Literal(v any) string {
+	switch v := v.(type) {
+	case Expression:
+		return string(v)
+	case string:
+		return quote(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return Number(v)
+	case []string:
+		return list(v, quote)
+	case []int64:
+		return list(v, func(n int64) string { return strconv.FormatInt(n, 10) })
+	}
+	panic(fmt.Sprintf("draft: no literal for %T", v))
+}
+
+func list[T any](all []T, spell func(T) string) string {
+	words := make([]string, len(all))
+	for i, v := range all {
+		words[i] = spell(v)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// Number spells a number as people do: 1e-5, not 1e-05.
+func Number(f float64) string {
+	s := strconv.FormatFloat(f, 'g', -1, 64)
+	mantissa, exponent, ok := strings.Cut(s, "e")
+	if !ok {
+		return s
+	}
+	n, err := strconv.Atoi(exponent)
+	if err != nil {
+		panic("draft: " + err.Error())
+	}
+	if 0 < n && n < 16 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return mantissa + "e" + strconv.Itoa(n)
+}
+
+// quote spells a string of the language, in which ${ and %{ would begin a
+// template.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
+			b.WriteRune(r)
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,11 @@
+package intake
+
+import "github.com/ndc-dev/ndc/diag"
+
+// The diagnostics of importing.
+const (
+	// UnreadableImport: a file is none of what ndc imports, or cannot be read as such.
+	UnreadableImport diag.ID = "unreadable-import"
+	// InvalidImportOption: an option of the import names what does not exist.
+	InvalidImportOption diag.ID = "invalid-import-option"
+)

@@ -1,0 +1,196 @@
+// Package intake makes a job from the files that people launch training with
+// today: the configuration of a model, launch scripts, configurations of
+// frameworks. Each format has a package beside it that fills a draft (package
+// intake/draft); this one tells formats apart, recognises models of the
+// catalogue, asks for what no file says and writes the job. It is the inverse of
+// the backends, and reads by their tables. Nothing that it reads is executed.
+package intake
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/huggingface"
+	"github.com/ndc-dev/ndc/intake/tree"
+	"github.com/ndc-dev/ndc/lang"
+)
+
+// MaxBytes is the size of the largest file that is read.
+const MaxBytes = tree.MaxBytes
+
+// File is one file to import.
+type File struct {
+	Name    string // as the user names it, with slashes
+	Content []byte
+}
+
+// Options say what no file does.
+type Options struct {
+	Job     string // the job's name; "" takes it from the files
+	Backend string // the framework, when no file is for one; "" is megatron
+	Version string // the framework's version; "" is the newest that knows every option
+	Cluster string // a cluster of the catalogue; "" makes it a variable
+	Nodes   int    // 0: as the files say, or a variable
+	GPUs    int    // of a node; 0: as the files or the cluster say
+}
+
+// Result is an imported job.
+type Result struct {
+	Job      []byte // the file, formatted
+	Findings []draft.Finding
+	Model    string   // the model of the catalogue that was recognised; ""
+	Open     []string // variables that have to be set
+}
+
+// reader reads files of one format into the draft.
+type reader struct {
+	name string
+	is   func(File) bool
+	read func(*intake, File) error
+}
+
+// readers are the formats, in the order in which files are read: a launch says
+// more of a run than the configuration of its model, and stands last.
+var readers = []reader{
+	{name: "the config.json of a Hugging Face model", is: isModel, read: readModel},
+}
+
+// intake is one import.
+type intake struct {
+	o      Options
+	d      *draft.Draft
+	launch string // the backend that a file is for; ""
+}
+
+// Import makes a job of files that describe one run together. With errors the
+// result is nil.
+func Import(files []File, o Options) (*Result, diag.List) {
+	var diags diag.List
+	in := &intake{o: o, d: draft.New()}
+	if in.checkOptions(&diags); diags.HasErrors() {
+		return nil, diags
+	}
+	order := make([]int, len(files)) // the place of each file's format
+	for i, f := range files {
+		order[i] = slices.IndexFunc(readers, func(r reader) bool { return r.is(f) })
+		if order[i] < 0 {
+			unreadable(&diags, f, "It is none of: "+known()+".")
+		}
+	}
+	for k, r := range readers {
+		for i, f := range files {
+			if order[i] != k {
+				continue
+			}
+			if err := r.read(in, f); err != nil {
+				unreadable(&diags, f, fmt.Sprintf("It cannot be read as %s: %v.", r.name, err))
+			}
+		}
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return in.result(files), diags
+}
+
+func known() string {
+	var names []string
+	for _, r := range readers {
+		names = append(names, r.name)
+	}
+	return strings.Join(names, "; ")
+}
+
+func unreadable(diags *diag.List, f File, why string) {
+	diags.Error(UnreadableImport, diag.Range{Filename: f.Name, Start: diag.Position{Line: 1, Column: 1}, End: diag.Position{Line: 1, Column: 1}},
+		"File cannot be imported", why)
+}
+
+func isModel(f File) bool {
+	n, err := tree.JSON(f.Content)
+	return err == nil && huggingface.Is(n.Object())
+}
+
+func readModel(in *intake, f File) error {
+	n, err := tree.JSON(f.Content)
+	if err != nil {
+		return err
+	}
+	return huggingface.Read(in.d, f.Name, n.Object())
+}
+
+// result completes the draft and writes it.
+func (in *intake) result(files []File) *Result {
+	name := in.jobName(files)
+	r := &Result{}
+	in.model(r, name)
+	open := &placeholders{d: in.d}
+	in.cluster(open)
+	in.backend()
+	in.ask(open, r.Model == "")
+	text := open.text() + in.blocks(r, name)
+	formatted, diags := lang.Format([]byte(text), "job.hcl")
+	if diags.HasErrors() {
+		panic("intake: a job that does not parse: " + diags[0].Detail + "\n" + text)
+	}
+	r.Job, r.Open = formatted, open.names()
+	r.Findings = in.d.Findings
+	slices.SortStableFunc(r.Findings, func(a, b draft.Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return r
+}
+
+// jobName is a legal label of a job: the one that was asked for, that a file
+// says, or the name of the folder or file.
+func (in *intake) jobName(files []File) string {
+	name := cmp.Or(in.o.Job, in.d.Text("job"))
+	in.d.Remove("job")
+	if name == "" && len(files) > 0 {
+		f := files[len(files)-1].Name
+		name = strings.TrimSuffix(path.Base(f), path.Ext(f))
+		if name == "config" || name == "ds_config" || name == "launch" || name == "train" {
+			name = cmp.Or(strings.Trim(path.Base(path.Dir(f)), "./"), "imported")
+		}
+	}
+	return label(name)
+}
+
+// label makes a legal job label of a text.
+func label(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && (r == '.' || r == '_' || r == '-'):
+			b.WriteRune(r)
+		case b.Len() > 0:
+			b.WriteByte('-')
+		}
+	}
+	name := b.String()
+	if len(name) > 64 {
+		name = name[:64]
+	}
+	return cmp.Or(strings.TrimRight(name, ".-_"), "imported")
+}
+
+// identifier makes a legal HCL identifier of a label.
+func identifier(label string) string {
+	s := strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' {
+			return '_'
+		}
+		return r
+	}, strings.ToLower(label))
+	if s[0] >= '0' && s[0] <= '9' {
+		s = "model_" + s
+	}
+	return s
+}
