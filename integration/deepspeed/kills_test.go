@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -22,7 +23,7 @@ const killed = -int(syscall.SIGKILL)
 // which publishes and prunes, and of rank 1, which only writes. Whatever was
 // reached, the next run goes on with every digit of an unbroken one. All
 // operations of the newest release are kills, every seventh of the others;
-// NDC_CONFORMANCE_CHEAP leaves three in all.
+// NDC_CONFORMANCE_CHEAP leaves three in all, NDC_KILLS_EVERY every so many.
 func TestKills(t *testing.T) {
 	each(t, func(t *testing.T, version, python string) {
 		stride := 7
@@ -33,13 +34,18 @@ func TestKills(t *testing.T) {
 		if os.Getenv("NDC_CONFORMANCE_CHEAP") != "" {
 			stride, k.together = 25, 4
 		}
+		if given := os.Getenv("NDC_KILLS_EVERY"); given != "" {
+			every, err := strconv.Atoi(given)
+			must(t, err)
+			stride, k.together = every, 6
+		}
 		k.begin()
 		for rank := range 2 {
 			count := 0
 			for ended := false; !ended && !t.Failed(); {
 				ended = k.batch(rank, &count, stride)
 			}
-			t.Logf("DeepSpeed %s, rank %d: %d kills lost nothing", version, rank, count)
+			t.Logf("DeepSpeed %s, rank %d: %d kills lost nothing, before every %d. operation", version, rank, count, stride)
 		}
 	})
 }

@@ -32,6 +32,9 @@ type Launch struct {
 	// values of its meshes, Muon is a further package): it is judged up to the
 	// meshes only.
 	Unbuildable bool
+	// Resaved is the folder into which Train saves what the launch loads, before
+	// any step; or "".
+	Resaved string
 }
 
 // Answer is what Megatron-LM said as one rank.
@@ -132,11 +135,12 @@ type recorded struct {
 	Arguments   []string          `json:"arguments"`
 	Environment map[string]string `json:"environment"`
 	Folder      string            `json:"folder"` // for what the ranks write
+	Resaved     string            `json:"resaved,omitempty"`
 }
 
 // record runs launch.sh in dir and returns what torchrun would have been given.
 func record(l Launch, checkout, dir string) (recorded, error) {
-	c := recorded{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks, Folder: filepath.Join(dir, "ranks")}
+	c := recorded{ID: l.Name, World: l.Nodes * l.PerNode, Ranks: l.Ranks, Folder: filepath.Join(dir, "ranks"), Resaved: l.Resaved}
 	if _, err := fmt.Sscanf(l.Capability, "%d.%d", &c.Capability[0], &c.Capability[1]); err != nil {
 		return c, fmt.Errorf("%s: capability %q: %w", l.Name, l.Capability, err)
 	}

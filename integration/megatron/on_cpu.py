@@ -39,6 +39,7 @@ def prepare(folder, capability, keep, layers=True):
         arithmetic.gloo()
     arithmetic.backward(placement)
     import megatron.core.datasets.utils
+    import megatron.core.dist_checkpointing.strategies.async_utils as asynchronous
     import megatron.core.dist_checkpointing.strategies.filesystem_async as filesystem
     import megatron.training.initialize
     import megatron.training.training
@@ -49,7 +50,9 @@ def prepare(folder, capability, keep, layers=True):
             module.set_jit_fusion_options = lambda *_, **__: None  # warms up what is not compiled here
     watch(megatron.training.training, keep)
     queue = filesystem.get_write_results_queue  # of its own it starts a process that imports everything again
-    filesystem.get_write_results_queue = lambda *_: queue("fork")
+    filesystem.get_write_results_queue = lambda *_, **__: queue("fork")
+    writer = asynchronous.PersistentAsyncCaller._get_process  # and so does the process that writes
+    asynchronous.PersistentAsyncCaller._get_process = lambda rank, mp_mode="", *priorities: writer(rank, "fork", *priorities)
     pretend.no_kernel_builds()
     if not layers:
         pretend.host_calls()

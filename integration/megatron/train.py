@@ -4,6 +4,8 @@
 
 A case is one line of JSON, as launch.sh's arguments and environment were recorded:
     {"id", "world", "arguments": [..], "environment": {..}, "folder"}
+and, where a rank is to be killed before a change of files (kills.py), "kill": {"rank", "before", "folder"}; where what is loaded
+is to be saved again at once, "resaved", the folder.
 An answer is one line of JSON per case, with the loss and the gradient's norm that the last rank had for its log:
     {"id", "steps": [{"step", "loss", "norm"}], "seconds", "error"}
 
@@ -15,6 +17,7 @@ import ctypes
 import json
 import os
 import runpy
+import shutil
 import signal
 import sys
 import time
@@ -24,6 +27,7 @@ import warnings
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 import children  # noqa: E402
 import on_cpu  # noqa: E402
+import operations  # noqa: E402
 
 warnings.filterwarnings("ignore")
 STEPS = "steps.jsonl"
@@ -44,6 +48,12 @@ def rank(case, number, port, script):
     sys.stdout = os.fdopen(1, "w", buffering=1)
     sys.stderr = sys.stdout
     sys.argv = [script, *on_cpu.changed(case["arguments"])]
+    kill = case.get("kill")
+    if kill and kill["rank"] == number:
+        operations.kill_before(kill["before"], kill["folder"])
+    if case.get("resaved"):
+        import resave
+        resave.resave(case["resaved"])
     code = 0
     try:
         runpy.run_path(script, run_name="__main__")
@@ -61,15 +71,14 @@ def train(case, script):
     answer, code = attempt(case, script)
     if code < 0 and code != children.TIMEOUT:
         print(f"{case['id']}: {answer['error']}", file=sys.stderr)
-        if os.path.exists(os.path.join(case["folder"], STEPS)):
-            os.remove(os.path.join(case["folder"], STEPS))
         answer, _ = attempt(case, script)
     return answer
 
 
 def attempt(case, script):
     """Forks the ranks, waits for all, and reads the log of the last. Returns the answer and the code of what failed."""
-    os.makedirs(case["folder"], exist_ok=True)
+    shutil.rmtree(case["folder"], ignore_errors=True)
+    os.makedirs(case["folder"])
     start, port, ranks = time.time(), children.free_port(), {}
     for number in range(case["world"]):
         child = os.fork()

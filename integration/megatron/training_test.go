@@ -28,6 +28,7 @@ type run struct {
 	random bool   // weights as Megatron-LM draws them, else those that MODEL/seed saved
 	saves  string // folder and
 	every  int    // steps between checkpoints
+	async  bool   // which a process of its own writes
 	args   string // backend.extra_args
 	same   string // the run whose numbers this one repeats, to
 	off    tolerance
@@ -173,7 +174,7 @@ func (r run) build(t *testing.T, program, version, scratch string) Launch {
 		weights = ""
 	}
 	if r.saves != "" {
-		weights += fmt.Sprintf("checkpoint {\n path = %q\n interval = %d\n}\n", filepath.Join(scratch, r.saves), r.every)
+		weights += fmt.Sprintf("checkpoint {\n path = %q\n interval = %d\n async = %t\n}\n", filepath.Join(scratch, r.saves), r.every, r.async)
 	}
 	source := read(t, "testdata/training/job.hcl")
 	source = bytes.Replace(source, []byte("# LAYOUT"), []byte(r.layout), 1)
