@@ -99,6 +99,11 @@ const (
 	// no recipe is known to train with.
 	UntrainedValue diag.ID = "untrained-value"
 
+	// MissingModule: a module was not fetched yet.
+	MissingModule diag.ID = "missing-module"
+	// OutsideModule: a module names something outside of its source.
+	OutsideModule diag.ID = "outside-module"
+
 	// NoJob: no file has a job block.
 	NoJob diag.ID = "no-job"
 	// UnknownJob: no job has the name that was asked for.
@@ -151,6 +156,8 @@ var summaries = map[diag.ID]string{
 	UnsupportedPrecision: "Precision that the GPU lacks",
 	UnreadData:           "Data that are not read",
 	UntrainedValue:       "Value that no recipe trains with",
+	MissingModule:        "Module that was not fetched",
+	OutsideModule:        "Path out of a module",
 	NoJob:                "No job",
 	UnknownJob:           "Unknown job",
 	UnknownBackend:       "Unknown backend",

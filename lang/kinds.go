@@ -40,6 +40,9 @@ func valueType(t schema.Type) cty.Type {
 // them depends on the element of for_each and on the site.
 var opaqueKinds = []string{"job"}
 
+// kinds lists all kinds of blocks that expressions name.
+func kinds() []string { return slices.Concat(schema.Kinds(), opaqueKinds) }
+
 // opaqueUse says what a block of an opaque kind is named for.
 var opaqueUse = map[string]string{"job": "the base of other jobs, base = job.NAME"}
 
@@ -107,7 +110,7 @@ func isKind(t cty.Type) bool { return kindOf(t) != "" }
 
 // kindOf names the kind that has type t, or "".
 func kindOf(t cty.Type) string {
-	for _, kind := range slices.Concat(schema.Kinds(), opaqueKinds) {
+	for _, kind := range kinds() {
 		if t.Equals(kindTypes()[kind]) {
 			return kind
 		}

@@ -33,6 +33,17 @@ type Options struct {
 	Job string
 	// Backend, when not empty, selects one backend of each job.
 	Backend string
+	// Modules finds the modules whose source is no relative path; nil where none
+	// was fetched.
+	Modules Modules
+}
+
+// Modules finds what was fetched for module blocks.
+type Modules interface {
+	// Folder returns the folder of a module, as a slash path in the file system.
+	// The address is that of the module block, such as "base" or "base.inner";
+	// source and version are as written there, at is the place of the source.
+	Folder(address, source, version string, at diag.Range) (folder string, diags diag.List)
 }
 
 // VariableArg is one --var NAME=VALUE, or one --var-file FILE when File is

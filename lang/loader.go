@@ -22,22 +22,28 @@ type loader struct {
 	files     map[string][]byte
 	size      int // of all of them, in bytes
 
-	nodes map[string]*node // by their addresses, of all modules and of the catalogue
-	stack []*node          // being evaluated
+	folders map[string]*sources // of modules, by their place
+	modules int                 // evaluated so far
+	nodes   map[string]*node    // by their addresses, of all modules and of the catalogue
+	stack   []*node             // being evaluated
 
 	policies []*policy   // in the order of writing
 	planned  []cty.Value // the jobs that were made, as policies see them
 }
 
 func newLoader(fsys fs.FS, o Options) *loader {
-	return &loader{fsys: fsys, options: o, budget: budget.New(), files: map[string][]byte{}, nodes: map[string]*node{}}
+	return &loader{fsys: fsys, options: o, budget: budget.New(), files: map[string][]byte{}, folders: map[string]*sources{}, nodes: map[string]*node{}}
 }
 
 // load runs the phases; later ones need what earlier ones found.
 func (l *loader) load(name string, w *Workspace) {
 	defer l.stopped()
-	root := newModule(l)
-	if !root.read(name) || !root.checkVersion() {
+	read := l.read(name)
+	if !read.ok {
+		return
+	}
+	root := newModule(l, read)
+	if !root.checkVersion() {
 		return
 	}
 	root.collect()

@@ -1,18 +1,24 @@
 package lang
 
 import (
+	"bytes"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
-// module is the evaluation of one folder or file, with names of its own.
+// module is the evaluation of one folder or file, with names of its own: of
+// what was asked for, or of what a module block calls.
 type module struct {
 	*loader
-
-	bodies        []*hclsyntax.Body // of the *.hcl files, in the order of names
-	autoVariables []string          // *.auto.ndcvars files
+	*sources
+	caller  *module // nil where the files were asked for
+	name    string  // of the block that calls it
+	address string  // "" there, else such as `module.base["a"].module.inner`
+	place   place
 
 	variables     map[string]*variable
 	variableOrder []string
@@ -20,16 +26,21 @@ type module struct {
 	order         []*node // of the files, in the order of writing
 }
 
-func newModule(l *loader) *module {
-	return &module{loader: l, variables: map[string]*variable{}}
+func newModule(l *loader, s *sources) *module {
+	return &module{loader: l, sources: s, variables: map[string]*variable{}}
 }
 
 // scope is where the blocks of the module stand.
-func (m *module) scope() scope { return scope{origin: job.FromSpec, module: m} }
+func (m *module) scope() scope {
+	if m.caller != nil {
+		return scope{origin: job.FromModule, module: m}
+	}
+	return scope{origin: job.FromSpec, module: m}
+}
 
 // node finds what the module calls by a path such as "local.tokens"; nil when
 // there is none.
-func (m *module) node(path string) *node { return m.nodes[path] }
+func (m *module) node(path string) *node { return m.nodes[join(m.address, path)] }
 
 // collect sorts the blocks of all files into variables, nodes and jobs.
 func (m *module) collect() {
@@ -80,7 +91,9 @@ func (m *module) collectLocals(b *hclsyntax.Block) {
 
 func (m *module) addNode(n *node, b *hclsyntax.Block) {
 	if first := m.node(n.path); first != nil {
-		m.duplicateNamed(b, first.block)
+		if b.Type != "module" || !m.sameText(b, first.block) {
+			m.duplicateNamed(b, first.block)
+		}
 		return
 	}
 	if len(m.order) == maxBlocks {
@@ -101,4 +114,14 @@ func (m *module) duplicateNamed(b, first *hclsyntax.Block) {
 	at := first.DefRange()
 	m.fail(DuplicateBlock, rangeOf(b.DefRange()), "%s %q is already defined at %s:%d. Names are unique over all files of a folder.",
 		b.Type, b.Labels[0], at.Filename, at.Start.Line)
+}
+
+// sameText reports whether two blocks are written alike: what several files of
+// a folder use, each of them may call, so that it can be read alone.
+func (m *module) sameText(a, b *hclsyntax.Block) bool {
+	text := func(b *hclsyntax.Block) []byte {
+		r := b.Range()
+		return hclwrite.Format(m.files[r.Filename][b.OpenBraceRange.Start.Byte:b.CloseBraceRange.End.Byte])
+	}
+	return bytes.Equal(text(a), text(b))
 }

@@ -63,7 +63,7 @@ func (l *loader) reported(work func()) diag.List {
 
 func (m *module) collectPolicy(b *hclsyntax.Block) {
 	for _, other := range m.policies {
-		if other.block.Labels[0] == b.Labels[0] {
+		if other.scope.module == m && other.block.Labels[0] == b.Labels[0] {
 			m.duplicateNamed(b, other.block)
 			return
 		}

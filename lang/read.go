@@ -32,50 +32,64 @@ const (
 	maxSyntaxErrors = 5
 )
 
-// read reads and parses everything that name stands for.
-func (m *module) read(name string) bool {
-	name = path.Clean(name)
-	info, err := fs.Stat(m.fsys, name)
-	if err != nil {
-		m.report(unreadable(name, err))
-		return false
-	}
-	if !info.IsDir() {
-		if b := m.parse(name); b != nil {
-			m.bodies = append(m.bodies, b)
-		}
-		return !m.diags.HasErrors()
-	}
-	return m.readFolder(name)
+// sources are the parsed files of a folder, or one file alone.
+type sources struct {
+	folder        string
+	bodies        []*hclsyntax.Body // of the *.hcl files, in the order of names
+	autoVariables []string          // *.auto.ndcvars files
+	ok            bool              // nothing was reported
 }
 
-func (m *module) readFolder(name string) bool {
-	entries, err := fs.ReadDir(m.fsys, name) // sorted
-	if err != nil {
-		m.report(unreadable(name, err))
-		return false
+// read reads and parses everything that name stands for.
+func (l *loader) read(name string) *sources {
+	name = path.Clean(name)
+	info, err := fs.Stat(l.fsys, name)
+	switch {
+	case err != nil:
+		l.report(unreadable(name, err))
+		return &sources{}
+	case info.IsDir():
+		return l.readFolder(l.fsys, name, diag.Range{})
 	}
+	body := l.parse(l.fsys, name)
+	return &sources{folder: path.Dir(name), bodies: []*hclsyntax.Body{body}, ok: body != nil}
+}
+
+// ignored reports whether a file of a folder with jobs is for other commands.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "ndc.lock.hcl" || strings.HasSuffix(name, ".ndctest.hcl")
+}
+
+// readFolder reads a folder that is named at a place.
+func (l *loader) readFolder(fsys fs.FS, name string, at diag.Range) *sources {
+	entries, err := fs.ReadDir(fsys, name) // sorted
+	if err != nil {
+		l.report(unreadable(name, err))
+		return &sources{}
+	}
+	s := &sources{folder: name, ok: true}
 	for _, e := range entries {
 		file := path.Join(name, e.Name())
 		switch {
-		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
+		case e.IsDir() || ignored(e.Name()):
 		case strings.HasSuffix(e.Name(), ".auto.ndcvars"):
-			m.autoVariables = append(m.autoVariables, file)
+			s.autoVariables = append(s.autoVariables, file)
 		case strings.HasSuffix(e.Name(), ".hcl"):
-			if b := m.parse(file); b != nil {
-				m.bodies = append(m.bodies, b)
-			}
+			body := l.parse(fsys, file)
+			s.bodies = append(s.bodies, body)
+			s.ok = s.ok && body != nil
 		}
 	}
-	if len(m.bodies) == 0 && !m.diags.HasErrors() {
-		m.fail(NoFiles, diag.Range{}, "The folder %q has no *.hcl file.", name)
+	if len(s.bodies) == 0 {
+		l.fail(NoFiles, at, "The folder %q has no *.hcl file.", name)
+		s.ok = false
 	}
-	return !m.diags.HasErrors()
+	return s
 }
 
 // parse reads one file of HCL; nil after a report.
-func (l *loader) parse(name string) *hclsyntax.Body {
-	src, ok := l.readFile(name)
+func (l *loader) parse(fsys fs.FS, name string) *hclsyntax.Body {
+	src, ok := l.readFile(fsys, name)
 	if !ok {
 		return nil
 	}
@@ -86,8 +100,8 @@ func (l *loader) parse(name string) *hclsyntax.Body {
 
 // readFile reads a file and keeps it for snippets. Together the files of a
 // workspace are bounded, too.
-func (l *loader) readFile(name string) ([]byte, bool) {
-	src, diags := ReadFile(l.fsys, name)
+func (l *loader) readFile(fsys fs.FS, name string) ([]byte, bool) {
+	src, diags := ReadFile(fsys, name)
 	if l.size += len(src); !diags.HasErrors() && l.size > maxFolder {
 		diags.Error(FileTooLarge, fileStart(name), summaries[FileTooLarge],
 			fmt.Sprintf("With %s the files have more than %d MiB, and no job needs that much. Is it the right folder?", name, maxFolder>>20))

@@ -40,10 +40,18 @@ type node struct {
 	tree  *block    // of a block, with its base
 
 	circular bool // in a circle that was reported
+
+	calls []call // of a module block, once it is done
+	keyed bool   // whether those are told apart by keys
 }
 
 // address is the path with the module's, as objects and messages name the node.
-func (n *node) address() string { return n.path }
+func (n *node) address() string {
+	if n.scope.module == nil {
+		return n.path
+	}
+	return join(n.scope.module.address, n.path)
+}
 
 type nodeState uint8
 
@@ -54,7 +62,7 @@ const (
 )
 
 // roots are the first words of references.
-var roots = []string{"var", "local", "model", "cluster", "gpu", "catalog", "job", "each", "count"}
+var roots = []string{"var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "each", "count"}
 
 // value evaluates an expression, what it refers to first. It returns false
 // when something was reported.
@@ -158,6 +166,8 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found *known) bool {
 		return l.resolveCatalog(t, found)
 	case root == "each" || root == "count":
 		return l.resolveInstance(t, s, found)
+	case root == "module":
+		return m.resolveModule(t, found)
 	}
 	found = found.at(root)
 	name, literal := step(t, 1)
@@ -179,8 +189,7 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found *known) bool {
 // resolveAll evaluates everything under the root of a reference whose name is
 // computed; HCL checks the name.
 func (m *module) resolveAll(t hcl.Traversal, found *known) bool {
-	if !m.budget.Pay(len(m.order)) {
-		m.overspent(rangeOf(t.SourceRange()))
+	if !m.payFor(t, len(m.order)) {
 		return false
 	}
 	root := t.RootName()
@@ -427,8 +436,13 @@ func (l *loader) define(n *node) cty.Value {
 		return v
 	}
 	spec := schema.File.Block(n.block.Type)
-	if n.block.Type == "job" {
+	switch n.block.Type {
+	case "job":
 		return opaque("job", n.address()) // evaluated when it is built, once for each element of its for_each
+	case "module":
+		return n.scope.module.call(n)
+	case "output":
+		return l.output(n)
 	}
 	n.tree = l.based(l.evaluate(n.block, spec, n.scope))
 	if n.scope.module == nil {

@@ -18,6 +18,7 @@ import (
 // variable is one variable block with its value.
 type variable struct {
 	name        string
+	description string
 	block       *hclsyntax.Block
 	wanted      cty.Type
 	defaults    *typeexpr.Defaults // of optional attributes
@@ -38,6 +39,9 @@ func (m *module) collectVariable(b *hclsyntax.Block) {
 		return
 	}
 	v := &variable{name: name, block: b, wanted: cty.DynamicPseudoType, nullable: true, value: cty.DynamicVal, at: rangeOf(b.DefRange())}
+	if m.caller != nil && schema.File.Block("module").Argument(name) != nil {
+		m.fail(InvalidLabel, rangeOf(b.LabelRanges[0]), "A module block has an argument %q of its own, so that nobody could set this variable. Choose another name.", name)
+	}
 	m.variables[name] = v
 	m.variableOrder = append(m.variableOrder, name)
 	m.variableBody(v)
@@ -57,7 +61,11 @@ func (m *module) variableBody(v *variable) {
 				v.nullable = n.(bool)
 			}
 		case "description":
-			m.constant(a)
+			if text, ok := m.constant(a); ok {
+				v.description = text.(string)
+			}
+		case "sensitive":
+			m.sensitive(a)
 		default:
 			m.unknownArgument(a, spec)
 		}
@@ -72,6 +80,11 @@ func (m *module) variableBody(v *variable) {
 	if fallback != nil {
 		m.variableDefault(v, fallback)
 	}
+}
+
+// sensitive refuses to keep a secret that everything would be written with.
+func (l *loader) sensitive(a *hclsyntax.Attribute) {
+	l.fail(UnknownArgument, rangeOf(a.NameRange), "ndc keeps no value secret: what a variable or output holds is written into the generated files. Put a secret into a file on the cluster, and name that with env_file in the slurm block.")
 }
 
 // constant evaluates an argument of a variable block, which sees no others.
@@ -162,7 +175,7 @@ func (m *module) setVariables() {
 
 // readVariables reads one variable file: NAME = VALUE lines.
 func (m *module) readVariables(file string) {
-	body := m.parse(file)
+	body := m.parse(m.fsys, file)
 	if body == nil {
 		m.unread = true
 		return
@@ -244,6 +257,8 @@ func (m *module) fallBack(v *variable) {
 	case v.set:
 		m.fail(InvalidVariable, v.at, "%q may not be null, and it has no default.", v.name)
 		v.value = cty.DynamicVal
+	case m.caller != nil:
+		m.fail(MissingVariable, m.place.at, "The module has a variable %q without a default. Add %s = … to this block. %s", v.name, v.name, sentence(v.description))
 	case m.unread: // it may stand in the file that was reported
 	default:
 		m.fail(MissingVariable, rangeOf(v.block.DefRange()),

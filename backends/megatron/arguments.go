@@ -32,14 +32,7 @@ func (a *arguments) section(title string) {
 
 // from says where the value of a job argument comes from.
 func (a *arguments) from(path string) string {
-	origin := "default"
-	switch src := a.j.Sources[path]; src.Origin {
-	case job.FromSpec:
-		origin = "spec"
-	case job.FromCatalog:
-		origin = "catalogue"
-	}
-	return origin + ": " + path
+	return a.j.Sources[path].Origin.String() + ": " + path
 }
 
 // planned marks a value that the compiler chose.

@@ -25,12 +25,4 @@ func nameOrigins(artifacts []backends.Artifact, j *job.Job) {
 	}
 }
 
-func origin(j *job.Job, path string) string {
-	switch j.Sources[path].Origin {
-	case job.FromSpec:
-		return "spec"
-	case job.FromCatalog:
-		return "catalogue"
-	}
-	return "default"
-}
+func origin(j *job.Job, path string) string { return j.Sources[path].Origin.String() }

@@ -99,13 +99,39 @@ type disk struct{}
 func (disk) Open(name string) (fs.File, error) {
 	path := filepath.FromSlash(name)
 	info, err := os.Stat(path)
+	if err := plain(path, info, err); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// Sub implements fs.SubFS: no path and no link leads out of the folder.
+func (disk) Sub(dir string) (fs.FS, error) { return within(filepath.FromSlash(dir)), nil }
+
+// within is the files of one folder of the system, by slash paths from it.
+type within string
+
+// Open implements fs.FS as disk does.
+func (w within) Open(name string) (fs.File, error) {
+	root, err := os.OpenRoot(string(w))
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: lang.ErrNoPlainFile}
+	defer root.Close()
+	path := filepath.FromSlash(name)
+	info, err := root.Stat(path)
+	if err := plain(path, info, err); err != nil {
+		return nil, err
 	}
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// plain refuses what is neither a file nor a folder.
+func plain(path string, info fs.FileInfo, err error) error {
+	if err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return err
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: lang.ErrNoPlainFile}
 }
 
 // cause is an error without the operation and the path, which the message

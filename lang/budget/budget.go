@@ -26,6 +26,10 @@ const (
 
 	// MaxElements is the most that one for_each or count may make.
 	MaxElements = 1000
+	// MaxModules is the most evaluations of module folders in a workspace, and
+	// MaxDepth the most modules inside one another.
+	MaxModules = 256
+	MaxDepth   = 16
 
 	bytesPerUnit = 16
 )

@@ -52,7 +52,13 @@ const (
 	FromDefault Origin = iota // nobody wrote it
 	FromSpec                  // the user's files
 	FromCatalog               // the built-in catalogue
+	FromModule                // a module that they use
 )
+
+// String returns the word for an origin in comments of emitted files.
+func (o Origin) String() string {
+	return [...]string{"default", "spec", "catalogue", "module"}[o]
+}
 
 // Range returns where the argument at path was written, or the closest
 // enclosing block that was written, or the zero Range.

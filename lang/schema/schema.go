@@ -160,7 +160,7 @@ var File = Block{
 	Name: "file",
 	Doc:  "The top of a file.",
 	Blocks: []Block{
-		ndcBlock, variableBlock, localsBlock, modelBlock, clusterBlock, gpuBlock, jobBlock, policyBlock,
+		ndcBlock, variableBlock, localsBlock, modelBlock, clusterBlock, gpuBlock, jobBlock, moduleBlock, outputBlock, policyBlock,
 	},
 }
 
@@ -211,5 +211,30 @@ var policyBlock = Block{
 		{Name: "condition", Type: Any, Required: true, Doc: "An expression that is true for good plans, such as `plan.run.gpu_hours <= 200000`."},
 		{Name: "error_message", Type: String, Required: true, Doc: "What to tell whoever made another plan."},
 		{Name: "severity", Type: String, Default: `"error"`, Enum: []string{"error", "warning"}, Doc: "An `error` writes nothing and ends with exit code 1, a `warning` stands among the plan's warnings."},
+	},
+}
+
+var moduleBlock = Block{
+	Name: "module", Effect: Launch,
+	Label:     Identifier,
+	LabelDoc:  "the module's name, for `module.NAME`",
+	Doc:       "A folder of *.hcl files whose blocks and outputs are used here. The other arguments set the variables of the module.",
+	OpenNames: true,
+	Arguments: []Argument{
+		{Name: "source", Type: String, Required: true, Doc: "Where the folder is, as plain text: a relative path (`\"../modules/pretrain\"`), `git::URL//FOLDER`, or an archive. What stands behind `//` is the folder inside of what is fetched."},
+		{Name: "version", Type: String, Doc: "Of a source in git: the tags that fit, such as `\"~> 2.1\"`; the highest one is taken."},
+		{Name: "for_each", Type: Any, Doc: "A map or a set of text, of which each element makes one module, read as `module.NAME[\"KEY\"]`; `each.key` and `each.value` are the element."},
+		{Name: "count", Type: Count, Doc: "How many modules this block makes, read as `module.NAME[0]`; `count.index` is the number. Either this or `for_each`."},
+	},
+}
+
+var outputBlock = Block{
+	Name: "output", Effect: Launch,
+	Label:    Identifier,
+	LabelDoc: "the name by which those who use the module read it, `module.MODULE.NAME`",
+	Doc:      "A value that a module gives beside its blocks.",
+	Arguments: []Argument{
+		{Name: "value", Type: Any, Required: true, Doc: "The value."},
+		{Name: "description", Type: String, Informs: true, Doc: "What it is."},
 	},
 }

@@ -71,7 +71,7 @@ variable "referring" {
 }
 
 variable "sensitive" {
-  sensitive = true # ERROR: unknown-argument at sensitive: The block variable has no argument "sensitive". It takes type, default, description, nullable.
+  sensitive = true # ERROR: unknown-argument at sensitive: ndc keeps no value secret: what a variable or output holds is written into the generated files. Put a secret into a file on the cluster, and name that with env_file in the slurm block.
   default   = 1
   nullable  = "perhaps" # ERROR: wrong-type at "perhaps": "nullable" must be true or false, not the text "perhaps".
 

@@ -1,0 +1,7 @@
+module "a" {
+  source  = "git::https://example.org/modules.git//pretrain" # ERROR: missing-module at "git::https://example.org/modules.git//pretrain": "git::https://example.org/modules.git//pretrain" is not here yet. Run ndc init, which fetches what the module blocks name.
+  version = "~> 2.1"
+}
+module "b" {
+  source = "./b//../../c" # ERROR: outside-module at "./b//../../c": "../../c" leads out of "./b", and what stands behind // is inside of what stands before it.
+}
