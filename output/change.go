@@ -70,7 +70,7 @@ func (c *change) folder(o *Output, f *Folder, force bool) {
 	r.Earlier = len(m.paths())
 	before := len(c.steps)
 	for _, file := range f.Files {
-		c.file(o, &r, file, m.owned, force)
+		c.file(o, &r, file, &m, force)
 	}
 	c.stale(o, &r, f, &m)
 	// A marker without a journal was copied, or its journal removed by hand.
@@ -84,7 +84,7 @@ func (c *change) folder(o *Output, f *Folder, force bool) {
 }
 
 // file adds one file of the build, or a problem with it.
-func (c *change) file(o *Output, r *Result, file File, was map[string]string, force bool) {
+func (c *change) file(o *Output, r *Result, file File, was *manifest, force bool) {
 	name := path.Join(r.Path, file.Path)
 	there, err := o.look(name)
 	if err != nil {
@@ -100,9 +100,9 @@ func (c *change) file(o *Output, r *Result, file File, was map[string]string, fo
 		r.Kept = append(r.Kept, file.Path)
 		return
 	default:
-		owned, ours := was[file.Path]
+		owned, ours := was.owned[file.Path]
 		p := Problem{Path: o.name(name)}
-		if there.refuses(&p, ours, there.hash != "" && (there.hash == hash || there.hash == owned)); p.Why != "" && (p.Kind == Blocked || !force) {
+		if there.refuses(&p, was.name, ours, there.hash != "" && (there.hash == hash || there.hash == owned)); p.Why != "" && (p.Kind == Blocked || !force) {
 			c.problem(p)
 			return
 		}
@@ -112,9 +112,9 @@ func (c *change) file(o *Output, r *Result, file File, was map[string]string, fo
 	c.contents = append(c.contents, file)
 }
 
-// refuses says why what lies at a place is not replaced: ours is what a
+// refuses says why what lies at a place is not replaced: ours is what the
 // manifest names, and known what has a hash that ndc gave it.
-func (e *entry) refuses(p *Problem, ours, known bool) {
+func (e *entry) refuses(p *Problem, manifest string, ours, known bool) {
 	switch {
 	case e.mode.IsDir():
 		p.Kind, p.Why = Blocked, "must be a file and is a folder"
@@ -122,7 +122,7 @@ func (e *entry) refuses(p *Problem, ours, known bool) {
 	case !e.mode.IsRegular():
 		p.Kind, p.Why = Foreign, "is "+kindOf(e.mode)+", which ndc did not write"
 	case ours:
-		p.Kind, p.Why = Edited, "is not as ndc wrote it: its hash is not the one in "+Manifest
+		p.Kind, p.Why = Edited, "is not as ndc wrote it: its hash is not the one in "+manifest
 	default:
 		p.Kind, p.Why = Foreign, "exists and ndc did not write it"
 	}

@@ -14,8 +14,12 @@ import (
 )
 
 // Manifest is the file of each folder that lists the others with their hashes,
-// and itself with the hash that it has while that hash is empty.
-const Manifest = "plan.json"
+// and itself with the hash that it has while that hash is empty; JobManifest is
+// that of a job's own folder, in which those of its backends lie.
+const (
+	Manifest    = "plan.json"
+	JobManifest = "job.json"
+)
 
 // largest bounds what is read of a file below the output folder. Nothing that
 // ndc writes comes near it.
@@ -32,7 +36,7 @@ func WithoutOwnHash(content []byte, own string) []byte {
 	return bytes.Replace(content, []byte(`"`+own+`"`), []byte(`""`), 1)
 }
 
-// manifest is what is read of a plan.json; no more, so that one of another
+// manifest is what is read of a plan.json or job.json; no more, so that one of another
 // version of ndc tells as well.
 type manifest struct {
 	FormatVersion string `json:"format_version"`
@@ -43,6 +47,7 @@ type manifest struct {
 		SHA256 string `json:"sha256"`
 	} `json:"artifacts"`
 	owned map[string]string // path → hash of the files that are ndc's
+	name  string
 }
 
 // paths lists the files that the manifest names, in order.
@@ -57,10 +62,17 @@ func (m *manifest) paths() []string {
 	return slices.Compact(list)
 }
 
-// manifest reads the plan.json of a folder; it is empty when there is none
-// that ndc can have written.
+// manifest reads the plan.json or job.json of a folder; it is empty when there
+// is none that ndc can have written.
 func (o *Output) manifest(folder string) manifest {
-	name := path.Join(folder, Manifest)
+	if m := o.readManifest(folder, Manifest); m.owned != nil {
+		return m
+	}
+	return o.readManifest(folder, JobManifest)
+}
+
+func (o *Output) readManifest(folder, base string) manifest {
+	name := path.Join(folder, base)
 	if o.onlyFolders(path.Dir(name)) != nil {
 		return manifest{}
 	}
@@ -72,14 +84,14 @@ func (o *Output) manifest(folder string) manifest {
 	if json.Unmarshal(content, &m) != nil || m.FormatVersion == "" {
 		return manifest{}
 	}
-	m.owned = map[string]string{}
+	m.owned, m.name = map[string]string{}, base
 	for _, a := range m.Artifacts {
 		switch {
 		case !isLocal(a.Path): // nothing outside the folder is ndc's
-		case a.Path != Manifest:
+		case a.Path != base:
 			m.owned[a.Path] = a.SHA256
 		case Hash(WithoutOwnHash(content, a.SHA256)) == a.SHA256:
-			m.owned[Manifest] = Hash(content)
+			m.owned[base] = Hash(content)
 		}
 	}
 	return m
@@ -94,14 +106,18 @@ func isLocal(name string) bool {
 	return !slices.ContainsFunc(strings.Split(name, "/"), func(element string) bool { return element == private || element == Marker })
 }
 
-// Build is a folder that a build of ndc wrote.
+// Build is a folder that a build of ndc wrote; Backend is empty for that of a
+// job as a whole.
 type Build struct{ Path, Job, Backend string }
 
-// Builds lists the folders JOB/BACKEND that ndc wrote, but for those that
-// somebody claims.
+// Builds lists the folders JOB and JOB/BACKEND that ndc wrote, but for those
+// that somebody claims.
 func (o *Output) Builds(claimed func(job, backend string) bool) []Build {
 	var list []Build
 	for _, job := range o.folders(".") {
+		if m := o.manifest(job); m.name == JobManifest && m.Job == job && !claimed(job, "") {
+			list = append(list, Build{Path: job, Job: job})
+		}
 		for _, backend := range o.folders(job) {
 			dir := path.Join(job, backend)
 			if claimed(job, backend) {

@@ -2,8 +2,9 @@
 // build together or none, whatever ends the program in between, and never
 // anything outside that folder or anything that ndc did not write. It knows
 // folders, files, hashes, a lock and a journal. Of plans it knows that a
-// folder's plan.json lists the files beside it; what the files say is the
-// business of the backends, and how problems are reported that of the command.
+// folder's plan.json or job.json lists the files beside it; what the files say
+// is the business of those who make them, and how problems are reported that of
+// the command.
 //
 // A build passes four stages. It takes the lock of the output folder, writes
 // all new files into .ndc/new there, and records in a journal what will be
@@ -19,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -121,6 +123,19 @@ func (o *Output) Replace(ctx context.Context, folders []Folder, force bool) ([]R
 		return nil, nil, err
 	}
 	return c.results, nil, nil
+}
+
+// Read returns a file below the output folder; nil when there is no plain file
+// of that name.
+func (o *Output) Read(name string) []byte {
+	if o.onlyFolders(path.Dir(name)) != nil {
+		return nil
+	}
+	content, ok, err := read(o.root, name, largest)
+	if err != nil || !ok {
+		return nil
+	}
+	return content
 }
 
 // name is a place below the output folder as the user can open it.
