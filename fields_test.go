@@ -20,6 +20,7 @@ var elsewhere = map[string]string{
 	"Cluster.Catalog": "a name", "Cluster.Name": "a name", "Model.Catalog": "a name",
 	"Model.BuiltBy":   "printed by ndc catalog",
 	"Model.Published": "warned of when a run would train with it",
+	"Source.Value":    "told to reviewers, by review/record",
 }
 
 // TestEveryFieldIsRead: what package lang makes of an argument is a field of a

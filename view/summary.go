@@ -1,5 +1,5 @@
 // Package view turns plans into text for people: the summary of one screen
-// that `ndc build` and `ndc plan` print. It sees plans and the words of their
+// that `ndc build` and `ndc plan` print, and the page for reviewers. It sees plans and the words of their
 // options (compiler/option): every number that it shows is in the plan.
 package view
 

@@ -59,6 +59,7 @@ func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
 		"summary.txt":    Summary("llama", example()),
 		"infeasible.txt": Summary("llama", infeasibleExample()),
+		"page.md":        Markdown("llama", []*plan.Plan{example(), infeasibleExample()}),
 		"picture.svg":    string(Picture("llama & co", example(), timeline())),
 	} {
 		path := "testdata/" + name

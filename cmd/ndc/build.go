@@ -21,12 +21,14 @@ func newBuild(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "build FILE|DIR", Short: "Plan the jobs and write their launch files", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
-and write the launch files to out/JOB/BACKEND beside the job file. Files are
-replaced together or not at all, even when the build is killed. A file that ndc
-did not write, or that was edited since, is not replaced without --force. What
-was written, changed, kept and removed is listed, and so are folders of jobs
-that are there no more, which ndc clean removes. --check writes nothing and fails
-when the files are not those that a build would write, with the difference.`,
+and write the launch files to out/JOB/BACKEND beside the job file; for reviewers
+out/JOB has plan.md and job.json, which says where each value of the job comes
+from. Files are replaced together or not at all, even when the build is killed.
+A file that ndc did not write, or that was edited since, is not replaced without
+--force. What was written, changed, kept and removed is listed, and so are
+folders of jobs that are there no more, which ndc clean removes. --check writes
+nothing and fails when the files are not those that a build would write, with
+the difference.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			if out == "" {
@@ -39,11 +41,12 @@ when the files are not those that a build would write, with the difference.`,
 			if err != nil {
 				return err
 			}
-			places := folders(plans, flags.backend == "")
+			all := flags.backend == ""
+			places := folders(plans, all)
 			if check {
-				return checkOutputs(t, args[0], out, places, plans.names)
+				return checkOutputs(t, args[0], out, plans.withJobs(places, all, filesIn(out)), plans.names)
 			}
-			w, diags := write(out, places, plans.names, force)
+			w, diags := write(out, func(o *output.Output) []output.Folder { return plans.withJobs(places, all, o.Read) }, plans.names, force)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)
@@ -82,8 +85,9 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 
 // planned are the plans that a command line asks for.
 type planned struct {
-	list  []*compiled
-	names []string // of all jobs, asked for or not
+	list     []*compiled
+	names    []string // of all jobs, asked for or not
+	argument string   // the FILE or DIR that was read
 }
 
 // planAll loads and compiles every selected job and reports errors; warnings
@@ -99,7 +103,7 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 			diags.Append(wrong) // before any search, which may take long
 		}
 	}
-	plans := planned{names: w.Names}
+	plans := planned{names: w.Names, argument: argument}
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
 			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded), judges(w, i))

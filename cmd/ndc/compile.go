@@ -149,7 +149,7 @@ func (c *compiled) planFile() []byte {
 }
 
 func mustJSON(v any) []byte {
-	b, err := render.JSON(v)
+	b, err := render.LineJSON(v)
 	if err != nil {
 		panic("ndc: a plan that JSON cannot hold: " + err.Error())
 	}

@@ -35,7 +35,7 @@ the folder given with -o (default: the working directory).`,
 					f.Files = append(f.Files, output.File{Path: c.job.Name + "-" + c.job.Backend.Kind + ".svg", Content: view.Picture(c.job.Name, c.plan, compiler.NewDetail(c.job, c.target, c.plan).Timeline())})
 				}
 			}
-			_, diags := write(out, []output.Folder{f}, nil, force)
+			_, diags := write(out, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, force)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,11 +44,12 @@ func withOutput(path string, work func(*output.Output) diag.List) diag.List {
 }
 
 // write makes folders below out hold their files, all together or none, and
-// looks which jobs' folders no job of names claims.
-func write(out string, folders []output.Folder, names []string, force bool) (written, diag.List) {
+// looks which jobs' folders no job of names claims. Folders are asked for when
+// the output folder is locked.
+func write(out string, folders func(*output.Output) []output.Folder, names []string, force bool) (written, diag.List) {
 	var w written
 	diags := withOutput(out, func(o *output.Output) (diags diag.List) {
-		results, problems, err := o.Replace(signals.context(), folders, force)
+		results, problems, err := o.Replace(signals.context(), folders(o), force)
 		if err != nil {
 			cannotWrite(&diags, err)
 		}
@@ -58,6 +60,17 @@ func write(out string, folders []output.Folder, names []string, force bool) (wri
 		return diags
 	})
 	return w, diags
+}
+
+// filesIn reads files of an output folder that is not locked; nil for none.
+func filesIn(out string) func(name string) []byte {
+	return func(name string) []byte {
+		content, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(name)))
+		if err != nil {
+			return nil
+		}
+		return content
+	}
 }
 
 // files are artifacts as the output folder takes them.

@@ -76,6 +76,10 @@ func (r *report) others() string {
 	}
 	var text string
 	for _, f := range r.written.results {
+		if slices.ContainsFunc(r.plans, func(c *compiled) bool { return path.Dir(c.folder()) == f.Path }) {
+			text += line("Review", shownPath(r.out, path.Join(f.Path, pageName))+": "+describe(&f))
+			continue
+		}
 		if !f.IsEmpty() && !slices.ContainsFunc(r.plans, func(c *compiled) bool { return c.folder() == f.Path }) {
 			text += line("Files", shownPath(r.out, f.Path)+": "+describe(&f))
 		}
@@ -112,7 +116,7 @@ func (r *report) output(job string) *file.Output {
 	}
 	o := &file.Output{Folders: []file.OutputFolder{}, Unclaimed: []string{}}
 	for _, f := range r.written.results {
-		if path.Dir(f.Path) == job && !f.IsEmpty() {
+		if (path.Dir(f.Path) == job || f.Path == job) && !f.IsEmpty() {
 			o.Folders = append(o.Folders, outputFolder(r.out, &f))
 		}
 	}

@@ -1,0 +1,115 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Markdown writes the plans of a job as a page for reviewers: what Summary says
+// of each, a table that compares them, and their warnings. One plan more or one
+// number other changes few of its lines.
+func Markdown(job string, plans []*plan.Plan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", text(job))
+	if len(plans) > 1 {
+		comparison(&b, plans)
+	}
+	for _, p := range plans {
+		fmt.Fprintf(&b, "\n## %s %s\n\n", text(p.Backend), text(p.BackendVersion))
+		page(&b, p)
+	}
+	b.WriteString("\n## About the numbers\n\n" +
+		"Left out: data loading that cannot keep up, evaluation, checkpoints, failures, traffic of other jobs.\n" +
+		"Of measured over predicted, nine in ten lie in the 90 % ranges.\n")
+	return b.String()
+}
+
+// comparison is a table of what decides between backends.
+func comparison(b *strings.Builder, plans []*plan.Plan) {
+	table(b, "plan", "step", "device memory", "MFU", "GPU-hours")
+	for _, p := range plans {
+		name := p.Backend + " " + p.BackendVersion
+		if !p.Feasible {
+			row(b, name, "not feasible", "", "", "")
+			continue
+		}
+		row(b, name, duration(p.Time.StepSeconds), GiB(p.Memory.Peak.DeviceBytes), percent(p.Throughput.MFU), fmt.Sprintf("%.0f", p.Run.GPUHours))
+	}
+}
+
+// page is what is told of one plan.
+func page(b *strings.Builder, p *plan.Plan) {
+	item(b, "Input", fmt.Sprintf("%d x %s, %s, global batch %d x %d tokens, %s",
+		p.Input.GPUs, p.Input.GPU, parameters(&p.Input), p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision))
+	if !p.Feasible {
+		b.WriteString("\nNo layout meets the constraints:\n\n")
+		for _, r := range p.Infeasible.Reasons {
+			item(b, r.ID, r.Summary)
+		}
+		return
+	}
+	item(b, "Layout", strings.ReplaceAll(Layout(&p.Layout), "\n", "; "))
+	item(b, "Execution", execution(&p.Execution))
+	item(b, "Run", strings.ReplaceAll(runLine(p), "\n", "; "))
+	memoryTable(b, &p.Memory)
+	stepTable(b, &p.Time)
+	if len(p.Warnings) > 0 {
+		b.WriteString("\nWarnings:\n\n")
+	}
+	for _, w := range p.Warnings {
+		item(b, w.Summary+" ["+w.ID+"]", w.Detail)
+	}
+}
+
+// memoryTable has a row for every pipeline rank.
+func memoryTable(b *strings.Builder, m *plan.Memory) {
+	fmt.Fprintf(b, "\nBusiest is rank %d of stage %d: %s on the device (90 %% range %s to %s), %s usable of %s.\n",
+		m.Peak.Rank, m.Peak.Stage, GiB(m.Peak.DeviceBytes), GiB(m.Peak.DeviceRangeBytes[0]), GiB(m.Peak.DeviceRangeBytes[1]), GiB(m.UsableBytes), GiB(m.GPUBytes))
+	if m.Host.BytesPerNode > 0 {
+		fmt.Fprintf(b, "Host memory: %s per node.\n", GiB(m.Host.BytesPerNode))
+	}
+	table(b, "stage", "layers", "device memory", "largest parts, in GiB")
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		row(b, fmt.Sprint(s.Stage), stageLayers(s.Layers), GiB(s.DeviceBytes), largest(s.Ledger))
+	}
+}
+
+// stepTable has a row for every part of the step that is more than a thousandth of it.
+func stepTable(b *strings.Builder, t *plan.Time) {
+	fmt.Fprintf(b, "\nA step takes %s (90 %% range %s to %s), bubble %s, exposed communication %s.\n",
+		duration(t.StepSeconds), duration(t.StepRangeSeconds[0]), duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare))
+	table(b, "part of the step", "time", "share")
+	for _, l := range t.Breakdown {
+		if l.Seconds > 0.001*t.StepSeconds {
+			row(b, l.Name, duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)))
+		}
+	}
+}
+
+func item(b *strings.Builder, name, what string) {
+	fmt.Fprintf(b, "- **%s**: %s\n", text(name), text(what))
+}
+
+func table(b *strings.Builder, columns ...string) {
+	b.WriteByte('\n')
+	row(b, columns...)
+	b.WriteString(strings.Repeat("|---", len(columns)) + "|\n")
+}
+
+func row(b *strings.Builder, cells ...string) {
+	for _, c := range cells {
+		b.WriteString("| " + strings.ReplaceAll(text(c), "|", `\|`) + " ")
+	}
+	b.WriteString("|\n")
+}
+
+// text keeps words of a job or a message from being read as Markdown or HTML.
+func text(s string) string {
+	return markup.Replace(strings.Join(strings.Fields(s), " "))
+}
+
+var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "<", "&lt;", "[", `\[`)
