@@ -121,10 +121,10 @@ func (s *shape) keeps(t *program.Tensor) bool {
 // the blocks behind it had is free by then.
 func worst(p program.Layer, blocks []blockBytes, had func(b *blockBytes) int64) int64 {
 	last := len(p) - 1
-	most, freed := p[last].Backward, int64(0)
+	most, freed := p[last].Backward(), int64(0)
 	for i := last - 1; i >= 0; i-- {
 		freed += had(&blocks[i+1])
-		most = max(most, p[i].Backward-freed)
+		most = max(most, p[i].Backward()-freed)
 	}
 	return most
 }
@@ -142,14 +142,12 @@ func (l *layer) run(s *shape, p program.Layer, blocks []blockBytes) {
 	case s.recompute == plan.RecomputeFull:
 		l.recomputed = dropped - l.input
 		l.backward = worst(p, blocks, func(b *blockBytes) int64 { return b.dropped })
-		l.remake(l.recomputed+last.Remade, last.Incoming)
+		remade, incoming := last.Remade(false)
+		l.remake(l.recomputed+remade, incoming)
 	case s.modules&plan.ModuleOperators != 0: // the whole layer is one checkpoint
-		l.recomputed, l.backward = max(dropped-released, 0), max(last.Backward, 0)
-		if last.OnlyFull {
-			l.remake(dropped, 0)
-		} else {
-			l.remake(dropped+last.Remade, last.Incoming)
-		}
+		l.recomputed, l.backward = max(dropped-released, 0), last.Backward()
+		remade, incoming := last.Remade(true)
+		l.remake(dropped+remade, incoming)
 	default:
 		l.perBlock(p, blocks)
 	}
@@ -160,7 +158,7 @@ func (l *layer) run(s *shape, p program.Layer, blocks []blockBytes) {
 func (l *layer) perBlock(p program.Layer, blocks []blockBytes) {
 	var freed int64
 	for i := len(p) - 1; i >= 0; i-- {
-		recomputed, backward := blocks[i].dropped, p[i].Backward-freed
+		recomputed, backward := blocks[i].dropped, p[i].Backward()-freed
 		if i == len(p)-1 || recomputed+backward > l.recomputed+l.backward {
 			l.recomputed, l.backward = recomputed, backward
 		}

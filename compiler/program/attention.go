@@ -139,9 +139,8 @@ func (b *builder) core(h headWidths) {
 		o.keep(0, b.asInput(b.tokens*h.out))
 	}
 	o.keep(0, b.tokens*RotaryDimensions(m)*int64(b.a.Layers.RotaryBytes))
-	extra += b.context(&o, h)
+	o.Backward = extra + b.context(&o, h)
 	b.add(o)
-	b.block.Backward = extra + b.stream
 }
 
 // gateOutput adds the sigmoid gate on the output of attention: it keeps the gate

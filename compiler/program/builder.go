@@ -65,8 +65,11 @@ func (b *builder) list(block rune) {
 // open begins a block. A multi-token-prediction layer has its projection at the
 // start of its first.
 func (b *builder) open(name string) {
-	b.layer = append(b.layer, Block{Name: name, Operations: make([]Operation, 0, 12)})
+	b.layer = append(b.layer, Block{Name: name, Operations: make([]Operation, 0, 12), Stream: b.stream})
 	b.block = &b.layer[len(b.layer)-1]
+	if b.gathers() {
+		b.block.Gathered = b.tokens * int64(b.m.HiddenSize) * b.a.Types.Compute
+	}
 	if b.kind.MTP && len(b.layer) == 1 {
 		b.mtp()
 	}
@@ -90,7 +93,14 @@ func (b *builder) close(c Component) {
 	b.add(Operation{Name: b.block.Name + ".residual", Kind: Residual, Component: Norms, Elements: width})
 }
 
+// add adds an operation. The gradients of its weights stay where those of a block
+// are reduced together.
 func (b *builder) add(o Operation) {
+	if b.a.KeepsWeightGradients {
+		for i := range o.Weights {
+			o.WeightGradient += o.Weights[i].Local(b.s.Split) * b.a.Types.Compute
+		}
+	}
 	b.block.Operations = append(b.block.Operations, o)
 }
 

@@ -6,21 +6,30 @@ import (
 )
 
 // experts lists a mixture of experts: the router, the shared expert, the
-// dispatch of tokens to experts and the grouped expert MLPs.
+// dispatch of tokens to experts and the grouped expert MLPs. Where experts'
+// outputs are weighed in fp32, the shared expert runs last.
 func (b *builder) experts() {
-	m, e := b.m, b.m.MoE
 	b.open("mlp")
 	b.norm(plan.ModuleNorm, residence{output: true})
 	b.router()
-	if w := SharedWidth(e); w > 0 {
+	if !b.a.Experts.FP32Combine {
+		b.shared()
+	}
+	b.latent("experts.latent_in", b.p.ExpertWidth(), b.m.HiddenSize)
+	b.routed()
+	b.latent("experts.latent_out", b.m.HiddenSize, b.p.ExpertWidth())
+	if b.a.Experts.FP32Combine {
+		b.shared()
+	}
+	b.close(MLP)
+}
+
+// shared adds the shared experts, as one MLP.
+func (b *builder) shared() {
+	if w := SharedWidth(b.m.MoE); w > 0 {
 		b.feedForward("shared_experts", SharedExperts, plan.ModuleMoE|plan.ModuleSharedExperts, w)
 		b.sharedGate()
 	}
-	b.latent("experts.latent_in", b.p.ExpertWidth(), m.HiddenSize)
-	b.routed()
-	b.latent("experts.latent_out", m.HiddenSize, b.p.ExpertWidth())
-	b.backwardExperts(b.rows()*int64(b.p.ExpertWidth()), b.rows()*int64(e.ExpertFFNHiddenSize/b.s.ExpertTensorParallel))
-	b.close(MLP)
 }
 
 // router adds the projection to one logit per expert and what is made of it.
@@ -97,8 +106,10 @@ func (b *builder) routed() {
 		activation.keep(plan.ModuleMoE, 3*f*element)
 	}
 	activation.keepResident(plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f))
+	activation.Backward = int64(up) * f * element
 	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, After: ExpertCombine, GEMM: gemm}
 	out.GEMM.N, out.GEMM.K = int(hidden), local
+	out.Backward = 2 * rows * hidden * element // rows in the order of experts and of tokens
 	in.Weights, out.Weights = b.expertWeights()
 	b.add(permute)
 	b.add(in)
@@ -150,45 +161,23 @@ func (b *builder) combined() int64 {
 	return b.rows() * int64(b.p.ExpertWidth())
 }
 
-// combine adds what weighing the experts' outputs in fp32 keeps.
+// combine adds the weighing of the experts' outputs in fp32. Element by element it
+// makes the product in fp32, too, and two such gradients at once beside those of
+// the rows; as a product of matrices one gradient, before there is one of the
+// stream.
 func (b *builder) combine() {
 	if !b.a.Experts.FP32Combine {
 		return
 	}
+	n, element := b.combined(), b.a.Types.Compute
 	o := Operation{Name: "combine", Kind: Permute, Component: Experts}
-	o.keep(plan.ModuleMoE, 4*b.combined())
+	o.keep(plan.ModuleMoE, 4*n)
+	if b.a.Experts.ReplicatedCombine {
+		o.Forward, o.Backward = 2*n*element, 4*n-b.stream
+	} else {
+		o.Forward, o.Backward = (4+2*element)*n, (2*4+2*element)*n
+	}
 	b.add(o)
-}
-
-// backwardExperts settles the worst backward moment of a mixture of experts,
-// given the elements of the routed rows and of one input of the activation: the
-// combine (two copies of the routed rows), the activation (the gradient of its
-// input) or the dispatch (two copies of the routed rows, when the experts' own
-// tensors are gone).
-func (b *builder) backwardExperts(rows, f int64) {
-	element, up := b.a.Types.Compute, int64(upProjections(b.m))
-	routed, activation := rows*element, up*f*element
-	experts := routed + activation + activation/2
-	b.block.Backward = b.stream + max(2*routed, activation, 2*routed+routed-experts)
-	if !b.a.Experts.FP32Combine {
-		return
-	}
-	b.block.Incoming = b.stream
-	if n := b.combined(); b.a.Experts.ReplicatedCombine { // a gradient as large as what is kept
-		b.block.Backward = max(b.block.Backward, 4*n)
-		b.block.Remade = 2 * n * element // the rows as they came and in the order of the tokens
-	} else { // two such gradients at once
-		b.block.Backward += 2 * 4 * n
-		b.block.Remade = n * (4 + 2*element) // the product in fp32, too
-	}
-	// The shared expert ran last, so that its backward pass is done when that of
-	// the experts begins, and has left the gradients of its weights.
-	shared := int64(SharedWidth(b.m.MoE)/b.s.TensorParallel) * element
-	b.block.Backward -= (2 + up) * b.tokens * shared
-	if b.a.KeepsWeightGradients {
-		b.block.Backward += (1 + up) * shared * int64(b.m.HiddenSize)
-	}
-	b.block.Backward = max(b.block.Backward, 0)
 }
 
 // SharedWidth is the FFN width of all shared experts together; 0: none.

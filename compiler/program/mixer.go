@@ -44,6 +44,8 @@ func (b *builder) mixer(x *mixer) {
 		scan.Weights = append(scan.Weights, vector(x.name+".skip", TensorSharded, x.heads))
 	}
 	scan.keep(0, local(x.kept+x.inner)*element)
+	// convolution and scan again, beside the gradients of what they read and wrote
+	scan.Backward = local(x.projected+x.convolved+2*x.inner+x.scanned) * element
 	b.add(scan)
 	norm := Operation{Name: x.name + ".gated_norm", Kind: GatedNorm, Component: Mixer, Elements: float64(local(x.inner)), Weights: []Weight{x.norm}}
 	norm.keep(0, b.asInput(local(x.inner))+4*b.tokens)
@@ -54,9 +56,6 @@ func (b *builder) mixer(x *mixer) {
 		After:   TensorReduce}
 	b.write(&out, b.tokens*int64(m.HiddenSize)*element)
 	b.add(out)
-	// Backward runs convolution and scan again beside the gradients of what they
-	// read and wrote.
-	b.block.Backward = local(x.projected+x.convolved+2*x.inner+x.scanned)*element + b.stream
 	b.close(Mixer)
 }
 

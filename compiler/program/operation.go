@@ -77,6 +77,25 @@ type Operation struct {
 	// Tensors are those that the operation writes and something may keep for the
 	// backward pass.
 	Tensors []Tensor
+	// Forward and Backward are what the pass adds at its worst to what is kept
+	// then, in bytes: what comes and goes with it, such as gradients of what it
+	// reads and writes, less those of its own tensors that are gone by then. The
+	// gradient of the residual stream is the block's.
+	Forward, Backward int64
+	// WeightGradient is what the gradients of its weights take, in bytes, from its
+	// backward pass to that of the first operation of the block; 0 where they are
+	// accumulated elsewhere at once.
+	WeightGradient int64
+}
+
+// kept is what the backward pass of an operation, or of one after it, needs.
+func (o *Operation) kept() (bytes int64) {
+	for i := range o.Tensors {
+		if o.Tensors[i].Autograd {
+			bytes += o.Tensors[i].Bytes
+		}
+	}
+	return bytes
 }
 
 // Tensor is a tensor that an operation leaves behind.
@@ -97,14 +116,43 @@ type Tensor struct {
 type Block struct {
 	Name       string
 	Operations []Operation
-	// Backward is what the backward pass adds to what is kept at its worst, in
-	// bytes, the gradients of the residual stream included.
-	Backward int64
-	// Remade is what recompute of the layer makes at its end, when this block is
-	// its last, beyond what is kept, in bytes, while Incoming bytes of gradients
-	// wait for it. OnlyFull: unless recompute keeps the outputs of collectives.
-	Remade, Incoming int64
-	OnlyFull         bool
+	Stream     int64 // bytes of the residual stream
+	Gathered   int64 // of the stream gathered over the tensor group before a backward pass; 0 where none is
+}
+
+// Backward is the most that the backward pass adds to what is kept, in bytes, the
+// gradient of the residual stream included. Operations run backward one by one;
+// each frees what was kept for it and leaves the gradients of its weights.
+func (b *Block) Backward() int64 {
+	var most, freed, gradients int64
+	for i := len(b.Operations) - 1; i >= 0; i-- {
+		o := &b.Operations[i]
+		gradients += o.WeightGradient
+		if added := o.Backward + gradients - freed; i == len(b.Operations)-1 || added > most {
+			most = added
+		}
+		freed += o.kept()
+	}
+	return max(b.Stream+most, 0)
+}
+
+// Remade is the most that an operation of the block adds when recompute runs it
+// again, in bytes, and what the gradient takes that waits at its end meanwhile.
+// Recompute by operators keeps what collectives reduce, and runs no operation
+// again for it.
+func (b *Block) Remade(byOperators bool) (bytes, incoming int64) {
+	for i := range b.Operations {
+		o := &b.Operations[i]
+		reduced := o.After == TensorReduce
+		if o.Forward <= bytes || reduced && byOperators {
+			continue
+		}
+		bytes, incoming = o.Forward, b.Stream
+		if reduced {
+			incoming += b.Gathered
+		}
+	}
+	return bytes, incoming
 }
 
 // Layer is the blocks of one layer in order of execution.
