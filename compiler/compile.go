@@ -48,6 +48,21 @@ func Compile(ctx context.Context, j *job.Job, t *target.Target) (*plan.Plan, dia
 	return p, nil, nil
 }
 
+// Unplanned is the plan of a job for a backend that cannot run it whatever the
+// layout: without one, and with the errors that say why as its reasons.
+func Unplanned(j *job.Job, why diag.List) *plan.Plan {
+	p := blank(j)
+	p.Backend, p.BackendVersion = j.Backend.Kind, j.Backend.Version
+	p.Search.Rejected = []plan.Rejection{}
+	p.Infeasible = &plan.Infeasible{Nearest: []plan.Nearest{}, Fixes: []plan.Fix{}}
+	for _, d := range why {
+		if d.Severity == diag.Error {
+			p.Infeasible.Reasons = append(p.Infeasible.Reasons, plan.Reason{ID: string(d.ID), Summary: d.Summary + ": " + d.Detail})
+		}
+	}
+	return p
+}
+
 // decide makes a plan of what a search has found. Further searches of a context
 // that ends find nothing.
 func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Outcome) *plan.Plan {

@@ -18,6 +18,12 @@ import (
 // reused with another meaning.
 type ID string
 
+// Unsupported reports whether what it is about is right, and beyond what answers:
+// ids of what a framework lacks have this word.
+func (id ID) Unsupported() bool {
+	return slices.Contains(strings.Split(string(id), "-"), "unsupported")
+}
+
 // Severity separates what stops a build from what only deserves a look.
 type Severity uint8
 

@@ -275,7 +275,12 @@ func searchLine(s *plan.Search) string {
 
 // infeasible tells why nothing fits.
 func infeasible(b *strings.Builder, p *plan.Plan) {
-	b.WriteString("\nNo layout meets the constraints.\n\n")
+	searched := p.Search.Enumerated > 0
+	if searched {
+		b.WriteString("\nNo layout meets the constraints.\n\n")
+	} else {
+		b.WriteString("\nNothing was searched: no layout could run.\n\n")
+	}
 	for i, r := range p.Infeasible.Reasons {
 		if i == 5 {
 			section(b, "", "and "+units.Count(len(p.Infeasible.Reasons)-i, "more reason")+" in the plan's JSON")
@@ -290,7 +295,9 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 	for _, f := range p.Infeasible.Fixes {
 		section(b, "Would fit", fmt.Sprintf("%s (%s on the device, %s a step)", f.Change, GiB(f.PeakDeviceBytes), duration(f.StepSeconds)))
 	}
-	section(b, "Search", searchLine(&p.Search))
+	if searched {
+		section(b, "Search", searchLine(&p.Search))
+	}
 }
 
 // missing says by how much a layout fails the limit of memory: with the upper

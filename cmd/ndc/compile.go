@@ -48,6 +48,9 @@ func (c *compiled) folder() string { return path.Join(c.job.Name, c.job.Backend.
 func compile(j *job.Job, warned diag.List, policies judge) (*compiled, diag.List) {
 	backend := find(j)
 	t, diags := backend.Target(j)
+	if leftOut(j, diags) {
+		return &compiled{job: j, plan: compiler.Unplanned(j, diags), warnings: warned}, nil
+	}
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -55,6 +58,9 @@ func compile(j *job.Job, warned diag.List, policies judge) (*compiled, diag.List
 	p, more, err := compiler.Compile(signals.context(), j, t)
 	if err != nil {
 		signals.wait()
+	}
+	if leftOut(j, more) {
+		p, more = compiler.Unplanned(j, more), nil
 	}
 	diags.Append(more)
 	if p == nil {
@@ -75,6 +81,13 @@ func compile(j *job.Job, warned diag.List, policies judge) (*compiled, diag.List
 	diags.Append(c.hold(policies))
 	c.seal()
 	return c, diags
+}
+
+// leftOut reports whether errors say no more than what a backend lacks that its
+// job can do without.
+func leftOut(j *job.Job, diags diag.List) bool {
+	return !j.Backend.Required && diags.HasErrors() &&
+		!slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error && !d.ID.Unsupported() })
 }
 
 // find returns the backend of a job; package lang knows the same kinds.

@@ -22,6 +22,9 @@ func check(jobs []job.Job) diag.List {
 			diags.Append(compiler.Check(j, target))
 			diags.Append(caution.Job(j))
 		}
+		if leftOut(j, diags) {
+			continue
+		}
 		all.Append(diags)
 	}
 	return all
