@@ -30,37 +30,37 @@ func (b *builder) stream(s *stream) {
 	b.spend(t, t)
 }
 
-// memoryBound times one operation.
+// memoryBound times one operation, and charges the forward to the modules of
+// selective recompute that run it again.
 func (b *builder) memoryBound(o *program.Operation) {
+	forward, backward := b.movement(o)
+	b.repeat(o.Modules, forward)
+	b.spend(forward, backward)
+}
+
+// movement is the time of one memory-bound operation.
+func (b *builder) movement(o *program.Operation) (forward, backward units.Seconds) {
 	moves := b.e.traffic(b.x)
 	var t units.Seconds // forward and backward alike
 	switch o.Kind {
 	case program.HeadNorm:
-		b.spend(b.moves(&moves.norm, o.Elements))
-		return
+		return b.moves(&moves.norm, o.Elements)
 	case program.Rotary:
-		b.spend(b.moves(&moves.rope, o.Elements))
-		return
+		return b.moves(&moves.rope, o.Elements)
 	case program.Gate: // that of shared experts is not counted
 		if o.Component == program.Attention {
-			b.spend(b.moves(&moves.gate, o.Elements))
+			return b.moves(&moves.gate, o.Elements)
 		}
-		return
 	case program.Convolution:
-		b.spend(b.moves(&moves.convolution, o.Elements))
-		return
+		return b.moves(&moves.convolution, o.Elements)
 	case program.Scan:
-		b.spend(b.moves(&moves.scan, o.Elements))
-		return
+		return b.moves(&moves.scan, o.Elements)
 	case program.GatedNorm:
-		b.spend(b.moves(&moves.gatedNorm, o.Elements))
-		return
+		return b.moves(&moves.gatedNorm, o.Elements)
 	case program.JoinGradients:
-		b.spend(0, b.bytes(compute.Elementwise, o.Elements*4))
-		return
+		return 0, b.bytes(compute.Elementwise, o.Elements*4)
 	case program.Activation:
-		b.activation(o)
-		return
+		return b.activation(o)
 	case program.ExpertBias:
 		t = b.expertBias(o)
 	case program.Routing:
@@ -68,8 +68,7 @@ func (b *builder) memoryBound(o *program.Operation) {
 	case program.Permute:
 		t = b.bytes(compute.Permute, o.Elements*b.permutes())
 	}
-	b.repeat(o.Modules, t)
-	b.spend(t, t)
+	return t, t
 }
 
 // spend adds the time of a memory-bound operation.
@@ -81,16 +80,12 @@ func (b *builder) spend(forward, backward units.Seconds) {
 // activation times the activation function of an MLP. Fused into the kernel of
 // its GEMMs it writes what the backward needs, and reads it again, and nothing
 // else.
-func (b *builder) activation(o *program.Operation) {
+func (b *builder) activation(o *program.Operation) (forward, backward units.Seconds) {
 	moves := b.e.traffic(b.x).activation
 	if o.Component == program.Experts && b.e.runtime.Experts.FusedMLP {
 		moves.Forward, moves.Backward = 2*b.activationInputs(), 2*b.activationInputs()
 	}
-	forward, backward := b.moves(&moves, o.Elements)
-	if o.Component != program.SharedExperts { // that of shared experts is not charged to recompute, the other to any module that may hold it
-		b.repeat(plan.ModuleExpertActivation|plan.ModuleMLP|plan.ModuleMoE, forward)
-	}
-	b.spend(forward, backward)
+	return b.moves(&moves, o.Elements)
 }
 
 // moves times an operation over so many elements.
