@@ -77,6 +77,11 @@ const (
 	// policy says.
 	FailedPolicy diag.ID = "failed-policy"
 
+	// FailedAssert: a plan breaks an assert of a test.
+	FailedAssert diag.ID = "failed-assert"
+	// NoTests: there are no tests where they were looked for.
+	NoTests diag.ID = "no-tests"
+
 	// LiteralSecret: a secret is written into a file.
 	LiteralSecret diag.ID = "literal-secret"
 
@@ -148,6 +153,8 @@ var summaries = map[diag.ID]string{
 	InvalidVariable:      "Invalid variable",
 	FailedValidation:     "Variable breaks its validation",
 	FailedPolicy:         "Plan breaks a policy",
+	FailedAssert:         "Assert does not hold",
+	NoTests:              "No tests",
 	LiteralSecret:        "Secret in the job file",
 	InconsistentModel:    "Inconsistent model",
 	InconsistentCluster:  "Inconsistent cluster",

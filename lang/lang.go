@@ -36,6 +36,8 @@ type Options struct {
 	// Modules finds the modules whose source is no relative path; nil where none
 	// was fetched.
 	Modules Modules
+
+	run *TestRun // whose jobs these are
 }
 
 // Modules finds what was fetched for module blocks.

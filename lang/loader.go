@@ -27,8 +27,9 @@ type loader struct {
 	nodes   map[string]*node    // by their addresses, of all modules and of the catalogue
 	stack   []*node             // being evaluated
 
-	policies []*policy   // in the order of writing
+	root     *module
 	planned  []cty.Value // the jobs that were made, as policies see them
+	policies [][]*policy // that apply to them
 }
 
 func newLoader(fsys fs.FS, o Options) *loader {
@@ -43,6 +44,7 @@ func (l *loader) load(name string, w *Workspace) {
 		return
 	}
 	root := newModule(l, read)
+	l.root = root
 	if !root.checkVersion() {
 		return
 	}
@@ -52,7 +54,8 @@ func (l *loader) load(name string, w *Workspace) {
 		l.settle(n, nil)
 	}
 	root.validateVariables()
-	l.checkPolicies()
+	root.checkPolicies()
+	root.checkAsserts()
 	w.Jobs, w.Names = root.buildJobs()
 }
 

@@ -24,6 +24,9 @@ type module struct {
 	variableOrder []string
 	unread        bool    // a file of variables was reported
 	order         []*node // of the files, in the order of writing
+
+	policies []*policy          // in the order of writing
+	asserts  []*hclsyntax.Block // of the test run whose jobs these are
 }
 
 func newModule(l *loader, s *sources) *module {

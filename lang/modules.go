@@ -87,6 +87,7 @@ func (m *module) enter(b *hclsyntax.Block, s scope) {
 	}
 	m.stack = stack
 	m.validateVariables()
+	m.checkPolicies()
 }
 
 // setInputs gives the variables of a module the arguments of its block.

@@ -33,22 +33,29 @@ func (o *Outcome) given(job cty.Value) map[string]cty.Value {
 	return map[string]cty.Value{"plan": planValue(o.Plan), "job": job, "artifacts": artifactsValue(o.Artifacts)}
 }
 
+// Verdict is what one policy says of a plan.
+type Verdict struct {
+	plan.Policy
+	// Reports say what is wrong: that the policy is not met, with its severity, or
+	// as an error that its condition cannot be evaluated.
+	Reports diag.List
+}
+
 // Judge holds the plan of w.Jobs[i] against the policies that apply to the job,
-// in the order of their writing. A policy that is not met is reported with its
-// own severity, a condition that cannot be evaluated as an error. Calls for one
-// workspace must follow one another.
-func (w *Workspace) Judge(i int, o Outcome) ([]plan.Policy, diag.List) {
-	if len(w.loader.policies) == 0 {
-		return nil, nil
+// the root's first, each module's in the order of their writing. Calls for one workspace must follow one another.
+func (w *Workspace) Judge(i int, o Outcome) []Verdict {
+	policies := w.loader.policies[i]
+	if len(policies) == 0 {
+		return nil
 	}
 	given := o.given(w.loader.planned[i])
-	var list []plan.Policy
-	diags := w.loader.reported(func() {
-		for _, p := range w.loader.policies {
-			list = append(list, w.loader.judge(p, given, &w.Jobs[i]))
-		}
-	})
-	return list, diags
+	var list []Verdict
+	for _, p := range policies {
+		var v Verdict
+		v.Reports = w.loader.reported(func() { v.Policy = w.loader.judge(p, given, &w.Jobs[i]) })
+		list = append(list, v)
+	}
+	return list
 }
 
 // reported runs something after loading and returns what it reported.
@@ -71,10 +78,20 @@ func (m *module) collectPolicy(b *hclsyntax.Block) {
 	m.policies = append(m.policies, &policy{block: b, scope: m.scope()})
 }
 
+// applying are the policies that a job must meet: those of the root, and those of
+// the modules that it takes anything from.
+func (l *loader) applying(job *node) []*policy {
+	list := slices.Clone(l.root.policies)
+	for _, m := range usedBy(job) {
+		list = append(list, m.policies...)
+	}
+	return list
+}
+
 // checkPolicies reports what is wrong with policies for every plan.
-func (l *loader) checkPolicies() {
-	for _, p := range l.policies {
-		l.checkCondition(p.block, schema.File.Block("policy"), p.scope)
+func (m *module) checkPolicies() {
+	for _, p := range m.policies {
+		m.checkCondition(p.block, schema.File.Block("policy"), p.scope)
 	}
 }
 

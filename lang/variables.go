@@ -168,6 +168,9 @@ func (m *module) setVariables() {
 		}
 		m.setFromArgument(a)
 	}
+	if m.options.run != nil {
+		m.setFromRun(m.options.run)
+	}
 	for _, name := range m.variableOrder {
 		m.fallBack(m.variables[name])
 	}

@@ -160,7 +160,11 @@ func (p *planned) miss() bool {
 func (p *planned) broken() diag.List {
 	var all diag.List
 	for _, c := range p.list {
-		all.Append(c.broken)
+		for _, v := range c.verdicts {
+			if v.Reports.HasErrors() {
+				all.Append(v.Reports)
+			}
+		}
 	}
 	return all
 }

@@ -25,15 +25,15 @@ type compiled struct {
 	plan      *plan.Plan
 	artifacts []backends.Artifact // plan.json included; nil when infeasible
 	warnings  diag.List           // about the job, with their places; the plan has those about the prediction too
-	broken    diag.List           // policies that the plan breaks, as errors; such a plan is not written
+	verdicts  []lang.Verdict      // of the policies; a plan that breaks one whose severity is error is not written
 }
 
 // judge holds a plan and its files against the policies that apply to its job.
-type judge func(lang.Outcome) ([]plan.Policy, diag.List)
+type judge func(lang.Outcome) []lang.Verdict
 
 // judges returns the judge of w.Jobs[i].
 func judges(w *lang.Workspace, i int) judge {
-	return func(o lang.Outcome) ([]plan.Policy, diag.List) { return w.Judge(i, o) }
+	return func(o lang.Outcome) []lang.Verdict { return w.Judge(i, o) }
 }
 
 // planName is the file that holds the plan and owns the others by their hashes.
@@ -120,15 +120,12 @@ func planWarnings(list diag.List) []plan.Warning {
 
 // hold asks the policies and returns their warnings, which join the plan's.
 func (c *compiled) hold(policies judge) diag.List {
-	outcome := c.outcome()
-	verdicts, found := policies(outcome)
-	c.plan.Policies = append(c.plan.Policies, verdicts...)
+	c.verdicts = policies(c.outcome())
 	var warnings diag.List
-	for _, d := range found {
-		if d.Severity == diag.Error {
-			c.broken = append(c.broken, d)
-		} else {
-			warnings = append(warnings, d)
+	for _, v := range c.verdicts {
+		c.plan.Policies = append(c.plan.Policies, v.Policy)
+		if !v.Reports.HasErrors() {
+			warnings.Append(v.Reports)
 		}
 	}
 	c.warnings = append(c.warnings, warnings...)

@@ -31,6 +31,10 @@ const (
 	IDStale diag.ID = "stale-output"
 	// IDDiffers: build --check found outputs that are not what the job builds.
 	IDDiffers diag.ID = "outputs-differ"
+	// IDNoPlan: a job of a test has no feasible plan.
+	IDNoPlan diag.ID = "no-feasible-plan"
+	// IDExpectedFailure: what a test expects to fail did not.
+	IDExpectedFailure diag.ID = "expected-failure"
 	// IDNotFormatted: fmt --check found a file that is not formatted.
 	IDNotFormatted diag.ID = "not-formatted"
 )

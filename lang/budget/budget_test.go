@@ -245,3 +245,14 @@ func FuzzExpressions(f *testing.F) {
 		}
 	})
 }
+
+// TestUnknown: what is not known yet, such as the plan in a policy, is gone
+// through like everything else.
+func TestUnknown(t *testing.T) {
+	for _, text := range []string{`[for a in x : a.b]`, `{ for k, a in x : k => a.b }`, `x[*].b`, `x[0].b`, `length(x) > 1`, `alltrue([for a in x : a.b == "c"])`} {
+		v, diags := New().Value(parse(t, text), map[string]cty.Value{"x": cty.UnknownVal(cty.List(cty.Object(map[string]cty.Type{"b": cty.String})))})
+		if diags.HasErrors() || v.IsKnown() {
+			t.Errorf("%s is %#v, %v", text, v, diags)
+		}
+	}
+}

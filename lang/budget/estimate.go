@@ -75,7 +75,7 @@ func number(args []cty.Value, i int) float64 {
 
 // length is the number of elements of a known collection, else 0.
 func length(v cty.Value) float64 {
-	if v, _ = v.Unmark(); !v.CanIterateElements() {
+	if v, _ = v.Unmark(); !v.IsKnown() || !v.CanIterateElements() {
 		return 0
 	}
 	return float64(v.LengthInt())

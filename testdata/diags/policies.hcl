@@ -61,6 +61,6 @@ locals {
 
 # What can only be known with a plan is no mistake.
 policy "fine" {
-  condition     = plan.layout.tensor_parallel <= 8 && strcontains(artifacts["launch.sh"], "torchrun") && length(plan.warnings) == 0 && job.cluster.gpu.memory > 8e10
+  condition     = plan.layout.tensor_parallel <= 8 && strcontains(artifacts["launch.sh"], "torchrun") && length(plan.warnings) == 0 && job.cluster.gpu.memory > 8e10 && alltrue([for s in plan.memory.stages : s.device_bytes < plan.memory.usable_bytes])
   error_message = "${job.name} takes ${plan.run.gpu_hours} GPU-hours, and ${var.limit} are enough."
 }

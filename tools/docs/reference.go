@@ -34,6 +34,10 @@ func reference() []byte {
 	for i := range schema.File.Blocks {
 		section(&w, &schema.File.Blocks[i], "", 0, shown)
 	}
+	w.WriteString("\n## Test files\n\nWhat stands in `*.ndctest.hcl` files, which `ndc test` runs and nothing else reads ([policies.md](policies.md#tests)).\n")
+	for i := range schema.TestFile.Blocks {
+		section(&w, &schema.TestFile.Blocks[i], "", schema.TestFile.Effect, shown)
+	}
 	return w.Bytes()
 }
 
