@@ -125,11 +125,10 @@ func (b *block) drop(paths []string) *block {
 	return &d
 }
 
-// jobTree evaluates a job block for one element of its for_each, over its
-// base. above are the jobs that have it as their base.
-func (l *loader) jobTree(n *node, i *instance, above []*node) *block {
-	s := n.scope
-	s.instance = i
+// jobTree evaluates a job block over its base, in a scope that says which
+// element and which site it is for. above are the jobs that have it as their
+// base.
+func (l *loader) jobTree(n *node, s scope, above []*node) *block {
 	t := l.evaluate(withoutRepetition(n.block), schema.File.Block("job"), s)
 	base := t.args["base"]
 	if !l.checkWithout(t) {
@@ -143,7 +142,9 @@ func (l *loader) jobTree(n *node, i *instance, above []*node) *block {
 		t.broken, t.partial = true, true
 		return t
 	}
-	return merge(left(l.jobTree(b, nil, append(slices.Clone(above), n)), t), t, adding)
+	inner := b.scope
+	inner.site = s.site
+	return merge(left(l.jobTree(b, inner, append(slices.Clone(above), n)), t), t, adding)
 }
 
 // baseJob finds the job that another has as its base; nil after a report.

@@ -90,7 +90,7 @@ func (c *converter) fill(a *argument) (ok bool) {
 		a.parsed, ok = c.interval(a.value)
 	case schema.Chain:
 		a.parsed, ok = c.chain(a.value)
-	case schema.ModelRef, schema.ClusterRef, schema.GPURef:
+	case schema.ModelRef, schema.ClusterRef, schema.GPURef, schema.JobRef, schema.SiteRef:
 		a.parsed, ok = a.value, c.reference(a.value)
 	default:
 		a.parsed, ok = a.value, true

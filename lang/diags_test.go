@@ -110,6 +110,8 @@ func caseOptions(t *testing.T, src string) Options {
 			o.Job = words[i+1]
 		case "--backend":
 			o.Backend = words[i+1]
+		case "--site":
+			o.Sites = append(o.Sites, words[i+1])
 		default:
 			t.Fatal("unknown argument ", words[i])
 		}

@@ -115,6 +115,8 @@ const (
 	UnknownJob diag.ID = "unknown-job"
 	// SharedCheckpoint: two jobs save their checkpoints to one folder.
 	SharedCheckpoint diag.ID = "shared-checkpoint"
+	// UnknownSite: no site, or more than one, has the name that was asked for.
+	UnknownSite diag.ID = "unknown-site"
 	// UnknownBackend: no job has the backend that was asked for.
 	UnknownBackend diag.ID = "unknown-backend"
 )
@@ -167,6 +169,7 @@ var summaries = map[diag.ID]string{
 	OutsideModule:        "Path out of a module",
 	NoJob:                "No job",
 	UnknownJob:           "Unknown job",
+	UnknownSite:          "Unknown site",
 	UnknownBackend:       "Unknown backend",
 	SharedCheckpoint:     "Checkpoints of two jobs in one folder",
 }

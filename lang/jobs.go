@@ -40,8 +40,10 @@ func (m *module) buildJobs() (jobs []job.Job, names []string) {
 	case len(asked) == 0 && !slices.Contains(labels, m.options.Job):
 		m.unknownJob(slices.Concat(labels, names))
 	}
-	for _, e := range asked {
-		jobs = append(jobs, m.buildJob(e)...)
+	for _, site := range m.askedSites() {
+		for _, e := range asked {
+			jobs = append(jobs, m.buildJob(e, site)...)
+		}
 	}
 	if m.options.Backend != "" && len(asked) > 0 && len(jobs) == 0 && !m.diags.HasErrors() {
 		m.noBackend()
@@ -126,6 +128,7 @@ func (l *loader) noBackend() {
 // parts are the trees that one job is decoded from.
 type parts struct {
 	element
+	site                              *node  // nil without one
 	whole                             *block // the job block with all its backends
 	job, backend, model, cluster, gpu *block // nil when what defines it was reported
 }
@@ -141,10 +144,17 @@ func (p parts) recorded(into job.Sources) parts {
 	return p
 }
 
-// buildJob makes one job for each backend.
-func (l *loader) buildJob(e element) []job.Job {
-	t := l.jobTree(e.node, e.instance, nil)
-	p := parts{element: e, whole: t, model: l.reference(t, "model"), cluster: l.reference(t, "cluster")}
+// buildJob makes one job for each backend, at a site or, with nil, at that
+// which the job names.
+func (l *loader) buildJob(e element, site *node) []job.Job {
+	s := e.node.scope
+	s.instance = e.instance
+	if s.site = site; site == nil {
+		s.site = l.siteOf(e.node, s, nil)
+	}
+	t := l.jobTree(e.node, s, nil)
+	all := s.site.under(t, "")
+	p := parts{element: e, site: s.site, whole: t, model: l.reference(t, "model"), cluster: l.reference(all, "cluster")}
 	if p.cluster != nil {
 		p.gpu = l.reference(p.cluster, "gpu")
 	}
@@ -154,16 +164,17 @@ func (l *loader) buildJob(e element) []job.Job {
 		}
 	}
 	backends := t.all("backend")
-	if len(backends) == 0 && !t.partial {
-		l.required(t)
+	if len(backends) == 0 && !all.partial {
+		l.required(all)
 		l.fail(MissingBlock, t.header, "A job needs at least one block backend \"…\" { version = … }. The backends are %s.", diag.OneOf(schema.BackendKinds()))
 	}
 	var jobs []job.Job
 	for _, backend := range backends {
 		if l.options.Backend == "" || l.options.Backend == backend.label {
-			p.backend, p.job = backend, overlay(t, backend)
+			p.backend = s.site.underBackend(backend)
+			p.job = overlay(s.site.under(t, backend.label), backend)
 			l.required(p.job)
-			l.requiredArguments(backend) // its blocks are complete only when merged
+			l.requiredArguments(p.backend) // its blocks are complete only when merged
 			jobs = append(jobs, l.buildFor(p))
 		}
 	}
@@ -182,7 +193,11 @@ func (l *loader) reference(t *block, name string) *block {
 		t.broken = true
 		return nil
 	}
-	return n.tree.adopt(a.source.Range)
+	found := n.tree.adopt(a.source.Range)
+	if a.source.Origin == job.FromSite {
+		found = found.owned()
+	}
+	return found
 }
 
 // overlay merges a backend's own blocks over the job's.
@@ -255,6 +270,13 @@ func completion(t *block, name string) string {
 // buildFor decodes and checks one job.
 func (l *loader) buildFor(p parts) job.Job {
 	j := job.Job{Name: p.name(), Label: p.node.block.Labels[0], Sources: job.Sources{}}
+	j.Folder = j.Name
+	if p.site != nil {
+		j.Site = p.site.tree.label
+	}
+	if len(l.options.Sites) > 1 {
+		j.Folder = j.Site + "/" + j.Name
+	}
 	p.job.sources("", j.Sources)
 	p.backend.sources("backend", j.Sources)
 	p = p.recorded(j.Sources)
@@ -316,13 +338,14 @@ func (l *loader) buildTraining(p parts, c *checker) {
 
 // checkPaths reports jobs that would write their checkpoints over one another's.
 func (l *loader) checkPaths(jobs []job.Job) {
-	first, told := map[string]*job.Job{}, map[string]bool{}
+	first, told := map[[2]string]*job.Job{}, map[string]bool{}
 	for i := range jobs {
 		j := &jobs[i]
 		path := j.Training.Checkpoint.Path
-		other := first[path]
+		key := [2]string{j.Site, path} // sites have file systems of their own
+		other := first[key]
 		if other == nil {
-			first[path] = j
+			first[key] = j
 		}
 		if path == "" || other == nil || told[j.Name] {
 			continue

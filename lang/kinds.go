@@ -38,13 +38,13 @@ func valueType(t schema.Type) cty.Type {
 
 // opaqueKinds are the kinds of blocks that can be named and not read: what is in
 // them depends on the element of for_each and on the site.
-var opaqueKinds = []string{"job"}
+var opaqueKinds = []string{"job", "site"}
 
 // kinds lists all kinds of blocks that expressions name.
 func kinds() []string { return slices.Concat(schema.Kinds(), opaqueKinds) }
 
 // opaqueUse says what a block of an opaque kind is named for.
-var opaqueUse = map[string]string{"job": "the base of other jobs, base = job.NAME"}
+var opaqueUse = map[string]string{"job": "the base of other jobs, base = job.NAME", "site": "where jobs run, site = site.NAME, which read its values as here.NAME"}
 
 // opaque is the object of a block of an opaque kind.
 func opaque(kind, address string) cty.Value {

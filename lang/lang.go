@@ -33,6 +33,9 @@ type Options struct {
 	Job string
 	// Backend, when not empty, selects one backend of each job.
 	Backend string
+	// Sites are the sites to build for, by label or address, instead of those that
+	// the jobs name.
+	Sites []string
 	// Modules finds the modules whose source is no relative path; nil where none
 	// was fetched.
 	Modules Modules
@@ -62,6 +65,8 @@ type Workspace struct {
 	Jobs []job.Job
 	// Names holds the name of every job, asked for or not.
 	Names []string
+	// Sites holds the labels of all sites, of the modules that are called too.
+	Sites []string
 	// Files holds every file that was read, by name, for snippets beside
 	// diagnostics.
 	Files map[string][]byte

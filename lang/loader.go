@@ -57,6 +57,9 @@ func (l *loader) load(name string, w *Workspace) {
 	root.checkPolicies()
 	root.checkAsserts()
 	w.Jobs, w.Names = root.buildJobs()
+	for _, n := range root.sites() {
+		w.Sites = append(w.Sites, n.block.Labels[0])
+	}
 }
 
 func (l *loader) fail(id diag.ID, at diag.Range, format string, args ...any) {

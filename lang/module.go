@@ -109,6 +109,9 @@ func (m *module) addNode(n *node, b *hclsyntax.Block) {
 
 func (m *module) add(n *node) {
 	n.scope = m.scope()
+	if n.block != nil && n.block.Type == "site" {
+		n.scope.origin = job.FromSite
+	}
 	m.nodes[n.address()] = n
 	m.order = append(m.order, n)
 }

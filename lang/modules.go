@@ -81,7 +81,7 @@ func (m *module) enter(b *hclsyntax.Block, s scope) {
 	m.collect()
 	m.setInputs(b, s)
 	stack := m.stack
-	m.stack = nil // nothing in it can lead back to what is being evaluated outside
+	m.stack = nil // nothing in it leads back to what is being evaluated outside
 	for _, n := range m.order {
 		m.settle(n, nil)
 	}

@@ -46,8 +46,8 @@ func TestNoSilentArgument(t *testing.T) {
 		}
 	}
 	everyArgument(&schema.File, "", func(path string) {
-		if strings.HasPrefix(path, "module.") || strings.HasPrefix(path, "output.") {
-			return // TestModules
+		if strings.HasPrefix(path, "module.") || strings.HasPrefix(path, "output.") || strings.HasPrefix(path, "site.") {
+			return // TestModules, TestSites
 		}
 		if !seen[path] && !strings.Contains(path, "backend.") && !strings.HasSuffix(path, ".mock") {
 			t.Errorf("%s is not in the file", path)
@@ -95,7 +95,7 @@ func writtenArguments(t *testing.T, src []byte) []writtenArgument {
 
 func everyArgument(b *schema.Block, prefix string, visit func(path string)) {
 	for _, a := range b.Arguments {
-		if !slices.Contains([]string{"base", "without", "sources", "published", "for_each", "count"}, a.Name) {
+		if !slices.Contains([]string{"base", "without", "sources", "published", "for_each", "count", "site"}, a.Name) {
 			visit(prefix + a.Name)
 		}
 	}

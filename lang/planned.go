@@ -24,7 +24,7 @@ import (
 var plannedJobType = sync.OnceValue(func() cty.Type {
 	spec := schema.File.Block("job")
 	attributes := plannedAttributes(spec)
-	attributes["name"], attributes["label"] = cty.String, cty.String
+	attributes["name"], attributes["label"], attributes["site"] = cty.String, cty.String, cty.String
 	attributes["backend"] = cty.Object(plannedArguments(spec.Block("backend"), map[string]cty.Type{labelAttribute: cty.String}))
 	return cty.Object(attributes)
 })
@@ -32,7 +32,7 @@ var plannedJobType = sync.OnceValue(func() cty.Type {
 // hidden reports whether an argument is how a job was put together, not what
 // became of it.
 func hidden(a *schema.Argument) bool {
-	return slices.Contains([]string{"base", "without", "for_each", "count"}, a.Name)
+	return slices.Contains([]string{"base", "without", "for_each", "count", "site"}, a.Name)
 }
 
 func plannedAttributes(b *schema.Block) map[string]cty.Type {
@@ -76,7 +76,10 @@ func plannedType(a *schema.Argument) cty.Type {
 // planned is the job that the parts make, as an object of plannedJobType.
 func (p *parts) planned() cty.Value {
 	values := p.job.planned(p)
-	values["name"], values["label"] = cty.StringVal(p.name()), cty.StringVal(p.job.label)
+	values["name"], values["label"], values["site"] = cty.StringVal(p.name()), cty.StringVal(p.job.label), cty.NullVal(cty.String)
+	if p.site != nil {
+		values["site"] = cty.StringVal(p.site.tree.label)
+	}
 	backend := p.backend.plannedArguments(p)
 	backend[labelAttribute] = cty.StringVal(p.backend.label)
 	values["backend"] = cty.ObjectVal(backend)

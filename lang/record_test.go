@@ -37,7 +37,7 @@ func TestEveryArgumentIsRecorded(t *testing.T) {
 func everyRecorded(b *schema.Block, path string, visit func(path string)) {
 	for i := range b.Arguments {
 		a := &b.Arguments[i]
-		if !a.Informs && !slices.Contains([]string{"base", "without", "for_each", "count"}, a.Name) {
+		if !a.Informs && !slices.Contains([]string{"base", "without", "for_each", "count", "site"}, a.Name) {
 			visit(join(path, a.Name))
 		}
 	}

@@ -25,6 +25,7 @@ type scope struct {
 	origin   job.Origin
 	module   *module   // whose names are seen; nil in the catalogue, which sees only itself
 	instance *instance // of the block around it, when that has for_each or count
+	site     *node     // of the job around it; nil without one
 
 	given map[string]cty.Value // further roots, such as plan in a policy
 }
@@ -62,7 +63,7 @@ const (
 )
 
 // roots are the first words of references.
-var roots = []string{"var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "each", "count"}
+var roots = []string{"var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "site", "here", "each", "count"}
 
 // value evaluates an expression, what it refers to first. It returns false
 // when something was reported.
@@ -166,6 +167,8 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found *known) bool {
 		return l.resolveCatalog(t, found)
 	case root == "each" || root == "count":
 		return l.resolveInstance(t, s, found)
+	case root == "here":
+		return l.resolveHere(t, s, found)
 	case root == "module":
 		return m.resolveModule(t, found)
 	}
@@ -439,6 +442,8 @@ func (l *loader) define(n *node) cty.Value {
 	switch n.block.Type {
 	case "job":
 		return opaque("job", n.address()) // evaluated when it is built, once for each element of its for_each
+	case "site":
+		return l.site(n)
 	case "module":
 		return n.scope.module.call(n)
 	case "output":

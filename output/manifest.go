@@ -41,6 +41,7 @@ func WithoutOwnHash(content []byte, own string) []byte {
 type manifest struct {
 	FormatVersion string `json:"format_version"`
 	Job           string `json:"job"`
+	Site          string `json:"site"`
 	Backend       string `json:"backend"`
 	Artifacts     []struct {
 		Path   string `json:"path"`
@@ -107,25 +108,36 @@ func isLocal(name string) bool {
 }
 
 // Build is a folder that a build of ndc wrote; Backend is empty for that of a
-// job as a whole.
+// job as a whole. Job is the job's folder, JOB or SITE/JOB.
 type Build struct{ Path, Job, Backend string }
 
-// Builds lists the folders JOB and JOB/BACKEND that ndc wrote, but for those
-// that somebody claims.
+// Builds lists the folders JOB and JOB/BACKEND that ndc wrote, and those below
+// folders of sites, but for those that somebody claims.
 func (o *Output) Builds(claimed func(job, backend string) bool) []Build {
 	var list []Build
-	for _, job := range o.folders(".") {
-		if m := o.manifest(job); m.name == JobManifest && m.Job == job && !claimed(job, "") {
-			list = append(list, Build{Path: job, Job: job})
+	for _, dir := range o.folders(".") {
+		list = append(list, o.buildsOf(dir, "", claimed)...)
+		for _, job := range o.folders(dir) {
+			list = append(list, o.buildsOf(path.Join(dir, job), dir, claimed)...)
 		}
-		for _, backend := range o.folders(job) {
-			dir := path.Join(job, backend)
-			if claimed(job, backend) {
-				continue
-			}
-			if m := o.manifest(dir); m.Job == job && m.Backend == backend {
-				list = append(list, Build{Path: dir, Job: job, Backend: backend})
-			}
+	}
+	return list
+}
+
+// buildsOf lists the folders of one job, which for a site not "" must be of that
+// site.
+func (o *Output) buildsOf(job, site string, claimed func(job, backend string) bool) (list []Build) {
+	wrote := func(m manifest) bool { return m.Job == path.Base(job) && (site == "" || m.Site == site) }
+	if m := o.manifest(job); m.name == JobManifest && wrote(m) && !claimed(job, "") {
+		list = append(list, Build{Path: job, Job: job})
+	}
+	for _, backend := range o.folders(job) {
+		dir := path.Join(job, backend)
+		if claimed(job, backend) {
+			continue
+		}
+		if m := o.manifest(dir); wrote(m) && m.Backend == backend {
+			list = append(list, Build{Path: dir, Job: job, Backend: backend})
 		}
 	}
 	return list

@@ -21,7 +21,8 @@ func newBuild(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "build FILE|DIR", Short: "Plan the jobs and write their launch files", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
-and write the launch files to out/JOB/BACKEND beside the job file; for reviewers
+and write the launch files to out/JOB/BACKEND beside the job file, with several
+--site to out/SITE/JOB/BACKEND; for reviewers
 out/JOB has plan.md and job.json, which says where each value of the job comes
 from. Files are replaced together or not at all, even when the build is killed.
 A file that ndc did not write, or that was edited since, is not replaced without
@@ -86,7 +87,7 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 // planned are the plans that a command line asks for.
 type planned struct {
 	list     []*compiled
-	names    []string // of all jobs, asked for or not
+	names    []string // of the folders of all jobs, asked for or not
 	argument string   // the FILE or DIR that was read
 }
 
@@ -103,7 +104,7 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 			diags.Append(wrong) // before any search, which may take long
 		}
 	}
-	plans := planned{names: w.Names, argument: argument}
+	plans := planned{names: jobFolders(w), argument: argument}
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
 			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded), judges(w, i))
@@ -146,7 +147,7 @@ func (p *planned) miss() bool {
 		if !c.plan.Feasible && c.job.Backend.Required {
 			return true
 		}
-		built[c.job.Name] = built[c.job.Name] || c.plan.Feasible
+		built[c.job.Folder] = built[c.job.Folder] || c.plan.Feasible
 	}
 	for _, ok := range built {
 		if !ok {
@@ -177,10 +178,10 @@ func folders(plans planned, all bool) []output.Folder {
 	jobs := map[string][]string{}
 	var order []string
 	for _, c := range plans.list {
-		if jobs[c.job.Name] == nil {
-			order = append(order, c.job.Name)
+		if jobs[c.job.Folder] == nil {
+			order = append(order, c.job.Folder)
 		}
-		jobs[c.job.Name] = append(jobs[c.job.Name], c.job.Backend.Kind)
+		jobs[c.job.Folder] = append(jobs[c.job.Folder], c.job.Backend.Kind)
 		list = append(list, output.Folder{Path: c.folder(), Files: files(c.artifacts)})
 	}
 	for _, name := range order {

@@ -88,7 +88,9 @@ func clean(out string, w *lang.Workspace, dryRun bool) (results []output.Result,
 
 // claims reports whether a job has a backend, or whether it is there at all.
 func claims(w *lang.Workspace, name, backend string) bool {
-	return slices.ContainsFunc(w.Jobs, func(j job.Job) bool { return j.Name == name && (backend == "" || j.Backend.Kind == backend) })
+	return slices.ContainsFunc(w.Jobs, func(j job.Job) bool {
+		return slices.Contains(foldersOf(w, j.Name), name) && (backend == "" || j.Backend.Kind == backend)
+	})
 }
 
 // cleaned is what clean prints for programs.

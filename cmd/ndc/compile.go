@@ -40,7 +40,7 @@ func judges(w *lang.Workspace, i int) judge {
 const planName = output.Manifest
 
 // folder is the place of the files below the output folder.
-func (c *compiled) folder() string { return path.Join(c.job.Name, c.job.Backend.Kind) }
+func (c *compiled) folder() string { return path.Join(c.job.Folder, c.job.Backend.Kind) }
 
 // compile takes one job through the stages that this program is made of: the
 // backend's target, the plan, the files, the policies. What the language already
@@ -151,7 +151,7 @@ func (c *compiled) seal() {
 // planFile is plan.json: the plan with the versions of format and program. Its
 // own hash stands among the artifacts, taken with that entry empty.
 func (c *compiled) planFile() []byte {
-	f := file.File{FormatVersion: file.FormatVersion, NDCVersion: version, Job: c.job.Name, Plan: file.Of(c.plan)}
+	f := file.File{FormatVersion: file.FormatVersion, NDCVersion: version, Job: c.job.Name, Site: c.job.Site, Plan: file.Of(c.plan)}
 	f.Artifacts = append(f.Artifacts, file.Artifact{Path: planName})
 	own := output.Hash(mustJSON(f))
 	f.Artifacts[len(f.Artifacts)-1].SHA256 = own

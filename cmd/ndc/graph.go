@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ the folder given with -o (default: the working directory).`,
 			f := output.Folder{Path: "."}
 			for _, c := range plans.list {
 				if c.plan.Feasible {
-					f.Files = append(f.Files, output.File{Path: c.job.Name + "-" + c.job.Backend.Kind + ".svg", Content: view.Picture(c.job.Name, c.plan, compiler.NewDetail(c.job, c.target, c.plan).Timeline())})
+					f.Files = append(f.Files, output.File{Path: strings.ReplaceAll(c.job.Folder, "/", "-") + "-" + c.job.Backend.Kind + ".svg", Content: view.Picture(c.job.Folder, c.plan, compiler.NewDetail(c.job, c.target, c.plan).Timeline())})
 				}
 			}
 			_, diags := write(out, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, force)

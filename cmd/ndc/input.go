@@ -20,6 +20,7 @@ import (
 // inputFlags are what build, plan and validate share.
 type inputFlags struct {
 	job, backend string
+	sites        []string
 	variables    []lang.VariableArg
 	json         bool
 	strict       bool
@@ -35,6 +36,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 func (f *inputFlags) registerInput(c *cobra.Command) {
 	c.Flags().Var(&variableFlag{f: f}, "var", "set a variable, as NAME=VALUE; may be repeated")
 	c.Flags().Var(&variableFlag{f: f, file: true}, "var-file", "read variables from a file; may be repeated")
+	c.Flags().StringArrayVar(&f.sites, "site", nil, "build for this site instead of the one that the jobs name; may be repeated")
 	c.Flags().BoolVar(&f.json, "json", false, "print results and diagnostics as JSON")
 }
 
@@ -78,7 +80,27 @@ func load(argument string, f *inputFlags) (*lang.Workspace, diag.List) {
 	for i := range variables {
 		variables[i].File = filepath.ToSlash(variables[i].File)
 	}
-	return lang.Load(disk{}, filepath.ToSlash(argument), lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend})
+	return lang.Load(disk{}, filepath.ToSlash(argument), lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites})
+}
+
+// jobFolders are the folders, below an output folder, in which builds of all
+// jobs may lie.
+func jobFolders(w *lang.Workspace) []string {
+	var list []string
+	for _, name := range w.Names {
+		list = append(list, foldersOf(w, name)...)
+	}
+	return list
+}
+
+// foldersOf are those of one job: its own, and one for each site where it is
+// built for several.
+func foldersOf(w *lang.Workspace, name string) []string {
+	list := []string{name}
+	for _, site := range w.Sites {
+		list = append(list, site+"/"+name)
+	}
+	return list
 }
 
 // beside is where the outputs of FILE or DIR go by default.

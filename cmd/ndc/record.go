@@ -27,7 +27,7 @@ func (p *planned) withJobs(folders []output.Folder, all bool, read func(name str
 		i := slices.IndexFunc(jobs, func(j *jobFiles) bool { return j.dir == dir })
 		if i < 0 {
 			i = len(jobs)
-			jobs = append(jobs, &jobFiles{dir: dir, name: c.job.Name, values: map[string][]record.Value{}})
+			jobs = append(jobs, &jobFiles{dir: dir, name: c.job.Name, site: c.job.Site, values: map[string][]record.Value{}})
 		}
 		jobs[i].add(c, p.place)
 	}
@@ -55,9 +55,9 @@ func (p *planned) place(name string) string {
 
 // jobFiles are the files of a job as a whole, while they are made.
 type jobFiles struct {
-	dir, name string
-	values    map[string][]record.Value // by backend
-	plans     []*plan.Plan
+	dir, name, site string
+	values          map[string][]record.Value // by backend
+	plans           []*plan.Plan
 }
 
 func (j *jobFiles) add(c *compiled, place func(string) string) {
@@ -90,8 +90,8 @@ func (j *jobFiles) addEarlier(read func(name string) []byte) {
 // that which it has while its own is empty.
 func (j *jobFiles) files() []output.File {
 	slices.SortStableFunc(j.plans, func(a, b *plan.Plan) int { return strings.Compare(a.Backend, b.Backend) })
-	page := []byte(view.Markdown(j.name, j.plans))
-	f := record.File{FormatVersion: record.FormatVersion, NDCVersion: version, Job: j.name,
+	page := []byte(view.Markdown(j.dir, j.plans))
+	f := record.File{FormatVersion: record.FormatVersion, NDCVersion: version, Job: j.name, Site: j.site,
 		Artifacts: []record.Artifact{{Path: output.JobManifest}, {Path: pageName, SHA256: output.Hash(page)}}}
 	f.Set(j.values)
 	f.Artifacts[0].SHA256 = output.Hash(mustJSON(f))

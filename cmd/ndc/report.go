@@ -37,7 +37,7 @@ func (r *report) print() error {
 	}
 	var parts []string
 	for _, c := range r.plans {
-		parts = append(parts, view.Summary(c.job.Name, c.plan)+r.files(c))
+		parts = append(parts, view.Summary(c.job.Folder, c.plan)+r.files(c))
 	}
 	if others := r.others(); others != "" {
 		parts = append(parts, others)
@@ -100,8 +100,8 @@ func (r *report) documents() []file.Document {
 	var list []file.Document
 	for _, c := range r.plans {
 		n := len(list)
-		if n == 0 || list[n-1].Job != c.job.Name {
-			list = append(list, file.Document{FormatVersion: file.FormatVersion, NDCVersion: version, Job: c.job.Name, Output: r.output(c.job.Name)})
+		if n == 0 || list[n-1].Job != c.job.Name || list[n-1].Site != c.job.Site {
+			list = append(list, file.Document{FormatVersion: file.FormatVersion, NDCVersion: version, Job: c.job.Name, Site: c.job.Site, Output: r.output(c.job.Folder)})
 			n++
 		}
 		list[n-1].Plans = append(list[n-1].Plans, file.Of(c.plan))

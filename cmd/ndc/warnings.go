@@ -136,8 +136,8 @@ func (c *compiled) predicted() []plan.Warning {
 // are several.
 func label(c *compiled, plans []*compiled) string {
 	for _, other := range plans {
-		if other.job.Name != c.job.Name {
-			return c.job.Name + " on " + c.job.Backend.Kind
+		if other.job.Folder != c.job.Folder {
+			return c.job.Folder + " on " + c.job.Backend.Kind
 		}
 	}
 	return c.job.Backend.Kind

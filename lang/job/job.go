@@ -12,7 +12,9 @@ import "github.com/ndc-dev/ndc/diag"
 // Job is one training run on one backend.
 type Job struct {
 	Name        string // becomes paths and the Slurm name: the label, with for_each LABEL-KEY
-	Label       string `json:"-"` // of the job block; no plan depends on it
+	Label       string `json:"-"` // of the job block; no plan depends on it, nor on the next two
+	Site        string `json:"-"` // label of the site block; "" without one
+	Folder      string `json:"-"` // of its files, as a slash path: the name, for several sites SITE/NAME
 	Backend     Backend
 	Model       Model
 	Cluster     Cluster
@@ -53,11 +55,12 @@ const (
 	FromSpec                  // the user's files
 	FromCatalog               // the built-in catalogue
 	FromModule                // a module that they use
+	FromSite                  // a site block
 )
 
 // String returns the word for an origin in comments of emitted files.
 func (o Origin) String() string {
-	return [...]string{"default", "spec", "catalogue", "module"}[o]
+	return [...]string{"default", "spec", "catalogue", "module", "site"}[o]
 }
 
 // Range returns where the argument at path was written, or the closest

@@ -118,14 +118,16 @@ var slurmBlock = Block{
 		{Name: "log_path", Type: String, Doc: "Folder for logs; the backend's name is appended.", DefaultDoc: "beside the script"},
 	},
 	Blocks: []Block{
-		{
-			Name: "node_check",
-			Doc:  "A command that every node must pass before the launch.",
-			Arguments: []Argument{
-				{Name: "command", Type: String, Required: true, Doc: "What to run."},
-				{Name: "timeout", Type: Duration, Positive: true, Default: `"5m"`, Doc: "How long it may take."},
-			},
-		},
+		nodeCheckBlock,
 		containerBlock,
+	},
+}
+
+var nodeCheckBlock = Block{
+	Name: "node_check",
+	Doc:  "A command that every node must pass before the launch.",
+	Arguments: []Argument{
+		{Name: "command", Type: String, Required: true, Doc: "What to run."},
+		{Name: "timeout", Type: Duration, Positive: true, Default: `"5m"`, Doc: "How long it may take."},
 	},
 }

@@ -37,6 +37,8 @@ const (
 	ModelRef                 // a model
 	ClusterRef               // a cluster
 	GPURef                   // a gpu
+	JobRef                   // a job
+	SiteRef                  // a site
 	TypeExpr                 // a type of values, as in variable blocks
 	Any                      // any value
 )
@@ -44,7 +46,7 @@ const (
 var typeNames = [...]string{
 	"count", "number", "bool", "string", "memory", "bandwidth", "compute rate", "duration", "share", "power",
 	"list of strings", "map of strings", "environment variables", "list of counts", "count, list or range", "bool or list", "string or list",
-	"steps, duration or \"auto\"", "count or \"until_done\"", "model", "cluster", "gpu", "type", "any value",
+	"steps, duration or \"auto\"", "count or \"until_done\"", "model", "cluster", "gpu", "job", "site", "type", "any value",
 }
 
 // String returns the type's name in the reference.
@@ -160,7 +162,7 @@ var File = Block{
 	Name: "file",
 	Doc:  "The top of a file.",
 	Blocks: []Block{
-		ndcBlock, variableBlock, localsBlock, modelBlock, clusterBlock, gpuBlock, jobBlock, moduleBlock, outputBlock, policyBlock,
+		ndcBlock, variableBlock, localsBlock, modelBlock, clusterBlock, gpuBlock, jobBlock, siteBlock, moduleBlock, outputBlock, policyBlock,
 	},
 }
 

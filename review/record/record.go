@@ -32,6 +32,7 @@ type File struct {
 	FormatVersion string             `json:"format_version"`
 	NDCVersion    string             `json:"ndc_version"`
 	Job           string             `json:"job"`
+	Site          string             `json:"site,omitempty"`
 	Values        []Value            `json:"values"`
 	Backends      map[string][]Value `json:"backends"`
 	Artifacts     []Artifact         `json:"artifacts"`
@@ -44,7 +45,7 @@ type Value struct {
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 	// Origin says who chose the value: "spec:FILE:LINE" the user's files,
-	// "catalog:ENTRY" an entry of the catalogue, "default:" the language,
+	// "module:FILE:LINE" a module, "site:FILE:LINE" a site, "catalog:ENTRY" an entry of the catalogue, "default:" the language,
 	// "plan:search" the search, "plan:recommended" the backend. Files are relative
 	// to the folder of the job.
 	Origin string `json:"origin"`
@@ -101,6 +102,8 @@ func originOf(j *job.Job, path string, place func(file string) string) string {
 	switch s.Origin {
 	case job.FromSpec:
 		return fmt.Sprintf("spec:%s:%d", place(s.Range.Filename), s.Range.Start.Line)
+	case job.FromModule, job.FromSite:
+		return fmt.Sprintf("%s:%s:%d", s.Origin, place(s.Range.Filename), s.Range.Start.Line)
 	case job.FromCatalog:
 		return "catalog:" + entryOf(j, path)
 	}

@@ -33,7 +33,7 @@ job "d" {
   for_each = { x = 1 }
   base     = model.m # ERROR: unknown-reference at model.m: There is no model block "m". No file defines one.
 }
-job "e" { # ERROR: missing-argument at job "e": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. # ERROR: missing-argument at job "e": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "e": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "e": The block job needs a block training { … }. What is learned, from what, and how.
+job "e" { # ERROR: missing-argument at job "e": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. Needed unless the site has one. # ERROR: missing-argument at job "e": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "e": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "e": The block job needs a block training { … }. What is learned, from what, and how.
   without = ["slurm"] # ERROR: inapplicable-argument at ["slurm"]: "without" drops blocks of a base, and there is no base. Remove it.
 }
 job "f" {
@@ -52,7 +52,7 @@ job "j" {
 job "d-x" { # ERROR: duplicate-block at "d-x": This makes a job "d-x", and so does the job block at job.hcl:32. The name of an element is LABEL-KEY; change a label or a key.
   base = job.a.training
 }
-job "k" { # ERROR: missing-argument at job "k": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. # ERROR: missing-block at job "k": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "k": The block job needs a block training { … }. What is learned, from what, and how.
+job "k" { # ERROR: missing-argument at job "k": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. Needed unless the site has one. # ERROR: missing-block at job "k": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "k": The block job needs a block training { … }. What is learned, from what, and how.
   count = 1
   model = each.value # ERROR: unknown-reference at each.value: "each" is what one element of for_each has, and the block around this has no for_each.
 }

@@ -17,7 +17,7 @@ policy "of_the_job" {
   error_message = "The account is not ours."
 }
 policy "no_root" {
-  condition     = plans.feasible # ERROR: unknown-reference at plans: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "each", "count", "artifacts" or "plan", not "plans". Did you mean "plan"?
+  condition     = plans.feasible # ERROR: unknown-reference at plans: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "site", "here", "each", "count", "artifacts" or "plan", not "plans". Did you mean "plan"?
   error_message = "It does not fit."
 }
 policy "no_truth" {
@@ -56,7 +56,7 @@ policy "unsure" { # ERROR: duplicate-block at policy "unsure": policy "unsure" i
 
 # Only policies see a plan.
 locals {
-  hours = plan.run.gpu_hours # ERROR: unknown-reference at plan: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "each" or "count", not "plan".
+  hours = plan.run.gpu_hours # ERROR: unknown-reference at plan: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "site", "here", "each" or "count", not "plan".
 }
 
 # What can only be known with a plan is no mistake.

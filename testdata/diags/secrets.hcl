@@ -11,7 +11,7 @@ cluster "c" {
   }
 }
 
-job "j" { # ERROR: missing-argument at job "j": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. # ERROR: missing-argument at job "j": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "j": The block job needs a block training { … }. What is learned, from what, and how.
+job "j" { # ERROR: missing-argument at job "j": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. Needed unless the site has one. # ERROR: missing-argument at job "j": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "j": The block job needs a block training { … }. What is learned, from what, and how.
   backend "megatron" { # ERROR: missing-argument at backend "megatron": The block backend needs the argument "version". The framework's version as it spells it, such as `"core_v0.18.2"`.
     environment = {
       HF_TOKEN               = local.token

@@ -29,7 +29,7 @@ cluster "b" {
   }
 }
 
-job "j" { # ERROR: missing-argument at job "j": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. # ERROR: missing-argument at job "j": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "j": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "j": The block job needs a block training { … }. What is learned, from what, and how.
+job "j" { # ERROR: missing-argument at job "j": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. Needed unless the site has one. # ERROR: missing-argument at job "j": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "j": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "j": The block job needs a block training { … }. What is learned, from what, and how.
   constraints {
     memory_headroom           = 0.06 # ERROR: invalid-quantity at 0.06: The number 0.06 has no unit. Write a share as a string with its unit (%), such as "6%".
     max_exposed_communication = "120%" # ERROR: invalid-quantity at "120%": "120%" is more than the whole. Write a share as a string with its unit (%), such as "6%".

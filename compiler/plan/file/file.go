@@ -20,6 +20,7 @@ type Document struct {
 	FormatVersion string  `json:"format_version"`
 	NDCVersion    string  `json:"ndc_version"`
 	Job           string  `json:"job"`
+	Site          string  `json:"site,omitempty"`
 	Plans         []Plan  `json:"plans"`
 	Output        *Output `json:"output,omitempty"` // of `ndc build` alone
 }
@@ -46,6 +47,7 @@ type File struct {
 	FormatVersion string `json:"format_version"`
 	NDCVersion    string `json:"ndc_version"`
 	Job           string `json:"job"`
+	Site          string `json:"site,omitempty"`
 	Plan
 }
 

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fence is a block of a page that shows a file, or commands with what they print.
+var fence = regexp.MustCompile("(?ms)^```(hcl|console)\n(.*?)^```$")
+
+// TestModulesPage: the files on the page of modules are those of its folder, and
+// its commands print what it says; a line … stands for any others.
+func TestModulesPage(t *testing.T) {
+	const source, page = "../../testdata/modules", "../../docs/modules.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS(source)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(folder)
+	shown := map[string]bool{}
+	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
+		if m[1] == "console" {
+			continue
+		}
+		first, content, _ := strings.Cut(m[2], "\n")
+		name := strings.TrimPrefix(first, "# ")
+		if shown[name] = true; readText(t, name) != content {
+			t.Errorf("%s is not as the page shows it", name)
+		}
+	}
+	_ = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if !d.IsDir() && !shown[filepath.ToSlash(path)] {
+			t.Errorf("the page does not show %s", path)
+		}
+		return err
+	})
+	got := fence.ReplaceAllStringFunc(string(text), func(block string) string {
+		m := fence.FindStringSubmatch(block)
+		if m[1] != "console" {
+			return block
+		}
+		return "```console\n" + rerun(t, m[2]) + "```"
+	})
+	if got == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
+	}
+	if err := os.WriteFile(filepath.Join(pageFolder, "modules.md"), []byte(got), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pageFolder is where the pages are, wherever a test works.
+var pageFolder, _ = filepath.Abs("../../docs")
+
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// rerun runs the commands of a block and returns it with what they print. What
+// was left out stays left out as long as the rest is true.
+func rerun(t *testing.T, block string) string {
+	t.Helper()
+	var out strings.Builder
+	for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
+		line, said, _ := strings.Cut(part, "\n")
+		said = strings.TrimSuffix(said, "\n")
+		out.WriteString("$ " + line + "\n")
+		printed := printedBy(t, strings.Fields(line))
+		if !agrees(strings.Split(printed, "\n"), strings.Split(said, "\n")) {
+			said = printed
+		}
+		if said != "" {
+			out.WriteString(said + "\n")
+		}
+	}
+	return out.String()
+}
+
+// printedBy runs ndc, or a tool of the system, and returns what it prints.
+func printedBy(t *testing.T, words []string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if words[0] == "ndc" {
+		run(words[1:], &stdout, &stderr)
+	} else {
+		c := exec.Command(words[0], words[1:]...)
+		c.Stdout, c.Stderr = &stdout, &stderr
+		if err := c.Run(); c.ProcessState == nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.TrimSuffix(stdout.String()+stderr.String(), "\n")
+}
+
+// agrees reports whether lines are those said, of which … stands for any.
+func agrees(lines, said []string) bool {
+	i := slices.Index(said, "…")
+	if i < 0 {
+		return slices.Equal(lines, said)
+	}
+	if len(lines) < i || !slices.Equal(lines[:i], said[:i]) {
+		return false
+	}
+	for n := i; n <= len(lines); n++ {
+		if agrees(lines[n:], said[i+1:]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,26 @@
+package schema
+
+var siteBlock = Block{
+	Name:     "site",
+	Label:    Identifier,
+	LabelDoc: "the site's name, for `site.NAME` and `--site`",
+	Effect:   Launch,
+	Doc:      "What the admins of a cluster own, below what a job says: jobs name it, or `--site` does.",
+	Arguments: []Argument{
+		{Name: "cluster", Type: ClusterRef, Effect: Execution, Doc: "The cluster of jobs that name none."},
+		{Name: "environment", Type: Environment, Doc: "Environment variables of every run."},
+		{Name: "values", Type: Any, Doc: "What jobs read as `here.NAME`, such as the folder of the data.", DefaultDoc: "none"},
+	},
+	Blocks: []Block{
+		slurmBlock, containerBlock, nodeCheckBlock,
+		{
+			Name: "backend", Label: Choice, Labels: BackendKinds(), Repeatable: true,
+			LabelDoc: "the framework",
+			Doc:      "What jobs on this framework find here.",
+			Arguments: []Argument{
+				{Name: "path", Type: String, Doc: "The framework's checkout at run time."},
+			},
+			Blocks: []Block{containerBlock},
+		},
+	},
+}
