@@ -78,7 +78,7 @@ type caches struct {
 	communicators map[[2]int]*collective.Group
 	executions    []plan.Execution
 	linears       map[linearKey]compute.Passes
-	layers        map[program.Shape][]program.Layer // by kind
+	listings      map[program.Shape]*listing // by kind
 	known         map[termsKey]terms
 	latest        termsKey // the last one asked for, and its terms
 	latestTerms   terms
@@ -154,7 +154,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		caches: caches{
 			communicators: map[[2]int]*collective.Group{},
 			linears:       map[linearKey]compute.Passes{},
-			layers:        map[program.Shape][]program.Layer{},
+			listings:      map[program.Shape]*listing{},
 			known:         map[termsKey]terms{},
 			tables:        map[tableKey]*layerTable{},
 			stateTables:   map[wholeKey]*layerTable{},

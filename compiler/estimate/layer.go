@@ -82,8 +82,8 @@ type blockTimes struct {
 func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	kinds := e.arch.Kinds()
 	t := &layerTable{layers: make([]pass, 4*len(kinds)), gradientBytesPerElement: bytesOf(x.GradientDType)}
-	layers := e.layersOf(l)
-	for k, layer := range layers {
+	operations := e.listingOf(l)
+	for k, layer := range operations.layers {
 		t.build(e.start(l, x, g, false), layer, k, false)
 		if e.quantised == e.base {
 			*t.at(k, true, false), *t.at(k, true, true) = *t.at(k, false, false), *t.at(k, false, true)
@@ -91,8 +91,8 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 			t.build(e.start(l, x, g, true), layer, k, true)
 		}
 	}
-	t.embedding = e.embedding(l, x, g)
-	t.head = e.head(l, x, g)
+	t.embedding = e.embedding(l, x, g, &operations.start)
+	t.head = e.head(l, x, g, &operations.end)
 	if k := e.arch.MTPKind(); k >= 0 {
 		t.mtp = *t.at(k, true, l.Recompute != plan.RecomputeNone)
 		t.mtp.lines.add(1, &t.head.lines)
@@ -110,16 +110,26 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 	return t
 }
 
-// layersOf lists the operations of every kind of layer, from the cache: many
-// tables share them.
-func (e *Evaluator) layersOf(l *plan.Layout) []program.Layer {
+// listing is what a micro-batch runs on a rank.
+type listing struct {
+	layers     []program.Layer // by kind
+	start, end program.Block
+}
+
+// listingOf lists the operations of a layout's shape, from the cache: many tables
+// share them.
+func (e *Evaluator) listingOf(l *plan.Layout) *listing {
 	s := program.ShapeOf(l)
-	layers := e.layers[s]
-	for k := len(layers); k < len(e.arch.Kinds()); k++ {
-		layers = append(layers, e.arch.Layer(k, &s, &e.assembly))
-		e.layers[s] = layers
+	known := e.listings[s]
+	if known == nil {
+		known = &listing{layers: make([]program.Layer, len(e.arch.Kinds())), start: e.arch.Start(&s, &e.assembly),
+			end: e.arch.End(&s, &e.assembly, e.target.PaddedVocab(e.model, l.TensorParallel))}
+		for k := range known.layers {
+			known.layers[k] = e.arch.Layer(k, &s, &e.assembly)
+		}
+		e.listings[s] = known
 	}
-	return layers
+	return known
 }
 
 // build makes the passes of a kind of layer, without and with the recompute
@@ -259,36 +269,48 @@ func (b *builder) host() {
 }
 
 // embedding is the lookup and its gradient on the first stage.
-func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g *groups) pass {
+func (e *Evaluator) embedding(l *plan.Layout, x *plan.Execution, g *groups, start *program.Block) pass {
 	b := e.start(l, x, g, true)
-	n := b.tokens * float64(e.model.HiddenSize)
-	b.fwd[lineHead] = b.bytes(compute.Elementwise, n*4)
-	b.bwd[lineHead] = b.bytes(compute.Elementwise, n*10)
+	for i := range start.Operations {
+		n := start.Operations[i].Elements
+		b.fwd[lineHead] = b.bytes(compute.Elementwise, n*4)
+		b.bwd[lineHead] = b.bytes(compute.Elementwise, n*10)
+	}
 	b.embeddingReduce()
 	return b.edge()
 }
 
-// head is the output projection and the loss on the last stage.
-func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups) pass {
+// head is the output projection and the loss on the last stage. The final norm is
+// not counted.
+func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups, end *program.Block) pass {
 	b := e.start(l, x, g, true)
-	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
-	s := program.ShapeOf(l)
-	p := e.arch.HeadGEMM(vocabulary/e.runtime.TensorParallel.HeadParts(l.TensorParallel), &s)
-	t := e.linear(e.base, &p)
-	name := "loss_bytes.unfused"
-	if x.CrossEntropy == "fused" || x.Compile && e.runtime.Loss.CompilesLoss {
-		name = "loss_bytes.fused"
+	for i := range end.Operations {
+		switch o := &end.Operations[i]; o.Kind {
+		case program.Linear:
+			t := e.linear(e.base, &o.GEMM)
+			b.fwd[lineHead] += t.Forward / e.rate(e.base)
+			b.bwd[lineHead] += t.Backward() / e.rate(e.base)
+			b.weight = t.WeightGradient / e.rate(e.base)
+		case program.CrossEntropy:
+			loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(o.Elements*e.lossBytes(x))))
+			b.fwd[lineHead] += loss / 2
+			b.bwd[lineHead] += loss / 2
+		}
 	}
-	loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(b.tokens*float64(vocabulary/e.runtime.TensorParallel.LogitParts(l.TensorParallel))*e.parameters.at(name))))
-	b.fwd[lineHead] = t.Forward/e.rate(e.base) + loss/2
-	b.bwd[lineHead] = t.Backward()/e.rate(e.base) + loss/2
-	b.weight = t.WeightGradient / e.rate(e.base)
-	b.headReduce(vocabulary)
+	b.headReduce(e.target.PaddedVocab(e.model, l.TensorParallel))
 	if e.runtime.Loss.RecomputesChunks && x.LossChunks > 1 {
 		b.bwd.repeat(&b.fwd)
 		b.collectives.add(1, &b.first)
 	}
 	return b.edge()
+}
+
+// lossBytes is the memory traffic of a loss per logit.
+func (e *Evaluator) lossBytes(x *plan.Execution) float64 {
+	if x.CrossEntropy == "fused" || x.Compile && e.runtime.Loss.CompilesLoss {
+		return e.parameters.at("loss_bytes.fused")
+	}
+	return e.parameters.at("loss_bytes.unfused")
 }
 
 // edge turns what was collected into a pass without recompute, such as an

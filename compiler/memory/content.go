@@ -91,8 +91,8 @@ func (m *Model) fill(e *evaluation, number, class int, c *content) {
 	}
 	y.layers = y.kept
 	input := t.layers[0].input
-	if first && m.arch.Model.Dropout > 0 { // the mask on the embedding's output, one byte per element
-		y.keep(lineNorms, input/m.element)
+	if first {
+		y.keep(lineNorms, t.start.Kept())
 	}
 	if m.runtime.Pipeline.KeepsOutputs && !last && l.PipelineParallel > 1 {
 		y.keep(lineNorms, input)

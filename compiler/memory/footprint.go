@@ -282,10 +282,7 @@ func (m *Model) embedded(e *evaluation) int64 {
 	if m.runtime.Sharding.ReducesFP32 && e.l.PipelineParallel == 1 {
 		return 0
 	}
-	if e.l.SequenceParallel {
-		return e.terms.layers[0].input * int64(e.l.TensorParallel)
-	}
-	return e.terms.layers[0].input
+	return e.terms.start.Backward
 }
 
 // embeddingGradient is the whole gradient of the input embedding before it is

@@ -39,6 +39,7 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 func (m *Model) assembly(s *shape) program.Assembly {
 	a := program.AssemblyOf(m.runtime)
 	a.UnfusedAttention, a.Compiled, a.ContextExchange = s.unfused, s.compiled, s.context
+	a.Loss, a.LossChunks, a.FusedLoss = *m.loss(s), s.lossChunks, s.fusedLoss
 	a.Types = program.Types{Compute: m.element, Input: m.precision.inputBytes, Quantised: m.precision.weightBytes > 0, RowAlign: m.precision.align}
 	return a
 }

@@ -21,6 +21,7 @@ type terms struct {
 	embedding  int64 // elements of the input embedding on a rank, positions included
 	word       int64 // elements of the output head
 	finalNorm  int64
+	start      program.Operation // the lookup of the input embedding
 	head       head
 	workspaces int64
 	rotary     int64 // a layer's own table of rotary embeddings
@@ -65,7 +66,8 @@ func (m *Model) makeTerms(s shape) *terms {
 		t.layers[k] = m.layer(&s, m.arch.Layer(k, &s.Shape, &a))
 		m.weights(&t.layers[k], k, &s)
 	}
-	t.head = m.head(&s, vocabulary)
+	start, end := m.arch.Start(&s.Shape, &a), m.arch.End(&s.Shape, &a, vocabulary)
+	t.start, t.head = start.Operations[0], m.head(&s, &end)
 	t.embedding = m.arch.Embedding(vocabulary, m.runtime.TensorParallel.EmbeddingParts(s.TensorParallel))
 	t.word = m.arch.WordEmbedding(vocabulary, m.runtime.TensorParallel.HeadParts(s.TensorParallel))
 	t.finalNorm = m.arch.FinalNorm()

@@ -58,9 +58,9 @@ func (b *builder) projectQKV(h headWidths) {
 	case b.a.Layers.FusedQKV:
 		b.write(&o, b.tokens*(h.q+2*int64(kv))*element)
 		if m.QKNorm {
-			o.keep(0, b.tokens*(h.q+h.kv)*element)
+			b.keep(&o, 0, b.tokens*(h.q+h.kv)*element)
 		}
-		o.keep(0, b.tokens*h.v*element)
+		b.keep(&o, 0, b.tokens*h.v*element)
 	default:
 		b.write(&o, b.tokens*h.q*element).Autograd = m.QKNorm
 		b.write(&o, b.tokens*h.kv*element).Autograd = m.QKNorm
@@ -83,7 +83,7 @@ func (b *builder) qkvWeights() []Weight {
 	if m.AttentionGate {
 		projected *= 2
 	}
-	w := []Weight{matrix("attention.q.weight", TensorSharded, projected, m.HiddenSize), matrix("attention.kv.weight", TensorSharded, kv, m.HiddenSize)}
+	w := b.weights(matrix("attention.q.weight", TensorSharded, projected, m.HiddenSize), matrix("attention.kv.weight", TensorSharded, kv, m.HiddenSize))
 	if m.BiasesQKV() {
 		w = append(w, vector("attention.q.bias", TensorSharded, projected), vector("attention.kv.bias", TensorSharded, kv))
 	}
@@ -106,7 +106,7 @@ func (b *builder) rotate(dropped plan.Modules, h headWidths, width float64) {
 	if b.m.PositionEmbedding.Kind != "rope" {
 		o.Elements = 0
 	}
-	o.keep(dropped, b.tokens*(h.q+h.kv)*b.a.Types.Compute)
+	b.keep(&o, dropped, b.tokens*(h.q+h.kv)*b.a.Types.Compute)
 	b.add(o)
 }
 
@@ -119,7 +119,7 @@ func (b *builder) core(h headWidths) {
 	o := Operation{Name: "attention.core", Kind: AttentionCore, Component: Attention, Modules: plan.ModuleCoreAttention, Before: ContextGather,
 		Core: b.p.coreAttention(b.kind, b.s)}
 	if m.AttentionSinks && m.MLA == nil {
-		o.Weights = []Weight{vector("attention.sinks", TensorSharded, m.AttentionHeads)}
+		o.Weights = b.weights(vector("attention.sinks", TensorSharded, m.AttentionHeads))
 	}
 	pairs := b.tokens * h.count * int64(m.SequenceLength)
 	extra := b.tokens * (h.out + h.q + h.kv + h.v) * element
@@ -128,17 +128,17 @@ func (b *builder) core(h headWidths) {
 		if m.Dropout > 0 {
 			bytes += pairs * (1 + element)
 		}
-		o.keep(plan.ModuleCoreAttention, bytes)
+		b.keep(&o, plan.ModuleCoreAttention, bytes)
 		extra += 2 * pairs * element
 	} else {
-		o.keepBoth(plan.ModuleCoreAttention, 4*b.tokens*h.count)
+		b.keepBoth(&o, plan.ModuleCoreAttention, 4*b.tokens*h.count)
 		extra += 4 * b.tokens * h.q // the query gradient is accumulated in fp32
 	}
-	o.keepBoth(0, b.tokens*h.out*element)
+	b.keepBoth(&o, 0, b.tokens*h.out*element)
 	if b.a.Types.Quantised {
-		o.keep(0, b.asInput(b.tokens*h.out))
+		b.keep(&o, 0, b.asInput(b.tokens*h.out))
 	}
-	o.keep(0, b.tokens*RotaryDimensions(m)*int64(b.a.Layers.RotaryBytes))
+	b.keep(&o, 0, b.tokens*RotaryDimensions(m)*int64(b.a.Layers.RotaryBytes))
 	o.Backward = extra + b.context(&o, h)
 	b.add(o)
 }
@@ -147,7 +147,7 @@ func (b *builder) core(h headWidths) {
 // and the product, which the output projection reads.
 func (b *builder) gateOutput(h headWidths) {
 	o := Operation{Name: "attention.gate", Kind: Gate, Component: Attention, Elements: float64(b.tokens * h.out)}
-	o.keep(0, b.tokens*h.out*b.a.Types.Compute+b.asInput(b.tokens*h.out))
+	b.keep(&o, 0, b.tokens*h.out*b.a.Types.Compute+b.asInput(b.tokens*h.out))
 	b.add(o)
 }
 
@@ -163,16 +163,16 @@ func (b *builder) context(o *Operation, h headWidths) int64 {
 	keys := b.tokens * (h.kv + h.v) * element
 	switch b.a.ContextExchange {
 	case "ulysses":
-		o.keep(plan.ModuleCoreAttention, b.tokens*h.out*element)
+		b.keep(o, plan.ModuleCoreAttention, b.tokens*h.out*element)
 		return 0
 	case "all_gather":
 		if b.a.Layers.KeepsGathered {
-			o.keep(plan.ModuleCoreAttention, (ranks-1)*keys)
+			b.keep(o, plan.ModuleCoreAttention, (ranks-1)*keys)
 		}
 		return 2 * ranks * keys
 	}
 	if b.a.Attention.CopiesQuery {
-		o.keep(plan.ModuleCoreAttention, b.tokens*h.q*element)
+		b.keep(o, plan.ModuleCoreAttention, b.tokens*h.q*element)
 	}
 	return 2 * keys
 }
@@ -182,7 +182,7 @@ func (b *builder) context(o *Operation, h headWidths) int64 {
 func (b *builder) projectOutput(width int) {
 	m := b.m
 	o := Operation{Name: "attention.output", Component: Attention,
-		Weights: []Weight{matrix("attention.output.weight", TensorSharded, m.HiddenSize, width)},
+		Weights: b.weights(matrix("attention.output.weight", TensorSharded, m.HiddenSize, width)),
 		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: m.AttentionHeads / b.s.TensorParallel * (width / m.AttentionHeads), Groups: 1, Count: 1},
 		After:   TensorReduce}
 	if m.AttentionBias && m.MLA == nil {

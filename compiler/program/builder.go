@@ -18,19 +18,16 @@ type builder struct {
 	stream int64 // bytes of the residual stream on this rank
 
 	layer   Layer
-	block   *Block // the last of the layer
-	outputs int    // of linear operations so far
+	tensors []Tensor // of the layer
+	memory  []Weight // the same
+	block   *Block   // the last of the layer
+	outputs int      // of linear operations so far
 }
 
 // Layer lists the operations of one layer of a kind on one rank.
 func (p *Program) Layer(kind int, s *Shape, a *Assembly) Layer {
-	b := &builder{p: p, m: p.Model, kind: p.kinds[kind], s: s, a: a, tokens: int64(p.Tokens(s))}
-	b.local = b.tokens
-	if s.SequenceParallel {
-		b.local /= int64(s.TensorParallel)
-	}
-	b.stream = b.local * int64(b.m.HiddenSize) * a.Types.Compute
-	b.layer = make(Layer, 0, 2)
+	b := p.builder(s, a)
+	b.kind, b.tensors, b.memory = p.kinds[kind], make([]Tensor, 0, 32), make([]Weight, 0, 16)
 	for _, block := range b.kind.Blocks {
 		b.list(block)
 	}
@@ -38,6 +35,17 @@ func (p *Program) Layer(kind int, s *Shape, a *Assembly) Layer {
 		b.mtpEnd()
 	}
 	return b.layer
+}
+
+// builder begins a list.
+func (p *Program) builder(s *Shape, a *Assembly) *builder {
+	b := &builder{p: p, m: p.Model, s: s, a: a, tokens: int64(p.Tokens(s)), layer: make(Layer, 0, 2)}
+	b.local = b.tokens
+	if s.SequenceParallel {
+		b.local /= int64(s.TensorParallel)
+	}
+	b.stream = b.local * int64(b.m.HiddenSize) * a.Types.Compute
+	return b
 }
 
 // list adds a block.
@@ -112,21 +120,41 @@ func (b *builder) shard() float64 {
 	return float64(b.tokens)
 }
 
+// leave adds a tensor to an operation. All of a layer lie in one piece of memory
+// as long as an operation's are added one after the other.
+func (b *builder) leave(o *Operation, t Tensor) *Tensor {
+	n, last := len(o.Tensors), len(b.tensors)-1
+	if n > 0 && &o.Tensors[n-1] != &b.tensors[last] {
+		o.Tensors = append(o.Tensors, t)
+		return &o.Tensors[n]
+	}
+	b.tensors = append(b.tensors, t)
+	o.Tensors = b.tensors[len(b.tensors)-n-1 : len(b.tensors) : len(b.tensors)]
+	return &o.Tensors[n]
+}
+
+// weights are those of an operation, in one piece of memory with the layer's
+// others.
+func (b *builder) weights(of ...Weight) []Weight {
+	b.memory = append(b.memory, of...)
+	return b.memory[len(b.memory)-len(of) : len(b.memory) : len(b.memory)]
+}
+
 // keep adds a tensor that the backward pass needs.
-func (o *Operation) keep(dropped plan.Modules, bytes int64) {
-	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true})
+func (b *builder) keep(o *Operation, dropped plan.Modules, bytes int64) {
+	b.leave(o, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true})
 }
 
 // keepResident adds a tensor that the backward pass needs and that cannot be
 // offloaded.
-func (o *Operation) keepResident(dropped plan.Modules, bytes int64) {
-	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true, Resident: true})
+func (b *builder) keepResident(o *Operation, dropped plan.Modules, bytes int64) {
+	b.leave(o, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true, Resident: true})
 }
 
 // keepBoth adds a tensor that the backward pass needs and that recompute by
 // operators keeps.
-func (o *Operation) keepBoth(dropped plan.Modules, bytes int64) {
-	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true, Operator: true})
+func (b *builder) keepBoth(o *Operation, dropped plan.Modules, bytes int64) {
+	b.leave(o, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true, Operator: true})
 }
 
 // write adds the output of a linear operation, which the backward pass does not
@@ -134,8 +162,7 @@ func (o *Operation) keepBoth(dropped plan.Modules, bytes int64) {
 // layer all the same.
 func (b *builder) write(o *Operation, bytes int64) *Tensor {
 	b.outputs++
-	o.Tensors = append(o.Tensors, Tensor{Bytes: bytes, Operator: b.outputs%2 == 1})
-	return &o.Tensors[len(o.Tensors)-1]
+	return b.leave(o, Tensor{Bytes: bytes, Operator: b.outputs%2 == 1})
 }
 
 // writeKept adds the output of a linear operation that the backward pass needs.
@@ -169,25 +196,25 @@ func (b *builder) norm(dropped plan.Modules, on residence) {
 		Elements: b.shard() * float64(b.m.HiddenSize), Weights: b.normWeights(name, b.m.HiddenSize)}
 	switch {
 	case len(b.layer) == 1:
-		o.keepBoth(0, n*element)
+		b.keepBoth(&o, 0, n*element)
 	case !b.a.Layers.FP32Norm:
-		o.Tensors = append(o.Tensors, Tensor{Bytes: n * element, Autograd: true, Resident: on.input})
+		b.leave(&o, Tensor{Bytes: n * element, Autograd: true, Resident: on.input})
 	}
 	if b.a.Layers.FP32Norm { // the stream in fp32 and the normalised stream before its weight
-		o.keep(dropped, n*(4+element))
+		b.keep(&o, dropped, n*(4+element))
 	}
 	output := n
 	if b.gathers() {
 		output = b.tokens * int64(b.m.HiddenSize)
 	}
-	o.Tensors = append(o.Tensors, Tensor{Bytes: b.asInput(output), Dropped: dropped, Autograd: true, Resident: on.output})
+	b.leave(&o, Tensor{Bytes: b.asInput(output), Dropped: dropped, Autograd: true, Resident: on.output})
 	statistics := int64(4)
 	if b.m.Normalization == "layernorm" {
 		statistics = 8
 	}
-	o.keep(dropped, b.local*statistics)
+	b.keep(&o, dropped, b.local*statistics)
 	if b.m.Dropout > 0 {
-		o.keep(0, n) // one byte of mask per element
+		b.keep(&o, 0, n) // one byte of mask per element
 	}
 	b.add(o)
 }

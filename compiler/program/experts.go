@@ -36,7 +36,7 @@ func (b *builder) shared() {
 func (b *builder) router() {
 	m, e := b.m, b.m.MoE
 	o := Operation{Name: "router", Component: Router, Modules: plan.ModuleMoE,
-		Weights: []Weight{matrix("router.weight", Replicated, e.Experts, m.HiddenSize)},
+		Weights: b.weights(matrix("router.weight", Replicated, e.Experts, m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.local), N: e.Experts, K: m.HiddenSize, Groups: 1, Count: 1}}
 	if e.Router.Bias {
 		o.Weights = append(o.Weights, vector("router.bias", Replicated, e.Experts))
@@ -45,7 +45,7 @@ func (b *builder) router() {
 	// Router logits, scores, probabilities and the auxiliary loss's scores in
 	// fp32, and the routing map in bytes, per token and expert.
 	o = Operation{Name: "routing", Kind: Routing, Component: Router, Elements: b.shard() * float64(e.Experts)}
-	o.keepResident(plan.ModuleMoE, b.local*int64(e.Experts)*(4*4+1))
+	b.keepResident(&o, plan.ModuleMoE, b.local*int64(e.Experts)*(4*4+1))
 	b.add(o)
 }
 
@@ -55,8 +55,8 @@ func (b *builder) sharedGate() {
 		return
 	}
 	o := Operation{Name: "shared_experts.gate", Kind: Gate, Component: SharedExperts, Modules: plan.ModuleMoE | plan.ModuleSharedExperts,
-		Elements: b.shard() * float64(b.m.HiddenSize), Weights: []Weight{vector("shared_experts.gate.weight", Replicated, b.m.HiddenSize)}}
-	o.keep(plan.ModuleMoE|plan.ModuleSharedExperts, b.stream)
+		Elements: b.shard() * float64(b.m.HiddenSize), Weights: b.weights(vector("shared_experts.gate.weight", Replicated, b.m.HiddenSize))}
+	b.keep(&o, plan.ModuleMoE|plan.ModuleSharedExperts, b.stream)
 	b.add(o)
 }
 
@@ -66,10 +66,10 @@ func (b *builder) latent(name string, rows, columns int) {
 	if b.m.MoE.LatentSize == 0 {
 		return
 	}
-	o := Operation{Name: name, Component: MLP, Modules: plan.ModuleMoE, Weights: []Weight{matrix(name+".weight", Replicated, rows, columns)},
+	o := Operation{Name: name, Component: MLP, Modules: plan.ModuleMoE, Weights: b.weights(matrix(name+".weight", Replicated, rows, columns)),
 		GEMM: GEMM{M: int(b.local), N: rows, K: columns, Groups: 1, Count: 1}}
 	if columns < rows { // what the experts made
-		o.keep(plan.ModuleMoE, b.asInput(b.local*int64(columns)))
+		b.keep(&o, plan.ModuleMoE, b.asInput(b.local*int64(columns)))
 	}
 	b.add(o)
 }
@@ -89,23 +89,23 @@ func (b *builder) routed() {
 	local := e.ExpertFFNHiddenSize / b.s.ExpertTensorParallel
 	f, width := rows*int64(local), float64(e.ExpertFFNHiddenSize)/float64(b.s.ExpertTensorParallel)
 	permute := Operation{Name: "permute", Kind: Permute, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(hidden)}
-	permute.keep(plan.ModuleMoE, b.asInput(rows*hidden))
+	b.keep(&permute, plan.ModuleMoE, b.asInput(rows*hidden))
 	if b.a.Recompute.KeepsAllToAll && b.s.ExpertParallel > 1 {
-		permute.Tensors = append(permute.Tensors, Tensor{Bytes: 2 * rows * hidden * element, Operator: true})
+		b.leave(&permute, Tensor{Bytes: 2 * rows * hidden * element, Operator: true})
 	}
 	gemm := GEMM{M: int(mean), N: local * up, K: int(hidden), Groups: e.Experts / b.s.ExpertParallel, Count: 1}
 	in := Operation{Name: "experts.in", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, Before: ExpertDispatch, GEMM: gemm}
 	b.separate(&in, local)
-	in.keep(plan.ModuleMoE, int64(up)*f*element)
+	b.keep(&in, plan.ModuleMoE, int64(up)*f*element)
 	activation := Operation{Name: "experts.activation", Kind: Activation, Component: Experts,
 		Modules: plan.ModuleMoE | plan.ModuleExpertActivation, Elements: mean * width}
 	if b.a.Layers.SeparateGate && up == 2 {
-		activation.keep(plan.ModuleMoE, f*element)
+		b.keep(&activation, plan.ModuleMoE, f*element)
 	}
 	if b.a.Layers.SeparateGate && m.ActivationClamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
-		activation.keep(plan.ModuleMoE, 3*f*element)
+		b.keep(&activation, plan.ModuleMoE, 3*f*element)
 	}
-	activation.keepResident(plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f))
+	b.keepResident(&activation, plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f))
 	activation.Backward = int64(up) * f * element
 	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, After: ExpertCombine, GEMM: gemm}
 	out.GEMM.N, out.GEMM.K = int(hidden), local
@@ -128,8 +128,8 @@ func (b *builder) expertWeights() (in, out []Weight) {
 	of := func(name string, s Sharding, rows, columns int) Weight {
 		return Weight{Name: name, Sharding: s, Rows: rows, Columns: columns, Copies: e.Experts}
 	}
-	in = []Weight{of("experts.in.weight", ExpertSharded, width, read)}
-	out = []Weight{of("experts.out.weight", ExpertSharded, read, e.ExpertFFNHiddenSize)}
+	in = b.weights(of("experts.in.weight", ExpertSharded, width, read))
+	out = b.weights(of("experts.out.weight", ExpertSharded, read, e.ExpertFFNHiddenSize))
 	if m.MLPBias {
 		in = append(in, of("experts.in.bias", ExpertSharded, width, 1))
 		out = append(out, of("experts.out.bias", ExpertParallel, read, 1))
@@ -171,7 +171,7 @@ func (b *builder) combine() {
 	}
 	n, element := b.combined(), b.a.Types.Compute
 	o := Operation{Name: "combine", Kind: Permute, Component: Experts}
-	o.keep(plan.ModuleMoE, 4*n)
+	b.keep(&o, plan.ModuleMoE, 4*n)
 	if b.a.Experts.ReplicatedCombine {
 		o.Forward, o.Backward = 2*n*element, 4*n-b.stream
 	} else {

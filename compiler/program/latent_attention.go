@@ -42,13 +42,13 @@ func (b *builder) latentQuery(h headWidths) {
 	m, x, element := b.m, b.m.MLA, b.a.Types.Compute
 	width := m.AttentionHeads * (x.QKNopeHeadDim + x.QKRopeHeadDim)
 	up := Operation{Name: "attention.q", Component: Attention,
-		Weights: []Weight{matrix("attention.q.weight", TensorSharded, width, m.HiddenSize)},
+		Weights: b.weights(matrix("attention.q.weight", TensorSharded, width, m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.tokens), N: int(h.q), K: m.HiddenSize, Groups: 1, Count: 1},
 		Before:  TensorGather}
 	if x.QLoraRank > 0 {
 		b.down("attention.q", x.QLoraRank, 0)
 		up.Name, up.Modules, up.GEMM.K = "attention.q_up", plan.ModuleLatentUp, x.QLoraRank
-		up.Weights = []Weight{matrix("attention.q_up.weight", TensorSharded, width, x.QLoraRank)}
+		up.Weights = b.weights(matrix("attention.q_up.weight", TensorSharded, width, x.QLoraRank))
 	}
 	b.write(&up, b.tokens*h.q*element)
 	b.add(up)
@@ -59,7 +59,7 @@ func (b *builder) latentKeyValue(h headWidths) {
 	m, x, element := b.m, b.m.MLA, b.a.Types.Compute
 	b.down("attention.kv", x.KVLoraRank, x.QKRopeHeadDim)
 	o := Operation{Name: "attention.kv_up", Component: Attention, Modules: plan.ModuleLatentUp,
-		Weights: []Weight{matrix("attention.kv_up.weight", TensorSharded, m.AttentionHeads*(x.QKNopeHeadDim+x.VHeadDim), x.KVLoraRank)},
+		Weights: b.weights(matrix("attention.kv_up.weight", TensorSharded, m.AttentionHeads*(x.QKNopeHeadDim+x.VHeadDim), x.KVLoraRank)),
 		GEMM:    GEMM{M: int(b.tokens), N: int(h.count) * (x.QKNopeHeadDim + x.VHeadDim), K: x.KVLoraRank, Groups: 1, Count: 1},
 		Before:  TensorGather}
 	bytes := b.tokens * (h.count*int64(x.QKNopeHeadDim) + h.v) * element
@@ -67,7 +67,7 @@ func (b *builder) latentKeyValue(h headWidths) {
 		b.writeKept(&o, plan.ModuleLatentUp, bytes)
 	} else {
 		b.write(&o, bytes)
-		o.keep(plan.ModuleLatentUp, b.tokens*h.v*element)
+		b.keep(&o, plan.ModuleLatentUp, b.tokens*h.v*element)
 	}
 	b.add(o)
 }
@@ -77,10 +77,10 @@ func (b *builder) latentKeyValue(h headWidths) {
 func (b *builder) down(name string, rank, rotated int) {
 	n := b.latents() * int64(rank)
 	o := Operation{Name: name + "_down", Component: Attention,
-		Weights: append([]Weight{matrix(name+"_down.weight", Replicated, rank+rotated, b.m.HiddenSize)}, b.normWeights(name+"_norm", rank)...),
+		Weights: append(b.weights(matrix(name+"_down.weight", Replicated, rank+rotated, b.m.HiddenSize)), b.normWeights(name+"_norm", rank)...),
 		GEMM:    GEMM{M: int(b.local), N: rank + rotated, K: b.m.HiddenSize, Groups: 1, Count: 1}}
 	b.writeKept(&o, 0, (n+b.latents()*int64(rotated))*b.a.Types.Compute)
-	o.keep(plan.ModuleLatentUp, b.asInput(n))
+	b.keep(&o, plan.ModuleLatentUp, b.asInput(n))
 	b.add(o)
 }
 

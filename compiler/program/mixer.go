@@ -27,31 +27,31 @@ func (b *builder) mixer(x *mixer) {
 	b.norm(0, residence{})
 	local := func(width int) int64 { return b.tokens * int64(width) / tp }
 	in := Operation{Name: x.name + ".in", Component: Mixer,
-		Weights: []Weight{matrix(x.name+".in.weight", TensorSharded, x.projected, m.HiddenSize)},
+		Weights: b.weights(matrix(x.name+".in.weight", TensorSharded, x.projected, m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.tokens), N: x.projected / b.s.TensorParallel, K: m.HiddenSize, Groups: 1, Count: 1},
 		Before:  TensorGather}
 	b.writeKept(&in, 0, local(x.projected)*element)
 	b.add(in)
 	convolution := Operation{Name: x.name + ".convolution", Kind: Convolution, Component: Mixer, Elements: float64(local(x.convolved)),
-		Weights: []Weight{vector(x.name+".convolution.weight", TensorSharded, x.convolved*x.kernel)}}
+		Weights: b.weights(vector(x.name+".convolution.weight", TensorSharded, x.convolved*x.kernel))}
 	if x.biased {
 		convolution.Weights = append(convolution.Weights, vector(x.name+".convolution.bias", TensorSharded, x.convolved))
 	}
 	b.add(convolution)
 	scan := Operation{Name: x.name + ".scan", Kind: Scan, Component: Mixer, Elements: float64(local(x.scanned)), FLOPs: x.flops,
-		Weights: []Weight{vector(x.name+".decay", TensorSharded, x.heads), vector(x.name+".offset", TensorSharded, x.heads)}}
+		Weights: b.weights(vector(x.name+".decay", TensorSharded, x.heads), vector(x.name+".offset", TensorSharded, x.heads))}
 	if x.skip {
 		scan.Weights = append(scan.Weights, vector(x.name+".skip", TensorSharded, x.heads))
 	}
-	scan.keep(0, local(x.kept+x.inner)*element)
+	b.keep(&scan, 0, local(x.kept+x.inner)*element)
 	// convolution and scan again, beside the gradients of what they read and wrote
 	scan.Backward = local(x.projected+x.convolved+2*x.inner+x.scanned) * element
 	b.add(scan)
-	norm := Operation{Name: x.name + ".gated_norm", Kind: GatedNorm, Component: Mixer, Elements: float64(local(x.inner)), Weights: []Weight{x.norm}}
-	norm.keep(0, b.asInput(local(x.inner))+4*b.tokens)
+	norm := Operation{Name: x.name + ".gated_norm", Kind: GatedNorm, Component: Mixer, Elements: float64(local(x.inner)), Weights: b.weights(x.norm)}
+	b.keep(&norm, 0, b.asInput(local(x.inner))+4*b.tokens)
 	b.add(norm)
 	out := Operation{Name: x.name + ".out", Component: Mixer,
-		Weights: []Weight{matrix(x.name+".out.weight", TensorSharded, m.HiddenSize, x.inner)},
+		Weights: b.weights(matrix(x.name+".out.weight", TensorSharded, m.HiddenSize, x.inner)),
 		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: x.inner / b.s.TensorParallel, Groups: 1, Count: 1},
 		After:   TensorReduce}
 	b.write(&out, b.tokens*int64(m.HiddenSize)*element)

@@ -24,7 +24,7 @@ func (b *builder) feedForward(name string, c Component, modules plan.Modules, wi
 	f := b.tokens * int64(width) / int64(b.s.TensorParallel)
 	local := width / b.s.TensorParallel
 	in := Operation{Name: name + ".in", Component: c, Modules: modules,
-		Weights: []Weight{matrix(name+".in.weight", TensorSharded, width*up, m.HiddenSize)},
+		Weights: b.weights(matrix(name+".in.weight", TensorSharded, width*up, m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.tokens), N: local * up, K: m.HiddenSize, Groups: 1, Count: 1},
 		Before:  TensorGather}
 	b.separate(&in, local)
@@ -34,12 +34,12 @@ func (b *builder) feedForward(name string, c Component, modules plan.Modules, wi
 	activation := Operation{Name: name + ".activation", Kind: Activation, Component: c, Modules: modules,
 		Elements: float64(b.tokens) * (float64(width) / float64(b.s.TensorParallel))}
 	if b.a.Layers.SeparateGate && up == 2 && !b.a.Compiled {
-		activation.keepResident(modules, f*element)
+		b.keepResident(&activation, modules, f*element)
 	}
-	activation.keepResident(modules, b.asInput(f))
+	b.keepResident(&activation, modules, b.asInput(f))
 	activation.Backward = int64(up) * f * element
 	out := Operation{Name: name + ".out", Component: c, Modules: modules,
-		Weights: []Weight{matrix(name+".out.weight", TensorSharded, m.HiddenSize, width)},
+		Weights: b.weights(matrix(name+".out.weight", TensorSharded, m.HiddenSize, width)),
 		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: local, Groups: 1, Count: 1},
 		After:   TensorReduce}
 	b.write(&out, b.tokens*int64(m.HiddenSize)*element)

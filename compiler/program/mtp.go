@@ -9,11 +9,11 @@ func (b *builder) mtp() {
 	n := b.local * int64(m.HiddenSize)
 	norms := Operation{Name: "mtp.norms", Kind: Norm, Component: Norms, Modules: plan.ModuleNorm, Elements: 2 * b.shard() * float64(m.HiddenSize),
 		Weights: append(b.normWeights("mtp.embedding_norm", m.HiddenSize), b.normWeights("mtp.hidden_norm", m.HiddenSize)...)}
-	norms.keep(0, 2*n*b.a.Types.Compute)
-	norms.keep(0, b.asInput(2*n))
+	b.keep(&norms, 0, 2*n*b.a.Types.Compute)
+	b.keep(&norms, 0, b.asInput(2*n))
 	b.add(norms)
 	b.add(Operation{Name: "mtp.projection", Component: MTP,
-		Weights: []Weight{matrix("mtp.projection", TensorSharded, m.HiddenSize, 2*m.HiddenSize)},
+		Weights: b.weights(matrix("mtp.projection", TensorSharded, m.HiddenSize, 2*m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize / b.s.TensorParallel, K: 2 * m.HiddenSize, Groups: 1, Count: 1}})
 }
 

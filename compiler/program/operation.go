@@ -25,6 +25,8 @@ const (
 	Scan                               // of a state along the sequence: Mamba-2 or gated delta rule
 	Gate                               // a sigmoid that scales the output of attention or of shared experts
 	GatedNorm                          // over the heads of a mixer, with a gate
+	Lookup                             // of tokens in the input embedding
+	CrossEntropy                       // of the logits
 )
 
 // Component is the part of a layer that an operation belongs to.
@@ -40,6 +42,7 @@ const (
 	Norms
 	MTP
 	Mixer // of a state: Mamba-2, gated delta net
+	Ends  // input embedding, output head and loss
 )
 
 // Collective is communication that stands before or after an operation. Its
@@ -88,8 +91,8 @@ type Operation struct {
 	WeightGradient int64
 }
 
-// kept is what the backward pass of an operation, or of one after it, needs.
-func (o *Operation) kept() (bytes int64) {
+// Kept is what an operation leaves that a backward pass needs, in bytes.
+func (o *Operation) Kept() (bytes int64) {
 	for i := range o.Tensors {
 		if o.Tensors[i].Autograd {
 			bytes += o.Tensors[i].Bytes
@@ -131,7 +134,7 @@ func (b *Block) Backward() int64 {
 		if added := o.Backward + gradients - freed; i == len(b.Operations)-1 || added > most {
 			most = added
 		}
-		freed += o.kept()
+		freed += o.Kept()
 	}
 	return max(b.Stream+most, 0)
 }

@@ -62,6 +62,8 @@ type Assembly struct {
 	Attention runtime.Attention
 	Experts   runtime.Experts
 	Recompute runtime.Recompute
+	// TensorParallel cuts the ends of the model.
+	TensorParallel runtime.TensorParallel
 	// KeepsWeightGradients says that a block's weight gradients stay in the compute
 	// type until the block is reduced as a whole.
 	KeepsWeightGradients bool
@@ -70,13 +72,17 @@ type Assembly struct {
 	Compiled         bool   // a compiler fuses what the MLP does between its GEMMs
 	ContextExchange  string // how context parallelism moves keys and values: ring, all_gather or ulysses
 
+	Loss       runtime.LossKernel
+	LossChunks int  // parts of a micro-batch that run forward and backward one by one; 0 or 1: the whole
+	FusedLoss  bool // which keeps no probabilities
+
 	Types Types
 }
 
 // AssemblyOf is how a runtime builds layers where execution options and types do
 // not matter.
 func AssemblyOf(r *runtime.Runtime) Assembly {
-	return Assembly{Layers: r.Layers, Attention: r.Attention, Experts: r.Experts, Recompute: r.Recompute,
+	return Assembly{Layers: r.Layers, Attention: r.Attention, Experts: r.Experts, Recompute: r.Recompute, TensorParallel: r.TensorParallel,
 		KeepsWeightGradients: r.Sharding.ReducesFP32}
 }
 
