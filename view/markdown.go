@@ -36,7 +36,7 @@ func comparison(b *strings.Builder, plans []*plan.Plan) {
 			row(b, name, "not feasible", "", "", "")
 			continue
 		}
-		row(b, name, duration(p.Time.StepSeconds), GiB(p.Memory.Peak.DeviceBytes), percent(p.Throughput.MFU), fmt.Sprintf("%.0f", p.Run.GPUHours))
+		row(b, name, Duration(p.Time.StepSeconds), GiB(p.Memory.Peak.DeviceBytes), percent(p.Throughput.MFU), fmt.Sprintf("%.0f", p.Run.GPUHours))
 	}
 }
 
@@ -81,11 +81,11 @@ func memoryTable(b *strings.Builder, m *plan.Memory) {
 // stepTable has a row for every part of the step that is more than a thousandth of it.
 func stepTable(b *strings.Builder, t *plan.Time) {
 	fmt.Fprintf(b, "\nA step takes %s (90 %% range %s to %s), bubble %s, exposed communication %s.\n",
-		duration(t.StepSeconds), duration(t.StepRangeSeconds[0]), duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare))
+		Duration(t.StepSeconds), Duration(t.StepRangeSeconds[0]), Duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare))
 	table(b, "part of the step", "time", "share")
 	for _, l := range t.Breakdown {
 		if l.Seconds > 0.001*t.StepSeconds {
-			row(b, l.Name, duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)))
+			row(b, l.Name, Duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)))
 		}
 	}
 }

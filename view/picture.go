@@ -29,7 +29,7 @@ var palette = []string{"#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#
 // keeps in memory, and the pipeline schedule; a timeline of nil is left out.
 func Picture(job string, p *plan.Plan, t *plan.Timeline) []byte {
 	d := &drawing{y: margin}
-	d.title(fmt.Sprintf("%s on %s %s: %d x %s, %s a step", job, p.Backend, p.BackendVersion, p.Input.GPUs, p.Input.GPU, duration(p.Time.StepSeconds)))
+	d.title(fmt.Sprintf("%s on %s %s: %d x %s, %s a step", job, p.Backend, p.BackendVersion, p.Input.GPUs, p.Input.GPU, Duration(p.Time.StepSeconds)))
 	for line := range strings.SplitSeq(Layout(&p.Layout), "\n") {
 		d.subtitle(line)
 		d.y += 4
@@ -90,7 +90,7 @@ func (d *drawing) breakdown(t *plan.Time) {
 	var names []string
 	for i, l := range t.Breakdown {
 		share := float64(l.Seconds / t.StepSeconds)
-		d.box(at, share, palette[i%len(palette)], fmt.Sprintf("%s: %s (%s)", l.Name, duration(l.Seconds), percent(units.Share(share))))
+		d.box(at, share, palette[i%len(palette)], fmt.Sprintf("%s: %s (%s)", l.Name, Duration(l.Seconds), percent(units.Share(share))))
 		at += share
 		names = append(names, fmt.Sprintf("%s %s", l.Name, percent(units.Share(share))))
 	}
@@ -156,7 +156,7 @@ func (d *drawing) timeline(t *plan.Timeline) {
 	}
 	if slots > mostSlots {
 		end *= units.Seconds(float64(mostSlots) / float64(slots))
-		head += fmt.Sprintf("; the first %s", duration(end))
+		head += fmt.Sprintf("; the first %s", Duration(end))
 	}
 	d.subtitle(head)
 	for i, r := range t.Ranks {
@@ -165,7 +165,7 @@ func (d *drawing) timeline(t *plan.Timeline) {
 			if s.Start < end {
 				stop := min(s.End, end)
 				d.box(float64(s.Start/end), float64((stop-s.Start)/end), slotColour(s.Kind, float64(s.Chunk/len(t.Ranks))/float64(max(1, chunks/len(t.Ranks)-1))),
-					fmt.Sprintf("%s of micro-batch %d, chunk %d: %s", s.Kind, s.MicroBatch, s.Chunk, duration(s.End-s.Start)))
+					fmt.Sprintf("%s of micro-batch %d, chunk %d: %s", s.Kind, s.MicroBatch, s.Chunk, Duration(s.End-s.Start)))
 			}
 		}
 		d.y += rowHeight

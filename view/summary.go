@@ -218,18 +218,18 @@ func GiB(n units.Bytes) string { return fmt.Sprintf("%.1f GiB", float64(n)/float
 func stepTime(b *strings.Builder, p *plan.Plan) {
 	t := &p.Time
 	section(b, "Step", fmt.Sprintf("%s (90 %% range %s to %s), bubble %s, exposed communication %s",
-		duration(t.StepSeconds), duration(t.StepRangeSeconds[0]), duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
+		Duration(t.StepSeconds), Duration(t.StepRangeSeconds[0]), Duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, l := range t.Breakdown {
 		if l.Seconds > 0.001*t.StepSeconds {
-			fmt.Fprintf(w, "\t%s\t%s\t %s\n", duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)), l.Name)
+			fmt.Fprintf(w, "\t%s\t%s\t %s\n", Duration(l.Seconds), percent(units.Share(l.Seconds/t.StepSeconds)), l.Name)
 		}
 	}
 	w.Flush()
 }
 
-// duration writes seconds with three digits in a fitting unit.
-func duration(s units.Seconds) string {
+// Duration writes seconds with three digits in a fitting unit.
+func Duration(s units.Seconds) string {
 	switch {
 	case s >= 10*86400:
 		return fmt.Sprintf("%.1f days", float64(s)/86400)
@@ -255,11 +255,11 @@ func runLine(p *plan.Plan) string {
 	case c.IntervalSteps >= p.Run.Steps:
 		jobs += ", saved at its end"
 	default:
-		jobs += fmt.Sprintf(", saved every %s (%s)", duration(c.IntervalSeconds), units.Count(c.IntervalSteps, "step"))
+		jobs += fmt.Sprintf(", saved every %s (%s)", Duration(c.IntervalSeconds), units.Count(c.IntervalSteps, "step"))
 	}
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %.0f GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
-		units.Count(p.Run.Steps, "step"), duration(p.Run.Seconds), p.Run.GPUHours, jobs)
+		units.Count(p.Run.Steps, "step"), Duration(p.Run.Seconds), p.Run.GPUHours, jobs)
 }
 
 func searchLine(s *plan.Search) string {
@@ -290,10 +290,10 @@ func infeasible(b *strings.Builder, p *plan.Plan) {
 	}
 	for i := range p.Infeasible.Nearest {
 		n := &p.Infeasible.Nearest[i]
-		section(b, "Nearest", fmt.Sprintf("%s\n%s on the device%s, %s a step", Layout(&n.Layout), GiB(n.PeakDeviceBytes), missing(p, n), duration(n.StepSeconds)))
+		section(b, "Nearest", fmt.Sprintf("%s\n%s on the device%s, %s a step", Layout(&n.Layout), GiB(n.PeakDeviceBytes), missing(p, n), Duration(n.StepSeconds)))
 	}
 	for _, f := range p.Infeasible.Fixes {
-		section(b, "Would fit", fmt.Sprintf("%s (%s on the device, %s a step)", f.Change, GiB(f.PeakDeviceBytes), duration(f.StepSeconds)))
+		section(b, "Would fit", fmt.Sprintf("%s (%s on the device, %s a step)", f.Change, GiB(f.PeakDeviceBytes), Duration(f.StepSeconds)))
 	}
 	if searched {
 		section(b, "Search", searchLine(&p.Search))

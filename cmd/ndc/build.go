@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/output"
 )
 
@@ -86,9 +89,9 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 
 // planned are the plans that a command line asks for.
 type planned struct {
-	list     []*compiled
-	names    []string // of the folders of all jobs, asked for or not
-	argument string   // the FILE or DIR that was read
+	list  []*compiled
+	names []string // of the folders of all jobs, asked for or not
+	from  string   // the folder of the jobs' files, as a slash path
 }
 
 // planAll loads and compiles every selected job and reports errors; warnings
@@ -96,24 +99,8 @@ type planned struct {
 // which --strict makes more; when there are plans to miss it shows all plans and
 // fails with 2; when plans break policies, with 1.
 func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
-	w, diags := load(argument, flags)
+	plans, w, diags := plansOf(disk{}, argument, flags)
 	t.files = w.Files
-	loaded := slices.Clone(diags)
-	if !diags.HasErrors() {
-		if wrong := check(w.Jobs); wrong.HasErrors() {
-			diags.Append(wrong) // before any search, which may take long
-		}
-	}
-	plans := planned{names: jobFolders(w), argument: argument}
-	if !diags.HasErrors() {
-		for i := range w.Jobs {
-			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded), judges(w, i))
-			diags.Append(more)
-			if c != nil {
-				plans.list = append(plans.list, c)
-			}
-		}
-	}
 	if t.json || diags.HasErrors() {
 		t.diagnostics(diags, w.Files)
 	}
@@ -137,6 +124,32 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 		}
 	}
 	return plans, nil
+}
+
+// plansOf loads and compiles every selected job of FILE or DIR in fsys, and
+// reports nothing.
+func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Workspace, diag.List) {
+	w, diags := loadFrom(fsys, argument, flags)
+	loaded := slices.Clone(diags)
+	if !diags.HasErrors() {
+		if wrong := check(w.Jobs); wrong.HasErrors() {
+			diags.Append(wrong) // before any search, which may take long
+		}
+	}
+	plans := planned{names: jobFolders(w), from: filepath.ToSlash(argument)}
+	if info, err := fs.Stat(fsys, plans.from); err == nil && !info.IsDir() {
+		plans.from = path.Dir(plans.from)
+	}
+	if !diags.HasErrors() {
+		for i := range w.Jobs {
+			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded), judges(w, i))
+			diags.Append(more)
+			if c != nil {
+				plans.list = append(plans.list, c)
+			}
+		}
+	}
+	return plans, w, diags
 }
 
 // miss reports whether a plan is missing: that of a required backend, or any

@@ -76,11 +76,16 @@ func (v *variableFlag) Set(s string) error {
 // load reads the jobs of FILE or DIR. Files keep the names that the user
 // wrote, so that diagnostics name what an editor can open.
 func load(argument string, f *inputFlags) (*lang.Workspace, diag.List) {
+	return loadFrom(disk{}, argument, f)
+}
+
+// loadFrom is load for a file system of its own, such as a revision.
+func loadFrom(fsys fs.FS, argument string, f *inputFlags) (*lang.Workspace, diag.List) {
 	variables := slices.Clone(f.variables)
 	for i := range variables {
 		variables[i].File = filepath.ToSlash(variables[i].File)
 	}
-	return lang.Load(disk{}, filepath.ToSlash(argument), lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites})
+	return lang.Load(fsys, filepath.ToSlash(argument), lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites})
 }
 
 // jobFolders are the folders, below an output folder, in which builds of all

@@ -43,11 +43,7 @@ func (p *planned) withJobs(folders []output.Folder, all bool, read func(name str
 // place is a file as the record of a job names it: from the folder that was
 // built, so that it does not depend on where ndc runs.
 func (p *planned) place(name string) string {
-	from := p.argument
-	if isFile(from) {
-		from = filepath.Dir(from)
-	}
-	if relative, err := filepath.Rel(from, filepath.FromSlash(name)); err == nil {
+	if relative, err := filepath.Rel(filepath.FromSlash(p.from), filepath.FromSlash(name)); err == nil {
 		name = relative
 	}
 	return filepath.ToSlash(name)

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/output"
+	"github.com/ndc-dev/ndc/review"
+	"github.com/ndc-dev/ndc/review/record"
+)
+
+// formats are the forms of a report, the first being the default.
+var formats = []string{"text", "json", "markdown", "sarif"}
+
+func newDiff(stdout, stderr io.Writer) *cobra.Command {
+	var flags inputFlags
+	var base, format, failOn string
+	c := &cobra.Command{
+		Use: "diff OLD NEW", Short: "Say what a change does to the runs", Args: takes(1, 2, "OLD and NEW, or NEW with --base"),
+		Long: `Compare two builds of jobs, value by value, and say what each change touches:
+convergence (what is learned), execution (how it is computed) or launch (how it
+is started); what step, memory and GPU-hours were and are; and what becomes of
+the checkpoints there are. OLD and NEW are an output folder, the folder of one
+job in it, or a FILE or DIR of jobs, which is planned; REV:PATH is one of these
+in a revision of the git repository, from its top (REV:./PATH from here).
+--base REV takes OLD from that revision at NEW's place. A value counts, wherever
+it was written: a default that changed is a change.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, flags.json || format == "json" || format == "sarif")
+			limit, err := diffOptions(&flags, &format, failOn)
+			if err != nil {
+				return err
+			}
+			old, new, err := sides(args, base)
+			if err != nil {
+				return err
+			}
+			before, err := builds(t, old, &flags)
+			if err != nil {
+				return err
+			}
+			after, err := builds(t, new, &flags)
+			if err != nil {
+				return err
+			}
+			r := review.Compare(before, after)
+			if err := printReport(t, r, format, new.folder()); err != nil {
+				return err
+			}
+			if gravest := r.Gravest(); limit != 0 && gravest != 0 && gravest <= limit {
+				return exitError(exitInput)
+			}
+			return nil
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&base, "base", "", "the revision that OLD is taken from")
+	c.Flags().StringVar(&format, "format", "", "text, json, markdown (for a comment) or sarif (default: text)")
+	c.Flags().StringVar(&failOn, "fail-on", "", "exit with 1 on changes of this effect or a graver one: convergence, execution or launch")
+	return c
+}
+
+// diffOptions checks the words of the flags; the limit is zero without --fail-on.
+func diffOptions(flags *inputFlags, format *string, failOn string) (schema.Effect, error) {
+	switch {
+	case *format == "" && flags.json:
+		*format = "json"
+	case *format == "":
+		*format = formats[0]
+	case !slices.Contains(formats, *format):
+		return 0, usageError(fmt.Sprintf("There is no format %q; they are %s.%s", *format, diag.OneOf(formats), diag.DidYouMean(*format, formats)))
+	}
+	limit, ok := schema.ParseEffect(failOn)
+	if failOn != "" && !ok {
+		names := schema.EffectNames()
+		return 0, usageError(fmt.Sprintf("There is no effect %q; they are %s.%s", failOn, diag.OneOf(names), diag.DidYouMean(failOn, names)))
+	}
+	return limit, nil
+}
+
+func printReport(t *terminal, r *review.Report, format, folder string) error {
+	var err error
+	switch format {
+	case "json":
+		return t.printJSON(r)
+	case "sarif":
+		return t.printJSON(r.SARIF(folder, version))
+	case "markdown":
+		_, err = io.WriteString(t.out, r.Markdown())
+	default:
+		_, err = io.WriteString(t.out, r.Text())
+	}
+	return err
+}
+
+// side is one side of a comparison: a place on disk or in a revision.
+type side struct {
+	fsys  fs.FS
+	name  string // slash path in fsys
+	shown string // as the user wrote it
+}
+
+// sides finds what the arguments name.
+func sides(args []string, base string) (old, new side, err error) {
+	if base != "" && len(args) != 1 || base == "" && len(args) != 2 {
+		return old, new, usageError("Name OLD and NEW, or NEW alone with --base REV. Run: ndc diff --help")
+	}
+	if new, err = sideOf(args[len(args)-1]); err != nil {
+		return old, new, err
+	}
+	if base == "" {
+		old, err = sideOf(args[0])
+		return old, new, err
+	}
+	if _, ok := new.fsys.(disk); !ok {
+		return old, new, usageError("With --base, NEW is a place on disk, which OLD is looked for in the revision.")
+	}
+	dir, name := args[0], "."
+	if isFile(dir) {
+		dir, name = filepath.Dir(dir), filepath.Base(dir)
+	}
+	old, err = inRevision(dir, base, name, base+":"+args[0])
+	return old, new, err
+}
+
+// sideOf is a place on disk, or else REV:PATH.
+func sideOf(argument string) (side, error) {
+	if _, err := os.Stat(argument); err == nil {
+		return side{disk{}, filepath.ToSlash(argument), argument}, nil
+	}
+	rev, name, ok := strings.Cut(argument, ":")
+	if !ok || rev == "" {
+		return side{}, usageError(fmt.Sprintf("There is no %s. A place in a revision of the repository is written REV:PATH.", argument))
+	}
+	if here := strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../"); !here {
+		name = "/" + name
+	}
+	return inRevision(".", rev, name, argument)
+}
+
+// inRevision is a place in a revision of the repository that dir lies in: from
+// dir, or from its top when the name begins with a slash.
+func inRevision(dir, rev, name, shown string) (side, error) {
+	r, prefix, err := openRevision(signals.context(), dir, rev)
+	if err != nil {
+		return side{}, fmt.Errorf("the revision of %s cannot be read: %w", shown, err)
+	}
+	full := path.Join(prefix, name)
+	if strings.HasPrefix(name, "/") {
+		full = path.Clean("." + name)
+	}
+	if _, err := fs.Stat(r, full); err != nil {
+		return side{}, usageError(fmt.Sprintf("There is no %s: the revision has no %s.", shown, full))
+	}
+	return side{r, full, shown}, nil
+}
+
+// folder is that of the jobs' files, which places in records begin with: of
+// outputs the folder above them.
+func (s *side) folder() string {
+	info, err := fs.Stat(s.fsys, s.name)
+	switch {
+	case err != nil || !info.IsDir():
+		return path.Dir(s.name)
+	case s.has(output.JobManifest):
+		return path.Dir(path.Dir(s.name))
+	case s.holdsJobs():
+		return s.name
+	}
+	return path.Dir(s.name)
+}
+
+func (s *side) has(name string) bool {
+	info, err := fs.Stat(s.fsys, path.Join(s.name, name))
+	return err == nil && !info.IsDir()
+}
+
+// holdsJobs reports whether a folder has files of jobs, or the side is one.
+func (s *side) holdsJobs() bool {
+	if strings.HasSuffix(s.name, ".hcl") {
+		return true
+	}
+	entries, _ := fs.ReadDir(s.fsys, s.name)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), ".hcl") })
+}
+
+// builds reads the outputs of a side, or plans its jobs.
+func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
+	if s.holdsJobs() {
+		return planSide(t, s, flags)
+	}
+	var list []review.Build
+	err := fs.WalkDir(s.fsys, s.name, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Base(name) != output.JobManifest {
+			return err
+		}
+		dir := path.Dir(name)
+		b, err := readBuild(s.fsys, dir, flags)
+		if err == nil && (flags.job == "" || flags.job == b.Job) {
+			if below, ok := strings.CutPrefix(dir, s.name+"/"); ok {
+				b.Job = below // SITE/JOB where a job is built for several sites
+			}
+			list = append(list, b)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", s.shown, err)
+	}
+	if len(list) == 0 {
+		return nil, usageError(fmt.Sprintf("%s holds neither jobs (*.hcl) nor what a build wrote of them (JOB/%s).", s.shown, output.JobManifest))
+	}
+	return list, nil
+}
+
+// readBuild reads the folder of a job in an output folder.
+func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) {
+	name := path.Join(dir, output.JobManifest)
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return review.Build{}, err
+	}
+	f, err := record.Read(text)
+	if err != nil {
+		return review.Build{}, fmt.Errorf("%s: %w", name, err)
+	}
+	b := review.Build{Job: f.Job, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+	for _, backend := range keys(f.Backends) {
+		if flags.backend != "" && flags.backend != backend {
+			continue
+		}
+		name := path.Join(dir, backend, planName)
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return b, err
+		}
+		var p file.File
+		if err := json.Unmarshal(text, &p); err != nil {
+			return b, fmt.Errorf("%s: %w", name, err)
+		}
+		b.Plans[backend], b.Values[backend] = p.Decision(), f.Of(backend)
+	}
+	return b, nil
+}
+
+// planSide plans the jobs of a side. Plans that are not feasible are
+// compared, too.
+func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
+	plans, w, diags := plansOf(s.fsys, s.name, flags)
+	if diags.HasErrors() || t.json {
+		t.diagnostics(diags, w.Files)
+	}
+	if diags.HasErrors() {
+		return nil, exitError(exitInput)
+	}
+	var list []review.Build
+	for _, c := range plans.list {
+		name := path.Dir(c.folder())
+		if n := len(list); n == 0 || list[n-1].Job != name {
+			list = append(list, review.Build{Job: name, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
+		}
+		b := &list[len(list)-1]
+		b.Plans[c.job.Backend.Kind], b.Values[c.job.Backend.Kind] = c.plan, record.Of(c.job, c.plan, plans.place)
+	}
+	return list, nil
+}

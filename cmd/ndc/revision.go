@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// revision is the files of one commit of a git repository, read through the
+// git command, by slash paths from the top of the repository. A symbolic link
+// and a submodule are not there: nothing leads out of the commit.
+type revision struct {
+	dir     string                   // in the repository
+	entries map[string]revisionEntry // by path
+	below   map[string][]fs.DirEntry // of folders, in the order of their names
+}
+
+// revisionEntry is a file or a folder of a commit, as fs tells of it.
+type revisionEntry struct {
+	name, object string // the object that has the content; "" for a folder
+	mode         fs.FileMode
+	size         int64
+}
+
+// openRevision lists the files of a commit of the repository that dir lies in,
+// and returns the path of dir in it.
+func openRevision(ctx context.Context, dir, name string) (r *revision, prefix string, err error) {
+	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		return nil, "", err
+	}
+	inside, err := git(ctx, dir, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, "", err
+	}
+	listing, err := git(ctx, dir, "ls-tree", "-r", "-z", "--full-tree", strings.TrimSpace(string(commit)))
+	if err != nil {
+		return nil, "", err
+	}
+	r = &revision{dir: dir, entries: map[string]revisionEntry{".": {name: ".", mode: fs.ModeDir | 0o555}}, below: map[string][]fs.DirEntry{}}
+	for line := range strings.SplitSeq(string(listing), "\x00") {
+		what, file, _ := strings.Cut(line, "\t")
+		if f := strings.Fields(what); len(f) == 3 && f[1] == "blob" && strings.HasPrefix(f[0], "100") {
+			r.add(file, revisionEntry{name: path.Base(file), object: f[2], mode: 0o444})
+		}
+	}
+	for _, list := range r.below {
+		slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	}
+	return r, path.Clean("./" + strings.TrimSpace(string(inside))), nil
+}
+
+// add enters a file and the folders above it.
+func (r *revision) add(name string, e revisionEntry) {
+	if _, ok := r.entries[name]; ok {
+		return
+	}
+	r.entries[name] = e
+	dir := path.Dir(name)
+	r.below[dir] = append(r.below[dir], fs.FileInfoToDirEntry(e))
+	r.add(dir, revisionEntry{name: path.Base(dir), mode: fs.ModeDir | 0o555})
+}
+
+// Open implements fs.FS.
+func (r *revision) Open(name string) (fs.File, error) {
+	e, ok := r.entries[path.Clean(name)]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	f := &revisionFile{revisionEntry: e, list: r.below[path.Clean(name)]}
+	if e.object != "" {
+		content, err := git(context.Background(), r.dir, "cat-file", "blob", e.object)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+		f.size, f.Reader = int64(len(content)), bytes.NewReader(content)
+	}
+	return f, nil
+}
+
+// revisionFile is an open file or folder.
+type revisionFile struct {
+	revisionEntry
+	*bytes.Reader
+	list []fs.DirEntry
+}
+
+// Stat implements fs.File.
+func (f *revisionFile) Stat() (fs.FileInfo, error) { return f.revisionEntry, nil }
+
+// Size is the content's.
+func (f *revisionFile) Size() int64 { return f.size }
+
+// Read implements fs.File.
+func (f *revisionFile) Read(b []byte) (int, error) {
+	if f.Reader == nil {
+		return 0, errors.New("is a directory")
+	}
+	return f.Reader.Read(b)
+}
+
+// ReadDir implements fs.ReadDirFile.
+func (f *revisionFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		n = len(f.list)
+	} else if len(f.list) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(f.list))
+	list := f.list[:n]
+	f.list = f.list[n:]
+	return list, nil
+}
+
+// Close implements fs.File.
+func (f *revisionFile) Close() error { return nil }
+
+// The methods of fs.FileInfo.
+
+func (e revisionEntry) Name() string       { return e.name }
+func (e revisionEntry) Size() int64        { return e.size }
+func (e revisionEntry) Mode() fs.FileMode  { return e.mode }
+func (e revisionEntry) ModTime() time.Time { return time.Time{} }
+func (e revisionEntry) IsDir() bool        { return e.mode.IsDir() }
+func (e revisionEntry) Sys() any           { return nil }
+
+// git runs the git command in a folder and returns what it prints. What it
+// says of a failure is the error.
+func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-optional-locks"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil {
+		if said := strings.TrimSpace(stderr.String()); said != "" {
+			return nil, errors.New(said)
+		}
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return stdout.Bytes(), nil
+}

@@ -1,0 +1,201 @@
+package review
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/review/record"
+)
+
+// Answer is what becomes of a checkpoint when its job changes.
+type Answer string
+
+// The answers, from the best to the worst.
+const (
+	Keeps        Answer = "same"          // every rank reads what it wrote
+	Reshards     Answer = "reshard"       // loading spreads it over the new ranks
+	Converts     Answer = "convert"       // a tool of the framework has to rewrite it first
+	NotResumable Answer = "not_resumable" // the new run does not go on from it
+	Unproven     Answer = "unproven"      // nobody has tried it
+)
+
+// Words are the answer in words.
+func (a Answer) Words() string {
+	switch a {
+	case Keeps:
+		return "read as they are"
+	case Reshards:
+		return "resharded on load"
+	case Converts:
+		return "have to be converted"
+	case NotResumable:
+		return "not resumable"
+	}
+	return "not proven to load"
+}
+
+// Fate is an answer with its reason and what proves it.
+type Fate struct {
+	Answer Answer `json:"answer"`
+	Why    string `json:"why,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// Row answers for pairs of layouts of one framework: those that differ in none
+// but its axes. The first row that fits a pair answers for it.
+type Row struct {
+	Framework string   `json:"framework"`
+	Versions  []string `json:"versions"`
+	// Axes are those of a layout, and options of execution as "execution.NAME",
+	// that may differ; each may also be the same.
+	Axes []string `json:"axes"`
+	// Old and New narrow the row to layouts with these values of axes, as the
+	// language spells them.
+	Old map[string][]string `json:"old,omitempty"`
+	New map[string][]string `json:"new,omitempty"`
+
+	Answer Answer `json:"answer"`
+	Why    string `json:"why,omitempty"`
+	Source string `json:"source"` // what proves it
+}
+
+//go:embed checkpoints.jsonl
+var checkpoints string
+
+// Rows returns the table of checkpoints.
+var Rows = sync.OnceValue(func() []Row {
+	var rows []Row
+	for line := range strings.Lines(checkpoints) {
+		var r Row
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			panic("review: checkpoints.jsonl: " + err.Error())
+		}
+		rows = append(rows, r)
+	}
+	return rows
+})
+
+// stored are the options of execution that a checkpoint's content depends on.
+var stored = []string{"fully_sharded", "gradient_dtype", "optimizer_state_dtype", "offload.optimizer", "offload.parameters"}
+
+// Resume answers what becomes of checkpoints of old when new goes on from them.
+// Both are plans of one framework for jobs that learn the same.
+func Resume(old, new *plan.Plan) Fate {
+	if old.Backend != new.Backend {
+		return Fate{NotResumable, "frameworks do not read one another's checkpoints", ""}
+	}
+	if old.BackendVersion != new.BackendVersion {
+		return Fate{Unproven, fmt.Sprintf("nobody has tried checkpoints of %s with %s", old.BackendVersion, new.BackendVersion), ""}
+	}
+	differ := differing(old, new)
+	if len(differ) == 0 {
+		return Fate{Answer: Keeps}
+	}
+	for _, r := range Rows() {
+		if r.fits(old, new, differ) {
+			return Fate{r.Answer, r.Why, r.Source}
+		}
+	}
+	return Fate{Unproven, "nobody has tried another " + strings.Join(differ, ", "), ""}
+}
+
+// differing lists the axes and stored options in which two plans differ.
+func differing(old, new *plan.Plan) []string {
+	var names []string
+	for i := range option.Axes {
+		if a := &option.Axes[i]; a.Text(&old.Layout) != a.Text(&new.Layout) {
+			names = append(names, a.Name)
+		}
+	}
+	for i := range option.Options {
+		o := &option.Options[i]
+		if slices.Contains(stored, o.Name) && plainText(o.Value(&old.Execution)) != plainText(o.Value(&new.Execution)) {
+			names = append(names, "execution."+o.Name)
+		}
+	}
+	return names
+}
+
+func plainText(pointer any) string {
+	text, err := json.Marshal(pointer)
+	if err != nil {
+		panic("review: " + err.Error())
+	}
+	return string(text)
+}
+
+func (r *Row) fits(old, new *plan.Plan, differ []string) bool {
+	return r.Framework == old.Backend && slices.Contains(r.Versions, old.BackendVersion) &&
+		!slices.ContainsFunc(differ, func(name string) bool { return !slices.Contains(r.Axes, name) }) &&
+		has(&old.Layout, r.Old) && has(&new.Layout, r.New)
+}
+
+// has reports whether a layout has one of the values of each axis.
+func has(l *plan.Layout, values map[string][]string) bool {
+	for name, any := range values {
+		if !slices.Contains(any, strings.Trim(option.FindAxis(name).Text(l), `"`)) {
+			return false
+		}
+	}
+	return true
+}
+
+// shapeless are the arguments of a model that no parameter's shape depends on.
+var shapeless = []string{
+	"model.sequence_length", "model.dropout", "model.init_std", "model.norm_epsilon", "model.attention_scale", "model.embedding_scale",
+	"model.activation_alpha", "model.activation_clamp", "model.activation_offset", "model.attention_logit_softcap", "model.final_logit_softcap",
+	"model.mtp_loss_scale", "model.zero_centered_norm", "model.moe.load_imbalance", "model.moe.token_drop", "model.moe.capacity_factor", "model.moe.top_k",
+	"model.position_embedding.", "model.sliding_window.", "model.built_by[",
+	"model.moe.router.aux_coefficient", "model.moe.router.z_loss_coefficient", "model.moe.router.bias_update_rate", "model.moe.router.scaling_factor",
+	"model.moe.router.normalize", "model.moe.router.pre_softmax", "model.moe.router.dtype", "model.moe.router.score",
+	"model.moe.router.groups", "model.moe.router.group_top_k",
+}
+
+// reshapes reports whether a change makes other parameters of a model. Only
+// learned positions are as many as there may be.
+func reshapes(path string, values map[string]*record.Value) bool {
+	if !strings.HasPrefix(path, "model.") {
+		return false
+	}
+	if kind := values["model.position_embedding"]; path == "model.max_positions" && kind != nil && kind.Value != "learned" {
+		return false
+	}
+	return !slices.ContainsFunc(shapeless, func(p string) bool {
+		return path == p || strings.HasPrefix(path, p) && strings.ContainsAny(p[len(p)-1:], ".[")
+	})
+}
+
+// fateOf answers for a backend that both sides have: what is learned decides
+// first, then the table.
+func fateOf(b *Backend, old, new []record.Value, changes []Change) *Fate {
+	after := byPath(new)
+	from, to := byPath(old)["training.checkpoint.path"], after["training.checkpoint.path"]
+	if from == nil || b.old == nil || b.new == nil || !b.old.Feasible || !b.new.Feasible {
+		return nil
+	}
+	for _, c := range changes {
+		switch {
+		case reshapes(c.Path, after):
+			return &Fate{NotResumable, "the model is another one: " + c.Path, ""}
+		case c.Path == "training.optimizer":
+			return &Fate{NotResumable, "the optimizer's state is another one", ""}
+		case c.Path == "training.precision":
+			return &Fate{Unproven, "nobody has tried another training.precision", ""}
+		}
+	}
+	if to == nil || from.Value != to.Value {
+		where := "nowhere"
+		if to != nil {
+			where = "in " + spelled(to.Value)
+		}
+		return &Fate{NotResumable, fmt.Sprintf("they lie in %s, and the new run looks %s", spelled(from.Value), where), ""}
+	}
+	f := Resume(b.old, b.new)
+	return &f
+}

@@ -1,0 +1,278 @@
+// Package review says what a change does to a run: two builds of jobs go in,
+// every value that differs comes out, labelled with what it touches
+// (lang/schema's effects), with the predictions of both and what becomes of
+// existing checkpoints. Effective values count, so that a changed default or
+// entry of the catalogue is a change, wherever nobody touched the job. It plans
+// nothing and reads no files: builds come from package record and the plans
+// beside it, read or made by the command, which also finds them in revisions.
+package review
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/review/record"
+)
+
+// FormatVersion is the version of a report's JSON. It changes when a member is
+// renamed, removed or changes its meaning.
+const FormatVersion = "1.0"
+
+// Build is one job as it was built: its values and its plans, both by backend.
+type Build struct {
+	Job    string
+	Values map[string][]record.Value
+	Plans  map[string]*plan.Plan
+}
+
+// Report is what changed between two builds.
+type Report struct {
+	FormatVersion string `json:"format_version"`
+	Jobs          []Job  `json:"jobs"`
+}
+
+// State says on which side something is.
+type State string
+
+// The states.
+const (
+	Same    State = "same"
+	Changed State = "changed"
+	Added   State = "added"
+	Removed State = "removed"
+)
+
+// Job is what changed in one job. Changes stand in the order of their effects,
+// the gravest first, and of their paths.
+type Job struct {
+	Name     string    `json:"job"`
+	Was      string    `json:"was,omitempty"` // the job's other name on the old side
+	State    State     `json:"state"`
+	Changes  []Change  `json:"changes"`
+	Backends []Backend `json:"backends"`
+}
+
+// Change is one value that differs.
+type Change struct {
+	Path   string `json:"path"`
+	Effect string `json:"effect"`
+	// Old and New are the values, nil where there is none; their origins as
+	// package record has them.
+	Old       any    `json:"old"`
+	New       any    `json:"new"`
+	OldOrigin string `json:"old_origin,omitempty"`
+	NewOrigin string `json:"new_origin,omitempty"`
+	// Backends are those that the change is about, in the order of their names.
+	Backends []string `json:"backends"`
+	// Why says what makes the effect graver than the argument alone would be.
+	Why string `json:"why,omitempty"`
+}
+
+// Backend is what the changes do to the plan of one backend.
+type Backend struct {
+	Name   string      `json:"backend"`
+	State  State       `json:"state"`
+	Before *Prediction `json:"before"` // nil: the backend was not there
+	After  *Prediction `json:"after"`
+	// Checkpoints says what becomes of those of the old build; nil when the backend
+	// is on one side only, or when nothing is saved.
+	Checkpoints *Fate `json:"checkpoints"`
+
+	old, new *plan.Plan
+}
+
+// Prediction is what reviewers ask of a plan.
+type Prediction struct {
+	Feasible    bool          `json:"feasible"`
+	StepSeconds units.Seconds `json:"step_seconds"`
+	DeviceBytes units.Bytes   `json:"device_bytes"` // of the busiest rank
+	MFU         units.Share   `json:"mfu"`
+	GPUHours    float64       `json:"gpu_hours"`
+	Seconds     units.Seconds `json:"seconds"` // of the run
+	Steps       int           `json:"steps"`
+	GPUs        int           `json:"gpus"`
+}
+
+func predictionOf(p *plan.Plan) *Prediction {
+	if p == nil {
+		return nil
+	}
+	return &Prediction{p.Feasible, p.Time.StepSeconds, p.Memory.Peak.DeviceBytes, p.Throughput.MFU, p.Run.GPUHours, p.Run.Seconds, p.Run.Steps, p.Input.GPUs}
+}
+
+// Compare reports what changed from old to new. Jobs are matched by their names;
+// where each side has one job without a match, that one was renamed.
+func Compare(old, new []Build) *Report {
+	r := &Report{FormatVersion: FormatVersion, Jobs: []Job{}}
+	before, after := byName(old), byName(new)
+	gone, come := without(before, after), without(after, before)
+	if len(gone) == 1 && len(come) == 1 {
+		j := compare(before[gone[0]], after[come[0]])
+		j.Was = gone[0]
+		r.Jobs = append(r.Jobs, j)
+		gone, come = nil, nil
+	}
+	for _, name := range gone {
+		r.Jobs = append(r.Jobs, compare(before[name], &Build{}))
+	}
+	for _, name := range come {
+		r.Jobs = append(r.Jobs, compare(&Build{}, after[name]))
+	}
+	for name, b := range before {
+		if after[name] != nil {
+			r.Jobs = append(r.Jobs, compare(b, after[name]))
+		}
+	}
+	slices.SortFunc(r.Jobs, func(a, b Job) int { return cmp.Compare(a.Name, b.Name) })
+	return r
+}
+
+func byName(builds []Build) map[string]*Build {
+	m := map[string]*Build{}
+	for i := range builds {
+		m[builds[i].Job] = &builds[i]
+	}
+	return m
+}
+
+// without lists the names of builds that others lack, in order.
+func without(builds, others map[string]*Build) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(builds)) {
+		if others[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// compare reports on one job; a side without a name has no such job.
+func compare(old, new *Build) Job {
+	j := Job{Name: cmp.Or(new.Job, old.Job), State: Changed, Changes: []Change{}, Backends: []Backend{}}
+	names := slices.Compact(slices.Sorted(func(yield func(string) bool) {
+		for _, plans := range []map[string]*plan.Plan{old.Plans, new.Plans} {
+			for name := range plans {
+				if !yield(name) {
+					return
+				}
+			}
+		}
+	}))
+	for _, name := range names {
+		b := Backend{Name: name, State: Changed, old: old.Plans[name], new: new.Plans[name]}
+		b.Before, b.After = predictionOf(b.old), predictionOf(b.new)
+		switch {
+		case b.old == nil:
+			b.State = Added
+		case b.new == nil:
+			b.State = Removed
+		default:
+			changes := differences(old.Values[name], new.Values[name])
+			if len(changes) == 0 && reflect.DeepEqual(b.Before, b.After) {
+				b.State = Same
+			}
+			b.Checkpoints = fateOf(&b, old.Values[name], new.Values[name], changes)
+			j.add(name, changes)
+		}
+		j.Backends = append(j.Backends, b)
+	}
+	j.State = stateOf(old, new, &j)
+	slices.SortStableFunc(j.Changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(gravity(a.Effect), gravity(b.Effect)), cmp.Compare(a.Path, b.Path))
+	})
+	return j
+}
+
+func stateOf(old, new *Build, j *Job) State {
+	switch {
+	case old.Job == "":
+		return Added
+	case new.Job == "":
+		return Removed
+	case old.Job == new.Job && !slices.ContainsFunc(j.Backends, func(b Backend) bool { return b.State != Same }):
+		return Same
+	}
+	return Changed
+}
+
+// add puts the changes of a backend beside those of the others; what is the
+// same on several stands once.
+func (j *Job) add(backend string, changes []Change) {
+	for _, c := range changes {
+		i := slices.IndexFunc(j.Changes, func(k Change) bool {
+			return k.Path == c.Path && k.Why == c.Why && reflect.DeepEqual([]any{k.Old, k.New, k.OldOrigin, k.NewOrigin}, []any{c.Old, c.New, c.OldOrigin, c.NewOrigin})
+		})
+		if i < 0 {
+			i = len(j.Changes)
+			j.Changes = append(j.Changes, c)
+		}
+		j.Changes[i].Backends = append(j.Changes[i].Backends, backend)
+	}
+}
+
+// differences lists the values that differ, both lists being in the order of
+// their paths.
+func differences(old, new []record.Value) []Change {
+	before, after := byPath(old), byPath(new)
+	var changes []Change
+	add := func(path string, a, b *record.Value) {
+		c := Change{Path: path}
+		if a != nil {
+			c.Old, c.OldOrigin = a.Value, a.Origin
+		}
+		if b != nil {
+			c.New, c.NewOrigin = b.Value, b.Origin
+		}
+		c.Effect, c.Why = effectOf(path, before, after)
+		changes = append(changes, c)
+	}
+	for i := range old {
+		if a, b := &old[i], after[old[i].Path]; b == nil || !reflect.DeepEqual(a.Value, b.Value) {
+			add(a.Path, a, b)
+		}
+	}
+	for i := range new {
+		if before[new[i].Path] == nil {
+			add(new[i].Path, nil, &new[i])
+		}
+	}
+	return changes
+}
+
+func byPath(list []record.Value) map[string]*record.Value {
+	m := make(map[string]*record.Value, len(list))
+	for i := range list {
+		m[list[i].Path] = &list[i]
+	}
+	return m
+}
+
+// Gravest returns the effect of the gravest change, zero when nothing changed.
+// Jobs and backends that came or went are changes of the launch.
+func (r *Report) Gravest() schema.Effect {
+	var gravest schema.Effect
+	note := func(e schema.Effect) {
+		if gravest == 0 || e < gravest {
+			gravest = e
+		}
+	}
+	for _, j := range r.Jobs {
+		if j.State != Same {
+			note(schema.Launch)
+		}
+		for _, c := range j.Changes {
+			note(gravity(c.Effect))
+		}
+	}
+	return gravest
+}
+
+func gravity(name string) schema.Effect {
+	e, _ := schema.ParseEffect(name)
+	return e
+}

@@ -1,0 +1,201 @@
+package review
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/review/record"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// build is a job on one backend; more values are laid over the usual ones.
+func build(job string, step units.Seconds, more ...record.Value) Build {
+	values := map[string]record.Value{}
+	for _, v := range append([]record.Value{
+		{Path: "layout.micro_batch_size", Value: 1.0, Origin: "plan:search"},
+		{Path: "model.layers", Value: 32.0, Origin: "catalog:m"},
+		{Path: "slurm.account", Value: "llm", Origin: "spec:job.hcl:9"},
+		{Path: "training.checkpoint.path", Value: "/c", Origin: "spec:job.hcl:7"},
+		{Path: "training.optimizer.learning_rate", Value: 1e-4, Origin: "spec:job.hcl:3"},
+		{Path: "training.seed", Value: 1.0, Origin: "default:"},
+	}, more...) {
+		values[v.Path] = v
+	}
+	b := Build{Job: job, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+	for _, v := range values {
+		if v.Value != nil {
+			b.Values["megatron"] = append(b.Values["megatron"], v)
+		}
+	}
+	p := &plan.Plan{Backend: "megatron", BackendVersion: "core_v0.18.2", Feasible: true, Layout: plan.Layout{TensorParallel: 1, MicroBatchSize: 1}}
+	if v := values["layout.micro_batch_size"].Value; v != nil {
+		p.Layout.MicroBatchSize = int(v.(float64))
+	}
+	p.Time.StepSeconds, p.Memory.Peak.DeviceBytes, p.Run.GPUHours = step, 64*units.GiB, 100
+	b.Plans["megatron"] = p
+	return b
+}
+
+func TestGolden(t *testing.T) {
+	old := build("train", 10)
+	new := build("train", 12, record.Value{Path: "training.optimizer.learning_rate", Value: 3e-4, Origin: "spec:job.hcl:4"},
+		record.Value{Path: "training.seed", Value: 2.0, Origin: "site:alps"}, record.Value{Path: "slurm.account"},
+		record.Value{Path: "layout.micro_batch_size", Value: 2.0, Origin: "plan:search"},
+		record.Value{Path: "slurm.partition", Value: "a|b`c", Origin: "spec:site.hcl:2"},
+		record.Value{Path: "training.colour", Value: "red", Origin: "default:"})
+	new.Plans["torchtitan"], new.Values["torchtitan"] = new.Plans["megatron"], new.Values["megatron"]
+	r := Compare([]Build{old, build("gone", 1)}, []Build{new, build("new1", 1), build("new2", 1)})
+	sarif, err := json.MarshalIndent(r.SARIF("jobs", "1.0"), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string]string{"report.txt": r.Text(), "report.md": r.Markdown(), "report.sarif": string(sarif) + "\n", "report.json": string(text) + "\n"} {
+		path := "testdata/" + name
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), got); d != "" {
+			t.Errorf("%s (run with -update after reading it):\n%s", name, d)
+		}
+	}
+}
+
+// TestNothingChanged: where a value was written is no change, and neither is
+// the order of jobs.
+func TestNothingChanged(t *testing.T) {
+	a, b := build("a", 1), build("b", 1)
+	moved := build("a", 1, record.Value{Path: "training.seed", Value: 1.0, Origin: "spec:other.hcl:1"})
+	r := Compare([]Build{a, b}, []Build{b, moved})
+	if got := r.Gravest(); got != 0 {
+		t.Errorf("%v changed: %s", got, r.Text())
+	}
+	if want := "a: nothing changed\n\nb: nothing changed\n"; r.Text() != want {
+		t.Errorf("%q", r.Text())
+	}
+}
+
+// TestGravest: what a review is stopped for.
+func TestGravest(t *testing.T) {
+	v := func(path string, value any) record.Value {
+		return record.Value{Path: path, Value: value, Origin: "spec:job.hcl:1"}
+	}
+	moe := []record.Value{v("model.moe.router.balance", "aux_loss")}
+	for name, c := range map[string]struct {
+		old, new []record.Value
+		want     schema.Effect
+	}{
+		"seed":                          {nil, []record.Value{v("training.seed", 3.0)}, schema.Convergence},
+		"account":                       {nil, []record.Value{v("slurm.account", "x")}, schema.Launch},
+		"micro-batch of a dense model":  {nil, []record.Value{v("layout.micro_batch_size", 2.0)}, schema.Execution},
+		"micro-batch with a batch loss": {moe, append(moe, v("layout.micro_batch_size", 2.0)), schema.Convergence},
+		"micro-batch with a bias": {[]record.Value{v("model.moe.router.balance", "bias")},
+			[]record.Value{v("model.moe.router.balance", "bias"), v("layout.micro_batch_size", 2.0)}, schema.Execution},
+		"tensor ranks that drop": {[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 1.0)},
+			[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 2.0)}, schema.Convergence},
+		"an unknown argument":  {nil, []record.Value{v("training.colour", "red")}, schema.Convergence},
+		"a value that is gone": {nil, []record.Value{{Path: "training.seed"}}, schema.Convergence},
+	} {
+		if got := Compare([]Build{build("a", 1, c.old...)}, []Build{build("a", 1, c.new...)}).Gravest(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if got := Compare(nil, []Build{build("a", 1)}).Gravest(); got != schema.Launch {
+		t.Errorf("a new job: %v", got)
+	}
+	if r := Compare([]Build{build("a", 1)}, []Build{build("b", 1)}); len(r.Jobs) != 1 || r.Jobs[0].Was != "a" || r.Gravest() != schema.Launch {
+		t.Errorf("a renamed job: %+v", r.Jobs)
+	}
+}
+
+// TestFate: what the job says decides before the table does.
+func TestFate(t *testing.T) {
+	v := func(path string, value any) record.Value { return record.Value{Path: path, Value: value} }
+	for name, c := range map[string]struct {
+		change record.Value
+		want   Answer
+		why    string
+	}{
+		"nothing":          {v("slurm.account", "x"), Keeps, ""},
+		"learning rate":    {v("training.optimizer.learning_rate", 1.0), Keeps, ""},
+		"layers":           {v("model.layers", 33.0), NotResumable, "model.layers"},
+		"dropout":          {v("model.dropout", 0.1), Keeps, ""},
+		"rope":             {v("model.position_embedding.theta", 1e6), Keeps, ""},
+		"experts' balance": {v("model.moe.router.aux_coefficient", 0.1), Keeps, ""},
+		"a router's bias":  {v("model.moe.router.bias", true), NotResumable, "model.moe.router.bias"},
+		"optimizer":        {v("training.optimizer", "muon"), NotResumable, "optimizer"},
+		"precision":        {v("training.precision", "fp8"), Unproven, "precision"},
+		"path":             {v("training.checkpoint.path", "/d"), NotResumable, `the new run looks in "/d"`},
+		"no checkpoints":   {v("training.checkpoint.path", nil), NotResumable, "looks nowhere"},
+	} {
+		got := Compare([]Build{build("a", 1)}, []Build{build("a", 1, c.change)}).Jobs[0].Backends[0].Checkpoints
+		if got == nil || got.Answer != c.want || !strings.Contains(got.Why, c.why) {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+	if got := Compare([]Build{build("a", 1, v("training.checkpoint.path", nil))}, []Build{build("a", 1)}).Jobs[0].Backends[0].Checkpoints; got != nil {
+		t.Errorf("nothing was saved, and that is %+v", got)
+	}
+}
+
+// TestRows: the table names frameworks' axes, options and answers that there
+// are, and every row says what proves it.
+func TestRows(t *testing.T) {
+	for i, r := range Rows() {
+		known := map[Answer]bool{Keeps: true, Reshards: true, Converts: true, NotResumable: true}
+		if !known[r.Answer] || r.Source == "" || len(r.Versions) == 0 || len(r.Axes) == 0 {
+			t.Errorf("row %d: %+v", i+1, r)
+		}
+	}
+}
+
+// TestFits: the first row whose axes hold all differences answers.
+func TestFits(t *testing.T) {
+	old := build("a", 1).Plans["megatron"]
+	new := *old
+	new.Layout.TensorParallel, new.Layout.ZeroStage = 2, 1
+	differ := differing(old, &new)
+	if d := cmp.Diff([]string{"tensor_parallel", "zero_stage"}, differ); d != "" {
+		t.Fatal(d)
+	}
+	for name, c := range map[string]struct {
+		row  Row
+		want bool
+	}{
+		"all":             {Row{Axes: []string{"tensor_parallel", "zero_stage", "micro_batches"}}, true},
+		"too few":         {Row{Axes: []string{"tensor_parallel"}}, false},
+		"the new value":   {Row{Axes: differ, New: map[string][]string{"zero_stage": {"1", "2"}}}, true},
+		"another value":   {Row{Axes: differ, Old: map[string][]string{"zero_stage": {"1"}}}, false},
+		"another version": {Row{Axes: differ, Versions: []string{"core_v0.19.2"}}, false},
+	} {
+		c.row.Framework = "megatron"
+		if c.row.Versions == nil {
+			c.row.Versions = []string{"core_v0.18.2"}
+		}
+		if got := c.row.fits(old, &new, differ); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	new.BackendVersion = "core_v0.19.2"
+	if got := Resume(old, &new); got.Answer != Unproven {
+		t.Errorf("another version: %+v", got)
+	}
+}

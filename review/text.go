@@ -1,0 +1,269 @@
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/view"
+)
+
+// Text tells a report to people at a terminal.
+func (r *Report) Text() string {
+	var b strings.Builder
+	for i := range r.Jobs {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		r.Jobs[i].text(&b)
+	}
+	if len(r.Jobs) == 0 {
+		b.WriteString("There are no jobs on either side.\n")
+	}
+	return b.String()
+}
+
+func (j *Job) text(b *strings.Builder) {
+	fmt.Fprintf(b, "%s: %s\n", j.Name, j.headline())
+	if told := j.told(); len(told) > 0 {
+		b.WriteByte('\n')
+		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		for _, c := range told {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Effect, c.Path, c.values(), strings.Join(j.remarks(c), "; "))
+		}
+		w.Flush()
+	}
+	for i := range j.Backends {
+		k := &j.Backends[i]
+		if j.State == Same {
+			break
+		}
+		fmt.Fprintf(b, "\n%s: %s\n", k.Name, k.State)
+		for _, line := range k.lines() {
+			fmt.Fprintf(b, "  %-12s %s\n", line[0], line[1])
+		}
+	}
+}
+
+// headline counts the changes of each effect.
+func (j *Job) headline() string {
+	if j.State != Changed {
+		return map[State]string{Same: "nothing changed", Added: "a new job", Removed: "the job is gone"}[j.State]
+	}
+	var parts []string
+	if j.Was != "" {
+		parts = append(parts, "was "+j.Was)
+	}
+	for _, effect := range schema.EffectNames() {
+		n := 0
+		for _, c := range j.Changes {
+			if c.Effect == effect {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %s", n, effect))
+		}
+	}
+	if len(j.Changes) == 0 {
+		parts = append(parts, "no value changed, and its predictions did or its backends are others")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// told are the changes that have lines of their own: what the plan settled is
+// told of in words, unless it touches what is learned.
+func (j *Job) told() []Change {
+	return slices.DeleteFunc(slices.Clone(j.Changes), func(c Change) bool {
+		chosen := strings.HasPrefix(c.Path, "layout.") || strings.HasPrefix(c.NewOrigin, "plan:") && strings.HasPrefix(c.OldOrigin, "plan:")
+		return chosen && c.Effect != schema.Convergence.String()
+	})
+}
+
+// values are the old and the new value in words.
+func (c *Change) values() string { return spelled(c.Old) + " -> " + spelled(c.New) }
+
+// spelled writes a value as the language does.
+func spelled(v any) string {
+	if v == nil {
+		return "(none)"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("review: " + err.Error())
+	}
+	if n, ok := v.(float64); ok && n == float64(int64(n)) {
+		return fmt.Sprint(int64(n))
+	}
+	return string(text)
+}
+
+// remarks say who made the change, about which backends, and why it is grave.
+func (j *Job) remarks(c Change) []string {
+	var list []string
+	if origin := c.origin(); origin != "" {
+		list = append(list, origin)
+	}
+	if both := j.compared(); len(c.Backends) < both {
+		list = append(list, strings.Join(c.Backends, " and ")+" alone")
+	}
+	if c.Why != "" {
+		list = append(list, c.Why)
+	}
+	return list
+}
+
+// compared counts the backends that both sides have.
+func (j *Job) compared() (n int) {
+	for _, b := range j.Backends {
+		if b.Before != nil && b.After != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// origin tells where to look: the place in the files, or who else chose.
+func (c *Change) origin() string {
+	old, new := originWords(c.OldOrigin), originWords(c.NewOrigin)
+	switch {
+	case c.New == nil:
+		return "was " + old
+	case c.Old == nil || kindOf(c.OldOrigin) == kindOf(c.NewOrigin):
+		return new
+	}
+	return old + " -> " + new
+}
+
+// kindOf is who chose: the part of an origin before its first colon.
+func kindOf(origin string) string {
+	kind, _, _ := strings.Cut(origin, ":")
+	return kind
+}
+
+func originWords(origin string) string {
+	switch kind, rest, _ := strings.Cut(origin, ":"); kind {
+	case "spec":
+		return rest
+	case "default":
+		return "default"
+	case "plan":
+		return map[string]string{"search": "chosen by the search", "recommended": "recommended by the backend"}[rest]
+	default:
+		return strings.TrimSuffix(kind+" "+rest, " ")
+	}
+}
+
+// lines tell what becomes of the plan of one backend: a heading and words each.
+func (b *Backend) lines() [][2]string {
+	if b.State == Same {
+		return nil
+	}
+	lines := b.numbers()
+	if b.Before != nil && b.After != nil {
+		for _, settled := range [][2]string{{"layout", axes(b.old, b.new)}, {"execution", options(b.old, b.new)}} {
+			if settled[1] != "" {
+				lines = append(lines, settled)
+			}
+		}
+	}
+	if f := b.Checkpoints; f != nil {
+		lines = append(lines, [2]string{"checkpoints", f.told()})
+	}
+	return lines
+}
+
+func (f *Fate) told() string {
+	if f.Why == "" {
+		return f.Answer.Words()
+	}
+	return f.Answer.Words() + ": " + f.Why
+}
+
+func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
+
+// axes are the axes that differ, in words.
+func axes(old, new *plan.Plan) string {
+	var parts []string
+	for i := range option.Axes {
+		a := &option.Axes[i]
+		parts = appendChange(parts, a.Name, a.Text(&old.Layout), a.Text(&new.Layout))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// options are the options of execution that differ, in words.
+func options(old, new *plan.Plan) string {
+	var parts []string
+	for i := range option.Options {
+		o := &option.Options[i]
+		parts = appendChange(parts, o.Name, plainText(o.Value(&old.Execution)), plainText(o.Value(&new.Execution)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func appendChange(parts []string, name, old, new string) []string {
+	if old == new {
+		return parts
+	}
+	return append(parts, name+" "+old+" -> "+new)
+}
+
+// numbers are the predictions before and after.
+func (b *Backend) numbers() [][2]string {
+	var lines [][2]string
+	for _, m := range []struct {
+		name  string
+		value func(*Prediction) float64
+		write func(*Prediction) string
+	}{
+		{"step", func(p *Prediction) float64 { return float64(p.StepSeconds) }, func(p *Prediction) string { return view.Duration(p.StepSeconds) }},
+		{"memory", func(p *Prediction) float64 { return float64(p.DeviceBytes) }, func(p *Prediction) string { return view.GiB(p.DeviceBytes) }},
+		{"MFU", func(p *Prediction) float64 { return float64(p.MFU) }, func(p *Prediction) string { return fmt.Sprintf("%.1f %%", 100*float64(p.MFU)) }},
+		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, func(p *Prediction) string { return fmt.Sprint(p.GPUs) }},
+		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, func(p *Prediction) string { return fmt.Sprint(p.Steps) }},
+		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, func(p *Prediction) string { return view.Duration(p.Seconds) }},
+		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, func(p *Prediction) string { return fmt.Sprintf("%.0f", p.GPUHours) }},
+	} {
+		write := func(p *Prediction) string {
+			if !p.Feasible {
+				return "not feasible"
+			}
+			return m.write(p)
+		}
+		lines = append(lines, [2]string{m.name, b.number(write, m.value)})
+	}
+	return lines
+}
+
+// number is one prediction before and after; of a backend that came or went,
+// the one there is.
+func (b *Backend) number(write func(*Prediction) string, value func(*Prediction) float64) string {
+	switch {
+	case b.Before == nil:
+		return write(b.After)
+	case b.After == nil:
+		return write(b.Before)
+	}
+	old, new := write(b.Before), write(b.After)
+	switch {
+	case old == new:
+		return old
+	case b.Before.Feasible && b.After.Feasible:
+		return old + " -> " + new + change(value(b.Before), value(b.After))
+	}
+	return old + " -> " + new
+}
+
+// change is the difference in percent, in brackets.
+func change(old, new float64) string {
+	if old == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%+.1f %%)", 100*(new-old)/old)
+}
