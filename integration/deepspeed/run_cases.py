@@ -4,7 +4,8 @@
     python run_cases.py FOLDER [CASE ...]
 
 FOLDER holds one folder per case with the emitted files and case.json, {"ranks": N}, and where one of them is to be
-killed, {"kill": {"rank": R, "before": K}}: before its operation number K on files of the checkpoint folder. torch, deepspeed and
+killed, {"kill": {"rank": R, "before": K}}: before its operation number K on files of the checkpoint folder; where what it loads is to be
+saved again at once, {"resaved": FOLDER}. torch, deepspeed and
 transformers are imported once; the ranks of every case are forked from this process. Prints one JSON object per
 case: name, exit code, seconds, the steps that rank 0 logged, and the last error.
 """
@@ -32,7 +33,7 @@ STEP = re.compile(r"^step (\d+)/\d+ loss (\S+) gradient norm (\S+) learning rate
 VALIDATION = re.compile(r"^step (\d+)/\d+ validation loss (\S+)")
 
 
-def launch(folder, ranks, kill=None):
+def launch(folder, ranks, kill=None, resaved=""):
     """Fork the ranks; return the exit code of the first that failed, or 0. log.txt has what they said one after the other,
     the one that failed last: while they run, their lines would fall into each other's."""
     port = children.free_port()
@@ -51,6 +52,8 @@ def launch(folder, ranks, kill=None):
                           LOCAL_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NDC_LOG_DIR=folder)
         if kill and kill["rank"] == rank:
             kill_before(kill["before"], folder)
+        if resaved:
+            resave(resaved)
         os._exit(train(folder))
     failed, code = children.wait(started, LIMIT)
     free(port)
@@ -77,6 +80,21 @@ def kill_before(operation, folder):
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(die)
+
+
+def resave(folder):
+    """Save into a folder what the engine loads, before any step."""
+    import deepspeed
+    load = deepspeed.DeepSpeedEngine.load_checkpoint
+
+    def loaded(self, place, tag=None, **options):
+        answer = load(self, place, tag=tag, **options)
+        if answer[0] is not None:
+            own = {key: answer[1][key] for key in ("step", "data") if key in answer[1]}
+            self.save_checkpoint(folder, tag=tag, client_state=own, save_latest=False)
+        return answer
+
+    deepspeed.DeepSpeedEngine.load_checkpoint = loaded
 
 
 def free(port):
@@ -157,12 +175,12 @@ def main():
         folder = os.path.join(root, name)
         with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
             case = json.load(f)
-        ranks, kill = case["ranks"], case.get("kill")
+        ranks, kill, resaved = case["ranks"], case.get("kill"), case.get("resaved")
         start = time.time()
-        code = launch(folder, ranks, kill)
+        code = launch(folder, ranks, kill, resaved)
         if not kill and code in (children.TIMEOUT, -signal.SIGKILL):  # once may be the machine, twice is the case
             print(f"{name}: exit code {code} after {time.time() - start:.0f} s, started again; {machine()}", file=sys.stderr, flush=True)
-            code = launch(folder, ranks)
+            code = launch(folder, ranks, None, resaved)
         result = {"name": name, "code": code, "seconds": round(time.time() - start, 1), **report(folder)}
         print(json.dumps(result), file=report_to, flush=True)
 
