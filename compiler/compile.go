@@ -149,7 +149,7 @@ func run(j *job.Job, step units.Seconds) plan.Run {
 func input(j *job.Job) plan.Input {
 	a := program.New(&j.Model)
 	return plan.Input{
-		SHA256: digest(j), Model: j.Model.Name,
+		SHA256: digest(j), Files: []plan.InputFile{}, Model: j.Model.Name,
 		ParametersTotal: a.ParametersTotal(), ParametersActive: a.ParametersActive(),
 		SequenceLength: j.Model.SequenceLength, GlobalBatchSize: j.Training.GlobalBatchSize,
 		Precision: j.Training.Precision, GPU: j.Cluster.GPU.Name, Nodes: j.Cluster.Nodes, GPUs: j.Cluster.GPUs(),

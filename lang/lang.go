@@ -71,7 +71,8 @@ type Workspace struct {
 	// diagnostics.
 	Files map[string][]byte
 
-	loader *loader
+	loader     *loader
+	references *references // among them, once somebody asks
 }
 
 // Load reads name, a slash path in fsys: a file alone, or a folder with every

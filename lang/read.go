@@ -57,7 +57,7 @@ func (l *loader) read(name string) *sources {
 
 // ignored reports whether a file of a folder with jobs is for other commands.
 func ignored(name string) bool {
-	return strings.HasPrefix(name, ".") || name == "ndc.lock.hcl" || strings.HasSuffix(name, testSuffix)
+	return strings.HasPrefix(name, ".") || name == LockFile || strings.HasSuffix(name, testSuffix)
 }
 
 // readFolder reads a folder that is named at a place.

@@ -29,6 +29,9 @@ func Summary(job string, p *plan.Plan) string {
 	b.WriteByte('\n')
 	section(&b, "Layout", Layout(&p.Layout))
 	section(&b, "Execution", execution(&p.Execution))
+	if p.Locked != nil {
+		section(&b, "Locked", locked(p.Locked))
+	}
 	memory(&b, p)
 	stepTime(&b, p)
 	section(&b, "Run", runLine(p))
@@ -99,6 +102,15 @@ func Layout(l *plan.Layout) string {
 		work = append(work, fmt.Sprintf("%s over %s layers", l.PipelineSchedule, stageLayers(l.StageLayers)))
 	}
 	return strings.Join(parts, ", ") + "\n" + strings.Join(work, ", ")
+}
+
+// locked says since when a choice is kept, and what would be chosen now.
+func locked(l *plan.Locked) string {
+	if l.WouldChoose == nil {
+		return fmt.Sprintf("chosen by ndc %s; this version would find nothing feasible", l.SinceVersion)
+	}
+	return fmt.Sprintf("chosen by ndc %s; this version would choose, with --replan,\n%s\nwhich saves %.1f %% to %.1f %% (90 %% range of the difference), at %s a step", l.SinceVersion,
+		Layout(&l.WouldChoose.Layout), 100*l.GainRange[0], 100*l.GainRange[1], Duration(l.WouldChoose.StepSeconds))
 }
 
 // axes tells of the axes of one kind that have words of their own.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/lock"
 	"github.com/ndc-dev/ndc/output"
 )
 
@@ -40,17 +41,19 @@ the difference.`,
 			}
 			plans, err := planAll(t, args[0], &flags)
 			if errors.Is(err, exitError(exitInfeasible)) && !check {
-				t.diagnostics(staleOutputs(out, folders(plans, flags.backend == "")), nil)
+				t.diagnostics(staleOutputs(out, folders(plans, plans.all)), nil)
 			}
 			if err != nil {
 				return err
 			}
-			all := flags.backend == ""
-			places := folders(plans, all)
+			places := folders(plans, plans.all)
 			if check {
-				return checkOutputs(t, args[0], out, plans.withJobs(places, all, filesIn(out)), plans.names)
+				return checkOutputs(t, args[0], out, plans.withJobs(places, plans.all, filesIn(out)), &plans)
 			}
-			w, diags := write(out, func(o *output.Output) []output.Folder { return plans.withJobs(places, all, o.Read) }, plans.names, force)
+			w, diags := write(out, func(o *output.Output) []output.Folder { return plans.withJobs(places, plans.all, o.Read) }, plans.names, force, func() (diags diag.List) {
+				plans.locked, diags = writeLock(&plans)
+				return diags
+			})
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)
@@ -59,12 +62,13 @@ the difference.`,
 			if t.json {
 				t.diagnostics(chains, nil)
 			}
-			return (&report{terminal: t, plans: plans.list, argument: args[0], out: out, written: &w, warnings: chains}).print()
+			return (&report{terminal: t, plans: plans.list, argument: args[0], out: out, written: &w, warnings: chains, locked: plans.lockWritten()}).print()
 		},
 	}
 	flags.registerStrict(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "output folder (default: out beside the job file)")
 	c.Flags().BoolVar(&force, "force", false, "replace foreign and edited files")
+	flags.registerReplan(c)
 	c.Flags().BoolVar(&check, "check", false, "write nothing; fail when the files are not those of a build")
 	c.MarkFlagsMutuallyExclusive("check", "force")
 	return c
@@ -84,6 +88,7 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 		},
 	}
 	flags.registerStrict(c)
+	flags.registerReplan(c)
 	return c
 }
 
@@ -92,6 +97,12 @@ type planned struct {
 	list  []*compiled
 	names []string // of the folders of all jobs, asked for or not
 	from  string   // the folder of the jobs' files, as a slash path
+
+	workspace *lang.Workspace
+	alone     bool       // of one file, which says nothing of jobs in others
+	all       bool       // backends were asked for
+	lock      *lock.File // what was chosen before
+	locked    bool       // anew: the lock was written
 }
 
 // planAll loads and compiles every selected job and reports errors; warnings
@@ -136,13 +147,21 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 			diags.Append(wrong) // before any search, which may take long
 		}
 	}
-	plans := planned{names: jobFolders(w), from: filepath.ToSlash(argument)}
+	plans := planned{names: jobFolders(w), from: filepath.ToSlash(argument), workspace: w, all: flags.backend == ""}
 	if info, err := fs.Stat(fsys, plans.from); err == nil && !info.IsDir() {
-		plans.from = path.Dir(plans.from)
+		plans.from, plans.alone = path.Dir(plans.from), true
 	}
+	var wrong diag.List
+	plans.lock, wrong = readLock(fsys, plans.from)
+	diags.Append(wrong)
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
-			c, more := compile(&w.Jobs[i], about(w.Jobs, i, loaded), judges(w, i))
+			j := &w.Jobs[i]
+			r := request{job: j, warned: about(w.Jobs, i, loaded), files: inputFiles(w, j, plans.from), policies: judges(w, i)}
+			if !flags.replan {
+				r.locked = plans.lock.Find(j.Name, j.Backend.Kind, j.Site)
+			}
+			c, more := compile(&r)
 			diags.Append(more)
 			if c != nil {
 				plans.list = append(plans.list, c)

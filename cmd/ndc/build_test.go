@@ -78,7 +78,7 @@ func buildAll(t *testing.T, src []byte) map[string]string {
 	}
 	got := map[string]string{}
 	for i := range w.Jobs {
-		c, diags := compile(&w.Jobs[i], nil, judges(w, i))
+		c, diags := compile(&request{job: &w.Jobs[i], policies: judges(w, i)})
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path"
@@ -27,13 +28,18 @@ type checkedFile struct {
 
 // checkOutputs compares the output folder with what a build would write there,
 // and writes nothing. It fails with exit code 1 when they differ.
-func checkOutputs(t *terminal, argument, out string, folders []output.Folder, names []string) error {
-	alone := isFile(argument) // and says nothing of jobs in the files beside it
-	list, err := output.Differences(out, folders, leftByRuns, func(job, _ string) bool { return alone || slices.Contains(names, job) })
+func checkOutputs(t *terminal, argument, out string, folders []output.Folder, plans *planned) error {
+	list, err := output.Differences(out, folders, leftByRuns, func(job, _ string) bool { return plans.alone || slices.Contains(plans.names, job) })
 	if err != nil {
 		return fmt.Errorf("%s cannot be compared: %w", out, cause(err))
 	}
-	if err := printDifferences(t, out, list); err != nil {
+	for i := range list {
+		list[i].Path = shownPath(out, list[i].Path)
+	}
+	if d := checkLock(plans); d != nil {
+		list = append(list, *d)
+	}
+	if err := printDifferences(t, list); err != nil {
 		return err
 	}
 	if len(list) == 0 {
@@ -41,7 +47,7 @@ func checkOutputs(t *terminal, argument, out string, folders []output.Folder, na
 	}
 	var diags diag.List
 	diags.Error(IDDiffers, diag.Range{}, "Outputs are not what the job builds",
-		fmt.Sprintf("%s of %s differ from what this version of ndc builds of %s. Run ndc build, look at the difference, and commit it.", units.Count(len(list), "file"), out, argument))
+		fmt.Sprintf("What this version of ndc builds of %s differs in %s. Run ndc build, look at the difference, and commit it.", argument, units.Count(len(list), "file")))
 	t.diagnostics(diags, nil)
 	return exitError(exitInput)
 }
@@ -55,11 +61,24 @@ func isFile(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-func printDifferences(t *terminal, out string, list []output.Difference) error {
+// checkLock compares the lock with what a build would leave; nil when it is
+// that.
+func checkLock(plans *planned) *output.Difference {
+	d := &output.Difference{Kind: output.Stale, Path: plans.lockPath(), New: locked(plans.lock, plans).Bytes()}
+	var err error
+	if d.Old, err = os.ReadFile(d.Path); err != nil {
+		d.Kind = output.Missing
+	} else if bytes.Equal(d.Old, d.New) {
+		return nil
+	}
+	return d
+}
+
+func printDifferences(t *terminal, list []output.Difference) error {
 	if t.json {
 		result := checked{Current: len(list) == 0, Files: []checkedFile{}}
 		for _, d := range list {
-			result.Files = append(result.Files, checkedFile{filepath.ToSlash(shownPath(out, d.Path)), d.Kind.String()})
+			result.Files = append(result.Files, checkedFile{filepath.ToSlash(d.Path), d.Kind.String()})
 		}
 		return t.printJSON(result)
 	}
@@ -69,13 +88,12 @@ func printDifferences(t *terminal, out string, list []output.Difference) error {
 		if d.Why != "" {
 			why = " " + d.Why
 		}
-		text = fmt.Appendf(text, "%-10s %s%s\n", d.Kind, shownPath(out, d.Path), why)
+		text = fmt.Appendf(text, "%-10s %s%s\n", d.Kind, d.Path, why)
 	}
 	for _, d := range list {
 		if d.Old != nil && d.New != nil {
-			name := shownPath(out, d.Path)
 			text = append(text, '\n')
-			text = append(text, diff.Diff(name, d.Old, name+" (built)", d.New)...)
+			text = append(text, diff.Diff(d.Path, d.Old, d.Path+" (built)", d.New)...)
 		}
 	}
 	_, err := t.out.Write(text)

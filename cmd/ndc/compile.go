@@ -15,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/lock"
 	"github.com/ndc-dev/ndc/output"
 )
 
@@ -26,6 +27,7 @@ type compiled struct {
 	artifacts []backends.Artifact // plan.json included; nil when infeasible
 	warnings  diag.List           // about the job, with their places; the plan has those about the prediction too
 	verdicts  []lang.Verdict      // of the policies; a plan that breaks one whose severity is error is not written
+	lock      decision
 }
 
 // judge holds a plan and its files against the policies that apply to its job.
@@ -42,10 +44,22 @@ const planName = output.Manifest
 // folder is the place of the files below the output folder.
 func (c *compiled) folder() string { return path.Join(c.job.Folder, c.job.Backend.Kind) }
 
+// request is one job to compile, with what goes with it.
+type request struct {
+	job    *job.Job
+	warned diag.List        // what the language warned of
+	files  []plan.InputFile // that say something of the job
+	locked *lock.Plan       // what was chosen before; nil: nothing, or not to be kept
+
+	policies judge // nil: none
+}
+
 // compile takes one job through the stages that this program is made of: the
 // backend's target, the plan, the files, the policies. What the language already
-// warned of joins the plan's warnings.
-func compile(j *job.Job, warned diag.List, policies judge) (*compiled, diag.List) {
+// warned of joins the plan's warnings. A choice that is locked decides the plan
+// as long as it holds.
+func compile(r *request) (*compiled, diag.List) {
+	j, warned := r.job, r.warned
 	backend := find(j)
 	t, diags := backend.Target(j)
 	if leftOut(j, diags) {
@@ -66,9 +80,13 @@ func compile(j *job.Job, warned diag.List, policies judge) (*compiled, diag.List
 	if p == nil {
 		return nil, diags
 	}
-	c := &compiled{job: j, target: t, plan: p, warnings: slices.Concat(warned, diags)}
+	c := &compiled{job: j, target: t, plan: p}
+	c.keep(r.locked)
+	p = c.plan
+	p.Input.Files = r.files
+	c.warnings = slices.Concat(warned, diags)
 	if !p.Feasible {
-		return c, diags
+		return c, slices.Concat(diags, c.lock.misfit)
 	}
 	diags.Append(caution.Plan(j, p))
 	artifacts, more := backend.Emit(j, p)
@@ -78,9 +96,9 @@ func compile(j *job.Job, warned diag.List, policies judge) (*compiled, diag.List
 	}
 	c.warnings = slices.Concat(warned, diags)
 	c.record(artifacts)
-	diags.Append(c.hold(policies))
+	diags.Append(c.hold(r.policies))
 	c.seal()
-	return c, diags
+	return c, slices.Concat(diags, c.lock.misfit)
 }
 
 // leftOut reports whether errors say no more than what a backend lacks that its
@@ -120,6 +138,9 @@ func planWarnings(list diag.List) []plan.Warning {
 
 // hold asks the policies and returns their warnings, which join the plan's.
 func (c *compiled) hold(policies judge) diag.List {
+	if policies == nil {
+		return nil
+	}
 	c.verdicts = policies(c.outcome())
 	var warnings diag.List
 	for _, v := range c.verdicts {

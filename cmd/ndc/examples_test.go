@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/lang/lock"
 )
 
-// TestExamples builds every example and compares each file with the committed
-// out/, byte for byte. Of an example without a feasible plan, what is printed
+// TestExamples builds every example anew and compares each file with the
+// committed out/ and lock, byte for byte. Of an example without a feasible plan, what is printed
 // is compared with output.txt.
 func TestExamples(t *testing.T) {
 	entries, err := os.ReadDir("../../examples")
@@ -29,9 +31,19 @@ func TestExamples(t *testing.T) {
 }
 
 func buildExample(t *testing.T, folder string) {
-	out := t.TempDir()
+	copied := t.TempDir()
+	job, out := filepath.Join(copied, "job.hcl"), filepath.Join(copied, "out")
+	for _, name := range []string{"job.hcl", lock.Name} {
+		content, err := os.ReadFile(filepath.Join(folder, name))
+		if errors.Is(err, fs.ErrNotExist) && name == lock.Name {
+			continue
+		}
+		if err = errors.Join(err, os.WriteFile(filepath.Join(copied, name), content, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var stdout, stderr bytes.Buffer
-	code := run([]string{"build", filepath.Join(folder, "job.hcl"), "-o", out}, &stdout, &stderr)
+	code := run([]string{"build", job, "--replan"}, &stdout, &stderr)
 	if code == exitInput {
 		t.Fatal(stderr.String())
 	}
@@ -46,15 +58,16 @@ func buildExample(t *testing.T, folder string) {
 		checkReadme(t, strings.ReplaceAll(stdout.String(), out, "examples/llama3-70b/out"))
 	}
 	if *update {
-		updateExample(t, folder, out, stdout.Bytes(), code)
+		updateExample(t, folder, copied, stdout.Bytes(), code)
 	}
 	want := tree(t, filepath.Join(folder, "out"))
+	want[lock.Name], got[lock.Name] = tree(t, folder)[lock.Name], tree(t, copied)[lock.Name]
 	if code == exitInfeasible {
 		printed := tree(t, folder)["output.txt"]
 		if diff := cmp.Diff(printed, stdout.String()); diff != "" {
 			t.Errorf("output.txt (-committed +printed; -update rewrites it):\n%s", diff)
 		}
-	} else if len(want) == 0 {
+	} else if len(want) == 1 {
 		t.Fatal("the example has no committed out/; -update writes it")
 	}
 	compareExample(t, want, got)
@@ -74,14 +87,15 @@ func compareExample(t *testing.T, want, got map[string]string) {
 	}
 }
 
-func updateExample(t *testing.T, folder, out string, printed []byte, code int) {
+func updateExample(t *testing.T, folder, built string, printed []byte, code int) {
 	t.Helper()
-	golden, output := filepath.Join(folder, "out"), filepath.Join(folder, "output.txt")
-	err := errors.Join(os.RemoveAll(golden), os.RemoveAll(output))
+	golden, output, locked := filepath.Join(folder, "out"), filepath.Join(folder, "output.txt"), filepath.Join(folder, lock.Name)
+	err := errors.Join(os.RemoveAll(golden), os.RemoveAll(output), os.RemoveAll(locked))
 	if code == exitInfeasible {
 		err = errors.Join(err, os.WriteFile(output, printed, 0o644))
 	} else {
-		err = errors.Join(err, os.CopyFS(golden, os.DirFS(out)))
+		err = errors.Join(err, os.CopyFS(golden, os.DirFS(filepath.Join(built, "out"))))
+		err = errors.Join(err, os.WriteFile(locked, []byte(tree(t, built)[lock.Name]), 0o644))
 	}
 	if err != nil {
 		t.Fatal(err)

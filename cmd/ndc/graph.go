@@ -36,7 +36,7 @@ the folder given with -o (default: the working directory).`,
 					f.Files = append(f.Files, output.File{Path: strings.ReplaceAll(c.job.Folder, "/", "-") + "-" + c.job.Backend.Kind + ".svg", Content: view.Picture(c.job.Folder, c.plan, compiler.NewDetail(c.job, c.target, c.plan).Timeline())})
 				}
 			}
-			_, diags := write(out, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, force)
+			_, diags := write(out, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, force, nil)
 			t.diagnostics(diags, nil)
 			if diags.HasErrors() {
 				return exitError(exitInput)

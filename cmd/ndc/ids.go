@@ -31,6 +31,10 @@ const (
 	IDStale diag.ID = "stale-output"
 	// IDDiffers: build --check found outputs that are not what the job builds.
 	IDDiffers diag.ID = "outputs-differ"
+	// IDLockMisfit: a choice in ndc.lock.hcl cannot be kept; it is made anew.
+	IDLockMisfit diag.ID = "lock-misfit"
+	// IDNotLocked: ndc.lock.hcl could not be written.
+	IDNotLocked diag.ID = "lock-not-written"
 	// IDNoPlan: a job of a test has no feasible plan.
 	IDNoPlan diag.ID = "no-feasible-plan"
 	// IDExpectedFailure: what a test expects to fail did not.

@@ -24,6 +24,7 @@ type inputFlags struct {
 	variables    []lang.VariableArg
 	json         bool
 	strict       bool
+	replan       bool
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -44,6 +45,11 @@ func (f *inputFlags) registerInput(c *cobra.Command) {
 func (f *inputFlags) registerStrict(c *cobra.Command) {
 	f.register(c)
 	c.Flags().BoolVar(&f.strict, "strict", false, "make errors of warnings about the job")
+}
+
+// registerReplan adds --replan, for what chooses.
+func (f *inputFlags) registerReplan(c *cobra.Command) {
+	c.Flags().BoolVar(&f.replan, "replan", false, "choose anew, whatever ndc.lock.hcl keeps")
 }
 
 // variableFlag collects --var and --var-file in their common order.

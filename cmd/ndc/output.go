@@ -45,8 +45,9 @@ func withOutput(path string, work func(*output.Output) diag.List) diag.List {
 
 // write makes folders below out hold their files, all together or none, and
 // looks which jobs' folders no job of names claims. Folders are asked for when
-// the output folder is locked.
-func write(out string, folders func(*output.Output) []output.Folder, names []string, force bool) (written, diag.List) {
+// the output folder is locked. While nobody else writes there, more is done when
+// all went well.
+func write(out string, folders func(*output.Output) []output.Folder, names []string, force bool, more func() diag.List) (written, diag.List) {
 	var w written
 	diags := withOutput(out, func(o *output.Output) (diags diag.List) {
 		results, problems, err := o.Replace(signals.context(), folders(o), force)
@@ -57,6 +58,9 @@ func write(out string, folders func(*output.Output) []output.Folder, names []str
 			explain(&diags, p)
 		}
 		w = written{results: results, unclaimed: unclaimed(o, names)}
+		if !diags.HasErrors() && more != nil {
+			diags.Append(more())
+		}
 		return diags
 	})
 	return w, diags

@@ -24,6 +24,7 @@ type report struct {
 	out      string    // the output folder
 	written  *written  // nil: nothing was written
 	warnings diag.List // about the output folder
+	locked   string    // where the lock was written; "": it was not
 }
 
 func (r *report) print() error {
@@ -37,7 +38,7 @@ func (r *report) print() error {
 	}
 	var parts []string
 	for _, c := range r.plans {
-		parts = append(parts, view.Summary(c.job.Folder, c.plan)+r.files(c))
+		parts = append(parts, view.Summary(c.job.Folder, c.plan)+lockLine(&c.lock)+r.files(c))
 	}
 	if others := r.others(); others != "" {
 		parts = append(parts, others)
@@ -75,6 +76,9 @@ func (r *report) others() string {
 		return ""
 	}
 	var text string
+	if r.locked != "" {
+		text = line("Lock", "written: "+r.locked)
+	}
 	for _, f := range r.written.results {
 		if slices.ContainsFunc(r.plans, func(c *compiled) bool { return path.Dir(c.folder()) == f.Path }) {
 			text += line("Review", shownPath(r.out, path.Join(f.Path, pageName))+": "+describe(&f))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -146,10 +147,13 @@ func runTest(r *lang.TestRun) testResult {
 	if !diags.HasErrors() {
 		diags.Append(check(w.Jobs))
 	}
+	locks, wrong := readLock(disk{}, path.Dir(r.File))
+	diags.Append(wrong)
 	var plans planned
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
-			c, more := compile(&w.Jobs[i], nil, judges(w, i))
+			j := &w.Jobs[i]
+			c, more := compile(&request{job: j, policies: judges(w, i), locked: locks.Find(j.Name, j.Backend.Kind, j.Site)})
 			diags.Append(more)
 			if c != nil {
 				plans.list = append(plans.list, c)

@@ -43,11 +43,13 @@ func strict(list diag.List) diag.List {
 }
 
 // jobWarnings are the warnings about jobs of some plans, which a change of the
-// job answers. Those about the prediction have no such answer.
+// job or of what was locked answers. Those about the prediction have no such
+// answer.
 func jobWarnings(plans []*compiled) diag.List {
 	var all diag.List
 	for _, c := range plans {
 		all.Append(c.warnings)
+		all.Append(c.lock.misfit)
 	}
 	return all
 }
@@ -110,7 +112,7 @@ func notes(plans []*compiled) []*note {
 		}
 	}
 	for _, c := range plans {
-		for _, d := range c.warnings {
+		for _, d := range slices.Concat(c.warnings, c.lock.misfit) {
 			place := ""
 			if !d.Range.IsZero() {
 				place = fmt.Sprintf("%s line %d", d.Range.Filename, d.Range.Start.Line)

@@ -23,6 +23,7 @@ type Plan struct {
 	Run            Run
 	Search         Search
 	Alternatives   []Alternative
+	Locked         *Locked // nil: the choice is what the search found
 	Infeasible     *Infeasible
 	Policies       []Policy
 	Warnings       []Warning
@@ -31,7 +32,8 @@ type Plan struct {
 
 // Input repeats what the plan was made for.
 type Input struct {
-	SHA256           string // of the resolved job
+	SHA256           string      // of the resolved job
+	Files            []InputFile // that say something of the job
 	Model            string
 	ParametersTotal  int64
 	ParametersActive int64
@@ -41,6 +43,12 @@ type Input struct {
 	GPU              string
 	Nodes            int
 	GPUs             int
+}
+
+// InputFile is a file of the user that was read for a job.
+type InputFile struct {
+	Path   string // with slashes, relative to the folder of the job
+	SHA256 string
 }
 
 // Axis is one dimension of a device mesh.

@@ -6,7 +6,7 @@ import "github.com/ndc-dev/ndc/compiler/plan"
 func Of(p *plan.Plan) Plan {
 	return Plan{
 		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
-		Input: Input(p.Input), Layout: Layout(p.Layout), Execution: Execution(p.Execution),
+		Input: inputOf(&p.Input), Layout: Layout(p.Layout), Execution: Execution(p.Execution),
 		Mesh:          Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g plan.Group) Group { return Group(g) })},
 		Memory:        memoryOf(&p.Memory),
 		Time:          timeOf(&p.Time),
@@ -19,11 +19,32 @@ func Of(p *plan.Plan) Plan {
 		Alternatives: each(p.Alternatives, func(a plan.Alternative) Alternative {
 			return Alternative{Layout: Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
+		Locked:     lockedOf(p.Locked),
 		Infeasible: infeasibleOf(p.Infeasible),
 		Policies:   each(p.Policies, func(v plan.Policy) Policy { return Policy(v) }),
 		Warnings:   each(p.Warnings, func(w plan.Warning) Warning { return Warning(w) }),
 		Artifacts:  each(p.Artifacts, func(a plan.Artifact) Artifact { return Artifact(a) }),
 	}
+}
+
+func inputOf(in *plan.Input) Input {
+	return Input{
+		SHA256: in.SHA256, Files: each(in.Files, func(f plan.InputFile) InputFile { return InputFile(f) }),
+		Model: in.Model, ParametersTotal: in.ParametersTotal, ParametersActive: in.ParametersActive,
+		SequenceLength: in.SequenceLength, GlobalBatchSize: in.GlobalBatchSize, Precision: in.Precision,
+		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs,
+	}
+}
+
+func lockedOf(l *plan.Locked) *Locked {
+	if l == nil {
+		return nil
+	}
+	locked := &Locked{SinceVersion: l.SinceVersion, GainRange: l.GainRange}
+	if w := l.WouldChoose; w != nil {
+		locked.WouldChoose = &Preferred{Layout: Layout(w.Layout), Execution: Execution(w.Execution), StepSeconds: w.StepSeconds, PeakDeviceBytes: w.PeakDeviceBytes}
+	}
+	return locked
 }
 
 func memoryOf(m *plan.Memory) Memory {
@@ -80,7 +101,7 @@ func each[A, B any](list []A, convert func(A) B) []B {
 func (p *Plan) Decision() *plan.Plan {
 	return &plan.Plan{
 		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
-		Input: plan.Input(p.Input), Layout: plan.Layout(p.Layout), Execution: plan.Execution(p.Execution),
+		Input: p.Input.decision(), Layout: plan.Layout(p.Layout), Execution: plan.Execution(p.Execution),
 		Mesh:          plan.Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g Group) plan.Group { return plan.Group(g) })},
 		Memory:        p.Memory.decision(),
 		Time:          p.Time.decision(),
@@ -93,11 +114,32 @@ func (p *Plan) Decision() *plan.Plan {
 		Alternatives: each(p.Alternatives, func(a Alternative) plan.Alternative {
 			return plan.Alternative{Layout: plan.Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
+		Locked:     p.Locked.decision(),
 		Infeasible: p.Infeasible.decision(),
 		Policies:   each(p.Policies, func(v Policy) plan.Policy { return plan.Policy(v) }),
 		Warnings:   each(p.Warnings, func(w Warning) plan.Warning { return plan.Warning(w) }),
 		Artifacts:  each(p.Artifacts, func(a Artifact) plan.Artifact { return plan.Artifact(a) }),
 	}
+}
+
+func (in *Input) decision() plan.Input {
+	return plan.Input{
+		SHA256: in.SHA256, Files: each(in.Files, func(f InputFile) plan.InputFile { return plan.InputFile(f) }),
+		Model: in.Model, ParametersTotal: in.ParametersTotal, ParametersActive: in.ParametersActive,
+		SequenceLength: in.SequenceLength, GlobalBatchSize: in.GlobalBatchSize, Precision: in.Precision,
+		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs,
+	}
+}
+
+func (l *Locked) decision() *plan.Locked {
+	if l == nil {
+		return nil
+	}
+	locked := &plan.Locked{SinceVersion: l.SinceVersion, GainRange: l.GainRange}
+	if w := l.WouldChoose; w != nil {
+		locked.WouldChoose = &plan.Preferred{Layout: plan.Layout(w.Layout), Execution: plan.Execution(w.Execution), StepSeconds: w.StepSeconds, PeakDeviceBytes: w.PeakDeviceBytes}
+	}
+	return locked
 }
 
 func (m *Memory) decision() plan.Memory {

@@ -67,6 +67,7 @@ type Plan struct {
 	Run            Run             `json:"run"`
 	Search         Search          `json:"search"`
 	Alternatives   []Alternative   `json:"alternatives"`
+	Locked         *Locked         `json:"locked"`
 	Infeasible     *Infeasible     `json:"infeasible"`
 	Policies       []Policy        `json:"policies"`
 	Warnings       []Warning       `json:"warnings"`
@@ -75,16 +76,23 @@ type Plan struct {
 
 // Input repeats what the plan was made for.
 type Input struct {
-	SHA256           string `json:"sha256"` // of the resolved job
-	Model            string `json:"model"`
-	ParametersTotal  int64  `json:"parameters_total"`
-	ParametersActive int64  `json:"parameters_active"`
-	SequenceLength   int    `json:"sequence_length"`
-	GlobalBatchSize  int    `json:"global_batch_size"`
-	Precision        string `json:"precision"`
-	GPU              string `json:"gpu"`
-	Nodes            int    `json:"nodes"`
-	GPUs             int    `json:"gpus"`
+	SHA256           string      `json:"sha256"` // of the resolved job
+	Files            []InputFile `json:"files"`
+	Model            string      `json:"model"`
+	ParametersTotal  int64       `json:"parameters_total"`
+	ParametersActive int64       `json:"parameters_active"`
+	SequenceLength   int         `json:"sequence_length"`
+	GlobalBatchSize  int         `json:"global_batch_size"`
+	Precision        string      `json:"precision"`
+	GPU              string      `json:"gpu"`
+	Nodes            int         `json:"nodes"`
+	GPUs             int         `json:"gpus"`
+}
+
+// InputFile is a file of the user that was read for a job.
+type InputFile struct {
+	Path   string `json:"path"` // relative to the folder of the job
+	SHA256 string `json:"sha256"`
 }
 
 // Mesh says how ranks are laid out. Order runs from the innermost axis
@@ -223,6 +231,22 @@ type Rejection struct {
 // Alternative is a layout that came next.
 type Alternative struct {
 	Layout          Layout        `json:"layout"`
+	StepSeconds     units.Seconds `json:"step_seconds"`
+	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+}
+
+// Locked says that ndc.lock.hcl decided the plan, against what would be chosen
+// now.
+type Locked struct {
+	SinceVersion string     `json:"since_version"`
+	WouldChoose  *Preferred `json:"would_choose"`
+	GainRange    [2]float64 `json:"gain_range"` // of the step time, or of the memory where that is the objective
+}
+
+// Preferred is what a search chooses where a lock keeps something else.
+type Preferred struct {
+	Layout          Layout        `json:"layout"`
+	Execution       Execution     `json:"execution"`
 	StepSeconds     units.Seconds `json:"step_seconds"`
 	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
 }

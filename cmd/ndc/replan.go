@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/lock"
+	"github.com/ndc-dev/ndc/output"
+	"github.com/ndc-dev/ndc/view"
+)
+
+// decision is what a lock had to do with a plan.
+type decision struct {
+	note   string    // what is to be told of it; "" when the plan is as it was or the first
+	misfit diag.List // a warning when the locked choice does not fit any more
+}
+
+// keep lets a locked choice decide the plan, which is what would be chosen
+// without it, unless the job has changed or the choice does not fit any more.
+func (c *compiled) keep(locked *lock.Plan) {
+	if locked == nil {
+		return
+	}
+	if locked.Inputs != lock.Inputs(c.job) {
+		c.lock.note = told("the job has changed", c.plan, &locked.Choice)
+		return
+	}
+	kept, why, err := compiler.Keep(signals.context(), c.job, c.target, c.plan, &locked.Choice, locked.SinceVersion)
+	if err != nil {
+		signals.wait()
+	}
+	if kept != nil {
+		c.plan = kept
+		return
+	}
+	c.lock.note = told("the locked choice does not fit", c.plan, &locked.Choice)
+	c.lock.misfit.Warn(IDLockMisfit, c.job.Sources.Range("backend"), "The locked choice does not fit any more",
+		fmt.Sprintf("%s has a layout for %s on %s, chosen by ndc %s: %s. It is chosen anew. A checkpoint of the run may need another layout than it was saved with; with the old version of ndc the old files are built.",
+			lock.Name, c.job.Folder, c.job.Backend.Kind, locked.SinceVersion, why))
+}
+
+// told says that a plan was chosen anew, and what was chosen before. Where
+// nothing is feasible, nothing was chosen.
+func told(why string, p *plan.Plan, c *plan.Choice) string {
+	note := "chosen anew, since " + why
+	was := view.Layout(&c.Layout)
+	switch {
+	case !p.Feasible:
+		return ""
+	case lock.SameChoice(c, &plan.Choice{Layout: p.Layout, Execution: p.Execution}):
+		return note + "; it is the same choice"
+	case was == view.Layout(&p.Layout):
+		return note + ". Before, other options of execution"
+	}
+	return note + ". Before:\n" + was
+}
+
+// readLock reads the lock in a folder of jobs; it is empty when there is none.
+func readLock(fsys fs.FS, folder string) (*lock.File, diag.List) {
+	return lock.Read(fsys, path.Join(folder, lock.Name))
+}
+
+// lockPath is where the lock of some plans lies.
+func (p *planned) lockPath() string { return filepath.Join(filepath.FromSlash(p.from), lock.Name) }
+
+// lockWritten is that place if the lock was written, else "".
+func (p *planned) lockWritten() string {
+	if !p.locked {
+		return ""
+	}
+	return p.lockPath()
+}
+
+// inputFiles are the files that say something of a job, by their paths from a
+// folder.
+func inputFiles(w *lang.Workspace, j *job.Job, folder string) []plan.InputFile {
+	list := []plan.InputFile{}
+	for _, name := range w.Inputs(j) {
+		rel, err := filepath.Rel(filepath.FromSlash(folder), filepath.FromSlash(name))
+		if err != nil { // one is relative, the other is not
+			rel = name
+		}
+		list = append(list, plan.InputFile{Path: filepath.ToSlash(rel), SHA256: output.Hash(w.Files[name])})
+	}
+	slices.SortFunc(list, func(a, b plan.InputFile) int { return cmp.Compare(a.Path, b.Path) })
+	return list
+}
+
+// locked is the lock as a build leaves it: with the choices of its plans, and
+// without those of jobs, backends and sites that are gone. Of FILE alone, jobs of other
+// files stay.
+func locked(f *lock.File, plans *planned) *lock.File {
+	next := &lock.File{Plans: slices.Clone(f.Plans)}
+	w := plans.workspace
+	next.Remove(func(p *lock.Plan) bool {
+		built := func(c *compiled) bool { return c.job.Name == p.Job && c.job.Site == p.Site }
+		has := func(c *compiled) bool { return built(c) && c.job.Backend.Kind == p.Backend && c.plan.Feasible }
+		if slices.ContainsFunc(plans.list, built) {
+			return plans.all && !slices.ContainsFunc(plans.list, has)
+		}
+		return !plans.alone && (!slices.Contains(w.Names, p.Job) || p.Site != "" && !slices.Contains(w.Sites, p.Site))
+	})
+	for _, c := range plans.list {
+		if c.plan.Feasible {
+			next.Put(lock.Plan{Job: c.job.Name, Backend: c.job.Backend.Kind, Site: c.job.Site, SinceVersion: since(c.plan), Inputs: lock.Inputs(c.job),
+				Choice: plan.Choice{Layout: c.plan.Layout, Execution: c.plan.Execution}})
+		}
+	}
+	return next
+}
+
+// since is the version of ndc that chose a plan.
+func since(p *plan.Plan) string {
+	if p.Locked != nil {
+		return p.Locked.SinceVersion
+	}
+	return version
+}
+
+// writeLock brings the lock beside the jobs up to date, after the files of a
+// build are in their places. It is read once more: another build may have
+// written it meanwhile. The result says whether it was written.
+func writeLock(plans *planned) (bool, diag.List) {
+	f, diags := readLock(disk{}, plans.from)
+	if diags.HasErrors() {
+		return false, diags
+	}
+	next := locked(f, plans).Bytes()
+	path := plans.lockPath()
+	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, next) {
+		return false, nil
+	}
+	if err := replaceFile(path, next); err != nil {
+		diags.Warn(IDNotLocked, diag.Range{}, "The choice is not locked",
+			fmt.Sprintf("%s cannot be written: %v. Another version of ndc may choose other layouts for the same jobs.", path, cause(err)))
+		return false, diags
+	}
+	return true, nil
+}
+
+// replaceFile gives a file a new content: a reader sees the old one or the new
+// one, also when this program is killed.
+func replaceFile(path string, content []byte) error {
+	draft := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.new-%d", filepath.Base(path), os.Getpid()))
+	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(draft, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(draft))
+	}
+	return nil
+}
+
+// lockLine is what a screen says of the lock of one plan, "" for nothing.
+func lockLine(d *decision) string {
+	var b strings.Builder
+	for i, text := range strings.Split(d.note, "\n") {
+		title := "Lock"
+		if i > 0 {
+			title = ""
+		}
+		if text != "" {
+			b.WriteString(line(title, text))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,150 @@
+package compiler
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Keep plans a job with a choice that was made before, of a version of ndc. The
+// plan that Compile made of the job comes with it: it is what would be chosen
+// now, and the result when that is the same. When the choice cannot be kept, the
+// plan is nil and the text says why. The only error is that of a context which
+// ends first.
+func Keep(ctx context.Context, j *job.Job, t *target.Target, now *plan.Plan, c *plan.Choice, since string) (*plan.Plan, string, error) {
+	if now.Feasible && differs(c, &now.Layout, &now.Execution) == "" {
+		return now, "", nil
+	}
+	pinned, why := pin(j, t, c)
+	if why != "" {
+		return nil, why, nil
+	}
+	found, err := search.Run(ctx, pinned, pinTarget(predicted(j, t), c))
+	if err != nil {
+		return nil, "", err
+	}
+	if len(found.Best) == 0 {
+		return nil, misfit(j, t, found), nil
+	}
+	best := &found.Best[0]
+	if name := differs(c, &best.Layout, &best.Execution); name != "" {
+		return nil, fmt.Sprintf("%s %s does not run the job with its %s", t.Backend, t.Version, name), nil
+	}
+	p := blank(j)
+	p.Backend, p.BackendVersion, p.Search, p.Feasible = t.Backend, t.Version, now.Search, true
+	describe(p, j, predicted(j, t), best)
+	p.Warnings = append(p.Warnings, awkward(ctx, j, t, best)...)
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	compare(j, p, now, since)
+	return p, "", nil
+}
+
+// differs names the first axis or option in which a layout and its execution are
+// not those of a choice; "" when there is none.
+func differs(c *plan.Choice, l *plan.Layout, x *plan.Execution) string {
+	for i := range option.Axes {
+		if a := &option.Axes[i]; !slices.Contains(c.Open, a.Name) && !a.Same(&c.Layout, l) {
+			return a.Name
+		}
+	}
+	for i := range option.Options {
+		if o := &option.Options[i]; !slices.Contains(c.Open, o.Name) && !o.Same(&c.Execution, x) {
+			return o.Name
+		}
+	}
+	return ""
+}
+
+// pin is the job with nothing but the choice to choose, or why its constraints
+// or the target do not allow that.
+func pin(j *job.Job, t *target.Target, c *plan.Choice) (*job.Job, string) {
+	pinned := *j
+	for i := range option.Axes {
+		a := &option.Axes[i]
+		if !slices.Contains(c.Open, a.Name) && !a.Pin(&pinned.Constraints.Layout, &c.Layout) {
+			return nil, fmt.Sprintf("constraints.layout does not allow %s = %s", a.Name, a.Text(&c.Layout))
+		}
+	}
+	if diags := Check(&pinned, t); diags.HasErrors() {
+		return nil, strings.TrimSuffix(diags[0].Detail, ".")
+	}
+	return &pinned, ""
+}
+
+// pinTarget is the target that recommends the options of the choice, where the
+// job leaves them to it.
+func pinTarget(t *target.Target, c *plan.Choice) *target.Target {
+	pinned := *t
+	pinned.Variants = nil
+	pinned.Resolve = func(j *job.Job, l *plan.Layout) plan.Execution {
+		x := t.Resolve(j, l)
+		for i := range option.Options {
+			if o := &option.Options[i]; !slices.Contains(c.Open, o.Name) && !o.IsSet(&j.Execution) {
+				o.Copy(&x, &c.Execution)
+			}
+		}
+		return x
+	}
+	return &pinned
+}
+
+// misfit says why nothing was found of a choice.
+func misfit(j *job.Job, t *target.Target, found *search.Outcome) string {
+	if len(found.Nearest) > 0 {
+		p := blank(j)
+		describe(p, j, t, &found.Nearest[0])
+		return missReason(j, p, &found.Nearest[0]).Summary
+	}
+	if found.Illegal != nil && found.Illegal.Broken() != "" {
+		return reason(t, found.Illegal.Broken())
+	}
+	return fmt.Sprintf("%s %s does not offer its layout for this job", t.Backend, t.Version)
+}
+
+// compare says what would be chosen in place of a plan that a lock decided.
+func compare(j *job.Job, p, now *plan.Plan, since string) {
+	p.Locked = &plan.Locked{SinceVersion: since}
+	if !now.Feasible {
+		return
+	}
+	p.Locked.WouldChoose = &plan.Preferred{Layout: now.Layout, Execution: now.Execution, StepSeconds: now.Time.StepSeconds, PeakDeviceBytes: now.Memory.Peak.DeviceBytes}
+	first := plan.Alternative{Layout: now.Layout, StepSeconds: now.Time.StepSeconds, PeakDeviceBytes: now.Memory.Peak.DeviceBytes}
+	p.Alternatives = slices.DeleteFunc(append([]plan.Alternative{first}, now.Alternatives...), func(a plan.Alternative) bool {
+		return differs(&plan.Choice{Layout: p.Layout, Execution: p.Execution}, &a.Layout, &p.Execution) == ""
+	})
+	p.Alternatives = p.Alternatives[:min(len(p.Alternatives), search.Kept)]
+	if j.Constraints.Objective == "memory" {
+		was, is := &p.Memory.Peak, &now.Memory.Peak
+		p.Locked.GainRange = gain(float64(was.DeviceBytes), bytesRange(was), float64(is.DeviceBytes), bytesRange(is))
+	} else {
+		p.Locked.GainRange = gain(float64(p.Time.StepSeconds), secondsRange(&p.Time), float64(now.Time.StepSeconds), secondsRange(&now.Time))
+	}
+}
+
+func bytesRange(p *plan.Peak) [2]float64 {
+	return [2]float64{float64(p.DeviceRangeBytes[0]), float64(p.DeviceRangeBytes[1])}
+}
+
+func secondsRange(t *plan.Time) [2]float64 {
+	return [2]float64{float64(t.StepRangeSeconds[0]), float64(t.StepRangeSeconds[1])}
+}
+
+// gain is the range of the share by which one quantity is less than another that
+// stands in its place: the logarithms of the two ranges add as those of
+// independent errors do.
+func gain(was float64, wasRange [2]float64, is float64, isRange [2]float64) [2]float64 {
+	up := math.Hypot(math.Log(isRange[1]/is), math.Log(was/wasRange[0]))
+	down := math.Hypot(math.Log(is/isRange[0]), math.Log(wasRange[1]/was))
+	return [2]float64{units.RoundedTo(1-is/was*math.Exp(up), 1), units.RoundedTo(1-is/was*math.Exp(-down), 1)}
+}

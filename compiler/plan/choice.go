@@ -1,0 +1,32 @@
+package plan
+
+import "github.com/ndc-dev/ndc/lang/units"
+
+// Choice is what a plan decides and a lock keeps: a layout and how the framework
+// runs it. Open holds the names (those of package option) of axes and options of
+// which nothing is known, because whoever wrote them down knew of none.
+type Choice struct {
+	Layout    Layout
+	Execution Execution
+	Open      []string
+}
+
+// Locked says that a lock decided a plan, against what would be chosen now.
+type Locked struct {
+	SinceVersion string     // of ndc, which made the choice
+	WouldChoose  *Preferred // nil: nothing feasible
+
+	// GainRange is the 90 % range of what the preferred one saves, as a share of
+	// the locked plan's step time, or of its memory where that is the objective.
+	// The errors of the two predictions are taken as independent of one another,
+	// which makes the range wider than it is. Negative: it would lose.
+	GainRange [2]float64
+}
+
+// Preferred is what a search chooses where a lock keeps something else.
+type Preferred struct {
+	Layout          Layout
+	Execution       Execution
+	StepSeconds     units.Seconds
+	PeakDeviceBytes units.Bytes
+}

@@ -1,0 +1,50 @@
+# Written by ndc build and ndc init, which keep to it. Commit it; do not edit it.
+# ndc build --replan chooses anew.
+
+plan "deepseek-v3-gb200" "megatron" {
+  since_version = "0.1.0-dev"
+  inputs        = "6a0a42615a78f9e43103eed92c8a7efa7b79fb563f3b703944d330f60a3d7b11"
+
+  layout {
+    tensor_parallel         = 1
+    sequence_parallel       = false
+    context_parallel        = 1
+    pipeline_parallel       = 4
+    virtual_pipeline        = 1
+    pipeline_schedule       = "1f1b"
+    stage_layers            = [16, 16, 16, 13]
+    expert_parallel         = 32
+    expert_tensor_parallel  = 1
+    data_parallel_replicate = 1
+    data_parallel_shard     = 64
+    zero_stage              = 1
+    micro_batch_size        = 1
+    micro_batches           = 64
+    recompute               = "selective"
+    recompute_modules       = ["layernorm", "mla_up_proj", "moe_act"]
+    recompute_method        = ""
+    recompute_layers        = 0
+  }
+
+  execution {
+    attention                = "fused"
+    overlap_gradient_reduce  = true
+    overlap_parameter_gather = true
+    overlap_tensor_parallel  = false
+    overlap_expert_parallel  = false
+    gradient_dtype           = "fp32"
+    optimizer_state_dtype    = "fp32"
+    cross_entropy            = "fused"
+    loss_chunks              = 1
+    cuda_graphs              = "none"
+    compile                  = false
+    moe_dispatcher           = "hybridep"
+    context_parallel_type    = ""
+    reshard_after_forward    = false
+    fully_sharded            = false
+    zero_hpz_partition       = 1
+    offload_optimizer        = false
+    offload_parameters       = false
+    offload_activations      = false
+  }
+}

@@ -1,0 +1,211 @@
+package lock
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// TestRoundTrip: what is written is what was meant, in the canonical format,
+// whatever the values.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &File{}
+		for range rapid.IntRange(0, 4).Draw(t, "plans") {
+			f.Put(drawPlan(t))
+		}
+		text := f.Bytes()
+		read, diags := Parse(text, Name)
+		if len(diags) > 0 {
+			t.Fatalf("%v\n%s", diags, text)
+		}
+		if diff := cmp.Diff(f, read); diff != "" {
+			t.Fatal(diff)
+		}
+		if formatted, _ := lang.Format(text, Name); string(formatted) != string(text) {
+			t.Fatalf("not in the canonical format:\n%s", cmp.Diff(string(text), string(formatted)))
+		}
+	})
+}
+
+func drawPlan(t *rapid.T) Plan {
+	p := Plan{
+		Job: rapid.StringMatching(`[a-z][a-z0-9.-]{0,8}`).Draw(t, "job"), Backend: rapid.SampledFrom([]string{"megatron", "torchtitan"}).Draw(t, "backend"),
+		Site: rapid.SampledFrom([]string{"", "alps"}).Draw(t, "site"), SinceVersion: rapid.StringMatching(`[0-9a-z.+-]{1,8}`).Draw(t, "version"), Inputs: rapid.StringMatching(`[0-9a-f]{8}`).Draw(t, "inputs"),
+	}
+	for i := range option.Axes {
+		draw(t, &option.Axes[i].Row, option.Axes[i].Value(&p.Choice.Layout))
+	}
+	for i := range option.Options {
+		draw(t, &option.Options[i].Row, option.Options[i].Value(&p.Choice.Execution))
+	}
+	return p
+}
+
+func draw(t *rapid.T, r *option.Row, pointer any) {
+	switch p := pointer.(type) {
+	case *int:
+		*p = rapid.IntRange(0, 1<<20).Draw(t, r.Name)
+	case *bool:
+		*p = rapid.Bool().Draw(t, r.Name)
+	case *string:
+		*p = rapid.SampledFrom(append([]string{""}, r.Values...)).Draw(t, r.Name)
+	case *[]int:
+		*p = rapid.SliceOfN(rapid.IntRange(0, 100), 0, 9).Draw(t, r.Name)
+	case *plan.Modules:
+		*p = plan.ModulesOf(rapid.SliceOfN(rapid.SampledFrom(plan.ModuleNames()), 0, 3).Draw(t, r.Name))
+	case *plan.Schedule:
+		*p = rapid.SampledFrom([]plan.Schedule{plan.ScheduleNone, plan.Schedule1F1B, plan.ScheduleZBV}).Draw(t, r.Name)
+	case *plan.Recompute:
+		*p = rapid.SampledFrom([]plan.Recompute{plan.RecomputeNone, plan.RecomputeFull}).Draw(t, r.Name)
+	default:
+		t.Fatalf("%s is a %s", r.Name, reflect.TypeOf(pointer))
+	}
+}
+
+const entry = `
+plan "a" "megatron" {
+  since_version = "0.1.0"
+  inputs        = "00"
+
+  layout {
+    tensor_parallel = 8
+  }
+}
+`
+
+// TestParse: what an earlier version did not know is open, what a later one
+// added is left out, and what none can have written is an error.
+func TestParse(t *testing.T) {
+	f, diags := Parse([]byte(strings.Replace(entry, "  layout {", "  weather = \"fine\"\n  layout {\n    folding = 3", 1)), Name)
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	p := f.Find("a", "megatron", "")
+	if p == nil || p.Choice.Layout.TensorParallel != 8 || len(p.Choice.Open) != len(option.Axes)+len(option.Options)-1 {
+		t.Errorf("%+v", p)
+	}
+	for _, text := range []string{
+		`plan "a" {}`,
+		`plan "a" "b" "c" "d" {}`,
+		strings.Replace(entry, "= 8", "= 4 + 4", 1),
+		strings.Replace(entry, "= 8", `= "eight"`, 1),
+		strings.Replace(entry, "= 8", "= [for x in [1] : x]", 1),
+		strings.Replace(entry, "= 8", "= null", 1),
+		strings.Replace(entry, "= 8", "= 1.5", 1),
+		strings.Replace(entry, "tensor_parallel = 8", `pipeline_schedule = "roundabout"`, 1),
+		strings.Replace(entry, "tensor_parallel = 8", `recompute_modules = ["roof"]`, 1),
+		strings.Replace(entry, "tensor_parallel = 8", "", 1),
+		strings.Replace(entry, `  inputs        = "00"`, "", 1),
+		strings.Replace(entry, `"0.1.0"`, `"${a}"`, 1),
+		entry + entry,
+		"plan {",
+		"\xff",
+	} {
+		if _, diags := Parse([]byte(text), Name); !diags.HasErrors() || diags[0].Range.Filename != Name {
+			t.Errorf("%q is read: %v", text, diags)
+		}
+	}
+}
+
+// TestInputs: values count, and the catalogue's entries by their names; where
+// and how they are written, defaults and what starts the job do not.
+func TestInputs(t *testing.T) {
+	base := func() *job.Job {
+		return &job.Job{
+			Model: job.Model{Catalog: "llama3_8b"},
+			Sources: job.Sources{
+				"training.global_batch_size":    {Origin: job.FromSpec, Value: 8},
+				"model.hidden_size":             {Origin: job.FromCatalog, Value: 4096},
+				"slurm.account":                 {Origin: job.FromSpec, Value: "llm"},
+				"training.optimizer.beta1":      {Origin: job.FromDefault, Value: 0.9},
+				"constraints.layout.zero_stage": {Origin: job.FromSpec, Value: []any{1, 3}},
+			},
+		}
+	}
+	want := Inputs(base())
+	for name, c := range map[string]struct {
+		change func(*job.Job)
+		same   bool
+	}{
+		"place": {func(j *job.Job) {
+			set(j, "training.global_batch_size", func(s *job.Source) { s.Range = diag.Range{Filename: "b.hcl"} })
+		}, true},
+		"launch":  {func(j *job.Job) { set(j, "slurm.account", func(s *job.Source) { s.Value = "other" }) }, true},
+		"default": {func(j *job.Job) { set(j, "training.optimizer.beta1", func(s *job.Source) { s.Value = 0.95 }) }, true},
+		"content": {func(j *job.Job) { set(j, "model.hidden_size", func(s *job.Source) { s.Value = 1 }) }, true},
+		"value":   {func(j *job.Job) { set(j, "training.global_batch_size", func(s *job.Source) { s.Value = 16 }) }, false},
+		"list":    {func(j *job.Job) { set(j, "constraints.layout.zero_stage", func(s *job.Source) { s.Value = []any{1} }) }, false},
+		"written": {func(j *job.Job) { set(j, "training.optimizer.beta1", func(s *job.Source) { s.Origin = job.FromSpec }) }, false},
+		"entry":   {func(j *job.Job) { j.Model.Catalog = "llama3_1_8b" }, false},
+		"removed": {func(j *job.Job) { delete(j.Sources, "training.global_batch_size") }, false},
+	} {
+		j := base()
+		c.change(j)
+		if got := Inputs(j); (got == want) != c.same {
+			t.Errorf("%s: same is %v, want %v", name, got == want, c.same)
+		}
+	}
+}
+
+func set(j *job.Job, path string, change func(*job.Source)) {
+	s := j.Sources[path]
+	change(&s)
+	j.Sources[path] = s
+}
+
+// TestPut: an entry that says the same keeps its version, and learns what it did
+// not know.
+func TestPut(t *testing.T) {
+	f, diags := Parse([]byte(entry), Name)
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	p := Plan{Job: "a", Backend: "megatron", SinceVersion: "0.2.0", Inputs: "00", Choice: plan.Choice{Layout: plan.Layout{TensorParallel: 8, MicroBatches: 3}}}
+	f.Put(p)
+	if got := f.Plans[0]; got.SinceVersion != "0.1.0" || got.Choice.Open != nil || got.Choice.Layout.MicroBatches != 3 {
+		t.Errorf("%+v", got)
+	}
+	p.Choice.Layout.TensorParallel = 4
+	f.Put(p)
+	if got := f.Plans[0]; got.SinceVersion != "0.2.0" || len(f.Plans) != 1 {
+		t.Errorf("%+v", got)
+	}
+	p.Site = "alps"
+	f.Put(p)
+	f.Put(Plan{Job: "Z", Backend: "megatron"})
+	if len(f.Plans) != 3 || f.Plans[0].Job != "Z" || f.Plans[2].Site != "alps" {
+		t.Errorf("%+v", f.Plans)
+	}
+	f.Remove(func(p *Plan) bool { return p.Site == "" })
+	if len(f.Plans) != 1 {
+		t.Errorf("%+v", f.Plans)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(entry)
+	f.Add(entry + strings.ReplaceAll(entry, `"a"`, `"b" "c"`))
+	f.Fuzz(func(t *testing.T, text string) {
+		file, diags := Parse([]byte(text), Name)
+		if diags.HasErrors() {
+			return
+		}
+		for i := range file.Plans {
+			file.Plans[i].Choice.Open = nil
+		}
+		again, diags := Parse(file.Bytes(), Name)
+		if diags.HasErrors() || len(again.Plans) != len(file.Plans) {
+			t.Errorf("%q is read and written as %q: %v", text, file.Bytes(), diags)
+		}
+	})
+}

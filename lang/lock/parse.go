@@ -1,0 +1,147 @@
+package lock
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+)
+
+// Parse reads the text of a lock. What a later version of ndc may have added is
+// left out; what cannot have been written by any is an error.
+func Parse(src []byte, name string) (*File, diag.List) {
+	body, diags := lang.Parse(src, name)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	r := reader{file: &File{}}
+	for _, b := range body.Blocks {
+		if b.Type == "plan" {
+			r.plan(b)
+		}
+	}
+	if r.diags.HasErrors() {
+		return nil, r.diags
+	}
+	return r.file, nil
+}
+
+type reader struct {
+	file  *File
+	diags diag.List
+}
+
+func (r *reader) fail(at hcl.Range, format string, args ...any) {
+	r.diags.Error(IDInvalid, lang.RangeOf(at), "The lock cannot be read",
+		fmt.Sprintf(format, args...)+" ndc writes this file; take it back from version control, or remove it and build again.")
+}
+
+func (r *reader) plan(b *hclsyntax.Block) {
+	if len(b.Labels) != 2 && len(b.Labels) != 3 {
+		r.fail(b.DefRange(), "A plan has the labels JOB and BACKEND, and SITE where there is one.")
+		return
+	}
+	p := Plan{Job: b.Labels[0], Backend: b.Labels[1]}
+	if len(b.Labels) == 3 {
+		p.Site = b.Labels[2]
+	}
+	if r.file.Find(p.Job, p.Backend, p.Site) != nil {
+		r.fail(b.DefRange(), "There are two entries for %s on %s.", p.Job, p.Backend)
+		return
+	}
+	p.SinceVersion, p.Inputs = r.text(b, "since_version"), r.text(b, "inputs")
+	known := map[string]bool{}
+	for _, n := range b.Body.Blocks {
+		switch n.Type {
+		case "layout":
+			for i := range option.Axes {
+				a := &option.Axes[i]
+				known[a.Name] = r.value(n, a.JSON(), a.Value(&p.Choice.Layout))
+			}
+		case "execution":
+			for i := range option.Options {
+				o := &option.Options[i]
+				known[o.Name] = r.value(n, o.JSON(), o.Value(&p.Choice.Execution))
+			}
+		}
+	}
+	for i := range option.Axes {
+		p.Choice.Open = appendUnknown(p.Choice.Open, option.Axes[i].Name, known)
+	}
+	for i := range option.Options {
+		p.Choice.Open = appendUnknown(p.Choice.Open, option.Options[i].Name, known)
+	}
+	if len(p.Choice.Open) == len(option.Axes)+len(option.Options) {
+		r.fail(b.DefRange(), "The plan of %s on %s says nothing of its layout.", p.Job, p.Backend)
+		return
+	}
+	r.file.Plans = append(r.file.Plans, p)
+}
+
+func appendUnknown(open []string, name string, known map[string]bool) []string {
+	if known[name] {
+		return open
+	}
+	return append(open, name)
+}
+
+// text reads an argument that is text.
+func (r *reader) text(b *hclsyntax.Block, name string) string {
+	var s string
+	if !r.value(b, name, &s) && !r.diags.HasErrors() {
+		r.fail(b.DefRange(), "The argument %q is missing.", name)
+	}
+	return s
+}
+
+// value reads an argument into the place that a pointer leads to, and reports
+// whether it is there.
+func (r *reader) value(b *hclsyntax.Block, name string, pointer any) bool {
+	a := b.Body.Attributes[name]
+	if a == nil {
+		return false
+	}
+	v, ok := literal(a.Expr)
+	if ok {
+		text, err := ctyjson.Marshal(v, v.Type())
+		ok = err == nil && json.Unmarshal(text, pointer) == nil
+	}
+	if !ok {
+		r.fail(a.Expr.Range(), "This is no value of %s.", name)
+	}
+	return true
+}
+
+// literal is the value of an expression without anything to compute: text, a
+// number, a truth value, or a list of them.
+func literal(expr hclsyntax.Expression) (cty.Value, bool) {
+	switch e := expr.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e.Val, !e.Val.IsNull()
+	case *hclsyntax.TemplateExpr:
+		if len(e.Parts) > 0 && !e.IsStringLiteral() {
+			return cty.NilVal, false
+		}
+		v, diags := e.Value(nil)
+		return v, !diags.HasErrors()
+	case *hclsyntax.TupleConsExpr:
+		values := make([]cty.Value, len(e.Exprs))
+		for i, element := range e.Exprs {
+			v, ok := literal(element)
+			if !ok {
+				return cty.NilVal, false
+			}
+			values[i] = v
+		}
+		return cty.TupleVal(slices.Clip(values)), true
+	}
+	return cty.NilVal, false
+}

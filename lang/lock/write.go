@@ -1,0 +1,70 @@
+package lock
+
+import (
+	"encoding/json"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+)
+
+const header = `# Written by ndc build and ndc init, which keep to it. Commit it; do not edit it.
+# ndc build --replan chooses anew.
+`
+
+// Bytes is the text of the lock, in the canonical format.
+func (f *File) Bytes() []byte {
+	file := hclwrite.NewEmptyFile()
+	body := file.Body()
+	for i := range f.Plans {
+		body.AppendNewline()
+		f.Plans[i].write(body)
+	}
+	return hclwrite.Format(append([]byte(header), file.Bytes()...))
+}
+
+// IsEmpty reports whether the lock has no entry.
+func (f *File) IsEmpty() bool { return len(f.Plans) == 0 }
+
+func (p *Plan) write(to *hclwrite.Body) {
+	labels := []string{p.Job, p.Backend}
+	if p.Site != "" {
+		labels = append(labels, p.Site)
+	}
+	body := to.AppendNewBlock("plan", labels).Body()
+	body.SetAttributeValue("since_version", cty.StringVal(p.SinceVersion))
+	body.SetAttributeValue("inputs", cty.StringVal(p.Inputs))
+	body.AppendNewline()
+	layout := body.AppendNewBlock("layout", nil).Body()
+	for i := range option.Axes {
+		layout.SetAttributeValue(option.Axes[i].JSON(), valueOf(option.Axes[i].Value(&p.Choice.Layout)))
+	}
+	body.AppendNewline()
+	execution := body.AppendNewBlock("execution", nil).Body()
+	for i := range option.Options {
+		execution.SetAttributeValue(option.Options[i].JSON(), valueOf(option.Options[i].Value(&p.Choice.Execution)))
+	}
+}
+
+// valueOf is what a pointer leads to, as HCL writes it. A list without entries
+// is one.
+func valueOf(pointer any) cty.Value {
+	if list, ok := pointer.(*[]int); ok && *list == nil {
+		pointer = []int{}
+	}
+	text, err := json.Marshal(pointer)
+	if err != nil {
+		panic("lock: a value that JSON cannot hold: " + err.Error())
+	}
+	t, err := ctyjson.ImpliedType(text)
+	if err != nil {
+		panic("lock: " + err.Error())
+	}
+	v, err := ctyjson.Unmarshal(text, t)
+	if err != nil {
+		panic("lock: " + err.Error())
+	}
+	return v
+}
