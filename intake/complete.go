@@ -138,7 +138,10 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 		d.Set("training.optimizer", "adamw", draft.Place{})
 	}
 	need("training.optimizer.learning_rate", "number", "Peak learning rate")
-	if !d.HasBlock("training.data") {
+	if !d.HasBlock("training.data.source") && !d.Bool("training.data.mock") {
+		for _, name := range []string{"format", "split", "cache_path", "tokenizer"} {
+			d.RemoveBlock("training.data." + name)
+		}
 		d.SetNote("training.data.mock", true, "no file says what to train on")
 	}
 	if d.HasBlock("training.checkpoint") {

@@ -58,11 +58,13 @@ type reader struct {
 // more of a run than the configuration of its model, and stands last.
 var readers = []reader{
 	{name: "the config.json of a Hugging Face model", is: isModel, read: readModel},
+	{name: "a script for bash or sbatch", is: isScript, read: readScript},
 }
 
 // intake is one import.
 type intake struct {
 	o      Options
+	files  []File
 	d      *draft.Draft
 	launch string // the backend that a file is for; ""
 }
@@ -71,7 +73,7 @@ type intake struct {
 // result is nil.
 func Import(files []File, o Options) (*Result, diag.List) {
 	var diags diag.List
-	in := &intake{o: o, d: draft.New()}
+	in := &intake{o: o, files: files, d: draft.New()}
 	if in.checkOptions(&diags); diags.HasErrors() {
 		return nil, diags
 	}
@@ -91,6 +93,9 @@ func Import(files []File, o Options) (*Result, diag.List) {
 				unreadable(&diags, f, fmt.Sprintf("It cannot be read as %s: %v.", r.name, err))
 			}
 		}
+	}
+	if !in.d.HasBlock("model") && in.launch == "" && !diags.HasErrors() {
+		unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, and no program with options of Megatron-LM.")
 	}
 	if diags.HasErrors() {
 		return nil, diags
@@ -133,6 +138,7 @@ func (in *intake) result(files []File) *Result {
 	in.cluster(open)
 	in.backend()
 	in.ask(open, r.Model == "")
+	in.usual(open.text()+in.blocks(r, name), open.list)
 	text := open.text() + in.blocks(r, name)
 	formatted, diags := lang.Format([]byte(text), "job.hcl")
 	if diags.HasErrors() {

@@ -120,11 +120,22 @@ func (in *intake) without(m *job.Model) *draft.Draft {
 	stated := draft.New()
 	for _, p := range in.d.Paths() {
 		v, _ := in.d.Get(p)
-		if strings.HasPrefix(p, "model.") && !published(m, strings.TrimPrefix(p, "model."), v.Value) {
-			stated.Set(p, v.Value, v.Place)
+		if p == "model.vocab_size" && in.d.Derived(p) && padded(m.VocabSize, in.d.Int("constraints.layout.tensor_parallel")) == v.Value {
+			continue
+		}
+		if strings.HasPrefix(p, "model.") && p != "model.architecture" || p == "model.architecture" && !in.d.Derived(p) {
+			if !published(m, strings.TrimPrefix(p, "model."), v.Value) {
+				stated.Set(p, v.Value, v.Place)
+			}
 		}
 	}
 	return stated
+}
+
+// padded is a vocabulary as Megatron-LM rounds it up for a tensor group.
+func padded(size int, tensor int64) int64 {
+	unit := 128 * max(tensor, 1)
+	return (int64(size) + unit - 1) / unit * unit
 }
 
 // hasMore reports whether an entry has a block that the files do not say.

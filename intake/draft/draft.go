@@ -41,8 +41,8 @@ type Finding struct {
 // Value is one argument of the job.
 type Value struct {
 	Place
-	// Value is an int64, float64, bool, string, []int64, []string or
-	// Expression; the label of a labelled block is a string.
+	// Value is an int64, float64, bool, string, []int64, []string,
+	// map[string]string or Expression; the label of a labelled block is a string.
 	Value any
 	Note  string // a comment, where the value needs one
 }
@@ -56,10 +56,24 @@ type Draft struct {
 	values   map[string]Value
 	Findings []Finding
 	notes    map[string][]string
+	derived  map[string]bool
 }
 
 // New makes an empty draft.
-func New() *Draft { return &Draft{values: map[string]Value{}, notes: map[string][]string{}} }
+func New() *Draft {
+	return &Draft{values: map[string]Value{}, notes: map[string][]string{}, derived: map[string]bool{}}
+}
+
+// Derive says a value that no file says as it stands, and that another one may
+// be as good as: the class of a model from its features, a vocabulary from its
+// padded size.
+func (d *Draft) Derive(path string, value any) {
+	d.Set(path, value, Place{})
+	d.derived[path] = true
+}
+
+// Derived reports whether a value came from Derive.
+func (d *Draft) Derived(path string) bool { return d.derived[path] }
 
 // Set says the value of an argument, or the label of a block. What was said
 // before is replaced.
@@ -70,6 +84,16 @@ func (d *Draft) Set(path string, value any, at Place) {
 // SetNote is Set with a comment.
 func (d *Draft) SetNote(path string, value any, note string) {
 	d.values[path] = Value{Value: value, Note: note}
+}
+
+// Add says one entry of a map of text.
+func (d *Draft) Add(path, key, value string, at Place) {
+	m, _ := d.values[path].Value.(map[string]string)
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	d.Set(path, m, at)
 }
 
 // Default says a value unless one was said before.

@@ -2,6 +2,9 @@ package draft
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,11 +139,23 @@ func Literal(v any) string {
 		return Number(v)
 	case []string:
 		return list(v, quote)
+	case map[string]string:
+		var b strings.Builder
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			key := k
+			if !identifier.MatchString(k) {
+				key = quote(k)
+			}
+			fmt.Fprintf(&b, "%s = %s\n", key, quote(v[k]))
+		}
+		return "{\n" + b.String() + "}"
 	case []int64:
 		return list(v, func(n int64) string { return strconv.FormatInt(n, 10) })
 	}
 	panic(fmt.Sprintf("draft: no literal for %T", v))
 }
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func list[T any](all []T, spell func(T) string) string {
 	words := make([]string, len(all))
@@ -152,17 +167,17 @@ func list[T any](all []T, spell func(T) string) string {
 
 // Number spells a number as people do: 1e-5, not 1e-05.
 func Number(f float64) string {
-	s := strconv.FormatFloat(f, 'g', -1, 64)
-	mantissa, exponent, ok := strings.Cut(s, "e")
+	format := byte('f')
+	if small := math.Abs(f) < 1e-3 && f != 0; small || math.Abs(f) >= 1e16 {
+		format = 'e'
+	}
+	mantissa, exponent, ok := strings.Cut(strconv.FormatFloat(f, format, -1, 64), "e")
 	if !ok {
-		return s
+		return mantissa
 	}
 	n, err := strconv.Atoi(exponent)
 	if err != nil {
 		panic("draft: " + err.Error())
-	}
-	if 0 < n && n < 16 {
-		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return mantissa + "e" + strconv.Itoa(n)
 }

@@ -1,0 +1,393 @@
+package megatron
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/megatron"
+	"github.com/ndc-dev/ndc/intake/draft"
+)
+
+// complete settles what several options say together.
+func (r *reading) complete() {
+	r.attention()
+	r.positions()
+	r.experts()
+	r.vocabulary()
+	r.architecture()
+	r.pipeline()
+	r.sharding()
+	r.recompute()
+	r.execution()
+	r.precision()
+	r.optimizer()
+	r.schedule()
+	r.data()
+	r.checkpoint()
+	r.times()
+}
+
+// has reports whether the launch sets an attribute.
+func (r *reading) has(dest string) bool { return r.given[dest] != nil }
+
+// set says what follows, without a line of its own.
+func (r *reading) set(path string, v any) { r.d.Set(path, v, draft.Place{}) }
+
+// unless says a value where none was said.
+func (r *reading) unless(path string, v any) { r.d.Default(path, v, draft.Place{}) }
+
+// defaultOf is the release's default of an option, as a number.
+func (r *reading) defaultOf(name string, otherwise float64) float64 {
+	entry, _ := r.table.Lookup(name)
+	if f, ok := entry.Default.(float64); ok {
+		return f
+	}
+	return otherwise
+}
+
+// integer is the value of an option, or its default.
+func (r *reading) integer(dest, name string) int64 {
+	if o := r.given[dest]; o != nil {
+		if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil {
+			return n
+		}
+		return 0
+	}
+	return int64(r.defaultOf(name, 0))
+}
+
+func (r *reading) attention() {
+	biased := !r.has("add_bias_linear") && !r.has("disable_bias_linear")
+	if o := r.given["add_bias_linear"]; o != nil && o.long != "--disable-bias-linear" {
+		biased = true
+	}
+	r.unless("model.mlp_bias", biased)
+	r.unless("model.attention_bias", biased)
+	r.unless("model.tied_embeddings", true)
+	r.unless("model.activation", "gelu")
+	if r.d.Has("model.mla") {
+		r.d.Remove("model.mla")
+		r.d.Remove("model.qk_norm")
+		r.d.Remove("model.head_dim")
+		r.set("model.kv_heads", r.d.Int("model.attention_heads"))
+		for _, name := range []string{"--kv-lora-rank", "--qk-head-dim", "--qk-pos-emb-head-dim", "--v-head-dim"} {
+			r.unless(renamed[name], int64(r.defaultOf(name, 0)))
+		}
+		return
+	}
+	r.d.RemoveBlock("model.mla")
+	r.unless("model.qk_norm", false)
+	if !r.has("group_query_attention") {
+		r.d.Remove("model.kv_heads")
+	} else {
+		r.unless("model.kv_heads", int64(r.defaultOf("--num-query-groups", 1)))
+	}
+	if !r.d.Has("model.sliding_window.size") {
+		r.d.RemoveBlock("model.sliding_window")
+	}
+}
+
+func (r *reading) positions() {
+	const rope, scaling = "model.position_embedding", "model.position_embedding.scaling"
+	d := r.d
+	if d.Text(rope) != "rope" {
+		kind, said := d.Get(rope)
+		d.RemoveBlock(rope)
+		if said {
+			d.Set(rope, kind.Value, kind.Place)
+		}
+		return
+	}
+	r.unless(rope+".theta", r.defaultOf("--rotary-base", 10000))
+	r.unless(rope+".partial", r.defaultOf("--rotary-percent", 1))
+	latent := d.HasBlock("model.mla")
+	yarn := d.Text(scaling+".type") == "yarn"
+	if o := r.given["position_embedding_type"]; o != nil && o.first() == "yarn" {
+		yarn = true
+	}
+	if latent && !r.has("rope_type") {
+		yarn = true // the default of latent attention (MLATransformerConfig.rope_type)
+	}
+	switch {
+	case yarn:
+		d.Set(scaling+".type", "yarn", draft.Place{})
+		r.unless(scaling+".factor", r.defaultOf("--rotary-scaling-factor", 1))
+		r.unless(scaling+".original_length", int64(4096)) // MLATransformerConfig.original_max_position_embeddings
+		r.unless(scaling+".mscale", r.defaultOf("--mscale", 1))
+		r.unless(scaling+".mscale_all_dim", r.defaultOf("--mscale-all-dim", 0))
+		if d.Float(scaling+".factor") == 1 {
+			d.RemoveBlock(scaling)
+		}
+	case d.Text(scaling+".type") == "llama3": // megatron/core/models/common/embeddings/rotary_pos_embedding.py
+		r.unless(scaling+".factor", r.defaultOf("--rope-scaling-factor", 8))
+		r.unless(scaling+".original_length", int64(8192))
+		r.unless(scaling+".low_frequency_factor", 1.0)
+		r.unless(scaling+".high_frequency_factor", 4.0)
+	case d.Text(scaling+".type") != "linear":
+		d.RemoveBlock(scaling)
+	}
+}
+
+func (r *reading) experts() {
+	const moe, router = "model.moe", "model.moe.router"
+	d := r.d
+	if d.Int(moe+".experts") <= 1 {
+		d.RemoveBlock(moe)
+		d.Remove("execution.moe_dispatcher")
+		d.Remove("constraints.layout.expert_parallel")
+		d.Remove("constraints.layout.expert_tensor_parallel")
+		return
+	}
+	r.unless(moe+".expert_ffn_hidden_size", d.Int("model.ffn_hidden_size"))
+	if width, one := d.Int(moe+".shared_expert_ffn_hidden_size"), d.Int(moe+".expert_ffn_hidden_size"); width > 0 {
+		n := int64(1)
+		if one > 0 && width%one == 0 {
+			n = width / one
+		}
+		r.set(moe+".shared_experts", n)
+	}
+	r.unless(router+".dtype", "bf16")
+	r.unless(router+".normalize", true)
+	r.balance()
+	if d.Float(router+".scaling_factor") == 0 {
+		d.Remove(router + ".scaling_factor")
+	}
+	r.unless("execution.moe_dispatcher", "allgather")
+	r.unless("constraints.layout.expert_parallel", int64(1))
+	r.unless("constraints.layout.expert_tensor_parallel", max(d.Int("constraints.layout.tensor_parallel"), 1))
+}
+
+// balance settles what keeps experts evenly loaded: a bias, with a loss by
+// sequence beside it, or a loss with a weight.
+func (r *reading) balance() {
+	const router = "model.moe.router"
+	d := r.d
+	kind := ""
+	if o := r.given["moe_router_load_balancing_type"]; o != nil {
+		kind = o.first()
+	}
+	biased := r.has("moe_router_enable_expert_bias")
+	weight := d.Float(router + ".aux_coefficient")
+	if biased {
+		r.set(router+".balance", "bias")
+	}
+	switch {
+	case biased && weight > 0 && kind != "seq_aux_loss" && kind != "none":
+		d.Note(router, "not said: an aux_loss over the batch beside the bias")
+		d.Remove(router + ".aux_coefficient")
+	case biased && kind == "none":
+		d.Remove(router + ".aux_coefficient")
+	case !biased && weight == 0:
+		r.set(router+".balance", "none")
+		d.Remove(router + ".aux_coefficient")
+	}
+	if !biased {
+		d.Remove(router + ".bias_update_rate")
+	}
+}
+
+// vocabulary settles how many rows the embedding has, where that is not what
+// ndc would make of it.
+func (r *reading) vocabulary() {
+	d := r.d
+	if o := r.given["make_vocab_size_divisible_by"]; o != nil && d.Has("model.vocab_size") && !r.has("padded_vocab_size") {
+		n, err := strconv.ParseInt(o.first(), 10, 64)
+		parts := n * max(d.Int("constraints.layout.tensor_parallel"), 1)
+		if err == nil && n > 0 && parts > 0 && parts < 1<<24 && n != 128 {
+			size := d.Int("model.vocab_size")
+			r.set("model.padded_vocab_size", (size+parts-1)/parts*parts)
+		}
+	}
+}
+
+// architecture names the family of models by what the layers compute.
+func (r *reading) architecture() {
+	d := r.d
+	name := "llama"
+	switch {
+	case strings.Contains(d.Text("model.layer_pattern"), "G"):
+		name = "qwen3_next"
+	case d.Has("model.layer_pattern"):
+		name = "nemotron_h"
+	case d.HasBlock("model.mla"):
+		name = "deepseek_v3"
+	case d.Bool("model.attention_sinks"):
+		name = "gpt_oss"
+	case d.HasBlock("model.moe") && d.Text("model.moe.router.score") == "sigmoid" && d.Bool("model.qkv_bias"):
+		name = "glm4_moe"
+	case d.HasBlock("model.moe") && d.Bool("model.qk_norm"):
+		name = "qwen3_moe"
+	case d.HasBlock("model.moe"):
+		name = "mixtral"
+	case d.Text("model.activation") == "gelu" || d.Text("model.normalization") == "layernorm":
+		name = "gpt"
+	case d.Bool("model.qkv_bias"):
+		name = "qwen2"
+	case d.Bool("model.qk_norm"):
+		name = "qwen3"
+	}
+	d.Derive("model.architecture", name)
+	if !d.Bool("model.attention_sinks") {
+		d.Remove("model.attention_sinks")
+	}
+	if d.Int("model.mtp_layers") > 0 {
+		r.unless("model.mtp_loss_scale", r.defaultOf("--mtp-loss-scaling-factor", 0.1))
+	} else {
+		d.Remove("model.mtp_layers")
+		d.Remove("model.mtp_loss_scale")
+	}
+}
+
+// pipeline settles chunks and schedule.
+func (r *reading) pipeline() {
+	const layout = "constraints.layout."
+	d := r.d
+	stages := d.Int(layout + "pipeline_parallel")
+	r.unless(layout+"sequence_parallel", false)
+	if stages <= 1 {
+		d.Remove(layout + "virtual_pipeline")
+		d.Remove(layout + "stage_layers")
+		return
+	}
+	layers := d.Int("model.layers")
+	if o := r.given["num_layers_per_virtual_pipeline_stage"]; o != nil {
+		if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil && n > 0 && layers > 0 {
+			r.set(layout+"virtual_pipeline", max(layers/stages/n, 1))
+		}
+	}
+	if v, ok := d.Get(layout + "stage_layers"); ok {
+		if n := int64(len(v.Value.([]int64))); n%stages == 0 {
+			r.set(layout+"virtual_pipeline", n/stages)
+		}
+	}
+	r.unless(layout+"virtual_pipeline", int64(1))
+	virtual := d.Int(layout + "virtual_pipeline")
+	r.ends(stages, virtual, layers)
+	if n := stages * virtual; !d.Has(layout+"stage_layers") && layers > 0 && n > 0 && n < maxLayers && layers%n == 0 {
+		list := make([]int64, n)
+		for i := range list {
+			list[i] = layers / n
+		}
+		r.set(layout+"stage_layers", list)
+	}
+	schedule := "1f1b"
+	if virtual > 1 {
+		schedule = "interleaved_1f1b"
+	}
+	r.set(layout+"pipeline_schedule", schedule)
+}
+
+// ends gives the first and the last stage the layers that were asked for, and
+// shares the others out equally.
+func (r *reading) ends(stages, virtual, layers int64) {
+	first, last := r.integer("decoder_first_pipeline_num_layers", "--decoder-first-pipeline-num-layers"), r.integer("decoder_last_pipeline_num_layers", "--decoder-last-pipeline-num-layers")
+	if first <= 0 && last <= 0 || virtual != 1 || stages > maxLayers {
+		return
+	}
+	list := make([]int64, stages)
+	between := stages
+	list[0], list[stages-1] = first, last
+	for _, n := range []int64{first, last} {
+		if n > 0 {
+			between--
+		}
+	}
+	if between < 1 || (layers-first-last) < 0 || (layers-first-last)%between != 0 {
+		return
+	}
+	for i := range list {
+		if list[i] == 0 {
+			list[i] = (layers - first - last) / between
+		}
+	}
+	r.set("constraints.layout.stage_layers", list)
+}
+
+func (r *reading) sharding() {
+	const layout = "constraints.layout."
+	d := r.d
+	fully := d.Bool("execution.fully_sharded")
+	muon := r.given["optimizer"] != nil && r.given["optimizer"].first() == "dist_muon"
+	switch {
+	case fully && !r.has("data_parallel_sharding_strategy"):
+		r.set(layout+"zero_stage", int64(0))
+	case fully:
+	case r.has("use_distributed_optimizer") || muon:
+		r.set(layout+"zero_stage", int64(1))
+	default:
+		r.set(layout+"zero_stage", int64(0))
+	}
+	if d.Int(layout+"zero_stage") == 0 {
+		d.Remove(layout + "data_parallel_replicate")
+	}
+}
+
+func (r *reading) recompute() {
+	const layout = "constraints.layout."
+	d := r.d
+	r.unless(layout+"recompute", "none")
+	if d.Text(layout+"recompute") != "selective" {
+		d.Remove(layout + "recompute_modules")
+	} else if !d.Has(layout + "recompute_modules") {
+		names, _ := megatron.RecomputeModules([]string{"core_attn"}) // transformer_config.py
+		r.set(layout+"recompute_modules", names)
+	}
+	if d.Text(layout+"recompute") != "full" {
+		d.Remove(layout + "recompute_method")
+		d.Remove(layout + "recompute_layers")
+	}
+}
+
+func (r *reading) execution() {
+	const x = "execution."
+	d := r.d
+	r.unless(x+"overlap_gradient_reduce", false)
+	r.unless(x+"overlap_parameter_gather", false)
+	r.unless(x+"cross_entropy", "unfused")
+	if d.Text(x+"cuda_graphs") == "local" {
+		kind := "none"
+		for _, dest := range []string{"cuda_graph_scope", "cuda_graph_modules"} {
+			if o := r.given[dest]; o != nil && o.first() == "full_iteration" {
+				kind = "full"
+			}
+		}
+		if r.set(x+"cuda_graphs", kind); kind == "none" {
+			d.Remove(x + "cuda_graphs")
+			r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: r.given["cuda_graph_impl"].line}, Name: "--cuda-graph-impl", Value: "local", Verdict: draft.Unknown, Why: "ndc has graphs of Transformer Engine's layers and of whole iterations"})
+		}
+	}
+	if d.Int("constraints.layout.context_parallel") > 1 {
+		r.unless(x+"context_parallel_type", "ring")
+	} else {
+		d.Remove(x + "context_parallel_type")
+	}
+	if d.Text(x+"optimizer_state_dtype") == "fp32" && !r.has("use_precision_aware_optimizer") {
+		d.Remove(x + "optimizer_state_dtype")
+	}
+}
+
+func (r *reading) precision() {
+	d := r.d
+	r.unless("training.precision", "fp32")
+	if d.Text("training.precision") == "fp8" {
+		r.unless("training.fp8.recipe", "delayed")
+	}
+	if d.Text("training.fp8.recipe") == "mxfp8" {
+		r.set("training.precision", "mxfp8")
+		d.Remove("training.fp8.recipe")
+	}
+	if p := d.Text("training.precision"); p != "fp8" {
+		d.Remove("training.fp8.recipe")
+	}
+	if o := r.given["first_last_layers_bf16"]; o == nil {
+		d.Remove("training.fp8.bf16_first_layers")
+		d.Remove("training.fp8.bf16_last_layers")
+	} else {
+		r.unless("training.fp8.bf16_first_layers", int64(r.defaultOf("--num-layers-at-start-in-bf16", 1)))
+		r.unless("training.fp8.bf16_last_layers", int64(r.defaultOf("--num-layers-at-end-in-bf16", 1)))
+	}
+	switch d.Text("training.precision") {
+	case "bf16", "fp8", "mxfp8", "nvfp4":
+		r.unless("execution.gradient_dtype", "fp32") // arguments.py accumulates in fp32 with bf16
+	}
+}

@@ -1,0 +1,464 @@
+// Package megatron reads a launch of Megatron-LM into a job, by the tables that
+// package backends/megatron writes launches by: the options of a release, with
+// their defaults, and the class of each, which names the argument of the job that
+// it is. Most options say their argument as it stands; the rest have a function
+// here. Layout and execution become pins, so that the job plans the run as it is.
+// Scripts themselves are read by package intake/shell.
+package megatron
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/megatron"
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/shell"
+	language "github.com/ndc-dev/ndc/lang/schema"
+)
+
+// Kind is the backend's kind.
+const Kind = "megatron"
+
+// option is one option of the command line with its values.
+type option struct {
+	name   string // as written
+	long   string // as the release spells it
+	values []shell.Word
+	line   int
+	open   bool // a value is known only when the script runs
+	maybe  bool // so is whether it is there
+}
+
+func (o *option) texts() []string {
+	texts := make([]string, len(o.values))
+	for i, v := range o.values {
+		texts[i] = v.Text
+	}
+	return texts
+}
+
+func (o *option) first() string {
+	if len(o.values) == 0 {
+		return ""
+	}
+	return o.values[0].Text
+}
+
+// reading is one launch being read.
+type reading struct {
+	d       *draft.Draft
+	file    string
+	version string
+	table   *schema.Table
+	classes *schema.Classes
+	given   map[string]*option // by the attribute that they set
+	quiet   bool               // defaults are being read, of which nobody wants to hear
+	passed  []string           // extra_args
+	findAt  map[string]int     // finding of an option that may be passed on, by its name
+}
+
+// Command finds the launch of Megatron-LM among the commands of a script: the
+// one with the most options of the newest release. A script that starts nothing,
+// and is read by others, has its lists of options for one.
+func Command(s *shell.Script) (shell.Command, bool) {
+	versions := megatron.Backend{}.Versions()
+	table, _ := megatron.Tables(versions[len(versions)-1])
+	best, most := shell.Command{}, 0
+	for _, c := range s.Commands {
+		if n := known(table, c); n > most {
+			best, most = c, n
+		}
+	}
+	if most >= enough {
+		return best, true
+	}
+	var all shell.Command
+	for _, c := range s.Lists {
+		all.Words = append(all.Words, c.Words...)
+		all.Line = c.Line
+	}
+	return all, known(table, all) >= enough
+}
+
+// enough options of Megatron-LM make a launch.
+const enough = 5
+
+func known(t *schema.Table, c shell.Command) int {
+	n := 0
+	for _, w := range c.Words {
+		name, _, _ := strings.Cut(w.Text, "=")
+		if strings.HasPrefix(name, "--") && t.Has(name) {
+			n++
+		}
+	}
+	return n
+}
+
+// Read reads a launch into the draft. version names the release, "" takes the
+// newest of those that know the most of its options.
+func Read(d *draft.Draft, file, version string, c shell.Command) error {
+	program, options := cut(c.Words)
+	if version == "" {
+		version = fit(options)
+	}
+	table, classes := megatron.Tables(version)
+	if table == nil {
+		return fmt.Errorf("ndc does not emit for Megatron-LM %s", version)
+	}
+	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, findAt: map[string]int{}}
+	for i := range options {
+		r.option(&options[i])
+	}
+	r.program(program)
+	r.defaults()
+	r.complete()
+	block := draft.Labelled("backend", Kind)
+	d.Set(block+".version", version, draft.Place{})
+	if len(r.passed) > 0 {
+		d.Set(block+".extra_args", r.passed, draft.Place{})
+	}
+	return nil
+}
+
+// cut takes a command line apart: what stands before the program's options, and
+// the options with their values.
+func cut(words []shell.Word) (before []shell.Word, options []option) {
+	start := 0
+	for i, w := range words {
+		if strings.HasSuffix(w.Text, ".py") {
+			start = i + 1
+		}
+	}
+	for _, w := range words[start:] {
+		name, value, joined := strings.Cut(w.Text, "=")
+		_, err := strconv.ParseFloat(w.Text, 64)
+		switch {
+		case strings.HasPrefix(w.Text, "-") && err != nil && len(w.Text) > 1:
+			o := option{name: name, long: name, line: w.Line, maybe: w.Maybe}
+			if joined {
+				o.values, o.open = []shell.Word{{Text: value, Line: w.Line, Open: w.Open}}, w.Open
+			}
+			options = append(options, o)
+		case len(options) > 0:
+			last := &options[len(options)-1]
+			last.values = append(last.values, w)
+			last.open, last.maybe = last.open || w.Open, last.maybe || w.Maybe
+		}
+	}
+	return words[:start], options
+}
+
+// fit is the newest release of those that know the most of some options.
+func fit(options []option) string {
+	best, most := "", -1
+	for _, version := range slices.Backward(megatron.Backend{}.Versions()) {
+		table, _ := megatron.Tables(version)
+		n := 0
+		for _, o := range options {
+			if _, ok := lookup(table, o.name); ok {
+				n++
+			}
+		}
+		if n > most {
+			best, most = version, n
+		}
+	}
+	return best
+}
+
+// lookup finds an option by its name or, as argparse does, by a beginning that
+// no other has.
+func lookup(t *schema.Table, name string) (schema.Option, bool) {
+	if o, ok := t.Lookup(name); ok || !strings.HasPrefix(name, "--") || len(name) < 5 {
+		return o, ok
+	}
+	found := ""
+	for _, n := range t.Names() {
+		if strings.HasPrefix(n, name) {
+			if found != "" {
+				return schema.Option{}, false
+			}
+			found = n
+		}
+	}
+	return t.Lookup(found)
+}
+
+// program takes the path of the framework and the size of the job from what
+// starts it.
+func (r *reading) program(before []shell.Word) {
+	for i, w := range before {
+		name, value, joined := strings.Cut(w.Text, "=")
+		if !joined && i+1 < len(before) {
+			value = before[i+1].Text
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		switch strings.ReplaceAll(name, "_", "-") {
+		case "--nnodes":
+			if err == nil && n > 0 {
+				r.d.Default("cluster.nodes", n, r.at(w.Line))
+			}
+		case "--nproc-per-node":
+			if err == nil && n > 0 {
+				r.d.Default("cluster.gpus_per_node", n, r.at(w.Line))
+			}
+		}
+	}
+	if len(before) == 0 {
+		return
+	}
+	script := before[len(before)-1]
+	if dir := path.Dir(script.Text); !script.Open && path.IsAbs(dir) && strings.HasPrefix(path.Base(script.Text), "pretrain_") {
+		r.d.Set(draft.Labelled("backend", Kind)+".path", dir, r.at(script.Line))
+	}
+}
+
+func (r *reading) at(line int) draft.Place {
+	if line == 0 || r.quiet {
+		return draft.Place{}
+	}
+	return draft.Place{File: r.file, Line: line}
+}
+
+func (r *reading) find(o *option, v draft.Verdict, to, why string) {
+	if r.quiet {
+		return
+	}
+	value := strings.Join(o.texts(), " ")
+	if len(value) > 100 {
+		value = value[:97] + "…"
+	}
+	r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: o.line}, Name: o.name, Value: value, Verdict: v, To: to, Why: why})
+}
+
+// option reads one option that stands on the command line.
+func (r *reading) option(o *option) {
+	entry, ok := lookup(r.table, o.name)
+	if !ok {
+		r.find(o, draft.Unknown, "", r.version+" has no such option")
+		return
+	}
+	if !r.table.Has(o.name) {
+		o.long = entry.Names[0]
+	}
+	if o.maybe {
+		r.find(o, draft.Unknown, "", "it stands under a condition whose outcome is known only when the script runs")
+		return
+	}
+	r.trim(o, &entry)
+	if p := r.table.Check(o.long, o.texts()...); p != nil && !o.open {
+		r.find(o, draft.Unknown, "", p.Error())
+		return
+	}
+	class, _ := r.classes.Of(entry)
+	r.given[entry.Dest] = o
+	if read := readers[o.long]; read != nil || class.Kind == schema.Job {
+		r.report(o, class.Argument, r.value(o, class.Argument))
+		return
+	}
+	switch class.Kind {
+	case schema.Fixed, schema.Planned:
+		r.find(o, draft.Unknown, "", class.Why)
+	case schema.Unread:
+		r.find(o, draft.Left, "", "the program does not read it; it is for "+class.Why)
+	default:
+		r.pass(o, class)
+	}
+}
+
+// trim drops words that argparse would not take as values of an option, such as
+// those of a comment or a redirection.
+func (r *reading) trim(o *option, entry *schema.Option) {
+	if most := entry.Count.Max; most >= 0 && len(o.values) > most {
+		o.values = o.values[:most]
+		o.open = slices.ContainsFunc(o.values, func(w shell.Word) bool { return w.Open })
+	}
+	for i := range o.values { // Python takes 1_000 for a number
+		if entry.Type == "int" || entry.Type == "float" || strings.Contains(o.long, "rampup") {
+			o.values[i].Text = strings.ReplaceAll(o.values[i].Text, "_", "")
+		}
+	}
+}
+
+// pass hands an option on to the framework.
+func (r *reading) pass(o *option, class schema.Class) {
+	if o.open && strings.Contains(o.first(), "BASH_SOURCE") && class.Kind == schema.Chosen {
+		r.find(o, draft.Left, "", "beside the script, where ndc has a place of its own")
+		return
+	}
+	if o.open {
+		r.find(o, draft.Unknown, "", "its value is known only when the script runs, and extra_args are taken as they stand")
+		return
+	}
+	if p := r.table.Check(o.long, o.texts()...); p != nil {
+		r.find(o, draft.Unknown, "", p.Error())
+		return
+	}
+	r.passed = append(append(r.passed, o.long), o.texts()...)
+	r.find(o, draft.Passed, "", class.Why)
+}
+
+// outcome is what became of an option; the zero outcome is that it was mapped.
+type outcome struct {
+	verdict draft.Verdict
+	why     string
+	to      string // other arguments than the class's
+}
+
+func unknown(why string) outcome { return outcome{verdict: draft.Unknown, why: why} }
+func left(why string) outcome    { return outcome{verdict: draft.Left, why: why} }
+
+func (r *reading) report(o *option, to string, result outcome) {
+	if result.to != "" {
+		to = result.to
+	}
+	if result.verdict == "" {
+		result.verdict = draft.Mapped
+	}
+	if result.verdict != draft.Mapped {
+		to = ""
+	}
+	r.find(o, result.verdict, to, result.why)
+}
+
+// value sets the argument that an option is.
+func (r *reading) value(o *option, argument string) outcome {
+	if read := readers[o.long]; read != nil {
+		return read(r, o)
+	}
+	if o.open && !pathLike(argument) {
+		return unknown("its value is known only when the script runs")
+	}
+	if argument == "" {
+		return unknown("no argument of the job says it")
+	}
+	return r.plain(o, argument)
+}
+
+// pathLike reports the arguments that may name variables of the cluster.
+func pathLike(argument string) bool { return strings.HasSuffix(argument, "path") }
+
+// plain converts a value to the type of the argument.
+func (r *reading) plain(o *option, argument string) outcome {
+	a := Argument(argument)
+	if a == nil {
+		return unknown("it says a part of " + argument + " that the language does not have")
+	}
+	text, at := o.first(), r.at(o.line)
+	switch a.Type {
+	case language.Count, language.CountChoice, language.Interval:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !a.Limits.Allows(float64(n)) {
+			return unknown("not a value of " + argument)
+		}
+		r.d.Set(argument, n, at)
+	case language.Number:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || a.Limits != (language.Limits{}) && !a.Limits.Allows(f) {
+			return unknown("not a value of " + argument)
+		}
+		r.d.Set(argument, f, at)
+	case language.Bool, language.BoolChoice:
+		r.d.Set(argument, true, at)
+	default:
+		if a.Enum != nil && !slices.Contains(a.Enum, text) {
+			return unknown("no value of " + argument)
+		}
+		r.d.Set(argument, text, at)
+	}
+	return outcome{}
+}
+
+// Argument finds the argument of the language at a path of a job or model.
+func Argument(path string) *language.Argument {
+	words := strings.Split(path, ".")
+	b := language.File.Block("job")
+	if words[0] == "model" || words[0] == "cluster" {
+		b, words = language.File.Block(words[0]), words[1:]
+	}
+	for _, w := range words[:len(words)-1] {
+		if b = b.Block(w); b == nil {
+			return nil
+		}
+	}
+	return b.Argument(words[len(words)-1])
+}
+
+// defaults reads what Megatron-LM does where the launch says nothing, by the
+// defaults of the release's table: ndc's own would be another run.
+func (r *reading) defaults() {
+	r.quiet = true
+	for _, name := range r.table.Names() {
+		entry, _ := r.table.Lookup(name)
+		class, _ := r.classes.Of(entry)
+		if r.given[entry.Dest] != nil || class.Kind != schema.Job || name != entry.Names[0] || silent[name] || entry.Action != "Store" {
+			continue
+		}
+		if !strings.HasPrefix(class.Argument, "model.") && !strings.HasPrefix(class.Argument, "training.") && !strings.HasPrefix(class.Argument, "constraints.") {
+			continue
+		}
+		var text string
+		switch v := entry.Default.(type) {
+		case float64:
+			text = strconv.FormatFloat(v, 'g', -1, 64)
+		case string:
+			text = v
+		default:
+			continue
+		}
+		if r.d.Has(class.Argument) {
+			continue
+		}
+		r.value(&option{name: name, long: name, values: []shell.Word{{Text: text}}}, class.Argument)
+	}
+	r.quiet = false
+}
+
+// silent are options whose defaults say nothing by themselves: they act with
+// another option, or are read where that one is.
+var silent = map[string]bool{
+	"--rope-scaling-factor": true, "--rotary-scaling-factor": true, "--mscale": true, "--mscale-all-dim": true, "--rope-type": true,
+	"--yarn-beta-fast": true, "--yarn-beta-slow": true, "--yarn-original-max-position-embeddings": true, "--yarn-correction-range-round-to-int": true,
+	"--num-query-groups": true, "--q-lora-rank": true, "--kv-lora-rank": true, "--qk-head-dim": true, "--qk-pos-emb-head-dim": true, "--v-head-dim": true,
+	"--profile-step-start": true, "--profile-step-end": true, "--distributed-timeout-minutes": true, "--eval-interval": true, "--eval-iters": true,
+	"--make-vocab-size-divisible-by": true, "--rotary-base": true, "--rotary-percent": true, "--fp8-recipe": true, "--fp4-recipe": true,
+	"--mtp-loss-scaling-factor": true, "--muon-momentum": true, "--sgd-momentum": true, "--lr-wsd-decay-style": true, "--recompute-modules": true,
+	"--mamba-num-heads": true, "--mamba-head-dim": true, "--mamba-state-dim": true, "--mamba-num-groups": true, "--num-layers-at-start-in-bf16": true,
+	"--num-layers-at-end-in-bf16": true, "--null-tokenizer-eod-id": true, "--log-interval": true, "--hybrid-attention-ratio": true, "--hybrid-mlp-ratio": true,
+	"--linear-num-key-heads": true, "--linear-num-value-heads": true, "--linear-key-head-dim": true, "--linear-value-head-dim": true, "--linear-conv-kernel-dim": true,
+	"--data-parallel-sharding-strategy": true, "--main-grads-dtype": true, "--exp-avg-dtype": true, "--exp-avg-sq-dtype": true, "--lr-warmup-iters": true,
+	"--lr-warmup-samples": true, "--rotary-seq-len-interpolation-factor": true, "--min-lr": true,
+}
+
+// Drop takes back what would be passed on and what the launch that ndc emits for
+// the draft says too.
+func Drop(d *draft.Draft, emitted shell.Command) {
+	_, options := cut(emitted.Words)
+	said := map[string]string{}
+	for _, o := range options {
+		said[o.name] = strings.Join(o.texts(), " ")
+	}
+	path := draft.Labelled("backend", Kind) + ".extra_args"
+	var kept []string
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		if f.Verdict != draft.Passed {
+			continue
+		}
+		if values, ok := said[f.Name]; ok && values == f.Value {
+			f.Verdict, f.Why = draft.Left, "ndc emits it too"
+			continue
+		}
+		kept = append(kept, f.Name)
+		if f.Value != "" {
+			kept = append(kept, strings.Split(f.Value, " ")...)
+		}
+	}
+	if d.Remove(path); len(kept) > 0 {
+		d.Set(path, kept, draft.Place{})
+	}
+}

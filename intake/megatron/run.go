@@ -1,0 +1,242 @@
+package megatron
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+func (r *reading) optimizer() {
+	const o = "training.optimizer"
+	d := r.d
+	r.unless(o, "adamw")
+	switch d.Text(o) {
+	case "sgd":
+		for _, name := range []string{".beta1", ".beta2", ".epsilon"} {
+			d.Remove(o + name)
+		}
+		r.unless(o+".momentum", r.defaultOf("--sgd-momentum", 0.9))
+	case "muon":
+		r.unless(o+".momentum", r.defaultOf("--muon-momentum", 0.9))
+	default:
+		d.Remove(o + ".momentum")
+	}
+}
+
+// samples makes steps of a number of sequences; false where the batch does not
+// divide them, or is not known.
+func (r *reading) samples(n int64) (int64, bool) {
+	global := r.d.Int("training.global_batch_size")
+	if global <= 0 || n < 0 {
+		return 0, false
+	}
+	ramp := job.BatchRamp{
+		Start: int(r.d.Int("training.batch_ramp.start")), Increment: int(r.d.Int("training.batch_ramp.increment")), Sequences: r.d.Int("training.batch_ramp.sequences"),
+	}
+	if ramp.Start > 0 && ramp.Increment > 0 && ramp.Sequences > 0 && int64(ramp.Start) <= global && ramp.Sizes(int(global)) > 0 {
+		steps, _ := ramp.After(int(global), math.MaxInt64, n)
+		return steps, true
+	}
+	return (n + global - 1) / global, true
+}
+
+// steps is the number of an option in steps, or of its twin in sequences.
+func (r *reading) steps(inSteps, inSamples string) (int64, *option) {
+	if o := r.given[inSteps]; o != nil {
+		n, err := strconv.ParseInt(o.first(), 10, 64)
+		if err == nil {
+			return n, o
+		}
+	}
+	if o := r.given[inSamples]; o != nil {
+		if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil {
+			if steps, ok := r.samples(n); ok {
+				return steps, o
+			}
+		}
+	}
+	return 0, nil
+}
+
+func (r *reading) schedule() {
+	const s = "training.schedule"
+	d := r.d
+	total, _ := r.steps("train_iters", "train_samples")
+	if total > 0 {
+		d.Set("training.steps", total, draft.Place{})
+	}
+	decay, _ := r.steps("lr_decay_iters", "lr_decay_samples")
+	if decay == 0 {
+		decay = total
+	}
+	warmup, _ := r.steps("lr_warmup_iters", "lr_warmup_samples")
+	if o := r.given["lr_warmup_fraction"]; o != nil && decay > 0 {
+		if f, ok := r.number(o); ok && f >= 0 && f < 1 {
+			warmup = int64(math.Round(f * float64(decay)))
+		}
+	}
+	r.unless(s, "linear")
+	d.Remove(s + ".warmup_steps")
+	if warmup > 0 {
+		r.set(s+".warmup_steps", warmup)
+	}
+	kind := d.Text(s)
+	if kind != "wsd" {
+		d.Remove(s + ".decay_shape")
+		d.Remove(s + ".decay_steps")
+		if decay > warmup && decay != total && kind != "constant" {
+			r.set(s+".decay_steps", decay-warmup)
+		}
+	} else {
+		if n, o := r.steps("lr_wsd_decay_iters", ""); o != nil {
+			r.set(s+".decay_steps", n)
+		} else if n, ok := r.samplesAtEnd(); ok {
+			r.set(s+".decay_steps", n)
+		}
+		r.unless(s+".decay_shape", "exponential")
+	}
+	if kind == "constant" || d.Float(s+".minimum_learning_rate") == 0 {
+		d.Remove(s + ".minimum_learning_rate")
+	}
+}
+
+// samplesAtEnd is how many steps the last sequences of a run take, over which
+// the rate falls.
+func (r *reading) samplesAtEnd() (int64, bool) {
+	all, decay := r.given["train_samples"], r.given["lr_wsd_decay_samples"]
+	if all == nil || decay == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(all.first(), 10, 64)
+	m, err2 := strconv.ParseInt(decay.first(), 10, 64)
+	if err != nil || err2 != nil || m > n {
+		return 0, false
+	}
+	total, ok := r.samples(n)
+	before, ok2 := r.samples(n - m)
+	return total - before, ok && ok2
+}
+
+func (r *reading) data() {
+	const data = "training.data"
+	d := r.d
+	mock := d.Bool(data + ".mock")
+	iterations := int64(r.defaultOf("--eval-iters", 100))
+	if o := r.given["eval_iters"]; o != nil {
+		iterations = r.integer("eval_iters", "--eval-iters")
+	}
+	if iterations > 0 {
+		interval := int64(1000) // validate_args takes it where none is given
+		if r.has("eval_interval") {
+			interval = r.integer("eval_interval", "--eval-interval")
+		}
+		if interval > 0 {
+			r.set(data+".validation.interval", interval)
+			r.set(data+".validation.steps", iterations)
+		}
+		if !mock && !d.Has(data+".validation.path") {
+			r.unless(data+".split", "969,30,1") // Megatron-LM's own
+		}
+	} else {
+		d.RemoveBlock(data + ".validation")
+		if d.Text(data+".split") == "100,0,0" {
+			d.Remove(data + ".split")
+		}
+	}
+	if mock {
+		d.RemoveBlock(data + ".source")
+		d.Remove(data + ".format")
+		d.Remove(data + ".split")
+	}
+	r.tokenizer()
+}
+
+func (r *reading) tokenizer() {
+	const t = "training.data.tokenizer"
+	d := r.d
+	kind := d.Text(t)
+	if kind == "" || kind == "none" || !d.Has(t+".path") {
+		d.Remove(t + ".path")
+	}
+	if kind != "" && kind != "none" && !d.Has(t+".path") {
+		d.RemoveBlock(t)
+		return
+	}
+	if kind != "none" {
+		d.Remove(t + ".end_of_document_id")
+		return
+	}
+	if size := d.Int("model.vocab_size"); !r.table.Has("--null-tokenizer-eod-id") && r.has("vocab_size") {
+		r.set("model.vocab_size", size+1) // the release adds an id that ends documents
+	} else if d.Int(t+".end_of_document_id") == size-1 {
+		d.Remove(t + ".end_of_document_id") // the last id, as ndc takes it
+		d.Remove(t)
+	}
+}
+
+func (r *reading) checkpoint() {
+	const c, start = "training.checkpoint", "training.start"
+	d := r.d
+	path := d.Text(c + ".path")
+	if path == "" {
+		d.RemoveBlock(c)
+	} else if !d.Has(c + ".interval") {
+		d.Note(c, "the launch saves at its end alone")
+	}
+	load, from := r.given["load"], ""
+	if load != nil {
+		from = strings.TrimSuffix(load.first(), "/"+Kind)
+	}
+	weights := r.given["pretrained_checkpoint"]
+	switch {
+	case weights != nil && legalPath(weights.first()):
+		r.set(start+".from", "checkpoint")
+		r.set(start+".path", weights.first())
+		r.reset()
+	case load == nil || from == path || path != "" && load.first() == path:
+	case legalPath(load.first()) && !load.open:
+		r.set(start+".from", "checkpoint")
+		r.set(start+".path", load.first())
+		if r.has("finetune") || r.has("no_load_optim") {
+			r.reset()
+		}
+	default:
+		d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: load.line}, Name: load.name, Value: load.first(), Verdict: draft.Unknown, Why: "which checkpoint is loaded is known only when the script runs"})
+	}
+	if p := "training.logging.profile"; r.has("profile") {
+		r.unless(p+".start_step", int64(r.defaultOf("--profile-step-start", 10)))
+		r.unless(p+".end_step", int64(r.defaultOf("--profile-step-end", 12)))
+	} else {
+		d.RemoveBlock(p)
+	}
+	if d.HasBlock("training.logging.wandb") && !d.Has("training.logging.wandb.project") {
+		d.RemoveBlock("training.logging.wandb")
+	}
+}
+
+// reset takes the weights of a checkpoint alone.
+func (r *reading) reset() {
+	for _, what := range []string{"optimizer", "schedule", "data"} {
+		r.set("training.start.reset_"+what, true)
+	}
+}
+
+// times reads how long ranks wait: minutes until the first step, and seconds
+// after it, which are the same where nothing else is said.
+func (r *reading) times() {
+	const t = "training.timeout"
+	minutes := r.integer("distributed_timeout_minutes", "--distributed-timeout-minutes")
+	seconds := r.given["distributed_timeout_seconds_after_init"]
+	if !r.has("distributed_timeout_minutes") && seconds == nil || minutes <= 0 {
+		return
+	}
+	r.set(t+".collective", fmt.Sprintf("%dm", minutes))
+	if seconds != nil {
+		r.set(t+".collective", seconds.first()+"s")
+		r.set(t+".first_step", fmt.Sprintf("%dm", minutes))
+	}
+}

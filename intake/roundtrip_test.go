@@ -1,0 +1,167 @@
+package intake
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/backends"
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/lang"
+)
+
+var usedCluster = regexp.MustCompile(`catalog\.cluster\.(\w+)`)
+
+// built builds the only job of a file.
+func built(t *testing.T, text []byte) (*plan.Plan, []File) {
+	t.Helper()
+	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: text}}, "job.hcl", lang.Options{})
+	if diags.HasErrors() || len(w.Jobs) != 1 {
+		t.Fatalf("%v\n%s", diags, text)
+	}
+	j := &w.Jobs[0]
+	b := emitter(j.Backend.Kind)
+	target, diags := b.Target(j)
+	if diags.HasErrors() {
+		t.Fatalf("%v\n%s", diags, text)
+	}
+	p, diags, err := compiler.Compile(context.Background(), j, target)
+	if err != nil || diags.HasErrors() || !p.Feasible {
+		t.Fatalf("no plan: %v %v\n%s", err, diags, text)
+	}
+	artifacts, diags := b.Emit(j, p)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return p, files(artifacts)
+}
+
+// files are the artifacts of a backend as a user would import them.
+func files(artifacts []backends.Artifact) []File {
+	var all []File
+	for _, a := range artifacts {
+		if !strings.HasSuffix(a.Path, "plan.json") {
+			all = append(all, File{Name: a.Path, Content: a.Content})
+		}
+	}
+	return all
+}
+
+// TestRoundTrip imports what the examples emit, builds that, and imports it
+// again: the plan is the example's, and the second job is the first.
+func TestRoundTrip(t *testing.T) {
+	folders, err := filepath.Glob("../examples/*/out/*/megatron")
+	if err != nil || len(folders) < 5 {
+		t.Fatal("no examples: ", err)
+	}
+	for _, folder := range folders {
+		name := filepath.Base(filepath.Dir(folder))
+		t.Run(name, func(t *testing.T) {
+			source, err := os.ReadFile(filepath.Join("../examples", name, "job.hcl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := Options{Cluster: string(usedCluster.FindSubmatch(source)[1])}
+			var emitted []File
+			for _, glob := range []string{"*.sh", "*.sbatch"} {
+				paths, _ := filepath.Glob(filepath.Join(folder, glob))
+				for _, p := range paths {
+					b, err := os.ReadFile(p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					emitted = append(emitted, File{Name: filepath.Base(p), Content: b})
+				}
+			}
+			first := imported(t, emitted, o)
+			p, again := built(t, clustered(first, source))
+			second := imported(t, again, o)
+			if d := cmp.Diff(string(first), string(second)); d != "" {
+				t.Errorf("imported again (-first +second):\n%s", d)
+			}
+			samePlan(t, filepath.Join(folder, "plan.json"), p)
+		})
+	}
+}
+
+var (
+	clusterBlock = regexp.MustCompile(`(?ms)^cluster "(\w+)" \{.*?^\}`)
+	nodes        = regexp.MustCompile(`(?m)^  nodes *=.*$`)
+)
+
+// clustered puts the cluster of an example in the place of an imported one:
+// what is built of a launch knows the network no better than its user says.
+func clustered(imported, example []byte) []byte {
+	m := clusterBlock.FindSubmatch(example)
+	if m == nil {
+		return imported
+	}
+	own := bytes.Replace(m[0], m[1], []byte("cluster"), 1)
+	own = nodes.ReplaceAll(own, nodes.Find(clusterBlock.Find(imported)))
+	return clusterBlock.ReplaceAllLiteral(imported, own)
+}
+
+func imported(t *testing.T, all []File, o Options) []byte {
+	t.Helper()
+	r, diags := Import(all, o)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, f := range r.Findings {
+		if f.Verdict == "not understood" || f.Verdict == "passed on" {
+			t.Errorf("%s:%d: %s: %s %s: %s", f.File, f.Line, f.Verdict, f.Name, f.Value, f.Why)
+		}
+	}
+	if len(r.Open) > 0 {
+		t.Errorf("variables are open: %v", r.Open)
+	}
+	return r.Job
+}
+
+// samePlan compares what a plan decides and predicts with a plan.json.
+func samePlan(t *testing.T, path string, p *plan.Plan) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]json.RawMessage
+	if err := json.Unmarshal(b, &want); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(file.Of(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]json.RawMessage
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"layout", "execution", "mesh", "memory", "time"} {
+		if d := cmp.Diff(compact(t, want[part]), compact(t, got[part])); d != "" {
+			t.Errorf("%s (-example +imported):\n%s", part, d)
+		}
+	}
+}
+
+func compact(t *testing.T, raw json.RawMessage) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	return headroom.ReplaceAllString(b.String(), "")
+}
+
+// headroom is what a job's own limit leaves of the memory, which is in no launch.
+var headroom = regexp.MustCompile(`"usable_bytes": \d+,`)

@@ -1,0 +1,281 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// truth is the outcome of a condition.
+type truth uint8
+
+const (
+	perhaps truth = iota
+	yes
+	no
+)
+
+func truthOf(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+func (t truth) not() truth { return [...]truth{perhaps, no, yes}[t] }
+
+// outcome is whether a statement succeeds, as far as that is known.
+func (e *evaluator) outcome(s *syntax.Stmt) truth {
+	ok := perhaps
+	switch c := s.Cmd.(type) {
+	case *syntax.TestClause:
+		ok = e.test(c.X)
+	case *syntax.CallExpr:
+		ok = e.testCommand(c)
+	case *syntax.BinaryCmd:
+		ok = both(c.Op == syntax.OrStmt, e.outcome(c.X), func() truth { return e.outcome(c.Y) })
+		if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt {
+			ok = perhaps
+		}
+	case *syntax.ArithmCmd:
+		if n, known := e.arithmetic(c.X); known {
+			ok = truthOf(n != 0)
+		}
+	}
+	if s.Negated {
+		return ok.not()
+	}
+	return ok
+}
+
+// both combines two outcomes by and, or by or.
+func both(or bool, x truth, y func() truth) truth {
+	decides := no
+	if or {
+		decides = yes
+	}
+	if x == decides {
+		return x
+	}
+	switch second := y(); {
+	case second == decides:
+		return second
+	case x == perhaps || second == perhaps:
+		return perhaps
+	}
+	return decides.not()
+}
+
+// testCommand evaluates [ … ] and test.
+func (e *evaluator) testCommand(c *syntax.CallExpr) truth {
+	if len(c.Args) == 0 {
+		return yes
+	}
+	name := c.Args[0].Lit()
+	switch name {
+	case "true", ":":
+		return yes
+	case "false":
+		return no
+	case "[", "test":
+	default:
+		return perhaps
+	}
+	var words []text
+	for _, w := range c.Args[1:] {
+		words = append(words, e.word(w))
+	}
+	if name == "[" && len(words) > 0 {
+		words = words[:len(words)-1]
+	}
+	return e.arguments(words)
+}
+
+// arguments evaluates the words of a test, which or binds weaker than and.
+func (e *evaluator) arguments(words []text) truth {
+	for _, op := range []string{"-o", "-a"} {
+		for i, w := range words {
+			if w.String() == op && i > 0 && i < len(words)-1 {
+				return both(op == "-o", e.arguments(words[:i]), func() truth { return e.arguments(words[i+1:]) })
+			}
+		}
+	}
+	switch {
+	case len(words) > 1 && words[0].String() == "!":
+		return e.arguments(words[1:]).not()
+	case len(words) == 3:
+		return compared(words[0], words[1].String(), words[2])
+	case len(words) == 2:
+		return single(words[0].String(), words[1])
+	case len(words) == 1 && !words[0].isOpen():
+		return truthOf(len(words[0]) > 0)
+	}
+	return perhaps
+}
+
+func single(op string, x text) truth {
+	if x.isOpen() {
+		return perhaps
+	}
+	switch op {
+	case "-z":
+		return truthOf(len(x) == 0)
+	case "-n":
+		return truthOf(len(x) > 0)
+	}
+	return perhaps
+}
+
+func compared(x text, op string, y text) truth {
+	if x.isOpen() || y.isOpen() {
+		return perhaps
+	}
+	a, b := x.String(), y.String()
+	switch op {
+	case "=", "==":
+		return truthOf(a == b)
+	case "!=":
+		return truthOf(a != b)
+	}
+	m, err := strconv.Atoi(strings.TrimSpace(a))
+	n, err2 := strconv.Atoi(strings.TrimSpace(b))
+	if err != nil || err2 != nil {
+		return perhaps
+	}
+	switch op {
+	case "-eq":
+		return truthOf(m == n)
+	case "-ne":
+		return truthOf(m != n)
+	case "-gt":
+		return truthOf(m > n)
+	case "-ge":
+		return truthOf(m >= n)
+	case "-lt":
+		return truthOf(m < n)
+	case "-le":
+		return truthOf(m <= n)
+	}
+	return perhaps
+}
+
+// test evaluates [[ … ]].
+func (e *evaluator) test(x syntax.TestExpr) truth {
+	switch x := x.(type) {
+	case *syntax.Word:
+		t := e.word(x)
+		if t.isOpen() {
+			return perhaps
+		}
+		return truthOf(len(t) > 0)
+	case *syntax.ParenTest:
+		return e.test(x.X)
+	case *syntax.UnaryTest:
+		if x.Op == syntax.TsNot {
+			return e.test(x.X).not()
+		}
+		if w, ok := x.X.(*syntax.Word); ok {
+			return single(x.Op.String(), e.word(w))
+		}
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.AndTest, syntax.OrTest:
+			return both(x.Op == syntax.OrTest, e.test(x.X), func() truth { return e.test(x.Y) })
+		}
+		a, ok := x.X.(*syntax.Word)
+		b, ok2 := x.Y.(*syntax.Word)
+		if !ok || !ok2 {
+			return perhaps
+		}
+		left, right := e.word(a), e.word(b)
+		if (x.Op == syntax.TsMatch || x.Op == syntax.TsMatchShort || x.Op == syntax.TsNoMatch) && !left.isOpen() && !right.isOpen() && !quotedWord(b) {
+			return truthOf(matches(right.String(), left.String()) == (x.Op != syntax.TsNoMatch))
+		}
+		return compared(left, x.Op.String(), right)
+	}
+	return perhaps
+}
+
+// arithmetic evaluates an expression of whole numbers. It changes nothing.
+func (e *evaluator) arithmetic(x syntax.ArithmExpr) (int, bool) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		t := e.word(x)
+		if v, ok := e.state.variables[t.String()]; ok && !v.isList {
+			t = v.text
+		}
+		if t.isOpen() {
+			return 0, false
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(t.String()), 0, 64)
+		return int(n), err == nil
+	case *syntax.ParenArithm:
+		return e.arithmetic(x.X)
+	case *syntax.UnaryArithm:
+		n, ok := e.arithmetic(x.X)
+		switch x.Op {
+		case syntax.Minus:
+			return -n, ok
+		case syntax.Plus:
+			return n, ok
+		}
+	case *syntax.BinaryArithm:
+		return e.binaryArithmetic(x)
+	}
+	return 0, false
+}
+
+func (e *evaluator) binaryArithmetic(x *syntax.BinaryArithm) (int, bool) {
+	if x.Op == syntax.TernQuest {
+		when, ok := e.arithmetic(x.X)
+		choice, isChoice := x.Y.(*syntax.BinaryArithm)
+		if !ok || !isChoice {
+			return 0, false
+		}
+		if when != 0 {
+			return e.arithmetic(choice.X)
+		}
+		return e.arithmetic(choice.Y)
+	}
+	a, ok := e.arithmetic(x.X)
+	b, ok2 := e.arithmetic(x.Y)
+	if !ok || !ok2 {
+		return 0, false
+	}
+	number := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	switch x.Op {
+	case syntax.Add:
+		return a + b, true
+	case syntax.Sub:
+		return a - b, true
+	case syntax.Mul:
+		return a * b, true
+	case syntax.Quo:
+		if b != 0 {
+			return a / b, true
+		}
+	case syntax.Rem:
+		if b != 0 {
+			return a % b, true
+		}
+	case syntax.Eql:
+		return number(a == b), true
+	case syntax.Neq:
+		return number(a != b), true
+	case syntax.Gtr:
+		return number(a > b), true
+	case syntax.Lss:
+		return number(a < b), true
+	case syntax.Geq:
+		return number(a >= b), true
+	case syntax.Leq:
+		return number(a <= b), true
+	}
+	return 0, false
+}

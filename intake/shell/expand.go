@@ -1,0 +1,465 @@
+package shell
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/pattern"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// assign sets a variable.
+func (e *evaluator) assign(a *syntax.Assign, export bool) {
+	if a.Name == nil { // an option of declare
+		return
+	}
+	name := a.Name.Value
+	old := e.state.variables[name]
+	v := variable{exported: old.exported || export}
+	switch {
+	case a.Naked:
+		v.text, v.list, v.isList = old.text, old.list, old.isList
+		if _, ok := e.state.variables[name]; !ok {
+			return
+		}
+	case a.Array != nil:
+		v.isList = true
+		if a.Append {
+			v.list = slices.Clone(old.list)
+		}
+		for _, el := range a.Array.Elems {
+			if el.Value != nil {
+				v.list = append(v.list, e.fieldsOf(el.Value)...)
+			}
+		}
+	case a.Index != nil:
+		v = e.element(a, old)
+	default:
+		var t text
+		if a.Value != nil {
+			t = e.word(a.Value)
+		}
+		if a.Append {
+			t = append(slices.Clone(old.text), t...)
+		}
+		if len(t) > maxValue {
+			e.spend(maxSteps+1, 0)
+			t = nil
+		}
+		v.text = t.with(func(c *cell) { c.quoted = c.open }) // quotes end with the assignment
+	}
+	if e.spend(0, len(v.text)) {
+		e.state.variables[name] = v
+	}
+}
+
+// element sets one element of a list.
+func (e *evaluator) element(a *syntax.Assign, old variable) variable {
+	v := variable{isList: true, list: slices.Clone(old.list), exported: old.exported}
+	n, ok := e.arithmetic(a.Index)
+	if !ok || n < 0 || n > 4096 || a.Value == nil {
+		return v
+	}
+	for len(v.list) <= n {
+		v.list = append(v.list, nil)
+	}
+	v.list[n] = e.word(a.Value)
+	return v
+}
+
+// words expands and splits words.
+func (e *evaluator) words(words []*syntax.Word) []text {
+	var all []text
+	for _, w := range words {
+		all = append(all, e.fieldsOf(w)...)
+	}
+	return all
+}
+
+// fieldsOf expands a word and splits it where it is not quoted.
+func (e *evaluator) fieldsOf(w *syntax.Word) []text {
+	if list, ok := e.list(w); ok {
+		return list
+	}
+	t := e.word(w)
+	all := t.fields()
+	if len(all) == 0 && quotedWord(w) {
+		return []text{{}}
+	}
+	return all
+}
+
+func quotedWord(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		switch p.(type) {
+		case *syntax.DblQuoted, *syntax.SglQuoted:
+			return true
+		}
+	}
+	return false
+}
+
+// list is a word that is nothing but the elements of a list or "$@".
+func (e *evaluator) list(w *syntax.Word) ([]text, bool) {
+	if len(w.Parts) != 1 {
+		return nil, false
+	}
+	part := w.Parts[0]
+	quoted := false
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+		part, quoted = q.Parts[0], true
+	}
+	p, ok := part.(*syntax.ParamExp)
+	if !ok || p.Param == nil || p.Length || p.Excl || p.Slice != nil || p.Repl != nil {
+		return nil, false
+	}
+	if p.Exp != nil && p.Exp.Op != syntax.AlternateUnset && p.Exp.Op != syntax.AlternateUnsetOrNull {
+		return nil, false
+	}
+	if p.Exp != nil { // ${a[@]+"${a[@]}"}
+		if p.Index == nil || p.Exp.Word == nil {
+			return nil, false
+		}
+		if _, set := e.state.variables[p.Param.Value]; !set {
+			return nil, true // lists are never in the environment
+		}
+		return e.list(p.Exp.Word)
+	}
+	var all []text
+	if p.Param.Value == "@" || p.Param.Value == "*" {
+		if !e.state.given {
+			return nil, false
+		}
+		all = e.state.positional
+	} else {
+		v, set := e.state.variables[p.Param.Value]
+		if !set || !v.isList || !wholeList(p.Index) {
+			return nil, false
+		}
+		all = v.list
+	}
+	size := 0
+	for _, t := range all {
+		size += len(t)
+	}
+	if !e.spend(0, size+len(all)) {
+		return nil, true
+	}
+	if quoted {
+		return slices.Clone(all), true
+	}
+	var split []text
+	for _, t := range all {
+		split = append(split, t.fields()...)
+	}
+	return split, true
+}
+
+func wholeList(index syntax.ArithmExpr) bool {
+	w, ok := index.(*syntax.Word)
+	return ok && (w.Lit() == "@" || w.Lit() == "*")
+}
+
+// word expands a word without splitting it.
+func (e *evaluator) word(w *syntax.Word) text {
+	if w == nil {
+		return nil
+	}
+	var t text
+	for _, p := range w.Parts {
+		t = append(t, e.part(p, false)...)
+	}
+	e.spend(0, len(t))
+	if e.over || len(t) > maxValue {
+		return nil
+	}
+	return t
+}
+
+func (e *evaluator) part(p syntax.WordPart, quoted bool) text {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		return e.literal(p, quoted)
+	case *syntax.SglQuoted:
+		t := e.counted(p.Value, p.Pos())
+		return t.with(func(c *cell) { c.quoted = true })
+	case *syntax.DblQuoted:
+		var t text
+		for _, in := range p.Parts {
+			t = append(t, e.part(in, true)...)
+		}
+		return t.with(func(c *cell) { c.quoted = true })
+	case *syntax.ParamExp:
+		t := e.parameter(p)
+		if quoted {
+			t = t.with(func(c *cell) { c.quoted = true })
+		}
+		return t
+	case *syntax.ArithmExp:
+		if n, ok := e.arithmetic(p.X); ok {
+			return known(strconv.Itoa(n), e.line(p.Pos()))
+		}
+	case *syntax.CmdSubst:
+		return e.substitution(p)
+	}
+	return unknown(source(p), e.line(p.Pos()))
+}
+
+// source spells a node as it is written.
+func source(n syntax.Node) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, n); err != nil {
+		return "$(…)"
+	}
+	return b.String()
+}
+
+// literal is plain text, less the backslashes that the shell takes away.
+func (e *evaluator) literal(l *syntax.Lit, quoted bool) text {
+	raw := e.counted(l.Value, l.Pos())
+	t := raw[:0:0]
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		if c.b == '\\' && i+1 < len(raw) {
+			next := raw[i+1]
+			if next.b == '\n' {
+				i++
+				continue
+			}
+			if !quoted || strings.IndexByte("$`\"\\", next.b) >= 0 {
+				next.quoted = true
+				t = append(t, next)
+				i++
+				continue
+			}
+		}
+		t = append(t, c)
+	}
+	return t
+}
+
+// counted is text whose lines are counted on from its beginning.
+func (e *evaluator) counted(s string, at syntax.Pos) text {
+	t := known(s, e.line(at))
+	if e.lines != nil {
+		for i := range t {
+			if k := int(at.Offset()) + i; k < len(e.lines) {
+				t[i].line = e.lines[k]
+			}
+		}
+		return t
+	}
+	n := int32(0)
+	for i := range t {
+		t[i].line += n
+		if t[i].b == '\n' {
+			n++
+		}
+	}
+	return t
+}
+
+// heredoc expands the text of a here-document.
+func (e *evaluator) heredoc(r *syntax.Redirect) text {
+	if quotedWord(r.Word) {
+		var t text
+		for _, p := range r.Hdoc.Parts {
+			if l, ok := p.(*syntax.Lit); ok {
+				t = append(t, e.counted(l.Value, l.Pos())...)
+			}
+		}
+		return t
+	}
+	var t text
+	for _, p := range r.Hdoc.Parts {
+		t = append(t, e.part(p, true)...)
+	}
+	return t
+}
+
+// substitution evaluates the commands whose output is known: echo of words.
+func (e *evaluator) substitution(c *syntax.CmdSubst) text {
+	if len(c.Stmts) == 1 && len(c.Stmts[0].Redirs) == 0 {
+		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 1 && call.Args[0].Lit() == "echo" {
+			words := e.words(call.Args[1:])
+			if t := joined(words); len(words) > 0 && words[0].String() != "-n" && words[0].String() != "-e" && !t.isOpen() {
+				return t
+			}
+		}
+	}
+	return unknown(source(c), e.line(c.Pos()))
+}
+
+// parameter expands one parameter.
+func (e *evaluator) parameter(p *syntax.ParamExp) text {
+	line := e.line(p.Pos())
+	if p.Param == nil || p.Excl || p.Slice != nil || p.NestedParam != nil || p.Names != 0 {
+		return unknown(source(p), line)
+	}
+	value, set := e.value(p)
+	switch {
+	case p.Length:
+		if v := e.state.variables[p.Param.Value]; set && wholeList(p.Index) {
+			return known(strconv.Itoa(len(v.list)), line)
+		}
+		if set && !value.isOpen() {
+			return known(strconv.Itoa(len(value)), line)
+		}
+	case p.Repl != nil:
+		return e.replaced(p, value, set)
+	case p.Exp != nil:
+		return e.defaulted(p, value, set)
+	case set:
+		return value
+	}
+	return unknown(source(p), line)
+}
+
+// value is what a parameter holds.
+func (e *evaluator) value(p *syntax.ParamExp) (text, bool) {
+	name := p.Param.Value
+	if n, err := strconv.Atoi(name); err == nil {
+		if !e.state.given || n == 0 {
+			return nil, false
+		}
+		if n <= len(e.state.positional) {
+			return e.state.positional[n-1], true
+		}
+		return text{}, true
+	}
+	if name == "@" || name == "*" {
+		if !e.state.given {
+			return nil, false
+		}
+		return joined(e.state.positional), true
+	}
+	v, ok := e.state.variables[name]
+	if !ok {
+		return nil, false
+	}
+	if !v.isList {
+		return v.text, true
+	}
+	if wholeList(p.Index) {
+		size := 0
+		for _, t := range v.list {
+			size += len(t) + 1
+		}
+		if !e.spend(0, size) {
+			return nil, false
+		}
+		return joined(v.list), true
+	}
+	n := 0
+	if p.Index != nil {
+		if n, ok = e.arithmetic(p.Index); !ok {
+			return nil, false
+		}
+	}
+	if n < 0 || n >= len(v.list) {
+		return text{}, true
+	}
+	return v.list[n], true
+}
+
+// defaulted expands ${X:-y} and its like.
+func (e *evaluator) defaulted(p *syntax.ParamExp, value text, set bool) text {
+	line := e.line(p.Pos())
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		_, err := strconv.Atoi(p.Param.Value)
+		if !set && err == nil && p.Exp.Word == nil {
+			return unknown(source(p), line)
+		}
+		if set && (len(value) > 0 || p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset) {
+			return value
+		}
+		t := e.word(p.Exp.Word)
+		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+			e.state.variables[p.Param.Value] = variable{text: t}
+		}
+		return t
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		if set && len(value) > 0 {
+			return e.word(p.Exp.Word)
+		}
+		if set {
+			return nil
+		}
+		return e.word(p.Exp.Word).with(func(c *cell) { c.maybe = true })
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		if set {
+			return value
+		}
+		return unknown("${"+p.Param.Value+"}", line)
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		if t, ok := e.trimmed(p, value, set); ok {
+			return t
+		}
+	case syntax.UpperAll, syntax.LowerAll:
+		if set && !value.isOpen() {
+			s := strings.ToLower(value.String())
+			if p.Exp.Op == syntax.UpperAll {
+				s = strings.ToUpper(s)
+			}
+			return known(s, line)
+		}
+	}
+	return unknown(source(p), line)
+}
+
+// trimmed cuts the part of a value that matches a pattern.
+func (e *evaluator) trimmed(p *syntax.ParamExp, value text, set bool) (text, bool) {
+	cut := e.word(p.Exp.Word)
+	if !set || value.isOpen() || cut.isOpen() || len(value) > 4096 {
+		return nil, false
+	}
+	glob, s := cut.String(), value.String()
+	op := p.Exp.Op
+	expr, err := pattern.Regexp(glob, pattern.EntireString)
+	if err != nil {
+		return nil, false
+	}
+	rx, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, false
+	}
+	for i := range len(s) + 1 {
+		k := i // length that is cut
+		if op == syntax.RemLargeSuffix || op == syntax.RemLargePrefix {
+			k = len(s) - i
+		}
+		if (op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix) && rx.MatchString(s[len(s)-k:]) {
+			return value[:len(s)-k], true
+		}
+		if (op == syntax.RemSmallPrefix || op == syntax.RemLargePrefix) && rx.MatchString(s[:k]) {
+			return value[k:], true
+		}
+	}
+	return value, true
+}
+
+// replaced replaces plain text in a value.
+func (e *evaluator) replaced(p *syntax.ParamExp, value text, set bool) text {
+	from, to := e.word(p.Repl.Orig), e.word(p.Repl.With)
+	if !set || value.isOpen() || from.isOpen() || to.isOpen() || len(from) == 0 || strings.ContainsAny(from.String(), `*?[\`) || len(value)*(len(to)+1) > maxValue {
+		return unknown(source(p), e.line(p.Pos()))
+	}
+	n := 1
+	if p.Repl.All {
+		n = -1
+	}
+	return known(strings.Replace(value.String(), from.String(), to.String(), n), e.line(p.Pos()))
+}
+
+// matches reports whether a word fits a glob.
+func matches(glob, word string) bool {
+	expr, err := pattern.Regexp(glob, pattern.EntireString)
+	if err != nil || len(word) > 4096 {
+		return false
+	}
+	rx, err := regexp.Compile(expr)
+	return err == nil && rx.MatchString(word)
+}

@@ -1,0 +1,376 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+type function struct{ body *syntax.Stmt }
+
+// evaluator walks a script.
+type evaluator struct {
+	script *Script
+	state  *state
+	others map[string][]byte
+	steps  int
+	cells  int
+	depth  int
+	maybe  int     // conditions of unknown outcome around
+	lines  []int32 // of the bytes of a script that is itself a value; nil for a file
+	over   bool    // a bound was reached
+}
+
+// line is where a position lies in the file.
+func (e *evaluator) line(p syntax.Pos) int {
+	if e.lines == nil {
+		return int(p.Line())
+	}
+	if i := int(p.Offset()); i < len(e.lines) {
+		return int(e.lines[i])
+	}
+	return 0
+}
+
+// spend counts work, and reports whether there may be more.
+func (e *evaluator) spend(steps, cells int) bool {
+	e.steps += steps
+	e.cells += cells
+	if !e.over && (e.steps > maxSteps || e.cells > maxCells) {
+		e.over = true
+		e.script.Problems = append(e.script.Problems, "the script computes more than ndc follows")
+	}
+	return !e.over
+}
+
+func (e *evaluator) run(stmts []*syntax.Stmt) {
+	for _, s := range stmts {
+		e.stmt(s)
+	}
+}
+
+func (e *evaluator) stmt(s *syntax.Stmt) {
+	if s == nil || !e.spend(1, 0) {
+		return
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		e.call(s, c)
+	case *syntax.DeclClause:
+		for _, a := range c.Args {
+			e.assign(a, c.Variant.Value == "export")
+		}
+	case *syntax.IfClause:
+		e.condition(c)
+	case *syntax.CaseClause:
+		e.cases(c)
+	case *syntax.Block:
+		e.run(c.Stmts)
+	case *syntax.Subshell:
+		e.run(c.Stmts)
+	case *syntax.BinaryCmd:
+		e.binary(c)
+	case *syntax.ForClause:
+		e.loop(c)
+	case *syntax.WhileClause:
+		e.unsure(func() { e.run(c.Do) })
+	case *syntax.FuncDecl:
+		e.state.functions[c.Name.Value] = &function{body: c.Body}
+	case *syntax.TimeClause:
+		e.stmt(c.Stmt)
+	}
+}
+
+// unsure runs something that may not happen.
+func (e *evaluator) unsure(do func()) {
+	before := e.state
+	e.state = before.clone()
+	e.maybe++
+	do()
+	e.maybe--
+	e.state = merge(before, []*state{e.state, before})
+}
+
+func (e *evaluator) binary(c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.AndStmt, syntax.OrStmt:
+		ok := e.outcome(c.X)
+		e.stmt(c.X)
+		wanted := yes
+		if c.Op == syntax.OrStmt {
+			wanted = no
+		}
+		if ok == perhaps && !plainCommand(c.X) {
+			e.unsure(func() { e.stmt(c.Y) })
+		} else if ok == wanted || ok == perhaps && c.Op == syntax.AndStmt {
+			e.stmt(c.Y)
+		}
+	default:
+		e.stmt(c.X)
+		e.stmt(c.Y)
+	}
+}
+
+// plainCommand reports a command that is no test, and that is taken to succeed.
+func plainCommand(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		_, binary := s.Cmd.(*syntax.BinaryCmd)
+		return ok || binary
+	}
+	name := call.Args[0].Lit()
+	return name != "[" && name != "test"
+}
+
+func (e *evaluator) condition(c *syntax.IfClause) {
+	var branches []*state
+	start, certain := e.state, false
+	for ; c != nil && !certain; c = c.Else {
+		ok := yes
+		if len(c.Cond) > 0 {
+			ok = e.outcome(c.Cond[len(c.Cond)-1])
+		}
+		switch {
+		case ok == no:
+			continue
+		case ok == yes && branches == nil:
+			e.run(c.Then)
+			return
+		}
+		certain = ok == yes
+		branches = append(branches, e.branch(start, c.Then))
+	}
+	e.join(start, branches, certain)
+}
+
+// branch runs statements that may not happen, from a state.
+func (e *evaluator) branch(start *state, stmts []*syntax.Stmt) *state {
+	e.state = start.clone()
+	e.maybe++
+	e.run(stmts)
+	e.maybe--
+	return e.state
+}
+
+// join merges branches, one of which is taken when that is certain.
+func (e *evaluator) join(start *state, branches []*state, certain bool) {
+	if !certain {
+		branches = append(branches, start)
+	}
+	e.state = merge(start, branches)
+}
+
+func (e *evaluator) cases(c *syntax.CaseClause) {
+	word := e.word(c.Word)
+	start, certain := e.state, false
+	var branches []*state
+	for _, item := range c.Items {
+		ok := no
+		always := false
+		for _, p := range item.Patterns {
+			pattern := e.word(p)
+			if pattern.String() == "*" {
+				ok, always = yes, true
+			} else if !word.isOpen() && !pattern.isOpen() && matches(pattern.String(), word.String()) {
+				ok = yes
+			}
+		}
+		if ok == yes && !word.isOpen() {
+			e.run(item.Stmts)
+			return
+		}
+		if !word.isOpen() {
+			continue
+		}
+		branches = append(branches, e.branch(start, item.Stmts))
+		if certain = always; certain {
+			break
+		}
+	}
+	e.join(start, branches, certain)
+}
+
+// loop runs the body once; a variable over several values is open.
+func (e *evaluator) loop(c *syntax.ForClause) {
+	if words, ok := c.Loop.(*syntax.WordIter); ok {
+		items := e.words(words.Items)
+		v := unknown("${"+words.Name.Value+"}", e.line(words.Name.Pos()))
+		if len(items) == 1 {
+			v = items[0]
+		}
+		e.state.variables[words.Name.Value] = variable{text: v}
+	}
+	e.run(c.Do)
+}
+
+// call is a simple command: assignments, or words that start something.
+func (e *evaluator) call(s *syntax.Stmt, c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			e.assign(a, false)
+		}
+		return
+	}
+	words := e.words(c.Args)
+	e.document(s)
+	if len(words) == 0 {
+		return
+	}
+	name := words[0].String()
+	switch {
+	case e.state.functions[name] != nil && e.depth < maxDepth:
+		e.invoke(e.state.functions[name], words[1:])
+	case name == "source" || name == ".":
+		e.source(words[1:])
+	case name == "eval":
+		e.nested(joined(words[1:]))
+	case name == "set" && len(words) > 1 && words[1].String() == "--":
+		e.state.positional, e.state.given = words[2:], true
+	case name == "unset":
+		for _, w := range words[1:] {
+			delete(e.state.variables, w.String())
+		}
+	case slices.Contains([]string{"echo", "printf", "[", "test", "true", "false", ":"}, name):
+	default:
+		e.command(words, e.line(c.Pos()))
+	}
+}
+
+func joined(words []text) text {
+	var all text
+	for i, w := range words {
+		if i > 0 {
+			all = append(all, cell{b: ' ', line: w.firstLine()})
+		}
+		all = append(all, w...)
+	}
+	return all
+}
+
+func (t text) firstLine() int32 {
+	if len(t) == 0 {
+		return 0
+	}
+	return t[0].line
+}
+
+func (e *evaluator) invoke(f *function, arguments []text) {
+	positional, given := e.state.positional, e.state.given
+	e.state.positional, e.state.given = arguments, true
+	e.depth++
+	e.stmt(f.body)
+	e.depth--
+	e.state.positional, e.state.given = positional, given
+}
+
+func (e *evaluator) source(words []text) {
+	if len(words) == 0 {
+		return
+	}
+	src, ok := e.others[path.Base(words[0].String())]
+	if !ok || e.depth >= maxDepth {
+		e.script.Sources = append(e.script.Sources, words[0].word())
+		return
+	}
+	file, err := parse(words[0].String(), string(src))
+	if err != nil {
+		e.script.Problems = append(e.script.Problems, words[0].String()+": "+err.Error())
+		return
+	}
+	lines := e.lines
+	e.lines = nil
+	e.depth++
+	e.run(file.Stmts)
+	e.depth--
+	e.lines = lines
+}
+
+// nested evaluates a value as a script.
+func (e *evaluator) nested(t text) {
+	if e.depth >= maxDepth || !e.spend(1, len(t)) {
+		return
+	}
+	file, err := parse("", t.String())
+	if err != nil {
+		return
+	}
+	lines := e.lines
+	e.lines = make([]int32, len(t))
+	for i := range t {
+		e.lines[i] = t[i].line
+	}
+	e.depth++
+	e.run(file.Stmts)
+	e.depth--
+	e.lines = lines
+}
+
+// shells start the script that follows -c.
+var shells = []string{"bash", "sh", "zsh"}
+
+func (e *evaluator) command(words []text, line int) {
+	c := Command{Line: line, Maybe: e.maybe > 0}
+	for i, w := range words {
+		before := ""
+		if i > 0 {
+			before = words[i-1].String()
+		}
+		if strings.HasPrefix(before, "-") && !strings.HasPrefix(before, "--") && strings.HasSuffix(before, "c") &&
+			slices.ContainsFunc(words[:i], func(t text) bool { return slices.Contains(shells, path.Base(t.String())) }) {
+			e.nested(w)
+		}
+		c.Words = append(c.Words, w.word())
+	}
+	e.script.Commands = append(e.script.Commands, c)
+}
+
+// document keeps what cat or tee write from a here-document.
+func (e *evaluator) document(s *syntax.Stmt) {
+	var to *syntax.Word
+	var content *syntax.Redirect
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrOut, syntax.RdrClob, syntax.AppOut:
+			to = r.Word
+		case syntax.Hdoc, syntax.DashHdoc:
+			content = r
+		}
+	}
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok && to == nil && len(call.Args) == 2 && call.Args[0].Lit() == "tee" {
+		to = call.Args[1]
+	}
+	if to == nil || content == nil || content.Hdoc == nil {
+		return
+	}
+	body := e.heredoc(content)
+	e.script.Documents = append(e.script.Documents, Document{Path: e.word(to).word(), Content: body.String(), Line: e.line(content.Hdoc.Pos())})
+}
+
+// lists keeps the variables that hold options.
+func (e *evaluator) lists() {
+	var names []string
+	for name, v := range e.state.variables {
+		if v.exported && len(v.text) > 0 {
+			e.script.Exports = append(e.script.Exports, Export{Name: name, Value: v.text.word()})
+		}
+		if v.isList && len(v.list) > 0 && strings.HasPrefix(v.list[0].String(), "-") || looksLikeOptions(v.text.String()) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(e.script.Exports, func(a, b Export) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(names)
+	for _, name := range names {
+		v := e.state.variables[name]
+		parts := v.list
+		if !v.isList {
+			parts = v.text.fields()
+		}
+		c := Command{Line: int(parts[0].firstLine())}
+		for _, p := range parts {
+			c.Words = append(c.Words, p.word())
+		}
+		e.script.Lists = append(e.script.Lists, c)
+	}
+}

@@ -1,0 +1,125 @@
+package shell
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// spell writes commands as a test compares them: an open word in <>, one that
+// may be there in ?.
+func spell(c Command) string {
+	var words []string
+	for _, w := range c.Words {
+		s := w.Text
+		if w.Open {
+			s = "<" + s + ">"
+		}
+		if w.Maybe {
+			s = "?" + s
+		}
+		words = append(words, s)
+	}
+	return strings.Join(words, " ")
+}
+
+func TestRead(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"variables", "A=1; B=\"$A 2\"; run $B \"$B\"", "run 1 2 1 2"},
+		{"arrays", "A=(--x 1); A+=(--y \"2 3\"); run \"${A[@]}\" ${#A[@]} ${A[1]}", "run --x 1 --y 2 3 4 1"},
+		{"absent list", "run ${A[@]+\"${A[@]}\"} z", "run z"},
+		{"defaults", "run ${X:-5} ${X-6} ${Y:=7} $Y", "run 5 6 7 7"},
+		{"unknown", "run $X ${X} \"$1\" $(nproc)", "run <$X> <${X}> <$1> <$(nproc)>"},
+		{"arithmetic", "A=4; B=$((A*2+1)); run $((B%4)) $((X+1))", "run 1 <$((X + 1))>"},
+		{"continued", "run --a 1 \\\n  --b 2", "run --a 1 --b 2"},
+		{"text over lines", "O=\"\n --a 1 \\\n --b 2\n\"\nrun $O", "run --a 1 --b 2"},
+		{"known condition", "A=x; if [ \"$A\" = x ]; then B=1; else B=2; fi; run $B", "run 1"},
+		{"unknown condition", "if [ $1 = x ]; then B=1; else B=2; fi; run --b $B", "run --b <${B}>"},
+		{"equal branches", "if [ $1 = x ]; then B=1; else B=1; fi; run --b $B", "run --b 1"},
+		{"options under a condition", "O=\"--a 1\"; if [ $1 = x ]; then O=\"$O --b 2\"; fi; run $O", "run --a 1 ?--b ?2"},
+		{"list under a condition", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; run \"${O[@]}\"", "run --a 1 ?--b"},
+		{"case", "A=7b; case $A in 1b) N=1;; 7*) N=32;; esac; run $N", "run 32"},
+		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 <$#>\nrun 2"},
+		{"eval", "C=\"run --a 1\"; eval $C", "run --a 1"},
+		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},
+		{"trimmed", "P=/a/b.sh; run ${P##*/} ${P%.sh} ${P/a/c}", "run b.sh /a/b /c/b.sh"},
+		{"and or", "[ -z \"$X\" ] && Y=1; true && Z=2; run ${Y:-0} $Z", "run <${Y}> 2"},
+		{"blank", "A=<your path> # x\nrun $A", "run <your path>"},
+		{"echo", "run $(echo 3)", "run 3"},
+	} {
+		s, err := Read("x.sh", []byte(c.script), nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got []string
+		for _, cmd := range s.Commands {
+			got = append(got, spell(cmd))
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s: %s\n got %q\nwant %q", c.name, c.script, strings.Join(got, "\n"), c.want)
+		}
+	}
+}
+
+// TestLines: words know the line that they were written on, however they come
+// to their command.
+func TestLines(t *testing.T) {
+	s, err := Read("x.sh", []byte("#!/bin/bash\nA=\"\n  --a 1\n  --b 2\"\nL=(\n  --c # why\n)\nrun $A \"${L[@]}\" \\\n  --d\neval \"go $A\"\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range s.Commands {
+		for _, w := range c.Words {
+			got = append(got, fmt.Sprintf("%s:%d", w.Text, w.Line))
+		}
+	}
+	want := "run:8 --a:3 1:3 --b:4 2:4 --c:6 --d:9 go:10 --a:3 1:3 --b:4 2:4"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
+	}
+}
+
+func TestDirectives(t *testing.T) {
+	s, err := Read("x.sbatch", []byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.Directives); got != "[{nodes 4 2} {partition long 3} {nodes 2 4} {exclusive  5}]" {
+		t.Error(got)
+	}
+	if len(s.Documents) != 1 || s.Documents[0].Path.Text != "ds.json" || s.Documents[0].Content != "{\"a\": $A}\n" {
+		t.Errorf("%+v", s.Documents)
+	}
+}
+
+// FuzzRead: no script makes the reader panic or run for ever.
+func FuzzRead(f *testing.F) {
+	examples, _ := filepath.Glob("../../examples/*/out/*/*/launch.sh")
+	for i, path := range examples {
+		if b, err := os.ReadFile(path); err == nil && i < 2 {
+			f.Add(b)
+		}
+	}
+	for _, s := range []string{"A=(a b); A[3]=x; r ${A[@]}", "f(){ f; f; }; f", "A=aaaa; for i in 1 2; do A=$A$A$A; done; r $A", "eval \"eval $0\"", "r ${x//a/$(b)} $((1/0)) {1..9}", "case $x in a) ;; *) ;; esac", "x() { eval 'x'; }; x"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		s, err := Read("x.sh", src, nil)
+		if err != nil {
+			return
+		}
+		size := 0
+		for _, c := range s.Commands {
+			for _, w := range c.Words {
+				size += len(w.Text)
+			}
+		}
+		if size > 4*maxCells {
+			t.Errorf("%d bytes of words", size)
+		}
+	})
+}

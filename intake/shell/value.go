@@ -1,0 +1,187 @@
+package shell
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// cell is one byte of a value, with what is known of it.
+type cell struct {
+	b                   byte
+	quoted, open, maybe bool
+	line                int32
+}
+
+type text []cell
+
+// known makes text of a string on a line.
+func known(s string, line int) text { return made(s, cell{line: int32(line)}) }
+
+// unknown is what stands for something that only a run knows.
+func unknown(s string, line int) text {
+	return made(s, cell{line: int32(line), open: true, quoted: true})
+}
+
+func made(s string, like cell) text {
+	t := make(text, len(s))
+	for i := range len(s) {
+		t[i] = like
+		t[i].b = s[i]
+	}
+	return t
+}
+
+func (t text) String() string {
+	b := make([]byte, len(t))
+	for i := range t {
+		b[i] = t[i].b
+	}
+	return string(b)
+}
+
+func (t text) any(is func(cell) bool) bool { return slices.ContainsFunc(t, is) }
+
+func (t text) isOpen() bool { return t.any(func(c cell) bool { return c.open || c.maybe }) }
+
+func (t text) word() Word {
+	w := Word{Text: t.String(), Open: t.any(func(c cell) bool { return c.open }), Maybe: t.any(func(c cell) bool { return c.maybe })}
+	if len(t) > 0 {
+		w.Line = int(t[0].line)
+	}
+	return w
+}
+
+// with marks every cell.
+func (t text) with(change func(*cell)) text {
+	t = slices.Clone(t)
+	for i := range t {
+		change(&t[i])
+	}
+	return t
+}
+
+// fields splits text where white space is not quoted.
+func (t text) fields() []text {
+	var all []text
+	start := -1
+	for i := range t {
+		space := !t[i].quoted && (t[i].b == ' ' || t[i].b == '\t' || t[i].b == '\n')
+		if space && start >= 0 {
+			all = append(all, t[start:i])
+			start = -1
+		} else if !space && start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		all = append(all, t[start:])
+	}
+	return all
+}
+
+// variable is a value of the script: text, or a list of texts.
+type variable struct {
+	text     text
+	list     []text
+	isList   bool
+	exported bool
+}
+
+func (v variable) equal(o variable) bool {
+	same := func(a, b text) bool { return a.String() == b.String() && a.isOpen() == b.isOpen() }
+	return v.isList == o.isList && same(v.text, o.text) && slices.EqualFunc(v.list, o.list, same)
+}
+
+// state is what the script has computed.
+type state struct {
+	variables  map[string]variable
+	functions  map[string]*function
+	positional []text // nil: what the script is called with, which nobody knows
+	given      bool   // positional is known
+}
+
+func newState() *state {
+	return &state{variables: map[string]variable{}, functions: map[string]*function{}}
+}
+
+func (s *state) clone() *state {
+	return &state{variables: maps.Clone(s.variables), functions: maps.Clone(s.functions), positional: s.positional, given: s.given}
+}
+
+// merge joins what the branches of a condition computed that nobody knows the
+// outcome of, from what stood before it.
+func merge(before *state, branches []*state) *state {
+	after := before.clone()
+	names := map[string]bool{}
+	for _, b := range branches {
+		for name := range b.variables {
+			names[name] = true
+		}
+		maps.Copy(after.functions, b.functions)
+	}
+	for name := range names {
+		values := make([]variable, len(branches))
+		set := 0
+		for i, b := range branches {
+			v, ok := b.variables[name]
+			if values[i] = v; ok {
+				set++
+			}
+		}
+		after.variables[name] = join(name, before.variables[name], values, set == len(branches))
+	}
+	return after
+}
+
+// join is the value of a variable of which branches say different things:
+// options that some of them add may be there; another value is open.
+func join(name string, before variable, values []variable, always bool) variable {
+	equal := always
+	for _, v := range values[1:] {
+		equal = equal && v.equal(values[0])
+	}
+	if equal {
+		return values[0]
+	}
+	out := variable{exported: before.exported}
+	if values[0].isList || before.isList {
+		out.isList, out.list = true, slices.Clone(before.list)
+		for _, v := range values {
+			rest := v.list
+			if len(rest) >= len(before.list) {
+				rest = rest[len(before.list):]
+			}
+			for _, t := range rest {
+				out.list = append(out.list, t.with(func(c *cell) { c.maybe = true }))
+			}
+		}
+		return out
+	}
+	options := false
+	added := slices.Clone(before.text)
+	for _, v := range values {
+		rest := v.text
+		if strings.HasPrefix(rest.String(), before.text.String()) {
+			rest = rest[len(before.text):]
+		}
+		options = options || strings.Contains(rest.String(), "-")
+		added = append(append(added, cell{b: ' '}), rest.with(func(c *cell) { c.maybe = true })...)
+	}
+	if options && looksLikeOptions(added.String()) || before.text != nil && looksLikeOptions(before.text.String()) {
+		out.text = added
+		return out
+	}
+	line := 0
+	for _, v := range values {
+		if len(v.text) > 0 && line == 0 {
+			line = int(v.text[0].line)
+		}
+	}
+	out.text = unknown("${"+name+"}", line)
+	return out
+}
+
+func looksLikeOptions(s string) bool {
+	return strings.HasPrefix(strings.TrimSpace(s), "-") && strings.Contains(s, "--")
+}
