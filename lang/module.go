@@ -69,7 +69,9 @@ func (m *module) collectBlock(b *hclsyntax.Block) {
 	case b.Type == "variable":
 		m.collectVariable(b)
 	case b.Type == "policy":
-		m.collectPolicy(b)
+		m.policies = m.withPolicy(m.policies, b)
+	case b.Type == "site":
+		m.collectSite(b)
 	default:
 		m.addNode(&node{path: b.Type + "." + b.Labels[0], block: b}, b)
 	}

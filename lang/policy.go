@@ -68,29 +68,37 @@ func (l *loader) reported(work func()) diag.List {
 	return l.finish()
 }
 
-func (m *module) collectPolicy(b *hclsyntax.Block) {
-	for _, other := range m.policies {
-		if other.scope.module == m && other.block.Labels[0] == b.Labels[0] {
+// withPolicy adds a policy to those of a module or a site.
+func (m *module) withPolicy(list []*policy, b *hclsyntax.Block) []*policy {
+	for _, other := range list {
+		if other.block.Labels[0] == b.Labels[0] {
 			m.duplicateNamed(b, other.block)
-			return
+			return list
 		}
 	}
-	m.policies = append(m.policies, &policy{block: b, scope: m.scope()})
+	return append(list, &policy{block: b, scope: m.scope()})
 }
 
-// applying are the policies that a job must meet: those of the root, and those of
-// the modules that it takes anything from.
-func (l *loader) applying(job *node) []*policy {
+// applying are the policies that a job must meet: those of the root, those of
+// the modules that it takes anything from, and those of its site.
+func (l *loader) applying(job, site *node) []*policy {
 	list := slices.Clone(l.root.policies)
-	for _, m := range usedBy(job) {
+	for _, m := range usedBy(job, site) {
 		list = append(list, m.policies...)
+	}
+	if site != nil {
+		list = append(list, site.policies...)
 	}
 	return list
 }
 
 // checkPolicies reports what is wrong with policies for every plan.
 func (m *module) checkPolicies() {
-	for _, p := range m.policies {
+	list := slices.Clone(m.policies)
+	for _, n := range m.order {
+		list = append(list, n.policies...)
+	}
+	for _, p := range list {
 		m.checkCondition(p.block, schema.File.Block("policy"), p.scope)
 	}
 }

@@ -42,8 +42,10 @@ type node struct {
 
 	circular bool // in a circle that was reported
 
-	calls []call // of a module block, once it is done
-	keyed bool   // whether those are told apart by keys
+	calls    []call    // of a module block, once it is done
+	policies []*policy // of a site
+
+	keyed bool // whether those are told apart by keys
 }
 
 // address is the path with the module's, as objects and messages name the node.

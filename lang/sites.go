@@ -7,12 +7,30 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
+
+// collectSite keeps a site apart from its policies, which are evaluated for each
+// plan.
+func (m *module) collectSite(b *hclsyntax.Block) {
+	n := &node{path: "site." + b.Labels[0]}
+	bare, body := *b, *b.Body
+	body.Blocks = nil
+	for _, inner := range b.Body.Blocks {
+		if inner.Type != "policy" {
+			body.Blocks = append(body.Blocks, inner)
+		} else if m.label(inner, schema.File.Block("policy")) {
+			n.policies = m.withPolicy(n.policies, inner)
+		}
+	}
+	bare.Body, n.block = &body, &bare
+	m.addNode(n, b)
+}
 
 // site evaluates a site block.
 func (l *loader) site(n *node) cty.Value {

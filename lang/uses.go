@@ -14,10 +14,18 @@ type uses struct {
 	modules []*module
 }
 
-// usedBy are the modules that a job takes anything from, in the order of finding.
-func usedBy(job *node) []*module {
+// usedBy are the modules that a job takes anything from, and its site, nil for
+// none, in the order of finding. The module of the site is one of them.
+func usedBy(job, site *node) []*module {
 	u := &uses{nodes: map[*node]bool{}}
 	u.node(job)
+	if site == nil || site.scope.module == nil {
+		return u.modules
+	}
+	if m := site.scope.module; m.caller != nil {
+		u.calls(m.caller.node("module."+m.name), func(c call) bool { return c.module == m })
+	}
+	u.node(site)
 	return u.modules
 }
 

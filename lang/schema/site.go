@@ -22,5 +22,14 @@ var siteBlock = Block{
 			},
 			Blocks: []Block{containerBlock},
 		},
+		sitePolicyBlock(),
 	},
+}
+
+// sitePolicyBlock is a policy for the jobs of a site.
+func sitePolicyBlock() Block {
+	b := policyBlock
+	b.Repeatable = true
+	b.Doc = "What every plan of a job at this site must meet, as in [policy](#policy)."
+	return b
 }
