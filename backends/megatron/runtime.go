@@ -18,12 +18,16 @@ func (v *version) runtime() runtime.Runtime {
 		// plain 1F1B waits for transfers, interleaved schedules send behind compute
 		Pipeline:       runtime.Pipeline{Blocking: true},
 		TensorParallel: runtime.TensorParallel{Overlaps: true, UserBuffers: true},
-		Layers:         runtime.Layers{Elementwise: "megatron", AccumulatesWeightGradients: true},
-		Attention:      runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
-		Experts:        runtime.Experts{GroupedStreams: true},
-		Loss:           runtime.Loss{Fused: loss, Unfused: loss},
-		LowPrecision:   runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor)},
-		Calibration:    runtime.Calibration{Time: "megatron", Memory: "megatron"},
+		Layers: runtime.Layers{Elementwise: "megatron", AccumulatesWeightGradients: true,
+			MambaChunk:    128, // megatron/core/ssm/mamba_mixer.py, chunk_size
+			DeltaNetChunk: 64,  // flash-linear-attention, fla/ops/gated_delta_rule/chunk.py
+		},
+		Buckets:      runtime.Buckets{Unhidden: 40e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
+		Attention:    runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
+		Experts:      runtime.Experts{GroupedStreams: true},
+		Loss:         runtime.Loss{Fused: loss, Unfused: loss},
+		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor)},
+		Calibration:  runtime.Calibration{Time: "megatron", Memory: "megatron"},
 	}
 }
 

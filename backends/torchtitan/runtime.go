@@ -12,10 +12,10 @@ import "github.com/ndc-dev/ndc/compiler/runtime"
 func (v *version) runtime(f *family) runtime.Runtime {
 	r := runtime.Runtime{
 		Sharding: runtime.Sharding{
-			Unit: runtime.Block, Optimizer: 1, Gradients: 1, Parameters: 1,
+			Unit: runtime.StoredBlock, Optimizer: 1, Gradients: 1, Parameters: 1,
 			GatherForward: runtime.Stage{Alone: 2, Pipelined: 3}, GatherBackward: runtime.At(3),
-			Reduce:     runtime.Stage{Alone: 0, Pipelined: runtime.Never},
-			StoresFP32: true, ReducesFP32: true,
+			Reduce:         runtime.Stage{Alone: 0, Pipelined: runtime.Never},
+			MakesGradients: true, LeavesGathered: true, ReducesFP32: true,
 		},
 		// torch.distributed.pipelining.stage sends behind compute, keeps outputs and
 		// makes receive buffers for all micro-batches (_prepare_forward_infra)
@@ -23,6 +23,7 @@ func (v *version) runtime(f *family) runtime.Runtime {
 		Layers:      runtime.Layers{Implementation: "torchtitan", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
 		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
 		Experts:     runtime.Experts{FP32Combine: true},
+		Buckets:     runtime.Buckets{Unhidden: 40e6}, // as Megatron-LM's: whole blocks, of which there is no measurement
 		Calibration: runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
 		Loss: runtime.Loss{
 			Fused:        runtime.LossKernel{Base: 2},                                    // keeps the logits and writes their gradient

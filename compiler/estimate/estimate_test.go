@@ -118,10 +118,10 @@ func TestBreakdownSumsToStep(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		experts := rapid.Bool().Draw(t, "moe")
-		unit := rapid.SampledFrom([]runtime.Unit{runtime.Rank, runtime.Block, runtime.Bucket}).Draw(t, "unit")
+		unit := rapid.SampledFrom([]runtime.Unit{runtime.Rank, runtime.StoredBlock, runtime.Bucket}).Draw(t, "unit")
 		l, x := layouts(t, experts), execution()
 		switch unit {
-		case runtime.Block:
+		case runtime.StoredBlock:
 			l.ZeroStage = 3
 		case runtime.Bucket:
 			l.ZeroStage = rapid.IntRange(1, 3).Draw(t, "zero")

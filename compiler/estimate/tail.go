@@ -82,13 +82,9 @@ func (e *Evaluator) unhidden(t, window units.Seconds, n program.Elements, overla
 	if !overlap {
 		return t
 	}
-	bucket := min(1, bucketElements/max(1, float64(n.Sum())))
+	bucket := min(1, float64(e.runtime.Buckets.Unhidden)/max(1, float64(n.Sum())))
 	return max(t-window, t*units.Seconds(bucket))
 }
-
-// bucketElements is the bucket of gradients that fills before it is reduced
-// (docs/time.md, "Sharded state").
-const bucketElements = 40e6
 
 // expose puts the exposed part of a collective on its line and charges the
 // hidden part's contention.

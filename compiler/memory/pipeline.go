@@ -49,7 +49,7 @@ func (m *Model) lineUp(l *plan.Layout) {
 	p, ok := all.known[string(all.key)]
 	if !ok {
 		p = &pipeline{shape: shape, split: slices.Clone(l.StageLayers), place: schedule.PlacementOf(shape.Schedule),
-			replays: replaysOf(replayKey{shape, m.passing()})}
+			replays: replaysOf(replayKey{shape, m.comings()})}
 		p.cut(l, m.arch.Model.Layers)
 	}
 	m.pipeline = p
@@ -72,8 +72,8 @@ type replays []atomic.Pointer[replay]
 
 // replayKey is all that replays depend on.
 type replayKey struct {
-	shape   schedule.Shape
-	passing bool
+	shape schedule.Shape
+	comes comings
 }
 
 // mostReplays bounds what the process remembers of them to some megabytes.
@@ -106,15 +106,16 @@ func (m *Model) replay(rank int) *replay {
 	p := m.pipeline
 	r := p.replays[rank].Load()
 	if r == nil {
-		r = replayRank(schedule.NewRank(p.shape, rank), rank, m.passing())
+		r = replayRank(schedule.NewRank(p.shape, rank), rank, m.comings())
 		p.replays[rank].Store(r)
 	}
 	return r
 }
 
-// passing reports whether gradients and gathered parameters come and go with
-// passes.
-func (m *Model) passing() bool { return m.runtime.Sharding.StoresFP32 }
+// comings is what comes and goes with passes under the model's runtime.
+func (m *Model) comings() comings {
+	return comings{gradients: m.runtime.Sharding.MakesGradients, parameters: m.runtime.Sharding.LeavesGathered}
+}
 
 // Rounds of micro-batches after which nothing new happens on any rank, until
 // the last backward passes.
@@ -176,7 +177,7 @@ func (m *Model) covered(rank int) bool {
 // holds at least as much: the same backward passes with more forward passes
 // before each, which nothing but activations depends on.
 func (m *Model) leads() bool {
-	return m.pipeline.place == schedule.Loop && !schedule.Splits(m.pipeline.shape.Schedule) && !m.passing()
+	return m.pipeline.place == schedule.Loop && !schedule.Splits(m.pipeline.shape.Schedule) && m.comings() == (comings{})
 }
 
 // sameLayers reports whether every chunk of a rank has the layers of the same

@@ -154,23 +154,26 @@ func (r *replay) add(more run) {
 	r.runs = append(r.runs, more)
 }
 
+// comings is what passes bring beside activations.
+type comings struct {
+	gradients  bool // begin to exist with the first backward pass of a chunk
+	parameters bool // are left gathered by the backward passes of a chunk
+}
+
 // replayer walks the passes of a rank.
 type replayer struct {
-	// passing says that gradients begin to exist with the first backward pass of
-	// a chunk and that backward passes leave its parameters gathered; otherwise
-	// neither changes with a pass.
-	passing bool
-	alone   bool      // there is no other rank
-	now     []instant // by local chunk: what is the same whenever it runs
-	held    []held
-	open    []run // by phase and chunk; steps of −1: none
-	out     replay
+	comes comings
+	alone bool      // there is no other rank
+	now   []instant // by local chunk: what is the same whenever it runs
+	held  []held
+	open  []run // by phase and chunk; steps of −1: none
+	out   replay
 }
 
 // replayRank replays the passes of a rank of an order.
-func replayRank(o *schedule.Order, rank int, passing bool) *replay {
+func replayRank(o *schedule.Order, rank int, comes comings) *replay {
 	chunks := o.Chunks / o.Pipeline
-	w := replayer{passing: passing, alone: o.Pipeline == 1, now: make([]instant, chunks), held: make([]held, chunks), open: make([]run, int(numPhases)*chunks)}
+	w := replayer{comes: comes, alone: o.Pipeline == 1, now: make([]instant, chunks), held: make([]held, chunks), open: make([]run, int(numPhases)*chunks)}
 	for i := range w.now {
 		c := o.Placement.Chunk(rank, i, o.Pipeline)
 		w.now[i] = instant{chunk: i, begins: o.First(c), ends: o.Last(c), held: w.held}
@@ -221,10 +224,10 @@ func (w *replayer) enter(at instant) {
 		w.note(at, inLoss)
 	}
 	w.note(at, inFirstLayer)
-	if w.passing && w.alone {
+	if w.comes.gradients && w.alone {
 		w.note(at, inSecondLayer)
 	}
-	if w.passing {
+	if w.comes.parameters {
 		w.held[at.chunk].gathered = 1
 	}
 }
@@ -233,7 +236,7 @@ func (w *replayer) enter(at instant) {
 // embedding.
 func (w *replayer) makeGradients(at instant) {
 	h := &w.held[at.chunk]
-	if w.passing {
+	if w.comes.gradients {
 		at.fresh, h.begun = h.begun == 0, 1
 	}
 	w.note(at, inLastLayer)
@@ -246,7 +249,7 @@ func (w *replayer) makeGradients(at instant) {
 // note adds an instant to the runs.
 func (w *replayer) note(at instant, p phase) {
 	at.phase, at.ready = p, w.held[at.chunk].gathered > 0
-	if !w.passing && (p == afterForward || p == inLastLayer) { // no more than the first layer to run backward
+	if w.comes == (comings{}) && (p == afterForward || p == inLastLayer) { // no more than the first layer to run backward
 		return
 	}
 	r := &w.open[int(p)*len(w.held)]

@@ -13,7 +13,7 @@ import (
 
 // instants walks the passes of a rank in plain words and lists everything that a
 // replay may hold, nothing folded.
-func instants(o *schedule.Order, rank int, passing bool) []instant {
+func instants(o *schedule.Order, rank int, comes comings) []instant {
 	var out []instant
 	now := make([]held, o.Chunks/o.Pipeline)
 	for _, p := range o.Ranks[rank] {
@@ -35,14 +35,14 @@ func instants(o *schedule.Order, rank int, passing bool) []instant {
 		}
 		if p.Work != schedule.WeightGradient {
 			note(false, inLoss, inFirstLayer, inSecondLayer)
-			now[c].gathered = one[passing]
+			now[c].gathered = one[comes.parameters]
 		}
 		if p.Work == schedule.InputGradient {
 			note(false, inFirstLayer)
 			continue
 		}
-		fresh := passing && now[c].begun == 0
-		now[c].begun = one[passing]
+		fresh := comes.gradients && now[c].begun == 0
+		now[c].begun = one[comes.gradients]
 		note(fresh, inLastLayer)
 		note(false, inEmbedding)
 		now[c].alive--
@@ -57,7 +57,7 @@ func TestReplay(t *testing.T) {
 	o := schedule.NewOrder(schedule.Shape{Schedule: plan.Schedule1F1B, Pipeline: 2, Virtual: 1, MicroBatches: 3})
 	names := map[phase]string{afterForward: "forward", inFirstLayer: "first layer", inLastLayer: "last layer", inEmbedding: "embedding"}
 	have := map[string]bool{}
-	for _, r := range replayRank(o, 0, true).runs {
+	for _, r := range replayRank(o, 0, comings{true, true}).runs {
 		have[fmt.Sprint(names[r.first.phase], " ", r.first.held[0], " to ", r.last.held[0])] = true
 	}
 	for _, want := range []string{
@@ -108,7 +108,7 @@ func (m *Model) heaviest(e *evaluation, o *schedule.Order, rank *stageRank) int6
 	m.chunkState(e, &a)
 	a.state.resident[lineWorkspaces] += e.terms.workspaces + int64(a.content.blocks)*e.terms.rotary
 	most := a.state.step.sum()
-	for _, at := range instants(o, rank.number, m.runtime.Sharding.StoresFP32) {
+	for _, at := range instants(o, rank.number, m.comings()) {
 		memory := make([]held, len(rank.chunks))
 		at = rank.instant(&at, &memory)
 		if m.occurs(e, &at, &a) {
@@ -131,10 +131,10 @@ func TestShortened(t *testing.T) {
 		case plan.ScheduleZBV, plan.ScheduleDualPipeV:
 			s.Virtual = 2
 		}
-		passing := rapid.Bool().Draw(t, "passing")
+		comes := comings{gradients: rapid.Bool().Draw(t, "gradients"), parameters: rapid.Bool().Draw(t, "parameters")}
 		all, some := schedule.NewOrder(s), schedule.NewOrder(shortened(s))
 		for rank := range s.Pipeline {
-			a, b := replayRank(all, rank, passing), replayRank(some, rank, passing)
+			a, b := replayRank(all, rank, comes), replayRank(some, rank, comes)
 			if !a.covers(b) || !b.covers(a) {
 				t.Fatalf("%+v: rank %d holds other things with fewer micro-batches", s, rank)
 			}

@@ -98,13 +98,13 @@ func (e *evaluation) cut(from int) shards {
 
 // state fills in what the runtime keeps on a rank.
 func (m *Model) state(e *evaluation, h *holding, s *state) {
-	switch p := e.sharding; {
-	case p.Unit == runtime.Block && p.StoresFP32:
+	switch e.sharding.Unit {
+	case runtime.StoredBlock:
 		m.storedBlocks(e, h, s)
-	case p.Unit == runtime.Block:
+	case runtime.Block:
 		m.blocks(e, h, s)
 		s.even()
-	case p.Unit == runtime.Bucket:
+	case runtime.Bucket:
 		m.buckets(e, h, s)
 		s.even()
 		m.largeGradients(e, s)

@@ -7,9 +7,9 @@ import "github.com/ndc-dev/ndc/lang/job"
 // key and value go through the convolution (arXiv:2412.06464). The scan reads query and key
 // repeated for every value head, and keeps them, what it makes of the value, and
 // the two scalars.
-func (b *builder) deltaNet() { b.mixer(deltaNetMixer(b.m.DeltaNet)) }
+func (b *builder) deltaNet() { b.mixer(deltaNetMixer(b.m.DeltaNet, b.a.Layers.DeltaNetChunk)) }
 
-func deltaNetMixer(a *job.DeltaNet) *mixer {
+func deltaNetMixer(a *job.DeltaNet, chunk int) *mixer {
 	keys, values := a.KeyHeads*a.KeyHeadDim, a.ValueHeads*a.ValueHeadDim
 	repeated := 2 * a.ValueHeads * a.KeyHeadDim
 	return &mixer{
@@ -19,7 +19,7 @@ func deltaNetMixer(a *job.DeltaNet) *mixer {
 		norm: vector("delta_net.gated_norm.weight", Replicated, a.ValueHeadDim),
 		// four products with the state
 		flops:   2 * 4 * float64(a.ValueHeads*a.KeyHeadDim*a.ValueHeadDim),
-		scanned: repeated + 2*values + states(a.ValueHeads*a.KeyHeadDim*a.ValueHeadDim, deltaNetChunk),
+		scanned: repeated + 2*values + states(a.ValueHeads*a.KeyHeadDim*a.ValueHeadDim, chunk),
 		kept:    repeated + values + 4*a.ValueHeads,
 	}
 }

@@ -6,9 +6,9 @@ import "github.com/ndc-dev/ndc/lang/job"
 // inner stream of every head, the state's input and output maps of every group
 // and the time step of every head; all but gate and time step go through the
 // convolution (arXiv:2405.21060, section 7).
-func (b *builder) mamba() { b.mixer(mambaMixer(b.m.Mamba)) }
+func (b *builder) mamba() { b.mixer(mambaMixer(b.m.Mamba, b.a.Layers.MambaChunk)) }
 
-func mambaMixer(a *job.Mamba) *mixer {
+func mambaMixer(a *job.Mamba, chunk int) *mixer {
 	inner, maps := a.InnerSize(), 2*a.Groups*a.StateDim
 	return &mixer{
 		name: "mamba", projected: 2*inner + maps + a.Heads,
@@ -16,6 +16,6 @@ func mambaMixer(a *job.Mamba) *mixer {
 		heads: a.Heads, skip: true, inner: inner,
 		norm:    vector("mamba.gated_norm.weight", TensorSharded, inner),
 		flops:   7 * float64(inner*a.StateDim),
-		scanned: inner + maps + states(inner*a.StateDim, mambaChunk),
+		scanned: inner + maps + states(inner*a.StateDim, chunk),
 	}
 }

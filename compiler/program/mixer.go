@@ -59,13 +59,11 @@ func (b *builder) mixer(x *mixer) {
 	b.close(Mixer)
 }
 
-// The numbers of tokens that the scans of Mamba-2 and of the gated delta rule
-// work on at once; between chunks they pass the state on (docs/time.md).
-const (
-	mambaChunk    = 128
-	deltaNetChunk = 64
-)
-
-// states are the elements of the compute type that the states between chunks
-// take per token, in fp32.
-func states(state, chunk int) int { return int(ceil(int64(2*state), chunk)) }
+// states are the elements of the compute type that the states between chunks of a
+// scan take per token, in fp32; none where no runtime says how long a chunk is.
+func states(state, chunk int) int {
+	if chunk == 0 {
+		return 0
+	}
+	return int(ceil(int64(2*state), chunk))
+}

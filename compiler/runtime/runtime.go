@@ -122,6 +122,10 @@ type Layers struct {
 	// table of rotary embeddings that every layer has of its own, and from which it
 	// keeps the rows that its positions pick; 0 where all layers share one.
 	RotaryBytes int
+	// MambaChunk and DeltaNetChunk are how many tokens the scan of a Mamba-2 mixer,
+	// or of a gated delta net, works on at once; between chunks it passes the state
+	// on. 0 where a runtime has no such layers.
+	MambaChunk, DeltaNetChunk int
 }
 
 // Attention is how the core of attention runs.

@@ -14,7 +14,10 @@ const (
 	// gradients have buffers of their own, whole on every rank.
 	Rank Unit = iota
 	// Block: one block of the model after the other, the next one ahead of time.
+	// Shards of the parameters are in the compute type beside the optimizer's in fp32.
 	Block
+	// StoredBlock: the same, of shards in fp32 that are the only ones.
+	StoredBlock
 	// Bucket: tensors one by one, in buffers of the sizes of [Buckets].
 	Bucket
 )
@@ -32,10 +35,12 @@ type Sharding struct {
 	// every micro-batch gathers parameters for its forward and for its backward
 	// pass and reduces gradients; below it that happens once per step.
 	GatherForward, GatherBackward, Reduce Stage
-	// StoresFP32 says that parameters are stored in fp32 and gathered in the
-	// compute type, so that there is no other master copy, and that gradients come
-	// into being with the backward pass.
-	StoresFP32 bool
+	// MakesGradients says that gradients come into being with the first backward
+	// pass of a step and are gone at its end; otherwise they have memory of their own.
+	MakesGradients bool
+	// LeavesGathered says that the backward pass of a chunk of a pipeline leaves its
+	// parameters gathered until the chunk runs forward again.
+	LeavesGathered bool
 	// ReducesFP32 says that the whole gradients of a block, or of a stage of a
 	// pipeline, are copied to fp32 on the way into their reduction.
 	ReducesFP32 bool
@@ -92,7 +97,10 @@ func (r *Runtime) ShardingOf(x *plan.Execution) *Sharding {
 // what is predicted must agree, so the backend states them once, here; zero
 // where the engine has none.
 type Buckets struct {
-	Reduce               int64 // reduce_bucket_size: gradients that are reduced at once
+	Reduce int64 // reduce_bucket_size: gradients that are reduced at once
+	// Unhidden is the last bucket of gradients that are reduced once per step, and
+	// the first of parameters that are gathered then: nothing hides them.
+	Unhidden             int64
 	AllGather            int64 // allgather_bucket_size: updated parameters that are gathered at once
 	Prefetch             int64 // stage3_prefetch_bucket_size: parameters that are gathered ahead
 	MaxLiveParameters    int64 // stage3_max_live_parameters: those that may be gathered

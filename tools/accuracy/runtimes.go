@@ -46,7 +46,7 @@ func zero(base *runtime.Runtime, bucket int64) runtime.Runtime {
 		Unit: runtime.Bucket, Optimizer: 1, Gradients: 2, Parameters: 3,
 		GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
 	}
-	r.Buckets = runtime.Buckets{Reduce: bucket, AllGather: bucket}
+	r.Buckets = runtime.Buckets{Reduce: bucket, AllGather: bucket, Unhidden: base.Buckets.Unhidden}
 	r.Pipeline.KeepsOutputs = true
 	r.TensorParallel.UserBuffers = false
 	r.Layers = runtime.Layers{SeparateProjections: true, SeparateGate: true, FP32Norm: true}

@@ -25,7 +25,8 @@ func Whole() runtime.Runtime {
 		},
 		Pipeline:       runtime.Pipeline{Blocking: true},
 		TensorParallel: runtime.TensorParallel{Overlaps: true, UserBuffers: true},
-		Layers:         runtime.Layers{Elementwise: "megatron", AccumulatesWeightGradients: true},
+		Layers:         runtime.Layers{Elementwise: "megatron", AccumulatesWeightGradients: true, MambaChunk: 128, DeltaNetChunk: 64},
+		Buckets:        runtime.Buckets{Unhidden: 40e6},
 		Attention:      runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
 		Experts:        runtime.Experts{GroupedStreams: true},
 		Loss:           runtime.Loss{Fused: runtime.LossKernel{FP32: 1, Base: 1}, Unfused: runtime.LossKernel{FP32: 1, Base: 1}},
@@ -37,9 +38,9 @@ func Whole() runtime.Runtime {
 // block by block with every micro-batch. Its layers run operator by operator.
 func Blocks() runtime.Runtime {
 	sharding := runtime.Sharding{
-		Unit: runtime.Block, Optimizer: 1, Gradients: 1, Parameters: 1,
+		Unit: runtime.StoredBlock, Optimizer: 1, Gradients: 1, Parameters: 1,
 		GatherForward: runtime.Stage{Alone: 2, Pipelined: 3}, GatherBackward: runtime.At(3), Reduce: runtime.Stage{Alone: 0, Pipelined: runtime.Never},
-		StoresFP32: true, ReducesFP32: true,
+		MakesGradients: true, LeavesGathered: true, ReducesFP32: true,
 	}
 	return runtime.Runtime{
 		Sharding: sharding, FullySharded: sharding,
@@ -48,6 +49,7 @@ func Blocks() runtime.Runtime {
 		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true},
 		Experts:     runtime.Experts{FP32Combine: true},
 		Loss:        eagerLoss,
+		Buckets:     runtime.Buckets{Unhidden: 40e6},
 		Calibration: runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
 	}
 }
@@ -62,7 +64,7 @@ func Buckets() runtime.Runtime {
 	}
 	return runtime.Runtime{
 		Sharding: sharding, FullySharded: sharding,
-		Buckets:     runtime.Buckets{Reduce: 5e8, AllGather: 5e8, Prefetch: 5e7, MaxLiveParameters: 1e9, PersistenceThreshold: 1e5, SubGroup: 1e9},
+		Buckets:     runtime.Buckets{Unhidden: 40e6, Reduce: 5e8, AllGather: 5e8, Prefetch: 5e7, MaxLiveParameters: 1e9, PersistenceThreshold: 1e5, SubGroup: 1e9},
 		Pipeline:    runtime.Pipeline{Blocking: true, BlockingInterleaved: true, KeepsOutputs: true},
 		Layers:      runtime.Layers{Elementwise: "eager", SeparateProjections: true, SeparateGate: true, FP32Norm: true},
 		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused"},
