@@ -181,6 +181,8 @@ func fateOf(b *Backend, old, new []record.Value, changes []Change) *Fate {
 	}
 	for _, c := range changes {
 		switch {
+		case c.Path == "model.padded_vocab_size":
+			return &Fate{Unproven, "nobody has tried another padded_vocab_size: the embedding may have as many rows or others", ""}
 		case reshapes(c.Path, after):
 			return &Fate{NotResumable, "the model is another one: " + c.Path, ""}
 		case c.Path == "training.optimizer":
