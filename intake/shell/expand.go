@@ -243,10 +243,10 @@ func (e *evaluator) literal(l *syntax.Lit, quoted bool) text {
 // counted is text whose lines are counted on from its beginning.
 func (e *evaluator) counted(s string, at syntax.Pos) text {
 	t := known(s, e.line(at))
-	if e.lines != nil {
+	if e.origin != nil {
 		for i := range t {
-			if k := int(at.Offset()) + i; k < len(e.lines) {
-				t[i].line = e.lines[k]
+			if k := int(at.Offset()) + i; k < len(e.origin) {
+				t[i].line, t[i].maybe = e.origin[k].line, e.origin[k].maybe
 			}
 		}
 		return t

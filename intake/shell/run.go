@@ -18,18 +18,18 @@ type evaluator struct {
 	steps  int
 	cells  int
 	depth  int
-	maybe  int     // conditions of unknown outcome around
-	lines  []int32 // of the bytes of a script that is itself a value; nil for a file
-	over   bool    // a bound was reached
+	maybe  int  // conditions of unknown outcome around
+	origin text // of the script, when it is itself a value; nil for a file
+	over   bool // a bound was reached
 }
 
 // line is where a position lies in the file.
 func (e *evaluator) line(p syntax.Pos) int {
-	if e.lines == nil {
+	if e.origin == nil {
 		return int(p.Line())
 	}
-	if i := int(p.Offset()); i < len(e.lines) {
-		return int(e.lines[i])
+	if i := int(p.Offset()); i < len(e.origin) {
+		return int(e.origin[i].line)
 	}
 	return 0
 }
@@ -279,12 +279,12 @@ func (e *evaluator) source(words []text) {
 		e.script.Problems = append(e.script.Problems, words[0].String()+": "+err.Error())
 		return
 	}
-	lines := e.lines
-	e.lines = nil
+	origin := e.origin
+	e.origin = nil
 	e.depth++
 	e.run(file.Stmts)
 	e.depth--
-	e.lines = lines
+	e.origin = origin
 }
 
 // nested evaluates a value as a script.
@@ -296,15 +296,12 @@ func (e *evaluator) nested(t text) {
 	if err != nil {
 		return
 	}
-	lines := e.lines
-	e.lines = make([]int32, len(t))
-	for i := range t {
-		e.lines[i] = t[i].line
-	}
+	origin := e.origin
+	e.origin = t
 	e.depth++
 	e.run(file.Stmts)
 	e.depth--
-	e.lines = lines
+	e.origin = origin
 }
 
 // shells start the script that follows -c.

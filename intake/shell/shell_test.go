@@ -44,6 +44,7 @@ func TestRead(t *testing.T) {
 		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 <$#>\nrun 2"},
 		{"eval", "C=\"run --a 1\"; eval $C", "run --a 1"},
 		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},
+		{"options under a condition in a command", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; bash -c \"run ${O[*]}\"", "run --a 1 ?--b\nbash -c ?run --a 1 --b"},
 		{"trimmed", "P=/a/b.sh; run ${P##*/} ${P%.sh} ${P/a/c}", "run b.sh /a/b /c/b.sh"},
 		{"and or", "[ -z \"$X\" ] && Y=1; true && Z=2; run ${Y:-0} $Z", "run <${Y}> 2"},
 		{"blank", "A=<your path> # x\nrun $A", "run <your path>"},
