@@ -22,19 +22,29 @@ type instance struct {
 
 // instances lists what for_each or count make of a block; a nil instance alone
 // when it has neither. It returns false when something was reported.
-func (l *loader) instances(b *hclsyntax.Block, s scope) ([]*instance, bool) {
+func (l *loader) instances(b *hclsyntax.Block, s scope) (list []*instance, ok bool) {
 	each, count := b.Body.Attributes["for_each"], b.Body.Attributes["count"]
 	switch {
 	case each != nil && count != nil:
 		l.fail(ConflictingArguments, rangeOf(count.NameRange), "Either \"for_each\" or \"count\" says how many there are, not both. Remove one.")
 		return nil, false
 	case each != nil:
-		return l.forEach(each, s)
+		list, ok = l.forEach(each, s)
 	case count != nil:
-		return l.counted(count, s)
+		list, ok = l.counted(count, s)
+	default:
+		return []*instance{nil}, true
 	}
-	return []*instance{nil}, true
+	if ok && !l.budget.Pay(len(list)*elementUnits) {
+		l.overspent(rangeOf(b.DefRange()))
+		return nil, false
+	}
+	return list, ok
 }
+
+// elementUnits is what an element costs beside its expressions: names and places
+// of a job, of which a workspace cannot have any number.
+const elementUnits = 64
 
 func (l *loader) forEach(a *hclsyntax.Attribute, s scope) ([]*instance, bool) {
 	at := rangeOf(a.Expr.Range())

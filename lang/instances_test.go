@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -186,5 +187,14 @@ func TestSelectedElements(t *testing.T) {
 	_, diags := Load(files("job.hcl", sweep), "job.hcl", Options{Job: "sweep-lo"})
 	if len(diags) != 1 || diags[0].ID != UnknownJob || !strings.Contains(diags[0].Detail, `Did you mean "sweep-low"`) {
 		t.Error(diags)
+	}
+}
+
+// TestManyInstances: as many jobs of one block as are allowed.
+func TestManyInstances(t *testing.T) {
+	src := minimal("", fmt.Sprintf("count = %d", budget.MaxElements), "steps = count.index + 1")
+	jobs := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})
+	if n := len(jobs); n != budget.MaxElements || jobs[n-1].Training.Steps != n {
+		t.Errorf("%d jobs", n)
 	}
 }

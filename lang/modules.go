@@ -258,7 +258,11 @@ func (m *module) fetched(name, source, version string, at diag.Range) (folder, r
 		return "", "", false
 	}
 	folder = path.Clean(folder)
-	return folder, strings.TrimSuffix(strings.TrimSuffix(folder, innerFolder(source)), "/"), true
+	root = folder
+	if inner := innerFolder(source); inner != "" {
+		root = strings.TrimSuffix(folder, "/"+inner)
+	}
+	return folder, root, true
 }
 
 // innerFolder is the folder behind // in a source that is fetched, or "".

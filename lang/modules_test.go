@@ -124,6 +124,10 @@ func TestModuleLimits(t *testing.T) {
 		}
 		deep[name] = &fstest.MapFile{Data: []byte(src)}
 	}
+	var crowd strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&crowd, "job \"j%d\" {\n  count = 1000\n}\n", i)
+	}
 	for name, c := range map[string]struct {
 		fsys fstest.MapFS
 		load string
@@ -136,6 +140,7 @@ func TestModuleLimits(t *testing.T) {
 		"many":     {files("a.hcl", "module \"m\" {\n  source = \"./m\"\n  count  = 257\n}\n", "m/a.hcl", "locals {\n  a = 1\n}\n"), ".", FileTooLarge},
 		"powers":   {files("a.hcl", "module \"m\" {\n  source = \"./all//b\"\n  count  = 100\n}\n", "all/b/a.hcl", "module \"m\" {\n  source = \"../c\"\n  count  = 100\n}\n", "all/c/a.hcl", "locals {\n  a = 1\n}\n"), ".", FileTooLarge},
 		"elements": {files("a.hcl", "module \"m\" {\n  source   = \"./m\"\n  for_each = { for i in range(1001) : \"k${i}\" => i }\n}\n", "m/a.hcl", "locals {\n  a = 1\n}\n"), ".", FileTooLarge},
+		"jobs":     {files("a.hcl", crowd.String()), ".", FileTooLarge},
 	} {
 		_, diags := Load(c.fsys, c.load, Options{})
 		found := 0
@@ -180,4 +185,69 @@ func TestInside(t *testing.T) {
 			t.Errorf("%s can be read", name)
 		}
 	}
+}
+
+// watched is a file system that notes what is opened.
+type watched struct {
+	fstest.MapFS
+	opened map[string]bool
+}
+
+func (w watched) Open(name string) (fs.File, error) {
+	w.opened[name] = true
+	return w.MapFS.Open(name)
+}
+
+func (w watched) Sub(dir string) (fs.FS, error) { return fs.Sub(opener{w}, dir) }
+
+// opener hides everything of a file system but Open.
+type opener struct{ fs.FS }
+
+// FuzzModule: whatever a module and one inside of it say, nothing panics, nothing
+// outside of the module is read, and a job that is accepted is whole.
+func FuzzModule(f *testing.F) {
+	inner := "output \"n\" {\n  value = 3\n}\n"
+	for _, src := range []string{
+		"module \"up\" {\n  source = \"../secret\"\n}\n",
+		"module \"up\" {\n  source = \"./x/../../secret\"\n}\n",
+		"module \"up\" {\n  source = \"./inner//../../secret\"\n}\n",
+		"module \"root\" {\n  source = \"/secret\"\n}\n",
+		"module \"self\" {\n  source = \".\"\n}\n",
+		"module \"m\" {\n  source = \"./inner\"\n  count = 100000\n}\n",
+		"module \"m\" {\n  source   = \"./inner\"\n  for_each = toset(split(\",\", \"a,b\"))\n}\noutput \"n\" {\n  value = module.m[\"a\"].n\n}\n",
+		"module \"m\" {\n  source = \"./inner\"\n}\nmodule \"n\" {\n  source = \"./inner\"\n  x = module.m\n}\noutput \"n\" {\n  value = module.n\n}\n",
+		"site \"s\" {\n  values = { n = 3 }\n}\njob \"b\" {\n  site = site.s\n  training {\n    steps = here.n\n  }\n}\n",
+		"job \"b\" {\n  base = job.b\n}\n",
+		"output \"n\" {\n  value = job.j\n}\nlocals {\n  a = local.a\n}\n",
+		"variable \"x\" {\n  type = object({ a = optional(number, 2) })\n}\noutput \"n\" {\n  value = var.x.a\n}\n",
+	} {
+		f.Add(src, inner)
+	}
+	for _, path := range []string{"testdata/modules/team.txtar", "testdata/modules/mistakes.txtar", "testdata/modules/site.txtar"} {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(string(file.Data), inner)
+		}
+	}
+	root := minimal("module \"m\" {\n  source = \"../module\"\n  x      = {}\n}\njob \"k\" {\n  base = module.m.job.b\n}\n", "", "steps = try(tonumber(module.m.n), 1)")
+	f.Fuzz(func(t *testing.T, module, inner string) {
+		fsys := watched{files("jobs/job.hcl", root, "module/a.hcl", module, "module/inner/b.hcl", inner, "secret/s.hcl", "locals {\n  a = 1\n}\n"), map[string]bool{}}
+		w, diags := Load(fsys, "jobs/job.hcl", Options{})
+		for name := range fsys.opened {
+			if name != "jobs/job.hcl" && !within(name, "module") {
+				t.Errorf("%s was opened", name)
+			}
+		}
+		if diags.HasErrors() {
+			return
+		}
+		for _, j := range w.Jobs {
+			if j.Training.Steps < 1 || j.Model.HeadDim < 1 || j.Cluster.GPUs() < 1 || j.Backend.Version == "" {
+				t.Errorf("accepted an incomplete job: %+v", j)
+			}
+		}
+	})
 }

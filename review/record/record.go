@@ -13,6 +13,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/option"
@@ -63,7 +64,14 @@ func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 	origin := func(path string) string { return originOf(j, path, place) }
 	var list []Value
 	for path, s := range j.Sources {
-		if s.Value != nil && !strings.HasPrefix(path, "execution.") {
+		switch {
+		case s.Value == nil || strings.HasPrefix(path, "execution."):
+		case mixed(j, path):
+			for key, v := range s.Value.(map[string]any) {
+				entry := entryPath(path, key)
+				list = append(list, Value{entry, plain(v), origin(entry)})
+			}
+		default:
 			list = append(list, Value{path, plain(s.Value), origin(path)})
 		}
 	}
@@ -78,6 +86,23 @@ func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 	slices.SortFunc(list, func(a, b Value) int { return cmp.Compare(a.Path, b.Path) })
 	return list
 }
+
+// mixed reports whether a map has entries of several origins, so that each is
+// told alone.
+func mixed(j *job.Job, path string) bool {
+	entries, ok := j.Sources[path].Value.(map[string]any)
+	if !ok {
+		return false
+	}
+	for key := range entries {
+		if s, ok := j.Sources[entryPath(path, key)]; ok && s.Origin != j.Sources[path].Origin {
+			return true
+		}
+	}
+	return false
+}
+
+func entryPath(path, key string) string { return path + "[" + strconv.Quote(key) + "]" }
 
 // settled is the origin of what a plan has: that of the job where it says one
 // value, the plan's where the job leaves a choice.

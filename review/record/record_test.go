@@ -27,6 +27,10 @@ func TestOf(t *testing.T) {
 			"constraints.layout.tensor_parallel":  {Origin: job.FromSpec, Range: at, Value: []any{2, 4}},
 			"constraints.layout.stage_layers":     {Origin: job.FromSpec, Range: at, Value: []any{2, 2}},
 			"constraints.layout.context_parallel": {Origin: job.FromSpec, Range: at, Value: map[string]any{"min": 1}},
+			"slurm.environment":                   {Origin: job.FromSpec, Range: at, Value: map[string]any{"A": "1", "B": "2"}},
+			`slurm.environment["A"]`:              {Origin: job.FromSite, Range: at},
+			`slurm.environment["B"]`:              {Origin: job.FromSpec, Range: at},
+			"slurm.directives":                    {Origin: job.FromModule, Range: at, Value: map[string]any{"nice": "1"}},
 			"execution.attention":                 {Origin: job.FromSpec, Range: at, Value: "flash"},
 		},
 	}
@@ -45,6 +49,8 @@ func TestOf(t *testing.T) {
 		{"cluster.gpu", "g", "catalog:c"}, {"cluster.gpu.memory", "80GiB", "catalog:g"},
 		{"layout.zero_stage", 1.0, "spec:job.hcl:7"}, {"layout.tensor_parallel", 4.0, "plan:search"}, {"layout.context_parallel", 0.0, "plan:search"},
 		{"layout.stage_layers", []any{2.0, 2.0}, "spec:job.hcl:7"}, {"layout.recompute_modules", []any{}, "plan:search"}, {"layout.recompute", "none", "plan:search"},
+		{`slurm.environment["A"]`, "1", "site:job.hcl:7"}, {`slurm.environment["B"]`, "2", "spec:job.hcl:7"},
+		{"slurm.directives", map[string]any{"nice": "1"}, "module:job.hcl:7"},
 		{"execution.attention", "flash", "spec:job.hcl:7"}, {"execution.compile", false, "plan:recommended"},
 	} {
 		if d := cmp.Diff(want, got[want.Path]); d != "" {
