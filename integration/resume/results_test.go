@@ -19,8 +19,8 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(results) < 50 {
-		t.Errorf("%d pairs are recorded, want at least 50", len(results))
+	if len(results) < 60 {
+		t.Errorf("%d pairs are recorded, want at least 60", len(results))
 	}
 	seen := map[string]bool{}
 	for _, r := range results {

@@ -46,12 +46,40 @@ def read(folder):
     return tensors, model
 
 
+def leaves(value, path=()):
+    """The tensors within a value that was saved, by where they are."""
+    if torch.is_tensor(value):
+        yield path, value
+    elif isinstance(value, dict):
+        for key in value:
+            yield from leaves(value[key], (*path, str(key)))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from leaves(item, (*path, str(index)))
+
+
+def files(folder):
+    """The same as read() of a checkpoint that the tool cannot convert, as it does under sequence parallelism: what every rank wrote."""
+    tensors, model = {}, None
+    for path in sorted(glob.glob(os.path.join(folder, "*_states.pt"))):
+        content = torch.load(path, weights_only=False)
+        if "model_states" in path:
+            model = model or content
+        for place, tensor in leaves(content.get("module") or content.get("optimizer_state_dict")):
+            state = "exp_avg.pt" if {"exp_avg", "exp_avg_sq"} & set(place) else "fp32.pt"
+            tensors[os.path.join(os.path.basename(path), *place, state)] = tensor
+    return tensors, model
+
+
 def same(one, other):
     return one is not None and other is not None and torch.equal(one.flatten(), other.flatten())
 
 
 def compare(one, other):
-    (tensors, state), (others, after) = read(one), read(other)
+    try:
+        (tensors, state), (others, after) = read(one), read(other)
+    except RuntimeError:
+        (tensors, state), (others, after) = files(one), files(other)
     equal, differences = {"weights": bool(tensors), "optimizer": bool(tensors)}, []
     for name in sorted({*tensors, *others}):
         if not same(tensors.get(name), others.get(name)):
