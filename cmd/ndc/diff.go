@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -106,7 +107,8 @@ func printReport(t *terminal, r *review.Report, format, folder string) error {
 	return err
 }
 
-// side is one side of a comparison: a place on disk or in a revision.
+// side is one side of a comparison: a place on disk or in a revision; the zero
+// side has no jobs.
 type side struct {
 	fsys  fs.FS
 	name  string // slash path in fsys
@@ -133,6 +135,10 @@ func sides(args []string, base string) (old, new side, err error) {
 		dir, name = filepath.Dir(dir), filepath.Base(dir)
 	}
 	old, err = inRevision(dir, base, name, base+":"+args[0])
+	var missing usageError
+	if errors.As(err, &missing) {
+		return side{}, new, nil // all of NEW is new
+	}
 	return old, new, err
 }
 
@@ -199,6 +205,9 @@ func (s *side) holdsJobs() bool {
 
 // builds reads the outputs of a side, or plans its jobs.
 func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
+	if s.fsys == nil {
+		return nil, nil
+	}
 	if s.holdsJobs() {
 		return planSide(t, s, flags)
 	}

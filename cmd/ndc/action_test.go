@@ -1,0 +1,267 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	yaml "github.com/zclconf/go-cty-yaml"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// action is what the test reads of action.yml.
+type action struct {
+	Inputs map[string]struct{ Default string }
+	Runs   struct {
+		Steps []struct {
+			Name, If, Uses, Shell, Run string
+			Env                        map[string]string
+		}
+	}
+}
+
+// readYAML reads a YAML file of the repository.
+func readYAML(t *testing.T, name string, to any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := yaml.Standard.ImpliedType(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := yaml.Standard.Unmarshal(text, kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := ctyjson.Marshal(value, kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(asJSON, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change is a pull request in a repository of jobs: a clone of a bare remote
+// with a branch.
+type change struct {
+	dir, temp string
+	context   map[string]string // what expressions of the action stand for
+	action    action
+}
+
+func newChange(t *testing.T) *change {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	root := t.TempDir()
+	c := &change{dir: filepath.Join(root, "clone"), temp: filepath.Join(root, "runner"), context: map[string]string{
+		"github.base_ref": "main", "github.event.pull_request.number": "7", "github.token": "secret", "github.action_path": "unused",
+	}}
+	readYAML(t, "action.yml", &c.action)
+	for name, input := range c.action.Inputs {
+		c.context["inputs."+name] = c.value(t, input.Default)
+	}
+	for _, dir := range []string{c.dir, filepath.Join(c.temp, "ndc")} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(c.temp, "ndc", "ndc")); err != nil { // TestMain runs it as the command
+		t.Fatal(err)
+	}
+	c.write(t, "../runner/ndc/gh", "#!/bin/sh\necho \"$GH_TOKEN $*\" >\"$RUNNER_TEMP/gh\"\n")
+	if err := os.Chmod(filepath.Join(c.temp, "ndc", "gh"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c.sh(t, nil, "git init -q --bare -b main ../remote.git && git init -q -b main . && git remote add origin ../remote.git")
+	example, err := os.ReadFile("../../examples/tiny/job.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(t, "jobs/job.hcl", string(example))
+	c.sh(t, nil, "ndc build jobs >/dev/null && git add -A && git commit -q -m jobs && git push -q origin main && git checkout -q -b change")
+	return c
+}
+
+func (c *change) write(t *testing.T, name, content string) {
+	t.Helper()
+	name = filepath.Join(c.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *change) read(name string) string {
+	text, _ := os.ReadFile(filepath.Join(c.temp, name))
+	return string(text)
+}
+
+// try runs a script in the clone as a runner would.
+func (c *change) try(env map[string]string, script string) (string, error) {
+	run := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	run.Dir = c.dir
+	run.Env = []string{"PATH=" + filepath.Join(c.temp, "ndc") + ":" + os.Getenv("PATH"), "HOME=" + c.temp, "RUNNER_TEMP=" + c.temp,
+		"GITHUB_PATH=" + c.temp + "/path", "GITHUB_OUTPUT=" + c.temp + "/output", "GITHUB_STEP_SUMMARY=" + c.temp + "/summary",
+		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_CONFIG_NOSYSTEM=1"}
+	for name, value := range env {
+		run.Env = append(run.Env, name+"="+value)
+	}
+	out, err := run.CombinedOutput()
+	return string(out), err
+}
+
+func (c *change) sh(t *testing.T, env map[string]string, script string) {
+	t.Helper()
+	if out, err := c.try(env, script); err != nil {
+		t.Fatalf("%s\n%s%v", script, out, err)
+	}
+}
+
+var expression = regexp.MustCompile(`\$\{\{ (.*?) \}\}`)
+
+// value puts what they stand for into the place of expressions; of `a || b` the
+// first that is not empty.
+func (c *change) value(t *testing.T, text string) string {
+	return expression.ReplaceAllStringFunc(text, func(e string) string {
+		for name := range strings.SplitSeq(expression.FindStringSubmatch(e)[1], " || ") {
+			v, ok := c.context[name]
+			if !ok {
+				t.Fatalf("the test does not know %s", name)
+			}
+			if v != "" {
+				return v
+			}
+		}
+		return ""
+	})
+}
+
+// steps runs the action's own steps, all of them, and returns the names of those
+// that fail.
+func (c *change) steps(t *testing.T) (failed []string) {
+	t.Helper()
+	_ = os.Remove(filepath.Join(c.temp, "output"))
+	for _, s := range c.action.Runs.Steps {
+		if s.Uses != "" || s.Name == "Install" || s.Name == "Comment" && c.context["inputs.comment"] != "true" {
+			continue
+		}
+		if s.Shell != "bash" || strings.Contains(s.Run, "${{") {
+			t.Errorf("%s: a value of an expression becomes code, or runs in %q", s.Name, s.Shell)
+		}
+		env := map[string]string{}
+		for name, text := range s.Env {
+			env[name] = c.value(t, text)
+		}
+		out, err := c.try(env, s.Run)
+		t.Logf("%s: %v\n%s", s.Name, err, out)
+		if err != nil {
+			failed = append(failed, s.Name)
+		}
+		for line := range strings.Lines(c.read("output")) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			c.context["steps.compare.outputs."+name] = value
+		}
+	}
+	return failed
+}
+
+// TestAction runs the steps of the GitHub Action, as the runner does, on changes
+// of a repository with a bare remote.
+func TestAction(t *testing.T) {
+	c := newChange(t)
+	c.context["inputs.jobs"] = "jobs"
+	if failed := c.steps(t); failed != nil {
+		t.Errorf("nothing changed, and %q fail", failed)
+	}
+	if got := c.read("ndc.md"); !strings.Contains(got, "nothing changed") {
+		t.Errorf("the comment is %q", got)
+	}
+
+	c.sh(t, nil, `sed -i 's/learning_rate     = 1e-3/learning_rate     = 2e-3/' jobs/job.hcl && git commit -qam hotter`)
+	c.context["inputs.fail-on"] = "convergence"
+	if failed := strings.Join(c.steps(t), " "); failed != "Check Decide" {
+		t.Errorf("outputs are stale and the rate is another, and these fail: %s", failed)
+	}
+	c.sh(t, nil, `ndc build jobs >/dev/null && git add -A && git commit -qm built`)
+	c.write(t, "jobs/rate.ndctest.hcl", "run \"fits\" {\n  job = \"tiny\"\n\n  assert {\n    condition     = plan.feasible\n    error_message = \"It must fit.\"\n  }\n}\n")
+	if failed := strings.Join(c.steps(t), " "); failed != "Decide" {
+		t.Errorf("the rate is another, and these fail: %s", failed)
+	}
+	for name, want := range map[string]string{
+		"ndc.md": "| **convergence** | `training.optimizer.learning_rate` | `0.001` | `0.002` |", "summary": "learning_rate",
+		"gh": "secret pr comment 7 --body-file " + c.temp + "/ndc.md --edit-last --create-if-none\n",
+	} {
+		if got := c.read(name); !strings.Contains(got, want) {
+			t.Errorf("%s has no %q:\n%s", name, want, got)
+		}
+	}
+	c.context["inputs.fail-on"] = ""
+	if failed := c.steps(t); failed != nil {
+		t.Errorf("nothing is to fail, and %q do", failed)
+	}
+
+	// A folder that the base does not have; a name that looks like an option.
+	c.sh(t, nil, `git mv jobs -- --new && git commit -qm moved`)
+	c.context["inputs.jobs"] = "./--new"
+	if failed := c.steps(t); failed != nil {
+		t.Errorf("the jobs are new, and %q fail", failed)
+	}
+	if got := c.read("ndc.md"); !strings.Contains(got, "a new job") {
+		t.Errorf("the comment is %q", got)
+	}
+}
+
+// TestHooks runs the commands of the pre-commit hooks.
+func TestHooks(t *testing.T) {
+	var hooks []struct {
+		ID, Entry, Language, Files string
+		Args                       []string
+		PassFilenames              *bool `json:"pass_filenames"`
+	}
+	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
+	c := newChange(t)
+	c.sh(t, nil, "mv jobs/* . && rmdir jobs")
+	c.write(t, "tiny.ndctest.hcl", "run \"fits\" {\n  job = \"tiny\"\n}\n")
+	run := func(id string) error {
+		for _, h := range hooks {
+			if h.ID == id {
+				words := append(strings.Fields(h.Entry), h.Args...)
+				if h.PassFilenames == nil {
+					words = append(words, "job.hcl")
+				}
+				if h.Language != "golang" || !regexp.MustCompile(h.Files).MatchString("job.hcl") {
+					t.Errorf("%s is not for job.hcl, or no program of Go", id)
+				}
+				out, err := c.try(nil, strings.Join(words, " "))
+				t.Logf("%s: %v\n%s", id, err, out)
+				return err
+			}
+		}
+		t.Fatalf("there is no hook %s", id)
+		return nil
+	}
+	for _, h := range hooks {
+		if err := run(h.ID); err != nil {
+			t.Errorf("%s fails: %v", h.ID, err)
+		}
+	}
+	c.sh(t, nil, `sed -i 's/learning_rate     = 1e-3/learning_rate     = 2e-3/' job.hcl`)
+	if run("ndc-check") == nil {
+		t.Error("stale outputs pass")
+	}
+}
