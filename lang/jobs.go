@@ -274,7 +274,7 @@ func (l *loader) buildFor(p parts) job.Job {
 	if p.site != nil {
 		j.Site = p.site.tree.label
 	}
-	if len(l.options.Sites) > 1 {
+	if l.severalSites {
 		j.Folder = j.Site + "/" + j.Name
 	}
 	p.job.sources("", j.Sources)

@@ -27,9 +27,10 @@ type loader struct {
 	nodes   map[string]*node    // by their addresses, of all modules and of the catalogue
 	stack   []*node             // being evaluated
 
-	root     *module
-	planned  []cty.Value // the jobs that were made, as policies see them
-	policies [][]*policy // that apply to them
+	severalSites bool // what is built is for more than one site
+	root         *module
+	planned      []cty.Value // the jobs that were made, as policies see them
+	policies     [][]*policy // that apply to them
 }
 
 func newLoader(fsys fs.FS, o Options) *loader {

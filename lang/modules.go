@@ -79,6 +79,7 @@ func (m *module) enter(b *hclsyntax.Block, s scope) {
 		return
 	}
 	m.collect()
+	m.refuseElements()
 	m.setInputs(b, s)
 	stack := m.stack
 	m.stack = nil // nothing in it leads back to what is being evaluated outside
@@ -88,6 +89,21 @@ func (m *module) enter(b *hclsyntax.Block, s scope) {
 	m.stack = stack
 	m.validateVariables()
 	m.checkPolicies()
+}
+
+// refuseElements reports for_each and count on jobs that nobody builds and that
+// nobody can have as a base.
+func (m *module) refuseElements() {
+	for _, n := range m.order {
+		if n.block == nil || n.block.Type != "job" {
+			continue
+		}
+		for _, name := range []string{"for_each", "count"} {
+			if a := n.block.Body.Attributes[name]; a != nil {
+				m.fail(InapplicableArgument, rangeOf(a.NameRange), "The jobs of a module are not built by themselves, so %s makes none of them. Let the job that takes this one as its base say it.", name)
+			}
+		}
+	}
 }
 
 // setInputs gives the variables of a module the arguments of its block.

@@ -65,10 +65,18 @@ func (m *module) askedSites() []*node {
 	}
 	var list []*node
 	for _, name := range m.options.Sites {
-		if n := m.findSite(name); n != nil && !slices.Contains(list, n) {
-			list = append(list, n)
+		n := m.findSite(name)
+		if n == nil || slices.Contains(list, n) {
+			continue
 		}
+		for _, other := range list {
+			if other.block.Labels[0] == n.block.Labels[0] {
+				m.fail(UnknownSite, diag.Range{}, "%s and %s are both called %q, and the files of both would go to the folder of that name. Build for one after the other, with -o.", other.address(), n.address(), n.block.Labels[0])
+			}
+		}
+		list = append(list, n)
 	}
+	m.severalSites = len(list) > 1
 	return list
 }
 
