@@ -295,8 +295,11 @@ func (c *converter) member(s string, at diag.Range) bool {
 	if c.spec.Enum == nil || slices.Contains(c.spec.Enum, s) {
 		return true
 	}
-	c.fail(UnknownValue, at, "%q is not a value of %q, which takes %s.%s",
-		s, c.spec.Name, diag.OneOf(c.spec.Enum), didYouMean(s, c.spec.Enum))
+	advice := didYouMean(s, c.spec.Enum)
+	if why := c.spec.Absent[s]; why != "" {
+		advice = " " + why
+	}
+	c.fail(UnknownValue, at, "%q is not a value of %q, which takes %s.%s", s, c.spec.Name, diag.OneOf(c.spec.Enum), advice)
 	return false
 }
 

@@ -1,6 +1,8 @@
 package capability_test
 
 import (
+	"strings"
+
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -61,7 +63,7 @@ func hybrid(j *job.Job) {
 func schedule(j *job.Job, name string) {
 	c := &j.Constraints.Layout
 	c.PipelineParallel, c.PipelineSchedule = ints(2), job.StringChoice{name}
-	if name == "dualpipev" {
+	if strings.HasPrefix(name, "zb") || name == "dualpipev" {
 		j.Execution.Compile = job.Some(false)
 	}
 }
@@ -105,6 +107,9 @@ var probes = []probe{
 	{feature: "constraints.layout.pipeline_schedule=gpipe", edit: func(j *job.Job) { schedule(j, "gpipe") }},
 	{feature: "constraints.layout.pipeline_schedule=1f1b", edit: func(j *job.Job) { schedule(j, "1f1b") }},
 	{feature: "constraints.layout.pipeline_schedule=interleaved_1f1b", edit: func(j *job.Job) { schedule(j, "interleaved_1f1b") }},
+	{feature: "constraints.layout.pipeline_schedule=zb_h1", edit: func(j *job.Job) { schedule(j, "zb_h1") }},
+	{feature: "constraints.layout.pipeline_schedule=zb_h2", edit: func(j *job.Job) { schedule(j, "zb_h2") }},
+	{feature: "constraints.layout.pipeline_schedule=zbv", edit: func(j *job.Job) { schedule(j, "zbv") }},
 	{feature: "constraints.layout.pipeline_schedule=dualpipev", edit: func(j *job.Job) { schedule(j, "dualpipev") }},
 	{feature: "constraints.layout.stage_layers", edit: func(j *job.Job) {
 		j.Constraints.Layout.PipelineParallel = ints(2)

@@ -58,6 +58,10 @@ func goldenCases() []goldenCase {
 				l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule, l.DataParallelShard, l.MicroBatches = 2, 2, plan.ScheduleDualPipeV, 2, 4
 				l.StageLayers, l.Recompute, l.ZeroStage = []int{1, 1, 1, 1}, plan.RecomputeNone, 2
 			}), nil)
+			add("zb_h1", denseModel(), 8, layoutOf(func(l *plan.Layout) {
+				l.PipelineParallel, l.PipelineSchedule, l.DataParallelShard, l.MicroBatches = 4, plan.ScheduleZBH1, 2, 8
+				l.StageLayers, l.Recompute, l.ZeroStage = []int{1, 1, 1, 1}, plan.RecomputeNone, 2
+			}), nil)
 			add("biases", denseModel(), 4, layoutOf(func(l *plan.Layout) { l.TensorParallel, l.DataParallelShard, l.MicroBatches = 2, 2, 4 }), func(j *job.Job) {
 				j.Model.Architecture, j.Model.QKVBias = "qwen2", true
 			})

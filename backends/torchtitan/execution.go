@@ -19,7 +19,7 @@ import (
 // forward is the zero stage in other words: stage 3 gathers parameters again
 // for the backward pass, stage 2 keeps them. CUDA graphs, on by default in
 // 0.3.0, stay off unless asked for, because their memory pools are not
-// predicted. Under dualpipev, which splits backward passes, blocks are not
+// predicted. Under a schedule that splits backward passes, blocks are not
 // compiled and the loss is whole (rules.go says why).
 func (v *version) resolver() func(*job.Job, *plan.Layout) plan.Execution {
 	most, dispatcher := v.lossChunks, v.dispatchers[0]

@@ -53,16 +53,16 @@ const (
 	rulePipelineRounds diag.ID = "torchtitan-interleaved-rounds"
 	// rulePipelineChunks: a schedule with a number of chunks per rank that it does not have.
 	rulePipelineChunks diag.ID = "torchtitan-schedule-chunks"
-	// ruleSplitCompile: compiled blocks under dualpipev, which splits backward passes.
-	ruleSplitCompile diag.ID = "torchtitan-dualpipev-compile"
-	// ruleSplitRecompute: recompute under dualpipev.
-	ruleSplitRecompute diag.ID = "torchtitan-dualpipev-recompute"
-	// ruleSplitReshard: parameters gathered again under dualpipev.
-	ruleSplitReshard diag.ID = "torchtitan-dualpipev-zero-stage"
-	// ruleSplitLoss: a loss in chunks under dualpipev.
-	ruleSplitLoss diag.ID = "torchtitan-dualpipev-loss-chunks"
-	// ruleSplitTracker: a loss that dualpipev's tracking rank lacks.
-	ruleSplitTracker diag.ID = "torchtitan-dualpipev-trackers"
+	// ruleSplitCompile: compiled blocks under a schedule that splits backward passes.
+	ruleSplitCompile diag.ID = "torchtitan-split-compile"
+	// ruleSplitRecompute: recompute under a schedule that splits backward passes.
+	ruleSplitRecompute diag.ID = "torchtitan-split-recompute"
+	// ruleSplitReshard: parameters gathered again under a schedule that splits backward passes.
+	ruleSplitReshard diag.ID = "torchtitan-split-zero-stage"
+	// ruleSplitLoss: a loss in chunks under a schedule that splits backward passes.
+	ruleSplitLoss diag.ID = "torchtitan-split-loss-chunks"
+	// ruleSplitTracker: a loss that the tracking rank of a V-shaped schedule lacks.
+	ruleSplitTracker diag.ID = "torchtitan-vee-trackers"
 	// rulePipelineGraphs: CUDA graphs beside pipeline parallelism.
 	rulePipelineGraphs diag.ID = "torchtitan-cuda-graphs-pipeline"
 	// rulePipelinePositions: position ids do not reach later pipeline stages.

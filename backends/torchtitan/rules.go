@@ -3,6 +3,7 @@ package torchtitan
 import (
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
 )
 
@@ -28,7 +29,7 @@ var commonRules = []target.Rule{
 		l := f.Layout
 		return l.PipelineSchedule == plan.ScheduleInterleaved1F1B && l.MicroBatches%max(1, l.MicroBatches/l.PipelineParallel) != 0
 	}},
-	{ID: rulePipelineChunks, Reason: "gpipe and 1f1b have one chunk per rank, interleaved_1f1b at least two, dualpipev exactly two", Breaks: wrongChunks},
+	{ID: rulePipelineChunks, Reason: "gpipe, 1f1b, zb_h1 and zb_h2 have one chunk per rank, interleaved_1f1b at least two, zbv and dualpipev exactly two", Breaks: wrongChunks},
 	{ID: rulePipelinePositions, Mesh: true, Reason: "position ids that restart at documents reach only the first pipeline stage", Breaks: func(f *target.Facts) bool {
 		return f.Job.Training.Data.ResetPositionIDs && f.Layout.PipelineParallel > 1 && f.Job.Backend.Version == "0.2.2"
 	}},
@@ -128,21 +129,21 @@ var rules030 = []target.Rule{
 		}
 		return l.ExpertTensorParallel != 1
 	}},
-	{ID: ruleSplitCompile, Reason: "dualpipev runs a graph twice, which compiled blocks refuse (RuntimeError in torch); set compile = false", Breaks: func(f *target.Facts) bool {
+	{ID: ruleSplitCompile, Reason: "schedules that split backward passes run a graph twice, which compiled blocks refuse (RuntimeError in torch); set compile = false", Breaks: func(f *target.Facts) bool {
 		return splits(f.Layout) && f.Exec.Compile
 	}},
-	{ID: ruleSplitRecompute, Reason: "dualpipev needs recompute none: selective fails in torch, full keeps a whole chunk's activations between two passes", Breaks: func(f *target.Facts) bool {
+	{ID: ruleSplitRecompute, Reason: "schedules that split backward passes need recompute none: selective fails in torch, full keeps a whole chunk's activations between two passes", Breaks: func(f *target.Facts) bool {
 		return splits(f.Layout) && f.Layout.Recompute != plan.RecomputeNone
 	}},
-	{ID: ruleSplitReshard, Reason: "dualpipev needs zero_stage 2: with 3, torch loses gradients without an error", Breaks: func(f *target.Facts) bool {
+	{ID: ruleSplitReshard, Reason: "schedules that split backward passes need zero_stage 2: with 3, torch loses gradients without an error", Breaks: func(f *target.Facts) bool {
 		return splits(f.Layout) && f.Layout.ZeroStage == 3
 	}},
-	{ID: ruleSplitLoss, Reason: "dualpipev needs loss_chunks 1: with more, torch loses the final norm's gradient without an error", Breaks: func(f *target.Facts) bool {
+	{ID: ruleSplitLoss, Reason: "schedules that split backward passes need loss_chunks 1: with more, torch loses the final norm's gradient without an error", Breaks: func(f *target.Facts) bool {
 		return splits(f.Layout) && f.Exec.LossChunks > 1
 	}},
-	{ID: ruleSplitTracker, Reason: "TensorBoard and Weights & Biases get dualpipev's loss from a rank that has none", Breaks: func(f *target.Facts) bool {
+	{ID: ruleSplitTracker, Reason: "TensorBoard and Weights & Biases get the loss of zbv and dualpipev from a rank that has none", Breaks: func(f *target.Facts) bool {
 		g := &f.Job.Training.Logging
-		return splits(f.Layout) && (g.TensorBoardPath != "" || g.WandB != nil)
+		return schedule.PlacementOf(f.Layout.PipelineSchedule) == schedule.Vee && (g.TensorBoardPath != "" || g.WandB != nil)
 	}},
 	{ID: rulePipelineGraphs, Reason: "CUDA graphs do not support pipeline parallelism (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
 		return f.Exec.CUDAGraphs != "none" && f.Layout.PipelineParallel > 1
@@ -169,11 +170,11 @@ func unevenShards(f *target.Facts) bool {
 	return m.FFNHiddenSize%tp != 0
 }
 
-// splits reports the schedule that makes gradients of inputs and of weights in
+// splits reports a schedule that makes gradients of inputs and of weights in
 // two passes over a graph. In the second, torch loses what is gathered again in
 // between, and what a chunked loss has run backward by itself:
 // found by comparing gradients, tensor by tensor (docs/time.md, "Pipeline").
-func splits(l *plan.Layout) bool { return l.PipelineSchedule == plan.ScheduleDualPipeV }
+func splits(l *plan.Layout) bool { return schedule.Splits(l.PipelineSchedule) }
 
 // wrongChunks reports a schedule with a number of chunks per rank that it
 // does not have.
@@ -182,7 +183,7 @@ func wrongChunks(f *target.Facts) bool {
 	switch f.Layout.PipelineSchedule {
 	case plan.ScheduleInterleaved1F1B:
 		return v < 2
-	case plan.ScheduleDualPipeV:
+	case plan.ScheduleZBV, plan.ScheduleDualPipeV:
 		return v != 2
 	}
 	return v != 1

@@ -87,6 +87,10 @@ func (b *build) parallelism(head string) []setting {
 			setting{"parallelism.pipeline_parallel_schedule", b.v.scheduleNamed(l.PipelineSchedule), fromPlan},
 			setting{"parallelism.module_fqns_per_model_part", stageModules(l, head), "plan: stage_layers"})
 	}
+	if isListed(l.PipelineSchedule) {
+		s = append(s, setting{"parallelism.pipeline_parallel_schedule_csv",
+			render.PythonExpression(`os.path.join(os.path.dirname(os.path.abspath(__file__)), "` + orderFile + `")`), "plan: pipeline_schedule " + l.PipelineSchedule.String()})
+	}
 	return s
 }
 

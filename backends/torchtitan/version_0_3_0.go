@@ -36,7 +36,10 @@ func version030() *version {
 		},
 		schedules: []scheduleName{
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
-			{plan.ScheduleDualPipeV, "DualPipeV"},
+			// Of these torch has no class: it runs the order in a file, on the stages that
+			// 1F1B has.
+			{plan.ScheduleZBH1, "1F1B"}, {plan.ScheduleZBH2, "1F1B"},
+			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
 		rules: rules030, optionalSequenceParallel: true, optimizerStateBF16: true, lossChunks: 8, cudaGraphs: true,
 		routerDType: "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
@@ -61,7 +64,11 @@ func emit030(b *build) []backends.Artifact {
 	if err != nil {
 		panic("torchtitan: " + err.Error())
 	}
-	return []backends.Artifact{{Path: jobModule + ".py", Content: tidyImports(content)}}
+	files := []backends.Artifact{{Path: jobModule + ".py", Content: tidyImports(content)}}
+	if isListed(b.p.Layout.PipelineSchedule) {
+		files = append(files, backends.Artifact{Path: orderFile, Content: orderList(&b.p.Layout)})
+	}
+	return files
 }
 
 // section is one argument of Trainer.Config: an expression, or the class

@@ -14,6 +14,8 @@ type chunk struct {
 	received int64          // that buffer
 	layers   int64          // what the layers keep of a micro-batch, that buffer included
 	layer    int64          // what the layer that runs backward last keeps of it
+	owed     int64          // gradients of a micro-batch that its weight gradients wait for
+	loose    int64          // gradients of weights that are made apart, before they are added to the others
 	present  [maxKinds]bool // kinds of layers
 	moved    int64          // activations of a micro-batch that wait on the host
 	receive  int64          // buffers to receive into, for the whole step
@@ -38,6 +40,7 @@ type content struct {
 	transfer   int64          // offloaded tensors of one layer, the largest
 	scratch    int64          // scratch gradients of weights
 	receive    int64          // buffers that a pipeline stage receives into, for the whole step
+	looseLayer int64          // what the largest layer has of a chunk's loose gradients
 	unsaved    bool           // block recompute leaves layers at the end of a chunk that run backward first
 }
 
@@ -157,6 +160,7 @@ func (m *Model) begin(e *evaluation, c *content, y *chunk) {
 // has a copy of it for a tied head or for MTP layers.
 func (m *Model) end(c *content, y *chunk, t *terms) {
 	c.head = t.finalNorm + t.word
+	y.owed += t.head.kept + t.head.output + 2*t.layers[0].input
 	y.elements.Dense += t.finalNorm
 	tied := m.arch.Model.TiedEmbeddings
 	if !tied {
@@ -176,6 +180,7 @@ func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64
 		c.block, c.worst = n, t.elements
 	}
 	y.blocks += int(n)
+	y.owed += n * t.owed
 	checkpoints, whole := n, int64(0)
 	if group := int64(e.l.RecomputeLayers); e.l.Recompute == plan.RecomputeFull {
 		switch {

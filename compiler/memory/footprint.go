@@ -26,6 +26,7 @@ type account struct {
 // what its engine adds.
 type footprint struct {
 	kept      int64 // activations
+	owed      int64 // gradients of activations that weight gradients wait for
 	freed     int   // the class of the chunk whose activations the running layer's are left of, −1: none
 	gradients int64 // begun ones
 	gathered  int64 // parameters left gathered
@@ -84,10 +85,10 @@ func (m *Model) heavier(e *evaluation, r *run, c *content) *instant {
 	var more int64
 	first, last := r.first.held, r.last.held
 	for i := range first {
-		more += int64(last[i].alive-first[i].alive) * c.chunks[i].kept
+		more += int64(last[i].alive-first[i].alive)*c.chunks[i].kept + int64(last[i].waiting-first[i].waiting)*c.chunks[i].owed
 	}
 	if c.ends >= 0 {
-		more += int64(last[c.ends].alive-first[c.ends].alive) * m.others(e, 1)
+		more += int64(last[c.ends].atHead()-first[c.ends].atHead()) * m.others(e, 1)
 	}
 	if more > 0 {
 		return &r.last
@@ -111,6 +112,10 @@ func (m *Model) chunkState(e *evaluation, a *account) {
 			}
 		}
 		y.lacking = st.begun.of(lacking)
+		if m.comings().gradients && e.l.ZeroStage > 0 { // added up in another type, layer by layer, by the next backward pass
+			y.loose = m.element * y.elements.Sum()
+			c.looseLayer = m.element * c.worst.Sum()
+		}
 		_, y.layer = m.layerKept(e, c, y)
 	}
 }
@@ -141,15 +146,16 @@ func (m *Model) weigh(e *evaluation, at *instant, a *account) *transient {
 	for i := range at.held {
 		h, y := &at.held[i], &c.chunks[i]
 		kept += int64(h.alive) * y.kept
-		p.gradients += int64(h.begun) * y.gradients
+		p.owed += int64(h.waiting) * y.owed
+		p.gradients += int64(h.begun)*y.gradients + int64(h.loose)*y.loose
 		p.gathered += int64(h.gathered) * y.gathered
 	}
 	p.kept = kept
 	var waiting, running int64 // at the head, and without the one that runs
 	if c.ends >= 0 {
-		waiting = int64(at.held[c.ends].alive)
+		waiting = int64(at.held[c.ends].atHead())
 		running = waiting
-		if at.ends {
+		if at.ends && !at.late {
 			running--
 		}
 	}
@@ -190,6 +196,11 @@ func (m *Model) weigh(e *evaluation, at *instant, a *account) *transient {
 		p.kept -= y.layers
 		p.stream, p.reduced = m.embedded(e), m.embeddingGradient(e, c)
 		return &st.embedding
+	case afterInputs:
+		p.running, p.head = true, m.others(e, running)
+		if at.adds {
+			p.gradients += c.looseLayer
+		}
 	}
 	return &st.later
 }
@@ -223,7 +234,7 @@ func (c *content) moved(at *instant) int64 {
 
 // sum is the total in bytes.
 func (p *footprint) sum(c *content) int64 {
-	n := p.kept + p.gradients + p.gathered + p.head + p.stream + p.reduced
+	n := p.kept + p.owed + p.gradients + p.gathered + p.head + p.stream + p.reduced
 	if p.running {
 		n += c.recomputed + c.backward
 	}
@@ -248,7 +259,7 @@ func (m *Model) write(e *evaluation, at *instant, a *account, out *ledger) {
 	out[st.begun.line] += p.gradients
 	out[lineGathered] += p.gathered
 	out[lineHead] += p.head
-	out[lineBackward] += p.stream
+	out[lineBackward] += p.stream + p.owed
 	out[lineReduce] += p.reduced
 }
 

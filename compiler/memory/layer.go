@@ -17,6 +17,10 @@ type layer struct {
 
 	keptSum, wholeSum, staySum int64
 
+	// owed is what gradients of weights need of a backward pass that has made
+	// those of inputs: the gradients of the outputs of all that has weights.
+	owed int64
+
 	elements  program.Elements
 	matrices  program.Elements // weights of the linear layers that low precision and matrix optimizers treat
 	gradients int64            // bytes of one scratch gradient per distinct shape, of the MLP
@@ -37,7 +41,11 @@ func (m *Model) layer(s *shape, p program.Layer) layer {
 	blocks := make([]blockBytes, len(p))
 	for i := range p {
 		for k := range p[i].Operations {
-			l.keep(s, &p[i].Operations[k], &blocks[i])
+			o := &p[i].Operations[k]
+			l.keep(s, o, &blocks[i])
+			if o.Kind <= program.GroupedLinear || len(o.Weights) > 0 {
+				l.owed += outputs(o) * m.element
+			}
 		}
 	}
 	l.wholeBackward = max(worst(p, blocks, func(b *blockBytes) int64 { return b.whole }), 0)
@@ -50,6 +58,14 @@ func (m *Model) layer(s *shape, p program.Layer) layer {
 	}
 	l.keptSum, l.wholeSum, l.staySum = l.kept.sum(), l.whole.sum(), l.stay.sum()
 	return l
+}
+
+// outputs is the number of elements of an operation's output.
+func outputs(o *program.Operation) int64 {
+	if g := &o.GEMM; g.M > 0 {
+		return int64(g.M) * int64(g.N) * int64(g.Count)
+	}
+	return int64(o.Elements)
 }
 
 // stream is the size of the residual stream of a micro-batch on a rank.

@@ -18,21 +18,29 @@ const (
 	inSecondLayer                // the second, while the first is reduced
 	inLastLayer                  // the last
 	inEmbedding                  // the gradient of the input embedding is made
+	afterInputs                  // a chunk has made the gradients of its inputs; those of its weights wait
 	numPhases
 )
 
 // held is what exists of a local chunk of a rank, or of several.
 type held struct {
 	alive    int32 // micro-batches whose activations are kept
+	waiting  int32 // of these, those whose weight gradients wait
 	begun    int32 // chunks whose gradients exist
 	gathered int32 // chunks whose parameters were left gathered by a backward pass
+	loose    int32 // chunks whose newest weight gradients are not added to the others yet
 }
+
+// atHead is the number of micro-batches of which the loss has something.
+func (h *held) atHead() int32 { return h.alive - h.waiting }
 
 // add adds what exists of another chunk.
 func (h *held) add(o *held) {
 	h.alive += o.alive
+	h.waiting += o.waiting
 	h.begun += o.begun
 	h.gathered += o.gathered
+	h.loose += o.loose
 }
 
 // instant is a point of a rank's passes and what exists then, whatever it
@@ -44,17 +52,19 @@ type instant struct {
 	ends   bool // it has the output head
 	fresh  bool // it makes its first gradients
 	ready  bool // its parameters were left gathered
+	late   bool // its micro-batch is one of those whose weight gradients wait
+	adds   bool // it has just added the weight gradients of an earlier one
 	held   []held
 }
 
 // alike reports whether two instants differ in no more than what exists: the
 // running chunk matters where its own activations, gradients or parameters do.
 func (a *instant) alike(b *instant) bool {
-	if a.phase != b.phase || a.ends != b.ends || a.fresh != b.fresh || a.ready != b.ready || a.phase >= inSecondLayer && a.chunk != b.chunk {
+	if a.phase != b.phase || a.ends != b.ends || a.fresh != b.fresh || a.ready != b.ready || a.late != b.late || a.adds != b.adds || a.phase >= inSecondLayer && a.chunk != b.chunk {
 		return false
 	}
 	for i := range a.held {
-		if a.held[i].begun != b.held[i].begun || a.held[i].gathered != b.held[i].gathered {
+		if a.held[i].begun != b.held[i].begun || a.held[i].gathered != b.held[i].gathered || a.held[i].loose != b.held[i].loose {
 			return false
 		}
 	}
@@ -64,7 +74,7 @@ func (a *instant) alike(b *instant) bool {
 // comparable reports whether all that an instant has beside what exists of chunks
 // is no less than on another.
 func (a *instant) comparable(b *instant) bool {
-	return a.phase == b.phase && a.ends == b.ends && (b.fresh || !a.fresh) && a.ready == b.ready && (a.phase < inSecondLayer || a.chunk == b.chunk)
+	return a.phase == b.phase && a.ends == b.ends && (b.fresh || !a.fresh) && a.ready == b.ready && a.late == b.late && a.adds == b.adds && (a.phase < inSecondLayer || a.chunk == b.chunk)
 }
 
 // run is a sequence of instants that are alike, from each of which to the next
@@ -81,7 +91,8 @@ func (r *run) follows(at *instant) bool {
 		return false
 	}
 	for i := range at.held {
-		if r.steps > 0 && int(at.held[i].alive-r.last.held[i].alive)*r.steps != int(r.last.held[i].alive-r.first.held[i].alive) {
+		first, last, next := &r.first.held[i], &r.last.held[i], &at.held[i]
+		if r.steps > 0 && (int(next.alive-last.alive)*r.steps != int(last.alive-first.alive) || int(next.waiting-last.waiting)*r.steps != int(last.waiting-first.waiting)) {
 			return false
 		}
 	}
@@ -96,17 +107,19 @@ func (r *run) covers(at *instant) bool {
 	}
 	low, high := 0, r.steps
 	for i, want := range at.held {
-		if want.begun > a.held[i].begun || want.gathered > a.held[i].gathered {
+		if want.begun > a.held[i].begun || want.gathered > a.held[i].gathered || want.loose > a.held[i].loose {
 			return false
 		}
-		lack := int(want.alive - a.held[i].alive)
-		switch step := int(b.held[i].alive - a.held[i].alive); {
-		case step > 0:
-			low = max(low, ceilDivide(lack*r.steps, step))
-		case step < 0:
-			high = min(high, floorDivide(-lack*r.steps, -step))
-		case lack > 0:
-			return false
+		for _, count := range [...][3]int32{{a.held[i].alive, b.held[i].alive, want.alive}, {a.held[i].waiting, b.held[i].waiting, want.waiting}} {
+			lack := int(count[2] - count[0])
+			switch step := int(count[1] - count[0]); {
+			case step > 0:
+				low = max(low, ceilDivide(lack*r.steps, step))
+			case step < 0:
+				high = min(high, floorDivide(-lack*r.steps, -step))
+			case lack > 0:
+				return false
+			}
 		}
 	}
 	return low <= high
@@ -210,11 +223,24 @@ func (w *replayer) pass(work schedule.Work, at instant) {
 		w.makeGradients(at)
 		h.alive--
 	case schedule.InputGradient:
+		if at.begins { // nobody waits for it: the backward pass runs with that of the weights
+			return
+		}
+		adds := h.loose > 0
 		w.enter(at)
-		w.note(at, inFirstLayer)
+		h.waiting++
+		at.late, at.adds = true, adds
+		w.note(at, afterInputs)
 	case schedule.WeightGradient:
-		w.makeGradients(at)
+		if at.begins {
+			w.pass(schedule.Backward, at)
+			return
+		}
+		at.late = true
+		w.note(at, inLastLayer)
 		h.alive--
+		h.waiting--
+		h.loose = 1
 	}
 }
 
@@ -227,9 +253,14 @@ func (w *replayer) enter(at instant) {
 	if w.comes.gradients && w.alone {
 		w.note(at, inSecondLayer)
 	}
+	h := &w.held[at.chunk]
 	if w.comes.parameters {
-		w.held[at.chunk].gathered = 1
+		h.gathered = 1
 	}
+	if w.comes.gradients {
+		h.begun = max(h.begun, h.loose)
+	}
+	h.loose = 0
 }
 
 // makeGradients runs the last layer of a chunk backward, and the input
@@ -249,7 +280,7 @@ func (w *replayer) makeGradients(at instant) {
 // note adds an instant to the runs.
 func (w *replayer) note(at instant, p phase) {
 	at.phase, at.ready = p, w.held[at.chunk].gathered > 0
-	if w.comes == (comings{}) && (p == afterForward || p == inLastLayer) { // no more than the first layer to run backward
+	if w.comes == (comings{}) && !at.late && (p == afterForward || p == inLastLayer) { // no more than the first layer to run backward
 		return
 	}
 	r := &w.open[int(p)*len(w.held)]

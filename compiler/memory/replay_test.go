@@ -18,27 +18,49 @@ func instants(o *schedule.Order, rank int, comes comings) []instant {
 	now := make([]held, o.Chunks/o.Pipeline)
 	for _, p := range o.Ranks[rank] {
 		c, one := int(p.Chunk)/o.Pipeline, map[bool]int32{true: 1}
+		begins, work := o.First(int(p.Chunk)), p.Work
+		switch {
+		case begins && work == schedule.InputGradient:
+			continue
+		case begins && work == schedule.WeightGradient:
+			work = schedule.Backward
+		}
+		adds := work == schedule.InputGradient && now[c].loose > 0
 		note := func(fresh bool, phases ...phase) {
 			for _, ph := range phases {
-				at := instant{phase: ph, chunk: c, begins: o.First(int(p.Chunk)), ends: o.Last(int(p.Chunk)), fresh: fresh, ready: now[c].gathered > 0, held: append([]held(nil), now...)}
+				at := instant{phase: ph, chunk: c, begins: begins, ends: o.Last(int(p.Chunk)), fresh: fresh, ready: now[c].gathered > 0, held: append([]held(nil), now...)}
+				at.late = ph == afterInputs || work == schedule.WeightGradient
+				at.adds = ph == afterInputs && adds
 				if !at.ends && (ph == inLoss || ph == inChunkedLoss || ph == inHeadReduction) || !at.begins && ph == inEmbedding {
 					continue
 				}
 				out = append(out, at)
 			}
 		}
-		if p.Work == schedule.Forward {
+		if work == schedule.Forward {
 			now[c].alive++
 			now[c].gathered = 0
 			note(false, afterForward, inChunkedLoss, inHeadReduction)
 			continue
 		}
-		if p.Work != schedule.WeightGradient {
+		if work != schedule.WeightGradient {
 			note(false, inLoss, inFirstLayer, inSecondLayer)
 			now[c].gathered = one[comes.parameters]
+			if comes.gradients && now[c].loose > 0 {
+				now[c].begun = 1
+			}
+			now[c].loose = 0
 		}
-		if p.Work == schedule.InputGradient {
-			note(false, inFirstLayer)
+		if work == schedule.InputGradient {
+			now[c].waiting++
+			note(false, afterInputs)
+			continue
+		}
+		if work == schedule.WeightGradient {
+			note(false, inLastLayer)
+			now[c].alive--
+			now[c].waiting--
+			now[c].loose = 1
 			continue
 		}
 		fresh := comes.gradients && now[c].begun == 0
@@ -61,11 +83,11 @@ func TestReplay(t *testing.T) {
 		have[fmt.Sprint(names[r.first.phase], " ", r.first.held[0], " to ", r.last.held[0])] = true
 	}
 	for _, want := range []string{
-		"forward {2 1 0} to {2 1 0}",     // the third forward pass, after the first backward pass
-		"first layer {2 1 0} to {2 1 0}", // the second backward pass
-		"first layer {1 1 1} to {1 1 1}", // the third, with no forward pass before it
-		"last layer {2 1 1} to {1 1 1}",
-		"embedding {2 1 1} to {1 1 1}",
+		"forward {2 0 1 0 0} to {2 0 1 0 0}",     // the third forward pass, after the first backward pass
+		"first layer {2 0 1 0 0} to {2 0 1 0 0}", // the second backward pass
+		"first layer {1 0 1 1 0} to {1 0 1 1 0}", // the third, with no forward pass before it
+		"last layer {2 0 1 1 0} to {1 0 1 1 0}",
+		"embedding {2 0 1 1 0} to {1 0 1 1 0}",
 	} {
 		if !have[want] {
 			t.Errorf("no %s", want)

@@ -37,12 +37,14 @@ const (
 
 // Row is what axes and options have in common.
 type Row struct {
-	Name     string // in the language, with the block in which it stands there, if any: offload.optimizer
-	Kind     Kind
-	Values   []string // of Name and Names: what the language takes
-	Min, Max int      // of Count and Counts; Max 0: no upper bound
-	Doc      string   // for the language reference
-	Numerics bool     // another value rounds otherwise, so that another model is learned
+	Name   string // in the language, with the block in which it stands there, if any: offload.optimizer
+	Kind   Kind
+	Values []string // of Name and Names: what the language takes
+	// Absent are words of the field that the language does not take, and why.
+	Absent   map[string]string
+	Min, Max int    // of Count and Counts; Max 0: no upper bound
+	Doc      string // for the language reference
+	Numerics bool   // another value rounds otherwise, so that another model is learned
 
 	// Words tell of the value in a plan's summary, as a format of the value; ""
 	// when the summary tells of it in its own way or not at all.

@@ -37,7 +37,8 @@ var Axes = []Axis{
 		Choice:    func(c *job.LayoutConstraints) any { return &c.VirtualPipeline },
 	}, {
 		Row: Row{Name: "pipeline_schedule", Kind: Name, Doc: "Order of forward and backward passes.",
-			Values: []string{"gpipe", "1f1b", "interleaved_1f1b", "dualpipev"}},
+			Values: []string{"gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv", "dualpipev"},
+			Absent: map[string]string{"dualpipe": "No framework runs dualpipe, which keeps every stage on two ranks; dualpipev keeps it on one."}},
 		Value:  func(l *plan.Layout) any { return &l.PipelineSchedule },
 		Choice: func(c *job.LayoutConstraints) any { return &c.PipelineSchedule },
 	}, {

@@ -121,6 +121,31 @@ func TestInnerRanks(t *testing.T) {
 	}
 }
 
+// TestSplitSchedules holds the peaks of ranks whose weight gradients wait.
+func TestSplitSchedules(t *testing.T) {
+	cases, err := Read[Live]("../../testdata/oracle/torchtitan-split.jsonl")
+	if err != nil || len(cases) == 0 {
+		t.Fatal("no cases: ", err)
+	}
+	var off []float64
+	for i := range cases {
+		c := &cases[i]
+		_, p, err := c.Plan()
+		if err != nil || len(c.Answers) == 0 {
+			t.Fatalf("%s: %d answers, %v", c.Name(), len(c.Answers), err)
+		}
+		for k := range c.Answers {
+			a := &c.Answers[k]
+			s := &p.Memory.Stages[Stage(p, a.Rank)]
+			exactly(t, c.Name(), a, s)
+			e := float64(int64(s.AllocatedBytes)-libraries-a.Peak) / float64(a.Peak)
+			off = append(off, math.Abs(e))
+			t.Logf("%s rank %d: %+.2f %%", c.Name(), a.Rank, 100*e)
+		}
+	}
+	ceilings(t, "peak", off, 0.0065, 0.016)
+}
+
 // exactly demands the shards of parameters, which a plan has no gradients
 // beside at every peak, and moments.
 func exactly(t *testing.T, name string, a *Live, s *plan.StageMemory) {

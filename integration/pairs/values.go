@@ -3,7 +3,9 @@ package pairs
 import (
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/integration/drafts"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -96,11 +98,19 @@ func sequence(on bool, choice string) Value {
 	return Value{"sequence_parallel", choice, func(d *drafts.Draft) { d.Layout.SequenceParallel = on }, []string{tensor}}
 }
 
-// pipeline is a schedule with as many chunks as it takes.
-func pipeline(s plan.Schedule, chunks int) Value {
-	return Value{"pipeline_schedule", s.String(), func(d *drafts.Draft) {
-		d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, chunks, s
-	}, nil}
+// pipelines are the schedules of the language with as many chunks as they take.
+func pipelines() (list []Value) {
+	for _, name := range option.FindAxis("pipeline_schedule").Values {
+		s, _ := plan.ParseSchedule(name)
+		chunks := 1
+		if s == plan.ScheduleInterleaved1F1B || schedule.PlacementOf(s) == schedule.Vee {
+			chunks = 2
+		}
+		list = append(list, Value{"pipeline_schedule", name, func(d *drafts.Draft) {
+			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, chunks, s
+		}, nil})
+	}
+	return list
 }
 
 func modules(list ...string) Value {
@@ -122,12 +132,11 @@ var layoutValues = concat(
 	axis("data_parallel_replicate", func(l *plan.Layout) *int { return &l.DataParallelReplicate }, 1, 2),
 	axis("zero_stage", func(l *plan.Layout) *int { return &l.ZeroStage }, 0, 1, 2, 3),
 	axis("micro_batch_size", func(l *plan.Layout) *int { return &l.MicroBatchSize }, 1, 2),
+	pipelines(),
 	[]Value{
 		sequence(true, "true"), sequence(false, "false"),
 		{"expert_tensor_parallel", "2", func(d *drafts.Draft) { d.Layout.ExpertTensorParallel = 2 }, []string{tensor, experts}},
 		{"pipeline_schedule", "none", func(*drafts.Draft) {}, nil},
-		pipeline(plan.Schedule1F1B, 1), pipeline(plan.ScheduleGPipe, 1), pipeline(plan.ScheduleInterleaved1F1B, 2),
-		pipeline(plan.ScheduleDualPipeV, 2),
 		{"pipeline_schedule", "uneven", func(d *drafts.Draft) {
 			d.Layout.PipelineParallel, d.Layout.PipelineSchedule, d.Layout.StageLayers = 2, plan.Schedule1F1B, []int{5, 3}
 		}, nil},

@@ -8,7 +8,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/option"
 )
+
+// schedules are those of the language, in quotes.
+var schedules = strings.Split(strings.Trim(quoted(option.FindAxis("pipeline_schedule").Values), "[]"), ", ")
 
 // Draw returns the text of a job file for one backend and version. The same
 // source of randomness gives the same text.
@@ -176,7 +181,7 @@ func (d *drawing) pinned() {
 	d.maybe(60, "zero_stage", d.suits([]string{"0", "1", "2", "3"}, map[string][]string{"megatron": {"0", "1", "1", "2", "3"}, "torchtitan": {"2", "3"}}))
 	d.maybe(90, "micro_batch_size", "1", "1", "2")
 	if d.pp > 1 {
-		d.maybe(30, "pipeline_schedule", d.suits([]string{`"1f1b"`, `"gpipe"`, `"interleaved_1f1b"`, `"dualpipev"`}, map[string][]string{"megatron": {`"1f1b"`, `"interleaved_1f1b"`}}))
+		d.maybe(30, "pipeline_schedule", d.suits(schedules, map[string][]string{"megatron": {`"1f1b"`, `"interleaved_1f1b"`}}))
 	}
 	if d.chance(70) {
 		d.recompute()

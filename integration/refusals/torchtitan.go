@@ -163,31 +163,31 @@ var torchTitanCases = []Case{
 			d.Layout.TensorParallel, d.Layout.SequenceParallel = 2, true
 			d.Job.Training.Precision, d.Job.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
 		}},
-	{Rule: "torchtitan-dualpipev-compile", Model: "dense", What: "dualpipev with compiled blocks",
+	{Rule: "torchtitan-split-compile", Model: "dense", What: "dualpipev with compiled blocks",
 		Why: "torch runs the graph of a compiled block once (\"compiled with non-empty donated buffers\"), and the dry run compiles nothing",
 		Edit: func(d *Draft) {
 			vee(d)
 			d.Job.Execution.Compile = job.Some(true)
 		}},
-	{Rule: "torchtitan-dualpipev-recompute", Model: "dense", What: "dualpipev with selective recompute",
+	{Rule: "torchtitan-split-recompute", Model: "dense", What: "dualpipev with selective recompute",
 		Says: "Trying to backward an extra time",
 		Edit: func(d *Draft) {
 			vee(d)
 			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModuleOperators
 		}},
-	{Rule: "torchtitan-dualpipev-zero-stage", Model: "dense", What: "dualpipev with zero_stage = 3",
+	{Rule: "torchtitan-split-zero-stage", Model: "dense", What: "dualpipev with zero_stage = 3",
 		Why: "gradients of the last stage lack every micro-batch whose backward pass is split, and nothing says so",
 		Edit: func(d *Draft) {
 			vee(d)
 			d.Layout.ZeroStage = 3
 		}},
-	{Rule: "torchtitan-dualpipev-loss-chunks", Model: "dense", What: "dualpipev with loss_chunks = 8",
+	{Rule: "torchtitan-split-loss-chunks", Model: "dense", What: "dualpipev with loss_chunks = 8",
 		Why: "the gradient of the final norm lacks every micro-batch whose backward pass is split, and nothing says so",
 		Edit: func(d *Draft) {
 			vee(d)
 			d.Job.Execution.LossChunks = job.Some(8)
 		}},
-	{Rule: "torchtitan-dualpipev-trackers", Model: "dense", What: "dualpipev with TensorBoard",
+	{Rule: "torchtitan-vee-trackers", Model: "dense", What: "dualpipev with TensorBoard",
 		Why: "what is written there is the -1 of a rank without the last stage",
 		Edit: func(d *Draft) {
 			vee(d)

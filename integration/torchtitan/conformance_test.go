@@ -197,6 +197,9 @@ var layouts = []layoutCase{
 	{"tp", 4, "data_parallel_shard = 2\n tensor_parallel = 2", ""},
 	{"pp", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"1f1b\"\n stage_layers = [3, 1]\n micro_batch_size = 1", ""},
 	{"interleaved", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n virtual_pipeline = 2\n pipeline_schedule = \"interleaved_1f1b\"\n micro_batch_size = 1", ""},
+	{"zb_h1", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zb_h1\"\n micro_batch_size = 1", "0.3.0"},
+	{"zb_h2", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zb_h2\"\n micro_batch_size = 1", "0.3.0"},
+	{"zbv", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zbv\"\n micro_batch_size = 1", "0.3.0"},
 	{"dualpipev", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"dualpipev\"\n micro_batch_size = 1", "0.3.0"},
 }
 

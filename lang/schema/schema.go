@@ -86,12 +86,14 @@ type Argument struct {
 	Default    string   // an HCL literal; "" when there is none or it is computed
 	DefaultDoc string   // a computed default in words
 	Enum       []string // the closed set of values; nil when open
-	Limits     Limits   // of Count, Number and the elements of lists of them
-	Positive   bool     // of a quantity: zero is not allowed either
-	Labels     []string // labels of the block with which it applies; nil: all
-	Appends    bool     // of a list: over a base's, its elements follow the base's
-	Informs    bool     // it tells readers something; no plan and no file changes with it
-	Effect     Effect   // what another value touches; zero: what the block says
+	// Absent are words of the field that the set leaves out, and why.
+	Absent   map[string]string
+	Limits   Limits   // of Count, Number and the elements of lists of them
+	Positive bool     // of a quantity: zero is not allowed either
+	Labels   []string // labels of the block with which it applies; nil: all
+	Appends  bool     // of a list: over a base's, its elements follow the base's
+	Informs  bool     // it tells readers something; no plan and no file changes with it
+	Effect   Effect   // what another value touches; zero: what the block says
 }
 
 // Label says what stands between the name of a block and its brace.

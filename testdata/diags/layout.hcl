@@ -10,7 +10,7 @@ job "j" { # ERROR: missing-argument at job "j": The block job needs the argument
       expert_parallel         = { from = 2 } # ERROR: unknown-argument at from: A range has "min" and "max", not "from".
       zero_stage              = 4 # ERROR: out-of-range at 4: "zero_stage" must be at least 0 and at most 3, not 4.
       sequence_parallel       = "on" # ERROR: wrong-type at "on": "sequence_parallel" must be true or false, not the text "on".
-      pipeline_schedule       = ["1f1b", "interleaved"] # ERROR: unknown-value at "interleaved": "interleaved" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b" or "dualpipev". Did you mean "interleaved_1f1b"?
+      pipeline_schedule       = ["dualpipe", "interleaved"] # ERROR: unknown-value at "dualpipe": "dualpipe" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv" or "dualpipev". No framework runs dualpipe, which keeps every stage on two ranks; dualpipev keeps it on one. # ERROR: unknown-value at "interleaved": "interleaved" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv" or "dualpipev". Did you mean "interleaved_1f1b"?
       recompute               = "some" # ERROR: unknown-value at "some": "some" is not a value of "recompute", which takes "none", "selective" or "full".
       recompute_method        = [] # ERROR: out-of-range at []: The list of "recompute_method" is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.
       micro_batch_size        = true # ERROR: wrong-type at true: "micro_batch_size" must be a whole number, a list of them, or a range { min = …, max = … }, not true.
