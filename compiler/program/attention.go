@@ -21,7 +21,7 @@ func (b *builder) attention() {
 	h.v, h.out = h.kv, h.q
 	b.projectQKV(h)
 	b.rotate(0, h, b.width())
-	if !b.a.Layers.SeparateProjections {
+	if !b.a.Layers.SeparateQKV() {
 		joined := float64(m.AttentionHeads*m.HeadDim)/float64(tp) + 2*max(float64(m.KVHeads)/float64(tp), 1)*float64(m.HeadDim)
 		b.add(Operation{Name: "attention.join", Kind: JoinGradients, Component: Attention, Elements: float64(b.tokens) * joined})
 	}
@@ -66,7 +66,7 @@ func (b *builder) projectQKV(h headWidths) {
 		b.write(&o, b.tokens*h.kv*element).Autograd = m.QKNorm
 		b.writeKept(&o, 0, b.tokens*h.v*element)
 	}
-	if b.a.Layers.SeparateProjections {
+	if b.a.Layers.SeparateQKV() {
 		o.Name, o.GEMM.N = "attention.q", projected
 		b.add(o)
 		o = Operation{Name: "attention.kv", Component: Attention, GEMM: gemm}

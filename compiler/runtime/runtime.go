@@ -101,8 +101,9 @@ type Layers struct {
 	// from GEMMs of their own; otherwise each come from one, and the gradients of
 	// query, key and value are joined.
 	SeparateProjections bool
-	// FusedQKV says that query, key and value are views of one projection, which
-	// decides what operator-level recompute keeps of them.
+	// FusedQKV says that query, key and value are views of one projection whatever
+	// gate and up are, which also decides what operator-level recompute keeps of
+	// them.
 	FusedQKV bool
 	// SeparateGate keeps gate, activated gate, up and product of a gated MLP;
 	// otherwise one fused kernel, or compiled code, keeps its inputs and the
@@ -127,6 +128,9 @@ type Layers struct {
 	// on. 0 where a runtime has no such layers.
 	MambaChunk, DeltaNetChunk int
 }
+
+// SeparateQKV reports whether query, key and value come from GEMMs of their own.
+func (l *Layers) SeparateQKV() bool { return l.SeparateProjections && !l.FusedQKV }
 
 // Attention is how the core of attention runs.
 type Attention struct {
