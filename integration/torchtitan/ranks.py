@@ -8,6 +8,7 @@ any step. An answer is one line of JSON, with what the last rank logged:
     {"id", "steps": [{"step", "loss", "norm"}], "seconds", "error"}
 """
 import ctypes
+import inspect
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ import torch.distributed.checkpoint as dcp  # noqa: E402
 from torchtitan import train  # noqa: E402
 from torchtitan.components.checkpoint import CheckpointManager  # noqa: E402
 from torchtitan.components.metrics import MetricsProcessor  # noqa: E402
+from torchtitan.config import ConfigManager  # noqa: E402
 
 cpu.use_dense_attention()
 cpu.use_host_permutation()
@@ -71,11 +73,14 @@ def rank(case, number, port):
     sys.argv = ["train.py", *case["arguments"]]
     code = 0
     try:
-        keep(f"steps-{number}.jsonl")
+        keep(os.path.abspath(f"steps-{number}.jsonl"))
         if case.get("resaved"):
             resave(case["resaved"])
-        os.chdir(case["files"]) if case["arguments"][0].startswith("--job") else None
-        train.main() if not train.main.__code__.co_argcount else train.main(train.Trainer)
+        if ConfigManager.parse_args.__defaults__:  # 0.2.2 takes the command line of when it was imported
+            os.chdir(case["files"])
+            ConfigManager.parse_args.__defaults__ = (case["arguments"],)
+        trainer = [train.Trainer] if inspect.signature(train.main).parameters else []
+        train.main(*trainer)  # 0.2.2 takes the class
     except BaseException:
         traceback.print_exc()
         code = 1
