@@ -226,10 +226,11 @@ func (m *module) plainText(b *hclsyntax.Block, name string, required bool) (stri
 	return v.AsString(), at, true
 }
 
-// isRelative reports whether a source is a path from the folder of the file
-// that names it.
+// isRelative reports whether a source is a folder, by its path from that of the
+// file that names it. An archive has to be unpacked first.
 func isRelative(source string) bool {
-	return source == "." || source == ".." || strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../")
+	outer, _, _ := strings.Cut(source, "//")
+	return !IsArchive(outer) && (source == "." || source == ".." || strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../"))
 }
 
 // relative finds the folder of a relative source, and the folder that it may

@@ -39,6 +39,10 @@ const (
 	IDNoPlan diag.ID = "no-feasible-plan"
 	// IDExpectedFailure: what a test expects to fail did not.
 	IDExpectedFailure diag.ID = "expected-failure"
+	// IDFetch: ndc init cannot fetch a module.
+	IDFetch diag.ID = "module-fetch"
+	// IDLeftOut: a warning: links or submodules of a module were not fetched.
+	IDLeftOut diag.ID = "module-left-out"
 	// IDNotFormatted: fmt --check found a file that is not formatted.
 	IDNotFormatted diag.ID = "not-formatted"
 )

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/lock"
 )
 
 // inputFlags are what build, plan and validate share.
@@ -91,7 +93,22 @@ func loadFrom(fsys fs.FS, argument string, f *inputFlags) (*lang.Workspace, diag
 	for i := range variables {
 		variables[i].File = filepath.ToSlash(variables[i].File)
 	}
-	return lang.Load(fsys, filepath.ToSlash(argument), lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites})
+	name := filepath.ToSlash(argument)
+	modules, diags := fetchedFor(fsys, name)
+	if diags.HasErrors() {
+		return &lang.Workspace{}, diags
+	}
+	return lang.Load(fsys, name, lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites, Modules: modules})
+}
+
+// fetchedFor is what ndc init fetched for FILE or DIR.
+func fetchedFor(fsys fs.FS, name string) (*lock.Fetched, diag.List) {
+	folder := path.Clean(name)
+	if info, err := fs.Stat(fsys, folder); err == nil && !info.IsDir() {
+		folder = path.Dir(folder)
+	}
+	file, diags := readLock(fsys, folder)
+	return &lock.Fetched{FS: fsys, From: folder, Lock: file}, diags
 }
 
 // jobFolders are the folders, below an output folder, in which builds of all

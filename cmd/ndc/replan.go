@@ -103,7 +103,7 @@ func inputFiles(w *lang.Workspace, j *job.Job, folder string) []plan.InputFile {
 // without those of jobs, backends and sites that are gone. Of FILE alone, jobs of other
 // files stay.
 func locked(f *lock.File, plans *planned) *lock.File {
-	next := &lock.File{Plans: slices.Clone(f.Plans)}
+	next := &lock.File{Modules: f.Modules, Plans: slices.Clone(f.Plans)}
 	w := plans.workspace
 	next.Remove(func(p *lock.Plan) bool {
 		built := func(c *compiled) bool { return c.job.Name == p.Job && c.job.Site == p.Site }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -143,17 +142,17 @@ type testRun struct {
 // runTest plans the jobs of a run and compares what failed with what it expects.
 func runTest(r *lang.TestRun) testResult {
 	t := &testRun{run: r}
-	w, diags := r.Load(lang.Options{NDCVersion: version})
+	modules, diags := fetchedFor(disk{}, r.File)
+	w, wrong := r.Load(lang.Options{NDCVersion: version, Modules: modules})
+	diags.Append(wrong)
 	if !diags.HasErrors() {
 		diags.Append(check(w.Jobs))
 	}
-	locks, wrong := readLock(disk{}, path.Dir(r.File))
-	diags.Append(wrong)
 	var plans planned
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
 			j := &w.Jobs[i]
-			c, more := compile(&request{job: j, policies: judges(w, i), locked: locks.Find(j.Name, j.Backend.Kind, j.Site)})
+			c, more := compile(&request{job: j, policies: judges(w, i), locked: modules.Lock.Find(j.Name, j.Backend.Kind, j.Site)})
 			diags.Append(more)
 			if c != nil {
 				plans.list = append(plans.list, c)

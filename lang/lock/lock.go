@@ -28,7 +28,8 @@ const Name = lang.LockFile
 
 // File is what a lock says. Entries are sorted by what identifies them.
 type File struct {
-	Plans []Plan
+	Modules []Module
+	Plans   []Plan
 }
 
 // Plan is the choice for one job on one backend.
@@ -54,6 +55,9 @@ func Read(fsys fs.FS, name string) (*File, diag.List) {
 
 // Find returns the choice for a job on a backend; nil when there is none.
 func (f *File) Find(job, backend, site string) *Plan {
+	if f == nil {
+		return nil
+	}
 	i := slices.IndexFunc(f.Plans, func(p Plan) bool { return p.Job == job && p.Backend == backend && p.Site == site })
 	if i < 0 {
 		return nil

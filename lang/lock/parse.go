@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -24,8 +25,11 @@ func Parse(src []byte, name string) (*File, diag.List) {
 	}
 	r := reader{file: &File{}}
 	for _, b := range body.Blocks {
-		if b.Type == "plan" {
+		switch b.Type {
+		case "plan":
 			r.plan(b)
+		case "module":
+			r.module(b)
 		}
 	}
 	if r.diags.HasErrors() {
@@ -42,6 +46,28 @@ type reader struct {
 func (r *reader) fail(at hcl.Range, format string, args ...any) {
 	r.diags.Error(IDInvalid, lang.RangeOf(at), "The lock cannot be read",
 		fmt.Sprintf(format, args...)+" ndc writes this file; take it back from version control, or remove it and build again.")
+}
+
+func (r *reader) module(b *hclsyntax.Block) {
+	if len(b.Labels) != 1 || !isAddress(b.Labels[0]) || r.file.Module(b.Labels[0]) != nil {
+		r.fail(b.DefRange(), "A module has its address as its label, and an entry of its own.")
+		return
+	}
+	m := Module{Address: b.Labels[0], Source: r.text(b, "source"), Hash: r.text(b, "hash")}
+	r.value(b, "version", &m.Version)
+	r.value(b, "commit", &m.Commit)
+	r.file.Modules = append(r.file.Modules, m)
+}
+
+// isAddress reports whether a text is the address of a module, which becomes the
+// name of a folder.
+func isAddress(text string) bool {
+	for name := range strings.SplitSeq(text, ".") {
+		if !hclsyntax.ValidIdentifier(name) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *reader) plan(b *hclsyntax.Block) {

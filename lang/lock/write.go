@@ -18,6 +18,10 @@ const header = `# Written by ndc build and ndc init, which keep to it. Commit it
 func (f *File) Bytes() []byte {
 	file := hclwrite.NewEmptyFile()
 	body := file.Body()
+	for i := range f.Modules {
+		body.AppendNewline()
+		f.Modules[i].write(body)
+	}
 	for i := range f.Plans {
 		body.AppendNewline()
 		f.Plans[i].write(body)
@@ -25,8 +29,14 @@ func (f *File) Bytes() []byte {
 	return hclwrite.Format(append([]byte(header), file.Bytes()...))
 }
 
-// IsEmpty reports whether the lock has no entry.
-func (f *File) IsEmpty() bool { return len(f.Plans) == 0 }
+func (m *Module) write(to *hclwrite.Body) {
+	body := to.AppendNewBlock("module", []string{m.Address}).Body()
+	for _, a := range [][2]string{{"source", m.Source}, {"version", m.Version}, {"commit", m.Commit}, {"hash", m.Hash}} {
+		if a[1] != "" {
+			body.SetAttributeValue(a[0], cty.StringVal(a[1]))
+		}
+	}
+}
 
 func (p *Plan) write(to *hclwrite.Body) {
 	labels := []string{p.Job, p.Backend}

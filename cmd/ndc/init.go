@@ -1,0 +1,357 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/fetch"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/budget"
+	"github.com/ndc-dev/ndc/lang/lock"
+)
+
+func newInit(stdout, stderr io.Writer) *cobra.Command {
+	var upgrade, asJSON bool
+	lockfile := "update"
+	c := &cobra.Command{
+		Use: "init FILE|DIR", Short: "Fetch the modules that the jobs call", Args: takes(1, 1, "one FILE or DIR"),
+		Long: `Fetch the modules that FILE, or the *.hcl files in DIR, and those modules call,
+from repositories and archives into .ndc/modules beside them, and write what was
+fetched into ndc.lock.hcl. What the lock has is fetched as it was, or not at all
+when it is there; --upgrade takes the newest that the module blocks allow. It is
+the only command that uses the network.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, asJSON)
+			if lockfile != "update" && lockfile != "readonly" {
+				return usageError(fmt.Sprintf("--lockfile is %q, and it is update or readonly.", lockfile))
+			}
+			i := &initializer{upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}}
+			diags := i.run(filepath.ToSlash(args[0]))
+			t.diagnostics(diags, i.files)
+			if diags.HasErrors() {
+				return exitError(exitInput)
+			}
+			_, err := io.WriteString(t.out, strings.Join(i.told, ""))
+			return err
+		},
+	}
+	c.Flags().BoolVar(&upgrade, "upgrade", false, "take the newest that the module blocks allow")
+	c.Flags().StringVar(&lockfile, "lockfile", lockfile, "readonly: fail where ndc.lock.hcl would change")
+	c.Flags().BoolVar(&asJSON, "json", false, "print diagnostics as JSON")
+	return c
+}
+
+// initializer fetches what module blocks name.
+type initializer struct {
+	upgrade, readonly bool
+
+	from    string // the folder of the jobs, as a slash path
+	lock    *lock.File
+	modules []lock.Module       // that are called
+	fetched map[string]*fetched // by source and version, or commit
+	files   map[string][]byte   // for snippets
+	told    []string            // what became of each module
+	diags   diag.List
+}
+
+// fetched is what a source gave.
+type fetched struct {
+	files           *fetch.Files
+	commit, version string
+}
+
+// caller is a folder of calls.
+type caller struct {
+	name    string // of the file or folder
+	folder  string // of its files
+	address string // of the module; "" for the jobs
+	root    string // what its relative sources may not leave; "" for the user's own files
+	depth   int
+}
+
+// run fetches all modules, and then brings the lock up to date.
+func (i *initializer) run(argument string) diag.List {
+	i.from, i.files = argument, map[string][]byte{}
+	alone := isFile(argument)
+	if alone {
+		i.from = path.Dir(argument)
+	}
+	i.lock, i.diags = readLock(disk{}, i.from)
+	if i.diags.HasErrors() {
+		return i.diags
+	}
+	i.walk(caller{name: argument, folder: i.from})
+	if !i.diags.HasErrors() {
+		i.finish(alone)
+	}
+	return i.diags
+}
+
+func (i *initializer) fail(id diag.ID, at diag.Range, summary, format string, args ...any) {
+	i.diags.Error(id, at, summary, fmt.Sprintf(format, args...))
+}
+
+// walk fetches what the module blocks of a file or folder name, and what those
+// modules call in turn.
+func (i *initializer) walk(c caller) {
+	if c.depth > budget.MaxDepth {
+		i.fail(IDFetch, diag.Range{}, cannotFetch, "Modules stand more than %d deep in one another at %s; one may call itself.", budget.MaxDepth, c.address)
+		return
+	}
+	calls, diags := lang.Calls(disk{}, c.name)
+	i.diags.Append(diags)
+	for _, call := range calls {
+		if src, err := os.ReadFile(call.At.Filename); err == nil {
+			i.files[call.At.Filename] = src
+		}
+		inner := caller{address: strings.TrimPrefix(c.address+"."+call.Name, "."), depth: c.depth + 1, root: c.root}
+		var ok bool
+		if call.IsFolder() {
+			var base string
+			inner.folder, base = call.Folder(c.folder)
+			if ok = c.root == "" || inFolder(base, c.root); !ok {
+				i.fail(IDFetch, call.At, cannotFetch, "%q leads out of %s, and a module that is fetched reads nothing outside of its source.", call.Source, c.root)
+			}
+		} else {
+			inner.folder, inner.root, ok = i.module(&call, &c, inner.address)
+		}
+		if inner.name = inner.folder; ok {
+			i.walk(inner)
+		}
+	}
+}
+
+// inFolder reports whether a slash path is root or below it.
+func inFolder(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
+
+const cannotFetch = "A module cannot be fetched"
+
+// module makes sure that the files of one module are here, as the lock has them
+// or anew, and returns its folder and the root of what was fetched.
+func (i *initializer) module(call *lang.Call, c *caller, address string) (folder, root string, ok bool) {
+	source, err := lock.ParseSource(call.Source)
+	switch {
+	case err != nil:
+		i.fail(lock.IDSource, call.At, "The source of a module cannot be fetched", "%q: %v.", call.Source, err)
+		return "", "", false
+	case call.Version != "" && (source.Git == "" || source.Ref != ""):
+		i.fail(lock.IDSource, call.At, "The source of a module cannot be fetched", "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
+		return "", "", false
+	case c.root != "" && strings.HasPrefix(source.Git, "file:"):
+		i.fail(IDFetch, call.At, cannotFetch, "Module %q comes from elsewhere and asks for %s on this machine. Only files of your own may do that.", c.address, source.Git)
+		return "", "", false
+	}
+	root = path.Join(i.from, lock.Folder, address)
+	known := i.lock.Module(address)
+	if known != nil && (i.upgrade || !known.Satisfies(call.Source, call.Version)) {
+		known = nil
+	}
+	if known != nil && lock.Verify(disk{}, root, known.Hash) == nil {
+		i.modules = append(i.modules, *known)
+		i.tell("kept", known)
+		return path.Join(root, source.Inner), root, true
+	}
+	if known == nil && i.readonly {
+		i.fail(IDFetch, call.At, cannotFetch, "%s has not the module %q with this source and version, and --lockfile=readonly leaves it as it is. Run ndc init without it, and commit the lock.", lock.Name, address)
+		return "", "", false
+	}
+	m, err := i.fetch(call, c, source, known, address, root)
+	if err != nil {
+		i.fail(IDFetch, call.At, cannotFetch, "%s: %v.", call.Source, err)
+		return "", "", false
+	}
+	i.modules = append(i.modules, *m)
+	return path.Join(root, source.Inner), root, true
+}
+
+// fetch gets a module, that of the lock where there is one, and puts its files
+// into their folder.
+func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, known *lock.Module, address, root string) (*lock.Module, error) {
+	got, err := i.get(call, c, source, known)
+	if err != nil {
+		return nil, err
+	}
+	if !got.files.Inner(source.Inner) {
+		return nil, fmt.Errorf("it has no folder %q", source.Inner)
+	}
+	sums, hash := lock.Sums(got.files.Content)
+	if known != nil && hash != known.Hash {
+		return nil, fmt.Errorf("what is there now is not what %s has the hash of, although it has the same name. If that is meant to be, run ndc init --upgrade; otherwise ask who changed it", lock.Name)
+	}
+	if err := plantModule(root, got.files.Content, sums); err != nil {
+		return nil, err
+	}
+	m := &lock.Module{Address: address, Source: call.Source, Version: got.version, Commit: got.commit, Hash: hash}
+	i.tell("fetched", m)
+	if n := len(got.files.LeftOut); n > 0 {
+		i.diags.Warn(IDLeftOut, call.At, "Parts of a module are left out", fmt.Sprintf("Links and submodules are not fetched: %s.", strings.Join(got.files.LeftOut[:min(n, 5)], ", ")))
+	}
+	return m, nil
+}
+
+// get reads a source, once.
+func (i *initializer) get(call *lang.Call, c *caller, source lock.Source, known *lock.Module) (*fetched, error) {
+	if source.Git == "" {
+		name := path.Join(c.folder, source.Archive)
+		if c.root != "" && !inFolder(name, c.root) {
+			return nil, fmt.Errorf("it lies outside of %s, and a module that is fetched reads nothing outside of its source", c.root)
+		}
+		content, err := readArchive(name)
+		if err != nil {
+			return nil, err
+		}
+		files, err := fetch.Archive(name, content)
+		return &fetched{files: files}, err
+	}
+	key := source.Git + " " + source.Ref + " " + call.Version
+	if known != nil {
+		key = source.Git + " " + known.Commit
+	}
+	if f := i.fetched[key]; f != nil {
+		return f, nil
+	}
+	f, err := getRepository(signals.context(), source, call.Version, known)
+	if errors.Is(err, context.Canceled) {
+		signals.wait()
+	}
+	if err == nil {
+		i.fetched[key] = f
+	}
+	return f, err
+}
+
+func getRepository(ctx context.Context, source lock.Source, constraint string, known *lock.Module) (*fetched, error) {
+	r, err := fetch.Open(ctx, source.Git)
+	if err != nil {
+		return nil, err
+	}
+	f := &fetched{}
+	ref := source.Ref
+	switch {
+	case known != nil:
+		f.commit, f.version = known.Commit, known.Version
+	case constraint != "":
+		if ref, f.version, err = lock.Highest(r.Tags(), constraint); err != nil {
+			return nil, err
+		}
+	}
+	if f.commit == "" {
+		if f.commit, err = r.Resolve(ref); err != nil {
+			return nil, err
+		}
+	}
+	f.files, err = r.Files(ctx, f.commit)
+	return f, err
+}
+
+// readArchive reads an archive, which is no larger than what it may unpack to.
+func readArchive(name string) ([]byte, error) {
+	f, err := disk{}.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, fetch.MaxBytes+1))
+	if err == nil && len(content) > fetch.MaxBytes {
+		err = fmt.Errorf("it has more than %d MiB", fetch.MaxBytes>>20)
+	}
+	return content, err
+}
+
+// tell says what became of a module.
+func (i *initializer) tell(what string, m *lock.Module) {
+	text := m.Address + " from " + m.Source
+	if m.Version != "" {
+		text += ", version " + m.Version
+	}
+	if m.Commit != "" {
+		text += ", commit " + m.Commit[:min(12, len(m.Commit))]
+	}
+	i.told = append(i.told, line(what, text))
+}
+
+// plantModule puts the files of a module into a folder: all of them, or the
+// folder is as it was or not there, also when this program is killed.
+func plantModule(root string, files map[string][]byte, sums string) error {
+	root = filepath.FromSlash(root)
+	draft := fmt.Sprintf("%s.new-%d", root, os.Getpid())
+	defer os.RemoveAll(draft)
+	if err := errors.Join(os.RemoveAll(draft), os.MkdirAll(draft, 0o777)); err != nil {
+		return err
+	}
+	inside, err := os.OpenRoot(draft)
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	for _, name := range keys(files) {
+		if err := inside.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o777); err != nil {
+			return err
+		}
+		if err := inside.WriteFile(filepath.FromSlash(name), files[name], 0o666); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(root); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(draft, root), replaceFile(lock.SumsPath(root), []byte(sums)))
+}
+
+// finish writes the lock, and removes the files of modules that nobody calls. A
+// file alone says nothing of what the files beside it call.
+func (i *initializer) finish(alone bool) {
+	next := &lock.File{Modules: slices.Clone(i.modules), Plans: i.lock.Plans}
+	if alone {
+		for _, m := range i.lock.Modules {
+			if next.Module(m.Address) == nil {
+				next.Modules = append(next.Modules, m)
+			}
+		}
+	}
+	slices.SortFunc(next.Modules, func(a, b lock.Module) int { return strings.Compare(a.Address, b.Address) })
+	name := filepath.Join(filepath.FromSlash(i.from), lock.Name)
+	if slices.Equal(next.Modules, i.lock.Modules) {
+		if len(i.told) == 0 {
+			i.told = append(i.told, fmt.Sprintf("%s calls no module that has to be fetched.\n", i.from))
+		}
+		i.prune(next)
+		return
+	}
+	if i.readonly {
+		i.fail(IDFetch, diag.Range{}, cannotFetch, "%s has modules that nothing calls, and --lockfile=readonly leaves it as it is.", name)
+		return
+	}
+	if err := replaceFile(name, next.Bytes()); err != nil {
+		i.fail(IDCannotWrite, diag.Range{}, "The lock cannot be written", "%s: %v.", name, cause(err))
+		return
+	}
+	i.told = append(i.told, line("Lock", "written: "+name))
+	i.prune(next)
+}
+
+// prune removes what was fetched for modules that are not in the lock.
+func (i *initializer) prune(next *lock.File) {
+	folder := filepath.Join(filepath.FromSlash(i.from), filepath.FromSlash(lock.Folder))
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		i.fail(IDCannotWrite, diag.Range{}, "Modules cannot be removed", "%s: %v.", folder, cause(err))
+	}
+	for _, e := range entries {
+		address := strings.TrimSuffix(e.Name(), lock.SumsPath(""))
+		if next.Module(address) == nil {
+			_ = os.RemoveAll(filepath.Join(folder, e.Name())) // what stays is in nobody's way
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package fetch
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tarball is a compressed archive of some headers, each with a short content.
+func tarball(t *testing.T, headers ...tar.Header) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, h := range headers {
+		content := "x"
+		if h.Typeflag != 0 && h.Typeflag != tar.TypeReg {
+			content = ""
+		}
+		h.Size, h.Mode = int64(len(content)), 0o644
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zipped(t *testing.T, modes map[string]fs.FileMode) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(modes)) {
+		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		h.SetMode(modes[name])
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestArchive: files are read, folders and headers passed over, links left out.
+func TestArchive(t *testing.T) {
+	got, err := Archive("a.tar.gz", tarball(t, tar.Header{Name: "./a/b.hcl"}, tar.Header{Name: "a/", Typeflag: tar.TypeDir},
+		tar.Header{Name: "a/link", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, tar.Header{Name: "hard", Typeflag: tar.TypeLink, Linkname: "a/b.hcl"},
+		tar.Header{Name: "pipe", Typeflag: tar.TypeFifo}, tar.Header{Name: "device", Typeflag: tar.TypeChar}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]byte{"a/b.hcl": []byte("x")}, got.Content); diff != "" {
+		t.Error(diff)
+	}
+	if want := []string{"a/link", "hard", "pipe", "device"}; !slices.Equal(got.LeftOut, want) {
+		t.Errorf("left out %q", got.LeftOut)
+	}
+	if !got.Inner("a") || !got.Inner(".") || got.Inner("b") || got.Inner("a/b.hcl") {
+		t.Error("folders are not told from others")
+	}
+	got, err = Archive("a.zip", zipped(t, map[string]fs.FileMode{"a/b.hcl": 0o755, "link": fs.ModeSymlink | 0o777}))
+	if err != nil || len(got.Content) != 1 || !slices.Equal(got.LeftOut, []string{"link"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestHostileArchives: what leads out, what is another file elsewhere, and what
+// is too much.
+func TestHostileArchives(t *testing.T) {
+	for _, names := range [][]string{
+		{"../evil.hcl"}, {"/etc/evil.hcl"}, {"a/../../evil.hcl"}, {"a/./b"}, {"a//b"}, {`..\evil.hcl`}, {"C:evil"}, {"a\nb"}, {"a\x00b"},
+		{"a.hcl", "a.hcl"}, {"a.hcl", "A.hcl"}, {"a", "a/b"}, {"a/b", "a"}, {"dir/a", "DIR/b"}, {"."}, {""},
+	} {
+		var headers []tar.Header
+		files := map[string]fs.FileMode{}
+		for _, name := range names {
+			headers = append(headers, tar.Header{Name: name, Format: tar.FormatPAX})
+			files[name] = 0o644
+		}
+		if !strings.ContainsRune(names[0], 0) {
+			if _, err := Archive("a.tgz", tarball(t, headers...)); err == nil {
+				t.Errorf("a tar with %q is unpacked", names)
+			}
+		}
+		if names[0] == "" || len(files) < len(names) || names[0] == "." {
+			continue
+		}
+		if _, err := Archive("a.zip", zipped(t, files)); err == nil {
+			t.Errorf("a zip with %q is unpacked", names)
+		}
+	}
+	many := make([]tar.Header, MaxFiles+1)
+	for i := range many {
+		many[i] = tar.Header{Name: fmt.Sprint("f", i)}
+	}
+	if _, err := Archive("a.tgz", tarball(t, many...)); err == nil || !strings.Contains(err.Error(), "more than 10000 files") {
+		t.Error(err)
+	}
+	for name, content := range map[string][]byte{"a.tgz": nil, "a.tar": []byte("text"), "a.zip": []byte("PK"), "b.tgz": tarball(t)} {
+		if _, err := Archive(name, content); err == nil {
+			t.Errorf("%s is unpacked", name)
+		}
+	}
+}
+
+// TestBombs: archives that unpack to far more than they are. One of them says
+// nothing true of its size.
+func TestBombs(t *testing.T) {
+	zeros := make([]byte, 1<<20)
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.Create("bomb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range MaxBytes>>20 + 1 {
+		if _, err := f.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Archive("a.zip", b.Bytes()); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("%d bytes: %v", b.Len(), err)
+	}
+	b.Reset()
+	z := gzip.NewWriter(&b)
+	h := tar.NewWriter(z)
+	if err := h.WriteHeader(&tar.Header{Name: "bomb", Size: 1 << 40, Format: tar.FormatGNU}); err != nil {
+		t.Fatal(err)
+	}
+	for range MaxBytes>>20 + 1 {
+		if _, err := h.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = z.Close()
+	if _, err := Archive("a.tgz", b.Bytes()); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("%d bytes: %v", b.Len(), err)
+	}
+	if _, err := new(bounded).Read(zeros); err == nil {
+		t.Error("a stream without an end is read")
+	}
+}
+
+// runGit runs git in a folder, as nobody in particular.
+func runGit(t *testing.T, dir string, arguments ...string) string {
+	t.Helper()
+	c := exec.Command("git", arguments...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "HOME="+dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+	text, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %q: %v\n%s", arguments, err, text)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func put(t *testing.T, name, content string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(content), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// repository makes one with two commits, tags of both kinds, a branch, a link, a
+// submodule, attributes that would change files on checkout, and hooks.
+func repository(t *testing.T) (dir string, commits []string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git here, by which repositories are made and served")
+	}
+	dir = t.TempDir()
+	runGit(t, dir, "init", "-q", "-b", "main")
+	put(t, filepath.Join(dir, "pretrain/a.hcl"), "one\n")
+	put(t, filepath.Join(dir, ".gitattributes"), "*.hcl text eol=crlf\n*.secret filter=evil\n")
+	put(t, filepath.Join(dir, ".gitmodules"), "[submodule \"sub\"]\n\tpath = sub\n\turl = ext::sh -c touch% evil\n")
+	runGit(t, dir, "update-index", "--add", "--cacheinfo", "160000,1111111111111111111111111111111111111111,sub")
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	runGit(t, dir, "add", "pretrain", ".gitattributes", ".gitmodules", "link")
+	runGit(t, dir, "commit", "-q", "-m", "one")
+	runGit(t, dir, "tag", "v1.0.0")
+	commits = append(commits, runGit(t, dir, "rev-parse", "HEAD"))
+	put(t, filepath.Join(dir, "pretrain/a.hcl"), "two\n")
+	runGit(t, dir, "commit", "-q", "-m", "two", "pretrain")
+	runGit(t, dir, "tag", "-a", "-m", "annotated", "v1.1.0")
+	runGit(t, dir, "branch", "next")
+	for _, hook := range []string{"post-checkout", "post-merge", "reference-transaction"} {
+		put(t, filepath.Join(dir, ".git/hooks", hook), "#!/bin/sh\ntouch "+filepath.Join(dir, "ran")+"\n")
+		if err := os.Chmod(filepath.Join(dir, ".git/hooks", hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, append(commits, runGit(t, dir, "rev-parse", "HEAD"))
+}
+
+// TestRepository: each name of a commit leads to its files, as they are stored;
+// nothing in the repository runs.
+func TestRepository(t *testing.T) {
+	dir, commits := repository(t)
+	r, err := Open(t.Context(), "file://"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"v1.0.0", "v1.1.0"}; !slices.Equal(r.Tags(), want) {
+		t.Errorf("tags %q", r.Tags())
+	}
+	for ref, want := range map[string]int{"": 1, "v1.0.0": 0, "v1.1.0": 1, "next": 1, commits[0]: 0} {
+		commit, err := r.Resolve(ref)
+		if err != nil || commit != commits[want] {
+			t.Errorf("%q is %s (%v), want %s", ref, commit, err, commits[want])
+			continue
+		}
+		f, err := r.Files(t.Context(), commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(f.Content["pretrain/a.hcl"]); got != []string{"one\n", "two\n"}[want] {
+			t.Errorf("%q has %q", ref, got)
+		}
+		if diff := cmp.Diff([]string{"link", "sub"}, f.LeftOut); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if _, err := r.Resolve("v9"); err == nil {
+		t.Error("a tag that is not there is found")
+	}
+	if _, err := r.Files(t.Context(), strings.Repeat("1", 40)); err == nil || !strings.Contains(err.Error(), "it has no commit") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("a hook ran")
+	}
+}
+
+// TestHiddenCommit: a commit that no name leads to directly is found among the
+// others, as when a branch has moved on.
+func TestHiddenCommit(t *testing.T) {
+	dir, commits := repository(t)
+	runGit(t, dir, "tag", "-d", "v1.0.0")
+	r, err := Open(t.Context(), "file://"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := r.Files(t.Context(), commits[0])
+	if err != nil || string(f.Content["pretrain/a.hcl"]) != "one\n" {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+// TestLimit: what a repository sends is counted as it is written.
+func TestLimit(t *testing.T) {
+	l := &limited{written: MaxTransfer - 3}
+	c := &counted{of: l}
+	if _, err := c.Write(make([]byte, 4)); err == nil {
+		t.Error("more than the limit is taken")
+	}
+}

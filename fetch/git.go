@@ -1,0 +1,199 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/memory"
+)
+
+// Repository is one that a server has.
+type Repository struct {
+	url  string
+	refs map[string]string // commits, by the full names of tags and branches
+	head string            // the branch of the server's HEAD
+}
+
+// Open asks a server for the tags and branches of a repository.
+func Open(ctx context.Context, url string) (*Repository, error) {
+	remote := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: "origin", URLs: []string{url}})
+	refs, err := remote.ListContext(ctx, &git.ListOptions{PeelingOption: git.AppendPeeled})
+	if err != nil {
+		return nil, err
+	}
+	r := &Repository{url: url, refs: map[string]string{}}
+	for _, ref := range refs {
+		name := ref.Name().String()
+		switch {
+		case ref.Type() == plumbing.SymbolicReference:
+			r.head = ref.Target().String()
+		case strings.HasSuffix(name, "^{}"): // what an annotated tag is of
+			r.refs[strings.TrimSuffix(name, "^{}")] = ref.Hash().String()
+		case r.refs[name] == "":
+			r.refs[name] = ref.Hash().String()
+		}
+	}
+	return r, nil
+}
+
+// Tags lists the tags.
+func (r *Repository) Tags() []string {
+	var tags []string
+	for name := range r.refs {
+		if tag, ok := strings.CutPrefix(name, "refs/tags/"); ok {
+			tags = append(tags, tag)
+		}
+	}
+	slices.Sort(tags)
+	return tags
+}
+
+// Resolve finds the commit of a tag, of a branch, of the default branch ("") or
+// of a commit's own name in full.
+func (r *Repository) Resolve(ref string) (commit string, err error) {
+	names := []string{"refs/tags/" + ref, "refs/heads/" + ref}
+	if ref == "" {
+		names = []string{r.head, "HEAD"}
+	}
+	for _, name := range names {
+		if c := r.refs[name]; c != "" {
+			return c, nil
+		}
+	}
+	if plumbing.IsHash(ref) {
+		return ref, nil
+	}
+	if ref == "" {
+		return "", errors.New("it has no default branch")
+	}
+	return "", fmt.Errorf("it has no tag or branch %q", ref)
+}
+
+// Files reads the files of a commit. What a server sends lies in a temporary
+// folder meanwhile.
+func (r *Repository) Files(ctx context.Context, commit string) (*Files, error) {
+	dir, err := os.MkdirTemp("", "ndc-init-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	store := filesystem.NewStorage(&limited{Filesystem: osfs.New(dir, osfs.WithBoundOS())}, cache.NewObjectLRUDefault())
+	o := &git.CloneOptions{URL: r.url, NoCheckout: true, Tags: git.NoTags, RecurseSubmodules: git.NoRecurseSubmodules}
+	// One commit where the server has a name for it, else all of them.
+	for _, name := range slices.Sorted(maps.Keys(r.refs)) {
+		if r.refs[name] == commit && (strings.HasPrefix(name, "refs/tags/") || strings.HasPrefix(name, "refs/heads/")) {
+			o.ReferenceName, o.SingleBranch, o.Depth = plumbing.ReferenceName(name), true, 1
+			break
+		}
+	}
+	if o.ReferenceName == "" {
+		o.Tags = git.AllTags
+	}
+	repository, err := git.CloneContext(ctx, store, nil, o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := repository.CommitObject(plumbing.NewHash(commit))
+	if err != nil {
+		return nil, fmt.Errorf("it has no commit %s", commit)
+	}
+	tree, err := c.Tree()
+	if err != nil {
+		return nil, err
+	}
+	return read(tree)
+}
+
+// read reads the files of a tree, each as it is stored.
+func read(tree *object.Tree) (*Files, error) {
+	f := &Files{}
+	walker := object.NewTreeWalker(tree, true, nil)
+	defer walker.Close()
+	for entries := 0; ; entries++ {
+		name, entry, err := walker.Next()
+		switch {
+		case errors.Is(err, io.EOF) && len(f.Content) == 0:
+			return nil, errors.New("it has no files")
+		case errors.Is(err, io.EOF):
+			return f, nil
+		case err != nil:
+			return nil, err
+		case entries > 4*MaxFiles:
+			return nil, fmt.Errorf("it has more than %d entries", 4*MaxFiles)
+		case entry.Mode == filemode.Dir:
+		case entry.Mode == filemode.Regular, entry.Mode == filemode.Executable, entry.Mode == filemode.Deprecated:
+			if err := f.addBlob(tree, name, entry.Hash); err != nil {
+				return nil, err
+			}
+		default:
+			f.LeftOut = append(f.LeftOut, name)
+		}
+	}
+}
+
+func (f *Files) addBlob(tree *object.Tree, name string, hash plumbing.Hash) error {
+	file, err := tree.TreeEntryFile(&object.TreeEntry{Name: name, Mode: filemode.Regular, Hash: hash})
+	if err != nil {
+		return err
+	}
+	if file.Size > MaxBytes {
+		return fmt.Errorf("its files have more than %d MiB", MaxBytes>>20)
+	}
+	r, err := file.Reader()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return f.add(name, r)
+}
+
+// limited is a file system that takes only so much of what a server sends.
+type limited struct {
+	billy.Filesystem
+	written int64
+}
+
+// Create implements billy.Filesystem.
+func (l *limited) Create(name string) (billy.File, error) { return l.count(l.Filesystem.Create(name)) }
+
+// OpenFile implements billy.Filesystem.
+func (l *limited) OpenFile(name string, flag int, perm os.FileMode) (billy.File, error) {
+	return l.count(l.Filesystem.OpenFile(name, flag, perm))
+}
+
+// TempFile implements billy.Filesystem.
+func (l *limited) TempFile(dir, prefix string) (billy.File, error) {
+	return l.count(l.Filesystem.TempFile(dir, prefix))
+}
+
+func (l *limited) count(f billy.File, err error) (billy.File, error) {
+	return &counted{f, l}, err
+}
+
+type counted struct {
+	billy.File
+	of *limited
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(p []byte) (int, error) {
+	if c.of.written += int64(len(p)); c.of.written > MaxTransfer {
+		return 0, fmt.Errorf("it sends more than %d MiB", MaxTransfer>>20)
+	}
+	return c.File.Write(p)
+}

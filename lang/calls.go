@@ -1,0 +1,105 @@
+package lang
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// Call is a module block, as far as it is known before anything is evaluated.
+type Call struct {
+	Name            string
+	Source, Version string // Version is "" without one
+	At              diag.Range
+}
+
+// IsFolder reports whether the source is a folder as it is, which nobody has to
+// fetch.
+func (c *Call) IsFolder() bool { return isRelative(c.Source) }
+
+// Folder is that folder, for a call in a folder, and the one that it may not
+// leave: what stands before //.
+func (c *Call) Folder(from string) (folder, root string) {
+	outer, inner, _ := strings.Cut(c.Source, "//")
+	root = path.Join(from, outer)
+	return path.Join(root, inner), root
+}
+
+// IsArchive reports whether a path is that of an archive that ndc init unpacks.
+func IsArchive(name string) bool {
+	for _, ext := range []string{".tar.gz", ".tgz", ".tar", ".zip"} {
+		if strings.HasSuffix(name, ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// Calls lists the module blocks of a file, or of all *.hcl files of a folder.
+func Calls(fsys fs.FS, name string) ([]Call, diag.List) {
+	name = path.Clean(name)
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	names := []string{name}
+	if info.IsDir() {
+		names = nil
+		entries, err := fs.ReadDir(fsys, name)
+		if err != nil {
+			return nil, unreadable(name, err)
+		}
+		for _, e := range entries {
+			if !e.IsDir() && !ignored(e.Name()) && strings.HasSuffix(e.Name(), ".hcl") {
+				names = append(names, path.Join(name, e.Name()))
+			}
+		}
+	}
+	var calls []Call
+	var diags diag.List
+	for _, name := range names {
+		src, wrong := ReadFile(fsys, name)
+		diags.Append(wrong)
+		body, wrong := parseSource(src, name)
+		diags.Append(wrong)
+		if body == nil {
+			continue
+		}
+		for _, b := range body.Blocks {
+			if b.Type == "module" && len(b.Labels) == 1 && hclsyntax.ValidIdentifier(b.Labels[0]) {
+				c := Call{Name: b.Labels[0], At: rangeOf(b.DefRange())}
+				wrong := len(diags)
+				c.Source = written(b, "source", &c.At, &diags)
+				c.Version = written(b, "version", nil, &diags)
+				if wrong == len(diags) {
+					calls = append(calls, c)
+				}
+			}
+		}
+	}
+	return calls, diags
+}
+
+// written is an argument that stands there as text, and its place.
+func written(b *hclsyntax.Block, name string, at *diag.Range, diags *diag.List) string {
+	a := b.Body.Attributes[name]
+	if a == nil {
+		return ""
+	}
+	if at != nil {
+		*at = rangeOf(a.Expr.Range())
+	}
+	t, ok := a.Expr.(*hclsyntax.TemplateExpr)
+	if !ok || !t.IsStringLiteral() {
+		diags.Error(InvalidValue, rangeOf(a.Expr.Range()), summaries[InvalidValue],
+			fmt.Sprintf("%q is plain text in quotes: modules are found before anything is evaluated. To choose between modules, write a block for each.", name))
+		return ""
+	}
+	v, _ := t.Value(nil)
+	return v.AsString()
+}

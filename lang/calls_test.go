@@ -1,0 +1,43 @@
+package lang
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// TestCalls: the module blocks of a folder or a file, of which nothing is
+// evaluated.
+func TestCalls(t *testing.T) {
+	files := fstest.MapFS{
+		"jobs/a.hcl":         {Data: []byte("module \"base\" {\n  source  = \"git::https://example.org/m.git//pretrain\"\n  version = \"~> 2.1\"\n  tokens  = var.unknown\n}\nnonsense {}\n")},
+		"jobs/b.hcl":         {Data: []byte("module \"sites\" {\n  source = \"../sites//alps\"\n}\nmodule \"here\" {\n  source = \"./x.tgz\"\n}\n")},
+		"jobs/ndc.lock.hcl":  {Data: []byte("module \"locked\" {\n  source = \"x\"\n}\n")},
+		"jobs/c.ndctest.hcl": {Data: []byte("module \"test\" {\n  source = \"x\"\n}\n")},
+		"wrong.hcl":          {Data: []byte("module \"a\" {\n  source = \"x-${var.y}\"\n}\n")},
+	}
+	got, diags := Calls(files, "jobs")
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	want := []Call{{Name: "base", Source: "git::https://example.org/m.git//pretrain", Version: "~> 2.1"}, {Name: "sites", Source: "../sites//alps"}, {Name: "here", Source: "./x.tgz"}}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Call{}, "At")); diff != "" {
+		t.Fatal(diff)
+	}
+	if got[0].IsFolder() || !got[1].IsFolder() || got[2].IsFolder() || got[1].At.Start.Line != 2 {
+		t.Errorf("%+v", got)
+	}
+	if folder, root := got[1].Folder("jobs"); folder != "sites/alps" || root != "sites" {
+		t.Errorf("%s in %s", folder, root)
+	}
+	if got, diags := Calls(files, "jobs/b.hcl"); len(got) != 2 || len(diags) > 0 {
+		t.Errorf("%v, %v", got, diags)
+	}
+	for _, name := range []string{"wrong.hcl", "nowhere"} {
+		if got, diags := Calls(files, name); len(got) > 0 || !diags.HasErrors() {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

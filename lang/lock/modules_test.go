@@ -1,0 +1,120 @@
+package lock
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+// TestSources: what is fetched, and the ways by which somebody could reach
+// something else.
+func TestSources(t *testing.T) {
+	for text, want := range map[string]Source{
+		"git::https://example.org/ml/modules.git//pretrain?ref=v1": {Git: "https://example.org/ml/modules.git", Ref: "v1", Inner: "pretrain"},
+		"git::ssh://git@example.org/ml/modules.git":                {Git: "ssh://git@example.org/ml/modules.git", Inner: "."},
+		"git::file:///srv/modules//a/b":                            {Git: "file:///srv/modules", Inner: "a/b"},
+		"./modules.tar.gz//a":                                      {Archive: "modules.tar.gz", Inner: "a"},
+		"../x/modules.zip":                                         {Archive: "../x/modules.zip", Inner: "."},
+	} {
+		got, err := ParseSource(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	for _, text := range []string{
+		"git::ext::sh -c touch% evil", "git::ext://sh", "git::--upload-pack=touch evil", "git::ssh://-oProxyCommand=evil/x", "git::ssh://-l@host/x",
+		"git::file://-c/x", "git::https://host/--upload-pack=evil", "git::https://user:secret@host/x", "git::https://token@host/x", "git::http://host/x", "git::git://host/x",
+		"git::/srv/modules", "git::../modules", "git::file://host/srv", "git::https:///x", "git::https://host/x?ref=--evil", "git::https://host/x?ref=a..b:c",
+		"git::https://host/x?sshkey=abc", "git::https://host/x?depth=1", "git::https://host/x#y", "git::https://host/x//../y", "git::https://host/%2e%2e/x", "git::https://host/x\n",
+		"https://host/x.tar.gz", "x.tar.gz", "/x.tar.gz", "./x.tar.gz//../y", "./x.rar", `.\x.zip`, "git@host:x.git", "", "s3::https://host/x", "hg::https://host/x",
+	} {
+		if s, err := ParseSource(text); err == nil {
+			t.Errorf("%q is fetched from %+v", text, s)
+		} else if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "token") {
+			t.Errorf("the message repeats a secret: %v", err)
+		}
+	}
+}
+
+func TestHighest(t *testing.T) {
+	tags := []string{"v1.0.0", "v2.0.0", "v2.1.0", "2.3.1", "v2.4.0-rc1", "v3.0.0", "latest", "pretrain-v9"}
+	for constraint, want := range map[string]string{"~> 2.1": "2.3.1", "~> 2.1.0": "v2.1.0", ">= 1, < 2": "v1.0.0", "2.1.0": "v2.1.0", ">= 0": "v3.0.0", "2.4.0-rc1": "v2.4.0-rc1"} {
+		if got, _, err := Highest(tags, constraint); got != want || err != nil {
+			t.Errorf("%s: %s (%v), want %s", constraint, got, err, want)
+		}
+	}
+	for _, constraint := range []string{"~> 4.0", "newest", "", "~> "} {
+		if got, _, err := Highest(tags, constraint); err == nil {
+			t.Errorf("%q gives %s", constraint, got)
+		}
+	}
+}
+
+// TestFetched: a module is found as the lock has it, and every change of it is
+// told by the name of its file.
+func TestFetched(t *testing.T) {
+	sums, hash := Sums(map[string][]byte{"a/x.hcl": []byte("x"), "y.hcl": []byte("y")})
+	const source = "git::https://example.org/m.git//a"
+	f := &File{Modules: []Module{{Address: "base", Source: source, Version: "2.3.1", Commit: "c", Hash: hash}}}
+	read, diags := Parse(f.Bytes(), Name)
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	if diff := cmp.Diff(f, read); diff != "" {
+		t.Fatal(diff)
+	}
+	for name, c := range map[string]struct {
+		address, source, version string
+		change                   func(fstest.MapFS)
+		want                     string // part of the message; "" for none
+	}{
+		"as locked":     {"base", source, "~> 2.1", func(fstest.MapFS) {}, ""},
+		"other address": {"other", source, "~> 2.1", func(fstest.MapFS) {}, "has no module"},
+		"other source":  {"base", source + "b", "~> 2.1", func(fstest.MapFS) {}, "another source or version"},
+		"other version": {"base", source, "~> 3.0", func(fstest.MapFS) {}, "another source or version"},
+		"no version":    {"base", source, "", func(fstest.MapFS) {}, "another source or version"},
+		"no source":     {"base", "ftp://x", "", func(fstest.MapFS) {}, "ftp://x"},
+		"ref":           {"base", source + "?ref=v1", "~> 2.1", func(fstest.MapFS) {}, "remove one of them"},
+		"missing":       {"base", source, "~> 2.1", func(m fstest.MapFS) { clear(m) }, "not in jobs/.ndc/modules/base"},
+		"byte":          {"base", source, "~> 2.1", func(m fstest.MapFS) { m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("X")} }, "base/a/x.hcl is not as it was fetched"},
+		"added":         {"base", source, "~> 2.1", func(m fstest.MapFS) { m["jobs/.ndc/modules/base/a/z.hcl"] = &fstest.MapFile{} }, "base/a/z.hcl was added"},
+		"removed":       {"base", source, "~> 2.1", func(m fstest.MapFS) { delete(m, "jobs/.ndc/modules/base/y.hcl") }, "base/y.hcl was fetched, and is missing"},
+		"link": {"base", source, "~> 2.1", func(m fstest.MapFS) {
+			m["jobs/.ndc/modules/base/l"] = &fstest.MapFile{Mode: 0o777 | 1<<27, Data: []byte("y.hcl")}
+		}, "neither a file nor a folder"},
+		"list too": {"base", source, "~> 2.1", func(m fstest.MapFS) {
+			other, _ := Sums(map[string][]byte{"a/x.hcl": []byte("X"), "y.hcl": []byte("y")})
+			m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("X")}
+			m["jobs/.ndc/modules/base.sums"] = &fstest.MapFile{Data: []byte(other)}
+		}, "are not those that ndc.lock.hcl has the hash of"},
+	} {
+		files := fstest.MapFS{
+			"jobs/.ndc/modules/base/a/x.hcl": {Data: []byte("x")}, "jobs/.ndc/modules/base/y.hcl": {Data: []byte("y")}, "jobs/.ndc/modules/base.sums": {Data: []byte(sums)},
+		}
+		c.change(files)
+		folder, diags := (&Fetched{FS: files, From: "jobs", Lock: f}).Folder(c.address, c.source, c.version, diag.Range{})
+		switch {
+		case c.want == "" && (len(diags) > 0 || folder != "jobs/.ndc/modules/base/a"):
+			t.Errorf("%s: %q, %v", name, folder, diags)
+		case c.want != "" && (!diags.HasErrors() || !strings.Contains(diags[0].Detail, c.want)):
+			t.Errorf("%s: %v, want %q", name, diags, c.want)
+		}
+	}
+}
+
+// TestAddresses: an address becomes the name of a folder.
+func TestAddresses(t *testing.T) {
+	for _, address := range []string{"..", "a/b", "a..b", "", "a.", "../x", "a b", "C:"} {
+		text := "module \"" + address + "\" {\n source = \"x\"\n hash = \"y\"\n}\n"
+		if _, diags := Parse([]byte(text), Name); !diags.HasErrors() {
+			t.Errorf("%q is an address", address)
+		}
+	}
+}

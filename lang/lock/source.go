@@ -1,0 +1,117 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/go-version"
+
+	"github.com/ndc-dev/ndc/lang"
+)
+
+// Source is where a module that has to be fetched comes from.
+type Source struct {
+	Git     string // what git clones: https://…, ssh://… or file:///…; "" for an archive
+	Ref     string // a tag, branch or commit of it; "": the default branch, or a version
+	Archive string // the path of an archive, relative to the folder of the file that names it
+	Inner   string // the module's folder in it; "." is all of it
+}
+
+// ParseSource reads the source of a module that is no folder as it is:
+//
+//	git::https://HOST/PATH.git//FOLDER?ref=TAG
+//	git::ssh://USER@HOST/PATH.git//FOLDER
+//	git::file:///PATH//FOLDER
+//	./PATH.tar.gz//FOLDER (.tgz, .tar and .zip, too)
+func ParseSource(text string) (Source, error) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+		return Source{}, errors.New("a source has neither control characters nor backslashes")
+	}
+	if rest, ok := strings.CutPrefix(text, "git::"); ok {
+		return parseGit(rest)
+	}
+	outer, inner, _ := strings.Cut(text, "//")
+	if !strings.HasPrefix(outer, "./") && !strings.HasPrefix(outer, "../") || !lang.IsArchive(outer) {
+		return Source{}, errors.New("write a relative path such as \"../sites\", a repository as \"git::https://HOST/PATH.git//FOLDER\", or an archive as \"./NAME.tar.gz\"")
+	}
+	folder, err := innerFolder(inner)
+	return Source{Archive: path.Clean(outer), Inner: folder}, err
+}
+
+func parseGit(text string) (Source, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return Source{}, errors.New("what follows git:: is no URL")
+	}
+	if _, secret := u.User.Password(); secret || u.Scheme == "https" && u.User != nil {
+		return Source{}, errors.New("it holds a user or a password, which would be in every copy of the file; let the server take a key of the SSH agent instead")
+	}
+	where, inner, _ := strings.Cut(u.Path, "//")
+	switch {
+	case u.Opaque != "" || u.Fragment != "" || u.RawPath != "":
+		return Source{}, errors.New("write git::https://HOST/PATH, git::ssh://USER@HOST/PATH or git::file:///PATH, without escapes")
+	case u.Scheme == "file" && (u.Host != "" || u.User != nil):
+		return Source{}, errors.New("file:// has no host: write file:///PATH")
+	case u.Scheme == "https", u.Scheme == "ssh":
+		if u.Hostname() == "" || where == "" || strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-") {
+			return Source{}, errors.New("the host or the path is missing, or is none")
+		}
+	case u.Scheme != "file":
+		return Source{}, fmt.Errorf("%q is no way to fetch: https and ssh say who answers, and file is a repository on this machine", u.Scheme)
+	}
+	if strings.HasPrefix(strings.TrimLeft(where, "/"), "-") {
+		return Source{}, errors.New("a path does not begin with a dash")
+	}
+	query := u.Query()
+	ref := query.Get("ref")
+	if query.Del("ref"); len(query) > 0 || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, " ~^:?*[") {
+		return Source{}, errors.New("behind the question mark stands ref=NAME, of a tag, a branch or a commit, and nothing else")
+	}
+	folder, err := innerFolder(inner)
+	u.Path, u.RawQuery = where, ""
+	return Source{Git: u.String(), Ref: ref, Inner: folder}, err
+}
+
+func innerFolder(inner string) (string, error) {
+	inner = path.Clean(strings.Trim(inner, "/"))
+	if !fs.ValidPath(inner) {
+		return "", errors.New("what stands behind // leads out of what stands before it")
+	}
+	return inner, nil
+}
+
+// Highest returns the highest version among some tags, such as v2.1.0, that a
+// constraint such as "~> 2.1" allows, and its tag. A pre-release is taken only
+// where the constraint names one.
+func Highest(tags []string, constraint string) (tag, highest string, err error) {
+	c, err := version.NewConstraint(constraint)
+	if err != nil {
+		return "", "", fmt.Errorf("%q is no constraint such as \"~> 2.1\" or \">= 1.2, < 3\"", constraint)
+	}
+	var best *version.Version
+	for _, t := range tags {
+		v, err := version.NewSemver(t)
+		if err != nil || !c.Check(v) || best != nil && (best.GreaterThan(v) || best.Equal(v) && tag < t) {
+			continue
+		}
+		best, tag = v, t
+	}
+	if best == nil {
+		return "", "", fmt.Errorf("no tag is a version that %q allows; there are %d tags", constraint, len(tags))
+	}
+	return tag, best.String(), nil
+}
+
+// allows reports whether a version that was chosen is one of a constraint; both
+// are "" for a source without versions.
+func allows(constraint, chosen string) bool {
+	if constraint == "" || chosen == "" {
+		return constraint == chosen
+	}
+	_, _, err := Highest([]string{chosen}, constraint)
+	return err == nil
+}
