@@ -115,9 +115,13 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 			d.Set(path, open.add(path[strings.LastIndexByte(path, '.')+1:], kind, why), draft.Place{})
 		}
 	}
-	if v, ok := d.Get("model"); ok && v.Value == draft.Expression("var.model") {
-		d.Set("model", draft.Expression("catalog.model["+string(open.add("model", "string", "The model: a name that `ndc catalog model` lists"))+"]"), draft.Place{})
-	} else if ownModel {
+	for _, path := range []string{"model", "model.base"} {
+		if v, ok := d.Get(path); ok && v.Value == draft.Expression("var.model") {
+			d.Set(path, draft.Expression("catalog.model["+string(open.add("model", "string", "The model: a name that `ndc catalog model` lists"))+"]"), draft.Place{})
+			ownModel = false
+		}
+	}
+	if ownModel {
 		b := schema.File.Block("model")
 		for i := range b.Arguments {
 			a, kind := &b.Arguments[i], "number"

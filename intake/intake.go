@@ -8,6 +8,7 @@ package intake
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/huggingface"
+	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang"
 )
@@ -58,6 +60,8 @@ type reader struct {
 // more of a run than the configuration of its model, and stands last.
 var readers = []reader{
 	{name: "the config.json of a Hugging Face model", is: isModel, read: readModel},
+	{name: "a configuration of TorchTitan, as TOML or printed as JSON", is: isTorchTitan, read: readTorchTitan},
+	{name: "a configuration of DeepSpeed", is: isDeepSpeed, read: readDeepSpeed},
 	{name: "a script for bash or sbatch", is: isScript, read: readScript},
 }
 
@@ -95,7 +99,7 @@ func Import(files []File, o Options) (*Result, diag.List) {
 		}
 	}
 	if !in.d.HasBlock("model") && in.launch == "" && !diags.HasErrors() {
-		unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, and no program with options of Megatron-LM.")
+		unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM.")
 	}
 	if diags.HasErrors() {
 		return nil, diags
@@ -127,6 +131,48 @@ func readModel(in *intake, f File) error {
 		return err
 	}
 	return huggingface.Read(in.d, f.Name, n.Object())
+}
+
+// titan is a file as a configuration of TorchTitan; false when it is none.
+func titan(f File) (tree.Object, bool) {
+	if path.Ext(f.Name) == ".toml" {
+		o, err := settings.TOML(f.Content)
+		return o, err == nil && settings.IsTorchTitan(o)
+	}
+	n, err := tree.JSON(f.Content)
+	return n.Object(), err == nil && settings.IsTorchTitan(n.Object())
+}
+
+func isTorchTitan(f File) bool { _, ok := titan(f); return ok }
+
+func readTorchTitan(in *intake, f File) error {
+	o, _ := titan(f)
+	if in.launch != "" {
+		return errTwice
+	}
+	in.launch = settings.TorchTitanKind
+	settings.ReadTorchTitan(in.d, f.Name, in.o.Version, o)
+	return nil
+}
+
+var errTwice = errors.New("another launch was read before, and a job has one")
+
+func isDeepSpeed(f File) bool {
+	n, err := tree.JSON(f.Content)
+	return err == nil && settings.IsDeepSpeed(n.Object())
+}
+
+func readDeepSpeed(in *intake, f File) error {
+	n, err := tree.JSON(f.Content)
+	if err != nil {
+		return err
+	}
+	if in.launch != "" {
+		return errTwice
+	}
+	in.launch = settings.DeepSpeedKind
+	settings.ReadDeepSpeed(in.d, f.Name, in.o.Version, n.Object())
+	return nil
 }
 
 // result completes the draft and writes it.

@@ -10,7 +10,9 @@ import (
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
+	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -59,9 +61,9 @@ func readScript(in *intake, f File) error {
 	}
 	c, ok := megatron.Command(s)
 	if !ok {
-		return nil
+		return in.deepSpeed(f.Name, s)
 	}
-	if in.launch == megatron.Kind {
+	if in.launch != "" {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: c.Line}, Name: c.Words[0].Text, Verdict: draft.Unknown, Why: "another launch was read before, and a job has one"})
 		return nil
 	}
@@ -71,6 +73,30 @@ func readScript(in *intake, f File) error {
 	}
 	in.launch = megatron.Kind
 	return megatron.Read(in.d, f.Name, version, c)
+}
+
+// deepSpeed reads the line that starts DeepSpeed, and the configuration that the
+// script writes for it.
+func (in *intake) deepSpeed(file string, s *shell.Script) error {
+	for _, c := range s.Commands {
+		var words []string
+		var lines []int
+		for _, w := range c.Words {
+			words, lines = append(words, w.Text), append(lines, w.Line)
+		}
+		if settings.Launcher(in.d, file, words, lines) {
+			break
+		}
+	}
+	for _, doc := range s.Documents {
+		n, err := tree.JSON([]byte(doc.Content))
+		if err != nil || !settings.IsDeepSpeed(n.Object()) || in.launch != "" {
+			continue
+		}
+		in.launch = settings.DeepSpeedKind
+		settings.ReadDeepSpeed(in.d, file+":"+doc.Path.Text, in.o.Version, n.Object())
+	}
+	return nil
 }
 
 // directive reads an option of sbatch, by the table that ndc's own scripts are

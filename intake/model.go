@@ -25,6 +25,9 @@ func (in *intake) model(r *Result, name string) {
 		d.Set("model", draft.Expression("var.model"), draft.Place{})
 		return
 	}
+	if !d.Has("model.layers") && !d.Has("model.hidden_size") {
+		d.Set("model.base", draft.Expression("var.model"), draft.Place{})
+	}
 	own := identifier(name)
 	reference := draft.Expression("model." + own)
 	for _, entry := range catalogue() {

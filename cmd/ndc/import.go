@@ -20,8 +20,9 @@ func newImport(stdout, stderr io.Writer) *cobra.Command {
 	var force, asJSON bool
 	c := &cobra.Command{
 		Use: "import FILE...", Short: "Make a job of the files that a run is launched with today", Args: takes(1, 100, "FILES"),
-		Long: `Read the config.json of a Hugging Face model, or scripts for bash and sbatch that
-launch Megatron-LM, and write a job in the language. Several files describe one job together. What the files do not say becomes a
+		Long: `Read the config.json of a Hugging Face model, scripts for bash and sbatch that
+launch Megatron-LM, and configurations of TorchTitan (TOML) and DeepSpeed
+(JSON), and write a job in the language. Several files describe one job together. What the files do not say becomes a
 variable without a default; what ndc cannot say is listed, line by line, and
 nothing is guessed. No file is executed.
 

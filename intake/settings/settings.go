@@ -1,0 +1,252 @@
+// Package settings reads configurations that are trees of keys, TOML of
+// TorchTitan and JSON of DeepSpeed, into a job, by the tables of options that the
+// backends write them by. Most keys say their argument as it stands; the rest
+// have a function here. Launch scripts are read by package intake/shell, command
+// lines of Megatron-LM by package intake/megatron.
+package settings
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/tree"
+	language "github.com/ndc-dev/ndc/lang/schema"
+)
+
+// key is one leaf of the tree.
+type key struct {
+	path string // with dots, as the release spells it
+	tree.Node
+}
+
+// outcome is what became of a key; the zero outcome is that it was mapped.
+type outcome struct {
+	verdict draft.Verdict
+	to, why string
+}
+
+func unknown(why string) outcome { return outcome{verdict: draft.Unknown, why: why} }
+func left(why string) outcome    { return outcome{verdict: draft.Left, why: why} }
+
+// dialect is what a framework's configurations have of their own.
+type dialect struct {
+	kind    string
+	version string
+	table   *schema.Table
+	classes *schema.Classes
+	renamed map[string]string // keys of earlier releases
+	readers map[string]func(*reading, key) outcome
+	// spell writes a key as one of extra_args.
+	spell func(key) string
+	// whole are keys whose objects are read as one value.
+	whole map[string]bool
+}
+
+// reading is one configuration being read.
+type reading struct {
+	*dialect
+	d      *draft.Draft
+	file   string
+	given  map[string]key
+	passed []string
+}
+
+// read takes all keys of a configuration.
+func (x *dialect) read(d *draft.Draft, file string, root tree.Object) *reading {
+	r := &reading{dialect: x, d: d, file: file, given: map[string]key{}}
+	var all []key
+	r.flatten("", root, &all)
+	for _, k := range all {
+		r.given[k.path] = k
+	}
+	for _, k := range all {
+		r.key(k)
+	}
+	block := draft.Labelled("backend", x.kind)
+	d.Set(block+".version", x.version, draft.Place{})
+	if len(r.passed) > 0 {
+		d.Set(block+".extra_args", r.passed, draft.Place{})
+	}
+	return r
+}
+
+func (r *reading) flatten(prefix string, o tree.Object, all *[]key) {
+	for _, m := range o {
+		path := m.Key
+		if prefix != "" {
+			path = prefix + "." + m.Key
+		}
+		if now := r.renamed[path]; now != "" {
+			path = now
+		}
+		if in, ok := m.Value.(tree.Object); ok && len(in) > 0 && !r.whole[path] {
+			r.flatten(path, in, all)
+			continue
+		}
+		*all = append(*all, key{path, m.Node})
+	}
+}
+
+func (r *reading) at(k key) draft.Place { return draft.Place{File: r.file, Line: k.Line} }
+
+func (r *reading) key(k key) {
+	entry, known := r.table.Lookup(k.path)
+	class, _ := r.classes.Of(entry)
+	read := r.readers[k.path]
+	var o outcome
+	switch {
+	case k.Value == "auto":
+		o = left("the launcher fills it in")
+	case read != nil:
+		o = read(r, k)
+	case !known:
+		o = unknown(r.version + " has no such key")
+	case class.Kind == schema.Job:
+		o = r.plain(k, class.Argument)
+	case class.Kind == schema.Fixed || class.Kind == schema.Planned:
+		if same(entry.Default, k.Node) {
+			o = left("the default")
+		} else {
+			o = unknown(class.Why)
+		}
+	case class.Kind == schema.Unread:
+		o = left("the program does not read it; it is for " + class.Why)
+	case same(entry.Default, k.Node):
+		o = left("the default")
+	default:
+		r.passed = append(r.passed, r.spell(k))
+		o = outcome{verdict: draft.Passed, why: class.Why}
+	}
+	if o.verdict == "" {
+		o.verdict = draft.Mapped
+	}
+	if o.verdict == draft.Mapped && o.to == "" {
+		o.to = class.Argument
+	}
+	value := k.Text()
+	if value == "" {
+		value = k.Node.String()
+	}
+	if len(value) > 100 {
+		value = value[:97] + "…"
+	}
+	r.d.Find(draft.Finding{Place: r.at(k), Name: k.path, Value: value, Verdict: o.verdict, To: o.to, Why: o.why})
+}
+
+// same reports whether a value is the default of a table.
+func same(standard any, n tree.Node) bool {
+	if f, ok := n.Float(); ok {
+		g, isNumber := standard.(float64)
+		return isNumber && f == g
+	}
+	if n.Value == nil {
+		return standard == nil
+	}
+	b, err := json.Marshal(standard)
+	if err != nil {
+		return false
+	}
+	text := strings.ReplaceAll(n.String(), ", ", ",")
+	return strings.ReplaceAll(text, ": ", ":") == string(b)
+}
+
+// plain sets an argument that a key says as it is.
+func (r *reading) plain(k key, path string) outcome {
+	v, ok := convert(path, k.Node)
+	if !ok {
+		return unknown("not a value of " + path)
+	}
+	r.d.Set(path, v, r.at(k))
+	return outcome{to: path}
+}
+
+// to makes a reader that sets another path than the class's.
+func to(path string) func(*reading, key) outcome {
+	return func(r *reading, k key) outcome { return r.plain(k, path) }
+}
+
+// words makes a reader of words that stand for values.
+func words(path string, values map[string]any) func(*reading, key) outcome {
+	return func(r *reading, k key) outcome {
+		v, ok := values[k.Text()]
+		if !ok {
+			return unknown("no value of " + path)
+		}
+		if v == nil {
+			return left("nothing to say")
+		}
+		r.d.Set(path, v, r.at(k))
+		return outcome{to: path}
+	}
+}
+
+func ignore(why string) func(*reading, key) outcome {
+	return func(*reading, key) outcome { return left(why) }
+}
+
+func refuse(why string) func(*reading, key) outcome {
+	return func(*reading, key) outcome { return unknown(why) }
+}
+
+// convert makes a value of the type that an argument has.
+func convert(path string, n tree.Node) (any, bool) {
+	a := argument(path)
+	if a == nil {
+		return nil, false
+	}
+	switch a.Type {
+	case language.Count, language.CountChoice, language.Interval:
+		v, ok := n.Int()
+		return v, ok && a.Limits.Allows(float64(v))
+	case language.Number:
+		v, ok := n.Float()
+		return v, ok && (a.Limits == (language.Limits{}) || a.Limits.Allows(v))
+	case language.Bool, language.BoolChoice:
+		v, ok := n.Truth()
+		return v, ok
+	case language.String, language.StringChoice:
+		s, ok := n.Value.(string)
+		return s, ok && (a.Enum == nil || slices.Contains(a.Enum, s))
+	case language.Duration:
+		v, ok := n.Int()
+		return strconv.FormatInt(v, 10) + "s", ok && v > 0
+	}
+	return nil, false
+}
+
+func argument(path string) *language.Argument {
+	names := strings.Split(path, ".")
+	b := language.File.Block("job")
+	if names[0] == "model" {
+		b, names = language.File.Block("model"), names[1:]
+	}
+	for _, w := range names[:len(names)-1] {
+		if b = b.Block(w); b == nil {
+			return nil
+		}
+	}
+	return b.Argument(names[len(names)-1])
+}
+
+// number is a key's value, of the file or by default.
+func (r *reading) number(path string, otherwise float64) float64 {
+	if k, ok := r.given[path]; ok {
+		if f, ok := k.Float(); ok {
+			return f
+		}
+		return otherwise
+	}
+	if entry, ok := r.table.Lookup(path); ok {
+		if f, ok := entry.Default.(float64); ok {
+			return f
+		}
+	}
+	return otherwise
+}
+
+// set says what follows from several keys.
+func (r *reading) set(path string, v any) { r.d.Set(path, v, draft.Place{}) }

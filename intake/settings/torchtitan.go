@@ -1,0 +1,363 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/ndc-dev/ndc/backends/torchtitan"
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/tree"
+)
+
+// TorchTitanKind is the kind of TorchTitan's backend.
+const TorchTitanKind = "torchtitan"
+
+// lastTOML is the last release that reads TOML; later ones print what their
+// Python says as JSON.
+const lastTOML = "0.2.2"
+
+// IsTorchTitan reports a configuration of TorchTitan by its sections.
+func IsTorchTitan(o tree.Object) bool {
+	training, ok := o.Find("training")
+	if !ok || training.Object() == nil {
+		return false
+	}
+	for _, section := range []string{"parallelism", "model", "metrics", "lr_scheduler", "activation_checkpoint"} {
+		if n, ok := o.Find(section); ok && n.Object() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// TOML reads a file of TOML as a tree. Its decoder forgets lines, which are
+// found by the names of sections and keys.
+func TOML(src []byte) (tree.Object, error) {
+	if len(src) > tree.MaxBytes {
+		return nil, fmt.Errorf("it has %d bytes, more than %d", len(src), tree.MaxBytes)
+	}
+	var values map[string]any
+	meta, err := toml.Decode(string(src), &values)
+	if err != nil {
+		return nil, err
+	}
+	lines := tomlLines(src)
+	var order []string
+	for _, k := range meta.Keys() {
+		order = append(order, k.String())
+	}
+	return tomlObject("", values, lines, order)
+}
+
+func tomlLines(src []byte) map[string]int {
+	lines := map[string]int{}
+	section := ""
+	for i, line := range bytes.Split(src, []byte("\n")) {
+		text := strings.TrimSpace(string(line))
+		if strings.HasPrefix(text, "[") {
+			section = strings.Trim(strings.SplitN(text, "]", 2)[0], "[ ")
+			continue
+		}
+		if name, _, ok := strings.Cut(text, "="); ok && !strings.HasPrefix(text, "#") {
+			path := strings.TrimSpace(name)
+			if section != "" {
+				path = section + "." + path
+			}
+			if lines[path] == 0 {
+				lines[path] = i + 1
+			}
+		}
+	}
+	return lines
+}
+
+func tomlObject(prefix string, values map[string]any, lines map[string]int, order []string) (tree.Object, error) {
+	var o tree.Object
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	path := func(name string) string {
+		if prefix == "" {
+			return name
+		}
+		return prefix + "." + name
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if d := slices.Index(order, path(a)) - slices.Index(order, path(b)); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		n := tree.Node{Line: max(lines[path(name)], 1)}
+		if in, ok := values[name].(map[string]any); ok {
+			inner, err := tomlObject(path(name), in, lines, order)
+			if err != nil {
+				return nil, err
+			}
+			n.Value = inner
+		} else if f, ok := values[name].(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+			n.Value = json.Number("1e999")
+		} else {
+			b, err := json.Marshal(values[name])
+			if err != nil {
+				return nil, err
+			}
+			value, err := tree.JSON(b)
+			if err != nil {
+				return nil, err
+			}
+			n.Value = value.Value
+		}
+		o = append(o, tree.Member{Key: name, Node: n})
+	}
+	return o, nil
+}
+
+// titanRenamed are keys of earlier releases under their later names.
+var titanRenamed = map[string]string{
+	"training.batch_size": "training.local_batch_size", "training.warmup_steps": "lr_scheduler.warmup_steps", "training.compile": "compile.enable",
+	"training.tensor_parallel_degree": "parallelism.tensor_parallel_degree", "training.data_parallel_shard_degree": "parallelism.data_parallel_shard_degree",
+	"training.data_parallel_replicate_degree": "parallelism.data_parallel_replicate_degree", "training.data_parallel_degree": "parallelism.data_parallel_shard_degree",
+	"training.enable_loss_parallel": "parallelism.enable_loss_parallel", "training.seed": "debug.seed", "training.deterministic": "debug.deterministic",
+	"experimental.context_parallel_degree": "parallelism.context_parallel_degree", "experimental.pipeline_parallel_degree": "parallelism.pipeline_parallel_degree",
+	"experimental.pipeline_parallel_schedule": "parallelism.pipeline_parallel_schedule", "experimental.enable_async_tensor_parallel": "parallelism.enable_async_tensor_parallel",
+	"experimental.pipeline_parallel_microbatches": "parallelism.pipeline_parallel_microbatches", "checkpoint.enable_checkpoint": "checkpoint.enable",
+	"model.tokenizer_path": "model.hf_assets_path", "lr_scheduler.lr_min": "lr_scheduler.min_lr_factor", "optimizer.fused": "optimizer.implementation",
+	"float8.enable_fsdp_float8_all_gather": "quantize.linear.float8.enable_fsdp_float8_all_gather", "float8.precompute_float8_dynamic_scale_for_fsdp": "quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp",
+	"float8.filter_fqns": "quantize.linear.float8.filter_fqns", "float8.recipe_name": "quantize.linear.float8.recipe_name", "validation.enabled": "validation.enable",
+	"checkpoint.initial_load_model_weights_only": "checkpoint.initial_load_model_only", "checkpoint.last_save_model_weights_only": "checkpoint.last_save_model_only",
+}
+
+// ReadTorchTitan reads a configuration of TorchTitan; version is a release, ""
+// the last that read such files.
+func ReadTorchTitan(d *draft.Draft, file, version string, root tree.Object) {
+	if version == "" {
+		version = lastTOML
+	}
+	x := &dialect{kind: TorchTitanKind, version: version, readers: titanReaders, renamed: titanRenamed, spell: func(k key) string {
+		value := k.Text()
+		if list, ok := k.Value.([]tree.Node); ok {
+			var words []string
+			for _, n := range list {
+				words = append(words, n.Text())
+			}
+			value = strings.Join(words, ",")
+		} else if value == "" {
+			value = k.Node.String()
+		}
+		return "--" + k.path + "=" + value
+	}}
+	x.table, x.classes = torchtitan.Tables(version)
+	if x.table == nil {
+		x.version = lastTOML
+		x.table, x.classes = torchtitan.Tables(lastTOML)
+	}
+	r := x.read(d, file, root)
+	r.completeTitan()
+}
+
+var titanReaders = map[string]func(*reading, key) outcome{
+	"training.local_batch_size":                     (*reading).later,
+	"parallelism.pipeline_parallel_microbatch_size": (*reading).later,
+	"training.global_batch_size":                    (*reading).later,
+	"training.mixed_precision_param":                words("training.precision", map[string]any{"bfloat16": "bf16", "float32": "fp32"}),
+	"training.mixed_precision_reduce":               words("execution.gradient_dtype", map[string]any{"float32": "fp32", "bfloat16": "bf16"}),
+	"training.dataset":                              refuse("a data set of TorchTitan's own; training.data has the job's"),
+	"training.dataset_path":                         refuse("a data set of TorchTitan's own; training.data has the job's"),
+	"training.max_norm":                             to("training.optimizer.gradient_clipping"),
+	"optimizer.name":                                words("training.optimizer", map[string]any{"AdamW": "adamw", "Adam": "adam"}),
+	"lr_scheduler.decay_type":                       (*reading).later,
+	"lr_scheduler.decay_ratio":                      (*reading).later,
+	"lr_scheduler.min_lr_factor":                    (*reading).later,
+	"parallelism.data_parallel_shard_degree":        (*reading).shard,
+	"parallelism.fsdp_reshard_after_forward":        words("constraints.layout.zero_stage", map[string]any{"default": int64(3), "always": int64(3), "never": int64(2)}),
+	"parallelism.pipeline_parallel_schedule":        (*reading).schedule,
+	"parallelism.module_fqns_per_model_part":        (*reading).stages,
+	"parallelism.expert_parallel_comm_backend":      words("execution.moe_dispatcher", map[string]any{"standard": nil, "deepep": "deepep", "hybridep": "hybridep"}),
+	"activation_checkpoint.mode":                    words("constraints.layout.recompute", map[string]any{"none": "none", "selective": "selective", "full": "full"}),
+	"activation_checkpoint.selective_ac_option":     (*reading).selective,
+	"checkpoint.enable":                             (*reading).later,
+	"checkpoint.folder":                             (*reading).later,
+	"checkpoint.interval":                           (*reading).later,
+	"checkpoint.keep_latest_k":                      (*reading).later,
+	"checkpoint.async_mode":                         (*reading).later,
+	"metrics.enable_tensorboard":                    ignore("training.logging.tensorboard_path says it"),
+	"metrics.save_tb_folder":                        ignore("training.logging.tensorboard_path says it"),
+	"metrics.enable_wandb":                          ignore("training.logging.wandb says it"),
+	"profiling.enable_profiling":                    ignore("training.logging.profile says it"),
+	"profiling.profile_freq":                        ignore("training.logging.profile says it"),
+	"profiling.profiler_active":                     ignore("training.logging.profile says it"),
+	"validation.enable":                             (*reading).off,
+	"model.hf_assets_path":                          ignore("a path of TorchTitan's checkout"),
+	"model.name":                                    refuse("a model of TorchTitan's code: name it with the variable, or give its config.json too"),
+	"model.flavor":                                  refuse("a model of TorchTitan's code: name it with the variable, or give its config.json too"),
+	"model.norm_type":                               (*reading).norm,
+	"model.converters":                              (*reading).converters,
+	"experimental.custom_import":                    refuse("Python of the user's own"),
+	"parallelism.enable_loss_parallel":              ignore("logits are split over tensor_parallel"),
+	"job.print_args":                                ignore("what the program prints"),
+	"job.use_for_integration_test":                  ignore("what the program prints"),
+}
+
+func (r *reading) later(key) outcome { return outcome{} }
+
+func (r *reading) off(k key) outcome {
+	if on, ok := k.Truth(); ok && !on {
+		return left("off")
+	}
+	return unknown("validation needs data of the job's own: training.data.validation")
+}
+
+func (r *reading) norm(k key) outcome {
+	if strings.Contains(k.Text(), "rmsnorm") {
+		return left("as in the models")
+	}
+	return unknown("another norm than the models have")
+}
+
+func (r *reading) shard(k key) outcome {
+	if n, ok := k.Int(); ok && n < 0 {
+		return left("all GPUs that are left")
+	}
+	return r.plain(k, "constraints.layout.data_parallel_shard")
+}
+
+func (r *reading) schedule(k key) outcome {
+	for _, pair := range [][2]string{{"1F1B", "1f1b"}, {"Interleaved1F1B", "interleaved_1f1b"}, {"GPipe", "gpipe"}, {"DualPipeV", "dualpipev"}} {
+		if strings.EqualFold(pair[0], k.Text()) {
+			if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
+				r.d.Set("constraints.layout.pipeline_schedule", pair[1], r.at(k))
+			}
+			return outcome{}
+		}
+	}
+	return unknown("no schedule that ndc has")
+}
+
+// stages counts the layers of every part of the pipeline.
+func (r *reading) stages(k key) outcome {
+	parts, _ := k.Value.([]tree.Node)
+	var layers []int64
+	for _, part := range parts {
+		names, _ := part.Value.([]tree.Node)
+		n := int64(0)
+		for _, name := range names {
+			if strings.HasPrefix(name.Text(), "layers.") {
+				n++
+			}
+		}
+		layers = append(layers, n)
+	}
+	if len(layers) == 0 {
+		return left("equal parts")
+	}
+	r.d.Set("constraints.layout.stage_layers", layers, r.at(k))
+	return outcome{}
+}
+
+func (r *reading) selective(k key) outcome {
+	if mode, ok := r.given["activation_checkpoint.mode"]; ok && mode.Text() != "selective" {
+		return left("no selective recompute")
+	}
+	if k.Text() == "op" {
+		r.d.Set("constraints.layout.recompute_modules", []string{"op"}, r.at(k))
+		return outcome{}
+	}
+	return unknown("ndc has recompute by operation, not of every n-th layer")
+}
+
+func (r *reading) converters(k key) outcome {
+	list, _ := k.Value.([]tree.Node)
+	for _, n := range list {
+		switch {
+		case strings.Contains(n.Text(), "mx"):
+			r.d.Set("training.precision", "mxfp8", r.at(k))
+		case strings.Contains(n.Text(), "float8"):
+			r.d.Set("training.precision", "fp8", r.at(k))
+		default:
+			return unknown("a converter that ndc does not have")
+		}
+	}
+	if len(list) == 0 {
+		return left("none")
+	}
+	return outcome{}
+}
+
+// completeTitan settles what several keys say together.
+func (r *reading) completeTitan() {
+	d := r.d
+	const layout = "constraints.layout."
+	local := int64(r.number("training.local_batch_size", 8))
+	if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
+		local = int64(r.number("parallelism.pipeline_parallel_microbatch_size", 1))
+	}
+	if local > 0 {
+		r.set(layout+"micro_batch_size", local)
+	}
+	if n := int64(r.number("training.global_batch_size", -1)); n > 0 {
+		r.set("training.global_batch_size", n)
+	} else if s := r.number("parallelism.data_parallel_shard_degree", -1); s > 0 {
+		r.set("training.global_batch_size", int64(r.number("training.local_batch_size", 8)*s*r.number("parallelism.data_parallel_replicate_degree", 1)))
+	}
+	d.Default("training.precision", "bf16", draft.Place{})
+	if !d.Has(layout + "zero_stage") {
+		r.set(layout+"zero_stage", int64(3))
+	}
+	if d.Int(layout+"data_parallel_shard") == 1 {
+		r.set(layout+"zero_stage", int64(0))
+	}
+	r.rate()
+	if k, ok := r.given["checkpoint.enable"]; ok && k.Value == true {
+		if f, ok := r.given["checkpoint.folder"]; ok {
+			r.set("training.checkpoint.path", strings.TrimSuffix(f.Text(), "/"+TorchTitanKind))
+		}
+		r.set("training.checkpoint.interval", int64(r.number("checkpoint.interval", 500)))
+		r.set("training.checkpoint.keep_last", int64(r.number("checkpoint.keep_latest_k", 10)))
+		if k, ok := r.given["checkpoint.async_mode"]; ok && k.Text() != "disabled" {
+			r.set("training.checkpoint.async", true)
+		}
+	}
+	if d.Text(layout+"recompute") == "selective" && !d.Has(layout+"recompute_modules") {
+		r.set(layout+"recompute_modules", []string{"op"})
+	}
+	d.Default(layout+"recompute", "selective", draft.Place{})
+}
+
+// rate settles the schedule: the shape falls over the whole run, or, with a
+// ratio, over its last part.
+func (r *reading) rate() {
+	d := r.d
+	shape := "linear"
+	if k, ok := r.given["lr_scheduler.decay_type"]; ok {
+		shape = k.Text()
+	}
+	steps := d.Int("training.steps")
+	ratio := r.number("lr_scheduler.decay_ratio", -1)
+	warmup := d.Int("training.schedule.warmup_steps")
+	switch {
+	case ratio == 0:
+		r.set("training.schedule", "constant")
+		return
+	case ratio > 0 && steps > 0 && int64(math.Round(ratio*float64(steps)))+warmup < steps:
+		r.set("training.schedule", "wsd")
+		r.set("training.schedule.decay_steps", int64(math.Round(ratio*float64(steps))))
+		r.set("training.schedule.decay_shape", map[string]string{"sqrt": "minus_sqrt", "cosine": "cosine", "linear": "linear"}[shape])
+	case shape == "sqrt":
+		r.set("training.schedule", "wsd")
+		r.set("training.schedule.decay_shape", "minus_sqrt")
+	default:
+		r.set("training.schedule", shape)
+	}
+	if low := r.number("lr_scheduler.min_lr_factor", 0) * d.Float("training.optimizer.learning_rate"); low > 0 {
+		r.set("training.schedule.minimum_learning_rate", math.Round(low*1e15)/1e15)
+	}
+}
