@@ -44,8 +44,8 @@ model "plain" {
   }
 }
 
-job "letters" {
-  model   = model.letters
+job "any" {
+  model   = catalog.model.llama3_8b
   cluster = catalog.cluster.single_gpu
 
   training {
@@ -62,84 +62,29 @@ job "letters" {
   backend "megatron" {
     version = "core_v0.18.2"
   }
+}
+
+job "letters" {
+  base  = job.any
+  model = model.letters
 }
 
 job "length" {
-  model   = model.length
-  cluster = catalog.cluster.single_gpu
-
-  training {
-    global_batch_size = 8
-    steps             = 100
-
-    optimizer "adamw" {
-      learning_rate = 1e-4
-    }
-    data {
-      mock = true
-    }
-  }
-  backend "megatron" {
-    version = "core_v0.18.2"
-  }
+  base  = job.any
+  model = model.length
 }
 
 job "blocks" {
-  model   = model.blocks
-  cluster = catalog.cluster.single_gpu
-
-  training {
-    global_batch_size = 8
-    steps             = 100
-
-    optimizer "adamw" {
-      learning_rate = 1e-4
-    }
-    data {
-      mock = true
-    }
-  }
-  backend "megatron" {
-    version = "core_v0.18.2"
-  }
+  base  = job.any
+  model = model.blocks
 }
 
 job "widths" {
-  model   = model.widths
-  cluster = catalog.cluster.single_gpu
-
-  training {
-    global_batch_size = 8
-    steps             = 100
-
-    optimizer "adamw" {
-      learning_rate = 1e-4
-    }
-    data {
-      mock = true
-    }
-  }
-  backend "megatron" {
-    version = "core_v0.18.2"
-  }
+  base  = job.any
+  model = model.widths
 }
 
 job "plain" {
-  model   = model.plain
-  cluster = catalog.cluster.single_gpu
-
-  training {
-    global_batch_size = 8
-    steps             = 100
-
-    optimizer "adamw" {
-      learning_rate = 1e-4
-    }
-    data {
-      mock = true
-    }
-  }
-  backend "megatron" {
-    version = "core_v0.18.2"
-  }
+  base  = job.any
+  model = model.plain
 }
