@@ -164,6 +164,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	}
 	e.domain = layout.Domain(j)
 	e.assembly = program.AssemblyOf(e.runtime)
+	e.assembly.KernelsOnly = true
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}

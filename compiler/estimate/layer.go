@@ -3,6 +3,7 @@ package estimate
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -82,7 +83,7 @@ type blockTimes struct {
 func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	kinds := e.arch.Kinds()
 	t := &layerTable{layers: make([]pass, 4*len(kinds)), gradientBytesPerElement: bytesOf(x.GradientDType)}
-	operations := e.listingOf(l)
+	operations := e.listingOf(program.ShapeOf(l))
 	for k, layer := range operations.layers {
 		t.build(e.start(l, x, g, false), layer, k, false)
 		if e.quantised == e.base {
@@ -116,18 +117,28 @@ type listing struct {
 	start, end program.Block
 }
 
-// listingOf lists the operations of a layout's shape, from the cache: many tables
-// share them.
-func (e *Evaluator) listingOf(l *plan.Layout) *listing {
-	s := program.ShapeOf(l)
+// listingOf lists the operations of a shape, from the cache: many tables share
+// them, and what has no experts is the same however they are cut.
+func (e *Evaluator) listingOf(s program.Shape) *listing {
 	known := e.listings[s]
-	if known == nil {
-		known = &listing{layers: make([]program.Layer, len(e.arch.Kinds())), start: e.arch.Start(&s, &e.assembly),
-			end: e.arch.End(&s, &e.assembly, e.target.PaddedVocab(e.model, l.TensorParallel))}
-		for k := range known.layers {
+	if known != nil {
+		return known
+	}
+	kinds := e.arch.Kinds()
+	known = &listing{layers: make([]program.Layer, len(kinds))}
+	e.listings[s] = known
+	without := s
+	without.ExpertParallel, without.ExpertTensorParallel = 1, 1
+	if s == without {
+		known.start, known.end = e.arch.Start(&s, &e.assembly), e.arch.End(&s, &e.assembly, e.target.PaddedVocab(e.model, s.TensorParallel))
+	} else {
+		*known = *e.listingOf(without)
+		known.layers = slices.Clone(known.layers)
+	}
+	for k := range kinds {
+		if s == without || kinds[k].MoE {
 			known.layers[k] = e.arch.Layer(k, &s, &e.assembly)
 		}
-		e.listings[s] = known
 	}
 	return known
 }

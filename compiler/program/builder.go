@@ -20,6 +20,7 @@ type builder struct {
 	layer   Layer
 	tensors []Tensor // of the layer
 	memory  []Weight // the same
+	nothing Tensor   // what is left where tensors are left out
 	block   *Block   // the last of the layer
 	outputs int      // of linear operations so far
 }
@@ -27,7 +28,10 @@ type builder struct {
 // Layer lists the operations of one layer of a kind on one rank.
 func (p *Program) Layer(kind int, s *Shape, a *Assembly) Layer {
 	b := p.builder(s, a)
-	b.kind, b.tensors, b.memory = p.kinds[kind], make([]Tensor, 0, 32), make([]Weight, 0, 16)
+	b.kind = p.kinds[kind]
+	if !a.KernelsOnly {
+		b.tensors, b.memory = make([]Tensor, 0, 32), make([]Weight, 0, 16)
+	}
 	for _, block := range b.kind.Blocks {
 		b.list(block)
 	}
@@ -123,6 +127,9 @@ func (b *builder) shard() float64 {
 // leave adds a tensor to an operation. All of a layer lie in one piece of memory
 // as long as an operation's are added one after the other.
 func (b *builder) leave(o *Operation, t Tensor) *Tensor {
+	if b.a.KernelsOnly {
+		return &b.nothing
+	}
 	n, last := len(o.Tensors), len(b.tensors)-1
 	if n > 0 && &o.Tensors[n-1] != &b.tensors[last] {
 		o.Tensors = append(o.Tensors, t)
@@ -136,6 +143,9 @@ func (b *builder) leave(o *Operation, t Tensor) *Tensor {
 // weights are those of an operation, in one piece of memory with the layer's
 // others.
 func (b *builder) weights(of ...Weight) []Weight {
+	if b.a.KernelsOnly {
+		return nil
+	}
 	b.memory = append(b.memory, of...)
 	return b.memory[len(b.memory)-len(of) : len(b.memory) : len(b.memory)]
 }

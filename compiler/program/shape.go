@@ -77,6 +77,8 @@ type Assembly struct {
 	FusedLoss  bool // which keeps no probabilities
 
 	Types Types
+	// KernelsOnly leaves weights and tensors out, on which no time depends.
+	KernelsOnly bool
 }
 
 // AssemblyOf is how a runtime builds layers where execution options and types do

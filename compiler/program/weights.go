@@ -70,6 +70,9 @@ func vector(name string, s Sharding, size int) Weight { return matrix(name, s, s
 
 // normWeights are the weight of a norm and, for LayerNorm, a bias.
 func (b *builder) normWeights(name string, size int) []Weight {
+	if b.a.KernelsOnly {
+		return nil
+	}
 	w := b.weights(vector(name+".weight", Replicated, size))
 	if b.m.Normalization == "layernorm" {
 		w = append(w, vector(name+".bias", Replicated, size))
