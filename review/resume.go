@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -91,7 +92,7 @@ func Resume(old, new *plan.Plan) Fate {
 		return Fate{NotResumable, "frameworks do not read one another's checkpoints", ""}
 	}
 	if old.BackendVersion != new.BackendVersion {
-		return Fate{Unproven, fmt.Sprintf("nobody has tried checkpoints of %s with %s", old.BackendVersion, new.BackendVersion), ""}
+		return Fate{Unproven, fmt.Sprintf("nobody has tried checkpoints of %q with %q", old.BackendVersion, new.BackendVersion), ""}
 	}
 	differ := differing(old, new)
 	if len(differ) == 0 {
@@ -191,7 +192,7 @@ func fateOf(b *Backend, old, new []record.Value, changes []Change) *Fate {
 			return &Fate{Unproven, "nobody has tried another training.precision", ""}
 		}
 	}
-	if to == nil || from.Value != to.Value {
+	if to == nil || !reflect.DeepEqual(from.Value, to.Value) {
 		where := "nowhere"
 		if to != nil {
 			where = "in " + spelled(to.Value)

@@ -3,9 +3,12 @@ package review
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -164,7 +167,45 @@ func TestRows(t *testing.T) {
 		if !known[r.Answer] || r.Source == "" || len(r.Versions) == 0 || len(r.Axes) == 0 {
 			t.Errorf("row %d: %+v", i+1, r)
 		}
+		for _, name := range slices.Concat(r.Axes, slices.Collect(maps.Keys(r.Old)), slices.Collect(maps.Keys(r.New))) {
+			if _, ok := strings.CutPrefix(name, "execution."); schema.EffectOf("layout."+name) == 0 && !(ok && schema.EffectOf(name) != 0) {
+				t.Errorf("row %d: there is no axis %q", i+1, name)
+			}
+		}
 	}
+}
+
+// FuzzReport: whatever two records say, a report on them is made, and no text of
+// theirs reaches a terminal as it is.
+func FuzzReport(f *testing.F) {
+	text, err := json.Marshal(record.File{FormatVersion: record.FormatVersion, Job: "a", Backends: map[string][]record.Value{"megatron": build("a", 1).Values["megatron"]}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text), strings.Replace(string(text), "0.0001", `{"a": ["\u001b"]}`, 1))
+	f.Add(string(text), strings.Replace(string(text), `"/c"`, `"/\u202e\u007f\u0085"`, 1))
+	f.Add(string(text), strings.ReplaceAll(string(text), `"/c"`, `["/c"]`))
+	f.Fuzz(func(t *testing.T, old, new string) {
+		var sides [2][]Build
+		for i, text := range []string{old, new} {
+			r, err := record.Read([]byte(text))
+			if err != nil {
+				return
+			}
+			b := Build{Job: r.Job, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+			for backend := range r.Backends {
+				b.Values[backend], b.Plans[backend] = r.Of(backend), build("a", 1).Plans["megatron"]
+			}
+			sides[i] = []Build{b}
+		}
+		r := Compare(sides[0], sides[1])
+		if text := r.Text() + r.Markdown(); strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && c != '\n' }) {
+			t.Errorf("%q has control characters", text)
+		}
+		if len(r.SARIF(".", "1").Runs) != 1 {
+			t.Error("a log has one run")
+		}
+	})
 }
 
 // TestFits: the first row whose axes hold all differences answers.

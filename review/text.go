@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -100,8 +101,26 @@ func spelled(v any) string {
 	if n, ok := v.(float64); ok && n == float64(int64(n)) {
 		return fmt.Sprint(int64(n))
 	}
-	return string(text)
+	return printable(string(text))
 }
+
+// printable spells characters that a terminal would not show, or obey.
+func printable(s string) string {
+	if !strings.ContainsFunc(s, unprintable) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if unprintable(c) {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(c rune) bool { return !unicode.IsPrint(c) }
 
 // remarks say who made the change, about which backends, and why it is grave.
 func (j *Job) remarks(c Change) []string {

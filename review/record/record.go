@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -225,7 +226,8 @@ func (f *File) Of(backend string) []Value {
 	return list
 }
 
-// Read reads a job.json of this format.
+// Read reads a job.json of this format. It may be anybody's: what ndc would not
+// write is an error.
 func Read(text []byte) (*File, error) {
 	var f File
 	if err := json.Unmarshal(text, &f); err != nil {
@@ -234,7 +236,29 @@ func Read(text []byte) (*File, error) {
 	if major(f.FormatVersion) != major(FormatVersion) {
 		return nil, fmt.Errorf("its format is %q, and this version of ndc reads %s", f.FormatVersion, FormatVersion)
 	}
+	for _, name := range f.names() {
+		if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			return nil, fmt.Errorf("it has a character that cannot be shown in %q", name)
+		}
+	}
+	for backend := range f.Backends {
+		if strings.ContainsAny(backend, `/\`) || backend == "" || backend[0] == '.' {
+			return nil, fmt.Errorf("%q is no name of a backend", backend)
+		}
+	}
 	return &f, nil
+}
+
+// names are the texts of a file that people are told as they are.
+func (f *File) names() []string {
+	names := []string{f.Job, f.Site}
+	lists := append(slices.Collect(maps.Values(f.Backends)), f.Values)
+	for _, list := range lists {
+		for _, v := range list {
+			names = append(names, v.Path, v.Origin)
+		}
+	}
+	return append(names, slices.Collect(maps.Keys(f.Backends))...)
 }
 
 func major(version string) string {

@@ -98,7 +98,11 @@ func TestSet(t *testing.T) {
 }
 
 func TestUnreadable(t *testing.T) {
-	for _, text := range []string{"", "{", `{"format_version": "2.0"}`, `{}`} {
+	for _, text := range []string{
+		"", "{", `{"format_version": "2.0"}`, `{}`,
+		`{"format_version": "1.0", "job": "a\u001b[31m"}`, `{"format_version": "1.0", "values": [{"path": "a\nb"}]}`,
+		`{"format_version": "1.0", "backends": {"megatron": [{"origin": "spec:a\u0007"}]}}`, `{"format_version": "1.0", "backends": {"../x": []}}`,
+	} {
 		if f, err := Read([]byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, f)
 		}
