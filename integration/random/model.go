@@ -1,19 +1,22 @@
 package random
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // families are the architectures, by how often they are drawn.
-var families = []string{"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "glm4_moe", "gpt_oss", "gemma2"}
+var families = []string{"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "glm4_moe", "gpt_oss", "gemma2", "nemotron_h", "qwen3_next"}
 
 // builds are the families that a framework has.
 var builds = map[string][]string{
-	"megatron":   {"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "deepseek_v3", "glm4_moe", "gpt_oss"},
+	"megatron":   {"llama", "llama", "llama", "gpt", "qwen2", "qwen3", "mixtral", "qwen3_moe", "deepseek_v3", "deepseek_v3", "glm4_moe", "gpt_oss", "nemotron_h", "qwen3_next"},
 	"torchtitan": {"llama", "llama", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3", "gpt_oss"},
 }
 
 func (d *drawing) model() {
 	family := d.suits(families, builds)
-	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "glm4_moe" || family == "gpt_oss"
+	d.moe = family == "mixtral" || family == "qwen3_moe" || family == "deepseek_v3" || family == "glm4_moe" || family == "gpt_oss" || family == "qwen3_next"
 	d.latent = family == "deepseek_v3"
 	heads, width := pick(d, 8, 16, 32), pick(d, 64, 128)
 	d.block(`model "m"`, func() {
@@ -50,6 +53,30 @@ func (d *drawing) parts(family string, heads, width int) {
 		d.line("activation_alpha = 1.702")
 		d.line("activation_clamp = 7")
 		d.line("activation_offset = 1")
+	case "nemotron_h":
+		d.line(`activation = "relu2"`)
+		d.line("layer_pattern = %q", d.pattern("M-*-"))
+		d.maybe(70, "kv_heads", "2", "8")
+		d.block("mamba", func() {
+			d.line("heads = %d", pick(d, 64, 128))
+			d.line("head_dim = 64")
+			d.line("state_dim = %d", pick(d, 64, 128))
+			d.line("groups = 8")
+			d.line("conv_kernel = 4")
+		})
+	case "qwen3_next":
+		d.line("layer_pattern = %q", d.pattern("GE*E"))
+		d.line("kv_heads = 2")
+		d.line("zero_centered_norm = true")
+		d.line("qk_norm = true")
+		d.maybe(60, "attention_output_gate", "true")
+		d.block("delta_net", func() {
+			d.line("key_heads = 16")
+			d.line("value_heads = %d", pick(d, 16, 32))
+			d.line("key_head_dim = 128")
+			d.line("value_head_dim = 128")
+			d.line("conv_kernel = 4")
+		})
 	case "gemma2":
 		d.line("post_norms = true")
 		d.line("zero_centered_norm = true")
@@ -82,6 +109,20 @@ func (d *drawing) parts(family string, heads, width int) {
 	}
 }
 
+// pattern is the layers of a hybrid: pairs of a mixer and another block, most
+// often the first of two pairs.
+func (d *drawing) pattern(pairs string) string {
+	var b strings.Builder
+	for b.Len() < d.layers {
+		next := pairs[:2]
+		if b.Len() > 0 && d.chance(25) {
+			next = pairs[2:]
+		}
+		b.WriteString(next)
+	}
+	return b.String()[:d.layers]
+}
+
 func (d *drawing) window(percent int) {
 	if d.chance(percent) {
 		d.block("sliding_window", func() {
@@ -103,6 +144,10 @@ func (d *drawing) mla() {
 
 func (d *drawing) positions(family string) {
 	if family == "gpt" && d.chance(60) {
+		return
+	}
+	if family == "nemotron_h" {
+		d.block(`position_embedding "none"`, func() {})
 		return
 	}
 	d.block(`position_embedding "rope"`, func() {
