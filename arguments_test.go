@@ -80,15 +80,27 @@ func (a argument) name() string {
 	return b.String() + a.Name
 }
 
-// word is the name without the place where a backend block or another has the
-// same words again.
+// word is the name without the place where a backend block, a site or another has
+// the same words again.
 func (a argument) word() string {
-	name := a.name()
+	name := inJob.Replace(a.name())
 	for _, b := range []string{"constraints", "execution", "training", "slurm"} {
 		name = strings.Replace(name, "job.backend."+b+".", "job."+b+".", 1)
 	}
 	return strings.Replace(name, "job.backend.container.", "job.slurm.container.", 1)
 }
+
+// inJob says where a job has what a site says, and inSite where the site "s" has
+// what stands around an argument of a job.
+var (
+	inJob = strings.NewReplacer("site.slurm.", "job.slurm.", "site.container.", "job.slurm.container.", "site.backend.container.", "job.slurm.container.",
+		"site.node_check.", "job.slurm.node_check.", "site.environment", "job.slurm.environment", "site.backend.", "job.backend.")
+	inSite = strings.NewReplacer("job.slurm.container.", "site:s.container.", "job.slurm.node_check.", "site:s.node_check.", "job.slurm.", "site:s.slurm.")
+)
+
+// ofSite reports whether it is an argument of a site, whose jobs say nothing of
+// Slurm themselves.
+func (a argument) ofSite() bool { return a.blocks[0].Name == "site" }
 
 func everyArgument(b *schema.Block, above []*schema.Block, visit func(argument)) {
 	for i := range b.Arguments {
@@ -205,14 +217,25 @@ func (b *builds) side(t *testing.T, base base, a argument, r *trial, value strin
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	for _, settings := range []string{base.settings, r.around} {
+	around, path := r.around, a.path(r)
+	if a.ofSite() {
+		around = "site:s; job.site = site.s; job.slurm = null; " + strings.TrimSuffix(inSite.Replace(around), "; ")
+		if path[1] == "slurm" {
+			around = strings.NewReplacer("site:s.container.", "site:s.slurm.container.", "site:s.node_check.", "site:s.slurm.node_check.").Replace(around)
+		}
+		path[0] = "site:s"
+		if path[1] == "backend" {
+			path[1] += ":" + base.name
+		}
+	}
+	for _, settings := range []string{base.settings, around} {
 		for setting := range strings.SplitSeq(settings, "; ") {
 			path, value, _ := strings.Cut(setting, " = ")
 			set(t, f.Body(), strings.Split(path, "."), value)
 		}
 	}
 	if value != "" {
-		set(t, f.Body(), a.path(r), value)
+		set(t, f.Body(), path, value)
 	}
 	source := string(f.Bytes())
 	once, _ := b.done.LoadOrStore(source, sync.OnceValue(func() outcome { return built(source) }))

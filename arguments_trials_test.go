@@ -93,13 +93,26 @@ const host = `cluster.pcie.bandwidth = "60GB/s"; job.execution.offload.optimizer
 // elsewhere are the arguments whose effect no single build shows, and the test that
 // does.
 var elsewhere = map[string]string{
-	"variable.nullable":       "what becomes of null from outside: lang, TestVariableFiles",
-	"job.backend.required":    "what becomes of the other backends: testdata/script/required.txtar",
-	"policy.condition":        "what it stops: testdata/script/policies.txtar",
-	"policy.error_message":    "what it stops: testdata/script/policies.txtar",
-	"policy.severity":         "what it stops: testdata/script/policies.txtar",
-	"model.built_by.versions": "printed by ndc catalog: TestBuiltBy says whether it is true",
-	"model.built_by.reason":   "printed by ndc catalog: TestBuiltBy says whether it is true",
+	"variable.nullable":         "what becomes of null from outside: lang, TestVariableFiles",
+	"job.backend.required":      "what becomes of the other backends: testdata/script/required.txtar",
+	"policy.condition":          "what it stops: testdata/script/policies.txtar",
+	"policy.error_message":      "what it stops: testdata/script/policies.txtar",
+	"policy.severity":           "what it stops: testdata/script/policies.txtar",
+	"site.policy.condition":     "which jobs it is for: lang, TestSitePolicies",
+	"site.policy.error_message": "which jobs it is for: lang, TestSitePolicies",
+	"site.policy.severity":      "which jobs it is for: lang, TestSitePolicies",
+	"job.base":                  "what becomes of it: lang, TestBaseOfJobs",
+	"job.without":               "what becomes of it: lang, TestBaseOfJobs",
+	"job.for_each":              "which jobs there are: lang, TestInstances",
+	"job.count":                 "which jobs there are: lang, TestInstances",
+	"module.source":             "what is in the folder: lang, TestModules",
+	"module.version":            "what is fetched: lang, TestModules",
+	"module.for_each":           "which modules there are: lang, TestModules",
+	"module.count":              "which modules there are: lang, TestModules",
+	"output.value":              "what others read: lang, TestModules",
+	"output.description":        "for readers",
+	"model.built_by.versions":   "printed by ndc catalog: TestBuiltBy says whether it is true",
+	"model.built_by.reason":     "printed by ndc catalog: TestBuiltBy says whether it is true",
 }
 
 // answers are the pairs of arguments that decide what is accepted or warned of.
@@ -121,6 +134,9 @@ var answers = []trial{
 
 // trials are pairs that do not follow from the type.
 var trials = []trial{
+	{"job.site", "", `site:s.environment = { A = "1" }; site:t.environment = { B = "1" }`, "site.s", "site.t", false},
+	{"site:s.cluster", "", "cluster:small.base = cluster.c; cluster:small.nodes = 1; job.cluster = null", "cluster.c", "cluster.small", false},
+	{"site:s.values", "", "job.training.seed = here.seed", "{ seed = 1 }", "{ seed = 2 }", false},
 	{"variable:v.description", "", `variable:v.default = "7"; job.training.seed = var.v`, "", `"a seed"`, false},
 	{"variable:v.type", "", `variable:v.default = "010"; job.slurm.environment = { V = var.v }`, "", "number", false},
 	{"variable:v.default", "", `variable:v.default = 1; job.training.seed = var.v`, "1", "2", false},

@@ -113,17 +113,17 @@ func TestInstances(t *testing.T) {
 	}
 	var got []string
 	for _, j := range w.Jobs {
-		got = append(got, fmt.Sprintf("%s %s %s %g %d %s %s", j.Label, j.Name, j.Backend.Kind, j.Training.Optimizer.LearningRate, j.Training.Seed, j.Training.Checkpoint.Path, j.Training.Logging.TensorBoardPath))
+		got = append(got, fmt.Sprintf("%s %s %g %d %s %s", j.Name, j.Backend.Kind, j.Training.Optimizer.LearningRate, j.Training.Seed, j.Training.Checkpoint.Path, j.Training.Logging.TensorBoardPath))
 	}
 	want := []string{
-		"start start megatron 0.0001 7 /checkpoints/megatron /tensorboard/megatron",
-		"start start torchtitan 0.0001 7 /checkpoints/torchtitan /tensorboard/torchtitan",
-		"sweep sweep-high megatron 0.001 1234 /checkpoints/sweep-high/megatron /tensorboard/sweep-high/megatron",
-		"sweep sweep-low megatron 1e-05 1234 /checkpoints/sweep-low/megatron /tensorboard/sweep-low/megatron",
-		"seeds seeds-0 megatron 0.0001 100 /checkpoints/seeds-0/megatron /tensorboard/seeds-0/megatron",
-		"seeds seeds-0 torchtitan 0.0001 100 /checkpoints/seeds-0/torchtitan /tensorboard/seeds-0/torchtitan",
-		"seeds seeds-1 megatron 0.0001 101 /checkpoints/seeds-1/megatron /tensorboard/seeds-1/megatron",
-		"seeds seeds-1 torchtitan 0.0001 101 /checkpoints/seeds-1/torchtitan /tensorboard/seeds-1/torchtitan",
+		"start megatron 0.0001 7 /checkpoints/megatron /tensorboard/megatron",
+		"start torchtitan 0.0001 7 /checkpoints/torchtitan /tensorboard/torchtitan",
+		"sweep-high megatron 0.001 1234 /checkpoints/sweep-high/megatron /tensorboard/sweep-high/megatron",
+		"sweep-low megatron 1e-05 1234 /checkpoints/sweep-low/megatron /tensorboard/sweep-low/megatron",
+		"seeds-0 megatron 0.0001 100 /checkpoints/seeds-0/megatron /tensorboard/seeds-0/megatron",
+		"seeds-0 torchtitan 0.0001 100 /checkpoints/seeds-0/torchtitan /tensorboard/seeds-0/torchtitan",
+		"seeds-1 megatron 0.0001 101 /checkpoints/seeds-1/megatron /tensorboard/seeds-1/megatron",
+		"seeds-1 torchtitan 0.0001 101 /checkpoints/seeds-1/torchtitan /tensorboard/seeds-1/torchtitan",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

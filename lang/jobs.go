@@ -269,7 +269,7 @@ func completion(t *block, name string) string {
 
 // buildFor decodes and checks one job.
 func (l *loader) buildFor(p parts) job.Job {
-	j := job.Job{Name: p.name(), Label: p.node.block.Labels[0], Sources: job.Sources{}}
+	j := job.Job{Name: p.name(), Sources: job.Sources{}}
 	j.Folder = j.Name
 	if p.site != nil {
 		j.Site = p.site.tree.label

@@ -12,8 +12,7 @@ import "github.com/ndc-dev/ndc/diag"
 // Job is one training run on one backend.
 type Job struct {
 	Name        string // becomes paths and the Slurm name: the label, with for_each LABEL-KEY
-	Label       string `json:"-"` // of the job block; no plan depends on it, nor on the next two
-	Site        string `json:"-"` // label of the site block; "" without one
+	Site        string `json:"-"` // label of the site block; "" without one. No plan depends on it, nor on the next
 	Folder      string `json:"-"` // of its files, as a slash path: the name, for several sites SITE/NAME
 	Backend     Backend
 	Model       Model
