@@ -94,7 +94,7 @@ var torchtitan = Framework{
 }
 
 var deepspeed = Framework{
-	Name: "deepspeed", Versions: []string{"0.18.2", "0.19.8"}, Backend: `extra_args = ["optimizer.params.torch_adam=true"]`,
+	Name: "deepspeed", Versions: []string{"0.19.8"}, Backend: `extra_args = ["optimizer.params.torch_adam=true"]`,
 	Layouts: []Layout{
 		{Name: "z1x1", Ranks: 1, Lines: "zero_stage = 1\n micro_batch_size = 2"},
 		{Name: "z0x2", Ranks: 2, Lines: "zero_stage = 0\n micro_batch_size = 2"},
