@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/option"
@@ -131,4 +135,62 @@ func compileText(t *testing.T, text string) *compiled {
 		t.Fatal(diags)
 	}
 	return c
+}
+
+// TestLockDocument holds the example of docs/lock.md to what is printed: a
+// choice that an earlier version made, of which another one comes first now.
+func TestLockDocument(t *testing.T) {
+	const document = "../../docs/lock.md"
+	w, diags := load("../../examples/llama3-70b/job.hcl", &inputFlags{backend: "megatron"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	c, diags := compile(&request{job: &w.Jobs[0]})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	earlier := c.plan.Alternatives[0].Layout
+	f := &lock.File{}
+	f.Put(lock.Plan{Job: c.job.Name, Backend: c.job.Backend.Kind, SinceVersion: "0.0.9", Inputs: lock.Inputs(c.job),
+		Choice: plan.Choice{Layout: earlier, Execution: c.target.Resolve(c.job, &earlier)}})
+	job, err := os.ReadFile("../../examples/llama3-70b/job.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "job.hcl")
+	if err := errors.Join(os.WriteFile(name, job, 0o666), os.WriteFile(filepath.Join(dir, lock.Name), f.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"plan", name, "--backend", "megatron"}, &stdout, &stderr); code != exitOK {
+		t.Fatal(stderr.String())
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, entry, _ := strings.Cut(string(f.Bytes()), "\n\n")
+	printed, _, found := strings.Cut(stdout.String(), "\nMemory ")
+	if !found || !strings.Contains(printed, "\nLocked ") {
+		t.Fatalf("nothing is locked:\n%s", stdout.String())
+	}
+	for fence, want := range map[string]string{"```hcl\nplan": "```hcl\n" + entry + "```", "```console\n": "```console\n" + shorten(printed+"\n") + "```"} {
+		start := strings.Index(string(text), fence)
+		length := strings.Index(string(text)[max(start, 0)+len(fence):], "```")
+		if start < 0 || length < 0 {
+			t.Fatalf("%s has no %q", document, fence)
+		}
+		got := string(text)[start : start+len(fence)+length+len("```")]
+		if *update {
+			text = []byte(strings.Replace(string(text), got, want, 1))
+		} else if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s (-committed +printed; -update rewrites it):\n%s", document, diff)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(document, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
