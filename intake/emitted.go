@@ -64,10 +64,14 @@ func (in *intake) stand(name string) string {
 	return "4096"
 }
 
+// largest bounds the nodes of a job that is built to be compared: a layout that
+// is open takes the longer the more there are.
+const largest = 4096
+
 // usual takes back the options that would be passed on and that ndc emits by
 // itself.
 func (in *intake) usual(text string, open []placeholder) {
-	if in.launch != megatron.Kind {
+	if in.launch != megatron.Kind || in.d.Int("cluster.nodes") > largest {
 		return
 	}
 	for _, f := range in.emitted(text, open) {

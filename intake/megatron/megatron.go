@@ -443,19 +443,26 @@ func Drop(d *draft.Draft, emitted shell.Command) {
 		said[o.name] = strings.Join(o.texts(), " ")
 	}
 	path := draft.Labelled("backend", Kind) + ".extra_args"
+	v, _ := d.Get(path)
+	passed, _ := v.Value.([]string)
+	given := make([]shell.Word, len(passed))
+	for i, w := range passed {
+		given[i].Text = w
+	}
 	var kept []string
+	dropped := map[string]bool{}
+	_, options = cut(given)
+	for _, o := range options {
+		values := strings.Join(o.texts(), " ")
+		if emitted, ok := said[o.name]; ok && emitted == values {
+			dropped[o.name] = true
+			continue
+		}
+		kept = append(append(kept, o.name), o.texts()...)
+	}
 	for i := range d.Findings {
-		f := &d.Findings[i]
-		if f.Verdict != draft.Passed {
-			continue
-		}
-		if values, ok := said[f.Name]; ok && values == f.Value {
+		if f := &d.Findings[i]; f.Verdict == draft.Passed && dropped[f.Name] {
 			f.Verdict, f.Why = draft.Left, "ndc emits it too"
-			continue
-		}
-		kept = append(kept, f.Name)
-		if f.Value != "" {
-			kept = append(kept, strings.Split(f.Value, " ")...)
 		}
 	}
 	if d.Remove(path); len(kept) > 0 {

@@ -1,0 +1,65 @@
+package megatron
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/shell"
+)
+
+func command(line string) shell.Command {
+	var c shell.Command
+	for _, w := range strings.Fields(line) {
+		c.Words = append(c.Words, shell.Word{Text: w, Line: 1})
+	}
+	return c
+}
+
+// TestDrop: what ndc emits too is taken back, and the rest stays as it was
+// written, however long.
+func TestDrop(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	d := draft.New()
+	if err := Read(d, "run.sh", "core_v0.19.2", command("torchrun pretrain_gpt.py --manual-gc-interval 100 --vocab-file /"+long+" --log-throughput --dataloader-type cyclic")); err != nil {
+		t.Fatal(err)
+	}
+	Drop(d, command("torchrun x.py --manual-gc-interval 100 --log-throughput --dataloader-type single"))
+	v, _ := d.Get(draft.Labelled("backend", Kind) + ".extra_args")
+	if want := []string{"--vocab-file", "/" + long, "--dataloader-type", "cyclic"}; !slices.Equal(v.Value.([]string), want) {
+		t.Errorf("got %v, want %v", v.Value, want)
+	}
+}
+
+// TestLists reads the lists and layouts that Megatron-LM evaluates.
+func TestLists(t *testing.T) {
+	for text, want := range map[string]string{"([0]*3+[1]*2)": "[0 0 0 1 1] true", "[0,1]*2": "[0 1 0 1] true", "[1": "[] false", "([1]": "[] false", "[1]*999999": "[] false", "exec()": "[] false"} {
+		list, ok := pythonList(text)
+		if !ok {
+			list = nil
+		}
+		if got := fmt.Sprint(list, ok); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{"Et*2|(t|)*2L": "Ett|t|t|L true", "(t": " false", "((t)*99999)*99999": " false"} {
+		s, ok := repeated(text, 0)
+		if got := fmt.Sprint(s, " ", ok); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for _, c := range []struct {
+		kinds        string
+		first, every int64
+	}{{"([0]*3+[1]*5)", 3, 1}, {"([0]+[1])*4", 0, 2}, {"[1]*8", 0, 1}} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --num-experts 4 --ffn-hidden-size 64 --moe-layer-freq "+c.kinds)); err != nil {
+			t.Fatal(err)
+		}
+		if first, every := d.Int("model.moe.first_dense_layers"), d.Int("model.moe.layer_frequency"); first != c.first || every != c.every {
+			t.Errorf("%s: %d dense layers, then every %d; want %d and %d", c.kinds, first, every, c.first, c.every)
+		}
+	}
+}
