@@ -148,7 +148,7 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 		}
 	}
 	plans := planned{names: jobFolders(w), from: filepath.ToSlash(argument), workspace: w, all: flags.backend == ""}
-	if info, err := fs.Stat(fsys, plans.from); err == nil && !info.IsDir() {
+	if info, err := fs.Stat(fsys, plans.from); err != nil || !info.IsDir() {
 		plans.from, plans.alone = path.Dir(plans.from), true
 	}
 	var wrong diag.List

@@ -104,7 +104,7 @@ func loadFrom(fsys fs.FS, argument string, f *inputFlags) (*lang.Workspace, diag
 // fetchedFor is what ndc init fetched for FILE or DIR.
 func fetchedFor(fsys fs.FS, name string) (*lock.Fetched, diag.List) {
 	folder := path.Clean(name)
-	if info, err := fs.Stat(fsys, folder); err == nil && !info.IsDir() {
+	if info, err := fs.Stat(fsys, folder); err != nil || !info.IsDir() {
 		folder = path.Dir(folder)
 	}
 	file, diags := readLock(fsys, folder)
