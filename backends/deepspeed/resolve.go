@@ -26,7 +26,7 @@ var buckets = runtime.Buckets{
 	MaxLiveParameters:    1_000_000_000,
 	PersistenceThreshold: 100_000,
 	SubGroup:             1_000_000_000,
-	Unhidden:             40_000_000, // as Megatron-LM's: not stated in what is emitted
+	Unhidden:             40_000_000, // not stated in what is emitted: no measurement
 }
 
 // resolver fills the execution options for a release and a family of models.

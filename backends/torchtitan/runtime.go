@@ -23,7 +23,7 @@ func (v *version) runtime(f *family) runtime.Runtime {
 		Layers:      runtime.Layers{Implementation: "torchtitan", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
 		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
 		Experts:     runtime.Experts{FP32Combine: true},
-		Buckets:     runtime.Buckets{Unhidden: 40e6}, // as Megatron-LM's: whole blocks, of which there is no measurement
+		Buckets:     runtime.Buckets{Unhidden: 40e6}, // whole blocks, of which there is no measurement
 		Calibration: runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
 		Loss: runtime.Loss{
 			Fused:        runtime.LossKernel{Base: 2},                                    // keeps the logits and writes their gradient
