@@ -107,7 +107,7 @@ func blank(j *job.Job) *plan.Plan {
 			Stages: []plan.StageMemory{}, Host: plan.HostMemory{Ledger: []plan.LedgerLine{}},
 		},
 		Time:          plan.Time{Breakdown: []plan.TimeLine{}},
-		Communication: []plan.Communication{}, Alternatives: []plan.Alternative{}, Policies: []plan.Policy{}, Warnings: []plan.Warning{}, Artifacts: []plan.Artifact{},
+		Communication: []plan.Communication{}, Alternatives: []plan.Alternative{}, Policies: []plan.Policy{}, Overridden: []plan.Override{}, Warnings: []plan.Warning{}, Artifacts: []plan.Artifact{},
 	}
 }
 

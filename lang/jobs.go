@@ -307,6 +307,7 @@ func (l *loader) buildFor(p parts) job.Job {
 	c.when(p.job.child("execution"), c.execution)
 	j.Slurm = decodeSlurm(p.job.child("slurm"))
 	c.when(p.job.child("slurm"), c.slurm)
+	j.Templates = p.templatesFor(j.Sources)
 	l.planned, l.policies = append(l.planned, p.planned()), append(l.policies, l.applying(p.node, p.site))
 	return j
 }

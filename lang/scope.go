@@ -45,6 +45,8 @@ type node struct {
 	calls    []call    // of a module block, once it is done
 	policies []*policy // of a site
 
+	templates siteTemplates // of a site
+
 	keyed bool // whether those are told apart by keys
 }
 

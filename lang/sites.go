@@ -16,15 +16,18 @@ import (
 )
 
 // collectSite keeps a site apart from its policies, which are evaluated for each
-// plan.
+// plan, and from its templates, which name files.
 func (m *module) collectSite(b *hclsyntax.Block) {
 	n := &node{path: "site." + b.Labels[0]}
 	bare, body := *b, *b.Body
 	body.Blocks = nil
 	for _, inner := range b.Body.Blocks {
-		if inner.Type != "policy" {
+		switch {
+		case inner.Type == "templates":
+			n.templates.blocks = append(n.templates.blocks, inner)
+		case inner.Type != "policy":
 			body.Blocks = append(body.Blocks, inner)
-		} else if m.label(inner, schema.File.Block("policy")) {
+		case m.label(inner, schema.File.Block("policy")):
 			n.policies = m.withPolicy(n.policies, inner)
 		}
 	}
@@ -35,6 +38,7 @@ func (m *module) collectSite(b *hclsyntax.Block) {
 // site evaluates a site block.
 func (l *loader) site(n *node) cty.Value {
 	n.tree = l.evaluate(n.block, schema.File.Block("site"), n.scope)
+	l.readTemplates(n)
 	if v := n.tree.args["values"]; v != nil && !v.bad && (isKind(v.value.Type()) || !v.value.Type().IsObjectType() && !v.value.Type().IsMapType()) {
 		l.fail(WrongType, v.source.Range, "\"values\" must be a map in braces, of which jobs read each entry as here.NAME, not %s.", describe(v.value))
 	}

@@ -36,10 +36,24 @@ func Summary(job string, p *plan.Plan) string {
 	stepTime(&b, p)
 	section(&b, "Run", runLine(p))
 	section(&b, "Search", searchLine(&p.Search))
+	if len(p.Overridden) > 0 {
+		section(&b, "Templates", templates(p.Overridden))
+	}
 	if len(p.Policies) > 0 {
 		section(&b, "Policies", policies(p.Policies))
 	}
 	return b.String()
+}
+
+// templates names the parts of the scripts that the site says in its own way.
+func templates(list []plan.Override) string {
+	parts := make([]string, len(list))
+	for i, o := range list {
+		if parts[i] = o.Part; o.Template != "" {
+			parts[i] += " (" + o.Template + ")"
+		}
+	}
+	return strings.Join(parts, ", ") + ": said by the site"
 }
 
 // policies counts the policies that are met and names the others.

@@ -38,12 +38,13 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 	checkCores(j, p, &diags)
 	directives := directives(j, &diags)
 	settings := settings(j, p, l, &diags)
+	overrides := overridden(j, p, directives, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	script := j.Name + ".sbatch"
 	return []backends.Artifact{
-		{Path: script, Content: batchScript(j, p, l, directives)},
+		{Path: script, Content: batchScript(j, p, l, directives, overrides)},
 		{Path: launchName, Content: launchScript(j, p, l), Executable: true},
 		{Path: environmentName, Content: must("environment.sh.tmpl", environmentView{
 			Header: render.Header, Summary: summary(j, l), Settings: settings,
@@ -86,9 +87,11 @@ type batchView struct {
 	References                  []render.Word
 	UnsurePaths, MountedFolders []render.Word
 	ContainerNames              string
+
+	SbatchHeader, BeforeLaunch, AfterLaunch *override // nil: none
 }
 
-func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string) []byte {
+func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overrides map[string]*override) []byte {
 	name := j.Name + ".sbatch"
 	v := batchView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: name,
@@ -96,6 +99,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string) []byte
 		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes,
 		Chain: chained(j), ChainCount: j.Slurm.Chain.Count, Steps: l.Steps,
 		StalledCap: stalledCap, FailureCap: failureCap,
+		SbatchHeader: overrides["sbatch_header"], BeforeLaunch: overrides["before_launch"], AfterLaunch: overrides["after_launch"],
 	}
 	for _, name := range references(j) {
 		v.References = append(v.References, render.Shell(render.HostVariable(name)+"=${"+name+"?a path of the job names it; set it before you submit}"))

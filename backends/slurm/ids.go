@@ -17,6 +17,9 @@ const (
 	IDReservedDirective diag.ID = "reserved-directive"
 	// IDDirectiveValue: a directive would break out of its comment line.
 	IDDirectiveValue diag.ID = "directive-value"
+	// IDTemplate: a template of the site is wrong, or makes what cannot stand in
+	// its part of the scripts.
+	IDTemplate diag.ID = "invalid-template"
 	// IDContainerRuntime: an unknown container runtime.
 	IDContainerRuntime diag.ID = "container-runtime"
 	// IDCPUsNotAsked: a job that shares its nodes asks for no CPUs.

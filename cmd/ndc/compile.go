@@ -118,7 +118,8 @@ func find(j *job.Job) backends.Backend {
 	panic("ndc: no emitter for the backend " + j.Backend.Kind)
 }
 
-// record puts warnings and the hashes of the files into the plan.
+// record puts warnings, the hashes of the files and what a site's templates say in
+// them into the plan.
 func (c *compiled) record(artifacts []backends.Artifact) {
 	c.plan.Warnings = append(c.plan.Warnings, planWarnings(c.warnings)...)
 	slices.SortFunc(artifacts, func(a, b backends.Artifact) int { return strings.Compare(a.Path, b.Path) })
@@ -126,6 +127,11 @@ func (c *compiled) record(artifacts []backends.Artifact) {
 		c.plan.Artifacts = append(c.plan.Artifacts, plan.Artifact{Path: a.Path, SHA256: output.Hash(a.Content)})
 	}
 	c.artifacts = artifacts
+	if c.job.Templates != nil {
+		for _, t := range c.job.Templates.Parts {
+			c.plan.Overridden = append(c.plan.Overridden, plan.Override{Part: t.Part, Template: t.Name, SHA256: output.Hash([]byte(t.Text))})
+		}
+	}
 }
 
 func planWarnings(list diag.List) []plan.Warning {

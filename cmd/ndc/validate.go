@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/caution"
 	"github.com/ndc-dev/ndc/diag"
@@ -18,6 +19,7 @@ func check(jobs []job.Job) diag.List {
 	for i := range jobs {
 		j := &jobs[i]
 		target, diags := find(j).Target(j)
+		diags.Append(slurm.CheckTemplates(j))
 		if !diags.HasErrors() {
 			diags.Append(compiler.Check(j, target))
 			diags.Append(caution.Job(j))

@@ -26,6 +26,7 @@ type Plan struct {
 	Locked         *Locked // nil: the choice is what the search found
 	Infeasible     *Infeasible
 	Policies       []Policy
+	Overridden     []Override
 	Warnings       []Warning
 	Artifacts      []Artifact
 }
@@ -260,6 +261,13 @@ type Policy struct {
 	OK       bool
 	Severity string // error or warning
 	Message  string // why it is not met; "" when it is
+}
+
+// Override is a part of the scripts that a template of the job's site says.
+type Override struct {
+	Part     string
+	Template string // the file as the site writes it; "" for text that stands in the site
+	SHA256   string // of the template
 }
 
 // Warning is something the user should know about the plan.

@@ -21,6 +21,7 @@ type Job struct {
 	Constraints Constraints
 	Execution   Execution
 	Slurm       Slurm
+	Templates   *Templates `json:",omitempty"` // nil: none
 	Sources     Sources
 }
 

@@ -22,7 +22,17 @@ var siteBlock = Block{
 			},
 			Blocks: []Block{containerBlock},
 		},
-		sitePolicyBlock(),
+		templatesBlock, sitePolicyBlock(),
+	},
+}
+
+var templatesBlock = Block{
+	Name: "templates",
+	Doc:  "Named parts of the batch script that the site says in its own way, verbatim beside what a template fills in ([policies.md](policies.md#templates)): each is `file(\"NAME\")`, a file in the folder of the site, or text.",
+	Arguments: []Argument{
+		{Name: "sbatch_header", Type: String, Doc: "`#SBATCH` lines and comments behind those of ndc. What follows from the job and the plan is refused, as in `slurm.directives`."},
+		{Name: "before_launch", Type: String, Doc: "Commands on the first node, before the ranks start; what they export the ranks see."},
+		{Name: "after_launch", Type: String, Doc: "Commands on the first node after the ranks have ended, in a shell of its own, with `$status`."},
 	},
 }
 

@@ -22,6 +22,7 @@ func Of(p *plan.Plan) Plan {
 		Locked:     lockedOf(p.Locked),
 		Infeasible: infeasibleOf(p.Infeasible),
 		Policies:   each(p.Policies, func(v plan.Policy) Policy { return Policy(v) }),
+		Overridden: each(p.Overridden, func(o plan.Override) Override { return Override(o) }),
 		Warnings:   each(p.Warnings, func(w plan.Warning) Warning { return Warning(w) }),
 		Artifacts:  each(p.Artifacts, func(a plan.Artifact) Artifact { return Artifact(a) }),
 	}
@@ -117,6 +118,7 @@ func (p *Plan) Decision() *plan.Plan {
 		Locked:     p.Locked.decision(),
 		Infeasible: p.Infeasible.decision(),
 		Policies:   each(p.Policies, func(v Policy) plan.Policy { return plan.Policy(v) }),
+		Overridden: each(p.Overridden, func(o Override) plan.Override { return plan.Override(o) }),
 		Warnings:   each(p.Warnings, func(w Warning) plan.Warning { return plan.Warning(w) }),
 		Artifacts:  each(p.Artifacts, func(a Artifact) plan.Artifact { return plan.Artifact(a) }),
 	}

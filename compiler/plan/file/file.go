@@ -70,6 +70,7 @@ type Plan struct {
 	Locked         *Locked         `json:"locked"`
 	Infeasible     *Infeasible     `json:"infeasible"`
 	Policies       []Policy        `json:"policies"`
+	Overridden     []Override      `json:"overridden,omitempty"` // absent without any
 	Warnings       []Warning       `json:"warnings"`
 	Artifacts      []Artifact      `json:"artifacts"`
 }
@@ -291,6 +292,13 @@ type Policy struct {
 	OK       bool   `json:"ok"`
 	Severity string `json:"severity"` // error or warning
 	Message  string `json:"message"`  // why it is not met; empty when it is
+}
+
+// Override is a part of the scripts that a template of the job's site says.
+type Override struct {
+	Part     string `json:"part"`     // sbatch_header, before_launch or after_launch
+	Template string `json:"template"` // the file as the site writes it; empty for text that stands in the site
+	SHA256   string `json:"sha256"`   // of the template
 }
 
 // Warning is something the user should know about the plan.
