@@ -24,6 +24,7 @@ import (
 func newTest(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
 	var filter, junit string
+	var sites []string
 	c := &cobra.Command{
 		Use: "test [DIR]", Short: "Run the tests beside the jobs, writing nothing", Args: takes(0, 1, "one DIR or FILE at most"),
 		Long: `Run the tests of DIR (default: the working directory), or of one FILE, which
@@ -49,7 +50,7 @@ every assert holds for every plan. Exit code 1 tells that a run failed.`,
 			if len(runs) == 0 {
 				return wrongUsage(c, "--filter %q matches no name of the %d runs.", filter, len(tests.Runs))
 			}
-			s := summarize(runAll(runs))
+			s := summarize(runAll(runs, sites))
 			if err := s.print(t, junit); err != nil {
 				return err
 			}
@@ -59,6 +60,7 @@ every assert holds for every plan. Exit code 1 tells that a run failed.`,
 			return nil
 		},
 	}
+	c.Flags().StringArrayVar(&sites, "site", nil, "plan for this site instead of the one that the jobs name; may be repeated")
 	c.Flags().StringVar(&filter, "filter", "", "only runs whose names match this regular expression")
 	c.Flags().StringVar(&junit, "junit", "", "write the results to a FILE in JUnit's XML")
 	c.Flags().BoolVar(&asJSON, "json", false, "print results and diagnostics as JSON")
@@ -107,7 +109,7 @@ func summarize(results []testResult) *testResults {
 
 // runAll runs tests beside one another; results are in the order of the runs. A
 // panic of one becomes the caller's.
-func runAll(runs []lang.TestRun) []testResult {
+func runAll(runs []lang.TestRun, sites []string) []testResult {
 	results := make([]testResult, len(runs))
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -121,7 +123,7 @@ func runAll(runs []lang.TestRun) []testResult {
 				}
 			}()
 			for i := int(next.Add(1)) - 1; i < len(runs); i = int(next.Add(1)) - 1 {
-				results[i] = runTest(&runs[i])
+				results[i] = runTest(&runs[i], sites)
 			}
 		})
 	}
@@ -140,10 +142,10 @@ type testRun struct {
 }
 
 // runTest plans the jobs of a run and compares what failed with what it expects.
-func runTest(r *lang.TestRun) testResult {
+func runTest(r *lang.TestRun, sites []string) testResult {
 	t := &testRun{run: r}
 	modules, diags := fetchedFor(disk{}, r.File)
-	w, wrong := r.Load(lang.Options{NDCVersion: version, Modules: modules})
+	w, wrong := r.Load(lang.Options{NDCVersion: version, Sites: sites, Modules: modules})
 	diags.Append(wrong)
 	if !diags.HasErrors() {
 		diags.Append(check(w.Jobs))
