@@ -105,6 +105,7 @@ func TestParse(t *testing.T) {
 		strings.Replace(entry, "tensor_parallel = 8", `pipeline_schedule = "roundabout"`, 1),
 		strings.Replace(entry, "tensor_parallel = 8", `recompute_modules = ["roof"]`, 1),
 		strings.Replace(entry, "tensor_parallel = 8", "", 1),
+		strings.Replace(entry, "tensor_parallel = 8", "tensor_parallel = 8\n    context_paralel = 2", 1),
 		strings.Replace(entry, `  inputs        = "00"`, "", 1),
 		strings.Replace(entry, `"0.1.0"`, `"${a}"`, 1),
 		entry + entry,

@@ -3,6 +3,7 @@ package lock
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -105,11 +106,28 @@ func (r *reader) plan(b *hclsyntax.Block) {
 	for i := range option.Options {
 		p.Choice.Open = appendUnknown(p.Choice.Open, option.Options[i].Name, known)
 	}
+	r.misspelt(b, &p)
 	if len(p.Choice.Open) == len(option.Axes)+len(option.Options) {
 		r.fail(b.DefRange(), "The plan of %s on %s says nothing of its layout.", p.Job, p.Backend)
 		return
 	}
 	r.file.Plans = append(r.file.Plans, p)
+}
+
+// misspelt reports names of a choice that are no axis or option, and nearly one
+// that is missing: no version wrote that, and what it meant would be lost.
+func (r *reader) misspelt(b *hclsyntax.Block, p *Plan) {
+	for _, n := range b.Body.Blocks {
+		for _, name := range slices.Sorted(maps.Keys(n.Body.Attributes)) {
+			if slices.ContainsFunc(option.Axes, func(a option.Axis) bool { return a.Name == name }) ||
+				slices.ContainsFunc(option.Options, func(o option.Option) bool { return o.JSON() == name }) {
+				continue
+			}
+			if meant := diag.Suggest(name, p.Choice.Open); meant != "" {
+				r.fail(n.Body.Attributes[name].NameRange, "There is no %q, and %q is missing.", name, meant)
+			}
+		}
+	}
 }
 
 func appendUnknown(open []string, name string, known map[string]bool) []string {
