@@ -2,6 +2,7 @@ package lang
 
 import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/ndc-dev/ndc/diag"
 )
@@ -13,4 +14,10 @@ func Format(src []byte, filename string) ([]byte, diag.List) {
 		return src, diags
 	}
 	return hclwrite.Format(src), nil
+}
+
+// Quote spells a text as a string of the language, in which ${ and %{ would
+// begin a template.
+func Quote(text string) string {
+	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }

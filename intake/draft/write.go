@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -61,7 +62,7 @@ func (w *writer) body(b *schema.Block, prefix string, depth int) {
 			continue
 		}
 		for _, label := range w.d.labels(path) {
-			w.block(in, path+"["+quote(label)+"]", in.Name+" "+quote(label), depth)
+			w.block(in, path+"["+lang.Quote(label)+"]", in.Name+" "+lang.Quote(label), depth)
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (w *writer) header(b *schema.Block, path string) string {
 	if b.Label == schema.NoLabel {
 		return b.Name
 	}
-	return b.Name + " " + quote(w.d.Text(path))
+	return b.Name + " " + lang.Quote(w.d.Text(path))
 }
 
 // labels lists the labels of a repeated block, in order.
@@ -115,7 +116,7 @@ func (d *Draft) labels(path string) []string {
 }
 
 // Labelled is the path of a repeated block with a label.
-func Labelled(block, label string) string { return block + "[" + quote(label) + "]" }
+func Labelled(block, label string) string { return block + "[" + lang.Quote(label) + "]" }
 
 func join(prefix, name string) string {
 	if prefix == "" {
@@ -130,7 +131,7 @@ func Literal(v any) string {
 	case Expression:
 		return string(v)
 	case string:
-		return quote(v)
+		return lang.Quote(v)
 	case bool:
 		return strconv.FormatBool(v)
 	case int64:
@@ -138,15 +139,15 @@ func Literal(v any) string {
 	case float64:
 		return Number(v)
 	case []string:
-		return list(v, quote)
+		return list(v, lang.Quote)
 	case map[string]string:
 		var b strings.Builder
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			key := k
 			if !identifier.MatchString(k) {
-				key = quote(k)
+				key = lang.Quote(k)
 			}
-			fmt.Fprintf(&b, "%s = %s\n", key, quote(v[k]))
+			fmt.Fprintf(&b, "%s = %s\n", key, lang.Quote(v[k]))
 		}
 		return "{\n" + b.String() + "}"
 	case []int64:
@@ -180,33 +181,4 @@ func Number(f float64) string {
 		panic("draft: " + err.Error())
 	}
 	return mantissa + "e" + strconv.Itoa(n)
-}
-
-// quote spells a string of the language, in which ${ and %{ would begin a
-// template.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
-			b.WriteRune(r)
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

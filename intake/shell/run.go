@@ -279,12 +279,7 @@ func (e *evaluator) source(words []text) {
 		e.script.Problems = append(e.script.Problems, words[0].String()+": "+err.Error())
 		return
 	}
-	origin := e.origin
-	e.origin = nil
-	e.depth++
-	e.run(file.Stmts)
-	e.depth--
-	e.origin = origin
+	e.deeper(file.Stmts, nil)
 }
 
 // nested evaluates a value as a script.
@@ -296,10 +291,15 @@ func (e *evaluator) nested(t text) {
 	if err != nil {
 		return
 	}
+	e.deeper(file.Stmts, t)
+}
+
+// deeper runs statements that come from another file, or from a value.
+func (e *evaluator) deeper(statements []*syntax.Stmt, from text) {
 	origin := e.origin
-	e.origin = t
+	e.origin = from
 	e.depth++
-	e.run(file.Stmts)
+	e.run(statements)
 	e.depth--
 	e.origin = origin
 }
