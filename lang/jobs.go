@@ -70,7 +70,7 @@ func (m *module) unknownJob(known []string) {
 		slices.Sort(known)
 		hint = " The jobs are " + listed(slices.Compact(known)) + "."
 	}
-	m.fail(UnknownJob, diag.Range{}, "There is no job %q.%s", m.options.Job, hint)
+	m.fail(UnknownJob, m.askedAt("job"), "There is no job %q.%s", m.options.Job, hint)
 }
 
 // elements lists the jobs of all job blocks, and the labels of those blocks.
@@ -114,7 +114,7 @@ func (m *module) nameable(e element, taken map[string]*node) bool {
 func (l *loader) noBackend() {
 	known := schema.BackendKinds()
 	if !slices.Contains(known, l.options.Backend) {
-		l.fail(UnknownBackend, diag.Range{}, "There is no backend %q. The backends are %s.%s",
+		l.fail(UnknownBackend, l.askedAt("backend"), "There is no backend %q. The backends are %s.%s",
 			l.options.Backend, diag.OneOf(known), diag.DidYouMean(l.options.Backend, known))
 		return
 	}
@@ -122,7 +122,7 @@ func (l *loader) noBackend() {
 	if l.options.Job != "" {
 		whose = fmt.Sprintf("The job %q does not have", l.options.Job)
 	}
-	l.fail(UnknownBackend, diag.Range{}, "%s a block backend %q { version = … }. Add one, or ask for another backend.", whose, l.options.Backend)
+	l.fail(UnknownBackend, l.askedAt("backend"), "%s a block backend %q { version = … }. Add one, or ask for another backend.", whose, l.options.Backend)
 }
 
 // parts are the trees that one job is decoded from.

@@ -75,7 +75,7 @@ func (m *module) askedSites() []*node {
 		}
 		for _, other := range list {
 			if other.block.Labels[0] == n.block.Labels[0] {
-				m.fail(UnknownSite, diag.Range{}, "%s and %s are both called %q, and the files of both would go to the folder of that name. Build for one after the other, with -o.", other.address(), n.address(), n.block.Labels[0])
+				m.fail(UnknownSite, m.askedAt("site"), "%s and %s are both called %q, and the files of both would go to the folder of that name. Build for one after the other, with -o.", other.address(), n.address(), n.block.Labels[0])
 			}
 		}
 		list = append(list, n)
@@ -101,15 +101,15 @@ func (m *module) findSite(name string) *node {
 	case len(found) == 1:
 		return found[0]
 	case len(found) > 1:
-		m.fail(UnknownSite, diag.Range{}, "More than one site is called %q. Ask for one of %s.", name, strings.Join(addresses, ", "))
+		m.fail(UnknownSite, m.askedAt("site"), "More than one site is called %q. Ask for one of %s.", name, strings.Join(addresses, ", "))
 	case len(labels) == 0:
-		m.fail(UnknownSite, diag.Range{}, "There is no site %q, and no other. A block site \"%s\" { … } here or in a module makes one.", name, name)
+		m.fail(UnknownSite, m.askedAt("site"), "There is no site %q, and no other. A block site \"%s\" { … } here or in a module makes one.", name, name)
 	default:
 		hint := diag.DidYouMean(name, labels)
 		if hint == "" {
 			hint = " The sites are " + listed(labels) + "."
 		}
-		m.fail(UnknownSite, diag.Range{}, "There is no site %q.%s", name, hint)
+		m.fail(UnknownSite, m.askedAt("site"), "There is no site %q.%s", name, hint)
 	}
 	return nil
 }

@@ -32,12 +32,14 @@ type TestRun struct {
 	Name           string
 	File           string   // slash path in the file system
 	Job, Backend   string   // "": all
+	Site           string   // that is planned for; "": the one that the command line or the job names
 	ExpectFailures []string // ids of diagnostics and of reasons why nothing fits, and names of policies
 	Asserts        int      // how many asserts it has
 	Range          diag.Range
 
 	fsys  fs.FS
-	index int // among the blocks of the file
+	index int                   // among the blocks of the file
+	asked map[string]diag.Range // where it names the job, the backend and the site
 }
 
 // LoadTests reads name, a slash path in fsys: one test file, or a folder with
@@ -115,7 +117,11 @@ func (l *loader) readRuns(file string, body *hclsyntax.Body, t *Tests) {
 			continue
 		}
 		seen[run.Name] = b
-		run.Job, run.Backend = tree.text("job"), tree.text("backend")
+		run.Job, run.Backend, run.Site = tree.text("job"), tree.text("backend"), tree.text("site")
+		run.asked = map[string]diag.Range{}
+		for name, a := range tree.args {
+			run.asked[name] = a.source.Range
+		}
 		run.ExpectFailures = tree.list("expect_failures")
 		t.Runs = append(t.Runs, run)
 	}
@@ -147,7 +153,19 @@ func (l *loader) duplicateRun(b, first *hclsyntax.Block) {
 // own; runs may be loaded beside one another.
 func (r *TestRun) Load(o Options) (*Workspace, diag.List) {
 	o.Job, o.Backend, o.run = r.Job, r.Backend, r
+	if r.Site != "" {
+		o.Sites = []string{r.Site}
+	}
 	return Load(r.fsys, path.Dir(r.File), o)
+}
+
+// askedAt is where a test's run names the job, backend or site that is asked for;
+// what the command line asks for has no place.
+func (l *loader) askedAt(argument string) diag.Range {
+	if l.options.run == nil {
+		return diag.Range{}
+	}
+	return l.options.run.asked[argument]
 }
 
 // setFromRun gives variables the values of a test's run, and checks its asserts.

@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/schema"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -239,44 +240,64 @@ func (b *Backend) numbers() [][2]string {
 	for _, m := range []struct {
 		name  string
 		value func(*Prediction) float64
-		write func(*Prediction) string
+		write func(...float64) []string
 	}{
-		{"step", func(p *Prediction) float64 { return float64(p.StepSeconds) }, func(p *Prediction) string { return view.Duration(p.StepSeconds) }},
-		{"memory", func(p *Prediction) float64 { return float64(p.DeviceBytes) }, func(p *Prediction) string { return view.GiB(p.DeviceBytes) }},
-		{"MFU", func(p *Prediction) float64 { return float64(p.MFU) }, func(p *Prediction) string { return fmt.Sprintf("%.1f %%", 100*float64(p.MFU)) }},
-		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, func(p *Prediction) string { return fmt.Sprint(p.GPUs) }},
-		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, func(p *Prediction) string { return fmt.Sprint(p.Steps) }},
-		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, func(p *Prediction) string { return view.Duration(p.Seconds) }},
-		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, func(p *Prediction) string { return fmt.Sprintf("%.0f", p.GPUHours) }},
+		{"step", func(p *Prediction) float64 { return float64(p.StepSeconds) }, durations},
+		{"memory", func(p *Prediction) float64 { return float64(p.DeviceBytes) }, each(func(n float64) string { return view.GiB(units.Bytes(n)) })},
+		{"MFU", func(p *Prediction) float64 { return float64(p.MFU) }, each(func(n float64) string { return fmt.Sprintf("%.1f %%", 100*n) })},
+		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, each(whole)},
+		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, each(whole)},
+		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, durations},
+		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, each(whole)},
 	} {
-		write := func(p *Prediction) string {
-			if !p.Feasible {
-				return "not feasible"
-			}
-			return m.write(p)
-		}
-		lines = append(lines, [2]string{m.name, b.number(write, m.value)})
+		lines = append(lines, [2]string{m.name, b.number(m.write, m.value)})
 	}
 	return lines
 }
 
-// number is one prediction before and after; of a backend that came or went,
-// the one there is.
-func (b *Backend) number(write func(*Prediction) string, value func(*Prediction) float64) string {
-	switch {
-	case b.Before == nil:
-		return write(b.After)
-	case b.After == nil:
-		return write(b.Before)
+// durations writes times in one unit.
+func durations(seconds ...float64) []string {
+	list := make([]units.Seconds, len(seconds))
+	for i, s := range seconds {
+		list[i] = units.Seconds(s)
 	}
-	old, new := write(b.Before), write(b.After)
-	switch {
-	case old == new:
-		return old
-	case b.Before.Feasible && b.After.Feasible:
-		return old + " -> " + new + change(value(b.Before), value(b.After))
+	return view.Durations(list...)
+}
+
+func each(write func(float64) string) func(...float64) []string {
+	return func(numbers ...float64) []string {
+		list := make([]string, len(numbers))
+		for i, n := range numbers {
+			list[i] = write(n)
+		}
+		return list
 	}
-	return old + " -> " + new
+}
+
+func whole(n float64) string { return fmt.Sprintf("%.0f", n) }
+
+// number is one prediction before and after, written alike; of a backend that
+// came or went, the one there is.
+func (b *Backend) number(write func(...float64) []string, value func(*Prediction) float64) string {
+	if b.Before != nil && b.After != nil && b.Before.Feasible && b.After.Feasible {
+		old, new := value(b.Before), value(b.After)
+		texts := write(old, new)
+		if texts[0] == texts[1] {
+			return texts[0]
+		}
+		return texts[0] + " -> " + texts[1] + change(old, new)
+	}
+	var sides []string
+	for _, p := range []*Prediction{b.Before, b.After} {
+		switch {
+		case p == nil:
+		case p.Feasible:
+			sides = append(sides, write(value(p))...)
+		default:
+			sides = append(sides, "not feasible")
+		}
+	}
+	return strings.Join(slices.Compact(sides), " -> ")
 }
 
 // change is the difference in percent, in brackets.

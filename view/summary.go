@@ -6,6 +6,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -254,19 +255,48 @@ func stepTime(b *strings.Builder, p *plan.Plan) {
 	w.Flush()
 }
 
-// Duration writes seconds with three digits in a fitting unit.
-func Duration(s units.Seconds) string {
-	switch {
-	case s >= 10*86400:
-		return fmt.Sprintf("%.1f days", float64(s)/86400)
-	case s >= 2*3600:
-		return fmt.Sprintf("%.1f h", float64(s)/3600)
-	case s >= 120:
-		return fmt.Sprintf("%.1f min", float64(s)/60)
-	case s >= 1:
-		return fmt.Sprintf("%.2f s", float64(s))
+// timeUnit is a unit that durations from some length on are written in.
+type timeUnit struct {
+	from, seconds units.Seconds
+	digits        int // after the point
+	name          string
+}
+
+var timeUnits = []timeUnit{
+	{10 * 86400, 86400, 1, "days"}, {2 * 3600, 3600, 1, "h"}, {120, 60, 1, "min"}, {1, 1, 2, "s"}, {0, 1e-3, 1, "ms"},
+}
+
+func timeUnitOf(s units.Seconds) *timeUnit {
+	for i := range timeUnits {
+		if s >= timeUnits[i].from {
+			return &timeUnits[i]
+		}
 	}
-	return fmt.Sprintf("%.1f ms", float64(s)*1e3)
+	return &timeUnits[len(timeUnits)-1]
+}
+
+// write writes seconds in the unit; what is short for it gets two digits that
+// are not zero.
+func (u *timeUnit) write(s units.Seconds) string {
+	n, digits := float64(s/u.seconds), u.digits
+	if n > 0 && u != timeUnitOf(s) {
+		digits = max(digits, 1-int(math.Floor(math.Log10(n))))
+	}
+	return fmt.Sprintf("%.*f %s", digits, n, u.name)
+}
+
+// Duration writes seconds with three digits in a fitting unit.
+func Duration(s units.Seconds) string { return Durations(s)[0] }
+
+// Durations writes seconds that are to be compared, in the unit that fits the
+// longest.
+func Durations(list ...units.Seconds) []string {
+	u := timeUnitOf(slices.Max(list))
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = u.write(s)
+	}
+	return texts
 }
 
 func percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s)) }

@@ -110,3 +110,24 @@ func TestBar(t *testing.T) {
 		}
 	}
 }
+
+// TestDurations: what is compared has one unit, that of the longest, and no
+// number becomes zero by it.
+func TestDurations(t *testing.T) {
+	for _, c := range []struct {
+		seconds []units.Seconds
+		want    string
+	}{
+		{[]units.Seconds{18.1 * 86400, 220.5 * 3600}, "18.1 days, 9.2 days"},
+		{[]units.Seconds{220.5 * 3600, 18.1 * 86400}, "9.2 days, 18.1 days"},
+		{[]units.Seconds{0.9876, 1.2}, "0.99 s, 1.20 s"},
+		{[]units.Seconds{0.0012, 3}, "0.0012 s, 3.00 s"},
+		{[]units.Seconds{3600, 20 * 86400}, "0.042 days, 20.0 days"},
+		{[]units.Seconds{0, 3}, "0.00 s, 3.00 s"},
+		{[]units.Seconds{0.00002}, "0.0 ms"},
+	} {
+		if got := strings.Join(Durations(c.seconds...), ", "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.seconds, got, c.want)
+		}
+	}
+}

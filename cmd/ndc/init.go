@@ -89,6 +89,7 @@ func (i *initializer) run(argument string) diag.List {
 	}
 	i.lock, i.diags = readLock(disk{}, i.from)
 	if i.diags.HasErrors() {
+		i.files = pointedInto(disk{}, i.diags)
 		return i.diags
 	}
 	i.walk(caller{name: argument, folder: i.from})

@@ -96,7 +96,7 @@ func loadFrom(fsys fs.FS, argument string, f *inputFlags) (*lang.Workspace, diag
 	name := filepath.ToSlash(argument)
 	modules, diags := fetchedFor(fsys, name)
 	if diags.HasErrors() {
-		return &lang.Workspace{}, diags
+		return &lang.Workspace{Files: pointedInto(fsys, diags)}, diags
 	}
 	return lang.Load(fsys, name, lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites, Modules: modules})
 }
@@ -109,6 +109,17 @@ func fetchedFor(fsys fs.FS, name string) (*lock.Fetched, diag.List) {
 	}
 	file, diags := readLock(fsys, folder)
 	return &lock.Fetched{FS: fsys, From: folder, Lock: file}, diags
+}
+
+// pointedInto is the files that diagnostics point into, for their snippets.
+func pointedInto(fsys fs.FS, list diag.List) map[string][]byte {
+	files := map[string][]byte{}
+	for _, d := range list {
+		if src, diags := lang.ReadFile(fsys, d.Range.Filename); !diags.HasErrors() {
+			files[d.Range.Filename] = src
+		}
+	}
+	return files
 }
 
 // jobFolders are the folders, below an output folder, in which builds of all

@@ -60,7 +60,7 @@ every assert holds for every plan. Exit code 1 tells that a run failed.`,
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&sites, "site", nil, "plan for this site instead of the one that the jobs name; may be repeated")
+	c.Flags().StringArrayVar(&sites, "site", nil, "plan runs that name no site for this one instead of the jobs' own; may be repeated")
 	c.Flags().StringVar(&filter, "filter", "", "only runs whose names match this regular expression")
 	c.Flags().StringVar(&junit, "junit", "", "write the results to a FILE in JUnit's XML")
 	c.Flags().BoolVar(&asJSON, "json", false, "print results and diagnostics as JSON")

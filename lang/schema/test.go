@@ -14,6 +14,7 @@ var runBlock = Block{
 	Arguments: []Argument{
 		{Name: "job", Type: String, Doc: "Only this job, or the jobs of this label.", DefaultDoc: "all"},
 		{Name: "backend", Type: String, Enum: BackendKinds(), Doc: "Only this backend.", DefaultDoc: "all"},
+		{Name: "site", Type: String, Doc: "Plan for this site, by its name or address.", DefaultDoc: "that of `--site` or of the job"},
 		{Name: "expect_failures", Type: StringList, Doc: "What must fail: names of policies, ids of diagnostics (errors and warnings), ids of reasons why nothing fits."},
 	},
 	Blocks: []Block{
