@@ -64,7 +64,11 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 // tell frameworks apart, all below 4. The GPUs are not counted here: a degree
 // beyond them is not one that the framework lacks.
 func anyAllowed(choice job.IntChoice, offered func(int) bool) bool {
-	return slices.ContainsFunc(append([]int{0, 1, 2, 3, choice.Min}, choice.Values...), func(n int) bool {
+	probes := append([]int{0, 1, 2, 3, choice.Min}, choice.Values...)
+	for _, n := range choice.Not {
+		probes = append(probes, n+1)
+	}
+	return slices.ContainsFunc(probes, func(n int) bool {
 		return choice.Allows(n) && offered(n)
 	})
 }
@@ -218,7 +222,11 @@ func least(c job.IntChoice) int {
 	if len(c.Values) > 0 {
 		return c.Values[0]
 	}
-	return max(1, c.Min)
+	n := max(1, c.Min)
+	for slices.Contains(c.Not, n) {
+		n++
+	}
+	return n
 }
 
 // pinned lists what the user fixed of what shares out the GPUs and the batch,
@@ -248,15 +256,23 @@ func asked(c job.IntChoice) []string {
 
 // show writes a choice as the user would.
 func show(c job.IntChoice) string {
-	switch {
-	case c.Ranged && c.Max == 0:
-		return fmt.Sprintf("{ min = %d }", c.Min)
-	case c.Ranged:
-		return fmt.Sprintf("{ min = %d, max = %d }", c.Min, c.Max)
-	case len(c.Values) == 1:
-		return fmt.Sprint(c.Values[0])
+	if !c.Ranged {
+		if len(c.Values) == 1 {
+			return fmt.Sprint(c.Values[0])
+		}
+		return "[" + join(c.Values) + "]"
 	}
-	return "[" + join(c.Values) + "]"
+	var parts []string
+	if c.Min > 1 || c.Max == 0 && c.Not == nil || c.Max > 0 {
+		parts = append(parts, fmt.Sprintf("min = %d", c.Min))
+	}
+	if c.Max > 0 {
+		parts = append(parts, fmt.Sprintf("max = %d", c.Max))
+	}
+	if c.Not != nil {
+		parts = append(parts, "not = ["+join(c.Not)+"]")
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
 }
 
 func join(numbers []int) string {

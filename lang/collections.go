@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -175,7 +176,7 @@ func isSecret(v job.Variable) bool {
 	return secretName.MatchString(v.Name) && !harmless.MatchString(v.Value)
 }
 
-// countChoice converts a number, a list of numbers or { min, max }.
+// countChoice converts a number, a list of numbers or { min, max, not }.
 func (c *converter) countChoice(v cty.Value) (any, bool) {
 	t := v.Type()
 	switch {
@@ -192,7 +193,7 @@ func (c *converter) countChoice(v cty.Value) (any, bool) {
 		return c.countRange(v)
 	}
 	if _, isNumber := asNumber(v); !isNumber {
-		c.wrongType(v, rangeOf(c.expr.Range()), "a whole number, a list of them, or a range { min = …, max = … }")
+		c.wrongType(v, rangeOf(c.expr.Range()), "a whole number, a list of them, or a range { min = …, max = …, not = … }")
 		return nil, false
 	}
 	n, ok := c.count(v, rangeOf(c.expr.Range()))
@@ -204,68 +205,124 @@ func (c *converter) emptyChoice() {
 		"The list of %q is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.", c.spec.Name)
 }
 
-// countRange converts { min, max }, of which one may be left out.
+// countRange converts { min, max, not }, of which some may be left out.
 func (c *converter) countRange(v cty.Value) (any, bool) {
 	r := job.IntChoice{Ranged: true, Min: int(c.spec.Limits.Min), Max: int(c.spec.Limits.Max)}
 	ok := true
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
-		name := key.AsString()
-		at, nameAt := c.entryAt(name)
-		if name != "min" && name != "max" {
-			c.fail(UnknownArgument, nameAt, "A range has \"min\" and \"max\", not %q.%s", name, diag.DidYouMean(name, []string{"min", "max"}))
-			ok = false
-			continue
+		at, nameAt := c.entryAt(key.AsString())
+		fine := true
+		switch name := key.AsString(); {
+		case name != "min" && name != "max" && name != "not":
+			fine = c.unknownEntry("A range has \"min\", \"max\" and \"not\"", name, nameAt, "min", "max", "not")
+		case value.IsNull():
+		case name == "min":
+			r.Min, fine = c.whole(value, at)
+		case name == "max":
+			r.Max, fine = c.whole(value, at)
+		default:
+			r.Not, fine = excluded(c, value, at, c.whole)
+			slices.Sort(r.Not)
+			r.Not = slices.Compact(r.Not)
 		}
-		if value.IsNull() {
-			continue
-		}
-		n, fine := c.count(value, at)
 		ok = ok && fine
-		if name == "min" {
-			r.Min = int(n)
-		} else {
-			r.Max = int(n)
-		}
 	}
-	if ok && r.Max != 0 && r.Min > r.Max {
-		c.fail(OutOfRange, rangeOf(c.expr.Range()), "The range of %q is empty: its min, %d, is above its max, %d.", c.spec.Name, r.Min, r.Max)
+	if ok && !slices.ContainsFunc(append(slices.Clone(r.Not), r.Min-1), func(n int) bool { return r.Allows(n + 1) }) {
+		c.fail(OutOfRange, rangeOf(c.expr.Range()), "The range of %q is empty: it is to be at least %d%s.", c.spec.Name, r.Min, restText(&r))
 		return nil, false
 	}
 	return r, ok
 }
 
-// boolChoice converts true, false or a list; both together leave it free.
+// restText says what bounds a range beside its min.
+func restText(r *job.IntChoice) (text string) {
+	if r.Max > 0 {
+		text = fmt.Sprintf(" and at most %d", r.Max)
+	}
+	if len(r.Not) > 0 {
+		text += ", but not " + strings.ReplaceAll(strings.Trim(fmt.Sprint(r.Not), "[]"), " ", ", ")
+	}
+	return text
+}
+
+func (c *converter) whole(v cty.Value, at diag.Range) (int, bool) {
+	n, ok := c.count(v, at)
+	return int(n), ok
+}
+
+func (c *converter) unknownEntry(has, name string, at diag.Range, known ...string) bool {
+	c.fail(UnknownArgument, at, "%s, not %q.%s", has, name, diag.DidYouMean(name, known))
+	return false
+}
+
+// excluded converts what stands behind "not": one value or a list of them.
+func excluded[T any](c *converter, v cty.Value, at diag.Range, each func(cty.Value, diag.Range) (T, bool)) (list []T, ok bool) {
+	values := []cty.Value{v}
+	if t := v.Type(); t.IsListType() || t.IsTupleType() || t.IsSetType() {
+		values = v.AsValueSlice()
+	}
+	ok = true
+	for _, e := range values {
+		x, fine := each(e, at)
+		ok = ok && fine
+		list = append(list, x)
+	}
+	return list, ok
+}
+
+// boolChoice converts true, false, a list or { not }; both together leave it
+// free.
 func (c *converter) boolChoice(v cty.Value) (any, bool) {
-	t := v.Type()
-	if !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
-		b, ok := c.truth(v, rangeOf(c.expr.Range()))
-		return job.Some(b), ok
-	}
-	list, ok := elements(c, v, c.truth)
-	if ok && len(list) == 0 {
-		c.emptyChoice()
-		return nil, false
-	}
+	list, ok := chosen(c, v, c.truth, []bool{false, true})
 	if !ok || slices.Contains(list, !list[0]) {
 		return job.BoolChoice{}, ok
 	}
 	return job.Some(list[0]), true
 }
 
-// stringChoice converts text or a list of text.
+// stringChoice converts text, a list of text or { not }.
 func (c *converter) stringChoice(v cty.Value) (any, bool) {
-	t := v.Type()
-	if !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
-		s, ok := c.text(v, rangeOf(c.expr.Range()))
-		return job.StringChoice{s}, ok
+	list, ok := chosen(c, v, c.text, c.spec.Enum)
+	return job.StringChoice(list), ok
+}
+
+// chosen converts a value, a list of values, or { not = [...] } of all that
+// there are.
+func chosen[T comparable](c *converter, v cty.Value, each func(cty.Value, diag.Range) (T, bool), all []T) ([]T, bool) {
+	t, whole := v.Type(), rangeOf(c.expr.Range())
+	var list []T
+	var ok bool
+	switch {
+	case t.IsListType() || t.IsTupleType() || t.IsSetType():
+		list, ok = elements(c, v, each)
+	case t.IsObjectType() || t.IsMapType():
+		list, ok = remaining(c, v, each, all)
+	default:
+		x, fine := each(v, whole)
+		return []T{x}, fine
 	}
-	list, ok := elements(c, v, c.text)
 	if ok && len(list) == 0 {
 		c.emptyChoice()
-		return nil, false
 	}
-	return job.StringChoice(list), ok
+	return list, ok && len(list) > 0
+}
+
+// remaining converts { not }: all values but some.
+func remaining[T comparable](c *converter, v cty.Value, each func(cty.Value, diag.Range) (T, bool), all []T) ([]T, bool) {
+	list, ok := slices.Clone(all), true
+	for it := v.ElementIterator(); it.Next(); {
+		key, value := it.Element()
+		at, nameAt := c.entryAt(key.AsString())
+		if key.AsString() != "not" {
+			ok = c.unknownEntry("In braces stands what is not to be, \"not\"", key.AsString(), nameAt, "not")
+			continue
+		}
+		not, fine := excluded(c, value, at, each)
+		ok = ok && fine
+		list = slices.DeleteFunc(list, func(x T) bool { return slices.Contains(not, x) })
+	}
+	return list, ok
 }
 
 // rangeOf converts a range of HCL.

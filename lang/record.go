@@ -120,5 +120,8 @@ func rangeOfCounts(c job.IntChoice) any {
 	if c.Max > 0 {
 		m["max"] = c.Max
 	}
+	if len(c.Not) > 0 {
+		m["not"] = list(c.Not)
+	}
 	return m
 }

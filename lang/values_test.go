@@ -11,7 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// TestChoices: a value pins, a list chooses, a map is a range.
+// TestChoices: a value pins, a list chooses, a map is a range or leaves out.
 func TestChoices(t *testing.T) {
 	src := minimal(`
 locals {
@@ -31,6 +31,10 @@ locals {
       pipeline_schedule = "1f1b"
       recompute         = ["full", "none"]
       stage_layers      = [for i in range(2) : 2]
+
+      data_parallel_shard   = { not = [5, 3, 5] }
+      micro_batches         = { min = 2, not = 4 }
+      recompute_method      = { not = ["block"] }
     }
   }
 `, "steps = 1")
@@ -45,6 +49,10 @@ locals {
 		PipelineSchedule: job.StringChoice{"1f1b"},
 		Recompute:        job.StringChoice{"full", "none"},
 		StageLayers:      []int{2, 2},
+
+		DataParallelShard: job.IntChoice{Ranged: true, Min: 1, Not: []int{3, 5}},
+		MicroBatches:      job.IntChoice{Ranged: true, Min: 2, Not: []int{4}},
+		RecomputeMethod:   job.StringChoice{"uniform"},
 	}
 	if d := cmp.Diff(want, c.Layout); d != "" {
 		t.Error(d)
@@ -53,7 +61,7 @@ locals {
 		t.Errorf("an empty list is no default: %v", c.NVLinkOnly)
 	}
 	for text, want := range map[string]job.BoolChoice{
-		"true": job.Some(true), "[false]": job.Some(false), `"true"`: job.Some(true), "[true, true]": job.Some(true), "[false, true]": {},
+		"true": job.Some(true), "[false]": job.Some(false), `"true"`: job.Some(true), "[true, true]": job.Some(true), "[false, true]": {}, "{ not = true }": job.Some(false), "{ not = [false] }": job.Some(true),
 	} {
 		src := minimal("", "constraints {\n layout {\n sequence_parallel = "+text+"\n}\n}", "steps = 1")
 		if got := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Constraints.Layout.SequenceParallel; got != want {

@@ -200,6 +200,25 @@ func lessRecompute(a, b plan.Layout) bool {
 		b.Recompute == plan.RecomputeFull && a.RecomputeMethod == b.RecomputeMethod
 }
 
+// TestNot: values that constraints leave out are nowhere, and the others are.
+func TestNot(t *testing.T) {
+	seen := func(j *job.Job) map[int]bool {
+		degrees := map[int]bool{}
+		for _, m := range layout.NewSpace(j, smallTarget()).Meshes {
+			degrees[m.TensorParallel] = true
+		}
+		return degrees
+	}
+	j := smallJob(false, 1)
+	want := seen(j)
+	delete(want, 2)
+	delete(want, 8)
+	j.Constraints.Layout.TensorParallel = job.IntChoice{Ranged: true, Min: 1, Not: []int{2, 8}}
+	if got := seen(j); !cmp.Equal(got, want) {
+		t.Errorf("tensor_parallel is one of %v, want %v", got, want)
+	}
+}
+
 // TestStepLimits: a limit on the time of the run or on the MFU is met by the
 // fastest layout or by none.
 func TestStepLimits(t *testing.T) {

@@ -1,6 +1,10 @@
 package job
 
-import "github.com/ndc-dev/ndc/lang/units"
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/lang/units"
+)
 
 // Constraints are the user's limits on the plan.
 type Constraints struct {
@@ -36,12 +40,14 @@ type LayoutConstraints struct {
 	RecomputeLayers       IntChoice
 }
 
-// IntChoice is a value, a list or a range. The zero IntChoice allows everything.
+// IntChoice is a value, a list, or a range that may leave out some values. The
+// zero IntChoice allows everything.
 type IntChoice struct {
-	Values []int // ascending; nil with Max set: a range
+	Values []int // ascending; nil with Ranged set: a range
 	Min    int
 	Max    int // 0: no upper bound
 	Ranged bool
+	Not    []int `json:",omitempty"` // of a range: what it leaves out, ascending
 }
 
 // Free reports whether nothing was said about the axis.
@@ -53,17 +59,9 @@ func (c IntChoice) Pinned() bool { return len(c.Values) == 1 || c.Ranged && c.Mi
 // Allows reports whether v is allowed.
 func (c IntChoice) Allows(v int) bool {
 	if c.Ranged {
-		return v >= c.Min && (c.Max == 0 || v <= c.Max)
+		return v >= c.Min && (c.Max == 0 || v <= c.Max) && !slices.Contains(c.Not, v)
 	}
-	if c.Values == nil {
-		return true
-	}
-	for _, x := range c.Values {
-		if x == v {
-			return true
-		}
-	}
-	return false
+	return c.Values == nil || slices.Contains(c.Values, v)
 }
 
 // StringChoice is a value or a list; nil allows everything.
@@ -71,15 +69,7 @@ type StringChoice []string
 
 // Allows reports whether v is allowed.
 func (c StringChoice) Allows(v string) bool {
-	if c == nil {
-		return true
-	}
-	for _, x := range c {
-		if x == v {
-			return true
-		}
-	}
-	return false
+	return c == nil || slices.Contains(c, v)
 }
 
 // BoolChoice is a pinned truth value or free.

@@ -22,7 +22,7 @@ var constraintsBlock = Block{
 
 var layoutBlock = Block{
 	Name:      "layout",
-	Doc:       "Narrows the search. Each argument is a value, which pins; a list, which leaves a choice; or `{ min, max }`. What the target does not offer is cut from lists and ranges.",
+	Doc:       "Narrows the search. Each argument is a value, which pins; a list, which leaves a choice; `{ min, max }`; or `{ not = [3, 5] }`, which leaves the others. What the target does not offer is cut from lists and ranges.",
 	Arguments: layoutArguments(),
 }
 

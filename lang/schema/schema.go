@@ -29,9 +29,9 @@ const (
 	StringMap                // map of text to text
 	Environment              // map of names of environment variables to values
 	CountList                // list of whole numbers
-	CountChoice              // a whole number, a list of them, or { min, max }
-	BoolChoice               // true, false, or a list of them
-	StringChoice             // text or a list of text
+	CountChoice              // a whole number, a list of them, or { min, max, not }
+	BoolChoice               // true, false, a list of them, or { not }
+	StringChoice             // text, a list of text, or { not }
 	Interval                 // steps, a duration, or "auto"
 	Chain                    // a whole number or "until_done"
 	ModelRef                 // a model
