@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
@@ -11,10 +12,13 @@ import (
 // measured is the folder of measured rows.
 var measured = os.DirFS("../../testdata/measured")
 
+// loaded reads it once for all tests.
+var loaded = sync.OnceValues(func() ([]example, error) { return load(measured, measured) })
+
 // TestCeilings holds what has been reached, so that it can only improve: the
 // median of each goal, the 90th percentile of all rows, and the counts.
 func TestCeilings(t *testing.T) {
-	cases, err := load(measured, measured)
+	cases, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +50,7 @@ func TestCeilings(t *testing.T) {
 // TestRanges: the embedded ranges hold at least nine in ten steps, which they
 // were made for with other parameters.
 func TestRanges(t *testing.T) {
-	cases, err := load(measured, measured)
+	cases, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,7 @@ func TestRanges(t *testing.T) {
 // TestCoverage: every row here is predicted, but for those whose own figures
 // contradict each other.
 func TestCoverage(t *testing.T) {
-	cases, err := load(measured, measured)
+	cases, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,10 +31,11 @@ type framework struct {
 	OneRail               bool              `json:"one_rail"`   // collectives of state drive one NIC of a node at a time
 	GradientDType         string            `json:"gradient_dtype"`
 	CrossEntropy          string            `json:"cross_entropy"`
-	Overlap               string            `json:"overlap"`
+	Overlap               string            `json:"overlap"`               // none; whole_state: where no part of the optimizer is sharded
 	ParameterGather8      bool              `json:"parameter_gather_8bit"` // in low precision
 	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
-	Partition             string            `json:"partition"`     // balanced: layers as evenly as possible
+	Partition             string            `json:"partition"`     // balanced: layers as evenly as possible; cost: by weights
+	Engine                string            `json:"engine"`        // that none of ndc's targets is like: a name of engines
 	Torch                 string            `json:"torch"`         // that the run had; "" for the target's
 	Layers                string            `json:"layers"`        // implementation of the layers; "" for the target's
 	Compile               *bool             `json:"compile"`       // nil for the row's or the target's
@@ -58,6 +59,7 @@ type example struct {
 	superseded bool                // by releases that communicate otherwise: says nothing about what ndc emits
 	assumed    bool                // nothing is known of its cluster but the GPU
 	memoryOnly bool                // its step time says nothing, or hangs on defaults that it may not have kept
+	judge      bool                // it judges only: no fit sees it, and no goal but its own counts it
 	evaluator  *estimate.Evaluator // of a fit
 	weight     float64             // in a fit: one over the root of its source's rows
 }
@@ -167,7 +169,7 @@ func (w *workshop) example(r *row) example {
 	if x.layout, x.skip = layout(r, x.target, fw.Partition); x.skip != "" {
 		return x
 	}
-	x.assumed, x.memoryOnly = f.Assumed, f.MemoryOnly != "" || completed
+	x.assumed, x.memoryOnly, x.judge = f.Assumed, f.MemoryOnly != "" || completed, f.JudgeOnly != ""
 	if r.Layout.PPPartition == "type:transformer|embedding" {
 		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)
 	}
@@ -226,6 +228,9 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 	}
 	runs.Loss.CompilesLoss = runs.Loss.CompilesLoss && !plain
 	withTorch(runs, fw.Torch)
+	if change := engines[fw.Engine]; change != nil {
+		change(runs)
+	}
 	x.target = &old
 	if fw.ZeROBucket > 0 {
 		state := old
@@ -336,6 +341,9 @@ func training(r *row, fw *framework) job.Training {
 	t.Precision, t.FP8.Recipe = precision(strings.ToLower(r.Precision))
 	if t.Precision != "bf16" && t.Precision != "fp16" {
 		t.FP8.ParameterGather = fw.ParameterGather8
+		if v, ok := r.option("fp8_param"); ok {
+			t.FP8.ParameterGather = v == "true"
+		}
 	}
 	return t
 }

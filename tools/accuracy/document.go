@@ -45,7 +45,7 @@ func printMemoryCoverage(w io.Writer, results []result) {
 	names := []string{}
 	for i := range results {
 		r := &results[i]
-		if r.Memory == nil || r.apart {
+		if r.Memory == nil || r.apart || r.judge {
 			continue
 		}
 		k := r.Memory.Definition + ", " + r.Source

@@ -10,7 +10,7 @@ import (
 // TestFit: from the middle of all bounds the fit finds parameters about as
 // good as the embedded ones, within their bounds.
 func TestFit(t *testing.T) {
-	cases, err := load(measured, measured)
+	cases, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestFit(t *testing.T) {
 // TestNothingToLearn: a parameter that the rows in a fit do not move stays in
 // the middle of its bounds, whatever its embedded value is.
 func TestNothingToLearn(t *testing.T) {
-	cases, err := load(measured, measured)
+	cases, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}

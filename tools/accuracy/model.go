@@ -31,13 +31,16 @@ func model(r *row, f *facts) job.Model {
 		out.HeadDim = out.HiddenSize / out.AttentionHeads
 	}
 	switch {
-	case m.FFN != 4*m.Hidden || m.MoE != nil:
+	case m.Gated != nil && *m.Gated || m.Gated == nil && (m.FFN != 4*m.Hidden || m.MoE != nil):
 	case out.KVHeads < out.AttentionHeads:
 		out.Architecture, out.Activation, out.Normalization = "gpt", "relu2", "layernorm"
 	default:
 		out.Architecture, out.Activation, out.Normalization = "gpt", "gelu", "layernorm"
 		out.PositionEmbedding.Kind, out.TiedEmbeddings = "learned", true
 		out.AttentionBias, out.MLPBias = true, true
+	}
+	if m.Tied != nil {
+		out.TiedEmbeddings = *m.Tied
 	}
 	experts(r, &out)
 	hybrid(r, &out)
@@ -160,7 +163,7 @@ func set(to *string, s string) {
 // execution pins what the row and the facts say about how it ran: first what
 // holds for its framework, then the row's own options, then the facts.
 func execution(r *row, f *facts, fw *framework) job.Execution {
-	x := fw.execution(r.Layout.TP > 1)
+	x := fw.execution(r)
 	flag := func(to *job.Optional[bool], names ...string) {
 		if v, ok := r.option(names...); ok {
 			*to = job.Some(v == "true" || v == "1")
@@ -206,15 +209,15 @@ func enabled(raw json.RawMessage) bool {
 }
 
 // execution is what holds for every run of the framework.
-func (f *framework) execution(tensorParallel bool) job.Execution {
+func (f *framework) execution(r *row) job.Execution {
 	x := job.Execution{GradientDType: job.Some(f.GradientDType), CrossEntropy: job.Some(f.CrossEntropy)}
 	if f.OptimizerStateDType != "" {
 		x.OptimizerStateDType = job.Some(f.OptimizerStateDType)
 	}
-	if f.Overlap == "none" {
+	if f.Overlap == "none" || f.Overlap == "whole_state" && r.Layout.ZeroStage != nil && *r.Layout.ZeroStage > 0 {
 		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(false), job.Some(false)
 	}
-	if f.OverlapTensorParallel && tensorParallel {
+	if f.OverlapTensorParallel && r.Layout.TP > 1 {
 		x.OverlapTensorParallel = job.Some(true)
 	}
 	if f.Compile != nil {
@@ -318,10 +321,14 @@ func stages(r *row, l *plan.Layout, partition string) string {
 		l.StageLayers = stated
 		return ""
 	}
-	if partition == "balanced" {
+	switch partition {
+	case "balanced":
 		for c := range chunks {
 			l.StageLayers = append(l.StageLayers, (c+1)*n/chunks-c*n/chunks)
 		}
+		return ""
+	case "cost":
+		l.StageLayers = byCost(r, chunks)
 		return ""
 	}
 	each := (n + chunks - 1) / chunks

@@ -22,6 +22,7 @@ type result struct {
 	Verdict *verdictResult `json:"verdict,omitempty"`
 
 	apart       bool       // fits nothing and counts for no goal
+	judge       bool       // fits nothing and counts for the goals of judges alone
 	memoryRange [2]float64 // of measured over predicted memory
 	example     *example
 }
@@ -54,7 +55,7 @@ func predictAll(examples []example, p estimate.Parameters) []result {
 // predict compares one example. What no check foresaw skips the row instead
 // of ending the program.
 func predict(x *example, p estimate.Parameters) (r result) {
-	r = result{ID: x.row.ID, Source: strings.TrimSuffix(x.row.file, ".jsonl"), Status: "skipped", Reason: x.skip, apart: x.row.apart(), example: x}
+	r = result{ID: x.row.ID, Source: strings.TrimSuffix(x.row.file, ".jsonl"), Status: "skipped", Reason: x.skip, apart: x.row.apart(), judge: x.judge, example: x}
 	if x.skip != "" {
 		return r
 	}

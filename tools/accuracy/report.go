@@ -36,6 +36,8 @@ func tabulate(results []result) *table {
 				t.add("time   hybrid models", e)
 			case r.apart:
 				t.add("time   layout uncertain", e)
+			case r.judge:
+				t.add("time   "+r.Source+", in no fit", e)
 			default:
 				t.add("time   "+r.Source+" "+class(r), e)
 				t.add("time   everything", e)
@@ -80,7 +82,7 @@ func verdicts(w io.Writer, results []result) {
 func verdictCounts(results []result) (ran, fits, out, caught int) {
 	for i := range results {
 		switch v := results[i].Verdict; {
-		case v == nil || results[i].apart:
+		case v == nil || results[i].apart || results[i].judge:
 		case v.Ran:
 			ran++
 			if v.Feasible {
@@ -125,7 +127,7 @@ func order(results []result) *ordering {
 	groups := map[string][]*result{}
 	for i := range results {
 		r := &results[i]
-		if r.Time == nil || r.apart {
+		if r.Time == nil || r.apart || r.judge {
 			continue
 		}
 		x := r.example.row
@@ -205,7 +207,7 @@ func listWorst(w io.Writer, results []result, n int) {
 func worstRows(results []result, n int) []*result {
 	var timed []*result
 	for i := range results {
-		if results[i].Time != nil {
+		if results[i].Time != nil && !results[i].judge {
 			timed = append(timed, &results[i])
 		}
 	}

@@ -26,6 +26,8 @@ type row struct {
 		SeqLen    int     `json:"seq_len"`
 		ParamsB   float64 `json:"params_b"`
 		MTPLayers int     `json:"mtp_layers"`
+		Gated     *bool   `json:"gated"` // whether the MLP is; nil: by its width
+		Tied      *bool   `json:"tied"`
 		Window    any     `json:"window"`
 
 		ArchitectureSource string `json:"arch_source"`

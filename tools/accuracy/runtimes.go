@@ -38,6 +38,40 @@ func withTorch(r *runtime.Runtime, torch string) {
 	}
 }
 
+// engines change a borrowed runtime to one that is like none of ndc's targets.
+var engines = map[string]func(*runtime.Runtime){"nanotron": nanotron}
+
+// nanotron is huggingface/nanotron @0e0a27e of February 2025. Gradients are
+// accumulated in fp32 and all-reduced whole, at the end under ZeRO-1
+// (trainer.py, training_step), behind the last backward pass otherwise
+// (optim/gradient_accumulator.py); layers are those of models/llama.py; the loss
+// makes fp32 logits twice (parallel/tensor_parallel/functional.py).
+func nanotron(r *runtime.Runtime) {
+	r.Sharding.AllReduces, r.Sharding.CachesQuantised = true, false
+	r.TensorParallel.UserBuffers = false
+	r.Layers.AccumulatesWeightGradients, r.Layers.SeparateGate = false, true
+	r.Attention.Flash, r.Attention.Fused = "flash2", "flash2"
+	r.Loss.Unfused = runtime.LossKernel{FP32: 2, Base: 1}
+}
+
+// byCost is nanotron's partition: a chunk ends with the layer that takes it
+// beyond its share of the weights of all layers and the output head
+// (models/base.py, build_model).
+func byCost(r *row, chunks int) []int {
+	m := &r.Model
+	layer, head := float64(4*m.Hidden*m.Hidden+3*m.FFN*m.Hidden), float64(m.Vocab*m.Hidden)
+	share := (float64(m.Layers)*layer + head) / float64(chunks)
+	out := make([]int, chunks)
+	at := 0
+	for i := range m.Layers {
+		out[at]++
+		if float64(i+1)*layer > share*float64(at+1) {
+			at++
+		}
+	}
+	return out
+}
+
 // zero is a runtime whose state is kept by DeepSpeed's ZeRO, with reduce and
 // gather buckets of so many elements, and whose layers are Megatron-DeepSpeed's.
 func zero(base *runtime.Runtime, bucket int64) runtime.Runtime {

@@ -20,7 +20,7 @@ const (
 func writeScatter(path string, results []result) error {
 	low, high := math.Inf(1), 0.0
 	for i := range results {
-		if t := results[i].Time; t != nil {
+		if t := results[i].Time; t != nil && !results[i].judge {
 			low, high = min(low, t.MeasuredSeconds), max(high, t.MeasuredSeconds)
 		}
 	}
@@ -45,7 +45,7 @@ func writeScatter(path string, results []result) error {
 		fmt.Fprintf(&b, `<path d="M%.1f 0V%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%g s</text>`+"\n", x(s), drawingHeight-marginBottom, x(s), drawingHeight-marginBottom+16, s)
 	}
 	for i := range results {
-		if t := results[i].Time; t != nil {
+		if t := results[i].Time; t != nil && !results[i].judge {
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s" fill-opacity="0.6"/>`+"\n", x(t.MeasuredSeconds), y(t.PredictedSeconds/t.MeasuredSeconds), colourOf(&results[i]))
 		}
 	}

@@ -66,7 +66,7 @@ func newTuner(examples []example, p estimate.Parameters, names ...string) *tuner
 
 // fits reports whether a row says something about the parameters.
 func (x *example) fits() bool {
-	return x.skip == "" && !x.memoryOnly && !x.assumed && !x.row.apart() && stepSeconds(x.row) > 0
+	return x.skip == "" && !x.judge && !x.memoryOnly && !x.assumed && !x.row.apart() && stepSeconds(x.row) > 0
 }
 
 // keepMoving leaves out the parameters that move no row.

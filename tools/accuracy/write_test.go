@@ -10,13 +10,13 @@ import (
 // TestSpelled: every row is a job that the language accepts, and reading it
 // gives back what is predicted.
 func TestSpelled(t *testing.T) {
-	cases, err := load(measured, measured)
+	cases, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := 0; i < len(cases); i += 7 { // a sample: reading all takes seconds
 		x := &cases[i]
-		if x.skip != "" {
+		if x.skip != "" || x.judge && i%70 != 0 {
 			continue
 		}
 		src := spelled(x.job, &x.layout)
