@@ -10,8 +10,11 @@ import (
 
 // MeshFloor returns a step time that no layout can beat which has the mesh and
 // the micro-batch of l: all layers without recompute, spread evenly over the
-// pipeline without a bubble. Only these axes of l are read.
+// pipeline without a bubble. Only these axes of l are read. What the options of x
+// overlap slows nothing down, so that no other values of them beat it.
 func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
+	e.free = true
+	defer func() { e.free = false }()
 	bare, y := withoutRecompute(l, x)
 	k := wholeKey{e.tableKey(&bare, &y), e.stateKey(&bare, &y)}
 	work, ok := e.bareWork[k]
@@ -58,9 +61,12 @@ func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execut
 // pipeline is the bound of a flow shop. Every rank works through all its chunks
 // m times; it cannot start before the first micro-batch has passed the ranks
 // before it, and after its last backward the gradients have to pass them back,
-// unless it makes gradients of weights meanwhile.
+// unless it makes gradients of weights meanwhile. What the options of x overlap
+// slows nothing down, as in MeshFloor.
 func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
+	e.free = true
 	e.begin(l, x)
+	e.free = false
 	s := &e.step
 	var before units.Seconds
 	s.pipeline = 0

@@ -48,6 +48,7 @@ type Evaluator struct {
 	caches
 
 	layerGroups []layerGroup
+	free        bool  // floors are being made, without the contention that options cause
 	same        []int // per decoder layer: the first of its run of layers of one layer group
 	simulator   schedule.Simulator
 	builder     builder // of the layer being timed

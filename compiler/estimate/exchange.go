@@ -27,7 +27,9 @@ func (b *builder) tensorParallel() {
 	if !b.reduces {
 		return
 	}
+	optional := b.optional
 	at, bytes, t, hidden := b.leave(b.blocks[len(b.blocks)-1].row)
+	b.optional = optional // counted with its block
 	b.last.lines[lineOf(at)] += t - hidden
 	b.last.collectives.put(at, bytes, t, t-hidden)
 }
@@ -85,7 +87,9 @@ func (b *builder) pipelined(t, product units.Seconds) units.Seconds {
 		return 0
 	}
 	n := units.Seconds(b.l.TensorParallel)
-	return min(t*(n-1)/n, product)
+	hidden := min(t*(n-1)/n, product)
+	b.optional += hidden
+	return hidden
 }
 
 // put adds a collective of the forward, of which hidden runs behind compute.
@@ -179,6 +183,7 @@ func (b *builder) expertParallel() {
 	}
 	sync := b.sync()
 	behind, behindB := b.hiding(once)
+	b.optional += 2 * (behind + behindB)
 	for range 2 { // dispatch and combine
 		b.put(at, bytes, once+sync/2, behind)
 		b.putBackward(at, bytes, once, behindB)

@@ -61,6 +61,7 @@ type builder struct {
 	collectives collectives   // forward and backward
 	first       collectives   // forward alone
 	overlapped  units.Seconds // communication hidden behind compute
+	optional    units.Seconds // the part of it that an option hides
 
 	blocks   []blockTimes
 	repeated [16]units.Seconds // forward of what each module of selective recompute runs again
@@ -188,7 +189,11 @@ func (b *builder) layer(layer program.Layer, kind int) {
 		b.expertParallel()
 	}
 	b.host()
-	slow := units.Seconds(b.e.contention) * b.overlapped
+	overlapped := b.overlapped
+	if b.e.free {
+		overlapped -= b.optional
+	}
+	slow := units.Seconds(b.e.contention) * overlapped
 	b.fwd[lineContention] += slow / 3
 	b.bwd[lineContention] += slow * 2 / 3
 }

@@ -16,6 +16,7 @@ type tableKey struct {
 	modules                                           plan.Modules
 	recompute                                         plan.Recompute
 	sequence                                          bool
+	free                                              bool // of contention with what options overlap, for floors
 }
 
 // stateKey is what the state of the layers of a table depends on, beside it;
@@ -75,7 +76,7 @@ func (e *Evaluator) tableKey(l *plan.Layout, x *plan.Execution) tableKey {
 		tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
 		expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
 		execution: e.executionIndex(x), modules: l.RecomputeModules,
-		recompute: l.Recompute, sequence: l.SequenceParallel,
+		recompute: l.Recompute, sequence: l.SequenceParallel, free: e.free && (x.OverlapTensorParallel || x.OverlapExpertParallel),
 	}
 }
 

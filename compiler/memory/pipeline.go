@@ -33,14 +33,18 @@ type pipelines struct {
 const mostPipelines = 1 << 12
 
 // lineUp makes the pipeline of a layout the model's, if it is not yet.
-func (m *Model) lineUp(l *plan.Layout) {
-	shape := shortened(schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches})
+func (m *Model) lineUp(l *plan.Layout, x *plan.Execution) {
+	s := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
+	if x.OverlapExpertParallel { // a backward pass runs beside the forward pass after it
+		s.Ahead = 1
+	}
+	shape := shortened(s)
 	if p := m.pipeline; p != nil && shape == p.shape && slices.Equal(l.StageLayers, p.split) {
 		return
 	}
 	all := &m.pipelines
 	all.key = all.key[:0]
-	for _, n := range [...]int{int(shape.Schedule), shape.Pipeline, shape.Virtual, shape.MicroBatches, shape.Group} {
+	for _, n := range [...]int{int(shape.Schedule), shape.Pipeline, shape.Virtual, shape.MicroBatches, shape.Group, shape.Ahead} {
 		all.key = binary.AppendUvarint(all.key, uint64(n))
 	}
 	for _, n := range l.StageLayers {

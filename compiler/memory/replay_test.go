@@ -171,7 +171,7 @@ func TestLeads(t *testing.T) {
 		j := drawJob(t)
 		m := New(j, targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")))
 		l, _ := drawAny(t, j)
-		m.lineUp(l)
+		m.lineUp(l, &plan.Execution{})
 		for rank := 1; rank < l.PipelineParallel && m.leads(); rank++ {
 			here := m.replay(rank)
 			for i := range here.runs { // the ends of the pipeline have more to do

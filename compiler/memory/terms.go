@@ -40,7 +40,7 @@ type evaluation struct {
 
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
-	m.lineUp(l)
+	m.lineUp(l, x)
 	return evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: m.termsOf(m.shapeOf(l, x)), shards: shardsOf(l), communicators: m.overhead.communicators(l)}
 }
 

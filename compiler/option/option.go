@@ -92,6 +92,10 @@ type Option struct {
 	Row
 	// Saves is the value that takes less memory, for Relief.
 	Saves string
+	// Hides says that the values of the row, in order, take more and more out of a
+	// step: no step takes longer with one than with those before it, but for the
+	// contention of what runs at once.
+	Hides bool
 
 	// Value points at the option in a plan, Choice at what a job says of it.
 	Value  func(x *plan.Execution) any

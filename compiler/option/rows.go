@@ -130,18 +130,22 @@ var Options = []Option{
 		Choice: func(x *job.Execution) any { return &x.Attention },
 	}, {
 		Row:    Row{Name: "overlap_gradient_reduce", Kind: Switch, Doc: "Reduce gradients behind the backward pass.", Words: "gradient reduction overlapped", Place: 2},
+		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.OverlapGradientReduce },
 		Choice: func(x *job.Execution) any { return &x.OverlapGradientReduce },
 	}, {
 		Row:    Row{Name: "overlap_parameter_gather", Kind: Switch, Doc: "Gather parameters behind the forward pass.", Words: "parameter gather overlapped", Place: 2},
+		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.OverlapParameterGather },
 		Choice: func(x *job.Execution) any { return &x.OverlapParameterGather },
 	}, {
 		Row:    Row{Name: "overlap_tensor_parallel", Kind: Switch, Doc: "Hide tensor-parallel communication behind matrix products.", Words: "tensor parallel overlapped", Place: 2},
+		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.OverlapTensorParallel },
 		Choice: func(x *job.Execution) any { return &x.OverlapTensorParallel },
 	}, {
 		Row:    Row{Name: "overlap_expert_parallel", Kind: Switch, Doc: "Hide the experts' all-to-all.", Words: "expert parallel overlapped", Place: 2},
+		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.OverlapExpertParallel },
 		Choice: func(x *job.Execution) any { return &x.OverlapExpertParallel },
 	}, {
@@ -164,6 +168,7 @@ var Options = []Option{
 		Choice: func(x *job.Execution) any { return &x.LossChunks },
 	}, {
 		Row:    Row{Name: "cuda_graphs", Kind: Name, Values: []string{"none", "layer", "full"}, Doc: "What is captured.", Words: "%s CUDA graphs", Quiet: "none", Place: 5},
+		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.CUDAGraphs },
 		Choice: func(x *job.Execution) any { return &x.CUDAGraphs },
 	}, {

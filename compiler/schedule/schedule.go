@@ -20,6 +20,7 @@ type Shape struct {
 	Virtual      int // model chunks per rank; 1: not interleaved
 	MicroBatches int // forward passes per step
 	Group        int // micro-batches that a rank runs on one chunk before the next chunk (interleaved); 0: the framework default, see group
+	Ahead        int // chunk-forwards that a rank runs before its first backward beyond those of its schedule; counted in orders, not in durations
 }
 
 // group is the number of consecutive micro-batches of one chunk in the
@@ -45,13 +46,13 @@ func (s Shape) warmup(rank int) int {
 func (s Shape) lead(rank int) int {
 	switch s.Schedule {
 	case plan.ScheduleNone:
-		return 0
+		return s.Ahead
 	case plan.ScheduleGPipe:
 		return s.MicroBatches * s.Virtual
 	case plan.Schedule1F1B:
-		return s.Pipeline - rank - 1
+		return s.Pipeline - rank - 1 + s.Ahead
 	case plan.ScheduleInterleaved1F1B:
-		return 2*(s.Pipeline-rank-1) + (s.Virtual-1)*s.group()
+		return 2*(s.Pipeline-rank-1) + (s.Virtual-1)*s.group() + s.Ahead
 	}
 	panic("schedule: " + s.Schedule.String() + " is not simulated")
 }

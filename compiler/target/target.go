@@ -53,6 +53,11 @@ type Target struct {
 	// more memory of the GPU. May be nil.
 	Variants []Variant
 
+	// Offers lists values of execution options that a search may choose for speed
+	// where the job says nothing of the option, beside the recommended one. None of
+	// them may need less memory of the GPU than that.
+	Offers []Offer
+
 	// Runtime is how this version runs the job: what memory and time depend on.
 	Runtime runtime.Runtime
 
@@ -90,6 +95,17 @@ type Rule struct {
 	// then asked once for all layouts that share them.
 	Mesh   bool
 	Breaks func(f *Facts) bool
+}
+
+// Offer is values of one option of execution.
+type Offer struct {
+	Option string   // as the language names it: the name of its row in package option
+	Values []string // as the language spells them
+	// Asked says why only a job that names such a value gets it, as the end of a
+	// sentence; "" when a search may choose it unasked.
+	Asked string
+	// Applies looks at the job and at the axes of the meshes only; nil: everywhere.
+	Applies func(f *Facts) bool
 }
 
 // Variant is a named change of execution options.

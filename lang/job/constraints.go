@@ -15,6 +15,11 @@ type Constraints struct {
 	MinMFU                  Optional[float64]
 	NVLinkOnly              []string // axes that may not leave an NVLink domain
 	Layout                  LayoutConstraints
+
+	// Execution has the options of execution of which the job leaves several values
+	// open, by their names, with those values as the language spells them; such an
+	// option is not set in Job.Execution.
+	Execution map[string][]string `json:",omitempty"`
 }
 
 // LayoutConstraints narrows the search, axis by axis, with the names of

@@ -1,0 +1,86 @@
+package option
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// Setting is one value of one option of execution.
+type Setting struct {
+	Option *Option
+
+	on     bool
+	number int
+	name   string
+}
+
+// FindOption finds an option by its name; a name that no option has is a mistake
+// of the caller.
+func FindOption(name string) *Option {
+	for i := range Options {
+		if Options[i].Name == name {
+			return &Options[i]
+		}
+	}
+	panic("option: no option " + name)
+}
+
+// Setting is the value that the language spells so; an error when the option has
+// none such.
+func (o *Option) Setting(text string) (Setting, error) {
+	s := Setting{Option: o}
+	var err error
+	switch o.Kind {
+	case Switch:
+		s.on, err = strconv.ParseBool(text)
+	case Count:
+		s.number, err = strconv.Atoi(text)
+	default:
+		if s.name = text; !slices.Contains(o.Values, text) {
+			err = fmt.Errorf("%s has no value %q", o.Name, text)
+		}
+	}
+	return s, err
+}
+
+// Pin makes the value that of a job. It does not allocate.
+func (s *Setting) Pin(x *job.Execution) {
+	switch p := s.Option.Choice(x).(type) {
+	case *job.Optional[bool]:
+		*p = job.Some(s.on)
+	case *job.Optional[int]:
+		*p = job.Some(s.number)
+	case *job.Optional[string]:
+		*p = job.Some(s.name)
+	default:
+		panic("option: " + s.Option.Name + " cannot be set")
+	}
+}
+
+// Is reports whether the value is that of a plan. It does not allocate.
+func (s *Setting) Is(x *plan.Execution) bool {
+	switch p := s.Option.Value(x).(type) {
+	case *bool:
+		return *p == s.on
+	case *int:
+		return *p == s.number
+	case *string:
+		return *p == s.name
+	}
+	panic("option: " + s.Option.Name + " cannot be compared")
+}
+
+// String spells the value as the language does.
+func (s *Setting) String() string {
+	switch s.Option.Kind {
+	case Switch:
+		return strconv.FormatBool(s.on)
+	case Count:
+		return strconv.Itoa(s.number)
+	}
+	return s.name
+}
