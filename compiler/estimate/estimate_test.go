@@ -7,6 +7,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
@@ -145,6 +146,9 @@ func TestBreakdownSumsToStep(t *testing.T) {
 		}
 		same(t, "breakdown", sum, d.Time.StepSeconds)
 		same(t, "evaluated step", out.StepSeconds, d.Time.StepSeconds)
+		var known uncertainty.Step
+		e.Uncertain(&l, &x, &known)
+		same(t, "terms of the uncertainty", known.Terms.Sum(), d.Time.StepSeconds)
 		same(t, "exposed", out.ExposedCommunicationSeconds, exposed)
 		var collectiveKinds units.Seconds
 		for _, c := range d.Communication {
@@ -287,6 +291,10 @@ func TestAllocations(t *testing.T) {
 	var out Result
 	if n := testing.AllocsPerRun(100, func() { e.Evaluate(&l, &x, &out) }); n > 0 {
 		t.Errorf("%v allocations per evaluation", n)
+	}
+	var known uncertainty.Step
+	if n := testing.AllocsPerRun(100, func() { e.Uncertain(&l, &x, &known) }); n > 0 {
+		t.Errorf("%v allocations per uncertainty", n)
 	}
 }
 

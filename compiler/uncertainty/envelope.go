@@ -1,0 +1,213 @@
+package uncertainty
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Envelope is what has been measured: the engines, GPUs and precisions that
+// occur, from the least to the most GPUs and tokens, the largest degrees and
+// numbers of experts, and the slowest network.
+type Envelope struct {
+	Engines          []string `json:"engines"`
+	GPUTypes         []string `json:"gpu_types"`
+	Precisions       []string `json:"precisions"`
+	GPUs             [2]int   `json:"gpus"`
+	SequenceLength   [2]int   `json:"sequence_length"`
+	TensorParallel   int      `json:"tensor_parallel"`
+	ContextParallel  int      `json:"context_parallel"`
+	PipelineParallel int      `json:"pipeline_parallel"`
+	ExpertParallel   int      `json:"expert_parallel"`
+	Experts          int      `json:"experts"`
+	Network          float64  `json:"network"` // least bytes per second and GPU between nodes
+}
+
+// Add widens the envelope by a measured step; engine is the key of its
+// calibration.
+func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine string) {
+	v.Engines = include(v.Engines, engine)
+	v.GPUTypes = include(v.GPUTypes, gpuOf(j))
+	v.Precisions = include(v.Precisions, j.Training.Precision)
+	v.GPUs = widen(v.GPUs, l.GPUs())
+	v.SequenceLength = widen(v.SequenceLength, j.Model.SequenceLength)
+	v.TensorParallel = max(v.TensorParallel, l.TensorParallel)
+	v.ContextParallel = max(v.ContextParallel, l.ContextParallel)
+	v.PipelineParallel = max(v.PipelineParallel, l.PipelineParallel)
+	v.ExpertParallel = max(v.ExpertParallel, l.ExpertParallel)
+	v.Experts = max(v.Experts, experts(j))
+	if n := network(j); n > 0 && (v.Network == 0 || n < v.Network) {
+		v.Network = n
+	}
+}
+
+// include keeps a list of names sorted and free of repeats.
+func include(names []string, name string) []string {
+	if i, found := slices.BinarySearch(names, name); !found {
+		return slices.Insert(names, i, name)
+	}
+	return names
+}
+
+// widen extends a range, which is empty at zero, by a positive number.
+func widen(r [2]int, n int) [2]int {
+	if r[0] == 0 {
+		return [2]int{n, n}
+	}
+	return [2]int{min(r[0], n), max(r[1], n)}
+}
+
+// gpuOf is what a job's GPU is called: its name in the catalogue, or the user's.
+func gpuOf(j *job.Job) string { return cmp.Or(j.Cluster.GPU.Catalog, j.Cluster.GPU.Name) }
+
+func experts(j *job.Job) int {
+	if j.Model.MoE == nil {
+		return 0
+	}
+	return j.Model.MoE.Experts
+}
+
+// network is what a GPU has of the network between its nodes, in bytes per
+// second; zero where there is one node only.
+func network(j *job.Job) float64 {
+	c := &j.Cluster
+	if c.Nodes <= 1 || c.GPUsPerNode == 0 || c.GPUs() <= c.NVLink.Domain {
+		return 0
+	}
+	n := float64(c.Network.NICsPerNode) * float64(c.Network.Bandwidth) / float64(c.GPUsPerNode)
+	return n / max(1, c.Network.Oversubscription)
+}
+
+// Distance is how far a job lies from what was measured, zero within it: in
+// doublings, or one for what was not measured at all.
+type Distance struct {
+	GPU, Precision, Engine  float64 // 1: never measured
+	GPUs, Sequence, Experts float64 // doublings beyond
+	Network                 float64 // halvings below the slowest one
+	PCIe                    float64 // 1: a node without NVLink
+	Narrow                  float64 // 1: products in 8 bits or fewer, which engines quantise in many ways
+	Pattern                 float64 // 1: layers of several kinds, which nothing was fitted to
+}
+
+// named is a distance by its name in data files.
+func (d *Distance) named(name string) float64 {
+	switch name {
+	case "gpu":
+		return d.GPU
+	case "precision":
+		return d.Precision
+	case "engine":
+		return d.Engine
+	case "gpus":
+		return d.GPUs
+	case "sequence":
+		return d.Sequence
+	case "experts":
+		return d.Experts
+	case "network":
+		return d.Network
+	case "pcie":
+		return d.PCIe
+	case "narrow":
+		return d.Narrow
+	case "pattern":
+		return d.Pattern
+	}
+	panic(fmt.Sprintf("uncertainty: data/prior.json: no distance %q", name))
+}
+
+// Distance is how far a job lies outside.
+func (v *Envelope) Distance(j *job.Job, engine string) Distance {
+	var d Distance
+	for _, n := range [...]struct {
+		to       *float64
+		value    string
+		measured []string
+	}{{&d.GPU, gpuOf(j), v.GPUTypes}, {&d.Precision, j.Training.Precision, v.Precisions}, {&d.Engine, engine, v.Engines}} {
+		if !slices.Contains(n.measured, n.value) {
+			*n.to = 1
+		}
+	}
+	d.GPUs, d.Sequence = doublings(j.Cluster.GPUs(), v.GPUs), doublings(j.Model.SequenceLength, v.SequenceLength)
+	if n := experts(j); v.Experts > 0 {
+		d.Experts = doublings(n, [2]int{1, v.Experts})
+	}
+	if n := network(j); n > 0 && v.Network > 0 {
+		d.Network = max(0, math.Log2(v.Network/n))
+	}
+	if j.Cluster.NVLink.Domain == 0 && j.Cluster.GPUsPerNode > 1 {
+		d.PCIe = 1
+	}
+	if narrow(j.Training.Precision) {
+		d.Narrow = 1
+	}
+	if j.Model.LayerPattern != "" {
+		d.Pattern = 1
+	}
+	return d
+}
+
+// narrow reports whether a precision computes in 8 bits or fewer.
+func narrow(precision string) bool {
+	return precision == "fp8" || precision == "mxfp8" || precision == "nvfp4"
+}
+
+// doublings is how far a positive number lies outside a range of positive ones.
+func doublings(n int, r [2]int) float64 {
+	switch {
+	case n <= 0 || r[0] <= 0:
+		return 0
+	case n < r[0]:
+		return math.Log2(float64(r[0]) / float64(n))
+	case n > r[1]:
+		return math.Log2(float64(n) / float64(r[1]))
+	}
+	return 0
+}
+
+// Beyond is by how many doublings the degrees of a layout lie beyond the
+// largest measured ones, all together.
+func (v *Envelope) Beyond(l *plan.Layout) float64 {
+	return doublings(l.TensorParallel, [2]int{1, v.TensorParallel}) + doublings(l.ContextParallel, [2]int{1, v.ContextParallel}) +
+		doublings(l.PipelineParallel, [2]int{1, v.PipelineParallel}) + doublings(l.ExpertParallel, [2]int{1, v.ExpertParallel})
+}
+
+// Outside says in what a job's layout lies outside the envelope, empty when
+// it lies inside.
+func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine string) []string {
+	var out []string
+	for _, n := range []struct {
+		what, value string
+		measured    []string
+	}{{"engine", engine, v.Engines}, {"GPU", gpuOf(j), v.GPUTypes}, {"precision", j.Training.Precision, v.Precisions}} {
+		if !slices.Contains(n.measured, n.value) {
+			out = append(out, n.what+" "+n.value)
+		}
+	}
+	for _, n := range []measure{
+		{units.Count(l.GPUs(), "GPU"), l.GPUs(), v.GPUs}, {units.Count(j.Model.SequenceLength, "token") + " per sequence", j.Model.SequenceLength, v.SequenceLength},
+		degree("tensor_parallel", l.TensorParallel, v.TensorParallel), degree("context_parallel", l.ContextParallel, v.ContextParallel),
+		degree("pipeline_parallel", l.PipelineParallel, v.PipelineParallel), degree("expert_parallel", l.ExpertParallel, v.ExpertParallel),
+	} {
+		if n.value < n.measured[0] || n.value > n.measured[1] {
+			out = append(out, fmt.Sprintf("%s (measured: %d to %d)", n.what, n.measured[0], n.measured[1]))
+		}
+	}
+	return out
+}
+
+// measure is a number of a layout beside those that were measured.
+type measure struct {
+	what     string
+	value    int
+	measured [2]int
+}
+
+func degree(name string, value, most int) measure {
+	return measure{fmt.Sprintf("%s = %d", name, value), value, [2]int{1, most}}
+}

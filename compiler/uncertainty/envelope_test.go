@@ -1,0 +1,56 @@
+package uncertainty
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// measuredJob is a job and a layout in the middle of what envelope holds.
+func measuredJob() (*job.Job, *plan.Layout, Envelope) {
+	j := &job.Job{}
+	j.Cluster.GPU.Catalog, j.Training.Precision, j.Model.SequenceLength = "h100_sxm", "bf16", 4096
+	l := &plan.Layout{TensorParallel: 4, ContextParallel: 1, PipelineParallel: 2, ExpertParallel: 1, DataParallelReplicate: 1, DataParallelShard: 8}
+	var v Envelope
+	v.Add(j, l, "a")
+	return j, l, v
+}
+
+// TestOutside: each axis on its own takes a layout out of the envelope, and
+// widening the envelope by it takes it in.
+func TestOutside(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*job.Job, *plan.Layout)
+		says   string
+	}{
+		{"as measured", func(*job.Job, *plan.Layout) {}, ""},
+		{"smaller degrees", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 2, 16 }, ""},
+		{"GPU", func(j *job.Job, _ *plan.Layout) { j.Cluster.GPU.Catalog = "b200" }, "GPU b200"},
+		{"a GPU of the user's", func(j *job.Job, _ *plan.Layout) { j.Cluster.GPU.Catalog, j.Cluster.GPU.Name = "", "h100_pcie" }, "GPU h100_pcie"},
+		{"precision", func(j *job.Job, _ *plan.Layout) { j.Training.Precision = "fp8" }, "precision fp8"},
+		{"more GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 16 }, "128 GPUs (measured: 64 to 64)"},
+		{"fewer GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 1 }, "8 GPUs (measured: 64 to 64)"},
+		{"longer", func(j *job.Job, _ *plan.Layout) { j.Model.SequenceLength = 8192 }, "8192 tokens per sequence"},
+		{"tensor", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 8, 4 }, "tensor_parallel = 8"},
+		{"context", func(_ *job.Job, l *plan.Layout) { l.ContextParallel, l.DataParallelShard = 2, 4 }, "context_parallel = 2"},
+		{"pipeline", func(_ *job.Job, l *plan.Layout) { l.PipelineParallel, l.DataParallelShard = 4, 4 }, "pipeline_parallel = 4"},
+		{"experts", func(_ *job.Job, l *plan.Layout) { l.ExpertParallel = 8 }, "expert_parallel = 8"},
+	} {
+		j, l, v := measuredJob()
+		c.change(j, l)
+		if got := strings.Join(v.Outside(j, l, "a"), "; "); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.says)
+		}
+		v.Add(j, l, "a")
+		if got := v.Outside(j, l, "a"); len(got) > 0 {
+			t.Errorf("%s: %q after it was measured", c.name, got)
+		}
+		if got := v.Outside(j, l, "b"); !slices.Contains(got, "engine b") {
+			t.Errorf("%s: %q of an engine that was not measured", c.name, got)
+		}
+	}
+}

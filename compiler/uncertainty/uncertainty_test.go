@@ -1,0 +1,204 @@
+package uncertainty
+
+import (
+	"math"
+	"testing"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+func near(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// TestNormal: probability and quantile are inverse, and the loss is the
+// integral that it stands for.
+func TestNormal(t *testing.T) {
+	for _, n := range []Normal{{0, 0.1}, {0.02, 0.03}, {-0.05, 0.04}, {0.3, 0.2}} {
+		for _, p := range []float64{0.01, 0.3, 0.5, 0.95} {
+			near(t, "probability of a quantile", n.Below(n.Quantile(p)), p, 1e-12)
+		}
+		var loss, mean float64
+		const steps = 20000
+		for i := range steps {
+			ratio := n.Quantile((float64(i) + 0.5) / steps)
+			loss += max(0, ratio-1) / steps
+			mean += ratio / steps
+		}
+		near(t, "loss", n.Loss(), loss, 1e-4)
+		near(t, "expectation", n.Expected(), mean, 1e-4)
+		r := n.Range(0.9)
+		near(t, "probability of a range", n.Below(r[1])-n.Below(r[0]), 0.9, 1e-12)
+	}
+	certain := Normal{Mean: math.Log(1.1)}
+	near(t, "a certain loss", certain.Loss(), 0.1, 1e-12)
+	near(t, "below what is certain", certain.Below(1.2)-certain.Below(1.05), 1, 0)
+}
+
+// plain is a prior of two terms that matter.
+func plain() *Prior {
+	p := &Prior{Model: 0.05, Own: 0.02, Degrees: 0.1}
+	p.Covariance[Linear][Linear], p.Covariance[Network][Network] = 0.1*0.1, 0.4*0.4
+	return p
+}
+
+func steps() (compute, mixed Step) {
+	compute.Terms[Linear] = 1
+	mixed.Terms[Linear], mixed.Terms[Network] = 0.8, 0.2
+	return compute, mixed
+}
+
+// TestDifference: what layouts share cancels, what they do not remains, and
+// swapping them swaps the answer.
+func TestDifference(t *testing.T) {
+	p := plain()
+	a, b := steps()
+	near(t, "spread of a layout against itself", p.Difference(&a, &a).Spread, 0.02*math.Sqrt2, 1e-12)
+	near(t, "mean of a layout against itself", p.Difference(&a, &a).Mean, 0, 0)
+	near(t, "spread", p.Difference(&a, &b).Spread, math.Sqrt(0.02*0.02+0.08*0.08+2*0.02*0.02), 1e-12)
+	x, y := p.Difference(&a, &b), p.Difference(&b, &a)
+	near(t, "probabilities of either", x.Below(1)+y.Below(1), 1, 1e-12)
+	near(t, "spread of a step", p.Ratio(&b).Spread, math.Sqrt(0.08*0.08+0.08*0.08+0.05*0.05+0.02*0.02), 1e-12)
+	if apart := math.Hypot(p.Ratio(&a).Spread, p.Ratio(&b).Spread); x.Spread >= 0.6*apart {
+		t.Errorf("the difference spreads by %v, both by %v: they share most of it", x.Spread, apart)
+	}
+	b.Beyond = 1
+	if p.Difference(&a, &b).Spread <= x.Spread {
+		t.Error("degrees beyond what was measured are no less certain")
+	}
+	b = a
+	for k := range b.Terms {
+		b.Terms[k] *= 2
+	}
+	near(t, "twice the time", p.Difference(&b, &a).Mean, math.Ln2, 1e-12)
+}
+
+// TestWorked holds the example of docs/uncertainty.md.
+func TestWorked(t *testing.T) {
+	p := &Prior{Own: 0.03}
+	p.Covariance[Linear][Linear], p.Covariance[Network][Network] = 0.05*0.05, 0.35*0.35
+	var a, b Step
+	a.Terms[Linear], a.Terms[Network], b.Terms[Linear] = 8, 2, 10.2
+	d := p.Difference(&a, &b)
+	near(t, "mean", d.Mean, -0.020, 5e-4)
+	near(t, "spread", d.Spread, 0.083, 6e-4)
+	near(t, "probability", d.Below(1), 0.59, 5e-3)
+	near(t, "loss", d.Loss(), 0.025, 5e-4)
+	near(t, "spread of A", p.Ratio(&a).Spread, 0.09, 5e-3)
+	near(t, "spread of B", p.Ratio(&b).Spread, 0.06, 5e-3)
+}
+
+// TestUpdate: one step moves its term as far as the formula of two normal
+// distributions says, leaves what it says nothing about, and many steps settle
+// the terms but not what each model has for itself.
+func TestUpdate(t *testing.T) {
+	p := plain()
+	compute, mixed := steps()
+	seen := Observation{Step: compute, Ratio: 1.2}
+	post := p.Update([]Observation{seen})
+	near(t, "mean", post.Mean[Linear], math.Log(1.2)*0.01/(0.01+0.0025+0.0004), 1e-9)
+	near(t, "variance", post.Covariance[Linear][Linear], 1/(1/0.01+1/(0.0025+0.0004)), 1e-9)
+	near(t, "mean of another term", post.Mean[Network], 0, 0)
+	near(t, "variance of another term", post.Covariance[Network][Network], 0.16, 0)
+	if post.Ratio(&mixed).Spread >= p.Ratio(&mixed).Spread {
+		t.Error("another layout is no more certain")
+	}
+	same := *p.Update(nil)
+	if same != *p {
+		t.Errorf("nothing was measured, and %+v became %+v", *p, same)
+	}
+
+	a, b := Observation{compute, 1.1, 1}, Observation{mixed, 1.3, 2}
+	both, one := p.Update([]Observation{a, b}), p.Update([]Observation{a}).Update([]Observation{b})
+	for k := range both.Mean {
+		near(t, "one after the other: "+Term(k).String(), one.Mean[k], both.Mean[k], 5e-3)
+	}
+
+	// 20 models on a machine whose products take 10 % longer, its network 50 %
+	var many []Observation
+	for model := range 20 {
+		for _, s := range []Step{compute, mixed} {
+			truth := float64(s.Terms[Linear])*1.1 + float64(s.Terms[Network])*1.5
+			many = append(many, Observation{s, truth / float64(s.Terms.Sum()), model})
+		}
+	}
+	post = p.Update(many)
+	near(t, "learned products", post.Mean[Linear], math.Log(1.1), 0.005)
+	near(t, "learned network", post.Mean[Network], math.Log(1.5), 0.03)
+	near(t, "prediction then", post.Ratio(&mixed).Quantile(0.5), 0.8*1.1+0.2*1.5, 0.005)
+	if spread := post.Ratio(&mixed).Spread; spread < p.Model || spread > 0.06 {
+		t.Errorf("spread %v", spread)
+	}
+}
+
+// TestNoAllocation: the hot path of a choice.
+func TestNoAllocation(t *testing.T) {
+	p := plain()
+	a, b := steps()
+	if n := testing.AllocsPerRun(10, func() { p.Difference(&a, &b).Loss() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// llama is a job in the middle of what was measured.
+func llama() *job.Job {
+	j := &job.Job{}
+	j.Cluster.GPU.Catalog, j.Training.Precision, j.Model.SequenceLength = "h100_sxm", "bf16", 4096
+	j.Cluster.Nodes, j.Cluster.GPUsPerNode, j.Cluster.NVLink.Domain = 8, 8, 8
+	j.Cluster.Network.NICsPerNode, j.Cluster.Network.Bandwidth = 8, 50e9
+	return j
+}
+
+// TestData: the embedded prior names every term once, with a source, and every
+// distance makes a step less certain.
+func TestData(t *testing.T) {
+	r := Embedded()
+	seen := map[string]int{}
+	for _, s := range r.Terms {
+		seen[s.Term]++
+		if s.Source == "" || s.Spread <= 0 || s.Spread > 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	for _, name := range names {
+		if seen[name] != 1 {
+			t.Errorf("%d spreads of %s", seen[name], name)
+		}
+	}
+	for _, g := range r.Growth {
+		if g.Source == "" || g.Spread <= 0 {
+			t.Errorf("%+v", g)
+		}
+	}
+	engine := r.Experts.Measured.Engines[0]
+	var s Step
+	for k := range s.Terms {
+		s.Terms[k] = 0.1
+	}
+	known := For(llama(), engine).Ratio(&s).Spread
+	for name, change := range map[string]func(*job.Job){
+		"100,000 GPUs":       func(j *job.Job) { j.Cluster.Nodes = 12500 },
+		"one NIC":            func(j *job.Job) { j.Cluster.Network.NICsPerNode, j.Cluster.Network.Bandwidth = 1, 12.5e9 },
+		"PCIe":               func(j *job.Job) { j.Cluster.NVLink.Domain = 0 },
+		"an unknown GPU":     func(j *job.Job) { j.Cluster.GPU.Catalog = "x100" },
+		"a longer sequence":  func(j *job.Job) { j.Model.SequenceLength = 1 << 20 },
+		"layers of patterns": func(j *job.Job) { j.Model.LayerPattern = "M*" },
+		"64 experts":         func(j *job.Job) { j.Model.MoE = &job.MoE{Experts: 64} },
+	} {
+		j := llama()
+		change(j)
+		if spread := For(j, engine).Ratio(&s).Spread; spread <= known {
+			t.Errorf("%s: spread %v, of what was measured %v", name, spread, known)
+		}
+	}
+	j := llama()
+	j.Model.MoE = &job.MoE{Experts: 64}
+	few := For(j, engine).Ratio(&s).Spread
+	j.Model.MoE.Experts = 384
+	if spread := For(j, engine).Ratio(&s).Spread; spread <= few {
+		t.Errorf("384 experts: spread %v, 64 %v", spread, few)
+	}
+}

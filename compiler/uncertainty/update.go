@@ -1,0 +1,117 @@
+package uncertainty
+
+import "math"
+
+// Observation is a step that was measured on the machine of a prior.
+type Observation struct {
+	Step  Step
+	Ratio float64 // measured over predicted time; positive
+	Model int     // which model it trained: any number, equal for the same one
+}
+
+// Update is the prior after steps were measured on its machine. The error of a
+// step is close to linear in those of its terms, so that the posterior is that
+// of a linear model with normal errors (Rasmussen and Williams 2006, Gaussian
+// Processes for Machine Learning, section 2.1), linearised once more around
+// what it finds. What the steps say nothing about stays as it was.
+func (p *Prior) Update(measured []Observation) *Prior {
+	post := *p
+	n := len(measured)
+	if n == 0 {
+		return &post
+	}
+	for range 3 {
+		design, rest := make([][Count]float64, n), make([]float64, n)
+		for i := range measured {
+			w, mean := post.shares(&measured[i].Step.Terms)
+			design[i], rest[i] = w, math.Log(measured[i].Ratio)-mean
+			for k := range w { // seen from the prior's means
+				rest[i] += w[k] * (post.Mean[k] - p.Mean[k])
+			}
+		}
+		post.Mean, post.Covariance = p.conditioned(measured, design, rest)
+	}
+	return &post
+}
+
+// conditioned are mean and covariance of the terms' errors given that the
+// errors of steps, linear in them by a design, are some numbers.
+func (p *Prior) conditioned(measured []Observation, design [][Count]float64, rest []float64) (mean [Count]float64, covariance [Count][Count]float64) {
+	n := len(measured)
+	with := make([][Count]float64, n) // covariance of each step's error with the terms'
+	for i := range design {
+		for k := range with[i] {
+			for m, w := range design[i] {
+				with[i][k] += w * p.Covariance[m][k]
+			}
+		}
+	}
+	among := make([][]float64, n) // covariance of the steps' errors
+	for i := range among {
+		among[i] = make([]float64, n)
+		for j := range n {
+			for k, w := range design[j] {
+				among[i][j] += w * with[i][k]
+			}
+			if measured[i].Model == measured[j].Model {
+				among[i][j] += p.Model * p.Model
+			}
+		}
+		among[i][i] += p.own(&measured[i].Step)
+	}
+	solve := factored(among)
+	mean, covariance = p.Mean, p.Covariance
+	for k, s := range solve(rest) {
+		for t := range mean {
+			mean[t] += with[k][t] * s
+		}
+	}
+	for t := range covariance {
+		column := make([]float64, n)
+		for i := range column {
+			column[i] = with[i][t]
+		}
+		for i, s := range solve(column) {
+			for u := range covariance {
+				covariance[u][t] -= with[i][u] * s
+			}
+		}
+	}
+	return mean, covariance
+}
+
+// factored solves linear equations with a positive definite matrix, which it
+// overwrites, by Cholesky's method.
+func factored(a [][]float64) func(b []float64) []float64 {
+	n := len(a)
+	for i := range n {
+		for j := range i + 1 {
+			s := a[i][j]
+			for k := range j {
+				s -= a[i][k] * a[j][k]
+			}
+			if i == j {
+				a[i][i] = math.Sqrt(max(s, 1e-12))
+			} else {
+				a[i][j] = s / a[j][j]
+			}
+		}
+	}
+	return func(b []float64) []float64 {
+		x := make([]float64, n)
+		for i := range n {
+			s := b[i]
+			for k := range i {
+				s -= a[i][k] * x[k]
+			}
+			x[i] = s / a[i][i]
+		}
+		for i := n - 1; i >= 0; i-- {
+			for k := i + 1; k < n; k++ {
+				x[i] -= a[k][i] * x[k]
+			}
+			x[i] /= a[i][i]
+		}
+		return x
+	}
+}
