@@ -1,0 +1,51 @@
+package logs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The program that ndc emits for DeepSpeed prints a line of its own every
+// logging.interval steps, whose time includes checkpoints and no evaluation
+// (trainer/logs.py). DeepSpeed's engines print theirs every steps_per_print
+// steps: the throughput timer samples per second of the last step and the
+// device's peak (deepspeed/utils/timer.py), the pipeline engine a time and a loss
+// (runtime/pipe/engine.py), wall_clock_breakdown the parts of a micro-step.
+var (
+	emittedStep  = regexp.MustCompile(`^step (\d+)/(\d+) loss (\S+) gradient norm \S+ learning rate \S+ seconds (\S+) tokens/s/GPU (\S+)`)
+	emittedValid = regexp.MustCompile(`^step (\d+)/(\d+) validation loss `)
+	engineStep   = regexp.MustCompile(`epoch=\d+/micro_step=\d+/global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=([\d.e+-]+)(?:, MemAllocated=\S+GB, MaxMemAllocated=([\d.]+)GB)?`)
+	pipelineStep = regexp.MustCompile(`^steps: (\d+) loss: (\S+) .*?iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)`)
+	engineParts  = regexp.MustCompile(`time \(ms\) \|((?: [a-z_-]+: [\d.]+ ?\|?)+)`)
+	enginePart   = regexp.MustCompile(`([a-z_-]+): ([\d.]+)`)
+)
+
+func deepSpeed(p *Parser, text string) bool {
+	if !strings.Contains(text, "step") && !strings.Contains(text, "time (ms)") {
+		return false
+	}
+	if m := emittedStep.FindStringSubmatch(text); m != nil {
+		p.total(m[2])
+		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[3]), Seconds: number(m[4]), TokensPerSecond: number(m[5])})
+		return true
+	}
+	if emittedValid.MatchString(text) {
+		p.phase(Evaluation, 0)
+		return true
+	}
+	if m := engineStep.FindStringSubmatch(text); m != nil {
+		p.step(DeepSpeed, Step{Iteration: whole(m[1]), SamplesPerSecond: number(m[2]), Allocated: number(m[3]) * (1 << 30)})
+		return true
+	}
+	if m := pipelineStep.FindStringSubmatch(text); m != nil {
+		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[2]), Seconds: number(m[3]), SamplesPerSecond: number(m[4])})
+		return true
+	}
+	if m := engineParts.FindStringSubmatch(text); m != nil {
+		for _, part := range enginePart.FindAllStringSubmatch(m[1], -1) {
+			p.log.Timers = append(p.log.Timers, Timer{Line: p.line, Iteration: p.iteration(), Name: part[1], Seconds: number(part[2]) / 1000})
+		}
+		return true
+	}
+	return false
+}

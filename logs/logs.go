@@ -1,0 +1,179 @@
+// Package logs reads what training frameworks print: steps, phases, failures
+// and tables of communication, as typed records.
+//
+// It knows the words of Megatron-LM, TorchTitan, DeepSpeed (its engines' lines
+// and those of the program that ndc emits), of nccl-tests and of ndc's own Slurm
+// scripts, and finds out by itself whose a line is: a log of a job mixes several.
+// Which steps tell of a steady run is [Log.Steady]'s answer. It does not know what a plan
+// predicted: package compiler/calibration compares, cmd/ndc opens the files. It
+// is pure and takes text as it comes; nothing in a log is trusted.
+package logs
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"time"
+)
+
+// Frameworks as Log.Framework names them, after the backends.
+const (
+	Megatron   = "megatron"
+	TorchTitan = "torchtitan"
+	DeepSpeed  = "deepspeed"
+)
+
+// Log is what a text says.
+type Log struct {
+	Framework string // the first that printed a step; "" when none did
+	Total     int    // steps of the whole run; 0: not said
+	Launches  []Launch
+	Steps     []Step // in the order of the text
+	Phases    []Phase
+	Failures  []Failure
+	Timers    []Timer
+	Tables    []Table
+}
+
+// Launch is one start of the processes: a submission, a link of a chain, or a
+// restart inside one.
+type Launch struct {
+	Line   int       // where it begins
+	Job    string    // number of the Slurm job; "" when not said
+	Began  time.Time // the first time printed; zero: none
+	Ended  time.Time // the last
+	Status int       // of srun as the script says; -1: not said
+}
+
+// Step is one report of progress.
+type Step struct {
+	Line      int
+	Launch    int // index in Log.Launches
+	Iteration int // that it was printed after
+	Over      int // steps that Seconds is the mean of
+	Seconds   float64
+	Loss      float64 // 0: not printed
+
+	TokensPerSecond  float64 // of one GPU; 0: not printed
+	SamplesPerSecond float64 // of all GPUs; 0: not printed
+	TFLOPS           float64 // of one GPU, by the framework's own count; 0: not printed
+
+	Allocated float64 // peak bytes in tensors so far, the most of all ranks that speak; 0: not printed
+	Reserved  float64 // peak bytes that the allocator held; 0: not printed
+
+	At time.Time // zero: not printed
+}
+
+// PhaseKind is what a run does beside training.
+type PhaseKind string
+
+// The kinds of phases.
+const (
+	Start      PhaseKind = "start"      // from the first line with a time to the first step's end
+	Load       PhaseKind = "load"       // a checkpoint is read
+	Save       PhaseKind = "save"       // the run waits for a checkpoint
+	Evaluation PhaseKind = "evaluation" // held-out data
+	Queue      PhaseKind = "queue"      // between the last line of a submission and the first of the next
+)
+
+// Phase is a time beside training.
+type Phase struct {
+	Line      int
+	Launch    int
+	Kind      PhaseKind
+	Iteration int     // that it came after
+	Seconds   float64 // 0: not printed
+}
+
+// Failure is a line that tells why a launch ended, or that it would.
+type Failure struct {
+	Line   int
+	Launch int
+	Kind   string // see failures
+	Text   string // the line, cut
+}
+
+// Timer is what a framework's own timers say of a part of the step.
+type Timer struct {
+	Line      int
+	Iteration int
+	Name      string
+	Seconds   float64 // of the slowest rank, per step
+}
+
+// longest is the longest line that is read; the rest of a longer one is
+// skipped. Frameworks print their configuration on lines of many kilobytes.
+const longest = 1 << 20
+
+// Read reads a whole text. The error is the reader's.
+func Read(r io.Reader) (*Log, error) {
+	var p Parser
+	b := bufio.NewReaderSize(r, 1<<16)
+	var line []byte
+	for {
+		part, err := b.ReadSlice('\n')
+		if room := longest - len(line); room > 0 {
+			line = append(line, part[:min(room, len(part))]...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if len(line) > 0 {
+			p.Line(string(line))
+		}
+		line = line[:0]
+		if err == io.EOF {
+			return p.Log(), nil
+		}
+		if err != nil {
+			return p.Log(), err
+		}
+	}
+}
+
+// Parse reads a text.
+func Parse(text string) *Log {
+	l, err := Read(strings.NewReader(text))
+	if err != nil {
+		panic("logs: a string that cannot be read: " + err.Error())
+	}
+	return l
+}
+
+// Last is the newest step, nil without any.
+func (l *Log) Last() *Step {
+	if len(l.Steps) == 0 {
+		return nil
+	}
+	return &l.Steps[len(l.Steps)-1]
+}
+
+// Peak is the most memory that any step reported.
+func (l *Log) Peak() (allocated, reserved float64) {
+	for i := range l.Steps {
+		allocated, reserved = max(allocated, l.Steps[i].Allocated), max(reserved, l.Steps[i].Reserved)
+	}
+	return allocated, reserved
+}
+
+// FirstPeak is the memory that the first reports of the first launch tell of,
+// which lie behind its first step.
+func (l *Log) FirstPeak() (allocated, reserved float64) {
+	for i := range l.Steps {
+		if s := &l.Steps[i]; s.Allocated+s.Reserved > 0 {
+			return s.Allocated, s.Reserved
+		}
+	}
+	return 0, 0
+}
+
+// Fill computes the seconds of steps whose report tells samples alone, from the
+// sequences of one step.
+func (l *Log) Fill(globalBatch int) {
+	for i := range l.Steps {
+		if s := &l.Steps[i]; s.Seconds == 0 && s.SamplesPerSecond > 0 {
+			s.Seconds = float64(globalBatch) / s.SamplesPerSecond
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package logs
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens of testdata")
+
+// TestGoldens reads logs of trainings on CPU ranks (integration/slurm's job with
+// two ranks, TorchTitan 0.3.0, DeepSpeed 0.19.8 and Megatron-LM 0.19.2), the
+// lines that say nothing left out. chain.log is two of them with what srun and
+// the Slurm script put around them, and an end that was made up.
+func TestGoldens(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.log")
+	if err != nil || len(names) < 4 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, golden := describe(Parse(string(text))), strings.TrimSuffix(name, ".log")+".want"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || got != string(want) {
+				t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
+			}
+		})
+	}
+}
+
+// describe writes a log on a page.
+func describe(l *Log) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d steps in all\n", l.Framework, l.Total)
+	for i := range l.Launches {
+		x := &l.Launches[i]
+		fmt.Fprintf(&b, "launch of line %d: job %q, %.1f s of time stamps, status %d\n", x.Line, x.Job, x.Ended.Sub(x.Began).Seconds(), x.Status)
+	}
+	for i := range l.Phases {
+		x := &l.Phases[i]
+		fmt.Fprintf(&b, "%s of launch %d after step %d: %.2f s\n", x.Kind, x.Launch, x.Iteration, x.Seconds)
+	}
+	for i := range l.Failures {
+		x := &l.Failures[i]
+		fmt.Fprintf(&b, "failure of launch %d in line %d: %s\n", x.Launch, x.Line, x.Kind)
+	}
+	for i := range l.Timers {
+		x := &l.Timers[i]
+		fmt.Fprintf(&b, "timer %s after step %d: %.4f s\n", x.Name, x.Iteration, x.Seconds)
+	}
+	for i := range l.Steps {
+		x := &l.Steps[i]
+		fmt.Fprintf(&b, "step %d over %d: %.4f s, loss %.4f\n", x.Iteration, x.Over, x.Seconds, x.Loss)
+	}
+	y := l.Steady(Conditions{SaveInterval: 20})
+	fmt.Fprintf(&b, "%d steady reports, mean %.4f s, spread %.1f %%\n", len(y.Steps), y.Mean, 100*y.Spread)
+	for _, r := range y.Refused {
+		fmt.Fprintf(&b, "refused %d from step %d on: %s\n", r.Reports, r.First, r.Reason)
+	}
+	return b.String()
+}
+
+// TestLines reads lines as releases and launchers print them: the formats are
+// those of the sources named in the package, the values made up.
+func TestLines(t *testing.T) {
+	const meshes = "[rank0]:[titan] 2026-05-19 20:23:25,846 - root - INFO - Building device mesh with parallelism: pp=2, dp_replicate=1, dp_shard=4, cp=1, tp=1, ep=1\n" +
+		"[rank0]:[titan] 2026-05-19 20:23:29,786 - root - INFO - Trainer is initialized with local batch size 2, global batch size 16, gradient accumulation steps 2, sequence length 1000, total steps 10 (warmup 600)\n"
+	for _, c := range []struct {
+		name, text string
+		want       Step
+	}{
+		{"megatron, 2024", " iteration       10/    1000 | consumed samples:           80 | elapsed time per iteration (ms): 8195.9 | throughput per GPU (TFLOP/s/GPU): 23.5 | learning rate: 1.000000E-06 | global batch size:     8 | lm loss: 8.482397E+00 | loss scale: 1.0 | number of nan iterations:   0 |",
+			Step{Iteration: 10, Over: 1, Seconds: 8.1959, TFLOPS: 23.5, Loss: 8.482397}},
+		{"a mean behind a slash", " iteration        4/      20 | consumed samples:           64 | elapsed time per iteration (ms): 654.5/735.1 | throughput per GPU (TFLOP/s/GPU): 1290.3/1162.8 | lm loss: 1.0E+01 |",
+			Step{Iteration: 4, Over: 1, Seconds: 0.6545, TFLOPS: 1290.3, Loss: 10}},
+		{"memory before the step", "1: [Rank 8] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 2048.5 | reserved: 3.0 | max reserved: 4096\n0: [Rank 0] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 1024 | reserved: 3.0 | max reserved: 5120\n" +
+			"3:  iteration        2/      20 | consumed samples:           64 | elapsed time per iteration (ms): 100.0 | lm loss: 1.0E+01 |",
+			Step{Iteration: 2, Over: 1, Seconds: 0.1, Loss: 10, Allocated: 2048.5 * (1 << 20), Reserved: 5120 * (1 << 20)}},
+		{"torchtitan with colours", meshes + "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - \x1b[31mstep:  1  \x1b[32mloss: 12.27569  \x1b[38;2;180;60;0mgrad_norm: 25.3750  \x1b[36mmemory: 16.50GiB(91.78%)  \x1b[34mtps: 2,000  \x1b[36mtflops: 1,155.79  \x1b[35mmfu: 6.92%\x1b[39m",
+			Step{Iteration: 1, Over: 1, Seconds: 1, TFLOPS: 1155.79, Loss: 12.27569, TokensPerSecond: 2000, Reserved: 16.5 * (1 << 30)}},
+		{"torchtitan 0.1 without a norm", "[rank0]:[titan] 2025-06-16 22:30:50,322 - root - INFO - step: 200  loss:  6.1384  memory: 49.50GiB(52.28%)  tps: 5,856  tflops: 339.16  mfu: 34.29%",
+			Step{Iteration: 200, Over: 1, Loss: 6.1384, TokensPerSecond: 5856, TFLOPS: 339.16, Reserved: 49.5 * (1 << 30)}},
+		{"an engine of DeepSpeed", "[2024-09-23 10:11:02,482] [INFO] [timer.py:260:stop] epoch=0/micro_step=6000/global_step=600, RunningAvgSamplesPerSec=64.9, CurrSamplesPerSec=50.0, MemAllocated=0.06GB, MaxMemAllocated=1.5GB",
+			Step{Iteration: 600, Over: 1, Seconds: 2, SamplesPerSecond: 50, Allocated: 1.5 * (1 << 30)}},
+		{"a pipeline of DeepSpeed", "steps: 20 loss: 3.2500 aux loss: 0.1000 iter time (s): 0.500 samples/sec: 200.000",
+			Step{Iteration: 20, Over: 1, Seconds: 0.5, Loss: 3.25, SamplesPerSecond: 200}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := Parse(c.text)
+			l.Fill(100)
+			if len(l.Steps) != 1 {
+				t.Fatalf("%d steps", len(l.Steps))
+			}
+			got := l.Steps[0]
+			got.Line, got.At = 0, c.want.At
+			if got.Seconds = math.Round(got.Seconds*1e9) / 1e9; got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTable reads output of nccl-tests: 16 ranks on two nodes.
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# nThread 1 nGpus 1 minBytes 1048576 maxBytes 2097152 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices\n")
+	for i := range 16 {
+		fmt.Fprintf(&b, "#  Rank %2d Group  0 Pid  %d on    node-%d device  %d [0x1b] NVIDIA H100 80GB HBM3\n", i, 1000+i, i/8, i%8)
+	}
+	b.WriteString("#\n#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n")
+	b.WriteString("     1048576        262144     float     sum      -1    100.0   10.49   19.66      0    101.0   10.38   19.47      0\n")
+	b.WriteString("     2097152        524288     float     sum      -1    150.0   13.98   26.21      2    151.0   13.89   26.04      0\n")
+	b.WriteString("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 22.9\n#\n")
+	l := Parse(b.String())
+	if len(l.Tables) != 1 || len(l.Steps) != 0 {
+		t.Fatalf("%+v", l)
+	}
+	x := l.Tables[0]
+	if x.Collective != "all_reduce" || x.Ranks != 16 || x.Nodes != 2 || len(x.Rows) != 2 {
+		t.Fatalf("%+v", x)
+	}
+	if r := x.Rows[0]; r.Bytes != 1<<20 || math.Abs(r.Seconds-1e-4) > 1e-12 || r.BusBandwidth != 19.66e9 || r.Wrong || !x.Rows[1].Wrong {
+		t.Errorf("%+v", x.Rows)
+	}
+	named := strings.Replace(b.String(), "# nThread", "# Collective test starting: all_gather_perf\n# nThread", 1)
+	if c := Parse(named).Tables[0].Collective; c != "all_gather" {
+		t.Errorf("a named table is of %q", c)
+	}
+}
+
+// TestSteadySteps puts what is refused into a log of even steps.
+func TestSteadySteps(t *testing.T) {
+	var b strings.Builder
+	step := func(i int, seconds float64) {
+		fmt.Fprintf(&b, "step %d/400 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds %.4f tokens/s/GPU 10.0\n", i, seconds)
+	}
+	for i := 10; i <= 300; i += 10 {
+		seconds := 1 + 0.001*float64(i%3)
+		switch i {
+		case 10:
+			seconds = 3
+		case 110:
+			seconds = 1.4 // the checkpoint of step 100
+		case 200:
+			seconds = 2 // a stall
+		}
+		step(i, seconds)
+	}
+	for i := 210; i <= 250; i += 10 { // a restart from step 200
+		step(i, 1)
+	}
+	y := Parse(b.String()).Steady(Conditions{SaveInterval: 100})
+	refused := map[string]int{}
+	for _, r := range y.Refused {
+		word, _, _ := strings.Cut(r.Reason, " ")
+		refused[word] = r.Reports
+	}
+	// Step 210 begins behind the checkpoint of step 200, in both launches; in the second it is warm-up.
+	if refused["warm-up:"] != 2 || refused["a"] != 2 || refused["slower"] != 1 || math.Abs(y.Mean-1.001) > 0.001 || len(y.Steps) != 30 {
+		t.Errorf("%d steps, mean %g, refused %v", len(y.Steps), y.Mean, y.Refused)
+	}
+	if y.Throttling() != "" {
+		t.Errorf("even steps throttle: %s", y.Throttling())
+	}
+	b.Reset()
+	for i := 1; i <= 300; i++ {
+		step(i, 1+0.0005*float64(i))
+	}
+	if y := Parse(b.String()).Steady(Conditions{}); y.Throttling() == "" {
+		t.Errorf("steps that grow by %.0f %% do not throttle", 100*y.Drift)
+	}
+}
+
+// TestLongLines: a line of any length is read up to its limit.
+func TestLongLines(t *testing.T) {
+	l := Parse(strings.Repeat("x", 3*longest) + "\nsteps: 20 loss: 3.2500 iter time (s): 0.500 samples/sec: 200.000")
+	if len(l.Steps) != 1 {
+		t.Errorf("%d steps behind a long line", len(l.Steps))
+	}
+}
+
+// FuzzParse: whatever a log holds, it is read, and its steps are in order.
+func FuzzParse(f *testing.F) {
+	names, _ := filepath.Glob("testdata/*.log")
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("# Rank 3 Pid 1 on a device 0\n 8 2 float sum -1 1.0 2.0 3.0 0\n")
+	f.Add(" iteration 99999999999999999999/1 | elapsed time per iteration (ms): nan |")
+	f.Fuzz(func(t *testing.T, text string) {
+		l := Parse(text)
+		l.Fill(8)
+		for i := range l.Steps {
+			s := &l.Steps[i]
+			if s.Iteration <= 0 || s.Over <= 0 || s.Launch >= len(l.Launches) || math.IsNaN(s.Seconds) || i > 0 && s.Launch == l.Steps[i-1].Launch && s.Iteration <= l.Steps[i-1].Iteration {
+				t.Fatalf("step %d: %+v", i, s)
+			}
+		}
+		y := l.Steady(Conditions{SaveInterval: 3})
+		if len(y.Steps) > len(l.Steps) || math.IsNaN(y.Mean) {
+			t.Fatalf("%+v", y)
+		}
+		l.Peak()
+		l.FirstPeak()
+	})
+}

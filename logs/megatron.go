@@ -1,0 +1,115 @@
+package logs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Megatron-LM prints, on its last rank, one line of fields between bars every
+// --log-interval steps, since core_v0.14 after the first step as well
+// (megatron/training/training.py, training_log). Its interval timer stands still
+// while it saves and evaluates. Memory comes after the first two steps and every
+// --log-memory-interval, from the ranks that are first in their data-parallel
+// group (report_memory); MB are 2^20 bytes.
+var (
+	megatronStep   = regexp.MustCompile(`\biteration +(\d+)/ *(\d+) \|(.*)`)
+	megatronMemory = regexp.MustCompile(`\(after (\d+) iterations\) memory \(MB\) \|(.*)`)
+	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
+	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
+	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
+)
+
+// timerBlock is a list of timers that is being printed.
+type timerBlock struct{ open bool }
+
+// phases of Megatron-LM's timers that are no part of a step.
+var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
+
+func megatron(p *Parser, text string) bool {
+	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") {
+		return false
+	}
+	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (ms):") {
+		p.timers.open = false
+		s := Step{Iteration: whole(m[1])}
+		p.total(m[2])
+		for _, field := range strings.Split(m[3], "|") {
+			name, value, _ := strings.Cut(field, ":")
+			switch strings.TrimSpace(name) {
+			case "elapsed time per iteration (ms)":
+				value, _, _ = strings.Cut(value, "/") // Megatron-FL adds a mean behind a slash
+				s.Seconds = number(value) / 1000
+			case "throughput per GPU (TFLOP/s/GPU)", "TFLOPs":
+				value, _, _ = strings.Cut(value, "/")
+				s.TFLOPS = number(value)
+			case "lm loss", "loss":
+				s.Loss = number(value)
+			}
+		}
+		p.step(Megatron, s)
+		return true
+	}
+	if m := megatronMemory.FindStringSubmatch(text); m != nil {
+		p.megatronMemory(whole(m[1]), m[2])
+		return true
+	}
+	switch {
+	case strings.Contains(text, "time across ranks (ms)"):
+		p.timers.open = true
+		return true
+	case strings.HasPrefix(text, "time to initialize megatron"), strings.Contains(text, "[after in-process setup and before initialize_megatron]"):
+		p.launch()
+		return true
+	case megatronValid.MatchString(text):
+		p.phase(Evaluation, 0)
+		return true
+	}
+	return p.timers.open && p.megatronTimer(text)
+}
+
+// megatronMemory gives the memory of a rank to the step that it was printed
+// after. Ranks print as they come, so that it may stand before the step's line.
+func (p *Parser) megatronMemory(iteration int, fields string) {
+	said := Step{Iteration: iteration}
+	for _, field := range strings.Split(fields, "|") {
+		name, value, _ := strings.Cut(field, ":")
+		value, _, _ = strings.Cut(strings.TrimSpace(value), " ")
+		switch strings.TrimSpace(name) {
+		case "max allocated":
+			said.Allocated = number(value) * (1 << 20)
+		case "max reserved":
+			said.Reserved = number(value) * (1 << 20)
+		}
+	}
+	if s := p.log.Last(); s != nil && s.Iteration == iteration {
+		s.join(&said)
+		return
+	}
+	if p.memory.Iteration != iteration {
+		p.memory = Step{Iteration: iteration}
+	}
+	p.memory.join(&said)
+}
+
+// megatronTimer reads one timer of a list: of all ranks the slowest. Those of
+// a step were divided by the steps of the interval before they were printed.
+func (p *Parser) megatronTimer(text string) bool {
+	m := megatronTimer.FindStringSubmatch(text)
+	if m == nil {
+		if m = megatronMost.FindStringSubmatch(text); m == nil {
+			p.timers.open = false
+			return false
+		}
+	}
+	seconds := number(m[len(m)-1]) / 1000
+	if kind, ok := megatronPhases[m[1]]; ok {
+		if kind == Save || seconds > 0.01 { // nothing to load takes no time
+			p.phase(kind, seconds)
+		}
+		return true
+	}
+	if p.trained(len(p.log.Launches) - 1) { // before the first step others are printed
+		p.log.Timers = append(p.log.Timers, Timer{Line: p.line, Iteration: p.iteration(), Name: m[1], Seconds: seconds})
+	}
+	return true
+}

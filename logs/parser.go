@@ -1,0 +1,211 @@
+package logs
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Parser reads a log line by line, as it grows. The zero Parser is at the
+// beginning of a log.
+type Parser struct {
+	log   Log
+	line  int
+	clock time.Time // the last one printed
+
+	// What the lines of a launch say before its steps.
+	ready  bool // the launch has begun to train, and has said so
+	tokens float64
+	gpus   int
+
+	memory Step // what a rank said of the memory of a step that is not reported yet
+	timers timerBlock
+	table  *tableReader
+	trial  bool // the rows of a table belong to log.Tables' last
+}
+
+// Log is what was read so far. It stays the parser's.
+func (p *Parser) Log() *Log { return &p.log }
+
+// prefixes are what launchers put before a line: srun --label a task's number,
+// torchrun a rank; and a colour.
+var (
+	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?)+`)
+	colours  = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+)
+
+// Line reads the next line, with or without its end.
+func (p *Parser) Line(text string) {
+	p.line++
+	text = strings.TrimRight(text, "\r\n")
+	if strings.Contains(text, "\x1b[") {
+		text = colours.ReplaceAllString(text, "")
+	}
+	text = prefixes.ReplaceAllString(text, "")
+	p.time(text)
+	for _, read := range []func(*Parser, string) bool{script, megatron, torchTitan, deepSpeed, table} {
+		if read(p, text) {
+			return
+		}
+	}
+	p.failure(text)
+}
+
+// stamp is a time as the frameworks print it, and layouts what it looks like.
+var (
+	stamp   = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?`)
+	stamped = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05,999999999"}
+)
+
+// time keeps the time that a line begins with. Zones are not printed; nodes of
+// one job share theirs.
+func (p *Parser) time(text string) {
+	head := text[:min(len(text), 120)]
+	if !strings.Contains(head, "-") || !strings.Contains(head, ":") {
+		return
+	}
+	found := stamp.FindString(head)
+	if found == "" {
+		return
+	}
+	for _, layout := range stamped {
+		if t, err := time.Parse(layout, found); err == nil {
+			p.clock = t
+			if n := len(p.log.Launches); n > 0 {
+				l := &p.log.Launches[n-1]
+				if l.Began.IsZero() {
+					l.Began = t
+					p.queued(n - 1)
+				}
+				l.Ended = t
+			}
+			return
+		}
+	}
+}
+
+// queued adds the time between two submissions.
+func (p *Parser) queued(i int) {
+	if i == 0 || p.log.Launches[i-1].Ended.IsZero() {
+		return
+	}
+	gap := p.log.Launches[i].Began.Sub(p.log.Launches[i-1].Ended).Seconds()
+	if gap >= 0 {
+		p.log.Phases = append(p.log.Phases, Phase{Line: p.line, Launch: i, Kind: Queue, Iteration: p.iteration(), Seconds: gap})
+	}
+}
+
+// launch begins a launch, unless the last one has not trained yet.
+func (p *Parser) launch() *Launch {
+	n := len(p.log.Launches)
+	if n == 0 || p.trained(n-1) {
+		p.log.Launches = append(p.log.Launches, Launch{Line: p.line, Status: -1})
+		p.ready, p.tokens, p.gpus = false, 0, 0
+		n++
+	}
+	return &p.log.Launches[n-1]
+}
+
+// trained reports whether a launch has steps.
+func (p *Parser) trained(launch int) bool {
+	s := p.log.Last()
+	return s != nil && s.Launch == launch
+}
+
+// iteration is the newest step.
+func (p *Parser) iteration() int {
+	if s := p.log.Last(); s != nil {
+		return s.Iteration
+	}
+	return 0
+}
+
+// step adds a report. Several ranks print the same step: what the later ones say
+// of memory joins the first. A step that goes back is of a new launch.
+func (p *Parser) step(framework string, s Step) {
+	if s.Iteration <= 0 {
+		return
+	}
+	if p.log.Framework == "" {
+		p.log.Framework = framework
+	}
+	if len(p.log.Launches) == 0 {
+		p.launch()
+	}
+	last := p.log.Last()
+	if last != nil && last.Launch == len(p.log.Launches)-1 {
+		if last.Iteration == s.Iteration {
+			last.join(&s)
+			return
+		}
+		if s.Iteration < last.Iteration {
+			p.launch()
+		}
+	}
+	s.Line, s.Launch, s.At, s.Over = p.line, len(p.log.Launches)-1, p.clock, 1
+	first := last == nil || last.Launch != s.Launch
+	if !first {
+		s.Over = s.Iteration - last.Iteration
+	}
+	if p.memory.Iteration == s.Iteration {
+		s.join(&p.memory)
+	}
+	p.memory = Step{}
+	p.log.Steps = append(p.log.Steps, s)
+	if l := &p.log.Launches[s.Launch]; first && !l.Began.IsZero() {
+		p.log.Phases = append(p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
+	}
+}
+
+// join takes over what another line says of the same step.
+func (s *Step) join(o *Step) {
+	s.Allocated, s.Reserved = max(s.Allocated, o.Allocated), max(s.Reserved, o.Reserved)
+	for _, v := range []struct {
+		mine   *float64
+		theirs float64
+	}{{&s.Seconds, o.Seconds}, {&s.Loss, o.Loss}, {&s.TokensPerSecond, o.TokensPerSecond}, {&s.SamplesPerSecond, o.SamplesPerSecond}, {&s.TFLOPS, o.TFLOPS}} {
+		if *v.mine == 0 {
+			*v.mine = v.theirs
+		}
+	}
+}
+
+// phase adds a phase; ranks that say the same of one are one.
+func (p *Parser) phase(kind PhaseKind, seconds float64) {
+	at := Phase{Line: p.line, Launch: max(0, len(p.log.Launches)-1), Kind: kind, Iteration: p.iteration(), Seconds: seconds}
+	for i := len(p.log.Phases) - 1; i >= 0 && i >= len(p.log.Phases)-4; i-- {
+		q := &p.log.Phases[i]
+		if q.Kind == kind && q.Launch == at.Launch && q.Iteration == at.Iteration {
+			q.Seconds = max(q.Seconds, seconds)
+			return
+		}
+	}
+	p.log.Phases = append(p.log.Phases, at)
+}
+
+// total keeps the length of the run.
+func (p *Parser) total(text string) {
+	if n := whole(text); n > 0 {
+		p.log.Total = n
+	}
+}
+
+// number reads a decimal number, with commas between thousands, 0 for what is
+// none.
+func number(text string) float64 {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), 64)
+	if err != nil || v != v || v > 1e300 || v < -1e300 {
+		return 0
+	}
+	return v
+}
+
+// whole reads a count, 0 for what is none.
+func whole(text string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 || n > 1<<40 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package logs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What ndc's Slurm scripts say of a submission.
+var (
+	scriptJob    = regexp.MustCompile(`^ndc: job (\d+) on `)
+	scriptStatus = regexp.MustCompile(`^ndc: srun ended with status (\d+)`)
+)
+
+func script(p *Parser, text string) bool {
+	if m := scriptJob.FindStringSubmatch(text); m != nil {
+		l := p.launch()
+		l.Job = m[1]
+		return true
+	}
+	if m := scriptStatus.FindStringSubmatch(text); m != nil {
+		if n := len(p.log.Launches); n > 0 {
+			p.log.Launches[n-1].Status = whole(m[1])
+		}
+		return true
+	}
+	return false
+}
+
+// failures are signs of why a launch ends, and the kind that each is of. The
+// first that a launch shows stays: what follows is its consequence.
+var failures = []struct {
+	kind string
+	sign *regexp.Regexp
+}{
+	{"out_of_memory", regexp.MustCompile(`OutOfMemoryError|CUDA out of memory|oom-kill|Out Of Memory`)},
+	{"time_limit", regexp.MustCompile(`DUE TO TIME LIMIT`)},
+	{"preempted", regexp.MustCompile(`DUE TO PREEMPTION`)},
+	{"node", regexp.MustCompile(`NODE[_ ]FAIL|DUE TO NODE FAILURE`)},
+	{"gpu", regexp.MustCompile(`NVRM: Xid|uncorrectable (?:NVLink|ECC) error|CUDA error: (?:an illegal|unspecified|device-side|the launch)|GPU has fallen off the bus`)},
+	{"hang", regexp.MustCompile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL`)},
+	{"network", regexp.MustCompile(`ncclRemoteError|ncclSystemError|NCCL WARN NET/IB.*(?:error|failed)|NET/OFI.*error`)},
+	{"storage", regexp.MustCompile(`No space left on device|Disk quota exceeded|Stale file handle|Input/output error`)},
+	{"not_a_number", regexp.MustCompile(`(?i)found nan in|loss is nan`)},
+	{"killed", regexp.MustCompile(`Signal 9 \(SIGKILL\)|ChildFailedError`)},
+}
+
+// failure keeps a sign of failure.
+func (p *Parser) failure(text string) {
+	if len(text) < 8 || !suspicious(text) {
+		return
+	}
+	for _, f := range failures {
+		if !f.sign.MatchString(text) {
+			continue
+		}
+		at := max(0, len(p.log.Launches)-1)
+		if n := len(p.log.Failures); n > 0 && p.log.Failures[n-1].Launch == at {
+			return
+		}
+		const most = 200
+		p.log.Failures = append(p.log.Failures, Failure{Line: p.line, Launch: at, Kind: f.kind, Text: strings.ToValidUTF8(text[:min(most, len(text))], "")})
+		return
+	}
+}
+
+// suspicious is a quick look before the patterns are tried.
+func suspicious(text string) bool {
+	for _, word := range []string{"rror", "DUE TO", "FAIL", "Xid", "imeout", "Memory", "memory", "oom", "space left", "quota", "handle", "nan", "NaN", "NCCL", "OFI", "bus", "SIGKILL"} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}

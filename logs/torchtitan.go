@@ -1,0 +1,80 @@
+package logs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// TorchTitan prints on every rank that LOG_RANK names, torchrun's default being
+// all, every metrics.log_freq steps (torchtitan/components/metrics.py). tps is
+// tokens per second of one GPU, memory the peak of what the allocator held since
+// the last line, both over a time that includes checkpoints and garbage
+// collection but no evaluation. Releases before 0.2 print no gradient norm and
+// no mfu.
+var (
+	titanStep   = regexp.MustCompile(`\bstep: +(\d+)  loss: +(\S+)(?:  grad_norm: +\S+)?  memory: *(-?[\d.]+)GiB\([^)]*\)  tps: ([\d,]+)(?:  tflops: ([\d,.]+))?`)
+	titanValid  = regexp.MustCompile(`\bvalidate step: +(\d+) `)
+	titanBatch  = regexp.MustCompile(`Trainer is initialized with .*global batch size (\d+), .*sequence length (\d+), total steps (\d+)`)
+	titanMesh   = regexp.MustCompile(`Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), cp=(\d+), tp=(\d+)`)
+	titanLoaded = regexp.MustCompile(`Finished loading the (?:ft )?checkpoint in ([\d.]+) seconds`)
+	titanSaved  = regexp.MustCompile(`(?:Finished saving the checkpoint(?: \(or staging if async is enabled\))? ?in|Last step checkpoint completed in) ([\d.]+) ?s`)
+	titanStart  = regexp.MustCompile(`\btorchtitan version: `)
+)
+
+func torchTitan(p *Parser, text string) bool {
+	if !strings.Contains(text, "step") && !strings.Contains(text, "checkpoint") && !strings.Contains(text, "mesh") && !strings.Contains(text, "torchtitan version") {
+		return false
+	}
+	if titanValid.MatchString(text) {
+		p.phase(Evaluation, 0)
+		return true
+	}
+	if m := titanStep.FindStringSubmatch(text); m != nil {
+		s := Step{Iteration: whole(m[1]), Loss: number(m[2]), Reserved: max(0, number(m[3])) * (1 << 30), TokensPerSecond: number(m[4]), TFLOPS: number(m[5])}
+		if s.TokensPerSecond > 0 && p.gpus > 0 {
+			s.Seconds = p.tokens / float64(p.gpus) / s.TokensPerSecond
+		}
+		p.step(TorchTitan, s)
+		return true
+	}
+	if titanStart.MatchString(text) {
+		p.launch()
+		return true
+	}
+	return p.titanMesh(titanMesh.FindStringSubmatch(text)) || p.titanBatch(titanBatch.FindStringSubmatch(text)) ||
+		p.timed(Load, titanLoaded.FindStringSubmatch(text)) || p.timed(Save, titanSaved.FindStringSubmatch(text))
+}
+
+// titanMesh keeps the number of GPUs.
+func (p *Parser) titanMesh(m []string) bool {
+	if m == nil {
+		return false
+	}
+	n := 1
+	for _, degree := range m[1:] {
+		if n *= whole(degree); n > 1<<30 {
+			n = 0
+		}
+	}
+	p.gpus = n
+	return true
+}
+
+// titanBatch keeps the tokens of a step.
+func (p *Parser) titanBatch(m []string) bool {
+	if m == nil {
+		return false
+	}
+	p.tokens = number(m[1]) * number(m[2])
+	p.total(m[3])
+	return true
+}
+
+// timed adds a phase whose line says how long it took.
+func (p *Parser) timed(kind PhaseKind, m []string) bool {
+	if m == nil {
+		return false
+	}
+	p.phase(kind, number(m[1]))
+	return true
+}
