@@ -149,16 +149,16 @@ func run(j *job.Job, step units.Seconds) plan.Run {
 func input(j *job.Job) plan.Input {
 	a := program.New(&j.Model)
 	return plan.Input{
-		SHA256: digest(j), Files: []plan.InputFile{}, Model: j.Model.Name,
+		SHA256: Digest(j), Files: []plan.InputFile{}, Model: j.Model.Name,
 		ParametersTotal: a.ParametersTotal(), ParametersActive: a.ParametersActive(),
 		SequenceLength: j.Model.SequenceLength, GlobalBatchSize: j.Training.GlobalBatchSize,
 		Precision: j.Training.Precision, GPU: j.Cluster.GPU.Name, Nodes: j.Cluster.Nodes, GPUs: j.Cluster.GPUs(),
 	}
 }
 
-// digest is a hash of the resolved job without its source positions, so that
+// Digest is a hash of the resolved job without its source positions, so that
 // moving a line or a comment changes nothing.
-func digest(j *job.Job) string {
+func Digest(j *job.Job) string {
 	bare := *j
 	bare.Sources = nil
 	b, err := json.Marshal(bare)

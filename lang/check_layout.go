@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -26,26 +27,46 @@ func (c *checker) constraints() {
 	}
 }
 
+// mostCombinations is how many combinations of values execution may leave: for
+// each there is a search.
+const mostCombinations = 64
+
 // execution checks that options for experts have some, and that what is sent to
 // the host has a link whose time can be told.
 func (c *checker) execution() {
-	x, m := &c.job.Execution, &c.job.Model
-	if k := &c.job.Cluster; k.GPUsPerNode > 0 && k.PCIe.Bandwidth == 0 {
-		for i := range option.Options {
-			o := &option.Options[i]
-			if on, is := o.Choice(x).(*job.Optional[bool]); is && o.IsOffload() && on.Or(false) {
-				c.fail(MissingBlock, c.at("execution."+o.Name), "Offloading takes as long as the link to the host does, and the cluster has no pcie block. Add pcie { bandwidth } to it.")
-			}
+	combinations := 1
+	for _, values := range c.job.Constraints.Execution {
+		combinations *= len(values)
+	}
+	if combinations > mostCombinations {
+		c.fail(OutOfRange, c.at("execution"), "The lists in execution leave %d combinations, and at most %d are tried. Pin some of the options.", combinations, mostCombinations)
+	}
+	for i := range option.Options {
+		if o := &option.Options[i]; c.asksFor(o) {
+			c.possible(o)
 		}
 	}
-	if m.Architecture == "" || m.MoE != nil {
-		return
+}
+
+// asksFor reports whether the job says of an option to use it, or names that
+// among the values to choose from.
+func (c *checker) asksFor(o *option.Option) bool {
+	if values := c.job.Constraints.Execution[o.Name]; values != nil {
+		return o.Kind != option.Switch || slices.Contains(values, "true")
 	}
-	if x.MoEDispatcher.Set {
-		c.fail(InapplicableArgument, c.at("execution.moe_dispatcher"), "\"moe_dispatcher\" has no effect: the model has no experts (no moe block). Remove it.")
-	}
-	if x.OverlapExpertParallel.Or(false) {
-		c.fail(InapplicableArgument, c.at("execution.overlap_expert_parallel"), "\"overlap_expert_parallel\" has no effect: the model has no experts (no moe block). Remove it.")
+	x := &c.job.Execution
+	on, is := o.Choice(x).(*job.Optional[bool])
+	return o.IsSet(x) && (!is || on.Value)
+}
+
+// possible checks an option that the job asks for.
+func (c *checker) possible(o *option.Option) {
+	at, k, m := c.at("execution."+o.Name), &c.job.Cluster, &c.job.Model
+	switch {
+	case o.IsOffload() && k.GPUsPerNode > 0 && k.PCIe.Bandwidth == 0:
+		c.fail(MissingBlock, at, "Offloading takes as long as the link to the host does, and the cluster has no pcie block. Add pcie { bandwidth } to it.")
+	case (o.Name == "moe_dispatcher" || o.Name == "overlap_expert_parallel") && m.Architecture != "" && m.MoE == nil:
+		c.fail(InapplicableArgument, at, "%q has no effect: the model has no experts (no moe block). Remove it.", o.Name)
 	}
 }
 

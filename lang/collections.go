@@ -16,10 +16,12 @@ import (
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
+// isSequence reports whether values of a type are written in brackets.
+func isSequence(t cty.Type) bool { return t.IsListType() || t.IsTupleType() || t.IsSetType() }
+
 // elements converts a list element by element.
 func elements[T any](c *converter, v cty.Value, each func(cty.Value, diag.Range) (T, bool)) ([]T, bool) {
-	t := v.Type()
-	if !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
+	if !isSequence(v.Type()) {
 		c.wrongType(v, rangeOf(c.expr.Range()), "a list in brackets")
 		return nil, false
 	}
@@ -180,7 +182,7 @@ func isSecret(v job.Variable) bool {
 func (c *converter) countChoice(v cty.Value) (any, bool) {
 	t := v.Type()
 	switch {
-	case t.IsListType() || t.IsTupleType() || t.IsSetType():
+	case isSequence(t):
 		counts, ok := c.counts(v)
 		values := counts.([]int)
 		if ok && len(values) == 0 {
@@ -259,7 +261,7 @@ func (c *converter) unknownEntry(has, name string, at diag.Range, known ...strin
 // excluded converts what stands behind "not": one value or a list of them.
 func excluded[T any](c *converter, v cty.Value, at diag.Range, each func(cty.Value, diag.Range) (T, bool)) (list []T, ok bool) {
 	values := []cty.Value{v}
-	if t := v.Type(); t.IsListType() || t.IsTupleType() || t.IsSetType() {
+	if isSequence(v.Type()) {
 		values = v.AsValueSlice()
 	}
 	ok = true
@@ -294,7 +296,7 @@ func chosen[T comparable](c *converter, v cty.Value, each func(cty.Value, diag.R
 	var list []T
 	var ok bool
 	switch {
-	case t.IsListType() || t.IsTupleType() || t.IsSetType():
+	case isSequence(t):
 		list, ok = elements(c, v, each)
 	case t.IsObjectType() || t.IsMapType():
 		list, ok = remaining(c, v, each, all)
@@ -323,6 +325,36 @@ func remaining[T comparable](c *converter, v cty.Value, each func(cty.Value, dia
 		list = slices.DeleteFunc(list, func(x T) bool { return slices.Contains(not, x) })
 	}
 	return list, ok
+}
+
+// several converts a list of what stands alone otherwise: the value of a list of
+// one, else the values as []any, each once.
+func (c *converter) several(v cty.Value) (any, bool) {
+	list, ok := elements(c, v, func(v cty.Value, at diag.Range) (x any, ok bool) {
+		switch c.spec.Type {
+		case schema.Count:
+			x, ok = c.count(v, at)
+		case schema.Bool:
+			x, ok = c.truth(v, at)
+		default:
+			x, ok = c.text(v, at)
+		}
+		return x, ok
+	})
+	if ok && len(list) == 0 {
+		c.fail(OutOfRange, rangeOf(c.expr.Range()), "The list of %q is empty. Leave the argument out for what is recommended.", c.spec.Name)
+		return nil, false
+	}
+	var once []any
+	for _, x := range list {
+		if !slices.Contains(once, x) {
+			once = append(once, x)
+		}
+	}
+	if len(once) == 1 {
+		return once[0], ok
+	}
+	return once, ok
 }
 
 // rangeOf converts a range of HCL.

@@ -53,7 +53,7 @@ func (c *converter) convert(v cty.Value) *argument {
 	ok := c.fill(a)
 	a.bad = !ok
 	a.parts = c.parts
-	if t := valueType(c.spec.Type); ok {
+	if t := argumentType(c.spec); ok {
 		a.value = convertOr(a.value, t)
 	} else {
 		a.value = cty.UnknownVal(t)
@@ -63,6 +63,10 @@ func (c *converter) convert(v cty.Value) *argument {
 
 // fill sets the converted value.
 func (c *converter) fill(a *argument) (ok bool) {
+	if c.spec.Several && isSequence(a.value.Type()) {
+		a.parsed, ok = c.several(a.value)
+		return ok
+	}
 	switch c.spec.Type {
 	case schema.Count:
 		return store(a, c.count)

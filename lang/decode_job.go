@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"math"
 	"path"
 	"slices"
@@ -145,16 +146,33 @@ func decodeLayout(b *block) (c job.LayoutConstraints) {
 	return c
 }
 
-func decodeExecution(b *block) (x job.Execution) {
+// decodeExecution reads the options of execution, and apart from them those of
+// which several values are written; nil when there are none.
+func decodeExecution(b *block) (x job.Execution, choices map[string][]string) {
 	for i := range option.Options {
 		o := &option.Options[i]
-		if block, name, nested := strings.Cut(o.Name, "."); nested {
-			b.child(block).fill(name, o.Choice(&x))
-		} else {
-			b.fill(o.Name, o.Choice(&x))
+		in, name := b.with(o.Name)
+		values := in.several(name)
+		if values == nil {
+			in.fill(name, o.Choice(&x))
+			continue
+		}
+		if choices == nil {
+			choices = map[string][]string{}
+		}
+		for _, v := range values {
+			choices[o.Name] = append(choices[o.Name], fmt.Sprint(v))
 		}
 	}
-	return x
+	return x, choices
+}
+
+// with finds the block in which an option of execution stands, and its name there.
+func (b *block) with(name string) (*block, string) {
+	if block, nested, ok := strings.Cut(name, "."); ok {
+		return b.child(block), nested
+	}
+	return b, name
 }
 
 func decodeSlurm(b *block) job.Slurm {

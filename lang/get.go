@@ -81,6 +81,21 @@ func (b *block) optionalCount(name string) job.Optional[int] {
 	return job.Optional[int]{Value: int(v), Set: set}
 }
 
+// several returns the values of an argument of which there are more than one;
+// nil otherwise.
+func (b *block) several(name string) []any {
+	a, _ := b.lookup(name)
+	if a == nil {
+		return nil
+	}
+	list, ok := a.parsed.([]any)
+	if !ok {
+		return nil
+	}
+	b.record(name, list)
+	return list
+}
+
 // fill puts an argument without a default into the place that a pointer leads
 // to; one that was not written leaves it as it is.
 func (b *block) fill(name string, place any) {

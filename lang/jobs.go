@@ -303,7 +303,7 @@ func (l *loader) buildFor(p parts) job.Job {
 	}
 	j.Constraints = decodeConstraints(p.job.child("constraints"))
 	c.when(p.job.child("constraints"), c.constraints)
-	j.Execution = decodeExecution(p.job.child("execution"))
+	j.Execution, j.Constraints.Execution = decodeExecution(p.job.child("execution"))
 	c.when(p.job.child("execution"), c.execution)
 	j.Slurm = decodeSlurm(p.job.child("slurm"))
 	c.when(p.job.child("slurm"), c.slurm)

@@ -16,6 +16,14 @@ const idAttribute = "id"
 // labelAttribute holds the label of a nested block.
 const labelAttribute = "kind"
 
+// argumentType is the type that an argument has in expressions about a job.
+func argumentType(a *schema.Argument) cty.Type {
+	if a.Several {
+		return cty.DynamicPseudoType
+	}
+	return valueType(a.Type)
+}
+
 // valueType is the type that an argument has in expressions. All objects of a
 // kind have one type, so that conditionals between them work.
 func valueType(t schema.Type) cty.Type {

@@ -70,7 +70,7 @@ func plannedType(a *schema.Argument) cty.Type {
 	case schema.ModelRef, schema.ClusterRef, schema.GPURef:
 		return cty.Object(plannedAttributes(schema.File.Block(a.Type.String())))
 	}
-	return valueType(a.Type)
+	return argumentType(a)
 }
 
 // planned is the job that the parts make, as an object of plannedJobType.

@@ -63,6 +63,8 @@ func plain(v any) any {
 			return "until_done"
 		}
 		return v.Count
+	case []any:
+		return v
 	case []string:
 		return list(v)
 	case []int:

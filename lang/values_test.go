@@ -70,6 +70,30 @@ locals {
 	}
 }
 
+// TestExecutionChoices: a value pins, a list of several leaves the choice.
+func TestExecutionChoices(t *testing.T) {
+	src := minimal("", `
+  execution {
+    attention               = ["flash", "unfused", "flash"]
+    loss_chunks             = [1, 8]
+    cross_entropy           = ["fused"]
+    compile                 = true
+    overlap_gradient_reduce = [false, true]
+  }
+`, "steps = 1")
+	got := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0]
+	if d := cmp.Diff(job.Execution{CrossEntropy: job.Some("fused"), Compile: job.Some(true)}, got.Execution); d != "" {
+		t.Error(d)
+	}
+	choices := map[string][]string{"attention": {"flash", "unfused"}, "overlap_gradient_reduce": {"false", "true"}, "loss_chunks": {"1", "8"}}
+	if d := cmp.Diff(choices, got.Constraints.Execution); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]any{"flash", "unfused"}, got.Sources["execution.attention"].Value); d != "" {
+		t.Errorf("what is told of the list: %s", d)
+	}
+}
+
 // TestReferences: every way to name a thing leads to it.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ expr, want string }{

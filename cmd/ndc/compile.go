@@ -54,12 +54,42 @@ type request struct {
 	policies judge // nil: none
 }
 
-// compile takes one job through the stages that this program is made of: the
-// backend's target, the plan, the files, the policies. What the language already
-// warned of joins the plan's warnings. A choice that is locked decides the plan
-// as long as it holds.
+// compile makes of each combination of values that a job leaves open in its
+// execution a job of its own, and takes the best. What the backend or the lock
+// refuses is left out as long as anything is left.
 func compile(r *request) (*compiled, diag.List) {
-	j, warned := r.job, r.warned
+	settled := compiler.Settled(r.job)
+	if len(settled) == 1 {
+		return r.compile(r.job)
+	}
+	var list []*compiled
+	var plans []*plan.Plan
+	var reports []diag.List
+	var refused diag.List
+	for _, j := range settled {
+		c, diags := r.compile(j)
+		switch {
+		case c == nil && (refused == nil || len(diags) < len(refused)):
+			refused = diags
+		case c != nil && r.locked != nil && c.plan.Feasible && c.isKept(r.locked):
+			return c, diags
+		case c != nil:
+			list, plans, reports = append(list, c), append(plans, c.plan), append(reports, diags)
+		}
+	}
+	if list == nil {
+		return nil, refused
+	}
+	best := compiler.Best(r.job, plans)
+	return list[best], reports[best]
+}
+
+// compile takes a job, the requested one or that with its choices settled, through
+// the stages that this program is made of: the backend's target, the plan, the
+// files, the policies. What the language already warned of joins the plan's
+// warnings. A choice that is locked decides the plan as long as it holds.
+func (r *request) compile(j *job.Job) (*compiled, diag.List) {
+	warned := r.warned
 	backend := find(j)
 	t, diags := backend.Target(j)
 	if leftOut(j, diags) {
@@ -83,7 +113,7 @@ func compile(r *request) (*compiled, diag.List) {
 	c := &compiled{job: j, target: t, plan: p}
 	c.keep(r.locked)
 	p = c.plan
-	p.Input.Files = r.files
+	p.Input.Files, p.Input.SHA256 = r.files, compiler.Digest(r.job)
 	c.warnings = slices.Concat(warned, diags)
 	if !p.Feasible {
 		return c, slices.Concat(diags, c.lock.misfit)

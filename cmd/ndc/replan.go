@@ -52,6 +52,12 @@ func (c *compiled) keep(locked *lock.Plan) {
 			lock.Name, c.job.Folder, c.job.Backend.Kind, locked.SinceVersion, why))
 }
 
+// isKept reports whether the plan is the locked choice, for the job that it was
+// locked for.
+func (c *compiled) isKept(locked *lock.Plan) bool {
+	return locked.Inputs == lock.Inputs(c.job) && lock.SameChoice(&locked.Choice, &plan.Choice{Layout: c.plan.Layout, Execution: c.plan.Execution})
+}
+
 // told says that a plan was chosen anew, and what was chosen before. Where
 // nothing is feasible, nothing was chosen.
 func told(why string, p *plan.Plan, c *plan.Choice) string {

@@ -13,23 +13,36 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// check asks of every job whether its backend can build it at all.
+// check asks of every job whether its backend can build it at all, with any of
+// the values that its execution leaves open.
 func check(jobs []job.Job) diag.List {
 	var all diag.List
 	for i := range jobs {
-		j := &jobs[i]
-		target, diags := find(j).Target(j)
-		diags.Append(slurm.CheckTemplates(j))
-		if !diags.HasErrors() {
-			diags.Append(compiler.Check(j, target))
-			diags.Append(caution.Job(j))
+		var least diag.List
+		for k, j := range compiler.Settled(&jobs[i]) {
+			diags := checkSettled(j)
+			if k == 0 || !diags.HasErrors() || len(diags) < len(least) {
+				least = diags
+			}
+			if !diags.HasErrors() {
+				break
+			}
 		}
-		if leftOut(j, diags) {
-			continue
+		if !leftOut(&jobs[i], least) {
+			all.Append(least)
 		}
-		all.Append(diags)
 	}
 	return all
+}
+
+func checkSettled(j *job.Job) diag.List {
+	target, diags := find(j).Target(j)
+	diags.Append(slurm.CheckTemplates(j))
+	if !diags.HasErrors() {
+		diags.Append(compiler.Check(j, target))
+		diags.Append(caution.Job(j))
+	}
+	return diags
 }
 
 func newValidate(stdout, stderr io.Writer) *cobra.Command {

@@ -63,7 +63,7 @@ func newExecutionBlock() Block {
 	types := map[option.Kind]Type{option.Count: Count, option.Switch: Bool, option.Name: String}
 	b := Block{
 		Name: "execution", Effect: Execution,
-		Doc:    "How the framework runs the layout. What is left out is what is recommended for the backend, version and GPU.",
+		Doc:    "How the framework runs the layout. What is left out is what is recommended for the backend, version and GPU. A list of values leaves the choice among them to ndc; values that the backend refuses are cut from it.",
 		Blocks: []Block{{Name: option.Offload, Doc: "What lives in host memory."}},
 	}
 	for i := range option.Options {
@@ -74,7 +74,9 @@ func newExecutionBlock() Block {
 		} else if in = b.Block(block); in == nil {
 			panic("schema: no block " + block + " in execution")
 		}
-		in.Arguments = append(in.Arguments, rowArgument(r, name, types))
+		a := rowArgument(r, name, types)
+		a.Several = true
+		in.Arguments = append(in.Arguments, a)
 	}
 	return b
 }

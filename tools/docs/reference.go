@@ -118,6 +118,9 @@ func typeText(a *schema.Argument, b *schema.Block) string {
 	if a.Name == "base" {
 		return b.Name
 	}
+	if a.Several {
+		return a.Type.String() + " or list"
+	}
 	return a.Type.String()
 }
 
