@@ -8,8 +8,11 @@ import (
 
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
+	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
+	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang"
 )
 
@@ -68,14 +71,41 @@ func (in *intake) stand(name string) string {
 // is open takes the longer the more there are.
 const largest = 4096
 
+// plainly is a text of the job, without what it passes on to a configuration:
+// there a key stands once, and nobody says it in the place of ndc.
+func (in *intake) plainly(text func() string) string {
+	path := draft.Labelled("backend", in.launch) + ".extra_args"
+	passed, ok := in.d.Get(path)
+	if !ok || in.launch == megatron.Kind {
+		return text()
+	}
+	in.d.Remove(path)
+	defer in.d.Set(path, passed.Value, passed.Place)
+	return text()
+}
+
+// configured takes back what the configuration that ndc emits says too.
+func (in *intake) configured(emitted backends.Artifact) bool {
+	f := File{Name: emitted.Path, Content: emitted.Content}
+	o, ok := titan(f)
+	if !ok && isDeepSpeed(f) {
+		n, err := tree.JSON(f.Content)
+		o, ok = n.Object(), err == nil
+	}
+	if ok {
+		settings.Drop(in.d, in.launch, in.d.Text(draft.Labelled("backend", in.launch)+".version"), o)
+	}
+	return ok
+}
+
 // usual takes back the options that would be passed on and that ndc emits by
-// itself.
-func (in *intake) usual(text string, open []placeholder) {
-	if in.launch != megatron.Kind || in.d.Int("cluster.nodes") > largest {
+// itself, for the job of a text.
+func (in *intake) usual(text func() string, open []placeholder) {
+	if in.launch != megatron.Kind && in.own == "" || in.d.Int("cluster.nodes") > largest {
 		return
 	}
-	for _, f := range in.emitted(text, open) {
-		if !strings.HasSuffix(f.Path, "launch.sh") {
+	for _, f := range in.emitted(in.plainly(text), open) {
+		if in.configured(f) || !strings.HasSuffix(f.Path, "launch.sh") {
 			continue
 		}
 		s, err := shell.Read(f.Path, f.Content, nil)

@@ -62,6 +62,7 @@ var readers = []reader{
 	{name: "the config.json of a Hugging Face model", is: isModel, read: readModel},
 	{name: "a configuration of TorchTitan, as TOML or printed as JSON", is: isTorchTitan, read: readTorchTitan},
 	{name: "a configuration of DeepSpeed", is: isDeepSpeed, read: readDeepSpeed},
+	{name: "run.json of ndc's training program for DeepSpeed", is: isRun, read: readRun},
 	{name: "a script for bash or sbatch", is: isScript, read: readScript},
 }
 
@@ -71,6 +72,7 @@ type intake struct {
 	files  []File
 	d      *draft.Draft
 	launch string // the backend that a file is for; ""
+	own    string // the framework's version, in files that ndc wrote; ""
 }
 
 // Import makes a job of files that describe one run together. With errors the
@@ -84,6 +86,9 @@ func Import(files []File, o Options) (*Result, diag.List) {
 	order := make([]int, len(files)) // the place of each file's format
 	for i, f := range files {
 		order[i] = slices.IndexFunc(readers, func(r reader) bool { return r.is(f) })
+		if m := generated.FindSubmatch(f.Content); m != nil {
+			in.own = string(m[1])
+		}
 		if order[i] < 0 {
 			unreadable(&diags, f, "It is none of: "+known()+".")
 		}
@@ -140,7 +145,8 @@ func titan(f File) (tree.Object, bool) {
 		return o, err == nil && settings.IsTorchTitan(o)
 	}
 	n, err := tree.JSON(f.Content)
-	return n.Object(), err == nil && settings.IsTorchTitan(n.Object())
+	o := n.Object()
+	return o, err == nil && settings.IsTorchTitan(o) && !settings.IsRun(o)
 }
 
 func isTorchTitan(f File) bool { _, ok := titan(f); return ok }
@@ -151,7 +157,7 @@ func readTorchTitan(in *intake, f File) error {
 		return errTwice
 	}
 	in.launch = settings.TorchTitanKind
-	settings.ReadTorchTitan(in.d, f.Name, in.o.Version, o)
+	settings.ReadTorchTitan(in.d, f.Name, cmp.Or(in.o.Version, in.own), o)
 	return nil
 }
 
@@ -171,8 +177,21 @@ func readDeepSpeed(in *intake, f File) error {
 		return errTwice
 	}
 	in.launch = settings.DeepSpeedKind
-	settings.ReadDeepSpeed(in.d, f.Name, in.o.Version, n.Object())
+	settings.ReadDeepSpeed(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object())
 	return nil
+}
+
+func isRun(f File) bool {
+	n, err := tree.JSON(f.Content)
+	return err == nil && settings.IsRun(n.Object())
+}
+
+func readRun(in *intake, f File) error {
+	n, err := tree.JSON(f.Content)
+	if err == nil {
+		settings.ReadRun(in.d, f.Name, n.Object())
+	}
+	return err
 }
 
 // result completes the draft and writes it.
@@ -184,7 +203,7 @@ func (in *intake) result(files []File) *Result {
 	in.cluster(open)
 	in.backend()
 	in.ask(open, r.Model == "")
-	in.usual(open.text()+in.blocks(r, name), open.list)
+	in.usual(func() string { return open.text() + in.blocks(r, name) }, open.list)
 	text := open.text() + in.blocks(r, name)
 	formatted, diags := lang.Format([]byte(text), "job.hcl")
 	if diags.HasErrors() {

@@ -25,17 +25,21 @@ func (in *intake) model(r *Result, name string) {
 		d.Set("model", draft.Expression("var.model"), draft.Place{})
 		return
 	}
-	if !d.Has("model.layers") && !d.Has("model.hidden_size") {
+	named, _ := d.Get("model.base") // as ndc's own files do
+	sized := d.Has("model.layers") || d.Has("model.hidden_size")
+	if d.Remove("model.base"); !sized && named.Value == nil {
 		d.Set("model.base", draft.Expression("var.model"), draft.Place{})
 	}
 	own := identifier(name)
 	reference := draft.Expression("model." + own)
 	for _, entry := range catalogue() {
-		if !in.sizes(&entry) {
-			continue
+		var apart map[string]draft.Value
+		same := named.Value == draft.Expression("catalog.model."+entry.Name)
+		if same {
+			apart = longer(d, &entry)
+		} else if sized && in.sizes(&entry) {
+			apart, same = compare(in.without(&entry), &entry)
 		}
-		stated := in.without(&entry)
-		apart, same := compare(stated, &entry)
 		if !same {
 			continue
 		}
@@ -164,6 +168,14 @@ func published(m *job.Model, path string, value any) bool {
 
 // lengths are the arguments in which a run may differ from its model's entry.
 var lengths = []string{"model.sequence_length", "model.max_positions"}
+
+// longer is the length of sequences, where it is not the entry's.
+func longer(d *draft.Draft, entry *job.Model) map[string]draft.Value {
+	if v, ok := d.Get(lengths[0]); ok && v.Value != int64(entry.SequenceLength) {
+		return map[string]draft.Value{lengths[0]: v}
+	}
+	return nil
+}
 
 // compare lays what was stated over an entry of the catalogue. When that
 // changes nothing, or lengths alone, they are the same model; the lengths that

@@ -1,7 +1,7 @@
 // Package settings reads configurations that are trees of keys, TOML of
 // TorchTitan and JSON of DeepSpeed, into a job, by the tables of options that the
-// backends write them by. Most keys say their argument as it stands; the rest
-// have a function here. Launch scripts are read by package intake/shell, command
+// backends write them by. Most keys say their argument as it stands; of the rest
+// data files (*.jsonl) say what they are, or which function here reads them. Launch scripts are read by package intake/shell, command
 // lines of Megatron-LM by package intake/megatron.
 package settings
 
@@ -38,12 +38,9 @@ type dialect struct {
 	version string
 	table   *schema.Table
 	classes *schema.Classes
-	renamed map[string]string // keys of earlier releases
-	readers map[string]func(*reading, key) outcome
+	rules   rules
 	// spell writes a key as one of extra_args.
 	spell func(key) string
-	// whole are keys whose objects are read as one value.
-	whole map[string]bool
 }
 
 // reading is one configuration being read.
@@ -67,7 +64,9 @@ func (x *dialect) read(d *draft.Draft, file string, root tree.Object) *reading {
 		r.key(k)
 	}
 	block := draft.Labelled("backend", x.kind)
-	d.Set(block+".version", x.version, draft.Place{})
+	if x.version != "" {
+		d.Set(block+".version", x.version, draft.Place{})
+	}
 	if len(r.passed) > 0 {
 		d.Set(block+".extra_args", r.passed, draft.Place{})
 	}
@@ -80,10 +79,11 @@ func (r *reading) flatten(prefix string, o tree.Object, all *[]key) {
 		if prefix != "" {
 			path = prefix + "." + m.Key
 		}
-		if now := r.renamed[path]; now != "" {
-			path = now
+		u := r.rules[path]
+		if u != nil && u.Now != "" {
+			path = u.Now
 		}
-		if in, ok := m.Value.(tree.Object); ok && len(in) > 0 && !r.whole[path] {
+		if in, ok := m.Value.(tree.Object); ok && len(in) > 0 && (u == nil || !u.Whole) {
 			r.flatten(path, in, all)
 			continue
 		}
@@ -94,15 +94,20 @@ func (r *reading) flatten(prefix string, o tree.Object, all *[]key) {
 func (r *reading) at(k key) draft.Place { return draft.Place{File: r.file, Line: k.Line} }
 
 func (r *reading) key(k key) {
-	entry, known := r.table.Lookup(k.path)
-	class, _ := r.classes.Of(entry)
-	read := r.readers[k.path]
+	var entry schema.Option
+	var class schema.Class
+	known := false
+	if r.table != nil {
+		entry, known = r.table.Lookup(k.path)
+		class, _ = r.classes.Of(entry)
+	}
+	u := r.rules[k.path]
 	var o outcome
 	switch {
 	case k.Value == "auto":
 		o = left("the launcher fills it in")
-	case read != nil:
-		o = read(r, k)
+	case u != nil:
+		o = r.ruled(k, u)
 	case !known:
 		o = unknown(r.version + " has no such key")
 	case class.Kind == schema.Job:
@@ -127,14 +132,22 @@ func (r *reading) key(k key) {
 	if o.verdict == draft.Mapped && o.to == "" {
 		o.to = class.Argument
 	}
-	value := k.Text()
-	if value == "" {
-		value = k.Node.String()
+	r.d.Find(draft.Finding{Place: r.at(k), Name: k.path, Value: shortened(k.written()), Verdict: o.verdict, To: o.to, Why: o.why})
+}
+
+// written is the value of a key: text without quotes, else as JSON.
+func (k *key) written() string {
+	if s := k.Text(); s != "" {
+		return s
 	}
+	return k.Node.String()
+}
+
+func shortened(value string) string {
 	if len(value) > 100 {
-		value = value[:97] + "…"
+		return value[:97] + "…"
 	}
-	r.d.Find(draft.Finding{Place: r.at(k), Name: k.path, Value: value, Verdict: o.verdict, To: o.to, Why: o.why})
+	return value
 }
 
 // same reports whether a value is the default of a table.
@@ -164,37 +177,13 @@ func (r *reading) plain(k key, path string) outcome {
 	return outcome{to: path}
 }
 
-// to makes a reader that sets another path than the class's.
-func to(path string) func(*reading, key) outcome {
-	return func(r *reading, k key) outcome { return r.plain(k, path) }
-}
-
-// words makes a reader of words that stand for values.
-func words(path string, values map[string]any) func(*reading, key) outcome {
-	return func(r *reading, k key) outcome {
-		v, ok := values[k.Text()]
-		if !ok {
-			return unknown("no value of " + path)
-		}
-		if v == nil {
-			return left("nothing to say")
-		}
-		r.d.Set(path, v, r.at(k))
-		return outcome{to: path}
-	}
-}
-
-func ignore(why string) func(*reading, key) outcome {
-	return func(*reading, key) outcome { return left(why) }
-}
-
-func refuse(why string) func(*reading, key) outcome {
-	return func(*reading, key) outcome { return unknown(why) }
-}
-
-// convert makes a value of the type that an argument has.
+// convert makes a value of the type that an argument has, or a label of a block.
 func convert(path string, n tree.Node) (any, bool) {
-	a := argument(path)
+	a, b := argument(path)
+	if b != nil {
+		s, ok := n.Value.(string)
+		return s, ok && (b.Labels == nil || slices.Contains(b.Labels, s))
+	}
 	if a == nil {
 		return nil, false
 	}
@@ -218,18 +207,26 @@ func convert(path string, n tree.Node) (any, bool) {
 	return nil, false
 }
 
-func argument(path string) *language.Argument {
+// argument finds what a path of the job names: an argument, or a block with a
+// label.
+func argument(path string) (*language.Argument, *language.Block) {
 	names := strings.Split(path, ".")
 	b := language.File.Block("job")
-	if names[0] == "model" {
-		b, names = language.File.Block("model"), names[1:]
+	if names[0] == "model" || path == "job" {
+		b = language.File.Block(names[0])
+		names = names[1:]
 	}
-	for _, w := range names[:len(names)-1] {
-		if b = b.Block(w); b == nil {
-			return nil
+	for i, name := range names {
+		inner := b.Block(name)
+		if inner == nil {
+			if i < len(names)-1 {
+				return nil, nil
+			}
+			return b.Argument(name), nil
 		}
+		b = inner
 	}
-	return b.Argument(names[len(names)-1])
+	return nil, b
 }
 
 // number is a key's value, of the file or by default.
@@ -238,6 +235,9 @@ func (r *reading) number(path string, otherwise float64) float64 {
 		if f, ok := k.Float(); ok {
 			return f
 		}
+		return otherwise
+	}
+	if r.table == nil {
 		return otherwise
 	}
 	if entry, ok := r.table.Lookup(path); ok {

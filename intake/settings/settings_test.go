@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -100,5 +101,69 @@ func TestDeepSpeed(t *testing.T) {
 	}
 	if !Launcher(d, "run.sh", strings.Fields("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), make([]int, 9)) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
 		t.Errorf("the launcher is not read:\n%s", said(d))
+	}
+}
+
+// TestRules: every line of the data files says one thing, of arguments and
+// labels that the language has, and of keys that some release has or had.
+func TestRules(t *testing.T) {
+	for _, name := range []string{"torchtitan.jsonl", "deepspeed.jsonl", "run.jsonl"} {
+		for key, u := range rulesOf(name) {
+			said := 0
+			for _, s := range []string{u.Left, u.Refused, u.Now, u.Call + u.Argument} {
+				if s != "" {
+					said++
+				}
+			}
+			if said != 1 {
+				t.Errorf("%s: %s says %d things", name, key, said)
+			}
+			if a, b := argument(u.Argument); u.Argument != "" && a == nil && b == nil {
+				t.Errorf("%s: %s: there is no %s", name, key, u.Argument)
+			}
+			for word, v := range u.Values {
+				if f, ok := v.(float64); ok {
+					v = json.Number(fmt.Sprint(f))
+				}
+				if _, ok := convert(u.Argument, tree.Node{Value: v}); v != nil && !ok {
+					t.Errorf("%s: %s: %s is no value of %s", name, word, v, u.Argument)
+				}
+			}
+			if u.Now != "" && rulesOf(name)[u.Now] != nil && rulesOf(name)[u.Now].Now != "" {
+				t.Errorf("%s: %s was renamed twice", name, key)
+			}
+		}
+	}
+}
+
+// TestRun: what ndc's own training program reads is read, whatever it holds.
+func TestRun(t *testing.T) {
+	n, err := tree.JSON([]byte(`{
+  "job": "x", "requires": {"deepspeed": {"minimum": "0.19.8"}},
+  "layout": {"gpus": 8, "zero_stage": 2}, "model": {"attention": "eager", "recompute_layers": 3, "router": {"balance": "sequence_aux_loss", "z_coefficient": 0.1}},
+  "training": {"steps": 100}, "schedule": {"kind": "wsd", "warmup_steps": 0, "decay_start": 80, "decay_end": 100, "decay_shape": "linear"},
+  "data": {"mock": false, "sources": [{"name": "a", "path": "/a", "weight": 1}], "tokenizer": {"kind": "none", "path": ""}, "end_of_document_id": null},
+  "validation": {"path": "/v", "interval": 5, "steps": 1}, "checkpoint": {"path": "", "interval_steps": 0, "interval_seconds": 60},
+  "logging": {"tensorboard_path": "/t", "wandb": {"project": "p"}, "frobnicate": 1}
+}`))
+	if err != nil || !IsRun(n.Object()) {
+		t.Fatal(err)
+	}
+	d := draft.New()
+	ReadRun(d, "run.json", n.Object())
+	expect(t, d, "job = x", "constraints.layout.zero_stage = 2", "execution.attention = unfused", "constraints.layout.recompute = full", "model.moe.router.balance = sequence_aux_loss",
+		"model.moe.router.z_loss_coefficient = 0.1", "training.schedule = wsd", "training.schedule.decay_steps = 20", `training.data.source["a"].path = /a`,
+		"training.data.validation.interval = 5", "training.logging.wandb.project = p")
+	if d.HasBlock("training.checkpoint") || d.HasBlock("training.data.tokenizer") {
+		t.Errorf("what is not there is read:\n%s", said(d))
+	}
+	var wrong []string
+	for _, f := range d.Findings {
+		if f.Verdict == draft.Unknown {
+			wrong = append(wrong, f.Name)
+		}
+	}
+	if strings.Join(wrong, " ") != "logging.tensorboard_path logging.frobnicate" {
+		t.Errorf("not understood: %v", wrong)
 	}
 }

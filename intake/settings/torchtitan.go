@@ -13,6 +13,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/tree"
+	"github.com/ndc-dev/ndc/lang/catalog"
 )
 
 // TorchTitanKind is the kind of TorchTitan's backend.
@@ -121,116 +122,56 @@ func tomlObject(prefix string, values map[string]any, lines map[string]int, orde
 	return o, nil
 }
 
-// titanRenamed are keys of earlier releases under their later names.
-var titanRenamed = map[string]string{
-	"training.batch_size": "training.local_batch_size", "training.warmup_steps": "lr_scheduler.warmup_steps", "training.compile": "compile.enable",
-	"training.tensor_parallel_degree": "parallelism.tensor_parallel_degree", "training.data_parallel_shard_degree": "parallelism.data_parallel_shard_degree",
-	"training.data_parallel_replicate_degree": "parallelism.data_parallel_replicate_degree", "training.data_parallel_degree": "parallelism.data_parallel_shard_degree",
-	"training.enable_loss_parallel": "parallelism.enable_loss_parallel", "training.seed": "debug.seed", "training.deterministic": "debug.deterministic",
-	"experimental.context_parallel_degree": "parallelism.context_parallel_degree", "experimental.pipeline_parallel_degree": "parallelism.pipeline_parallel_degree",
-	"experimental.pipeline_parallel_schedule": "parallelism.pipeline_parallel_schedule", "experimental.enable_async_tensor_parallel": "parallelism.enable_async_tensor_parallel",
-	"experimental.pipeline_parallel_microbatches": "parallelism.pipeline_parallel_microbatches", "checkpoint.enable_checkpoint": "checkpoint.enable",
-	"model.tokenizer_path": "model.hf_assets_path", "lr_scheduler.lr_min": "lr_scheduler.min_lr_factor", "optimizer.fused": "optimizer.implementation",
-	"float8.enable_fsdp_float8_all_gather": "quantize.linear.float8.enable_fsdp_float8_all_gather", "float8.precompute_float8_dynamic_scale_for_fsdp": "quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp",
-	"float8.filter_fqns": "quantize.linear.float8.filter_fqns", "float8.recipe_name": "quantize.linear.float8.recipe_name", "validation.enabled": "validation.enable",
-	"checkpoint.initial_load_model_weights_only": "checkpoint.initial_load_model_only", "checkpoint.last_save_model_weights_only": "checkpoint.last_save_model_only",
-}
-
 // ReadTorchTitan reads a configuration of TorchTitan; version is a release, ""
 // the last that read such files.
 func ReadTorchTitan(d *draft.Draft, file, version string, root tree.Object) {
-	if version == "" {
-		version = lastTOML
-	}
-	x := &dialect{kind: TorchTitanKind, version: version, readers: titanReaders, renamed: titanRenamed, spell: func(k key) string {
-		value := k.Text()
-		if list, ok := k.Value.([]tree.Node); ok {
-			var words []string
-			for _, n := range list {
-				words = append(words, n.Text())
-			}
-			value = strings.Join(words, ",")
-		} else if value == "" {
-			value = k.Node.String()
-		}
-		return "--" + k.path + "=" + value
-	}}
-	x.table, x.classes = torchtitan.Tables(version)
-	if x.table == nil {
+	titanDialect(version).read(d, file, root).completeTitan()
+}
+
+func titanDialect(version string) *dialect {
+	x := &dialect{kind: TorchTitanKind, version: version, rules: rulesOf("torchtitan.jsonl"), spell: titanArgument}
+	if x.table, x.classes = torchtitan.Tables(version); x.table == nil {
 		x.version = lastTOML
 		x.table, x.classes = torchtitan.Tables(lastTOML)
 	}
-	r := x.read(d, file, root)
-	r.completeTitan()
+	return x
 }
 
-var titanReaders = map[string]func(*reading, key) outcome{
-	"training.local_batch_size":                     (*reading).later,
-	"parallelism.pipeline_parallel_microbatch_size": (*reading).later,
-	"training.global_batch_size":                    (*reading).later,
-	"training.mixed_precision_param":                words("training.precision", map[string]any{"bfloat16": "bf16", "float32": "fp32"}),
-	"training.mixed_precision_reduce":               words("execution.gradient_dtype", map[string]any{"float32": "fp32", "bfloat16": "bf16"}),
-	"training.dataset":                              refuse("a data set of TorchTitan's own; training.data has the job's"),
-	"training.dataset_path":                         refuse("a data set of TorchTitan's own; training.data has the job's"),
-	"training.max_norm":                             to("training.optimizer.gradient_clipping"),
-	"optimizer.name":                                words("training.optimizer", map[string]any{"AdamW": "adamw", "Adam": "adam"}),
-	"lr_scheduler.decay_type":                       (*reading).later,
-	"lr_scheduler.decay_ratio":                      (*reading).later,
-	"lr_scheduler.min_lr_factor":                    (*reading).later,
-	"parallelism.data_parallel_shard_degree":        (*reading).shard,
-	"parallelism.fsdp_reshard_after_forward":        words("constraints.layout.zero_stage", map[string]any{"default": int64(3), "always": int64(3), "never": int64(2)}),
-	"parallelism.pipeline_parallel_schedule":        (*reading).schedule,
-	"parallelism.module_fqns_per_model_part":        (*reading).stages,
-	"parallelism.expert_parallel_comm_backend":      words("execution.moe_dispatcher", map[string]any{"standard": nil, "deepep": "deepep", "hybridep": "hybridep"}),
-	"activation_checkpoint.mode":                    words("constraints.layout.recompute", map[string]any{"none": "none", "selective": "selective", "full": "full"}),
-	"activation_checkpoint.selective_ac_option":     (*reading).selective,
-	"checkpoint.enable":                             (*reading).later,
-	"checkpoint.folder":                             (*reading).later,
-	"checkpoint.interval":                           (*reading).later,
-	"checkpoint.keep_latest_k":                      (*reading).later,
-	"checkpoint.async_mode":                         (*reading).later,
-	"metrics.enable_tensorboard":                    ignore("training.logging.tensorboard_path says it"),
-	"metrics.save_tb_folder":                        ignore("training.logging.tensorboard_path says it"),
-	"metrics.enable_wandb":                          ignore("training.logging.wandb says it"),
-	"profiling.enable_profiling":                    ignore("training.logging.profile says it"),
-	"profiling.profile_freq":                        ignore("training.logging.profile says it"),
-	"profiling.profiler_active":                     ignore("training.logging.profile says it"),
-	"validation.enable":                             (*reading).off,
-	"model.hf_assets_path":                          ignore("a path of TorchTitan's checkout"),
-	"model.name":                                    refuse("a model of TorchTitan's code: name it with the variable, or give its config.json too"),
-	"model.flavor":                                  refuse("a model of TorchTitan's code: name it with the variable, or give its config.json too"),
-	"model.norm_type":                               (*reading).norm,
-	"model.converters":                              (*reading).converters,
-	"experimental.custom_import":                    refuse("Python of the user's own"),
-	"parallelism.enable_loss_parallel":              ignore("logits are split over tensor_parallel"),
-	"job.print_args":                                ignore("what the program prints"),
-	"job.use_for_integration_test":                  ignore("what the program prints"),
+// titanArgument spells a key as TorchTitan's command line does.
+func titanArgument(k key) string {
+	value := k.written()
+	if list, ok := k.Value.([]tree.Node); ok {
+		var words []string
+		for _, n := range list {
+			words = append(words, n.Text())
+		}
+		value = strings.Join(words, ",")
+	}
+	return "--" + k.path + "=" + value
 }
 
-func (r *reading) later(key) outcome { return outcome{} }
-
-func (r *reading) off(k key) outcome {
+func off(r *reading, k key, _ *rule) outcome {
 	if on, ok := k.Truth(); ok && !on {
 		return left("off")
 	}
 	return unknown("validation needs data of the job's own: training.data.validation")
 }
 
-func (r *reading) norm(k key) outcome {
+func norm(r *reading, k key, _ *rule) outcome {
 	if strings.Contains(k.Text(), "rmsnorm") {
 		return left("as in the models")
 	}
 	return unknown("another norm than the models have")
 }
 
-func (r *reading) shard(k key) outcome {
+func shard(r *reading, k key, _ *rule) outcome {
 	if n, ok := k.Int(); ok && n < 0 {
 		return left("all GPUs that are left")
 	}
 	return r.plain(k, "constraints.layout.data_parallel_shard")
 }
 
-func (r *reading) schedule(k key) outcome {
+func schedule(r *reading, k key, _ *rule) outcome {
 	for _, pair := range [][2]string{{"1F1B", "1f1b"}, {"Interleaved1F1B", "interleaved_1f1b"}, {"GPipe", "gpipe"}, {"DualPipeV", "dualpipev"}} {
 		if strings.EqualFold(pair[0], k.Text()) {
 			if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
@@ -243,7 +184,7 @@ func (r *reading) schedule(k key) outcome {
 }
 
 // stages counts the layers of every part of the pipeline.
-func (r *reading) stages(k key) outcome {
+func stages(r *reading, k key, _ *rule) outcome {
 	parts, _ := k.Value.([]tree.Node)
 	var layers []int64
 	for _, part := range parts {
@@ -263,7 +204,7 @@ func (r *reading) stages(k key) outcome {
 	return outcome{}
 }
 
-func (r *reading) selective(k key) outcome {
+func selective(r *reading, k key, _ *rule) outcome {
 	if mode, ok := r.given["activation_checkpoint.mode"]; ok && mode.Text() != "selective" {
 		return left("no selective recompute")
 	}
@@ -274,7 +215,7 @@ func (r *reading) selective(k key) outcome {
 	return unknown("ndc has recompute by operation, not of every n-th layer")
 }
 
-func (r *reading) converters(k key) outcome {
+func converters(r *reading, k key, _ *rule) outcome {
 	list, _ := k.Value.([]tree.Node)
 	for _, n := range list {
 		switch {
@@ -290,6 +231,35 @@ func (r *reading) converters(k key) outcome {
 		return left("none")
 	}
 	return outcome{}
+}
+
+// ownModel and ownModule are what ndc's own configurations of TorchTitan call the
+// model, which the module registers.
+const (
+	ownModel  = "ndc"
+	ownModule = "ndc_job"
+)
+
+// flavor reads the model: of TorchTitan's code, or of the catalogue where ndc
+// registered it.
+func flavor(r *reading, k key, _ *rule) outcome {
+	name, flavor := r.given["model.name"], r.given["model.flavor"]
+	switch {
+	case name.Text() != ownModel || !slices.Contains(catalog.Names("model"), flavor.Text()):
+		return unknown("a model of TorchTitan's code: name it with the variable, or give its config.json too")
+	case k.path == "model.flavor":
+		r.d.Set("model.base", draft.Expression("catalog.model."+flavor.Text()), r.at(k))
+		return outcome{to: "model"}
+	}
+	return left("the module of the job registers it")
+}
+
+// imported reads the module that a run imports.
+func imported(_ *reading, k key, _ *rule) outcome {
+	if k.Text() == ownModule {
+		return left("ndc's own")
+	}
+	return unknown("Python of the user's own")
 }
 
 // completeTitan settles what several keys say together.

@@ -1,0 +1,126 @@
+package settings
+
+import (
+	"bufio"
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/ndc-dev/ndc/intake/tree"
+)
+
+// rule says what keys of a configuration are, beyond what the backend's table
+// of options does: one line of a data file. One of argument, call, left, refused
+// and now says what becomes of the keys.
+type rule struct {
+	Keys     []string       `json:"keys"`
+	Argument string         `json:"argument"` // of the job, which the value says as it stands
+	Values   map[string]any `json:"values"`   // what words say instead; null: nothing to say
+	Call     string         `json:"call"`     // a function of this package that reads the value
+	Whole    bool           `json:"whole"`    // an object is read as one value
+	Left     string         `json:"left"`     // why a job has nothing to say of it
+	Refused  string         `json:"refused"`  // why no job can say it
+	Now      string         `json:"now"`      // the key's later name
+	Source   string         `json:"source"`   // where the framework says so
+}
+
+//go:embed run.jsonl torchtitan.jsonl deepspeed.jsonl
+var files embed.FS
+
+// rules are those of a file by the keys that they are for.
+type rules map[string]*rule
+
+var loaded sync.Map // of rules, by file
+
+// rulesOf are the rules of a data file.
+func rulesOf(name string) rules {
+	if all, ok := loaded.Load(name); ok {
+		return all.(rules)
+	}
+	src, err := files.ReadFile(name)
+	if err != nil {
+		panic("settings: " + err.Error())
+	}
+	all := rules{}
+	lines := bufio.NewScanner(bytes.NewReader(src))
+	for lines.Scan() {
+		r := &rule{}
+		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		d.DisallowUnknownFields()
+		if err := d.Decode(r); err != nil || r.Call != "" && calls()[r.Call] == nil {
+			panic(fmt.Sprintf("settings: %s: %s: %v", name, lines.Bytes(), err))
+		}
+		for _, k := range r.Keys {
+			all[k] = r
+		}
+	}
+	loaded.Store(name, all)
+	return all
+}
+
+// calls are the functions that read what no value says as it stands.
+func calls() map[string]func(*reading, key, *rule) outcome {
+	return map[string]func(*reading, key, *rule) outcome{
+		"later": later, "off": off, "norm": norm, "shard": shard, "schedule": schedule, "stages": stages, "selective": selective, "converters": converters,
+		"flavor": flavor, "imported": imported,
+		"betas": betas, "adam_mode": adamMode, "offload": offload, "device": device,
+		"sources": sources, "recomputed": recomputed, "folder": folder,
+	}
+}
+
+// ruled reads a key by its rule.
+func (r *reading) ruled(k key, u *rule) outcome {
+	switch {
+	case u.Call != "":
+		return calls()[u.Call](r, k, u)
+	case u.Left != "":
+		return left(u.Left)
+	case u.Refused != "":
+		return unknown(u.Refused)
+	case u.Values == nil && r.table == nil && nothing(k.Node):
+		return left("nothing to say")
+	case u.Values == nil:
+		return r.plain(k, u.Argument)
+	}
+	text := k.Text()
+	if on, ok := k.Truth(); ok {
+		text = fmt.Sprint(on)
+	}
+	v, ok := u.Values[text]
+	switch {
+	case !ok:
+		return unknown("no value of " + u.Argument)
+	case v == nil:
+		return left("nothing to say")
+	}
+	if f, ok := v.(float64); ok {
+		v = int64(f)
+	}
+	r.d.Set(u.Argument, v, r.at(k))
+	return outcome{to: u.Argument}
+}
+
+// nothing reports null, false, empty text and an empty list.
+func nothing(n tree.Node) bool {
+	list, isList := n.Value.([]tree.Node)
+	return n.Value == nil || n.Value == false || n.Value == "" || isList && len(list) == 0
+}
+
+// later leaves a key to what is settled when all keys are read.
+func later(*reading, key, *rule) outcome { return outcome{} }
+
+// folder reads a path that ndc appends the backend's name to.
+func folder(r *reading, k key, u *rule) outcome {
+	path, ok := strings.CutSuffix(k.Text(), "/"+r.kind)
+	switch {
+	case path == "":
+		return left("nothing to say")
+	case !ok:
+		return unknown("the backend's name is appended to it, and is not there")
+	}
+	r.d.Set(u.Argument, path, r.at(k))
+	return outcome{to: u.Argument}
+}
