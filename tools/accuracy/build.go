@@ -228,10 +228,12 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 	}
 	runs.Loss.CompilesLoss = runs.Loss.CompilesLoss && !plain
 	withTorch(runs, fw.Torch)
-	if change := engines[fw.Engine]; change != nil {
-		change(runs)
-	}
 	x.target = &old
+	if change := engines[fw.Engine]; change != nil {
+		state := old
+		change(runs, &state.Runtime)
+		x.state = &state
+	}
 	if fw.ZeROBucket > 0 {
 		state := old
 		state.Runtime = zero(runs, fw.ZeROBucket)

@@ -25,7 +25,9 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	b.WriteString("\n## By source\n\n```\n")
 	report(&b, results, 0)
 	b.WriteString("```\n\n![predicted over measured step time](" + filepath.Base(drawing) + ")\n")
-	b.WriteString("\n## Ranges\n\n" + rangesText + "\n")
+	b.WriteString("\n## The choice\n\n" + choiceText + "\n```\n")
+	printRegret(&b, results)
+	b.WriteString("```\n\n## Ranges\n\n" + rangesText + "\n")
 	printCoverage(&b, spreadsOf(results, c))
 	printMemoryCoverage(&b, results)
 	b.WriteString("\n## The worst rows\n\n| error | row | predicted | measured | suspected cause |\n|---|---|---|---|---|\n")
@@ -91,6 +93,15 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 const goalsText = `Reached: with the embedded parameters. Of memory, what torch allocates has no parameter; reserved and device memory have one share per
 framework, the allocator's slack, which is set anew by the other models' rows where a model is left out. Below the table stands what is known of the goals that are missed
 (tools/accuracy/misses.json).
+`
+
+const choiceText = `Grids of layouts that were measured nearly completely (testdata/measured/ultrascale_playbook.jsonl) judge which layout is chosen: the measured
+time of the chosen one over the best, in per cent. Nothing was fitted to them; they ran nanotron, whose ways of keeping state and of communicating are
+a runtime of tools/accuracy. Beside what ndc prefers stand the fastest prediction alone, a rule without any model of time (of the runs that showed less than 70 GB
+the least tensor times pipeline parallelism, then the least pipeline, ZeRO-1, the largest micro-batch), a layout drawn blindly of those that ran, and by how much a second
+measurement of one configuration differs at best. The rule knows the measured memory, which no prediction does. Cells beyond 64 GPUs leave so little work per GPU that
+overheads of that cluster and framework decide. A prediction calls a layout feasible here if it is more likely so than not; ndc itself chooses with the
+whole range of memory. ` + "`-json`" + ` has the score by which layouts of one job are preferred, lower is better, as choice.score.
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from predictions of models that were left out of the fit, by class: dense

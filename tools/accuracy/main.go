@@ -10,6 +10,10 @@
 // by reason. No decision looks at a row's id, source or model name: what the
 // publishers say in prose about a cluster or a framework stands in
 // clusters.jsonl beside the rows and in frameworks.json.
+//
+// Rows that judge only (judge_only in clusters.jsonl) are in no fit; grids of
+// layouts among them judge the choice. -json has, by row, the score by which
+// layouts of one job are preferred (choice.score, lower is better).
 package main
 
 import (
@@ -82,6 +86,7 @@ func run(o options, p estimate.Parameters) error {
 		return writeRanges(os.Stdout, spreadsOf(results, crossValidate(cases, p)))
 	}
 	report(os.Stdout, results, o.worst)
+	printRegret(os.Stdout, results)
 	if !o.cross && o.out == "" {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -20,10 +21,12 @@ type result struct {
 	Memory  *memoryResult  `json:"memory,omitempty"`
 	Time    *timeResult    `json:"time,omitempty"`
 	Verdict *verdictResult `json:"verdict,omitempty"`
+	Choice  *scoreResult   `json:"choice,omitempty"`
 
 	apart       bool       // fits nothing and counts for no goal
 	judge       bool       // fits nothing and counts for the goals of judges alone
 	memoryRange [2]float64 // of measured over predicted memory
+	predicted   float64    // seconds, of rows without a measured step, too
 	example     *example
 }
 
@@ -40,7 +43,8 @@ type timeResult struct {
 
 type verdictResult struct {
 	Ran      bool `json:"ran"`
-	Feasible bool `json:"feasible"`
+	Feasible bool `json:"feasible"` // with the whole range of memory, as a search has it
+	Likely   bool `json:"likely"`   // more likely feasible than not
 }
 
 // predictAll predicts every example.
@@ -89,8 +93,11 @@ func predict(x *example, p estimate.Parameters) (r result) {
 		if v, ok := x.row.optionText("cpu_offloading_num_layers"); ok && v != "0" {
 			return r // whole layers went to the host, which no target offers: there is no verdict to give
 		}
-		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.Peak.DeviceRangeBytes[1] <= x.job.Cluster.GPU.Memory}
+		card := x.job.Cluster.GPU.Memory
+		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: peak.DeviceRangeBytes[1] <= card, Likely: peak.DeviceBytes <= card}
 	}
+	r.predicted = float64(d.Time.StepSeconds)
+	r.Choice = gradeOf(&r, &search.Candidate{Layout: x.layout, Execution: x.exec, Result: estimate.Result{StepSeconds: d.Time.StepSeconds}})
 	return r
 }
 

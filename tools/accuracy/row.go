@@ -79,6 +79,9 @@ type row struct {
 		PeakDefinition   string  `json:"peak_memory_definition"`
 		Reserved         float64 `json:"peak_reserved_gb"`
 		OOM              any     `json:"oom"`
+		// OOMEvidence grades how sure it is that a run without a report ran out of
+		// memory: certain, strong, probable, unclear or contrary.
+		OOMEvidence string `json:"oom_evidence"`
 	} `json:"measured"`
 	LayoutUncertain bool `json:"layout_uncertain"`
 	Quality         struct {

@@ -38,20 +38,24 @@ func withTorch(r *runtime.Runtime, torch string) {
 	}
 }
 
-// engines change a borrowed runtime to one that is like none of ndc's targets.
-var engines = map[string]func(*runtime.Runtime){"nanotron": nanotron}
+// engines change a borrowed runtime, and the copy of it that memory reads, to
+// one that is like none of ndc's targets.
+var engines = map[string]func(runs, state *runtime.Runtime){"nanotron": nanotron}
 
 // nanotron is huggingface/nanotron @0e0a27e of February 2025. Gradients are
 // accumulated in fp32 and all-reduced whole, at the end under ZeRO-1
 // (trainer.py, training_step), behind the last backward pass otherwise
-// (optim/gradient_accumulator.py); layers are those of models/llama.py; the loss
+// (optim/gradient_accumulator.py), beside those in the compute type; layers are those of models/llama.py; the loss
 // makes fp32 logits twice (parallel/tensor_parallel/functional.py).
-func nanotron(r *runtime.Runtime) {
+func nanotron(r, state *runtime.Runtime) {
 	r.Sharding.AllReduces, r.Sharding.CachesQuantised = true, false
 	r.TensorParallel.UserBuffers = false
 	r.Layers.AccumulatesWeightGradients, r.Layers.SeparateGate = false, true
 	r.Attention.Flash, r.Attention.Fused = "flash2", "flash2"
 	r.Loss.Unfused = runtime.LossKernel{FP32: 2, Base: 1}
+	r.Calibration.Memory = "torchtitan" // a loss of torch's own operations
+	*state = *r
+	state.Sharding.Unit, state.Sharding.Gradients, state.Buckets = runtime.Bucket, runtime.Never, runtime.Buckets{}
 }
 
 // byCost is nanotron's partition: a chunk ends with the layer that takes it

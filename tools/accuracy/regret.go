@@ -1,0 +1,261 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/ndc-dev/ndc/compiler/search"
+)
+
+// A judge of the choice, not of the numbers: where somebody measured a whole
+// grid of layouts of one job, the layout that ndc chooses was measured, too.
+// Its measured time over the best of the grid is the regret, and it stands
+// beside that of the fastest prediction alone, of a rule of thumb without any
+// model of time, and of a layout drawn blindly.
+
+// repeatNoise is by how much a second measurement of one configuration
+// differs in these grids at best (5 to 25 %, testdata/measured/README.md): no
+// regret below it means anything.
+const repeatNoise = 0.05
+
+// Cells are judged up to judgedGPUs, beyond which overheads of the grids' own
+// machine decide, with fewestRuns or more, the least that make a grid. The rule
+// of thumb stays below ruleMemory of the GPU's 80 GB.
+const (
+	judgedGPUs = 64
+	fewestRuns = 8
+	ruleMemory = 70.0
+)
+
+// cell is one job on one machine, and all layouts that somebody tried.
+type cell struct {
+	name      string
+	gpus      int
+	tried     []*result
+	best      float64 // seconds of the fastest that ran
+	ran, lost int
+}
+
+// choice is what a way of choosing takes, and what comes of it.
+type choice struct {
+	taken  *result
+	regret float64 // measured over best, minus one; NaN where it did not run
+}
+
+// judgement is what comes of a cell: by ndc, by the fastest prediction, by the rule.
+type judgement struct {
+	cell              *cell
+	ndc, argmin, rule choice
+	random            float64 // mean regret of those that ran
+}
+
+// gradeOf sets the score by which ndc prefers each layout; the lower the
+// better. No layout that is called infeasible comes before one that fits.
+func gradeOf(r *result, c *search.Candidate) *scoreResult {
+	score := c.Cost()
+	if r.Verdict != nil && !r.Verdict.Feasible {
+		score += infeasibleScore
+	}
+	return &scoreResult{Score: score}
+}
+
+// infeasibleScore is more than any step takes, in seconds.
+const infeasibleScore = 1e6
+
+// scoreResult is how a layout ranks in a choice between layouts of one job.
+type scoreResult struct {
+	Score float64 `json:"score"` // seconds with what its mechanisms are worth avoiding; lower is better
+}
+
+// cellsOf gathers the judges' rows by job and machine.
+func cellsOf(results []result) []*cell {
+	cells := map[string]*cell{}
+	for i := range results {
+		r := &results[i]
+		if !r.judge || r.Status != "predicted" {
+			continue
+		}
+		x := r.example.row
+		k := fmt.Sprintf("%s, %d GPUs", x.Model.Name, x.Cluster.GPUs)
+		key := fmt.Sprint(r.Source, k, x.Model.SeqLen, x.Layout.GBS, x.Precision)
+		c := cells[key]
+		if c == nil {
+			c = &cell{name: k, gpus: x.Cluster.GPUs, best: math.Inf(1)}
+			cells[key] = c
+		}
+		c.tried = append(c.tried, r)
+		if r.Time != nil {
+			c.ran++
+			c.best = min(c.best, r.Time.MeasuredSeconds)
+		} else {
+			c.lost++
+		}
+	}
+	var out []*cell
+	for _, k := range slices.Sorted(maps.Keys(cells)) {
+		if c := cells[k]; c.ran >= fewestRuns {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *cell) int {
+		return cmp.Or(cmp.Compare(a.tried[0].example.row.Model.Name, b.tried[0].example.row.Model.Name), cmp.Compare(a.gpus, b.gpus))
+	})
+	return out
+}
+
+// judge lets the ways of choosing choose.
+func (c *cell) judge() judgement {
+	feasible := func(r *result) bool { return r.Verdict != nil && r.Verdict.Feasible }
+	j := judgement{cell: c}
+	j.ndc = c.take(feasible, func(r *result) []float64 { return []float64{r.Choice.Score} })
+	j.argmin = c.take(feasible, func(r *result) []float64 { return []float64{r.predicted} })
+	j.rule = c.take(func(r *result) bool { return r.Time != nil && r.example.row.Measured.Peak < ruleMemory }, func(r *result) []float64 {
+		l := &r.example.layout
+		return []float64{float64(l.TensorParallel * l.PipelineParallel), float64(l.PipelineParallel), -float64(l.ZeroStage), -float64(l.MicroBatchSize)}
+	})
+	for _, r := range c.tried {
+		if r.Time != nil {
+			j.random += (r.Time.MeasuredSeconds/c.best - 1) / float64(c.ran)
+		}
+	}
+	return j
+}
+
+// take is the layout with the least keys of those that may be taken; of two
+// with the same the one that was listed first.
+func (c *cell) take(may func(*result) bool, keys func(*result) []float64) choice {
+	var best *result
+	for _, r := range c.tried {
+		if may(r) && (best == nil || slices.Compare(keys(r), keys(best)) < 0) {
+			best = r
+		}
+	}
+	return choice{best, c.regretOf(best)}
+}
+
+// regretOf is NaN for a layout that did not run. Where one configuration was
+// measured twice, its better run counts for every way of choosing.
+func (c *cell) regretOf(taken *result) float64 {
+	least := math.Inf(1)
+	for _, r := range c.tried {
+		if taken != nil && r.Time != nil && sameJob(r.example, taken.example) {
+			least = min(least, r.Time.MeasuredSeconds/c.best-1)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return math.NaN()
+	}
+	return least
+}
+
+// printRegret writes a line per cell and the sums, those of large cells apart.
+func printRegret(w io.Writer, results []result) {
+	cells := cellsOf(results)
+	if len(cells) == 0 {
+		return
+	}
+	out := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(out, "regret %\tran\tdid not\tndc\tfastest predicted\trule\tblind\tnoise")
+	var near, far []judgement
+	for _, c := range cells {
+		j := c.judge()
+		fmt.Fprintf(out, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.0f\n", c.name, c.ran, c.lost, j.ndc, j.argmin, j.rule, 100*j.random, 100*repeatNoise)
+		if c.gpus <= judgedGPUs {
+			near = append(near, j)
+		} else {
+			far = append(far, j)
+		}
+	}
+	for _, g := range []struct {
+		name string
+		of   []judgement
+	}{{fmt.Sprintf("mean of the %d cells up to %d GPUs", len(near), judgedGPUs), near}, {fmt.Sprintf("mean of the %d beyond, which judge little", len(far)), far}} {
+		if len(g.of) > 0 {
+			fmt.Fprintf(out, "%s\t\t\t%s\t%s\t%s\t%.1f\t%.0f\n", g.name, mean(g.of, func(j *judgement) choice { return j.ndc }),
+				mean(g.of, func(j *judgement) choice { return j.argmin }), mean(g.of, func(j *judgement) choice { return j.rule }), 100*meanRandom(g.of), 100*repeatNoise)
+		}
+	}
+	out.Flush()
+	printVerdicts(w, cells)
+}
+
+// String is the regret in per cent.
+func (c choice) String() string {
+	switch {
+	case c.taken == nil:
+		return "nothing fits"
+	case math.IsNaN(c.regret):
+		return "did not run"
+	}
+	return fmt.Sprintf("%.1f", 100*c.regret)
+}
+
+// mean is the mean regret of the choices that ran; those that did not are
+// counted beside it.
+func mean(of []judgement, by func(*judgement) choice) string {
+	sum, n, failed := 0.0, 0, 0
+	for i := range of {
+		if r := by(&of[i]).regret; math.IsNaN(r) {
+			failed++
+		} else {
+			sum, n = sum+r, n+1
+		}
+	}
+	text := fmt.Sprintf("%.1f", 100*sum/float64(max(n, 1)))
+	if failed > 0 {
+		text += fmt.Sprintf(", %d did not run", failed)
+	}
+	return text
+}
+
+func meanRandom(of []judgement) float64 {
+	sum := 0.0
+	for i := range of {
+		sum += of[i].random
+	}
+	return sum / float64(len(of))
+}
+
+// printVerdicts counts what the grids say about feasibility: runs that are
+// called infeasible, and those that did not report and are called feasible, by
+// how sure it is that memory was why.
+func printVerdicts(w io.Writer, cells []*cell) {
+	v := gridVerdictsOf(cells)
+	fmt.Fprintf(w, "runs called infeasible: %d of %d; called feasible of those that did not run, by how sure memory was why:", v.missed, v.ran)
+	for _, grade := range []string{"certain", "strong", "probable", "unclear", "contrary"} {
+		fmt.Fprintf(w, " %s %d of %d", grade, v.called[grade], v.lost[grade])
+	}
+	fmt.Fprintln(w)
+}
+
+// gridVerdicts are counts over the cells.
+type gridVerdicts struct {
+	ran, missed  int // runs, and those called infeasible
+	called, lost map[string]int
+}
+
+func gridVerdictsOf(cells []*cell) gridVerdicts {
+	v := gridVerdicts{called: map[string]int{}, lost: map[string]int{}}
+	for _, c := range cells {
+		for _, r := range c.tried {
+			if r.Time != nil {
+				v.ran++
+				if !r.Verdict.Likely {
+					v.missed++
+				}
+				continue
+			}
+			grade := r.example.row.Measured.OOMEvidence
+			v.lost[grade]++
+			if r.Verdict.Likely {
+				v.called[grade]++
+			}
+		}
+	}
+	return v
+}
