@@ -35,7 +35,9 @@ const mostPipelines = 1 << 12
 // lineUp makes the pipeline of a layout the model's, if it is not yet.
 func (m *Model) lineUp(l *plan.Layout, x *plan.Execution) {
 	s := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
-	if x.OverlapExpertParallel { // a backward pass runs beside the forward pass after it
+	// A backward pass runs beside the forward pass after it; without a pipeline
+	// each layer that goes makes room for one that comes.
+	if x.OverlapExpertParallel && l.PipelineParallel > 1 {
 		s.Ahead = 1
 	}
 	shape := shortened(s)
