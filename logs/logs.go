@@ -34,6 +34,7 @@ type Log struct {
 	Failures  []Failure
 	Timers    []Timer
 	Tables    []Table
+	Ended     bool // the scripts say that nothing follows
 }
 
 // Launch is one start of the processes: a submission, a link of a chain, or a
@@ -88,10 +89,10 @@ type Phase struct {
 
 // Failure is a line that tells why a launch ended, or that it would.
 type Failure struct {
-	Line   int
-	Launch int
-	Kind   string // see failures
-	Text   string // the line, cut
+	Line   int    `json:"line"`
+	Launch int    `json:"launch"` // the first is 0
+	Kind   string `json:"kind"`   // see failures
+	Text   string `json:"text"`   // the line, cut
 }
 
 // Timer is what a framework's own timers say of a part of the step.

@@ -15,9 +15,9 @@ type Parser struct {
 	clock time.Time // the last one printed
 
 	// What the lines of a launch say before its steps.
-	ready  bool // the launch has begun to train, and has said so
-	tokens float64
-	gpus   int
+	tokens  float64 // of one step
+	gpus    int
+	chained bool // another submission follows this one
 
 	memory Step // what a rank said of the memory of a step that is not reported yet
 	timers timerBlock
@@ -101,7 +101,7 @@ func (p *Parser) launch() *Launch {
 	n := len(p.log.Launches)
 	if n == 0 || p.trained(n-1) {
 		p.log.Launches = append(p.log.Launches, Launch{Line: p.line, Status: -1})
-		p.ready, p.tokens, p.gpus = false, 0, 0
+		p.tokens, p.gpus = 0, 0
 		n++
 	}
 	return &p.log.Launches[n-1]

@@ -9,17 +9,29 @@ import (
 var (
 	scriptJob    = regexp.MustCompile(`^ndc: job (\d+) on `)
 	scriptStatus = regexp.MustCompile(`^ndc: srun ended with status (\d+)`)
+	scriptNext   = regexp.MustCompile(`^ndc: link \d+ of chain \d+ at step \d+; next is job (\d+)`)
+	scriptEnd    = regexp.MustCompile(`^ndc: (?:.*; )?(?:the chain ends at step|this was the last link of the chain)`)
 )
 
 func script(p *Parser, text string) bool {
 	if m := scriptJob.FindStringSubmatch(text); m != nil {
 		l := p.launch()
 		l.Job = m[1]
+		p.chained, p.log.Ended = false, false
+		return true
+	}
+	if scriptNext.MatchString(text) {
+		p.chained = true
+		return true
+	}
+	if scriptEnd.MatchString(text) {
+		p.log.Ended = true
 		return true
 	}
 	if m := scriptStatus.FindStringSubmatch(text); m != nil {
 		if n := len(p.log.Launches); n > 0 {
 			p.log.Launches[n-1].Status = whole(m[1])
+			p.log.Ended = !p.chained
 		}
 		return true
 	}

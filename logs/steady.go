@@ -23,9 +23,9 @@ type Steady struct {
 
 // Refusal is a reason for which reports were left out.
 type Refusal struct {
-	Reason  string
-	Reports int
-	First   int // iteration of the first one
+	Reason  string `json:"reason"`
+	Reports int    `json:"reports"`
+	First   int    `json:"first_step"`
 }
 
 // What is refused. Warm-up is over when caches, communicators and graphs are

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/logs"
+	"github.com/ndc-dev/ndc/view"
+)
+
+// pause is how long a log is left alone before it is looked at again.
+const pause = 2 * time.Second
+
+func newWatch(stdout, stderr io.Writer) *cobra.Command {
+	var planPath string
+	var once, asJSON, prometheus bool
+	c := &cobra.Command{
+		Use: "watch LOG…|FOLDER", Short: "Hold the log of a run against its plan", Args: takes(1, 1<<10, "logs or a folder"),
+		Long: `Read the logs of a running or finished job and hold them against its plan: step
+time, memory, time left, and where the step is off, which term it most likely is
+and what usually causes it. The plan is the plan.json beside the logs or in a
+folder above them; FOLDER is what ndc build wrote for one backend, JOB/BACKEND,
+whose logs lie in logs/. A log that grows is followed until the run ends, with a
+line for every report.
+
+Exit codes: 0 the steady steps and the memory are inside the predicted range; 1
+they are not, or there are no steady steps.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, asJSON)
+			w := watcher{t: t, prometheus: prometheus, once: once || prometheus}
+			if err := w.open(args, planPath); err != nil {
+				return err
+			}
+			return w.run()
+		},
+	}
+	c.Flags().StringVar(&planPath, "plan", "", "plan.json of the run (default: beside the logs or above them)")
+	c.Flags().BoolVar(&once, "once", false, "look once, also at a log that grows")
+	c.Flags().BoolVar(&asJSON, "json", false, "print results as JSON, one object for every report")
+	c.Flags().BoolVar(&prometheus, "prometheus", false, "look once and print metrics in Prometheus' text format")
+	return c
+}
+
+// watcher reads logs as they grow.
+type watcher struct {
+	t                *terminal
+	once, prometheus bool
+
+	folder string // whose logs come one after another; "" for named files
+	files  []string
+	plan   *plan.Plan
+	job    string
+
+	parser logs.Parser
+	read   map[string]int64 // bytes of whole lines, by file
+	told   int              // steps that were reported
+}
+
+// open finds logs and plan.
+func (w *watcher) open(args []string, planPath string) error {
+	w.read = map[string]int64{}
+	w.files = args
+	if len(args) == 1 && !isFile(args[0]) {
+		w.folder = args[0]
+		if w.files = logsOf(w.folder); len(w.files) == 0 {
+			return usageError(fmt.Sprintf("%s holds no logs (logs/*.log).", w.folder))
+		}
+	}
+	if planPath == "" {
+		if planPath = planAbove(w.files[0]); planPath == "" {
+			return usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, w.files[0]))
+		}
+	}
+	f, err := readPlan(planPath)
+	if err != nil {
+		return err
+	}
+	w.plan, w.job = f.Decision(), f.Job
+	return nil
+}
+
+// logsOf are the logs in the folder of a backend's files, in the order of their
+// submissions.
+func logsOf(folder string) []string {
+	names, _ := filepath.Glob(filepath.Join(folder, "logs", "*.log"))
+	if len(names) == 0 {
+		names, _ = filepath.Glob(filepath.Join(folder, "*.log"))
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b) // they end in numbers of jobs
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// planAbove is the plan.json in the folder of a file or one of the three above;
+// "" without one.
+func planAbove(name string) string {
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err != nil {
+		return ""
+	}
+	for range 4 {
+		if p := filepath.Join(dir, planName); isFile(p) {
+			return p
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
+}
+
+// readPlan reads a plan.json.
+func readPlan(name string) (*file.File, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("the plan cannot be read: %w", cause(err))
+	}
+	var f file.File
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("%s is no plan: %w", name, err)
+	}
+	if !f.Feasible || f.Time.StepSeconds <= 0 {
+		return nil, usageError(name + " holds no feasible plan.")
+	}
+	return &f, nil
+}
+
+// run reads until the run has ended, or once.
+func (w *watcher) run() error {
+	for {
+		if err := w.advance(); err != nil {
+			return err
+		}
+		l := w.parser.Log()
+		p := w.progress()
+		over := w.once || l.Ended || p.Finished
+		if err := w.tell(p, over); err != nil {
+			return err
+		}
+		if over {
+			if !p.Inside {
+				return exitError(exitInput)
+			}
+			return nil
+		}
+		select {
+		case <-signals.context().Done():
+			signals.wait()
+		case <-time.After(pause):
+		}
+		if w.folder != "" {
+			w.files = logsOf(w.folder)
+		}
+	}
+}
+
+// progress is how the run stands.
+func (w *watcher) progress() *calibration.Progress {
+	p := calibration.Watch(w.plan, w.parser.Log(), engineOf(w.plan.Backend))
+	p.Job = w.job
+	return p
+}
+
+// engineOf is the key of a backend's runtime in the data of what was measured.
+func engineOf(backend string) string {
+	if backend == "torchtitan" {
+		return "fsdp2"
+	}
+	return backend
+}
+
+// advance reads what the files have more. A line that is not whole yet is left
+// for the next time, unless nothing will follow.
+func (w *watcher) advance() error {
+	for i, name := range w.files {
+		f, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("a log cannot be read: %w", cause(err))
+		}
+		err = w.take(f, name, w.once || i < len(w.files)-1)
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("%s cannot be read: %w", name, cause(err))
+		}
+	}
+	return nil
+}
+
+// take reads the whole lines behind those that were read.
+func (w *watcher) take(f *os.File, name string, all bool) error {
+	if _, err := f.Seek(w.read[name], io.SeekStart); err != nil {
+		return err
+	}
+	buffer := make([]byte, 1<<20)
+	var rest []byte
+	for {
+		n, err := f.Read(buffer)
+		rest = append(rest, buffer[:n]...)
+		for {
+			end := bytes.IndexByte(rest, '\n')
+			if end < 0 && len(rest) < cap(buffer) {
+				break
+			}
+			if end < 0 { // no log has lines like that
+				end = len(rest) - 1
+			}
+			w.parser.Line(string(rest[:end]))
+			w.read[name] += int64(end) + 1
+			rest = rest[end+1:]
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if all && len(rest) > 0 {
+		w.parser.Line(string(rest))
+		w.read[name] += int64(len(rest))
+	}
+	return nil
+}
+
+// tell prints how the run stands: a line for new reports, a page at the end.
+func (w *watcher) tell(p *calibration.Progress, over bool) error {
+	steps := len(w.parser.Log().Steps)
+	fresh := steps > w.told
+	w.told = steps
+	switch {
+	case w.prometheus:
+		_, err := io.WriteString(w.t.out, view.ProgressMetrics(p))
+		return err
+	case w.t.json && (fresh || over):
+		return w.t.printJSON(p)
+	case w.t.json:
+		return nil
+	case over:
+		_, err := io.WriteString(w.t.out, view.Progress(p))
+		return err
+	case fresh:
+		_, err := io.WriteString(w.t.out, view.ProgressLine(p))
+		return err
+	}
+	return nil
+}

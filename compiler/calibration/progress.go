@@ -1,0 +1,223 @@
+package calibration
+
+import (
+	_ "embed"
+	"encoding/json"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/logs"
+)
+
+// FormatVersion is that of Progress and File in JSON. Within one, fields may be
+// added, never renamed.
+const FormatVersion = "1.0"
+
+// Progress holds a log against the plan of its run.
+type Progress struct {
+	FormatVersion string         `json:"format_version"`
+	Job           string         `json:"job"`
+	Backend       string         `json:"backend"`
+	Steps         Steps          `json:"steps"`
+	Time          StepTime       `json:"step"`
+	Memory        Memory         `json:"memory"`
+	Left          units.Seconds  `json:"seconds_left"` // of training, at the measured pace; 0 when done or unknown
+	Share         float64        `json:"training_share"`
+	Launches      int            `json:"launches"`
+	Failures      []logs.Failure `json:"failures"`
+	Off           []Suspect      `json:"off"`
+	Refused       []logs.Refusal `json:"refused"`
+	Notes         []string       `json:"notes"`
+	Inside        bool           `json:"inside"`   // time and memory are as predicted
+	Finished      bool           `json:"finished"` // all steps are done
+}
+
+// Steps says how far a run is.
+type Steps struct {
+	Done  int     `json:"done"`
+	Total int     `json:"total"`
+	Loss  float64 `json:"loss"` // the last one printed
+}
+
+// StepTime is the time of steady steps beside the prediction.
+type StepTime struct {
+	Measured  units.Seconds    `json:"measured_seconds"` // 0: no steady steps yet
+	Spread    float64          `json:"spread"`           // of reports, as a share
+	Reports   int              `json:"reports"`
+	Predicted units.Seconds    `json:"predicted_seconds"`
+	Range     [2]units.Seconds `json:"predicted_range"`
+	Inside    bool             `json:"inside"`
+
+	TokensPerSecondPerGPU float64     `json:"tokens_per_second_per_gpu"`
+	MFU                   units.Share `json:"mfu"`
+}
+
+// Memory is the peak that was reported beside the prediction, in one of the ways
+// that frameworks count; zero where the log says nothing.
+type Memory struct {
+	Kind      string      `json:"kind"` // reserved, allocated, or "" for neither
+	Measured  units.Bytes `json:"measured_bytes"`
+	Predicted units.Bytes `json:"predicted_bytes"`
+	Limit     units.Bytes `json:"limit_bytes"` // upper end of the prediction's range
+	Inside    bool        `json:"inside"`
+}
+
+// Suspect is a term of the step that may be what is off.
+type Suspect struct {
+	Term    string        `json:"term"`
+	Name    string        `json:"name"`
+	Share   units.Share   `json:"share"`   // of the predicted step
+	Explain units.Share   `json:"explain"` // of the difference that it most likely stands for
+	Seconds units.Seconds `json:"seconds"` // what the step lost by it
+	Cause   string        `json:"cause"`
+}
+
+// cause is a record of data/causes.json.
+type cause struct {
+	Term   string `json:"term"`
+	Name   string `json:"name"`
+	Slower string `json:"slower"`
+	Faster string `json:"faster"`
+	Source string `json:"source"`
+}
+
+//go:embed data/causes.json
+var causesJSON []byte
+
+// causes are the terms' names and what usually moves them.
+var causes = sync.OnceValue(func() map[string]cause {
+	var list []cause
+	if err := json.Unmarshal(causesJSON, &list); err != nil {
+		panic("calibration: data/causes.json: " + err.Error())
+	}
+	by := map[string]cause{}
+	for _, c := range list {
+		by[c.Term] = c
+	}
+	return by
+})
+
+// Watch holds a log against a plan. Engine is the key of the plan's runtime for
+// PriorOf.
+func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
+	l.Fill(p.Input.GlobalBatchSize)
+	w := &Progress{FormatVersion: FormatVersion, Backend: p.Backend, Launches: len(l.Launches), Failures: l.Failures,
+		Off: []Suspect{}, Notes: []string{}, Steps: Steps{Total: p.Run.Steps}}
+	if w.Failures == nil {
+		w.Failures = []logs.Failure{}
+	}
+	if last := l.Last(); last != nil {
+		w.Steps.Done, w.Steps.Loss = last.Iteration, last.Loss
+	}
+	w.Finished = w.Steps.Done >= w.Steps.Total
+	y := l.Steady(conditions(p))
+	if w.Refused = y.Refused; w.Refused == nil {
+		w.Refused = []logs.Refusal{}
+	}
+	w.time(p, y, engine)
+	w.memory(p, l)
+	w.Share = trainingShare(l)
+	if note := y.Throttling(); note != "" {
+		w.Notes = append(w.Notes, note)
+	}
+	if l.Total > 0 && l.Total != p.Run.Steps {
+		w.Notes = append(w.Notes, "the log's run is of another length than the plan's: "+units.Count(l.Total, "step"))
+	}
+	w.Inside = w.Time.Inside && (w.Memory.Kind == "" || w.Memory.Inside)
+	return w
+}
+
+// conditions of a plan's run.
+func conditions(p *plan.Plan) logs.Conditions {
+	if p.Run.Checkpoints == nil {
+		return logs.Conditions{}
+	}
+	return logs.Conditions{SaveInterval: p.Run.Checkpoints.IntervalSteps}
+}
+
+// time compares the steady steps.
+func (w *Progress) time(p *plan.Plan, y *logs.Steady, engine string) {
+	t := &w.Time
+	t.Predicted, t.Range, t.Reports = p.Time.StepSeconds, p.Time.StepRangeSeconds, len(y.Steps)
+	if y.Mean <= 0 || t.Predicted <= 0 {
+		return
+	}
+	t.Measured, t.Spread = units.Rounded(units.Seconds(y.Mean)), y.Spread
+	t.Inside = t.Measured >= t.Range[0] && t.Measured <= t.Range[1]
+	ratio := float64(t.Measured / t.Predicted)
+	t.TokensPerSecondPerGPU = p.Throughput.TokensPerSecondPerGPU / ratio
+	t.MFU = units.Share(float64(p.Throughput.MFU) / ratio)
+	w.Left = units.Seconds(max(0, w.Steps.Total-w.Steps.Done)) * t.Measured
+	if !t.Inside {
+		w.Off = suspects(p, engine, ratio)
+	}
+}
+
+// suspects shares a step's deviation out to its terms as the prior makes most
+// likely: by how much of the step each is, and how little is known of it.
+func suspects(p *plan.Plan, engine string, ratio float64) []Suspect {
+	const fewest = 0.05 // of the difference
+	step, prior := StepOf(p), PriorOf(p, engine)
+	post := prior.Update([]uncertainty.Observation{{Step: step, Ratio: ratio}})
+	total := step.Terms.Sum()
+	out := []Suspect{}
+	for k := range uncertainty.Count {
+		moved := float64(step.Terms[k]) * (math.Exp(post.Mean[k]) - math.Exp(prior.Mean[k]))
+		c := causes()[k.String()]
+		s := Suspect{Term: k.String(), Name: c.Name, Share: units.Share(step.Terms[k] / total), Seconds: units.Rounded(units.Seconds(moved)),
+			Explain: units.Share(moved / (float64(total) * (ratio - 1))), Cause: c.Slower}
+		if ratio < 1 {
+			s.Cause = c.Faster
+		}
+		if float64(s.Explain) >= fewest {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Suspect) int {
+		switch {
+		case a.Explain > b.Explain:
+			return -1
+		case a.Explain < b.Explain:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// memory compares peaks of one kind.
+func (w *Progress) memory(p *plan.Plan, l *logs.Log) {
+	allocated, reserved := l.Peak()
+	m, peak := &w.Memory, &p.Memory.Peak
+	switch {
+	case reserved > 0:
+		m.Kind, m.Measured, m.Predicted = "reserved", units.Bytes(reserved), peak.ReservedBytes
+	case allocated > 0:
+		m.Kind, m.Measured, m.Predicted = "allocated", units.Bytes(allocated), peak.AllocatedBytes
+	default:
+		return
+	}
+	// What the device shows beside the allocator's own is the same either way.
+	m.Limit = peak.DeviceRangeBytes[1] - (peak.DeviceBytes - peak.ReservedBytes)
+	m.Inside = m.Measured <= m.Limit
+}
+
+// trainingShare is how much of the time that a log's stamps cover went into
+// steps; 0 without stamps.
+func trainingShare(l *logs.Log) float64 {
+	var steps, all float64
+	for i := range l.Steps {
+		steps += l.Steps[i].Seconds * float64(l.Steps[i].Over)
+	}
+	if n := len(l.Launches); n > 0 && !l.Launches[0].Began.IsZero() {
+		all = l.Launches[n-1].Ended.Sub(l.Launches[0].Began).Seconds()
+	}
+	if all <= 0 {
+		return 0
+	}
+	return min(1, steps/all)
+}

@@ -1,0 +1,129 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Progress writes how a run stands beside its plan.
+func Progress(w *calibration.Progress) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s\n\n", w.Job, w.Backend)
+	section(&b, "Steps", stepsDone(w))
+	section(&b, "Step", measuredStep(w))
+	if w.Memory.Kind != "" {
+		section(&b, "Memory", measuredMemory(&w.Memory))
+	}
+	if w.Left > 0 {
+		section(&b, "Left", fmt.Sprintf("%s of training at this pace", Duration(w.Left)))
+	}
+	if w.Share > 0 {
+		section(&b, "Share", fmt.Sprintf("%.1f %% of the time from the first line to the last went into steps", 100*w.Share))
+	}
+	for i, s := range w.Off {
+		name := ""
+		if i == 0 {
+			name = "Off"
+		}
+		section(&b, name, fmt.Sprintf("%s: %.0f %% of the difference (%.0f %% of the predicted step); look for %s", s.Name, 100*s.Explain, 100*s.Share, s.Cause))
+	}
+	for _, f := range w.Failures {
+		section(&b, "Failed", fmt.Sprintf("launch %d, line %d: %s: %s", f.Launch+1, f.Line, strings.ReplaceAll(f.Kind, "_", " "), f.Text))
+	}
+	for _, note := range w.Notes {
+		section(&b, "Note", note)
+	}
+	for _, r := range w.Refused {
+		section(&b, "Left out", fmt.Sprintf("%s from step %d on: %s", units.Count(r.Reports, "report"), r.First, r.Reason))
+	}
+	section(&b, "Verdict", verdict(w))
+	return b.String()
+}
+
+func stepsDone(w *calibration.Progress) string {
+	s := fmt.Sprintf("%d of %d", w.Steps.Done, w.Steps.Total)
+	if w.Steps.Loss != 0 {
+		s += fmt.Sprintf(", loss %.4f", w.Steps.Loss)
+	}
+	if w.Launches > 1 {
+		s += ", " + units.Count(w.Launches, "launch")
+	}
+	return s
+}
+
+func measuredStep(w *calibration.Progress) string {
+	t := &w.Time
+	predicted := fmt.Sprintf("predicted %s (90 %% range %s to %s)", Duration(t.Predicted), Duration(t.Range[0]), Duration(t.Range[1]))
+	if t.Measured == 0 {
+		return "no steady steps yet; " + predicted
+	}
+	return fmt.Sprintf("%s ± %.1f %% in %s, %s: %+.1f %%; %.0f tokens/s/GPU, MFU %.1f %%", Duration(t.Measured), 100*t.Spread, units.Count(t.Reports, "report"),
+		predicted, 100*float64(t.Measured/t.Predicted-1), t.TokensPerSecondPerGPU, 100*t.MFU)
+}
+
+func measuredMemory(m *calibration.Memory) string {
+	return fmt.Sprintf("%s %s at the peak, predicted %s (at most %s)", m.Measured.Human(), m.Kind, m.Predicted.Human(), m.Limit.Human())
+}
+
+func verdict(w *calibration.Progress) string {
+	switch t := &w.Time; {
+	case t.Measured == 0:
+		return "nothing to compare yet"
+	case w.Inside:
+		return "as predicted"
+	case !t.Inside && t.Measured > t.Range[1]:
+		return "slower than predicted"
+	case !t.Inside:
+		return "faster than predicted"
+	}
+	return "more memory than predicted"
+}
+
+// ProgressLine writes how a run stands on one line.
+func ProgressLine(w *calibration.Progress) string {
+	line := fmt.Sprintf("step %d/%d", w.Steps.Done, w.Steps.Total)
+	if w.Time.Measured > 0 {
+		line += fmt.Sprintf("  %s, %+.1f %% of predicted", Duration(w.Time.Measured), 100*float64(w.Time.Measured/w.Time.Predicted-1))
+	}
+	if w.Memory.Kind != "" {
+		line += fmt.Sprintf("  %s %s", w.Memory.Measured.Human(), w.Memory.Kind)
+	}
+	if w.Left > 0 {
+		line += fmt.Sprintf("  %s left", Duration(w.Left))
+	}
+	return line + "  " + verdict(w) + "\n"
+}
+
+// ProgressMetrics writes how a run stands in the text format of Prometheus
+// (prometheus.io/docs/instrumenting/exposition_formats).
+func ProgressMetrics(w *calibration.Progress) string {
+	var b strings.Builder
+	labels := fmt.Sprintf(`{job=%q,backend=%q}`, w.Job, w.Backend)
+	gauge := func(name, help string, value float64) {
+		fmt.Fprintf(&b, "# HELP ndc_%s %s\n# TYPE ndc_%s gauge\nndc_%s%s %g\n", name, help, name, name, labels, value)
+	}
+	gauge("step", "Steps that are done.", float64(w.Steps.Done))
+	gauge("steps", "Steps of the run.", float64(w.Steps.Total))
+	gauge("step_seconds_predicted", "Predicted time of a step.", float64(w.Time.Predicted))
+	if w.Time.Measured > 0 {
+		gauge("step_seconds", "Mean time of the steady steps.", float64(w.Time.Measured))
+		gauge("tokens_per_second_per_gpu", "Tokens per second of one GPU in steady steps.", w.Time.TokensPerSecondPerGPU)
+		gauge("mfu", "Model FLOPs utilisation in steady steps.", float64(w.Time.MFU))
+	}
+	gauge("seconds_left", "Training that is left at this pace.", float64(w.Left))
+	if w.Memory.Kind != "" {
+		gauge("memory_bytes", "Peak memory that the log reports.", float64(w.Memory.Measured))
+		gauge("memory_bytes_predicted", "The same as predicted.", float64(w.Memory.Predicted))
+	}
+	gauge("loss", "The last loss.", w.Steps.Loss)
+	gauge("failures", "Launches that show why they failed.", float64(len(w.Failures)))
+	inside := 0.0
+	if w.Inside {
+		inside = 1
+	}
+	gauge("inside_prediction", "1 when step and memory are inside the predicted range.", inside)
+	return b.String()
+}
