@@ -39,6 +39,8 @@ type Options struct {
 	Cluster string // a cluster of the catalogue; "" makes it a variable
 	Nodes   int    // 0: as the files say, or a variable
 	GPUs    int    // of a node; 0: as the files or the cluster say
+
+	Arguments []string // that the first script is called with; nil: nobody knows
 }
 
 // Result is an imported job.
@@ -80,6 +82,9 @@ type intake struct {
 func Import(files []File, o Options) (*Result, diag.List) {
 	var diags diag.List
 	in := &intake{o: o, files: files, d: draft.New()}
+	if o.Arguments != nil && !slices.ContainsFunc(files, isScript) {
+		diags.Error(InvalidImportOption, diag.Range{}, "Wrong option of the import", "Arguments behind -- are those of a script, and no file is one.")
+	}
 	if in.checkOptions(&diags); diags.HasErrors() {
 		return nil, diags
 	}

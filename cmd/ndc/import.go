@@ -19,18 +19,24 @@ func newImport(stdout, stderr io.Writer) *cobra.Command {
 	var out string
 	var force, asJSON bool
 	c := &cobra.Command{
-		Use: "import FILE...", Short: "Make a job of the files that a run is launched with today", Args: takes(1, 100, "FILES"),
+		Use: "import FILE... [-- ARGUMENT...]", Short: "Make a job of the files that a run is launched with today",
+		Args: func(c *cobra.Command, args []string) error {
+			files, _ := behindDash(c, args)
+			return takes(1, 100, "FILES")(c, files)
+		},
 		Long: `Read the config.json of a Hugging Face model, scripts for bash and sbatch that
 launch Megatron-LM, and configurations of TorchTitan (TOML) and DeepSpeed
 (JSON), and write a job in the language. Several files describe one job together. What the files do not say becomes a
 variable without a default; what ndc cannot say is listed, line by line, and
-nothing is guessed. No file is executed.
+nothing is guessed. No file is executed. ARGUMENTs are those that the first
+script is called with, $1 and so on.
 
 The job goes to standard output, the report of every setting to standard error:
 mapped to an argument of the job, passed on to the framework, left out because
 a job has nothing to say of it, or not understood.`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, asJSON)
+			args, o.Arguments = behindDash(c, args)
 			files, err := readImports(args)
 			if err != nil {
 				return err
@@ -57,6 +63,14 @@ a job has nothing to say of it, or not understood.`,
 	c.Flags().IntVar(&o.Nodes, "nodes", 0, "nodes of the run (default: as the files say, or a variable)")
 	c.Flags().IntVar(&o.GPUs, "gpus", 0, "GPUs of a node (default: as the files or the cluster say)")
 	return c
+}
+
+// behindDash splits arguments at --; without one, the second list is nil.
+func behindDash(c *cobra.Command, args []string) (before, behind []string) {
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		return args[:n], append([]string{}, args[n:]...)
+	}
+	return args, nil
 }
 
 func readImports(names []string) ([]intake.File, error) {

@@ -310,11 +310,17 @@ func (e *evaluator) parameter(p *syntax.ParamExp) text {
 	case p.Repl != nil:
 		return e.replaced(p, value, set)
 	case p.Exp != nil:
-		return e.defaulted(p, value, set)
+		return e.defaulted(p, value, set && !e.missing(p.Param.Value))
 	case set:
 		return value
 	}
 	return unknown(source(p), line)
+}
+
+// missing reports an argument that the script is known not to be called with.
+func (e *evaluator) missing(name string) bool {
+	n, err := strconv.Atoi(name)
+	return err == nil && e.state.given && n > len(e.state.positional)
 }
 
 // value is what a parameter holds.
@@ -329,9 +335,12 @@ func (e *evaluator) value(p *syntax.ParamExp) (text, bool) {
 		}
 		return text{}, true
 	}
-	if name == "@" || name == "*" {
-		if !e.state.given {
+	if name == "@" || name == "*" || name == "#" {
+		switch {
+		case !e.state.given:
 			return nil, false
+		case name == "#":
+			return known(strconv.Itoa(len(e.state.positional)), e.line(p.Pos())), true
 		}
 		return joined(e.state.positional), true
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -75,7 +76,7 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 	case *syntax.ForClause:
 		e.loop(c)
 	case *syntax.WhileClause:
-		e.unsure(func() { e.run(c.Do) })
+		e.while(c)
 	case *syntax.FuncDecl:
 		e.state.functions[c.Name.Value] = &function{body: c.Body}
 	case *syntax.TimeClause:
@@ -205,6 +206,53 @@ func (e *evaluator) loop(c *syntax.ForClause) {
 	e.run(c.Do)
 }
 
+// while runs the body once, as something that may not happen; over arguments
+// that are known it runs as often as it takes one.
+func (e *evaluator) while(c *syntax.WhileClause) {
+	goesOn := func() bool {
+		ok := e.outcome(c.Cond[len(c.Cond)-1])
+		return e.state.given && (ok == yes && !c.Until || ok == no && c.Until)
+	}
+	if !readsArguments(c) || !goesOn() {
+		if !readsArguments(c) || !e.state.given {
+			e.unsure(func() { e.run(c.Do) })
+		}
+		return
+	}
+	for left := len(e.state.positional) + 1; goesOn() && len(e.state.positional) < left; {
+		left = len(e.state.positional)
+		e.run(c.Do)
+	}
+}
+
+// readsArguments reports a condition over the script's arguments.
+func readsArguments(c *syntax.WhileClause) (found bool) {
+	for _, s := range c.Cond {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if p, ok := n.(*syntax.ParamExp); ok && slices.Contains([]string{"#", "1", "@", "*"}, p.Param.Value) {
+				found = true
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// shift drops the first arguments.
+func (e *evaluator) shift(words []text) {
+	n := 1
+	if len(words) > 0 {
+		var err error
+		if n, err = strconv.Atoi(words[0].String()); err != nil || n < 0 || words[0].isOpen() {
+			e.state.given, e.state.positional = false, nil
+			return
+		}
+	}
+	if n <= len(e.state.positional) {
+		e.state.positional = e.state.positional[n:]
+	}
+}
+
 // call is a simple command: assignments, or words that start something.
 func (e *evaluator) call(s *syntax.Stmt, c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
@@ -228,6 +276,8 @@ func (e *evaluator) call(s *syntax.Stmt, c *syntax.CallExpr) {
 		e.nested(joined(words[1:]))
 	case name == "set" && len(words) > 1 && words[1].String() == "--":
 		e.state.positional, e.state.given = words[2:], true
+	case name == "shift":
+		e.shift(words[1:])
 	case name == "unset":
 		for _, w := range words[1:] {
 			delete(e.state.variables, w.String())

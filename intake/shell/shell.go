@@ -70,9 +70,9 @@ type Script struct {
 	Problems   []string // why it was not read to its end
 }
 
-// Read evaluates a script. Files that it sources are found by their base names
-// among others.
-func Read(name string, src []byte, others map[string][]byte) (*Script, error) {
+// Read evaluates a script that is called with arguments; nil is that nobody
+// knows them. Files that it sources are found by their base names among others.
+func Read(name string, src []byte, arguments []string, others map[string][]byte) (*Script, error) {
 	if len(src) > maxValue*8 {
 		return nil, fmt.Errorf("it has %d bytes, more than a script", len(src))
 	}
@@ -81,6 +81,12 @@ func Read(name string, src []byte, others map[string][]byte) (*Script, error) {
 	}
 	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	e := &evaluator{script: &Script{Directives: directives(src)}, state: newState(), others: others}
+	if arguments != nil {
+		e.state.given, e.state.positional = true, make([]text, len(arguments))
+		for i, a := range arguments {
+			e.state.positional[i] = known(a, 1)
+		}
+	}
 	file, err := parse(name, string(src))
 	if err != nil { // people leave blanks to fill in, as NAME=<path>, which bash would refuse
 		filled, again := parse(name, blanks.ReplaceAllString(string(src), "=\"$1\""))

@@ -25,6 +25,14 @@ func spell(c Command) string {
 	return strings.Join(words, " ")
 }
 
+func shown(s *Script) string {
+	lines := make([]string, len(s.Commands))
+	for i, c := range s.Commands {
+		lines[i] = spell(c)
+	}
+	return strings.Join(lines, "\n")
+}
+
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"variables", "A=1; B=\"$A 2\"; run $B \"$B\"", "run 1 2 1 2"},
@@ -41,7 +49,7 @@ func TestRead(t *testing.T) {
 		{"options under a condition", "O=\"--a 1\"; if [ $1 = x ]; then O=\"$O --b 2\"; fi; run $O", "run --a 1 ?--b ?2"},
 		{"list under a condition", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; run \"${O[@]}\"", "run --a 1 ?--b"},
 		{"case", "A=7b; case $A in 1b) N=1;; 7*) N=32;; esac; run $N", "run 32"},
-		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 <$#>\nrun 2"},
+		{"function", "f() { run $1 $#; local a=$2; run $a; }; f 1 2", "run 1 2\nrun 2"},
 		{"eval", "C=\"run --a 1\"; eval $C", "run --a 1"},
 		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},
 		{"options under a condition in a command", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; bash -c \"run ${O[*]}\"", "run --a 1 ?--b\nbash -c ?run --a 1 --b"},
@@ -50,17 +58,13 @@ func TestRead(t *testing.T) {
 		{"blank", "A=<your path> # x\nrun $A", "run <your path>"},
 		{"echo", "run $(echo 3)", "run 3"},
 	} {
-		s, err := Read("x.sh", []byte(c.script), nil)
+		s, err := Read("x.sh", []byte(c.script), nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		var got []string
-		for _, cmd := range s.Commands {
-			got = append(got, spell(cmd))
-		}
-		if strings.Join(got, "\n") != c.want {
-			t.Errorf("%s: %s\n got %q\nwant %q", c.name, c.script, strings.Join(got, "\n"), c.want)
+		if got := shown(s); got != c.want {
+			t.Errorf("%s: %s\n got %q\nwant %q", c.name, c.script, got, c.want)
 		}
 	}
 }
@@ -68,7 +72,7 @@ func TestRead(t *testing.T) {
 // TestLines: words know the line that they were written on, however they come
 // to their command.
 func TestLines(t *testing.T) {
-	s, err := Read("x.sh", []byte("#!/bin/bash\nA=\"\n  --a 1\n  --b 2\"\nL=(\n  --c # why\n)\nrun $A \"${L[@]}\" \\\n  --d\neval \"go $A\"\n"), nil)
+	s, err := Read("x.sh", []byte("#!/bin/bash\nA=\"\n  --a 1\n  --b 2\"\nL=(\n  --c # why\n)\nrun $A \"${L[@]}\" \\\n  --d\neval \"go $A\"\n"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +89,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestDirectives(t *testing.T) {
-	s, err := Read("x.sbatch", []byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), nil)
+	s, err := Read("x.sbatch", []byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +102,27 @@ func TestDirectives(t *testing.T) {
 }
 
 // FuzzRead: no script makes the reader panic or run for ever.
+// TestArguments: what the script is called with is known when somebody says it.
+func TestArguments(t *testing.T) {
+	const script = "N=${1:-4} L=${2-x}\nrun $1 $N $L $#\nif [ $# -gt 2 ]; then shift 2; fi\nrun \"$@\"\n" +
+		"while [[ $# -gt 0 ]]; do case $1 in --lr) LR=$2; shift 2;; *) REST=$1; shift;; esac; done\nrun $LR $REST\n"
+	for want, arguments := range map[string][]string{
+		"run <$1> 4 x <$#>\nrun <$@>\nrun <${LR}> <${REST}>": nil,
+		"run 4 x 0\nrun\nrun <$LR> <$REST>":                  {},
+		"run 8 8 x 1\nrun 8\nrun <$LR> 8":                    {"8"},
+		"run 8 8 y 4\nrun --lr 1\nrun 1 <$REST>":             {"8", "y", "--lr", "1"},
+		"run 8 8 y 5\nrun z --lr 1\nrun 1 z":                 {"8", "y", "z", "--lr", "1"},
+	} {
+		s, err := Read("x.sh", []byte(script), arguments, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(s); got != want {
+			t.Errorf("%q gives\n%s, want\n%s", arguments, got, want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	examples, _ := filepath.Glob("../../examples/*/out/*/*/launch.sh")
 	for i, path := range examples {
@@ -109,7 +134,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s, err := Read("x.sh", src, nil)
+		s, err := Read("x.sh", src, nil, nil)
 		if err != nil {
 			return
 		}

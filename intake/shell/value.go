@@ -109,6 +109,11 @@ func (s *state) clone() *state {
 	return &state{variables: maps.Clone(s.variables), functions: maps.Clone(s.functions), positional: s.positional, given: s.given}
 }
 
+func (s *state) sameArguments(o *state) bool {
+	same := func(a, b text) bool { return a.String() == b.String() }
+	return s.given == o.given && slices.EqualFunc(s.positional, o.positional, same)
+}
+
 // merge joins what the branches of a condition computed that nobody knows the
 // outcome of, from what stood before it.
 func merge(before *state, branches []*state) *state {
@@ -119,6 +124,12 @@ func merge(before *state, branches []*state) *state {
 			names[name] = true
 		}
 		maps.Copy(after.functions, b.functions)
+		if !b.sameArguments(branches[0]) {
+			after.positional, after.given = nil, false
+		}
+	}
+	if after.given {
+		after.positional = branches[0].positional
 	}
 	for name := range names {
 		values := make([]variable, len(branches))
