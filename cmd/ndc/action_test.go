@@ -48,8 +48,8 @@ func readYAML(t *testing.T, name string, to any) {
 	}
 }
 
-// change is a pull request in a repository of jobs: a clone of a bare remote
-// with a branch.
+// change is a pull request in a repository: a clone of a bare remote, empty at
+// first.
 type change struct {
 	dir, temp string
 	context   map[string]string // what expressions of the action stand for
@@ -86,6 +86,13 @@ func newChange(t *testing.T) *change {
 		t.Fatal(err)
 	}
 	c.sh(t, nil, "git init -q --bare -b main ../remote.git && git init -q -b main . && git remote add origin ../remote.git")
+	return c
+}
+
+// newTinyChange is a change of the smallest example.
+func newTinyChange(t *testing.T) *change {
+	t.Helper()
+	c := newChange(t)
 	example, err := os.ReadFile("../../examples/tiny/job.hcl")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +124,8 @@ func (c *change) try(env map[string]string, script string) (string, error) {
 	run.Dir = c.dir
 	run.Env = []string{"PATH=" + filepath.Join(c.temp, "ndc") + ":" + os.Getenv("PATH"), "HOME=" + c.temp, "RUNNER_TEMP=" + c.temp,
 		"GITHUB_PATH=" + c.temp + "/path", "GITHUB_OUTPUT=" + c.temp + "/output", "GITHUB_STEP_SUMMARY=" + c.temp + "/summary",
-		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_CONFIG_NOSYSTEM=1"}
+		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z"}
 	for name, value := range env {
 		run.Env = append(run.Env, name+"="+value)
 	}
@@ -183,7 +191,7 @@ func (c *change) steps(t *testing.T) (failed []string) {
 // TestAction runs the steps of the GitHub Action, as the runner does, on changes
 // of a repository with a bare remote.
 func TestAction(t *testing.T) {
-	c := newChange(t)
+	c := newTinyChange(t)
 	c.context["inputs.jobs"] = "jobs"
 	if failed := c.steps(t); failed != nil {
 		t.Errorf("nothing changed, and %q fail", failed)
@@ -234,7 +242,7 @@ func TestHooks(t *testing.T) {
 		PassFilenames              *bool `json:"pass_filenames"`
 	}
 	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
-	c := newChange(t)
+	c := newTinyChange(t)
 	c.sh(t, nil, "mv jobs/* . && rmdir jobs")
 	c.write(t, "tiny.ndctest.hcl", "run \"fits\" {\n  job = \"tiny\"\n}\n")
 	run := func(id string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,14 +31,15 @@ func newDiff(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
 	var base, format, failOn string
 	c := &cobra.Command{
-		Use: "diff OLD NEW", Short: "Say what a change does to the runs", Args: takes(1, 2, "OLD and NEW, or NEW with --base"),
+		Use: "diff OLD NEW", Short: "Say what a change does to the runs", Args: takes(1, 2, "OLD and NEW, NEW with --base, or REV...REV:PATH"),
 		Long: `Compare two builds of jobs, value by value, and say what each change touches:
 convergence (what is learned), execution (how it is computed) or launch (how it
 is started); what step, memory and GPU-hours were and are; and what becomes of
 the checkpoints there are. OLD and NEW are an output folder, the folder of one
 job in it, or a FILE or DIR of jobs, which is planned; REV:PATH is one of these
 in a revision of the git repository, from its top (REV:./PATH from here).
---base REV takes OLD from that revision at NEW's place. A value counts, wherever
+--base REV takes OLD from that revision at NEW's place; REV...REV:PATH is what
+the second has changed since it left the first. A value counts, wherever
 it was written: a default that changed is a change.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json || format == "json" || format == "sarif")
@@ -117,8 +119,11 @@ type side struct {
 
 // sides finds what the arguments name.
 func sides(args []string, base string) (old, new side, err error) {
+	if from, to, ok := strings.Cut(args[0], "..."); ok && base == "" && len(args) == 1 {
+		return sinceLeft(from, to)
+	}
 	if base != "" && len(args) != 1 || base == "" && len(args) != 2 {
-		return old, new, usageError("Name OLD and NEW, or NEW alone with --base REV. Run: ndc diff --help")
+		return old, new, usageError("Name OLD and NEW, or NEW alone with --base REV, or REV...REV:PATH. Run: ndc diff --help")
 	}
 	if new, err = sideOf(args[len(args)-1]); err != nil {
 		return old, new, err
@@ -135,6 +140,30 @@ func sides(args []string, base string) (old, new side, err error) {
 		dir, name = filepath.Dir(dir), filepath.Base(dir)
 	}
 	old, err = inRevision(dir, base, name, base+":"+args[0])
+	var missing usageError
+	if errors.As(err, &missing) {
+		return side{}, new, nil // all of NEW is new
+	}
+	return old, new, err
+}
+
+// sinceLeft is what a revision has changed since it left another one, as git
+// diff understands A...B; to is the revision, which may have a path behind a
+// colon.
+func sinceLeft(from, to string) (old, new side, err error) {
+	rev, name, ok := strings.Cut(to, ":")
+	if !ok {
+		name = "./"
+	}
+	rev, from = cmp.Or(rev, "HEAD"), cmp.Or(from, "HEAD")
+	left, err := mergeBase(signals.context(), from, rev)
+	if err != nil {
+		return old, new, fmt.Errorf("%s and %s cannot be compared: %w", from, rev, err)
+	}
+	if new, err = sideOf(rev + ":" + name); err != nil {
+		return old, new, err
+	}
+	old, err = sideOf(left + ":" + name)
 	var missing usageError
 	if errors.As(err, &missing) {
 		return side{}, new, nil // all of NEW is new

@@ -58,6 +58,23 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 	return r, path.Clean("./" + strings.TrimSpace(string(inside))), nil
 }
 
+// mergeBase is the commit that two revisions have in common.
+func mergeBase(ctx context.Context, a, b string) (string, error) {
+	args := []string{"merge-base"}
+	for _, name := range []string{a, b} {
+		commit, err := git(ctx, ".", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+		if err != nil {
+			return "", fmt.Errorf("there is no revision %q", name)
+		}
+		args = append(args, strings.TrimSpace(string(commit)))
+	}
+	commit, err := git(ctx, ".", args...)
+	if err != nil {
+		return "", errors.New("they have no commit in common")
+	}
+	return strings.TrimSpace(string(commit)), nil
+}
+
 // add enters a file and the folders above it.
 func (r *revision) add(name string, e revisionEntry) {
 	if _, ok := r.entries[name]; ok {

@@ -2,61 +2,103 @@ package main
 
 import (
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTeams runs the commands of docs/teams.md, one after the other, in a copy of
-// testdata/team and compares what they print, diagnostics included.
+// served is where docs/teams.md has its repositories; in the test they lie in a
+// folder of its own.
+const served = "/srv/git"
+
+// TestTeams runs the commands of docs/teams.md, one after the other, in a clone of
+// a repository with what testdata/team has, and compares what they print,
+// diagnostics included; so it does with the comment of the GitHub Action, whose
+// steps it runs.
 func TestTeams(t *testing.T) {
+	t.Parallel() // most of its time other programs run
 	const page = "../../docs/teams.md"
 	written, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS("../../testdata/team")); err != nil {
+	c := newChange(t)
+	if err := os.CopyFS(c.dir, os.DirFS("../../testdata/team")); err != nil {
 		t.Fatal(err)
 	}
-	const open, end = "```console\n", "```\n"
-	var got strings.Builder
-	rest, commands := string(written), 0
-	for {
-		text, block, found := strings.Cut(rest, open)
-		got.WriteString(text)
-		if !found {
-			break
+	root := filepath.Dir(c.dir)
+	if err := os.Mkdir(filepath.Join(root, "git"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	got := replaceBlocks(t, string(written), func(kind, block string) string {
+		switch kind {
+		case "markdown":
+			return c.comment(t)
+		case "console":
+		default:
+			return block
 		}
-		block, rest, found = strings.Cut(block, end)
-		if !found {
-			t.Fatal("a block of commands has no end")
-		}
-		got.WriteString(open)
+		var shown strings.Builder
 		for line := range strings.Lines(block) {
 			if command, ok := strings.CutPrefix(line, "$ "); ok {
 				commands++
-				got.WriteString(line)
-				c := exec.Command("sh", "-c", command)
-				c.Dir = folder
-				out, _ := c.CombinedOutput() // some fail, and say so
-				got.Write(out)
+				shown.WriteString(line)
+				out, _ := c.try(nil, strings.ReplaceAll(command, served, root+"/git")) // some fail, and say so
+				shown.WriteString(strings.ReplaceAll(out, root+"/git", served))
 			}
 		}
-		got.WriteString(end)
-	}
-	if commands < 8 {
+		return shown.String()
+	})
+	if commands < 20 {
 		t.Errorf("only %d commands", commands)
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(got.String()), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if d := cmp.Diff(string(written), got.String()); d != "" {
+	if d := cmp.Diff(string(written), got); d != "" {
 		t.Errorf("run with -update and read the difference:\n%s", d)
+	}
+}
+
+// comment is what the action says of a change whose files are built, and which
+// is of convergence.
+func (c *change) comment(t *testing.T) string {
+	t.Helper()
+	c.context["inputs.jobs"], c.context["inputs.fail-on"] = "jobs", "convergence"
+	if failed := strings.Join(c.steps(t), " "); failed != "Decide" {
+		t.Errorf("the files are built and the rate is another, and these steps of the action fail: %s", failed)
+	}
+	return c.read("ndc.md")
+}
+
+// replaceBlocks replaces the content of the fenced blocks of a page, one after
+// the other.
+func replaceBlocks(t *testing.T, page string, replace func(kind, block string) string) string {
+	t.Helper()
+	const fence = "```"
+	var b strings.Builder
+	for {
+		text, rest, found := strings.Cut(page, "\n"+fence)
+		b.WriteString(text)
+		if !found {
+			return b.String()
+		}
+		kind, rest, _ := strings.Cut(rest, "\n")
+		block, rest, found := strings.Cut("\n"+rest, "\n"+fence+"\n")
+		if !found {
+			t.Fatalf("a block of %s has no end", kind)
+		}
+		block = strings.TrimPrefix(block, "\n")
+		if block != "" {
+			block += "\n"
+		}
+		b.WriteString("\n" + fence + kind + "\n" + replace(kind, block) + fence + "\n")
+		page = rest
 	}
 }
