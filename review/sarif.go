@@ -58,9 +58,10 @@ type (
 	SARIFArtifact struct {
 		URI string `json:"uri"`
 	}
-	// SARIFRegion is a line, the first being 1.
+	// SARIFRegion is a line, the first being 1, or a part of it.
 	SARIFRegion struct {
-		StartLine int `json:"startLine"`
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
 	}
 )
 
@@ -82,12 +83,22 @@ func (r *Report) SARIF(folder, version string) SARIF {
 			results = append(results, SARIFResult{RuleID: c.Effect, Level: levels[c.Effect], Message: SARIFMessage{text}, Locations: c.location(folder)})
 		}
 	}
-	driver := SARIFDriver{Name: "ndc", Version: version, Rules: []SARIFRule{
+	return Log(version, []SARIFRule{
 		{"convergence", SARIFMessage{"Changes what is learned."}},
 		{"execution", SARIFMessage{"Changes how it is computed."}},
 		{"launch", SARIFMessage{"Changes how it is started, stored or told of."}},
-	}}
+	}, results)
+}
+
+// Log is a SARIF log of what ndc of a version found by some rules.
+func Log(version string, rules []SARIFRule, results []SARIFResult) SARIF {
+	driver := SARIFDriver{Name: "ndc", Version: version, Rules: rules}
 	return SARIF{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []SARIFRun{{SARIFTool{driver}, results}}}
+}
+
+// At is a place in a file.
+func At(file string, line, column int) []SARIFLocation {
+	return []SARIFLocation{{SARIFPhysicalLocation{SARIFArtifact{file}, SARIFRegion{line, column}}}}
 }
 
 // location is the line of the new value; nil when no file has it.
@@ -105,5 +116,5 @@ func (c *Change) location(folder string) []SARIFLocation {
 	if folder != "" && folder != "." {
 		name = folder + "/" + name
 	}
-	return []SARIFLocation{{SARIFPhysicalLocation{SARIFArtifact{name}, SARIFRegion{line}}}}
+	return At(name, line, 0)
 }

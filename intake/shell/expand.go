@@ -31,7 +31,9 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 		}
 		for _, el := range a.Array.Elems {
 			if el.Value != nil {
-				v.list = append(v.list, e.fieldsOf(el.Value)...)
+				for _, t := range e.fieldsOf(el.Value) {
+					v.list = append(v.list, unquoted(t))
+				}
 			}
 		}
 	case a.Index != nil:
@@ -48,12 +50,15 @@ func (e *evaluator) assign(a *syntax.Assign, export bool) {
 			e.spend(maxSteps+1, 0)
 			t = nil
 		}
-		v.text = t.with(func(c *cell) { c.quoted = c.open }) // quotes end with the assignment
+		v.text = unquoted(t)
 	}
 	if e.spend(0, len(v.text)) {
 		e.state.variables[name] = v
 	}
 }
+
+// unquoted is a value as a variable holds it: quotes end with the assignment.
+func unquoted(t text) text { return t.with(func(c *cell) { c.quoted = c.open }) }
 
 // element sets one element of a list.
 func (e *evaluator) element(a *syntax.Assign, old variable) variable {
@@ -65,7 +70,7 @@ func (e *evaluator) element(a *syntax.Assign, old variable) variable {
 	for len(v.list) <= n {
 		v.list = append(v.list, nil)
 	}
-	v.list[n] = e.word(a.Value)
+	v.list[n] = unquoted(e.word(a.Value))
 	return v
 }
 
@@ -378,6 +383,9 @@ func (e *evaluator) defaulted(p *syntax.ParamExp, value text, set bool) text {
 	line := e.line(p.Pos())
 	switch p.Exp.Op {
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if !set && e.certain {
+			return unknown("${"+p.Param.Value+"}", line)
+		}
 		_, err := strconv.Atoi(p.Param.Value)
 		if !set && err == nil && p.Exp.Word == nil {
 			return unknown(source(p), line)

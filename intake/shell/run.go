@@ -13,15 +13,17 @@ type function struct{ body *syntax.Stmt }
 
 // evaluator walks a script.
 type evaluator struct {
-	script *Script
-	state  *state
-	others map[string][]byte
-	steps  int
-	cells  int
-	depth  int
-	maybe  int  // conditions of unknown outcome around
-	origin text // of the script, when it is itself a value; nil for a file
-	over   bool // a bound was reached
+	script  *Script
+	state   *state
+	others  map[string][]byte
+	certain bool // defaults are no values
+	at      int  // where the call that is evaluated stands in the file
+	steps   int
+	cells   int
+	depth   int
+	maybe   int  // conditions of unknown outcome around
+	origin  text // of the script, when it is itself a value; nil for a file
+	over    bool // a bound was reached
 }
 
 // line is where a position lies in the file.
@@ -261,6 +263,9 @@ func (e *evaluator) call(s *syntax.Stmt, c *syntax.CallExpr) {
 		}
 		return
 	}
+	if e.origin == nil {
+		e.at = int(c.Pos().Offset())
+	}
 	words := e.words(c.Args)
 	e.document(s)
 	if len(words) == 0 {
@@ -358,7 +363,7 @@ func (e *evaluator) deeper(statements []*syntax.Stmt, from text) {
 var shells = []string{"bash", "sh", "zsh"}
 
 func (e *evaluator) command(words []text, line int) {
-	c := Command{Line: line, Maybe: e.maybe > 0}
+	c := Command{Line: line, Offset: e.at, Maybe: e.maybe > 0}
 	for i, w := range words {
 		before := ""
 		if i > 0 {

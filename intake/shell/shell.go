@@ -35,9 +35,10 @@ type Word struct {
 
 // Command is one command that the script may start.
 type Command struct {
-	Words []Word
-	Line  int
-	Maybe bool // as of a word
+	Words  []Word
+	Line   int
+	Offset int  // in the file, in bytes, of the call; of the call that contains it for one in a value
+	Maybe  bool // as of a word
 }
 
 // Export is a variable that programs would see.
@@ -72,7 +73,25 @@ type Script struct {
 
 // Read evaluates a script that is called with arguments; nil is that nobody
 // knows them. Files that it sources are found by their base names among others.
+// A variable that the script does not set has its default.
 func Read(name string, src []byte, arguments []string, others map[string][]byte) (*Script, error) {
+	e := &evaluator{state: newState(), others: others}
+	if arguments != nil {
+		e.state.given, e.state.positional = true, make([]text, len(arguments))
+		for i, a := range arguments {
+			e.state.positional[i] = known(a, 1)
+		}
+	}
+	return read(name, src, e)
+}
+
+// Certain evaluates a script for what holds wherever it runs: a variable that it
+// does not set may be in the environment, and so its default is not its value.
+func Certain(name string, src []byte) (*Script, error) {
+	return read(name, src, &evaluator{state: newState(), certain: true})
+}
+
+func read(name string, src []byte, e *evaluator) (*Script, error) {
 	if len(src) > maxValue*8 {
 		return nil, fmt.Errorf("it has %d bytes, more than a script", len(src))
 	}
@@ -80,13 +99,7 @@ func Read(name string, src []byte, arguments []string, others map[string][]byte)
 		return nil, errors.New("it is binary")
 	}
 	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
-	e := &evaluator{script: &Script{Directives: directives(src)}, state: newState(), others: others}
-	if arguments != nil {
-		e.state.given, e.state.positional = true, make([]text, len(arguments))
-		for i, a := range arguments {
-			e.state.positional[i] = known(a, 1)
-		}
-	}
+	e.script = &Script{Directives: directives(src)}
 	file, err := parse(name, string(src))
 	if err != nil { // people leave blanks to fill in, as NAME=<path>, which bash would refuse
 		filled, again := parse(name, blanks.ReplaceAllString(string(src), "=\"$1\""))

@@ -37,6 +37,7 @@ func TestRead(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"variables", "A=1; B=\"$A 2\"; run $B \"$B\"", "run 1 2 1 2"},
 		{"arrays", "A=(--x 1); A+=(--y \"2 3\"); run \"${A[@]}\" ${#A[@]} ${A[1]}", "run --x 1 --y 2 3 4 1"},
+		{"list that is split", "A=(\"--x 1\" '--y'); run ${A[@]} \"${A[@]}\"", "run --x 1 --y --x 1 --y"},
 		{"absent list", "run ${A[@]+\"${A[@]}\"} z", "run z"},
 		{"defaults", "run ${X:-5} ${X-6} ${Y:=7} $Y", "run 5 6 7 7"},
 		{"unknown", "run $X ${X} \"$1\" $(nproc)", "run <$X> <${X}> <$1> <$(nproc)>"},

@@ -2,8 +2,9 @@
 // docs/language.md, the reference of the job language, from the tables that
 // decode it, docs/capabilities.md, what each framework version can do, from the
 // table of package backends/capability, docs/diagnostics.md, the index of
-// diagnostics, from the ids.go of every package, and docs/llama3-70b.svg, the
-// plan that the pages on memory and time work out. With -check it only
+// diagnostics, from the ids.go of every package, docs/lint.md, the rules of ndc
+// lint with their examples, and docs/llama3-70b.svg, the plan that the pages on
+// memory and time work out. With -check it only
 // compares. It runs at the top of the repository:
 //
 //	go run ./tools/docs
@@ -20,6 +21,7 @@ const (
 	languagePath     = "docs/language.md"
 	capabilitiesPath = "docs/capabilities.md"
 	diagnosticsPath  = "docs/diagnostics.md"
+	lintPath         = "docs/lint.md"
 )
 
 func main() {
@@ -43,6 +45,13 @@ func run(check bool) error {
 		return err
 	}
 	if err := write(diagnosticsPath, index, check); err != nil {
+		return err
+	}
+	rules, err := lintPage(os.DirFS("."))
+	if err != nil {
+		return err
+	}
+	if err := write(lintPath, rules, check); err != nil {
 		return err
 	}
 	drawing, err := picture(os.DirFS("."))

@@ -76,3 +76,18 @@ func TestPicture(t *testing.T) {
 		t.Errorf("%s is not up to date (run go run ./tools/docs)", picturePath)
 	}
 }
+
+// TestLintPage: the committed page of the rules is up to date.
+func TestLintPage(t *testing.T) {
+	want, err := lintPage(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../" + lintPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(got), string(want)); d != "" {
+		t.Errorf("%s is not up to date (run go run ./tools/docs):\n%s", lintPath, d)
+	}
+}

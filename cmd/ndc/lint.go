@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/backends/megatron"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/intake/lint"
+	"github.com/ndc-dev/ndc/review"
+)
+
+// lintFormats are the forms of findings, the first being the default.
+var lintFormats = []string{"text", "json", "sarif"}
+
+// scriptSuffixes are what scripts for a launch end in.
+var scriptSuffixes = []string{".sh", ".bash", ".sbatch", ".slurm", ".job"}
+
+func newLint(stdout, stderr io.Writer) *cobra.Command {
+	var o lint.Options
+	var format string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "lint FILE|DIR...", Short: "Find what is wrong with launch scripts that were written by hand", Args: takes(1, 10000, "FILES or DIRS"),
+		Long: `Read scripts for sbatch and bash, and report what makes a run fail, waste its
+GPUs or end otherwise than its author thinks: options that sbatch does not read,
+numbers of nodes, processes and GPUs that contradict one another, variables that
+reach no rank, options that no release of Megatron-LM knows. Of a DIR, all files
+that end in .sh, .bash, .sbatch, .slurm or .job. Nothing is executed, and nothing
+is reported that the environment of the script could make right.
+
+The exit code is 1 when a finding is an error. Every rule is told in
+docs/lint.md, with a script that breaks it and one that does not.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if asJSON && format == "" {
+				format = "json"
+			}
+			if err := lintOptions(&o, &format); err != nil {
+				return err
+			}
+			list, files, err := findings(args, o)
+			if err != nil {
+				return err
+			}
+			if err := printFindings(stdout, stderr, list, files, format); err != nil {
+				return err
+			}
+			if list.HasErrors() {
+				return exitError(exitInput)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&format, "format", "", "text, json or sarif (default: text)")
+	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	c.Flags().StringVar(&o.Release, "megatron", "", "the release of Megatron-LM that is launched, such as core_v0.18.0 (default: as the script says)")
+	return c
+}
+
+// lintOptions checks the words of the flags.
+func lintOptions(o *lint.Options, format *string) error {
+	if *format == "" {
+		*format = lintFormats[0]
+	}
+	if !slices.Contains(lintFormats, *format) {
+		return usageError(fmt.Sprintf("There is no format %q; they are %s.%s", *format, diag.OneOf(lintFormats), diag.DidYouMean(*format, lintFormats)))
+	}
+	if o.Release == "" {
+		return nil
+	}
+	known := megatron.Backend{}.Versions()
+	if !strings.HasPrefix(o.Release, "core_v") {
+		o.Release = "core_v" + o.Release
+	}
+	if !slices.Contains(known, o.Release) {
+		return usageError(fmt.Sprintf("ndc knows no release %s of Megatron-LM; it knows %s.", o.Release, diag.OneOf(known)))
+	}
+	return nil
+}
+
+// findings checks files, and the scripts below folders.
+func findings(args []string, o lint.Options) (diag.List, map[string][]byte, error) {
+	var list diag.List
+	files := map[string][]byte{}
+	for _, arg := range args {
+		names, err := scriptsIn(arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, name := range names {
+			content, err := readScript(name)
+			if err != nil {
+				return nil, nil, err
+			}
+			shown := filepath.ToSlash(name)
+			if files[shown] == nil {
+				files[shown] = content
+				list.Append(lint.Check(shown, content, o))
+			}
+		}
+	}
+	list.Sort()
+	return list, files, nil
+}
+
+func readScript(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, lint.MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+	}
+	return content, nil
+}
+
+// scriptsIn is a file, or the scripts below a folder, in order.
+func scriptsIn(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	var names []string
+	err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != name && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.Type().IsRegular() && slices.Contains(scriptSuffixes, filepath.Ext(path)):
+			names = append(names, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+	}
+	return names, nil
+}
+
+// printFindings writes findings as the result of the command.
+func printFindings(stdout, stderr io.Writer, list diag.List, files map[string][]byte, format string) error {
+	t := newTerminal(stdout, stdout, false)
+	switch format {
+	case "json":
+		return t.printJSON(struct {
+			Findings diag.List `json:"findings"`
+		}{append(diag.List{}, list...)})
+	case "sarif":
+		return t.printJSON(lintLog(list))
+	}
+	t.diagnostics(list, files)
+	errors := 0
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			errors++
+		}
+	}
+	fmt.Fprintf(stderr, "%d files: %d errors, %d warnings.\n", len(files), errors, len(list)-errors)
+	return nil
+}
+
+// lintLog is the SARIF log of findings.
+func lintLog(list diag.List) review.SARIF {
+	var rules []review.SARIFRule
+	for _, r := range lint.Rules() {
+		rules = append(rules, review.SARIFRule{ID: string(r.ID), ShortDescription: review.SARIFMessage{Text: r.Summary + "."}})
+	}
+	results := []review.SARIFResult{}
+	for _, d := range list {
+		results = append(results, review.SARIFResult{
+			RuleID: string(d.ID), Level: d.Severity.String(), Message: review.SARIFMessage{Text: d.Summary + ". " + d.Detail},
+			Locations: review.At(d.Range.Filename, d.Range.Start.Line, d.Range.Start.Column),
+		})
+	}
+	return review.Log(version, rules, results)
+}

@@ -1,0 +1,125 @@
+package lint
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/ndc-dev/ndc/diag"
+)
+
+var update = flag.Bool("update", false, "rewrite the findings of the rules' examples")
+
+// spell writes findings as the examples hold them.
+func spell(list diag.List) string {
+	var b strings.Builder
+	for _, d := range list {
+		fmt.Fprintf(&b, "%d:%d %s %s: %s\n", d.Range.Start.Line, d.Range.Start.Column, d.Severity, d.ID, d.Detail)
+	}
+	return b.String()
+}
+
+// TestRules asks of every rule for a script that breaks it, and whose findings
+// are of that rule alone, and for one that is right and breaks none.
+func TestRules(t *testing.T) {
+	files, err := filepath.Glob("testdata/rules/*.txtar")
+	if err != nil || len(files) != len(Rules()) {
+		t.Fatalf("%d examples of %d rules: %v", len(files), len(Rules()), err)
+	}
+	for _, r := range Rules() {
+		t.Run(string(r.ID), func(t *testing.T) {
+			name := filepath.Join("testdata", "rules", string(r.ID)+".txtar")
+			a, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := Check("bad.sh", a.Files[0].Data, Options{})
+			got := spell(found)
+			if *update {
+				a.Files[2].Data = []byte(got)
+				if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(a.Files[2].Data), got); diff != "" {
+				t.Error(diff)
+			}
+			if len(found) == 0 || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.ID != r.ID || d.Severity != r.Severity || d.Range.IsZero() }) {
+				t.Errorf("the bad script should break this rule alone:\n%s", got)
+			}
+			if right := Check("good.sh", a.Files[1].Data, Options{}); len(right) > 0 {
+				t.Errorf("the good script should break none:\n%s", spell(right))
+			}
+		})
+	}
+}
+
+// TestEmitted: what ndc writes breaks no rule, in the examples and in the
+// goldens of all backends, and its launches are seen.
+func TestEmitted(t *testing.T) {
+	scripts := map[string][]byte{}
+	examples, _ := filepath.Glob("../../examples/*/out/*/*/*.s*")
+	for _, name := range examples {
+		if ext := filepath.Ext(name); ext == ".sh" || ext == ".sbatch" {
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scripts[name] = src
+		}
+	}
+	goldens, _ := filepath.Glob("../../backends/*/testdata/*.txtar")
+	for _, golden := range goldens {
+		a, err := txtar.ParseFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if ext := filepath.Ext(f.Name); ext == ".sh" || ext == ".sbatch" {
+				scripts[golden+":"+f.Name] = f.Data
+			}
+		}
+	}
+	launches := 0
+	for _, name := range sorted(scripts) {
+		if found := Check(name, scripts[name], Options{}); len(found) > 0 {
+			t.Errorf("%s:\n%s", name, spell(found))
+		}
+		s := &script{name: name, src: scripts[name]}
+		if s.read() {
+			launches += len(s.launches())
+		}
+	}
+	if len(scripts) < 100 || launches < 50 {
+		t.Errorf("%d scripts with %d launches are too few to tell", len(scripts), launches)
+	}
+}
+
+// FuzzCheck: no script makes the rules panic, and every finding has a place in it.
+func FuzzCheck(f *testing.F) {
+	examples, _ := filepath.Glob("testdata/rules/*.txtar")
+	for _, name := range examples {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(a.Files[0].Data)
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if len(src) > 1<<14 {
+			return
+		}
+		for _, d := range Check("x.sh", src, Options{}) {
+			if d.Range.IsZero() || d.Range.End.Byte > len(src) || d.Range.Start.Byte > d.Range.End.Byte {
+				t.Errorf("%v has no place in the script", d)
+			}
+		}
+	})
+}

@@ -1,0 +1,548 @@
+package lint
+
+import (
+	"fmt"
+
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/megatron"
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/intake/shell"
+)
+
+// relation is a rule of Megatron-LM about two of its options, which holds in
+// every release that ndc emits for.
+type relation struct {
+	Kind   string // divides, at-most, excludes, needs
+	Option string
+	Value  string // the option's, where the rule is about one
+	By     string
+	Times  int  // the divisor is so many times the option By
+	Zero   bool // By may be zero
+	Any    []string
+	Unless []string
+	Why    string
+	Source string
+}
+
+var relations = table[relation]("megatron")
+
+// enough options of Megatron-LM make a launch of it.
+const enough = 5
+
+// arguments are the options of a launch of Megatron-LM.
+type arguments struct {
+	all     []option
+	byName  map[string][]int // all of one name, in order
+	unsure  bool             // there may be others
+	release string           // "" for an unknown one
+	table   *schema.Table    // of the release; nil without one
+}
+
+// megatron checks the options of a launch of Megatron-LM.
+func (s *script) megatron(l *launch) {
+	a := s.arguments(l)
+	if a == nil {
+		return
+	}
+	s.unknownOptions(l, a)
+	s.repeated(a)
+	for _, r := range relations() {
+		s.relation(a, &r)
+	}
+	s.world(l, a)
+	s.connections(a)
+	s.lateExit(a)
+}
+
+// arguments reads the program's options; nil for another program's.
+func (s *script) arguments(l *launch) *arguments {
+	a := &arguments{byName: map[string][]int{}}
+	newest := newestTable()
+	known := 0
+	for _, w := range l.words {
+		name, value, joined := strings.Cut(w.Text, "=")
+		switch {
+		case optionWord.MatchString(w.Text) && !isNumber(w.Text):
+			o := option{name: name, line: w.Line, maybe: w.Maybe, joined: joined}
+			if joined {
+				o.values, o.open = []shell.Word{{Text: value, Line: w.Line, Open: w.Open, Maybe: w.Maybe}}, w.Open
+			}
+			if newest.Has(name) {
+				known++
+			}
+			a.byName[name] = append(a.byName[name], len(a.all))
+			a.all = append(a.all, o)
+		case len(a.all) == 0:
+			a.unsure = a.unsure || w.Open
+		default:
+			last := &a.all[len(a.all)-1]
+			last.values = append(last.values, w)
+			last.open = last.open || w.Open || w.Maybe
+		}
+		a.unsure = a.unsure || w.Maybe
+	}
+	if known < enough {
+		return nil
+	}
+	a.settle()
+	a.release = s.megatronRelease()
+	if a.release != "" {
+		a.table, _ = megatron.Tables(a.release)
+	}
+	return a
+}
+
+// settle takes open words that follow the values of an option for more options.
+func (a *arguments) settle() {
+	for i := range a.all {
+		o := &a.all[i]
+		most := mostValues(o.name)
+		for n := len(o.values); n > 0 && o.values[n-1].Open && (most >= 0 && n > most); n-- {
+			o.values = o.values[:n-1]
+			a.unsure = true
+		}
+		o.open = slices.ContainsFunc(o.values, func(w shell.Word) bool { return w.Open || w.Maybe })
+		a.unsure = a.unsure || most < 0 && o.open
+	}
+}
+
+// mostValues is how many values an option takes in any release; -1 for an
+// unknown option or any number.
+func mostValues(name string) int {
+	most := -1
+	for _, t := range tables() {
+		if o, ok := t.Lookup(name); ok {
+			if o.Count.Max < 0 {
+				return -1
+			}
+			most = max(most, o.Count.Max)
+		}
+	}
+	return most
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
+
+// tables are the options of all releases.
+func tables() []*schema.Table {
+	var all []*schema.Table
+	for _, v := range (megatron.Backend{}).Versions() {
+		t, _ := megatron.Tables(v)
+		all = append(all, t)
+	}
+	return all
+}
+
+func newestTable() *schema.Table {
+	all := tables()
+	return all[len(all)-1]
+}
+
+var releaseName = regexp.MustCompile(`\bcore_[rv](\d+\.\d+\.\d+)\b`)
+
+// megatronRelease is the release that the launch is for; "" when nobody says.
+func (s *script) megatronRelease() string {
+	if s.release != "" {
+		return s.release
+	}
+	found := ""
+	for _, m := range releaseName.FindAllSubmatch(s.src, -1) {
+		name := "core_v" + string(m[1])
+		if found != "" && found != name {
+			return ""
+		}
+		found = name
+	}
+	if t, _ := megatron.Tables(found); t == nil {
+		return ""
+	}
+	return found
+}
+
+// has reports an option that is certainly there.
+func (a *arguments) has(name string) bool {
+	return slices.ContainsFunc(a.byName[name], func(i int) bool { return !a.all[i].maybe })
+}
+
+// mayHave reports an option that may be there.
+func (a *arguments) mayHave(name string) bool { return a.unsure || len(a.byName[name]) > 0 }
+
+// last is the last option of a name: the one that counts.
+func (a *arguments) last(name string) *option {
+	list := a.byName[name]
+	if len(list) == 0 {
+		return nil
+	}
+	return &a.all[list[len(list)-1]]
+}
+
+// value is the number that an option certainly has; otherwise is what it is when
+// it is certainly not there.
+func (a *arguments) value(name string, otherwise int) (int, bool) {
+	o := a.last(name)
+	if o == nil {
+		return otherwise, !a.unsure
+	}
+	n, ok := o.number()
+	return n, ok
+}
+
+// certain is the number of an option that is there.
+func (a *arguments) certain(name string) (float64, *option, bool) {
+	o := a.last(name)
+	if o == nil || o.open || o.maybe || len(o.values) != 1 {
+		return 0, o, false
+	}
+	x, err := strconv.ParseFloat(strings.ReplaceAll(o.first(), "_", ""), 64)
+	return x, o, err == nil
+}
+
+// unknownOptions checks names and values by the tables of the releases.
+func (s *script) unknownOptions(l *launch, a *arguments) {
+	strangers := strangers(a)
+	for i := range a.all {
+		o := &a.all[i]
+		switch {
+		case o.maybe || !strings.HasPrefix(o.name, "--"):
+		case a.table != nil:
+			s.checkOption(a.table, o)
+		case len(strangers) == 0:
+			s.checkAnyRelease(o)
+		case len(strangers) == 1 && strangers[0] == o.name && ownPrograms.MatchString(l.program):
+			s.misspelled(o)
+		}
+	}
+}
+
+// ownPrograms are the programs of Megatron-LM itself.
+var ownPrograms = regexp.MustCompile(`(^|/)pretrain_(gpt|bert|t5|vlm|mamba|hybrid)\.py$`)
+
+// strangers are the options that no release has. With several, the program is
+// not one of Megatron-LM's own, and takes more.
+func strangers(a *arguments) []string {
+	var names []string
+	for _, o := range a.all {
+		if !slices.ContainsFunc(tables(), func(t *schema.Table) bool { _, ok := spelled(t, o.name); return ok }) && !slices.Contains(names, o.name) {
+			names = append(names, o.name)
+		}
+	}
+	return names
+}
+
+// checkOption checks an option of a known release.
+func (s *script) checkOption(t *schema.Table, o *option) {
+	full, ok := spelled(t, o.name)
+	if !ok {
+		detail := t.Check(o.name).Error()
+		for _, v := range slices.Backward((megatron.Backend{}).Versions()) {
+			if other, _ := megatron.Tables(v); other.Has(o.name) {
+				detail += fmt.Sprintf(" %s has it.", v)
+				break
+			}
+		}
+		s.report(UnknownOption, s.place(o), detail+" The run ends with an error of its argument parser. Remove it, or spell it as the release does.")
+		return
+	}
+	if p := t.Check(full, o.texts()...); p != nil && !o.open {
+		s.report(OptionValue, s.place(o), p.Error())
+	}
+}
+
+// checkAnyRelease checks an option where the release is not known: it must be
+// wrong in all of them, and no option of somebody's own.
+func (s *script) checkAnyRelease(o *option) {
+	var problem *schema.Problem
+	for _, t := range tables() {
+		full, ok := spelled(t, o.name)
+		if !ok {
+			continue
+		}
+		p := t.Check(full, o.texts()...)
+		if p == nil || o.open {
+			return
+		}
+		if option, _ := t.Lookup(full); option.Choices != nil {
+			return // others have more
+		}
+		problem = p
+	}
+	if problem != nil {
+		s.report(OptionValue, s.place(o), problem.Error()+" No release from "+span()+" takes it otherwise.")
+	}
+}
+
+// misspelled reports an option that no release has and that is nearly one.
+func (s *script) misspelled(o *option) {
+	if near := closest(o.name, newestTable().Names()); near != "" {
+		s.report(UnknownOption, s.place(o), fmt.Sprintf("No release of Megatron-LM from %s has an option %s. Did you mean %s?", span(), o.name, near))
+	}
+}
+
+func span() string {
+	all := (megatron.Backend{}).Versions()
+	return all[0] + " to " + all[len(all)-1]
+}
+
+func (o *option) texts() []string {
+	var all []string
+	for _, v := range o.values {
+		text := v.Text
+		if isNumber(strings.ReplaceAll(text, "_", "")) { // Python takes 1_000 for a number
+			text = strings.ReplaceAll(text, "_", "")
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// spelled is the full name of an option that is written in full or, as argparse
+// allows, by a beginning that no other has.
+func spelled(t *schema.Table, name string) (string, bool) {
+	if t.Has(name) {
+		return name, true
+	}
+	full := ""
+	for _, n := range t.Names() {
+		if strings.HasPrefix(n, name) {
+			if full != "" {
+				return "", false
+			}
+			full = n
+		}
+	}
+	return full, full != ""
+}
+
+// repeated finds options of which only the last counts.
+func (s *script) repeated(a *arguments) {
+	for _, name := range sorted(a.byName) {
+		list := a.byName[name]
+		if len(list) < 2 || a.unsure && mostValues(name) < 0 {
+			continue
+		}
+		first, last := &a.all[list[0]], &a.all[list[len(list)-1]]
+		if first.maybe || last.maybe || first.open || last.open || slices.Equal(first.texts(), last.texts()) {
+			continue
+		}
+		if o, ok := newestTable().Lookup(name); !ok || o.Action != "Store" {
+			continue
+		}
+		s.report(RepeatedOption, s.place(last), fmt.Sprintf("%s is %s on line %d and %s here. The last one counts. Remove one.", name, strings.Join(first.texts(), " "), first.line, strings.Join(last.texts(), " ")))
+	}
+}
+
+// relation checks one rule about two options.
+func (s *script) relation(a *arguments, r *relation) {
+	if a.byName[r.Option] == nil || slices.ContainsFunc(r.Unless, func(name string) bool { return len(a.byName[name]) > 0 }) {
+		return
+	}
+	o := a.last(r.Option)
+	if o.maybe || r.Value != "" && (o.open || o.first() != r.Value) {
+		return
+	}
+	switch r.Kind {
+	case "needs":
+		if !slices.ContainsFunc(r.Any, a.mayHave) {
+			s.report(Contradiction, s.place(o), fmt.Sprintf("%s needs %s: %s. Megatron-LM from %s ends with an error.", named(r), strings.Join(r.Any, " or "), r.Why, span()))
+		}
+	case "excludes":
+		s.excludes(a, r, o)
+	default:
+		s.compares(a, r)
+	}
+}
+
+func named(r *relation) string { return strings.TrimSpace(r.Option + " " + r.Value) }
+
+func (s *script) excludes(a *arguments, r *relation, o *option) {
+	if !a.has(r.By) {
+		return
+	}
+	other := a.last(r.By)
+	if x, _, ok := a.certain(r.By); r.Zero && (!ok || x == 0) || r.Option == "--train-iters" && o.first() == "0" {
+		return
+	}
+	s.report(Contradiction, s.place(other), fmt.Sprintf("%s excludes %s, which stands on line %d: %s. Megatron-LM from %s ends with an error. Remove one.", r.By, named(r), o.line, r.Why, span()))
+}
+
+func (s *script) compares(a *arguments, r *relation) {
+	x, o, ok := a.certain(r.Option)
+	y, by, ok2 := a.certain(r.By)
+	if !ok || !ok2 || slices.ContainsFunc(r.Unless, func(name string) bool { return a.mayHave(name) }) {
+		return
+	}
+	switch r.Kind {
+	case "at-most":
+		if x > y {
+			s.report(Contradiction, s.place(o), fmt.Sprintf("%s is %s and %s, on line %d, %s: %s. Megatron-LM from %s ends with an error.", r.Option, o.first(), r.By, by.line, by.first(), r.Why, span()))
+		}
+	case "divides":
+		times := max(r.Times, 1)
+		n, m := int(x), int(y)*times
+		if m < 2 || y < 2 && times > 1 || n%m == 0 {
+			return
+		}
+		what := fmt.Sprintf("%s %d", r.By, int(y))
+		if times > 1 {
+			what = fmt.Sprintf("%d·%s = %d", times, r.By, m)
+		}
+		s.report(Indivisible, s.place(o), fmt.Sprintf("%s %d is not divisible by %s: %s. Megatron-LM ends with an error. The nearest that are: %d and %d.", r.Option, n, what, r.Why, n/m*m, (n/m+1)*m))
+	}
+}
+
+// ranks is how many processes a launch starts in all.
+func (s *script) ranks(l *launch) (int, string, bool) {
+	if l.launcher == "torchrun" {
+		n, _, ok := s.nodesOf(l)
+		o := of(l.given, "nproc-per-node")
+		p, ok2 := o.number()
+		return n * p, count(n, "node") + " × " + count(p, "process"), ok && ok2 && n > 0 && p > 0
+	}
+	if l.srun == nil || l.launcher != "" || of(l.step, "ntasks", "nodes", "ntasks-per-node") != nil {
+		return 0, "", false
+	}
+	nodes, _, ok := s.number("nodes")
+	tasks, _, ok2 := s.number("ntasks-per-node")
+	if _, all := s.asked("ntasks"); all {
+		return 0, "", false
+	}
+	return nodes * tasks, count(nodes, "node") + " × " + count(tasks, "task"), ok && ok2
+}
+
+// world compares the ranks with the layout, and the batch with the replicas.
+func (s *script) world(l *launch, a *arguments) {
+	ranks, what, ok := s.ranks(l)
+	if !ok {
+		return
+	}
+	size := 1
+	var parts []string
+	for _, p := range []struct{ name, short string }{{"--tensor-model-parallel-size", "tensor"}, {"--pipeline-model-parallel-size", "pipeline"}, {"--context-parallel-size", "context"}} {
+		n, ok := a.value(p.name, 1)
+		if p.short == "pipeline" && len(a.byName["--no-pipeline-parallel"]) > 0 {
+			n, ok = 1, true
+		}
+		if !ok || n < 1 {
+			return
+		}
+		size *= n
+		if n > 1 {
+			parts = append(parts, fmt.Sprintf("%s %d", p.short, n))
+		}
+	}
+	at := s.place(&a.all[0])
+	for _, name := range []string{"--tensor-model-parallel-size", "--pipeline-model-parallel-size"} {
+		if o := a.last(name); o != nil {
+			at = s.place(o)
+			break
+		}
+	}
+	if ranks%size != 0 {
+		s.report(WorldSize, at, fmt.Sprintf("The launch starts %d ranks (%s), and one replica takes %d (%s), which does not divide them. Megatron-LM ends with an error.", ranks, what, size, strings.Join(parts, " × ")))
+		return
+	}
+	global, g, ok := a.certain("--global-batch-size")
+	micro, _, ok2 := a.certain("--micro-batch-size")
+	if !ok || !ok2 || micro < 1 || slices.ContainsFunc([]string{"--rampup-batch-size", "--step-batch-size-schedule", "--decrease-batch-size-if-needed"}, func(n string) bool { return len(a.byName[n]) > 0 }) {
+		return
+	}
+	replicas := ranks / size
+	if int(global)%(int(micro)*replicas) != 0 {
+		s.report(BatchSize, s.place(g), fmt.Sprintf("%d sequences cannot be split evenly: %d ranks (%s) are %d replicas, each of which takes %d at a time, %d together. Megatron-LM ends with an error.", int(global), ranks, what, replicas, int(micro), int(micro)*replicas))
+	}
+}
+
+var oldGPU = regexp.MustCompile(`(?i)\b(v100|a100|a800|a40|l40s?|h100|h200|h800|h20)\b`)
+
+// connections checks CUDA_DEVICE_MAX_CONNECTIONS, which the releases assert:
+// not 1 under FSDP, and 1 for tensor and context parallelism before Blackwell.
+func (s *script) connections(a *arguments) {
+	const name = "CUDA_DEVICE_MAX_CONNECTIONS"
+	var set *shell.Export
+	for i := range s.shell.Exports {
+		if s.shell.Exports[i].Name == name {
+			set = &s.shell.Exports[i]
+		}
+	}
+	fsdp := a.has("--use-megatron-fsdp") || a.has("--use-torch-fsdp2")
+	if set != nil && fsdp && set.Value.Text == "1" && !set.Value.Open && !set.Value.Maybe && !a.unsure {
+		s.report(Connections, s.find(set.Value.Line, name), "The launch uses FSDP, and Megatron-LM from "+span()+" refuses it with the value 1, under which its communication waits for computation. Remove the variable or set 8.")
+		return
+	}
+	t, ok := a.value("--tensor-model-parallel-size", 1)
+	c, ok2 := a.value("--context-parallel-size", 1)
+	if !ok || !ok2 || t < 2 && c < 2 || fsdp || a.unsure || a.mayHave("--overlap-moe-expert-parallel-comm") || a.mayHave("--use-megatron-fsdp") || !s.upstream(a) {
+		return
+	}
+	gpu, known := s.gpuName()
+	if !known || s.mentions(name) && (set == nil || set.Value.Open || set.Value.Maybe || set.Value.Text == "1") || s.reads() {
+		return
+	}
+	at, what := s.place(&a.all[0]), "The script does not set it."
+	if set != nil {
+		at, what = s.find(set.Value.Line, name), fmt.Sprintf("It is %s here.", set.Value.Text)
+	}
+	s.report(Connections, at, fmt.Sprintf("%s Megatron-LM from %s asks for the value 1 before Blackwell, as on %s, where tensor or context parallelism is above 1 (tensor %d, context %d), and ends with an error otherwise. Write export %s=1.", what, span(), gpu, t, c, name))
+}
+
+// upstream reports that every option is one of a release: the program is no fork
+// of another age.
+func (s *script) upstream(a *arguments) bool {
+	for _, t := range tables() {
+		if !slices.ContainsFunc(a.all, func(o option) bool { _, ok := spelled(t, o.name); return !ok }) {
+			return true
+		}
+	}
+	return false
+}
+
+// gpuName is the GPU that the job asks for, if it is one before Blackwell.
+func (s *script) gpuName() (string, bool) {
+	for _, name := range []string{"gres", "gpus-per-node", "gpus", "constraint"} {
+		if d, ok := s.asked(name); ok {
+			if m := oldGPU.FindString(d.value); m != "" {
+				return m, true
+			}
+		}
+	}
+	return "", false
+}
+
+// lateExit compares the run's own limit with that of the job.
+func (s *script) lateExit(a *arguments) {
+	d, ok := s.asked("time")
+	x, o, ok2 := a.certain("--exit-duration-in-mins")
+	limit, ok3 := minutes(d.value)
+	if ok && ok2 && ok3 && x >= limit {
+		s.report(LateExit, s.place(o), fmt.Sprintf("The run saves and ends itself after %s minutes, and Slurm ends the job after %g (--time=%s on line %d): what was trained since the last checkpoint is lost. Leave time for a step and two saves.", o.first(), limit, d.value, d.at.Start.Line))
+	}
+}
+
+var timeLimit = regexp.MustCompile(`^(?:(\d{1,4})-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?|(\d{1,5})(?::(\d{1,2}))?(?::(\d{1,2}))?)$`)
+
+// minutes reads a time limit of Slurm: minutes, minutes:seconds,
+// hours:minutes:seconds, days-hours, days-hours:minutes and so on.
+func minutes(text string) (float64, bool) {
+	m := timeLimit.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	n := make([]float64, len(m))
+	for i := range m {
+		n[i], _ = strconv.ParseFloat(m[i], 64)
+	}
+	switch {
+	case m[1] != "":
+		return n[1]*24*60 + n[2]*60 + n[3] + n[4]/60, true
+	case m[7] != "":
+		return n[5]*60 + n[6] + n[7]/60, true
+	}
+	return n[5] + n[6]/60, true
+}

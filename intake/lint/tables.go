@@ -1,0 +1,101 @@
+package lint
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"sync"
+)
+
+//go:embed data/*.jsonl
+var data embed.FS
+
+// table reads a file of one record per line, whose defects are the program's own.
+func table[T any](name string) func() []T {
+	return sync.OnceValue(func() []T {
+		text, err := data.ReadFile("data/" + name + ".jsonl")
+		if err != nil {
+			panic("lint: " + err.Error())
+		}
+		var all []T
+		for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
+			var row T
+			if err := d.Decode(&row); err != nil {
+				panic("lint: " + name + ": " + err.Error())
+			}
+			all = append(all, row)
+		}
+		return all
+	})
+}
+
+// slurmOption is an option of sbatch or srun, of any release.
+type slurmOption struct {
+	Name, Letter, Argument string
+	SBatch, SRun           bool
+	Source                 string
+}
+
+var slurmOptions = table[slurmOption]("slurm")
+
+// findSlurm finds an option by its name, or a beginning that no other has, as
+// getopt does; many reports that several have it.
+func findSlurm(name string, of func(*slurmOption) bool) (found *slurmOption, many bool) {
+	n := 0
+	for i := range slurmOptions() {
+		o := &slurmOptions()[i]
+		switch {
+		case !of(o):
+		case o.Name == name:
+			return o, false
+		case len(name) > 0 && len(o.Name) > len(name) && o.Name[:len(name)] == name:
+			found, n = o, n+1
+		}
+	}
+	if n > 1 {
+		return nil, true
+	}
+	return found, false
+}
+
+func findLetter(letter string, of func(*slurmOption) bool) *slurmOption {
+	for i := range slurmOptions() {
+		if o := &slurmOptions()[i]; o.Letter == letter && of(o) {
+			return o
+		}
+	}
+	return nil
+}
+
+func forSBatch(o *slurmOption) bool { return o.SBatch }
+func forSRun(o *slurmOption) bool   { return o.SRun }
+
+// variable is an environment variable that some program reads.
+type ncclVariable struct{ Name, Source string }
+
+var ncclVariables = table[ncclVariable]("nccl")
+
+// reader says whose variables begin with a prefix.
+type reader struct{ Prefix, By, Source string }
+
+var readers = table[reader]("readers")
+
+// renamed is a variable that has another name since a release.
+type renamed struct{ Old, New, Since, Source string }
+
+var renamedVariables = table[renamed]("renamed")
+
+// secretVariable holds what nobody else shall know.
+type secretVariable struct{ Name, Source string }
+
+var secretVariables = table[secretVariable]("secrets")
+
+// launcherOption is an option of torchrun and of torch.distributed.launch.
+type launcherOption struct {
+	Name   string
+	Letter string
+	Values int
+	Source string
+}
+
+var launcherOptions = table[launcherOption]("torchrun")

@@ -1,0 +1,276 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// assignment is one place that sets a variable.
+type assignment struct {
+	node     *syntax.Assign
+	exported bool // export NAME=…, or in front of a command
+	plain    bool // a statement of its own
+}
+
+// names are the variables of a script.
+type names struct {
+	set    map[string][]assignment
+	given  map[string]bool // by for, read, mapfile and the like
+	read   map[string][]*syntax.ParamExp
+	export map[string]bool // exported by name, without a value
+}
+
+// variables collects who sets and who reads.
+func (s *script) variables() *names {
+	v := &names{set: map[string][]assignment{}, given: map[string]bool{}, read: map[string][]*syntax.ParamExp{}, export: map[string]bool{}}
+	syntax.Walk(s.file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			v.call(n)
+		case *syntax.DeclClause:
+			v.declare(n)
+		case *syntax.WordIter:
+			v.given[n.Name.Value] = true
+		case *syntax.CoprocClause:
+			v.given["COPROC"] = true
+		case *syntax.ParamExp:
+			if n.Param != nil {
+				v.read[n.Param.Value] = append(v.read[n.Param.Value], n)
+				if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+					v.given[n.Param.Value] = true
+				}
+			}
+		}
+		return true
+	})
+	return v
+}
+
+// setters are commands whose words name the variables that they set.
+var setters = []string{"read", "mapfile", "readarray", "getopts", "printf", "let", "unset", "export"}
+
+func (v *names) call(c *syntax.CallExpr) {
+	for _, a := range c.Assigns {
+		if a.Name != nil {
+			v.set[a.Name.Value] = append(v.set[a.Name.Value], assignment{a, len(c.Args) > 0, len(c.Args) == 0})
+		}
+	}
+	if len(c.Args) == 0 || !slices.Contains(setters, c.Args[0].Lit()) {
+		return
+	}
+	for _, w := range c.Args[1:] {
+		name, _, _ := strings.Cut(w.Lit(), "=")
+		v.given[name] = true
+	}
+}
+
+func (v *names) declare(c *syntax.DeclClause) {
+	export := c.Variant.Value == "export"
+	for _, a := range c.Args {
+		if a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "x") {
+			export = true
+		}
+		if a.Name == nil {
+			continue
+		}
+		if a.Naked {
+			v.export[a.Name.Value] = v.export[a.Name.Value] || export
+			v.given[a.Name.Value] = v.given[a.Name.Value] || !export
+			continue
+		}
+		v.set[a.Name.Value] = append(v.set[a.Name.Value], assignment{a, export, false})
+	}
+}
+
+// checkVariables checks who sets and who reads.
+func checkVariables(s *script) {
+	v := s.variables()
+	s.lostExports(v)
+	if s.reads() {
+		return
+	}
+	s.late(v)
+	s.misspelt(v)
+}
+
+// reads reports whether the script takes variables from elsewhere.
+func (s *script) reads() bool {
+	return slices.ContainsFunc(s.order, func(c *call) bool {
+		return slices.Contains([]string{"source", ".", "eval", "module", "conda"}, c.word(0))
+	})
+}
+
+var allExport = regexp.MustCompile(`set -[a-z]*a|allexport|\benv -|--export`)
+
+// lostExports finds variables that a program reads and that stay in the shell.
+func (s *script) lostExports(v *names) {
+	if s.says(allExport) || len(s.launches()) == 0 && !s.isBatch() {
+		return
+	}
+	for _, name := range sorted(v.set) {
+		by := readerOf(name)
+		list := v.set[name]
+		if by == nil || v.export[name] || slices.ContainsFunc(list, func(a assignment) bool { return !a.plain }) || s.occurrences(name) != len(list) {
+			continue
+		}
+		a := list[len(list)-1].node
+		why := fmt.Sprintf("%s, which %s reads, is set here for the shell alone: without export no program gets it. Write export %s=….", name, by.By, name)
+		if line, ok := s.exportAbove(a); ok {
+			why = fmt.Sprintf("%s, which %s reads, is set here for the shell alone: the export above ends on line %d, which has no backslash. No program gets this variable. Add the backslash, or write export in front.", name, by.By, line)
+		}
+		s.report(LostExport, s.span(int(a.Name.Pos().Offset()), int(a.Name.End().Offset())), why)
+	}
+}
+
+// occurrences counts a name in the whole script, lines of comments aside.
+func (s *script) occurrences(name string) int {
+	n, pattern := 0, regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`)
+	for line := range strings.Lines(string(s.src)) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			n += len(pattern.FindAllStringIndex(line, -1))
+		}
+	}
+	return n
+}
+
+// exportAbove finds the export that assignments which stand directly below it
+// were meant for: every line between ends in a backslash or is an assignment.
+func (s *script) exportAbove(a *syntax.Assign) (int, bool) {
+	line := s.at(int(a.Pos().Offset()))
+	last := 0
+	for line--; line > 0; line-- {
+		from, to := s.bounds(line)
+		text := strings.TrimSpace(string(s.src[from:to]))
+		body, goesOn := strings.CutSuffix(text, "\\")
+		if !goesOn && last == 0 {
+			last = line
+		}
+		if strings.HasPrefix(text, "export ") {
+			return last, last > 0
+		}
+		if name, _, ok := strings.Cut(body, "="); !ok || !identifier.MatchString(name) {
+			return 0, false
+		}
+		if !goesOn {
+			last = line
+		}
+	}
+	return 0, false
+}
+
+func readerOf(name string) *reader {
+	for i := range readers() {
+		if r := &readers()[i]; strings.HasPrefix(name, r.Prefix) {
+			return r
+		}
+	}
+	return nil
+}
+
+// late finds variables that are read above the place that sets them.
+func (s *script) late(v *names) {
+	for _, name := range sorted(v.set) {
+		list := v.set[name]
+		first := list[0].node
+		at := int(first.Pos().Offset())
+		if v.given[name] || v.export[name] || inherited(name) || !list[0].plain && !list[0].exported {
+			continue
+		}
+		for _, p := range v.read[name] {
+			if p.Exp != nil || p.Length || p.Excl || p.Repl != nil || int(p.Pos().Offset()) > at || !s.plainRead(p, name) {
+				continue
+			}
+			strict := "It stands for nothing here."
+			if s.says(unsetFails) {
+				strict = "With set -u bash ends here."
+			}
+			s.report(LateVariable, s.of(p), fmt.Sprintf("%s is set on line %d, below this line. %s Move the assignment up.", name, s.at(at), strict))
+			break
+		}
+	}
+}
+
+var unsetFails = regexp.MustCompile(`(?m)^\s*set -[a-z]*u|-o nounset`)
+
+// plainRead reports a read that happens where it stands and whose value
+// matters: not in a function or a loop, nor in a test or an echo.
+func (s *script) plainRead(p *syntax.ParamExp, name string) bool {
+	ok, depth := true, 0
+	var above []syntax.Node
+	syntax.Walk(s.file, func(n syntax.Node) bool {
+		if n == nil {
+			above = above[:len(above)-1]
+			return true
+		}
+		if n == syntax.Node(p) {
+			depth = len(above)
+			for _, a := range above {
+				switch a := a.(type) {
+				case *syntax.FuncDecl, *syntax.ForClause, *syntax.WhileClause, *syntax.TestClause, *syntax.IfClause, *syntax.CaseClause:
+					ok = false
+				case *syntax.CallExpr:
+					if len(a.Args) > 0 && slices.Contains([]string{"[", "test", "echo", "printf", "trap"}, a.Args[0].Lit()) {
+						ok = false
+					}
+				case *syntax.Assign:
+					ok = ok && (a.Name == nil || a.Name.Value != name)
+				case *syntax.BinaryCmd:
+					ok = ok && a.Op != syntax.AndStmt && a.Op != syntax.OrStmt
+				}
+			}
+		}
+		above = append(above, n)
+		return true
+	})
+	return ok && depth > 0
+}
+
+var environmentNames = regexp.MustCompile(`^(PATH|IFS|REPLY|RANDOM|SECONDS|LINENO|LD_LIBRARY_PATH|LIBRARY_PATH|CPATH|PYTHONPATH|HOME|USER|HOSTNAME|PWD|TMPDIR|SCRATCH|WORK|STORE|DISPLAY|LD_PRELOAD|OMP_NUM_THREADS|(SLURM|SLURMD|CUDA|NVIDIA|NCCL|BASH|CONDA|ROCR|HIP|PBS|LSB|OMPI|PMI|PMIX|PET|HF|WANDB)_.*)$`)
+
+// inherited reports variables that the environment of a job usually has.
+func inherited(name string) bool { return environmentNames.MatchString(name) }
+
+// misspelt finds variables that nobody sets, where one of nearly the name is set
+// and nobody reads it.
+func (s *script) misspelt(v *names) {
+	var unread []string
+	for _, name := range sorted(v.set) {
+		list := v.set[name]
+		if len(name) >= 5 && s.occurrences(name) == len(list) && !slices.ContainsFunc(list, func(a assignment) bool { return !a.plain }) {
+			unread = append(unread, name)
+		}
+	}
+	for _, name := range sorted(v.read) {
+		if len(name) < 5 || len(v.set[name]) > 0 || v.given[name] || v.export[name] || inherited(name) {
+			continue
+		}
+		p := v.read[name][0]
+		near := closest(name, unread)
+		if near == "" || p.Exp != nil || strings.Trim(name, "0123456789") != strings.Trim(near, "0123456789") && digits(name) != digits(near) {
+			continue
+		}
+		s.report(MisspeltVariable, s.of(p), fmt.Sprintf("The script sets no %s; it sets %s on line %d and never reads it. Did you mean that?", name, near, s.at(int(v.set[near][0].node.Pos().Offset()))))
+	}
+}
+
+func digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+func sorted[T any](m map[string]T) []string {
+	var all []string
+	for k := range m {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
