@@ -29,8 +29,8 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 		Mesh:          e.mesh(l),
 	}
 	d.OffNVLink = e.offNVLink(l)
-	ends, stands := e.span(l, s.total)
-	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(s.total, ends, stands)
+	ends, why := e.span(l, x, d.Time.StepSeconds)
+	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(d.Time.StepSeconds, ends, why)
 	return d
 }
 

@@ -13,12 +13,19 @@ const (
 	// IDKernelsExtrapolated: no kernel was measured on the GPU; efficiencies are
 	// those of its nearest relative.
 	IDKernelsExtrapolated diag.ID = "kernels-extrapolated"
-	// IDWideRange: the 90 % range of the step time is wider than 15 % to a side.
+	// IDWideRange: the 90 % range of the step time is wider than 25 % to a side.
 	IDWideRange diag.ID = "wide-time-range"
 )
 
-// warnings says what a prediction and its range stand on.
-func (e *Evaluator) warnings(t units.Seconds, ends [2]units.Seconds, stands string) []plan.Warning {
+// wide is what a range goes to a side beyond what is usual; short runs waste
+// nothing, however long they take.
+const (
+	wide  = 0.25
+	short = 3600 // seconds
+)
+
+// warnings says what about a prediction and its range is doubtful, and why.
+func (e *Evaluator) warnings(t units.Seconds, ends [2]units.Seconds, why string) []plan.Warning {
 	var out []plan.Warning
 	if e.device.Extrapolated() {
 		out = append(out, plan.Warning{
@@ -27,10 +34,10 @@ func (e *Evaluator) warnings(t units.Seconds, ends [2]units.Seconds, stands stri
 		})
 	}
 	low, high := units.Rounded(1-float64(ends[0]/t)), units.Rounded(float64(ends[1]/t)-1)
-	if max(low, high) > 0.15 {
+	if max(low, high) > wide && t*units.Seconds(e.job.Training.Steps) > short {
 		out = append(out, plan.Warning{
 			ID: string(IDWideRange), Summary: "The range of the step time is wide",
-			Detail: fmt.Sprintf("Nine in ten steps of this class lay between %.0f %% below and %.0f %% above the prediction: %s.", 100*low, 100*high, stands),
+			Detail: fmt.Sprintf("Nine in ten such steps lie between %.0f %% below and %.0f %% above the prediction. %s", 100*low, 100*high, why),
 		})
 	}
 	return out

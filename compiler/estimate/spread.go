@@ -1,6 +1,9 @@
 package estimate
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
@@ -28,6 +31,22 @@ func (e *Evaluator) Uncertain(l *plan.Layout, x *plan.Execution, out *uncertaint
 		out.Terms[k] = times*out.Terms[k] + once[k]
 	}
 	out.Beyond = uncertainty.Embedded().Of(e.job).Measured.Beyond(l)
+}
+
+// span is the 90 % range around a predicted step and what makes it wide.
+func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds) (ends [2]units.Seconds, why string) {
+	var s uncertainty.Step
+	e.Uncertain(l, x, &s)
+	prior := e.Prior()
+	for i, ratio := range prior.Ratio(&s).Range(0.9) {
+		ends[i] = t * units.Seconds(ratio)
+	}
+	worst, share := prior.Cause(&s)
+	why = fmt.Sprintf("Least certain is %s, %.0f %% of the step.", worst.Words(), 100*share)
+	if outside := uncertainty.Embedded().Of(e.job).Measured.Outside(e.job, l, e.runtime.Calibration.Time); len(outside) > 0 {
+		why += " It lies beyond what was measured: " + strings.Join(outside, ", ") + "."
+	}
+	return ends, why
 }
 
 // microBatchLines is the breakdown of one micro-batch on a pipeline rank.

@@ -13,7 +13,7 @@ import (
 // where one kernel does it, one read per input, one write per output, 2 bytes per
 // element; else what data/layers.json says (docs/time.md). Scans of a state are
 // taken to be among them: no measurement of their kernels is at hand, which is why
-// the range of hybrid models is wide (data/hybrid.json).
+// the range of hybrid models is wide (package uncertainty).
 
 // stream is what happens to the residual stream of a layer, in elements.
 type stream struct{ norms, sums, dropouts float64 }

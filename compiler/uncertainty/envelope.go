@@ -94,8 +94,8 @@ type Distance struct {
 	Pattern                 float64 // 1: layers of several kinds, which nothing was fitted to
 }
 
-// named is a distance by its name in data files.
-func (d *Distance) named(name string) float64 {
+// Named is a distance by its name in the data, which has to exist.
+func (d *Distance) Named(name string) float64 {
 	switch name {
 	case "gpu":
 		return d.GPU
@@ -118,7 +118,7 @@ func (d *Distance) named(name string) float64 {
 	case "pattern":
 		return d.Pattern
 	}
-	panic(fmt.Sprintf("uncertainty: data/prior.json: no distance %q", name))
+	panic(fmt.Sprintf("uncertainty: no distance %q", name))
 }
 
 // Distance is how far a job lies outside.
@@ -197,6 +197,18 @@ func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine string) []string {
 		if n.value < n.measured[0] || n.value > n.measured[1] {
 			out = append(out, fmt.Sprintf("%s (measured: %d to %d)", n.what, n.measured[0], n.measured[1]))
 		}
+	}
+	if n := experts(j); n > v.Experts {
+		out = append(out, fmt.Sprintf("%s (measured: up to %d)", units.Count(n, "expert"), v.Experts))
+	}
+	if n := network(j); n > 0 && n < v.Network {
+		out = append(out, fmt.Sprintf("%.3g GB/s per GPU between nodes (measured: from %.3g)", n/1e9, v.Network/1e9))
+	}
+	if j.Cluster.NVLink.Domain == 0 && j.Cluster.GPUsPerNode > 1 {
+		out = append(out, "a node without NVLink")
+	}
+	if j.Model.LayerPattern != "" {
+		out = append(out, "layers of several kinds")
 	}
 	return out
 }

@@ -18,14 +18,17 @@ type Prior struct {
 	Covariance [Count][Count]float64 // of these errors, which all layouts share
 	Model      float64               // spread of what all layouts of one model share beside
 	Own        float64               // spread of what each layout has for itself
-	Degrees    float64               // spread that a layout adds for each doubling of Step.Beyond
+	Exposed    float64               // what that grows by for a step of nothing but exposed communication
+	Degrees    float64               // what that grows by for each doubling of Step.Beyond
 }
 
-// Record is data/prior.json.
+// Record is data/prior.json. Every number is a standard deviation of a
+// logarithm.
 type Record struct {
-	Source  string   `json:"source"`
+	Source  string   `json:"source"` // of what has none of its own
 	Terms   []Spread `json:"terms"`
 	Growth  []Growth `json:"growth"`
+	Exposed float64  `json:"exposed"` // Prior.Exposed
 	Degrees float64  `json:"degrees"` // Prior.Degrees
 	Dense   Kind     `json:"dense"`
 	Experts Kind     `json:"experts"`
@@ -38,21 +41,25 @@ type Kind struct {
 	Measured Envelope `json:"measured"`
 }
 
-// Spread is the error of a term where it was measured.
+// Spread is the spread of the error of a term where it was measured.
 type Spread struct {
 	Term   string  `json:"term"`
-	Mean   float64 `json:"mean"`
 	Spread float64 `json:"spread"`
 	Source string  `json:"source"`
 }
 
-// Growth is how the spread of a term grows with a distance: it adds the square
-// of Spread times the distance to the variance. The term "model" is Prior.Model.
+// Growth is an error that some terms have together with a distance: its spread
+// is Spread times the distance. The terms are all terms where none is named.
 type Growth struct {
-	With   string  `json:"with"` // a distance: see Distance
-	Term   string  `json:"term"`
-	Spread float64 `json:"spread"`
-	Source string  `json:"source"`
+	With   string   `json:"with"` // a distance: see Distance.Named
+	Terms  []string `json:"terms,omitempty"`
+	Spread float64  `json:"spread"`
+	Source string   `json:"source"`
+}
+
+// Includes reports whether a term has the error.
+func (g *Growth) Includes(t Term) bool {
+	return len(g.Terms) == 0 || slices.Contains(g.Terms, t.String())
 }
 
 //go:embed data/prior.json
@@ -84,32 +91,33 @@ func (r *Record) Of(j *job.Job) *Kind {
 
 // At is the prior of a kind of model at a distance from what was measured.
 func (r *Record) At(of *Kind, d Distance) *Prior {
-	p := &Prior{Own: of.Own, Degrees: r.Degrees}
+	p := &Prior{Model: of.Model, Own: of.Own, Exposed: r.Exposed, Degrees: r.Degrees}
 	for _, s := range r.Terms {
-		k := termNamed(s.Term)
-		p.Mean[k], p.Covariance[k][k] = s.Mean, s.Spread*s.Spread
+		k := TermNamed(s.Term)
+		p.Covariance[k][k] = s.Spread * s.Spread
 	}
-	model := of.Model * of.Model
-	for _, g := range r.Growth {
-		more := g.Spread * d.named(g.With)
-		if g.Term == "model" {
-			model += more * more
-			continue
+	for i := range r.Growth {
+		g := &r.Growth[i]
+		more := g.Spread * d.Named(g.With)
+		for k := range Count {
+			for m := range Count {
+				if g.Includes(k) && g.Includes(m) {
+					p.Covariance[k][m] += more * more
+				}
+			}
 		}
-		k := termNamed(g.Term)
-		p.Covariance[k][k] += more * more
 	}
-	p.Model = math.Sqrt(model)
 	return p
 }
 
-// termNamed is the term of a name that has to exist.
-func termNamed(name string) Term {
-	i := slices.Index(names[:], name)
-	if i < 0 {
-		panic(fmt.Sprintf("uncertainty: data/prior.json: no term %q", name))
+// TermNamed is the term of a name in the data, which has to exist.
+func TermNamed(name string) Term {
+	for t := range Count {
+		if t.String() == name {
+			return t
+		}
 	}
-	return Term(i)
+	panic(fmt.Sprintf("uncertainty: no term %q", name))
 }
 
 // shares are the parts of a step after the means of the errors have moved its
@@ -132,8 +140,8 @@ func (p *Prior) shares(t *Terms) (of [Count]float64, mean float64) {
 
 // own is the variance of what a layout has for itself.
 func (p *Prior) own(s *Step) float64 {
-	beyond := p.Degrees * s.Beyond
-	return p.Own*p.Own + beyond*beyond
+	beyond, exposed := p.Degrees*s.Beyond, p.Exposed*s.Terms.Exposed()
+	return p.Own*p.Own + beyond*beyond + exposed*exposed
 }
 
 // shared is the variance of a weighted sum of the errors of the terms.
@@ -154,6 +162,23 @@ func (p *Prior) shared(weights *[Count]float64) float64 {
 func (p *Prior) Ratio(s *Step) Normal {
 	w, mean := p.shares(&s.Terms)
 	return Normal{mean, math.Sqrt(p.shared(&w) + p.Model*p.Model + p.own(s))}
+}
+
+// Cause is the term whose error adds most to the uncertainty of a step, and its
+// share of the step.
+func (p *Prior) Cause(s *Step) (worst Term, share float64) {
+	w, _ := p.shares(&s.Terms)
+	most := 0.0
+	for k := range Count {
+		var v float64
+		for m, x := range w {
+			v += w[k] * x * p.Covariance[k][m]
+		}
+		if v > most {
+			worst, most = k, v
+		}
+	}
+	return worst, w[worst]
 }
 
 // Difference is the distribution of the time of one layout over that of another

@@ -40,11 +40,25 @@ const (
 	Count                 // how many terms there are
 )
 
-// names are the terms in data files and messages.
-var names = [Count]string{"linear", "grouped", "attention", "bandwidth", "host", "overlap", "nvlink", "network", "pcie", "straggler"}
+// names are the terms in data files, and in words.
+var names = [Count]struct{ id, words string }{
+	Linear:    {"linear", "dense matrix products"},
+	Grouped:   {"grouped", "expert matrix products"},
+	Attention: {"attention", "attention"},
+	Bandwidth: {"bandwidth", "memory-bound kernels"},
+	Host:      {"host", "host and launch overhead"},
+	Overlap:   {"overlap", "compute beside communication"},
+	NVLink:    {"nvlink", "communication over NVLink"},
+	Network:   {"network", "communication between nodes"},
+	PCIe:      {"pcie", "communication over PCIe"},
+	Straggler: {"straggler", "waiting for the slowest rank"},
+}
 
 // String is the name of a term as data files write it.
-func (t Term) String() string { return names[t] }
+func (t Term) String() string { return names[t].id }
+
+// Words is what a term is called in messages.
+func (t Term) Words() string { return names[t].words }
 
 // Terms is what a step spends on each term.
 type Terms [Count]units.Seconds
@@ -56,6 +70,15 @@ func (t *Terms) Sum() units.Seconds {
 		sum += s
 	}
 	return sum
+}
+
+// Exposed is the share of the step that is communication on its critical path.
+func (t *Terms) Exposed() float64 {
+	sum := t.Sum()
+	if sum <= 0 {
+		return 0
+	}
+	return float64((t[NVLink] + t[Network] + t[PCIe]) / sum)
 }
 
 // Step is a predicted step as its uncertainty needs it.

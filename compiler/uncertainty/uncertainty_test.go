@@ -87,6 +87,9 @@ func TestWorked(t *testing.T) {
 	near(t, "spread", d.Spread, 0.083, 6e-4)
 	near(t, "probability", d.Below(1), 0.59, 5e-3)
 	near(t, "loss", d.Loss(), 0.025, 5e-4)
+	if worst, share := p.Cause(&a); worst != Network || share != 0.2 {
+		t.Errorf("A is uncertain for its %s, %v of it", worst, share)
+	}
 	near(t, "spread of A", p.Ratio(&a).Spread, 0.09, 5e-3)
 	near(t, "spread of B", p.Ratio(&b).Spread, 0.06, 5e-3)
 }
@@ -163,9 +166,9 @@ func TestData(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	for _, name := range names {
-		if seen[name] != 1 {
-			t.Errorf("%d spreads of %s", seen[name], name)
+	for k := range Count {
+		if seen[k.String()] != 1 || k.Words() == "" {
+			t.Errorf("%d spreads of %s", seen[k.String()], k)
 		}
 	}
 	for _, g := range r.Growth {

@@ -28,7 +28,7 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	b.WriteString("\n## The choice\n\n" + choiceText + "\n```\n")
 	printRegret(&b, results)
 	b.WriteString("```\n\n## Ranges\n\n" + rangesText + "\n")
-	printCoverage(&b, spreadsOf(results, c))
+	printCoverage(&b, results, c)
 	printMemoryCoverage(&b, results)
 	b.WriteString("\n## The worst rows\n\n| error | row | predicted | measured | suspected cause |\n|---|---|---|---|---|\n")
 	for _, r := range worstRows(results, worst) {
@@ -104,10 +104,11 @@ overheads of that cluster and framework decide. A prediction calls a layout feas
 whole range of memory. ` + "`-json`" + ` has the score by which layouts of one job are preferred, lower is better, as choice.score.
 `
 
-const rangesText = `Every prediction carries a 90 % range. That of the step time comes from predictions of models that were left out of the fit, by class: dense
-models by GPU, mixtures of experts by precision, both by GPU and precision where there are enough rows. A layout with more GPUs, longer sequences or larger degrees than
-its class has rows for, or on a GPU or in a precision without rows, takes the range beyond, and the plan's warning says in what
-(compiler/estimate/data/ranges.json, ` + "`-ranges`" + `). ZeRO-3 of 2021 is left out of them: what ndc emits communicates otherwise.
+const rangesText = `Every prediction carries a 90 % range. That of the step time comes from the spreads of its terms ([uncertainty.md](uncertainty.md)), which are the
+most likely ones for steps that were predicted by parameters fitted without their source: a user's cluster is a source that no fit has seen. Rows of one
+source on one GPU share the errors of their terms there (compiler/uncertainty/data/prior.json, ` + "`-spreads`" + `; what was assumed before stands in
+tools/accuracy/spreads.json). ZeRO-3 of 2021 is left out: what ndc emits communicates otherwise. A row counts as far from what was measured as it is
+from what other sources measured. Rows of the Ultra-Scale Playbook are those of a framework whose time no engine of ndc stands for: they judge order, not time.
 `
 
 const closing = `The causes are suspicions by what a run is (tools/accuracy/causes.json).

@@ -1,7 +1,7 @@
 // Command accuracy predicts published training steps and compares.
 //
 //	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-explain ID]
-//	    [-set NAME=VALUE]… [-fit NAME,…|all] [-leave SOURCE] [-crossvalidate] [-ranges]
+//	    [-set NAME=VALUE]… [-fit NAME,…|all] [-leave SOURCE] [-crossvalidate] [-spreads]
 //	    [-write FOLDER] [-out FILE]
 //
 // Every row of a folder in the format of testdata/measured becomes a job with
@@ -33,7 +33,7 @@ func main() {
 	asJSON := flag.Bool("json", false, "print one object per row")
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows, or all")
-	ranges := flag.Bool("ranges", false, "print the data of the 90 % ranges")
+	spreads := flag.Bool("spreads", false, "print the spreads of the terms of a step")
 	cross := flag.Bool("crossvalidate", false, "compare goals with errors on sources and models left out of the fit")
 	out := flag.String("out", "", "write the report with cross-validation as Markdown to this file, and a drawing beside it")
 	write := flag.String("write", "", "keep every row as a job.hcl under this folder")
@@ -47,7 +47,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *ranges, *cross, *worst}
+	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *spreads, *cross, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -57,7 +57,7 @@ func main() {
 // options are the command's flags.
 type options struct {
 	rows, known, explain, fit, leave, write, out string
-	asJSON, ranges, cross                        bool
+	asJSON, spreads, cross                       bool
 	worst                                        int
 }
 
@@ -82,8 +82,8 @@ func run(o options, p estimate.Parameters) error {
 	if o.asJSON {
 		return printJSON(results)
 	}
-	if o.ranges {
-		return writeRanges(os.Stdout, spreadsOf(results, crossValidate(cases, p)))
+	if o.spreads {
+		return writeSpreads(os.Stdout, witnesses(results, crossValidate(cases, p)))
 	}
 	report(os.Stdout, results, o.worst)
 	printRegret(os.Stdout, results)
@@ -92,7 +92,7 @@ func run(o options, p estimate.Parameters) error {
 	}
 	c := crossValidate(cases, p)
 	printGoals(os.Stdout, results, c)
-	printCoverage(os.Stdout, spreadsOf(results, c))
+	printCoverage(os.Stdout, results, c)
 	if o.out != "" {
 		return document(o.out, results, c, o.worst)
 	}

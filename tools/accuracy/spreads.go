@@ -1,0 +1,346 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+)
+
+// The spreads of compiler/uncertainty are those under which the errors of
+// predictions by parameters that were fitted without a row's source are most
+// likely, given what was assumed before (spreads.json). Rows of one source on one
+// GPU share the errors of their terms, those of one model there what a model has
+// for itself. A layout's own error has the tails of Student's distribution, so
+// that a few odd rows do not widen all others.
+
+const (
+	// certainty of an assumption: a factor of 1.65 is one standard deviation.
+	certainty = 4
+	// tails are the degrees of freedom of a layout's own error.
+	tails = 4
+	// rounds of the fit, after which no spread changes by a hundredth.
+	rounds = 60
+)
+
+// witness is a step that was predicted by parameters fitted without its source.
+type witness struct {
+	x              *example
+	step           uncertainty.Step
+	shares         [uncertainty.Count]float64
+	distance       uncertainty.Distance // from what the other sources measured
+	ratio          float64              // logarithm of measured over predicted
+	machine, model string
+}
+
+// witnesses are the rows whose steps what ndc emits resembles.
+func witnesses(results []result, c *crossValidation) []witness {
+	var out []witness
+	for i := range results {
+		x := results[i].example
+		predicted, ok := c.source[x.row.ID]
+		if !ok || x.superseded {
+			continue
+		}
+		w := witness{x: x, ratio: -math.Log(predicted), machine: x.row.file + " " + x.job.Cluster.GPU.Catalog}
+		w.model = w.machine + " " + c.folds[x.row.ID] + " " + x.job.Training.Precision
+		w.terms()
+		out = append(out, w)
+	}
+	for i := range out {
+		w := &out[i]
+		others := envelope(out, func(o *witness) bool { return o.x.row.file != w.x.row.file && o.moe() == w.moe() })
+		w.stand(&others)
+	}
+	return out
+}
+
+// terms fills in what the step is made of.
+func (w *witness) terms() {
+	estimate.New(w.x.job, w.x.target).Uncertain(&w.x.layout, &w.x.exec, &w.step)
+	for k, s := range w.step.Terms {
+		w.shares[k] = float64(s / w.step.Terms.Sum())
+	}
+}
+
+// stand fills in how far the step is from what was measured.
+func (w *witness) stand(measured *uncertainty.Envelope) {
+	w.distance = measured.Distance(w.x.job, w.engine())
+	w.step.Beyond = measured.Beyond(&w.x.layout)
+}
+
+func (w *witness) moe() bool { return w.x.job.Model.MoE != nil }
+
+func (w *witness) engine() string { return w.x.target.Runtime.Calibration.Time }
+
+// envelope is what some of the rows measured.
+func envelope(rows []witness, in func(*witness) bool) (v uncertainty.Envelope) {
+	for i := range rows {
+		if w := &rows[i]; in(w) {
+			v.Add(w.x.job, &w.x.layout, w.engine())
+		}
+	}
+	return v
+}
+
+// effect is an error of which one number of the record is the spread.
+type effect struct {
+	spread  *float64
+	source  *string // where the record says what the number stands on; nil: where it says it of all
+	assumed float64
+	shared  sharing
+	load    func(*witness) float64 // how much of it a row has
+	loads   bool                   // some row has any
+
+	trace, fit float64 // of one round
+}
+
+// sharing is which rows have an error together.
+type sharing int
+
+const (
+	byMachine sharing = iota
+	byModel
+	byNone
+)
+
+// effects are the errors of a record whose numbers are assumptions.
+func effects(r *uncertainty.Record) []effect {
+	var out []effect
+	for i := range r.Terms {
+		s, k := &r.Terms[i], uncertainty.TermNamed(r.Terms[i].Term)
+		out = append(out, effect{spread: &s.Spread, source: &s.Source, shared: byMachine, load: func(w *witness) float64 { return w.shares[k] }})
+	}
+	for i := range r.Growth {
+		g := &r.Growth[i]
+		out = append(out, effect{spread: &g.Spread, source: &g.Source, shared: byMachine, load: func(w *witness) float64 {
+			n := 0.0
+			for k, s := range w.shares {
+				if g.Includes(uncertainty.Term(k)) {
+					n += s
+				}
+			}
+			return n * w.distance.Named(g.With)
+		}})
+	}
+	kind := func(moe bool) func(*witness) float64 {
+		return func(w *witness) float64 {
+			if w.moe() == moe {
+				return 1
+			}
+			return 0
+		}
+	}
+	out = append(out,
+		effect{spread: &r.Dense.Model, shared: byModel, load: kind(false)}, effect{spread: &r.Experts.Model, shared: byModel, load: kind(true)},
+		effect{spread: &r.Dense.Own, shared: byNone, load: kind(false)}, effect{spread: &r.Experts.Own, shared: byNone, load: kind(true)},
+		effect{spread: &r.Exposed, shared: byNone, load: func(w *witness) float64 { return w.step.Terms.Exposed() }},
+		effect{spread: &r.Degrees, shared: byNone, load: func(w *witness) float64 { return w.step.Beyond }},
+	)
+	for i := range out {
+		out[i].assumed = *out[i].spread
+	}
+	return out
+}
+
+// assumedSpreads is what is assumed before any row is seen.
+func assumedSpreads() *uncertainty.Record {
+	r := &uncertainty.Record{}
+	b, err := data.ReadFile("spreads.json")
+	if err == nil {
+		err = json.Unmarshal(b, r)
+	}
+	if err != nil {
+		panic("accuracy: spreads.json: " + err.Error())
+	}
+	return r
+}
+
+// fitSpreads fits the spreads to rows. Each round makes every spread the best
+// that a bound of the likelihood allows, which the likelihood follows (Zhou et
+// al. 2019, MM algorithms for variance components models), and then weighs rows by
+// how odd they are.
+func fitSpreads(rows []witness) *uncertainty.Record {
+	r := assumedSpreads()
+	all := effects(r)
+	machines := map[string]*machine{}
+	for i := range rows {
+		w := &rows[i]
+		if machines[w.machine] == nil {
+			machines[w.machine] = &machine{}
+		}
+		machines[w.machine].add(w, all)
+	}
+	for range rounds {
+		for i := range all {
+			all[i].trace, all[i].fit = 0, 0
+		}
+		for _, name := range slices.Sorted(maps.Keys(machines)) {
+			machines[name].round(all)
+		}
+		for i := range all {
+			all[i].move()
+		}
+	}
+	for i := range all {
+		*all[i].spread = math.Round(1000**all[i].spread) / 1000
+		if all[i].source != nil && all[i].loads {
+			*all[i].source = fmt.Sprintf("fitted; before, %.2g was %s", all[i].assumed, *all[i].source)
+		}
+	}
+	r.Source = fmt.Sprintf("most likely for %d published steps predicted by parameters fitted without their source (testdata/measured)", len(rows))
+	r.Dense.Measured = envelope(rows, func(w *witness) bool { return !w.moe() })
+	r.Experts.Measured = envelope(rows, (*witness).moe)
+	return r
+}
+
+// move takes a spread to the least of its bound: with s its square, of half of
+// s·trace + s₀²·fit/s and the distance from what was assumed.
+func (e *effect) move() {
+	if !e.loads {
+		return
+	}
+	before, u := math.Pow(*e.spread, 4), math.Log(e.assumed)
+	low, high := u-5, u+5
+	for range 50 {
+		at := (low + high) / 2
+		if e.trace*math.Exp(2*at)-before*e.fit*math.Exp(-2*at)+certainty*(at-u) > 0 {
+			high = at
+		} else {
+			low = at
+		}
+	}
+	*e.spread = math.Exp((low + high) / 2)
+}
+
+// machine holds the rows of one source on one GPU.
+type machine struct {
+	rows  []*witness
+	loads [][]float64 // by effect and row
+	odd   []float64   // what a row's own variance is divided by
+}
+
+func (m *machine) add(w *witness, all []effect) {
+	m.rows, m.odd = append(m.rows, w), append(m.odd, 1)
+	if m.loads == nil {
+		m.loads = make([][]float64, len(all))
+	}
+	for i := range all {
+		n := all[i].load(w)
+		m.loads[i] = append(m.loads[i], n)
+		all[i].loads = all[i].loads || n > 0.01
+	}
+}
+
+// round adds what the machine's rows say to every effect, and weighs them.
+func (m *machine) round(all []effect) {
+	n := len(m.rows)
+	v := make([][]float64, n)
+	own := make([]float64, n)
+	for i := range v {
+		v[i] = make([]float64, n)
+		for j := range n {
+			v[i][j] = m.together(all, i, j)
+		}
+		for e := range all {
+			if all[e].shared == byNone {
+				own[i] += square(*all[e].spread * m.loads[e][i])
+			}
+		}
+		v[i][i] += own[i] / m.odd[i]
+	}
+	inverse := inverted(v)
+	weighted := make([]float64, n) // inverse times ratios
+	for i := range n {
+		for j := range n {
+			weighted[i] += inverse[i][j] * m.rows[j].ratio
+		}
+	}
+	for e := range all {
+		m.measure(&all[e], m.loads[e], inverse, weighted)
+	}
+	for i := range n {
+		mine := own[i] / m.odd[i]
+		left := mine * weighted[i]
+		m.odd[i] = (tails + 1) / (tails + (left*left+mine-mine*mine*inverse[i][i])/own[i])
+	}
+}
+
+// together is the covariance of two rows but for what each has for itself.
+func (m *machine) together(all []effect, i, j int) float64 {
+	var v float64
+	for e := range all {
+		if s := all[e].shared; s == byMachine || s == byModel && m.rows[i].model == m.rows[j].model {
+			v += *all[e].spread * m.loads[e][i] * *all[e].spread * m.loads[e][j]
+		}
+	}
+	return v
+}
+
+// measure adds the trace of an effect's covariance with the inverse, and its
+// quadratic form.
+func (m *machine) measure(e *effect, loads []float64, inverse [][]float64, weighted []float64) {
+	if e.shared == byNone {
+		for i, l := range loads {
+			e.trace += l * l / m.odd[i] * inverse[i][i]
+			e.fit += square(l*weighted[i]) / m.odd[i]
+		}
+		return
+	}
+	for i, a := range loads {
+		if a == 0 {
+			continue
+		}
+		for j, b := range loads {
+			if e.shared == byMachine || m.rows[i].model == m.rows[j].model {
+				e.trace += a * b * inverse[i][j]
+				e.fit += a * weighted[i] * b * weighted[j]
+			}
+		}
+	}
+}
+
+func square(x float64) float64 { return x * x }
+
+// inverted is the inverse of a positive definite matrix, by elimination.
+func inverted(a [][]float64) [][]float64 {
+	n := len(a)
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = make([]float64, n)
+		out[i][i] = 1
+	}
+	for k := range n {
+		pivot := 1 / a[k][k]
+		for j := range n {
+			a[k][j] *= pivot
+			out[k][j] *= pivot
+		}
+		for i := range n {
+			f := a[i][k]
+			if i == k || f == 0 {
+				continue
+			}
+			for j := k; j < n; j++ {
+				a[i][j] -= f * a[k][j]
+			}
+			for j := range k + 1 {
+				out[i][j] -= f * out[k][j]
+			}
+		}
+	}
+	return out
+}
+
+// writeSpreads prints compiler/uncertainty/data/prior.json.
+func writeSpreads(w io.Writer, rows []witness) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(fitSpreads(rows))
+}
