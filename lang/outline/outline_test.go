@@ -1,0 +1,182 @@
+package outline
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shown is the outline of a file, a line for each block and argument.
+func shown(f *File) string {
+	var b strings.Builder
+	var blocks func([]*Block, string)
+	arguments := func(list []*Argument, indent string) {
+		for _, a := range list {
+			fmt.Fprintf(&b, "%s%s = %s\n", indent, a.Name.Text, f.Source[a.Value.Start:a.Value.End])
+		}
+	}
+	blocks = func(list []*Block, indent string) {
+		for _, n := range list {
+			fmt.Fprintf(&b, "%s%s", indent, n.Type.Text)
+			for _, l := range n.Labels {
+				fmt.Fprintf(&b, " %q", l.Text)
+			}
+			if n.Spec == nil {
+				b.WriteString(" (unknown)")
+			}
+			b.WriteByte('\n')
+			arguments(n.Arguments, indent+"  ")
+			blocks(n.Blocks, indent+"  ")
+		}
+	}
+	arguments(f.Arguments, "")
+	blocks(f.Blocks, "")
+	return b.String()
+}
+
+func TestRead(t *testing.T) {
+	for _, c := range []struct{ name, src, want string }{
+		{"job.hcl", "job \"a\" {\n  training {\n    seed = 1 # of it\n  }\n}\n", "job \"a\"\n  training\n    seed = 1\n"},
+		{"job.hcl", "locals { a = 1 }\nlocals {\n  b = {\n    c = 1\n  }\n  d = [\n    1,\n  ]\n}", "locals\n  a = 1\nlocals\n  b = {\n    c = 1\n  }\n  d = [\n    1,\n  ]\n"},
+		{"job.hcl", "job \"a\" {\n  nonsense {\n    seed = 1\n  }\n}\n", "job \"a\"\n  nonsense (unknown)\n    seed = 1\n"},
+		{"job.hcl", "locals {\n  a = <<END\n} {\nEND\n  b = \"${1}{\"\n}\n", "locals\n  a = <<END\n} {\nEND\n  b = \"${1}{\"\n"},
+		// What is not finished ends where the next thing begins.
+		{"job.hcl", "job \"a\" {\n  model = [1,\n  cluster = 2\n", "job \"a\"\n  model = [1,\n  cluster = 2\n"},
+		{"job.hcl", "job \"a\" {\n  model = max(1, # so\n  training {\n    seed = 1\n", "job \"a\"\n  model = max(1,\n  training\n    seed = 1\n"},
+		{"job.hcl", "job \"a\" {\n  training {\n    seed =\nmodel \"b\" {\n  layers = \"4\n  hidden_size = 8\n}", "job \"a\"\n  training\n    seed = \nmodel \"b\"\n  layers = \"4\n  hidden_size = 8\n"},
+		{"job.hcl", "job \"a\nmodel \"b\" {\n}", "model \"b\"\n"},
+		{"a.ndctest.hcl", "run \"a\" {\n  variables {\n    x = 1\n  }\n  assert {\n", "run \"a\"\n  variables\n    x = 1\n  assert\n"},
+		{"a.auto.ndcvars", "x = 1\ny = 2", "x = 1\ny = 2\n"},
+	} {
+		if got := shown(Read(c.name, []byte(c.src))); got != c.want {
+			t.Errorf("%s\ngot\n%s\nwant\n%s", c.src, got, c.want)
+		}
+	}
+}
+
+const mark = "‸"
+
+func TestAt(t *testing.T) {
+	for _, c := range []struct {
+		src  string
+		kind Kind
+		word string
+		path string // of a reference, the step in brackets
+	}{
+		{"‸job", Body, "job", ""},
+		{"job‸ \"a\" {", BlockType, "job", ""},
+		{"job ‸", Label, "", ""},
+		{"job \"‸\" {}", Label, "", ""},
+		{"job \"a‸\" {}", Label, "a", ""},
+		{"job \"a\" {‸}", Body, "", ""},
+		{"job \"a\" {\n}‸", Nowhere, "", ""},
+		{"job \"a\" {\n}\n‸", Body, "", ""},
+		{"job \"a\" {\n  mo‸del = 1", ArgumentName, "model", ""},
+		{"job \"a\" {\n  model ‸= 1", Nowhere, "", ""},
+		{"job \"a\" {\n  model =‸", Value, "", ""},
+		{"job \"a\" {\n  model = a.b‸.c", Value, "b", "a [b] c"},
+		{"job \"a\" {\n  model = a.‸", Value, "", "a []"},
+		{"job \"a\" {\n  model = a[\"k\"].‸", Value, "", "a k []"},
+		{"job \"a\" {\n  model = a[\"‸k\"].c", Value, "k", "a [k] c"},
+		{"job \"a\" {\n  model = a[b.c].d‸", Value, "d", "a  [d]"},
+		{"job \"a\" {\n  model = a[0].d‸", Value, "d", "a  [d]"},
+		{"job \"a\" {\n  model = f‸(1)", Function, "f", "[f]"},
+		{"job \"a\" {\n  model = \"x‸y\"", Quoted, "xy", ""},
+		{"job \"a\" {\n  model = \"${x‸}\"", Value, "x", "[x]"},
+		{"job \"a\" {\n  model = [\n    ‸\n  ]", Value, "", ""},
+		{"job \"a\" {\n  model = 1‸2", Nowhere, "", ""},
+		{"# ‸", Nowhere, "", ""},
+		{"# a\n‸", Body, "", ""},
+		{"job \"a\" { # b‸\n", Nowhere, "", ""},
+	} {
+		before, after, _ := strings.Cut(c.src, mark)
+		p := Read("job.hcl", []byte(before+after)).At(len(before))
+		var steps []string
+		for i, s := range p.Steps {
+			if i == p.Step {
+				s = "[" + s + "]"
+			}
+			steps = append(steps, s)
+		}
+		if path := strings.Join(steps, " "); p.Kind != c.kind || p.Word.Text != c.word || path != c.path {
+			t.Errorf("%q: kind %d, word %q, path %q", c.src, p.Kind, p.Word.Text, path)
+		}
+	}
+}
+
+// seeds are the files of the examples and of tests.
+func seeds(tb testing.TB) []string {
+	tb.Helper()
+	var list []string
+	for _, folder := range []string{"../../examples", "../../testdata/diags", "../../testdata/team"} {
+		err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.HasSuffix(name, ".hcl") {
+				b, err := os.ReadFile(name)
+				list = append(list, string(b))
+				return err
+			}
+			return err
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return list
+}
+
+// hold asks what must be true of the outline of anything.
+func hold(t *testing.T, src string) {
+	f := Read("job.hcl", []byte(src))
+	last := 0
+	inside := func(s Span) {
+		if s.Start < 0 || s.Start > s.End || s.End > len(f.Source) {
+			t.Fatalf("a span %v in %d bytes", s, len(f.Source))
+		}
+	}
+	for _, token := range f.tokens {
+		inside(token.span)
+		if token.span.Start < last {
+			t.Fatalf("tokens overlap at %d", token.span.Start)
+		}
+		last = token.span.End
+	}
+	f.All(func(b *Block) {
+		inside(b.Span)
+		for _, l := range b.Labels {
+			inside(l.Span)
+		}
+		for _, a := range b.Arguments {
+			inside(a.Name.Span)
+			inside(a.Value)
+			f.ValueText(a)
+		}
+	})
+	step := 1 + len(src)/500
+	for i := -1; i <= len(src)+1; i += step {
+		inside(f.At(i).Word.Span)
+	}
+}
+
+// TestCut: whatever a file ends with has an outline.
+func TestCut(t *testing.T) {
+	for _, src := range seeds(t) {
+		for i := 0; i < len(src); i += 1 + len(src)/12 {
+			hold(t, src[:i])
+			hold(t, src[i:])
+			hold(t, src[:i]+"\""+src[i:])
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, src := range seeds(f) {
+		if len(src) < 2000 {
+			f.Add(src)
+		}
+	}
+	f.Add("a = [\"${\"\n b \"x\" {\n<<A")
+	f.Fuzz(func(t *testing.T, src string) { hold(t, src) })
+}
