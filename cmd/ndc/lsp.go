@@ -23,8 +23,8 @@ import (
 	"github.com/ndc-dev/ndc/lsp"
 )
 
-// pause is how long an editor's user stops typing before files are looked at.
-const pause = 150 * time.Millisecond
+// typingPause is how long an editor's user stops typing before files are looked at.
+const typingPause = 150 * time.Millisecond
 
 func newLSP(stdout io.Writer) *cobra.Command {
 	var alone bool
@@ -40,7 +40,7 @@ A file is read with its folder, as validate does with DIR, and as a module of
 the folders that call it. --alone reads each file alone, as validate does with
 FILE, for folders of files that have nothing to do with one another.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := lsp.Serve(c.InOrStdin(), kept{stdout}, lsp.Options{Files: disk{}, Program: editing{}, Version: buildVersion(), Alone: alone, Delay: pause})
+			err := lsp.Serve(c.InOrStdin(), kept{stdout}, lsp.Options{Files: disk{}, Program: editing{}, Version: buildVersion(), Alone: alone, Delay: typingPause})
 			if errors.Is(err, lsp.ErrNoShutdown) {
 				return exitError(exitInput) // as the protocol has it; nobody reads a message
 			}
