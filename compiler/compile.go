@@ -140,6 +140,7 @@ func run(j *job.Job, step units.Seconds) plan.Run {
 	seconds := step * units.Seconds(j.Training.Steps)
 	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
 	r.GPUHours = float64(seconds) / 3600 * float64(j.Cluster.GPUs())
+	r.Cost = r.GPUHours * j.Cluster.PricePerGPUHour
 	if window := j.Slurm.TrainingWindow(); window > 0 {
 		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/window)))))
 	}

@@ -1,10 +1,9 @@
 package compiler
 
 import (
-	"slices"
-
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -44,14 +43,21 @@ func settle(jobs []*job.Job, o *option.Option, values []string) []*job.Job {
 // Best finds the best of some plans of one job by its objective: its place, or
 // that of the first one where none is feasible.
 func Best(j *job.Job, plans []*plan.Plan) int {
-	first := func(p *plan.Plan) float64 { return float64(p.Time.StepSeconds) }
-	if j.Constraints.Objective == "memory" {
-		first = func(p *plan.Plan) float64 { return float64(p.Memory.Peak.DeviceBytes) }
-	}
-	best := max(0, slices.IndexFunc(plans, func(p *plan.Plan) bool { return p.Feasible }))
+	best := -1
 	for i, p := range plans {
-		if p.Feasible && first(p) < first(plans[best]) {
+		if p.Feasible && (best < 0 || p.Time.StepSeconds < plans[best].Time.StepSeconds) {
 			best = i
+		}
+	}
+	if best < 0 {
+		return 0
+	}
+	if j.Constraints.Objective == "memory" {
+		slowest := search.AlmostAsFast(plans[best].Time.StepSeconds)
+		for i, p := range plans {
+			if p.Feasible && p.Time.StepSeconds <= slowest && p.Memory.Peak.DeviceBytes < plans[best].Memory.Peak.DeviceBytes {
+				best = i
+			}
 		}
 	}
 	return best

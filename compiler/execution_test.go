@@ -53,7 +53,11 @@ func TestBest(t *testing.T) {
 		t.Errorf("of none that fits, it is %d", got)
 	}
 	j.Constraints.Objective = "memory"
+	if got := Best(j, []*plan.Plan{a, b, c}); got != 2 {
+		t.Errorf("the smallest that is almost as fast is %d, want 2", got)
+	}
+	b.Time.StepSeconds = 2.1
 	if got := Best(j, []*plan.Plan{a, b, c}); got != 1 {
-		t.Errorf("the smallest is %d, want 1", got)
+		t.Errorf("the smallest that is almost as fast is %d, want 1", got)
 	}
 }

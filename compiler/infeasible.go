@@ -50,6 +50,12 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 	case search.IDTrainingTime:
 		r.Needed, r.Available = float64(p.Run.Seconds), float64(j.Constraints.MaxTrainingTime.Value)
 		r.Summary = fmt.Sprintf("%s of %.3g s take %s, max_training_time allows %s", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), p.Run.Seconds.Clock(), j.Constraints.MaxTrainingTime.Value.Clock())
+	case search.IDGPUHours:
+		r.Needed, r.Available = p.Run.GPUHours, j.Constraints.MaxGPUHours.Value
+		r.Summary = fmt.Sprintf("%s of %.3g s take %.4g GPU-hours on %s, max_gpu_hours allows %.4g", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), r.Needed, units.Count(p.Input.GPUs, "GPU"), r.Available)
+	case search.IDCost:
+		r.Needed, r.Available = p.Run.Cost, j.Constraints.MaxCost.Value
+		r.Summary = fmt.Sprintf("%.4g GPU-hours at %g cost %.4g, max_cost allows %.4g", p.Run.GPUHours, j.Cluster.PricePerGPUHour, r.Needed, r.Available)
 	case search.IDMFU:
 		r.Needed, r.Available = j.Constraints.MinMFU.Value, float64(p.Throughput.MFU)
 		r.Summary = fmt.Sprintf("the fastest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)
@@ -146,7 +152,11 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 			}
 		}
 	}
-	if binds(o) != search.IDExposed {
+	switch binds(o) {
+	case search.IDExposed:
+	case search.IDGPUHours, search.IDCost:
+		list = append(list, halfNodes(ctx, j, t)...)
+	default:
 		list = append(append(list, fewerNodes(ctx, j, t)...), moreNodes(ctx, j, t)...)
 	}
 	return list
@@ -244,6 +254,12 @@ func relaxations(o *search.Outcome) []change {
 	case search.IDTrainingTime:
 		return []change{{describe: func(c *search.Candidate) string { return "constraints.max_training_time raised to what this takes" },
 			apply: func(j *job.Job) { j.Constraints.MaxTrainingTime = job.Optional[units.Seconds]{} }}}
+	case search.IDGPUHours:
+		return []change{{describe: fixed("constraints.max_gpu_hours raised to what this takes"),
+			apply: func(j *job.Job) { j.Constraints.MaxGPUHours = job.Optional[float64]{} }}}
+	case search.IDCost:
+		return []change{{describe: fixed("constraints.max_cost raised to what this takes"),
+			apply: func(j *job.Job) { j.Constraints.MaxCost = job.Optional[float64]{} }}}
 	case search.IDMFU:
 		return []change{{describe: func(c *search.Candidate) string { return "constraints.min_mfu lowered to what this reaches" },
 			apply: func(j *job.Job) { j.Constraints.MinMFU = job.Optional[float64]{} }}}

@@ -73,6 +73,17 @@ func fewerNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	return nil
 }
 
+// halfNodes finds on how many nodes the job takes little enough GPU time, which
+// grows with them: half of the job's own, or half of that, and so on.
+func halfNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
+	for n := j.Cluster.Nodes / 2; n > 0; n /= 2 {
+		if b := fits(ctx, withNodes(j, n), t); b != nil {
+			return []plan.Fix{fix(nodesChange(j, n)+alongside(j, b), b)}
+		}
+	}
+	return nil
+}
+
 // moreNodes finds how many nodes it takes: it doubles them until the job fits
 // and then halves the distance to the largest number that did not, among those
 // that divide the batch, if there are any. Nodes without a network cannot be more

@@ -25,6 +25,22 @@ func (c *checker) constraints() {
 	if h := c.job.Constraints.MemoryHeadroom; h.Set && h.Value >= 1 {
 		c.fail(OutOfRange, c.at("constraints.memory_headroom"), "A headroom of 100%% leaves no memory for the job.")
 	}
+	c.price()
+}
+
+// price checks that what is said of cost has a price.
+func (c *checker) price() {
+	k := &c.job.Constraints
+	if c.job.Cluster.GPUsPerNode == 0 || c.job.Cluster.PricePerGPUHour > 0 {
+		return
+	}
+	at := "constraints.max_cost"
+	if k.Objective == "cost" {
+		at = "constraints.objective"
+	} else if !k.MaxCost.Set {
+		return
+	}
+	c.fail(MissingArgument, c.at(at), "A cost needs a price, and the cluster %s has none. Set its price_per_gpu_hour.", c.job.Cluster.Name)
 }
 
 // mostCombinations is how many combinations of values execution may leave: for

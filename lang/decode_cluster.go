@@ -11,6 +11,7 @@ func decodeCluster(b *block) job.Cluster {
 		Name: b.labelOr(""), Catalog: b.catalog,
 		Nodes: b.count("nodes"), GPUsPerNode: b.count("gpus_per_node"),
 		HostMemory: get[units.Bytes](b, "host_memory"), CPUsPerNode: b.count("cpus_per_node"),
+		PricePerGPUHour: b.number("price_per_gpu_hour"),
 	}
 	if n := b.find("nvlink"); n != nil {
 		c.NVLink = job.NVLink{Domain: n.count("domain"), Bandwidth: n.bandwidth("bandwidth"), Latency: n.seconds("latency")}

@@ -131,6 +131,8 @@ func decodeConstraints(b *block) job.Constraints {
 		MemoryHeadroom:          optional[units.Share](b, "memory_headroom"),
 		Objective:               b.text("objective"),
 		MaxTrainingTime:         optional[units.Seconds](b, "max_training_time"),
+		MaxGPUHours:             optional[float64](b, "max_gpu_hours"),
+		MaxCost:                 optional[float64](b, "max_cost"),
 		MaxExposedCommunication: optional[units.Share](b, "max_exposed_communication"),
 		MinMFU:                  optional[float64](b, "min_mfu"),
 		NVLinkOnly:              b.list("nvlink_only"),

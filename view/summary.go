@@ -303,8 +303,11 @@ func percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s
 
 func runLine(p *plan.Plan) string {
 	jobs := ""
+	if p.Run.Cost > 0 {
+		jobs = fmt.Sprintf(" at a cost of %.4g", p.Run.Cost)
+	}
 	if p.Run.Jobs > 1 {
-		jobs = ", " + units.Count(p.Run.Jobs, "submission")
+		jobs += ", " + units.Count(p.Run.Jobs, "submission")
 	}
 	switch c := p.Run.Checkpoints; {
 	case c == nil:

@@ -181,7 +181,8 @@ type Run struct {
 	Steps    int
 	Seconds  units.Seconds
 	GPUHours float64
-	Jobs     int // submissions of the Slurm time limit; 1 without one
+	Cost     float64 // in the currency of the cluster's price; 0 without one
+	Jobs     int     // submissions of the Slurm time limit; 1 without one
 
 	Checkpoints *Checkpoints // nil: nothing is saved
 }

@@ -10,6 +10,12 @@ const (
 	IDHostMemory diag.ID = "host-memory"
 	// IDTrainingTime: the run would take longer than max_training_time.
 	IDTrainingTime diag.ID = "training-time"
+	// IDGPUHours: the run would take more GPU-hours than max_gpu_hours.
+	IDGPUHours diag.ID = "gpu-hours"
+	// IDCost: the run would cost more than max_cost.
+	IDCost diag.ID = "cost"
+	// IDSlower: the least memory is sought, and the layout is much slower than the fastest.
+	IDSlower diag.ID = "slower"
 	// IDMFU: the model FLOPs utilisation falls short of min_mfu.
 	IDMFU diag.ID = "mfu"
 	// IDExposed: more communication is exposed than max_exposed_communication.
@@ -25,6 +31,9 @@ var Reasons = map[diag.ID]string{
 	IDMemory:            "the busiest rank needs more memory than is usable",
 	IDHostMemory:        "a node needs more memory beside its GPUs than host_memory",
 	IDTrainingTime:      "the run takes longer than max_training_time",
+	IDGPUHours:          "the run takes more GPU-hours than max_gpu_hours",
+	IDCost:              "the run costs more than max_cost",
+	IDSlower:            "the step takes more than 5 % longer than the fastest",
 	IDMFU:               "the model FLOPs utilisation is below min_mfu",
 	IDExposed:           "more communication is exposed than max_exposed_communication allows",
 	IDLeavesNVLink:      "an axis of nvlink_only leaves its NVLink domain",

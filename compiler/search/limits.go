@@ -48,16 +48,32 @@ func newLimits(j *job.Job) limits {
 	return l
 }
 
-// time turns max_training_time and min_mfu into one bound on the step.
+// time turns the limits on the run and min_mfu into one bound on the step.
 func (l *limits) time(j *job.Job) {
-	if t := j.Constraints.MaxTrainingTime; t.Set && j.Training.Steps > 0 {
-		l.step, l.stepID = units.Rounded(t.Value/units.Seconds(j.Training.Steps)), IDTrainingTime
+	c := &j.Constraints
+	perStep := func(total float64) units.Seconds {
+		return units.Rounded(units.Seconds(total / float64(j.Training.Steps)))
 	}
-	if m := j.Constraints.MinMFU; m.Set && m.Value > 0 {
-		s := stepAtMFU(j, m.Value)
-		if l.step == 0 || s < l.step {
-			l.step, l.stepID = s, IDMFU
+	if perHour := float64(j.Cluster.GPUs()) / 3600; j.Training.Steps > 0 {
+		if c.MaxTrainingTime.Set {
+			l.within(perStep(float64(c.MaxTrainingTime.Value)), IDTrainingTime)
 		}
+		if c.MaxGPUHours.Set {
+			l.within(perStep(c.MaxGPUHours.Value/perHour), IDGPUHours)
+		}
+		if price := j.Cluster.PricePerGPUHour; c.MaxCost.Set && price > 0 {
+			l.within(perStep(c.MaxCost.Value/price/perHour), IDCost)
+		}
+	}
+	if m := c.MinMFU; m.Set && m.Value > 0 {
+		l.within(stepAtMFU(j, m.Value), IDMFU)
+	}
+}
+
+// within adds a bound on the step.
+func (l *limits) within(step units.Seconds, id diag.ID) {
+	if l.step == 0 || step < l.step {
+		l.step, l.stepID = step, id
 	}
 }
 
@@ -115,9 +131,9 @@ func (l *limits) threshold(best *ranking) float64 {
 }
 
 // most is the memory above which a layout cannot enter a full ranking by
-// memory, as long as no limit asks for its time.
+// memory, as long as no limit asks for its communication.
 func (l *limits) most(best *ranking) units.Bytes {
-	if l.fastest || l.step > 0 || l.exposed < 1 || len(best.list) < best.most {
+	if l.fastest || l.exposed < 1 || len(best.list) < best.most {
 		return math.MaxInt64
 	}
 	return best.list[best.most-1].Result.PeakDeviceBytes

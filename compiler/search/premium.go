@@ -61,6 +61,11 @@ func (p *premium) of(l *plan.Layout) float64 {
 	return share
 }
 
+// most is a premium that no layout of a model exceeds.
+func (p *premium) most(layers int) float64 {
+	return p.Context + p.Pipeline + p.VirtualStage*float64(layers) + p.Uneven + p.Replicate + p.ExpertTensor + p.PartRecompute + p.GradientShards + p.WholeSequence + 3*p.Offload
+}
+
 func uneven(split []int) bool {
 	return slices.ContainsFunc(split, func(layers int) bool { return layers != split[0] })
 }

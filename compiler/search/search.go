@@ -72,13 +72,38 @@ type Counts struct {
 // Run searches every layout of the job that the target can run. When the context
 // ends before the search, there is no outcome but the context's error.
 func Run(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
-	return run(ctx, j, t, math.Inf(1))
+	if j.Constraints.Objective == "memory" {
+		return runSmall(ctx, j, t)
+	}
+	return run(ctx, j, t, newLimits(j), math.Inf(1))
+}
+
+// mostSlower is by how much longer than the fastest layout that of least memory
+// may take, as a share.
+const mostSlower = 0.05
+
+// AlmostAsFast is the longest step that counts as almost as fast as another one,
+// where the least memory is the objective.
+func AlmostAsFast(step units.Seconds) units.Seconds { return units.Rounded(step * (1 + mostSlower)) }
+
+// runSmall searches the least memory among the layouts that are almost as fast as
+// the one that throughput would choose, which it searches first.
+func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
+	fast := *j
+	fast.Constraints.Objective = "throughput"
+	o, err := run(ctx, &fast, t, newLimits(&fast), math.Inf(1))
+	if err != nil || len(o.Best) == 0 {
+		return o, err
+	}
+	l := newLimits(j)
+	l.within(AlmostAsFast(o.Best[0].Result.StepSeconds), IDSlower)
+	return run(ctx, j, t, l, dearer(l.step, premiums.most(j.Model.Layers)))
 }
 
 // Below finds the best layout whose cost is at most a number of seconds, nil if
 // there is none. It looks at those only, and so takes less time than Run.
 func Below(ctx context.Context, j *job.Job, t *target.Target, cost float64) (*Candidate, error) {
-	o, err := run(ctx, j, t, cost)
+	o, err := run(ctx, j, t, newLimits(j), cost)
 	if err != nil || len(o.Best) == 0 || o.Best[0].cost() > cost {
 		return nil, err
 	}
@@ -86,8 +111,8 @@ func Below(ctx context.Context, j *job.Job, t *target.Target, cost float64) (*Ca
 }
 
 // run searches the layouts that cost at most a number.
-func run(ctx context.Context, j *job.Job, t *target.Target, cost float64) (*Outcome, error) {
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), threshold: cost, cost: cost, most: math.MaxInt64}
+func run(ctx context.Context, j *job.Job, t *target.Target, l limits, cost float64) (*Outcome, error) {
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: l, threshold: cost, cost: cost, most: math.MaxInt64}
 	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/lastBatch+1)) {
 		s.workers = append(s.workers, newWorker(s))
 	}

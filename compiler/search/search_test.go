@@ -84,7 +84,14 @@ type variantList = []target.Variant
 // evaluator for each, so that nothing remembered can matter. It returns the
 // feasible ones, best first, and how many layouts there are.
 func everything(j *job.Job, t *target.Target) ([]Candidate, int64) {
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: newLimits(j), most: math.MaxInt64}
+	limits := newLimits(j)
+	if j.Constraints.Objective == "memory" {
+		fast := *j
+		fast.Constraints.Objective = "throughput"
+		list, _ := everything(&fast, t)
+		limits.within(AlmostAsFast(list[0].Result.StepSeconds), IDSlower)
+	}
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: limits, most: math.MaxInt64}
 	w := newWorker(s)
 	w.mesh = &meshSearch{counts: Counts{Rejected: map[diag.ID]int64{}}}
 	w.mesh.best = ranking{less: better(j.Constraints.Objective), most: 5000}
@@ -219,20 +226,29 @@ func TestNot(t *testing.T) {
 	}
 }
 
-// TestStepLimits: a limit on the time of the run or on the MFU is met by the
+// TestStepLimits: a limit on the time, the GPU-hours or the cost of the run is met by the
 // fastest layout or by none.
 func TestStepLimits(t *testing.T) {
 	j, target := smallJob(false, 1), smallTarget()
 	free := searched(j, target)
 	fastest := free.Best[0].Result.StepSeconds * units.Seconds(j.Training.Steps)
-	j.Constraints.MaxTrainingTime = job.Some(fastest * 1.0001)
-	if o := searched(j, target); len(o.Best) == 0 || !cmp.Equal(o.Best[0].Layout, free.Best[0].Layout) {
-		t.Errorf("the limit admits the fastest layout, but %d are feasible", len(o.Best))
-	}
-	j.Constraints.MaxTrainingTime = job.Some(fastest * 0.98)
-	o := searched(j, target)
-	if len(o.Best) > 0 || !slices.ContainsFunc(o.Nearest, func(c Candidate) bool { return c.Broken() == IDTrainingTime }) {
-		t.Errorf("the limit admits nothing, but %d are feasible; nearest: %+v", len(o.Best), o.Nearest)
+	hours := float64(fastest) / 3600 * float64(j.Cluster.GPUs())
+	j.Cluster.PricePerGPUHour = 2.5
+	for id, limit := range map[diag.ID]func(c *job.Constraints, share float64){
+		IDTrainingTime: func(c *job.Constraints, share float64) { c.MaxTrainingTime = job.Some(fastest * units.Seconds(share)) },
+		IDGPUHours:     func(c *job.Constraints, share float64) { c.MaxGPUHours = job.Some(hours * share) },
+		IDCost:         func(c *job.Constraints, share float64) { c.MaxCost = job.Some(2.5 * hours * share) },
+	} {
+		limited := *j
+		limit(&limited.Constraints, 1.0001)
+		if o := searched(&limited, target); len(o.Best) == 0 || !cmp.Equal(o.Best[0].Layout, free.Best[0].Layout) {
+			t.Errorf("%s: the limit admits the fastest layout, but %d are feasible", id, len(o.Best))
+		}
+		limit(&limited.Constraints, 0.98)
+		o := searched(&limited, target)
+		if len(o.Best) > 0 || !slices.ContainsFunc(o.Nearest, func(c Candidate) bool { return c.Broken() == id }) {
+			t.Errorf("%s: the limit admits nothing, but %d are feasible; nearest: %+v", id, len(o.Best), o.Nearest)
+		}
 	}
 }
 

@@ -242,7 +242,7 @@ func (w *worker) prune(leaves int64) {
 
 // choose looks at a recompute choice. Over a number of layers of each chunk it
 // looks for the smallest that fits: more layers take longer, and fewer do not
-// fit. For the least memory the largest number decides. A limit on the exposed
+// fit. For the least memory the largest number decides that is fast enough. A limit on the exposed
 // share may admit any, so all are looked at.
 func (w *worker) choose(r *layout.Recompute) verdict {
 	if r.Most == 0 {
@@ -268,6 +268,17 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 				low = middle + 1
 			} else {
 				high = middle
+			}
+		}
+	}
+	if last == overLimit { // for the least memory, the largest number that is fast enough
+		for low, high := r.Layers, r.Most-1; low <= high; {
+			middle := (low + high) / 2
+			visited++
+			if v := w.visit(r, middle); v == overLimit {
+				high = middle - 1
+			} else {
+				low, last = middle+1, v
 			}
 		}
 	}
@@ -328,12 +339,16 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 // keep ranks the current layout. One that is too slow is ranked too: the
 // fastest of all decides whether any meets the limit.
 func (w *worker) keep() {
-	if w.current.broken == "" {
+	outranked := w.outranked()
+	switch {
+	case outranked && w.limits.step > 0: // whether it meets that limit nobody asked
+		w.mesh.counts.Pruned++
+	case w.current.broken == "":
 		w.mesh.counts.Evaluated++
-	} else {
+	default:
 		w.mesh.counts.Rejected[w.current.broken]++
 	}
-	if !w.outranked() {
+	if !outranked {
 		w.mesh.best.add(&w.current)
 	}
 }

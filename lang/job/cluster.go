@@ -14,6 +14,8 @@ type Cluster struct {
 	NVLink      NVLink
 	PCIe        Link
 	Network     Network
+
+	PricePerGPUHour float64 `json:",omitempty"` // in the currency of the user; 0: not given
 }
 
 // GPUs returns the number of GPUs of the job.

@@ -9,8 +9,10 @@ import (
 // Constraints are the user's limits on the plan.
 type Constraints struct {
 	MemoryHeadroom          Optional[units.Share]
-	Objective               string // throughput, memory
+	Objective               string // throughput, memory, time, gpu_hours, cost
 	MaxTrainingTime         Optional[units.Seconds]
+	MaxGPUHours             Optional[float64]     `json:",omitzero"` // of the whole run, by all GPUs
+	MaxCost                 Optional[float64]     `json:",omitzero"` // of the whole run, in the currency of the cluster's price
 	MaxExposedCommunication Optional[units.Share] // of the step
 	MinMFU                  Optional[float64]
 	NVLinkOnly              []string // axes that may not leave an NVLink domain

@@ -119,6 +119,9 @@ var aliases = invert(map[string]string{
 	"memory_headroom":           "headroom max_memory memory_limit free_memory",
 	"min_mfu":                   "mfu min_utilization min_flops_utilization",
 	"max_training_time":         "max_time time_limit deadline max_duration max_hours",
+	"max_gpu_hours":             "gpu_hours_limit max_gpu_time gpu_budget",
+	"max_cost":                  "budget max_budget cost_limit max_price",
+	"price_per_gpu_hour":        "gpu_price price cost_per_gpu_hour gpu_cost gpu_hour_price",
 	"max_exposed_communication": "max_communication max_exposed exposed_communication",
 	"nvlink_only":               "nvlink intra_node inside_node",
 

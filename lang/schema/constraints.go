@@ -11,8 +11,10 @@ var constraintsBlock = Block{
 	Doc: "Limits on the plan, and what makes one better than another.",
 	Arguments: []Argument{
 		{Name: "memory_headroom", Type: Share, Doc: "Share of GPU memory to leave free.", DefaultDoc: "the upper end of the prediction's 90 % range must fit"},
-		{Name: "objective", Type: String, Default: `"throughput"`, Enum: []string{"throughput", "memory"}, Doc: "What to look for among plans that meet every limit."},
+		{Name: "objective", Type: String, Default: `"throughput"`, Enum: []string{"throughput", "memory", "time", "gpu_hours", "cost"}, Doc: "What to look for among plans that meet every limit. `throughput` is per GPU; `memory` is the least memory among plans that take at most 5 % longer than the fastest; `time`, `gpu_hours` and `cost` are those of the whole run."},
 		{Name: "max_training_time", Type: Duration, Positive: true, Doc: "Longest time for the whole run."},
+		{Name: "max_gpu_hours", Type: Number, Limits: positive, Doc: "Most GPU-hours of the whole run, of all its GPUs."},
+		{Name: "max_cost", Type: Number, Limits: positive, Doc: "Highest cost of the whole run, in the currency of the cluster's `price_per_gpu_hour`."},
 		{Name: "max_exposed_communication", Type: Share, Doc: "Largest share of a step that waits for communication."},
 		{Name: "min_mfu", Type: Number, Limits: fraction, Doc: "Smallest model-FLOPs utilisation."},
 		{Name: "nvlink_only", Type: StringList, Default: `["tensor_parallel"]`, Enum: meshAxes(), Doc: "Axes that may not leave an NVLink domain (a node, where there is no NVLink)."},

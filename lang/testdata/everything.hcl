@@ -40,6 +40,8 @@ cluster "c" {
   host_memory   = "2TiB"
   cpus_per_node = 96
 
+  price_per_gpu_hour = 2.5
+
   nvlink {
     domain    = 8
     bandwidth = "450GB/s"
@@ -298,6 +300,8 @@ job "one" {
     memory_headroom           = "5%"
     objective                 = "memory"
     max_training_time         = "10d"
+    max_gpu_hours             = 1e6
+    max_cost                  = 3e6
     max_exposed_communication = "20%"
     min_mfu                   = 0.3
     nvlink_only               = ["expert_parallel"]

@@ -1,6 +1,6 @@
 job "j" { # ERROR: missing-argument at job "j": The block job needs the argument "cluster". Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. Needed unless the site has one. # ERROR: missing-argument at job "j": The block job needs the argument "model". What is trained: `model.NAME` or `catalog.model.NAME`. # ERROR: missing-block at job "j": A job needs at least one block backend "…" { version = … }. The backends are "megatron", "torchtitan" or "deepspeed". # ERROR: missing-block at job "j": The block job needs a block training { … }. What is learned, from what, and how.
   constraints {
-    objective   = "speed" # ERROR: unknown-value at "speed": "speed" is not a value of "objective", which takes "throughput" or "memory". Did you mean "throughput"?
+    objective   = "speed" # ERROR: unknown-value at "speed": "speed" is not a value of "objective", which takes "throughput", "memory", "time", "gpu_hours" or "cost". Did you mean "throughput"?
     nvlink_only = ["tensor", "context_parallel"] # ERROR: unknown-value at "tensor": "tensor" is not a value of "nvlink_only", which takes "tensor_parallel", "context_parallel", "pipeline_parallel", "expert_parallel", "expert_tensor_parallel", "data_parallel_replicate" or "data_parallel_shard". Did you mean "tensor_parallel"?
 
     layout {

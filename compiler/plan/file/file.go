@@ -196,7 +196,8 @@ type Run struct {
 	Steps    int           `json:"steps"`
 	Seconds  units.Seconds `json:"seconds"`
 	GPUHours float64       `json:"gpu_hours"`
-	Jobs     int           `json:"jobs"` // submissions of the Slurm time limit; 1 without one
+	Cost     float64       `json:"cost,omitempty"` // in the currency of the cluster's price_per_gpu_hour; absent without one
+	Jobs     int           `json:"jobs"`           // submissions of the Slurm time limit; 1 without one
 
 	Checkpoints *Checkpoints `json:"checkpoints"` // nil: nothing is saved
 }
