@@ -47,7 +47,7 @@ func TestTeams(t *testing.T) {
 				commands++
 				shown.WriteString(line)
 				out, _ := c.try(nil, strings.ReplaceAll(command, served, root+"/git")) // some fail, and say so
-				shown.WriteString(strings.ReplaceAll(out, root+"/git", served))
+				shown.WriteString(elsewhere(out, root+"/git", served))
 			}
 		}
 		return shown.String()
@@ -64,6 +64,19 @@ func TestTeams(t *testing.T) {
 	if d := cmp.Diff(string(written), got); d != "" {
 		t.Errorf("run with -update and read the difference:\n%s", d)
 	}
+}
+
+// elsewhere is what a command would have printed in another place: paths, and
+// what underlines them.
+func elsewhere(out, from, to string) string {
+	lines := strings.Split(out, "\n")
+	for i := range lines {
+		if i > 0 && strings.Contains(lines[i-1], to) && strings.Trim(lines[i], " ^") == "" {
+			lines[i] = strings.Replace(lines[i], strings.Repeat("^", len(from)-len(to)), "", 1)
+		}
+		lines[i] = strings.ReplaceAll(lines[i], from, to)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // comment is what the action says of a change whose files are built, and which
