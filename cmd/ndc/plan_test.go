@@ -29,12 +29,22 @@ var planSchema = sync.OnceValue(func() *jsonschema.Schema {
 	return jsonschema.NewCompiler().MustCompile(schemaFile)
 })
 
+// jobSchema is generated from the types, see tools/docs.
+var jobSchema = sync.OnceValue(func() *jsonschema.Schema {
+	return jsonschema.NewCompiler().MustCompile("../../docs/job.schema.json")
+})
+
 // checkFiles holds every plan.json of a tree to the schema, to the sums that
 // the contract promises and to the files beside it.
 func checkFiles(tree map[string]string) error {
 	var problems []error
 	plans := 0
 	for _, name := range keys(tree) {
+		if path.Base(name) == output.JobManifest {
+			if err := checkAgainst(jobSchema(), []byte(tree[name])); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", name, err))
+			}
+		}
 		if path.Base(name) != planName {
 			continue
 		}
@@ -109,12 +119,14 @@ func checkDocuments(stream []byte) error {
 	}
 }
 
-func checkSchema(content []byte) error {
+func checkSchema(content []byte) error { return checkAgainst(planSchema(), content) }
+
+func checkAgainst(s *jsonschema.Schema, content []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
-	return planSchema().Validate(value)
+	return s.Validate(value)
 }
 
 // invariants are the sums that hold in every plan.
@@ -198,6 +210,15 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, text := range []string{`{}`, `{"format_version":"1.0"}`, `{"format_version":"1.0","ndc_version":"1","job":"j","plans":[{}]}`, `[]`} {
 		if checkSchema([]byte(text)) == nil {
 			t.Errorf("the schema accepts %s", text)
+		}
+	}
+	const job = `{"format_version":"1.0","ndc_version":"1","job":"j","values":[VALUE],"backends":{"megatron":[]},"artifacts":[]}`
+	for value, ok := range map[string]bool{
+		`{"path":"training.steps","value":1,"origin":"spec:job.hcl:3"}`: true, `{"path":"slurm.directives[\"comment\"]","value":"x","origin":"default:"}`: true,
+		`{"path":"training.steps","value":1}`: false, `{"path":"training.steps","value":1,"origin":"somebody"}`: false, `{"path":"","value":1,"origin":"default:"}`: false, `1`: false,
+	} {
+		if err := checkAgainst(jobSchema(), []byte(strings.Replace(job, "VALUE", value, 1))); (err == nil) != ok {
+			t.Errorf("%s: %v", value, err)
 		}
 	}
 }

@@ -31,21 +31,21 @@ const FormatVersion = "1.0"
 // Backends what each has beside that, both in the order of their paths. The
 // last artifact is the file itself, hashed with that hash empty.
 type File struct {
-	FormatVersion string             `json:"format_version"`
-	NDCVersion    string             `json:"ndc_version"`
-	Job           string             `json:"job"`
-	Site          string             `json:"site,omitempty"`
-	Values        []Value            `json:"values"`
-	Backends      map[string][]Value `json:"backends"`
-	Artifacts     []Artifact         `json:"artifacts"`
+	FormatVersion string             `json:"format_version"` // of this format; members are added within one and never renamed
+	NDCVersion    string             `json:"ndc_version"`    // of the ndc that built the job
+	Job           string             `json:"job"`            // the job's name: its label, with for_each LABEL-KEY
+	Site          string             `json:"site,omitempty"` // the label of the job's site; absent without one
+	Values        []Value            `json:"values"`         // what all backends have in common
+	Backends      map[string][]Value `json:"backends"`       // what each backend has beside that, by its kind
+	Artifacts     []Artifact         `json:"artifacts"`      // the files of the job's folder that are no backend's
 }
 
 // Value is one value of a job at its path in the language; below "layout" and
 // "execution" stands what the plan settled. Quantities are texts in their
 // shortest form; numbers have nine significant digits.
 type Value struct {
-	Path  string `json:"path"`
-	Value any    `json:"value"`
+	Path  string `json:"path"`  // by the words of the language
+	Value any    `json:"value"` // text, a number, a truth value, or a list or map of them
 	// Origin says who chose the value: "spec:FILE:LINE" the user's files,
 	// "module:FILE:LINE" a module, "site:FILE:LINE" a site, "catalog:ENTRY" an entry of the catalogue, "default:" the language,
 	// "plan:search" the search, "plan:recommended" the backend. Files are relative
@@ -55,8 +55,8 @@ type Value struct {
 
 // Artifact is a file of the job's folder with its hash.
 type Artifact struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
+	Path   string `json:"path"`   // from the job's folder
+	SHA256 string `json:"sha256"` // of its bytes
 }
 
 // Of lists the values of a job and of the plan for it, in the order of their

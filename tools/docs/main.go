@@ -3,8 +3,9 @@
 // decode it, docs/capabilities.md, what each framework version can do, from the
 // table of package backends/capability, docs/diagnostics.md, the index of
 // diagnostics, from the ids.go of every package, docs/lint.md, the rules of ndc
-// lint with their examples, and docs/llama3-70b.svg, the plan that the pages on
-// memory and time work out. With -check it only
+// lint with their examples, docs/job.schema.json, what job.json holds, from the
+// types that write it, and docs/llama3-70b.svg, the plan that the pages on memory
+// and time work out. With -check it only
 // compares. It runs at the top of the repository:
 //
 //	go run ./tools/docs
@@ -52,6 +53,13 @@ func run(check bool) error {
 		return err
 	}
 	if err := write(lintPath, rules, check); err != nil {
+		return err
+	}
+	recorded, err := recordSchema(os.DirFS("."))
+	if err != nil {
+		return err
+	}
+	if err := write(recordPath, recorded, check); err != nil {
 		return err
 	}
 	drawing, err := picture(os.DirFS("."))

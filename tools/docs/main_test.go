@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -41,6 +42,46 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	walk(&schema.File, "")
+}
+
+// TestRecordSchema: the committed schema is up to date, and every member says
+// what it is.
+func TestRecordSchema(t *testing.T) {
+	want, err := recordSchema(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../" + recordPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(got), string(want)); d != "" {
+		t.Errorf("%s is not up to date (run go run ./tools/docs):\n%s", recordPath, d)
+	}
+	var s struct {
+		Properties map[string]struct{ Description string }
+		Defs       map[string]struct {
+			Properties map[string]struct{ Description string }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(want, &s); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range s.Properties {
+		if p.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+	}
+	for _, d := range s.Defs {
+		for name, p := range d.Properties {
+			if p.Description == "" {
+				t.Errorf("%s has no description", name)
+			}
+		}
+	}
+	if len(s.Properties) < 7 || len(s.Defs) != 2 {
+		t.Errorf("%d members and %d definitions", len(s.Properties), len(s.Defs))
+	}
 }
 
 // TestDiagnostics: the committed index is up to date, and every id has a
