@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/lang/outline"
@@ -83,14 +84,22 @@ func limits(a *schema.Argument) string {
 		return ""
 	}
 	l := a.Limits
-	text := fmt.Sprintf("at least %g", l.Min)
+	text := "at least " + plainNumber(l.Min)
 	if l.Open {
-		text = fmt.Sprintf("more than %g", l.Min)
+		text = "more than " + plainNumber(l.Min)
 	}
 	if l.Max != 0 {
-		text += fmt.Sprintf(", at most %g", l.Max)
+		text += ", at most " + plainNumber(l.Max)
 	}
 	return text
+}
+
+// plainNumber writes what people count with all its digits.
+func plainNumber(x float64) string {
+	if x >= 1e12 {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 // blockDoc tells what a block is.

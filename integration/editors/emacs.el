@@ -1,0 +1,55 @@
+;; Edits a job in Emacs as a person would, and prints what the editor shows, a
+;; line of JSON for each step.  The setup of docs/editors.md has run before.
+(require 'json)
+(package-initialize)
+(require 'eglot)
+
+(defun say (step shown)
+  (princ (json-encode `((step . ,step) (shown . ,shown))))
+  (terpri))
+
+(defun wait (condition)
+  (let ((left 600))
+    (while (and (> left 0) (not (funcall condition)))
+      (setq left (1- left))
+      (accept-process-output nil 0.05))))
+
+(defun at (text)
+  (goto-char (point-min))
+  (search-forward text))
+
+(find-file "job.hcl")
+(say "mode" (symbol-name major-mode))
+(let ((eglot-sync-connect 30))
+  (apply #'eglot--connect (eglot--guess-contact)))
+(flymake-mode 1)
+
+(at "global_batch")
+(say "hover" (plist-get (plist-get (jsonrpc-request (eglot-current-server) :textDocument/hover (eglot--TextDocumentPositionParams)) :contents) :value))
+
+(at "model.llama")
+(xref-find-definitions "LSP identifier at point.")
+(say "definition" (line-number-at-pos))
+(set-buffer "job.hcl")
+
+(at "precision ")
+(delete-region (- (point) 10) (point))
+(insert "precison ")
+(eglot--signal-textDocument/didChange)
+(wait (lambda () (flymake-start) (flymake-diagnostics)))
+(say "mistake" (mapcar (lambda (d) (buffer-substring (flymake-diagnostic-beg d) (flymake-diagnostic-end d))) (flymake-diagnostics)))
+
+(at "precison ")
+(delete-region (- (point) 9) (point))
+(insert "precision ")
+(at "precision         = \"")
+(delete-region (point) (line-end-position))
+(eglot--signal-textDocument/didChange)
+(let ((offered (eglot-completion-at-point)))
+  (say "completion" (mapcar #'substring-no-properties (all-completions "" (nth 2 offered)))))
+(insert "bf16\" # 𝛁")
+(beginning-of-line)
+(delete-horizontal-space)
+(eglot-format-buffer)
+(say "formatted" (buffer-substring-no-properties (line-beginning-position) (line-end-position)))
+(eglot-shutdown (eglot-current-server))
