@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -245,15 +246,18 @@ func TestHooks(t *testing.T) {
 	c := newTinyChange(t)
 	c.sh(t, nil, "mv jobs/* . && rmdir jobs")
 	c.write(t, "tiny.ndctest.hcl", "run \"fits\" {\n  job = \"tiny\"\n}\n")
+	c.write(t, "run.sbatch", "#!/bin/bash\n#SBATCH --nodes=1\ntorchrun --nproc-per-node 8 train.py\n")
+	files := map[string]string{"ndc-lint": "run.sbatch"} // others are for job.hcl
 	run := func(id string) error {
 		for _, h := range hooks {
 			if h.ID == id {
 				words := append(strings.Fields(h.Entry), h.Args...)
+				file := cmp.Or(files[id], "job.hcl")
 				if h.PassFilenames == nil {
-					words = append(words, "job.hcl")
+					words = append(words, file)
 				}
-				if h.Language != "golang" || !regexp.MustCompile(h.Files).MatchString("job.hcl") {
-					t.Errorf("%s is not for job.hcl, or no program of Go", id)
+				if h.Language != "golang" || !regexp.MustCompile(h.Files).MatchString(file) {
+					t.Errorf("%s is not for %s, or no program of Go", id, file)
 				}
 				out, err := c.try(nil, strings.Join(words, " "))
 				t.Logf("%s: %v\n%s", id, err, out)
@@ -271,5 +275,9 @@ func TestHooks(t *testing.T) {
 	c.sh(t, nil, `sed -i 's/learning_rate     = 1e-3/learning_rate     = 2e-3/' job.hcl`)
 	if run("ndc-check") == nil {
 		t.Error("stale outputs pass")
+	}
+	c.sh(t, nil, `sed -i 's/^torchrun/#SBATCH --gres=gpu:4\ntorchrun/' run.sbatch`)
+	if run("ndc-lint") == nil {
+		t.Error("more processes than GPUs pass")
 	}
 }

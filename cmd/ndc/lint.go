@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/lint"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/review"
 )
 
@@ -61,6 +63,7 @@ docs/lint.md, with a script that breaks it and one that does not.`,
 	c.Flags().StringVar(&format, "format", "", "text, json or sarif (default: text)")
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	c.Flags().StringVar(&o.Release, "megatron", "", "the release of Megatron-LM that is launched, such as core_v0.18.0 (default: as the script says)")
+	c.Flags().StringVar(&o.Slurm, "slurm", "", "the release of Slurm, such as 22.05, for what depends on it")
 	return c
 }
 
@@ -71,6 +74,9 @@ func lintOptions(o *lint.Options, format *string) error {
 	}
 	if !slices.Contains(lintFormats, *format) {
 		return usageError(fmt.Sprintf("There is no format %q; they are %s.%s", *format, diag.OneOf(lintFormats), diag.DidYouMean(*format, lintFormats)))
+	}
+	if o.Slurm != "" && !slurmRelease.MatchString(o.Slurm) {
+		return usageError(fmt.Sprintf("%q is no release of Slurm. They are named like 24.05.", o.Slurm))
 	}
 	if o.Release == "" {
 		return nil
@@ -84,6 +90,9 @@ func lintOptions(o *lint.Options, format *string) error {
 	}
 	return nil
 }
+
+// slurmRelease is how releases of Slurm are named: by year and month.
+var slurmRelease = regexp.MustCompile(`^\d\d\.\d\d$`)
 
 // findings checks files, and the scripts below folders.
 func findings(args []string, o lint.Options) (diag.List, map[string][]byte, error) {
@@ -168,7 +177,7 @@ func printFindings(stdout, stderr io.Writer, list diag.List, files map[string][]
 			errors++
 		}
 	}
-	fmt.Fprintf(stderr, "%d files: %d errors, %d warnings.\n", len(files), errors, len(list)-errors)
+	fmt.Fprintf(stderr, "%s: %s, %s.\n", units.Count(len(files), "file"), units.Count(errors, "error"), units.Count(len(list)-errors, "warning"))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // directive is one option of an #SBATCH line.
@@ -235,7 +236,7 @@ func checkSubmission(s *script) {
 	}
 	nodes, _, known := s.number("nodes")
 	if tasks, d, ok := s.number("ntasks"); ok && known && tasks < nodes {
-		s.report(FewTasks, d.at, fmt.Sprintf("The job asks for %d nodes and %s. A node without a task is not used, and Slurm gives the job fewer nodes. Ask with --ntasks-per-node.", nodes, count(tasks, "task")))
+		s.report(FewTasks, d.at, fmt.Sprintf("The job asks for %d nodes and %s. A node without a task is not used, and Slurm gives the job fewer nodes. Ask with --ntasks-per-node.", nodes, units.Count(tasks, "task")))
 	}
 }
 

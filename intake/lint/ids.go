@@ -76,7 +76,7 @@ const (
 	LocalAddress diag.ID = "script-local-address"
 	// Survivors: (warning) ranks wait for one that has died.
 	Survivors diag.ID = "script-survivors"
-	// LostCPUs: (warning) srun of two releases of Slurm does not take over the CPUs of a task.
+	// LostCPUs: (warning) srun of Slurm 22.05 and 23.02 does not take over the CPUs of a task.
 	LostCPUs diag.ID = "script-lost-cpus"
 	// NoEnvironment: the steps start without any environment.
 	NoEnvironment diag.ID = "script-no-environment"

@@ -42,6 +42,7 @@ type launch struct {
 	command  shell.Command  // what is started
 	srun     *shell.Command // the srun around it; nil for none
 	step     []option       // srun's options
+	open     bool           // srun may have others
 	launcher string         // torchrun, or "" where the program is started by itself
 	given    []option       // the launcher's options
 	unsure   bool           // the launcher may have others
@@ -96,7 +97,8 @@ func (s *script) launch(group []shell.Command) *launch {
 	}
 	for i := range group {
 		if at := srunAt(group[i].Words); at >= 0 {
-			l.srun, l.step = &group[i], stepOptions(group[i].Words[at+1:])
+			l.srun = &group[i]
+			l.step, l.open = stepOptions(group[i].Words[at+1:])
 		}
 	}
 	return l
@@ -116,14 +118,15 @@ func srunAt(words []shell.Word) int {
 	return -1
 }
 
-// stepOptions reads the options of srun up to the program.
-func stepOptions(words []shell.Word) []option {
-	var all []option
+// stepOptions reads the options of srun up to the program; open reports that the
+// script does not say all of them.
+func stepOptions(words []shell.Word) (all []option, open bool) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if !strings.HasPrefix(w.Text, "-") {
-			return all
+			return all, open || w.Open
 		}
+		open = open || w.Maybe
 		name, value, joined := strings.Cut(w.Text, "=")
 		var o *slurmOption
 		if strings.HasPrefix(name, "--") {
@@ -150,7 +153,7 @@ func stepOptions(words []shell.Word) []option {
 		}
 		all = append(all, found)
 	}
-	return all
+	return all, open
 }
 
 // launchers are the modules that start one process per GPU.

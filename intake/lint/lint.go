@@ -31,11 +31,13 @@ type Options struct {
 	// Release is the release of Megatron-LM, such as core_v0.18.0; "" for the
 	// one that the script names, if it names one.
 	Release string
+	// Slurm is the release of Slurm, such as 22.05; "" for an unknown one.
+	Slurm string
 }
 
 // Check lists what is wrong with a script. The name is that of its ranges.
 func Check(name string, src []byte, o Options) diag.List {
-	s := &script{name: name, src: src, release: o.Release}
+	s := &script{name: name, src: src, release: o.Release, slurm: o.Slurm}
 	if !s.text() || !s.read() {
 		s.diags.Sort()
 		return s.diags

@@ -11,6 +11,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/intake/shell"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // relation is a rule of Megatron-LM about two of its options, which holds in
@@ -85,8 +86,8 @@ func (s *script) arguments(l *launch) *arguments {
 		}
 		a.unsure = a.unsure || w.Maybe
 	}
-	if known < enough {
-		return nil
+	if known < enough || 2*len(strangers(a)) > len(a.byName) {
+		return nil // another program's
 	}
 	a.settle()
 	a.release = s.megatronRelease()
@@ -403,7 +404,7 @@ func (s *script) ranks(l *launch) (int, string, bool) {
 		n, _, ok := s.nodesOf(l)
 		o := of(l.given, "nproc-per-node")
 		p, ok2 := o.number()
-		return n * p, count(n, "node") + " × " + count(p, "process"), ok && ok2 && n > 0 && p > 0
+		return n * p, units.Count(n, "node") + " × " + units.Count(p, "process"), ok && ok2 && n > 0 && p > 0
 	}
 	if l.srun == nil || l.launcher != "" || of(l.step, "ntasks", "nodes", "ntasks-per-node") != nil {
 		return 0, "", false
@@ -413,7 +414,7 @@ func (s *script) ranks(l *launch) (int, string, bool) {
 	if _, all := s.asked("ntasks"); all {
 		return 0, "", false
 	}
-	return nodes * tasks, count(nodes, "node") + " × " + count(tasks, "task"), ok && ok2
+	return nodes * tasks, units.Count(nodes, "node") + " × " + units.Count(tasks, "task"), ok && ok2
 }
 
 // world compares the ranks with the layout, and the batch with the replicas.
@@ -482,7 +483,7 @@ func (s *script) connections(a *arguments) {
 		return
 	}
 	gpu, known := s.gpuName()
-	if !known || s.mentions(name) && (set == nil || set.Value.Open || set.Value.Maybe || set.Value.Text == "1") || s.reads() {
+	if !known || s.mentions(name) && (set == nil || set.Value.Open || set.Value.Maybe || set.Value.Text == "1") || s.takes() {
 		return
 	}
 	at, what := s.place(&a.all[0]), "The script does not set it."

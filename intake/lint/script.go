@@ -25,6 +25,8 @@ type script struct {
 	directives []directive
 	first      int // offset of the first command
 	found      []*launch
+	counts     map[string]int // of names
+	slurm      string
 	diags      diag.List
 }
 

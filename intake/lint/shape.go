@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/shell"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checkLaunches checks every command that starts training.
@@ -23,7 +25,7 @@ func checkLaunches(s *script) {
 				s.rendezvous(l)
 			}
 		}
-		if l.srun != nil {
+		if l.srun != nil && !l.open {
 			s.survivors(l)
 			s.stepEnvironment(l)
 		}
@@ -79,7 +81,7 @@ func (s *script) manyLaunchers(l *launch) {
 	if o != nil && !ok && allGPUs.MatchString(o.first()) {
 		p, _, ok = s.gpus(l)
 	}
-	if !ok || p < 2 || l.srun == nil {
+	if !ok || p < 2 || l.srun == nil || l.open {
 		return
 	}
 	if t, what, ok := s.tasksPerNode(l); ok && t > 1 {
@@ -178,7 +180,7 @@ func (s *script) processes(l *launch) {
 		list := strings.Split(e.Value.Text, ",")
 		if e.Name == "CUDA_VISIBLE_DEVICES" && !e.Value.Open && !e.Value.Maybe && visible.MatchString(e.Value.Text) && len(s.launches()) == 1 {
 			if p > len(list) {
-				s.report(ManyProcesses, s.place(o), fmt.Sprintf("The launcher starts %d processes on a node, and CUDA_VISIBLE_DEVICES=%s (line %d) shows them %s: the others fail with an invalid device. Start one process for each GPU.", p, e.Value.Text, e.Value.Line, count(len(list), "GPU")))
+				s.report(ManyProcesses, s.place(o), fmt.Sprintf("The launcher starts %d processes on a node, and CUDA_VISIBLE_DEVICES=%s (line %d) shows them %s: the others fail with an invalid device. Start one process for each GPU.", p, e.Value.Text, e.Value.Line, units.Count(len(list), "GPU")))
 			}
 			return
 		}
@@ -187,24 +189,13 @@ func (s *script) processes(l *launch) {
 	switch {
 	case !ok || g == p || s.mentions("CUDA_VISIBLE_DEVICES"):
 	case p > g:
-		s.report(ManyProcesses, s.place(o), fmt.Sprintf("The launcher starts %d processes on a node, and the job has %s there (%s): the others fail with an invalid device. Start one process for each GPU.", p, count(g, "GPU"), what))
+		s.report(ManyProcesses, s.place(o), fmt.Sprintf("The launcher starts %d processes on a node, and the job has %s there (%s): the others fail with an invalid device. Start one process for each GPU.", p, units.Count(g, "GPU"), what))
 	case len(s.launches()) == 1:
-		s.report(IdleGPUs, s.place(o), fmt.Sprintf("The launcher starts %d processes on a node, and the job has %s there (%s): %d are paid for and idle. Start one process for each GPU.", p, count(g, "GPU"), what, g-p))
+		s.report(IdleGPUs, s.place(o), fmt.Sprintf("The launcher starts %d processes on a node, and the job has %s there (%s): %d are paid for and idle. Start one process for each GPU.", p, units.Count(g, "GPU"), what, g-p))
 	}
 }
 
 var visible = regexp.MustCompile(`^\d+(,\d+)*$`)
-
-// count is a number of things, such as "1 GPU" and "8 GPUs".
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	if strings.HasSuffix(of, "s") {
-		of += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, of)
-}
 
 // rendezvous checks how the nodes of a launch meet.
 func (s *script) rendezvous(l *launch) {
@@ -293,6 +284,10 @@ func (s *script) survivors(l *launch) {
 	s.report(Survivors, at, "When one task dies, srun leaves the others running, which wait for it until a timeout of NCCL or for ever, unless the site has set KillOnBadExit. Give srun --kill-on-bad-exit=1.")
 }
 
+// losingCPUs are the releases of Slurm whose srun does not take over the CPUs of
+// a task (Slurm's CHANGELOG/slurm-22.05.md, and slurm-23.11.md, which ends it).
+var losingCPUs = []string{"22.05", "23.02"}
+
 // stepEnvironment checks what a step takes over from the job.
 func (s *script) stepEnvironment(l *launch) {
 	at := s.find(l.srun.Line, "srun")
@@ -301,7 +296,7 @@ func (s *script) stepEnvironment(l *launch) {
 		s.report(NoEnvironment, at, fmt.Sprintf("--export=%s on line %d holds for the steps, too: srun hands over no variable, not even PATH, nor what the script exports. Give srun --export=ALL.", d.value, d.at.Start.Line))
 	}
 	cpus, d, ok := s.number("cpus-per-task")
-	if ok && cpus > 1 && of(l.step, "cpus-per-task", "cpus-per-gpu", "exact", "exclusive") == nil && !s.mentions("SRUN_CPUS_PER_TASK") {
-		s.report(LostCPUs, at, fmt.Sprintf("In Slurm 22.05 and 23.02 srun does not take over --cpus-per-task=%d from line %d, and a task may get one CPU. Give srun --cpus-per-task=$SLURM_CPUS_PER_TASK; other releases take it over.", cpus, d.at.Start.Line))
+	if ok && cpus > 1 && slices.Contains(losingCPUs, s.slurm) && of(l.step, "cpus-per-task", "cpus-per-gpu", "exact", "exclusive") == nil && !s.mentions("SRUN_CPUS_PER_TASK") {
+		s.report(LostCPUs, at, fmt.Sprintf("srun of Slurm %s does not take over --cpus-per-task=%d from line %d, and a task may get one CPU. Give srun --cpus-per-task=$SLURM_CPUS_PER_TASK.", s.slurm, cpus, d.at.Start.Line))
 	}
 }

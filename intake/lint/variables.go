@@ -20,34 +20,74 @@ type assignment struct {
 type names struct {
 	set    map[string][]assignment
 	given  map[string]bool // by for, read, mapfile and the like
-	read   map[string][]*syntax.ParamExp
+	read   map[string][]reading
 	export map[string]bool // exported by name, without a value
+}
+
+// reading is one place that reads a variable.
+type reading struct {
+	*syntax.ParamExp
+	plain bool // it happens where it stands, and its value matters
 }
 
 // variables collects who sets and who reads.
 func (s *script) variables() *names {
-	v := &names{set: map[string][]assignment{}, given: map[string]bool{}, read: map[string][]*syntax.ParamExp{}, export: map[string]bool{}}
+	v := &names{set: map[string][]assignment{}, given: map[string]bool{}, read: map[string][]reading{}, export: map[string]bool{}}
+	var above []syntax.Node
 	syntax.Walk(s.file, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case nil:
+			above = above[:len(above)-1]
+			return true
 		case *syntax.CallExpr:
 			v.call(n)
 		case *syntax.DeclClause:
 			v.declare(n)
 		case *syntax.WordIter:
 			v.given[n.Name.Value] = true
-		case *syntax.CoprocClause:
-			v.given["COPROC"] = true
 		case *syntax.ParamExp:
-			if n.Param != nil {
-				v.read[n.Param.Value] = append(v.read[n.Param.Value], n)
-				if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-					v.given[n.Param.Value] = true
-				}
-			}
+			v.reads(n, above)
 		}
+		above = append(above, n)
 		return true
 	})
 	return v
+}
+
+func (v *names) reads(p *syntax.ParamExp, above []syntax.Node) {
+	if p.Param == nil {
+		return
+	}
+	name := p.Param.Value
+	simple := p.Exp == nil && !p.Length && !p.Excl && p.Repl == nil
+	v.read[name] = append(v.read[name], reading{p, simple && plainly(name, above)})
+	if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
+		v.given[name] = true
+	}
+}
+
+// plainly reports a read that happens where it stands and whose value matters:
+// not in a function, a loop or a condition, nor in a test or an echo.
+func plainly(name string, above []syntax.Node) bool {
+	for _, a := range above {
+		switch a := a.(type) {
+		case *syntax.FuncDecl, *syntax.ForClause, *syntax.WhileClause, *syntax.TestClause, *syntax.IfClause, *syntax.CaseClause:
+			return false
+		case *syntax.CallExpr:
+			if len(a.Args) > 0 && slices.Contains([]string{"[", "test", "echo", "printf", "trap"}, a.Args[0].Lit()) {
+				return false
+			}
+		case *syntax.Assign:
+			if a.Name != nil && a.Name.Value == name {
+				return false
+			}
+		case *syntax.BinaryCmd:
+			if a.Op == syntax.AndStmt || a.Op == syntax.OrStmt {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // setters are commands whose words name the variables that they set.
@@ -90,15 +130,15 @@ func (v *names) declare(c *syntax.DeclClause) {
 func checkVariables(s *script) {
 	v := s.variables()
 	s.lostExports(v)
-	if s.reads() {
+	if s.takes() {
 		return
 	}
 	s.late(v)
 	s.misspelt(v)
 }
 
-// reads reports whether the script takes variables from elsewhere.
-func (s *script) reads() bool {
+// takes reports whether the script takes variables from elsewhere.
+func (s *script) takes() bool {
 	return slices.ContainsFunc(s.order, func(c *call) bool {
 		return slices.Contains([]string{"source", ".", "eval", "module", "conda"}, c.word(0))
 	})
@@ -128,14 +168,21 @@ func (s *script) lostExports(v *names) {
 
 // occurrences counts a name in the whole script, lines of comments aside.
 func (s *script) occurrences(name string) int {
-	n, pattern := 0, regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`)
-	for line := range strings.Lines(string(s.src)) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
-			n += len(pattern.FindAllStringIndex(line, -1))
+	if s.counts == nil {
+		s.counts = map[string]int{}
+		for line := range strings.Lines(string(s.src)) {
+			if strings.HasPrefix(strings.TrimSpace(line), "#") {
+				continue
+			}
+			for _, word := range identifiers.FindAllString(line, -1) {
+				s.counts[word]++
+			}
 		}
 	}
-	return n
+	return s.counts[name]
 }
+
+var identifiers = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // exportAbove finds the export that assignments which stand directly below it
 // were meant for: every line between ends in a backslash or is an assignment.
@@ -181,7 +228,7 @@ func (s *script) late(v *names) {
 			continue
 		}
 		for _, p := range v.read[name] {
-			if p.Exp != nil || p.Length || p.Excl || p.Repl != nil || int(p.Pos().Offset()) > at || !s.plainRead(p, name) {
+			if !p.plain || int(p.Pos().Offset()) > at {
 				continue
 			}
 			strict := "It stands for nothing here."
@@ -195,39 +242,6 @@ func (s *script) late(v *names) {
 }
 
 var unsetFails = regexp.MustCompile(`(?m)^\s*set -[a-z]*u|-o nounset`)
-
-// plainRead reports a read that happens where it stands and whose value
-// matters: not in a function or a loop, nor in a test or an echo.
-func (s *script) plainRead(p *syntax.ParamExp, name string) bool {
-	ok, depth := true, 0
-	var above []syntax.Node
-	syntax.Walk(s.file, func(n syntax.Node) bool {
-		if n == nil {
-			above = above[:len(above)-1]
-			return true
-		}
-		if n == syntax.Node(p) {
-			depth = len(above)
-			for _, a := range above {
-				switch a := a.(type) {
-				case *syntax.FuncDecl, *syntax.ForClause, *syntax.WhileClause, *syntax.TestClause, *syntax.IfClause, *syntax.CaseClause:
-					ok = false
-				case *syntax.CallExpr:
-					if len(a.Args) > 0 && slices.Contains([]string{"[", "test", "echo", "printf", "trap"}, a.Args[0].Lit()) {
-						ok = false
-					}
-				case *syntax.Assign:
-					ok = ok && (a.Name == nil || a.Name.Value != name)
-				case *syntax.BinaryCmd:
-					ok = ok && a.Op != syntax.AndStmt && a.Op != syntax.OrStmt
-				}
-			}
-		}
-		above = append(above, n)
-		return true
-	})
-	return ok && depth > 0
-}
 
 var environmentNames = regexp.MustCompile(`^(PATH|IFS|REPLY|RANDOM|SECONDS|LINENO|LD_LIBRARY_PATH|LIBRARY_PATH|CPATH|PYTHONPATH|HOME|USER|HOSTNAME|PWD|TMPDIR|SCRATCH|WORK|STORE|DISPLAY|LD_PRELOAD|OMP_NUM_THREADS|(SLURM|SLURMD|CUDA|NVIDIA|NCCL|BASH|CONDA|ROCR|HIP|PBS|LSB|OMPI|PMI|PMIX|PET|HF|WANDB)_.*)$`)
 
