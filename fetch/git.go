@@ -18,6 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/memory"
 )
@@ -27,16 +28,28 @@ type Repository struct {
 	url  string
 	refs map[string]string // commits, by the full names of tags and branches
 	head string            // the branch of the server's HEAD
+	auth transport.AuthMethod
 }
 
-// Open asks a server for the tags and branches of a repository.
+// Open asks a server for the tags and branches of a repository. One that wants a
+// name and a password gets what git has for it.
 func Open(ctx context.Context, url string) (*Repository, error) {
 	remote := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: "origin", URLs: []string{url}})
-	refs, err := remote.ListContext(ctx, &git.ListOptions{PeelingOption: git.AppendPeeled})
+	o := &git.ListOptions{PeelingOption: git.AppendPeeled}
+	refs, err := remote.ListContext(ctx, o)
+	if errors.Is(err, transport.ErrAuthenticationRequired) {
+		c, unknown := askGit(ctx, url)
+		if unknown != nil {
+			return nil, fmt.Errorf("%w; %w", err, unknown)
+		}
+		o.Auth = &c.auth
+		refs, err = remote.ListContext(ctx, o)
+		c.settle(ctx, err == nil)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := &Repository{url: url, refs: map[string]string{}}
+	r := &Repository{url: url, refs: map[string]string{}, auth: o.Auth}
 	for _, ref := range refs {
 		name := ref.Name().String()
 		switch {
@@ -93,7 +106,7 @@ func (r *Repository) Files(ctx context.Context, commit string) (*Files, error) {
 	}
 	defer os.RemoveAll(dir)
 	store := filesystem.NewStorage(&limited{Filesystem: osfs.New(dir, osfs.WithBoundOS())}, cache.NewObjectLRUDefault())
-	o := &git.CloneOptions{URL: r.url, NoCheckout: true, Tags: git.NoTags, RecurseSubmodules: git.NoRecurseSubmodules}
+	o := &git.CloneOptions{URL: r.url, Auth: r.auth, NoCheckout: true, Tags: git.NoTags, RecurseSubmodules: git.NoRecurseSubmodules}
 	// One commit where the server has a name for it, else all of them.
 	for _, name := range slices.Sorted(maps.Keys(r.refs)) {
 		if r.refs[name] == commit && (strings.HasPrefix(name, "refs/tags/") || strings.HasPrefix(name, "refs/heads/")) {
