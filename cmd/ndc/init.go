@@ -92,11 +92,25 @@ func (i *initializer) run(argument string) diag.List {
 		i.files = pointedInto(disk{}, i.diags)
 		return i.diags
 	}
+	if i.noLinks(); i.diags.HasErrors() {
+		return i.diags
+	}
 	i.walk(caller{name: argument, folder: i.from})
 	if !i.diags.HasErrors() {
 		i.finish(alone)
 	}
 	return i.diags
+}
+
+// noLinks refuses to write below .ndc, and to remove from it, where that is
+// another folder in disguise.
+func (i *initializer) noLinks() {
+	for folder := lock.Folder; folder != "."; folder = path.Dir(folder) {
+		name := filepath.Join(filepath.FromSlash(i.from), filepath.FromSlash(folder))
+		if info, err := os.Lstat(name); err == nil && !info.IsDir() {
+			i.fail(IDCannotWrite, diag.Range{}, "Modules cannot be kept", "%s is no folder of its own, but a link or a file. What is fetched goes there, and what nothing calls is removed from there; remove it and run ndc init again.", name)
+		}
+	}
 }
 
 func (i *initializer) fail(id diag.ID, at diag.Range, summary, format string, args ...any) {
