@@ -113,6 +113,8 @@ var elsewhere = map[string]string{
 	"output.description":           "for readers",
 	"model.built_by.versions":      "printed by ndc catalog: TestBuiltBy says whether it is true",
 	"model.built_by.reason":        "printed by ndc catalog: TestBuiltBy says whether it is true",
+	"cluster.calibration":          "what it says: testdata/script/calibrate.txtar",
+	"site.calibration":             "what it says: testdata/script/calibrate.txtar",
 	"site.templates.sbatch_header": "what it makes: testdata/script/templates.txtar",
 	"site.templates.before_launch": "what it makes: testdata/script/templates.txtar",
 	"site.templates.after_launch":  "what it makes: testdata/script/templates.txtar",

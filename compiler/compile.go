@@ -131,6 +131,7 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	guard(j, p, c)
 	roundTimes(p)
 	p.Run = run(j, p.Time.StepSeconds)
+	p.Calibration = calibrated(j, t, c)
 	roundAll(p)
 }
 

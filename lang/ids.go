@@ -89,6 +89,9 @@ const (
 	InconsistentModel diag.ID = "inconsistent-model"
 	// InconsistentCluster: figures of a cluster contradict one another.
 	InconsistentCluster diag.ID = "inconsistent-cluster"
+	// InvalidCalibration: what was measured on a cluster cannot be read, or is of
+	// another machine.
+	InvalidCalibration diag.ID = "invalid-calibration"
 	// InconsistentTraining: figures of the training contradict one another.
 	InconsistentTraining diag.ID = "inconsistent-training"
 	// InconsistentLayout: layout constraints contradict the model or one
@@ -160,6 +163,7 @@ var summaries = map[diag.ID]string{
 	LiteralSecret:        "Secret in the job file",
 	InconsistentModel:    "Inconsistent model",
 	InconsistentCluster:  "Inconsistent cluster",
+	InvalidCalibration:   "Invalid calibration",
 	InconsistentTraining: "Inconsistent training",
 	InconsistentLayout:   "Inconsistent layout",
 	UnsupportedPrecision: "Precision that the GPU lacks",

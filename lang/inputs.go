@@ -51,6 +51,9 @@ func (w *Workspace) Inputs(j *job.Job) []string {
 	for _, s := range j.Sources {
 		add(s.Range.Filename)
 	}
+	if c := j.Cluster.Calibration; c != nil {
+		add(path.Join(path.Dir(j.Sources.Range("cluster.calibration").Filename), c.File))
+	}
 	return slices.Sorted(maps.Keys(found))
 }
 

@@ -296,6 +296,7 @@ func (l *loader) buildFor(p parts) job.Job {
 		p.gpu.sources("cluster.gpu", j.Sources)
 		j.Cluster.GPU = decodeGPU(p.gpu)
 		c.when(p.gpu, c.gpu)
+		c.when(p.gpu, func() { c.calibration(p) })
 	}
 	l.buildTraining(p, &c)
 	if p.model != nil {

@@ -16,7 +16,7 @@ func TestEveryArgumentIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	recorded := map[string]bool{}
-	for _, j := range mustLoad(t, files("job.hcl", string(src)), "job.hcl", Options{}) {
+	for _, j := range mustLoad(t, measured(string(src)), "job.hcl", Options{}) {
 		for path, s := range j.Sources {
 			if s.Value != nil {
 				recorded[bare(path)] = true

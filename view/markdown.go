@@ -53,6 +53,9 @@ func page(b *strings.Builder, p *plan.Plan) {
 	}
 	item(b, "Layout", strings.ReplaceAll(Layout(&p.Layout), "\n", "; "))
 	item(b, "Execution", execution(&p.Execution))
+	if p.Calibration != nil {
+		item(b, "Measured", strings.ReplaceAll(measured(p), "\n", "; "))
+	}
 	item(b, "Run", strings.ReplaceAll(runLine(p), "\n", "; "))
 	memoryTable(b, &p.Memory)
 	stepTable(b, &p.Time)

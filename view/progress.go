@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -126,4 +127,24 @@ func ProgressMetrics(w *calibration.Progress) string {
 	}
 	gauge("inside_prediction", "1 when step and memory are inside the predicted range.", inside)
 	return b.String()
+}
+
+// measured says which calibration a plan uses, and how it moved the numbers.
+func measured(p *plan.Plan) string {
+	c := p.Calibration
+	var parts []string
+	for _, t := range c.Terms {
+		if percent := 100 * (t.Factor - 1); percent >= 0.5 || percent <= -0.5 {
+			parts = append(parts, fmt.Sprintf("%s %+.0f %%", t.Term, percent))
+		}
+	}
+	if c.Reserved != 0 {
+		parts = append(parts, fmt.Sprintf("reserved memory %+.1f %%", 100*(c.Reserved-1)))
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing is off by half a percent"}
+	}
+	return fmt.Sprintf("calibrated by %s: %s\nstep %s, without it %s (%+.1f %%); %s on the device, without it %s", c.File, strings.Join(parts, ", "),
+		Duration(p.Time.StepSeconds), Duration(c.StepSeconds), 100*float64(p.Time.StepSeconds/c.StepSeconds-1),
+		GiB(p.Memory.Peak.DeviceBytes), GiB(c.DeviceBytes))
 }

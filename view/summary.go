@@ -35,6 +35,9 @@ func Summary(job string, p *plan.Plan) string {
 	}
 	memory(&b, p)
 	stepTime(&b, p)
+	if p.Calibration != nil {
+		section(&b, "Measured", measured(p))
+	}
 	section(&b, "Run", runLine(p))
 	section(&b, "Search", searchLine(&p.Search))
 	if len(p.Overridden) > 0 {

@@ -2,14 +2,18 @@ package calibration
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/logs"
 )
 
 // examples are the plans of the repository's examples.
@@ -72,7 +76,7 @@ func TestEveryLineHasATerm(t *testing.T) {
 // TestCauses: every term has its words.
 func TestCauses(t *testing.T) {
 	for k := range uncertainty.Count {
-		if c := causes()[k.String()]; c.Name == "" || c.Slower == "" || c.Faster == "" || c.Source == "" {
+		if c := causes()[k.String()]; c.Slower == "" || c.Faster == "" || c.Source == "" {
 			t.Errorf("data/causes.json says nothing of %s", k)
 		}
 	}
@@ -94,4 +98,151 @@ func TestSuspects(t *testing.T) {
 			}
 		}
 	}
+}
+
+// machine is a made-up one: every term of a step takes a factor of what was
+// predicted.
+var machine = [uncertainty.Count]float64{1.06, 1, 1.2, 1.1, 1.5, 1, 1.1, 1.6, 1, 1}
+
+// ran is a log of a plan on the machine.
+func ran(p *plan.Plan) *logs.Log {
+	var seconds float64
+	for k, s := range TermsOf(p) {
+		seconds += float64(s) * machine[k]
+	}
+	l := &logs.Log{Framework: p.Backend, Launches: []logs.Launch{{Status: -1}}}
+	for i := 1; i <= 10; i++ {
+		l.Steps = append(l.Steps, logs.Step{Iteration: 10 * i, Over: 10, Seconds: seconds})
+	}
+	return l
+}
+
+// TestCalibrate: from runs on a machine that is off term by term, every other
+// plan on it is predicted better on average than before, and what no run spends
+// time on keeps its prior.
+func TestCalibrate(t *testing.T) {
+	var plans []*plan.Plan
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		// The toy waits for its host all the time, of which no run of the others tells.
+		if p := examples(t)[name]; p.Feasible && p.Input.GPU == "h100_sxm" && p.Input.Model != "debug" {
+			p.Run.Checkpoints = nil
+			plans = append(plans, p)
+		}
+	}
+	if len(plans) < 6 {
+		t.Fatalf("%d plans on H100", len(plans))
+	}
+	var in []Input
+	for _, p := range plans[:len(plans)/2] {
+		in = append(in, Input{Job: p.Input.Model, Engine: "megatron", Plan: p, Log: ran(p)})
+	}
+	f, err := Calibrate(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after float64
+	for _, p := range plans[len(plans)/2:] {
+		terms := TermsOf(p)
+		measured := math.Log(ran(p).Steps[0].Seconds)
+		before += math.Abs(measured - math.Log(float64(terms.Sum())))
+		after += math.Abs(measured - math.Log(float64(f.moved(&terms))))
+	}
+	if after > before/2 {
+		t.Errorf("other plans are off by %.4f in all after the calibration, %.4f before", after, before)
+	}
+	for _, term := range f.Terms {
+		if term.Term == "pcie" && (term.Identified || term.Factor != 1) {
+			t.Errorf("no run uses PCIe: %+v", term)
+		}
+		if term.After.Spread > term.Before.Spread {
+			t.Errorf("less is known of %s than before: %+v", term.Term, term)
+		}
+	}
+}
+
+// TestCalibratedPlans: a plan that was made with a calibration tells the same of
+// the machine as one without.
+func TestCalibratedPlans(t *testing.T) {
+	for name, p := range examples(t) {
+		if p.Input.GPU != "h100_sxm" || !p.Feasible {
+			continue
+		}
+		p.Run.Checkpoints = nil
+		log := ran(p)
+		plain, err := Calibrate([]Input{{Engine: "megatron", Plan: p, Log: log}})
+		if err != nil {
+			continue // its step is off by more than a machine is
+		}
+		moved := *p
+		moved.Calibration = &plan.Calibration{Terms: []plan.CalibratedTerm{{Term: "linear", Factor: 1.3}}}
+		moved.Time.Breakdown = slices.Clone(p.Time.Breakdown)
+		if p.Layout.PipelineParallel > 1 || slices.ContainsFunc(p.Time.Breakdown, func(l plan.TimeLine) bool { return l.ID == "recompute" }) {
+			continue // their lines move together
+		}
+		for i := range moved.Time.Breakdown {
+			if id := moved.Time.Breakdown[i].ID; id == "linear" || id == "head" {
+				moved.Time.Breakdown[i].Seconds *= 1.3
+			}
+		}
+		again, err := Calibrate([]Input{{Engine: "megatron", Plan: &moved, Log: log}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range plain.Terms {
+			if a, b := plain.Terms[i].After.Mean, again.Terms[i].After.Mean; math.Abs(a-b) > 1e-6 {
+				t.Errorf("%s: %s is off by %g, by %g of the calibrated plan", name, plain.Terms[i].Term, a, b)
+			}
+		}
+	}
+}
+
+// TestRead: what is written is read, and what is not as it should be is said.
+func TestRead(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, GPU: "h100_sxm", Terms: []Term{{Term: "linear", After: Normal{0.1, 0.02}, Before: Normal{0, 0.05}}},
+		Covariance: [][]float64{{0.0004}}, Allocator: &Allocator{Factor: 1.02}}
+	text := func(change func(*File)) []byte {
+		g := *f
+		g.Terms = slices.Clone(f.Terms)
+		change(&g)
+		b, err := json.Marshal(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	c, err := Read("x", text(func(*File) {}), "h100_sxm")
+	if err != nil || c.File != "x" || c.Reserved != 1.02 || uncertainty.Factors(c)[uncertainty.Linear] != math.Exp(0.1) || uncertainty.Factors(c)[uncertainty.Host] != 1 {
+		t.Fatal(c, err)
+	}
+	for says, bad := range map[string][]byte{
+		"format_version":    text(func(g *File) { g.FormatVersion = "2.0" }),
+		"no term":           text(func(g *File) { g.Terms[0].Term = "linaer" }),
+		"0 rows":            text(func(g *File) { g.Covariance = nil }),
+		"row 1":             text(func(g *File) { g.Covariance = [][]float64{{-1}} }),
+		"is no factor":      text(func(g *File) { g.Terms[0].After.Mean = 40 }),
+		"allocator":         text(func(g *File) { g.Allocator = &Allocator{} }),
+		"tells of \"b200\"": text(func(g *File) { g.GPU = "b200" }),
+		"not JSON":          []byte("{"),
+		"stands behind":     append(text(func(*File) {}), "{}"...),
+	} {
+		if _, err := Read("x", bad, "h100_sxm"); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// FuzzRead: whatever is read either is refused or gives factors that are finite.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"format_version":"1.0","gpu":"g","terms":[{"term":"linear","after":{"mean":0.1}}],"covariance":[[0.1]]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := Read("x", text, "g")
+		if err != nil {
+			return
+		}
+		for k, v := range uncertainty.Factors(c) {
+			if !(v > 0.01 && v < 100) {
+				t.Fatalf("factor %g of %s", v, uncertainty.Term(k))
+			}
+		}
+	})
 }

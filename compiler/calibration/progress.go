@@ -79,7 +79,6 @@ type Suspect struct {
 // cause is a record of data/causes.json.
 type cause struct {
 	Term   string `json:"term"`
-	Name   string `json:"name"`
 	Slower string `json:"slower"`
 	Faster string `json:"faster"`
 	Source string `json:"source"`
@@ -88,7 +87,7 @@ type cause struct {
 //go:embed data/causes.json
 var causesJSON []byte
 
-// causes are the terms' names and what usually moves them.
+// causes are what usually moves the terms.
 var causes = sync.OnceValue(func() map[string]cause {
 	var list []cause
 	if err := json.Unmarshal(causesJSON, &list); err != nil {
@@ -168,7 +167,7 @@ func suspects(p *plan.Plan, engine string, ratio float64) []Suspect {
 	for k := range uncertainty.Count {
 		moved := float64(step.Terms[k]) * (math.Exp(post.Mean[k]) - math.Exp(prior.Mean[k]))
 		c := causes()[k.String()]
-		s := Suspect{Term: k.String(), Name: c.Name, Share: units.Share(step.Terms[k] / total), Seconds: units.Rounded(units.Seconds(moved)),
+		s := Suspect{Term: k.String(), Name: k.Words(), Share: units.Share(step.Terms[k] / total), Seconds: units.Rounded(units.Seconds(moved)),
 			Explain: units.Share(moved / (float64(total) * (ratio - 1))), Cause: c.Slower}
 		if ratio < 1 {
 			s.Cause = c.Faster

@@ -23,6 +23,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -45,6 +46,7 @@ type Evaluator struct {
 
 	fixed
 	rates
+	factors *factors // nil: the cluster is not calibrated
 	caches
 
 	layerGroups []layerGroup
@@ -173,6 +175,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e.fused = trafficOf(e.model, fusedLayers)
 	layers := cmp.Or(t.Runtime.Layers.Implementation, fusedLayers)
 	e.eager, e.counted = trafficOf(e.model, layers), layers != fusedLayers
+	e.factors = e.calibrated()
 	e.precision()
 	e.newLayerGroups()
 	e.resolve()
@@ -246,6 +249,10 @@ func (e *Evaluator) resolve() {
 	e.hostStep = p.at("host_step." + engine)
 	e.straggler = p.at("straggler")
 	e.permuteBytes = p.at("permute_bytes")
+	if f := e.factors; f != nil {
+		e.hostStep *= float64(f[uncertainty.Host])
+		e.straggler *= float64(f[uncertainty.Straggler])
+	}
 }
 
 // releaseSpeedUp is how fast GEMMs in low precision run with the engine's release

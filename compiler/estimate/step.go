@@ -53,6 +53,9 @@ func (e *Evaluator) complete(l *plan.Layout, x *plan.Execution) *step {
 	e.gradients(l, x)
 	e.optimizer(l, x)
 	e.small(l)
+	if e.factors != nil {
+		e.factors.once(s)
+	}
 	s.once[lineHost] += units.Seconds(e.hostStep)
 	s.once[lineStraggler] = s.pipeline * units.Seconds(e.straggler*math.Log(float64(l.GPUs())))
 	s.total = units.Seconds(l.MicroBatches)*s.work + s.once.sum()
@@ -111,6 +114,9 @@ func (e *Evaluator) transfers(l *plan.Layout) {
 	s.transfer = s.g.pipeline.PointToPoint(s.table.transfer)
 	if e.scatters(l) {
 		s.transfer += s.g.tensor.AllGather(s.table.transfer * units.Bytes(l.TensorParallel))
+	}
+	if e.factors != nil {
+		s.transfer *= e.factors.of(linePipeline, s.g)
 	}
 	p := &e.runtime.Pipeline
 	s.blocking = p.Blocking

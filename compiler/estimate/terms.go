@@ -127,6 +127,9 @@ func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, 
 		(&fsdp{e: e, l: l, x: x, g: g, PerMicroBatch: with}).communicate(&s)
 		s.seal()
 	}
+	if e.factors != nil {
+		e.factors.passes(&s, g)
+	}
 	return &s
 }
 

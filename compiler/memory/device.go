@@ -4,6 +4,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -23,15 +24,20 @@ type overhead struct {
 
 // overheadOf looks the overheads of a runtime up. Context, slack and range
 // depend on the software below the engine where the data says so.
-func overheadOf(c *runtime.Calibration) overhead {
+// What the allocator holds is what was measured on the job's cluster.
+func overheadOf(c *runtime.Calibration, of *job.Calibration) overhead {
 	measured := func(kind string) float64 {
 		if v, ok := overheads[kind+"/"+c.Software]; ok && c.Software != "" {
 			return v
 		}
 		return overheads[kind]
 	}
+	slack := measured("slack/" + c.Memory)
+	if of != nil && of.Reserved > 0 {
+		slack = max(0, float64((1+slack)*of.Reserved)-1)
+	}
 	return overhead{
-		slack: measured("slack/" + c.Memory), lossSlack: overheads["loss_slack/"+c.Memory], context: measured("context"),
+		slack: slack, lossSlack: overheads["loss_slack/"+c.Memory], context: measured("context"),
 		first: overheads["communicator"], more: overheads["communicator_later"],
 		low: measured("range_low/" + c.Memory), high: measured("range_high/" + c.Memory),
 		pressed: measured("range_pressed/" + c.Memory),

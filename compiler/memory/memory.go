@@ -56,7 +56,7 @@ func New(j *job.Job, t *target.Target) *Model {
 	return &Model{
 		job: j, target: t, arch: program.New(&j.Model), runtime: &t.Runtime,
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
-		cache: map[shape]*terms{}, pipelines: pipelines{known: map[string]*pipeline{}}, overhead: overheadOf(&t.Runtime.Calibration),
+		cache: map[shape]*terms{}, pipelines: pipelines{known: map[string]*pipeline{}}, overhead: overheadOf(&t.Runtime.Calibration, j.Cluster.Calibration),
 	}
 }
 

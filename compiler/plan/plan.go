@@ -27,6 +27,7 @@ type Plan struct {
 	Infeasible     *Infeasible
 	Policies       []Policy
 	Overridden     []Override
+	Calibration    *Calibration // nil: the cluster has none
 	Warnings       []Warning
 	Artifacts      []Artifact
 }
@@ -254,6 +255,23 @@ type Fix struct {
 	Change          string
 	StepSeconds     units.Seconds
 	PeakDeviceBytes units.Bytes
+}
+
+// Calibration is what was measured on the plan's cluster, and how it moved the
+// prediction.
+type Calibration struct {
+	File        string
+	SHA256      string
+	Terms       []CalibratedTerm
+	Reserved    float64 // factor on what the allocator holds; 0: not measured
+	StepSeconds units.Seconds
+	DeviceBytes units.Bytes // these two as they would be predicted without it
+}
+
+// CalibratedTerm is a part of the step that the calibration moves.
+type CalibratedTerm struct {
+	Term   string
+	Factor float64
 }
 
 // Policy says whether the plan meets one of the policies that apply to it.

@@ -74,11 +74,16 @@ var Embedded = sync.OnceValue(func() *Record {
 	return r
 })
 
-// For is what is known before anything was measured on the machine of a job.
+// For is what is known of the machine of a job: before anything was measured on
+// it, or by the calibration of its cluster.
 // Engine is the key of the runtime's calibration of time.
 func For(j *job.Job, engine string) *Prior {
 	r := Embedded()
-	return r.At(r.Of(j), r.Of(j).Measured.Distance(j, engine))
+	p := r.At(r.Of(j), r.Of(j).Measured.Distance(j, engine))
+	if c := j.Cluster.Calibration; c != nil {
+		p.calibrate(c)
+	}
+	return p
 }
 
 // Of is what is known of jobs like this one.

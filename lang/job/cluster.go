@@ -15,7 +15,8 @@ type Cluster struct {
 	PCIe        Link
 	Network     Network
 
-	PricePerGPUHour float64 `json:",omitempty"` // in the currency of the user; 0: not given
+	PricePerGPUHour float64      `json:",omitempty"` // in the currency of the user; 0: not given
+	Calibration     *Calibration `json:",omitempty"` // nil: nothing was measured
 }
 
 // GPUs returns the number of GPUs of the job.

@@ -1,5 +1,9 @@
 package schema
 
+// calibrationArgument names what was measured on a cluster.
+var calibrationArgument = Argument{Name: "calibration", Type: String, Effect: Execution, DefaultDoc: "none",
+	Doc: "What was measured on it: a file of `ndc calibrate`, beside the file that names it ([calibrate.md](calibrate.md))."}
+
 var clusterBlock = Block{
 	Name:     "cluster",
 	Label:    Identifier,
@@ -14,6 +18,7 @@ var clusterBlock = Block{
 		{Name: "host_memory", Type: Bytes, Doc: "Main memory of a node, which offloading may use.", DefaultDoc: "unknown; offloading then always fits"},
 		{Name: "cpus_per_node", Type: Count, Doc: "CPU cores of a node that the job may use. Ranks whose optimizer runs on the host share them.", DefaultDoc: "unknown"},
 		{Name: "price_per_gpu_hour", Type: Number, Limits: positive, Doc: "What an hour of one GPU costs, in any currency: plans then tell the cost of the run in it.", DefaultDoc: "unknown"},
+		calibrationArgument,
 	},
 	Blocks: []Block{
 		{

@@ -9,6 +9,7 @@ var siteBlock = Block{
 	Arguments: []Argument{
 		{Name: "cluster", Type: ClusterRef, Effect: Execution, Doc: "The cluster of jobs that name none."},
 		{Name: "environment", Type: Environment, Doc: "Environment variables of every run."},
+		calibrationArgument,
 		{Name: "values", Type: Any, Doc: "What jobs read as `here.NAME`, such as the folder of the data.", DefaultDoc: "none"},
 	},
 	Blocks: []Block{

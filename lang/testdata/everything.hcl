@@ -41,6 +41,7 @@ cluster "c" {
   cpus_per_node = 96
 
   price_per_gpu_hour = 2.5
+  calibration        = "measured.ndccal.json"
 
   nvlink {
     domain    = 8

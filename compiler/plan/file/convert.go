@@ -19,12 +19,13 @@ func Of(p *plan.Plan) Plan {
 		Alternatives: each(p.Alternatives, func(a plan.Alternative) Alternative {
 			return Alternative{Layout: Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
-		Locked:     lockedOf(p.Locked),
-		Infeasible: infeasibleOf(p.Infeasible),
-		Policies:   each(p.Policies, func(v plan.Policy) Policy { return Policy(v) }),
-		Overridden: each(p.Overridden, func(o plan.Override) Override { return Override(o) }),
-		Warnings:   each(p.Warnings, func(w plan.Warning) Warning { return Warning(w) }),
-		Artifacts:  each(p.Artifacts, func(a plan.Artifact) Artifact { return Artifact(a) }),
+		Locked:      lockedOf(p.Locked),
+		Infeasible:  infeasibleOf(p.Infeasible),
+		Policies:    each(p.Policies, func(v plan.Policy) Policy { return Policy(v) }),
+		Overridden:  each(p.Overridden, func(o plan.Override) Override { return Override(o) }),
+		Calibration: calibrationOf(p.Calibration),
+		Warnings:    each(p.Warnings, func(w plan.Warning) Warning { return Warning(w) }),
+		Artifacts:   each(p.Artifacts, func(a plan.Artifact) Artifact { return Artifact(a) }),
 	}
 }
 
@@ -35,6 +36,14 @@ func inputOf(in *plan.Input) Input {
 		SequenceLength: in.SequenceLength, GlobalBatchSize: in.GlobalBatchSize, Precision: in.Precision,
 		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs,
 	}
+}
+
+func calibrationOf(c *plan.Calibration) *Calibration {
+	if c == nil {
+		return nil
+	}
+	return &Calibration{File: c.File, SHA256: c.SHA256, Terms: each(c.Terms, func(t plan.CalibratedTerm) CalibratedTerm { return CalibratedTerm(t) }),
+		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
 }
 
 func lockedOf(l *plan.Locked) *Locked {
@@ -115,12 +124,13 @@ func (p *Plan) Decision() *plan.Plan {
 		Alternatives: each(p.Alternatives, func(a Alternative) plan.Alternative {
 			return plan.Alternative{Layout: plan.Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
-		Locked:     p.Locked.decision(),
-		Infeasible: p.Infeasible.decision(),
-		Policies:   each(p.Policies, func(v Policy) plan.Policy { return plan.Policy(v) }),
-		Overridden: each(p.Overridden, func(o Override) plan.Override { return plan.Override(o) }),
-		Warnings:   each(p.Warnings, func(w Warning) plan.Warning { return plan.Warning(w) }),
-		Artifacts:  each(p.Artifacts, func(a Artifact) plan.Artifact { return plan.Artifact(a) }),
+		Locked:      p.Locked.decision(),
+		Infeasible:  p.Infeasible.decision(),
+		Policies:    each(p.Policies, func(v Policy) plan.Policy { return plan.Policy(v) }),
+		Overridden:  each(p.Overridden, func(o Override) plan.Override { return plan.Override(o) }),
+		Calibration: p.Calibration.decision(),
+		Warnings:    each(p.Warnings, func(w Warning) plan.Warning { return plan.Warning(w) }),
+		Artifacts:   each(p.Artifacts, func(a Artifact) plan.Artifact { return plan.Artifact(a) }),
 	}
 }
 
@@ -131,6 +141,14 @@ func (in *Input) decision() plan.Input {
 		SequenceLength: in.SequenceLength, GlobalBatchSize: in.GlobalBatchSize, Precision: in.Precision,
 		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs,
 	}
+}
+
+func (c *Calibration) decision() *plan.Calibration {
+	if c == nil {
+		return nil
+	}
+	return &plan.Calibration{File: c.File, SHA256: c.SHA256, Terms: each(c.Terms, func(t CalibratedTerm) plan.CalibratedTerm { return plan.CalibratedTerm(t) }),
+		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
 }
 
 func (l *Locked) decision() *plan.Locked {

@@ -70,7 +70,8 @@ type Plan struct {
 	Locked         *Locked         `json:"locked"`
 	Infeasible     *Infeasible     `json:"infeasible"`
 	Policies       []Policy        `json:"policies"`
-	Overridden     []Override      `json:"overridden,omitempty"` // absent without any
+	Overridden     []Override      `json:"overridden,omitempty"`  // absent without any
+	Calibration    *Calibration    `json:"calibration,omitempty"` // absent without one
 	Warnings       []Warning       `json:"warnings"`
 	Artifacts      []Artifact      `json:"artifacts"`
 }
@@ -285,6 +286,23 @@ type Fix struct {
 	Change          string        `json:"change"`
 	StepSeconds     units.Seconds `json:"step_seconds"`
 	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+}
+
+// Calibration is what was measured on the plan's cluster, and how it moved the
+// prediction.
+type Calibration struct {
+	File        string           `json:"file"`
+	SHA256      string           `json:"sha256"`
+	Terms       []CalibratedTerm `json:"terms"`
+	Reserved    float64          `json:"reserved_factor"`      // on what the allocator holds; 0: not measured
+	StepSeconds units.Seconds    `json:"step_seconds_without"` // as it would be predicted without the calibration
+	DeviceBytes units.Bytes      `json:"device_bytes_without"` // the same of the peak
+}
+
+// CalibratedTerm is a part of the step that the calibration moves.
+type CalibratedTerm struct {
+	Term   string  `json:"term"`
+	Factor float64 `json:"factor"`
 }
 
 // Policy says whether the plan meets one of the policies that apply to it.

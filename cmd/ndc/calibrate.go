@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/logs"
+	"github.com/ndc-dev/ndc/output"
+	"github.com/ndc-dev/ndc/view"
+)
+
+// calibrationSuffix ends the names of calibrations.
+const calibrationSuffix = ".ndccal.json"
+
+func newCalibrate(stdout, stderr io.Writer) *cobra.Command {
+	var planPath, out string
+	var asJSON, force bool
+	c := &cobra.Command{
+		Use: "calibrate LOG|FOLDER…", Short: "Learn from logs how fast a cluster is", Args: takes(1, 1<<16, "logs or folders"),
+		Long: `Read logs of runs and what was planned for them, and write what they say of the
+machine: how far each part of a step (dense products, attention, launches, each
+link …) is off the prediction, memory, and what runs spend beside training. A
+cluster that names the file (calibration = "NAME.ndccal.json") is predicted by it.
+
+FOLDER is what ndc build wrote, or any folder above; below it every folder with a
+plan.json and logs is a run. LOG finds its plan beside it or above, or takes that
+of --plan. Steps that are not steady are left out, with the reason. Runs of
+different layouts tell parts of the step apart; what they cannot tell keeps what
+was known before, and is named.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, asJSON)
+			if !strings.HasSuffix(out, calibrationSuffix) {
+				return usageError(fmt.Sprintf("A calibration is called NAME%s, not %s.", calibrationSuffix, out))
+			}
+			if _, err := os.Lstat(out); err == nil && !force {
+				return usageError(out + " is there; --force replaces it.")
+			}
+			f, err := calibrate(args, planPath)
+			if err != nil {
+				return err
+			}
+			if err := saveCalibration(out, f); err != nil {
+				return err
+			}
+			if t.json {
+				return t.printJSON(f)
+			}
+			_, err = io.WriteString(t.out, view.Calibration(f)+"\nWritten: "+out+"\n")
+			return err
+		},
+	}
+	c.Flags().StringVar(&planPath, "plan", "", "plan.json of the logs (default: beside them or above)")
+	c.Flags().StringVarP(&out, "output", "o", "cluster"+calibrationSuffix, "the file to write")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the calibration as JSON")
+	c.Flags().BoolVar(&force, "force", false, "replace the file")
+	return c
+}
+
+// saveCalibration writes a calibration, all of it or nothing.
+func saveCalibration(name string, f *calibration.File) error {
+	text, err := render.JSON(f)
+	if err != nil {
+		return err
+	}
+	temporary := name + ".new"
+	if err := os.WriteFile(temporary, text, 0o644); err != nil {
+		return fmt.Errorf("the calibration cannot be written: %w", cause(err))
+	}
+	if err := os.Rename(temporary, name); err != nil {
+		return fmt.Errorf("the calibration cannot be written: %w", cause(err))
+	}
+	return nil
+}
+
+// calibrate reads logs and plans, and says what they tell.
+func calibrate(args []string, planPath string) (*calibration.File, error) {
+	runs, err := runsOf(args, planPath)
+	if err != nil {
+		return nil, err
+	}
+	var inputs []calibration.Input
+	var sources []calibration.Source
+	for _, plan := range runs.plans {
+		f, err := readPlan(plan)
+		if err != nil {
+			return nil, err
+		}
+		var parser logs.Parser
+		for _, name := range append([]string{plan}, runs.logs[plan]...) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+			}
+			sources = append(sources, calibration.Source{Path: filepath.ToSlash(name), SHA256: output.Hash(text)})
+			if name != plan {
+				for line := range strings.Lines(string(text)) {
+					parser.Line(line)
+				}
+			}
+		}
+		p := f.Decision()
+		inputs = append(inputs, calibration.Input{Job: f.Job, Engine: engineOf(p.Backend), Plan: p, Log: parser.Log()})
+	}
+	f, err := calibration.Calibrate(inputs)
+	if err != nil {
+		return nil, usageError("There is nothing to calibrate by: " + err.Error() + ".")
+	}
+	f.NDCVersion, f.Sources = version, sources
+	return f, nil
+}
+
+// foundRuns are plans, in order, and the logs of their runs.
+type foundRuns struct {
+	plans []string
+	logs  map[string][]string
+}
+
+func (r *foundRuns) add(plan string, names ...string) {
+	if !slices.Contains(r.plans, plan) {
+		r.plans = append(r.plans, plan)
+	}
+	r.logs[plan] = append(r.logs[plan], names...)
+}
+
+// runsOf finds the plans of logs, and below folders all that have both.
+func runsOf(args []string, planPath string) (*foundRuns, error) {
+	r := &foundRuns{logs: map[string][]string{}}
+	for _, arg := range args {
+		if !isFile(arg) {
+			if err := r.below(arg); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		plan := planPath
+		if plan == "" {
+			if plan = planAbove(arg); plan == "" {
+				return nil, usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, arg))
+			}
+		}
+		r.add(shortest(plan), arg)
+	}
+	if len(r.plans) == 0 {
+		return nil, usageError(fmt.Sprintf("There are no runs in %s: no folder with %s and logs/*.log.", strings.Join(args, ", "), planName))
+	}
+	return r, nil
+}
+
+// below adds the folders of backends that have logs. The copies that runs keep of
+// their files are no runs of their own.
+func (r *foundRuns) below(folder string) error {
+	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "runs" && name != folder:
+			return fs.SkipDir
+		case d.Name() == planName:
+			if names := logsOf(filepath.Dir(name)); len(names) > 0 {
+				r.add(name, names...)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return usageError("There is no " + folder + ".")
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", folder, cause(err))
+	}
+	return nil
+}
+
+// shortest is a path from the working directory where that is below it.
+func shortest(name string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return name
+	}
+	if rel, err := filepath.Rel(dir, name); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return name
+}

@@ -1,0 +1,34 @@
+package compiler
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// calibrated says how the calibration of the job's cluster moved the prediction
+// of a layout; nil without a calibration.
+func calibrated(j *job.Job, t *target.Target, c *search.Candidate) *plan.Calibration {
+	of := j.Cluster.Calibration
+	if of == nil {
+		return nil
+	}
+	p := &plan.Calibration{File: of.File, SHA256: of.SHA256, Terms: []plan.CalibratedTerm{}, Reserved: of.Reserved}
+	for k, f := range uncertainty.Factors(of) {
+		if f != 1 {
+			p.Terms = append(p.Terms, plan.CalibratedTerm{Term: uncertainty.Term(k).String(), Factor: units.Rounded(f)})
+		}
+	}
+	plain := *j
+	plain.Cluster.Calibration = nil
+	var r estimate.Result
+	estimate.New(&plain, t).Evaluate(&c.Layout, &c.Execution, &r)
+	p.StepSeconds, p.DeviceBytes = units.Rounded(r.StepSeconds), units.Bytes(math.Round(float64(r.PeakDeviceBytes)))
+	return p
+}

@@ -1,0 +1,264 @@
+package calibration
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/logs"
+)
+
+// Input is a plan with what its runs printed.
+type Input struct {
+	Job    string
+	Engine string // key of the plan's runtime, see PriorOf
+	Plan   *plan.Plan
+	Log    *logs.Log // of all its submissions, one after another
+}
+
+// fewestReports is how many steady reports a run must have to be believed.
+const fewestReports = 3
+
+// Calibrate says what runs tell of the machine that they ran on. The error
+// tells why there is no calibration.
+func Calibrate(runs []Input) (*File, error) {
+	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}}
+	var observed []uncertainty.Observation
+	var prior *uncertainty.Prior
+	models := map[string]int{}
+	for i := range runs {
+		in := &runs[i]
+		if f.GPU = cmp.Or(f.GPU, in.Plan.Input.GPU); f.GPU != in.Plan.Input.GPU {
+			return nil, fmt.Errorf("runs on %s and on %s: a calibration is for one machine", f.GPU, in.Plan.Input.GPU)
+		}
+		r, step := read(in)
+		if r.Used {
+			key := fmt.Sprintf("%s %d %d", r.Model, in.Plan.Input.ParametersTotal, in.Plan.Input.ParametersActive)
+			if _, ok := models[key]; !ok {
+				models[key] = len(models)
+			}
+			observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
+			prior = wider(prior, PriorOf(in.Plan, in.Engine))
+		}
+		f.Runs = append(f.Runs, r)
+	}
+	if len(observed) == 0 {
+		return nil, fmt.Errorf("none of the runs can be used: %s", reasons(f.Runs))
+	}
+	f.terms(prior, prior.Update(observed))
+	for i, k := 0, 0; i < len(f.Runs); i++ {
+		if f.Runs[i].Used {
+			f.Runs[i].After = units.Rounded(f.moved(&observed[k].Step.Terms))
+			k++
+		}
+	}
+	f.Allocator = allocator(runs)
+	f.Chain = chain(runs)
+	return f, nil
+}
+
+// reasons lists why runs are not used.
+func reasons(runs []Run) string {
+	s := ""
+	for i := range runs {
+		if i > 0 {
+			s += "; "
+		}
+		s += runs[i].Job + " on " + runs[i].Backend + ": " + runs[i].Why
+	}
+	return s
+}
+
+// read takes the steady steps of a run, and its step as it is predicted without
+// a calibration.
+func read(in *Input) (Run, uncertainty.Step) {
+	p := in.Plan
+	in.Log.Fill(p.Input.GlobalBatchSize)
+	y := in.Log.Steady(conditions(p))
+	r := Run{Job: in.Job, Backend: p.Backend, Model: p.Input.Model, GPUs: p.Input.GPUs, Measured: units.Rounded(units.Seconds(y.Mean)),
+		Spread: units.Rounded(y.Spread), Reports: len(y.Steps), Refused: []Refusal{}, Timers: timers(in.Log)}
+	for _, x := range y.Refused {
+		r.Refused = append(r.Refused, Refusal(x))
+	}
+	step := StepOf(p)
+	if c := p.Calibration; c != nil {
+		for k := range step.Terms {
+			for _, t := range c.Terms {
+				if t.Term == uncertainty.Term(k).String() {
+					step.Terms[k] /= units.Seconds(t.Factor)
+				}
+			}
+		}
+	}
+	r.Predicted = units.Rounded(step.Terms.Sum())
+	var w Progress
+	if w.memory(p, in.Log); w.Memory.Kind != "" {
+		r.Memory = &w.Memory
+		first, reserved := in.Log.FirstPeak()
+		r.FirstPeak = units.Bytes(max(first, reserved))
+	}
+	switch throttled := y.Throttling(); {
+	case len(in.Log.Steps) == 0:
+		r.Why = "the log reports no steps"
+	case r.Reports < fewestReports:
+		r.Why = fmt.Sprintf("%s of steady steps, and %d are needed", units.Count(r.Reports, "report"), fewestReports)
+	case throttled != "":
+		r.Why = throttled
+	case math.Abs(math.Log(float64(r.Measured/r.Predicted))) > math.Log(mostOff):
+		r.Why = fmt.Sprintf("its step takes %.3g times as long as predicted, which is no error of a term: is the plan that of this run?", float64(r.Measured/r.Predicted))
+	default:
+		r.Used = true
+	}
+	return r, step
+}
+
+// mostOff is how far a step may be off its prediction and still tell of the
+// machine.
+const mostOff = 4.0
+
+// wider is a prior with the greater variances of two.
+func wider(a, b *uncertainty.Prior) *uncertainty.Prior {
+	if a == nil {
+		return b
+	}
+	for k := range a.Covariance {
+		a.Covariance[k][k] = max(a.Covariance[k][k], b.Covariance[k][k])
+	}
+	a.Model, a.Own, a.Degrees = max(a.Model, b.Model), max(a.Own, b.Own), max(a.Degrees, b.Degrees)
+	return a
+}
+
+// known is the share of its spread that a term may keep to count as identified.
+const known = 0.8
+
+// terms fills in what is known before and after.
+func (f *File) terms(before, after *uncertainty.Prior) {
+	for k := range uncertainty.Count {
+		name := k.String()
+		t := Term{Term: name, Name: k.Words(),
+			Before: normal(before.Mean[k], before.Covariance[k][k]), After: normal(after.Mean[k], after.Covariance[k][k])}
+		t.Factor = units.Rounded(math.Exp(t.After.Mean))
+		t.Identified = t.After.Spread < known*t.Before.Spread
+		if !t.Identified {
+			f.Unidentified = append(f.Unidentified, name)
+		}
+		row := make([]float64, uncertainty.Count)
+		for m := range row {
+			row[m] = units.RoundedTo(after.Covariance[k][m], after.Covariance[k][k])
+		}
+		f.Terms, f.Covariance = append(f.Terms, t), append(f.Covariance, row)
+	}
+}
+
+func normal(mean, variance float64) Normal {
+	return Normal{units.RoundedTo(mean, 1), units.Rounded(math.Sqrt(max(0, variance)))}
+}
+
+// moved is a step with its terms multiplied.
+func (f *File) moved(t *uncertainty.Terms) (sum units.Seconds) {
+	for k, s := range t {
+		sum += s * units.Seconds(f.Terms[k].Factor)
+	}
+	return sum
+}
+
+// allocator compares the peaks of reserved memory. Half of the variance of the
+// prediction is taken to be the machine's and its software's, which all runs
+// share, and half each layout's own.
+func allocator(runs []Input) *Allocator {
+	var sum, n, variance float64
+	for i := range runs {
+		p := runs[i].Plan
+		_, reserved := runs[i].Log.Peak()
+		predicted := float64(p.Memory.Peak.ReservedBytes)
+		if c := p.Calibration; c != nil && c.Reserved > 0 {
+			predicted /= c.Reserved
+		}
+		if reserved <= 0 || predicted <= 0 {
+			continue
+		}
+		low, high := float64(p.Memory.Peak.DeviceRangeBytes[0]), float64(p.Memory.Peak.DeviceRangeBytes[1])
+		if low <= 0 || high <= low {
+			continue
+		}
+		spread := math.Log(high/low) / (2 * 1.645)
+		variance = max(variance, spread*spread)
+		sum += math.Log(reserved / predicted)
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	shared, own := variance/2, variance/2
+	weight := shared / (shared + own/n)
+	a := &Allocator{Before: normal(0, shared), After: normal(weight*sum/n, shared*(1-weight)), Runs: int(n)}
+	a.Factor = units.Rounded(math.Exp(a.After.Mean))
+	return a
+}
+
+// chain sums up launches, failures and phases; nil where no log has time
+// stamps.
+func chain(runs []Input) *Chain {
+	c := &Chain{Failures: map[string]int{}}
+	by := map[logs.PhaseKind][]float64{}
+	failed := 0
+	for i := range runs {
+		l := runs[i].Log
+		for k := range l.Launches {
+			c.Launches++
+			if x := &l.Launches[k]; !x.Began.IsZero() {
+				c.GPUHours += x.Ended.Sub(x.Began).Hours() * float64(runs[i].Plan.Input.GPUs)
+			}
+		}
+		for k := range l.Failures {
+			c.Failures[l.Failures[k].Kind]++
+			if l.Failures[k].Kind != "time_limit" {
+				failed++
+			}
+		}
+		for k := range l.Phases {
+			if q := &l.Phases[k]; q.Seconds > 0 {
+				by[q.Kind] = append(by[q.Kind], q.Seconds)
+			}
+		}
+	}
+	if c.GPUHours == 0 {
+		return nil
+	}
+	if c.GPUHours = units.Rounded(c.GPUHours); failed > 0 {
+		c.GPUHoursBetweenFailures = units.Rounded(c.GPUHours / float64(failed))
+	}
+	c.Start, c.Load, c.Save, c.Queue = duration(by[logs.Start]), duration(by[logs.Load]), duration(by[logs.Save]), duration(by[logs.Queue])
+	return c
+}
+
+func duration(seconds []float64) *Duration {
+	if len(seconds) == 0 {
+		return nil
+	}
+	slices.Sort(seconds)
+	return &Duration{units.Rounded(units.Seconds(seconds[len(seconds)/2])), units.Rounded(units.Seconds(seconds[len(seconds)-1])), len(seconds)}
+}
+
+// timers are the means of the framework's own; nil without any.
+func timers(l *logs.Log) map[string]Timer {
+	sum := map[string]Timer{}
+	for i := range l.Timers {
+		t := sum[l.Timers[i].Name]
+		sum[l.Timers[i].Name] = Timer{t.Seconds + units.Seconds(l.Timers[i].Seconds), t.Reports + 1}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		t := sum[name]
+		t.Seconds = units.Rounded(t.Seconds / units.Seconds(t.Reports))
+		sum[name] = t
+	}
+	if len(sum) == 0 {
+		return nil
+	}
+	return sum
+}

@@ -1,0 +1,159 @@
+package calibration
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// File is what ndc calibrate writes, NAME.ndccal.json, and clusters name.
+type File struct {
+	FormatVersion string      `json:"format_version"`
+	NDCVersion    string      `json:"ndc_version"`
+	GPU           string      `json:"gpu"`
+	Sources       []Source    `json:"sources"`
+	Runs          []Run       `json:"runs"`
+	Terms         []Term      `json:"terms"`
+	Covariance    [][]float64 `json:"covariance"` // of the terms' errors, in their order
+	Unidentified  []string    `json:"unidentified"`
+	Allocator     *Allocator  `json:"allocator"` // null: no log told of memory
+	Chain         *Chain      `json:"chain"`     // null: no log told of more than steps
+}
+
+// Source is a file that was read.
+type Source struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Run is what was read of one plan's runs.
+type Run struct {
+	Job       string           `json:"job"`
+	Backend   string           `json:"backend"`
+	Model     string           `json:"model"`
+	GPUs      int              `json:"gpus"`
+	Used      bool             `json:"used"`
+	Why       string           `json:"why,omitempty"` // it was not
+	Measured  units.Seconds    `json:"step_seconds"`
+	Spread    float64          `json:"spread"` // of the reports, as a share
+	Reports   int              `json:"reports"`
+	Predicted units.Seconds    `json:"predicted_seconds"`            // without a calibration
+	After     units.Seconds    `json:"predicted_seconds_calibrated"` // as the terms' means move it
+	Refused   []Refusal        `json:"refused"`
+	Memory    *Memory          `json:"memory"` // null: the log does not tell
+	FirstPeak units.Bytes      `json:"first_peak_bytes"`
+	Timers    map[string]Timer `json:"timers,omitempty"`
+}
+
+// Refusal is a reason for which reports of steps were left out.
+type Refusal struct {
+	Reason  string `json:"reason"`
+	Reports int    `json:"reports"`
+	First   int    `json:"first_step"`
+}
+
+// Timer is the mean of one of the framework's own timers.
+type Timer struct {
+	Seconds units.Seconds `json:"seconds"`
+	Reports int           `json:"reports"`
+}
+
+// Term is what is known of the error of one part of a step: of the logarithm of
+// measured over predicted time.
+type Term struct {
+	Term       string  `json:"term"`
+	Name       string  `json:"name"`
+	Before     Normal  `json:"before"`
+	After      Normal  `json:"after"`
+	Factor     float64 `json:"factor"`     // that the estimate is multiplied by
+	Identified bool    `json:"identified"` // the runs say something of it
+}
+
+// Normal is a mean and a standard deviation.
+type Normal struct {
+	Mean   float64 `json:"mean"`
+	Spread float64 `json:"spread"`
+}
+
+// Allocator is what the logs say of reserved memory over the prediction.
+type Allocator struct {
+	Before Normal  `json:"before"`
+	After  Normal  `json:"after"`
+	Factor float64 `json:"factor"`
+	Runs   int     `json:"runs"`
+}
+
+// Chain is what launches and what lies between them tell of a machine.
+type Chain struct {
+	Launches                int            `json:"launches"`
+	Failures                map[string]int `json:"failures"` // by kind
+	GPUHours                float64        `json:"gpu_hours"`
+	GPUHoursBetweenFailures float64        `json:"gpu_hours_between_failures"` // 0: nothing failed
+	Start                   *Duration      `json:"start"`
+	Load                    *Duration      `json:"load"`
+	Save                    *Duration      `json:"save"`
+	Queue                   *Duration      `json:"queue"`
+}
+
+// Duration is what a phase takes.
+type Duration struct {
+	Seconds units.Seconds `json:"seconds"` // the median
+	Longest units.Seconds `json:"longest"`
+	Count   int           `json:"count"`
+}
+
+// Read reads a calibration for a cluster that names it, whose GPU goes by some
+// names.
+func Read(name string, text []byte, gpu ...string) (*job.Calibration, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	var f File
+	if err := d.Decode(&f); err != nil {
+		return nil, fmt.Errorf("it is not JSON as ndc calibrate writes it: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something stands behind its end")
+	}
+	if major, _, _ := bytes.Cut([]byte(f.FormatVersion), []byte(".")); string(major) != "1" {
+		return nil, fmt.Errorf("its format_version is %q, and this ndc reads %s", f.FormatVersion, FormatVersion)
+	}
+	if !slices.Contains(gpu, f.GPU) {
+		return nil, fmt.Errorf("it tells of %q, and this cluster has %s", f.GPU, gpu[0])
+	}
+	sum := sha256.Sum256(text)
+	c := &job.Calibration{File: name, SHA256: hex.EncodeToString(sum[:]), Covariance: f.Covariance}
+	if len(f.Covariance) != len(f.Terms) {
+		return nil, fmt.Errorf("it has %d terms and a covariance of %d rows", len(f.Terms), len(f.Covariance))
+	}
+	for i, t := range f.Terms {
+		if _, ok := uncertainty.Named(t.Term); !ok {
+			return nil, fmt.Errorf("there is no term %q", t.Term)
+		}
+		if len(f.Covariance[i]) != len(f.Terms) || f.Covariance[i][i] < 0 {
+			return nil, fmt.Errorf("row %d of its covariance is none", i+1)
+		}
+		if math.Abs(t.After.Mean) > largest {
+			return nil, fmt.Errorf("the error of %s is %g, and e to that power is no factor of a machine", t.Term, t.After.Mean)
+		}
+		c.Terms = append(c.Terms, job.TermError{Name: t.Term, Mean: t.After.Mean, Before: t.Before.Spread * t.Before.Spread})
+	}
+	if a := f.Allocator; a != nil {
+		if a.Factor < math.Exp(-largest) || a.Factor > math.Exp(largest) {
+			return nil, fmt.Errorf("the allocator's factor is %g", a.Factor)
+		}
+		c.Reserved = a.Factor
+	}
+	return c, nil
+}
+
+// largest is the greatest error that a term can have: a factor of twenty.
+const largest = 3.0

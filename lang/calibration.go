@@ -1,0 +1,60 @@
+package lang
+
+import (
+	"path"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// calibration reads what was measured on the job's cluster: the file that the
+// cluster names or, below it, the site.
+func (c *checker) calibration(p parts) {
+	const argument = "cluster.calibration"
+	name := p.cluster.text("calibration")
+	if name == "" && p.site != nil && p.site.tree != nil {
+		if a := p.site.tree.args["calibration"]; a != nil && !a.bad && a.value.Type() == cty.String && !a.value.IsNull() {
+			name = a.value.AsString()
+			c.job.Sources[argument] = job.Source{Origin: job.FromSite, Range: a.source.Range, Value: name}
+		}
+	}
+	if name == "" {
+		return
+	}
+	s := c.job.Sources[argument]
+	file := path.Join(path.Dir(s.Range.Filename), name)
+	if path.IsAbs(name) || !within(file, path.Dir(s.Range.Filename)) {
+		c.fail(OutsideModule, s.Range, "%q lies outside of the folder of the file that names it. Put the calibration beside it.", name)
+		return
+	}
+	text, ok := c.calibrationFile(file, s.Range)
+	if !ok {
+		return
+	}
+	gpu := &c.job.Cluster.GPU
+	read, err := calibration.Read(name, text, gpu.Name, gpu.Catalog)
+	if err != nil {
+		c.fail(InvalidCalibration, s.Range, "%s cannot be used: %v. Write it with ndc calibrate, from runs on this machine.", name, err)
+		return
+	}
+	c.job.Cluster.Calibration = read
+}
+
+// calibrationFile reads a file that a place names, and keeps it.
+func (l *loader) calibrationFile(file string, at diag.Range) ([]byte, bool) {
+	if text, read := l.files[file]; read {
+		return text, true
+	}
+	text, diags := ReadFile(l.fsys, file)
+	if l.size += len(text); !diags.HasErrors() && l.size > maxFolder {
+		diags = fileTooLarge(file)
+	}
+	if l.reportAt(diags, at); diags.HasErrors() {
+		return nil, false
+	}
+	l.files[file] = text
+	return text, true
+}

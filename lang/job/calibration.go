@@ -1,0 +1,24 @@
+package job
+
+// Calibration is what was measured on a cluster, as ndc calibrate writes it. Its
+// numbers move the estimate of every job on the cluster.
+type Calibration struct {
+	File   string // as the job names it
+	SHA256 string
+
+	// Terms are the errors of predicted steps, part by part: logarithms of measured
+	// over predicted time. Covariance is that of these errors, in the order of
+	// Terms.
+	Terms      []TermError
+	Covariance [][]float64
+
+	// Reserved is what the allocator holds over what was predicted; 0: not measured.
+	Reserved float64
+}
+
+// TermError is what is known of the error of one part of a step.
+type TermError struct {
+	Name   string
+	Mean   float64
+	Before float64 // variance before anything was measured
+}

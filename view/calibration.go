@@ -1,0 +1,76 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// Calibration writes what logs say of a machine.
+func Calibration(f *calibration.File) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", f.GPU)
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		name := ""
+		if i == 0 {
+			name = "Runs"
+		}
+		section(&b, name, calibrationRun(r))
+		for _, x := range r.Refused {
+			section(&b, "", fmt.Sprintf("  left out: %s from step %d on: %s", units.Count(x.Reports, "report"), x.First, x.Reason))
+		}
+	}
+	b.WriteByte('\n')
+	fmt.Fprintf(&b, "%-46s %16s %16s\n", "measured over predicted", "before", "after")
+	for _, t := range f.Terms {
+		note := ""
+		if !t.Identified {
+			note = "as before"
+		}
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%-46s %16s %16s %s", t.Name, around(t.Before), around(t.After), note), " ") + "\n")
+	}
+	if a := f.Allocator; a != nil {
+		fmt.Fprintf(&b, "%-46s %16s %16s\n", "reserved memory", around(a.Before), around(a.After))
+	}
+	if f.Chain != nil {
+		b.WriteByte('\n')
+		calibrationChain(&b, f.Chain)
+	}
+	return b.String()
+}
+
+func calibrationRun(r *calibration.Run) string {
+	s := fmt.Sprintf("%s on %s, %d GPUs: ", r.Job, r.Backend, r.GPUs)
+	if !r.Used {
+		return s + "not used: " + r.Why
+	}
+	return s + fmt.Sprintf("step %s ± %.1f %% in %s; predicted %s (%+.1f %%), calibrated %s (%+.1f %%)", Duration(r.Measured), 100*r.Spread, units.Count(r.Reports, "report"),
+		Duration(r.Predicted), 100*float64(r.Measured/r.Predicted-1), Duration(r.After), 100*float64(r.Measured/r.After-1))
+}
+
+// around writes an error as a factor with its spread.
+func around(n calibration.Normal) string {
+	return fmt.Sprintf("%.3f ± %.1f %%", math.Exp(n.Mean), 100*n.Spread)
+}
+
+func calibrationChain(b *strings.Builder, c *calibration.Chain) {
+	s := fmt.Sprintf("%s, %.3g GPU-hours", units.Count(c.Launches, "launch"), c.GPUHours)
+	for _, kind := range slices.Sorted(maps.Keys(c.Failures)) {
+		s += fmt.Sprintf(", %d %s", c.Failures[kind], strings.ReplaceAll(kind, "_", " "))
+	}
+	section(b, "Chain", s)
+	for _, p := range []struct {
+		name string
+		of   *calibration.Duration
+	}{{"start", c.Start}, {"load", c.Load}, {"save", c.Save}, {"queue", c.Queue}} {
+		if p.of != nil {
+			section(b, "", fmt.Sprintf("%s %s, at most %s (%d seen)", p.name, Duration(p.of.Seconds), Duration(p.of.Longest), p.of.Count))
+		}
+	}
+}
