@@ -158,6 +158,7 @@ func (l *loader) buildJob(e element, site *node) []job.Job {
 	if p.cluster != nil {
 		p.gpu = l.reference(p.cluster, "gpu")
 	}
+	l.override(map[string]**block{"model": &p.model, "cluster": &p.cluster, "cluster.gpu": &p.gpu})
 	for _, part := range []*block{p.model, p.cluster, p.gpu} {
 		if part != nil {
 			l.required(part)
@@ -173,6 +174,7 @@ func (l *loader) buildJob(e element, site *node) []job.Job {
 		if l.options.Backend == "" || l.options.Backend == backend.label {
 			p.backend = s.site.underBackend(backend)
 			p.job = overlay(s.site.under(t, backend.label), backend)
+			l.override(map[string]**block{"": &p.job, "backend": &p.backend})
 			l.required(p.job)
 			l.requiredArguments(p.backend) // its blocks are complete only when merged
 			jobs = append(jobs, l.buildFor(p))

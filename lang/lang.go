@@ -39,6 +39,9 @@ type Options struct {
 	// Modules finds the modules whose source is no relative path; nil where none
 	// was fetched.
 	Modules Modules
+	// Overrides are arguments of the jobs, set above all that the files say; of two
+	// that set the same, the later one counts.
+	Overrides []Override
 
 	run *TestRun // whose jobs these are
 }

@@ -76,10 +76,28 @@ the difference.`,
 
 func newPlan(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
+	var changes []string
+	var markdown bool
+	pinned := noPin
 	c := &cobra.Command{
 		Use: "plan FILE|DIR", Short: "Plan the jobs and show the plans, writing nothing", Args: takes(1, 1, "one FILE or DIR"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
+and show the plans. --compare plans the jobs once more with something changed, and
+shows the plans side by side, term by term; it may be repeated. PATH is that of an
+argument of the job, as in job.json: constraints.layout.tensor_parallel=4,
+cluster.network.bandwidth=200Gb/s, model.sequence_length=4096. Several changes at
+once have semicolons between them. --pin prints the layout block, and what else it
+takes, that makes a job have this plan, or the alternative of a number.`,
+		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
+			switch {
+			case pinned != noPin:
+				return pin(t, args[0], &flags, pinned)
+			case len(changes) > 0:
+				return compare(t, args[0], &flags, changes, markdown)
+			case markdown:
+				return wrongUsage(c, "--markdown is for what --compare shows.")
+			}
 			plans, err := planAll(t, args[0], &flags)
 			if err != nil {
 				return err
@@ -89,6 +107,11 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 	}
 	flags.registerStrict(c)
 	flags.registerReplan(c)
+	c.Flags().StringArrayVar(&changes, "compare", nil, "compare with the plan that `PATH=VALUE` makes; may be repeated")
+	c.Flags().BoolVar(&markdown, "markdown", false, "print the comparison as Markdown")
+	c.Flags().IntVar(&pinned, "pin", noPin, "print the blocks that pin the plan, or with a `number` that alternative")
+	c.Flags().Lookup("pin").NoOptDefVal = "0"
+	c.MarkFlagsMutuallyExclusive("compare", "pin")
 	return c
 }
 

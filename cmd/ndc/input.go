@@ -27,6 +27,7 @@ type inputFlags struct {
 	json         bool
 	strict       bool
 	replan       bool
+	overrides    []lang.Override
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -98,7 +99,7 @@ func loadFrom(fsys fs.FS, argument string, f *inputFlags) (*lang.Workspace, diag
 	if diags.HasErrors() {
 		return &lang.Workspace{Files: pointedInto(fsys, diags)}, diags
 	}
-	return lang.Load(fsys, name, lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites, Modules: modules})
+	return lang.Load(fsys, name, lang.Options{Variables: variables, NDCVersion: version, Job: f.job, Backend: f.backend, Sites: f.sites, Modules: modules, Overrides: f.overrides})
 }
 
 // fetchedFor is what ndc init fetched for FILE or DIR.

@@ -118,6 +118,9 @@ func (a *Axis) Counted(c *job.LayoutConstraints) *job.IntChoice {
 // Text is the axis of a layout as the language spells it.
 func (a *Axis) Text(l *plan.Layout) string { return text(a.Value(l)) }
 
+// Spelled is the option of a plan as the language spells it.
+func (o *Option) Spelled(x *plan.Execution) string { return text(o.Value(x)) }
+
 // Told is the axis of a layout in words, "" when it goes without saying.
 func (a *Axis) Told(l *plan.Layout) string { return a.told(a.Value(l)) }
 

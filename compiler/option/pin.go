@@ -14,7 +14,7 @@ import (
 // as the schedule of a layout without a pipeline, narrows nothing.
 func (a *Axis) Pin(c *job.LayoutConstraints, l *plan.Layout) bool {
 	value := a.Value(l)
-	if a.Kind != Switch && reflect.ValueOf(value).Elem().IsZero() && a.Name != "zero_stage" {
+	if reflect.ValueOf(value).Elem().IsZero() && !a.hasZero(value) {
 		return true
 	}
 	switch choice := a.Choice(c).(type) {
@@ -45,6 +45,15 @@ func (a *Axis) Pin(c *job.LayoutConstraints, l *plan.Layout) bool {
 		return ok
 	}
 	panic("option: " + a.Name + " cannot be pinned")
+}
+
+// hasZero reports whether the zero of the axis, which a pointer leads to, is one
+// of its values.
+func (a *Axis) hasZero(value any) bool {
+	if a.Kind == Name {
+		return slices.Contains(a.Values, fmt.Sprint(reflect.ValueOf(value).Elem()))
+	}
+	return a.Kind == Switch || a.Name == "zero_stage"
 }
 
 // Same reports whether two layouts have one value of the axis.

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// noPin says that nothing is to be pinned; 0 is the plan itself, other numbers
+// are its alternatives.
+const noPin = -1
+
+// pin prints the blocks that make the one job that is asked for have its plan, or
+// one of the alternatives.
+func pin(t *terminal, argument string, flags *inputFlags, n int) error {
+	plans, err := planAll(t, argument, flags)
+	if err != nil {
+		return err
+	}
+	if len(plans.list) != 1 {
+		return usageError(fmt.Sprintf("--pin is for one plan, and there are %d. Choose with --job, --backend and --site.", len(plans.list)))
+	}
+	c := plans.list[0]
+	if n < 0 || n > len(c.plan.Alternatives) {
+		return usageError(fmt.Sprintf("There is no alternative %d; the plan has %d.", n, len(c.plan.Alternatives)))
+	}
+	text, diags := pinned(c, n)
+	if diags.HasErrors() {
+		t.diagnostics(diags, t.files)
+		return exitError(exitInput)
+	}
+	if t.json {
+		return t.printJSON(map[string]string{"job": c.job.Name, "backend": c.plan.Backend, "pin": text})
+	}
+	_, err = io.WriteString(t.out, text)
+	return err
+}
+
+// pinned is the layout block of a plan or of an alternative, and the options of
+// execution in which it is not what the layout alone would make it.
+func pinned(c *compiled, n int) (string, diag.List) {
+	wanted, execution := &c.plan.Layout, &c.plan.Execution
+	if n > 0 {
+		wanted, execution = &c.plan.Alternatives[n-1].Layout, nil
+	}
+	j := *c.job
+	j.Constraints.Layout = job.LayoutConstraints{}
+	var b strings.Builder
+	b.WriteString("layout {\n")
+	for i := range option.Axes {
+		a := &option.Axes[i]
+		a.Pin(&j.Constraints.Layout, wanted)
+		if !a.IsFree(&j.Constraints.Layout) {
+			fmt.Fprintf(&b, "  %s = %s\n", a.Name, a.Text(wanted))
+		}
+	}
+	b.WriteString("}\n")
+	if execution != nil {
+		alone, diags := (&request{job: &j}).compile(&j)
+		if alone == nil {
+			return "", diags
+		}
+		b.WriteString(executionBlock(alone.plan, execution))
+	}
+	text, diags := lang.Format([]byte(b.String()), "pin")
+	return string(text), diags
+}
+
+// executionBlock sets the options in which a plan differs; "" when there are none.
+func executionBlock(p *plan.Plan, wanted *plan.Execution) string {
+	var b, offload strings.Builder
+	for i := range option.Options {
+		o := &option.Options[i]
+		if o.Same(&p.Execution, wanted) {
+			continue
+		}
+		if block, name, nested := strings.Cut(o.Name, "."); nested && block == option.Offload {
+			fmt.Fprintf(&offload, "    %s = %s\n", name, o.Spelled(wanted))
+		} else {
+			fmt.Fprintf(&b, "  %s = %s\n", o.Name, o.Spelled(wanted))
+		}
+	}
+	if offload.Len() > 0 {
+		fmt.Fprintf(&b, "  %s {\n%s  }\n", option.Offload, offload.String())
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "execution {\n" + b.String() + "}\n"
+}

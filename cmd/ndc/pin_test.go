@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang"
+)
+
+// TestPinnedGivesThePlan: what --pin prints of a plan or of an alternative, in
+// place of the layout and over the execution of the job, gives just that.
+func TestPinnedGivesThePlan(t *testing.T) {
+	for _, c := range []struct{ example, backend string }{{"llama3-8b", "megatron"}, {"hsdp", "torchtitan"}, {"qwen3-30b-a3b", "megatron"}, {"llama3-8b", "deepspeed"}} {
+		src, err := os.ReadFile(filepath.Join("../../examples", c.example, "job.hcl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := planOf(t, src, c.backend)
+		for n := range min(3, len(first.plan.Alternatives)) + 1 {
+			text, diags := pinned(first, n)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			want, step := first.plan.Layout, first.plan.Time.StepSeconds
+			if n > 0 {
+				want, step = first.plan.Alternatives[n-1].Layout, first.plan.Alternatives[n-1].StepSeconds
+			}
+			got := planOf(t, pasted(t, src, text), c.backend).plan
+			if d := cmp.Diff(want, got.Layout); d != "" || got.Time.StepSeconds != step {
+				t.Errorf("%s on %s, %d: another plan, of %v s instead of %v s, with\n%s%s", c.example, c.backend, n, got.Time.StepSeconds, step, text, d)
+			}
+			if d := cmp.Diff(first.plan.Execution, got.Execution); n == 0 && d != "" {
+				t.Errorf("%s on %s: other options with\n%s%s", c.example, c.backend, text, d)
+			}
+		}
+	}
+}
+
+func planOf(t *testing.T, src []byte, backend string) *compiled {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "job.hcl"), src, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	plans, _, diags := plansOf(os.DirFS(dir), "job.hcl", &inputFlags{backend: backend})
+	if diags.HasErrors() || len(plans.list) != 1 {
+		t.Fatalf("%d plans: %v", len(plans.list), diags)
+	}
+	return plans.list[0]
+}
+
+// pasted puts the blocks into the job of a source.
+func pasted(t *testing.T, src []byte, text string) []byte {
+	t.Helper()
+	parse := func(src []byte) *hclwrite.File {
+		f, diags := hclwrite.ParseConfig(src, "job.hcl", hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		return f
+	}
+	f := parse(src)
+	for _, b := range f.Body().Blocks() {
+		if b.Type() != "job" {
+			continue
+		}
+		constraints := b.Body().FirstMatchingBlock("constraints", nil)
+		if constraints == nil {
+			constraints = b.Body().AppendNewBlock("constraints", nil)
+		}
+		for _, inner := range constraints.Body().Blocks() {
+			constraints.Body().RemoveBlock(inner)
+		}
+		for _, pin := range parse([]byte(text)).Body().Blocks() {
+			if pin.Type() == "layout" {
+				constraints.Body().AppendBlock(pin)
+			} else {
+				b.Body().AppendBlock(pin)
+			}
+		}
+	}
+	return f.Bytes()
+}
+
+// TestExecutionBlock: only what differs is set, what is offloaded in its block.
+func TestExecutionBlock(t *testing.T) {
+	is, wanted := &plan.Plan{}, &plan.Execution{Attention: "flash", LossChunks: 8, OffloadOptimizer: true}
+	if got := executionBlock(is, &is.Execution); got != "" {
+		t.Errorf("for what is so already: %s", got)
+	}
+	text, diags := lang.Format([]byte(executionBlock(is, wanted)), "pin")
+	want := "execution {\n  attention   = \"flash\"\n  loss_chunks = 8\n  offload {\n    optimizer = true\n  }\n}\n"
+	if string(text) != want || diags.HasErrors() {
+		t.Errorf("got\n%s\nwant\n%s %v", text, want, diags)
+	}
+}

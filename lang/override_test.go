@@ -1,0 +1,64 @@
+package lang
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// overridden loads the smallest job with some overrides.
+func overridden(t *testing.T, text string) (*Workspace, string) {
+	t.Helper()
+	w, diags := Load(files("job.hcl", minimal("", "", "steps = 1")), "job.hcl", Options{Overrides: ParseOverrides("--compare", text)})
+	var details []string
+	for _, d := range diags {
+		details = append(details, d.Range.Filename+": "+d.Detail)
+	}
+	return w, strings.Join(details, "\n")
+}
+
+// TestOverride: what the command line sets counts as if the files said it, at its
+// place in the option.
+func TestOverride(t *testing.T) {
+	w, wrong := overridden(t, `constraints.layout.tensor_parallel = [1, 2]; cluster.nodes=1;cluster.gpu.memory=90GiB; model.sequence_length=1024; training.optimizer.beta2=0.9;`+
+		` execution.offload.optimizer=true; slurm.environment={ NCCL_DEBUG = "INFO" }; backend.version=core_v0.19.2; training.optimizer["adamw"].beta1=0.8; constraints.objective=memory; training.seed=null`)
+	if wrong != "" {
+		t.Fatal(wrong)
+	}
+	j := &w.Jobs[0]
+	got := []any{j.Constraints.Layout.TensorParallel.Values, j.Cluster.GPU.Memory.String(), j.Model.SequenceLength, j.Training.Optimizer.Beta1, j.Training.Optimizer.Beta2,
+		j.Execution.OffloadOptimizer, j.Slurm.Environment, j.Backend.Version, j.Constraints.Objective}
+	want := []any{[]int{1, 2}, "90GiB", 1024, 0.8, 0.9, job.Some(true), []job.Variable{{Name: "NCCL_DEBUG", Value: "INFO"}}, "core_v0.19.2", "memory"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if at := j.Sources.Range("model.sequence_length"); at.Filename != "--compare model.sequence_length=1024" || at.Start.Byte != len("model.sequence_length=") {
+		t.Errorf("written at %v", at)
+	}
+}
+
+// TestOverrideMistakes: paths and values are held to the words of the language.
+func TestOverrideMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"constraints.layout.tensor_paralel=2":       `The block layout has no argument "tensor_paralel". Did you mean "tensor_parallel"?`,
+		"constraint.layout.tensor_parallel=2":       `The block job has no block "constraint". Did you mean "constraints"?`,
+		"tensor_parallel=2":                         `The block job has no argument "tensor_parallel".`,
+		"constraints.layout.tensor_parallel":        `is not PATH=VALUE`,
+		"constraints.layout.tensor_parallel=0":      `"tensor_parallel" must be at least 1, not 0.`,
+		"cluster.gpu.memory=40":                     `memory`,
+		"constraints.objective=speed":               `Did you mean "throughput"?`,
+		"model=catalog.model.llama3_8b":             `"model" names a block`,
+		"cluster.base=x":                            `"base" says how the job was put together`,
+		"for_each=[1]":                              `"for_each" says how the job was put together`,
+		"training.data.source.path=/x":              `Its label stands in brackets: source["LABEL"].`,
+		`training.optimizer["sgd"].learning_rate=1`: `The block training has no such block optimizer`,
+		"cluster.nodes=1; cluster.nvlnk.domain=8":   `The block cluster has no block "nvlnk". Did you mean "nvlink"?`,
+	} {
+		if _, got := overridden(t, text); !strings.Contains(got, want) || !strings.HasPrefix(got, "--compare ") {
+			t.Errorf("%s: %s\nwant %s", text, got, want)
+		}
+	}
+}
