@@ -198,3 +198,17 @@ func TestManyInstances(t *testing.T) {
 		t.Errorf("%d jobs", n)
 	}
 }
+
+// TestFoldedNames: two jobs whose folders are one where case does not count are
+// refused, whatever makes their names.
+func TestFoldedNames(t *testing.T) {
+	for _, src := range []string{
+		minimal("", "for_each = { A = 1, a = 2 }", "steps = 1"),
+		minimal("", "", "steps = 1") + strings.Replace(minimal("", "", "steps = 1"), `job "j"`, `job "J"`, 1),
+	} {
+		_, diags := Load(files("job.hcl", src), "job.hcl", Options{})
+		if len(diags) != 1 || diags[0].ID != DuplicateBlock || !strings.Contains(diags[0].Detail, "upper and lower case") {
+			t.Errorf("%v\n%s", diags, src)
+		}
+	}
+}

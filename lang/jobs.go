@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -75,7 +76,7 @@ func (m *module) unknownJob(known []string) {
 
 // elements lists the jobs of all job blocks, and the labels of those blocks.
 func (m *module) elements() (elements []element, labels []string) {
-	places := map[string]*node{}
+	taken := map[string]element{}
 	for _, n := range m.order {
 		if n.block == nil || n.block.Type != "job" {
 			continue
@@ -84,8 +85,8 @@ func (m *module) elements() (elements []element, labels []string) {
 		instances, _ := m.instances(n.block, n.scope)
 		for _, i := range instances {
 			e := element{n, i}
-			if m.nameable(e, places) {
-				places[e.name()] = n
+			if m.nameable(e, taken) {
+				taken[folded(e)] = e
 				elements = append(elements, e)
 			}
 		}
@@ -93,17 +94,27 @@ func (m *module) elements() (elements []element, labels []string) {
 	return elements, labels
 }
 
-// nameable reports a name of an element that is none or that another job has.
-func (m *module) nameable(e element, taken map[string]*node) bool {
-	if e.instance == nil && taken[e.name()] == nil {
+// folded is a job's name as it is the name of a folder: some file systems do not
+// tell upper and lower case apart.
+func folded(e element) string { return strings.ToLower(e.name()) }
+
+// nameable reports a name of an element that is none or that another job has,
+// by folded names.
+func (m *module) nameable(e element, taken map[string]element) bool {
+	other, isTaken := taken[folded(e)]
+	if e.instance == nil && !isTaken {
 		return true // the label was checked
 	}
 	at := rangeOf(e.node.block.LabelRanges[0])
 	if e.instance != nil {
 		at = e.instance.at
 	}
-	if other := taken[e.name()]; other != nil {
-		place := other.block.DefRange()
+	if isTaken {
+		place := other.node.block.DefRange()
+		if other.name() != e.name() {
+			m.fail(DuplicateBlock, at, "This makes a job %q, and %s:%d makes %q, whose folder is the same on file systems that do not tell upper and lower case apart. Change a label or a key.", e.name(), place.Filename, place.Start.Line, other.name())
+			return false
+		}
 		m.fail(DuplicateBlock, at, "This makes a job %q, and so does the job block at %s:%d. The name of an element is LABEL-KEY; change a label or a key.", e.name(), place.Filename, place.Start.Line)
 		return false
 	}

@@ -435,6 +435,8 @@ func TestUnreadable(t *testing.T) {
 		name, content string
 		want          diag.ID
 	}{
+		{"bidi.hcl", "# a \u202e\njob \"x\" {}\n", InvalidText},
+		{"isolate.hcl", "# a \u2066 b\n", InvalidText},
 		{"nul.hcl", "a = 1\nb = \"\x00\"\n", InvalidText},
 		{"latin1.hcl", "a = \"M\xfcnchen\"\n", InvalidText},
 		{"utf16.hcl", "\xff\xfea\x00", InvalidText},

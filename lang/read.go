@@ -211,11 +211,7 @@ func checkText(src []byte, name string) diag.List {
 	if len(src) > maxFileSize {
 		return fileTooLarge(name)
 	}
-	if i := badByte(src); i >= 0 {
-		what := "a NUL byte"
-		if src[i] != 0 {
-			what = fmt.Sprintf("the byte 0x%02x, which is not UTF-8", src[i])
-		}
+	if i, what := badText(src); what != "" {
 		diags.Error(InvalidText, byteRange(src, name, i), summaries[InvalidText],
 			fmt.Sprintf("%s holds %s, at byte %d. Job files are UTF-8 text.", name, what, i))
 		return diags
@@ -230,16 +226,23 @@ func fileStart(name string) diag.Range {
 	return diag.Range{Filename: name, Start: start, End: start}
 }
 
-// badByte is the place of the first NUL or invalid byte, or -1.
-func badByte(src []byte) int {
+// badText finds what is no text that people can review: bytes that are not
+// UTF-8, NUL, and characters that show the text in another order than it is read
+// in (Unicode's bidirectional controls).
+func badText(src []byte) (at int, what string) {
 	for i := 0; i < len(src); {
 		r, n := utf8.DecodeRune(src[i:])
-		if r == 0 || r == utf8.RuneError && n == 1 {
-			return i
+		switch {
+		case r == 0:
+			return i, "a NUL byte"
+		case r == utf8.RuneError && n == 1:
+			return i, fmt.Sprintf("the byte 0x%02x, which is not UTF-8", src[i])
+		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
+			return i, fmt.Sprintf("the character %U, which shows what follows in another order than it is read in", r)
 		}
 		i += n
 	}
-	return -1
+	return 0, ""
 }
 
 // byteRange is the range of one byte.

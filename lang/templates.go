@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -56,11 +57,24 @@ func (l *loader) templatesOf(n *node, b *hclsyntax.Block) {
 				l.fail(WrongType, rangeOf(a.Expr.Range()), "%q is file(\"NAME\") or text in quotes, not %s.", a.Name, describe(v))
 			}
 		}
-		if ok {
+		if ok && l.reviewable(&t, rangeOf(a.Expr.Range())) {
 			n.templates.list = append(n.templates.list, t)
 			n.templates.places[t.Part] = rangeOf(a.Expr.Range())
 		}
 	}
+}
+
+// reviewable reports a template that is no text, or another one for bash than for
+// people.
+func (l *loader) reviewable(t *job.Template, at diag.Range) bool {
+	i, what := badText([]byte(t.Text))
+	if r := strings.IndexByte(t.Text, '\r'); what == "" && r >= 0 {
+		i, what = r, "a carriage return, which bash takes for a part of a word and terminals for the beginning of the line; save it with the ends of lines of Unix"
+	}
+	if what != "" {
+		l.fail(InvalidText, at, "The template holds, in line %d, %s.", 1+strings.Count(t.Text[:i], "\n"), what)
+	}
+	return what == ""
 }
 
 // templateFile reads the file that file("NAME") names, which lies in the module
@@ -95,10 +109,6 @@ func (l *loader) templateFile(m *module, call *hclsyntax.FunctionCallExpr, t *jo
 		return false
 	}
 	src, diags := ReadFile(fsys, t.File)
-	if !diags.HasErrors() && badByte(src) >= 0 {
-		l.fail(InvalidText, at, "%s is not UTF-8 text.", t.File)
-		return false
-	}
 	if l.size += len(src); !diags.HasErrors() && l.size > maxFolder {
 		diags = fileTooLarge(t.File)
 	}
