@@ -40,6 +40,9 @@ func (s *server) didOpen(_ context.Context, p *openParams) (*nothing, error) {
 	if path == "" {
 		return nil, nil // text that lies nowhere belongs to no job
 	}
+	s.mu.Lock()
+	s.epoch++
+	s.mu.Unlock()
 	s.put(newDocument(p.TextDocument.URI, path, p.TextDocument.Version, newText(p.TextDocument.Text)))
 	return nil, nil
 }
@@ -64,6 +67,7 @@ func (s *server) didClose(_ context.Context, p *documentParams) (*nothing, error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.documents, pathOf(p.TextDocument.URI))
+	s.epoch++
 	s.begin()
 	return nil, nil
 }
@@ -72,6 +76,7 @@ func (s *server) didClose(_ context.Context, p *documentParams) (*nothing, error
 func (s *server) didSave(context.Context, *documentParams) (*nothing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.epoch++
 	s.begin()
 	return nil, nil
 }

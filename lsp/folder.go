@@ -169,7 +169,7 @@ func (l *lookup) moduleFolder(folder string, d *definition) string {
 
 // isCatalog reports whether an open document is an entry of the catalogue as it
 // is, which is no job of anybody.
-func (s *server) isCatalog(d *document) bool {
+func isCatalog(d *document) bool {
 	name := strings.TrimSuffix(path.Base(d.path), ".hcl")
 	for _, kind := range catalog.Kinds() {
 		if src := catalog.Source(kind, name); src != nil && string(src) == d.text.content {

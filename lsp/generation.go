@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -20,6 +19,7 @@ type generation struct {
 	documents map[string]*document // as they were at its beginning
 	context   context.Context      // ends with the next change
 	cancel    context.CancelFunc
+	epoch     int           // counts what may change files that are not open
 	done      chan struct{} // closed when the files were looked at, or never will be
 
 	lenses map[string][]lens // by path of the file, once done
@@ -46,6 +46,7 @@ func (s *server) overlaid(documents map[string]*document) overlay {
 func (s *server) begin() {
 	s.current.cancel()
 	g := newGeneration(maps.Clone(s.documents))
+	g.epoch = s.epoch
 	s.current = g
 	time.AfterFunc(s.Delay, func() { s.look(g) })
 }
@@ -65,12 +66,14 @@ func (s *server) look(g *generation) {
 		return
 	}
 	l := &looker{server: s, lookup: s.lookupIn(g.documents), generation: g, found: map[string][]diagnostic{}}
-	for _, name := range l.roots() {
+	roots := l.roots()
+	for _, name := range roots {
 		if g.context.Err() != nil {
 			return
 		}
 		l.load(name)
 	}
+	maps.DeleteFunc(s.loaded, func(name string, _ *loaded) bool { return !slices.Contains(roots, name) })
 	l.tests()
 	s.publish(g, l.found)
 }
@@ -84,15 +87,39 @@ type looker struct {
 }
 
 // load reads a root, and checks its jobs where there is nothing wrong with it.
+// What no change since touches is known.
 func (l *looker) load(root string) {
-	w, diags := l.Program.Load(l.files, root)
-	if !diags.HasErrors() {
-		diags.Append(l.Program.Check(w.Jobs))
+	r := l.loaded[root]
+	if r == nil || r.epoch != l.generation.epoch || r.touched(root, l.generation.documents) {
+		r = &loaded{epoch: l.generation.epoch, documents: l.generation.documents}
+		r.workspace, r.diags = l.Program.Load(l.lookup.files, root)
+		if !r.diags.HasErrors() {
+			r.diags.Append(l.Program.Check(r.workspace.Jobs))
+		}
+		l.loaded[root] = r
 	}
-	if !diags.HasErrors() {
-		l.addLenses(root, w)
+	if !r.diags.HasErrors() {
+		l.addLenses(root, r.workspace)
 	}
-	l.add(root, diags, w.Files)
+	l.add(root, r.diags, r.workspace.Files)
+}
+
+// loaded is what came of a root, and of which documents.
+type loaded struct {
+	epoch     int
+	documents map[string]*document
+	workspace *lang.Workspace
+	diags     diag.List
+}
+
+// touched reports whether a document that is a part of a root is another now.
+func (r *loaded) touched(root string, now map[string]*document) bool {
+	for name, d := range now {
+		if _, read := r.workspace.Files[name]; r.documents[name] != d && (read || path.Dir(name) == root) {
+			return true
+		}
+	}
+	return false
 }
 
 // tests reads the files of tests that are open.
@@ -191,109 +218,4 @@ func (s *server) tell(p *diagnosticsParams, open bool) {
 
 func sorted(documents map[string]*document) []*document {
 	return slices.SortedFunc(maps.Values(documents), func(a, b *document) int { return strings.Compare(a.path, b.path) })
-}
-
-// roots are the folders, or files, of which the open documents are parts: those
-// that no other folder of the workspace calls as a module.
-func (l *looker) roots() []string {
-	var list []string
-	var callers map[string][]string
-	for _, d := range sorted(l.generation.documents) {
-		switch {
-		case !d.isJob() || l.isCatalog(d):
-			continue
-		case l.Alone && strings.HasSuffix(d.path, ".hcl"):
-			list = append(list, d.path)
-			continue
-		case callers == nil:
-			callers = l.callers()
-		}
-		list = append(list, callersOf(path.Dir(d.path), callers)...)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// callersOf walks from a folder to those that call it and that nobody calls.
-func callersOf(folder string, callers map[string][]string) []string {
-	var roots []string
-	seen, waiting := map[string]bool{folder: true}, []string{folder}
-	for len(waiting) > 0 {
-		f := waiting[0]
-		waiting = waiting[1:]
-		if len(callers[f]) == 0 {
-			roots = append(roots, f)
-		}
-		for _, c := range callers[f] {
-			if !seen[c] {
-				seen[c] = true
-				waiting = append(waiting, c)
-			}
-		}
-	}
-	if len(roots) == 0 {
-		return []string{folder} // they call one another in a circle
-	}
-	return roots
-}
-
-// Bounds on the search for callers in the folders of the editor.
-const (
-	maxFolders = 2000
-	maxDepth   = 8
-)
-
-// callers maps the folders that are modules to the folders that call them.
-func (l *looker) callers() map[string][]string {
-	callers := map[string][]string{}
-	seen := map[string]bool{}
-	note := func(folder string) {
-		if seen[folder] {
-			return
-		}
-		seen[folder] = true
-		calls, _ := lang.Calls(l.files, folder) // what is wrong is told where it is loaded
-		for _, c := range calls {
-			if c.IsFolder() {
-				inner, _ := c.Folder(folder)
-				if !slices.Contains(callers[inner], folder) {
-					callers[inner] = append(callers[inner], folder)
-				}
-			}
-		}
-	}
-	for _, d := range sorted(l.generation.documents) {
-		note(path.Dir(d.path))
-	}
-	left := maxFolders
-	for _, f := range l.workspace() {
-		l.walk(f, maxDepth, &left, note)
-	}
-	return callers
-}
-
-func (l *looker) workspace() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.folders
-}
-
-// walk visits the folders with jobs below one.
-func (l *looker) walk(folder string, depth int, left *int, visit func(string)) {
-	if *left--; *left < 0 || depth < 0 || l.generation.context.Err() != nil {
-		return
-	}
-	entries, err := fs.ReadDir(l.files, folder)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case strings.HasPrefix(name, "."):
-		case e.IsDir():
-			l.walk(path.Join(folder, name), depth-1, left, visit)
-		case strings.HasSuffix(name, ".hcl"):
-			visit(folder)
-		}
-	}
 }

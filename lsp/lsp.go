@@ -87,7 +87,10 @@ type server struct {
 	rpc   *jrpc2.Server
 	ended chan struct{}
 
-	loading  sync.Mutex // one generation at a time looks at files
+	loading sync.Mutex         // one generation at a time looks at files; of the next two
+	loaded  map[string]*loaded // by root
+	called  *called            // nil: not known
+
 	planning sync.Mutex // one prediction at a time; each uses all processors
 
 	mu        sync.Mutex // of what follows
@@ -97,13 +100,14 @@ type server struct {
 	shutDown  bool
 	stopped   bool
 	documents map[string]*document // by path; replaced, never changed
+	epoch     int                  // counts what may change files that are not open
 	current   *generation
 	published map[string]string // by URI: what the editor was told last
 	plans     map[string]*prediction
 }
 
 func newServer(o Options) *server {
-	s := &server{Options: o, ended: make(chan struct{}), documents: map[string]*document{}, published: map[string]string{}, plans: map[string]*prediction{}}
+	s := &server{Options: o, ended: make(chan struct{}), loaded: map[string]*loaded{}, documents: map[string]*document{}, published: map[string]string{}, plans: map[string]*prediction{}}
 	s.current = newGeneration(nil)
 	close(s.current.done)
 	return s

@@ -6,6 +6,7 @@
 package outline
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -88,6 +89,9 @@ func Read(name string, src []byte) *File {
 	return f
 }
 
+// Lines of a lock nobody writes by hand.
+var lock = schema.Block{Name: "lock"}
+
 var variables = schema.Block{Name: "variables", Doc: "Values of variables.", OpenNames: true}
 
 func top(name string) *schema.Block {
@@ -96,6 +100,8 @@ func top(name string) *schema.Block {
 		return &schema.TestFile
 	case strings.HasSuffix(name, ".ndcvars"):
 		return &variables
+	case path.Base(name) == "ndc.lock.hcl":
+		return &lock
 	}
 	return &schema.File
 }

@@ -1,0 +1,133 @@
+package lsp
+
+import (
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/lang"
+)
+
+// roots are the folders, or files, of which the open documents are parts: those
+// that no other folder of the workspace calls as a module.
+func (l *looker) roots() []string {
+	var list []string
+	var callers map[string][]string
+	for _, d := range sorted(l.generation.documents) {
+		switch {
+		case !d.isJob() || isCatalog(d):
+			continue
+		case l.Alone && strings.HasSuffix(d.path, ".hcl"):
+			list = append(list, d.path)
+			continue
+		case callers == nil:
+			callers = l.callers()
+		}
+		list = append(list, callersOf(path.Dir(d.path), callers)...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// callersOf walks from a folder to those that call it and that nobody calls.
+func callersOf(folder string, callers map[string][]string) []string {
+	var roots []string
+	seen, waiting := map[string]bool{folder: true}, []string{folder}
+	for len(waiting) > 0 {
+		f := waiting[0]
+		waiting = waiting[1:]
+		if len(callers[f]) == 0 {
+			roots = append(roots, f)
+		}
+		for _, c := range callers[f] {
+			if !seen[c] {
+				seen[c] = true
+				waiting = append(waiting, c)
+			}
+		}
+	}
+	if len(roots) == 0 {
+		return []string{folder} // they call one another in a circle
+	}
+	return roots
+}
+
+// Bounds on the search for callers in the folders of the editor.
+const (
+	maxFolders = 2000
+	maxDepth   = 8
+)
+
+// called is which folders each folder of the workspace calls as modules.
+type called struct {
+	epoch   int
+	folders map[string][]string
+}
+
+// callers maps the folders that are modules to the folders that call them. The
+// workspace is searched when files that are not open may have changed.
+func (l *looker) callers() map[string][]string {
+	if l.called == nil || l.called.epoch != l.generation.epoch {
+		l.called = &called{l.generation.epoch, map[string][]string{}}
+		left := maxFolders
+		for _, f := range l.workspace() {
+			l.walk(f, maxDepth, &left)
+		}
+	}
+	for _, d := range l.generation.documents {
+		l.note(path.Dir(d.path))
+	}
+	callers := map[string][]string{}
+	for _, folder := range slices.Sorted(maps.Keys(l.called.folders)) {
+		for _, inner := range l.called.folders[folder] {
+			if !slices.Contains(callers[inner], folder) {
+				callers[inner] = append(callers[inner], folder)
+			}
+		}
+	}
+	return callers
+}
+
+// note lists what a folder calls.
+func (l *looker) note(folder string) {
+	calls, _ := lang.Calls(l.lookup.files, folder) // what is wrong is told where it is loaded
+	l.called.folders[folder] = nil
+	for _, c := range calls {
+		if c.IsFolder() {
+			inner, _ := c.Folder(folder)
+			l.called.folders[folder] = append(l.called.folders[folder], inner)
+		}
+	}
+}
+
+func (l *looker) workspace() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.folders
+}
+
+// walk notes the folders with jobs below one.
+func (l *looker) walk(folder string, depth int, left *int) {
+	if *left--; *left < 0 || depth < 0 {
+		return
+	}
+	entries, err := fs.ReadDir(l.lookup.files, folder)
+	if err != nil {
+		return
+	}
+	jobs := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, "."):
+		case e.IsDir():
+			l.walk(path.Join(folder, name), depth-1, left)
+		case strings.HasSuffix(name, ".hcl"):
+			jobs = true
+		}
+	}
+	if jobs {
+		l.note(folder)
+	}
+}
