@@ -49,7 +49,7 @@ const Folder = ".ndc/modules"
 
 // sums is what the name of the list of a module's hashes ends with. The lock has
 // the hash of the list; the list tells which file has changed.
-const sums = ".sums"
+const sums = "@sums"
 
 // Fetched finds what was fetched, and holds it to the lock.
 type Fetched struct {

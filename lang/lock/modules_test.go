@@ -92,11 +92,11 @@ func TestFetched(t *testing.T) {
 		"list too": {"base", source, "~> 2.1", func(m fstest.MapFS) {
 			other, _ := Sums(map[string][]byte{"a/x.hcl": []byte("X"), "y.hcl": []byte("y")})
 			m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("X")}
-			m["jobs/.ndc/modules/base.sums"] = &fstest.MapFile{Data: []byte(other)}
+			m["jobs/.ndc/modules/base@sums"] = &fstest.MapFile{Data: []byte(other)}
 		}, "are not those that ndc.lock.hcl has the hash of"},
 	} {
 		files := fstest.MapFS{
-			"jobs/.ndc/modules/base/a/x.hcl": {Data: []byte("x")}, "jobs/.ndc/modules/base/y.hcl": {Data: []byte("y")}, "jobs/.ndc/modules/base.sums": {Data: []byte(sums)},
+			"jobs/.ndc/modules/base/a/x.hcl": {Data: []byte("x")}, "jobs/.ndc/modules/base/y.hcl": {Data: []byte("y")}, "jobs/.ndc/modules/base@sums": {Data: []byte(sums)},
 		}
 		c.change(files)
 		folder, diags := (&Fetched{FS: files, From: "jobs", Lock: f}).Folder(c.address, c.source, c.version, diag.Range{})
@@ -111,7 +111,7 @@ func TestFetched(t *testing.T) {
 
 // TestAddresses: an address becomes the name of a folder.
 func TestAddresses(t *testing.T) {
-	for _, address := range []string{"..", "a/b", "a..b", "", "a.", "../x", "a b", "C:"} {
+	for _, address := range []string{SumsPath("base"), "..", "a/b", "a..b", "", "a.", "../x", "a b", "C:"} {
 		text := "module \"" + address + "\" {\n source = \"x\"\n hash = \"y\"\n}\n"
 		if _, diags := Parse([]byte(text), Name); !diags.HasErrors() {
 			t.Errorf("%q is an address", address)
