@@ -6,6 +6,8 @@ import "github.com/ndc-dev/ndc/diag"
 const (
 	// Syntax: bash cannot read the script.
 	Syntax diag.ID = "script-syntax"
+	// UnknownRule: (warning) a comment silences a rule that does not exist.
+	UnknownRule diag.ID = "script-unknown-rule"
 	// Blank: a place that the reader shall fill in still stands there.
 	Blank diag.ID = "script-blank"
 	// DOSLines: lines end in CR LF.

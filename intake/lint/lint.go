@@ -38,19 +38,40 @@ type Options struct {
 // Check lists what is wrong with a script. The name is that of its ranges.
 func Check(name string, src []byte, o Options) diag.List {
 	s := &script{name: name, src: src, release: o.Release, slurm: o.Slurm}
-	if !s.text() || !s.read() {
-		s.diags.Sort()
-		return s.diags
+	if s.text() && s.read() {
+		for _, check := range []func(*script){
+			checkDirectives, checkSubmission, checkSignals, checkOutput,
+			checkCommands, checkPipes, checkVariables, checkEnvironment, checkSecrets,
+			checkLaunches,
+		} {
+			check(s)
+		}
 	}
-	for _, check := range []func(*script){
-		checkDirectives, checkSubmission, checkSignals, checkOutput,
-		checkCommands, checkPipes, checkVariables, checkEnvironment, checkSecrets,
-		checkLaunches,
-	} {
-		check(s)
-	}
+	s.silence()
 	s.diags.Sort()
 	return s.diags
+}
+
+// silenced is a comment that silences a rule for the script, with the reason
+// behind it.
+var silenced = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*ndc:ignore[ \t]+([a-z0-9-]+)`)
+
+// silence takes away the findings of rules that the script silences.
+func (s *script) silence() {
+	known := map[diag.ID]bool{}
+	var names []string
+	for _, r := range Rules() {
+		known[r.ID] = true
+		names = append(names, string(r.ID))
+	}
+	for _, m := range silenced.FindAllSubmatchIndex(s.src, -1) {
+		id := diag.ID(s.src[m[2]:m[3]])
+		if known[id] {
+			s.diags = slices.DeleteFunc(s.diags, func(d diag.Diagnostic) bool { return d.ID == id })
+			continue
+		}
+		s.report(UnknownRule, s.span(m[2], m[3]), fmt.Sprintf("There is no rule %s, and the comment silences nothing.%s", id, diag.DidYouMean(string(id), names)))
+	}
 }
 
 // text checks what must hold before the script is parsed.

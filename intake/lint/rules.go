@@ -14,6 +14,7 @@ func Rules() []Rule { return rules }
 
 var rules = []Rule{
 	{Syntax, diag.Error, "Script cannot be read"},
+	{UnknownRule, diag.Warning, "Comment silences no rule"},
 	{Blank, diag.Error, "Blank is not filled in"},
 	{DOSLines, diag.Error, "Lines end in CR LF"},
 	{NoShebang, diag.Error, "First line names no interpreter"},

@@ -23,6 +23,8 @@ A finding has a place, a reason and a way to mend it. The command exits with 1 w
 the site may have settled. ` + "`--format sarif`" + ` writes a log that forges show beside the lines, ` + "`--format json`" + ` a list, and
 ` + "`--megatron core_v0.18.0`" + ` says which release is launched, so that every option is checked against its table.
 
+A comment in the script silences a rule for it, best with the reason: ` + "`# ndc:ignore script-survivors: the site ends such steps`" + `.
+
 What the rules know they read from tables: the options of sbatch and srun and the variables of NCCL from the sources of their releases,
 those of Megatron-LM from the tables that ndc emits by. Every rule stands below with a script that breaks it and one that does not,
 and a test holds both. How often the rules are right about scripts that others published stands in testdata/lint/corpus.jsonl:
