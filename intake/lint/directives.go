@@ -219,8 +219,6 @@ func checkDirectives(s *script) {
 	}
 }
 
-func (s *script) at(offset int) int { return s.position(offset).Line }
-
 // checkSubmission checks what sbatch looks at besides.
 func checkSubmission(s *script) {
 	for _, c := range s.order {

@@ -76,7 +76,7 @@ func (s *script) launches() []*launch {
 		groups[c.Offset] = append(groups[c.Offset], c)
 	}
 	for _, offset := range order {
-		if l := s.launch(groups[offset]); l != nil {
+		if l := s.launch(groups[offset]); l != nil && len(s.found) < maxLaunches {
 			l.call = s.calls[offset]
 			s.found = append(s.found, l)
 		}

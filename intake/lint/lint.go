@@ -23,8 +23,15 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 )
 
-// MaxBytes is the length of the longest script that is read.
-const MaxBytes = 1 << 20
+// Bounds of a script, far above any launch.
+const (
+	// MaxBytes is the length of the longest script that is read.
+	MaxBytes = 1 << 18
+
+	maxFindings = 200 // of a script
+	maxLaunches = 100 // that are looked into
+	maxNames    = 500 // that are compared with one another
+)
 
 // Options say what a script does not.
 type Options struct {

@@ -15,7 +15,7 @@ func closest(name string, known []string) string {
 	}
 	best, found := most+1, ""
 	for _, k := range known {
-		if k == name || len(k) < 4 {
+		if k == name || len(k) < 4 || len(k) > len(name)+most || len(name) > len(k)+most {
 			continue
 		}
 		d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil)

@@ -63,6 +63,9 @@ var rules = []Rule{
 
 // report adds a finding of a rule.
 func (s *script) report(id diag.ID, at diag.Range, detail string) {
+	if len(s.diags) >= maxFindings {
+		return
+	}
 	for _, r := range rules {
 		if r.ID != id {
 			continue

@@ -17,6 +17,7 @@ import (
 type script struct {
 	name       string
 	src        []byte
+	starts     []int // offsets of the lines
 	release    string
 	file       *syntax.File
 	shell      *shell.Script // what is certain of it
@@ -116,9 +117,26 @@ func (s *script) span(from, to int) diag.Range {
 }
 
 func (s *script) position(offset int) diag.Position {
-	line := bytes.Count(s.src[:offset], []byte("\n")) + 1
-	start := bytes.LastIndexByte(s.src[:offset], '\n') + 1
+	line := s.at(offset)
+	start, _ := s.bounds(line)
 	return diag.Position{Line: line, Column: utf8.RuneCount(s.src[start:offset]) + 1, Byte: offset}
+}
+
+// at is the line of an offset.
+func (s *script) at(offset int) int {
+	if s.starts == nil {
+		s.starts = []int{0}
+		for i, b := range s.src {
+			if b == '\n' {
+				s.starts = append(s.starts, i+1)
+			}
+		}
+	}
+	line, found := slices.BinarySearch(s.starts, offset)
+	if found {
+		line++
+	}
+	return line
 }
 
 // of is the range of a node.
@@ -134,18 +152,19 @@ func (s *script) line(number int) diag.Range {
 	return s.span(from, from+len(bytes.TrimSpace(text)))
 }
 
+// bounds are where a line begins and ends; a line that there is not is empty, at
+// an end of the script.
 func (s *script) bounds(number int) (from, to int) {
-	for ; number > 1; number-- {
-		i := bytes.IndexByte(s.src[from:], '\n')
-		if i < 0 {
-			return len(s.src), len(s.src)
-		}
-		from += i + 1
+	last := s.at(len(s.src))
+	switch {
+	case number < 1:
+		return 0, 0
+	case number > last:
+		return len(s.src), len(s.src)
+	case number == last:
+		return s.starts[number-1], len(s.src)
 	}
-	if i := bytes.IndexByte(s.src[from:], '\n'); i >= 0 {
-		return from, from + i
-	}
-	return from, len(s.src)
+	return s.starts[number-1], s.starts[number] - 1
 }
 
 // find is where a text stands in a line, between characters that no word has; the line where it

@@ -258,6 +258,9 @@ func (s *script) misspelt(v *names) {
 			unread = append(unread, name)
 		}
 	}
+	if len(unread) > maxNames || len(v.read) > 10*maxNames {
+		return
+	}
 	for _, name := range sorted(v.read) {
 		if len(name) < 5 || len(v.set[name]) > 0 || v.given[name] || v.export[name] || inherited(name) {
 			continue

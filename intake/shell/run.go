@@ -80,7 +80,9 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 	case *syntax.WhileClause:
 		e.while(c)
 	case *syntax.FuncDecl:
-		e.state.functions[c.Name.Value] = &function{body: c.Body}
+		if c.Name != nil {
+			e.state.functions[c.Name.Value] = &function{body: c.Body}
+		}
 	case *syntax.TimeClause:
 		e.stmt(c.Stmt)
 	}
