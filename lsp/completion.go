@@ -270,14 +270,11 @@ func (c *completer) roots() []root {
 	}
 	top := c.place.Block
 	for top != nil && top.Parent != nil {
-		if top.Type.Text == "policy" {
-			break
-		}
 		top = top.Parent
 	}
 	switch {
 	case top == nil:
-	case top.Type.Text == "policy" || top.Type.Text == "run":
+	case c.ofPlans():
 		list = append(list, root{"plan", "the plan, as in plan.json"}, root{"artifacts", "the emitted files by path"})
 	case top.Argument("for_each") != nil:
 		list = append(list, root{"each", "the element of for_each"})
@@ -285,6 +282,13 @@ func (c *completer) roots() []root {
 		list = append(list, root{"count", "the number of the element"})
 	}
 	return list
+}
+
+// ofPlans reports whether a place is in a condition on plans, where job is the
+// planned one.
+func (c *completer) ofPlans() bool {
+	b := c.place.Block
+	return b != nil && (b.Type.Text == "policy" || b.Type.Text == "assert")
 }
 
 // members offers what may stand behind the first steps of a reference.
@@ -300,8 +304,12 @@ func (c *completer) members(steps []string) {
 			c.entry(name, steps[1], name)
 		}
 		return
-	case first == "plan":
+	case first == "plan" && c.ofPlans():
 		c.planFields(steps[1:])
+		return
+	case first == "job" && c.ofPlans():
+		planned := &meaning{spec: schema.File.Block("job"), steps: 1}
+		c.attributes(planned.follow(steps), len(steps))
 		return
 	case first == "each" && len(steps) == 1:
 		c.add(completionItem{Label: "key", Kind: kindField}, "key")

@@ -116,7 +116,7 @@ func (e *editor) ask(method string, params, result any) {
 }
 
 func (e *editor) try(method string, params, result any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var raw json.RawMessage
 	if err := e.client.CallResult(ctx, method, params, &raw); err != nil || result == nil {
@@ -145,7 +145,7 @@ func (e *editor) change(path string, version int, changes ...contentChange) {
 // until waits for diagnostics of a file that meet a condition.
 func (e *editor) until(path string, met func([]diagnostic) bool) []diagnostic {
 	e.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	var last []diagnostic
 	for {
 		select {

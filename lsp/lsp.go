@@ -63,8 +63,8 @@ var ErrNoShutdown = errors.New("the editor ended without asking for a shutdown")
 // did not say so before.
 func Serve(in io.Reader, out io.WriteCloser, o Options) error {
 	s := newServer(o)
-	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: maxRequests}).
-		Start(channel.LSP(in, out))
+	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: maxRequests})
+	s.rpc.Start(channel.LSP(in, out))
 	closed := make(chan struct{})
 	go func() {
 		s.rpc.Wait()

@@ -81,16 +81,16 @@ const maxSource = 1 << 20
 func Read(name string, src []byte) *File {
 	f := &File{Source: src, Top: top(name)}
 	if len(src) > maxSource {
-		f.Source = nil
-		return f
+		return &File{Top: &nothing}
 	}
 	s := &scanner{file: f, tokens: lex(src)}
 	s.scan()
 	return f
 }
 
-// Lines of a lock nobody writes by hand.
-var lock = schema.Block{Name: "lock"}
+// nothing may stand in a lock, which nobody writes by hand, and in what is too
+// large.
+var nothing = schema.Block{Name: "nothing"}
 
 var variables = schema.Block{Name: "variables", Doc: "Values of variables.", OpenNames: true}
 
@@ -101,7 +101,7 @@ func top(name string) *schema.Block {
 	case strings.HasSuffix(name, ".ndcvars"):
 		return &variables
 	case path.Base(name) == "ndc.lock.hcl":
-		return &lock
+		return &nothing
 	}
 	return &schema.File
 }
