@@ -66,7 +66,7 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 func anyAllowed(choice job.IntChoice, offered func(int) bool) bool {
 	probes := append([]int{0, 1, 2, 3, choice.Min}, choice.Values...)
 	for _, n := range choice.Not {
-		probes = append(probes, n+1)
+		probes = append(probes, n+max(1, choice.Step))
 	}
 	return slices.ContainsFunc(probes, func(n int) bool {
 		return choice.Allows(n) && offered(n)
@@ -224,7 +224,7 @@ func least(c job.IntChoice) int {
 	}
 	n := max(1, c.Min)
 	for slices.Contains(c.Not, n) {
-		n++
+		n += max(1, c.Step)
 	}
 	return n
 }
@@ -263,11 +263,14 @@ func show(c job.IntChoice) string {
 		return "[" + join(c.Values) + "]"
 	}
 	var parts []string
-	if c.Min > 1 || c.Max == 0 && c.Not == nil || c.Max > 0 {
+	if c.Min > 1 || c.Max > 0 || c.Step > 1 || c.Not == nil {
 		parts = append(parts, fmt.Sprintf("min = %d", c.Min))
 	}
 	if c.Max > 0 {
 		parts = append(parts, fmt.Sprintf("max = %d", c.Max))
+	}
+	if c.Step > 1 {
+		parts = append(parts, fmt.Sprintf("step = %d", c.Step))
 	}
 	if c.Not != nil {
 		parts = append(parts, "not = ["+join(c.Not)+"]")

@@ -248,6 +248,31 @@ func (c *checker) cluster() {
 	}
 }
 
+// nodes settles how many nodes of the cluster the run has, or may have.
+func (c *checker) nodes(choice job.IntChoice) {
+	k := &c.job.Cluster
+	if choice.Free() || k.Nodes == 0 {
+		return
+	}
+	var counts []int
+	for n := 1; n <= k.Nodes; n++ {
+		if choice.Allows(n) {
+			counts = append(counts, n)
+		}
+	}
+	switch {
+	case len(counts) == 0:
+		c.fail(OutOfRange, c.at("nodes"), "The cluster %s has %s, and no size of the run that is allowed here is that small.", k.Name, units.Count(k.Nodes, "node"))
+		return
+	case len(counts) > mostCombinations:
+		c.fail(OutOfRange, c.at("nodes"), "This leaves %d sizes of the run, and at most %d are tried. Give the range a step.", len(counts), mostCombinations)
+		return
+	case len(counts) > 1:
+		c.job.NodeCounts = counts
+	}
+	k.Nodes = counts[len(counts)-1]
+}
+
 var capability = regexp.MustCompile(`^[0-9]{1,2}\.[0-9]$`)
 
 func (c *checker) gpu() {

@@ -43,19 +43,19 @@ func (c *checker) price() {
 	c.fail(MissingArgument, c.at(at), "A cost needs a price, and the cluster %s has none. Set its price_per_gpu_hour.", c.job.Cluster.Name)
 }
 
-// mostCombinations is how many combinations of values execution may leave: for
-// each there is a search.
+// mostCombinations is how many combinations of nodes and values of execution may
+// be left: for each there is a search.
 const mostCombinations = 64
 
 // execution checks that options for experts have some, and that what is sent to
 // the host has a link whose time can be told.
 func (c *checker) execution() {
-	combinations := 1
+	combinations := max(1, len(c.job.NodeCounts))
 	for _, values := range c.job.Constraints.Execution {
 		combinations *= len(values)
 	}
 	if combinations > mostCombinations {
-		c.fail(OutOfRange, c.at("execution"), "The lists in execution leave %d combinations, and at most %d are tried. Pin some of the options.", combinations, mostCombinations)
+		c.fail(OutOfRange, c.at("execution"), "Nodes and the lists in execution leave %d combinations, and at most %d are tried. Pin some of the options.", combinations, mostCombinations)
 	}
 	for i := range option.Options {
 		if o := &option.Options[i]; c.asksFor(o) {

@@ -207,7 +207,9 @@ func (c *converter) emptyChoice() {
 		"The list of %q is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.", c.spec.Name)
 }
 
-// countRange converts { min, max, not }, of which some may be left out.
+var rangeWords = []string{"min", "max", "step", "not"}
+
+// countRange converts { min, max, step, not }, of which some may be left out.
 func (c *converter) countRange(v cty.Value) (any, bool) {
 	r := job.IntChoice{Ranged: true, Min: int(c.spec.Limits.Min), Max: int(c.spec.Limits.Max)}
 	ok := true
@@ -216,13 +218,18 @@ func (c *converter) countRange(v cty.Value) (any, bool) {
 		at, nameAt := c.entryAt(key.AsString())
 		fine := true
 		switch name := key.AsString(); {
-		case name != "min" && name != "max" && name != "not":
-			fine = c.unknownEntry("A range has \"min\", \"max\" and \"not\"", name, nameAt, "min", "max", "not")
+		case !slices.Contains(rangeWords, name):
+			fine = c.unknownEntry("A range has "+diag.OneOf(rangeWords), name, nameAt, rangeWords...)
 		case value.IsNull():
 		case name == "min":
 			r.Min, fine = c.whole(value, at)
 		case name == "max":
 			r.Max, fine = c.whole(value, at)
+		case name == "step":
+			if r.Step, fine = c.whole(value, at); fine && r.Step < 1 {
+				c.fail(OutOfRange, at, "A step is at least 1, not %d.", r.Step)
+				fine = false
+			}
 		default:
 			r.Not, fine = excluded(c, value, at, c.whole)
 			slices.Sort(r.Not)
@@ -230,7 +237,7 @@ func (c *converter) countRange(v cty.Value) (any, bool) {
 		}
 		ok = ok && fine
 	}
-	if ok && !slices.ContainsFunc(append(slices.Clone(r.Not), r.Min-1), func(n int) bool { return r.Allows(n + 1) }) {
+	if ok && !slices.ContainsFunc(append(slices.Clone(r.Not), r.Min-max(1, r.Step)), func(n int) bool { return r.Allows(n + max(1, r.Step)) }) {
 		c.fail(OutOfRange, rangeOf(c.expr.Range()), "The range of %q is empty: it is to be at least %d%s.", c.spec.Name, r.Min, restText(&r))
 		return nil, false
 	}

@@ -304,6 +304,7 @@ func (l *loader) buildFor(p parts) job.Job {
 		p.cluster.sources("cluster", j.Sources)
 		j.Cluster = decodeCluster(p.cluster)
 		c.when(p.cluster, c.cluster)
+		c.nodes(get[job.IntChoice](p.job, "nodes"))
 	}
 	if p.gpu != nil {
 		p.gpu.sources("cluster.gpu", j.Sources)

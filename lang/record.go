@@ -122,6 +122,9 @@ func rangeOfCounts(c job.IntChoice) any {
 	if c.Max > 0 {
 		m["max"] = c.Max
 	}
+	if c.Step > 0 {
+		m["step"] = c.Step
+	}
 	if len(c.Not) > 0 {
 		m["not"] = list(c.Not)
 	}

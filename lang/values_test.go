@@ -94,6 +94,36 @@ func TestExecutionChoices(t *testing.T) {
 	}
 }
 
+// TestNodes: a size of the run is one of those that the cluster has.
+func TestNodes(t *testing.T) {
+	for text, want := range map[string]struct {
+		nodes  int
+		counts []int
+		wrong  string
+	}{
+		"3":                            {3, nil, ""},
+		"null":                         {8, nil, ""},
+		"[2, 4, 16]":                   {4, []int{2, 4}, ""},
+		"[8, 16]":                      {8, nil, ""},
+		"{ min = 2, step = 3 }":        {8, []int{2, 5, 8}, ""},
+		"{ min = 2, max = 4, not = 3}": {4, []int{2, 4}, ""},
+		"16":                           {0, nil, "The cluster c has 8 nodes"},
+		"{ step = 0 }":                 {0, nil, "must be at least 1"},
+		"{ stepp = 1 }":                {0, nil, "Did you mean \"step\"?"},
+	} {
+		src := strings.Replace(minimal("cluster \"c\" {\n base = catalog.cluster.dgx_h100\n nodes = 8\n}", "nodes = "+text, "steps = 1"), "catalog.cluster.single_gpu", "cluster.c", 1)
+		w, diags := Load(files("job.hcl", src), "job.hcl", Options{})
+		switch {
+		case want.wrong != "":
+			if len(diags) != 1 || !strings.Contains(diags[0].Detail, want.wrong) {
+				t.Errorf("nodes = %s: %v, want %q", text, diags, want.wrong)
+			}
+		case diags.HasErrors() || w.Jobs[0].Cluster.Nodes != want.nodes || !slices.Equal(w.Jobs[0].NodeCounts, want.counts):
+			t.Errorf("nodes = %s: %d of %v, %v", text, w.Jobs[0].Cluster.Nodes, w.Jobs[0].NodeCounts, diags)
+		}
+	}
+}
+
 // TestReferences: every way to name a thing leads to it.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ expr, want string }{

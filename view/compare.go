@@ -79,7 +79,7 @@ func trimLines(s string) string {
 func compared(list []Compared) []comparedRow {
 	c := &comparing{list: list}
 	c.heading("Choice")
-	c.row("feasible", func(p *plan.Plan) string { return "yes" }, func(p *plan.Plan) string { return "no: " + firstReason(p) })
+	c.row("feasible", func(p *plan.Plan) string { return "yes" }, func(p *plan.Plan) string { return "no: " + FirstReason(p) })
 	for i := range option.Axes {
 		c.differing(&option.Axes[i].Row, func(p *plan.Plan) string { return option.Axes[i].Text(&p.Layout) })
 	}
@@ -113,7 +113,8 @@ func compared(list []Compared) []comparedRow {
 func duration(x float64) string  { return Duration(units.Seconds(x)) }
 func gibibytes(x float64) string { return GiB(units.Bytes(x)) }
 
-func firstReason(p *plan.Plan) string {
+// FirstReason is the first reason why a plan is not feasible.
+func FirstReason(p *plan.Plan) string {
 	if p.Infeasible == nil || len(p.Infeasible.Reasons) == 0 {
 		return "no layout meets the constraints"
 	}

@@ -91,6 +91,16 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
+// BenchmarkSize compares twenty sizes of a run that leaves every axis open.
+func BenchmarkSize(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "job.hcl")
+	text := fmt.Sprintf(openJob, "llama3_70b", 160, 1024, "throughput", "megatron", "core_v0.19.2", `"/opt/megatron-lm"`)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	benchmarkCommand(b, "size", file, "--nodes", "{ min = 8, max = 160, step = 8 }")
+}
+
 // benchmarkCommand runs the command again and again. Beside the time that
 // passes it reports that of the processors, which others on the machine change
 // less.

@@ -54,34 +54,55 @@ type request struct {
 	policies judge // nil: none
 }
 
-// compile makes of each combination of values that a job leaves open in its
-// execution a job of its own, and takes the best. What the backend or the lock
+// compile makes of each size and combination of values that a job leaves open a job
+// of its own, and takes the best, or the one that is locked. What the backend
 // refuses is left out as long as anything is left.
 func compile(r *request) (*compiled, diag.List) {
 	settled := compiler.Settled(r.job)
 	if len(settled) == 1 {
-		return r.compile(r.job)
+		return r.compile(settled[0])
 	}
-	var list []*compiled
-	var plans []*plan.Plan
-	var reports []diag.List
-	var refused diag.List
-	for _, j := range settled {
-		c, diags := r.compile(j)
-		switch {
-		case c == nil && (refused == nil || len(diags) < len(refused)):
-			refused = diags
-		case c != nil && r.locked != nil && c.plan.Feasible && c.isKept(r.locked):
-			return c, diags
-		case c != nil:
-			list, plans, reports = append(list, c), append(plans, c.plan), append(reports, diags)
+	if r.locked != nil {
+		for _, j := range settled {
+			if r.locked.Choice.Layout.GPUs() != j.Cluster.GPUs() {
+				continue
+			}
+			if c, diags := r.compile(j); c != nil && c.plan.Feasible && c.isKept(r.locked) {
+				return c, diags
+			}
 		}
 	}
-	if list == nil {
+	jobs, plans, refused := sketches(settled)
+	switch best := compiler.Best(r.job, plans); {
+	case jobs == nil && leftOut(r.job, refused):
+		return r.compile(settled[0])
+	case jobs == nil:
 		return nil, refused
+	case best < 0:
+		return r.compile(jobs[len(jobs)-1])
+	default:
+		return r.compile(jobs[best])
 	}
-	best := compiler.Best(r.job, plans)
-	return list[best], reports[best]
+}
+
+// sketches plans what a backend does not refuse of some jobs; when it refuses
+// everything, these are the reports with the fewest errors.
+func sketches(settled []*job.Job) (jobs []*job.Job, plans []*plan.Plan, refused diag.List) {
+	for _, j := range settled {
+		t, diags := find(j).Target(j)
+		if diags.HasErrors() {
+			if refused == nil || len(diags) < len(refused) {
+				refused = diags
+			}
+			continue
+		}
+		p, err := compiler.Sketch(signals.context(), j, t)
+		if err != nil {
+			signals.wait()
+		}
+		jobs, plans = append(jobs, j), append(plans, p)
+	}
+	return jobs, plans, refused
 }
 
 // compile takes a job, the requested one or that with its choices settled, through

@@ -86,7 +86,7 @@ interrupt (128 and the number of the signal).`,
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newDiff(stdout, stderr), newGraph(stdout, stderr), newValidate(stdout, stderr), newTest(stdout, stderr), newFmt(stdout, stderr),
+	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newDiff(stdout, stderr), newGraph(stdout, stderr), newSize(stdout, stderr), newValidate(stdout, stderr), newTest(stdout, stderr), newFmt(stdout, stderr),
 		newInit(stdout, stderr), newClean(stdout, stderr), newWatch(stdout, stderr), newCalibrate(stdout, stderr), newImport(stdout, stderr), newLint(stdout, stderr), newCatalog(stdout, stderr), newLSP(stdout), newVersion(stdout), newMan(stdout, stderr))
 	return root
 }

@@ -54,6 +54,7 @@ type IntChoice struct {
 	Min    int
 	Max    int // 0: no upper bound
 	Ranged bool
+	Step   int   `json:",omitempty"` // of a range: only Min and what is a multiple of Step above it; 0: everything
 	Not    []int `json:",omitempty"` // of a range: what it leaves out, ascending
 }
 
@@ -66,7 +67,7 @@ func (c IntChoice) Pinned() bool { return len(c.Values) == 1 || c.Ranged && c.Mi
 // Allows reports whether v is allowed.
 func (c IntChoice) Allows(v int) bool {
 	if c.Ranged {
-		return v >= c.Min && (c.Max == 0 || v <= c.Max) && !slices.Contains(c.Not, v)
+		return v >= c.Min && (c.Max == 0 || v <= c.Max) && (v-c.Min)%max(1, c.Step) == 0 && !slices.Contains(c.Not, v)
 	}
 	return c.Values == nil || slices.Contains(c.Values, v)
 }

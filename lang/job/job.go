@@ -17,6 +17,7 @@ type Job struct {
 	Backend     Backend
 	Model       Model
 	Cluster     Cluster
+	NodeCounts  []int `json:",omitempty"` // sizes that the run may have, ascending; nil: that of the cluster
 	Training    Training
 	Constraints Constraints
 	Execution   Execution

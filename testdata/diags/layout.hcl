@@ -7,7 +7,7 @@ job "j" { # ERROR: missing-argument at job "j": The block job needs the argument
       tensor_parallel         = [2, 0, "x"] # ERROR: out-of-range at 0: "tensor_parallel" must be at least 1, not 0. # ERROR: wrong-type at "x": "tensor_parallel" must be a whole number, not the text "x".
       context_parallel        = { min = 4, max = 2 } # ERROR: out-of-range at { min = 4, max = 2 }: The range of "context_parallel" is empty: it is to be at least 4 and at most 2.
       pipeline_parallel       = [] # ERROR: out-of-range at []: The list of "pipeline_parallel" is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.
-      expert_parallel         = { from = 2 } # ERROR: unknown-argument at from: A range has "min", "max" and "not", not "from".
+      expert_parallel         = { from = 2 } # ERROR: unknown-argument at from: A range has "min", "max", "step" or "not", not "from".
       zero_stage              = 4 # ERROR: out-of-range at 4: "zero_stage" must be at least 0 and at most 3, not 4.
       sequence_parallel       = "on" # ERROR: wrong-type at "on": "sequence_parallel" must be true or false, not the text "on".
       pipeline_schedule       = ["dualpipe", "interleaved"] # ERROR: unknown-value at "dualpipe": "dualpipe" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv" or "dualpipev". No framework runs dualpipe, which keeps every stage on two ranks; dualpipev keeps it on one. # ERROR: unknown-value at "interleaved": "interleaved" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv" or "dualpipev". Did you mean "interleaved_1f1b"?

@@ -42,14 +42,15 @@ func TestSettled(t *testing.T) {
 
 // TestBest: feasible before infeasible, then the objective, then the order.
 func TestBest(t *testing.T) {
-	a, b, c := &plan.Plan{}, &plan.Plan{Feasible: true}, &plan.Plan{Feasible: true}
+	input := plan.Input{GPUs: 8}
+	a, b, c := &plan.Plan{Input: input}, &plan.Plan{Input: input, Feasible: true}, &plan.Plan{Input: input, Feasible: true}
 	a.Time.StepSeconds, b.Time.StepSeconds, c.Time.StepSeconds = 1, 3, 2
 	b.Memory.Peak.DeviceBytes, c.Memory.Peak.DeviceBytes = 10, 20
 	j := &job.Job{Constraints: job.Constraints{Objective: "throughput"}}
 	if got := Best(j, []*plan.Plan{a, b, c, c}); got != 2 {
 		t.Errorf("the fastest is %d, want 2", got)
 	}
-	if got := Best(j, []*plan.Plan{a, a}); got != 0 {
+	if got := Best(j, []*plan.Plan{a, a}); got != -1 {
 		t.Errorf("of none that fits, it is %d", got)
 	}
 	j.Constraints.Objective = "memory"
@@ -59,5 +60,30 @@ func TestBest(t *testing.T) {
 	b.Time.StepSeconds = 2.1
 	if got := Best(j, []*plan.Plan{a, b, c}); got != 1 {
 		t.Errorf("the smallest that is almost as fast is %d, want 1", got)
+	}
+}
+
+// TestSettledNodes: sizes come first, in order, and leave nothing open.
+func TestSettledNodes(t *testing.T) {
+	j := &job.Job{NodeCounts: []int{2, 4}, Cluster: job.Cluster{Nodes: 4}}
+	j.Constraints.Execution = map[string][]string{"loss_chunks": {"1", "8"}}
+	var got string
+	for _, s := range Settled(j) {
+		got += fmt.Sprintln(s.Cluster.Nodes, s.Execution.LossChunks.Value, s.NodeCounts)
+	}
+	if want := "2 1 []\n2 8 []\n4 1 []\n4 8 []\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestBestSize: throughput is per GPU, time is not.
+func TestBestSize(t *testing.T) {
+	small, large := &plan.Plan{Feasible: true, Input: plan.Input{GPUs: 8}}, &plan.Plan{Feasible: true, Input: plan.Input{GPUs: 16}}
+	small.Time.StepSeconds, large.Time.StepSeconds = 10, 6
+	for objective, want := range map[string]int{"throughput": 0, "gpu_hours": 0, "cost": 0, "time": 1} {
+		j := &job.Job{Constraints: job.Constraints{Objective: objective}}
+		if got := Best(j, []*plan.Plan{small, large}); got != want {
+			t.Errorf("by %s it is %d, want %d", objective, got, want)
+		}
 	}
 }

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/view"
+)
+
+func newSize(stdout, stderr io.Writer) *cobra.Command {
+	var flags inputFlags
+	var nodes string
+	c := &cobra.Command{
+		Use: "size FILE|DIR", Short: "Compare sizes of the run: nodes, days, GPU-hours, cost", Args: takes(1, 1, "one FILE or DIR"),
+		Long: `Plan every job, for each of its backends, on each number of nodes that it may
+have, and show what the run takes there. The sizes are those that the job leaves
+open (nodes = [8, 16] or { min, max, step }), those of --nodes, or else the nodes
+of the cluster, half of them, a quarter and so on. The knee is the largest size
+that takes at most 10 % more GPU-hours than the one that takes the least.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := newTerminal(stdout, stderr, flags.json)
+			if nodes != "" {
+				flags.overrides = []lang.Override{{Text: "nodes=" + nodes, From: "--nodes"}}
+			}
+			return size(t, args[0], &flags)
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&nodes, "nodes", "", "sizes to compare: [8, 16, 32] or '{ min = 8, max = 64, step = 8 }'")
+	return c
+}
+
+// sizing is what `ndc size --json` prints for one job and backend.
+type sizing struct {
+	FormatVersion string  `json:"format_version"`
+	NDCVersion    string  `json:"ndc_version"`
+	Job           string  `json:"job"`
+	Site          string  `json:"site,omitempty"`
+	Backend       string  `json:"backend"`
+	Knee          int     `json:"knee"`   // nodes; 0: no size is feasible
+	Chosen        int     `json:"chosen"` // nodes, by the objective; 0: no size is feasible
+	Sizes         []sized `json:"sizes"`
+}
+
+// sized is a run of one size.
+type sized struct {
+	Nodes           int           `json:"nodes"`
+	GPUs            int           `json:"gpus"`
+	Feasible        bool          `json:"feasible"`
+	StepSeconds     units.Seconds `json:"step_seconds"`
+	Seconds         units.Seconds `json:"seconds"`
+	GPUHours        float64       `json:"gpu_hours"`
+	Cost            float64       `json:"cost,omitempty"`
+	MFU             units.Share   `json:"mfu"`
+	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
+	Layout          file.Layout   `json:"layout"`
+	Reason          string        `json:"reason,omitempty"` // why it is not feasible
+}
+
+// size prints a table of sizes for each job and backend. It fails with exit code 2
+// when a required backend has no feasible one.
+func size(t *terminal, argument string, flags *inputFlags) error {
+	w, diags := load(argument, flags)
+	if !diags.HasErrors() {
+		diags.Append(check(w.Jobs))
+	}
+	if t.json || diags.HasErrors() {
+		t.diagnostics(diags, w.Files)
+	}
+	if diags.HasErrors() {
+		return exitError(exitInput)
+	}
+	missed := false
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		plans := sizes(j)
+		best := compiler.Best(j, plans)
+		missed = missed || best < 0 && j.Backend.Required
+		if err := printSizes(t, j, plans, best, i > 0); err != nil {
+			return err
+		}
+	}
+	if missed {
+		return exitError(exitInfeasible)
+	}
+	return nil
+}
+
+// sizes plans a job on each number of nodes, the smallest first.
+func sizes(j *job.Job) []*plan.Plan {
+	open := *j
+	for n := j.Cluster.Nodes; j.NodeCounts == nil && n > 0; n /= 2 {
+		open.NodeCounts = append([]int{n}, open.NodeCounts...)
+	}
+	var plans []*plan.Plan
+	for _, n := range open.NodeCounts {
+		one := open
+		one.NodeCounts, one.Cluster.Nodes = nil, n
+		_, sketched, refused := sketches(compiler.Settled(&one))
+		if sketched == nil {
+			sketched = []*plan.Plan{compiler.Unplanned(&one, refused)}
+		}
+		plans = append(plans, sketched[max(0, compiler.Best(&one, sketched))])
+	}
+	return plans
+}
+
+func printSizes(t *terminal, j *job.Job, plans []*plan.Plan, best int, further bool) error {
+	knee := view.Knee(plans)
+	if !t.json {
+		title := fmt.Sprintf("%s on %s %s", j.Folder, j.Backend.Kind, j.Backend.Version)
+		if further {
+			title = "\n" + title
+		}
+		_, err := io.WriteString(t.out, view.Sizes(title, plans, knee, best))
+		return err
+	}
+	s := sizing{FormatVersion: file.FormatVersion, NDCVersion: version, Job: j.Name, Site: j.Site, Backend: j.Backend.Kind, Sizes: []sized{}}
+	for i, p := range plans {
+		one := sized{Nodes: p.Input.Nodes, GPUs: p.Input.GPUs, Feasible: p.Feasible, Layout: file.Layout(p.Layout)}
+		if p.Feasible {
+			one.StepSeconds, one.Seconds, one.GPUHours, one.Cost = p.Time.StepSeconds, p.Run.Seconds, p.Run.GPUHours, p.Run.Cost
+			one.MFU, one.PeakDeviceBytes = p.Throughput.MFU, p.Memory.Peak.DeviceBytes
+		} else {
+			one.Reason = view.FirstReason(p)
+		}
+		s.Sizes = append(s.Sizes, one)
+		if i == knee {
+			s.Knee = p.Input.Nodes
+		}
+		if i == best {
+			s.Chosen = p.Input.Nodes
+		}
+	}
+	return t.printJSON(s)
+}
