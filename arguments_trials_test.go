@@ -273,6 +273,8 @@ var trials = []trial{
 	{"job.training.logging.profile.end_step", "", `job.training.logging.profile.start_step = 10`, "20", "21", false},
 
 	{"job.constraints.max_training_time", "", "", "", `"1s"`, false},
+	{"job.constraints.max_oom_probability.start", "", "", "", "0.0001", false},
+	{"job.constraints.max_oom_probability.run", "", "", "", "0.01", false},
 	{"job.constraints.max_gpu_hours", "", "", "", "0.001", false},
 	{"job.constraints.max_cost", "", "cluster.price_per_gpu_hour = 2", "", "0.002", false},
 	{"job.constraints.layout.stage_layers", "megatron", `job.constraints.layout.pipeline_parallel = 2; job.constraints.layout.virtual_pipeline = 1`, "", "[3, 5]", false},

@@ -103,7 +103,7 @@ func blank(j *job.Job) *plan.Plan {
 		Input: input(j),
 		Mesh:  plan.Mesh{Order: []plan.Axis{}, Groups: []plan.Group{}},
 		Memory: plan.Memory{
-			GPUBytes: j.Cluster.GPU.Memory, UsableBytes: search.Usable(j),
+			GPUBytes: j.Cluster.GPU.Memory, UsableBytes: j.UsableMemory(),
 			Stages: []plan.StageMemory{}, Host: plan.HostMemory{Ledger: []plan.LedgerLine{}},
 		},
 		Time:          plan.Time{Breakdown: []plan.TimeLine{}},
@@ -126,7 +126,7 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	p.Layout, p.Execution = c.Layout, c.Execution
 	d := estimate.New(j, t).Describe(&c.Layout, &c.Execution)
 	p.Memory, p.Time, p.Communication, p.Throughput, p.Mesh = d.Memory, d.Time, d.Communication, d.Throughput, d.Mesh
-	p.Memory.GPUBytes, p.Memory.UsableBytes = j.Cluster.GPU.Memory, search.Usable(j)
+	p.Memory.GPUBytes, p.Memory.UsableBytes = j.Cluster.GPU.Memory, j.UsableMemory()
 	p.Warnings = append(p.Warnings, d.Warnings...)
 	guard(j, p, c)
 	roundTimes(p)

@@ -14,7 +14,7 @@ import (
 // would be one more claim of a model that has just contradicted itself.
 func guard(j *job.Job, p *plan.Plan, c *search.Candidate) {
 	r, m := &c.Result, &p.Memory
-	same := r.PeakDeviceBytes == m.Peak.DeviceBytes && r.PeakDeviceUpperBytes == m.Peak.DeviceRangeBytes[1] &&
+	same := r.PeakDeviceBytes == m.Peak.DeviceBytes && r.PeakDeviceUpperBytes == m.Peak.DeviceRangeBytes[1] && r.NeededBytes == m.NeededBytes &&
 		r.PeakStage == m.Peak.Stage && r.PeakRank == m.Peak.Rank && r.HostBytes == m.Host.BytesPerNode
 	if !same {
 		panic(fmt.Sprintf("compiler: the search judged %+v, the plan prints %+v and %v of a node", *r, m.Peak, m.Host.BytesPerNode))
@@ -27,7 +27,7 @@ func guard(j *job.Job, p *plan.Plan, c *search.Candidate) {
 // breaks names a limit of memory that the numbers of a plan break, "" if none.
 func breaks(j *job.Job, p *plan.Plan) string {
 	m := &p.Memory
-	if needed, _ := decisive(j, m); needed > m.UsableBytes {
+	if needed := m.NeededBytes; needed > m.UsableBytes {
 		return fmt.Sprintf("%v of %v usable", needed, m.UsableBytes)
 	}
 	if j.Cluster.HostMemory > 0 && m.Host.BytesPerNode > j.Cluster.HostMemory {

@@ -69,18 +69,9 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 
 // memoryReason spells the busiest stage as its largest ledger lines.
 func memoryReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
-	needed, what := decisive(j, &p.Memory)
+	needed := p.Memory.NeededBytes
 	r.Needed, r.Available = float64(needed), float64(p.Memory.UsableBytes)
-	r.Summary = fmt.Sprintf("stage %d needs %s%s of %s usable on rank %d: %s", r.Stage, gib(needed), what, gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))
-}
-
-// decisive is the memory that a plan holds against the limit, and a word on it:
-// with a headroom the prediction itself, otherwise the upper end of its range.
-func decisive(j *job.Job, m *plan.Memory) (units.Bytes, string) {
-	if j.Constraints.MemoryHeadroom.Set {
-		return m.Peak.DeviceBytes, ""
-	}
-	return m.Peak.DeviceRangeBytes[1], " (the upper end of its range)"
+	r.Summary = fmt.Sprintf("stage %d needs %s (%s with the margin for its error) of %s usable on rank %d: %s", r.Stage, gib(p.Memory.Peak.DeviceBytes), gib(needed), gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))
 }
 
 // largestLines names what a stage holds most of.

@@ -129,6 +129,7 @@ func decodeLogging(b *block, folder string) job.Logging {
 func decodeConstraints(b *block) job.Constraints {
 	return job.Constraints{
 		MemoryHeadroom:          optional[units.Share](b, "memory_headroom"),
+		MaxOOMProbability:       decodeOOM(b.child("max_oom_probability")),
 		Objective:               b.text("objective"),
 		MaxTrainingTime:         optional[units.Seconds](b, "max_training_time"),
 		MaxGPUHours:             optional[float64](b, "max_gpu_hours"),
@@ -138,6 +139,10 @@ func decodeConstraints(b *block) job.Constraints {
 		NVLinkOnly:              b.list("nvlink_only"),
 		Layout:                  decodeLayout(b.child("layout")),
 	}
+}
+
+func decodeOOM(b *block) job.OOMProbability {
+	return job.OOMProbability{Start: optional[float64](b, "start"), Run: optional[float64](b, "run")}
 }
 
 func decodeLayout(b *block) (c job.LayoutConstraints) {

@@ -71,6 +71,9 @@ func page(b *strings.Builder, p *plan.Plan) {
 func memoryTable(b *strings.Builder, m *plan.Memory) {
 	fmt.Fprintf(b, "\nBusiest is rank %d of stage %d: %s on the device (90 %% range %s to %s), %s usable of %s.\n",
 		m.Peak.Rank, m.Peak.Stage, GiB(m.Peak.DeviceBytes), GiB(m.Peak.DeviceRangeBytes[0]), GiB(m.Peak.DeviceRangeBytes[1]), GiB(m.UsableBytes), GiB(m.GPUBytes))
+	if o := outOfMemory(&m.OOM); o != "" {
+		fmt.Fprintf(b, "\nThe %s.\n", o)
+	}
 	if m.Host.BytesPerNode > 0 {
 		fmt.Fprintf(b, "Host memory: %s per node.\n", GiB(m.Host.BytesPerNode))
 	}

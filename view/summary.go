@@ -190,6 +190,15 @@ func execution(x *plan.Execution) string {
 	return strings.Join(words, ", ")
 }
 
+// outOfMemory tells how probable running out of memory is, "" where it is less
+// than one in ten thousand.
+func outOfMemory(o *plan.OOMProbability) string {
+	if o.Any < 1e-4 {
+		return ""
+	}
+	return fmt.Sprintf("chance of running out: %.2g %% in the first step, %.2g %% later", 100*o.Optimizer, 100*(o.Any-o.Optimizer))
+}
+
 // barWidth is the length of the bar that stands for a whole GPU.
 const barWidth = 40
 
@@ -201,6 +210,9 @@ func memory(b *strings.Builder, p *plan.Plan) {
 	m := &p.Memory
 	section(b, "Memory", fmt.Sprintf("busiest is rank %d of stage %d: %s on the device (90 %% range %s to %s), %s usable of %s",
 		m.Peak.Rank, m.Peak.Stage, GiB(m.Peak.DeviceBytes), GiB(m.Peak.DeviceRangeBytes[0]), GiB(m.Peak.DeviceRangeBytes[1]), GiB(m.UsableBytes), GiB(m.GPUBytes)))
+	if o := outOfMemory(&m.OOM); o != "" {
+		fmt.Fprintf(b, "%11s%s\n", "", o)
+	}
 	for i := range m.Stages {
 		if len(m.Stages) > mostStages && i >= mostStages/2 && i < len(m.Stages)-mostStages/2 {
 			if i == mostStages/2 {

@@ -103,6 +103,9 @@ type Result struct {
 	PeakStage            int
 	PeakRank             int
 
+	// NeededBytes is what has to be usable for the job's limits on running out.
+	NeededBytes units.Bytes
+
 	// StateBytes is what no micro-batch and no recompute can go below.
 	StateBytes units.Bytes
 

@@ -1,9 +1,12 @@
 package memory
 
 import (
+	"math"
+
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -17,6 +20,8 @@ type overhead struct {
 	first, more float64 // bytes of the first communicator and of each further one
 	low, high   float64 // 90 % of residuals lie between 1-low and 1+high
 	pressed     float64 // the upper end where the allocator has to give back what it only caches
+	spread      float64 // of the logarithm of what is needed over what is predicted, where the allocator gives back what it caches
+	growth      float64 // mean share that later steps need more than the first
 	process     int64   // host memory of a rank's process
 	worker      int64   // host memory of a data worker
 	unbucketed  int64   // elements that are reduced at once where that comes after the backward pass
@@ -41,6 +46,7 @@ func overheadOf(c *runtime.Calibration, of *job.Calibration) overhead {
 		first: overheads["communicator"], more: overheads["communicator_later"],
 		low: measured("range_low/" + c.Memory), high: measured("range_high/" + c.Memory),
 		pressed: measured("range_pressed/" + c.Memory),
+		spread:  math.Log1p(measured("range_pressed/"+c.Memory)) / uncertainty.Deviations(0.95), growth: overheads["growth"],
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 		unbucketed: int64(overheads["unbucketed"]),
 	}

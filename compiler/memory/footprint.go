@@ -9,6 +9,8 @@ import (
 type stageMemory struct {
 	ledger *ledger     // nil where nobody asks; sums to sum
 	sum    int64       // allocated bytes
+	passes int64       // the most during the passes
+	update int64       // at the update
 	state  int64       // of these what neither micro-batch nor recompute changes
 	loss   int64       // transients of the loss, where the stage has it
 	device units.Bytes // what the device shows
@@ -54,6 +56,7 @@ func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 	}
 	resident := st.resident.sum()
 	out.sum = resident + st.step.sum()
+	out.update = out.sum
 	var peak *instant
 	var moved int64
 	for i := range rank.runs {
@@ -63,7 +66,9 @@ func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 			continue
 		}
 		engine := m.weigh(e, at, &a)
-		if n := resident + engine.sum() + a.footprint.sum(c); n > out.sum {
+		n := resident + engine.sum() + a.footprint.sum(c)
+		out.passes = max(out.passes, n)
+		if n > out.sum {
 			out.sum, peak = n, at
 		}
 		if c.transfer > 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -28,6 +29,9 @@ type Peak struct {
 	Reserved    units.Bytes // what it holds
 	Device      units.Bytes // what nvidia-smi shows
 	Low, High   units.Bytes // 90 % range of Device
+	Phases      uncertainty.Phases
+	Uncertain   uncertainty.Memory
+	Needed      units.Bytes // what has to be usable for the job's limits on running out
 	// State is the largest sum of parameters, gradients and optimizer state on
 	// any rank: what no micro-batch and no recompute can go below.
 	State units.Bytes
@@ -49,15 +53,20 @@ type Model struct {
 	pipelines pipelines
 	chunks    []chunk // of the rank being evaluated
 	overhead  overhead
+	margin    float64 // of a layout without experts
+	skewed    *Model  // with busier experts; made when needed
+	balanced  bool    // experts are taken as they are
 }
 
 // New prepares a prediction.
 func New(j *job.Job, t *target.Target) *Model {
-	return &Model{
+	m := &Model{
 		job: j, target: t, arch: program.New(&j.Model), runtime: &t.Runtime,
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
 		cache: map[shape]*terms{}, pipelines: pipelines{known: map[string]*pipeline{}}, overhead: overheadOf(&t.Runtime.Calibration, j.Cluster.Calibration),
 	}
+	m.uncertain()
+	return m
 }
 
 // Architecture is the job's model as the prediction counts it.
@@ -71,12 +80,14 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	var stage int
 	var worst stageMemory
 	var state int64
+	var phases phases
 	var host hostMemory
 	for i := range m.pipeline.judged {
 		var s stageMemory
 		r := &m.pipeline.judged[i]
 		m.stage(&e, r, &s)
 		state = max(state, s.state)
+		phases.cover(m, &e, &s)
 		host.cover(&s.host)
 		if s.device > worst.device {
 			stage, worst = r.number, s
@@ -84,6 +95,7 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 	}
 	out := m.peak(&e, stage, &worst)
 	out.State, out.Host = units.Bytes(state), m.hostBytes(&host)
+	m.judge(&e, &phases, &out)
 	return out
 }
 
@@ -93,11 +105,13 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	e := m.evaluate(l, x)
 	out := plan.Memory{}
 	var worst Peak
+	var phases phases
 	var host hostMemory
 	for r := range l.PipelineParallel {
 		s := stageMemory{ledger: &ledger{}}
 		rank := m.rank(r)
 		m.stage(&e, &rank, &s)
+		phases.cover(m, &e, &s)
 		p := m.peak(&e, r, &s)
 		if p.Device > worst.Device {
 			worst = p
@@ -112,6 +126,8 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	out.Peak = plan.Peak{Rank: worst.Rank, Stage: worst.Stage, AllocatedBytes: worst.Allocated, ReservedBytes: worst.Reserved,
 		DeviceBytes: worst.Device, DeviceRangeBytes: [2]units.Bytes{worst.Low, worst.High}}
 	out.Host = m.host(&host)
+	m.judge(&e, &phases, &worst)
+	out.NeededBytes, out.OOM = worst.Needed, worst.Uncertain.Exhausted(worst.Phases, float64(m.job.UsableMemory()))
 	return out
 }
 

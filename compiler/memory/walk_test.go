@@ -98,6 +98,13 @@ func TestJudgedIsPrinted(t *testing.T) {
 		for range walked {
 			l, x := drawAny(t, j)
 			hot, full, want := m.Peak(l, x), m.Memory(l, x), walk(j, tg, l, x)
+			if o := &full.OOM; full.NeededBytes != hot.Needed || hot.Needed < hot.Device || o.Start > o.FirstStep || o.FirstStep > o.Optimizer || o.Optimizer > o.Any {
+				t.Fatalf("judged to need %d of %d, printed %d, with %+v", hot.Needed, hot.Device, full.NeededBytes, *o)
+			}
+			if p := hot.Phases; p.Start > max(p.Passes, p.Update) || units.Bytes(max(p.Passes, p.Update)) != hot.Device {
+				t.Fatalf("phases %+v of %+v", p, hot)
+			}
+			hot.Phases, hot.Uncertain, hot.Needed = want.Phases, want.Uncertain, want.Needed
 			if hot != want {
 				t.Fatalf("%+v\n%+v:\njudged %+v\nwalked %+v", l, x, hot, want)
 			}

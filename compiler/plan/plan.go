@@ -88,9 +88,17 @@ type Group struct {
 type Memory struct {
 	GPUBytes    units.Bytes
 	UsableBytes units.Bytes
+	NeededBytes units.Bytes // what has to be usable for the limits on running out
+	OOM         OOMProbability
 	Peak        Peak
 	Stages      []StageMemory
 	Host        HostMemory
+}
+
+// OOMProbability is the probability that some rank has run out of the usable
+// memory by the end of each phase of a run; Any is that of the whole run.
+type OOMProbability struct {
+	Start, FirstStep, Optimizer, Steady, Evaluation, Save, Any float64
 }
 
 // Peak is the busiest rank.

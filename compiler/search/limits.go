@@ -16,28 +16,20 @@ import (
 
 // limits are the job's constraints as numbers to compare with.
 type limits struct {
-	usable   units.Bytes
-	host     units.Bytes // memory of a node; 0: unknown
-	upperEnd bool        // of the memory range decides; else the prediction itself
-	exposed  float64
-	step     units.Seconds // longest step that meets time and MFU limits; 0: none
-	stepID   diag.ID
-	nvlink   []plan.Axis
-	domain   int
-	fastest  bool // the objective is time
-}
-
-// Usable returns the memory of one GPU that a plan may use: all of it less the
-// headroom.
-func Usable(j *job.Job) units.Bytes {
-	free := float64(j.Constraints.MemoryHeadroom.Or(0))
-	return units.Bytes(float64(j.Cluster.GPU.Memory) * (1 - free))
+	usable  units.Bytes
+	host    units.Bytes // memory of a node; 0: unknown
+	exposed float64
+	step    units.Seconds // longest step that meets time and MFU limits; 0: none
+	stepID  diag.ID
+	nvlink  []plan.Axis
+	domain  int
+	fastest bool // the objective is time
 }
 
 func newLimits(j *job.Job) limits {
 	c := &j.Constraints
 	l := limits{
-		usable: Usable(j), host: j.Cluster.HostMemory, upperEnd: !c.MemoryHeadroom.Set,
+		usable: j.UsableMemory(), host: j.Cluster.HostMemory,
 		exposed: float64(c.MaxExposedCommunication.Or(1)),
 		domain:  layout.Domain(j), fastest: c.Objective != "memory",
 	}
@@ -84,18 +76,10 @@ func stepAtMFU(j *job.Job, mfu float64) units.Seconds {
 	return units.Rounded(units.Seconds(flops / (peak * mfu)))
 }
 
-// needed is the memory that decides.
-func (l *limits) needed(r *estimate.Result) units.Bytes {
-	if l.upperEnd {
-		return r.PeakDeviceUpperBytes
-	}
-	return r.PeakDeviceBytes
-}
-
 // checkMemory returns the memory that is short, of the GPU or of its node, and
 // the missing share.
 func (l *limits) checkMemory(r *estimate.Result) (diag.ID, float64) {
-	if n := l.needed(r); n > l.usable {
+	if n := r.NeededBytes; n > l.usable {
 		return IDMemory, float64(n-l.usable) / float64(l.usable)
 	}
 	if l.host > 0 && r.HostBytes > l.host {

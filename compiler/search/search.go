@@ -52,7 +52,7 @@ func (c *Candidate) Missing(j *job.Job) (device, host units.Bytes) {
 	if c.broken == IDHostMemory {
 		return 0, c.Result.HostBytes - l.host
 	}
-	return max(0, l.needed(&c.Result)-l.usable), 0
+	return max(0, c.Result.NeededBytes-l.usable), 0
 }
 
 // Outcome is what a search found.

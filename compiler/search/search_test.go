@@ -21,6 +21,9 @@ import (
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
+// certain limits take a prediction of memory as it is.
+var certain = job.OOMProbability{Start: job.Some(1.0), Run: job.Some(1.0)}
+
 // smallJob is a dense or MoE model on a few nodes of A100: small enough to try
 // every layout, large enough that many do not fit.
 func smallJob(moe bool, nodes int) *job.Job {
@@ -41,7 +44,7 @@ func smallJob(moe bool, nodes int) *job.Job {
 			Network: job.Network{Kind: "infiniband", NICsPerNode: 8, Bandwidth: 25e9, Latency: 5e-6, Rails: 8, Oversubscription: 1}},
 		Training: job.Training{GlobalBatchSize: 64, Steps: 1000, Tokens: 64 * 8192 * 1000, Precision: "bf16",
 			Optimizer: job.Optimizer{Kind: "adamw", LearningRate: 1e-4, Beta1: 0.9, Beta2: 0.95, Epsilon: 1e-8}},
-		Constraints: job.Constraints{Objective: "throughput", NVLinkOnly: []string{"tensor_parallel"}, MemoryHeadroom: job.Some(units.Share(0.05))},
+		Constraints: job.Constraints{Objective: "throughput", NVLinkOnly: []string{"tensor_parallel"}, MemoryHeadroom: job.Some(units.Share(0.05)), MaxOOMProbability: certain},
 		Sources:     job.Sources{},
 	}
 }

@@ -106,7 +106,7 @@ func (n Normal) Below(ratio float64) float64 {
 
 // Quantile is the ratio below which it lies with a probability between 0 and 1.
 func (n Normal) Quantile(probability float64) float64 {
-	return math.Exp(n.Mean + n.Spread*math.Sqrt2*math.Erfinv(2*probability-1))
+	return math.Exp(n.Mean + n.Spread*Deviations(probability))
 }
 
 // Expected is the expectation of the ratio.
@@ -127,6 +127,10 @@ func (n Normal) Loss() float64 {
 func (n Normal) Range(probability float64) [2]float64 {
 	return [2]float64{n.Quantile((1 - probability) / 2), n.Quantile((1 + probability) / 2)}
 }
+
+// Deviations is how many standard deviations above the mean a normal variable
+// lies below with a probability.
+func Deviations(probability float64) float64 { return math.Sqrt2 * math.Erfinv(2*probability-1) }
 
 // cumulative is the distribution function of the standard normal distribution.
 func cumulative(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }

@@ -9,19 +9,19 @@ plan "deepseek-v3" "megatron" {
     tensor_parallel         = 1
     sequence_parallel       = false
     context_parallel        = 1
-    pipeline_parallel       = 8
+    pipeline_parallel       = 16
     virtual_pipeline        = 1
     pipeline_schedule       = "1f1b"
-    stage_layers            = [8, 8, 8, 8, 8, 8, 8, 5]
+    stage_layers            = [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1]
     expert_parallel         = 16
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 256
+    data_parallel_shard     = 128
     zero_stage              = 1
     micro_batch_size        = 1
-    micro_batches           = 60
+    micro_batches           = 120
     recompute               = "selective"
-    recompute_modules       = ["layernorm", "mla_up_proj", "moe_act"]
+    recompute_modules       = ["layernorm", "mla_up_proj", "moe"]
     recompute_method        = ""
     recompute_layers        = 0
   }
@@ -45,6 +45,6 @@ plan "deepseek-v3" "megatron" {
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false
-    offload_activations      = true
+    offload_activations      = false
   }
 }

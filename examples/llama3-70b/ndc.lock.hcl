@@ -22,8 +22,8 @@ plan "llama3-70b" "deepspeed" {
     micro_batches           = 2
     recompute               = "full"
     recompute_modules       = []
-    recompute_method        = "block"
-    recompute_layers        = 79
+    recompute_method        = "uniform"
+    recompute_layers        = 1
   }
 
   execution {
@@ -57,17 +57,17 @@ plan "llama3-70b" "megatron" {
     tensor_parallel         = 2
     sequence_parallel       = true
     context_parallel        = 4
-    pipeline_parallel       = 4
-    virtual_pipeline        = 1
-    pipeline_schedule       = "1f1b"
-    stage_layers            = [18, 21, 21, 20]
+    pipeline_parallel       = 8
+    virtual_pipeline        = 5
+    pipeline_schedule       = "interleaved_1f1b"
+    stage_layers            = [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 8
+    data_parallel_shard     = 4
     zero_stage              = 1
     micro_batch_size        = 1
-    micro_batches           = 128
+    micro_batches           = 256
     recompute               = "none"
     recompute_modules       = []
     recompute_method        = ""

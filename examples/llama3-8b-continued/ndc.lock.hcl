@@ -20,10 +20,10 @@ plan "llama3-8b-continued" "deepspeed" {
     zero_stage              = 3
     micro_batch_size        = 1
     micro_batches           = 16
-    recompute               = "full"
+    recompute               = "none"
     recompute_modules       = []
-    recompute_method        = "block"
-    recompute_layers        = 2
+    recompute_method        = ""
+    recompute_layers        = 0
   }
 
   execution {
@@ -35,7 +35,7 @@ plan "llama3-8b-continued" "deepspeed" {
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "unfused"
-    loss_chunks              = 1
+    loss_chunks              = 8
     cuda_graphs              = "none"
     compile                  = false
     moe_dispatcher           = ""

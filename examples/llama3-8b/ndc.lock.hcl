@@ -23,7 +23,7 @@ plan "llama3-8b" "deepspeed" {
     recompute               = "full"
     recompute_modules       = []
     recompute_method        = "block"
-    recompute_layers        = 10
+    recompute_layers        = 8
   }
 
   execution {
@@ -35,7 +35,7 @@ plan "llama3-8b" "deepspeed" {
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "unfused"
-    loss_chunks              = 1
+    loss_chunks              = 8
     cuda_graphs              = "none"
     compile                  = false
     moe_dispatcher           = ""

@@ -20,8 +20,8 @@ plan "mixtral-8x22b" "megatron" {
     zero_stage              = 1
     micro_batch_size        = 1
     micro_batches           = 128
-    recompute               = "none"
-    recompute_modules       = []
+    recompute               = "selective"
+    recompute_modules       = ["layernorm", "moe_act"]
     recompute_method        = ""
     recompute_layers        = 0
   }

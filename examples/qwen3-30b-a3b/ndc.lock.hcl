@@ -17,30 +17,30 @@ plan "qwen3-30b-a3b" "deepspeed" {
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
     data_parallel_shard     = 8
-    zero_stage              = 3
+    zero_stage              = 2
     micro_batch_size        = 2
     micro_batches           = 32
     recompute               = "full"
     recompute_modules       = []
     recompute_method        = "block"
-    recompute_layers        = 25
+    recompute_layers        = 24
   }
 
   execution {
     attention                = "flash"
     overlap_gradient_reduce  = true
-    overlap_parameter_gather = true
+    overlap_parameter_gather = false
     overlap_tensor_parallel  = false
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "unfused"
-    loss_chunks              = 1
+    loss_chunks              = 8
     cuda_graphs              = "none"
     compile                  = false
     moe_dispatcher           = "alltoall"
     context_parallel_type    = ""
-    reshard_after_forward    = true
+    reshard_after_forward    = false
     fully_sharded            = false
     zero_hpz_partition       = 1
     offload_optimizer        = false

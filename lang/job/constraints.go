@@ -9,7 +9,8 @@ import (
 // Constraints are the user's limits on the plan.
 type Constraints struct {
 	MemoryHeadroom          Optional[units.Share]
-	Objective               string // throughput, memory, time, gpu_hours, cost
+	MaxOOMProbability       OOMProbability `json:",omitzero"`
+	Objective               string         // throughput, memory, time, gpu_hours, cost
 	MaxTrainingTime         Optional[units.Seconds]
 	MaxGPUHours             Optional[float64]     `json:",omitzero"` // of the whole run, by all GPUs
 	MaxCost                 Optional[float64]     `json:",omitzero"` // of the whole run, in the currency of the cluster's price
@@ -23,6 +24,23 @@ type Constraints struct {
 	// option is not set in Job.Execution.
 	Execution map[string][]string `json:",omitempty"`
 }
+
+// UsableMemory is what of a GPU a plan may use: all of its memory less the
+// headroom.
+func (j *Job) UsableMemory() units.Bytes {
+	free := float64(j.Constraints.MemoryHeadroom.Or(0))
+	return units.Bytes(float64(j.Cluster.GPU.Memory) * (1 - free))
+}
+
+// OOMProbability is how probable running out of memory may be: up to the end of
+// the first step, which costs minutes, and after it, which may cost a night.
+type OOMProbability struct {
+	Start Optional[float64]
+	Run   Optional[float64]
+}
+
+// Limits are both, with what holds where nothing is said.
+func (p OOMProbability) Limits() (start, run float64) { return p.Start.Or(0.05), p.Run.Or(0.001) }
 
 // LayoutConstraints narrows the search, axis by axis, with the names of
 // plan.Layout. An axis left alone is the zero Choice.

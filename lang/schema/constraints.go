@@ -10,7 +10,7 @@ var constraintsBlock = Block{
 	Name: "constraints", Effect: Execution,
 	Doc: "Limits on the plan, and what makes one better than another.",
 	Arguments: []Argument{
-		{Name: "memory_headroom", Type: Share, Doc: "Share of GPU memory to leave free.", DefaultDoc: "the upper end of the prediction's 90 % range must fit"},
+		{Name: "memory_headroom", Type: Share, Doc: "Share of GPU memory to leave free.", DefaultDoc: "none, beside the margin of `max_oom_probability`"},
 		{Name: "objective", Type: String, Default: `"throughput"`, Enum: []string{"throughput", "memory", "time", "gpu_hours", "cost"}, Doc: "What to look for among plans that meet every limit. `throughput` is per GPU; `memory` is the least memory among plans that take at most 5 % longer than the fastest; `time`, `gpu_hours` and `cost` are those of the whole run."},
 		{Name: "max_training_time", Type: Duration, Positive: true, Doc: "Longest time for the whole run."},
 		{Name: "max_gpu_hours", Type: Number, Limits: positive, Doc: "Most GPU-hours of the whole run, of all its GPUs."},
@@ -19,7 +19,16 @@ var constraintsBlock = Block{
 		{Name: "min_mfu", Type: Number, Limits: fraction, Doc: "Smallest model-FLOPs utilisation."},
 		{Name: "nvlink_only", Type: StringList, Default: `["tensor_parallel"]`, Enum: meshAxes(), Doc: "Axes that may not leave an NVLink domain (a node, where there is no NVLink)."},
 	},
-	Blocks: []Block{layoutBlock},
+	Blocks: []Block{oomBlock, layoutBlock},
+}
+
+var oomBlock = Block{
+	Name: "max_oom_probability",
+	Doc:  "How probable it may be that some rank runs out of the memory that a plan may use.",
+	Arguments: []Argument{
+		{Name: "start", Type: Number, Limits: chance, DefaultDoc: "0.05", Doc: "Up to the end of the first step, which costs minutes."},
+		{Name: "run", Type: Number, Limits: chance, DefaultDoc: "0.001", Doc: "After it, which may cost a night."},
+	},
 }
 
 var layoutBlock = Block{

@@ -71,6 +71,7 @@ var (
 	positive   = Limits{Open: true}
 	atLeastOne = Limits{Min: 1}
 	fraction   = Limits{Max: 1}
+	chance     = Limits{Max: 1, Open: true}
 )
 
 // upTo bounds a size from 1 to what no machine of the coming years exceeds, so

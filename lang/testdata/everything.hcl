@@ -300,6 +300,10 @@ job "one" {
 
   constraints {
     memory_headroom           = "5%"
+    max_oom_probability {
+      start = 0.1
+      run   = 0.01
+    }
     objective                 = "memory"
     max_training_time         = "10d"
     max_gpu_hours             = 1e6

@@ -43,7 +43,7 @@ type timeResult struct {
 
 type verdictResult struct {
 	Ran      bool `json:"ran"`
-	Feasible bool `json:"feasible"` // with the whole range of memory, as a search has it
+	Feasible bool `json:"feasible"` // with the margin that a search asks for
 	Likely   bool `json:"likely"`   // more likely feasible than not
 }
 
@@ -94,7 +94,7 @@ func predict(x *example, p estimate.Parameters) (r result) {
 			return r // whole layers went to the host, which no target offers: there is no verdict to give
 		}
 		card := x.job.Cluster.GPU.Memory
-		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: peak.DeviceRangeBytes[1] <= card, Likely: peak.DeviceBytes <= card}
+		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.NeededBytes <= card, Likely: peak.DeviceBytes <= card}
 	}
 	r.predicted = float64(d.Time.StepSeconds)
 	r.Choice = gradeOf(&r, &search.Candidate{Layout: x.layout, Execution: x.exec, Result: estimate.Result{StepSeconds: d.Time.StepSeconds}})

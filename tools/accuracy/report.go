@@ -77,15 +77,15 @@ func verdicts(w io.Writer, results []result) {
 	fmt.Fprintf(w, "rows that ran and are called feasible: %d of %d; rows out of memory and called infeasible: %d of %d\n", fits, ran, caught, out)
 }
 
-// verdictCounts counts rows that ran and are called feasible, and rows that
-// ran out of memory and are not.
+// verdictCounts counts rows that ran and are more likely feasible than not, and
+// rows that ran out of memory and are not called feasible.
 func verdictCounts(results []result) (ran, fits, out, caught int) {
 	for i := range results {
 		switch v := results[i].Verdict; {
 		case v == nil || results[i].apart || results[i].judge:
 		case v.Ran:
 			ran++
-			if v.Feasible {
+			if v.Likely {
 				fits++
 			}
 		default:

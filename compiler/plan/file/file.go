@@ -115,11 +115,25 @@ type Group struct {
 
 // Memory is the prediction for every pipeline stage and the worst rank.
 type Memory struct {
-	GPUBytes    units.Bytes   `json:"gpu_bytes"`
-	UsableBytes units.Bytes   `json:"usable_bytes"`
-	Peak        Peak          `json:"peak"`
-	Stages      []StageMemory `json:"stages"`
-	Host        HostMemory    `json:"host"`
+	GPUBytes    units.Bytes    `json:"gpu_bytes"`
+	UsableBytes units.Bytes    `json:"usable_bytes"`
+	NeededBytes units.Bytes    `json:"needed_bytes"` // what has to be usable for constraints.max_oom_probability
+	OOM         OOMProbability `json:"oom_probability"`
+	Peak        Peak           `json:"peak"`
+	Stages      []StageMemory  `json:"stages"`
+	Host        HostMemory     `json:"host"`
+}
+
+// OOMProbability is the probability that some rank has run out of the usable
+// memory by the end of each phase of a run.
+type OOMProbability struct {
+	Start      float64 `json:"start"`
+	FirstStep  float64 `json:"first_step"`
+	Optimizer  float64 `json:"optimizer"`
+	Steady     float64 `json:"steady"`
+	Evaluation float64 `json:"evaluation"`
+	Save       float64 `json:"save"`
+	Any        float64 `json:"any"`
 }
 
 // Peak is the busiest rank.

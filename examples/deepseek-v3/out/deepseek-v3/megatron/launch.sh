@@ -34,7 +34,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 2048 ]] ||
-  die "the layout (tensor 1 x context 1 x pipeline 8 x data 256) needs 2048 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 1 x context 1 x pipeline 16 x data 128) needs 2048 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch compiles is code: it is kept for the next run where nobody else can write.
 private=${TMPDIR:-/tmp}/ndc-$UID
@@ -123,8 +123,8 @@ arguments=(
   --moe-router-padding-for-quantization # ndc: expert rows fill the blocks of the kernels
   # Parallelism
   --tensor-model-parallel-size 1 # plan: layout.tensor_parallel
-  --pipeline-model-parallel-size 8 # plan: layout.pipeline_parallel
-  --pipeline-model-parallel-layout 'Et*8|(t*8|)*6t*5mL' # plan: layout.stage_layers
+  --pipeline-model-parallel-size 16 # plan: layout.pipeline_parallel
+  --pipeline-model-parallel-layout 'Et*4|(t*4|)*14tmL' # plan: layout.stage_layers
   --context-parallel-size 1 # plan: layout.context_parallel
   --expert-model-parallel-size 16 # plan: layout.expert_parallel
   --expert-tensor-parallel-size 1 # plan: layout.expert_tensor_parallel
@@ -142,9 +142,7 @@ arguments=(
   --fp8-recipe blockwise # spec: training.fp8.recipe
   # Recompute and offload
   --recompute-granularity selective # plan: layout.recompute
-  --recompute-modules layernorm mla_up_proj moe_act # plan: layout.recompute_modules
-  --fine-grained-activation-offloading # plan: execution.offload.activations
-  --offload-modules attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act # plan: execution.offload.activations
+  --recompute-modules layernorm mla_up_proj moe # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -182,7 +180,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/deepseek-v3/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/deepseek-v3/megatron # spec: training.checkpoint.path
-  --save-interval 172 # spec: training.checkpoint.interval, 60 minutes at 21 s a step
+  --save-interval 156 # spec: training.checkpoint.interval, 60 minutes at 23 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async

@@ -34,7 +34,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 256 ]] ||
-  die "the layout (tensor 2 x context 4 x pipeline 4 x data 8) needs 256 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 2 x context 4 x pipeline 8 x data 4) needs 256 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch compiles is code: it is kept for the next run where nobody else can write.
 private=${TMPDIR:-/tmp}/ndc-$UID
@@ -94,8 +94,8 @@ arguments=(
   # Parallelism
   --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
-  --pipeline-model-parallel-size 4 # plan: layout.pipeline_parallel
-  --pipeline-model-parallel-layout 'Et*18|(t*21|)*2t*20L' # plan: layout.stage_layers
+  --pipeline-model-parallel-size 8 # plan: layout.pipeline_parallel
+  --num-virtual-stages-per-pipeline-rank 5 # plan: layout.virtual_pipeline
   --context-parallel-size 4 # plan: layout.context_parallel
   --cp-comm-type p2p # plan: execution.context_parallel_type
   --distributed-timeout-minutes 30 # ndc: collectives of large groups start slowly
@@ -142,7 +142,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/llama3-70b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/llama3-70b/megatron # spec: training.checkpoint.path
-  --save-interval 60 # spec: training.checkpoint.interval, 30 minutes at 29.8 s a step
+  --save-interval 59 # spec: training.checkpoint.interval, 30 minutes at 30.7 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   # Logging and exit

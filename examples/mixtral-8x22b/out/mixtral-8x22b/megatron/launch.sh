@@ -120,6 +120,9 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
+  # Recompute and offload
+  --recompute-granularity selective # plan: layout.recompute
+  --recompute-modules layernorm moe_act # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -154,7 +157,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/mixtral-8x22b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/mixtral-8x22b/megatron # spec: training.checkpoint.path
-  --save-interval 108 # spec: training.checkpoint.interval, 30 minutes at 16.7 s a step
+  --save-interval 106 # spec: training.checkpoint.interval, 30 minutes at 16.9 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async

@@ -1,0 +1,88 @@
+package memory
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// phases is what the fullest rank holds on the device in each phase, in bytes.
+type phases uncertainty.Phases
+
+// cover widens the phases by a stage.
+func (p *phases) cover(m *Model, e *evaluation, s *stageMemory) {
+	at := *s
+	for _, phase := range [...]struct {
+		most *float64
+		sum  int64
+		loss int64
+	}{{&p.Start, s.state, 0}, {&p.Passes, s.passes, s.loss}, {&p.Update, s.update, s.loss}} {
+		at.sum, at.loss = phase.sum, phase.loss
+		*phase.most = max(*phase.most, m.device(e, &at))
+	}
+}
+
+// uncertain prepares what all layouts of a job share: the margin that its limits
+// on running out of memory ask for.
+func (m *Model) uncertain() {
+	spread := uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
+	m.margin = units.Rounded(spread.Margin(m.job.Constraints.MaxOOMProbability.Limits()))
+}
+
+// judge says how uncertain the peak of a layout is and what has to be usable for
+// it.
+func (m *Model) judge(e *evaluation, p *phases, out *Peak) {
+	out.Phases = uncertainty.Phases(*p)
+	out.Uncertain = uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
+	margin := m.margin
+	if more := m.skew(e, out.Device); more > 0 {
+		extreme := math.Sqrt(2 * math.Log(float64(e.l.GPUs()*max(2, m.job.Training.Steps))))
+		out.Uncertain.Growth = more * extreme
+		out.Uncertain.Tail += more / extreme
+		margin = units.Rounded(out.Uncertain.Margin(m.job.Constraints.MaxOOMProbability.Limits()))
+	}
+	out.Needed = units.Bytes(math.Ceil(float64(max(p.Passes, p.Update) * margin)))
+}
+
+// near is the share of the usable memory from which on imbalance is looked at:
+// below, it would have to add a quarter.
+const near = 0.8
+
+// skew is the spread of a rank's memory, as a share of it, from one step to the
+// next, because routers favour some experts. The loads of experts and layers are
+// taken to be independent, so that the largest of many ranks and steps is that of
+// so many normal numbers (√(2 ln n) spreads, with an exponential tail of
+// 1/√(2 ln n); Embrechts et al. 1997, Modelling Extremal Events, section 3.3).
+// Nothing skews where tokens are dropped, or with memory to spare.
+func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
+	moe := m.job.Model.MoE
+	usable := float64(m.job.UsableMemory())
+	if moe == nil || moe.TokenDrop || m.balanced || float64(device) < near*usable || float64(device) > usable {
+		return 0
+	}
+	if m.skewed == nil {
+		m.skewed = m.busier()
+	}
+	const busier = 0.1
+	slope := (float64(m.skewed.Peak(e.l, e.x).Device)/float64(device) - 1) / busier
+	layers := 0
+	for k := range m.arch.Kinds() {
+		if m.arch.Kinds()[k].MoE {
+			layers += m.arch.Count(k, 0, m.arch.Model.Layers)
+		}
+	}
+	each := max(1, float64(layers)/float64(e.l.PipelineParallel)) * float64(moe.Experts) / float64(e.l.ExpertParallel)
+	return max(0, slope) * overheads["imbalance/"+moe.Router.Balance] / math.Sqrt(each)
+}
+
+// busier is the model with a tenth more tokens for the busiest rank's experts.
+func (m *Model) busier() *Model {
+	j := *m.job
+	moe := *j.Model.MoE
+	moe.LoadImbalance = max(1, moe.LoadImbalance) * 1.1
+	j.Model.MoE = &moe
+	out := New(&j, m.target)
+	out.balanced = true
+	return out
+}

@@ -1,0 +1,90 @@
+package uncertainty
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+)
+
+// Memory is what is uncertain about the memory that the fullest rank of a layout
+// needs, beside its prediction. All ranks share the error of the model; what
+// steps after the first ones need more is their own.
+type Memory struct {
+	Spread float64 // of the logarithm of needed over predicted memory
+	Growth float64 // share that some rank in some later step needs more, at least
+	Tail   float64 // mean of the share that it needs beyond, which is exponential
+}
+
+// Phases are the predictions for the phases of a run, in bytes of a GPU: the
+// state that exists before the first step, the passes of a step, and its update.
+type Phases struct{ Start, Passes, Update float64 }
+
+// reaches is the probability that a need of some bytes lies beyond a capacity.
+func (m *Memory) reaches(need, capacity float64) float64 {
+	if need <= 0 || capacity <= 0 {
+		return 0
+	}
+	return beyond(math.Log(capacity/need), m.Spread)
+}
+
+// later is the probability that it does so with what later steps need more: the
+// sum of a normal and an exponential variable lies beyond a number (Grushka
+// 1972, exponentially modified Gaussian).
+func (m *Memory) later(need, capacity float64) float64 {
+	if need <= 0 || capacity <= 0 {
+		return 0
+	}
+	left := math.Log(capacity/need) - m.Growth
+	p := beyond(left, m.Spread)
+	if m.Tail <= 0 {
+		return p
+	}
+	k := m.Spread / m.Tail
+	if c := beyond(m.Spread*k-left, m.Spread); c > 0 {
+		p += math.Exp(k*k/2 - left/m.Tail + math.Log(c))
+	}
+	return min(1, p)
+}
+
+// beyond is the probability that a normal variable around zero lies beyond a
+// number.
+func beyond(number, spread float64) float64 {
+	if spread == 0 {
+		if number < 0 {
+			return 1
+		}
+		return 0
+	}
+	return cumulative(-number / spread)
+}
+
+// Exhausted are the probabilities that some rank has run out of a capacity by
+// the end of each phase. Evaluation runs forward alone and saving stages on the
+// host: neither adds to what steps need.
+func (m *Memory) Exhausted(p Phases, capacity float64) plan.OOMProbability {
+	first := max(p.Start, p.Passes)
+	update := max(first, p.Update)
+	o := plan.OOMProbability{Start: m.reaches(p.Start, capacity), FirstStep: m.reaches(first, capacity), Optimizer: m.reaches(update, capacity)}
+	o.Steady = max(o.Optimizer, m.later(update, capacity))
+	for _, p := range []*float64{&o.Start, &o.FirstStep, &o.Optimizer, &o.Steady} {
+		*p = math.Round(*p*1e6) / 1e6 // finer than anybody knows
+	}
+	o.Evaluation, o.Save, o.Any = o.Steady, o.Steady, o.Steady
+	return o
+}
+
+// Margin is the least capacity, over the largest prediction, at which a run ends
+// out of memory in its first step with no more than one probability, and after
+// it with no more than another, both below a half.
+func (m *Memory) Margin(start, run float64) float64 {
+	low, high := 1.0, math.Exp(20*m.Spread+m.Growth+50*m.Tail)
+	for range 60 {
+		at := (low + high) / 2
+		if first := m.reaches(1, at); first <= start && m.later(1, at)-first <= run {
+			high = at
+		} else {
+			low = at
+		}
+	}
+	return high
+}

@@ -1,0 +1,68 @@
+package uncertainty
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestExhausted compares the probabilities of phases with draws.
+func TestExhausted(t *testing.T) {
+	for _, m := range []Memory{{0.011, 0, 0.002}, {0.05, 0, 0.002}, {0.02, 0.03, 0.01}, {0.02, 0.01, 0}, {0, 0.01, 0.02}} {
+		p, capacity := Phases{Start: 40, Passes: 70, Update: 77}, 80.0
+		got := m.Exhausted(p, capacity)
+		r := rand.New(rand.NewPCG(7, 9))
+		const draws = 400000
+		var passes, update, steady float64
+		for range draws {
+			shared := math.Exp(m.Spread * r.NormFloat64())
+			more := math.Exp(m.Growth + m.Tail*r.ExpFloat64())
+			if p.Passes*shared > capacity {
+				passes++
+			}
+			if p.Update*shared > capacity {
+				update++
+			}
+			if p.Update*shared*more > capacity {
+				steady++
+			}
+		}
+		near(t, "first step", got.FirstStep, passes/draws, 2e-3)
+		near(t, "update", got.Optimizer, update/draws, 2e-3)
+		near(t, "steady", got.Steady, steady/draws, 2e-3)
+		if got.Start > got.FirstStep || got.FirstStep > got.Optimizer || got.Optimizer > got.Steady || got.Any != got.Save {
+			t.Errorf("probabilities fall from phase to phase: %+v", got)
+		}
+	}
+}
+
+// TestMargin: at the margin one of the two limits is met exactly, below it one
+// is broken, and it grows with everything that is uncertain.
+func TestMargin(t *testing.T) {
+	last := 1.0
+	for _, m := range []Memory{{0.005, 0, 0.002}, {0.011, 0, 0.002}, {0.011, 0, 0.01}, {0.011, 0.02, 0.01}, {0.05, 0.02, 0.01}} {
+		k := m.Margin(0.05, 0.001)
+		if k <= last {
+			t.Errorf("%+v: margin %v, less uncertain %v", m, k, last)
+		}
+		last = k
+		broken := func(at float64) bool {
+			first := m.reaches(1, at)
+			return first > 0.05 || m.later(1, at)-first > 0.001
+		}
+		if broken(k*(1+1e-9)) || !broken(k*(1-1e-6)) {
+			t.Errorf("%+v: the limits are not met at %v", m, k)
+		}
+	}
+	normal := Memory{Spread: 0.02}
+	near(t, "margin of a normal error", math.Log(normal.Margin(0.05, 1)), 1.6449*0.02, 1e-5)
+}
+
+// TestWorkedMemory holds the example of docs/uncertainty.md.
+func TestWorkedMemory(t *testing.T) {
+	m := Memory{Spread: math.Log(1.018) / 1.645, Tail: 0.002}
+	first, all := m.reaches(77, 80), m.later(77, 80)
+	near(t, "first step", 1/first, 4700, 50)
+	near(t, "later", 1/(all-first), 2800, 80)
+	near(t, "margin", m.Margin(0.05, 0.001), 1.035, 5e-4)
+}
