@@ -43,14 +43,14 @@ func Calibrate(runs []Input) (*File, error) {
 				models[key] = len(models)
 			}
 			observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
-			prior = wider(prior, PriorOf(in.Plan, in.Engine))
+			prior = Wider(prior, PriorOf(in.Plan, in.Engine))
 		}
 		f.Runs = append(f.Runs, r)
 	}
 	if len(observed) == 0 {
 		return nil, fmt.Errorf("none of the runs can be used: %s", reasons(f.Runs))
 	}
-	f.terms(prior, prior.Update(observed))
+	f.terms(prior, prior.Robust(observed))
 	for i, k := 0, 0; i < len(f.Runs); i++ {
 		if f.Runs[i].Used {
 			f.Runs[i].After = units.Rounded(f.moved(&observed[k].Step.Terms))
@@ -121,8 +121,8 @@ func read(in *Input) (Run, uncertainty.Step) {
 // machine.
 const mostOff = 4.0
 
-// wider is a prior with the greater variances of two.
-func wider(a, b *uncertainty.Prior) *uncertainty.Prior {
+// Wider is a prior with the greater variances of two.
+func Wider(a, b *uncertainty.Prior) *uncertainty.Prior {
 	if a == nil {
 		return b
 	}

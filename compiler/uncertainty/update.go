@@ -15,12 +15,41 @@ type Observation struct {
 // Processes for Machine Learning, section 2.1), linearised once more around
 // what it finds. What the steps say nothing about stays as it was.
 func (p *Prior) Update(measured []Observation) *Prior {
+	return p.update(measured, 3, func([]float64, func([]float64) []float64, []float64) {})
+}
+
+// Robust is Update where a layout's own error has the tails of Student's
+// distribution, as in the fit of the spreads, so that an odd step counts for
+// less: its variance is found by expectation maximisation (Lange, Little and
+// Taylor 1989, Robust statistical modeling using the t distribution).
+func (p *Prior) Robust(measured []Observation) *Prior {
+	const tails, rounds = 4, 10
+	return p.update(measured, rounds, func(own []float64, solve func([]float64) []float64, rest []float64) {
+		solved := solve(rest)
+		for i := range own {
+			unit := make([]float64, len(own))
+			unit[i] = 1
+			mean := own[i] * solved[i] // of the own error
+			square := mean*mean + own[i]*(1-own[i]*solve(unit)[i])
+			own[i] = (tails*p.own(&measured[i].Step) + square) / (tails + 1)
+		}
+	})
+}
+
+// update conditions on the errors of steps some rounds long, each linearised
+// around what the last one found; between them adjust may change the variances
+// of the steps' own errors.
+func (p *Prior) update(measured []Observation, rounds int, adjust func(own []float64, solve func([]float64) []float64, rest []float64)) *Prior {
 	post := *p
 	n := len(measured)
 	if n == 0 {
 		return &post
 	}
-	for range 3 {
+	own := make([]float64, n)
+	for i := range own {
+		own[i] = p.own(&measured[i].Step)
+	}
+	for range rounds {
 		design, rest := make([][Count]float64, n), make([]float64, n)
 		for i := range measured {
 			w, mean := post.shares(&measured[i].Step.Terms)
@@ -29,14 +58,17 @@ func (p *Prior) Update(measured []Observation) *Prior {
 				rest[i] += w[k] * (post.Mean[k] - p.Mean[k])
 			}
 		}
-		post.Mean, post.Covariance = p.conditioned(measured, design, rest)
+		var solve func([]float64) []float64
+		post.Mean, post.Covariance, solve = p.conditioned(measured, design, rest, own)
+		adjust(own, solve, rest)
 	}
 	return &post
 }
 
 // conditioned are mean and covariance of the terms' errors given that the
-// errors of steps, linear in them by a design, are some numbers.
-func (p *Prior) conditioned(measured []Observation, design [][Count]float64, rest []float64) (mean [Count]float64, covariance [Count][Count]float64) {
+// errors of steps, linear in them by a design, are some numbers; and what solves
+// equations with the covariance of these.
+func (p *Prior) conditioned(measured []Observation, design [][Count]float64, rest, own []float64) (mean [Count]float64, covariance [Count][Count]float64, solve func([]float64) []float64) {
 	n := len(measured)
 	with := make([][Count]float64, n) // covariance of each step's error with the terms'
 	for i := range design {
@@ -57,9 +89,9 @@ func (p *Prior) conditioned(measured []Observation, design [][Count]float64, res
 				among[i][j] += p.Model * p.Model
 			}
 		}
-		among[i][i] += p.own(&measured[i].Step)
+		among[i][i] += own[i]
 	}
-	solve := factored(among)
+	solve = factored(among)
 	mean, covariance = p.Mean, p.Covariance
 	for k, s := range solve(rest) {
 		for t := range mean {
@@ -77,7 +109,7 @@ func (p *Prior) conditioned(measured []Observation, design [][Count]float64, res
 			}
 		}
 	}
-	return mean, covariance
+	return mean, covariance, solve
 }
 
 // factored solves linear equations with a positive definite matrix, which it

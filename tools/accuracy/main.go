@@ -1,7 +1,7 @@
 // Command accuracy predicts published training steps and compares.
 //
 //	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-explain ID]
-//	    [-set NAME=VALUE]… [-fit NAME,…|all] [-leave SOURCE] [-crossvalidate] [-spreads]
+//	    [-set NAME=VALUE]… [-fit NAME,…|all] [-leave SOURCE] [-crossvalidate] [-spreads] [-calibrated]
 //	    [-write FOLDER] [-out FILE]
 //
 // Every row of a folder in the format of testdata/measured becomes a job with
@@ -33,6 +33,7 @@ func main() {
 	asJSON := flag.Bool("json", false, "print one object per row")
 	worst := flag.Int("worst", 10, "list the worst rows")
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows, or all")
+	calibrated := flag.Bool("calibrated", false, "print what calibrations of the sources by some of their runs are worth")
 	spreads := flag.Bool("spreads", false, "print the spreads of the terms of a step")
 	cross := flag.Bool("crossvalidate", false, "compare goals with errors on sources and models left out of the fit")
 	out := flag.String("out", "", "write the report with cross-validation as Markdown to this file, and a drawing beside it")
@@ -47,7 +48,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *spreads, *cross, *worst}
+	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *spreads, *calibrated, *cross, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -57,7 +58,7 @@ func main() {
 // options are the command's flags.
 type options struct {
 	rows, known, explain, fit, leave, write, out string
-	asJSON, spreads, cross                       bool
+	asJSON, spreads, calibrated, cross           bool
 	worst                                        int
 }
 
@@ -84,6 +85,10 @@ func run(o options, p estimate.Parameters) error {
 	}
 	if o.spreads {
 		return writeSpreads(os.Stdout, witnesses(results, crossValidate(cases, p)))
+	}
+	if o.calibrated {
+		printCalibrated(os.Stdout, results, witnesses(results, crossValidate(cases, p)))
+		return nil
 	}
 	report(os.Stdout, results, o.worst)
 	printRegret(os.Stdout, results)
