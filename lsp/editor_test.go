@@ -64,6 +64,7 @@ type editor struct {
 	*testing.T
 	client    *jrpc2.Client
 	published chan diagnosticsParams
+	refreshed chan struct{}
 	ended     chan error
 }
 
@@ -72,7 +73,7 @@ func edit(t *testing.T, files fstest.MapFS, o Options) *editor {
 	t.Helper()
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
-	e := &editor{T: t, published: make(chan diagnosticsParams, 1000), ended: make(chan error, 1)}
+	e := &editor{T: t, published: make(chan diagnosticsParams, 1000), refreshed: make(chan struct{}, 100), ended: make(chan error, 1)}
 	o.Files = absolute{files}
 	if o.Program == nil {
 		o.Program = program{}
@@ -89,6 +90,12 @@ func edit(t *testing.T, files fstest.MapFS, o Options) *editor {
 		case "window/logMessage":
 			t.Error(r.ParamString())
 		}
+	}, OnCallback: func(_ context.Context, r *jrpc2.Request) (any, error) {
+		if r.Method() != "workspace/codeLens/refresh" {
+			t.Errorf("the server asks for %s", r.Method())
+		}
+		e.refreshed <- struct{}{}
+		return nil, nil
 	}})
 	t.Cleanup(func() {
 		e.ask("shutdown", nil, nil)
@@ -100,6 +107,7 @@ func edit(t *testing.T, files fstest.MapFS, o Options) *editor {
 	})
 	var result initializeResult
 	e.ask("initialize", map[string]any{"rootUri": "file:///w", "processId": nil, "trace": "off", "capabilities": map[string]any{
+		"workspace":    map[string]any{"codeLens": map[string]any{"refreshSupport": true}},
 		"textDocument": map[string]any{"completion": map[string]any{"completionItem": map[string]any{"snippetSupport": true}}}}}, &result)
 	if result.Capabilities.TextDocumentSync.Change != 2 {
 		t.Fatalf("no incremental sync: %+v", result)

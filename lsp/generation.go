@@ -198,6 +198,27 @@ func (s *server) publish(g *generation, found map[string][]diagnostic) {
 	for _, uri := range slices.Sorted(maps.Keys(params)) {
 		s.tell(params[uri], g.documents[pathOf(uri)] != nil)
 	}
+	if s.refreshes && g.overtakes(s.looked) {
+		go s.refresh(g.context)
+	}
+	s.looked = g
+}
+
+// overtakes reports whether a document that is the same as before has other
+// predictions now: what they depend on has changed elsewhere.
+func (g *generation) overtakes(before *generation) bool {
+	for path, d := range g.documents {
+		if before.documents[path] == d && !slices.Equal(before.lenses[path], g.lenses[path]) {
+			return true
+		}
+	}
+	return false
+}
+
+// refresh lets the editor ask for predictions again. Whether it does is its own
+// affair.
+func (s *server) refresh(ctx context.Context) {
+	_, _ = s.rpc.Callback(ctx, "workspace/codeLens/refresh", nil)
 }
 
 // tell publishes the diagnostics of one file, unless the editor knows them.

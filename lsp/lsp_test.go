@@ -238,6 +238,31 @@ func TestLens(t *testing.T) {
 	}
 }
 
+// TestRefresh: where a prediction depends on another file, the editor is asked to
+// ask again.
+func TestRefresh(t *testing.T) {
+	e := edit(t, fstest.MapFS{}, Options{})
+	head, rest, _ := strings.Cut(sample, "job \"demo\"")
+	const shared = "/w/shared.hcl"
+	e.open(shared, head)
+	e.open(jobFile, "job \"demo\""+rest)
+	e.until(jobFile, clean)
+	for len(e.refreshed) > 0 {
+		<-e.refreshed
+	}
+	e.change(shared, 2, contentChange{Text: head + "\n# said\n"})
+	e.until(shared, func([]diagnostic) bool { return true })
+	if len(e.refreshed) > 0 {
+		t.Error("a comment changes a prediction")
+	}
+	e.change(shared, 3, contentChange{Text: strings.Replace(head, "nodes = 4", "nodes = 8", 1)})
+	select {
+	case <-e.refreshed:
+	case <-time.After(time.Minute):
+		t.Error("the editor keeps the predictions of four nodes")
+	}
+}
+
 // TestElements: each element of for_each has a lens at the block that makes it.
 func TestElements(t *testing.T) {
 	e := edit(t, fstest.MapFS{}, Options{Program: program{plan: func(_ context.Context, j *job.Job) (*plan.Plan, error) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shown is the outline of a file, a line for each block and argument.
@@ -179,4 +180,23 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add("a = [\"${\"\n b \"x\" {\n<<A")
 	f.Fuzz(func(t *testing.T, src string) { hold(t, src) })
+}
+
+// TestLong: files that repeat one thing many times take no longer
+// than others.
+func TestLong(t *testing.T) {
+	for _, part := range []string{"\"\n", "a{", "a = [\n", "a = {\n", "a \"b\" ", "${", "\"${", "a.", "a[0].", "a[", "<<A\n", "a = \"", "}", "#\n", "/*"} {
+		src := strings.Repeat(part, 60_000/len(part))
+		start := time.Now()
+		f := Read("job.hcl", []byte(src))
+		for i := 0; i < len(src); i += len(src) / 20 {
+			f.At(i)
+		}
+		f.All(func(*Block) {})
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%q takes %v", part, took)
+		} else {
+			t.Logf("%q takes %v", part, took)
+		}
+	}
 }
