@@ -95,6 +95,8 @@ const (
 	UnknownOption diag.ID = "script-unknown-option"
 	// OptionValue: the option cannot have this value.
 	OptionValue diag.ID = "script-option-value"
+	// UnknownKey: DeepSpeed has no such key, and one of nearly the name.
+	UnknownKey diag.ID = "script-unknown-key"
 	// RepeatedOption: (warning) an option stands twice with two values.
 	RepeatedOption diag.ID = "script-repeated-option"
 	// Connections: CUDA_DEVICE_MAX_CONNECTIONS is not what the layout needs.

@@ -6,8 +6,8 @@
 //
 // It executes nothing and judges no style. Package intake/shell evaluates the
 // scripts; intake makes jobs of them. What Slurm, NCCL, torchrun and Megatron-LM
-// accept is read from tables, those of Megatron-LM being the ones that
-// backends/megatron emits by.
+// accept is read from tables, those of Megatron-LM and DeepSpeed being the ones that
+// backends/megatron and backends/deepspeed emit by.
 package lint
 
 import (
@@ -49,7 +49,7 @@ func Check(name string, src []byte, o Options) diag.List {
 		for _, check := range []func(*script){
 			checkDirectives, checkSubmission, checkSignals, checkOutput,
 			checkCommands, checkPipes, checkVariables, checkEnvironment, checkSecrets,
-			checkLaunches,
+			checkLaunches, checkDocuments,
 		} {
 			check(s)
 		}

@@ -56,6 +56,7 @@ var rules = []Rule{
 	{Contradiction, diag.Error, "Options contradict one another"},
 	{UnknownOption, diag.Error, "Release has no such option"},
 	{OptionValue, diag.Error, "Option cannot have this value"},
+	{UnknownKey, diag.Error, "DeepSpeed has no such key"},
 	{RepeatedOption, diag.Warning, "Option stands twice"},
 	{Connections, diag.Error, "CUDA_DEVICE_MAX_CONNECTIONS contradicts the layout"},
 	{LateExit, diag.Error, "Run outlives its time limit"},

@@ -26,7 +26,7 @@ the site may have settled. ` + "`--format sarif`" + ` writes a log that forges s
 A comment in the script silences a rule for it, best with the reason: ` + "`# ndc:ignore script-survivors: the site ends such steps`" + `.
 
 What the rules know they read from tables: the options of sbatch and srun and the variables of NCCL from the sources of their releases,
-those of Megatron-LM from the tables that ndc emits by. Every rule stands below with a script that breaks it and one that does not,
+those of Megatron-LM and DeepSpeed from the tables that ndc emits by. Every rule stands below with a script that breaks it and one that does not,
 and a test holds both. How often the rules are right about scripts that others published stands in testdata/lint/corpus.jsonl:
 findings that were looked into one by one, each with its verdict.
 `
