@@ -54,9 +54,11 @@ func callersOf(folder string, callers map[string][]string) []string {
 	return roots
 }
 
-// Bounds on the search for callers in the folders of the editor.
+// Bounds on the search for callers in the folders of the editor. A folder with
+// files to read counts for several.
 const (
-	maxFolders = 2000
+	maxFolders = 5000
+	withFiles  = 10
 	maxDepth   = 8
 )
 
@@ -128,6 +130,7 @@ func (l *looker) walk(folder string, depth int, left *int) {
 		}
 	}
 	if jobs {
+		*left -= withFiles
 		l.note(folder)
 	}
 }
