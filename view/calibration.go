@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -37,6 +38,10 @@ func Calibration(f *calibration.File) string {
 	}
 	if a := f.Allocator; a != nil {
 		fmt.Fprintf(&b, "%-46s %16s %16s\n", "reserved memory", around(a.Before), around(a.After))
+	}
+	for _, l := range f.Links {
+		fmt.Fprintf(&b, "\n%s over %d ranks of %s: bus bandwidth %.1f GB/s at %s (nccl-tests)\n", cmp.Or(strings.ReplaceAll(l.Collective, "_", " "), "a collective"), l.Ranks, units.Count(l.Nodes, "node"),
+			float64(l.BusBandwidth)/1e9, l.Bytes.Human())
 	}
 	if f.Chain != nil {
 		b.WriteByte('\n')

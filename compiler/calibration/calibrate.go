@@ -27,7 +27,7 @@ const fewestReports = 3
 // Calibrate says what runs tell of the machine that they ran on. The error
 // tells why there is no calibration.
 func Calibrate(runs []Input) (*File, error) {
-	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}}
+	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}, Links: links(runs)}
 	var observed []uncertainty.Observation
 	var prior *uncertainty.Prior
 	models := map[string]int{}
@@ -243,6 +243,23 @@ func duration(seconds []float64) *Duration {
 	}
 	slices.Sort(seconds)
 	return &Duration{units.Rounded(units.Seconds(seconds[len(seconds)/2])), units.Rounded(units.Seconds(seconds[len(seconds)-1])), len(seconds)}
+}
+
+// links are the largest messages of the tables, those with wrong results left
+// out.
+func links(runs []Input) []Link {
+	out := []Link{}
+	for i := range runs {
+		for _, t := range runs[i].Log.Tables {
+			rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r logs.TableRow) bool { return r.Wrong })
+			if len(rows) == 0 {
+				continue
+			}
+			r := slices.MaxFunc(rows, func(a, b logs.TableRow) int { return cmp.Compare(a.Bytes, b.Bytes) })
+			out = append(out, Link{t.Collective, t.Ranks, t.Nodes, units.Bytes(r.Bytes), units.Rounded(units.BytesPerSecond(r.BusBandwidth))})
+		}
+	}
+	return out
 }
 
 // timers are the means of the framework's own; nil without any.

@@ -16,6 +16,9 @@ import (
 	"github.com/ndc-dev/ndc/logs"
 )
 
+// engine is one that was measured.
+var engine = uncertainty.Embedded().Dense.Measured.Engines[0]
+
 // examples are the plans of the repository's examples.
 func examples(t *testing.T) map[string]*plan.Plan {
 	t.Helper()
@@ -87,7 +90,7 @@ func TestCauses(t *testing.T) {
 func TestSuspects(t *testing.T) {
 	for name, p := range examples(t) {
 		for _, ratio := range []float64{0.8, 1.3, 2} {
-			list := suspects(p, "megatron", ratio)
+			list := suspects(p, engine, ratio)
 			if len(list) == 0 {
 				t.Errorf("%s: nothing is off at %g times the step", name, ratio)
 			}
@@ -134,7 +137,7 @@ func TestCalibrate(t *testing.T) {
 	}
 	var in []Input
 	for _, p := range plans[:len(plans)/2] {
-		in = append(in, Input{Job: p.Input.Model, Engine: "megatron", Plan: p, Log: ran(p)})
+		in = append(in, Input{Job: p.Input.Model, Engine: engine, Plan: p, Log: ran(p)})
 	}
 	f, err := Calibrate(in)
 	if err != nil {
@@ -169,7 +172,7 @@ func TestCalibratedPlans(t *testing.T) {
 		}
 		p.Run.Checkpoints = nil
 		log := ran(p)
-		plain, err := Calibrate([]Input{{Engine: "megatron", Plan: p, Log: log}})
+		plain, err := Calibrate([]Input{{Engine: engine, Plan: p, Log: log}})
 		if err != nil {
 			continue // its step is off by more than a machine is
 		}
@@ -184,7 +187,7 @@ func TestCalibratedPlans(t *testing.T) {
 				moved.Time.Breakdown[i].Seconds *= 1.3
 			}
 		}
-		again, err := Calibrate([]Input{{Engine: "megatron", Plan: &moved, Log: log}})
+		again, err := Calibrate([]Input{{Engine: engine, Plan: &moved, Log: log}})
 		if err != nil {
 			t.Fatal(err)
 		}

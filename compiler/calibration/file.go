@@ -28,6 +28,16 @@ type File struct {
 	Unidentified  []string    `json:"unidentified"`
 	Allocator     *Allocator  `json:"allocator"` // null: no log told of memory
 	Chain         *Chain      `json:"chain"`     // null: no log told of more than steps
+	Links         []Link      `json:"links"`     // what tables of nccl-tests say; it moves no term
+}
+
+// Link is the largest message of a table of nccl-tests.
+type Link struct {
+	Collective   string               `json:"collective"` // "" where the table does not tell
+	Ranks        int                  `json:"ranks"`
+	Nodes        int                  `json:"nodes"`
+	Bytes        units.Bytes          `json:"bytes"`
+	BusBandwidth units.BytesPerSecond `json:"bus_bytes_per_second"` // nccl-tests' definition
 }
 
 // Source is a file that was read.
