@@ -12,13 +12,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/lang"
 )
 
 // The job whose numbers docs/memory.md and docs/time.md work out.
-const workedJob, workedPlan = "examples/llama3-70b", "examples/llama3-70b/out/llama3-70b/megatron/plan.json"
+const workedCase, workedJob, workedPlan = "testdata/build/worked.txtar", "job.hcl", "megatron/plan.json"
 
 var (
 	workedBlock = regexp.MustCompile("(?ms)^```worked ([a-z]+)(?: stage (\\d+))?\n(.*?)^```")
@@ -107,11 +110,7 @@ func printedNumbers(t *testing.T, kind, stage string) map[string]float64 {
 			}
 		}
 	}
-	b, err := os.ReadFile(workedPlan)
-	if err == nil {
-		err = json.Unmarshal(b, &p)
-	}
-	if err != nil {
+	if err := json.Unmarshal(worked(workedPlan), &p); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]float64{}
@@ -136,6 +135,20 @@ func printedNumbers(t *testing.T, kind, stage string) map[string]float64 {
 	return out
 }
 
+// worked is a file of the worked case.
+func worked(name string) []byte {
+	archive, err := txtar.ParseFile(workedCase)
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range archive.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	panic(workedCase + " has no " + name)
+}
+
 // checkGEMM compares microseconds of the three passes of tokens × outputs ×
 // inputs with those of the job's GPU.
 func checkGEMM(shape, passes string) error {
@@ -146,7 +159,7 @@ func checkGEMM(shape, passes string) error {
 	for i, s := range strings.Split(passes, "+") {
 		want[i], _ = number(s)
 	}
-	w, diags := lang.Load(os.DirFS(workedJob), "job.hcl", lang.Options{Backend: "megatron"})
+	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: worked(workedJob)}}, "job.hcl", lang.Options{})
 	if len(w.Jobs) == 0 {
 		return fmt.Errorf("%v", diags)
 	}

@@ -71,6 +71,7 @@ func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Out
 	if len(found.Best) > 0 {
 		p.Feasible = true
 		describe(p, j, t, &found.Best[0])
+		p.Selection = selection(p, &found.Choice)
 		p.Alternatives = alternatives(found.Best[1:])
 		p.Warnings = append(p.Warnings, awkward(ctx, j, t, &found.Best[0])...)
 		return p
@@ -198,11 +199,33 @@ func reason(t *target.Target, id diag.ID) string {
 	panic("compiler: rejection without a reason: " + string(id))
 }
 
+// likely is the probability of the ranges of a choice.
+const likely = 0.9
+
+// selection tells how the plan was chosen.
+func selection(p *plan.Plan, c *search.Choice) *plan.Selection {
+	s := &plan.Selection{Rule: c.Rule, Among: []plan.Contender{}}
+	share := func(ratio float64) float64 { return units.RoundedTo(ratio-1, 1) }
+	for i := range c.Among {
+		other := &c.Among[i]
+		r := other.Difference.Range(likely)
+		s.Among = append(s.Among, plan.Contender{Layout: other.Layout, Execution: other.Execution,
+			StepDifferenceRange: [2]float64{share(r[0]), share(r[1])}, WhyNot: other.WhyNot})
+	}
+	if c.Loss.Spread > 0 { // of the GPU-hours p, those of the fastest are p over their ratio
+		r := c.Loss.Range(likely)
+		for i := range r {
+			s.GPUHoursRange[i] = units.Rounded(p.Run.GPUHours * (1 - 1/r[i]))
+		}
+	}
+	return s
+}
+
 func alternatives(best []search.Candidate) []plan.Alternative {
 	list := []plan.Alternative{}
 	for i := range best {
 		c := &best[i]
-		list = append(list, plan.Alternative{Layout: c.Layout, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes})
+		list = append(list, plan.Alternative{Layout: c.Layout, Execution: c.Execution, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes})
 	}
 	return list
 }

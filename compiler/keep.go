@@ -3,6 +3,7 @@ package compiler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -76,17 +77,37 @@ func pin(j *job.Job, t *target.Target, c *plan.Choice) (*job.Job, string) {
 			return nil, fmt.Sprintf("constraints.layout does not allow %s = %s", a.Name, a.Text(&c.Layout))
 		}
 	}
+	if why := pinLists(&pinned, c); why != "" {
+		return nil, why
+	}
 	if diags := Check(&pinned, t); diags.HasErrors() {
 		return nil, strings.TrimSuffix(diags[0].Detail, ".")
 	}
 	return &pinned, ""
 }
 
+// pinLists leaves of every list of values of an option the one of the choice.
+func pinLists(pinned *job.Job, c *plan.Choice) string {
+	lists := pinned.Constraints.Execution
+	pinned.Constraints.Execution = maps.Clone(lists)
+	for name, texts := range lists {
+		o := option.FindOption(name)
+		if slices.Contains(c.Open, name) {
+			continue
+		}
+		if !slices.Contains(texts, o.Text(&c.Execution)) {
+			return fmt.Sprintf("execution does not allow %s = %s", name, o.Text(&c.Execution))
+		}
+		pinned.Constraints.Execution[name] = []string{o.Text(&c.Execution)}
+	}
+	return ""
+}
+
 // pinTarget is the target that recommends the options of the choice, where the
 // job leaves them to it.
 func pinTarget(t *target.Target, c *plan.Choice) *target.Target {
 	pinned := *t
-	pinned.Variants = nil
+	pinned.Variants, pinned.Offers = nil, nil
 	pinned.Resolve = func(j *job.Job, l *plan.Layout) plan.Execution {
 		x := t.Resolve(j, l)
 		for i := range option.Options {
@@ -119,9 +140,9 @@ func compare(j *job.Job, p, now *plan.Plan, since string) {
 		return
 	}
 	p.Locked.WouldChoose = &plan.Preferred{Layout: now.Layout, Execution: now.Execution, StepSeconds: now.Time.StepSeconds, PeakDeviceBytes: now.Memory.Peak.DeviceBytes}
-	first := plan.Alternative{Layout: now.Layout, StepSeconds: now.Time.StepSeconds, PeakDeviceBytes: now.Memory.Peak.DeviceBytes}
+	first := plan.Alternative{Layout: now.Layout, Execution: now.Execution, StepSeconds: now.Time.StepSeconds, PeakDeviceBytes: now.Memory.Peak.DeviceBytes}
 	p.Alternatives = slices.DeleteFunc(append([]plan.Alternative{first}, now.Alternatives...), func(a plan.Alternative) bool {
-		return differs(&plan.Choice{Layout: p.Layout, Execution: p.Execution}, &a.Layout, &p.Execution) == ""
+		return differs(&plan.Choice{Layout: p.Layout, Execution: p.Execution}, &a.Layout, &a.Execution) == ""
 	})
 	p.Alternatives = p.Alternatives[:min(len(p.Alternatives), search.Kept)]
 	if j.Constraints.Objective == "memory" {

@@ -56,6 +56,13 @@ func page(b *strings.Builder, p *plan.Plan) {
 	if p.Calibration != nil {
 		item(b, "Measured", strings.ReplaceAll(measured(p), "\n", "; "))
 	}
+	if p.Selection != nil {
+		lines := strings.Split(choice(p), "\n")
+		item(b, "Choice", lines[0])
+		for _, line := range lines[1:] {
+			fmt.Fprintf(b, "  - %s\n", text(line))
+		}
+	}
 	item(b, "Run", strings.ReplaceAll(runLine(p), "\n", "; "))
 	memoryTable(b, &p.Memory)
 	stepTable(b, &p.Time)

@@ -30,6 +30,9 @@ func Summary(job string, p *plan.Plan) string {
 	b.WriteByte('\n')
 	section(&b, "Layout", Layout(&p.Layout))
 	section(&b, "Execution", execution(&p.Execution))
+	if p.Selection != nil {
+		section(&b, "Choice", choice(p))
+	}
 	if p.Locked != nil {
 		section(&b, "Locked", locked(p.Locked))
 	}

@@ -95,8 +95,8 @@ func contextType(m *job.Model) string {
 }
 
 // variants are execution options that change what fits.
-func (v *version) variants() []target.Variant {
-	list := []target.Variant{{
+func variants() []target.Variant {
+	return []target.Variant{{
 		Name:    "optimizer states in host memory",
 		Options: []string{"offload.optimizer"},
 		Applies: func(f *target.Facts) bool {
@@ -104,17 +104,6 @@ func (v *version) variants() []target.Variant {
 		},
 		Apply: func(x *plan.Execution) { x.OffloadOptimizer = true },
 	}}
-	if v.options.Has("--fine-grained-activation-offloading") {
-		list = append(list, target.Variant{
-			Name:    "activations in host memory",
-			Options: []string{"offload.activations"},
-			Applies: func(f *target.Facts) bool {
-				return f.Job.Model.LayerPattern == "" && f.Layout.Recompute != plan.RecomputeFull && f.Exec.CUDAGraphs == "none"
-			},
-			Apply: func(x *plan.Execution) { x.OffloadActivations = true },
-		})
-	}
-	return list
 }
 
 // lowPrecisionGather reports whether parameters are gathered in 8 bits by a

@@ -50,7 +50,8 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Alternatives:         capability.Layout(nil),
 		Rules:                v.rules(),
 		Resolve:              resolve,
-		Variants:             v.variants(),
+		Variants:             variants(),
+		Offers:               v.offers(j),
 		PaddedVocab:          paddedVocab,
 	}, diags
 }

@@ -47,7 +47,7 @@ func pin(t *terminal, argument string, flags *inputFlags, n int) error {
 func pinned(c *compiled, n int) (string, diag.List) {
 	wanted, execution := &c.plan.Layout, &c.plan.Execution
 	if n > 0 {
-		wanted, execution = &c.plan.Alternatives[n-1].Layout, nil
+		wanted, execution = &c.plan.Alternatives[n-1].Layout, &c.plan.Alternatives[n-1].Execution
 	}
 	j := *c.job
 	j.Constraints.Layout = job.LayoutConstraints{}
@@ -61,13 +61,11 @@ func pinned(c *compiled, n int) (string, diag.List) {
 		}
 	}
 	b.WriteString("}\n")
-	if execution != nil {
-		alone, diags := (&request{job: &j}).compile(&j)
-		if alone == nil {
-			return "", diags
-		}
-		b.WriteString(executionBlock(alone.plan, execution))
+	alone, diags := (&request{job: &j}).compile(&j)
+	if alone == nil {
+		return "", diags
 	}
+	b.WriteString(executionBlock(alone.plan, execution))
 	text, diags := lang.Format([]byte(b.String()), "pin")
 	return string(text), diags
 }

@@ -67,6 +67,11 @@ func (o *Option) IsSet(x *job.Execution) bool {
 	return !reflect.ValueOf(o.Choice(x)).Elem().IsZero()
 }
 
+// Text is the value of the option in a plan, as lists of a job spell it.
+func (o *Option) Text(x *plan.Execution) string {
+	return fmt.Sprint(reflect.ValueOf(o.Value(x)).Elem())
+}
+
 // Copy gives one plan the value that the option has in another.
 func (o *Option) Copy(to, from *plan.Execution) {
 	reflect.ValueOf(o.Value(to)).Elem().Set(reflect.ValueOf(o.Value(from)).Elem())

@@ -61,6 +61,20 @@ func (s *Setting) Pin(x *job.Execution) {
 	}
 }
 
+// Set makes the value that of a plan. It does not allocate.
+func (s *Setting) Set(x *plan.Execution) {
+	switch p := s.Option.Value(x).(type) {
+	case *bool:
+		*p = s.on
+	case *int:
+		*p = s.number
+	case *string:
+		*p = s.name
+	default:
+		panic("option: " + s.Option.Name + " cannot be set")
+	}
+}
+
 // Is reports whether the value is that of a plan. It does not allocate.
 func (s *Setting) Is(x *plan.Execution) bool {
 	switch p := s.Option.Value(x).(type) {
@@ -74,6 +88,17 @@ func (s *Setting) Is(x *plan.Execution) bool {
 	panic("option: " + s.Option.Name + " cannot be compared")
 }
 
+// Place is the place of the value among those of its option.
+func (s *Setting) Place() int {
+	switch {
+	case s.Option.Kind == Count:
+		return s.number
+	case s.on:
+		return 1
+	}
+	return slices.Index(s.Option.Values, s.name)
+}
+
 // String spells the value as the language does.
 func (s *Setting) String() string {
 	switch s.Option.Kind {
@@ -83,4 +108,12 @@ func (s *Setting) String() string {
 		return strconv.Itoa(s.number)
 	}
 	return s.name
+}
+
+// Quoted is String with the quotation marks that the language puts around names.
+func (s *Setting) Quoted() string {
+	if s.Option.Kind == Name {
+		return strconv.Quote(s.name)
+	}
+	return s.String()
 }

@@ -11,6 +11,26 @@ type Choice struct {
 	Open      []string
 }
 
+// Selection says how the plan was chosen among those that predictions cannot tell
+// from the fastest.
+type Selection struct {
+	Rule  string      // what decided
+	Among []Contender // fastest first; then what only a job that asks for it gets
+	// GPUHoursRange is the 90 % range of what the whole run may take longer than
+	// with the fastest; zero for the fastest. Negative: it saves.
+	GPUHoursRange [2]float64
+}
+
+// Contender is a plan that another was preferred to.
+type Contender struct {
+	Layout    Layout
+	Execution Execution
+	// StepDifferenceRange is the 90 % range of what its step takes longer than the
+	// plan's, as a share of that. Negative: it takes less.
+	StepDifferenceRange [2]float64
+	WhyNot              string
+}
+
 // Locked says that a lock decided a plan, against what would be chosen now.
 type Locked struct {
 	SinceVersion string     // of ndc, which made the choice

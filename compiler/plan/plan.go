@@ -22,6 +22,7 @@ type Plan struct {
 	Throughput     Throughput
 	Run            Run
 	Search         Search
+	Selection      *Selection // nil: nothing is feasible, or a lock decided
 	Alternatives   []Alternative
 	Locked         *Locked // nil: the choice is what the search found
 	Infeasible     *Infeasible
@@ -227,6 +228,7 @@ type Rejection struct {
 // Alternative is a layout that came next.
 type Alternative struct {
 	Layout          Layout
+	Execution       Execution
 	StepSeconds     units.Seconds
 	PeakDeviceBytes units.Bytes
 }

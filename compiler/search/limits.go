@@ -114,6 +114,17 @@ func (l *limits) threshold(best *ranking) float64 {
 	return best.list[best.most-1].cost()
 }
 
+// reach is the cost up to which a candidate may be preferred to the best so far.
+func (l *limits) reach(best *ranking) float64 {
+	switch {
+	case !l.fastest: // nothing is
+		return 0
+	case len(best.list) == 0:
+		return math.Inf(1)
+	}
+	return units.Rounded(best.list[0].cost() * (1 + within))
+}
+
 // most is the memory above which a layout cannot enter a full ranking by
 // memory, as long as no limit asks for its communication.
 func (l *limits) most(best *ranking) units.Bytes {

@@ -16,10 +16,18 @@ import (
 //   - recomputing more layers of a chunk needs no more memory (worker.choose);
 //   - recomputing more takes longer: no recompute is at least as fast as any,
 //     a selective one at least as fast as a full one, and a full one over fewer
-//     layers of each chunk at least as fast as over more (up to the premium of
-//     recompute over some layers, which the last comparison leaves out). When one of them is
-//     feasible, those after it cannot win on time (fits); so alternatives never
-//     differ from a better one in recompute alone.
+//     layers of each chunk at least as fast as over more. When one of them fits with
+//     any execution options, those after it cannot win on time (fits); so they are
+//     looked at only as far as they may be tied with the fastest, and no alternative
+//     is one of them.
+//
+// Execution options are tried where they are open, each combination of them. What
+// takes the more time out of a step is on in every floor, free of the contention
+// that it causes (estimate.Floor); of the others a floor is the least of all.
+//
+// What may be tied with the fastest is not skipped: the search keeps the fastest
+// of every class that the rule of choice tells apart (ties.go), so limits of time
+// are the larger of that of the worst one kept and 3 % above the best.
 //
 // Only the second and third are used when the objective is memory, where a layout
 // that needs more than the worst one kept is not timed; and of the last two none under a limit on the exposed share, which more recompute makes smaller.

@@ -30,8 +30,7 @@ func (r *ranking) open(c *Candidate) bool {
 	return len(r.list) < r.most || r.less(c, &r.list[r.most-1])
 }
 
-// better orders feasible candidates by the objective (time with the premium of
-// the layout), then by the other quantity, then by their place in the
+// better orders feasible candidates by the objective, then by the other quantity, then by their place in the
 // enumeration.
 func better(objective string) func(a, b *Candidate) bool {
 	time := (*Candidate).cost
@@ -75,22 +74,16 @@ func (c *Candidate) shortage() int {
 	return 0
 }
 
-// Cost is the step time, in seconds, with the premium of the layout and of
-// offloading: what layouts are ranked by.
+// Cost is the step time in seconds, which layouts are ranked by.
 func (c *Candidate) Cost() float64 { return c.cost() }
 
-// cost is the step time with the premium of the layout and of offloading.
-func (c *Candidate) cost() float64 {
-	return dearer(c.Result.StepSeconds, premiums.of(&c.Layout)+premiums.ofOffload(&c.Execution))
-}
+func (c *Candidate) cost() float64 { return costOf(c.Result.StepSeconds) }
 
-// dearer adds a premium to a step time. Costs are compared when rounded, so
-// that the order of layouts is the same on every processor: what is as good
-// but for the last bits ties, and ties go the way that better says. Rounding
-// keeps order, so that the floor of a cost stays one.
-func dearer(step units.Seconds, premium float64) float64 {
-	return units.Rounded(float64(units.Rounded(step)) * (1 + premium))
-}
+// costOf is a step time as it is compared: rounded, so that the order of layouts
+// is the same on every processor. What is as good but for the last bits ties, and
+// ties go the way that better says. Rounding keeps order, so that the floor of a
+// cost stays one.
+func costOf(step units.Seconds) float64 { return float64(units.Rounded(step)) }
 
 // earlier orders by the place in the enumeration.
 func earlier(a, b *Candidate) bool {

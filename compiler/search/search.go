@@ -57,7 +57,8 @@ func (c *Candidate) Missing(j *job.Job) (device, host units.Bytes) {
 
 // Outcome is what a search found.
 type Outcome struct {
-	Best    []Candidate // feasible, best first
+	Best    []Candidate // feasible: the chosen one, then the others, best first
+	Choice  Choice      // how the first was chosen
 	Nearest []Candidate // infeasible but legal, nearest first
 	Illegal *Candidate  // first illegal layout, when nothing is legal; not evaluated
 	Counts  Counts
@@ -97,7 +98,7 @@ func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, erro
 	}
 	l := newLimits(j)
 	l.within(AlmostAsFast(o.Best[0].Result.StepSeconds), IDSlower)
-	return run(ctx, j, t, l, dearer(l.step, premiums.most(j.Model.Layers)))
+	return run(ctx, j, t, l, costOf(l.step))
 }
 
 // Below finds the best layout whose cost is at most a number of seconds, nil if
@@ -112,12 +113,13 @@ func Below(ctx context.Context, j *job.Job, t *target.Target, cost float64) (*Ca
 
 // run searches the layouts that cost at most a number.
 func run(ctx context.Context, j *job.Job, t *target.Target, l limits, cost float64) (*Outcome, error) {
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: l, threshold: cost, cost: cost, most: math.MaxInt64}
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: l, threshold: cost, bound: cost, cost: cost, most: math.MaxInt64}
 	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/lastBatch+1)) {
 		s.workers = append(s.workers, newWorker(s))
 	}
 	s.outcome = Outcome{Counts: Counts{Rejected: map[diag.ID]int64{}}}
 	s.best = ranking{less: better(j.Constraints.Objective), most: Kept + 1}
+	s.ties.less = better(j.Constraints.Objective)
 	s.nearest = ranking{less: nearer, most: 3}
 	if err := s.run(ctx); err != nil {
 		return nil, err
@@ -130,6 +132,7 @@ func run(ctx context.Context, j *job.Job, t *target.Target, l limits, cost float
 		}
 	}
 	s.outcome.Nearest = s.nearest.list
+	s.choose()
 	return &s.outcome, nil
 }
 
@@ -151,9 +154,11 @@ type searcher struct {
 	// what a layout must not exceed to be kept, by the objective
 	cost      float64 // what is worth looking at
 	threshold float64
+	bound     float64 // to be kept as a tie of the fastest
 	most      units.Bytes
 
 	best, nearest ranking
+	ties          ties
 	outcome       Outcome
 }
 
@@ -220,6 +225,8 @@ func (s *searcher) take(m *meshSearch) {
 	for id, n := range m.counts.Rejected {
 		c.Rejected[id] += n
 	}
+	s.ties.merge(&m.ties)
+	s.bound = min(s.cost, s.limits.reach(&s.best))
 	s.threshold, s.most = min(s.cost, s.limits.threshold(&s.best)), s.limits.most(&s.best)
 }
 
@@ -228,6 +235,7 @@ type meshSearch struct {
 	index         int
 	floor         float64 // with the smallest micro-batch, to order by; +Inf when rejected
 	best, nearest ranking
+	ties          ties
 	illegal       *Candidate
 	counts        Counts
 }

@@ -85,19 +85,21 @@ type variantList = []target.Variant
 
 // everything evaluates all layouts without any shortcut and with a fresh
 // evaluator for each, so that nothing remembered can matter. It returns the
-// feasible ones, best first, and how many layouts there are.
-func everything(j *job.Job, t *target.Target) ([]Candidate, int64) {
+// feasible ones, best first, the choice among them, and how many layouts there are.
+func everything(j *job.Job, t *target.Target) ([]Candidate, Outcome, int64) {
 	limits := newLimits(j)
 	if j.Constraints.Objective == "memory" {
 		fast := *j
 		fast.Constraints.Objective = "throughput"
-		list, _ := everything(&fast, t)
+		list, _, _ := everything(&fast, t)
 		limits.within(AlmostAsFast(list[0].Result.StepSeconds), IDSlower)
 	}
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: limits, most: math.MaxInt64}
+	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: limits, bound: math.Inf(1), most: math.MaxInt64}
 	w := newWorker(s)
+	s.workers = []*worker{w}
 	w.mesh = &meshSearch{counts: Counts{Rejected: map[diag.ID]int64{}}}
 	w.mesh.best = ranking{less: better(j.Constraints.Objective), most: 5000}
+	w.mesh.ties.less = w.mesh.best.less
 	w.mesh.nearest = ranking{less: nearer, most: 1}
 	var leaves int64
 	for i := range s.space.Meshes {
@@ -117,14 +119,79 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, int64) {
 						leaves++
 						if !fault {
 							w.evaluator = estimate.New(j, t)
-							w.visit(choice, n)
+							w.exhaust(choice, n)
 						}
 					}
 				}
 			}
 		}
 	}
-	return w.mesh.best.list, leaves
+	list := slices.Clone(w.mesh.best.list)
+	s.best, s.ties, s.outcome.Best = w.mesh.best, w.mesh.ties, list
+	s.choose()
+	return slices.Clone(s.best.list), s.outcome, leaves
+}
+
+// open leaves options to the search: two that hide communication, one of which
+// needs memory of its own, and kernels of the job's lists.
+func open(j *job.Job, t *target.Target) {
+	t.Runtime.TensorParallel.UserBuffers = true
+	t.Offers = []target.Offer{
+		{Option: "overlap_tensor_parallel", Values: []string{"true"}, Applies: func(f *target.Facts) bool { return f.Layout.SequenceParallel }},
+		{Option: "overlap_expert_parallel", Values: []string{"true"}, Applies: func(f *target.Facts) bool { return f.Layout.ExpertParallel > 1 }},
+		{Option: "gradient_dtype", Values: []string{"bf16"}},
+		{Option: "attention", Values: []string{"unfused"}, Asked: "it is slow"},
+	}
+	t.Rules = append(t.Rules, target.Rule{ID: "overlap", Reason: "no whole layer runs again", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OverlapExpertParallel && (f.Layout.Recompute == plan.RecomputeFull || f.Layout.PipelineParallel > 1 && f.Layout.VirtualPipeline == 1)
+	}})
+	j.Constraints.Execution = map[string][]string{"cross_entropy": {"unfused", "fused"}}
+	if j.Model.MoE != nil {
+		j.Constraints.Execution = map[string][]string{"moe_dispatcher": {"alltoall", "allgather"}}
+	}
+	resolve := t.Resolve
+	t.Resolve = func(j *job.Job, l *plan.Layout) plan.Execution {
+		x := resolve(j, l)
+		x.OverlapTensorParallel, x.OverlapExpertParallel = j.Execution.OverlapTensorParallel.Or(false), j.Execution.OverlapExpertParallel.Or(false)
+		x.CrossEntropy = j.Execution.CrossEntropy.Or("unfused")
+		x.MoEDispatcher = j.Execution.MoEDispatcher.Or(x.MoEDispatcher)
+		return x
+	}
+}
+
+// exhaust visits a layout with every combination of the values of its options.
+func (w *worker) exhaust(r *layout.Recompute, layers int) {
+	open := w.options.choices
+	if len(open) == 0 {
+		w.visit(r, layers)
+		return
+	}
+	r.Fill(&w.layout, layers)
+	w.current.leaf++
+	w.recommend()
+	var best *Candidate
+	var rec func(i int)
+	rec = func(i int) {
+		if i == len(open) {
+			if !w.resolve(w.options.picks) || w.breaksRule() || w.evaluate() != feasible || w.idle() {
+				return
+			}
+			w.consider()
+			if best == nil || w.mesh.best.less(&w.current, best) {
+				c := w.current
+				best = &c
+			}
+			return
+		}
+		for at := open[i].first(); at < len(open[i].values); at++ {
+			w.options.picks[i] = at
+			rec(i + 1)
+		}
+	}
+	rec(0)
+	if best != nil {
+		w.mesh.best.add(best)
+	}
 }
 
 // TestRunFindsWhatBruteForceFinds also holds the floors and the orders that
@@ -136,9 +203,14 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 		objective string
 		exposed   float64
 		offload   bool
-	}{{false, "throughput", 1, false}, {false, "throughput", 0.02, false}, {true, "throughput", 1, false}, {false, "memory", 1, false}, {false, "throughput", 1, true}} {
-		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v", c.moe, c.objective, c.exposed, c.offload), func(t *testing.T) {
+		options   bool
+	}{{false, "throughput", 1, false, false}, {false, "throughput", 0.02, false, false}, {true, "throughput", 1, false, false}, {false, "memory", 1, false, false}, {false, "throughput", 1, true, false},
+		{false, "throughput", 1, false, true}, {true, "throughput", 1, false, true}, {false, "throughput", 0.02, false, true}} {
+		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v,%v", c.moe, c.objective, c.exposed, c.offload, c.options), func(t *testing.T) {
 			j, target := smallJob(c.moe, 1), smallTarget()
+			if c.options {
+				open(j, target)
+			}
 			if c.offload {
 				target.Variants = variantList{offloadOptimizer, offloadActivations}
 				j.Cluster.GPU.Memory = 12 * units.GiB
@@ -147,7 +219,11 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			j.Constraints.Objective = c.objective
 			j.Constraints.Layout.VirtualPipeline = job.IntChoice{Values: []int{1, 2}}
 			j.Training.GlobalBatchSize = 16
-			want, leaves := everything(j, target)
+			if c.moe {
+				j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{1, 2}}
+				j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{1, 2}}
+			}
+			want, chosen, leaves := everything(j, target)
 			got := searched(j, target)
 			if len(got.Best) == 0 || len(want) == 0 {
 				t.Fatalf("nothing feasible: search %d, brute force %d", len(got.Best), len(want))
@@ -158,18 +234,22 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			if offloads := func(b Candidate) bool { return b.Execution.OffloadOptimizer || b.Execution.OffloadActivations }; slices.ContainsFunc(got.Best, offloads) != c.offload {
 				t.Errorf("offloading among the best is not %v", c.offload)
 			}
-			compared := got.Best
+			compareChoice(t, &chosen, got)
+			t.Logf("%s, %d among", got.Choice.Rule, len(got.Choice.Among))
+			compared := got.Best[1:]
 			if c.objective == "throughput" && c.exposed == 1 {
 				want = undominated(want)
+				compared = undominated(compared) // what does not fit with every option dominates nothing
 			} else if c.objective == "memory" {
-				compared = compared[:1] // of recompute over some layers only the most is looked at
+				compared = nil // of recompute over some layers only the most is looked at
 			}
+			want = slices.DeleteFunc(want, func(c Candidate) bool { return sameLayout(&c, &got.Best[0]) }) // the chosen one is compared above
 			for i := range compared {
-				if diff := cmp.Diff(want[i].Layout, got.Best[i].Layout); diff != "" {
+				if diff := cmp.Diff(want[i].Layout, compared[i].Layout); diff != "" {
 					t.Fatalf("another layout at place %d (brute force -, search +):\n%s", i, diff)
 				}
-				if got.Best[i].Result != want[i].Result {
-					t.Errorf("what an evaluator remembers changes its result:\n%+v\n%+v", want[i].Result, got.Best[i].Result)
+				if compared[i].Result != want[i].Result || compared[i].Execution != want[i].Execution {
+					t.Errorf("place %d, brute force and search:\n%+v\n%+v\n%+v\n%+v", i, want[i].Result, compared[i].Result, want[i].Execution, compared[i].Execution)
 				}
 			}
 			sum := got.Counts.Evaluated + got.Counts.Pruned
@@ -181,6 +261,19 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			}
 			t.Logf("%d layouts, %d evaluated, %d pruned, %v", got.Counts.Enumerated, got.Counts.Evaluated, got.Counts.Pruned, got.Counts.Rejected)
 		})
+	}
+}
+
+// compareChoice holds what the rule chose to what it chooses of everything.
+func compareChoice(t *testing.T, want, got *Outcome) {
+	t.Helper()
+	if !sameChoice(&want.Best[0], &got.Best[0]) || want.Choice.Rule != got.Choice.Rule || want.Choice.Loss != got.Choice.Loss || len(want.Choice.Among) != len(got.Choice.Among) {
+		t.Fatalf("brute force chooses %+v\n(%s, of %d), the search %+v\n(%s, of %d)", want.Best[0].Layout, want.Choice.Rule, len(want.Choice.Among), got.Best[0].Layout, got.Choice.Rule, len(got.Choice.Among))
+	}
+	for i := range want.Choice.Among {
+		if a, b := &want.Choice.Among[i], &got.Choice.Among[i]; !sameChoice(&a.Candidate, &b.Candidate) || a.Difference != b.Difference || a.WhyNot != b.WhyNot {
+			t.Errorf("tied %d: brute force %+v, search %+v", i, a, b)
+		}
 	}
 }
 

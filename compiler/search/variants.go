@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -32,11 +33,11 @@ func variants(j *job.Job, t *target.Target) [][]target.Variant {
 // first set of variants that suffices. Whether any can is asked first, of all
 // that apply at once: none of them needs more memory.
 func (w *worker) tryVariants() verdict {
-	w.stateTooLarge = w.current.Result.StateBytes > w.limits.usable
+	w.stateTooLarge = w.current.Result.StateBytes > w.limits.usable && !w.options.listed
 	if len(w.variants) == 0 {
 		return outOfMemory
 	}
-	w.execution = w.target.Resolve(w.job, &w.layout)
+	w.resolve(w.options.picks)
 	if w.apply(w.variants[len(w.variants)-1]) == 0 {
 		return outOfMemory
 	}
@@ -46,12 +47,12 @@ func (w *worker) tryVariants() verdict {
 		return outOfMemory // a node may yet have room for what fewer of them move
 	}
 	for _, set := range w.variants {
-		w.execution = w.target.Resolve(w.job, &w.layout)
+		w.resolve(w.options.picks)
 		if w.apply(set) < len(set) || w.breaksRule() {
 			continue
 		}
-		w.needsVariant = true
 		if v := w.evaluate(); v != outOfMemory {
+			w.needsVariant, w.options.set = true, set
 			return v
 		}
 	}
@@ -77,6 +78,17 @@ func (w *worker) breaksRule() bool {
 		}
 	}
 	return false
+}
+
+// brokenRule names the rule beyond those of the mesh that the current layout
+// breaks, "" if it is legal.
+func (w *worker) brokenRule() diag.ID {
+	for i := range w.target.Rules {
+		if rule := &w.target.Rules[i]; !rule.Mesh && rule.Breaks(&w.facts) {
+			return rule.ID
+		}
+	}
+	return ""
 }
 
 // idle reports whether another mesh stands for this one, as long as nothing

@@ -19,6 +19,7 @@ type worker struct {
 	*searcher
 	evaluator *estimate.Evaluator
 	variants  [][]target.Variant // what may be tried for fit, one or several at once
+	options   options
 
 	mesh          *meshSearch
 	layout        plan.Layout
@@ -26,6 +27,8 @@ type worker struct {
 	facts         target.Facts
 	current       Candidate // the layout being looked at
 	base          Candidate // the same as it is without variants
+	seen          []bool    // per number of layers of the recompute choice
+	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
 	stateTooLarge bool      // the state alone does not fit, with no variant
 	needsVariant  bool      // the layout fits only with a variant, which costs time: it dominates nothing
@@ -39,8 +42,8 @@ type worker struct {
 }
 
 func newWorker(s *searcher) *worker {
-	w := &worker{searcher: s, evaluator: estimate.New(s.job, s.target), variants: variants(s.job, s.target)}
-	w.facts = target.Facts{Job: s.job, Layout: &w.layout, Exec: &w.execution, GPUs: s.job.Cluster.GPUs(),
+	w := &worker{searcher: s, evaluator: estimate.New(s.job, s.target), variants: variants(s.job, s.target), options: newOptions(s.job, s.target)}
+	w.facts = target.Facts{Job: &w.options.trial, Layout: &w.layout, Exec: &w.execution, GPUs: s.job.Cluster.GPUs(),
 		Parameters: program.New(&s.job.Model).ParametersTotal()}
 	return w
 }
@@ -69,8 +72,7 @@ func (w *worker) open(index int, out *meshSearch) {
 // meshFloor is a cost that the current mesh cannot beat with a micro-batch.
 func (w *worker) meshFloor(mbs int) float64 {
 	w.micro(mbs)
-	w.execution = w.target.Resolve(w.job, &w.layout)
-	return dearer(w.evaluator.MeshFloor(&w.layout, &w.execution), premiums.of(&w.layout))
+	return w.least(w.evaluator.MeshFloor)
 }
 
 // meshBeaten reports whether no layout of the current mesh can be kept.
@@ -82,7 +84,7 @@ func (w *worker) meshBeaten(sizes []int) bool {
 	for _, mbs := range sizes {
 		w.meshFloors = append(w.meshFloors, w.meshFloor(mbs))
 	}
-	return slices.Min(w.meshFloors) > w.threshold
+	return slices.Min(w.meshFloors) > max(w.threshold, w.bound)
 }
 
 // meshFault names what forbids every layout of the current mesh, or "".
@@ -113,6 +115,7 @@ func (w *worker) search(s *meshSearch) {
 		return
 	}
 	w.mesh = s
+	s.ties.less = better(w.job.Constraints.Objective)
 	s.best = ranking{less: better(w.job.Constraints.Objective), most: Kept + 1}
 	s.nearest = ranking{less: nearer, most: 1} // of every mesh one, so that those shown differ
 	m := &w.space.Meshes[s.index]
@@ -148,7 +151,7 @@ func (w *worker) order(m *layout.Mesh, pipelines []layout.Pipeline) []int {
 		w.micro(mbs)
 		for i := range pipelines {
 			floor := math.Inf(1)
-			if w.meshFloors[k] <= w.threshold {
+			if w.meshFloors[k] <= max(w.threshold, w.bound) {
 				pipelines[i].Fill(&w.layout)
 				floor = w.floor(&layout.Recompute{}, 0)
 			}
@@ -180,13 +183,27 @@ func (w *worker) beatenWhole(at int) bool {
 // recompute choice.
 func (w *worker) floor(r *layout.Recompute, layers int) float64 {
 	r.Fill(&w.layout, layers)
-	w.execution = w.target.Resolve(w.job, &w.layout)
-	return dearer(w.evaluator.Floor(&w.layout, &w.execution), premiums.of(&w.layout))
+	return w.least(w.evaluator.Floor)
 }
 
-// limit is the cost above which nothing is kept.
+// least is the cost of a floor of the current layout with the options that make
+// it least.
+func (w *worker) least(floor func(*plan.Layout, *plan.Execution) units.Seconds) float64 {
+	least := units.Seconds(math.Inf(1))
+	for _, p := range w.options.floors {
+		w.resolve(p)
+		least = min(least, floor(&w.layout, &w.execution))
+	}
+	return costOf(least)
+}
+
+// limit is the cost above which nothing is kept: neither among the best nor, what
+// is dominated, as a tie of the fastest.
 func (w *worker) limit() float64 {
-	return min(w.threshold, w.limits.threshold(&w.mesh.best))
+	if w.dominated {
+		return w.reach()
+	}
+	return max(w.reach(), min(w.threshold, w.limits.threshold(&w.mesh.best)))
 }
 
 // pipeline looks at all micro-batches and recompute choices of a pipeline,
@@ -198,6 +215,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 	sizes := w.space.MicroBatchSizes(m)
 	for k, mbs := range sizes {
 		w.micro(mbs)
+		w.dominated = false
 		if w.beatenWhole(index*len(sizes) + k) {
 			w.prune(p.Leaves())
 			continue
@@ -205,7 +223,8 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 		var fit fits
 		for i := range p.Recomputes {
 			r := &p.Recomputes[i]
-			if w.outgrown[i] || fit.dominates(r) || r.Mode != plan.RecomputeNone && w.beaten(r, r.Layers) {
+			w.dominated = fit.dominates(r)
+			if w.outgrown[i] || r.Mode != plan.RecomputeNone && w.beaten(r, r.Layers) {
 				w.prune(r.Leaves())
 				continue
 			}
@@ -220,7 +239,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
 				return
 			}
-			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant {
+			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant && w.roomy() {
 				fit.add(r)
 			}
 		}
@@ -260,9 +279,11 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 	last := w.visit(r, r.Most)
 	visited := int64(1)
 	if last == feasible && w.limits.fastest {
+		w.seen = append(w.seen[:0], make([]bool, r.Most+1)...)
 		low, high := r.Layers, r.Most // the answer lies in [low, high]
 		for low < high {
 			middle := (low + high) / 2
+			w.seen[middle] = true
 			visited++
 			if v := w.visit(r, middle); v == outOfMemory || v == illegal || w.needsVariant {
 				low = middle + 1
@@ -270,6 +291,7 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 				high = middle
 			}
 		}
+		visited += w.further(r, high)
 	}
 	if last == overLimit { // for the least memory, the largest number that is fast enough
 		for low, high := r.Layers, r.Most-1; low <= high; {
@@ -284,6 +306,25 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 	}
 	w.mesh.counts.Pruned += r.Leaves() - visited
 	return last
+}
+
+// further looks at more layers than the fewest that fit, which may leave more
+// memory to spare in as much time, or memory for an option.
+func (w *worker) further(r *layout.Recompute, fewest int) (visited int64) {
+	was := w.dominated
+	defer func() { w.dominated = was }()
+	for n := fewest; n < r.Most-1; n++ {
+		r.Fill(&w.layout, n)
+		w.dominated = w.dominated || w.roomy()
+		if w.beaten(r, n+1) {
+			break
+		}
+		if !w.seen[n+1] {
+			w.visit(r, n+1)
+			visited++
+		}
+	}
+	return visited
 }
 
 // verdict is what became of one layout.
@@ -302,19 +343,23 @@ const (
 func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	r.Fill(&w.layout, layers)
 	w.current.leaf++
-	w.needsVariant = false
-	w.execution = w.target.Resolve(w.job, &w.layout)
-	for i := range w.target.Rules {
-		if rule := &w.target.Rules[i]; !rule.Mesh && rule.Breaks(&w.facts) {
-			w.reject(rule.ID)
-			return illegal
-		}
+	w.needsVariant, w.options.set = false, nil
+	w.recommend()
+	if id := w.brokenRule(); id != "" && !w.legalise() {
+		w.reject(id)
+		return illegal
 	}
 	v := w.evaluate()
 	w.base = w.current
 	if v == outOfMemory {
-		v = w.tryVariants()
+		if v = w.tryVariants(); v == outOfMemory {
+			w.current = w.base
+		}
 	}
+	if v == feasible {
+		w.consider()
+	}
+	v = w.optimise(v)
 	if w.idle() && !(w.needsVariant && v == feasible) {
 		w.mesh.counts.Pruned++
 		return v
@@ -348,7 +393,7 @@ func (w *worker) keep() {
 	default:
 		w.mesh.counts.Rejected[w.current.broken]++
 	}
-	if !outranked {
+	if !outranked && !w.dominated {
 		w.mesh.best.add(&w.current)
 	}
 }

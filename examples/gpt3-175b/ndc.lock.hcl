@@ -10,9 +10,9 @@ plan "gpt3-175b" "megatron" {
     sequence_parallel       = true
     context_parallel        = 1
     pipeline_parallel       = 4
-    virtual_pipeline        = 8
+    virtual_pipeline        = 6
     pipeline_schedule       = "interleaved_1f1b"
-    stage_layers            = [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
+    stage_layers            = [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
@@ -30,7 +30,7 @@ plan "gpt3-175b" "megatron" {
     attention                = "flash"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
-    overlap_tensor_parallel  = false
+    overlap_tensor_parallel  = true
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"

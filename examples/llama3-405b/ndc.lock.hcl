@@ -9,28 +9,28 @@ plan "llama3-405b" "megatron" {
     tensor_parallel         = 8
     sequence_parallel       = true
     context_parallel        = 1
-    pipeline_parallel       = 16
-    virtual_pipeline        = 4
+    pipeline_parallel       = 8
+    virtual_pipeline        = 8
     pipeline_schedule       = "interleaved_1f1b"
     stage_layers            = [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 128
+    data_parallel_shard     = 256
     zero_stage              = 1
     micro_batch_size        = 1
-    micro_batches           = 16
-    recompute               = "none"
+    micro_batches           = 8
+    recompute               = "full"
     recompute_modules       = []
-    recompute_method        = ""
-    recompute_layers        = 0
+    recompute_method        = "block"
+    recompute_layers        = 1
   }
 
   execution {
     attention                = "fused"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
-    overlap_tensor_parallel  = false
+    overlap_tensor_parallel  = true
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"
@@ -45,6 +45,6 @@ plan "llama3-405b" "megatron" {
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false
-    offload_activations      = true
+    offload_activations      = false
   }
 }

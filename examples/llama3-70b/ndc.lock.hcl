@@ -18,8 +18,8 @@ plan "llama3-70b" "deepspeed" {
     data_parallel_replicate = 1
     data_parallel_shard     = 128
     zero_stage              = 3
-    micro_batch_size        = 4
-    micro_batches           = 2
+    micro_batch_size        = 2
+    micro_batches           = 4
     recompute               = "full"
     recompute_modules       = []
     recompute_method        = "uniform"
@@ -35,7 +35,7 @@ plan "llama3-70b" "deepspeed" {
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "unfused"
-    loss_chunks              = 8
+    loss_chunks              = 1
     cuda_graphs              = "none"
     compile                  = false
     moe_dispatcher           = ""
@@ -54,20 +54,20 @@ plan "llama3-70b" "megatron" {
   inputs        = "61f14e39d7552778543b5c7e74f25af4ef670021d29f76559d4b159cfedffd4d"
 
   layout {
-    tensor_parallel         = 2
+    tensor_parallel         = 4
     sequence_parallel       = true
-    context_parallel        = 4
-    pipeline_parallel       = 8
-    virtual_pipeline        = 5
+    context_parallel        = 2
+    pipeline_parallel       = 4
+    virtual_pipeline        = 2
     pipeline_schedule       = "interleaved_1f1b"
-    stage_layers            = [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
+    stage_layers            = [10, 10, 10, 10, 10, 10, 10, 10]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 4
+    data_parallel_shard     = 8
     zero_stage              = 1
     micro_batch_size        = 1
-    micro_batches           = 256
+    micro_batches           = 128
     recompute               = "none"
     recompute_modules       = []
     recompute_method        = ""
@@ -78,7 +78,7 @@ plan "llama3-70b" "megatron" {
     attention                = "fused"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
-    overlap_tensor_parallel  = false
+    overlap_tensor_parallel  = true
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"
@@ -111,8 +111,8 @@ plan "llama3-70b" "torchtitan" {
     stage_layers            = [80]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
-    data_parallel_replicate = 2
-    data_parallel_shard     = 64
+    data_parallel_replicate = 1
+    data_parallel_shard     = 128
     zero_stage              = 3
     micro_batch_size        = 1
     micro_batches           = 8

@@ -23,7 +23,7 @@ plan "llama3-8b" "deepspeed" {
     recompute               = "full"
     recompute_modules       = []
     recompute_method        = "block"
-    recompute_layers        = 8
+    recompute_layers        = 11
   }
 
   execution {
@@ -113,7 +113,7 @@ plan "llama3-8b" "torchtitan" {
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
     data_parallel_shard     = 8
-    zero_stage              = 2
+    zero_stage              = 3
     micro_batch_size        = 1
     micro_batches           = 16
     recompute               = "none"
@@ -136,7 +136,7 @@ plan "llama3-8b" "torchtitan" {
     compile                  = true
     moe_dispatcher           = ""
     context_parallel_type    = ""
-    reshard_after_forward    = false
+    reshard_after_forward    = true
     fully_sharded            = false
     zero_hpz_partition       = 1
     offload_optimizer        = false

@@ -6,7 +6,7 @@ plan "llama3-long" "megatron" {
   inputs        = "f637b2a52de61f5d7e4ad5a1824f5879f291ca991e156b29b89fe906c1bb22df"
 
   layout {
-    tensor_parallel         = 2
+    tensor_parallel         = 4
     sequence_parallel       = true
     context_parallel        = 8
     pipeline_parallel       = 1
@@ -16,9 +16,9 @@ plan "llama3-long" "megatron" {
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 8
+    data_parallel_shard     = 4
     zero_stage              = 1
-    micro_batch_size        = 1
+    micro_batch_size        = 2
     micro_batches           = 4
     recompute               = "none"
     recompute_modules       = []
@@ -30,7 +30,7 @@ plan "llama3-long" "megatron" {
     attention                = "fused"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
-    overlap_tensor_parallel  = false
+    overlap_tensor_parallel  = true
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"

@@ -113,7 +113,7 @@ plan "qwen3-30b-a3b" "torchtitan" {
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
     data_parallel_shard     = 8
-    zero_stage              = 2
+    zero_stage              = 3
     micro_batch_size        = 8
     micro_batches           = 8
     recompute               = "selective"
@@ -136,7 +136,7 @@ plan "qwen3-30b-a3b" "torchtitan" {
     compile                  = true
     moe_dispatcher           = "alltoall"
     context_parallel_type    = ""
-    reshard_after_forward    = false
+    reshard_after_forward    = true
     fully_sharded            = false
     zero_hpz_partition       = 1
     offload_optimizer        = false

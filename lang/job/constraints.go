@@ -17,6 +17,7 @@ type Constraints struct {
 	MaxExposedCommunication Optional[units.Share] // of the step
 	MinMFU                  Optional[float64]
 	NVLinkOnly              []string // axes that may not leave an NVLink domain
+	Prefer, Avoid           []string // axes and options that ties go to, or away from, by their names
 	Layout                  LayoutConstraints
 
 	// Execution has the options of execution of which the job leaves several values

@@ -16,8 +16,9 @@ func Of(p *plan.Plan) Plan {
 			Checkpoints: (*Checkpoints)(p.Run.Checkpoints)},
 		Search: Search{Enumerated: p.Search.Enumerated, Evaluated: p.Search.Evaluated, Pruned: p.Search.Pruned,
 			Rejected: each(p.Search.Rejected, func(r plan.Rejection) Rejection { return Rejection(r) })},
+		Choice: choiceOf(p.Selection),
 		Alternatives: each(p.Alternatives, func(a plan.Alternative) Alternative {
-			return Alternative{Layout: Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
+			return Alternative{Layout: Layout(a.Layout), Execution: Execution(a.Execution), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
 		Locked:      lockedOf(p.Locked),
 		Infeasible:  infeasibleOf(p.Infeasible),
@@ -44,6 +45,15 @@ func calibrationOf(c *plan.Calibration) *Calibration {
 	}
 	return &Calibration{File: c.File, SHA256: c.SHA256, Terms: each(c.Terms, func(t plan.CalibratedTerm) CalibratedTerm { return CalibratedTerm(t) }),
 		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
+}
+
+func choiceOf(s *plan.Selection) *Choice {
+	if s == nil {
+		return nil
+	}
+	return &Choice{Rule: s.Rule, GPUHoursRange: s.GPUHoursRange, Among: each(s.Among, func(c plan.Contender) Contender {
+		return Contender{Layout: Layout(c.Layout), Execution: Execution(c.Execution), StepDifferenceRange: c.StepDifferenceRange, WhyNot: c.WhyNot}
+	})}
 }
 
 func lockedOf(l *plan.Locked) *Locked {
@@ -121,8 +131,9 @@ func (p *Plan) Decision() *plan.Plan {
 			Checkpoints: (*plan.Checkpoints)(p.Run.Checkpoints)},
 		Search: plan.Search{Enumerated: p.Search.Enumerated, Evaluated: p.Search.Evaluated, Pruned: p.Search.Pruned,
 			Rejected: each(p.Search.Rejected, func(r Rejection) plan.Rejection { return plan.Rejection(r) })},
+		Selection: p.Choice.decision(),
 		Alternatives: each(p.Alternatives, func(a Alternative) plan.Alternative {
-			return plan.Alternative{Layout: plan.Layout(a.Layout), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
+			return plan.Alternative{Layout: plan.Layout(a.Layout), Execution: plan.Execution(a.Execution), StepSeconds: a.StepSeconds, PeakDeviceBytes: a.PeakDeviceBytes}
 		}),
 		Locked:      p.Locked.decision(),
 		Infeasible:  p.Infeasible.decision(),
@@ -149,6 +160,15 @@ func (c *Calibration) decision() *plan.Calibration {
 	}
 	return &plan.Calibration{File: c.File, SHA256: c.SHA256, Terms: each(c.Terms, func(t CalibratedTerm) plan.CalibratedTerm { return plan.CalibratedTerm(t) }),
 		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
+}
+
+func (c *Choice) decision() *plan.Selection {
+	if c == nil {
+		return nil
+	}
+	return &plan.Selection{Rule: c.Rule, GPUHoursRange: c.GPUHoursRange, Among: each(c.Among, func(c Contender) plan.Contender {
+		return plan.Contender{Layout: plan.Layout(c.Layout), Execution: plan.Execution(c.Execution), StepDifferenceRange: c.StepDifferenceRange, WhyNot: c.WhyNot}
+	})}
 }
 
 func (l *Locked) decision() *plan.Locked {

@@ -66,6 +66,7 @@ type Plan struct {
 	Throughput     Throughput      `json:"throughput"`
 	Run            Run             `json:"run"`
 	Search         Search          `json:"search"`
+	Choice         *Choice         `json:"choice"`
 	Alternatives   []Alternative   `json:"alternatives"`
 	Locked         *Locked         `json:"locked"`
 	Infeasible     *Infeasible     `json:"infeasible"`
@@ -245,9 +246,26 @@ type Rejection struct {
 	Count  int64  `json:"count"`
 }
 
+// Choice says how the plan was chosen among those that predictions cannot tell
+// from the fastest.
+type Choice struct {
+	Rule          string      `json:"rule"`
+	Among         []Contender `json:"among"`
+	GPUHoursRange [2]float64  `json:"gpu_hours_range"` // 90 % range of what the run may take longer than with the fastest
+}
+
+// Contender is a plan that another was preferred to.
+type Contender struct {
+	Layout              Layout     `json:"layout"`
+	Execution           Execution  `json:"execution"`
+	StepDifferenceRange [2]float64 `json:"step_difference_range"` // 90 % range, as a share of the plan's step
+	WhyNot              string     `json:"why_not"`
+}
+
 // Alternative is a layout that came next.
 type Alternative struct {
 	Layout          Layout        `json:"layout"`
+	Execution       Execution     `json:"execution"`
 	StepSeconds     units.Seconds `json:"step_seconds"`
 	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
 }

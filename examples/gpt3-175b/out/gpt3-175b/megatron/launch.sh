@@ -95,8 +95,10 @@ arguments=(
   --tensor-model-parallel-size 8 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
   --pipeline-model-parallel-size 4 # plan: layout.pipeline_parallel
-  --num-virtual-stages-per-pipeline-rank 8 # plan: layout.virtual_pipeline
+  --num-virtual-stages-per-pipeline-rank 6 # plan: layout.virtual_pipeline
   --context-parallel-size 1 # plan: layout.context_parallel
+  --tp-comm-overlap # plan: execution.overlap_tensor_parallel
+  --tp-comm-bootstrap-backend nccl # ndc: no MPI is needed
   --distributed-timeout-minutes 30 # ndc: collectives of large groups start slowly
   # Optimizer state and communication
   --use-distributed-optimizer # plan: layout.zero_stage

@@ -4,7 +4,6 @@
 # shellcheck shell=bash
 
 export CUDA_DEVICE_MAX_CONNECTIONS=1 # tensor or context parallelism before Blackwell requires it
-export NVTE_CPU_OFFLOAD_V1=1 # fine-grained offload asks for it
 export OMP_NUM_THREADS=1 # torchrun's own choice, stated
 export PYTORCH_ALLOC_CONF=expandable_segments:True # keeps fragmentation small
 export TORCH_NCCL_DEBUG_INFO_TEMP_FILE="${NDC_LOG_DIR:-.}/flight-recorder-" # where it writes

@@ -34,7 +34,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 16384 ]] ||
-  die "the layout (tensor 8 x context 1 x pipeline 16 x data 128) needs 16384 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 8 x context 1 x pipeline 8 x data 256) needs 16384 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch compiles is code: it is kept for the next run where nobody else can write.
 private=${TMPDIR:-/tmp}/ndc-$UID
@@ -96,9 +96,11 @@ arguments=(
   # Parallelism
   --tensor-model-parallel-size 8 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
-  --pipeline-model-parallel-size 16 # plan: layout.pipeline_parallel
+  --pipeline-model-parallel-size 8 # plan: layout.pipeline_parallel
   --pipeline-model-parallel-layout 'Et*2|(t*2|)*61t|tL' # plan: layout.stage_layers
   --context-parallel-size 1 # plan: layout.context_parallel
+  --tp-comm-overlap # plan: execution.overlap_tensor_parallel
+  --tp-comm-bootstrap-backend nccl # ndc: no MPI is needed
   --distributed-timeout-minutes 60 # ndc: collectives of large groups start slowly
   # Optimizer state and communication
   --use-distributed-optimizer # plan: layout.zero_stage
@@ -110,8 +112,9 @@ arguments=(
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
   # Recompute and offload
-  --fine-grained-activation-offloading # plan: execution.offload.activations
-  --offload-modules attn_norm qkv_linear core_attn attn_proj mlp_norm # plan: execution.offload.activations
+  --recompute-granularity full # plan: layout.recompute
+  --recompute-method block # plan: layout.recompute_method
+  --recompute-num-layers 1 # plan: layout.recompute_layers
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -146,7 +149,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/llama3-405b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/llama3-405b/megatron # spec: training.checkpoint.path
-  --save-interval 167 # spec: training.checkpoint.interval, 19 minutes at 6.84 s a step: saving costs a minute, 16384 GPUs are interrupted every 3.09 hours
+  --save-interval 168 # spec: training.checkpoint.interval, 19 minutes at 6.78 s a step: saving costs a minute, 16384 GPUs are interrupted every 3.09 hours
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async

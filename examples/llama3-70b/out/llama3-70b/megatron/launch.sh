@@ -34,7 +34,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 256 ]] ||
-  die "the layout (tensor 2 x context 4 x pipeline 8 x data 4) needs 256 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 4 x context 2 x pipeline 4 x data 8) needs 256 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch compiles is code: it is kept for the next run where nobody else can write.
 private=${TMPDIR:-/tmp}/ndc-$UID
@@ -71,7 +71,7 @@ arguments=(
   --ffn-hidden-size 28672 # catalogue: model.ffn_hidden_size
   --seq-length 8192 # spec: model.sequence_length
   --max-position-embeddings 8192 # catalogue: model.max_positions
-  --padded-vocab-size 128256 # plan: vocabulary as built
+  --padded-vocab-size 128512 # plan: vocabulary as built
   --swiglu # catalogue: model.activation
   --normalization RMSNorm # catalogue: model.normalization
   --norm-epsilon 1e-05 # catalogue: model.norm_epsilon
@@ -92,12 +92,14 @@ arguments=(
   --num-query-groups 8 # catalogue: model.kv_heads
   --attention-backend fused # plan: execution.attention
   # Parallelism
-  --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
+  --tensor-model-parallel-size 4 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
-  --pipeline-model-parallel-size 8 # plan: layout.pipeline_parallel
-  --num-virtual-stages-per-pipeline-rank 5 # plan: layout.virtual_pipeline
-  --context-parallel-size 4 # plan: layout.context_parallel
+  --pipeline-model-parallel-size 4 # plan: layout.pipeline_parallel
+  --num-virtual-stages-per-pipeline-rank 2 # plan: layout.virtual_pipeline
+  --context-parallel-size 2 # plan: layout.context_parallel
   --cp-comm-type p2p # plan: execution.context_parallel_type
+  --tp-comm-overlap # plan: execution.overlap_tensor_parallel
+  --tp-comm-bootstrap-backend nccl # ndc: no MPI is needed
   --distributed-timeout-minutes 30 # ndc: collectives of large groups start slowly
   # Optimizer state and communication
   --use-distributed-optimizer # plan: layout.zero_stage
@@ -142,7 +144,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/llama3-70b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/llama3-70b/megatron # spec: training.checkpoint.path
-  --save-interval 59 # spec: training.checkpoint.interval, 30 minutes at 30.7 s a step
+  --save-interval 61 # spec: training.checkpoint.interval, 30 minutes at 29.4 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   # Logging and exit

@@ -34,7 +34,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 128 ]] ||
-  die "the layout (tensor 2 x context 8 x pipeline 1 x data 8) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 4 x context 8 x pipeline 1 x data 4) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch compiles is code: it is kept for the next run where nobody else can write.
 private=${TMPDIR:-/tmp}/ndc-$UID
@@ -71,7 +71,7 @@ arguments=(
   --ffn-hidden-size 14336 # catalogue: model.ffn_hidden_size
   --seq-length 131072 # spec: model.sequence_length
   --max-position-embeddings 131072 # catalogue: model.max_positions
-  --padded-vocab-size 128256 # plan: vocabulary as built
+  --padded-vocab-size 128512 # plan: vocabulary as built
   --swiglu # catalogue: model.activation
   --normalization RMSNorm # catalogue: model.normalization
   --norm-epsilon 1e-05 # catalogue: model.norm_epsilon
@@ -94,11 +94,13 @@ arguments=(
   --num-query-groups 8 # catalogue: model.kv_heads
   --attention-backend fused # plan: execution.attention
   # Parallelism
-  --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
+  --tensor-model-parallel-size 4 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
   --pipeline-model-parallel-size 1 # plan: layout.pipeline_parallel
   --context-parallel-size 8 # plan: layout.context_parallel
   --cp-comm-type p2p # plan: execution.context_parallel_type
+  --tp-comm-overlap # plan: execution.overlap_tensor_parallel
+  --tp-comm-bootstrap-backend nccl # ndc: no MPI is needed
   --distributed-timeout-minutes 30 # ndc: collectives of large groups start slowly
   # Optimizer state and communication
   --use-distributed-optimizer # plan: layout.zero_stage
@@ -120,7 +122,7 @@ arguments=(
   --clip-grad 1 # spec: training.optimizer.gradient_clipping
   --seed 1234 # spec: training.seed
   # Batch and schedule
-  --micro-batch-size 1 # plan: layout.micro_batch_size
+  --micro-batch-size 2 # plan: layout.micro_batch_size
   --global-batch-size 32 # spec: training.global_batch_size
   --train-iters 5000 # spec: training.steps
   --lr-decay-style linear # spec: training.schedule

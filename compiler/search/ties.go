@@ -1,0 +1,323 @@
+package search
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// What a search prefers among candidates that predictions cannot tell apart.
+const (
+	// within is by how much longer than the fastest step the preferred one may be
+	// predicted to take.
+	within = 0.03
+	// tiedLoss is what a tied candidate may take longer than the fastest, by the
+	// expectation of their difference.
+	tiedLoss = 0.02
+	// tiedChance is the least probability of a tied candidate being the better one;
+	// as much is left to the fastest.
+	tiedChance = 0.2
+)
+
+// Shares of a GPU's memory below which it is plenty, or enough. Runs of Nanotron
+// on 80 GB cards that reached 70.5 GB took 2.4 to 8.8 times as long as others of
+// their kind (Ultra-Scale Playbook); the first is a tenth below that, which is how
+// far predictions of memory are off.
+const (
+	plenty = 0.79
+	enough = 0.88
+)
+
+// class is what candidates are preferred by when they are tied, the most
+// important first; less is better.
+type class struct {
+	against  int8 // what the job avoids less what it prefers
+	unknown  int8 // 1: degrees beyond what was measured, or offload, of which no step was
+	memory   int8 // 0: plenty to spare, 1: enough, 2: close to the limit
+	offload  int8 // what is kept in host memory
+	features int8 // axes and options beyond the simplest
+}
+
+// order lists the members of a class with the words for the first in which two
+// classes differ.
+func (c *class) order() [5]struct {
+	value int8
+	rule  string
+} {
+	return [5]struct {
+		value int8
+		rule  string
+	}{
+		{c.against, "what the job prefers and avoids"},
+		{c.unknown, "inside what was measured"},
+		{c.memory, "memory to spare"},
+		{c.offload, "no offload"},
+		{c.features, "fewer axes and options"},
+	}
+}
+
+// preferred says by what a candidate is preferred to another, "" when both are
+// of one class.
+func (c *class) preferred(than *class) (rule string, is bool) {
+	theirs := than.order()
+	for i, mine := range c.order() {
+		if mine.value != theirs[i].value {
+			return mine.rule, mine.value < theirs[i].value
+		}
+	}
+	return "", false
+}
+
+// ties has the fastest candidate of every class.
+type ties struct {
+	less    func(a, b *Candidate) bool
+	classes []class
+	list    []Candidate
+}
+
+// add keeps a candidate if it is the fastest of its class.
+func (t *ties) add(k class, c *Candidate) {
+	i := slices.Index(t.classes, k)
+	switch {
+	case i < 0:
+		t.classes, t.list = append(t.classes, k), append(t.list, *c)
+	case t.less(c, &t.list[i]):
+		t.list[i] = *c
+	}
+}
+
+// merge adds what others have kept.
+func (t *ties) merge(others *ties) {
+	for i := range others.list {
+		t.add(others.classes[i], &others.list[i])
+	}
+}
+
+// consider keeps the current candidate for the rule of choice if it is feasible
+// and within reach of the fastest so far.
+func (w *worker) consider() {
+	if c := &w.current; w.limits.fastest && (w.needsVariant || !w.idle()) && c.broken == "" && c.cost() <= w.reach() {
+		w.mesh.ties.add(w.class(c), c)
+	}
+}
+
+// reach is the cost up to which a candidate may yet be preferred to the fastest.
+func (w *worker) reach() float64 {
+	return min(w.bound, w.limits.reach(&w.mesh.best))
+}
+
+// class is what the current candidate would be preferred by.
+func (w *worker) class(c *Candidate) class {
+	k := class{features: int8(features(&c.Layout) + w.options.changed())}
+	switch share := float64(c.Result.PeakDeviceBytes) / float64(w.job.Cluster.GPU.Memory); {
+	case share > enough:
+		k.memory = 2
+	case share > plenty:
+		k.memory = 1
+	}
+	for _, used := range [...]bool{c.Execution.OffloadActivations, c.Execution.OffloadOptimizer, c.Execution.OffloadParameters} {
+		if used {
+			k.offload++
+		}
+	}
+	if k.offload > 0 || w.envelope().Beyond(&c.Layout) > 0 {
+		k.unknown = 1
+	}
+	for _, name := range w.job.Constraints.Avoid {
+		if option.Uses(name, &c.Layout, &c.Execution) {
+			k.against++
+		}
+	}
+	for _, name := range w.job.Constraints.Prefer {
+		if option.Uses(name, &c.Layout, &c.Execution) {
+			k.against--
+		}
+	}
+	return k
+}
+
+// features counts what a layout has that is more to start, to debug and to
+// resume than plain data parallelism, model chunks by how often they double.
+func features(l *plan.Layout) (n int) {
+	n = bits.Len(uint(max(l.VirtualPipeline, 1))) - 1
+	for _, used := range [...]bool{
+		l.TensorParallel > 1, l.TensorParallel > 1 && !l.SequenceParallel, l.ContextParallel > 1, l.PipelineParallel > 1,
+		uneven(l.StageLayers), l.ExpertParallel > 1, l.ExpertTensorParallel > 1, l.DataParallelReplicate > 1 && l.DataParallelShard > 1,
+		l.ZeroStage > 1, l.Recompute != plan.RecomputeNone, l.RecomputeMethod == "block",
+	} {
+		if used {
+			n++
+		}
+	}
+	return n
+}
+
+func uneven(split []int) bool {
+	return slices.ContainsFunc(split, func(layers int) bool { return layers != split[0] })
+}
+
+// Contender is a candidate that the chosen one was compared with.
+type Contender struct {
+	Candidate
+	Difference uncertainty.Normal // of its time over that of the chosen one
+	WhyNot     string             // why it was not chosen
+}
+
+// Choice says how the best candidate was chosen.
+type Choice struct {
+	Rule  string      // what it is, among those that are tied
+	Among []Contender // those that are tied with the fastest, and what the job would have to ask for
+	// Loss is the distribution of the chosen one's time over that of the fastest.
+	Loss uncertainty.Normal
+}
+
+// choose applies the rule of choice to what was found: of the candidates that are
+// tied with the fastest, the one whose class is preferred.
+func (s *searcher) choose() {
+	o := &s.outcome
+	if len(o.Best) == 0 {
+		return
+	}
+	o.Choice.Rule = "the fastest"
+	if !s.limits.fastest {
+		o.Choice.Rule = "the least memory"
+		return
+	}
+	w := s.workers[0]
+	fastest := o.Best[0]
+	steps := map[*Candidate]*uncertainty.Step{}
+	step := func(c *Candidate) *uncertainty.Step {
+		if steps[c] == nil {
+			steps[c] = &uncertainty.Step{}
+			w.evaluator.Uncertain(&c.Layout, &c.Execution, steps[c])
+		}
+		return steps[c]
+	}
+	prior := w.evaluator.Prior()
+	difference := func(a, b *Candidate) uncertainty.Normal { return rounded(prior.Difference(step(a), step(b))) }
+
+	var tied []int // places in s.ties
+	chosen := -1
+	for i := range s.ties.list {
+		c := &s.ties.list[i]
+		same := sameChoice(c, &fastest)
+		if !same && (c.cost() > s.limits.reach(&s.best) || !isTied(difference(c, &fastest))) {
+			continue
+		}
+		tied = append(tied, i)
+		if chosen < 0 || s.preferred(i, chosen) {
+			chosen = i
+		}
+	}
+	slices.SortFunc(tied, func(a, b int) int {
+		if s.ties.less(&s.ties.list[a], &s.ties.list[b]) {
+			return -1
+		}
+		return 1
+	})
+	if chosen < 0 {
+		return
+	}
+	best := s.ties.list[chosen]
+	for _, i := range tied[:min(len(tied), Kept)] {
+		if i == chosen {
+			continue
+		}
+		c := &s.ties.list[i]
+		rule, _ := s.ties.classes[chosen].preferred(&s.ties.classes[i])
+		o.Choice.Among = append(o.Choice.Among, Contender{Candidate: *c, Difference: difference(c, &best), WhyNot: rule})
+	}
+	if !sameChoice(&best, &fastest) {
+		for i := range s.ties.list {
+			if sameChoice(&s.ties.list[i], &fastest) {
+				o.Choice.Rule, _ = s.ties.classes[chosen].preferred(&s.ties.classes[i])
+			}
+		}
+		o.Choice.Loss = difference(&best, &fastest)
+		// the layouts that come next, without the chosen one
+		o.Best = slices.DeleteFunc(o.Best, func(c Candidate) bool { return c.mesh == best.mesh && sameLayout(&c, &best) })
+		o.Best = slices.Insert(o.Best, 0, best)
+		o.Best = o.Best[:min(len(o.Best), Kept+1)]
+	}
+	o.Choice.Among = append(o.Choice.Among, w.unasked(&best, difference)...)
+}
+
+// preferred reports whether one of the ties goes before another.
+func (s *searcher) preferred(a, b int) bool {
+	rule, is := s.ties.classes[a].preferred(&s.ties.classes[b])
+	return is || rule == "" && s.ties.less(&s.ties.list[a], &s.ties.list[b])
+}
+
+// isTied reports whether a candidate with some difference to the fastest is tied
+// with it.
+func isTied(d uncertainty.Normal) bool {
+	chance := units.Rounded(d.Below(1))
+	return units.Rounded(d.Expected()) <= 1+tiedLoss && chance >= tiedChance && chance <= 1-tiedChance
+}
+
+// rounded is a difference as it is decided on and told, the same on every
+// processor.
+func rounded(d uncertainty.Normal) uncertainty.Normal {
+	return uncertainty.Normal{Mean: units.RoundedTo(d.Mean, 1), Spread: units.RoundedTo(d.Spread, 1)}
+}
+
+func sameChoice(a, b *Candidate) bool {
+	return a.mesh == b.mesh && a.Execution == b.Execution && sameLayout(a, b)
+}
+
+func sameLayout(a, b *Candidate) bool {
+	for i := range option.Axes {
+		if !option.Axes[i].Same(&a.Layout, &b.Layout) {
+			return false
+		}
+	}
+	return true
+}
+
+// unasked lists what values of options would gain that only a job which names
+// them gets, each alone, beside the chosen candidate.
+func (w *worker) unasked(best *Candidate, difference func(a, b *Candidate) uncertainty.Normal) []Contender {
+	var list []Contender
+	w.mesh = &meshSearch{index: best.mesh, best: ranking{less: better(w.job.Constraints.Objective), most: 1}}
+	w.layout, w.current.mesh, w.current.leaf = best.Layout, best.mesh, best.leaf
+	for i := range w.target.Offers {
+		offer := &w.target.Offers[i]
+		o := option.FindOption(offer.Option)
+		why := whyAsk(o, offer)
+		if why == "" || o.IsSet(&w.job.Execution) || w.job.Constraints.Execution[o.Name] != nil || offer.Applies != nil && !offer.Applies(&w.facts) {
+			continue
+		}
+		for _, value := range settings(o, offer.Values) {
+			w.execution = best.Execution
+			value.Set(&w.execution)
+			w.options.trial.Execution = w.job.Execution
+			value.Pin(&w.options.trial.Execution)
+			if value.Is(&best.Execution) || w.breaksRule() || w.evaluate() != feasible || w.current.broken != "" || w.current.cost() >= best.cost() {
+				continue
+			}
+			c := w.current
+			list = append(list, Contender{Candidate: c, Difference: difference(&c, best),
+				WhyNot: "execution." + o.Name + " = " + value.Quoted() + " is not chosen unasked: " + why})
+		}
+	}
+	return list
+}
+
+// whyAsk says why only a job that names an offered value gets it, "" when a
+// search may choose it.
+func whyAsk(o *option.Option, offer *target.Offer) string {
+	if o.Numerics {
+		return "it rounds otherwise, so that another model is learned"
+	}
+	return offer.Asked
+}
+
+// envelope is what was measured of jobs like the searched one.
+func (s *searcher) envelope() *uncertainty.Envelope {
+	return &uncertainty.Embedded().Of(s.job).Measured
+}

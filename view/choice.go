@@ -1,0 +1,56 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/option"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// mostContenders is how many plans a summary tells of that were not chosen.
+const mostContenders = 4
+
+// choice says why a plan was chosen, what that may cost, and what else it might
+// have been.
+func choice(p *plan.Plan) string {
+	s := p.Selection
+	text := s.Rule
+	if s.GPUHoursRange != [2]float64{} {
+		text = fmt.Sprintf("tied with the fastest; chosen for %s, which may cost %s of the run (90 %% range)", s.Rule, gpuHours(s.GPUHoursRange))
+	}
+	for i := range s.Among {
+		if i == mostContenders {
+			return text + "\nand " + units.Count(len(s.Among)-i, "more plan")
+		}
+		c := &s.Among[i]
+		text += fmt.Sprintf("\n%s a step with %s: %s", shares(c.StepDifferenceRange), strings.Join(Changes(&p.Layout, &p.Execution, &c.Layout, &c.Execution), ", "), c.WhyNot)
+	}
+	return text
+}
+
+func gpuHours(r [2]float64) string { return fmt.Sprintf("%+.0f to %+.0f GPU-hours", r[0], r[1]) }
+
+func shares(r [2]float64) string { return fmt.Sprintf("%+.1f %% to %+.1f %%", 100*r[0], 100*r[1]) }
+
+// Changes lists the axes and options, named as in the language, in which a layout
+// and its execution differ from another.
+func Changes(from *plan.Layout, fromExecution *plan.Execution, to *plan.Layout, toExecution *plan.Execution) []string {
+	var list []string
+	for i := range option.Axes {
+		switch a := &option.Axes[i]; {
+		case a.Same(from, to):
+		case a.Kind == option.Counts:
+			list = append(list, a.Name+" = "+stageLayers(to.StageLayers))
+		default:
+			list = append(list, a.Name+" = "+a.Text(to))
+		}
+	}
+	for i := range option.Options {
+		if o := &option.Options[i]; !o.Same(fromExecution, toExecution) {
+			list = append(list, o.Name+" = "+o.Text(toExecution))
+		}
+	}
+	return list
+}
