@@ -73,12 +73,18 @@ func checkSecrets(s *script) {
 			s.report(Secret, at, fmt.Sprintf("The value of %s stands in the script, for everyone who reads the file, the repository or, by scontrol show job and accounting, the job. Withdraw it, and read it from a file that is yours alone, or from the environment of the submission.", name))
 		}
 	})
+	read := s.variables().read
+	for _, v := range secretVariables() {
+		if has == "" && len(read[v.Name]) > 0 {
+			has = v.Name
+		}
+	}
 	if has == "" {
 		return
 	}
 	for _, c := range s.order {
 		if name := c.word(0); (name == "printenv" || name == "env") && len(c.expr.Args) == 1 && !c.filtered() {
-			s.report(PrintedSecret, s.of(c.expr), fmt.Sprintf("%s prints all variables, and so %s, into a log. Print the variables that are needed, such as by %s | grep '^NCCL_'.", name, has, name))
+			s.report(PrintedSecret, s.of(c.expr), fmt.Sprintf("%s prints all variables, and so %s, which this script uses. Print the variables that are needed, such as by %s | grep '^NCCL_'.", name, has, name))
 		}
 	}
 }

@@ -59,7 +59,7 @@ const (
 	RenamedVariable diag.ID = "script-renamed-variable"
 	// Secret: a secret stands in the script.
 	Secret diag.ID = "script-secret"
-	// PrintedSecret: (warning) the script prints its environment, in which it has put a secret.
+	// PrintedSecret: (warning) the script prints its environment, in which a secret stands that it uses.
 	PrintedSecret diag.ID = "script-printed-secret"
 
 	// ManyLaunchers: several tasks of a node each start the processes of all its GPUs.
