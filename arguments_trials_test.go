@@ -84,6 +84,7 @@ const (
 	ramp       = `job.training.batch_ramp.start = 16; job.training.batch_ramp.increment = 16; job.training.batch_ramp.sequences = 1000`
 	wandb      = `job.training.logging.wandb.project = "p"`
 	image      = `job.slurm.container.image = "image.sqsh"; job.slurm.container.mounts = ["/checkpoints:/checkpoints"]`
+	reliable   = `cluster.reliability.gpu_hours_between_failures = 2000`
 	full       = `job.constraints.layout.recompute = "full"`
 )
 
@@ -275,6 +276,10 @@ var trials = []trial{
 	{"job.constraints.max_training_time", "", "", "", `"1s"`, false},
 	{"job.constraints.max_oom_probability.start", "", "", "", "0.0001", false},
 	{"job.constraints.max_oom_probability.run", "", "", "", "0.01", false},
+	{"cluster.storage.bandwidth", "", reliable, `"10GB/s"`, `"1GB/s"`, false},
+	{"cluster.storage.per_node", "", reliable + `; cluster.storage.bandwidth = "10GB/s"`, "", `"1GB/s"`, false},
+	{"cluster.reliability.gpu_hours_between_failures", "", reliable, "", "1000", false},
+	{"cluster.reliability.restart", "", reliable, "", `"20m"`, false},
 	{"job.constraints.max_gpu_hours", "", "", "", "0.001", false},
 	{"job.constraints.max_cost", "", "cluster.price_per_gpu_hour = 2", "", "0.002", false},
 	{"job.constraints.layout.stage_layers", "megatron", `job.constraints.layout.pipeline_parallel = 2; job.constraints.layout.virtual_pipeline = 1`, "", "[3, 5]", false},

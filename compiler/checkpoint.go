@@ -21,6 +21,8 @@ type saving struct {
 	MostSeconds         float64 `json:"most_seconds"`        // between two checkpoints
 	PartsOfSubmission   float64 `json:"parts_of_submission"` // checkpoints of one submission at least
 	Choice              string  `json:"choice"`
+	RestartSeconds      float64 `json:"restart_seconds"` // from a failure to the next step
+	RestartSource       string  `json:"restart_source"`
 }
 
 //go:embed data/checkpoint.json
@@ -64,9 +66,13 @@ func Checkpoints(j *job.Job, step units.Seconds) *plan.Checkpoints {
 // the job alone, so that all backends save alike.
 func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 	gpus := j.Cluster.GPUs()
-	between := s.Days * 24 * 3600 * s.GPUs / s.Interruptions / float64(max(1, gpus))
-	best := math.Sqrt(2 * s.SaveSeconds * between)
-	why := fmt.Sprintf("saving costs a minute, %s are interrupted every %.3g hours", units.Count(gpus, "GPU"), units.Rounded(between/3600))
+	between, save := s.between(j), s.stall(j)
+	best := math.Sqrt(2 * save * between)
+	costs := "a minute"
+	if save != s.SaveSeconds {
+		costs = fmt.Sprintf("%.3g s", units.Rounded(save))
+	}
+	why := fmt.Sprintf("saving costs %s, %s are interrupted every %.3g hours", costs, units.Count(gpus, "GPU"), units.Rounded(between/3600))
 	if best > s.MostSeconds {
 		best, why = s.MostSeconds, "no more than an hour is lost"
 	}

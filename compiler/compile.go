@@ -132,6 +132,7 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	guard(j, p, c)
 	roundTimes(p)
 	p.Run = run(j, p.Time.StepSeconds)
+	expect(j, p)
 	p.Calibration = calibrated(j, t, c)
 	roundAll(p)
 }

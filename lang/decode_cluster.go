@@ -16,6 +16,12 @@ func decodeCluster(b *block) job.Cluster {
 	if n := b.find("nvlink"); n != nil {
 		c.NVLink = job.NVLink{Domain: n.count("domain"), Bandwidth: n.bandwidth("bandwidth"), Latency: n.seconds("latency")}
 	}
+	if s := b.find("storage"); s != nil {
+		c.Storage = job.Storage{Bandwidth: s.bandwidth("bandwidth"), PerNode: s.bandwidth("per_node")}
+	}
+	if r := b.find("reliability"); r != nil {
+		c.Reliability = &job.Reliability{GPUHoursBetweenFailures: r.number("gpu_hours_between_failures"), Restart: r.seconds("restart")}
+	}
 	if p := b.find("pcie"); p != nil {
 		c.PCIe = job.Link{Bandwidth: p.bandwidth("bandwidth"), Latency: p.seconds("latency")}
 	}

@@ -334,6 +334,10 @@ func runLine(p *plan.Plan) string {
 	default:
 		jobs += fmt.Sprintf(", saved every %s (%s)", Duration(c.IntervalSeconds), units.Count(c.IntervalSteps, "step"))
 	}
+	if r := &p.Run; r.ExpectedSeconds > 0 {
+		d := Durations(r.ExpectedSeconds, r.ExpectedRange[0], r.ExpectedRange[1])
+		jobs += fmt.Sprintf("\nwith %.2g failures expected %s (90 %% range %s to %s), goodput %s", r.Failures, d[0], d[1], d[2], percent(r.Goodput))
+	}
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %.0f GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
 		units.Count(p.Run.Steps, "step"), Duration(p.Run.Seconds), p.Run.GPUHours, jobs)

@@ -195,6 +195,12 @@ type Run struct {
 	Jobs     int     // submissions of the Slurm time limit; 1 without one
 
 	Checkpoints *Checkpoints // nil: nothing is saved
+
+	// With failures, where the cluster says how often there are any; else zero.
+	ExpectedSeconds units.Seconds
+	ExpectedRange   [2]units.Seconds // 90 % range
+	Goodput         units.Share      // of the expected time: what the run takes without failures and saves
+	Failures        float64          // expected
 }
 
 // Checkpoints says how often a run saves: in the steps or the time that was

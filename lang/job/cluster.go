@@ -17,6 +17,20 @@ type Cluster struct {
 
 	PricePerGPUHour float64      `json:",omitempty"` // in the currency of the user; 0: not given
 	Calibration     *Calibration `json:",omitempty"` // nil: nothing was measured
+	Storage         Storage      `json:",omitzero"`
+	Reliability     *Reliability `json:",omitempty"` // nil: how often runs fail is not given
+}
+
+// Storage is what checkpoints are written to.
+type Storage struct {
+	Bandwidth units.BytesPerSecond // of writing, in all; 0: not given
+	PerNode   units.BytesPerSecond // of one node; 0: no limit but the whole
+}
+
+// Reliability says how often runs fail and what that takes.
+type Reliability struct {
+	GPUHoursBetweenFailures float64       // mean; 0: not given
+	Restart                 units.Seconds // from a failure to the next step; 0: not given
 }
 
 // GPUs returns the number of GPUs of the job.

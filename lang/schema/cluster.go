@@ -52,6 +52,22 @@ var clusterBlock = Block{
 				{Name: "environment", Type: Environment, Doc: "Environment variables that this fabric needs, such as `NCCL_IB_HCA`."},
 			},
 		},
+		{
+			Name: "storage",
+			Doc:  "What checkpoints are written to. With it, `checkpoint.interval = \"auto\"` weighs what a save takes.",
+			Arguments: []Argument{
+				{Name: "bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Of writing, all nodes together."},
+				{Name: "per_node", Type: Bandwidth, Positive: true, Doc: "Of writing from one node.", DefaultDoc: "no limit but `bandwidth`"},
+			},
+		},
+		{
+			Name: "reliability",
+			Doc:  "How often runs fail here. With it, plans tell how long the run takes with its failures ([slurm.md](slurm.md#what-failures-take)).",
+			Arguments: []Argument{
+				{Name: "gpu_hours_between_failures", Type: Number, Limits: positive, Doc: "Mean GPU-hours between failures that end a run.", DefaultDoc: "50,700, of Llama 3 405B's run"},
+				{Name: "restart", Type: Duration, Positive: true, Doc: "From a failure to the next step: it is noticed, the job starts again, the checkpoint is read.", DefaultDoc: "10 minutes"},
+			},
+		},
 	},
 }
 

@@ -41,6 +41,15 @@ cluster "c" {
   cpus_per_node = 96
 
   price_per_gpu_hour = 2.5
+
+  storage {
+    bandwidth = "100GB/s"
+    per_node  = "5GB/s"
+  }
+  reliability {
+    gpu_hours_between_failures = 20000
+    restart                    = "5m"
+  }
   calibration        = "measured.ndccal.json"
 
   nvlink {

@@ -216,6 +216,12 @@ type Run struct {
 	Jobs     int           `json:"jobs"`           // submissions of the Slurm time limit; 1 without one
 
 	Checkpoints *Checkpoints `json:"checkpoints"` // nil: nothing is saved
+
+	// With failures; absent where the cluster does not say how often there are any.
+	ExpectedSeconds units.Seconds    `json:"expected_seconds,omitempty"`
+	ExpectedRange   [2]units.Seconds `json:"expected_range,omitzero"` // 90 % range
+	Goodput         units.Share      `json:"goodput,omitempty"`       // of the expected time: what the run takes without failures and saves
+	Failures        float64          `json:"failures,omitempty"`      // expected
 }
 
 // Checkpoints says how often a run saves: in the steps or the time that was
