@@ -22,7 +22,7 @@ func (v *version) runtime() runtime.Runtime {
 			MambaChunk:    128, // megatron/core/ssm/mamba_mixer.py, chunk_size
 			DeltaNetChunk: 64,  // flash-linear-attention, fla/ops/gated_delta_rule/chunk.py
 		},
-		Buckets:      runtime.Buckets{Unhidden: 40e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
+		Buckets:      runtime.Buckets{Unhidden: 40e6, UnhiddenPerRank: 1e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
 		Attention:    runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
 		Experts:      runtime.Experts{GroupedStreams: true},
 		Loss:         runtime.Loss{Fused: loss, Unfused: loss},

@@ -61,7 +61,6 @@ type Groups struct {
 type Device struct {
 	gpu       job.GPU
 	relative  *relative // the measured GPU that lends its efficiencies
-	sustained float64   // see Sustained
 	gemm      [dtypeCount]bound
 	experts   [dtypeCount]bound
 	attention surface.AttentionSet
@@ -81,7 +80,6 @@ type bound struct {
 // relative (see Extrapolated).
 func NewDevice(g *job.GPU) *Device {
 	d := &Device{gpu: *g, relative: nearest(g)}
-	d.sustained = facts.sustained(d.relative.name)
 	for t := range dtypeCount {
 		runs := d.runs(t)
 		d.gemm[t] = d.bind(surface.GEMM, runs)
@@ -105,12 +103,6 @@ func (d *Device) Extrapolated() bool { return !d.relative.measures(&d.gpu) }
 
 // Relative is the catalogue name of the GPU whose measured kernels are used.
 func (d *Device) Relative() string { return d.relative.name }
-
-// Sustained is the rate that compute-bound kernels keep up in a long run, hot
-// and at the power limit, over the rate of the short bursts in which they were
-// measured (data/sustained.jsonl). The device's times are those of the bursts;
-// dividing by it is the caller's, who may know the run's clocks better.
-func (d *Device) Sustained() float64 { return d.sustained }
 
 // Peak is the dense peak rate of the data type, or of the next wider one that
 // the GPU has.

@@ -246,7 +246,7 @@ func TestLeftOut(t *testing.T) {
 
 // TestSources: every embedded record says where it is from.
 func TestSources(t *testing.T) {
-	for _, name := range []string{"surfaces", "attention", "passes", "sustained", "traffic", "constants"} {
+	for _, name := range []string{"surfaces", "attention", "passes", "traffic", "constants"} {
 		for i, line := range lines(name) {
 			var r struct{ Source string }
 			if err := json.Unmarshal(line, &r); err != nil || r.Source == "" {

@@ -32,12 +32,6 @@ type (
 
 		Source string `json:"source"`
 	}
-	// sustainedRate is Device.Sustained of one measured GPU.
-	sustainedRate struct {
-		GPU    string  `json:"gpu"`
-		Factor float64 `json:"factor"`
-		Source string  `json:"source"`
-	}
 	// trafficShare is the part of the memory's bandwidth that a kind of
 	// kernel reaches.
 	trafficShare struct {
@@ -59,7 +53,6 @@ type (
 type factTables struct {
 	once          sync.Once
 	passes        []passFactors
-	rates         []sustainedRate
 	traffic       []trafficShare
 	attention     []*surface.KernelRates
 	launch        units.Seconds
@@ -72,7 +65,6 @@ var facts factTables
 func (f *factTables) load() {
 	f.once.Do(func() {
 		f.passes = decode[passFactors]("passes")
-		f.rates = decode[sustainedRate]("sustained")
 		f.traffic = decode[trafficShare]("traffic")
 		f.attention = decode[*surface.KernelRates]("attention")
 		named := map[string]float64{}
@@ -90,17 +82,6 @@ func need(named map[string]float64, name string) float64 {
 		panic(fmt.Sprintf("compute: constants.jsonl lacks %s", name))
 	}
 	return v
-}
-
-// sustained looks up the measured GPU's factor, 1 if there is none.
-func (f *factTables) sustained(gpu string) float64 {
-	f.load()
-	for _, r := range f.rates {
-		if r.GPU == gpu {
-			return r.Factor
-		}
-	}
-	return 1
 }
 
 // passFactors finds the record of the generation and type, else that of the

@@ -22,7 +22,7 @@ func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 		work = e.work(k, l, x)
 		e.bareWork[k] = work
 	}
-	return e.floor(units.Seconds(l.MicroBatches)*work/units.Seconds(l.PipelineParallel), l)
+	return e.floor(units.Seconds(l.MicroBatches)*work/units.Seconds(l.PipelineParallel), l, x)
 }
 
 // withoutRecompute is a layout and its execution without recompute, nor offload
@@ -100,9 +100,9 @@ func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share 
 }
 
 // floor adds what every step of such length pays at least.
-func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout) units.Seconds {
+func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout, x *plan.Execution) units.Seconds {
 	straggler := units.Seconds(e.straggler * math.Log(float64(l.GPUs())))
-	return (pipeline*(1+straggler) + units.Seconds(e.hostStep)) * rounding
+	return (pipeline*(1+straggler) + e.hostOnce(x)) * rounding
 }
 
 // rounding keeps a floor below the evaluation that adds the same terms in

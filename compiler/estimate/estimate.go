@@ -229,16 +229,18 @@ func (e *Evaluator) precision() {
 // resolve looks up the parameters that apply.
 func (e *Evaluator) resolve() {
 	p, engine := e.parameters, e.runtime.Calibration.Time
-	e.rate16 = units.Seconds(p.ofGPU("rate16", e.job.Cluster.GPU.Catalog))
-	e.rate4 = units.Seconds(p.ofGPU("rate4", e.job.Cluster.GPU.Catalog))
-	e.rate8 = units.Seconds(p.ofGPU("rate8", e.job.Cluster.GPU.Catalog))
-	e.grouped16 = units.Seconds(p.ofGPU("grouped16", e.job.Cluster.GPU.Catalog))
-	e.grouped8 = units.Seconds(p.ofGPU("grouped8", e.job.Cluster.GPU.Catalog))
+	gpu := &e.job.Cluster.GPU
+	e.rate16 = units.Seconds(p.ofPower(gpu) * p.ofSilicon("rate16", gpu))
+	e.rate8 = units.Seconds(p.ofSilicon("rate8", gpu))
+	e.rate4 = units.Seconds(p.at("rate4"))
+	e.grouped16 = units.Seconds(p.ofSilicon("grouped16", gpu))
+	e.grouped8 = units.Seconds(p.ofSilicon("grouped8", gpu))
 	if e.runtime.LowPrecision.RowScaled {
 		e.rate8 *= units.Seconds(p.at("rowwise"))
 	}
 	e.rate8 *= e.releaseSpeedUp()
 	e.rate4 *= e.releaseSpeedUp()
+	e.grouped8 *= e.releaseSpeedUp()
 	e.ring = units.Seconds(p.at("ring_efficiency." + engine))
 	e.contention = units.Seconds(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))

@@ -367,16 +367,21 @@ type sample struct {
 // variety is every engine, GPU, precision and option once.
 func variety() []sample {
 	var out []sample
-	for _, gpu := range []string{"h100_sxm", "a100_80gb", "b200", "b300", "gb200", "gb300", "h100_96gb_500w", "h200", "h800", "gh200", "v100_32gb"} {
+	for _, gpu := range []job.GPU{
+		{Catalog: "h100_sxm", ComputeCapability: "9.0", Power: 700}, {Catalog: "a100_80gb", ComputeCapability: "8.0", Power: 400},
+		{Catalog: "b200", ComputeCapability: "10.0", Power: 1000}, {Catalog: "h100_96gb_500w", ComputeCapability: "9.0", Power: 500},
+		{Catalog: "v100_32gb", ComputeCapability: "7.0", Power: 300},
+	} {
 		for _, precision := range []string{"bf16", "fp8", "nvfp4"} {
 			for _, r := range runtimes.All() {
 				s := sample{job: jobOf(moe(), 1), target: targetOf(r), layout: single(8), exec: execution()}
-				s.job.Cluster.GPU.Catalog, s.job.Training.Precision = gpu, precision
+				on(s.job, &gpu)
+				s.job.Training.Precision = precision
 				s.layout.ExpertParallel, s.layout.ContextParallel, s.layout.DataParallelShard, s.layout.MicroBatches = 8, 2, 4, 128
 				out = append(out, s)
 				s.target, s.exec.CrossEntropy, s.exec.OffloadOptimizer = old(s.target), "unfused", true
 				s.job = jobOf(dense(), 1)
-				s.job.Cluster.GPU.Catalog = gpu
+				on(s.job, &gpu)
 				if precision == "fp8" {
 					s.job.Cluster.CPUsPerNode = 112 // its memory is the limit then, one core for each rank before
 				}
@@ -401,6 +406,38 @@ func variety() []sample {
 		c.step = c.evaluator.Step(&c.layout, &c.exec)
 	}
 	return out
+}
+
+// on gives a job's GPU another name, silicon and power.
+func on(j *job.Job, gpu *job.GPU) {
+	g := &j.Cluster.GPU
+	g.Catalog, g.ComputeCapability, g.Power = gpu.Catalog, gpu.ComputeCapability, gpu.Power
+}
+
+// TestSilicon: boards of one silicon share its parameters, and 16-bit products
+// follow their power limit; what nothing is known of keeps the default.
+func TestSilicon(t *testing.T) {
+	p := DefaultParameters()
+	gpu := func(capability string, watts float64) *job.GPU {
+		return &job.GPU{ComputeCapability: capability, Power: watts}
+	}
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"a board of Hopper", p.ofSilicon("rate16", gpu("9.0", 900)), p["rate16.hopper"]},
+		{"capability 10.3", p.ofSilicon("rate8", gpu("10.3", 0)), p["rate8.blackwell"]},
+		{"capability 7.0", p.ofSilicon("rate16", gpu("7.0", 300)), p["rate16.default"]},
+		{"no capability", p.ofSilicon("rate16", gpu("", 300)), p["rate16.default"]},
+		{"the usual board", p.ofPower(gpu("9.0", 700)), 1},
+		{"500 of 700 W", p.ofPower(gpu("9.0", 500)), math.Pow(5./7, p["power"])},
+		{"unknown power", p.ofPower(gpu("9.0", 0)), 1},
+		{"unknown silicon", p.ofPower(gpu("7.0", 300)), 1},
+	} {
+		if math.Abs(c.got-c.want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
+	}
 }
 
 // old is the target with the kernels and the communication of 2021.

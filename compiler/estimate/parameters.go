@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"strings"
+
+	"github.com/ndc-dev/ndc/lang/job"
 )
 
 //go:embed data/*.json
@@ -19,6 +22,8 @@ type Parameter struct {
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	Unit   string  `json:"unit"`
+	Fixed  bool    `json:"fixed,omitempty"` // a count, or too much like another to be told from it: no fit changes it
+	Only   string  `json:"only,omitempty"`  // the one source whose published steps move it, "none" if none do; "" for several
 	Source string  `json:"source"`
 }
 
@@ -60,17 +65,39 @@ func (p Parameters) at(name string) float64 {
 	return v
 }
 
-// ofGPU is a parameter of a family for a GPU: its own, or that of the longest
-// catalogue name that it begins with, or the default.
-func (p Parameters) ofGPU(family, gpu string) float64 {
-	best, value := "", p.at(family+".default")
-	for name, v := range p {
-		of, ok := strings.CutPrefix(name, family+".")
-		if ok && strings.HasPrefix(gpu, of) && len(of) > len(best) {
-			best, value = of, v
-		}
+// silicon is a chip. What it does on every board is one parameter, so that the
+// few rows of each board speak for all.
+type silicon struct {
+	name  string
+	watts float64 // of the board that its parameters speak of
+}
+
+// silicons are chips by the major number of their compute capability.
+var silicons = map[string]silicon{"8": {"ampere", 400}, "9": {"hopper", 700}, "10": {"blackwell", 1200}}
+
+// siliconOf is the chip of a GPU; without a name where no rows speak of it.
+func siliconOf(gpu *job.GPU) silicon {
+	major, _, _ := strings.Cut(gpu.ComputeCapability, ".")
+	return silicons[major]
+}
+
+// ofSilicon is a parameter of a family for a GPU: that of its silicon, or the
+// default.
+func (p Parameters) ofSilicon(family string, gpu *job.GPU) float64 {
+	if v, ok := p[family+"."+siliconOf(gpu).name]; ok {
+		return v
 	}
-	return value
+	return p.at(family + ".default")
+}
+
+// ofPower is the rate of 16-bit products at a board's power limit over that of
+// the board that its silicon's parameters speak of.
+func (p Parameters) ofPower(gpu *job.GPU) float64 {
+	s := siliconOf(gpu)
+	if s.watts == 0 || gpu.Power == 0 {
+		return 1
+	}
+	return math.Pow(float64(gpu.Power)/s.watts, p.at("power"))
 }
 
 // readJSON reads an embedded file.

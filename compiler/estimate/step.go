@@ -56,10 +56,19 @@ func (e *Evaluator) complete(l *plan.Layout, x *plan.Execution) *step {
 	if e.factors != nil {
 		e.factors.once(s)
 	}
-	s.once[lineHost] += units.Seconds(e.hostStep)
+	s.once[lineHost] += e.hostOnce(x)
 	s.once[lineStraggler] = s.pipeline * units.Seconds(e.straggler*math.Log(float64(l.GPUs())))
 	s.total = units.Seconds(l.MicroBatches)*s.work + s.once.sum()
 	return s
+}
+
+// hostOnce is what the host adds once per step: nothing where a graph of the
+// whole step runs while it prepares the next.
+func (e *Evaluator) hostOnce(x *plan.Execution) units.Seconds {
+	if x.CUDAGraphs == "full" {
+		return 0
+	}
+	return units.Seconds(e.hostStep)
 }
 
 // stages adds up the chunks: durations, work and elements, and the busiest

@@ -82,7 +82,9 @@ func (e *Evaluator) unhidden(t, window units.Seconds, n program.Elements, overla
 	if !overlap {
 		return t
 	}
-	bucket := min(1, float64(e.runtime.Buckets.Unhidden)/max(1, float64(n.Sum())))
+	b := &e.runtime.Buckets
+	elements := max(b.Unhidden, b.UnhiddenPerRank*int64(e.step.g.data.Size()))
+	bucket := min(1, float64(elements)/max(1, float64(n.Sum())))
 	return max(t-window, t*units.Seconds(bucket))
 }
 

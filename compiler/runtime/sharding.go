@@ -101,6 +101,7 @@ type Buckets struct {
 	// Unhidden is the last bucket of gradients that are reduced once per step, and
 	// the first of parameters that are gathered then: nothing hides them.
 	Unhidden             int64
+	UnhiddenPerRank      int64 // it has at least so many elements for each data-parallel rank
 	AllGather            int64 // allgather_bucket_size: updated parameters that are gathered at once
 	Prefetch             int64 // stage3_prefetch_bucket_size: parameters that are gathered ahead
 	MaxLiveParameters    int64 // stage3_max_live_parameters: those that may be gathered

@@ -47,6 +47,28 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
+// TestUnseen holds what has been reached on sources that had no part in the
+// fit, which is how close predictions are on another cluster.
+func TestUnseen(t *testing.T) {
+	cases, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := estimate.DefaultParameters()
+	results := predictAll(cases, p)
+	left := &crossValidation{source: newTuner(cases, p).leaveOut(func(x *example) string { return x.row.file })}
+	for i := range goals {
+		g := &goals[i]
+		_, errors, _ := g.errorsOf(results, left)
+		if g.unseen == 0 {
+			continue
+		}
+		if s := summarise(errors); s.median > g.unseen || g.unseenTail > 0 && s.p90 > g.unseenTail {
+			t.Errorf("%s: median error %.2f %%, one row in ten off by more than %.1f %%; ceilings %.1f and %.1f %%", g.what, s.median, s.p90, g.unseen, g.unseenTail)
+		}
+	}
+}
+
 // TestRanges: the embedded ranges hold at least nine in ten steps, which they
 // were made for with other parameters.
 func TestRanges(t *testing.T) {

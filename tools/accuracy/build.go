@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/megatron"
@@ -33,6 +34,7 @@ type framework struct {
 	CrossEntropy          string            `json:"cross_entropy"`
 	Overlap               string            `json:"overlap"`               // none; whole_state: where no part of the optimizer is sharded
 	ParameterGather8      bool              `json:"parameter_gather_8bit"` // in low precision
+	Recipe8               string            `json:"fp8_recipe"`            // scaling of precision fp8, where the rows do not say
 	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
 	Partition             string            `json:"partition"`     // balanced: layers as evenly as possible; cost: by weights
 	Engine                string            `json:"engine"`        // that none of ndc's targets is like: a name of engines
@@ -204,6 +206,7 @@ func (fw *framework) backend() job.Backend {
 func (fw *framework) adjust(r *row, f *facts, x *example) {
 	old := *x.target
 	fused, _ := r.option("fused_ce")
+	size, _ := r.option("bucket_size")
 	runs := &old.Runtime
 	if fw.InPlaceLoss || fused == "te" {
 		runs.Loss.Fused = inPlaceLoss
@@ -219,7 +222,10 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 		}
 	}
 	runs.LowPrecision.RowScaled = strings.Contains(r.Precision, "rowwise")
-	low, _ := r.option("fp8_dot_product_attention")
+	low, ok := r.option("fp8_dot_product_attention")
+	if b := r.Layout.Attention.LowPrecision; !ok && b != nil {
+		low = fmt.Sprint(*b)
+	}
 	whole, _ := r.option("cutedsl_fused_grouped_mlp")
 	runs.LowPrecision.Attention, runs.Experts.FusedMLP = low == "true", whole == "true"
 	plain := fw.PlainLoss
@@ -227,6 +233,12 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 		plain = b
 	}
 	runs.Loss.CompilesLoss = runs.Loss.CompilesLoss && !plain
+	if n, _ := strconv.ParseInt(size, 10, 64); n > 1e6 { // smaller ones are not in elements
+		runs.Buckets.Unhidden, runs.Buckets.UnhiddenPerRank = n, 0
+	}
+	if strings.HasPrefix(r.Layout.RankOrder, "tp-cp-pp-dp") {
+		old.DenseMesh, old.ExpertMesh = pipelineInside(old.DenseMesh), pipelineInside(old.ExpertMesh)
+	}
 	withTorch(runs, fw.Torch)
 	x.target = &old
 	if change := engines[fw.Engine]; change != nil {
@@ -239,6 +251,16 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 		state.Runtime = zero(runs, fw.ZeROBucket)
 		x.state = &state
 	}
+}
+
+// pipelineInside is a rank order with the pipeline inside data parallelism, as
+// Megatron's use_tp_pp_dp_mapping has it.
+func pipelineInside(order []plan.Axis) []plan.Axis {
+	out := slices.DeleteFunc(slices.Clone(order), func(a plan.Axis) bool { return a == plan.PipelineParallel })
+	i := slices.IndexFunc(out, func(a plan.Axis) bool {
+		return a == plan.DataParallelShard || a == plan.DataParallelReplicate || a == plan.ExpertDataParallel
+	})
+	return slices.Insert(out, i, plan.PipelineParallel)
 }
 
 // release is the version in the container that the row names.
@@ -341,9 +363,12 @@ func training(r *row, fw *framework) job.Training {
 		Optimizer: job.Optimizer{Kind: r.optimizer(), GradientClipping: 1},
 	}
 	t.Precision, t.FP8.Recipe = precision(strings.ToLower(r.Precision))
+	if t.Precision == "fp8" && (fw.Recipe8 != "" || strings.HasPrefix(r.Detail.Recipe, "delayed")) {
+		t.FP8.Recipe = cmp.Or(fw.Recipe8, "delayed")
+	}
 	if t.Precision != "bf16" && t.Precision != "fp16" {
 		t.FP8.ParameterGather = fw.ParameterGather8
-		if v, ok := r.option("fp8_param"); ok {
+		if v, ok := r.option("fp8_param", "fp8_param_gather"); ok {
 			t.FP8.ParameterGather = v == "true"
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -181,6 +182,12 @@ func (r *row) optimizer() string {
 		return "muon"
 	}
 	return ""
+}
+
+// grade is how sure it is that memory ended a run without a report.
+func (r *row) grade() string {
+	grade, _, _ := strings.Cut(cmp.Or(r.Measured.OOMEvidence, r.Evidence), ":")
+	return grade
 }
 
 // oom reports whether the run ran out of memory.

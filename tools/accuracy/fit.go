@@ -31,10 +31,11 @@ func fitParameters(examples []example, p estimate.Parameters, names, leave strin
 		}
 		fmt.Printf("%s = %.4g (%.4g to %.4g, was %.4g%s)\n", r.Name, fitted[r.Name], r.Low, r.High, p[r.Name], bound)
 	}
+	loss := t.loss(in, shares, residuals)
 	for i := range residuals {
 		residuals[i] = math.Abs(residuals[i])
 	}
 	slices.Sort(residuals)
-	fmt.Printf("median %.2f %%, p90 %.2f %% of %d rows\n", 100*quantile(residuals, 0.5), 100*quantile(residuals, 0.9), len(residuals))
+	fmt.Printf("median %.2f %%, p90 %.2f %% of %d rows, loss %.3f\n", 100*quantile(residuals, 0.5), 100*quantile(residuals, 0.9), len(residuals), loss)
 	return fitted
 }

@@ -18,7 +18,7 @@ func TestFit(t *testing.T) {
 	for i := 0; i < len(cases); i += 3 {
 		some = append(some, cases[i])
 	}
-	names := []string{"rate16.a100", "rate16.h100", "rate16.b200", "rate8.h100"}
+	names := []string{"rate16.ampere", "rate16.hopper", "rate16.blackwell", "rate8.hopper"}
 	p := estimate.DefaultParameters()
 	tuner := newTuner(some, p, names...)
 	in := slices.Repeat([]bool{true}, len(tuner.rows))
@@ -45,15 +45,33 @@ func TestNothingToLearn(t *testing.T) {
 	for i := 0; i < len(cases); i += 10 {
 		some = append(some, cases[i])
 	}
-	tuner := newTuner(some, estimate.DefaultParameters(), "rate16.a100", "rate16.h100")
+	tuner := newTuner(some, estimate.DefaultParameters(), "rate16.ampere", "rate16.hopper")
 	in := make([]bool, len(tuner.rows))
 	for i, x := range tuner.rows {
 		in[i] = x.job.Cluster.GPU.Catalog == "h100_sxm"
 	}
 	shares, _ := tuner.fit(in)
 	for i, r := range tuner.records {
-		if moved := shares[i] != 0.5; moved != (r.Name == "rate16.h100") {
+		if moved := shares[i] != 0.5; moved != (r.Name == "rate16.hopper") {
 			t.Errorf("%s: share %v", r.Name, shares[i])
+		}
+	}
+}
+
+// TestOneSource: a parameter says which one source it rests on, and none that
+// was fitted is at a bound.
+func TestOneSource(t *testing.T) {
+	cases, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tuner := newTuner(cases, estimate.DefaultParameters())
+	for _, r := range estimate.ParameterRecords() {
+		if got := tuner.sourceOf(r.Name); got != r.Only {
+			t.Errorf("%s: only %q, it is moved by %q", r.Name, r.Only, got)
+		}
+		if !r.Fixed && r.Only != "none" && (r.Value == r.Low || r.Value == r.High) {
+			t.Errorf("%s = %v is at its bound", r.Name, r.Value)
 		}
 	}
 }

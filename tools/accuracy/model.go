@@ -231,10 +231,11 @@ func graphs(r *row, x *job.Execution) {
 	kind, ok := r.option("cuda_graph_impl")
 	on, _ := r.option("cuda_graphs")
 	scope, _ := r.option("cuda_graph_scope")
+	what, _ := r.option("cuda_graph") // in words
 	switch {
-	case kind == "full_iteration" || scope == "full_iteration":
+	case kind == "full_iteration" || scope == "full_iteration" || what == "full_iteration" || strings.Contains(what, "full_cuda_graph"):
 		x.CUDAGraphs = job.Some("full")
-	case ok && kind != "none" || on == "true":
+	case ok && kind != "none" || on == "true" || strings.Contains(what, "per layer"):
 		x.CUDAGraphs = job.Some("layer")
 	default:
 		x.CUDAGraphs = job.Some("none")

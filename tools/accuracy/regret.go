@@ -250,7 +250,7 @@ func gridVerdictsOf(cells []*cell) gridVerdicts {
 				}
 				continue
 			}
-			grade := r.example.row.Measured.OOMEvidence
+			grade := r.example.row.grade()
 			v.lost[grade]++
 			if r.Verdict.Likely {
 				v.called[grade]++

@@ -45,7 +45,10 @@ type row struct {
 		GPUs        int    `json:"nodes_or_gpus"`
 	} `json:"cluster"`
 	Precision string `json:"precision"`
-	Layout    struct {
+	Detail    struct {
+		Recipe string `json:"fp8_recipe"` // delayed, tensorwise, …; with a remark behind it
+	} `json:"precision_detail"`
+	Layout struct {
 		TP           int             `json:"tp"`
 		SP           *bool           `json:"sp"`
 		PP           int             `json:"pp"`
@@ -68,6 +71,10 @@ type row struct {
 		PPPartition  string          `json:"pp_partition"`
 		StageLayers  []int           `json:"stage_layers"`
 		MoEDispatchr string          `json:"moe_dispatcher"`
+		RankOrder    string          `json:"rank_order"` // innermost first, where it is not the framework's usual one
+		Attention    struct {
+			LowPrecision *bool `json:"fp8_dot_product_attention"`
+		} `json:"attention"`
 	} `json:"layout"`
 	Measured struct {
 		StepTime         float64 `json:"step_time_s"`
@@ -92,8 +99,10 @@ type row struct {
 	Notes string         `json:"notes"`
 	Args  map[string]any `json:"args"` // of the launch, by flag
 
-	file string
-	odd  string // the first field that is of another kind than stated above
+	file     string
+	Evidence string `json:"evidence"` // why a run without a report ended: a grade as measured.oom_evidence, and a remark
+
+	odd string // the first field that is of another kind than stated above
 }
 
 // expertSizes are those of a mixture of experts.

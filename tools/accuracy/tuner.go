@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
@@ -52,7 +53,7 @@ func newTuner(examples []example, p estimate.Parameters, names ...string) *tuner
 		t.weights[i] *= float64(len(t.weights)) / sum
 	}
 	for _, r := range estimate.ParameterRecords() {
-		if r.High > r.Low && (len(names) == 0 || slices.Contains(names, r.Name)) {
+		if !r.Fixed && (len(names) == 0 || slices.Contains(names, r.Name)) {
 			t.records = append(t.records, r)
 		}
 	}
@@ -79,6 +80,32 @@ func (t *tuner) keepMoving() {
 		}
 	}
 	t.records, t.middle, t.start = records, slopes, t.start[:len(records)]
+}
+
+// moves is the least change of a row's logarithm, over the whole way between a
+// parameter's bounds, by which the row says something about it.
+const moves = 0.01
+
+// sourceOf is the one source whose rows a parameter moves, "none" where it
+// moves none, "" for several.
+func (t *tuner) sourceOf(name string) string {
+	only := "none"
+	for j, r := range t.records {
+		if r.Name != name {
+			continue
+		}
+		for i, x := range t.rows {
+			source := strings.TrimSuffix(x.row.file, ".jsonl")
+			switch {
+			case math.Abs(t.middle[j][i]) < moves || source == only:
+			case only == "none":
+				only = source
+			default:
+				return ""
+			}
+		}
+	}
+	return only
 }
 
 // shares are values as shares of the way between their bounds.

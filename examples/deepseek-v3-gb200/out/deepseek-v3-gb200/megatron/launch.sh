@@ -177,7 +177,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/deepseek-v3-gb200/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/deepseek-v3-gb200/megatron # spec: training.checkpoint.path
-  --save-interval 105 # spec: training.checkpoint.interval, 30 minutes at 17.2 s a step
+  --save-interval 106 # spec: training.checkpoint.interval, 30 minutes at 17 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
