@@ -17,6 +17,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/huggingface"
+	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang"
@@ -65,6 +66,7 @@ var readers = []reader{
 	{name: "a configuration of TorchTitan, as TOML or printed as JSON", is: isTorchTitan, read: readTorchTitan},
 	{name: "a configuration of DeepSpeed", is: isDeepSpeed, read: readDeepSpeed},
 	{name: "run.json of ndc's training program for DeepSpeed", is: isRun, read: readRun},
+	{name: "a configuration of Megatron-Bridge, as its dry run or a log prints it", is: isBridge, read: readBridge},
 	{name: "a script for bash or sbatch", is: isScript, read: readScript},
 }
 
@@ -197,6 +199,16 @@ func readRun(in *intake, f File) error {
 		settings.ReadRun(in.d, f.Name, n.Object())
 	}
 	return err
+}
+
+func isBridge(f File) bool { return megatron.Bridge(f.Content) != nil }
+
+func readBridge(in *intake, f File) error {
+	if in.launch != "" {
+		return errTwice
+	}
+	in.launch = megatron.Kind
+	return megatron.ReadBridge(in.d, f.Name, in.o.Version, megatron.Bridge(f.Content))
 }
 
 // result completes the draft and writes it.
