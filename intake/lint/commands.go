@@ -130,6 +130,10 @@ func checkPipes(s *script) {
 		if call, ok := last.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() != "" {
 			name = call.Args[0].Lit()
 		}
-		s.report(LostStatus, s.of(last), fmt.Sprintf("A pipe ends as %s does. When the training fails, the script goes on and may end with status 0: Slurm calls the job COMPLETED, and jobs that depend on it start. Put set -o pipefail above.", name))
+		taken := "who started it takes the run for done"
+		if s.isBatch() {
+			taken = "Slurm calls the job COMPLETED, and jobs that depend on it start"
+		}
+		s.report(LostStatus, s.of(last), fmt.Sprintf("A pipe ends as %s does. When the training fails, the script goes on and may end with status 0: %s. Put set -o pipefail above.", name, taken))
 	}
 }
