@@ -104,12 +104,13 @@ func SameChoice(a, b *plan.Choice) bool {
 
 // Inputs is a hash of what the files of a user say of a job, as far as a choice
 // could depend on it: values, wherever and however they are written. Defaults,
-// the content of the catalogue, names and what only starts the job have no part
-// in it, so that it is the same for every version of ndc.
+// the content of the catalogue, names, what was measured on the cluster and what
+// only starts the job have no part in it, so that it is the same for every
+// version of ndc, and before and after a calibration.
 func Inputs(j *job.Job) string {
 	var lines []string
 	for path, s := range j.Sources {
-		if s.Origin == job.FromDefault || s.Origin == job.FromCatalog || s.Value == nil || schema.EffectOf(path) == schema.Launch {
+		if s.Origin == job.FromDefault || s.Origin == job.FromCatalog || s.Value == nil || path == "cluster.calibration" || schema.EffectOf(path) == schema.Launch {
 			continue
 		}
 		lines = append(lines, line(path, s.Value))

@@ -141,6 +141,9 @@ func TestInputs(t *testing.T) {
 		"place": {func(j *job.Job) {
 			set(j, "training.global_batch_size", func(s *job.Source) { s.Range = diag.Range{Filename: "b.hcl"} })
 		}, true},
+		"calibration": {func(j *job.Job) {
+			j.Sources["cluster.calibration"] = job.Source{Origin: job.FromSpec, Value: "a.ndccal.json"}
+		}, true},
 		"launch":  {func(j *job.Job) { set(j, "slurm.account", func(s *job.Source) { s.Value = "other" }) }, true},
 		"default": {func(j *job.Job) { set(j, "training.optimizer.beta1", func(s *job.Source) { s.Value = 0.95 }) }, true},
 		"content": {func(j *job.Job) { set(j, "model.hidden_size", func(s *job.Source) { s.Value = 1 }) }, true},
