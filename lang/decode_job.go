@@ -137,6 +137,8 @@ func decodeConstraints(b *block) job.Constraints {
 		MaxExposedCommunication: optional[units.Share](b, "max_exposed_communication"),
 		MinMFU:                  optional[float64](b, "min_mfu"),
 		NVLinkOnly:              b.list("nvlink_only"),
+		Prefer:                  b.list("prefer"),
+		Avoid:                   b.list("avoid"),
 		Layout:                  decodeLayout(b.child("layout")),
 	}
 }

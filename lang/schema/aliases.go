@@ -124,6 +124,8 @@ var aliases = invert(map[string]string{
 	"price_per_gpu_hour":        "gpu_price price cost_per_gpu_hour gpu_cost gpu_hour_price",
 	"max_exposed_communication": "max_communication max_exposed exposed_communication",
 	"nvlink_only":               "nvlink intra_node inside_node",
+	"prefer":                    "preferred favor favour",
+	"avoid":                     "avoided unwanted",
 
 	// Values.
 	"throughput":     "speed tokens_per_second tokens_per_second_per_gpu mfu performance fastest",

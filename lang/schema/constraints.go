@@ -18,6 +18,8 @@ var constraintsBlock = Block{
 		{Name: "max_exposed_communication", Type: Share, Doc: "Largest share of a step that waits for communication."},
 		{Name: "min_mfu", Type: Number, Limits: fraction, Doc: "Smallest model-FLOPs utilisation."},
 		{Name: "nvlink_only", Type: StringList, Default: `["tensor_parallel"]`, Enum: meshAxes(), Doc: "Axes that may not leave an NVLink domain (a node, where there is no NVLink)."},
+		{Name: "prefer", Type: StringList, DefaultDoc: "nothing", Enum: parts(), Doc: "Axes and options that decide among plans which are tied with the fastest: the one that uses more of them goes first. `offload` is anything that is kept in host memory."},
+		{Name: "avoid", Type: StringList, DefaultDoc: "nothing", Enum: parts(), Doc: "The same, for the one that uses fewer of them."},
 	},
 	Blocks: []Block{oomBlock, layoutBlock},
 }
@@ -43,6 +45,23 @@ func meshAxes() []string {
 	for i := range option.Axes {
 		if option.Axes[i].Mesh {
 			names = append(names, option.Axes[i].Name)
+		}
+	}
+	return names
+}
+
+// parts lists what a plan may use: axes of the layout, options of execution, and
+// offload as a whole.
+func parts() []string {
+	names := []string{option.Offload}
+	for i := range option.Axes {
+		if a := &option.Axes[i]; a.Kind != option.Counts && a.Kind != option.Names {
+			names = append(names, a.Name)
+		}
+	}
+	for i := range option.Options {
+		if o := &option.Options[i]; !o.IsOffload() {
+			names = append(names, o.Name)
 		}
 	}
 	return names

@@ -320,6 +320,8 @@ job "one" {
     max_exposed_communication = "20%"
     min_mfu                   = 0.3
     nvlink_only               = ["expert_parallel"]
+    prefer                    = ["tensor_parallel"]
+    avoid                     = ["offload", "recompute"]
 
     layout {
       tensor_parallel         = [1, 2]

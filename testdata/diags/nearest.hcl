@@ -24,10 +24,10 @@ job "j" {
   }
   constraints {
     objective       = "troughput" # ERROR: unknown-value at "troughput": "troughput" is not a value of "objective", which takes "throughput", "memory", "time", "gpu_hours" or "cost". Did you mean "throughput"?
-    max_time        = "3d" # ERROR: unknown-argument at max_time: The block constraints has no argument "max_time". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only. Did you mean "max_training_time"?
-    max_memory      = "60GB" # ERROR: unknown-argument at max_memory: The block constraints has no argument "max_memory". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only. Did you mean "memory_headroom"?
-    min_utilization = 0.4 # ERROR: unknown-argument at min_utilization: The block constraints has no argument "min_utilization". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only. Did you mean "min_mfu"?
-    budget          = 1000 # ERROR: unknown-argument at budget: The block constraints has no argument "budget". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only. Did you mean "max_cost"?
+    max_time        = "3d" # ERROR: unknown-argument at max_time: The block constraints has no argument "max_time". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only, prefer, avoid. Did you mean "max_training_time"?
+    max_memory      = "60GB" # ERROR: unknown-argument at max_memory: The block constraints has no argument "max_memory". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only, prefer, avoid. Did you mean "memory_headroom"?
+    min_utilization = 0.4 # ERROR: unknown-argument at min_utilization: The block constraints has no argument "min_utilization". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only, prefer, avoid. Did you mean "min_mfu"?
+    budget          = 1000 # ERROR: unknown-argument at budget: The block constraints has no argument "budget". It takes memory_headroom, objective, max_training_time, max_gpu_hours, max_cost, max_exposed_communication, min_mfu, nvlink_only, prefer, avoid. Did you mean "max_cost"?
   }
   backend "megatron" {
     version = "core_v0.19.2"
