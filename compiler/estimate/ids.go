@@ -15,6 +15,9 @@ const (
 	IDKernelsExtrapolated diag.ID = "kernels-extrapolated"
 	// IDWideRange: the 90 % range of the step time is wider than 25 % to a side.
 	IDWideRange diag.ID = "wide-time-range"
+	// IDBeyondPublished: the predicted utilisation is more than 5 % above the best
+	// that was published for such runs.
+	IDBeyondPublished diag.ID = "beyond-published"
 )
 
 // wide is what a range goes to a side beyond what is usual; short runs waste

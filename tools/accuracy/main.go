@@ -1,7 +1,7 @@
 // Command accuracy predicts published training steps and compares.
 //
 //	go run ./tools/accuracy [-rows FOLDER] [-json] [-worst N] [-explain ID]
-//	    [-set NAME=VALUE]… [-fit NAME,…|all] [-leave SOURCE] [-crossvalidate] [-spreads] [-calibrated]
+//	    [-set NAME=VALUE]… [-fit NAME,…|all] [-leave SOURCE] [-crossvalidate] [-spreads] [-published] [-calibrated]
 //	    [-write FOLDER] [-out FILE]
 //
 // Every row of a folder in the format of testdata/measured becomes a job with
@@ -35,6 +35,7 @@ func main() {
 	fit := flag.String("fit", "", "comma-separated parameters to fit on all rows, or all")
 	calibrated := flag.Bool("calibrated", false, "print what calibrations of the sources by some of their runs are worth")
 	spreads := flag.Bool("spreads", false, "print the spreads of the terms of a step")
+	published := flag.Bool("published", false, "print the best published utilisation by class of run")
 	cross := flag.Bool("crossvalidate", false, "compare goals with errors on sources and models left out of the fit")
 	out := flag.String("out", "", "write the report with cross-validation as Markdown to this file, and a drawing beside it")
 	write := flag.String("write", "", "keep every row as a job.hcl under this folder")
@@ -48,7 +49,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *spreads, *calibrated, *cross, *worst}
+	o := options{*rows, *known, *explain, *fit, *leave, *write, *out, *asJSON, *spreads, *published, *calibrated, *cross, *worst}
 	if err := run(o, parameters); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
@@ -57,9 +58,9 @@ func main() {
 
 // options are the command's flags.
 type options struct {
-	rows, known, explain, fit, leave, write, out string
-	asJSON, spreads, calibrated, cross           bool
-	worst                                        int
+	rows, known, explain, fit, leave, write, out  string
+	asJSON, spreads, published, calibrated, cross bool
+	worst                                         int
 }
 
 func run(o options, p estimate.Parameters) error {
@@ -82,6 +83,9 @@ func run(o options, p estimate.Parameters) error {
 	results := predictAll(cases, p)
 	if o.asJSON {
 		return printJSON(results)
+	}
+	if o.published {
+		return writePublished(os.Stdout, results)
 	}
 	if o.spreads {
 		return writeSpreads(os.Stdout, witnesses(results, crossValidate(cases, p)))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -90,6 +91,48 @@ func printCoverage(w io.Writer, results []result, c *crossValidation) {
 	fmt.Fprintln(w, "|---|---|---|---|---|")
 	printRanges(w, seen, "")
 	printRanges(w, judgeUnseen(results, rows), ", in no fit")
+	printChosen(w, rows, seen)
+}
+
+// printChosen tells how the layouts do that predictions would choose: of every
+// group of at least three measured layouts of one model, batch and machine the
+// one with the shortest prediction. A search is optimistic where such steps
+// take longer, against their predictions, than the others of their groups.
+func printChosen(w io.Writer, rows []witness, of []judged) {
+	groups := map[string][]int{}
+	for i := range rows {
+		x := rows[i].x
+		k := fmt.Sprint(rows[i].model, x.layout.GPUs(), x.job.Training.GlobalBatchSize, x.job.Model.SequenceLength)
+		groups[k] = append(groups[k], i)
+	}
+	var inside []bool
+	var more []float64
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		members := groups[name]
+		different := map[float64]bool{}
+		chosen, mean, shortest := 0, 0.0, math.Inf(1)
+		for _, i := range members {
+			predicted := math.Log(stepSeconds(rows[i].x.row)) - rows[i].ratio
+			different[math.Round(1e6*predicted)] = true
+			mean += rows[i].ratio / float64(len(members))
+			if predicted < shortest {
+				chosen, shortest = i, predicted
+			}
+		}
+		if len(different) >= 3 {
+			inside, more = append(inside, of[chosen].inside), append(more, rows[chosen].ratio-mean)
+		}
+	}
+	if len(more) < 2 {
+		return
+	}
+	sum, squares := 0.0, 0.0
+	for _, m := range more {
+		sum, squares = sum+m, squares+m*m
+	}
+	n := float64(len(more))
+	fmt.Fprintf(w, "\nOf %d groups of layouts of one model, batch and machine, %s of the predicted best lie inside their range. They took %+.1f %% longer, against\n"+
+		"their predictions, than the mean of their group (standard error %.1f %%).\n", len(more), percentOf(inside), 100*sum/n, 100*math.Sqrt((squares/n-sum/n*sum/n)/n))
 }
 
 // printRanges prints a line for each kind of row.
