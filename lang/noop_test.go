@@ -61,11 +61,6 @@ func measured(src string) fstest.MapFS {
 	return files("job.hcl", src, "measured.ndccal.json", `{"format_version": "1.0", "gpu": "g", "terms": [{"term": "linear", "after": {"mean": 0.1}}], "covariance": [[0.01]]}`)
 }
 
-func loadedJobs(t *testing.T, src string) []job.Job {
-	t.Helper()
-	return plainJobs(mustLoad(t, files("job.hcl", src), "job.hcl", Options{}))
-}
-
 // plainJobs leaves out where things were written.
 func plainJobs(jobs []job.Job) []job.Job {
 	jobs = slices.Clone(jobs)

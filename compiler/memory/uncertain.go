@@ -38,7 +38,7 @@ func (m *Model) judge(e *evaluation, p *phases, out *Peak) {
 	margin := m.margin
 	if more := m.skew(e, out.Device); more > 0 {
 		extreme := math.Sqrt(2 * math.Log(float64(e.l.GPUs()*max(2, m.job.Training.Steps))))
-		out.Uncertain.Growth = more * extreme
+		out.Uncertain.Growth = float64(more * extreme)
 		out.Uncertain.Tail += more / extreme
 		margin = units.Rounded(out.Uncertain.Margin(m.job.Constraints.MaxOOMProbability.Limits()))
 	}
@@ -58,7 +58,7 @@ const near = 0.8
 func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
 	moe := m.job.Model.MoE
 	usable := float64(m.job.UsableMemory())
-	if moe == nil || moe.TokenDrop || m.balanced || float64(device) < near*usable || float64(device) > usable {
+	if moe == nil || moe.TokenDrop || m.balanced || float64(device) < float64(near*usable) || float64(device) > usable {
 		return 0
 	}
 	if m.skewed == nil {
@@ -80,7 +80,7 @@ func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
 func (m *Model) busier() *Model {
 	j := *m.job
 	moe := *j.Model.MoE
-	moe.LoadImbalance = max(1, moe.LoadImbalance) * 1.1
+	moe.LoadImbalance = float64(max(1, moe.LoadImbalance) * 1.1)
 	j.Model.MoE = &moe
 	out := New(&j, m.target)
 	out.balanced = true
