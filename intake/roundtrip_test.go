@@ -62,6 +62,9 @@ func files(artifacts []backends.Artifact) []File {
 // TestRoundTrip imports what the examples emit, builds that, and imports it
 // again: the plan is the example's, and the second job is the first.
 func TestRoundTrip(t *testing.T) {
+	if *update {
+		t.Skip("the examples may be on their way to being rewritten")
+	}
 	for kind, least := range map[string]int{"megatron": 5, "torchtitan": 2, "deepspeed": 5} {
 		folders, err := filepath.Glob("../examples/*/out/*/" + kind)
 		if err != nil {

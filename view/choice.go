@@ -48,8 +48,9 @@ func Changes(from *plan.Layout, fromExecution *plan.Execution, to *plan.Layout, 
 		}
 	}
 	for i := range option.Options {
-		if o := &option.Options[i]; !o.Same(fromExecution, toExecution) {
-			list = append(list, o.Name+" = "+o.Text(toExecution))
+		o := &option.Options[i]
+		if text := o.Text(toExecution); text != "" && !o.Same(fromExecution, toExecution) { // "" where it means nothing
+			list = append(list, o.Name+" = "+text)
 		}
 	}
 	return list

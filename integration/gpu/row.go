@@ -49,7 +49,8 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement) map[string]any {
 		"layout": object{
 			"tp": l.TensorParallel, "sp": l.SequenceParallel, "pp": l.PipelineParallel, "vpp": nil, "cp": l.ContextParallel, "ep": nil, "etp": nil,
 			"dp": l.DataParallel(), "dp_replicate": l.DataParallelReplicate, "dp_shard": l.DataParallelShard, "zero_stage": l.ZeroStage, "fsdp": p.Plan.Execution.GradientDType + " gradients",
-			"mbs": l.MicroBatchSize, "gbs": c.Batch, "recompute": recompute(l), "overlaps": nil,
+			"mbs": l.MicroBatchSize, "gbs": c.Batch, "recompute": recompute(l),
+			"overlaps": object{"tp_comm_overlap": p.Plan.Execution.OverlapTensorParallel, "moe_a2a_overlap": p.Plan.Execution.OverlapExpertParallel},
 		},
 		"measured": measured(v),
 		"notes":    notes,
