@@ -200,13 +200,14 @@ func fitSpreads(rows []witness) *uncertainty.Record {
 }
 
 // move takes a spread to the least of its bound: with s its square, of half of
-// s·trace + s₀²·fit/s and the distance from what was assumed.
+// s·trace + s₀²·fit/s and the distance from what was assumed. No spread is above
+// one: terms that are off by more than a factor of e are wrong, not uncertain.
 func (e *effect) move() {
 	if !e.loads {
 		return
 	}
 	before, u := math.Pow(*e.spread, 4), math.Log(e.assumed)
-	low, high := u-5, u+5
+	low, high := u-5, min(u+5, 0)
 	for range 50 {
 		at := (low + high) / 2
 		if e.trace*math.Exp(2*at)-before*e.fit*math.Exp(-2*at)+certainty*(at-u) > 0 {
