@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -113,8 +115,14 @@ func (w *worker) reach() float64 {
 
 // class is what the current candidate would be preferred by.
 func (w *worker) class(c *Candidate) class {
-	k := class{features: int8(features(&c.Layout) + w.options.changed())}
-	switch share := float64(c.Result.PeakDeviceBytes) / float64(w.job.Cluster.GPU.Memory); {
+	return classOf(w.job, w.envelope(), c, w.options.changed())
+}
+
+// classOf is what a candidate is preferred by, of whose options some are not as
+// recommended.
+func classOf(j *job.Job, measured *uncertainty.Envelope, c *Candidate, changed int) class {
+	k := class{features: int8(features(&c.Layout) + changed)}
+	switch share := float64(c.Result.PeakDeviceBytes) / float64(j.Cluster.GPU.Memory); {
 	case share > enough:
 		k.memory = 2
 	case share > plenty:
@@ -125,20 +133,68 @@ func (w *worker) class(c *Candidate) class {
 			k.offload++
 		}
 	}
-	if k.offload > 0 || w.envelope().Beyond(&c.Layout) > 0 {
+	if k.offload > 0 || measured.Beyond(&c.Layout) > 0 {
 		k.unknown = 1
 	}
-	for _, name := range w.job.Constraints.Avoid {
+	for _, name := range j.Constraints.Avoid {
 		if option.Uses(name, &c.Layout, &c.Execution) {
 			k.against++
 		}
 	}
-	for _, name := range w.job.Constraints.Prefer {
+	for _, name := range j.Constraints.Prefer {
 		if option.Uses(name, &c.Layout, &c.Execution) {
 			k.against--
 		}
 	}
 	return k
+}
+
+// Known is a candidate with what the uncertainty of its step depends on.
+type Known struct {
+	Candidate
+	Step uncertainty.Step
+}
+
+// Order ranks feasible candidates of one job as a search chooses: those that are
+// tied with the fastest by what is preferred of them, then the others by their
+// time. It returns their places in the list, the chosen one first.
+func Order(j *job.Job, prior *uncertainty.Prior, list []Known) []int {
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	byCost := func(a, b int) int { return cmp.Compare(list[a].cost(), list[b].cost()) }
+	slices.SortStableFunc(order, byCost)
+	if len(order) == 0 {
+		return nil
+	}
+	fastest := &list[order[0]]
+	tied := make([]bool, len(list))
+	classes := make([]class, len(list))
+	for i := range list {
+		c := &list[i]
+		classes[i] = classOf(j, &uncertainty.Embedded().Of(j).Measured, &c.Candidate, 0)
+		tied[i] = c == fastest || c.cost() <= fastest.cost()*(1+within) && isTied(rounded(prior.Difference(&c.Step, &fastest.Step)))
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case tied[a] != tied[b]:
+			if tied[a] {
+				return -1
+			}
+			return 1
+		case !tied[a]:
+			return byCost(a, b)
+		}
+		if rule, is := classes[a].preferred(&classes[b]); rule != "" {
+			if is {
+				return -1
+			}
+			return 1
+		}
+		return byCost(a, b)
+	})
+	return order
 }
 
 // features counts what a layout has that is more to start, to debug and to

@@ -101,7 +101,7 @@ a runtime of tools/accuracy. Beside what ndc prefers stand the fastest predictio
 the least tensor times pipeline parallelism, then the least pipeline, ZeRO-1, the largest micro-batch), a layout drawn blindly of those that ran, and by how much a second
 measurement of one configuration differs at best. The rule knows the measured memory, which no prediction does. Cells beyond 64 GPUs leave so little work per GPU that
 overheads of that cluster and framework decide. A prediction calls a layout feasible here if it is more likely so than not; ndc itself chooses with the
-whole range of memory. ` + "`-json`" + ` has the score by which layouts of one job are preferred, lower is better, as choice.score.
+whole range of memory. ` + "`-json`" + ` has the place of a layout among those of its job as choice.score: 1 is what ndc chooses, what is tied with the fastest comes next.
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from the spreads of its terms ([uncertainty.md](uncertainty.md)), which are the

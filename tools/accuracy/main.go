@@ -12,8 +12,8 @@
 // clusters.jsonl beside the rows and in frameworks.json.
 //
 // Rows that judge only (judge_only in clusters.jsonl) are in no fit; grids of
-// layouts among them judge the choice. -json has, by row, the score by which
-// layouts of one job are preferred (choice.score, lower is better).
+// layouts among them judge the choice. -json has, by row, the place of its
+// layout among those of its job (choice.score; 1 is what ndc chooses).
 package main
 
 import (

@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/memory"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -28,6 +29,8 @@ type result struct {
 	memoryRange [2]float64 // of measured over predicted memory
 	predicted   float64    // seconds, of rows without a measured step, too
 	example     *example
+	known       *search.Known // what the choice looks at
+	prior       *uncertainty.Prior
 }
 
 type memoryResult struct {
@@ -53,6 +56,7 @@ func predictAll(examples []example, p estimate.Parameters) []result {
 	for i := range examples {
 		out[i] = predict(&examples[i], p)
 	}
+	rank(out)
 	return out
 }
 
@@ -70,7 +74,8 @@ func predict(x *example, p estimate.Parameters) (r result) {
 			r.Reason = fmt.Sprintf("not described: %v", problem)
 		}
 	}()
-	d := estimate.NewWith(x.job, x.target, p).Describe(&x.layout, &x.exec)
+	evaluator := estimate.NewWith(x.job, x.target, p)
+	d := evaluator.Describe(&x.layout, &x.exec)
 	if !plausible(float64(d.Time.StepSeconds)) || !plausible(float64(d.Memory.Peak.AllocatedBytes)) {
 		r.Reason = "not described: the prediction is no number"
 		return r
@@ -97,7 +102,9 @@ func predict(x *example, p estimate.Parameters) (r result) {
 		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.NeededBytes <= card, Likely: peak.DeviceBytes <= card}
 	}
 	r.predicted = float64(d.Time.StepSeconds)
-	r.Choice = gradeOf(&r, &search.Candidate{Layout: x.layout, Execution: x.exec, Result: estimate.Result{StepSeconds: d.Time.StepSeconds}})
+	r.known = &search.Known{Candidate: search.Candidate{Layout: x.layout, Execution: x.exec, Result: estimate.Result{StepSeconds: d.Time.StepSeconds, PeakDeviceBytes: d.Memory.Peak.DeviceBytes}}}
+	evaluator.Uncertain(&x.layout, &x.exec, &r.known.Step)
+	r.prior = evaluator.Prior()
 	return r
 }
 

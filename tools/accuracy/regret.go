@@ -54,22 +54,46 @@ type judgement struct {
 	random            float64 // mean regret of those that ran
 }
 
-// gradeOf sets the score by which ndc prefers each layout; the lower the
-// better. No layout that is called infeasible comes before one that fits.
-func gradeOf(r *result, c *search.Candidate) *scoreResult {
-	score := c.Cost()
-	if r.Verdict != nil && !r.Verdict.Feasible {
-		score += infeasibleScore
-	}
-	return &scoreResult{Score: score}
-}
-
-// infeasibleScore is more than any step takes, in seconds.
-const infeasibleScore = 1e6
-
 // scoreResult is how a layout ranks in a choice between layouts of one job.
 type scoreResult struct {
-	Score float64 `json:"score"` // seconds with what its mechanisms are worth avoiding; lower is better
+	Score float64 `json:"score"` // place in ndc's order of preference, the chosen one is 1
+}
+
+// question is the job, machine and source of a row: rows with the same one are
+// layouts to choose among.
+func (r *result) question() string {
+	x := r.example.row
+	return fmt.Sprint(r.Source, " ", x.Model.Name, ", ", x.Cluster.GPUs, " ", x.Cluster.GPU, " ", x.Model.SeqLen, " ", x.Layout.GBS, " ", x.Precision)
+}
+
+// rank gives the layouts of every job their places: first those that fit, by the
+// rule of choice, then the others by their time.
+func rank(results []result) {
+	questions := map[string][]*result{}
+	for i := range results {
+		if r := &results[i]; r.known != nil {
+			questions[r.question()] = append(questions[r.question()], r)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(questions)) {
+		place := 0.0
+		for _, fits := range []bool{true, false} {
+			var of []*result
+			var list []search.Known
+			for _, r := range questions[name] {
+				if (r.Verdict != nil && r.Verdict.Feasible) == fits {
+					of, list = append(of, r), append(list, *r.known)
+				}
+			}
+			if len(of) == 0 {
+				continue
+			}
+			for _, i := range search.Order(of[0].example.job, of[0].prior, list) {
+				place++
+				of[i].Choice = &scoreResult{Score: place}
+			}
+		}
+	}
 }
 
 // cellsOf gathers the judges' rows by job and machine.
@@ -81,12 +105,10 @@ func cellsOf(results []result) []*cell {
 			continue
 		}
 		x := r.example.row
-		k := fmt.Sprintf("%s, %d GPUs", x.Model.Name, x.Cluster.GPUs)
-		key := fmt.Sprint(r.Source, k, x.Model.SeqLen, x.Layout.GBS, x.Precision)
-		c := cells[key]
+		c := cells[r.question()]
 		if c == nil {
-			c = &cell{name: k, gpus: x.Cluster.GPUs, best: math.Inf(1)}
-			cells[key] = c
+			c = &cell{name: fmt.Sprintf("%s, %d GPUs", x.Model.Name, x.Cluster.GPUs), gpus: x.Cluster.GPUs, best: math.Inf(1)}
+			cells[r.question()] = c
 		}
 		c.tried = append(c.tried, r)
 		if r.Time != nil {
