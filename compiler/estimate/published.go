@@ -42,7 +42,7 @@ func best(published []Published, of Published) *Published {
 		if any == nil || p.MFU > any.MFU {
 			any = p
 		}
-		if 2*p.GPUs >= of.GPUs && (large == nil || p.MFU > large.MFU) {
+		if p.near(of.GPUs) && (large == nil || p.MFU > large.MFU) {
 			large = p
 		}
 	}
@@ -52,8 +52,12 @@ func best(published []Published, of Published) *Published {
 	return any
 }
 
+// near reports whether a run used at least half as many GPUs.
+func (p *Published) near(gpus int) bool { return 2*p.GPUs >= gpus }
+
 // beyond is how far above the best published utilisation a prediction may lie
-// before it is doubted.
+// before it is doubted, where as many GPUs were used; more GPUs than anybody's
+// have no reason to do better.
 const beyond = 1.05
 
 // doubt warns where a layout is predicted to be faster than anybody published.
@@ -61,7 +65,14 @@ func (e *Evaluator) doubt(l *plan.Layout, t *plan.Throughput) []plan.Warning {
 	var published []Published
 	readJSON("data/published.json", &published)
 	p := best(published, PublishedClass(e.job, l.GPUs()))
-	if p == nil || t.MFU <= p.MFU*beyond {
+	if p == nil {
+		return nil
+	}
+	most := p.MFU
+	if p.near(l.GPUs()) {
+		most *= beyond
+	}
+	if t.MFU <= most {
 		return nil
 	}
 	kind := "dense models"

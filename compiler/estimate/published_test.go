@@ -56,6 +56,11 @@ func TestDoubt(t *testing.T) {
 	if w := e.doubt(&l, &plan.Throughput{MFU: top}); len(w) != 0 {
 		t.Errorf("the best published is doubted: %+v", w)
 	}
+	l.DataParallelShard = 1 << 20 // more GPUs than anybody used
+	if top := best(list, PublishedClass(e.job, l.GPUs())).MFU; len(e.doubt(&l, &plan.Throughput{MFU: top * 1.01})) != 1 || len(e.doubt(&l, &plan.Throughput{MFU: top})) != 0 {
+		t.Error("on a million GPUs only what is above all that was published is doubted")
+	}
+	l = single(64)
 	w := e.doubt(&l, &plan.Throughput{MFU: top * 1.1})
 	if len(w) != 1 || w[0].ID != "beyond-published" || !strings.Contains(w[0].Detail, "dense models in bf16 on h100_sxm") {
 		t.Errorf("a tenth more: %+v", w)
