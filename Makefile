@@ -2,7 +2,7 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build test lint regen check kills soak accuracy bench stats conformance slurm gpu release
+.PHONY: choice build test lint regen site check kills soak accuracy bench stats conformance slurm gpu release
 
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ndc ./cmd/ndc
@@ -19,6 +19,12 @@ lint:
 regen: ## rewrite goldens, examples and generated docs, to be read before they are committed
 	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -short -update
 	go run ./tools/docs
+
+choice: ## plan published launches anew, pinned and free, for docs/choice.md; minutes
+	go run ./tools/choice
+
+site: ## render the documentation as a static site, into site/
+	go run ./tools/site site
 
 check: lint test
 	go test -race ./...

@@ -161,6 +161,7 @@ var trials = []trial{
 	{"cluster.without", "", `cluster; cluster.base = catalog.cluster.dgx_h100; cluster.nodes = 1`, "", `["nvlink"]`, false},
 	{"cluster.gpu", "", "", "", "catalog.gpu.b200", false},
 	{"cluster.host_memory", "", host, "", `"1GiB"`, false},
+	{"cluster.host_memory_bandwidth", "", host, "", `"6GB/s"`, false},
 	{"cluster.cpus_per_node", "", `job.slurm.exclusive = false`, "", "64", false},
 	{"cluster.pcie.bandwidth", "", host, "", `"6GB/s"`, false},
 	{"cluster.pcie.latency", "", `cluster.nvlink = null; cluster.pcie.bandwidth = "60GB/s"`, "", `"5ms"`, false},
@@ -298,6 +299,8 @@ var trials = []trial{
 	{"job.backend.version", "megatron", "", "", `"core_v0.18.2"`, false},
 	{"job.backend.extra_args", "megatron", "", "", `["--log-params-norm"]`, false},
 
+	{"job.slurm.hang_timeout", "", "", "", `"auto"`, false},
+	{"job.slurm.signal", "", "", "", `"auto"`, false},
 	{"job.slurm.node_check.command", "", "", `"true"`, `"nvidia-smi"`, false},
 	{"job.slurm.node_check.timeout", "", `job.slurm.node_check.command = "true"`, "", `"1m"`, false},
 	{"job.slurm.container.image", "", image, "", `"other.sqsh"`, false},

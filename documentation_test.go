@@ -48,6 +48,36 @@ func checkLinks(t *testing.T, name string) {
 	}
 }
 
+var attempt = regexp.MustCompile("(?m)^\\| .* \\| `([a-z/_]+(?:\\.[a-z]+)?)(?: (Test\\w+))?` \\|$")
+
+// TestAttempts: what docs/modules.md says of attacks names a test that is there.
+func TestAttempts(t *testing.T) {
+	text, err := os.ReadFile("docs/modules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| attempt | stopped by | tried in |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table+"\n\n", "\n\n")
+	rows := attempt.FindAllStringSubmatch(table, -1)
+	if n := len(strings.Split(table, "\n")); n < 15 || len(rows) != n {
+		t.Fatalf("%d of %d attempts name a test", len(rows), n)
+	}
+	for _, m := range rows {
+		sources, _ := filepath.Glob(m[1] + "/*_test.go")
+		if m[2] == "" {
+			sources, _ = filepath.Glob(m[1])
+		}
+		found := false
+		for _, source := range sources {
+			b, err := os.ReadFile(source)
+			found = found || err == nil && strings.Contains(string(b), "func "+m[2]+"(") || m[2] == ""
+		}
+		if !found {
+			t.Errorf("there is no %s %s", m[1], m[2])
+		}
+	}
+}
+
 var tableModule = regexp.MustCompile(`(?m)^\| ([a-z0-9.-]+\.[a-z]+/[^ ]+) \|`)
 
 // TestDependencies compares docs/dependencies.md with what the code imports;

@@ -9,11 +9,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
@@ -105,7 +105,7 @@ func blank(j *job.Job) *plan.Plan {
 		Mesh:  plan.Mesh{Order: []plan.Axis{}, Groups: []plan.Group{}},
 		Memory: plan.Memory{
 			GPUBytes: j.Cluster.GPU.Memory, UsableBytes: j.UsableMemory(),
-			Stages: []plan.StageMemory{}, Host: plan.HostMemory{Ledger: []plan.LedgerLine{}},
+			Stages: []plan.StageMemory{}, Host: plan.HostMemory{Ledger: []plan.LedgerLine{}, Phases: []plan.HostPhase{}},
 		},
 		Time:          plan.Time{Breakdown: []plan.TimeLine{}},
 		Communication: []plan.Communication{}, Alternatives: []plan.Alternative{}, Policies: []plan.Policy{}, Overridden: []plan.Override{}, Warnings: []plan.Warning{}, Artifacts: []plan.Artifact{},
@@ -131,23 +131,9 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	p.Warnings = append(p.Warnings, d.Warnings...)
 	guard(j, p, c)
 	roundTimes(p)
-	p.Run = run(j, p.Time.StepSeconds)
-	expect(j, p)
+	p.Run = goodput.Run(j, p.Time.StepSeconds, p.Time.StepRangeSeconds)
 	p.Calibration = calibrated(j, t, c)
 	roundAll(p)
-}
-
-// run extends a step to the whole training: GPU-hours, how many submissions of
-// the Slurm limit it takes, and how often it saves.
-func run(j *job.Job, step units.Seconds) plan.Run {
-	seconds := step * units.Seconds(j.Training.Steps)
-	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
-	r.GPUHours = float64(seconds) / 3600 * float64(j.Cluster.GPUs())
-	r.Cost = r.GPUHours * j.Cluster.PricePerGPUHour
-	if window := j.Slurm.TrainingWindow(); window > 0 {
-		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/window)))))
-	}
-	return r
 }
 
 func input(j *job.Job) plan.Input {

@@ -1,8 +1,11 @@
 package compiler
 
 import (
+	"context"
+
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -11,22 +14,24 @@ import (
 // Detail answers, when asked, what a plan does not hold about its layout, because
 // few ask and it is long.
 type Detail struct {
+	job       *job.Job
+	target    *target.Target
 	plan      *plan.Plan
 	evaluator *estimate.Evaluator
 }
 
 // NewDetail is about a plan with a layout, which was made for a job on a target.
 func NewDetail(j *job.Job, t *target.Target, p *plan.Plan) *Detail {
-	return &Detail{plan: p, evaluator: estimate.New(j, t)}
+	return &Detail{job: j, target: t, plan: p, evaluator: estimate.New(j, t)}
 }
 
-// Timeline is the pipeline schedule of one step; nil where there is no pipeline.
-// Its times have the digits of the step.
+// Plan is the plan that is asked about.
+func (d *Detail) Plan() *plan.Plan { return d.plan }
+
+// Timeline is what the pipeline ranks do in one step. Its times have the digits of
+// the step.
 func (d *Detail) Timeline() *plan.Timeline {
 	t := d.evaluator.Timeline(&d.plan.Layout, &d.plan.Execution)
-	if t == nil {
-		return nil
-	}
 	step := d.plan.Time.StepSeconds
 	for _, slots := range t.Ranks {
 		for i := range slots {
@@ -34,4 +39,49 @@ func (d *Detail) Timeline() *plan.Timeline {
 		}
 	}
 	return t
+}
+
+// Occupancy is what they hold meanwhile.
+func (d *Detail) Occupancy() *plan.Occupancy {
+	return d.evaluator.Occupancy(&d.plan.Layout, &d.plan.Execution)
+}
+
+// MemoryTerms takes the ledger of a pipeline stage apart.
+func (d *Detail) MemoryTerms(stage int) []plan.Term {
+	return d.evaluator.MemoryTerms(&d.plan.Layout, &d.plan.Execution, stage)
+}
+
+// TimeTerms takes the breakdown of the step apart.
+func (d *Detail) TimeTerms() []plan.Term {
+	return d.evaluator.TimeTerms(&d.plan.Layout, &d.plan.Execution)
+}
+
+// Routes says how every collective of the plan travels.
+func (d *Detail) Routes() []plan.Route {
+	return d.evaluator.Routes(&d.plan.Layout, &d.plan.Execution, d.plan.Communication)
+}
+
+// mostAssessed is how many layouts are enough to see what there is.
+const mostAssessed = 100_000
+
+// Layouts assesses all layouts of the job, of very many a part. The only error is
+// that of a context which ends first.
+func (d *Detail) Layouts(ctx context.Context) ([]plan.Assessed, error) {
+	var list []plan.Assessed
+	err := search.All(ctx, d.job, predicted(d.job, d.target), &plan.Choice{Layout: d.plan.Layout, Execution: d.plan.Execution}, mostAssessed, func(c *search.Candidate) {
+		a := plan.Assessed{Layout: c.Layout, StepSeconds: c.Result.StepSeconds, PeakDeviceBytes: c.Result.PeakDeviceBytes, Fits: plan.Fits}
+		switch usable := d.job.UsableMemory(); {
+		case c.Broken() == "" && c.Result.PeakDeviceUpperBytes > usable || c.Broken() == search.IDMemory && c.Result.PeakDeviceBytes <= usable:
+			a.Fits = plan.FitsUnsure
+		case c.Broken() != "":
+			a.Fits = plan.FitsNot
+		}
+		list = append(list, a)
+	})
+	return list, err
+}
+
+// Roofline holds the kernels of a forward pass against what the GPU could do.
+func (d *Detail) Roofline() *plan.Roofline {
+	return d.evaluator.Roofline(&d.plan.Layout, &d.plan.Execution)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/search"
@@ -38,6 +39,21 @@ func reasons(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan, o 
 	return list
 }
 
+// timeReason says how long the run takes, with its failures where they are known.
+func timeReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
+	most, longest := j.Constraints.MaxTrainingTime.Value, goodput.Longest(j, p.Time.StepSeconds)
+	r.Needed, r.Available = float64(longest), float64(most)
+	r.Summary = fmt.Sprintf("%s of %.3g s take %s", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), p.Run.Seconds.Clock())
+	switch {
+	case math.IsInf(float64(longest), 1):
+		r.Needed = float64(p.Run.Seconds)
+		r.Summary += " without failures, with which the run does not end"
+	case longest > p.Run.Seconds:
+		r.Summary += fmt.Sprintf(", with failures up to %s (%.0f %% of runs)", longest.Clock(), 100*goodput.Likely)
+	}
+	r.Summary += fmt.Sprintf(", max_training_time allows %s", most.Clock())
+}
+
 // missReason says by how much the nearest layout fails its constraint.
 func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 	r := plan.Reason{ID: string(c.Broken()), Stage: p.Memory.Peak.Stage, Rank: p.Memory.Peak.Rank}
@@ -48,8 +64,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		r.Needed, r.Available = float64(p.Memory.Host.BytesPerNode), float64(j.Cluster.HostMemory)
 		r.Summary = fmt.Sprintf("every node needs %s beside its GPUs of %s host_memory: %s", gib(p.Memory.Host.BytesPerNode), gib(j.Cluster.HostMemory), largest(p.Memory.Host.Ledger, p.Memory.Host.BytesPerNode))
 	case search.IDTrainingTime:
-		r.Needed, r.Available = float64(p.Run.Seconds), float64(j.Constraints.MaxTrainingTime.Value)
-		r.Summary = fmt.Sprintf("%s of %.3g s take %s, max_training_time allows %s", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), p.Run.Seconds.Clock(), j.Constraints.MaxTrainingTime.Value.Clock())
+		timeReason(j, p, &r)
 	case search.IDGPUHours:
 		r.Needed, r.Available = p.Run.GPUHours, j.Constraints.MaxGPUHours.Value
 		r.Summary = fmt.Sprintf("%s of %.3g s take %.4g GPU-hours on %s, max_gpu_hours allows %.4g", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), r.Needed, units.Count(p.Input.GPUs, "GPU"), r.Available)
@@ -174,7 +189,7 @@ func alongside(j *job.Job, c *search.Candidate) string {
 	var also []string
 	for i := range option.Options {
 		o := &option.Options[i]
-		if used, is := o.Value(&c.Execution).(*bool); is && *used && o.IsOffload() && !o.Choice(&j.Execution).(*job.Optional[bool]).Value {
+		if used, is := o.Value(&c.Execution).(*bool); is && *used && o.IsOffload() && !j.Constraints.MayBe(o.Name, "true") && !o.Choice(&j.Execution).(*job.Optional[bool]).Value {
 			also = append(also, "execution."+o.Name)
 		}
 	}
@@ -285,7 +300,7 @@ func fixed(text string) func(*search.Candidate) string {
 func executionChanges(j *job.Job) []change {
 	var list []change
 	for _, o := range byRelief(option.Options, func(o *option.Option) int { return o.Relief }) {
-		if !o.IsOffload() || j.Cluster.PCIe.Bandwidth > 0 {
+		if j.Constraints.Execution[o.Name] == nil && (!o.IsOffload() || j.Cluster.PCIe.Bandwidth > 0) {
 			list = append(list, change{describe: fixed(o.Save(&job.Execution{})), apply: func(j *job.Job) { o.Save(&j.Execution) }})
 		}
 	}

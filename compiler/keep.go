@@ -25,6 +25,19 @@ func Keep(ctx context.Context, j *job.Job, t *target.Target, now *plan.Plan, c *
 	if now.Feasible && differs(c, &now.Layout, &now.Execution) == "" {
 		return now, "", nil
 	}
+	p, why, err := Fixed(ctx, j, t, c)
+	if p == nil {
+		return nil, why, err
+	}
+	p.Search = now.Search
+	compare(j, p, now, since)
+	return p, "", nil
+}
+
+// Fixed plans a job with a choice, whatever else there is. When the choice cannot
+// be had, the plan is nil and the text says why. The only error is that of a
+// context which ends first.
+func Fixed(ctx context.Context, j *job.Job, t *target.Target, c *plan.Choice) (*plan.Plan, string, error) {
 	pinned, why := pin(j, t, c)
 	if why != "" {
 		return nil, why, nil
@@ -41,14 +54,10 @@ func Keep(ctx context.Context, j *job.Job, t *target.Target, now *plan.Plan, c *
 		return nil, fmt.Sprintf("%s %s does not run the job with its %s", t.Backend, t.Version, name), nil
 	}
 	p := blank(j)
-	p.Backend, p.BackendVersion, p.Search, p.Feasible = t.Backend, t.Version, now.Search, true
+	p.Backend, p.BackendVersion, p.Search, p.Feasible = t.Backend, t.Version, counts(t, found), true
 	describe(p, j, predicted(j, t), best)
 	p.Warnings = append(p.Warnings, awkward(ctx, j, t, best)...)
-	if err := ctx.Err(); err != nil {
-		return nil, "", err
-	}
-	compare(j, p, now, since)
-	return p, "", nil
+	return p, "", ctx.Err()
 }
 
 // differs names the first axis or option in which a layout and its execution are

@@ -2,55 +2,88 @@ package compiler
 
 import (
 	"context"
+	"maps"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // Settled lists the jobs that a job may be: one for each number of nodes that it
-// leaves open, ascending, and combination of the values that it names for options
-// of execution, those of the last option varying fastest. A job that leaves no such
-// choice is the only one of its list. What a backend can do may depend on them, so
-// each needs a target of its own.
+// leaves open, ascending. A job that leaves none open is the only one of its list.
 func Settled(j *job.Job) []*job.Job {
-	list := []*job.Job{j}
-	if j.NodeCounts != nil {
-		list = nil
+	if j.NodeCounts == nil {
+		return []*job.Job{j}
 	}
+	var list []*job.Job
 	for _, n := range j.NodeCounts {
 		sized := withNodes(j, n)
 		sized.NodeCounts = nil
 		list = append(list, sized)
 	}
-	for i := range option.Options {
-		o := &option.Options[i]
-		if values := j.Constraints.Execution[o.Name]; values != nil {
-			list = settle(list, o, values)
-		}
-	}
 	return list
 }
 
-// settle makes of each job one for each value of an option.
-func settle(jobs []*job.Job, o *option.Option, values []string) []*job.Job {
-	var list []*job.Job
-	for _, j := range jobs {
-		for _, text := range values {
-			value, err := o.Setting(text)
-			if err != nil {
-				panic("compiler: " + err.Error()) // the language knows the values
+// Able is a job without those values of its lists of execution options that a
+// backend refuses, each asked for alone. Where nothing is left of a list, or the
+// backend refuses the job whatever its values are, the fewest errors come with it.
+func Able(j *job.Job, refuses func(*job.Job) diag.List) (*job.Job, diag.List) {
+	if len(j.Constraints.Execution) == 0 {
+		return j, nil
+	}
+	if diags := refuses(j); diags.HasErrors() {
+		return nil, diags
+	}
+	able := *j
+	able.Constraints.Execution = map[string][]string{}
+	for i := range option.Options {
+		o := &option.Options[i]
+		var left []string
+		var least diag.List
+		for _, text := range j.Constraints.Execution[o.Name] {
+			diags := refuses(with(j, o, text))
+			switch {
+			case !diags.HasErrors():
+				left = append(left, text)
+			case least == nil || len(diags) < len(least):
+				least = diags
 			}
-			settled := *j
-			settled.Constraints.Execution = nil
-			value.Pin(&settled.Execution)
-			list = append(list, &settled)
+		}
+		switch {
+		case left != nil:
+			able.Constraints.Execution[o.Name] = left
+		case least != nil:
+			return nil, least
 		}
 	}
-	return list
+	return &able, nil
+}
+
+// Chosen is a job with the values that a plan has of its lists of execution options.
+func Chosen(j *job.Job, p *plan.Plan) *job.Job {
+	for i := range option.Options {
+		if o := &option.Options[i]; j.Constraints.Execution[o.Name] != nil {
+			j = with(j, o, o.Text(&p.Execution))
+		}
+	}
+	return j
+}
+
+// with is a job in which an option has a value instead of a list.
+func with(j *job.Job, o *option.Option, text string) *job.Job {
+	value, err := o.Setting(text)
+	if err != nil {
+		panic("compiler: " + err.Error()) // the language knows the values
+	}
+	changed := *j
+	changed.Constraints.Execution = maps.Clone(j.Constraints.Execution)
+	delete(changed.Constraints.Execution, o.Name)
+	value.Pin(&changed.Execution)
+	return &changed
 }
 
 // Best finds the best of some plans of one job by its objective, the first of

@@ -1,42 +1,63 @@
 package compiler
 
 import (
-	"fmt"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// TestSettled: every combination once, in order.
-func TestSettled(t *testing.T) {
+// TestAble: what a backend refuses is left out of the lists, and of a list of which
+// nothing is left its errors are told.
+func TestAble(t *testing.T) {
 	j := &job.Job{Sources: job.Sources{}}
-	if list := Settled(j); len(list) != 1 || list[0] != j {
-		t.Errorf("without a choice: %d jobs", len(list))
+	refuses := func(j *job.Job) (diags diag.List) {
+		if j.Execution.LossChunks.Value > 1 {
+			diags.Error("chunks", diag.Range{}, "no chunks", "")
+		}
+		if j.Execution.LossChunks.Value > 4 {
+			diags.Error("many", diag.Range{}, "many chunks", "")
+		}
+		return diags
+	}
+	if able, diags := Able(j, refuses); able != j || diags != nil {
+		t.Error("a job without lists is another one")
 	}
 	whole := Digest(j)
-	j.Constraints.Execution = map[string][]string{"loss_chunks": {"1", "8"}, "moe_dispatcher": {"alltoall", "deepep"}, "offload.optimizer": {"true", "false"}}
+	lists := map[string][]string{"loss_chunks": {"1", "4"}, "offload.optimizer": {"true", "false"}}
+	j.Constraints.Execution = lists
 	if Digest(j) == whole {
-		t.Error("a choice is no part of the input")
+		t.Error("a list is no part of the input")
 	}
-	var got string
-	for _, s := range Settled(j) {
-		got += fmt.Sprintln(s.Execution.LossChunks.Value, s.Execution.MoEDispatcher.Value, s.Execution.OffloadOptimizer)
-		if s.Constraints.Execution != nil {
-			t.Error("a settled job leaves a choice")
-		}
+	able, diags := Able(j, refuses)
+	if want := map[string][]string{"loss_chunks": {"1"}, "offload.optimizer": {"true", "false"}}; diags != nil || !reflect.DeepEqual(able.Constraints.Execution, want) {
+		t.Errorf("left are %v (%v), want %v", able.Constraints.Execution, diags, want)
 	}
-	want := `1 alltoall {true true}
-1 alltoall {false true}
-1 deepep {true true}
-1 deepep {false true}
-8 alltoall {true true}
-8 alltoall {false true}
-8 deepep {true true}
-8 deepep {false true}
-`
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+	j.Constraints.Execution = map[string][]string{"loss_chunks": {"8", "2"}}
+	if able, diags := Able(j, refuses); able != nil || len(diags) != 1 {
+		t.Errorf("%v, want no job and the errors of 2 chunks", diags)
+	}
+	j.Execution.LossChunks = job.Some(2)
+	j.Constraints.Execution = map[string][]string{"offload.optimizer": {"true"}}
+	if able, diags := Able(j, refuses); able != nil || len(diags) != 1 {
+		t.Errorf("%v, want no job and what is refused in any case", diags)
+	}
+}
+
+// TestChosen: lists give way to the values of the plan.
+func TestChosen(t *testing.T) {
+	j := &job.Job{}
+	j.Constraints.Execution = map[string][]string{"loss_chunks": {"1", "8"}, "offload.optimizer": {"true", "false"}}
+	p := &plan.Plan{Execution: plan.Execution{LossChunks: 8}}
+	got := Chosen(j, p)
+	if len(got.Constraints.Execution) != 0 || got.Execution.LossChunks != job.Some(8) || got.Execution.OffloadOptimizer != job.Some(false) {
+		t.Errorf("%+v", got.Execution)
+	}
+	if len(j.Constraints.Execution) != 2 || j.Execution.LossChunks.Set {
+		t.Error("the job itself has changed")
 	}
 }
 
@@ -63,16 +84,22 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// TestSettledNodes: sizes come first, in order, and leave nothing open.
-func TestSettledNodes(t *testing.T) {
-	j := &job.Job{NodeCounts: []int{2, 4}, Cluster: job.Cluster{Nodes: 4}}
-	j.Constraints.Execution = map[string][]string{"loss_chunks": {"1", "8"}}
-	var got string
-	for _, s := range Settled(j) {
-		got += fmt.Sprintln(s.Cluster.Nodes, s.Execution.LossChunks.Value, s.NodeCounts)
+// TestSettled: one job for each size, in order, and the job itself where none is open.
+func TestSettled(t *testing.T) {
+	j := &job.Job{Cluster: job.Cluster{Nodes: 4}}
+	if list := Settled(j); len(list) != 1 || list[0] != j {
+		t.Errorf("without a choice: %d jobs", len(list))
 	}
-	if want := "2 1 []\n2 8 []\n4 1 []\n4 8 []\n"; got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+	j.NodeCounts = []int{2, 4}
+	var got []int
+	for _, s := range Settled(j) {
+		if s.NodeCounts != nil {
+			t.Error("a settled job leaves a choice")
+		}
+		got = append(got, s.Cluster.Nodes)
+	}
+	if !slices.Equal(got, j.NodeCounts) {
+		t.Errorf("sizes %v, want %v", got, j.NodeCounts)
 	}
 }
 

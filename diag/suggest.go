@@ -19,7 +19,7 @@ func Suggest(given string, known []string) string {
 }
 
 // mostNear is how many names are offered at once.
-const mostNear = 4
+const mostNear = 5
 
 // Nearest returns the known names that given may have been meant to be, the
 // likeliest first: the same but for case and the choice of "-", "_" and ".";

@@ -29,7 +29,7 @@ func TestSuggest(t *testing.T) {
 // TestDidYouMean: where a name is begun, all that go on are offered, the shortest
 // first.
 func TestDidYouMean(t *testing.T) {
-	known := []string{"b200", "h100_96gb_500w", "h100_sxm", "h200", "micro_batches", "micro_batch_size", "v1_a", "v1_b", "v1_c", "v1_d", "v1_e"}
+	known := []string{"b200", "h100_96gb_500w", "h100_sxm", "h200", "micro_batches", "micro_batch_size", "v1_a", "v1_b", "v1_c", "v1_d", "v1_e", "v1_f"}
 	for _, c := range []struct{ given, want string }{
 		{"h100", ` Did you mean "h100_sxm" or "h100_96gb_500w"?`},
 		{"H100", ` Did you mean "h100_sxm" or "h100_96gb_500w"?`},

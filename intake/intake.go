@@ -63,7 +63,7 @@ type reader struct {
 // more of a run than the configuration of its model, and stands last.
 var readers = []reader{
 	{name: "the config.json of a Hugging Face model", is: isModel, read: readModel},
-	{name: "a configuration of TorchTitan, as TOML or printed as JSON", is: isTorchTitan, read: readTorchTitan},
+	{name: "a configuration of TorchTitan, as TOML or as the framework prints it", is: isTorchTitan, read: readTorchTitan},
 	{name: "a configuration of DeepSpeed", is: isDeepSpeed, read: readDeepSpeed},
 	{name: "run.json of ndc's training program for DeepSpeed", is: isRun, read: readRun},
 	{name: "a configuration of Megatron-Bridge, as its dry run or a log prints it", is: isBridge, read: readBridge},
@@ -151,7 +151,11 @@ func titan(f File) (tree.Object, bool) {
 		o, err := settings.TOML(f.Content)
 		return o, err == nil && settings.IsTorchTitan(o)
 	}
-	n, err := tree.JSON(f.Content)
+	src := f.Content
+	if logged := settings.Logged(src); logged != nil {
+		src = logged
+	}
+	n, err := tree.JSON(src)
 	o := n.Object()
 	return o, err == nil && settings.IsTorchTitan(o) && !settings.IsRun(o)
 }

@@ -51,7 +51,7 @@ func readScript(in *intake, f File) error {
 			others[path.Base(o.Name)] = o.Content
 		}
 	}
-	s, err := shell.Read(f.Name, f.Content, in.arguments(f), others)
+	s, err := shell.Read(f.Content, in.arguments(f), others)
 	if err != nil {
 		return err
 	}

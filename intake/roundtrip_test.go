@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -213,4 +214,56 @@ func compact(t *testing.T, raw json.RawMessage) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// TestPrinted: the records of what TorchTitan prints of the backend's golden
+// files (integration/torchtitan makes them) are imported without a rest, and the
+// jobs can be built.
+func TestPrinted(t *testing.T) {
+	paths, err := filepath.Glob("../testdata/intake/printed/*.json")
+	if err != nil || len(paths) < 5 {
+		t.Fatalf("%d records: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := Options{Cluster: "dgx_h100", Nodes: 1, GPUs: ranks(t, src)}
+			log := append([]byte("[rank0]:[titan] 2026-09-09 12:00:00,000 - root - INFO - Running with configs: "), src...)
+			job := imported(t, []File{{Name: "printed.json", Content: src}}, o)
+			if d := cmp.Diff(string(job), string(imported(t, []File{{Name: "printed.log", Content: log}}, o))); d != "" {
+				t.Errorf("read of a log (-file +log):\n%s", d)
+			}
+			golden := strings.TrimSuffix(path, ".json") + ".hcl"
+			if *update {
+				if err := os.WriteFile(golden, job, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), string(job)); d != "" {
+				t.Errorf("go test -update rewrites it (-want +got):\n%s", d)
+			}
+			built(t, job)
+		})
+	}
+}
+
+// ranks are the GPUs of a printed configuration.
+func ranks(t *testing.T, src []byte) int {
+	t.Helper()
+	var all struct{ Parallelism map[string]any }
+	if err := json.Unmarshal(src, &all); err != nil {
+		t.Fatal(err)
+	}
+	n := 1
+	for _, axis := range []string{"data_parallel_replicate", "data_parallel_shard", "tensor_parallel", "context_parallel", "pipeline_parallel"} {
+		n *= int(all.Parallelism[axis+"_degree"].(float64))
+	}
+	return n
 }

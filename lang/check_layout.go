@@ -44,7 +44,7 @@ func (c *checker) price() {
 }
 
 // mostCombinations is how many combinations of nodes and values of execution may
-// be left: for each there is a search.
+// be left: for each number of nodes there is a search, and it tries all values.
 const mostCombinations = 64
 
 // execution checks that options for experts have some, and that what is sent to

@@ -280,23 +280,24 @@ func (p pace) after(steps, sequences int64) (taken, read int64) {
 // needs says what arithmetic a precision asks of a GPU.
 type needs struct {
 	peak       func(*job.PeakFLOPS) units.FLOPsPerSecond
-	capability int // major compute capability; 0: any
+	capability int // least major compute capability; 0: any
+	before     int // the first major compute capability without it, where capability is not 0
 }
 
 var precisions = map[string]needs{
-	"bf16":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.BF16 }, 0},
-	"fp16":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP16 }, 0},
-	"fp32":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP32 }, 0},
-	"fp8":   {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP8 }, 0},
-	"mxfp8": {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP8 }, 10},
-	"nvfp4": {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP4 }, 10},
+	"bf16":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.BF16 }, 0, 0},
+	"fp16":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP16 }, 0, 0},
+	"fp32":  {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP32 }, 0, 0},
+	"fp8":   {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP8 }, 0, 0},
+	"mxfp8": {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP8 }, 10, 12}, // Transformer Engine and torchao have no kernels of block-scaled products for 12.x
+	"nvfp4": {func(p *job.PeakFLOPS) units.FLOPsPerSecond { return p.FP4 }, 10, 12},
 }
 
 // offers reports whether a GPU has a precision.
 func offers(g *job.GPU, precision string) bool {
 	n := precisions[precision]
 	major, _, _ := strings.Cut(g.ComputeCapability, ".")
-	if n.capability > 0 && len(major) > 0 && len(major) <= 3 && atoi(major) < n.capability {
+	if n.capability > 0 && len(major) > 0 && len(major) <= 3 && (atoi(major) < n.capability || atoi(major) >= n.before) {
 		return false
 	}
 	return n.peak(&g.PeakFLOPS) > 0

@@ -271,6 +271,10 @@ func excluded[T any](c *converter, v cty.Value, at diag.Range, each func(cty.Val
 	if isSequence(v.Type()) {
 		values = v.AsValueSlice()
 	}
+	if e := c.entries["not"].ValueExpr; len(values) == 0 && e != nil && len(e.Variables()) == 0 { // what a variable says may well be empty
+		c.fail(OutOfRange, at, "The list excludes nothing, so %q stays as free as without it. Name values that it must not have, or leave the argument out.", c.spec.Name)
+		return nil, false
+	}
 	ok = true
 	for _, e := range values {
 		x, fine := each(e, at)

@@ -10,7 +10,7 @@ func decodeCluster(b *block) job.Cluster {
 	c := job.Cluster{
 		Name: b.labelOr(""), Catalog: b.catalog,
 		Nodes: b.count("nodes"), GPUsPerNode: b.count("gpus_per_node"),
-		HostMemory: get[units.Bytes](b, "host_memory"), CPUsPerNode: b.count("cpus_per_node"),
+		HostMemory: get[units.Bytes](b, "host_memory"), HostMemoryBandwidth: get[units.BytesPerSecond](b, "host_memory_bandwidth"), CPUsPerNode: b.count("cpus_per_node"),
 		PricePerGPUHour: b.number("price_per_gpu_hour"),
 	}
 	if n := b.find("nvlink"); n != nil {

@@ -127,7 +127,7 @@ func decodeMoE(b *block) *job.MoE {
 	}
 	aux, bias := 0.0, 0.0
 	switch m.Router.Balance {
-	case "aux_loss", "sequence_aux_loss":
+	case "aux_loss", "sequence_aux_loss", "global_aux_loss":
 		aux = 0.01
 	case "bias":
 		bias = 0.001

@@ -142,6 +142,7 @@ func TestBaseOfJobs(t *testing.T) {
 		Environment: []job.Variable{{Name: "X", Value: "1"}, {Name: "Y", Value: "3"}, {Name: "Z", Value: "4"}},
 		Directives:  []job.Variable{{Name: "comment", Value: "low"}, {Name: "nice", Value: "5"}},
 		Container:   job.Container{Image: "m.sqsh", Mounts: []string{"/backend:/backend"}, Runtime: "pyxis"},
+		Launcher:    "torchrun", Bind: "none",
 	}
 	if d := cmp.Diff(want, j.Slurm); d != "" {
 		t.Error(d)

@@ -65,7 +65,7 @@ func TestKilled(t *testing.T) {
 	for _, s := range scenarios {
 		t.Run(s.build, func(t *testing.T) {
 			k := newKilling(t, s.before, s.build)
-			for at := 1; k.trial(t, at); at += everyKill(5) {
+			for at := 1; k.trial(t, at); at += everyKill(9) {
 			}
 			if k.kills["rename"] < 1 || k.kills["fsync"] < 1 || k.kills["unlink"] < 1 || k.repairs < 1 {
 				t.Errorf("too few kills to prove anything: %v, and %d of repairs", k.kills, k.repairs)

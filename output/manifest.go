@@ -15,10 +15,12 @@ import (
 
 // Manifest is the file of each folder that lists the others with their hashes,
 // and itself with the hash that it has while that hash is empty; JobManifest is
-// that of a job's own folder, in which those of its backends lie.
+// that of a job's own folder, in which those of its backends lie, and TrialManifest
+// that of a trial, in which its candidates lie.
 const (
-	Manifest    = "plan.json"
-	JobManifest = "job.json"
+	Manifest      = "plan.json"
+	JobManifest   = "job.json"
+	TrialManifest = "trial.json"
 )
 
 // largest bounds what is read of a file below the output folder. Nothing that
@@ -36,7 +38,7 @@ func WithoutOwnHash(content []byte, own string) []byte {
 	return bytes.Replace(content, []byte(`"`+own+`"`), []byte(`""`), 1)
 }
 
-// manifest is what is read of a plan.json or job.json; no more, so that one of another
+// manifest is what is read of a manifest; no more, so that one of another
 // version of ndc tells as well.
 type manifest struct {
 	FormatVersion string `json:"format_version"`
@@ -63,13 +65,15 @@ func (m *manifest) paths() []string {
 	return slices.Compact(list)
 }
 
-// manifest reads the plan.json or job.json of a folder; it is empty when there
-// is none that ndc can have written.
-func (o *Output) manifest(folder string) manifest {
-	if m := o.readManifest(folder, Manifest); m.owned != nil {
-		return m
+// manifest reads the manifest of a folder; it is empty when there is none that ndc
+// can have written.
+func (o *Output) manifest(folder string) (m manifest) {
+	for _, name := range []string{Manifest, JobManifest, TrialManifest} {
+		if m = o.readManifest(folder, name); m.owned != nil {
+			break
+		}
 	}
-	return o.readManifest(folder, JobManifest)
+	return m
 }
 
 func (o *Output) readManifest(folder, base string) manifest {

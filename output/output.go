@@ -2,7 +2,7 @@
 // build together or none, whatever ends the program in between, and never
 // anything outside that folder or anything that ndc did not write. It knows
 // folders, files, hashes, a lock and a journal. Of plans it knows that a
-// folder's plan.json or job.json lists the files beside it; what the files say
+// folder's plan.json, job.json or trial.json lists the files beside it; what the files say
 // is the business of those who make them, and how problems are reported that of
 // the command.
 //

@@ -112,6 +112,8 @@ func TestGravest(t *testing.T) {
 		"micro-batch with a batch loss": {moe, append(moe, v("layout.micro_batch_size", 2.0)), schema.Convergence},
 		"micro-batch with a bias": {[]record.Value{v("model.moe.router.balance", "bias")},
 			[]record.Value{v("model.moe.router.balance", "bias"), v("layout.micro_batch_size", 2.0)}, schema.Execution},
+		"micro-batch with a loss over the batch": {[]record.Value{v("model.moe.router.balance", "global_aux_loss")},
+			[]record.Value{v("model.moe.router.balance", "global_aux_loss"), v("layout.micro_batch_size", 2.0)}, schema.Execution},
 		"tensor ranks that drop": {[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 1.0)},
 			[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 2.0)}, schema.Convergence},
 		"an unknown argument":  {nil, []record.Value{v("training.colour", "red")}, schema.Convergence},

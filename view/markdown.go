@@ -82,7 +82,7 @@ func memoryTable(b *strings.Builder, m *plan.Memory) {
 		fmt.Fprintf(b, "\nThe %s.\n", o)
 	}
 	if m.Host.BytesPerNode > 0 {
-		fmt.Fprintf(b, "Host memory: %s per node.\n", GiB(m.Host.BytesPerNode))
+		fmt.Fprintf(b, "Host memory: %s per node%s.\n", GiB(m.Host.BytesPerNode), hostPhases(m.Host.Phases))
 	}
 	table(b, "stage", "layers", "device memory", "largest parts, in GiB")
 	for i := range m.Stages {

@@ -36,12 +36,16 @@ func Knee(plans []*plan.Plan) int {
 func Sizes(title string, plans []*plan.Plan, knee, chosen int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", title)
-	priced := false
+	priced, expected := false, false
 	for _, p := range plans {
-		priced = priced || p.Run.Cost > 0
+		priced, expected = priced || p.Run.Cost > 0, expected || p.Run.ExpectedSeconds > 0
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	head := "nodes\tGPUs\tstep\ttime\tGPU-hours\tMFU\tmemory\t"
+	head := "nodes\tGPUs\tstep\ttime\t"
+	if expected {
+		head += "expected\tfailures\t"
+	}
+	head += "GPU-hours\tMFU\tmemory\trisk\t"
 	if priced {
 		head += "cost\t"
 	}
@@ -52,7 +56,11 @@ func Sizes(title string, plans []*plan.Plan, knee, chosen int) string {
 			fmt.Fprintln(w, strings.Repeat("-\t", strings.Count(head, "\t")-2))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.0f\t%s\t%s\t", Duration(p.Time.StepSeconds), Duration(p.Run.Seconds), p.Run.GPUHours, percent(p.Throughput.MFU), GiB(p.Memory.Peak.DeviceBytes))
+		fmt.Fprintf(w, "%s\t%s\t", Duration(p.Time.StepSeconds), Duration(p.Run.Seconds))
+		if expected {
+			fmt.Fprint(w, expectedTime(&p.Run))
+		}
+		fmt.Fprintf(w, "%.0f\t%s\t%s\t%s\t", p.Run.GPUHours, percent(p.Throughput.MFU), GiB(p.Memory.Peak.DeviceBytes), risk(p))
 		if priced {
 			fmt.Fprintf(w, "%.4g\t", p.Run.Cost)
 		}
@@ -60,6 +68,26 @@ func Sizes(title string, plans []*plan.Plan, knee, chosen int) string {
 	}
 	w.Flush() // into memory, which does not fail
 	return notedSizes(b.String(), plans, knee, chosen)
+}
+
+// expectedTime are the columns of a run's time with its failures, and of these.
+func expectedTime(r *plan.Run) string {
+	if r.ExpectedSeconds == 0 {
+		return "never\t-\t"
+	}
+	return fmt.Sprintf("%s\t%.3g\t", Duration(r.ExpectedSeconds), r.Failures)
+}
+
+// risk is the probability that a run ends out of memory, coarsely.
+func risk(p *plan.Plan) string {
+	switch any := p.Memory.OOM.Any; {
+	case any < 1e-4:
+		return "<0.01%"
+	case any < 0.01:
+		return fmt.Sprintf("%.1g%%", 100*any)
+	default:
+		return fmt.Sprintf("%.0f%%", 100*any)
+	}
 }
 
 // notedSizes adds a note to the lines of a table, whose first line of a size is the

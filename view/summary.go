@@ -227,8 +227,22 @@ func memory(b *strings.Builder, p *plan.Plan) {
 		fmt.Fprintf(b, "%11s%s stage %-3d %10s  %s\n", "", Bar(s.DeviceBytes, m.GPUBytes), s.Stage, GiB(s.DeviceBytes), largest(s.Ledger))
 	}
 	if m.Host.BytesPerNode > 0 {
-		fmt.Fprintf(b, "%11shost memory %s per node\n", "", GiB(m.Host.BytesPerNode))
+		fmt.Fprintf(b, "%11shost memory %s per node%s\n", "", GiB(m.Host.BytesPerNode), hostPhases(m.Host.Phases))
 	}
+}
+
+// hostPhases tells the phases of a run apart that need unequal memory of a node.
+func hostPhases(phases []plan.HostPhase) string {
+	var parts []string
+	unequal := false
+	for _, p := range phases {
+		parts = append(parts, p.Name+" "+GiB(p.BytesPerNode))
+		unequal = unequal || p.BytesPerNode != phases[0].BytesPerNode
+	}
+	if !unequal {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // Bar draws part of whole.

@@ -473,6 +473,9 @@ var probes = []probe{
 	{feature: "model.moe.router.balance=aux_loss", kind: ds, model: mixtral, edit: func(j *job.Job) { j.Model.MoE.Router.Balance, j.Model.MoE.Router.AuxCoefficient = "aux_loss", 0.01 }},
 	{feature: "model.moe.router.balance=aux_loss", kind: ds, model: experts, edit: func(j *job.Job) { j.Model.MoE.Router.Balance, j.Model.MoE.Router.AuxCoefficient = "aux_loss", 0.01 }},
 	{feature: "model.moe.router.balance=aux_loss", kind: ds, model: sinks, edit: func(j *job.Job) { j.Model.MoE.Router.Balance, j.Model.MoE.Router.AuxCoefficient = "aux_loss", 0.01 }},
+	{feature: "model.moe.router.balance=global_aux_loss", model: experts, edit: func(j *job.Job) {
+		j.Model.MoE.Router.Balance, j.Model.MoE.Router.AuxCoefficient = "global_aux_loss", 0.01
+	}},
 	{feature: "model.moe.router.normalize=false with sigmoid", model: latent, edit: func(j *job.Job) { j.Model.MoE.Router.Normalize = false }},
 	{feature: "model.moe.router.normalize=false with softmax", model: mixtral, edit: func(j *job.Job) { j.Model.MoE.Router.Normalize, j.Model.MoE.Router.PreSoftmax = false, true }},
 	{feature: "model.moe.router.normalize=false with softmax", kind: ds, model: experts, edit: func(j *job.Job) { j.Model.MoE.Router.Normalize, j.Model.MoE.Router.PreSoftmax = false, true }},

@@ -168,6 +168,7 @@ func (c *modelChecker) checkMoE(f *family) {
 	}
 	c.lacks(r.Score != score, capability.Of("model.moe.router.score", r.Score), fmt.Sprintf("The router of the %s class of transformers scores by %s, not %q.", class, score, r.Score))
 	c.lacks(r.Balance == "bias", "model.moe.router.balance=bias", "transformers does not update the router's correction bias while training.", "Or use balance = \"none\".")
+	c.lacks(r.Balance == "global_aux_loss", "model.moe.router.balance=global_aux_loss", "What ndc emits for DeepSpeed takes the balancing loss of each micro-batch or sequence, not of the whole batch.", "Or use balance = \"aux_loss\".")
 	c.lacks((r.Balance == "aux_loss" || r.Balance == "sequence_aux_loss" || r.ZLossCoefficient > 0) && !f.auxLoss, "model.moe.router.balance=aux_loss",
 		fmt.Sprintf("The %s class of transformers does not return the router's logits, without which there is no balancing loss.", class), "Or use balance = \"none\".")
 	c.lacks(e.TokenDrop, "model.moe.token_drop", "The experts of transformers have no capacity and drop no tokens.")

@@ -103,6 +103,8 @@ func (e *emitter) launch() slurm.Launch {
 		Environment:    e.environment(),
 		Setup:          setup(e.version.String()),
 		Program:        []render.Word{render.Shell(`"$NDC_DIR/train.py"`)},
+		Shown:          []int{0},
+		Notice:         e.plan.Time.StepSeconds,
 		CheckpointPath: e.job.Training.Checkpoint.Path,
 		LatestStep:     latestStep,
 		Steps:          e.job.Training.Steps,

@@ -114,16 +114,17 @@ func expertRules(v version) []target.Rule {
 }
 
 // startRules know what the model takes before it is cut. AutoTP and AutoEP cut
-// whole tensors, so every rank builds the model in host memory; under stage 3
-// the engine then moves the rank's part to the GPU before it shards
-// it (engine._configure_distributed_model).
+// whole tensors, which the ranks of a node share as a file of memory: Linux gives
+// such files half of a node's memory (tmpfs, size). Under stage 3 the engine then
+// moves the rank's part to the GPU before it shards it
+// (engine._configure_distributed_model).
 func startRules() []target.Rule {
 	return []target.Rule{
-		{ID: ReasonHostStart, Mesh: true, Reason: "AutoTP and AutoEP need the whole model in host memory once per GPU of a node at the start",
+		{ID: ReasonHostStart, Mesh: true, Reason: "AutoTP and AutoEP need the whole model in half of a node's memory at the start",
 			Breaks: func(f *target.Facts) bool {
 				host := int64(f.Job.Cluster.HostMemory)
 				cut := f.Layout.TensorParallel > 1 || f.Layout.ExpertParallel > 1
-				return cut && host > 0 && int64(f.Job.Cluster.GPUsPerNode)*modelBytes(f) > host/10*9
+				return cut && host > 0 && modelBytes(f) > host/2
 			}},
 		{ID: ReasonGPUStart, Mesh: true, Reason: "AutoTP and AutoEP with ZeRO stage 3 need their part of the model whole on the GPU at the start",
 			Breaks: func(f *target.Facts) bool {

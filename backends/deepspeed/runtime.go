@@ -33,6 +33,12 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 			Unfused:          runtime.LossKernel{FP32: 3, ParallelFP32: 1, FreesFirst: true}, // log-probabilities, their gradient, that of the fp32 logits
 			RecomputesChunks: true,                                                           // train.py checkpoints the chunks of a loss, too
 		},
+		Host: runtime.Host{
+			BuildsCut:      true, // train.py shares it among the ranks of a node
+			Imports:        2,    // as one rank reads them, and as all share them
+			ImportsSharded: 1,    // transformers reads into one rank of a node
+			ReadsFiles:     true, // runtime/checkpoint_engine/torch_checkpoint_engine.py, torch.load to the CPU
+		},
 		Calibration: runtime.Calibration{Time: "deepspeed", Memory: "deepspeed"},
 	}
 }

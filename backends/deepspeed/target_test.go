@@ -191,12 +191,12 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A model of 70B in bf16 is 140 GB: eight copies do not fit 1 TB of host
+// A model of 70B in bf16 is 140 GB: it does not fit half of 256 GB of host
 // memory, and half of it does not fit a GPU of 64 GB.
 func TestStartRules(t *testing.T) {
 	j := tinyLlama(8)
 	p := planFor(t, j, func(l *plan.Layout) { l.TensorParallel = 2 })
-	j.Training.Precision, j.Cluster.HostMemory, j.Cluster.GPU.Memory = "bf16", 1e12, 64e9
+	j.Training.Precision, j.Cluster.HostMemory, j.Cluster.GPU.Memory = "bf16", 256e9, 64e9
 	p.Layout.ZeroStage = 3
 	var got []diag.ID
 	for _, r := range startRules() {
@@ -263,7 +263,7 @@ func TestExtraArguments(t *testing.T) {
 		{"zero_optimization.offload_optimizer.device=disk", UnknownOption, "none, cpu, nvme"},
 		{"zero_optimization.stage=1", PlannedOption, "Set constraints.layout.zero_stage"},
 		{"optimizer.params.lr=1", PlannedOption, "Set training.optimizer.learning_rate"},
-		{"zero_optimization.zenflow.topk_ratio=0.1", UnplannedOption, "replaces the update"},
+		{"zero_optimization.zenflow.topk_ratio=0.1", UnplannedOption, "ZenFlow updates the largest gradients"},
 		{"round_robin", UnknownOption, `no "="`},
 	} {
 		j := tinyLlama(2)

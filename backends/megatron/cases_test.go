@@ -146,6 +146,7 @@ var cases = []change{
 	}},
 	{"mixtral_etp", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 		j.Model = mixtral()
+		j.Model.MoE.Router.Balance = "global_aux_loss"
 		j.Execution.MoEDispatcher = job.Some("deepep")
 		l.TensorParallel, l.SequenceParallel, l.ExpertParallel, l.ExpertTensorParallel = 2, true, 4, 2
 	}},

@@ -37,12 +37,23 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 		Setup:          setup(v, j, p),
 		Program:        []render.Word{render.Shell(`"$MEGATRON_PATH/` + v.script(&j.Model) + `"`)},
 		Arguments:      a.list,
+		Shown:          shown(&p.Layout),
+		Notice:         p.Time.StepSeconds,
 		CheckpointPath: j.Training.Checkpoint.Path,
 		LatestStep:     latestStep,
 		Steps:          a.steps(),
 	})
 	diags.Append(more)
 	return files, diags
+}
+
+// shown are the ranks that report: the first, and the last, which has the loss
+// (megatron/training/utils, print_rank_last).
+func shown(l *plan.Layout) []int {
+	if last := l.GPUs() - 1; last > 0 {
+		return []int{0, last}
+	}
+	return []int{0}
 }
 
 // commandLine builds all arguments in the order in which people read them.

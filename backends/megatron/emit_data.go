@@ -54,6 +54,7 @@ func (a *arguments) data() {
 	}
 	a.tokenizer(&d.Tokenizer)
 	a.integer(a.from("training.data.workers"), "--num-workers", d.Workers)
+	a.flag("ndc: a read that fails is tried again; a page that cannot be had kills the rank", "--no-mmap-bin-files", !d.Mock)
 	a.add("ndc: each sequence is read once", "--dataloader-type", "single")
 	a.flag(a.from("training.data.reset_position_ids"), "--reset-position-ids", d.ResetPositionIDs && a.j.Model.PositionEmbedding.Kind == "learned")
 	a.flag(a.from("training.data.document_mask"), "--dataloader-inter-document-masking", d.DocumentMask)

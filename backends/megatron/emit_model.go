@@ -267,7 +267,7 @@ func (a *arguments) router(e *job.MoE) {
 // balance adds what keeps the experts evenly loaded. Balancing by bias keeps
 // the sequence-wise loss beside it when that has a coefficient.
 func (a *arguments) balance(r *job.Router) {
-	kind := map[string]string{"aux_loss": "aux_loss", "sequence_aux_loss": "seq_aux_loss"}[r.Balance]
+	kind := map[string]string{"aux_loss": "aux_loss", "sequence_aux_loss": "seq_aux_loss", "global_aux_loss": "global_aux_loss"}[r.Balance]
 	if r.Balance == "bias" {
 		a.add(a.from("model.moe.router.balance"), "--moe-router-enable-expert-bias")
 		a.number(a.from("model.moe.router.bias_update_rate"), "--moe-router-bias-update-rate", r.BiasUpdateRate)
@@ -302,6 +302,7 @@ func (a *arguments) dispatcher() {
 		a.add(from, "--moe-enable-deepep")
 	}
 	a.flag("ndc: one kernel permutes tokens", "--moe-permute-fusion", kind != "allgather")
+	a.add("ndc: one kernel scores and picks the experts", "--moe-router-fusion")
 	if low := alignment(a.j.Training.Precision); low > 1 && kind != "allgather" {
 		option := "--moe-router-padding-for-fp8"
 		if a.v.options.Has("--moe-router-padding-for-quantization") {

@@ -27,7 +27,17 @@ func (a *arguments) parallelism() {
 		a.add("ndc: no MPI is needed", "--tp-comm-bootstrap-backend", "nccl")
 	}
 	a.flag(planned("execution.overlap_expert_parallel"), "--overlap-moe-expert-parallel-comm", a.p.Execution.OverlapExpertParallel)
+	a.flag("ndc: exchanges hide behind the gradients of weights, too", "--delay-wgrad-compute", a.delaysWeights())
 	a.timeout()
+}
+
+// delaysWeights reports whether the gradients of weights are computed apart from
+// those of inputs, so that more stands beside an exchange, as every published
+// launch that overlaps them has it. Graphs would keep their addresses, and
+// Megatron-FSDP reduces a gradient when its layer is done.
+func (a *arguments) delaysWeights() bool {
+	x := &a.p.Execution
+	return x.OverlapExpertParallel && !x.FullySharded && x.CUDAGraphs == "none"
 }
 
 // timeout adds how long a collective may hang, and how long until the first

@@ -86,9 +86,9 @@ if [[ -f $tracker && ! -s $tracker ]]; then
     step=$(number "${BASH_REMATCH[1]}") || continue
     newest=$last
   done
-  if [[ $node_rank -eq 0 && -n $step ]]; then
+  if [[ $node_rank -eq 0 && $local_rank -eq 0 && -n $step ]]; then
     printf '%s' "$step" >"$tracker.new" && mv "$tracker.new" "$tracker"
-  elif [[ $node_rank -eq 0 ]]; then
+  elif [[ $node_rank -eq 0 && $local_rank -eq 0 ]]; then
     rm "$tracker"
   fi
 fi`
@@ -227,6 +227,9 @@ func (a *arguments) logging() {
 	}
 	a.integer("ndc: all ranks collect garbage at the same step", "--manual-gc-interval", 100)
 	a.add("ndc: all ranks collect garbage at the same step", "--manual-gc")
+	if a.j.Training.Checkpoint.Path != "" {
+		a.add("ndc: SIGTERM, as before the time limit or at a preemption, saves and ends", "--exit-signal-handler")
+	}
 	if limit := a.j.Slurm.Time; limit > 0 && a.j.Training.Checkpoint.Path != "" {
 		a.integer("spec: slurm.time, less start-up and a last checkpoint", "--exit-duration-in-mins", exitMinutes(a.j, a.p))
 	}

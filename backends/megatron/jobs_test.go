@@ -1,7 +1,7 @@
 package megatron
 
 import (
-	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -182,7 +182,7 @@ func finish(j *job.Job, l plan.Layout) *plan.Plan {
 	}
 	return &plan.Plan{
 		Backend: "megatron", BackendVersion: j.Backend.Version, Feasible: true,
-		Layout: l, Execution: resolve(j, &l), Time: plan.Time{StepSeconds: 4}, Run: plan.Run{Checkpoints: compiler.Checkpoints(j, 4)},
+		Layout: l, Execution: resolve(j, &l), Time: plan.Time{StepSeconds: 4}, Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)},
 	}
 }
 

@@ -61,10 +61,12 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 // state and its checkpoints differently.
 func zeroStages(j *job.Job) []int {
 	asked := j.Constraints.Layout.ZeroStage
-	fsdp := j.Execution.FullySharded
+	fsdp, c := j.Execution.FullySharded, &j.Constraints
 	switch {
 	case fsdp.Set && fsdp.Value:
 		return []int{1, 2, 3}
+	case c.MayBe("fully_sharded", "true"):
+		return []int{0, 1, 2, 3}
 	case fsdp.Set || asked.Free():
 		return []int{0, 1}
 	}

@@ -48,7 +48,7 @@ func TestTracker(t *testing.T) {
 				j := &job.Job{Training: job.Training{Checkpoint: job.Checkpoint{Path: save}, Start: job.Start{From: "checkpoint", Path: filepath.Join(root, "start")}}}
 				lines := strings.Join(setup(&versions[0], j, &plan.Plan{})[2:], "\n")
 				for _, rank := range strings.Fields(order) {
-					cmd := exec.Command("bash", "-euo", "pipefail", "-c", "number() { [[ $1 =~ ^[0-9]+$ ]] && printf %s \"$((10#$1))\"; }\nnode_rank="+rank+"\n"+lines+"\nprintf %s \"${load##*/}\"")
+					cmd := exec.Command("bash", "-euo", "pipefail", "-c", "number() { [[ $1 =~ ^[0-9]+$ ]] && printf %s \"$((10#$1))\"; }\nnode_rank="+rank+" local_rank=0\n"+lines+"\nprintf %s \"${load##*/}\"")
 					cmd.Dir = root
 					out, err := cmd.CombinedOutput()
 					if err != nil || string(out) != c.want.load {

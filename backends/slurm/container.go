@@ -9,7 +9,7 @@ import (
 
 // passed are the variables that the scripts set outside the container and
 // launch.sh reads inside. Everything else launch.sh sets itself.
-var passed = []string{"MASTER_ADDR", "MASTER_PORT", "NDC_DIR", "NDC_JOB_DIR", "NDC_LOG_DIR", "NDC_NODES"}
+var passed = []string{"MASTER_ADDR", "MASTER_PORT", "NDC_DIR", "NDC_JOB_DIR", "NDC_LOG_DIR", "NDC_NODES", "NDC_RANK_LOGS"}
 
 // secrets are the variables of an env_file that programs commonly read; they
 // are passed by name so that their values stand in no file.

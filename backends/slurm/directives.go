@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // directives lists the #SBATCH options in a fixed order.
-func directives(j *job.Job, diags *diag.List) []string {
+func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	s := &j.Slurm
 	d := directiveList{j: j, diags: diags}
 	d.always("job-name", j.Name+"-"+j.Backend.Kind)
@@ -20,7 +21,7 @@ func directives(j *job.Job, diags *diag.List) []string {
 	d.text("qos", "qos", s.QOS)
 	d.text("reservation", "reservation", s.Reservation)
 	d.always("nodes", fmt.Sprint(j.Cluster.Nodes))
-	d.always("ntasks-per-node", "1")
+	d.always("ntasks-per-node", fmt.Sprint(tasksPerNode(j)))
 	d.gpus()
 	d.cpus()
 	d.text("mem", "memory", s.Memory)
@@ -37,6 +38,7 @@ func directives(j *job.Job, diags *diag.List) []string {
 		d.always("segment", fmt.Sprint(s.Segment))
 	}
 	d.requeue()
+	d.signal(p, l)
 	d.always("wait-all-nodes", "1")
 	d.always("output", "%x-%j.out") // beside the submission: always writable; the log folder follows
 	d.always("open-mode", "append")
@@ -92,17 +94,17 @@ func (d *directiveList) gpus() {
 	}
 }
 
-// cpus asks for the CPUs of a node's one task. A job that has its nodes for
-// itself has all of theirs without asking; their number is Slurm's to say.
+// cpus asks for the CPUs of a node, which its tasks share. A job that has its
+// nodes for itself has all of theirs without asking; their number is Slurm's to say.
 func (d *directiveList) cpus() {
 	s := &d.j.Slurm
 	perGPU := slices.ContainsFunc(s.Directives, func(v job.Variable) bool { return v.Name == "cpus-per-gpu" })
 	switch {
 	case s.CPUsPerTask > 0:
-		d.always("cpus-per-task", fmt.Sprint(s.CPUsPerTask))
+		d.always("cpus-per-task", fmt.Sprint(max(1, s.CPUsPerTask/tasksPerNode(d.j))))
 	case perGPU || s.Exclusive.Or(true):
 	case d.j.Cluster.CPUsPerNode > 0:
-		d.always("cpus-per-task", fmt.Sprint(d.j.Cluster.CPUsPerNode))
+		d.always("cpus-per-task", fmt.Sprint(max(1, d.j.Cluster.CPUsPerNode/tasksPerNode(d.j))))
 	default:
 		d.diags.Warn(IDCPUsNotAsked, d.j.Sources.Range("slurm.exclusive"), "No CPUs are asked for",
 			fmt.Sprintf("The job shares its nodes, and neither slurm.cpus_per_task nor cluster.cpus_per_node says how many CPUs the task of a node gets. Most sites then give one, for %s and their loaders. Set one of the two.", units.Count(d.j.Cluster.GPUsPerNode, "rank")))
@@ -123,6 +125,10 @@ func (d *directiveList) requeue() {
 
 func (d *directiveList) other(v job.Variable) {
 	at := d.j.Sources.Range("slurm.directives")
+	if v == singleton {
+		d.always(v.Name, v.Value)
+		return
+	}
 	if !isOption(v.Name) {
 		d.diags.Error(IDDirectiveValue, at, "Invalid directive name",
 			fmt.Sprintf("%q is not the name of an sbatch option; write it without dashes in front, such as \"comment\".", v.Name))
@@ -152,6 +158,9 @@ func isOption(s string) bool {
 	}
 	return s != "" && s[0] != '-'
 }
+
+// singleton lets one job of a name run at a time, beside what a chain says.
+var singleton = job.Variable{Name: "dependency", Value: "singleton"}
 
 // clock writes a limit as Slurm reads it, rounded down to whole minutes where
 // there are any.

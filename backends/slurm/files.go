@@ -36,15 +36,16 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 	var diags diag.List
 	checkJob(j, l, &diags)
 	checkCores(j, p, &diags)
-	directives := directives(j, &diags)
+	directives := directives(j, p, l, &diags)
 	settings := settings(j, p, l, &diags)
+	hang := watch(j, p, &diags)
 	overrides := overridden(j, p, directives, &diags)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	script := j.Name + ".sbatch"
 	return []backends.Artifact{
-		{Path: script, Content: batchScript(j, p, l, directives, overrides)},
+		{Path: script, Content: batchScript(j, l, directives, overrides, hang)},
 		{Path: launchName, Content: launchScript(j, p, l), Executable: true},
 		{Path: environmentName, Content: must("environment.sh.tmpl", environmentView{
 			Header: render.Header, Summary: summary(j, l), Settings: settings,
@@ -54,7 +55,7 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 
 // must executes one of the embedded templates; a failure is a defect of ndc.
 func must(name string, view any) []byte {
-	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/chain.tmpl")
+	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/chain.tmpl", "templates/failure.tmpl", "templates/rank.tmpl", "templates/hang.tmpl")
 	if err != nil {
 		panic(fmt.Sprintf("slurm: template %s: %v", name, err))
 	}
@@ -79,6 +80,10 @@ type batchView struct {
 	LatestStep                  string
 	Chain                       bool
 	ChainCount, Steps           int
+	GPUsPerNode, WaitSeconds    int
+	TasksPerNode                int
+	Singleton                   bool
+	Hang                        *hang
 	StalledCap, FailureCap      int
 	NodeCheck                   []render.Word
 	NodeCheckSeconds            int
@@ -91,12 +96,13 @@ type batchView struct {
 	SbatchHeader, BeforeLaunch, AfterLaunch *override // nil: none
 }
 
-func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overrides map[string]*override) []byte {
+func batchScript(j *job.Job, l Launch, directives []string, overrides map[string]*override, hang *hang) []byte {
 	name := j.Name + ".sbatch"
 	v := batchView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: name,
 		ScriptPattern: render.Literal(name), ScriptWord: render.Literal(name),
-		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes,
+		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
+		TasksPerNode: tasksPerNode(j), Singleton: slices.Contains(j.Slurm.Directives, singleton), Hang: hang,
 		Chain: chained(j), ChainCount: j.Slurm.Chain.Count, Steps: l.Steps,
 		StalledCap: stalledCap, FailureCap: failureCap,
 		SbatchHeader: overrides["sbatch_header"], BeforeLaunch: overrides["before_launch"], AfterLaunch: overrides["after_launch"],
@@ -153,6 +159,11 @@ type launchView struct {
 	Program                     string
 	Arguments                   []string
 	HybridEP                    bool
+	Shown                       []int
+	ShownWords                  string
+	Srun, Saves, Watched        bool
+	Bind                        string // node, socket
+	NUMABinding                 bool   // torchrun binds
 }
 
 func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
@@ -167,6 +178,9 @@ func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
 		RendezvousSeconds: rendezvousSeconds(j.Cluster.Nodes),
 		Program:           strings.Join(program, " "), Arguments: argumentLines(l.Arguments),
 		HybridEP: p.Execution.MoEDispatcher == "hybridep",
+		Shown:    l.Shown, ShownWords: shownWords(l.Shown),
+		Srun: bySrun(j), Saves: l.CheckpointPath != "", Watched: j.Slurm.HangTimeout != "",
+		Bind: bind(j), NUMABinding: !bySrun(j) && atLeast(l.Torch, 2, 9),
 	})
 }
 
@@ -180,6 +194,47 @@ func product(l *plan.Layout) string {
 // 15 minutes, and a second more per node, because image pulls and file
 // systems serve large jobs more slowly.
 func rendezvousSeconds(nodes int) int { return 900 + nodes }
+
+// waitSeconds is how long srun lets the other nodes go on after the first has
+// ended well: a minute, or ten where a logger uploads on one rank what is left.
+// A failure ends all at once whatever it is.
+func waitSeconds(j *job.Job) int {
+	if j.Training.Logging.WandB != nil {
+		return 600
+	}
+	return 60
+}
+
+// bySrun reports whether srun starts the ranks.
+func bySrun(j *job.Job) bool { return j.Slurm.Launcher == "srun" }
+
+// tasksPerNode is one, or one for each GPU.
+func tasksPerNode(j *job.Job) int {
+	if bySrun(j) {
+		return j.Cluster.GPUsPerNode
+	}
+	return 1
+}
+
+// bind is what ranks are bound to, "" for nothing.
+func bind(j *job.Job) string {
+	if j.Slurm.Bind == "none" {
+		return ""
+	}
+	return j.Slurm.Bind
+}
+
+// shownWords names ranks.
+func shownWords(ranks []int) string {
+	words := make([]string, len(ranks))
+	for i, r := range ranks {
+		words[i] = fmt.Sprint(r)
+	}
+	if len(words) == 1 {
+		return "rank " + words[0]
+	}
+	return "ranks " + strings.Join(words, " and ")
+}
 
 // argumentLines writes one argument a line with its comment.
 func argumentLines(arguments []Argument) []string {

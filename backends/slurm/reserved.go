@@ -9,7 +9,7 @@ import (
 // Who sets what slurm.directives may not.
 const (
 	byCluster = "the cluster's nodes and gpus_per_node"
-	byLayout  = "the layout: one task for each node, which starts a rank for each GPU"
+	byLayout  = "the layout and slurm.launcher: one task for each node, which starts a rank for each GPU, or one for each GPU"
 	byChain   = "the chain, which submits and counts its own jobs"
 	byScripts = "the scripts, which rely on it"
 )
@@ -26,7 +26,7 @@ var reserved = map[string]string{
 	"job-name": "the job's label", "account": "slurm.account", "partition": "slurm.partition", "qos": "slurm.qos", "time": "slurm.time",
 	"reservation": "slurm.reservation", "nodelist": "slurm.nodelist", "nodefile": "slurm.nodelist", "exclude": "slurm.exclude",
 	"constraint": "slurm.constraint", "cpus-per-task": "slurm.cpus_per_task", "mem": "slurm.memory", "mem-per-cpu": "slurm.memory", "mem-per-gpu": "slurm.memory",
-	"exclusive": "slurm.exclusive", "oversubscribe": "slurm.exclusive", "share": "slurm.exclusive", "requeue": "slurm.requeue", "no-requeue": "slurm.requeue", "segment": "slurm.segment",
+	"exclusive": "slurm.exclusive", "oversubscribe": "slurm.exclusive", "share": "slurm.exclusive", "requeue": "slurm.requeue", "no-requeue": "slurm.requeue", "segment": "slurm.segment", "signal": "slurm.signal",
 	"output": "slurm.log_path", "error": "slurm.log_path", "open-mode": byScripts, "input": byScripts, "wait-all-nodes": byScripts,
 	"export": "slurm.environment and slurm.env_file", "export-file": "slurm.environment and slurm.env_file", "get-user-env": "slurm.environment and slurm.env_file",
 	"container": "slurm.container", "container-id": "slurm.container", "container-image": "slurm.container", "container-mounts": "slurm.container",

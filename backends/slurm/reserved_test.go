@@ -12,7 +12,7 @@ import (
 // others are the options of sbatch(1) that leave everything of ndc's as it is.
 var others = strings.Fields(`acctg-freq bb bbf begin chdir cluster-constraint clusters comment contiguous core-spec
 	cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot extra-node-info gpu-freq gres-flags hint licenses
-	mail-type mail-user mcs-label mem-bind mincpus network nice no-kill power prefer priority profile propagate reboot signal
+	mail-type mail-user mcs-label mem-bind mincpus network nice no-kill power prefer priority profile propagate reboot
 	sockets-per-node switches thread-spec threads-per-core time-min tmp wckey`)
 
 // TestReservedDirectives: of the options of sbatch, those that override what

@@ -8,6 +8,7 @@ package slurm
 
 import (
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // Launch is what a framework adds to the scripts.
@@ -28,6 +29,9 @@ type Launch struct {
 	Program []render.Word
 	// Arguments follow the program, one line each.
 	Arguments []Argument
+	// Shown are the ranks whose lines stand in the log of the job, at least one:
+	// those that report progress. The lines of all ranks stand in files.
+	Shown []int
 	// CheckpointPath is where the run saves, as the program sees it; "" when it
 	// does not save. The scripts see its host path as $CHECKPOINT_PATH.
 	CheckpointPath string
@@ -36,6 +40,8 @@ type Launch struct {
 	// in that folder may be anybody's: the function computes with nothing that
 	// the scripts' function number did not accept.
 	LatestStep string
+	// Notice is how long the ranks take at most to answer SIGTERM, by the plan.
+	Notice units.Seconds
 	// Steps is the number of optimizer steps after which the run is done.
 	Steps int
 }

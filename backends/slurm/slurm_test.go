@@ -47,6 +47,7 @@ func example() (*job.Job, *plan.Plan, Launch) {
 		Setup:          []string{`cd "$MEGATRON_PATH"`},
 		Program:        []render.Word{render.Shell("pretrain_gpt.py")},
 		Arguments:      []Argument{Option("spec", "--num-layers", "80"), Option("", "--bf16")},
+		Shown:          []int{0, 255},
 		CheckpointPath: "/checkpoints/llama3-70b/megatron",
 		LatestStep:     `cat "$CHECKPOINT_PATH/latest_checkpointed_iteration.txt" 2>/dev/null || true`,
 	}
@@ -77,6 +78,11 @@ func TestGolden(t *testing.T) {
 		"apptainer": func(j *job.Job, l *Launch) {
 			j.Slurm.Chain = job.Chain{Count: 3}
 			j.Slurm.Container.Runtime, j.Slurm.Container.WorkDir = "apptainer", "/workspace"
+		},
+		"srun": func(j *job.Job, l *Launch) {
+			j.Slurm.Container, j.Slurm.Chain = job.Container{}, job.Chain{}
+			j.Slurm.Launcher, j.Slurm.Bind, j.Slurm.Signal = "srun", "socket", "auto"
+			j.Slurm.HangTimeout = "auto"
 		},
 	}
 	for name, change := range cases {
@@ -145,8 +151,10 @@ func TestValuesNeverBecomeCode(t *testing.T) {
 // matched are the variables of the scripts that hold what number printed, or
 // that the scripts count themselves.
 var matched = map[string]bool{
-	"SLURM_JOB_ID": true, "link": true, "step": true, "previous": true, "stalled": true, "failed": true, "now": true, "status": true, "newest": true,
+	"SLURM_JOB_ID": true, "link": true, "now": true, "size": true, "grown": true, "last": true, "longest": true, "reports": true, "pause": true, "limit": true,
+	"NDC_NODES": true, "cpus": true, "step": true, "previous": true, "stalled": true, "failed": true, "status": true, "newest": true,
 	"nodes": true, "node_rank": true, "gpus_per_node": true, "1": true, "date": true, // a command, which prints seconds
+	"rank": true, "local_rank": true, "node": true, "said": true,
 }
 
 // TestNothingElseIsComputed: bash executes what stands in the brackets of a

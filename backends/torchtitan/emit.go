@@ -91,13 +91,24 @@ func (b *build) slurmLaunch() slurm.Launch {
 			b.pythonPath(),
 			`# The modules beside this script are complete; Python must not write into their folder.`,
 			`export PYTHONDONTWRITEBYTECODE=1`,
-			`# When the allocation ends, for checkpoints before the time limit; TorchTitan handles no signals.`,
+			`# When the allocation ends, for checkpoints before the time limit.`,
 			b.endTime(),
 		},
-		Program: run.program, Arguments: run.arguments,
+		Program: run.program, Arguments: run.arguments, Shown: b.shown(), Notice: b.p.Time.StepSeconds * units.Seconds(b.checkEvery()),
 		CheckpointPath: b.j.Training.Checkpoint.Path, LatestStep: latestStep,
 		Steps: b.j.Training.Steps,
 	}
+}
+
+// shown are the ranks that report: the first, which decides when to save and to
+// stop, and the first of the last pipeline stage, which has the loss
+// (torchtitan/components/metrics.py, _get_metrics_rank).
+func (b *build) shown() []int {
+	l := &b.p.Layout
+	if last := l.GPUs() / l.PipelineParallel * (l.PipelineParallel - 1); last > 0 {
+		return []int{0, last}
+	}
+	return []int{0}
 }
 
 // pythonPath makes the generated modules importable, and the framework where

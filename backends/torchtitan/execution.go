@@ -92,6 +92,7 @@ func (v *version) checkExecution(j *job.Job, diags *diag.List) {
 	x := &j.Execution // parameters, gradients and optimizer move together
 	const together = "TorchTitan moves parameters, gradients and optimizer to the host together: set %s = true as well."
 	switch optimizer, parameters := x.OffloadOptimizer.Value, x.OffloadParameters.Value; {
+	case optimizer && j.Constraints.MayBe("offload.parameters", "true"), parameters && j.Constraints.MayBe("offload.optimizer", "true"):
 	case optimizer && !parameters:
 		refuse("offload.optimizer", sentences(fmt.Sprintf(together, "offload.parameters"), capability.Offers("execution.offload.optimizer")))
 	case parameters && !optimizer:

@@ -1,7 +1,7 @@
 package torchtitan
 
 import (
-	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -81,7 +81,7 @@ func testPlan(j *job.Job, l plan.Layout) *plan.Plan {
 	p := &plan.Plan{Backend: "torchtitan", BackendVersion: j.Backend.Version, Feasible: true, Layout: l}
 	p.Execution = v.resolver()(j, &l)
 	p.Time.StepSeconds = 2
-	p.Run.Checkpoints = compiler.Checkpoints(j, 2)
+	p.Run.Checkpoints = goodput.Checkpoints(j, 2)
 	return p
 }
 

@@ -76,6 +76,7 @@ func BenchmarkPlan(b *testing.B) {
 		{"deepseek_v3", 256, 15360, "throughput", 1},
 		{"llama3_1_405b", 2048, 2048, "throughput", 3},
 		{"qwen3_235b_a22b", 512, 4096, "throughput", 3},
+		{"deepseek_v3", 256, 15360, "memory", 1},
 		{"llama3_8b", 64, 2048, "memory", 3},
 	} {
 		for _, v := range versions[:c.backends] {

@@ -54,9 +54,9 @@ type request struct {
 	policies judge // nil: none
 }
 
-// compile makes of each size and combination of values that a job leaves open a job
-// of its own, and takes the best, or the one that is locked. What the backend
-// refuses is left out as long as anything is left.
+// compile makes of each size that a job leaves open a job of its own, and takes the
+// best, or the one that is locked. What the backend refuses is left out as long as
+// anything is left.
 func compile(r *request) (*compiled, diag.List) {
 	settled := compiler.Settled(r.job)
 	if len(settled) == 1 {
@@ -89,7 +89,7 @@ func compile(r *request) (*compiled, diag.List) {
 // everything, these are the reports with the fewest errors.
 func sketches(settled []*job.Job) (jobs []*job.Job, plans []*plan.Plan, refused diag.List) {
 	for _, j := range settled {
-		t, diags := find(j).Target(j)
+		j, t, diags := targetOf(j)
 		if diags.HasErrors() {
 			if refused == nil || len(diags) < len(refused) {
 				refused = diags
@@ -105,21 +105,34 @@ func sketches(settled []*job.Job) (jobs []*job.Job, plans []*plan.Plan, refused 
 	return jobs, plans, refused
 }
 
-// compile takes a job, the requested one or that with its choices settled, through
+// targetOf is what the backend of a job can do for it, and the job without the values
+// in its lists that the backend refuses.
+func targetOf(j *job.Job) (*job.Job, *target.Target, diag.List) {
+	backend := find(j)
+	able, diags := compiler.Able(j, func(j *job.Job) diag.List {
+		_, diags := backend.Target(j)
+		return diags
+	})
+	if diags.HasErrors() {
+		return j, nil, diags
+	}
+	t, diags := backend.Target(able)
+	return able, t, diags
+}
+
+// compile takes a job, the requested one or that with its size settled, through
 // the stages that this program is made of: the backend's target, the plan, the
 // files, the policies. What the language already warned of joins the plan's
 // warnings. A choice that is locked decides the plan as long as it holds.
 func (r *request) compile(j *job.Job) (*compiled, diag.List) {
 	warned := r.warned
-	backend := find(j)
-	t, diags := backend.Target(j)
+	j, t, diags := targetOf(j)
 	if leftOut(j, diags) {
 		return &compiled{job: j, plan: compiler.Unplanned(j, diags), warnings: warned}, nil
 	}
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	diags.Append(caution.Job(j))
 	p, more, err := compiler.Compile(signals.context(), j, t)
 	if err != nil {
 		signals.wait()
@@ -127,20 +140,26 @@ func (r *request) compile(j *job.Job) (*compiled, diag.List) {
 	if leftOut(j, more) {
 		p, more = compiler.Unplanned(j, more), nil
 	}
-	diags.Append(more)
 	if p == nil {
-		return nil, diags
+		return nil, slices.Concat(diags, caution.Job(j), more)
 	}
 	c := &compiled{job: j, target: t, plan: p}
 	c.keep(r.locked)
 	p = c.plan
+	if p.Feasible && len(j.Constraints.Execution) > 0 {
+		j = compiler.Chosen(j, p)
+		c.job = j
+		_, diags = find(j).Target(j) // warns of what was chosen
+	}
+	diags.Append(caution.Job(j))
+	diags.Append(more)
 	p.Input.Files, p.Input.SHA256 = r.files, compiler.Digest(r.job)
 	c.warnings = slices.Concat(warned, diags)
 	if !p.Feasible {
 		return c, slices.Concat(diags, c.lock.misfit)
 	}
 	diags.Append(caution.Plan(j, p))
-	artifacts, more := backend.Emit(j, p)
+	artifacts, more := find(j).Emit(j, p)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags

@@ -83,8 +83,8 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 	p.Layout.PipelineParallel, p.Layout.VirtualPipeline, p.Layout.StageLayers = 1, 1, []int{32}
-	if compiler.NewDetail(j, to, p).Timeline() != nil {
-		t.Error("a timeline without a pipeline")
+	if line := compiler.NewDetail(j, to, p).Timeline(); len(line.Ranks) != 1 || len(line.Ranks[0]) != 2*p.Layout.MicroBatches {
+		t.Errorf("the timeline of one rank is %+v", line)
 	}
 }
 

@@ -43,6 +43,8 @@ const (
 	IDFetch diag.ID = "module-fetch"
 	// IDLeftOut: a warning: links or submodules of a module were not fetched.
 	IDLeftOut diag.ID = "module-left-out"
+	// IDTrialObjective: a trial of a job whose objective is not time.
+	IDTrialObjective diag.ID = "trial-objective"
 	// IDNotFormatted: fmt --check found a file that is not formatted.
 	IDNotFormatted diag.ID = "not-formatted"
 )

@@ -153,7 +153,7 @@ func TestKilledBuild(t *testing.T) {
 	for name, v := range victims(t) {
 		t.Run(name, func(t *testing.T) {
 			kills, mixed := map[string]int{}, map[string]int{}
-			for at := 1; ; at += everyKill(23) {
+			for at := 1; ; at += everyKill(31) {
 				out := plant(t, v.start)
 				got := v.ended(t, out, at, syscall.SIGKILL)
 				if got.Call == "" {

@@ -118,7 +118,7 @@ func (editing) CatalogFile(kind, name string) string {
 	if err != nil {
 		return ""
 	}
-	folder := filepath.Join(cache, "ndc", "catalog", kind)
+	folder := filepath.Join(cache, "ndc-catalog", kind)
 	file, src := filepath.Join(folder, name+".hcl"), catalog.Source(kind, name)
 	if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, src) {
 		return filepath.ToSlash(file)

@@ -216,13 +216,13 @@ func TestLensIsLocked(t *testing.T) {
 		t.Fatal("nothing else to choose", err)
 	}
 	j := &w.Jobs[0]
-	other := free.Alternatives[len(free.Alternatives)-1].Layout
+	other := free.Alternatives[len(free.Alternatives)-1]
 	f := &lock.File{}
-	f.Put(lock.Plan{Job: j.Name, Backend: j.Backend.Kind, SinceVersion: "0.0.1", Inputs: lock.Inputs(j), Choice: plan.Choice{Layout: other, Execution: free.Execution}})
+	f.Put(lock.Plan{Job: j.Name, Backend: j.Backend.Kind, SinceVersion: "0.0.1", Inputs: lock.Inputs(j), Choice: plan.Choice{Layout: other.Layout, Execution: other.Execution}})
 	files[lock.Name] = &fstest.MapFile{Data: f.Bytes()}
 	locked, err := editing{}.Plan(t.Context(), files, "job.hcl", w, 0)
-	if err != nil || locked.Locked == nil || view.Layout(&locked.Layout) != view.Layout(&other) {
-		t.Errorf("predicted: %s, locked: %s, %v", view.Layout(&locked.Layout), view.Layout(&other), err)
+	if err != nil || locked.Locked == nil || view.Layout(&locked.Layout) != view.Layout(&other.Layout) {
+		t.Errorf("predicted: %s, locked: %s, %v", view.Layout(&locked.Layout), view.Layout(&other.Layout), err)
 	}
 }
 

@@ -55,7 +55,7 @@ func write(out string, folders func(*output.Output) []output.Folder, names []str
 			cannotWrite(&diags, err)
 		}
 		for _, p := range problems {
-			explain(&diags, p)
+			explained(&diags, p)
 		}
 		w = written{results: results, unclaimed: unclaimed(o, names)}
 		if !diags.HasErrors() && more != nil {
@@ -100,8 +100,8 @@ func cannotWrite(diags *diag.List, err error) {
 	}
 }
 
-// explain tells why a file is not replaced.
-func explain(diags *diag.List, p output.Problem) {
+// explained tells why a file is not replaced.
+func explained(diags *diag.List, p output.Problem) {
 	switch p.Kind {
 	case output.Edited:
 		diags.Error(IDEditedFile, diag.Range{}, "A generated file was edited",

@@ -45,13 +45,7 @@ func TestModulesPage(t *testing.T) {
 		}
 		return err
 	})
-	got := fence.ReplaceAllStringFunc(string(text), func(block string) string {
-		m := fence.FindStringSubmatch(block)
-		if m[1] != "console" {
-			return block
-		}
-		return "```console\n" + rerun(t, m[2]) + "```"
-	})
+	got := rerunBlocks(t, string(text))
 	if got == string(text) {
 		return
 	}
@@ -126,4 +120,45 @@ func agrees(lines, said []string) bool {
 		}
 	}
 	return false
+}
+
+// guides are the pages for beginners, with the example that each works on.
+var guides = map[string]string{
+	"first-job": "tiny", "reading-a-plan": "llama3-8b", "why-not-fit": "does-not-fit", "reviewing-a-change": "tiny",
+}
+
+// TestGuides: the commands of the guides print what the pages say.
+func TestGuides(t *testing.T) {
+	for name, example := range guides {
+		t.Run(name, func(t *testing.T) {
+			job := readText(t, filepath.Join("../../examples", example, "job.hcl"))
+			text := readText(t, filepath.Join("../../docs", name+".md"))
+			t.Chdir(t.TempDir())
+			if err := os.WriteFile("job.hcl", []byte(job), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got := rerunBlocks(t, text)
+			switch {
+			case got == text:
+			case !*update:
+				t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
+			default:
+				if err := os.WriteFile(filepath.Join(pageFolder, name+".md"), []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// rerunBlocks runs the commands of a page.
+func rerunBlocks(t *testing.T, text string) string {
+	t.Helper()
+	return fence.ReplaceAllStringFunc(text, func(block string) string {
+		m := fence.FindStringSubmatch(block)
+		if m[1] != "console" {
+			return block
+		}
+		return "```console\n" + rerun(t, m[2]) + "```"
+	})
 }

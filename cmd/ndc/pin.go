@@ -42,14 +42,19 @@ func pin(t *terminal, argument string, flags *inputFlags, n int) error {
 	return err
 }
 
-// pinned is the layout block of a plan or of an alternative, and the options of
-// execution in which it is not what the layout alone would make it.
+// pinned are the blocks that make the job of a plan have it, or an alternative.
 func pinned(c *compiled, n int) (string, diag.List) {
 	wanted, execution := &c.plan.Layout, &c.plan.Execution
 	if n > 0 {
 		wanted, execution = &c.plan.Alternatives[n-1].Layout, &c.plan.Alternatives[n-1].Execution
 	}
-	j := *c.job
+	return pinBlocks(c.job, wanted, execution)
+}
+
+// pinBlocks is the block of a layout, and the options of execution in which the
+// plan is not what the layout alone would make it.
+func pinBlocks(of *job.Job, wanted *plan.Layout, execution *plan.Execution) (string, diag.List) {
+	j := *of
 	j.Constraints.Layout = job.LayoutConstraints{}
 	var b strings.Builder
 	b.WriteString("layout {\n")

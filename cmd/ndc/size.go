@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/learning"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/lang"
@@ -24,7 +25,9 @@ func newSize(stdout, stderr io.Writer) *cobra.Command {
 have, and show what the run takes there. The sizes are those that the job leaves
 open (nodes = [8, 16] or { min, max, step }), those of --nodes, or else the nodes
 of the cluster, half of them, a quarter and so on. The knee is the largest size
-that takes at most 10 % more GPU-hours than the one that takes the least.`,
+that takes at most 10 % more GPU-hours than the one that takes the least, the risk
+the probability that the run ends out of memory. What is published about learning
+says how tokens, batch and schedule compare; it informs only.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			if nodes != "" {
@@ -48,6 +51,8 @@ type sizing struct {
 	Knee          int     `json:"knee"`   // nodes; 0: no size is feasible
 	Chosen        int     `json:"chosen"` // nodes, by the objective; 0: no size is feasible
 	Sizes         []sized `json:"sizes"`
+
+	Learning []learning.Note `json:"learning"` // what is published of such runs
 }
 
 // sized is a run of one size.
@@ -61,8 +66,14 @@ type sized struct {
 	Cost            float64       `json:"cost,omitempty"`
 	MFU             units.Share   `json:"mfu"`
 	PeakDeviceBytes units.Bytes   `json:"peak_device_bytes"`
-	Layout          file.Layout   `json:"layout"`
-	Reason          string        `json:"reason,omitempty"` // why it is not feasible
+	Risk            float64       `json:"risk"` // probability that the run ends out of memory
+
+	// with failures, where the cluster says how often there are any
+	ExpectedSeconds units.Seconds `json:"expected_seconds,omitempty"`
+	Failures        float64       `json:"failures,omitempty"`
+
+	Layout file.Layout `json:"layout"`
+	Reason string      `json:"reason,omitempty"` // why it is not feasible
 }
 
 // size prints a table of sizes for each job and backend. It fails with exit code 2
@@ -114,21 +125,29 @@ func sizes(j *job.Job) []*plan.Plan {
 }
 
 func printSizes(t *terminal, j *job.Job, plans []*plan.Plan, best int, further bool) error {
-	knee := view.Knee(plans)
+	knee, notes := view.Knee(plans), learning.Notes(j, plans[max(0, best)])
 	if !t.json {
 		title := fmt.Sprintf("%s on %s %s", j.Folder, j.Backend.Kind, j.Backend.Version)
 		if further {
 			title = "\n" + title
 		}
-		_, err := io.WriteString(t.out, view.Sizes(title, plans, knee, best))
+		text := view.Sizes(title, plans, knee, best)
+		for i, n := range notes {
+			if i == 0 {
+				text += "\n"
+			}
+			text += fmt.Sprintf("%s (%s)\n", n.Text, n.Law)
+		}
+		_, err := io.WriteString(t.out, text)
 		return err
 	}
-	s := sizing{FormatVersion: file.FormatVersion, NDCVersion: version, Job: j.Name, Site: j.Site, Backend: j.Backend.Kind, Sizes: []sized{}}
+	s := sizing{FormatVersion: file.FormatVersion, NDCVersion: version, Job: j.Name, Site: j.Site, Backend: j.Backend.Kind, Sizes: []sized{}, Learning: append([]learning.Note{}, notes...)}
 	for i, p := range plans {
 		one := sized{Nodes: p.Input.Nodes, GPUs: p.Input.GPUs, Feasible: p.Feasible, Layout: file.Layout(p.Layout)}
 		if p.Feasible {
 			one.StepSeconds, one.Seconds, one.GPUHours, one.Cost = p.Time.StepSeconds, p.Run.Seconds, p.Run.GPUHours, p.Run.Cost
-			one.MFU, one.PeakDeviceBytes = p.Throughput.MFU, p.Memory.Peak.DeviceBytes
+			one.MFU, one.PeakDeviceBytes, one.Risk = p.Throughput.MFU, p.Memory.Peak.DeviceBytes, p.Memory.OOM.Any
+			one.ExpectedSeconds, one.Failures = p.Run.ExpectedSeconds, p.Run.Failures
 		} else {
 			one.Reason = view.FirstReason(p)
 		}

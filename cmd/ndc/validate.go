@@ -14,7 +14,7 @@ import (
 )
 
 // check asks of every job whether its backend can build it at all, with any of
-// the values that its execution leaves open.
+// the sizes and values that it leaves open.
 func check(jobs []job.Job) diag.List {
 	var all diag.List
 	for i := range jobs {
@@ -36,7 +36,7 @@ func check(jobs []job.Job) diag.List {
 }
 
 func checkSettled(j *job.Job) diag.List {
-	target, diags := find(j).Target(j)
+	j, target, diags := targetOf(j)
 	diags.Append(slurm.CheckTemplates(j))
 	if !diags.HasErrors() {
 		diags.Append(compiler.Check(j, target))

@@ -99,13 +99,18 @@ func logsOf(folder string) []string {
 	if len(names) == 0 {
 		names, _ = filepath.Glob(filepath.Join(folder, "*.log"))
 	}
+	byAge(names)
+	return names
+}
+
+// byAge sorts logs of one folder, whose names end in numbers of jobs.
+func byAge(names []string) {
 	slices.SortFunc(names, func(a, b string) int {
 		if len(a) != len(b) {
-			return len(a) - len(b) // they end in numbers of jobs
+			return len(a) - len(b)
 		}
 		return strings.Compare(a, b)
 	})
-	return names
 }
 
 // planAbove is the plan.json in the folder of a file or one of the three above;

@@ -3,6 +3,7 @@ package caution
 import (
 	"fmt"
 
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -13,14 +14,13 @@ const (
 
 // Runs of some length deserve more care than trials.
 const (
-	longRun     = 1 * hour  // worth saving
-	longMock    = 6 * hour  // more than a trial
-	unlimited   = 1 * day   // longer than the limit of many partitions
-	endless     = 365 * day // a number is wrong
-	shortLimit  = 1 * hour
-	fewSteps    = 20 // of one submission
-	manySaves   = 100
-	saveSeconds = units.Seconds(60) // as compiler/data/checkpoint.json
+	longRun    = 1 * hour  // worth saving
+	longMock   = 6 * hour  // more than a trial
+	unlimited  = 1 * day   // longer than the limit of many partitions
+	endless    = 365 * day // a number is wrong
+	shortLimit = 1 * hour
+	fewSteps   = 20 // of one submission
+	manySaves  = 100
 )
 
 // limit compares the run with what its submissions allow.
@@ -92,7 +92,7 @@ func (w *warner) interval() {
 		w.warn(SparseCheckpoints, path, "%s, and the run is %s, %s: only its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, units.Count(r.Steps, "step"), span(r.Seconds))
 	case window > 0 && c.IntervalSeconds > window && r.Jobs > 1:
 		w.warn(SparseCheckpoints, path, "%s, and one submission trains %s: nothing but its end is saved, and a failure loses all of it. Use a shorter interval, or \"auto\".", every, span(window))
-	case c.IntervalSeconds < saveSeconds && r.Steps/c.IntervalSteps > manySaves:
+	case c.IntervalSeconds < goodput.SaveSeconds() && r.Steps/c.IntervalSteps > manySaves:
 		w.warn(FrequentCheckpoints, path, "%s, and the run saves %d times. A save of a large model takes about a minute. Use a longer interval, or \"auto\".", every, r.Steps/c.IntervalSteps)
 	}
 }

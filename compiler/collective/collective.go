@@ -50,6 +50,9 @@ func (p *price) of(bytes units.Bytes) units.Seconds {
 // Size is the number of ranks.
 func (g *Group) Size() int { return g.size }
 
+// Stride is how far its ranks are apart.
+func (g *Group) Stride() int { return g.stride }
+
 // Link names the slowest link that the group needs: self, nvlink, pcie or
 // network.
 func (g *Group) Link() string { return g.link }

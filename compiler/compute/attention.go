@@ -119,11 +119,12 @@ func (d *Device) measured(a *Attention, s surface.Scores) (forward, ratio float6
 const filledUp = 2
 
 // Bytes per score that the unfused kernel moves beside its matrix
-// multiplications, in 16 bits: a fused scale-mask-softmax
-// reads and writes the scores once, its gradient reads two tensors and writes
-// one; dropout reads, writes and keeps a byte of mask, and back.
+// multiplications, in 16 bits. A causal fused scale-mask-softmax reads the half of
+// the scores that the mask keeps and writes all, zeros included; its gradient reads
+// half of two tensors and writes one (docs/time-kernels.md). Dropout reads, writes
+// and keeps a byte of mask, and back, of all.
 const (
-	softmaxForward, softmaxBackward = 4, 6
+	softmaxForward, softmaxBackward = 3, 4
 	dropoutForward, dropoutBackward = 5, 5
 )
 

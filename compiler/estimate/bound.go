@@ -82,27 +82,36 @@ func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
 }
 
 // ExposedFloor returns a share of the step that exposed communication takes at
-// least: the communication itself is as in Evaluate; the step is taken as long
+// least: the communication of passes is as in Evaluate; the step is taken as long
 // as it can be, with every chunk as slow as the slowest and a pipeline that
-// fills and drains once for every chunk of a rank.
+// fills and drains once for every chunk of a rank. Of transfers in the pipeline,
+// which are exposed by how much longer it takes with them, those count that make
+// the busiest rank work longer than that without them.
 func (e *Evaluator) ExposedFloor(l *plan.Layout, x *plan.Execution) units.Share {
 	e.begin(l, x)
 	s := &e.step
+	times := units.Seconds(l.MicroBatches)
+	transfers := max(0, times*s.work-slowest(l, e.withoutTransfers(l)))
+	s.pipeline = slowest(l, &s.durations)
+	total := e.complete(l, x).total
+	exposed := s.once.exposed() + times*e.exposedWork(l, s.busiest) + transfers
+	return units.Share(exposed / total * rounding)
+}
+
+// slowest is a time that no pipeline of some durations exceeds.
+func slowest(l *plan.Layout, d *schedule.Durations) units.Seconds {
 	var f, b units.Seconds
-	for c := range s.durations.Forward {
-		f, b = max(f, s.durations.Forward[c]), max(b, s.durations.Backward(c))
+	for c := range d.Forward {
+		f, b = max(f, d.Forward[c]), max(b, d.Backward(c))
 	}
 	rounds := (l.MicroBatches + l.PipelineParallel) * l.VirtualPipeline
-	s.pipeline = units.Seconds(rounds) * (f + b + 2*s.durations.Transfer)
-	total := e.complete(l, x).total
-	exposed := s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest)
-	return units.Share(exposed / total * rounding)
+	return units.Seconds(rounds) * (f + b + 2*d.Transfer)
 }
 
 // floor adds what every step of such length pays at least.
 func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout, x *plan.Execution) units.Seconds {
 	straggler := units.Seconds(e.straggler * math.Log(float64(l.GPUs())))
-	return (pipeline*(1+straggler) + e.hostOnce(x)) * rounding
+	return (pipeline * (1 + straggler)) * rounding
 }
 
 // rounding keeps a floor below the evaluation that adds the same terms in
@@ -116,10 +125,14 @@ func (e *Evaluator) EvaluateMemory(l *plan.Layout, x *plan.Execution, out *Resul
 		StateBytes: peak.State, HostBytes: peak.Host}
 }
 
-// EvaluateTime adds the time to what EvaluateMemory has filled in.
+// EvaluateTime adds the time to what EvaluateMemory has filled in; exposed
+// communication, for which the pipeline is simulated without transfers too, where
+// the job limits it.
 func (e *Evaluator) EvaluateTime(l *plan.Layout, x *plan.Execution, out *Result) {
 	s := e.run(l, x)
 	out.StepSeconds = s.total
-	out.ExposedCommunicationSeconds = s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest)
-	out.BubbleSeconds = s.once[lineBubble]
+	if e.job.Constraints.MaxExposedCommunication.Set {
+		e.waits(l)
+		out.ExposedCommunicationSeconds = s.once.exposed() + units.Seconds(l.MicroBatches)*e.exposedWork(l, s.busiest)
+	}
 }

@@ -15,6 +15,7 @@ import (
 // those of Evaluate.
 func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	s := e.run(l, x)
+	e.waits(l)
 	c, t := e.rankLines(l, s.busiest)
 	total := s.once
 	total.add(units.Seconds(l.MicroBatches), &c)
@@ -50,14 +51,16 @@ func (e *Evaluator) time(c *costs, s *step) plan.Time {
 	return t
 }
 
-// Timeline is the pipeline schedule of one step of a legal layout; nil where
-// there is no pipeline.
+// Timeline is what the pipeline ranks of a legal layout do in one step; without a
+// pipeline it is that of the one rank.
 func (e *Evaluator) Timeline(l *plan.Layout, x *plan.Execution) *plan.Timeline {
 	s := e.run(l, x)
-	if s.shape.Pipeline == 1 {
-		return nil
-	}
 	return &plan.Timeline{Ranks: schedule.Simulate(s.shape, &s.durations).Ranks}
+}
+
+// Occupancy is what the pipeline ranks hold in the passes of that step.
+func (e *Evaluator) Occupancy(l *plan.Layout, x *plan.Execution) *plan.Occupancy {
+	return e.memory.Occupancy(l, x)
 }
 
 // communication lists what the busiest pipeline rank communicates in a step.
@@ -83,11 +86,14 @@ var (
 )
 
 // attribute gives the exposed time of sharded state, which is known for all
-// its collectives together, to the kinds of collectives in proportion to their time.
+// its collectives together, to the kinds of collectives in proportion to their time,
+// and of what the rank waits for transfers of the pipeline as much to its own as
+// they take.
 func (t *collectives) attribute(c *costs) {
 	t.expose(c[lineParameters], gathers)
 	t.expose(c[lineGradients], reductions)
 	t.expose(c[lineState], gathers, reductions)
+	t[collectivePipeline].exposed = min(c[linePipeline], t[collectivePipeline].seconds)
 }
 
 // expose adds exposed seconds to lists of kinds of collectives, by what of each is not

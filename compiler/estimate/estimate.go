@@ -71,9 +71,9 @@ type fixed struct {
 
 // rates are parameters in the form that the hot loop uses.
 type rates struct {
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention units.Seconds
-	moeSync, hostLayer, hostMoE, hostExpert, hostBackward       units.Seconds
-	hostStep, straggler, permuteBytes                           float64
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention                     units.Seconds
+	moeSync, hostLayer, hostMicroBatch, hostStep, hostMoE, hostExpert, hostBackward units.Seconds
+	straggler, permuteBytes                                                         float64
 }
 
 // caches hold what layouts share.
@@ -112,11 +112,9 @@ type Result struct {
 	// HostBytes is what a node needs beside its GPUs.
 	HostBytes units.Bytes
 
-	// ExposedCommunicationSeconds is communication on the critical path,
-	// BubbleSeconds the idle time of the busiest pipeline rank; both are parts
-	// of StepSeconds.
+	// ExposedCommunicationSeconds is communication on the critical path, a part
+	// of StepSeconds; zero where the job does not limit it.
 	ExposedCommunicationSeconds units.Seconds
-	BubbleSeconds               units.Seconds
 }
 
 // Description is everything that a plan says about one layout.
@@ -250,12 +248,12 @@ func (e *Evaluator) resolve() {
 	}
 	e.hostBackward = units.Seconds(p.at("host_backward"))
 	e.hostExpert = units.Seconds(p.at("host_expert"))
+	e.hostMicroBatch = units.Seconds(p.at("host_micro_batch"))
+	e.hostStep = units.Seconds(p.at("host_step." + engine))
 	e.hostMoE = units.Seconds(p.at("host_moe"))
-	e.hostStep = p.at("host_step." + engine)
 	e.straggler = p.at("straggler")
 	e.permuteBytes = p.at("permute_bytes")
 	if f := e.factors; f != nil {
-		e.hostStep *= float64(f[uncertainty.Host])
 		e.straggler *= float64(f[uncertainty.Straggler])
 	}
 }

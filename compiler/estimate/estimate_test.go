@@ -113,9 +113,14 @@ func layouts(t *rapid.T, experts bool) plan.Layout {
 // TestBreakdownSumsToStep holds Describe to itself and to Evaluate.
 func TestBreakdownSumsToStep(t *testing.T) {
 	evaluators := map[bool]map[runtime.Unit]*Evaluator{false: {}, true: {}}
+	limited := func(m job.Model) *job.Job {
+		j := jobOf(m, 8)
+		j.Constraints.MaxExposedCommunication = job.Some(units.Share(1))
+		return j
+	}
 	for _, r := range runtimes.All() {
-		evaluators[false][r.Sharding.Unit] = New(jobOf(dense(), 8), targetOf(r))
-		evaluators[true][r.Sharding.Unit] = New(jobOf(moe(), 8), targetOf(r))
+		evaluators[false][r.Sharding.Unit] = New(limited(dense()), targetOf(r))
+		evaluators[true][r.Sharding.Unit] = New(limited(moe()), targetOf(r))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		experts := rapid.Bool().Draw(t, "moe")
@@ -132,8 +137,11 @@ func TestBreakdownSumsToStep(t *testing.T) {
 		var out Result
 		e.Evaluate(&l, &x, &out)
 		d := e.Describe(&l, &x)
-		var sum, exposed units.Seconds
+		var sum, exposed, transfers units.Seconds
 		for _, b := range d.Time.Breakdown {
+			if b.ID == "pipeline_transfer" {
+				transfers = b.Seconds
+			}
 			if b.Seconds < -1e-9 {
 				t.Fatalf("%s is %v", b.ID, b.Seconds)
 			}
@@ -155,6 +163,9 @@ func TestBreakdownSumsToStep(t *testing.T) {
 			collectiveKinds += c.ExposedSeconds
 			if c.ExposedSeconds > c.Seconds*(1+1e-9) {
 				t.Fatalf("%s %s exposes %v of %v", c.Group, c.Collective, c.ExposedSeconds, c.Seconds)
+			}
+			if c.Group == "pipeline_parallel" { // what waits for transfers of other ranks is exposed, too
+				collectiveKinds += max(0, transfers-c.Seconds)
 			}
 		}
 		same(t, "exposed by collectiveKind", collectiveKinds, exposed)

@@ -27,9 +27,9 @@ func (b *builder) tensorParallel() {
 	if !b.reduces {
 		return
 	}
-	optional := b.optional
+	slow, optional := b.slow, b.optional
 	at, bytes, t, hidden := b.leave(b.blocks[len(b.blocks)-1].row)
-	b.optional = optional // counted with its block
+	b.slow, b.optional = slow, optional // counted with its block
 	b.last.lines[lineOf(at)] += t - hidden
 	b.last.collectives.put(at, bytes, t, t-hidden)
 }
@@ -51,16 +51,16 @@ func (b *builder) tensorBlock(block *blockTimes) {
 	g, column, row := b.g.tensor, block.column, block.row
 	at, bytes, scatter, behind := b.leave(row)
 	if !b.l.SequenceParallel {
-		hidden := units.Seconds(0)
-		if b.e.runtime.TensorParallel.Overlaps { // behind the weight gradient
-			hidden = min(scatter, column)
-		}
 		b.put(at, bytes, scatter, behind)
 		n := 1
 		if b.e.runtime.TensorParallel.ReducesEachColumn {
 			n = block.columns
 		}
 		for range n {
+			hidden := units.Seconds(0)
+			if b.e.runtime.TensorParallel.Overlaps { // behind the weight gradient
+				hidden = b.behind(scatter, column)
+			}
 			b.putBackward(at, bytes, scatter, hidden)
 		}
 		return
@@ -75,8 +75,8 @@ func (b *builder) tensorBlock(block *blockTimes) {
 	}
 	// The input is gathered again behind the input gradient, the gradient scattered
 	// behind the weight gradient.
-	b.putBackward(collectiveTensorGather, bytes, gather, min(gather, column))
-	b.putBackward(collectiveTensorScatter, bytes, scatter, min(scatter, column))
+	b.putBackward(collectiveTensorGather, bytes, gather, b.behind(gather, column))
+	b.putBackward(collectiveTensorScatter, bytes, scatter, b.behind(scatter, column))
 }
 
 // pipelined is the part of a collective that hides inside the matrix product
@@ -87,15 +87,34 @@ func (b *builder) pipelined(t, product units.Seconds) units.Seconds {
 		return 0
 	}
 	n := units.Seconds(b.l.TensorParallel)
-	hidden := min(t*(n-1)/n, product)
-	b.optional += hidden
-	return hidden
+	return b.optionally(t*(n-1)/n, product, b.e.contention)
+}
+
+// behind is how much of a collective runs behind compute, which it slows.
+func (b *builder) behind(t, compute units.Seconds) units.Seconds {
+	b.slow += slowed(t, compute, b.e.contention)
+	return min(t, compute)
+}
+
+// optionally is behind, where an option of execution has it so.
+func (b *builder) optionally(t, compute, lost units.Seconds) units.Seconds {
+	slow := slowed(t, compute, lost)
+	b.slow += slow
+	b.optional += slow
+	return min(t, compute)
+}
+
+// slowed is how much longer compute takes beside a collective of t: lost
+// seconds for each second that both run. Where the collective lasts longer all
+// the same, that is not on the critical path: both together take
+// max(t, compute + lost·t).
+func slowed(t, compute, lost units.Seconds) units.Seconds {
+	return max(0, min(lost*t, compute-(1-lost)*t))
 }
 
 // put adds a collective of the forward, of which hidden runs behind compute.
 func (b *builder) put(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
 	b.fwd[lineOf(c)] += t - hidden
-	b.overlapped += hidden
 	b.collectives.put(c, bytes, t, t-hidden)
 	b.first.put(c, bytes, t, t-hidden)
 }
@@ -103,7 +122,6 @@ func (b *builder) put(c collectiveKind, bytes units.Bytes, t, hidden units.Secon
 // putBackward is put for the backward.
 func (b *builder) putBackward(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
 	b.bwd[lineOf(c)] += t - hidden
-	b.overlapped += hidden
 	b.collectives.put(c, bytes, t, t-hidden)
 }
 
@@ -145,9 +163,9 @@ func (b *builder) contextParallel(c *program.CoreAttention, forward, backward un
 	default:
 		steps := units.Seconds(n - 1)
 		t := g.PointToPoint(kv)
-		b.put(collectiveContextRing, kv*units.Bytes(n-1), steps*t, steps*min(t, forward/units.Seconds(n)))
+		b.put(collectiveContextRing, kv*units.Bytes(n-1), steps*t, b.behind(steps*t, steps*forward/units.Seconds(n)))
 		t = g.PointToPoint(2 * kv)
-		b.putBackward(collectiveContextRing, 2*kv*units.Bytes(n-1), steps*t, steps*min(t, backward/units.Seconds(n)))
+		b.putBackward(collectiveContextRing, 2*kv*units.Bytes(n-1), steps*t, b.behind(steps*t, steps*backward/units.Seconds(n)))
 	}
 }
 
@@ -182,9 +200,8 @@ func (b *builder) expertParallel() {
 		once = g.AllToAll(bytes) * units.Seconds(max(1, m.MoE.LoadImbalance))
 	}
 	sync := b.sync()
-	behind, behindB := b.hiding(once)
-	b.optional += 2 * (behind + behindB)
 	for range 2 { // dispatch and combine
+		behind, behindB := b.hiding(once)
 		b.put(at, bytes, once+sync/2, behind)
 		b.putBackward(at, bytes, once, behindB)
 	}
@@ -202,9 +219,20 @@ func (b *builder) hiding(once units.Seconds) (forward, backward units.Seconds) {
 	if !b.x.OverlapExpertParallel {
 		return 0, 0
 	}
-	f := b.fwd[lineLinear] + b.fwd[lineExperts] + b.fwd[lineAttention]
-	w := b.bwd[lineLinear] + b.bwd[lineExperts] + b.bwd[lineAttention]
-	return min(once, w/2), min(once, f/2)
+	f := b.fwd[lineLinear] + b.fwd[lineExperts] + b.fwd[lineAttention] + b.fwd[lineMemoryBound]
+	w := b.bwd[lineLinear] + b.bwd[lineExperts] + b.bwd[lineAttention] + b.bwd[lineMemoryBound]
+	lost := b.e.exchangeContention(b.x.MoEDispatcher)
+	return b.optionally(once, w/2, lost), b.optionally(once, f/2, lost)
+}
+
+// exchangeContention is what an exchange of experts takes from compute that runs
+// beside it: the multiprocessors that the dispatcher keeps for itself, or what
+// any collective takes.
+func (e *Evaluator) exchangeContention(dispatcher string) units.Seconds {
+	if sms := e.job.Cluster.GPU.SMs; sms > 0 && plan.SendsTokens(dispatcher) {
+		return min(units.Seconds(e.parameters.at("exchange_sms."+dispatcher)/float64(sms)), e.contention)
+	}
+	return e.contention
 }
 
 // copies is the share of a token's top-k copies that travel. DeepEP and

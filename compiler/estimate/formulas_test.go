@@ -116,6 +116,60 @@ func TestWholeHead(t *testing.T) {
 	check(t, "gradients, cut head", collectiveBytes(&d, "data_parallel_shard", "reduce_scatter"), 4*(matrices/4+65*4096+ends+ends/4))
 }
 
+// TestSlowed: compute beside a collective loses a share of each second that both
+// run. What outlasts the compute loses nothing, and a little more of either never
+// makes both together shorter.
+func TestSlowed(t *testing.T) {
+	const lost = 0.25
+	for _, c := range []struct {
+		name                   string
+		collective, compute, s units.Seconds
+	}{
+		{"the collective ends first", 4, 10, 1},
+		{"both are as long", 4, 4, 1},
+		{"the slowed compute ends first", 8, 6, 0},
+		{"compute fills the collective", 4, 3, 0},
+		{"compute ends a little later", 4, 3.5, 0.5},
+		{"no compute", 4, 0, 0},
+	} {
+		near(t, c.name, float64(slowed(c.collective, c.compute, lost)), float64(c.s))
+	}
+	both := func(collective, compute float64) float64 {
+		return max(collective, compute) + float64(slowed(units.Seconds(collective), units.Seconds(compute), lost))
+	}
+	for collective := 0.0; collective < 8; collective += 0.5 {
+		for compute := 0.0; compute < 8; compute += 0.5 {
+			now := both(collective, compute)
+			near(t, "both together", now, max(collective, compute+lost*collective))
+			if both(collective+0.5, compute) < now || both(collective, compute+0.5) < now {
+				t.Errorf("%v beside %v: more takes less than %v", collective, compute, now)
+			}
+		}
+	}
+}
+
+// TestHostBetween: without a pipeline the host costs every micro-batch
+// something, on its two ends it costs a pipeline something once, and a graph of
+// the whole step nothing.
+func TestHostBetween(t *testing.T) {
+	host := func(pipeline, microBatches int, graphs string) float64 {
+		l, x := single(8), execution()
+		l.MicroBatches, l.DataParallelShard, x.CUDAGraphs = microBatches, 8/pipeline, graphs
+		if pipeline > 1 {
+			l.PipelineParallel, l.PipelineSchedule, l.StageLayers = pipeline, plan.Schedule1F1B, []int{16, 16}
+		}
+		e := New(jobOf(dense(), 1), targetOf(runtimes.Whole()))
+		other := single(8)
+		e.Step(&other, &x) // tables are shared with layouts without a pipeline
+		s := e.run(&l, &x)
+		return float64(s.once[lineHost]) + float64(microBatches)*float64(s.table.head.lines[lineHost])
+	}
+	between, step := DefaultParameters().at("host_micro_batch"), DefaultParameters().at("host_step."+runtimes.Whole().Calibration.Time)
+	near(t, "16 micro-batches", host(1, 16, "none"), step+16*between)
+	near(t, "16 micro-batches of a pipeline", host(2, 16, "none"), step+2*between)
+	near(t, "a graph of the whole step", host(1, 16, "full"), 0)
+}
+
 // TestChunksRunAgain: chunks that run again cost the forward pass of the head
 // once more, what it gathers included.
 func TestChunksRunAgain(t *testing.T) {
@@ -130,7 +184,7 @@ func TestChunksRunAgain(t *testing.T) {
 	}
 	once, gathers := head(false)
 	again, more := head(true)
-	near(t, "a head whose chunks run again", float64(again.backward), float64(once.backward+once.forward))
+	near(t, "a head whose chunks run again", float64(again.backward), float64(once.backward+once.forward-once.lines[lineHost]))
 	check(t, "what it gathers", collectiveBytes(&more, "tensor_parallel", "all_gather"), 2*collectiveBytes(&gathers, "tensor_parallel", "all_gather"))
 }
 
@@ -303,7 +357,8 @@ func TestHostUpdate(t *testing.T) {
 		e := New(j, targetOf(runtimes.Buckets()))
 		return float64(e.hostUpdate(1e9, 30, 4) - e.overPCIe(6e9))
 	}
-	core, node := DefaultParameters().at("host_core_bandwidth"), DefaultParameters().at("host_memory_bandwidth")
+	p := DefaultParameters()
+	core, node := p.at("host_core_bandwidth"), p.at("host_memory_bandwidth")*p.at("host_memory_share")
 	for _, c := range []struct {
 		name         string
 		cores, asked int
@@ -317,6 +372,18 @@ func TestHostUpdate(t *testing.T) {
 	} {
 		if got := seconds(c.cores, c.asked); math.Abs(got/c.want-1) > 1e-12 {
 			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestHostBandwidth: what eight ranks move at once takes as long as PCIe needs, or
+// the memory that they share.
+func TestHostBandwidth(t *testing.T) {
+	for _, c := range []struct{ stated, rate float64 }{{0, 63e9}, {614e9, 63e9}, {80e9, 10e9}} {
+		j := jobOf(dense(), 1)
+		j.Cluster.HostMemoryBandwidth = units.BytesPerSecond(c.stated)
+		if got := New(j, targetOf(runtimes.Buckets())).overPCIe(63e9); math.Abs(float64(got)-63e9/c.rate) > 1e-9 {
+			t.Errorf("%v stated: 63 GB of each rank take %v, want %v", c.stated, got, 63e9/c.rate)
 		}
 	}
 }
@@ -379,6 +446,11 @@ func variety() []sample {
 				s.job.Training.Precision = precision
 				s.layout.ExpertParallel, s.layout.ContextParallel, s.layout.DataParallelShard, s.layout.MicroBatches = 8, 2, 4, 128
 				out = append(out, s)
+				for _, dispatcher := range []string{"deepep", "hybridep"} {
+					beside := s
+					beside.exec.MoEDispatcher, beside.exec.OverlapExpertParallel = dispatcher, true
+					out = append(out, beside)
+				}
 				s.target, s.exec.CrossEntropy, s.exec.OffloadOptimizer = old(s.target), "unfused", true
 				s.job = jobOf(dense(), 1)
 				on(s.job, &gpu)

@@ -60,7 +60,7 @@ type builder struct {
 	weight      units.Seconds // of bwd, GEMMs that make gradients of weights
 	collectives collectives   // forward and backward
 	first       collectives   // forward alone
-	overlapped  units.Seconds // communication hidden behind compute
+	slow        units.Seconds // by which hidden communication slows compute
 	optional    units.Seconds // the part of it that an option hides
 
 	blocks   []blockTimes
@@ -189,11 +189,10 @@ func (b *builder) layer(layer program.Layer, kind int) {
 		b.expertParallel()
 	}
 	b.host()
-	overlapped := b.overlapped
+	slow := b.slow
 	if b.e.free {
-		overlapped -= b.optional
+		slow -= b.optional
 	}
-	slow := units.Seconds(b.e.contention) * overlapped
 	b.fwd[lineContention] += slow / 3
 	b.bwd[lineContention] += slow * 2 / 3
 }
@@ -236,14 +235,23 @@ func (b *builder) offload(p *pass, kind int) {
 	p.backward += w
 }
 
-// overPCIe is the time of bytes between a GPU and its host. Without a link
+// hostBandwidth is that of a node's memory.
+func (e *Evaluator) hostBandwidth() float64 {
+	if stated := float64(e.job.Cluster.HostMemoryBandwidth); stated > 0 {
+		return stated
+	}
+	return e.parameters.at("host_memory_bandwidth")
+}
+
+// overPCIe is the time of bytes between a GPU and its host, while all ranks of the
+// node move theirs and share its memory's bandwidth. Without a link
 // described there is nothing to charge.
 func (e *Evaluator) overPCIe(bytes float64) units.Seconds {
 	bandwidth := float64(e.job.Cluster.PCIe.Bandwidth)
 	if bandwidth == 0 {
 		return 0
 	}
-	return units.Seconds(bytes / bandwidth)
+	return units.Seconds(bytes / min(bandwidth, e.hostBandwidth()/float64(max(e.job.Cluster.GPUsPerNode, 1))))
 }
 
 // selective is the forward time of the modules that run again. The "op" policy

@@ -20,11 +20,12 @@ func (e *Evaluator) Prior() *uncertainty.Prior {
 // the layout's terms are known.
 func (e *Evaluator) Uncertain(l *plan.Layout, x *plan.Execution, out *uncertainty.Step) {
 	s := e.run(l, x)
+	work := e.waits(l)
 	c := e.microBatchLines(l, s.busiest)
 	out.Terms = s.g.terms(&c)
 	times := units.Seconds(l.MicroBatches)
-	if s.work > 0 {
-		times += s.once[lineBubble] / s.work
+	if work > 0 {
+		times += s.once[lineBubble] / work
 	}
 	once := s.g.terms(&s.once)
 	for k := range out.Terms {
@@ -52,9 +53,6 @@ func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds) (en
 // microBatchLines is the breakdown of one micro-batch on a pipeline rank.
 func (e *Evaluator) microBatchLines(l *plan.Layout, rank int) (c costs) {
 	e.each(l, rank, func(times int, p *pass) { c.add(units.Seconds(times), &p.lines) })
-	if e.step.blocking {
-		c[linePipeline] = units.Seconds(boundaries(l, rank)) * e.step.transfer
-	}
 	return c
 }
 

@@ -49,11 +49,10 @@ func (s *fsdp) pass(p *pass) {
 // hide puts communication behind the pass's own compute, if the framework
 // overlaps it at all, and what is left on the critical path.
 func (s *fsdp) hide(p *pass, side *units.Seconds, t units.Seconds, overlap bool) {
-	hidden := units.Seconds(0)
+	var hidden, slow units.Seconds
 	if overlap {
-		hidden = min(t, *side)
+		hidden, slow = min(t, *side), slowed(t, *side, s.e.contention)
 	}
-	slow := units.Seconds(s.e.contention) * hidden
 	p.lines[lineState] += t - hidden
 	p.lines[lineContention] += slow
 	*side += t - hidden + slow

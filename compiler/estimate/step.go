@@ -6,6 +6,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -24,7 +25,8 @@ type step struct {
 	works       []units.Seconds    // of every rank, per micro-batch
 	work        units.Seconds      // of the busiest one
 	pipeline    units.Seconds      // all micro-batches
-	once        costs              // what comes once per step, bubble and straggler included
+	unhindered  schedule.Durations // scratch: the durations without the transfers that senders wait for
+	once        costs              // what comes once per step, straggler included; the idle time of the pipeline once waits has told it apart
 	collectives collectives        // of the collectives that come once per step
 	total       units.Seconds
 }
@@ -32,7 +34,7 @@ type step struct {
 // run evaluates the time of a layout into e.step.
 func (e *Evaluator) run(l *plan.Layout, x *plan.Execution) *step {
 	e.begin(l, x)
-	e.step.pipeline = e.pipelineSeconds()
+	e.step.pipeline = e.pipelineSeconds(&e.step.durations)
 	return e.complete(l, x)
 }
 
@@ -49,26 +51,91 @@ func (e *Evaluator) begin(l *plan.Layout, x *plan.Execution) {
 // complete adds what comes once per step to s.pipeline.
 func (e *Evaluator) complete(l *plan.Layout, x *plan.Execution) *step {
 	s := &e.step
-	s.once[lineBubble] = s.pipeline - units.Seconds(l.MicroBatches)*s.work
 	e.gradients(l, x)
 	e.optimizer(l, x)
 	e.small(l)
 	if e.factors != nil {
 		e.factors.once(s)
 	}
-	s.once[lineHost] += e.hostOnce(x)
+	e.hostOnce(l, x)
 	s.once[lineStraggler] = s.pipeline * units.Seconds(e.straggler*math.Log(float64(l.GPUs())))
-	s.total = units.Seconds(l.MicroBatches)*s.work + s.once.sum()
+	s.total = s.pipeline + s.once.sum()
 	return s
 }
 
-// hostOnce is what the host adds once per step: nothing where a graph of the
+// waits tells apart by its cause what the busiest rank waits for in a pipeline.
+// Its bubble is what it would be if transfers took no time; by how much longer
+// the pipeline takes is the transfers': the rank's own, and those between other
+// ranks that its inputs came through. It returns the work of the rank for one
+// micro-batch, without transfers.
+func (e *Evaluator) waits(l *plan.Layout) (work units.Seconds) {
+	s := &e.step
+	work = s.work
+	free := s.pipeline
+	if s.transfer > 0 {
+		d := e.withoutTransfers(l)
+		free = min(free, e.pipelineSeconds(d))
+		if s.blocking {
+			work = 0
+			place := schedule.PlacementOf(l.PipelineSchedule)
+			for c := range d.Forward {
+				if place.Rank(c, l.PipelineParallel) == s.busiest {
+					work += d.Forward[c] + d.Backward(c)
+				}
+			}
+		}
+	}
+	s.once[lineBubble] = free - units.Seconds(l.MicroBatches)*work
+	s.once[linePipeline] = s.pipeline - free
+	return work
+}
+
+// withoutTransfers is the durations of the chunks if transfers took no time.
+func (e *Evaluator) withoutTransfers(l *plan.Layout) *schedule.Durations {
+	s := &e.step
+	var blocked units.Seconds // in the durations of a chunk
+	if s.blocking {
+		blocked = s.transfer
+	}
+	d, last := &s.unhindered, l.Chunks()-1
+	d.Forward, d.InputGradient = grow(d.Forward, last+1), grow(d.InputGradient, last+1)
+	for c := range d.Forward {
+		d.Forward[c], d.InputGradient[c] = s.durations.Forward[c], s.durations.InputGradient[c]
+		if c != last {
+			d.Forward[c] -= blocked
+		}
+		if c != 0 {
+			d.InputGradient[c] -= blocked
+		}
+	}
+	d.WeightGradient, d.Together = s.durations.WeightGradient, s.durations.Together
+	return d
+}
+
+// hostOnce adds what the host does once per step: nothing where a graph of the
 // whole step runs while it prepares the next.
-func (e *Evaluator) hostOnce(x *plan.Execution) units.Seconds {
+func (e *Evaluator) hostOnce(l *plan.Layout, x *plan.Execution) {
+	var t units.Seconds
+	if x.CUDAGraphs != "full" {
+		t = e.hostStep
+	}
+	if l.PipelineParallel > 1 {
+		t += 2 * e.hostBetween(x)
+	}
+	if e.factors != nil {
+		t *= e.factors[uncertainty.Host]
+	}
+	e.step.once[lineHost] += t
+}
+
+// hostBetween is what the host adds between two micro-batches, when it fetches
+// and checks: nothing where a graph of the whole step runs meanwhile. Other
+// stages of a pipeline run on, so that there it shows at its two ends alone.
+func (e *Evaluator) hostBetween(x *plan.Execution) units.Seconds {
 	if x.CUDAGraphs == "full" {
 		return 0
 	}
-	return units.Seconds(e.hostStep)
+	return e.hostMicroBatch
 }
 
 // stages adds up the chunks: durations, work and elements, and the busiest
@@ -284,7 +351,7 @@ func boundaries(l *plan.Layout, rank int) int {
 }
 
 // rankLines is the breakdown and the traffic of one micro-batch on a pipeline
-// rank.
+// rank; what it waits for other ranks is not part of it.
 func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t collectives) {
 	s := &e.step
 	e.each(l, rank, func(times int, p *pass) {
@@ -293,22 +360,14 @@ func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t collectives)
 	})
 	if l.PipelineParallel > 1 {
 		n := boundaries(l, rank)
-		exposed := units.Seconds(0)
-		if s.blocking {
-			exposed = s.transfer
-		}
-		c[linePipeline] = units.Seconds(n) * exposed
-		t[collectivePipeline] = traffic{units.Bytes(n) * s.table.transfer, units.Seconds(n) * s.transfer, units.Seconds(n) * exposed}
+		t[collectivePipeline] = traffic{bytes: units.Bytes(n) * s.table.transfer, seconds: units.Seconds(n) * s.transfer}
 	}
 	return c, t
 }
 
-// exposedWork is the communication in rankLines, without building them.
+// exposedWork is the exposed communication in rankLines, without building them.
 func (e *Evaluator) exposedWork(l *plan.Layout, rank int) (t units.Seconds) {
 	e.each(l, rank, func(times int, p *pass) { t += units.Seconds(times) * p.exposed })
-	if e.step.blocking {
-		t += units.Seconds(boundaries(l, rank)) * e.step.transfer
-	}
 	return t
 }
 

@@ -21,12 +21,12 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 	if !with.Reduce {
 		t := e.reduceOnce(l, x, n)
 		window := s.durations.InputGradient[0] + e.trailing(l, s.durations.InputGradient)
-		e.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t)
+		e.expose(lineGradients, e.unhidden(t, window, n, x.OverlapGradientReduce), t, window)
 	}
 	if l.ZeroStage >= p.Optimizer && !with.GatherForward {
 		t := e.gatherOnce(n)
 		window := s.durations.Forward[0] + e.trailing(l, s.durations.Forward)
-		e.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t)
+		e.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t, window)
 	}
 }
 
@@ -88,11 +88,11 @@ func (e *Evaluator) unhidden(t, window units.Seconds, n program.Elements, overla
 	return max(t-window, t*units.Seconds(bucket))
 }
 
-// expose puts the exposed part of a collective on its line and charges the
-// hidden part's contention.
-func (e *Evaluator) expose(at line, exposed, t units.Seconds) {
+// expose puts the exposed part of a collective on its line and charges what the
+// hidden part slows a window of compute.
+func (e *Evaluator) expose(at line, exposed, t, window units.Seconds) {
 	e.step.once[at] += exposed
-	e.step.once[lineContention] += units.Seconds(e.contention) * (t - exposed)
+	e.step.once[lineContention] += min(e.contention*(t-exposed), slowed(t, window, e.contention))
 }
 
 // optimizer adds the update: what the busiest rank reads and writes.
@@ -165,7 +165,7 @@ func (e *Evaluator) orthogonalise(layers float64) units.Seconds {
 func (e *Evaluator) hostUpdate(own, perElement, gradient float64) units.Seconds {
 	ranks := float64(e.job.Cluster.GPUsPerNode)
 	cores := float64(e.job.CoresPerRank()) * e.parameters.at("host_core_bandwidth")
-	rate := min(cores, e.parameters.at("host_memory_bandwidth")/ranks)
+	rate := min(cores, e.hostBandwidth()*e.parameters.at("host_memory_share")/ranks)
 	return units.Seconds(own*perElement/rate) + e.overPCIe(own*(gradient+2))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -112,8 +113,8 @@ func (e *Evaluator) stateTerms(k wholeKey, l *plan.Layout, x *plan.Execution, g 
 	return s
 }
 
-// withState is a table with the parameters of its ends and the state
-// communication of its passes.
+// withState is a table with the parameters of its ends, what the host does
+// between micro-batches, and the state communication of its passes.
 func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	s := *t
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
@@ -121,6 +122,10 @@ func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, 
 	s.head.elements.Dense = e.arch.FinalNorm()
 	if !e.model.TiedEmbeddings || l.PipelineParallel > 1 {
 		s.head.elements.Dense += e.arch.WordEmbedding(vocabulary, e.runtime.TensorParallel.HeadParts(l.TensorParallel))
+	}
+	if l.PipelineParallel == 1 {
+		s.head.lines[lineHost] += e.hostBetween(x)
+		s.head.forward += e.hostBetween(x)
 	}
 	if with := e.runtime.ShardingOf(x).PerMicroBatch(l); with != (runtime.PerMicroBatch{}) {
 		s.layers = slices.Clone(t.layers)
@@ -154,19 +159,20 @@ func (e *Evaluator) executionIndex(x *plan.Execution) int16 {
 	return int16(len(e.executions) - 1)
 }
 
-// pipelineSeconds is the simulated pipeline, remembered by its durations.
-func (e *Evaluator) pipelineSeconds() units.Seconds {
+// pipelineSeconds is the simulated pipeline of the step with some durations,
+// remembered by them.
+func (e *Evaluator) pipelineSeconds(d *schedule.Durations) units.Seconds {
 	s := &e.step
 	if s.shape.Pipeline == 1 {
 		return units.Seconds(s.shape.MicroBatches) * s.work
 	}
 	h := mix(uint64(s.shape.Schedule)<<48 ^ uint64(s.shape.Pipeline)<<32 ^ uint64(s.shape.Virtual)<<24 ^ uint64(s.shape.MicroBatches))
-	h = mix(h ^ math.Float64bits(float64(s.durations.Transfer)))
-	for c := range s.durations.Forward {
-		h = mix(h ^ math.Float64bits(float64(s.durations.Forward[c])))
-		h = mix(h ^ math.Float64bits(float64(s.durations.InputGradient[c])))
+	h = mix(h ^ math.Float64bits(float64(d.Transfer)))
+	for c := range d.Forward {
+		h = mix(h ^ math.Float64bits(float64(d.Forward[c])))
+		h = mix(h ^ math.Float64bits(float64(d.InputGradient[c])))
 	}
-	for _, t := range s.durations.WeightGradient {
+	for _, t := range d.WeightGradient {
 		h = mix(h ^ math.Float64bits(float64(t)))
 	}
 	t, ok := e.pipelines[h]
@@ -174,7 +180,7 @@ func (e *Evaluator) pipelineSeconds() units.Seconds {
 		if len(e.pipelines) >= mostPipelines {
 			clear(e.pipelines)
 		}
-		t = e.simulator.Duration(s.shape, &s.durations)
+		t = e.simulator.Duration(s.shape, d)
 		e.pipelines[h] = t
 	}
 	return t

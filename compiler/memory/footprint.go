@@ -44,13 +44,7 @@ type footprint struct {
 func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 	var a account
 	c, st := &a.content, &a.state
-	m.content(e, rank, c, out.ledger != nil)
-	m.state(e, &c.holding, st)
-	out.state = st.resident.sum() + st.step.sum()
-	st.resident[lineWorkspaces] += e.terms.workspaces + int64(c.blocks)*e.terms.rotary
-	st.resident[lineWeightGradients] += c.scratch
-	st.resident[lineReceive] += c.receive
-	m.chunkState(e, &a)
+	out.state = m.open(e, rank, &a, out.ledger != nil)
 	if c.ends >= 0 {
 		out.loss = e.terms.head.loss
 	}
@@ -76,10 +70,24 @@ func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 		}
 	}
 	out.device = units.Bytes(m.device(e, out))
-	out.host = hostMemory{state: st.host, activations: moved, checkpoint: m.staging(e, st)}
+	out.host = m.hostOf(e, st, moved)
 	if out.ledger != nil {
 		m.write(e, peak, &a, out.ledger)
 	}
+}
+
+// open makes the account of a rank, with ledgers or without, and returns what
+// neither micro-batch nor recompute changes.
+func (m *Model) open(e *evaluation, rank *stageRank, a *account, ledgers bool) int64 {
+	c, st := &a.content, &a.state
+	m.content(e, rank, c, ledgers)
+	m.state(e, &c.holding, st)
+	state := st.resident.sum() + st.step.sum()
+	st.resident[lineWorkspaces] += e.terms.workspaces + int64(c.blocks)*e.terms.rotary
+	st.resident[lineWeightGradients] += c.scratch
+	st.resident[lineReceive] += c.receive
+	m.chunkState(e, a)
+	return state
 }
 
 // heavier is the end of a run at which activations take more.

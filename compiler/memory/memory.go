@@ -94,7 +94,7 @@ func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
 		}
 	}
 	out := m.peak(&e, stage, &worst)
-	out.State, out.Host = units.Bytes(state), m.hostBytes(&host)
+	out.State, out.Host = units.Bytes(state), m.hostBytes(l, &host)
 	m.judge(&e, &phases, &out)
 	return out
 }
@@ -125,7 +125,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	}
 	out.Peak = plan.Peak{Rank: worst.Rank, Stage: worst.Stage, AllocatedBytes: worst.Allocated, ReservedBytes: worst.Reserved,
 		DeviceBytes: worst.Device, DeviceRangeBytes: [2]units.Bytes{worst.Low, worst.High}}
-	out.Host = m.host(&host)
+	out.Host = m.host(l, &host)
 	m.judge(&e, &phases, &worst)
 	out.NeededBytes, out.OOM = worst.Needed, worst.Uncertain.Exhausted(worst.Phases, float64(m.job.UsableMemory()))
 	return out

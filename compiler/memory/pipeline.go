@@ -32,15 +32,20 @@ type pipelines struct {
 // mostPipelines bounds what a long search remembers to some megabytes.
 const mostPipelines = 1 << 12
 
-// lineUp makes the pipeline of a layout the model's, if it is not yet.
-func (m *Model) lineUp(l *plan.Layout, x *plan.Execution) {
+// shapeOf is the pipeline of a layout. A backward pass of overlapped experts runs
+// beside the forward pass after it; without a pipeline each layer that goes makes
+// room for one that comes.
+func shapeOf(l *plan.Layout, x *plan.Execution) schedule.Shape {
 	s := schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
-	// A backward pass runs beside the forward pass after it; without a pipeline
-	// each layer that goes makes room for one that comes.
 	if x.OverlapExpertParallel && l.PipelineParallel > 1 {
 		s.Ahead = 1
 	}
-	shape := shortened(s)
+	return s
+}
+
+// lineUp makes the pipeline of a layout the model's, if it is not yet.
+func (m *Model) lineUp(l *plan.Layout, x *plan.Execution) {
+	shape := shortened(shapeOf(l, x))
 	if p := m.pipeline; p != nil && shape == p.shape && slices.Equal(l.StageLayers, p.split) {
 		return
 	}

@@ -181,16 +181,14 @@ type replayer struct {
 	held  []held
 	open  []run // by phase and chunk; steps of −1: none
 	out   replay
+	each  func(*instant) // nil, or who wants every instant and no runs
 }
 
 // replayRank replays the passes of a rank of an order.
 func replayRank(o *schedule.Order, rank int, comes comings) *replay {
 	chunks := o.Chunks / o.Pipeline
-	w := replayer{comes: comes, alone: o.Pipeline == 1, now: make([]instant, chunks), held: make([]held, chunks), open: make([]run, int(numPhases)*chunks)}
-	for i := range w.now {
-		c := o.Placement.Chunk(rank, i, o.Pipeline)
-		w.now[i] = instant{chunk: i, begins: o.First(c), ends: o.Last(c), held: w.held}
-	}
+	w := newReplayer(o, rank, comes)
+	w.open = make([]run, int(numPhases)*chunks)
 	scratch := make([]held, 2*chunks*len(w.open))
 	for i := range w.open {
 		w.open[i].steps = -1
@@ -203,6 +201,17 @@ func replayRank(o *schedule.Order, rank int, comes comings) *replay {
 		w.shut(&w.open[i])
 	}
 	return &w.out
+}
+
+// newReplayer stands before the first pass of a rank of an order.
+func newReplayer(o *schedule.Order, rank int, comes comings) *replayer {
+	chunks := o.Chunks / o.Pipeline
+	w := &replayer{comes: comes, alone: o.Pipeline == 1, now: make([]instant, chunks), held: make([]held, chunks)}
+	for i := range w.now {
+		c := o.Placement.Chunk(rank, i, o.Pipeline)
+		w.now[i] = instant{chunk: i, begins: o.First(c), ends: o.Last(c), held: w.held}
+	}
+	return w
 }
 
 // pass lets a rank allocate and free what a pass does. A chunk that runs forward
@@ -280,6 +289,10 @@ func (w *replayer) makeGradients(at instant) {
 // note adds an instant to the runs.
 func (w *replayer) note(at instant, p phase) {
 	at.phase, at.ready = p, w.held[at.chunk].gathered > 0
+	if w.each != nil {
+		w.each(&at)
+		return
+	}
 	if w.comes == (comings{}) && !at.late && (p == afterForward || p == inLastLayer) { // no more than the first layer to run backward
 		return
 	}

@@ -80,7 +80,7 @@ func walk(j *job.Job, tg *target.Target, l *plan.Layout, x *plan.Execution) (p P
 		state = max(state, s.state)
 		host.cover(&s.host)
 	}
-	p.State, p.Host = units.Bytes(state), m.hostBytes(&host)
+	p.State, p.Host = units.Bytes(state), m.hostBytes(l, &host)
 	return p
 }
 

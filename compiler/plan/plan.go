@@ -129,8 +129,19 @@ type LedgerLine struct {
 	Bytes units.Bytes
 }
 
-// HostMemory is what a node needs beside its GPUs.
+// HostMemory is what a node needs beside its GPUs: the most of any phase of the
+// run, and what that consists of.
 type HostMemory struct {
+	BytesPerNode units.Bytes
+	Ledger       []LedgerLine
+	Phases       []HostPhase // those that the run has, in their order
+}
+
+// HostPhase is what a node needs in a phase of a run: start, until the model is
+// on the GPUs; load, while a checkpoint is read; steady; and save, a step beside
+// which a checkpoint is written. The ledger sums to BytesPerNode.
+type HostPhase struct {
+	Name         string
 	BytesPerNode units.Bytes
 	Ledger       []LedgerLine
 }
@@ -152,20 +163,6 @@ type TimeLine struct {
 	Seconds units.Seconds
 }
 
-// Timeline holds the pipeline schedule of one step, for pictures.
-type Timeline struct {
-	Ranks [][]Slot
-}
-
-// Slot is one piece of work on a pipeline rank.
-type Slot struct {
-	Kind       string // forward, backward, input_gradient, weight_gradient
-	MicroBatch int
-	Chunk      int
-	Start      units.Seconds
-	End        units.Seconds
-}
-
 // Communication is one kind of collective over one group, summed over the
 // step for the busiest rank.
 type Communication struct {
@@ -174,7 +171,7 @@ type Communication struct {
 	Bytes          units.Bytes // payload per rank and step
 	Link           string
 	Seconds        units.Seconds
-	ExposedSeconds units.Seconds
+	ExposedSeconds units.Seconds // of Seconds; what the rank waits for others' collectives is in the breakdown only
 }
 
 // Throughput restates the step time. MFU halves causal attention, does not
@@ -209,7 +206,8 @@ type Checkpoints struct {
 	Given           string // steps, time or auto
 	IntervalSteps   int
 	IntervalSeconds units.Seconds
-	Why             string // of auto: what decided
+	SaveSeconds     units.Seconds // until a checkpoint lies in the storage: by cluster.storage, or ndc's assumption
+	Why             string        // of auto: what decided
 }
 
 // Search tells how the layout was found:

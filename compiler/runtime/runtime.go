@@ -25,7 +25,21 @@ type Runtime struct {
 	Recompute      Recompute
 	Loss           Loss
 	LowPrecision   LowPrecision
+	Host           Host
 	Calibration    Calibration
+}
+
+// Host is what passes through the memory of a node before it is on its GPUs.
+type Host struct {
+	// BuildsCut says that a model whose tensors tensor or expert parallelism cuts is
+	// made whole first, once per node.
+	BuildsCut bool
+	// Imports is how many whole models a node holds while it imports weights in
+	// another form; ImportsSharded the same where every parameter is sharded as soon
+	// as it exists.
+	Imports, ImportsSharded int
+	// ReadsFiles says that a rank that resumes reads each of its files as a whole.
+	ReadsFiles bool
 }
 
 // Pipeline is how pipeline stages hand over activations and their gradients.

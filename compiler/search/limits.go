@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
@@ -23,7 +24,8 @@ type limits struct {
 	stepID  diag.ID
 	nvlink  []plan.Axis
 	domain  int
-	fastest bool // the objective is time
+	fastest bool    // the objective is time
+	near    float64 // see Near; 0: not asked
 }
 
 func newLimits(j *job.Job) limits {
@@ -48,7 +50,7 @@ func (l *limits) time(j *job.Job) {
 	}
 	if perHour := float64(j.Cluster.GPUs()) / 3600; j.Training.Steps > 0 {
 		if c.MaxTrainingTime.Set {
-			l.within(perStep(float64(c.MaxTrainingTime.Value)), IDTrainingTime)
+			l.within(units.Rounded(goodput.LongestStep(j, c.MaxTrainingTime.Value)), IDTrainingTime)
 		}
 		if c.MaxGPUHours.Set {
 			l.within(perStep(c.MaxGPUHours.Value/perHour), IDGPUHours)
@@ -122,7 +124,7 @@ func (l *limits) reach(best *ranking) float64 {
 	case len(best.list) == 0:
 		return math.Inf(1)
 	}
-	return units.Rounded(best.list[0].cost() * (1 + within))
+	return max(reachOf(&best.list[0]), units.Rounded(best.list[0].cost()*(1+l.near)))
 }
 
 // most is the memory above which a layout cannot enter a full ranking by

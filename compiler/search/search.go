@@ -92,13 +92,14 @@ func AlmostAsFast(step units.Seconds) units.Seconds { return units.Rounded(step 
 func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
 	fast := *j
 	fast.Constraints.Objective = "throughput"
-	o, err := run(ctx, &fast, t, newLimits(&fast), math.Inf(1))
+	first := newSearcher(&fast, t, newLimits(&fast), math.Inf(1))
+	o, err := first.find(ctx)
 	if err != nil || len(o.Best) == 0 {
 		return o, err
 	}
 	l := newLimits(j)
 	l.within(AlmostAsFast(o.Best[0].Result.StepSeconds), IDSlower)
-	return run(ctx, j, t, l, costOf(l.step))
+	return first.again(j, l, costOf(l.step)).find(ctx)
 }
 
 // Below finds the best layout whose cost is at most a number of seconds, nil if
@@ -113,14 +114,36 @@ func Below(ctx context.Context, j *job.Job, t *target.Target, cost float64) (*Ca
 
 // run searches the layouts that cost at most a number.
 func run(ctx context.Context, j *job.Job, t *target.Target, l limits, cost float64) (*Outcome, error) {
-	s := &searcher{job: j, target: t, space: layout.NewSpace(j, t), limits: l, threshold: cost, bound: cost, cost: cost, most: math.MaxInt64}
+	return newSearcher(j, t, l, cost).find(ctx)
+}
+
+// newSearcher prepares a search of the layouts that cost at most a number.
+func newSearcher(j *job.Job, t *target.Target, l limits, cost float64) *searcher {
+	s := (&searcher{target: t, space: layout.NewSpace(j, t)}).again(j, l, cost)
+	s.known = make([]meshFloor, len(s.space.Meshes))
 	for range max(1, min(runtime.GOMAXPROCS(0), len(s.space.Meshes)/lastBatch+1)) {
 		s.workers = append(s.workers, newWorker(s))
 	}
-	s.outcome = Outcome{Counts: Counts{Rejected: map[diag.ID]int64{}}}
-	s.best = ranking{less: better(j.Constraints.Objective), most: Kept + 1}
-	s.ties.less = better(j.Constraints.Objective)
-	s.nearest = ranking{less: nearer, most: 3}
+	return s
+}
+
+// again is another search of the same space for a job that differs in its
+// constraints on cost only. It knows what the first one has learned of the times
+// of meshes.
+func (s *searcher) again(j *job.Job, l limits, cost float64) *searcher {
+	less := better(j.Constraints.Objective)
+	next := &searcher{job: j, target: s.target, space: s.space, limits: l, threshold: cost, bound: cost, cost: cost, most: math.MaxInt64, known: s.known,
+		best: ranking{less: less, most: Kept + 1}, ties: ties{less: less}, nearest: ranking{less: nearer, most: 3},
+		outcome: Outcome{Counts: Counts{Rejected: map[diag.ID]int64{}}}}
+	for _, w := range s.workers {
+		w.searcher = next
+		next.workers = append(next.workers, w)
+	}
+	return next
+}
+
+// find searches, and chooses among what was found.
+func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
@@ -151,6 +174,7 @@ type searcher struct {
 	space   *layout.Space
 	limits  limits
 	workers []*worker
+	known   []meshFloor // by mesh
 	// what a layout must not exceed to be kept, by the objective
 	cost      float64 // what is worth looking at
 	threshold float64
@@ -229,6 +253,10 @@ func (s *searcher) take(m *meshSearch) {
 	s.bound = min(s.cost, s.limits.reach(&s.best))
 	s.threshold, s.most = min(s.cost, s.limits.threshold(&s.best)), s.limits.most(&s.best)
 }
+
+// meshFloor is what is known of the costs that a mesh cannot beat: with its smallest
+// micro-batch, by which meshes are ordered, and with any. Zero is nothing.
+type meshFloor struct{ smallest, any float64 }
 
 // meshSearch is the search of one mesh and its findings.
 type meshSearch struct {

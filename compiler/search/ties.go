@@ -1,7 +1,8 @@
 package search
 
 import (
-	"cmp"
+	_ "embed" // for data/spare.json
+	"encoding/json"
 	"math/bits"
 	"slices"
 
@@ -26,14 +27,19 @@ const (
 	tiedChance = 0.2
 )
 
-// Shares of a GPU's memory below which it is plenty, or enough. Runs of Nanotron
-// on 80 GB cards that reached 70.5 GB took 2.4 to 8.8 times as long as others of
-// their kind (Ultra-Scale Playbook); the first is a tenth below that, which is how
-// far predictions of memory are off.
-const (
-	plenty = 0.79
-	enough = 0.88
-)
+//go:embed data/spare.json
+var spareJSON []byte
+
+// spare are the shares of a GPU's memory below which it is plenty, or enough.
+var spare = func() (s struct {
+	Plenty, Enough float64
+	Source         string
+}) {
+	if err := json.Unmarshal(spareJSON, &s); err != nil {
+		panic("search: " + err.Error()) // the tests read it
+	}
+	return s
+}()
 
 // class is what candidates are preferred by when they are tied, the most
 // important first; less is better.
@@ -43,6 +49,8 @@ type class struct {
 	memory   int8 // 0: plenty to spare, 1: enough, 2: close to the limit
 	offload  int8 // what is kept in host memory
 	features int8 // axes and options beyond the simplest
+
+	group int // what else is told apart, and preferred by nothing: see Near
 }
 
 // order lists the members of a class with the words for the first in which two
@@ -115,7 +123,11 @@ func (w *worker) reach() float64 {
 
 // class is what the current candidate would be preferred by.
 func (w *worker) class(c *Candidate) class {
-	return classOf(w.job, w.envelope(), c, w.options.changed())
+	k := classOf(w.job, w.envelope(), c, w.options.changed())
+	if w.limits.near > 0 {
+		k.group = 1 + c.mesh
+	}
+	return k
 }
 
 // classOf is what a candidate is preferred by, of whose options some are not as
@@ -123,9 +135,9 @@ func (w *worker) class(c *Candidate) class {
 func classOf(j *job.Job, measured *uncertainty.Envelope, c *Candidate, changed int) class {
 	k := class{features: int8(features(&c.Layout) + changed)}
 	switch share := float64(c.Result.PeakDeviceBytes) / float64(j.Cluster.GPU.Memory); {
-	case share > enough:
+	case share > spare.Enough:
 		k.memory = 2
-	case share > plenty:
+	case share > spare.Plenty:
 		k.memory = 1
 	}
 	for _, used := range [...]bool{c.Execution.OffloadActivations, c.Execution.OffloadOptimizer, c.Execution.OffloadParameters} {
@@ -159,43 +171,71 @@ type Known struct {
 // tied with the fastest by what is preferred of them, then the others by their
 // time. It returns their places in the list, the chosen one first.
 func Order(j *job.Job, prior *uncertainty.Prior, list []Known) []int {
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	byCost := func(a, b int) int { return cmp.Compare(list[a].cost(), list[b].cost()) }
-	slices.SortStableFunc(order, byCost)
-	if len(order) == 0 {
+	if len(list) == 0 {
 		return nil
 	}
-	fastest := &list[order[0]]
-	tied := make([]bool, len(list))
-	classes := make([]class, len(list))
+	steps := map[*Candidate]*uncertainty.Step{}
+	c := contest{less: better("throughput"), difference: func(a, b *Candidate) uncertainty.Normal {
+		return rounded(prior.Difference(steps[a], steps[b]))
+	}}
+	measured := &uncertainty.Embedded().Of(j).Measured
 	for i := range list {
-		c := &list[i]
-		classes[i] = classOf(j, &uncertainty.Embedded().Of(j).Measured, &c.Candidate, 0)
-		tied[i] = c == fastest || c.cost() <= fastest.cost()*(1+within) && isTied(rounded(prior.Difference(&c.Step, &fastest.Step)))
+		k := &list[i]
+		steps[&k.Candidate] = &k.Step
+		c.list, c.classes = append(c.list, &k.Candidate), append(c.classes, classOf(j, measured, &k.Candidate, 0))
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case tied[a] != tied[b]:
-			if tied[a] {
-				return -1
-			}
-			return 1
-		case !tied[a]:
-			return byCost(a, b)
-		}
-		if rule, is := classes[a].preferred(&classes[b]); rule != "" {
-			if is {
-				return -1
-			}
-			return 1
-		}
-		return byCost(a, b)
-	})
-	return order
+	byTime := make([]int, len(list))
+	for i := range byTime {
+		byTime[i] = i
+	}
+	slices.SortStableFunc(byTime, c.compareTime)
+	tied := c.tied(byTime[0])
+	return append(tied, slices.DeleteFunc(byTime, func(i int) bool { return slices.Contains(tied, i) })...)
 }
+
+// contest is feasible candidates of one job, among which the rule of choice
+// decides, with their classes and what is known of the difference of two.
+type contest struct {
+	list       []*Candidate
+	classes    []class
+	less       func(a, b *Candidate) bool // by time
+	difference func(a, b *Candidate) uncertainty.Normal
+}
+
+// tied lists the places of those that are tied with the fastest, it among them,
+// the preferred one first.
+func (c *contest) tied(at int) []int {
+	fastest := c.list[at]
+	var list []int
+	for i, other := range c.list {
+		if i == at || other.cost() <= reachOf(fastest) && isTied(c.difference(other, fastest)) {
+			list = append(list, i)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int {
+		switch rule, is := c.classes[a].preferred(&c.classes[b]); {
+		case rule == "":
+			return c.compareTime(a, b)
+		case is:
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+func (c *contest) compareTime(a, b int) int {
+	switch x, y := c.list[a], c.list[b]; {
+	case c.less(x, y):
+		return -1
+	case c.less(y, x):
+		return 1
+	}
+	return 0
+}
+
+// reachOf is the cost up to which a candidate may be preferred to the fastest.
+func reachOf(fastest *Candidate) float64 { return units.Rounded(fastest.cost() * (1 + within)) }
 
 // features counts what a layout has that is more to start, to debug and to
 // resume than plain data parallelism, model chunks by how often they double.
@@ -255,58 +295,42 @@ func (s *searcher) choose() {
 		return steps[c]
 	}
 	prior := w.evaluator.Prior()
-	difference := func(a, b *Candidate) uncertainty.Normal { return rounded(prior.Difference(step(a), step(b))) }
-
-	var tied []int // places in s.ties
-	chosen := -1
+	c := contest{classes: s.ties.classes, less: s.ties.less, difference: func(a, b *Candidate) uncertainty.Normal {
+		return rounded(prior.Difference(step(a), step(b)))
+	}}
+	at := -1
 	for i := range s.ties.list {
-		c := &s.ties.list[i]
-		same := sameChoice(c, &fastest)
-		if !same && (c.cost() > s.limits.reach(&s.best) || !isTied(difference(c, &fastest))) {
-			continue
-		}
-		tied = append(tied, i)
-		if chosen < 0 || s.preferred(i, chosen) {
-			chosen = i
+		c.list = append(c.list, &s.ties.list[i])
+		if sameChoice(c.list[i], &fastest) {
+			at = i
 		}
 	}
-	slices.SortFunc(tied, func(a, b int) int {
-		if s.ties.less(&s.ties.list[a], &s.ties.list[b]) {
-			return -1
-		}
-		return 1
-	})
-	if chosen < 0 {
+	if at < 0 {
 		return
 	}
-	best := s.ties.list[chosen]
+	tied := c.tied(at)
+	chosen := tied[0]
+	best := *c.list[chosen]
+	slices.SortFunc(tied, c.compareTime)
 	for _, i := range tied[:min(len(tied), Kept)] {
+		other := c.list[i]
 		if i == chosen {
 			continue
 		}
-		c := &s.ties.list[i]
-		rule, _ := s.ties.classes[chosen].preferred(&s.ties.classes[i])
-		o.Choice.Among = append(o.Choice.Among, Contender{Candidate: *c, Difference: difference(c, &best), WhyNot: rule})
-	}
-	if !sameChoice(&best, &fastest) {
-		for i := range s.ties.list {
-			if sameChoice(&s.ties.list[i], &fastest) {
-				o.Choice.Rule, _ = s.ties.classes[chosen].preferred(&s.ties.classes[i])
-			}
+		rule, _ := c.classes[chosen].preferred(&c.classes[i])
+		o.Choice.Among = append(o.Choice.Among, Contender{Candidate: *other, Difference: c.difference(other, &best), WhyNot: rule})
+		if i == at {
+			o.Choice.Rule = rule
 		}
-		o.Choice.Loss = difference(&best, &fastest)
+	}
+	if chosen != at {
+		o.Choice.Loss = c.difference(&best, &fastest)
 		// the layouts that come next, without the chosen one
 		o.Best = slices.DeleteFunc(o.Best, func(c Candidate) bool { return c.mesh == best.mesh && sameLayout(&c, &best) })
 		o.Best = slices.Insert(o.Best, 0, best)
 		o.Best = o.Best[:min(len(o.Best), Kept+1)]
 	}
-	o.Choice.Among = append(o.Choice.Among, w.unasked(&best, difference)...)
-}
-
-// preferred reports whether one of the ties goes before another.
-func (s *searcher) preferred(a, b int) bool {
-	rule, is := s.ties.classes[a].preferred(&s.ties.classes[b])
-	return is || rule == "" && s.ties.less(&s.ties.list[a], &s.ties.list[b])
+	o.Choice.Among = append(o.Choice.Among, w.unasked(&best, c.difference)...)
 }
 
 // isTied reports whether a candidate with some difference to the fastest is tied

@@ -60,7 +60,11 @@ func (w *worker) open(index int, out *meshSearch) {
 	out.counts.Enumerated = max(leaves, 1)
 	switch id := w.meshFault(leaves); {
 	case id == "":
-		out.floor = w.meshFloor(w.space.MicroBatchSizes(m)[0])
+		known := &w.known[index]
+		if known.smallest == 0 {
+			known.smallest = w.meshFloor(w.space.MicroBatchSizes(m)[0])
+		}
+		out.floor = known.smallest
 	case m.Idle:
 		out.counts.Pruned = out.counts.Enumerated
 	default:
@@ -81,10 +85,15 @@ func (w *worker) meshBeaten(sizes []int) bool {
 	if math.IsInf(w.threshold, 1) {
 		return false
 	}
+	limit, known := max(w.threshold, w.bound), &w.known[w.mesh.index]
+	if known.any > limit {
+		return true
+	}
 	for _, mbs := range sizes {
 		w.meshFloors = append(w.meshFloors, w.meshFloor(mbs))
 	}
-	return slices.Min(w.meshFloors) > max(w.threshold, w.bound)
+	known.any = slices.Min(w.meshFloors)
+	return known.any > limit
 }
 
 // meshFault names what forbids every layout of the current mesh, or "".
@@ -448,7 +457,6 @@ func (w *worker) time(c *Candidate) {
 	w.evaluator.EvaluateTime(&c.Layout, &c.Execution, r)
 	r.StepSeconds = units.Rounded(r.StepSeconds)
 	r.ExposedCommunicationSeconds = units.RoundedTo(r.ExposedCommunicationSeconds, r.StepSeconds)
-	r.BubbleSeconds = units.RoundedTo(r.BubbleSeconds, r.StepSeconds)
 }
 
 // exposedFloor is a share of exposed communication that the current layout

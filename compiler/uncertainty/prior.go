@@ -151,16 +151,7 @@ func (p *Prior) own(s *Step) float64 {
 
 // shared is the variance of a weighted sum of the errors of the terms.
 func (p *Prior) shared(weights *[Count]float64) float64 {
-	var v float64
-	for i, a := range weights {
-		if a == 0 {
-			continue
-		}
-		for k, b := range weights {
-			v += a * b * p.Covariance[i][k]
-		}
-	}
-	return max(0, v)
+	return max(0, p.between(weights, weights))
 }
 
 // Ratio is the distribution of measured over predicted time of a step.

@@ -112,11 +112,10 @@ func (p *Prior) conditioned(measured []Observation, design [][Count]float64, res
 	return mean, covariance, solve
 }
 
-// factored solves linear equations with a positive definite matrix, which it
-// overwrites, by Cholesky's method.
-func factored(a [][]float64) func(b []float64) []float64 {
-	n := len(a)
-	for i := range n {
+// decompose makes of a positive definite matrix the lower half of its root, by
+// Cholesky's method; what lies above the diagonal means nothing then.
+func decompose(a [][]float64) {
+	for i := range a {
 		for j := range i + 1 {
 			s := a[i][j]
 			for k := range j {
@@ -129,6 +128,13 @@ func factored(a [][]float64) func(b []float64) []float64 {
 			}
 		}
 	}
+}
+
+// factored solves linear equations with a positive definite matrix, which it
+// overwrites.
+func factored(a [][]float64) func(b []float64) []float64 {
+	n := len(a)
+	decompose(a)
 	return func(b []float64) []float64 {
 		x := make([]float64, n)
 		for i := range n {

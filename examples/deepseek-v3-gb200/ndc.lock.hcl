@@ -10,10 +10,10 @@ plan "deepseek-v3-gb200" "megatron" {
     sequence_parallel       = false
     context_parallel        = 1
     pipeline_parallel       = 4
-    virtual_pipeline        = 1
-    pipeline_schedule       = "1f1b"
-    stage_layers            = [16, 16, 16, 13]
-    expert_parallel         = 32
+    virtual_pipeline        = 3
+    pipeline_schedule       = "interleaved_1f1b"
+    stage_layers            = [6, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
+    expert_parallel         = 64
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
     data_parallel_shard     = 64
@@ -31,7 +31,7 @@ plan "deepseek-v3-gb200" "megatron" {
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
     overlap_tensor_parallel  = false
-    overlap_expert_parallel  = false
+    overlap_expert_parallel  = true
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "fused"

@@ -58,9 +58,9 @@ plan "llama3-70b" "megatron" {
     sequence_parallel       = true
     context_parallel        = 2
     pipeline_parallel       = 4
-    virtual_pipeline        = 2
+    virtual_pipeline        = 5
     pipeline_schedule       = "interleaved_1f1b"
-    stage_layers            = [10, 10, 10, 10, 10, 10, 10, 10]
+    stage_layers            = [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
@@ -102,22 +102,22 @@ plan "llama3-70b" "torchtitan" {
   inputs        = "2170096c9a5a52185e96422f4f56d8a82a5643d7e4363965c5506d400eae1d4c"
 
   layout {
-    tensor_parallel         = 2
+    tensor_parallel         = 8
     sequence_parallel       = true
     context_parallel        = 1
-    pipeline_parallel       = 1
+    pipeline_parallel       = 4
     virtual_pipeline        = 1
-    pipeline_schedule       = "none"
-    stage_layers            = [80]
+    pipeline_schedule       = "1f1b"
+    stage_layers            = [20, 20, 20, 20]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 128
-    zero_stage              = 3
+    data_parallel_shard     = 8
+    zero_stage              = 2
     micro_batch_size        = 1
-    micro_batches           = 8
-    recompute               = "selective"
-    recompute_modules       = ["op"]
+    micro_batches           = 128
+    recompute               = "none"
+    recompute_modules       = []
     recompute_method        = ""
     recompute_layers        = 0
   }
@@ -136,7 +136,7 @@ plan "llama3-70b" "torchtitan" {
     compile                  = true
     moe_dispatcher           = ""
     context_parallel_type    = ""
-    reshard_after_forward    = true
+    reshard_after_forward    = false
     fully_sharded            = false
     zero_hpz_partition       = 1
     offload_optimizer        = false

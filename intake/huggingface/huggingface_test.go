@@ -43,3 +43,14 @@ func TestEveryFamilyReadsItsDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestFamiliesHaveSources: each row says whose code computes what it says.
+func TestFamiliesHaveSources(t *testing.T) {
+	eachLine(familiesFile, func(line []byte) {
+		var row struct{ Type, Source string }
+		decode(line, &row)
+		if row.Source == "" {
+			t.Errorf("%s has no source", row.Type)
+		}
+	})
+}

@@ -12,15 +12,14 @@ package lint
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/intake/shell"
 )
 
 // Bounds of a script, far above any launch.
@@ -98,40 +97,15 @@ func (s *script) text() bool {
 	return true
 }
 
-// blanks are places that the reader of an example shall fill in, such as
-// NAME=<path>, which bash would refuse.
-var blanks = regexp.MustCompile(`=(<[^<>\n|&;"'$]*>)`)
-
-// blanks are the places of blanks, comments aside.
-func (s *script) blanks() [][]int {
-	return slices.DeleteFunc(blanks.FindAllSubmatchIndex(s.src, -1), func(m []int) bool {
-		line := s.src[bytes.LastIndexByte(s.src[:m[0]], '\n')+1 : m[0]]
-		return bytes.HasPrefix(bytes.TrimSpace(line), []byte("#"))
-	})
-}
-
 // read parses the script.
 func (s *script) read() bool {
-	file, src, err := parse(s.src)
+	p, err := shell.Parse(s.src)
 	if err == nil {
-		s.src = src
-		return s.evaluate(file)
-	}
-	filled := bytes.Clone(s.src)
-	for _, m := range s.blanks() {
-		filled[m[2]], filled[m[3]-1] = '"', '"'
-		for i := m[2] + 1; i < m[3]-1; i++ {
-			if filled[i] == ' ' || filled[i] == '\t' {
-				filled[i] = '_' // one word, where it is used
-			}
+		for _, b := range p.Blanks {
+			s.report(Blank, s.span(b[0], b[1]), fmt.Sprintf("%s stands for a value. bash reads < and > as redirections and refuses the line. Put the value there.", s.src[b[0]:b[1]]))
 		}
-	}
-	if file, filled, again := parse(filled); again == nil {
-		for _, m := range s.blanks() {
-			s.report(Blank, s.span(m[2], m[3]), fmt.Sprintf("%s stands for a value. bash reads < and > as redirections and refuses the line. Put the value there.", s.src[m[2]:m[3]]))
-		}
-		s.src = filled
-		return s.evaluate(file)
+		s.evaluate(p)
+		return true
 	}
 	at := s.span(0, 1)
 	if bad, ok := err.(syntax.ParseError); ok {
@@ -140,42 +114,4 @@ func (s *script) read() bool {
 	}
 	s.report(Syntax, at, fmt.Sprintf("bash cannot read the script: %s. Nothing after this place runs.", err))
 	return false
-}
-
-// parse reads bash, where the parser reads it otherwise than bash does: an
-// element of a list that begins with [ is a word unless ]= follows, and a comment
-// ends with its line, whether or not a backslash stands there. Such a byte becomes
-// another. What was read is returned, with every place as it was.
-func parse(src []byte) (*syntax.File, []byte, error) {
-	for range 100 {
-		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(bytes.NewReader(src), "")
-		changed := bytes.Clone(src)
-		bad, ok := err.(syntax.ParseError)
-		switch {
-		case err == nil:
-			endComments(file, changed)
-		case ok && strings.HasPrefix(bad.Text, "`[x]` must be followed by"):
-			if at := bytes.LastIndexByte(src[:min(int(bad.Pos.Offset())+1, len(src))], '['); at >= 0 {
-				changed[at] = 'x'
-			}
-		}
-		if bytes.Equal(changed, src) {
-			return file, src, err
-		}
-		src = changed
-	}
-	return nil, nil, errors.New("it cannot be followed")
-}
-
-// endComments takes away the backslashes at the ends of comments.
-func endComments(file *syntax.File, src []byte) {
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.Comment); ok {
-			from := int(c.Pos().Offset())
-			if end := bytes.IndexByte(src[from:], '\n'); end > 0 && src[from+end-1] == '\\' {
-				src[from+end-1] = ' '
-			}
-		}
-		return true
-	})
 }

@@ -52,19 +52,14 @@ func (c *call) word(i int) string {
 }
 
 // evaluate prepares what the rules look at.
-func (s *script) evaluate(file *syntax.File) bool {
-	s.file, s.calls, s.first = file, map[int]*call{}, len(s.src)
-	if len(file.Stmts) > 0 {
-		s.first = int(file.Stmts[0].Pos().Offset())
+func (s *script) evaluate(p *shell.Parsed) {
+	s.file, s.calls, s.first = p.File, map[int]*call{}, len(s.src)
+	if len(s.file.Stmts) > 0 {
+		s.first = int(s.file.Stmts[0].Pos().Offset())
 	}
 	s.walk()
 	s.directives = directives(s)
-	evaluated, err := shell.Certain(s.name, s.src)
-	if err != nil {
-		evaluated = &shell.Script{}
-	}
-	s.shell = evaluated
-	return true
+	s.shell = shell.Certain(p)
 }
 
 // walk collects the calls with what stands around them.

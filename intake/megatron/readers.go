@@ -28,7 +28,7 @@ var words = map[string]struct {
 	"--cp-comm-type":                    {"execution.context_parallel_type", map[string]any{"p2p": "ring", "all_gather": "all_gather", "a2a": "ulysses", "a2a+p2p": "hierarchical"}},
 	"--lr-decay-style":                  {"training.schedule", map[string]any{"cosine": "cosine", "linear": "linear", "constant": "constant", "WSD": "wsd"}},
 	"--optimizer":                       {"training.optimizer", map[string]any{"adam": "adamw", "sgd": "sgd", "muon": "muon", "dist_muon": "muon"}},
-	"--moe-router-load-balancing-type":  {"model.moe.router.balance", map[string]any{"aux_loss": "aux_loss", "seq_aux_loss": "sequence_aux_loss", "none": "none"}},
+	"--moe-router-load-balancing-type":  {"model.moe.router.balance", map[string]any{"aux_loss": "aux_loss", "seq_aux_loss": "sequence_aux_loss", "global_aux_loss": "global_aux_loss", "none": "none"}},
 	"--tokenizer-type":                  {"training.data.tokenizer", map[string]any{"HuggingFaceTokenizer": "huggingface", "GPTSentencePieceTokenizer": "sentencepiece", "SentencePieceTokenizer": "sentencepiece", "Llama2Tokenizer": "sentencepiece", "TikTokenizer": "tiktoken", "NullTokenizer": "none"}},
 	"--fp8-recipe":                      {"training.fp8.recipe", map[string]any{"delayed": "delayed", "tensorwise": "tensorwise", "blockwise": "blockwise", "mxfp8": "mxfp8"}},
 	"--recompute-granularity":           {"constraints.layout.recompute", map[string]any{"selective": "selective", "full": "full"}},

@@ -39,7 +39,7 @@ func Drop(d *draft.Draft, kind, version string, emitted tree.Object) {
 // version that has none, the newest that has.
 func dialectOf(kind, version string) *dialect {
 	if kind == TorchTitanKind {
-		return titanDialect(version)
+		return titanDialect(version, false)
 	}
 	return deepSpeedDialect(version)
 }

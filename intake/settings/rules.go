@@ -3,13 +3,17 @@ package settings
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ndc-dev/ndc/intake/tree"
+	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
 // rule says what keys of a configuration are, beyond what the backend's table
@@ -19,6 +23,8 @@ type rule struct {
 	Keys     []string       `json:"keys"`
 	Argument string         `json:"argument"` // of the job, which the value says as it stands
 	Values   map[string]any `json:"values"`   // what words say instead; null: nothing to say
+	When     []string       `json:"when"`     // another key and the value that it must have for this one to say anything
+	Says     map[string]any `json:"says"`     // arguments of the job that the key's being there settles
 	Call     string         `json:"call"`     // a function of this package that reads the value
 	Whole    bool           `json:"whole"`    // an object is read as one value
 	Left     string         `json:"left"`     // why a job has nothing to say of it
@@ -27,11 +33,19 @@ type rule struct {
 	Source   string         `json:"source"`   // where the framework says so
 }
 
-//go:embed run.jsonl torchtitan.jsonl deepspeed.jsonl
+//go:embed run.jsonl torchtitan.jsonl torchtitan_printed.jsonl deepspeed.jsonl
 var files embed.FS
 
-// rules are those of a file by the keys that they are for.
+// rules are those of a file by the keys that they are for; *.NAME is every key of
+// that name that has none of its own.
 type rules map[string]*rule
+
+func (u rules) of(path string) *rule {
+	if r := u[path]; r != nil {
+		return r
+	}
+	return u["*."+path[strings.LastIndexByte(path, '.')+1:]]
+}
 
 var loaded sync.Map // of rules, by file
 
@@ -68,39 +82,64 @@ func calls() map[string]func(*reading, key, *rule) outcome {
 		"flavor": flavor, "imported": imported,
 		"betas": betas, "adam_mode": adamMode, "offload": offload, "device": device,
 		"sources": sources, "recomputed": recomputed, "folder": folder,
+		"agrees": agrees, "present": present, "counted": counted, "family": architecture, "window": window, "balance": balance, "initial": initial,
+		"groups": groups, "implementation": implementation, "loaded": started,
 	}
 }
 
 // ruled reads a key by its rule.
 func (r *reading) ruled(k key, u *rule) outcome {
+	if u.When != nil {
+		if n := r.given[u.When[0]]; word(n.Node) != u.When[1] {
+			return left("it is not in use")
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(u.Says)) {
+		r.set(path, typed(path, u.Says[path]))
+	}
 	switch {
 	case u.Call != "":
 		return calls()[u.Call](r, k, u)
 	case u.Left != "":
 		return left(u.Left)
-	case u.Refused != "":
+	case u.Refused != "" && u.Values == nil:
 		return unknown(u.Refused)
 	case u.Values == nil && r.table == nil && nothing(k.Node):
 		return left("nothing to say")
+	case u.Values == nil && k.Value == nil:
+		return left("none")
 	case u.Values == nil:
 		return r.plain(k, u.Argument)
 	}
-	text := k.Text()
-	if on, ok := k.Truth(); ok {
-		text = fmt.Sprint(on)
-	}
-	v, ok := u.Values[text]
+	v, ok := u.Values[word(k.Node)]
 	switch {
 	case !ok:
-		return unknown("no value of " + u.Argument)
+		return unknown(cmp.Or(u.Refused, "no value of "+u.Argument))
 	case v == nil:
 		return left("nothing to say")
 	}
-	if f, ok := v.(float64); ok {
-		v = int64(f)
-	}
-	r.d.Set(u.Argument, v, r.at(k))
+	r.d.Set(u.Argument, typed(u.Argument, v), r.at(k))
 	return outcome{to: u.Argument}
+}
+
+// word is a value as the data files spell it.
+func word(n tree.Node) string {
+	if on, ok := n.Truth(); ok {
+		return fmt.Sprint(on)
+	}
+	if n.Value == nil {
+		return "null"
+	}
+	return n.Text()
+}
+
+// typed is a value of a data file as a draft has it.
+func typed(path string, v any) any {
+	f, ok := v.(float64)
+	if a, _ := argument(path); ok && (a == nil || a.Type != language.Number) {
+		return int64(f)
+	}
+	return v
 }
 
 // nothing reports null, false, empty text and an empty list.
@@ -110,7 +149,7 @@ func nothing(n tree.Node) bool {
 }
 
 // later leaves a key to what is settled when all keys are read.
-func later(*reading, key, *rule) outcome { return outcome{} }
+func later(_ *reading, _ key, u *rule) outcome { return outcome{to: u.Argument} }
 
 // folder reads a path that ndc appends the backend's name to.
 func folder(r *reading, k key, u *rule) outcome {

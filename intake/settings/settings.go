@@ -79,7 +79,7 @@ func (r *reading) flatten(prefix string, o tree.Object, all *[]key) {
 		if prefix != "" {
 			path = prefix + "." + m.Key
 		}
-		u := r.rules[path]
+		u := r.rules.of(path)
 		if u != nil && u.Now != "" {
 			path = u.Now
 		}
@@ -101,7 +101,7 @@ func (r *reading) key(k key) {
 		entry, known = r.table.Lookup(k.path)
 		class, _ = r.classes.Of(entry)
 	}
-	u := r.rules[k.path]
+	u := r.rules.of(k.path)
 	var o outcome
 	switch {
 	case k.Value == "auto":
@@ -111,7 +111,9 @@ func (r *reading) key(k key) {
 	case !known:
 		o = unknown(r.version + " has no such key")
 	case class.Kind == schema.Job:
-		o = r.plain(k, class.Argument)
+		if o = r.plain(k, class.Argument); o.verdict == draft.Unknown && same(entry.Default, k.Node) {
+			o = left("the default")
+		}
 	case class.Kind == schema.Fixed || class.Kind == schema.Planned:
 		if same(entry.Default, k.Node) {
 			o = left("the default")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -19,9 +20,12 @@ import (
 // TorchTitanKind is the kind of TorchTitan's backend.
 const TorchTitanKind = "torchtitan"
 
-// lastTOML is the last release that reads TOML; later ones print what their
-// Python says as JSON.
-const lastTOML = "0.2.2"
+// lastTOML is the last release that reads TOML, and firstPython the first that is
+// configured by Python and prints it as JSON.
+const (
+	lastTOML    = "0.2.2"
+	firstPython = "0.3.0"
+)
 
 // IsTorchTitan reports a configuration of TorchTitan by its sections.
 func IsTorchTitan(o tree.Object) bool {
@@ -123,16 +127,31 @@ func tomlObject(prefix string, values map[string]any, lines map[string]int, orde
 }
 
 // ReadTorchTitan reads a configuration of TorchTitan; version is a release, ""
-// the last that read such files.
+// the last that wrote such files.
 func ReadTorchTitan(d *draft.Draft, file, version string, root tree.Object) {
-	titanDialect(version).read(d, file, root).completeTitan()
+	root, layers := layered(root)
+	if version == "" && layers != nil {
+		version = firstPython
+	}
+	r := titanDialect(version, layers != nil).read(d, file, root)
+	r.completeTitan()
+	if layers != nil {
+		r.completePrinted(layers)
+	}
 }
 
-func titanDialect(version string) *dialect {
+func titanDialect(version string, printed bool) *dialect {
 	x := &dialect{kind: TorchTitanKind, version: version, rules: rulesOf("torchtitan.jsonl"), spell: titanArgument}
+	if printed {
+		x.rules = maps.Clone(x.rules)
+		maps.Copy(x.rules, rulesOf("torchtitan_printed.jsonl"))
+	}
 	if x.table, x.classes = torchtitan.Tables(version); x.table == nil {
 		x.version = lastTOML
-		x.table, x.classes = torchtitan.Tables(lastTOML)
+		if printed {
+			x.version = firstPython
+		}
+		x.table, x.classes = torchtitan.Tables(x.version)
 	}
 	return x
 }
@@ -172,15 +191,14 @@ func shard(r *reading, k key, _ *rule) outcome {
 }
 
 func schedule(r *reading, k key, _ *rule) outcome {
-	for _, pair := range [][2]string{{"1F1B", "1f1b"}, {"Interleaved1F1B", "interleaved_1f1b"}, {"GPipe", "gpipe"}, {"DualPipeV", "dualpipev"}} {
-		if strings.EqualFold(pair[0], k.Text()) {
-			if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
-				r.d.Set("constraints.layout.pipeline_schedule", pair[1], r.at(k))
-			}
-			return outcome{}
-		}
+	name, ok := torchtitan.Schedule(r.version, k.Text())
+	if order := r.given["parallelism.pipeline_parallel_schedule_csv"]; !ok || order.Text() != "" {
+		return unknown("no schedule that ndc has")
 	}
-	return unknown("no schedule that ndc has")
+	if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
+		r.d.Set("constraints.layout.pipeline_schedule", name, r.at(k))
+	}
+	return outcome{to: "constraints.layout.pipeline_schedule"}
 }
 
 // stages counts the layers of every part of the pipeline.
@@ -321,6 +339,9 @@ func (r *reading) rate() {
 		r.set("training.schedule", "wsd")
 		r.set("training.schedule.decay_steps", int64(math.Round(ratio*float64(steps))))
 		r.set("training.schedule.decay_shape", map[string]string{"sqrt": "minus_sqrt", "cosine": "cosine", "linear": "linear"}[shape])
+	case r.whole("lr_scheduler.total_steps") > steps: // the decay ends after the run
+		r.set("training.schedule", shape)
+		r.set("training.schedule.decay_steps", r.whole("lr_scheduler.total_steps")-warmup)
 	case shape == "sqrt":
 		r.set("training.schedule", "wsd")
 		r.set("training.schedule.decay_shape", "minus_sqrt")

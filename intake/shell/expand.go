@@ -240,6 +240,9 @@ func (e *evaluator) literal(l *syntax.Lit, quoted bool) text {
 				continue
 			}
 		}
+		if b, ok := written(c.b); ok {
+			c.b, c.quoted = b, true
+		}
 		t = append(t, c)
 	}
 	return t

@@ -331,12 +331,12 @@ func (e *evaluator) source(words []text) {
 		e.script.Sources = append(e.script.Sources, words[0].word())
 		return
 	}
-	file, err := parse(words[0].String(), string(src))
+	p, err := checked(src)
 	if err != nil {
 		e.script.Problems = append(e.script.Problems, words[0].String()+": "+err.Error())
 		return
 	}
-	e.deeper(file.Stmts, nil)
+	e.deeper(p.File.Stmts, nil)
 }
 
 // nested evaluates a value as a script.
@@ -344,11 +344,11 @@ func (e *evaluator) nested(t text) {
 	if e.depth >= maxDepth || !e.spend(1, len(t)) {
 		return
 	}
-	file, err := parse("", t.String())
+	p, err := checked([]byte(t.String()))
 	if err != nil {
 		return
 	}
-	e.deeper(file.Stmts, t)
+	e.deeper(p.File.Stmts, t)
 }
 
 // deeper runs statements that come from another file, or from a value.

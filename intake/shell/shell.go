@@ -74,7 +74,7 @@ type Script struct {
 // Read evaluates a script that is called with arguments; nil is that nobody
 // knows them. Files that it sources are found by their base names among others.
 // A variable that the script does not set has its default.
-func Read(name string, src []byte, arguments []string, others map[string][]byte) (*Script, error) {
+func Read(src []byte, arguments []string, others map[string][]byte) (*Script, error) {
 	e := &evaluator{state: newState(), others: others}
 	if arguments != nil {
 		e.state.given, e.state.positional = true, make([]text, len(arguments))
@@ -82,46 +82,44 @@ func Read(name string, src []byte, arguments []string, others map[string][]byte)
 			e.state.positional[i] = known(a, 1)
 		}
 	}
-	return read(name, src, e)
+	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
+	p, err := checked(src)
+	if err != nil {
+		return nil, err
+	}
+	e.script = &Script{Directives: directives(src)}
+	e.evaluate(p)
+	return e.script, nil
 }
 
 // Certain evaluates a script for what holds wherever it runs: a variable that it
 // does not set may be in the environment, and so its default is not its value.
-func Certain(name string, src []byte) (*Script, error) {
-	return read(name, src, &evaluator{state: newState(), certain: true})
+func Certain(p *Parsed) *Script {
+	e := &evaluator{state: newState(), certain: true, script: &Script{}}
+	e.evaluate(p)
+	return e.script
 }
 
-func read(name string, src []byte, e *evaluator) (*Script, error) {
+func (e *evaluator) evaluate(p *Parsed) {
+	e.run(p.File.Stmts)
+	e.lists()
+}
+
+// checked parses a script that is short enough, with an error that names the
+// line.
+func checked(src []byte) (*Parsed, error) {
 	if len(src) > maxValue*8 {
 		return nil, fmt.Errorf("it has %d bytes, more than a script", len(src))
 	}
 	if bytes.IndexByte(src, 0) >= 0 {
 		return nil, errors.New("it is binary")
 	}
-	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
-	e.script = &Script{Directives: directives(src)}
-	file, err := parse(name, string(src))
-	if err != nil { // people leave blanks to fill in, as NAME=<path>, which bash would refuse
-		filled, again := parse(name, blanks.ReplaceAllString(string(src), "=\"$1\""))
-		if again != nil {
-			return nil, err
-		}
-		file = filled
-	}
-	e.run(file.Stmts)
-	e.lists()
-	return e.script, nil
-}
-
-var blanks = regexp.MustCompile(`=(<[^<>\n|&;"'$]*>)`)
-
-func parse(name, src string) (*syntax.File, error) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), name)
+	p, err := Parse(src)
 	var bad syntax.ParseError
 	if errors.As(err, &bad) {
 		return nil, fmt.Errorf("line %d: %s", bad.Pos.Line(), bad.Text)
 	}
-	return file, err
+	return p, err
 }
 
 var directiveWords = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)

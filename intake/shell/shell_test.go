@@ -56,10 +56,13 @@ func TestRead(t *testing.T) {
 		{"options under a condition in a command", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; bash -c \"run ${O[*]}\"", "run --a 1 ?--b\nbash -c ?run --a 1 --b"},
 		{"trimmed", "P=/a/b.sh; run ${P##*/} ${P%.sh} ${P/a/c}", "run b.sh /a/b /c/b.sh"},
 		{"and or", "[ -z \"$X\" ] && Y=1; true && Z=2; run ${Y:-0} $Z", "run <${Y}> 2"},
-		{"blank", "A=<your path> # x\nrun $A", "run <your path>"},
+		{"blank", "A=<your path> # x\nrun $A", "run <your_path>"},
+		{"blank with what the shell knows", "A=<n (see #3) *> # x\nrun $A", "run <n_(see_#3)_*>"},
+		{"bracket of a list", "L=([a,b] --x); run \"${L[@]}\"", "run [a,b] --x"},
+		{"backslash of a comment", "# why \\\nrun 1 # because \\\nrun 2", "run 1\nrun 2"},
 		{"echo", "run $(echo 3)", "run 3"},
 	} {
-		s, err := Read("x.sh", []byte(c.script), nil, nil)
+		s, err := Read([]byte(c.script), nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -73,7 +76,7 @@ func TestRead(t *testing.T) {
 // TestLines: words know the line that they were written on, however they come
 // to their command.
 func TestLines(t *testing.T) {
-	s, err := Read("x.sh", []byte("#!/bin/bash\nA=\"\n  --a 1\n  --b 2\"\nL=(\n  --c # why\n)\nrun $A \"${L[@]}\" \\\n  --d\neval \"go $A\"\n"), nil, nil)
+	s, err := Read([]byte("#!/bin/bash\nA=\"\n  --a 1\n  --b 2\"\nL=(\n  --c # why\n)\nrun $A \"${L[@]}\" \\\n  --d\neval \"go $A\"\n"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +93,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestDirectives(t *testing.T) {
-	s, err := Read("x.sbatch", []byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), nil, nil)
+	s, err := Read([]byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +117,7 @@ func TestArguments(t *testing.T) {
 		"run 8 8 y 4\nrun --lr 1\nrun 1 <$REST>":             {"8", "y", "--lr", "1"},
 		"run 8 8 y 5\nrun z --lr 1\nrun 1 z":                 {"8", "y", "z", "--lr", "1"},
 	} {
-		s, err := Read("x.sh", []byte(script), arguments, nil)
+		s, err := Read([]byte(script), arguments, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +138,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s, err := Read("x.sh", src, nil, nil)
+		s, err := Read(src, nil, nil)
 		if err != nil {
 			return
 		}

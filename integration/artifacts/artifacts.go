@@ -64,13 +64,20 @@ const Infeasible diag.ID = "infeasible"
 // Build loads a job file and takes each of its backends through target,
 // compiler and emitter, in this process.
 func Build(src []byte) ([]Built, diag.List) {
+	return BuildSome(src, func(string) bool { return true })
+}
+
+// BuildSome is Build for the jobs whose names are wanted.
+func BuildSome(src []byte, wanted func(name string) bool) ([]Built, diag.List) {
 	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: src}}, "job.hcl", lang.Options{})
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	var list []Built
 	for i := range w.Jobs {
-		list = append(list, build(&w.Jobs[i]))
+		if wanted(w.Jobs[i].Name) {
+			list = append(list, build(&w.Jobs[i]))
+		}
 	}
 	return list, nil
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/backends/deepspeed"
-	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -116,7 +116,7 @@ func resolved(t *testing.T, j *job.Job, layout func(*plan.Layout)) (*plan.Plan, 
 	}
 	l := spread(j, layout)
 	x := tg.Resolve(j, &l)
-	p := &plan.Plan{Backend: "deepspeed", BackendVersion: j.Backend.Version, Layout: l, Execution: x, Run: plan.Run{Checkpoints: compiler.Checkpoints(j, 4)}}
+	p := &plan.Plan{Backend: "deepspeed", BackendVersion: j.Backend.Version, Layout: l, Execution: x, Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)}}
 	facts := &target.Facts{Job: j, Layout: &l, Exec: &x, GPUs: l.GPUs()}
 	for i := range tg.Rules {
 		if tg.Rules[i].Breaks(facts) {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing/fstest"
 
-	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -77,7 +77,7 @@ func (d *Draft) Plan(t *target.Target) *plan.Plan {
 		d.Execution(&x)
 	}
 	return &plan.Plan{Backend: j.Backend.Kind, BackendVersion: j.Backend.Version, Feasible: true, Layout: *l, Execution: x, Time: plan.Time{StepSeconds: 4},
-		Run: plan.Run{Checkpoints: compiler.Checkpoints(d.Job, 4)}}
+		Run: plan.Run{Checkpoints: goodput.Checkpoints(d.Job, 4)}}
 }
 
 // Broken names the rules of a target that a plan breaks.

@@ -20,7 +20,7 @@ def plain(arguments):
 def changed(arguments):
     """The arguments with layers of plain torch instead of Transformer Engine's kernels, without a sum of NCCL's that gloo
     does not have, and without the processes that hand data to a GPU's memory."""
-    kept = [word for word in arguments if word != "--moe-permute-fusion"]
+    kept = [word for word in arguments if word not in ("--moe-permute-fusion", "--moe-router-fusion", "--delay-wgrad-compute")]
     layers = [] if plain(arguments) else ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
     return kept + layers + ["--no-gradient-reduce-div-fusion", "--num-workers", "0"]
 

@@ -209,7 +209,7 @@ func (d *drawing) router(family string) {
 	if family == "gpt_oss" {
 		d.line("bias = true")
 	}
-	d.maybe(70, "balance", `"aux_loss"`, `"sequence_aux_loss"`, `"bias"`, `"none"`)
+	d.maybe(70, "balance", `"aux_loss"`, `"sequence_aux_loss"`, `"global_aux_loss"`, `"bias"`, `"none"`)
 	d.maybe(20, "z_loss_coefficient", "0.001")
 	d.maybe(20, "normalize", "true", "false")
 	d.maybe(15, "pre_softmax", "true")

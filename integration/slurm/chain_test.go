@@ -3,6 +3,8 @@
 package slurm
 
 import (
+	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,6 +30,9 @@ var chains = []struct {
 	{"BuiltAnew", builtAnew},
 	{"SecretsStayHome", secretsStayHome},
 	{"AllCPUs", allCPUs},
+	{"RanksBySrun", ranksBySrun},
+	{"Preempted", preempted},
+	{"Hangs", hangs},
 	{"WrongNodeCount", wrongNodeCount},
 	{"WrongGPUCount", wrongGPUCount},
 }
@@ -43,6 +48,7 @@ func standInAt(t *testing.T, s *scenario, variables ...string) *scenario {
 	t.Helper()
 	s.build(t, variables...)
 	s.program(t, "torchrun", "torchrun")
+	s.program(t, "python3", "python3")
 	s.program(t, "nvidia-smi", "nvidia-smi")
 	s.write(t, "megatron/pretrain_gpt.py", "", 0o644)
 	return s
@@ -143,6 +149,64 @@ func allCPUs(t *testing.T, c *cluster) {
 	if n := strings.Count(s.read("starts"), " cpus 16 of 16 "); n != 2 {
 		t.Errorf("%d of 2 nodes got their 16 CPUs:\n%s", n, s.read("starts"))
 	}
+}
+
+// ranksBySrun: a task for each GPU, which share the CPUs of their node.
+func ranksBySrun(t *testing.T, c *cluster) {
+	s := standIn(t, c, "launcher=srun")
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 12)
+	for rank := range 4 {
+		if n := strings.Count(s.read("starts"), fmt.Sprintf(" rank %d of 4 ", rank)); n != 3 {
+			t.Errorf("rank %d was started %d times:\n%s", rank, n, s.read("starts"))
+		}
+	}
+	if n := strings.Count(s.read("starts"), " cpus 2 of 4 "); n != 12 {
+		t.Errorf("%d of 12 ranks got two of four CPUs:\n%s", n, s.read("starts"))
+	}
+	if found, _ := filepath.Glob(filepath.Join(s.emitted, "logs", "*.ranks", "start-0", "node-?", "?", "stdout.log")); len(found) != 12 {
+		t.Errorf("the lines of ranks are in %q", found)
+	}
+}
+
+// preempted: a job of more importance takes the nodes. The ranks hear SIGTERM,
+// save and end within the grace; the next link goes on from there.
+func preempted(t *testing.T, c *cluster) {
+	s := standIn(t, c, "partition=yielding")
+	s.write(t, "hear", "", 0o644)
+	s.hold(t, "")
+	first := s.jobs()[0]
+	nodes := fmt.Sprintf("n%d,n%d", first.nodes[0], first.nodes[1])
+	urgent := s.do(t, "cd / && sbatch --parsable --partition=urgent --nodes=2 --exclusive --nodelist=%s --output=/dev/null --wrap 'sleep 1'", nodes)
+	s.await(t, "the urgent job to end", patience, func() bool {
+		out, _ := s.sh("scontrol -o show job " + urgent)
+		return strings.Contains(out, "JobState=COMPLETED")
+	})
+	if said := s.logOf(first.id); !strings.Contains(said, "saved step 20") {
+		t.Errorf("nothing was saved at SIGTERM:\n%s", said)
+	}
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectProgress(t, "30", 4)
+	s.expect(t, "the chain ends at step 30")
+	if took := s.jobs()[0].ended.Sub(first.started); took > 2*time.Minute {
+		t.Errorf("the first link took %s, as if it had been killed at the end of the grace", took)
+	}
+}
+
+// hangs: the ranks of the first link save and say nothing more. The step is
+// ended, and the next link goes on.
+func hangs(t *testing.T, c *cluster) {
+	s := standIn(t, c, "hang_timeout=10s")
+	s.hold(t, "")
+	s.await(t, "the step to be ended", 2*time.Minute, func() bool { return strings.HasPrefix(s.states(), "FAILED") })
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "FAILED COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+	s.expect(t, "ndc: the run hangs and is ended")
 }
 
 // deadRankStopsTheStep: node 1 ends with an error, node 0 would go on for five

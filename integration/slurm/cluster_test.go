@@ -104,7 +104,8 @@ func (c *cluster) file(t *testing.T, name, content string, mode os.FileMode) {
 // configuration is a small Slurm without accounting, cgroups or systemd. The
 // nodes n1, n2, … run jobs. The others are as large as the examples' and stay
 // powered down: Slurm plans jobs for them, which is all that is asked of them.
-// The partition "patient" ends no job at its limit. Timeouts leave room for a
+// The partition "patient" ends no job at its limit; jobs of "yielding" make way
+// for those of "urgent", and have five minutes for it. Timeouts leave room for a
 // machine that is busy with other work.
 const configuration = `ClusterName=ndc
 SlurmctldHost=control(SUBNET.1)
@@ -132,6 +133,8 @@ SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
 SlurmdParameters=config_overrides
 GresTypes=gpu
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 ReturnToService=2
 KillWait=5
 MinJobAge=7200
@@ -145,9 +148,11 @@ ResumeProgram=/bin/true
 SuspendTime=INFINITE
 NodeName=n[1-NODES] NodeAddr=SUBNET.[11-LAST] Sockets=1 CoresPerSocket=16 ThreadsPerCore=1 RealMemory=64000 Gres=gpu:GPUS State=UNKNOWN
 NodeName=node[0001-4200] CPUs=128 RealMemory=2000000 Gres=gpu:8 State=CLOUD
-PartitionName=site Nodes=node[0001-4200] Default=YES State=UP
-PartitionName=nodes Nodes=n[1-NODES] State=UP
-PartitionName=patient Nodes=n[1-NODES] OverTimeLimit=60 State=UP
+PartitionName=site Nodes=node[0001-4200] Default=YES PreemptMode=OFF State=UP
+PartitionName=nodes Nodes=n[1-NODES] PreemptMode=OFF State=UP
+PartitionName=patient Nodes=n[1-NODES] OverTimeLimit=60 PreemptMode=OFF State=UP
+PartitionName=yielding Nodes=n[1-NODES] OverTimeLimit=60 PreemptMode=CANCEL GraceTime=300 State=UP
+PartitionName=urgent Nodes=n[1-NODES] PriorityTier=10 State=UP
 `
 
 // daemons starts munge, the controller and one slurmd per node, and waits

@@ -36,9 +36,11 @@ const patience = 6 * time.Minute
 func prepare(t *testing.T, c *cluster, kind, name, backend string) *scenario {
 	t.Helper()
 	folder := filepath.Join(here.Folder, "jobs of "+strings.NewReplacer("/", " ").Replace(t.Name()))
-	s := &scenario{cluster: c, folder: folder, source: "testdata/" + name + ".hcl", emitted: filepath.Join(folder, "out", name, backend)}
+	s := &scenario{cluster: c, folder: folder, source: filepath.Join(folder, "job", name+".hcl"), emitted: filepath.Join(folder, "out", name, backend)}
 	s.script = filepath.Join(s.emitted, name+".sbatch")
-	must(t, os.MkdirAll(folder, 0o755))
+	content, err := os.ReadFile(filepath.Join("testdata", name+".hcl"))
+	must(t, err)
+	s.write(t, "job/"+name+".hcl", string(content), 0o644) // a copy, beside which ndc keeps its choices
 	t.Cleanup(func() {
 		ran := slices.DeleteFunc(s.jobs(), func(j job) bool { return len(j.nodes) == 0 })
 		tally.add(kind, len(ran), t.Failed())

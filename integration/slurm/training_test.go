@@ -244,6 +244,7 @@ func (f trainer) untilLimit(t *testing.T, s *scenario) {
 // stop.
 func (f trainer) survives(t *testing.T, c *cluster) {
 	f.skip(t)
+	t.Run("Terminated", func(t *testing.T) { f.terminated(t, c) })
 	want := f.whole(t, c)
 	t.Run("TimeLimitThenDeadRank", func(t *testing.T) {
 		s := f.prepare(t, c, f.limit, "until_done")
@@ -253,9 +254,30 @@ func (f trainer) survives(t *testing.T, c *cluster) {
 		s.finish(t)
 		s.expectStates(t, "COMPLETED FAILED COMPLETED CANCELLED")
 		s.expect(t, fmt.Sprintf("the chain ends at step %d", steps))
+		if named := firstFailed.FindAllString(s.log(), -1); len(named) != 1 {
+			t.Errorf("rank 3 was killed, and the logs name %q:\n%s", named, s.log())
+		}
 		same(t, f.digits(t, s), want)
 	})
 }
+
+// terminated sends SIGTERM to the processes of the step, as a preemption does:
+// the ranks save where they are and end, and torchrun lets them.
+func (f trainer) terminated(t *testing.T, c *cluster) {
+	s := f.prepare(t, c, "00:30:00", "1")
+	s.submit(t, "")
+	id := s.jobs()[0].id
+	s.await(t, "a step", patience, func() bool { return f.reached(s, id) > 0 })
+	s.do(t, "scancel --signal=TERM %s", id)
+	s.finish(t)
+	s.expectStates(t, "COMPLETED")
+	if n := f.reached(s, id); n >= steps || s.saved() != fmt.Sprint(n) {
+		t.Errorf("%d of %d steps were trained, and %q was saved:\n%s", n, steps, s.saved(), s.log())
+	}
+}
+
+// firstFailed names the rank that was killed, in the log of its job.
+var firstFailed = regexp.MustCompile(`(?m)^ndc: rank 3 on n\d+ failed first, at [-0-9]+ [:0-9]+: ended with signal 9$`)
 
 // killRank kills a rank of a job between two steps; the others, which wait for
 // it, are taken down at once.

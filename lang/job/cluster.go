@@ -15,6 +15,8 @@ type Cluster struct {
 	PCIe        Link
 	Network     Network
 
+	HostMemoryBandwidth units.BytesPerSecond `json:",omitempty"` // of a node; 0: not stated
+
 	PricePerGPUHour float64      `json:",omitempty"` // in the currency of the user; 0: not given
 	Calibration     *Calibration `json:",omitempty"` // nil: nothing was measured
 	Storage         Storage      `json:",omitzero"`

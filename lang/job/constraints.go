@@ -26,6 +26,12 @@ type Constraints struct {
 	Execution map[string][]string `json:",omitempty"`
 }
 
+// MayBe reports whether the job leaves it open that an option of execution has a
+// value, as the language spells both.
+func (c *Constraints) MayBe(option, value string) bool {
+	return slices.Contains(c.Execution[option], value)
+}
+
 // UsableMemory is what of a GPU a plan may use: all of its memory less the
 // headroom.
 func (j *Job) UsableMemory() units.Bytes {

@@ -57,11 +57,12 @@ const (
 	FromCatalog               // the built-in catalogue
 	FromModule                // a module that they use
 	FromSite                  // a site block
+	FromTrial                 // ndc tune, which runs a job for a few steps
 )
 
 // String returns the word for an origin in comments of emitted files.
 func (o Origin) String() string {
-	return [...]string{"default", "spec", "catalogue", "module", "site"}[o]
+	return [...]string{"default", "spec", "catalogue", "module", "site", "trial"}[o]
 }
 
 // Range returns where the argument at path was written, or the closest

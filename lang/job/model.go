@@ -157,7 +157,7 @@ type MoE struct {
 // beside it is its complementary sequence-wise loss.
 type Router struct {
 	Score            string // softmax, sigmoid
-	Balance          string // aux_loss, sequence_aux_loss, bias, none
+	Balance          string // aux_loss, sequence_aux_loss, global_aux_loss, bias, none
 	AuxCoefficient   float64
 	ZLossCoefficient float64
 	BiasUpdateRate   float64

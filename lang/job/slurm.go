@@ -22,6 +22,10 @@ type Slurm struct {
 	NodeCheck                            *NodeCheck
 	Container                            Container
 	LogPath                              string // package slurm appends the backend's name; "": logs beside the script
+	Signal                               string // auto, or as Slurm reads it; "" for none
+	Bind                                 string // of ranks to CPUs: node, socket, none
+	Launcher                             string // torchrun, srun
+	HangTimeout                          string // a duration or auto; "" for none
 }
 
 // startupMargin and saveMargin are kept free at the ends of a time limit: a

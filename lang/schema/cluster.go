@@ -16,6 +16,7 @@ var clusterBlock = Block{
 		{Name: "nodes", Type: Count, Required: true, Limits: upTo(100_000), Doc: "Nodes of this run."},
 		{Name: "gpus_per_node", Type: Count, Required: true, Limits: upTo(256), Doc: "GPUs in a node."},
 		{Name: "host_memory", Type: Bytes, Doc: "Main memory of a node, which offloading may use.", DefaultDoc: "unknown; offloading then always fits"},
+		{Name: "host_memory_bandwidth", Type: Bandwidth, Positive: true, Doc: "Of the main memory of a node, which its ranks share.", DefaultDoc: "600GB/s, two sockets of eight channels of DDR5"},
 		{Name: "cpus_per_node", Type: Count, Doc: "CPU cores of a node that the job may use. Ranks whose optimizer runs on the host share them.", DefaultDoc: "unknown"},
 		{Name: "price_per_gpu_hour", Type: Number, Limits: positive, Doc: "What an hour of one GPU costs, in any currency: plans then tell the cost of the run in it.", DefaultDoc: "unknown"},
 		calibrationArgument,

@@ -12,7 +12,7 @@ var constraintsBlock = Block{
 	Arguments: []Argument{
 		{Name: "memory_headroom", Type: Share, Doc: "Share of GPU memory to leave free.", DefaultDoc: "none, beside the margin of `max_oom_probability`"},
 		{Name: "objective", Type: String, Default: `"throughput"`, Enum: []string{"throughput", "memory", "time", "gpu_hours", "cost"}, Doc: "What to look for among plans that meet every limit. `throughput` is per GPU; `memory` is the least memory among plans that take at most 5 % longer than the fastest; `time`, `gpu_hours` and `cost` are those of the whole run."},
-		{Name: "max_training_time", Type: Duration, Positive: true, Doc: "Longest time for the whole run."},
+		{Name: "max_training_time", Type: Duration, Positive: true, Doc: "Longest time for the whole run; where the cluster says how often it fails, 95 of 100 runs take no longer."},
 		{Name: "max_gpu_hours", Type: Number, Limits: positive, Doc: "Most GPU-hours of the whole run, of all its GPUs."},
 		{Name: "max_cost", Type: Number, Limits: positive, Doc: "Highest cost of the whole run, in the currency of the cluster's `price_per_gpu_hour`."},
 		{Name: "max_exposed_communication", Type: Share, Doc: "Largest share of a step that waits for communication."},
@@ -148,6 +148,10 @@ var slurmBlock = Block{
 		{Name: "modules", Type: StringList, Doc: "Environment modules to load."},
 		{Name: "setup", Type: StringList, Doc: "Shell lines to run on every node before the launch: the one place where text becomes shell code."},
 		{Name: "log_path", Type: String, Doc: "Folder for logs; the backend's name is appended.", DefaultDoc: "beside the script"},
+		{Name: "signal", Type: String, Doc: "`--signal`: warns the ranks before the time limit, who then save and end; `\"auto\"` leaves time for a step and a save ([slurm.md](slurm.md#signals)).", DefaultDoc: "none: the programs look at the clock"},
+		{Name: "launcher", Type: String, Default: `"torchrun"`, Enum: []string{"torchrun", "srun"}, Doc: "What starts the ranks of a node: `torchrun` in one task of Slurm, or `srun` itself, in a task for each GPU."},
+		{Name: "hang_timeout", Type: String, Doc: "Ends a run whose ranks have reported nothing for so long, such as `\"30m\"`, after a dump of the flight recorder; `\"auto\"` learns from the run ([slurm.md](slurm.md#hangs)).", DefaultDoc: "none: collectives time out"},
+		{Name: "bind", Type: String, Default: `"none"`, Enum: []string{"node", "socket", "none"}, Doc: "CPUs that a rank runs on: those of its GPU's NUMA node, of its socket, or all of the task's."},
 	},
 	Blocks: []Block{
 		nodeCheckBlock,

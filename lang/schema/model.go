@@ -157,7 +157,7 @@ var moeBlock = Block{
 		Doc:  "How tokens choose experts.",
 		Arguments: []Argument{
 			{Name: "score", Type: String, Default: `"softmax"`, Enum: []string{"softmax", "sigmoid"}, Doc: "Function from logits to scores."},
-			{Name: "balance", Type: String, Default: `"aux_loss"`, Enum: []string{"aux_loss", "sequence_aux_loss", "bias", "none"}, Doc: "What keeps the experts evenly loaded."},
+			{Name: "balance", Type: String, Default: `"aux_loss"`, Enum: []string{"aux_loss", "sequence_aux_loss", "global_aux_loss", "bias", "none"}, Doc: "What keeps the experts evenly loaded: a loss over each micro-batch, over each sequence or over the whole batch, or a bias on their scores."},
 			{Name: "aux_coefficient", Type: Number, DefaultDoc: "0.01 with an auxiliary loss, else 0", Doc: "Weight of the auxiliary loss; beside `bias`, of its complementary sequence-wise loss."},
 			{Name: "z_loss_coefficient", Type: Number, Default: "0", Doc: "Weight of the loss on large logits."},
 			{Name: "bias_update_rate", Type: Number, DefaultDoc: "0.001 with `bias`, else 0", Doc: "Step of the expert bias."},

@@ -34,11 +34,12 @@ gpu "g" {
 }
 
 cluster "c" {
-  gpu           = gpu.g
-  nodes         = var.nodes
-  gpus_per_node = 8
-  host_memory   = "2TiB"
-  cpus_per_node = 96
+  gpu                   = gpu.g
+  nodes                 = var.nodes
+  gpus_per_node         = 8
+  host_memory           = "2TiB"
+  cpus_per_node         = 96
+  host_memory_bandwidth = "600GB/s"
 
   price_per_gpu_hour = 2.5
 
@@ -50,7 +51,7 @@ cluster "c" {
     gpu_hours_between_failures = 20000
     restart                    = "5m"
   }
-  calibration        = "measured.ndccal.json"
+  calibration = "measured.ndccal.json"
 
   nvlink {
     domain    = 8
@@ -308,7 +309,7 @@ job "one" {
   }
 
   constraints {
-    memory_headroom           = "5%"
+    memory_headroom = "5%"
     max_oom_probability {
       start = 0.1
       run   = 0.01
@@ -403,6 +404,10 @@ job "one" {
     modules  = ["cuda"]
     setup    = ["ulimit -c 0"]
     log_path = "/logs"
+    signal = "TERM@300"
+    launcher = "srun"
+    hang_timeout = "20m"
+    bind = "socket"
 
     node_check {
       command = "nvidia-smi"

@@ -20,6 +20,7 @@ job "j" { # ERROR: missing-argument at job "j": The block job needs the argument
       data_parallel_replicate = [[1]] # ERROR: wrong-type at [1]: "data_parallel_replicate" must be a whole number, not a list.
       micro_batches           = { max = null }
       expert_tensor_parallel  = { not = [0, 1] } # ERROR: out-of-range at [0, 1]: "expert_tensor_parallel" must be at least 1, not 0.
+      virtual_pipeline        = { not = [] } # ERROR: out-of-range at []: The list excludes nothing, so "virtual_pipeline" stays as free as without it. Name values that it must not have, or leave the argument out.
       recompute_layers        = { min = 2, max = 3, not = [3, 2] } # ERROR: out-of-range at { min = 2, max = 3, not = [3, 2] }: The range of "recompute_layers" is empty: it is to be at least 2 and at most 3, but not 2, 3.
     }
   }

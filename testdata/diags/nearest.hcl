@@ -1,6 +1,6 @@
 cluster "c" {
   base  = catalog.cluster.dgx_h100
-  gpu   = catalog.gpu.h100 # ERROR: unknown-reference at catalog.gpu.h100: The catalogue has no gpu "h100". Did you mean "h100_sxm" or "h100_96gb_500w"?
+  gpu   = catalog.gpu.h100 # ERROR: unknown-reference at catalog.gpu.h100: The catalogue has no gpu "h100". Did you mean "h100_nvl", "h100_sxm", "h100_64gb", "h100_pcie" or "h100_96gb_500w"?
   nodes = 2
 }
 

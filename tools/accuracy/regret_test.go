@@ -38,6 +38,7 @@ func TestChoice(t *testing.T) {
 	if judged != 9 || failed > 1 || ndc > rule {
 		t.Errorf("%d cells, %d choices that did not run, regret %.3f in all beside %.3f of the rule", judged, failed, ndc, rule)
 	}
+	holdTrials(t, cells)
 	v := gridVerdictsOf(cells)
 	if v.called["certain"] > 0 || v.missed*100 > v.ran {
 		t.Errorf("certain failures called feasible: %d; runs called infeasible: %d of %d", v.called["certain"], v.missed, v.ran)

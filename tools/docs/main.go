@@ -4,8 +4,8 @@
 // table of package backends/capability, docs/diagnostics.md, the index of
 // diagnostics, from the ids.go of every package, docs/lint.md, the rules of ndc
 // lint with their examples, docs/job.schema.json, what job.json holds, from the
-// types that write it, and docs/llama3-70b.svg, the plan that the pages on memory
-// and time work out. With -check it only
+// types that write it, and the pictures of plans that README.md and the pages on
+// memory and time show, docs/schedules.svg among them. With -check it only
 // compares. It runs at the top of the repository:
 //
 //	go run ./tools/docs
@@ -62,11 +62,16 @@ func run(check bool) error {
 	if err := write(recordPath, recorded, check); err != nil {
 		return err
 	}
-	drawing, err := picture(os.DirFS("."))
-	if err != nil {
-		return err
+	for _, d := range drawings {
+		drawn, err := draw(os.DirFS("."), d.example, d.kind)
+		if err != nil {
+			return err
+		}
+		if err := write(d.path, drawn, check); err != nil {
+			return err
+		}
 	}
-	return write(picturePath, drawing, check)
+	return write(schedulesPath, schedules(), check)
 }
 
 // write writes a file, or compares it.

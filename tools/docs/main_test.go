@@ -103,18 +103,34 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestPicture: the committed picture is of today's plan.
-func TestPicture(t *testing.T) {
-	want, err := picture(os.DirFS("../.."))
+// TestDrawings: the committed pictures are of today's plans.
+func TestDrawings(t *testing.T) {
+	for _, d := range drawings {
+		want, err := draw(os.DirFS("../.."), d.example, d.kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile("../../" + d.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("%s is not up to date (run go run ./tools/docs)", d.path)
+		}
+	}
+}
+
+// TestSchedules: the committed picture shows today's orders, eight of them.
+func TestSchedules(t *testing.T) {
+	got, err := os.ReadFile("../../" + schedulesPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../../" + picturePath)
-	if err != nil {
-		t.Fatal(err)
+	if want := string(schedules()); string(got) != want {
+		t.Errorf("%s is not up to date (run go run ./tools/docs)", schedulesPath)
 	}
-	if string(got) != string(want) {
-		t.Errorf("%s is not up to date (run go run ./tools/docs)", picturePath)
+	if n := strings.Count(string(got), "in flight at most"); n != 8 {
+		t.Errorf("%d schedules are drawn", n)
 	}
 }
 

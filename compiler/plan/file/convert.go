@@ -75,7 +75,9 @@ func memoryOf(m *plan.Memory) Memory {
 			return StageMemory{Stage: s.Stage, Layers: s.Layers, AllocatedBytes: s.AllocatedBytes, ReservedBytes: s.ReservedBytes,
 				DeviceBytes: s.DeviceBytes, Ledger: ledgerOf(s.Ledger)}
 		}),
-		Host: HostMemory{BytesPerNode: m.Host.BytesPerNode, Ledger: ledgerOf(m.Host.Ledger)},
+		Host: HostMemory{BytesPerNode: m.Host.BytesPerNode, Ledger: ledgerOf(m.Host.Ledger), Phases: each(m.Host.Phases, func(p plan.HostPhase) HostPhase {
+			return HostPhase{Name: p.Name, BytesPerNode: p.BytesPerNode, Ledger: ledgerOf(p.Ledger)}
+		})},
 	}
 }
 
@@ -194,7 +196,9 @@ func (m *Memory) decision() plan.Memory {
 			return plan.StageMemory{Stage: s.Stage, Layers: s.Layers, AllocatedBytes: s.AllocatedBytes, ReservedBytes: s.ReservedBytes,
 				DeviceBytes: s.DeviceBytes, Ledger: ledger(s.Ledger)}
 		}),
-		Host: plan.HostMemory{BytesPerNode: m.Host.BytesPerNode, Ledger: ledger(m.Host.Ledger)},
+		Host: plan.HostMemory{BytesPerNode: m.Host.BytesPerNode, Ledger: ledger(m.Host.Ledger), Phases: each(m.Host.Phases, func(p HostPhase) plan.HostPhase {
+			return plan.HostPhase{Name: p.Name, BytesPerNode: p.BytesPerNode, Ledger: ledger(p.Ledger)}
+		})},
 	}
 }
 

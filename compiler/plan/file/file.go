@@ -164,8 +164,17 @@ type LedgerLine struct {
 	Bytes units.Bytes `json:"bytes"`
 }
 
-// HostMemory is what a node needs beside its GPUs.
+// HostMemory is what a node needs beside its GPUs: the most of any phase of the
+// run, and what that consists of.
 type HostMemory struct {
+	BytesPerNode units.Bytes  `json:"bytes_per_node"`
+	Ledger       []LedgerLine `json:"ledger"`
+	Phases       []HostPhase  `json:"phases"` // those that the run has, in their order
+}
+
+// HostPhase is what a node needs in a phase of the run.
+type HostPhase struct {
+	Name         string       `json:"name"` // start, load, steady or save
 	BytesPerNode units.Bytes  `json:"bytes_per_node"`
 	Ledger       []LedgerLine `json:"ledger"`
 }
@@ -230,7 +239,8 @@ type Checkpoints struct {
 	Given           string        `json:"given"` // steps, time or auto
 	IntervalSteps   int           `json:"interval_steps"`
 	IntervalSeconds units.Seconds `json:"interval_seconds"`
-	Why             string        `json:"why"` // of auto: what decided
+	SaveSeconds     units.Seconds `json:"save_seconds"` // until a checkpoint lies in the storage: by cluster.storage, or ndc's assumption
+	Why             string        `json:"why"`          // of auto: what decided
 }
 
 // Search tells how the layout was found:

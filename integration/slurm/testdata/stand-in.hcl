@@ -29,6 +29,21 @@ variable "env_file" {
   default = ""
 }
 
+variable "partition" {
+  type    = string
+  default = "nodes"
+}
+
+variable "launcher" {
+  type    = string
+  default = "torchrun"
+}
+
+variable "hang_timeout" {
+  type    = string
+  default = ""
+}
+
 cluster "rack" {
   base          = catalog.cluster.dgx_h100
   nodes         = 2
@@ -73,7 +88,9 @@ job "stand-in" {
   }
 
   slurm {
-    partition     = "nodes"
+    partition     = var.partition
+    launcher      = var.launcher
+    hang_timeout  = var.hang_timeout
     time          = "00:30:00"
     cpus_per_task = var.cpus == 0 ? null : var.cpus
     env_file      = var.env_file

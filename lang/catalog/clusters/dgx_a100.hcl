@@ -1,9 +1,10 @@
 # DGX A100 with 80 GB GPUs on InfiniBand HDR.
 cluster "dgx_a100" {
-  gpu           = catalog.gpu.a100_80gb
-  gpus_per_node = 8
-  host_memory   = "2TB"
-  cpus_per_node = 128 # cores
+  gpu                   = catalog.gpu.a100_80gb
+  gpus_per_node         = 8
+  host_memory           = "2TB"
+  host_memory_bandwidth = "409GB/s"
+  cpus_per_node         = 128 # cores
 
   nvlink {
     domain    = 8
@@ -24,6 +25,7 @@ cluster "dgx_a100" {
 
   sources = {
     "*"                    = "mlcommons/training_results_v2.1 NVIDIA/systems/dgxa100_n256_ngc22.09_pytorch.json"
+    host_memory_bandwidth  = "two EPYC 7742 with 204.8 GB/s each (AMD, EPYC 7742 specifications; NVIDIA DGX A100 datasheet)"
     host_memory            = "NVIDIA DGX A100 datasheet"
     "nvlink.bandwidth"     = "stas00/ml-engineering @744d01e network"
     "nvlink.latency"       = "assumption: all-gather of 1 KiB or less over 8 GPUs takes 15 us (ai-dynamo/aiconfigurator NCCL tables @095f58a), divided by its 7 steps"

@@ -1,9 +1,10 @@
 # DGX B200 on InfiniBand NDR (ConnectX-7).
 cluster "dgx_b200" {
-  gpu           = catalog.gpu.b200
-  gpus_per_node = 8
-  host_memory   = "2TB"
-  cpus_per_node = 112 # cores
+  gpu                   = catalog.gpu.b200
+  gpus_per_node         = 8
+  host_memory           = "2TB"
+  host_memory_bandwidth = "716GB/s"
+  cpus_per_node         = 112 # cores
 
   nvlink {
     domain    = 8
@@ -26,6 +27,7 @@ cluster "dgx_b200" {
 
   sources = {
     "*"                        = "docs.nvidia.com/dgx/dgxb200-user-guide"
+    host_memory_bandwidth      = "two Xeon Platinum 8570 with eight channels of DDR5-5600 each (Intel, 8570 specifications; docs.nvidia.com/dgx/dgxb200-user-guide)"
     host_memory                = "docs.nvidia.com/dgx/dgxb200-user-guide (up to 4 TB)"
     "nvlink.bandwidth"         = "stas00/ml-engineering @744d01e network; ai-dynamo/aiconfigurator systems/*.yaml @095f58a"
     "nvlink.latency"           = "assumption: all-gather of 1 KiB or less over 8 GPUs takes 16 us (ai-dynamo/aiconfigurator NCCL tables @095f58a), divided by its 7 steps"

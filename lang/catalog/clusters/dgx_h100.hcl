@@ -1,9 +1,10 @@
 # DGX H100 on InfiniBand NDR.
 cluster "dgx_h100" {
-  gpu           = catalog.gpu.h100_sxm
-  gpus_per_node = 8
-  host_memory   = "2TB"
-  cpus_per_node = 112 # cores
+  gpu                   = catalog.gpu.h100_sxm
+  gpus_per_node         = 8
+  host_memory           = "2TB"
+  host_memory_bandwidth = "614GB/s"
+  cpus_per_node         = 112 # cores
 
   nvlink {
     domain    = 8
@@ -26,6 +27,7 @@ cluster "dgx_h100" {
 
   sources = {
     "*"                        = "docs.nvidia.com/dgx/dgxh100-user-guide"
+    host_memory_bandwidth      = "two Xeon Platinum 8480C with eight channels of DDR5-4800 each (Intel, 8480+ specifications; docs.nvidia.com/dgx/dgxh100-user-guide)"
     "nvlink.bandwidth"         = "stas00/ml-engineering @744d01e network; ai-dynamo/aiconfigurator systems/*.yaml @095f58a"
     "nvlink.latency"           = "assumption: all-gather of 1 KiB or less over 8 GPUs takes 10 us (ai-dynamo/aiconfigurator NCCL tables @095f58a), divided by its 7 steps"
     "pcie.bandwidth"           = "stas00/ml-engineering @744d01e network"

@@ -3,7 +3,8 @@
 # Read by the batch script and by launch.sh on every node.
 # shellcheck shell=bash
 
-export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=32 # of 32 expert ranks, those that share an NVLink domain at any place
+export CUDA_DEVICE_MAX_CONNECTIONS=32 # overlapped expert communication needs many queues
+export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=64 # of 64 expert ranks, those that share an NVLink domain at any place
 export NVLINK_DOMAIN_SIZE=72 # GPUs of an NVLink domain, for DeepEP before December 2025
 export OMP_NUM_THREADS=1 # torchrun's own choice, stated
 export PYTORCH_ALLOC_CONF=expandable_segments:True # keeps fragmentation small

@@ -18,10 +18,11 @@ number() { [[ ${1:-} =~ ^[0-9]{1,18}$ ]] && printf '%s\n' "$((10#$1))"; }
 # The files beside this script. Logs, caches and runs lie in the folder that ndc wrote, of which this may be a run's copy.
 # Started by hand, what another job left in the environment is not believed.
 NDC_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR NDC_LOG_DIR=
+[[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR NDC_LOG_DIR='' NDC_RANK_LOGS=''
 [[ ! -e $NDC_DIR/.ndc-unfinished ]] || die "a build into $NDC_DIR goes on or was interrupted; build again"
 NDC_LOG_DIR=${NDC_LOG_DIR:-$NDC_JOB_DIR/logs}
-export NDC_DIR NDC_JOB_DIR NDC_LOG_DIR
+NDC_RANK_LOGS=${NDC_RANK_LOGS:-$NDC_LOG_DIR/by-hand.ranks}
+export NDC_DIR NDC_JOB_DIR NDC_LOG_DIR NDC_RANK_LOGS
 user_rules
 # shellcheck source=environment.sh
 . "$NDC_DIR/environment.sh"
@@ -29,6 +30,7 @@ own_rules
 
 nodes=$(number "${NDC_NODES:-1}") || die "NDC_NODES is not a number"
 node_rank=$(number "${SLURM_NODEID:-0}") || die "SLURM_NODEID is not a number"
+local_rank=0 # this script stands for all ranks of the node
 if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
   NDC_GPUS_PER_NODE=$(nvidia-smi --list-gpus | wc -l)
 fi
@@ -36,11 +38,12 @@ gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is n
 [[ $((nodes * gpus_per_node)) -eq 32 ]] ||
   die "the layout (tensor 1 x context 1 x pipeline 1 x data 32) needs 32 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
-# What torch compiles is code: it is kept for the next run where nobody else can write.
+# What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
+# write, and where no thousand ranks meet.
 private=${TMPDIR:-/tmp}/ndc-$UID
 mkdir -m 700 "$private" 2>/dev/null || [[ -O $private && -d $private && ! -L $private ]] || private=$(mktemp -d)
 chmod 700 "$private"
-export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$private/torchinductor}
+export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$private/torchinductor} TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$private/triton}
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
 ulimit -l unlimited 2>/dev/null || true
@@ -53,6 +56,20 @@ export TORCH_EXTENSIONS_DIR=${TORCH_EXTENSIONS_DIR:-$private/deepspeed-0.19.8}
 arguments=(
 )
 
+# The job's log has the lines of rank 0 and what torchrun says. Each rank's stand in files of its own, and the
+# exception that ended it in error.json beside them.
+shown=
+reporting=(0)
+for rank in "${reporting[@]}"; do
+  local_rank=$((rank - node_rank * gpus_per_node))
+  [[ $local_rank -lt 0 || $local_rank -ge $gpus_per_node ]] || shown+=${shown:+,}$local_rank
+done
+options=(--log-dir="$NDC_RANK_LOGS/node-$node_rank" --redirects=3)
+[[ -z $shown ]] || options+=(--tee=3 --local-ranks-filter="$shown")
+# SIGTERM is for the ranks, which save and end; torchrun would kill them half a minute later. Before torch 2.9 it does.
+trap '' TERM
+export PET_SIGNALS_TO_HANDLE=SIGINT
+
 exec torchrun \
   --nnodes="$nodes" \
   --nproc-per-node="$gpus_per_node" \
@@ -60,5 +77,5 @@ exec torchrun \
   --master-addr="${MASTER_ADDR:-127.0.0.1}" \
   --master-port="${MASTER_PORT:-29500}" \
   --rdzv-conf=timeout=904 \
-  --max-restarts=0 \
+  --max-restarts=0 "${options[@]}" \
   "$NDC_DIR/train.py" "${arguments[@]}"

@@ -15,12 +15,14 @@ import deepspeed
 import deepspeed.comm as dist
 import torch
 from deepspeed.accelerator import get_accelerator
+from torch.distributed.elastic.multiprocessing.errors import record
 
 from trainer import batches, logs, model, schedule
 from trainer.checkpoints import Checkpoints, resume
 from trainer.run import Ranks, check_versions, load, mix
 
 
+@record  # what a rank raises is written where torchrun and the batch script find it
 def main():
     run = load(os.path.dirname(os.path.abspath(__file__)))
     check_versions(run)

@@ -18,10 +18,11 @@ number() { [[ ${1:-} =~ ^[0-9]{1,18}$ ]] && printf '%s\n' "$((10#$1))"; }
 # The files beside this script. Logs, caches and runs lie in the folder that ndc wrote, of which this may be a run's copy.
 # Started by hand, what another job left in the environment is not believed.
 NDC_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR NDC_LOG_DIR=
+[[ -n ${NDC_JOB_DIR:-} && $NDC_DIR == "$NDC_JOB_DIR"/runs/* ]] || NDC_JOB_DIR=$NDC_DIR NDC_LOG_DIR='' NDC_RANK_LOGS=''
 [[ ! -e $NDC_DIR/.ndc-unfinished ]] || die "a build into $NDC_DIR goes on or was interrupted; build again"
 NDC_LOG_DIR=${NDC_LOG_DIR:-$NDC_JOB_DIR/logs}
-export NDC_DIR NDC_JOB_DIR NDC_LOG_DIR
+NDC_RANK_LOGS=${NDC_RANK_LOGS:-$NDC_LOG_DIR/by-hand.ranks}
+export NDC_DIR NDC_JOB_DIR NDC_LOG_DIR NDC_RANK_LOGS
 user_rules
 # shellcheck source=environment.sh
 . "$NDC_DIR/environment.sh"
@@ -36,6 +37,7 @@ own_rules
 
 nodes=$(number "${NDC_NODES:-1}") || die "NDC_NODES is not a number"
 node_rank=$(number "${SLURM_NODEID:-0}") || die "SLURM_NODEID is not a number"
+local_rank=0 # this script stands for all ranks of the node
 if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
   NDC_GPUS_PER_NODE=$(nvidia-smi --list-gpus | wc -l)
 fi
@@ -43,11 +45,12 @@ gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is n
 [[ $((nodes * gpus_per_node)) -eq 8 ]] ||
   die "the layout (tensor 1 x context 1 x pipeline 1 x data 8) needs 8 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
-# What torch compiles is code: it is kept for the next run where nobody else can write.
+# What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
+# write, and where no thousand ranks meet.
 private=${TMPDIR:-/tmp}/ndc-$UID
 mkdir -m 700 "$private" 2>/dev/null || [[ -O $private && -d $private && ! -L $private ]] || private=$(mktemp -d)
 chmod 700 "$private"
-export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$private/torchinductor}
+export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$private/torchinductor} TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$private/triton}
 # Every rank opens sockets and files to all others; the soft limit is often 1024.
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
 ulimit -l unlimited 2>/dev/null || true
@@ -63,9 +66,9 @@ if [[ -f $tracker && ! -s $tracker ]]; then
     step=$(number "${BASH_REMATCH[1]}") || continue
     newest=$last
   done
-  if [[ $node_rank -eq 0 && -n $step ]]; then
+  if [[ $node_rank -eq 0 && $local_rank -eq 0 && -n $step ]]; then
     printf '%s' "$step" >"$tracker.new" && mv "$tracker.new" "$tracker"
-  elif [[ $node_rank -eq 0 ]]; then
+  elif [[ $node_rank -eq 0 && $local_rank -eq 0 ]]; then
     rm "$tracker"
   fi
 fi
@@ -110,6 +113,7 @@ arguments=(
   --moe-aux-loss-coeff 0.001 # catalogue: model.moe.router.aux_coefficient
   --moe-token-dispatcher-type alltoall # plan: execution.moe_dispatcher
   --moe-permute-fusion # ndc: one kernel permutes tokens
+  --moe-router-fusion # ndc: one kernel scores and picks the experts
   # Parallelism
   --tensor-model-parallel-size 1 # plan: layout.tensor_parallel
   --pipeline-model-parallel-size 1 # plan: layout.pipeline_parallel
@@ -126,6 +130,9 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
+  # Recompute and offload
+  --recompute-granularity selective # plan: layout.recompute
+  --recompute-modules layernorm moe # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -137,7 +144,7 @@ arguments=(
   --clip-grad 1 # spec: training.optimizer.gradient_clipping
   --seed 7 # spec: training.seed
   # Batch and schedule
-  --micro-batch-size 2 # plan: layout.micro_batch_size
+  --micro-batch-size 4 # plan: layout.micro_batch_size
   --global-batch-size 512 # spec: training.global_batch_size
   --train-iters 9537 # spec: training.tokens
   --lr-decay-style cosine # spec: training.schedule
@@ -152,6 +159,7 @@ arguments=(
   --tokenizer-type HuggingFaceTokenizer # spec: training.data.tokenizer
   --tokenizer-model /data/tokenizers/qwen3 # spec: training.data.tokenizer.path
   --num-workers 4 # spec: training.data.workers
+  --no-mmap-bin-files # ndc: a read that fails is tried again; a page that cannot be had kills the rank
   --dataloader-type single # ndc: each sequence is read once
   --no-create-attention-mask-in-dataloader # ndc: the kernels know the causal mask
   # Validation
@@ -169,8 +177,23 @@ arguments=(
   --tensorboard-dir /logs/qwen3-30b-a3b/megatron # spec: training.logging.tensorboard_path
   --manual-gc-interval 100 # ndc: all ranks collect garbage at the same step
   --manual-gc # ndc: all ranks collect garbage at the same step
+  --exit-signal-handler # ndc: SIGTERM, as before the time limit or at a preemption, saves and ends
   --exit-duration-in-mins 459 # spec: slurm.time, less start-up and a last checkpoint
 )
+
+# The job's log has the lines of ranks 0 and 7 and what torchrun says. Each rank's stand in files of its own, and the
+# exception that ended it in error.json beside them.
+shown=
+reporting=(0 7)
+for rank in "${reporting[@]}"; do
+  local_rank=$((rank - node_rank * gpus_per_node))
+  [[ $local_rank -lt 0 || $local_rank -ge $gpus_per_node ]] || shown+=${shown:+,}$local_rank
+done
+options=(--log-dir="$NDC_RANK_LOGS/node-$node_rank" --redirects=3)
+[[ -z $shown ]] || options+=(--tee=3 --local-ranks-filter="$shown")
+# SIGTERM is for the ranks, which save and end; torchrun would kill them half a minute later. Before torch 2.9 it does.
+trap '' TERM
+export PET_SIGNALS_TO_HANDLE=SIGINT
 
 exec torchrun \
   --nnodes="$nodes" \
@@ -179,5 +202,5 @@ exec torchrun \
   --master-addr="${MASTER_ADDR:-127.0.0.1}" \
   --master-port="${MASTER_PORT:-29500}" \
   --rdzv-conf=timeout=901 \
-  --max-restarts=0 \
+  --max-restarts=0 "${options[@]}" \
   "$MEGATRON_PATH/pretrain_gpt.py" "${arguments[@]}"

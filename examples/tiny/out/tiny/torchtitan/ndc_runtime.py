@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import os
 import re
+import signal
 import time
 
 import numpy as np
@@ -209,6 +210,11 @@ class JSONLines:
         state[2].extend(tokens if end is None else [*tokens, end])
 
 
+def deaf(worker):
+    """SIGTERM goes to all processes of a step; the rank decides when its readers end."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
 def positions(length, starts, restart):
     """Position ids that restart at every document, or not."""
     ids = np.arange(length)
@@ -253,6 +259,7 @@ class Loader:
             collate_fn=self.collate,
             num_workers=0 if stream else self.data["workers"],
             pin_memory=torch.cuda.is_available(),
+            worker_init_fn=deaf,
         )
         for batch in loader:
             self.consumed += self.batch_size * self.ranks
@@ -342,9 +349,9 @@ def extensions(folder):
 
 
 class Clock:
-    """Tells all ranks alike when a checkpoint is due and when the time limit asks to stop.
-
-    The limit is NDC_END_TIME, seconds since the epoch; TorchTitan has no signal handler of its own.
+    """Tells all ranks alike when a checkpoint is due and when to stop: when the time limit is near, which is
+    NDC_END_TIME, seconds since the epoch, or after SIGTERM, as at a preemption. TorchTitan has no signal handler of its
+    own.
     """
 
     def __init__(self, *, save_every, stop_margin, check_every):
@@ -352,12 +359,17 @@ class Clock:
         self.saved = time.monotonic()
         end = os.environ.get("NDC_END_TIME")
         self.stop_at = float(end) - stop_margin if end else float("inf")
+        self.told = False
+        signal.signal(signal.SIGTERM, self.hear)
+
+    def hear(self, number, frame):
+        self.told = True
 
     def ask(self, step, device):
         """Returns (save now, stop after this step); a collective of all ranks every check_every steps."""
         if step % self.check_every:
             return False, False
-        stop = time.time() >= self.stop_at
+        stop = self.told or time.time() >= self.stop_at
         due = stop or (self.save_every is not None and time.monotonic() - self.saved >= self.save_every)
         answer = torch.tensor([due, stop], dtype=torch.int32, device=device)
         dist.broadcast(answer, src=0)
@@ -365,5 +377,6 @@ class Clock:
         if due:
             self.saved = time.monotonic()
         if stop and dist.get_rank() == 0:
-            print(f"ndc: the time limit is near, training stops after step {step}", flush=True)
+            why = "SIGTERM asks for it" if self.told else "the time limit is near"
+            print(f"ndc: {why}, training stops after step {step}", flush=True)
         return due, stop

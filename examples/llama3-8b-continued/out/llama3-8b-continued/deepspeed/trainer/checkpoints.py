@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import shutil
+import signal
 import time
 
 import deepspeed.comm as dist
@@ -19,7 +20,7 @@ NAME = re.compile(r"step-\d+", re.ASCII)
 PARTIAL = ".partial"
 LIBC = ctypes.CDLL(None, use_errno=True)
 LOST = errno.EIO, errno.ENOSPC, errno.EDQUOT  # what storage says of files that were closed before it had them
-REASONS = ["", "the time limit is near", "a STOP file asks for it"]
+REASONS = ["", "the time limit is near", "a STOP file asks for it", "SIGTERM asks for it"]
 
 
 def resume(engine, run, checkpoints):
@@ -58,6 +59,13 @@ class Checkpoints:
     def __init__(self, run, started):
         self.run, self.spec = run, run.checkpoint
         self.steps, self.started, self.last = run.training.steps, started, started
+        self.told = False
+        if self.spec.path:
+            signal.signal(signal.SIGTERM, self.hear)
+
+    def hear(self, number, frame):
+        """SIGTERM, as before a time limit or at a preemption."""
+        self.told = True
 
     def latest(self):
         """The tag of the newest complete checkpoint; None without one."""
@@ -81,6 +89,8 @@ class Checkpoints:
 
     def stop(self):
         """The number of the reason to stop; 0: none."""
+        if self.told:
+            return 3
         if self.spec.window_seconds and time.time() - self.started >= self.spec.window_seconds:
             return 1
         return 2 if os.path.exists(os.path.join(self.run.home, "STOP")) else 0

@@ -7,12 +7,14 @@ import re
 
 import deepspeed
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from deepspeed.accelerator import get_accelerator
 from torch.utils.checkpoint import checkpoint
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from trainer.run import DTYPES, mix, version
+from trainer.shared import Shared, state
 
 try:
     from transformers.initialization import no_init_weights
@@ -25,7 +27,7 @@ RESIDUAL = re.compile(r"\.(o_proj|down_proj|c_proj|w2)(\.weight)?$")
 
 def start(run):
     """Build the model and return DeepSpeed's engine around it, sharded as planned."""
-    model = from_huggingface(run) if run.start.origin == "huggingface" else random(run)
+    model, shared = from_huggingface(run) if run.start.origin == "huggingface" else random(run)
     model.config.use_cache = False
     if run.layout.tensor_parallel > 1 and not hasattr(deepspeed.DeepSpeedEngine, "_apply_autotp_partitioning"):
         # Before 0.18.6 deepspeed.initialize makes the groups and leaves the model whole.
@@ -38,19 +40,30 @@ def start(run):
     engine, *_ = deepspeed.initialize(model=model, model_parameters=parameter_groups(model, run),
                                       config=run.deepspeed_config, mpu=ulysses(model, run))
     restore(engine.module, buffers)
+    if shared:
+        shared.part(engine.module)
     return engine
 
 
 def random(run):
-    """A model with random weights that do not depend on the layout."""
+    """A model with random weights that do not depend on the layout, and what it shares on the node."""
+    model = empty(run, placement(run))
+    shared = Shared(model) if cut(run.layout) else None
+    for index, (name, parameter) in enumerate(model.named_parameters()):
+        with deepspeed.zero.GatheredParameters([parameter], modifier_rank=0, enabled=hasattr(parameter, "ds_id")):
+            if parameter.numel() and (not shared or shared.mine(index)):
+                initialize(name, parameter, run)
+    if shared:
+        dist.barrier()
+    return model, shared
+
+
+def empty(run, place):
+    """A model whose parameters have no values yet: on the CPU they take no memory before they get some."""
     config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
-    with placement(run), default_dtype(DTYPES[run.training.precision]), no_init_weights():
+    with place, default_dtype(DTYPES[run.training.precision]), no_init_weights():
         model = AutoModelForCausalLM.from_config(config, attn_implementation=run.model.attention)
     model.tie_weights()  # without initialisation transformers leaves it to the caller
-    for name, parameter in model.named_parameters():
-        with deepspeed.zero.GatheredParameters([parameter], modifier_rank=0, enabled=hasattr(parameter, "ds_id")):
-            if parameter.numel():
-                initialize(name, parameter, run)
     return model
 
 
@@ -73,14 +86,17 @@ def initialize(name, parameter, run):
 
 def placement(run):
     """Where parameters are made. Stage 3 cuts each as soon as it exists. AutoTP and AutoEP cut whole tensors, which
-    wait in host memory; otherwise the GPU takes the model as it will stay."""
-    layout = run.layout
-    if layout.tensor_parallel > 1 or layout.expert_parallel > 1:
+    wait in host memory, once per node; otherwise the GPU takes the model as it will stay."""
+    if cut(run.layout):
         return torch.device("cpu")
-    if layout.zero_stage < 3:
+    if run.layout.zero_stage < 3:
         return torch.device(get_accelerator().current_device_name())
     init = deepspeed.zero.MiCS_Init if run.layout.mics else deepspeed.zero.Init
     return init(config_dict_or_path=run.deepspeed_config)
+
+
+def cut(layout):
+    return layout.tensor_parallel > 1 or layout.expert_parallel > 1
 
 
 @contextlib.contextmanager
@@ -94,20 +110,37 @@ def default_dtype(dtype):
 
 
 def from_huggingface(run):
-    """A model with the weights of a Hugging Face checkpoint. Under stage 3 each rank keeps its shard only."""
+    """A model with the weights of a Hugging Face checkpoint, and what it shares on the node. Under stage 3 each rank
+    keeps its shard only; otherwise one rank of each node reads the weights, into memory that all share."""
+    if run.layout.zero_stage == 3 and not cut(run.layout):
+        from transformers.integrations import HfDeepSpeedConfig
+        sharding = HfDeepSpeedConfig(run.deepspeed_config)  # transformers shards for as long as this lives
+        model = pretrained(run)
+        del sharding
+        return model, None
+    model = empty(run, torch.device("cpu"))
+    shared = Shared(model)
+    if shared.mine(0):
+        fill(model, pretrained(run))
+    dist.barrier()
+    return model, shared
+
+
+def pretrained(run):
     import transformers
     config = AutoConfig.from_pretrained(os.path.join(run.folder, "model"))
     name = "dtype" if version(transformers.__version__) >= (4, 56) else "torch_dtype"
-    whole = run.layout.tensor_parallel > 1 or run.layout.expert_parallel > 1
-    sharding = None
-    if run.layout.zero_stage == 3 and not whole:
-        from transformers.integrations import HfDeepSpeedConfig
-        sharding = HfDeepSpeedConfig(run.deepspeed_config)  # transformers shards for as long as this lives
-    model = AutoModelForCausalLM.from_pretrained(run.start.path, config=config,
-                                                 attn_implementation=run.model.attention,
-                                                 **{name: DTYPES[run.training.precision]})
-    del sharding
-    return model
+    return AutoModelForCausalLM.from_pretrained(run.start.path, config=config,
+                                                attn_implementation=run.model.attention,
+                                                **{name: DTYPES[run.training.precision]})
+
+
+@torch.no_grad()
+def fill(model, other):
+    """Take the state of another model, which it loses."""
+    for mine, its in zip(state(model), state(other), strict=True):
+        mine.copy_(its)
+        its.data = torch.empty(0, dtype=its.dtype)
 
 
 def compute_loss(model, run):

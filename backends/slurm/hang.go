@@ -1,0 +1,47 @@
+package slurm
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// hang is the watch over a run's reports; nil without slurm.hang_timeout.
+type hang struct {
+	Learns          bool // from the longest pause; Seconds is the least then
+	Seconds, Period int  // of silence that is a hang; between two looks
+}
+
+// What hang_timeout = "auto" takes for a hang; ndc's choice, not a measurement.
+const (
+	hangLeast   = units.Seconds(600)
+	hangReports = 10 // as many times as the plan says that ranks report, at least
+)
+
+// watch reads slurm.hang_timeout. The least that "auto" waits follows from the
+// prediction: ten reports, and no less than ten minutes; a save and a report, too.
+func watch(j *job.Job, p *plan.Plan, diags *diag.List) *hang {
+	switch text := j.Slurm.HangTimeout; text {
+	case "":
+		return nil
+	case "auto":
+		report := units.Seconds(max(1, j.Training.Logging.Interval)) * p.Time.StepSeconds
+		least := max(hangLeast, hangReports*report)
+		if c := p.Run.Checkpoints; c != nil {
+			least = max(least, hangReports*c.SaveSeconds)
+		}
+		return &hang{Learns: true, Seconds: int(math.Ceil(float64(units.Rounded(least)))), Period: 30}
+	default:
+		t, err := units.ParseSeconds(text)
+		if err != nil || t < 10 {
+			diags.Error(IDHangTimeout, j.Sources.Range("slurm.hang_timeout"), "Not a time of silence",
+				fmt.Sprintf("%q is neither \"auto\" nor a time of at least 10 s, such as \"30m\".", text))
+			return nil
+		}
+		return &hang{Seconds: int(t), Period: max(1, min(30, int(t)/4))}
+	}
+}

@@ -1,0 +1,46 @@
+package slurm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// TestHangTimeout: "auto" waits ten minutes, or for what the plan predicts; a
+// time is taken as it is, and looked at often enough.
+func TestHangTimeout(t *testing.T) {
+	for _, c := range []struct {
+		text       string
+		step, save units.Seconds
+		interval   int
+		want       hang
+	}{
+		{"auto", 3, 20, 10, hang{Learns: true, Seconds: 600, Period: 30}},
+		{"auto", 30, 20, 10, hang{Learns: true, Seconds: 3000, Period: 30}},
+		{"auto", 3, 90.25, 10, hang{Learns: true, Seconds: 903, Period: 30}},
+		{"30m", 3, 90, 10, hang{Seconds: 1800, Period: 30}},
+		{"20s", 3, 90, 10, hang{Seconds: 20, Period: 5}},
+	} {
+		j, p, _ := example()
+		j.Slurm.HangTimeout, j.Training.Logging.Interval = c.text, c.interval
+		p.Time.StepSeconds, p.Run.Checkpoints = c.step, &plan.Checkpoints{SaveSeconds: c.save}
+		var diags diag.List
+		if got := watch(j, p, &diags); len(diags) > 0 || *got != c.want {
+			t.Errorf("%s: %+v %v, want %+v", c.text, got, diags, c.want)
+		}
+	}
+	for _, text := range []string{"5s", "soon", "10; touch pwned"} {
+		j, p, l := example()
+		j.Slurm.HangTimeout = text
+		if _, diags := Files(j, p, l); len(diags) != 1 || diags[0].ID != IDHangTimeout {
+			t.Errorf("%s: %v", text, diags)
+		}
+	}
+	j, p, l := example()
+	if script := string(files(t, j, p, l).Files[0].Data); strings.Contains(script, "watch_reports") {
+		t.Error("a watch without hang_timeout")
+	}
+}

@@ -1,0 +1,61 @@
+package slurm
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// slurmEarly is how much earlier than asked for Slurm may send a signal, from
+// sbatch(1), --signal.
+const slurmEarly units.Seconds = 60
+
+var (
+	signalSyntax = regexp.MustCompile(`^(?:([BR]{1,2}):)?(?:SIG)?([A-Z]+[0-9]*|[0-9]+)(?:@[0-9]{1,5})?$`)
+	signalHeard  = regexp.MustCompile(`^(?:R:)?(?:(?:SIG)?TERM|15)(?:@|$)`)
+)
+
+// signal asks Slurm to warn before the time limit. Without "B:" the processes of
+// the step hear it, of which the ranks save.
+func (d *directiveList) signal(p *plan.Plan, l Launch) {
+	s := &d.j.Slurm
+	if s.Signal == "" {
+		return
+	}
+	at := d.j.Sources.Range("slurm.signal")
+	text := s.Signal
+	switch {
+	case text == "auto":
+		lead := signalLead(p, l)
+		text = fmt.Sprintf("TERM@%.0f", float64(lead))
+		if s.Time > 0 && lead >= s.Time {
+			d.diags.Error(IDTimeLimitTooShort, at, "Time limit leaves no time to train",
+				fmt.Sprintf("A step, a save and the %.0f s by which Slurm may be early take %.0f s, and the limit is %.0f s. Ask for more time, or leave signal out.", float64(slurmEarly), float64(lead), float64(s.Time)))
+		}
+	case !signalSyntax.MatchString(text):
+		d.diags.Error(IDDirectiveValue, at, "Value cannot stand in an #SBATCH line",
+			fmt.Sprintf("%q is no signal as Slurm reads it. Write \"auto\", or SIGNAL@SECONDS such as \"TERM@600\".", text))
+		return
+	case !signalHeard.MatchString(text):
+		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",
+			fmt.Sprintf("Ranks save and end at SIGTERM. %q is another signal, or one for the batch script alone (B:), which does nothing with it. Write \"auto\", or \"TERM@SECONDS\".", text))
+	}
+	if l.CheckpointPath == "" {
+		d.diags.Warn(IDSignalNotHeard, at, "No rank listens to this signal",
+			"The job has no training.checkpoint block, so that there is nothing to save before the limit, and SIGTERM ends the ranks at once. Add one, or remove signal.")
+	}
+	d.always("signal", text)
+}
+
+// signalLead is how long before the limit the ranks have to be warned: until
+// they look, until a checkpoint is saved, and what Slurm may be early.
+func signalLead(p *plan.Plan, l Launch) units.Seconds {
+	lead := l.Notice + slurmEarly
+	if c := p.Run.Checkpoints; c != nil {
+		lead += c.SaveSeconds
+	}
+	return units.Seconds(math.Ceil(float64(units.Rounded(lead))))
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/review/record"
+	"github.com/ndc-dev/ndc/view/explain"
+)
+
+// explainFlags are those of `ndc explain` alone.
+type explainFlags struct {
+	inputFlags
+	format, flag string
+	whatIf       []string
+	stage        int
+}
+
+// topics are what can be explained, in the order of an explanation of all.
+var topics = []string{"memory", "time", "layout", "communication", "sensitivity", "launch"}
+
+func newExplain(stdout, stderr io.Writer) *cobra.Command {
+	var flags explainFlags
+	c := &cobra.Command{
+		Use: "explain FILE|DIR [TOPIC]...", Short: "Explain the plans: where their numbers come from", Args: takes(1, 1+len(topics), "one FILE or DIR, and topics"),
+		Long: `Plan as ndc plan does and say where the numbers come from. The topics are:
+
+  memory         the ledger of a stage with its numbers put in, and all stages
+  time           the parts of the step, each with its formula and measured error
+  layout         what moving one axis at a time would do, and what stops it
+  communication  bytes and time by group, collective and link; which algorithm, and why
+  sensitivity    which fact of the hardware or model moves the step most
+  launch         what the launch files say, and who said it
+
+Without a topic: memory, time and communication. --flag NAME says where a word of
+the launch files comes from, through modules, sites, defaults and the search.
+--what-if PATH=VALUE says what a change of the job would do to the step, under the
+layout as it is and under the best one; it may be repeated.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			asked, err := askedTopics(c, args[1:], &flags)
+			if err != nil {
+				return err
+			}
+			t := newTerminal(stdout, stderr, flags.json || flags.format == "json")
+			plans, err := planAll(t, args[0], &flags.inputFlags)
+			if err != nil {
+				return err
+			}
+			if !t.json {
+				t.diagnostics(jobWarnings(plans.list), t.files)
+			}
+			x := explainer{plans: &plans, argument: args[0], flags: &flags}
+			for i, one := range feasible(plans.list) {
+				d, err := x.document(t, one, asked)
+				if err != nil {
+					return err
+				}
+				if err := printExplanation(t, d, flags.format, i > 0); err != nil {
+					return err
+				}
+			}
+			if plans.miss() {
+				return exitError(exitInfeasible)
+			}
+			return nil
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&flags.format, "format", "text", "text, json or markdown")
+	c.Flags().StringVar(&flags.flag, "flag", "", "where this word of the launch files comes from, such as micro-batch-size")
+	c.Flags().StringArrayVar(&flags.whatIf, "what-if", nil, "what a change would do, as PATH=VALUE; may be repeated")
+	c.Flags().IntVar(&flags.stage, "stage", -1, "the pipeline stage whose memory is taken apart (default: the busiest)")
+	return c
+}
+
+// askedTopics checks the words of the command line.
+func askedTopics(c *cobra.Command, words []string, flags *explainFlags) ([]string, error) {
+	for _, w := range words {
+		if !slices.Contains(topics, w) {
+			return nil, wrongUsage(c, "A topic is %s, not %q.%s", diag.OneOf(topics), w, diag.DidYouMean(w, topics))
+		}
+	}
+	if formats := []string{"text", "json", "markdown"}; !slices.Contains(formats, flags.format) {
+		return nil, wrongUsage(c, "--format is %s, not %q.%s", diag.OneOf(formats), flags.format, diag.DidYouMean(flags.format, formats))
+	}
+	if len(words) == 0 && flags.flag == "" && len(flags.whatIf) == 0 {
+		words = []string{"memory", "time", "communication"}
+	}
+	return words, nil
+}
+
+func feasible(list []*compiled) []*compiled {
+	return slices.DeleteFunc(slices.Clone(list), func(c *compiled) bool { return !c.plan.Feasible })
+}
+
+func printExplanation(t *terminal, d *explain.Document, format string, further bool) error {
+	if t.json {
+		return t.printJSON(d)
+	}
+	text := d.Text()
+	if format == "markdown" {
+		text = d.Markdown()
+	}
+	if further {
+		text = "\n" + text
+	}
+	_, err := io.WriteString(t.out, text)
+	return err
+}
+
+// explainer writes documents about some plans.
+type explainer struct {
+	plans    *planned
+	argument string
+	flags    *explainFlags
+}
+
+// document explains one plan.
+func (x *explainer) document(t *terminal, c *compiled, asked []string) (*explain.Document, error) {
+	p, detail := c.plan, compiler.NewDetail(c.job, c.target, c.plan)
+	d := &explain.Document{Title: fmt.Sprintf("%s on %s %s", c.job.Folder, p.Backend, p.BackendVersion)}
+	for _, topic := range asked {
+		switch topic {
+		case "memory":
+			stage := x.flags.stage
+			if stage < 0 || stage >= len(p.Memory.Stages) {
+				stage = p.Memory.Peak.Stage
+			}
+			d.Sections = append(d.Sections, explain.Memory(p, stage, detail.MemoryTerms(stage)))
+		case "time":
+			d.Sections = append(d.Sections, explain.Time(p, detail.TimeTerms()))
+		case "layout":
+			neighbours, err := detail.Neighbours(signals.context())
+			if err != nil {
+				signals.wait()
+			}
+			d.Sections = append(d.Sections, explain.Layout(p, neighbours))
+		case "communication":
+			d.Sections = append(d.Sections, explain.Communication(p, detail.Routes()))
+		case "sensitivity":
+			d.Sections = append(d.Sections, explain.Sensitivity(p, detail.Sensitivity()))
+		case "launch":
+			d.Sections = append(d.Sections, explain.Launch(fileNames(c), x.settings(c, "")))
+		}
+	}
+	if x.flags.flag != "" {
+		d.Sections = append(d.Sections, x.flagSection(c))
+	}
+	if len(x.flags.whatIf) > 0 {
+		s, err := x.whatIf(t, c)
+		if err != nil {
+			return nil, err
+		}
+		d.Sections = append(d.Sections, s)
+	}
+	return d, nil
+}
+
+func fileNames(c *compiled) []string {
+	var names []string
+	for _, a := range c.artifacts {
+		names = append(names, a.Path)
+	}
+	return names
+}
+
+// flagSection is about the lines that have a word.
+func (x *explainer) flagSection(c *compiled) explain.Section {
+	s := explain.Launch(fileNames(c), x.settings(c, x.flags.flag))
+	s.Title = "Where " + x.flags.flag + " comes from"
+	if s.Lines = nil; len(s.Tables[0].Rows) == 0 {
+		s.Lines, s.Tables = []string{"No launch file has such a word."}, nil
+	}
+	return s
+}
+
+// sourced is how a generated line ends that says where its value comes from.
+var sourced = regexp.MustCompile(`^(.*?)\s+# (plan|spec|default|catalog|module|site): ([a-z_0-9.]+)\b`)
+
+// settings lists the lines of the launch files that say where they come from, or all
+// those with a word.
+func (x *explainer) settings(c *compiled, word string) []explain.Setting {
+	values := record.Of(c.job, c.plan, x.plans.place)
+	plain := func(s string) string { return strings.ReplaceAll(strings.TrimLeft(s, "-"), "_", "-") }
+	var list []explain.Setting
+	for _, a := range c.artifacts {
+		if path.Base(a.Path) == planName {
+			continue
+		}
+		lines := bufio.NewScanner(bytes.NewReader(a.Content))
+		for n := 1; lines.Scan(); n++ {
+			text := strings.TrimSpace(lines.Text())
+			found := sourced.FindStringSubmatch(text)
+			if word != "" && !strings.Contains(plain(text), plain(word)) || word == "" && found == nil {
+				continue
+			}
+			s := explain.Setting{File: a.Path, Line: n, Text: text}
+			if found != nil {
+				s.Text, s.Path = found[1], found[3]
+				s.Origin = origin(values, s.Path)
+			}
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// origin is who chose the value of a path, or of the first one below it.
+func origin(values []record.Value, path string) string {
+	for _, v := range values {
+		if v.Path == path || strings.HasPrefix(v.Path, path+".") {
+			return v.Origin
+		}
+	}
+	return ""
+}
+
+// whatIf plans the job with each change.
+func (x *explainer) whatIf(t *terminal, c *compiled) (explain.Section, error) {
+	var list []explain.Changed
+	for _, text := range x.flags.whatIf {
+		with := x.flags.inputFlags
+		with.overrides = lang.ParseOverrides("--what-if", text)
+		plans, w, diags := plansOf(disk{}, x.argument, &with)
+		if diags.HasErrors() {
+			t.diagnostics(diags, w.Files)
+			return explain.Section{}, exitError(exitInput)
+		}
+		i := slices.IndexFunc(plans.list, func(other *compiled) bool { return other.folder() == c.folder() })
+		if i < 0 || plans.list[i].target == nil {
+			continue
+		}
+		changed := plans.list[i]
+		list = append(list, explain.Changed{Change: text, Kept: compiler.NewDetail(changed.job, changed.target, c.plan).Step(), Best: changed.plan})
+	}
+	return explain.WhatIf(c.plan, list), nil
+}

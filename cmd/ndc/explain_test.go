@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// TestTermsAddUp: what a plan is taken apart into is the plan: terms of memory sum
+// to each stage, terms of time to the step, and every collective has its route.
+func TestTermsAddUp(t *testing.T) {
+	j, to := piped(t)
+	p, _, err := compiler.Compile(context.Background(), j, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := compiler.NewDetail(j, to, p)
+	for i, stage := range p.Memory.Stages {
+		sum := 0.0
+		for _, term := range d.MemoryTerms(i) {
+			sum += term.Amount
+		}
+		if sum != float64(stage.AllocatedBytes) {
+			t.Errorf("the terms of stage %d are %v bytes of %d", i, sum, stage.AllocatedBytes)
+		}
+	}
+	sum := 0.0
+	for _, term := range d.TimeTerms() {
+		sum += term.Amount
+	}
+	if step := float64(p.Time.StepSeconds); math.Abs(sum-step) > 1e-6*step {
+		t.Errorf("the terms of the step are %v of %v s", sum, step)
+	}
+	routes := d.Routes()
+	if len(routes) != len(p.Communication) {
+		t.Errorf("%d routes of %d collectives", len(routes), len(p.Communication))
+	}
+	for _, r := range routes {
+		if r.Size < 2 || r.Algorithm == "" || r.Why == "" || r.Bandwidth <= 0 {
+			t.Errorf("a route is %+v", r)
+		}
+	}
+	if d.Step() != p.Time.StepSeconds {
+		t.Errorf("the step is %v, asked again %v", p.Time.StepSeconds, d.Step())
+	}
+}
+
+// TestNeighbours: neighbours have the moved value, those that are feasible fit, the
+// others say why not, and none of them that the job allows is better by the
+// objective than what the search found by more than what cannot be told apart.
+func TestNeighbours(t *testing.T) {
+	j, to := piped(t)
+	p, _, err := compiler.Compile(context.Background(), j, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := compiler.NewDetail(j, to, p).Neighbours(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	axes, feasible := map[string]bool{}, 0
+	for _, n := range list {
+		axes[n.Axis] = true
+		switch {
+		case n.From == n.To:
+			t.Errorf("%s did not move from %s", n.Axis, n.From)
+		case !n.Feasible && n.Why == "":
+			t.Errorf("%s = %s is not feasible, and nothing says why", n.Axis, n.To)
+		case n.Feasible && n.PeakDeviceBytes > p.Memory.UsableBytes:
+			t.Errorf("%s = %s is feasible with %d bytes", n.Axis, n.To, n.PeakDeviceBytes)
+		case n.Feasible && n.Why == "" && n.StepSeconds < p.Time.StepSeconds*0.9:
+			t.Errorf("%s = %s takes %v, the chosen layout %v", n.Axis, n.To, n.StepSeconds, p.Time.StepSeconds)
+		}
+		if n.Feasible {
+			feasible++
+		}
+		if n.Axis == "pipeline_parallel" && n.Feasible && n.Why == "" {
+			t.Errorf("the job pins the pipeline, and %s is not said to be left out", n.To)
+		}
+	}
+	for _, name := range []string{"tensor_parallel", "pipeline_parallel", "micro_batch_size", "recompute", "zero_stage"} {
+		if !axes[name] {
+			t.Errorf("%s has no neighbour", name)
+		}
+	}
+	if feasible < 3 {
+		t.Errorf("%d of %d neighbours are feasible", feasible, len(list))
+	}
+}
+
+// TestSensitivity: a step is no shorter with less of any hardware, or with a larger
+// model.
+func TestSensitivity(t *testing.T) {
+	j, to := piped(t)
+	p, _, err := compiler.Compile(context.Background(), j, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := compiler.NewDetail(j, to, p).Sensitivity()
+	if len(list) < 8 || list[0].Share < 0.03 {
+		t.Fatalf("what moves the step is %+v", list)
+	}
+	for i, s := range list {
+		if s.Step < p.Time.StepSeconds || s.Share > 0.35 {
+			t.Errorf("%s, %s: %v after %v", s.Path, s.Change, s.Step, p.Time.StepSeconds)
+		}
+		if i > 0 && units.RoundedTo(s.Share, 1) > list[i-1].Share {
+			t.Errorf("%s comes after what moves less", s.Path)
+		}
+	}
+}
+
+// TestLayouts: all layouts of a job have the plan among them, and those that fit do.
+func TestLayouts(t *testing.T) {
+	j, to := piped(t)
+	p, _, err := compiler.Compile(context.Background(), j, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := compiler.NewDetail(j, to, p).Layouts(context.Background())
+	if err != nil || len(list) < 50 {
+		t.Fatalf("%d layouts, %v", len(list), err)
+	}
+	found, count := false, map[plan.Fit]int{}
+	for i := range list {
+		a := &list[i]
+		count[a.Fits]++
+		found = found || a.StepSeconds == p.Time.StepSeconds && a.PeakDeviceBytes == p.Memory.Peak.DeviceBytes
+		if a.Fits == plan.Fits && a.PeakDeviceBytes > p.Memory.UsableBytes || a.Layout.PipelineParallel != 2 {
+			t.Errorf("%+v is among them", a)
+		}
+	}
+	if !found || count[plan.Fits] == 0 || count[plan.FitsNot] == 0 {
+		t.Errorf("the plan is found: %v; %v", found, count)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := compiler.NewDetail(j, to, p).Layouts(ctx); err == nil {
+		t.Error("an ended context assesses layouts")
+	}
+}
+
+// TestRoofline: kernels take some time, and none is faster than the GPU allows.
+func TestRoofline(t *testing.T) {
+	j, to := piped(t)
+	p, _, err := compiler.Compile(context.Background(), j, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := compiler.NewDetail(j, to, p).Roofline()
+	if len(r.Kernels) < 4 {
+		t.Fatalf("%d kernels", len(r.Kernels))
+	}
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		roof := min(float64(k.Peak), k.Intensity()*float64(r.MemoryBandwidth))
+		if k.Layers != j.Model.Layers || float64(k.Rate()) > roof || float64(k.Rate()) < 0.1*roof {
+			t.Errorf("%+v does %v of at most %v", k, k.Rate(), roof)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/tune"
+)
+
+// trialRanks are the ranks of candidates: the second runs out of memory, the third
+// is the fastest.
+const trialRanks = `echo "$NDC_JOB_DIR" >>"$FAKE/order"
+seconds=2.00
+case $NDC_JOB_DIR in
+  *candidate-2) echo "torch.OutOfMemoryError: CUDA out of memory."; exit 1 ;;
+  *candidate-3) seconds=1.60 ;;
+esac
+for i in {1..12}; do
+  echo "step $i/12 loss 2.500000 gradient norm 1.0 learning rate 1e-4 seconds ${seconds}0$((i % 3)) tokens/s/GPU 512.0"
+done
+`
+
+// TestRound runs the script of a round without Slurm: every candidate in its order,
+// one of which ends with an error, and collects what they logged.
+func TestRound(t *testing.T) {
+	s := newSite(t, "deepspeed", "[]")
+	job := s.read("job.hcl")
+	for from, to := range map[string]string{"steps             = 2000": "steps             = 200000000", "catalog.cluster.single_gpu": "cluster.one", "catalog.model.debug": "catalog.model.llama3_8b"} {
+		if !strings.Contains(job, from) {
+			t.Fatalf("the job has no %q", from)
+		}
+		job = strings.Replace(job, from, to, 1)
+	}
+	s.write(t, "job.hcl", "cluster \"one\" {\n  base  = catalog.cluster.dgx_h100\n  nodes = 1\n  reliability {\n    restart = \"1m\"\n  }\n}\n"+job)
+	s.write(t, "ranks", trialRanks)
+	s.write(t, "bin/squeue", "#!/bin/bash\nprintf '%s\\n' 100.batch 100.3\n")
+	s.write(t, "bin/nvidia-smi", "#!/bin/bash\nseq 8\n")
+	folder := filepath.Join(s.folder, "trial")
+	said := func(code int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if got := run(append([]string{"tune"}, args...), &out, &out); got != code {
+			t.Fatalf("ndc tune %v: exit code %d\n%s", args, got, out.String())
+		}
+		return out.String()
+	}
+	said(exitOK, s.job, "--backend", "deepspeed", "-o", folder, "--gpu-hours", "3")
+	s.script = filepath.Join(folder, "round-1.sbatch")
+	s.submit(t)
+	if code, log := s.start(t, 100, nil); code != 0 {
+		t.Fatalf("exit code %d:\n%s\n%s", code, log, s.read("trial/logs/round-1-100.log"))
+	}
+	var f tune.File
+	if err := json.Unmarshal([]byte(s.read("trial/trial.json")), &f); err != nil || len(f.Candidates) < 3 {
+		t.Fatalf("%v, %d candidates", err, len(f.Candidates))
+	}
+	if got, want := strings.ReplaceAll(s.read("order"), folder+"/", ""), strings.Join(f.Rounds[0].Runs, "\n")+"\n"; got != want {
+		t.Errorf("run in the order\n%swant\n%s", got, want)
+	}
+	mustHold(t, "the log of the round", s.read("trial/logs/round-1-100.log"), " in job 100: candidate-2\n", "ndc: run 2 ended with status 1 after ")
+	if got := s.read("cancelled"); got != "--signal=KILL\n" {
+		t.Errorf("cancelled after the run that failed: %q", got)
+	}
+	mustHold(t, "what was collected", said(exitOK, "--collect", folder), "The fastest is candidate-3", "1 out of memory\n", "layout {\n")
+	mustHold(t, "the end", said(exitOK, "--next", folder), "the trial is over")
+}
+
+// TestTunePage runs the commands of docs/tune.md in a folder with what testdata/tune
+// has, where sbatch copies the logs of made-up runs, and compares what they print.
+func TestTunePage(t *testing.T) {
+	page := filepath.Join(pageFolder, "tune.md")
+	text := readText(t, page)
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS("../../testdata/tune")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(folder, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Chdir(folder)
+	got := fence.ReplaceAllStringFunc(text, func(block string) string {
+		m := fence.FindStringSubmatch(block)
+		return "```console\n" + rerun(t, m[2]) + "```"
+	})
+	if got == text {
+		return
+	}
+	if !*update {
+		t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
+	}
+	if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,103 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/collective"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// sections are where docs/time.md has the formulas of the lines.
+var sections = [lines]string{
+	lineLinear: "gemms", lineExperts: "gemms", lineAttention: "attention", lineMemoryBound: "memory-bound-kernels", lineHead: "embedding-head-and-loss",
+	lineRecompute: "recompute", lineHost: "host", lineContention: "communication-inside-a-layer", lineOffload: "offload", lineOptimizer: "once-per-step",
+	lineTensor: "communication-inside-a-layer", lineContext: "communication-inside-a-layer", lineExpert: "communication-inside-a-layer", lineState: "sharded-state",
+	linePipeline: "pipeline", lineGradients: "sharded-state", lineParameters: "sharded-state", lineSmall: "once-per-step", lineBubble: "pipeline", lineStraggler: "once-per-step",
+}
+
+// MemoryTerms takes the ledger of a pipeline stage of a legal layout apart.
+func (e *Evaluator) MemoryTerms(l *plan.Layout, x *plan.Execution, stage int) []plan.Term {
+	return e.memory.Terms(l, x, stage)
+}
+
+// TimeTerms takes the breakdown of a legal layout's step apart: what every
+// micro-batch takes on the busiest rank, and what comes once.
+func (e *Evaluator) TimeTerms(l *plan.Layout, x *plan.Execution) []plan.Term {
+	d := e.Describe(l, x)
+	s := e.run(l, x)
+	work := e.waits(l)
+	each := e.microBatchLines(l, s.busiest)
+	prior := e.Prior()
+	var list []plan.Term
+	for _, part := range d.Time.Breakdown {
+		at := lineNamed(part.ID)
+		t := plan.Term{ID: part.ID, Name: part.Name, Amount: float64(part.Seconds), Section: "docs/time.md#" + sections[at]}
+		once := s.once[at]
+		switch {
+		case at == lineBubble:
+			t.Formula = fmt.Sprintf("%.4g s of the pipeline without transfers - %d micro-batches · %.4g s", float64(once+units.Seconds(l.MicroBatches)*work), l.MicroBatches, float64(work))
+		case at == lineStraggler:
+			t.Formula = fmt.Sprintf("%.3g · ln %d · %.4g s of the pipeline", e.straggler, l.GPUs(), float64(s.pipeline))
+		case each[at] != 0 && once != 0:
+			t.Formula = fmt.Sprintf("%d micro-batches · %.4g s + %.4g s once", l.MicroBatches, float64(each[at]), float64(once))
+		case each[at] != 0:
+			t.Formula = fmt.Sprintf("%d micro-batches · %.4g s on rank %d of the pipeline", l.MicroBatches, float64(each[at]), s.busiest)
+		default:
+			t.Formula = "once per step"
+		}
+		if term, ok := termOf(at, s.g); ok {
+			n := uncertainty.Normal{Mean: prior.Mean[term], Spread: math.Sqrt(prior.Covariance[term][term])}
+			t.Error = n.Range(0.9)
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// lineNamed is the line of an id.
+func lineNamed(id string) line {
+	for i := range lineNames {
+		if lineNames[i].id == id {
+			return line(i)
+		}
+	}
+	panic("estimate: no line " + id)
+}
+
+// termOf is the term whose error a line has; recompute and bubble have those of the
+// work that they repeat or wait for.
+func termOf(at line, g *groups) (uncertainty.Term, bool) {
+	switch at {
+	case lineRecompute, lineBubble:
+		return 0, false
+	}
+	var c costs
+	c[at] = 1
+	for k, t := range g.terms(&c) {
+		if t > 0 {
+			return uncertainty.Term(k), true
+		}
+	}
+	return 0, false
+}
+
+// Routes says how the collectives of a legal layout travel.
+func (e *Evaluator) Routes(l *plan.Layout, x *plan.Execution, list []plan.Communication) []plan.Route {
+	s := e.run(l, x)
+	var routes []plan.Route
+	for _, c := range list {
+		for kind := range collectiveKinds {
+			if n := collectiveNames[kind]; n.group != c.Group || n.collective != c.Collective {
+				continue
+			}
+			g := s.g.of(kind)
+			way := e.topology.Way(collective.Operation(c.Collective), g.Size(), g.Stride())
+			routes = append(routes, plan.Route{Communication: c, Size: g.Size(), Stride: g.Stride(), Algorithm: way.Algorithm, Why: way.Why, Latency: way.Latency, Bandwidth: way.Bandwidth})
+			break
+		}
+	}
+	return routes
+}

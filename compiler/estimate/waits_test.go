@@ -1,0 +1,111 @@
+package estimate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
+	"pgregory.net/rapid"
+)
+
+// piped is a layout of eight stages of eight tensor-parallel GPUs, whose only
+// way over the network is the pipeline.
+func piped(s plan.Schedule, virtual, microBatches int) plan.Layout {
+	l := single(64)
+	l.TensorParallel, l.SequenceParallel, l.PipelineParallel, l.DataParallelShard = 8, true, 8, 1
+	l.PipelineSchedule, l.VirtualPipeline, l.MicroBatches = s, virtual, microBatches
+	l.StageLayers = make([]int, l.Chunks())
+	for i := range l.StageLayers {
+		l.StageLayers[i] = 32 / l.Chunks()
+	}
+	return l
+}
+
+// over describes a layout on a network of some bandwidth, and holds its exposed
+// communication to what the search compares with a limit.
+func over(t rapid.TB, r runtime.Runtime, l *plan.Layout, bandwidth units.BytesPerSecond) plan.Time {
+	t.Helper()
+	j, x := jobOf(dense(), 8), execution()
+	j.Cluster.Network.Bandwidth = bandwidth
+	j.Constraints.MaxExposedCommunication = job.Some(units.Share(1))
+	e := New(j, targetOf(r))
+	d := e.Describe(l, &x)
+	var out Result
+	e.EvaluateTime(l, &x, &out)
+	searched, told := float64(out.ExposedCommunicationSeconds/out.StepSeconds), float64(d.Time.ExposedCommunicationShare)
+	if floor := float64(e.ExposedFloor(l, &x)); math.Abs(searched-told) > 1e-9 || floor > searched {
+		t.Fatalf("exposed share %v searched, %v described, floor %v", searched, told, floor)
+	}
+	return d.Time
+}
+
+// TestWaits: whatever the schedule and the network, the parts of a step sum to
+// it; what a rank computes and its bubble do not know how fast the network is;
+// and what it waits for transfers only grows when the network gets slower.
+func TestWaits(t *testing.T) {
+	shapes := []struct {
+		schedule plan.Schedule
+		virtual  int
+	}{{plan.ScheduleGPipe, 1}, {plan.Schedule1F1B, 1}, {plan.ScheduleInterleaved1F1B, 2}, {plan.ScheduleInterleaved1F1B, 4},
+		{plan.ScheduleZBH1, 1}, {plan.ScheduleZBV, 2}, {plan.ScheduleDualPipeV, 2}}
+	rapid.Check(t, func(t *rapid.T) {
+		shape := rapid.SampledFrom(shapes).Draw(t, "shape")
+		r := rapid.SampledFrom(runtimes.All()).Draw(t, "runtime")
+		l := piped(shape.schedule, shape.virtual, 8*rapid.IntRange(2, 8).Draw(t, "micro-batches"))
+		l.StageLayers[0]--
+		l.StageLayers[rapid.IntRange(1, l.Chunks()-1).Draw(t, "fullest")]++
+		var before *plan.Time
+		for _, bandwidth := range []units.BytesPerSecond{50e9, 1e9, 1e7} {
+			d := over(t, r, &l, bandwidth)
+			var sum units.Seconds
+			for _, b := range d.Breakdown {
+				sum += b.Seconds
+			}
+			same(t, "breakdown", sum, d.StepSeconds)
+			if before != nil {
+				alone, transfers := rest(&d)
+				aloneBefore, transfersBefore := rest(before)
+				if math.Abs(float64(alone-aloneBefore)) > 1e-9*float64(d.StepSeconds) {
+					t.Fatalf("compute and bubble take %v, on a faster network %v", alone, aloneBefore)
+				}
+				if transfers <= transfersBefore {
+					t.Fatalf("transfers take %v, on a faster network %v", transfers, transfersBefore)
+				}
+			}
+			before = &d
+		}
+	})
+}
+
+// rest is what computes and what idles without transfers, and the transfers.
+func rest(t *plan.Time) (alone, transfers units.Seconds) {
+	for _, b := range t.Breakdown {
+		switch b.ID {
+		case "pipeline_transfer":
+			transfers = b.Seconds
+		case "straggler", "small_collectives": // of the step's length, over the network
+		default:
+			alone += b.Seconds
+		}
+	}
+	return alone, transfers
+}
+
+// TestSlowLinks: over 10 Gb/s transfers are what a step waits for, whether the
+// schedule sends behind compute or not; its bubble is that of a fast network.
+func TestSlowLinks(t *testing.T) {
+	for _, c := range []struct {
+		schedule plan.Schedule
+		virtual  int
+	}{{plan.Schedule1F1B, 1}, {plan.ScheduleInterleaved1F1B, 4}} {
+		l := piped(c.schedule, c.virtual, 64)
+		slow, fast := over(t, runtimes.Whole(), &l, 1.25e9/8), over(t, runtimes.Whole(), &l, 50e9)
+		if slow.ExposedCommunicationShare < 0.3 || slow.BubbleShare > fast.BubbleShare {
+			t.Errorf("%v: %v exposed, bubble %v, on a fast network %v", c.schedule, slow.ExposedCommunicationShare, slow.BubbleShare, fast.BubbleShare)
+		}
+	}
+}

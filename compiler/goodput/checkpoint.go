@@ -1,0 +1,88 @@
+package goodput
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// saving is what an interval that is left to ndc is made of.
+type saving struct {
+	Interruptions       float64 `json:"interruptions"` // seen on so many GPUs in so many days
+	GPUs                float64 `json:"gpus"`
+	Days                float64 `json:"days"`
+	InterruptionsSource string  `json:"interruptions_source"`
+	SaveSeconds         float64 `json:"save_seconds"`        // that training stands still
+	MostSeconds         float64 `json:"most_seconds"`        // between two checkpoints
+	PartsOfSubmission   float64 `json:"parts_of_submission"` // checkpoints of one submission at least
+	Choice              string  `json:"choice"`
+	RestartSeconds      float64 `json:"restart_seconds"` // from a failure to the next step
+	RestartSource       string  `json:"restart_source"`
+}
+
+//go:embed data/checkpoint.json
+var savingData []byte
+
+var savings = func() (s saving) {
+	if err := json.Unmarshal(savingData, &s); err != nil {
+		panic("goodput: data/checkpoint.json: " + err.Error())
+	}
+	return s
+}()
+
+// SaveSeconds is how long training stands still for a save where nothing is known
+// of the storage.
+func SaveSeconds() units.Seconds { return units.Seconds(savings.SaveSeconds) }
+
+// Checkpoints says how often a run of a predicted step saves, in steps and in
+// time; nil when it saves nothing. It is decided here for all backends: each
+// emits the same interval, in the unit that its framework counts.
+func Checkpoints(j *job.Job, step units.Seconds) *plan.Checkpoints {
+	c := &j.Training.Checkpoint
+	if c.Path == "" {
+		return nil
+	}
+	out := &plan.Checkpoints{Given: "steps", IntervalSteps: c.IntervalSteps, IntervalSeconds: units.Seconds(c.IntervalSteps) * step,
+		SaveSeconds: units.Rounded(units.Seconds(savings.write(j)))}
+	if c.IntervalSteps > 0 {
+		return out
+	}
+	out.Given, out.IntervalSeconds = "time", c.IntervalTime
+	if c.IntervalTime == 0 {
+		out.Given = "auto"
+		out.IntervalSeconds, out.Why = savings.interval(j)
+	}
+	out.IntervalSteps = j.Training.Steps
+	if step > 0 {
+		out.IntervalSteps = max(1, min(j.Training.Steps, int(math.Round(float64(units.Rounded(out.IntervalSeconds/step))))))
+	}
+	return out
+}
+
+// interval is the time between checkpoints when the job leaves it to ndc, in
+// whole minutes: sqrt(2·C·M) for the cost C of a save and the mean time M
+// between interruptions, which falls with the number of GPUs (Young 1974; Daly
+// 2006), but no longer than an hour or a part of one submission. It depends on
+// the job alone, so that all backends save alike.
+func (s *saving) interval(j *job.Job) (units.Seconds, string) {
+	gpus := j.Cluster.GPUs()
+	between, save := s.between(j), s.stall(j)
+	best := math.Sqrt(2 * save * between)
+	costs := "a minute"
+	if save != s.SaveSeconds {
+		costs = fmt.Sprintf("%.3g s", units.Rounded(save))
+	}
+	why := fmt.Sprintf("saving costs %s, %s are interrupted every %.3g hours", costs, units.Count(gpus, "GPU"), units.Rounded(between/3600))
+	if best > s.MostSeconds {
+		best, why = s.MostSeconds, "no more than an hour is lost"
+	}
+	if window := float64(j.Slurm.TrainingWindow()) / s.PartsOfSubmission; window > 0 && best > window {
+		best, why = window, fmt.Sprintf("at least %.0f checkpoints in each submission", s.PartsOfSubmission)
+	}
+	return units.Seconds(60 * max(1, math.Floor(units.Rounded(best/60)))), why
+}

@@ -1,0 +1,43 @@
+package goodput
+
+import (
+	"testing"
+
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// TestCheckpoints: with the rate of Llama 3's run 16,384 GPUs are interrupted
+// every 54·24 h / 419 = 3.09 h, so that a minute of saving is worth spending
+// every sqrt(2 · 60 s · 11,135 s) = 1,156 s, 19 whole minutes; 256 GPUs could
+// wait 2.6 hours, and wait one; a submission has at least four.
+func TestCheckpoints(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		nodes      int
+		checkpoint job.Checkpoint
+		limit      units.Seconds
+		step       units.Seconds
+		given      string
+		seconds    units.Seconds
+		steps      int
+	}{
+		{"by the interruptions", 2048, job.Checkpoint{Path: "/c"}, 24 * 3600, 6.84, "auto", 19 * 60, 167},
+		{"an hour", 32, job.Checkpoint{Path: "/c"}, 24 * 3600, 30, "auto", 3600, 120},
+		{"not written", 32, job.Checkpoint{Path: "/c"}, 0, 30, "auto", 3600, 120},
+		{"a part of the submission", 32, job.Checkpoint{Path: "/c"}, 2 * 3600, 30, "auto", 27 * 60, 54},
+		{"a minute", 32, job.Checkpoint{Path: "/c"}, 300, 90, "auto", 60, 1},
+		{"time", 32, job.Checkpoint{Path: "/c", IntervalTime: 1800}, 0, 29, "time", 1800, 62},
+		{"longer than the run", 32, job.Checkpoint{Path: "/c", IntervalTime: 1e9}, 0, 29, "time", 1e9, 100000},
+		{"steps", 32, job.Checkpoint{Path: "/c", IntervalSteps: 250}, 0, 4, "steps", 1000, 250},
+	} {
+		j := &job.Job{Cluster: job.Cluster{Nodes: c.nodes, GPUsPerNode: 8}, Training: job.Training{Steps: 100000, Checkpoint: c.checkpoint}, Slurm: job.Slurm{Time: c.limit}}
+		got := Checkpoints(j, c.step)
+		if got.Given != c.given || got.IntervalSeconds != c.seconds || got.IntervalSteps != c.steps || (got.Why != "") != (c.given == "auto") {
+			t.Errorf("%s: %+v, want %s, %v, %d steps", c.name, got, c.given, c.seconds, c.steps)
+		}
+	}
+	if got := Checkpoints(&job.Job{}, 1); got != nil {
+		t.Errorf("a run that saves nothing: %+v", got)
+	}
+}

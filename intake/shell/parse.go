@@ -1,0 +1,109 @@
+package shell
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// blanks are places that the reader of an example shall fill in, such as
+// NAME=<path>, which bash would refuse.
+var blanks = regexp.MustCompile(`=(<[^<>\n|&;"'$]*>)`)
+
+// Parsed is a script as bash reads it. Its places are those of the script.
+type Parsed struct {
+	File   *syntax.File
+	Blanks [][2]int // offsets of what has to be filled in, which was read as a word; nil where bash reads the script as it is
+}
+
+// Parse reads a script as bash does, and where bash does not, as it would with
+// its blanks filled in. The error is that of the script as it is.
+func Parse(src []byte) (*Parsed, error) {
+	file, err := asBash(src)
+	if err == nil {
+		return &Parsed{File: file}, nil
+	}
+	p := &Parsed{}
+	filled := bytes.Clone(src)
+	for _, m := range blanks.FindAllSubmatchIndex(src, -1) {
+		line := src[bytes.LastIndexByte(src[:m[0]], '\n')+1 : m[0]]
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+			continue
+		}
+		p.Blanks = append(p.Blanks, [2]int{m[2], m[3]})
+		for i := m[2]; i < m[3]; i++ {
+			filled[i] = plain(filled[i])
+		}
+	}
+	var again error
+	if p.File, again = asBash(filled); again != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// special are characters that the parser may take for more than themselves.
+// Where they are no more, control characters from firstPlain on stand for them
+// while the script is parsed, which keeps every place as it was.
+const (
+	special    = "[<>(){}#*?~`\\!"
+	firstPlain = 0x0e
+)
+
+func plain(b byte) byte {
+	if b == ' ' || b == '\t' {
+		return '_' // one word, where it is used
+	}
+	if i := strings.IndexByte(special, b); i >= 0 {
+		return byte(firstPlain + i)
+	}
+	return b
+}
+
+// written is the character that a plain one stands for.
+func written(b byte) (byte, bool) {
+	if b < firstPlain || b >= firstPlain+byte(len(special)) {
+		return b, false
+	}
+	return special[b-firstPlain], true
+}
+
+// asBash parses, where the parser reads otherwise than bash does, as bash does:
+// an element of a list that begins with [ is a word unless ]= follows, and a
+// comment ends with its line, whether or not a backslash stands there.
+func asBash(src []byte) (*syntax.File, error) {
+	for range 100 {
+		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(bytes.NewReader(src), "")
+		changed := bytes.Clone(src)
+		bad, ok := err.(syntax.ParseError)
+		switch {
+		case err == nil:
+			endComments(file, changed)
+		case ok && strings.HasPrefix(bad.Text, "`[x]` must be followed by"):
+			if at := bytes.LastIndexByte(src[:min(int(bad.Pos.Offset())+1, len(src))], '['); at >= 0 {
+				changed[at] = plain('[')
+			}
+		}
+		if bytes.Equal(changed, src) {
+			return file, err
+		}
+		src = changed
+	}
+	return nil, errors.New("it cannot be followed")
+}
+
+// endComments takes away the backslashes at the ends of comments.
+func endComments(file *syntax.File, src []byte) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok {
+			from := int(c.Pos().Offset())
+			if end := bytes.IndexByte(src[from:], '\n'); end > 0 && src[from+end-1] == '\\' {
+				src[from+end-1] = ' '
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,40 @@
+# p4d.24xlarge: HGX A100 with 40 GB GPUs on EFA.
+cluster "aws_p4d" {
+  gpu           = catalog.gpu.a100_40gb
+  gpus_per_node = 8
+  host_memory   = "1152GiB"
+  cpus_per_node = 48 # cores
+
+  nvlink {
+    domain    = 8
+    bandwidth = "300GB/s" # per GPU, one direction
+    latency   = "2.1us"
+  }
+  pcie {
+    bandwidth = "31GB/s"
+    latency   = "2.1us"
+  }
+  network {
+    kind          = "efa"
+    nics_per_node = 4
+    bandwidth     = "100Gb/s" # per NIC, one direction
+    latency       = "27us"
+
+    environment = {
+      FI_EFA_USE_HUGE_PAGE = "0"
+    }
+  }
+
+  sources = {
+    "*"                     = "AWS instance tables (aws.amazon.com/ec2/instance-types)"
+    cpus_per_node           = "96 vCPUs, two to a core"
+    "network.nics_per_node" = "meta-pytorch/torchx named_resources_aws.py @cafea3f"
+    "nvlink.bandwidth"      = "stas00/ml-engineering @744d01e network"
+    "nvlink.latency"        = "assumption: all-gather of 1 KiB or less over 8 GPUs takes 15 us (ai-dynamo/aiconfigurator NCCL tables @095f58a), divided by its 7 steps; of DGX nodes"
+    "pcie.bandwidth"        = "stas00/ml-engineering @744d01e network"
+    "pcie.latency"          = "assumption: one PCIe hop costs what an NVLink hop does"
+    "network.latency"       = "assumption: that of aws_p5, from nccl-tests logs of aws-samples"
+    "network.environment"   = "without it a fork of the data loaders can fail for lack of huge pages: aws-samples/awsome-distributed-training efa-cheatsheet.md @7217859"
+    "network.gpus_per_pod"  = "not stated: full bandwidth is assumed everywhere"
+  }
+}

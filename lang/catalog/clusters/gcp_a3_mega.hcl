@@ -1,0 +1,35 @@
+# a3-megagpu-8g: HGX H100 on 200 Gb/s Ethernet with TCPXO, whose variables the image sets (/var/lib/tcpxo/lib64/nccl-env-profile.sh).
+cluster "gcp_a3_mega" {
+  gpu           = catalog.gpu.h100_sxm
+  gpus_per_node = 8
+  host_memory   = "1872GB"
+  cpus_per_node = 104 # cores
+
+  nvlink {
+    domain    = 8
+    bandwidth = "450GB/s" # per GPU, one direction
+    latency   = "1.4us"
+  }
+  pcie {
+    bandwidth = "63GB/s"
+    latency   = "1.4us"
+  }
+  network {
+    kind          = "roce"
+    nics_per_node = 8
+    bandwidth     = "200Gb/s" # per NIC, one direction
+    latency       = "5us"
+  }
+
+  sources = {
+    "*"                    = "docs.cloud.google.com GPU machine tables and gpu-network-bandwidth; GoogleCloudPlatform/cluster-toolkit @1047080"
+    cpus_per_node          = "208 vCPUs, two to a core"
+    "network.kind"         = "nearest: TCPXO carries NCCL over Ethernet by a plugin (stas00/ml-engineering network @744d01e)"
+    "nvlink.bandwidth"     = "stas00/ml-engineering @744d01e network"
+    "nvlink.latency"       = "assumption: all-gather of 1 KiB or less over 8 GPUs takes 10 us (ai-dynamo/aiconfigurator NCCL tables @095f58a), divided by its 7 steps; of DGX nodes"
+    "pcie.bandwidth"       = "stas00/ml-engineering @744d01e network"
+    "pcie.latency"         = "assumption: one PCIe hop costs what an NVLink hop does"
+    "network.latency"      = "assumption: one network hop of small messages in the cost model of NCCL (src/graph/tuning.cc, tree); with it the all-reduce of 1 KiB over 4 DGX H100 takes 35 us, as measured in github.com/NVIDIA/nccl-tests/issues/309"
+    "network.gpus_per_pod" = "not stated: full bandwidth is assumed everywhere"
+  }
+}

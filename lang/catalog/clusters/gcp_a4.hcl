@@ -1,0 +1,36 @@
+# a4-highgpu-8g: HGX B200 on RoCE, whose variables the image sets (/usr/local/gib/scripts/set_nccl_env.sh).
+cluster "gcp_a4" {
+  gpu           = catalog.gpu.b200
+  gpus_per_node = 8
+  host_memory   = "3968GB"
+  cpus_per_node = 112 # cores
+
+  nvlink {
+    domain    = 8
+    bandwidth = "900GB/s" # per GPU, one direction
+    latency   = "2.3us"
+  }
+  pcie {
+    bandwidth = "64GB/s"
+    latency   = "2.3us"
+  }
+  network {
+    kind          = "roce"
+    nics_per_node = 8
+    bandwidth     = "400Gb/s" # per NIC, one direction
+    latency       = "5us"
+  }
+
+  sources = {
+    "*"                     = "docs.cloud.google.com GPU machine tables and gpu-network-bandwidth; GoogleCloudPlatform/cluster-toolkit @1047080"
+    cpus_per_node           = "224 vCPUs, two to a core"
+    "network.nics_per_node" = "3,600 Gb/s of a node: eight of 400 for the GPUs, two of 200 for the host"
+    "network.bandwidth"     = "3,600 Gb/s of a node: eight of 400 for the GPUs, two of 200 for the host"
+    "nvlink.bandwidth"      = "stas00/ml-engineering @744d01e network"
+    "nvlink.latency"        = "assumption: all-gather of 1 KiB or less over 8 GPUs takes 16 us (ai-dynamo/aiconfigurator NCCL tables @095f58a), divided by its 7 steps; of DGX nodes"
+    "pcie.bandwidth"        = "NVIDIA Blackwell datasheet"
+    "pcie.latency"          = "assumption: one PCIe hop costs what an NVLink hop does"
+    "network.latency"       = "assumption: one network hop of small messages in the cost model of NCCL (src/graph/tuning.cc, tree); with it the all-reduce of 1 KiB over 4 DGX H100 takes 35 us, as measured in github.com/NVIDIA/nccl-tests/issues/309"
+    "network.gpus_per_pod"  = "not stated: full bandwidth is assumed everywhere"
+  }
+}

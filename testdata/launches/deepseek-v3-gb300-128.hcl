@@ -1,0 +1,86 @@
+# DeepSeek-V3 on 128 GB300 in mxfp8: the model zoo of Megatron-Core.
+# Source, options and published figures: the row "deepseek-v3-gb300-128" of launches.jsonl.
+cluster "here" {
+  base  = catalog.cluster.gb300_nvl72
+  nodes = 32
+}
+
+job "deepseek-v3-gb300-128" {
+  model   = catalog.model.deepseek_v3
+  cluster = cluster.here
+
+  training {
+    global_batch_size = 4096
+    steps             = 143051
+    precision         = "mxfp8"
+
+    fp8 {
+      parameter_gather = true
+    }
+
+    optimizer "adamw" {
+      learning_rate     = 3.9e-6
+      weight_decay      = 0.1
+      beta1             = 0.9
+      beta2             = 0.95
+      gradient_clipping = 1
+    }
+
+    schedule "cosine" {
+      warmup_steps          = 375
+      minimum_learning_rate = 3.9e-7
+    }
+
+    data {
+      mock = true
+    }
+
+    logging {
+      interval = 1
+    }
+  }
+
+  constraints {
+    layout {
+      tensor_parallel         = 1
+      context_parallel        = 1
+      pipeline_parallel       = 4
+      virtual_pipeline        = 4
+      stage_layers            = [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1]
+      expert_parallel         = 32
+      expert_tensor_parallel  = 1
+      data_parallel_replicate = 1
+      zero_stage              = 1
+      micro_batch_size        = 1
+      recompute               = "selective"
+      recompute_modules       = ["mlp"]
+    }
+  }
+
+  execution {
+    cross_entropy            = "fused"
+    moe_dispatcher           = "hybridep"
+    optimizer_state_dtype    = "bf16"
+    overlap_gradient_reduce  = true
+    overlap_parameter_gather = true
+
+    offload {
+      optimizer = false
+    }
+  }
+
+  backend "megatron" {
+    version = "core_v0.19.2"
+    path    = "/opt/megatron-lm"
+  }
+
+  slurm {
+    segment = 8
+  }
+}
+
+# What ndc chooses where nothing is pinned.
+job "deepseek-v3-gb300-128-free" {
+  base    = job.deepseek-v3-gb300-128
+  without = ["constraints.layout", "execution"]
+}

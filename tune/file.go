@@ -1,0 +1,134 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// FormatVersion is that of File in JSON. Within one, fields may be added, never
+// renamed.
+const FormatVersion = "1.0"
+
+// File is a trial from its first round on: what it runs, what was known before, and
+// what its scripts need.
+type File struct {
+	FormatVersion  string             `json:"format_version"`
+	NDCVersion     string             `json:"ndc_version"`
+	Job            string             `json:"job"`
+	Backend        string             `json:"backend"`
+	GPUs           int                `json:"gpus"`
+	GlobalBatch    int                `json:"global_batch_size"`
+	Steps          int                `json:"steps"` // of each run
+	RunGPUHours    float64            `json:"run_gpu_hours"`
+	BudgetGPUHours float64            `json:"budget_gpu_hours"`
+	Candidates     []Member           `json:"candidates"` // the first is what a build chooses
+	Known          *uncertainty.Joint `json:"known"`      // of their step times, before any run: logarithms of seconds
+	Rounds         []Held             `json:"rounds"`
+	Directives     []string           `json:"directives"`       // of sbatch, but for name and time limit
+	Header         string             `json:"header,omitempty"` // what the site's template adds to them
+	LimitSeconds   units.Seconds      `json:"limit_seconds"`    // of one run
+	Artifacts      []Artifact         `json:"artifacts"`
+}
+
+// Member is a candidate of a trial.
+type Member struct {
+	Name        string        `json:"name"` // of its folder
+	Layout      string        `json:"layout"`
+	StepSeconds units.Seconds `json:"step_seconds"` // as predicted
+	GPUHours    float64       `json:"gpu_hours"`    // of one run
+	Features    int           `json:"features"`
+	Pin         string        `json:"pin"` // the blocks that make a job have it
+}
+
+// Held is a round with its script.
+type Held struct {
+	Script   string   `json:"script"`
+	Runs     []string `json:"runs"` // names of candidates, in order
+	GPUHours float64  `json:"gpu_hours"`
+	Gain     float64  `json:"expected_gain_gpu_hours"`
+}
+
+// Artifact is a file beside this one, by its hash; its own was taken with that
+// place empty.
+type Artifact struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// List are the candidates as rounds are made of them.
+func (f *File) List() []Candidate {
+	list := make([]Candidate, len(f.Candidates))
+	for i := range f.Candidates {
+		list[i] = Candidate{f.Candidates[i].GPUHours, f.Candidates[i].Features}
+	}
+	return list
+}
+
+// Sound reports whether a file that was read can be one of this format: its parts
+// belong together.
+func (f *File) Sound() bool {
+	n := len(f.Candidates)
+	if major, _, _ := strings.Cut(f.FormatVersion, "."); major != "1" || n == 0 || len(f.Rounds) == 0 || f.GPUs <= 0 || f.Known == nil {
+		return false
+	}
+	if len(f.Known.Mean) != n || len(f.Known.Covariance) != n {
+		return false
+	}
+	for i, m := range f.Candidates {
+		if m.Name != FolderOf(i) || len(f.Known.Covariance[i]) != n {
+			return false
+		}
+	}
+	return true
+}
+
+// RoundName is what the script of a round is called, without its ending; the first
+// is number 1.
+func RoundName(number int) string { return fmt.Sprintf("round-%d", number) }
+
+// FolderOf is the folder of a candidate's files.
+func FolderOf(place int) string { return fmt.Sprintf("candidate-%d", place+1) }
+
+// LogFolder is where the scripts of rounds log.
+const LogFolder = "logs"
+
+// Limit is how long a run may take before it is ended: much longer than it should.
+func Limit(start, step units.Seconds, steps int) units.Seconds {
+	return 2*start + 4*units.Seconds(steps)*step
+}
+
+// Hold adds a round.
+func (f *File) Hold(r *Round) {
+	h := Held{Script: RoundName(len(f.Rounds)+1) + ".sbatch", GPUHours: units.Rounded(r.GPUHours), Gain: units.Rounded(r.Gain)}
+	for _, i := range r.Order(len(f.Rounds) + 1) {
+		h.Runs = append(h.Runs, f.Candidates[i].Name)
+	}
+	f.Rounds = append(f.Rounds, h)
+}
+
+// Left is what the rounds so far have left of the budget.
+func (f *File) Left() Budget {
+	b := Budget{Run: f.RunGPUHours, Trial: f.BudgetGPUHours}
+	for i := range f.Rounds {
+		b.Trial -= f.Rounds[i].GPUHours
+	}
+	return b
+}
+
+// Allocation is the limit of the allocation of a round, in whole minutes: half as
+// much again as its runs take, and half of what one may.
+func (f *File) Allocation(round int) units.Seconds {
+	const more = 1.5
+	seconds := f.Rounds[round].GPUHours * 3600 / float64(f.GPUs)
+	return units.Seconds(60 * math.Ceil((more*seconds+float64(f.LimitSeconds)/2)/60))
+}
+
+// Difference is by what share the step of a candidate may be longer than the
+// first's, before any run: the 90 % range.
+func (f *File) Difference(i int) [2]float64 {
+	return shares(f.Known.Difference(i, 0).Range(likely))
+}

@@ -1,0 +1,233 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/logs"
+)
+
+// fewestReports is how many steady reports a run must have to be believed.
+const fewestReports = 3
+
+// likely is the probability of the ranges of differences.
+const likely = 0.9
+
+// Attempt is a run that a round's script began.
+type Attempt struct {
+	Job       string // of Slurm
+	Number    int    // in the round, from 1
+	Of        int    // runs of the round
+	Candidate string
+	Status    int // -1: not said, as where the allocation ended first
+}
+
+var (
+	attemptBegan = regexp.MustCompile(`^ndc: run (\d{1,9}) of (\d{1,9}) in job (\d{1,18}): (\S+)$`)
+	attemptEnded = regexp.MustCompile(`^ndc: run (\d{1,9}) ended with status (\d{1,9}) after \d+ s$`)
+)
+
+// Attempts reads what the scripts of rounds have logged.
+func Attempts(text string) []Attempt {
+	var list []Attempt
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := attemptBegan.FindStringSubmatch(line); m != nil {
+			list = append(list, Attempt{Job: m[3], Number: number(m[1]), Of: number(m[2]), Candidate: m[4], Status: -1})
+		}
+		if m := attemptEnded.FindStringSubmatch(line); m != nil && len(list) > 0 && list[len(list)-1].Number == number(m[1]) {
+			list[len(list)-1].Status = number(m[2])
+		}
+	}
+	return list
+}
+
+// number is the number of some digits.
+func number(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		panic("tune: " + err.Error()) // the patterns allow none such
+	}
+	return n
+}
+
+// Result is what a trial has shown.
+type Result struct {
+	FormatVersion string     `json:"format_version"`
+	Job           string     `json:"job"`
+	Backend       string     `json:"backend"`
+	Allocations   int        `json:"allocations"`
+	Standings     []Standing `json:"candidates"` // in the trial's order
+	Pick          string     `json:"pick"`       // the candidate to take
+	SavedGPUHours [2]float64 `json:"saved_gpu_hours_range"`
+	Calibration   string     `json:"calibration,omitempty"` // the file that was written
+	Why           string     `json:"why_not_calibrated,omitempty"`
+
+	known *uncertainty.Joint
+	left  []int
+}
+
+// Standing is how a candidate stands.
+type Standing struct {
+	Name      string        `json:"name"`
+	Layout    string        `json:"layout"`
+	Predicted units.Seconds `json:"predicted_seconds"`
+	Measured  units.Seconds `json:"measured_seconds"` // 0: no run told
+	Runs      int           `json:"runs"`             // that told
+	Range     [2]float64    `json:"difference_range"` // 90 %, to the first candidate's time, as a share; of itself zero
+	Fastest   float64       `json:"fastest"`          // probability of being the fastest of all that run
+	Failures  []string      `json:"failures"`         // of runs that told nothing: out_of_memory, time_limit, … or a status
+	Pin       string        `json:"-"`
+}
+
+// Read holds the logs of a trial against its file: what the scripts of rounds have
+// logged, and the log of each candidate. The error says why there is no result.
+func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error) {
+	r := &Result{FormatVersion: FormatVersion, Job: f.Job, Backend: f.Backend}
+	for _, l := range of {
+		l.Fill(f.GlobalBatch)
+	}
+	places := map[string]int{}
+	for i := range f.Candidates {
+		m := &f.Candidates[i]
+		places[m.Name] = i
+		r.Standings = append(r.Standings, Standing{Name: m.Name, Layout: m.Layout, Predicted: m.StepSeconds, Failures: []string{}, Pin: m.Pin})
+	}
+	allocations, earlier := map[string]int{}, map[string]int{}
+	var runs []Run
+	for i := range attempts {
+		a := &attempts[i]
+		place, ok := places[a.Candidate]
+		if !ok {
+			return nil, fmt.Errorf("a log tells of %s, which the trial does not have", a.Candidate)
+		}
+		if _, ok := allocations[a.Job]; !ok {
+			allocations[a.Job] = len(allocations)
+		}
+		key := a.Job + " " + a.Candidate
+		earlier[key]++
+		run, why := readRun(of[a.Candidate], a, earlier[key])
+		if s := &r.Standings[place]; why != "" {
+			s.Failures = append(s.Failures, why)
+			continue
+		}
+		run.Allocation, run.Candidate = allocations[a.Job], place
+		runs = append(runs, run)
+	}
+	r.Allocations = len(allocations)
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("%s, and none with %d reports of steady steps", units.Count(len(attempts), "run"), fewestReports)
+	}
+	r.conclude(f, runs)
+	return r, nil
+}
+
+// readRun is what the run of an attempt showed, that its candidate's log tells of
+// as one of the launches of its job; or why it showed nothing.
+func readRun(l *logs.Log, a *Attempt, nth int) (Run, string) {
+	launch := -1
+	if l != nil {
+		for i := range l.Launches {
+			if l.Launches[i].Job == a.Job {
+				if nth--; nth == 0 {
+					launch = i
+				}
+			}
+		}
+	}
+	if launch < 0 {
+		return Run{}, "no_log"
+	}
+	var times []float64
+	sum := 0.0
+	for _, s := range l.Steady(logs.Conditions{}).Steps {
+		if s.Launch == launch {
+			times, sum = append(times, s.Seconds), sum+s.Seconds
+		}
+	}
+	if len(times) < fewestReports {
+		return Run{}, failure(l, launch, a.Status)
+	}
+	n := float64(len(times))
+	mean, square := sum/n, 0.0
+	for _, t := range times {
+		square += (t/mean - 1) * (t/mean - 1)
+	}
+	return Run{Seconds: mean, Spread: math.Sqrt(square / (n - 1) / n), At: float64(a.Number-1) / float64(max(1, a.Of-1))}, ""
+}
+
+// failure is why a launch told nothing.
+func failure(l *logs.Log, launch, status int) string {
+	for i := range l.Failures {
+		if l.Failures[i].Launch == launch {
+			return l.Failures[i].Kind
+		}
+	}
+	switch status {
+	case -1:
+		return "not_ended"
+	case 0:
+		return "too_few_steps"
+	case 124, 137: // of timeout(1): it ran past its limit, or was killed after it
+		return "time_limit"
+	}
+	return "status " + strconv.Itoa(status)
+}
+
+// conclude fills in what follows from runs.
+func (r *Result) conclude(f *File, runs []Run) {
+	r.known = Learn(f.Known, runs)
+	for i := range r.Standings {
+		s := &r.Standings[i]
+		logarithm := 0.0
+		for k := range runs {
+			if runs[k].Candidate == i {
+				s.Runs++
+				logarithm += math.Log(runs[k].Seconds)
+			}
+		}
+		if s.Runs == 0 {
+			continue
+		}
+		r.left = append(r.left, i)
+		s.Measured = units.Rounded(units.Seconds(math.Exp(logarithm / float64(s.Runs))))
+		if i > 0 {
+			s.Range = shares(r.known.Difference(i, 0).Range(likely))
+		}
+	}
+	for _, draw := range r.known.Draws(samples) {
+		best := slices.MinFunc(r.left, func(a, b int) int { return cmp.Compare(draw[a], draw[b]) })
+		r.Standings[best].Fastest += 1.0 / samples
+	}
+	for i := range r.Standings {
+		r.Standings[i].Fastest = math.Round(100*r.Standings[i].Fastest) / 100 // finer than its draws
+	}
+	best := Best(r.known, r.left)
+	r.Pick = f.Candidates[best].Name
+	if best > 0 && r.Standings[0].Runs > 0 {
+		x := r.known.Difference(best, 0).Range(likely)
+		r.SavedGPUHours = [2]float64{units.Rounded(f.RunGPUHours * (1 - x[1])), units.Rounded(f.RunGPUHours * (1 - x[0]))}
+	}
+}
+
+func shares(ratios [2]float64) [2]float64 {
+	return [2]float64{units.RoundedTo(ratios[0]-1, 1), units.RoundedTo(ratios[1]-1, 1)}
+}
+
+// Picked is the standing of the candidate to take.
+func (r *Result) Picked() *Standing {
+	i := slices.IndexFunc(r.Standings, func(s Standing) bool { return s.Name == r.Pick })
+	return &r.Standings[i]
+}
+
+// Next is the round that would follow, of a trial that has shown something.
+func (r *Result) Next(f *File) Round {
+	return Next(r.known, f.List(), r.left, f.Left())
+}

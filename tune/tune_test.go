@@ -1,0 +1,217 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/logs"
+)
+
+// known are candidates of some step times whose errors have nothing in common.
+func known(spread float64, seconds ...float64) *uncertainty.Joint {
+	j := &uncertainty.Joint{}
+	for i, s := range seconds {
+		j.Add(spread)
+		j.Mean[i] = math.Log(s)
+	}
+	return j
+}
+
+func candidates(n int, hours float64) []Candidate {
+	return slices.Repeat([]Candidate{{GPUHours: hours, Features: 3}}, n)
+}
+
+// TestChoose: what may save more than it costs, the likeliest first, and of two that
+// are bound to one another only one.
+func TestChoose(t *testing.T) {
+	j := known(0.05, 10, 10.1, 10.11, 20, 10.2)
+	// The third is what the second is.
+	for i := range j.Mean {
+		j.Covariance[i][2], j.Covariance[2][i] = j.Covariance[i][1], j.Covariance[1][i]
+	}
+	j.Covariance[2][2] = j.Covariance[1][1]
+	b := Budget{Run: 1000, Trial: 50}
+	r := Choose(j, candidates(5, 2), b)
+	if diff := cmp.Diff([]int{0, 1, 4}, r.Candidates); diff != "" {
+		t.Errorf("chosen: %s", diff)
+	}
+	if r.GPUHours != 8 || !r.Worth(b) {
+		t.Errorf("it takes %g GPU-hours, worth it: %t", r.GPUHours, r.Worth(b))
+	}
+	if first := Choose(j, candidates(5, 2), Budget{Run: 1000, Trial: 12}); !slices.Equal(first.Candidates, []int{0, 1}) {
+		t.Errorf("within 12 GPU-hours: %v", first.Candidates)
+	}
+	dear := Choose(j, candidates(5, 2), Budget{Run: 10, Trial: 50})
+	if dear.Worth(Budget{Run: 10, Trial: 50}) || len(dear.Candidates) != 1 {
+		t.Errorf("of a training of 10 GPU-hours: %+v", dear)
+	}
+	list := candidates(5, 2)
+	list[3].Features = 0
+	if with := Choose(j, list, b); !slices.Equal(with.Candidates, []int{0, 3, 1, 4}) {
+		t.Errorf("with the simplest: %v", with.Candidates)
+	}
+	if many := Choose(known(0.05, slices.Repeat([]float64{10}, 20)...), candidates(20, 0.01), b); len(many.Candidates) != Most {
+		t.Errorf("%d candidates", len(many.Candidates))
+	}
+}
+
+// TestGain: the expected saving is that of taking the better of two, whose closed
+// form is sigma / sqrt(pi) for two equal independent ones.
+func TestGain(t *testing.T) {
+	r := Choose(known(0.05, 10, 10), candidates(2, 0), Budget{Run: 1000, Trial: 1})
+	if want := 1000 * 0.05 / math.Sqrt(math.Pi); math.Abs(r.Gain-want) > 0.06*want {
+		t.Errorf("gain %g, want about %g", r.Gain, want)
+	}
+}
+
+// TestOrder: the first candidate first and last, the others backwards every second
+// time.
+func TestOrder(t *testing.T) {
+	r := Round{Candidates: []int{0, 2, 5}}
+	if got := fmt.Sprint(r.Order(1), r.Order(2)); got != "[0 2 5 0] [0 5 2 0]" {
+		t.Error(got)
+	}
+}
+
+// TestLearn: a machine that slows down while the allocation lasts moves nobody's
+// place, and what was measured outweighs what was predicted.
+func TestLearn(t *testing.T) {
+	before := known(0.05, 10, 10.3, 9.9)
+	truth := []float64{10, 9.5, 10.4}
+	var runs []Run
+	for k, i := range []int{0, 1, 2, 0} {
+		at := float64(k) / 3
+		runs = append(runs, Run{Candidate: i, At: at, Seconds: 1.07 * truth[i] * (1 + 0.03*at), Spread: 0.002})
+	}
+	after := Learn(before, runs)
+	for i := 1; i < 3; i++ {
+		got, want := after.Difference(i, 0), math.Log(truth[i]/truth[0])
+		if math.Abs(got.Mean-want) > 0.012 || got.Spread > 0.02 || math.Abs(got.Mean-want) > 2*got.Spread {
+			t.Errorf("candidate %d: %.4f ± %.4f, want %.4f", i, got.Mean, got.Spread, want)
+		}
+	}
+	if best := Best(after, []int{0, 1, 2}); best != 1 {
+		t.Errorf("the best is %d", best)
+	}
+	if before.Mean[0] != math.Log(10) || len(before.Mean) != 3 {
+		t.Error("what was known before has changed")
+	}
+	other := slices.Clone(runs)
+	for i := range other {
+		other[i].Allocation, other[i].Seconds = 1, runs[i].Seconds*1.2
+	}
+	twice := Learn(before, append(other, runs...))
+	if one, two := after.Difference(1, 0), twice.Difference(1, 0); two.Spread >= one.Spread || math.Abs(two.Mean-one.Mean) > 0.01 {
+		t.Errorf("slower nodes in a second allocation: %v, then %v", one, two)
+	}
+}
+
+// TestNext: the better half goes on; what failed does not.
+func TestNext(t *testing.T) {
+	j := known(0.01, 10, 10.05, 9.9, 9.95, 10.5)
+	b := Budget{Run: 10000, Trial: 50}
+	r := Next(j, candidates(5, 1), []int{0, 1, 3, 4}, b)
+	if !slices.Equal(r.Candidates, []int{0, 3, 1}) || r.GPUHours != 4 || !r.Worth(b) {
+		t.Errorf("%+v", r)
+	}
+	sure := known(0.0001, 10, 9, 11)
+	if r := Next(sure, candidates(3, 1), []int{0, 1, 2}, b); r.Worth(b) {
+		t.Errorf("nothing is in doubt, and another round is worth it: %+v", r)
+	}
+}
+
+// TestShort: few steps, from scratch, of which nothing is kept; the job stays as it
+// is.
+func TestShort(t *testing.T) {
+	j := &job.Job{Folder: "long"}
+	j.Training.Steps, j.Training.GlobalBatchSize, j.Model.SequenceLength = 1000, 4, 8
+	j.Training.Optimizer.LearningRate, j.Training.Schedule.WarmupSteps = 3e-4, 100
+	j.Training.Checkpoint.Path, j.Training.BatchRamp = "/checkpoints", &job.BatchRamp{}
+	j.Slurm.Chain.UntilDone = true
+	j.Sources = job.Sources{"training.checkpoint.path": {Origin: job.FromSpec}, "training.seed": {Origin: job.FromSpec}}
+	s := Short(j, 20, "candidate-1")
+	if s.Training.Steps != 20 || s.Training.Tokens != 640 || s.Training.Optimizer.LearningRate != 6e-5 || s.Training.Checkpoint.Path != "" ||
+		s.Training.BatchRamp != nil || s.Slurm.Chain.UntilDone || s.Folder != "candidate-1" {
+		t.Errorf("%+v", s)
+	}
+	if s.Sources["training.checkpoint.path"].Origin != job.FromTrial || s.Sources["training.seed"].Origin != job.FromSpec {
+		t.Errorf("%v", s.Sources)
+	}
+	if j.Training.Steps != 1000 || j.Sources["training.checkpoint.path"].Origin != job.FromSpec {
+		t.Error("the job has changed")
+	}
+}
+
+func TestSteps(t *testing.T) {
+	for step, want := range map[float64]int{0.01: 105, 1: 65, 12: 15, 100: 15} {
+		if got := Steps(units.Seconds(step)); got != want {
+			t.Errorf("of %g s: %d steps, want %d", step, got, want)
+		}
+	}
+}
+
+// TestRead: runs are told apart by their job and their turn; what fails is counted.
+func TestRead(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2, 2), Rounds: []Held{{}}}
+	for i := range 3 {
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
+	}
+	if !f.Sound() {
+		t.Fatal("the file is no trial")
+	}
+	attempts := Attempts(`ndc: logging to somewhere
+ndc: run 1 of 4 in job 7: candidate-1
+ndc: run 1 ended with status 0 after 61 s
+ndc: run 2 of 4 in job 7: candidate-2
+noise
+ndc: run 2 ended with status 1 after 30 s
+ndc: run 3 of 4 in job 7: candidate-3
+ndc: run 3 ended with status 0 after 61 s
+ndc: run 4 of 4 in job 7: candidate-1
+`)
+	if len(attempts) != 4 || attempts[1].Status != 1 || attempts[3].Status != -1 {
+		t.Fatalf("%+v", attempts)
+	}
+	of := map[string]*logs.Log{
+		"candidate-1": logs.Parse(run(7, 2.0) + run(7, 2.02)), "candidate-2": logs.Parse("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"),
+		"candidate-3": logs.Parse(run(7, 1.8)),
+	}
+	r, err := Read(f, attempts, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Standings; s[0].Runs != 2 || s[1].Runs != 0 || s[2].Runs != 1 || !slices.Equal(s[1].Failures, []string{"out_of_memory"}) {
+		t.Errorf("%+v", s)
+	}
+	if s := r.Standings[2]; r.Pick != "candidate-3" || s.Fastest < 0.95 || s.Range[0] > -0.1 || s.Range[1] < -0.1 || r.SavedGPUHours[0] < 5 {
+		t.Errorf("%+v", r)
+	}
+	if next := r.Next(f); !slices.Equal(next.Candidates, []int{0, 2}) {
+		t.Errorf("next: %+v", next)
+	}
+	if _, err := Read(f, attempts[1:2], of); err == nil {
+		t.Error("a run out of memory tells something")
+	}
+	attempts[0].Candidate = "candidate-9"
+	if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), "candidate-9") {
+		t.Errorf("an unknown candidate: %v", err)
+	}
+}
+
+// run is a log of DeepSpeed's program of twelve steps.
+func run(number int, seconds float64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "ndc: job %d on a\n", number)
+	for i := 1; i <= 12; i++ {
+		fmt.Fprintf(&b, "0: step %d/12 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds %.4f tokens/s/GPU 512.0\n", i, seconds*(1+0.002*float64(i%2)))
+	}
+	return b.String()
+}

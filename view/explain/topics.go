@@ -1,0 +1,245 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/view"
+)
+
+func bytesCell(n units.Bytes) Cell { return Cell{view.GiB(n), n} }
+
+func timeCell(s units.Seconds) Cell { return Cell{view.Duration(s), s} }
+
+func percentCell(share float64) Cell { return Cell{fmt.Sprintf("%.1f %%", 100*share), share} }
+
+// errorCell is a range of measured over predicted, as what may be missing and what
+// may come on top.
+func errorCell(r [2]float64) Cell {
+	if r == [2]float64{} {
+		return Cell{}
+	}
+	return Cell{fmt.Sprintf("%+.0f to %+.0f %%", 100*(r[0]-1), 100*(r[1]-1)), r}
+}
+
+// Memory takes the memory of one stage apart, and says what the others take.
+func Memory(p *plan.Plan, stage int, terms []plan.Term) Section {
+	m := &p.Memory
+	at := &m.Stages[stage]
+	s := Section{Topic: "memory", Title: fmt.Sprintf("Memory of stage %d", stage), Lines: []string{
+		fmt.Sprintf("%s of tensors, %s held by the allocator, %s on the device, of %s usable.", view.GiB(at.AllocatedBytes), view.GiB(at.ReservedBytes), view.GiB(at.DeviceBytes), view.GiB(m.UsableBytes)),
+		fmt.Sprintf("The busiest rank of the job is rank %d on stage %d: 90 %% range on the device %s to %s; %s have to be usable for the limits on running out, of which the chance is %.2g %%.",
+			m.Peak.Rank, m.Peak.Stage, view.GiB(m.Peak.DeviceRangeBytes[0]), view.GiB(m.Peak.DeviceRangeBytes[1]), view.GiB(m.NeededBytes), 100*m.OOM.Any),
+	}}
+	ledger := Table{Caption: "At the moment that needs the most:", Columns: []Column{{"bytes", "bytes", true}, {"name", "what", false}, {"formula", "with its numbers", false}, {"section", "formula and source", false}}}
+	for _, t := range terms {
+		ledger.Rows = append(ledger.Rows, []Cell{bytesCell(units.Bytes(t.Amount)), Words(t.Name), Words(t.Formula), Words(t.Section)})
+	}
+	stages := Table{Caption: "All stages:", Columns: []Column{{"stage", "stage", true}, {"layers", "layers", true}, {"allocated_bytes", "allocated", true}, {"reserved_bytes", "reserved", true}, {"device_bytes", "device", true}, {"free_bytes", "to spare", true}}}
+	for i := range m.Stages {
+		x := &m.Stages[i]
+		layers := 0
+		for _, n := range x.Layers {
+			layers += n
+		}
+		stages.Rows = append(stages.Rows, []Cell{{fmt.Sprint(x.Stage), x.Stage}, {fmt.Sprint(layers), layers}, bytesCell(x.AllocatedBytes), bytesCell(x.ReservedBytes), bytesCell(x.DeviceBytes), bytesCell(m.UsableBytes - x.DeviceBytes)})
+	}
+	s.Tables = []Table{ledger, stages}
+	if m.Host.BytesPerNode > 0 {
+		host := Table{Caption: "Host memory of a node:", Columns: []Column{{"bytes", "bytes", true}, {"name", "what", false}}}
+		for _, l := range m.Host.Ledger {
+			host.Rows = append(host.Rows, []Cell{bytesCell(l.Bytes), Words(l.Name)})
+		}
+		s.Tables = append(s.Tables, host)
+	}
+	return s
+}
+
+// Time takes the step apart.
+func Time(p *plan.Plan, terms []plan.Term) Section {
+	t := &p.Time
+	s := Section{Topic: "time", Title: "Time of a step", Lines: []string{
+		fmt.Sprintf("%s, 90 %% range %s to %s; bubble %.1f %%, exposed communication %.1f %%, MFU %.1f %%.", view.Duration(t.StepSeconds), view.Duration(t.StepRangeSeconds[0]), view.Duration(t.StepRangeSeconds[1]),
+			100*float64(t.BubbleShare), 100*float64(t.ExposedCommunicationShare), 100*float64(p.Throughput.MFU)),
+	}}
+	parts := Table{Columns: []Column{{"seconds", "time", true}, {"share", "share", true}, {"name", "what", false}, {"formula", "with its numbers", false}, {"error", "measured error", true}, {"section", "formula and source", false}}}
+	for _, x := range terms {
+		parts.Rows = append(parts.Rows, []Cell{timeCell(units.Seconds(x.Amount)), percentCell(x.Amount / float64(t.StepSeconds)), Words(x.Name), Words(x.Formula), errorCell(x.Error), Words(x.Section)})
+	}
+	s.Lines = append(s.Lines, "The measured error is the 90 % range of measured over predicted of what such a line consists of (docs/uncertainty.md); recompute and bubble have that of the work that they repeat or wait for.")
+	s.Tables = []Table{parts}
+	return s
+}
+
+// Layout says what moving one axis of the layout would do.
+func Layout(p *plan.Plan, neighbours []plan.Neighbour) Section {
+	s := Section{Topic: "layout", Title: "Why this layout", Lines: []string{strings.ReplaceAll(view.Layout(&p.Layout), "\n", ", ") + "."}}
+	if p.Selection != nil {
+		s.Lines = append(s.Lines, "Chosen by: "+p.Selection.Rule+".")
+	}
+	moved := Table{Caption: "One axis moved at a time; data parallelism, micro-batches and the split of the layers follow:", Columns: []Column{
+		{"axis", "axis", false}, {"from", "from", true}, {"to", "to", true}, {"step_change", "step", true}, {"memory_change_bytes", "memory", true}, {"feasible", "", false}, {"why", "why not", false}}}
+	for i := range neighbours {
+		n := &neighbours[i]
+		row := []Cell{Words(n.Axis), Words(unquoted(n.From)), Words(unquoted(n.To)), {}, {}, {"", n.Feasible}, Words(n.Why)}
+		if n.StepSeconds > 0 {
+			change := float64(n.StepSeconds/p.Time.StepSeconds) - 1
+			more := n.PeakDeviceBytes - p.Memory.Peak.DeviceBytes
+			row[3], row[4] = Cell{fmt.Sprintf("%+.1f %%", 100*change), change}, Cell{fmt.Sprintf("%+.1f GiB", float64(more)/float64(units.GiB)), more}
+			if n.Why == "" && change > 0 {
+				row[6] = Words("slower")
+			}
+			if n.Why == "" && change <= 0 {
+				row[6] = Words(choiceOf(p, &n.Layout))
+			}
+		}
+		if !n.Feasible {
+			row[5].Text = "✗"
+		}
+		moved.Rows = append(moved.Rows, row)
+	}
+	s.Tables = []Table{moved}
+	return s
+}
+
+// choiceOf is why a plan that is no slower was not preferred, as the plan says.
+func choiceOf(p *plan.Plan, l *plan.Layout) string {
+	if p.Selection != nil {
+		for i := range p.Selection.Among {
+			if view.Layout(&p.Selection.Among[i].Layout) == view.Layout(l) {
+				return p.Selection.Among[i].WhyNot
+			}
+		}
+	}
+	return "cannot be told from it, or the rule of choice decided (docs/layout.md)"
+}
+
+func unquoted(s string) string { return strings.Trim(s, `"`) }
+
+// Communication says what travels where, and how.
+func Communication(p *plan.Plan, routes []plan.Route) Section {
+	s := Section{Topic: "communication", Title: "Communication of a step", Lines: []string{
+		fmt.Sprintf("On the busiest rank; %.1f %% of the step is exposed communication.", 100*float64(p.Time.ExposedCommunicationShare))}}
+	all := Table{Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"ranks", "ranks", true}, {"link", "link", false}, {"bytes", "bytes", true}, {"seconds", "time", true}, {"exposed_seconds", "exposed", true},
+		{"latency_seconds", "latency", true}, {"bandwidth", "bandwidth", true}}}
+	ways := Table{Caption: "Which algorithm, and why (docs/collectives.md):", Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"algorithm", "algorithm", false}, {"why", "why", false}}}
+	perLink := map[string]*plan.Communication{}
+	for i := range routes {
+		r := &routes[i]
+		all.Rows = append(all.Rows, []Cell{Words(r.Group), Words(r.Collective), {fmt.Sprint(r.Size), r.Size}, Words(r.Link), {amount(r.Bytes), r.Bytes}, timeCell(r.Seconds), timeCell(r.ExposedSeconds),
+			{fmt.Sprintf("%.0f µs", float64(r.Latency)*1e6), r.Latency}, {fmt.Sprintf("%.1f GB/s", float64(r.Bandwidth)/1e9), r.Bandwidth}})
+		ways.Rows = append(ways.Rows, []Cell{Words(r.Group), Words(r.Collective), Words(r.Algorithm), Words(r.Why)})
+		sum := perLink[r.Link]
+		if sum == nil {
+			sum = &plan.Communication{}
+			perLink[r.Link] = sum
+		}
+		sum.Bytes, sum.Seconds, sum.ExposedSeconds = sum.Bytes+r.Bytes, sum.Seconds+r.Seconds, sum.ExposedSeconds+r.ExposedSeconds
+	}
+	links := Table{Caption: "By link:", Columns: []Column{{"link", "link", false}, {"bytes", "bytes", true}, {"seconds", "time", true}, {"exposed_seconds", "exposed", true}}}
+	for _, link := range []string{"nvlink", "pcie", "network"} {
+		if c := perLink[link]; c != nil {
+			links.Rows = append(links.Rows, []Cell{Words(link), {amount(c.Bytes), c.Bytes}, timeCell(c.Seconds), timeCell(c.ExposedSeconds)})
+		}
+	}
+	groups := Table{Caption: "Groups of the mesh, innermost first:", Columns: []Column{{"axis", "axis", false}, {"ranks", "ranks", true}, {"stride", "apart", true}, {"link", "link", false}, {"groups", "groups", true}}}
+	for _, g := range p.Mesh.Groups {
+		groups.Rows = append(groups.Rows, []Cell{Words(g.Name), {fmt.Sprint(g.Size), g.Size}, {fmt.Sprint(g.Stride), g.Stride}, Words(g.Link), {fmt.Sprint(g.Count), g.Count}})
+	}
+	s.Tables = []Table{all, ways, links, groups}
+	return s
+}
+
+// amount writes a payload, which may be far less than a GiB.
+func amount(n units.Bytes) string {
+	switch f := float64(n); {
+	case f >= 1e9:
+		return fmt.Sprintf("%.2f GB", f/1e9)
+	case f >= 1e6:
+		return fmt.Sprintf("%.2f MB", f/1e6)
+	default:
+		return fmt.Sprintf("%.3g kB", f/1e3)
+	}
+}
+
+// Sensitivity says what moves the step.
+func Sensitivity(p *plan.Plan, list []plan.Sensitivity) Section {
+	s := Section{Topic: "sensitivity", Title: "What moves the step", Lines: []string{fmt.Sprintf("Each fact alone, under the same layout; the step is %s.", view.Duration(p.Time.StepSeconds))}}
+	t := Table{Columns: []Column{{"path", "fact", false}, {"change", "change", false}, {"step_seconds", "step", true}, {"share", "", true}}}
+	for _, x := range list {
+		t.Rows = append(t.Rows, []Cell{Words(x.Path), Words(x.Change), timeCell(x.Step), {fmt.Sprintf("%+.2f %%", 100*x.Share), x.Share}})
+	}
+	s.Tables = []Table{t}
+	return s
+}
+
+// Changed is what a change of the job does to a plan.
+type Changed struct {
+	Change string
+	Kept   units.Seconds // the step with the plan's own layout
+	Best   *plan.Plan    // what would be chosen
+}
+
+// WhatIf compares changes of the job with the plan as it is.
+func WhatIf(p *plan.Plan, list []Changed) Section {
+	s := Section{Topic: "what-if", Title: "What if", Lines: []string{fmt.Sprintf("As it is, a step takes %s and %s on the device.", view.Duration(p.Time.StepSeconds), view.GiB(p.Memory.Peak.DeviceBytes))}}
+	t := Table{Columns: []Column{{"change", "change", false}, {"kept_seconds", "this layout", true}, {"kept_share", "", true}, {"best_seconds", "best layout", true}, {"best_share", "", true}, {"layout", "", false}}}
+	share := func(x units.Seconds) Cell {
+		c := float64(x/p.Time.StepSeconds) - 1
+		return Cell{fmt.Sprintf("%+.1f %%", 100*c), c}
+	}
+	for _, c := range list {
+		row := []Cell{Words(c.Change), timeCell(c.Kept), share(c.Kept), {}, {}, Words("nothing fits")}
+		if c.Best != nil && c.Best.Feasible {
+			row[3], row[4] = timeCell(c.Best.Time.StepSeconds), share(c.Best.Time.StepSeconds)
+			first, _, _ := strings.Cut(view.Layout(&c.Best.Layout), "\n")
+			row[5] = Words(first)
+			if view.Layout(&c.Best.Layout) == view.Layout(&p.Layout) {
+				row[5] = Words("the same")
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	s.Tables = []Table{t}
+	return s
+}
+
+// Setting is a value in a generated file, with where it comes from.
+type Setting struct {
+	File   string
+	Line   int
+	Text   string // as written, without the comment
+	Path   string // in the job; "" where the line does not say
+	Origin string // who said it: spec:FILE:LINE, plan:search, …; "" where nobody did
+}
+
+// Launch lists what the launch files say, and why.
+func Launch(files []string, list []Setting) Section {
+	s := Section{Topic: "launch", Title: "What is launched", Lines: []string{"Files: " + strings.Join(files, ", ") + "."}}
+	t := Table{Columns: []Column{{"file", "file", false}, {"line", "line", true}, {"text", "what it says", false}, {"path", "from", false}, {"origin", "which is said by", false}}}
+	for _, x := range list {
+		t.Rows = append(t.Rows, []Cell{Words(x.File), {fmt.Sprint(x.Line), x.Line}, Words(x.Text), Words(x.Path), Words(x.Origin)})
+	}
+	s.Tables = []Table{t}
+	return s
+}
+
+// Alternatives lists the layouts that came next, the plan's own first.
+func Alternatives(p *plan.Plan) Table {
+	t := Table{Columns: []Column{{"place", "", true}, {"tensor", "tensor", true}, {"context", "context", true}, {"pipeline", "pipeline", true}, {"virtual", "virtual", true}, {"expert", "expert", true}, {"shard", "shard", true}, {"replicate", "replicate", true},
+		{"zero_stage", "ZeRO", true}, {"micro_batch_size", "micro-batch", true}, {"recompute", "recompute", false}, {"step_seconds", "step", true}, {"memory_bytes", "memory", true}, {"step_change", "", true}}}
+	row := func(place int, l *plan.Layout, step units.Seconds, peak units.Bytes) {
+		n := func(v int) Cell { return Cell{fmt.Sprint(v), v} }
+		change := float64(step/p.Time.StepSeconds) - 1
+		t.Rows = append(t.Rows, []Cell{n(place), n(l.TensorParallel), n(l.ContextParallel), n(l.PipelineParallel), n(l.VirtualPipeline), n(l.ExpertParallel), n(l.DataParallelShard), n(l.DataParallelReplicate),
+			n(l.ZeroStage), n(l.MicroBatchSize), Words(l.Recompute.String()), timeCell(step), bytesCell(peak), {fmt.Sprintf("%+.1f %%", 100*change), change}})
+	}
+	row(0, &p.Layout, p.Time.StepSeconds, p.Memory.Peak.DeviceBytes)
+	for i := range p.Alternatives {
+		a := &p.Alternatives[i]
+		row(i+1, &a.Layout, a.StepSeconds, a.PeakDeviceBytes)
+	}
+	return t
+}
