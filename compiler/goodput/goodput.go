@@ -34,6 +34,15 @@ func (s *saving) stall(j *job.Job) float64 {
 	return s.write(j)
 }
 
+// lag is how long a checkpoint that is written behind training does not count yet: a
+// failure before it lies in the storage goes back to the one before.
+func (s *saving) lag(j *job.Job) float64 {
+	if j.Training.Checkpoint.Async && j.Cluster.Storage.Bandwidth > 0 {
+		return s.write(j)
+	}
+	return 0
+}
+
 // write is how long a checkpoint takes to lie in the storage, in seconds.
 func (s *saving) write(j *job.Job) float64 {
 	k := &j.Cluster
@@ -130,7 +139,9 @@ func StartSeconds(j *job.Job) units.Seconds {
 // often there are any. Failures come at random, and each piece of work between two
 // checkpoints is repeated until it passes: the formula is that of Daly (Future
 // Generation Computer Systems 22, 2006), exact for exponential times between
-// failures. Each submission after the first starts once more, too.
+// failures. A checkpoint that is still being written does not count: what trained
+// meanwhile is lost with the restart. Each submission after the first starts once
+// more, too.
 func expect(j *job.Job, r *plan.Run, step units.Seconds, within [2]units.Seconds) {
 	saves := r.Checkpoints
 	if j.Cluster.Reliability == nil || saves == nil {
@@ -138,17 +149,18 @@ func expect(j *job.Job, r *plan.Run, step units.Seconds, within [2]units.Seconds
 	}
 	restart := float64(StartSeconds(j))
 	mean, stall := savings.between(j), savings.stall(j)
+	back := restart + savings.lag(j) // what a failure costs beside the work since the save
 	steps := float64(saves.IntervalSteps)
-	if (float64(step)*steps+stall+restart)/mean > farOff {
+	if (float64(step)*steps+stall+back)/mean > farOff {
 		return
 	}
 	total := func(step units.Seconds) float64 {
 		pieces := float64(r.Steps) / steps
-		return mean*math.Exp(restart/mean)*math.Expm1((float64(step)*steps+stall)/mean)*pieces + restart*float64(r.Jobs-1)
+		return mean*math.Exp(back/mean)*math.Expm1((float64(step)*steps+stall)/mean)*pieces + restart*float64(r.Jobs-1)
 	}
 	expected := total(step)
 	r.Failures = expected / mean
-	spread := 1.645 * math.Sqrt(r.Failures) * (float64(step)*steps/2 + restart) // of a Poisson process
+	spread := 1.645 * math.Sqrt(r.Failures) * (float64(step)*steps/2 + back) // of a Poisson process
 	fastest, slowest := within[0], within[1]
 	least := float64(r.Steps) * float64(fastest)
 	r.ExpectedSeconds = units.Seconds(expected)

@@ -9,6 +9,9 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
+var small = job.Model{Architecture: "llama", Layers: 4, HiddenSize: 1024, FFNHiddenSize: 4096, AttentionHeads: 8, KVHeads: 8, HeadDim: 128, VocabSize: 32000, SequenceLength: 1024,
+	Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
+
 // failing is a run of 11,400 steps of ten seconds on 16,384 GPUs that saves every
 // 114 steps, in some submissions, and what becomes of it.
 func failing(r *job.Reliability, jobs int) (*job.Job, *plan.Run) {
@@ -36,6 +39,14 @@ func TestExpect(t *testing.T) {
 	}
 	if _, r := failing(never, 4); math.Abs(float64(r.ExpectedSeconds)-114000-100*60-3*600) > 1 {
 		t.Errorf("four submissions start three times more: %v", r.ExpectedSeconds)
+	}
+	// Behind training a save of ten minutes stops nothing, and a failure loses ten
+	// minutes more: 11,135·exp(1,200/11,135)·(exp(1,140/11,135)−1) = 1,337.0 s.
+	behind, r := failing(&job.Reliability{}, 1)
+	behind.Model, behind.Training.Checkpoint.Async, behind.Cluster.PCIe.Bandwidth = small, true, 1e30
+	behind.Cluster.Storage.Bandwidth = units.BytesPerSecond(checkpointBytes(behind) / 600)
+	if expect(behind, r, 10, [2]units.Seconds{9, 11}); math.Abs(float64(r.ExpectedSeconds)/100-1337.0) > 0.1 {
+		t.Errorf("a save behind training makes of 1,140 s %v s", r.ExpectedSeconds/100)
 	}
 	if _, r := failing(nil, 1); r.ExpectedSeconds != 0 {
 		t.Error("nothing is said of failures")
@@ -69,9 +80,7 @@ func TestLongestStep(t *testing.T) {
 // TestStall: a save takes its bytes over the slower of all storage and what the nodes
 // can write; behind training, over the links to the hosts.
 func TestStall(t *testing.T) {
-	j := &job.Job{Model: job.Model{Architecture: "llama", Layers: 4, HiddenSize: 1024, FFNHiddenSize: 4096, AttentionHeads: 8, KVHeads: 8, HeadDim: 128, VocabSize: 32000, SequenceLength: 1024, Activation: "swiglu", Normalization: "rmsnorm",
-		PositionEmbedding: job.PositionEmbedding{Kind: "rope"}},
-		Cluster: job.Cluster{Nodes: 2, GPUsPerNode: 8}}
+	j := &job.Job{Model: small, Cluster: job.Cluster{Nodes: 2, GPUsPerNode: 8}}
 	if got := savings.stall(j); got != 60 {
 		t.Errorf("without storage %v s", got)
 	}
