@@ -167,6 +167,9 @@ var trials = []trial{
 	{"cluster.pcie.latency", "", `cluster.nvlink = null; cluster.pcie.bandwidth = "60GB/s"`, "", `"5ms"`, false},
 	{"cluster.network.gpus_per_pod", "", `cluster.nodes = 4; cluster.network.oversubscription = 4`, "4", "8", false},
 	{"cluster.network.oversubscription", "", `cluster.network.gpus_per_pod = 4`, "", "4", false},
+	{"cluster.network.topology", "", `cluster.nodes = 4; cluster.network.gpus_per_pod = 4; cluster.network.oversubscription = 4`, "", `"dragonfly"`, false},
+	{"cluster.network.rails", "megatron", experts + `; model.moe.experts = 16; cluster.nodes = 4; cluster.nvlink = null; cluster.network.gpus_per_pod = 8; cluster.network.oversubscription = 4; job.constraints.layout.expert_parallel = 16`, "", "1", false},
+	{"cluster.network.congestion", "", `cluster.nodes = 4`, "", `"20%"`, false},
 	{"cluster.network.environment", "", "", "", `{ NCCL_IB_HCA = "mlx5" }`, false},
 
 	{"model.base", "", "model; model.layers = 4", "catalog.model.llama3_8b", "catalog.model.llama2_7b", false},

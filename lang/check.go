@@ -243,6 +243,9 @@ func (c *checker) cluster() {
 		c.fail(InconsistentCluster, c.at("cluster.network.oversubscription"),
 			"An oversubscription of %s needs gpus_per_pod, the number of GPUs that it begins beyond.", formatNumber(n.Oversubscription))
 	}
+	if n.Congestion >= 1 {
+		c.fail(OutOfRange, c.at("cluster.network.congestion"), "A congestion of %s would leave nothing of the network to a group of four nodes.", formatNumber(100*float64(n.Congestion))+"%")
+	}
 	if n.GPUsPerPod > 0 && n.GPUsPerPod%g != 0 {
 		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Pods of %s cannot be made of nodes of %d.", units.Count(n.GPUsPerPod, "GPU"), g)
 	}

@@ -29,6 +29,7 @@ func decodeCluster(b *block) job.Cluster {
 		c.Network = job.Network{
 			Kind: n.text("kind"), NICsPerNode: n.count("nics_per_node"), Bandwidth: n.bandwidth("bandwidth"), Latency: n.seconds("latency"),
 			GPUsPerPod: n.count("gpus_per_pod"), Oversubscription: n.number("oversubscription"), Environment: n.vars("environment"),
+			Topology: n.text("topology"), Congestion: get[units.Share](n, "congestion"),
 		}
 		c.Network.Rails = n.countOr("rails", c.Network.NICsPerNode)
 	}

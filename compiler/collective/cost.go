@@ -37,17 +37,20 @@ func (t *Topology) collective(op Operation, s shape) price {
 // 400 Gb/s NICs carry, far below the 72 of a rack.
 const mostRails = 12
 
-// railBandwidth is what all rails of one island carry for one group. Groups
-// with one member per island use one GPU's share each; above the pod, rings
-// cross once per pod, so that the thinner links only bind when a group has
-// fewer islands in a pod than the oversubscription.
+// railBandwidth is what all NICs of one island carry for one group. Groups
+// with one member per island use one GPU's share each.
 func (t *Topology) railBandwidth(op Operation, s shape) float64 {
-	rails := math.Min(float64(s.local), t.rails)
-	b := rails * t.network * t.fabric.efficiency(op)
-	if s.pods > 1 {
-		b /= math.Max(1, t.slowing/float64(s.perPod))
+	driven := math.Min(float64(s.local), t.driven)
+	return driven * t.network * t.fabric.efficiency(op) * t.uncongested(s) / t.wiring.neighbours(s)
+}
+
+// uncongested is the share of the network that congestion leaves to a group: the
+// more islands, the more flows meet in a switch. Two islands meet nobody of their own.
+func (t *Topology) uncongested(s shape) float64 {
+	if t.kept == 1 || s.islands <= 2 {
+		return 1
 	}
-	return b
+	return math.Pow(t.kept, math.Log2(float64(s.islands)/2))
 }
 
 // inside prices a collective whose ranks share an island.
@@ -80,20 +83,21 @@ func (t *Topology) overPCIe(op Operation, s shape) price {
 
 // exchange prices an all-to-all: of the bytes that a rank sends, its island
 // takes (local−1)/n, the rest goes over its share of the NICs; the two run
-// side by side. What leaves the pod shares the thinner links.
+// side by side. What is for another rail crosses NVLink first, to the GPU at that rail
+// (NCCL's PXN), so that NVLink carries it as well.
 func (t *Topology) exchange(s shape) price {
 	if s.islands == 1 {
 		return t.inside(AllToAll, s)
 	}
 	n := float64(s.size)
 	p := t.fabric.overhead(AllToAll, s, t.networkLatency)
-	within := float64(s.local-1) / n / t.insideBandwidth(AllToAll, s)
-	share := t.network * t.fabric.efficiency(AllToAll)
-	between := (n - float64(s.local)) / n / share
-	if s.pods > 1 {
-		away := (n - float64(s.perPod*s.local)) / n
-		between = math.Max(between, away*t.slowing/share)
+	leaves := (n - float64(s.local)) / n
+	inside := float64(s.local-1) / n
+	if s.nvlink {
+		inside += leaves * t.wiring.otherRail(s)
 	}
+	within := inside / t.insideBandwidth(AllToAll, s)
+	between := leaves * t.wiring.spread(s) / (t.network * t.fabric.efficiency(AllToAll) * t.uncongested(s))
 	p.rate = math.Max(within, between)
 	return p
 }
@@ -104,9 +108,7 @@ func (t *Topology) send(s shape) price {
 	case s.local == 1 || s.islands == s.size:
 		p := t.fabric.overhead(sendReceive, s, t.networkLatency)
 		p.rate = 1 / (t.network * t.fabric.efficiency(sendReceive))
-		if s.pods > 1 && s.perPod == 1 {
-			p.rate *= t.slowing
-		}
+		p.rate *= t.wiring.next(s)
 		return p
 	case s.nvlink && s.islands == 1:
 		c := t.curves.at(AllToAll, 2)

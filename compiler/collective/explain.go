@@ -50,7 +50,10 @@ func (t *Topology) words(op Operation, s shape) (algorithm, why string) {
 		spread = fmt.Sprintf("one rank on each of %d nodes", s.islands)
 	}
 	if s.pods > 1 {
-		spread += fmt.Sprintf(" in %d pods, between which the network is %g times thinner", s.pods, t.slowing)
+		spread += fmt.Sprintf(" in %d pods", s.pods)
+	}
+	if s.pods > 1 && t.wiring.thinner > 1 {
+		spread += fmt.Sprintf(", between which the network is %g times thinner", t.wiring.thinner)
 	}
 	switch {
 	case op == sendReceive && s.nvlink && s.islands == 1:

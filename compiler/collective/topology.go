@@ -17,8 +17,9 @@ type Topology struct {
 	nvlink  float64 // bytes per second and direction, as all rates here
 	pcie    float64
 	network float64 // one GPU's share of its node's NICs
-	slowing float64 // of the network above the pod
-	rails   float64 // NICs of one island that a communicator drives
+	wiring  wiring
+	driven  float64 // NICs of one island that a communicator drives
+	kept    float64 // share of the network that each doubling of a group's islands beyond two leaves: 1 without congestion
 
 	curves *measuredGPU
 	fabric *fabric
@@ -39,10 +40,10 @@ const slowestPCIe = 15.75e9
 func NewTopology(c *job.Cluster) *Topology {
 	n := &c.Network
 	t := &Topology{
-		domain: max(1, domainOf(c)), pod: n.GPUsPerPod, slowing: max(1, n.Oversubscription),
+		domain: max(1, domainOf(c)), pod: n.GPUsPerPod, wiring: wiringOf(c), kept: 1 - float64(n.Congestion),
 		nvlink: float64(c.NVLink.Bandwidth), pcie: float64(c.PCIe.Bandwidth), nics: float64(n.NICsPerNode),
 	}
-	t.rails = mostRails
+	t.driven = mostRails
 	t.island = max(c.GPUsPerNode, t.domain)
 	t.network = float64(n.Bandwidth) * t.nics / float64(max(1, c.GPUsPerNode))
 	t.curves = nearestCurves(c)
@@ -60,7 +61,7 @@ func NewTopology(c *job.Cluster) *Topology {
 // at a time.
 func (t *Topology) OneRail() *Topology {
 	one := *t
-	one.rails = 1
+	one.driven = 1
 	return &one
 }
 
@@ -145,7 +146,7 @@ func (t *Topology) shape(size, stride int) shape {
 	s.islands = (size + s.local - 1) / s.local
 	s.nvlink = t.domain > 1 && local(size, stride, t.domain) >= s.local
 	s.perPod, s.pods = s.islands, 1
-	if t.pod > 0 && t.slowing > 1 {
+	if t.pod > 0 && (t.wiring.thinner > 1 || t.wiring.topology == dragonfly) {
 		s.perPod = max(1, local(size, stride, t.pod)/s.local)
 		s.pods = (s.islands + s.perPod - 1) / s.perPod
 	}

@@ -76,8 +76,10 @@ type Network struct {
 	Bandwidth        units.BytesPerSecond // per NIC, one direction
 	Latency          units.Seconds
 	Rails            int
-	GPUsPerPod       int     // full bandwidth inside; 0: everywhere
-	Oversubscription float64 // above the pod; 1: none
+	GPUsPerPod       int         // full bandwidth inside; 0: everywhere
+	Oversubscription float64     // above the pod; 1: none
+	Topology         string      `json:",omitempty"` // clos, dragonfly, torus; "": clos
+	Congestion       units.Share `json:",omitempty"` // of the bandwidth of a group, lost with each doubling of its nodes beyond two
 	Environment      []Variable
 }
 

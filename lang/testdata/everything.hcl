@@ -70,6 +70,8 @@ cluster "c" {
     rails            = 4
     gpus_per_pod     = 16
     oversubscription = 3
+    topology         = "dragonfly"
+    congestion       = "3%"
     environment = {
       NCCL_IB_HCA = "mlx5"
     }

@@ -6,6 +6,7 @@ cluster "a" {
   network {
     oversubscription = 2 # ERROR: inconsistent-cluster at 2: An oversubscription of 2 needs gpus_per_pod, the number of GPUs that it begins beyond.
     gpus_per_pod     = 0
+    congestion       = "100%" # ERROR: out-of-range at "100%": A congestion of 100% would leave nothing of the network to a group of four nodes.
   }
 }
 

@@ -19,6 +19,7 @@ cluster "jupiter" {
     nics_per_node    = 4
     bandwidth        = "200Gb/s" # per NIC, one direction
     latency          = "5us"
+    topology         = "dragonfly"
     gpus_per_pod     = 960
     oversubscription = 1
   }
@@ -32,6 +33,7 @@ cluster "jupiter" {
     "pcie.bandwidth"           = "NVLink-C2C, half of 900 GB/s in both directions: apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     "pcie.latency"             = "assumption: one PCIe hop costs what an NVLink hop does"
     "network.latency"          = "assumption: one network hop of small messages in the cost model of NCCL (src/graph/tuning.cc, tree); with it the all-reduce of 1 KiB over 4 DGX H100 takes 35 us, as measured in github.com/NVIDIA/nccl-tests/issues/309"
+    "network.topology"         = "a Dragonfly of 240 nodes to a group, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     "network.gpus_per_pod"     = "240 nodes to a Dragonfly group, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     "network.oversubscription" = "not stated: full bandwidth is assumed between groups"
   }
