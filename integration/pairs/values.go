@@ -23,9 +23,8 @@ type Value struct {
 // Name is the value as tables and messages show it.
 func (v *Value) Name() string { return v.Option + "=" + v.Choice }
 
-// values are the choices whose pairs are asked. Options of frameworks alone and
-// whole blocks of the language stand here once; TestValues holds them against
-// the schema.
+// values are the choices whose pairs are asked: those of every execution option,
+// and of the axes and the training arguments that options go with.
 var values = concat(executionValues, layoutValues, trainingValues)
 
 func concat(lists ...[]Value) (all []Value) {
@@ -35,61 +34,62 @@ func concat(lists ...[]Value) (all []Value) {
 	return all
 }
 
-// text and flag make the values of an option of the execution block.
-func text(option string, set func(x *job.Execution, v string), choices string, needs ...string) (list []Value) {
-	for _, c := range strings.Fields(choices) {
-		list = append(list, Value{option, c, func(d *drafts.Draft) { set(&d.Job.Execution, c) }, needs})
-	}
-	return list
-}
-
-func flag(option string, of func(x *job.Execution) *job.Optional[bool], needs ...string) []Value {
-	return []Value{
-		{option, "true", func(d *drafts.Draft) { *of(&d.Job.Execution) = job.Some(true) }, needs},
-		{option, "false", func(d *drafts.Draft) { *of(&d.Job.Execution) = job.Some(false) }, nil},
-	}
-}
-
-func count(option string, of func(x *job.Execution) *job.Optional[int], n int, needs ...string) []Value {
-	return []Value{
-		{option, "1", func(d *drafts.Draft) { *of(&d.Job.Execution) = job.Some(1) }, nil},
-		{option, "8", func(d *drafts.Draft) { *of(&d.Job.Execution) = job.Some(n) }, needs},
-	}
-}
-
 const (
 	tensor  = "tensor_parallel=2"
 	context = "context_parallel=2"
 	experts = "expert_parallel=2"
+	sharded = "zero_stage=3"
 )
 
-var executionValues = concat(
-	text("attention", func(x *job.Execution, v string) { x.Attention = job.Some(v) }, "flash fused unfused"),
-	flag("overlap_gradient_reduce", func(x *job.Execution) *job.Optional[bool] { return &x.OverlapGradientReduce }),
-	flag("overlap_parameter_gather", func(x *job.Execution) *job.Optional[bool] { return &x.OverlapParameterGather }),
-	flag("overlap_tensor_parallel", func(x *job.Execution) *job.Optional[bool] { return &x.OverlapTensorParallel }, tensor),
-	flag("overlap_expert_parallel", func(x *job.Execution) *job.Optional[bool] { return &x.OverlapExpertParallel }, experts),
-	text("gradient_dtype", func(x *job.Execution, v string) { x.GradientDType = job.Some(v) }, "fp32 bf16"),
-	text("optimizer_state_dtype", func(x *job.Execution, v string) { x.OptimizerStateDType = job.Some(v) }, "fp32 bf16 fp16 fp8"),
-	text("cross_entropy", func(x *job.Execution, v string) { x.CrossEntropy = job.Some(v) }, "fused unfused"),
-	count("loss_chunks", func(x *job.Execution) *job.Optional[int] { return &x.LossChunks }, 8),
-	text("cuda_graphs", func(x *job.Execution, v string) { x.CUDAGraphs = job.Some(v) }, "none layer full"),
-	flag("compile", func(x *job.Execution) *job.Optional[bool] { return &x.Compile }),
-	text("moe_dispatcher", func(x *job.Execution, v string) { x.MoEDispatcher = job.Some(v) }, "allgather alltoall deepep hybridep", experts),
-	text("context_parallel_type", func(x *job.Execution, v string) { x.ContextParallelType = job.Some(v) }, "ring all_gather ulysses", context),
-	text("context_parallel_type", func(x *job.Execution, v string) { x.ContextParallelType = job.Some(v) }, "hierarchical", "context_parallel=16"),
-	flag("reshard_after_forward", func(x *job.Execution) *job.Optional[bool] { return &x.ReshardAfterForward }, "zero_stage=3"),
-	flag("fully_sharded", func(x *job.Execution) *job.Optional[bool] { return &x.FullySharded }, "zero_stage=3"),
-	count("zero_hpz_partition", func(x *job.Execution) *job.Optional[int] { return &x.ZeroHPZPartition }, 8, "zero_stage=3"),
-	flag("offload.optimizer", func(x *job.Execution) *job.Optional[bool] { return &x.OffloadOptimizer }),
-	flag("offload.parameters", func(x *job.Execution) *job.Optional[bool] { return &x.OffloadParameters }, "zero_stage=3", "offload.optimizer=true"),
-	flag("offload.activations", func(x *job.Execution) *job.Optional[bool] { return &x.OffloadActivations }),
-)
+// needs names what an option, or one choice of it, is about nothing without.
+// What is switched off needs nothing.
+var needs = map[string][]string{
+	"overlap_tensor_parallel":            {tensor},
+	"overlap_expert_parallel":            {experts},
+	"moe_dispatcher":                     {experts},
+	"context_parallel_type":              {context},
+	"context_parallel_type=hierarchical": {"context_parallel=16"},
+	"reshard_after_forward":              {sharded},
+	"fully_sharded":                      {sharded},
+	"zero_hpz_partition":                 {sharded},
+	"offload.parameters":                 {sharded, "offload.optimizer=true"},
+}
+
+// executionValues are those of every row of package option.
+var executionValues = chosen()
+
+func chosen() (list []Value) {
+	for i := range option.Options {
+		o := &option.Options[i]
+		choices := o.Values
+		switch o.Kind {
+		case option.Switch:
+			choices = []string{"true", "false"}
+		case option.Count:
+			choices = []string{"1", "8"}
+		}
+		for _, c := range choices {
+			setting, err := o.Setting(c)
+			if err != nil {
+				panic("pairs: " + err.Error())
+			}
+			v := Value{Option: o.Name, Choice: c, set: func(d *drafts.Draft) { setting.Pin(&d.Job.Execution) }}
+			if own, ok := needs[v.Name()]; ok {
+				v.needs = own
+			} else if c != "false" && c != "1" {
+				v.needs = needs[o.Name]
+			}
+			list = append(list, v)
+		}
+	}
+	return list
+}
 
 // axis makes the values of a degree of the layout.
-func axis(option string, of func(l *plan.Layout) *int, degrees ...int) (list []Value) {
+func axis(name string, degrees ...int) (list []Value) {
+	of := option.FindAxis(name)
 	for _, n := range degrees {
-		list = append(list, Value{option, itoa(n), func(d *drafts.Draft) { *of(&d.Layout) = n }, nil})
+		list = append(list, Value{name, itoa(n), func(d *drafts.Draft) { *of.Value(&d.Layout).(*int) = n }, nil})
 	}
 	return list
 }
@@ -113,25 +113,29 @@ func pipelines() (list []Value) {
 	return list
 }
 
-func modules(list ...string) Value {
-	return Value{"recompute", strings.Join(list, "+"), func(d *drafts.Draft) {
-		d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModulesOf(list)
-	}, nil}
-}
-
-func full(method string) Value {
-	return Value{"recompute", method, func(d *drafts.Draft) {
-		d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, method, 1
-	}, nil}
+// recomputes are full recompute by every method, and selective recompute of every
+// module alone.
+func recomputes() (list []Value) {
+	for _, method := range option.FindAxis("recompute_method").Values {
+		list = append(list, Value{"recompute", method, func(d *drafts.Draft) {
+			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, method, 1
+		}, nil})
+	}
+	for _, module := range option.FindAxis("recompute_modules").Values {
+		list = append(list, Value{"recompute", module, func(d *drafts.Draft) {
+			d.Layout.Recompute, d.Layout.RecomputeModules = plan.RecomputeSelective, plan.ModulesOf([]string{module})
+		}, nil})
+	}
+	return list
 }
 
 var layoutValues = concat(
-	axis("tensor_parallel", func(l *plan.Layout) *int { return &l.TensorParallel }, 1, 2),
-	axis("context_parallel", func(l *plan.Layout) *int { return &l.ContextParallel }, 1, 2, 16),
-	axis("expert_parallel", func(l *plan.Layout) *int { return &l.ExpertParallel }, 1, 2),
-	axis("data_parallel_replicate", func(l *plan.Layout) *int { return &l.DataParallelReplicate }, 1, 2),
-	axis("zero_stage", func(l *plan.Layout) *int { return &l.ZeroStage }, 0, 1, 2, 3),
-	axis("micro_batch_size", func(l *plan.Layout) *int { return &l.MicroBatchSize }, 1, 2),
+	axis("tensor_parallel", 1, 2),
+	axis("context_parallel", 1, 2, 16),
+	axis("expert_parallel", 1, 2),
+	axis("data_parallel_replicate", 1, 2),
+	axis("zero_stage", 0, 1, 2, 3),
+	axis("micro_batch_size", 1, 2),
 	pipelines(),
 	[]Value{
 		sequence(true, "true"), sequence(false, "false"),
@@ -145,9 +149,8 @@ var layoutValues = concat(
 			d.Layout.PipelineSchedule = plan.ScheduleInterleaved1F1B
 		}, nil},
 		{"recompute", "none", func(*drafts.Draft) {}, nil},
-		full("uniform"), full("block"), modules("op"),
-		modules("core_attn"), modules("layernorm"), modules("mla_up_proj"), modules("mlp"), modules("moe"), modules("moe_act"), modules("shared_experts"),
 	},
+	recomputes(),
 )
 
 // precision makes one with its recipe.
