@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/schedule"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -34,18 +35,22 @@ func withoutRecompute(l *plan.Layout, x *plan.Execution) (plan.Layout, plan.Exec
 	return bare, y
 }
 
-// work is what all layers take for one micro-batch without recompute. The table
-// is not kept: most meshes are never looked at again, and in a large search there
-// are very many.
+// work is what all layers take for one micro-batch without recompute. Neither
+// list nor table is kept: most meshes are never looked at again, and in a large
+// search there are very many.
 func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execution) units.Seconds {
 	bare, y := withoutRecompute(layout, execution)
 	l, x := &bare, &y
 	g := e.groupsOf(l, x)
 	t, ok := e.tables[k.tableKey]
 	if !ok {
-		t = e.buildTable(l, x, g)
+		t = &e.passing.table
+		e.fillTable(t, e.passingList(program.ShapeOf(l)), l, x, g)
 	}
-	t = e.withState(t, l, x, g)
+	s := &e.passing.state
+	e.passing.layers = grow(e.passing.layers, len(t.layers))
+	e.withState(s, t, e.passing.layers[:0], l, x, g)
+	t = s
 	work := t.embedding.forward + t.embedding.backward + t.head.forward + t.head.backward
 	work += units.Seconds(e.model.MTPLayers) * (t.mtp.forward + t.mtp.backward)
 	for k := range e.arch.Kinds() {
@@ -54,6 +59,26 @@ func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execut
 		work += units.Seconds(e.arch.Count(k, 0, e.model.Layers)) * per
 	}
 	return work
+}
+
+// passing is the memory of what is looked at once.
+type passing struct {
+	list         listing
+	table, state layerTable
+	layers       []pass // of state, where they are not the table's
+}
+
+// passingList lists the operations of a shape, and remembers those only that other
+// shapes share.
+func (e *Evaluator) passingList(s program.Shape) *listing {
+	if known := e.listings[s]; known != nil {
+		return known
+	}
+	if s.ExpertParallel == 1 && s.ExpertTensorParallel == 1 {
+		return e.listingOf(s)
+	}
+	e.list(&e.passing.list, s)
+	return &e.passing.list
 }
 
 // Floor returns a step time that the layout cannot beat, at a small part of

@@ -12,10 +12,15 @@ import (
 // other layouts changes nothing.
 func TestFloors(t *testing.T) {
 	for _, r := range runtimes.All() {
-		used := map[bool]*Evaluator{false: New(jobOf(dense(), 8), targetOf(r)), true: New(jobOf(moe(), 8), targetOf(r))}
+		mixture := moe()
+		mixture.MTPLayers = 1
+		used := map[bool]*Evaluator{false: New(jobOf(dense(), 8), targetOf(r)), true: New(jobOf(mixture, 8), targetOf(r))}
 		rapid.Check(t, func(t *rapid.T) {
 			experts := rapid.Bool().Draw(t, "moe")
 			l, x := layouts(t, experts), execution()
+			x.OverlapTensorParallel = rapid.Bool().Draw(t, "tensor parallel overlapped")
+			x.OverlapExpertParallel = rapid.Bool().Draw(t, "expert parallel overlapped")
+			x.MoEDispatcher = rapid.SampledFrom([]string{"alltoall", "allgather", "deepep"}).Draw(t, "dispatcher")
 			l.ZeroStage = rapid.IntRange(1, 3).Draw(t, "zero")
 			l.StageLayers[0]-- // the last stage has more layers, too
 			l.StageLayers[l.Chunks()-1]++

@@ -54,6 +54,7 @@ type Evaluator struct {
 	same        []int // per decoder layer: the first of its run of layers of one layer group
 	simulator   schedule.Simulator
 	builder     builder // of the layer being timed
+	passing     passing
 	step        step
 }
 
@@ -86,6 +87,8 @@ type caches struct {
 	latest        termsKey // the last one asked for, and its terms
 	latestTerms   terms
 	tables        map[tableKey]*layerTable
+	dense         map[tableKey]*layerTable // what of tables has no experts
+	begun         map[begunKey]*begun
 	stateTables   map[wholeKey]*layerTable
 	bareWork      map[wholeKey]units.Seconds // of all layers, without recompute
 	pipelines     map[uint64]units.Seconds
@@ -161,6 +164,8 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 			listings:      map[program.Shape]*listing{},
 			known:         map[termsKey]terms{},
 			tables:        map[tableKey]*layerTable{},
+			dense:         map[tableKey]*layerTable{},
+			begun:         map[begunKey]*begun{},
 			stateTables:   map[wholeKey]*layerTable{},
 			bareWork:      map[wholeKey]units.Seconds{},
 			pipelines:     map[uint64]units.Seconds{},
@@ -189,6 +194,8 @@ func (e *Evaluator) Use(p Parameters) {
 	clear(e.known)
 	e.latest = termsKey{}
 	clear(e.tables)
+	clear(e.dense)
+	clear(e.begun)
 	clear(e.stateTables)
 	clear(e.bareWork)
 	e.resolve()

@@ -3,7 +3,6 @@ package estimate
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -82,19 +81,34 @@ type blockTimes struct {
 
 // buildTable makes a table.
 func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
-	kinds := e.arch.Kinds()
-	t := &layerTable{layers: make([]pass, 4*len(kinds)), gradientBytesPerElement: bytesOf(x.GradientDType)}
-	operations := e.listingOf(program.ShapeOf(l))
-	for k, layer := range operations.layers {
-		t.build(e.start(l, x, g, false), layer, k, false)
-		if e.quantised == e.base {
-			*t.at(k, true, false), *t.at(k, true, true) = *t.at(k, false, false), *t.at(k, false, true)
-		} else {
-			t.build(e.start(l, x, g, true), layer, k, true)
+	t := &layerTable{}
+	e.fillTable(t, e.listingOf(program.ShapeOf(l)), l, x, g)
+	return t
+}
+
+// fillTable makes a table on the memory of an earlier one. What has no experts is
+// the same however those are cut and run: tables of a mixture share it.
+func (e *Evaluator) fillTable(t *layerTable, operations *listing, l *plan.Layout, x *plan.Execution, g *groups) {
+	if e.model.MoE == nil {
+		e.fillDense(t, operations, l, x, g)
+	} else {
+		k := e.withoutExperts(e.tableKey(l, x), x)
+		dense := e.dense[k]
+		if dense == nil {
+			dense = &layerTable{}
+			e.fillDense(dense, operations, l, x, g)
+			e.dense[k] = dense
+		}
+		layers := append(t.layers[:0], dense.layers...)
+		*t = *dense
+		t.layers = layers
+		for k, layer := range operations.layers {
+			if e.arch.Kinds()[k].MoE {
+				e.buildKind(t, layer, k, l, x, g)
+			}
 		}
 	}
-	t.embedding = e.embedding(l, x, g, &operations.start)
-	t.head = e.head(l, x, g, &operations.end)
+	t.gradientBytesPerElement = bytesOf(x.GradientDType)
 	if k := e.arch.MTPKind(); k >= 0 {
 		t.mtp = *t.at(k, true, l.Recompute != plan.RecomputeNone)
 		t.mtp.lines.add(1, &t.head.lines)
@@ -103,13 +117,35 @@ func (e *Evaluator) buildTable(l *plan.Layout, x *plan.Execution, g *groups) *la
 		t.mtp.weight += t.head.weight
 		t.mtp.collectives.add(1, &t.head.collectives)
 	}
+	t.seal()
+}
+
+// fillDense makes what of a table has no experts, on the memory of an earlier one.
+func (e *Evaluator) fillDense(t *layerTable, operations *listing, l *plan.Layout, x *plan.Execution, g *groups) {
+	*t = layerTable{layers: grow(t.layers, 4*len(e.arch.Kinds()))}
+	for k, layer := range operations.layers {
+		if !e.arch.Kinds()[k].MoE {
+			e.buildKind(t, layer, k, l, x, g)
+		}
+	}
+	t.embedding = e.embedding(l, x, g, &operations.start)
+	t.head = e.head(l, x, g, &operations.end)
 	b := e.start(l, x, g, true)
 	t.transfer = units.Bytes(b.shard * 2 * float64(e.model.HiddenSize))
 	if e.scatters(l) {
 		t.transfer /= units.Bytes(l.TensorParallel)
 	}
-	t.seal()
-	return t
+}
+
+// buildKind makes the passes of a kind of layer, in low precision and in the base
+// type.
+func (e *Evaluator) buildKind(t *layerTable, layer program.Layer, k int, l *plan.Layout, x *plan.Execution, g *groups) {
+	t.build(e.start(l, x, g, false), layer, k, false)
+	if e.quantised == e.base {
+		*t.at(k, true, false), *t.at(k, true, true) = *t.at(k, false, false), *t.at(k, false, true)
+	} else {
+		t.build(e.start(l, x, g, true), layer, k, true)
+	}
 }
 
 // listing is what a micro-batch runs on a rank.
@@ -122,26 +158,36 @@ type listing struct {
 // them, and what has no experts is the same however they are cut.
 func (e *Evaluator) listingOf(s program.Shape) *listing {
 	known := e.listings[s]
-	if known != nil {
-		return known
+	if known == nil {
+		known = &listing{}
+		e.list(known, s)
+		e.listings[s] = known
 	}
+	return known
+}
+
+// list lists the operations of a shape on the memory of an earlier list.
+func (e *Evaluator) list(on *listing, s program.Shape) {
 	kinds := e.arch.Kinds()
-	known = &listing{layers: make([]program.Layer, len(kinds))}
-	e.listings[s] = known
+	on.layers = grow(on.layers, len(kinds))
 	without := s
 	without.ExpertParallel, without.ExpertTensorParallel = 1, 1
 	if s == without {
-		known.start, known.end = e.arch.Start(&s, &e.assembly), e.arch.End(&s, &e.assembly, e.target.PaddedVocab(e.model, s.TensorParallel))
-	} else {
-		*known = *e.listingOf(without)
-		known.layers = slices.Clone(known.layers)
+		on.start, on.end = e.arch.Start(&s, &e.assembly), e.arch.End(&s, &e.assembly, e.target.PaddedVocab(e.model, s.TensorParallel))
+		for k := range kinds {
+			on.layers[k] = e.arch.Layer(k, &s, &e.assembly)
+		}
+		return
 	}
+	whole := e.listingOf(without)
+	on.start, on.end = whole.start, whole.end
 	for k := range kinds {
-		if s == without || kinds[k].MoE {
-			known.layers[k] = e.arch.Layer(k, &s, &e.assembly)
+		if kinds[k].MoE {
+			on.layers[k] = e.arch.CutExperts(whole.layers[k], on.layers[k], k, &s, &e.assembly)
+		} else {
+			on.layers[k] = whole.layers[k]
 		}
 	}
-	return known
 }
 
 // build makes the passes of a kind of layer, without and with the recompute
@@ -176,11 +222,12 @@ func (e *Evaluator) start(l *plan.Layout, x *plan.Execution, g *groups, base boo
 // collectives around its blocks, and what the host adds.
 func (b *builder) layer(layer program.Layer, kind int) {
 	var s stream
-	for i := range layer {
+	for i := b.resume(kind, &s); i < len(layer); i++ {
 		b.blocks = append(b.blocks, blockTimes{})
 		for k := range layer[i].Operations {
 			b.operation(&layer[i].Operations[k], &b.blocks[i], &s)
 		}
+		b.halt(kind, i+1, &s)
 	}
 	b.stream(&s)
 	b.bwd[lineMemoryBound] += b.gradientCopies(kind)

@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"math"
-	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
@@ -81,6 +80,17 @@ func (e *Evaluator) tableKey(l *plan.Layout, x *plan.Execution) tableKey {
 	}
 }
 
+// withoutExperts is the key of what of a table has no experts.
+func (e *Evaluator) withoutExperts(k tableKey, x *plan.Execution) tableKey {
+	if e.model.MoE == nil {
+		return k
+	}
+	y := *x
+	y.OverlapExpertParallel, y.MoEDispatcher = false, ""
+	k.expert, k.expertTensor, k.execution, k.free = 1, 1, e.executionIndex(&y), e.free && x.OverlapTensorParallel
+	return k
+}
+
 func (e *Evaluator) stateKey(l *plan.Layout, x *plan.Execution) stateKey {
 	k := stateKey{with: e.runtime.ShardingOf(x).PerMicroBatch(l), piped: l.PipelineParallel > 1}
 	if k.with != (runtime.PerMicroBatch{}) {
@@ -107,16 +117,18 @@ func (e *Evaluator) tableTerms(k tableKey, l *plan.Layout, x *plan.Execution, g 
 func (e *Evaluator) stateTerms(k wholeKey, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
 	s, ok := e.stateTables[k]
 	if !ok {
-		s = e.withState(e.tableTerms(k.tableKey, l, x, g), l, x, g)
+		s = &layerTable{}
+		e.withState(s, e.tableTerms(k.tableKey, l, x, g), nil, l, x, g)
 		e.stateTables[k] = s
 	}
 	return s
 }
 
-// withState is a table with the parameters of its ends, what the host does
-// between micro-batches, and the state communication of its passes.
-func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, g *groups) *layerTable {
-	s := *t
+// withState makes of a table one with the parameters of its ends, what the host
+// does between micro-batches, and the state communication of its passes, on some
+// memory where that makes others of them.
+func (e *Evaluator) withState(s, t *layerTable, memory []pass, l *plan.Layout, x *plan.Execution, g *groups) {
+	*s = *t
 	vocabulary := e.target.PaddedVocab(e.model, l.TensorParallel)
 	s.embedding.elements.Dense = e.arch.Embedding(vocabulary, e.runtime.TensorParallel.EmbeddingParts(l.TensorParallel))
 	s.head.elements.Dense = e.arch.FinalNorm()
@@ -128,14 +140,13 @@ func (e *Evaluator) withState(t *layerTable, l *plan.Layout, x *plan.Execution, 
 		s.head.forward += e.hostBetween(x)
 	}
 	if with := e.runtime.ShardingOf(x).PerMicroBatch(l); with != (runtime.PerMicroBatch{}) {
-		s.layers = slices.Clone(t.layers)
-		(&fsdp{e: e, l: l, x: x, g: g, PerMicroBatch: with}).communicate(&s)
+		s.layers = append(memory, t.layers...)
+		(&fsdp{e: e, l: l, x: x, g: g, PerMicroBatch: with}).communicate(s)
 		s.seal()
 	}
 	if e.factors != nil {
-		e.factors.passes(&s, g)
+		e.factors.passes(s, g)
 	}
-	return &s
 }
 
 // seal sums the exposed communication of every pass.

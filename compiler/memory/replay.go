@@ -2,6 +2,7 @@ package memory
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/ndc-dev/ndc/compiler/schedule"
 )
@@ -138,7 +139,10 @@ func ceilDivide(a, b int) int { return -floorDivide(-a, b) }
 
 // replay is what comes and goes on a rank while it runs its passes: the runs of
 // instants that no other has more than.
-type replay struct{ runs []run }
+type replay struct {
+	runs  []run
+	folds atomic.Pointer[fold] // made so far
+}
 
 // covers reports whether a rank has at least as much as another at every
 // instant.

@@ -41,6 +41,25 @@ func (p *Program) Layer(kind int, s *Shape, a *Assembly) Layer {
 	return b.layer
 }
 
+// CutExperts is a layer of a kind with its experts cut otherwise, on the memory of
+// an earlier such list of the same kind, which is gone then. What has no experts
+// is shared with the given layer, as the same on every rank. It lists kernels only.
+func (p *Program) CutExperts(layer, old Layer, kind int, s *Shape, a *Assembly) Layer {
+	b := p.builder(s, a)
+	b.kind, b.layer = p.kinds[kind], old[:0]
+	for i, block := range b.kind.Blocks {
+		if block == job.ExpertsBlock {
+			b.list(block)
+			continue
+		}
+		b.layer, b.block = append(b.layer, layer[i]), nil
+	}
+	if b.kind.MTP && b.block != nil {
+		b.mtpEnd()
+	}
+	return b.layer
+}
+
 // builder begins a list.
 func (p *Program) builder(s *Shape, a *Assembly) *builder {
 	b := &builder{p: p, m: p.Model, s: s, a: a, tokens: int64(p.Tokens(s)), layer: make(Layer, 0, 2)}
@@ -77,7 +96,14 @@ func (b *builder) list(block rune) {
 // open begins a block. A multi-token-prediction layer has its projection at the
 // start of its first.
 func (b *builder) open(name string) {
-	b.layer = append(b.layer, Block{Name: name, Operations: make([]Operation, 0, 12), Stream: b.stream})
+	var memory []Operation
+	if n := len(b.layer); n < cap(b.layer) { // of an earlier list, if any
+		memory = b.layer[:n+1][n].Operations[:0]
+	}
+	if memory == nil {
+		memory = make([]Operation, 0, 12)
+	}
+	b.layer = append(b.layer, Block{Name: name, Operations: memory, Stream: b.stream})
 	b.block = &b.layer[len(b.layer)-1]
 	if b.gathers() {
 		b.block.Gathered = b.tokens * int64(b.m.HiddenSize) * b.a.Types.Compute
@@ -91,18 +117,18 @@ func (b *builder) open(name string) {
 // residual stream.
 func (b *builder) close(c Component) {
 	if b.s.SequenceParallel && b.a.Recompute.KeepsReduceScatter {
-		b.add(Operation{Name: b.block.Name + ".scatter", Kind: Scatter, Component: c, Tensors: []Tensor{{Bytes: b.stream, Operator: true}}})
+		b.add(Operation{Name: b.name(".scatter"), Kind: Scatter, Component: c, Tensors: []Tensor{{Bytes: b.stream, Operator: true}}})
 	}
 	width := b.shard() * float64(b.m.HiddenSize)
 	if b.m.PostNorms {
-		name := b.block.Name + "_post_norm"
+		name := b.name("_post_norm")
 		b.add(Operation{Name: name, Kind: Norm, Component: Norms, Modules: plan.ModuleNorm, Elements: width,
 			Weights: b.normWeights(name, b.m.HiddenSize), Tensors: []Tensor{{Bytes: b.stream, Autograd: true}}})
 	}
 	if b.m.Dropout > 0 {
-		b.add(Operation{Name: b.block.Name + ".dropout", Kind: Dropout, Component: Norms, Elements: width})
+		b.add(Operation{Name: b.name(".dropout"), Kind: Dropout, Component: Norms, Elements: width})
 	}
-	b.add(Operation{Name: b.block.Name + ".residual", Kind: Residual, Component: Norms, Elements: width})
+	b.add(Operation{Name: b.name(".residual"), Kind: Residual, Component: Norms, Elements: width})
 }
 
 // add adds an operation. The gradients of its weights stay where those of a block
@@ -114,6 +140,14 @@ func (b *builder) add(o Operation) {
 		}
 	}
 	b.block.Operations = append(b.block.Operations, o)
+}
+
+// name is that of an operation which every block has; no kernel is told by it.
+func (b *builder) name(suffix string) string {
+	if b.a.KernelsOnly {
+		return ""
+	}
+	return b.block.Name + suffix
 }
 
 // shard is the mean number of tokens of the residual stream on a rank.
@@ -201,7 +235,7 @@ type residence struct{ input, output bool }
 // linear operations.
 func (b *builder) norm(dropped plan.Modules, on residence) {
 	n, element := b.local*int64(b.m.HiddenSize), b.a.Types.Compute
-	name := b.block.Name + "_norm"
+	name := b.name("_norm")
 	o := Operation{Name: name, Kind: Norm, Component: Norms, Modules: plan.ModuleNorm,
 		Elements: b.shard() * float64(b.m.HiddenSize), Weights: b.normWeights(name, b.m.HiddenSize)}
 	switch {

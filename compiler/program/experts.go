@@ -27,7 +27,7 @@ func (b *builder) experts() {
 // shared adds the shared experts, as one MLP.
 func (b *builder) shared() {
 	if w := SharedWidth(b.m.MoE); w > 0 {
-		b.feedForward("shared_experts", SharedExperts, plan.ModuleMoE|plan.ModuleSharedExperts, w)
+		b.feedForward(&sharedNames, SharedExperts, plan.ModuleMoE|plan.ModuleSharedExperts, w)
 		b.sharedGate()
 	}
 }

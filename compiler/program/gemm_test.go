@@ -174,6 +174,29 @@ func TestShards(t *testing.T) {
 	})
 }
 
+// TestCutExperts: a layer whose experts are cut otherwise has the operations that
+// it would have if it were listed anew, on whatever memory.
+func TestCutExperts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, a := New(drawModel(t)), Assembly{KernelsOnly: true}
+		s := Shape{Split: whole, ContextParallel: 1, MicroBatch: rapid.IntRange(1, 2).Draw(t, "micro-batch")}
+		memory := make([]Layer, len(p.Kinds()))
+		for _, ranks := range rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, 8}), 1, 4).Draw(t, "expert ranks") {
+			cut := s
+			cut.ExpertParallel = ranks
+			for k, kind := range p.Kinds() {
+				if !kind.MoE {
+					continue
+				}
+				memory[k] = p.CutExperts(p.Layer(k, &s, &a), memory[k], k, &cut, &a)
+				if diff := cmp.Diff(p.Layer(k, &cut, &a), memory[k]); diff != "" {
+					t.Fatalf("%s over %d ranks (-anew +cut):\n%s", kind.Blocks, ranks, diff)
+				}
+			}
+		}
+	})
+}
+
 // TestChunksCover: the chunks of any cut hold the model.
 func TestChunksCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

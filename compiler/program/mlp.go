@@ -9,9 +9,17 @@ import (
 func (b *builder) mlp() {
 	b.open("mlp")
 	b.norm(plan.ModuleMLP, residence{input: true, output: true}) // part of the first linear operation
-	b.feedForward("mlp", MLP, plan.ModuleMLP, b.m.FFNHiddenSize)
+	b.feedForward(&mlpNames, MLP, plan.ModuleMLP, b.m.FFNHiddenSize)
 	b.close(MLP)
 }
+
+// feedForwardNames are those of the operations of an MLP.
+type feedForwardNames struct{ in, activation, out string }
+
+var (
+	mlpNames    = feedForwardNames{"mlp.in", "mlp.activation", "mlp.out"}
+	sharedNames = feedForwardNames{"shared_experts.in", "shared_experts.activation", "shared_experts.out"}
+)
 
 // feedForward adds an MLP of the given full width, cut over tensor ranks: the
 // inputs of the activation and its output. Backward, gradients of the activation's
@@ -19,36 +27,38 @@ func (b *builder) mlp() {
 // first operation makes two partial gradients of its input, both of the whole
 // stream, when its output is gone; the last makes its output before it is
 // scattered, a copy to scatter and what is scattered.
-func (b *builder) feedForward(name string, c Component, modules plan.Modules, width int) {
+func (b *builder) feedForward(names *feedForwardNames, c Component, modules plan.Modules, width int) {
 	m, element, up := b.m, b.a.Types.Compute, upProjections(b.m)
 	f := b.tokens * int64(width) / int64(b.s.TensorParallel)
 	local := width / b.s.TensorParallel
-	in := Operation{Name: name + ".in", Component: c, Modules: modules,
-		Weights: b.weights(matrix(name+".in.weight", TensorSharded, width*up, m.HiddenSize)),
-		GEMM:    GEMM{M: int(b.tokens), N: local * up, K: m.HiddenSize, Groups: 1, Count: 1},
-		Before:  TensorGather}
+	in := Operation{Name: names.in, Component: c, Modules: modules,
+		GEMM:   GEMM{M: int(b.tokens), N: local * up, K: m.HiddenSize, Groups: 1, Count: 1},
+		Before: TensorGather}
 	b.separate(&in, local)
 	for range up {
 		b.writeKept(&in, modules, f*element).Resident = true
 	}
-	activation := Operation{Name: name + ".activation", Kind: Activation, Component: c, Modules: modules,
+	activation := Operation{Name: names.activation, Kind: Activation, Component: c, Modules: modules,
 		Elements: float64(b.tokens) * (float64(width) / float64(b.s.TensorParallel))}
 	if b.a.Layers.SeparateGate && up == 2 && !b.a.Compiled {
 		b.keepResident(&activation, modules, f*element)
 	}
 	b.keepResident(&activation, modules, b.asInput(f))
 	activation.Backward = int64(up) * f * element
-	out := Operation{Name: name + ".out", Component: c, Modules: modules,
-		Weights: b.weights(matrix(name+".out.weight", TensorSharded, m.HiddenSize, width)),
-		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: local, Groups: 1, Count: 1},
-		After:   TensorReduce}
+	out := Operation{Name: names.out, Component: c, Modules: modules,
+		GEMM:  GEMM{M: int(b.tokens), N: m.HiddenSize, K: local, Groups: 1, Count: 1},
+		After: TensorReduce}
+	if !b.a.KernelsOnly {
+		in.Weights = b.weights(matrix(names.in+".weight", TensorSharded, width*up, m.HiddenSize))
+		out.Weights = b.weights(matrix(names.out+".weight", TensorSharded, m.HiddenSize, width))
+	}
 	b.write(&out, b.tokens*int64(m.HiddenSize)*element)
 	if gathered := b.block.Gathered; gathered > 0 {
 		in.Backward, out.Forward = 2*gathered-activation.Backward, 2*gathered+b.stream
 	}
-	if m.MLPBias {
-		in.Weights = append(in.Weights, vector(name+".in.bias", TensorSharded, width*up))
-		out.Weights = append(out.Weights, vector(name+".out.bias", Replicated, m.HiddenSize))
+	if m.MLPBias && !b.a.KernelsOnly {
+		in.Weights = append(in.Weights, vector(names.in+".bias", TensorSharded, width*up))
+		out.Weights = append(out.Weights, vector(names.out+".bias", Replicated, m.HiddenSize))
 	}
 	b.add(in)
 	b.add(activation)

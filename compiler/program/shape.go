@@ -77,7 +77,8 @@ type Assembly struct {
 	FusedLoss  bool // which keeps no probabilities
 
 	Types Types
-	// KernelsOnly leaves weights and tensors out, on which no time depends.
+	// KernelsOnly leaves weights, tensors and the names of norms and sums out, on
+	// which no time depends.
 	KernelsOnly bool
 }
 
