@@ -61,6 +61,9 @@ func (d *Detail) Routes() []plan.Route {
 	return d.evaluator.Routes(&d.plan.Layout, &d.plan.Execution, d.plan.Communication)
 }
 
+// Kinds says what every kind of collective would take over all ranks.
+func (d *Detail) Kinds() []plan.Route { return d.evaluator.Kinds(&d.plan.Layout) }
+
 // mostAssessed is how many layouts are enough to see what there is.
 const mostAssessed = 100_000
 

@@ -44,6 +44,16 @@ func TestTermsAddUp(t *testing.T) {
 			t.Errorf("a route is %+v", r)
 		}
 	}
+	for _, r := range append(d.Kinds(), routes...) {
+		for _, m := range r.Messages {
+			if m.Algorithms[0].Needs != "" || m.Algorithms[0].Seconds <= 0 {
+				t.Errorf("%s over %s takes %+v", r.Collective, r.Group, m.Algorithms)
+			}
+		}
+	}
+	if n := len(d.Kinds()); n != 9 {
+		t.Errorf("%d kinds of collectives", n)
+	}
 	if d.Step() != p.Time.StepSeconds {
 		t.Errorf("the step is %v, asked again %v", p.Time.StepSeconds, d.Step())
 	}

@@ -76,3 +76,21 @@ func (g *Group) AllToAll(bytes units.Bytes) units.Seconds { return g.allToAll.of
 // PointToPoint sends bytes from every rank to its neighbour in the group, one
 // stride away.
 func (g *Group) PointToPoint(bytes units.Bytes) units.Seconds { return g.pointToPoint.of(bytes) }
+
+// Time is what a collective of some kind takes on bytes, and zero for kinds that were not
+// measured.
+func (g *Group) Time(op Operation, bytes units.Bytes) units.Seconds {
+	switch op {
+	case AllReduce:
+		return g.AllReduce(bytes)
+	case AllGather:
+		return g.AllGather(bytes)
+	case ReduceScatter:
+		return g.ReduceScatter(bytes)
+	case AllToAll:
+		return g.AllToAll(bytes)
+	case Send:
+		return g.PointToPoint(bytes)
+	}
+	return 0
+}

@@ -75,18 +75,7 @@ func (m *measurement) predict(t *testing.T) float64 {
 	}
 	c.Nodes = m.GPUs / c.GPUsPerNode
 	g := NewTopology(&c).Group(m.GPUs, 1)
-	b := units.Bytes(m.Bytes)
-	switch m.Operation {
-	case AllReduce:
-		return float64(g.AllReduce(b))
-	case AllGather:
-		return float64(g.AllGather(b))
-	case ReduceScatter:
-		return float64(g.ReduceScatter(b))
-	case AllToAll:
-		return float64(g.AllToAll(b))
-	}
-	return float64(g.PointToPoint(b))
+	return float64(g.Time(m.Operation, units.Bytes(m.Bytes)))
 }
 
 // TestMeasured holds the predictions to published collectives between nodes,

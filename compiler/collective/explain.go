@@ -14,26 +14,45 @@ type Way struct {
 	Bandwidth units.BytesPerSecond // of the tensor, for messages whose length alone decides
 }
 
-// Way is that of a collective, or of a transfer between neighbours (op "point_to_point"), over size ranks
-// that are stride apart.
+// Named is the operation that a plan calls so.
+func Named(name string) Operation {
+	switch name {
+	case "all_to_all":
+		return AllToAll
+	case "point_to_point":
+		return Send
+	}
+	return Operation(name)
+}
+
+// Word is what a plan calls the operation.
+func (op Operation) Word() string {
+	switch op {
+	case AllToAll:
+		return "all_to_all"
+	case Send:
+		return "point_to_point"
+	}
+	return string(op)
+}
+
+// Way is that of a measured collective over size ranks that are stride apart.
 func (t *Topology) Way(op Operation, size, stride int) Way {
 	if size <= 1 {
 		return Way{Algorithm: "none", Why: "one rank"}
 	}
 	g, s := t.Group(size, stride), t.shape(size, stride)
 	var w Way
-	var p price
+	p := g.allReduce
 	switch op {
-	case AllReduce:
-		p = g.allReduce
 	case AllGather:
 		p = g.allGather
 	case ReduceScatter:
 		p = g.reduceScatter
-	case AllToAll, "all_to_all":
-		op, p = AllToAll, g.allToAll
-	default:
-		op, p = sendReceive, g.pointToPoint
+	case AllToAll:
+		p = g.allToAll
+	case Send:
+		p = g.pointToPoint
 	}
 	w.Latency = units.Seconds(p.latency)
 	if p.rate > 0 {

@@ -94,10 +94,45 @@ func (e *Evaluator) Routes(l *plan.Layout, x *plan.Execution, list []plan.Commun
 				continue
 			}
 			g := s.g.of(kind)
-			way := e.topology.Way(collective.Operation(c.Collective), g.Size(), g.Stride())
-			routes = append(routes, plan.Route{Communication: c, Size: g.Size(), Stride: g.Stride(), Algorithm: way.Algorithm, Why: way.Why, Latency: way.Latency, Bandwidth: way.Bandwidth})
+			op := collective.Named(c.Collective)
+			way := e.topology.Way(op, g.Size(), g.Stride())
+			routes = append(routes, plan.Route{Communication: c, Size: g.Size(), Stride: g.Stride(), Algorithm: way.Algorithm, Why: way.Why, Latency: way.Latency, Bandwidth: way.Bandwidth,
+				Messages: e.messages(op, g)})
 			break
 		}
 	}
 	return routes
+}
+
+// Kinds says what every kind of collective would take over all ranks of a layout, also those
+// that no step has: a start broadcasts, a save may gather.
+func (e *Evaluator) Kinds(l *plan.Layout) []plan.Route {
+	g := e.group(l.GPUs(), 1)
+	var routes []plan.Route
+	for _, op := range collective.Operations {
+		if list := e.messages(op, g); list != nil {
+			routes = append(routes, plan.Route{Communication: plan.Communication{Group: "world", Collective: op.Word(), Link: g.Link()}, Size: g.Size(), Stride: 1, Messages: list})
+		}
+	}
+	return routes
+}
+
+// messageSizes are those that are shown: from what a norm sends to the gradients of a
+// large layer.
+var messageSizes = []units.Bytes{64 << 10, 1 << 20, 16 << 20, 256 << 20, 4 << 30}
+
+// messages are what messages of a few sizes take in a group.
+func (e *Evaluator) messages(op collective.Operation, g *collective.Group) []plan.Message {
+	if g.Size() <= 1 {
+		return nil
+	}
+	var list []plan.Message
+	for _, bytes := range messageSizes {
+		m := plan.Message{Bytes: bytes, Estimated: g.Time(op, bytes)}
+		for _, a := range e.topology.Algorithms(op, g.Size(), g.Stride(), bytes) {
+			m.Algorithms = append(m.Algorithms, plan.Algorithm(a))
+		}
+		list = append(list, m)
+	}
+	return list
 }

@@ -92,6 +92,22 @@ type Route struct {
 	Why          string
 	Latency      units.Seconds        // of the shortest message
 	Bandwidth    units.BytesPerSecond // of the tensor, for long messages
+	Messages     []Message            // what messages of some sizes would take
+}
+
+// Message is what a collective takes on a message of some size.
+type Message struct {
+	Bytes      units.Bytes
+	Estimated  units.Seconds // by what was measured, as the plan counts it; zero where it was not
+	Algorithms []Algorithm   // by their formulas, first those that the library has as it is, the one that it takes in front
+}
+
+// Algorithm is one way to carry out a collective.
+type Algorithm struct {
+	Name, Formula string
+	Needs         string // what it takes beside the library as it is; "" nothing
+	Source        string
+	Seconds       units.Seconds
 }
 
 // Neighbour is the plan that moving one axis makes of another one: the best that

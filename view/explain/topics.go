@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -118,8 +119,9 @@ func choiceOf(p *plan.Plan, l *plan.Layout) string {
 
 func unquoted(s string) string { return strings.Trim(s, `"`) }
 
-// Communication says what travels where, and how.
-func Communication(p *plan.Plan, routes []plan.Route) Section {
+// Communication says what travels where, and how; kinds are all kinds of collectives over
+// all ranks.
+func Communication(p *plan.Plan, routes, kinds []plan.Route) Section {
 	s := Section{Topic: "communication", Title: "Communication of a step", Lines: []string{
 		fmt.Sprintf("On the busiest rank; %.1f %% of the step is exposed communication.", 100*float64(p.Time.ExposedCommunicationShare))}}
 	all := Table{Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"ranks", "ranks", true}, {"link", "link", false}, {"bytes", "bytes", true}, {"seconds", "time", true}, {"exposed_seconds", "exposed", true},
@@ -149,7 +151,112 @@ func Communication(p *plan.Plan, routes []plan.Route) Section {
 		groups.Rows = append(groups.Rows, []Cell{Words(g.Name), {fmt.Sprint(g.Size), g.Size}, {fmt.Sprint(g.Stride), g.Stride}, Words(g.Link), {fmt.Sprint(g.Count), g.Count}})
 	}
 	s.Tables = []Table{all, ways, links, groups}
+	if len(kinds) > 0 {
+		s.Lines = append(s.Lines, "Formulas of collectives are of n ranks, L on each of N nodes, and D bytes. A step takes h inside a node and H between nodes. B is the rate of the slowest link on the way: NVLink, or all NICs of a node "+
+			"that the group drives, those of one GPU for scatter, gather, all_to_all and point_to_point.")
+		s.Tables = append(s.Tables,
+			messages("By the size of a message: * is what NCCL takes, the plan counts the estimate, which is fitted to measurements:", routes),
+			messages(fmt.Sprintf("Every kind over all %d ranks:", kinds[0].Size), kinds),
+			formulas(append(slices.Clone(routes), kinds...)))
+	}
 	return s
+}
+
+// messages tabulates algorithms by the size of messages.
+func messages(caption string, routes []plan.Route) Table {
+	t := Table{Caption: caption, Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"algorithm", "algorithm", false}}}
+	for i := range routes {
+		r := &routes[i]
+		if len(t.Columns) == 3 {
+			for k := range r.Messages {
+				t.Columns = append(t.Columns, Column{fmt.Sprintf("seconds_at_%d", r.Messages[k].Bytes), messageSize(r.Messages[k].Bytes), true})
+			}
+		}
+		for _, name := range algorithms(r) {
+			row := []Cell{Words(r.Group), Words(r.Collective), Words(name)}
+			for k := range r.Messages {
+				row = append(row, algorithmCell(&r.Messages[k], name))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// messageSize writes a size of a power of two.
+func messageSize(n units.Bytes) string {
+	switch {
+	case n >= units.GiB:
+		return fmt.Sprintf("%d GiB", n/units.GiB)
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// estimated is the row of what the plan counts.
+const estimated = "estimate"
+
+// algorithms are the names of a route's rows.
+func algorithms(r *plan.Route) []string {
+	var names []string
+	if len(r.Messages) == 0 {
+		return nil
+	}
+	for _, a := range r.Messages[0].Algorithms {
+		names = append(names, a.Name)
+	}
+	if r.Messages[0].Estimated > 0 {
+		names = append(names, estimated)
+	}
+	return names
+}
+
+func algorithmCell(m *plan.Message, name string) Cell {
+	if name == estimated {
+		return shortCell(m.Estimated)
+	}
+	for i := range m.Algorithms {
+		if a := &m.Algorithms[i]; a.Name == name {
+			c := shortCell(a.Seconds)
+			if i == 0 {
+				c.Text = "* " + c.Text
+			}
+			return c
+		}
+	}
+	return Cell{}
+}
+
+// shortCell writes a time that may be far below a millisecond.
+func shortCell(s units.Seconds) Cell {
+	if s < 1e-3 {
+		return Cell{fmt.Sprintf("%.0f µs", float64(s)*1e6), s}
+	}
+	return timeCell(s)
+}
+
+// formulas lists each formula once.
+func formulas(routes []plan.Route) Table {
+	t := Table{Caption: "Their formulas:",
+		Columns: []Column{{"collective", "collective", false}, {"algorithm", "algorithm", false}, {"source", "source", false}, {"formula", "formula", false}}}
+	seen := map[[2]string]bool{}
+	for i := range routes {
+		if len(routes[i].Messages) == 0 {
+			continue
+		}
+		for _, a := range routes[i].Messages[0].Algorithms {
+			formula := a.Formula
+			if a.Needs != "" {
+				formula += "; " + a.Needs
+			}
+			if key := [2]string{routes[i].Collective, a.Name + formula}; !seen[key] {
+				seen[key] = true
+				t.Rows = append(t.Rows, []Cell{Words(routes[i].Collective), Words(a.Name), Words(a.Source), Words(formula)})
+			}
+		}
+	}
+	return t
 }
 
 // amount writes a payload, which may be far less than a GiB.
