@@ -81,6 +81,9 @@ func memoryTable(b *strings.Builder, m *plan.Memory) {
 	if o := outOfMemory(&m.OOM); o != "" {
 		fmt.Fprintf(b, "\nThe %s.\n", o)
 	}
+	if o := nearLimit(m.NearLimit); o != "" {
+		fmt.Fprintf(b, "\nBesides, %s.\n", o)
+	}
 	if m.Host.BytesPerNode > 0 {
 		fmt.Fprintf(b, "Host memory: %s per node%s.\n", GiB(m.Host.BytesPerNode), hostPhases(m.Host.Phases))
 	}

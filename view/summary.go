@@ -202,6 +202,15 @@ func outOfMemory(o *plan.OOMProbability) string {
 	return fmt.Sprintf("chance of running out: %.2g %% in the first step, %.2g %% later", 100*o.Optimizer, 100*(o.Any-o.Optimizer))
 }
 
+// nearLimit tells how probable it is that steps slow for want of memory, "" where
+// it costs less than a hundredth of a step in expectation.
+func nearLimit(n *plan.NearLimit) string {
+	if n == nil || n.Times < 1.01 {
+		return ""
+	}
+	return fmt.Sprintf("steps may slow so near the limit, with a probability of %.2g %%: %.2f times as long in expectation", 100*n.Probability, n.Times)
+}
+
 // barWidth is the length of the bar that stands for a whole GPU.
 const barWidth = 40
 
@@ -213,8 +222,10 @@ func memory(b *strings.Builder, p *plan.Plan) {
 	m := &p.Memory
 	section(b, "Memory", fmt.Sprintf("busiest is rank %d of stage %d: %s on the device (90 %% range %s to %s), %s usable of %s",
 		m.Peak.Rank, m.Peak.Stage, GiB(m.Peak.DeviceBytes), GiB(m.Peak.DeviceRangeBytes[0]), GiB(m.Peak.DeviceRangeBytes[1]), GiB(m.UsableBytes), GiB(m.GPUBytes)))
-	if o := outOfMemory(&m.OOM); o != "" {
-		fmt.Fprintf(b, "%11s%s\n", "", o)
+	for _, o := range []string{outOfMemory(&m.OOM), nearLimit(m.NearLimit)} {
+		if o != "" {
+			fmt.Fprintf(b, "%11s%s\n", "", o)
+		}
 	}
 	for i := range m.Stages {
 		if len(m.Stages) > mostStages && i >= mostStages/2 && i < len(m.Stages)-mostStages/2 {

@@ -146,7 +146,7 @@ const rounding = 1 - 1e-9
 // EvaluateMemory fills in the memory of a layout and leaves its time zero.
 func (e *Evaluator) EvaluateMemory(l *plan.Layout, x *plan.Execution, out *Result) {
 	peak := e.memory.Peak(l, x)
-	*out = Result{PeakDeviceBytes: peak.Device, PeakDeviceUpperBytes: peak.High, NeededBytes: peak.Needed, PeakStage: peak.Stage, PeakRank: peak.Rank,
+	*out = Result{PeakDeviceBytes: peak.Device, PeakDeviceUpperBytes: peak.High, NeededBytes: peak.Needed, Slower: peak.Slower, PeakStage: peak.Stage, PeakRank: peak.Rank,
 		StateBytes: peak.State, HostBytes: peak.Host}
 }
 

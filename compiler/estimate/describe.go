@@ -30,7 +30,7 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 		Mesh:          e.mesh(l),
 	}
 	d.OffNVLink = e.offNVLink(l)
-	ends, why := e.span(l, x, d.Time.StepSeconds)
+	ends, why := e.span(l, x, d.Time.StepSeconds, d.Memory.NearLimit)
 	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(d.Time.StepSeconds, ends, why)
 	d.Warnings = append(d.Warnings, e.doubt(l, &d.Throughput)...)
 	return d

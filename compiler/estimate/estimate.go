@@ -109,6 +109,10 @@ type Result struct {
 	// NeededBytes is what has to be usable for the job's limits on running out.
 	NeededBytes units.Bytes
 
+	// Slower is by what share a step takes longer in expectation because little
+	// memory is left. StepSeconds is without.
+	Slower float64
+
 	// StateBytes is what no micro-batch and no recompute can go below.
 	StateBytes units.Bytes
 

@@ -34,13 +34,18 @@ func (e *Evaluator) Uncertain(l *plan.Layout, x *plan.Execution, out *uncertaint
 	out.Beyond = uncertainty.Embedded().Of(e.job).Measured.Beyond(l)
 }
 
-// span is the 90 % range around a predicted step and what makes it wide.
-func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds) (ends [2]units.Seconds, why string) {
+// span is the 90 % range around a predicted step and what makes it wide. Its
+// upper end counts with a step that slows for want of memory.
+func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds, limit *plan.NearLimit) (ends [2]units.Seconds, why string) {
 	var s uncertainty.Step
 	e.Uncertain(l, x, &s)
 	prior := e.Prior()
-	for i, ratio := range prior.Ratio(&s).Range(0.9) {
-		ends[i] = t * units.Seconds(ratio)
+	ratio := prior.Ratio(&s)
+	for i, r := range ratio.Range(0.9) {
+		ends[i] = t * units.Seconds(r)
+	}
+	if limit != nil {
+		ends[1] = t * units.Seconds(e.memory.Crowd().Upper(ratio, 0.95, limit.Probability))
 	}
 	worst, share := prior.Cause(&s)
 	why = fmt.Sprintf("Least certain is %s, %.0f %% of the step.", worst.Words(), 100*share)

@@ -22,9 +22,10 @@ type overhead struct {
 	pressed     float64 // the upper end where the allocator has to give back what it only caches
 	spread      float64 // of the logarithm of what is needed over what is predicted, where the allocator gives back what it caches
 	growth      float64 // mean share that later steps need more than the first
-	process     int64   // host memory of a rank's process
-	worker      int64   // host memory of a data worker
-	unbucketed  int64   // elements that are reduced at once where that comes after the backward pass
+	crowd       uncertainty.Crowd
+	process     int64 // host memory of a rank's process
+	worker      int64 // host memory of a data worker
+	unbucketed  int64 // elements that are reduced at once where that comes after the backward pass
 }
 
 // overheadOf looks the overheads of a runtime up. Context, slack and range
@@ -47,6 +48,8 @@ func overheadOf(c *runtime.Calibration, of *job.Calibration) overhead {
 		low: measured("range_low/" + c.Memory), high: measured("range_high/" + c.Memory),
 		pressed: measured("range_pressed/" + c.Memory),
 		spread:  math.Log1p(measured("range_pressed/"+c.Memory)) / uncertainty.Deviations(0.95), growth: overheads["growth"],
+		crowd: uncertainty.Crowd{From: overheads["near_limit"], Chance: overheads["near_limit/"+c.Memory],
+			Times: overheads["near_limit_times"], Scatter: overheads["near_limit_scatter"]},
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),
 		unbucketed: int64(overheads["unbucketed"]),
 	}

@@ -32,6 +32,8 @@ type Peak struct {
 	Phases      uncertainty.Phases
 	Uncertain   uncertainty.Memory
 	Needed      units.Bytes // what has to be usable for the job's limits on running out
+	Slows       float64     // the probability that steps slow because little is left
+	Slower      float64     // by what share a step takes longer for that, in expectation
 	// State is the largest sum of parameters, gradients and optimizer state on
 	// any rank: what no micro-batch and no recompute can go below.
 	State units.Bytes
@@ -128,6 +130,9 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	out.Host = m.host(l, &host)
 	m.judge(&e, &phases, &worst)
 	out.NeededBytes, out.OOM = worst.Needed, worst.Uncertain.Exhausted(worst.Phases, float64(m.job.UsableMemory()))
+	if worst.Slows > 0 {
+		out.NearLimit = &plan.NearLimit{Probability: worst.Slows, Times: 1 + worst.Slower}
+	}
 	return out
 }
 

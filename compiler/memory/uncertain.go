@@ -42,8 +42,15 @@ func (m *Model) judge(e *evaluation, p *phases, out *Peak) {
 		out.Uncertain.Tail += more / extreme
 		margin = units.Rounded(out.Uncertain.Margin(m.job.Constraints.MaxOOMProbability.Limits()))
 	}
+	out.Slows = m.overhead.crowd.Slows(&uncertainty.Memory{Spread: m.overhead.spread}, float64(out.Device), float64(m.job.Cluster.GPU.Memory))
+	if out.Slows > 0 {
+		out.Slower = units.Rounded(m.overhead.crowd.Expected(out.Slows)) - 1
+	}
 	out.Needed = units.Bytes(math.Ceil(float64(max(p.Passes, p.Update) * margin)))
 }
+
+// Crowd is what is known of steps that slow for want of memory.
+func (m *Model) Crowd() *uncertainty.Crowd { return &m.overhead.crowd }
 
 // near is the share of the usable memory from which on imbalance is looked at:
 // below, it would have to add a quarter.

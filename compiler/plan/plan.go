@@ -91,6 +91,7 @@ type Memory struct {
 	UsableBytes units.Bytes
 	NeededBytes units.Bytes // what has to be usable for the limits on running out
 	OOM         OOMProbability
+	NearLimit   *NearLimit // nil: there is memory to spare
 	Peak        Peak
 	Stages      []StageMemory
 	Host        HostMemory
@@ -100,6 +101,14 @@ type Memory struct {
 // memory by the end of each phase of a run; Any is that of the whole run.
 type OOMProbability struct {
 	Start, FirstStep, Optimizer, Steady, Evaluation, Save, Any float64
+}
+
+// NearLimit says that steps may take several times as long because the GPU's
+// memory is nearly full, as runs of one framework did. The step's time is told
+// without; the choice counts with the expectation.
+type NearLimit struct {
+	Probability float64
+	Times       float64 // expectation of how many times as long a step takes
 }
 
 // Peak is the busiest rank.

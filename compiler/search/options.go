@@ -239,7 +239,7 @@ func (w *worker) improves(than *Candidate) bool {
 	return w.mesh.best.less(c, than)
 }
 
-// roomy reports whether the current layout fits with any options, so that
+// roomy reports whether the current layout fits with any options, with memory to spare, so that
 // recomputing more of it lets it run none that it cannot run as it is.
 func (w *worker) roomy() bool {
 	for _, p := range w.options.floors {
@@ -249,7 +249,7 @@ func (w *worker) roomy() bool {
 		w.resolve(p)
 		var r estimate.Result
 		w.evaluator.EvaluateMemory(&w.layout, &w.execution, &r)
-		if id, _ := w.limits.checkMemory(&r); id != "" {
+		if id, _ := w.limits.checkMemory(&r); id != "" || r.Slower > 0 {
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 //   - parameters, gradients and optimizer state depend on neither micro-batch nor
 //     recompute: where they alone do not fit, nothing does (worker.stateTooLarge);
 //   - recomputing more layers of a chunk needs no more memory (worker.choose);
-//   - recomputing more takes longer: no recompute is at least as fast as any,
+//   - recomputing more takes longer, but where the memory is so full that steps may slow: no recompute is at least as fast as any,
 //     a selective one at least as fast as a full one, and a full one over fewer
 //     layers of each chunk at least as fast as over more. When one of them fits with
 //     any execution options, those after it cannot win on time (fits); so they are

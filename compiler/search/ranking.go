@@ -30,7 +30,7 @@ func (r *ranking) open(c *Candidate) bool {
 	return len(r.list) < r.most || r.less(c, &r.list[r.most-1])
 }
 
-// better orders feasible candidates by the objective, then by the other quantity, then by their place in the
+// better orders candidates, feasible ones first, by the objective, then by the other quantity, then by their place in the
 // enumeration.
 func better(objective string) func(a, b *Candidate) bool {
 	time := (*Candidate).cost
@@ -40,6 +40,9 @@ func better(objective string) func(a, b *Candidate) bool {
 		first, second = memory, time
 	}
 	return func(a, b *Candidate) bool {
+		if x, y := a.broken == "", b.broken == ""; x != y {
+			return x
+		}
 		if x, y := first(a), first(b); x != y {
 			return x < y
 		}
@@ -74,10 +77,13 @@ func (c *Candidate) shortage() int {
 	return 0
 }
 
-// Cost is the step time in seconds, which layouts are ranked by.
+// Cost is the step time in seconds, which layouts are ranked by: the expectation
+// where it may slow for want of memory.
 func (c *Candidate) Cost() float64 { return c.cost() }
 
-func (c *Candidate) cost() float64 { return costOf(c.Result.StepSeconds) }
+func (c *Candidate) cost() float64 {
+	return costOf(c.Result.StepSeconds * units.Seconds(1+c.Result.Slower))
+}
 
 // costOf is a step time as it is compared: rounded, so that the order of layouts
 // is the same on every processor. What is as good but for the last bits ties, and

@@ -204,10 +204,16 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 		exposed   float64
 		offload   bool
 		options   bool
-	}{{false, "throughput", 1, false, false}, {false, "throughput", 0.02, false, false}, {true, "throughput", 1, false, false}, {false, "memory", 1, false, false}, {false, "throughput", 1, true, false},
-		{false, "throughput", 1, false, true}, {true, "throughput", 1, false, true}, {false, "throughput", 0.02, false, true}} {
-		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v,%v", c.moe, c.objective, c.exposed, c.offload, c.options), func(t *testing.T) {
+		crowded   bool // steps slow near the GPU's limit
+	}{{false, "throughput", 1, false, false, false}, {false, "throughput", 0.02, false, false, false}, {true, "throughput", 1, false, false, false}, {false, "memory", 1, false, false, false},
+		{false, "throughput", 1, true, false, false}, {false, "throughput", 1, false, true, false}, {true, "throughput", 1, false, true, false}, {false, "throughput", 0.02, false, true, false},
+		{false, "throughput", 1, false, false, true}, {false, "throughput", 1, false, true, true}} {
+		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v,%v,%v", c.moe, c.objective, c.exposed, c.offload, c.options, c.crowded), func(t *testing.T) {
 			j, target := smallJob(c.moe, 1), smallTarget()
+			if c.crowded {
+				target.Runtime.Calibration.Memory = "nanotron" // of whose runs some slowed
+				j.Constraints.MemoryHeadroom = job.Some(units.Share(0))
+			}
 			if c.options {
 				open(j, target)
 			}
@@ -230,6 +236,9 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			}
 			if got.Counts.Enumerated != leaves {
 				t.Errorf("enumerated %d, brute force %d", got.Counts.Enumerated, leaves)
+			}
+			if slows := func(b Candidate) bool { return b.Result.Slower > 0 }; slices.ContainsFunc(want, slows) != c.crowded {
+				t.Errorf("some slow near the limit is not %v", c.crowded)
 			}
 			if offloads := func(b Candidate) bool { return b.Execution.OffloadOptimizer || b.Execution.OffloadActivations }; slices.ContainsFunc(got.Best, offloads) != c.offload {
 				t.Errorf("offloading among the best is not %v", c.offload)
@@ -289,7 +298,7 @@ func undominated(list []Candidate) []Candidate {
 		key := fmt.Sprint(bare)
 		if !slices.ContainsFunc(better[key], func(a plan.Layout) bool { return lessRecompute(a, l) }) {
 			kept = append(kept, list[i])
-			if x := &list[i].Execution; !x.OffloadOptimizer && !x.OffloadActivations { // what offloads may recompute less and yet take longer
+			if x := &list[i].Execution; !x.OffloadOptimizer && !x.OffloadActivations && list[i].Result.Slower == 0 { // what offloads or slows may recompute less and yet take longer
 				better[key] = append(better[key], l)
 			}
 		}

@@ -3,6 +3,7 @@ package search
 import (
 	_ "embed" // for data/spare.json
 	"encoding/json"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -176,7 +177,7 @@ func Order(j *job.Job, prior *uncertainty.Prior, list []Known) []int {
 	}
 	steps := map[*Candidate]*uncertainty.Step{}
 	c := contest{less: better("throughput"), difference: func(a, b *Candidate) uncertainty.Normal {
-		return rounded(prior.Difference(steps[a], steps[b]))
+		return difference(prior, a, b, steps[a], steps[b])
 	}}
 	measured := &uncertainty.Embedded().Of(j).Measured
 	for i := range list {
@@ -296,7 +297,7 @@ func (s *searcher) choose() {
 	}
 	prior := w.evaluator.Prior()
 	c := contest{classes: s.ties.classes, less: s.ties.less, difference: func(a, b *Candidate) uncertainty.Normal {
-		return rounded(prior.Difference(step(a), step(b)))
+		return difference(prior, a, b, step(a), step(b))
 	}}
 	at := -1
 	for i := range s.ties.list {
@@ -340,9 +341,12 @@ func isTied(d uncertainty.Normal) bool {
 	return units.Rounded(d.Expected()) <= 1+tiedLoss && chance >= tiedChance && chance <= 1-tiedChance
 }
 
-// rounded is a difference as it is decided on and told, the same on every
-// processor.
-func rounded(d uncertainty.Normal) uncertainty.Normal {
+// difference is the distribution of the time of one candidate over that of
+// another, as it is decided on and told, the same on every processor. What either
+// may slow for want of memory counts by its expectation.
+func difference(prior *uncertainty.Prior, a, b *Candidate, x, y *uncertainty.Step) uncertainty.Normal {
+	d := prior.Difference(x, y)
+	d.Mean += math.Log1p(a.Result.Slower) - math.Log1p(b.Result.Slower)
 	return uncertainty.Normal{Mean: units.RoundedTo(d.Mean, 1), Spread: units.RoundedTo(d.Spread, 1)}
 }
 

@@ -28,6 +28,7 @@ type worker struct {
 	current       Candidate // the layout being looked at
 	base          Candidate // the same as it is without variants
 	seen          []bool    // per number of layers of the recompute choice
+	crowded       []bool    // of those seen: they may slow for want of memory, so that more layers may be faster
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
 	stateTooLarge bool      // the state alone does not fit, with no variant
@@ -248,12 +249,16 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
 				return
 			}
-			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant && w.roomy() {
+			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant && w.spacious() && w.roomy() {
 				fit.add(r)
 			}
 		}
 	}
 }
+
+// spacious reports whether the current layout leaves so much memory that its
+// steps do not slow, so that another one that needs less is not faster for that.
+func (w *worker) spacious() bool { return w.current.Result.Slower == 0 }
 
 // between counts the recompute choices [first, end) of a pipeline.
 func between(p *layout.Pipeline, first, end int) (n int64) {
@@ -288,13 +293,16 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 	last := w.visit(r, r.Most)
 	visited := int64(1)
 	if last == feasible && w.limits.fastest {
-		w.seen = append(w.seen[:0], make([]bool, r.Most+1)...)
+		w.seen, w.crowded = append(w.seen[:0], make([]bool, r.Most+1)...), append(w.crowded[:0], make([]bool, r.Most+1)...)
+		w.crowded[r.Most] = !w.spacious()
 		low, high := r.Layers, r.Most // the answer lies in [low, high]
 		for low < high {
 			middle := (low + high) / 2
 			w.seen[middle] = true
 			visited++
-			if v := w.visit(r, middle); v == outOfMemory || v == illegal || w.needsVariant {
+			v := w.visit(r, middle)
+			w.crowded[middle] = !w.spacious()
+			if v == outOfMemory || v == illegal || w.needsVariant {
 				low = middle + 1
 			} else {
 				high = middle
@@ -324,12 +332,13 @@ func (w *worker) further(r *layout.Recompute, fewest int) (visited int64) {
 	defer func() { w.dominated = was }()
 	for n := fewest; n < r.Most-1; n++ {
 		r.Fill(&w.layout, n)
-		w.dominated = w.dominated || w.roomy()
+		w.dominated = w.dominated || !w.crowded[n] && w.roomy()
 		if w.beaten(r, n+1) {
 			break
 		}
 		if !w.seen[n+1] {
 			w.visit(r, n+1)
+			w.crowded[n+1] = !w.spacious()
 			visited++
 		}
 	}

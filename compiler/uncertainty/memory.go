@@ -73,6 +73,55 @@ func (m *Memory) Exhausted(p Phases, capacity float64) plan.OOMProbability {
 	return o
 }
 
+// Crowd is what is known of steps that take several times as long because the
+// GPU's memory is nearly full, which the allocator's work and its retries cost.
+type Crowd struct {
+	From    float64 // share of the GPU's memory that such runs showed, or more
+	Chance  float64 // that a run beyond slows
+	Times   float64 // as long as others a slowed step takes, at the median
+	Scatter float64 // standard deviation of that one's logarithm
+}
+
+// mostCertain is by how many spreads memory stays below [Crowd.From] where
+// nothing is asked any more: once in 4,300 times it does not suffice.
+const mostCertain = 3.5
+
+// Slows is the probability that a step slows on a GPU of a capacity whose need is
+// predicted, zero well below.
+func (c *Crowd) Slows(m *Memory, need, capacity float64) float64 {
+	if need <= 0 || capacity <= 0 || c.Chance == 0 {
+		return 0
+	}
+	left := math.Log(c.From * capacity / need)
+	if left > mostCertain*m.Spread {
+		return 0
+	}
+	return math.Round(c.Chance*beyond(left, m.Spread)*1e6) / 1e6
+}
+
+// Expected is the expectation of how many times as long a step takes that slows
+// with a probability.
+func (c *Crowd) Expected(slows float64) float64 {
+	more := math.Expm1(math.Log(c.Times) + c.Scatter*c.Scatter/2)
+	return 1 + float64(slows*more)
+}
+
+// Upper is the ratio below which a step's time over its prediction lies with a
+// probability, where the step slows with another one.
+func (c *Crowd) Upper(n Normal, probability, slows float64) float64 {
+	slowed := Normal{n.Mean + math.Log(c.Times), math.Hypot(n.Spread, c.Scatter)}
+	low, high := n.Quantile(probability), slowed.Quantile(probability)
+	for range 60 {
+		at := (low + high) / 2
+		if float64((1-slows)*n.Below(at))+float64(slows*slowed.Below(at)) < probability {
+			low = at
+		} else {
+			high = at
+		}
+	}
+	return high
+}
+
 // Margin is the least capacity, over the largest prediction, at which a run ends
 // out of memory in its first step with no more than one probability, and after
 // it with no more than another, both below a half.

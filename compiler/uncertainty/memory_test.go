@@ -36,6 +36,56 @@ func TestExhausted(t *testing.T) {
 	}
 }
 
+// TestSlows: steps slow with the probability that memory beyond the limit is
+// needed and that a run beyond it slows, and take as much longer as draws do.
+func TestSlows(t *testing.T) {
+	m, c := Memory{Spread: 0.03}, Crowd{From: 0.9, Chance: 0.25, Times: 4, Scatter: 0.3}
+	r := rand.New(rand.NewPCG(3, 5))
+	const draws = 400000
+	for _, need := range []float64{66, 69, 72, 75, 79} {
+		var slow, times float64
+		for range draws {
+			one := 1.0
+			if need*math.Exp(m.Spread*r.NormFloat64()) > 0.9*80 && r.Float64() < 0.25 {
+				slow++
+				one = 4 * math.Exp(0.3*r.NormFloat64())
+			}
+			times += one
+		}
+		p := c.Slows(&m, need, 80)
+		near(t, "probability", p, slow/draws, 2e-3)
+		near(t, "times", c.Expected(p), times/draws, 1e-2)
+	}
+	if p := c.Slows(&m, 64, 80); p != 0 {
+		t.Errorf("%v with a fifth of the GPU to spare", p)
+	}
+	if p := (&Crowd{From: 0.9, Times: 4}).Slows(&m, 79, 80); p != 0 || c.Expected(0) != 1 {
+		t.Errorf("%v where no run slows", p)
+	}
+}
+
+// TestUpper: the upper end of a range has as much above it as draws do, and is
+// that of the step alone where nothing slows.
+func TestUpper(t *testing.T) {
+	n, c := Normal{0.02, 0.1}, Crowd{Times: 4, Scatter: 0.3}
+	near(t, "nothing slows", c.Upper(n, 0.95, 0), n.Quantile(0.95), 1e-9)
+	r := rand.New(rand.NewPCG(1, 5))
+	const draws = 400000
+	for _, slows := range []float64{0.03, 0.1, 0.6} {
+		end, above := c.Upper(n, 0.95, slows), 0.0
+		for range draws {
+			x := n.Mean + n.Spread*r.NormFloat64()
+			if r.Float64() < slows {
+				x += math.Log(4) + 0.3*r.NormFloat64()
+			}
+			if x > math.Log(end) {
+				above++
+			}
+		}
+		near(t, "above", above/draws, 0.05, 2e-3)
+	}
+}
+
 // TestMargin: at the margin one of the two limits is met exactly, below it one
 // is broken, and it grows with everything that is uncertain.
 func TestMargin(t *testing.T) {

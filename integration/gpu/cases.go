@@ -47,6 +47,13 @@ func RankCases() []Case {
 	}
 }
 
+// crowded is a case that is run with less and less memory, and the shares of what
+// is left that its peak of reserved memory would take without a limit.
+func crowded(kind string) (Case, []float64) {
+	return Case{Name: "small", Base: "llama3_8b", Layers: 8, Sequence: 4096, Batch: 8, GPUs: 1, Layout: wholeMicroBatch,
+		Framework: kind, Version: environment.Newest(kind), Steps: 12}, []float64{0.8, 0.88, 0.93, 0.97, 1, 1.03}
+}
+
 // boundary is a case whose layers grow until memory runs out.
 func boundary(kind, version string, layers int) Case {
 	return Case{Name: "small", Base: "llama3_8b", Layers: layers, Sequence: 4096, Batch: 1, GPUs: 1, Layout: wholeMicroBatch,

@@ -158,6 +158,47 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// TestCrowded takes memory from a run until it fails, under both settings of the
+// allocator, and prints by how much its steps slow on the way. Nothing is kept:
+// the figures are for near_limit in compiler/memory/data/overheads.jsonl.
+func TestCrowded(t *testing.T) {
+	for _, kind := range Kinds {
+		t.Run(kind, func(t *testing.T) {
+			s := prepare(t, kind)
+			c, shares := crowded(kind)
+			c.Options = s.options
+			p, err := Predict(&c, &s.machine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, expandable := range []bool{true, false} {
+				run := func(most int64) *Measurement {
+					r := s.runner
+					r.Crowd = &Crowd{Cap: most, Expandable: expandable}
+					v, err := r.Run(p.Launch, p.Plan.Memory.Peak.Rank, t.TempDir())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return v
+				}
+				free := run(0)
+				if free.OutOfMemory || free.StepSeconds == 0 {
+					t.Fatalf("nothing was measured without a limit: %+v", free)
+				}
+				t.Logf("%s, expandable segments %v: %.3f s a step, %.2f GiB reserved", s.machine.Slug(), expandable, free.StepSeconds, gib(free.Reserved))
+				for _, share := range shares {
+					v := run(int64(float64(free.Reserved) / share))
+					if v.OutOfMemory {
+						t.Logf("  %.2f of what is left: out of memory", share)
+						break
+					}
+					t.Logf("  %.2f of what is left: %.2f times as long, %.2f GiB reserved", share, v.StepSeconds/free.StepSeconds, gib(v.Reserved))
+				}
+			}
+		})
+	}
+}
+
 // TestBoundary adds layers until memory runs out, and compares with the
 // largest number that ndc calls feasible.
 func TestBoundary(t *testing.T) {

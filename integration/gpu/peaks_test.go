@@ -26,6 +26,28 @@ class cuda:
         cuda.peak = 100
 `
 
+// TestCap: a process is left as much of the GPU as it is told, once it has chosen
+// one, under the allocator setting that it is told.
+func TestCap(t *testing.T) {
+	python, err := environment.Python()
+	if err != nil {
+		t.Skip("skipped: ", err)
+	}
+	folder := t.TempDir()
+	torch := deviceTorch + "    set_device = staticmethod(lambda device: None)\n"
+	if err := os.WriteFile(filepath.Join(folder, "torch.py"), []byte(torch), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for grow, want := range map[string]string{"True": "0.75 expandable_segments:True\n", "False": "0.75 expandable_segments:False\n"} {
+		cmd := exec.Command(python, "-c", "import os, torch; torch.cuda.set_per_process_memory_fraction = lambda f: print(f, os.environ['PYTORCH_ALLOC_CONF']); torch.cuda.set_device(0)")
+		cmd.Env = append(os.Environ(), "RANK=0", "MEASURED="+filepath.Join(folder, "measured.json"), "PYTHONPATH=python:"+folder, "CAP=750", "EXPANDABLE="+grow,
+			"PYTORCH_ALLOC_CONF=expandable_segments:True")
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+			t.Errorf("%q, %v; want %q", out, err, want)
+		}
+	}
+}
+
 // TestPeaks: a program that resets the peaks, as TorchTitan does after every line
 // of its log, is measured by the largest of them.
 func TestPeaks(t *testing.T) {

@@ -27,6 +27,13 @@ type Runner struct {
 	Patience time.Duration // for one run
 	More     []string      // arguments behind those of the launch
 	CPU      bool          // start the programs without a GPU: nothing is measured
+	Crowd    *Crowd        // nil: as emitted
+}
+
+// Crowd narrows what a run has of the GPU.
+type Crowd struct {
+	Cap        int64 // bytes that torch may reserve; 0: all
+	Expandable bool  // its segments can grow
 }
 
 // torchrun stands in for the program of that name. It starts torch's own
@@ -102,6 +109,13 @@ func (r *Runner) environment(l *artifacts.Launch, rank int, folder string) []str
 	}
 	if l.World() > 1 {
 		env = append(env, "FAKE_RANK="+strconv.Itoa(rank), "FAKE_WORLD="+strconv.Itoa(l.World()))
+	}
+	if c := r.Crowd; c != nil {
+		grow := "False"
+		if c.Expandable {
+			grow = "True"
+		}
+		env = append(env, "CAP="+strconv.FormatInt(c.Cap, 10), "EXPANDABLE="+grow)
 	}
 	if r.CPU {
 		titan := filepath.Join(r.Drivers, "torchtitan")

@@ -79,7 +79,12 @@ func script(t *testing.T, path, text string) {
 // TestPredict: every case is planned for the machine, and what does not fit is
 // emitted all the same.
 func TestPredict(t *testing.T) {
-	for _, c := range append(append(SmallCases(), RankCases()...), boundary("torchtitan", "0.3.0", 4)) {
+	cases := append(append(SmallCases(), RankCases()...), boundary("torchtitan", "0.3.0", 4))
+	for _, kind := range Kinds {
+		c, _ := crowded(kind)
+		cases = append(cases, c)
+	}
+	for _, c := range cases {
 		p, err := Predict(&c, &here)
 		if err != nil {
 			t.Errorf("%s: %v", c.Name+" on "+c.Framework, err)

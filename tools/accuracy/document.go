@@ -96,8 +96,9 @@ framework, the allocator's slack, which is set anew by the other models' rows wh
 `
 
 const choiceText = `Grids of layouts that were measured nearly completely (testdata/measured/ultrascale_playbook.jsonl) judge which layout is chosen: the measured
-time of the chosen one over the best, in per cent. Nothing was fitted to them; they ran nanotron, whose ways of keeping state and of communicating are
-a runtime of tools/accuracy. Beside what ndc prefers stand the fastest prediction alone, a rule without any model of time (of the runs that showed less than 70 GB
+time of the chosen one over the best, in per cent. They ran nanotron, whose ways of keeping state and of communicating are
+a runtime of tools/accuracy. Nothing was fitted to them but that steps slow near the limit of memory ([uncertainty.md](uncertainty.md#memory)), which was seen nowhere else; with
+what the other models' runs alone say of it, the choice in every cell of 3.57B and 8.86B is the same. Beside what ndc prefers stand the fastest prediction alone, a rule without any model of time (of the runs that showed less than 70 GB
 the least tensor times pipeline parallelism, then the least pipeline, ZeRO-1, the largest micro-batch), a layout drawn blindly of those that ran, and by how much a second
 measurement of one configuration differs at best. The rule knows the measured memory, which no prediction does. Cells beyond 64 GPUs leave so little work per GPU that
 overheads of that cluster and framework decide. A prediction calls a layout feasible here if it is more likely so than not; ndc itself chooses with the

@@ -103,6 +103,9 @@ func predict(x *example, p estimate.Parameters) (r result) {
 	}
 	r.predicted = float64(d.Time.StepSeconds)
 	r.known = &search.Known{Candidate: search.Candidate{Layout: x.layout, Execution: x.exec, Result: estimate.Result{StepSeconds: d.Time.StepSeconds, PeakDeviceBytes: d.Memory.Peak.DeviceBytes}}}
+	if n := d.Memory.NearLimit; n != nil {
+		r.known.Result.Slower = n.Times - 1
+	}
 	evaluator.Uncertain(&x.layout, &x.exec, &r.known.Step)
 	r.prior = evaluator.Prior()
 	return r

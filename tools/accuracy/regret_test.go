@@ -11,15 +11,14 @@ import (
 
 // TestChoice holds what the choice reaches on measured grids: in no cell worse
 // than the rule of thumb beyond noise where it runs at all, better in the mean,
-// and feasible what is certain. Its known failure is one cell in which a layout
-// that did not report is called feasible.
+// and feasible what is certain.
 func TestChoice(t *testing.T) {
 	cases, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cells := cellsOf(predictAll(cases, estimate.DefaultParameters()))
-	judged, failed, ndc, rule := 0, 0, 0.0, 0.0
+	judged, ndc, rule := 0, 0.0, 0.0
 	for _, c := range cells {
 		if c.gpus > judgedGPUs {
 			continue
@@ -27,7 +26,7 @@ func TestChoice(t *testing.T) {
 		judged++
 		j := c.judge()
 		if math.IsNaN(j.ndc.regret) {
-			failed++
+			t.Errorf("%s: what is chosen did not run", c.name)
 			continue
 		}
 		ndc, rule = ndc+j.ndc.regret, rule+j.rule.regret
@@ -35,8 +34,8 @@ func TestChoice(t *testing.T) {
 			t.Errorf("%s: regret %s %%, of the rule %s %%", c.name, j.ndc, j.rule)
 		}
 	}
-	if judged != 9 || failed > 1 || ndc > rule {
-		t.Errorf("%d cells, %d choices that did not run, regret %.3f in all beside %.3f of the rule", judged, failed, ndc, rule)
+	if judged != 9 || ndc > rule/3 {
+		t.Errorf("%d cells, regret %.3f in all beside %.3f of the rule", judged, ndc, rule)
 	}
 	holdTrials(t, cells)
 	v := gridVerdictsOf(cells)

@@ -53,7 +53,7 @@ func nanotron(r, state *runtime.Runtime) {
 	r.Layers.AccumulatesWeightGradients, r.Layers.SeparateGate = false, true
 	r.Attention.Flash, r.Attention.Fused = "flash2", "flash2"
 	r.Loss.Unfused = runtime.LossKernel{FP32: 2, Base: 1}
-	r.Calibration.Memory = "torchtitan" // a loss of torch's own operations
+	r.Calibration.Memory = "nanotron"
 	*state = *r
 	state.Sharding.Unit, state.Sharding.Gradients, state.Buckets = runtime.Bucket, runtime.Never, runtime.Buckets{}
 }

@@ -120,6 +120,7 @@ type Memory struct {
 	UsableBytes units.Bytes    `json:"usable_bytes"`
 	NeededBytes units.Bytes    `json:"needed_bytes"` // what has to be usable for constraints.max_oom_probability
 	OOM         OOMProbability `json:"oom_probability"`
+	NearLimit   *NearLimit     `json:"near_limit,omitempty"` // absent: there is memory to spare
 	Peak        Peak           `json:"peak"`
 	Stages      []StageMemory  `json:"stages"`
 	Host        HostMemory     `json:"host"`
@@ -135,6 +136,13 @@ type OOMProbability struct {
 	Evaluation float64 `json:"evaluation"`
 	Save       float64 `json:"save"`
 	Any        float64 `json:"any"`
+}
+
+// NearLimit says that steps may take several times as long because the GPU's
+// memory is nearly full. Times in the plan are told without.
+type NearLimit struct {
+	Probability float64 `json:"probability"`
+	Times       float64 `json:"expected_times"` // as long a step takes
 }
 
 // Peak is the busiest rank.

@@ -34,6 +34,22 @@ def keep():
     torch.cuda.reset_peak_memory_stats = torch.cuda.memory.reset_peak_memory_stats = reset_peak_memory_stats
 
 
+def limit():
+    """Leaves the process so many bytes of the GPU as CAP says, in segments that can grow or not as EXPANDABLE says."""
+    for name in [n for n in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if n in os.environ] or ["PYTORCH_CUDA_ALLOC_CONF"]:
+        os.environ[name] = "expandable_segments:" + os.environ["EXPANDABLE"]
+    import torch
+
+    choose = torch.cuda.set_device
+
+    def set_device(device):
+        choose(device)
+        if int(os.environ["CAP"]):
+            torch.cuda.set_per_process_memory_fraction(int(os.environ["CAP"]) / torch.cuda.mem_get_info()[1])
+
+    torch.cuda.set_device = set_device
+
+
 def report(pid):
     """Peaks of this rank, and what is in use on the device; processes forked from it stay silent."""
     import torch
@@ -67,6 +83,8 @@ def fake():
 
 
 if "MEASURED" in os.environ and "RANK" in os.environ:
+    if "CAP" in os.environ:
+        limit()
     keep()
     atexit.register(report, os.getpid())
     if "FAKE_RANK" in os.environ:
