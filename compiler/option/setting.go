@@ -47,6 +47,22 @@ func (o *Option) Setting(text string) (Setting, error) {
 	return s, err
 }
 
+// Chosen is what a job says of the option; false when it says nothing.
+func (o *Option) Chosen(x *job.Execution) (s Setting, ok bool) {
+	s.Option = o
+	switch p := o.Choice(x).(type) {
+	case *job.Optional[bool]:
+		s.on, ok = p.Value, p.Set
+	case *job.Optional[int]:
+		s.number, ok = p.Value, p.Set
+	case *job.Optional[string]:
+		s.name, ok = p.Value, p.Set
+	default:
+		panic("option: " + o.Name + " cannot be read")
+	}
+	return s, ok
+}
+
 // Pin makes the value that of a job. It does not allocate.
 func (s *Setting) Pin(x *job.Execution) {
 	switch p := s.Option.Choice(x).(type) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -22,30 +23,26 @@ import (
 
 // framework says what stands in for the framework of a run.
 type framework struct {
-	Framework             string            `json:"framework"`
-	When                  string            `json:"when"` // only for runs whose precision or sharding says so
-	OptimizerStateDType   string            `json:"optimizer_state_dtype"`
-	Backend               string            `json:"backend"`
-	Version               string            `json:"version"`
-	Release               string            `json:"release"`    // of the run, where it is not Version
-	EarlyStop             bool              `json:"early_stop"` // recompute ended with the last tensor needed
-	OneRail               bool              `json:"one_rail"`   // collectives of state drive one NIC of a node at a time
-	GradientDType         string            `json:"gradient_dtype"`
-	CrossEntropy          string            `json:"cross_entropy"`
-	Overlap               string            `json:"overlap"`               // none; whole_state: where no part of the optimizer is sharded
-	ParameterGather8      bool              `json:"parameter_gather_8bit"` // in low precision
-	Recipe8               string            `json:"fp8_recipe"`            // scaling of precision fp8, where the rows do not say
-	OverlapTensorParallel bool              `json:"overlap_tensor_parallel"`
-	Partition             string            `json:"partition"`     // balanced: layers as evenly as possible; cost: by weights
-	Engine                string            `json:"engine"`        // that none of ndc's targets is like: a name of engines
-	Torch                 string            `json:"torch"`         // that the run had; "" for the target's
-	Layers                string            `json:"layers"`        // implementation of the layers; "" for the target's
-	Compile               *bool             `json:"compile"`       // nil for the row's or the target's
-	InPlaceLoss           bool              `json:"in_place_loss"` // Transformer Engine's cross entropy
-	PlainLoss             bool              `json:"plain_loss"`    // compile did not cover the loss
-	ZeROBucket            int64             `json:"zero_bucket"`   // state kept by DeepSpeed's ZeRO, with reduce and gather buckets of so many elements
-	Superseded            string            `json:"superseded"`    // why its runs say nothing about the ranges of later releases
-	Environment           map[string]string `json:"environment"`
+	Framework        string            `json:"framework"`
+	When             string            `json:"when"` // only for runs whose precision or sharding says so
+	Backend          string            `json:"backend"`
+	Version          string            `json:"version"`
+	Release          string            `json:"release"`               // of the run, where it is not Version
+	EarlyStop        bool              `json:"early_stop"`            // recompute ended with the last tensor needed
+	OneRail          bool              `json:"one_rail"`              // collectives of state drive one NIC of a node at a time
+	Execution        map[string]any    `json:"execution"`             // options by their names
+	Overlap          string            `json:"overlap"`               // whole_state: where no part of the optimizer is sharded
+	ParameterGather8 bool              `json:"parameter_gather_8bit"` // in low precision
+	Recipe8          string            `json:"fp8_recipe"`            // scaling of precision fp8, where the rows do not say
+	Partition        string            `json:"partition"`             // balanced: layers as evenly as possible; cost: by weights
+	Engine           string            `json:"engine"`                // that none of ndc's targets is like: a name of engines
+	Torch            string            `json:"torch"`                 // that the run had; "" for the target's
+	Layers           string            `json:"layers"`                // implementation of the layers; "" for the target's
+	InPlaceLoss      bool              `json:"in_place_loss"`         // Transformer Engine's cross entropy
+	PlainLoss        bool              `json:"plain_loss"`            // compile did not cover the loss
+	ZeROBucket       int64             `json:"zero_bucket"`           // state kept by DeepSpeed's ZeRO, with reduce and gather buckets of so many elements
+	Superseded       string            `json:"superseded"`            // why its runs say nothing about the ranges of later releases
+	Environment      map[string]string `json:"environment"`
 }
 
 // example is a row made into a job with everything pinned.
@@ -175,20 +172,19 @@ func (w *workshop) example(r *row) example {
 	if r.Layout.PPPartition == "type:transformer|embedding" {
 		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)
 	}
-	x.exec = x.ran(f)
+	x.exec = x.ran()
 	return x
 }
 
 // ran is how the run executed: as its target resolves the job, with what a
 // borrowed target may not offer but the run had.
-func (x *example) ran(f *facts) plan.Execution {
-	exec, own := x.target.Resolve(x.job, &x.layout), &x.job.Execution
-	exec.GradientDType = own.GradientDType.Or(exec.GradientDType)
-	exec.OptimizerStateDType = own.OptimizerStateDType.Or(exec.OptimizerStateDType)
-	exec.Attention = own.Attention.Or(exec.Attention)
-	exec.CrossEntropy = own.CrossEntropy.Or(exec.CrossEntropy)
-	if s, ok := f.Execution["cross_entropy"].(string); ok {
-		exec.CrossEntropy = s
+func (x *example) ran() plan.Execution {
+	exec := x.target.Resolve(x.job, &x.layout)
+	for i := range option.Options {
+		o := &option.Options[i]
+		if own, ok := o.Chosen(&x.job.Execution); ok {
+			own.Set(&exec)
+		}
 	}
 	return exec
 }

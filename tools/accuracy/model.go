@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -163,41 +164,55 @@ func set(to *string, s string) {
 // execution pins what the row and the facts say about how it ran: first what
 // holds for its framework, then the row's own options, then the facts.
 func execution(r *row, f *facts, fw *framework) job.Execution {
-	x := fw.execution(r)
-	flag := func(to *job.Optional[bool], names ...string) {
-		if v, ok := r.option(names...); ok {
-			*to = job.Some(v == "true" || v == "1")
+	x := fw.executed(r)
+	for name, names := range spellings {
+		o := option.FindOption(name)
+		v, ok := r.option(names...)
+		if o.Kind == option.Switch {
+			v = strconv.FormatBool(v == "true" || v == "1")
+		}
+		if ok {
+			choose(&x, o, v)
 		}
 	}
-	flag(&x.OverlapTensorParallel, "tp_comm_overlap", "async_tp")
-	flag(&x.OverlapGradientReduce, "grad_reduce_overlap", "grad_sync", "grad_reduce", "overlap_grad_reduce")
-	flag(&x.OverlapParameterGather, "param_sync", "param_gather", "overlap_param_gather")
-	flag(&x.OverlapExpertParallel, "moe_a2a_overlap", "overlap_moe_expert_parallel_comm")
-	flag(&x.Compile, "torch_compile")
 	graphs(r, &x)
 	if v, ok := r.optionText("cpu_offloading_num_layers"); ok && v != "0" {
 		x.OffloadActivations = job.Some(true)
 	}
-	if v, ok := r.option("moe_flex_dispatcher_backend"); ok {
-		x.MoEDispatcher = job.Some(v)
-	}
 	if enabled(r.Layout.FSDP) {
 		x.FullySharded = job.Some(true)
 	}
-	if s, ok := f.Execution["attention"].(string); ok {
-		x.Attention = job.Some(s)
-	}
-	if b, ok := f.Execution["overlap_gradient_reduce"].(bool); ok {
-		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(b), job.Some(b)
-	}
-	if b, ok := f.Execution["compile"].(bool); ok {
-		x.Compile = job.Some(b)
-	}
-	if s, ok := f.Execution["gradient_dtype"].(string); ok {
-		x.GradientDType = job.Some(s)
-	}
+	stated(&x, f.Execution)
 	r.launchedAs(&x)
 	return x
+}
+
+// spellings are the names by which rows tell of options.
+var spellings = map[string][]string{
+	"overlap_tensor_parallel":  {"tp_comm_overlap", "async_tp"},
+	"overlap_gradient_reduce":  {"grad_reduce_overlap", "grad_sync", "grad_reduce", "overlap_grad_reduce"},
+	"overlap_parameter_gather": {"param_sync", "param_gather", "overlap_param_gather"},
+	"overlap_expert_parallel":  {"moe_a2a_overlap", "overlap_moe_expert_parallel_comm"},
+	"compile":                  {"torch_compile"},
+	"moe_dispatcher":           {"moe_flex_dispatcher_backend"},
+}
+
+// stated sets the options that a data file states by their names.
+func stated(x *job.Execution, values map[string]any) {
+	for i := range option.Options {
+		if o := &option.Options[i]; values[o.Name] != nil {
+			choose(x, o, toString(values[o.Name]))
+		}
+	}
+}
+
+// choose sets one option. A value that the language does not have skips the row.
+func choose(x *job.Execution, o *option.Option, text string) {
+	s, err := o.Setting(text)
+	if err != nil {
+		panic(err)
+	}
+	s.Pin(x)
 }
 
 // enabled reads an object such as {"enabled": true, …}.
@@ -208,20 +223,15 @@ func enabled(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &o) == nil && o.Enabled
 }
 
-// execution is what holds for every run of the framework.
-func (f *framework) execution(r *row) job.Execution {
-	x := job.Execution{GradientDType: job.Some(f.GradientDType), CrossEntropy: job.Some(f.CrossEntropy)}
-	if f.OptimizerStateDType != "" {
-		x.OptimizerStateDType = job.Some(f.OptimizerStateDType)
-	}
-	if f.Overlap == "none" || f.Overlap == "whole_state" && r.Layout.ZeroStage != nil && *r.Layout.ZeroStage > 0 {
+// executed is what holds for every run of the framework.
+func (f *framework) executed(r *row) job.Execution {
+	var x job.Execution
+	stated(&x, f.Execution)
+	if f.Overlap == "whole_state" && r.Layout.ZeroStage != nil && *r.Layout.ZeroStage > 0 {
 		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(false), job.Some(false)
 	}
-	if f.OverlapTensorParallel && r.Layout.TP > 1 {
-		x.OverlapTensorParallel = job.Some(true)
-	}
-	if f.Compile != nil {
-		x.Compile = job.Some(*f.Compile)
+	if r.Layout.TP <= 1 {
+		x.OverlapTensorParallel = job.Optional[bool]{}
 	}
 	return x
 }

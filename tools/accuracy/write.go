@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -73,29 +74,8 @@ func (w *writer) arguments(pairs ...any) {
 			}
 		case bool:
 			w.line("%s = %v", pairs[i], v)
-		case job.Optional[bool]:
-			if v.Set {
-				w.line("%s = %v", pairs[i], v.Value)
-			}
-		case job.Optional[string]:
-			if v.Set {
-				w.line("%s = %q", pairs[i], v.Value)
-			}
-		case []int:
-			w.line("%s = %s", pairs[i], strings.ReplaceAll(fmt.Sprint(v), " ", ", "))
-		case []string:
-			w.line("%s = [%s]", pairs[i], quoted(v))
 		}
 	}
-}
-
-// quoted lists strings.
-func quoted(list []string) string {
-	var out []string
-	for _, s := range list {
-		out = append(out, fmt.Sprintf("%q", s))
-	}
-	return strings.Join(out, ", ")
 }
 
 // spelled is a job in the language, with its layout pinned.
@@ -183,24 +163,36 @@ func (w *writer) training(t *job.Training) {
 }
 
 func (w *writer) layout(l *plan.Layout) {
-	w.arguments("tensor_parallel", l.TensorParallel, "sequence_parallel", l.SequenceParallel, "context_parallel", l.ContextParallel,
-		"pipeline_parallel", l.PipelineParallel, "virtual_pipeline", l.VirtualPipeline, "stage_layers", l.StageLayers,
-		"expert_parallel", l.ExpertParallel, "expert_tensor_parallel", l.ExpertTensorParallel,
-		"data_parallel_replicate", l.DataParallelReplicate, "data_parallel_shard", l.DataParallelShard)
-	w.line("zero_stage = %d", l.ZeroStage)
-	w.arguments("micro_batch_size", l.MicroBatchSize, "micro_batches", l.MicroBatches, "recompute", l.Recompute.String())
-	if l.RecomputeModules != 0 {
-		w.arguments("recompute_modules", l.RecomputeModules.Names())
-	}
-	w.arguments("recompute_method", l.RecomputeMethod, "recompute_layers", l.RecomputeLayers)
-	if l.PipelineSchedule != plan.ScheduleNone {
-		w.arguments("pipeline_schedule", l.PipelineSchedule.String())
+	for i := range option.Axes {
+		a := &option.Axes[i]
+		switch text := a.Text(l); {
+		case text == `""` || text == "[]" || text == "null" || text == "0" && a.Min > 0:
+		case a.Name == "pipeline_schedule" && l.PipelineSchedule == plan.ScheduleNone:
+		default:
+			w.line("%s = %s", a.Name, text)
+		}
 	}
 }
 
 func (w *writer) execution(x *job.Execution) {
-	w.arguments("attention", x.Attention, "overlap_gradient_reduce", x.OverlapGradientReduce, "overlap_parameter_gather", x.OverlapParameterGather,
-		"overlap_tensor_parallel", x.OverlapTensorParallel, "overlap_expert_parallel", x.OverlapExpertParallel,
-		"gradient_dtype", x.GradientDType, "optimizer_state_dtype", x.OptimizerStateDType, "cross_entropy", x.CrossEntropy,
-		"cuda_graphs", x.CUDAGraphs, "compile", x.Compile, "moe_dispatcher", x.MoEDispatcher, "fully_sharded", x.FullySharded)
+	var offloads []string
+	for i := range option.Options {
+		o := &option.Options[i]
+		own, ok := o.Chosen(x)
+		switch block, name, inside := strings.Cut(o.Name, "."); {
+		case !ok:
+		case inside && block == option.Offload:
+			offloads = append(offloads, name+" = "+own.Quoted())
+		default:
+			w.line("%s = %s", o.Name, own.Quoted())
+		}
+	}
+	if offloads == nil {
+		return
+	}
+	w.block(option.Offload, func() {
+		for _, line := range offloads {
+			w.line("%s", line)
+		}
+	})
 }

@@ -28,7 +28,7 @@ func TestSpelled(t *testing.T) {
 		got, want := &w.Jobs[0], x.job
 		if got.Cluster.GPUs() != want.Cluster.GPUs() || got.Training.GlobalBatchSize != want.Training.GlobalBatchSize ||
 			got.Model.HiddenSize != want.Model.HiddenSize || got.Model.VocabSize != want.Model.VocabSize ||
-			got.Execution.GradientDType != want.Execution.GradientDType || got.Cluster.Network.Bandwidth != want.Cluster.Network.Bandwidth {
+			got.Execution != want.Execution || got.Cluster.Network.Bandwidth != want.Cluster.Network.Bandwidth {
 			t.Errorf("%s: read back differently\n%s", x.row.ID, src)
 		}
 	}
