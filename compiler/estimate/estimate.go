@@ -278,7 +278,7 @@ func (e *Evaluator) releaseSpeedUp() units.Seconds {
 
 // rate is how fast products run in training over the measured kernels, which
 // ran in short bursts. 16-bit products draw the most power and fall furthest;
-// in narrow types training fuses the quantising that the measured kernels do.
+// in low precision training fuses the quantising that the measured kernels do.
 func (e *Evaluator) rate(t compute.DType) units.Seconds {
 	switch t {
 	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8:

@@ -63,7 +63,7 @@ type builder struct {
 	optional    units.Seconds // the part of it that an option hides
 
 	blocks   []blockTimes
-	repeated [16]units.Seconds // forward of what each module of selective recompute runs again
+	repeated [16]units.Seconds // forward of what each module of selective recompute repeats
 	experts  int               // of a rank
 	// last is what follows the last tensor that the backward pass needs, where the
 	// layer ends with a linear operation whose output is reduced.
@@ -301,7 +301,7 @@ func (e *Evaluator) overPCIe(bytes float64) units.Seconds {
 	return units.Seconds(bytes / min(bandwidth, e.hostBandwidth()/float64(max(e.job.Cluster.GPUsPerNode, 1))))
 }
 
-// selective is the forward time of the modules that run again. The "op" policy
+// selective is the forward time of the modules that are recomputed. The "op" policy
 // saves attention, communication and every second matrix product
 // and repeats the rest.
 func (b *builder) selective() units.Seconds {

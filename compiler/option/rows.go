@@ -86,7 +86,7 @@ var Axes = []Axis{
 		Value:     func(l *plan.Layout) any { return &l.MicroBatches },
 		Choice:    func(c *job.LayoutConstraints) any { return &c.MicroBatches },
 	}, {
-		Row:    Row{Name: "recompute", Kind: Name, Values: []string{"none", "selective", "full"}, Doc: "How much of the forward pass is run again.", Relief: 1},
+		Row:    Row{Name: "recompute", Kind: Name, Values: []string{"none", "selective", "full"}, Doc: "How much of the forward pass is recomputed.", Relief: 1},
 		Value:  func(l *plan.Layout) any { return &l.Recompute },
 		Choice: func(c *job.LayoutConstraints) any { return &c.Recompute },
 	}, {

@@ -88,7 +88,7 @@ func ParseSchedule(name string) (Schedule, bool) {
 	return 0, false
 }
 
-// Recompute is how much of the forward pass is run again in the backward pass.
+// Recompute is how much of the forward pass is recomputed in the backward pass.
 type Recompute uint8
 
 // The recompute modes of the language.

@@ -26,8 +26,8 @@ const (
 	// ModuleExpertActivation is the activation function of the experts.
 	ModuleExpertActivation
 	// ModuleOperators is not a part of a layer but a policy over its operations:
-	// attention, communication and every second matrix product are kept, the rest
-	// runs again.
+	// attention, communication and every second GEMM are kept, the rest is
+	// recomputed.
 	ModuleOperators
 	// ModuleSharedExperts is the experts that every token passes.
 	ModuleSharedExperts

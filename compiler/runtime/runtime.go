@@ -181,7 +181,7 @@ type Experts struct {
 // Recompute is what recompute leaves out.
 type Recompute struct {
 	// StopsEarly says that it ends with the last tensor that the backward pass
-	// needs, so that a layer's last GEMM does not run again.
+	// needs, so that a layer's last GEMM is not recomputed.
 	StopsEarly bool
 	// KeepsReduceScatter and KeepsAllToAll say that operator-level recompute keeps
 	// the outputs of these collectives.

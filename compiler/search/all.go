@@ -15,7 +15,7 @@ import (
 // All evaluates every layout that breaks no rule, those that do not fit and those
 // that cannot win included, with the options that the target recommends, and those
 // that a choice has instead where the layout allows them. Of a number
-// of layers that run again it takes the fewest and the most. Of more than most
+// of recomputed layers it takes the fewest and the most. Of more than most
 // layouts it takes every n-th. It calls each with one candidate after the other, in
 // the order of the space, and ends early with the context.
 func All(ctx context.Context, j *job.Job, t *target.Target, like *plan.Choice, most int64, each func(c *Candidate)) error {

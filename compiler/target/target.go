@@ -68,7 +68,7 @@ type Target struct {
 // RecomputeOption is one recompute choice of a framework.
 type RecomputeOption struct {
 	Mode    plan.Recompute
-	Modules plan.Modules // selective: what runs again
+	Modules plan.Modules // selective: what is recomputed
 	Method  string       // full: uniform or block
 	// Layers lists recompute_layers to try; for block they are shares of the
 	// chunk expanded by the enumerator when nil.

@@ -63,8 +63,8 @@ type example struct {
 	weight     float64             // in a fit: one over the root of its source's rows
 }
 
-// workshop holds what turns rows into jobs.
-type workshop struct {
+// describer holds what turns rows into jobs.
+type describer struct {
 	machines   machines
 	frameworks []framework
 	facts      []facts
@@ -80,7 +80,7 @@ func load(folder, known fs.FS) ([]example, error) {
 	for _, name := range others {
 		fmt.Fprintf(os.Stderr, "%s: no training steps\n", name)
 	}
-	w, err := newWorkshop(folder, known)
+	w, err := newDescriber(folder, known)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,9 @@ func load(folder, known fs.FS) ([]example, error) {
 	return examples, nil
 }
 
-// newWorkshop reads the data files. Facts beside the rows come first.
-func newWorkshop(folders ...fs.FS) (*workshop, error) {
-	w := &workshop{machines: machines{}, frameworks: embedded[framework]("frameworks.json")}
+// newDescriber reads the data files. Facts beside the rows come first.
+func newDescriber(folders ...fs.FS) (*describer, error) {
+	w := &describer{machines: machines{}, frameworks: embedded[framework]("frameworks.json")}
 	for _, folder := range folders {
 		lines, err := readLines(folder, factsFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func newWorkshop(folders ...fs.FS) (*workshop, error) {
 
 // guarded builds one job; what no check foresaw skips the row instead of
 // ending the program, so that one odd row does not hide the others.
-func (w *workshop) guarded(r *row) (x example) {
+func (w *describer) guarded(r *row) (x example) {
 	defer func() {
 		if p := recover(); p != nil {
 			x = example{row: r, skip: fmt.Sprintf("not described: %v", p)}
@@ -132,7 +132,7 @@ func (w *workshop) guarded(r *row) (x example) {
 }
 
 // example builds one job, or says why it cannot.
-func (w *workshop) example(r *row) example {
+func (w *describer) example(r *row) example {
 	f, completed := w.factsOf(r), false
 	if f != nil && f.Defaults != nil {
 		r, completed = f.Defaults.complete(r)
@@ -288,7 +288,7 @@ func withEmbeddings(layers, stages int) []int {
 }
 
 // factsOf finds the record of the row's cluster.
-func (w *workshop) factsOf(r *row) *facts {
+func (w *describer) factsOf(r *row) *facts {
 	for i := range w.facts {
 		if w.facts[i].matches(r) {
 			return &w.facts[i]
@@ -299,7 +299,7 @@ func (w *workshop) factsOf(r *row) *facts {
 
 // frameworkOf finds what stands in for the run's framework: the entry with the
 // longest name, and of those the one that names its precision or sharding.
-func (w *workshop) frameworkOf(r *row, f *facts) *framework {
+func (w *describer) frameworkOf(r *row, f *facts) *framework {
 	var best *framework
 	name := f.Software.Framework
 	sharding := strings.TrimPrefix(strings.Trim(string(r.Layout.FSDP), `"`), "PyTorch ")
@@ -319,7 +319,7 @@ func (w *workshop) frameworkOf(r *row, f *facts) *framework {
 }
 
 // cluster is the catalogue's, with what the facts correct.
-func (w *workshop) cluster(r *row, f *facts) (job.Cluster, error) {
+func (w *describer) cluster(r *row, f *facts) (job.Cluster, error) {
 	name := f.CatalogCluster
 	if name == "" {
 		name = nearest[f.CatalogGPU]

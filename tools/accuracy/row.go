@@ -136,7 +136,7 @@ type latentSizes struct {
 	VDim       int `json:"v_head_dim"`
 }
 
-// recomputeChoice is what is run again in the backward pass.
+// recomputeChoice is what is recomputed in the backward pass.
 type recomputeChoice struct {
 	Mode    string          `json:"mode"`
 	Layers  any             `json:"layers"`
@@ -148,7 +148,7 @@ type recomputeChoice struct {
 // stated reports whether modules stand in for a mode.
 func (c *recomputeChoice) stated() bool { return len(c.names()) > 0 }
 
-// modules that Megatron-LM can run again, as it names them.
+// modules that Megatron-LM can recompute, as it names them.
 var modules = []string{"core_attn", "layernorm", "moe_act", "mla_up_proj", "mlp", "moe", "shared_experts"}
 
 // names lists the modules, from a list or from prose that names them.

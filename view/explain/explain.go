@@ -64,7 +64,6 @@ func (t Table) MarshalJSON() ([]byte, error) {
 
 // Text writes the document for a terminal. What is long in the last column of a
 // table is wrapped.
-
 func (d *Document) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", d.Title)
