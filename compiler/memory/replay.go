@@ -193,10 +193,8 @@ func replayRank(o *schedule.Order, rank int, comes comings) *replay {
 	chunks := o.Chunks / o.Pipeline
 	w := newReplayer(o, rank, comes)
 	w.open = make([]run, int(numPhases)*chunks)
-	scratch := make([]held, 2*chunks*len(w.open))
 	for i := range w.open {
 		w.open[i].steps = -1
-		w.open[i].first.held, w.open[i].last.held = scratch[2*i*chunks:][:chunks:chunks], scratch[(2*i+1)*chunks:][:chunks:chunks]
 	}
 	for _, p := range o.Ranks[rank] {
 		w.pass(p.Work, w.now[int(p.Chunk)/o.Pipeline])
@@ -312,6 +310,10 @@ func (w *replayer) note(at instant, p phase) {
 		return
 	}
 	w.shut(r)
+	if r.first.held == nil { // of most phases and chunks there is none
+		memory, n := make([]held, 2*len(w.held)), len(w.held)
+		r.first.held, r.last.held = memory[:n:n], memory[n:]
+	}
 	r.first.set(&at)
 	r.last.set(&at)
 	r.steps = 0
