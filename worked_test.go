@@ -32,7 +32,7 @@ var (
 // examples, and compares those that the plan prints with the plan.
 func TestWorkedExamples(t *testing.T) {
 	lines := 0
-	for _, page := range []string{"docs/memory.md", "docs/time.md"} {
+	for _, page := range []string{"docs/memory.md", "docs/time.md", "docs/case-studies.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -44,10 +46,17 @@ func layerBytes(j *job.Job, l plan.Layout, x plan.Execution) int64 {
 // fall out of the tensors: s·b·h·(34 + 5·a·s/h) without parallelism,
 // s·b·h·(10 + 24/t + 5·a·s/(h·t)) with tensor parallelism,
 // s·b·h·(34/t + 5·a·s/(h·t)) with sequence parallelism and s·b·h·34/t with
-// selective recompute of attention.
+// selective recompute of attention; and docs/case-studies.md has them in MB.
 func TestKorthikanti(t *testing.T) {
-	for _, model := range []struct{ h, a, s, b int }{{6144, 64, 2048, 4}, {12288, 96, 2048, 1}, {20480, 128, 2048, 1}, {25600, 160, 2048, 1}} {
-		j := gpt(model.h, model.a, model.s)
+	page, err := os.ReadFile("../../docs/case-studies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, model := range []struct {
+		name       string
+		h, a, s, b int
+	}{{"22B", 6144, 64, 2048, 4}, {"175B", 12288, 96, 2048, 1}, {"530B", 20480, 128, 2048, 1}, {"1T", 25600, 160, 2048, 1}} {
+		j, row := gpt(model.h, model.a, model.s), "| "+model.name
 		sbh := int64(model.s * model.b * model.h)
 		pairs := 5 * int64(model.a*model.s) * int64(model.s*model.b)
 		for _, c := range []struct {
@@ -68,8 +77,12 @@ func TestKorthikanti(t *testing.T) {
 			if c.selective {
 				l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
 			}
-			if got := layerBytes(j, l, plan.Execution{Attention: "unfused", LossChunks: 1}); got != c.want {
+			got := layerBytes(j, l, plan.Execution{Attention: "unfused", LossChunks: 1})
+			if got != c.want {
 				t.Errorf("h %d, %s: %d bytes, want %d", model.h, c.name, got, c.want)
+			}
+			if c.name != "tensor, selective" {
+				row += fmt.Sprintf(" | %.0f MB", float64(got)/1e6)
 			}
 		}
 		full := plan.Layout{TensorParallel: 8, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
@@ -78,6 +91,9 @@ func TestKorthikanti(t *testing.T) {
 		y := m.makeTerms(m.shapeOf(&full, &plan.Execution{Attention: "unfused"})).layers[0]
 		if y.keptSum != 2*sbh {
 			t.Errorf("h %d, full: %d bytes, want %d", model.h, y.keptSum, 2*sbh)
+		}
+		if row += fmt.Sprintf(" | %.0f MB |\n", float64(y.keptSum)/1e6); !strings.Contains(string(page), row) {
+			t.Errorf("docs/case-studies.md has no row %s", row)
 		}
 	}
 }
