@@ -262,6 +262,7 @@ func TestExtraArguments(t *testing.T) {
 		{"zero_optimization.round_robin_gradients=yes", UnknownOption, "true or false"},
 		{"zero_optimization.offload_optimizer.device=disk", UnknownOption, "none, cpu, nvme"},
 		{"zero_optimization.stage=1", PlannedOption, "Set constraints.layout.zero_stage"},
+		{"optimizer.type=OneBitAdam", PlannedOption, "Set training.optimizer"},
 		{"optimizer.params.lr=1", PlannedOption, "Set training.optimizer.learning_rate"},
 		{"zero_optimization.zenflow.topk_ratio=0.1", UnplannedOption, "ZenFlow updates the largest gradients"},
 		{"round_robin", UnknownOption, `no "="`},
@@ -289,6 +290,10 @@ func TestExtraArguments(t *testing.T) {
 	_, diags := Backend{}.Target(j)
 	if len(diags) != 3 || diags[0].ID != UncountedOption || diags[0].Severity != diag.Warning || !strings.Contains(diags[0].Detail, "these buckets") {
 		t.Errorf("buckets and a profiler: %v", diags)
+	}
+	j.Backend.ExtraArgs = []string{"zero_optimization.zero_quantized_weights=true", "zero_optimization.zero_quantized_gradients=true"}
+	if _, diags = (Backend{}).Target(j); len(diags) != 2 || diags[0].Severity != diag.Warning || !strings.Contains(diags[1].Detail, "qwZ and qgZ") {
+		t.Errorf("quantised communication: %v", diags)
 	}
 }
 
