@@ -76,7 +76,12 @@ job "j" {
 // planned is the plan of a case; fits is false where its memory does not.
 func planned(t *testing.T, memory, nodes, layers, stage int) (p *plan.Plan, fits bool) {
 	t.Helper()
-	source := fmt.Sprintf(gptOnA100, memory, nodes, layers, 8*nodes, stage)
+	return compiled(t, fmt.Sprintf(gptOnA100, memory, nodes, layers, 8*nodes, stage))
+}
+
+// compiled is the plan of the only job of a file.
+func compiled(t *testing.T, source string) (p *plan.Plan, fits bool) {
+	t.Helper()
 	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: []byte(source)}}, "job.hcl", lang.Options{NDCVersion: "1.0.0"})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -138,4 +143,36 @@ func TestLargestModels(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("| %d | %.4g | %.1fB | %.1fB | %d |", stage, c.bytes, 80/c.bytes, float64(p.Input.ParametersTotal)/1e9, c.layers))
 	}
 	onPage(t, "|---|---|---|---|---|", rows)
+}
+
+// TestCongestedSharding: what hybrid sharding gains over plain sharding in examples/hsdp, as
+// docs/collectives.md says.
+func TestCongestedSharding(t *testing.T) {
+	example, err := os.ReadFile("examples/hsdp/job.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(congestion, replicas int) float64 {
+		network := fmt.Sprintf("nodes = local.nodes\n  network {\n    congestion = \"%d%%\"\n  }\n", congestion)
+		source := strings.NewReplacer("nodes = local.nodes\n", network, "default     = 6", fmt.Sprint("default     = ", replicas)).Replace(string(example))
+		p, fits := compiled(t, source)
+		if !fits || p.Layout.DataParallelReplicate != replicas {
+			t.Fatalf("%d replicas: %+v", replicas, p.Layout)
+		}
+		return float64(p.Time.StepSeconds)
+	}
+	text, err := os.ReadFile("docs/collectives.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := strings.Join(strings.Fields(string(text)), " ")
+	gain := func(congestion int) float64 { return 100 * (step(congestion, 1)/step(congestion, 6) - 1) }
+	for _, want := range []string{
+		fmt.Sprintf("takes %.2f s a step with six replicas and %.2f s with one, %.1f %% more", step(0, 6), step(0, 1), gain(0)),
+		fmt.Sprintf("with a congestion of 9 %% it is %.1f %%, with 20 %% it is %.1f %%", gain(9), gain(20)),
+	} {
+		if !strings.Contains(says, want) {
+			t.Errorf("docs/collectives.md does not say: %s", want)
+		}
+	}
 }
