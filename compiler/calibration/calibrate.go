@@ -51,6 +51,7 @@ func Calibrate(runs []Input) (*File, error) {
 		return nil, fmt.Errorf("none of the runs can be used: %s", reasons(f.Runs))
 	}
 	f.terms(prior, prior.Robust(observed))
+	f.Others = errorsOf(prior.Others(observed))
 	for i, k := 0, 0; i < len(f.Runs); i++ {
 		if f.Runs[i].Used {
 			f.Runs[i].After = units.Rounded(f.moved(&observed[k].Step.Terms))
@@ -147,12 +148,21 @@ func (f *File) terms(before, after *uncertainty.Prior) {
 		if !t.Identified {
 			f.Unidentified = append(f.Unidentified, name)
 		}
+		f.Terms = append(f.Terms, t)
+	}
+	f.Covariance = errorsOf(after).Covariance
+}
+
+// errorsOf rounds what is known of the terms' errors.
+func errorsOf(p *uncertainty.Prior) (e Errors) {
+	for k := range uncertainty.Count {
 		row := make([]float64, uncertainty.Count)
 		for m := range row {
-			row[m] = units.RoundedTo(after.Covariance[k][m], after.Covariance[k][k])
+			row[m] = units.RoundedTo(p.Covariance[k][m], p.Covariance[k][k])
 		}
-		f.Terms, f.Covariance = append(f.Terms, t), append(f.Covariance, row)
+		e.Means, e.Covariance = append(e.Means, units.RoundedTo(p.Mean[k], 1)), append(e.Covariance, row)
 	}
+	return e
 }
 
 func normal(mean, variance float64) Normal {

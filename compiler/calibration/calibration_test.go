@@ -213,9 +213,17 @@ func TestRead(t *testing.T) {
 		}
 		return b
 	}
-	c, err := Read("x", text(func(*File) {}), "h100_sxm")
+	c, err := Read("x", text(func(*File) {}), "", "h100_sxm")
 	if err != nil || c.File != "x" || c.Reserved != 1.02 || uncertainty.Factors(c)[uncertainty.Linear] != math.Exp(0.1) || uncertainty.Factors(c)[uncertainty.Host] != 1 {
 		t.Fatal(c, err)
+	}
+	told := text(func(g *File) {
+		g.Others, g.Runs = Errors{[]float64{0.02}, [][]float64{{0.002}}}, []Run{{Model: "seen", Used: true}, {Model: "refused"}}
+	})
+	for model, mean := range map[string]float64{"seen": 0.1, "refused": 0.02, "another": 0.02} {
+		if c, err := Read("x", told, model, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || (c.Covariance[0][0] == 0.002) != (mean == 0.02) {
+			t.Errorf("of %s it tells %+v, %v", model, c, err)
+		}
 	}
 	for says, bad := range map[string][]byte{
 		"format_version":    text(func(g *File) { g.FormatVersion = "2.0" }),
@@ -223,12 +231,13 @@ func TestRead(t *testing.T) {
 		"0 rows":            text(func(g *File) { g.Covariance = nil }),
 		"row 1":             text(func(g *File) { g.Covariance = [][]float64{{-1}} }),
 		"is no factor":      text(func(g *File) { g.Terms[0].After.Mean = 40 }),
+		"row 1 of":          text(func(g *File) { g.Others = Errors{[]float64{0}, [][]float64{{-1}}} }),
 		"allocator":         text(func(g *File) { g.Allocator = &Allocator{} }),
 		"tells of \"b200\"": text(func(g *File) { g.GPU = "b200" }),
 		"not JSON":          []byte("{"),
 		"stands behind":     append(text(func(*File) {}), "{}"...),
 	} {
-		if _, err := Read("x", bad, "h100_sxm"); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Read("x", bad, "", "h100_sxm"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
@@ -238,7 +247,7 @@ func TestRead(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"format_version":"1.0","gpu":"g","terms":[{"term":"linear","after":{"mean":0.1}}],"covariance":[[0.1]]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := Read("x", text, "g")
+		c, err := Read("x", text, "", "g")
 		if err != nil {
 			return
 		}

@@ -25,6 +25,7 @@ type File struct {
 	Runs          []Run       `json:"runs"`
 	Terms         []Term      `json:"terms"`
 	Covariance    [][]float64 `json:"covariance"` // of the terms' errors, in their order
+	Others        Errors      `json:"others"`     // of models that none of the runs trained
 	Unidentified  []string    `json:"unidentified"`
 	Allocator     *Allocator  `json:"allocator"` // null: no log told of memory
 	Chain         *Chain      `json:"chain"`     // null: no log told of more than steps
@@ -89,6 +90,12 @@ type Term struct {
 	Identified bool    `json:"identified"` // the runs say something of it
 }
 
+// Errors are the means and the covariance of the terms' errors, in their order.
+type Errors struct {
+	Means      []float64   `json:"means"`
+	Covariance [][]float64 `json:"covariance"`
+}
+
 // Normal is a mean and a standard deviation.
 type Normal struct {
 	Mean   float64 `json:"mean"`
@@ -122,9 +129,9 @@ type Duration struct {
 	Count   int           `json:"count"`
 }
 
-// Read reads a calibration for a cluster that names it, whose GPU goes by some
-// names.
-func Read(name string, text []byte, gpu ...string) (*job.Calibration, error) {
+// Read reads what a calibration says of a model, for a cluster that names it,
+// whose GPU goes by some names.
+func Read(name string, text []byte, model string, gpu ...string) (*job.Calibration, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var f File
 	if err := d.Decode(&f); err != nil {
@@ -139,6 +146,7 @@ func Read(name string, text []byte, gpu ...string) (*job.Calibration, error) {
 	if !slices.Contains(gpu, f.GPU) {
 		return nil, fmt.Errorf("it tells of %q, and this cluster has %s", f.GPU, gpu[0])
 	}
+	f.turn(model)
 	sum := sha256.Sum256(text)
 	c := &job.Calibration{File: name, SHA256: hex.EncodeToString(sum[:]), Covariance: f.Covariance}
 	if len(f.Covariance) != len(f.Terms) {
@@ -163,6 +171,19 @@ func Read(name string, text []byte, gpu ...string) (*job.Calibration, error) {
 		c.Reserved = a.Factor
 	}
 	return c, nil
+}
+
+// turn puts what is known of other models in the place of what is known of those
+// that the runs trained, if a model is another one. Files of before that was told
+// apart have nothing of them.
+func (f *File) turn(model string) {
+	if len(f.Others.Means) != len(f.Terms) || slices.ContainsFunc(f.Runs, func(r Run) bool { return r.Used && r.Model == model }) {
+		return
+	}
+	for i := range f.Terms {
+		f.Terms[i].After.Mean = f.Others.Means[i]
+	}
+	f.Covariance = f.Others.Covariance
 }
 
 // largest is the greatest error that a term can have: a factor of twenty.

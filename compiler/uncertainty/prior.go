@@ -20,6 +20,7 @@ type Prior struct {
 	Own        float64               // spread of what each layout has for itself
 	Exposed    float64               // what that grows by for a step of nothing but exposed communication
 	Degrees    float64               // what that grows by for each doubling of Step.Beyond
+	Machine    float64               // share of Covariance that all models on a machine have together
 }
 
 // Record is data/prior.json. Every number is a standard deviation of a
@@ -30,8 +31,16 @@ type Record struct {
 	Growth  []Growth `json:"growth"`
 	Exposed float64  `json:"exposed"` // Prior.Exposed
 	Degrees float64  `json:"degrees"` // Prior.Degrees
+	Machine Common   `json:"machine"`
 	Dense   Kind     `json:"dense"`
 	Experts Kind     `json:"experts"`
+}
+
+// Common is the share of the variances of the terms' errors that is the machine's;
+// the rest each model on it has for itself.
+type Common struct {
+	Share  float64 `json:"share"`
+	Source string  `json:"source"`
 }
 
 // Kind is what is known of dense models, or of mixtures of experts.
@@ -96,7 +105,7 @@ func (r *Record) Of(j *job.Job) *Kind {
 
 // At is the prior of a kind of model at a distance from what was measured.
 func (r *Record) At(of *Kind, d Distance) *Prior {
-	p := &Prior{Model: of.Model, Own: of.Own, Exposed: r.Exposed, Degrees: r.Degrees}
+	p := &Prior{Model: of.Model, Own: of.Own, Exposed: r.Exposed, Degrees: r.Degrees, Machine: r.Machine.Share}
 	for _, s := range r.Terms {
 		k := TermNamed(s.Term)
 		p.Covariance[k][k] = s.Spread * s.Spread

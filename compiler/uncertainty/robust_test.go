@@ -31,3 +31,24 @@ func TestRobust(t *testing.T) {
 		t.Errorf("an odd step moves the mean by %g, robust by %g", moved, robust)
 	}
 }
+
+// TestOthers: with two steps, each of its own model, what is learned of another
+// model is what two normal variables say of the part that all share, and with
+// everything shared it is what is learned of these models themselves.
+func TestOthers(t *testing.T) {
+	p := plain()
+	compute, _ := steps()
+	seen := []Observation{{compute, 1.1, 1}, {compute, 1.1, 2}}
+	p.Machine = 0.25
+	total := p.Covariance[Linear][Linear]
+	apart := 0.75*total + p.Model*p.Model + p.own(&compute) // of each step beside what they share
+	want := math.Log(1.1) * 0.25 * total / (0.25*total + apart/2)
+	near(t, "mean", p.Others(seen).Mean[Linear], want, 0.1*want) // tails of a layout's own error
+	if left := p.Others(seen).Covariance[Linear][Linear]; left < 0.75*total || left > total {
+		t.Errorf("a variance of %g of %g is left, of which each model has %g for itself", left, total, 0.75*total)
+	}
+	p.Machine = 1
+	near(t, "all shared", p.Others(seen).Mean[Linear], p.Robust(seen).Mean[Linear], 1e-12)
+	p.Machine = 0
+	near(t, "nothing shared", p.Others(seen).Mean[Linear], 0, 0)
+}

@@ -15,16 +15,25 @@ type Observation struct {
 // Processes for Machine Learning, section 2.1), linearised once more around
 // what it finds. What the steps say nothing about stays as it was.
 func (p *Prior) Update(measured []Observation) *Prior {
-	return p.update(measured, 3, func([]float64, func([]float64) []float64, []float64) {})
+	return p.update(measured, 1, 3, func([]float64, func([]float64) []float64, []float64) {})
 }
 
 // Robust is Update where a layout's own error has the tails of Student's
 // distribution, as in the fit of the spreads, so that an odd step counts for
 // less: its variance is found by expectation maximisation (Lange, Little and
 // Taylor 1989, Robust statistical modeling using the t distribution).
-func (p *Prior) Robust(measured []Observation) *Prior {
+func (p *Prior) Robust(measured []Observation) *Prior { return p.robust(measured, 1) }
+
+// Others is Robust for steps of other models than those that were measured. A
+// term's error is the sum of one that all models on a machine share, with a share
+// [Prior.Machine] of the variance, and of one that each model has for itself.
+func (p *Prior) Others(measured []Observation) *Prior { return p.robust(measured, p.Machine) }
+
+// robust takes a share of the variances of the terms' errors as common to the
+// models.
+func (p *Prior) robust(measured []Observation, common float64) *Prior {
 	const tails, rounds = 4, 10
-	return p.update(measured, rounds, func(own []float64, solve func([]float64) []float64, rest []float64) {
+	return p.update(measured, common, rounds, func(own []float64, solve func([]float64) []float64, rest []float64) {
 		solved := solve(rest)
 		for i := range own {
 			unit := make([]float64, len(own))
@@ -39,7 +48,7 @@ func (p *Prior) Robust(measured []Observation) *Prior {
 // update conditions on the errors of steps some rounds long, each linearised
 // around what the last one found; between them adjust may change the variances
 // of the steps' own errors.
-func (p *Prior) update(measured []Observation, rounds int, adjust func(own []float64, solve func([]float64) []float64, rest []float64)) *Prior {
+func (p *Prior) update(measured []Observation, common float64, rounds int, adjust func(own []float64, solve func([]float64) []float64, rest []float64)) *Prior {
 	post := *p
 	n := len(measured)
 	if n == 0 {
@@ -59,7 +68,7 @@ func (p *Prior) update(measured []Observation, rounds int, adjust func(own []flo
 			}
 		}
 		var solve func([]float64) []float64
-		post.Mean, post.Covariance, solve = p.conditioned(measured, design, rest, own)
+		post.Mean, post.Covariance, solve = p.conditioned(measured, design, rest, own, common)
 		adjust(own, solve, rest)
 	}
 	return &post
@@ -67,14 +76,15 @@ func (p *Prior) update(measured []Observation, rounds int, adjust func(own []flo
 
 // conditioned are mean and covariance of the terms' errors given that the
 // errors of steps, linear in them by a design, are some numbers; and what solves
-// equations with the covariance of these.
-func (p *Prior) conditioned(measured []Observation, design [][Count]float64, rest, own []float64) (mean [Count]float64, covariance [Count][Count]float64, solve func([]float64) []float64) {
+// equations with the covariance of these. A share of the covariance is common to
+// the models.
+func (p *Prior) conditioned(measured []Observation, design [][Count]float64, rest, own []float64, common float64) (mean [Count]float64, covariance [Count][Count]float64, solve func([]float64) []float64) {
 	n := len(measured)
 	with := make([][Count]float64, n) // covariance of each step's error with the terms'
 	for i := range design {
 		for k := range with[i] {
 			for m, w := range design[i] {
-				with[i][k] += w * p.Covariance[m][k]
+				with[i][k] += common * w * p.Covariance[m][k]
 			}
 		}
 	}
@@ -82,11 +92,11 @@ func (p *Prior) conditioned(measured []Observation, design [][Count]float64, res
 	for i := range among {
 		among[i] = make([]float64, n)
 		for j := range n {
-			for k, w := range design[j] {
-				among[i][j] += w * with[i][k]
-			}
+			among[i][j] = p.between(&design[i], &design[j])
 			if measured[i].Model == measured[j].Model {
 				among[i][j] += p.Model * p.Model
+			} else {
+				among[i][j] *= common
 			}
 		}
 		among[i][i] += own[i]

@@ -138,7 +138,7 @@ func drawOne(r *rand.Rand, machine []*witness, record *uncertainty.Record, fitte
 		observed = append(observed, uncertainty.Observation{Step: w.step, Ratio: math.Exp(w.ratio), Model: slices.Index(chosen, architecture(w.x))})
 		scalar += w.ratio / drawnRuns
 	}
-	post := prior.Robust(observed)
+	post := prior.Others(observed)
 	var s drawScore
 	var base, one, terms, fully []float64
 	for _, w := range other {

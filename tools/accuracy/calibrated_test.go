@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -11,11 +12,12 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// TestDrawOne: on machines whose terms are off as the spreads say, a calibration
+// TestDrawOne: on machines whose terms are off as the spreads say, the same for all models, a calibration
 // by terms predicts other models better than one factor, and one factor better
 // than nothing.
 func TestDrawOne(t *testing.T) {
-	record := uncertainty.Embedded()
+	record := *uncertainty.Embedded()
+	record.Machine.Share = 1
 	r := rand.New(rand.NewPCG(3, 4))
 	var base, scalar, terms float64
 	inside, rows := 0, 0
@@ -33,7 +35,7 @@ func TestDrawOne(t *testing.T) {
 				machine = append(machine, w)
 			}
 		}
-		s, ok := drawOne(r, machine, record, fitted)
+		s, ok := drawOne(r, machine, &record, fitted)
 		if !ok {
 			t.Fatal("no draw")
 		}
@@ -44,5 +46,37 @@ func TestDrawOne(t *testing.T) {
 	}
 	if share := float64(inside) / float64(rows); share < 0.85 {
 		t.Errorf("%.0f %% inside the 90 %% range", 100*share)
+	}
+}
+
+// TestDrawModels: where most of the errors are each model's own, a calibration by
+// others of its models does no harm, which one factor does.
+func TestDrawModels(t *testing.T) {
+	record := uncertainty.Embedded()
+	common, own := math.Sqrt(record.Machine.Share), math.Sqrt(1-record.Machine.Share)
+	r := rand.New(rand.NewPCG(5, 6))
+	var base, scalar, terms float64
+	for range 200 {
+		var machine []*witness
+		linear, network := common*r.NormFloat64(), common*r.NormFloat64()
+		for model := range 8 {
+			products, links := 0.067*(linear+own*r.NormFloat64()), 0.324*(network+own*r.NormFloat64())
+			for k := range 6 {
+				w := &witness{x: &example{row: &row{ID: fmt.Sprint(model, k)}, job: &job.Job{}, target: &target.Target{}}}
+				w.x.job.Model.HiddenSize = 1024 * (model + 1)
+				share := 0.6 * r.Float64()
+				w.step.Terms[uncertainty.Linear], w.step.Terms[uncertainty.Network] = units.Seconds(1-share), units.Seconds(share)
+				w.ratio = (1-share)*products + share*links + 0.03*r.NormFloat64()
+				machine = append(machine, w)
+			}
+		}
+		s, ok := drawOne(r, machine, record, map[string]float64{})
+		if !ok {
+			t.Fatal("no draw")
+		}
+		base, scalar, terms = base+s.base, scalar+s.scalar, terms+s.terms
+	}
+	if terms > base || terms > scalar/1.1 {
+		t.Errorf("off by %.4f before, %.4f with one factor, %.4f by terms", base/200, scalar/200, terms/200)
 	}
 }
