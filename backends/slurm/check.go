@@ -13,6 +13,20 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
+// Check reports the errors of a job's slurm block and environment that no plan
+// mends, so that nobody waits for a search first: the scripts are made ready for a
+// plan that says nothing yet. What they warn of is told when they are made.
+func Check(j *job.Job) diag.List {
+	var found diag.List
+	p, l := &plan.Plan{}, Launch{CheckpointPath: j.Training.Checkpoint.Path}
+	checkTemplates(j, &found)
+	checkJob(j, l, &found)
+	directives(j, p, l, &found)
+	settings(j, p, l, &found)
+	watch(j, p, &found)
+	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+}
+
 // checkJob reports what Slurm or the scripts cannot honour.
 func checkJob(j *job.Job, l Launch, diags *diag.List) {
 	if chained(j) && l.CheckpointPath == "" {

@@ -38,6 +38,10 @@ func TestHangTimeout(t *testing.T) {
 		if _, diags := Files(j, p, l); len(diags) != 1 || diags[0].ID != IDHangTimeout {
 			t.Errorf("%s: %v", text, diags)
 		}
+		j.Training.Checkpoint.Path = l.CheckpointPath
+		if diags := Check(j); len(diags) != 1 || diags[0].ID != IDHangTimeout {
+			t.Errorf("%s, before a plan: %v", text, diags)
+		}
 	}
 	j, p, l := example()
 	if script := string(files(t, j, p, l).Files[0].Data); strings.Contains(script, "watch_reports") {

@@ -39,6 +39,11 @@ func TestSignal(t *testing.T) {
 		if want := slices.DeleteFunc([]diag.ID{c.id}, func(id diag.ID) bool { return id == "" }); !slices.Equal(ids, want) {
 			t.Errorf("%s: %v, want %v", c.signal, ids, want)
 		}
+		j.Training.Checkpoint.Path = l.CheckpointPath
+		late := c.id == IDTimeLimitTooShort // which the plan decides
+		if before := Check(j); before.HasErrors() != (diags.HasErrors() && !late) || len(before) > 0 && !before.HasErrors() {
+			t.Errorf("%s: before a plan %v, with it %v", c.signal, before, diags)
+		}
 		if c.directive != "" && !strings.Contains(string(files[0].Content), "#SBATCH "+c.directive+"\n") {
 			t.Errorf("%s: no %s", c.signal, c.directive)
 		}

@@ -27,18 +27,16 @@ const (
 	headerPart      = "sbatch_header"
 )
 
-// CheckTemplates reports what is wrong with the templates of a job's site
+// checkTemplates reports what is wrong with the templates of a job's site
 // whatever the plan.
-func CheckTemplates(j *job.Job) diag.List {
-	var diags diag.List
+func checkTemplates(j *job.Job, diags *diag.List) {
 	if j.Templates == nil {
-		return nil
+		return
 	}
 	for i := range j.Templates.Parts {
 		t := &j.Templates.Parts[i]
-		wrongTemplate(j, t, render.CheckOverride(t.Text), &diags)
+		wrongTemplate(j, t, render.CheckOverride(t.Text), diags)
 	}
-	return diags
 }
 
 // overridden makes the parts that templates say, by name.

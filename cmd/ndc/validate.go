@@ -37,7 +37,7 @@ func check(jobs []job.Job) diag.List {
 
 func checkSettled(j *job.Job) diag.List {
 	j, target, diags := targetOf(j)
-	diags.Append(slurm.CheckTemplates(j))
+	diags.Append(slurm.Check(j))
 	if !diags.HasErrors() {
 		diags.Append(compiler.Check(j, target))
 		diags.Append(caution.Job(j))
