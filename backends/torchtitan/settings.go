@@ -3,6 +3,7 @@ package torchtitan
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -39,13 +40,22 @@ func (b *build) training() []setting {
 		{"training.local_batch_size", localBatch(l), "plan: sequences per replica and forward-backward call"},
 		{"training.global_batch_size", t.GlobalBatchSize, "spec: training.global_batch_size"},
 		{"training.seq_len", b.j.Model.SequenceLength, "spec: model.sequence_length"},
-		{"training.steps", t.Steps, "spec: training"},
+		{"training.steps", t.Steps, "spec: " + b.counted("training.steps")},
 		{"training.max_norm", clip, "spec: training.optimizer.gradient_clipping"},
 		{"training.enable_cpu_offload", b.p.Execution.OffloadParameters, fromExecution},
 		{"training.dtype", "float32", "master parameters"},
 		{"training.mixed_precision_param", param, "spec: training.precision"},
 		{"training.mixed_precision_reduce", "float32", "plan: execution.gradient_dtype"},
 	}
+}
+
+// counted is the path of a number of steps, or of the tokens by which the job says
+// it.
+func (b *build) counted(path string) string {
+	if tokens := strings.Replace(path, "steps", "tokens", 1); b.j.Sources.IsSet(tokens) {
+		return tokens
+	}
+	return path
 }
 
 // notDecayed names the parameters without weight decay:
@@ -56,7 +66,7 @@ const notDecayed = `(norm\.weight|bias[^.]*|sinks)$`
 func (b *build) schedule() []setting {
 	t := &b.j.Training
 	r := rateOf(t)
-	s := []setting{{"lr_scheduler.warmup_steps", t.Schedule.WarmupSteps, "spec: training.schedule"}}
+	s := []setting{{"lr_scheduler.warmup_steps", t.Schedule.WarmupSteps, "spec: " + b.counted("training.schedule.warmup_steps")}}
 	if r.totalSteps > 0 {
 		s = append(s, setting{"lr_scheduler.total_steps", r.totalSteps, "spec: warm-up and decay are longer than the run"})
 	}

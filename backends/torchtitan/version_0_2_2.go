@@ -126,11 +126,11 @@ func (b *build) settings022() []setting {
 	all = append(all, b.training()...)
 	all = append(all,
 		setting{"optimizer.name", optimizerNames[t.Optimizer.Kind], "spec: training.optimizer"},
-		setting{"optimizer.lr", t.Optimizer.LearningRate, "spec: training.optimizer"},
-		setting{"optimizer.beta1", t.Optimizer.Beta1, "spec: training.optimizer"},
-		setting{"optimizer.beta2", t.Optimizer.Beta2, "spec: training.optimizer"},
-		setting{"optimizer.eps", t.Optimizer.Epsilon, "spec: training.optimizer"},
-		setting{"optimizer.weight_decay", t.Optimizer.WeightDecay, "spec: training.optimizer; not on norms and biases, see " + jobModule + ".py"},
+		setting{"optimizer.lr", t.Optimizer.LearningRate, "spec: training.optimizer.learning_rate"},
+		setting{"optimizer.beta1", t.Optimizer.Beta1, "spec: training.optimizer.beta1"},
+		setting{"optimizer.beta2", t.Optimizer.Beta2, "spec: training.optimizer.beta2"},
+		setting{"optimizer.eps", t.Optimizer.Epsilon, "spec: training.optimizer.epsilon"},
+		setting{"optimizer.weight_decay", t.Optimizer.WeightDecay, "spec: training.optimizer.weight_decay; not on norms and biases, see " + jobModule + ".py"},
 		setting{"optimizer.implementation", "fused", ""})
 	all = append(all, b.schedule()...)
 	all = append(all, b.parallelism("output")...)

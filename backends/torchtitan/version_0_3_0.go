@@ -198,7 +198,7 @@ func (b *build) optimizer030() string {
 	}
 	return "OptimizersContainer.Config(\n            param_groups=[\n" +
 		group(notDecayed, 0, "norms and biases do not decay") +
-		group(".*", o.WeightDecay, "spec: training.optimizer") +
+		group(".*", o.WeightDecay, "spec: training.optimizer.learning_rate and what stands beside it") +
 		fmt.Sprintf("            ],\n            implementation=%q,  # plan: execution.optimizer_state_dtype\n        )", implementation)
 }
 

@@ -239,7 +239,7 @@ def run() -> Trainer.Config:
                     optimizer_name="AdamW",
                     optimizer_kwargs={"lr": 0.0003, "betas": (0.9, 0.95), "eps": 1e-08, "weight_decay": 0.0},
                 ),
-                ParamGroupConfig(  # spec: training.optimizer
+                ParamGroupConfig(  # spec: training.optimizer.learning_rate and what stands beside it
                     pattern=r".*",
                     optimizer_name="AdamW",
                     optimizer_kwargs={"lr": 0.0003, "betas": (0.9, 0.95), "eps": 1e-08, "weight_decay": 0.1},
@@ -252,7 +252,7 @@ def run() -> Trainer.Config:
             local_batch_size=1,  # plan: sequences per replica and forward-backward call
             global_batch_size=128,  # spec: training.global_batch_size
             seq_len=8192,  # catalogue: model.sequence_length
-            steps=95368,  # spec: training
+            steps=95368,  # spec: training.tokens
             max_norm=1.0,  # spec: training.optimizer.gradient_clipping
             enable_cpu_offload=False,  # plan: execution
             dtype="float32",  # master parameters
@@ -274,7 +274,7 @@ def run() -> Trainer.Config:
             spmd_backend="spmd_types",  # what context parallelism needs
         ),
         lr_scheduler=Rate.Config(
-            warmup_steps=2000,  # spec: training.schedule
+            warmup_steps=2000,  # spec: training.schedule.warmup_steps
             decay_type="cosine",  # spec: training.schedule
             min_lr_factor=0.1,  # spec: training.schedule.minimum_learning_rate over the peak
         ),

@@ -279,7 +279,7 @@ def run() -> Trainer.Config:
                     optimizer_name="AdamW",
                     optimizer_kwargs={"lr": 0.0003, "betas": (0.9, 0.95), "eps": 1e-08, "weight_decay": 0.0},
                 ),
-                ParamGroupConfig(  # spec: training.optimizer
+                ParamGroupConfig(  # spec: training.optimizer.learning_rate and what stands beside it
                     pattern=r".*",
                     optimizer_name="AdamW",
                     optimizer_kwargs={"lr": 0.0003, "betas": (0.9, 0.95), "eps": 1e-08, "weight_decay": 0.1},
@@ -292,7 +292,7 @@ def run() -> Trainer.Config:
             local_batch_size=8,  # plan: sequences per replica and forward-backward call
             global_batch_size=512,  # spec: training.global_batch_size
             seq_len=4096,  # catalogue: model.sequence_length
-            steps=9537,  # spec: training
+            steps=9537,  # spec: training.tokens
             max_norm=1.0,  # spec: training.optimizer.gradient_clipping
             enable_cpu_offload=False,  # plan: execution
             dtype="float32",  # master parameters
@@ -314,7 +314,7 @@ def run() -> Trainer.Config:
             spmd_backend="spmd_types",  # what context parallelism needs
         ),
         lr_scheduler=Rate.Config(
-            warmup_steps=477,  # spec: training.schedule
+            warmup_steps=477,  # spec: training.schedule.warmup_tokens
             decay_type="cosine",  # spec: training.schedule
             min_lr_factor=0.1,  # spec: training.schedule.minimum_learning_rate over the peak
         ),
