@@ -43,7 +43,7 @@ func reasons(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan, o 
 func timeReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
 	most, longest := j.Constraints.MaxTrainingTime.Value, goodput.Longest(j, p.Time.StepSeconds)
 	r.Needed, r.Available = float64(longest), float64(most)
-	r.Summary = fmt.Sprintf("%s of %.3g s take %s", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), p.Run.Seconds.Clock())
+	r.Summary = fmt.Sprintf("%s of %s s take %s", units.Count(p.Run.Steps, "step"), units.Significant(float64(p.Time.StepSeconds), 3), p.Run.Seconds.Clock())
 	switch {
 	case math.IsInf(float64(longest), 1):
 		r.Needed = float64(p.Run.Seconds)
@@ -67,10 +67,10 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		timeReason(j, p, &r)
 	case search.IDGPUHours:
 		r.Needed, r.Available = p.Run.GPUHours, j.Constraints.MaxGPUHours.Value
-		r.Summary = fmt.Sprintf("%s of %.3g s take %.4g GPU-hours on %s, max_gpu_hours allows %.4g", units.Count(p.Run.Steps, "step"), float64(p.Time.StepSeconds), r.Needed, units.Count(p.Input.GPUs, "GPU"), r.Available)
+		r.Summary = fmt.Sprintf("%s of %s s take %s GPU-hours on %s, max_gpu_hours allows %s", units.Count(p.Run.Steps, "step"), units.Significant(float64(p.Time.StepSeconds), 3), units.Significant(r.Needed, 4), units.Count(p.Input.GPUs, "GPU"), units.Significant(r.Available, 4))
 	case search.IDCost:
 		r.Needed, r.Available = p.Run.Cost, j.Constraints.MaxCost.Value
-		r.Summary = fmt.Sprintf("%.4g GPU-hours at %g cost %.4g, max_cost allows %.4g", p.Run.GPUHours, j.Cluster.PricePerGPUHour, r.Needed, r.Available)
+		r.Summary = fmt.Sprintf("%s GPU-hours at %g cost %s, max_cost allows %s", units.Significant(p.Run.GPUHours, 4), j.Cluster.PricePerGPUHour, units.Significant(r.Needed, 4), units.Significant(r.Available, 4))
 	case search.IDMFU:
 		r.Needed, r.Available = j.Constraints.MinMFU.Value, float64(p.Throughput.MFU)
 		r.Summary = fmt.Sprintf("the fastest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)

@@ -105,7 +105,7 @@ func pinLists(pinned *job.Job, c *plan.Choice) string {
 			continue
 		}
 		if !slices.Contains(texts, o.Text(&c.Execution)) {
-			return fmt.Sprintf("execution does not allow %s = %s", name, o.Text(&c.Execution))
+			return fmt.Sprintf("execution does not allow %s = %s", name, o.Spelled(&c.Execution))
 		}
 		pinned.Constraints.Execution[name] = []string{o.Text(&c.Execution)}
 	}

@@ -157,7 +157,7 @@ func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Can
 		most := perSequence(j, best.Cost()) * (1 - worthSaving) / perSequence(changed, 1)
 		if b, err := search.Below(ctx, changed, t, most); err == nil && b != nil {
 			saved := 1 - perSequence(changed, float64(b.Result.StepSeconds))/perSequence(j, float64(best.Result.StepSeconds))
-			better = append(better, fmt.Sprintf("%s takes %.0f %% less (%.3g s a step)", what, 100*saved, float64(b.Result.StepSeconds)))
+			better = append(better, fmt.Sprintf("%s takes %.0f %% less (%s s a step)", what, 100*saved, units.Significant(float64(b.Result.StepSeconds), 3)))
 		}
 	}
 	if list := fewer(j); len(list) > 0 {

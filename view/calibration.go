@@ -65,7 +65,7 @@ func around(n calibration.Normal) string {
 }
 
 func calibrationChain(b *strings.Builder, c *calibration.Chain) {
-	s := fmt.Sprintf("%s, %.3g GPU-hours", units.Count(c.Launches, "launch"), c.GPUHours)
+	s := fmt.Sprintf("%s, %s GPU-hours", units.Count(c.Launches, "launch"), units.Significant(c.GPUHours, 3))
 	for _, kind := range slices.Sorted(maps.Keys(c.Failures)) {
 		s += fmt.Sprintf(", %d %s", c.Failures[kind], strings.ReplaceAll(kind, "_", " "))
 	}

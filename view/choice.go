@@ -49,8 +49,8 @@ func Changes(from *plan.Layout, fromExecution *plan.Execution, to *plan.Layout, 
 	}
 	for i := range option.Options {
 		o := &option.Options[i]
-		if text := o.Text(toExecution); text != "" && !o.Same(fromExecution, toExecution) { // "" where it means nothing
-			list = append(list, o.Name+" = "+text)
+		if o.Text(toExecution) != "" && !o.Same(fromExecution, toExecution) { // "" where it means nothing
+			list = append(list, o.Name+" = "+o.Spelled(toExecution))
 		}
 	}
 	return list

@@ -105,8 +105,8 @@ func compared(list []Compared) []comparedRow {
 	c.heading("Run")
 	c.row("MFU", func(p *plan.Plan) string { return percent(p.Throughput.MFU) }, nil)
 	c.quantity("time", func(p *plan.Plan) float64 { return float64(p.Run.Seconds) }, duration)
-	c.quantity("GPU-hours", func(p *plan.Plan) float64 { return p.Run.GPUHours }, func(x float64) string { return fmt.Sprintf("%.4g", x) })
-	c.quantity("cost", func(p *plan.Plan) float64 { return p.Run.Cost }, func(x float64) string { return fmt.Sprintf("%.4g", x) })
+	c.quantity("GPU-hours", func(p *plan.Plan) float64 { return p.Run.GPUHours }, func(x float64) string { return units.Significant(x, 4) })
+	c.quantity("cost", func(p *plan.Plan) float64 { return p.Run.Cost }, func(x float64) string { return units.Significant(x, 4) })
 	return c.rows
 }
 

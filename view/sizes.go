@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // kneeCost is by how many more GPU-hours than the cheapest size the knee may take,
@@ -62,7 +63,7 @@ func Sizes(title string, plans []*plan.Plan, knee, chosen int) string {
 		}
 		fmt.Fprintf(w, "%.0f\t%s\t%s\t%s\t", p.Run.GPUHours, percent(p.Throughput.MFU), GiB(p.Memory.Peak.DeviceBytes), risk(p))
 		if priced {
-			fmt.Fprintf(w, "%.4g\t", p.Run.Cost)
+			fmt.Fprintf(w, "%s\t", units.Significant(p.Run.Cost, 4))
 		}
 		fmt.Fprintln(w)
 	}
@@ -75,7 +76,7 @@ func expectedTime(r *plan.Run) string {
 	if r.ExpectedSeconds == 0 {
 		return "never\t-\t"
 	}
-	return fmt.Sprintf("%s\t%.3g\t", Duration(r.ExpectedSeconds), r.Failures)
+	return fmt.Sprintf("%s\t%s\t", Duration(r.ExpectedSeconds), units.Significant(r.Failures, 3))
 }
 
 // risk is the probability that a run ends out of memory, coarsely.

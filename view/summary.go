@@ -199,7 +199,19 @@ func outOfMemory(o *plan.OOMProbability) string {
 	if o.Any < 1e-4 {
 		return ""
 	}
-	return fmt.Sprintf("chance of running out: %.2g %% in the first step, %.2g %% later", 100*o.Optimizer, 100*(o.Any-o.Optimizer))
+	return fmt.Sprintf("chance of running out: %s in the first step, %s later", Chance(o.Optimizer), Chance(o.Any-o.Optimizer))
+}
+
+// Chance writes a probability in percent; what is less than one in ten thousand is
+// beyond what is known.
+func Chance(p float64) string {
+	switch {
+	case p < 1e-4:
+		return "<0.01 %"
+	case p > 0.99 && p < 1:
+		return ">99 %"
+	}
+	return units.Significant(100*p, 2) + " %"
 }
 
 // nearLimit tells how probable it is that steps slow for want of memory, "" where
@@ -347,7 +359,7 @@ func percent(s units.Share) string { return fmt.Sprintf("%.1f %%", 100*float64(s
 func runLine(p *plan.Plan) string {
 	jobs := ""
 	if p.Run.Cost > 0 {
-		jobs = fmt.Sprintf(" at a cost of %.4g", p.Run.Cost)
+		jobs = " at a cost of " + units.Significant(p.Run.Cost, 4)
 	}
 	if p.Run.Jobs > 1 {
 		jobs += ", " + units.Count(p.Run.Jobs, "submission")
@@ -361,7 +373,7 @@ func runLine(p *plan.Plan) string {
 	}
 	if r := &p.Run; r.ExpectedSeconds > 0 {
 		d := Durations(r.ExpectedSeconds, r.ExpectedRange[0], r.ExpectedRange[1])
-		jobs += fmt.Sprintf("\nwith %.2g failures expected %s (90 %% range %s to %s), goodput %s", r.Failures, d[0], d[1], d[2], percent(r.Goodput))
+		jobs += fmt.Sprintf("\nwith %s failures expected %s (90 %% range %s to %s), goodput %s", units.Significant(r.Failures, 2), d[0], d[1], d[2], percent(r.Goodput))
 	}
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %.0f GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),

@@ -12,13 +12,13 @@ import (
 )
 
 // Trial tells what the last round of a trial in a folder runs, what that takes and
-// what it may save.
+// what it may save. The folder is quoted for a shell, here and in TrialOver.
 func Trial(f *tune.File, folder string) string {
 	var b strings.Builder
 	round := &f.Rounds[len(f.Rounds)-1]
 	fmt.Fprintf(&b, "%s on %s: round %d of a trial, one allocation of %d GPUs\n\n", f.Job, f.Backend, len(f.Rounds), f.GPUs)
 	section(&b, "Takes", fmt.Sprintf("%s of %d steps, about %s GPU-hours; the trial may take %s, the training %s", units.Count(len(round.Runs), "run"), f.Steps, hours(round.GPUHours), hours(f.BudgetGPUHours), hours(f.RunGPUHours)))
-	section(&b, "May save", fmt.Sprintf("%s GPU-hours of the training (%.2g %%), by what is uncertain about the candidates", hours(round.Gain), 100*round.Gain/f.RunGPUHours))
+	section(&b, "May save", fmt.Sprintf("%s GPU-hours of the training (%s %%), by what is uncertain about the candidates", hours(round.Gain), units.Significant(100*round.Gain/f.RunGPUHours, 2)))
 	section(&b, "Order", strings.Join(round.Runs, ", "))
 	b.WriteByte('\n')
 	for i := range f.Candidates {

@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // checkStart reports weights that the release cannot start from.
@@ -188,7 +189,7 @@ func (a *arguments) load() {
 // duration.
 func (a *arguments) saveInterval() string {
 	c, from := a.p.Run.Checkpoints, a.from("training.checkpoint.interval")
-	minutes := fmt.Sprintf("%.0f minutes at %.3g s a step", float64(c.IntervalSeconds)/60, float64(a.p.Time.StepSeconds))
+	minutes := fmt.Sprintf("%.0f minutes at %s s a step", float64(c.IntervalSeconds)/60, units.Significant(float64(a.p.Time.StepSeconds), 3))
 	switch {
 	case c.Given == "steps":
 		return from

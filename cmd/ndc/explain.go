@@ -15,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/review/record"
 	"github.com/ndc-dev/ndc/view/explain"
 )
@@ -61,6 +62,9 @@ layout as it is and under the best one; it may be repeated.`,
 				t.diagnostics(jobWarnings(plans.list), t.files)
 			}
 			x := explainer{plans: &plans, argument: args[0], flags: &flags}
+			if err := x.possible(); err != nil {
+				return err
+			}
 			for i, one := range feasible(plans.list) {
 				d, err := x.document(t, one, asked)
 				if err != nil {
@@ -69,9 +73,6 @@ layout as it is and under the best one; it may be repeated.`,
 				if err := printExplanation(t, d, flags.format, i > 0); err != nil {
 					return err
 				}
-			}
-			if plans.miss() {
-				return exitError(exitInfeasible)
 			}
 			return nil
 		},
@@ -126,6 +127,42 @@ type explainer struct {
 	flags    *explainFlags
 }
 
+// possible reports a stage that no plan has, and a word that no launch file has.
+func (x *explainer) possible() error {
+	stages, found := 0, x.flags.flag == ""
+	var words []string
+	for _, c := range feasible(x.plans.list) {
+		stages = max(stages, len(c.plan.Memory.Stages))
+		found = found || len(x.settings(c, x.flags.flag)) > 0
+		words = append(words, c.launchWords()...)
+	}
+	switch {
+	case stages > 0 && x.flags.stage >= stages:
+		return usageError(fmt.Sprintf("--stage %d is none of the %s, which are counted from 0.", x.flags.stage, units.Count(stages, "pipeline stage")))
+	case !found:
+		return usageError(fmt.Sprintf("No launch file has the word %q.%s", x.flags.flag, diag.DidYouMean(x.flags.flag, words)))
+	}
+	return nil
+}
+
+// launchWord is an option, a key or a variable of a launch file.
+var launchWord = regexp.MustCompile(`(?m)--([a-z][a-z0-9_-]+)|^\s*(?:export )?"?([A-Za-z_][A-Za-z0-9_]+)"?\s*[=:]`)
+
+// launchWords are the options, keys and variables of the launch files.
+func (c *compiled) launchWords() (words []string) {
+	for _, a := range c.artifacts {
+		if path.Base(a.Path) == planName {
+			continue
+		}
+		for _, m := range launchWord.FindAllStringSubmatch(string(a.Content), -1) {
+			if w := m[1] + m[2]; !slices.Contains(words, w) {
+				words = append(words, w)
+			}
+		}
+	}
+	return words
+}
+
 // document explains one plan.
 func (x *explainer) document(t *terminal, c *compiled, asked []string) (*explain.Document, error) {
 	p, detail := c.plan, compiler.NewDetail(c.job, c.target, c.plan)
@@ -134,7 +171,7 @@ func (x *explainer) document(t *terminal, c *compiled, asked []string) (*explain
 		switch topic {
 		case "memory":
 			stage := x.flags.stage
-			if stage < 0 || stage >= len(p.Memory.Stages) {
+			if stage < 0 || stage >= len(p.Memory.Stages) { // of another plan
 				stage = p.Memory.Peak.Stage
 			}
 			d.Sections = append(d.Sections, explain.Memory(p, stage, detail.MemoryTerms(stage)))
@@ -238,11 +275,14 @@ func (x *explainer) whatIf(t *terminal, c *compiled) (explain.Section, error) {
 			return explain.Section{}, exitError(exitInput)
 		}
 		i := slices.IndexFunc(plans.list, func(other *compiled) bool { return other.folder() == c.folder() })
-		if i < 0 || plans.list[i].target == nil {
-			continue
+		if i < 0 {
+			return explain.Section{}, usageError(fmt.Sprintf("With --what-if %s there is no plan of %s to compare.", text, c.folder()))
 		}
-		changed := plans.list[i]
-		list = append(list, explain.Changed{Change: text, Kept: compiler.NewDetail(changed.job, changed.target, c.plan).Step(), Best: changed.plan})
+		changed := explain.Changed{Change: text, Best: plans.list[i].plan}
+		if then := plans.list[i]; then.target != nil && then.job.Cluster.GPUs() == c.plan.Layout.GPUs() {
+			changed.Kept = compiler.NewDetail(then.job, then.target, c.plan).Step()
+		}
+		list = append(list, changed)
 	}
 	return explain.WhatIf(c.plan, list), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/goodput"
@@ -264,11 +265,11 @@ func nextRound(t *terminal, out string, force bool) error {
 		return err
 	}
 	if last := f.Rounds[len(f.Rounds)-1].Script; !hasRun(out, last) {
-		return usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", last, filepath.Join(out, last)))
+		return usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", last, render.Quote(filepath.Join(out, last))))
 	}
 	round := result.Next(f)
 	if !round.Worth(f.Left()) {
-		return t.say(view.TrialOver(f, &round, out), &round)
+		return t.say(view.TrialOver(f, &round, render.Quote(out)), &round)
 	}
 	f.NDCVersion = version
 	f.Hold(&round)
@@ -284,7 +285,7 @@ func putTrial(t *terminal, out string, f *tune.File, folders func(*output.Output
 	if diags.HasErrors() {
 		return exitError(exitInput)
 	}
-	return t.say(view.Trial(f, out), f)
+	return t.say(view.Trial(f, render.Quote(out)), f)
 }
 
 // say prints a result, as text or as JSON.

@@ -43,7 +43,7 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	}
 	if len(attempts) == 0 {
 		first := f.Rounds[0].Script
-		return nil, nil, usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", first, filepath.Join(folder, first)))
+		return nil, nil, usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", first, render.Quote(filepath.Join(folder, first))))
 	}
 	of := map[string]*logs.Log{}
 	for i := range f.Candidates {

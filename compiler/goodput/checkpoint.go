@@ -75,9 +75,9 @@ func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 	best := math.Sqrt(2 * save * between)
 	costs := "a minute"
 	if save != s.SaveSeconds {
-		costs = fmt.Sprintf("%.3g s", units.Rounded(save))
+		costs = units.Significant(float64(units.Rounded(save)), 3) + " s"
 	}
-	why := fmt.Sprintf("saving costs %s, %s are interrupted every %.3g hours", costs, units.Count(gpus, "GPU"), units.Rounded(between/3600))
+	why := fmt.Sprintf("saving costs %s, %s are interrupted every %s hours", costs, units.Count(gpus, "GPU"), units.Significant(float64(units.Rounded(between/3600)), 3))
 	if best > s.MostSeconds {
 		best, why = s.MostSeconds, "no more than an hour is lost"
 	}

@@ -72,9 +72,9 @@ func tokens(j *job.Job, parameters float64) Note {
 	if j.Model.MoE != nil {
 		what = "active parameter"
 	}
-	compared := fmt.Sprintf("%.2g times", each/laws.TokensPerParameter)
-	return Note{fmt.Sprintf("The run reads %.3g tokens for each %s, %s the %g that make the best of its compute; more make a smaller model better, fewer leave it untrained.",
-		each, what, compared, laws.TokensPerParameter), laws.TokensSource}
+	compared := units.Significant(each/laws.TokensPerParameter, 2) + " times"
+	return Note{fmt.Sprintf("The run reads %s tokens for each %s, %s the %g that make the best of its compute; more make a smaller model better, fewer leave it untrained.",
+		units.Significant(each, 3), what, compared, laws.TokensPerParameter), laws.TokensSource}
 }
 
 // criticalBatch compares the batch with the one at which half of the tokens buy
@@ -85,7 +85,7 @@ func criticalBatch(j *job.Job, parameters float64) Note {
 	critical := laws.CriticalBatchTokens / math.Pow(loss, 1/laws.CriticalBatchPower)
 	batch := float64(j.Training.GlobalBatchSize) * float64(j.Model.SequenceLength)
 	return Note{fmt.Sprintf("A batch has %s tokens, the critical one about %s at the end, at a loss near %.2f (less before): of the tokens %.0f %% buy fewer steps instead of progress.",
-		short(batch), short(critical), loss, 100*batch/(batch+critical)), laws.CriticalBatchSource + "; loss: " + laws.LossSource}
+		units.InWords(batch, 3), units.InWords(critical, 3), loss, 100*batch/(batch+critical)), laws.CriticalBatchSource + "; loss: " + laws.LossSource}
 }
 
 // rate says how long the learning rate rises and falls.
@@ -94,8 +94,8 @@ func rate(t *job.Training) []Note {
 	if t.Steps == 0 || s.Kind != "wsd" || s.DecaySteps == 0 {
 		return nil
 	}
-	return []Note{{fmt.Sprintf("The rate rises over %.2g %% of the run and falls over %.2g %%; a fall over %.0f %% ends where a cosine does.",
-		100*float64(s.WarmupSteps)/float64(t.Steps), 100*float64(s.DecaySteps)/float64(t.Steps), 100*laws.DecayShare), laws.DecaySource}}
+	return []Note{{fmt.Sprintf("The rate rises over %s %% of the run and falls over %s %%; a fall over %.0f %% ends where a cosine does.",
+		units.Significant(100*float64(s.WarmupSteps)/float64(t.Steps), 2), units.Significant(100*float64(s.DecaySteps)/float64(t.Steps), 2), 100*laws.DecayShare), laws.DecaySource}}
 }
 
 // ramp says what of a pipeline the first, small batches fill.
@@ -108,12 +108,4 @@ func ramp(t *job.Training, l *plan.Layout) Note {
 	return Note{fmt.Sprintf("The batch starts with %s for each replica and ends with %d; a pipeline of %s idles for %.0f %% of the first steps, and for %.0f %% of the last.",
 		units.Count(first, "micro-batch"), l.MicroBatches, units.Count(l.PipelineParallel, "stage"), idle(first), idle(l.MicroBatches)),
 		"Narayanan et al. 2021, arXiv:2104.04473, section 2.2"}
-}
-
-// short is a number of tokens in millions or thousands.
-func short(tokens float64) string {
-	if tokens >= 1e6 {
-		return fmt.Sprintf("%.3g million", tokens/1e6)
-	}
-	return fmt.Sprintf("%.3g thousand", tokens/1e3)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // sections are where docs/memory.md has the formulas of the lines.
@@ -88,9 +89,9 @@ func perElement(amount float64, n program.Elements, ln line, e *evaluation) stri
 			}
 			part := func(elements, ranks int64) string {
 				if ranks > 1 {
-					return fmt.Sprintf("%g B · %.4g parameters / %d ranks", w, float64(elements), ranks)
+					return fmt.Sprintf("%g B · %s parameters / %d ranks", w, units.InWords(float64(elements), 4), ranks)
 				}
-				return fmt.Sprintf("%g B · %.4g parameters", w, float64(elements))
+				return fmt.Sprintf("%g B · %s parameters", w, units.InWords(float64(elements), 4))
 			}
 			switch {
 			case n.Expert == 0:
@@ -115,7 +116,7 @@ func inFlight(at *instant, c *content, ln line, amount int64) string {
 	for i := range at.held {
 		alive, each := int64(at.held[i].alive), c.chunks[i].activations[ln]
 		if alive > 0 && each > 0 {
-			words = append(words, fmt.Sprintf("%d · %.4g MB", alive, float64(each)/1e6))
+			words = append(words, fmt.Sprintf("%d · %s", alive, inGiB(each)))
 			sum += alive * each
 		}
 	}
@@ -126,9 +127,18 @@ func inFlight(at *instant, c *content, ln line, amount int64) string {
 	if rest := amount - sum; math.Abs(float64(rest)) > float64(closeBy*float64(amount)) {
 		sign := "+"
 		if rest < 0 {
-			sign = "-"
+			sign, rest = "-", -rest
 		}
-		text += fmt.Sprintf(" %s %.4g MB of the running layer", sign, math.Abs(float64(rest))/1e6)
+		text += fmt.Sprintf(" %s %s of the running layer", sign, inGiB(rest))
 	}
 	return text
+}
+
+// inGiB writes an amount in the unit of the ledger, or in MiB, with digits enough to
+// multiply it.
+func inGiB(n int64) string {
+	if n >= int64(units.GiB) {
+		return units.Significant(float64(n)/float64(units.GiB), 4) + " GiB"
+	}
+	return units.Significant(float64(n)/float64(units.MiB), 4) + " MiB"
 }

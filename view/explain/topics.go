@@ -31,8 +31,8 @@ func Memory(p *plan.Plan, stage int, terms []plan.Term) Section {
 	at := &m.Stages[stage]
 	s := Section{Topic: "memory", Title: fmt.Sprintf("Memory of stage %d", stage), Lines: []string{
 		fmt.Sprintf("%s of tensors, %s held by the allocator, %s on the device, of %s usable.", view.GiB(at.AllocatedBytes), view.GiB(at.ReservedBytes), view.GiB(at.DeviceBytes), view.GiB(m.UsableBytes)),
-		fmt.Sprintf("The busiest rank of the job is rank %d on stage %d: 90 %% range on the device %s to %s; %s have to be usable for the limits on running out, of which the chance is %.2g %%.",
-			m.Peak.Rank, m.Peak.Stage, view.GiB(m.Peak.DeviceRangeBytes[0]), view.GiB(m.Peak.DeviceRangeBytes[1]), view.GiB(m.NeededBytes), 100*m.OOM.Any),
+		fmt.Sprintf("The busiest rank of the job is rank %d on stage %d: 90 %% range on the device %s to %s; %s have to be usable for the limits on running out, of which the chance is %s.",
+			m.Peak.Rank, m.Peak.Stage, view.GiB(m.Peak.DeviceRangeBytes[0]), view.GiB(m.Peak.DeviceRangeBytes[1]), view.GiB(m.NeededBytes), view.Chance(m.OOM.Any)),
 	}}
 	ledger := Table{Caption: "At the moment that needs the most:", Columns: []Column{{"bytes", "bytes", true}, {"name", "what", false}, {"formula", "with its numbers", false}, {"section", "formula and source", false}}}
 	for _, t := range terms {
@@ -267,7 +267,7 @@ func amount(n units.Bytes) string {
 	case f >= 1e6:
 		return fmt.Sprintf("%.2f MB", f/1e6)
 	default:
-		return fmt.Sprintf("%.3g kB", f/1e3)
+		return units.Significant(f/1e3, 3) + " kB"
 	}
 }
 
@@ -285,7 +285,7 @@ func Sensitivity(p *plan.Plan, list []plan.Sensitivity) Section {
 // Changed is what a change of the job does to a plan.
 type Changed struct {
 	Change string
-	Kept   units.Seconds // the step with the plan's own layout
+	Kept   units.Seconds // the step with the plan's own layout; 0: it is one of other GPUs, or the backend refuses the job
 	Best   *plan.Plan    // what would be chosen
 }
 
@@ -298,7 +298,10 @@ func WhatIf(p *plan.Plan, list []Changed) Section {
 		return Cell{fmt.Sprintf("%+.1f %%", 100*c), c}
 	}
 	for _, c := range list {
-		row := []Cell{Words(c.Change), timeCell(c.Kept), share(c.Kept), {}, {}, Words("nothing fits")}
+		row := []Cell{Words(c.Change), {Text: "-"}, {}, {Text: "-"}, {}, Words("nothing fits")}
+		if c.Kept > 0 {
+			row[1], row[2] = timeCell(c.Kept), share(c.Kept)
+		}
 		if c.Best != nil && c.Best.Feasible {
 			row[3], row[4] = timeCell(c.Best.Time.StepSeconds), share(c.Best.Time.StepSeconds)
 			first, _, _ := strings.Cut(view.Layout(&c.Best.Layout), "\n")

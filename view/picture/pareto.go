@@ -112,14 +112,14 @@ func drawPareto(s *Subject, c *canvas) {
 	for _, t := range ticks(widest * float64(p.Memory.GPUBytes) / float64(units.GiB)) {
 		x := at(t * float64(units.GiB) / (widest * float64(p.Memory.GPUBytes)))
 		c.line(x, top, x, top+cloudHeight, "faint", false)
-		c.anchored(x, top+cloudHeight+14, 10, "soft", "middle", fmt.Sprintf("%.4g GiB", t))
+		c.anchored(x, top+cloudHeight+14, 10, "soft", "middle", units.Significant(t, 4)+" GiB")
 	}
 	for _, t := range ticks(tokens / seconds) {
 		_, y := cloudPlace(p, &plan.Assessed{StepSeconds: units.Seconds(tokens / max(t, 1e-9))}, fastest)
 		if y >= 0 && y <= 1 {
 			at := top + int(y*cloudHeight)
 			c.line(plotLeft, at, plotLeft+plotWidth, at, "faint", false)
-			c.label(at+4, fmt.Sprintf("%.4g", t))
+			c.label(at+4, units.Significant(t, 4))
 		}
 	}
 	x := at(float64(p.Memory.UsableBytes) / (widest * float64(p.Memory.GPUBytes)))
@@ -148,7 +148,7 @@ func drawPareto(s *Subject, c *canvas) {
 	cx, cy := dot(&own)
 	fmt.Fprintf(&c.body, `<circle cx="%s" cy="%s" r="7" class="mark" stroke-width="2"><title>the plan: %s, %s</title></circle>`+"\n", number(cx), number(cy), view.Duration(p.Time.StepSeconds), view.GiB(p.Memory.Peak.DeviceBytes))
 	c.y = top + cloudHeight + 22
-	c.note(fmt.Sprintf("Up: tokens per second and GPU, from %.3g; right: memory on the busiest device. The dashed line is what is usable.", tokens/seconds/farthest))
+	c.note(fmt.Sprintf("Up: tokens per second and GPU, from %s; right: memory on the busiest device. The dashed line is what is usable.", units.Significant(tokens/seconds/farthest, 3)))
 	c.note("The circle is the plan, the line the frontier of what surely fits. Dots have the plan's options where their layout allows them.")
 	c.legend([]string{"fits", "fits by its prediction, not by its range", "does not fit, or misses a limit"}, []string{cloudColours[plan.Fits], cloudColours[plan.FitsUnsure], cloudColours[plan.FitsNot]})
 }

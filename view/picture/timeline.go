@@ -226,9 +226,9 @@ func timeAxis(c *canvas, w *window) {
 // axisTime writes a moment with no more digits than a tick has.
 func axisTime(s, end units.Seconds) string {
 	if end < 1 {
-		return fmt.Sprintf("%.4g ms", float64(s)*1e3)
+		return units.Significant(float64(s)*1e3, 4) + " ms"
 	}
-	return fmt.Sprintf("%.4g s", float64(s))
+	return units.Significant(float64(s), 4) + " s"
 }
 
 // slotHues are the hues of passes, in degrees; a whole backward pass is green.
