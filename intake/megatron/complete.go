@@ -71,7 +71,7 @@ func (r *reading) attention() {
 		r.d.Remove("model.head_dim")
 		r.set("model.kv_heads", r.d.Int("model.attention_heads"))
 		for _, name := range []string{"--kv-lora-rank", "--qk-head-dim", "--qk-pos-emb-head-dim", "--v-head-dim"} {
-			r.unless(renamed[name], int64(r.defaultOf(name, 0)))
+			r.unless(rows()[name].Argument, int64(r.defaultOf(name, 0)))
 		}
 		return
 	}

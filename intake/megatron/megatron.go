@@ -55,7 +55,8 @@ type reading struct {
 	version string
 	table   *schema.Table
 	classes *schema.Classes
-	given   map[string]*option // by the attribute that they set
+	given   map[string]*option // by the attribute that they set, as far as it is read
+	words   map[string]bool    // the options of the command line, as written
 	quiet   bool               // defaults are being read, of which nobody wants to hear
 	passed  []string           // extra_args
 	findAt  map[string]int     // finding of an option that may be passed on, by its name
@@ -109,7 +110,10 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	if table == nil {
 		return fmt.Errorf("ndc does not emit for Megatron-LM %s", version)
 	}
-	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, findAt: map[string]int{}}
+	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}}
+	for i := range options {
+		r.words[options[i].name] = true
+	}
 	for i := range options {
 		r.option(&options[i])
 	}
@@ -395,7 +399,7 @@ func (r *reading) defaults() {
 	for _, name := range r.table.Names() {
 		entry, _ := r.table.Lookup(name)
 		class, _ := r.classes.Of(entry)
-		if r.given[entry.Dest] != nil || class.Kind != schema.Job || name != entry.Names[0] || silent[name] || entry.Action != "Store" {
+		if r.given[entry.Dest] != nil || class.Kind != schema.Job || name != entry.Names[0] || rows()[name].Silent != "" || entry.Action != "Store" {
 			continue
 		}
 		if !strings.HasPrefix(class.Argument, "model.") && !strings.HasPrefix(class.Argument, "training.") && !strings.HasPrefix(class.Argument, "constraints.") {
@@ -416,22 +420,6 @@ func (r *reading) defaults() {
 		r.value(&option{name: name, long: name, values: []shell.Word{{Text: text}}}, class.Argument)
 	}
 	r.quiet = false
-}
-
-// silent are options whose defaults say nothing by themselves: they act with
-// another option, or are read where that one is.
-var silent = map[string]bool{
-	"--rope-scaling-factor": true, "--rotary-scaling-factor": true, "--mscale": true, "--mscale-all-dim": true, "--rope-type": true,
-	"--yarn-beta-fast": true, "--yarn-beta-slow": true, "--yarn-original-max-position-embeddings": true, "--yarn-correction-range-round-to-int": true,
-	"--num-query-groups": true, "--q-lora-rank": true, "--kv-lora-rank": true, "--qk-head-dim": true, "--qk-pos-emb-head-dim": true, "--v-head-dim": true,
-	"--profile-step-start": true, "--profile-step-end": true, "--distributed-timeout-minutes": true, "--eval-interval": true, "--eval-iters": true,
-	"--make-vocab-size-divisible-by": true, "--rotary-base": true, "--rotary-percent": true, "--fp8-recipe": true, "--fp4-recipe": true,
-	"--mtp-loss-scaling-factor": true, "--muon-momentum": true, "--sgd-momentum": true, "--lr-wsd-decay-style": true, "--recompute-modules": true,
-	"--mamba-num-heads": true, "--mamba-head-dim": true, "--mamba-state-dim": true, "--mamba-num-groups": true, "--num-layers-at-start-in-bf16": true,
-	"--num-layers-at-end-in-bf16": true, "--null-tokenizer-eod-id": true, "--log-interval": true, "--hybrid-attention-ratio": true, "--hybrid-mlp-ratio": true,
-	"--linear-num-key-heads": true, "--linear-num-value-heads": true, "--linear-key-head-dim": true, "--linear-value-head-dim": true, "--linear-conv-kernel-dim": true,
-	"--data-parallel-sharding-strategy": true, "--main-grads-dtype": true, "--exp-avg-dtype": true, "--exp-avg-sq-dtype": true, "--lr-warmup-iters": true,
-	"--lr-warmup-samples": true, "--rotary-seq-len-interpolation-factor": true, "--min-lr": true,
 }
 
 // Drop takes back what would be passed on and what the launch that ndc emits for

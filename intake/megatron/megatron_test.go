@@ -63,3 +63,22 @@ func TestLists(t *testing.T) {
 		}
 	}
 }
+
+// TestRandomState: --no-save-rng goes with --no-save-optim, in any order; alone no
+// job says it.
+func TestRandomState(t *testing.T) {
+	for options, want := range map[string]string{"--no-save-rng": "", "--no-save-optim": "false", "--no-save-rng --no-save-optim": "false"} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --save /c "+options)); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if v, ok := d.Get("training.checkpoint.save_optimizer"); ok {
+			got = fmt.Sprint(v.Value)
+		}
+		unread := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--no-save-rng" && f.Verdict == draft.Unknown })
+		if got != want || unread != (want == "") {
+			t.Errorf("%s: save_optimizer %q, want %q; named: %v", options, got, want, unread)
+		}
+	}
+}

@@ -16,85 +16,6 @@ import (
 // (megatron/core/fusions/fused_bias_geglu.py).
 const quickGELU = 1.702
 
-// words read options whose values are other words than the language's.
-var words = map[string]struct {
-	path   string
-	values map[string]any
-}{
-	"--normalization":                   {"model.normalization", map[string]any{"RMSNorm": "rmsnorm", "LayerNorm": "layernorm"}},
-	"--position-embedding-type":         {"model.position_embedding", map[string]any{"learned_absolute": "learned", "rope": "rope", "none": "none", "yarn": "rope"}},
-	"--softmax-type":                    {"model.attention_sinks", map[string]any{"learnable": true, "vanilla": false}},
-	"--attention-backend":               {"execution.attention", map[string]any{"flash": "flash", "fused": "fused", "unfused": "unfused", "AttnBackend.flash": "flash", "AttnBackend.fused": "fused", "AttnBackend.unfused": "unfused"}},
-	"--cp-comm-type":                    {"execution.context_parallel_type", map[string]any{"p2p": "ring", "all_gather": "all_gather", "a2a": "ulysses", "a2a+p2p": "hierarchical"}},
-	"--lr-decay-style":                  {"training.schedule", map[string]any{"cosine": "cosine", "linear": "linear", "constant": "constant", "WSD": "wsd"}},
-	"--optimizer":                       {"training.optimizer", map[string]any{"adam": "adamw", "sgd": "sgd", "muon": "muon", "dist_muon": "muon"}},
-	"--moe-router-load-balancing-type":  {"model.moe.router.balance", map[string]any{"aux_loss": "aux_loss", "seq_aux_loss": "sequence_aux_loss", "global_aux_loss": "global_aux_loss", "none": "none"}},
-	"--tokenizer-type":                  {"training.data.tokenizer", map[string]any{"HuggingFaceTokenizer": "huggingface", "GPTSentencePieceTokenizer": "sentencepiece", "SentencePieceTokenizer": "sentencepiece", "Llama2Tokenizer": "sentencepiece", "TikTokenizer": "tiktoken", "NullTokenizer": "none"}},
-	"--fp8-recipe":                      {"training.fp8.recipe", map[string]any{"delayed": "delayed", "tensorwise": "tensorwise", "blockwise": "blockwise", "mxfp8": "mxfp8"}},
-	"--recompute-granularity":           {"constraints.layout.recompute", map[string]any{"selective": "selective", "full": "full"}},
-	"--data-parallel-sharding-strategy": {"constraints.layout.zero_stage", map[string]any{"no_shard": int64(0), "optim": int64(1), "optim_grads": int64(2), "optim_grads_params": int64(3)}},
-	"--moe-token-dispatcher-type":       {"execution.moe_dispatcher", map[string]any{"allgather": "allgather", "alltoall": "alltoall", "flex": "deepep"}},
-	"--moe-flex-dispatcher-backend":     {"execution.moe_dispatcher", map[string]any{"deepep": "deepep", "hybridep": "hybridep"}},
-	"--exp-avg-dtype":                   {"execution.optimizer_state_dtype", map[string]any{"fp32": "fp32", "bf16": "bf16", "fp16": "fp16", "fp8": "fp8"}},
-	"--exp-avg-sq-dtype":                {"execution.optimizer_state_dtype", map[string]any{"fp32": "fp32", "bf16": "bf16", "fp16": "fp16", "fp8": "fp8"}},
-	"--main-grads-dtype":                {"execution.gradient_dtype", map[string]any{"fp32": "fp32", "bf16": "bf16"}},
-	"--cuda-graph-impl":                 {"execution.cuda_graphs", map[string]any{"none": "none", "transformer_engine": "layer", "full_iteration": "full", "local": "local"}},
-}
-
-// marks are options without a value, or whose value does not matter, that say
-// one value of one argument.
-var marks = map[string]struct {
-	path  string
-	value any
-}{
-	"--swiglu":                                {"model.activation", "swiglu"},
-	"--squared-relu":                          {"model.activation", "relu2"},
-	"--openai-gelu":                           {"model.activation", "gelu"},
-	"--disable-bias-linear":                   {"model.mlp_bias", false},
-	"--untie-embeddings-and-output-weights":   {"model.tied_embeddings", false},
-	"--use-rotary-position-embeddings":        {"model.position_embedding", "rope"},
-	"--multi-latent-attention":                {"model.mla", "mla"},
-	"--moe-router-enable-expert-bias":         {"model.moe.router.balance", "bias"},
-	"--bf16":                                  {"training.precision", "bf16"},
-	"--fp16":                                  {"training.precision", "fp16"},
-	"--fp4-recipe":                            {"training.precision", "nvfp4"},
-	"--use-flash-attn":                        {"execution.attention", "flash"},
-	"--grad-reduce-in-bf16":                   {"execution.gradient_dtype", "bf16"},
-	"--accumulate-allreduce-grads-in-fp32":    {"execution.gradient_dtype", "fp32"},
-	"--cross-entropy-loss-fusion":             {"execution.cross_entropy", "fused"},
-	"--moe-enable-deepep":                     {"execution.moe_dispatcher", "deepep"},
-	"--use-distributed-optimizer":             {"constraints.layout.zero_stage", int64(1)},
-	"--recompute-activations":                 {"constraints.layout.recompute", "selective"},
-	"--checkpoint-activations":                {"constraints.layout.recompute", "full"},
-	"--moe-pad-expert-input-to-capacity":      {"model.moe.token_drop", true},
-	"--dataloader-inter-document-masking":     {"training.data.document_mask", true},
-	"--mock-data":                             {"training.data.mock", true},
-	"--no-save-optim":                         {"training.checkpoint.save_optimizer", false},
-	"--no-save-rng":                           {"training.checkpoint.save_optimizer", false},
-	"--use-rope-scaling":                      {"model.position_embedding.scaling.type", "llama3"},
-	"--yarn-correction-range-round-to-int":    {"model.position_embedding.scaling.truncate", true},
-	"--no-yarn-correction-range-round-to-int": {"model.position_embedding.scaling.truncate", false},
-}
-
-// renamed are options whose value stands as it is under another path than that
-// of their class.
-var renamed = map[string]string{
-	"--q-lora-rank": "model.mla.q_lora_rank", "--kv-lora-rank": "model.mla.kv_lora_rank", "--qk-head-dim": "model.mla.qk_nope_head_dim",
-	"--qk-pos-emb-head-dim": "model.mla.qk_rope_head_dim", "--v-head-dim": "model.mla.v_head_dim",
-	"--mamba-num-heads": "model.mamba.heads", "--mamba-head-dim": "model.mamba.head_dim", "--mamba-state-dim": "model.mamba.state_dim", "--mamba-num-groups": "model.mamba.groups",
-	"--linear-num-key-heads": "model.delta_net.key_heads", "--linear-num-value-heads": "model.delta_net.value_heads", "--linear-key-head-dim": "model.delta_net.key_head_dim",
-	"--linear-value-head-dim": "model.delta_net.value_head_dim", "--linear-conv-kernel-dim": "model.delta_net.conv_kernel",
-	"--rope-scaling-factor": "model.position_embedding.scaling.factor", "--rotary-scaling-factor": "model.position_embedding.scaling.factor",
-	"--yarn-original-max-position-embeddings": "model.position_embedding.scaling.original_length", "--yarn-beta-fast": "model.position_embedding.scaling.beta_fast",
-	"--yarn-beta-slow": "model.position_embedding.scaling.beta_slow", "--mscale": "model.position_embedding.scaling.mscale", "--mscale-all-dim": "model.position_embedding.scaling.mscale_all_dim",
-	"--window-attn-skip-freq": "model.sliding_window.pattern", "--num-query-groups": "model.kv_heads", "--encoder-num-layers": "model.layers",
-	"--num-virtual-stages-per-pipeline-rank": "constraints.layout.virtual_pipeline", "--sgd-momentum": "training.optimizer.momentum", "--muon-momentum": "training.optimizer.momentum",
-	"--profile-step-start": "training.logging.profile.start_step", "--profile-step-end": "training.logging.profile.end_step",
-	"--num-layers-at-start-in-bf16": "training.fp8.bf16_first_layers", "--num-layers-at-end-in-bf16": "training.fp8.bf16_last_layers",
-	"--lr-warmup-iters": "training.schedule.warmup_steps", "--lr-wsd-decay-iters": "training.schedule.decay_steps", "--train-iters": "training.steps",
-	"--batch-size": "constraints.layout.micro_batch_size",
-}
-
 // readers read the options that do not say their argument as it stands.
 var readers map[string]func(*reading, *option) outcome
 
@@ -132,6 +53,7 @@ func init() { // they refer to one another
 		"--moe-router-pre-softmax":                 (*reading).preSoftmax,
 		"--no-load-optim":                          (*reading).later,
 		"--no-position-embedding":                  (*reading).noPositions,
+		"--no-save-rng":                            (*reading).noRandomState,
 		"--num-layers-per-virtual-pipeline-stage":  (*reading).later,
 		"--padded-vocab-size":                      (*reading).padded,
 		"--pipeline-model-parallel-layout":         (*reading).stages,
@@ -154,39 +76,9 @@ func init() { // they refer to one another
 		"--valid-data-path":                        (*reading).validation,
 		"--window-size":                            (*reading).window,
 	}
-	for name, w := range words {
-		readers[name] = func(r *reading, o *option) outcome {
-			if o.open {
-				return unknown("its value is known only when the script runs")
-			}
-			v, ok := w.values[o.first()]
-			if !ok && o.first() == "auto" || o.first() == "AttnBackend.auto" {
-				return left("the choice is left open")
-			}
-			if !ok {
-				return unknown("no value of " + w.path)
-			}
-			if r.quiet && r.d.Has(w.path) {
-				return outcome{}
-			}
-			r.d.Set(w.path, v, r.at(o.line))
-			return outcome{to: w.path}
-		}
-	}
-	for name, m := range marks {
-		readers[name] = func(r *reading, o *option) outcome {
-			r.d.Set(m.path, m.value, r.at(o.line))
-			return outcome{to: m.path}
-		}
-	}
-	for name, path := range renamed {
-		readers[name] = func(r *reading, o *option) outcome {
-			if o.open {
-				return unknown("its value is known only when the script runs")
-			}
-			result := r.plain(o, path)
-			result.to = path
-			return result
+	for name, row := range rows() {
+		if row.Argument != "" {
+			readers[name] = row.read
 		}
 	}
 }
@@ -247,6 +139,14 @@ func (r *reading) noPositions(o *option) outcome {
 	}
 	r.d.Default("model.position_embedding", "none", r.at(o.line))
 	return outcome{}
+}
+
+// noRandomState goes with --no-save-optim, as ndc emits it.
+func (r *reading) noRandomState(*option) outcome {
+	if r.words["--no-save-optim"] {
+		return left("it goes with --no-save-optim")
+	}
+	return unknown("the language saves random states with the optimizer or neither")
 }
 
 func (r *reading) ropeType(o *option) outcome {

@@ -1,0 +1,76 @@
+package megatron
+
+import (
+	"bytes"
+	_ "embed" // options.jsonl
+	"encoding/json"
+	"sync"
+
+	language "github.com/ndc-dev/ndc/lang/schema"
+)
+
+//go:embed options.jsonl
+var optionsFile []byte
+
+// row is what the table of a release does not say of an option: one line of
+// options.jsonl.
+type row struct {
+	Option   string         `json:"option"`
+	Argument string         `json:"argument"` // of the job; "": that of the option's class
+	Values   map[string]any `json:"values"`   // what its words are in the language; nil: they stand as they are
+	Says     any            `json:"says"`     // what the option's being there says, whatever its value
+	Silent   string         `json:"silent"`   // why its default says nothing by itself; "": it does
+	Source   string         `json:"source"`   // where the framework declares it
+}
+
+// rows are the lines of options.jsonl by their options.
+var rows = sync.OnceValue(func() map[string]row {
+	all := map[string]row{}
+	for line := range bytes.Lines(optionsFile) {
+		var r row
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&r); err != nil {
+			panic("megatron: options.jsonl: " + err.Error())
+		}
+		all[r.Option] = r
+	}
+	return all
+})
+
+// read sets the row's argument.
+func (w row) read(r *reading, o *option) outcome {
+	if w.Says != nil {
+		r.d.Set(w.Argument, typed(w.Argument, w.Says), r.at(o.line))
+		return outcome{to: w.Argument}
+	}
+	if o.open {
+		return unknown("its value is known only when the script runs")
+	}
+	if w.Values == nil {
+		result := r.plain(o, w.Argument)
+		result.to = w.Argument
+		return result
+	}
+	v, ok := w.Values[o.first()]
+	switch {
+	case o.first() == "auto" && !ok, o.first() == "AttnBackend.auto":
+		return left("the choice is left open")
+	case !ok:
+		return unknown("no value of " + w.Argument)
+	case r.quiet && r.d.Has(w.Argument):
+		return outcome{}
+	}
+	r.d.Set(w.Argument, typed(w.Argument, v), r.at(o.line))
+	return outcome{to: w.Argument}
+}
+
+// typed is a value of options.jsonl as a draft has it.
+func typed(path string, v any) any {
+	if f, ok := v.(float64); ok {
+		if a := Argument(path); a == nil || a.Type != language.Number {
+			return int64(f)
+		}
+	}
+	return v
+}
