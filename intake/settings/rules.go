@@ -64,7 +64,7 @@ func rulesOf(name string) rules {
 		r := &rule{}
 		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
 		d.DisallowUnknownFields()
-		if err := d.Decode(r); err != nil || r.Call != "" && calls()[r.Call] == nil {
+		if err := d.Decode(r); err != nil || r.Source == "" || r.Call != "" && calls()[r.Call] == nil {
 			panic(fmt.Sprintf("settings: %s: %s: %v", name, lines.Bytes(), err))
 		}
 		for _, k := range r.Keys {
