@@ -97,7 +97,7 @@ func Import(files []File, o Options) (*Result, diag.List) {
 			in.own = string(m[1])
 		}
 		if order[i] < 0 {
-			unreadable(&diags, f, "It is none of: "+known()+".")
+			unreadable(&diags, f, broken(f)+"It is none of: "+known()+".")
 		}
 	}
 	for k, r := range readers {
@@ -117,6 +117,23 @@ func Import(files []File, o Options) (*Result, diag.List) {
 		return nil, diags
 	}
 	return in.result(files), diags
+}
+
+// broken says where a file is not what the end of its name says; "" where it is.
+func broken(f File) string {
+	var err error
+	format := "JSON"
+	switch path.Ext(f.Name) {
+	case ".json":
+		_, err = tree.JSON(f.Content)
+	case ".toml":
+		format = "TOML"
+		_, err = settings.TOML(f.Content)
+	}
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("It is no %s: %v. ", format, err)
 }
 
 func known() string {

@@ -72,11 +72,7 @@ func saveCalibration(name string, f *calibration.File) error {
 	if err != nil {
 		return err
 	}
-	temporary := name + ".new"
-	if err := os.WriteFile(temporary, text, 0o644); err != nil {
-		return fmt.Errorf("the calibration cannot be written: %w", cause(err))
-	}
-	if err := os.Rename(temporary, name); err != nil {
+	if err := saveFile(name, text); err != nil {
 		return fmt.Errorf("the calibration cannot be written: %w", cause(err))
 	}
 	return nil

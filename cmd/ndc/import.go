@@ -100,19 +100,10 @@ func (t *terminal) importedJob(out string, force bool, content []byte) error {
 		_, err := t.out.Write(content)
 		return err
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	f, err := os.OpenFile(out, flags, 0o644)
-	if errors.Is(err, os.ErrExist) {
+	if _, err := os.Lstat(out); err == nil && !force {
 		return fmt.Errorf("%s is there already; --force replaces it", out)
 	}
-	if err == nil {
-		_, err = f.Write(content)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
+	if err := saveFile(out, content); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", out, cause(err))
 	}
 	return nil
@@ -134,7 +125,7 @@ func (t *terminal) findings(r *intake.Result) {
 	for _, v := range []draft.Verdict{draft.Unknown, draft.Passed} {
 		for _, f := range r.Findings {
 			if f.Verdict == v {
-				fmt.Fprintf(t.err, "%s:%d: %s: %s%s\n", f.File, f.Line, f.Verdict, strings.TrimSpace(f.Name+" "+f.Value), because(f.Why))
+				fmt.Fprintf(t.err, "%s:%d: %s: %s%s\n", shown(f.File), f.Line, f.Verdict, shown(strings.TrimSpace(f.Name+" "+f.Value)), because(f.Why))
 			}
 		}
 	}

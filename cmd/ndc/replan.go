@@ -175,6 +175,18 @@ func replaceFile(path string, content []byte) error {
 	return nil
 }
 
+// saveFile writes what a user names, all of it or nothing, through links, and into
+// what is no regular file, such as a pipe, as it comes.
+func saveFile(path string, content []byte) error {
+	if behind, err := filepath.EvalSymlinks(path); err == nil {
+		path = behind
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, content, 0o666)
+	}
+	return replaceFile(path, content)
+}
+
 // lockLine is what a screen says of the lock of one plan, "" for nothing.
 func lockLine(d *decision) string {
 	var b strings.Builder

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mitchellh/go-wordwrap"
@@ -130,16 +131,30 @@ func (t *terminal) render(d *diag.Diagnostic, source []byte) string {
 	}
 	fmt.Fprintf(&b, "%s %s [%s]\n", t.paint(colour, label+":"), t.paint(bold, d.Summary), d.ID)
 	if !d.Range.IsZero() {
-		fmt.Fprintf(&b, "  on %s line %d:\n", d.Range.Filename, d.Range.Start.Line)
+		fmt.Fprintf(&b, "  on %s line %d:\n", shown(d.Range.Filename), d.Range.Start.Line)
 		if source != nil {
 			b.WriteString(t.snippet(d.Range, source))
 		}
 	}
-	for _, line := range strings.Split(wordwrap.WrapString(d.Detail, uint(t.width-2)), "\n") {
+	for _, line := range strings.Split(wordwrap.WrapString(shown(d.Detail), uint(t.width-2)), "\n") {
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 	}
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// shown is text of a file or its name as a terminal may get it: what would steer
+// the terminal, or show signs in another order than they stand in, is replaced.
+func shown(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r != '\n' && unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }
 
 // snippet shows the first line of a range with its columns underlined. Long
@@ -157,10 +172,9 @@ func (t *terminal) snippet(r diag.Range, source []byte) string {
 	start = min(start, len(line))
 	line, start, end = cut(line, start, max(start, end), max(40, t.width-10))
 	number := fmt.Sprintf("%5d: ", r.Start.Line)
-	plain := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\t", " ") }
-	underline := strings.Repeat(" ", len(number)+utf8.RuneCountInString(plain(line[:start]))) +
-		strings.Repeat("^", max(1, utf8.RuneCountInString(plain(line[start:end]))))
-	return number + plain(line) + "\n" + t.paint(red, underline) + "\n"
+	underline := strings.Repeat(" ", len(number)+utf8.RuneCountInString(shown(line[:start]))) +
+		strings.Repeat("^", max(1, utf8.RuneCountInString(shown(line[start:end]))))
+	return number + shown(line) + "\n" + t.paint(red, underline) + "\n"
 }
 
 // cut keeps width bytes of a line around [start, end).

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -248,7 +247,7 @@ func distinct(names []string) []string {
 // print shows the results, and writes them to a file when it has a name.
 func (s *testResults) print(t *terminal, junit string) error {
 	if junit != "" {
-		if err := os.WriteFile(junit, s.junit(), 0o644); err != nil {
+		if err := saveFile(junit, s.junit()); err != nil {
 			return fmt.Errorf("writing %s: %w", junit, cause(err))
 		}
 	}
