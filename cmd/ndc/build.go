@@ -187,6 +187,7 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 			c, more := compile(&r)
 			diags.Append(more)
 			if c != nil {
+				c.asked = j
 				plans.list = append(plans.list, c)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 
 // compiled is one job on one backend, planned and emitted.
 type compiled struct {
+	asked     *job.Job // as the files have it: its size may be open, and its lists of options
 	job       *job.Job
 	target    *target.Target
 	plan      *plan.Plan

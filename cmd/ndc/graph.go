@@ -88,7 +88,7 @@ func (c *compiled) subject() *picture.Subject {
 			signals.wait()
 		}
 		return list
-	}}
+	}, Sizes: func() []*plan.Plan { return sizes(c.asked) }}
 }
 
 // printPictures draws on the terminal.

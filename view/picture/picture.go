@@ -31,6 +31,7 @@ type Subject struct {
 	Plan *plan.Plan
 	Details
 	Layouts func() []plan.Assessed // all layouts of the job, for the kind pareto alone
+	Sizes   func() []*plan.Plan    // the plans of the sizes of the run, the smallest first, for the kind sizing alone
 }
 
 // Kind is a kind of picture.
@@ -53,6 +54,7 @@ var Kinds = []Kind{
 	{"mesh", "ranks on nodes, and the links of their groups", drawMesh, textMesh, dataMesh},
 	{"pareto", "throughput over memory of all layouts", drawPareto, textPareto, dataPareto},
 	{"roofline", "matrix products and attention below the GPU's roof", drawRoofline, textRoofline, dataRoofline},
+	{"sizing", "time of the run and its GPU-hours over the number of nodes", drawSizing, textSizing, dataSizing},
 }
 
 // Names are those of Kinds.

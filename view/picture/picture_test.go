@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -94,7 +95,22 @@ func subject(microBatches int) *Subject {
 		}
 		return list
 	}
-	return &Subject{Job: "llama & <co>", Plan: p, Details: toy{microBatches}, Layouts: layouts}
+	sizes := func() []*plan.Plan {
+		var list []*plan.Plan
+		for _, nodes := range []int{1, 2, 4, 8} {
+			size := plan.Plan{Layout: p.Layout, Feasible: nodes > 1, Input: plan.Input{Nodes: nodes, GPUs: 8 * nodes}}
+			if size.Feasible { // twice the nodes take 0.55 of the time, and fail more often
+				days := 40 * math.Pow(0.55, math.Log2(float64(nodes)))
+				size.Run = plan.Run{Seconds: units.Seconds(days * 86400), ExpectedSeconds: units.Seconds((days + float64(nodes)/4) * 86400), GPUHours: days * 24 * 8 * float64(nodes)}
+				size.Time.StepSeconds = 10
+			} else {
+				size.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{{Summary: "too large"}}}
+			}
+			list = append(list, &size)
+		}
+		return list
+	}
+	return &Subject{Job: "llama & <co>", Plan: p, Details: toy{microBatches}, Layouts: layouts, Sizes: sizes}
 }
 
 // TestGolden: every kind as it was looked at.
