@@ -204,6 +204,48 @@ func printRegret(w io.Writer, results []result) {
 	}
 	out.Flush()
 	printVerdicts(w, cells)
+	if mean, deviation, n := optimism(near); n > 1 {
+		fmt.Fprintf(w, "chosen layouts took %+.1f %% longer, against their predictions, than the %d that fit and are predicted next (standard error %.1f %%, %d cells up to %d GPUs)\n",
+			100*mean, runnersUp, 100*deviation, n, judgedGPUs)
+	}
+}
+
+// runnersUp is how many layouts of a cell a chosen one is compared with.
+const runnersUp = 10
+
+// optimism is by how much longer chosen layouts took, against their predictions,
+// than the median of those that were predicted next: what a search gains by
+// errors in its favour. Mean of the logarithms over cells, and its standard error.
+func optimism(of []judgement) (mean, deviation float64, n int) {
+	var squares float64
+	for i := range of {
+		chosen := of[i].ndc.taken
+		if chosen == nil || chosen.Time == nil {
+			continue
+		}
+		var next []*result
+		for _, r := range of[i].cell.tried {
+			if r.Time != nil && r.Verdict.Feasible && r.predicted >= chosen.predicted && !sameJob(r.example, chosen.example) {
+				next = append(next, r)
+			}
+		}
+		slices.SortStableFunc(next, func(a, b *result) int { return cmp.Compare(a.predicted, b.predicted) })
+		if next = next[:min(len(next), runnersUp)]; len(next) < runnersUp {
+			continue
+		}
+		longer := make([]float64, len(next))
+		for k, r := range next {
+			longer[k] = math.Log(r.Time.MeasuredSeconds / r.predicted)
+		}
+		slices.Sort(longer)
+		x := math.Log(chosen.Time.MeasuredSeconds/chosen.predicted) - quantile(longer, 0.5)
+		mean, squares, n = mean+x, squares+x*x, n+1
+	}
+	mean /= float64(max(n, 1))
+	if n > 1 {
+		deviation = math.Sqrt((squares/float64(n) - mean*mean) / float64(n-1))
+	}
+	return mean, deviation, n
 }
 
 // String is the regret in per cent.

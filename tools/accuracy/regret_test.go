@@ -69,3 +69,26 @@ func TestJudge(t *testing.T) {
 		t.Errorf("a layout that did not run: %s", j.argmin)
 	}
 }
+
+// TestOptimism: a chosen layout that takes longer than predicted by 5 % more than
+// those behind it is optimistic by that; one that did not run says nothing.
+func TestOptimism(t *testing.T) {
+	ran := func(micro int, measured, predicted float64) *result {
+		r := &result{predicted: predicted, Verdict: &verdictResult{Feasible: true}, Time: &timeResult{MeasuredSeconds: measured}, example: &example{row: &row{}, job: &job.Job{}}}
+		r.example.layout.MicroBatchSize = micro
+		return r
+	}
+	judged := func(off float64) judgement {
+		c := &cell{tried: []*result{ran(1, off, 1)}}
+		for i := range runnersUp {
+			c.tried = append(c.tried, ran(2+i, 2.2+float64(i), 2+float64(i)/1.1))
+		}
+		return judgement{cell: c, ndc: choice{taken: c.tried[0]}}
+	}
+	lost := judged(1)
+	lost.ndc.taken = &result{}
+	mean, deviation, n := optimism([]judgement{judged(1.1 * 1.05), judged(1.1 * 1.05), lost})
+	if n != 2 || math.Abs(mean-math.Log(1.05)) > 1e-9 || deviation > 1e-6 {
+		t.Errorf("%v with a standard error of %v, of %d", mean, deviation, n)
+	}
+}
