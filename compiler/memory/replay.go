@@ -26,7 +26,7 @@ const (
 // held is what exists of a local chunk of a rank, or of several.
 type held struct {
 	alive    int32 // micro-batches whose activations are kept
-	waiting  int32 // of these, those whose weight gradients wait
+	waiting  int32 // of these, those whose weight gradients wait; all that these need is counted, of which some is gone sooner (docs/memory.md, "Split backward passes")
 	begun    int32 // chunks whose gradients exist
 	gathered int32 // chunks whose parameters were left gathered by a backward pass
 	loose    int32 // chunks whose newest weight gradients are not added to the others yet
