@@ -153,6 +153,12 @@ func (s *scenario) states() string {
 // finish waits until all submissions have ended.
 func (s *scenario) finish(t *testing.T) {
 	t.Helper()
+	s.finishWithin(t, patience)
+}
+
+// finishWithin is patient as long as it is told to be.
+func (s *scenario) finishWithin(t *testing.T, patience time.Duration) {
+	t.Helper()
 	s.await(t, "the jobs to end", patience, func() bool {
 		list := s.jobs()
 		return len(list) > 0 && !slices.ContainsFunc(list, func(j job) bool {

@@ -27,6 +27,7 @@ func TestSlurm(t *testing.T) {
 			t.Run("DeepSpeed", func(t *testing.T) { deepSpeedTrainer().survives(t, c) })
 			t.Run("Megatron", func(t *testing.T) { megatronTrainer(t).survives(t, c) })
 			t.Run("TorchTitan", func(t *testing.T) { torchTitanTrainer(t).survives(t, c) })
+			t.Run("Tune", func(t *testing.T) { tuned(t, c, torchTitanTrainer(t)) })
 		})
 	})
 	tally.record(t)

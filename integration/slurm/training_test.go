@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func megatronTrainer(t *testing.T) trainer {
 	return trainer{
 		framework: here.Megatron, backend: "megatron", name: "Megatron-LM " + megatron,
 		environment: map[string]string{"TRAINER_PYTHON": here.Megatron.Python, "TRAINER_ENTRY": filepath.Join(folder, "on_cpu.py"), "MEGATRON_PATH": filepath.Join(folder, "wheel")},
-		variables:   []string{"format=megatron", "pipeline_parallel=2", "zero_stage=1"},
+		variables:   []string{"format=megatron", "pipeline_parallel=2", "zero_stages=[1]"},
 		step:        regexp.MustCompile(`step (\d+) loss (\S+) gradient norm (\S+)`),
 		limit:       "00:02:00", window: 62 * time.Second, says: "exiting program after", // it counts minutes
 		adapt: func(*testing.T, *scenario) {},
@@ -93,12 +94,17 @@ func (f trainer) prepare(t *testing.T, c *cluster, limit, chain string) *scenari
 // build writes the job's files, or replaces them.
 func (f trainer) build(t *testing.T, s *scenario, limit, chain string) {
 	t.Helper()
+	s.build(t, f.settings(limit, chain)...)
+	f.adapt(t, s)
+}
+
+// settings are the job's variables.
+func (f trainer) settings(limit, chain string) []string {
 	var environment []string
 	for name, value := range f.environment {
 		environment = append(environment, fmt.Sprintf("%s = %q", name, value))
 	}
-	s.build(t, append(f.variables, "time="+limit, "chain="+chain, "environment={"+strings.Join(environment, ", ")+"}")...)
-	f.adapt(t, s)
+	return append(slices.Clip(f.variables), "time="+limit, "chain="+chain, "environment={"+strings.Join(environment, ", ")+"}")
 }
 
 const tokens = 100_000

@@ -25,9 +25,14 @@ variable "pipeline_parallel" {
   default = 1
 }
 
-variable "zero_stage" {
+variable "zero_stages" {
+  type    = list(number)
+  default = [3]
+}
+
+variable "steps" {
   type    = number
-  default = 3
+  default = 40
 }
 
 variable "environment" {
@@ -74,7 +79,7 @@ job "training" {
 
   training {
     global_batch_size = 8
-    steps             = 40
+    steps             = var.steps
     precision         = "bf16"
     seed              = 1234
 
@@ -111,7 +116,7 @@ job "training" {
     layout {
       pipeline_parallel   = var.pipeline_parallel
       data_parallel_shard = 4 / var.pipeline_parallel
-      zero_stage          = var.zero_stage
+      zero_stage          = var.zero_stages
     }
   }
 
