@@ -48,8 +48,9 @@ type rule struct {
 	Keys     []string `json:"keys"`
 	Types    []string `json:"types"` // nil: all
 	Argument string   `json:"argument"`
-	Call     string   `json:"call"` // a function of this package that reads the value
-	Left     string   `json:"left"` // why a job has nothing to say of it
+	Call     string   `json:"call"`   // a function of this package that reads the value
+	Left     string   `json:"left"`   // why a job has nothing to say of it
+	Source   string   `json:"source"` // a class that has the key, where there is one
 }
 
 // tables are the data files, read once.
@@ -67,6 +68,9 @@ var tables = sync.OnceValue(func() (t struct {
 	eachLine(keysFile, func(line []byte) {
 		var r rule
 		decode(line, &r)
+		if r.Source == "" {
+			panic("huggingface: keys.jsonl: no source: " + string(line))
+		}
 		for _, k := range r.Keys {
 			t.rules[k] = append(t.rules[k], r)
 		}

@@ -40,9 +40,9 @@ func Bridge(src []byte) []byte {
 //go:embed bridge.jsonl
 var bridgeFile []byte
 
-// bridgeRule is what the names of keys do not say. Sources: the classes of
-// configurations in Megatron-Bridge (src/megatron/bridge/training/config.py and
-// models/, 067f987d) beside Megatron-LM's arguments.py.
+// bridgeRule is what the names of keys do not say. Its source is the class of
+// configurations that has the key; what the option means Megatron-LM's arguments.py
+// says.
 type bridgeRule struct {
 	Keys   []string `json:"keys"`
 	When   string   `json:"when"`   // the value for which the rule is; "": any, which the option takes
@@ -55,6 +55,7 @@ type bridgeRule struct {
 	// the key Needs is off.
 	Prefix string `json:"prefix"`
 	Needs  string `json:"needs"`
+	Source string `json:"source"`
 }
 
 var bridgeRules = sync.OnceValue(func() (rules []bridgeRule) {
@@ -62,6 +63,9 @@ var bridgeRules = sync.OnceValue(func() (rules []bridgeRule) {
 		var r bridgeRule
 		if err := json.Unmarshal(line, &r); err != nil {
 			panic("megatron: bridge.jsonl: " + err.Error())
+		}
+		if r.Source == "" {
+			panic("megatron: bridge.jsonl: no source: " + string(line))
 		}
 		rules = append(rules, r)
 	}
