@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
@@ -339,9 +340,15 @@ func remaining[T comparable](c *converter, v cty.Value, each func(cty.Value, dia
 }
 
 // several converts a list of what stands alone otherwise: the value of a list of
-// one, else the values as []any, each once.
+// one, or that of a list of its parts, else the values as []any, each once.
 func (c *converter) several(v cty.Value) (any, bool) {
+	if c.areParts(v) {
+		return c.joined(v, c.elementAt)
+	}
 	list, ok := elements(c, v, func(v cty.Value, at diag.Range) (x any, ok bool) {
+		if c.spec.Parts != nil && isSequence(v.Type()) {
+			return c.joined(v, func(int) diag.Range { return at })
+		}
 		switch c.spec.Type {
 		case schema.Count:
 			x, ok = c.count(v, at)
@@ -366,6 +373,47 @@ func (c *converter) several(v cty.Value) (any, bool) {
 		return once[0], ok
 	}
 	return once, ok
+}
+
+// areParts reports whether a list names parts of one value, and nothing that is a
+// value by itself.
+func (c *converter) areParts(v cty.Value) bool {
+	parts := 0
+	for _, e := range v.AsValueSlice() {
+		switch {
+		case e.IsNull() || !e.IsKnown() || e.Type() != cty.String:
+			return false
+		case slices.Contains(c.spec.Enum, e.AsString()):
+			return false
+		case slices.Contains(c.spec.Parts, e.AsString()):
+			parts++
+		}
+	}
+	return parts > 0
+}
+
+// joined is the value that a list of parts makes.
+func (c *converter) joined(v cty.Value, place func(i int) diag.Range) (string, bool) {
+	var parts []string
+	ok := true
+	for i, e := range v.AsValueSlice() {
+		at := place(i)
+		switch {
+		case e.IsNull() || e.Type() != cty.String:
+			c.wrongType(e, at, "text in quotes")
+			ok = false
+		case !slices.Contains(c.spec.Parts, e.AsString()):
+			c.fail(UnknownValue, at, "%q is no part of a value of %q, whose parts are %s.%s", e.AsString(), c.spec.Name, diag.OneOf(c.spec.Parts), didYouMean(e.AsString(), c.spec.Parts))
+			ok = false
+		default:
+			parts = append(parts, e.AsString())
+		}
+	}
+	if ok && len(parts) == 0 {
+		c.fail(OutOfRange, rangeOf(c.expr.Range()), "A list of parts in %q is empty. Parts are %s.", c.spec.Name, diag.OneOf(c.spec.Parts))
+		return "", false
+	}
+	return option.Join(c.spec.Parts, parts), ok
 }
 
 // rangeOf converts a range of HCL.

@@ -300,6 +300,9 @@ func (c *converter) member(s string, at diag.Range) bool {
 		return true
 	}
 	advice := didYouMean(s, c.spec.Enum)
+	if slices.Contains(c.spec.Parts, s) {
+		advice = fmt.Sprintf(" It is a part of a value: write parts in a list of their own, [%q].", s)
+	}
 	if why := c.spec.Absent[s]; why != "" {
 		advice = " " + why
 	}

@@ -94,6 +94,26 @@ func TestExecutionChoices(t *testing.T) {
 	}
 }
 
+// TestParts: parts in a list are one value, lists of parts in a list are several.
+func TestParts(t *testing.T) {
+	for text, want := range map[string]struct {
+		value   job.Optional[string]
+		choices []string
+	}{
+		`["moe_router", "attention"]`: {value: job.Some("attention+moe_router")},
+		`["layer"]`:                   {value: job.Some("layer")},
+		`["none", "full"]`:            {choices: []string{"none", "full"}},
+		`["none", ["attention"], ["mlp", "attention"]]`: {choices: []string{"none", "attention", "attention+mlp"}},
+		`[["attention"], ["attention"]]`:                {value: job.Some("attention")},
+		`concat(["attention"], [for m in ["mlp"] : m])`: {value: job.Some("attention+mlp")},
+	} {
+		got := mustLoad(t, files("job.hcl", minimal("", "execution {\ncuda_graphs = "+text+"\n}\n", "steps = 1")), "job.hcl", Options{})[0]
+		if got.Execution.CUDAGraphs != want.value || !slices.Equal(got.Constraints.Execution["cuda_graphs"], want.choices) {
+			t.Errorf("%s: %+v, %v", text, got.Execution.CUDAGraphs, got.Constraints.Execution)
+		}
+	}
+}
+
 // TestNodes: a size of the run is one of those that the cluster has.
 func TestNodes(t *testing.T) {
 	for text, want := range map[string]struct {

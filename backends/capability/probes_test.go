@@ -208,6 +208,7 @@ var probes = []probe{
 	{feature: "execution.optimizer_state_dtype=fp8", edit: func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("fp8") }},
 	{feature: "execution.cross_entropy=fused", edit: func(j *job.Job) { j.Execution.CrossEntropy = job.Some("fused") }},
 	{feature: "execution.loss_chunks", edit: func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }},
+	{feature: "execution.cuda_graphs", edit: func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("attention") }},
 	{feature: "execution.cuda_graphs=layer", edit: func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("layer") }},
 	{feature: "execution.cuda_graphs=full", edit: func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }},
 	{feature: "execution.compile", edit: func(j *job.Job) { j.Execution.Compile = job.Some(true) }},

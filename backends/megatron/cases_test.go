@@ -90,6 +90,16 @@ var cases = []change{
 	}},
 	{"llama_graphs_layer", "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("layer") }},
 	{"llama_graphs_unsegmented", "core_v0.15.3", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("layer") }},
+	{"mixtral_graphs_modules", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Model = mixtral()
+		j.Execution.CUDAGraphs = job.Some("attention+moe_router+moe_preprocess")
+		l.ExpertParallel, l.Recompute, l.RecomputeModules = 8, plan.RecomputeSelective, plan.ModuleNorm|plan.ModuleExpertActivation
+	}},
+	{"mixtral_graphs_scopes", "core_v0.16.1", func(j *job.Job, l *plan.Layout) {
+		j.Model = mixtral()
+		j.Execution.CUDAGraphs = job.Some("moe_router")
+		l.ExpertParallel = 8
+	}},
 	{"llama_graphs_full", "core_v0.17.1", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("full") }},
 	{"llama_tp_overlap", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		l.TensorParallel, l.SequenceParallel = 8, true

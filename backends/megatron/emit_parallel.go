@@ -208,32 +208,6 @@ func (a *arguments) precisionAware() {
 	}
 }
 
-// graphs adds CUDA graphs, whose options changed their spelling.
-func (a *arguments) graphs() {
-	from := planned("execution.cuda_graphs")
-	attentionOnly := a.j.Model.MoE != nil // experts of a dropless layer have no fixed shapes
-	scope := "--cuda-graph-scope"
-	if a.v.options.Has("--cuda-graph-modules") {
-		scope = "--cuda-graph-modules"
-	}
-	switch {
-	case a.p.Execution.CUDAGraphs == "layer":
-		a.add(from, "--cuda-graph-impl", "transformer_engine")
-		if attentionOnly {
-			a.add(from, scope, "attn")
-		}
-	case a.p.Execution.CUDAGraphs == "full" && a.v.options.Offers("--cuda-graph-impl", "full_iteration"):
-		a.add(from, "--cuda-graph-impl", "full_iteration")
-	case a.p.Execution.CUDAGraphs == "full":
-		a.add(from, "--cuda-graph-impl", "local")
-		a.add(from, scope, "full_iteration")
-	default:
-		return
-	}
-	a.add("ndc: random states inside graphs", "--te-rng-tracker")
-	a.flag("ndc: a graph cannot stop at a value", "--no-check-for-nan-in-loss-and-grad", a.p.Execution.CUDAGraphs == "full")
-}
-
 // recompute adds what is recomputed or kept in host memory.
 func (a *arguments) recompute() {
 	l := &a.p.Layout

@@ -27,7 +27,7 @@ func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm
 	switch {
 	case p.Execution.CUDAGraphs != "none" && !v.atLeast(16, 0): // arguments.py asserts it
 		set(slurm.AllocatorSetting(v.torch).Name, "expandable_segments:False", "core_v0.15 refuses CUDA graphs beside expandable segments")
-	case p.Execution.CUDAGraphs == "layer":
+	case p.Execution.CUDAGraphs != "none" && p.Execution.CUDAGraphs != "full":
 		set("NCCL_GRAPH_REGISTER", "0", "CUDA graphs with an allocator of expandable segments ask for it")
 	}
 	if p.Execution.MoEDispatcher == "hybridep" {

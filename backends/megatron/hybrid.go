@@ -71,9 +71,9 @@ var hybridRules = []target.Rule{
 		return m.Mamba != nil && (m.Mamba.Heads%tp != 0 || m.Mamba.Groups%tp != 0) ||
 			m.DeltaNet != nil && (m.DeltaNet.KeyHeads%tp != 0 || m.DeltaNet.ValueHeads%tp != 0)
 	}},
-	{ID: RuleHybrid, Reason: "models with a layer pattern run without Megatron-FSDP, overlap_expert_parallel, offload.activations and cuda_graphs", Breaks: func(f *target.Facts) bool {
+	{ID: RuleHybrid, Reason: "models with a layer pattern run without Megatron-FSDP, overlap_expert_parallel, offload.activations and, but for modules, cuda_graphs", Breaks: func(f *target.Facts) bool {
 		x := f.Exec
-		return f.Job.Model.LayerPattern != "" && (x.FullySharded || x.OverlapExpertParallel || x.OffloadActivations || x.CUDAGraphs != "none")
+		return f.Job.Model.LayerPattern != "" && (x.FullySharded || x.OverlapExpertParallel || x.OffloadActivations || x.CUDAGraphs == "layer" || x.CUDAGraphs == "full")
 	}},
 	{ID: RuleLowPrecisionAlignment, Reason: "the outputs of a mixer's projection per rank must be a multiple of the low-precision block (16, or 32 for mxfp8)", Breaks: func(f *target.Facts) bool {
 		n, m, tp := alignment(f.Job.Training.Precision), &f.Job.Model, f.Layout.TensorParallel

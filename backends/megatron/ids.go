@@ -130,6 +130,8 @@ const (
 	RuleStateDType diag.ID = "megatron-optimizer-state-dtype"
 	// RuleCUDAGraphs: CUDA graphs do not go with the rest.
 	RuleCUDAGraphs diag.ID = "megatron-cuda-graphs"
+	// RuleGraphModules: the release cannot capture the modules in graphs.
+	RuleGraphModules diag.ID = "megatron-cuda-graph-modules"
 	// RuleAttention: the attention kernel cannot do what the model needs.
 	RuleAttention diag.ID = "megatron-attention-kernel"
 	// RuleSGD: SGD with sharded states.

@@ -30,7 +30,12 @@ func (v *version) offers(j *job.Job) []target.Offer {
 		}, "deepep", "hybridep")
 	}
 	if m.LayerPattern == "" {
-		offer("cuda_graphs", "the memory of captured graphs is not predicted", nil, "layer", "full")
+		const asked = "published gains run from none to a third of a step"
+		if m.MoE != nil && v.atLeast(16, 0) {
+			offer("cuda_graphs", asked, nil, "attention+moe_router+moe_preprocess", "layer", "full")
+		} else {
+			offer("cuda_graphs", asked, nil, "layer", "full")
+		}
 	}
 	if v.options.Has("--fine-grained-activation-offloading") && m.LayerPattern == "" && j.Cluster.PCIe.Bandwidth > 0 {
 		offer("offload.activations", "it needs the packages cuda-python and nvidia-ml-py", nil, "true")

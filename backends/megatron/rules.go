@@ -15,7 +15,7 @@ import (
 // (megatron/core/transformer), parallel_state.py and schedules.py.
 func (v *version) rules() []target.Rule {
 	return slices.Concat(v.tensorRules(), contextRules, expertRules, stateRules, pipelineRules,
-		recomputeRules, precisionRules, hybridRules, executionRules, v.optimizerRules())
+		recomputeRules, precisionRules, hybridRules, executionRules, v.graphRules(), v.optimizerRules())
 }
 
 // tensorRules: transformer_config.py divides heads and widths by the tensor

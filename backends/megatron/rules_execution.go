@@ -69,14 +69,6 @@ var executionRules = []target.Rule{
 	{ID: RuleStateDType, Reason: "optimizer states below fp32 need Adam, zero_stage 1 and no Megatron-FSDP", Breaks: func(f *target.Facts) bool {
 		return f.Exec.OptimizerStateDType != "fp32" && (!adam(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
 	}},
-	{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with recompute, activation offload or, for full, with dropless experts", Breaks: func(f *target.Facts) bool {
-		if f.Exec.CUDAGraphs == "none" {
-			return false
-		}
-		dropless := f.Job.Model.MoE != nil && !f.Job.Model.MoE.TokenDrop
-		return f.Layout.Recompute != plan.RecomputeNone || f.Exec.OffloadActivations ||
-			f.Exec.CUDAGraphs == "full" && dropless
-	}},
 }
 
 // breaksOverlapExpert follows the assertions on

@@ -27,7 +27,9 @@ func (v *version) runtime() runtime.Runtime {
 		Experts:      runtime.Experts{GroupedStreams: true},
 		Loss:         runtime.Loss{Fused: loss, Unfused: loss},
 		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor)},
-		Calibration:  runtime.Calibration{Time: "megatron", Memory: "megatron"},
+		// megatron/core/transformer/transformer_layer.py, get_layer_static_inputs; moe/token_dispatcher.py, dispatch_preprocess
+		Graphs:      runtime.Graphs{Masks: true, SendsCopies: true},
+		Calibration: runtime.Calibration{Time: "megatron", Memory: "megatron"},
 	}
 }
 

@@ -131,6 +131,38 @@ func TestRules(t *testing.T) {
 			j.Execution.CUDAGraphs = job.Some("full")
 			j.Model = mixtral()
 		}},
+		{RuleCUDAGraphs, "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
+			j.Execution.CUDAGraphs = job.Some("attention")
+			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
+		}},
+		{RuleCUDAGraphs, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, j.Execution.CUDAGraphs = mixtral(), job.Some("moe_router")
+			l.ExpertParallel, l.Recompute, l.RecomputeModules = 8, plan.RecomputeSelective, plan.ModuleMoE
+		}},
+		{RuleCUDAGraphs, "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
+			j.Model, j.Execution.CUDAGraphs = mixtral(), job.Some("full")
+			j.Model.MoE.TokenDrop, j.Model.MoE.CapacityFactor, l.ExpertParallel = true, 1.25, 8
+		}},
+		{RuleGraphModules, "core_v0.15.3", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("mlp") }},
+		{RuleGraphModules, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("moe_router") }},
+		{RuleGraphModules, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("attention+mamba") }},
+		{RuleGraphModules, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, l.ExpertParallel = mixtral(), 8
+			j.Execution.CUDAGraphs = job.Some("moe_preprocess")
+		}},
+		{RuleGraphModules, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, l.ExpertParallel = mixtral(), 8
+			j.Execution.CUDAGraphs = job.Some("mlp")
+		}},
+		{RuleGraphModules, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, l.ExpertParallel = mixtral(), 8
+			j.Execution.CUDAGraphs = job.Some("moe")
+		}},
+		{RuleGraphModules, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, l.ExpertParallel = mixtral(), 8
+			j.Execution.CUDAGraphs = job.Some("moe_router+moe_preprocess")
+			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "tensorwise"}
+		}},
 		{RuleParameterGather, "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
 			j.Training.Optimizer.Kind, j.Training.Precision = "muon", "fp8"
 			j.Training.FP8 = job.FP8{Recipe: "delayed", ParameterGather: true}

@@ -72,9 +72,9 @@ type fixed struct {
 
 // rates are parameters in the form that the hot loop uses.
 type rates struct {
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention                     units.Seconds
-	moeSync, hostLayer, hostMicroBatch, hostStep, hostMoE, hostExpert, hostBackward units.Seconds
-	straggler, permuteBytes                                                         float64
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention                                                 units.Seconds
+	moeSync, hostLayer, hostMicroBatch, hostStep, hostMoE, hostRouter, hostPreprocess, hostExpert, hostBackward units.Seconds
+	straggler, permuteBytes                                                                                     float64
 }
 
 // caches hold what layouts share.
@@ -262,6 +262,7 @@ func (e *Evaluator) resolve() {
 	e.hostMicroBatch = units.Seconds(p.at("host_micro_batch"))
 	e.hostStep = units.Seconds(p.at("host_step." + engine))
 	e.hostMoE = units.Seconds(p.at("host_moe"))
+	e.hostRouter, e.hostPreprocess = units.Seconds(p.at("host_moe_router")), units.Seconds(p.at("host_moe_preprocess"))
 	e.straggler = p.at("straggler")
 	e.permuteBytes = p.at("permute_bytes")
 	if f := e.factors; f != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -168,6 +169,49 @@ func TestHostBetween(t *testing.T) {
 	near(t, "16 micro-batches", host(1, 16, "none"), step+16*between)
 	near(t, "16 micro-batches of a pipeline", host(2, 16, "none"), step+2*between)
 	near(t, "a graph of the whole step", host(1, 16, "full"), 0)
+}
+
+// TestGraphModules: what CUDA graphs hold of a layer the host does not launch: half
+// of a dense layer's time for each block, and of what experts add the shares of
+// router and preprocessing; experts themselves only with the whole step.
+func TestGraphModules(t *testing.T) {
+	p := DefaultParameters()
+	half, added, expert := p.at("host_layer."+runtimes.Whole().Calibration.Time)/2, p.at("host_moe"), p.at("host_expert")
+	router, preprocess := p.at("host_moe_router"), p.at("host_moe_preprocess")
+	for _, c := range []struct {
+		graphs     string
+		dense, moe float64 // host seconds of a forward pass, without experts
+	}{
+		{"none", 2 * half, 2*half + added},
+		{"attention", half, half + added},
+		{"mlp", half, 2*half + added},
+		{"layer", 0, half + added},
+		{"moe_router", 2 * half, half + added*(1-router)},
+		{"attention+moe_router+moe_preprocess", half, added * (1 - router - preprocess)},
+		{"full", 0, 0},
+	} {
+		for _, m := range []struct {
+			of   job.Model
+			want float64
+		}{{dense(), c.dense}, {moe(), c.moe}} {
+			e, l, x := New(jobOf(m.of, 1), targetOf(runtimes.Whole())), single(8), execution()
+			x.CUDAGraphs = c.graphs
+			s := program.ShapeOf(&l)
+			b := e.start(&l, &x, e.groupsOf(&l, &x), false)
+			kind := len(e.arch.Kinds()) - 1
+			layer := e.arch.Layer(kind, &s, &e.assembly)
+			if m.of.MoE != nil {
+				b.experts = 3
+			}
+			got := float64(b.launches(layer))
+			if m.of.MoE != nil && c.graphs != "full" {
+				got -= 3 * expert
+			}
+			if math.Abs(got-m.want) > 1e-12 {
+				t.Errorf("%s: the host launches for %v s, want %v", c.graphs, got, m.want)
+			}
+		}
+	}
 }
 
 // TestChunksRunAgain: chunks that run again cost the forward pass of the head
@@ -446,6 +490,10 @@ func variety() []sample {
 				s.job.Training.Precision = precision
 				s.layout.ExpertParallel, s.layout.ContextParallel, s.layout.DataParallelShard, s.layout.MicroBatches = 8, 2, 4, 128
 				out = append(out, s)
+				captured := s
+				captured.job = jobOf(moe(), 1)
+				captured.job.Model.SequenceLength, captured.exec.CUDAGraphs = 256, "moe_router+moe_preprocess" // so little that the host is slower
+				out = append(out, captured)
 				for _, dispatcher := range []string{"deepep", "hybridep"} {
 					beside := s
 					beside.exec.MoEDispatcher, beside.exec.OverlapExpertParallel = dispatcher, true

@@ -235,7 +235,7 @@ func (b *builder) layer(layer program.Layer, kind int) {
 	if b.experts > 0 {
 		b.expertParallel()
 	}
-	b.host()
+	b.host(layer)
 	slow := b.slow
 	if b.e.free {
 		slow -= b.optional
@@ -319,17 +319,9 @@ func (b *builder) selective() units.Seconds {
 // moduleIndex numbers single modules.
 func moduleIndex(m plan.Modules) int { return bits.TrailingZeros16(uint16(m)) }
 
-// host makes the layer at least as long as the host takes to launch it. CUDA
-// graphs of whole steps take the host out; those of layers leave the experts,
-// whose shapes change.
-func (b *builder) host() {
-	t := b.e.hostLayer * units.Seconds(len(b.blocks)) / 2 // as measured of attention and MLP
-	if b.x.CUDAGraphs == "layer" || b.x.CUDAGraphs == "full" {
-		t = 0
-	}
-	if b.experts > 0 && b.x.CUDAGraphs != "full" {
-		t += b.e.hostMoE + units.Seconds(b.experts)*b.e.hostExpert
-	}
+// host makes the layer at least as long as the host takes to launch it.
+func (b *builder) host(layer program.Layer) {
+	t := b.launches(layer)
 	if b.e.blocking { // the host waits for every kernel before it launches the next
 		b.fwd[lineHost] += t
 		b.bwd[lineHost] += b.e.hostBackward * t
@@ -337,6 +329,28 @@ func (b *builder) host() {
 	}
 	b.fwd[lineHost] += max(0, t-b.fwd.sum())
 	b.bwd[lineHost] += max(0, b.e.hostBackward*t-b.bwd.sum())
+}
+
+// launches is the time in which the host launches what of the layer no CUDA graph
+// does: half of a dense layer's for each block, as measured of attention and MLP,
+// and what experts add.
+func (b *builder) launches(layer program.Layer) (t units.Seconds) {
+	for i := range layer {
+		if !b.x.Captures(layer[i].GraphModule()) {
+			t += b.e.hostLayer / 2
+		}
+	}
+	if b.experts == 0 || b.x.Captures(plan.GraphMoE) {
+		return t
+	}
+	eager := b.e.hostMoE
+	if b.x.Captures(plan.GraphMoERouter) {
+		eager -= b.e.hostMoE * b.e.hostRouter
+	}
+	if b.x.Captures(plan.GraphMoEPreprocess) {
+		eager -= b.e.hostMoE * b.e.hostPreprocess
+	}
+	return t + eager + units.Seconds(b.experts)*b.e.hostExpert
 }
 
 // embedding is the lookup and its gradient on the first stage.

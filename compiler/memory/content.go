@@ -19,6 +19,7 @@ type chunk struct {
 	present  [maxKinds]bool // kinds of layers
 	moved    int64          // activations of a micro-batch that wait on the host
 	receive  int64          // buffers to receive into, for the whole step
+	static   int64          // inputs and outputs of CUDA graphs, for every micro-batch in flight
 	// gradients exist from the first backward pass on, and lack some before the
 	// last layer has made its own; zero where an engine has them always.
 	gradients, lacking int64
@@ -181,6 +182,7 @@ func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64
 	}
 	y.blocks += int(n)
 	y.owed += n * t.owed
+	y.static += n * t.static
 	checkpoints, whole := n, int64(0)
 	if group := int64(e.l.RecomputeLayers); e.l.Recompute == plan.RecomputeFull {
 		switch {

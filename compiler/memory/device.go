@@ -69,10 +69,12 @@ func (m *Model) device(e *evaluation, s *stageMemory) float64 {
 // peak is all of this for a stage.
 func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
 	o, device := &m.overhead, m.device(e, s)
+	ends := *o
+	ends.high += m.graphsMore(e, s, device)
 	return Peak{
 		Stage: stage, Rank: m.globalRank(e.l, stage),
 		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(m.reserved(s)), Device: s.device,
-		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(o.upper(device, float64(m.job.Cluster.GPU.Memory))),
+		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(ends.upper(device, float64(m.job.Cluster.GPU.Memory))),
 	}
 }
 

@@ -13,6 +13,7 @@ type stageMemory struct {
 	update int64       // at the update
 	state  int64       // of these what neither micro-batch nor recompute changes
 	loss   int64       // transients of the loss, where the stage has it
+	graphs int64       // what CUDA graphs of modules take
 	device units.Bytes // what the device shows
 	host   hostMemory
 }
@@ -22,6 +23,7 @@ type account struct {
 	content   content
 	state     state
 	footprint footprint // at the instant at hand
+	graphs    int64     // what CUDA graphs of modules take
 }
 
 // footprint is what a rank holds at an instant beside what it always holds and
@@ -45,6 +47,7 @@ func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 	var a account
 	c, st := &a.content, &a.state
 	out.state = m.open(e, rank, &a, out.ledger != nil)
+	out.graphs = a.graphs
 	if c.ends >= 0 {
 		out.loss = e.terms.head.loss
 	}
@@ -86,6 +89,8 @@ func (m *Model) open(e *evaluation, rank *stageRank, a *account, ledgers bool) i
 	st.resident[lineWorkspaces] += e.terms.workspaces + int64(c.blocks)*e.terms.rotary
 	st.resident[lineWeightGradients] += c.scratch
 	st.resident[lineReceive] += c.receive
+	a.graphs = m.graphs(e, rank, c)
+	st.resident[lineGraphs] += a.graphs
 	m.chunkState(e, a)
 	return state
 }

@@ -21,6 +21,10 @@ type layer struct {
 	// those of inputs: the gradients of the outputs of all that has weights.
 	owed int64
 
+	// static is what a CUDA graph of the layer has for every micro-batch in flight,
+	// graphGradients what the gradients of its outputs take, once.
+	static, graphGradients int64
+
 	elements  program.Elements
 	matrices  program.Elements // weights of the linear layers that low precision and matrix optimizers treat
 	gradients int64            // bytes of one scratch gradient per distinct shape, of the MLP
@@ -38,6 +42,7 @@ type blockBytes struct {
 // layer folds the operations of a layer into its terms.
 func (m *Model) layer(s *shape, p program.Layer) layer {
 	l := layer{input: m.stream(s)}
+	l.static, l.graphGradients = m.captured(s, p)
 	blocks := make([]blockBytes, len(p))
 	for i := range p {
 		for k := range p[i].Operations {

@@ -15,8 +15,10 @@ type shape struct {
 	modules     plan.Modules
 	fusedLoss   bool
 	lossChunks  int
-	compiled    bool // a compiler decides what the MLP keeps
-	userBuffers bool // tensor-parallel communication overlaps through registered buffers
+	compiled    bool   // a compiler decides what the MLP keeps
+	userBuffers bool   // tensor-parallel communication overlaps through registered buffers
+	graphs      string // what CUDA graphs capture
+	sendsTokens bool   // a dispatcher sends tokens, not their copies
 }
 
 // shapeOf extracts the key from a layout.
@@ -27,7 +29,8 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
 		compiled:    x.Compile,
 		userBuffers: x.OverlapTensorParallel && l.TensorParallel > 1,
-		fusedLoss:   x.CrossEntropy == "fused" || x.Compile && m.runtime.Loss.CompilesLoss,
+		graphs:      x.CUDAGraphs, sendsTokens: plan.SendsTokens(x.MoEDispatcher),
+		fusedLoss: x.CrossEntropy == "fused" || x.Compile && m.runtime.Loss.CompilesLoss,
 	}
 	if l.Recompute == plan.RecomputeSelective {
 		s.modules = l.RecomputeModules

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -40,6 +41,9 @@ type Row struct {
 	Name   string // in the language, with the block in which it stands there, if any: offload.optimizer
 	Kind   Kind
 	Values []string // of Name and Names: what the language takes
+	// Parts are words of a Name that the language takes in a list: together they are
+	// one value, which plans spell with PartSeparator between them, in this order.
+	Parts []string
 	// Absent are words of the field that the language does not take, and why.
 	Absent   map[string]string
 	Min, Max int    // of Count and Counts; Max 0: no upper bound
@@ -55,6 +59,28 @@ type Row struct {
 	// Relief is the place of the row among the changes that are tried when
 	// nothing fits, cheapest first; 0: it is not tried alone.
 	Relief int
+}
+
+// PartSeparator stands between the parts of a value: attention+moe_router.
+const PartSeparator = "+"
+
+// Join is the value that some of the parts of a row make together, in the row's order.
+func Join(all, some []string) string {
+	var words []string
+	for _, p := range all {
+		if slices.Contains(some, p) {
+			words = append(words, p)
+		}
+	}
+	return strings.Join(words, PartSeparator)
+}
+
+// Split lists the parts of a value; nil for one of Values.
+func (r *Row) Split(value string) []string {
+	if r.Parts == nil || slices.Contains(r.Values, value) {
+		return nil
+	}
+	return strings.Split(value, PartSeparator)
 }
 
 // JSON is the row's name in a plan's JSON.
@@ -119,7 +145,12 @@ func (a *Axis) Counted(c *job.LayoutConstraints) *job.IntChoice {
 func (a *Axis) Text(l *plan.Layout) string { return text(a.Value(l)) }
 
 // Spelled is the option of a plan as the language spells it.
-func (o *Option) Spelled(x *plan.Execution) string { return text(o.Value(x)) }
+func (o *Option) Spelled(x *plan.Execution) string {
+	if parts := o.Split(o.Text(x)); parts != nil {
+		return text(parts)
+	}
+	return text(o.Value(x))
+}
 
 // Told is the axis of a layout in words, "" when it goes without saying.
 func (a *Axis) Told(l *plan.Layout) string { return a.told(a.Value(l)) }

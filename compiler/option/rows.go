@@ -167,7 +167,8 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.LossChunks },
 		Choice: func(x *job.Execution) any { return &x.LossChunks },
 	}, {
-		Row:    Row{Name: "cuda_graphs", Kind: Name, Values: []string{"none", "layer", "full"}, Doc: "What is captured.", Words: "%s CUDA graphs", Quiet: "none", Place: 5},
+		Row: Row{Name: "cuda_graphs", Kind: Name, Values: []string{"none", "layer", "full"}, Parts: plan.GraphModules,
+			Doc: "What is captured: nothing, layers without their routed experts, or the whole step.", Words: "%s CUDA graphs", Quiet: "none", Place: 5},
 		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.CUDAGraphs },
 		Choice: func(x *job.Execution) any { return &x.CUDAGraphs },

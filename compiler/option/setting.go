@@ -40,7 +40,7 @@ func (o *Option) Setting(text string) (Setting, error) {
 	case Count:
 		s.number, err = strconv.Atoi(text)
 	default:
-		if s.name = text; !slices.Contains(o.Values, text) {
+		if s.name = text; !slices.Contains(o.Values, text) && (text == "" || Join(o.Parts, o.Split(text)) != text) {
 			err = fmt.Errorf("%s has no value %q", o.Name, text)
 		}
 	}
@@ -104,7 +104,11 @@ func (s *Setting) Is(x *plan.Execution) bool {
 	panic("option: " + s.Option.Name + " cannot be compared")
 }
 
-// Place is the place of the value among those of its option.
+// Placed reports whether the value has a place among those of its option: what is
+// made of parts has none, because one may do what another does not.
+func (s *Setting) Placed() bool { return s.Option.Split(s.name) == nil }
+
+// Place is the place of a placed value among those of its option.
 func (s *Setting) Place() int {
 	switch {
 	case s.Option.Kind == Count:
@@ -128,6 +132,9 @@ func (s *Setting) String() string {
 
 // Quoted is String with the quotation marks that the language puts around names.
 func (s *Setting) Quoted() string {
+	if parts := s.Option.Split(s.name); parts != nil {
+		return text(parts)
+	}
 	if s.Option.Kind == Name {
 		return strconv.Quote(s.name)
 	}

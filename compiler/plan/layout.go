@@ -129,7 +129,7 @@ type Execution struct {
 	OptimizerStateDType    string // moments: fp32, bf16, fp8
 	CrossEntropy           string // unfused, fused
 	LossChunks             int    // 1: not chunked
-	CUDAGraphs             string // none, layer, full
+	CUDAGraphs             string // none, layer, full, or some of GraphModules with + between them
 	Compile                bool
 	MoEDispatcher          string // allgather, alltoall, deepep, hybridep
 	ContextParallelType    string // ring, all_gather, ulysses, hierarchical

@@ -1,6 +1,10 @@
 package program
 
-import "github.com/ndc-dev/ndc/compiler/plan"
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+)
 
 // OperationKind says what an operation is to the kernels that run it.
 type OperationKind uint8
@@ -121,6 +125,22 @@ type Block struct {
 	Operations []Operation
 	Stream     int64 // bytes of the residual stream
 	Gathered   int64 // of the stream gathered over the tensor group before a backward pass; 0 where none is
+}
+
+// GraphModule is the module by whose name CUDA graphs capture the block: plan's
+// constants, or "" where only the graph of a whole step has it.
+func (b *Block) GraphModule() string {
+	switch {
+	case b.Name == "attention", b.Name == "delta_net": // which stands where attention does
+		return plan.GraphAttention
+	case b.Name == "mamba":
+		return plan.GraphMamba
+	case b.Name == "mlp" && slices.ContainsFunc(b.Operations, func(o Operation) bool { return o.Component == Router }):
+		return plan.GraphMoERouter
+	case b.Name == "mlp":
+		return plan.GraphMLP
+	}
+	return ""
 }
 
 // Backward is the most that the backward pass adds to what is kept, in bytes, the

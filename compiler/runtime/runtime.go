@@ -25,8 +25,22 @@ type Runtime struct {
 	Recompute      Recompute
 	Loss           Loss
 	LowPrecision   LowPrecision
+	Graphs         Graphs
 	Host           Host
 	Calibration    Calibration
+}
+
+// Graphs is what CUDA graphs of modules have as inputs and outputs beside what the
+// modules keep. Their memory lasts: one set for each layer and each micro-batch in
+// flight.
+type Graphs struct {
+	// Masks says that a graph with attention has a mask of its own: a byte for every
+	// query and key.
+	Masks bool
+	// SendsCopies says that preprocessing a mixture of experts ends with a copy of a
+	// token for every expert that it goes to, unless the dispatcher's kernels send
+	// tokens themselves.
+	SendsCopies bool
 }
 
 // Host is what passes through the memory of a node before it is on its GPUs.

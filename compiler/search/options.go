@@ -57,7 +57,7 @@ func settings(o *option.Option, texts []string) []option.Setting {
 		}
 		list = append(list, s)
 	}
-	if o.Hides {
+	if o.Hides && placed(list) {
 		slices.SortStableFunc(list, func(a, b option.Setting) int { return a.Place() - b.Place() })
 	}
 	return list
@@ -113,10 +113,15 @@ func (o *options) combinations(from func(*choice) int) []picks {
 
 // fastest is the first of the values of which one is at least as fast as any.
 func (c *choice) fastest() int {
-	if c.option.Hides {
+	if c.option.Hides && placed(c.values) {
 		return len(c.values) - 1
 	}
 	return c.first()
+}
+
+// placed reports whether the values stand in one order.
+func placed(values []option.Setting) bool {
+	return !slices.ContainsFunc(values, func(s option.Setting) bool { return !s.Placed() })
 }
 
 // first is the first of the values that a layout may have.

@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -344,18 +345,7 @@ func (r *reading) execution() {
 	r.unless(x+"overlap_gradient_reduce", false)
 	r.unless(x+"overlap_parameter_gather", false)
 	r.unless(x+"cross_entropy", "unfused")
-	if d.Text(x+"cuda_graphs") == "local" {
-		kind := "none"
-		for _, dest := range []string{"cuda_graph_scope", "cuda_graph_modules"} {
-			if o := r.given[dest]; o != nil && o.first() == "full_iteration" {
-				kind = "full"
-			}
-		}
-		if r.set(x+"cuda_graphs", kind); kind == "none" {
-			d.Remove(x + "cuda_graphs")
-			r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: r.given["cuda_graph_impl"].line}, Name: "--cuda-graph-impl", Value: "local", Verdict: draft.Unknown, Why: "ndc has graphs of Transformer Engine's layers and of whole iterations"})
-		}
-	}
+	r.graphs()
 	if d.Int("constraints.layout.context_parallel") > 1 {
 		r.unless(x+"context_parallel_type", "ring")
 	} else {
@@ -363,6 +353,32 @@ func (r *reading) execution() {
 	}
 	if d.Text(x+"optimizer_state_dtype") == "fp32" && !r.has("use_precision_aware_optimizer") {
 		d.Remove(x + "optimizer_state_dtype")
+	}
+}
+
+// graphs settles what CUDA graphs capture: with the implementation of Transformer
+// Engine the modules of the scope, or without one the layers.
+func (r *reading) graphs() {
+	const path = "execution.cuda_graphs"
+	var scope []string
+	for _, dest := range []string{"cuda_graph_scope", "cuda_graph_scope_deprecated", "cuda_graph_modules"} {
+		if o := r.given[dest]; o != nil {
+			scope = o.texts()
+		}
+	}
+	modules, other := megatron.GraphModules(scope)
+	switch kind := r.d.Text(path); {
+	case (kind == "local" || kind == "full") && slices.Equal(other, []string{"full_iteration"}):
+		r.set(path, "full")
+	case kind == "local":
+		r.d.Remove(path)
+		line := 0
+		if o := r.given["cuda_graph_impl"]; o != nil {
+			line = o.line
+		}
+		r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: line}, Name: "--cuda-graph-impl", Value: "local", Verdict: draft.Unknown, Why: "ndc has graphs of Transformer Engine's layers and modules, and of whole iterations"})
+	case kind == "layer" && len(modules) > 0:
+		r.set(path, modules)
 	}
 }
 

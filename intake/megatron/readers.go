@@ -23,6 +23,8 @@ func init() { // they refer to one another
 	readers = map[string]func(*reading, *option) outcome{
 		"--add-qkv-bias":                           (*reading).qkvBias,
 		"--attention-dropout":                      (*reading).dropout,
+		"--cuda-graph-modules":                     (*reading).graphScope,
+		"--cuda-graph-scope":                       (*reading).graphScope,
 		"--data-cache-path":                        (*reading).cachePath,
 		"--data-path":                              (*reading).blend,
 		"--decoder-first-pipeline-num-layers":      (*reading).later,
@@ -211,6 +213,15 @@ func (r *reading) modules(o *option) outcome {
 		return unknown("a module that ndc does not know")
 	}
 	r.d.Set("constraints.layout.recompute_modules", names, r.at(o.line))
+	return outcome{}
+}
+
+// graphScope checks what CUDA graphs capture, which graphs settles.
+func (r *reading) graphScope(o *option) outcome {
+	_, other := megatron.GraphModules(o.texts())
+	if o.open || len(other) > 0 && !slices.Equal(other, []string{"full"}) && !slices.Equal(other, []string{"full_iteration"}) {
+		return unknown("a scope of graphs that ndc does not know")
+	}
 	return outcome{}
 }
 

@@ -1,6 +1,7 @@
 package pairs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/option"
@@ -55,13 +56,18 @@ var needs = map[string][]string{
 	"offload.parameters":                 {sharded, "offload.optimizer=true"},
 }
 
+// together are the values that are asked of those that parts make.
+var together = map[string][]string{
+	"cuda_graphs": {"attention", "mlp", "moe_router", "moe_router+moe_preprocess", "attention+moe_router+moe_preprocess"},
+}
+
 // executionValues are those of every row of package option.
 var executionValues = chosen()
 
 func chosen() (list []Value) {
 	for i := range option.Options {
 		o := &option.Options[i]
-		choices := o.Values
+		choices := slices.Concat(o.Values, together[o.Name])
 		switch o.Kind {
 		case option.Switch:
 			choices = []string{"true", "false"}

@@ -232,6 +232,9 @@ var megatronCases = []Case{
 			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 1
 			d.Job.Execution.CUDAGraphs = job.Some("layer")
 		}},
+	{Rule: "megatron-cuda-graph-modules", Model: "experts", What: "CUDA graphs of moe_preprocess alone",
+		Says: "moe_preprocess cuda graph is only supported with moe_router cuda graph",
+		Edit: func(d *Draft) { d.Job.Execution.CUDAGraphs = job.Some("moe_preprocess") }},
 	{Rule: "megatron-sgd", Model: "dense", What: "sgd with zero_stage = 1",
 		Says: "Only Adam, HybridDeviceOptimizer, and optimizers with an init_state_fn",
 		Edit: func(d *Draft) {

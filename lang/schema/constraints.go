@@ -82,7 +82,7 @@ func rowArgument(r *option.Row, name string, types map[option.Kind]Type) Argumen
 	if r.Numerics {
 		effect = Convergence
 	}
-	return Argument{Name: name, Effect: effect, Type: types[r.Kind], Enum: r.Values, Absent: r.Absent, Limits: Limits{Min: float64(r.Min), Max: float64(r.Max)}, Doc: r.Doc}
+	return Argument{Name: name, Effect: effect, Type: types[r.Kind], Enum: r.Values, Absent: r.Absent, Parts: r.Parts, Limits: Limits{Min: float64(r.Min), Max: float64(r.Max)}, Doc: r.Doc}
 }
 
 var executionBlock = newExecutionBlock()

@@ -89,6 +89,7 @@ type Argument struct {
 	Enum       []string // the closed set of values; nil when open
 	// Absent are words of the field that the set leaves out, and why.
 	Absent   map[string]string
+	Parts    []string // words that make one value together, in a list
 	Limits   Limits   // of Count, Number and the elements of lists of them
 	Positive bool     // of a quantity: zero is not allowed either
 	Labels   []string // labels of the block with which it applies; nil: all

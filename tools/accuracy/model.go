@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -245,11 +246,29 @@ func graphs(r *row, x *job.Execution) {
 	switch {
 	case kind == "full_iteration" || scope == "full_iteration" || what == "full_iteration" || strings.Contains(what, "full_cuda_graph"):
 		x.CUDAGraphs = job.Some("full")
-	case ok && kind != "none" || on == "true" || strings.Contains(what, "per layer"):
+	case kind == "none":
+		x.CUDAGraphs = job.Some("none")
+	case len(captured(scope)) > 0:
+		x.CUDAGraphs = job.Some(option.Join(plan.GraphModules, captured(scope)))
+	case ok || on == "true" || strings.Contains(what, "per layer"):
 		x.CUDAGraphs = job.Some("layer")
 	default:
 		x.CUDAGraphs = job.Some("none")
 	}
+}
+
+// captured lists the modules of a scope, a word or a list in JSON, by their names
+// in plans.
+func captured(scope string) (list []string) {
+	for _, word := range strings.FieldsFunc(scope, func(r rune) bool { return strings.ContainsRune(`[]", `, r) }) {
+		if word == "attn" {
+			word = plan.GraphAttention
+		}
+		if slices.Contains(plan.GraphModules, word) {
+			list = append(list, word)
+		}
+	}
+	return list
 }
 
 // layout is the row's, in plan's terms.

@@ -1,0 +1,184 @@
+package megatron
+
+import (
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/lang/job"
+)
+
+// scopes are Megatron-LM's words for the modules that Transformer Engine's CUDA
+// graphs capture (megatron/core/transformer/enums.py, CudaGraphModule).
+var scopes = map[string]string{
+	plan.GraphAttention: "attn", plan.GraphMLP: "mlp", plan.GraphMoE: "moe",
+	plan.GraphMoERouter: "moe_router", plan.GraphMoEPreprocess: "moe_preprocess", plan.GraphMamba: "mamba",
+}
+
+// GraphModules are the modules of a plan that Megatron-LM's words name, and the
+// words that name none.
+func GraphModules(words []string) (modules, unknown []string) {
+	for _, word := range words {
+		known := false
+		for module, named := range scopes {
+			if known = named == word; known {
+				modules = append(modules, module)
+				break
+			}
+		}
+		if !known {
+			unknown = append(unknown, word)
+		}
+	}
+	return modules, unknown
+}
+
+// graphs adds CUDA graphs, whose options changed their spelling.
+func (a *arguments) graphs() {
+	from, what := planned("execution.cuda_graphs"), a.p.Execution.CUDAGraphs
+	modules := "--cuda-graph-scope"
+	if a.v.options.Has("--cuda-graph-modules") {
+		modules = "--cuda-graph-modules"
+	}
+	switch {
+	case what == "none":
+		return
+	case what == "full" && a.v.options.Offers("--cuda-graph-impl", "full_iteration"):
+		a.add(from, "--cuda-graph-impl", "full_iteration")
+	case what == "full":
+		a.add(from, "--cuda-graph-impl", "local")
+		a.add(from, modules, "full_iteration")
+	default:
+		a.add(from, "--cuda-graph-impl", "transformer_engine")
+		if words := graphScopes(&a.j.Model, what); words != nil {
+			a.add(from, modules, words...)
+		}
+	}
+	a.add("ndc: random states inside graphs", "--te-rng-tracker")
+	a.flag("ndc: a graph cannot stop at a value", "--no-check-for-nan-in-loss-and-grad", what == "full")
+}
+
+// graphScopes are the scopes of graphs of layers or modules; nil for whole layers.
+func graphScopes(m *job.Model, what string) (words []string) {
+	if what = scope(m, what); what == "layer" {
+		return nil
+	}
+	for _, module := range strings.Split(what, "+") {
+		words = append(words, scopes[module])
+	}
+	return words
+}
+
+// scope is what graphs really capture: of layers with experts graphs of layers have
+// the attention, because experts of a dropless layer have no fixed shapes.
+func scope(m *job.Model, what string) string {
+	if what == "layer" && m.MoE != nil {
+		return plan.GraphAttention
+	}
+	return what
+}
+
+// names reports whether graphs of modules name one.
+func names(what, module string) bool {
+	for what != "" {
+		var word string
+		if word, what, _ = strings.Cut(what, "+"); word == module {
+			return true
+		}
+	}
+	return false
+}
+
+// graphRules: what CUDA graphs go together with, as the assertions on
+// cuda_graph_impl and its scopes in megatron/core/transformer/transformer_config.py
+// and megatron/training/arguments.py have it for the release.
+func (v *version) graphRules() []target.Rule {
+	return []target.Rule{
+		{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with activation offload, graphs of layers or modules not with recompute that runs through them, and a whole step not with dropless experts", Breaks: v.breaksGraphs},
+		{ID: RuleGraphModules, Reason: "this release cannot capture these modules of this model: see cuda_graphs in the reference", Breaks: v.breaksGraphModules},
+	}
+}
+
+func (v *version) breaksGraphs(f *target.Facts) bool {
+	x, l, m := f.Exec, f.Layout, &f.Job.Model
+	if x.CUDAGraphs == "none" {
+		return false
+	}
+	if x.OffloadActivations {
+		return true
+	}
+	if x.CUDAGraphs == "full" {
+		// Before core_v0.18.0 a local graph beside expert parallelism asks for what
+		// only inference has.
+		expertParallel := l.ExpertParallel > 1 && v.atLeast(16, 0) && !v.atLeast(18, 0)
+		if m.MoE != nil && (!m.MoE.TokenDrop || expertParallel) {
+			return true
+		}
+		return l.Recompute != plan.RecomputeNone && !v.atLeast(16, 0) ||
+			l.Recompute == plan.RecomputeSelective && v.breaksGraphRecompute(m, x, l.RecomputeModules)
+	}
+	switch l.Recompute {
+	case plan.RecomputeFull:
+		return true
+	case plan.RecomputeSelective:
+		return v.breaksGraphRecompute(m, x, l.RecomputeModules)
+	}
+	return false
+}
+
+// breaksGraphRecompute reports modules of selective recompute that a graph cannot
+// hold: a recompute that reaches over the graph's end, and one that draws random
+// numbers. core_v0.15 knows only graphs of attention beside recompute, which may
+// not run attention again.
+func (v *version) breaksGraphRecompute(m *job.Model, x *plan.Execution, again plan.Modules) bool {
+	what := scope(m, x.CUDAGraphs)
+	captures := func(module string) bool { return names(what, module) }
+	whole := what == "layer" || what == "full"
+	if !v.atLeast(16, 0) {
+		return !captures(plan.GraphAttention) || again&(plan.ModuleCoreAttention|plan.ModuleLatentUp) != 0
+	}
+	if again.Has(plan.ModuleMoE) && captures(plan.GraphMoERouter) {
+		return true
+	}
+	if m.Dropout == 0 {
+		return false
+	}
+	return again.Has(plan.ModuleCoreAttention) && (whole || captures(plan.GraphAttention)) ||
+		again.Has(plan.ModuleMLP) && (whole || captures(plan.GraphMLP)) ||
+		again.Has(plan.ModuleMoE) && (whole || captures(plan.GraphMoE))
+}
+
+// breaksGraphModules reports modules that the release or the model has not, or not
+// as a graph needs them: experts of fixed shapes, and nothing that the host reads
+// on the way.
+func (v *version) breaksGraphModules(f *target.Facts) bool {
+	m, what := &f.Job.Model, f.Exec.CUDAGraphs
+	if what == "none" || what == "layer" || what == "full" {
+		return false
+	}
+	has := func(module string) bool { return names(what, module) }
+	e := m.MoE
+	switch {
+	case !v.atLeast(16, 0) && what != plan.GraphAttention, // the one scope within a layer that core_v0.15 has
+		has(plan.GraphMamba) && (m.LayerPattern == "" || !strings.ContainsRune(m.LayerPattern, job.MambaBlock)),
+		e == nil && (has(plan.GraphMoE) || has(plan.GraphMoERouter) || has(plan.GraphMoEPreprocess)),
+		has(plan.GraphMoE) && (has(plan.GraphMoERouter) || !e.TokenDrop),
+		has(plan.GraphMoEPreprocess) && !has(plan.GraphMoERouter),
+		has(plan.GraphMLP) && e != nil && (m.LayerPattern != "" || !hasDenseLayer(m)), // the release does not look into patterns
+		f.Exec.OverlapExpertParallel && (has(plan.GraphMLP) || has(plan.GraphMoE)):
+		return true
+	}
+	// Padded rows of experts are counted on the host before tokens are permuted.
+	counted := e != nil && !e.TokenDrop && alignment(f.Job.Training.Precision) > 1
+	return has(plan.GraphMoEPreprocess) && f.Exec.MoEDispatcher == "alltoall" && counted
+}
+
+// hasDenseLayer reports whether a layer of the model has no experts.
+func hasDenseLayer(m *job.Model) bool {
+	for i := range m.Layers {
+		if !m.IsMoELayer(i) {
+			return true
+		}
+	}
+	return false
+}
