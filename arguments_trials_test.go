@@ -303,6 +303,7 @@ var trials = []trial{
 	{"job.backend.extra_args", "megatron", "", "", `["--log-params-norm"]`, false},
 
 	{"job.slurm.hang_timeout", "", "", "", `"auto"`, false},
+	{"job.slurm.spare_nodes", "", "", "0", "1", false},
 	{"job.slurm.signal", "", "", "", `"auto"`, false},
 	{"job.slurm.node_check.command", "", "", `"true"`, `"nvidia-smi"`, false},
 	{"job.slurm.node_check.timeout", "", `job.slurm.node_check.command = "true"`, "", `"1m"`, false},

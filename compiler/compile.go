@@ -142,7 +142,7 @@ func input(j *job.Job) plan.Input {
 		SHA256: Digest(j), Files: []plan.InputFile{}, Model: j.Model.Name,
 		ParametersTotal: a.ParametersTotal(), ParametersActive: a.ParametersActive(),
 		SequenceLength: j.Model.SequenceLength, GlobalBatchSize: j.Training.GlobalBatchSize,
-		Precision: j.Training.Precision, GPU: j.Cluster.GPU.Name, Nodes: j.Cluster.Nodes, GPUs: j.Cluster.GPUs(),
+		Precision: j.Training.Precision, GPU: j.Cluster.GPU.Name, Nodes: j.Cluster.Nodes, GPUs: j.Cluster.GPUs(), SpareNodes: j.AllocatedNodes() - j.Cluster.Nodes,
 	}
 }
 

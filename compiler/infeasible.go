@@ -67,7 +67,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		timeReason(j, p, &r)
 	case search.IDGPUHours:
 		r.Needed, r.Available = p.Run.GPUHours, j.Constraints.MaxGPUHours.Value
-		r.Summary = fmt.Sprintf("%s of %s s take %s GPU-hours on %s, max_gpu_hours allows %s", units.Count(p.Run.Steps, "step"), units.Significant(float64(p.Time.StepSeconds), 3), units.Significant(r.Needed, 4), units.Count(p.Input.GPUs, "GPU"), units.Significant(r.Available, 4))
+		r.Summary = fmt.Sprintf("%s of %s s take %s GPU-hours on %s, max_gpu_hours allows %s", units.Count(p.Run.Steps, "step"), units.Significant(float64(p.Time.StepSeconds), 3), units.Significant(r.Needed, 4), units.Count(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode, "GPU"), units.Significant(r.Available, 4))
 	case search.IDCost:
 		r.Needed, r.Available = p.Run.Cost, j.Constraints.MaxCost.Value
 		r.Summary = fmt.Sprintf("%s GPU-hours at %g cost %s, max_cost allows %s", units.Significant(p.Run.GPUHours, 4), j.Cluster.PricePerGPUHour, units.Significant(r.Needed, 4), units.Significant(r.Available, 4))

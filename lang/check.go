@@ -296,6 +296,10 @@ func (c *checker) slurm() {
 	if nodes := c.job.Cluster.Nodes; s.Segment > nodes && nodes > 0 {
 		c.fail(InconsistentCluster, c.at("slurm.segment"), "Segments of %s are larger than the job's %s.", units.Count(s.Segment, "node"), units.Count(nodes, "node"))
 	}
+	if k := &c.job.Cluster; s.Segment > 0 && s.SpareNodes > 0 && k.NVLink.Domain > k.GPUsPerNode && (s.Segment+s.SpareNodes)*k.GPUsPerNode > k.NVLink.Domain {
+		c.fail(InconsistentCluster, c.at("slurm.spare_nodes"), "Spare nodes are counted for each segment: %s and %d to spare do not lie in one NVLink domain of %s, which is %s.",
+			units.Count(s.Segment, "node"), s.SpareNodes, units.Count(k.NVLink.Domain, "GPU"), units.Count(k.NVLink.Domain/k.GPUsPerNode, "node"))
+	}
 	if (s.Chain.UntilDone || s.Chain.Count > 1) && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
 		c.fail(MissingBlock, c.at("slurm.chain"), "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")
 	}

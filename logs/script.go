@@ -8,6 +8,7 @@ import (
 // What ndc's Slurm scripts say of a submission.
 var (
 	scriptJob    = regexp.MustCompile(`^ndc: job (\d+) on `)
+	scriptAgain  = regexp.MustCompile(`^ndc: start (\d+) of job (\d+), on `)
 	scriptStatus = regexp.MustCompile(`^ndc: srun ended with status (\d+)`)
 	scriptNext   = regexp.MustCompile(`^ndc: link \d+ of chain \d+ at step \d+; next is job (\d+)`)
 	scriptEnd    = regexp.MustCompile(`^ndc: (?:.*; )?(?:the chain ends at step|this was the last link of the chain)`)
@@ -18,6 +19,10 @@ func script(p *Parser, text string) bool {
 		l := p.launch()
 		l.Job = m[1]
 		p.chained, p.log.Ended = false, false
+		return true
+	}
+	if m := scriptAgain.FindStringSubmatch(text); m != nil {
+		p.launch().Job, p.log.Ended = m[2], false
 		return true
 	}
 	if scriptNext.MatchString(text) {

@@ -27,7 +27,7 @@ func Short(j *job.Job, steps int, folder string) *job.Job {
 	t.Checkpoint = job.Checkpoint{}
 	t.Data.Validation = nil
 	t.Logging = job.Logging{Interval: 1}
-	s.Slurm.Chain, s.Slurm.Requeue, s.Slurm.LogPath, s.Slurm.Time = job.Chain{}, job.Some(false), "", 0
+	s.Slurm.Chain, s.Slurm.Requeue, s.Slurm.LogPath, s.Slurm.Time, s.Slurm.SpareNodes = job.Chain{}, job.Some(false), "", 0, 0
 	s.Sources = maps.Clone(j.Sources)
 	for path, source := range s.Sources {
 		if slices.ContainsFunc(changed, func(name string) bool { return path == name || strings.HasPrefix(path, name+".") }) {
@@ -40,4 +40,4 @@ func Short(j *job.Job, steps int, folder string) *job.Job {
 
 // changed are the arguments that Short changes.
 var changed = []string{"training.steps", "training.tokens", "training.batch_ramp", "training.optimizer.learning_rate", "training.schedule", "training.start",
-	"training.checkpoint", "training.data.validation", "training.logging", "slurm.chain", "slurm.requeue", "slurm.log_path", "slurm.time"}
+	"training.checkpoint", "training.data.validation", "training.logging", "slurm.chain", "slurm.requeue", "slurm.log_path", "slurm.time", "slurm.spare_nodes"}

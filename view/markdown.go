@@ -43,7 +43,7 @@ func comparison(b *strings.Builder, plans []*plan.Plan) {
 // page is what is told of one plan.
 func page(b *strings.Builder, p *plan.Plan) {
 	item(b, "Input", fmt.Sprintf("%d x %s, %s, global batch %d x %d tokens, %s",
-		p.Input.GPUs, p.Input.GPU, parameters(&p.Input), p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision))
+		p.Input.GPUs, machines(&p.Input), parameters(&p.Input), p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision))
 	if !p.Feasible {
 		b.WriteString("\nNo layout meets the constraints:\n\n")
 		for _, r := range p.Infeasible.Reasons {

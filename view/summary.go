@@ -22,7 +22,7 @@ import (
 func Summary(job string, p *plan.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s %s: %d x %s, %s, global batch %d x %d tokens, %s\n", job, p.Backend, p.BackendVersion,
-		p.Input.GPUs, p.Input.GPU, parameters(&p.Input), p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision)
+		p.Input.GPUs, machines(&p.Input), parameters(&p.Input), p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision)
 	if !p.Feasible {
 		infeasible(&b, p)
 		return b.String()
@@ -90,6 +90,17 @@ func section(b *strings.Builder, name, text string) {
 		}
 		fmt.Fprintf(b, "%-10s %s\n", name, line)
 	}
+}
+
+// machines names the GPU, and the nodes that the allocation has to spare.
+func machines(in *plan.Input) string { return in.GPU + Spares(in) }
+
+// Spares tells of the nodes that the allocation has beyond those of the run; "" of none.
+func Spares(in *plan.Input) string {
+	if in.SpareNodes == 0 {
+		return ""
+	}
+	return " and " + units.Count(in.SpareNodes, "spare node")
 }
 
 func parameters(in *plan.Input) string {

@@ -20,7 +20,10 @@ func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	d.text("partition", "partition", s.Partition)
 	d.text("qos", "qos", s.QOS)
 	d.text("reservation", "reservation", s.Reservation)
-	d.always("nodes", fmt.Sprint(j.Cluster.Nodes))
+	d.always("nodes", fmt.Sprint(j.AllocatedNodes()))
+	if s.SpareNodes > 0 {
+		d.flag("no-kill")
+	}
 	d.always("ntasks-per-node", fmt.Sprint(tasksPerNode(j)))
 	d.gpus()
 	d.cpus()
@@ -35,7 +38,7 @@ func directives(j *job.Job, p *plan.Plan, l Launch, diags *diag.List) []string {
 	d.text("exclude", "exclude", s.Exclude)
 	d.text("constraint", "constraint", s.Constraint)
 	if s.Segment > 0 {
-		d.always("segment", fmt.Sprint(s.Segment))
+		d.always("segment", fmt.Sprint(s.Segment+s.SpareNodes))
 	}
 	d.requeue()
 	d.signal(p, l)
@@ -127,6 +130,10 @@ func (d *directiveList) other(v job.Variable) {
 	at := d.j.Sources.Range("slurm.directives")
 	if v == singleton {
 		d.always(v.Name, v.Value)
+		return
+	}
+	if v.Name == "no-kill" && d.j.Slurm.SpareNodes > 0 {
+		d.diags.Error(IDReservedDirective, at, "Directive is set elsewhere", "The directive \"no-kill\" follows from slurm.spare_nodes; change it there.")
 		return
 	}
 	if !isOption(v.Name) {

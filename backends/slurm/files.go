@@ -22,6 +22,7 @@ var templates embed.FS
 const (
 	launchName      = "launch.sh"
 	environmentName = "environment.sh"
+	checkName       = "check.sh"
 )
 
 // Caps of a chain: submissions in a row without a new checkpoint, and
@@ -31,7 +32,7 @@ const (
 	failureCap = 10
 )
 
-// Files writes JOB.sbatch, launch.sh and environment.sh.
+// Files writes JOB.sbatch, launch.sh and environment.sh, and check.sh where there are spare nodes.
 func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) {
 	var diags diag.List
 	checkJob(j, l, &diags)
@@ -44,18 +45,22 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 		return nil, diags
 	}
 	script := j.Name + ".sbatch"
-	return []backends.Artifact{
-		{Path: script, Content: batchScript(j, l, directives, overrides, hang)},
+	list := []backends.Artifact{
+		{Path: script, Content: batchScript(j, p, l, directives, overrides, hang)},
 		{Path: launchName, Content: launchScript(j, p, l), Executable: true},
 		{Path: environmentName, Content: must("environment.sh.tmpl", environmentView{
 			Header: render.Header, Summary: summary(j, l), Settings: settings,
 		})},
-	}, diags
+	}
+	if j.Slurm.SpareNodes > 0 {
+		list = append(list, backends.Artifact{Path: checkName, Content: checkScript(j, p, l), Executable: true})
+	}
+	return list, diags
 }
 
 // must executes one of the embedded templates; a failure is a defect of ndc.
 func must(name string, view any) []byte {
-	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/chain.tmpl", "templates/failure.tmpl", "templates/rank.tmpl", "templates/hang.tmpl")
+	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/chain.tmpl", "templates/failure.tmpl", "templates/rank.tmpl", "templates/hang.tmpl", "templates/spares.tmpl")
 	if err != nil {
 		panic(fmt.Sprintf("slurm: template %s: %v", name, err))
 	}
@@ -84,6 +89,8 @@ type batchView struct {
 	TasksPerNode                int
 	Singleton                   bool
 	Hang                        *hang
+	Spares                      *spares
+	Start                       string // of the ranks
 	StalledCap, FailureCap      int
 	NodeCheck                   []render.Word
 	NodeCheckSeconds            int
@@ -96,13 +103,13 @@ type batchView struct {
 	SbatchHeader, BeforeLaunch, AfterLaunch *override // nil: none
 }
 
-func batchScript(j *job.Job, l Launch, directives []string, overrides map[string]*override, hang *hang) []byte {
+func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overrides map[string]*override, hang *hang) []byte {
 	name := j.Name + ".sbatch"
 	v := batchView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: name,
 		ScriptPattern: render.Literal(name), ScriptWord: render.Literal(name),
 		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
-		TasksPerNode: tasksPerNode(j), Singleton: slices.Contains(j.Slurm.Directives, singleton), Hang: hang,
+		TasksPerNode: tasksPerNode(j), Singleton: slices.Contains(j.Slurm.Directives, singleton), Hang: hang, Spares: spareNodes(j, p, l),
 		Chain: chained(j), ChainCount: j.Slurm.Chain.Count, Steps: l.Steps,
 		StalledCap: stalledCap, FailureCap: failureCap,
 		SbatchHeader: overrides["sbatch_header"], BeforeLaunch: overrides["before_launch"], AfterLaunch: overrides["after_launch"],
@@ -117,19 +124,27 @@ func batchScript(j *job.Job, l Launch, directives []string, overrides map[string
 	for _, m := range j.Slurm.Modules {
 		v.Modules = append(v.Modules, render.Literal(m))
 	}
-	if v.Chain {
+	if v.Chain || v.Spares != nil && l.CheckpointPath != "" {
 		path := hostPath(j.Slurm.Container.Mounts, l.CheckpointPath)
 		v.CheckpointPath, v.CheckpointPathExpands = render.Expanding(path), strings.Contains(path, "${")
 		v.LatestStep = l.LatestStep
 	}
-	if c := j.Slurm.NodeCheck; c != nil {
-		for _, word := range strings.Fields(c.Command) {
-			v.NodeCheck = append(v.NodeCheck, render.Expanding(word))
-		}
-		v.NodeCheckSeconds = max(1, int(c.Timeout))
-	}
+	v.NodeCheck, v.NodeCheckSeconds = nodeCheck(j)
 	v.container(j)
+	v.Start = string(must("start.tmpl", v))
 	return must("job.sbatch.tmpl", v)
+}
+
+// nodeCheck is the command of slurm.node_check, and how long it may take.
+func nodeCheck(j *job.Job) (command []render.Word, seconds int) {
+	c := j.Slurm.NodeCheck
+	if c == nil {
+		return nil, 0
+	}
+	for _, word := range strings.Fields(c.Command) {
+		command = append(command, render.Expanding(word))
+	}
+	return command, max(1, int(c.Timeout))
 }
 
 // summary is one line on what the files are for.

@@ -14,6 +14,7 @@ import (
 type hang struct {
 	Learns          bool // from the longest pause; Seconds is the least then
 	Seconds, Period int  // of silence that is a hang; between two looks
+	Chosen          bool // the ranks do not have all nodes of the allocation
 }
 
 // What hang_timeout = "auto" takes for a hang; ndc's choice, not a measurement.
@@ -34,7 +35,7 @@ func watch(j *job.Job, p *plan.Plan, diags *diag.List) *hang {
 		if c := p.Run.Checkpoints; c != nil {
 			least = max(least, hangReports*c.SaveSeconds)
 		}
-		return &hang{Learns: true, Seconds: int(math.Ceil(float64(units.Rounded(least)))), Period: 30}
+		return &hang{Learns: true, Seconds: int(math.Ceil(float64(units.Rounded(least)))), Period: 30, Chosen: j.Slurm.SpareNodes > 0}
 	default:
 		t, err := units.ParseSeconds(text)
 		if err != nil || t < 10 {
@@ -42,6 +43,6 @@ func watch(j *job.Job, p *plan.Plan, diags *diag.List) *hang {
 				fmt.Sprintf("%q is neither \"auto\" nor a time of at least 10 s, such as \"30m\".", text))
 			return nil
 		}
-		return &hang{Seconds: int(t), Period: max(1, min(30, int(t)/4))}
+		return &hang{Seconds: int(t), Period: max(1, min(30, int(t)/4)), Chosen: j.Slurm.SpareNodes > 0}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -22,11 +23,14 @@ var (
 // the step hear it, of which the ranks save.
 func (d *directiveList) signal(p *plan.Plan, l Launch) {
 	s := &d.j.Slurm
-	if s.Signal == "" {
+	text := s.Signal
+	if text == "" && warnedBySlurm(d.j, l) {
+		text = "auto"
+	}
+	if text == "" {
 		return
 	}
 	at := d.j.Sources.Range("slurm.signal")
-	text := s.Signal
 	switch {
 	case text == "auto":
 		lead := signalLead(p, l)
@@ -48,6 +52,12 @@ func (d *directiveList) signal(p *plan.Plan, l Launch) {
 			"The job has no training.checkpoint block, so that there is nothing to save before the limit, and SIGTERM ends the ranks at once. Add one, or remove signal.")
 	}
 	d.always("signal", text)
+}
+
+// warnedBySlurm reports whether ranks can know the time limit from Slurm alone:
+// they count from their own start, which may be the second in an allocation.
+func warnedBySlurm(j *job.Job, l Launch) bool {
+	return j.Slurm.SpareNodes > 0 && j.Slurm.Time > 0 && l.CheckpointPath != ""
 }
 
 // signalLead is how long before the limit the ranks have to be warned: until

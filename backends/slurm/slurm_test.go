@@ -84,6 +84,13 @@ func TestGolden(t *testing.T) {
 			j.Slurm.Launcher, j.Slurm.Bind, j.Slurm.Signal = "srun", "socket", "auto"
 			j.Slurm.HangTimeout = "auto"
 		},
+		"spares_chain": func(j *job.Job, l *Launch) {
+			j.Slurm.SpareNodes, j.Cluster.NVLink.Domain, j.Slurm.Exclude = 2, 144, "n[7-8]"
+		},
+		"spares_alone": func(j *job.Job, l *Launch) {
+			j.Slurm.SpareNodes, j.Slurm.Segment, j.Slurm.Chain, j.Slurm.NodeCheck = 1, 0, job.Chain{}, nil
+			j.Slurm.Launcher, j.Slurm.HangTimeout, j.Slurm.Time = "srun", "20m", 0
+		},
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -73,12 +73,12 @@ func checkpointBytes(j *job.Job) float64 {
 const farOff = 20
 
 // Run extends a step, with the range that it may take, to the whole training:
-// GPU-hours, how many submissions of the Slurm limit it takes, how often it saves,
+// GPU-hours, those of spare nodes too, how many submissions of the Slurm limit it takes, how often it saves,
 // and how long it takes with its failures.
 func Run(j *job.Job, step units.Seconds, within [2]units.Seconds) plan.Run {
 	seconds := step * units.Seconds(j.Training.Steps)
 	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
-	r.GPUHours = float64(seconds) / 3600 * float64(j.Cluster.GPUs())
+	r.GPUHours = float64(seconds) / 3600 * float64(j.AllocatedGPUs())
 	r.Cost = r.GPUHours * j.Cluster.PricePerGPUHour
 	if window := j.Slurm.TrainingWindow(); window > 0 {
 		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/window)))))

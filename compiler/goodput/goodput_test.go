@@ -22,6 +22,16 @@ func failing(r *job.Reliability, jobs int) (*job.Job, *plan.Run) {
 	return j, &run
 }
 
+// TestSparesCost: nodes to spare are paid for, too. An hour on 4 nodes of 8 GPUs and
+// one to spare are 40 GPU-hours.
+func TestSparesCost(t *testing.T) {
+	j := &job.Job{Cluster: job.Cluster{Nodes: 4, GPUsPerNode: 8, PricePerGPUHour: 2}, Slurm: job.Slurm{SpareNodes: 1}}
+	j.Training.Steps = 360
+	if r := Run(j, 10, [2]units.Seconds{10, 10}); r.GPUHours != 40 || r.Cost != 80 {
+		t.Errorf("%v GPU-hours, %v", r.GPUHours, r.Cost)
+	}
+}
+
 // TestExpect: with a failure every 11,135 s (Llama 3's rate), a restart of 600 s and
 // a minute for each save, 1,140 s of work take
 // 11,135·exp(600/11,135)·(exp(1,200/11,135)−1) = 1,337 s: a goodput of 85.3 %.

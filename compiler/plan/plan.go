@@ -46,6 +46,7 @@ type Input struct {
 	GPU              string
 	Nodes            int
 	GPUs             int
+	SpareNodes       int // beyond those, of the allocation
 }
 
 // InputFile is a file of the user that was read for a job.

@@ -48,7 +48,7 @@ func (l *limits) time(j *job.Job) {
 	perStep := func(total float64) units.Seconds {
 		return units.Rounded(units.Seconds(total / float64(j.Training.Steps)))
 	}
-	if perHour := float64(j.Cluster.GPUs()) / 3600; j.Training.Steps > 0 {
+	if perHour := float64(j.AllocatedGPUs()) / 3600; j.Training.Steps > 0 {
 		if c.MaxTrainingTime.Set {
 			l.within(units.Rounded(goodput.LongestStep(j, c.MaxTrainingTime.Value)), IDTrainingTime)
 		}

@@ -33,6 +33,8 @@ var chains = []struct {
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},
 	{"Hangs", hangs},
+	{"BadNode", badNode},
+	{"SpareNodeTakesOver", spareNodeTakesOver},
 	{"WrongNodeCount", wrongNodeCount},
 	{"WrongGPUCount", wrongGPUCount},
 }
@@ -207,6 +209,55 @@ func hangs(t *testing.T, c *cluster) {
 	s.expectStates(t, "FAILED COMPLETED COMPLETED CANCELLED")
 	s.expectProgress(t, "30", 6)
 	s.expect(t, "ndc: the run hangs and is ended")
+}
+
+// startedOn finds where the ranks of a start ran, of how many nodes.
+var startedOn = regexp.MustCompile(`ndc: start (\d+) of job \d+, on 2 of 3 nodes: n(\d+),n(\d+)`)
+
+// badNode: the memory of a node has errors. The ranks start on the two others, and
+// the next links do not get it.
+func badNode(t *testing.T, c *cluster) {
+	s := standIn(t, c, "spare_nodes=1")
+	s.write(t, "bad", "", 0o644)
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+	bad := strings.TrimSpace(s.read("bad"))
+	s.expect(t, "ndc: node "+bad+" is bad: GPU 0 has 2 uncorrected memory errors;GPU 1 has 2 uncorrected memory errors")
+	s.expect(t, "will not have the nodes "+bad+"\n")
+	for i, j := range s.jobs()[:3] {
+		if has := slices.Contains(j.nodes, number(bad[1:])); len(j.nodes) != 3 || has != (i == 0) {
+			t.Errorf("link %d has the nodes %v, and %s is bad", i+1, j.nodes, bad)
+		}
+	}
+	if strings.Contains(s.read("starts"), bad+" ") {
+		t.Errorf("ranks ran on %s:\n%s", bad, s.read("starts"))
+	}
+}
+
+// spareNodeTakesOver: a node on which ranks run dies with everything on it. The job
+// goes on in the allocation that it has, on the spare one.
+func spareNodeTakesOver(t *testing.T, c *cluster) {
+	s := standIn(t, c, "spare_nodes=1")
+	s.hold(t, "")
+	first := startedOn.FindStringSubmatch(s.log())
+	if first == nil {
+		t.Fatalf("where do the ranks run?\n%s", s.log())
+	}
+	c.crash(t, number(first[3])) // the other one runs the batch script
+	s.await(t, "the second start to save", patience, func() bool { return s.step() == "20" })
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED CANCELLED")
+	s.expectProgress(t, "30", 6)
+	starts := startedOn.FindAllStringSubmatch(s.log(), 2)
+	if again := starts[1]; again[1] != "2" || again[2] == first[3] || again[3] == first[3] {
+		t.Errorf("after node %s died, the ranks started as %q", first[3], again[0])
+	}
+	if restarts := s.jobs()[0].restarts; restarts != "0" {
+		t.Errorf("the job was requeued %s times", restarts)
+	}
 }
 
 // deadRankStopsTheStep: node 1 ends with an error, node 0 would go on for five

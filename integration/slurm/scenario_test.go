@@ -110,8 +110,8 @@ type job struct {
 }
 
 var (
-	jobField  = regexp.MustCompile(`(\w+)=(\S*)`)
-	jobNumber = regexp.MustCompile(`\d+`)
+	jobField = regexp.MustCompile(`(\w+)=(\S*)`)
+	jobNodes = regexp.MustCompile(`(\d+)(?:-(\d+))?`)
 )
 
 // jobs lists the scenario's submissions in their order.
@@ -127,9 +127,10 @@ func (s *scenario) jobs() []job {
 			fields[m[1]] = m[2]
 		}
 		j := job{id: fields["JobId"], state: fields["JobState"], restarts: fields["Restarts"]}
-		for _, n := range jobNumber.FindAllString(fields["NodeList"], -1) {
-			i, _ := strconv.Atoi(n)
-			j.nodes = append(j.nodes, i)
+		for _, m := range jobNodes.FindAllStringSubmatch(fields["NodeList"], -1) {
+			for i := number(m[1]); i <= max(number(m[1]), number(m[2])); i++ {
+				j.nodes = append(j.nodes, i)
+			}
 		}
 		j.started, _ = time.Parse("2006-01-02T15:04:05", fields["StartTime"])
 		j.ended, _ = time.Parse("2006-01-02T15:04:05", fields["EndTime"])

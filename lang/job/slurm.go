@@ -26,6 +26,7 @@ type Slurm struct {
 	Bind                                 string // of ranks to CPUs: node, socket, none
 	Launcher                             string // torchrun, srun
 	HangTimeout                          string // a duration or auto; "" for none
+	SpareNodes                           int    // beyond those of the layout, of each segment where there are any
 }
 
 // startupMargin and saveMargin are kept free at the ends of a time limit: a
@@ -66,6 +67,20 @@ type Container struct {
 	Runtime   string // pyxis, apptainer
 	MountHome bool
 }
+
+// AllocatedNodes returns the nodes that Slurm is asked for: those of the layout
+// and the spare ones, which with a segment are counted for each of them.
+func (j *Job) AllocatedNodes() int {
+	nodes, segments := j.Cluster.Nodes, 1
+	if s := j.Slurm.Segment; s > 0 {
+		segments = (nodes + s - 1) / s
+	}
+	return nodes + segments*j.Slurm.SpareNodes
+}
+
+// AllocatedGPUs returns the GPUs of all these nodes, which GPU-hours and cost are
+// counted by.
+func (j *Job) AllocatedGPUs() int { return j.AllocatedNodes() * j.Cluster.GPUsPerNode }
 
 // CoresPerNode returns the cores that the ranks of a node share: those of the
 // node, or fewer where the job asks Slurm for fewer. 0: unknown.

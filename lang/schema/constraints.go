@@ -150,6 +150,7 @@ var slurmBlock = Block{
 		{Name: "log_path", Type: String, Doc: "Folder for logs; the backend's name is appended.", DefaultDoc: "beside the script"},
 		{Name: "signal", Type: String, Doc: "`--signal`: warns the ranks before the time limit, who then save and end; `\"auto\"` leaves time for a step and a save ([slurm.md](slurm.md#signals)).", DefaultDoc: "none: the programs look at the clock"},
 		{Name: "launcher", Type: String, Default: `"torchrun"`, Enum: []string{"torchrun", "srun"}, Doc: "What starts the ranks of a node: `torchrun` in one task of Slurm, or `srun` itself, in a task for each GPU."},
+		{Name: "spare_nodes", Type: Count, Limits: Limits{Max: 100_000}, Doc: "Nodes that the allocation has beyond those of the layout: with `segment` for each segment. Nodes are checked before every start, and a run goes on without those that are bad ([slurm.md](slurm.md#spare-nodes)).", DefaultDoc: "none"},
 		{Name: "hang_timeout", Type: String, Doc: "Ends a run whose ranks have reported nothing for so long, such as `\"30m\"`, after a dump of the flight recorder; `\"auto\"` learns from the run ([slurm.md](slurm.md#hangs)).", DefaultDoc: "none: collectives time out"},
 		{Name: "bind", Type: String, Default: `"none"`, Enum: []string{"node", "socket", "none"}, Doc: "CPUs that a rank runs on: those of its GPU's NUMA node, of its socket, or all of the task's."},
 	},

@@ -409,6 +409,7 @@ job "one" {
     signal = "TERM@300"
     launcher = "srun"
     hang_timeout = "20m"
+    spare_nodes = 1
     bind = "socket"
 
     node_check {

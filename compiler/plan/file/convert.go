@@ -36,7 +36,7 @@ func inputOf(in *plan.Input) Input {
 		SHA256: in.SHA256, Files: each(in.Files, func(f plan.InputFile) InputFile { return InputFile(f) }),
 		Model: in.Model, ParametersTotal: in.ParametersTotal, ParametersActive: in.ParametersActive,
 		SequenceLength: in.SequenceLength, GlobalBatchSize: in.GlobalBatchSize, Precision: in.Precision,
-		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs,
+		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs, SpareNodes: in.SpareNodes,
 	}
 }
 
@@ -154,7 +154,7 @@ func (in *Input) decision() plan.Input {
 		SHA256: in.SHA256, Files: each(in.Files, func(f InputFile) plan.InputFile { return plan.InputFile(f) }),
 		Model: in.Model, ParametersTotal: in.ParametersTotal, ParametersActive: in.ParametersActive,
 		SequenceLength: in.SequenceLength, GlobalBatchSize: in.GlobalBatchSize, Precision: in.Precision,
-		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs,
+		GPU: in.GPU, Nodes: in.Nodes, GPUs: in.GPUs, SpareNodes: in.SpareNodes,
 	}
 }
 

@@ -90,6 +90,7 @@ type Input struct {
 	GPU              string      `json:"gpu"`
 	Nodes            int         `json:"nodes"`
 	GPUs             int         `json:"gpus"`
+	SpareNodes       int         `json:"spare_nodes,omitempty"` // that the allocation has beyond the nodes; absent without any
 }
 
 // InputFile is a file of the user that was read for a job.

@@ -44,6 +44,11 @@ variable "hang_timeout" {
   default = ""
 }
 
+variable "spare_nodes" {
+  type    = number
+  default = 0
+}
+
 cluster "rack" {
   base          = catalog.cluster.dgx_h100
   nodes         = 2
@@ -91,6 +96,7 @@ job "stand-in" {
     partition     = var.partition
     launcher      = var.launcher
     hang_timeout  = var.hang_timeout
+    spare_nodes   = var.spare_nodes
     time          = "00:30:00"
     cpus_per_task = var.cpus == 0 ? null : var.cpus
     env_file      = var.env_file
@@ -101,6 +107,7 @@ job "stand-in" {
     environment = {
       STANDIN            = var.folder
       STANDIN_CHECKPOINT = "${var.folder}/checkpoints/megatron"
+      PATH               = var.spare_nodes > 0 ? "${var.folder}/bin:$${PATH}" : "$${PATH}" # the nodes are looked at before "setup"
     }
     setup = ["export PATH='${var.folder}/bin':\"$PATH\""]
 

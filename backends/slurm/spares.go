@@ -1,0 +1,84 @@
+package slurm
+
+import (
+	"math"
+
+	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// What the checks of nodes take for bad, and how long that is believed; ndc's
+// choices, not measurements.
+const (
+	// idleMemory is what an idle GPU may have in use: more than the context of one
+	// process, which is half of it, and less than any training.
+	idleMemory = 1 * units.GiB
+	// checkTime is how long the check of a node may take: the minute that it waits for
+	// what a run left, and a driver that answers slowly.
+	checkTime units.Seconds = 300
+	// exclusionTime is how long a bad node is kept from the jobs that follow. By then
+	// it is repaired or drained; if not, it is checked again.
+	exclusionTime units.Seconds = 24 * 3600
+)
+
+// spares is what the batch script does with more nodes than the layout has; nil
+// without slurm.spare_nodes.
+type spares struct {
+	Fruitless     int  // starts in a row that save nothing and are followed by another
+	CheckSeconds  int  // that the check of all nodes may take
+	Segment       int  // nodes of a segment, 0: none
+	Group, Whole  int  // nodes of the allocation that lie together, and of those that train
+	LastStart     int  // seconds of the job after which nothing is started again; 0: any
+	HandsOn       bool // the next link is told of bad nodes
+	Exclude       render.Word
+	Excludes      bool // Exclude is not empty
+	ExpireSeconds int
+	MostExcluded  int
+}
+
+func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
+	s := &j.Slurm
+	if s.SpareNodes == 0 {
+		return nil
+	}
+	_, check := nodeCheck(j)
+	v := &spares{
+		Fruitless: s.SpareNodes, CheckSeconds: int(checkTime) + check,
+		Segment: s.Segment, Group: j.AllocatedNodes(), Whole: j.Cluster.Nodes,
+		// sbatch refuses a list of nodes of which some are excluded.
+		HandsOn: chained(j) && s.NodeList == "",
+		Exclude: render.Literal(s.Exclude), Excludes: s.Exclude != "",
+		ExpireSeconds: int(exclusionTime), MostExcluded: max(j.AllocatedNodes()-j.Cluster.Nodes, j.AllocatedNodes()/10),
+	}
+	if s.Segment > 0 {
+		v.Group, v.Whole = s.Segment+s.SpareNodes, s.Segment
+	}
+	if warnedBySlurm(j, l) {
+		v.LastStart = max(1, int(s.Time-signalLead(p, l)))
+	}
+	return v
+}
+
+type checkView struct {
+	Header, Summary, ScriptName string
+	GPUsPerNode, OtherGPUs      int // OtherGPUs is one less
+	NeededMiB, IdleMiB          int64
+	NVLink                      bool
+	Segment                     int
+	NodeCheck                   []render.Word
+	NodeCheckSeconds            int
+}
+
+// checkScript looks at a node: check.sh.
+func checkScript(j *job.Job, p *plan.Plan, l Launch) []byte {
+	v := checkView{
+		Header: render.Header, Summary: summary(j, l), ScriptName: j.Name + ".sbatch",
+		GPUsPerNode: j.Cluster.GPUsPerNode, OtherGPUs: j.Cluster.GPUsPerNode - 1,
+		NeededMiB: int64(math.Ceil(float64(p.Memory.Peak.DeviceBytes) / float64(units.MiB))), IdleMiB: int64(idleMemory / units.MiB),
+		NVLink: j.Cluster.NVLink.Domain > 1 && j.Cluster.GPUsPerNode > 1, Segment: j.Slurm.Segment,
+	}
+	v.NodeCheck, v.NodeCheckSeconds = nodeCheck(j)
+	return must("check.sh.tmpl", v)
+}
