@@ -23,11 +23,19 @@ func (s *Space) newPipelines(pp int) []Pipeline {
 	return all
 }
 
+// mostVirtual is the largest number of chunks of a rank that is tried unless the
+// job names them or their end: every number up to 129 layers. Published runs have at most
+// twelve; without it a model of thousands of layers takes hours.
+const mostVirtual = 64
+
 func (s *Space) virtualDegrees(pp int) []int {
 	c := s.job.Constraints.Layout.VirtualPipeline
 	most := 1
 	if pp > 1 && s.target.VirtualPipeline {
 		most = max(1, s.job.Model.Layers/pp)
+	}
+	if c.Values == nil && c.Max == 0 {
+		most = min(most, max(mostVirtual, c.Min))
 	}
 	if n := len(s.job.Constraints.Layout.StageLayers); n > 0 {
 		if n%pp != 0 {
