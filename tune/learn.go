@@ -1,23 +1,28 @@
 package tune
 
 import (
+	_ "embed"
+	"encoding/json"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 )
 
-// How far measuring the same again differs; all in the logarithm of the time of a
-// step.
-const (
-	// allocation is the spread between allocations: other nodes, other neighbours.
-	// Repeats of one configuration differ by 5 % at best in grids that were measured
-	// in many allocations (testdata/measured/README.md).
-	allocation = 0.05
-	// drift is the spread of what a machine changes from the first run of an
-	// allocation to the last, and repeat that of one run beside it. Both are choices.
-	drift  = 0.02
-	repeat = 0.01
-)
+// noise is how far measuring the same again differs; all in the logarithm of the
+// time of a step.
+var noise = func() (n struct {
+	Allocation float64 `json:"allocation"` // between allocations: other nodes, other neighbours
+	Drift      float64 `json:"drift"`      // what a machine changes from the first run of an allocation to the last
+	Repeat     float64 `json:"repeat"`     // of one run beside it
+}) {
+	if err := json.Unmarshal(noiseData, &n); err != nil {
+		panic("tune: data/noise.json: " + err.Error())
+	}
+	return n
+}()
+
+//go:embed data/noise.json
+var noiseData []byte
 
 // Run is what one run of a candidate showed.
 type Run struct {
@@ -38,15 +43,15 @@ func Learn(known *uncertainty.Joint, runs []Run) *uncertainty.Joint {
 		allocations = max(allocations, runs[i].Allocation+1)
 	}
 	for range allocations {
-		after.Add(allocation)
-		after.Add(drift)
+		after.Add(noise.Allocation)
+		after.Add(noise.Drift)
 	}
 	for i := range runs {
 		r := &runs[i]
 		weights := make([]float64, len(after.Mean))
 		weights[r.Candidate] = 1
 		weights[n+2*r.Allocation], weights[n+2*r.Allocation+1] = 1, r.At-0.5
-		after.Observe(weights, math.Log(r.Seconds), math.Hypot(repeat, r.Spread))
+		after.Observe(weights, math.Log(r.Seconds), math.Hypot(noise.Repeat, r.Spread))
 	}
 	after.Mean = after.Mean[:n]
 	after.Covariance = after.Covariance[:n]

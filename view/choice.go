@@ -41,6 +41,7 @@ func Changes(from *plan.Layout, fromExecution *plan.Execution, to *plan.Layout, 
 	for i := range option.Axes {
 		switch a := &option.Axes[i]; {
 		case a.Same(from, to):
+		case a.FreedWith != "" && a.Same(to, &plan.Layout{}): // it means nothing there
 		case a.Kind == option.Counts:
 			list = append(list, a.Name+" = "+stageLayers(to.StageLayers))
 		default:

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/view"
 	"github.com/ndc-dev/ndc/view/explain"
 	"github.com/ndc-dev/ndc/view/picture"
@@ -136,7 +137,7 @@ func figures(w *writer, p *plan.Plan) {
 	figure("Memory", view.GiB(m.Peak.DeviceBytes), fmt.Sprintf("of %s usable; up to %s", view.GiB(m.UsableBytes), view.GiB(m.Peak.DeviceRangeBytes[1])))
 	figure("Throughput", fmt.Sprintf("%.0f tokens/s", p.Throughput.TokensPerSecondPerGPU), fmt.Sprintf("per GPU; MFU %.1f %%", 100*float64(p.Throughput.MFU)))
 	figure("Run", view.Duration(r.Seconds), fmt.Sprintf("%d steps, %.0f GPU-hours", r.Steps, r.GPUHours))
-	figure("GPUs", fmt.Sprint(p.Input.GPUs), fmt.Sprintf("%s on %d nodes%s", p.Input.GPU, p.Input.Nodes, view.Spares(&p.Input)))
+	figure("GPUs", fmt.Sprint(p.Input.GPUs), fmt.Sprintf("%s on %s%s", p.Input.GPU, units.Count(p.Input.Nodes, "node"), view.Spares(&p.Input)))
 	w.f("</dl>\n")
 }
 

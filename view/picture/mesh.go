@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // linkColours are those of the links.
@@ -115,7 +116,7 @@ func drawNode(c *canvas, a *meshAxis, node, perNode, columns int, x, cell float6
 func textMesh(s *Subject) string {
 	var b strings.Builder
 	in := &s.Plan.Input
-	fmt.Fprintf(&b, "%s: %d GPUs on %d nodes, innermost axis first\n", heading(s), in.GPUs, in.Nodes)
+	fmt.Fprintf(&b, "%s: %s on %s, innermost axis first\n", heading(s), units.Count(in.GPUs, "GPU"), units.Count(in.Nodes, "node"))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "axis\tranks\tapart\tlink\tgroups\tranks of the first")
 	for _, a := range axesOf(&s.Plan.Mesh) {
