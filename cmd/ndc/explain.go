@@ -15,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/review/record"
 	"github.com/ndc-dev/ndc/view/explain"
@@ -223,7 +224,13 @@ func (x *explainer) flagSection(c *compiled) explain.Section {
 }
 
 // sourced is how a generated line ends that says where its value comes from.
-var sourced = regexp.MustCompile(`^(.*?)\s+# (plan|spec|default|catalog|module|site): ([a-z_0-9.]+)\b`)
+var sourced = func() *regexp.Regexp {
+	words := []string{"plan"}
+	for o := job.FromDefault; o <= job.FromTrial; o++ {
+		words = append(words, o.String())
+	}
+	return regexp.MustCompile(`^(.*?)\s+# (` + strings.Join(words, "|") + `): ([a-z_0-9.]+)\b`)
+}()
 
 // settings lists the lines of the launch files that say where they come from, or all
 // those with a word.

@@ -129,13 +129,18 @@ func writePictures(c *cobra.Command, t *terminal, kind *picture.Kind, list []*co
 			f.Files = append(f.Files, output.File{Path: name + ".svg", Content: kind.SVG(s)})
 		}
 	}
-	_, diags := write(out, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, flags.force, nil)
+	return putFiles(t, out, f, flags.force)
+}
+
+// putFiles writes files into a folder and tells their names.
+func putFiles(t *terminal, folder string, f output.Folder, force bool) error {
+	_, diags := write(folder, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, force, nil)
 	t.diagnostics(diags, nil)
 	if diags.HasErrors() {
 		return exitError(exitInput)
 	}
 	for _, file := range f.Files {
-		fmt.Fprintln(t.out, filepath.Join(out, file.Path))
+		fmt.Fprintln(t.out, filepath.Join(folder, file.Path))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -43,15 +42,7 @@ each plan its pictures, alternatives and explanations, sources last.`,
 				}
 				f.Files[0].Path, folder = filepath.Base(out), filepath.Dir(out)
 			}
-			_, diags := write(folder, func(*output.Output) []output.Folder { return []output.Folder{f} }, nil, force, nil)
-			t.diagnostics(diags, nil)
-			if diags.HasErrors() {
-				return exitError(exitInput)
-			}
-			for _, file := range f.Files {
-				fmt.Fprintln(t.out, filepath.Join(folder, file.Path))
-			}
-			return nil
+			return putFiles(t, folder, f, force)
 		},
 	}
 	flags.register(c)
