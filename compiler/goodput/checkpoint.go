@@ -23,6 +23,10 @@ type saving struct {
 	Choice              string  `json:"choice"`
 	RestartSeconds      float64 `json:"restart_seconds"` // from a failure to the next step
 	RestartSource       string  `json:"restart_source"`
+	RestartLeast        float64 `json:"restart_least_seconds"`
+	RestartLeastSource  string  `json:"restart_least_source"`
+	RestartMost         float64 `json:"restart_most_seconds"`
+	RestartMostSource   string  `json:"restart_most_source"`
 }
 
 //go:embed data/checkpoint.json
@@ -71,7 +75,8 @@ func Checkpoints(j *job.Job, step units.Seconds) *plan.Checkpoints {
 // the job alone, so that all backends save alike.
 func (s *saving) interval(j *job.Job) (units.Seconds, string) {
 	gpus := j.Cluster.GPUs()
-	between, save := s.between(j), s.stall(j)
+	h := s.hazards(j)
+	between, save := h.between, h.stall
 	best := math.Sqrt(2 * save * between)
 	costs := "a minute"
 	if save != s.SaveSeconds {

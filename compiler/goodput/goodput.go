@@ -13,16 +13,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// between is the mean time between failures of a job, in seconds: it falls with the
-// number of GPUs.
-func (s *saving) between(j *job.Job) float64 {
-	seconds := s.Days * 24 * 3600 * s.GPUs / s.Interruptions
-	if r := j.Cluster.Reliability; r != nil && r.GPUHoursBetweenFailures > 0 {
-		seconds = r.GPUHoursBetweenFailures * 3600
-	}
-	return seconds / float64(max(1, j.Cluster.GPUs()))
-}
-
 // stall is how long training stands still for a save, in seconds. Without an idea of
 // the storage it is what is usual; a save behind training takes the copy to the host
 // only.
@@ -69,9 +59,6 @@ func checkpointBytes(j *job.Job) float64 {
 	return each * float64(program.New(&j.Model).ParametersTotal())
 }
 
-// farOff is how many failures between two checkpoints make a run endless.
-const farOff = 20
-
 // Run extends a step, with the range that it may take, to the whole training:
 // GPU-hours, those of spare nodes too, how many submissions of the Slurm limit it takes, how often it saves,
 // and how long it takes with its failures.
@@ -92,17 +79,19 @@ func Run(j *job.Job, step units.Seconds, within [2]units.Seconds) plan.Run {
 const Likely = 0.95
 
 // Longest is how long a run of a step takes at most with the probability Likely,
-// where failures are all that is uncertain: its ideal time where the job says
-// nothing of failures. Beyond all bounds it is infinite.
+// where the luck of failures is all that is uncertain: its ideal time where the job
+// says nothing of failures. Beyond all bounds it is infinite.
 func Longest(j *job.Job, step units.Seconds) units.Seconds {
 	r := Run(j, step, [2]units.Seconds{step, step})
-	switch {
-	case r.ExpectedSeconds > 0:
-		return r.ExpectedRange[1]
-	case j.Cluster.Reliability != nil && r.Checkpoints != nil:
-		return units.Seconds(math.Inf(1))
+	if j.Cluster.Reliability == nil || r.Checkpoints == nil {
+		return r.Seconds
 	}
-	return r.Seconds
+	h := savings.hazards(j)
+	expected := h.seconds(&r, step)
+	if math.IsInf(expected, 1) {
+		return units.Seconds(expected)
+	}
+	return units.Seconds(expected + h.luck(&r, step, expected/h.between))
 }
 
 // halvings is how often the distance to the longest step is halved: the tenth digit.
@@ -136,34 +125,24 @@ func StartSeconds(j *job.Job) units.Seconds {
 }
 
 // expect tells how long a run takes with its failures, where the cluster says how
-// often there are any. Failures come at random, and each piece of work between two
-// checkpoints is repeated until it passes: the formula is that of Daly (Future
-// Generation Computer Systems 22, 2006), exact for exponential times between
-// failures. A checkpoint that is still being written does not count: what trained
-// meanwhile is lost with the restart. Each submission after the first starts once
-// more, too.
+// often there are any. Its range has that of the step, the luck of the failures, and,
+// where the cluster leaves them open, how often others failed and how long they took
+// to start again.
 func expect(j *job.Job, r *plan.Run, step units.Seconds, within [2]units.Seconds) {
-	saves := r.Checkpoints
-	if j.Cluster.Reliability == nil || saves == nil {
+	if j.Cluster.Reliability == nil || r.Checkpoints == nil {
 		return
 	}
-	restart := float64(StartSeconds(j))
-	mean, stall := savings.between(j), savings.stall(j)
-	back := restart + savings.lag(j) // what a failure costs beside the work since the save
-	steps := float64(saves.IntervalSteps)
-	if (float64(step)*steps+stall+back)/mean > farOff {
+	h := savings.hazards(j)
+	expected := h.seconds(r, step)
+	if math.IsInf(expected, 1) {
 		return
 	}
-	total := func(step units.Seconds) float64 {
-		pieces := float64(r.Steps) / steps
-		return mean*math.Exp(back/mean)*math.Expm1((float64(step)*steps+stall)/mean)*pieces + restart*float64(r.Jobs-1)
-	}
-	expected := total(step)
-	r.Failures = expected / mean
-	spread := 1.645 * math.Sqrt(r.Failures) * (float64(step)*steps/2 + back) // of a Poisson process
+	best, worst := savings.around(j)
+	r.Failures = expected / h.between
+	spread := h.luck(r, step, r.Failures)
 	fastest, slowest := within[0], within[1]
-	least := float64(r.Steps) * float64(fastest)
+	least, most := float64(r.Steps)*float64(fastest), float64(r.Steps)*float64(slowest)*endless
 	r.ExpectedSeconds = units.Seconds(expected)
-	r.ExpectedRange = [2]units.Seconds{units.Seconds(max(total(fastest)-spread, least)), units.Seconds(total(slowest) + spread)}
+	r.ExpectedRange = [2]units.Seconds{units.Seconds(max(best.seconds(r, fastest)-spread, least)), units.Seconds(min(worst.seconds(r, slowest)+spread, most))}
 	r.Goodput = units.Share(float64(r.Seconds) / expected)
 }
