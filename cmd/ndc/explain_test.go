@@ -44,6 +44,14 @@ func TestTermsAddUp(t *testing.T) {
 			t.Errorf("a route is %+v", r)
 		}
 	}
+	// Each of 16 micro-batches gathers 17 layers twice and the embedding once, and sends once
+	// from rank to rank; gradients go in buckets; norm, overflow and loss are three values.
+	calls := map[string]int{"data_parallel_shard all_gather": 16 * (2*17 + 1), "data_parallel_shard reduce_scatter": 0, "pipeline_parallel point_to_point": 16, "world all_reduce": 3}
+	for _, r := range routes {
+		if want, ok := calls[r.Group+" "+r.Collective]; !ok || r.Calls != want {
+			t.Errorf("%s over %s is called %d times, want %d", r.Collective, r.Group, r.Calls, want)
+		}
+	}
 	for _, r := range append(d.Kinds(), routes...) {
 		for _, m := range r.Messages {
 			if m.Algorithms[0].Needs != "" || m.Algorithms[0].Seconds <= 0 {

@@ -16,12 +16,7 @@ import (
 func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	s := e.run(l, x)
 	e.waits(l)
-	c, t := e.rankLines(l, s.busiest)
-	total := s.once
-	total.add(units.Seconds(l.MicroBatches), &c)
-	traffic := s.collectives
-	traffic.add(l.MicroBatches, &t)
-	traffic.attribute(&total)
+	total, traffic := e.busiest(l, s)
 	d := Description{
 		Memory:        e.memory.Memory(l, x),
 		Time:          e.time(&total, s),
@@ -34,6 +29,16 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(d.Time.StepSeconds, ends, why)
 	d.Warnings = append(d.Warnings, e.doubt(l, &d.Throughput)...)
 	return d
+}
+
+// busiest is the breakdown and the traffic of a step on the busiest rank.
+func (e *Evaluator) busiest(l *plan.Layout, s *step) (total costs, traffic collectives) {
+	c, t := e.rankLines(l, s.busiest)
+	total, traffic = s.once, s.collectives
+	total.add(units.Seconds(l.MicroBatches), &c)
+	traffic.add(l.MicroBatches, &t)
+	traffic.attribute(&total)
+	return total, traffic
 }
 
 // time lists the breakdown. Lines of nothing are left out.

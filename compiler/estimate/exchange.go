@@ -119,6 +119,12 @@ func (b *builder) put(c collectiveKind, bytes units.Bytes, t, hidden units.Secon
 	b.first.put(c, bytes, t, t-hidden)
 }
 
+// more says that what was just put are so many calls more than one.
+func (b *builder) more(c collectiveKind, calls int) {
+	b.collectives[c].calls += calls
+	b.first[c].calls += calls
+}
+
 // putBackward is put for the backward.
 func (b *builder) putBackward(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
 	b.bwd[lineOf(c)] += t - hidden
@@ -164,8 +170,10 @@ func (b *builder) contextParallel(c *program.CoreAttention, forward, backward un
 		steps := units.Seconds(n - 1)
 		t := g.PointToPoint(kv)
 		b.put(collectiveContextRing, kv*units.Bytes(n-1), steps*t, b.behind(steps*t, steps*forward/units.Seconds(n)))
+		b.more(collectiveContextRing, n-2)
 		t = g.PointToPoint(2 * kv)
 		b.putBackward(collectiveContextRing, 2*kv*units.Bytes(n-1), steps*t, b.behind(steps*t, steps*backward/units.Seconds(n)))
+		b.collectives[collectiveContextRing].calls += n - 2
 	}
 }
 
@@ -299,4 +307,5 @@ func (b *builder) headReduce(vocabulary int) {
 	}
 	row := units.Bytes(b.tokens * 4)
 	b.put(collectiveTensorReduce, 3*row, 3*g.AllReduce(row), 0)
+	b.more(collectiveTensorReduce, 2)
 }

@@ -87,6 +87,7 @@ func termOf(at line, g *groups) (uncertainty.Term, bool) {
 // Routes says how the collectives of a legal layout travel.
 func (e *Evaluator) Routes(l *plan.Layout, x *plan.Execution, list []plan.Communication) []plan.Route {
 	s := e.run(l, x)
+	_, traffic := e.busiest(l, s)
 	var routes []plan.Route
 	for _, c := range list {
 		for kind := range collectiveKinds {
@@ -97,7 +98,7 @@ func (e *Evaluator) Routes(l *plan.Layout, x *plan.Execution, list []plan.Commun
 			op := collective.Named(c.Collective)
 			way := e.topology.Way(op, g.Size(), g.Stride())
 			routes = append(routes, plan.Route{Communication: c, Size: g.Size(), Stride: g.Stride(), Algorithm: way.Algorithm, Why: way.Why, Latency: way.Latency, Bandwidth: way.Bandwidth,
-				Messages: e.messages(op, g)})
+				Messages: e.messages(op, g), Calls: traffic[kind].known()})
 			break
 		}
 	}

@@ -149,6 +149,16 @@ var collectiveNames = [collectiveKinds]struct{ group, collective string }{
 type traffic struct {
 	bytes            units.Bytes
 	seconds, exposed units.Seconds
+	calls            int
+	pieces           bool // in calls of a number that is not known: buckets
+}
+
+// known is the number of calls, zero where it is not known.
+func (t *traffic) known() int {
+	if t.pieces {
+		return 0
+	}
+	return t.calls
 }
 
 // collectives is the traffic of all kinds.
@@ -156,9 +166,21 @@ type collectives [collectiveKinds]traffic
 
 // put adds one communication.
 func (t *collectives) put(c collectiveKind, bytes units.Bytes, seconds, exposed units.Seconds) {
+	t.repeated(c, 1, bytes, seconds, exposed)
+}
+
+// repeated adds some calls, with the bytes and times of all.
+func (t *collectives) repeated(c collectiveKind, calls int, bytes units.Bytes, seconds, exposed units.Seconds) {
 	t[c].bytes += bytes
 	t[c].seconds += seconds
 	t[c].exposed += exposed
+	t[c].calls += calls
+}
+
+// bulk adds what a framework cuts into buckets, of which none is timed alone.
+func (t *collectives) bulk(c collectiveKind, bytes units.Bytes, seconds units.Seconds) {
+	t.repeated(c, 0, bytes, seconds, 0)
+	t[c].pieces = true
 }
 
 // add adds n times as much.
@@ -167,5 +189,7 @@ func (t *collectives) add(n int, o *collectives) {
 		t[i].bytes += units.Bytes(n) * o[i].bytes
 		t[i].seconds += units.Seconds(n) * o[i].seconds
 		t[i].exposed += units.Seconds(n) * o[i].exposed
+		t[i].calls += n * o[i].calls
+		t[i].pieces = t[i].pieces || o[i].pieces
 	}
 }

@@ -360,7 +360,7 @@ func (e *Evaluator) rankLines(l *plan.Layout, rank int) (c costs, t collectives)
 	})
 	if l.PipelineParallel > 1 {
 		n := boundaries(l, rank)
-		t[collectivePipeline] = traffic{bytes: units.Bytes(n) * s.table.transfer, seconds: units.Seconds(n) * s.transfer}
+		t[collectivePipeline] = traffic{bytes: units.Bytes(n) * s.table.transfer, seconds: units.Seconds(n) * s.transfer, calls: n}
 	}
 	return c, t
 }

@@ -49,14 +49,18 @@ func (e *Evaluator) trailing(l *plan.Layout, d []units.Seconds) units.Seconds {
 func (e *Evaluator) reduceOnce(l *plan.Layout, x *plan.Execution, n program.Elements) units.Seconds {
 	s, width := &e.step, bytesOf(x.GradientDType)
 	if l.ZeroStage >= e.runtime.ShardingOf(x).Optimizer {
-		return e.reduce(&s.collectives, s.g, n, l, x)
+		t := e.reduce(&s.collectives, s.g, n, l, x)
+		for _, kind := range reductions {
+			s.collectives[kind].pieces = true
+		}
+		return t
 	}
 	d, w := units.Bytes(width*float64(n.Dense)), units.Bytes(width*float64(n.Expert))
 	t := s.g.data.AllReduce(d)
-	s.collectives.put(collectiveReplicaReduce, d, t, 0)
+	s.collectives.bulk(collectiveReplicaReduce, d, t)
 	if w > 0 {
 		te := s.g.expertData.AllReduce(w)
-		s.collectives.put(collectiveExpertReplicaReduce, w, te, 0)
+		s.collectives.bulk(collectiveExpertReplicaReduce, w, te)
 		t += te
 	}
 	return t
@@ -67,10 +71,10 @@ func (e *Evaluator) gatherOnce(n program.Elements) units.Seconds {
 	s, w := &e.step, e.parameterBytes()
 	d, x := units.Bytes(w*float64(n.Dense)), units.Bytes(w*float64(n.Expert))
 	t := s.g.shard.AllGather(d)
-	s.collectives.put(collectiveShardGather, d, t, 0)
+	s.collectives.bulk(collectiveShardGather, d, t)
 	if x > 0 {
 		te := s.g.expertShard.AllGather(x)
-		s.collectives.put(collectiveExpertShardGather, x, te, 0)
+		s.collectives.bulk(collectiveExpertShardGather, x, te)
 		t += te
 	}
 	return t
@@ -176,7 +180,7 @@ func (e *Evaluator) hostUpdate(own, perElement, gradient float64) units.Seconds 
 func (e *Evaluator) small(l *plan.Layout) {
 	s := &e.step
 	t := 3 * s.g.world.AllReduce(8)
-	s.collectives.put(collectiveNorm, 24, t, t)
+	s.collectives.repeated(collectiveNorm, 3, 24, t, t)
 	if l.SequenceParallel {
 		norms := units.Bytes(8 * e.model.HiddenSize * e.model.Layers / l.PipelineParallel)
 		r := s.g.tensor.AllReduce(norms)

@@ -88,6 +88,7 @@ type Term struct {
 type Route struct {
 	Communication
 	Size, Stride int
+	Calls        int // in a step, of the busiest rank; zero where the framework cuts them into buckets
 	Algorithm    string
 	Why          string
 	Latency      units.Seconds        // of the shortest message

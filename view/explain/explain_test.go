@@ -36,7 +36,7 @@ func example() *Document {
 			{Axis: "tensor_parallel", From: "2", To: "1", Layout: moved(l, 1), Feasible: true, StepSeconds: 9.5, PeakDeviceBytes: 70 * units.GiB},
 			{Axis: "tensor_parallel", From: "2", To: "4", Layout: moved(l, 4), Feasible: true, StepSeconds: 11, PeakDeviceBytes: 50 * units.GiB},
 			{Axis: "recompute", From: `"none"`, To: `"full"`, Layout: l, Why: "the framework has no recompute, and this is a long reason that has to be wrapped, since no terminal is as wide as it is long"}}),
-		Communication(p, []plan.Route{{Communication: plan.Communication{Group: "tensor_parallel", Collective: "all_gather", Bytes: 3e9, Link: "nvlink", Seconds: 0.5, ExposedSeconds: 0.1}, Size: 2, Stride: 1, Algorithm: "ring", Why: "2 ranks", Latency: 1e-5, Bandwidth: 4e11, Messages: messagesOf("ring", 1e-5, 3e-3)}},
+		Communication(p, []plan.Route{{Communication: plan.Communication{Group: "tensor_parallel", Collective: "all_gather", Bytes: 3e9, Link: "nvlink", Seconds: 0.5, ExposedSeconds: 0.1}, Size: 2, Stride: 1, Calls: 60, Algorithm: "ring", Why: "2 ranks", Latency: 1e-5, Bandwidth: 4e11, Messages: messagesOf("ring", 1e-5, 3e-3)}},
 			[]plan.Route{{Communication: plan.Communication{Group: "world", Collective: "broadcast"}, Size: 8, Stride: 1, Messages: messagesOf("double binary tree", 0, 0)}}),
 		Sensitivity(p, []plan.Sensitivity{{Path: "cluster.network.bandwidth", Change: "10 % less", Step: 10.5, Share: 0.05}}),
 		WhatIf(p, []Changed{{Change: "cluster.network.bandwidth=1Tb/s", Kept: 9, Best: &faster}, {Change: "model.layers=800", Kept: 100}}),

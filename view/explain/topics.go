@@ -124,13 +124,18 @@ func unquoted(s string) string { return strings.Trim(s, `"`) }
 func Communication(p *plan.Plan, routes, kinds []plan.Route) Section {
 	s := Section{Topic: "communication", Title: "Communication of a step", Lines: []string{
 		fmt.Sprintf("On the busiest rank; %.1f %% of the step is exposed communication.", 100*float64(p.Time.ExposedCommunicationShare))}}
-	all := Table{Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"ranks", "ranks", true}, {"link", "link", false}, {"bytes", "bytes", true}, {"seconds", "time", true}, {"exposed_seconds", "exposed", true},
+	all := Table{Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"ranks", "ranks", true}, {"link", "link", false}, {"bytes", "bytes", true}, {"calls", "calls", true}, {"bytes_per_call", "a call", true}, {"seconds", "time", true}, {"exposed_seconds", "exposed", true},
 		{"latency_seconds", "latency", true}, {"bandwidth", "bandwidth", true}}}
 	ways := Table{Caption: "Which algorithm, and why (docs/collectives.md):", Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"algorithm", "algorithm", false}, {"why", "why", false}}}
 	perLink := map[string]*plan.Communication{}
 	for i := range routes {
 		r := &routes[i]
-		all.Rows = append(all.Rows, []Cell{Words(r.Group), Words(r.Collective), {fmt.Sprint(r.Size), r.Size}, Words(r.Link), {amount(r.Bytes), r.Bytes}, timeCell(r.Seconds), timeCell(r.ExposedSeconds),
+		calls, each := Cell{"buckets", nil}, Cell{}
+		if r.Calls > 0 {
+			per := r.Bytes / units.Bytes(r.Calls)
+			calls, each = Cell{fmt.Sprint(r.Calls), r.Calls}, Cell{amount(per), per}
+		}
+		all.Rows = append(all.Rows, []Cell{Words(r.Group), Words(r.Collective), {fmt.Sprint(r.Size), r.Size}, Words(r.Link), {amount(r.Bytes), r.Bytes}, calls, each, timeCell(r.Seconds), timeCell(r.ExposedSeconds),
 			{fmt.Sprintf("%.0f µs", float64(r.Latency)*1e6), r.Latency}, {fmt.Sprintf("%.1f GB/s", float64(r.Bandwidth)/1e9), r.Bandwidth}})
 		ways.Rows = append(ways.Rows, []Cell{Words(r.Group), Words(r.Collective), Words(r.Algorithm), Words(r.Why)})
 		sum := perLink[r.Link]
