@@ -92,8 +92,13 @@ func Best(j *job.Job, plans []*plan.Plan) int {
 	measure := func(p *plan.Plan) units.Seconds {
 		return units.Rounded(p.Time.StepSeconds * units.Seconds(p.Input.GPUs))
 	}
-	if j.Constraints.Objective == "time" {
+	switch j.Constraints.Objective {
+	case "time":
 		measure = func(p *plan.Plan) units.Seconds { return p.Time.StepSeconds }
+	case "gpu_hours", "cost": // of spare nodes, too
+		measure = func(p *plan.Plan) units.Seconds {
+			return units.Rounded(p.Time.StepSeconds * units.Seconds(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode))
+		}
 	}
 	best := -1
 	for i, p := range plans {

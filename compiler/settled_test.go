@@ -103,7 +103,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestBestSize: throughput is per GPU, time is not.
+// TestBestSize: throughput is per GPU, time is not, and GPU-hours and cost are those
+// of spare nodes, too.
 func TestBestSize(t *testing.T) {
 	small, large := &plan.Plan{Feasible: true, Input: plan.Input{GPUs: 8}}, &plan.Plan{Feasible: true, Input: plan.Input{GPUs: 16}}
 	small.Time.StepSeconds, large.Time.StepSeconds = 10, 6
@@ -111,6 +112,13 @@ func TestBestSize(t *testing.T) {
 		j := &job.Job{Constraints: job.Constraints{Objective: objective}}
 		if got := Best(j, []*plan.Plan{small, large}); got != want {
 			t.Errorf("by %s it is %d, want %d", objective, got, want)
+		}
+	}
+	small.Input.SpareNodes, large.Input.SpareNodes = 1, 1
+	for objective, want := range map[string]int{"throughput": 0, "gpu_hours": 1, "cost": 1, "time": 1} {
+		j := &job.Job{Cluster: job.Cluster{GPUsPerNode: 8}, Constraints: job.Constraints{Objective: objective}}
+		if got := Best(j, []*plan.Plan{small, large}); got != want {
+			t.Errorf("with a spare node, by %s it is %d, want %d", objective, got, want)
 		}
 	}
 }
