@@ -63,7 +63,7 @@ func (t *text) lineEnd(line int) int {
 // position is that of a byte.
 func (t *text) position(offset int) position {
 	offset = min(max(offset, 0), len(t.content))
-	line, _ := bytesBefore(t.lines, offset)
+	line := t.line(offset)
 	units := 0
 	for at := t.lines[line]; at < offset; {
 		r, size := utf8.DecodeRuneInString(t.content[at:])
@@ -73,17 +73,17 @@ func (t *text) position(offset int) position {
 	return position{line, units}
 }
 
-// bytesBefore finds the line that an offset is in.
-func bytesBefore(lines []int, offset int) (line int, ok bool) {
-	low, high := 0, len(lines)
+// line finds the line that a byte is in.
+func (t *text) line(offset int) int {
+	low, high := 0, len(t.lines)
 	for high-low > 1 {
-		if middle := (low + high) / 2; lines[middle] <= offset {
+		if middle := (low + high) / 2; t.lines[middle] <= offset {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
-	return low, true
+	return low
 }
 
 func (t *text) span(s outline.Span) textRange {

@@ -32,7 +32,7 @@ func newGeneration(documents map[string]*document) *generation {
 	return g
 }
 
-// files are the files as this generation sees them.
+// overlaid are the files with documents in their place.
 func (s *server) overlaid(documents map[string]*document) overlay {
 	texts := map[string]*text{}
 	for p, d := range documents {
