@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -59,8 +60,13 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestAsk plans a few of the launches whose search is short anew.
+// TestAsk plans a few of the launches whose search is short anew: what is recorded
+// is what is predicted today.
 func TestAsk(t *testing.T) {
+	recorded, err := readRecorded(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	asked := []string{"llama3-8b-gh200-1", "llama3-70b-gh200-4", "gpt3-7b-p4d-16"}
 	questions, err := questionsOf(root)
 	if err != nil {
@@ -76,6 +82,9 @@ func TestAsk(t *testing.T) {
 		}
 		if why := a.faults(); why != "" || a.Pinned == 0 {
 			t.Errorf("%s: %s, %+v", q.name, why, a)
+		}
+		if !slices.ContainsFunc(recorded, func(r answer) bool { return reflect.DeepEqual(r, a) }) {
+			t.Errorf("%s has another answer than the recorded one, %+v; go run ./tools/choice", q.name, a)
 		}
 		asked = slices.DeleteFunc(asked, func(name string) bool { return name == q.name })
 	}
