@@ -12,10 +12,7 @@ import (
 // unemitted are the values of a runtime that no release that ndc emits for has,
 // and why the compiler knows them: tools/accuracy describes runs with them.
 var unemitted = map[string]string{
-	"Attention.FlashShare":         "the first generation of a kernel, in runs of 2021 to 2023",
 	"Pipeline.ScattersActivations": "runs of 2021",
-	"Sharding.OneRail":             "runs of 2021",
-	"Calibration.Software":         "memory measured in runs of 2022",
 	"Experts.FusedMLP":             "a kernel of newer libraries that some published runs asked for",
 	"LowPrecision.Attention":       "an option that some published runs asked for",
 }

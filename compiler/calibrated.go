@@ -28,7 +28,9 @@ func calibrated(j *job.Job, t *target.Target, c *search.Candidate) *plan.Calibra
 	plain := *j
 	plain.Cluster.Calibration = nil
 	var r estimate.Result
-	estimate.New(&plain, t).Evaluate(&c.Layout, &c.Execution, &r)
+	e := estimate.New(&plain, t)
+	e.EvaluateMemory(&c.Layout, &c.Execution, &r)
+	e.EvaluateTime(&c.Layout, &c.Execution, &r)
 	p.StepSeconds, p.DeviceBytes = units.Rounded(r.StepSeconds), units.Bytes(math.Round(float64(r.PeakDeviceBytes)))
 	return p
 }

@@ -278,14 +278,3 @@ func BenchmarkGroup(b *testing.B) {
 }
 
 var sink units.Seconds
-
-// TestOneRail: over two DGX H100 all eight NICs share a gather; one at a time
-// takes about eight times as long.
-func TestOneRail(t *testing.T) {
-	c := with(cluster("h100_sxm", "9.0", 8, 8, 450e9), "infiniband", 8, 400)
-	c.Nodes = 2
-	all, one := NewTopology(&c).Group(16, 1), NewTopology(&c).OneRail().Group(16, 1)
-	if got := one.AllGather(1e11) / all.AllGather(1e11); got < 7 || got > 8.1 {
-		t.Errorf("one NIC takes %v times as long as eight", got)
-	}
-}

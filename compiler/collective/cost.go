@@ -40,7 +40,7 @@ const mostRails = 12
 // railBandwidth is what all NICs of one island carry for one group. Groups
 // with one member per island use one GPU's share each.
 func (t *Topology) railBandwidth(op Operation, s shape) float64 {
-	driven := math.Min(float64(s.local), t.driven)
+	driven := math.Min(float64(s.local), mostRails)
 	return driven * t.network * t.fabric.efficiency(op) * t.uncongested(s) / t.wiring.neighbours(s)
 }
 

@@ -18,7 +18,6 @@ type Topology struct {
 	pcie    float64
 	network float64 // one GPU's share of its node's NICs
 	wiring  wiring
-	driven  float64 // NICs of one island that a communicator drives
 	kept    float64 // share of the network that each doubling of a group's islands beyond two leaves: 1 without congestion
 
 	curves *measuredGPU
@@ -43,7 +42,6 @@ func NewTopology(c *job.Cluster) *Topology {
 		domain: max(1, domainOf(c)), pod: n.GPUsPerPod, wiring: wiringOf(c), kept: 1 - float64(n.Congestion),
 		nvlink: float64(c.NVLink.Bandwidth), pcie: float64(c.PCIe.Bandwidth), nics: float64(n.NICsPerNode),
 	}
-	t.driven = mostRails
 	t.island = max(c.GPUsPerNode, t.domain)
 	t.network = float64(n.Bandwidth) * t.nics / float64(max(1, c.GPUsPerNode))
 	t.curves = nearestCurves(c)
@@ -55,14 +53,6 @@ func NewTopology(c *job.Cluster) *Topology {
 		t.pcie = slowestPCIe
 	}
 	return t
-}
-
-// OneRail is the same cluster for communicators that drive one NIC of an island
-// at a time.
-func (t *Topology) OneRail() *Topology {
-	one := *t
-	one.driven = 1
-	return &one
 }
 
 // domainOf is the number of GPUs that a group can count on sharing an NVLink

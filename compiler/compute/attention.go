@@ -11,17 +11,19 @@ import (
 type AttentionKernel uint8
 
 // The attention kernels. Flash is the newest FlashAttention for the GPU's
-// generation; FlashAttention2 pins the one of 2023, which runs everywhere.
+// generation; FlashAttention2 pins the one of 2023, which runs everywhere, and
+// FlashAttention1 its predecessor.
 const (
 	Flash           AttentionKernel = iota
 	Fused                           // cuDNN
 	Unfused                         // separate matrix multiplications and softmax, scores in memory
 	SDPA                            // what scaled dot-product attention of the framework picks
 	FlashAttention2                 // FlashAttention 2 also where a newer one exists
+	FlashAttention1                 // of which only the rate over the second is known
 	kernelCount
 )
 
-var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2"}
+var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1"}
 
 // KernelNamed is the kernel of a name in the data files; an unknown one is a
 // programmer's mistake.

@@ -82,7 +82,7 @@ func (e *Evaluator) passingList(s program.Shape) *listing {
 }
 
 // Floor returns a step time that the layout cannot beat, at a small part of
-// the cost of Evaluate: everything but the pipeline is as in Evaluate, and the
+// the cost of EvaluateTime: everything but the pipeline is as there, and the
 // pipeline is the bound of a flow shop. Every rank works through all its chunks
 // m times; it cannot start before the first micro-batch has passed the ranks
 // before it, and after its last backward the gradients have to pass them back,
@@ -107,7 +107,7 @@ func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
 }
 
 // ExposedFloor returns a share of the step that exposed communication takes at
-// least: the communication of passes is as in Evaluate; the step is taken as long
+// least: the communication of passes is as in EvaluateTime; the step is taken as long
 // as it can be, with every chunk as slow as the slowest and a pipeline that
 // fills and drains once for every chunk of a rank. Of transfers in the pipeline,
 // which are exposed by how much longer it takes with them, those count that make
@@ -135,8 +135,8 @@ func slowest(l *plan.Layout, d *schedule.Durations) units.Seconds {
 
 // floor adds what every step of such length pays at least.
 func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout, x *plan.Execution) units.Seconds {
-	straggler := units.Seconds(e.straggler * math.Log(float64(l.GPUs())))
-	return (pipeline * (1 + straggler)) * rounding
+	straggler := e.straggler * units.Ratio(math.Log(float64(l.GPUs())))
+	return (1 + straggler).Of(pipeline) * rounding
 }
 
 // rounding keeps a floor below the evaluation that adds the same terms in

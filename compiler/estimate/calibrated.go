@@ -11,7 +11,7 @@ import (
 // factors multiply what a step spends on each term, as the calibration of the
 // job's cluster says. A pass is as long as its lines are after that: what hides
 // behind what was decided before.
-type factors [uncertainty.Count]units.Seconds
+type factors [uncertainty.Count]units.Ratio
 
 // calibrated are the factors of the job's cluster; nil without a calibration.
 func (e *Evaluator) calibrated() *factors {
@@ -21,13 +21,13 @@ func (e *Evaluator) calibrated() *factors {
 	}
 	var f factors
 	for k, v := range uncertainty.Factors(c) {
-		f[k] = units.Seconds(v)
+		f[k] = units.Ratio(v)
 	}
 	return &f
 }
 
 // of is the factor of a line.
-func (f *factors) of(at line, g *groups) units.Seconds {
+func (f *factors) of(at line, g *groups) units.Ratio {
 	switch at {
 	case lineLinear, lineHead:
 		return f[uncertainty.Linear]
@@ -89,13 +89,13 @@ func (f *factors) pass(p *pass, g *groups) {
 	var compute, longer units.Seconds
 	for _, at := range [...]line{lineLinear, lineExperts, lineAttention, lineMemoryBound} {
 		compute += p.lines[at]
-		longer += p.lines[at] * f.of(at, g)
+		longer += f.of(at, g).Of(p.lines[at])
 	}
 	for at := range p.lines {
 		switch {
 		case p.lines[at] == 0:
 		case line(at) != lineRecompute:
-			p.lines[at] *= f.of(line(at), g)
+			p.lines[at] = f.of(line(at), g).Of(p.lines[at])
 		case compute > 0:
 			p.lines[at] *= longer / compute
 		}
@@ -103,14 +103,14 @@ func (f *factors) pass(p *pass, g *groups) {
 	by := p.lines.sum() / before
 	p.forward *= by
 	p.backward *= by
-	p.weight = min(p.weight*f[uncertainty.Linear], p.backward)
+	p.weight = min(f[uncertainty.Linear].Of(p.weight), p.backward)
 	f.traffic(&p.collectives, g)
 }
 
 // once multiplies what comes once per step, but for what is made of it later.
 func (f *factors) once(s *step) {
 	for _, at := range [...]line{lineGradients, lineParameters, lineSmall, lineOptimizer, lineContention} {
-		s.once[at] *= f.of(at, s.g)
+		s.once[at] = f.of(at, s.g).Of(s.once[at])
 	}
 	f.traffic(&s.collectives, s.g)
 }
@@ -120,8 +120,7 @@ func (f *factors) traffic(t *collectives, g *groups) {
 	for i := range t {
 		if t[i].seconds != 0 {
 			by := f[termOver(g.of(collectiveKind(i)))]
-			t[i].seconds *= by
-			t[i].exposed *= by
+			t[i].seconds, t[i].exposed = by.Of(t[i].seconds), by.Of(t[i].exposed)
 		}
 	}
 }

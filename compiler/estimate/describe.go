@@ -12,7 +12,7 @@ import (
 )
 
 // Describe predicts one legal layout in full. Its step time and peak equal
-// those of Evaluate.
+// those of the evaluation.
 func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	s := e.run(l, x)
 	e.waits(l)

@@ -72,9 +72,11 @@ type fixed struct {
 
 // rates are parameters in the form that the hot loop uses.
 type rates struct {
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention                                                 units.Seconds
-	moeSync, hostLayer, hostMicroBatch, hostStep, hostMoE, hostRouter, hostPreprocess, hostExpert, hostBackward units.Seconds
-	straggler, permuteBytes                                                                                     float64
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention       units.Ratio
+	hostRouter, hostPreprocess, hostBackward                          units.Ratio // of hostMoE; of a layer's forward pass
+	moeSync, hostLayer, hostMicroBatch, hostStep, hostMoE, hostExpert units.Seconds
+	straggler                                                         units.Ratio // of the pipeline, for each e-fold of GPUs
+	permuteBytes                                                      float64     // per element
 }
 
 // caches hold what layouts share.
@@ -239,48 +241,48 @@ func (e *Evaluator) precision() {
 func (e *Evaluator) resolve() {
 	p, engine := e.parameters, e.runtime.Calibration.Time
 	gpu := &e.job.Cluster.GPU
-	e.rate16 = units.Seconds(p.ofPower(gpu) * p.ofSilicon("rate16", gpu))
-	e.rate8 = units.Seconds(p.ofSilicon("rate8", gpu))
-	e.rate4 = units.Seconds(p.at("rate4"))
-	e.grouped16 = units.Seconds(p.ofSilicon("grouped16", gpu))
-	e.grouped8 = units.Seconds(p.ofSilicon("grouped8", gpu))
+	e.rate16 = units.Ratio(p.ofPower(gpu) * p.ofSilicon("rate16", gpu))
+	e.rate8 = units.Ratio(p.ofSilicon("rate8", gpu))
+	e.rate4 = units.Ratio(p.at("rate4"))
+	e.grouped16 = units.Ratio(p.ofSilicon("grouped16", gpu))
+	e.grouped8 = units.Ratio(p.ofSilicon("grouped8", gpu))
 	if e.runtime.LowPrecision.RowScaled {
-		e.rate8 *= units.Seconds(p.at("rowwise"))
+		e.rate8 *= units.Ratio(p.at("rowwise"))
 	}
 	e.rate8 *= e.releaseSpeedUp()
 	e.rate4 *= e.releaseSpeedUp()
 	e.grouped8 *= e.releaseSpeedUp()
-	e.ring = units.Seconds(p.at("ring_efficiency." + engine))
-	e.contention = units.Seconds(p.at("contention"))
+	e.ring = units.Ratio(p.at("ring_efficiency." + engine))
+	e.contention = units.Ratio(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
 	e.hostLayer = units.Seconds(p.at("host_layer." + engine))
 	if e.blocking {
 		e.hostLayer = units.Seconds(p.at("host_blocking"))
 	}
-	e.hostBackward = units.Seconds(p.at("host_backward"))
+	e.hostBackward = units.Ratio(p.at("host_backward"))
 	e.hostExpert = units.Seconds(p.at("host_expert"))
 	e.hostMicroBatch = units.Seconds(p.at("host_micro_batch"))
 	e.hostStep = units.Seconds(p.at("host_step." + engine))
 	e.hostMoE = units.Seconds(p.at("host_moe"))
-	e.hostRouter, e.hostPreprocess = units.Seconds(p.at("host_moe_router")), units.Seconds(p.at("host_moe_preprocess"))
-	e.straggler = p.at("straggler")
+	e.hostRouter, e.hostPreprocess = units.Ratio(p.at("host_moe_router")), units.Ratio(p.at("host_moe_preprocess"))
+	e.straggler = units.Ratio(p.at("straggler"))
 	e.permuteBytes = p.at("permute_bytes")
 	if f := e.factors; f != nil {
-		e.straggler *= float64(f[uncertainty.Straggler])
+		e.straggler *= f[uncertainty.Straggler]
 	}
 }
 
 // releaseSpeedUp is how fast GEMMs in low precision run with the engine's release
 // and the libraries of its time over those of the newest that was measured:
 // kernels and fusions still gain with every release, release of their time.
-func (e *Evaluator) releaseSpeedUp() units.Seconds {
-	return units.Seconds(math.Pow(1-e.parameters.at("release"), float64(e.runtime.LowPrecision.ReleasesBehind)))
+func (e *Evaluator) releaseSpeedUp() units.Ratio {
+	return units.Ratio(math.Pow(1-e.parameters.at("release"), float64(e.runtime.LowPrecision.ReleasesBehind)))
 }
 
 // rate is how fast products run in training over the measured kernels, which
 // ran in short bursts. 16-bit products draw the most power and fall furthest;
 // in low precision training fuses the quantising that the measured kernels do.
-func (e *Evaluator) rate(t compute.DType) units.Seconds {
+func (e *Evaluator) rate(t compute.DType) units.Ratio {
 	switch t {
 	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8:
 		return e.rate8
@@ -292,7 +294,7 @@ func (e *Evaluator) rate(t compute.DType) units.Seconds {
 
 // grouped is the rate of the framework's expert multiplications over that of
 // the fused kernels that package compute knows.
-func (e *Evaluator) grouped(t compute.DType) units.Seconds {
+func (e *Evaluator) grouped(t compute.DType) units.Ratio {
 	switch t {
 	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8, compute.NVFP4:
 		return e.grouped8
@@ -300,28 +302,7 @@ func (e *Evaluator) grouped(t compute.DType) units.Seconds {
 	return e.grouped16
 }
 
-// flashShare is the share of the attention rate that an older flash kernel than
-// the measured one keeps.
-func (e *Evaluator) flashShare(x *plan.Execution, headDim int) units.Seconds {
-	name := e.runtime.Attention.FlashShare
-	if x.Attention != "flash" || name == "" {
-		return 1
-	}
-	share := e.parameters.at(name)
-	if headDim > 64 {
-		share *= e.parameters.at(name + "_wide")
-	}
-	return units.Seconds(share)
-}
-
 // Step is the step time alone.
 func (e *Evaluator) Step(l *plan.Layout, x *plan.Execution) units.Seconds {
 	return e.run(l, x).total
-}
-
-// Evaluate predicts one legal layout into out, without allocating once the
-// terms it shares with earlier layouts are known.
-func (e *Evaluator) Evaluate(l *plan.Layout, x *plan.Execution, out *Result) {
-	e.EvaluateMemory(l, x, out)
-	e.EvaluateTime(l, x, out)
 }

@@ -110,7 +110,13 @@ func layouts(t *rapid.T, experts bool) plan.Layout {
 	return l
 }
 
-// TestBreakdownSumsToStep holds Describe to itself and to Evaluate.
+// evaluate evaluates a layout as the search does: its memory, then its time.
+func evaluate(e *Evaluator, l *plan.Layout, x *plan.Execution, out *Result) {
+	e.EvaluateMemory(l, x, out)
+	e.EvaluateTime(l, x, out)
+}
+
+// TestBreakdownSumsToStep holds Describe to itself and to the evaluation.
 func TestBreakdownSumsToStep(t *testing.T) {
 	evaluators := map[bool]map[runtime.Unit]*Evaluator{false: {}, true: {}}
 	limited := func(m job.Model) *job.Job {
@@ -135,7 +141,7 @@ func TestBreakdownSumsToStep(t *testing.T) {
 		}
 		e := evaluators[experts][unit]
 		var out Result
-		e.Evaluate(&l, &x, &out)
+		evaluate(e, &l, &x, &out)
 		d := e.Describe(&l, &x)
 		var sum, exposed, transfers units.Seconds
 		for _, b := range d.Time.Breakdown {
@@ -193,7 +199,7 @@ func TestMonotone(t *testing.T) {
 		l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 4, true, 16, 32
 		change(&l, &y)
 		var out Result
-		e.Evaluate(&l, &y, &out)
+		evaluate(e, &l, &y, &out)
 		return out.StepSeconds
 	}
 	base := step(func(*plan.Layout, *plan.Execution) {})
@@ -300,7 +306,7 @@ func TestAllocations(t *testing.T) {
 	l.PipelineParallel, l.PipelineSchedule, l.StageLayers = 4, plan.Schedule1F1B, []int{8, 8, 8, 8}
 	l.DataParallelShard, l.MicroBatches = 16, 32
 	var out Result
-	if n := testing.AllocsPerRun(100, func() { e.Evaluate(&l, &x, &out) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { evaluate(e, &l, &x, &out) }); n > 0 {
 		t.Errorf("%v allocations per evaluation", n)
 	}
 	var known uncertainty.Step
@@ -330,12 +336,12 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 	var out Result
 	for i := range all {
-		e.Evaluate(&all[i], &x, &out)
+		evaluate(e, &all[i], &x, &out)
 	}
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		e.Evaluate(&all[i], &x, &out)
+		evaluate(e, &all[i], &x, &out)
 		i = (i + 1) % len(all)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evaluations/s")

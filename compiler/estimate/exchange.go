@@ -97,7 +97,7 @@ func (b *builder) behind(t, compute units.Seconds) units.Seconds {
 }
 
 // optionally is behind, where an option of execution has it so.
-func (b *builder) optionally(t, compute, lost units.Seconds) units.Seconds {
+func (b *builder) optionally(t, compute units.Seconds, lost units.Ratio) units.Seconds {
 	slow := slowed(t, compute, lost)
 	b.slow += slow
 	b.optional += slow
@@ -108,8 +108,8 @@ func (b *builder) optionally(t, compute, lost units.Seconds) units.Seconds {
 // seconds for each second that both run. Where the collective lasts longer all
 // the same, that is not on the critical path: both together take
 // max(t, compute + lost·t).
-func slowed(t, compute, lost units.Seconds) units.Seconds {
-	return max(0, min(lost*t, compute-(1-lost)*t))
+func slowed(t, compute units.Seconds, lost units.Ratio) units.Seconds {
+	return max(0, min(lost.Of(t), compute-(1-lost).Of(t)))
 }
 
 // put adds a collective of the forward, of which hidden runs behind compute.
@@ -236,9 +236,9 @@ func (b *builder) hiding(once units.Seconds) (forward, backward units.Seconds) {
 // exchangeContention is what an exchange of experts takes from compute that runs
 // beside it: the multiprocessors that the dispatcher keeps for itself, or what
 // any collective takes.
-func (e *Evaluator) exchangeContention(dispatcher string) units.Seconds {
+func (e *Evaluator) exchangeContention(dispatcher string) units.Ratio {
 	if sms := e.job.Cluster.GPU.SMs; sms > 0 && plan.SendsTokens(dispatcher) {
-		return min(units.Seconds(e.parameters.at("exchange_sms."+dispatcher)/float64(sms)), e.contention)
+		return min(units.Ratio(e.parameters.at("exchange_sms."+dispatcher)/float64(sms)), e.contention)
 	}
 	return e.contention
 }

@@ -102,7 +102,7 @@ func TestWholeHead(t *testing.T) {
 	e := New(jobOf(dense(), 1), targetOf(runtimes.Buckets()))
 	product := func(n int) units.Seconds {
 		p := e.device.Linear(e.base, 8192, n, 4096)
-		return (p.Forward + p.Backward()) / e.rate(e.base)
+		return (p.Forward + p.Backward()).At(e.rate(e.base))
 	}
 	near(t, "what cutting the head saves", float64(alone.lines[lineHead]-cut.lines[lineHead]), float64(product(128256)-product(128256/8)))
 	check(t, "reductions beside a cut head", collectiveBytes(&d, "tensor_parallel", "all_reduce"), (32*(2+5)+1)*activations)
@@ -301,7 +301,7 @@ func TestEarlyStop(t *testing.T) {
 	}
 	e := New(jobOf(dense(), 1), targetOf(runtimes.Blocks()))
 	e.run(&l, &x)
-	out := e.device.Linear(e.base, 8192, 4096, 14336/8).Forward / e.rate(e.base)
+	out := e.device.Linear(e.base, 8192, 4096, 14336/8).Forward.At(e.rate(e.base))
 	scatter := e.step.g.tensor.ReduceScatter(2 * 8192 * 4096)
 	none, full, early := work(plan.RecomputeNone, true), work(plan.RecomputeFull, false), work(plan.RecomputeFull, true)
 	if early <= none || early >= full {
@@ -564,7 +564,7 @@ func TestSilicon(t *testing.T) {
 func old(t *target.Target) *target.Target {
 	o := *t
 	r := &o.Runtime
-	r.Attention.Flash, r.Attention.Fused, r.Attention.FlashShare = "flash2", "flash2", "flash1"
+	r.Attention.Flash, r.Attention.Fused = "flash1", "flash2"
 	r.TensorParallel.Overlaps, r.Pipeline.BlockingInterleaved = false, r.Pipeline.Blocking
 	r.Pipeline.ScattersActivations = r.Sharding.Unit == runtime.Rank
 	return &o

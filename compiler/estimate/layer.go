@@ -324,11 +324,11 @@ func (b *builder) host(layer program.Layer) {
 	t := b.launches(layer)
 	if b.e.blocking { // the host waits for every kernel before it launches the next
 		b.fwd[lineHost] += t
-		b.bwd[lineHost] += b.e.hostBackward * t
+		b.bwd[lineHost] += b.e.hostBackward.Of(t)
 		return
 	}
 	b.fwd[lineHost] += max(0, t-b.fwd.sum())
-	b.bwd[lineHost] += max(0, b.e.hostBackward*t-b.bwd.sum())
+	b.bwd[lineHost] += max(0, b.e.hostBackward.Of(t)-b.bwd.sum())
 }
 
 // launches is the time in which the host launches what of the layer no CUDA graph
@@ -345,10 +345,10 @@ func (b *builder) launches(layer program.Layer) (t units.Seconds) {
 	}
 	eager := b.e.hostMoE
 	if b.x.Captures(plan.GraphMoERouter) {
-		eager -= b.e.hostMoE * b.e.hostRouter
+		eager -= b.e.hostRouter.Of(b.e.hostMoE)
 	}
 	if b.x.Captures(plan.GraphMoEPreprocess) {
-		eager -= b.e.hostMoE * b.e.hostPreprocess
+		eager -= b.e.hostPreprocess.Of(b.e.hostMoE)
 	}
 	return t + eager + units.Seconds(b.experts)*b.e.hostExpert
 }
@@ -373,9 +373,9 @@ func (e *Evaluator) head(l *plan.Layout, x *plan.Execution, g *groups, end *prog
 		switch o := &end.Operations[i]; o.Kind {
 		case program.Linear:
 			t := e.linear(e.base, &o.GEMM)
-			b.fwd[lineHead] += t.Forward / e.rate(e.base)
-			b.bwd[lineHead] += t.Backward() / e.rate(e.base)
-			b.weight = t.WeightGradient / e.rate(e.base)
+			b.fwd[lineHead] += t.Forward.At(e.rate(e.base))
+			b.bwd[lineHead] += t.Backward().At(e.rate(e.base))
+			b.weight = t.WeightGradient.At(e.rate(e.base))
 		case program.CrossEntropy:
 			loss := e.device.Traffic(compute.CrossEntropy, units.Bytes(math.Round(o.Elements*e.lossBytes(x))))
 			b.fwd[lineHead] += loss / 2

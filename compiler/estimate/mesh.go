@@ -61,10 +61,6 @@ func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) *groups {
 		g.expertReplica = e.group(l.ExpertDataParallel()/shards, data*shards)
 	}
 	g.hpz = g.shard
-	if e.runtime.ShardingOf(x).OneRail {
-		one := e.topology.OneRail().Group(g.shard.Size(), inner)
-		g.shard, g.hpz = &one, &one
-	}
 	if x.ZeroHPZPartition > 1 {
 		g.hpz = e.group(x.ZeroHPZPartition, 1)
 	}

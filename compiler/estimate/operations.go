@@ -57,7 +57,7 @@ func (b *builder) multiply(o *program.Operation, block *blockTimes) {
 // linear times the passes of one matrix multiplication; experts wait for their
 // busiest rank.
 func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
-	p, n := &o.GEMM, units.Seconds(o.GEMM.Count)
+	p, n := &o.GEMM, float64(o.GEMM.Count)
 	if o.Kind == program.GroupedLinear {
 		b.experts = p.Groups
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
@@ -66,13 +66,13 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 			g.InputReady, g.GradientReady = o.After == program.ExpertCombine, o.Before == program.ExpertDispatch
 		}
 		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
-		return scale(t, n/b.e.grouped(b.dtype)), lineExperts
+		return scale(t, n/float64(b.e.grouped(b.dtype))), lineExperts
 	}
 	dtype := b.dtype
 	if o.Component == program.Router {
 		dtype = b.e.base
 	}
-	return scale(b.e.linear(dtype, p), n/b.e.rate(dtype)), lineLinear
+	return scale(b.e.linear(dtype, p), n/float64(b.e.rate(dtype))), lineLinear
 }
 
 // linearKey is what the time of one product depends on.
@@ -93,8 +93,8 @@ func (e *Evaluator) linear(t compute.DType, p *program.GEMM) compute.Passes {
 }
 
 // scale multiplies all passes.
-func scale(p compute.Passes, n units.Seconds) compute.Passes {
-	return compute.Passes{Forward: n * p.Forward, InputGradient: n * p.InputGradient, WeightGradient: n * p.WeightGradient}
+func scale(p compute.Passes, n float64) compute.Passes {
+	return compute.Passes{Forward: p.Forward.Times(n), InputGradient: p.InputGradient.Times(n), WeightGradient: p.WeightGradient.Times(n)}
 }
 
 // attention times the core and its context-parallel communication.
@@ -111,10 +111,9 @@ func (b *builder) attention(o *program.Operation) {
 		a.Heads, a.KVHeads, cp = max(a.Heads/b.l.ContextParallel, 1), max(a.KVHeads/b.l.ContextParallel, 1), 1
 	}
 	f, w := b.e.device.Attention(&a)
-	rate := b.e.flashShare(b.x, c.QKDim)
-	f, w = f/cp/rate, w/cp/rate
+	f, w = f/cp, w/cp
 	if cp > 1 {
-		f, w = f/b.e.ring, w/b.e.ring
+		f, w = f.At(b.e.ring), w.At(b.e.ring)
 	}
 	b.fwd[lineAttention] += f
 	b.bwd[lineAttention] += w

@@ -58,7 +58,7 @@ func (e *Evaluator) complete(l *plan.Layout, x *plan.Execution) *step {
 		e.factors.once(s)
 	}
 	e.hostOnce(l, x)
-	s.once[lineStraggler] = s.pipeline * units.Seconds(e.straggler*math.Log(float64(l.GPUs())))
+	s.once[lineStraggler] = (e.straggler * units.Ratio(math.Log(float64(l.GPUs())))).Of(s.pipeline)
 	s.total = s.pipeline + s.once.sum()
 	return s
 }
@@ -123,7 +123,7 @@ func (e *Evaluator) hostOnce(l *plan.Layout, x *plan.Execution) {
 		t += 2 * e.hostBetween(x)
 	}
 	if e.factors != nil {
-		t *= e.factors[uncertainty.Host]
+		t = e.factors[uncertainty.Host].Of(t)
 	}
 	e.step.once[lineHost] += t
 }
@@ -192,7 +192,7 @@ func (e *Evaluator) transfers(l *plan.Layout) {
 		s.transfer += s.g.tensor.AllGather(s.table.transfer * units.Bytes(l.TensorParallel))
 	}
 	if e.factors != nil {
-		s.transfer *= e.factors.of(linePipeline, s.g)
+		s.transfer = e.factors.of(linePipeline, s.g).Of(s.transfer)
 	}
 	p := &e.runtime.Pipeline
 	s.blocking = p.Blocking

@@ -96,7 +96,7 @@ func (e *Evaluator) unhidden(t, window units.Seconds, n program.Elements, overla
 // hidden part slows a window of compute.
 func (e *Evaluator) expose(at line, exposed, t, window units.Seconds) {
 	e.step.once[at] += exposed
-	e.step.once[lineContention] += min(e.contention*(t-exposed), slowed(t, window, e.contention))
+	e.step.once[lineContention] += min(e.contention.Of(t-exposed), slowed(t, window, e.contention))
 }
 
 // optimizer adds the update: what the busiest rank reads and writes.

@@ -44,7 +44,7 @@ func TestBigScience(t *testing.T) {
 			}
 		}
 		tg := targetOf(runtimes.Buckets())
-		tg.Runtime.Calibration.Software = "1"
+		tg.Runtime.Calibration.Memory += "_2022"
 		tg.PaddedVocab = func(m *job.Model, _ int) int { return m.PaddedVocabSize }
 		mem := New(j, tg).Memory(l, x)
 		got := float64(mem.Peak.DeviceBytes) / (1000 << 20) // nvidia-smi prints MiB, the table thousands of them

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/layout"
@@ -28,26 +29,20 @@ type overhead struct {
 	unbucketed  int64 // elements that are reduced at once where that comes after the backward pass
 }
 
-// overheadOf looks the overheads of a runtime up. Context, slack and range
-// depend on the software below the engine where the data says so.
+// overheadOf looks the overheads of a runtime up. The context is that of all
+// engines where the data says nothing else of this one.
 // What the allocator holds is what was measured on the job's cluster.
 func overheadOf(c *runtime.Calibration, of *job.Calibration) overhead {
-	measured := func(kind string) float64 {
-		if v, ok := overheads[kind+"/"+c.Software]; ok && c.Software != "" {
-			return v
-		}
-		return overheads[kind]
-	}
-	slack := measured("slack/" + c.Memory)
+	slack, pressed := overheads["slack/"+c.Memory], overheads["range_pressed/"+c.Memory]
 	if of != nil && of.Reserved > 0 {
 		slack = max(0, float64((1+slack)*of.Reserved)-1)
 	}
 	return overhead{
-		slack: slack, lossSlack: overheads["loss_slack/"+c.Memory], context: measured("context"),
+		slack: slack, lossSlack: overheads["loss_slack/"+c.Memory], context: cmp.Or(overheads["context/"+c.Memory], overheads["context"]),
 		first: overheads["communicator"], more: overheads["communicator_later"],
-		low: measured("range_low/" + c.Memory), high: measured("range_high/" + c.Memory),
-		pressed: measured("range_pressed/" + c.Memory),
-		spread:  math.Log1p(measured("range_pressed/"+c.Memory)) / uncertainty.Deviations(0.95), growth: overheads["growth"],
+		low: overheads["range_low/"+c.Memory], high: overheads["range_high/"+c.Memory],
+		pressed: pressed,
+		spread:  math.Log1p(pressed) / uncertainty.Deviations(0.95), growth: overheads["growth"],
 		crowd: uncertainty.Crowd{From: overheads["near_limit"], Chance: overheads["near_limit/"+c.Memory],
 			Times: overheads["near_limit_times"], Scatter: overheads["near_limit_scatter"]},
 		process: int64(overheads["host_process"]), worker: int64(overheads["host_worker"]),

@@ -165,10 +165,6 @@ type Attention struct {
 	// Flash and Fused are the kernels, named as in package compute, that run where
 	// the option attention says flash or fused.
 	Flash, Fused string
-	// FlashShare is the key in package estimate's data/parameters.json of the share
-	// of the rate of its kernel that flash keeps (its key with _wide: of that, for
-	// heads wider than 64); "" where it keeps all.
-	FlashShare string
 	// ViewsValue hands values of latent attention over as a part of what they are
 	// projected with, so that the keys in it are kept, too.
 	ViewsValue bool
@@ -244,9 +240,6 @@ type Calibration struct {
 	// host_layer.*, host_step.*) and among the engines of package uncertainty's data/prior.json.
 	Time string
 	// Memory is its key in package memory's data/overheads.jsonl (slack/*,
-	// loss_slack/*, range_*/*).
+	// loss_slack/*, range_*/*, and context/* where it has one of its own).
 	Memory string
-	// Software marks rows there that were measured with other software below the
-	// engine, and take the place of those without a mark; "" for today's.
-	Software string
 }

@@ -56,9 +56,6 @@ type Sharding struct {
 	// SavesInParts says that each of the ranks that hold a parameter whole writes a
 	// part of the checkpoint; otherwise one writes all.
 	SavesInParts bool
-	// OneRail says that collectives of sharded state drive one NIC of a node at a
-	// time.
-	OneRail bool
 }
 
 // Stage is the least zero_stage at which something is so.

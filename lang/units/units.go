@@ -31,6 +31,19 @@ type FLOPsPerSecond float64
 // Seconds is a duration.
 type Seconds float64
 
+// Times is n such durations one after the other; n may be a fraction.
+func (s Seconds) Times(n float64) Seconds { return Seconds(n) * s }
+
+// At is how long what takes s takes at a rate, a ratio of the rate that s is for.
+func (s Seconds) At(rate Ratio) Seconds { return s / Seconds(rate) }
+
+// Ratio is one quantity over another of its kind: a rate over a measured one, a
+// factor.
+type Ratio float64
+
+// Of is the ratio of a duration.
+func (r Ratio) Of(s Seconds) Seconds { return Seconds(r) * s }
+
 // Share is a part of a whole, 0 to 1.
 type Share float64
 

@@ -29,7 +29,7 @@ type framework struct {
 	Version          string            `json:"version"`
 	Release          string            `json:"release"`               // of the run, where it is not Version
 	EarlyStop        bool              `json:"early_stop"`            // recompute ended with the last tensor needed
-	OneRail          bool              `json:"one_rail"`              // collectives of state drive one NIC of a node at a time
+	OneRail          bool              `json:"one_rail"`              // collectives drive one NIC of a node at a time
 	Execution        map[string]any    `json:"execution"`             // options by their names
 	Overlap          string            `json:"overlap"`               // whole_state: where no part of the optimizer is sharded
 	ParameterGather8 bool              `json:"parameter_gather_8bit"` // in low precision
@@ -210,7 +210,10 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 	if fw.Layers != "" {
 		runs.Layers.Implementation, runs.Layers.Elementwise = fw.Layers, "eager"
 	}
-	runs.Recompute.StopsEarly, runs.Sharding.OneRail = fw.EarlyStop, fw.OneRail
+	runs.Recompute.StopsEarly = fw.EarlyStop
+	if fw.OneRail {
+		x.job.Cluster.Network.NICsPerNode = 1
+	}
 	if release := cmp.Or(f.release(r), fw.Release); release != "" {
 		runs.LowPrecision.ReleasesBehind = 0
 		if n := minorOf(release); n > 0 {
@@ -245,6 +248,7 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 	if fw.ZeROBucket > 0 {
 		state := old
 		state.Runtime = zero(runs, fw.ZeROBucket)
+		withTorch(&state.Runtime, fw.Torch)
 		x.state = &state
 	}
 }

@@ -27,14 +27,14 @@ func withTorch(r *runtime.Runtime, torch string) {
 		r.Attention.Flash, r.Attention.Fused = "flash2", "flash2"
 	}
 	if before(2, 2) { // which carries FlashAttention-2
-		r.Attention.FlashShare = "flash1"
+		r.Attention.Flash = "flash1"
 	}
 	if before(2, 0) { // Megatron of that time communicated in turn, and sent parts of activations
 		r.TensorParallel.Overlaps, r.Pipeline.BlockingInterleaved = false, r.Pipeline.Blocking
 		r.Pipeline.ScattersActivations = r.Calibration.Time == "megatron"
 	}
-	if before(1, 13) { // the first to load kernels when they are used (CUDA_MODULE_LOADING=LAZY)
-		r.Calibration.Software = "1"
+	if before(1, 13) && r.Calibration.Memory == "deepspeed" { // the first to load kernels when they are used (CUDA_MODULE_LOADING=LAZY)
+		r.Calibration.Memory = "deepspeed_2022"
 	}
 }
 
