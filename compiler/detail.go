@@ -64,6 +64,11 @@ func (d *Detail) Routes() []plan.Route {
 // Kinds says what every kind of collective would take over all ranks.
 func (d *Detail) Kinds() []plan.Route { return d.evaluator.Kinds(&d.plan.Layout) }
 
+// Averaging says what replicas would send if they averaged less often, or not all with all.
+func (d *Detail) Averaging() []plan.Averaging {
+	return d.evaluator.Averaging(&d.plan.Layout, &d.plan.Execution)
+}
+
 // mostAssessed is how many layouts are enough to see what there is.
 const mostAssessed = 100_000
 

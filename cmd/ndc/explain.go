@@ -185,7 +185,7 @@ func (x *explainer) document(t *terminal, c *compiled, asked []string) (*explain
 			}
 			d.Sections = append(d.Sections, explain.Layout(p, neighbours))
 		case "communication":
-			d.Sections = append(d.Sections, explain.Communication(p, detail.Routes(), detail.Kinds()))
+			d.Sections = append(d.Sections, explain.Communication(p, detail.Routes(), detail.Kinds(), detail.Averaging()))
 		case "sensitivity":
 			d.Sections = append(d.Sections, explain.Sensitivity(p, detail.Sensitivity()))
 		case "launch":

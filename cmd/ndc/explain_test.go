@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -64,6 +65,44 @@ func TestTermsAddUp(t *testing.T) {
 	}
 	if d.Step() != p.Time.StepSeconds {
 		t.Errorf("the step is %v, asked again %v", p.Time.StepSeconds, d.Step())
+	}
+}
+
+// TestAveraging: two replicas of eight ranks each hold an eighth of Llama 3 8B's
+// 8,030,261,248 weights, 4,015,130,624 bytes in four. Ranks that share one copy have
+// nothing to average.
+func TestAveraging(t *testing.T) {
+	for _, replicate := range []int{1, 2} {
+		j, to := piped(t)
+		j.Cluster.Nodes = 2
+		j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{1}}
+		j.Constraints.Layout.TensorParallel = job.IntChoice{Values: []int{1}}
+		j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{1}}
+		j.Constraints.Layout.DataParallelReplicate = job.IntChoice{Values: []int{replicate}}
+		p, _, err := compiler.Compile(context.Background(), j, to)
+		if err != nil || !p.Feasible {
+			t.Fatalf("%v, %+v", err, p.Search)
+		}
+		list := compiler.NewDetail(j, to, p).Averaging()
+		if replicate == 1 {
+			if list != nil {
+				t.Errorf("one copy is averaged: %+v", list)
+			}
+			continue
+		}
+		const whole = 4015130624
+		want := []units.Bytes{whole, whole / 10, whole / 100, whole / 100, whole / 500, whole, whole}
+		if len(list) != len(want) {
+			t.Fatalf("%+v", list)
+		}
+		for i, a := range list {
+			if a.Bytes != want[i] || a.Seconds <= 0 || i < 5 && a.Seconds > list[0].Seconds || a.Agree == "" || (a.Source == "") != (i == 0) {
+				t.Errorf("%+v, want %d bytes a step", a, want[i])
+			}
+		}
+		if a := list[4]; a.Device != 3*whole || a.Host != whole || math.Abs(float64(a.Seconds*500/list[0].Seconds)-1) > 1e-9 {
+			t.Errorf("DiLoCo takes %+v", a)
+		}
 	}
 }
 

@@ -87,6 +87,6 @@ func (c *compiled) explanations() []explain.Section {
 	}
 	return []explain.Section{
 		explain.Layout(p, neighbours), explain.Memory(p, p.Memory.Peak.Stage, d.MemoryTerms(p.Memory.Peak.Stage)), explain.Time(p, d.TimeTerms()),
-		explain.Communication(p, d.Routes(), d.Kinds()), explain.Sensitivity(p, d.Sensitivity()),
+		explain.Communication(p, d.Routes(), d.Kinds(), d.Averaging()), explain.Sensitivity(p, d.Sensitivity()),
 	}
 }

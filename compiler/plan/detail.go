@@ -96,6 +96,18 @@ type Route struct {
 	Messages     []Message            // what messages of some sizes would take
 }
 
+// Averaging is one way in which replicas of a layout may come to agree.
+type Averaging struct {
+	Name    string
+	Every   int           // steps
+	Bytes   units.Bytes   // that a rank sends or reduces, by step at the mean
+	Seconds units.Seconds // that they take, nothing beside them
+	Device  units.Bytes   // more on the GPU than without, at the peak
+	Host    units.Bytes   // more on the host
+	Agree   string        // how fast replicas come together
+	Source  string        // where it comes from; "" the plan itself
+}
+
 // Message is what a collective takes on a message of some size.
 type Message struct {
 	Bytes      units.Bytes

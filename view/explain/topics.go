@@ -120,8 +120,8 @@ func choiceOf(p *plan.Plan, l *plan.Layout) string {
 func unquoted(s string) string { return strings.Trim(s, `"`) }
 
 // Communication says what travels where, and how; kinds are all kinds of collectives over
-// all ranks.
-func Communication(p *plan.Plan, routes, kinds []plan.Route) Section {
+// all ranks, averaging is how replicas may come to agree otherwise.
+func Communication(p *plan.Plan, routes, kinds []plan.Route, averaging []plan.Averaging) Section {
 	s := Section{Topic: "communication", Title: "Communication of a step", Lines: []string{
 		fmt.Sprintf("On the busiest rank; %.1f %% of the step is exposed communication.", 100*float64(p.Time.ExposedCommunicationShare))}}
 	all := Table{Columns: []Column{{"group", "group", false}, {"collective", "collective", false}, {"ranks", "ranks", true}, {"link", "link", false}, {"bytes", "bytes", true}, {"calls", "calls", true}, {"bytes_per_call", "a call", true}, {"seconds", "time", true}, {"exposed_seconds", "exposed", true},
@@ -164,7 +164,28 @@ func Communication(p *plan.Plan, routes, kinds []plan.Route) Section {
 			messages(fmt.Sprintf("Every kind over all %d ranks:", kinds[0].Size), kinds),
 			formulas(append(slices.Clone(routes), kinds...)))
 	}
+	if len(averaging) > 0 {
+		s.Tables = append(s.Tables, averages(averaging))
+	}
 	return s
+}
+
+// averages tabulates ways in which replicas come to agree.
+func averages(list []plan.Averaging) Table {
+	t := Table{Caption: "If replicas averaged less often, or not all with all; it changes what is learnt, and no backend is launched so (docs/collectives.md, Averaging less often):", Columns: []Column{{"what", "what", false}, {"every_steps", "every", true},
+		{"bytes_per_step", "bytes a step", true}, {"seconds_per_step", "time a step", true}, {"device_bytes", "more memory", true}, {"host_bytes", "on the host", true}, {"agree", "replicas agree", false}, {"source", "source", false}}}
+	for i := range list {
+		a := &list[i]
+		device, host := Cell{}, Cell{}
+		if a.Device > 0 {
+			device = Cell{amount(a.Device), a.Device}
+		}
+		if a.Host > 0 {
+			host = Cell{amount(a.Host), a.Host}
+		}
+		t.Rows = append(t.Rows, []Cell{Words(a.Name), {fmt.Sprint(a.Every), a.Every}, {amount(a.Bytes), a.Bytes}, timeCell(a.Seconds), device, host, Words(a.Agree), Words(a.Source)})
+	}
+	return t
 }
 
 // messages tabulates algorithms by the size of messages.
