@@ -41,6 +41,9 @@ func (m *Model) captured(s *shape, p program.Layer) (static, gradients int64) {
 // graphs is what the CUDA graphs of a rank take: one set of static tensors for each
 // micro-batch that is ever in flight.
 func (m *Model) graphs(e *evaluation, rank *stageRank, c *content) (bytes int64) {
+	if e.x.CUDAGraphs == "none" || e.x.CUDAGraphs == "full" { // no tensors of modules
+		return 0
+	}
 	for i := range rank.runs {
 		for _, at := range [...]*instant{&rank.runs[i].first, &rank.runs[i].last} {
 			var n int64

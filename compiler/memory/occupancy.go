@@ -43,16 +43,14 @@ func (m *Model) follow(e *evaluation, number int) (out rankLedgers) {
 	var a account
 	m.open(e, &rank, &a, true)
 	order := schedule.NewRank(shapeOf(e.l, e.x), number)
-	w := newReplayer(order, number, m.comings())
+	w := newReplayer(order, number, m.comings(), rank.class)
 	var most ledger
 	w.each = func(at *instant) {
-		memory := make([]held, len(rank.chunks))
-		here := rank.instant(at, &memory)
-		if !m.occurs(e, &here, &a) {
+		if !m.occurs(e, at, &a) {
 			return
 		}
 		var now ledger
-		m.write(e, &here, &a, &now)
+		m.write(e, at, &a, &now)
 		if now.sum() > most.sum() {
 			most = now
 		}
@@ -60,12 +58,10 @@ func (m *Model) follow(e *evaluation, number int) (out rankLedgers) {
 	for _, p := range order.Ranks[number] {
 		most = ledger{}
 		local := int(p.Chunk) / order.Pipeline
-		w.pass(p.Work, w.now[local])
+		w.pass(p.Work, local)
 		most, kept := most, ledger{}
 		rest := w.now[local]
 		rest.phase = afterForward
-		memory := make([]held, len(rank.chunks))
-		rest = rank.instant(&rest, &memory)
 		m.write(e, &rest, &a, &kept)
 		switch {
 		case most == (ledger{}): // it waits for the weights' pass

@@ -78,7 +78,7 @@ func (m *Model) lineUp(l *plan.Layout, x *plan.Execution) {
 	all.known[string(all.key)] = p
 }
 
-// replays are those of the ranks of an order, nil where nobody asked yet.
+// replays are those of the ranks of an order, by classes, nil where nobody asked yet.
 type replays []atomic.Pointer[replay]
 
 // replayKey is all that replays depend on.
@@ -113,14 +113,19 @@ func replaysOf(k replayKey) replays {
 }
 
 // replay replays the passes of a rank of the model's pipeline, or remembers them.
-func (m *Model) replay(rank int) *replay {
+// Of two workers that do so at once, one may keep its own to itself.
+func (m *Model) replay(r *stageRank) *replay {
 	p := m.pipeline
-	r := p.replays[rank].Load()
-	if r == nil {
-		r = replayRank(schedule.NewRank(p.shape, rank), rank, m.comings())
-		p.replays[rank].Store(r)
+	known := p.replays[r.number].Load()
+	for a := known; a != nil; a = a.next {
+		if slices.Equal(a.class, r.class) {
+			return a
+		}
 	}
-	return r
+	out := replayRank(schedule.NewRank(p.shape, r.number), r.number, m.comings(), r.class)
+	out.next = known
+	p.replays[r.number].CompareAndSwap(known, out)
+	return out
 }
 
 // comings is what comes and goes with passes under the model's runtime.
@@ -181,7 +186,11 @@ func (m *Model) covered(rank int) bool {
 	if rank < 2 || rank >= p.shape.Pipeline-1 || !m.sameLayers(rank) {
 		return false
 	}
-	return m.leads() || m.replay(rank-1).covers(m.replay(rank))
+	if m.leads() {
+		return true
+	}
+	here, before := m.classes(rank), m.classes(rank-1)
+	return m.replay(&here).within(m.replay(&before))
 }
 
 // leads reports whether a rank needs no replay to know that the rank before

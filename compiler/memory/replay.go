@@ -23,7 +23,7 @@ const (
 	numPhases
 )
 
-// held is what exists of a local chunk of a rank, or of several.
+// held is what exists of a local chunk of a rank, or of all of a class.
 type held struct {
 	alive    int32 // micro-batches whose activations are kept
 	waiting  int32 // of these, those whose weight gradients wait; all that these need is counted, of which some is gone sooner (docs/memory.md, "Split backward passes")
@@ -34,6 +34,14 @@ type held struct {
 
 // atHead is the number of micro-batches of which the loss has something.
 func (h *held) atHead() int32 { return h.alive - h.waiting }
+
+// counts lists all that exists.
+func (h *held) counts() [5]int32 { return [...]int32{h.alive, h.waiting, h.begun, h.gathered, h.loose} }
+
+// atLeast reports whether as much exists as elsewhere.
+func (h *held) atLeast(o *held) bool {
+	return h.alive >= o.alive && h.waiting >= o.waiting && h.begun >= o.begun && h.gathered >= o.gathered && h.loose >= o.loose
+}
 
 // add adds what exists of another chunk.
 func (h *held) add(o *held) {
@@ -48,20 +56,39 @@ func (h *held) add(o *held) {
 // weighs. The passes before it have allocated and freed all that.
 type instant struct {
 	phase  phase
-	chunk  int  // the local chunk that runs
+	chunk  int  // the class of the chunk that runs
 	begins bool // it has the input embedding
 	ends   bool // it has the output head
 	fresh  bool // it makes its first gradients
 	ready  bool // its parameters were left gathered
 	late   bool // its micro-batch is one of those whose weight gradients wait
 	adds   bool // it has just added the weight gradients of an earlier one
-	held   []held
+	kind   kind
+	held   []held // by class
 }
 
-// alike reports whether two instants differ in no more than what exists: the
-// running chunk matters where its own activations, gradients or parameters do.
+// kind is all that decides what an instant weighs beside what exists of chunks and
+// whether first gradients are made: the running chunk matters where its own
+// activations, gradients or parameters do.
+type kind uint32
+
+// classify sets the kind.
+func (a *instant) classify() {
+	k := kind(a.phase)
+	if a.phase >= inSecondLayer {
+		k |= kind(a.chunk) << 16
+	}
+	for i, b := range [...]bool{a.ends, a.ready, a.late, a.adds} {
+		if b {
+			k |= 1 << (8 + i)
+		}
+	}
+	a.kind = k
+}
+
+// alike reports whether two instants differ in no more than micro-batches.
 func (a *instant) alike(b *instant) bool {
-	if a.phase != b.phase || a.ends != b.ends || a.fresh != b.fresh || a.ready != b.ready || a.late != b.late || a.adds != b.adds || a.phase >= inSecondLayer && a.chunk != b.chunk {
+	if a.kind != b.kind || a.fresh != b.fresh {
 		return false
 	}
 	for i := range a.held {
@@ -74,9 +101,7 @@ func (a *instant) alike(b *instant) bool {
 
 // comparable reports whether all that an instant has beside what exists of chunks
 // is no less than on another.
-func (a *instant) comparable(b *instant) bool {
-	return a.phase == b.phase && a.ends == b.ends && (b.fresh || !a.fresh) && a.ready == b.ready && a.late == b.late && a.adds == b.adds && (a.phase < inSecondLayer || a.chunk == b.chunk)
-}
+func (a *instant) comparable(b *instant) bool { return a.kind == b.kind && (b.fresh || !a.fresh) }
 
 // run is a sequence of instants that are alike, from each of which to the next
 // every chunk gains or loses as many micro-batches. What they weigh grows or
@@ -100,55 +125,88 @@ func (r *run) follows(at *instant) bool {
 	return true
 }
 
-// covers reports whether some instant of a run has all that another has.
+// covers reports whether an end of a run is at least as heavy as an instant,
+// whatever chunks weigh.
 func (r *run) covers(at *instant) bool {
-	a, b := &r.first, &r.last
-	if !a.comparable(at) {
-		return false
-	}
-	low, high := 0, r.steps
-	for i, want := range at.held {
-		if want.begun > a.held[i].begun || want.gathered > a.held[i].gathered || want.loose > a.held[i].loose {
-			return false
+	return r.first.comparable(at) && between(&r.first, &r.last, at)
+}
+
+// between reports whether what exists at an instant is no more than at some place
+// on the line between two others that are comparable with it. What they weigh
+// changes evenly along that line, so that one of them is at least as heavy.
+func between(a, b, at *instant) bool {
+	low, high := fraction{0, 1}, fraction{1, 1} // how far from a to b
+	for i := range at.held {
+		from, to, want := &a.held[i], &b.held[i], &at.held[i]
+		if *from == *to {
+			if !from.atLeast(want) {
+				return false
+			}
+			continue
 		}
-		for _, count := range [...][3]int32{{a.held[i].alive, b.held[i].alive, want.alive}, {a.held[i].waiting, b.held[i].waiting, want.waiting}} {
-			lack := int(count[2] - count[0])
-			switch step := int(count[1] - count[0]); {
+		f, t, w := from.counts(), to.counts(), want.counts()
+		for k := range w {
+			lack := int64(w[k] - f[k])
+			switch step := int64(t[k] - f[k]); {
 			case step > 0:
-				low = max(low, ceilDivide(lack*r.steps, step))
+				low = low.larger(fraction{lack, step})
 			case step < 0:
-				high = min(high, floorDivide(-lack*r.steps, -step))
+				high = high.smaller(fraction{-lack, -step})
 			case lack > 0:
 				return false
 			}
 		}
 	}
-	return low <= high
+	return !high.less(low)
 }
 
-// floorDivide divides by a positive number and rounds down.
-func floorDivide(a, b int) int {
-	if a < 0 {
-		return -((b - 1 - a) / b)
+// fraction is a number of thing over a positive one.
+type fraction struct{ over, under int64 }
+
+func (f fraction) less(g fraction) bool { return f.over*g.under < g.over*f.under }
+
+func (f fraction) larger(g fraction) fraction {
+	if f.less(g) {
+		return g
 	}
-	return a / b
+	return f
 }
 
-// ceilDivide divides by a positive number and rounds up.
-func ceilDivide(a, b int) int { return -floorDivide(-a, b) }
+func (f fraction) smaller(g fraction) fraction {
+	if g.less(f) {
+		return g
+	}
+	return f
+}
 
-// replay is what comes and goes on a rank while it runs its passes: the runs of
-// instants that no other has more than.
+// replay is what comes and goes on a rank while it runs its passes. Chunks are put
+// together by their classes, and so there are several replays of a rank.
 type replay struct {
-	runs  []run
-	folds atomic.Pointer[fold] // made so far
+	class  []int         // of every local chunk
+	all    []run         // of instants that no other has more than
+	runs   []run         // of these, the ones that may be the heaviest
+	before atomic.Uint32 // whether the rank before has as much: 0 where nobody asked yet, 1 no, 2 yes
+	next   *replay       // of the same rank with other classes
+}
+
+// within reports whether the rank before, whose replay with the same classes it is
+// given, has at least as much at every instant.
+func (r *replay) within(before *replay) bool {
+	if r.before.Load() == 0 {
+		known := uint32(1)
+		if before.covers(r) {
+			known = 2
+		}
+		r.before.Store(known)
+	}
+	return r.before.Load() == 2
 }
 
 // covers reports whether a rank has at least as much as another at every
 // instant.
 func (r *replay) covers(o *replay) bool {
-	for i := range o.runs {
-		if !r.has(&o.runs[i].first) || !r.has(&o.runs[i].last) {
+	for i := range o.all {
+		if !r.has(&o.all[i].first) || !r.has(&o.all[i].last) {
 			return false
 		}
 	}
@@ -157,8 +215,8 @@ func (r *replay) covers(o *replay) bool {
 
 // has reports whether some instant has all that another has.
 func (r *replay) has(at *instant) bool {
-	for i := range r.runs {
-		if r.runs[i].covers(at) {
+	for i := range r.all {
+		if r.all[i].covers(at) {
 			return true
 		}
 	}
@@ -167,8 +225,51 @@ func (r *replay) has(at *instant) bool {
 
 // add adds a run and leaves those out that it covers.
 func (r *replay) add(more run) {
-	r.runs = slices.DeleteFunc(r.runs, func(old run) bool { return more.covers(&old.first) && more.covers(&old.last) })
-	r.runs = append(r.runs, more)
+	for i := len(r.all) - 1; i >= 0; i-- {
+		if old := &r.all[i]; more.covers(&old.first) && more.covers(&old.last) {
+			r.all = slices.Delete(r.all, i, i+1)
+		}
+	}
+	r.all = append(r.all, more)
+}
+
+// thin settles which runs may be the heaviest: none that is never heavier than
+// the comparable ones before and after it. While a rank runs its last backward
+// passes, one chunk after the other leaves its parameters gathered as activations
+// go, and either those weigh more or these.
+func (r *replay) thin() {
+	r.runs = make([]run, 0, len(r.all))
+	for i := range r.all {
+		more := r.all[i]
+		for {
+			middle := lastLike(r.runs, &more)
+			before := lastLike(r.runs[:max(middle, 0)], &more)
+			if before < 0 || !more.spans(&r.runs[before], &r.runs[middle]) {
+				break
+			}
+			r.runs = slices.Delete(r.runs, middle, middle+1)
+		}
+		r.runs = append(r.runs, more)
+	}
+}
+
+// lastLike is the place of the last of some runs with the same beside what exists
+// of chunks as another, −1 if there is none.
+func lastLike(runs []run, as *run) int {
+	for i := len(runs) - 1; i >= 0; i-- {
+		if a := &runs[i].first; a.kind == as.first.kind && a.fresh == as.first.fresh {
+			return i
+		}
+	}
+	return -1
+}
+
+// spans reports whether one of two runs is always as heavy as a third.
+func (r *run) spans(o, third *run) bool {
+	within := func(at *instant) bool {
+		return between(&o.first, &r.first, at) || between(&o.last, &r.first, at) || between(&o.first, &r.last, at) || between(&o.last, &r.last, at)
+	}
+	return within(&third.first) && within(&third.last)
 }
 
 // comings is what passes bring beside activations.
@@ -181,90 +282,111 @@ type comings struct {
 type replayer struct {
 	comes comings
 	alone bool      // there is no other rank
+	class []int     // by local chunk
 	now   []instant // by local chunk: what is the same whenever it runs
-	held  []held
-	open  []run // by phase and chunk; steps of −1: none
+	own   []held    // by local chunk
+	held  []held    // by class
+	open  []run     // by phase and class; steps of −1: none
 	out   replay
 	each  func(*instant) // nil, or who wants every instant and no runs
 }
 
-// replayRank replays the passes of a rank of an order.
-func replayRank(o *schedule.Order, rank int, comes comings) *replay {
-	chunks := o.Chunks / o.Pipeline
-	w := newReplayer(o, rank, comes)
-	w.open = make([]run, int(numPhases)*chunks)
+// replayRank replays the passes of a rank of an order, whose chunks have classes.
+func replayRank(o *schedule.Order, rank int, comes comings, class []int) *replay {
+	w := newReplayer(o, rank, comes, class)
+	w.open = make([]run, int(numPhases)*len(w.held))
 	for i := range w.open {
 		w.open[i].steps = -1
 	}
 	for _, p := range o.Ranks[rank] {
-		w.pass(p.Work, w.now[int(p.Chunk)/o.Pipeline])
+		w.pass(p.Work, int(p.Chunk)/o.Pipeline)
 	}
 	for i := range w.open {
 		w.shut(&w.open[i])
 	}
+	w.out.class = class
+	w.out.thin()
 	return &w.out
 }
 
 // newReplayer stands before the first pass of a rank of an order.
-func newReplayer(o *schedule.Order, rank int, comes comings) *replayer {
-	chunks := o.Chunks / o.Pipeline
-	w := &replayer{comes: comes, alone: o.Pipeline == 1, now: make([]instant, chunks), held: make([]held, chunks)}
+func newReplayer(o *schedule.Order, rank int, comes comings, class []int) *replayer {
+	w := &replayer{comes: comes, alone: o.Pipeline == 1, class: class, now: make([]instant, len(class)), own: make([]held, len(class)),
+		held: make([]held, slices.Max(class)+1)}
 	for i := range w.now {
 		c := o.Placement.Chunk(rank, i, o.Pipeline)
-		w.now[i] = instant{chunk: i, begins: o.First(c), ends: o.Last(c), held: w.held}
+		w.now[i] = instant{chunk: class[i], begins: o.First(c), ends: o.Last(c), held: w.held}
 	}
 	return w
 }
 
+// has lets something else exist of a local chunk.
+func (w *replayer) has(local int, h held) {
+	all, was := &w.held[w.class[local]], &w.own[local]
+	all.add(&h)
+	all.alive -= was.alive
+	all.waiting -= was.waiting
+	all.begun -= was.begun
+	all.gathered -= was.gathered
+	all.loose -= was.loose
+	*was = h
+}
+
 // pass lets a rank allocate and free what a pass does. A chunk that runs forward
 // ends with no parameters gathered, one that has run backward with all.
-func (w *replayer) pass(work schedule.Work, at instant) {
-	h := &w.held[at.chunk]
+func (w *replayer) pass(work schedule.Work, local int) {
+	at, h := w.now[local], w.own[local]
 	switch work {
 	case schedule.Forward:
 		h.alive++
 		h.gathered = 0
-		w.note(at, afterForward)
+		w.has(local, h)
+		w.note(at, local, afterForward)
 		if at.ends {
-			w.note(at, inChunkedLoss)
-			w.note(at, inHeadReduction)
+			w.note(at, local, inChunkedLoss)
+			w.note(at, local, inHeadReduction)
 		}
 	case schedule.Backward:
-		w.enter(at)
-		w.makeGradients(at)
+		w.enter(local)
+		w.makeGradients(local)
+		h = w.own[local]
 		h.alive--
+		w.has(local, h)
 	case schedule.InputGradient:
 		if at.begins { // nobody waits for it: the backward pass runs with that of the weights
 			return
 		}
-		adds := h.loose > 0
-		w.enter(at)
+		at.late, at.adds = true, h.loose > 0
+		w.enter(local)
+		h = w.own[local]
 		h.waiting++
-		at.late, at.adds = true, adds
-		w.note(at, afterInputs)
+		w.has(local, h)
+		w.note(at, local, afterInputs)
 	case schedule.WeightGradient:
 		if at.begins {
-			w.pass(schedule.Backward, at)
+			w.pass(schedule.Backward, local)
 			return
 		}
 		at.late = true
-		w.note(at, inLastLayer)
+		w.note(at, local, inLastLayer)
 		h.alive--
 		h.waiting--
 		h.loose = 1
+		w.has(local, h)
 	}
 }
 
 // enter runs a chunk backward up to its last layer.
-func (w *replayer) enter(at instant) {
+func (w *replayer) enter(local int) {
+	at := w.now[local]
 	if at.ends {
-		w.note(at, inLoss)
+		w.note(at, local, inLoss)
 	}
-	w.note(at, inFirstLayer)
+	w.note(at, local, inFirstLayer)
 	if w.comes.gradients && w.alone {
-		w.note(at, inSecondLayer)
+		w.note(at, local, inSecondLayer)
 	}
-	h := &w.held[at.chunk]
+	h := w.own[local]
 	if w.comes.parameters {
 		h.gathered = 1
 	}
@@ -272,25 +394,28 @@ func (w *replayer) enter(at instant) {
 		h.begun = max(h.begun, h.loose)
 	}
 	h.loose = 0
+	w.has(local, h)
 }
 
 // makeGradients runs the last layer of a chunk backward, and the input
 // embedding.
-func (w *replayer) makeGradients(at instant) {
-	h := &w.held[at.chunk]
+func (w *replayer) makeGradients(local int) {
+	at, h := w.now[local], w.own[local]
 	if w.comes.gradients {
 		at.fresh, h.begun = h.begun == 0, 1
+		w.has(local, h)
 	}
-	w.note(at, inLastLayer)
+	w.note(at, local, inLastLayer)
 	if at.begins {
 		at.fresh = false
-		w.note(at, inEmbedding)
+		w.note(at, local, inEmbedding)
 	}
 }
 
 // note adds an instant to the runs.
-func (w *replayer) note(at instant, p phase) {
-	at.phase, at.ready = p, w.held[at.chunk].gathered > 0
+func (w *replayer) note(at instant, local int, p phase) {
+	at.phase, at.ready = p, w.own[local].gathered > 0
+	at.classify()
 	if w.each != nil {
 		w.each(&at)
 		return

@@ -72,6 +72,25 @@ func instants(o *schedule.Order, rank int, comes comings) []instant {
 	return out
 }
 
+// replayed replays a rank each of whose chunks is a class of its own.
+func replayed(o *schedule.Order, rank int, comes comings) *replay {
+	class := make([]int, o.Chunks/o.Pipeline)
+	for i := range class {
+		class[i] = i
+	}
+	return replayRank(o, rank, comes, class)
+}
+
+// instant is an instant with what exists of classes in place of chunks.
+func (r *stageRank) instant(at *instant) instant {
+	out := *at
+	out.chunk, out.held = r.class[at.chunk], make([]held, len(r.chunks))
+	for i := range at.held {
+		out.held[r.class[i]].add(&at.held[i])
+	}
+	return out
+}
+
 // TestReplay spells a rank out: the first of two under 1F1B with three
 // micro-batches, whose gradients come with the first backward pass and whose
 // parameters that leaves gathered.
@@ -79,7 +98,7 @@ func TestReplay(t *testing.T) {
 	o := schedule.NewOrder(schedule.Shape{Schedule: plan.Schedule1F1B, Pipeline: 2, Virtual: 1, MicroBatches: 3})
 	names := map[phase]string{afterForward: "forward", inFirstLayer: "first layer", inLastLayer: "last layer", inEmbedding: "embedding"}
 	have := map[string]bool{}
-	for _, r := range replayRank(o, 0, comings{true, true}).runs {
+	for _, r := range replayed(o, 0, comings{true, true}).all {
 		have[fmt.Sprint(names[r.first.phase], " ", r.first.held[0], " to ", r.last.held[0])] = true
 	}
 	for _, want := range []string{
@@ -131,8 +150,7 @@ func (m *Model) heaviest(e *evaluation, o *schedule.Order, rank *stageRank) int6
 	a.state.resident[lineWorkspaces] += e.terms.workspaces + int64(a.content.blocks)*e.terms.rotary
 	most := a.state.step.sum()
 	for _, at := range instants(o, rank.number, m.comings()) {
-		memory := make([]held, len(rank.chunks))
-		at = rank.instant(&at, &memory)
+		at = rank.instant(&at)
 		if m.occurs(e, &at, &a) {
 			most = max(most, m.weigh(e, &at, &a).sum()+a.footprint.sum(&a.content))
 		}
@@ -156,7 +174,7 @@ func TestShortened(t *testing.T) {
 		comes := comings{gradients: rapid.Bool().Draw(t, "gradients"), parameters: rapid.Bool().Draw(t, "parameters")}
 		all, some := schedule.NewOrder(s), schedule.NewOrder(shortened(s))
 		for rank := range s.Pipeline {
-			a, b := replayRank(all, rank, comes), replayRank(some, rank, comes)
+			a, b := replayed(all, rank, comes), replayed(some, rank, comes)
 			if !a.covers(b) || !b.covers(a) {
 				t.Fatalf("%+v: rank %d holds other things with fewer micro-batches", s, rank)
 			}
@@ -173,10 +191,11 @@ func TestLeads(t *testing.T) {
 		l, _ := drawAny(t, j)
 		m.lineUp(l, &plan.Execution{})
 		for rank := 1; rank < l.PipelineParallel && m.leads(); rank++ {
-			here := m.replay(rank)
-			for i := range here.runs { // the ends of the pipeline have more to do
-				r := &here.runs[i]
-				if r.first.phase == inFirstLayer && !r.first.ends && (!m.replay(rank-1).has(&r.first) || !m.replay(rank-1).has(&r.last)) {
+			shape := m.pipeline.shape
+			before, here := replayed(schedule.NewRank(shape, rank-1), rank-1, m.comings()), replayed(schedule.NewRank(shape, rank), rank, m.comings())
+			for i := range here.all { // the ends of the pipeline have more to do
+				r := &here.all[i]
+				if r.first.phase == inFirstLayer && !r.first.ends && (!before.has(&r.first) || !before.has(&r.last)) {
 					t.Fatalf("%+v: rank %d holds more than the one before", l, rank)
 				}
 			}
