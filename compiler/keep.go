@@ -117,14 +117,13 @@ func pinLists(pinned *job.Job, c *plan.Choice) string {
 func pinTarget(t *target.Target, c *plan.Choice) *target.Target {
 	pinned := *t
 	pinned.Variants, pinned.Offers = nil, nil
-	pinned.Resolve = func(j *job.Job, l *plan.Layout) plan.Execution {
-		x := t.Resolve(j, l)
+	pinned.Resolve = func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+		t.Resolve(j, l, x)
 		for i := range option.Options {
 			if o := &option.Options[i]; !slices.Contains(c.Open, o.Name) && !o.IsSet(&j.Execution) {
-				o.Copy(&x, &c.Execution)
+				o.Copy(x, &c.Execution)
 			}
 		}
-		return x
 	}
 	return &pinned
 }

@@ -131,6 +131,9 @@ func rowOf(f Feature) *Row {
 	return r
 }
 
+// Known reports whether the table has the feature.
+func Known(f Feature) bool { return byFeature[f] != nil }
+
 // What names the feature by a noun phrase.
 func (f Feature) What() string { return rowOf(f).What }
 

@@ -61,7 +61,7 @@ func planFor(t *testing.T, j *job.Job, change func(*plan.Layout)) *plan.Plan {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	return &plan.Plan{Backend: "deepspeed", BackendVersion: j.Backend.Version, Feasible: true, Layout: l, Execution: tg.Resolve(j, &l), Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)}}
+	return &plan.Plan{Backend: "deepspeed", BackendVersion: j.Backend.Version, Feasible: true, Layout: l, Execution: tg.Resolved(j, &l), Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)}}
 }
 
 // broken lists the rules that a plan breaks.

@@ -30,11 +30,11 @@ var buckets = runtime.Buckets{
 }
 
 // resolver fills the execution options for a release and a family of models.
-func resolver(v version, f *family) func(*job.Job, *plan.Layout) plan.Execution {
-	return func(j *job.Job, l *plan.Layout) plan.Execution {
+func resolver(v version, f *family) func(*job.Job, *plan.Layout, *plan.Execution) {
+	return func(j *job.Job, l *plan.Layout, out *plan.Execution) {
 		x := &j.Execution
 		gradient := x.GradientDType.Or(defaultGradientType(v, j.Training.Precision, l.ZeroStage))
-		return plan.Execution{
+		*out = plan.Execution{
 			Attention:             x.Attention.Or(defaultAttention(f)),
 			OverlapGradientReduce: x.OverlapGradientReduce.Or(reducesBehind(j, l, gradient, x.OffloadOptimizer.Or(false))),
 			// Stage 3 prefetches; stages 1 and 2 gather after the update.

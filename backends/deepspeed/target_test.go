@@ -215,7 +215,7 @@ func TestResolveDoesNotAllocate(t *testing.T) {
 	tg, _ := Backend{}.Target(j)
 	f := &target.Facts{Job: j, Layout: &p.Layout, Exec: &p.Execution, GPUs: 4}
 	if n := testing.AllocsPerRun(100, func() {
-		p.Execution = tg.Resolve(j, &p.Layout)
+		tg.Resolve(j, &p.Layout, &p.Execution)
 		for i := range tg.Rules {
 			tg.Rules[i].Breaks(f)
 		}

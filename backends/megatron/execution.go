@@ -22,12 +22,12 @@ func gpuMajor(g *job.GPU) int {
 
 // resolve fills in what the user left out. Each default is one that the
 // emitted options really cause; docs/megatron.md gives the reasons.
-func resolve(j *job.Job, l *plan.Layout) plan.Execution {
+func resolve(j *job.Job, l *plan.Layout, x *plan.Execution) {
 	u := &j.Execution
 	replicas := l.DataParallel() * l.ContextParallel
 	sharded := u.FullySharded.Or(l.ZeroStage >= 2)
 	reduce := u.OverlapGradientReduce.Or(replicas > 1 && !wholeMuon(j, l))
-	x := plan.Execution{
+	*x = plan.Execution{
 		Attention:              u.Attention.Or(attention(j)),
 		OverlapGradientReduce:  reduce,
 		OverlapParameterGather: u.OverlapParameterGather.Or(reduce && l.ZeroStage >= 1),
@@ -50,7 +50,6 @@ func resolve(j *job.Job, l *plan.Layout) plan.Execution {
 	if l.ContextParallel > 1 {
 		x.ContextParallelType = u.ContextParallelType.Or(contextType(&j.Model))
 	}
-	return x
 }
 
 // wholeMuon reports whether Muon runs unsharded, where it refuses to overlap.

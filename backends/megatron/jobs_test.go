@@ -180,10 +180,12 @@ func finish(j *job.Job, l plan.Layout) *plan.Plan {
 	case l.PipelineParallel > 1:
 		l.PipelineSchedule = plan.Schedule1F1B
 	}
-	return &plan.Plan{
+	p := &plan.Plan{
 		Backend: "megatron", BackendVersion: j.Backend.Version, Feasible: true,
-		Layout: l, Execution: resolve(j, &l), Time: plan.Time{StepSeconds: 4}, Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)},
+		Layout: l, Time: plan.Time{StepSeconds: 4}, Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)},
 	}
+	resolve(j, &l, &p.Execution)
+	return p
 }
 
 // broken names the first rule that the plan breaks, or "".

@@ -193,8 +193,8 @@ func TestRulesDoNotAllocate(t *testing.T) {
 			for i := range tg.Rules {
 				tg.Rules[i].Breaks(f)
 			}
-			x := tg.Resolve(c.job, f.Layout)
-			tg.PaddedVocab(&c.job.Model, x.LossChunks)
+			tg.Resolve(c.job, f.Layout, f.Exec)
+			tg.PaddedVocab(&c.job.Model, f.Exec.LossChunks)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", c.name, n)
 		}

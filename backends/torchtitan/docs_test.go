@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 )
 
 // TestRuleTable keeps the table of rules in the documents.
@@ -42,10 +43,29 @@ func ruleTable() string {
 	for _, list := range []struct {
 		release string
 		rules   []target.Rule
-	}{{"both", commonRules}, {"0.2.2", slices.Concat(rules022, queryRules022)}, {"0.3.0", rules030}} {
+	}{
+		{"both", slices.Concat(commonRules, conflicts(true))},
+		{"0.2.2", slices.Concat(rules022, conflicts(false, "0.2.2"), queryRules022)},
+		{"0.3.0", slices.Concat(rules030, conflicts(false, "0.3.0"))},
+	} {
 		for _, r := range list.rules {
 			fmt.Fprintf(&s, "| `%s` | %s | %s |\n", r.ID, list.release, r.Reason)
 		}
 	}
 	return s.String()
+}
+
+// conflicts are the rules that options of execution bring in every release, or in
+// some alone.
+func conflicts(everywhere bool, releases ...string) (some []target.Rule) {
+	times := map[diag.ID]int{}
+	for _, v := range versions {
+		for _, r := range v.execution().Conflicts() {
+			times[r.ID]++
+			if (times[r.ID] == len(versions)) == everywhere && (everywhere || slices.Contains(releases, v.name)) {
+				some = append(some, r)
+			}
+		}
+	}
+	return slices.DeleteFunc(some, func(r target.Rule) bool { return (times[r.ID] == len(versions)) != everywhere })
 }

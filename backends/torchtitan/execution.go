@@ -6,53 +6,246 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/capability"
+	"github.com/ndc-dev/ndc/backends/execution"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// resolver returns the function that fills in execution options. Its result
-// is a flat value made of constants, so it does not allocate.
+// row is what a release does with one option of execution.
+type row = execution.Row[written]
+
+// written is how an option stands in the files.
+type written struct {
+	at place // where settings stands
+	// settings are the options of the framework that it becomes.
+	settings func(b *build) []setting
+	// words are what 0.3.0's Python module has for it beside the settings, by what
+	// they are for.
+	words func(b *build) string
+}
+
+// place is where settings of options of execution stand among the others.
+type place uint8
+
+const (
+	nowhere     place = iota
+	inTraining        // among the sizes of a step
+	inPrecision       // behind the types of the training loop
+	inSharding        // behind the degree of sharding
+	inParallel        // at the end of the degrees
+	inCompile         // the settings of torch.compile
+)
+
+// one is a single setting.
+func one(at place, path, why string, value func(*plan.Execution) any) written {
+	return written{at: at, settings: func(b *build) []setting { return []setting{{path, value(&b.p.Execution), why}} }}
+}
+
+// options are the settings of one place, row by row.
+func (b *build) options(at place) (all []setting) {
+	t := b.v.execution()
+	for i := range t.Rows {
+		if w := &t.Rows[i].Becomes; w.at == at && w.settings != nil {
+			all = append(all, w.settings(b)...)
+		}
+	}
+	return all
+}
+
+// words are those of an option in the Python module of 0.3.0.
+func (b *build) words(name string) string {
+	t := b.v.execution()
+	return t.Rows[slices.IndexFunc(t.Rows, func(r row) bool { return r.Option == name })].Becomes.words(b)
+}
+
+// execution are the options of execution that the release has, row by row.
 //
 // Attention is a flash-style kernel in both releases: torch's SDPA in 0.2.2
-// (FlexAttention under a document mask), FlexAttention in 0.3.0. Reshard after
-// forward is the zero stage in other words: stage 3 gathers parameters again
-// for the backward pass, stage 2 keeps them. CUDA graphs, on by default in
-// 0.3.0, stay off unless asked for, because their memory pools are not
-// predicted. Under a schedule that splits backward passes, blocks are not
-// compiled and the loss is whole (rules.go says why).
-func (v *version) resolver() func(*job.Job, *plan.Layout) plan.Execution {
-	most, dispatcher := v.lossChunks, v.dispatchers[0]
-	return func(j *job.Job, l *plan.Layout) plan.Execution {
-		x, chunks := &j.Execution, most
-		if splits(l) {
-			chunks = 1
-		}
-		e := plan.Execution{
-			Attention:              "flash",
-			OverlapGradientReduce:  true, // FSDP2 always overlaps
-			OverlapParameterGather: true,
-			OverlapTensorParallel:  x.OverlapTensorParallel.Or(false),
-			GradientDType:          "fp32",
-			OptimizerStateDType:    x.OptimizerStateDType.Or("fp32"),
-			CrossEntropy:           "unfused",
-			LossChunks:             x.LossChunks.Or(lossChunks(chunks, j, l)),
-			CUDAGraphs:             x.CUDAGraphs.Or("none"),
-			Compile:                x.Compile.Or(!splits(l)),
-			ReshardAfterForward:    x.ReshardAfterForward.Or(l.ZeroStage == 3),
-			ZeroHPZPartition:       1,
-			OffloadOptimizer:       x.OffloadOptimizer.Or(false),
-			OffloadParameters:      x.OffloadParameters.Or(false),
-		}
-		if l.ContextParallel > 1 {
-			e.ContextParallelType = "all_gather"
-		}
-		if j.Model.MoE != nil {
-			e.MoEDispatcher = x.MoEDispatcher.Or(dispatcher)
-		}
-		return e
+// (FlexAttention under a document mask), FlexAttention in 0.3.0. CUDA graphs, on
+// by default in 0.3.0, stay off unless asked for, because their memory pools are
+// not predicted.
+func (v *version) execution() *execution.Table[written] {
+	t := &execution.Table[written]{Kind: "torchtitan", Name: "TorchTitan", Version: v.name, Rows: []row{{
+		Option: "attention",
+		Fill:   func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.Attention = "flash" },
+	}, {
+		Option:  "overlap_gradient_reduce",
+		Fill:    func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.OverlapGradientReduce = true },
+		Instead: alwaysOverlaps,
+	}, {
+		Option:  "overlap_parameter_gather",
+		Fill:    func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.OverlapParameterGather = true },
+		Instead: alwaysOverlaps,
+	}, {
+		Option:  "gradient_dtype",
+		Fill:    func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.GradientDType = "fp32" },
+		Instead: "Gradients are reduced in fp32.",
+		Becomes: one(inPrecision, "training.mixed_precision_reduce", "plan: execution.gradient_dtype", func(*plan.Execution) any { return "float32" }),
+	}, {
+		Option: "reshard_after_forward", // the zero stage in other words
+		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			x.ReshardAfterForward = j.Execution.ReshardAfterForward.Or(l.ZeroStage == 3)
+		},
+		Conflicts: reshardRules,
+		Becomes: written{at: inSharding, settings: func(b *build) []setting {
+			l := &b.p.Layout
+			return []setting{{"parallelism.fsdp_reshard_after_forward", reshardPolicy(l, &b.p.Execution), fmt.Sprintf("plan: zero_stage %d", l.ZeroStage)}}
+		}},
+	}, {
+		Option: "compile",
+		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			x.Compile = j.Execution.Compile.Or(!splits(l))
+		},
+		Becomes: written{at: inCompile, settings: compileSettings},
+	}, {
+		Option:    "moe_dispatcher",
+		Fill:      v.fillDispatcher,
+		Check:     v.checkDispatcher,
+		Conflicts: dispatcherRules,
+		Becomes:   v.dispatcher,
+	}, {
+		Option:    "overlap_tensor_parallel",
+		Conflicts: asyncTensorRules,
+		Becomes:   v.asyncTensor,
+	}, {
+		Option:    "loss_chunks",
+		Fill:      v.fillLossChunks,
+		Conflicts: lossChunksRules,
+		Becomes:   written{words: lossWords},
+	}, {
+		Option: "optimizer_state_dtype",
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			x.OptimizerStateDType = j.Execution.OptimizerStateDType.Or("fp32")
+		},
+		Becomes: written{words: func(b *build) string {
+			if b.p.Execution.OptimizerStateDType == "bf16" {
+				return "fused_opt_states_bf16"
+			}
+			return "fused"
+		}},
+	}, {
+		Option: "cross_entropy",
+		Fill:   func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.CrossEntropy = "unfused" },
+	}, {
+		Option:  "cuda_graphs",
+		Becomes: v.cudaGraphs,
+	}, {
+		Option: "context_parallel_type",
+		Fill: func(_ *job.Job, l *plan.Layout, x *plan.Execution) {
+			if l.ContextParallel > 1 {
+				x.ContextParallelType = "all_gather"
+			}
+		},
+	}, {
+		Option:  "fully_sharded",
+		Instead: "TorchTitan always uses FSDP2, chosen by zero_stage.",
+	}, {
+		Option:  "zero_hpz_partition",
+		Instead: "data_parallel_replicate gives hybrid sharding.",
+	}, {
+		Option: "offload.optimizer",
+		Asks: func(j *job.Job) capability.Feature {
+			if j.Execution.OffloadParameters.Value || j.Constraints.MayBe("offload.parameters", "true") {
+				return "execution.offload.parameters"
+			}
+			return "execution.offload.optimizer"
+		},
+		Instead: fmt.Sprintf(movesTogether, "offload.parameters"),
+	}, {
+		Option: "offload.parameters",
+		Check: func(j *job.Job) string {
+			x := &j.Execution
+			if !x.OffloadParameters.Value || x.OffloadOptimizer.Value || j.Constraints.MayBe("offload.optimizer", "true") {
+				return ""
+			}
+			return fmt.Sprintf(movesTogether, "offload.optimizer")
+		},
+		Conflicts: offloadRules,
+		Becomes:   one(inTraining, "training.enable_cpu_offload", fromExecution, func(x *plan.Execution) any { return x.OffloadParameters }),
+	}}}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.Conflicts = slices.Concat(r.Conflicts, v.conflicts[r.Option])
+	}
+	return t
+}
+
+const (
+	alwaysOverlaps = "FSDP2 always overlaps."
+	movesTogether  = "TorchTitan moves parameters, gradients and optimizer to the host together: set %s = true as well."
+)
+
+// fillLossChunks takes the largest number of chunks that the release recommends.
+// Under a schedule that splits backward passes the loss is whole (ruleSplitLoss).
+func (v *version) fillLossChunks(j *job.Job, l *plan.Layout, x *plan.Execution) {
+	most := v.lossChunks
+	if splits(l) {
+		most = 1
+	}
+	x.LossChunks = j.Execution.LossChunks.Or(lossChunks(most, j, l))
+}
+
+// compileSettings are the options of torch.compile.
+func compileSettings(b *build) []setting {
+	return []setting{
+		{"compile.enable", b.p.Execution.Compile, fromExecution},
+		{"compile.components", []string{"model", "loss"}, ""},
+		{"compile.backend", "inductor", ""},
 	}
 }
+
+// reshardPolicy is stage 3 or 2 in the framework's words. Without a pipeline
+// "default" reshards all blocks but keeps the final norm and head, which the
+// backward pass needs at once; with one it would keep the whole stage, so
+// stage 3 asks for "always".
+func reshardPolicy(l *plan.Layout, x *plan.Execution) string {
+	switch {
+	case !x.ReshardAfterForward:
+		return "never"
+	case l.PipelineParallel > 1:
+		return "always"
+	}
+	return "default"
+}
+
+// lossWords is the cross-entropy of 0.3.0, applied chunk by chunk of the sequence
+// where the plan says so.
+func lossWords(b *build) string {
+	loss := "CrossEntropyLoss.Config(global_vocab_size=VOCAB)"
+	if n := b.p.Execution.LossChunks; n > 1 {
+		return fmt.Sprintf("ChunkedLossWrapper.Config(num_chunks=%d, loss_fn=%s)", n, loss)
+	}
+	return loss
+}
+
+func (v *version) fillDispatcher(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+	if j.Model.MoE != nil {
+		x.MoEDispatcher = j.Execution.MoEDispatcher.Or(dispatcherRecommended)
+	}
+}
+
+// checkDispatcher knows the models that have one dispatcher whatever the release
+// has.
+func (v *version) checkDispatcher(j *job.Job) string {
+	asked := j.Execution.MoEDispatcher.Value
+	f := v.find(&j.Model)
+	if !f.allToAll || asked == dispatcherRecommended {
+		return ""
+	}
+	return sentences(fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s, not by %s.", f.module, v.name, dispatcherRecommended, asked),
+		capability.Alternatives(capability.Of("execution.moe_dispatcher", asked)))
+}
+
+// dispatcherRecommended needs no package beside torch.
+const dispatcherRecommended = "alltoall"
+
+// dispatcherNames are the framework's names of execution.moe_dispatcher.
+var dispatcherNames = map[string]string{"": "standard", "alltoall": "standard", "deepep": "deepep", "hybridep": "hybridep"}
+
+func dispatcherName(x *plan.Execution) any { return dispatcherNames[x.MoEDispatcher] }
+
+func overlapsTensor(x *plan.Execution) any { return x.OverlapTensorParallel }
 
 // lossChunks is the largest of chunks, chunks/2, … that divides the tokens of
 // a rank: ChunkedLossWrapper wants equal chunks of the local sequence.
@@ -64,87 +257,16 @@ func lossChunks(chunks int, j *job.Job, l *plan.Layout) int {
 	return chunks
 }
 
-// executionOption is one argument of the execution block that the user set.
-type executionOption struct {
-	name    string
-	set     bool
-	value   string
-	allowed []string // as strings
-	why     string   // what TorchTitan does instead; may be ""
-}
-
 // checkExecution refuses options that the release does not have.
 func (v *version) checkExecution(j *job.Job, diags *diag.List) {
-	refuse := func(argument, detail string) {
-		diags.Error(UnsupportedExecution, j.Sources.Range("execution."+argument), "Execution option that TorchTitan does not have", detail)
-	}
-	for _, o := range v.executionOptions(&j.Execution) {
-		if !o.set || slices.Contains(o.allowed, o.value) {
-			continue
-		}
-		refuse(o.name, sentences(fmt.Sprintf("TorchTitan %s has no %s = %s; it offers %s.", v.name, o.name, o.value, strings.Join(o.allowed, ", ")),
-			o.why, capability.Alternatives(capability.Of("execution."+o.name, o.value))))
-	}
-	if f, x := v.find(&j.Model), &j.Execution; f.allToAll && slices.Index(v.dispatchers, x.MoEDispatcher.Value) > 0 {
-		refuse("moe_dispatcher", sentences(fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s, not by %s.", f.module, v.name, v.dispatchers[0], x.MoEDispatcher.Value),
-			capability.Alternatives(capability.Of("execution.moe_dispatcher", x.MoEDispatcher.Value))))
-	}
-	x := &j.Execution // parameters, gradients and optimizer move together
-	const together = "TorchTitan moves parameters, gradients and optimizer to the host together: set %s = true as well."
-	switch optimizer, parameters := x.OffloadOptimizer.Value, x.OffloadParameters.Value; {
-	case optimizer && j.Constraints.MayBe("offload.parameters", "true"), parameters && j.Constraints.MayBe("offload.optimizer", "true"):
-	case optimizer && !parameters:
-		refuse("offload.optimizer", sentences(fmt.Sprintf(together, "offload.parameters"), capability.Offers("execution.offload.optimizer")))
-	case parameters && !optimizer:
-		refuse("offload.parameters", fmt.Sprintf(together, "offload.optimizer"))
-	}
+	v.execution().Check(j, func(argument, why string) {
+		diags.Error(UnsupportedExecution, j.Sources.Range(argument), "Execution option that TorchTitan does not have", why)
+	})
 }
 
 // sentences joins those that are not empty.
 func sentences(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
-}
-
-func (v *version) executionOptions(x *job.Execution) []executionOption {
-	graphs, states, chunked := []string{"none"}, []string{"fp32"}, []string{"1"}
-	if v.cudaGraphs {
-		graphs = append(graphs, "full")
-	}
-	if v.optimizerStateBF16 {
-		states = append(states, "bf16")
-	}
-	if v.lossChunks > 1 {
-		chunked = []string{fmt.Sprint(x.LossChunks.Value)}
-	}
-	off, on := []string{"false"}, []string{"true"}
-	return []executionOption{
-		text("attention", x.Attention, []string{"flash"}, ""),
-		switched("overlap_gradient_reduce", x.OverlapGradientReduce, on, "FSDP2 always overlaps."),
-		switched("overlap_parameter_gather", x.OverlapParameterGather, on, "FSDP2 always overlaps."),
-		switched("overlap_expert_parallel", x.OverlapExpertParallel, off, ""),
-		text("gradient_dtype", x.GradientDType, []string{"fp32"}, "Gradients are reduced in fp32."),
-		text("optimizer_state_dtype", x.OptimizerStateDType, states, ""),
-		text("cross_entropy", x.CrossEntropy, []string{"unfused"}, ""),
-		number("loss_chunks", x.LossChunks, chunked, ""),
-		text("cuda_graphs", x.CUDAGraphs, graphs, ""),
-		text("moe_dispatcher", x.MoEDispatcher, v.dispatchers, ""),
-		text("context_parallel_type", x.ContextParallelType, []string{"all_gather"}, ""),
-		switched("fully_sharded", x.FullySharded, off, "TorchTitan always uses FSDP2, chosen by zero_stage."),
-		number("zero_hpz_partition", x.ZeroHPZPartition, []string{"1"}, "data_parallel_replicate gives hybrid sharding."),
-		switched("offload.activations", x.OffloadActivations, off, ""),
-	}
-}
-
-func text(name string, v job.Optional[string], allowed []string, why string) executionOption {
-	return executionOption{name, v.Set, v.Value, allowed, why}
-}
-
-func switched(name string, v job.Optional[bool], allowed []string, why string) executionOption {
-	return executionOption{name, v.Set, fmt.Sprint(v.Value), allowed, why}
-}
-
-func number(name string, v job.Optional[int], allowed []string, why string) executionOption {
-	return executionOption{name, v.Set, fmt.Sprint(v.Value), allowed, why}
 }
 
 // checkRecompute refuses lists of modules: the emitted policy is "op".

@@ -79,7 +79,7 @@ func testPlan(j *job.Job, l plan.Layout) *plan.Plan {
 		}
 	}
 	p := &plan.Plan{Backend: "torchtitan", BackendVersion: j.Backend.Version, Feasible: true, Layout: l}
-	p.Execution = v.resolver()(j, &l)
+	v.execution().Resolver()(j, &l, &p.Execution)
 	p.Time.StepSeconds = 2
 	p.Run.Checkpoints = goodput.Checkpoints(j, 2)
 	return p

@@ -37,27 +37,10 @@ var commonRules = []target.Rule{
 		sharded := f.Layout.DataParallelShard*f.Layout.ContextParallel > 1
 		return sharded != (f.Layout.ZeroStage >= 2) || f.Layout.ZeroStage == 1
 	}},
-	{ID: ruleReshard, Reason: "reshard_after_forward is zero_stage 3; keeping parameters gathered is zero_stage 2", Breaks: func(f *target.Facts) bool {
-		return f.Exec.ReshardAfterForward != (f.Layout.ZeroStage == 3)
-	}},
 	{ID: ruleExperts, Mesh: true, Reason: "expert_parallel must divide the experts", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.MoE != nil && f.Job.Model.MoE.Experts%f.Layout.ExpertParallel != 0
 	}},
 	{ID: ruleExpertRanks, Mesh: true, Reason: "expert_parallel × expert_tensor_parallel must divide data_parallel_shard × context_parallel × tensor_parallel: experts borrow these ranks", Breaks: expertRanks},
-	{ID: ruleDispatcher, Reason: "deepep and hybridep dispatch between expert-parallel ranks: expert_parallel must be above 1 and expert_tensor_parallel 1", Breaks: func(f *target.Facts) bool {
-		return plan.SendsTokens(f.Exec.MoEDispatcher) && (f.Layout.ExpertParallel == 1 || f.Layout.ExpertTensorParallel > 1)
-	}},
-	{ID: ruleAsyncTensor, Reason: "overlap_tensor_parallel (async TP) needs compile and tensor_parallel above 1", Breaks: func(f *target.Facts) bool {
-		return f.Exec.OverlapTensorParallel && !(f.Exec.Compile && f.Layout.TensorParallel > 1)
-	}},
-	{ID: ruleLossChunks, Reason: "loss_chunks must divide the tokens of a rank's sequence", Breaks: func(f *target.Facts) bool {
-		c := f.Exec.LossChunks
-		return c < 1 || f.Job.Model.SequenceLength/f.Layout.ContextParallel%c != 0
-	}},
-	{ID: ruleOffload, Reason: "CPU offload moves parameters, gradients and optimizer together: offload both optimizer and parameters, with FSDP on", Breaks: func(f *target.Facts) bool {
-		x := f.Exec
-		return x.OffloadOptimizer != x.OffloadParameters || x.OffloadOptimizer && f.Layout.ZeroStage == 0
-	}},
 }
 
 // tensorPositions holds for the models of 0.2.2 whose rotations tensor
@@ -82,10 +65,6 @@ var rules022 = []target.Rule{
 	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.SequenceLength%(f.Layout.TensorParallel*2*f.Layout.ContextParallel) != 0
 	}},
-	{ID: ruleDeepEP, Reason: "0.2.2's deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; alltoall and 0.3.0 have no such limits", Breaks: func(f *target.Facts) bool {
-		ranks := slurm.ExpertGroup(f.Layout)
-		return f.Exec.MoEDispatcher == "deepep" && ranks > 1 && !slurm.DeepEP(&f.Job.Cluster, ranks)
-	}},
 	{ID: ruleReplicateOnly, Mesh: true, Reason: "replicas without sharding (DDP) cannot be combined with tensor or pipeline parallelism in 0.2.2; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		return l.DataParallelReplicate > 1 && l.DataParallelShard*l.ContextParallel == 1 && l.TensorParallel*l.PipelineParallel > 1
@@ -104,9 +83,6 @@ var rules022 = []target.Rule{
 	{ID: ruleContextMask, Mesh: true, Reason: "0.2.2 cannot combine context_parallel with document masks or restarting position ids; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		d := &f.Job.Training.Data
 		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs)
-	}},
-	{ID: ruleLowPrecisionTensor, Reason: "mxfp8 cannot combine compile with tensor parallelism in 0.2.2", Breaks: func(f *target.Facts) bool {
-		return f.Job.Training.Precision == "mxfp8" && f.Exec.Compile && f.Layout.TensorParallel > 1
 	}},
 }
 
@@ -129,28 +105,90 @@ var rules030 = []target.Rule{
 		}
 		return l.ExpertTensorParallel != 1
 	}},
-	{ID: ruleSplitCompile, Reason: "schedules that split backward passes run a graph twice, which compiled blocks refuse (RuntimeError in torch); set compile = false", Breaks: func(f *target.Facts) bool {
-		return splits(f.Layout) && f.Exec.Compile
-	}},
 	{ID: ruleSplitRecompute, Reason: "schedules that split backward passes need recompute none: selective fails in torch, full keeps a whole chunk's activations between two passes", Breaks: func(f *target.Facts) bool {
 		return splits(f.Layout) && f.Layout.Recompute != plan.RecomputeNone
 	}},
 	{ID: ruleSplitReshard, Reason: "schedules that split backward passes need zero_stage 2: with 3, torch loses gradients without an error", Breaks: func(f *target.Facts) bool {
 		return splits(f.Layout) && f.Layout.ZeroStage == 3
 	}},
-	{ID: ruleSplitLoss, Reason: "schedules that split backward passes need loss_chunks 1: with more, torch loses the final norm's gradient without an error", Breaks: func(f *target.Facts) bool {
-		return splits(f.Layout) && f.Exec.LossChunks > 1
-	}},
 	{ID: ruleSplitTracker, Reason: "TensorBoard and Weights & Biases get the loss of zbv and dualpipev from a rank that has none", Breaks: func(f *target.Facts) bool {
 		g := &f.Job.Training.Logging
 		return schedule.PlacementOf(f.Layout.PipelineSchedule) == schedule.Vee && (g.TensorBoardPath != "" || g.WandB != nil)
 	}},
-	{ID: rulePipelineGraphs, Reason: "CUDA graphs do not support pipeline parallelism (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
-		return f.Exec.CUDAGraphs != "none" && f.Layout.PipelineParallel > 1
+}
+
+// reshardRules: the zero stage says the same in other words.
+var reshardRules = []target.Rule{
+	{ID: ruleReshard, Reason: "reshard_after_forward is zero_stage 3; keeping parameters gathered is zero_stage 2", Breaks: func(f *target.Facts) bool {
+		return f.Exec.ReshardAfterForward != (f.Layout.ZeroStage == 3)
 	}},
-	{ID: ruleExpertGraphs, Reason: "CUDA graphs do not support expert parallelism with this dispatcher (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
-		return f.Exec.CUDAGraphs != "none" && f.Layout.ExpertParallel > 1
+}
+
+// dispatcherRules: token dispatchers send between ranks.
+var dispatcherRules = []target.Rule{
+	{ID: ruleDispatcher, Reason: "deepep and hybridep dispatch between expert-parallel ranks: expert_parallel must be above 1 and expert_tensor_parallel 1", Breaks: func(f *target.Facts) bool {
+		return plan.SendsTokens(f.Exec.MoEDispatcher) && (f.Layout.ExpertParallel == 1 || f.Layout.ExpertTensorParallel > 1)
 	}},
+}
+
+// asyncTensorRules: torch.compile makes tensor parallelism asynchronous.
+var asyncTensorRules = []target.Rule{
+	{ID: ruleAsyncTensor, Reason: "overlap_tensor_parallel (async TP) needs compile and tensor_parallel above 1", Breaks: func(f *target.Facts) bool {
+		return f.Exec.OverlapTensorParallel && !(f.Exec.Compile && f.Layout.TensorParallel > 1)
+	}},
+}
+
+// lossChunksRules: chunks are equal.
+var lossChunksRules = []target.Rule{
+	{ID: ruleLossChunks, Reason: "loss_chunks must divide the tokens of a rank's sequence", Breaks: func(f *target.Facts) bool {
+		c := f.Exec.LossChunks
+		return c < 1 || f.Job.Model.SequenceLength/f.Layout.ContextParallel%c != 0
+	}},
+}
+
+// offloadRules: fully_shard offloads all that it shards.
+var offloadRules = []target.Rule{
+	{ID: ruleOffload, Reason: "CPU offload moves parameters, gradients and optimizer together: offload both optimizer and parameters, with FSDP on", Breaks: func(f *target.Facts) bool {
+		x := f.Exec
+		return x.OffloadOptimizer != x.OffloadParameters || x.OffloadOptimizer && f.Layout.ZeroStage == 0
+	}},
+}
+
+// conflicts022 are the further rules of 0.2.2 by the options that bring them.
+var conflicts022 = map[string][]target.Rule{
+	"moe_dispatcher": {
+		{ID: ruleDeepEP, Reason: "0.2.2's deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; alltoall and 0.3.0 have no such limits", Breaks: func(f *target.Facts) bool {
+			ranks := slurm.ExpertGroup(f.Layout)
+			return f.Exec.MoEDispatcher == "deepep" && ranks > 1 && !slurm.DeepEP(&f.Job.Cluster, ranks)
+		}},
+	},
+	"compile": {
+		{ID: ruleLowPrecisionTensor, Reason: "mxfp8 cannot combine compile with tensor parallelism in 0.2.2", Breaks: func(f *target.Facts) bool {
+			return f.Job.Training.Precision == "mxfp8" && f.Exec.Compile && f.Layout.TensorParallel > 1
+		}},
+	},
+}
+
+// conflicts030 are those of 0.3.0.
+var conflicts030 = map[string][]target.Rule{
+	"compile": {
+		{ID: ruleSplitCompile, Reason: "schedules that split backward passes run a graph twice, which compiled blocks refuse (RuntimeError in torch); set compile = false", Breaks: func(f *target.Facts) bool {
+			return splits(f.Layout) && f.Exec.Compile
+		}},
+	},
+	"loss_chunks": {
+		{ID: ruleSplitLoss, Reason: "schedules that split backward passes need loss_chunks 1: with more, torch loses the final norm's gradient without an error", Breaks: func(f *target.Facts) bool {
+			return splits(f.Layout) && f.Exec.LossChunks > 1
+		}},
+	},
+	"cuda_graphs": {
+		{ID: rulePipelineGraphs, Reason: "CUDA graphs do not support pipeline parallelism (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+			return f.Exec.CUDAGraphs != "none" && f.Layout.PipelineParallel > 1
+		}},
+		{ID: ruleExpertGraphs, Reason: "CUDA graphs do not support expert parallelism with this dispatcher (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
+			return f.Exec.CUDAGraphs != "none" && f.Layout.ExpertParallel > 1
+		}},
+	},
 }
 
 // unevenShards reports matrices that tensor parallelism would split unevenly.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
-	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 )
 
@@ -36,17 +35,18 @@ func (b *build) training() []setting {
 	if t.Precision == "fp32" {
 		param = "float32"
 	}
-	return []setting{
+	all := []setting{
 		{"training.local_batch_size", localBatch(l), "plan: sequences per replica and forward-backward call"},
 		{"training.global_batch_size", t.GlobalBatchSize, "spec: training.global_batch_size"},
 		{"training.seq_len", b.j.Model.SequenceLength, "spec: model.sequence_length"},
 		{"training.steps", t.Steps, "spec: " + b.counted("training.steps")},
 		{"training.max_norm", clip, "spec: training.optimizer.gradient_clipping"},
-		{"training.enable_cpu_offload", b.p.Execution.OffloadParameters, fromExecution},
-		{"training.dtype", "float32", "master parameters"},
-		{"training.mixed_precision_param", param, "spec: training.precision"},
-		{"training.mixed_precision_reduce", "float32", "plan: execution.gradient_dtype"},
 	}
+	all = append(all, b.options(inTraining)...)
+	all = append(all,
+		setting{"training.dtype", "float32", "master parameters"},
+		setting{"training.mixed_precision_param", param, "spec: training.precision"})
+	return append(all, b.options(inPrecision)...)
 }
 
 // counted is the path of a number of steps, or of the tokens by which the job says
@@ -84,14 +84,15 @@ func (b *build) parallelism(head string) []setting {
 	s := []setting{
 		{"parallelism.data_parallel_replicate_degree", l.DataParallelReplicate, fromPlan},
 		{"parallelism.data_parallel_shard_degree", l.DataParallelShard, fromPlan},
-		{"parallelism.fsdp_reshard_after_forward", reshardPolicy(l, &b.p.Execution), fmt.Sprintf("plan: zero_stage %d", l.ZeroStage)},
-		{"parallelism.tensor_parallel_degree", l.TensorParallel, fromPlan},
-		{"parallelism.context_parallel_degree", l.ContextParallel, fromPlan},
-		{"parallelism.context_parallel_load_balancer", "headtail", "causal attention: each rank gets a head and a tail of the sequence"},
-		{"parallelism.expert_parallel_degree", l.ExpertParallel, fromPlan},
-		{"parallelism.pipeline_parallel_degree", l.PipelineParallel, fromPlan},
-		{"parallelism.pipeline_parallel_microbatch_size", l.MicroBatchSize, fromPlan},
 	}
+	s = append(s, b.options(inSharding)...)
+	s = append(s,
+		setting{"parallelism.tensor_parallel_degree", l.TensorParallel, fromPlan},
+		setting{"parallelism.context_parallel_degree", l.ContextParallel, fromPlan},
+		setting{"parallelism.context_parallel_load_balancer", "headtail", "causal attention: each rank gets a head and a tail of the sequence"},
+		setting{"parallelism.expert_parallel_degree", l.ExpertParallel, fromPlan},
+		setting{"parallelism.pipeline_parallel_degree", l.PipelineParallel, fromPlan},
+		setting{"parallelism.pipeline_parallel_microbatch_size", l.MicroBatchSize, fromPlan})
 	if l.PipelineParallel > 1 {
 		s = append(s,
 			setting{"parallelism.pipeline_parallel_schedule", b.v.scheduleNamed(l.PipelineSchedule), fromPlan},
@@ -102,20 +103,6 @@ func (b *build) parallelism(head string) []setting {
 			render.PythonExpression(`os.path.join(os.path.dirname(os.path.abspath(__file__)), "` + orderFile + `")`), "plan: pipeline_schedule " + l.PipelineSchedule.String()})
 	}
 	return s
-}
-
-// reshardPolicy is stage 3 or 2 in the framework's words. Without a pipeline
-// "default" reshards all blocks but keeps the final norm and head, which the
-// backward pass needs at once; with one it would keep the whole stage, so
-// stage 3 asks for "always".
-func reshardPolicy(l *plan.Layout, x *plan.Execution) string {
-	switch {
-	case !x.ReshardAfterForward:
-		return "never"
-	case l.PipelineParallel > 1:
-		return "always"
-	}
-	return "default"
 }
 
 // checkpoint are the options of saving and loading.
@@ -208,15 +195,6 @@ func (b *build) timeouts() []setting {
 		first.value, first.why = int(t.FirstStep), "spec: training.timeout.first_step"
 	}
 	return []setting{first, later}
-}
-
-// compile are the options of torch.compile.
-func (b *build) compile() []setting {
-	return []setting{
-		{"compile.enable", b.p.Execution.Compile, fromExecution},
-		{"compile.components", []string{"model", "loss"}, ""},
-		{"compile.backend", "inductor", ""},
-	}
 }
 
 // checkSettings tests every option against the table of the release.

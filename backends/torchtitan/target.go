@@ -59,8 +59,8 @@ func (v *version) target(j *job.Job, f *family) *target.Target {
 		ExpertParallel:   j.Model.MoE != nil,
 		Replicate:        true,
 		Alternatives:     alternatives(v, f),
-		Rules:            slices.Concat(commonRules, v.rules, f.rules),
-		Resolve:          v.resolver(),
+		Rules:            slices.Concat(commonRules, v.execution().Conflicts(), v.rules, f.rules),
+		Resolve:          v.execution().Resolver(),
 		PaddedVocab:      vocabulary,
 		Variants: []target.Variant{{
 			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},

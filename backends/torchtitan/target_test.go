@@ -18,7 +18,7 @@ func broken(t *testing.T, j *job.Job, l plan.Layout, change func(*plan.Execution
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	x := tg.Resolve(j, &l)
+	x := tg.Resolved(j, &l)
 	if change != nil {
 		change(&x)
 	}
@@ -179,7 +179,7 @@ func TestHotLoopDoesNotAllocate(t *testing.T) {
 		l := layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.ExpertParallel = 4, 2 })
 		f := &target.Facts{Job: j, Layout: &l, Exec: new(plan.Execution), GPUs: 4}
 		if n := testing.AllocsPerRun(100, func() {
-			*f.Exec = tg.Resolve(j, &l)
+			tg.Resolve(j, &l, f.Exec)
 			for i := range tg.Rules {
 				tg.Rules[i].Breaks(f)
 			}

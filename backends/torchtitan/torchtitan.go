@@ -34,16 +34,17 @@ type version struct {
 	torch   string // the torch release it runs on
 	options *schema.Table
 
-	families  []family       // models it can build, most specific first
-	schedules []scheduleName // pipeline schedules and the names it gives them
-	rules     []target.Rule  // beside the common ones
+	families  []family                 // models it can build, most specific first
+	schedules []scheduleName           // pipeline schedules and the names it gives them
+	rules     []target.Rule            // beside the common ones
+	conflicts map[string][]target.Rule // beside the common ones of an option of execution
 
-	optionalSequenceParallel bool // sequence parallelism can be off under TP
-	optimizerStateBF16       bool // bf16 moments
-	lossChunks               int  // recommended chunks of the loss; 1: it has none
-	cudaGraphs               bool
-	dispatchers              []string // values of execution.moe_dispatcher, recommended first
-	routerDType              string   // what the router multiplies in
+	// How the release writes the options that it writes in its own way.
+	asyncTensor, cudaGraphs, dispatcher written
+
+	optionalSequenceParallel bool   // sequence parallelism can be off under TP
+	lossChunks               int    // recommended chunks of the loss
+	routerDType              string // what the router multiplies in
 	precisions               []precision
 
 	// own tells a runtime what this release computes and keeps in its own way.

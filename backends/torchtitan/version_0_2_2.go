@@ -37,8 +37,9 @@ func version022() *version {
 		schedules: []scheduleName{
 			{plan.ScheduleGPipe, "GPipe"}, {plan.Schedule1F1B, "1F1B"}, {plan.ScheduleInterleaved1F1B, "Interleaved1F1B"},
 		},
-		rules: rules022, lossChunks: 1, routerDType: "bf16", // models/moe/moe.py: the gate is a linear layer like any
-		dispatchers: []string{"alltoall", "deepep"},
+		rules: rules022, conflicts: conflicts022, lossChunks: 1, routerDType: "bf16", // models/moe/moe.py: the gate is a linear layer like any
+		dispatcher:  one(inParallel, "parallelism.expert_parallel_comm_backend", fromExecution, dispatcherName),
+		asyncTensor: one(inParallel, "parallelism.enable_async_tensor_parallel", fromExecution, overlapsTensor),
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
 			{name: "fp8", capability: 8.9, recipes: []string{"tensorwise"}},
@@ -113,7 +114,7 @@ func tables(all []setting) []render.Table {
 
 // settings022 are all options of the TOML file, section by section.
 func (b *build) settings022() []setting {
-	t, l, x := &b.j.Training, &b.p.Layout, &b.p.Execution
+	t, l := &b.j.Training, &b.p.Layout
 	all := []setting{
 		{"job.description", b.j.Name, ""},
 		{"job.dump_folder", "logs", "replaced on the command line"},
@@ -135,13 +136,13 @@ func (b *build) settings022() []setting {
 	all = append(all, b.schedule()...)
 	all = append(all, b.parallelism("output")...)
 	all = append(all,
-		setting{"parallelism.expert_tensor_parallel_degree", expertTensor022(l), fromPlan},
-		setting{"parallelism.expert_parallel_comm_backend", dispatcherNames[x.MoEDispatcher], fromExecution},
-		setting{"parallelism.enable_async_tensor_parallel", x.OverlapTensorParallel, fromExecution},
+		setting{"parallelism.expert_tensor_parallel_degree", expertTensor022(l), fromPlan})
+	all = append(all, b.options(inParallel)...)
+	all = append(all,
 		setting{"parallelism.disable_loss_parallel", false, "logits stay split over tensor_parallel"},
 		setting{"parallelism.pipeline_parallel_expert_parallel_overlap", false, ""})
 	all = append(all, recompute022(l)...)
-	all = append(all, b.compile()...)
+	all = append(all, b.options(inCompile)...)
 	all = append(all, b.checkpoint()...)
 	all = append(all, b.metrics()...)
 	all = append(all, b.profile("profiling")...)
@@ -151,9 +152,6 @@ func (b *build) settings022() []setting {
 }
 
 var optimizerNames = map[string]string{"adamw": "AdamW", "adam": "Adam"}
-
-// dispatcherNames are the framework's names of execution.moe_dispatcher.
-var dispatcherNames = map[string]string{"": "standard", "alltoall": "standard", "deepep": "deepep", "hybridep": "hybridep"}
 
 // assets is the folder with tokenizer.json and, to start from, HF weights.
 func assets(j *job.Job) string {

@@ -41,9 +41,11 @@ func version030() *version {
 			{plan.ScheduleZBH1, "1F1B"}, {plan.ScheduleZBH2, "1F1B"},
 			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
-		rules: rules030, optionalSequenceParallel: true, optimizerStateBF16: true, lossChunks: 8, cudaGraphs: true,
+		rules: rules030, conflicts: conflicts030, optionalSequenceParallel: true, lossChunks: 8,
 		routerDType: "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
-		dispatchers: []string{"alltoall", "deepep", "hybridep"},
+		cudaGraphs:  one(inPrecision, "training.disable_cuda_graphs", fromExecution, func(x *plan.Execution) any { return x.CUDAGraphs == "none" }),
+		asyncTensor: one(inCompile, "compile.enable_async_tensor_parallel", fromExecution, overlapsTensor),
+		dispatcher:  written{words: func(b *build) string { return render.Python(dispatcherName(&b.p.Execution)) }},
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
 			{name: "fp8", capability: 8.9, recipes: []string{"rowwise"}},
@@ -101,7 +103,7 @@ func (b *build) config030() string {
 		{"tokenizer", render.PythonExpression(tokenizer), why},
 		{"dump_folder", render.PythonExpression(`os.environ.get("NDC_LOG_DIR", "logs")`), "traces beside the logs"},
 		{"dataloader", render.PythonExpression("Loader.Config()"), ""},
-		{"loss", render.PythonExpression(b.loss030()), "plan: execution.loss_chunks"},
+		{"loss", render.PythonExpression(b.words("loss_chunks")), "plan: execution.loss_chunks"},
 		{"optimizer", render.PythonExpression(b.optimizer030()), ""},
 		{"activation_checkpoint", render.PythonExpression(recompute030(&b.p.Layout)), "plan: recompute"},
 	}
@@ -138,15 +140,12 @@ func python030(v any) any {
 
 // settings030 are the options with entries in the table of the release.
 func (b *build) settings030() []setting {
-	x := &b.p.Execution
-	all := append(b.training(), setting{"training.disable_cuda_graphs", x.CUDAGraphs == "none", fromExecution})
-	all = append(all, b.parallelism("lm_head")...)
+	all := append(b.training(), b.parallelism("lm_head")...)
 	all = append(all,
 		setting{"parallelism.enable_sequence_parallel", b.p.Layout.SequenceParallel || b.p.Layout.TensorParallel == 1, fromPlan},
 		setting{"parallelism.spmd_backend", "spmd_types", "what context parallelism needs"})
 	all = append(all, b.schedule()...)
-	all = append(all, b.compile()...)
-	all = append(all, setting{"compile.enable_async_tensor_parallel", x.OverlapTensorParallel, fromExecution})
+	all = append(all, b.options(inCompile)...)
 	all = append(all, b.checkpoint()...)
 	all = append(all, b.metrics()...)
 	all = append(all, b.profile("profiler")...)
@@ -171,16 +170,6 @@ func (b *build) validation030() []setting {
 	}
 }
 
-// loss030 is the cross-entropy, applied chunk by chunk of the sequence where
-// the plan says so.
-func (b *build) loss030() string {
-	loss := "CrossEntropyLoss.Config(global_vocab_size=VOCAB)"
-	if n := b.p.Execution.LossChunks; n > 1 {
-		return fmt.Sprintf("ChunkedLossWrapper.Config(num_chunks=%d, loss_fn=%s)", n, loss)
-	}
-	return loss
-}
-
 // optimizer030 writes two parameter groups; the first pattern that matches a
 // parameter decides.
 func (b *build) optimizer030() string {
@@ -192,14 +181,10 @@ func (b *build) optimizer030() string {
 		return fmt.Sprintf("                ParamGroupConfig(  # %s\n                    pattern=r\"%s\",\n                    optimizer_name=%s,\n                    optimizer_kwargs=%s,\n                ),\n",
 			why, pattern, render.Python(optimizerNames[o.Kind]), render.Python(kwargs))
 	}
-	implementation := "fused"
-	if b.p.Execution.OptimizerStateDType == "bf16" {
-		implementation = "fused_opt_states_bf16"
-	}
 	return "OptimizersContainer.Config(\n            param_groups=[\n" +
 		group(notDecayed, 0, "norms and biases do not decay") +
 		group(".*", o.WeightDecay, "spec: training.optimizer.learning_rate and what stands beside it") +
-		fmt.Sprintf("            ],\n            implementation=%q,  # plan: execution.optimizer_state_dtype\n        )", implementation)
+		fmt.Sprintf("            ],\n            implementation=%q,  # plan: execution.optimizer_state_dtype\n        )", b.words("optimizer_state_dtype"))
 }
 
 func recompute030(l *plan.Layout) string {
@@ -280,7 +265,7 @@ func (b *build) expertsView(view map[string]any) {
 	if r.Groups > 1 {
 		view["Groups"], view["GroupTopK"] = render.Python(r.Groups), render.Python(r.GroupTopK)
 	}
-	view["Dispatcher"] = render.Python(dispatcherNames[b.p.Execution.MoEDispatcher])
+	view["Dispatcher"] = b.words("moe_dispatcher")
 	view["BalanceRate"] = nullable(balanceRate(r))
 }
 

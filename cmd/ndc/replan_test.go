@@ -149,7 +149,7 @@ func TestLockDocument(t *testing.T) {
 	earlier := c.plan.Alternatives[0].Layout
 	f := &lock.File{}
 	f.Put(lock.Plan{Job: c.job.Name, Backend: c.job.Backend.Kind, SinceVersion: "0.0.9", Inputs: lock.Inputs(c.job),
-		Choice: plan.Choice{Layout: earlier, Execution: c.target.Resolve(c.job, &earlier)}})
+		Choice: plan.Choice{Layout: earlier, Execution: c.target.Resolved(c.job, &earlier)}})
 	job, err := os.ReadFile("../../examples/llama3-70b/job.hcl")
 	if err != nil {
 		t.Fatal(err)

@@ -63,6 +63,50 @@ func (o *Option) Chosen(x *job.Execution) (s Setting, ok bool) {
 	return s, ok
 }
 
+// Settings are the values of the option that have a place; of a count the
+// smallest alone.
+func (o *Option) Settings() (all []Setting) {
+	switch o.Kind {
+	case Switch:
+		return []Setting{{Option: o}, {Option: o, on: true}}
+	case Count:
+		return []Setting{{Option: o, number: o.Min}}
+	}
+	for _, name := range o.Values {
+		all = append(all, Setting{Option: o, name: name})
+	}
+	return all
+}
+
+// Off is the value of the option that does nothing: "" for a name that has no
+// such word.
+func (o *Option) Off() Setting {
+	s := Setting{Option: o, number: o.Min}
+	if o.Kind == Name && slices.Contains(o.Values, none) {
+		s.name = none
+	}
+	return s
+}
+
+// Used reports whether the value does something.
+func (s *Setting) Used() bool {
+	switch s.Option.Kind {
+	case Switch:
+		return used(&s.on)
+	case Count:
+		return used(&s.number)
+	}
+	return used(&s.name)
+}
+
+// Fill puts what a job says of the option into a plan, if it says anything. It
+// does not allocate.
+func (o *Option) Fill(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+	if s, ok := o.Chosen(&j.Execution); ok {
+		s.Set(x)
+	}
+}
+
 // Pin makes the value that of a job. It does not allocate.
 func (s *Setting) Pin(x *job.Execution) {
 	switch p := s.Option.Choice(x).(type) {

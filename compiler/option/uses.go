@@ -6,6 +6,9 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 )
 
+// none is the value of a name that does nothing.
+const none = "none"
+
 // Uses reports whether a layout and its execution use what a row is about: an
 // axis or an option by its name, or "offload" for anything that is kept in host
 // memory. A count is used above 1, a switch when it is on, a name when it is not
@@ -33,7 +36,7 @@ func used(pointer any) bool {
 	case *int:
 		return *p > 1
 	case *string:
-		return *p != "" && *p != "none"
+		return *p != "" && *p != none
 	case *plan.Recompute:
 		return *p != plan.RecomputeNone
 	case *plan.Schedule:

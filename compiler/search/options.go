@@ -146,7 +146,7 @@ func (w *worker) resolve(p picks) bool {
 			all = false
 		}
 	}
-	w.execution = w.target.Resolve(&o.trial, &w.layout)
+	w.target.Resolve(&o.trial, &w.layout, &w.execution)
 	return all
 }
 

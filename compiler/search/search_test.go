@@ -69,13 +69,12 @@ func smallTarget() *target.Target {
 				return f.Layout.VirtualPipeline > 1 && f.Layout.MicroBatches%f.Layout.PipelineParallel != 0
 			}},
 		},
-		Resolve: func(j *job.Job, l *plan.Layout) plan.Execution {
-			x := plan.Execution{Attention: "flash", OverlapGradientReduce: true, OverlapParameterGather: l.ZeroStage > 0, GradientDType: "fp32",
+		Resolve: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			*x = plan.Execution{Attention: "flash", OverlapGradientReduce: true, OverlapParameterGather: l.ZeroStage > 0, GradientDType: "fp32",
 				OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1, CUDAGraphs: "none", ContextParallelType: "ring", ZeroHPZPartition: 1}
 			if j.Model.MoE != nil {
 				x.MoEDispatcher = "alltoall"
 			}
-			return x
 		},
 		PaddedVocab: func(m *job.Model, tp int) int { return (m.VocabSize + 128*tp - 1) / (128 * tp) * 128 * tp },
 	}
@@ -150,12 +149,11 @@ func open(j *job.Job, t *target.Target) {
 		j.Constraints.Execution = map[string][]string{"moe_dispatcher": {"alltoall", "allgather"}}
 	}
 	resolve := t.Resolve
-	t.Resolve = func(j *job.Job, l *plan.Layout) plan.Execution {
-		x := resolve(j, l)
+	t.Resolve = func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+		resolve(j, l, x)
 		x.OverlapTensorParallel, x.OverlapExpertParallel = j.Execution.OverlapTensorParallel.Or(false), j.Execution.OverlapExpertParallel.Or(false)
 		x.CrossEntropy = j.Execution.CrossEntropy.Or("unfused")
 		x.MoEDispatcher = j.Execution.MoEDispatcher.Or(x.MoEDispatcher)
-		return x
 	}
 }
 

@@ -30,7 +30,7 @@ func offloading() (*job.Job, *target.Target, func(...target.Variant) estimate.Re
 	j.Cluster.GPU.Memory = units.TiB
 	layout := searched(j, t).Best[0].Layout
 	return j, t, func(set ...target.Variant) (r estimate.Result) {
-		x := t.Resolve(j, &layout)
+		x := t.Resolved(j, &layout)
 		for _, v := range set {
 			v.Apply(&x)
 		}
@@ -88,10 +88,9 @@ func TestHostMemory(t *testing.T) {
 	j.Execution.OffloadOptimizer = job.Some(true)
 	target.Variants = nil
 	resolve := target.Resolve
-	target.Resolve = func(j *job.Job, l *plan.Layout) plan.Execution {
-		x := resolve(j, l)
+	target.Resolve = func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+		resolve(j, l, x)
 		x.OffloadOptimizer = j.Execution.OffloadOptimizer.Value
-		return x
 	}
 	o := searched(j, target)
 	if device, host := o.Nearest[0].Missing(j); len(o.Best) > 0 || o.Nearest[0].Broken() != IDHostMemory || device != 0 || host != 1 {

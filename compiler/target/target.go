@@ -45,7 +45,7 @@ type Target struct {
 
 	// Resolve fills the execution options that the user left out with what is
 	// recommended for this version, GPU and layout. It must not allocate.
-	Resolve func(j *job.Job, l *plan.Layout) plan.Execution
+	Resolve func(j *job.Job, l *plan.Layout, x *plan.Execution)
 
 	// Variants lists further execution options worth trying for fit, such as
 	// offload, as changes to a resolved Execution; the search tries them alone
@@ -63,6 +63,12 @@ type Target struct {
 
 	// PaddedVocab is the vocabulary as this version builds it for a layout.
 	PaddedVocab func(m *job.Model, tensorParallel int) int
+}
+
+// Resolved is what Resolve fills in for a layout.
+func (t *Target) Resolved(j *job.Job, l *plan.Layout) (x plan.Execution) {
+	t.Resolve(j, l, &x)
+	return x
 }
 
 // RecomputeOption is one recompute choice of a framework.

@@ -115,7 +115,7 @@ func resolved(t *testing.T, j *job.Job, layout func(*plan.Layout)) (*plan.Plan, 
 		t.Fatal(diags)
 	}
 	l := spread(j, layout)
-	x := tg.Resolve(j, &l)
+	x := tg.Resolved(j, &l)
 	p := &plan.Plan{Backend: "deepspeed", BackendVersion: j.Backend.Version, Layout: l, Execution: x, Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)}}
 	facts := &target.Facts{Job: j, Layout: &l, Exec: &x, GPUs: l.GPUs()}
 	for i := range tg.Rules {

@@ -72,7 +72,7 @@ func (d *Draft) Plan(t *target.Target) *plan.Plan {
 			l.PipelineSchedule = plan.ScheduleInterleaved1F1B
 		}
 	}
-	x := t.Resolve(j, l)
+	x := t.Resolved(j, l)
 	if d.Execution != nil {
 		d.Execution(&x)
 	}

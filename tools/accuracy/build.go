@@ -179,7 +179,7 @@ func (w *describer) example(r *row) example {
 // ran is how the run executed: as its target resolves the job, with what a
 // borrowed target may not offer but the run had.
 func (x *example) ran() plan.Execution {
-	exec := x.target.Resolve(x.job, &x.layout)
+	exec := x.target.Resolved(x.job, &x.layout)
 	for i := range option.Options {
 		o := &option.Options[i]
 		if own, ok := o.Chosen(&x.job.Execution); ok {

@@ -196,7 +196,7 @@ func unasked(j *job.Job, p *plan.Plan) []string {
 	if diags.HasErrors() {
 		return nil
 	}
-	x := t.Resolve(bare, &p.Layout)
+	x := t.Resolved(bare, &p.Layout)
 	var names []string
 	for i := range option.Options {
 		o := &option.Options[i]
