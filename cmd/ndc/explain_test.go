@@ -69,8 +69,8 @@ func TestTermsAddUp(t *testing.T) {
 }
 
 // TestAveraging: two replicas of eight ranks each hold an eighth of Llama 3 8B's
-// 8,030,261,248 weights, 4,015,130,624 bytes in four. Ranks that share one copy have
-// nothing to average.
+// 8,030,261,248 weights, 4,015,130,624 bytes in four, and reduce as many gradients after
+// each micro-batch. Ranks that share one copy have nothing to average.
 func TestAveraging(t *testing.T) {
 	for _, replicate := range []int{1, 2} {
 		j, to := piped(t)
@@ -91,7 +91,7 @@ func TestAveraging(t *testing.T) {
 			continue
 		}
 		const whole = 4015130624
-		want := []units.Bytes{whole, whole / 10, whole / 100, whole / 100, whole / 500, whole, whole}
+		want := []units.Bytes{units.Bytes(p.Layout.MicroBatches) * whole, whole / 10, whole / 100, whole / 100, whole / 500, whole, whole}
 		if len(list) != len(want) {
 			t.Fatalf("%+v", list)
 		}
@@ -100,7 +100,7 @@ func TestAveraging(t *testing.T) {
 				t.Errorf("%+v, want %d bytes a step", a, want[i])
 			}
 		}
-		if a := list[4]; a.Device != 3*whole || a.Host != whole || math.Abs(float64(a.Seconds*500/list[0].Seconds)-1) > 1e-9 {
+		if a := list[4]; a.Device != 3*whole || a.Host != whole || math.Abs(float64(a.Seconds*500/(list[1].Seconds*10))-1) > 1e-9 {
 			t.Errorf("DiLoCo takes %+v", a)
 		}
 	}

@@ -66,9 +66,11 @@ func (e *Evaluator) Averaging(l *plan.Layout, x *plan.Execution) []plan.Averagin
 	}
 	reduce := func(g *collective.Group, n units.Bytes) units.Seconds { return g.AllReduce(n) }
 	send := func(g *collective.Group, n units.Bytes) units.Seconds { return g.PointToPoint(n) }
-	width, n := bytesOf(x.GradientDType), r.dense.Size()
+	n := r.dense.Size()
 	whole, once := r.bytes(averaged), r.seconds(averaged, reduce)
-	list := []plan.Averaging{{Name: "gradients, all-reduced", Every: 1, Bytes: r.bytes(width), Seconds: r.seconds(width, reduce), Agree: "in every step"}}
+	_, now := e.busiest(l, s)
+	dense, experts := &now[collectiveReplicaReduce], &now[collectiveExpertReplicaReduce]
+	list := []plan.Averaging{{Name: "gradients, all-reduced", Every: 1, Bytes: dense.bytes + experts.bytes, Seconds: dense.seconds + experts.seconds, Agree: "in every step"}}
 	for _, every := range []int{10, 100} {
 		list = append(list, plan.Averaging{Name: "weights, all-reduced (local SGD)", Every: every, Bytes: whole / units.Bytes(every), Seconds: once / units.Seconds(every), Device: whole,
 			Agree: fmt.Sprintf("every %d steps", every), Source: "arXiv:1805.09767"})
