@@ -136,9 +136,17 @@ func figures(w *writer, p *plan.Plan) {
 	figure("Step", view.Duration(t.StepSeconds), fmt.Sprintf("90 %% range %s to %s", view.Duration(t.StepRangeSeconds[0]), view.Duration(t.StepRangeSeconds[1])))
 	figure("Memory", view.GiB(m.Peak.DeviceBytes), fmt.Sprintf("of %s usable; up to %s", view.GiB(m.UsableBytes), view.GiB(m.Peak.DeviceRangeBytes[1])))
 	figure("Throughput", fmt.Sprintf("%.0f tokens/s", p.Throughput.TokensPerSecondPerGPU), fmt.Sprintf("per GPU; MFU %.1f %%", 100*float64(p.Throughput.MFU)))
-	figure("Run", view.Duration(r.Seconds), fmt.Sprintf("%d steps, %.0f GPU-hours", r.Steps, r.GPUHours))
+	figure("Run", view.Duration(r.Seconds), fmt.Sprintf("%d steps, %s GPU-hours", r.Steps, gpuHours(r.GPUHours)))
 	figure("GPUs", fmt.Sprint(p.Input.GPUs), fmt.Sprintf("%s on %s%s", p.Input.GPU, units.Count(p.Input.Nodes, "node"), view.Spares(&p.Input)))
 	w.f("</dl>\n")
+}
+
+// gpuHours writes millions as such: eight digits in a row are not read.
+func gpuHours(hours float64) string {
+	if hours >= 1e6 {
+		return units.Significant(hours/1e6, 3) + " million"
+	}
+	return fmt.Sprintf("%.0f", hours)
 }
 
 // alternatives is a table that can be sorted.
@@ -186,7 +194,7 @@ func table(w *writer, t *explain.Table, sorted bool) {
 			if sorted && t.Columns[k].Right {
 				value = fmt.Sprintf(" data-value=\"%s\"", text(plain(c.Value)))
 			}
-			w.f("<td%s%s>%s</td>", right(t.Columns[k].Right), value, text(c.Text))
+			w.f("<td%s%s>%s</td>", of(&t.Columns[k], c.Text), value, text(c.Text))
 		}
 		w.f("</tr>\n")
 	}
@@ -207,6 +215,18 @@ func orTable(caption string) string {
 		return "Table"
 	}
 	return caption
+}
+
+// sentence is how many letters are no single word: such a cell keeps a width that can be
+// read, on a phone too, where the table scrolls.
+const sentence = 40
+
+// of is the class of a cell.
+func of(c *explain.Column, text string) string {
+	if !c.Right && len(text) > sentence {
+		return " class=\"long\""
+	}
+	return right(c.Right)
 }
 
 func right(is bool) string {

@@ -53,7 +53,10 @@ func drawRoofline(s *Subject, c *canvas) {
 	for d := left; d <= right; d++ {
 		c.line(x(math.Pow(10, d)), begin, x(math.Pow(10, d)), begin+cloudHeight, "faint", false)
 		anchor := "middle"
-		if d == right {
+		switch d {
+		case left:
+			anchor = "start" // beside the lowest rate
+		case right:
 			anchor = "end"
 		}
 		c.anchored(x(math.Pow(10, d)), begin+cloudHeight+14, 10, "soft", anchor, fmt.Sprintf("%.0f FLOP/B", math.Pow(10, d)))

@@ -127,20 +127,40 @@ type curve struct {
 	of         func(*plan.Plan) float64 // 0: none
 }
 
-// panel draws curves over the nodes, and a ring at the size that is the plan.
-func panel(c *canvas, title string, sizes []*plan.Plan, own int, x func(int) float64, curves []curve) {
-	c.head(title)
-	top := 0.0
+// wide is how many times the least of a panel's values its most may be, beyond which
+// they are drawn by powers of ten: else the sizes that matter lie on the axis.
+const wide = 20
+
+// scale says where values of curves stand on a panel, and which have a line.
+func scale(sizes []*plan.Plan, curves []curve) (height func(float64) float64, marks []float64, powers bool) {
+	least, most := math.Inf(1), 0.0
 	for _, p := range sizes {
 		for _, k := range curves {
-			if p.Feasible {
-				top = max(top, k.of(p))
+			if v := k.of(p); p.Feasible && v > 0 {
+				least, most = min(least, v), max(most, v)
 			}
 		}
 	}
+	if most <= wide*least {
+		return func(v float64) float64 { return panelHeight * v / max(most*1.05, 1e-9) }, ticks(most), false
+	}
+	low, high := math.Floor(math.Log10(least)), math.Log10(most*1.2)
+	for d := low; d <= high; d++ {
+		marks = append(marks, math.Pow(10, d))
+	}
+	return func(v float64) float64 { return panelHeight * (math.Log10(v) - low) / (high - low) }, marks, true
+}
+
+// panel draws curves over the nodes, and a ring at the size that is the plan.
+func panel(c *canvas, title string, sizes []*plan.Plan, own int, x func(int) float64, curves []curve) {
+	height, marks, powers := scale(sizes, curves)
+	if powers {
+		title += ", by powers of ten"
+	}
+	c.head(title)
 	begin, bottom := c.y, c.y+panelHeight
-	y := func(v float64) float64 { return float64(bottom) - float64(panelHeight*v/max(top*1.05, 1e-9)) }
-	for _, t := range ticks(top) {
+	y := func(v float64) float64 { return float64(bottom) - height(v) }
+	for _, t := range marks {
 		c.line(plotLeft, int(y(t)), plotLeft+plotWidth, int(y(t)), "faint", false)
 		c.label(int(y(t))+4, units.Significant(t, 4))
 	}
