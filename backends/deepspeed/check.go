@@ -9,7 +9,6 @@ import (
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
-	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // refusals reports arguments that cannot be honoured.
@@ -79,34 +78,6 @@ func checkData(j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training.data.split"), "Text cannot be split",
 			"The emitted reader splits indexed tokens only. Name a file for validation { path }, or convert the text and use format = \"megatron\".")
 	}
-}
-
-// checkExecution reports execution options that do not exist here.
-func checkExecution(j *job.Job, v version, diags *diag.List) {
-	x := &j.Execution
-	c := refusals{j, diags, UnsupportedExecution, "Execution option not available in DeepSpeed"}
-	choice := func(argument string, o job.Optional[string], why string, allowed ...string) {
-		c.lacks(o.Set && !slices.Contains(allowed, o.Value), capability.Of("execution."+argument, o.Value), why)
-	}
-	choice("attention", x.Attention, fmt.Sprintf("transformers runs attention \"flash\" (torch's scaled dot product attention) or \"unfused\", not %q.", x.Attention.Value), attentionFlash, attentionUnfused)
-	c.refuse(x.OverlapTensorParallel.Set && x.OverlapTensorParallel.Value && !v.has(autoTPOverlap), "execution.overlap_tensor_parallel",
-		fmt.Sprintf("%s, this job names %s.", autoTPOverlap, v))
-	choice("gradient_dtype", x.GradientDType, "DeepSpeed accumulates gradients in \"fp32\" or in the model's precision.", "fp32", "bf16", "fp16")
-	choice("optimizer_state_dtype", x.OptimizerStateDType, fmt.Sprintf("What ndc emits keeps Adam's moments in fp32, not in %s.", x.OptimizerStateDType.Value), "fp32")
-	choice("cross_entropy", x.CrossEntropy, "transformers has no fused cross-entropy; loss_chunks saves the memory of the logits.", "unfused")
-	choice("cuda_graphs", x.CUDAGraphs, fmt.Sprintf("DeepSpeed trains without CUDA graphs, so that cuda_graphs cannot be %q.", x.CUDAGraphs.Value), "none")
-	c.lacks(x.Compile.Set && x.Compile.Value, "execution.compile", "What ndc emits for DeepSpeed is not compiled: ZeRO's hooks break the graph at every module.")
-	choice("moe_dispatcher", x.MoEDispatcher, fmt.Sprintf("AutoEP dispatches tokens by \"alltoall\", not by %q.", x.MoEDispatcher.Value), "alltoall")
-	choice("context_parallel_type", x.ContextParallelType, fmt.Sprintf("DeepSpeed's context parallelism is \"ulysses\", not %q.", x.ContextParallelType.Value), "ulysses")
-	c.lacks(x.OverlapExpertParallel.Set && x.OverlapExpertParallel.Value, "execution.overlap_expert_parallel", "AutoEP does not overlap its all-to-all with compute.")
-	c.lacks(x.ReshardAfterForward.Set && !x.ReshardAfterForward.Value, "execution.reshard_after_forward=false", "ZeRO stage 3 always releases gathered parameters after the forward pass; zero_stage = 2 keeps them whole and does not shard them.")
-	c.lacks(x.FullySharded.Set && x.FullySharded.Value, "execution.fully_sharded", "fully_sharded names an engine that DeepSpeed does not have; its own way to shard everything is zero_stage = 3.")
-	c.lacks(x.OffloadActivations.Set && x.OffloadActivations.Value, "execution.offload.activations", "What ndc emits for DeepSpeed keeps activations on the GPU; recompute = \"full\" makes them small.")
-	c.refuse(x.LossChunks.Set && x.LossChunks.Value > 0 && j.Model.SequenceLength%x.LossChunks.Value != 0, "execution.loss_chunks",
-		fmt.Sprintf("%s do not divide the sequence of %s.", units.Count(x.LossChunks.Value, "chunk"), units.Count(j.Model.SequenceLength, "token")))
-	n := x.ZeroHPZPartition
-	c.refuse(n.Set && n.Value > 1 && j.Cluster.GPUs()%n.Value != 0, "execution.zero_hpz_partition",
-		fmt.Sprintf("hpZ groups of %d do not divide %s.", n.Value, units.Count(j.Cluster.GPUs(), "GPU")))
 }
 
 // checkLayout reports axes pinned to what DeepSpeed does not have.

@@ -45,7 +45,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	}
 	family := checkModel(j, r, &diags)
 	checkTraining(j, r, &diags)
-	checkExecution(j, r, &diags)
+	checkExecution(j, r, family, &diags)
 	checkLayout(j, r, &diags)
 	checkExtraArguments(j, r, &diags)
 	slurm.CheckMounts(j, &diags)
@@ -72,7 +72,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Alternatives:     alternatives,
 
 		Rules:       rules(r, family),
-		Resolve:     resolver(r, family),
+		Resolve:     r.execution(family).Resolver(),
 		Variants:    variants,
 		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
 	}, diags

@@ -21,11 +21,7 @@ func (e *emitter) dsConfig() render.Object {
 	c.set("prescale_gradients", false)
 	c.set("gradient_predivide_factor", 1.0)
 	c.ifKnown("gradient_allreduce_op", "mean")
-	c.set("communication_data_type", e.plan.Execution.GradientDType)
-	if l.ContextParallel > 1 {
-		c.set("seq_parallel_communication_data_type", e.plan.Execution.GradientDType)
-	}
-	c.set("data_types.grad_accum_dtype", e.plan.Execution.GradientDType)
+	e.options(inTypes, c)
 	e.precision(c)
 	e.optimizer(c)
 	e.zero(c)
@@ -78,12 +74,12 @@ func (e *emitter) optimizer(c *configWriter) {
 }
 
 func (e *emitter) zero(c *configWriter) {
-	l, x := &e.plan.Layout, &e.plan.Execution
+	l := &e.plan.Layout
 	c.set("zero_optimization.stage", l.ZeroStage)
 	if l.ZeroStage == 0 {
 		return
 	}
-	c.set("zero_optimization.overlap_comm", x.OverlapGradientReduce)
+	e.options(inZero, c)
 	c.set("zero_optimization.contiguous_gradients", true)
 	c.set("zero_optimization.reduce_scatter", true)
 	c.set("zero_optimization.reduce_bucket_size", buckets.Reduce)
@@ -96,35 +92,24 @@ func (e *emitter) zero(c *configWriter) {
 	if l.ZeroStage == 3 {
 		e.zero3(c)
 	}
-	if x.OffloadOptimizer {
-		c.set("zero_optimization.offload_optimizer.device", "cpu")
-		c.set("zero_optimization.offload_optimizer.pin_memory", true)
-		c.set("zero_optimization.offload_optimizer.ratio", 1.0)
-	}
+	e.options(inOffload, c)
 }
 
 func (e *emitter) zero3(c *configWriter) {
-	l, x := &e.plan.Layout, &e.plan.Execution
-	prefetch := buckets.Prefetch
-	if !x.OverlapParameterGather {
-		prefetch = 0
-	}
-	c.set("zero_optimization.stage3_prefetch_bucket_size", prefetch)
+	l := &e.plan.Layout
+	e.options(inZero3, c)
 	c.set("zero_optimization.stage3_param_persistence_threshold", buckets.PersistenceThreshold)
 	c.set("zero_optimization.stage3_max_live_parameters", buckets.MaxLiveParameters)
 	c.set("zero_optimization.stage3_max_reuse_distance", buckets.MaxLiveParameters)
 	c.set("zero_optimization.stage3_gather_16bit_weights_on_model_save", true)
-	c.set("zero_optimization.zero_hpz_partition_size", x.ZeroHPZPartition)
+	e.options(inPartition, c)
 	c.set("zero_optimization.zero_quantized_weights", false)
 	c.set("zero_optimization.zero_quantized_gradients", false)
 	if l.DataParallelReplicate > 1 {
 		c.set("zero_optimization.mics_shard_size", l.DataParallelShard)
 		c.set("zero_optimization.mics_hierarchical_params_gather", false)
 	}
-	if x.OffloadParameters {
-		c.set("zero_optimization.offload_param.device", "cpu")
-		c.set("zero_optimization.offload_param.pin_memory", true)
-	}
+	e.options(inZero3End, c)
 }
 
 // parallel writes AutoTP and AutoEP.
@@ -132,7 +117,7 @@ func (e *emitter) parallel(c *configWriter) {
 	l, m := &e.plan.Layout, &e.job.Model
 	if l.TensorParallel > 1 {
 		c.set("tensor_parallel.autotp_size", l.TensorParallel)
-		c.ifKnown("tensor_parallel.tp_overlap_comm", e.plan.Execution.OverlapTensorParallel)
+		e.options(inTensor, c)
 		c.ifKnown("tensor_parallel.vocab_parallel_lm_head", false)
 	}
 	if l.ExpertParallel > 1 {

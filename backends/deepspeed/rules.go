@@ -15,7 +15,7 @@ func rules(v version, f *family) []target.Rule {
 	all = append(all, contextRules(f)...)
 	all = append(all, expertRules(v)...)
 	all = append(all, startRules()...)
-	return append(all, optionRules(v, f)...)
+	return append(all, v.execution(f).Conflicts()...)
 }
 
 func stateRules(v version) []target.Rule {
@@ -36,6 +36,10 @@ func stateRules(v version) []target.Rule {
 			Breaks: func(f *target.Facts) bool { return isMiCS(f) && !(f.Layout.ZeroStage == 3 && v.has(mics)) }},
 		{ID: ReasonMiCSCombination, Mesh: true, Reason: "MiCS does not go with tensor, context or expert parallelism",
 			Breaks: func(f *target.Facts) bool { return isMiCS(f) && hasModelAxis(f) }},
+		{ID: ReasonZero2Accumulation, Reason: "ZeRO stage 2 of DeepSpeed " + zero2Loses.span() + " keeps the gradients of the last micro-batch only",
+			Breaks: func(f *target.Facts) bool {
+				return f.Layout.ZeroStage == 2 && f.Layout.MicroBatches > 1 && v.has(zero2Loses)
+			}},
 	}
 }
 
@@ -140,59 +144,4 @@ func modelBytes(f *target.Facts) int64 {
 		return 4 * f.Parameters
 	}
 	return 2 * f.Parameters
-}
-
-func optionRules(v version, fam *family) []target.Rule {
-	return []target.Rule{
-		{ID: ReasonOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1",
-			Breaks: func(f *target.Facts) bool { return f.Exec.OverlapTensorParallel && f.Layout.TensorParallel == 1 }},
-		{ID: ReasonOverlapGradients, Reason: "DeepSpeed reduces gradients behind the backward pass from zero_stage 1 on, in bf16 with fp32 gradients from 2 on; otherwise after it",
-			Breaks: func(f *target.Facts) bool {
-				return f.Exec.OverlapGradientReduce && !reducesBehind(f.Job, f.Layout, f.Exec.GradientDType, f.Exec.OffloadOptimizer)
-			}},
-		{ID: ReasonHPZ, Reason: "hpZ needs ZeRO stage 3 without tensor, context and expert parallelism, replicas or offload, and a group that divides the ranks",
-			Breaks: func(f *target.Facts) bool {
-				n := f.Exec.ZeroHPZPartition
-				return n > 1 && (f.Layout.ZeroStage != 3 || hasModelAxis(f) || isMiCS(f) || f.GPUs%n != 0 || f.Exec.OffloadParameters || f.Exec.OffloadOptimizer)
-			}},
-		{ID: ReasonStaleHPZ, Reason: "hpZ trains with stale weights before DeepSpeed " + hpZ.since.String(),
-			Breaks: func(f *target.Facts) bool { return f.Exec.ZeroHPZPartition > 1 && !v.has(hpZ) }},
-		{ID: ReasonZero2Accumulation, Reason: "ZeRO stage 2 of DeepSpeed " + zero2Loses.span() + " keeps the gradients of the last micro-batch only",
-			Breaks: func(f *target.Facts) bool {
-				return f.Layout.ZeroStage == 2 && f.Layout.MicroBatches > 1 && v.has(zero2Loses)
-			}},
-		{ID: ReasonBF16AsFP16, Reason: "ZeRO stages 0 and 1 of DeepSpeed " + bf16AsFP16.span() + " take bf16 with fp32 gradients for fp16: a loss is scaled and no optimizer state sharded",
-			Breaks: func(f *target.Facts) bool {
-				return f.Layout.ZeroStage <= 1 && f.Job.Training.Precision == "bf16" && f.Exec.GradientDType == "fp32" && !f.Exec.OffloadOptimizer &&
-					v.has(bf16AsFP16)
-			}},
-		{ID: ReasonOffload, Reason: "optimizer offload needs ZeRO stage 1 to 3, parameter offload stage 3; neither goes with MiCS or AutoEP",
-			Breaks: func(f *target.Facts) bool {
-				x, l := f.Exec, f.Layout
-				return x.OffloadOptimizer && l.ZeroStage == 0 || x.OffloadParameters && l.ZeroStage != 3 ||
-					(x.OffloadOptimizer || x.OffloadParameters) && (isMiCS(f) || l.ExpertParallel > 1)
-			}},
-		{ID: ReasonGradientDType, Reason: "without ZeRO this release cannot accumulate gradients of a bf16 model in this type; ZeRO stages 1 to 3 can",
-			Breaks: func(f *target.Facts) bool { return breaksGradientType(v, f) }},
-		{ID: ReasonAttention, Reason: "this kernel lacks sinks or soft-caps that the model has, or does not go with Ulysses",
-			Breaks: func(f *target.Facts) bool {
-				unfused := f.Exec.Attention == attentionUnfused
-				return !unfused && !fam.sdpa || unfused && f.Layout.ContextParallel > 1
-			}},
-	}
-}
-
-// breaksGradientType knows what the optimizer wrappers of
-// engine._do_optimizer_sanity_check accept.
-func breaksGradientType(v version, f *target.Facts) bool {
-	precision, gradient := f.Job.Training.Precision, f.Exec.GradientDType
-	switch {
-	case precision != "bf16":
-		return gradient != precision && (precision == "fp32" || gradient != "fp32" || f.Layout.ZeroStage == 0)
-	case f.Layout.ZeroStage > 0:
-		return false
-	case v.has(bf16Stage0):
-		return gradient != "bf16"
-	}
-	return gradient != "fp32" || !v.has(fp32Stage0) || f.Layout.DataParallel() > 1
 }

@@ -55,20 +55,20 @@ func (e *emitter) layout() render.Object {
 }
 
 func (e *emitter) model() render.Object {
-	m, x := &e.job.Model, &e.plan.Execution
+	m := &e.job.Model
 	modules := e.family.leafModules
 	if modules == nil {
 		modules = []string{}
 	}
 	return render.Object{
 		{Key: "vocab_size", Value: vocabulary(m)},
-		{Key: "attention", Value: map[string]string{attentionFlash: "sdpa", attentionUnfused: "eager"}[x.Attention]},
+		{Key: "attention", Value: e.value("attention")},
 		{Key: "init_std", Value: m.InitStd},
 		{Key: "residual_init_std", Value: m.InitStd / math.Sqrt(2*float64(m.Layers))},
 		{Key: "zero_centered_norm", Value: m.ZeroCenteredNorm},
 		{Key: "dropout", Value: m.Dropout},
 		{Key: "final_softcap", Value: m.FinalSoftcap},
-		{Key: "loss_chunks", Value: x.LossChunks},
+		{Key: "loss_chunks", Value: e.value("loss_chunks")},
 		{Key: "recompute_layers", Value: e.recomputeLayers()},
 		{Key: "leaf_modules", Value: modules},
 		{Key: "router", Value: e.router()},

@@ -97,7 +97,6 @@ func offered(name string, f capability.Feature) feature {
 
 // What came with a release and decides legality. The name is DeepSpeed's own.
 var (
-	autoTPOverlap = offered("AutoTP that overlaps its communication", "execution.overlap_tensor_parallel")
 	// autoTPBias adds a bias to what was reduced without writing into it (PR 7257).
 	autoTPBias  = offered("AutoTP with biases", "constraints.layout.tensor_parallel with biases")
 	autoTPZero3 = offered("AutoTP with ZeRO stage 3", "constraints.layout.tensor_parallel with zero_stage=3")

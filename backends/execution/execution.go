@@ -121,7 +121,7 @@ func (t *Table[E]) has(f capability.Feature) bool { return capability.HasFor(t.K
 
 // lacks says which value the version lacks, and which it has.
 func (t *Table[E]) lacks(o *option.Option, s *option.Setting) string {
-	name := t.Name + " " + strings.TrimPrefix(t.Version, "v")
+	name := t.Name + " " + t.Version
 	var has []string
 	for _, offered := range o.Settings() {
 		if f, asks := feature(o, &offered); !asks || t.has(f) {
