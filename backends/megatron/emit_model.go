@@ -178,8 +178,7 @@ func (a *arguments) attention() {
 	if m.AttentionSinks {
 		a.add(a.from("model.attention_sinks"), "--softmax-type", "learnable")
 	}
-	a.add(planned("execution.attention"), "--attention-backend", a.p.Execution.Attention)
-	a.flag("ndc: the scores of unfused attention are not rounded", "--attention-softmax-in-fp32", a.p.Execution.Attention == "unfused")
+	a.options(inAttention)
 }
 
 func (a *arguments) latentAttention(m *job.MLA) {
@@ -215,7 +214,7 @@ func (a *arguments) experts() {
 	a.add("ndc: all experts of a rank in one kernel", "--moe-grouped-gemm")
 	a.flag("ndc: the kernel adds the biases of its experts itself", "--no-bias-dropout-fusion", a.j.Model.MLPBias)
 	a.router(e)
-	a.dispatcher()
+	a.options(inExperts)
 	if e.TokenDrop {
 		a.number(a.from("model.moe.capacity_factor"), "--moe-expert-capacity-factor", e.CapacityFactor)
 		a.add(a.from("model.moe.token_drop"), "--moe-token-drop-policy", "probs")

@@ -17,17 +17,12 @@ func (a *arguments) parallelism() {
 	a.integer(planned("layout.pipeline_parallel"), "--pipeline-model-parallel-size", l.PipelineParallel)
 	a.pipeline()
 	a.integer(planned("layout.context_parallel"), "--context-parallel-size", l.ContextParallel)
-	a.context()
+	a.options(inContext)
 	if a.j.Model.MoE != nil {
 		a.integer(planned("layout.expert_parallel"), "--expert-model-parallel-size", l.ExpertParallel)
 		a.integer(planned("layout.expert_tensor_parallel"), "--expert-tensor-parallel-size", l.ExpertTensorParallel)
 	}
-	if a.p.Execution.OverlapTensorParallel {
-		a.add(planned("execution.overlap_tensor_parallel"), "--tp-comm-overlap")
-		a.add("ndc: no MPI is needed", "--tp-comm-bootstrap-backend", "nccl")
-	}
-	a.flag(planned("execution.overlap_expert_parallel"), "--overlap-moe-expert-parallel-comm", a.p.Execution.OverlapExpertParallel)
-	a.flag("ndc: exchanges hide behind the gradients of weights, too", "--delay-wgrad-compute", a.delaysWeights())
+	a.options(inParallel)
 	a.timeout()
 }
 
@@ -149,27 +144,16 @@ func (a *arguments) context() {
 
 // state adds what each rank keeps and which communication hides.
 func (a *arguments) state() {
-	l, x := &a.p.Layout, &a.p.Execution
+	l := &a.p.Layout
 	sharded := l.ZeroStage >= 1
-	switch {
-	case x.FullySharded:
-		a.fullySharded()
-	case sharded && !a.wholeMatrices():
+	a.options(inSharding)
+	if sharded && !a.p.Execution.FullySharded && !a.wholeMatrices() {
 		a.add(planned("layout.zero_stage"), "--use-distributed-optimizer")
 	}
 	if sharded && l.DataParallelReplicate > 1 {
 		a.integer(planned("layout.data_parallel_replicate"), "--num-distributed-optimizer-instances", l.DataParallelReplicate)
 	}
-	a.flag(planned("execution.overlap_gradient_reduce"), "--overlap-grad-reduce", x.OverlapGradientReduce)
-	a.flag(planned("execution.overlap_parameter_gather"), "--overlap-param-gather", x.OverlapParameterGather)
-	if x.CrossEntropy == "fused" {
-		a.add(planned("execution.cross_entropy"), "--cross-entropy-loss-fusion")
-		a.add("ndc: the implementation that every release accepts", "--cross-entropy-fusion-impl", "native")
-	}
-	if x.OffloadOptimizer || x.OptimizerStateDType != "fp32" {
-		a.precisionAware()
-	}
-	a.graphs()
+	a.options(inState)
 }
 
 // wholeMatrices reports whether the optimizer spreads whole matrices under a
@@ -181,6 +165,9 @@ func (a *arguments) wholeMatrices() bool {
 // fullySharded adds Megatron-FSDP. It keeps its checkpoints in a format of its
 // own, and its gradients in buffers that the fused accumulation cannot write.
 func (a *arguments) fullySharded() {
+	if !a.p.Execution.FullySharded {
+		return
+	}
 	strategy := [...]string{"no_shard", "optim", "optim_grads", "optim_grads_params"}[a.p.Layout.ZeroStage]
 	a.add(planned("execution.fully_sharded"), "--use-megatron-fsdp")
 	a.add("ndc: Megatron-FSDP needs it", "--use-distributed-optimizer")
@@ -196,16 +183,14 @@ func (a *arguments) fullySharded() {
 // in host memory.
 func (a *arguments) precisionAware() {
 	x := &a.p.Execution
+	if !x.OffloadOptimizer && x.OptimizerStateDType == "fp32" {
+		return
+	}
 	a.add(planned("execution.optimizer_state_dtype"), "--use-precision-aware-optimizer")
 	a.add(planned("execution.optimizer_state_dtype"), "--exp-avg-dtype", x.OptimizerStateDType)
 	a.add(planned("execution.optimizer_state_dtype"), "--exp-avg-sq-dtype", x.OptimizerStateDType)
 	a.add("ndc: the copy that the optimizer updates", "--main-params-dtype", "fp32")
 	a.add(planned("execution.gradient_dtype"), "--main-grads-dtype", x.GradientDType)
-	if x.OffloadOptimizer {
-		a.add(planned("execution.offload.optimizer"), "--optimizer-cpu-offload")
-		a.add("ndc: all of it", "--optimizer-offload-fraction", "1.0")
-		a.add("ndc: copies hide behind the update", "--overlap-cpu-optimizer-d2h-h2d")
-	}
 }
 
 // recompute adds what is recomputed or kept in host memory.
@@ -221,10 +206,7 @@ func (a *arguments) recompute() {
 		a.add(planned("layout.recompute_method"), "--recompute-method", l.RecomputeMethod)
 		a.integer(planned("layout.recompute_layers"), "--recompute-num-layers", l.RecomputeLayers)
 	}
-	if a.p.Execution.OffloadActivations {
-		a.add(planned("execution.offload.activations"), "--fine-grained-activation-offloading")
-		a.add(planned("execution.offload.activations"), "--offload-modules", a.offloadModules()...)
-	}
+	a.options(inRecompute)
 }
 
 // offloadModules are the modules whose inputs go to host memory: those of

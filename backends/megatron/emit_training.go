@@ -20,12 +20,7 @@ func (a *arguments) precision() {
 	default:
 		a.add(from, "--bf16")
 	}
-	switch {
-	case a.p.Execution.GradientDType == "bf16":
-		a.add(planned("execution.gradient_dtype"), "--grad-reduce-in-bf16")
-	case t.Precision != "fp32" && t.Precision != "fp16":
-		a.add(planned("execution.gradient_dtype"), "--accumulate-allreduce-grads-in-fp32")
-	}
+	a.options(inPrecision)
 	switch t.Precision {
 	case "fp8", "mxfp8":
 		a.fp8()

@@ -21,18 +21,10 @@ func environment(v *version, j *job.Job, p *plan.Plan, diags *diag.List) []slurm
 	if value, why := connections(j, p); value != "" {
 		set("CUDA_DEVICE_MAX_CONNECTIONS", value, why)
 	}
-	if p.Execution.OffloadActivations {
-		set("NVTE_CPU_OFFLOAD_V1", "1", "fine-grained offload asks for it")
-	}
-	switch {
-	case p.Execution.CUDAGraphs != "none" && !v.atLeast(16, 0): // arguments.py asserts it
-		set(slurm.AllocatorSetting(v.torch).Name, "expandable_segments:False", "core_v0.15 refuses CUDA graphs beside expandable segments")
-	case p.Execution.CUDAGraphs != "none" && p.Execution.CUDAGraphs != "full":
-		set("NCCL_GRAPH_REGISTER", "0", "CUDA graphs with an allocator of expandable segments ask for it")
-	}
-	if p.Execution.MoEDispatcher == "hybridep" {
-		for _, s := range slurm.HybridEP(j, slurm.ExpertGroup(&p.Layout)) {
-			set(s.Name, s.Value.String(), s.Why)
+	t := v.execution()
+	for i := range t.Rows {
+		if sets := t.Rows[i].Becomes.sets; sets != nil {
+			sets(v, j, p, set)
 		}
 	}
 	if w := j.Training.Logging.WandB; w != nil && w.Mode != "" {

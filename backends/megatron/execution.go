@@ -1,11 +1,16 @@
 package megatron
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/execution"
+	"github.com/ndc-dev/ndc/backends/slurm"
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -20,36 +25,277 @@ func gpuMajor(g *job.GPU) int {
 	return n
 }
 
-// resolve fills in what the user left out. Each default is one that the
-// emitted options really cause; docs/megatron.md gives the reasons.
-func resolve(j *job.Job, l *plan.Layout, x *plan.Execution) {
-	u := &j.Execution
-	replicas := l.DataParallel() * l.ContextParallel
-	sharded := u.FullySharded.Or(l.ZeroStage >= 2)
-	reduce := u.OverlapGradientReduce.Or(replicas > 1 && !wholeMuon(j, l))
-	*x = plan.Execution{
-		Attention:              u.Attention.Or(attention(j)),
-		OverlapGradientReduce:  reduce,
-		OverlapParameterGather: u.OverlapParameterGather.Or(reduce && l.ZeroStage >= 1),
-		OverlapTensorParallel:  u.OverlapTensorParallel.Or(false),
-		OverlapExpertParallel:  u.OverlapExpertParallel.Or(false),
-		GradientDType:          u.GradientDType.Or("fp32"),
-		OptimizerStateDType:    u.OptimizerStateDType.Or("fp32"),
-		CrossEntropy:           u.CrossEntropy.Or(crossEntropy(j)),
-		LossChunks:             1,
-		CUDAGraphs:             u.CUDAGraphs.Or("none"),
-		FullySharded:           sharded,
-		ReshardAfterForward:    l.ZeroStage == 3,
-		ZeroHPZPartition:       1,
-		OffloadOptimizer:       u.OffloadOptimizer.Or(false),
-		OffloadActivations:     u.OffloadActivations.Or(false),
+// row is what a release does with one option of execution.
+type row = execution.Row[written]
+
+// written is how an option stands on the command line and in the environment.
+type written struct {
+	at   place
+	flag string             // what a switch that is on becomes
+	emit func(a *arguments) // in place of flag
+	// sets are the variables of the environment that it needs.
+	sets func(v *version, j *job.Job, p *plan.Plan, set func(name, value, why string))
+}
+
+// place is where options of execution stand among the other arguments.
+type place uint8
+
+const (
+	nowhere     place = iota
+	inAttention       // at the end of the attention
+	inExperts         // behind the router
+	inContext         // behind the context-parallel size
+	inParallel        // behind the sizes of the meshes
+	inSharding        // at the start of the optimizer's state
+	inState           // behind the sharding
+	inPrecision       // behind the type of the parameters
+	inRecompute       // at the end of recompute
+)
+
+// options adds the options of one place, row by row.
+func (a *arguments) options(at place) {
+	t := a.v.execution()
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		switch w := &r.Becomes; {
+		case w.at != at:
+		case w.emit != nil:
+			w.emit(a)
+		default:
+			a.flag(planned("execution."+r.Option), w.flag, option.Uses(r.Option, &a.p.Layout, &a.p.Execution))
+		}
 	}
-	if j.Model.MoE != nil {
-		x.MoEDispatcher = u.MoEDispatcher.Or("alltoall")
+}
+
+// checkExecution reports execution options that Megatron-LM does not have, or
+// not together with the rest.
+func checkExecution(v *version, j *job.Job, diags *diag.List) {
+	v.execution().Check(j, func(argument, why string) {
+		diags.Error(UnsupportedExecution, j.Sources.Range(argument), "Execution option is not available", why)
+	})
+}
+
+// execution are the options of execution that the release has, row by row. Each
+// value that a plan gets where the job says nothing is one that the emitted
+// options really cause; docs/megatron.md gives the reasons.
+func (v *version) execution() *execution.Table[written] {
+	return &execution.Table[written]{Kind: "megatron", Name: "Megatron-LM", Version: v.name, Rows: []row{{
+		Option: "context_parallel_type",
+		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			if l.ContextParallel > 1 {
+				x.ContextParallelType = j.Execution.ContextParallelType.Or(contextType(&j.Model))
+			}
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleContextHeads, Reason: "all-to-all context parallelism splits the heads of a tensor rank over the context group", Breaks: breaksContextHeads},
+			{ID: RuleHierarchicalContext, Reason: "hierarchical context parallelism needs a context group that spans nodes and fills the part of each", Breaks: func(f *target.Facts) bool {
+				return f.Layout.ContextParallel > 1 && f.Exec.ContextParallelType == "hierarchical" && innerContext(f.Job, f.Layout) == 0
+			}},
+			{ID: RuleContextKernel, Reason: "sinks need ulysses, sliding windows ulysses or all_gather, latent attention ring or hierarchical; document masks exclude hierarchical", Breaks: breaksContextKernel},
+		},
+		Becomes: written{at: inContext, emit: (*arguments).context},
+	}, {
+		Option: "attention",
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			x.Attention = j.Execution.Attention.Or(attention(j))
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
+				m, kind := &f.Job.Model, f.Exec.Attention
+				return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||
+					m.AttentionSinks && kind == "flash" || m.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
+			}},
+		},
+		Becomes: written{at: inAttention, emit: func(a *arguments) {
+			kind := a.p.Execution.Attention
+			a.add(planned("execution.attention"), "--attention-backend", kind)
+			a.flag("ndc: the scores of unfused attention are not rounded", "--attention-softmax-in-fp32", kind == "unfused")
+		}},
+	}, {
+		Option: "overlap_gradient_reduce",
+		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			replicas := l.DataParallel() * l.ContextParallel
+			x.OverlapGradientReduce = j.Execution.OverlapGradientReduce.Or(replicas > 1 && !wholeMuon(j, l))
+		},
+		Becomes: written{at: inState, flag: "--overlap-grad-reduce"},
+	}, {
+		Option: "overlap_parameter_gather",
+		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			x.OverlapParameterGather = j.Execution.OverlapParameterGather.Or(x.OverlapGradientReduce && l.ZeroStage >= 1)
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleOverlapGather, Reason: "overlap_parameter_gather needs overlap_gradient_reduce and zero_stage 1 or more", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OverlapParameterGather && (!f.Exec.OverlapGradientReduce || f.Layout.ZeroStage == 0)
+			}},
+		},
+		Becomes: written{at: inState, flag: "--overlap-param-gather"},
+	}, {
+		Option: "overlap_tensor_parallel",
+		Conflicts: []target.Rule{
+			{ID: RuleOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1 with sequence_parallel", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OverlapTensorParallel && !f.Layout.SequenceParallel
+			}},
+		},
+		Becomes: written{at: inParallel, emit: func(a *arguments) {
+			if a.p.Execution.OverlapTensorParallel {
+				a.add(planned("execution.overlap_tensor_parallel"), "--tp-comm-overlap")
+				a.add("ndc: no MPI is needed", "--tp-comm-bootstrap-backend", "nccl")
+			}
+		}},
+	}, {
+		Option: "overlap_expert_parallel",
+		Conflicts: []target.Rule{
+			{ID: RuleOverlapExpert, Reason: "overlap_expert_parallel needs expert_parallel, interleaving in a pipeline, alltoall or flex, 16-bit parameters, no recompute of whole layers or of moe, and at most one MTP layer", Breaks: breaksOverlapExpert},
+		},
+		Becomes: written{at: inParallel, emit: func(a *arguments) {
+			a.flag(planned("execution.overlap_expert_parallel"), "--overlap-moe-expert-parallel-comm", a.p.Execution.OverlapExpertParallel)
+			a.flag("ndc: exchanges hide behind the gradients of weights, too", "--delay-wgrad-compute", a.delaysWeights())
+		}},
+	}, {
+		Option: "cross_entropy",
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			x.CrossEntropy = j.Execution.CrossEntropy.Or(crossEntropy(j))
+		},
+		Becomes: written{at: inState, emit: func(a *arguments) {
+			if a.p.Execution.CrossEntropy == "fused" {
+				a.add(planned("execution.cross_entropy"), "--cross-entropy-loss-fusion")
+				a.add("ndc: the implementation that every release accepts", "--cross-entropy-fusion-impl", "native")
+			}
+		}},
+	}, {
+		Option: "gradient_dtype",
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			x.GradientDType = j.Execution.GradientDType.Or("fp32")
+		},
+		Check: func(j *job.Job) string {
+			if p := j.Training.Precision; j.Execution.GradientDType.Value == "bf16" && (p == "fp16" || p == "fp32") {
+				return "Megatron-LM reduces gradients in bf16 only when it trains in bf16."
+			}
+			return ""
+		},
+		Becomes: written{at: inPrecision, emit: func(a *arguments) {
+			switch p := a.j.Training.Precision; {
+			case a.p.Execution.GradientDType == "bf16":
+				a.add(planned("execution.gradient_dtype"), "--grad-reduce-in-bf16")
+			case p != "fp32" && p != "fp16":
+				a.add(planned("execution.gradient_dtype"), "--accumulate-allreduce-grads-in-fp32")
+			}
+		}},
+	}, {
+		Option: "optimizer_state_dtype",
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			x.OptimizerStateDType = j.Execution.OptimizerStateDType.Or("fp32")
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleStateDType, Reason: "optimizer states below fp32 need Adam, zero_stage 1 and no Megatron-FSDP", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OptimizerStateDType != "fp32" && (!adam(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
+			}},
+		},
+		Becomes: written{at: inState, emit: (*arguments).precisionAware},
+	}, {
+		Option: "offload.optimizer", // by the optimizer of the row above
+		Conflicts: []target.Rule{
+			{ID: RuleOptimizerOffload, Reason: "offload.optimizer needs Adam, zero_stage 1, no Megatron-FSDP, and delayed scaling if parameters are gathered in 8 bits", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OffloadOptimizer && (!adam(f.Job) || lowPrecisionGather(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
+			}},
+		},
+		Becomes: written{at: inState, emit: func(a *arguments) {
+			if a.p.Execution.OffloadOptimizer {
+				a.add(planned("execution.offload.optimizer"), "--optimizer-cpu-offload")
+				a.add("ndc: all of it", "--optimizer-offload-fraction", "1.0")
+				a.add("ndc: copies hide behind the update", "--overlap-cpu-optimizer-d2h-h2d")
+			}
+		}},
+	}, {
+		Option: "offload.activations",
+		Conflicts: []target.Rule{
+			{ID: RuleActivationOffload, Reason: "offload.activations does not go with full recompute", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OffloadActivations && f.Layout.Recompute == plan.RecomputeFull
+			}},
+		},
+		Becomes: written{at: inRecompute, emit: func(a *arguments) {
+			if a.p.Execution.OffloadActivations {
+				a.add(planned("execution.offload.activations"), "--fine-grained-activation-offloading")
+				a.add(planned("execution.offload.activations"), "--offload-modules", a.offloadModules()...)
+			}
+		}, sets: func(_ *version, _ *job.Job, p *plan.Plan, set func(name, value, why string)) {
+			if p.Execution.OffloadActivations {
+				set("NVTE_CPU_OFFLOAD_V1", "1", "fine-grained offload asks for it")
+			}
+		}},
+	}, {
+		Option: "reshard_after_forward", // the zero stage in other words
+		Fill:   func(_ *job.Job, l *plan.Layout, x *plan.Execution) { x.ReshardAfterForward = l.ZeroStage == 3 },
+		Check:  checkReshard,
+		Conflicts: []target.Rule{
+			{ID: RuleReshard, Reason: "reshard_after_forward is Megatron-FSDP's zero_stage 3", Breaks: func(f *target.Facts) bool {
+				x := f.Job.Execution.ReshardAfterForward
+				return x.Or(false) && f.Layout.ZeroStage != 3 || !x.Or(true) && f.Layout.ZeroStage == 3
+			}},
+		},
+	}, {
+		Option: "fully_sharded",
+		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			x.FullySharded = j.Execution.FullySharded.Or(l.ZeroStage >= 2)
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleFullyShardedPipeline, Reason: "ndc does not launch Megatron-FSDP with pipeline_parallel: the release does not document that the two work together", Breaks: func(f *target.Facts) bool {
+				return f.Exec.FullySharded && f.Layout.PipelineParallel > 1
+			}},
+			{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam only", Breaks: func(f *target.Facts) bool {
+				return f.Exec.FullySharded && f.Job.Training.Optimizer.Kind == "muon"
+			}},
+		},
+		Becomes: written{at: inSharding, emit: (*arguments).fullySharded},
+	}, {
+		Option:    "cuda_graphs",
+		Conflicts: v.graphRules(),
+		Becomes:   written{at: inState, emit: (*arguments).graphs, sets: graphVariables},
+	}, {
+		Option: "moe_dispatcher",
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			if j.Model.MoE != nil {
+				x.MoEDispatcher = j.Execution.MoEDispatcher.Or("alltoall")
+			}
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleFlexDispatcher, Reason: "deepep and hybridep exchange tokens among several ranks and never drop one", Breaks: func(f *target.Facts) bool {
+				if !plan.SendsTokens(f.Exec.MoEDispatcher) {
+					return false
+				}
+				return f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel == 1 || f.Job.Model.MoE.TokenDrop
+			}},
+			{ID: RuleDeepEP, Reason: "deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; hybridep and alltoall have no such limits", Breaks: func(f *target.Facts) bool {
+				group := slurm.ExpertGroup(f.Layout)
+				return f.Exec.MoEDispatcher == "deepep" && group > 1 && !slurm.DeepEP(&f.Job.Cluster, group)
+			}},
+		},
+		Becomes: written{at: inExperts, emit: (*arguments).dispatcher, sets: func(_ *version, j *job.Job, p *plan.Plan, set func(name, value, why string)) {
+			if p.Execution.MoEDispatcher == "hybridep" {
+				for _, s := range slurm.HybridEP(j, slurm.ExpertGroup(&p.Layout)) {
+					set(s.Name, s.Value.String(), s.Why)
+				}
+			}
+		}},
+	}, {
+		Option:  "loss_chunks",
+		Instead: "It computes the loss in one piece.",
+	}, {
+		Option:  "compile",
+		Instead: "It does not compile the model.",
+	}}}
+}
+
+// checkReshard: parameters are gathered by Megatron-FSDP alone.
+func checkReshard(j *job.Job) string {
+	stage := j.Constraints.Layout.ZeroStage
+	switch reshards := j.Execution.ReshardAfterForward.Value; {
+	case !reshards && stage.Pinned() && stage.Allows(3):
+		return "Megatron-FSDP always frees gathered parameters after the forward pass with zero_stage = 3; use zero_stage = 2."
+	case reshards && !slices.Contains(zeroStages(j), 3):
+		return "Only Megatron-FSDP gathers parameters, and frees them after the forward pass with zero_stage = 3. Set zero_stage = 3, or remove it."
 	}
-	if l.ContextParallel > 1 {
-		x.ContextParallelType = u.ContextParallelType.Or(contextType(&j.Model))
-	}
+	return ""
 }
 
 // wholeMuon reports whether Muon runs unsharded, where it refuses to overlap.

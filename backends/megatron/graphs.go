@@ -3,6 +3,7 @@ package megatron
 import (
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -56,6 +57,16 @@ func (a *arguments) graphs() {
 	}
 	a.add("ndc: random states inside graphs", "--te-rng-tracker")
 	a.flag("ndc: a graph cannot stop at a value", "--no-check-for-nan-in-loss-and-grad", what == "full")
+}
+
+// graphVariables are the variables that graphs need.
+func graphVariables(v *version, _ *job.Job, p *plan.Plan, set func(name, value, why string)) {
+	switch what := p.Execution.CUDAGraphs; {
+	case what != "none" && !v.atLeast(16, 0): // arguments.py asserts it
+		set(slurm.AllocatorSetting(v.torch).Name, "expandable_segments:False", "core_v0.15 refuses CUDA graphs beside expandable segments")
+	case what != "none" && what != "full":
+		set("NCCL_GRAPH_REGISTER", "0", "CUDA graphs with an allocator of expandable segments ask for it")
+	}
 }
 
 // graphScopes are the scopes of graphs of layers or modules; nil for whole layers.

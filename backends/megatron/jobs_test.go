@@ -184,7 +184,8 @@ func finish(j *job.Job, l plan.Layout) *plan.Plan {
 		Backend: "megatron", BackendVersion: j.Backend.Version, Feasible: true,
 		Layout: l, Time: plan.Time{StepSeconds: 4}, Run: plan.Run{Checkpoints: goodput.Checkpoints(j, 4)},
 	}
-	resolve(j, &l, &p.Execution)
+	v, _ := release(j)
+	v.execution().Resolver()(j, &l, &p.Execution)
 	return p
 }
 

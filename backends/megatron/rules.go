@@ -3,7 +3,6 @@ package megatron
 import (
 	"slices"
 
-	"github.com/ndc-dev/ndc/backends/slurm"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -15,7 +14,7 @@ import (
 // (megatron/core/transformer), parallel_state.py and schedules.py.
 func (v *version) rules() []target.Rule {
 	return slices.Concat(v.tensorRules(), contextRules, expertRules, stateRules, pipelineRules,
-		recomputeRules, precisionRules, hybridRules, executionRules, v.graphRules(), v.optimizerRules())
+		recomputeRules, precisionRules, hybridRules, v.execution().Conflicts(), v.optimizerRules())
 }
 
 // tensorRules: transformer_config.py divides heads and widths by the tensor
@@ -63,11 +62,6 @@ var contextRules = []target.Rule{
 	{ID: RuleContextLength, Mesh: true, Reason: "sequence_length must be divisible by 2 x context_parallel", Breaks: func(f *target.Facts) bool {
 		return f.Layout.ContextParallel > 1 && f.Job.Model.SequenceLength%(2*f.Layout.ContextParallel) != 0
 	}},
-	{ID: RuleContextHeads, Reason: "all-to-all context parallelism splits the heads of a tensor rank over the context group", Breaks: breaksContextHeads},
-	{ID: RuleHierarchicalContext, Reason: "hierarchical context parallelism needs a context group that spans nodes and fills the part of each", Breaks: func(f *target.Facts) bool {
-		return f.Layout.ContextParallel > 1 && f.Exec.ContextParallelType == "hierarchical" && innerContext(f.Job, f.Layout) == 0
-	}},
-	{ID: RuleContextKernel, Reason: "sinks need ulysses, sliding windows ulysses or all_gather, latent attention ring or hierarchical; document masks exclude hierarchical", Breaks: breaksContextKernel},
 }
 
 // breaksContextKernel follows what Transformer Engine's attention implements
@@ -130,16 +124,6 @@ var expertRules = []target.Rule{
 	{ID: RuleExpertBias, Mesh: true, Reason: "experts with biases need expert_tensor_parallel = 1", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.MoE != nil && f.Job.Model.MLPBias && f.Layout.ExpertTensorParallel > 1
 	}},
-	{ID: RuleFlexDispatcher, Reason: "deepep and hybridep exchange tokens among several ranks and never drop one", Breaks: func(f *target.Facts) bool {
-		if !plan.SendsTokens(f.Exec.MoEDispatcher) {
-			return false
-		}
-		return f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel == 1 || f.Job.Model.MoE.TokenDrop
-	}},
-	{ID: RuleDeepEP, Reason: "deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; hybridep and alltoall have no such limits", Breaks: func(f *target.Facts) bool {
-		group := slurm.ExpertGroup(f.Layout)
-		return f.Exec.MoEDispatcher == "deepep" && group > 1 && !slurm.DeepEP(&f.Job.Cluster, group)
-	}},
 }
 
 // stageRanks is the number of ranks of one pipeline stage.
@@ -157,12 +141,6 @@ var stateRules = []target.Rule{
 	{ID: RuleReplicate, Mesh: true, Reason: "the copies of each expert must split into data_parallel_replicate optimizer instances", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		return f.Job.Model.MoE != nil && l.ZeroStage >= 1 && l.ExpertDataParallel()%l.DataParallelReplicate != 0
-	}},
-	{ID: RuleFullyShardedPipeline, Reason: "ndc does not launch Megatron-FSDP with pipeline_parallel: the release does not document that the two work together", Breaks: func(f *target.Facts) bool {
-		return f.Exec.FullySharded && f.Layout.PipelineParallel > 1
-	}},
-	{ID: RuleFullyShardedOptimizer, Reason: "Megatron-FSDP supports Adam only", Breaks: func(f *target.Facts) bool {
-		return f.Exec.FullySharded && f.Job.Training.Optimizer.Kind == "muon"
 	}},
 	{ID: RuleParameterGather, Mesh: true, Reason: "fp8.parameter_gather needs zero_stage 1 or more", Breaks: func(f *target.Facts) bool {
 		return f.Job.Training.FP8.ParameterGather && f.Layout.ZeroStage == 0

@@ -41,36 +41,6 @@ func breaksAlignment(f *target.Facts) bool {
 		m.MoE.SharedExpertFFNHiddenSize/l.TensorParallel%n != 0 || m.MoE.LatentSize%n != 0)
 }
 
-// executionRules: which options of plan.Execution contradict the layout or
-// one another.
-var executionRules = []target.Rule{
-	{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
-		m, kind := &f.Job.Model, f.Exec.Attention
-		return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||
-			m.AttentionSinks && kind == "flash" || m.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
-	}},
-	{ID: RuleOverlapGather, Reason: "overlap_parameter_gather needs overlap_gradient_reduce and zero_stage 1 or more", Breaks: func(f *target.Facts) bool {
-		return f.Exec.OverlapParameterGather && (!f.Exec.OverlapGradientReduce || f.Layout.ZeroStage == 0)
-	}},
-	{ID: RuleOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1 with sequence_parallel", Breaks: func(f *target.Facts) bool {
-		return f.Exec.OverlapTensorParallel && !f.Layout.SequenceParallel
-	}},
-	{ID: RuleOverlapExpert, Reason: "overlap_expert_parallel needs expert_parallel, interleaving in a pipeline, alltoall or flex, 16-bit parameters, no recompute of whole layers or of moe, and at most one MTP layer", Breaks: breaksOverlapExpert},
-	{ID: RuleOptimizerOffload, Reason: "offload.optimizer needs Adam, zero_stage 1, no Megatron-FSDP, and delayed scaling if parameters are gathered in 8 bits", Breaks: func(f *target.Facts) bool {
-		return f.Exec.OffloadOptimizer && (!adam(f.Job) || lowPrecisionGather(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
-	}},
-	{ID: RuleActivationOffload, Reason: "offload.activations does not go with full recompute", Breaks: func(f *target.Facts) bool {
-		return f.Exec.OffloadActivations && f.Layout.Recompute == plan.RecomputeFull
-	}},
-	{ID: RuleReshard, Reason: "reshard_after_forward is Megatron-FSDP's zero_stage 3", Breaks: func(f *target.Facts) bool {
-		x := f.Job.Execution.ReshardAfterForward
-		return x.Or(false) && f.Layout.ZeroStage != 3 || !x.Or(true) && f.Layout.ZeroStage == 3
-	}},
-	{ID: RuleStateDType, Reason: "optimizer states below fp32 need Adam, zero_stage 1 and no Megatron-FSDP", Breaks: func(f *target.Facts) bool {
-		return f.Exec.OptimizerStateDType != "fp32" && (!adam(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
-	}},
-}
-
 // breaksOverlapExpert follows the assertions on
 // overlap_moe_expert_parallel_comm in transformer_config.py.
 func breaksOverlapExpert(f *target.Facts) bool {

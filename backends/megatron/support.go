@@ -293,41 +293,6 @@ func choices(v *version, name string) []string {
 	return o.Choices
 }
 
-// checkExecution reports execution options that Megatron-LM does not have, or
-// not together with the rest.
-func checkExecution(v *version, j *job.Job, diags *diag.List) {
-	x := &j.Execution
-	refuse := func(bad bool, option, why string) {
-		if bad {
-			diags.Error(UnsupportedExecution, j.Sources.Range("execution."+option), "Execution option is not available", why)
-		}
-	}
-	dispatcher := x.MoEDispatcher.Or("alltoall")
-	for _, c := range []struct {
-		asked  bool
-		option string
-		value  any
-		why    string
-	}{
-		{x.LossChunks.Or(1) > 1, "loss_chunks", x.LossChunks.Value, "Megatron-LM computes the loss in one piece, not in chunks."},
-		{x.Compile.Or(false), "compile", true, "Megatron-LM does not compile the model."},
-		{x.ZeroHPZPartition.Or(1) > 1, "zero_hpz_partition", x.ZeroHPZPartition.Value, "Megatron-LM has no secondary shards (hpZ)."},
-		{x.OffloadParameters.Or(false), "offload.parameters", true, "Megatron-LM does not offload parameters."},
-		{x.OffloadActivations.Or(false), "offload.activations", true, "Activation offload is missing in " + v.name + "."},
-		{x.MoEDispatcher.Set, "moe_dispatcher", dispatcher, "The dispatcher " + dispatcher + " is missing in " + v.name + "."},
-	} {
-		f := capability.Of("execution."+c.option, c.value)
-		refuse(c.asked && !v.has(f), c.option, c.why+" "+capability.Alternatives(f))
-	}
-	stage := j.Constraints.Layout.ZeroStage
-	refuse(x.ReshardAfterForward.Set && !x.ReshardAfterForward.Value && stage.Pinned() && stage.Allows(3), "reshard_after_forward",
-		"Megatron-FSDP always frees gathered parameters after the forward pass with zero_stage = 3; use zero_stage = 2.")
-	refuse(x.ReshardAfterForward.Or(false) && !slices.Contains(zeroStages(j), 3), "reshard_after_forward",
-		"Only Megatron-FSDP gathers parameters, and frees them after the forward pass with zero_stage = 3. Set zero_stage = 3, or remove it.")
-	refuse(x.GradientDType.Or("fp32") == "bf16" && (j.Training.Precision == "fp16" || j.Training.Precision == "fp32"), "gradient_dtype",
-		"Megatron-LM reduces gradients in bf16 only when it trains in bf16.")
-}
-
 // checkPackages warns of libraries that what the job asks for imports, which
 // Megatron-LM's own requirements do not bring.
 func checkPackages(_ *version, j *job.Job, diags *diag.List) {

@@ -49,7 +49,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		KVReplication:        v.atLeast(16, 0),
 		Alternatives:         capability.Layout(nil),
 		Rules:                v.rules(),
-		Resolve:              resolve,
+		Resolve:              v.execution().Resolver(),
 		Variants:             variants(),
 		Offers:               v.offers(j),
 		PaddedVocab:          paddedVocab,
