@@ -304,6 +304,7 @@ var trials = []trial{
 
 	{"job.slurm.hang_timeout", "", "", "", `"auto"`, false},
 	{"job.slurm.spare_nodes", "", "", "0", "1", false},
+	{"job.slurm.check_speed", "", "job.slurm.spare_nodes = 1", "true", "false", false},
 	{"job.slurm.signal", "", "", "", `"auto"`, false},
 	{"job.slurm.node_check.command", "", "", `"true"`, `"nvidia-smi"`, false},
 	{"job.slurm.node_check.timeout", "", `job.slurm.node_check.command = "true"`, "", `"1m"`, false},

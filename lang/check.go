@@ -300,6 +300,9 @@ func (c *checker) slurm() {
 		c.fail(InconsistentCluster, c.at("slurm.spare_nodes"), "Spare nodes are counted for each segment: %s and %d to spare do not lie in one NVLink domain of %s, which is %s.",
 			units.Count(s.Segment, "node"), s.SpareNodes, units.Count(k.NVLink.Domain, "GPU"), units.Count(k.NVLink.Domain/k.GPUsPerNode, "node"))
 	}
+	if s.CheckSpeed.Or(false) && s.SpareNodes == 0 && !c.unsure {
+		c.fail(MissingArgument, c.at("slurm.check_speed"), "A node that is slow can only be left out where there is another. Set spare_nodes, too.")
+	}
 	if (s.Chain.UntilDone || s.Chain.Count > 1) && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
 		c.fail(MissingBlock, c.at("slurm.chain"), "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")
 	}

@@ -23,6 +23,7 @@ const (
 	launchName      = "launch.sh"
 	environmentName = "environment.sh"
 	checkName       = "check.sh"
+	speedName       = "check_speed.py"
 )
 
 // Caps of a chain: submissions in a row without a new checkpoint, and
@@ -32,7 +33,8 @@ const (
 	failureCap = 10
 )
 
-// Files writes JOB.sbatch, launch.sh and environment.sh, and check.sh where there are spare nodes.
+// Files writes JOB.sbatch, launch.sh and environment.sh, and check.sh and
+// check_speed.py where there are spare nodes.
 func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) {
 	var diags diag.List
 	checkJob(j, l, &diags)
@@ -54,6 +56,9 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 	}
 	if j.Slurm.SpareNodes > 0 {
 		list = append(list, backends.Artifact{Path: checkName, Content: checkScript(j, p, l), Executable: true})
+	}
+	if checksSpeed(j) {
+		list = append(list, backends.Artifact{Path: speedName, Content: speedProgram(j, l)})
 	}
 	return list, diags
 }
@@ -176,7 +181,7 @@ type launchView struct {
 	HybridEP                    bool
 	Shown                       []int
 	ShownWords                  string
-	Srun, Saves, Watched        bool
+	Srun, Saves, Watched, Speed bool
 	Bind                        string // node, socket
 	NUMABinding                 bool   // torchrun binds
 }
@@ -194,7 +199,7 @@ func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
 		Program:           strings.Join(program, " "), Arguments: argumentLines(l.Arguments),
 		HybridEP: p.Execution.MoEDispatcher == "hybridep",
 		Shown:    l.Shown, ShownWords: shownWords(l.Shown),
-		Srun: bySrun(j), Saves: l.CheckpointPath != "", Watched: j.Slurm.HangTimeout != "",
+		Srun: bySrun(j), Saves: l.CheckpointPath != "", Watched: j.Slurm.HangTimeout != "", Speed: checksSpeed(j),
 		Bind: bind(j), NUMABinding: !bySrun(j) && atLeast(l.Torch, 2, 9),
 	})
 }

@@ -36,6 +36,8 @@ type spares struct {
 	Excludes      bool // Exclude is not empty
 	ExpireSeconds int
 	MostExcluded  int
+	Speed         bool
+	SpeedSeconds  int // that measuring the speed of all nodes may take
 }
 
 func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
@@ -50,15 +52,24 @@ func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
 		// sbatch refuses a list of nodes of which some are excluded.
 		HandsOn: chained(j) && s.NodeList == "",
 		Exclude: render.Literal(s.Exclude), Excludes: s.Exclude != "",
-		ExpireSeconds: int(exclusionTime), MostExcluded: max(j.AllocatedNodes()-j.Cluster.Nodes, j.AllocatedNodes()/10),
+		ExpireSeconds: int(exclusionTime), MostExcluded: mostBad(j),
 	}
 	if s.Segment > 0 {
 		v.Group, v.Whole = s.Segment+s.SpareNodes, s.Segment
+	}
+	if checksSpeed(j) {
+		v.Speed, v.SpeedSeconds = true, speedLimit(j)
 	}
 	if warnedBySlurm(j, l) {
 		v.LastStart = max(1, int(s.Time-signalLead(p, l)))
 	}
 	return v
+}
+
+// mostBad is how many nodes may be bad at once before the checks are doubted: those
+// to spare, or a tenth.
+func mostBad(j *job.Job) int {
+	return max(j.AllocatedNodes()-j.Cluster.Nodes, j.AllocatedNodes()/10)
 }
 
 type checkView struct {

@@ -20,10 +20,12 @@ func TestSpareNodes(t *testing.T) {
 		spares spares
 	}{
 		{func() {}, []string{"--nodes=36", "--no-kill", "--segment=18", "--signal=TERM@90"},
-			spares{Fruitless: 2, CheckSeconds: 420, Segment: 16, Group: 18, Whole: 16, LastStart: 24*3600 - 90, HandsOn: true, ExpireSeconds: 86400, MostExcluded: 4}},
+			spares{Fruitless: 2, CheckSeconds: 420, Segment: 16, Group: 18, Whole: 16, LastStart: 24*3600 - 90, HandsOn: true, ExpireSeconds: 86400, MostExcluded: 4, Speed: true, SpeedSeconds: 1756}},
 		{func() { j.Slurm.Segment, j.Slurm.Signal = 0, "TERM@600" }, []string{"--nodes=34", "--no-kill", "--signal=TERM@600"},
-			spares{Fruitless: 2, CheckSeconds: 420, Group: 34, Whole: 32, LastStart: 24*3600 - 90, HandsOn: true, ExpireSeconds: 86400, MostExcluded: 3}},
-		{func() { j.Slurm.NodeCheck, j.Slurm.NodeList, j.Slurm.Time = nil, "n[1-34]", 0 }, []string{"--nodes=34", "--no-kill"},
+			spares{Fruitless: 2, CheckSeconds: 420, Group: 34, Whole: 32, LastStart: 24*3600 - 90, HandsOn: true, ExpireSeconds: 86400, MostExcluded: 3, Speed: true, SpeedSeconds: 1756}},
+		{func() {
+			j.Slurm.NodeCheck, j.Slurm.NodeList, j.Slurm.Time, j.Slurm.CheckSpeed = nil, "n[1-34]", 0, job.Some(false)
+		}, []string{"--nodes=34", "--no-kill"},
 			spares{Fruitless: 2, CheckSeconds: 300, Group: 34, Whole: 32, ExpireSeconds: 86400, MostExcluded: 3}},
 	} {
 		c.change()

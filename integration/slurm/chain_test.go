@@ -4,6 +4,7 @@ package slurm
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -34,6 +35,7 @@ var chains = []struct {
 	{"Preempted", preempted},
 	{"Hangs", hangs},
 	{"BadNode", badNode},
+	{"SlowNode", slowNode},
 	{"SpareNodeTakesOver", spareNodeTakesOver},
 	{"WrongNodeCount", wrongNodeCount},
 	{"WrongGPUCount", wrongGPUCount},
@@ -233,6 +235,43 @@ func badNode(t *testing.T, c *cluster) {
 	}
 	if strings.Contains(s.read("starts"), bad+" ") {
 		t.Errorf("ranks ran on %s:\n%s", bad, s.read("starts"))
+	}
+}
+
+// slowNode: check_speed.py runs on CPUs over gloo, with what they reach in place of
+// what GPUs do. One node is late to every all-reduce with others. Five nodes are slow
+// together; halves of them tell which one it is, and the ranks start on others.
+func slowNode(t *testing.T, c *cluster) {
+	f := here.TorchTitan
+	if f.Missing != "" {
+		t.Skip("skipped: ", f.Missing)
+	}
+	s := standIn(t, c, "spare_nodes=3", "check_speed=true", "chain=1")
+	s.write(t, "bin/python3", "#!/bin/bash\nexec '"+f.Python+"' \"$@\"\n", 0o755)
+	s.edit(t, "check_speed.py", map[string]string{
+		`DEVICE = .*`: `DEVICE = "cpu"`, `MATMUL = .*`: "MATMUL = 64", `BYTES = .*`: "BYTES = 1 << 20", `MATMUL_SECONDS = .*`: "MATMUL_SECONDS = 60.0",
+		`NODE_SECONDS = .*`: "NODE_SECONDS = 60.0", `FABRIC_SECONDS = .*`: "FABRIC_SECONDS = {8: 1.2}",
+		`( +)data = torch.zeros.*`: `${0}` + "\n" + `${1}late = 2.5 * (task["size"] > GPUS and own_name() == open(sys.argv[1] + "/nodes").read().split()[2])`,
+		`( +)found\["sum"\] = .*`:  `${1}found["sum"] = fastest(torch, 3, lambda: (time.sleep(late), dist.all_reduce(data)))`,
+	})
+	s.submit(t, "")
+	s.finishWithin(t, 2*patience)
+	s.expectStates(t, "COMPLETED")
+	names, _ := filepath.Glob(filepath.Join(s.emitted, "logs", "*.ranks", "start-0", "check", "nodes"))
+	if len(names) != 1 {
+		t.Fatalf("which nodes were measured?\n%s", s.log())
+	}
+	b, err := os.ReadFile(names[0])
+	must(t, err)
+	slow := strings.Fields(string(b))[2]
+	s.expect(t, "ndc: node "+slow+" is bad: an all-reduce with it is slower than 60 % of the predicted rate\n")
+	if n := strings.Count(s.log(), " is bad: "); n != 1 || s.starts() != 2 || strings.Contains(s.read("starts"), slow+" ") {
+		t.Errorf("%d nodes are bad, %s is slow, and ranks ran on\n%s\n%s", n, slow, s.read("starts"), s.log())
+	}
+	for line := range strings.Lines(s.log()) {
+		if strings.HasPrefix(strings.TrimLeft(line, "0123456789: "), "ndc: all-reduce of ") {
+			t.Log(strings.TrimSpace(line))
+		}
 	}
 }
 

@@ -65,6 +65,23 @@ func (s *scenario) build(t *testing.T, variables ...string) string {
 	return string(out)
 }
 
+// edit changes lines of an emitted file.
+func (s *scenario) edit(t *testing.T, name string, lines map[string]string) {
+	t.Helper()
+	path := filepath.Join(s.emitted, name)
+	content, err := os.ReadFile(path)
+	must(t, err)
+	for old, line := range lines {
+		pattern := regexp.MustCompile(`(?m)^` + old + `$`)
+		if len(pattern.FindAll(content, -1)) != 1 {
+			t.Fatalf("%s does not have %q once", name, old)
+		}
+		content = pattern.ReplaceAll(content, []byte(line))
+	}
+	must(t, os.WriteFile(path, content, 0o644))
+	s.edited = true
+}
+
 // write puts a file into the scenario's folder.
 func (s *scenario) write(t *testing.T, name, content string, mode os.FileMode) {
 	t.Helper()

@@ -27,6 +27,7 @@ type Slurm struct {
 	Launcher                             string // torchrun, srun
 	HangTimeout                          string // a duration or auto; "" for none
 	SpareNodes                           int    // beyond those of the layout, of each segment where there are any
+	CheckSpeed                           Optional[bool]
 }
 
 // startupMargin and saveMargin are kept free at the ends of a time limit: a

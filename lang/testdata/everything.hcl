@@ -410,6 +410,7 @@ job "one" {
     launcher = "srun"
     hang_timeout = "20m"
     spare_nodes = 1
+    check_speed = false
     bind = "socket"
 
     node_check {

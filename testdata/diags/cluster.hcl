@@ -149,3 +149,26 @@ job "e" {
     spare_nodes = 3 # ERROR: inconsistent-cluster at 3: Spare nodes are counted for each segment: 16 nodes and 3 to spare do not lie in one NVLink domain of 72 GPUs, which is 18 nodes.
   }
 }
+
+job "f" {
+  model   = catalog.model.debug
+  cluster = cluster.e
+
+  training {
+    global_batch_size = 128
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+  slurm {
+    check_speed = true # ERROR: missing-argument at true: A node that is slow can only be left out where there is another. Set spare_nodes, too.
+  }
+}

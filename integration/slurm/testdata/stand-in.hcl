@@ -49,6 +49,11 @@ variable "spare_nodes" {
   default = 0
 }
 
+variable "check_speed" {
+  type    = bool
+  default = false
+}
+
 cluster "rack" {
   base          = catalog.cluster.dgx_h100
   nodes         = 2
@@ -97,6 +102,7 @@ job "stand-in" {
     launcher      = var.launcher
     hang_timeout  = var.hang_timeout
     spare_nodes   = var.spare_nodes
+    check_speed   = var.check_speed
     time          = "00:30:00"
     cpus_per_task = var.cpus == 0 ? null : var.cpus
     env_file      = var.env_file
