@@ -73,7 +73,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 
 		Rules:       rules(r, family),
 		Resolve:     r.execution(family).Resolver(),
-		Variants:    variants,
+		Variants:    r.execution(family).Variants(),
 		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
 	}, diags
 }

@@ -12,6 +12,14 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
+// The attention kernels of the language that transformers can run: scaled dot
+// product attention of torch, which picks its FlashAttention-2 kernel, and the
+// plain GEMMs and softmax of the "eager" implementation.
+const (
+	attentionFlash   = "flash"
+	attentionUnfused = "unfused"
+)
+
 // row is what a release does with one option of execution.
 type row = execution.Row[written]
 
@@ -126,7 +134,23 @@ func (v version) execution(fam *family) *execution.Table[written] {
 			c.set("zero_optimization.zero_hpz_partition_size", e.plan.Execution.ZeroHPZPartition)
 		}},
 	}, {
+		Option: "loss_chunks",
+		Variants: []target.Variant{{Name: "loss in 8 chunks", Options: []string{"loss_chunks"},
+			Applies: func(f *target.Facts) bool { return f.Exec.LossChunks == 1 && f.Job.Model.SequenceLength%8 == 0 },
+			Apply:   func(x *plan.Execution) { x.LossChunks = 8 }}},
+		Check: func(j *job.Job) string {
+			n, tokens := j.Execution.LossChunks.Value, j.Model.SequenceLength
+			if n <= 0 || tokens%n == 0 {
+				return ""
+			}
+			return fmt.Sprintf("%s do not divide the sequence of %s.", units.Count(n, "chunk"), units.Count(tokens, "token"))
+		},
+		Becomes: written{value: func(x *plan.Execution) any { return x.LossChunks }},
+	}, {
 		Option: "offload.optimizer",
+		Variants: []target.Variant{{Name: "optimizer offload", Options: []string{"offload.optimizer"},
+			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
+			Apply:   func(x *plan.Execution) { x.OffloadOptimizer = true }}},
 		Conflicts: []target.Rule{
 			{ID: ReasonOffload, Reason: "optimizer offload needs ZeRO stage 1 to 3, parameter offload stage 3; neither goes with MiCS or AutoEP",
 				Breaks: func(f *target.Facts) bool {
@@ -144,6 +168,9 @@ func (v version) execution(fam *family) *execution.Table[written] {
 		}},
 	}, {
 		Option: "offload.parameters", // what it does not go with is ReasonOffload, too
+		Variants: []target.Variant{{Name: "parameter offload", Options: []string{"offload.parameters"}, // only after the optimizer
+			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage == 3 && f.Exec.OffloadOptimizer },
+			Apply:   func(x *plan.Execution) { x.OffloadParameters = true }}},
 		Becomes: written{at: inZero3End, keys: func(e *emitter, c *configWriter) {
 			if e.plan.Execution.OffloadParameters {
 				c.set("zero_optimization.offload_param.device", "cpu")
@@ -199,16 +226,6 @@ func (v version) execution(fam *family) *execution.Table[written] {
 		Option:  "cross_entropy",
 		Fill:    func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.CrossEntropy = "unfused" },
 		Instead: "loss_chunks saves the memory of the logits.",
-	}, {
-		Option: "loss_chunks",
-		Check: func(j *job.Job) string {
-			n, tokens := j.Execution.LossChunks.Value, j.Model.SequenceLength
-			if n <= 0 || tokens%n == 0 {
-				return ""
-			}
-			return fmt.Sprintf("%s do not divide the sequence of %s.", units.Count(n, "chunk"), units.Count(tokens, "token"))
-		},
-		Becomes: written{value: func(x *plan.Execution) any { return x.LossChunks }},
 	}, {
 		Option:  "compile",
 		Instead: "What ndc emits for DeepSpeed is not compiled: ZeRO's hooks break the graph at every module.",

@@ -42,3 +42,17 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 		Calibration: runtime.Calibration{Time: "deepspeed", Memory: "deepspeed"},
 	}
 }
+
+// buckets are the sizes that every emitted configuration states, in elements.
+// DeepSpeed's own 5e8 for the first two costs 2 GB a buffer in fp32; 2e8 is
+// what its documentation gives for smaller GPUs
+// (docs/_tutorials/zero.md), and no slower at these sizes.
+var buckets = runtime.Buckets{
+	Reduce:               200_000_000,
+	AllGather:            200_000_000,
+	Prefetch:             50_000_000,
+	MaxLiveParameters:    1_000_000_000,
+	PersistenceThreshold: 100_000,
+	SubGroup:             1_000_000_000,
+	Unhidden:             40_000_000, // not stated in what is emitted: no measurement
+}

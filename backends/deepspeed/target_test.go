@@ -378,3 +378,12 @@ func TestInsert(t *testing.T) {
 		t.Errorf("leaves %v", l)
 	}
 }
+
+// TestEveryOptionHasARow: what a release has of an option, a row carries out.
+func TestEveryOptionHasARow(t *testing.T) {
+	for _, v := range versions {
+		if silent := v.execution(familyOf(&tinyLlama(1).Model)).Silent(); silent != nil {
+			t.Errorf("%s: no rows of %v", v, silent)
+		}
+	}
+}

@@ -1,6 +1,6 @@
 // Package execution walks what a backend says of the options of execution, one
-// row for each: what a plan gets where the job says nothing, why the framework
-// refuses a value, what the option does not go together with, and what it
+// row for each: what a plan gets where the job says nothing, what a search may
+// choose beside that, why the framework refuses a value, what the option does not go together with, and what it
 // becomes in the emitted files. Which versions have a value stands in package
 // capability alone; an option that no version of a backend has needs no row.
 // The package names no framework and no option.
@@ -39,6 +39,12 @@ type Row[E any] struct {
 
 	// Conflicts are the rules of layouts that the option brings.
 	Conflicts []target.Rule
+
+	// Offers are the values that may make a step faster than what Fill gives; each
+	// is about this option. nil: none.
+	Offers func(j *job.Job) []target.Offer
+	// Variants are changes that may make a layout fit.
+	Variants []target.Variant
 
 	Becomes E
 }
@@ -83,6 +89,46 @@ func (t *Table[E]) Conflicts() (rules []target.Rule) {
 	return rules
 }
 
+// Offers are the values that a search may choose for speed, in the order of the
+// rows.
+func (t *Table[E]) Offers(j *job.Job) (all []target.Offer) {
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.Offers == nil {
+			continue
+		}
+		for _, offer := range r.Offers(j) {
+			offer.Option = r.Option
+			all = append(all, offer)
+		}
+	}
+	return all
+}
+
+// Variants are the changes that a search may try for fit, in the order of the
+// rows.
+func (t *Table[E]) Variants() (all []target.Variant) {
+	for i := range t.Rows {
+		all = append(all, t.Rows[i].Variants...)
+	}
+	return all
+}
+
+// Silent lists the options of which the version has a value that does something,
+// and the table no row: what a job says of them would have no effect.
+func (t *Table[E]) Silent() (names []string) {
+	for i := range option.Options {
+		o := &option.Options[i]
+		for _, s := range o.Settings() {
+			f, asks := feature(o, &s)
+			if asks && t.has(f) && !t.lists(o.Name) && !slices.Contains(names, o.Name) {
+				names = append(names, o.Name)
+			}
+		}
+	}
+	return names
+}
+
 // Check refuses what the job says of an option where the version lacks it, or
 // cannot do it beside the rest of the job.
 func (t *Table[E]) Check(j *job.Job, refuse func(argument, why string)) {
@@ -107,6 +153,10 @@ func (t *Table[E]) Check(j *job.Job, refuse func(argument, why string)) {
 			}
 		}
 	}
+}
+
+func (t *Table[E]) lists(name string) bool {
+	return slices.ContainsFunc(t.Rows, func(r Row[E]) bool { return r.Option == name })
 }
 
 // row is that of an option; an empty one where the backend has none.

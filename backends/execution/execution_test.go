@@ -1,6 +1,7 @@
 package execution_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,5 +68,13 @@ execution.fully_sharded: TorchTitan 0.2.2 has no fully_sharded = true; it offers
 	var x plan.Execution
 	if rows.Resolver()(j, &plan.Layout{}, &x); !x.OverlapTensorParallel {
 		t.Error("the job's value is lost")
+	}
+}
+
+// TestSilent: an option that a version has, and no row.
+func TestSilent(t *testing.T) {
+	silent := table(execution.Row[struct{}]{Option: "compile"}).Silent()
+	if slices.Contains(silent, "compile") || slices.Contains(silent, "loss_chunks") || !slices.Contains(silent, "overlap_tensor_parallel") {
+		t.Errorf("%v", silent)
 	}
 }

@@ -96,6 +96,7 @@ func (v *version) execution() *execution.Table[written] {
 		Becomes: written{at: inContext, emit: (*arguments).context},
 	}, {
 		Option: "attention",
+		Offers: offersAttention,
 		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
 			x.Attention = j.Execution.Attention.Or(attention(j))
 		},
@@ -131,6 +132,7 @@ func (v *version) execution() *execution.Table[written] {
 		Becomes: written{at: inState, flag: "--overlap-param-gather"},
 	}, {
 		Option: "overlap_tensor_parallel",
+		Offers: offersTensor,
 		Conflicts: []target.Rule{
 			{ID: RuleOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1 with sequence_parallel", Breaks: func(f *target.Facts) bool {
 				return f.Exec.OverlapTensorParallel && !f.Layout.SequenceParallel
@@ -144,6 +146,7 @@ func (v *version) execution() *execution.Table[written] {
 		}},
 	}, {
 		Option: "overlap_expert_parallel",
+		Offers: offersExperts,
 		Conflicts: []target.Rule{
 			{ID: RuleOverlapExpert, Reason: "overlap_expert_parallel needs expert_parallel, interleaving in a pipeline, alltoall or flex, 16-bit parameters, no recompute of whole layers or of moe, and at most one MTP layer", Breaks: breaksOverlapExpert},
 		},
@@ -163,7 +166,91 @@ func (v *version) execution() *execution.Table[written] {
 			}
 		}},
 	}, {
+		Option: "optimizer_state_dtype",
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			x.OptimizerStateDType = j.Execution.OptimizerStateDType.Or("fp32")
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleStateDType, Reason: "optimizer states below fp32 need Adam, zero_stage 1 and no Megatron-FSDP", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OptimizerStateDType != "fp32" && (!adam(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
+			}},
+		},
+		Becomes: written{at: inState, emit: (*arguments).precisionAware},
+	}, {
+		Option: "offload.optimizer", // by the optimizer of the row above
+		Variants: []target.Variant{{
+			Name:    "optimizer states in host memory",
+			Options: []string{"offload.optimizer"},
+			Applies: func(f *target.Facts) bool {
+				return adam(f.Job) && f.Layout.ZeroStage == 1 && !f.Exec.FullySharded && !lowPrecisionGather(f.Job)
+			},
+			Apply: func(x *plan.Execution) { x.OffloadOptimizer = true },
+		}},
+		Conflicts: []target.Rule{
+			{ID: RuleOptimizerOffload, Reason: "offload.optimizer needs Adam, zero_stage 1, no Megatron-FSDP, and delayed scaling if parameters are gathered in 8 bits", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OffloadOptimizer && (!adam(f.Job) || lowPrecisionGather(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
+			}},
+		},
+		Becomes: written{at: inState, emit: func(a *arguments) {
+			if a.p.Execution.OffloadOptimizer {
+				a.add(planned("execution.offload.optimizer"), "--optimizer-cpu-offload")
+				a.add("ndc: all of it", "--optimizer-offload-fraction", "1.0")
+				a.add("ndc: copies hide behind the update", "--overlap-cpu-optimizer-d2h-h2d")
+			}
+		}},
+	}, {
+		Option: "moe_dispatcher",
+		Offers: offersDispatcher,
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			if j.Model.MoE != nil {
+				x.MoEDispatcher = j.Execution.MoEDispatcher.Or("alltoall")
+			}
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleFlexDispatcher, Reason: "deepep and hybridep exchange tokens among several ranks and never drop one", Breaks: func(f *target.Facts) bool {
+				if !plan.SendsTokens(f.Exec.MoEDispatcher) {
+					return false
+				}
+				return f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel == 1 || f.Job.Model.MoE.TokenDrop
+			}},
+			{ID: RuleDeepEP, Reason: "deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; hybridep and alltoall have no such limits", Breaks: func(f *target.Facts) bool {
+				group := slurm.ExpertGroup(f.Layout)
+				return f.Exec.MoEDispatcher == "deepep" && group > 1 && !slurm.DeepEP(&f.Job.Cluster, group)
+			}},
+		},
+		Becomes: written{at: inExperts, emit: (*arguments).dispatcher, sets: func(_ *version, j *job.Job, p *plan.Plan, set func(name, value, why string)) {
+			if p.Execution.MoEDispatcher == "hybridep" {
+				for _, s := range slurm.HybridEP(j, slurm.ExpertGroup(&p.Layout)) {
+					set(s.Name, s.Value.String(), s.Why)
+				}
+			}
+		}},
+	}, {
+		Option:    "cuda_graphs",
+		Offers:    v.offersGraphs,
+		Conflicts: v.graphRules(),
+		Becomes:   written{at: inState, emit: (*arguments).graphs, sets: graphVariables},
+	}, {
+		Option: "offload.activations",
+		Offers: v.offersActivations,
+		Conflicts: []target.Rule{
+			{ID: RuleActivationOffload, Reason: "offload.activations does not go with full recompute", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OffloadActivations && f.Layout.Recompute == plan.RecomputeFull
+			}},
+		},
+		Becomes: written{at: inRecompute, emit: func(a *arguments) {
+			if a.p.Execution.OffloadActivations {
+				a.add(planned("execution.offload.activations"), "--fine-grained-activation-offloading")
+				a.add(planned("execution.offload.activations"), "--offload-modules", a.offloadModules()...)
+			}
+		}, sets: func(_ *version, _ *job.Job, p *plan.Plan, set func(name, value, why string)) {
+			if p.Execution.OffloadActivations {
+				set("NVTE_CPU_OFFLOAD_V1", "1", "fine-grained offload asks for it")
+			}
+		}},
+	}, {
 		Option: "gradient_dtype",
+		Offers: func(*job.Job) []target.Offer { return []target.Offer{{Values: []string{"bf16"}}} },
 		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
 			x.GradientDType = j.Execution.GradientDType.Or("fp32")
 		},
@@ -179,48 +266,6 @@ func (v *version) execution() *execution.Table[written] {
 				a.add(planned("execution.gradient_dtype"), "--grad-reduce-in-bf16")
 			case p != "fp32" && p != "fp16":
 				a.add(planned("execution.gradient_dtype"), "--accumulate-allreduce-grads-in-fp32")
-			}
-		}},
-	}, {
-		Option: "optimizer_state_dtype",
-		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
-			x.OptimizerStateDType = j.Execution.OptimizerStateDType.Or("fp32")
-		},
-		Conflicts: []target.Rule{
-			{ID: RuleStateDType, Reason: "optimizer states below fp32 need Adam, zero_stage 1 and no Megatron-FSDP", Breaks: func(f *target.Facts) bool {
-				return f.Exec.OptimizerStateDType != "fp32" && (!adam(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
-			}},
-		},
-		Becomes: written{at: inState, emit: (*arguments).precisionAware},
-	}, {
-		Option: "offload.optimizer", // by the optimizer of the row above
-		Conflicts: []target.Rule{
-			{ID: RuleOptimizerOffload, Reason: "offload.optimizer needs Adam, zero_stage 1, no Megatron-FSDP, and delayed scaling if parameters are gathered in 8 bits", Breaks: func(f *target.Facts) bool {
-				return f.Exec.OffloadOptimizer && (!adam(f.Job) || lowPrecisionGather(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
-			}},
-		},
-		Becomes: written{at: inState, emit: func(a *arguments) {
-			if a.p.Execution.OffloadOptimizer {
-				a.add(planned("execution.offload.optimizer"), "--optimizer-cpu-offload")
-				a.add("ndc: all of it", "--optimizer-offload-fraction", "1.0")
-				a.add("ndc: copies hide behind the update", "--overlap-cpu-optimizer-d2h-h2d")
-			}
-		}},
-	}, {
-		Option: "offload.activations",
-		Conflicts: []target.Rule{
-			{ID: RuleActivationOffload, Reason: "offload.activations does not go with full recompute", Breaks: func(f *target.Facts) bool {
-				return f.Exec.OffloadActivations && f.Layout.Recompute == plan.RecomputeFull
-			}},
-		},
-		Becomes: written{at: inRecompute, emit: func(a *arguments) {
-			if a.p.Execution.OffloadActivations {
-				a.add(planned("execution.offload.activations"), "--fine-grained-activation-offloading")
-				a.add(planned("execution.offload.activations"), "--offload-modules", a.offloadModules()...)
-			}
-		}, sets: func(_ *version, _ *job.Job, p *plan.Plan, set func(name, value, why string)) {
-			if p.Execution.OffloadActivations {
-				set("NVTE_CPU_OFFLOAD_V1", "1", "fine-grained offload asks for it")
 			}
 		}},
 	}, {
@@ -247,36 +292,6 @@ func (v *version) execution() *execution.Table[written] {
 			}},
 		},
 		Becomes: written{at: inSharding, emit: (*arguments).fullySharded},
-	}, {
-		Option:    "cuda_graphs",
-		Conflicts: v.graphRules(),
-		Becomes:   written{at: inState, emit: (*arguments).graphs, sets: graphVariables},
-	}, {
-		Option: "moe_dispatcher",
-		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
-			if j.Model.MoE != nil {
-				x.MoEDispatcher = j.Execution.MoEDispatcher.Or("alltoall")
-			}
-		},
-		Conflicts: []target.Rule{
-			{ID: RuleFlexDispatcher, Reason: "deepep and hybridep exchange tokens among several ranks and never drop one", Breaks: func(f *target.Facts) bool {
-				if !plan.SendsTokens(f.Exec.MoEDispatcher) {
-					return false
-				}
-				return f.Layout.ExpertParallel*f.Layout.ExpertTensorParallel == 1 || f.Job.Model.MoE.TokenDrop
-			}},
-			{ID: RuleDeepEP, Reason: "deepep exchanges tokens among 2, 4 or 8 ranks of one node, or 16, 24, 32, 48, 64, 96, 128, 144 or 160 of nodes with a multiple of 8 GPUs; hybridep and alltoall have no such limits", Breaks: func(f *target.Facts) bool {
-				group := slurm.ExpertGroup(f.Layout)
-				return f.Exec.MoEDispatcher == "deepep" && group > 1 && !slurm.DeepEP(&f.Job.Cluster, group)
-			}},
-		},
-		Becomes: written{at: inExperts, emit: (*arguments).dispatcher, sets: func(_ *version, j *job.Job, p *plan.Plan, set func(name, value, why string)) {
-			if p.Execution.MoEDispatcher == "hybridep" {
-				for _, s := range slurm.HybridEP(j, slurm.ExpertGroup(&p.Layout)) {
-					set(s.Name, s.Value.String(), s.Why)
-				}
-			}
-		}},
 	}, {
 		Option:  "loss_chunks",
 		Instead: "It computes the loss in one piece.",
@@ -337,18 +352,6 @@ func contextType(m *job.Model) string {
 		return "all_gather"
 	}
 	return "ring"
-}
-
-// variants are execution options that change what fits.
-func variants() []target.Variant {
-	return []target.Variant{{
-		Name:    "optimizer states in host memory",
-		Options: []string{"offload.optimizer"},
-		Applies: func(f *target.Facts) bool {
-			return adam(f.Job) && f.Layout.ZeroStage == 1 && !f.Exec.FullySharded && !lowPrecisionGather(f.Job)
-		},
-		Apply: func(x *plan.Execution) { x.OffloadOptimizer = true },
-	}}
 }
 
 // lowPrecisionGather reports whether parameters are gathered in 8 bits by a

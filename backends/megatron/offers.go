@@ -5,46 +5,63 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// offers are the values of execution options that may make a step faster than
-// what resolve recommends. Those that need a package beside Transformer Engine,
-// or memory that is not predicted, only a job that names them gets.
-func (v *version) offers(j *job.Job) []target.Offer {
-	m, blackwell := &j.Model, gpuMajor(&j.Cluster.GPU) >= 10
-	var list []target.Offer
-	offer := func(name string, asked string, applies func(*target.Facts) bool, values ...string) {
-		list = append(list, target.Offer{Option: name, Values: values, Asked: asked, Applies: applies})
+// The values of execution options that may make a step faster than what is
+// recommended. Those that need a package beside Transformer Engine, or memory that
+// is not predicted, only a job that names them gets.
+
+func offersTensor(j *job.Job) []target.Offer {
+	if !registersBuffers(j) {
+		return nil
 	}
-	if registersBuffers(j) {
-		offer("overlap_tensor_parallel", "", func(f *target.Facts) bool {
-			return f.Layout.SequenceParallel && f.Layout.TensorParallel <= f.Job.Cluster.GPUsPerNode
-		}, "true")
+	return []target.Offer{{Values: []string{"true"}, Applies: func(f *target.Facts) bool {
+		return f.Layout.SequenceParallel && f.Layout.TensorParallel <= f.Job.Cluster.GPUsPerNode
+	}}}
+}
+
+func offersExperts(j *job.Job) []target.Offer {
+	if j.Model.MoE == nil || j.Model.LayerPattern != "" {
+		return nil
 	}
-	if m.MoE != nil && m.LayerPattern == "" {
-		// CUDA_DEVICE_MAX_CONNECTIONS would have to be 1 and 32 at once before
-		// Blackwell (arguments.py warns).
-		offer("overlap_expert_parallel", "", func(f *target.Facts) bool {
-			return f.Layout.ExpertParallel > 1 && (blackwell || f.Layout.TensorParallel == 1 && f.Layout.ContextParallel == 1)
-		}, "true")
-		offer("moe_dispatcher", "it needs the package DeepEP", func(f *target.Facts) bool {
-			return f.Layout.ExpertParallel > 1 && f.Layout.ExpertTensorParallel == 1
-		}, "deepep", "hybridep")
+	// CUDA_DEVICE_MAX_CONNECTIONS would have to be 1 and 32 at once before
+	// Blackwell (arguments.py warns).
+	blackwell := gpuMajor(&j.Cluster.GPU) >= 10
+	return []target.Offer{{Values: []string{"true"}, Applies: func(f *target.Facts) bool {
+		return f.Layout.ExpertParallel > 1 && (blackwell || f.Layout.TensorParallel == 1 && f.Layout.ContextParallel == 1)
+	}}}
+}
+
+func offersDispatcher(j *job.Job) []target.Offer {
+	if j.Model.MoE == nil || j.Model.LayerPattern != "" {
+		return nil
 	}
-	if m.LayerPattern == "" {
-		const asked = "published gains run from none to a third of a step"
-		if m.MoE != nil && v.atLeast(16, 0) {
-			offer("cuda_graphs", asked, nil, "attention+moe_router+moe_preprocess", "layer", "full")
-		} else {
-			offer("cuda_graphs", asked, nil, "layer", "full")
-		}
+	return []target.Offer{{Values: []string{"deepep", "hybridep"}, Asked: "it needs the package DeepEP", Applies: func(f *target.Facts) bool {
+		return f.Layout.ExpertParallel > 1 && f.Layout.ExpertTensorParallel == 1
+	}}}
+}
+
+func (v *version) offersGraphs(j *job.Job) []target.Offer {
+	if j.Model.LayerPattern != "" {
+		return nil
 	}
-	if v.options.Has("--fine-grained-activation-offloading") && m.LayerPattern == "" && j.Cluster.PCIe.Bandwidth > 0 {
-		offer("offload.activations", "it needs the packages cuda-python and nvidia-ml-py", nil, "true")
+	values := []string{"layer", "full"}
+	if j.Model.MoE != nil && v.atLeast(16, 0) {
+		values = append([]string{"attention+moe_router+moe_preprocess"}, values...)
 	}
-	if attention(j) == "flash" {
-		offer("attention", "", nil, "fused")
+	return []target.Offer{{Values: values, Asked: "published gains run from none to a third of a step"}}
+}
+
+func (v *version) offersActivations(j *job.Job) []target.Offer {
+	if !v.options.Has("--fine-grained-activation-offloading") || j.Model.LayerPattern != "" || j.Cluster.PCIe.Bandwidth == 0 {
+		return nil
 	}
-	offer("gradient_dtype", "", nil, "bf16")
-	return list
+	return []target.Offer{{Values: []string{"true"}, Asked: "it needs the packages cuda-python and nvidia-ml-py"}}
+}
+
+func offersAttention(j *job.Job) []target.Offer {
+	if attention(j) != "flash" {
+		return nil
+	}
+	return []target.Offer{{Values: []string{"fused"}}}
 }
 
 // registersBuffers reports whether Transformer Engine has user buffers for every

@@ -29,6 +29,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	diags.Append(check(v, j))
 	slurm.CheckMounts(j, &diags)
 	moe := j.Model.MoE != nil
+	options := v.execution()
 	return &target.Target{
 		Backend:              "megatron",
 		Version:              v.name,
@@ -49,9 +50,9 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		KVReplication:        v.atLeast(16, 0),
 		Alternatives:         capability.Layout(nil),
 		Rules:                v.rules(),
-		Resolve:              v.execution().Resolver(),
-		Variants:             variants(),
-		Offers:               v.offers(j),
+		Resolve:              options.Resolver(),
+		Variants:             options.Variants(),
+		Offers:               options.Offers(j),
 		PaddedVocab:          paddedVocab,
 	}, diags
 }

@@ -449,3 +449,21 @@ func TestZeroStages(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryOptionHasARow: what a release has of an option, a row carries out, and
+// a release has the flag of a switch where the capability table says that it has
+// the switch.
+func TestEveryOptionHasARow(t *testing.T) {
+	for i := range versions {
+		v := &versions[i]
+		table := v.execution()
+		if silent := table.Silent(); silent != nil {
+			t.Errorf("%s: no rows of %v", v.name, silent)
+		}
+		for _, r := range table.Rows {
+			if flag := r.Becomes.flag; flag != "" && !v.options.Has(flag) {
+				t.Errorf("%s has no %s for %s", v.name, flag, r.Option)
+			}
+		}
+	}
+}

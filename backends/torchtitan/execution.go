@@ -8,6 +8,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/execution"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -154,6 +155,11 @@ func (v *version) execution() *execution.Table[written] {
 		Instead: fmt.Sprintf(movesTogether, "offload.parameters"),
 	}, {
 		Option: "offload.parameters",
+		Variants: []target.Variant{{
+			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},
+			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
+			Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true },
+		}},
 		Check: func(j *job.Job) string {
 			x := &j.Execution
 			if !x.OffloadParameters.Value || x.OffloadOptimizer.Value || j.Constraints.MayBe("offload.optimizer", "true") {

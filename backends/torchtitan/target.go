@@ -39,6 +39,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 // shard, replicate and pp (torchtitan/distributed/parallel_dims.py); experts
 // borrow the same ranks from the inside out.
 func (v *version) target(j *job.Job, f *family) *target.Target {
+	options := v.execution()
 	t := &target.Target{
 		Backend: "torchtitan", Version: v.name, Runtime: v.runtime(f),
 		DenseMesh: []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard,
@@ -59,14 +60,10 @@ func (v *version) target(j *job.Job, f *family) *target.Target {
 		ExpertParallel:   j.Model.MoE != nil,
 		Replicate:        true,
 		Alternatives:     alternatives(v, f),
-		Rules:            slices.Concat(commonRules, v.execution().Conflicts(), v.rules, f.rules),
-		Resolve:          v.execution().Resolver(),
+		Rules:            slices.Concat(commonRules, options.Conflicts(), v.rules, f.rules),
+		Resolve:          options.Resolver(),
 		PaddedVocab:      vocabulary,
-		Variants: []target.Variant{{
-			Name: "CPU offload of parameters and optimizer", Options: []string{"offload.optimizer", "offload.parameters"},
-			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage > 0 },
-			Apply:   func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true },
-		}},
+		Variants:         options.Variants(),
 	}
 	if v.optionalSequenceParallel && j.Constraints.Layout.SequenceParallel.Set {
 		t.SequenceParallel = []bool{true, false} // off is never better, so only on demand

@@ -301,3 +301,12 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryOptionHasARow: what a release has of an option, a row carries out.
+func TestEveryOptionHasARow(t *testing.T) {
+	for _, v := range versions {
+		if silent := v.execution().Silent(); silent != nil {
+			t.Errorf("%s: no rows of %v", v.name, silent)
+		}
+	}
+}
