@@ -238,6 +238,8 @@ func TestRefusals(t *testing.T) {
 		{"modules", "both", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedExecution, `["op"]`},
 		{"unknown argument", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.seqlen=4"} }, InvalidOption, `Did you mean "training.seq_len"`},
 		{"wrong type", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.local_batch_size=eight"} }, InvalidOption, "whole number"},
+		{"diloco", "0.2.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--fault_tolerance.semi_sync_method=diloco"} }, UnplannedOption, "a lighthouse and a launch of its own for each replica"},
+		{"diloco", "0.3.0", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--fault_tolerance.semi_sync_method=diloco"} }, InvalidOption, "0.3.0 has no option fault_tolerance"},
 		{"wrong choice", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--parallelism.fsdp_reshard_after_forward=sometimes"} }, InvalidOption, "one of default, always, never"},
 	}
 	for _, c := range cases {
