@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -71,6 +73,7 @@ func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Out
 	if len(found.Best) > 0 {
 		p.Feasible = true
 		describe(p, j, t, &found.Best[0])
+		expect(p, j, found)
 		p.Selection = selection(p, &found.Choice)
 		p.Alternatives = alternatives(found.Best[1:])
 		p.Warnings = append(p.Warnings, awkward(ctx, j, t, &found.Best[0])...)
@@ -107,7 +110,7 @@ func blank(j *job.Job) *plan.Plan {
 			GPUBytes: j.Cluster.GPU.Memory, UsableBytes: j.UsableMemory(),
 			Stages: []plan.StageMemory{}, Host: plan.HostMemory{Ledger: []plan.LedgerLine{}, Phases: []plan.HostPhase{}},
 		},
-		Time:          plan.Time{Breakdown: []plan.TimeLine{}},
+		Time:          plan.Time{Breakdown: []plan.TimeLine{}, ChosenAmong: 1},
 		Communication: []plan.Communication{}, Alternatives: []plan.Alternative{}, Policies: []plan.Policy{}, Overridden: []plan.Override{}, Warnings: []plan.Warning{}, Artifacts: []plan.Artifact{},
 	}
 }
@@ -130,10 +133,40 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
 	p.Memory.GPUBytes, p.Memory.UsableBytes = j.Cluster.GPU.Memory, j.UsableMemory()
 	p.Warnings = append(p.Warnings, d.Warnings...)
 	guard(j, p, c)
+	p.Time.ExpectedSeconds, p.Time.ChosenAmong = p.Time.StepSeconds, 1
 	roundTimes(p)
 	p.Run = goodput.Run(j, p.Time.StepSeconds, p.Time.StepRangeSeconds)
 	p.Calibration = calibrated(j, t, c)
 	roundAll(p)
+}
+
+// expect says what the step of a chosen layout is expected to take, and shifts its
+// range: the fastest of several predictions is more likely one that errs in favour.
+func expect(p *plan.Plan, j *job.Job, found *search.Outcome) {
+	if j.Constraints.Objective == "memory" {
+		return
+	}
+	t := &p.Time
+	t.ChosenAmong = distinct(found.Best)
+	longer := units.Ratio(math.Exp(uncertainty.Selection(t.ChosenAmong)))
+	t.ExpectedSeconds = units.Rounded(longer.Of(t.StepSeconds))
+	for i, end := range t.StepRangeSeconds {
+		t.StepRangeSeconds[i] = units.Rounded(longer.Of(end))
+	}
+	p.Run = goodput.Run(j, t.StepSeconds, t.StepRangeSeconds)
+	roundAll(&p.Run)
+}
+
+// distinct counts layouts, of those that are alike one.
+func distinct(best []search.Candidate) int {
+	var list []plan.Choice
+	for i := range best {
+		c := plan.Choice{Layout: best[i].Layout, Execution: best[i].Execution}
+		if !slices.ContainsFunc(list, func(has plan.Choice) bool { return alike(&has, &c) }) {
+			list = append(list, c)
+		}
+	}
+	return len(list)
 }
 
 func input(j *job.Job) plan.Input {

@@ -308,10 +308,19 @@ func largest(ledger []plan.LedgerLine) string {
 // GiB writes an amount of memory.
 func GiB(n units.Bytes) string { return fmt.Sprintf("%.1f GiB", float64(n)/float64(units.GiB)) }
 
+// Expected says what a step is expected to take that was chosen among others, with
+// a comma behind it; "" where that is what is predicted.
+func Expected(t *plan.Time) string {
+	if t.ChosenAmong < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s expected of the best of %d, ", Duration(t.ExpectedSeconds), t.ChosenAmong)
+}
+
 func stepTime(b *strings.Builder, p *plan.Plan) {
 	t := &p.Time
-	section(b, "Step", fmt.Sprintf("%s (90 %% range %s to %s), bubble %s, exposed communication %s",
-		Duration(t.StepSeconds), Duration(t.StepRangeSeconds[0]), Duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
+	section(b, "Step", fmt.Sprintf("%s (%s90 %% range %s to %s), bubble %s, exposed communication %s",
+		Duration(t.StepSeconds), Expected(t), Duration(t.StepRangeSeconds[0]), Duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, l := range t.Breakdown {
 		if l.Seconds > 0.001*t.StepSeconds {

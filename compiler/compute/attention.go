@@ -19,7 +19,7 @@ const (
 	Unfused                         // separate matrix multiplications and softmax, scores in memory
 	SDPA                            // what scaled dot-product attention of the framework picks
 	FlashAttention2                 // FlashAttention 2 also where a newer one exists
-	FlashAttention1                 // of which only the rate over the second is known
+	FlashAttention1                 // timed as the second, over which package estimate has its rate
 	kernelCount
 )
 

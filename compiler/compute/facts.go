@@ -57,7 +57,6 @@ type factTables struct {
 	attention     []*surface.KernelRates
 	launch        units.Seconds
 	deterministic float64
-	flash1        [2]float64 // rate over FlashAttention 2's: heads up to 64 wide, wider ones
 }
 
 var facts factTables
@@ -74,7 +73,6 @@ func (f *factTables) load() {
 		}
 		f.launch = units.Seconds(need(named, "launch_seconds"))
 		f.deterministic = need(named, "deterministic_attention_backward")
-		f.flash1 = [2]float64{need(named, "flash1"), need(named, "flash1_wide")}
 	})
 }
 
@@ -132,7 +130,7 @@ type kernelRates struct {
 func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 	f.load()
 	if k == FlashAttention1 {
-		return f.flash1Rates(r)
+		k = FlashAttention2
 	}
 	out := kernelRates{
 		mla:      f.nearestOf(r, func(x *surface.KernelRates) bool { return x.QK > x.V }),
@@ -149,24 +147,6 @@ func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 		default:
 			out.square = append(out.square, x)
 		}
-	}
-	return out
-}
-
-// flash1Rates are those of FlashAttention 1: the second's forward passes take
-// longer by one factor, and backward passes are in proportion.
-func (f *factTables) flash1Rates(r *relative) kernelRates {
-	out := f.kernelRates(r, FlashAttention2)
-	for i, x := range out.square {
-		slower, rate := *x, f.flash1[0]
-		if x.QK > 64 {
-			rate = f.flash1[1]
-		}
-		slower.Forward = make([]float64, len(x.Forward))
-		for n, t := range x.Forward {
-			slower.Forward[n] = t / rate
-		}
-		out.square[i] = &slower
 	}
 	return out
 }

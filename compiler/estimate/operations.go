@@ -112,6 +112,10 @@ func (b *builder) attention(o *program.Operation) {
 	}
 	f, w := b.e.device.Attention(&a)
 	f, w = f/cp, w/cp
+	if a.Kernel == compute.FlashAttention1 {
+		rate := b.e.flash1(c.QKDim)
+		f, w = f.At(rate), w.At(rate)
+	}
 	if cp > 1 {
 		f, w = f.At(b.e.ring), w.At(b.e.ring)
 	}
@@ -119,6 +123,15 @@ func (b *builder) attention(o *program.Operation) {
 	b.bwd[lineAttention] += w
 	b.repeat(o.Modules, f)
 	b.contextParallel(c, f, w)
+}
+
+// flash1 is the rate of the first FlashAttention over the second's.
+func (e *Evaluator) flash1(headDim int) units.Ratio {
+	rate := units.Ratio(e.parameters.at("flash1"))
+	if headDim > 64 {
+		rate *= units.Ratio(e.parameters.at("flash1_wide"))
+	}
+	return rate
 }
 
 // attentionType is what attention computes in: 16 bits, unless the run asks for

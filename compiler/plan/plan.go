@@ -159,8 +159,15 @@ type HostPhase struct {
 // Time is the prediction of one optimizer step. The breakdown sums to
 // StepSeconds.
 type Time struct {
-	StepSeconds               units.Seconds
-	StepRangeSeconds          [2]units.Seconds // 90 % range
+	StepSeconds      units.Seconds
+	StepRangeSeconds [2]units.Seconds // 90 % range, of which ExpectedSeconds is the middle
+	// ExpectedSeconds is what the step is expected to take. It is longer than what is
+	// predicted of the layout where a search chose it among others, partly for the
+	// errors of the prediction that speak for it; else the same.
+	ExpectedSeconds units.Seconds
+	// ChosenAmong is the number of layouts that it was chosen among as the fastest, it
+	// and those that come next; 1 without a choice, or by another objective.
+	ChosenAmong               int
 	Breakdown                 []TimeLine
 	BubbleShare               units.Share
 	ExposedCommunicationShare units.Share

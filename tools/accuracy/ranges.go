@@ -105,8 +105,9 @@ func printChosen(w io.Writer, rows []witness, of []judged) {
 		k := fmt.Sprint(rows[i].model, x.layout.GPUs(), x.job.Training.GlobalBatchSize, x.job.Model.SequenceLength)
 		groups[k] = append(groups[k], i)
 	}
-	var inside []bool
-	var more []float64
+	var inside, after []bool
+	var more, left []float64
+	record := fitSpreads(rows)
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		members := groups[name]
 		different := map[float64]bool{}
@@ -120,19 +121,28 @@ func printChosen(w io.Writer, rows []witness, of []judged) {
 			}
 		}
 		if len(different) >= 3 {
+			shift := uncertainty.Selection(len(different))
 			inside, more = append(inside, of[chosen].inside), append(more, rows[chosen].ratio-mean)
+			after, left = append(after, holds(rows[chosen].under(record), rows[chosen].ratio-shift)), append(left, rows[chosen].ratio-mean-shift)
 		}
 	}
 	if len(more) < 2 {
 		return
 	}
-	sum, squares := 0.0, 0.0
-	for _, m := range more {
-		sum, squares = sum+m, squares+m*m
-	}
-	n := float64(len(more))
+	longer, deviation := meanWithError(more)
+	rest, _ := meanWithError(left)
 	fmt.Fprintf(w, "\nOf %d groups of layouts of one model, batch and machine, %s of the predicted best lie inside their range. They took %+.1f %% longer, against\n"+
-		"their predictions, than the mean of their group (standard error %.1f %%).\n", len(more), percentOf(inside), 100*sum/n, 100*math.Sqrt((squares/n-sum/n*sum/n)/n))
+		"their predictions, than the mean of their group (standard error %.1f %%). With what is expected of a chosen layout it is %+.1f %%, and %s lie inside.\n",
+		len(more), percentOf(inside), 100*longer, 100*deviation, 100*rest, percentOf(after))
+}
+
+// meanWithError is the mean of some numbers and its standard error.
+func meanWithError(of []float64) (mean, deviation float64) {
+	var squares float64
+	for _, x := range of {
+		mean, squares = mean+x/float64(len(of)), squares+x*x/float64(len(of))
+	}
+	return mean, math.Sqrt(max(0, squares-mean*mean) / float64(max(len(of)-1, 1)))
 }
 
 // printRanges prints a line for each kind of row.

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 )
 
 // A judge of the choice, not of the numbers: where somebody measured a whole
@@ -204,20 +205,20 @@ func printRegret(w io.Writer, results []result) {
 	}
 	out.Flush()
 	printVerdicts(w, cells)
-	if mean, deviation, n := optimism(near); n > 1 {
-		fmt.Fprintf(w, "chosen layouts took %+.1f %% longer, against their predictions, than the %d that fit and are predicted next (standard error %.1f %%, %d cells up to %d GPUs)\n",
-			100*mean, runnersUp, 100*deviation, n, judgedGPUs)
+	if longer := optimism(near); len(longer) > 1 {
+		mean, deviation := meanWithError(longer)
+		fmt.Fprintf(w, "chosen layouts took %+.1f %% longer, against their predictions, than the %d that fit and are predicted next (standard error %.1f %%, %d cells up to %d GPUs); %+.1f %% against what is expected of them\n",
+			100*mean, runnersUp, 100*deviation, len(longer), judgedGPUs, 100*(mean-uncertainty.Selection(1+runnersUp)))
 	}
 }
 
 // runnersUp is how many layouts of a cell a chosen one is compared with.
 const runnersUp = 10
 
-// optimism is by how much longer chosen layouts took, against their predictions,
-// than the median of those that were predicted next: what a search gains by
-// errors in its favour. Mean of the logarithms over cells, and its standard error.
-func optimism(of []judgement) (mean, deviation float64, n int) {
-	var squares float64
+// optimism is by how much longer the chosen layout of each cell took, against its
+// prediction, than the median of those that were predicted next: what a search gains
+// by errors in its favour, as logarithms.
+func optimism(of []judgement) (all []float64) {
 	for i := range of {
 		chosen := of[i].ndc.taken
 		if chosen == nil || chosen.Time == nil {
@@ -238,14 +239,9 @@ func optimism(of []judgement) (mean, deviation float64, n int) {
 			longer[k] = math.Log(r.Time.MeasuredSeconds / r.predicted)
 		}
 		slices.Sort(longer)
-		x := math.Log(chosen.Time.MeasuredSeconds/chosen.predicted) - quantile(longer, 0.5)
-		mean, squares, n = mean+x, squares+x*x, n+1
+		all = append(all, math.Log(chosen.Time.MeasuredSeconds/chosen.predicted)-quantile(longer, 0.5))
 	}
-	mean /= float64(max(n, 1))
-	if n > 1 {
-		deviation = math.Sqrt((squares/float64(n) - mean*mean) / float64(n-1))
-	}
-	return mean, deviation, n
+	return all
 }
 
 // String is the regret in per cent.

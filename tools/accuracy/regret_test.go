@@ -87,8 +87,8 @@ func TestOptimism(t *testing.T) {
 	}
 	lost := judged(1)
 	lost.ndc.taken = &result{}
-	mean, deviation, n := optimism([]judgement{judged(1.1 * 1.05), judged(1.1 * 1.05), lost})
-	if n != 2 || math.Abs(mean-math.Log(1.05)) > 1e-9 || deviation > 1e-6 {
-		t.Errorf("%v with a standard error of %v, of %d", mean, deviation, n)
+	all := optimism([]judgement{judged(1.1 * 1.05), judged(1.1 * 1.05), lost})
+	if mean, deviation := meanWithError(all); len(all) != 2 || math.Abs(mean-math.Log(1.05)) > 1e-9 || deviation > 1e-6 {
+		t.Errorf("%v with a standard error of %v, of %d", mean, deviation, len(all))
 	}
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,9 +63,13 @@ func Memory(p *plan.Plan, stage int, terms []plan.Term) Section {
 func Time(p *plan.Plan, terms []plan.Term) Section {
 	t := &p.Time
 	s := Section{Topic: "time", Title: "Time of a step", Lines: []string{
-		fmt.Sprintf("%s, 90 %% range %s to %s; bubble %.1f %%, exposed communication %.1f %%, MFU %.1f %%.", view.Duration(t.StepSeconds), view.Duration(t.StepRangeSeconds[0]), view.Duration(t.StepRangeSeconds[1]),
+		fmt.Sprintf("%s, %s90 %% range %s to %s; bubble %.1f %%, exposed communication %.1f %%, MFU %.1f %%.", view.Duration(t.StepSeconds), view.Expected(t), view.Duration(t.StepRangeSeconds[0]), view.Duration(t.StepRangeSeconds[1]),
 			100*float64(t.BubbleShare), 100*float64(t.ExposedCommunicationShare), 100*float64(p.Throughput.MFU)),
 	}}
+	if t.ChosenAmong > 1 {
+		s.Lines = append(s.Lines, fmt.Sprintf("Expected: %s = %s · exp(%.2f %%): the fastest of %d layouts is partly one of which a prediction errs in favour (docs/uncertainty.md). The lines below are of the layout as it is predicted, and so are throughput and MFU.",
+			view.Duration(t.ExpectedSeconds), view.Duration(t.StepSeconds), 100*math.Log(float64(t.ExpectedSeconds/t.StepSeconds)), t.ChosenAmong))
+	}
 	parts := Table{Columns: []Column{{"seconds", "time", true}, {"share", "share", true}, {"name", "what", false}, {"formula", "with its numbers", false}, {"error", "measured error", true}, {"section", "formula and source", false}}}
 	for _, x := range terms {
 		parts.Rows = append(parts.Rows, []Cell{timeCell(units.Seconds(x.Amount)), percentCell(x.Amount / float64(t.StepSeconds)), Words(x.Name), Words(x.Formula), errorCell(x.Error), Words(x.Section)})
