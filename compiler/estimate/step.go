@@ -157,24 +157,35 @@ func (e *Evaluator) stages(l *plan.Layout) {
 	e.transfers(l)
 	var forward, backward, weight units.Seconds
 	var n program.Elements
-	first := 0
+	first, next := 0, 0
+	inputs, outputs := s.durations.Forward[:len(l.StageLayers)], s.durations.InputGradient[:len(l.StageLayers)]
+	before := -1
 	for c, layers := range l.StageLayers {
-		if c < 2 || c == chunks-1 || layers != l.StageLayers[c-1] || !e.alike(first-layers, first+layers) {
+		if c < 2 || c == chunks-1 || layers != before || !e.alike(first-layers, first+layers) {
 			e.compose(l, first, first+layers)
 			forward, backward, weight, n = e.chunk(l, c)
 		}
-		s.durations.Forward[c], s.durations.InputGradient[c] = forward, backward
+		before = layers
+		inputs[c], outputs[c] = forward, backward
 		if split {
-			s.durations.InputGradient[c], s.weights[c] = backward-weight, weight
+			outputs[c], s.weights[c] = backward-weight, weight
 		}
-		rank := place.Rank(c, p)
-		s.elements[rank] = s.elements[rank].Add(n)
+		rank := next
+		if next++; next == p {
+			next = 0
+		}
+		if place != schedule.Loop {
+			rank = place.Rank(c, p)
+		}
+		here := &s.elements[rank]
+		here.Dense += n.Dense
+		here.Expert += n.Expert
 		s.works[rank] += forward + backward
 		first += layers
 	}
 	s.busiest, s.work = 0, 0
 	for r, t := range s.works {
-		if units.Rounded(t) > units.Rounded(s.work) { // of equal ranks the first
+		if t > s.work && units.Rounded(t) > units.Rounded(s.work) { // of equal ranks the first
 			s.busiest, s.work = r, t
 		}
 	}

@@ -71,7 +71,7 @@ func (m *Model) staging(e *evaluation, s *state) int64 {
 // them: while they are made, and while the weights of others are imported.
 func (m *Model) building(l *plan.Layout) (made, imported int64) {
 	h := &m.runtime.Host
-	whole := m.element * (m.arch.ParametersTotal() + m.arch.ParametersMTP())
+	whole := m.whole
 	cut := l.TensorParallel > 1 || l.ExpertParallel > 1
 	switch imports := m.job.Training.Start.From == "huggingface"; {
 	case imports && (cut || l.ZeroStage < 3):

@@ -50,6 +50,7 @@ type Model struct {
 	runtime   *runtime.Runtime // the target's
 	precision precision
 	element   int64 // bytes of the compute type
+	whole     int64 // bytes of all parameters in it
 	cache     map[shape]*terms
 	pipeline  *pipeline // of the layout being evaluated
 	pipelines pipelines
@@ -67,6 +68,7 @@ func New(j *job.Job, t *target.Target) *Model {
 		precision: precisionOf(&j.Training), element: int64(elementBytes(j.Training.Precision)),
 		cache: map[shape]*terms{}, pipelines: pipelines{known: map[string]*pipeline{}}, overhead: overheadOf(&t.Runtime.Calibration, j.Cluster.Calibration),
 	}
+	m.whole = m.element * (m.arch.ParametersTotal() + m.arch.ParametersMTP())
 	m.uncertain()
 	return m
 }

@@ -160,7 +160,7 @@ func between(a, b, at *instant) bool {
 	return !high.less(low)
 }
 
-// fraction is a number of thing over a positive one.
+// fraction is a quotient whose divisor is positive.
 type fraction struct{ over, under int64 }
 
 func (f fraction) less(g fraction) bool { return f.over*g.under < g.over*f.under }
