@@ -16,8 +16,11 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 			GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
 			AllReduces: true, // zero.stage_1_and_2 with use_multi_rank_bucket_allreduce; bf16_optimizer
 		},
-		Buckets:  buckets,
-		Pipeline: runtime.Pipeline{Blocking: true, BlockingInterleaved: true, KeepsOutputs: true},
+		Buckets: buckets,
+		// deepspeed/runtime/pipe/engine.py: outputs and their gradients are cut over the
+		// ranks of model parallelism on the way (pipe_partitioned and grad_partitioned of
+		// the configuration, on by default)
+		Pipeline: runtime.Pipeline{Blocking: true, BlockingInterleaved: true, KeepsOutputs: true, ScattersActivations: true},
 		TensorParallel: runtime.TensorParallel{
 			WholeEmbedding:    true,
 			WholeHead:         !v.has(headSplit) || j.Model.TiedEmbeddings,

@@ -34,6 +34,9 @@ func checkExtraArguments(v *version, j *job.Job, diags *diag.List) {
 			diags.Error(InvalidExtraArgument, at, "Invalid extra argument", detail)
 			continue
 		}
+		if o.name == opFuser && fusesExperts(j) { // counted
+			continue
+		}
 		option, _ := v.options.Lookup(o.name)
 		extra.Report(option, o.name, at, diags)
 	}

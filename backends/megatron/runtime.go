@@ -1,6 +1,11 @@
 package megatron
 
-import "github.com/ndc-dev/ndc/compiler/runtime"
+import (
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/lang/job"
+)
 
 // The first and the last minor releases that measured steps ran on: what lies
 // beyond is taken as the nearest.
@@ -8,7 +13,7 @@ const firstMeasured, lastMeasured = 14, 19
 
 // runtime is how the release runs a job. Sources: docs/memory.md and
 // docs/time.md, where each of its values is explained.
-func (v *version) runtime() runtime.Runtime {
+func (v *version) runtime(j *job.Job) runtime.Runtime {
 	// Megatron's own loss, fused or not, keeps fp32 probabilities, from which the
 	// gradient is made in the compute type.
 	loss := runtime.LossKernel{FP32: 1, Base: 1}
@@ -24,13 +29,46 @@ func (v *version) runtime() runtime.Runtime {
 		},
 		Buckets:      runtime.Buckets{Unhidden: 40e6, UnhiddenPerRank: 1e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
 		Attention:    runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
-		Experts:      runtime.Experts{GroupedStreams: true},
+		Experts:      runtime.Experts{GroupedStreams: true, FusedMLP: fusesExperts(j)},
 		Loss:         runtime.Loss{Fused: loss, Unfused: loss},
-		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor)},
+		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor), Attention: lowPrecisionAttention(j)},
 		// megatron/core/transformer/transformer_layer.py, get_layer_static_inputs; moe/token_dispatcher.py, dispatch_preprocess
 		Graphs:      runtime.Graphs{Masks: true, SendsCopies: true},
 		Calibration: runtime.Calibration{Time: "megatron", Memory: "megatron"},
 	}
+}
+
+// opFuser is the option that builds expert MLPs of Transformer Engine's operations.
+const opFuser = "--use-transformer-engine-op-fuser"
+
+// fusesExperts reports whether an expert MLP is one kernel: the job asks for the op
+// fuser, and its environment for the kernel, which there is for Blackwell's MXFP8
+// and NVFP4 (Transformer Engine, ops/fused/forward_grouped_mlp.py, is_supported).
+func fusesExperts(j *job.Job) bool {
+	asked := slices.ContainsFunc(occurrences(j.Backend.ExtraArgs), func(o occurrence) bool { return o.name == opFuser })
+	return asked && j.Model.MoE != nil && gpuMajor(&j.Cluster.GPU) == 10 && (j.Training.Precision == "mxfp8" || j.Training.Precision == "nvfp4") &&
+		variable(j, "NVTE_CUTEDSL_FUSED_GROUPED_MLP") == "1"
+}
+
+// lowPrecisionAttention reports whether attention computes in the 8 bits of the
+// GEMMs: no option of pretrain_gpt.py says so, but variables of Transformer Engine do
+// (docs/envvars.rst there).
+func lowPrecisionAttention(j *job.Job) bool {
+	recipe := variable(j, "NVTE_DPA_FP8_RECIPE")
+	return (j.Training.Precision == "fp8" || j.Training.Precision == "mxfp8") && variable(j, "NVTE_DPA_FP8_RECIPE_DPA") == "1" &&
+		(recipe == "DelayedScaling" || recipe == "Float8CurrentScaling")
+}
+
+// variable is what the job sets an environment variable to, "" if it does not.
+func variable(j *job.Job, name string) (value string) {
+	for _, all := range [...][]job.Variable{j.Cluster.Network.Environment, j.Slurm.Environment, j.Backend.Environment} {
+		for _, v := range all {
+			if v.Name == name {
+				value = v.Value
+			}
+		}
+	}
+	return value
 }
 
 // distributedOptimizer is Megatron's DDP with or without the distributed

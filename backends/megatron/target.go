@@ -33,7 +33,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	return &target.Target{
 		Backend:              "megatron",
 		Version:              v.name,
-		Runtime:              v.runtime(),
+		Runtime:              v.runtime(j),
 		DenseMesh:            denseMesh,
 		ExpertMesh:           expertMesh,
 		Schedules:            []plan.Schedule{plan.Schedule1F1B, plan.ScheduleInterleaved1F1B},

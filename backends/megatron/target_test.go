@@ -467,3 +467,40 @@ func TestEveryOptionHasARow(t *testing.T) {
 		}
 	}
 }
+
+// TestAskedOfTransformerEngine: what a job asks for in the words of Transformer
+// Engine is counted where the kernels for it are.
+func TestAskedOfTransformerEngine(t *testing.T) {
+	set := func(name, value string) job.Variable { return job.Variable{Name: name, Value: value} }
+	kernel := []job.Variable{set("NVTE_CUTEDSL_FUSED_GROUPED_MLP", "1")}
+	attention := []job.Variable{set("NVTE_DPA_FP8_RECIPE", "Float8CurrentScaling"), set("NVTE_DPA_FP8_RECIPE_DPA", "1")}
+	for _, c := range []struct {
+		name, precision, capability string
+		extra                       []string
+		environment                 []job.Variable
+		fused, attention            bool
+	}{
+		{"fused experts", "mxfp8", "10.0", []string{opFuser}, kernel, true, false},
+		{"nobody asked for the kernel", "mxfp8", "10.0", []string{opFuser}, nil, false, false},
+		{"nobody asked for the op fuser", "mxfp8", "10.0", nil, kernel, false, false},
+		{"16 bits", "bf16", "10.0", []string{opFuser}, kernel, false, false},
+		{"Hopper", "fp8", "9.0", []string{opFuser}, kernel, false, false},
+		{"attention", "fp8", "9.0", nil, attention, false, true},
+		{"attention in 16 bits", "fp8", "9.0", nil, append([]job.Variable{set("NVTE_DPA_FP8_RECIPE", "F16")}, attention[1]), false, false},
+		{"attention of 16-bit GEMMs", "bf16", "9.0", nil, attention, false, false},
+	} {
+		j := baseJob("core_v0.19.2")
+		j.Model.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 4096}
+		j.Backend.ExtraArgs, j.Backend.Environment = c.extra, c.environment
+		j.Training.Precision, j.Cluster.GPU.ComputeCapability = c.precision, c.capability
+		if fused, low := fusesExperts(j), lowPrecisionAttention(j); fused != c.fused || low != c.attention {
+			t.Errorf("%s: fused experts %v, 8-bit attention %v", c.name, fused, low)
+		}
+		v, _ := release(j)
+		var diags diag.List
+		checkExtraArguments(v, j, &diags)
+		if warned := len(diags) > 0; warned != (len(c.extra) > 0 && !c.fused) {
+			t.Errorf("%s: %v", c.name, diags)
+		}
+	}
+}
