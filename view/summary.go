@@ -393,7 +393,7 @@ func runLine(p *plan.Plan) string {
 	}
 	if r := &p.Run; r.ExpectedSeconds > 0 {
 		d := Durations(r.ExpectedSeconds, r.ExpectedRange[0], r.ExpectedRange[1])
-		jobs += fmt.Sprintf("\nwith %s failures expected %s (90 %% range %s to %s), goodput %s", units.Significant(r.Failures, 2), d[0], d[1], d[2], percent(r.Goodput))
+		jobs += fmt.Sprintf("\nwith %s failures expected %s (%s to %s), goodput %s", units.Significant(r.Failures, 2), d[0], d[1], d[2], percent(r.Goodput))
 	}
 	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %.0f GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
