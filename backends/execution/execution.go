@@ -1,8 +1,9 @@
 // Package execution walks what a backend says of the options of execution, one
 // row for each: what a plan gets where the job says nothing, what a search may
-// choose beside that, why the framework refuses a value, what the option does not go together with, and what it
-// becomes in the emitted files. Which versions have a value stands in package
-// capability alone; an option that no version of a backend has needs no row.
+// choose beside that, why the framework refuses a value, what the option does
+// not go together with, and what it becomes in the emitted files. Which versions
+// have a value stands in package capability alone; an option that no version of
+// a backend has needs no row.
 // The package names no framework and no option.
 package execution
 
