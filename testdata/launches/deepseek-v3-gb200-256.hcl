@@ -41,6 +41,11 @@ job "deepseek-v3-gb200-256" {
   }
 
   constraints {
+    max_oom_probability {
+      start = 1
+      run   = 1
+    }
+
     layout {
       tensor_parallel         = 1
       context_parallel        = 1
@@ -58,6 +63,7 @@ job "deepseek-v3-gb200-256" {
   }
 
   execution {
+    cuda_graphs              = ["attention", "moe_router", "moe_preprocess"]
     cross_entropy            = "fused"
     moe_dispatcher           = "hybridep"
     optimizer_state_dtype    = "bf16"

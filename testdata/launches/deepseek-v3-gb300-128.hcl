@@ -58,6 +58,7 @@ job "deepseek-v3-gb300-128" {
   }
 
   execution {
+    cuda_graphs              = ["attention", "moe_router", "moe_preprocess"]
     cross_entropy            = "fused"
     moe_dispatcher           = "hybridep"
     optimizer_state_dtype    = "bf16"

@@ -53,6 +53,7 @@ job "qwen3-235b-gb200-256" {
   }
 
   execution {
+    cuda_graphs              = ["attention", "moe_router", "moe_preprocess"]
     cross_entropy            = "fused"
     moe_dispatcher           = "hybridep"
     overlap_gradient_reduce  = true

@@ -55,6 +55,7 @@ job "qwen3-235b-gb300-64" {
   }
 
   execution {
+    cuda_graphs              = ["attention", "moe_router", "moe_preprocess"]
     cross_entropy            = "fused"
     moe_dispatcher           = "hybridep"
     optimizer_state_dtype    = "bf16"

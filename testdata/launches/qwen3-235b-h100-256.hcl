@@ -55,6 +55,7 @@ job "qwen3-235b-h100-256" {
   }
 
   execution {
+    cuda_graphs              = ["moe_router", "moe_preprocess"]
     cross_entropy            = "fused"
     moe_dispatcher           = "deepep"
     overlap_expert_parallel  = true
