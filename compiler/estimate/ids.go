@@ -18,6 +18,11 @@ const (
 	// IDBeyondPublished: the predicted utilisation is more than 5 % above the best
 	// that was published for such runs.
 	IDBeyondPublished diag.ID = "beyond-published"
+	// IDNoNVLink: the GPUs of a node talk over PCIe; what that does to the range.
+	IDNoNVLink diag.ID = "no-nvlink"
+	// IDPowerLimited: the GPU has less power than the boards whose rates are known;
+	// what that does to the step and its range.
+	IDPowerLimited diag.ID = "power-limited"
 )
 
 // wide is what a range goes to a side beyond what is usual; short runs waste

@@ -1,0 +1,79 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+)
+
+// weak says of machines that are weaker than the measured ones what that does
+// to a step and its range. A calibration has measured the machine itself, and
+// short runs waste nothing.
+func (e *Evaluator) weak(l *plan.Layout, x *plan.Execution, t units.Seconds) []plan.Warning {
+	if e.job.Cluster.Calibration != nil || t*units.Seconds(e.job.Training.Steps) <= short {
+		return nil
+	}
+	var s uncertainty.Step
+	e.Uncertain(l, x, &s)
+	return append(e.withoutNVLink(&s), e.powerLimited(&s, t)...)
+}
+
+// withoutNVLink compares the range with that of a step whose seconds on PCIe
+// are as certain as seconds on NVLink.
+func (e *Evaluator) withoutNVLink(s *uncertainty.Step) []plan.Warning {
+	c := &e.job.Cluster
+	if c.NVLink.Domain > 0 || c.GPUsPerNode == 1 {
+		return nil
+	}
+	prior := e.Prior()
+	spread := func(of uncertainty.Term) float64 { return 100 * math.Sqrt(prior.Covariance[of][of]) }
+	detail := fmt.Sprintf("The GPUs of a node talk over PCIe, and no such node was measured. What goes over PCIe is predicted with a spread of %.0f %%, what goes over NVLink with one of %.0f %%.",
+		spread(uncertainty.PCIe), spread(uncertainty.NVLink))
+	if share := float64(s.Terms[uncertainty.PCIe] / s.Terms.Sum()); share < 0.0005 {
+		detail += " Nothing of this step waits for PCIe, so its range is no wider for it."
+	} else {
+		certain := *s
+		certain.Terms[uncertainty.NVLink] += certain.Terms[uncertainty.PCIe]
+		certain.Terms[uncertainty.PCIe] = 0
+		detail += fmt.Sprintf(" It is %.1f %% of this step. Nine in ten such steps lie between %s the prediction; they would lie between %s it if PCIe were as certain as NVLink.",
+			100*share, sides(prior.Ratio(s)), sides(prior.Ratio(&certain)))
+	}
+	return []plan.Warning{{ID: string(IDNoNVLink), Summary: "Nodes without NVLink", Detail: detail}}
+}
+
+// sides writes the 90 % range of a ratio.
+func sides(n uncertainty.Normal) string {
+	r := n.Range(0.9)
+	return fmt.Sprintf("%.1f %% below and %.1f %% above", 100*(1-r[0]), 100*(r[1]-1))
+}
+
+// powerLimited says what a power limit below that of the chip's usual board
+// takes of a step in 16 bits, and what it takes at the bounds of the exponent,
+// which the range does not count.
+func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Warning {
+	gpu, usual := &e.job.Cluster.GPU, siliconOf(&e.job.Cluster.GPU).watts
+	precision := e.job.Training.Precision
+	measured := uncertainty.Embedded().Of(e.job).Measured.Distance(e.job, e.runtime.Calibration.Time).GPU == 0
+	if measured || gpu.Power == 0 || float64(gpu.Power) >= usual || precision != "bf16" && precision != "fp16" {
+		return nil
+	}
+	share := float64(gpu.Power) / usual
+	kept := e.parameters.ofPower(gpu)
+	var low, high float64 // what products keep at the bounds
+	for _, r := range ParameterRecords() {
+		if r.Name == "power" {
+			low, high = math.Pow(share, r.High), math.Pow(share, r.Low)
+		}
+	}
+	// at is the step if products kept another share of their rate.
+	at := func(other float64) float64 {
+		return float64(t + s.Terms[uncertainty.Linear]*units.Seconds(kept/other-1))
+	}
+	return []plan.Warning{{ID: string(IDPowerLimited), Summary: "A power limit that was not measured",
+		Detail: fmt.Sprintf("The GPU has %.0f W, the boards whose rates are known %.0f W. Its 16-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
+			"the range does not count that. A board whose units were cut rather than their clock needs less power and may lose nothing, which makes %.3g s. Calibrate with a run on such a node.",
+			float64(gpu.Power), usual, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
+}
