@@ -86,7 +86,8 @@ var Axes = []Axis{
 		Value:     func(l *plan.Layout) any { return &l.MicroBatches },
 		Choice:    func(c *job.LayoutConstraints) any { return &c.MicroBatches },
 	}, {
-		Row:    Row{Name: "recompute", Kind: Name, Values: []string{"none", "selective", "full"}, Doc: "How much of the forward pass is recomputed.", Relief: 1},
+		Row: Row{Name: "recompute", Kind: Name, Values: []string{"none", "selective", "full"}, Doc: "How much of the forward pass is recomputed.", Relief: 1,
+			Absent: map[string]string{"per_stage": "No framework recomputes by the pipeline stage: what is recomputed holds for every chunk. stage_layers gives the first stages, which keep the most, fewer layers."}},
 		Value:  func(l *plan.Layout) any { return &l.Recompute },
 		Choice: func(c *job.LayoutConstraints) any { return &c.Recompute },
 	}, {
