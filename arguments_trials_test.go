@@ -297,6 +297,8 @@ var trials = []trial{
 	{"job.execution.offload.parameters", "deepspeed", host + `; job.constraints.layout.zero_stage = 3`, "", "true", false},
 	{"job.execution.offload.activations", "", `cluster.pcie.bandwidth = "60GB/s"`, "", "true", false},
 	{"job.execution.overlap_expert_parallel", "megatron", experts + `; job.constraints.layout.expert_parallel = 2`, "", "true", false},
+	{"job.execution.shard_buffers", "megatron", "job.constraints.layout.zero_stage = 3", "", `"double"`, false},
+	{"job.execution.overlap_optimizer_gather", "megatron", `job.constraints.layout.pipeline_parallel = 2; job.constraints.layout.virtual_pipeline = 2`, "", "true", false},
 	{"job.execution.moe_dispatcher", "megatron", experts, "", `"allgather"`, false},
 
 	{"job.backend.version", "megatron", "", "", `"core_v0.18.2"`, false},

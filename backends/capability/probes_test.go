@@ -194,6 +194,12 @@ var probes = []probe{
 	{feature: "execution.attention=unfused", edit: func(j *job.Job) { j.Execution.Attention = job.Some("unfused") }},
 	{feature: "execution.overlap_gradient_reduce=false", edit: func(j *job.Job) { j.Execution.OverlapGradientReduce = job.Some(false) }},
 	{feature: "execution.overlap_parameter_gather=false", edit: func(j *job.Job) { j.Execution.OverlapParameterGather = job.Some(false) }},
+	{feature: "execution.overlap_optimizer_gather", edit: func(j *job.Job) {
+		j.Constraints.Layout.PipelineParallel, j.Constraints.Layout.VirtualPipeline = ints(2), ints(2)
+		j.Training.Checkpoint.Path, j.Execution.OverlapOptimizerGather = "", job.Some(true)
+	}},
+	{feature: "execution.shard_buffers=double", edit: buffered("double")},
+	{feature: "execution.shard_buffers=registered", edit: buffered("registered")},
 	{feature: "execution.overlap_tensor_parallel", edit: func(j *job.Job) {
 		j.Constraints.Layout.TensorParallel = ints(2)
 		j.Execution.OverlapTensorParallel = job.Some(true)
@@ -486,4 +492,11 @@ var probes = []probe{
 	{feature: "model.moe.router.scaling_factor", model: experts, edit: func(j *job.Job) { j.Model.MoE.Router.ScalingFactor = 2.5 }},
 	{feature: "model.moe.router.scaling_factor", kind: ds, model: latent, edit: same},
 	{feature: "model.moe.router.scaling_factor", kind: ds, model: glm, edit: same},
+}
+
+// buffered asks for buffers of fully sharded state.
+func buffered(kind string) func(*job.Job) {
+	return func(j *job.Job) {
+		j.Constraints.Layout.ZeroStage, j.Execution.FullySharded, j.Execution.ShardBuffers = ints(3), job.Some(true), job.Some(kind)
+	}
 }

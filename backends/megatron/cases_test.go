@@ -84,6 +84,7 @@ var cases = []change{
 		j.Execution.OffloadOptimizer, j.Execution.OffloadActivations = job.Some(true), job.Some(true)
 	}},
 	{"llama_fsdp", "core_v0.18.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage = 3 }},
+	{"llama_fsdp_registered", "core_v0.15.3", func(j *job.Job, l *plan.Layout) { l.ZeroStage, j.Execution.ShardBuffers = 3, job.Some("registered") }},
 	{"llama_fsdp_replicate", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { l.ZeroStage, l.DataParallelReplicate = 2, 2 }},
 	{"llama_fsdp_unsaved", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 		l.ZeroStage, j.Training.Checkpoint = 3, job.Checkpoint{}

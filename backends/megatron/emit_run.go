@@ -122,8 +122,11 @@ func (a *arguments) checkpoints() {
 	c := &a.j.Training.Checkpoint
 	a.load()
 	if c.Path == "" {
-		if a.p.Execution.FullySharded {
+		switch {
+		case a.p.Execution.FullySharded:
 			a.add("ndc: Megatron-FSDP insists on it, saving or not", "--ckpt-format", "fsdp_dtensor")
+		case a.p.Execution.OverlapOptimizerGather:
+			a.add("ndc: a gather behind the optimizer is refused beside any other, saving or not", "--ckpt-format", "torch")
 		}
 		return
 	}

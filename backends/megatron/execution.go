@@ -131,6 +131,16 @@ func (v *version) execution() *execution.Table[written] {
 		},
 		Becomes: written{at: inState, flag: "--overlap-param-gather"},
 	}, {
+		Option: "overlap_optimizer_gather",
+		Offers: offersOptimizerGather,
+		Conflicts: []target.Rule{
+			{ID: RuleOverlapOptimizer, Reason: "overlap_optimizer_gather needs interleaving, overlap_parameter_gather, zero_stage 1, Adam, no checkpoint saved or loaded, and no mxfp8 gather", Breaks: breaksOverlapOptimizer},
+			{ID: RuleOverlapOptimizerExperts, Reason: "overlap_optimizer_gather gathers experts before they are updated", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OverlapOptimizerGather && f.Job.Model.MoE != nil
+			}},
+		},
+		Becomes: written{at: inState, flag: "--overlap-param-gather-with-optimizer-step"},
+	}, {
 		Option: "overlap_tensor_parallel",
 		Offers: offersTensor,
 		Conflicts: []target.Rule{
@@ -292,6 +302,29 @@ func (v *version) execution() *execution.Table[written] {
 			}},
 		},
 		Becomes: written{at: inSharding, emit: (*arguments).fullySharded},
+	}, {
+		Option: "shard_buffers",
+		Offers: offersShardBuffers,
+		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
+			if x.FullySharded {
+				x.ShardBuffers = j.Execution.ShardBuffers.Or("dynamic")
+			}
+		},
+		Conflicts: []target.Rule{
+			{ID: RuleShardBuffers, Reason: "shard_buffers other than dynamic need zero_stage 3 without overlap_expert_parallel", Breaks: func(f *target.Facts) bool {
+				buffers := f.Job.Execution.ShardBuffers.Or("dynamic")
+				return buffers != "dynamic" && (!f.Exec.FullySharded || f.Layout.ZeroStage != 3 || f.Exec.OverlapExpertParallel)
+			}},
+		},
+		Becomes: written{at: inSharding, emit: func(a *arguments) {
+			a.flag(planned("execution.shard_buffers"), "--fsdp-double-buffer", a.p.Execution.KeepsShardBuffers())
+			a.flag(planned("execution.shard_buffers"), "--use-nccl-ub", a.p.Execution.ShardBuffers == "registered")
+		}, sets: func(v *version, _ *job.Job, p *plan.Plan, set func(name, value, why string)) {
+			graphs := p.Execution.CUDAGraphs != "none" && !v.atLeast(16, 0) // which set it themselves
+			if p.Execution.ShardBuffers == "registered" && !graphs {
+				set(slurm.AllocatorSetting(v.torch).Name, "expandable_segments:False", "NCCL's user buffers do not go with segments that grow (distributed_data_parallel_config.py)")
+			}
+		}},
 	}, {
 		Option:  "loss_chunks",
 		Instead: "It computes the loss in one piece.",

@@ -112,6 +112,10 @@ const (
 	RuleOverlapGather diag.ID = "megatron-overlap-gather"
 	// RuleOverlapTensor: tensor-parallel overlap needs sequence parallelism.
 	RuleOverlapTensor diag.ID = "megatron-overlap-tensor"
+	// RuleOverlapOptimizer: a gather behind the optimizer does not go with the rest.
+	RuleOverlapOptimizer diag.ID = "megatron-overlap-optimizer"
+	// RuleOverlapOptimizerExperts: a gather behind the optimizer would gather old experts.
+	RuleOverlapOptimizerExperts diag.ID = "megatron-overlap-optimizer-experts"
 	// RuleOverlapExpert: expert overlap does not go with the rest.
 	RuleOverlapExpert diag.ID = "megatron-overlap-expert"
 	// RuleFlexDispatcher: the flex dispatcher needs more than one rank, and no
@@ -126,6 +130,8 @@ const (
 	RuleReshard diag.ID = "megatron-reshard-after-forward"
 	// RuleActivationOffload: activation offload does not go with full recompute.
 	RuleActivationOffload diag.ID = "megatron-activation-offload"
+	// RuleShardBuffers: Megatron-FSDP has no buffers that stay beside this.
+	RuleShardBuffers diag.ID = "megatron-shard-buffers"
 	// RuleStateDType: optimizer states below fp32 need Adam and a sharded optimizer.
 	RuleStateDType diag.ID = "megatron-optimizer-state-dtype"
 	// RuleCUDAGraphs: CUDA graphs do not go with the rest.

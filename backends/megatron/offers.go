@@ -18,6 +18,19 @@ func offersTensor(j *job.Job) []target.Offer {
 	}}}
 }
 
+func offersOptimizerGather(j *job.Job) []target.Offer {
+	if j.Model.MoE != nil || j.Model.LayerPattern != "" {
+		return nil
+	}
+	return []target.Offer{{Values: []string{"true"}, Asked: "the first chunk is then gathered in one piece, and nobody has published what that saves",
+		Applies: func(f *target.Facts) bool { return interleaved(f.Layout) }}}
+}
+
+func offersShardBuffers(*job.Job) []target.Offer {
+	return []target.Offer{{Values: []string{"double", "registered"}, Asked: "what such buffers take off a step was never published alone",
+		Applies: func(f *target.Facts) bool { return f.Exec.FullySharded && f.Layout.ZeroStage == 3 }}}
+}
+
 func offersExperts(j *job.Job) []target.Offer {
 	if j.Model.MoE == nil || j.Model.LayerPattern != "" {
 		return nil

@@ -41,6 +41,22 @@ func breaksAlignment(f *target.Facts) bool {
 		m.MoE.SharedExpertFFNHiddenSize/l.TensorParallel%n != 0 || m.MoE.LatentSize%n != 0)
 }
 
+// breaksOverlapOptimizer follows arguments.py, which asserts the distributed
+// optimizer, overlap_param_gather, chunks and no distributed checkpoints: the
+// format that is left, torch, cannot be loaded under another layout, so that no job
+// that saves or loads gets it. Of experts, which a rule of its own refuses, the
+// gather would begin before their own optimizer has updated them: it takes all
+// buckets of the chunk, and theirs comes later in the chain (optimizer.py,
+// ChainedOptimizer._step).
+func breaksOverlapOptimizer(f *target.Facts) bool {
+	if !f.Exec.OverlapOptimizerGather {
+		return false
+	}
+	t := &f.Job.Training
+	return !interleaved(f.Layout) || !f.Exec.OverlapParameterGather || f.Layout.ZeroStage != 1 || f.Exec.FullySharded || !adam(f.Job) ||
+		t.Checkpoint.Path != "" || t.Start.From == "checkpoint" || t.FP8.ParameterGather && t.Precision == "mxfp8"
+}
+
 // breaksOverlapExpert follows the assertions on
 // overlap_moe_expert_parallel_comm in transformer_config.py.
 func breaksOverlapExpert(f *target.Facts) bool {

@@ -104,6 +104,15 @@ func TestRules(t *testing.T) {
 		{RuleOverlapGather, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OverlapGradientReduce, j.Execution.OverlapParameterGather = job.Some(false), job.Some(true)
 		}},
+		{RuleOverlapOptimizer, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Execution.OverlapOptimizerGather = job.Some(true) }},
+		{RuleOverlapOptimizer, "core_v0.15.0", func(j *job.Job, l *plan.Layout) {
+			j.Execution.OverlapOptimizerGather, j.Training.Checkpoint.Path = job.Some(true), "/c"
+			l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule = 2, 2, plan.ScheduleInterleaved1F1B
+		}},
+		{RuleOverlapOptimizerExperts, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, j.Training.Checkpoint, j.Execution.OverlapOptimizerGather = mixtral(), job.Checkpoint{}, job.Some(true)
+			l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule = 2, 2, plan.ScheduleInterleaved1F1B
+		}},
 		{RuleOverlapTensor, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Execution.OverlapTensorParallel = job.Some(true) }},
 		{RuleOverlapExpert, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Model, j.Execution.OverlapExpertParallel = mixtral(), job.Some(true)
@@ -124,6 +133,7 @@ func TestRules(t *testing.T) {
 			j.Execution.OptimizerStateDType = job.Some("bf16")
 			l.ZeroStage = 0
 		}},
+		{RuleShardBuffers, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Execution.ShardBuffers = job.Some("double") }},
 		{RuleSGD, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Optimizer.Kind = "sgd" }},
 		{RuleFP32Checkpoint, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision = "fp32" }},
 		{RuleFP32Checkpoint, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision, l.ZeroStage, l.PipelineParallel = "fp32", 3, 1 }},

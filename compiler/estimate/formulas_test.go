@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -417,6 +418,38 @@ func TestHostUpdate(t *testing.T) {
 		if got := seconds(c.cores, c.asked); math.Abs(got/c.want-1) > 1e-12 {
 			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// TestGatherBesideUpdate: the first of four equal chunks hides behind the update of
+// the other three, which hide behind the window. What does not, is left of each.
+func TestGatherBesideUpdate(t *testing.T) {
+	j := jobOf(dense(), 8)
+	l, x := single(16), execution()
+	l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule = 4, 4, plan.ScheduleInterleaved1F1B
+	l.StageLayers = slices.Repeat([]int{2}, 16)
+	e := New(j, targetOf(runtimes.Whole()))
+	e.Step(&l, &x)
+	plain := e.step.once[lineParameters]
+	x.OverlapOptimizerGather = true
+	e.Step(&l, &x)
+	n, first := e.step.elements[0], e.step.first
+	if n.Dense-first.Dense != 3*(first.Dense-128256*4096) { // the embedding is in the first
+		t.Fatalf("elements %d, of the first chunk %d", n.Dense, first.Dense)
+	}
+	update := e.update(&l, &x, program.Elements{Dense: n.Dense - first.Dense})
+	share := units.Seconds(first.Dense) / units.Seconds(n.Dense)
+	for _, c := range []struct{ gather, window, want units.Seconds }{
+		{update, 10 * update, 0},
+		{4 * update, 10 * update, 4*update*share - update},
+		{4 * update, update, 4*update*share - update + 4*update*(1-share) - update},
+	} {
+		if got := e.besideUpdate(&l, &x, n, c.gather, c.window); math.Abs(float64(got-c.want)) > 1e-12 {
+			t.Errorf("gather %v, update %v, window %v: %v s exposed, want %v", c.gather, update, c.window, got, c.want)
+		}
+	}
+	if plain <= 0 || e.step.once[lineParameters] == plain {
+		t.Errorf("%v s exposed, with and without", plain)
 	}
 }
 

@@ -18,6 +18,7 @@ type step struct {
 	durations   schedule.Durations
 	weights     []units.Seconds    // its weight gradients, where the schedule splits backward passes
 	elements    []program.Elements // per pipeline rank
+	first       program.Elements   // of the first chunk
 	counts      []int32            // layers of one chunk, indexed as layerTable.layers
 	transfer    units.Seconds      // a pipeline transfer
 	blocking    bool               // the sender waits for it
@@ -169,6 +170,9 @@ func (e *Evaluator) stages(l *plan.Layout) {
 		inputs[c], outputs[c] = forward, backward
 		if split {
 			outputs[c], s.weights[c] = backward-weight, weight
+		}
+		if c == 0 {
+			s.first = n
 		}
 		rank := next
 		if next++; next == p {

@@ -26,8 +26,22 @@ func (e *Evaluator) gradients(l *plan.Layout, x *plan.Execution) {
 	if l.ZeroStage >= p.Optimizer && !with.GatherForward {
 		t := e.gatherOnce(n)
 		window := s.durations.Forward[0] + e.trailing(l, s.durations.Forward)
+		if x.OverlapOptimizerGather {
+			e.expose(lineParameters, e.besideUpdate(l, x, n, t, window), t, window)
+			return
+		}
 		e.expose(lineParameters, e.unhidden(t, window, n, x.OverlapParameterGather), t, window)
 	}
+}
+
+// besideUpdate is what is left of the gather t of elements n where the first chunk
+// is gathered, in one piece, while the optimizer updates the other chunks. They
+// are gathered behind the window, as ever.
+func (e *Evaluator) besideUpdate(l *plan.Layout, x *plan.Execution, n program.Elements, t, window units.Seconds) units.Seconds {
+	first := e.step.first
+	others := program.Elements{Dense: n.Dense - first.Dense, Expert: n.Expert - first.Expert}
+	share := units.Seconds(float64(first.Sum()) / math.Max(1, float64(n.Sum())))
+	return max(0, share*t-e.update(l, x, others)) + max(0, (1-share)*t-window)
 }
 
 // trailing is how much longer than one chunk the first rank works on its

@@ -65,12 +65,21 @@ func (m *Model) device(e *evaluation, s *stageMemory) float64 {
 func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
 	o, device := &m.overhead, m.device(e, s)
 	ends := *o
-	ends.high += m.graphsMore(e, s, device)
+	ends.high += m.graphsMore(e, s, device) + segmentsMore(e)
 	return Peak{
 		Stage: stage, Rank: m.globalRank(e.l, stage),
 		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(m.reserved(s)), Device: s.device,
 		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(ends.upper(device, float64(m.job.Cluster.GPU.Memory))),
 	}
+}
+
+// segmentsMore is what the upper end is higher by, as a share, where registered
+// buffers keep the allocator from segments that grow.
+func segmentsMore(e *evaluation) float64 {
+	if e.x.ShardBuffers != "registered" {
+		return 0
+	}
+	return overheads["fixed_segments"]
 }
 
 // upper is the upper end of the range of what a GPU shows. Most of it is what

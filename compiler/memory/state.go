@@ -241,14 +241,38 @@ func (m *Model) blocks(e *evaluation, h *holding, s *state) {
 	with := e.sharding.PerMicroBatch(e.l)
 	if with.GatherBackward {
 		s.loss.gathered += h.head * m.element
-		s.backward.gathered += 2 * h.block * m.element
 	}
-	if with.Reduce {
-		s.backward.reduce += 2 * h.block * int64(gradient)
-	}
+	m.liveBlocks(e, h, s)
 	s.resident[lineParameters] += parameters.of(compute, h.elements)
 	s.resident[lineGradients] += gradients.of(gradient, h.elements)
 	m.optimizer(e, h, n, s)
+}
+
+// liveBlocks adds the parameters and the gradients of two blocks, which are whole
+// while blocks run backward, or always in buffers that stay. Those are of one size:
+// blocks of another kind do without, beside them. Parameters that are gathered in 8
+// bits have buffers for their transposed copies, too.
+func (m *Model) liveBlocks(e *evaluation, h *holding, s *state) {
+	var gathered, reduced int64
+	with := e.sharding.PerMicroBatch(e.l)
+	if with.GatherBackward {
+		gathered = 2 * h.block * m.element
+	}
+	if with.Reduce {
+		reduced = 2 * h.block * int64(gradientBytes(e.x))
+	}
+	stay := e.x.KeepsShardBuffers()
+	if stay {
+		s.resident[lineGathered] += gathered
+		s.resident[lineReduce] += reduced
+		if m.job.Training.FP8.ParameterGather {
+			s.resident[lineGathered] += 2 * h.block
+		}
+	}
+	if !stay || len(m.arch.Kinds()) > 1 {
+		s.backward.gathered += gathered
+		s.backward.reduce += reduced
+	}
 }
 
 // storedBlocks has fp32 parameters, gradients and moments sharded over data-shard

@@ -77,6 +77,13 @@ func TestState(t *testing.T) {
 		{name: "fully sharded", runtime: runtimes.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
 			exec: with(func(x *plan.Execution) { x.FullySharded = true }),
 			want: map[line]float64{lineParameters: 2, lineGradients: 4, lineMaster: 4, lineMoments: 8}},
+		{name: "fully sharded, with two buffers of 100 million elements that stay", runtime: runtimes.Whole(), precision: "bf16", layout: plan.Layout{ZeroStage: 3},
+			exec: with(func(x *plan.Execution) { x.FullySharded, x.ShardBuffers = true, "double" }),
+			want: map[line]float64{lineParameters: 2, lineGathered: 0.4, lineGradients: 4, lineReduce: 0.8, lineMaster: 4, lineMoments: 8}},
+		{name: "the same, registered, with transposed copies in 8 bits", runtime: runtimes.Whole(), precision: "fp8", layout: plan.Layout{ZeroStage: 3},
+			exec:   with(func(x *plan.Execution) { x.FullySharded, x.ShardBuffers = true, "registered" }),
+			change: func(j *job.Job) { j.Training.FP8.ParameterGather = true },
+			want:   map[line]float64{lineParameters: 2, lineGathered: 0.6, lineGradients: 4, lineReduce: 0.8, lineMaster: 4, lineMoments: 8}},
 		{name: "blocks: 12 sharded, 4 more with the gradients", runtime: runtimes.Blocks(), precision: "bf16", layout: plan.Layout{ZeroStage: 3}, exec: &adam,
 			want: map[line]float64{lineParameters: 4, lineMoments: 8}, gradients: 4},
 		{name: "blocks in a pipeline: the stage gathered, gradients whole in fp32 until the last micro-batch", runtime: runtimes.Blocks(), precision: "bf16",
@@ -115,6 +122,21 @@ func TestState(t *testing.T) {
 		if got := float64(s.host) / 1e9; got != c.host {
 			t.Errorf("%s: host %.3f GB, want %.3f", c.name, got, c.host)
 		}
+	}
+}
+
+// TestShardBuffers: what stays is not there a second time while blocks run backward.
+func TestShardBuffers(t *testing.T) {
+	x := plan.Execution{GradientDType: "fp32", OptimizerStateDType: "fp32", FullySharded: true, ShardBuffers: "dynamic"}
+	l := plan.Layout{ZeroStage: 3}
+	before := stateOf(runtimes.Whole(), "bf16", &l, &x, nil)
+	x.ShardBuffers = "double"
+	after := stateOf(runtimes.Whole(), "bf16", &l, &x, nil)
+	if got, want := after.resident[lineGathered]+after.backward.gathered, before.backward.gathered; got != want || want != 4e8 {
+		t.Errorf("%d bytes gathered while a block runs backward, want %d", got, want)
+	}
+	if got, want := after.resident[lineReduce]+after.backward.reduce, before.backward.reduce; got != want || want != 8e8 {
+		t.Errorf("%d bytes of whole gradients while a block runs backward, want %d", got, want)
 	}
 }
 

@@ -140,6 +140,10 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.OverlapParameterGather },
 		Choice: func(x *job.Execution) any { return &x.OverlapParameterGather },
 	}, {
+		Row:    Row{Name: "overlap_optimizer_gather", Kind: Switch, Doc: "Gather the first chunk's parameters behind the optimizer's update of the other chunks.", Words: "gather behind the optimizer", Place: 2},
+		Value:  func(x *plan.Execution) any { return &x.OverlapOptimizerGather },
+		Choice: func(x *job.Execution) any { return &x.OverlapOptimizerGather },
+	}, {
 		Row:    Row{Name: "overlap_tensor_parallel", Kind: Switch, Doc: "Hide tensor-parallel communication behind matrix products.", Words: "tensor parallel overlapped", Place: 2},
 		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.OverlapTensorParallel },
@@ -195,6 +199,12 @@ var Options = []Option{
 		Row:    Row{Name: "fully_sharded", Kind: Switch, Doc: "Parameters, gradients and optimizer state are sharded by the framework's own FSDP.", Words: "fully sharded", Place: 5},
 		Value:  func(x *plan.Execution) any { return &x.FullySharded },
 		Choice: func(x *job.Execution) any { return &x.FullySharded },
+	}, {
+		Row: Row{Name: "shard_buffers", Kind: Name, Values: []string{"dynamic", "double", "registered"},
+			Doc:   "Where `fully_sharded` gathers and reduces: in memory of the moment, in two buffers that stay, or in two that NCCL has registered.",
+			Words: "%s buffers of shards", Quiet: "dynamic", Place: 5},
+		Value:  func(x *plan.Execution) any { return &x.ShardBuffers },
+		Choice: func(x *job.Execution) any { return &x.ShardBuffers },
 	}, {
 		Row:    Row{Name: "zero_hpz_partition", Kind: Count, Min: 1, Doc: "Ranks of a secondary partition of the parameters (ZeRO++ hpZ); 1: none.", Words: "hpZ over %d ranks", Place: 5},
 		Value:  func(x *plan.Execution) any { return &x.ZeroHPZPartition },

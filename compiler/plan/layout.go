@@ -123,6 +123,7 @@ type Execution struct {
 	Attention              string // flash, fused, unfused
 	OverlapGradientReduce  bool
 	OverlapParameterGather bool
+	OverlapOptimizerGather bool // the first chunk's, behind the update of the others
 	OverlapTensorParallel  bool
 	OverlapExpertParallel  bool
 	GradientDType          string // accumulation and reduction: fp32, bf16
@@ -134,11 +135,17 @@ type Execution struct {
 	MoEDispatcher          string // allgather, alltoall, deepep, hybridep
 	ContextParallelType    string // ring, all_gather, ulysses, hierarchical
 	ReshardAfterForward    bool
-	FullySharded           bool // by the framework's own FSDP
-	ZeroHPZPartition       int  // ranks; 1: none
+	FullySharded           bool   // by the framework's own FSDP
+	ShardBuffers           string // dynamic, double, registered; "" unless FullySharded
+	ZeroHPZPartition       int    // ranks; 1: none
 	OffloadOptimizer       bool
 	OffloadParameters      bool
 	OffloadActivations     bool
+}
+
+// KeepsShardBuffers reports whether buffers for shards stay from one block to the next.
+func (x *Execution) KeepsShardBuffers() bool {
+	return x.ShardBuffers == "double" || x.ShardBuffers == "registered"
 }
 
 // SendsTokens reports whether a dispatcher has the kernels of DeepEP or

@@ -30,6 +30,7 @@ plan "llama3-70b" "deepspeed" {
     attention                = "flash"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
+    overlap_optimizer_gather = false
     overlap_tensor_parallel  = false
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
@@ -42,6 +43,7 @@ plan "llama3-70b" "deepspeed" {
     context_parallel_type    = ""
     reshard_after_forward    = true
     fully_sharded            = false
+    shard_buffers            = ""
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false
@@ -78,6 +80,7 @@ plan "llama3-70b" "megatron" {
     attention                = "fused"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
+    overlap_optimizer_gather = false
     overlap_tensor_parallel  = true
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
@@ -90,6 +93,7 @@ plan "llama3-70b" "megatron" {
     context_parallel_type    = "ring"
     reshard_after_forward    = false
     fully_sharded            = false
+    shard_buffers            = ""
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false
@@ -126,6 +130,7 @@ plan "llama3-70b" "torchtitan" {
     attention                = "flash"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
+    overlap_optimizer_gather = false
     overlap_tensor_parallel  = false
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
@@ -138,6 +143,7 @@ plan "llama3-70b" "torchtitan" {
     context_parallel_type    = ""
     reshard_after_forward    = false
     fully_sharded            = false
+    shard_buffers            = ""
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false

@@ -30,6 +30,7 @@ plan "mixtral-8x22b" "megatron" {
     attention                = "fused"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
+    overlap_optimizer_gather = false
     overlap_tensor_parallel  = false
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
@@ -42,6 +43,7 @@ plan "mixtral-8x22b" "megatron" {
     context_parallel_type    = ""
     reshard_after_forward    = false
     fully_sharded            = false
+    shard_buffers            = ""
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false

@@ -38,10 +38,11 @@ func releases(framework string) []string {
 }
 
 // TestPairs asks every release. NDC_PAIRS is how many launches of each release
-// are asked, drawn from all; all of them where it is 0 or unset.
+// are asked, drawn from all; all of them where it is 0 or unset. NDC_PAIRS_OF names
+// an option: only its pairs are asked.
 func TestPairs(t *testing.T) {
 	sample, _ := strconv.Atoi(os.Getenv("NDC_PAIRS"))
-	used, complete := map[string]bool{}, sample == 0
+	used, complete := map[string]bool{}, sample == 0 && os.Getenv("NDC_PAIRS_OF") == ""
 	for _, framework := range []string{"megatron", "torchtitan", "deepspeed"} {
 		for _, version := range releases(framework) {
 			asked := false
@@ -112,6 +113,9 @@ func questions(t *testing.T, framework, version string, sample int) []*question 
 	t.Helper()
 	b := must(Load(framework, version))(t)
 	cases := Cases(framework)
+	if of := os.Getenv("NDC_PAIRS_OF"); of != "" {
+		cases = slices.DeleteFunc(cases, func(c Case) bool { return c.A.Option != of && c.B.Option != of })
+	}
 	if sample > 0 {
 		rand.New(rand.NewPCG(1, 2)).Shuffle(len(cases), func(i, k int) { cases[i], cases[k] = cases[k], cases[i] })
 	}

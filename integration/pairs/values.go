@@ -45,6 +45,7 @@ const (
 // needs names what an option, or one choice of it, is about nothing without.
 // What is switched off needs nothing.
 var needs = map[string][]string{
+	"overlap_optimizer_gather":           {"pipeline_schedule=interleaved_1f1b"},
 	"overlap_tensor_parallel":            {tensor},
 	"overlap_expert_parallel":            {experts},
 	"moe_dispatcher":                     {experts},
@@ -52,6 +53,8 @@ var needs = map[string][]string{
 	"context_parallel_type=hierarchical": {"context_parallel=16"},
 	"reshard_after_forward":              {sharded},
 	"fully_sharded":                      {sharded},
+	"shard_buffers=double":               {sharded},
+	"shard_buffers=registered":           {sharded},
 	"zero_hpz_partition":                 {sharded},
 	"offload.parameters":                 {sharded, "offload.optimizer=true"},
 }

@@ -221,6 +221,7 @@ func (d *drawing) execution() {
 		d.maybe(15, "attention", `"flash"`, `"fused"`, `"unfused"`)
 		d.maybe(15, "overlap_gradient_reduce", "true", "false")
 		d.maybe(15, "overlap_parameter_gather", "true", "false")
+		d.maybe(5, "overlap_optimizer_gather", "true", "false")
 		d.maybe(10, "overlap_tensor_parallel", "true", "false")
 		if d.moe {
 			d.maybe(10, "overlap_expert_parallel", "true", "false")
@@ -235,6 +236,7 @@ func (d *drawing) execution() {
 		d.maybe(15, "context_parallel_type", `"ring"`, `"all_gather"`, `"ulysses"`, `"hierarchical"`)
 		d.maybe(10, "reshard_after_forward", "true", "false")
 		d.maybe(10, "fully_sharded", "true", "false")
+		d.maybe(5, "shard_buffers", `"dynamic"`, `"double"`, `"registered"`)
 		d.maybe(10, "zero_hpz_partition", "1", fmt.Sprint(d.perNode))
 		if d.chance(10) {
 			d.block("offload", func() {

@@ -194,6 +194,17 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Job.Execution.OverlapGradientReduce, d.Job.Execution.OverlapParameterGather = job.Some(false), job.Some(true)
 		}},
+	{Rule: "megatron-overlap-optimizer", Model: "dense", What: "overlap_optimizer_gather without interleaving",
+		Says: "only supported with interleaved pipeline parallelism",
+		Edit: func(d *Draft) {
+			d.Job.Execution.OverlapOptimizerGather = job.Some(true)
+		}},
+	{Rule: "megatron-overlap-optimizer-experts", Model: "experts", What: "overlap_optimizer_gather with experts",
+		Why: "the gather takes all buckets of the first chunk when its dense parameters are updated, and the optimizer of the experts comes after it (core/optimizer/optimizer.py, ChainedOptimizer._step): replicas would go on with old experts",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Layout.VirtualPipeline, d.Layout.PipelineSchedule = 2, 2, plan.ScheduleInterleaved1F1B
+			d.Job.Execution.OverlapOptimizerGather = job.Some(true)
+		}},
 	{Rule: "megatron-overlap-tensor", Model: "dense", What: "overlap_tensor_parallel without sequence parallelism",
 		Says: "can happen only when sequence parallelism is enabled",
 		Edit: func(d *Draft) {
@@ -220,6 +231,11 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Job.Execution.ReshardAfterForward = job.Some(true)
 			d.Job.Constraints.Layout.ZeroStage = job.IntChoice{Values: []int{1, 3}}
+		}},
+	{Rule: "megatron-shard-buffers", Model: "dense", What: "shard_buffers = \"double\" with zero_stage = 2",
+		Why: "Megatron-FSDP has units, whose buffers they are, only where it shards parameters (mcore_fsdp_adapter.py): the option would do nothing",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Execution.FullySharded, d.Job.Execution.ShardBuffers = 2, job.Some(true), job.Some("double")
 		}},
 	{Rule: "megatron-optimizer-state-dtype", Model: "dense", What: "bf16 optimizer states with zero_stage = 0",
 		Says: "only supported with distributed optimizer",

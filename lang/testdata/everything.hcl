@@ -352,6 +352,8 @@ job "one" {
     attention                = "fused"
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
+    overlap_optimizer_gather = false
+    shard_buffers            = "dynamic"
     overlap_tensor_parallel  = true
     gradient_dtype           = "bf16"
     optimizer_state_dtype    = "bf16"
