@@ -59,7 +59,7 @@ conformance: ## the real frameworks as judges, on CPU; OUT=docs/conformance.md k
 	go run ./tools/conformance $(if $(OUT),-out $(OUT)); exit $$status
 
 slurm: ## generated jobs in a real Slurm on this machine
-	go test -tags slurm -timeout 30m -v ./integration/slurm
+	go test -tags slurm -timeout 45m -v ./integration/slurm
 
 gpu: ## generated jobs on this machine's NVIDIA GPU, predicted beside measured; appends to testdata/measured
 	go test -tags gpu -p 1 -timeout 6h -v ./integration/gpu

@@ -35,6 +35,7 @@ var chains = []struct {
 	{"Preempted", preempted},
 	{"Hangs", hangs},
 	{"BadNode", badNode},
+	{"BadNodeInASegment", badNodeInASegment},
 	{"SlowNode", slowNode},
 	{"SpareNodeTakesOver", spareNodeTakesOver},
 	{"WrongNodeCount", wrongNodeCount},
@@ -235,6 +236,32 @@ func badNode(t *testing.T, c *cluster) {
 	}
 	if strings.Contains(s.read("starts"), bad+" ") {
 		t.Errorf("ranks ran on %s:\n%s", bad, s.read("starts"))
+	}
+}
+
+// badNodeInASegment: two segments of two nodes with one to spare in each. The GPUs say that
+// every second node shares NVLink, and one node is bad: two nodes of each domain
+// train. Slurm 22.05 has no --segment, and places the six nodes anywhere.
+func badNodeInASegment(t *testing.T, c *cluster) {
+	s := standIn(t, c, "nodes=4", "segment=2", "spare_nodes=1", "chain=1")
+	s.edit(t, "stand-in.sbatch", map[string]string{`#SBATCH --segment=3`: ""})
+	s.write(t, "bad", "", 0o644)
+	s.submit(t, "")
+	s.finish(t)
+	s.expectStates(t, "COMPLETED")
+	bad := strings.TrimSpace(s.read("bad"))
+	s.expect(t, "ndc: node "+bad+" is bad: GPU 0 has 2 uncorrected memory errors;GPU 1 has 2 uncorrected memory errors")
+	nodes, domains := s.jobs()[0].nodes, [2]int{}
+	slices.Sort(nodes)
+	for line := range strings.Lines(s.read("starts")) {
+		name, _, _ := strings.Cut(line, " ")
+		if name == bad {
+			t.Errorf("ranks ran on %s", bad)
+		}
+		domains[slices.Index(nodes, number(name[1:]))%2]++
+	}
+	if domains != [2]int{2, 2} || len(nodes) != 6 {
+		t.Errorf("of %v, %v of the two domains train:\n%s", nodes, domains, s.log())
 	}
 }
 

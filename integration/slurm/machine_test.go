@@ -76,6 +76,7 @@ func TestMain(m *testing.M) {
 var packages = map[string]string{
 	"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client",
 	"ip": "iproute2", "shellcheck": "shellcheck", "python3": "python3",
+	"strace": "strace",
 }
 
 // obstacle installs what is missing and says why there can be no Slurm here,

@@ -27,6 +27,8 @@ func TestSlurm(t *testing.T) {
 			t.Run("DeepSpeed", func(t *testing.T) { deepSpeedTrainer().survives(t, c) })
 			t.Run("Megatron", func(t *testing.T) { megatronTrainer(t).survives(t, c) })
 			t.Run("TorchTitan", func(t *testing.T) { torchTitanTrainer(t).survives(t, c) })
+			t.Run("StartMegatron", func(t *testing.T) { startsQuietly(t, c, megatronTrainer(t)) })
+			t.Run("StartTorchTitan", func(t *testing.T) { startsQuietly(t, c, torchTitanTrainer(t)) })
 			t.Run("Tune", func(t *testing.T) { tuned(t, c, torchTitanTrainer(t)) })
 		})
 	})

@@ -118,20 +118,8 @@ func counting() []byte {
 	return b
 }
 
-// index makes of the corpus one document in Megatron-LM's format: version, type
-// (8 is uint16), sequences and ends of documents, the lengths and starts of
-// sequences, and the documents' bounds.
-func index() []byte {
-	b := append([]byte("MMIDIDX\x00\x00"), 1, 0, 0, 0, 0, 0, 0, 0, 8)
-	for _, v := range []uint64{1, 2} {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
-	b = binary.LittleEndian.AppendUint32(b, tokens)
-	for _, v := range []uint64{0, 0, 1} {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
-	return b
-}
+// index makes of the corpus one document in Megatron-LM's format.
+func index() []byte { return documentIndex(tokens, 1) }
 
 // digits are the printed loss and gradient norm of every step. A step that was
 // trained twice must give the same digits.

@@ -49,6 +49,17 @@ variable "spare_nodes" {
   default = 0
 }
 
+variable "nodes" {
+  type    = number
+  default = 2
+}
+
+variable "segment" {
+  type        = number
+  description = "0: none"
+  default     = 0
+}
+
 variable "check_speed" {
   type    = bool
   default = false
@@ -56,7 +67,7 @@ variable "check_speed" {
 
 cluster "rack" {
   base          = catalog.cluster.dgx_h100
-  nodes         = 2
+  nodes         = var.nodes
   gpus_per_node = 2
 
   nvlink {
@@ -103,6 +114,7 @@ job "stand-in" {
     hang_timeout  = var.hang_timeout
     spare_nodes   = var.spare_nodes
     check_speed   = var.check_speed
+    segment       = var.segment == 0 ? null : var.segment
     time          = "00:30:00"
     cpus_per_task = var.cpus == 0 ? null : var.cpus
     env_file      = var.env_file

@@ -35,6 +35,11 @@ variable "steps" {
   default = 40
 }
 
+variable "nodes" {
+  type    = number
+  default = 2
+}
+
 variable "environment" {
   type        = map(string)
   description = "what a CPU asks for beside the job's own variables"
@@ -43,7 +48,7 @@ variable "environment" {
 
 cluster "rack" {
   base          = catalog.cluster.dgx_h100
-  nodes         = 2
+  nodes         = var.nodes
   gpus_per_node = 2
 
   nvlink {
@@ -92,7 +97,7 @@ job "training" {
       gradient_clipping = 1.0
     }
     schedule "cosine" {
-      warmup_steps          = 2
+      warmup_steps          = var.steps > 2 ? 2 : 0
       minimum_learning_rate = 3e-4
     }
     data {
@@ -115,7 +120,7 @@ job "training" {
   constraints {
     layout {
       pipeline_parallel   = var.pipeline_parallel
-      data_parallel_shard = 4 / var.pipeline_parallel
+      data_parallel_shard = 2 * var.nodes / var.pipeline_parallel
       zero_stage          = var.zero_stages
     }
   }
