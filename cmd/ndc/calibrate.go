@@ -28,7 +28,7 @@ func newCalibrate(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "calibrate LOG|FOLDER…", Short: "Learn from logs how fast a cluster is", Args: takes(1, 1<<16, "logs or folders"),
 		Long: `Read logs of runs and what was planned for them, and write what they say of the
-machine: how far each part of a step (dense products, attention, launches, each
+machine: how far each part of a step (dense GEMMs, attention, launches, each
 link …) is off the prediction, memory, and what runs spend beside training. A
 cluster that names the file (calibration = "NAME.ndccal.json") is predicted by it.
 

@@ -80,7 +80,7 @@ func (f *factors) passes(t *layerTable, g *groups) {
 	t.seal()
 }
 
-// pass multiplies a pass. What runs again takes longer as the first time does.
+// pass multiplies a pass. What is recomputed takes longer as the first time does.
 func (f *factors) pass(p *pass, g *groups) {
 	before := p.lines.sum()
 	if before == 0 {

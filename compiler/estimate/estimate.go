@@ -279,8 +279,8 @@ func (e *Evaluator) releaseSpeedUp() units.Ratio {
 	return units.Ratio(math.Pow(1-e.parameters.at("release"), float64(e.runtime.LowPrecision.ReleasesBehind)))
 }
 
-// rate is how fast products run in training over the measured kernels, which
-// ran in short bursts. 16-bit products draw the most power and fall furthest;
+// rate is how fast GEMMs run in training over the measured kernels, which
+// ran in short bursts. 16-bit GEMMs draw the most power and fall furthest;
 // in low precision training fuses the quantising that the measured kernels do.
 func (e *Evaluator) rate(t compute.DType) units.Ratio {
 	switch t {

@@ -215,9 +215,9 @@ func TestGraphModules(t *testing.T) {
 	}
 }
 
-// TestChunksRunAgain: chunks that run again cost the forward pass of the head
+// TestRecomputesLossChunks: chunks of a loss that are recomputed cost the forward pass of the head
 // once more, what it gathers included.
-func TestChunksRunAgain(t *testing.T) {
+func TestRecomputesLossChunks(t *testing.T) {
 	l, x := single(1), execution()
 	l.TensorParallel, l.ZeroStage, x.LossChunks = 8, 2, 8
 	head := func(again bool) (pass, Description) {

@@ -85,7 +85,7 @@ func (c *costs) exposed() units.Seconds {
 	return t
 }
 
-// repeat adds a forward pass that runs again: its communication on the lines
+// repeat adds a forward pass that is recomputed: its communication on the lines
 // where it stands.
 func (c *costs) repeat(forward *costs) {
 	for i, t := range forward {

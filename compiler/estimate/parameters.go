@@ -90,7 +90,7 @@ func (p Parameters) ofSilicon(family string, gpu *job.GPU) float64 {
 	return p.at(family + ".default")
 }
 
-// ofPower is the rate of 16-bit products at a board's power limit over that of
+// ofPower is the rate of 16-bit GEMMs at a board's power limit over that of
 // the board that its silicon's parameters speak of.
 func (p Parameters) ofPower(gpu *job.GPU) float64 {
 	s := siliconOf(gpu)

@@ -7,7 +7,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// Roofline holds the matrix products and attention kernels of a legal layout's
+// Roofline holds the GEMMs and attention kernels of a legal layout's
 // forward pass against what the GPU could do.
 func (e *Evaluator) Roofline(l *plan.Layout, x *plan.Execution) *plan.Roofline {
 	t := e.terms(l, x)

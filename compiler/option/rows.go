@@ -144,7 +144,7 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.OverlapOptimizerGather },
 		Choice: func(x *job.Execution) any { return &x.OverlapOptimizerGather },
 	}, {
-		Row:    Row{Name: "overlap_tensor_parallel", Kind: Switch, Doc: "Hide tensor-parallel communication behind matrix products.", Words: "tensor parallel overlapped", Place: 2},
+		Row:    Row{Name: "overlap_tensor_parallel", Kind: Switch, Doc: "Hide tensor-parallel communication behind GEMMs.", Words: "tensor parallel overlapped", Place: 2},
 		Hides:  true,
 		Value:  func(x *plan.Execution) any { return &x.OverlapTensorParallel },
 		Choice: func(x *job.Execution) any { return &x.OverlapTensorParallel },

@@ -121,7 +121,7 @@ func (b *builder) routed() {
 	b.combine()
 }
 
-// expertWeights are those of the routed experts' two products.
+// expertWeights are those of the routed experts' two GEMMs.
 func (b *builder) expertWeights() (in, out []Weight) {
 	m, e := b.m, b.m.MoE
 	width, read := e.ExpertFFNHiddenSize*upProjections(m), b.p.ExpertWidth()

@@ -19,7 +19,7 @@ const (
 	Rotary                             // position embedding
 	JoinGradients                      // of q, k and v, which one projection made; backward only
 	Activation                         // of an MLP
-	ExpertBias                         // added to the outputs of the experts' products
+	ExpertBias                         // added to the outputs of the experts' GEMMs
 	Routing                            // softmax, top-k and statistics
 	Permute                            // rows to their experts and back
 	Residual                           // sum with the residual stream

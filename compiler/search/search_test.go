@@ -141,7 +141,7 @@ func open(j *job.Job, t *target.Target) {
 		{Option: "gradient_dtype", Values: []string{"bf16"}},
 		{Option: "attention", Values: []string{"unfused"}, Asked: "it is slow"},
 	}
-	t.Rules = append(t.Rules, target.Rule{ID: "overlap", Reason: "no whole layer runs again", Breaks: func(f *target.Facts) bool {
+	t.Rules = append(t.Rules, target.Rule{ID: "overlap", Reason: "no whole layer is recomputed", Breaks: func(f *target.Facts) bool {
 		return f.Exec.OverlapExpertParallel && (f.Layout.Recompute == plan.RecomputeFull || f.Layout.PipelineParallel > 1 && f.Layout.VirtualPipeline == 1)
 	}})
 	j.Constraints.Execution = map[string][]string{"cross_entropy": {"unfused", "fused"}}

@@ -90,7 +90,7 @@ type Distance struct {
 	GPUs, Sequence, Experts float64 // doublings beyond
 	Network                 float64 // halvings below the slowest one
 	PCIe                    float64 // 1: a node without NVLink
-	Narrow                  float64 // 1: products in 8 bits or fewer, which engines quantise in many ways
+	Narrow                  float64 // 1: GEMMs in 8 bits or fewer, which engines quantise in many ways
 	Pattern                 float64 // 1: layers of several kinds, which nothing was fitted to
 }
 

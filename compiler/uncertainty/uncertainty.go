@@ -1,7 +1,7 @@
 // Package uncertainty says how far a predicted step can be trusted, and how far
 // the difference of two predicted steps can.
 //
-// A step is a sum of terms (products, attention, links, …). Each has an error
+// A step is a sum of terms (GEMMs, attention, links, …). Each has an error
 // in its logarithm that all layouts on one machine share; beside it stand an
 // error that all layouts of one model share, and each layout's own. So two
 // layouts that spend their time on the same things differ far more certainly
@@ -27,8 +27,8 @@ type Term uint8
 // The terms of a step. Recomputed passes and the idle time of a pipeline belong
 // to the terms of the work that they repeat or wait for.
 const (
-	Linear    Term = iota // dense matrix products, embedding and head
-	Grouped               // expert matrix products
+	Linear    Term = iota // dense GEMMs, embedding and head
+	Grouped               // expert GEMMs
 	Attention             // attention kernels
 	Bandwidth             // kernels bound by memory bandwidth, the optimizer among them
 	Host                  // what the host takes to launch work
@@ -42,8 +42,8 @@ const (
 
 // names are the terms in data files, and in words.
 var names = [Count]struct{ id, words string }{
-	Linear:    {"linear", "dense matrix products"},
-	Grouped:   {"grouped", "expert matrix products"},
+	Linear:    {"linear", "dense GEMMs"},
+	Grouped:   {"grouped", "expert GEMMs"},
 	Attention: {"attention", "attention"},
 	Bandwidth: {"bandwidth", "memory-bound kernels"},
 	Host:      {"host", "host and launch overhead"},

@@ -84,7 +84,7 @@ type Network struct {
 }
 
 // For returns the dense peak of the data type that a training precision
-// computes its matrix products in; zero if the GPU lacks it.
+// computes its GEMMs in; zero if the GPU lacks it.
 func (p *PeakFLOPS) For(precision string) units.FLOPsPerSecond {
 	switch precision {
 	case "fp32":

@@ -43,7 +43,7 @@ var trainingBlock = Block{
 		{Name: "global_batch_size", Type: Count, Required: true, Limits: upTo(1 << 26), Doc: "Sequences per optimizer step."},
 		{Name: "tokens", Type: Count, Limits: upTo(1e17), Doc: "Tokens of the whole run. Either this or `steps`."},
 		{Name: "steps", Type: Count, Limits: upTo(1e10), Doc: "Optimizer steps of the whole run. Either this or `tokens`."},
-		{Name: "precision", Type: String, Default: `"bf16"`, Enum: Precisions(), Doc: "Compute precision of the matrix products."},
+		{Name: "precision", Type: String, Default: `"bf16"`, Enum: Precisions(), Doc: "Compute precision of the GEMMs."},
 		{Name: "seed", Type: Count, Default: "1234", Limits: Limits{Max: 1<<31 - 1}, Doc: "Of initialisation and data order."},
 	},
 	Blocks: []Block{

@@ -38,7 +38,7 @@ var pictures = []struct{ kind, title, text string }{
 	{"breakdown", "Where the step goes", "Each bar begins where the one before ends; together they are the step."},
 	{"step", "A step, and what it holds", "Above, what each pipeline rank does; below, what its GPU has allocated meanwhile."},
 	{"mesh", "Ranks on nodes", "The group of rank 0 along every axis, coloured by the slowest link that it needs."},
-	{"roofline", "What the GPU allows", "Matrix products and attention below the roof of memory bandwidth and peak."},
+	{"roofline", "What the GPU allows", "GEMMs and attention below the roof of memory bandwidth and peak."},
 	{"pareto", "What else was possible", "Every layout that the job and the framework allow: throughput over memory."},
 }
 

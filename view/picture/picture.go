@@ -53,7 +53,7 @@ var Kinds = []Kind{
 	{"breakdown", "where the step's time goes", drawBreakdown, textBreakdown, dataBreakdown},
 	{"mesh", "ranks on nodes, and the links of their groups", drawMesh, textMesh, dataMesh},
 	{"pareto", "throughput over memory of all layouts", drawPareto, textPareto, dataPareto},
-	{"roofline", "matrix products and attention below the GPU's roof", drawRoofline, textRoofline, dataRoofline},
+	{"roofline", "GEMMs and attention below the GPU's roof", drawRoofline, textRoofline, dataRoofline},
 	{"sizing", "time of the run and its GPU-hours over the number of nodes", drawSizing, textSizing, dataSizing},
 }
 
