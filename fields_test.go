@@ -4,13 +4,17 @@ import (
 	"go/ast"
 	"go/types"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	gopackages "golang.org/x/tools/go/packages"
 
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
@@ -25,10 +29,11 @@ var elsewhere = map[string]string{
 
 // TestEveryFieldIsRead: what package lang makes of an argument is a field of a
 // job, which TestNoSilentArgument of that package proves. Here each field is
-// read by the compiler, a backend or the command, unless it comes from an
-// argument that the schema calls one for readers.
+// read by the compiler, a backend or the command, or is an option of which a backend
+// has a row, unless it comes from an argument that the schema calls one for readers.
 func TestEveryFieldIsRead(t *testing.T) {
 	read := fieldsRead(t, "./compiler/...", "./backends/...", "./lang/job", "./cmd/ndc")
+	maps.Copy(read, optionsWithRows(t))
 	informs := informing(&schema.File, map[string]bool{})
 	for _, field := range slices.Sorted(maps.Keys(fieldsOf(reflect.TypeFor[job.Job](), map[string]bool{}))) {
 		_, name, _ := strings.Cut(field, ".")
@@ -64,6 +69,38 @@ func fieldsRead(t *testing.T, patterns ...string) map[string]bool {
 				}
 				return true
 			})
+		}
+	}
+	return read
+}
+
+// optionsWithRows lists the fields of options of execution that a row of a backend is
+// about: package backends/execution reads them through package option.
+func optionsWithRows(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("backends/*/execution.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows strings.Builder
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Write(b)
+	}
+	read := map[string]bool{}
+	var x job.Execution
+	for i := range option.Options {
+		o := &option.Options[i]
+		if !regexp.MustCompile(`Option:\s+"` + regexp.QuoteMeta(o.Name) + `"`).MatchString(rows.String()) {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(x)) {
+			if reflect.ValueOf(&x).Elem().FieldByIndex(f.Index).Addr().Interface() == o.Choice(&x) {
+				read["Execution."+f.Name] = true
+			}
 		}
 	}
 	return read

@@ -116,7 +116,8 @@ func decodeCheckpoint(b *block, folder string) job.Checkpoint {
 }
 
 func decodeLogging(b *block, folder string) job.Logging {
-	g := job.Logging{Interval: b.count("interval"), TensorBoardPath: ownPath(b.text("tensorboard_path"), folder)}
+	g := job.Logging{Interval: b.count("interval"), TensorBoardPath: ownPath(b.text("tensorboard_path"), folder),
+		Timers: b.flag("timers"), Memory: b.flag("memory"), Norms: b.flag("norms"), OneLog: !b.flag("per_rank")}
 	if w := b.find("wandb"); w != nil {
 		g.WandB = &job.WandB{Project: w.text("project"), Entity: w.text("entity"), Mode: w.text("mode")}
 	}

@@ -12,7 +12,7 @@ import (
 // device's peak (deepspeed/utils/timer.py), the pipeline engine a time and a loss
 // (runtime/pipe/engine.py), wall_clock_breakdown the parts of a micro-step.
 var (
-	emittedStep  = regexp.MustCompile(`^step (\d+)/(\d+) loss (\S+) gradient norm \S+ learning rate \S+ seconds (\S+) tokens/s/GPU (\S+)`)
+	emittedStep  = regexp.MustCompile(`^step (\d+)/(\d+) loss (\S+) gradient norm \S+ learning rate \S+ seconds (\S+) tokens/s/GPU (\S+)(?: allocated (\S+) GiB reserved (\S+) GiB)?`)
 	emittedValid = regexp.MustCompile(`^step (\d+)/(\d+) validation loss `)
 	engineStep   = regexp.MustCompile(`epoch=\d+/micro_step=\d+/global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=([\d.e+-]+)(?:, MemAllocated=\S+GB, MaxMemAllocated=([\d.]+)GB)?`)
 	pipelineStep = regexp.MustCompile(`^steps: (\d+) loss: (\S+) .*?iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)`)
@@ -26,7 +26,8 @@ func deepSpeed(p *Parser, text string) bool {
 	}
 	if m := emittedStep.FindStringSubmatch(text); m != nil {
 		p.total(m[2])
-		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[3]), Seconds: number(m[4]), TokensPerSecond: number(m[5])})
+		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[3]), Seconds: number(m[4]), TokensPerSecond: number(m[5]),
+			Allocated: number(m[6]) * (1 << 30), Reserved: number(m[7]) * (1 << 30)})
 		return true
 	}
 	if emittedValid.MatchString(text) {

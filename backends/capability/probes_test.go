@@ -279,6 +279,9 @@ var probes = []probe{
 	{feature: "training.checkpoint.async", edit: func(j *job.Job) { j.Training.Checkpoint.Async = true }},
 	{feature: "training.checkpoint.keep_last", edit: func(j *job.Job) { j.Training.Checkpoint.KeepLast = 3 }},
 	{feature: "training.timeout.first_step", edit: func(j *job.Job) { j.Training.Timeout.FirstStep = 3600 }},
+	{feature: "training.logging.timers", edit: func(j *job.Job) { j.Training.Logging.Timers = true }},
+	{feature: "training.logging.memory", edit: func(j *job.Job) { j.Training.Logging.Memory = true }},
+	{feature: "training.logging.norms", edit: func(j *job.Job) { j.Training.Logging.Norms = true }},
 	{feature: "training.schedule.decay_shape=exponential", edit: func(j *job.Job) {
 		j.Training.Schedule.Kind, j.Training.Schedule.DecayShape, j.Training.Schedule.DecaySteps = "wsd", "exponential", 10
 	}},

@@ -51,6 +51,8 @@ func checkTraining(j *job.Job, v version, diags *diag.List) {
 		"What ndc emits for DeepSpeed does not save behind training.", "Or remove async = true.")
 	c.lacks(t.Timeout.FirstStep > 0, "training.timeout.first_step",
 		"DeepSpeed has one timeout for the whole run and none for the first step.", "Or remove first_step, and set collective to what the first step needs.")
+	c.lacks(t.Logging.Norms, "training.logging.norms",
+		"What ndc emits for DeepSpeed reports the norm of the gradients alone.", "Or remove norms = true.")
 	collective := float64(t.Timeout.Collective)
 	c.refuse(math.Mod(collective, 60) != 0, "training.timeout.collective",
 		fmt.Sprintf("DeepSpeed counts its timeout in whole minutes, not %g s. Set collective = \"%.0fm\".", collective, math.Ceil(collective/60)))

@@ -15,7 +15,7 @@ func (e *emitter) dsConfig() render.Object {
 	c.set("train_micro_batch_size_per_gpu", l.MicroBatchSize)
 	c.set("gradient_accumulation_steps", l.MicroBatches)
 	c.set("steps_per_print", 1_000_000_000)
-	c.set("wall_clock_breakdown", false)
+	c.set("wall_clock_breakdown", t.Logging.Timers)
 	c.set("dump_state", false)
 	c.set("gradient_clipping", t.Optimizer.GradientClipping)
 	c.set("prescale_gradients", false)

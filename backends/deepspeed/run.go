@@ -184,6 +184,7 @@ func (e *emitter) logging() render.Object {
 	return render.Object{
 		{Key: "interval", Value: max(1, g.Interval)},
 		{Key: "tensorboard_path", Value: g.TensorBoardPath},
+		{Key: "memory", Value: g.Memory},
 		{Key: "wandb", Value: wandb},
 		{Key: "profile", Value: profile},
 	}

@@ -29,7 +29,7 @@ var cases = []change{
 	{"extra_in_place", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		j.Training.Checkpoint.Async = true
 		j.Training.Timeout = job.Timeout{Collective: 900, FirstStep: 3600}
-		j.Backend.ExtraArgs = []string{"--async-strategy", "nvrx", "--manual-gc-interval", "50", "--dataloader-type", "cyclic", "--log-params-norm"}
+		j.Backend.ExtraArgs = []string{"--async-strategy", "nvrx", "--manual-gc-interval", "50", "--dataloader-type", "cyclic", "--tensorboard-queue-size", "5"}
 	}},
 	{"extra_format", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		j.Backend.ExtraArgs = []string{"--ckpt-format", "torch"}
@@ -116,7 +116,10 @@ var cases = []change{
 	{"llama_ramp", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 		j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}
 	}},
-	{"llama_data", "core_v0.18.2", data},
+	{"llama_data", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+		data(j, l)
+		j.Training.Logging.Memory = true
+	}},
 	{"llama_validation_path", "core_v0.16.1", func(j *job.Job, l *plan.Layout) {
 		data(j, l)
 		j.Training.Data.Validation = &job.Validation{Path: "/data/valid_text_document", Interval: 100, Steps: 10}
@@ -225,7 +228,7 @@ func data(j *job.Job, l *plan.Layout) {
 		Workers:    4,
 	}
 	j.Training.Logging = job.Logging{
-		Interval: 5, TensorBoardPath: "/logs/tb", WandB: &job.WandB{Project: "ndc", Entity: "team", Mode: "offline"},
+		Interval: 5, TensorBoardPath: "/logs/tb", Timers: true, Norms: true, WandB: &job.WandB{Project: "ndc", Entity: "team", Mode: "offline"},
 		Profile: &job.Profile{StartStep: 20, EndStep: 22},
 	}
 }

@@ -3,6 +3,7 @@ package megatron
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/render"
@@ -46,6 +47,19 @@ func checkTimeout(_ *version, j *job.Job, diags *diag.List) {
 	if first := float64(j.Training.Timeout.FirstStep); math.Mod(first, 60) != 0 {
 		diags.Error(UnsupportedTimeout, j.Sources.Range("training.timeout.first_step"), "Megatron-LM cannot wait that long",
 			fmt.Sprintf("--distributed-timeout-minutes takes whole minutes, not %g s. Set first_step = \"%.0fm\".", first, math.Ceil(first/60)))
+	}
+}
+
+// checkLogging: before --log-memory-interval the allocator's memory is in the log once,
+// and timers wait for the GPU, which no graph can record (core/timers.py).
+func checkLogging(v *version, j *job.Job, diags *diag.List) {
+	if g := j.Execution.CUDAGraphs; j.Training.Logging.Timers && (g.Value == "full" || slices.Contains(j.Constraints.Execution["cuda_graphs"], "full")) {
+		diags.Error(UnsupportedLogging, j.Sources.Range("training.logging.timers"), "A graph of the whole step cannot be timed in parts",
+			"Megatron-LM's timers wait for the GPU, which cannot be recorded in a CUDA graph. Remove timers = true, or \"full\" from execution.cuda_graphs.")
+	}
+	if j.Training.Logging.Memory && !v.options.Has("--log-memory-interval") {
+		diags.Error(UnsupportedLogging, j.Sources.Range("training.logging.memory"), "Megatron-LM cannot report it with every line",
+			fmt.Sprintf("%s tells of the allocator's memory after the first steps alone. %s Or remove memory = true.", v.name, capability.Alternatives("training.logging.memory")))
 	}
 }
 
@@ -211,6 +225,20 @@ func (a *arguments) logging() {
 	a.add("ndc: tokens per second in the log", "--log-throughput")
 	if g.TensorBoardPath != "" {
 		a.path(a.from("training.logging.tensorboard_path"), "--tensorboard-dir", g.TensorBoardPath)
+	}
+	if g.Timers {
+		a.integer(a.from("training.logging.timers"), "--timing-log-level", 1)
+		a.add("ndc: the fastest and the slowest rank", "--timing-log-option", "minmax")
+		a.add("ndc: timers do not make ranks wait for one another", "--no-barrier-with-level-1-timing")
+		a.flag(a.from("training.logging.timers"), "--log-timers-to-tensorboard", g.TensorBoardPath != "")
+	}
+	if g.Memory {
+		a.integer(a.from("training.logging.memory"), "--log-memory-interval", max(1, g.Interval))
+		a.flag(a.from("training.logging.memory"), "--log-memory-to-tensorboard", g.TensorBoardPath != "")
+	}
+	if g.Norms {
+		a.add(a.from("training.logging.norms"), "--log-params-norm")
+		a.add(a.from("training.logging.norms"), "--log-num-zeros-in-grad")
 	}
 	if w := g.WandB; w != nil {
 		from := a.from("training.logging.wandb")

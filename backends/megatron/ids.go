@@ -23,6 +23,8 @@ const (
 	UnsupportedCheckpoint diag.ID = "megatron-unsupported-checkpoint"
 	// UnsupportedTimeout: the release has no timeout of this length.
 	UnsupportedTimeout diag.ID = "megatron-unsupported-timeout"
+	// UnsupportedLogging: a report that the version cannot make.
+	UnsupportedLogging diag.ID = "megatron-unsupported-logging"
 	// UnknownRecomputeModule: recompute_modules names a module that the
 	// release cannot recompute.
 	UnknownRecomputeModule diag.ID = "megatron-unknown-recompute-module"

@@ -17,7 +17,7 @@ func check(v *version, j *job.Job) diag.List {
 	var diags diag.List
 	for _, c := range []func(*version, *job.Job, *diag.List){
 		checkModel, checkBias, checkRope, checkRouter, checkPrecision, checkOptimizer,
-		checkExecution, checkPackages, checkRecompute, checkData, checkStart, checkCheckpoint, checkTimeout, checkExtraArguments,
+		checkExecution, checkPackages, checkRecompute, checkData, checkStart, checkCheckpoint, checkTimeout, checkLogging, checkExtraArguments,
 	} {
 		c(v, j, &diags)
 	}

@@ -92,7 +92,7 @@ type batchView struct {
 	ChainCount, Steps           int
 	GPUsPerNode, WaitSeconds    int
 	TasksPerNode                int
-	Singleton                   bool
+	Singleton, PerRank          bool
 	Hang                        *hang
 	Spares                      *spares
 	Start                       string // of the ranks
@@ -114,7 +114,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		Header: render.Header, Summary: summary(j, l), ScriptName: name,
 		ScriptPattern: render.Literal(name), ScriptWord: render.Literal(name),
 		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
-		TasksPerNode: tasksPerNode(j), Singleton: slices.Contains(j.Slurm.Directives, singleton), Hang: hang, Spares: spareNodes(j, p, l),
+		TasksPerNode: tasksPerNode(j), Singleton: slices.Contains(j.Slurm.Directives, singleton), PerRank: !j.Training.Logging.OneLog, Hang: hang, Spares: spareNodes(j, p, l),
 		Chain: chained(j), ChainCount: j.Slurm.Chain.Count, Steps: l.Steps,
 		StalledCap: stalledCap, FailureCap: failureCap,
 		SbatchHeader: overrides["sbatch_header"], BeforeLaunch: overrides["before_launch"], AfterLaunch: overrides["after_launch"],
@@ -181,6 +181,7 @@ type launchView struct {
 	HybridEP                    bool
 	Shown                       []int
 	ShownWords                  string
+	PerRank                     bool // lines of ranks are in files of their own
 	Srun, Saves, Watched, Speed bool
 	Bind                        string // node, socket
 	NUMABinding                 bool   // torchrun binds
@@ -198,7 +199,7 @@ func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
 		RendezvousSeconds: rendezvousSeconds(j.Cluster.Nodes),
 		Program:           strings.Join(program, " "), Arguments: argumentLines(l.Arguments),
 		HybridEP: p.Execution.MoEDispatcher == "hybridep",
-		Shown:    l.Shown, ShownWords: shownWords(l.Shown),
+		Shown:    l.Shown, ShownWords: shownWords(l.Shown), PerRank: !j.Training.Logging.OneLog,
 		Srun: bySrun(j), Saves: l.CheckpointPath != "", Watched: j.Slurm.HangTimeout != "", Speed: checksSpeed(j),
 		Bind: bind(j), NUMABinding: !bySrun(j) && atLeast(l.Torch, 2, 9),
 	})

@@ -27,6 +27,14 @@ func (v *version) checkTraining(j *job.Job, diags *diag.List) {
 		refuse("batch_ramp", "TorchTitan has no batch ramp",
 			"Its global batch is constant and cannot grow. "+capability.Alternatives("training.batch_ramp")+" Or remove batch_ramp.")
 	}
+	if t.Logging.Timers {
+		refuse("logging.timers", "TorchTitan does not time the parts of a step",
+			"It reports the time of a step as a whole. "+capability.Alternatives("training.logging.timers")+" Or remove timers = true; logging { profile { … } } records a trace.")
+	}
+	if t.Logging.Norms {
+		refuse("logging.norms", "TorchTitan reports no norm of parameters",
+			"It reports the norm of the gradients alone. "+capability.Alternatives("training.logging.norms")+" Or remove norms = true.")
+	}
 	v.checkSchedule(j, diags)
 }
 

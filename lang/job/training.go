@@ -117,6 +117,10 @@ type Timeout struct {
 type Logging struct {
 	Interval        int    // steps
 	TensorBoardPath string // with the backend's name appended; "": none
+	Timers          bool   // of the parts of a step
+	Memory          bool   // of the allocator
+	Norms           bool   // of parameters, and zeros among gradients
+	OneLog          bool   // the lines of all ranks in the log of the job, none in files of their own
 	WandB           *WandB
 	Profile         *Profile
 }

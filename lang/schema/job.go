@@ -182,6 +182,10 @@ var loggingBlock = Block{
 	Arguments: []Argument{
 		{Name: "interval", Type: Count, Limits: atLeastOne, Default: "10", Doc: "Steps between lines."},
 		{Name: "tensorboard_path", Type: String, Doc: "Folder for TensorBoard; the backend's name is appended."},
+		{Name: "timers", Type: Bool, Default: "false", Doc: "Report how long parts of a step take, such as its passes and its update ([slurm.md](slurm.md#what-a-run-says-of-itself))."},
+		{Name: "memory", Type: Bool, Default: "false", Doc: "Report the memory that the allocator holds, with every line."},
+		{Name: "norms", Type: Bool, Default: "false", Doc: "Report the norm of the parameters and how many gradients are zero, beside the norm of the gradients."},
+		{Name: "per_rank", Type: Bool, Default: "true", Doc: "Keep the lines of each rank in files of its own, and those of a few ranks in the log of the job; otherwise all lines are in that log."},
 	},
 	Blocks: []Block{
 		{

@@ -293,6 +293,10 @@ job "one" {
     logging {
       interval         = 5
       tensorboard_path = "/tb"
+      timers           = true
+      memory           = true
+      norms            = true
+      per_rank         = false
 
       wandb {
         project = "p"

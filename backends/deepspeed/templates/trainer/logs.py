@@ -42,8 +42,12 @@ class Logger:
         values = {"loss": loss, "gradient_norm": float("nan") if norm is None else float(norm),
                   "learning_rate": rate, "seconds_per_step": seconds,
                   "tokens_per_second_per_gpu": self.tokens / seconds}
-        self.say(f"step {done}/{self.run.training.steps} loss {loss:.6f} gradient norm {values['gradient_norm']:.6f} "
-                 f"learning rate {rate:.6e} seconds {seconds:.4f} tokens/s/GPU {self.tokens / seconds:.1f}")
+        line = (f"step {done}/{self.run.training.steps} loss {loss:.6f} gradient norm {values['gradient_norm']:.6f} "
+                f"learning rate {rate:.6e} seconds {seconds:.4f} tokens/s/GPU {self.tokens / seconds:.1f}")
+        if self.run.logging.memory and torch.cuda.is_available():  # the peaks of this rank so far
+            values |= {"allocated_bytes": torch.cuda.max_memory_allocated(), "reserved_bytes": torch.cuda.max_memory_reserved()}
+            line += f" allocated {values['allocated_bytes'] / 2**30:.2f} GiB reserved {values['reserved_bytes'] / 2**30:.2f} GiB"
+        self.say(line)
         self.write(done, values)
         self.since, self.steps = time.time(), 0
 
