@@ -127,8 +127,6 @@ func (v version) execution(fam *family) *execution.Table[written] {
 					n := f.Exec.ZeroHPZPartition
 					return n > 1 && (f.Layout.ZeroStage != 3 || hasModelAxis(f) || isMiCS(f) || f.GPUs%n != 0 || f.Exec.OffloadParameters || f.Exec.OffloadOptimizer)
 				}},
-			{ID: ReasonStaleHPZ, Reason: "hpZ trains with stale weights before DeepSpeed " + hpZ.since.String(),
-				Breaks: func(f *target.Facts) bool { return f.Exec.ZeroHPZPartition > 1 && !v.has(hpZ) }},
 		},
 		Becomes: written{at: inPartition, keys: func(e *emitter, c *configWriter) {
 			c.set("zero_optimization.zero_hpz_partition_size", e.plan.Execution.ZeroHPZPartition)

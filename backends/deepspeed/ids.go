@@ -77,8 +77,6 @@ const (
 	ReasonBF16AsFP16 diag.ID = "deepspeed-bf16-as-fp16"
 	// ReasonZero2Accumulation: some releases lose gradients under stage 2.
 	ReasonZero2Accumulation diag.ID = "deepspeed-zero2-accumulation"
-	// ReasonStaleHPZ: hpZ trains with stale weights in old releases.
-	ReasonStaleHPZ diag.ID = "deepspeed-stale-hpz"
 	// ReasonHPZ: hpZ is a second copy for ZeRO-3 alone.
 	ReasonHPZ diag.ID = "deepspeed-hpz"
 	// ReasonOffload: what may be offloaded at which stage.

@@ -162,7 +162,6 @@ func TestRules(t *testing.T) {
 			return j
 		}, func(l *plan.Layout, _ *plan.Execution) { l.ContextParallel = 2 }, ReasonUlyssesMask},
 		{"hpz stage 2", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 2, 2 }, ReasonHPZ},
-		{"hpz stale", "0.18.2", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 3, 2 }, ReasonStaleHPZ},
 		{"lost gradients", "0.18.2", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage = 2 }, ReasonZero2Accumulation},
 		{"bf16 as fp16", "0.18.2", func(n int) *job.Job {
 			j := tinyLlama(n)

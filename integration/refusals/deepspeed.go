@@ -117,11 +117,6 @@ var deepSpeedCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Job.Execution.ZeroHPZPartition = 2, job.Some(2)
 		}},
-	{Rule: "deepspeed-stale-hpz", Version: "0.18.2", Model: "dense", What: "hpZ before 0.18.3",
-		Why: "it trains wrong: the loss of the second step is not a number",
-		Edit: func(d *Draft) {
-			d.Layout.ZeroStage, d.Job.Execution.ZeroHPZPartition = 3, job.Some(2)
-		}},
 	{Rule: "deepspeed-zero2-accumulation", Version: "0.18.2", Model: "dense", What: "zero_stage = 2 with 2 micro-batches",
 		Why:  "it trains wrong: a gradient norm of 0.702 in the second step, 0.993 is right",
 		Edit: func(d *Draft) { d.Layout.ZeroStage = 2 }},
