@@ -9,21 +9,26 @@ import (
 )
 
 // rule makes the effect of a chosen layout graver: where a job has one of the
-// values at a path, the axes touch what is learned.
+// values at a path, the axes touch what is learned, on one backend or on all.
 type rule struct {
-	path   string
-	values []any
-	axes   []string
-	why    string
+	path    string
+	values  []any
+	axes    []string
+	backend string // "": all
+	why     string
 }
 
 var rules = []rule{
 	{
-		"model.moe.router.balance", []any{"aux_loss"}, []string{"micro_batch_size"},
+		"model.moe.router.balance", []any{"aux_loss"}, []string{"micro_batch_size"}, "",
 		"the balancing loss is taken over each micro-batch",
 	},
 	{
-		"model.moe.token_drop", []any{true}, []string{"micro_batch_size", "tensor_parallel", "context_parallel", "sequence_parallel", "expert_tensor_parallel"},
+		"model.moe.router.balance", []any{"aux_loss", "sequence_aux_loss"}, []string{"context_parallel"}, "deepspeed",
+		"the balancing loss is taken over the part of a sequence that a rank has",
+	},
+	{
+		"model.moe.token_drop", []any{true}, []string{"micro_batch_size", "tensor_parallel", "context_parallel", "sequence_parallel", "expert_tensor_parallel"}, "",
 		"each rank drops what is beyond the capacity of its own part of a micro-batch",
 	},
 }
@@ -46,6 +51,6 @@ func effectOf(path string, sides ...map[string]*record.Value) (effect, why strin
 }
 
 func (r *rule) holds(values map[string]*record.Value) bool {
-	v := values[r.path]
-	return v != nil && slices.Contains(r.values, v.Value)
+	v, on := values[r.path], values["backend"]
+	return v != nil && slices.Contains(r.values, v.Value) && (r.backend == "" || on != nil && on.Value == r.backend)
 }

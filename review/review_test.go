@@ -102,6 +102,8 @@ func TestGravest(t *testing.T) {
 		return record.Value{Path: path, Value: value, Origin: "spec:job.hcl:1"}
 	}
 	moe := []record.Value{v("model.moe.router.balance", "aux_loss")}
+	local := []record.Value{v("backend", "deepspeed"), v("model.moe.router.balance", "sequence_aux_loss")}
+	reduced := []record.Value{v("backend", "megatron"), v("model.moe.router.balance", "sequence_aux_loss")}
 	for name, c := range map[string]struct {
 		old, new []record.Value
 		want     schema.Effect
@@ -114,6 +116,8 @@ func TestGravest(t *testing.T) {
 			[]record.Value{v("model.moe.router.balance", "bias"), v("layout.micro_batch_size", 2.0)}, schema.Execution},
 		"micro-batch with a loss over the batch": {[]record.Value{v("model.moe.router.balance", "global_aux_loss")},
 			[]record.Value{v("model.moe.router.balance", "global_aux_loss"), v("layout.micro_batch_size", 2.0)}, schema.Execution},
+		"context ranks that balance alone":    {local, append(local, v("layout.context_parallel", 2.0)), schema.Convergence},
+		"context ranks that balance together": {reduced, append(reduced, v("layout.context_parallel", 2.0)), schema.Execution},
 		"tensor ranks that drop": {[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 1.0)},
 			[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 2.0)}, schema.Convergence},
 		"an unknown argument":  {nil, []record.Value{v("training.colour", "red")}, schema.Convergence},
