@@ -311,7 +311,7 @@ func (v *version) execution() *execution.Table[written] {
 			}
 		},
 		Conflicts: []target.Rule{
-			{ID: RuleShardBuffers, Reason: "shard_buffers other than dynamic need zero_stage 3 without overlap_expert_parallel", Breaks: func(f *target.Facts) bool {
+			{ID: RuleShardBuffers, Reason: "shard_buffers other than dynamic need fully_sharded with zero_stage 3, without overlap_expert_parallel", Breaks: func(f *target.Facts) bool {
 				buffers := f.Job.Execution.ShardBuffers.Or("dynamic")
 				return buffers != "dynamic" && (!f.Exec.FullySharded || f.Layout.ZeroStage != 3 || f.Exec.OverlapExpertParallel)
 			}},
