@@ -585,6 +585,8 @@ func TestSilicon(t *testing.T) {
 		{"the usual board", p.ofPower(gpu("9.0", 700)), 1},
 		{"500 of 700 W", p.ofPower(gpu("9.0", 500)), math.Pow(5./7, p["power"])},
 		{"unknown power", p.ofPower(gpu("9.0", 0)), 1},
+		{"500 W for 66 of 132 units", p.ofPower(&job.GPU{ComputeCapability: "9.0", Power: 500, SMs: 66}), math.Pow(10./7, p["power"])},
+		{"1,000 W for 148 of 152 units", p.ofPower(&job.GPU{ComputeCapability: "10.0", Power: 1000, SMs: 148}), math.Pow(1./1.2, p["power"])},
 		{"unknown silicon", p.ofPower(gpu("7.0", 300)), 1},
 	} {
 		if math.Abs(c.got-c.want) > 1e-12 {

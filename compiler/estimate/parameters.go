@@ -68,23 +68,41 @@ func (p Parameters) at(name string) float64 {
 // silicon is a chip. What it does on every board is one parameter, so that the
 // few rows of each board speak for all.
 type silicon struct {
-	name  string
-	watts float64 // of the board that its parameters speak of
+	Capability string // major number
+	Name       string
+	Watts      float64 // of the board that its parameters speak of
+	SMs        int     // of that board
+	Source     string
 }
 
-// silicons are chips by the major number of their compute capability.
-var silicons = map[string]silicon{"8": {"ampere", 400}, "9": {"hopper", 700}, "10": {"blackwell", 1200}}
+// silicons are data/silicon.json: the chips, and the share of multiprocessors below
+// which a board of one was cut.
+var silicons = func() (s struct {
+	Cut struct {
+		Value  float64
+		Source string
+	}
+	Chips []silicon
+}) {
+	readJSON("data/silicon.json", &s)
+	return s
+}()
 
 // siliconOf is the chip of a GPU; without a name where no rows speak of it.
 func siliconOf(gpu *job.GPU) silicon {
 	major, _, _ := strings.Cut(gpu.ComputeCapability, ".")
-	return silicons[major]
+	for _, s := range silicons.Chips {
+		if s.Capability == major {
+			return s
+		}
+	}
+	return silicon{}
 }
 
 // ofSilicon is a parameter of a family for a GPU: that of its silicon, or the
 // default.
 func (p Parameters) ofSilicon(family string, gpu *job.GPU) float64 {
-	if v, ok := p[family+"."+siliconOf(gpu).name]; ok {
+	if v, ok := p[family+"."+siliconOf(gpu).Name]; ok {
 		return v
 	}
 	return p.at(family + ".default")
@@ -92,12 +110,21 @@ func (p Parameters) ofSilicon(family string, gpu *job.GPU) float64 {
 
 // ofPower is the rate of 16-bit GEMMs at a board's power limit over that of
 // the board that its silicon's parameters speak of.
-func (p Parameters) ofPower(gpu *job.GPU) float64 {
+func (p Parameters) ofPower(gpu *job.GPU) float64 { return math.Pow(powerOf(gpu), p.at("power")) }
+
+// powerOf is a board's power limit over that of the board that its silicon's
+// parameters speak of, for as many multiprocessors: those that were cut draw nothing.
+// 1 where either is not known.
+func powerOf(gpu *job.GPU) float64 {
 	s := siliconOf(gpu)
-	if s.watts == 0 || gpu.Power == 0 {
+	if s.Watts == 0 || gpu.Power == 0 {
 		return 1
 	}
-	return math.Pow(float64(gpu.Power)/s.watts, p.at("power"))
+	limit := float64(gpu.Power) / s.Watts
+	if left := float64(gpu.SMs) / float64(s.SMs); left > 0 && left < silicons.Cut.Value {
+		limit /= left
+	}
+	return limit
 }
 
 // readJSON reads an embedded file.

@@ -54,13 +54,13 @@ func sides(n uncertainty.Normal) string {
 // takes of a step in 16 bits, and what it takes at the bounds of the exponent,
 // which the range does not count.
 func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Warning {
-	gpu, usual := &e.job.Cluster.GPU, siliconOf(&e.job.Cluster.GPU).watts
+	gpu := &e.job.Cluster.GPU
+	usual, share := siliconOf(gpu), powerOf(gpu)
 	precision := e.job.Training.Precision
 	measured := uncertainty.Embedded().Of(e.job).Measured.Distance(e.job, e.runtime.Calibration.Time).GPU == 0
-	if measured || gpu.Power == 0 || float64(gpu.Power) >= usual || precision != "bf16" && precision != "fp16" {
+	if measured || share >= 1 || precision != "bf16" && precision != "fp16" {
 		return nil
 	}
-	share := float64(gpu.Power) / usual
 	kept := e.parameters.ofPower(gpu)
 	var low, high float64 // what products keep at the bounds
 	for _, r := range ParameterRecords() {
@@ -73,7 +73,7 @@ func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Wa
 		return float64(t + s.Terms[uncertainty.Linear]*units.Seconds(kept/other-1))
 	}
 	return []plan.Warning{{ID: string(IDPowerLimited), Summary: "A power limit that was not measured",
-		Detail: fmt.Sprintf("The GPU has %.0f W, the boards whose rates are known %.0f W. Its 16-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
-			"the range does not count that. A board whose units were cut rather than their clock needs less power and may lose nothing, which makes %.3g s. Calibrate with a run on such a node.",
-			float64(gpu.Power), usual, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
+		Detail: fmt.Sprintf("The GPU has %.0f W for %d multiprocessors, the boards whose rates are known %.0f W for %d. Its 16-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
+			"the range does not count that. Where nothing is lost it takes %.3g s. Calibrate with a run on such a node.",
+			float64(gpu.Power), gpu.SMs, usual.Watts, usual.SMs, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
 }

@@ -48,6 +48,9 @@ func TestWeak(t *testing.T) {
 		{"card of unknown power", func(j *job.Job) { card(j); j.Cluster.GPU.Power = 0 }, "no-nvlink"},
 		{"one card", func(j *job.Job) { card(j); j.Cluster.GPUsPerNode, j.Cluster.Nodes = 1, 16 }, "power-limited"},
 		{"measured at 500 W", func(j *job.Job) { j.Cluster.GPU.Catalog, j.Cluster.GPU.Power = "h100_96gb_500w", 500 }, ""},
+		{"fewer units, as much power for each", func(j *job.Job) {
+			j.Cluster.GPU.Catalog, j.Cluster.GPU.Power, j.Cluster.GPU.SMs = "h20", 400, 75
+		}, ""},
 		{"calibrated", func(j *job.Job) { card(j); j.Cluster.Calibration = &job.Calibration{} }, ""},
 		{"trial", func(j *job.Job) { card(j); j.Training.Steps = 10 }, ""},
 	} {
@@ -82,7 +85,7 @@ func TestWeak(t *testing.T) {
 	products := float64(s.Terms[uncertainty.Linear])
 	at := func(other float64) float64 { return step + products*(kept/other-1) }
 	for _, want := range []string{"350 W", "700 W", fmt.Sprintf("at %.0f %% of", 100*kept), "Between 35 and 81 %",
-		fmt.Sprintf("%.3g to %.3g s instead of %.3g s", at(math.Pow(0.5, 0.3)), at(math.Pow(0.5, 1.5)), step), fmt.Sprintf("makes %.3g s", at(1))} {
+		fmt.Sprintf("%.3g to %.3g s instead of %.3g s", at(math.Pow(0.5, 0.3)), at(math.Pow(0.5, 1.5)), step), fmt.Sprintf("it takes %.3g s", at(1))} {
 		if !strings.Contains(list[1].Detail, want) {
 			t.Errorf("no %q in %s", want, list[1].Detail)
 		}
