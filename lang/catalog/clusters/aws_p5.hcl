@@ -19,6 +19,10 @@ cluster "aws_p5" {
     nics_per_node = 32
     bandwidth     = "100Gb/s" # per NIC, one direction
     latency       = "27us"
+
+    environment = {
+      FI_EFA_USE_HUGE_PAGE = "0"
+    }
   }
 
   sources = {
@@ -31,6 +35,7 @@ cluster "aws_p5" {
     "network.nics_per_node" = "meta-pytorch/torchx named_resources_aws.py @cafea3f"
     "network.bandwidth"     = "aws-samples/awsome-distributed-training efa-cheatsheet.md @7217859"
     "network.latency"       = "assumption: the all-reduce of 1 KiB over two p5 takes 65 to 75 us (nccl-tests logs of aws-samples); what NCCL's tree model leaves for one hop"
+    "network.environment"   = "without it a fork of the data loaders can fail for lack of huge pages: aws-samples/awsome-distributed-training efa-cheatsheet.md @7217859"
     "network.gpus_per_pod"  = "not stated: full bandwidth is assumed everywhere, to 20,000 GPUs"
   }
 }
