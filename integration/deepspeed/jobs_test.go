@@ -54,13 +54,17 @@ func llama(version string, ranks int) *job.Job {
 	}
 }
 
-// legal keeps the trials whose layout the release can run.
+// legal keeps the trials whose options the release has and whose layout it can run.
 func legal(t *testing.T, version string, all []trial) []trial {
 	t.Helper()
 	return slices.DeleteFunc(all, func(c trial) bool {
 		j := llama(version, c.ranks)
 		if c.change != nil {
 			c.change(j)
+		}
+		if _, diags := (deepspeed.Backend{}).Target(j); diags.HasErrors() {
+			t.Logf("%s is refused: %v", c.name, diags)
+			return true
 		}
 		_, rule := resolved(t, j, c.layout)
 		if rule != nil {
