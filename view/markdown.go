@@ -22,7 +22,7 @@ func Markdown(job string, plans []*plan.Plan) string {
 		page(&b, p)
 	}
 	b.WriteString("\n## About the numbers\n\n" +
-		"Left out: data loading that cannot keep up, evaluation, checkpoints, failures, traffic of other jobs.\n" +
+		"Left out: " + LeftOut(plans) + ".\n" +
 		"Of measured over predicted, nine in ten lie in the 90 % ranges.\n")
 	return b.String()
 }

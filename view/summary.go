@@ -77,10 +77,23 @@ func policies(list []plan.Policy) string {
 	return fmt.Sprintf("%d of %d met; not met: %s", len(list)-len(broken), len(list), strings.Join(broken, ", "))
 }
 
-// Limits says what no number of a summary counts, and what the ranges are.
-const Limits = `Left out   data loading that cannot keep up, evaluation, checkpoints, failures, traffic of other jobs
-           90 % ranges hold nine in ten of measured over predicted (docs/time.md, docs/memory.md)
-`
+// Limits says what no number of the summaries counts, and what the ranges are.
+func Limits(plans []*plan.Plan) string {
+	return "Left out   " + LeftOut(plans) + "\n           90 % ranges hold nine in ten of measured over predicted (docs/time.md, docs/memory.md)\n"
+}
+
+// LeftOut lists what no number of some plans counts: checkpoints and failures are
+// counted by the expected time of a run, where there is one.
+func LeftOut(plans []*plan.Plan) string {
+	expected := slices.ContainsFunc(plans, func(p *plan.Plan) bool { return p.Feasible })
+	for _, p := range plans {
+		expected = expected && (!p.Feasible || p.Run.ExpectedSeconds > 0)
+	}
+	if expected {
+		return "data loading that cannot keep up, evaluation, traffic of other jobs; checkpoints and failures but for the expected time"
+	}
+	return "data loading that cannot keep up, evaluation, checkpoints, failures, traffic of other jobs"
+}
 
 // section writes a heading with text beside it, wrapped lines indented.
 func section(b *strings.Builder, name, text string) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/output"
@@ -37,7 +38,9 @@ func (r *report) print() error {
 		return nil
 	}
 	var parts []string
+	var plans []*plan.Plan
 	for _, c := range r.plans {
+		plans = append(plans, c.plan)
 		parts = append(parts, view.Summary(c.job.Folder, c.plan)+lockLine(&c.lock)+r.files(c))
 	}
 	if others := r.others(); others != "" {
@@ -46,7 +49,7 @@ func (r *report) print() error {
 	if text := noted(r.plans, r.warnings); text != "" {
 		parts = append(parts, text)
 	}
-	_, err := io.WriteString(r.terminal.out, strings.Join(append(parts, view.Limits), "\n"))
+	_, err := io.WriteString(r.terminal.out, strings.Join(append(parts, view.Limits(plans)), "\n"))
 	return err
 }
 

@@ -240,7 +240,9 @@ func right(is bool) string {
 func sources(w *writer, version string, parts []Part) {
 	w.f("<section id=\"sources\" aria-labelledby=\"sources-title\">\n<h2 id=\"sources-title\">Sources</h2>\n<p>Made by ndc %s of these files:</p>\n<ul>\n", text(version))
 	seen := map[string]bool{}
+	var plans []*plan.Plan
 	for i := range parts {
+		plans = append(plans, parts[i].Plan)
 		for _, f := range parts[i].Plan.Input.Files {
 			if !seen[f.Path] {
 				seen[f.Path] = true
@@ -248,5 +250,5 @@ func sources(w *writer, version string, parts []Part) {
 			}
 		}
 	}
-	w.f("</ul>\n<p>Left out: data loading that cannot keep up, evaluation, checkpoints, failures, traffic of other jobs. 90 %% ranges hold nine in ten of measured over predicted.</p>\n<p>Formulas, their sources and how well they hold: docs/memory.md, docs/time.md, docs/collectives.md, docs/uncertainty.md and docs/accuracy.md of ndc's repository.</p>\n</section>\n")
+	w.f("</ul>\n<p>Left out: %s. 90 %% ranges hold nine in ten of measured over predicted.</p>\n<p>Formulas, their sources and how well they hold: docs/memory.md, docs/time.md, docs/collectives.md, docs/uncertainty.md and docs/accuracy.md of ndc's repository.</p>\n</section>\n", view.LeftOut(plans))
 }
