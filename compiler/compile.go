@@ -72,8 +72,7 @@ func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Out
 	p.Backend, p.BackendVersion, p.Search = t.Backend, t.Version, counts(t, found)
 	if len(found.Best) > 0 {
 		p.Feasible = true
-		describe(p, j, t, &found.Best[0])
-		expect(p, j, found)
+		describe(p, j, t, &found.Best[0], distinct(j, found.Best))
 		p.Selection = selection(p, &found.Choice)
 		p.Alternatives = alternatives(found.Best[1:])
 		p.Warnings = append(p.Warnings, awkward(ctx, j, t, &found.Best[0])...)
@@ -81,7 +80,7 @@ func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Out
 	}
 	p.Infeasible = &plan.Infeasible{Nearest: nearest(j, found.Nearest), Fixes: fixes(ctx, j, t, found)}
 	if len(found.Nearest) > 0 {
-		describe(p, j, t, &found.Nearest[0])
+		describe(p, j, t, &found.Nearest[0], 1)
 	} else if found.Illegal != nil {
 		p.Layout, p.Execution = found.Illegal.Layout, found.Illegal.Execution
 	}
@@ -125,40 +124,38 @@ func predicted(j *job.Job, t *target.Target) *target.Target {
 	return &known
 }
 
-// describe fills in everything that follows from a layout.
-func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate) {
+// describe fills in everything that follows from a layout, which was chosen as the
+// fastest among some, itself included.
+func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate, among int) {
 	p.Layout, p.Execution = c.Layout, c.Execution
 	d := estimate.New(j, t).Describe(&c.Layout, &c.Execution)
 	p.Memory, p.Time, p.Communication, p.Throughput, p.Mesh = d.Memory, d.Time, d.Communication, d.Throughput, d.Mesh
 	p.Memory.GPUBytes, p.Memory.UsableBytes = j.Cluster.GPU.Memory, j.UsableMemory()
 	p.Warnings = append(p.Warnings, d.Warnings...)
 	guard(j, p, c)
-	p.Time.ExpectedSeconds, p.Time.ChosenAmong = p.Time.StepSeconds, 1
 	roundTimes(p)
+	expect(&p.Time, among)
 	p.Run = goodput.Run(j, p.Time.StepSeconds, p.Time.StepRangeSeconds)
 	p.Calibration = calibrated(j, t, c)
 	roundAll(p)
 }
 
-// expect says what the step of a chosen layout is expected to take, and shifts its
-// range: the fastest of several predictions is more likely one that errs in favour.
-func expect(p *plan.Plan, j *job.Job, found *search.Outcome) {
-	if j.Constraints.Objective == "memory" {
-		return
-	}
-	t := &p.Time
-	t.ChosenAmong = distinct(found.Best)
-	longer := units.Ratio(math.Exp(uncertainty.Selection(t.ChosenAmong)))
-	t.ExpectedSeconds = units.Rounded(longer.Of(t.StepSeconds))
+// expect says what a step is expected to take whose layout is the fastest of several,
+// and shifts its range: such a prediction is more likely one that errs in favour.
+func expect(t *plan.Time, among int) {
+	longer := units.Ratio(math.Exp(uncertainty.Selection(among)))
+	t.ChosenAmong, t.ExpectedSeconds = among, units.Rounded(longer.Of(t.StepSeconds))
 	for i, end := range t.StepRangeSeconds {
-		t.StepRangeSeconds[i] = units.Rounded(longer.Of(end))
+		t.StepRangeSeconds[i] = units.Rounded(longer.Of(units.Rounded(end)))
 	}
-	p.Run = goodput.Run(j, t.StepSeconds, t.StepRangeSeconds)
-	roundAll(&p.Run)
 }
 
-// distinct counts layouts, of those that are alike one.
-func distinct(best []search.Candidate) int {
+// distinct counts the layouts that the first of a ranking was chosen among as the
+// fastest, of those that are alike one; 1 where time is not what was looked for.
+func distinct(j *job.Job, best []search.Candidate) int {
+	if j.Constraints.Objective == "memory" {
+		return 1
+	}
 	var list []plan.Choice
 	for i := range best {
 		c := plan.Choice{Layout: best[i].Layout, Execution: best[i].Execution}

@@ -55,7 +55,7 @@ func Fixed(ctx context.Context, j *job.Job, t *target.Target, c *plan.Choice) (*
 	}
 	p := blank(j)
 	p.Backend, p.BackendVersion, p.Search, p.Feasible = t.Backend, t.Version, counts(t, found), true
-	describe(p, j, predicted(j, t), best)
+	describe(p, j, predicted(j, t), best, 1)
 	p.Warnings = append(p.Warnings, awkward(ctx, j, t, best)...)
 	return p, "", ctx.Err()
 }
@@ -132,7 +132,7 @@ func pinTarget(t *target.Target, c *plan.Choice) *target.Target {
 func misfit(j *job.Job, t *target.Target, found *search.Outcome) string {
 	if len(found.Nearest) > 0 {
 		p := blank(j)
-		describe(p, j, t, &found.Nearest[0])
+		describe(p, j, t, &found.Nearest[0], 1)
 		return missReason(j, p, &found.Nearest[0]).Summary
 	}
 	if found.Illegal != nil && found.Illegal.Broken() != "" {

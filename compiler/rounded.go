@@ -18,7 +18,7 @@ func roundTimes(p *plan.Plan) {
 	t := &p.Time
 	exact := t.StepSeconds
 	step := units.Rounded(exact)
-	t.StepSeconds, t.ExpectedSeconds = step, units.Rounded(t.ExpectedSeconds)
+	t.StepSeconds = step
 	t.Breakdown = roundBreakdown(t.Breakdown, step)
 	for _, share := range []*units.Share{&t.BubbleShare, &t.ExposedCommunicationShare} {
 		*share = units.Share(units.RoundedTo(units.Seconds(*share)*exact, step) / step)

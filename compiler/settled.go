@@ -134,10 +134,10 @@ func Sketch(ctx context.Context, j *job.Job, t *target.Target) (*plan.Plan, erro
 	switch {
 	case len(found.Best) > 0:
 		p.Feasible = true
-		describe(p, j, t, &found.Best[0])
+		describe(p, j, t, &found.Best[0], 1)
 		return p, nil
 	case len(found.Nearest) > 0:
-		describe(p, j, t, &found.Nearest[0])
+		describe(p, j, t, &found.Nearest[0], 1)
 		p.Infeasible = &plan.Infeasible{Reasons: []plan.Reason{missReason(j, p, &found.Nearest[0])}}
 	case len(p.Search.Rejected) > 0:
 		r := &p.Search.Rejected[0]

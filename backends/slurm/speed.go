@@ -1,6 +1,8 @@
 package slurm
 
 import (
+	_ "embed" // for data/speed.json
+	"encoding/json"
 	"math"
 	"strconv"
 
@@ -11,36 +13,41 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// How the speed of nodes is measured, and what is slow: shares of the predicted
-// rate. ndc's choices. Products and sums inside a node are predicted within the
-// fifth that these shares leave and more (docs/accuracy.md); a network that others use
-// may be slower than alone, and a node that has lost half of its rate is found all the same.
-const (
-	matmulSize                           = 8192
-	reducedBytes                         = 1 * units.GiB
-	matmulShare, nodeShare, networkShare = 0.7, 0.7, 0.6
+//go:embed data/speed.json
+var speedData []byte
 
-	// gatherTime is how long nodes have to come: containers start, and torch is read.
-	gatherTime units.Seconds = 300
-	// roundTime is how long one measurement may take, most of which is the start of
-	// communicators.
-	roundTime units.Seconds = 120
-)
+// speed is how the speed of nodes is measured, and what is slow.
+var speed = func() (s struct {
+	MatmulShare   float64       `json:"matmul_share"` // of the predicted rate
+	NodeShare     float64       `json:"node_share"`
+	NetworkShare  float64       `json:"network_share"`
+	MatmulSize    int           `json:"matmul_size"` // rows and columns
+	ReducedBytes  units.Bytes   `json:"reduced_bytes"`
+	Gather        units.Seconds `json:"gather_seconds"`  // that nodes have to come
+	Round         units.Seconds `json:"round_seconds"`   // of one measurement at most
+	Between       units.Seconds `json:"between_seconds"` // two measurements
+	NodesOfSecond int           `json:"nodes_per_second"`
+}) {
+	if err := json.Unmarshal(speedData, &s); err != nil {
+		panic("slurm: data/speed.json: " + err.Error())
+	}
+	return s
+}()
 
 // checksSpeed reports whether the nodes compute and talk to each other before a
 // start: where there are nodes to spare, unless the job says no.
 func checksSpeed(j *job.Job) bool { return j.Slurm.SpareNodes > 0 && j.Slurm.CheckSpeed.Or(true) }
 
-// roundSeconds is the time of a measurement on all nodes: a second more for every
-// sixteen, whose addresses all have to be handed around.
-func roundSeconds(nodes int) int { return int(roundTime) + nodes/16 }
+// roundSeconds is the time of a measurement on all nodes, whose addresses have to be
+// handed around.
+func roundSeconds(nodes int) int { return int(speed.Round) + nodes/speed.NodesOfSecond }
 
 // speedLimit bounds the whole: the nodes come, each is measured alone, all
 // together, then halves of halves until pairs are left, and those with others.
 func speedLimit(j *job.Job) int {
 	nodes := j.AllocatedNodes()
 	rounds := 2 + int(math.Ceil(math.Log2(float64(max(2, nodes)))))
-	return int(gatherTime) + rounds*(roundSeconds(nodes)+60)
+	return int(speed.Gather) + rounds*(roundSeconds(nodes)+int(speed.Between))
 }
 
 type speedView struct {
@@ -63,11 +70,11 @@ type fabricTime struct {
 func speedProgram(j *job.Job, l Launch) []byte {
 	c, nodes := j.Cluster, j.AllocatedNodes()
 	v := speedView{
-		Header: render.Header, Summary: summary(j, l), GPUs: c.GPUsPerNode, Matmul: matmulSize, Bytes: int64(reducedBytes),
-		MatmulShare: render.Number(matmulShare), NodeShare: render.Number(nodeShare), NetworkShare: render.Number(networkShare),
-		Most: mostBad(j), GatherSeconds: int(gatherTime), RoundSeconds: roundSeconds(nodes),
+		Header: render.Header, Summary: summary(j, l), GPUs: c.GPUsPerNode, Matmul: speed.MatmulSize, Bytes: int64(speed.ReducedBytes),
+		MatmulShare: render.Number(speed.MatmulShare), NodeShare: render.Number(speed.NodeShare), NetworkShare: render.Number(speed.NetworkShare),
+		Most: mostBad(j), GatherSeconds: int(speed.Gather), RoundSeconds: roundSeconds(nodes),
 	}
-	v.MatmulSeconds = rounded(compute.NewDevice(&c.GPU).GEMM(compute.BF16, matmulSize, matmulSize, matmulSize))
+	v.MatmulSeconds = rounded(compute.NewDevice(&c.GPU).GEMM(compute.BF16, speed.MatmulSize, speed.MatmulSize, speed.MatmulSize))
 	v.NodeSeconds = rounded(reduceSeconds(c, 1))
 	for n := 2; n < 2*nodes; n *= 2 {
 		v.Fabric = append(v.Fabric, fabricTime{n, rounded(reduceSeconds(c, n))})
@@ -82,7 +89,7 @@ func reduceSeconds(c job.Cluster, nodes int) units.Seconds {
 	c.Nodes = nodes
 	over := func() units.Seconds {
 		g := collective.NewTopology(&c).Group(c.GPUs(), 1)
-		return g.AllReduce(reducedBytes)
+		return g.AllReduce(speed.ReducedBytes)
 	}
 	seconds := over()
 	if nodes > 1 && c.NVLink.Domain > c.GPUsPerNode {

@@ -27,6 +27,10 @@ type saving struct {
 	RestartLeastSource  string  `json:"restart_least_source"`
 	RestartMost         float64 `json:"restart_most_seconds"`
 	RestartMostSource   string  `json:"restart_most_source"`
+	// Similar is by what factor the size of a run may differ whose failures tell
+	// something of a job's.
+	Similar       float64 `json:"similar"`
+	SimilarSource string  `json:"similar_source"`
 }
 
 //go:embed data/checkpoint.json

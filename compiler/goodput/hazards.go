@@ -51,10 +51,6 @@ func (s *saving) hazards(j *job.Job) hazards {
 	return h
 }
 
-// alike is by what factor the size of a run may differ whose failures tell something
-// of a job's.
-const alike = 8
-
 // around are the best and the worst of what published runs of a similar size met,
 // in what a job leaves open.
 func (s *saving) around(j *job.Job) (best, worst hazards) {
@@ -69,7 +65,7 @@ func (s *saving) around(j *job.Job) (best, worst hazards) {
 	}
 	gpus := float64(max(1, j.Cluster.GPUs()))
 	for _, f := range failureRates {
-		if f.GPUs <= alike*gpus && gpus <= alike*f.GPUs {
+		if f.GPUs <= s.Similar*gpus && gpus <= s.Similar*f.GPUs {
 			best.between, worst.between = max(best.between, f.GPUHours*3600/gpus), min(worst.between, f.GPUHours*3600/gpus)
 		}
 	}
