@@ -16,6 +16,7 @@ SECONDS = 240  # of computing; a busy machine takes longer for the same
 PATIENCE = 10  # times as long for one that only waits
 MEMORY = 4 << 30  # beyond what the parent holds
 TIMEOUT = 124  # the exit code of ranks whose time ran out
+LAST_WORDS = 5  # seconds in which ranks may say what they met when another failed
 
 
 def settle():
@@ -72,21 +73,22 @@ def end(child):
 def wait(ranks, seconds):
     """Waits for children with process groups of their own. One that fails, or time that runs out, ends the others, which
     would wait for the dead; nothing that they started outlives them. Returns the child that failed first, or None, and
-    its exit code."""
+    its exit code. A child that was killed comes before those that lost a peer by it, and may be seen to end before it."""
     left, limit, failed, code = list(ranks), time.time() + seconds, None, 0
-    while left and not code:
+    while left and time.time() < limit:
         child, status = os.waitpid(-1, os.WNOHANG)
-        if child in left:
-            left.remove(child)
-            end(child)
-            if status:
-                failed, code = child, os.waitstatus_to_exitcode(status)
-        elif time.time() > limit:
-            failed, code = left[0], TIMEOUT
-        else:
+        if child not in left:
             time.sleep(0.02)
-    if left:
-        time.sleep(1)  # for the others to say what they met
+            continue
+        left.remove(child)
+        end(child)
+        ended = os.waitstatus_to_exitcode(status)
+        if ended and not code:
+            limit = min(limit, time.time() + LAST_WORDS)
+        if ended and (not code or ended == -signal.SIGKILL):
+            failed, code = child, ended
+    if left and not code:
+        failed, code = left[0], TIMEOUT
     for child in left:
         end(child)
         os.waitpid(child, 0)
