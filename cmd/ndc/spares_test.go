@@ -155,12 +155,12 @@ func TestSlowNodes(t *testing.T) {
 	t.Parallel()
 	s := spareSite(t)
 	s.write(t, "gpus-n1", `[[ $* != *ecc* ]] || { printf '%s\n' 0 2; exit; }`)
-	s.write(t, "speed", "n2 bad matrix products: GPU 1 takes 2 s instead of 1 s\nn3 unknown speed: no torch\n- unknown the network: $(>pwned)\nn3 worse x\n../n3 bad x\nn9 bad x\n")
+	s.write(t, "speed", "n2 bad GEMMs: GPU 1 takes 2 s instead of 1 s\nn3 unknown speed: no torch\n- unknown the network: $(>pwned)\nn3 worse x\n../n3 bad x\nn9 bad x\n")
 	code, log := s.start(t, 100, threeNodes)
 	if code != 0 || s.read("started") != "n3 n3\n" || s.read("measured") != "n2\nn3\n" || s.read("pwned") != "" {
 		t.Errorf("exit code %d, started on %q, measured %q:\n%s", code, s.read("started"), s.read("measured"), log)
 	}
-	mustHold(t, "the log", log, "node n2 is bad: matrix products: GPU 1 takes 2 s instead of 1 s\n", "not known on 1 of the good nodes: speed: no torch\n", "not known: the network: $(>pwned)\n",
+	mustHold(t, "the log", log, "node n2 is bad: GEMMs: GPU 1 takes 2 s instead of 1 s\n", "not known on 1 of the good nodes: speed: no torch\n", "not known: the network: $(>pwned)\n",
 		"will not have the nodes n9,n1,n2\n")
 }
 

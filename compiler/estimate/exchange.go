@@ -79,15 +79,14 @@ func (b *builder) tensorBlock(block *blockTimes) {
 	b.putBackward(collectiveTensorScatter, bytes, scatter, b.behind(scatter, column))
 }
 
-// pipelined is the part of a collective that hides inside the matrix product
-// it is cut up with: all chunks but one of the tensor group's size, as far as
-// the product lasts.
-func (b *builder) pipelined(t, product units.Seconds) units.Seconds {
+// pipelined is the part of a collective that hides inside the GEMM it is cut
+// up with: all chunks but one of the tensor group's size, as far as the GEMM lasts.
+func (b *builder) pipelined(t, gemm units.Seconds) units.Seconds {
 	if !b.x.OverlapTensorParallel {
 		return 0
 	}
 	n := units.Seconds(b.l.TensorParallel)
-	return b.optionally(t*(n-1)/n, product, b.e.contention)
+	return b.optionally(t*(n-1)/n, gemm, b.e.contention)
 }
 
 // behind is how much of a collective runs behind compute, which it slows.

@@ -302,8 +302,7 @@ func (e *Evaluator) overPCIe(bytes float64) units.Seconds {
 }
 
 // selective is the forward time of the modules that are recomputed. The "op" policy
-// saves attention, communication and every second matrix product
-// and repeats the rest.
+// saves attention, communication and every second GEMM and repeats the rest.
 func (b *builder) selective() units.Seconds {
 	var t units.Seconds
 	for rest := b.l.RecomputeModules; rest != 0; rest &^= rest.First() {

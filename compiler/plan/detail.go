@@ -167,7 +167,7 @@ type Roofline struct {
 	Kernels         []Kernel             `json:"kernels"`
 }
 
-// Kernel is a matrix product or an attention kernel of a forward pass, for one
+// Kernel is a GEMM or an attention kernel of a forward pass, for one
 // micro-batch on one rank.
 type Kernel struct {
 	Name    string               `json:"name"`

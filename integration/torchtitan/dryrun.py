@@ -177,7 +177,7 @@ def balanced_toml():
     utils.generate_permute_indices = order
     for experts_class in (layers.GroupedExperts, sink_experts.GptOssGroupedExperts):  # before Hopper a loop reads the counts
         experts_class.use_grouped_mm = property(lambda self: True, lambda self, value: None)
-    latent.has_cuda_capability = sinks.has_cuda_capability = lambda *capability: True  # grouped matrix products
+    latent.has_cuda_capability = sinks.has_cuda_capability = lambda *capability: True  # grouped GEMMs
 
 
 def prepare_toml(config):

@@ -37,14 +37,14 @@ for count in (3, 4, 5, 6, 7, 9, 16, 31, 34, 64, 100, 257, 1000, 2048):
 for bad, doubts, _ in found(2, [1]), found(2048, wrong=True), found(2048, trunk=1024), found(64, range(20)):
     assert not bad and len(doubts) == 1, (bad, doubts)
 assert found(2048, [777])[2] == 12
-alone = {"n%d" % i: [{"products": 1.0, "sum": 1.0}] * 2 for i in range(4)}
+alone = {"n%d" % i: [{"gemms": 1.0, "sum": 1.0}] * 2 for i in range(4)}
 program["judge_alone"].__globals__.update(MATMUL_SECONDS=1.0, NODE_SECONDS=1.0)
 judge = program["judge_alone"]
 assert judge(alone) == []
-slower = {**alone, "n1": [{"products": 1.0, "sum": 1.0}, {"products": 1.6, "sum": 1.0}]}
-assert judge(slower) == [("n1", "bad", "matrix products: GPU 1 takes 1.6 s instead of 1 s")], judge(slower)
-everywhere = {n: [{"products": 1.6, "sum": 1.0}] for n in alone}
+slower = {**alone, "n1": [{"gemms": 1.0, "sum": 1.0}, {"gemms": 1.6, "sum": 1.0}]}
+assert judge(slower) == [("n1", "bad", "GEMMs: GPU 1 takes 1.6 s instead of 1 s")], judge(slower)
+everywhere = {n: [{"gemms": 1.6, "sum": 1.0}] for n in alone}
 assert [f[:2] for f in judge(everywhere)] == [("-", "unknown")], judge(everywhere)
-one = {**alone, "n2": [{"error": "x"}, {"products": 1.0, "sum": 1.0}]}
+one = {**alone, "n2": [{"error": "x"}, {"gemms": 1.0, "sum": 1.0}]}
 assert judge(one) == [("n2", "bad", "measuring its speed, GPU 0: x")], judge(one)
 assert {f[1] for f in judge({n: [{"error": "x"}] for n in alone})} == {"unknown"}
