@@ -145,7 +145,13 @@ const rounding = 1 - 1e-9
 
 // EvaluateMemory fills in the memory of a layout and leaves its time zero.
 func (e *Evaluator) EvaluateMemory(l *plan.Layout, x *plan.Execution, out *Result) {
-	peak := e.memory.Peak(l, x)
+	e.EvaluateMemoryUpTo(l, x, math.MaxInt64, out)
+}
+
+// EvaluateMemoryUpTo is EvaluateMemory for who asks no more of a layout that
+// needs more than some bytes (memory.Model.PeakUpTo).
+func (e *Evaluator) EvaluateMemoryUpTo(l *plan.Layout, x *plan.Execution, most units.Bytes, out *Result) {
+	peak := e.memory.PeakUpTo(l, x, most)
 	*out = Result{PeakDeviceBytes: peak.Device, PeakDeviceUpperBytes: peak.High, NeededBytes: peak.Needed, Slower: peak.Slower, PeakStage: peak.Stage, PeakRank: peak.Rank,
 		StateBytes: peak.State, HostBytes: peak.Host}
 }

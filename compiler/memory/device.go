@@ -61,6 +61,15 @@ func (m *Model) device(e *evaluation, s *stageMemory) float64 {
 	return m.reserved(s) + m.overhead.context + e.communicators
 }
 
+// allocatable is the most that a rank may have allocated of which the layout does
+// not need more than some bytes, if the loss and uneven experts add nothing.
+func (m *Model) allocatable(e *evaluation, most units.Bytes) int64 {
+	if most == math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(math.Ceil((float64(most)/m.margin - m.overhead.context - e.communicators) / (1 + m.overhead.slack)))
+}
+
 // peak is all of this for a stage.
 func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
 	o, device := &m.overhead, m.device(e, s)

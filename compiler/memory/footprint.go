@@ -57,6 +57,9 @@ func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 	var peak *instant
 	var moved int64
 	for i := range rank.runs {
+		if max(out.passes, out.update) > e.enough {
+			break
+		}
 		r := &rank.runs[i]
 		at := m.heavier(e, r, c)
 		if !m.occurs(e, at, &a) {

@@ -13,6 +13,8 @@
 package memory
 
 import (
+	"math"
+
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/runtime"
@@ -80,21 +82,35 @@ func (m *Model) Architecture() *program.Program { return m.arch }
 // once its terms are cached. It equals the maximum over [Model.Memory]'s
 // stages; of equal stages the first is named.
 func (m *Model) Peak(l *plan.Layout, x *plan.Execution) Peak {
+	return m.PeakUpTo(l, x, math.MaxInt64)
+}
+
+// PeakUpTo is Peak for who asks no more of a layout that needs more than some
+// bytes: it stops at the first rank and instant that do, so that Needed is more
+// than that too, and everything else is of what was seen.
+func (m *Model) PeakUpTo(l *plan.Layout, x *plan.Execution, most units.Bytes) Peak {
 	e := m.evaluate(l, x)
+	e.enough = m.allocatable(&e, most)
 	var stage int
 	var worst stageMemory
 	var state int64
 	var phases phases
 	var host hostMemory
-	for i := range m.pipeline.judged {
+	for i := 0; ; i++ {
+		r := m.judged(i)
+		if r == nil {
+			break
+		}
 		var s stageMemory
-		r := &m.pipeline.judged[i]
 		m.stage(&e, r, &s)
 		state = max(state, s.state)
 		phases.cover(m, &e, &s)
 		host.cover(&s.host)
 		if s.device > worst.device {
 			stage, worst = r.number, s
+		}
+		if max(s.passes, s.update) > e.enough {
+			break
 		}
 	}
 	out := m.peak(&e, stage, &worst)

@@ -18,7 +18,8 @@ type pipeline struct {
 	place   schedule.Placement
 	starts  []int // first layer of every chunk, and the end
 	replays replays
-	judged  []stageRank // of which one is the busiest
+	judged  []stageRank // of those below looked, those of which one of all is the busiest
+	looked  int         // ranks
 }
 
 // pipelines remembers what layouts share: those that follow one another differ in
@@ -67,15 +68,25 @@ func (m *Model) lineUp(l *plan.Layout, x *plan.Execution) {
 	if ok {
 		return
 	}
-	for number := range shape.Pipeline {
-		if !m.covered(number) {
-			p.judged = append(p.judged, m.rank(number))
-		}
-	}
 	if len(all.known) >= mostPipelines {
 		clear(all.known)
 	}
 	all.known[string(all.key)] = p
+}
+
+// judged is the n-th of the ranks of which one is the busiest, nil after the last.
+// They are found as far as somebody asks, because their passes have to be replayed.
+func (m *Model) judged(n int) *stageRank {
+	p := m.pipeline
+	for ; len(p.judged) <= n && p.looked < p.shape.Pipeline; p.looked++ {
+		if !m.covered(p.looked) {
+			p.judged = append(p.judged, m.rank(p.looked))
+		}
+	}
+	if n >= len(p.judged) {
+		return nil
+	}
+	return &p.judged[n]
 }
 
 // replays are those of the ranks of an order, by classes, nil where nobody asked yet.

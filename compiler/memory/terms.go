@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"math"
+
 	"strconv"
 	"strings"
 
@@ -36,12 +38,13 @@ type evaluation struct {
 	shards   shards
 
 	communicators float64 // bytes
+	enough        int64   // allocated bytes of a rank of which nobody asks for more
 }
 
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
 	m.lineUp(l, x)
-	return evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: m.termsOf(m.shapeOf(l, x)), shards: shardsOf(l), communicators: m.overhead.communicators(l)}
+	return evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: m.termsOf(m.shapeOf(l, x)), shards: shardsOf(l), communicators: m.overhead.communicators(l), enough: math.MaxInt64}
 }
 
 // termsOf looks up or makes the terms of a shape.

@@ -104,6 +104,10 @@ func TestJudgedIsPrinted(t *testing.T) {
 			if p := hot.Phases; p.Start > max(p.Passes, p.Update) || units.Bytes(max(p.Passes, p.Update)) != hot.Device {
 				t.Fatalf("phases %+v of %+v", p, hot)
 			}
+			most := units.Bytes(float64(hot.Needed) * rapid.Float64Range(0.5, 1.5).Draw(t, "asked"))
+			if some := m.PeakUpTo(l, x, most); hot.Needed <= most && some != hot || hot.Needed > most && (some.Needed <= most || some.Needed > hot.Needed) {
+				t.Fatalf("asked up to %d of %d: %+v", most, hot.Needed, some)
+			}
 			hot.Phases, hot.Uncertain, hot.Needed = want.Phases, want.Uncertain, want.Needed
 			if hot != want {
 				t.Fatalf("%+v\n%+v:\njudged %+v\nwalked %+v", l, x, hot, want)

@@ -102,8 +102,21 @@ func (s *Setting) Used() bool {
 // Fill puts what a job says of the option into a plan, if it says anything. It
 // does not allocate.
 func (o *Option) Fill(j *job.Job, _ *plan.Layout, x *plan.Execution) {
-	if s, ok := o.Chosen(&j.Execution); ok {
-		s.Set(x)
+	switch p := o.Choice(&j.Execution).(type) { // not Chosen and Set, because searches do this for every floor
+	case *job.Optional[bool]:
+		if p.Set {
+			*o.Value(x).(*bool) = p.Value
+		}
+	case *job.Optional[int]:
+		if p.Set {
+			*o.Value(x).(*int) = p.Value
+		}
+	case *job.Optional[string]:
+		if p.Set {
+			*o.Value(x).(*string) = p.Value
+		}
+	default:
+		panic("option: " + o.Name + " cannot be read")
 	}
 }
 

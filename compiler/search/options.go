@@ -253,7 +253,7 @@ func (w *worker) roomy() bool {
 		}
 		w.resolve(p)
 		var r estimate.Result
-		w.evaluator.EvaluateMemory(&w.layout, &w.execution, &r)
+		w.evaluator.EvaluateMemoryUpTo(&w.layout, &w.execution, w.limits.usable, &r)
 		if id, _ := w.limits.checkMemory(&r); id != "" || r.Slower > 0 {
 			return false
 		}

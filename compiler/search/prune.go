@@ -8,7 +8,8 @@ import (
 // What lets the search skip layouts without losing one that it would keep:
 //
 //   - a floor: a step time that a mesh, or a pipeline with a micro-batch, cannot
-//     beat (estimate.MeshFloor, estimate.Floor), above the worst one kept;
+//     beat (estimate.MeshFloor, estimate.Floor), above the worst one kept, or known to
+//     be (probe.go);
 //   - memory grows with the micro-batch: what does not fit at one size does not
 //     fit at a larger one (worker.outgrown);
 //   - parameters, gradients and optimizer state depend on neither micro-batch nor

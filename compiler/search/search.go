@@ -59,7 +59,7 @@ func (c *Candidate) Missing(j *job.Job) (device, host units.Bytes) {
 type Outcome struct {
 	Best    []Candidate // feasible: the chosen one, then the others, best first
 	Choice  Choice      // how the first was chosen
-	Nearest []Candidate // infeasible but legal, nearest first
+	Nearest []Candidate // where none is: infeasible but legal, nearest first
 	Illegal *Candidate  // first illegal layout, when nothing is legal; not evaluated
 	Counts  Counts
 }
@@ -154,7 +154,9 @@ func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 			s.nearest.add(c)
 		}
 	}
-	s.outcome.Nearest = s.nearest.list
+	if len(s.outcome.Best) == 0 {
+		s.outcome.Nearest = s.nearest.list
+	}
 	s.choose()
 	return &s.outcome, nil
 }
@@ -180,6 +182,7 @@ type searcher struct {
 	threshold float64
 	bound     float64 // to be kept as a tie of the fastest
 	most      units.Bytes
+	fits      bool // some layout meets every limit
 
 	best, nearest ranking
 	ties          ties
@@ -192,6 +195,7 @@ func (s *searcher) run(ctx context.Context) error {
 	meshes := make([]meshSearch, len(s.space.Meshes))
 	s.parallel(ctx, len(meshes), func(w *worker, i int) { w.open(i, &meshes[i]) })
 	slices.SortStableFunc(meshes, func(a, b meshSearch) int { return cmp.Compare(a.floor, b.floor) })
+	s.probe(ctx, meshes)
 	size := firstBatch
 	for first := 0; first < len(meshes); first, size = first+size, min(2*size, lastBatch) {
 		batch := meshes[first:min(first+size, len(meshes))]
@@ -250,8 +254,9 @@ func (s *searcher) take(m *meshSearch) {
 		c.Rejected[id] += n
 	}
 	s.ties.merge(&m.ties)
-	s.bound = min(s.cost, s.limits.reach(&s.best))
-	s.threshold, s.most = min(s.cost, s.limits.threshold(&s.best)), s.limits.most(&s.best)
+	s.fits = s.fits || len(s.best.list) > 0 && s.best.list[0].broken == ""
+	s.bound = min(s.bound, s.limits.reach(&s.best))
+	s.threshold, s.most = min(s.threshold, s.limits.threshold(&s.best)), s.limits.most(&s.best)
 }
 
 // meshFloor is what is known of the costs that a mesh cannot beat: with its smallest

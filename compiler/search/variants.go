@@ -41,7 +41,7 @@ func (w *worker) tryVariants() verdict {
 	if w.apply(w.variants[len(w.variants)-1]) == 0 {
 		return outOfMemory
 	}
-	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &w.current.Result)
+	w.memory(&w.current.Result)
 	w.stateTooLarge = w.stateTooLarge && w.current.Result.StateBytes > w.limits.usable
 	if broken, _ := w.limits.checkMemory(&w.current.Result); broken == IDMemory {
 		return outOfMemory // a node may yet have room for what fewer of them move

@@ -439,7 +439,7 @@ func (w *worker) reject(id diag.ID) {
 func (w *worker) evaluate() verdict {
 	c := &w.current
 	c.Layout, c.Execution = w.layout, w.execution
-	w.evaluator.EvaluateMemory(&w.layout, &w.execution, &c.Result)
+	w.memory(&c.Result)
 	if c.broken, c.missing = w.limits.checkMemory(&c.Result); c.broken != "" {
 		return outOfMemory
 	}
@@ -458,6 +458,20 @@ func (w *worker) evaluate() verdict {
 		return overLimit
 	}
 	return feasible
+}
+
+// memory predicts the memory of the current layout, as far as anybody asks: of one
+// that does not fit no more than whether it is the nearest, and nothing once another
+// one fits. Where options are compared by what is short, all of it.
+func (w *worker) memory(r *estimate.Result) {
+	most := units.Bytes(math.MaxInt64)
+	if nearest := w.mesh.nearest.list; !w.options.listed && (w.fits || len(nearest) > 0) {
+		most = w.limits.usable
+		if !w.fits && nearest[0].shortage() == 2 {
+			most = nearest[0].Result.NeededBytes
+		}
+	}
+	w.evaluator.EvaluateMemoryUpTo(&w.layout, &w.execution, most, r)
 }
 
 // time predicts the time of a candidate, rounded as it is compared and told.
