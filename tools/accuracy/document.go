@@ -30,6 +30,8 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	b.WriteString("```\n\n## Ranges\n\n" + rangesText + "\n")
 	printCoverage(&b, results, c)
 	printMemoryCoverage(&b, results)
+	printSkill(&b, results)
+	b.WriteString("\n" + skillText)
 	b.WriteString("\n## The worst rows\n\n| error | row | predicted | measured | suspected cause |\n|---|---|---|---|---|\n")
 	for _, r := range worstRows(results, worst) {
 		fmt.Fprintf(&b, "| %+.0f %% | %s | %.2f s | %.2f s | %s |\n", 100*(r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1), r.ID, r.Time.PredictedSeconds, r.Time.MeasuredSeconds, suspected(r))
@@ -110,6 +112,11 @@ most likely ones for steps that were predicted by parameters fitted without thei
 source on one GPU share the errors of their terms there (compiler/uncertainty/data/prior.json, ` + "`-spreads`" + `; what was assumed before stands in
 tools/accuracy/spreads.json). ZeRO-3 of 2021 is left out: what ndc emits communicates otherwise. A row counts as far from what was measured as it is
 from what other sources measured. Rows of the Ultra-Scale Playbook are those of a framework whose time no engine of ndc stands for: they judge order, not time.
+`
+
+const skillText = `The Brier score is the mean square of what the probability of running out of memory was off by: 0 at best. A hard threshold says that what is predicted above
+the GPU's memory fails and the rest runs. Skill is one minus the ratio of both. Rows that did not report count where it is certain or strongly suggested that memory
+was why. A share of rows is no share of jobs: grids try what nobody would run, and sources publish what ran.
 `
 
 const closing = `The causes are suspicions by what a run is (tools/accuracy/causes.json).

@@ -48,6 +48,9 @@ type verdictResult struct {
 	Ran      bool `json:"ran"`
 	Feasible bool `json:"feasible"` // with the margin that a search asks for
 	Likely   bool `json:"likely"`   // more likely feasible than not
+
+	Probability float64 `json:"oom_probability"` // that it runs out of memory by the end
+	Share       float64 `json:"share_of_card"`   // predicted memory of the GPU's
 }
 
 // predictAll predicts every example.
@@ -99,7 +102,8 @@ func predict(x *example, p estimate.Parameters) (r result) {
 			return r // whole layers went to the host, which no target offers: there is no verdict to give
 		}
 		card := x.job.Cluster.GPU.Memory
-		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.NeededBytes <= card, Likely: peak.DeviceBytes <= card}
+		r.Verdict = &verdictResult{Ran: !x.row.oom(), Feasible: d.Memory.NeededBytes <= card, Likely: peak.DeviceBytes <= card,
+			Probability: d.Memory.OOM.Any, Share: float64(peak.DeviceBytes) / float64(card)}
 	}
 	r.predicted = float64(d.Time.StepSeconds)
 	r.known = &search.Known{Candidate: search.Candidate{Layout: x.layout, Execution: x.exec, Result: estimate.Result{StepSeconds: d.Time.StepSeconds, PeakDeviceBytes: d.Memory.Peak.DeviceBytes}}}

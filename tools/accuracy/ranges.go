@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -91,58 +90,7 @@ func printCoverage(w io.Writer, results []result, c *crossValidation) {
 	fmt.Fprintln(w, "|---|---|---|---|---|")
 	printRanges(w, seen, "")
 	printRanges(w, judgeUnseen(results, rows), ", in no fit")
-	printChosen(w, rows, seen)
-}
-
-// printChosen tells how the layouts do that predictions would choose: of every
-// group of at least three measured layouts of one model, batch and machine the
-// one with the shortest prediction. A search is optimistic where such steps
-// take longer, against their predictions, than the others of their groups.
-func printChosen(w io.Writer, rows []witness, of []judged) {
-	groups := map[string][]int{}
-	for i := range rows {
-		x := rows[i].x
-		k := fmt.Sprint(rows[i].model, x.layout.GPUs(), x.job.Training.GlobalBatchSize, x.job.Model.SequenceLength)
-		groups[k] = append(groups[k], i)
-	}
-	var inside, after []bool
-	var more, left []float64
-	record := fitSpreads(rows)
-	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		members := groups[name]
-		different := map[float64]bool{}
-		chosen, mean, shortest := 0, 0.0, math.Inf(1)
-		for _, i := range members {
-			predicted := math.Log(stepSeconds(rows[i].x.row)) - rows[i].ratio
-			different[math.Round(1e6*predicted)] = true
-			mean += rows[i].ratio / float64(len(members))
-			if predicted < shortest {
-				chosen, shortest = i, predicted
-			}
-		}
-		if len(different) >= 3 {
-			shift := uncertainty.Selection(len(different))
-			inside, more = append(inside, of[chosen].inside), append(more, rows[chosen].ratio-mean)
-			after, left = append(after, holds(rows[chosen].under(record), rows[chosen].ratio-shift)), append(left, rows[chosen].ratio-mean-shift)
-		}
-	}
-	if len(more) < 2 {
-		return
-	}
-	longer, deviation := meanWithError(more)
-	rest, _ := meanWithError(left)
-	fmt.Fprintf(w, "\nOf %d groups of layouts of one model, batch and machine, %s of the predicted best lie inside their range. They took %+.1f %% longer, against\n"+
-		"their predictions, than the mean of their group (standard error %.1f %%). With what is expected of a chosen layout it is %+.1f %%, and %s lie inside.\n",
-		len(more), percentOf(inside), 100*longer, 100*deviation, 100*rest, percentOf(after))
-}
-
-// meanWithError is the mean of some numbers and its standard error.
-func meanWithError(of []float64) (mean, deviation float64) {
-	var squares float64
-	for _, x := range of {
-		mean, squares = mean+x/float64(len(of)), squares+x*x/float64(len(of))
-	}
-	return mean, math.Sqrt(max(0, squares-mean*mean) / float64(max(len(of)-1, 1)))
+	printChosen(w, results, rows, seen)
 }
 
 // printRanges prints a line for each kind of row.

@@ -17,7 +17,13 @@ func TestChoice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := cellsOf(predictAll(cases, estimate.DefaultParameters()))
+	results := predictAll(cases, estimate.DefaultParameters())
+	if _, grids := forecasts(results); len(grids) < 50 {
+		t.Errorf("%d rows of grids are predicted near the GPU's memory", len(grids))
+	} else if probable, hard := brier(grids); probable >= hard {
+		t.Errorf("probabilities of running out of memory are off by %.3f, a hard threshold by %.3f", probable, hard)
+	}
+	cells := cellsOf(results)
 	judged, ndc, rule := 0, 0.0, 0.0
 	for _, c := range cells {
 		if c.gpus > judgedGPUs {
