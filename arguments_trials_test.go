@@ -276,6 +276,8 @@ var trials = []trial{
 	{"job.training.logging.wandb.mode", "", wandb, "", `"offline"`, false},
 	{"job.training.logging.profile.start_step", "", `job.training.logging.profile.end_step = 20`, "10", "12", false},
 	{"job.training.logging.profile.end_step", "", `job.training.logging.profile.start_step = 10`, "20", "21", false},
+	{"job.training.logging.profile.ranks", "megatron", `job.training.logging.profile.start_step = 10; job.training.logging.profile.end_step = 20`, "", "[1]", false},
+	{"job.training.logging.profile.tool", "megatron", `job.training.logging.profile.start_step = 10; job.training.logging.profile.end_step = 20`, "", `"nsys"`, false},
 
 	{"job.constraints.max_training_time", "", "", "", `"1s"`, false},
 	{"job.constraints.max_oom_probability.start", "", "", "", "0.0001", false},

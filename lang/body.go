@@ -110,6 +110,8 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 	case hint != "" && spec.Name == "constraints": // a limit by another name: which there are is worth more than a guess
 		hint = " It takes " + listed(spec.ArgumentNames()) + "." + hint
 	case hint != "":
+	case len(spec.Arguments) > 0 && len(spec.Arguments) < len(spec.Blocks):
+		hint = " Here it takes " + listed(spec.ArgumentNames()) + ", and the blocks " + listed(spec.BlockNames()) + "."
 	case len(spec.Arguments) > 0:
 		hint = " It takes " + listed(spec.ArgumentNames()) + "." + elsewhere(a.Name, spec)
 	case len(spec.Blocks) > 0 && spec.Name != "file":

@@ -25,13 +25,31 @@ func (c *checker) training() {
 		c.fail(MissingArgument, c.at("training.start"), "A start from %q needs the argument \"path\": where the weights lie.", t.Start.From)
 	}
 	c.start(&t.Start)
-	if p := t.Logging.Profile; p != nil && p.EndStep <= p.StartStep {
-		c.fail(InconsistentTraining, c.at("training.logging.profile.end_step"), "A profile from step %d must end after it, not at %d.", p.StartStep, p.EndStep)
+	if p := t.Logging.Profile; p != nil {
+		c.profile(p)
 	}
 	if r := t.BatchRamp; r != nil {
 		c.ramp(t, r)
 	}
 	c.timeout(&t.Timeout)
+}
+
+// profile checks that there is something to trace.
+func (c *checker) profile(p *job.Profile) {
+	if p.EndStep <= p.StartStep {
+		c.fail(InconsistentTraining, c.at("training.logging.profile.end_step"), "A profile from step %d must end after it, not at %d.", p.StartStep, p.EndStep)
+	}
+	for i, rank := range p.Ranks {
+		switch gpus := c.job.Cluster.GPUs(); {
+		case rank >= gpus:
+			c.fail(InconsistentTraining, c.at("training.logging.profile.ranks"), "There is no rank %d to trace: the job has %s, which count from 0.", rank, units.Count(gpus, "rank"))
+		case slices.Contains(p.Ranks[:i], rank):
+			c.fail(InconsistentTraining, c.at("training.logging.profile.ranks"), "Rank %d is named twice.", rank)
+		}
+	}
+	if p.Ranks != nil && len(p.Ranks) == 0 {
+		c.fail(InconsistentTraining, c.at("training.logging.profile.ranks"), "No rank is traced. Name one, such as 0, or remove profile.")
+	}
 }
 
 // timeout checks that the first step, which waits for more, gets no less time

@@ -30,7 +30,7 @@ func ownPath(p, folder string) string {
 
 func decodeTraining(b *block, folder string) job.Training {
 	t := job.Training{
-		GlobalBatchSize: b.count("global_batch_size"), Precision: b.text("precision"), Seed: b.count("seed"),
+		GlobalBatchSize: b.count("global_batch_size"), Precision: b.text("precision"), Seed: b.count("seed"), RerunMode: b.text("rerun_mode"),
 		FP8:       decodeFP8(b),
 		Optimizer: decodeOptimizer(b.child("optimizer")),
 		Data:      decodeData(b.child("data")),
@@ -117,12 +117,12 @@ func decodeCheckpoint(b *block, folder string) job.Checkpoint {
 
 func decodeLogging(b *block, folder string) job.Logging {
 	g := job.Logging{Interval: b.count("interval"), TensorBoardPath: ownPath(b.text("tensorboard_path"), folder),
-		Timers: b.flag("timers"), Memory: b.flag("memory"), Norms: b.flag("norms"), OneLog: !b.flag("per_rank")}
+		Timers: b.flag("timers"), Memory: b.flag("memory"), Norms: b.flag("norms"), Stragglers: b.flag("stragglers"), OneLog: !b.flag("per_rank")}
 	if w := b.find("wandb"); w != nil {
 		g.WandB = &job.WandB{Project: w.text("project"), Entity: w.text("entity"), Mode: w.text("mode")}
 	}
 	if p := b.find("profile"); p != nil {
-		g.Profile = &job.Profile{StartStep: p.count("start_step"), EndStep: p.count("end_step")}
+		g.Profile = &job.Profile{StartStep: p.count("start_step"), EndStep: p.count("end_step"), Ranks: get[[]int](p, "ranks"), Tool: p.text("tool")}
 	}
 	return g
 }

@@ -282,6 +282,14 @@ var probes = []probe{
 	{feature: "training.logging.timers", edit: func(j *job.Job) { j.Training.Logging.Timers = true }},
 	{feature: "training.logging.memory", edit: func(j *job.Job) { j.Training.Logging.Memory = true }},
 	{feature: "training.logging.norms", edit: func(j *job.Job) { j.Training.Logging.Norms = true }},
+	{feature: "training.logging.stragglers", edit: func(j *job.Job) { j.Training.Logging.Stragglers = true }},
+	{feature: "training.logging.profile.ranks", edit: func(j *job.Job) {
+		j.Training.Logging.Profile = &job.Profile{StartStep: 1, EndStep: 2, Ranks: []int{1}, Tool: "torch"}
+	}},
+	{feature: "training.logging.profile.tool=nsys", edit: func(j *job.Job) {
+		j.Training.Logging.Profile = &job.Profile{StartStep: 1, EndStep: 2, Tool: "nsys"}
+	}},
+	{feature: "training.rerun_mode", edit: func(j *job.Job) { j.Training.RerunMode = "disabled" }},
 	{feature: "training.schedule.decay_shape=exponential", edit: func(j *job.Job) {
 		j.Training.Schedule.Kind, j.Training.Schedule.DecayShape, j.Training.Schedule.DecaySteps = "wsd", "exponential", 10
 	}},

@@ -53,6 +53,8 @@ func checkTraining(j *job.Job, v version, diags *diag.List) {
 		"DeepSpeed has one timeout for the whole run and none for the first step.", "Or remove first_step, and set collective to what the first step needs.")
 	c.lacks(t.Logging.Norms, "training.logging.norms",
 		"What ndc emits for DeepSpeed reports the norm of the gradients alone.", "Or remove norms = true.")
+	c.lacks(t.Logging.Stragglers, "training.logging.stragglers", "What ndc emits for DeepSpeed does not compare ranks.", "Or remove stragglers = true.")
+	c.lacks(t.RerunMode != "", "training.rerun_mode", "DeepSpeed computes no step again.", "Or remove rerun_mode.")
 	collective := float64(t.Timeout.Collective)
 	c.refuse(math.Mod(collective, 60) != 0, "training.timeout.collective",
 		fmt.Sprintf("DeepSpeed counts its timeout in whole minutes, not %g s. Set collective = \"%.0fm\".", collective, math.Ceil(collective/60)))

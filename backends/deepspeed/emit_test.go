@@ -96,7 +96,7 @@ var cases = []struct {
 			Validation: &job.Validation{Interval: 2, Steps: 3},
 			Tokenizer:  job.Tokenizer{Kind: "none", EndOfDocumentID: job.Some(0)}}
 		j.Training.Schedule = job.Schedule{Kind: "wsd", WarmupSteps: 1, DecaySteps: 2, DecayShape: "minus_sqrt"}
-		j.Training.Logging = job.Logging{Interval: 5, TensorBoardPath: "/logs/tb", Timers: true, Memory: true, OneLog: true, WandB: &job.WandB{Project: "p", Mode: "offline"}, Profile: &job.Profile{StartStep: 1, EndStep: 2}}
+		j.Training.Logging = job.Logging{Interval: 5, TensorBoardPath: "/logs/tb", Timers: true, Memory: true, OneLog: true, WandB: &job.WandB{Project: "p", Mode: "offline"}, Profile: &job.Profile{StartStep: 1, EndStep: 2, Tool: "torch"}}
 		return j
 	}, func(l *plan.Layout) { l.ZeroStage = 1 }},
 }

@@ -179,7 +179,11 @@ func (e *emitter) logging() render.Object {
 		wandb = render.Object{{Key: "project", Value: w.Project}, {Key: "entity", Value: w.Entity}, {Key: "mode", Value: w.Mode}}
 	}
 	if p := g.Profile; p != nil {
-		profile = render.Object{{Key: "start_step", Value: p.StartStep}, {Key: "end_step", Value: p.EndStep}}
+		ranks := p.Ranks
+		if ranks == nil {
+			ranks = []int{0}
+		}
+		profile = render.Object{{Key: "start_step", Value: p.StartStep}, {Key: "end_step", Value: p.EndStep}, {Key: "ranks", Value: ranks}, {Key: "tool", Value: p.Tool}}
 	}
 	return render.Object{
 		{Key: "interval", Value: max(1, g.Interval)},

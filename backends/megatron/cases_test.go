@@ -229,7 +229,7 @@ func data(j *job.Job, l *plan.Layout) {
 	}
 	j.Training.Logging = job.Logging{
 		Interval: 5, TensorBoardPath: "/logs/tb", Timers: true, Norms: true, WandB: &job.WandB{Project: "ndc", Entity: "team", Mode: "offline"},
-		Profile: &job.Profile{StartStep: 20, EndStep: 22},
+		Profile: &job.Profile{StartStep: 20, EndStep: 22, Tool: "torch"},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/render"
@@ -223,8 +224,11 @@ func (a *arguments) logging() {
 	g := &a.j.Training.Logging
 	a.integer(a.from("training.logging.interval"), "--log-interval", max(1, g.Interval))
 	a.add("ndc: tokens per second in the log", "--log-throughput")
-	if g.TensorBoardPath != "" {
+	switch {
+	case g.TensorBoardPath != "":
 		a.path(a.from("training.logging.tensorboard_path"), "--tensorboard-dir", g.TensorBoardPath)
+	case g.Profile != nil && g.Profile.Tool == "torch":
+		a.own("ndc: traces are written beside this folder, and nowhere without it", "--tensorboard-dir", `"$NDC_LOG_DIR/tensorboard"`)
 	}
 	if g.Timers {
 		a.integer(a.from("training.logging.timers"), "--timing-log-level", 1)
@@ -249,13 +253,14 @@ func (a *arguments) logging() {
 			a.add(from+".entity", "--wandb-entity", w.Entity)
 		}
 	}
+	if g.Stragglers {
+		a.add(a.from("training.logging.stragglers"), "--log-straggler")
+	}
 	if p := g.Profile; p != nil {
-		from := a.from("training.logging.profile")
-		a.add(from, "--profile")
-		a.add("ndc: torch's profiler writes the trace", "--use-pytorch-profiler")
-		a.integer(from+".start_step", "--profile-step-start", p.StartStep)
-		a.integer(from+".end_step", "--profile-step-end", p.EndStep)
-		a.integer("ndc: one rank is enough", "--profile-ranks", 0)
+		a.profile(p)
+	}
+	if mode := a.j.Training.RerunMode; mode != "" {
+		a.add(a.from("training.rerun_mode"), "--rerun-mode", mode)
 	}
 	a.integer("ndc: all ranks collect garbage at the same step", "--manual-gc-interval", 100)
 	a.add("ndc: all ranks collect garbage at the same step", "--manual-gc")
@@ -265,6 +270,25 @@ func (a *arguments) logging() {
 	if limit := a.j.Slurm.Time; limit > 0 && a.j.Training.Checkpoint.Path != "" {
 		a.integer("spec: slurm.time, less start-up and a last checkpoint", "--exit-duration-in-mins", exitMinutes(a.j, a.p))
 	}
+}
+
+// profile adds what is traced. Nsight Systems records between the marks of the
+// program (launch.sh starts it); torch's profiler writes the trace itself.
+func (a *arguments) profile(p *job.Profile) {
+	from := a.from("training.logging.profile")
+	a.add(from, "--profile")
+	a.flag(from+".tool", "--use-pytorch-profiler", p.Tool == "torch")
+	a.integer(from+".start_step", "--profile-step-start", p.StartStep)
+	a.integer(from+".end_step", "--profile-step-end", p.EndStep)
+	if p.Ranks == nil {
+		a.integer("ndc: one rank is enough", "--profile-ranks", 0)
+		return
+	}
+	words := make([]string, len(p.Ranks))
+	for i, rank := range p.Ranks {
+		words[i] = strconv.Itoa(rank)
+	}
+	a.add(from+".ranks", "--profile-ranks", words...)
 }
 
 // exitMinutes is when the program saves and ends, counted from its own start.

@@ -185,6 +185,7 @@ type launchView struct {
 	Srun, Saves, Watched, Speed bool
 	Bind                        string // node, socket
 	NUMABinding                 bool   // torchrun binds
+	Traced                      []int  // ranks that Nsight Systems starts
 }
 
 func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
@@ -202,6 +203,7 @@ func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
 		Shown:    l.Shown, ShownWords: shownWords(l.Shown), PerRank: !j.Training.Logging.OneLog,
 		Srun: bySrun(j), Saves: l.CheckpointPath != "", Watched: j.Slurm.HangTimeout != "", Speed: checksSpeed(j),
 		Bind: bind(j), NUMABinding: !bySrun(j) && atLeast(l.Torch, 2, 9),
+		Traced: traced(j),
 	})
 }
 
@@ -243,6 +245,18 @@ func bind(j *job.Job) string {
 		return ""
 	}
 	return j.Slurm.Bind
+}
+
+// traced are the ranks that Nsight Systems starts.
+func traced(j *job.Job) []int {
+	switch p := j.Training.Logging.Profile; {
+	case p == nil || p.Tool != "nsys":
+		return nil
+	case p.Ranks == nil:
+		return []int{0}
+	default:
+		return p.Ranks
+	}
 }
 
 // shownWords names ranks.

@@ -84,6 +84,7 @@ func TestGolden(t *testing.T) {
 			j.Slurm.Container, j.Slurm.Chain = job.Container{}, job.Chain{}
 			j.Slurm.Launcher, j.Slurm.Bind, j.Slurm.Signal = "srun", "socket", "auto"
 			j.Slurm.HangTimeout = "auto"
+			j.Training.Logging.Profile = &job.Profile{StartStep: 1, EndStep: 2, Ranks: []int{0, 9}, Tool: "nsys"}
 		},
 		"spares_chain": func(j *job.Job, l *Launch) {
 			j.Slurm.SpareNodes, j.Cluster.NVLink.Domain, j.Slurm.Exclude = 2, 144, "n[7-8]"
@@ -371,6 +372,30 @@ func TestAllocatorSettingName(t *testing.T) {
 	for torch, want := range map[string]string{"2.8": "PYTORCH_CUDA_ALLOC_CONF", "2.9": "PYTORCH_ALLOC_CONF", "2.14.0": "PYTORCH_ALLOC_CONF"} {
 		if got := AllocatorSetting(torch).Name; got != want {
 			t.Errorf("torch %s reads %s, got %s", torch, want, got)
+		}
+	}
+}
+
+// TestTraced: Nsight Systems starts the ranks that are traced, and where it is
+// missing they start without it.
+func TestTraced(t *testing.T) {
+	j, p, l := example()
+	j.Training.Logging.Profile = &job.Profile{StartStep: 1, EndStep: 2, Ranks: []int{3}, Tool: "nsys"}
+	_, script, _ := strings.Cut(string(launchScript(j, p, l)), "traced='\n")
+	script, _, _ = strings.Cut(script, "'\n")
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "nsys"), []byte("#!/bin/bash\nprintf 'nsys %s\\n' \"$*\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ rank, path, want string }{
+		{"3", folder + ":/usr/bin:/bin", "--output=/logs/rank-3 echo trained\n"},
+		{"30", folder + ":/usr/bin:/bin", "trained\n"},
+		{"3", "/usr/bin:/bin", "trained\n"},
+	} {
+		run := exec.Command("bash", "-c", script, "traced", "echo", "trained")
+		run.Env = []string{"RANK=" + c.rank, "PATH=" + c.path, "NDC_RANK_LOGS=/logs"}
+		if out, err := run.Output(); err != nil || !strings.HasSuffix(string(out), c.want) || strings.Contains(string(out), "nsys") != strings.Contains(c.want, "output") {
+			t.Errorf("rank %s: %q, %v", c.rank, out, err)
 		}
 	}
 }

@@ -35,6 +35,22 @@ func (v *version) checkTraining(j *job.Job, diags *diag.List) {
 		refuse("logging.norms", "TorchTitan reports no norm of parameters",
 			"It reports the norm of the gradients alone. "+capability.Alternatives("training.logging.norms")+" Or remove norms = true.")
 	}
+	if t.Logging.Stragglers {
+		refuse("logging.stragglers", "TorchTitan does not compare ranks",
+			"It reports the time of a step on one rank. "+capability.Alternatives("training.logging.stragglers")+" Or remove stragglers = true.")
+	}
+	if p := t.Logging.Profile; p != nil && p.Ranks != nil {
+		refuse("logging.profile.ranks", "TorchTitan traces every rank",
+			"Its profiler writes a trace for each rank and takes no choice. "+capability.Alternatives("training.logging.profile.ranks")+" Or remove ranks.")
+	}
+	if p := t.Logging.Profile; p != nil && p.Tool == "nsys" {
+		refuse("logging.profile.tool", "TorchTitan does not mark steps for Nsight Systems",
+			"It never starts the CUDA profiler, so that nothing would be recorded. "+capability.Alternatives("training.logging.profile.tool=nsys")+" Or use tool = \"torch\".")
+	}
+	if t.RerunMode != "" {
+		refuse("rerun_mode", "TorchTitan computes no step again",
+			"A loss that is not finite stays so. "+capability.Alternatives("training.rerun_mode")+" Or remove rerun_mode.")
+	}
 	v.checkSchedule(j, diags)
 }
 

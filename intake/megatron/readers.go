@@ -44,6 +44,9 @@ func init() { // they refer to one another
 		"--hybrid-layer-pattern":                   (*reading).pattern,
 		"--hybrid-override-pattern":                (*reading).pattern,
 		"--load":                                   (*reading).later,
+		"--log-memory-interval":                    (*reading).memory,
+		"--log-num-zeros-in-grad":                  (*reading).norms,
+		"--log-params-norm":                        (*reading).norms,
 		"--lr-decay-iters":                         (*reading).later,
 		"--lr-decay-samples":                       (*reading).later,
 		"--lr-warmup-fraction":                     (*reading).later,
@@ -61,9 +64,11 @@ func init() { // they refer to one another
 		"--pipeline-model-parallel-layout":         (*reading).stages,
 		"--pretrained-checkpoint":                  (*reading).later,
 		"--profile":                                (*reading).later,
+		"--profile-ranks":                          (*reading).traced,
 		"--quick-geglu":                            (*reading).quick,
 		"--rampup-batch-size":                      (*reading).ramp,
 		"--recompute-modules":                      (*reading).modules,
+		"--rerun-mode":                             (*reading).rerun,
 		"--reset-attention-mask":                   (*reading).attentionMask,
 		"--rope-type":                              (*reading).ropeType,
 		"--rotary-seq-len-interpolation-factor":    (*reading).linear,
@@ -71,9 +76,11 @@ func init() { // they refer to one another
 		"--spec":                                   (*reading).spec,
 		"--split":                                  (*reading).split,
 		"--tensorboard-dir":                        (*reading).folder,
+		"--timing-log-level":                       (*reading).timers,
 		"--train-data-path":                        (*reading).blend,
 		"--train-samples":                          (*reading).later,
 		"--use-precision-aware-optimizer":          (*reading).later,
+		"--use-pytorch-profiler":                   (*reading).later,
 		"--use-torch-fsdp2":                        (*reading).noArgument,
 		"--valid-data-path":                        (*reading).validation,
 		"--window-size":                            (*reading).window,
@@ -290,6 +297,53 @@ func (r *reading) path(o *option, argument string) outcome {
 func legalPath(text string) bool {
 	return text != "" && !strings.ContainsAny(text, "`()<>|&;*?\n") && !strings.Contains(text, "$(") &&
 		!slices.ContainsFunc([]string{"$0", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "${1", "${2", "${3", "$@", "$*"}, func(s string) bool { return strings.Contains(text, s) })
+}
+
+// timers are on or off in the language.
+func (r *reading) timers(o *option) outcome {
+	level, ok := r.number(o)
+	if !ok || level < 1 {
+		return left("no part of a step is timed")
+	}
+	r.d.Set("training.logging.timers", true, r.at(o.line))
+	return outcome{to: "training.logging.timers"}
+}
+
+func (r *reading) memory(o *option) outcome {
+	r.d.Set("training.logging.memory", true, r.at(o.line))
+	return outcome{to: "training.logging.memory", why: "ndc reports it with every line"}
+}
+
+func (r *reading) norms(o *option) outcome {
+	r.d.Set("training.logging.norms", true, r.at(o.line))
+	return outcome{to: "training.logging.norms"}
+}
+
+// rerun takes the modes with which a release starts: its state machine knows the
+// third by another name (megatron/core/rerun_state_machine.py).
+func (r *reading) rerun(o *option) outcome {
+	if mode := o.first(); mode == "validate_results" || mode == "disabled" {
+		r.d.Set("training.rerun_mode", mode, r.at(o.line))
+		return outcome{}
+	}
+	return unknown("no release starts with this mode")
+}
+
+// traced are the ranks of a profile. Without any, all are.
+func (r *reading) traced(o *option) outcome {
+	var ranks []int64
+	for _, text := range o.texts() {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || o.open {
+			return unknown("its values are known only when the script runs")
+		}
+		ranks = append(ranks, n)
+	}
+	if !r.has("profile") {
+		return left("nothing is traced")
+	}
+	r.d.Set("training.logging.profile.ranks", ranks, r.at(o.line))
+	return outcome{}
 }
 
 // folder is a path that ndc appends the backend's name to.

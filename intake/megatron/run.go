@@ -210,6 +210,9 @@ func (r *reading) checkpoint() {
 	if p := "training.logging.profile"; r.has("profile") {
 		r.unless(p+".start_step", int64(r.defaultOf("--profile-step-start", 10)))
 		r.unless(p+".end_step", int64(r.defaultOf("--profile-step-end", 12)))
+		if !r.has("use_pytorch_profiler") {
+			r.set(p+".tool", "nsys")
+		}
 	} else {
 		d.RemoveBlock(p)
 	}

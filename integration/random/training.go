@@ -204,6 +204,8 @@ func (d *drawing) logging() {
 			d.block("profile", func() {
 				d.line("start_step = 10")
 				d.line("end_step = 12")
+				d.maybe(20, "ranks", `[0]`)
+				d.maybe(20, "tool", `"nsys"`, `"torch"`)
 			})
 		}
 	})

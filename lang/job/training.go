@@ -18,6 +18,7 @@ type Training struct {
 	Checkpoint      Checkpoint
 	Logging         Logging
 	Timeout         Timeout
+	RerunMode       string // validate_results, disabled; "": the backend decides
 }
 
 // FP8 holds the recipe of 8-bit (and 4-bit) training.
@@ -120,6 +121,7 @@ type Logging struct {
 	Timers          bool   // of the parts of a step
 	Memory          bool   // of the allocator
 	Norms           bool   // of parameters, and zeros among gradients
+	Stragglers      bool   // the slowest and the fastest ranks
 	OneLog          bool   // the lines of all ranks in the log of the job, none in files of their own
 	WandB           *WandB
 	Profile         *Profile
@@ -129,4 +131,8 @@ type Logging struct {
 type WandB struct{ Project, Entity, Mode string }
 
 // Profile records a trace over steps [StartStep, EndStep).
-type Profile struct{ StartStep, EndStep int }
+type Profile struct {
+	StartStep, EndStep int
+	Ranks              []int  // nil: the backend decides
+	Tool               string // torch, nsys
+}

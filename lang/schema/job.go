@@ -32,9 +32,11 @@ var backendBlock = Block{
 		{Name: "environment", Type: Environment, Doc: "Environment variables for this backend only."},
 	},
 	Blocks: []Block{containerBlock, executionBlock, constraintsBlock,
-		{Name: "training", Effect: Convergence, Doc: "What this backend reads and where it saves.", Blocks: []Block{dataBlock, checkpointBlock}},
+		{Name: "training", Effect: Convergence, Doc: "What this backend reads, where it saves, and what it says of itself.", Arguments: []Argument{rerunMode}, Blocks: []Block{dataBlock, checkpointBlock, loggingBlock}},
 		slurmBlock},
 }
+
+var rerunMode = Argument{Name: "rerun_mode", Type: String, Effect: Execution, Enum: []string{"validate_results", "disabled"}, DefaultDoc: "the framework's; `validate_results` with megatron", Doc: "What happens where a loss is not finite: the step is computed again, to tell a broken GPU from a broken job, or nothing."}
 
 var trainingBlock = Block{
 	Name: "training", Required: true, Effect: Convergence,
@@ -45,6 +47,7 @@ var trainingBlock = Block{
 		{Name: "steps", Type: Count, Limits: upTo(1e10), Doc: "Optimizer steps of the whole run. Either this or `tokens`."},
 		{Name: "precision", Type: String, Default: `"bf16"`, Enum: Precisions(), Doc: "Compute precision of the GEMMs."},
 		{Name: "seed", Type: Count, Default: "1234", Limits: Limits{Max: 1<<31 - 1}, Doc: "Of initialisation and data order."},
+		rerunMode,
 	},
 	Blocks: []Block{
 		{
@@ -185,6 +188,7 @@ var loggingBlock = Block{
 		{Name: "timers", Type: Bool, Default: "false", Doc: "Report how long parts of a step take, such as its passes and its update ([slurm.md](slurm.md#what-a-run-says-of-itself))."},
 		{Name: "memory", Type: Bool, Default: "false", Doc: "Report the memory that the allocator holds, with every line."},
 		{Name: "norms", Type: Bool, Default: "false", Doc: "Report the norm of the parameters and how many gradients are zero, beside the norm of the gradients."},
+		{Name: "stragglers", Type: Bool, Default: "false", Doc: "Report the slowest and the fastest rank with every line, by the time of their kernels."},
 		{Name: "per_rank", Type: Bool, Default: "true", Doc: "Keep the lines of each rank in files of its own, and those of a few ranks in the log of the job; otherwise all lines are in that log."},
 	},
 	Blocks: []Block{
@@ -203,6 +207,8 @@ var loggingBlock = Block{
 			Arguments: []Argument{
 				{Name: "start_step", Type: Count, Required: true, Doc: "First step of it."},
 				{Name: "end_step", Type: Count, Required: true, Limits: atLeastOne, Doc: "Step after its last."},
+				{Name: "ranks", Type: CountList, DefaultDoc: "`[0]`; TorchTitan: all", Doc: "Ranks that are traced."},
+				{Name: "tool", Type: String, Default: `"torch"`, Enum: []string{"torch", "nsys"}, Doc: "torch's profiler, or Nsight Systems, which must be on the nodes ([slurm.md](slurm.md#traces))."},
 			},
 		},
 	},

@@ -223,6 +223,7 @@ job "one" {
     steps             = 1000
     precision         = "fp8"
     seed              = 42
+    rerun_mode        = "disabled"
 
     fp8 {
       recipe            = "blockwise"
@@ -296,6 +297,7 @@ job "one" {
       timers           = true
       memory           = true
       norms            = true
+      stragglers       = true
       per_rank         = false
 
       wandb {
@@ -306,6 +308,8 @@ job "one" {
       profile {
         start_step = 10
         end_step   = 12
+        ranks      = [0, 1]
+        tool       = "nsys"
       }
     }
     timeout {

@@ -195,7 +195,7 @@ arguments=(
   --log-throughput # ndc: tokens per second in the log
   --tensorboard-dir /logs/deepseek-v3-gb200/megatron # spec: training.logging.tensorboard_path
   --profile # spec: training.logging.profile
-  --use-pytorch-profiler # ndc: torch's profiler writes the trace
+  --use-pytorch-profiler # spec: training.logging.profile.tool
   --profile-step-start 50 # spec: training.logging.profile.start_step
   --profile-step-end 53 # spec: training.logging.profile.end_step
   --profile-ranks 0 # ndc: one rank is enough

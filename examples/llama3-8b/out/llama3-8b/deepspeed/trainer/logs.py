@@ -72,20 +72,33 @@ class Logger:
 
 
 class Profiler:
-    """A trace of rank 0 over the steps [start_step, end_step)."""
+    """Traces of some ranks over the steps [start_step, end_step). Nsight Systems records what lies between its marks
+    (launch.sh starts it); torch's profiler writes a file."""
 
     def __init__(self, spec, ranks):
-        self.spec = spec if ranks.rank == 0 else None
+        self.rank = ranks.rank
+        self.spec = spec if spec and self.rank in spec.ranks else None
         self.profile = None
 
     def before(self, step):
-        if self.spec and step == self.spec.start_step:
+        if not self.spec or step != self.spec.start_step:
+            return
+        if self.spec.tool == "nsys":
+            torch.cuda.profiler.start()
+            self.profile = torch.autograd.profiler.emit_nvtx()
+            self.profile.__enter__()
+        else:
             self.profile = torch.profiler.profile(record_shapes=True)
             self.profile.start()
 
     def after(self, done):
-        if self.profile and done >= self.spec.end_step:
+        if not self.profile or done < self.spec.end_step:
+            return
+        if self.spec.tool == "nsys":
+            self.profile.__exit__(None, None, None)
+            torch.cuda.profiler.stop()
+        else:
             self.profile.stop()
             folder = os.environ.get("NDC_LOG_DIR", ".")
-            self.profile.export_chrome_trace(os.path.join(folder, f"trace-steps-{self.spec.start_step}-{done}.json"))
-            self.profile = None
+            self.profile.export_chrome_trace(os.path.join(folder, f"trace-rank-{self.rank}-steps-{self.spec.start_step}-{done}.json"))
+        self.profile = None
