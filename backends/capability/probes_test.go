@@ -198,6 +198,8 @@ var probes = []probe{
 		j.Constraints.Layout.PipelineParallel, j.Constraints.Layout.VirtualPipeline = ints(2), ints(2)
 		j.Training.Checkpoint.Path, j.Execution.OverlapOptimizerGather = "", job.Some(true)
 	}},
+	{feature: "execution.sharp=data_parallel", edit: func(j *job.Job) { j.Cluster.Network.Kind, j.Execution.SHARP = "infiniband", job.Some("data_parallel") }},
+	{feature: "execution.sharp=replicas", edit: func(j *job.Job) { j.Cluster.Network.Kind, j.Execution.SHARP = "infiniband", job.Some("replicas") }},
 	{feature: "execution.shard_buffers=double", edit: buffered("double")},
 	{feature: "execution.shard_buffers=registered", edit: buffered("registered")},
 	{feature: "execution.overlap_tensor_parallel", edit: func(j *job.Job) {

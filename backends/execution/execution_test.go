@@ -46,7 +46,7 @@ execution.cuda_graphs: TorchTitan 0.2.2 has no cuda_graphs = "full"; it offers "
 	}
 	x := plan.Execution{OverlapExpertParallel: true}
 	table().Resolver()(j, &plan.Layout{}, &x)
-	if want := (plan.Execution{LossChunks: 1, CUDAGraphs: "none", ZeroHPZPartition: 1}); x != want {
+	if want := (plan.Execution{LossChunks: 1, CUDAGraphs: "none", SHARP: "none", ZeroHPZPartition: 1}); x != want {
 		t.Errorf("%+v, want %+v", x, want)
 	}
 }

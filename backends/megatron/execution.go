@@ -326,6 +326,27 @@ func (v *version) execution() *execution.Table[written] {
 			}
 		}},
 	}, {
+		Option: "sharp",
+		Check:  checkSHARP,
+		Conflicts: []target.Rule{
+			{ID: RuleSHARP, Reason: "sharp needs gradients that several ranks reduce; for replicas, data_parallel_replicate and a zero_stage of 1 or more", Mesh: true, Breaks: func(f *target.Facts) bool {
+				l := f.Layout
+				switch f.Job.Execution.SHARP.Value {
+				case "data_parallel":
+					return l.DataParallel()*l.ContextParallel == 1
+				case "replicas":
+					return l.DataParallelReplicate == 1 || l.ZeroStage == 0
+				}
+				return false
+			}},
+		},
+		Becomes: written{at: inSharding, emit: func(a *arguments) {
+			if group := map[string]string{"data_parallel": "dp", "replicas": "dp_replica"}[a.p.Execution.SHARP]; group != "" {
+				a.add(planned("execution.sharp"), "--use-sharp")
+				a.add(planned("execution.sharp"), "--sharp-enabled-group", group)
+			}
+		}},
+	}, {
 		Option:  "loss_chunks",
 		Instead: "It computes the loss in one piece.",
 	}, {
@@ -344,6 +365,18 @@ func checkReshard(j *job.Job) string {
 		return "Only Megatron-FSDP gathers parameters, and frees them after the forward pass with zero_stage = 3. Set zero_stage = 3, or remove it."
 	}
 	return ""
+}
+
+// checkSHARP: switches of InfiniBand alone add up.
+func checkSHARP(j *job.Job) string {
+	switch kind := j.Cluster.Network.Kind; {
+	case j.Execution.SHARP.Value == "none" || kind == "infiniband":
+		return ""
+	case kind == "":
+		return "The cluster has no network whose switches could add up."
+	default:
+		return "SHARP is done by InfiniBand switches, and the cluster's network is " + kind + "."
+	}
 }
 
 // wholeMuon reports whether Muon runs unsharded, where it refuses to overlap.

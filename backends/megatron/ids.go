@@ -134,6 +134,8 @@ const (
 	RuleActivationOffload diag.ID = "megatron-activation-offload"
 	// RuleShardBuffers: Megatron-FSDP has no buffers that stay beside this.
 	RuleShardBuffers diag.ID = "megatron-shard-buffers"
+	// RuleSHARP: there is nothing that the switches could add up.
+	RuleSHARP diag.ID = "megatron-sharp"
 	// RuleStateDType: optimizer states below fp32 need Adam and a sharded optimizer.
 	RuleStateDType diag.ID = "megatron-optimizer-state-dtype"
 	// RuleCUDAGraphs: CUDA graphs do not go with the rest.

@@ -206,6 +206,12 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.ShardBuffers },
 		Choice: func(x *job.Execution) any { return &x.ShardBuffers },
 	}, {
+		Row: Row{Name: "sharp", Kind: Name, Values: []string{"none", "data_parallel", "replicas"},
+			Doc:   "Which reductions the switches of an InfiniBand network add up (SHARP): none, those of data parallelism, or those between its replicas.",
+			Words: "%s reduced by SHARP", Quiet: "none", Place: 5},
+		Value:  func(x *plan.Execution) any { return &x.SHARP },
+		Choice: func(x *job.Execution) any { return &x.SHARP },
+	}, {
 		Row:    Row{Name: "zero_hpz_partition", Kind: Count, Min: 1, Doc: "Ranks of a secondary partition of the parameters (ZeRO++ hpZ); 1: none.", Words: "hpZ over %d ranks", Place: 5},
 		Value:  func(x *plan.Execution) any { return &x.ZeroHPZPartition },
 		Choice: func(x *job.Execution) any { return &x.ZeroHPZPartition },

@@ -137,6 +137,7 @@ type Execution struct {
 	ReshardAfterForward    bool
 	FullySharded           bool   // by the framework's own FSDP
 	ShardBuffers           string // dynamic, double, registered; "" unless FullySharded
+	SHARP                  string // what the network's switches add up: none, data_parallel, replicas
 	ZeroHPZPartition       int    // ranks; 1: none
 	OffloadOptimizer       bool
 	OffloadParameters      bool

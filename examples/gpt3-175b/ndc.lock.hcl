@@ -44,6 +44,7 @@ plan "gpt3-175b" "megatron" {
     reshard_after_forward    = false
     fully_sharded            = false
     shard_buffers            = ""
+    sharp                    = "none"
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false

@@ -44,6 +44,7 @@ plan "hsdp" "torchtitan" {
     reshard_after_forward    = true
     fully_sharded            = false
     shard_buffers            = ""
+    sharp                    = "none"
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false

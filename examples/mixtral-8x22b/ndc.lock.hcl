@@ -44,6 +44,7 @@ plan "mixtral-8x22b" "megatron" {
     reshard_after_forward    = false
     fully_sharded            = false
     shard_buffers            = ""
+    sharp                    = "none"
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false

@@ -44,6 +44,7 @@ plan "tiny" "deepspeed" {
     reshard_after_forward    = false
     fully_sharded            = false
     shard_buffers            = ""
+    sharp                    = "none"
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false
@@ -94,6 +95,7 @@ plan "tiny" "megatron" {
     reshard_after_forward    = false
     fully_sharded            = false
     shard_buffers            = ""
+    sharp                    = "none"
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false
@@ -144,6 +146,7 @@ plan "tiny" "torchtitan" {
     reshard_after_forward    = false
     fully_sharded            = false
     shard_buffers            = ""
+    sharp                    = "none"
     zero_hpz_partition       = 1
     offload_optimizer        = false
     offload_parameters       = false

@@ -73,6 +73,7 @@ func init() { // they refer to one another
 		"--rope-type":                              (*reading).ropeType,
 		"--rotary-seq-len-interpolation-factor":    (*reading).linear,
 		"--save":                                   (*reading).folder,
+		"--sharp-enabled-group":                    (*reading).sharp,
 		"--spec":                                   (*reading).spec,
 		"--split":                                  (*reading).split,
 		"--tensorboard-dir":                        (*reading).folder,
@@ -81,6 +82,7 @@ func init() { // they refer to one another
 		"--train-samples":                          (*reading).later,
 		"--use-precision-aware-optimizer":          (*reading).later,
 		"--use-pytorch-profiler":                   (*reading).later,
+		"--use-sharp":                              (*reading).sharp,
 		"--use-torch-fsdp2":                        (*reading).noArgument,
 		"--valid-data-path":                        (*reading).validation,
 		"--window-size":                            (*reading).window,
@@ -327,6 +329,19 @@ func (r *reading) rerun(o *option) outcome {
 		return outcome{}
 	}
 	return unknown("no release starts with this mode")
+}
+
+// sharp is two options in one; the group is that of data parallelism if none is said.
+func (r *reading) sharp(o *option) outcome {
+	switch {
+	case !r.has("use_sharp"):
+		return left("the switches add nothing up")
+	case o.first() == "dp_replica":
+		r.d.Set("execution.sharp", "replicas", r.at(o.line))
+	default:
+		r.d.Default("execution.sharp", "data_parallel", r.at(o.line))
+	}
+	return outcome{to: "execution.sharp"}
 }
 
 // traced are the ranks of a profile. Without any, all are.

@@ -55,6 +55,7 @@ var needs = map[string][]string{
 	"fully_sharded":                      {sharded},
 	"shard_buffers=double":               {sharded},
 	"shard_buffers=registered":           {sharded},
+	"sharp=replicas":                     {"data_parallel_replicate=2", "zero_stage=1"},
 	"zero_hpz_partition":                 {sharded},
 	"offload.parameters":                 {sharded, "offload.optimizer=true"},
 }

@@ -236,6 +236,7 @@ func (d *drawing) execution() {
 		d.maybe(15, "context_parallel_type", `"ring"`, `"all_gather"`, `"ulysses"`, `"hierarchical"`)
 		d.maybe(10, "reshard_after_forward", "true", "false")
 		d.maybe(10, "fully_sharded", "true", "false")
+		d.maybe(5, "sharp", `"none"`, `"data_parallel"`, `"replicas"`)
 		d.maybe(5, "shard_buffers", `"dynamic"`, `"double"`, `"registered"`)
 		d.maybe(10, "zero_hpz_partition", "1", fmt.Sprint(d.perNode))
 		if d.chance(10) {

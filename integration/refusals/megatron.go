@@ -237,6 +237,11 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Job.Execution.FullySharded, d.Job.Execution.ShardBuffers = 2, job.Some(true), job.Some("double")
 		}},
+	{Rule: "megatron-sharp", Model: "dense", What: "sharp = \"replicas\" with zero_stage = 0",
+		Says: "dp_replica group requires num_distributed_optimizer_instances > 1",
+		Edit: func(d *Draft) {
+			d.Layout.ZeroStage, d.Job.Execution.SHARP = 0, job.Some("replicas")
+		}},
 	{Rule: "megatron-optimizer-state-dtype", Model: "dense", What: "bf16 optimizer states with zero_stage = 0",
 		Says: "only supported with distributed optimizer",
 		Edit: func(d *Draft) {

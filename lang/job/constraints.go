@@ -128,6 +128,7 @@ type Execution struct {
 	ReshardAfterForward    Optional[bool]
 	FullySharded           Optional[bool]
 	ShardBuffers           Optional[string]
+	SHARP                  Optional[string]
 	ZeroHPZPartition       Optional[int]
 	OffloadOptimizer       Optional[bool]
 	OffloadParameters      Optional[bool]

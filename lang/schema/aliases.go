@@ -113,6 +113,7 @@ var aliases = invert(map[string]string{
 	"attention":                 "attention_backend attn attn_implementation",
 	"overlap_gradient_reduce":   "overlap_grad_reduce overlap_comm",
 	"overlap_parameter_gather":  "overlap_param_gather",
+	"sharp":                     "use_sharp sharp_enabled_group collnet in_network_reduction",
 	"shard_buffers":             "nccl_ub use_nccl_ub fsdp_double_buffer",
 	"overlap_optimizer_gather":  "overlap_param_gather_with_optimizer_step",
 	"overlap_tensor_parallel":   "tp_comm_overlap",

@@ -362,6 +362,7 @@ job "one" {
     overlap_parameter_gather = true
     overlap_optimizer_gather = false
     shard_buffers            = "dynamic"
+    sharp                    = "none"
     overlap_tensor_parallel  = true
     gradient_dtype           = "bf16"
     optimizer_state_dtype    = "bf16"
