@@ -79,8 +79,20 @@ func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
 			layers += m.arch.Count(k, 0, m.arch.Model.Layers)
 		}
 	}
-	each := max(1, float64(layers)/float64(e.l.PipelineParallel)) * float64(moe.Experts) / float64(e.l.ExpertParallel)
-	return max(0, slope) * overheads["imbalance/"+moe.Router.Balance] / math.Sqrt(each)
+	tokens := float64(e.l.MicroBatchSize*m.arch.Model.SequenceLength*e.l.ExpertParallel*e.l.ExpertTensorParallel) / float64(e.l.ContextParallel*e.l.TensorParallel)
+	each := m.routing().Rank(tokens, moe.Experts, moe.TopK, moe.Experts/e.l.ExpertParallel)
+	return max(0, slope) * each / math.Sqrt(max(1, float64(layers)/float64(e.l.PipelineParallel)))
+}
+
+// routing is how unevenly the job's router loads experts. One that starts at
+// random has to learn first, which is when it loads them the most unevenly: no bias
+// has found its value yet, and no loss has worked.
+func (m *Model) routing() uncertainty.Routing {
+	balanced := overheads["imbalance/"+m.job.Model.MoE.Router.Balance]
+	if from := m.job.Training.Start.From; from == "" || from == "scratch" {
+		return uncertainty.Routing(max(balanced, overheads["imbalance_young"]))
+	}
+	return uncertainty.Routing(balanced)
 }
 
 // busier is the model with a tenth more tokens for the busiest rank's experts.
