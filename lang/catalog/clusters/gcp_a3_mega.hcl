@@ -1,4 +1,4 @@
-# a3-megagpu-8g: HGX H100 on 200 Gb/s Ethernet with TCPXO, whose variables the image sets (/var/lib/tcpxo/lib64/nccl-env-profile.sh).
+# a3-megagpu-8g: HGX H100 on 200 Gb/s Ethernet with TCPXO, whose variables the node sets (/var/lib/tcpxo/lib64/nccl-env-profile.sh).
 cluster "gcp_a3_mega" {
   gpu           = catalog.gpu.h100_sxm
   gpus_per_node = 8
@@ -31,5 +31,6 @@ cluster "gcp_a3_mega" {
     "pcie.latency"         = "assumption: one PCIe hop costs what an NVLink hop does"
     "network.latency"      = "assumption: one network hop of small messages in the cost model of NCCL (src/graph/tuning.cc, tree); with it the all-reduce of 1 KiB over 4 DGX H100 takes 35 us, as measured in github.com/NVIDIA/nccl-tests/issues/309"
     "network.gpus_per_pod" = "not stated: full bandwidth is assumed everywhere"
+    "network.environment"  = "none here: they belong to the version of Google's plugin on the node, whose /var/lib/tcpxo/lib64/nccl-env-profile.sh slurm.setup sources (GoogleCloudPlatform/cluster-toolkit @1047080; NVIDIA/aicr pull request 422: copied values broke with the next version)"
   }
 }

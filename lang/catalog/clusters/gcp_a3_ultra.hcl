@@ -1,4 +1,4 @@
-# a3-ultragpu-8g: HGX H200 on RoCE, whose variables the image sets (/usr/local/gib/scripts/set_nccl_env.sh).
+# a3-ultragpu-8g: HGX H200 on RoCE, whose variables the node sets (/usr/local/gib/scripts/set_nccl_env.sh).
 cluster "gcp_a3_ultra" {
   gpu           = catalog.gpu.h200
   gpus_per_node = 8
@@ -30,5 +30,6 @@ cluster "gcp_a3_ultra" {
     "pcie.latency"         = "assumption: one PCIe hop costs what an NVLink hop does"
     "network.latency"      = "assumption: one network hop of small messages in the cost model of NCCL (src/graph/tuning.cc, tree); with it the all-reduce of 1 KiB over 4 DGX H100 takes 35 us, as measured in github.com/NVIDIA/nccl-tests/issues/309"
     "network.gpus_per_pod" = "not stated: full bandwidth is assumed everywhere"
+    "network.environment"  = "none here: they belong to the version of Google's plugin on the node, whose /usr/local/gib/scripts/set_nccl_env.sh slurm.setup sources (GoogleCloudPlatform/cluster-toolkit @1047080; NVIDIA/aicr pull request 422: copied values broke with the next version)"
   }
 }

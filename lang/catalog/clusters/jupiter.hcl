@@ -36,5 +36,6 @@ cluster "jupiter" {
     "network.topology"         = "a Dragonfly of 240 nodes to a group, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     "network.gpus_per_pod"     = "240 nodes to a Dragonfly group, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     "network.oversubscription" = "not stated: full bandwidth is assumed between groups"
+    "network.environment"      = "not stated: no page of the site names variables for NCCL, which finds InfiniBand by itself"
   }
 }

@@ -31,5 +31,6 @@ cluster "leonardo" {
     "pcie.latency"          = "assumption: one PCIe hop costs what an NVLink hop does"
     "network.latency"       = "assumption: one network hop of small messages in the cost model of NCCL (src/graph/tuning.cc, tree); with it the all-reduce of 1 KiB over 4 DGX H100 takes 35 us, as measured in github.com/NVIDIA/nccl-tests/issues/309"
     "network.gpus_per_pod"  = "not stated: full bandwidth is assumed everywhere"
+    "network.environment"   = "not stated: no page of the site names variables for NCCL, which finds InfiniBand by itself"
   }
 }
