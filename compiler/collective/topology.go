@@ -56,14 +56,17 @@ func NewTopology(c *job.Cluster) *Topology {
 }
 
 // domainOf is the number of GPUs that a group can count on sharing an NVLink
-// domain. A job larger than a domain of several nodes fills it only when it
-// is a multiple of it; otherwise the scheduler places blocks of the largest
-// power of two of nodes that fit (Slurm's --segment), so that groups stay
-// inside.
+// domain. A job no larger than a domain of several nodes is all inside. A larger one
+// fills it only when it is a multiple of it; otherwise the scheduler places blocks
+// of the largest power of two of nodes that fit (Slurm's --segment), so that groups
+// stay inside.
 func domainOf(c *job.Cluster) int {
 	d := c.NVLink.Domain
 	if d <= c.GPUsPerNode || c.GPUs()%d == 0 {
 		return d
+	}
+	if c.GPUs() < d {
+		return c.GPUs()
 	}
 	block := c.GPUsPerNode
 	for 2*block <= d {
