@@ -276,6 +276,7 @@ var trials = []trial{
 	{"job.training.logging.wandb.mode", "", wandb, "", `"offline"`, false},
 	{"job.training.logging.profile.start_step", "", `job.training.logging.profile.end_step = 20`, "10", "12", false},
 	{"job.training.logging.profile.end_step", "", `job.training.logging.profile.start_step = 10`, "20", "21", false},
+	{"job.execution.tensor_parallel_overlap_config", "megatron", `job.execution.overlap_tensor_parallel = true; job.constraints.layout.tensor_parallel = 2`, "", `"/buffers.yaml"`, false},
 	{"job.training.logging.profile.ranks", "megatron", `job.training.logging.profile.start_step = 10; job.training.logging.profile.end_step = 20`, "", "[1]", false},
 	{"job.training.logging.profile.tool", "megatron", `job.training.logging.profile.start_step = 10; job.training.logging.profile.end_step = 20`, "", `"nsys"`, false},
 

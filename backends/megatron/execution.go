@@ -152,6 +152,9 @@ func (v *version) execution() *execution.Table[written] {
 			if a.p.Execution.OverlapTensorParallel {
 				a.add(planned("execution.overlap_tensor_parallel"), "--tp-comm-overlap")
 				a.add("ndc: no MPI is needed", "--tp-comm-bootstrap-backend", "nccl")
+				if file := a.j.Execution.TensorParallelOverlapConfig; file != "" {
+					a.path(a.from("execution.tensor_parallel_overlap_config"), "--tp-comm-overlap-cfg", file)
+				}
 			}
 		}},
 	}, {

@@ -95,6 +95,8 @@ func newExecutionBlock() Block {
 		Name: "execution", Effect: Execution,
 		Doc:    "How the framework runs the layout. What is left out is what is recommended for the backend, version and GPU. A list of values leaves the choice among them to ndc; values that the backend refuses are cut from it.",
 		Blocks: []Block{{Name: option.Offload, Doc: "What lives in host memory."}},
+		Arguments: []Argument{{Name: "tensor_parallel_overlap_config", Type: String, Effect: Launch,
+			Doc: "YAML file on the cluster with Transformer Engine's user buffers, GEMM by GEMM, for `overlap_tensor_parallel`."}},
 	}
 	for i := range option.Options {
 		r, in := &option.Options[i].Row, &b

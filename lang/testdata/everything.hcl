@@ -363,6 +363,8 @@ job "one" {
     overlap_optimizer_gather = false
     shard_buffers            = "dynamic"
     sharp                    = "none"
+
+    tensor_parallel_overlap_config = "/buffers.yaml"
     overlap_tensor_parallel  = true
     gradient_dtype           = "bf16"
     optimizer_state_dtype    = "bf16"
