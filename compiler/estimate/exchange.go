@@ -204,7 +204,7 @@ func (b *builder) expertParallel() {
 		once = (g.AllGather(bytes) + g.ReduceScatter(bytes)) / 2
 	default:
 		bytes = units.Bytes(math.Round(local * float64(m.MoE.TopK) * row * b.copies()))
-		once = g.AllToAll(bytes) * units.Seconds(max(1, m.MoE.LoadImbalance))
+		once = max(g.AllToAll(bytes), b.e.moved(g, b.x.MoEDispatcher, bytes)) * units.Seconds(max(1, m.MoE.LoadImbalance))
 	}
 	sync := b.sync()
 	for range 2 { // dispatch and combine
@@ -230,6 +230,17 @@ func (b *builder) hiding(once units.Seconds) (forward, backward units.Seconds) {
 	w := b.bwd[lineLinear] + b.bwd[lineExperts] + b.bwd[lineAttention] + b.bwd[lineMemoryBound]
 	lost := b.e.exchangeContention(b.x.MoEDispatcher)
 	return b.optionally(once, w/2, lost), b.optionally(once, f/2, lost)
+}
+
+// moved is the least time that a dispatcher takes for bytes inside an NVLink domain,
+// where the multiprocessors that it keeps for itself may be slower than the links:
+// zero for those that are not.
+func (e *Evaluator) moved(g *collective.Group, dispatcher string, bytes units.Bytes) units.Seconds {
+	each, slower := e.parameters["exchange_rate."+dispatcher]
+	if !slower || g.Link() != collective.LinkNVLink {
+		return 0
+	}
+	return units.Seconds(float64(bytes) / (e.parameters.at("exchange_sms."+dispatcher) * each * 1e9))
 }
 
 // exchangeContention is what an exchange of experts takes from compute that runs

@@ -343,6 +343,21 @@ func TestRunOptions(t *testing.T) {
 	}
 }
 
+// TestDispatcherRate: 64 MiB take 64 MiB / (20 · 19.5 GB/s) = 172 µs by a dispatcher of
+// 20 multiprocessors inside an NVLink domain, however fast the links are. NCCL and
+// the network have no such limit.
+func TestDispatcherRate(t *testing.T) {
+	j := jobOf(moe(), 2)
+	e := New(j, targetOf(runtimes.Whole()))
+	inside, beyond := e.topology.Group(8, 1), e.topology.Group(16, 1)
+	if got := e.moved(&inside, "deepep", 64<<20); math.Abs(float64(got)-172.07e-6) > 1e-8 {
+		t.Errorf("inside a domain: %v", got)
+	}
+	if e.moved(&inside, "alltoall", 64<<20) != 0 || e.moved(&beyond, "deepep", 64<<20) != 0 {
+		t.Error("a limit where nothing was measured")
+	}
+}
+
 // TestExpertTraffic: biases of experts cost memory traffic, and kernels that
 // send tokens sort them once instead of twice.
 func TestExpertTraffic(t *testing.T) {
@@ -530,6 +545,10 @@ func variety() []sample {
 				for _, dispatcher := range []string{"deepep", "hybridep"} {
 					beside := s
 					beside.exec.MoEDispatcher, beside.exec.OverlapExpertParallel = dispatcher, true
+					out = append(out, beside)
+					fast := *s.job // links faster than what the dispatcher moves
+					fast.Cluster.NVLink.Bandwidth = 900e9
+					beside.job, beside.exec.OverlapExpertParallel = &fast, false
 					out = append(out, beside)
 				}
 				s.target, s.exec.CrossEntropy, s.exec.OffloadOptimizer = old(s.target), "unfused", true
