@@ -153,7 +153,8 @@ func TestLink(t *testing.T) {
 	pairs := with(cluster("h100_pcie", "9.0", 8, 2, 300), "infiniband", 4, 400)
 	nothing := with(cluster("rtx", "8.9", 8, 0, 0), "", 0, 0)
 	rack := measuredOn["gb200"]
-	pairs.Nodes, rack.Nodes = 4, 36
+	part := rack // of one rack, and no power of two
+	pairs.Nodes, rack.Nodes, part.Nodes = 4, 36, 6
 	for _, c := range []struct {
 		cluster      *job.Cluster
 		size, stride int
@@ -161,6 +162,7 @@ func TestLink(t *testing.T) {
 	}{
 		{&pairs, 1, 1, LinkSelf}, {&pairs, 2, 1, LinkNVLink}, {&pairs, 4, 1, LinkPCIe}, {&pairs, 4, 8, LinkNetwork},
 		{&nothing, 8, 1, LinkPCIe}, {&rack, 72, 1, LinkNVLink}, {&rack, 9, 8, LinkNVLink}, {&rack, 8, 4, LinkNetwork}, {&rack, 2, 72, LinkNetwork},
+		{&part, 24, 1, LinkNVLink}, {&part, 3, 8, LinkNVLink},
 	} {
 		g := NewTopology(c.cluster).Group(c.size, c.stride)
 		if g.Link() != c.want {
