@@ -4,14 +4,16 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 )
 
 // String formats the amount exactly, as the shortest text that ParseBytes reads
 // back to the same value: "80GiB", "80GB", "1.5MiB".
 func (b Bytes) String() string {
+	if b == math.MinInt64 { // it has no positive counterpart
+		return strconv.FormatInt(math.MinInt64, 10) + "B"
+	}
 	if b < 0 {
-		return "-" + strings.TrimPrefix((-b).String(), "-") // MinInt64 stays negative
+		return "-" + (-b).String()
 	}
 	best := strconv.FormatInt(int64(b), 10) + "B"
 	for _, u := range bytesQuantity.units {

@@ -113,6 +113,7 @@ func TestString(t *testing.T) {
 		{Bytes(1).String(), "1B"},
 		{Bytes(0).String(), "0B"},
 		{Bytes(-1 << 30).String(), "-1GiB"},
+		{Bytes(math.MinInt64).String(), "-9223372036854775808B"},
 		{Bytes(85520809984).String(), "81559MiB"},
 		{Bytes(85469849190).String(), "85469849190B"},
 		{(80 * GiB).Human(), "80.0 GiB"},
