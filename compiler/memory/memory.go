@@ -96,6 +96,7 @@ func (m *Model) PeakUpTo(l *plan.Layout, x *plan.Execution, most units.Bytes) Pe
 	var state int64
 	var phases phases
 	var host hostMemory
+	stopped := false
 	for i := 0; ; i++ {
 		r := m.judged(i)
 		if r == nil {
@@ -109,13 +110,13 @@ func (m *Model) PeakUpTo(l *plan.Layout, x *plan.Execution, most units.Bytes) Pe
 		if s.device > worst.device {
 			stage, worst = r.number, s
 		}
-		if max(s.passes, s.update) > e.enough {
+		if stopped = max(s.passes, s.update) > e.enough; stopped {
 			break
 		}
 	}
 	out := m.peak(&e, stage, &worst)
 	out.State, out.Host = units.Bytes(state), m.hostBytes(l, &host)
-	m.judge(&e, &phases, &out)
+	m.judge(&e, &phases, &out, !stopped)
 	return out
 }
 
@@ -146,7 +147,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	out.Peak = plan.Peak{Rank: worst.Rank, Stage: worst.Stage, AllocatedBytes: worst.Allocated, ReservedBytes: worst.Reserved,
 		DeviceBytes: worst.Device, DeviceRangeBytes: [2]units.Bytes{worst.Low, worst.High}}
 	out.Host = m.host(l, &host)
-	m.judge(&e, &phases, &worst)
+	m.judge(&e, &phases, &worst, true)
 	out.NeededBytes, out.OOM = worst.Needed, worst.Uncertain.Exhausted(worst.Phases, float64(m.job.UsableMemory()))
 	if worst.Slows > 0 {
 		out.NearLimit = &plan.NearLimit{Probability: worst.Slows, Times: 1 + worst.Slower}

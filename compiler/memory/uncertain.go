@@ -31,12 +31,17 @@ func (m *Model) uncertain() {
 }
 
 // judge says how uncertain the peak of a layout is and what has to be usable for
-// it.
-func (m *Model) judge(e *evaluation, p *phases, out *Peak) {
+// it. Imbalance is left out of a peak that is not of all ranks: it compares the
+// peak with another one that is.
+func (m *Model) judge(e *evaluation, p *phases, out *Peak, whole bool) {
 	out.Phases = uncertainty.Phases(*p)
 	out.Uncertain = uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
 	margin := m.margin
-	if more := m.skew(e, out.Device); more > 0 {
+	more := 0.0
+	if whole {
+		more = m.skew(e, out.Device)
+	}
+	if more > 0 {
 		extreme := math.Sqrt(2 * math.Log(float64(e.l.GPUs()*max(2, m.job.Training.Steps))))
 		out.Uncertain.Growth = float64(more * extreme)
 		out.Uncertain.Tail += more / extreme
@@ -46,7 +51,8 @@ func (m *Model) judge(e *evaluation, p *phases, out *Peak) {
 	if out.Slows > 0 {
 		out.Slower = units.Rounded(m.overhead.crowd.Expected(out.Slows)) - 1
 	}
-	out.Needed = units.Bytes(math.Ceil(float64(max(p.Passes, p.Update) * margin)))
+	// Beyond int64 processors convert differently; nothing has an exbibyte.
+	out.Needed = units.Bytes(min(1<<60, math.Ceil(float64(max(p.Passes, p.Update)*margin))))
 }
 
 // Crowd is what is known of steps that slow for want of memory.

@@ -117,6 +117,25 @@ func TestJudgedIsPrinted(t *testing.T) {
 	})
 }
 
+// TestStoppedIsNotSkewed: of a layout that is given up at a rank that does not fit,
+// nothing is compared with all of its ranks, whatever the GPU's size: mixtures, whose
+// later ranks need many times as much, would seem to need more than numbers hold.
+func TestStoppedIsNotSkewed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawJob(t)
+		j.Model.Layers *= rapid.IntRange(1, 4).Draw(t, "deeper")
+		tg := targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime"))
+		l, x := drawAny(t, j)
+		first := New(j, tg).PeakUpTo(l, x, 0).Device
+		j.Cluster.GPU.Memory = units.Bytes(float64(first) * rapid.Float64Range(1, 1.25).Draw(t, "GPU"))
+		m, most := New(j, tg), units.Bytes(float64(first)*rapid.Float64Range(0.5, 1.5).Draw(t, "asked"))
+		some, all := m.PeakUpTo(l, x, most), m.Peak(l, x)
+		if all.Needed <= most && some != all || all.Needed > most && (some.Needed <= most || some.Needed > all.Needed) {
+			t.Fatalf("asked up to %d of %d: %+v", most, all.Needed, some)
+		}
+	})
+}
+
 // compare holds what a plan prints to a walk.
 func compare(t *rapid.T, full *plan.Memory, want Peak) {
 	p := &full.Peak
