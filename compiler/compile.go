@@ -15,6 +15,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/goodput"
+	"github.com/ndc-dev/ndc/compiler/learning"
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
@@ -137,6 +138,7 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate, a
 	expect(&p.Time, among)
 	p.Run = goodput.Run(j, p.Time.StepSeconds, p.Time.StepRangeSeconds)
 	p.Calibration = calibrated(j, t, c)
+	p.Learned = learning.Axes(j, &t.Runtime)
 	roundAll(p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/search"
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -46,12 +47,24 @@ func Rivals(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan) ([]
 	}
 	for i := range found {
 		c := &found[i]
+		if learnsOtherwise(j, p, &c.Layout) {
+			continue
+		}
 		r := Rival{Choice: plan.Choice{Layout: c.Layout, Execution: c.Execution}, StepSeconds: c.Result.StepSeconds, Features: c.Features}
 		if !slices.ContainsFunc(list, func(has Rival) bool { return has.Features <= r.Features && alike(&has.Choice, &r.Choice) }) {
 			list, steps = append(list, r), append(steps, c.Step)
 		}
 	}
 	return list, prior.Joint(steps), nil
+}
+
+// learnsOtherwise reports whether another model is learned with a layout than with
+// the plan's, in an axis that the job left open: a trial would compare two models.
+func learnsOtherwise(j *job.Job, p *plan.Plan, l *plan.Layout) bool {
+	return slices.ContainsFunc(p.Learned, func(learned plan.Learned) bool {
+		a := option.FindAxis(learned.Axis)
+		return a.IsFree(&j.Constraints.Layout) && !a.Same(&p.Layout, l)
+	})
 }
 
 // alike reports whether two choices differ in nothing but what is recomputed and

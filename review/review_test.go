@@ -101,27 +101,23 @@ func TestGravest(t *testing.T) {
 	v := func(path string, value any) record.Value {
 		return record.Value{Path: path, Value: value, Origin: "spec:job.hcl:1"}
 	}
-	moe := []record.Value{v("model.moe.router.balance", "aux_loss")}
-	local := []record.Value{v("backend", "deepspeed"), v("model.moe.router.balance", "sequence_aux_loss")}
-	reduced := []record.Value{v("backend", "megatron"), v("model.moe.router.balance", "sequence_aux_loss")}
+	learned := func(axis string, value any) record.Value {
+		changed := v("layout."+axis, value)
+		changed.Learned = "the balancing loss is taken over each micro-batch"
+		return changed
+	}
 	for name, c := range map[string]struct {
 		old, new []record.Value
 		want     schema.Effect
 	}{
-		"seed":                          {nil, []record.Value{v("training.seed", 3.0)}, schema.Convergence},
-		"account":                       {nil, []record.Value{v("slurm.account", "x")}, schema.Launch},
-		"micro-batch of a dense model":  {nil, []record.Value{v("layout.micro_batch_size", 2.0)}, schema.Execution},
-		"micro-batch with a batch loss": {moe, append(moe, v("layout.micro_batch_size", 2.0)), schema.Convergence},
-		"micro-batch with a bias": {[]record.Value{v("model.moe.router.balance", "bias")},
-			[]record.Value{v("model.moe.router.balance", "bias"), v("layout.micro_batch_size", 2.0)}, schema.Execution},
-		"micro-batch with a loss over the batch": {[]record.Value{v("model.moe.router.balance", "global_aux_loss")},
-			[]record.Value{v("model.moe.router.balance", "global_aux_loss"), v("layout.micro_batch_size", 2.0)}, schema.Execution},
-		"context ranks that balance alone":    {local, append(local, v("layout.context_parallel", 2.0)), schema.Convergence},
-		"context ranks that balance together": {reduced, append(reduced, v("layout.context_parallel", 2.0)), schema.Execution},
-		"tensor ranks that drop": {[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 1.0)},
-			[]record.Value{v("model.moe.token_drop", true), v("layout.tensor_parallel", 2.0)}, schema.Convergence},
-		"an unknown argument":  {nil, []record.Value{v("training.colour", "red")}, schema.Convergence},
-		"a value that is gone": {nil, []record.Value{{Path: "training.seed"}}, schema.Convergence},
+		"seed":                                   {nil, []record.Value{v("training.seed", 3.0)}, schema.Convergence},
+		"account":                                {nil, []record.Value{v("slurm.account", "x")}, schema.Launch},
+		"micro-batch of a dense model":           {nil, []record.Value{v("layout.micro_batch_size", 2.0)}, schema.Execution},
+		"an axis that changes the model":         {[]record.Value{learned("micro_batch_size", 1.0)}, []record.Value{learned("micro_batch_size", 2.0)}, schema.Convergence},
+		"an axis that changed the model before":  {[]record.Value{learned("tensor_parallel", 1.0)}, []record.Value{v("layout.tensor_parallel", 2.0)}, schema.Convergence},
+		"an axis that changes the model, as was": {[]record.Value{learned("micro_batch_size", 2.0)}, []record.Value{learned("micro_batch_size", 2.0)}, 0},
+		"an unknown argument":                    {nil, []record.Value{v("training.colour", "red")}, schema.Convergence},
+		"a value that is gone":                   {nil, []record.Value{{Path: "training.seed"}}, schema.Convergence},
 	} {
 		if got := Compare([]Build{build("a", 1, c.old...)}, []Build{build("a", 1, c.new...)}).Gravest(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -63,6 +63,9 @@ func page(b *strings.Builder, p *plan.Plan) {
 			fmt.Fprintf(b, "  - %s\n", text(line))
 		}
 	}
+	if len(p.Learned) > 0 {
+		item(b, "Learning", strings.ReplaceAll(learned(p.Learned), "\n", "; "))
+	}
 	item(b, "Run", strings.ReplaceAll(runLine(p), "\n", "; "))
 	memoryTable(b, &p.Memory)
 	stepTable(b, &p.Time)

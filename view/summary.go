@@ -36,6 +36,9 @@ func Summary(job string, p *plan.Plan) string {
 	if p.Locked != nil {
 		section(&b, "Locked", locked(p.Locked))
 	}
+	if len(p.Learned) > 0 {
+		section(&b, "Learning", learned(p.Learned))
+	}
 	memory(&b, p)
 	stepTime(&b, p)
 	if p.Calibration != nil {
@@ -50,6 +53,25 @@ func Summary(job string, p *plan.Plan) string {
 		section(&b, "Policies", policies(p.Policies))
 	}
 	return b.String()
+}
+
+// learned tells which axes are chosen once for a run, a line for each reason.
+func learned(list []plan.Learned) string {
+	var lines []string
+	for first := 0; first < len(list); {
+		next := first
+		var axes []string
+		for ; next < len(list) && list[next].Why == list[first].Why; next++ {
+			axes = append(axes, list[next].Axis)
+		}
+		verb := "changes"
+		if len(axes) > 1 {
+			verb = "change"
+		}
+		lines = append(lines, strings.Join(axes, ", ")+" "+verb+" what is learned: "+list[first].Why)
+		first = next
+	}
+	return strings.Join(lines, "\n")
 }
 
 // templates names the parts of the scripts that the site says in its own way.

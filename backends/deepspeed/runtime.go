@@ -29,7 +29,7 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 		},
 		Layers:    runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true, FP32Norm: true},
 		Attention: runtime.Attention{Flash: "sdpa", Fused: "fused"}, // torch.nn.functional.scaled_dot_product_attention
-		Experts:   runtime.Experts{FP32Combine: true},
+		Experts:   runtime.Experts{FP32Combine: true, BalancesParts: true},
 		Recompute: runtime.Recompute{StopsEarly: true}, // train.py checkpoints with use_reentrant=False
 		Loss: runtime.Loss{
 			Fused:            runtime.LossKernel{Base: 2},

@@ -26,11 +26,25 @@ type Plan struct {
 	Alternatives   []Alternative
 	Locked         *Locked // nil: the choice is what the search found
 	Infeasible     *Infeasible
+	Learned        []Learned // axes whose value changes what is learned
 	Policies       []Policy
 	Overridden     []Override
 	Calibration    *Calibration // nil: the cluster has none
 	Warnings       []Warning
 	Artifacts      []Artifact
+}
+
+// Learned is an axis of the layout whose value changes what is learned, and why.
+type Learned struct{ Axis, Why string }
+
+// Learns says why the value of an axis changes what is learned, "" where it does not.
+func (p *Plan) Learns(axis string) string {
+	for i := range p.Learned {
+		if p.Learned[i].Axis == axis {
+			return p.Learned[i].Why
+		}
+	}
+	return ""
 }
 
 // Input repeats what the plan was made for.

@@ -183,6 +183,9 @@ type Experts struct {
 	// FusedMLP says that an expert MLP is one kernel that activates and quantises
 	// between its GEMMs.
 	FusedMLP bool
+	// BalancesParts says that the balancing loss is that of the part of a sequence
+	// which a context-parallel rank has, not of the whole one.
+	BalancesParts bool
 	// GroupedStreams says that grouped GEMMs run on several streams, each with a
 	// workspace.
 	GroupedStreams bool

@@ -51,6 +51,8 @@ type Value struct {
 	// "plan:search" the search, "plan:recommended" the backend. Files are relative
 	// to the folder of the job.
 	Origin string `json:"origin"`
+	// Learned says of an axis of the layout why its value changes what is learned.
+	Learned string `json:"learned,omitempty"` // absent where it does not
 }
 
 // Artifact is a file of the job's folder with its hash.
@@ -70,19 +72,20 @@ func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 		case mixed(j, path):
 			for key, v := range s.Value.(map[string]any) {
 				entry := entryPath(path, key)
-				list = append(list, Value{entry, plain(v), origin(entry)})
+				list = append(list, Value{Path: entry, Value: plain(v), Origin: origin(entry)})
 			}
 		default:
-			list = append(list, Value{path, plain(s.Value), origin(path)})
+			list = append(list, Value{Path: path, Value: plain(s.Value), Origin: origin(path)})
 		}
 	}
 	for i := range option.Axes {
 		a := &option.Axes[i]
-		list = append(list, Value{"layout." + a.Name, plain(a.Value(&p.Layout)), settled(j, "constraints.layout."+a.Name, "plan:search", origin)})
+		list = append(list, Value{Path: "layout." + a.Name, Value: plain(a.Value(&p.Layout)),
+			Origin: settled(j, "constraints.layout."+a.Name, "plan:search", origin), Learned: p.Learns(a.Name)})
 	}
 	for i := range option.Options {
 		o := &option.Options[i]
-		list = append(list, Value{"execution." + o.Name, plain(o.Value(&p.Execution)), settled(j, "execution."+o.Name, "plan:recommended", origin)})
+		list = append(list, Value{Path: "execution." + o.Name, Value: plain(o.Value(&p.Execution)), Origin: settled(j, "execution."+o.Name, "plan:recommended", origin)})
 	}
 	slices.SortFunc(list, func(a, b Value) int { return cmp.Compare(a.Path, b.Path) })
 	return list

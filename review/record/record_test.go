@@ -45,13 +45,13 @@ func TestOf(t *testing.T) {
 		got[v.Path] = v
 	}
 	for _, want := range []Value{
-		{"training.seed", 1.0, "default:"}, {"training.optimizer.learning_rate", 0.3, "spec:job.hcl:7"}, {"model.layers", 4.0, "catalog:m"},
-		{"cluster.gpu", "g", "catalog:c"}, {"cluster.gpu.memory", "80GiB", "catalog:g"},
-		{"layout.zero_stage", 1.0, "spec:job.hcl:7"}, {"layout.tensor_parallel", 4.0, "plan:search"}, {"layout.context_parallel", 0.0, "plan:search"},
-		{"layout.stage_layers", []any{2.0, 2.0}, "spec:job.hcl:7"}, {"layout.recompute_modules", []any{}, "plan:search"}, {"layout.recompute", "none", "plan:search"},
-		{`slurm.environment["A"]`, "1", "site:job.hcl:7"}, {`slurm.environment["B"]`, "2", "spec:job.hcl:7"},
-		{"slurm.directives", map[string]any{"nice": "1"}, "module:job.hcl:7"},
-		{"execution.attention", "flash", "spec:job.hcl:7"}, {"execution.compile", false, "plan:recommended"},
+		{"training.seed", 1.0, "default:", ""}, {"training.optimizer.learning_rate", 0.3, "spec:job.hcl:7", ""}, {"model.layers", 4.0, "catalog:m", ""},
+		{"cluster.gpu", "g", "catalog:c", ""}, {"cluster.gpu.memory", "80GiB", "catalog:g", ""},
+		{"layout.zero_stage", 1.0, "spec:job.hcl:7", ""}, {"layout.tensor_parallel", 4.0, "plan:search", ""}, {"layout.context_parallel", 0.0, "plan:search", ""},
+		{"layout.stage_layers", []any{2.0, 2.0}, "spec:job.hcl:7", ""}, {"layout.recompute_modules", []any{}, "plan:search", ""}, {"layout.recompute", "none", "plan:search", ""},
+		{`slurm.environment["A"]`, "1", "site:job.hcl:7", ""}, {`slurm.environment["B"]`, "2", "spec:job.hcl:7", ""},
+		{"slurm.directives", map[string]any{"nice": "1"}, "module:job.hcl:7", ""},
+		{"execution.attention", "flash", "spec:job.hcl:7", ""}, {"execution.compile", false, "plan:recommended", ""},
 	} {
 		if d := cmp.Diff(want, got[want.Path]); d != "" {
 			t.Error(d)
@@ -65,11 +65,11 @@ func TestOf(t *testing.T) {
 // TestSet: whatever backends have in common, each gets its own values back,
 // also from the file as it is read.
 func TestSet(t *testing.T) {
-	same, older := Value{"b", "x", "default:"}, Value{"b", "x", "spec:job.hcl:3"}
+	same, older := Value{"b", "x", "default:", ""}, Value{"b", "x", "spec:job.hcl:3", ""}
 	for name, backends := range map[string]map[string][]Value{
 		"none":              {},
-		"one":               {"megatron": {{"a", 1.0, "default:"}, same}},
-		"two":               {"megatron": {{"a", 1.0, "default:"}, same}, "deepspeed": {same, {"c", []any{1.0}, "plan:search"}}},
+		"one":               {"megatron": {{"a", 1.0, "default:", ""}, same}},
+		"two":               {"megatron": {{"a", 1.0, "default:", ""}, same}, "deepspeed": {same, {"c", []any{1.0}, "plan:search", ""}}},
 		"elsewhere":         {"megatron": {same}, "deepspeed": {older}},
 		"nothing in common": {"megatron": {same}, "deepspeed": {}},
 	} {

@@ -23,6 +23,7 @@ func Of(p *plan.Plan) Plan {
 		}),
 		Locked:      lockedOf(p.Locked),
 		Infeasible:  infeasibleOf(p.Infeasible),
+		Learned:     each(p.Learned, func(l plan.Learned) Learned { return Learned(l) }),
 		Policies:    each(p.Policies, func(v plan.Policy) Policy { return Policy(v) }),
 		Overridden:  each(p.Overridden, func(o plan.Override) Override { return Override(o) }),
 		Calibration: calibrationOf(p.Calibration),

@@ -70,11 +70,18 @@ type Plan struct {
 	Alternatives   []Alternative   `json:"alternatives"`
 	Locked         *Locked         `json:"locked"`
 	Infeasible     *Infeasible     `json:"infeasible"`
+	Learned        []Learned       `json:"learned,omitempty"` // absent where no axis changes what is learned
 	Policies       []Policy        `json:"policies"`
 	Overridden     []Override      `json:"overridden,omitempty"`  // absent without any
 	Calibration    *Calibration    `json:"calibration,omitempty"` // absent without one
 	Warnings       []Warning       `json:"warnings"`
 	Artifacts      []Artifact      `json:"artifacts"`
+}
+
+// Learned is an axis of the layout whose value changes what is learned, and why.
+type Learned struct {
+	Axis string `json:"axis"`
+	Why  string `json:"why"`
 }
 
 // Input repeats what the plan was made for.
