@@ -57,7 +57,7 @@ func (c *checker) execution() {
 	if combinations > mostCombinations {
 		c.fail(OutOfRange, c.at("execution"), "Nodes and the lists in execution leave %d combinations, and at most %d are tried. Pin some of the options.", combinations, mostCombinations)
 	}
-	if x := &c.job.Execution; x.TensorParallelOverlapConfig != "" && !x.OverlapTensorParallel.Or(false) {
+	if c.job.OverlapConfig != "" && !c.job.Execution.OverlapTensorParallel.Or(false) {
 		c.fail(InapplicableArgument, c.at("execution.tensor_parallel_overlap_config"), "Nothing reads \"tensor_parallel_overlap_config\" unless tensor-parallel communication overlaps. Set overlap_tensor_parallel = true beside it, or remove it.")
 	}
 	for i := range option.Options {

@@ -159,7 +159,6 @@ func decodeLayout(b *block) (c job.LayoutConstraints) {
 // decodeExecution reads the options of execution, and apart from them those of
 // which several values are written; nil when there are none.
 func decodeExecution(b *block) (x job.Execution, choices map[string][]string) {
-	x.TensorParallelOverlapConfig = b.text("tensor_parallel_overlap_config")
 	for i := range option.Options {
 		o := &option.Options[i]
 		in, name := b.with(o.Name)

@@ -319,6 +319,7 @@ func (l *loader) buildFor(p parts) job.Job {
 	j.Constraints = decodeConstraints(p.job.child("constraints"))
 	c.when(p.job.child("constraints"), c.constraints)
 	j.Execution, j.Constraints.Execution = decodeExecution(p.job.child("execution"))
+	j.OverlapConfig = p.job.child("execution").text("tensor_parallel_overlap_config")
 	c.when(p.job.child("execution"), c.execution)
 	j.Slurm = decodeSlurm(p.job.child("slurm"))
 	c.when(p.job.child("slurm"), c.slurm)

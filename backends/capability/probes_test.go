@@ -198,7 +198,7 @@ var probes = []probe{
 		j.Constraints.Layout.PipelineParallel, j.Constraints.Layout.VirtualPipeline = ints(2), ints(2)
 		j.Training.Checkpoint.Path, j.Execution.OverlapOptimizerGather = "", job.Some(true)
 	}},
-	{feature: "execution.tensor_parallel_overlap_config", edit: func(j *job.Job) { j.Execution.TensorParallelOverlapConfig = "/buffers.yaml" }},
+	{feature: "execution.tensor_parallel_overlap_config", edit: func(j *job.Job) { j.OverlapConfig = "/buffers.yaml" }},
 	{feature: "execution.sharp=data_parallel", edit: func(j *job.Job) { j.Cluster.Network.Kind, j.Execution.SHARP = "infiniband", job.Some("data_parallel") }},
 	{feature: "execution.sharp=replicas", edit: func(j *job.Job) { j.Cluster.Network.Kind, j.Execution.SHARP = "infiniband", job.Some("replicas") }},
 	{feature: "execution.shard_buffers=double", edit: buffered("double")},

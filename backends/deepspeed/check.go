@@ -54,7 +54,7 @@ func checkTraining(j *job.Job, v version, diags *diag.List) {
 	c.lacks(t.Logging.Norms, "training.logging.norms",
 		"What ndc emits for DeepSpeed reports the norm of the gradients alone.", "Or remove norms = true.")
 	c.lacks(t.Logging.Stragglers, "training.logging.stragglers", "What ndc emits for DeepSpeed does not compare ranks.", "Or remove stragglers = true.")
-	c.lacks(j.Execution.TensorParallelOverlapConfig != "", "execution.tensor_parallel_overlap_config", "AutoTP does not overlap its communication.", "Or remove tensor_parallel_overlap_config.")
+	c.lacks(j.OverlapConfig != "", "execution.tensor_parallel_overlap_config", "AutoTP does not overlap its communication.", "Or remove tensor_parallel_overlap_config.")
 	c.lacks(t.RerunMode != "", "training.rerun_mode", "DeepSpeed computes no step again.", "Or remove rerun_mode.")
 	collective := float64(t.Timeout.Collective)
 	c.refuse(math.Mod(collective, 60) != 0, "training.timeout.collective",

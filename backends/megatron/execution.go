@@ -152,7 +152,7 @@ func (v *version) execution() *execution.Table[written] {
 			if a.p.Execution.OverlapTensorParallel {
 				a.add(planned("execution.overlap_tensor_parallel"), "--tp-comm-overlap")
 				a.add("ndc: no MPI is needed", "--tp-comm-bootstrap-backend", "nccl")
-				if file := a.j.Execution.TensorParallelOverlapConfig; file != "" {
+				if file := a.j.OverlapConfig; file != "" {
 					a.path(a.from("execution.tensor_parallel_overlap_config"), "--tp-comm-overlap-cfg", file)
 				}
 			}

@@ -22,7 +22,7 @@ func (v *version) runtime(f *family) runtime.Runtime {
 		Pipeline:    runtime.Pipeline{KeepsOutputs: true, ReceivesAll: true},
 		Layers:      runtime.Layers{Implementation: "torchtitan", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
 		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
-		Experts:     runtime.Experts{FP32Combine: true},
+		Experts:     runtime.Experts{FP32Combine: true, BiasAlone: true},
 		Buckets:     runtime.Buckets{Unhidden: 40e6}, // whole blocks, of which there is no measurement
 		Calibration: runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
 		Loss: runtime.Loss{

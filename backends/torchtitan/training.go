@@ -47,7 +47,7 @@ func (v *version) checkTraining(j *job.Job, diags *diag.List) {
 		refuse("logging.profile.tool", "TorchTitan does not mark steps for Nsight Systems",
 			"It never starts the CUDA profiler, so that nothing would be recorded. "+capability.Alternatives("training.logging.profile.tool=nsys")+" Or use tool = \"torch\".")
 	}
-	if j.Execution.TensorParallelOverlapConfig != "" {
+	if j.OverlapConfig != "" {
 		diags.Error(UnsupportedExecution, j.Sources.Range("execution.tensor_parallel_overlap_config"), "Execution option that TorchTitan does not have",
 			"TorchTitan overlaps by torch's symmetric memory, which takes no such file. "+capability.Alternatives("execution.tensor_parallel_overlap_config")+" Or remove tensor_parallel_overlap_config.")
 	}

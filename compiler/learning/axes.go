@@ -22,6 +22,9 @@ func Axes(j *job.Job, r *runtime.Runtime) []plan.Learned {
 		}
 	}
 	balance := e.Router.Balance
+	if r.Experts.BiasAlone {
+		balance = "bias"
+	}
 	switch {
 	case e.TokenDrop:
 		add("each rank drops what is beyond the capacity of its own part of a micro-batch",

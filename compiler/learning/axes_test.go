@@ -11,7 +11,7 @@ import (
 // TestAxes: what balances or drops tokens within a part of the batch depends on how
 // the batch is cut.
 func TestAxes(t *testing.T) {
-	together, alone := &runtime.Runtime{}, &runtime.Runtime{Experts: runtime.Experts{BalancesParts: true}}
+	together, alone, biased := &runtime.Runtime{}, &runtime.Runtime{Experts: runtime.Experts{BalancesParts: true}}, &runtime.Runtime{Experts: runtime.Experts{BiasAlone: true}}
 	for _, c := range []struct {
 		balance string
 		drop    bool
@@ -23,6 +23,7 @@ func TestAxes(t *testing.T) {
 		{"sequence_aux_loss", false, together, nil},
 		{"sequence_aux_loss", false, alone, []string{"context_parallel"}},
 		{"global_aux_loss", false, alone, nil},
+		{"aux_loss", false, biased, nil},
 		{"bias", false, alone, nil},
 		{"bias", true, alone, []string{"micro_batch_size", "tensor_parallel", "sequence_parallel", "context_parallel", "expert_tensor_parallel"}},
 	} {

@@ -183,6 +183,9 @@ type Experts struct {
 	// FusedMLP says that an expert MLP is one kernel that activates and quantises
 	// between its GEMMs.
 	FusedMLP bool
+	// BiasAlone says that experts are balanced by a bias on their scores, whatever
+	// loss a job asks for.
+	BiasAlone bool
 	// BalancesParts says that the balancing loss is that of the part of a sequence
 	// which a context-parallel rank has, not of the whole one.
 	BalancesParts bool

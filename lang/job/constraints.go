@@ -133,8 +133,4 @@ type Execution struct {
 	OffloadOptimizer       Optional[bool]
 	OffloadParameters      Optional[bool]
 	OffloadActivations     Optional[bool]
-
-	// TensorParallelOverlapConfig is a file on the cluster that says how each GEMM
-	// overlaps; "": the framework decides. Plans choose nothing of it.
-	TensorParallelOverlapConfig string
 }

@@ -21,9 +21,12 @@ type Job struct {
 	Training    Training
 	Constraints Constraints
 	Execution   Execution
-	Slurm       Slurm
-	Templates   *Templates `json:",omitempty"` // nil: none
-	Sources     Sources
+	// OverlapConfig is execution.tensor_parallel_overlap_config, a file on the cluster
+	// that says how each GEMM overlaps; "": the framework decides. No plan depends on it.
+	OverlapConfig string `json:",omitempty"`
+	Slurm         Slurm
+	Templates     *Templates `json:",omitempty"` // nil: none
+	Sources       Sources
 }
 
 // Sources maps the path of an argument, such as

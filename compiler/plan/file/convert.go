@@ -142,6 +142,7 @@ func (p *Plan) Decision() *plan.Plan {
 		}),
 		Locked:      p.Locked.decision(),
 		Infeasible:  p.Infeasible.decision(),
+		Learned:     each(p.Learned, func(l Learned) plan.Learned { return plan.Learned(l) }),
 		Policies:    each(p.Policies, func(v Policy) plan.Policy { return plan.Policy(v) }),
 		Overridden:  each(p.Overridden, func(o Override) plan.Override { return plan.Override(o) }),
 		Calibration: p.Calibration.decision(),
