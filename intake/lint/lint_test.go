@@ -65,6 +65,17 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestFewOptions: a program of Megatron-LM's is known by its name, any other by its
+// options.
+func TestFewOptions(t *testing.T) {
+	for program, want := range map[string]int{"pretrain_gpt.py": 1, "train.py": 0} {
+		script := "#!/bin/bash\ntorchrun --nnodes 1 --nproc-per-node 8 " + program + " --num-layers 4 --hiden-size 512\n"
+		if found := Check("run.sh", []byte(script), Options{}); len(found) != want {
+			t.Errorf("%s: %d findings, want %d:\n%s", program, len(found), want, spell(found))
+		}
+	}
+}
+
 // TestEmitted: what ndc writes breaks no rule, in the examples and in the
 // goldens of all backends, and its launches are seen.
 func TestEmitted(t *testing.T) {

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +13,8 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// enough options of Megatron-LM make a launch of it.
+// enough options of Megatron-LM make a launch of it, whatever the program is called;
+// one does of its own programs.
 const enough = 5
 
 // arguments are the options of a launch of Megatron-LM.
@@ -69,7 +69,11 @@ func (s *script) arguments(l *launch) *arguments {
 		}
 		a.unsure = a.unsure || w.Maybe
 	}
-	if known < enough || 2*len(strangers(a)) > len(a.byName) {
+	needed := enough
+	if ownPrograms.MatchString(l.program) {
+		needed = 1
+	}
+	if known < needed || 2*len(strangers(a)) > len(a.byName) {
 		return nil // another program's
 	}
 	a.settle()
