@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
@@ -25,7 +26,7 @@ type File struct {
 	Steps          int                `json:"steps"` // of each run
 	RunGPUHours    float64            `json:"run_gpu_hours"`
 	BudgetGPUHours float64            `json:"budget_gpu_hours"`
-	Candidates     []Member           `json:"candidates"` // the first is what a build chooses
+	Candidates     []Member           `json:"candidates"` // the first is what a build chooses; the last may be in reserve
 	Known          *uncertainty.Joint `json:"known"`      // of their step times, before any run: logarithms of seconds
 	Rounds         []Held             `json:"rounds"`
 	Directives     []string           `json:"directives"`       // of sbatch, but for name and time limit
@@ -41,7 +42,8 @@ type Member struct {
 	StepSeconds units.Seconds `json:"step_seconds"` // as predicted
 	GPUHours    float64       `json:"gpu_hours"`    // of one run
 	Features    int           `json:"features"`
-	Pin         string        `json:"pin"` // the blocks that make a job have it
+	DeviceBytes units.Bytes   `json:"device_bytes"` // of a GPU, as predicted
+	Pin         string        `json:"pin"`          // the blocks that make a job have it
 }
 
 // Held is a round with its script.
@@ -108,6 +110,11 @@ func (f *File) Hold(r *Round) {
 		h.Runs = append(h.Runs, f.Candidates[i].Name)
 	}
 	f.Rounds = append(f.Rounds, h)
+}
+
+// Held reports whether a candidate was in a round; others are in reserve.
+func (f *File) Held(name string) bool {
+	return slices.ContainsFunc(f.Rounds, func(h Held) bool { return slices.Contains(h.Runs, name) })
 }
 
 // Left is what the rounds so far have left of the budget.

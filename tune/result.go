@@ -70,8 +70,9 @@ type Result struct {
 	Calibration   string     `json:"calibration,omitempty"` // the file that was written
 	Why           string     `json:"why_not_calibrated,omitempty"`
 
-	known *uncertainty.Joint
-	left  []int
+	known   *uncertainty.Joint
+	left    []int
+	reserve []int
 }
 
 // Standing is how a candidate stands.
@@ -79,11 +80,12 @@ type Standing struct {
 	Name      string        `json:"name"`
 	Layout    string        `json:"layout"`
 	Predicted units.Seconds `json:"predicted_seconds"`
-	Measured  units.Seconds `json:"measured_seconds"` // 0: no run told
-	Runs      int           `json:"runs"`             // that told
-	Range     [2]float64    `json:"difference_range"` // 90 %, to the first candidate's time, as a share; of itself zero
-	Fastest   float64       `json:"fastest"`          // probability of being the fastest of all that run
-	Failures  []string      `json:"failures"`         // of runs that told nothing: out_of_memory, time_limit, … or a status
+	Measured  units.Seconds `json:"measured_seconds"`  // 0: no run told
+	Runs      int           `json:"runs"`              // that told
+	Range     [2]float64    `json:"difference_range"`  // 90 %, to the first candidate's time, as a share; of itself zero
+	Fastest   float64       `json:"fastest"`           // probability of being the fastest of all that run
+	Reserve   bool          `json:"reserve,omitempty"` // no round has had it
+	Failures  []string      `json:"failures"`          // of runs that told nothing: out_of_memory, time_limit, … or a status
 	Pin       string        `json:"-"`
 }
 
@@ -184,6 +186,7 @@ func failure(l *logs.Log, launch, status int) string {
 // conclude fills in what follows from runs.
 func (r *Result) conclude(f *File, runs []Run) {
 	r.known = Learn(f.Known, runs)
+	r.spare(f)
 	for i := range r.Standings {
 		s := &r.Standings[i]
 		logarithm := 0.0
@@ -217,6 +220,23 @@ func (r *Result) conclude(f *File, runs []Run) {
 	}
 }
 
+// spare finds the candidates that may yet join: those in reserve that are predicted
+// to need less memory than any that ran out of it.
+func (r *Result) spare(f *File) {
+	least := units.Bytes(math.MaxInt64)
+	for i := range r.Standings {
+		if slices.Contains(r.Standings[i].Failures, "out_of_memory") {
+			least = min(least, f.Candidates[i].DeviceBytes)
+		}
+	}
+	for i := range r.Standings {
+		s := &r.Standings[i]
+		if s.Reserve = !f.Held(s.Name) && s.Runs == 0 && len(s.Failures) == 0; s.Reserve && f.Candidates[i].DeviceBytes < least {
+			r.reserve = append(r.reserve, i)
+		}
+	}
+}
+
 func shares(ratios [2]float64) [2]float64 {
 	return [2]float64{units.RoundedTo(ratios[0]-1, 1), units.RoundedTo(ratios[1]-1, 1)}
 }
@@ -229,5 +249,5 @@ func (r *Result) Picked() *Standing {
 
 // Next is the round that would follow, of a trial that has shown something.
 func (r *Result) Next(f *File) Round {
-	return Next(r.known, f.List(), r.left, f.Left())
+	return Next(r.known, f.List(), r.left, r.reserve, f.Left())
 }

@@ -62,6 +62,7 @@ type Round struct {
 	Candidates []int   // places in the list, the first candidate first
 	GPUHours   float64 // that its runs take
 	Gain       float64 // GPU-hours of the whole training that it is expected to save
+	Reserve    []int   // of a first round: those that may join a later one, by what runs say
 }
 
 // Worth reports whether a round may be held, and is expected to save more than it
@@ -92,22 +93,55 @@ func Choose(known *uncertainty.Joint, list []Candidate, b Budget) Round {
 	if i := simplest(known, list); i > 0 && c.affordable(i) {
 		c.take(i)
 	}
+	all := make([]int, len(list))
+	for i := range all {
+		all[i] = i
+	}
+	c.join(all)
+	c.reserve()
+	return c.round
+}
+
+// join takes of some candidates one after the other that which is expected to save
+// the most beyond what its run takes, as long as there is one.
+func (c *chooser) join(some []int) {
 	for len(c.round.Candidates) < Most {
 		best, most := 0, 0.0
-		for i := 1; i < len(list); i++ {
+		for _, i := range some {
 			if c.taken(i) || !c.affordable(i) {
 				continue
 			}
-			if net := units.Rounded(c.adds(i) - list[i].GPUHours); net > most {
+			if net := units.Rounded(c.adds(i) - c.list[i].GPUHours); net > most {
 				best, most = i, net
 			}
 		}
 		if best == 0 {
-			break
+			return
 		}
 		c.take(best)
 	}
-	return c.round
+}
+
+// reserve lists those of the others that may be the fastest, the likelier first.
+func (c *chooser) reserve() {
+	for len(c.round.Reserve) < Most {
+		best, most := 0, 0.0
+		for i := 1; i < len(c.list); i++ {
+			if c.taken(i) || slices.Contains(c.round.Reserve, i) {
+				continue
+			}
+			if more := units.Rounded(c.adds(i)); more > most {
+				best, most = i, more
+			}
+		}
+		if best == 0 {
+			return
+		}
+		c.round.Reserve = append(c.round.Reserve, best)
+		for d, x := range c.draws {
+			c.least[d] = min(c.least[d], x[best])
+		}
+	}
 }
 
 // simplest is the candidate with the fewest axes and options, the fastest of
@@ -172,9 +206,11 @@ func (c *chooser) take(i int) {
 }
 
 // Next halves the candidates that are left after a round, whose first is at 0: it
-// keeps the better half of the others. What it may gain is what could yet be better
+// keeps the better half of the others. Of those in reserve that nobody has run, each
+// joins that is expected to save more than its run takes: what the runs so far say of
+// the machine tells of them, too. What a round may gain is what could yet be better
 // than what would be chosen now.
-func Next(known *uncertainty.Joint, list []Candidate, left []int, b Budget) Round {
+func Next(known *uncertainty.Joint, list []Candidate, left, reserve []int, b Budget) Round {
 	c := newChooser(known, list, b)
 	c.now = Best(known, left)
 	for d := range c.draws {
@@ -191,6 +227,7 @@ func Next(known *uncertainty.Joint, list []Candidate, left []int, b Budget) Roun
 	for _, i := range rivals[:(len(rivals)+1)/2] {
 		c.take(i)
 	}
+	c.join(reserve)
 	return c.round
 }
 

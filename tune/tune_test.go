@@ -118,13 +118,35 @@ func TestLearn(t *testing.T) {
 func TestNext(t *testing.T) {
 	j := known(0.01, 10, 10.05, 9.9, 9.95, 10.5)
 	b := Budget{Run: 10000, Trial: 50}
-	r := Next(j, candidates(5, 1), []int{0, 1, 3, 4}, b)
+	r := Next(j, candidates(5, 1), []int{0, 1, 3, 4}, nil, b)
 	if !slices.Equal(r.Candidates, []int{0, 3, 1}) || r.GPUHours != 4 || !r.Worth(b) {
 		t.Errorf("%+v", r)
 	}
 	sure := known(0.0001, 10, 9, 11)
-	if r := Next(sure, candidates(3, 1), []int{0, 1, 2}, b); r.Worth(b) {
+	if r := Next(sure, candidates(3, 1), []int{0, 1, 2}, nil, b); r.Worth(b) {
 		t.Errorf("nothing is in doubt, and another round is worth it: %+v", r)
+	}
+}
+
+// TestReserve: a candidate for which the first round has no room joins the second
+// where one that errs with it was faster than predicted, and else does not.
+func TestReserve(t *testing.T) {
+	j := known(0.04, 10, 10.2, 10.25)
+	j.Covariance[1][2], j.Covariance[2][1] = 0.9*0.04*0.04, 0.9*0.04*0.04
+	list := candidates(3, 1)
+	first := Choose(j, list, Budget{Run: 600, Trial: 6})
+	if !slices.Equal(first.Candidates, []int{0, 1}) || !slices.Equal(first.Reserve, []int{2}) || first.GPUHours != 3 {
+		t.Fatalf("%+v", first)
+	}
+	for measured, want := range map[float64][]int{9.3: {0, 1, 2}, 11: {0, 1}} {
+		after := Learn(j, []Run{{Candidate: 0, Seconds: 10}, {Candidate: 1, At: 0.5, Seconds: measured}, {Candidate: 0, At: 1, Seconds: 10}})
+		if got := Next(after, list, []int{0, 1}, []int{2}, Budget{Run: 600, Trial: 10}); !slices.Equal(got.Candidates, want) {
+			t.Errorf("measured %g s: %+v, want %v", measured, got, want)
+		}
+	}
+	tight := Learn(j, []Run{{Candidate: 0, Seconds: 10}, {Candidate: 1, At: 1, Seconds: 9.3}})
+	if got := Next(tight, list, []int{0, 1}, []int{2}, Budget{Run: 600, Trial: 3}); !slices.Equal(got.Candidates, []int{0, 1}) {
+		t.Errorf("without room: %+v", got)
 	}
 }
 
@@ -196,6 +218,18 @@ ndc: run 4 of 4 in job 7: candidate-1
 	}
 	if next := r.Next(f); !slices.Equal(next.Candidates, []int{0, 2}) {
 		t.Errorf("next: %+v", next)
+	}
+	f.Rounds[0].Runs, f.RunGPUHours, f.BudgetGPUHours = []string{"candidate-1", "candidate-2", "candidate-3", "candidate-1"}, 1e4, 20
+	f.Known = known(0.05, 2, 2, 2, 1.9, 1.9)
+	f.Candidates[1].DeviceBytes = 70
+	for i, bytes := range []units.Bytes{60, 80} { // the second needs more than what ran out of memory
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(3 + i), GPUHours: 1, StepSeconds: 1.9, DeviceBytes: bytes})
+	}
+	if r, err = Read(f, attempts, of); err != nil || !r.Standings[3].Reserve || r.Standings[2].Reserve {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	if next := r.Next(f); !slices.Equal(next.Candidates, []int{0, 2, 3}) {
+		t.Errorf("next with a reserve: %+v", next)
 	}
 	if _, err := Read(f, attempts[1:2], of); err == nil {
 		t.Error("a run out of memory tells something")

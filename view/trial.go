@@ -27,11 +27,21 @@ func Trial(f *tune.File, folder string) string {
 			if i > 0 && len(f.Rounds) == 1 {
 				between = " (" + shares(f.Difference(i)) + ")"
 			}
+			if joins(f, m.Name) {
+				between = " (joins by what the runs so far say)"
+			}
 			fmt.Fprintf(&b, "%s  step %s%s  %s\n", m.Name, Duration(m.StepSeconds), between, oneLine(m.Layout))
 		}
 	}
 	fmt.Fprintf(&b, "\nSubmit it:  sbatch %s/%s\nThen:       ndc tune --next %s, or ndc tune --collect %s\n", folder, round.Script, folder, folder)
 	return b.String()
+}
+
+// joins reports whether the last round of a trial is the first that has a candidate.
+func joins(f *tune.File, name string) bool {
+	before := *f
+	before.Rounds = f.Rounds[:len(f.Rounds)-1]
+	return len(before.Rounds) > 0 && !before.Held(name)
 }
 
 // hours writes GPU-hours with as many digits as tell something.
@@ -76,6 +86,9 @@ func TrialResult(r *tune.Result) string {
 	fmt.Fprintln(w, "candidate\tpredicted\tmeasured\truns\tagainst the first (90 %)\tfastest\t")
 	for i := range r.Standings {
 		s := &r.Standings[i]
+		if s.Reserve {
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, Duration(s.Predicted), stepOr(s), s.Runs, against(s), chance(s), failures(s.Failures))
 	}
 	w.Flush() // into memory, which does not fail

@@ -37,8 +37,8 @@ training than its run takes, and the trial at most 0.5 % of the training, or
 --gpu-hours. What runs out of memory ends its own run only.
 
 --next reads what the trial in FOLDER has logged, keeps the better half of its
-candidates, and writes the next round, as long as that may save more than it
-takes. --collect tells how the candidates compare, writes a calibration of the
+candidates, adds those in reserve that this makes worth a run, and writes the next
+round, as long as that may save more than it takes. --collect tells how the candidates compare, writes a calibration of the
 machine (JOB.ndccal.json, see ndc calibrate), and prints the blocks that pin the
 fastest.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -139,7 +139,7 @@ func (x *trial) make(hours float64) (diags diag.List) {
 		x.round = tune.Choose(x.known, x.candidates(), x.budget)
 		x.members = nil
 		wrong := -1
-		for _, i := range x.round.Candidates {
+		for _, i := range x.taken() {
 			m, diags := x.member(len(x.members), &x.rivals[i].Choice)
 			if diags.HasErrors() {
 				return diags
@@ -159,6 +159,10 @@ func (x *trial) make(hours float64) (diags diag.List) {
 		x.leaveOut(wrong)
 	}
 }
+
+// taken are the rivals whose files are made: those of the round, and those that may
+// join a later one.
+func (x *trial) taken() []int { return slices.Concat(x.round.Candidates, x.round.Reserve) }
 
 // leaveOut takes a rival away.
 func (x *trial) leaveOut(rival int) {
@@ -219,7 +223,7 @@ func (x *trial) fill() diag.List {
 	}
 	all, places := x.candidates(), []int{}
 	longest := units.Seconds(0)
-	for n, i := range x.round.Candidates {
+	for n, i := range x.taken() {
 		r := &x.rivals[i]
 		pin, diags := pinBlocks(x.job, &r.Choice.Layout, &r.Choice.Execution)
 		if diags.HasErrors() {
@@ -227,10 +231,12 @@ func (x *trial) fill() diag.List {
 		}
 		longest = max(longest, r.StepSeconds)
 		f.Candidates = append(f.Candidates, tune.Member{Name: tune.FolderOf(n), Layout: x.told(i), StepSeconds: r.StepSeconds,
-			GPUHours: units.Rounded(all[i].GPUHours), Features: r.Features, Pin: pin})
-		places = append(places, n)
+			GPUHours: units.Rounded(all[i].GPUHours), Features: r.Features, DeviceBytes: x.members[n].plan.Memory.Peak.DeviceBytes, Pin: pin})
+		if n < len(x.round.Candidates) {
+			places = append(places, n)
+		}
 	}
-	f.Known = x.known.Only(x.round.Candidates)
+	f.Known = x.known.Only(x.taken())
 	f.LimitSeconds = tune.Limit(goodput.StartSeconds(x.job), longest, x.steps)
 	f.Hold(&tune.Round{Candidates: places, GPUHours: x.round.GPUHours, Gain: x.round.Gain})
 	return nil

@@ -66,7 +66,10 @@ func TestRound(t *testing.T) {
 		t.Errorf("cancelled after the run that failed: %q", got)
 	}
 	mustHold(t, "what was collected", said(exitOK, "--collect", folder), "The fastest is candidate-3", "1 out of memory\n", "layout {\n")
-	mustHold(t, "the end", said(exitOK, "--next", folder), "the trial is over")
+	mustHold(t, "the next round", said(exitOK, "--next", folder), "round 2 of a trial", "candidate-3  step", "joins by what the runs so far say", "Order      candidate-1, ")
+	if after := said(exitOK, "--collect", folder); strings.Contains(after, "candidate-8") {
+		t.Errorf("a candidate in reserve is told of:\n%s", after)
+	}
 }
 
 // TestTunePage runs the commands of docs/tune.md in a folder with what testdata/tune
