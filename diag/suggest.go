@@ -24,7 +24,8 @@ const mostNear = 5
 // Nearest returns the known names that given may have been meant to be, the
 // likeliest first: the same but for case and the choice of "-", "_" and ".";
 // those that given begins, word by word, and its plural, the shortest first; the one that is
-// spelt most like it; the one that has all its words or begins or ends with it.
+// spelt most like it; the one that has all its words or begins or ends with it, or
+// that has each of them shortened.
 func Nearest(given string, known []string) []string {
 	if len(given) > 100 || given == "" {
 		return nil // no name; comparing it would take long
@@ -35,7 +36,7 @@ func Nearest(given string, known []string) []string {
 	if begun := begunBy(given, known); len(begun) > 0 && len(begun) <= mostNear {
 		return begun
 	}
-	for _, find := range []func(string, []string) string{spelt, onlyExtension, onlyWords} {
+	for _, find := range []func(string, []string) string{spelt, onlyExtension, onlyWords, onlyShorter} {
 		if name := find(given, known); name != "" {
 			return []string{name}
 		}
@@ -111,6 +112,29 @@ func onlyWords(given string, known []string) string {
 			return ""
 		}
 		found = k
+	}
+	return found
+}
+
+// onlyShorter finds the one known name of as many words, each the beginning of
+// given's.
+func onlyShorter(given string, known []string) string {
+	words, found := strings.Split(fold(given), "_"), ""
+	for _, k := range known {
+		of := strings.Split(fold(k), "_")
+		if len(of) != len(words) {
+			continue
+		}
+		shorter := true
+		for i, w := range of {
+			shorter = shorter && len(w) >= 3 && strings.HasPrefix(words[i], w)
+		}
+		if shorter && found != "" {
+			return ""
+		}
+		if shorter {
+			found = k
+		}
 	}
 	return found
 }

@@ -4,7 +4,7 @@ import "testing"
 
 func TestSuggest(t *testing.T) {
 	known := []string{"tensor_parallel", "sequence_parallel", "pipeline_parallel", "tokens", "steps", "core_v0.18.9", "core_v0.16.2", "core_v0.18.2", "core_v0.18.0",
-		"max_training_time", "h100_96gb_500w", "h100_sxm", "h200", "h800", "gb200_nvl72"}
+		"max_training_time", "h100_96gb_500w", "h100_sxm", "h200", "h800", "gb200_nvl72", "head_dim"}
 	for _, c := range []struct{ given, want string }{
 		{"tensor_paralel", "tensor_parallel"},
 		{"tensor-parallel", "tensor_parallel"},
@@ -17,6 +17,7 @@ func TestSuggest(t *testing.T) {
 		{"max_time", "max_training_time"},
 		{"h100", "h100_sxm"}, // not h200, which differs by one letter
 		{"gb200", "gb200_nvl72"},
+		{"head_dimension", "head_dim"},
 		{"zebra", ""},
 		{"", ""},
 	} {
