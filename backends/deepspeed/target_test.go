@@ -269,6 +269,7 @@ func TestExtraArguments(t *testing.T) {
 		{"optimizer.type=OneBitAdam", PlannedOption, "Set training.optimizer"},
 		{"optimizer.params.lr=1", PlannedOption, "Set training.optimizer.learning_rate"},
 		{"zero_optimization.zenflow.topk_ratio=0.1", UnplannedOption, "ZenFlow updates the largest gradients"},
+		{"zero_optimization.offload_optimizer.super_offload=true", UnplannedOption, "SuperOffload updates in other processes"},
 		{"round_robin", UnknownOption, `no "="`},
 	} {
 		j := tinyLlama(2)
