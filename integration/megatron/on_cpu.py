@@ -53,6 +53,16 @@ def prepare(folder, capability, keep, layers=True):
     filesystem.get_write_results_queue = lambda *_, **__: queue("fork")
     writer = asynchronous.PersistentAsyncCaller._get_process  # and so does the process that writes
     asynchronous.PersistentAsyncCaller._get_process = lambda rank, mp_mode="", *priorities: writer(rank, "fork", *priorities)
+    write = filesystem.FileSystemWriterAsync.prepare_write_data
+
+    def staged(self, plan, planner):
+        """What lies on a GPU is copied before training goes on. Of what lies on the host already there is no copy: it would be
+        written while the next step changes it."""
+        write(self, plan, planner)
+        self.write_buckets = [(path, name, (values, [(item, tensor.clone()) for item, tensor in tensors]))
+                              for path, name, (values, tensors) in self.write_buckets]
+
+    filesystem.FileSystemWriterAsync.prepare_write_data = staged
     pretend.no_kernel_builds()
     if not layers:
         pretend.host_calls()
