@@ -195,13 +195,16 @@ func (v *version) execution() *execution.Table[written] {
 			Name:    "optimizer states in host memory",
 			Options: []string{"offload.optimizer"},
 			Applies: func(f *target.Facts) bool {
-				return adam(f.Job) && f.Layout.ZeroStage == 1 && !f.Exec.FullySharded && !lowPrecisionGather(f.Job)
+				return adam(f.Job) && f.Layout.ZeroStage == 1 && !f.Exec.FullySharded && !lowPrecisionGather(f.Job) && !f.Job.Training.Checkpoint.Async
 			},
 			Apply: func(x *plan.Execution) { x.OffloadOptimizer = true },
 		}},
 		Conflicts: []target.Rule{
 			{ID: RuleOptimizerOffload, Reason: "offload.optimizer needs Adam, zero_stage 1, no Megatron-FSDP, and delayed scaling if parameters are gathered in 8 bits", Breaks: func(f *target.Facts) bool {
 				return f.Exec.OffloadOptimizer && (!adam(f.Job) || lowPrecisionGather(f.Job) || f.Layout.ZeroStage != 1 || f.Exec.FullySharded)
+			}},
+			{ID: RuleAsyncOffload, Reason: "an asynchronous save writes what lies in host memory without a copy, while the next step changes it (filesystem_async.py): offload.optimizer needs checkpoint.async = false", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OffloadOptimizer && f.Job.Training.Checkpoint.Async
 			}},
 		},
 		Becomes: written{at: inState, emit: func(a *arguments) {

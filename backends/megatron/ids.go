@@ -127,6 +127,8 @@ const (
 	RuleDeepEP diag.ID = "megatron-deepep-ranks"
 	// RuleOptimizerOffload: optimizer offload needs Adam and a sharded optimizer.
 	RuleOptimizerOffload diag.ID = "megatron-optimizer-offload"
+	// RuleAsyncOffload: a checkpoint would hold states of several steps.
+	RuleAsyncOffload diag.ID = "megatron-async-offload"
 	// RuleReshard: gathered parameters are freed after the forward pass exactly
 	// in zero_stage 3 of Megatron-FSDP.
 	RuleReshard diag.ID = "megatron-reshard-after-forward"

@@ -122,6 +122,10 @@ func TestRules(t *testing.T) {
 			j.Execution.OffloadOptimizer = job.Some(true)
 			l.ZeroStage = 0
 		}},
+		{RuleAsyncOffload, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.OffloadOptimizer, j.Training.Checkpoint.Async = job.Some(true), true
+			l.ZeroStage = 1
+		}},
 		{RuleActivationOffload, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OffloadActivations = job.Some(true)
 			l.Recompute, l.RecomputeMethod, l.RecomputeLayers = plan.RecomputeFull, "uniform", 1

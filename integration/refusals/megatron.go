@@ -226,6 +226,12 @@ var megatronCases = []Case{
 			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 1
 			d.Job.Execution.OffloadActivations = job.Some(true)
 		}},
+	{Rule: "megatron-async-offload", Model: "dense", What: "offload.optimizer with checkpoint.async",
+		Why: "the writer gets tensors of the host without a copy (_clone_or_dequantize_if_needed in filesystem_async.py), and a checkpoint then holds states of two steps, as one on CPU ranks did",
+		Edit: func(d *Draft) {
+			d.Job.Execution.OffloadOptimizer = job.Some(true)
+			d.Job.Training.Checkpoint.Path, d.Job.Training.Checkpoint.Async = "/checkpoints", true
+		}},
 	{Rule: "megatron-reshard-after-forward", Model: "dense", What: "reshard_after_forward with zero_stage = 1",
 		Why: naming,
 		Edit: func(d *Draft) {
