@@ -50,8 +50,12 @@ func (r *row) hybrid() bool {
 }
 
 // apart reports whether the row fits nothing and counts for no goal: its layout
-// was taken from a neighbour, or nothing is fitted to models of its kind.
-func (r *row) apart() bool { return r.LayoutUncertain || r.hybrid() }
+// is a guess, its layers are not all alike, or its experts are not evenly loaded,
+// which stands beside the same run with forced loads (package uncertainty).
+func (r *row) apart() bool { return r.LayoutUncertain || r.hybrid() || r.routed() }
+
+// routed reports whether the run's routers decided what its experts get.
+func (r *row) routed() bool { return strings.HasPrefix(r.Layout.MoERouting, "as the router decides") }
 
 // experimentalAttention finds options of compressed or indexed sparse
 // attention.
