@@ -73,6 +73,7 @@ type fixed struct {
 // rates are parameters in the form that the hot loop uses.
 type rates struct {
 	rate16, rate8, rate4, grouped16, grouped8, ring, contention       units.Ratio
+	ringBlock                                                         float64     // tokens, see ring_block
 	hostRouter, hostPreprocess, hostBackward                          units.Ratio // of hostMoE; of a layer's forward pass
 	moeSync, hostLayer, hostMicroBatch, hostStep, hostMoE, hostExpert units.Seconds
 	straggler                                                         units.Ratio // of the pipeline, for each e-fold of GPUs
@@ -252,7 +253,7 @@ func (e *Evaluator) resolve() {
 	e.rate8 *= e.releaseSpeedUp()
 	e.rate4 *= e.releaseSpeedUp()
 	e.grouped8 *= e.releaseSpeedUp()
-	e.ring = units.Ratio(p.at("ring_efficiency." + engine))
+	e.ring, e.ringBlock = units.Ratio(p.at("ring_efficiency."+engine)), p.at("ring_block."+engine)
 	e.contention = units.Ratio(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
 	e.hostLayer = units.Seconds(p.at("host_layer." + engine))

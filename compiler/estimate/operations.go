@@ -117,7 +117,8 @@ func (b *builder) attention(o *program.Operation) {
 		f, w = f.At(rate), w.At(rate)
 	}
 	if cp > 1 {
-		f, w = f.At(b.e.ring), w.At(b.e.ring)
+		kept := b.e.ring / units.Ratio(1+b.e.ringBlock*float64(cp)/float64(c.Keys))
+		f, w = f.At(kept), w.At(kept)
 	}
 	b.fwd[lineAttention] += f
 	b.bwd[lineAttention] += w

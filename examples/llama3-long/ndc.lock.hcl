@@ -8,7 +8,7 @@ plan "llama3-long" "megatron" {
   layout {
     tensor_parallel         = 4
     sequence_parallel       = true
-    context_parallel        = 8
+    context_parallel        = 4
     pipeline_parallel       = 1
     virtual_pipeline        = 1
     pipeline_schedule       = "none"
@@ -16,9 +16,9 @@ plan "llama3-long" "megatron" {
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 4
+    data_parallel_shard     = 8
     zero_stage              = 1
-    micro_batch_size        = 2
+    micro_batch_size        = 1
     micro_batches           = 4
     recompute               = "none"
     recompute_modules       = []

@@ -148,7 +148,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/llama3-70b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/llama3-70b/megatron # spec: training.checkpoint.path
-  --save-interval 61 # spec: training.checkpoint.interval, 30 minutes at 29.3 s a step
+  --save-interval 61 # spec: training.checkpoint.interval, 30 minutes at 29.4 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   # Logging and exit

@@ -36,7 +36,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 128 ]] ||
-  die "the layout (tensor 4 x context 8 x pipeline 1 x data 4) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 4 x context 4 x pipeline 1 x data 8) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
 # write, and where no thousand ranks meet.
@@ -100,7 +100,7 @@ arguments=(
   --tensor-model-parallel-size 4 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
   --pipeline-model-parallel-size 1 # plan: layout.pipeline_parallel
-  --context-parallel-size 8 # plan: layout.context_parallel
+  --context-parallel-size 4 # plan: layout.context_parallel
   --cp-comm-type p2p # plan: execution.context_parallel_type
   --tp-comm-overlap # plan: execution.overlap_tensor_parallel
   --tp-comm-bootstrap-backend nccl # ndc: no MPI is needed
@@ -125,7 +125,7 @@ arguments=(
   --clip-grad 1 # spec: training.optimizer.gradient_clipping
   --seed 1234 # spec: training.seed
   # Batch and schedule
-  --micro-batch-size 2 # plan: layout.micro_batch_size
+  --micro-batch-size 1 # plan: layout.micro_batch_size
   --global-batch-size 32 # spec: training.global_batch_size
   --train-iters 5000 # spec: training.steps
   --lr-decay-style linear # spec: training.schedule
