@@ -480,6 +480,21 @@ func TestHostBandwidth(t *testing.T) {
 	}
 }
 
+// TestOffloadBandwidth: activations cross a link of 225 GB/s no faster than one of
+// 64, and one of 32 more slowly.
+func TestOffloadBandwidth(t *testing.T) {
+	step := func(link units.BytesPerSecond) units.Seconds {
+		j := jobOf(dense(), 1)
+		j.Cluster.PCIe.Bandwidth, j.Cluster.HostMemoryBandwidth = link, 4096e9
+		l, x := single(8), execution()
+		l.DataParallelShard, l.MicroBatches, x.OffloadActivations = 8, 64, true
+		return New(j, targetOf(runtimes.Whole())).Step(&l, &x)
+	}
+	if wide, fits, narrow := step(225e9), step(64e9), step(32e9); wide != fits || narrow <= fits {
+		t.Errorf("%v over 225 GB/s, %v over 64, %v over 32", wide, fits, narrow)
+	}
+}
+
 // TestParameters: every parameter is bounded, has a unit and a source, and
 // moves some prediction.
 func TestParameters(t *testing.T) {
@@ -542,6 +557,11 @@ func variety() []sample {
 				captured.job = jobOf(moe(), 1)
 				captured.job.Model.SequenceLength, captured.exec.CUDAGraphs = 256, "moe_router+moe_preprocess" // so little that the host is slower
 				out = append(out, captured)
+				sent := s
+				away := *s.job // with a link to the host that is wider than what activations reach
+				away.Cluster.PCIe.Bandwidth, away.Cluster.HostMemoryBandwidth = 225e9, 4096e9
+				sent.job, sent.exec.OffloadActivations = &away, true
+				out = append(out, sent)
 				for _, dispatcher := range []string{"deepep", "hybridep"} {
 					beside := s
 					beside.exec.MoEDispatcher, beside.exec.OverlapExpertParallel = dispatcher, true

@@ -273,9 +273,14 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 
 // offload sends what can move of what a layer keeps to the host behind its forward and brings
 // it back behind its backward, over PCIe; what takes longer than the layer's
-// compute is exposed.
+// compute is exposed. Copies of single tensors between passes do not reach what a wide
+// link could carry.
 func (b *builder) offload(p *pass, kind int) {
-	t := b.e.overPCIe(float64(b.e.memory.Offloaded(b.l, b.x, kind)))
+	bytes := float64(b.e.memory.Offloaded(b.l, b.x, kind))
+	t := b.e.overPCIe(bytes)
+	if t > 0 {
+		t = max(t, units.Seconds(bytes/b.e.parameters.at("offload_bandwidth")))
+	}
 	f, w := max(0, t-p.forward), max(0, t-p.backward)
 	p.lines[lineOffload] = f + w
 	p.forward += f

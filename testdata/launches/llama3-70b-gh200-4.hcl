@@ -4,7 +4,8 @@ cluster "here" {
   base  = catalog.cluster.alps
   nodes = 1
 
-  host_memory = "1920GB" # superchips of 480 GB
+  host_memory           = "1920GB" # superchips of 480 GB
+  host_memory_bandwidth = "1536GB/s"
 }
 
 model "shorter" {

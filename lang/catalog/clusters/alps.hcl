@@ -1,9 +1,10 @@
 # The GH200 nodes of CSCS on Slingshot 11.
 cluster "alps" {
-  gpu           = catalog.gpu.gh200
-  gpus_per_node = 4
-  host_memory   = "480GB"
-  cpus_per_node = 288 # cores
+  gpu                   = catalog.gpu.gh200
+  gpus_per_node         = 4
+  host_memory           = "480GB"
+  host_memory_bandwidth = "2048GB/s"
+  cpus_per_node         = 288 # cores
 
   nvlink {
     domain    = 4
@@ -31,6 +32,7 @@ cluster "alps" {
 
   sources = {
     "*"                    = "docs.cscs.ch/alps/hardware; eth-cscs/cscs-docs"
+    host_memory_bandwidth  = "four Grace CPUs with 120 GB of LPDDR5X at 512 GB/s each (NVIDIA GH200 datasheet)"
     host_memory            = "four of 120 GB, as on JUPITER"
     cpus_per_node          = "four of 72 cores, as on JUPITER"
     "network.bandwidth"    = "Slingshot 11, 200 Gb/s an adapter; one to a GPU"

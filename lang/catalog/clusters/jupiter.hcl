@@ -1,9 +1,10 @@
 # The Booster of JSC: four GH200 of 680 W to a node on InfiniBand NDR200.
 cluster "jupiter" {
-  gpu           = catalog.gpu.gh200
-  gpus_per_node = 4
-  host_memory   = "480GB"
-  cpus_per_node = 288 # cores
+  gpu                   = catalog.gpu.gh200
+  gpus_per_node         = 4
+  host_memory           = "480GB"
+  host_memory_bandwidth = "2048GB/s"
+  cpus_per_node         = 288 # cores
 
   nvlink {
     domain    = 4
@@ -26,6 +27,7 @@ cluster "jupiter" {
 
   sources = {
     "*"                        = "apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
+    host_memory_bandwidth      = "four Grace CPUs with 120 GB of LPDDR5X at 512 GB/s each (NVIDIA GH200 datasheet)"
     host_memory                = "four of 120 GB, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     cpus_per_node              = "four of 72 cores, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     "nvlink.bandwidth"         = "150 GB/s to each of three neighbours, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
