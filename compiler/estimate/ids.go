@@ -23,6 +23,9 @@ const (
 	// IDPowerLimited: the GPU has less power than the boards whose rates are known;
 	// what that does to the step and its range.
 	IDPowerLimited diag.ID = "power-limited"
+	// IDUnevenExperts: experts are predicted as evenly loaded, and the job does not
+	// say that they are; what the step would take as unevenly loaded as published runs.
+	IDUnevenExperts diag.ID = "uneven-experts"
 )
 
 // wide is what a range goes to a side beyond what is usual; short runs waste
