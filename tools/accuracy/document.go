@@ -22,6 +22,7 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	fmt.Fprintf(&b, opening, len(estimate.ParameterRecords()))
 	b.WriteString("\n## Goals\n\n" + goalsText + "\n")
 	printGoals(&b, results, c)
+	printBias(&b, results, c)
 	b.WriteString("\n## By source\n\n```\n")
 	report(&b, results, 0)
 	b.WriteString("```\n\n![predicted over measured step time](" + filepath.Base(drawing) + ")\n")
@@ -88,7 +89,7 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 - Beside the fit stand errors on rows that had no part in it: all parameters are fitted again from the middle of their bounds, once
   without each source and once without each model (one architecture under all its names and layer counts), and predict what was left out.
   ` + "`-crossvalidate`" + ` computes that anew; nothing is kept between runs.
-- Rows marked layout_uncertain and those of hybrid models are apart: they fit nothing and count for no goal. Of rows that leave open what the run's program has a
+- Rows marked layout_uncertain, those of hybrid models and those whose routers decided the loads of experts are apart: they fit nothing and count for no goal. Of rows that leave open what the run's program has a
   default for (clusters.jsonl), memory alone is compared.
 `
 

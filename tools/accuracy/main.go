@@ -102,6 +102,7 @@ func run(o options, p estimate.Parameters) error {
 	}
 	c := crossValidate(cases, p)
 	printGoals(os.Stdout, results, c)
+	printBias(os.Stdout, results, c)
 	printCoverage(os.Stdout, results, c)
 	printSkill(os.Stdout, results)
 	if o.out != "" {
