@@ -480,6 +480,44 @@ func TestHostBandwidth(t *testing.T) {
 	}
 }
 
+// TestRing: a ring over four times as long a block keeps more of the rate of attention,
+// by (1 + 1100/2048)/(1 + 1100/8192), and gathered keys and values do not depend on it.
+func TestRing(t *testing.T) {
+	seconds := func(d *Description) (s float64) {
+		for _, b := range d.Time.Breakdown {
+			if b.ID == "attention" {
+				s = float64(b.Seconds)
+			}
+		}
+		return s
+	}
+	attention := func(sequence int, kind string) float64 {
+		j := jobOf(dense(), 1)
+		j.Model.SequenceLength = sequence
+		e := New(j, targetOf(runtimes.Whole()))
+		l, x := single(8), execution()
+		l.ContextParallel, l.DataParallelShard, l.MicroBatches, x.ContextParallelType = 4, 2, 256, kind
+		ring := e.Describe(&l, &x)
+		l.ContextParallel, l.DataParallelShard, l.MicroBatches = 1, 8, 64
+		whole := e.Describe(&l, &x)
+		return seconds(&whole) / seconds(&ring)
+	}
+	p, engine := DefaultParameters(), runtimes.Whole().Calibration.Time
+	block, kept := p["ring_block."+engine], p["ring_efficiency."+engine]
+	for _, c := range []struct {
+		sequence int
+		kind     string
+		want     float64
+	}{
+		{8192, "ring", kept / (1 + block/2048)}, {32768, "ring", kept / (1 + block/8192)},
+		{8192, "all_gather", kept}, {32768, "all_gather", kept},
+	} {
+		if got := attention(c.sequence, c.kind); math.Abs(got/c.want-1) > 1e-6 {
+			t.Errorf("%s over %d tokens keeps %.4f, want %.4f", c.kind, c.sequence, got, c.want)
+		}
+	}
+}
+
 // TestOffloadBandwidth: activations cross a link of 225 GB/s no faster than one of
 // 64, and one of 32 more slowly.
 func TestOffloadBandwidth(t *testing.T) {

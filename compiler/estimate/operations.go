@@ -117,7 +117,10 @@ func (b *builder) attention(o *program.Operation) {
 		f, w = f.At(rate), w.At(rate)
 	}
 	if cp > 1 {
-		kept := b.e.ring / units.Ratio(1+b.e.ringBlock*float64(cp)/float64(c.Keys))
+		kept := b.e.ring
+		if b.x.ContextParallelType != "all_gather" { // whose keys and values come at once
+			kept /= units.Ratio(1 + b.e.ringBlock*float64(cp)/float64(c.Keys))
+		}
 		f, w = f.At(kept), w.At(kept)
 	}
 	b.fwd[lineAttention] += f
