@@ -248,6 +248,9 @@ func (c *converter) within(n float64, at diag.Range) bool {
 	if l.Allows(n) {
 		return true
 	}
+	if n > l.Most() {
+		l.Max = l.Most()
+	}
 	c.fail(OutOfRange, at, "%q must be %s, not %s.", c.spec.Name, limitText(l), formatNumber(n))
 	return false
 }
@@ -326,7 +329,25 @@ func (c *converter) quantity(a *argument) bool {
 		c.badQuantity(err, a.source.Range)
 		return false
 	}
-	return true
+	return c.plausible(c.spec.Type, a.parsed, s.AsString(), a.source.Range)
+}
+
+// plausible checks that a quantity is within what its type extends to.
+func (c *converter) plausible(t schema.Type, v any, written string, at diag.Range) bool {
+	least, most := t.Extent()
+	if n := baseUnits(v); most == "" || n == 0 || n >= baseUnits(mustParse(t, least)) && n <= baseUnits(mustParse(t, most)) {
+		return true
+	}
+	c.fail(OutOfRange, at, "%q must be at least %s and at most %s, not %s.", c.spec.Name, least, most, quoteShort(written))
+	return false
+}
+
+func mustParse(t schema.Type, s string) any {
+	v, err := parseQuantity(t, s)
+	if err != nil {
+		panic("lang: extent of a quantity: " + err.Error())
+	}
+	return v
 }
 
 func (c *converter) badQuantity(err error, at diag.Range) {
@@ -355,18 +376,25 @@ func parseQuantity(t schema.Type, s string) (any, error) {
 	panic("lang: no quantity: " + t.String())
 }
 
-func isZero(v any) bool {
+func isZero(v any) bool { return baseUnits(v) == 0 }
+
+// baseUnits is a quantity as a number of bytes, seconds, watts and so on.
+func baseUnits(v any) float64 {
 	switch v := v.(type) {
 	case units.Bytes:
-		return v == 0
+		return float64(v)
 	case units.BytesPerSecond:
-		return v == 0
+		return float64(v)
 	case units.FLOPsPerSecond:
-		return v == 0
+		return float64(v)
 	case units.Seconds:
-		return v == 0
+		return float64(v)
+	case units.Watts:
+		return float64(v)
+	case units.Share:
+		return float64(v)
 	}
-	return false
+	panic(fmt.Sprintf("lang: no quantity: %T", v))
 }
 
 // interval converts steps, a time or "auto".
@@ -386,7 +414,7 @@ func (c *converter) interval(v cty.Value) (any, bool) {
 				c.fail(OutOfRange, at, "%q must be greater than zero.", c.spec.Name)
 				return nil, false
 			}
-			return interval{time: t}, true
+			return interval{time: t}, c.plausible(schema.Duration, t, v.AsString(), at)
 		}
 	}
 	n, ok := c.count(v, at)

@@ -23,6 +23,9 @@ const (
 	hangReports = 10 // as many times as the plan says that ranks report, at least
 )
 
+// hangMost is more than any run is silent for.
+const hangMost = units.Seconds(30 * 24 * 3600)
+
 // watch reads slurm.hang_timeout. The least that "auto" waits follows from the
 // prediction: ten reports, and no less than ten minutes; a save and a report, too.
 func watch(j *job.Job, p *plan.Plan, diags *diag.List) *hang {
@@ -38,9 +41,9 @@ func watch(j *job.Job, p *plan.Plan, diags *diag.List) *hang {
 		return &hang{Learns: true, Seconds: int(math.Ceil(float64(units.Rounded(least)))), Period: 30, Chosen: j.Slurm.SpareNodes > 0}
 	default:
 		t, err := units.ParseSeconds(text)
-		if err != nil || t < 10 {
+		if err != nil || t < 10 || t > hangMost {
 			diags.Error(IDHangTimeout, j.Sources.Range("slurm.hang_timeout"), "Not a time of silence",
-				fmt.Sprintf("%q is neither \"auto\" nor a time of at least 10 s, such as \"30m\".", text))
+				fmt.Sprintf("%q is neither \"auto\" nor a time of at least 10 s and at most 30 days, such as \"30m\".", text))
 			return nil
 		}
 		return &hang{Seconds: int(t), Period: max(1, min(30, int(t)/4)), Chosen: j.Slurm.SpareNodes > 0}

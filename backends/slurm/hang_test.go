@@ -32,7 +32,7 @@ func TestHangTimeout(t *testing.T) {
 			t.Errorf("%s: %+v %v, want %+v", c.text, got, diags, c.want)
 		}
 	}
-	for _, text := range []string{"5s", "soon", "10; touch pwned"} {
+	for _, text := range []string{"5s", "soon", "1e300s", "31d", "10; touch pwned"} {
 		j, p, l := example()
 		j.Slurm.HangTimeout = text
 		if _, diags := Files(j, p, l); len(diags) != 1 || diags[0].ID != IDHangTimeout {

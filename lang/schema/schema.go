@@ -52,9 +52,27 @@ var typeNames = [...]string{
 // String returns the type's name in the reference.
 func (t Type) String() string { return typeNames[t] }
 
+// extents bound quantities by their types, in the words of the language.
+var extents = map[Type][2]string{
+	Bytes:     {"1B", "1000000TiB"},
+	Bandwidth: {"1KB/s", "1000000TB/s"},
+	FLOPS:     {"1MFLOPS", "1000EFLOPS"},
+	Duration:  {"1ns", "36500d"},
+	Power:     {"1W", "1000kW"},
+}
+
+// Extent is the least and the most that a quantity of the type may be where it
+// is not zero, both "" where the unit says it already. No machine and no run comes
+// near: beyond lie slips, and numbers that a time cannot be computed of.
+func (t Type) Extent() (least, most string) { return extents[t][0], extents[t][1] }
+
+// Beyond is more than any number of a job is; what is computed of smaller ones
+// stays finite.
+const Beyond = 1e18
+
 // Limits bound a number. The zero Limits mean "not negative".
 type Limits struct {
-	Min, Max float64 // Max 0: no upper bound
+	Min, Max float64 // Max 0: no upper bound of its own
 	Open     bool    // Min itself is not allowed
 }
 
@@ -63,7 +81,15 @@ func (l Limits) Allows(v float64) bool {
 	if v < l.Min || l.Open && v == l.Min || math.IsNaN(v) {
 		return false
 	}
-	return l.Max == 0 || v <= l.Max
+	return v <= l.Most()
+}
+
+// Most is the upper bound: Max, or else what no number of a job is beyond.
+func (l Limits) Most() float64 {
+	if l.Max == 0 {
+		return Beyond
+	}
+	return l.Max
 }
 
 // Common limits.

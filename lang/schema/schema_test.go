@@ -85,7 +85,7 @@ func TestLimits(t *testing.T) {
 		value  float64
 		want   bool
 	}{
-		{Limits{}, 0, true}, {Limits{}, -1, false}, {Limits{}, 1e300, true},
+		{Limits{}, 0, true}, {Limits{}, -1, false}, {Limits{}, 1e18, true}, {Limits{}, 1e300, false},
 		{positive, 0, false}, {positive, 1e-300, true}, {atLeastOne, 0.5, false}, {fraction, 1, true}, {fraction, 1.1, false}, {upTo(10), 11, false},
 	} {
 		if got := c.limits.Allows(c.value); got != c.want {
@@ -133,5 +133,15 @@ func TestEffects(t *testing.T) {
 	}
 	if _, ok := ParseEffect(""); ok {
 		t.Error("nothing is no effect")
+	}
+}
+
+// TestExtent: the quantities of every type with a unit of its own have one, and
+// shares, which are parts of a whole, need none.
+func TestExtent(t *testing.T) {
+	for typ := Bytes; typ <= Power; typ++ {
+		if least, most := typ.Extent(); (least == "" || most == "") != (typ == Share) {
+			t.Errorf("%s: from %q to %q", typ, least, most)
+		}
 	}
 }
