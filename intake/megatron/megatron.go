@@ -410,6 +410,9 @@ func (r *reading) defaults() {
 		case float64:
 			text = strconv.FormatFloat(v, 'g', -1, 64)
 		case string:
+			if v == "" {
+				continue // none
+			}
 			text = v
 		default:
 			continue
