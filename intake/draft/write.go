@@ -48,7 +48,11 @@ func (w *writer) body(b *schema.Block, prefix string, depth int) {
 		if !ok {
 			continue
 		}
-		line := b.Arguments[i].Name + " = " + Literal(v.Value)
+		value := v.Value
+		if text, is := value.(string); is && b.Arguments[i].Path {
+			value = onCluster(text)
+		}
+		line := b.Arguments[i].Name + " = " + Literal(value)
 		if v.Note != "" {
 			line += " # " + v.Note
 		}
@@ -65,6 +69,18 @@ func (w *writer) body(b *schema.Block, prefix string, depth int) {
 			w.block(in, path+"["+lang.Quote(label)+"]", in.Name+" "+lang.Quote(label), depth)
 		}
 	}
+}
+
+// variable is one that a script names without braces.
+var variable = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+
+// onCluster writes a path of a script as jobs do, where a variable has braces and
+// a home folder is one.
+func onCluster(path string) string {
+	if rest, home := strings.CutPrefix(path, "~"); home && (rest == "" || rest[0] == '/') {
+		path = "${HOME}" + rest
+	}
+	return variable.ReplaceAllString(path, "$${${1}}")
 }
 
 func (w *writer) block(b *schema.Block, path, header string, depth int) {
