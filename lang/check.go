@@ -309,6 +309,8 @@ func (c *checker) slurm() {
 	for i, m := range s.Container.Mounts {
 		if src, dst, ok := strings.Cut(m, ":"); !ok || src == "" || dst == "" {
 			c.fail(InvalidValue, c.at(fmt.Sprintf("slurm.container.mounts[%d]", i)), "%q is not SRC:DST or SRC:DST:OPTIONS.", m)
+		} else if strings.Contains(m, ",") {
+			c.fail(InvalidValue, c.at(fmt.Sprintf("slurm.container.mounts[%d]", i)), "Containers read a list of mounts that is cut at its commas, so %q cannot be one. Mount a folder above it.", m)
 		}
 	}
 	if s.Container.Image == "" {

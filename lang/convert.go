@@ -294,7 +294,42 @@ func (c *converter) text(v cty.Value, at diag.Range) (string, bool) {
 		c.fail(InvalidValue, at, "%q contains a NUL character, which no path, name or variable may have.", c.spec.Name)
 		return "", false
 	}
-	return s, c.member(s, at)
+	if s == "" && c.spec.Required {
+		c.fail(MissingArgument, at, "%q must not be empty. %s", c.spec.Name, c.spec.Doc)
+		return "", false
+	}
+	return s, c.member(s, at) && (!c.spec.Path || c.path(s, at))
+}
+
+// unexpanded is what a shell would expand in a path and ndc does not: a home
+// folder at its beginning, and a variable without braces, or with one brace.
+var unexpanded = regexp.MustCompile(`(?:^|:)(~[^/:]*)|\$(\{?)([A-Za-z_][A-Za-z0-9_]*)(\}?)`)
+
+// path checks that a path of the cluster is written as it will be read: what is
+// quoted would be a folder of that name.
+func (c *converter) path(s string, at diag.Range) bool {
+	for _, m := range unexpanded.FindAllStringSubmatchIndex(s, -1) {
+		group := func(i int) string {
+			if m[2*i] < 0 {
+				return ""
+			}
+			return s[m[2*i]:m[2*i+1]]
+		}
+		hcl := strings.NewReplacer("${", "$${").Replace
+		from, word, better := m[0], s[m[0]:m[1]], "$${"+group(3)+"}"
+		if home := group(1); home != "" {
+			if word, better = home, "$${HOME}"; home != "~" {
+				c.fail(InvalidValue, at, "%q is quoted where it is used, and %s would be a folder of that name. Write the path in full.", s, home)
+				return false
+			}
+			from = m[2]
+		} else if group(2) != "" && group(4) != "" {
+			continue
+		}
+		c.fail(InvalidValue, at, "%q is quoted where it is used, and %s would be a folder of that name. Write \"%s%s%s\".", s, word, hcl(s[:from]), better, hcl(s[m[1]:]))
+		return false
+	}
+	return true
 }
 
 // member checks a closed set.

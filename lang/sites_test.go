@@ -50,7 +50,7 @@ func TestSitePolicies(t *testing.T) {
 			t.Errorf("%s at %q: the policies %s apply, want %s", c.job, c.site, s, c.want)
 		}
 	}
-	_, diags := Load(files("job.hcl", "site \"x\" {\n"+policy("twice")+policy("twice")+"policy {\n}\npolicy \"p\" {\n condition = plan.nothing\n error_message = \"\"\n}\n}\n"+job("c", "cluster = catalog.cluster.single_gpu")), "job.hcl", Options{})
+	_, diags := Load(files("job.hcl", "site \"x\" {\n"+policy("twice")+policy("twice")+"policy {\n}\npolicy \"p\" {\n condition = plan.nothing\n error_message = \"no\"\n}\n}\n"+job("c", "cluster = catalog.cluster.single_gpu")), "job.hcl", Options{})
 	var ids []string
 	for _, d := range diags {
 		ids = append(ids, string(d.ID))

@@ -26,7 +26,7 @@ var backendBlock = Block{
 	Doc:      "A framework to emit for; a job has at least one. Its blocks are merged over the job's, argument by argument.",
 	Arguments: []Argument{
 		{Name: "version", Type: String, Required: true, Doc: "The framework's version as it spells it, such as `\"core_v0.18.2\"`."},
-		{Name: "path", Type: String, Effect: Launch, Doc: "The framework's checkout at run time."},
+		{Name: "path", Type: String, Path: true, Effect: Launch, Doc: "The framework's checkout at run time."},
 		{Name: "required", Type: Bool, Default: "true", Effect: Launch, Doc: "Without a feasible plan for this backend nothing is built; `false` leaves it out instead, and removes its stale files."},
 		{Name: "extra_args", Type: StringList, Effect: Convergence, Doc: "Further options of the framework, checked against its version's table. Where ndc has a choice of its own, they stand in its place; what an argument of the job sets, or what would make another run, is refused; what the plan does not count gets a warning."},
 		{Name: "environment", Type: Environment, Doc: "Environment variables for this backend only."},
@@ -107,8 +107,8 @@ var scheduleBlock = Block{
 	Arguments: []Argument{
 		{Name: "warmup_steps", Type: Count, Default: "0", Doc: "Steps over which the rate rises from zero."},
 		{Name: "warmup_tokens", Type: Count, Doc: "The same in tokens."},
-		{Name: "decay_steps", Type: Count, Labels: []string{"cosine", "linear", "wsd"}, DefaultDoc: "to the end of the run; a tenth of the run for wsd", Doc: "Steps over which the rate falls."},
-		{Name: "decay_tokens", Type: Count, Labels: []string{"cosine", "linear", "wsd"}, Doc: "The same in tokens."},
+		{Name: "decay_steps", Type: Count, Limits: atLeastOne, Labels: []string{"cosine", "linear", "wsd"}, DefaultDoc: "to the end of the run; a tenth of the run for wsd", Doc: "Steps over which the rate falls."},
+		{Name: "decay_tokens", Type: Count, Limits: atLeastOne, Labels: []string{"cosine", "linear", "wsd"}, Doc: "The same in tokens."},
 		{Name: "decay_shape", Type: String, Labels: []string{"wsd"}, Enum: []string{"linear", "cosine", "exponential", "minus_sqrt"}, DefaultDoc: "`linear` for wsd", Doc: "How wsd falls."},
 		{Name: "minimum_learning_rate", Type: Number, Labels: []string{"cosine", "linear", "wsd"}, Default: "0", Doc: "Rate at the end of the decay."},
 	},
@@ -123,7 +123,7 @@ var dataBlock = Block{
 		{Name: "reset_position_ids", Type: Bool, Default: "false", Doc: "Positions restart at each document."},
 		{Name: "document_mask", Type: Bool, Default: "false", Doc: "Tokens attend only within their document."},
 		{Name: "workers", Type: Count, Effect: Execution, Default: "2", Doc: "Loader processes per rank."},
-		{Name: "cache_path", Type: String, Effect: Launch, Doc: "Folder for index files."},
+		{Name: "cache_path", Type: String, Path: true, Effect: Launch, Doc: "Folder for index files."},
 		{Name: "mock", Type: Bool, Default: "false", Doc: "Train on made-up tokens; nothing is read."},
 	},
 	Blocks: []Block{
@@ -131,7 +131,7 @@ var dataBlock = Block{
 			Name: "source", Label: FreeName, Repeatable: true, LabelDoc: "a name",
 			Doc: "One corpus of the blend.",
 			Arguments: []Argument{
-				{Name: "path", Type: String, Required: true, Doc: "Where it lies on the cluster."},
+				{Name: "path", Type: String, Path: true, Required: true, Doc: "Where it lies on the cluster."},
 				{Name: "weight", Type: Number, Default: "1", Doc: "Its share of the blend, relative to the others."},
 			},
 		},
@@ -139,7 +139,7 @@ var dataBlock = Block{
 			Name: "validation", Effect: Execution, // it is not learned from
 			Doc: "Held-out data.",
 			Arguments: []Argument{
-				{Name: "path", Type: String, Doc: "Where it lies; without it, `split` sets some aside."},
+				{Name: "path", Type: String, Path: true, Doc: "Where it lies; without it, `split` sets some aside."},
 				{Name: "interval", Type: Count, Required: true, Limits: atLeastOne, Doc: "Steps between evaluations."},
 				{Name: "steps", Type: Count, Required: true, Limits: atLeastOne, Doc: "Batches per evaluation."},
 			},
@@ -148,7 +148,7 @@ var dataBlock = Block{
 			Name: "tokenizer", Label: Choice, Labels: []string{"huggingface", "sentencepiece", "tiktoken", "none"}, LabelDoc: "the kind",
 			Doc: "Turns text into ids. Without the block there is none.",
 			Arguments: []Argument{
-				{Name: "path", Type: String, Doc: "Where it lies on the cluster. Needed unless the kind is none."},
+				{Name: "path", Type: String, Path: true, Doc: "Where it lies on the cluster. Needed unless the kind is none."},
 				{Name: "end_of_document_id", Type: Count, Doc: "The id that ends documents.", DefaultDoc: "as the tokenizer says"},
 			},
 		},
@@ -160,7 +160,7 @@ var startBlock = Block{
 	Doc:  "The weights before the first step.",
 	Arguments: []Argument{
 		{Name: "from", Type: String, Default: `"scratch"`, Enum: []string{"scratch", "checkpoint", "huggingface"}, Doc: "Random weights, a checkpoint of the same framework, or a Hugging Face model."},
-		{Name: "path", Type: String, Doc: "Where they lie. Needed unless from scratch."},
+		{Name: "path", Type: String, Path: true, Doc: "Where they lie. Needed unless from scratch."},
 		{Name: "reset_optimizer", Type: Bool, Default: "false", Doc: "Forget the optimizer's state."},
 		{Name: "reset_schedule", Type: Bool, Default: "false", Doc: "Start the schedule anew."},
 		{Name: "reset_data", Type: Bool, Default: "false", Doc: "Read the data from its beginning."},
@@ -171,7 +171,7 @@ var checkpointBlock = Block{
 	Name: "checkpoint", Effect: Launch,
 	Doc: "What is saved. Without the block nothing is.",
 	Arguments: []Argument{
-		{Name: "path", Type: String, Required: true, Doc: "Folder on the cluster; the backend's name is appended."},
+		{Name: "path", Type: String, Path: true, Required: true, Doc: "Folder on the cluster; the backend's name is appended."},
 		{Name: "interval", Type: Interval, Default: `"auto"`, Doc: "Steps or time between checkpoints; `\"auto\"` is a time that ndc chooses, the same on every backend ([slurm.md](slurm.md#checkpoints))."},
 		{Name: "keep_last", Type: Count, Default: "0", Doc: "Checkpoints to keep; 0: all."},
 		{Name: "save_optimizer", Type: Bool, Effect: Convergence, Default: "true", Doc: "Save the optimizer's state too."},
@@ -184,7 +184,7 @@ var loggingBlock = Block{
 	Doc: "What the run says about itself.",
 	Arguments: []Argument{
 		{Name: "interval", Type: Count, Limits: atLeastOne, Default: "10", Doc: "Steps between lines."},
-		{Name: "tensorboard_path", Type: String, Doc: "Folder for TensorBoard; the backend's name is appended."},
+		{Name: "tensorboard_path", Type: String, Path: true, Doc: "Folder for TensorBoard; the backend's name is appended."},
 		{Name: "timers", Type: Bool, Default: "false", Doc: "Report how long parts of a step take, such as its passes and its update ([slurm.md](slurm.md#what-a-run-says-of-itself))."},
 		{Name: "memory", Type: Bool, Default: "false", Doc: "Report the memory that the allocator holds, with every line."},
 		{Name: "norms", Type: Bool, Default: "false", Doc: "Report the norm of the parameters and how many gradients are zero, beside the norm of the gradients."},

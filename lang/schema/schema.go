@@ -119,6 +119,7 @@ type Argument struct {
 	Limits   Limits   // of Count, Number and the elements of lists of them
 	Positive bool     // of a quantity: zero is not allowed either
 	Labels   []string // labels of the block with which it applies; nil: all
+	Path     bool     // of text: a file or folder on the cluster, in which ${NAME} is a variable there
 	Several  bool     // of Bool, Count and String: a list of values leaves the choice to ndc
 	Appends  bool     // of a list: over a base's, its elements follow the base's
 	Informs  bool     // it tells readers something; no plan and no file changes with it

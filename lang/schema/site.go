@@ -19,7 +19,7 @@ var siteBlock = Block{
 			LabelDoc: "the framework",
 			Doc:      "What jobs on this framework find here.",
 			Arguments: []Argument{
-				{Name: "path", Type: String, Doc: "The framework's checkout at run time."},
+				{Name: "path", Type: String, Path: true, Doc: "The framework's checkout at run time."},
 			},
 			Blocks: []Block{containerBlock},
 		},
