@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,7 +116,11 @@ func printPictures(t *terminal, kind *picture.Kind, list []*compiled) error {
 func writePictures(c *cobra.Command, t *terminal, kind *picture.Kind, list []*compiled, flags *graphFlags) error {
 	f, out := output.Folder{Path: "."}, flags.out
 	some := subjects(list)
-	if ext := filepath.Ext(out); pictureFormats[ext] != nil {
+	ext := strings.ToLower(filepath.Ext(out))
+	if foreignFormat.MatchString(ext) && pictureFormats[ext] == nil && !isFolder(out) {
+		return wrongUsage(c, "-o %s names a file, and pictures end in .svg, .html, .json or .txt. A folder of that name is written %s/.", out, out)
+	}
+	if pictureFormats[ext] != nil {
 		if len(some) != 1 {
 			return wrongUsage(c, "-o %s is one file, and %d plans are feasible. Choose one with --job and --backend, or give a folder.", out, len(some))
 		}
@@ -143,6 +149,15 @@ func putFiles(t *terminal, folder string, f output.Folder, force bool) error {
 		fmt.Fprintln(t.out, filepath.Join(folder, file.Path))
 	}
 	return nil
+}
+
+// foreignFormat is the end of a name that is a file's, such as .png; folders have
+// versions and dates at theirs.
+var foreignFormat = regexp.MustCompile(`^\.[a-z]{2,5}$`)
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // pictureFormats make a file of a picture, by the end of its name.
