@@ -63,11 +63,18 @@ func Able(j *job.Job, refuses func(*job.Job) diag.List) (*job.Job, diag.List) {
 	return &able, nil
 }
 
-// Chosen is a job with the values that a plan has of its lists of execution options.
+// Chosen is a job with the values that a plan has of its lists of execution
+// options, and without the lists of which the plan's layout needs no value.
 func Chosen(j *job.Job, p *plan.Plan) *job.Job {
 	for i := range option.Options {
-		if o := &option.Options[i]; j.Constraints.Execution[o.Name] != nil {
-			j = with(j, o, o.Text(&p.Execution))
+		o := &option.Options[i]
+		if j.Constraints.Execution[o.Name] == nil {
+			continue
+		}
+		if text := o.Text(&p.Execution); text != "" {
+			j = with(j, o, text)
+		} else { // such as the type of context parallelism where there is none
+			j = unlisted(j, o)
 		}
 	}
 	return j
@@ -79,10 +86,16 @@ func with(j *job.Job, o *option.Option, text string) *job.Job {
 	if err != nil {
 		panic("compiler: " + err.Error()) // the language knows the values
 	}
+	changed := unlisted(j, o)
+	value.Pin(&changed.Execution)
+	return changed
+}
+
+// unlisted is a job that says nothing of an option of which it has a list.
+func unlisted(j *job.Job, o *option.Option) *job.Job {
 	changed := *j
 	changed.Constraints.Execution = maps.Clone(j.Constraints.Execution)
 	delete(changed.Constraints.Execution, o.Name)
-	value.Pin(&changed.Execution)
 	return &changed
 }
 

@@ -59,6 +59,10 @@ func TestChosen(t *testing.T) {
 	if len(j.Constraints.Execution) != 2 || j.Execution.LossChunks.Set {
 		t.Error("the job itself has changed")
 	}
+	j.Constraints.Execution = map[string][]string{"context_parallel_type": {"ring", "all_gather"}}
+	if got := Chosen(j, p); len(got.Constraints.Execution) != 0 || got.Execution.ContextParallelType.Set {
+		t.Errorf("%+v of a plan without context parallelism", got.Execution)
+	}
 }
 
 // TestBest: feasible before infeasible, then the objective, then the order.
