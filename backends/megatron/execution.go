@@ -335,7 +335,7 @@ func (v *version) execution() *execution.Table[written] {
 		Option: "sharp",
 		Check:  checkSHARP,
 		Conflicts: []target.Rule{
-			{ID: RuleSHARP, Reason: "sharp needs gradients that several ranks reduce; for replicas, data_parallel_replicate and a zero_stage of 1 or more", Mesh: true, Breaks: func(f *target.Facts) bool {
+			{ID: RuleSHARP, Reason: "sharp needs gradients that several ranks reduce; for replicas, data_parallel_replicate and a zero_stage of 1 or more", Breaks: func(f *target.Facts) bool {
 				l := f.Layout
 				switch f.Job.Execution.SHARP.Value {
 				case "data_parallel":

@@ -98,7 +98,9 @@ type Rule struct {
 	Reason string // a constant sentence: why the framework refuses
 	// Mesh marks a rule that looks only at the job and at the axes of the
 	// meshes (every parallel degree, sequence_parallel and zero_stage). It is
-	// then asked once for all layouts that share them.
+	// then asked once for all layouts that share them, before any option of
+	// execution has its value: one that reads those of the job is none of meshes,
+	// because a search tries the values of their lists on each layout.
 	Mesh   bool
 	Breaks func(f *Facts) bool
 }
