@@ -101,6 +101,12 @@ var cases = []change{
 		j.Execution.CUDAGraphs = job.Some("moe_router")
 		l.ExpertParallel = 8
 	}},
+	{"mixtral_graphs_static", "core_v0.18.2", static},
+	{"gpt_oss_graphs_static", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		static(j, l)
+		j.Model, j.Execution.OverlapExpertParallel = gptOSS(), job.Some(true)
+		j.Backend.ExtraArgs = []string{"--moe-expert-rank-capacity-factor", "2"}
+	}},
 	{"llama_graphs_full", "core_v0.17.1", func(j *job.Job, l *plan.Layout) { j.Execution.CUDAGraphs = job.Some("full") }},
 	{"llama_tp_overlap", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		l.TensorParallel, l.SequenceParallel = 8, true

@@ -28,11 +28,11 @@ func (a *arguments) parallelism() {
 
 // delaysWeights reports whether the gradients of weights are computed apart from
 // those of inputs, so that more stands beside an exchange, as every published
-// launch that overlaps them has it. Graphs would keep their addresses, and
+// launch that overlaps them has it. Graphs of modules would keep their addresses, and
 // Megatron-FSDP reduces a gradient when its layer is done.
 func (a *arguments) delaysWeights() bool {
 	x := &a.p.Execution
-	return x.OverlapExpertParallel && !x.FullySharded && x.CUDAGraphs == "none"
+	return x.OverlapExpertParallel && !x.FullySharded && (x.CUDAGraphs == "none" || x.CUDAGraphs == "full")
 }
 
 // timeout adds how long a collective may hang, and how long until the first

@@ -34,7 +34,7 @@ func checkExtraArguments(v *version, j *job.Job, diags *diag.List) {
 			diags.Error(InvalidExtraArgument, at, "Invalid extra argument", detail)
 			continue
 		}
-		if o.name == opFuser && fusesExperts(j) { // counted
+		if o.name == opFuser && fusesExperts(j) || countsStatic(j, o.name) { // counted
 			continue
 		}
 		option, _ := v.options.Lookup(o.name)

@@ -57,6 +57,7 @@ func (a *arguments) graphs() {
 	}
 	a.add("ndc: random states inside graphs", "--te-rng-tracker")
 	a.flag("ndc: a graph cannot stop at a value", "--no-check-for-nan-in-loss-and-grad", what == "full")
+	a.staticExperts()
 }
 
 // graphVariables are the variables that graphs need.
@@ -64,8 +65,11 @@ func graphVariables(v *version, _ *job.Job, p *plan.Plan, set func(name, value, 
 	switch what := p.Execution.CUDAGraphs; {
 	case what != "none" && !v.atLeast(16, 0): // arguments.py asserts it
 		set(slurm.AllocatorSetting(v.torch).Name, "expandable_segments:False", "core_v0.15 refuses CUDA graphs beside expandable segments")
-	case what != "none" && what != "full":
+	case what != "none":
 		set("NCCL_GRAPH_REGISTER", "0", "CUDA graphs with an allocator of expandable segments ask for it")
+	}
+	if p.Execution.StaticExperts() {
+		set(fusedKernel, "1", "Transformer Engine asks for it before experts are one kernel")
 	}
 }
 
@@ -104,10 +108,10 @@ func names(what, module string) bool {
 // cuda_graph_impl and its scopes in megatron/core/transformer/transformer_config.py
 // and megatron/training/arguments.py have it for the release.
 func (v *version) graphRules() []target.Rule {
-	return []target.Rule{
-		{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with activation offload, graphs of layers or modules not with recompute that runs through them, and a whole step not with dropless experts", Breaks: v.breaksGraphs},
+	return append([]target.Rule{
+		{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with activation offload, graphs of layers or modules not with recompute that runs through them, and a whole step not with batch_ramp, nor before core_v0.18.0 with expert_parallel", Breaks: v.breaksGraphs},
 		{ID: RuleGraphModules, Reason: "this release cannot capture these modules of this model: see cuda_graphs in the reference", Breaks: v.breaksGraphModules},
-	}
+	}, v.staticRules()...)
 }
 
 func (v *version) breaksGraphs(f *target.Facts) bool {
@@ -121,8 +125,12 @@ func (v *version) breaksGraphs(f *target.Facts) bool {
 	if x.CUDAGraphs == "full" {
 		// Before core_v0.18.0 a local graph beside expert parallelism asks for what
 		// only inference has.
-		expertParallel := l.ExpertParallel > 1 && v.atLeast(16, 0) && !v.atLeast(18, 0)
-		if m.MoE != nil && (!m.MoE.TokenDrop || expertParallel) {
+		if m.MoE != nil && m.MoE.TokenDrop && l.ExpertParallel > 1 && v.atLeast(16, 0) && !v.atLeast(18, 0) {
+			return true
+		}
+		// A graph repeats the micro-batches that it was captured with, whatever a
+		// ramp asks for (core/full_cuda_graph.py).
+		if f.Job.Training.BatchRamp != nil {
 			return true
 		}
 		return l.Recompute != plan.RecomputeNone && !v.atLeast(16, 0) ||

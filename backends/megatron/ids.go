@@ -144,6 +144,12 @@ const (
 	RuleCUDAGraphs diag.ID = "megatron-cuda-graphs"
 	// RuleGraphModules: the release cannot capture the modules in graphs.
 	RuleGraphModules diag.ID = "megatron-cuda-graph-modules"
+	// RuleStaticExperts: release or job have no graph of the whole step over experts that drop no token.
+	RuleStaticExperts diag.ID = "megatron-static-experts"
+	// RuleStaticExpertsLayout: such a graph does not go with the layout and the rest.
+	RuleStaticExpertsLayout diag.ID = "megatron-static-experts-layout"
+	// RuleStaticExpertsLoad: buffers of experts would overflow in every step.
+	RuleStaticExpertsLoad diag.ID = "megatron-static-experts-load"
 	// RuleAttention: the attention kernel cannot do what the model needs.
 	RuleAttention diag.ID = "megatron-attention-kernel"
 	// RuleSGD: SGD with sharded states.

@@ -149,6 +149,15 @@ func gptOSS() job.Model {
 	}
 }
 
+// static makes a launch one with a graph of the whole step over experts that drop no
+// token.
+func static(j *job.Job, l *plan.Layout) {
+	j.Model, j.Training.Precision = mixtral(), "mxfp8"
+	j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability = "b200", "10.0"
+	j.Execution.CUDAGraphs, j.Execution.MoEDispatcher = job.Some("full"), job.Some("hybridep")
+	l.ExpertParallel = 8
+}
+
 // base is a layout of one axis; the cases set the others.
 func base() plan.Layout {
 	return plan.Layout{

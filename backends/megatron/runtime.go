@@ -29,7 +29,7 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		},
 		Buckets:      runtime.Buckets{Unhidden: 40e6, UnhiddenPerRank: 1e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
 		Attention:    runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
-		Experts:      runtime.Experts{GroupedStreams: true, FusedMLP: fusesExperts(j)},
+		Experts:      runtime.Experts{GroupedStreams: true, FusedMLP: fusesExperts(j), Static: v.staticExperts(j)},
 		Loss:         runtime.Loss{Fused: loss, Unfused: loss},
 		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor), Attention: lowPrecisionAttention(j)},
 		// megatron/core/transformer/transformer_layer.py, get_layer_static_inputs; moe/token_dispatcher.py, dispatch_preprocess
@@ -47,7 +47,7 @@ const opFuser = "--use-transformer-engine-op-fuser"
 func fusesExperts(j *job.Job) bool {
 	asked := slices.ContainsFunc(occurrences(j.Backend.ExtraArgs), func(o occurrence) bool { return o.name == opFuser })
 	return asked && j.Model.MoE != nil && gpuMajor(&j.Cluster.GPU) == 10 && (j.Training.Precision == "mxfp8" || j.Training.Precision == "nvfp4") &&
-		variable(j, "NVTE_CUTEDSL_FUSED_GROUPED_MLP") == "1"
+		variable(j, fusedKernel) == "1"
 }
 
 // lowPrecisionAttention reports whether attention computes in the 8 bits of the

@@ -143,7 +143,7 @@ func TestRules(t *testing.T) {
 		{RuleFP32Checkpoint, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision, l.ZeroStage, l.PipelineParallel = "fp32", 3, 1 }},
 		{RuleCUDAGraphs, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.CUDAGraphs = job.Some("full")
-			j.Model = mixtral()
+			j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}
 		}},
 		{RuleCUDAGraphs, "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 			j.Execution.CUDAGraphs = job.Some("attention")

@@ -62,7 +62,7 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 		b.experts = p.Groups
 		rows := float64(p.M) / float64(p.Groups) * max(1, b.e.model.MoE.LoadImbalance)
 		g := compute.Groups{Count: p.Groups, Rows: max(int(rows), 1)}
-		if b.e.runtime.Experts.FusedMLP {
+		if b.fusesExperts() {
 			g.InputReady, g.GradientReady = o.After == program.ExpertCombine, o.Before == program.ExpertDispatch
 		}
 		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)

@@ -82,10 +82,17 @@ func (b *builder) spend(forward, backward units.Seconds) {
 // else.
 func (b *builder) activation(o *program.Operation) (forward, backward units.Seconds) {
 	moves := b.e.traffic(b.x).activation
-	if o.Component == program.Experts && b.e.runtime.Experts.FusedMLP {
+	if o.Component == program.Experts && b.fusesExperts() {
 		moves.Forward, moves.Backward = 2*b.activationInputs(), 2*b.activationInputs()
 	}
 	return b.moves(&moves, o.Elements)
+}
+
+// fusesExperts reports whether an expert MLP is one kernel, as it is in buffers of a
+// fixed size.
+func (b *builder) fusesExperts() bool {
+	experts := &b.e.runtime.Experts
+	return experts.FusedMLP || experts.Static.Capacity > 0 && b.x.StaticExperts()
 }
 
 // moves times an operation over so many elements.
@@ -116,7 +123,7 @@ func (b *builder) permutes() float64 {
 // and their gradients: they are added expert by expert and the results joined,
 // 2 bytes read and written each time.
 func (b *builder) expertBias(o *program.Operation) units.Seconds {
-	if b.e.runtime.Experts.FusedMLP {
+	if b.fusesExperts() {
 		return 0
 	}
 	return b.bytes(compute.Elementwise, o.Elements*8)

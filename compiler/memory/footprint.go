@@ -23,7 +23,8 @@ type account struct {
 	content   content
 	state     state
 	footprint footprint // at the instant at hand
-	graphs    int64     // what CUDA graphs of modules take
+	graphs    int64     // what CUDA graphs of modules, or experts in buffers of a fixed size, take
+	spilled   int64     // pages of the host for the latter
 }
 
 // footprint is what a rank holds at an instant beside what it always holds and
@@ -76,7 +77,7 @@ func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 		}
 	}
 	out.device = units.Bytes(m.device(e, out))
-	out.host = m.hostOf(e, st, moved)
+	out.host = m.hostOf(e, st, moved, a.spilled)
 	if out.ledger != nil {
 		m.write(e, peak, &a, out.ledger)
 	}
@@ -92,7 +93,7 @@ func (m *Model) open(e *evaluation, rank *stageRank, a *account, ledgers bool) i
 	st.resident[lineWorkspaces] += e.terms.workspaces + int64(c.blocks)*e.terms.rotary
 	st.resident[lineWeightGradients] += c.scratch
 	st.resident[lineReceive] += c.receive
-	a.graphs = m.graphs(e, rank, c)
+	a.graphs, a.spilled = m.graphs(e, rank, c)
 	st.resident[lineGraphs] += a.graphs
 	m.chunkState(e, a)
 	return state

@@ -39,10 +39,12 @@ func (m *Model) captured(s *shape, p program.Layer) (static, gradients int64) {
 }
 
 // graphs is what the CUDA graphs of a rank take: one set of static tensors for each
-// micro-batch that is ever in flight.
-func (m *Model) graphs(e *evaluation, rank *stageRank, c *content) (bytes int64) {
-	if e.x.CUDAGraphs == "none" || e.x.CUDAGraphs == "full" { // no tensors of modules
-		return 0
+// micro-batch that is ever in flight. Of a whole step these are the pages of its
+// experts, and host is what they have in host memory.
+func (m *Model) graphs(e *evaluation, rank *stageRank, c *content) (bytes, host int64) {
+	static := m.static(e.x)
+	if e.x.CUDAGraphs == "none" || e.x.CUDAGraphs == "full" && !static { // no tensors of modules
+		return 0, 0
 	}
 	for i := range rank.runs {
 		for _, at := range [...]*instant{&rank.runs[i].first, &rank.runs[i].last} {
@@ -59,8 +61,14 @@ func (m *Model) graphs(e *evaluation, rank *stageRank, c *content) (bytes int64)
 			gradients = max(gradients, e.terms.layers[k].graphGradients)
 		}
 	}
-	return bytes + gradients
+	if fixed := &m.runtime.Experts.Static; static && fixed.Pages > 0 {
+		host = times(bytes, fixed.HostPages/fixed.Pages)
+	}
+	return bytes + gradients, host
 }
+
+// times multiplies bytes by a ratio.
+func times(bytes int64, ratio float64) int64 { return int64(float64(float64(bytes) * ratio)) }
 
 // graphsMore is what the upper end of a range is higher by, as a share, beside CUDA
 // graphs, whose pools nobody has published line by line: as much again as their

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
@@ -49,5 +50,57 @@ func TestGraphs(t *testing.T) {
 		if want := 2*2*c.static + c.gradients; got != want {
 			t.Errorf("%s with %q: %d bytes, want %d", c.graphs, c.dispatcher, got, want)
 		}
+	}
+}
+
+// TestStaticExperts: experts that drop no token have buffers of one layer in the
+// graph of a whole step, and pages for every layer and micro-batch in flight,
+// whatever their load is. A tenth of the pages is in host memory.
+func TestStaticExperts(t *testing.T) {
+	const (
+		sequence, hidden, width, topK = 1024, 512, 256, 2
+		rows                          = 3 * 256                        // 1,024 · 2 / 4 · 1.3 = 665.6, in multiples of 256
+		row                           = 2*hidden + 2*2*width + 2*width // what goes in, gate and up, what goes out of the activation
+		buffer                        = rows * row
+		pages                         = 2 * 2 * (buffer * 10 / 13) // 2 layers, 2 micro-batches in flight
+	)
+	memory := func(edit func(*job.MoE)) plan.Memory {
+		j := gpt(hidden, 8, sequence)
+		j.Model.Activation = "swiglu"
+		j.Model.MoE = &job.MoE{Experts: 8, TopK: topK, ExpertFFNHiddenSize: width}
+		edit(j.Model.MoE)
+		target := wholeTarget()
+		target.Runtime = runtimes.Whole()
+		target.Runtime.Experts.Static = runtime.StaticExperts{Capacity: 1.3, RowMultiple: 256, Pages: 1, HostPages: 0.1}
+		l := plan.Layout{TensorParallel: 4, SequenceParallel: true, ContextParallel: 1, PipelineParallel: 2, VirtualPipeline: 1, PipelineSchedule: plan.Schedule1F1B, StageLayers: []int{2, 2},
+			ExpertParallel: 4, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: 1, MicroBatches: 8}
+		x := plan.Execution{Attention: "flash", LossChunks: 1, CUDAGraphs: "full", MoEDispatcher: "hybridep", GradientDType: "fp32", OptimizerStateDType: "fp32"}
+		return New(j, target).Memory(&l, &x)
+	}
+	balanced := memory(func(*job.MoE) {})
+	line := func(m *plan.Memory, id string) (bytes int64) {
+		for _, l := range append(m.Stages[0].Ledger, m.Host.Ledger...) {
+			if l.ID == id {
+				bytes = int64(l.Bytes)
+			}
+		}
+		return bytes
+	}
+	if got := line(&balanced, "cuda_graphs"); got != pages+buffer {
+		t.Errorf("%d bytes in buffers and pages, want %d", got, pages+buffer)
+	}
+	if got, want := line(&balanced, "expert_pages"), int64(max(1, gpt(hidden, 8, sequence).Cluster.GPUsPerNode))*(pages/10); got != want {
+		t.Errorf("%d bytes of pages on the host, want %d", got, want)
+	}
+	if got, want := line(&balanced, "activations_experts"), int64(2*sequence/4*8*17); got != want { // the router's, of the micro-batch that is left at the peak
+		t.Errorf("%d bytes beside the pages, want %d", got, want)
+	}
+	uneven := memory(func(e *job.MoE) { e.LoadImbalance = 1.2 })
+	if uneven.Peak != balanced.Peak {
+		t.Errorf("%+v with uneven experts, %+v without", uneven.Peak, balanced.Peak)
+	}
+	dropped := memory(func(e *job.MoE) { e.TokenDrop, e.CapacityFactor = true, 1 })
+	if got := line(&dropped, "cuda_graphs"); got != 0 {
+		t.Errorf("%d bytes in buffers although tokens are dropped", got)
 	}
 }

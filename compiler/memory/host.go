@@ -9,6 +9,7 @@ import (
 type hostMemory struct {
 	state       int64 // offloaded parameters, gradients and optimizer state
 	activations int64 // offloaded activations
+	pages       int64 // for activations of experts that find no page on the GPU
 	read        int64 // what is read of a checkpoint at once
 	checkpoint  int64 // staged copy of what an asynchronous save writes
 }
@@ -18,13 +19,14 @@ type hostMemory struct {
 func (h *hostMemory) cover(o *hostMemory) {
 	h.state = max(h.state, o.state)
 	h.activations = max(h.activations, o.activations)
+	h.pages = max(h.pages, o.pages)
 	h.read = max(h.read, o.read)
 	h.checkpoint = max(h.checkpoint, o.checkpoint)
 }
 
 // hostOf is what a rank of a stage needs.
-func (m *Model) hostOf(e *evaluation, s *state, moved int64) hostMemory {
-	return hostMemory{state: s.host, activations: moved, read: m.reading(e, s), checkpoint: m.staging(e, s)}
+func (m *Model) hostOf(e *evaluation, s *state, moved, spilled int64) hostMemory {
+	return hostMemory{state: s.host, activations: moved, pages: spilled, read: m.reading(e, s), checkpoint: m.staging(e, s)}
 }
 
 // reading is what a rank reads into host memory at once when it resumes: the file
@@ -107,9 +109,9 @@ type hostLine struct {
 }
 
 // hostLines lists what a node needs: the processes and data workers of its ranks,
-// models that are not cut yet, what is read of checkpoints, what is offloaded, and
-// the staging of checkpoints.
-func (m *Model) hostLines(l *plan.Layout, h *hostMemory) [8]hostLine {
+// models that are not cut yet, what is read of checkpoints, what is offloaded or may
+// spill, and the staging of checkpoints.
+func (m *Model) hostLines(l *plan.Layout, h *hostMemory) [9]hostLine {
 	ranks := int64(max(m.job.Cluster.GPUsPerNode, 1))
 	made, imported := m.building(l)
 	running := [hostPhases]bool{hostSteady: true, hostSave: true}
@@ -121,6 +123,7 @@ func (m *Model) hostLines(l *plan.Layout, h *hostMemory) [8]hostLine {
 		{"checkpoint_reading", "files of a checkpoint that is read", ranks * h.read, [hostPhases]bool{hostLoad: true}},
 		{"offloaded_state", "offloaded parameters and optimizer state", ranks * h.state, [hostPhases]bool{hostLoad: true, hostSteady: true, hostSave: true}},
 		{"offloaded_activations", "offloaded activations", ranks * h.activations, running},
+		{"expert_pages", "pages for activations of experts", ranks * h.pages, running},
 		{"checkpoint_staging", "staging of asynchronous checkpoints", ranks * h.checkpoint, [hostPhases]bool{hostSave: true}},
 	}
 }

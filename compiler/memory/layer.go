@@ -22,7 +22,8 @@ type layer struct {
 	owed int64
 
 	// static is what a CUDA graph of the layer has for every micro-batch in flight,
-	// graphGradients what the gradients of its outputs take, once.
+	// graphGradients what the gradients of its outputs take, once. Of experts in
+	// buffers of a fixed size they are the pages, and what is read back of them.
 	static, graphGradients int64
 
 	elements  program.Elements
@@ -44,14 +45,19 @@ func (m *Model) layer(s *shape, p program.Layer) layer {
 	l := layer{input: m.stream(s)}
 	l.static, l.graphGradients = m.captured(s, p)
 	blocks := make([]blockBytes, len(p))
+	var paged int64
 	for i := range p {
 		for k := range p[i].Operations {
 			o := &p[i].Operations[k]
-			l.keep(s, o, &blocks[i])
+			paged += l.keep(s, o, &blocks[i])
 			if o.Kind <= program.GroupedLinear || len(o.Weights) > 0 {
 				l.owed += outputs(o) * m.element
 			}
 		}
+	}
+	if paged > 0 {
+		fixed := &m.runtime.Experts.Static
+		l.static, l.graphGradients = times(paged, fixed.Pages/fixed.Capacity), paged
 	}
 	l.wholeBackward = max(worst(p, blocks, func(b *blockBytes) int64 { return b.whole }), 0)
 	if s.recompute == plan.RecomputeFull {
@@ -87,11 +93,16 @@ func (m *Model) local(s *shape) int64 {
 	return n
 }
 
-// keep adds the tensors of an operation of a block.
-func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) {
+// keep adds the tensors of an operation of a block, and returns what of them waits
+// in pages, which stays whatever recompute does.
+func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) (paged int64) {
 	at := lineOf(o.Component)
 	for i := range o.Tensors {
 		t := &o.Tensors[i]
+		if t.Paged {
+			paged += t.Bytes
+			continue
+		}
 		if t.Autograd {
 			l.whole[at] += t.Bytes
 			b.whole += t.Bytes
@@ -110,6 +121,7 @@ func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) {
 			b.dropped += t.Bytes
 		}
 	}
+	return paged
 }
 
 // lineOf is the line of the ledger that a component's tensors stand in.

@@ -3,6 +3,7 @@ package memory
 import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 )
 
 // shape is everything that one layer on one rank depends on: the key of the
@@ -19,6 +20,7 @@ type shape struct {
 	userBuffers bool   // tensor-parallel communication overlaps through registered buffers
 	graphs      string // what CUDA graphs capture
 	sendsTokens bool   // a dispatcher sends tokens, not their copies
+	static      bool   // experts have buffers of a fixed size
 }
 
 // shapeOf extracts the key from a layout.
@@ -29,7 +31,7 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
 		compiled:    x.Compile,
 		userBuffers: x.OverlapTensorParallel && l.TensorParallel > 1,
-		graphs:      x.CUDAGraphs, sendsTokens: plan.SendsTokens(x.MoEDispatcher),
+		graphs:      x.CUDAGraphs, sendsTokens: plan.SendsTokens(x.MoEDispatcher), static: m.static(x),
 		fusedLoss: x.CrossEntropy == "fused" || x.Compile && m.runtime.Loss.CompilesLoss,
 	}
 	if l.Recompute == plan.RecomputeSelective {
@@ -38,9 +40,17 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 	return s
 }
 
+// static reports whether experts have buffers of a fixed size.
+func (m *Model) static(x *plan.Execution) bool {
+	return m.runtime.Experts.Static.Capacity > 0 && x.StaticExperts() && !m.arch.Model.MoE.TokenDrop
+}
+
 // assembly is how the blocks of a layer are built.
 func (m *Model) assembly(s *shape) program.Assembly {
 	a := program.AssemblyOf(m.runtime)
+	if !s.static {
+		a.Experts.Static = runtime.StaticExperts{}
+	}
 	a.UnfusedAttention, a.Compiled, a.ContextExchange = s.unfused, s.compiled, s.context
 	a.Loss, a.LossChunks, a.FusedLoss = *m.loss(s), s.lossChunks, s.fusedLoss
 	a.Types = program.Types{Compute: m.element, Input: m.precision.inputBytes, Quantised: m.precision.weightBytes > 0, RowAlign: m.precision.align}

@@ -67,11 +67,12 @@ const near = 0.8
 // taken to be independent, so that the largest of many ranks and steps is that of
 // so many normal numbers (√(2 ln n) spreads, with an exponential tail of
 // 1/√(2 ln n); Embrechts et al. 1997, Modelling Extremal Events, section 3.3).
-// Nothing skews where tokens are dropped, or with memory to spare.
+// Nothing skews where tokens are dropped, where experts have buffers of a fixed
+// size, or with memory to spare.
 func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
 	moe := m.job.Model.MoE
 	usable := float64(m.job.UsableMemory())
-	if moe == nil || moe.TokenDrop || m.balanced || float64(device) < float64(near*usable) || float64(device) > usable {
+	if moe == nil || moe.TokenDrop || m.balanced || m.static(e.x) || float64(device) < float64(near*usable) || float64(device) > usable {
 		return 0
 	}
 	if m.skewed == nil {

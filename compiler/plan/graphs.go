@@ -15,6 +15,13 @@ const (
 // GraphModules lists them in the order in which plans name them.
 var GraphModules = []string{GraphAttention, GraphMLP, GraphMoE, GraphMoERouter, GraphMoEPreprocess, GraphMamba}
 
+// StaticExperts reports whether experts that drop no token run in the graph of a
+// whole step: a graph has its shapes once for all, and so experts get buffers of a
+// fixed size, in which kernels count the rows by themselves.
+func (x *Execution) StaticExperts() bool {
+	return x.CUDAGraphs == "full" && SendsTokens(x.MoEDispatcher)
+}
+
 // Captures reports whether a CUDA graph launches a module of a layer. Graphs of
 // layers leave routed experts to the host, whose shapes change from step to step;
 // the graph of a whole step has everything.

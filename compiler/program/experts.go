@@ -89,14 +89,14 @@ func (b *builder) routed() {
 	local := e.ExpertFFNHiddenSize / b.s.ExpertTensorParallel
 	f, width := rows*int64(local), float64(e.ExpertFFNHiddenSize)/float64(b.s.ExpertTensorParallel)
 	permute := Operation{Name: "permute", Kind: Permute, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(hidden)}
-	b.keep(&permute, plan.ModuleMoE, b.asInput(rows*hidden))
+	b.keepRows(&permute, plan.ModuleMoE, b.asInput(rows*hidden))
 	if b.a.Recompute.KeepsAllToAll && b.s.ExpertParallel > 1 {
 		b.leave(&permute, Tensor{Bytes: 2 * rows * hidden * element, Operator: true})
 	}
 	gemm := GEMM{M: int(mean), N: local * up, K: int(hidden), Groups: e.Experts / b.s.ExpertParallel, Count: 1}
 	in := Operation{Name: "experts.in", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, Before: ExpertDispatch, GEMM: gemm}
 	b.separate(&in, local)
-	b.keep(&in, plan.ModuleMoE, int64(up)*f*element)
+	b.keepRows(&in, plan.ModuleMoE, int64(up)*f*element)
 	activation := Operation{Name: "experts.activation", Kind: Activation, Component: Experts,
 		Modules: plan.ModuleMoE | plan.ModuleExpertActivation, Elements: mean * width}
 	if b.a.Layers.SeparateGate && up == 2 {
@@ -105,7 +105,7 @@ func (b *builder) routed() {
 	if b.a.Layers.SeparateGate && m.ActivationClamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
 		b.keep(&activation, plan.ModuleMoE, 3*f*element)
 	}
-	b.keepResident(&activation, plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f))
+	b.keepRows(&activation, plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f)).Resident = true
 	activation.Backward = int64(up) * f * element
 	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, After: ExpertCombine, GEMM: gemm}
 	out.GEMM.N, out.GEMM.K = int(hidden), local
@@ -137,12 +137,25 @@ func (b *builder) expertWeights() (in, out []Weight) {
 	return in, out
 }
 
-// rows is the number of rows that this rank's experts multiply, with the
-// imbalance of the busiest rank and the padding that low precision asks of
-// each expert.
+// static reports whether experts have buffers of a fixed size.
+func (b *builder) static() bool { return b.a.Experts.Static.Capacity > 0 && !b.m.MoE.TokenDrop }
+
+// keepRows adds a tensor of the experts' rows that the backward pass needs.
+func (b *builder) keepRows(o *Operation, dropped plan.Modules, bytes int64) *Tensor {
+	return b.leave(o, Tensor{Bytes: bytes, Dropped: dropped, Autograd: true, Paged: b.static()})
+}
+
+// rows is the number of rows that this rank's experts have memory for: those of a
+// buffer of fixed size, or those that they multiply, with the imbalance of the
+// busiest rank and the padding that low precision asks of each expert.
 func (b *builder) rows() int64 {
 	e := b.m.MoE
 	n := b.tokens * int64(e.TopK*b.s.ExpertTensorParallel) / int64(b.s.TensorParallel)
+	if b.static() {
+		s := &b.a.Experts.Static
+		multiple := int64(max(s.RowMultiple, 1))
+		return (int64(float64(n)*s.Capacity) + multiple - 1) / multiple * multiple
+	}
 	if e.TokenDrop && e.CapacityFactor > 0 {
 		n = int64(float64(n) * e.CapacityFactor)
 	} else if e.LoadImbalance > 1 {

@@ -115,6 +115,9 @@ type Tensor struct {
 	Autograd, Operator bool
 	// Resident tensors stay on the GPU when activations are offloaded.
 	Resident bool
+	// Paged tensors have the size of a static buffer while their layer runs, and
+	// wait for the backward pass in pages.
+	Paged bool
 }
 
 // Block is a part of a layer between two sums with the residual stream: its

@@ -192,6 +192,24 @@ type Experts struct {
 	// GroupedStreams says that grouped GEMMs run on several streams, each with a
 	// workspace.
 	GroupedStreams bool
+	// Static are the buffers of experts that drop no token in the graph of a whole
+	// step; zero where the engine has none.
+	Static StaticExperts
+}
+
+// StaticExperts are buffers of fixed size for what is routed to the experts of a
+// rank. One kernel runs an expert MLP in them and works on the rows alone that a
+// step really routes. What of it the backward pass needs is copied into pages,
+// without the rows that are empty. A step that routes more than a buffer holds
+// runs once more without them, so that no token is lost.
+type StaticExperts struct {
+	// Capacity is how many rows a buffer has for every row of balanced routing,
+	// RowMultiple what their number is a multiple of.
+	Capacity    float64
+	RowMultiple int
+	// Pages is how many rows of pages of the GPU there are for every such row, and
+	// HostPages how many of pinned host memory, which serve when those are full.
+	Pages, HostPages float64
 }
 
 // Recompute is what recompute leaves out.

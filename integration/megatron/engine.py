@@ -76,7 +76,7 @@ class LayerNormLinear(Module):
 
 class GroupedLinear(Module):
     def __init__(self, num_gemms, in_features, out_features, *, sequence_parallel=False, tp_group=None, tp_size=1, bias=True,
-                 params_dtype=None, parallel_mode=None, device=None, **_):
+                 params_dtype=None, parallel_mode=None, device=None, scale_bias=False, **_):  # the operation of the name has the last
         super().__init__(parallel_mode, tp_group, tp_size, params_dtype, device, sequence_parallel)
         self.num_gemms, self.in_features, self.out_features, self.use_bias = num_gemms, in_features, out_features, bias
         for i in range(num_gemms):
@@ -197,3 +197,12 @@ def install(version):
     """Call it before the first import of megatron."""
     Finder.version = version
     sys.meta_path.insert(0, Finder())
+
+
+def suit(arguments):
+    """Says the release that a launch needs where that is a newer one than others do with: experts in one kernel, in any width that
+    the kernel takes. Call it in the launch's own process."""
+    if "--use-transformer-engine-op-fuser" in arguments:
+        import megatron.core.utils as utilities
+
+        sys.modules[ROOT].__version__, utilities._te_version = "2.15.0", None

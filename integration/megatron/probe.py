@@ -57,6 +57,7 @@ class Probe:
                        "WORLD_SIZE": self.case["world"], "LOCAL_WORLD_SIZE": min(8, self.case["world"])}
         os.environ.update({name: str(value) for name, value in {**self.case.get("environment", {}), **environment}.items()})
         sys.argv = [script, *self.case["arguments"]]
+        engine.suit(self.case["arguments"])
         output, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), (log := io.StringIO()), log
         try:
             pretend.compute_capability(*self.case["capability"])

@@ -18,6 +18,13 @@ func hybrid(d *Draft, groups int) {
 	m.PositionEmbedding = job.PositionEmbedding{Kind: "none"}
 }
 
+// static asks for a graph of the whole step over experts that drop no token.
+func static(d *Draft) {
+	d.Job.Training.Precision, d.Job.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
+	d.Job.Execution.CUDAGraphs, d.Job.Execution.MoEDispatcher = job.Some("full"), job.Some("hybridep")
+	d.Layout.ExpertParallel = 8
+}
+
 var megatronCases = []Case{
 	{Rule: "megatron-mixer-heads", Model: "dense", What: "2 groups of a Mamba mixer over 4 tensor ranks",
 		Says: "ngroups must be evenly divisible by tp_size",
@@ -262,6 +269,24 @@ var megatronCases = []Case{
 	{Rule: "megatron-cuda-graph-modules", Model: "experts", What: "CUDA graphs of moe_preprocess alone",
 		Says: "moe_preprocess cuda graph is only supported with moe_router cuda graph",
 		Edit: func(d *Draft) { d.Job.Execution.CUDAGraphs = job.Some("moe_preprocess") }},
+	{Rule: "megatron-static-experts", Model: "experts", What: "a CUDA graph of the whole step over dropless experts in bf16",
+		Why: "the kernel of Transformer Engine that counts rows on the GPU takes mxfp8 alone (is_supported and fuse_grouped_mlp_ops in pytorch/ops); the other path reads the counts on the host, which ends the capture at the fourth step",
+		Edit: func(d *Draft) {
+			static(d)
+			d.Job.Training.Precision = "bf16"
+		}},
+	{Rule: "megatron-static-experts-layout", Model: "experts", What: "a CUDA graph of the whole step over dropless experts with deepep",
+		Says: "moe_expert_rank_capacity_factor requires moe_flex_dispatcher_backend to be",
+		Edit: func(d *Draft) {
+			static(d)
+			d.Job.Execution.MoEDispatcher = job.Some("deepep")
+		}},
+	{Rule: "megatron-static-experts-load", Model: "experts", What: "a CUDA graph of the whole step over dropless experts with load_imbalance = 1.6",
+		Why: "shows when tokens are routed: PagedStashRunner (paged_stash.py) would run every step again, without a graph",
+		Edit: func(d *Draft) {
+			static(d)
+			d.Job.Model.MoE.LoadImbalance = 1.6
+		}},
 	{Rule: "megatron-sgd", Model: "dense", What: "sgd with zero_stage = 1",
 		Says: "Only Adam, HybridDeviceOptimizer, and optimizers with an init_state_fn",
 		Edit: func(d *Draft) {
