@@ -120,6 +120,10 @@ func differing(old, new *plan.Plan) []string {
 			names = append(names, "execution."+o.Name)
 		}
 	}
+	// Of graphs only those over experts in buffers of fixed size change what is stored.
+	if old.Execution.StaticExperts() != new.Execution.StaticExperts() {
+		names = append(names, "execution.cuda_graphs")
+	}
 	return names
 }
 

@@ -237,6 +237,15 @@ func TestFits(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	graphs := *old
+	graphs.Execution.MoEDispatcher, graphs.Execution.CUDAGraphs = "hybridep", "full"
+	if got := Resume(old, &graphs); got.Answer != NotResumable || !strings.Contains(got.Why, "blocks of 32") {
+		t.Errorf("experts in buffers of fixed size: %+v", got)
+	}
+	graphs.Execution.CUDAGraphs = "layer"
+	if got := Resume(old, &graphs); got.Answer != Keeps {
+		t.Errorf("graphs of layers: %+v", got)
+	}
 	new.BackendVersion = "core_v0.19.2"
 	if got := Resume(old, &new); got.Answer != Unproven {
 		t.Errorf("another version: %+v", got)
