@@ -3,7 +3,6 @@ package megatron
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/ndc-dev/ndc/backends/capability"
@@ -54,7 +53,7 @@ func checkTimeout(_ *version, j *job.Job, diags *diag.List) {
 // checkLogging: before --log-memory-interval the allocator's memory is in the log once,
 // and timers wait for the GPU, which no graph can record (core/timers.py).
 func checkLogging(v *version, j *job.Job, diags *diag.List) {
-	if g := j.Execution.CUDAGraphs; j.Training.Logging.Timers && (g.Value == "full" || slices.Contains(j.Constraints.Execution["cuda_graphs"], "full")) {
+	if j.Training.Logging.Timers && asksWholeStep(j) {
 		diags.Error(UnsupportedLogging, j.Sources.Range("training.logging.timers"), "A graph of the whole step cannot be timed in parts",
 			"Megatron-LM's timers wait for the GPU, which cannot be recorded in a CUDA graph. Remove timers = true, or \"full\" from execution.cuda_graphs.")
 	}

@@ -76,12 +76,18 @@ func selective(j *job.Job) []plan.Modules {
 	}
 	cheap := cheapModules(j)
 	sets := []plan.Modules{plan.ModuleCoreAttention}
-	if cheap != 0 {
-		sets = append(sets, cheap)
+	add := func(cheap plan.Modules) {
+		if cheap != 0 {
+			sets = append(sets, cheap)
+		}
+		if j.Model.MoE == nil || j.Model.MoE.FirstDenseLayers > 0 {
+			sets = append(sets, cheap|plan.ModuleMLP)
+		}
 	}
-	if j.Model.MoE == nil || j.Model.MoE.FirstDenseLayers > 0 {
-		sets = append(sets, cheap|plan.ModuleMLP)
+	if j.Model.MoE != nil && asksWholeStep(j) { // whose buffers of experts exclude the activation
+		add(cheap &^ plan.ModuleExpertActivation)
 	}
+	add(cheap)
 	if j.Model.MoE != nil {
 		sets = append(sets, cheap&^plan.ModuleExpertActivation|plan.ModuleMoE)
 	}

@@ -92,10 +92,15 @@ func (f *staticFactor) asked(j *job.Job) (value float64, ok bool) {
 	return value, ok
 }
 
+// asksWholeStep reports whether the job names a graph of the whole step.
+func asksWholeStep(j *job.Job) bool {
+	return j.Execution.CUDAGraphs.Value == "full" || slices.Contains(j.Constraints.Execution["cuda_graphs"], "full")
+}
+
 // countsStatic reports whether the plan counts an extra argument because it is of the
 // buffers of experts that the job asks for.
 func countsStatic(j *job.Job, option string) bool {
-	if x := j.Execution.CUDAGraphs; x.Value != "full" && !slices.Contains(j.Constraints.Execution["cuda_graphs"], "full") {
+	if !asksWholeStep(j) {
 		return false
 	}
 	for _, f := range staticFactors {
