@@ -59,6 +59,7 @@ job "deepseek-v3-gb200-256-bridge" {
 
   execution {
     cross_entropy            = "fused"
+    cuda_graphs              = "full"
     gradient_dtype           = "bf16"
     moe_dispatcher           = "hybridep"
     overlap_expert_parallel  = true

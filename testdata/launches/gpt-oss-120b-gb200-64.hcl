@@ -61,6 +61,7 @@ job "gpt-oss-120b-gb200-64" {
 
   execution {
     cross_entropy            = "fused"
+    cuda_graphs              = "full"
     gradient_dtype           = "bf16"
     moe_dispatcher           = "hybridep"
     overlap_expert_parallel  = true

@@ -58,6 +58,7 @@ job "qwen3-235b-gb200-256-bridge" {
 
   execution {
     cross_entropy            = "fused"
+    cuda_graphs              = "full"
     gradient_dtype           = "bf16"
     moe_dispatcher           = "hybridep"
     overlap_expert_parallel  = true

@@ -56,6 +56,7 @@ job "qwen3-30b-gb200-8" {
 
   execution {
     cross_entropy            = "fused"
+    cuda_graphs              = "full"
     gradient_dtype           = "bf16"
     moe_dispatcher           = "hybridep"
     overlap_expert_parallel  = true
