@@ -36,6 +36,7 @@ func Plan(j *job.Job, p *plan.Plan) diag.List {
 	w.unsaved()
 	w.interval()
 	w.memory()
+	w.experts()
 	return w.list
 }
 

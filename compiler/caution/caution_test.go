@@ -53,6 +53,8 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"careful", func(*job.Job, *plan.Plan) {}, "", ""},
 		{"no chain", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{} }, "run-outlasts-limit", "27.8 hours, and one submission trains 23.7 hours"},
+		{"experts fit", func(_ *job.Job, p *plan.Plan) { p.Memory.ExpertRows = &plan.ExpertRows{Buffer: 1.5, Busiest: 1.5} }, "", ""},
+		{"experts overflow", func(_ *job.Job, p *plan.Plan) { p.Memory.ExpertRows = &plan.ExpertRows{Buffer: 1.5, Busiest: 1.74} }, "experts-overflow", "1.50 times the rows of balanced routing, and while the router is at its most uneven the busiest rank is expected to get 1.74"},
 		{"no chain, fits", func(j *job.Job, p *plan.Plan) { j.Slurm.Chain, p.Run.Jobs, p.Run.Seconds = job.Chain{}, 1, 80000 }, "", ""},
 		{"no chain, no checkpoint", func(j *job.Job, p *plan.Plan) {
 			j.Slurm.Chain, j.Training.Checkpoint, p.Run.Checkpoints = job.Chain{}, job.Checkpoint{}, nil

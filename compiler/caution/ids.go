@@ -34,6 +34,8 @@ const (
 	LocalCheckpoints diag.ID = "local-checkpoints"
 	// MemoryReachesGPU: the upper end of the memory's range is all of the GPU.
 	MemoryReachesGPU diag.ID = "memory-reaches-gpu"
+	// ExpertsOverflow: buffers of experts are smaller than what an uneven router sends.
+	ExpertsOverflow diag.ID = "experts-overflow"
 	// UnlikelyLearningRate: a peak learning rate far from every recipe.
 	UnlikelyLearningRate diag.ID = "unlikely-learning-rate"
 	// UnlikelyOptimizer: another figure of the optimizer that no recipe has.
@@ -66,6 +68,7 @@ var summaries = map[diag.ID]string{
 	SingleCheckpoint:     "Only one checkpoint is kept",
 	LocalCheckpoints:     "Checkpoints on the nodes' own disks",
 	MemoryReachesGPU:     "Memory may reach the GPU's limit",
+	ExpertsOverflow:      "Steps may run twice",
 	UnlikelyLearningRate: "Unlikely learning rate",
 	UnlikelyOptimizer:    "Unlikely setting of the optimizer",
 	LongWarmup:           "Warm-up takes most of the run",

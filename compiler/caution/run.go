@@ -106,6 +106,14 @@ func (w *warner) memory() {
 	}
 }
 
+// experts warns of buffers of experts that overflow while the router is uneven.
+func (w *warner) experts() {
+	if r := w.plan.Memory.ExpertRows; r != nil && r.Busiest > r.Buffer {
+		w.warn(ExpertsOverflow, "execution.cuda_graphs", "The graph of a whole step has buffers for %.2f times the rows of balanced routing, and while the router is at its most uneven the busiest rank is expected to get %.2f times as many in some layer. Such a step runs again without graph and buffers, and takes more than twice as long as predicted; no token is lost. Give the buffers more room, as the page of the backend says, use fewer ranks for experts, or set cuda_graphs otherwise. model.moe.load_imbalance says what is known of the router.",
+			r.Buffer, r.Busiest)
+	}
+}
+
 // headroom is a share in percent to leave free: 7 keeps the upper end of most
 // ranges off the GPU, and where some is left already that is not enough.
 func (w *warner) headroom() int {

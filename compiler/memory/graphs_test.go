@@ -1,11 +1,13 @@
 package memory
 
 import (
+	"math"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
 
@@ -95,7 +97,17 @@ func TestStaticExperts(t *testing.T) {
 	if got, want := line(&balanced, "activations_experts"), int64(2*sequence/4*8*17); got != want { // the router's, of the micro-batch that is left at the peak
 		t.Errorf("%d bytes beside the pages, want %d", got, want)
 	}
+	// 2 of 8 experts on each of 4 ranks, 2 of them for each of 1,024 tokens, and a
+	// router from random weights: the largest of 4 ranks in 4 layers, with 2 · 128 rows
+	// of padding.
+	spread := math.Sqrt((0.37*0.37 + (8./2-1)/1024) / 2 * 6 / 7)
+	if got, want := *balanced.ExpertRows, (plan.ExpertRows{Buffer: 1.3, Busiest: units.Rounded(1 + spread*math.Sqrt(2*math.Log(4*4)) + 256./512)}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 	uneven := memory(func(e *job.MoE) { e.LoadImbalance = 1.2 })
+	if got, want := uneven.ExpertRows.Busiest, 1.2+256./512; got != want {
+		t.Errorf("the busiest rank gets %v, want %v", got, want)
+	}
 	if uneven.Peak != balanced.Peak {
 		t.Errorf("%+v with uneven experts, %+v without", uneven.Peak, balanced.Peak)
 	}

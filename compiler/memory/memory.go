@@ -149,6 +149,7 @@ func (m *Model) Memory(l *plan.Layout, x *plan.Execution) plan.Memory {
 	out.Host = m.host(l, &host)
 	m.judge(&e, &phases, &worst, true)
 	out.NeededBytes, out.OOM = worst.Needed, worst.Uncertain.Exhausted(worst.Phases, float64(m.job.UsableMemory()))
+	out.ExpertRows = m.expertRows(&e)
 	if worst.Slows > 0 {
 		out.NearLimit = &plan.NearLimit{Probability: worst.Slows, Times: 1 + worst.Slower}
 	}

@@ -3,6 +3,7 @@ package memory
 import (
 	"math"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -80,15 +81,48 @@ func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
 	}
 	const busier = 0.1
 	slope := (float64(m.skewed.Peak(e.l, e.x).Device)/float64(device) - 1) / busier
-	layers := 0
+	return max(0, slope) * m.uneven(e) / math.Sqrt(max(1, float64(m.expertLayers())/float64(e.l.PipelineParallel)))
+}
+
+// expertLayers counts the layers that have experts.
+func (m *Model) expertLayers() (layers int) {
 	for k := range m.arch.Kinds() {
 		if m.arch.Kinds()[k].MoE {
 			layers += m.arch.Count(k, 0, m.arch.Model.Layers)
 		}
 	}
-	tokens := float64(e.l.MicroBatchSize*m.arch.Model.SequenceLength*e.l.ExpertParallel*e.l.ExpertTensorParallel) / float64(e.l.ContextParallel*e.l.TensorParallel)
-	each := m.routing().Rank(tokens, moe.Experts, moe.TopK, moe.Experts/e.l.ExpertParallel)
-	return max(0, slope) * each / math.Sqrt(max(1, float64(layers)/float64(e.l.PipelineParallel)))
+	return layers
+}
+
+// uneven is the spread of what a rank's experts get in one layer and micro-batch, as
+// a share of the mean.
+func (m *Model) uneven(e *evaluation) float64 {
+	moe := m.job.Model.MoE
+	return m.routing().Rank(m.exchanged(e), moe.Experts, moe.TopK, moe.Experts/e.l.ExpertParallel)
+}
+
+// exchanged is the number of tokens of a micro-batch that the ranks of an expert
+// group exchange.
+func (m *Model) exchanged(e *evaluation) float64 {
+	return float64(e.l.MicroBatchSize*m.arch.Model.SequenceLength*e.l.ExpertParallel*e.l.ExpertTensorParallel) / float64(e.l.ContextParallel*e.l.TensorParallel)
+}
+
+// expertRows is how full buffers of a fixed size get: the largest load of any rank
+// in any layer, by the same normal numbers as above or as the job knows it, and half
+// the padding of each expert. nil where there are none.
+func (m *Model) expertRows(e *evaluation) *plan.ExpertRows {
+	if !m.static(e.x) {
+		return nil
+	}
+	moe, fixed := m.job.Model.MoE, &m.runtime.Experts.Static
+	mean := m.exchanged(e) * float64(moe.TopK) / float64(e.l.ExpertParallel)
+	padding := float64(moe.Experts/e.l.ExpertParallel*fixed.RowMultiple) / 2 / mean
+	load := moe.LoadImbalance
+	if load <= 1 {
+		ranks := e.l.ExpertParallel * m.expertLayers()
+		load = 1 + float64(m.uneven(e)*math.Sqrt(2*math.Log(float64(max(2, ranks)))))
+	}
+	return &plan.ExpertRows{Buffer: fixed.Capacity, Busiest: units.Rounded(load + padding)}
 }
 
 // routing is how unevenly the job's router loads experts. One that starts at

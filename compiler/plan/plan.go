@@ -106,7 +106,8 @@ type Memory struct {
 	UsableBytes units.Bytes
 	NeededBytes units.Bytes // what has to be usable for the limits on running out
 	OOM         OOMProbability
-	NearLimit   *NearLimit // nil: there is memory to spare
+	NearLimit   *NearLimit  // nil: there is memory to spare
+	ExpertRows  *ExpertRows // nil: no buffers of experts can overflow
 	Peak        Peak
 	Stages      []StageMemory
 	Host        HostMemory
@@ -124,6 +125,13 @@ type OOMProbability struct {
 type NearLimit struct {
 	Probability float64
 	Times       float64 // expectation of how many times as long a step takes
+}
+
+// ExpertRows says what buffers of experts that have a fixed size hold, and what is
+// routed to the busiest rank of a step while its router is at its most uneven, both
+// over the rows of balanced routing. A step that routes more than fits runs twice.
+type ExpertRows struct {
+	Buffer, Busiest float64
 }
 
 // Peak is the busiest rank.

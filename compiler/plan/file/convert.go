@@ -71,7 +71,7 @@ func lockedOf(l *plan.Locked) *Locked {
 
 func memoryOf(m *plan.Memory) Memory {
 	return Memory{
-		GPUBytes: m.GPUBytes, UsableBytes: m.UsableBytes, NeededBytes: m.NeededBytes, OOM: OOMProbability(m.OOM), NearLimit: (*NearLimit)(m.NearLimit), Peak: Peak(m.Peak),
+		GPUBytes: m.GPUBytes, UsableBytes: m.UsableBytes, NeededBytes: m.NeededBytes, OOM: OOMProbability(m.OOM), NearLimit: (*NearLimit)(m.NearLimit), ExpertRows: (*ExpertRows)(m.ExpertRows), Peak: Peak(m.Peak),
 		Stages: each(m.Stages, func(s plan.StageMemory) StageMemory {
 			return StageMemory{Stage: s.Stage, Layers: s.Layers, AllocatedBytes: s.AllocatedBytes, ReservedBytes: s.ReservedBytes,
 				DeviceBytes: s.DeviceBytes, Ledger: ledgerOf(s.Ledger)}
@@ -193,7 +193,7 @@ func (m *Memory) decision() plan.Memory {
 		return each(lines, func(l LedgerLine) plan.LedgerLine { return plan.LedgerLine(l) })
 	}
 	return plan.Memory{
-		GPUBytes: m.GPUBytes, UsableBytes: m.UsableBytes, NeededBytes: m.NeededBytes, OOM: plan.OOMProbability(m.OOM), NearLimit: (*plan.NearLimit)(m.NearLimit), Peak: plan.Peak(m.Peak),
+		GPUBytes: m.GPUBytes, UsableBytes: m.UsableBytes, NeededBytes: m.NeededBytes, OOM: plan.OOMProbability(m.OOM), NearLimit: (*plan.NearLimit)(m.NearLimit), ExpertRows: (*plan.ExpertRows)(m.ExpertRows), Peak: plan.Peak(m.Peak),
 		Stages: each(m.Stages, func(s StageMemory) plan.StageMemory {
 			return plan.StageMemory{Stage: s.Stage, Layers: s.Layers, AllocatedBytes: s.AllocatedBytes, ReservedBytes: s.ReservedBytes,
 				DeviceBytes: s.DeviceBytes, Ledger: ledger(s.Ledger)}

@@ -128,7 +128,8 @@ type Memory struct {
 	UsableBytes units.Bytes    `json:"usable_bytes"`
 	NeededBytes units.Bytes    `json:"needed_bytes"` // what has to be usable for constraints.max_oom_probability
 	OOM         OOMProbability `json:"oom_probability"`
-	NearLimit   *NearLimit     `json:"near_limit,omitempty"` // absent: there is memory to spare
+	NearLimit   *NearLimit     `json:"near_limit,omitempty"`  // absent: there is memory to spare
+	ExpertRows  *ExpertRows    `json:"expert_rows,omitempty"` // absent: no buffers of experts can overflow
 	Peak        Peak           `json:"peak"`
 	Stages      []StageMemory  `json:"stages"`
 	Host        HostMemory     `json:"host"`
@@ -151,6 +152,14 @@ type OOMProbability struct {
 type NearLimit struct {
 	Probability float64 `json:"probability"`
 	Times       float64 `json:"expected_times"` // as long a step takes
+}
+
+// ExpertRows says what buffers of experts that have a fixed size hold, and what is
+// routed to the busiest rank while its router is at its most uneven, both over the
+// rows of balanced routing.
+type ExpertRows struct {
+	Buffer  float64 `json:"buffer"`
+	Busiest float64 `json:"busiest"`
 }
 
 // Peak is the busiest rank.
