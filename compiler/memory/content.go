@@ -19,7 +19,7 @@ type chunk struct {
 	present  [maxKinds]bool // kinds of layers
 	moved    int64          // activations of a micro-batch that wait on the host
 	receive  int64          // buffers to receive into, for the whole step
-	static   int64          // inputs and outputs of CUDA graphs, for every micro-batch in flight
+	static   int64          // inputs and outputs of CUDA graphs, or pages of experts, for every micro-batch in flight
 	// gradients exist from the first backward pass on, and lack some before the
 	// last layer has made its own; zero where an engine has them always.
 	gradients, lacking int64

@@ -51,7 +51,7 @@ var lineNames = [numLines]struct{ id, name string }{
 	lineInputs:          {"activations_checkpoints", "activations: inputs kept for recompute"},
 	lineTransfer:        {"activations_in_transfer", "activations on their way to the host and back"},
 	lineReceive:         {"pipeline_buffers", "buffers that pipeline stages receive into"},
-	lineGraphs:          {"cuda_graphs", "inputs and outputs of CUDA graphs"},
+	lineGraphs:          {"cuda_graphs", "CUDA graphs: inputs, outputs and pages of experts"},
 	lineRecomputed:      {"recomputed_layer", "activations of the layer being recomputed"},
 	lineBackward:        {"backward_transients", "activation gradients of the running layer"},
 	lineHead:            {"logits_and_loss", "logits, loss and output head"},
