@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"math/bits"
+
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 )
@@ -61,10 +63,31 @@ func (m *Model) graphs(e *evaluation, rank *stageRank, c *content) (bytes, host 
 			gradients = max(gradients, e.terms.layers[k].graphGradients)
 		}
 	}
-	if fixed := &m.runtime.Experts.Static; static && fixed.Pages > 0 {
-		host = times(bytes, fixed.HostPages/fixed.Pages)
+	if static {
+		host = m.hostPages(e, c, bytes)
 	}
 	return bytes + gradients, host
+}
+
+// hostPages is what a rank has in host memory for pages beside those of its GPU: a
+// pinned buffer for each kind of tensor, which the allocator makes as large as the
+// next power of two (ATen/core/CachingHostAllocator.h).
+func (m *Model) hostPages(e *evaluation, c *content, pages int64) (host int64) {
+	fixed := &m.runtime.Experts.Static
+	for k := range e.terms.kinds {
+		y := &e.terms.layers[k]
+		if !c.present[k] || y.graphGradients == 0 || fixed.Pages == 0 {
+			continue
+		}
+		for _, part := range y.paged { // which layers with experts share
+			n := times(times(pages, float64(part)/float64(y.graphGradients)), fixed.HostPages/fixed.Pages)
+			if n > 0 {
+				host += 1 << bits.Len64(uint64(n-1))
+			}
+		}
+		break
+	}
+	return host
 }
 
 // times multiplies bytes by a ratio.

@@ -25,6 +25,9 @@ type layer struct {
 	// graphGradients what the gradients of its outputs take, once. Of experts in
 	// buffers of a fixed size they are the pages, and what is read back of them.
 	static, graphGradients int64
+	// paged are the tensors that wait in pages, each of them in a buffer of its own:
+	// what experts read, gate and up, and what comes of the activation.
+	paged [3]int64
 
 	elements  program.Elements
 	matrices  program.Elements // weights of the linear layers that low precision and matrix optimizers treat
@@ -45,17 +48,16 @@ func (m *Model) layer(s *shape, p program.Layer) layer {
 	l := layer{input: m.stream(s)}
 	l.static, l.graphGradients = m.captured(s, p)
 	blocks := make([]blockBytes, len(p))
-	var paged int64
 	for i := range p {
 		for k := range p[i].Operations {
 			o := &p[i].Operations[k]
-			paged += l.keep(s, o, &blocks[i])
+			l.keep(s, o, &blocks[i])
 			if o.Kind <= program.GroupedLinear || len(o.Weights) > 0 {
 				l.owed += outputs(o) * m.element
 			}
 		}
 	}
-	if paged > 0 {
+	if paged := l.paged[0] + l.paged[1] + l.paged[2]; paged > 0 {
 		fixed := &m.runtime.Experts.Static
 		l.static, l.graphGradients = times(paged, fixed.Pages/fixed.Capacity), paged
 	}
@@ -93,14 +95,14 @@ func (m *Model) local(s *shape) int64 {
 	return n
 }
 
-// keep adds the tensors of an operation of a block, and returns what of them waits
-// in pages, which stays whatever recompute does.
-func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) (paged int64) {
+// keep adds the tensors of an operation of a block. What waits in pages stays there
+// whatever recompute does.
+func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) {
 	at := lineOf(o.Component)
 	for i := range o.Tensors {
 		t := &o.Tensors[i]
 		if t.Paged {
-			paged += t.Bytes
+			l.page(t.Bytes)
 			continue
 		}
 		if t.Autograd {
@@ -121,7 +123,17 @@ func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) (paged int64
 			b.dropped += t.Bytes
 		}
 	}
-	return paged
+}
+
+// page adds a tensor that waits in pages.
+func (l *layer) page(bytes int64) {
+	for i := range l.paged {
+		if l.paged[i] == 0 {
+			l.paged[i] = bytes
+			return
+		}
+	}
+	panic("memory: more tensors in pages than experts keep")
 }
 
 // lineOf is the line of the ledger that a component's tensors stand in.
