@@ -74,7 +74,7 @@ func TermsOf(p *plan.Plan) uncertainty.Terms {
 	for k := range each {
 		each[k] += once[k]
 	}
-	return each
+	return each.In(p.Input.Precision)
 }
 
 // linkOf is the term of the slowest link that some groups of a mesh need.

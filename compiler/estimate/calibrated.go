@@ -13,15 +13,17 @@ import (
 // behind what was decided before.
 type factors [uncertainty.Count]units.Ratio
 
-// calibrated are the factors of the job's cluster; nil without a calibration.
+// calibrated are the factors of the job's cluster, GEMMs' those of its precision; nil
+// without a calibration.
 func (e *Evaluator) calibrated() *factors {
 	c := e.job.Cluster.Calibration
 	if c == nil {
 		return nil
 	}
 	var f factors
-	for k, v := range uncertainty.Factors(c) {
-		f[k] = units.Ratio(v)
+	of := uncertainty.Factors(c)
+	for k := range f {
+		f[k] = units.Ratio(of[uncertainty.Term(k).In(e.job.Training.Precision)])
 	}
 	return &f
 }

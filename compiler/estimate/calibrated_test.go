@@ -22,6 +22,7 @@ func TestCalibrated(t *testing.T) {
 				model = moe
 			}
 			plain := jobOf(model(), 8)
+			plain.Training.Precision = rapid.SampledFrom([]string{"bf16", "fp8"}).Draw(t, "precision")
 			l, x := layouts(t, experts), execution()
 			same, moved := *plain, *plain
 			same.Cluster.Calibration = &job.Calibration{}

@@ -31,6 +31,7 @@ func (e *Evaluator) Uncertain(l *plan.Layout, x *plan.Execution, out *uncertaint
 	for k := range out.Terms {
 		out.Terms[k] = times*out.Terms[k] + once[k]
 	}
+	out.Terms = out.Terms.In(e.job.Training.Precision)
 	out.Beyond = uncertainty.Embedded().Of(e.job).Measured.Beyond(l)
 }
 

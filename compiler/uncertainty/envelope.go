@@ -18,6 +18,7 @@ type Envelope struct {
 	Engines          []string `json:"engines"`
 	GPUTypes         []string `json:"gpu_types"`
 	Precisions       []string `json:"precisions"`
+	Rates            []string `json:"rates"` // precisions by GPU type, as rateOf writes them
 	GPUs             [2]int   `json:"gpus"`
 	SequenceLength   [2]int   `json:"sequence_length"`
 	TensorParallel   int      `json:"tensor_parallel"`
@@ -34,6 +35,7 @@ func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine string) {
 	v.Engines = include(v.Engines, engine)
 	v.GPUTypes = include(v.GPUTypes, gpuOf(j))
 	v.Precisions = include(v.Precisions, j.Training.Precision)
+	v.Rates = include(v.Rates, rateOf(j))
 	v.GPUs = widen(v.GPUs, l.GPUs())
 	v.SequenceLength = widen(v.SequenceLength, j.Model.SequenceLength)
 	v.TensorParallel = max(v.TensorParallel, l.TensorParallel)
@@ -65,6 +67,10 @@ func widen(r [2]int, n int) [2]int {
 // gpuOf is what a job's GPU is called: its name in the catalogue, or the user's.
 func gpuOf(j *job.Job) string { return cmp.Or(j.Cluster.GPU.Catalog, j.Cluster.GPU.Name) }
 
+// rateOf names a precision on a GPU. The rate of GEMMs is known by both: that of
+// a GPU in 8 bits says little of what it reaches in 16.
+func rateOf(j *job.Job) string { return j.Training.Precision + " on " + gpuOf(j) }
+
 func experts(j *job.Job) int {
 	if j.Model.MoE == nil {
 		return 0
@@ -86,11 +92,11 @@ func network(j *job.Job) float64 {
 // Distance is how far a job lies from what was measured, zero within it: in
 // doublings, or one for what was not measured at all.
 type Distance struct {
-	GPU, Precision, Engine  float64 // 1: never measured
+	GPU, Engine             float64 // 1: never measured
+	Precision               float64 // 1: never measured on this GPU
 	GPUs, Sequence, Experts float64 // doublings beyond
 	Network                 float64 // halvings below the slowest one
 	PCIe                    float64 // 1: a node without NVLink
-	Narrow                  float64 // 1: GEMMs in 8 bits or fewer, which engines quantise in many ways
 	Pattern                 float64 // 1: layers of several kinds, which nothing was fitted to
 }
 
@@ -113,8 +119,6 @@ func (d *Distance) Named(name string) float64 {
 		return d.Network
 	case "pcie":
 		return d.PCIe
-	case "narrow":
-		return d.Narrow
 	case "pattern":
 		return d.Pattern
 	}
@@ -128,7 +132,7 @@ func (v *Envelope) Distance(j *job.Job, engine string) Distance {
 		to       *float64
 		value    string
 		measured []string
-	}{{&d.GPU, gpuOf(j), v.GPUTypes}, {&d.Precision, j.Training.Precision, v.Precisions}, {&d.Engine, engine, v.Engines}} {
+	}{{&d.GPU, gpuOf(j), v.GPUTypes}, {&d.Precision, rateOf(j), v.Rates}, {&d.Engine, engine, v.Engines}} {
 		if !slices.Contains(n.measured, n.value) {
 			*n.to = 1
 		}
@@ -142,9 +146,6 @@ func (v *Envelope) Distance(j *job.Job, engine string) Distance {
 	}
 	if j.Cluster.NVLink.Domain == 0 && j.Cluster.GPUsPerNode > 1 {
 		d.PCIe = 1
-	}
-	if narrow(j.Training.Precision) {
-		d.Narrow = 1
 	}
 	if j.Model.LayerPattern != "" {
 		d.Pattern = 1
@@ -188,6 +189,9 @@ func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine string) []string {
 		if !slices.Contains(n.measured, n.value) {
 			out = append(out, n.what+" "+n.value)
 		}
+	}
+	if rate := rateOf(j); len(out) == 0 && !slices.Contains(v.Rates, rate) {
+		out = append(out, rate)
 	}
 	for _, n := range []measure{
 		{units.Count(l.GPUs(), "GPU"), l.GPUs(), v.GPUs}, {units.Count(j.Model.SequenceLength, "token") + " per sequence", j.Model.SequenceLength, v.SequenceLength},

@@ -14,8 +14,11 @@ func measuredJob() (*job.Job, *plan.Layout, Envelope) {
 	j := &job.Job{}
 	j.Cluster.GPU.Catalog, j.Training.Precision, j.Model.SequenceLength = "h100_sxm", "bf16", 4096
 	l := &plan.Layout{TensorParallel: 4, ContextParallel: 1, PipelineParallel: 2, ExpertParallel: 1, DataParallelReplicate: 1, DataParallelShard: 8}
+	other := *j
+	other.Cluster.GPU.Catalog, other.Training.Precision = "a100_80gb", "fp16"
 	var v Envelope
 	v.Add(j, l, "a")
+	v.Add(&other, l, "a")
 	return j, l, v
 }
 
@@ -31,6 +34,7 @@ func TestOutside(t *testing.T) {
 		{"smaller degrees", func(_ *job.Job, l *plan.Layout) { l.TensorParallel, l.DataParallelShard = 2, 16 }, ""},
 		{"GPU", func(j *job.Job, _ *plan.Layout) { j.Cluster.GPU.Catalog = "b200" }, "GPU b200"},
 		{"a GPU of the user's", func(j *job.Job, _ *plan.Layout) { j.Cluster.GPU.Catalog, j.Cluster.GPU.Name = "", "h100_pcie" }, "GPU h100_pcie"},
+		{"precision on a GPU", func(j *job.Job, _ *plan.Layout) { j.Training.Precision = "fp16" }, "fp16 on h100_sxm"},
 		{"precision", func(j *job.Job, _ *plan.Layout) { j.Training.Precision = "fp8" }, "precision fp8"},
 		{"more GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 16 }, "128 GPUs (measured: 64 to 64)"},
 		{"fewer GPUs", func(_ *job.Job, l *plan.Layout) { l.DataParallelShard = 1 }, "8 GPUs (measured: 64 to 64)"},
@@ -51,6 +55,21 @@ func TestOutside(t *testing.T) {
 		}
 		if got := v.Outside(j, l, "b"); !slices.Contains(got, "engine b") {
 			t.Errorf("%s: %q of an engine that was not measured", c.name, got)
+		}
+	}
+}
+
+// TestRates: a precision that was measured on another GPU alone is as far away as
+// one that was measured nowhere.
+func TestRates(t *testing.T) {
+	for _, c := range []struct {
+		gpu, precision string
+		far            float64
+	}{{"h100_sxm", "bf16", 0}, {"a100_80gb", "fp16", 0}, {"h100_sxm", "fp16", 1}, {"h100_sxm", "fp8", 1}} {
+		j, _, v := measuredJob()
+		j.Cluster.GPU.Catalog, j.Training.Precision = c.gpu, c.precision
+		if d := v.Distance(j, "a"); d.Precision != c.far || d.GPU != 0 {
+			t.Errorf("%s on %s: %+v", c.precision, c.gpu, d)
 		}
 	}
 }

@@ -52,3 +52,22 @@ func TestOthers(t *testing.T) {
 	p.Machine = 0
 	near(t, "nothing shared", p.Others(seen).Mean[Linear], 0, 0)
 }
+
+// TestOddModel: a model that is off by far more than models are moves what is
+// expected of others less than half as far as one that is off by a tenth of that;
+// steps that are all even say the same as without tails.
+func TestOddModel(t *testing.T) {
+	p := plain()
+	p.Machine = 0.3
+	compute, _ := steps()
+	moved := func(ratio float64) float64 {
+		return p.Others([]Observation{{compute, ratio, 0}, {compute, ratio, 0}, {compute, 1, 1}, {compute, 1, 1}}).Mean[Linear]
+	}
+	even, odd := moved(1.1), moved(3)
+	if even <= 0 || odd > 0.5*even*math.Log(3)/math.Log(1.1) {
+		t.Errorf("a model that is 10 %% slower moves others by %g, one that is 200 %% slower by %g", even, odd)
+	}
+	if math.Abs(even-0.3*0.01*math.Log(1.1)/(2*0.3*0.01+0.7*0.01+0.0025+0.0002)) > 0.1*even {
+		t.Errorf("a model that is 10 %% slower moves others by %g", even)
+	}
+}

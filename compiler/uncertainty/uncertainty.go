@@ -29,6 +29,8 @@ type Term uint8
 const (
 	Linear    Term = iota // dense GEMMs, embedding and head
 	Grouped               // expert GEMMs
+	Linear8               // dense GEMMs, embedding and head where a job computes in 8 bits or fewer
+	Grouped8              // its expert GEMMs
 	Attention             // attention kernels
 	Bandwidth             // kernels bound by memory bandwidth, the optimizer among them
 	Host                  // what the host takes to launch work
@@ -44,6 +46,8 @@ const (
 var names = [Count]struct{ id, words string }{
 	Linear:    {"linear", "dense GEMMs"},
 	Grouped:   {"grouped", "expert GEMMs"},
+	Linear8:   {"linear8", "dense GEMMs in 8 bits"},
+	Grouped8:  {"grouped8", "expert GEMMs in 8 bits"},
 	Attention: {"attention", "attention"},
 	Bandwidth: {"bandwidth", "memory-bound kernels"},
 	Host:      {"host", "host and launch overhead"},
@@ -60,8 +64,30 @@ func (t Term) String() string { return names[t].id }
 // Words is what a term is called in messages.
 func (t Term) Words() string { return names[t].words }
 
+// In is the term that a job of some precision has instead. Its kernels in 8 bits or
+// fewer are others than those in 16 bits, quantise as its engine does, and reach a
+// rate of their own: what is known of one width says nothing of the other.
+func (t Term) In(precision string) Term {
+	switch {
+	case !narrow(precision):
+	case t == Linear:
+		return Linear8
+	case t == Grouped:
+		return Grouped8
+	}
+	return t
+}
+
 // Terms is what a step spends on each term.
 type Terms [Count]units.Seconds
+
+// In is what a job of some precision spends, of terms that do not tell widths apart.
+func (t *Terms) In(precision string) (of Terms) {
+	for k, s := range t {
+		of[Term(k).In(precision)] += s
+	}
+	return of
+}
 
 // Sum is the step time.
 func (t *Terms) Sum() units.Seconds {

@@ -205,3 +205,22 @@ func TestData(t *testing.T) {
 		t.Errorf("384 experts: spread %v, 64 %v", spread, few)
 	}
 }
+
+// TestWidths: GEMMs of a job in 8 bits are terms of their own, of which steps in 16
+// bits say nothing.
+func TestWidths(t *testing.T) {
+	var s Step
+	s.Terms[Linear], s.Terms[Grouped], s.Terms[Attention] = 3, 2, 1
+	if of := s.Terms.In("bf16"); of != s.Terms {
+		t.Errorf("in bf16 %v, want %v", of, s.Terms)
+	}
+	narrow := Step{Terms: s.Terms.In("mxfp8")}
+	if want := (Terms{Linear8: 3, Grouped8: 2, Attention: 1}); narrow.Terms != want {
+		t.Errorf("in mxfp8 %v, want %v", narrow.Terms, want)
+	}
+	p := Embedded().At(&Embedded().Dense, Distance{})
+	post := p.Robust([]Observation{{Step: s, Ratio: 1.2}, {Step: s, Ratio: 1.2, Model: 1}})
+	if post.Mean[Linear] <= 0 || post.Mean[Linear8] != 0 || post.Mean[Grouped8] != 0 {
+		t.Errorf("steps in 16 bits move GEMMs by %g, those in 8 bits by %g and %g", post.Mean[Linear], post.Mean[Linear8], post.Mean[Grouped8])
+	}
+}

@@ -15,76 +15,93 @@ type Observation struct {
 // Processes for Machine Learning, section 2.1), linearised once more around
 // what it finds. What the steps say nothing about stays as it was.
 func (p *Prior) Update(measured []Observation) *Prior {
-	return p.update(measured, 1, 3, func([]float64, func([]float64) []float64, []float64) {})
+	return p.update(measured, 1, 3, func(*learning) {})
 }
 
 // Robust is Update where a layout's own error has the tails of Student's
 // distribution, as in the fit of the spreads, so that an odd step counts for
 // less: its variance is found by expectation maximisation (Lange, Little and
 // Taylor 1989, Robust statistical modeling using the t distribution).
-func (p *Prior) Robust(measured []Observation) *Prior { return p.robust(measured, 1) }
+func (p *Prior) Robust(measured []Observation) *Prior {
+	return p.update(measured, 1, robustRounds, (*learning).oddSteps)
+}
 
 // Others is Robust for steps of other models than those that were measured. A
 // term's error is the sum of one that all models on a machine share, with a share
-// [Prior.Machine] of the variance, and of one that each model has for itself.
-func (p *Prior) Others(measured []Observation) *Prior { return p.robust(measured, p.Machine) }
-
-// robust takes a share of the variances of the terms' errors as common to the
-// models.
-func (p *Prior) robust(measured []Observation, common float64) *Prior {
-	const tails, rounds = 4, 10
-	return p.update(measured, common, rounds, func(own []float64, solve func([]float64) []float64, rest []float64) {
-		solved := solve(rest)
-		for i := range own {
-			unit := make([]float64, len(own))
-			unit[i] = 1
-			mean := own[i] * solved[i] // of the own error
-			square := mean*mean + own[i]*(1-own[i]*solve(unit)[i])
-			own[i] = (tails*p.own(&measured[i].Step) + square) / (tails + 1)
-		}
+// [Prior.Machine] of the variance, and of one that each model has for itself. What
+// a model has for itself has such tails, too, so that an odd model counts for less.
+func (p *Prior) Others(measured []Observation) *Prior {
+	return p.update(measured, p.Machine, robustRounds, func(l *learning) {
+		l.oddSteps()
+		l.oddModels()
 	})
+}
+
+const (
+	tails        = 4 // degrees of freedom of a layout's own error, as in the fit of the spreads
+	modelTails   = 1 // of what a model has for itself: some are off by half where most are within a twentieth
+	robustRounds = 10
+)
+
+// learning is one round of an update.
+type learning struct {
+	p        *Prior
+	measured []Observation
+	common   float64                   // share of the terms' covariance that the models have together
+	design   [][Count]float64          // of the steps' errors in those of the terms
+	rest     []float64                 // the steps' errors
+	own      []float64                 // variances of the steps' own errors
+	apart    map[int]float64           // by model: what multiplies the covariance that it has for itself
+	solve    func([]float64) []float64 // with the covariance of the steps' errors
 }
 
 // update conditions on the errors of steps some rounds long, each linearised
 // around what the last one found; between them adjust may change the variances
-// of the steps' own errors.
-func (p *Prior) update(measured []Observation, common float64, rounds int, adjust func(own []float64, solve func([]float64) []float64, rest []float64)) *Prior {
+// of the steps' own errors and what models have for themselves.
+func (p *Prior) update(measured []Observation, common float64, rounds int, adjust func(*learning)) *Prior {
 	post := *p
 	n := len(measured)
 	if n == 0 {
 		return &post
 	}
-	own := make([]float64, n)
-	for i := range own {
-		own[i] = p.own(&measured[i].Step)
+	l := &learning{p: p, measured: measured, common: common, own: make([]float64, n), apart: map[int]float64{}}
+	for i := range l.own {
+		l.own[i] = p.own(&measured[i].Step)
+		l.apart[measured[i].Model] = 1
 	}
 	for range rounds {
-		design, rest := make([][Count]float64, n), make([]float64, n)
+		l.design, l.rest = make([][Count]float64, n), make([]float64, n)
 		for i := range measured {
 			w, mean := post.shares(&measured[i].Step.Terms)
-			design[i], rest[i] = w, math.Log(measured[i].Ratio)-mean
+			l.design[i], l.rest[i] = w, math.Log(measured[i].Ratio)-mean
 			for k := range w { // seen from the prior's means
-				rest[i] += w[k] * (post.Mean[k] - p.Mean[k])
+				l.rest[i] += w[k] * (post.Mean[k] - p.Mean[k])
 			}
 		}
-		var solve func([]float64) []float64
-		post.Mean, post.Covariance, solve = p.conditioned(measured, design, rest, own, common)
-		adjust(own, solve, rest)
+		post.Mean, post.Covariance = l.conditioned()
+		adjust(l)
 	}
 	return &post
 }
 
-// conditioned are mean and covariance of the terms' errors given that the
-// errors of steps, linear in them by a design, are some numbers; and what solves
-// equations with the covariance of these. A share of the covariance is common to
-// the models.
-func (p *Prior) conditioned(measured []Observation, design [][Count]float64, rest, own []float64, common float64) (mean [Count]float64, covariance [Count][Count]float64, solve func([]float64) []float64) {
-	n := len(measured)
+// alone is the covariance that two steps have because they are of one model.
+func (l *learning) alone(i, j int) float64 {
+	m := l.measured[i].Model
+	if l.measured[j].Model != m {
+		return 0
+	}
+	return l.apart[m] * ((1-l.common)*l.p.between(&l.design[i], &l.design[j]) + l.p.Model*l.p.Model)
+}
+
+// conditioned are mean and covariance of the terms' errors given those of the
+// steps.
+func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]float64) {
+	n := len(l.measured)
 	with := make([][Count]float64, n) // covariance of each step's error with the terms'
-	for i := range design {
+	for i := range with {
 		for k := range with[i] {
-			for m, w := range design[i] {
-				with[i][k] += common * w * p.Covariance[m][k]
+			for m, w := range l.design[i] {
+				with[i][k] += l.common * w * l.p.Covariance[m][k]
 			}
 		}
 	}
@@ -92,18 +109,13 @@ func (p *Prior) conditioned(measured []Observation, design [][Count]float64, res
 	for i := range among {
 		among[i] = make([]float64, n)
 		for j := range n {
-			among[i][j] = p.between(&design[i], &design[j])
-			if measured[i].Model == measured[j].Model {
-				among[i][j] += p.Model * p.Model
-			} else {
-				among[i][j] *= common
-			}
+			among[i][j] = l.common*l.p.between(&l.design[i], &l.design[j]) + l.alone(i, j)
 		}
-		among[i][i] += own[i]
+		among[i][i] += l.own[i]
 	}
-	solve = factored(among)
-	mean, covariance = p.Mean, p.Covariance
-	for k, s := range solve(rest) {
+	l.solve = factored(among)
+	mean, covariance = l.p.Mean, l.p.Covariance
+	for k, s := range l.solve(l.rest) {
 		for t := range mean {
 			mean[t] += with[k][t] * s
 		}
@@ -113,13 +125,43 @@ func (p *Prior) conditioned(measured []Observation, design [][Count]float64, res
 		for i := range column {
 			column[i] = with[i][t]
 		}
-		for i, s := range solve(column) {
+		for i, s := range l.solve(column) {
 			for u := range covariance {
 				covariance[u][t] -= with[i][u] * s
 			}
 		}
 	}
-	return mean, covariance, solve
+	return mean, covariance
+}
+
+// oddSteps sets the variances of the steps' own errors by how odd they are.
+func (l *learning) oddSteps() {
+	solved := l.solve(l.rest)
+	for i := range l.own {
+		unit := make([]float64, len(l.own))
+		unit[i] = 1
+		mean := l.own[i] * solved[i] // of the own error
+		square := mean*mean + l.own[i]*(1-l.own[i]*l.solve(unit)[i])
+		l.own[i] = (tails*l.p.own(&l.measured[i].Step) + square) / (tails + 1)
+	}
+}
+
+// oddModels sets how much models have for themselves by how odd they are, never less
+// than the prior says. What one has is taken to be of one dimension.
+func (l *learning) oddModels() {
+	solved := l.solve(l.rest)
+	squares, known := map[int]float64{}, map[int]float64{}
+	for i := range l.measured {
+		m, column := l.measured[i].Model, make([]float64, len(solved))
+		for j := range column {
+			column[j] = l.alone(i, j)
+			squares[m] += column[j] * solved[i] * solved[j]
+		}
+		known[m] += l.solve(column)[i]
+	}
+	for m, was := range l.apart {
+		l.apart[m] = max(1, (modelTails+was*(squares[m]+max(0, 1-known[m])))/(modelTails+1))
+	}
 }
 
 // decompose makes of a positive definite matrix the lower half of its root, by

@@ -18,8 +18,10 @@ func drawn(truth *uncertainty.Record, machines, models, each int) []witness {
 	var out []witness
 	for m := range machines {
 		var errors [uncertainty.Count]float64
-		for _, s := range truth.Terms {
-			errors[uncertainty.TermNamed(s.Term)] = s.Spread * r.NormFloat64()
+		for _, s := range truth.Terms { // but for those that no row has
+			if k := uncertainty.TermNamed(s.Term); k == uncertainty.Linear || k == uncertainty.Attention || k == uncertainty.Network {
+				errors[k] = s.Spread * r.NormFloat64()
+			}
 		}
 		for k := range models {
 			model := truth.Dense.Model * r.NormFloat64()
