@@ -24,7 +24,6 @@ func TestDrawOne(t *testing.T) {
 	for range 60 {
 		var machine []*witness
 		linear, network := 0.1+0.05*r.NormFloat64(), 0.5+0.2*r.NormFloat64()
-		fitted := map[string]float64{}
 		for model := range 6 {
 			for k := range 8 {
 				w := &witness{x: &example{row: &row{ID: fmt.Sprint(model, k)}, job: &job.Job{}, target: &target.Target{}}}
@@ -35,7 +34,7 @@ func TestDrawOne(t *testing.T) {
 				machine = append(machine, w)
 			}
 		}
-		s, ok := drawOne(r, machine, &record, fitted)
+		s, ok := drawOne(r, machine, &record, &ceilings{})
 		if !ok {
 			t.Fatal("no draw")
 		}
@@ -70,7 +69,7 @@ func TestDrawModels(t *testing.T) {
 				machine = append(machine, w)
 			}
 		}
-		s, ok := drawOne(r, machine, record, map[string]float64{})
+		s, ok := drawOne(r, machine, record, &ceilings{})
 		if !ok {
 			t.Fatal("no draw")
 		}

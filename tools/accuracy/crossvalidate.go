@@ -32,6 +32,12 @@ func crossValidate(examples []example, p estimate.Parameters) *crossValidation {
 	return c
 }
 
+// leaveModels refits every parameter once per model of a source without its rows
+// there, and predicts them: all other models of the source had a part.
+func leaveModels(examples []example, p estimate.Parameters) heldOut {
+	return newTuner(examples, p).leaveOut(func(x *example) string { return x.row.file + " " + architecture(x) })
+}
+
 // architecture names a model by its shape, so that the same model is one under
 // every name and number of layers.
 func architecture(x *example) string {

@@ -91,7 +91,7 @@ func run(o options, p estimate.Parameters) error {
 		return writeSpreads(os.Stdout, witnesses(results, crossValidate(cases, p)))
 	}
 	if o.calibrated {
-		printCalibrated(os.Stdout, results, witnesses(results, crossValidate(cases, p)))
+		printCalibrated(os.Stdout, results, witnesses(results, crossValidate(cases, p)), leaveModels(cases, p))
 		return nil
 	}
 	report(os.Stdout, results, o.worst)
