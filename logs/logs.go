@@ -34,6 +34,7 @@ type Log struct {
 	Failures  []Failure
 	Timers    []Timer
 	Tables    []Table
+	Speeds    []Speed
 	Ended     bool // the scripts say that nothing follows
 }
 
@@ -102,6 +103,26 @@ type Timer struct {
 	Name      string
 	Seconds   float64 // of the slowest rank, per step
 }
+
+// Speed is what the program that measures nodes before a start says of one kind of
+// work, beside what was predicted for it.
+type Speed struct {
+	Line      int
+	Kind      SpeedKind
+	Nodes     int // that took part, each by itself but for Between
+	Seconds   float64
+	Predicted float64
+}
+
+// SpeedKind is the work that was measured.
+type SpeedKind string
+
+// The kinds of work.
+const (
+	Products SpeedKind = "gemm"    // of the slowest GPU of the node in the middle
+	Inside   SpeedKind = "node"    // an all-reduce over the GPUs of the node in the middle
+	Between  SpeedKind = "network" // an all-reduce over all GPUs of some nodes
+)
 
 // longest is the longest line that is read; the rest of a longer one is
 // skipped. Frameworks print their configuration on lines of many kilobytes.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -220,4 +221,17 @@ func FuzzParse(f *testing.F) {
 		l.Peak()
 		l.FirstPeak()
 	})
+}
+
+// TestSpeeds reads what check_speed.py prints.
+func TestSpeeds(t *testing.T) {
+	l := Parse("ndc: GEMM of 8192 rows in bf16, 12 nodes each: 0.00165 s, predicted 0.0015 s\n" +
+		"ndc: all-reduce of 1024 MiB over 8 GPUs, 12 nodes each: 5e-03 s, predicted 0.0046 s\n" +
+		"0: ndc: all-reduce of 1024 MiB over 12 nodes, a1 to a12: 0.0072 s, predicted 0.006 s\n" +
+		"ndc: all-reduce of 1024 MiB over 12 nodes, a1 to a12: it did not end in 120 s\n" +
+		"ndc: GEMM of 8192 rows in bf16, 12 nodes each: 0.00165 s, predicted inf s\n")
+	want := []Speed{{1, Products, 12, 0.00165, 0.0015}, {2, Inside, 12, 0.005, 0.0046}, {3, Between, 12, 0.0072, 0.006}}
+	if !slices.Equal(l.Speeds, want) {
+		t.Errorf("%+v, want %+v", l.Speeds, want)
+	}
 }

@@ -14,7 +14,35 @@ var (
 	scriptEnd    = regexp.MustCompile(`^ndc: (?:.*; )?(?:the chain ends at step|this was the last link of the chain)`)
 )
 
+// What check_speed.py says of nodes.
+var (
+	speedAlone   = regexp.MustCompile(`^ndc: (GEMM|all-reduce) of \d+ .*, (\d+) nodes each: ([\d.e+-]+) s, predicted ([\d.e+-]+) s$`)
+	speedBetween = regexp.MustCompile(`^ndc: all-reduce of \d+ MiB over (\d+) nodes, \S+ to \S+: ([\d.e+-]+) s, predicted ([\d.e+-]+) s$`)
+)
+
+// speed reads what was measured before a start.
+func speed(p *Parser, text string) bool {
+	s := Speed{Line: p.line}
+	if m := speedAlone.FindStringSubmatch(text); m != nil {
+		s.Kind, s.Nodes, s.Seconds, s.Predicted = Products, whole(m[2]), number(m[3]), number(m[4])
+		if m[1] == "all-reduce" {
+			s.Kind = Inside
+		}
+	} else if m := speedBetween.FindStringSubmatch(text); m != nil {
+		s.Kind, s.Nodes, s.Seconds, s.Predicted = Between, whole(m[1]), number(m[2]), number(m[3])
+	} else {
+		return false
+	}
+	if s.Seconds > 0 && s.Predicted > 0 {
+		p.log.Speeds = append(p.log.Speeds, s)
+	}
+	return true
+}
+
 func script(p *Parser, text string) bool {
+	if strings.HasPrefix(text, "ndc: ") && speed(p, text) {
+		return true
+	}
 	if m := scriptJob.FindStringSubmatch(text); m != nil {
 		l := p.launch()
 		l.Job = m[1]
