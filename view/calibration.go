@@ -39,6 +39,12 @@ func Calibration(f *calibration.File) string {
 	if a := f.Allocator; a != nil {
 		fmt.Fprintf(&b, "%-46s %16s %16s\n", "reserved memory", around(a.Before), around(a.After))
 	}
+	for i, s := range f.Speeds {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(calibrationSpeed(&s) + "\n")
+	}
 	for _, l := range f.Links {
 		fmt.Fprintf(&b, "\n%s over %d ranks of %s: bus bandwidth %.1f GB/s at %s (nccl-tests)\n", cmp.Or(strings.ReplaceAll(l.Collective, "_", " "), "a collective"), l.Ranks, units.Count(l.Nodes, "node"),
 			float64(l.BusBandwidth)/1e9, l.Bytes.Human())
@@ -48,6 +54,19 @@ func Calibration(f *calibration.File) string {
 		calibrationChain(&b, f.Chain)
 	}
 	return b.String()
+}
+
+// calibrationSpeed is what the check of nodes measured.
+func calibrationSpeed(s *calibration.Speed) string {
+	what := map[string]string{"gemm": "GEMMs", "node": "an all-reduce inside a node", "network": "an all-reduce between nodes"}[s.What]
+	text := fmt.Sprintf("%s on %s: %s, predicted %s (%+.1f %%)", what, units.Count(s.Nodes, "node"), Duration(s.Seconds), Duration(s.Predicted), 100*float64(s.Seconds/s.Predicted-1))
+	if s.Measurements > 1 {
+		text += fmt.Sprintf(", in the middle of %d checks", s.Measurements)
+	}
+	if s.Why != "" {
+		text += "; not used: " + s.Why
+	}
+	return text
 }
 
 func calibrationRun(r *calibration.Run) string {

@@ -27,7 +27,7 @@ const fewestReports = 3
 // Calibrate says what runs tell of the machine that they ran on. The error
 // tells why there is no calibration.
 func Calibrate(runs []Input) (*File, error) {
-	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}, Links: links(runs)}
+	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}, Links: links(runs), Speeds: speeds(runs)}
 	var observed []uncertainty.Observation
 	var prior *uncertainty.Prior
 	models := map[string]int{}
@@ -50,11 +50,13 @@ func Calibrate(runs []Input) (*File, error) {
 	if len(observed) == 0 {
 		return nil, fmt.Errorf("none of the runs can be used: %s", reasons(f.Runs))
 	}
+	steps := observed
+	observed = append(slices.Clip(steps), benchmarks(f.Speeds)...)
 	f.terms(prior, prior.Robust(observed))
 	f.Others = errorsOf(prior.Others(observed))
 	for i, k := 0, 0; i < len(f.Runs); i++ {
 		if f.Runs[i].Used {
-			f.Runs[i].After = units.Rounded(f.moved(&observed[k].Step.Terms))
+			f.Runs[i].After = units.Rounded(f.moved(&steps[k].Step.Terms))
 			k++
 		}
 	}

@@ -258,3 +258,57 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestSpeeds: what the check of nodes measures moves the terms that it tells of, by the
+// measurement in the middle; not where one between nodes was repeated by halves, where
+// the plan does not use the link, or where it is off by far.
+func TestSpeeds(t *testing.T) {
+	var p *plan.Plan
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		if q := examples(t)[name]; q.Feasible && q.Input.GPU == "h100_sxm" && q.Input.Nodes > 1 && q.Input.Precision == "bf16" {
+			p = q
+		}
+	}
+	p.Run.Checkpoints = nil
+	means := func(list ...logs.Speed) map[string]float64 {
+		l := ran(p)
+		l.Speeds = list
+		f, err := Calibrate([]Input{{Engine: engine, Plan: p, Log: l}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]float64{}
+		for _, x := range f.Terms {
+			out[x.Term] = x.After.Mean
+		}
+		return out
+	}
+	of := func(kind logs.SpeedKind, ratio float64) logs.Speed {
+		return logs.Speed{Kind: kind, Nodes: 2, Seconds: ratio, Predicted: 1}
+	}
+	without := means()
+	for _, c := range []struct {
+		name  string
+		list  []logs.Speed
+		moved string
+	}{
+		{"slow GEMMs", []logs.Speed{of(logs.Products, 1.2)}, "linear"},
+		{"the one in the middle", []logs.Speed{of(logs.Products, 0.9), of(logs.Products, 1.2), of(logs.Products, 1.3)}, "linear"},
+		{"a slow network", []logs.Speed{of(logs.Between, 2)}, "network"},
+		{"a slow node among others", []logs.Speed{of(logs.Between, 3), of(logs.Between, 1), of(logs.Between, 3)}, ""},
+		{"another machine", []logs.Speed{of(logs.Products, 5)}, ""},
+	} {
+		got := means(c.list...)
+		for term, mean := range got {
+			if c.moved == term && mean <= without[term] || c.moved == "" && mean != without[term] {
+				t.Errorf("%s: %s is off by %g, %g without", c.name, term, mean, without[term])
+			}
+		}
+	}
+	if _, ok := termOf(logs.Between, []plan.Group{{Link: "nvlink"}}); ok {
+		t.Error("a plan of one node tells of the network")
+	}
+	if k, _ := termOf(logs.Inside, []plan.Group{{Link: "nvlink"}, {Link: "pcie"}}); k != uncertainty.PCIe {
+		t.Errorf("an all-reduce over PCIe tells of %s", k)
+	}
+}

@@ -30,6 +30,7 @@ type File struct {
 	Allocator     *Allocator  `json:"allocator"` // null: no log told of memory
 	Chain         *Chain      `json:"chain"`     // null: no log told of more than steps
 	Links         []Link      `json:"links"`     // what tables of nccl-tests say; it moves no term
+	Speeds        []Speed     `json:"speeds"`    // what the check of nodes measured
 }
 
 // Link is the largest message of a table of nccl-tests.

@@ -32,8 +32,13 @@ type Record struct {
 	Exposed float64  `json:"exposed"` // Prior.Exposed
 	Degrees float64  `json:"degrees"` // Prior.Degrees
 	Machine Common   `json:"machine"`
-	Dense   Kind     `json:"dense"`
-	Experts Kind     `json:"experts"`
+
+	// Benchmarks are what steps spend on a term beside what a benchmark of its kernels
+	// or its link measured: see Observation.Benchmark.
+	Benchmarks []Spread `json:"benchmarks"`
+
+	Dense   Kind `json:"dense"`
+	Experts Kind `json:"experts"`
 }
 
 // Common is the share of the variances of the terms' errors that is the machine's;
@@ -55,6 +60,17 @@ type Spread struct {
 	Term   string  `json:"term"`
 	Spread float64 `json:"spread"`
 	Source string  `json:"source"`
+}
+
+// Benchmark is the spread of what steps spend on a term beside what a benchmark
+// measured; 0 where none tells of it.
+func (r *Record) Benchmark(t Term) float64 {
+	for i := range r.Benchmarks {
+		if r.Benchmarks[i].Term == t.String() {
+			return r.Benchmarks[i].Spread
+		}
+	}
+	return 0
 }
 
 // Growth is an error that some terms have together with a distance: its spread

@@ -38,7 +38,7 @@ func TestRobust(t *testing.T) {
 func TestOthers(t *testing.T) {
 	p := plain()
 	compute, _ := steps()
-	seen := []Observation{{compute, 1.1, 1}, {compute, 1.1, 2}}
+	seen := []Observation{{Step: compute, Ratio: 1.1, Model: 1}, {Step: compute, Ratio: 1.1, Model: 2}}
 	p.Machine = 0.25
 	total := p.Covariance[Linear][Linear]
 	apart := 0.75*total + p.Model*p.Model + p.own(&compute) // of each step beside what they share
@@ -61,7 +61,7 @@ func TestOddModel(t *testing.T) {
 	p.Machine = 0.3
 	compute, _ := steps()
 	moved := func(ratio float64) float64 {
-		return p.Others([]Observation{{compute, ratio, 0}, {compute, ratio, 0}, {compute, 1, 1}, {compute, 1, 1}}).Mean[Linear]
+		return p.Others([]Observation{{Step: compute, Ratio: ratio}, {Step: compute, Ratio: ratio}, {Step: compute, Ratio: 1, Model: 1}, {Step: compute, Ratio: 1, Model: 1}}).Mean[Linear]
 	}
 	even, odd := moved(1.1), moved(3)
 	if even <= 0 || odd > 0.5*even*math.Log(3)/math.Log(1.1) {
@@ -69,5 +69,25 @@ func TestOddModel(t *testing.T) {
 	}
 	if math.Abs(even-0.3*0.01*math.Log(1.1)/(2*0.3*0.01+0.7*0.01+0.0025+0.0002)) > 0.1*even {
 		t.Errorf("a model that is 10 %% slower moves others by %g", even)
+	}
+}
+
+// TestBenchmark holds the example of docs/uncertainty.md: GEMMs whose kernels alone take 10 %
+// longer than predicted, on a machine that none of its models was trained on.
+func TestBenchmark(t *testing.T) {
+	p := plain()
+	p.Machine = 0.3
+	o := Observation{Ratio: 1.1, Benchmark: 0.06}
+	o.Step.Terms[Linear] = 1
+	shared := 0.3 * 0.01
+	want := math.Log(1.1) * shared / (shared + 0.0036)
+	near(t, "mean", p.Update([]Observation{o}).Mean[Linear], want, 1e-12)
+	near(t, "variance", p.Update([]Observation{o}).Covariance[Linear][Linear], 0.01-shared*shared/(shared+0.0036), 1e-12)
+	near(t, "mean of other models", p.Others([]Observation{o}).Mean[Linear], want, 0.1*want)
+	near(t, "another term", p.Update([]Observation{o}).Mean[Network], 0, 0)
+	compute, _ := steps()
+	with := []Observation{{Step: compute, Ratio: 1.1}, o}
+	if a, b := p.Robust(with).Mean[Linear], p.Robust(with[:1]).Mean[Linear]; a <= b {
+		t.Errorf("a step and a benchmark move GEMMs by %g, the step alone by %g", a, b)
 	}
 }

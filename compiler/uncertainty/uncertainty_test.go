@@ -114,7 +114,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("nothing was measured, and %+v became %+v", *p, same)
 	}
 
-	a, b := Observation{compute, 1.1, 1}, Observation{mixed, 1.3, 2}
+	a, b := Observation{Step: compute, Ratio: 1.1, Model: 1}, Observation{Step: mixed, Ratio: 1.3, Model: 2}
 	both, one := p.Update([]Observation{a, b}), p.Update([]Observation{a}).Update([]Observation{b})
 	for k := range both.Mean {
 		near(t, "one after the other: "+Term(k).String(), one.Mean[k], both.Mean[k], 5e-3)
@@ -125,7 +125,7 @@ func TestUpdate(t *testing.T) {
 	for model := range 20 {
 		for _, s := range []Step{compute, mixed} {
 			truth := float64(s.Terms[Linear])*1.1 + float64(s.Terms[Network])*1.5
-			many = append(many, Observation{s, truth / float64(s.Terms.Sum()), model})
+			many = append(many, Observation{Step: s, Ratio: truth / float64(s.Terms.Sum()), Model: model})
 		}
 	}
 	post = p.Update(many)

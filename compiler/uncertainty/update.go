@@ -2,11 +2,17 @@ package uncertainty
 
 import "math"
 
-// Observation is a step that was measured on the machine of a prior.
+// Observation is a step that was measured on the machine of a prior, or what a
+// benchmark measured there, as a step of nothing but one term.
 type Observation struct {
 	Step  Step
 	Ratio float64 // measured over predicted time; positive
 	Model int     // which model it trained: any number, equal for the same one
+
+	// Benchmark is, for a benchmark, the spread of what steps spend on the term beside
+	// what it measured; 0 for a step. It has no model: it tells of what all on the
+	// machine share.
+	Benchmark float64
 }
 
 // Update is the prior after steps were measured on its machine. The error of a
@@ -47,7 +53,7 @@ const (
 type learning struct {
 	p        *Prior
 	measured []Observation
-	common   float64                   // share of the terms' covariance that the models have together
+	common   float64                   // share of the terms' covariance that steps have together with those asked for
 	design   [][Count]float64          // of the steps' errors in those of the terms
 	rest     []float64                 // the steps' errors
 	own      []float64                 // variances of the steps' own errors
@@ -66,8 +72,10 @@ func (p *Prior) update(measured []Observation, common float64, rounds int, adjus
 	}
 	l := &learning{p: p, measured: measured, common: common, own: make([]float64, n), apart: map[int]float64{}}
 	for i := range l.own {
-		l.own[i] = p.own(&measured[i].Step)
-		l.apart[measured[i].Model] = 1
+		l.own[i] = p.ownOf(&measured[i])
+		if measured[i].Benchmark == 0 {
+			l.apart[measured[i].Model] = 1
+		}
 	}
 	for range rounds {
 		l.design, l.rest = make([][Count]float64, n), make([]float64, n)
@@ -84,10 +92,29 @@ func (p *Prior) update(measured []Observation, common float64, rounds int, adjus
 	return &post
 }
 
+// ownOf is the variance of what an observation has for itself.
+func (p *Prior) ownOf(o *Observation) float64 {
+	if o.Benchmark > 0 {
+		return o.Benchmark * o.Benchmark
+	}
+	return p.own(&o.Step)
+}
+
+// share is how much of the terms' covariance some observations have together, but for
+// what steps of one model have.
+func (l *learning) share(of ...int) float64 {
+	for _, i := range of {
+		if l.measured[i].Benchmark > 0 {
+			return l.p.Machine
+		}
+	}
+	return l.common
+}
+
 // alone is the covariance that two steps have because they are of one model.
 func (l *learning) alone(i, j int) float64 {
 	m := l.measured[i].Model
-	if l.measured[j].Model != m {
+	if l.measured[j].Model != m || l.measured[i].Benchmark+l.measured[j].Benchmark > 0 {
 		return 0
 	}
 	return l.apart[m] * ((1-l.common)*l.p.between(&l.design[i], &l.design[j]) + l.p.Model*l.p.Model)
@@ -101,7 +128,7 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 	for i := range with {
 		for k := range with[i] {
 			for m, w := range l.design[i] {
-				with[i][k] += l.common * w * l.p.Covariance[m][k]
+				with[i][k] += l.share(i) * w * l.p.Covariance[m][k]
 			}
 		}
 	}
@@ -109,7 +136,7 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 	for i := range among {
 		among[i] = make([]float64, n)
 		for j := range n {
-			among[i][j] = l.common*l.p.between(&l.design[i], &l.design[j]) + l.alone(i, j)
+			among[i][j] = l.share(i, j)*l.p.between(&l.design[i], &l.design[j]) + l.alone(i, j)
 		}
 		among[i][i] += l.own[i]
 	}
@@ -142,7 +169,7 @@ func (l *learning) oddSteps() {
 		unit[i] = 1
 		mean := l.own[i] * solved[i] // of the own error
 		square := mean*mean + l.own[i]*(1-l.own[i]*l.solve(unit)[i])
-		l.own[i] = (tails*l.p.own(&l.measured[i].Step) + square) / (tails + 1)
+		l.own[i] = (tails*l.p.ownOf(&l.measured[i]) + square) / (tails + 1)
 	}
 }
 
@@ -152,6 +179,9 @@ func (l *learning) oddModels() {
 	solved := l.solve(l.rest)
 	squares, known := map[int]float64{}, map[int]float64{}
 	for i := range l.measured {
+		if l.measured[i].Benchmark > 0 {
+			continue
+		}
 		m, column := l.measured[i].Model, make([]float64, len(solved))
 		for j := range column {
 			column[j] = l.alone(i, j)

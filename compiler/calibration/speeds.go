@@ -1,0 +1,97 @@
+package calibration
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/logs"
+)
+
+// Speed is what the check of nodes before a start measured of one kind of work, in
+// the measurement in the middle.
+type Speed struct {
+	What         string        `json:"what"` // gemm, node or network: see logs.SpeedKind
+	Term         string        `json:"term"` // that it tells of
+	Nodes        int           `json:"nodes"`
+	Seconds      units.Seconds `json:"seconds"`
+	Predicted    units.Seconds `json:"predicted_seconds"` // without a calibration
+	Measurements int           `json:"measurements"`
+	Why          string        `json:"why,omitempty"` // it moves nothing
+}
+
+// speeds are the measurements in the middle of each kind.
+func speeds(runs []Input) []Speed {
+	found := map[logs.SpeedKind][]Speed{}
+	for i := range runs {
+		groups := runs[i].Plan.Mesh.Groups
+		for _, s := range sound(runs[i].Log.Speeds) {
+			if term, ok := termOf(s.Kind, groups); ok {
+				found[s.Kind] = append(found[s.Kind], Speed{What: string(s.Kind), Term: term.String(), Nodes: s.Nodes, Seconds: units.Seconds(s.Seconds), Predicted: units.Seconds(s.Predicted)})
+			}
+		}
+	}
+	out := []Speed{}
+	for _, kind := range [...]logs.SpeedKind{logs.Products, logs.Inside, logs.Between} {
+		list := found[kind]
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortStableFunc(list, func(a, b Speed) int { return cmp.Compare(a.Seconds/a.Predicted, b.Seconds/b.Predicted) })
+		s := list[(len(list)-1)/2]
+		if s.Measurements = len(list); math.Abs(math.Log(float64(s.Seconds/s.Predicted))) > math.Log(mostOff) {
+			s.Why = "it is off by more than a factor of four, which is no error of a prediction"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// sound leaves out an all-reduce between nodes where one was slow: such a check
+// repeats it with halves of the nodes, and the slow ones take no part in the run.
+func sound(list []logs.Speed) (out []logs.Speed) {
+	for i := range list {
+		between := func(k int) bool { return k >= 0 && k < len(list) && list[k].Kind == logs.Between }
+		if between(i) && (between(i-1) || between(i+1)) {
+			continue
+		}
+		out = append(out, list[i])
+	}
+	return out
+}
+
+// termOf is the term that a kind of work tells of, on a plan's links; false where
+// the plan does not use the link.
+func termOf(kind logs.SpeedKind, groups []plan.Group) (uncertainty.Term, bool) {
+	over := func(link string) bool {
+		return slices.ContainsFunc(groups, func(g plan.Group) bool { return g.Link == link })
+	}
+	switch {
+	case kind == logs.Products:
+		return uncertainty.Linear, true
+	case kind == logs.Between:
+		return uncertainty.Network, over("network")
+	case over("pcie"):
+		return uncertainty.PCIe, true
+	}
+	return uncertainty.NVLink, over("nvlink")
+}
+
+// benchmarks are the speeds as observations of their terms.
+func benchmarks(list []Speed) (out []uncertainty.Observation) {
+	for i := range list {
+		s := &list[i]
+		k, ok := uncertainty.Named(s.Term)
+		spread := uncertainty.Embedded().Benchmark(k)
+		if !ok || spread == 0 || s.Why != "" {
+			continue
+		}
+		o := uncertainty.Observation{Ratio: float64(s.Seconds / s.Predicted), Benchmark: spread}
+		o.Step.Terms[k] = 1
+		out = append(out, o)
+	}
+	return out
+}
