@@ -72,7 +72,7 @@ func TestOddModel(t *testing.T) {
 	}
 }
 
-// TestBenchmark holds the example of docs/uncertainty.md: GEMMs whose kernels alone take 10 %
+// TestBenchmark: GEMMs whose kernels alone take 10 %
 // longer than predicted, on a machine that none of its models was trained on.
 func TestBenchmark(t *testing.T) {
 	p := plain()
