@@ -105,7 +105,7 @@ func Check(j *job.Job, t *target.Target) diag.List {
 func blank(j *job.Job) *plan.Plan {
 	return &plan.Plan{
 		Input: input(j),
-		Mesh:  plan.Mesh{Order: []plan.Axis{}, Groups: []plan.Group{}},
+		Mesh:  plan.Mesh{Order: []plan.Axis{}, Groups: []plan.Group{}, Benchmarks: []plan.Benchmark{}},
 		Memory: plan.Memory{
 			GPUBytes: j.Cluster.GPU.Memory, UsableBytes: j.UsableMemory(),
 			Stages: []plan.StageMemory{}, Host: plan.HostMemory{Ledger: []plan.LedgerLine{}, Phases: []plan.HostPhase{}},

@@ -235,7 +235,23 @@ func (e *Evaluator) mesh(l *plan.Layout) plan.Mesh {
 	if e.model.MoE != nil {
 		m.Groups = e.meshGroups(l, e.target.ExpertMesh, m.Groups)
 	}
+	m.Benchmarks = e.benchmarks()
 	return m
+}
+
+// benchmarks are all-reduces inside a node and over all nodes, long enough that a
+// rate decides.
+func (e *Evaluator) benchmarks() []plan.Benchmark {
+	out, c := []plan.Benchmark{}, &e.job.Cluster
+	for _, nodes := range [...]int{1, c.Nodes} {
+		gpus := nodes * c.GPUsPerNode
+		if gpus < 2 || len(out) > 0 && out[0].Nodes == nodes {
+			continue
+		}
+		g := e.group(gpus, 1)
+		out = append(out, plan.Benchmark{Nodes: nodes, GPUs: gpus, Link: g.Link(), Bytes: units.GiB, Seconds: units.Rounded(g.AllReduce(units.GiB))})
+	}
+	return out
 }
 
 // meshGroups appends the groups of one mesh that are not listed yet.

@@ -87,8 +87,19 @@ const (
 // Mesh says how ranks are laid out. Order runs from the innermost axis
 // (neighbouring ranks) to the outermost.
 type Mesh struct {
-	Order  []Axis
-	Groups []Group
+	Order      []Axis
+	Groups     []Group
+	Benchmarks []Benchmark
+}
+
+// Benchmark is an all-reduce over all GPUs of some nodes with nothing beside it, as
+// nccl-tests measures it.
+type Benchmark struct {
+	Nodes   int
+	GPUs    int    // of all these nodes
+	Link    string // the slowest between them
+	Bytes   units.Bytes
+	Seconds units.Seconds // without a calibration
 }
 
 // Group is one communicator kind: Size ranks, Stride apart, over Link.

@@ -7,7 +7,7 @@ func Of(p *plan.Plan) Plan {
 	return Plan{
 		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
 		Input: inputOf(&p.Input), Layout: Layout(p.Layout), Execution: Execution(p.Execution),
-		Mesh:          Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g plan.Group) Group { return Group(g) })},
+		Mesh:          Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g plan.Group) Group { return Group(g) }), Benchmarks: each(p.Mesh.Benchmarks, func(b plan.Benchmark) Benchmark { return Benchmark(b) })},
 		Memory:        memoryOf(&p.Memory),
 		Time:          timeOf(&p.Time),
 		Communication: each(p.Communication, func(c plan.Communication) Communication { return Communication(c) }),
@@ -126,7 +126,7 @@ func (p *Plan) Decision() *plan.Plan {
 	return &plan.Plan{
 		Backend: p.Backend, BackendVersion: p.BackendVersion, Feasible: p.Feasible,
 		Input: p.Input.decision(), Layout: plan.Layout(p.Layout), Execution: plan.Execution(p.Execution),
-		Mesh:          plan.Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g Group) plan.Group { return plan.Group(g) })},
+		Mesh:          plan.Mesh{Order: p.Mesh.Order, Groups: each(p.Mesh.Groups, func(g Group) plan.Group { return plan.Group(g) }), Benchmarks: each(p.Mesh.Benchmarks, func(b Benchmark) plan.Benchmark { return plan.Benchmark(b) })},
 		Memory:        p.Memory.decision(),
 		Time:          p.Time.decision(),
 		Communication: each(p.Communication, func(c Communication) plan.Communication { return plan.Communication(c) }),

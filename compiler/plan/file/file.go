@@ -109,8 +109,19 @@ type InputFile struct {
 // Mesh says how ranks are laid out. Order runs from the innermost axis
 // (neighbouring ranks) to the outermost.
 type Mesh struct {
-	Order  []plan.Axis `json:"order"`
-	Groups []Group     `json:"groups"`
+	Order      []plan.Axis `json:"order"`
+	Groups     []Group     `json:"groups"`
+	Benchmarks []Benchmark `json:"benchmarks"`
+}
+
+// Benchmark is an all-reduce over all GPUs of some nodes with nothing beside it, as
+// nccl-tests measures it.
+type Benchmark struct {
+	Nodes   int           `json:"nodes"`
+	GPUs    int           `json:"gpus"` // of all these nodes
+	Link    string        `json:"link"` // the slowest between them
+	Bytes   units.Bytes   `json:"bytes"`
+	Seconds units.Seconds `json:"seconds"` // without a calibration
 }
 
 // Group is one communicator kind: Size ranks, Stride apart, over Link.
