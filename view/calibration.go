@@ -46,8 +46,12 @@ func Calibration(f *calibration.File) string {
 		b.WriteString(calibrationSpeed(&s) + "\n")
 	}
 	for _, l := range f.Links {
-		fmt.Fprintf(&b, "\n%s over %d ranks of %s: bus bandwidth %.1f GB/s at %s (nccl-tests)\n", cmp.Or(strings.ReplaceAll(l.Collective, "_", " "), "a collective"), l.Ranks, units.Count(l.Nodes, "node"),
-			float64(l.BusBandwidth)/1e9, l.Bytes.Human())
+		predicted := ""
+		if l.Predicted > 0 {
+			predicted = fmt.Sprintf(", predicted %.1f", float64(l.Predicted)/1e9)
+		}
+		fmt.Fprintf(&b, "\n%s over %d ranks of %s: bus bandwidth %.1f GB/s at %s%s (nccl-tests)\n", cmp.Or(strings.ReplaceAll(l.Collective, "_", " "), "a collective"), l.Ranks, units.Count(l.Nodes, "node"),
+			float64(l.BusBandwidth)/1e9, l.Bytes.Human(), predicted)
 	}
 	if f.Chain != nil {
 		b.WriteByte('\n')
@@ -61,7 +65,7 @@ func calibrationSpeed(s *calibration.Speed) string {
 	what := map[string]string{"gemm": "GEMMs", "node": "an all-reduce inside a node", "network": "an all-reduce between nodes"}[s.What]
 	text := fmt.Sprintf("%s on %s: %s, predicted %s (%+.1f %%)", what, units.Count(s.Nodes, "node"), Duration(s.Seconds), Duration(s.Predicted), 100*float64(s.Seconds/s.Predicted-1))
 	if s.Measurements > 1 {
-		text += fmt.Sprintf(", in the middle of %d checks", s.Measurements)
+		text += fmt.Sprintf(", in the middle of %d measurements", s.Measurements)
 	}
 	if s.Why != "" {
 		text += "; not used: " + s.Why

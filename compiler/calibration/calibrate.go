@@ -268,7 +268,11 @@ func links(runs []Input) []Link {
 				continue
 			}
 			r := slices.MaxFunc(rows, func(a, b logs.TableRow) int { return cmp.Compare(a.Bytes, b.Bytes) })
-			out = append(out, Link{t.Collective, t.Ranks, t.Nodes, units.Bytes(r.Bytes), units.Rounded(units.BytesPerSecond(r.BusBandwidth))})
+			l := Link{t.Collective, t.Ranks, t.Nodes, units.Bytes(r.Bytes), units.Rounded(units.BytesPerSecond(r.BusBandwidth)), 0}
+			if b := benchmarkOf(&t, runs[i].Plan.Mesh.Benchmarks); b != nil {
+				l.Predicted = units.Rounded(units.BytesPerSecond(float64(b.Bytes) * busFactor(b.GPUs) / float64(b.Seconds)))
+			}
+			out = append(out, l)
 		}
 	}
 	return out

@@ -312,3 +312,28 @@ func TestSpeeds(t *testing.T) {
 		t.Errorf("an all-reduce over PCIe tells of %s", k)
 	}
 }
+
+// TestTabled: a table of nccl-tests over the nodes that a plan predicts an all-reduce
+// for moves the link's term, by the message nearest to the predicted one: 15/8 of a GiB
+// at 300 GB/s where 375 are predicted.
+func TestTabled(t *testing.T) {
+	of := []plan.Benchmark{{Nodes: 1, GPUs: 8, Link: "nvlink", Bytes: 1 << 30, Seconds: 0.0046}, {Nodes: 2, GPUs: 16, Link: "network", Bytes: 1 << 30, Seconds: (1 << 30) * 1.875 / 375e9}}
+	rows := []logs.TableRow{{Bytes: 1 << 20, BusBandwidth: 20e9}, {Bytes: 1 << 29, BusBandwidth: 280e9}, {Bytes: 1 << 30, BusBandwidth: 9e9, Wrong: true}, {Bytes: 1 << 31, BusBandwidth: 300e9}, {Bytes: 1 << 40, BusBandwidth: 310e9}}
+	s, ok := tabled(&logs.Table{Collective: "all_reduce", Ranks: 16, Nodes: 2, Rows: rows[3:]}, of)
+	if ratio := float64(s.Seconds / s.Predicted); !ok || s.What != "network" || s.Term != "network" || math.Abs(ratio-1.25) > 1e-6 {
+		t.Errorf("%+v, %g times as long, %v", s, ratio, ok)
+	}
+	if s, ok := tabled(&logs.Table{Collective: "all_reduce", Ranks: 8, Nodes: 1, Rows: rows}, of); !ok || s.What != "node" || s.Term != "nvlink" {
+		t.Errorf("%+v, %v", s, ok)
+	}
+	for name, other := range map[string]*logs.Table{
+		"another collective": {Collective: "all_gather", Ranks: 16, Nodes: 2, Rows: rows},
+		"other nodes":        {Collective: "all_reduce", Ranks: 32, Nodes: 4, Rows: rows},
+		"some ranks":         {Collective: "all_reduce", Ranks: 2, Nodes: 2, Rows: rows},
+		"short messages":     {Collective: "all_reduce", Ranks: 16, Nodes: 2, Rows: rows[:1]},
+	} {
+		if s, ok := tabled(other, of); ok {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}

@@ -29,8 +29,8 @@ type File struct {
 	Unidentified  []string    `json:"unidentified"`
 	Allocator     *Allocator  `json:"allocator"` // null: no log told of memory
 	Chain         *Chain      `json:"chain"`     // null: no log told of more than steps
-	Links         []Link      `json:"links"`     // what tables of nccl-tests say; it moves no term
-	Speeds        []Speed     `json:"speeds"`    // what the check of nodes measured
+	Links         []Link      `json:"links"`     // what tables of nccl-tests say
+	Speeds        []Speed     `json:"speeds"`    // what the check of nodes and nccl-tests measured that was predicted
 }
 
 // Link is the largest message of a table of nccl-tests.
@@ -40,6 +40,9 @@ type Link struct {
 	Nodes        int                  `json:"nodes"`
 	Bytes        units.Bytes          `json:"bytes"`
 	BusBandwidth units.BytesPerSecond `json:"bus_bytes_per_second"` // nccl-tests' definition
+
+	// Predicted is that of the plan's, at a GiB; 0 where the plan has none.
+	Predicted units.BytesPerSecond `json:"predicted_bus_bytes_per_second"`
 }
 
 // Source is a file that was read.

@@ -11,8 +11,8 @@ import (
 	"github.com/ndc-dev/ndc/logs"
 )
 
-// Speed is what the check of nodes before a start measured of one kind of work, in
-// the measurement in the middle.
+// Speed is what was measured of one kind of work, by the check of nodes before a start
+// or by nccl-tests, in the measurement in the middle.
 type Speed struct {
 	What         string        `json:"what"` // gemm, node or network: see logs.SpeedKind
 	Term         string        `json:"term"` // that it tells of
@@ -33,6 +33,11 @@ func speeds(runs []Input) []Speed {
 				found[s.Kind] = append(found[s.Kind], Speed{What: string(s.Kind), Term: term.String(), Nodes: s.Nodes, Seconds: units.Seconds(s.Seconds), Predicted: units.Seconds(s.Predicted)})
 			}
 		}
+		for k := range runs[i].Log.Tables {
+			if s, ok := tabled(&runs[i].Log.Tables[k], runs[i].Plan.Mesh.Benchmarks); ok {
+				found[logs.SpeedKind(s.What)] = append(found[logs.SpeedKind(s.What)], s)
+			}
+		}
 	}
 	out := []Speed{}
 	for _, kind := range [...]logs.SpeedKind{logs.Products, logs.Inside, logs.Between} {
@@ -49,6 +54,51 @@ func speeds(runs []Input) []Speed {
 	}
 	return out
 }
+
+// near is how many times as long as what was predicted, or as short, a message may be
+// that is compared with it: latency decides of neither.
+const near = 4.0
+
+// tabled is what a table of nccl-tests says of an all-reduce that a plan has a
+// prediction for; false where it has none.
+func tabled(t *logs.Table, of []plan.Benchmark) (Speed, bool) {
+	b := benchmarkOf(t, of)
+	if b == nil {
+		return Speed{}, false
+	}
+	var best *logs.TableRow
+	off := func(r *logs.TableRow) float64 { return math.Abs(math.Log(r.Bytes / float64(b.Bytes))) }
+	for i := range t.Rows {
+		if r := &t.Rows[i]; !r.Wrong && r.Bytes > 0 && r.BusBandwidth > 0 && off(r) <= math.Log(near)+1e-9 && (best == nil || off(r) < off(best)) {
+			best = r
+		}
+	}
+	if best == nil {
+		return Speed{}, false
+	}
+	s := Speed{What: string(logs.Between), Term: b.Link, Nodes: b.Nodes, Predicted: b.Seconds}
+	if b.Nodes == 1 {
+		s.What = string(logs.Inside)
+	}
+	s.Seconds = units.Rounded(units.Seconds(float64(b.Bytes) * busFactor(b.GPUs) / best.BusBandwidth))
+	return s, true
+}
+
+// benchmarkOf is the prediction for the ranks and nodes of a table; nil without one.
+func benchmarkOf(t *logs.Table, of []plan.Benchmark) *plan.Benchmark {
+	i := slices.IndexFunc(of, func(b plan.Benchmark) bool {
+		_, known := uncertainty.Named(b.Link)
+		return known && b.Seconds > 0 && t.Collective == "all_reduce" && t.Nodes == b.Nodes && t.Ranks == b.GPUs
+	})
+	if i < 0 {
+		return nil
+	}
+	return &of[i]
+}
+
+// busFactor is nccl-tests' bus bandwidth of an all-reduce over bytes by seconds
+// (nccl-tests, doc/PERFORMANCE.md).
+func busFactor(ranks int) float64 { return 2 * float64(ranks-1) / float64(ranks) }
 
 // sound leaves out an all-reduce between nodes where one was slow: such a check
 // repeats it with halves of the nodes, and the slow ones take no part in the run.
