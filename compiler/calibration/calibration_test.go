@@ -326,9 +326,12 @@ func TestTabled(t *testing.T) {
 	if s, ok := tabled(&logs.Table{Collective: "all_reduce", Ranks: 8, Nodes: 1, Rows: rows}, of); !ok || s.What != "node" || s.Term != "nvlink" {
 		t.Errorf("%+v, %v", s, ok)
 	}
+	if s, ok := tabled(&logs.Table{Collective: "all_reduce", Ranks: 24, Nodes: 3, Rows: rows[3:]}, of); !ok || s.Nodes != 2 {
+		t.Errorf("of three nodes %+v, %v", s, ok)
+	}
 	for name, other := range map[string]*logs.Table{
 		"another collective": {Collective: "all_gather", Ranks: 16, Nodes: 2, Rows: rows},
-		"other nodes":        {Collective: "all_reduce", Ranks: 32, Nodes: 4, Rows: rows},
+		"more nodes":         {Collective: "all_reduce", Ranks: 32, Nodes: 4, Rows: rows},
 		"some ranks":         {Collective: "all_reduce", Ranks: 2, Nodes: 2, Rows: rows},
 		"short messages":     {Collective: "all_reduce", Ranks: 16, Nodes: 2, Rows: rows[:1]},
 	} {

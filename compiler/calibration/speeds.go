@@ -84,11 +84,13 @@ func tabled(t *logs.Table, of []plan.Benchmark) (Speed, bool) {
 	return s, true
 }
 
-// benchmarkOf is the prediction for the ranks and nodes of a table; nil without one.
+// benchmarkOf is the prediction for a table over all GPUs of as many nodes, or of less
+// than twice as many; nil without one. Bus bandwidth hardly differs between these, but
+// for a node that is alone.
 func benchmarkOf(t *logs.Table, of []plan.Benchmark) *plan.Benchmark {
 	i := slices.IndexFunc(of, func(b plan.Benchmark) bool {
 		_, known := uncertainty.Named(b.Link)
-		return known && b.Seconds > 0 && t.Collective == "all_reduce" && t.Nodes == b.Nodes && t.Ranks == b.GPUs
+		return known && b.Seconds > 0 && t.Collective == "all_reduce" && b.Nodes <= t.Nodes && t.Nodes < 2*b.Nodes && t.Ranks*b.Nodes == b.GPUs*t.Nodes
 	})
 	if i < 0 {
 		return nil

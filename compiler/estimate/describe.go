@@ -239,17 +239,15 @@ func (e *Evaluator) mesh(l *plan.Layout) plan.Mesh {
 	return m
 }
 
-// benchmarks are all-reduces inside a node and over all nodes, long enough that a
-// rate decides.
+// benchmarks are all-reduces over 1, 2, 4, … nodes, long enough that a rate decides:
+// so that a node more changes none of them.
 func (e *Evaluator) benchmarks() []plan.Benchmark {
 	out, c := []plan.Benchmark{}, &e.job.Cluster
-	for _, nodes := range [...]int{1, c.Nodes} {
-		gpus := nodes * c.GPUsPerNode
-		if gpus < 2 || len(out) > 0 && out[0].Nodes == nodes {
-			continue
+	for nodes := 1; nodes <= c.Nodes; nodes *= 2 {
+		if gpus := nodes * c.GPUsPerNode; gpus > 1 {
+			g := e.group(gpus, 1)
+			out = append(out, plan.Benchmark{Nodes: nodes, GPUs: gpus, Link: g.Link(), Bytes: units.GiB, Seconds: units.Rounded(g.AllReduce(units.GiB))})
 		}
-		g := e.group(gpus, 1)
-		out = append(out, plan.Benchmark{Nodes: nodes, GPUs: gpus, Link: g.Link(), Bytes: units.GiB, Seconds: units.Rounded(g.AllReduce(units.GiB))})
 	}
 	return out
 }
