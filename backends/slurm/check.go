@@ -43,7 +43,7 @@ func checkJob(j *job.Job, l Launch, diags *diag.List) {
 	}
 	if t, window := j.Slurm.Time, j.Slurm.TrainingWindow(); t > 0 && window <= 0 {
 		diags.Error(IDTimeLimitTooShort, j.Sources.Range("slurm.time"), "Time limit leaves no time to train",
-			fmt.Sprintf("Start-up and the last checkpoint need %.0f minutes of the limit of %.0f. Ask for more time.", float64(t-window)/60, float64(t)/60))
+			fmt.Sprintf("Start-up and the last checkpoint need %s, and the limit is %s. Ask for more time.", t-window, t))
 	}
 }
 

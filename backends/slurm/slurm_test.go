@@ -359,6 +359,16 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
+// TestShortLimit: a limit below a minute is told as it was written.
+func TestShortLimit(t *testing.T) {
+	j, p, l := example()
+	j.Slurm.Time = 30
+	_, diags := Files(j, p, l)
+	if want := "Start-up and the last checkpoint need 1m, and the limit is 30s. Ask for more time."; len(diags) != 1 || diags[0].Detail != want {
+		t.Errorf("%v, want %s", diags, want)
+	}
+}
+
 func TestHostPath(t *testing.T) {
 	mounts := []string{"/a:/x", "/b:/x/y:ro", "odd"}
 	for in, want := range map[string]string{"/x/z": "/a/z", "/x/y/z": "/b/z", "/xx": "/xx", "/x": "/a"} {
