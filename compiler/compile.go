@@ -74,6 +74,7 @@ func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Out
 	if len(found.Best) > 0 {
 		p.Feasible = true
 		describe(p, j, t, &found.Best[0], distinct(j, found.Best))
+		p.Time.FastestSeconds = found.Fastest
 		p.Selection = selection(p, &found.Choice)
 		p.Alternatives = alternatives(found.Best[1:])
 		p.Warnings = append(p.Warnings, awkward(ctx, j, t, &found.Best[0])...)

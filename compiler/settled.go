@@ -102,17 +102,16 @@ func unlisted(j *job.Job, o *option.Option) *job.Job {
 // Best finds the best of some plans of one job by its objective, the first of
 // those that are equally good; -1 where none is feasible.
 func Best(j *job.Job, plans []*plan.Plan) int {
-	measure := func(p *plan.Plan) units.Seconds {
-		return units.Rounded(p.Time.StepSeconds * units.Seconds(p.Input.GPUs))
-	}
-	switch j.Constraints.Objective {
-	case "time":
-		measure = func(p *plan.Plan) units.Seconds { return p.Time.StepSeconds }
-	case "gpu_hours", "cost": // of spare nodes, too
-		measure = func(p *plan.Plan) units.Seconds {
-			return units.Rounded(p.Time.StepSeconds * units.Seconds(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode))
+	cost := func(p *plan.Plan, step units.Seconds) units.Seconds {
+		switch j.Constraints.Objective {
+		case "time":
+			return step
+		case "gpu_hours", "cost": // of spare nodes, too
+			return units.Rounded(step * units.Seconds(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode))
 		}
+		return units.Rounded(step * units.Seconds(p.Input.GPUs))
 	}
+	measure := func(p *plan.Plan) units.Seconds { return cost(p, p.Time.StepSeconds) }
 	best := -1
 	for i, p := range plans {
 		if p.Feasible && (best < 0 || measure(p) < measure(plans[best])) {
@@ -120,7 +119,13 @@ func Best(j *job.Job, plans []*plan.Plan) int {
 		}
 	}
 	if best >= 0 && j.Constraints.Objective == "memory" {
-		most := search.AlmostAsFast(measure(plans[best]))
+		fastest := measure(plans[best])
+		for _, p := range plans {
+			if p.Feasible && p.Time.FastestSeconds > 0 { // each is a little slower already
+				fastest = min(fastest, cost(p, p.Time.FastestSeconds))
+			}
+		}
+		most := search.AlmostAsFast(fastest)
 		for i, p := range plans {
 			if p.Feasible && measure(p) <= most && p.Memory.Peak.DeviceBytes < plans[best].Memory.Peak.DeviceBytes {
 				best = i
@@ -148,6 +153,7 @@ func Sketch(ctx context.Context, j *job.Job, t *target.Target) (*plan.Plan, erro
 	case len(found.Best) > 0:
 		p.Feasible = true
 		describe(p, j, t, &found.Best[0], 1)
+		p.Time.FastestSeconds = found.Fastest
 		return p, nil
 	case len(found.Nearest) > 0:
 		describe(p, j, t, &found.Nearest[0], 1)

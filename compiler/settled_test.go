@@ -86,6 +86,10 @@ func TestBest(t *testing.T) {
 	if got := Best(j, []*plan.Plan{a, b, c}); got != 1 {
 		t.Errorf("the smallest that is almost as fast is %d, want 1", got)
 	}
+	c.Time.FastestSeconds = 1.95 // 2.1 is more than 5 % longer
+	if got := Best(j, []*plan.Plan{a, b, c}); got != 2 {
+		t.Errorf("the smallest that is almost as fast as the fastest layout of all is %d, want 2", got)
+	}
 }
 
 // TestSettled: one job for each size, in order, and the job itself where none is open.

@@ -200,7 +200,10 @@ type Time struct {
 	ExpectedSeconds units.Seconds
 	// ChosenAmong is the number of layouts that it was chosen among as the fastest, it
 	// and those that come next; 1 without a choice, or by another objective.
-	ChosenAmong               int
+	ChosenAmong int
+	// FastestSeconds is the step of the fastest layout where the least memory was
+	// looked for among those that are almost as fast; else zero.
+	FastestSeconds            units.Seconds
 	Breakdown                 []TimeLine
 	BubbleShare               units.Share
 	ExposedCommunicationShare units.Share

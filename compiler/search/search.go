@@ -57,7 +57,10 @@ func (c *Candidate) Missing(j *job.Job) (device, host units.Bytes) {
 
 // Outcome is what a search found.
 type Outcome struct {
-	Best    []Candidate // feasible: the chosen one, then the others, best first
+	Best []Candidate // feasible: the chosen one, then the others, best first
+	// Fastest is the step of the fastest layout, of which the chosen one may take a
+	// little longer for the least memory; zero with any other objective.
+	Fastest units.Seconds
 	Choice  Choice      // how the first was chosen
 	Nearest []Candidate // where none is: infeasible but legal, nearest first
 	Illegal *Candidate  // first illegal layout, when nothing is legal; not evaluated
@@ -98,8 +101,12 @@ func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, erro
 		return o, err
 	}
 	l := newLimits(j)
-	l.within(AlmostAsFast(o.Best[0].Result.StepSeconds), IDSlower)
-	return first.again(j, l, costOf(l.step)).find(ctx)
+	fastest := o.Best[0].Result.StepSeconds
+	l.within(AlmostAsFast(fastest), IDSlower)
+	if o, err = first.again(j, l, costOf(l.step)).find(ctx); err == nil {
+		o.Fastest = fastest
+	}
+	return o, err
 }
 
 // Below finds the best layout whose cost is at most a number of seconds, nil if

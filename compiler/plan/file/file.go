@@ -219,9 +219,10 @@ type HostPhase struct {
 // StepSeconds.
 type Time struct {
 	StepSeconds               units.Seconds    `json:"step_seconds"`
-	StepRangeSeconds          [2]units.Seconds `json:"step_range_seconds"` // 90 % range
-	ExpectedSeconds           units.Seconds    `json:"expected_seconds"`   // of a layout that was chosen among others, longer than predicted
-	ChosenAmong               int              `json:"chosen_among"`       // layouts that it was the fastest of; 1 without a choice
+	StepRangeSeconds          [2]units.Seconds `json:"step_range_seconds"`        // 90 % range
+	ExpectedSeconds           units.Seconds    `json:"expected_seconds"`          // of a layout that was chosen among others, longer than predicted
+	ChosenAmong               int              `json:"chosen_among"`              // layouts that it was the fastest of; 1 without a choice
+	FastestSeconds            units.Seconds    `json:"fastest_seconds,omitempty"` // of the fastest layout, where the least memory of those almost as fast was looked for
 	Breakdown                 []TimeLine       `json:"breakdown"`
 	BubbleShare               units.Share      `json:"bubble_share"`
 	ExposedCommunicationShare units.Share      `json:"exposed_communication_share"`
