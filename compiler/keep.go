@@ -29,7 +29,7 @@ func Keep(ctx context.Context, j *job.Job, t *target.Target, now *plan.Plan, c *
 	if p == nil {
 		return nil, why, err
 	}
-	p.Search = now.Search
+	p.Search, p.Time.FastestSeconds = now.Search, now.Time.FastestSeconds
 	compare(j, p, now, since)
 	return p, "", nil
 }
