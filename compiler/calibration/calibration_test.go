@@ -105,7 +105,11 @@ func TestSuspects(t *testing.T) {
 
 // machine is a made-up one: every term of a step takes a factor of what was
 // predicted.
-var machine = [uncertainty.Count]float64{1.06, 1, 1.2, 1.1, 1.5, 1, 1.1, 1.6, 1, 1}
+var machine = [uncertainty.Count]float64{
+	uncertainty.Linear: 1.06, uncertainty.Linear8: 1.06, uncertainty.Grouped: 1, uncertainty.Grouped8: 1, uncertainty.Attention: 1.2,
+	uncertainty.Bandwidth: 1.1, uncertainty.Host: 1.5, uncertainty.Overlap: 1, uncertainty.NVLink: 1.1, uncertainty.Network: 1.6,
+	uncertainty.PCIe: 1, uncertainty.Straggler: 1,
+}
 
 // ran is a log of a plan on the machine.
 func ran(p *plan.Plan) *logs.Log {
