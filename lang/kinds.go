@@ -62,42 +62,44 @@ func opaque(kind, address string) cty.Value {
 // kindTypes maps each kind to the type of its objects.
 func kindTypes() map[string]cty.Type {
 	kindTypesOnce.Do(func() {
-		kindTypeTable = map[string]cty.Type{}
+		table := map[string]cty.Type{}
 		for _, kind := range opaqueKinds {
-			kindTypeTable[kind] = cty.Object(map[string]cty.Type{idAttribute: cty.String, kind: cty.Bool})
+			table[kind] = cty.Object(map[string]cty.Type{idAttribute: cty.String, kind: cty.Bool})
 		}
 		for _, kind := range []string{"gpu", "model", "cluster"} { // a cluster has a gpu
-			attributes := blockAttributes(schema.File.Block(kind))
+			attributes := blockAttributes(schema.File.Block(kind), table["gpu"])
 			attributes[idAttribute] = cty.String
-			kindTypeTable[kind] = cty.Object(attributes)
+			table[kind] = cty.Object(attributes)
 		}
+		kindTypeTable = table
 	})
 	return kindTypeTable
 }
 
 var (
 	kindTypesOnce sync.Once
-	kindTypeTable map[string]cty.Type
+	kindTypeTable map[string]cty.Type // for kindTypes alone
 )
 
 // visible reports whether an argument of a kind is an attribute of its object.
 func visible(a *schema.Argument) bool { return a.Name != "base" && a.Name != "without" }
 
-func blockAttributes(b *schema.Block) map[string]cty.Type {
+// blockAttributes are the attributes of a block's object, where a gpu has its type.
+func blockAttributes(b *schema.Block, gpu cty.Type) map[string]cty.Type {
 	attributes := map[string]cty.Type{}
 	for i := range b.Arguments {
 		a := &b.Arguments[i]
 		if !visible(a) {
 			continue
 		}
-		t, ok := kindTypeTable["gpu"]
-		if a.Type != schema.GPURef || !ok {
+		t := gpu
+		if a.Type != schema.GPURef {
 			t = valueType(a.Type)
 		}
 		attributes[a.Name] = t
 	}
 	for i := range b.Blocks {
-		attributes[b.Blocks[i].Name] = blockType(&b.Blocks[i])
+		attributes[b.Blocks[i].Name] = blockType(&b.Blocks[i], gpu)
 	}
 	if b.Label == schema.Choice && !b.Repeatable {
 		attributes[labelAttribute] = cty.String
@@ -105,8 +107,8 @@ func blockAttributes(b *schema.Block) map[string]cty.Type {
 	return attributes
 }
 
-func blockType(b *schema.Block) cty.Type {
-	t := cty.Object(blockAttributes(b))
+func blockType(b *schema.Block, gpu cty.Type) cty.Type {
+	t := cty.Object(blockAttributes(b, gpu))
 	if b.Repeatable {
 		return cty.Map(t)
 	}
@@ -168,7 +170,7 @@ func (b *block) attribute(spec *schema.Argument) cty.Value {
 }
 
 func (b *block) nested(spec *schema.Block) cty.Value {
-	t := blockType(spec)
+	t := blockType(spec, kindTypes()["gpu"])
 	if !spec.Repeatable {
 		if c := b.find(spec.Name); c != nil {
 			return c.object("")
