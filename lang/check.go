@@ -273,6 +273,10 @@ func (c *checker) nodes(choice job.IntChoice) {
 	case len(counts) > 1:
 		c.job.NodeCounts = counts
 	}
+	if asked := choice.Largest(); asked > k.Nodes {
+		c.diags.Warn(SizesBeyond, c.at("nodes"), summaries[SizesBeyond], fmt.Sprintf("The cluster %s has %s, and sizes up to %d are asked for: those beyond are left out. Raise the cluster's nodes to see them.",
+			k.Name, units.Count(k.Nodes, "node"), asked))
+	}
 	k.Nodes = counts[len(counts)-1]
 }
 

@@ -103,6 +103,9 @@ const (
 	// UnreadData is a warning: mock data are used although sources are given.
 	UnreadData diag.ID = "unread-data"
 
+	// SizesBeyond is a warning: sizes of the run that are larger than its cluster are
+	// left out.
+	SizesBeyond diag.ID = "sizes-beyond"
 	// UntrainedValue is a warning: a run starts from scratch with a number that
 	// no recipe is known to train with.
 	UntrainedValue diag.ID = "untrained-value"
@@ -168,6 +171,7 @@ var summaries = map[diag.ID]string{
 	InconsistentLayout:   "Inconsistent layout",
 	UnsupportedPrecision: "Precision that the GPU lacks",
 	UnreadData:           "Data that are not read",
+	SizesBeyond:          "Sizes beyond the cluster",
 	UntrainedValue:       "Value that no recipe trains with",
 	MissingModule:        "Module that was not fetched",
 	OutsideModule:        "Path out of a module",

@@ -83,9 +83,7 @@ func size(t *terminal, argument string, flags *inputFlags) error {
 	if !diags.HasErrors() {
 		diags.Append(check(w.Jobs))
 	}
-	if t.json || diags.HasErrors() {
-		t.diagnostics(diags, w.Files)
-	}
+	t.diagnostics(diags, w.Files)
 	if diags.HasErrors() {
 		return exitError(exitInput)
 	}

@@ -97,6 +97,15 @@ func (c IntChoice) Allows(v int) bool {
 	return c.Values == nil || slices.Contains(c.Values, v)
 }
 
+// Largest is the largest value that is named: of a list, or the end of a range; 0
+// without one.
+func (c IntChoice) Largest() int {
+	if n := len(c.Values); n > 0 {
+		return c.Values[n-1]
+	}
+	return c.Max
+}
+
 // StringChoice is a value or a list; nil allows everything.
 type StringChoice []string
 
