@@ -33,11 +33,11 @@ func RoutedRecords() []Routed {
 // uneven says of a mixture whose job does not state how unevenly its experts are
 // loaded what its step would take if they were as unevenly loaded as in the
 // published runs that tell. Loads even each other out where tokens are dropped,
-// and short runs waste nothing.
+// buffers of a fixed size have a warning of their own, and short runs waste nothing.
 func (e *Evaluator) uneven(l *plan.Layout, x *plan.Execution, t units.Seconds) []plan.Warning {
 	const path = "model.moe.load_imbalance"
 	moe := e.model.MoE
-	if moe == nil || moe.TokenDrop || l.ExpertParallel == 1 || e.job.Sources.IsSet(path) || t*units.Seconds(e.job.Training.Steps) <= short {
+	if moe == nil || moe.TokenDrop || l.ExpertParallel == 1 || x.StaticExperts() || e.job.Sources.IsSet(path) || t*units.Seconds(e.job.Training.Steps) <= short {
 		return nil
 	}
 	records := RoutedRecords()
