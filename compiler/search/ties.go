@@ -9,7 +9,6 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
-	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -332,6 +331,9 @@ func (s *searcher) choose() {
 		o.Best = o.Best[:min(len(o.Best), Kept+1)]
 	}
 	o.Choice.Among = append(o.Choice.Among, w.unasked(&best, c.difference)...)
+	if all := w.together(&best, c.difference); all != nil {
+		o.Choice.Among = append(o.Choice.Among, *all)
+	}
 }
 
 // isTied reports whether a candidate with some difference to the fastest is tied
@@ -361,44 +363,6 @@ func sameLayout(a, b *Candidate) bool {
 		}
 	}
 	return true
-}
-
-// unasked lists what values of options would gain that only a job which names
-// them gets, each alone, beside the chosen candidate.
-func (w *worker) unasked(best *Candidate, difference func(a, b *Candidate) uncertainty.Normal) []Contender {
-	var list []Contender
-	w.mesh = &meshSearch{index: best.mesh, best: ranking{less: better(w.job.Constraints.Objective), most: 1}}
-	w.layout, w.current.mesh, w.current.leaf = best.Layout, best.mesh, best.leaf
-	for i := range w.target.Offers {
-		offer := &w.target.Offers[i]
-		o := option.FindOption(offer.Option)
-		why := whyAsk(o, offer)
-		if why == "" || o.IsSet(&w.job.Execution) || w.job.Constraints.Execution[o.Name] != nil || offer.Applies != nil && !offer.Applies(&w.facts) {
-			continue
-		}
-		for _, value := range settings(o, offer.Values) {
-			w.execution = best.Execution
-			value.Set(&w.execution)
-			w.options.trial.Execution = w.job.Execution
-			value.Pin(&w.options.trial.Execution)
-			if value.Is(&best.Execution) || w.breaksRule() || w.evaluate() != feasible || w.current.broken != "" || w.current.cost() >= best.cost() {
-				continue
-			}
-			c := w.current
-			list = append(list, Contender{Candidate: c, Difference: difference(&c, best),
-				WhyNot: "execution." + o.Name + " = " + value.Quoted() + " is not chosen unasked: " + why})
-		}
-	}
-	return list
-}
-
-// whyAsk says why only a job that names an offered value gets it, "" when a
-// search may choose it.
-func whyAsk(o *option.Option, offer *target.Offer) string {
-	if o.Numerics {
-		return "it rounds otherwise, so that another model is learned"
-	}
-	return offer.Asked
 }
 
 // envelope is what was measured of jobs like the searched one.
