@@ -79,5 +79,5 @@ func abs(x float64) float64 { return max(x, -x) }
 // Step is how long a step of the plan's layout takes for the job of the detail,
 // whatever that of the plan was.
 func (d *Detail) Step() units.Seconds {
-	return units.Rounded(estimate.New(d.job, d.target).Describe(&d.plan.Layout, &d.plan.Execution).Time.StepSeconds)
+	return units.Rounded(estimate.New(d.job, d.target).Step(&d.plan.Layout, &d.plan.Execution))
 }

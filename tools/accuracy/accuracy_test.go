@@ -139,6 +139,24 @@ func TestStepSeconds(t *testing.T) {
 	}
 }
 
+// TestCounter: Megatron-LM's count of Qwen3 235B at 4,096 tokens is 148.0 GFLOPs a
+// token, by which 276 TFLOPS are 17.6 s, as the source prints beside them.
+func TestCounter(t *testing.T) {
+	var r row
+	m := &r.Model
+	m.Layers, m.Hidden, m.Heads, m.KVHeads, m.HeadDim, m.Vocab, m.SeqLen = 94, 4096, 64, 4, 128, 151936, 4096
+	m.MoE = &expertSizes{Experts: 128, TopK: 8, FFN: 1536}
+	r.Cluster.GPUs, r.Layout.GBS = 256, 2048
+	r.Measured.TFLOPS, r.Measured.TFLOPSDefinition = 276, "Megatron-LM's counter"
+	if got := stepSeconds(&r); got < 17.55 || got > 17.65 {
+		t.Errorf("%v s, want 17.6", got)
+	}
+	m.MoE, m.FFN = nil, 8*1536 // as many products
+	if got := stepSeconds(&r); got < 17.55 || got > 17.65 {
+		t.Errorf("dense: %v s, want 17.6", got)
+	}
+}
+
 // TestPrecision reads what the tables call their precision.
 func TestPrecision(t *testing.T) {
 	for in, want := range map[string][2]string{

@@ -183,8 +183,8 @@ func stepSeconds(r *row) float64 {
 // formula of Narayanan et al. 2021 with the recomputed forward,
 // 8·parameters·tokens, or Megatron-LM's own count
 // (num_floating_point_operations in megatron/training/training.py of
-// core_v0.15.0): products of grouped attention, MLPs of the experts that a token
-// takes and the head, with the half of attention that is causal.
+// core_v0.15.0): products of grouped attention, gated MLPs of the experts that a
+// token takes and the head, with the half of attention that is causal.
 func flops(r *row, tokens float64) float64 {
 	s := r.Measured.MFUDefinition + r.Measured.TFLOPSDefinition
 	h, layers := float64(r.Model.Hidden), float64(r.Model.Layers)
@@ -193,7 +193,10 @@ func flops(r *row, tokens float64) float64 {
 		heads, width := float64(r.Model.Heads), float64(r.Model.HeadDim)
 		groups, context := float64(r.Model.KVHeads), float64(r.Model.SeqLen)
 		attention := h*width*(2*heads+2*groups) + heads*width*context
-		mlp := 3 * h * float64(r.Model.MoE.FFN) * float64(r.Model.MoE.TopK)
+		mlp := 3 * h * float64(r.Model.FFN)
+		if e := r.Model.MoE; e != nil {
+			mlp = 3 * h * float64(e.FFN) * float64(e.TopK)
+		}
 		return 6 * tokens * (layers*(attention+mlp) + h*float64(r.Model.Vocab))
 	case strings.Contains(s, "96*B*s*l*h^2"):
 		return 96 * tokens * layers * h * h * (1 + float64(r.Model.SeqLen)/(6*h) + float64(r.Model.Vocab)/(16*layers*h))
