@@ -23,7 +23,7 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		// plain 1F1B waits for transfers, interleaved schedules send behind compute
 		Pipeline:       runtime.Pipeline{Blocking: true},
 		TensorParallel: runtime.TensorParallel{Overlaps: true, UserBuffers: true},
-		Layers: runtime.Layers{Elementwise: "megatron", AccumulatesWeightGradients: true,
+		Layers: runtime.Layers{Implementation: "megatron", Elementwise: "megatron", AccumulatesWeightGradients: true, JoinsClamped: true,
 			MambaChunk:    128, // megatron/core/ssm/mamba_mixer.py, chunk_size
 			DeltaNetChunk: 64,  // flash-linear-attention, fla/ops/gated_delta_rule/chunk.py
 		},

@@ -187,7 +187,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	e.kernels = [2]compute.AttentionKernel{compute.KernelNamed(t.Runtime.Attention.Flash), compute.KernelNamed(t.Runtime.Attention.Fused)}
 	e.fused = trafficOf(e.model, fusedLayers)
 	layers := cmp.Or(t.Runtime.Layers.Implementation, fusedLayers)
-	e.eager, e.counted = trafficOf(e.model, layers), layers != fusedLayers
+	e.eager, e.counted = trafficOf(e.model, layers), t.Runtime.Layers.Elementwise == ""
 	e.factors = e.calibrated()
 	e.precision()
 	e.newLayerGroups()

@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"github.com/ndc-dev/ndc/compiler/compute"
 	"math"
 	"slices"
 	"testing"
@@ -373,6 +374,28 @@ func TestExpertTraffic(t *testing.T) {
 	plain := line(false, "alltoall")
 	if got := line(true, "alltoall"); got <= plain {
 		t.Errorf("with biases %v, without %v", got, plain)
+	}
+	apart := "" // an implementation that clamps with operators of their own
+	for layers, operations := range implementations() {
+		if operations["clamp"].Forward > 0 {
+			apart = layers
+		}
+	}
+	clamped := func(clamp float64) units.Seconds {
+		m := moe()
+		m.ActivationClamp = clamp
+		g := targetOf(runtimes.Whole())
+		g.Runtime.Layers.Implementation, g.Runtime.Layers.Elementwise = apart, ""
+		e := New(jobOf(m, 1), g)
+		e.run(&l, &x)
+		return e.step.table.at(e.arch.KindOf(m.Layers-1), false, false).lines[lineMemoryBound]
+	}
+	m := moe()
+	rows := 8192 * float64(m.MoE.TopK) * float64(m.MoE.ExpertFFNHiddenSize)
+	device := New(jobOf(m, 1), targetOf(runtimes.Whole())).device
+	want := device.Traffic(compute.Elementwise, units.Bytes(16*rows)) + device.Traffic(compute.Elementwise, units.Bytes(30*rows))
+	if got := clamped(7) - clamped(0); math.Abs(float64(got/want)-1) > 1e-3 {
+		t.Errorf("clamping takes %v, want %v", got, want)
 	}
 	if got := line(false, "deepep"); got >= plain {
 		t.Errorf("sorted once %v, twice %v", got, plain)

@@ -15,7 +15,7 @@ import (
 type moved struct {
 	Layers    string  `json:"layers"`    // whose implementation
 	Like      string  `json:"like"`      // whose operations it has but for those that it lists; "" for fused ones
-	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual, convolution, scan, gated_norm
+	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual, convolution, scan, gated_norm, clamp, expert_in_bias, expert_out_bias
 	Forward   float64 `json:"forward"`
 	Backward  float64 `json:"backward"`
 	Kernel    string  `json:"kernel"` // norm: one kernel that reduces, too; elementwise: one or several that do not
@@ -47,6 +47,7 @@ var implementations = sync.OnceValue(func() map[string]map[string]moved {
 type layerTraffic struct {
 	norm, rope, activation, residual   moved
 	gate, convolution, scan, gatedNorm moved // of gated attention and of mixers
+	clamp, inBias, outBias             moved // of experts
 }
 
 // trafficOf picks the operations that a model has.
@@ -67,6 +68,7 @@ func trafficOf(m *job.Model, layers string) layerTraffic {
 	return layerTraffic{
 		norm: of(cmp.Or(m.Normalization, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual"),
 		gate: implementations()[fusedLayers]["gated"], convolution: of("convolution"), scan: of("scan"), gatedNorm: of("gated_norm"),
+		clamp: of("clamp"), inBias: of("expert_in_bias"), outBias: of("expert_out_bias"),
 	}
 }
 

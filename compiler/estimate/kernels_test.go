@@ -25,7 +25,7 @@ func TestCountedKernels(t *testing.T) {
 	l, x := single(8), execution()
 	l.ZeroStage = 2
 	g := targetOf(runtimes.Buckets())
-	g.Runtime.Layers.Implementation = "transformers"
+	g.Runtime.Layers.Implementation, g.Runtime.Layers.Elementwise = "transformers", ""
 	e := New(jobOf(dense(), 1), g)
 	e.Step(&l, &x)
 	got := e.step.table.at(0, false, false).lines[lineMemoryBound]

@@ -61,8 +61,12 @@ func (b *builder) movement(o *program.Operation) (forward, backward units.Second
 		return 0, b.bytes(compute.Elementwise, o.Elements*4)
 	case program.Activation:
 		return b.activation(o)
-	case program.ExpertBias:
-		t = b.expertBias(o)
+	case program.Clamp:
+		return b.unfused(&moves.clamp, o)
+	case program.ExpertInBias:
+		return b.unfused(&moves.inBias, o)
+	case program.ExpertOutBias:
+		return b.unfused(&moves.outBias, o)
 	case program.Routing:
 		t = b.bytes(compute.Elementwise, o.Elements*16)
 	case program.Permute:
@@ -119,14 +123,12 @@ func (b *builder) permutes() float64 {
 	return b.e.permuteBytes
 }
 
-// expertBias is what adding biases to the outputs of both expert GEMMs moves,
-// and their gradients: they are added expert by expert and the results joined,
-// 2 bytes read and written each time.
-func (b *builder) expertBias(o *program.Operation) units.Seconds {
+// unfused times an operation of experts that is none where an expert MLP is one kernel.
+func (b *builder) unfused(m *moved, o *program.Operation) (forward, backward units.Seconds) {
 	if b.fusesExperts() {
-		return 0
+		return 0, 0
 	}
-	return b.bytes(compute.Elementwise, o.Elements*8)
+	return b.moves(m, o.Elements)
 }
 
 // gradientCopies is what an engine without fused accumulation moves per

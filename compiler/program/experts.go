@@ -113,10 +113,20 @@ func (b *builder) routed() {
 	in.Weights, out.Weights = b.expertWeights()
 	b.add(permute)
 	b.add(in)
+	if m.MLPBias {
+		b.add(Operation{Name: "experts.in.bias", Kind: ExpertInBias, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * width * float64(up)})
+	}
+	if m.ActivationClamp > 0 && up == 2 {
+		clamp := Operation{Name: "experts.clamp", Kind: Clamp, Component: Experts, Modules: activation.Modules, Elements: mean * width}
+		if b.a.Layers.JoinsClamped && !b.a.Experts.FusedMLP && !b.static() {
+			b.keepRows(&clamp, clamp.Modules, int64(up)*f*element)
+		}
+		b.add(clamp)
+	}
 	b.add(activation)
 	b.add(out)
 	if m.MLPBias {
-		b.add(Operation{Name: "experts.bias", Kind: ExpertBias, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * (width*float64(up) + float64(hidden))})
+		b.add(Operation{Name: "experts.out.bias", Kind: ExpertOutBias, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * float64(hidden)})
 	}
 	b.combine()
 }

@@ -19,7 +19,9 @@ const (
 	Rotary                             // position embedding
 	JoinGradients                      // of q, k and v, which one projection made; backward only
 	Activation                         // of an MLP
-	ExpertBias                         // added to the outputs of the experts' GEMMs
+	Clamp                              // of the inputs of a gated activation
+	ExpertInBias                       // added to the output of the experts' first GEMM
+	ExpertOutBias                      // added, by a row's probability, to the output of their second
 	Routing                            // softmax, top-k and statistics
 	Permute                            // rows to their experts and back
 	Residual                           // sum with the residual stream

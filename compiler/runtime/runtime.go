@@ -122,8 +122,8 @@ type Layers struct {
 	// estimate's data/layers.json; "" for one kernel per operation.
 	Implementation string
 	// Elementwise is the key of the factor on the bytes of memory-bound kernels
-	// (elementwise.* in package estimate's data/parameters.json) where the kernels
-	// of the implementation were not counted.
+	// (elementwise.* in package estimate's data/parameters.json) of those of the
+	// implementation that were not counted; "" where all were.
 	Elementwise string
 	// SeparateProjections says that query, key and value, and gate and up, come
 	// from GEMMs of their own; otherwise each come from one, and the gradients of
@@ -137,6 +137,9 @@ type Layers struct {
 	// otherwise one fused kernel, or compiled code, keeps its inputs and the
 	// product only.
 	SeparateGate bool
+	// JoinsClamped clamps both inputs of a gated expert activation with operators
+	// of their own and keeps them, joined, beside the output of the GEMM.
+	JoinsClamped bool
 	// FP32Norm normalises in fp32 with separate operators, which keep fp32 copies.
 	FP32Norm bool
 	// AccumulatesWeightGradients says that the GEMM of a weight gradient adds to

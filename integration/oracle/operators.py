@@ -127,7 +127,30 @@ def torchtitan():
     return {"torchtitan-2024": {"rmsnorm": found.pop("rmsnorm")}, "torchtitan": found}
 
 
+def megatron():
+    from megatron.core.fusions.fused_bias_geglu import weighted_bias_quick_geglu_impl as geglu
+    from megatron.core.transformer.moe.experts import TEGroupedMLP
+
+    rows, hidden, experts = 64, 2880, 2
+    biases = [random(hidden) for _ in range(experts)]
+    probabilities = torch.rand(rows, 1, requires_grad=True)
+    added = both(
+        lambda out, p: TEGroupedMLP._apply_bias(out, biases, [rows // experts] * experts, p), random(rows, hidden), probabilities, parameters=biases
+    )
+    clamped, plain = (
+        both(lambda x, p: geglu(x, None, p, False, 1.0, clamp), random(rows, 2 * hidden), probabilities) for clamp in (7.0, None)
+    )
+    moved = {"expert_out_bias": added, "clamp": [a - b for a, b in zip(clamped, plain)]}
+    return {"megatron": {name: [b / rows / hidden for b in of] for name, of in moved.items()}}
+
+
 def installed():
+    try:
+        import megatron.core as _
+    except ImportError:
+        pass
+    else:
+        return megatron
     try:
         import torchtitan as _
     except ImportError:

@@ -45,6 +45,7 @@ func TestOperators(t *testing.T) {
 	}{
 		{"deepspeed", "0.19.8", environment.DeepSpeed("0.19.8")},
 		{"torchtitan", "0.2.2", environment.TorchTitan("0.2.2")},
+		{"megatron", "0.19.2", environment.Megatron("0.19.2")},
 	} {
 		line := summary.Line{Framework: f.framework, Version: f.version, What: "operations of a layer, bytes counted again"}
 		python, err := f.environment.Python()

@@ -38,6 +38,7 @@ type framework struct {
 	Engine           string            `json:"engine"`                // that none of ndc's targets is like: a name of engines
 	Torch            string            `json:"torch"`                 // that the run had; "" for the target's
 	Layers           string            `json:"layers"`                // implementation of the layers; "" for the target's
+	Elementwise      string            `json:"elementwise"`           // factor on what the layers move, where it was not counted
 	InPlaceLoss      bool              `json:"in_place_loss"`         // Transformer Engine's cross entropy
 	PlainLoss        bool              `json:"plain_loss"`            // compile did not cover the loss
 	ZeROBucket       int64             `json:"zero_bucket"`           // state kept by DeepSpeed's ZeRO, with reduce and gather buckets of so many elements
@@ -208,7 +209,7 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 		runs.Loss.Fused = inPlaceLoss
 	}
 	if fw.Layers != "" {
-		runs.Layers.Implementation, runs.Layers.Elementwise = fw.Layers, "eager"
+		runs.Layers.Implementation, runs.Layers.Elementwise = fw.Layers, fw.Elementwise
 	}
 	runs.Recompute.StopsEarly = fw.EarlyStop
 	if fw.OneRail {

@@ -147,6 +147,9 @@ func (f *modelFacts) apply(m *job.Model) {
 	if f.MLPBias != nil {
 		m.MLPBias = *f.MLPBias
 	}
+	if f.ActivationClamp > 0 {
+		m.ActivationClamp = f.ActivationClamp
+	}
 	if f.PaddedVocab > 0 {
 		m.PaddedVocabSize = f.PaddedVocab
 		m.VocabSize = min(m.VocabSize, f.PaddedVocab)

@@ -103,7 +103,7 @@ func (w *writer) model(m *job.Model) {
 	w.block(`model "row"`, func() {
 		w.arguments("architecture", m.Architecture, "layers", m.Layers, "hidden_size", m.HiddenSize, "ffn_hidden_size", m.FFNHiddenSize,
 			"attention_heads", m.AttentionHeads, "kv_heads", m.KVHeads, "head_dim", m.HeadDim, "vocab_size", m.VocabSize,
-			"padded_vocab_size", m.PaddedVocabSize, "sequence_length", m.SequenceLength, "activation", m.Activation,
+			"padded_vocab_size", m.PaddedVocabSize, "sequence_length", m.SequenceLength, "activation", m.Activation, "activation_clamp", m.ActivationClamp,
 			"normalization", m.Normalization, "dropout", m.Dropout, "tied_embeddings", m.TiedEmbeddings,
 			"attention_bias", m.AttentionBias, "mlp_bias", m.MLPBias, "qk_norm", m.QKNorm, "mtp_layers", m.MTPLayers)
 		w.block(fmt.Sprintf("position_embedding %q", m.PositionEmbedding.Kind), func() {})
