@@ -29,7 +29,7 @@ func choices(j *job.Job, t *target.Target) []choice {
 		switch texts := j.Constraints.Execution[o.Name]; {
 		case texts != nil:
 			c.listed, c.values = true, settings(o, texts)
-		case offer != nil && offer.Asked == "" && !o.Numerics && !o.IsSet(&j.Execution):
+		case offer != nil && !o.Numerics && !o.IsSet(&j.Execution):
 			c.values, c.applies = settings(o, offer.Values), offer.Applies
 		}
 		if c.values != nil {
@@ -39,9 +39,10 @@ func choices(j *job.Job, t *target.Target) []choice {
 	return list
 }
 
+// offerOf is what the target offers of an option unasked, nil for nothing.
 func offerOf(t *target.Target, o *option.Option) *target.Offer {
 	for i := range t.Offers {
-		if t.Offers[i].Option == o.Name {
+		if t.Offers[i].Option == o.Name && t.Offers[i].Asked == "" {
 			return &t.Offers[i]
 		}
 	}
@@ -111,9 +112,10 @@ func (o *options) combinations(from func(*choice) int) []picks {
 	return list
 }
 
-// fastest is the first of the values of which one is at least as fast as any.
+// fastest is the first of the values of which one is at least as fast as any. What
+// is offered beside a recommendation that hides nothing hides more.
 func (c *choice) fastest() int {
-	if c.option.Hides && placed(c.values) {
+	if c.option.Hides && (placed(c.values) || !c.listed && len(c.values) == 1) {
 		return len(c.values) - 1
 	}
 	return c.first()

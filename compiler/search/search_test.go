@@ -132,10 +132,20 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, Outcome, int64) {
 }
 
 // open leaves options to the search: two that hide communication, one of which
-// needs memory of its own, and kernels of the job's lists.
+// needs memory of its own, CUDA graphs, which need some for every layer and
+// micro-batch in flight, and kernels of the job's lists.
 func open(j *job.Job, t *target.Target) {
 	t.Runtime.TensorParallel.UserBuffers = true
+	t.Runtime.Graphs.Masks, t.Runtime.Graphs.SendsCopies = true, true
+	graphs := "layer"
+	if j.Model.MoE != nil {
+		graphs = "attention+moe_router+moe_preprocess"
+	}
 	t.Offers = []target.Offer{
+		{Option: "cuda_graphs", Values: []string{"full"}, Asked: "nobody has tried it"},
+		{Option: "cuda_graphs", Values: []string{graphs}, Applies: func(f *target.Facts) bool {
+			return f.Layout.ContextParallel == 1 && f.Layout.MicroBatches < 16
+		}},
 		{Option: "overlap_tensor_parallel", Values: []string{"true"}, Applies: func(f *target.Facts) bool { return f.Layout.SequenceParallel }},
 		{Option: "overlap_expert_parallel", Values: []string{"true"}, Applies: func(f *target.Facts) bool { return f.Layout.ExpertParallel > 1 }},
 		{Option: "gradient_dtype", Values: []string{"bf16"}},
@@ -143,6 +153,9 @@ func open(j *job.Job, t *target.Target) {
 	}
 	t.Rules = append(t.Rules, target.Rule{ID: "overlap", Reason: "no whole layer is recomputed", Breaks: func(f *target.Facts) bool {
 		return f.Exec.OverlapExpertParallel && (f.Layout.Recompute == plan.RecomputeFull || f.Layout.PipelineParallel > 1 && f.Layout.VirtualPipeline == 1)
+	}})
+	t.Rules = append(t.Rules, target.Rule{ID: "graphs", Reason: "no recompute runs through a graph", Breaks: func(f *target.Facts) bool {
+		return f.Exec.CUDAGraphs != "none" && f.Layout.Recompute == plan.RecomputeFull
 	}})
 	j.Constraints.Execution = map[string][]string{"cross_entropy": {"unfused", "fused"}}
 	if j.Model.MoE != nil {
@@ -152,6 +165,7 @@ func open(j *job.Job, t *target.Target) {
 	t.Resolve = func(j *job.Job, l *plan.Layout, x *plan.Execution) {
 		resolve(j, l, x)
 		x.OverlapTensorParallel, x.OverlapExpertParallel = j.Execution.OverlapTensorParallel.Or(false), j.Execution.OverlapExpertParallel.Or(false)
+		x.CUDAGraphs = j.Execution.CUDAGraphs.Or("none")
 		x.CrossEntropy = j.Execution.CrossEntropy.Or("unfused")
 		x.MoEDispatcher = j.Execution.MoEDispatcher.Or(x.MoEDispatcher)
 	}
@@ -203,11 +217,16 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 		offload   bool
 		options   bool
 		crowded   bool // steps slow near the GPU's limit
-	}{{false, "throughput", 1, false, false, false}, {false, "throughput", 0.02, false, false, false}, {true, "throughput", 1, false, false, false}, {false, "memory", 1, false, false, false},
-		{false, "throughput", 1, true, false, false}, {false, "throughput", 1, false, true, false}, {true, "throughput", 1, false, true, false}, {false, "throughput", 0.02, false, true, false},
-		{false, "throughput", 1, false, false, true}, {false, "throughput", 1, false, true, true}} {
-		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v,%v,%v", c.moe, c.objective, c.exposed, c.offload, c.options, c.crowded), func(t *testing.T) {
+		short     bool // sequences, so that the host takes longer than the GPU
+	}{{false, "throughput", 1, false, false, false, false}, {false, "throughput", 0.02, false, false, false, false}, {true, "throughput", 1, false, false, false, false},
+		{false, "memory", 1, false, false, false, false}, {false, "throughput", 1, true, false, false, false}, {false, "throughput", 1, false, true, false, false},
+		{true, "throughput", 1, false, true, false, false}, {false, "throughput", 0.02, false, true, false, false}, {false, "throughput", 1, false, false, true, false},
+		{false, "throughput", 1, false, true, true, false}, {false, "throughput", 1, false, true, false, true}, {true, "throughput", 1, false, true, false, true}} {
+		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v,%v,%v,%v", c.moe, c.objective, c.exposed, c.offload, c.options, c.crowded, c.short), func(t *testing.T) {
 			j, target := smallJob(c.moe, 1), smallTarget()
+			if c.short {
+				j.Model.SequenceLength = 256
+			}
 			if c.crowded {
 				target.Runtime.Calibration.Memory = "nanotron" // of whose runs some slowed
 				j.Constraints.MemoryHeadroom = job.Some(units.Share(0))
@@ -240,6 +259,9 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 			}
 			if offloads := func(b Candidate) bool { return b.Execution.OffloadOptimizer || b.Execution.OffloadActivations }; slices.ContainsFunc(got.Best, offloads) != c.offload {
 				t.Errorf("offloading among the best is not %v", c.offload)
+			}
+			if graphs := func(b Candidate) bool { return b.Execution.CUDAGraphs != "none" }; slices.ContainsFunc(got.Best, graphs) != c.short {
+				t.Errorf("graphs among the best is not %v", c.short)
 			}
 			compareChoice(t, &chosen, got)
 			t.Logf("%s, %d among", got.Choice.Rule, len(got.Choice.Among))

@@ -112,7 +112,8 @@ type Offer struct {
 	// Asked says why only a job that names such a value gets it, as the end of a
 	// sentence; "" when a search may choose it unasked.
 	Asked string
-	// Applies looks at the job and at the axes of the meshes only; nil: everywhere.
+	// Applies looks at the job, at the axes of the meshes and at the micro-batches only,
+	// which floors know, too; nil: everywhere.
 	Applies func(f *Facts) bool
 }
 
