@@ -109,7 +109,7 @@ func names(what, module string) bool {
 // and megatron/training/arguments.py have it for the release.
 func (v *version) graphRules() []target.Rule {
 	return append([]target.Rule{
-		{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with activation offload, graphs of layers or modules not with recompute that runs through them, and a whole step not with batch_ramp, nor before core_v0.18.0 with expert_parallel", Breaks: v.breaksGraphs},
+		{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with activation offload, graphs of layers or modules not with recompute that runs through them, document_mask, fp16, fp32, nor in a pipeline with batch_ramp, and a whole step not with batch_ramp, nor before core_v0.18.0 with expert_parallel", Breaks: v.breaksGraphs},
 		{ID: RuleGraphModules, Reason: "this release cannot capture these modules of this model: see cuda_graphs in the reference", Breaks: v.breaksGraphModules},
 	}, v.staticRules()...)
 }
@@ -136,6 +136,15 @@ func (v *version) breaksGraphs(f *target.Facts) bool {
 		return l.Recompute != plan.RecomputeNone && !v.atLeast(16, 0) ||
 			l.Recompute == plan.RecomputeSelective && v.breaksGraphRecompute(m, x, l.RecomputeModules)
 	}
+	if f.Job.Training.Data.DocumentMask { // module.py takes tensors alone, and where documents end is none
+		return true
+	}
+	if p := f.Job.Training.Precision; p == "fp16" || p == "fp32" { // get_layer_static_inputs makes inputs in bf16
+		return true
+	}
+	if f.Job.Training.BatchRamp != nil && !capturesOnce(f) {
+		return true
+	}
 	switch l.Recompute {
 	case plan.RecomputeFull:
 		return true
@@ -143,6 +152,15 @@ func (v *version) breaksGraphs(f *target.Facts) bool {
 		return v.breaksGraphRecompute(m, x, l.RecomputeModules)
 	}
 	return false
+}
+
+// capturesOnce reports whether one set of graphs of modules serves all micro-batches.
+// In a pipeline, and where exchanges of experts overlap, each has its own, and those
+// that are not in flight together in the step that was captured share buffers
+// (cuda_graphs.py, _get_sample_arguments): with more micro-batches than those one would
+// be overwritten before its backward pass.
+func capturesOnce(f *target.Facts) bool {
+	return f.Layout.PipelineParallel == 1 && !f.Exec.OverlapExpertParallel
 }
 
 // breaksGraphRecompute reports modules of selective recompute that a graph cannot
@@ -187,9 +205,13 @@ func (v *version) breaksGraphModules(f *target.Facts) bool {
 		f.Exec.OverlapExpertParallel && (has(plan.GraphMLP) || has(plan.GraphMoE)):
 		return true
 	}
-	// Padded rows of experts are counted on the host before tokens are permuted.
-	counted := e != nil && !e.TokenDrop && alignment(f.Job.Training.Precision) > 1
-	return has(plan.GraphMoEPreprocess) && f.Exec.MoEDispatcher == "alltoall" && counted
+	return has(plan.GraphMoEPreprocess) && f.Exec.MoEDispatcher == "alltoall" && countsRows(f.Job)
+}
+
+// countsRows reports whether the alltoall dispatcher counts the padded rows of experts
+// on the host before tokens are permuted.
+func countsRows(j *job.Job) bool {
+	return j.Model.MoE != nil && !j.Model.MoE.TokenDrop && alignment(j.Training.Precision) > 1
 }
 
 // hasDenseLayer reports whether a layer of the model has no experts.

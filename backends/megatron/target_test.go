@@ -145,6 +145,16 @@ func TestRules(t *testing.T) {
 			j.Execution.CUDAGraphs = job.Some("full")
 			j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}
 		}},
+		{RuleCUDAGraphs, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.CUDAGraphs, l.PipelineParallel = job.Some("layer"), 4
+			j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}
+		}},
+		{RuleCUDAGraphs, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.CUDAGraphs, j.Training.Data.DocumentMask = job.Some("layer"), true
+		}},
+		{RuleCUDAGraphs, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.CUDAGraphs, j.Training.Precision = job.Some("layer"), "fp16"
+		}},
 		{RuleCUDAGraphs, "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 			j.Execution.CUDAGraphs = job.Some("attention")
 			l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
