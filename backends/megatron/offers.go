@@ -13,8 +13,16 @@ func offersTensor(j *job.Job) []target.Offer {
 	if !registersBuffers(j) {
 		return nil
 	}
+	// Scales of mxfp8 are gathered for whole blocks of 128 rows (Transformer Engine,
+	// fill_userbuffers_buffer_for_all_gather).
+	rows := 1
+	if j.Training.Precision == "mxfp8" {
+		rows = 128
+	}
 	return []target.Offer{{Values: []string{"true"}, Applies: func(f *target.Facts) bool {
-		return f.Layout.SequenceParallel && f.Layout.TensorParallel <= f.Job.Cluster.GPUsPerNode
+		l := f.Layout
+		return l.SequenceParallel && l.TensorParallel <= f.Job.Cluster.GPUsPerNode &&
+			l.MicroBatchSize*f.Job.Model.SequenceLength/(l.ContextParallel*l.TensorParallel)%rows == 0
 	}}}
 }
 
@@ -79,12 +87,13 @@ func offersAttention(j *job.Job) []target.Offer {
 
 // registersBuffers reports whether Transformer Engine has user buffers for every
 // linear layer of a job that sequence parallelism communicates around: its names
-// are those of a plain transformer's (qkv, proj, fc1, fc2), in 16 bits and with
-// scales of whole tensors.
+// are those of a plain transformer's (qkv, proj, fc1, fc2), in 16 bits, with scales
+// of whole tensors and with those of mxfp8. Other scales it refuses (module/base.py,
+// "Unsupported quantizer for Userbuffers").
 func registersBuffers(j *job.Job) bool {
 	m, recipe := &j.Model, j.Training.FP8.Recipe
 	switch j.Training.Precision {
-	case "bf16", "fp16":
+	case "bf16", "fp16", "mxfp8":
 	case "fp8":
 		if recipe != "delayed" && recipe != "tensorwise" {
 			return false

@@ -107,6 +107,7 @@ func (v *version) execution() *execution.Table[written] {
 		Becomes:   v.dispatcher,
 	}, {
 		Option:    "overlap_tensor_parallel",
+		Offers:    offersTensor,
 		Conflicts: asyncTensorRules,
 		Becomes:   v.asyncTensor,
 	}, {
