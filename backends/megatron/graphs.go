@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/slurm"
@@ -222,4 +223,80 @@ func hasDenseLayer(m *job.Model) bool {
 		}
 	}
 	return false
+}
+
+// mostGraphs is the largest number of layers times micro-batches that a rank was
+// published with graphs of modules of: 94 layers of Qwen3-235B-A22B on 64 GB300, whose
+// overlapped exchanges need graphs for all 128 micro-batches (Megatron-MoE-ModelZoo,
+// best_practice/qwen3/run_gb300_235b.sh). Every one is captured apart when the run
+// begins, and nobody has said what that takes in time and in memory of the driver.
+const mostGraphs = 94 * 128
+
+// offersGraphs: graphs of modules are chosen unasked as published launches have them.
+// Of mixtures of experts that is attention, router and preprocessing (Megatron-Bridge
+// and Megatron-MoE-ModelZoo, Hopper and Blackwell), of other models whole layers
+// (NVIDIA's MLPerf Training submissions). Validation runs without them (module.py asks
+// for self.training), and checkpoints are the same.
+func (v *version) offersGraphs(j *job.Job) []target.Offer {
+	if j.Model.LayerPattern != "" {
+		return nil
+	}
+	published := []string{"layer"}
+	var others []target.Offer
+	if j.Model.MoE != nil {
+		others = append(others, target.Offer{Values: published, Asked: "published launches capture the router, too"})
+		published = nil
+		if v.atLeast(16, 0) && v.preprocesses(j) {
+			published = []string{plan.GraphAttention + "+" + plan.GraphMoERouter + "+" + plan.GraphMoEPreprocess}
+		}
+	}
+	// arguments.py asks for --no-check-for-nan-in-loss-and-grad beside it, and
+	// full_cuda_graph.py captures training and validation, each with buffers of its own.
+	others = append(others, target.Offer{Values: []string{"full"}, Asked: "losses are not checked inside the graph of a whole step, validation gets a graph of its own, and what memory both take was published of one run"})
+	if published == nil {
+		return others
+	}
+	if why := v.unusualGraphs(j); why != "" {
+		return append([]target.Offer{{Values: published, Asked: why}}, others...)
+	}
+	return append([]target.Offer{
+		{Values: published, Applies: isUsualForGraphs},
+		{Values: published, Applies: func(f *target.Facts) bool { return !isUsualForGraphs(f) },
+			Asked: "published launches with such graphs have neither context_parallel nor Megatron-FSDP, and at most 94 layers with 128 micro-batches on a rank"},
+	}, others...)
+}
+
+// unusualGraphs says what of a job is unlike published launches with graphs of modules,
+// "" for nothing.
+func (v *version) unusualGraphs(j *job.Job) string {
+	switch {
+	case !v.atLeast(16, 0): // arguments.py asserts it
+		return "core_v0.15 runs them without expandable segments, and what memory that wastes is not predicted"
+	case gpuMajor(&j.Cluster.GPU) < 9:
+		return "published launches with such graphs run on Hopper and Blackwell"
+	}
+	return ""
+}
+
+// isUsualForGraphs reports whether published launches with graphs of modules are like
+// a layout. It reads what a mesh and a micro-batch settle, as offers have to, and so
+// takes exchanges of experts for overlapped (see capturesOnce).
+func isUsualForGraphs(f *target.Facts) bool {
+	l := f.Layout
+	layers := (f.Job.Model.Layers + l.PipelineParallel - 1) / l.PipelineParallel
+	once := l.PipelineParallel == 1 && l.ExpertParallel == 1
+	return l.ContextParallel == 1 && l.ZeroStage <= 1 && (once || layers*l.MicroBatches <= mostGraphs)
+}
+
+// preprocesses reports whether what is computed before tokens are sent can be captured
+// with a dispatcher that the search may take.
+func (v *version) preprocesses(j *job.Job) bool {
+	if !countsRows(j) {
+		return true
+	}
+	dispatchers := j.Constraints.Execution["moe_dispatcher"]
+	if dispatchers == nil {
+		dispatchers = []string{j.Execution.MoEDispatcher.Or("alltoall")}
+	}
+	return slices.ContainsFunc(dispatchers, func(name string) bool { return name != "alltoall" })
 }

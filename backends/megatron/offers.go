@@ -6,8 +6,8 @@ import (
 )
 
 // The values of execution options that may make a step faster than what is
-// recommended. Those that need a package beside Transformer Engine, or memory that
-// is not predicted, only a job that names them gets.
+// recommended. Those that need a package beside Transformer Engine, or of which too
+// little is known, only a job that names them gets. graphs.go has those of CUDA graphs.
 
 func offersTensor(j *job.Job) []target.Offer {
 	if !registersBuffers(j) {
@@ -58,17 +58,6 @@ func offersDispatcher(j *job.Job) []target.Offer {
 	return []target.Offer{{Values: []string{"deepep", "hybridep"}, Asked: "it needs the package DeepEP", Applies: func(f *target.Facts) bool {
 		return f.Layout.ExpertParallel > 1 && f.Layout.ExpertTensorParallel == 1
 	}}}
-}
-
-func (v *version) offersGraphs(j *job.Job) []target.Offer {
-	if j.Model.LayerPattern != "" {
-		return nil
-	}
-	values := []string{"layer", "full"}
-	if j.Model.MoE != nil && v.atLeast(16, 0) {
-		values = append([]string{"attention+moe_router+moe_preprocess"}, values...)
-	}
-	return []target.Offer{{Values: values, Asked: "published gains run from none to a third of a step"}}
 }
 
 func (v *version) offersActivations(j *job.Job) []target.Offer {

@@ -12,7 +12,7 @@ plan "deepseek-v3-gb200" "megatron" {
     pipeline_parallel       = 4
     virtual_pipeline        = 3
     pipeline_schedule       = "interleaved_1f1b"
-    stage_layers            = [6, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
+    stage_layers            = [5, 6, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
     expert_parallel         = 64
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
@@ -37,7 +37,7 @@ plan "deepseek-v3-gb200" "megatron" {
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "fused"
     loss_chunks              = 1
-    cuda_graphs              = "none"
+    cuda_graphs              = "attention+moe_router+moe_preprocess"
     compile                  = false
     moe_dispatcher           = "hybridep"
     context_parallel_type    = ""

@@ -23,7 +23,7 @@ its layout left open, and with nothing pinned. Rates are predicted tokens per se
 
 A layout that is left open is never more than 3 % slower than the pinned one, or the pinned one is tied with it
 ([layout.md](layout.md#the-choice)). Where nothing is pinned, a launch may be faster by options that a search does not choose by itself, because they need
-another package, round otherwise or take memory that is not predicted: the last column has what of the pinned ones it does not, and the plan of the free
+another package, round otherwise, or too little is known of them: the last column has what of the pinned ones it does not, and the plan of the free
 job says what each would gain. Where the pinned layout is predicted not to fit, there is no share.
 
 | launch | published | pinned | layout open | | nothing pinned | | takes | not chosen unasked |

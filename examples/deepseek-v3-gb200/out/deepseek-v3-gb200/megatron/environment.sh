@@ -4,6 +4,7 @@
 # shellcheck shell=bash
 
 export CUDA_DEVICE_MAX_CONNECTIONS=32 # overlapped expert communication needs many queues
+export NCCL_GRAPH_REGISTER=0 # CUDA graphs with an allocator of expandable segments ask for it
 export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=64 # of 64 expert ranks, those that share an NVLink domain at any place
 export NVLINK_DOMAIN_SIZE=72 # GPUs of an NVLink domain, for DeepEP before December 2025
 export OMP_NUM_THREADS=1 # torchrun's own choice, stated

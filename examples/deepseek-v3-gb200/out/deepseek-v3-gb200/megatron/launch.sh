@@ -128,12 +128,11 @@ arguments=(
   # Parallelism
   --tensor-model-parallel-size 1 # plan: layout.tensor_parallel
   --pipeline-model-parallel-size 4 # plan: layout.pipeline_parallel
-  --pipeline-model-parallel-layout 'Et*6|(t*5|)*10t*5mL' # plan: layout.stage_layers
+  --pipeline-model-parallel-layout 'Et*5|t*6|(t*5|)*9t*5mL' # plan: layout.stage_layers
   --context-parallel-size 1 # plan: layout.context_parallel
   --expert-model-parallel-size 64 # plan: layout.expert_parallel
   --expert-tensor-parallel-size 1 # plan: layout.expert_tensor_parallel
   --overlap-moe-expert-parallel-comm # plan: execution.overlap_expert_parallel
-  --delay-wgrad-compute # ndc: exchanges hide behind the gradients of weights, too
   --distributed-timeout-minutes 30 # ndc: collectives of large groups start slowly
   # Optimizer state and communication
   --use-distributed-optimizer # plan: layout.zero_stage
@@ -141,6 +140,9 @@ arguments=(
   --overlap-param-gather # plan: execution.overlap_parameter_gather
   --cross-entropy-loss-fusion # plan: execution.cross_entropy
   --cross-entropy-fusion-impl native # ndc: the implementation that every release accepts
+  --cuda-graph-impl transformer_engine # plan: execution.cuda_graphs
+  --cuda-graph-modules attn moe_router moe_preprocess # plan: execution.cuda_graphs
+  --te-rng-tracker # ndc: random states inside graphs
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
@@ -184,7 +186,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/deepseek-v3-gb200/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/deepseek-v3-gb200/megatron # spec: training.checkpoint.path
-  --save-interval 110 # spec: training.checkpoint.interval, 30 minutes at 16.3 s a step
+  --save-interval 116 # spec: training.checkpoint.interval, 30 minutes at 15.5 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
