@@ -92,6 +92,17 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
+// BenchmarkDeep plans a model of a thousand small layers, whose pipelines have
+// hundreds of chunks and few micro-batches.
+func BenchmarkDeep(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "job.hcl")
+	text := fmt.Sprintf(openJob, "debug\n  layers = 1000", 32, 2048, "throughput", "torchtitan", "0.3.0", "null")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	benchmarkCommand(b, "plan", file)
+}
+
 // BenchmarkSize compares twenty sizes of a run that leaves every axis open.
 func BenchmarkSize(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "job.hcl")

@@ -86,7 +86,8 @@ func (e *Evaluator) passingList(s program.Shape) *listing {
 // pipeline is the bound of a flow shop. Every rank works through all its chunks
 // m times; it cannot start before the first micro-batch has passed the ranks
 // before it, and after its last backward the gradients have to pass them back,
-// unless it makes gradients of weights meanwhile. What the options of x overlap
+// unless it makes gradients of weights meanwhile. Of very many chunks, the passage of
+// one micro-batch through all of them may take longer. What the options of x overlap
 // slows nothing down, as in MeshFloor.
 func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	e.free = true
@@ -103,7 +104,29 @@ func (e *Evaluator) Floor(l *plan.Layout, x *plan.Execution) units.Seconds {
 			before += s.durations.InputGradient[r]
 		}
 	}
+	if l.Chunks() > manyChunks {
+		s.pipeline = max(s.pipeline, s.passage())
+	}
 	return e.complete(l, x).total * rounding
+}
+
+// manyChunks is from how many chunks on a floor looks at the passage of one
+// micro-batch, too. Fewer are soon simulated, and what is counted as evaluated
+// stays as it was for models of up to as many layers.
+const manyChunks = 128
+
+// passage is how long one micro-batch takes through all chunks and back.
+// Of many small chunks and few micro-batches it is most of the pipeline.
+func (s *step) passage() units.Seconds {
+	place, p := schedule.PlacementOf(s.shape.Schedule), s.shape.Pipeline
+	var t units.Seconds
+	for c := range s.durations.Forward {
+		t += s.durations.Forward[c] + s.durations.InputGradient[c]
+		if c > 0 && place.Rank(c, p) != place.Rank(c-1, p) {
+			t += 2 * s.durations.Transfer
+		}
+	}
+	return t
 }
 
 // ExposedFloor returns a share of the step that exposed communication takes at

@@ -1,8 +1,11 @@
 package estimate
 
 import (
-	"github.com/ndc-dev/ndc/tools/runtimes"
+	"slices"
 	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/tools/runtimes"
 
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"pgregory.net/rapid"
@@ -39,5 +42,34 @@ func TestFloors(t *testing.T) {
 				t.Fatalf("%+v: floor %v of the mesh, %v without what was remembered", l, mesh, got)
 			}
 		})
+	}
+}
+
+// TestFloorsOfManyChunks: the passage of one micro-batch through a thousand layers
+// is no longer than the step, and tells nearly all of it where there are few.
+func TestFloorsOfManyChunks(t *testing.T) {
+	deep := dense()
+	deep.Layers, deep.HiddenSize, deep.FFNHiddenSize, deep.AttentionHeads, deep.KVHeads, deep.HeadDim, deep.SequenceLength = 1024, 256, 768, 4, 2, 64, 512
+	for _, r := range runtimes.All() {
+		e := New(jobOf(deep, 8), targetOf(r))
+		for _, c := range []struct {
+			schedule                        plan.Schedule
+			pipeline, virtual, microBatches int
+		}{
+			{plan.ScheduleInterleaved1F1B, 16, 64, 8}, {plan.ScheduleInterleaved1F1B, 16, 32, 64}, {plan.ScheduleInterleaved1F1B, 64, 16, 1},
+			{plan.ScheduleZBV, 128, 2, 4}, {plan.ScheduleDualPipeV, 128, 2, 256}, {plan.Schedule1F1B, 256, 1, 300}, {plan.ScheduleZBH1, 256, 1, 256},
+		} {
+			l, x := single(1), execution()
+			l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule = c.pipeline, c.virtual, c.schedule
+			l.DataParallelShard, l.MicroBatches = 1, c.microBatches
+			l.StageLayers = slices.Repeat([]int{deep.Layers / l.Chunks()}, l.Chunks())
+			floor, step := e.Floor(&l, &x), e.Step(&l, &x)
+			if floor > step {
+				t.Errorf("%+v: floor %v, step %v", c, floor, step)
+			}
+			if few := c.microBatches < c.pipeline/2; few && floor < 0.9*step {
+				t.Errorf("%+v: floor %v of a step of %v", c, floor, step)
+			}
+		}
 	}
 }

@@ -281,13 +281,13 @@ type comings struct {
 // replayer walks the passes of a rank.
 type replayer struct {
 	comes comings
-	alone bool      // there is no other rank
-	class []int     // by local chunk
-	now   []instant // by local chunk: what is the same whenever it runs
-	own   []held    // by local chunk
-	held  []held    // by class
-	open  []run     // by phase and class; steps of −1: none
-	out   replay
+	alone bool           // there is no other rank
+	class []int          // by local chunk
+	now   []instant      // by local chunk: what is the same whenever it runs
+	own   []held         // by local chunk
+	held  []held         // by class
+	open  []run          // by phase and class; steps of −1: none
+	out   *replay        // alone outlives the replayer
 	each  func(*instant) // nil, or who wants every instant and no runs
 }
 
@@ -306,13 +306,13 @@ func replayRank(o *schedule.Order, rank int, comes comings, class []int) *replay
 	}
 	w.out.class = class
 	w.out.thin()
-	return &w.out
+	return w.out
 }
 
 // newReplayer stands before the first pass of a rank of an order.
 func newReplayer(o *schedule.Order, rank int, comes comings, class []int) *replayer {
 	w := &replayer{comes: comes, alone: o.Pipeline == 1, class: class, now: make([]instant, len(class)), own: make([]held, len(class)),
-		held: make([]held, slices.Max(class)+1)}
+		held: make([]held, slices.Max(class)+1), out: &replay{}}
 	for i := range w.now {
 		c := o.Placement.Chunk(rank, i, o.Pipeline)
 		w.now[i] = instant{chunk: class[i], begins: o.First(c), ends: o.Last(c), held: w.held}

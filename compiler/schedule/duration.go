@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -84,7 +85,10 @@ func (m *Simulator) steady(s Shape, d *Durations) units.Seconds {
 	} else {
 		s.Group = s.group()
 	}
-	if s.MicroBatches%s.Group != 0 || s.Virtual > 1 && s.Group < s.Pipeline {
+	switch {
+	case s.MicroBatches == s.Group && s.Group < s.Pipeline && s.Virtual > 1:
+		return m.oneGroup(s, d)
+	case s.MicroBatches%s.Group != 0 || s.Virtual > 1 && s.Group < s.Pipeline:
 		return m.run(s, d)
 	}
 	rounds, round := s.MicroBatches/s.Group, s.Group*s.Virtual
@@ -148,11 +152,43 @@ func (m *Simulator) wave(s Shape, d *Durations) units.Seconds {
 			}
 		}
 	}
-	last := units.Seconds(0)
-	for rank := range s.Pipeline {
-		last = max(last, m.free[rank])
+	return slices.Max(m.free)
+}
+
+// oneGroup is wave for the interleaved schedule with fewer micro-batches than
+// ranks: all of them pass a chunk of every rank before the next chunk, and every
+// rank leads by all chunks but the last, or by all there are. So forwards and
+// backwards alternate on the last chunk alone, in the steps of wave.
+func (m *Simulator) oneGroup(s Shape, d *Durations) units.Seconds {
+	group, all := s.MicroBatches, s.MicroBatches*s.Virtual
+	last := all - group // the first forward of the last chunk
+	m.prepareWave(s)
+	for at := 0; at < last; at += group {
+		for rank := range s.Pipeline {
+			for n := at; n < at+group; n++ {
+				m.stepForward(s, d, rank, n)
+			}
+		}
 	}
-	return last
+	for step := 1 - s.Pipeline; step < group+s.Pipeline; step++ {
+		for rank := range s.Pipeline {
+			k := step - (s.Pipeline - 1 - rank)
+			if n := k + m.warm[rank]; n >= last && n < all {
+				m.stepForward(s, d, rank, n)
+			}
+			if k >= 0 && k < group {
+				m.stepBackward(s, d, rank, k)
+			}
+		}
+	}
+	for at := group; at < all; at += group {
+		for rank := s.Pipeline - 1; rank >= 0; rank-- {
+			for k := at; k < at+group; k++ {
+				m.stepBackward(s, d, rank, k)
+			}
+		}
+	}
+	return slices.Max(m.free)
 }
 
 // prepareWave sizes the scratch space.

@@ -81,6 +81,28 @@ func TestDurationEqualsSimulation(t *testing.T) {
 	})
 }
 
+// TestUnevenGroups: with fewer micro-batches than ranks, or a number that ranks do
+// not divide, the hot form of the interleaved schedule finds the times of the
+// simulator.
+func TestUnevenGroups(t *testing.T) {
+	var hot Simulator
+	rapid.Check(t, func(t *rapid.T) {
+		s := Shape{Schedule: plan.ScheduleInterleaved1F1B, Pipeline: rapid.IntRange(2, 12).Draw(t, "pipeline"), Virtual: rapid.IntRange(2, 5).Draw(t, "virtual")}
+		s.MicroBatches = rapid.IntRange(1, 3*s.Pipeline).Draw(t, "microBatches")
+		s.MicroBatches -= s.MicroBatches % max(1, s.MicroBatches/s.Pipeline) // torch refuses others; they wait for themselves
+		d := &Durations{Transfer: units.Seconds(rapid.SampledFrom([]float64{0, 0.1, 3}).Draw(t, "transfer"))}
+		one := rapid.Float64Range(0.1, 3)
+		for range s.Pipeline * s.Virtual {
+			d.Forward = append(d.Forward, units.Seconds(one.Draw(t, "forward")))
+			d.InputGradient = append(d.InputGradient, units.Seconds(one.Draw(t, "input gradient")))
+		}
+		want, got := Simulate(s, d).Seconds, hot.Duration(s, d)
+		if math.Abs(float64(got-want)) > 1e-9*float64(want) {
+			t.Fatalf("%+v: Duration = %v, Simulate = %v", s, got, want)
+		}
+	})
+}
+
 // TestRepeatedEqualsSimulation does so for the orders that split the backward
 // pass, with many micro-batches and uneven chunks.
 func TestRepeatedEqualsSimulation(t *testing.T) {
@@ -182,4 +204,12 @@ func BenchmarkDuration(b *testing.B) {
 			}
 		})
 	}
+	few := Shape{Schedule: plan.ScheduleInterleaved1F1B, Pipeline: 64, Virtual: 15, MicroBatches: 32}
+	d := even(64*15, 1, 2)
+	b.Run("fewer micro-batches than ranks", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			m.Duration(few, d)
+		}
+	})
 }
