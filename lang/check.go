@@ -29,6 +29,18 @@ func (c *checker) when(b *block, check func()) {
 // at is where the argument at path was written, or the nearest block.
 func (c *checker) at(path string) diag.Range { return c.job.Sources.Range(path) }
 
+// atOwn is where the first of some arguments was written that the job's own files
+// set: of figures that contradict one another, the user's is what stands out from
+// the base's. Where they set all or none, it is the first.
+func (c *checker) atOwn(paths ...string) diag.Range {
+	for _, path := range paths {
+		if c.wrote(path) {
+			return c.at(path)
+		}
+	}
+	return c.at(paths[0])
+}
+
 func (c *checker) model() {
 	m := &c.job.Model
 	if !c.pattern(m) {
@@ -43,14 +55,14 @@ func (c *checker) model() {
 		c.moe(m)
 	}
 	if m.PaddedVocabSize != 0 && m.PaddedVocabSize < m.VocabSize {
-		c.fail(InconsistentModel, c.at("model.padded_vocab_size"),
+		c.fail(InconsistentModel, c.atOwn("model.padded_vocab_size", "model.vocab_size"),
 			"padded_vocab_size is %d, fewer than the %s of vocab_size.", m.PaddedVocabSize, units.Count(m.VocabSize, "token"))
 	}
 	if m.Dropout == 1 {
 		c.fail(OutOfRange, c.at("model.dropout"), "With a dropout of 1 nothing passes. It is a probability, such as 0.1.")
 	}
 	if w := m.SlidingWindow; w.Pattern > m.Layers {
-		c.fail(InconsistentModel, c.at("model.sliding_window.pattern"),
+		c.fail(InconsistentModel, c.atOwn("model.sliding_window.pattern", "model.layers"),
 			"Every %d-th layer is to attend to everything, but the model has %s.", w.Pattern, units.Count(m.Layers, "layer"))
 	}
 	if m.Activation != "swiglu" {
@@ -84,13 +96,16 @@ func (c *checker) ineffective(path string, nothing bool, why string) {
 }
 
 func (c *checker) heads(m *job.Model) {
-	if m.AttentionHeads%m.KVHeads != 0 {
+	if m.AttentionHeads%m.KVHeads != 0 && c.wrote("model.attention_heads") && !c.wrote("model.kv_heads") {
+		c.fail(InconsistentModel, c.at("model.attention_heads"),
+			"%d attention heads cannot share the base's %d key and value heads evenly; attention_heads must be a multiple of kv_heads. Set kv_heads, too.", m.AttentionHeads, m.KVHeads)
+	} else if m.AttentionHeads%m.KVHeads != 0 {
 		c.fail(InconsistentModel, c.at("model.kv_heads"),
 			"%d attention heads cannot share %d key and value heads evenly; kv_heads must divide attention_heads%s.",
 			m.AttentionHeads, m.KVHeads, divisors(m.AttentionHeads))
 	}
 	if !c.job.Sources.IsSet("model.head_dim") && m.MLA == nil && m.HiddenSize%m.AttentionHeads != 0 {
-		c.fail(InconsistentModel, c.at("model.attention_heads"),
+		c.fail(InconsistentModel, c.atOwn("model.attention_heads", "model.hidden_size"),
 			"hidden_size %d does not divide by %d attention heads, so the width of a head is unclear. Set head_dim.", m.HiddenSize, m.AttentionHeads)
 	}
 	if a := m.MLA; a != nil && m.HeadDim != a.QKNopeHeadDim+a.QKRopeHeadDim {
@@ -126,7 +141,7 @@ func (c *checker) widths(m *job.Model) {
 		c.fail(MissingArgument, c.at("model"), "The block model needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
 	}
 	if m.MTPLayers > m.Layers {
-		c.fail(InconsistentModel, c.at("model.mtp_layers"), "%s on %s.", units.Count(m.MTPLayers, "multi-token-prediction layer"), units.Count(m.Layers, "decoder layer"))
+		c.fail(InconsistentModel, c.atOwn("model.mtp_layers", "model.layers"), "%s on %s.", units.Count(m.MTPLayers, "multi-token-prediction layer"), units.Count(m.Layers, "decoder layer"))
 	}
 }
 
@@ -166,7 +181,7 @@ func (c *checker) positions(m *job.Model) {
 	p := &m.PositionEmbedding
 	if m.SequenceLength > m.MaxPositions {
 		if p.Kind == "learned" {
-			c.fail(InconsistentModel, c.at("model.sequence_length"),
+			c.fail(InconsistentModel, c.atOwn("model.sequence_length", "model.max_positions"),
 				"Sequences of %s need as many learned positions, and max_positions is %d. Raise max_positions too, or shorten the sequences.", units.Count(m.SequenceLength, "token"), m.MaxPositions)
 		}
 		m.MaxPositions = m.SequenceLength
@@ -186,10 +201,10 @@ func (c *checker) positions(m *job.Model) {
 func (c *checker) moe(m *job.Model) {
 	e := m.MoE
 	if e.TopK > e.Experts {
-		c.fail(InconsistentModel, c.at("model.moe.top_k"), "A token cannot go to %d of %s; top_k is at most experts.", e.TopK, units.Count(e.Experts, "expert"))
+		c.fail(InconsistentModel, c.atOwn("model.moe.top_k", "model.moe.experts"), "A token cannot go to %d of %s; top_k is at most experts.", e.TopK, units.Count(e.Experts, "expert"))
 	}
 	if e.FirstDenseLayers >= m.Layers {
-		c.fail(InconsistentModel, c.at("model.moe.first_dense_layers"),
+		c.fail(InconsistentModel, c.atOwn("model.moe.first_dense_layers", "model.layers"),
 			"%s leave none of the model's %s to the experts. For a dense model, leave the moe block out, or drop the base's with without = [\"moe\"].", units.Count(e.FirstDenseLayers, "dense layer"), units.Count(m.Layers, "layer"))
 	}
 	if e.SharedExperts == 0 {
@@ -209,11 +224,11 @@ func (c *checker) router(e *job.MoE) {
 	if r.Groups > 1 {
 		switch {
 		case e.Experts%r.Groups != 0:
-			c.fail(InconsistentModel, c.at("model.moe.router.groups"), "%s cannot form %d equal groups.", units.Count(e.Experts, "expert"), r.Groups)
+			c.fail(InconsistentModel, c.atOwn("model.moe.router.groups", "model.moe.experts"), "%s cannot form %d equal groups.", units.Count(e.Experts, "expert"), r.Groups)
 		case r.GroupTopK < 1 || r.GroupTopK > r.Groups:
-			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"), "With %s, group_top_k must be from 1 to %d, not %d.", units.Count(r.Groups, "group"), r.Groups, r.GroupTopK)
+			c.fail(InconsistentModel, c.atOwn("model.moe.router.group_top_k", "model.moe.router.groups"), "With %s, group_top_k must be from 1 to %d, not %d.", units.Count(r.Groups, "group"), r.Groups, r.GroupTopK)
 		case e.TopK > e.Experts/r.Groups*r.GroupTopK:
-			c.fail(InconsistentModel, c.at("model.moe.router.group_top_k"),
+			c.fail(InconsistentModel, c.atOwn("model.moe.router.group_top_k", "model.moe.top_k", "model.moe.router.groups", "model.moe.experts"),
 				"%s of %s: %d in all, fewer than the %d of top_k.", units.Count(r.GroupTopK, "group"), units.Count(e.Experts/r.Groups, "expert"), e.Experts/r.Groups*r.GroupTopK, e.TopK)
 		}
 	}
@@ -232,7 +247,7 @@ func (c *checker) cluster() {
 	k := &c.job.Cluster
 	d, g := k.NVLink.Domain, k.GPUsPerNode
 	if d > g && d%g != 0 || d > 0 && d <= g && g%d != 0 {
-		c.fail(InconsistentCluster, c.at("cluster.nvlink.domain"),
+		c.fail(InconsistentCluster, c.atOwn("cluster.nvlink.domain", "cluster.gpus_per_node"),
 			"NVLink domains of %s and nodes of %d do not fit: one must be a multiple of the other.", units.Count(d, "GPU"), g)
 	}
 	if k.Nodes > 1 && k.Network.Kind == "" && !(d >= k.GPUs()) {
@@ -247,7 +262,7 @@ func (c *checker) cluster() {
 		c.fail(OutOfRange, c.at("cluster.network.congestion"), "A congestion of %s would leave nothing of the network to a group of four nodes.", formatNumber(100*float64(n.Congestion))+"%")
 	}
 	if n.GPUsPerPod > 0 && n.GPUsPerPod%g != 0 {
-		c.fail(InconsistentCluster, c.at("cluster.network.gpus_per_pod"), "Pods of %s cannot be made of nodes of %d.", units.Count(n.GPUsPerPod, "GPU"), g)
+		c.fail(InconsistentCluster, c.atOwn("cluster.network.gpus_per_pod", "cluster.gpus_per_node"), "Pods of %s cannot be made of nodes of %d.", units.Count(n.GPUsPerPod, "GPU"), g)
 	}
 }
 
@@ -285,7 +300,7 @@ var capability = regexp.MustCompile(`^[0-9]{1,2}\.[0-9]$`)
 func (c *checker) gpu() {
 	g := &c.job.Cluster.GPU
 	if g.TorchMemory > g.Memory {
-		c.fail(InconsistentCluster, c.at("cluster.gpu.torch_memory"), "torch cannot use %s of a memory of %s.", g.TorchMemory, g.Memory)
+		c.fail(InconsistentCluster, c.atOwn("cluster.gpu.torch_memory", "cluster.gpu.memory"), "torch cannot use %s of a memory of %s.", g.TorchMemory, g.Memory)
 	}
 	if v := g.ComputeCapability; v != "" && !capability.MatchString(v) {
 		c.fail(InvalidValue, c.at("cluster.gpu.compute_capability"), "%s is not a compute capability, such as \"9.0\" for Hopper.", quoteShort(v))

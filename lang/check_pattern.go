@@ -31,7 +31,7 @@ func (c *checker) pattern(m *job.Model) bool {
 		return false
 	}
 	if n := len(m.LayerPattern); n != m.Layers {
-		c.fail(InconsistentModel, c.at("model.layer_pattern"), "layer_pattern has %s, and layers is %d. Each layer is one letter.", units.Count(n, "letter"), m.Layers)
+		c.fail(InconsistentModel, c.atOwn("model.layer_pattern", "model.layers"), "layer_pattern has %s, and layers is %d. Each layer is one letter.", units.Count(n, "letter"), m.Layers)
 		return false
 	}
 	present := map[string]bool{"mamba": m.Mamba != nil, "delta_net": m.DeltaNet != nil, "moe": m.MoE != nil}
@@ -105,9 +105,9 @@ func (c *checker) predicted(m *job.Model) {
 // mixers holds the sizes of mixers to each other.
 func (c *checker) mixers(m *job.Model) {
 	if a := m.Mamba; a != nil && a.Heads%a.Groups != 0 {
-		c.fail(InconsistentModel, c.at("model.mamba.groups"), "%s cannot form %d equal groups%s.", units.Count(a.Heads, "Mamba head"), a.Groups, divisors(a.Heads))
+		c.fail(InconsistentModel, c.atOwn("model.mamba.groups", "model.mamba.heads"), "%s cannot form %d equal groups%s.", units.Count(a.Heads, "Mamba head"), a.Groups, divisors(a.Heads))
 	}
 	if d := m.DeltaNet; d != nil && d.ValueHeads%d.KeyHeads != 0 {
-		c.fail(InconsistentModel, c.at("model.delta_net.value_heads"), "%d value heads cannot share %d key heads evenly; key_heads must divide value_heads%s.", d.ValueHeads, d.KeyHeads, divisors(d.ValueHeads))
+		c.fail(InconsistentModel, c.atOwn("model.delta_net.value_heads", "model.delta_net.key_heads"), "%d value heads cannot share %d key heads evenly; key_heads must divide value_heads%s.", d.ValueHeads, d.KeyHeads, divisors(d.ValueHeads))
 	}
 }
