@@ -3,6 +3,7 @@ package compiler
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -61,6 +62,41 @@ func Able(j *job.Job, refuses func(*job.Job) diag.List) (*job.Job, diag.List) {
 		}
 	}
 	return &able, nil
+}
+
+// Joined is a job whose lists of execution options go with one another where a
+// target changes several at once, such as what it moves to the host together: a list
+// of one of them that leaves the change open is a list of those, too, that the job
+// says nothing of. Alone no value of it could be chosen.
+func Joined(j *job.Job, variants []target.Variant) *job.Job {
+	joined := j
+	for i := range variants {
+		var before, after plan.Execution
+		variants[i].Apply(&after)
+		var silent []string
+		open := false
+		for _, name := range variants[i].Options {
+			o := option.FindOption(name)
+			switch list := j.Constraints.Execution[name]; {
+			case list == nil && o.IsSet(&j.Execution):
+			case list == nil:
+				silent = append(silent, name)
+			default:
+				open = open || slices.Contains(list, o.Text(&before)) && slices.Contains(list, o.Text(&after))
+			}
+		}
+		if !open || silent == nil {
+			continue
+		}
+		copied := *joined
+		copied.Constraints.Execution = maps.Clone(joined.Constraints.Execution)
+		for _, name := range silent {
+			o := option.FindOption(name)
+			copied.Constraints.Execution[name] = []string{o.Text(&before), o.Text(&after)}
+		}
+		joined = &copied
+	}
+	return joined
 }
 
 // Chosen is a job with the values that a plan has of its lists of execution

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -44,6 +45,32 @@ func TestAble(t *testing.T) {
 	j.Constraints.Execution = map[string][]string{"offload.optimizer": {"true"}}
 	if able, diags := Able(j, refuses); able != nil || len(diags) != 1 {
 		t.Errorf("%v, want no job and what is refused in any case", diags)
+	}
+}
+
+// TestJoined: a list of one of two options that a target changes together leaves the
+// other open, too, unless the job says what that is, or the list leaves nothing open.
+func TestJoined(t *testing.T) {
+	together := []target.Variant{{Options: []string{"offload.optimizer", "offload.parameters"}, Apply: func(x *plan.Execution) { x.OffloadOptimizer, x.OffloadParameters = true, true }}}
+	both := []string{"true", "false"}
+	for _, c := range []struct {
+		lists  map[string][]string
+		pinned bool // the parameters
+		want   map[string][]string
+	}{
+		{map[string][]string{"offload.optimizer": both}, false, map[string][]string{"offload.optimizer": both, "offload.parameters": {"false", "true"}}},
+		{map[string][]string{"offload.optimizer": both}, true, map[string][]string{"offload.optimizer": both}},
+		{map[string][]string{"offload.optimizer": {"true"}}, false, map[string][]string{"offload.optimizer": {"true"}}},
+		{map[string][]string{"offload.optimizer": both, "offload.parameters": both}, false, map[string][]string{"offload.optimizer": both, "offload.parameters": both}},
+		{map[string][]string{"loss_chunks": {"1", "2"}}, false, map[string][]string{"loss_chunks": {"1", "2"}}},
+	} {
+		j := &job.Job{Constraints: job.Constraints{Execution: c.lists}}
+		if c.pinned {
+			j.Execution.OffloadParameters = job.Some(false)
+		}
+		if got := Joined(j, together); !reflect.DeepEqual(got.Constraints.Execution, c.want) {
+			t.Errorf("%v: %v, want %v", c.lists, got.Constraints.Execution, c.want)
+		}
 	}
 }
 

@@ -110,6 +110,11 @@ func sketches(settled []*job.Job) (jobs []*job.Job, plans []*plan.Plan, refused 
 // in its lists that the backend refuses.
 func targetOf(j *job.Job) (*job.Job, *target.Target, diag.List) {
 	backend := find(j)
+	if len(j.Constraints.Execution) > 0 {
+		if t, diags := backend.Target(j); !diags.HasErrors() {
+			j = compiler.Joined(j, t.Variants)
+		}
+	}
 	able, diags := compiler.Able(j, func(j *job.Job) diag.List {
 		_, diags := backend.Target(j)
 		return diags

@@ -70,8 +70,7 @@ func (editing) Check(jobs []job.Job) diag.List { return check(jobs) }
 
 // Plan implements lsp.Program.
 func (editing) Plan(ctx context.Context, fsys fs.FS, name string, w *lang.Workspace, i int) (*plan.Plan, error) {
-	j := &w.Jobs[i]
-	t, diags := find(j).Target(j)
+	j, t, diags := targetOf(&w.Jobs[i])
 	if leftOut(j, diags) {
 		return compiler.Unplanned(j, diags), nil
 	}
