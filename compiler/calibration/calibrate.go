@@ -113,7 +113,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 	case throttled != "":
 		r.Why = throttled
 	case math.Abs(math.Log(float64(r.Measured/r.Predicted))) > math.Log(mostOff):
-		r.Why = fmt.Sprintf("its step takes %.3g times as long as predicted, which is no error of a term: is the plan that of this run?", float64(r.Measured/r.Predicted))
+		r.Why = fmt.Sprintf("its step takes %.3g times as long as predicted, which is no error of a term: the plan may be that of another run", float64(r.Measured/r.Predicted))
 	default:
 		r.Used = true
 	}

@@ -236,6 +236,11 @@ func TestRead(t *testing.T) {
 		"row 1":             text(func(g *File) { g.Covariance = [][]float64{{-1}} }),
 		"is no factor":      text(func(g *File) { g.Terms[0].After.Mean = 40 }),
 		"row 1 of":          text(func(g *File) { g.Others = Errors{[]float64{0}, [][]float64{{-1}}} }),
+		"row 1 of its":      text(func(g *File) { g.Covariance = [][]float64{{1e308}} }),
+		"is spread by":      text(func(g *File) { g.Terms[0].Before.Spread = 1e308 }),
+		"spread by -1":      text(func(g *File) { g.Terms[0].Before.Spread = -1 }),
+		"twice":             text(func(g *File) { g.Terms, g.Covariance = append(g.Terms, g.Terms[0]), [][]float64{{1, 0}, {0, 1}} }),
+		"row 1 of its cov":  text(func(g *File) { g.Terms, g.Covariance = append(g.Terms, Term{Term: "host"}), [][]float64{{1, 2}, {2, 1}} }),
 		"allocator":         text(func(g *File) { g.Allocator = &Allocator{} }),
 		"tells of \"b200\"": text(func(g *File) { g.GPU = "b200" }),
 		"not JSON":          []byte("{"),
@@ -254,6 +259,11 @@ func FuzzRead(f *testing.F) {
 		c, err := Read("x", text, "", "g")
 		if err != nil {
 			return
+		}
+		for i, e := range c.Terms {
+			if v := c.Covariance[i][i]; !(v >= 0 && v < 100 && e.Before >= 0 && e.Before < 100) {
+				t.Fatalf("variance %g of %s, %g before", v, e.Name, e.Before)
+			}
 		}
 		for k, v := range uncertainty.Factors(c) {
 			if !(v > 0.01 && v < 100) {

@@ -160,8 +160,14 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 		if _, ok := uncertainty.Named(t.Term); !ok {
 			return nil, fmt.Errorf("there is no term %q", t.Term)
 		}
-		if len(f.Covariance[i]) != len(f.Terms) || f.Covariance[i][i] < 0 {
+		if slices.ContainsFunc(f.Terms[:i], func(u Term) bool { return u.Term == t.Term }) {
+			return nil, fmt.Errorf("the term %s stands there twice", t.Term)
+		}
+		if !f.isRow(i) {
 			return nil, fmt.Errorf("row %d of its covariance is none", i+1)
+		}
+		if s := t.Before.Spread; s < 0 || s > largest {
+			return nil, fmt.Errorf("the error of %s is spread by %g before, and that is no standard deviation of a machine's", t.Term, s)
 		}
 		if math.Abs(t.After.Mean) > largest {
 			return nil, fmt.Errorf("the error of %s is %g, and e to that power is no factor of a machine", t.Term, t.After.Mean)
@@ -175,6 +181,22 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 		c.Reserved = a.Factor
 	}
 	return c, nil
+}
+
+// isRow reports whether a row of the covariance may be one: as long as there are
+// terms, of a variance that errors can have, and of covariances that go with those of
+// the other terms but for what rounding makes of them.
+func (f *File) isRow(i int) bool {
+	row := f.Covariance[i]
+	if len(row) != len(f.Terms) || row[i] < 0 || row[i] > largest*largest {
+		return false
+	}
+	for k, c := range row {
+		if other := f.Covariance[k]; len(other) != len(row) || c*c > 1.0001*row[i]*other[k]+1e-12 {
+			return false
+		}
+	}
+	return true
 }
 
 // turn puts what is known of other models in the place of what is known of those
