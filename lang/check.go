@@ -7,6 +7,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -288,7 +289,7 @@ func (c *checker) nodes(choice job.IntChoice) {
 	case len(counts) > 1:
 		c.job.NodeCounts = counts
 	}
-	if asked := choice.Largest(); asked > k.Nodes {
+	if asked := choice.Largest(); asked > k.Nodes && asked < schema.MostNodes { // where a range ends that names no end
 		c.diags.Warn(SizesBeyond, c.at("nodes"), summaries[SizesBeyond], fmt.Sprintf("The cluster %s has %s, and sizes up to %d are asked for: those beyond are left out. Raise the cluster's nodes to see them.",
 			k.Name, units.Count(k.Nodes, "node"), asked))
 	}

@@ -25,6 +25,11 @@ func (c *checker) constraints() {
 	if h := c.job.Constraints.MemoryHeadroom; h.Set && h.Value >= 1 {
 		c.fail(OutOfRange, c.at("constraints.memory_headroom"), "A headroom of 100%% leaves no memory for the job.")
 	}
+	for _, name := range c.job.Constraints.Avoid {
+		if slices.Contains(c.job.Constraints.Prefer, name) {
+			c.fail(InapplicableArgument, c.at("constraints.avoid"), "%q is in prefer, too, so that neither has an effect. Remove it from one of them.", name)
+		}
+	}
 	c.price()
 }
 

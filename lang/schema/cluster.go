@@ -4,6 +4,9 @@ package schema
 var calibrationArgument = Argument{Name: "calibration", Type: String, Effect: Execution, DefaultDoc: "none",
 	Doc: "What was measured on it: a file of `ndc calibrate`, beside the file that names it ([calibrate.md](calibrate.md))."}
 
+// MostNodes is how many nodes a cluster or a run can have.
+const MostNodes = 100_000
+
 var clusterBlock = Block{
 	Name:     "cluster",
 	Label:    Identifier,
@@ -13,7 +16,7 @@ var clusterBlock = Block{
 	Arguments: []Argument{
 		baseArgument, withoutArgument, sourcesArgument,
 		{Name: "gpu", Type: GPURef, Required: true, Doc: "The GPU: `gpu.NAME` or `catalog.gpu.NAME`."},
-		{Name: "nodes", Type: Count, Required: true, Limits: upTo(100_000), Doc: "Nodes of this run."},
+		{Name: "nodes", Type: Count, Required: true, Limits: upTo(MostNodes), Doc: "Nodes of this run."},
 		{Name: "gpus_per_node", Type: Count, Required: true, Limits: upTo(256), Doc: "GPUs in a node."},
 		{Name: "host_memory", Type: Bytes, Doc: "Main memory of a node, which offloading may use.", DefaultDoc: "unknown; offloading then always fits"},
 		{Name: "host_memory_bandwidth", Type: Bandwidth, Positive: true, Doc: "Of the main memory of a node, which its ranks share.", DefaultDoc: "600GB/s, two sockets of eight channels of DDR5"},

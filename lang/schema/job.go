@@ -14,7 +14,7 @@ var jobBlock = Block{
 		{Name: "site", Type: SiteRef, Doc: "What the admins of the cluster say: `site.NAME` or `module.MODULE.site.NAME`. `--site` says another one.", DefaultDoc: "none"},
 		{Name: "model", Type: ModelRef, Required: true, Doc: "What is trained: `model.NAME` or `catalog.model.NAME`."},
 		{Name: "cluster", Type: ClusterRef, Required: true, Doc: "Where it runs: `cluster.NAME` or `catalog.cluster.NAME`. Needed unless the site has one."},
-		{Name: "nodes", Type: CountChoice, Effect: Execution, Limits: upTo(100_000), Doc: "Size of the run. The cluster's `nodes` is then the most there are. Of a list, or a range such as `{ min = 8, max = 64, step = 8 }`, objective and limits decide.", DefaultDoc: "the cluster's"},
+		{Name: "nodes", Type: CountChoice, Effect: Execution, Limits: upTo(MostNodes), Doc: "Size of the run. The cluster's `nodes` is then the most there are. Of a list, or a range such as `{ min = 8, max = 64, step = 8 }`, objective and limits decide.", DefaultDoc: "the cluster's"},
 	},
 	Blocks: []Block{trainingBlock, constraintsBlock, executionBlock, backendBlock, slurmBlock},
 }

@@ -21,6 +21,56 @@ job "j" {
   slurm {}
 }
 
+job "k" {
+  model   = catalog.model.llama3_8b
+  cluster = cluster.c
+  nodes   = { not = 3 } # no end is named, so nothing is left out
+
+  training {
+    global_batch_size = 64
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 3e-4
+    }
+    schedule "cosine" {}
+    data {
+      mock = true
+    }
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+  }
+  slurm {}
+}
+
+job "l" {
+  model   = catalog.model.llama3_8b
+  cluster = cluster.c
+  nodes   = { min = 2, max = 100, step = 2 } # WARNING: sizes-beyond at { min = 2, max = 100, step = 2 }: The cluster c has 4 nodes, and sizes up to 100 are asked for: those beyond are left out. Raise the cluster's nodes to see them.
+
+  training {
+    global_batch_size = 64
+    steps             = 100
+
+    optimizer "adamw" {
+      learning_rate = 3e-4
+    }
+    schedule "cosine" {}
+    data {
+      mock = true
+    }
+  }
+  constraints {
+    prefer = ["offload", "tensor_parallel"]
+    avoid  = ["offload"] # ERROR: inapplicable-argument at ["offload"]: "offload" is in prefer, too, so that neither has an effect. Remove it from one of them.
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+  }
+  slurm {}
+}
+
 cluster "c" {
   base  = catalog.cluster.dgx_h100
   nodes = 4
