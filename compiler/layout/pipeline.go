@@ -85,7 +85,8 @@ func fits(x plan.Schedule, v int) bool {
 // splits lists the layer counts per chunk that are tried: the user's own; else
 // the even one and, where stages may differ, balanced ones whose first and last
 // chunk hold fewer layers than the inner ones, because the embedding and the
-// head share their ranks. Other splits have a busier rank without relief for
+// head share their ranks, or whose last holds the
+// remainder beside layers of multi-token prediction. Other splits have a busier rank without relief for
 // another and are never better.
 func (s *Space) splits(pp, v int) [][]int {
 	layers, chunks, slack := s.job.Model.Layers, pp*v, edgeSlack
@@ -105,15 +106,34 @@ func (s *Space) splits(pp, v int) [][]int {
 	if !s.target.UnevenStages || chunks == 1 || chunks > layers+2 {
 		return all
 	}
-	for first := range slack + 1 {
-		for last := range slack + 1 {
-			split := uneven(layers, chunks, first, last)
-			if split != nil && !slices.ContainsFunc(all, func(x []int) bool { return slices.Equal(x, split) }) {
-				all = append(all, split)
-			}
+	add := func(split []int) {
+		if split != nil && !slices.ContainsFunc(all, func(x []int) bool { return slices.Equal(x, split) }) {
+			all = append(all, split)
 		}
 	}
+	for first := range slack + 1 {
+		for last := range slack + 1 {
+			add(uneven(layers, chunks, first, last))
+		}
+	}
+	if v > 1 && s.job.Model.MTPLayers > 0 {
+		add(remainder(layers, chunks))
+	}
 	return all
+}
+
+// remainder gives every chunk as many layers and the last, beside the head and layers of
+// multi-token prediction, what is left, as published launches of DeepSeek-V3 do (61 layers
+// in 16 chunks: 15 of 4 and 1); nil if there is no such split, or it is even.
+func remainder(layers, chunks int) []int {
+	each := (layers + chunks - 1) / chunks
+	left := layers - each*(chunks-1)
+	if left < 0 || left == each {
+		return nil
+	}
+	split := slices.Repeat([]int{each}, chunks)
+	split[chunks-1] = left
+	return split
 }
 
 // edgeSlack is by how many layers the first and the last chunk may fall short

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/target"
@@ -27,6 +28,25 @@ func TestVirtualDegrees(t *testing.T) {
 		s := &Space{job: j, target: &target.Target{VirtualPipeline: true}}
 		if got := s.virtualDegrees(2); len(got) == 0 || got[len(got)-1] != c.most {
 			t.Errorf("%d layers, %+v: %v, want at most %d", c.layers, c.given, got, c.most)
+		}
+	}
+}
+
+// TestRemainder: 61 layers in 16 chunks are also cut as published launches of
+// DeepSeek-V3 are, into 15 of 4 and 1.
+func TestRemainder(t *testing.T) {
+	j := &job.Job{Model: job.Model{Layers: 61, MTPLayers: 1}}
+	s := &Space{job: j, target: &target.Target{VirtualPipeline: true, UnevenStages: true}}
+	published := append(slices.Repeat([]int{4}, 15), 1)
+	if !slices.ContainsFunc(s.splits(4, 4), func(split []int) bool { return slices.Equal(split, published) }) {
+		t.Error("not among those of 4 ranks with 4 chunks each")
+	}
+	for _, c := range []struct {
+		layers, chunks int
+		want           []int
+	}{{61, 16, published}, {64, 16, nil}, {17, 16, nil}, {10, 4, []int{3, 3, 3, 1}}} {
+		if got := remainder(c.layers, c.chunks); !slices.Equal(got, c.want) {
+			t.Errorf("%d layers in %d chunks: %v, want %v", c.layers, c.chunks, got, c.want)
 		}
 	}
 }

@@ -75,9 +75,13 @@ func (m *Model) peak(e *evaluation, stage int, s *stageMemory) Peak {
 	o, device := &m.overhead, m.device(e, s)
 	ends := *o
 	ends.high += m.graphsMore(e, s, device) + segmentsMore(e)
+	unpublished := 0.0 // a search chooses graphs of modules unasked; what is asked for warns by its range
+	if e.x.CUDAGraphs != "full" {
+		unpublished = float64(s.graphs) / device
+	}
 	return Peak{
 		Stage: stage, Rank: m.globalRank(e.l, stage),
-		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(m.reserved(s)), Device: s.device,
+		Allocated: units.Bytes(s.sum), Reserved: units.Bytes(m.reserved(s)), Device: s.device, unpublished: unpublished,
 		Low: units.Bytes(device * (1 - o.low)), High: units.Bytes(ends.upper(device, float64(m.job.Cluster.GPU.Memory))),
 	}
 }

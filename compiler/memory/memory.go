@@ -41,6 +41,8 @@ type Peak struct {
 	State units.Bytes
 	// Host is what a node needs beside its GPUs.
 	Host units.Bytes
+
+	unpublished float64 // by what share graphs of modules, of which nobody published any, may take more
 }
 
 // Model predicts memory for one job on one target. It caches terms per axis,

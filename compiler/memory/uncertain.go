@@ -38,14 +38,19 @@ func (m *Model) judge(e *evaluation, p *phases, out *Peak, whole bool) {
 	out.Phases = uncertainty.Phases(*p)
 	out.Uncertain = uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
 	margin := m.margin
-	more := 0.0
-	if whole {
+	more, close := 0.0, m.close(out.Device)
+	if whole && close {
 		more = m.skew(e, out.Device)
+	}
+	if close && out.unpublished > 0 {
+		out.Uncertain.Spread = math.Hypot(out.Uncertain.Spread, math.Log1p(out.unpublished)/uncertainty.Deviations(0.95))
 	}
 	if more > 0 {
 		extreme := math.Sqrt(2 * math.Log(float64(e.l.GPUs()*max(2, m.job.Training.Steps))))
 		out.Uncertain.Growth = float64(more * extreme)
 		out.Uncertain.Tail += more / extreme
+	}
+	if close && (more > 0 || out.unpublished > 0) {
 		margin = units.Rounded(out.Uncertain.Margin(m.job.Constraints.MaxOOMProbability.Limits()))
 	}
 	out.Slows = m.overhead.crowd.Slows(&uncertainty.Memory{Spread: m.overhead.spread}, float64(out.Device), float64(m.job.Cluster.GPU.Memory))
@@ -59,9 +64,15 @@ func (m *Model) judge(e *evaluation, p *phases, out *Peak, whole bool) {
 // Crowd is what is known of steps that slow for want of memory.
 func (m *Model) Crowd() *uncertainty.Crowd { return &m.overhead.crowd }
 
-// near is the share of the usable memory from which on imbalance is looked at:
-// below, it would have to add a quarter.
+// near is the share of the usable memory from which on imbalance, and what nobody
+// published, is looked at: below, it would have to add a quarter.
 const near = 0.8
+
+// close reports whether a peak is that near to the usable memory, and fits.
+func (m *Model) close(device units.Bytes) bool {
+	usable := float64(m.job.UsableMemory())
+	return float64(device) >= float64(near*usable) && float64(device) <= usable
+}
 
 // skew is the spread of a rank's memory, as a share of it, from one step to the
 // next, because routers favour some experts. The loads of experts and layers are
@@ -72,8 +83,7 @@ const near = 0.8
 // size, or with memory to spare.
 func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
 	moe := m.job.Model.MoE
-	usable := float64(m.job.UsableMemory())
-	if moe == nil || moe.TokenDrop || m.balanced || m.static(e.x) || float64(device) < float64(near*usable) || float64(device) > usable {
+	if moe == nil || moe.TokenDrop || m.balanced || m.static(e.x) {
 		return 0
 	}
 	if m.skewed == nil {

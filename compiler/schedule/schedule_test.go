@@ -89,7 +89,7 @@ func TestUnevenGroups(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Shape{Schedule: plan.ScheduleInterleaved1F1B, Pipeline: rapid.IntRange(2, 12).Draw(t, "pipeline"), Virtual: rapid.IntRange(2, 5).Draw(t, "virtual")}
 		s.MicroBatches = rapid.IntRange(1, 3*s.Pipeline).Draw(t, "microBatches")
-		s.MicroBatches -= s.MicroBatches % max(1, s.MicroBatches/s.Pipeline) // torch refuses others; they wait for themselves
+		s.MicroBatches -= s.MicroBatches % max(1, s.MicroBatches/s.Pipeline) // others are refused; they wait for themselves
 		d := &Durations{Transfer: units.Seconds(rapid.SampledFrom([]float64{0, 0.1, 3}).Draw(t, "transfer"))}
 		one := rapid.Float64Range(0.1, 3)
 		for range s.Pipeline * s.Virtual {

@@ -10,9 +10,9 @@ plan "deepseek-v3-gb200" "megatron" {
     sequence_parallel       = false
     context_parallel        = 1
     pipeline_parallel       = 4
-    virtual_pipeline        = 3
+    virtual_pipeline        = 4
     pipeline_schedule       = "interleaved_1f1b"
-    stage_layers            = [5, 6, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
+    stage_layers            = [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1]
     expert_parallel         = 64
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1

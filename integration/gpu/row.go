@@ -50,7 +50,8 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement) map[string]any {
 			"tp": l.TensorParallel, "sp": l.SequenceParallel, "pp": l.PipelineParallel, "vpp": nil, "cp": l.ContextParallel, "ep": nil, "etp": nil,
 			"dp": l.DataParallel(), "dp_replicate": l.DataParallelReplicate, "dp_shard": l.DataParallelShard, "zero_stage": l.ZeroStage, "fsdp": p.Plan.Execution.GradientDType + " gradients",
 			"mbs": l.MicroBatchSize, "gbs": c.Batch, "recompute": recompute(l),
-			"overlaps": object{"tp_comm_overlap": p.Plan.Execution.OverlapTensorParallel, "moe_a2a_overlap": p.Plan.Execution.OverlapExpertParallel},
+			"overlaps": object{"tp_comm_overlap": p.Plan.Execution.OverlapTensorParallel, "moe_a2a_overlap": p.Plan.Execution.OverlapExpertParallel,
+				"cuda_graph_impl": graphs(&p.Plan.Execution), "cuda_graph_scope": strings.ReplaceAll(p.Plan.Execution.CUDAGraphs, "+", ",")},
 		},
 		"measured": measured(v),
 		"notes":    notes,
@@ -169,4 +170,15 @@ func Keep(folder string, m *Machine, framework string, row map[string]any) (int,
 		return 0, err
 	}
 	return Append(filepath.Join(folder, "gpu_"+m.Slug()+".jsonl"), row)
+}
+
+// graphs names what captures a step's CUDA graphs, as Megatron-LM does.
+func graphs(x *plan.Execution) string {
+	switch x.CUDAGraphs {
+	case "", "none":
+		return "none"
+	case "full":
+		return "full_iteration"
+	}
+	return "transformer_engine"
 }

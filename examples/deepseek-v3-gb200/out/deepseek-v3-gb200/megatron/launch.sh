@@ -128,7 +128,7 @@ arguments=(
   # Parallelism
   --tensor-model-parallel-size 1 # plan: layout.tensor_parallel
   --pipeline-model-parallel-size 4 # plan: layout.pipeline_parallel
-  --pipeline-model-parallel-layout 'Et*5|t*6|(t*5|)*9t*5mL' # plan: layout.stage_layers
+  --pipeline-model-parallel-layout 'Et*4|(t*4|)*14tmL' # plan: layout.stage_layers
   --context-parallel-size 1 # plan: layout.context_parallel
   --expert-model-parallel-size 64 # plan: layout.expert_parallel
   --expert-tensor-parallel-size 1 # plan: layout.expert_tensor_parallel
@@ -186,7 +186,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/deepseek-v3-gb200/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/deepseek-v3-gb200/megatron # spec: training.checkpoint.path
-  --save-interval 116 # spec: training.checkpoint.interval, 30 minutes at 15.5 s a step
+  --save-interval 132 # spec: training.checkpoint.interval, 30 minutes at 13.6 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
