@@ -37,17 +37,21 @@ func (e *BusyError) Error() string {
 // folder, while this program waited.
 var errAgain = errors.New("the lock has gone")
 
+// mostTries is how often Open begins anew. Some file systems answer that a folder is
+// not there when it can hold no files, such as /proc.
+const mostTries = 1000
+
 // acquire opens the folder and takes its lock.
 func (o *Output) acquire(ctx context.Context) error {
 	deadline := time.Now().Add(patience)
-	for {
+	for tries := 1; ; tries++ {
 		err := o.try()
 		if err == nil {
 			return nil
 		}
 		o.leave()
 		switch {
-		case errors.Is(err, errAgain):
+		case errors.Is(err, errAgain) && tries < mostTries && ctx.Err() == nil:
 			continue
 		case !errors.Is(err, syscall.EWOULDBLOCK):
 			return err
@@ -96,7 +100,7 @@ func (o *Output) try() error {
 // again turns the absence of what was just there into another try.
 func again(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return errAgain
+		return fmt.Errorf("%w: %w", errAgain, err)
 	}
 	return err
 }

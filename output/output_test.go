@@ -494,3 +494,16 @@ func below(files map[string]string, dir string) map[string]string {
 	}
 	return found
 }
+
+// TestFolderThatHoldsNoFiles: a file system that has no place for files is an error, and
+// not waited for.
+func TestFolderThatHoldsNoFiles(t *testing.T) {
+	const folder = "/proc/self/task"
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("skipped: ", err)
+	}
+	if o, err := Open(t.Context(), folder); err == nil {
+		o.Close()
+		t.Error("a lock where no file can be")
+	}
+}
