@@ -17,10 +17,21 @@ def plain(arguments):
     return "local" in [after for word, after in zip(arguments, arguments[1:]) if word == "--transformer-impl"]
 
 
+def uncaptured(arguments):
+    """The arguments without CUDA graphs, each with its values."""
+    kept, graphs = [], False
+    for word in arguments:
+        if word.startswith("--"):
+            graphs = word.startswith("--cuda-graph-") or word == "--te-rng-tracker"
+        if not graphs:
+            kept.append(word)
+    return kept
+
+
 def changed(arguments):
-    """The arguments with layers of plain torch instead of Transformer Engine's kernels, without a sum of NCCL's that gloo
-    does not have, and without the processes that hand data to a GPU's memory."""
-    kept = [word for word in arguments if word not in ("--moe-permute-fusion", "--moe-router-fusion", "--delay-wgrad-compute")]
+    """The arguments with layers of plain torch instead of Transformer Engine's kernels, without CUDA graphs, without a sum
+    of NCCL's that gloo does not have, and without the processes that hand data to a GPU's memory."""
+    kept = [word for word in uncaptured(arguments) if word not in ("--moe-permute-fusion", "--moe-router-fusion", "--delay-wgrad-compute")]
     layers = [] if plain(arguments) else ["--transformer-impl", "local", "--no-rope-fusion", "--no-masked-softmax-fusion"]
     return kept + layers + ["--no-gradient-reduce-div-fusion", "--num-workers", "0"]
 
