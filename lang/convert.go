@@ -337,14 +337,17 @@ func (c *converter) member(s string, at diag.Range) bool {
 	if c.spec.Enum == nil || slices.Contains(c.spec.Enum, s) {
 		return true
 	}
-	advice := didYouMean(s, c.spec.Enum)
+	takes, advice := diag.OneOf(c.spec.Enum), didYouMean(s, slices.Concat(c.spec.Enum, c.spec.Parts))
+	if len(c.spec.Parts) > 0 {
+		takes += ", or a list of its parts " + diag.OneOf(c.spec.Parts)
+	}
 	if slices.Contains(c.spec.Parts, s) {
 		advice = fmt.Sprintf(" It is a part of a value: write parts in a list of their own, [%q].", s)
 	}
 	if why := c.spec.Absent[s]; why != "" {
 		advice = " " + why
 	}
-	c.fail(UnknownValue, at, "%q is not a value of %q, which takes %s.%s", s, c.spec.Name, diag.OneOf(c.spec.Enum), advice)
+	c.fail(UnknownValue, at, "%q is not a value of %q, which takes %s.%s", s, c.spec.Name, takes, advice)
 	return false
 }
 

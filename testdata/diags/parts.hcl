@@ -20,14 +20,14 @@ job "a" {
     version = "core_v0.18.2"
 
     execution {
-      cuda_graphs = "attention" # ERROR: unknown-value at "attention": "attention" is not a value of "cuda_graphs", which takes "none", "layer" or "full". It is a part of a value: write parts in a list of their own, ["attention"].
+      cuda_graphs = "attention" # ERROR: unknown-value at "attention": "attention" is not a value of "cuda_graphs", which takes "none", "layer" or "full", or a list of its parts "attention", "mlp", "moe", "moe_router", "moe_preprocess" or "mamba". It is a part of a value: write parts in a list of their own, ["attention"].
     }
   }
   backend "torchtitan" {
     version = "0.3.0"
 
     execution {
-      cuda_graphs = ["attention", "layer"] # ERROR: unknown-value at "attention": "attention" is not a value of "cuda_graphs", which takes "none", "layer" or "full". It is a part of a value: write parts in a list of their own, ["attention"].
+      cuda_graphs = ["attention", "layer"] # ERROR: unknown-value at "attention": "attention" is not a value of "cuda_graphs", which takes "none", "layer" or "full", or a list of its parts "attention", "mlp", "moe", "moe_router", "moe_preprocess" or "mamba". It is a part of a value: write parts in a list of their own, ["attention"].
     }
   }
   backend "deepspeed" {
