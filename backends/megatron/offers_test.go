@@ -30,6 +30,7 @@ func TestUnasked(t *testing.T) {
 			j.Model, j.Training.Precision = mixtral(), "fp8"
 			j.Constraints.Execution = map[string][]string{"moe_dispatcher": {"alltoall", "deepep"}}
 		}},
+		{"Hopper", "cuda_graphs", "core_v0.19.2", "", func(j *job.Job, l *plan.Layout) { j.Cluster.GPU.ComputeCapability = "9.0" }},
 		{"Ampere", "cuda_graphs", "core_v0.19.2", "", func(j *job.Job, l *plan.Layout) { j.Cluster.GPU.ComputeCapability = "8.0" }},
 		{"context parallelism", "cuda_graphs", "core_v0.19.2", "", func(j *job.Job, l *plan.Layout) { l.ContextParallel = 2 }},
 		{"Megatron-FSDP", "cuda_graphs", "core_v0.19.2", "", func(j *job.Job, l *plan.Layout) { l.ZeroStage = 3 }},
@@ -51,6 +52,9 @@ func TestUnasked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j, l := baseJob(c.version), base()
+			if c.option == "cuda_graphs" {
+				blackwell(j)
+			}
 			c.edit(j, &l)
 			to, diags := Backend{}.Target(j)
 			if diags.HasErrors() {

@@ -69,10 +69,10 @@ plan "qwen3-30b-a3b" "megatron" {
     data_parallel_replicate = 1
     data_parallel_shard     = 8
     zero_stage              = 1
-    micro_batch_size        = 1
-    micro_batches           = 64
-    recompute               = "none"
-    recompute_modules       = []
+    micro_batch_size        = 4
+    micro_batches           = 16
+    recompute               = "selective"
+    recompute_modules       = ["layernorm", "moe"]
     recompute_method        = ""
     recompute_layers        = 0
   }
@@ -88,7 +88,7 @@ plan "qwen3-30b-a3b" "megatron" {
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "fused"
     loss_chunks              = 1
-    cuda_graphs              = "attention+moe_router+moe_preprocess"
+    cuda_graphs              = "none"
     compile                  = false
     moe_dispatcher           = "alltoall"
     context_parallel_type    = ""

@@ -88,7 +88,7 @@ plan "tiny" "megatron" {
     optimizer_state_dtype    = "fp32"
     cross_entropy            = "fused"
     loss_chunks              = 1
-    cuda_graphs              = "layer"
+    cuda_graphs              = "none"
     compile                  = false
     moe_dispatcher           = ""
     context_parallel_type    = ""

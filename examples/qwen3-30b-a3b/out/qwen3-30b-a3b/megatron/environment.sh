@@ -3,7 +3,6 @@
 # Read by the batch script and by launch.sh on every node.
 # shellcheck shell=bash
 
-export NCCL_GRAPH_REGISTER=0 # CUDA graphs with an allocator of expandable segments ask for it
 export OMP_NUM_THREADS=1 # torchrun's own choice, stated
 export PYTORCH_ALLOC_CONF=expandable_segments:True # keeps fragmentation small
 export TORCH_NCCL_DEBUG_INFO_TEMP_FILE="${NDC_LOG_DIR:-.}/flight-recorder-" # where it writes

@@ -127,12 +127,12 @@ arguments=(
   --overlap-param-gather # plan: execution.overlap_parameter_gather
   --cross-entropy-loss-fusion # plan: execution.cross_entropy
   --cross-entropy-fusion-impl native # ndc: the implementation that every release accepts
-  --cuda-graph-impl transformer_engine # plan: execution.cuda_graphs
-  --cuda-graph-modules attn moe_router moe_preprocess # plan: execution.cuda_graphs
-  --te-rng-tracker # ndc: random states inside graphs
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
+  # Recompute and offload
+  --recompute-granularity selective # plan: layout.recompute
+  --recompute-modules layernorm moe # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -144,7 +144,7 @@ arguments=(
   --clip-grad 1 # spec: training.optimizer.gradient_clipping
   --seed 7 # spec: training.seed
   # Batch and schedule
-  --micro-batch-size 1 # plan: layout.micro_batch_size
+  --micro-batch-size 4 # plan: layout.micro_batch_size
   --global-batch-size 512 # spec: training.global_batch_size
   --train-iters 9537 # spec: training.tokens
   --lr-decay-style cosine # spec: training.schedule

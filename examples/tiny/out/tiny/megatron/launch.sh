@@ -102,8 +102,6 @@ arguments=(
   # Optimizer state and communication
   --cross-entropy-loss-fusion # plan: execution.cross_entropy
   --cross-entropy-fusion-impl native # ndc: the implementation that every release accepts
-  --cuda-graph-impl transformer_engine # plan: execution.cuda_graphs
-  --te-rng-tracker # ndc: random states inside graphs
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
