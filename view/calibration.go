@@ -28,16 +28,9 @@ func Calibration(f *calibration.File) string {
 		}
 	}
 	b.WriteByte('\n')
-	fmt.Fprintf(&b, "%-46s %16s %16s\n", "measured over predicted", "before", "after")
-	for _, t := range f.Terms {
-		note := ""
-		if !t.Identified {
-			note = "as before"
-		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%-46s %16s %16s %s", t.Name, around(t.Before), around(t.After), note), " ") + "\n")
-	}
+	calibrationTerms(&b, f)
 	if a := f.Allocator; a != nil {
-		fmt.Fprintf(&b, "%-46s %16s %16s\n", "reserved memory", around(a.Before), around(a.After))
+		fmt.Fprintf(&b, "%-30s %16s %16s\n", "reserved memory", around(a.Before), around(a.After))
 	}
 	for i, s := range f.Speeds {
 		if i == 0 {
@@ -58,6 +51,43 @@ func Calibration(f *calibration.File) string {
 		calibrationChain(&b, f.Chain)
 	}
 	return b.String()
+}
+
+// mostModels is how many models a table has columns for.
+const mostModels = 3
+
+// calibrationTerms writes what is known of each term: before, of models that ran, and
+// of others.
+func calibrationTerms(b *strings.Builder, f *calibration.File) {
+	models := f.Models[:min(len(f.Models), mostModels)]
+	fmt.Fprintf(b, "%-30s %16s", "measured over predicted", "before")
+	for i := range models {
+		fmt.Fprintf(b, " %*s", columnOf(&models[i]), models[i].Model)
+	}
+	fmt.Fprintf(b, " %16s\n", "other models")
+	for k := range f.Terms {
+		t := &f.Terms[k]
+		fmt.Fprintf(b, "%-30s %16s", t.Name, around(t.Before))
+		for i := range models {
+			fmt.Fprintf(b, " %*s", columnOf(&models[i]), knownOf(&models[i].Errors, k))
+		}
+		fmt.Fprintf(b, " %16s", knownOf(&f.Others, k))
+		if !t.Identified {
+			b.WriteString(" as before")
+		}
+		b.WriteByte('\n')
+	}
+	if more := len(f.Models) - len(models); more > 0 {
+		fmt.Fprintf(b, "and of %s more\n", units.Count(more, "model"))
+	}
+}
+
+// columnOf is how wide a model's column is.
+func columnOf(m *calibration.Trained) int { return max(16, len(m.Model)) }
+
+// knownOf is what is known of a term.
+func knownOf(e *calibration.Errors, k int) string {
+	return around(calibration.Normal{Mean: e.Means[k], Spread: math.Sqrt(e.Covariance[k][k])})
 }
 
 // calibrationSpeed is what the check of nodes measured.

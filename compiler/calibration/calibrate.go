@@ -31,6 +31,7 @@ func Calibrate(runs []Input) (*File, error) {
 	var observed []uncertainty.Observation
 	var prior *uncertainty.Prior
 	models := map[string]int{}
+	var of []Trained // by the numbers of models
 	for i := range runs {
 		in := &runs[i]
 		if f.GPU = cmp.Or(f.GPU, in.Plan.Input.GPU); f.GPU != in.Plan.Input.GPU {
@@ -41,7 +42,9 @@ func Calibrate(runs []Input) (*File, error) {
 			key := fmt.Sprintf("%s %d %d", r.Model, in.Plan.Input.ParametersTotal, in.Plan.Input.ParametersActive)
 			if _, ok := models[key]; !ok {
 				models[key] = len(models)
+				of = append(of, Trained{Model: r.Model, number: models[key]})
 			}
+			of[models[key]].Runs++
 			observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
 			prior = Wider(prior, PriorOf(in.Plan, in.Engine))
 		}
@@ -52,11 +55,18 @@ func Calibrate(runs []Input) (*File, error) {
 	}
 	steps := observed
 	observed = append(slices.Clip(steps), benchmarks(f.Speeds)...)
-	f.terms(prior, prior.Robust(observed))
-	f.Others = errorsOf(prior.Others(observed))
+	f.Others = errorsOf(prior, prior.Others(observed))
+	known := map[int]*uncertainty.Prior{}
+	slices.SortStableFunc(of, func(a, b Trained) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Model, b.Model)) })
+	for _, m := range of {
+		known[m.number] = prior.Trained(observed, m.number)
+		m.Errors = errorsOf(prior.OfModel(), known[m.number])
+		f.Models = append(f.Models, m)
+	}
+	f.terms(prior.OfModel(), known[f.Models[0].number])
 	for i, k := 0, 0; i < len(f.Runs); i++ {
 		if f.Runs[i].Used {
-			f.Runs[i].After = units.Rounded(f.moved(&steps[k].Step.Terms))
+			f.Runs[i].After = units.Rounded(moved(&steps[k].Step.Terms, known[steps[k].Model]))
 			k++
 		}
 	}
@@ -136,8 +146,8 @@ func Wider(a, b *uncertainty.Prior) *uncertainty.Prior {
 	return a
 }
 
-// known is the share of its spread that a term may keep to count as identified.
-const known = 0.8
+// knownShare is the share of its spread that a term may keep to count as identified.
+const knownShare = 0.8
 
 // terms fills in what is known before and after.
 func (f *File) terms(before, after *uncertainty.Prior) {
@@ -146,22 +156,23 @@ func (f *File) terms(before, after *uncertainty.Prior) {
 		t := Term{Term: name, Name: k.Words(),
 			Before: normal(before.Mean[k], before.Covariance[k][k]), After: normal(after.Mean[k], after.Covariance[k][k])}
 		t.Factor = units.Rounded(math.Exp(t.After.Mean))
-		t.Identified = t.After.Spread < known*t.Before.Spread
+		t.Identified = t.After.Spread < knownShare*t.Before.Spread
 		if !t.Identified {
 			f.Unidentified = append(f.Unidentified, name)
 		}
 		f.Terms = append(f.Terms, t)
 	}
-	f.Covariance = errorsOf(after).Covariance
+	f.Covariance = f.Models[0].Covariance
 }
 
-// errorsOf rounds what is known of the terms' errors.
-func errorsOf(p *uncertainty.Prior) (e Errors) {
+// errorsOf rounds what is known of the terms' errors, before and after.
+func errorsOf(before, p *uncertainty.Prior) (e Errors) {
 	for k := range uncertainty.Count {
 		row := make([]float64, uncertainty.Count)
 		for m := range row {
 			row[m] = units.RoundedTo(p.Covariance[k][m], p.Covariance[k][k])
 		}
+		e.Before = append(e.Before, normal(0, before.Covariance[k][k]).Spread)
 		e.Means, e.Covariance = append(e.Means, units.RoundedTo(p.Mean[k], 1)), append(e.Covariance, row)
 	}
 	return e
@@ -171,10 +182,10 @@ func normal(mean, variance float64) Normal {
 	return Normal{units.RoundedTo(mean, 1), units.Rounded(math.Sqrt(max(0, variance)))}
 }
 
-// moved is a step with its terms multiplied.
-func (f *File) moved(t *uncertainty.Terms) (sum units.Seconds) {
+// moved is a step with its terms multiplied by what is known of their errors.
+func moved(t *uncertainty.Terms, by *uncertainty.Prior) (sum units.Seconds) {
 	for k, s := range t {
-		sum += s * units.Seconds(f.Terms[k].Factor)
+		sum += s * units.Seconds(math.Exp(by.Mean[k]))
 	}
 	return sum
 }

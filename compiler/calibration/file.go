@@ -23,8 +23,9 @@ type File struct {
 	GPU           string      `json:"gpu"`
 	Sources       []Source    `json:"sources"`
 	Runs          []Run       `json:"runs"`
-	Terms         []Term      `json:"terms"`
+	Terms         []Term      `json:"terms"`      // of the model with the most runs
 	Covariance    [][]float64 `json:"covariance"` // of the terms' errors, in their order
+	Models        []Trained   `json:"models"`     // those that runs trained, the one with the most runs first
 	Others        Errors      `json:"others"`     // of models that none of the runs trained
 	Unidentified  []string    `json:"unidentified"`
 	Allocator     *Allocator  `json:"allocator"` // null: no log told of memory
@@ -94,8 +95,19 @@ type Term struct {
 	Identified bool    `json:"identified"` // the runs say something of it
 }
 
+// Trained is what is known of a model that runs trained. Its errors hold what all its
+// layouts share.
+type Trained struct {
+	Model string `json:"model"`
+	Runs  int    `json:"runs"`
+	Errors
+
+	number int // among the models of the runs
+}
+
 // Errors are the means and the covariance of the terms' errors, in their order.
 type Errors struct {
+	Before     []float64   `json:"before"` // spreads as long as nothing was measured; none in older files
 	Means      []float64   `json:"means"`
 	Covariance [][]float64 `json:"covariance"`
 }
@@ -150,9 +162,14 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 	if !slices.Contains(gpu, f.GPU) {
 		return nil, fmt.Errorf("it tells of %q, and this cluster has %s", f.GPU, gpu[0])
 	}
-	f.turn(model)
+	for i := range f.Models {
+		if n := len(f.Models[i].Means); n != len(f.Terms) || len(f.Models[i].Before) != n {
+			return nil, fmt.Errorf("it has %d terms, and of %q %d", len(f.Terms), f.Models[i].Model, n)
+		}
+	}
+	trained := f.turn(model)
 	sum := sha256.Sum256(text)
-	c := &job.Calibration{File: name, SHA256: hex.EncodeToString(sum[:]), Covariance: f.Covariance}
+	c := &job.Calibration{File: name, SHA256: hex.EncodeToString(sum[:]), Covariance: f.Covariance, Trained: trained}
 	if len(f.Covariance) != len(f.Terms) {
 		return nil, fmt.Errorf("it has %d terms and a covariance of %d rows", len(f.Terms), len(f.Covariance))
 	}
@@ -199,17 +216,33 @@ func (f *File) isRow(i int) bool {
 	return true
 }
 
-// turn puts what is known of other models in the place of what is known of those
-// that the runs trained, if a model is another one. Files of before that was told
-// apart have nothing of them.
-func (f *File) turn(model string) {
-	if len(f.Others.Means) != len(f.Terms) || slices.ContainsFunc(f.Runs, func(r Run) bool { return r.Used && r.Model == model }) {
-		return
+// turn puts what is known of a model in the place of what is known of the one with the
+// most runs, and reports whether runs trained it. Older files have no models: what
+// they know of all that were trained together stands there already, without what layouts
+// of one share, and the first ones know nothing of others.
+func (f *File) turn(model string) (trained bool) {
+	if i := slices.IndexFunc(f.Models, func(t Trained) bool { return t.Model == model }); i >= 0 {
+		f.take(&f.Models[i].Errors)
+		return true
 	}
+	old := len(f.Models) == 0 && slices.ContainsFunc(f.Runs, func(r Run) bool { return r.Used && r.Model == model })
+	if len(f.Others.Means) == len(f.Terms) && !old {
+		f.take(&f.Others)
+	}
+	return false
+}
+
+// take puts some errors in the place of the terms' own.
+func (f *File) take(e *Errors) {
 	for i := range f.Terms {
-		f.Terms[i].After.Mean = f.Others.Means[i]
+		if i < len(e.Means) {
+			f.Terms[i].After.Mean = e.Means[i]
+		}
+		if i < len(e.Before) {
+			f.Terms[i].Before.Spread = e.Before[i]
+		}
 	}
-	f.Covariance = f.Others.Covariance
+	f.Covariance = e.Covariance
 }
 
 // largest is the greatest error that a term can have: a factor of twenty.

@@ -29,9 +29,16 @@ func Factors(c *job.Calibration) (of [Count]float64) {
 
 // calibrate narrows a prior to what was measured on its machine. The estimate is
 // multiplied by the means already. Where a job lies further from what was
-// measured than those of the calibration, its variance is greater by as much.
+// measured than those of the calibration, its variance is greater by as much. What all
+// layouts of a model share that was trained there is in the errors of its terms.
 func (p *Prior) calibrate(c *job.Calibration) {
 	before := p.Covariance
+	if c.Trained {
+		for k := range before {
+			before[k][k] += p.Model * p.Model
+		}
+		p.Model = 0
+	}
 	for i := range c.Terms {
 		k, ok := Named(c.Terms[i].Name)
 		if !ok {

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestRobust: even steps say the same as to Update, but for a tenth; one odd step
-// among them moves Update far, and Robust less than half as far.
-func TestRobust(t *testing.T) {
+// TestOddStep: one odd step among others of its model moves Update far, and what is
+// learned of the model less than half as far.
+func TestOddStep(t *testing.T) {
 	p := Embedded().At(&Embedded().Dense, Distance{})
 	steps := func(odd float64) []Observation {
 		var list []Observation
 		for i := range 6 {
-			o := Observation{Ratio: 1.05, Model: i}
+			o := Observation{Ratio: 1.05}
 			o.Step.Terms[Linear], o.Step.Terms[Network] = 0.7, 0.3
 			if i == 0 {
 				o.Ratio = odd
@@ -21,20 +21,43 @@ func TestRobust(t *testing.T) {
 		}
 		return list
 	}
-	even := steps(1.05)
-	if a, b := p.Update(even).Ratio(&even[0].Step).Mean, p.Robust(even).Ratio(&even[0].Step).Mean; math.Abs(a-b) > 0.1*a {
-		t.Errorf("even steps: %g, robust %g", a, b)
-	}
-	odd := steps(3)
+	even, odd := steps(1.05), steps(3)
 	of := func(q *Prior) float64 { return q.Ratio(&odd[1].Step).Mean }
-	if moved, robust := of(p.Update(odd))-of(p.Update(even)), of(p.Robust(odd))-of(p.Robust(even)); robust < 0 || robust > moved/2 {
-		t.Errorf("an odd step moves the mean by %g, robust by %g", moved, robust)
+	trained := func(list []Observation) float64 { return of(p.Trained(list, 0)) }
+	if moved, robust := of(p.Update(odd))-of(p.Update(even)), trained(odd)-trained(even); robust < 0 || robust > moved/2 {
+		t.Errorf("an odd step moves the mean by %g, that of its model by %g", moved, robust)
 	}
 }
 
+// TestTrained: what is learned of a model by its own step is what two normal variables
+// say of its error, terms and what its layouts share together; of a model without
+// steps among them it is what is learned of others.
+func TestTrained(t *testing.T) {
+	p := plain()
+	p.Machine = 0.25
+	compute, _ := steps()
+	seen := []Observation{{Step: compute, Ratio: 1.1, Model: 1}}
+	total := p.Covariance[Linear][Linear] + p.Model*p.Model
+	one := p.Trained(seen, 1)
+	want := math.Log(1.1) * total / (total + p.own(&compute))
+	near(t, "mean", one.Ratio(&compute).Mean, want, 0.1*want) // tails
+	if one.Model != 0 {
+		t.Errorf("%g of the model is left beside its terms", one.Model)
+	}
+	if before, after := p.OfModel().Covariance[Linear][Linear], one.Covariance[Linear][Linear]; after > 0.5*before || after <= 0 {
+		t.Errorf("a variance of %g is left of %g", after, before)
+	}
+	near(t, "nothing of it", p.Trained(seen, 2).Mean[Linear], p.Others(seen).Mean[Linear], 1e-12)
+	many := append(seen, Observation{Step: compute, Ratio: 0.8, Model: 2}, Observation{Step: compute, Ratio: 0.8, Model: 2})
+	if a, b := p.Trained(many, 1).Mean[Linear], p.Trained(many, 2).Mean[Linear]; a < 0.5*want || b > 0.5*math.Log(0.8) {
+		t.Errorf("one model is off by %g, the other by %g", a, b)
+	}
+	p.Machine, p.Model = 1, 0
+	near(t, "all shared", p.Trained(many, 1).Mean[Linear], p.Others(many).Mean[Linear], 1e-12)
+}
+
 // TestOthers: with two steps, each of its own model, what is learned of another
-// model is what two normal variables say of the part that all share, and with
-// everything shared it is what is learned of these models themselves.
+// model is what two normal variables say of the part that all share.
 func TestOthers(t *testing.T) {
 	p := plain()
 	compute, _ := steps()
@@ -47,8 +70,6 @@ func TestOthers(t *testing.T) {
 	if left := p.Others(seen).Covariance[Linear][Linear]; left < 0.75*total || left > total {
 		t.Errorf("a variance of %g of %g is left, of which each model has %g for itself", left, total, 0.75*total)
 	}
-	p.Machine = 1
-	near(t, "all shared", p.Others(seen).Mean[Linear], p.Robust(seen).Mean[Linear], 1e-12)
 	p.Machine = 0
 	near(t, "nothing shared", p.Others(seen).Mean[Linear], 0, 0)
 }
@@ -87,7 +108,7 @@ func TestBenchmark(t *testing.T) {
 	near(t, "another term", p.Update([]Observation{o}).Mean[Network], 0, 0)
 	compute, _ := steps()
 	with := []Observation{{Step: compute, Ratio: 1.1}, o}
-	if a, b := p.Robust(with).Mean[Linear], p.Robust(with[:1]).Mean[Linear]; a <= b {
+	if a, b := p.Trained(with, 0).Mean[Linear], p.Trained(with[:1], 0).Mean[Linear]; a <= b {
 		t.Errorf("a step and a benchmark move GEMMs by %g, the step alone by %g", a, b)
 	}
 }

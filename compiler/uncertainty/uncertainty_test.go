@@ -219,7 +219,7 @@ func TestWidths(t *testing.T) {
 		t.Errorf("in mxfp8 %v, want %v", narrow.Terms, want)
 	}
 	p := Embedded().At(&Embedded().Dense, Distance{})
-	post := p.Robust([]Observation{{Step: s, Ratio: 1.2}, {Step: s, Ratio: 1.2, Model: 1}})
+	post := p.Others([]Observation{{Step: s, Ratio: 1.2}, {Step: s, Ratio: 1.2, Model: 1}})
 	if post.Mean[Linear] <= 0 || post.Mean[Linear8] != 0 || post.Mean[Grouped8] != 0 {
 		t.Errorf("steps in 16 bits move GEMMs by %g, those in 8 bits by %g and %g", post.Mean[Linear], post.Mean[Linear8], post.Mean[Grouped8])
 	}

@@ -21,39 +21,55 @@ type Observation struct {
 // Processes for Machine Learning, section 2.1), linearised once more around
 // what it finds. What the steps say nothing about stays as it was.
 func (p *Prior) Update(measured []Observation) *Prior {
-	return p.update(measured, 1, 3, func(*learning) {})
+	return p.update(measured, 1, noModel, 3, func(*learning) {})
 }
 
-// Robust is Update where a layout's own error has the tails of Student's
-// distribution, as in the fit of the spreads, so that an odd step counts for
-// less: its variance is found by expectation maximisation (Lange, Little and
-// Taylor 1989, Robust statistical modeling using the t distribution).
-func (p *Prior) Robust(measured []Observation) *Prior {
-	return p.update(measured, 1, robustRounds, (*learning).oddSteps)
-}
-
-// Others is Robust for steps of other models than those that were measured. A
-// term's error is the sum of one that all models on a machine share, with a share
-// [Prior.Machine] of the variance, and of one that each model has for itself. What
-// a model has for itself has such tails, too, so that an odd model counts for less.
+// Others is what is known of models that none of the steps trained. A term's error
+// is the sum of one that all models on a machine share, with a share
+// [Prior.Machine] of the variance, and of one that each model has for itself. A
+// layout's own error has the tails of Student's distribution, as in the fit of the
+// spreads, so that an odd step counts for less: its variance is found by expectation
+// maximisation (Lange, Little and Taylor 1989, Robust statistical modeling using the
+// t distribution). What a model has for itself has such tails, too, so that an odd
+// model counts for less.
 func (p *Prior) Others(measured []Observation) *Prior {
-	return p.update(measured, p.Machine, robustRounds, func(l *learning) {
-		l.oddSteps()
-		l.oddModels()
-	})
+	return p.update(measured, p.Machine, noModel, robustRounds, (*learning).odd)
+}
+
+// Trained is what is known of a model that some of the steps trained, learned as
+// [Prior.Others] is: beside what it shares with the others, what its own steps tell
+// of its terms and of what all its layouts have together. The latter is in the errors
+// of all terms, so that the posterior's Model is 0.
+func (p *Prior) Trained(measured []Observation, model int) *Prior {
+	return p.update(measured, p.Machine, model, robustRounds, (*learning).odd)
+}
+
+// OfModel is the prior of the errors of a model's terms, with what all its layouts
+// share in them.
+func (p *Prior) OfModel() *Prior {
+	q := *p
+	for k := range q.Covariance {
+		for m := range q.Covariance {
+			q.Covariance[k][m] += p.Model * p.Model
+		}
+	}
+	q.Model = 0
+	return &q
 }
 
 const (
 	tails        = 4 // degrees of freedom of a layout's own error, as in the fit of the spreads
 	modelTails   = 1 // of what a model has for itself: some are off by half where most are within a twentieth
 	robustRounds = 10
+	noModel      = -1
 )
 
 // learning is one round of an update.
 type learning struct {
 	p        *Prior
 	measured []Observation
-	common   float64                   // share of the terms' covariance that steps have together with those asked for
+	common   float64                   // share of the terms' covariance that all models have together
+	model    int                       // the one that is asked for; noModel for another than the steps'
 	design   [][Count]float64          // of the steps' errors in those of the terms
 	rest     []float64                 // the steps' errors
 	own      []float64                 // variances of the steps' own errors
@@ -64,13 +80,13 @@ type learning struct {
 // update conditions on the errors of steps some rounds long, each linearised
 // around what the last one found; between them adjust may change the variances
 // of the steps' own errors and what models have for themselves.
-func (p *Prior) update(measured []Observation, common float64, rounds int, adjust func(*learning)) *Prior {
+func (p *Prior) update(measured []Observation, common float64, model, rounds int, adjust func(*learning)) *Prior {
 	post := *p
 	n := len(measured)
 	if n == 0 {
 		return &post
 	}
-	l := &learning{p: p, measured: measured, common: common, own: make([]float64, n), apart: map[int]float64{}}
+	l := &learning{p: p, measured: measured, common: common, model: model, own: make([]float64, n), apart: map[int]float64{}}
 	for i := range l.own {
 		l.own[i] = p.ownOf(&measured[i])
 		if measured[i].Benchmark == 0 {
@@ -88,6 +104,9 @@ func (p *Prior) update(measured []Observation, common float64, rounds int, adjus
 		}
 		post.Mean, post.Covariance = l.conditioned()
 		adjust(l)
+	}
+	if model != noModel {
+		post.Model = 0
 	}
 	return &post
 }
@@ -111,6 +130,16 @@ func (l *learning) share(of ...int) float64 {
 	return l.common
 }
 
+// asked is how much of the terms' covariance a step has together with what is asked
+// for, and what it shares with it beside.
+func (l *learning) asked(i int) (share, beside float64) {
+	share = l.share(i)
+	if o := &l.measured[i]; l.model != noModel && o.Benchmark == 0 && o.Model == l.model {
+		return 1, l.p.Model * l.p.Model
+	}
+	return share, 0
+}
+
 // alone is the covariance that two steps have because they are of one model.
 func (l *learning) alone(i, j int) float64 {
 	m := l.measured[i].Model
@@ -126,9 +155,11 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 	n := len(l.measured)
 	with := make([][Count]float64, n) // covariance of each step's error with the terms'
 	for i := range with {
+		share, beside := l.asked(i)
 		for k := range with[i] {
+			with[i][k] = beside
 			for m, w := range l.design[i] {
-				with[i][k] += l.share(i) * w * l.p.Covariance[m][k]
+				with[i][k] += share * w * l.p.Covariance[m][k]
 			}
 		}
 	}
@@ -142,6 +173,9 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 	}
 	l.solve = factored(among)
 	mean, covariance = l.p.Mean, l.p.Covariance
+	if l.model != noModel {
+		covariance = l.p.OfModel().Covariance
+	}
 	for k, s := range l.solve(l.rest) {
 		for t := range mean {
 			mean[t] += with[k][t] * s
@@ -161,6 +195,13 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 	return mean, covariance
 }
 
+// odd sets the variances of what steps and models have for themselves by how odd
+// they are.
+func (l *learning) odd() {
+	l.oddSteps()
+	l.oddModels()
+}
+
 // oddSteps sets the variances of the steps' own errors by how odd they are.
 func (l *learning) oddSteps() {
 	solved := l.solve(l.rest)
@@ -174,7 +215,8 @@ func (l *learning) oddSteps() {
 }
 
 // oddModels sets how much models have for themselves by how odd they are, never less
-// than the prior says. What one has is taken to be of one dimension.
+// than the prior says; not of the one that is asked for, of which it is to be told. What
+// one has is taken to be of one dimension.
 func (l *learning) oddModels() {
 	solved := l.solve(l.rest)
 	squares, known := map[int]float64{}, map[int]float64{}
@@ -190,6 +232,9 @@ func (l *learning) oddModels() {
 		known[m] += l.solve(column)[i]
 	}
 	for m, was := range l.apart {
+		if m == l.model {
+			continue
+		}
 		l.apart[m] = max(1, (modelTails+was*(squares[m]+max(0, 1-known[m])))/(modelTails+1))
 	}
 }

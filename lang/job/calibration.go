@@ -12,6 +12,10 @@ type Calibration struct {
 	Terms      []TermError
 	Covariance [][]float64
 
+	// Trained reports that runs of the job's model are among those that tell: the
+	// errors hold what all its layouts share, too.
+	Trained bool
+
 	// Reserved is what the allocator holds over what was predicted; 0: not measured.
 	Reserved float64
 }

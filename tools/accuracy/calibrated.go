@@ -22,6 +22,7 @@ const (
 	drawnRuns = 5 // of at most drawnModels models
 	drawnMost = 2
 	otherRows = 5 // that other models must have at least
+	sameRows  = 3 // that models which ran must have besides
 )
 
 // drawScore is how far off the rows of other models are in one draw, at the
@@ -33,6 +34,14 @@ type drawScore struct {
 	refit                      float64 // by parameters that were fitted to these and to all other sources
 	rows                       int
 	inside                     int // of the rows: in the 90 % range after the calibration
+
+	same *sameScore // of the models that ran; nil where they have too few other rows
+}
+
+// sameScore is the same of the other rows of the models whose runs calibrate.
+type sameScore struct {
+	base, scalar, terms float64
+	rows, inside        int
 }
 
 // ceilings are what other models' runs can tell at most, by id: errors of rows
@@ -60,6 +69,28 @@ func printCalibrated(w io.Writer, results []result, rows []witness, withoutModel
 		printDraws(w, m, by[m])
 	}
 	printDraws(w, "all", scores)
+	fmt.Fprintf(w, "\nOther runs of the models that ran, where there are at least %d:\n\n| machine | draws | before | one factor | ndc calibrate | inside the 90 %% range |\n|---|---|---|---|---|---|\n", sameRows)
+	for _, m := range slices.Sorted(maps.Keys(by)) {
+		printSame(w, m, by[m])
+	}
+	printSame(w, "all", scores)
+}
+
+func printSame(w io.Writer, name string, of []drawScore) {
+	var base, scalar, terms, rows, inside, better float64
+	n := 0.0
+	for _, s := range of {
+		if x := s.same; x != nil {
+			n++
+			base, scalar, terms, rows, inside = base+x.base, scalar+x.scalar, terms+x.terms, rows+float64(x.rows), inside+float64(x.inside)
+			if x.terms < x.base {
+				better++
+			}
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(w, "| %s | %.0f | %.1f %% | %.1f %% | %.1f %% (better than before in %.0f %%) | %.0f %% |\n", strings.Replace(name, ".jsonl", ",", 1), n, 100*base/n, 100*scalar/n, 100*terms/n, 100*better/n, 100*inside/rows)
+	}
 }
 
 func printDraws(w io.Writer, name string, of []drawScore) {
@@ -127,7 +158,7 @@ func (c *ceilings) all(machine []*witness, record *uncertainty.Record) {
 				own = append(own, w)
 			}
 		}
-		post := learned(own, record)
+		post, _ := learned(own, record)
 		for _, w := range machine {
 			if architecture(w.x) == model {
 				c.most[w.x.row.ID] = w.ratio - post.Ratio(&w.step).Mean
@@ -136,15 +167,16 @@ func (c *ceilings) all(machine []*witness, record *uncertainty.Record) {
 	}
 }
 
-// learned is what some runs of a machine tell of its other models.
-func learned(own []*witness, record *uncertainty.Record) *uncertainty.Prior {
+// learned is what some runs of a machine tell of its other models, and of their own by
+// the place of a model among them.
+func learned(own []*witness, record *uncertainty.Record) (others *uncertainty.Prior, trained func(model int) *uncertainty.Prior) {
 	var prior *uncertainty.Prior
 	var observed []uncertainty.Observation
 	for _, w := range own {
 		prior = calibration.Wider(prior, record.At(record.Of(w.x.job), w.distance))
 		observed = append(observed, uncertainty.Observation{Step: w.step, Ratio: math.Exp(w.ratio), Model: slices.Index(modelsOf(own), architecture(w.x))})
 	}
-	return prior.Others(observed)
+	return prior.Others(observed), func(model int) *uncertainty.Prior { return prior.Trained(observed, model) }
 }
 
 // modelsOf are the models of some rows, in the order of their names.
@@ -176,12 +208,12 @@ func drawOne(r *rand.Rand, machine []*witness, record *uncertainty.Record, c *ce
 		return drawScore{}, false
 	}
 	r.Shuffle(len(own), func(i, k int) { own[i], own[k] = own[k], own[i] })
-	own = own[:drawnRuns]
+	own, rest := own[:drawnRuns], own[drawnRuns:]
 	var scalar float64
 	for _, w := range own {
 		scalar += w.ratio / drawnRuns
 	}
-	post := learned(own, record)
+	post, trained := learned(own, record)
 	s := drawScore{rows: len(other)}
 	for _, of := range []struct {
 		to  *float64
@@ -194,17 +226,50 @@ func drawOne(r *rand.Rand, machine []*witness, record *uncertainty.Record, c *ce
 		{&s.refit, func(w *witness) float64 { return c.refit[w.x.row.ID] }},
 		{&s.fully, func(w *witness) float64 { return c.fitted[w.x.row.ID] }},
 	} {
-		var off []float64
-		for _, w := range other {
-			off = append(off, math.Abs(of.off(w)))
-		}
-		slices.Sort(off)
-		*of.to = quantile(off, 0.5)
+		*of.to = middle(other, of.off)
 	}
 	for _, w := range other {
 		if holds(post.Ratio(&w.step), w.ratio) {
 			s.inside++
 		}
 	}
+	s.same = sameModels(own, rest, scalar, trained)
 	return s, true
+}
+
+// sameModels is how far off other rows of the models that ran are; nil where there are
+// too few.
+func sameModels(own, rest []*witness, scalar float64, trained func(model int) *uncertainty.Prior) *sameScore {
+	ran := modelsOf(own)
+	rest = slices.DeleteFunc(slices.Clone(rest), func(w *witness) bool { return !slices.Contains(ran, architecture(w.x)) })
+	if len(rest) < sameRows {
+		return nil
+	}
+	var by []*uncertainty.Prior
+	for i := range ran {
+		by = append(by, trained(i))
+	}
+	ratio := func(w *witness) uncertainty.Normal { return by[slices.Index(ran, architecture(w.x))].Ratio(&w.step) }
+	s := &sameScore{
+		base:   middle(rest, func(w *witness) float64 { return w.ratio }),
+		scalar: middle(rest, func(w *witness) float64 { return w.ratio - scalar }),
+		terms:  middle(rest, func(w *witness) float64 { return w.ratio - ratio(w).Mean }),
+		rows:   len(rest),
+	}
+	for _, w := range rest {
+		if holds(ratio(w), w.ratio) {
+			s.inside++
+		}
+	}
+	return s
+}
+
+// middle is the median of how far off rows are.
+func middle(rows []*witness, off func(*witness) float64) float64 {
+	var list []float64
+	for _, w := range rows {
+		list = append(list, math.Abs(off(w)))
+	}
+	slices.Sort(list)
+	return quantile(list, 0.5)
 }
