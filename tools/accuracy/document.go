@@ -28,7 +28,9 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	b.WriteString("```\n\n![predicted over measured step time](" + filepath.Base(drawing) + ")\n")
 	b.WriteString("\n## The choice\n\n" + choiceText + "\n```\n")
 	printRegret(&b, results)
-	b.WriteString("```\n\n## Ranges\n\n" + rangesText + "\n")
+	b.WriteString("```\n\n### What options gained\n\n" + gainsText + "\n")
+	printGains(&b, results)
+	b.WriteString("\n## Ranges\n\n" + rangesText + "\n")
 	printCoverage(&b, results, c)
 	printMemoryCoverage(&b, results)
 	printSkill(&b, results)
@@ -106,6 +108,11 @@ the least tensor times pipeline parallelism, then the least pipeline, ZeRO-1, th
 measurement of one configuration differs at best. The rule knows the measured memory, which no prediction does. Cells beyond 64 GPUs leave so little work per GPU that
 overheads of that cluster and framework decide. A prediction calls a layout feasible here if it is more likely so than not; ndc itself chooses with the
 whole range of memory. ` + "`-json`" + ` has the place of a layout among those of its job as choice.score: 1 is what ndc chooses, what is tied with the fastest comes next.
+`
+
+const gainsText = `Pairs of published runs of one source that differ in one option of execution and in nothing else that is known, but for the release where a later table repeats a run: by how much the step with
+the one was longer than with the other, at the median of the pairs (with the least and the most). A search compares such differences, so that an option that is
+predicted to gain far more than it did is not chosen unasked ([megatron.md](megatron.md#cuda-graphs-that-nobody-asked-for)).
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from the spreads of its terms ([uncertainty.md](uncertainty.md)), which are the
