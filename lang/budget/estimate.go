@@ -2,6 +2,7 @@ package budget
 
 import (
 	"errors"
+	"math"
 	"regexp"
 	"regexp/syntax"
 	"strconv"
@@ -233,6 +234,9 @@ func unfit(name string, args []cty.Value) error {
 	case "pow":
 		if known(args) && number(args, 0) < 0 && !args[1].AsBigFloat().IsInt() {
 			return errors.New("a negative number has no power with a fraction")
+		}
+		if known(args) && math.IsInf(math.Pow(number(args, 0), number(args, 1)), 0) {
+			return errors.New("the power is larger than any number of a job")
 		}
 	case "indent":
 		if n := number(args, 0); n < 0 || n > maxSpaces {

@@ -188,6 +188,9 @@ func (b *Budget) collection(e hclsyntax.Expression) {
 }
 
 func (b *Budget) operands(e *hclsyntax.BinaryOpExpr) {
+	if own, ok := divisions[e.Op]; ok {
+		e.Op = own
+	}
 	if e.Op.Type == cty.Number || e.Op.Impl.Params()[0].Type == cty.Number {
 		e.LHS, e.RHS = b.meterNumber(e.LHS), b.meterNumber(e.RHS)
 		return

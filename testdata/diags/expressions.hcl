@@ -4,7 +4,11 @@ locals {
   id       = uuid() # ERROR: unknown-function at uuid: ndc does not have uuid(): it is random, and the same files must always give the same result. Pass what you need as a variable.
   size     = lenght([1, 2]) # ERROR: unknown-function at lenght: There is no function "lenght". Did you mean "length"?
   sum      = 1 + "a" # ERROR: invalid-expression at "a": Unsuitable value for right operand: a number is required.
-  divided  = 1 / 0
+  divided  = 1 / 0 # ERROR: invalid-expression at 1 / 0: Error during operation: division by zero.
+  inside   = min(8 / (2 - 2), 3) # ERROR: invalid-expression at 8 / (2 - 2): Error during operation: division by zero.
+  each     = [for n in [1, 0] : 4 % n] # ERROR: invalid-expression at 4 % n: Error during operation: division by zero.
+  power    = pow(0, -1) # ERROR: invalid-expression at pow(: Call to function "pow" failed: the power is larger than any number of a job.
+  far      = pow(1e300, 2) # ERROR: invalid-expression at pow(: Call to function "pow" failed: the power is larger than any number of a job.
   element  = [1, 2][5] # ERROR: invalid-expression at [5]: The given key does not identify an element in this collection value.
   matched  = regex("(", "a") # ERROR: invalid-expression at (: Invalid value for "pattern" parameter: invalid regexp pattern: missing closing ) in (.
   upper    = upper() # ERROR: invalid-expression at ): Function "upper" expects 1 argument(s). Missing value for "str".
