@@ -18,7 +18,7 @@ import (
 func newFmt(stdout, stderr io.Writer) *cobra.Command {
 	var check, showDiff bool
 	c := &cobra.Command{
-		Use: "fmt [FILE|DIR]...", Short: "Format job files",
+		Use: "fmt [FILE|DIR]...", Short: "Format job files", Args: noneEmpty,
 		Long: `Rewrite job files in the canonical style and list those that changed. With - it
 reads standard input and writes standard output. --check changes nothing and
 fails when a file is not formatted; --diff shows what would change.`,

@@ -71,6 +71,9 @@ func (v *variableFlag) Type() string {
 
 func (v *variableFlag) Set(s string) error {
 	if v.file {
+		if s == "" {
+			return fmt.Errorf("name a file")
+		}
 		v.f.variables = append(v.f.variables, lang.VariableArg{File: s})
 		return nil
 	}

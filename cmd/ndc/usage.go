@@ -25,8 +25,30 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		if len(args) < least || len(args) > most {
 			return wrongUsage(c, "%s takes %s; there are %d arguments.", c.CommandPath(), what, len(args))
 		}
-		return nil
+		return noneEmpty(c, args)
 	}
+}
+
+// noneEmpty refuses empty arguments, which are what a shell makes of a variable that is
+// not set: as a path they would be the working directory.
+func noneEmpty(c *cobra.Command, args []string) error {
+	for i, a := range args {
+		if a == "" {
+			return wrongUsage(c, "Argument %d of %s is empty.", i+1, c.CommandPath())
+		}
+	}
+	return nil
+}
+
+// filled refuses flags that are given and empty, for the same reason: they would be
+// as if they were not given.
+func filled(c *cobra.Command, _ []string) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = wrongUsage(c, "--%s is empty. It takes: %s.", f.Name, f.Usage)
+		}
+	})
+	return err
 }
 
 // noCommand shows the help, or reports a first word that is no command.
