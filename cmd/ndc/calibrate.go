@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,7 +91,7 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 		}
 		var parser logs.Parser
 		for _, name := range append([]string{plan}, runs.logs[plan]...) {
-			text, err := os.ReadFile(name)
+			text, err := readPlain(name, math.MaxInt64)
 			if err != nil {
 				return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
 			}
@@ -113,78 +111,4 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 	}
 	f.NDCVersion, f.Sources = version, sources
 	return f, nil
-}
-
-// foundRuns are plans, in order, and the logs of their runs.
-type foundRuns struct {
-	plans []string
-	logs  map[string][]string
-}
-
-func (r *foundRuns) add(plan string, names ...string) {
-	if !slices.Contains(r.plans, plan) {
-		r.plans = append(r.plans, plan)
-	}
-	r.logs[plan] = append(r.logs[plan], names...)
-}
-
-// runsOf finds the plans of logs, and below folders all that have both.
-func runsOf(args []string, planPath string) (*foundRuns, error) {
-	r := &foundRuns{logs: map[string][]string{}}
-	for _, arg := range args {
-		if !isFile(arg) {
-			if err := r.below(arg); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		plan := planPath
-		if plan == "" {
-			if plan = planAbove(arg); plan == "" {
-				return nil, usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, arg))
-			}
-		}
-		r.add(shortest(plan), arg)
-	}
-	if len(r.plans) == 0 {
-		return nil, usageError(fmt.Sprintf("There are no runs in %s: no folder with %s and logs/*.log.", strings.Join(args, ", "), planName))
-	}
-	return r, nil
-}
-
-// below adds the folders of backends that have logs. The copies that runs keep of
-// their files are no runs of their own.
-func (r *foundRuns) below(folder string) error {
-	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && d.Name() == "runs" && name != folder:
-			return fs.SkipDir
-		case d.Name() == planName:
-			if names := logsOf(filepath.Dir(name)); len(names) > 0 {
-				r.add(name, names...)
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return usageError("There is no " + folder + ".")
-	}
-	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", folder, cause(err))
-	}
-	return nil
-}
-
-// shortest is a path from the working directory where that is below it.
-func shortest(name string) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return name
-	}
-	if rel, err := filepath.Rel(dir, name); err == nil && !strings.HasPrefix(rel, "..") {
-		return rel
-	}
-	return name
 }

@@ -142,11 +142,11 @@ func scriptsIn(name string) ([]string, error) {
 		return []string{name}, nil
 	}
 	var names []string
-	err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+	err = walkBelow(name, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != name && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.Type().IsRegular() && slices.Contains(scriptSuffixes, filepath.Ext(path)):
 			names = append(names, path)

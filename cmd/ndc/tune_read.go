@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +35,7 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	byAge(names)
 	var attempts []tune.Attempt
 	for _, name := range names {
-		text, err := os.ReadFile(name)
+		text, err := readPlain(name, math.MaxInt64)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
 		}
@@ -49,7 +49,7 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	for i := range f.Candidates {
 		var parser logs.Parser
 		for _, name := range logsOf(filepath.Join(folder, f.Candidates[i].Name)) {
-			text, err := os.ReadFile(name)
+			text, err := readPlain(name, math.MaxInt64)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
 			}

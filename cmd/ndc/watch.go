@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,7 +73,12 @@ type watcher struct {
 // open finds logs and plan.
 func (w *watcher) open(args []string, planPath string) error {
 	w.read = map[string]int64{}
-	w.files = args
+	for _, arg := range args {
+		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
+			return noSuch(arg)
+		}
+	}
+	w.files = otherFiles(args)
 	if len(args) == 1 && !isFile(args[0]) {
 		w.folder = args[0]
 		if w.files = logsOf(w.folder); len(w.files) == 0 {
@@ -95,6 +101,7 @@ func (w *watcher) open(args []string, planPath string) error {
 // logsOf are the logs in the folder of a backend's files, in the order of their
 // submissions.
 func logsOf(folder string) []string {
+	folder = escapeGlob(folder)
 	names, _ := filepath.Glob(filepath.Join(folder, "logs", "*.log"))
 	if len(names) == 0 {
 		names, _ = filepath.Glob(filepath.Join(folder, "*.log"))
@@ -131,9 +138,9 @@ func planAbove(name string) string {
 
 // readPlan reads a plan.json.
 func readPlan(name string) (*file.File, error) {
-	text, err := os.ReadFile(name)
+	text, err := readPlain(name, largestPlan)
 	if err != nil {
-		return nil, fmt.Errorf("the plan cannot be read: %w", cause(err))
+		return nil, fmt.Errorf("the plan %s cannot be read: %w", name, cause(err))
 	}
 	var f file.File
 	if err := json.Unmarshal(text, &f); err != nil {
@@ -193,9 +200,9 @@ func engineOf(backend string) string {
 // for the next time, unless nothing will follow.
 func (w *watcher) advance() error {
 	for i, name := range w.files {
-		f, err := os.Open(name)
+		f, err := disk{}.Open(filepath.ToSlash(name))
 		if err != nil {
-			return fmt.Errorf("a log cannot be read: %w", cause(err))
+			return fmt.Errorf("%s cannot be read: %w", name, cause(err))
 		}
 		err = w.take(f, name, w.once || i < len(w.files)-1)
 		f.Close()
@@ -207,8 +214,8 @@ func (w *watcher) advance() error {
 }
 
 // take reads the whole lines behind those that were read.
-func (w *watcher) take(f *os.File, name string, all bool) error {
-	if _, err := f.Seek(w.read[name], io.SeekStart); err != nil {
+func (w *watcher) take(f fs.File, name string, all bool) error {
+	if _, err := f.(io.Seeker).Seek(w.read[name], io.SeekStart); err != nil {
 		return err
 	}
 	buffer := make([]byte, 1<<20)

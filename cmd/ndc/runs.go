@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// largestPlan is the size of the largest plan.json that is read, in bytes.
+const largestPlan = 64 << 20
+
+// readPlain reads a file to its end, if it is no larger than most bytes. A pipe or a
+// device, which may have no end, is an error.
+func readPlain(name string, most int64) ([]byte, error) {
+	f, err := disk{}.Open(filepath.ToSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return nil, err
+	}
+	if n, _ := f.Read(make([]byte, 1)); n > 0 {
+		return nil, fmt.Errorf("it has more than %d MiB", most>>20)
+	}
+	return text, nil
+}
+
+// walkBelow calls visit for all below a folder, which may be a symbolic link. Names
+// begin with the folder's as the user wrote it; the folder itself is left out.
+func walkBelow(folder string, visit fs.WalkDirFunc) error {
+	root := strings.TrimRight(folder, string(filepath.Separator)) + string(filepath.Separator)
+	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if name == root && err == nil {
+			return nil
+		}
+		return visit(name, d, err)
+	})
+}
+
+// foundRuns are plans, in order, and the logs of their runs.
+type foundRuns struct {
+	plans []string
+	logs  map[string][]string
+
+	known map[string]string // plans and their logs by what their names stand for
+}
+
+// add adds logs of the run of a plan. One that was named before, whatever its name
+// was, is the same log, and tells nothing more.
+func (r *foundRuns) add(plan string, names ...string) {
+	place := realPath(plan)
+	if r.known[place] == "" {
+		r.known[place] = plan
+		r.plans = append(r.plans, plan)
+	}
+	plan = r.known[place]
+	for _, name := range names {
+		if log := place + "\x00" + realPath(name); r.known[log] == "" {
+			r.known[log] = name
+			r.logs[plan] = append(r.logs[plan], name)
+		}
+	}
+}
+
+// realPath is the one path of a file that has many.
+func realPath(name string) string {
+	if path, err := filepath.EvalSymlinks(name); err == nil {
+		name = path
+	}
+	if path, err := filepath.Abs(name); err == nil {
+		name = path
+	}
+	return name
+}
+
+// otherFiles leaves out names of files that other names stand for already.
+func otherFiles(names []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		path := realPath(name)
+		defer func() { seen[path] = true }()
+		return seen[path]
+	})
+}
+
+// runsOf finds the plans of logs, and below folders all that have both.
+func runsOf(args []string, planPath string) (*foundRuns, error) {
+	r := &foundRuns{logs: map[string][]string{}, known: map[string]string{}}
+	for _, arg := range args {
+		if !isFile(arg) {
+			if err := r.below(arg); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		plan := cmp.Or(planPath, planAbove(arg))
+		if plan == "" {
+			return nil, usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, arg))
+		}
+		r.add(shortest(plan), arg)
+	}
+	if len(r.plans) == 0 {
+		return nil, usageError(fmt.Sprintf("There are no runs in %s: no folder with %s and logs/*.log.", strings.Join(args, ", "), planName))
+	}
+	return r, nil
+}
+
+// below adds the folders of backends that have logs. The copies that runs keep of
+// their files are no runs of their own.
+func (r *foundRuns) below(folder string) error {
+	err := walkBelow(folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "runs":
+			return fs.SkipDir
+		case d.Name() == planName:
+			if names := logsOf(filepath.Dir(name)); len(names) > 0 {
+				r.add(name, names...)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return noSuch(folder)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", folder, cause(err))
+	}
+	return nil
+}
+
+func noSuch(name string) error { return usageError("There is no " + name + ".") }
+
+// shortest is a path from the working directory where that is below it.
+func shortest(name string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return name
+	}
+	if rel, err := filepath.Rel(dir, name); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return name
+}
