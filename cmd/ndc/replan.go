@@ -149,7 +149,7 @@ func writeLock(plans *planned) (bool, diag.List) {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, next) {
 		return false, nil
 	}
-	if err := replaceFile(path, next); err != nil {
+	if err := saveFile(path, next); err != nil {
 		diags.Warn(IDNotLocked, diag.Range{}, "The choice is not locked",
 			fmt.Sprintf("%s cannot be written: %v. Another version of ndc may choose other layouts for the same jobs.", path, cause(err)))
 		return false, diags
@@ -158,33 +158,76 @@ func writeLock(plans *planned) (bool, diag.List) {
 }
 
 // replaceFile gives a file a new content: a reader sees the old one or the new
-// one, also when this program is killed.
+// one, also when this program is killed. The mode of an old one stays.
 func replaceFile(path string, content []byte) error {
-	draft := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.new-%d", filepath.Base(path), os.Getpid()))
-	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := draftOf(path)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	if old, missing := os.Stat(path); missing == nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		_, err = f.Write(content)
+	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(draft, path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(draft))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// draftOf makes a file beside another one that nobody else has: in two containers
+// programs may have one number.
+func draftOf(path string) (*os.File, error) {
+	base := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.new-%d", filepath.Base(path), os.Getpid()))
+	for n, name := 1, base; ; n++ {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || n > 100 {
+			return f, err
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
 }
 
 // saveFile writes what a user names, all of it or nothing, through links, and into
 // what is no regular file, such as a pipe, as it comes.
 func saveFile(path string, content []byte) error {
-	if behind, err := filepath.EvalSymlinks(path); err == nil {
-		path = behind
+	path, err := behindLinks(path)
+	if err != nil {
+		return err
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, content, 0o666)
 	}
 	return replaceFile(path, content)
+}
+
+// behindLinks is the file that a path stands for, which need not be there.
+func behindLinks(path string) (string, error) {
+	for {
+		behind, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			return behind, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link: it is to be made
+		}
+		if !filepath.IsAbs(target) {
+			folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+			if err != nil {
+				return "", err
+			}
+			target = filepath.Join(folder, target)
+		}
+		path = target
+	}
 }
 
 // lockLine is what a screen says of the lock of one plan, "" for nothing.
