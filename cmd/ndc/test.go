@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -39,6 +41,9 @@ every assert holds for every plan. Exit code 1 tells that a run failed.`,
 			chosen, err := regexp.Compile(filter)
 			if err != nil {
 				return wrongUsage(c, "--filter %q is no regular expression: %v.", filter, err)
+			}
+			if err := maybeJUnit(junit); err != nil {
+				return err
 			}
 			tests, diags := lang.LoadTests(disk{}, filepath.ToSlash(name))
 			if diags.HasErrors() {
@@ -317,6 +322,29 @@ type junitFailure struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr"`
 	Text    string `xml:",chardata"`
+}
+
+// maybeJUnit reports a file that is no results of tests, and would be replaced by some.
+func maybeJUnit(name string) error {
+	if name == "" {
+		return nil
+	}
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil // what cannot be written is said later
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, cause(err))
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, cause(err))
+	}
+	if !bytes.Contains(head, []byte("<testsuite")) {
+		return usageError(name + " is there and holds no results in JUnit's XML; --junit replaces those alone. Choose another name, or remove it.")
+	}
+	return nil
 }
 
 func (s *testResults) junit() []byte {
