@@ -78,7 +78,7 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 	var flags inputFlags
 	var changes []string
 	var markdown bool
-	pinned := noPin
+	var pinned int
 	c := &cobra.Command{
 		Use: "plan FILE|DIR", Short: "Plan the jobs and show the plans, writing nothing", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
@@ -91,12 +91,12 @@ takes, that makes a job have this plan, or the alternative of a number.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			switch {
-			case pinned != noPin:
+			case markdown && len(changes) == 0:
+				return wrongUsage(c, "--markdown is for what --compare shows.")
+			case c.Flags().Changed("pin"):
 				return pin(t, args[0], &flags, pinned)
 			case len(changes) > 0:
 				return compare(t, args[0], &flags, changes, markdown)
-			case markdown:
-				return wrongUsage(c, "--markdown is for what --compare shows.")
 			}
 			plans, err := planAll(t, args[0], &flags)
 			if err != nil {
@@ -109,7 +109,7 @@ takes, that makes a job have this plan, or the alternative of a number.`,
 	flags.registerReplan(c)
 	c.Flags().StringArrayVar(&changes, "compare", nil, "compare with the plan that `PATH=VALUE` makes; may be repeated")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the comparison as Markdown")
-	c.Flags().IntVar(&pinned, "pin", noPin, "print the blocks that pin the plan, or with a `number` that alternative")
+	c.Flags().IntVar(&pinned, "pin", 0, "print the blocks that pin the plan, or with a `number` that alternative")
 	c.Flags().Lookup("pin").NoOptDefVal = "0"
 	c.MarkFlagsMutuallyExclusive("compare", "pin")
 	return c

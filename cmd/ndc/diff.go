@@ -41,9 +41,12 @@ in a revision of the git repository, from its top (REV:./PATH from here).
 --base REV takes OLD from that revision at NEW's place; REV...REV:PATH is what
 the second has changed since it left the first. A value counts, wherever
 it was written: a default that changed is a change.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			t := newTerminal(stdout, stderr, flags.json || format == "json" || format == "sarif")
-			limit, err := diffOptions(&flags, &format, failOn)
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := jsonFormat(c, flags.json, &format); err != nil {
+				return err
+			}
+			t := newTerminal(stdout, stderr, format == "json" || format == "sarif")
+			limit, err := diffOptions(&format, failOn)
 			if err != nil {
 				return err
 			}
@@ -77,10 +80,8 @@ it was written: a default that changed is a change.`,
 }
 
 // diffOptions checks the words of the flags; the limit is zero without --fail-on.
-func diffOptions(flags *inputFlags, format *string, failOn string) (schema.Effect, error) {
+func diffOptions(format *string, failOn string) (schema.Effect, error) {
 	switch {
-	case *format == "" && flags.json:
-		*format = "json"
 	case *format == "":
 		*format = formats[0]
 	case !slices.Contains(formats, *format):

@@ -50,11 +50,14 @@ the launch files comes from, through modules, sites, defaults and the search.
 --what-if PATH=VALUE says what a change of the job would do to the step, under the
 layout as it is and under the best one; it may be repeated.`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := jsonFormat(c, flags.json, &flags.format); err != nil {
+				return err
+			}
 			asked, err := askedTopics(c, args[1:], &flags)
 			if err != nil {
 				return err
 			}
-			t := newTerminal(stdout, stderr, flags.json || flags.format == "json")
+			t := newTerminal(stdout, stderr, flags.format == "json")
 			plans, err := planAll(t, args[0], &flags.inputFlags)
 			if err != nil {
 				return err
@@ -98,6 +101,14 @@ func askedTopics(c *cobra.Command, words []string, flags *explainFlags) ([]strin
 	}
 	if len(words) == 0 && flags.flag == "" && len(flags.whatIf) == 0 {
 		words = []string{"memory", "time", "communication"}
+	}
+	if c.Flags().Changed("stage") {
+		switch {
+		case flags.stage < 0:
+			return nil, wrongUsage(c, "There is no stage %d; pipeline stages are counted from 0.", flags.stage)
+		case !slices.Contains(words, "memory"):
+			return nil, wrongUsage(c, "--stage is for the topic memory.")
+		}
 	}
 	return words, nil
 }

@@ -40,9 +40,9 @@ is reported that the environment of the script could make right.
 
 The exit code is 1 when a finding is an error. Every rule is told in
 docs/lint.md, with a script that breaks it and one that does not.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if asJSON && format == "" {
-				format = "json"
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := jsonFormat(c, asJSON, &format); err != nil {
+				return err
 			}
 			if err := lintOptions(&o, &format); err != nil {
 				return err

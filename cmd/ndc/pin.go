@@ -12,10 +12,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// noPin says that nothing is to be pinned; 0 is the plan itself, other numbers
-// are its alternatives.
-const noPin = -1
-
 // pin prints the blocks that make the one job that is asked for have its plan, or
 // one of the alternatives.
 func pin(t *terminal, argument string, flags *inputFlags, n int) error {

@@ -81,7 +81,7 @@ Exit codes: 0 all is well; 1 errors in input or usage, or output that cannot be
 written; 2 a required backend has no feasible plan; 70 a defect of ndc; 130 an
 interrupt (128 and the number of the signal).`,
 		SilenceErrors: true, SilenceUsage: true, Version: buildVersion(),
-		Args: cobra.ArbitraryArgs, RunE: noCommand, PersistentPreRunE: filled,
+		Args: cobra.ArbitraryArgs, RunE: noCommand, PersistentPreRunE: wellFormed,
 	}
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetOut(stdout)

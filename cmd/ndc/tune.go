@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,6 +45,9 @@ fastest.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			reads := next || collect
+			if c.Flags().Changed("gpu-hours") && !(hours > 0 && hours < math.MaxFloat64) {
+				return wrongUsage(c, "--gpu-hours is %v, and a trial takes a positive number of GPU-hours.", hours)
+			}
 			for _, name := range []string{"output", "gpu-hours", "job", "backend", "site", "var", "var-file", "replan"} {
 				if reads && c.Flags().Changed(name) {
 					return wrongUsage(c, "--%s is for a new trial, and --next and --collect read one that is there.", name)
@@ -74,9 +78,6 @@ fastest.`,
 
 // newTrial writes the first round of a trial of the one job that is asked for.
 func newTrial(t *terminal, argument, out string, flags *inputFlags, hours float64, force bool) error {
-	if hours < 0 {
-		return usageError("A trial takes a positive number of GPU-hours.")
-	}
 	plans, err := planAll(t, argument, flags)
 	if err != nil {
 		return err

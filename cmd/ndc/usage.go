@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -40,9 +41,38 @@ func noneEmpty(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// wellFormed refuses flags that mean nothing, or nothing together.
+func wellFormed(c *cobra.Command, _ []string) error {
+	if err := filled(c); err != nil {
+		return err
+	}
+	if c.ValidateFlagGroups() == nil {
+		return nil
+	}
+	var names []string
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if len(f.Annotations) > 0 {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return wrongUsage(c, "%s exclude one another.", strings.Join(names, " and "))
+}
+
+// jsonFormat makes --json mean --format json, and refuses another format beside it.
+func jsonFormat(c *cobra.Command, asJSON bool, format *string) error {
+	switch {
+	case !asJSON:
+		return nil
+	case c.Flags().Changed("format") && *format != "json":
+		return wrongUsage(c, "--json is --format json, and --format says %q.", *format)
+	}
+	*format = "json"
+	return nil
+}
+
 // filled refuses flags that are given and empty, for the same reason: they would be
 // as if they were not given.
-func filled(c *cobra.Command, _ []string) (err error) {
+func filled(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
 			err = wrongUsage(c, "--%s is empty. It takes: %s.", f.Name, f.Usage)

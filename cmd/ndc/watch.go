@@ -52,6 +52,7 @@ they are not, or there are no steady steps.`,
 	c.Flags().BoolVar(&once, "once", false, "look once, also at a log that grows")
 	c.Flags().BoolVar(&asJSON, "json", false, "print results as JSON, one object for every report")
 	c.Flags().BoolVar(&prometheus, "prometheus", false, "look once and print metrics in Prometheus' text format")
+	c.MarkFlagsMutuallyExclusive("json", "prometheus")
 	return c
 }
 
