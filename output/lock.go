@@ -172,6 +172,9 @@ func (o *Output) make() error {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
+		if target, err := os.Readlink(dir); err == nil {
+			return &placeError{dir, fmt.Sprintf("is a symbolic link to %s, which is not there", target)}
+		}
 		missing = append(missing, dir)
 	}
 	err := os.MkdirAll(o.path, 0o777)
@@ -188,7 +191,7 @@ func (o *Output) make() error {
 // removeMade removes the folders that make made, if they are empty.
 func (o *Output) removeMade() {
 	for _, dir := range o.made {
-		if os.Remove(dir) != nil {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || os.Remove(dir) != nil {
 			return
 		}
 	}
