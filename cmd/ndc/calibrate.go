@@ -43,6 +43,9 @@ was known before, and is named.`,
 			if _, err := os.Lstat(out); err == nil && !force {
 				return usageError(out + " is there; --force replaces it.")
 			}
+			if err := hasFolder(out); err != nil {
+				return err
+			}
 			f, err := calibrate(args, planPath)
 			if err != nil {
 				return err

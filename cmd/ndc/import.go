@@ -103,6 +103,9 @@ func (t *terminal) importedJob(out string, force bool, content []byte) error {
 	if _, err := os.Lstat(out); err == nil && !force {
 		return fmt.Errorf("%s is there already; --force replaces it", out)
 	}
+	if err := hasFolder(out); err != nil {
+		return err
+	}
 	if err := saveFile(out, content); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", out, cause(err))
 	}
