@@ -62,6 +62,9 @@ it was written: a default that changed is a change.`,
 			if err != nil {
 				return err
 			}
+			if b := flags.backend; b != "" && !hasPlan(before, b) && !hasPlan(after, b) {
+				return usageError(fmt.Sprintf("Neither OLD nor NEW has a plan for a backend %q.%s", b, diag.DidYouMean(b, schema.BackendKinds())))
+			}
 			r := review.Compare(before, after)
 			if err := printReport(t, r, format, new.folder()); err != nil {
 				return err
@@ -233,6 +236,10 @@ func (s *side) holdsJobs() bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), ".hcl") })
 }
 
+func hasPlan(builds []review.Build, backend string) bool {
+	return slices.ContainsFunc(builds, func(b review.Build) bool { return b.Plans[backend] != nil })
+}
+
 // builds reads the outputs of a side, or plans its jobs.
 func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	if s.fsys == nil {
@@ -258,6 +265,9 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", s.shown, err)
+	}
+	if len(list) == 0 && flags.job != "" {
+		return nil, usageError(fmt.Sprintf("%s holds nothing that a build wrote of a job %q.", s.shown, flags.job))
 	}
 	if len(list) == 0 {
 		return nil, usageError(fmt.Sprintf("%s holds neither jobs (*.hcl) nor what a build wrote of them (JOB/%s).", s.shown, output.JobManifest))

@@ -33,7 +33,7 @@ type revisionEntry struct {
 // openRevision lists the files of a commit of the repository that dir lies in,
 // and returns the path of dir in it.
 func openRevision(ctx context.Context, dir, name string) (r *revision, prefix string, err error) {
-	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	commit, err := commitOf(ctx, dir, name)
 	if err != nil {
 		return nil, "", err
 	}
@@ -41,7 +41,7 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 	if err != nil {
 		return nil, "", err
 	}
-	listing, err := git(ctx, dir, "ls-tree", "-r", "-z", "--full-tree", strings.TrimSpace(string(commit)))
+	listing, err := git(ctx, dir, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -58,15 +58,25 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 	return r, path.Clean("./" + strings.TrimSpace(string(inside))), nil
 }
 
+// commitOf is the commit that a revision names in the repository that dir lies in.
+func commitOf(ctx context.Context, dir, name string) (string, error) {
+	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	var failed *exec.ExitError
+	if errors.As(err, &failed) { // and said nothing
+		return "", fmt.Errorf("there is no revision %q", name)
+	}
+	return strings.TrimSpace(string(commit)), err
+}
+
 // mergeBase is the commit that two revisions have in common.
 func mergeBase(ctx context.Context, a, b string) (string, error) {
 	args := []string{"merge-base"}
 	for _, name := range []string{a, b} {
-		commit, err := git(ctx, ".", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+		commit, err := commitOf(ctx, ".", name)
 		if err != nil {
-			return "", fmt.Errorf("there is no revision %q", name)
+			return "", err
 		}
-		args = append(args, strings.TrimSpace(string(commit)))
+		args = append(args, commit)
 	}
 	commit, err := git(ctx, ".", args...)
 	if err != nil {
