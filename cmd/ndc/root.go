@@ -56,6 +56,7 @@ func execute(args []string, stdout, stderr *stream) (code int) {
 	defer t.recover(&code)
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
+	knownCommands(root)
 	err := root.Execute()
 	var exit exitError
 	switch {

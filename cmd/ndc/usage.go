@@ -95,6 +95,28 @@ func noCommand(c *cobra.Command, args []string) error {
 	return wrongUsage(c, "There is no command %q.%s", args[0], diag.DidYouMean(args[0], names))
 }
 
+// knownCommands makes the library's own commands, help and completion, report words
+// that are no command; they would show a help and succeed.
+func knownCommands(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args, c.RunE = cobra.ArbitraryArgs, noCommand
+		case "help":
+			show := c.Run
+			c.Run, c.RunE = nil, func(c *cobra.Command, args []string) error {
+				if to, rest, err := root.Find(args); err == nil && len(rest) > 0 {
+					return noCommand(to, rest)
+				}
+				show(c, args)
+				return nil
+			}
+		}
+	}
+}
+
 // wrongFlag reports a flag that does not exist or that has a wrong value.
 func wrongFlag(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
