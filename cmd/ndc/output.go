@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,10 +65,11 @@ func write(out string, folders func(*output.Output) []output.Folder, names []str
 	return w, diags
 }
 
-// filesIn reads files of an output folder that is not locked; nil for none.
+// filesIn reads files of an output folder that is not locked; nil for none, and for what
+// is no plain file.
 func filesIn(out string) func(name string) []byte {
 	return func(name string) []byte {
-		content, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(name)))
+		content, err := readPlain(filepath.Join(out, filepath.FromSlash(name)), largestPlan)
 		if err != nil {
 			return nil
 		}
