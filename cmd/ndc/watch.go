@@ -214,8 +214,12 @@ func (w *watcher) advance() error {
 	return nil
 }
 
-// take reads the whole lines behind those that were read.
+// take reads the whole lines behind those that were read. A log that has become
+// shorter was begun anew, as by a program that rotates logs.
 func (w *watcher) take(f fs.File, name string, all bool) error {
+	if info, err := f.Stat(); err == nil && info.Size() < w.read[name] {
+		w.read[name] = 0
+	}
 	if _, err := f.(io.Seeker).Seek(w.read[name], io.SeekStart); err != nil {
 		return err
 	}
