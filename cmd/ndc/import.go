@@ -38,6 +38,9 @@ a job has nothing to say of it, or not understood.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, asJSON)
 			args, o.Arguments = behindDash(c, args)
+			if c.Flags().Changed("nodes") && o.Nodes < 1 || c.Flags().Changed("gpus") && o.GPUs < 1 {
+				return wrongUsage(c, "Nodes and GPUs are counted from 1.")
+			}
 			files, err := readImports(args)
 			if err != nil {
 				return err

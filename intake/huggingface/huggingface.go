@@ -12,6 +12,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,7 +140,11 @@ func Read(d *draft.Draft, file string, root tree.Object) error {
 	name := r.modelType()
 	f, ok := tables().families[name]
 	if !ok {
-		if !r.generates(root) {
+		switch {
+		case r.generates(root):
+		case name == "":
+			return errors.New("its model_type is missing or no text, so that it may be of any kind of model")
+		default:
 			return fmt.Errorf("a %q is no decoder-only language model", name)
 		}
 		f = family{Type: name, Unsaid: []string{"what a " + name + " computes beyond what its keys say, which ndc does not know"}}
