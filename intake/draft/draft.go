@@ -106,6 +106,17 @@ func (d *Draft) Default(path string, value any, at Place) {
 // Remove takes a value back.
 func (d *Draft) Remove(path string) { delete(d.values, path) }
 
+// Withdraw forgets a value that settings contradict one another about, and says so of
+// each that was taken for it.
+func (d *Draft) Withdraw(path, why string) {
+	d.Remove(path)
+	for i := range d.Findings {
+		if f := &d.Findings[i]; f.Verdict == Mapped && f.To == path {
+			f.Verdict, f.To, f.Why = Unknown, "", why
+		}
+	}
+}
+
 // RemoveBlock takes back everything in a block, and its label.
 func (d *Draft) RemoveBlock(path string) {
 	for p := range d.values {

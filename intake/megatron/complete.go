@@ -384,6 +384,10 @@ func (r *reading) graphs() {
 
 func (r *reading) precision() {
 	d := r.d
+	if r.has("fp16") && r.has("bf16") {
+		d.Withdraw("training.precision", "Megatron-LM refuses to start with both --bf16 and --fp16")
+		return
+	}
 	r.unless("training.precision", "fp32")
 	if d.Text("training.precision") == "fp8" {
 		r.unless("training.fp8.recipe", "delayed")

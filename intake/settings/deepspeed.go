@@ -26,6 +26,11 @@ func IsDeepSpeed(o tree.Object) bool {
 // the newest.
 func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
 	deepSpeedDialect(version).read(d, file, root)
+	fp16, _ := find(root, "fp16.enabled")
+	if bf16, _ := find(root, "bf16.enabled"); fp16.Value == true && bf16.Value == true {
+		d.Withdraw("training.precision", "DeepSpeed refuses to start with both bf16 and fp16")
+		return
+	}
 	if !d.Has("training.precision") {
 		for _, path := range []string{"fp16.enabled", "bf16.enabled"} {
 			if k, ok := find(root, path); ok && k.Text() == "auto" {
