@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/creachadair/jrpc2"
-	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -64,7 +63,7 @@ var ErrNoShutdown = errors.New("the editor ended without asking for a shutdown")
 func Serve(in io.Reader, out io.WriteCloser, o Options) error {
 	s := newServer(o)
 	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: maxRequests})
-	s.rpc.Start(channel.LSP(in, out))
+	s.rpc.Start(newBounded(in, out))
 	closed := make(chan struct{})
 	go func() {
 		s.rpc.Wait()
