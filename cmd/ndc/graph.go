@@ -42,11 +42,6 @@ terminal, or its data are printed with --json.`,
 			if kind == nil {
 				return wrongUsage(c, "--kind is %s, not %q.%s", diag.OneOf(picture.Names()), flags.kind, diag.DidYouMean(flags.kind, picture.Names()))
 			}
-			if pictureFormats[strings.ToLower(filepath.Ext(flags.out))] != nil {
-				if err := hasFolder(flags.out); err != nil {
-					return err
-				}
-			}
 			plans, err := planAll(t, args[0], &flags.inputFlags)
 			if err != nil {
 				return err
@@ -159,15 +154,6 @@ func putFiles(t *terminal, folder string, f output.Folder, force bool) error {
 // foreignFormat is the end of a name that is a file's, such as .png; folders have
 // versions and dates at theirs.
 var foreignFormat = regexp.MustCompile(`^\.[a-z]{2,5}$`)
-
-// hasFolder reports that the folder of a file to be written is not there. A folder that
-// is asked for as such is made; that of a file is more likely a mistake.
-func hasFolder(file string) error {
-	if folder := filepath.Dir(file); !isFolder(folder) {
-		return usageError(fmt.Sprintf("%s cannot be written: there is no folder %s. Make it, or choose another with -o.", file, folder))
-	}
-	return nil
-}
 
 func isFolder(name string) bool {
 	info, err := os.Stat(name)

@@ -151,3 +151,12 @@ func because(why string) string {
 	}
 	return ": " + why
 }
+
+// hasFolder reports that the folder of a file to be written is not there. A file that is
+// kept beside jobs belongs into a folder that is, so that its name is more likely a mistake.
+func hasFolder(file string) error {
+	if folder := filepath.Dir(file); !isFolder(folder) {
+		return usageError(fmt.Sprintf("%s cannot be written: there is no folder %s. Make it, or choose another with -o.", file, folder))
+	}
+	return nil
+}

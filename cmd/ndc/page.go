@@ -25,11 +25,6 @@ that -o names. A report is one file that loads nothing: warnings first, then of
 each plan its pictures, alternatives and explanations, sources last.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
-			if filepath.Ext(out) == ".html" {
-				if err := hasFolder(out); err != nil {
-					return err
-				}
-			}
 			plans, err := planAll(t, args[0], &flags)
 			if err != nil {
 				return err
