@@ -144,7 +144,11 @@ func measured(p *plan.Plan) string {
 	if len(parts) == 0 {
 		parts = []string{"nothing is off by half a percent"}
 	}
-	return fmt.Sprintf("calibrated by %s: %s\nstep %s, without it %s (%+.1f %%); %s on the device, without it %s", c.File, strings.Join(parts, ", "),
+	whose := "of other models, which tell little of this one"
+	if c.Trained {
+		whose = "of this model among them"
+	}
+	return fmt.Sprintf("calibrated by %s, runs %s: %s\nstep %s, without it %s (%+.1f %%); %s on the device, without it %s", c.File, whose, strings.Join(parts, ", "),
 		Duration(p.Time.StepSeconds), Duration(c.StepSeconds), 100*float64(p.Time.StepSeconds/c.StepSeconds-1),
 		GiB(p.Memory.Peak.DeviceBytes), GiB(c.DeviceBytes))
 }

@@ -329,6 +329,7 @@ type Fix struct {
 type Calibration struct {
 	File        string
 	SHA256      string
+	Trained     bool // runs of this model are among those that tell
 	Terms       []CalibratedTerm
 	Reserved    float64 // factor on what the allocator holds; 0: not measured
 	StepSeconds units.Seconds

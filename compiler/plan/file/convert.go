@@ -45,7 +45,7 @@ func calibrationOf(c *plan.Calibration) *Calibration {
 	if c == nil {
 		return nil
 	}
-	return &Calibration{File: c.File, SHA256: c.SHA256, Terms: each(c.Terms, func(t plan.CalibratedTerm) CalibratedTerm { return CalibratedTerm(t) }),
+	return &Calibration{File: c.File, SHA256: c.SHA256, Trained: c.Trained, Terms: each(c.Terms, func(t plan.CalibratedTerm) CalibratedTerm { return CalibratedTerm(t) }),
 		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
 }
 
@@ -164,7 +164,7 @@ func (c *Calibration) decision() *plan.Calibration {
 	if c == nil {
 		return nil
 	}
-	return &plan.Calibration{File: c.File, SHA256: c.SHA256, Terms: each(c.Terms, func(t CalibratedTerm) plan.CalibratedTerm { return plan.CalibratedTerm(t) }),
+	return &plan.Calibration{File: c.File, SHA256: c.SHA256, Trained: c.Trained, Terms: each(c.Terms, func(t CalibratedTerm) plan.CalibratedTerm { return plan.CalibratedTerm(t) }),
 		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
 }
 

@@ -380,6 +380,7 @@ type Fix struct {
 type Calibration struct {
 	File        string           `json:"file"`
 	SHA256      string           `json:"sha256"`
+	Trained     bool             `json:"trained"` // runs of this model are among those that it was made of
 	Terms       []CalibratedTerm `json:"terms"`
 	Reserved    float64          `json:"reserved_factor"`      // on what the allocator holds; 0: not measured
 	StepSeconds units.Seconds    `json:"step_seconds_without"` // as it would be predicted without the calibration
