@@ -116,7 +116,7 @@ func jobOf(p *plan.Plan) *job.Job {
 
 // StepOf is a plan's step as its uncertainty needs it.
 func StepOf(p *plan.Plan) uncertainty.Step {
-	return uncertainty.Step{Terms: TermsOf(p), Beyond: uncertainty.Embedded().Of(jobOf(p)).Measured.Beyond(&p.Layout)}
+	return uncertainty.Step{Terms: TermsOf(p), Beyond: uncertainty.Embedded().Of(jobOf(p)).Measured.Beyond(&p.Layout, p.Input.SequenceLength)}
 }
 
 // PriorOf is how far predictions like a plan's can be trusted before anything was

@@ -32,7 +32,7 @@ func (e *Evaluator) Uncertain(l *plan.Layout, x *plan.Execution, out *uncertaint
 		out.Terms[k] = times*out.Terms[k] + once[k]
 	}
 	out.Terms = out.Terms.In(e.job.Training.Precision)
-	out.Beyond = uncertainty.Embedded().Of(e.job).Measured.Beyond(l)
+	out.Beyond = uncertainty.Embedded().Of(e.job).Measured.Beyond(l, e.model.SequenceLength)
 }
 
 // span is the 90 % range around a predicted step and what makes it wide. Its

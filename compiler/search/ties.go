@@ -145,7 +145,7 @@ func classOf(j *job.Job, measured *uncertainty.Envelope, c *Candidate, changed i
 			k.offload++
 		}
 	}
-	if k.offload > 0 || measured.Beyond(&c.Layout) > 0 {
+	if k.offload > 0 || measured.Beyond(&c.Layout, j.Model.SequenceLength) > 0 {
 		k.unknown = 1
 	}
 	for _, name := range j.Constraints.Avoid {

@@ -13,7 +13,7 @@ import (
 
 // Envelope is what has been measured: the engines, GPUs and precisions that
 // occur, from the least to the most GPUs and tokens, the largest degrees and
-// numbers of experts, and the slowest network.
+// numbers of experts, the shortest parts of sequences, and the slowest network.
 type Envelope struct {
 	Engines          []string `json:"engines"`
 	GPUTypes         []string `json:"gpu_types"`
@@ -23,6 +23,7 @@ type Envelope struct {
 	SequenceLength   [2]int   `json:"sequence_length"`
 	TensorParallel   int      `json:"tensor_parallel"`
 	ContextParallel  int      `json:"context_parallel"`
+	SequencePart     int      `json:"sequence_part"` // fewest tokens that a rank has of a sequence that context parallelism cuts; 0: none was cut
 	PipelineParallel int      `json:"pipeline_parallel"`
 	ExpertParallel   int      `json:"expert_parallel"`
 	Experts          int      `json:"experts"`
@@ -40,12 +41,23 @@ func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine string) {
 	v.SequenceLength = widen(v.SequenceLength, j.Model.SequenceLength)
 	v.TensorParallel = max(v.TensorParallel, l.TensorParallel)
 	v.ContextParallel = max(v.ContextParallel, l.ContextParallel)
+	if part := sequencePart(l, j.Model.SequenceLength); part > 0 && (v.SequencePart == 0 || part < v.SequencePart) {
+		v.SequencePart = part
+	}
 	v.PipelineParallel = max(v.PipelineParallel, l.PipelineParallel)
 	v.ExpertParallel = max(v.ExpertParallel, l.ExpertParallel)
 	v.Experts = max(v.Experts, experts(j))
 	if n := network(j); n > 0 && (v.Network == 0 || n < v.Network) {
 		v.Network = n
 	}
+}
+
+// sequencePart is how many tokens of a sequence a rank has; 0 where it has all.
+func sequencePart(l *plan.Layout, sequence int) int {
+	if l.ContextParallel <= 1 {
+		return 0
+	}
+	return sequence / l.ContextParallel
 }
 
 // include keeps a list of names sorted and free of repeats.
@@ -172,9 +184,15 @@ func doublings(n int, r [2]int) float64 {
 }
 
 // Beyond is by how many doublings the degrees of a layout lie beyond the
-// largest measured ones, all together.
-func (v *Envelope) Beyond(l *plan.Layout) float64 {
-	return doublings(l.TensorParallel, [2]int{1, v.TensorParallel}) + doublings(l.ContextParallel, [2]int{1, v.ContextParallel}) +
+// largest measured ones, all together. Context parallelism is as far beyond as its
+// degree is, or as its part of a sequence is shorter than any that was measured: what
+// was seen of 8 ranks at 131,072 tokens says little of 4 ranks at 8,192.
+func (v *Envelope) Beyond(l *plan.Layout, sequence int) float64 {
+	context := doublings(l.ContextParallel, [2]int{1, v.ContextParallel})
+	if part := sequencePart(l, sequence); part < v.SequencePart {
+		context = max(context, doublings(part, [2]int{v.SequencePart, v.SequencePart}))
+	}
+	return doublings(l.TensorParallel, [2]int{1, v.TensorParallel}) + context +
 		doublings(l.PipelineParallel, [2]int{1, v.PipelineParallel}) + doublings(l.ExpertParallel, [2]int{1, v.ExpertParallel})
 }
 
@@ -201,6 +219,9 @@ func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine string) []string {
 		if n.value < n.measured[0] || n.value > n.measured[1] {
 			out = append(out, fmt.Sprintf("%s (measured: %d to %d)", n.what, n.measured[0], n.measured[1]))
 		}
+	}
+	if part := sequencePart(l, j.Model.SequenceLength); part > 0 && part < v.SequencePart {
+		out = append(out, fmt.Sprintf("%s of a sequence on a rank (measured: from %d)", units.Count(part, "token"), v.SequencePart))
 	}
 	if n := experts(j); n > v.Experts {
 		out = append(out, fmt.Sprintf("%s (measured: up to %d)", units.Count(n, "expert"), v.Experts))

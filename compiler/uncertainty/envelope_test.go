@@ -73,3 +73,25 @@ func TestRates(t *testing.T) {
 		}
 	}
 }
+
+// TestSequenceParts: context parallelism over long sequences says little of the same over
+// short ones: half the part of a sequence on a rank is one doubling beyond, as twice the
+// degree is, and both together are the further one.
+func TestSequenceParts(t *testing.T) {
+	j, l, v := measuredJob()
+	j.Model.SequenceLength, l.ContextParallel = 65536, 8
+	v.Add(j, l, "a")
+	for _, c := range []struct {
+		context, sequence int
+		beyond            float64
+	}{{8, 65536, 0}, {1, 512, 0}, {4, 32768, 0}, {4, 16384, 1}, {2, 4096, 2}, {16, 131072, 1}, {16, 65536, 1}, {16, 16384, 3}} {
+		l.ContextParallel, j.Model.SequenceLength = c.context, c.sequence
+		if got := v.Beyond(l, c.sequence); got != c.beyond {
+			t.Errorf("%d ranks for %d tokens: %g doublings beyond, want %g", c.context, c.sequence, got, c.beyond)
+		}
+		said := strings.Contains(strings.Join(v.Outside(j, l, "a"), "; "), "of a sequence on a rank (measured: from 8192)")
+		if short := c.context > 1 && c.sequence/c.context < 8192; said != short {
+			t.Errorf("%d ranks for %d tokens: %v", c.context, c.sequence, v.Outside(j, l, "a"))
+		}
+	}
+}

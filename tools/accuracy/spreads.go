@@ -71,7 +71,7 @@ func (w *witness) terms() {
 // stand fills in how far the step is from what was measured.
 func (w *witness) stand(measured *uncertainty.Envelope) {
 	w.distance = measured.Distance(w.x.job, w.engine())
-	w.step.Beyond = measured.Beyond(&w.x.layout)
+	w.step.Beyond = measured.Beyond(&w.x.layout, w.x.job.Model.SequenceLength)
 }
 
 func (w *witness) moe() bool { return w.x.job.Model.MoE != nil }
