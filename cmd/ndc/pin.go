@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ndc-dev/ndc/compiler"
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
@@ -44,14 +45,17 @@ func pinned(c *compiled, n int) (string, diag.List) {
 	if n > 0 {
 		wanted, execution = &c.plan.Alternatives[n-1].Layout, &c.plan.Alternatives[n-1].Execution
 	}
-	return pinBlocks(c.job, wanted, execution)
+	return pinBlocks(c, wanted, execution)
 }
 
 // pinBlocks is the block of a layout, and the options of execution in which the
-// plan is not what the layout alone would make it.
-func pinBlocks(of *job.Job, wanted *plan.Layout, execution *plan.Execution) (string, diag.List) {
-	j := *of
-	j.Constraints.Layout = job.LayoutConstraints{}
+// plan is not what the layout alone would make it, or of which the job lists values:
+// with the layout alone another of these might be chosen.
+func pinBlocks(c *compiled, wanted *plan.Layout, execution *plan.Execution) (string, diag.List) {
+	listed := c.asked.Constraints.Execution
+	j := *c.job
+	j.Constraints.Layout, j.Constraints.Execution = job.LayoutConstraints{}, listed
+	j = *compiler.Chosen(&j, &plan.Plan{Execution: *execution})
 	var b strings.Builder
 	b.WriteString("layout {\n")
 	for i := range option.Axes {
@@ -66,17 +70,18 @@ func pinBlocks(of *job.Job, wanted *plan.Layout, execution *plan.Execution) (str
 	if alone == nil {
 		return "", diags
 	}
-	b.WriteString(executionBlock(alone.plan, execution))
+	b.WriteString(executionBlock(alone.plan, execution, listed))
 	text, diags := lang.Format([]byte(b.String()), "pin")
 	return string(text), diags
 }
 
-// executionBlock sets the options in which a plan differs; "" when there are none.
-func executionBlock(p *plan.Plan, wanted *plan.Execution) string {
+// executionBlock sets the options in which a plan differs, and those of which values
+// are listed; "" when there are none.
+func executionBlock(p *plan.Plan, wanted *plan.Execution, listed map[string][]string) string {
 	var b, offload strings.Builder
 	for i := range option.Options {
 		o := &option.Options[i]
-		if o.Same(&p.Execution, wanted) {
+		if o.Same(&p.Execution, wanted) && (listed[o.Name] == nil || o.Text(wanted) == "") {
 			continue
 		}
 		if block, name, nested := strings.Cut(o.Name, "."); nested && block == option.Offload {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,57 @@ func TestPinnedGivesThePlan(t *testing.T) {
 			if d := cmp.Diff(first.plan.Execution, got.Execution); n == 0 && d != "" {
 				t.Errorf("%s on %s: other options with\n%s%s", c.example, c.backend, text, d)
 			}
+		}
+	}
+}
+
+// TestPinnedOfLists: with values listed, the blocks say which was chosen, so that the job
+// with its lists has the plan, and each alternative, and what is pinned alone does.
+func TestPinnedOfLists(t *testing.T) {
+	src := []byte(`
+cluster "eight" {
+  base  = catalog.cluster.dgx_h100
+  nodes = 8
+}
+job "listed" {
+  model   = catalog.model.mixtral_8x7b
+  cluster = cluster.eight
+  training {
+    global_batch_size = 512
+    steps             = 1000
+    precision         = "bf16"
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  execution {
+    gradient_dtype = ["fp32", "bf16"]
+    cuda_graphs    = ["none", "full"]
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+}
+`)
+	first := planOf(t, src, "megatron")
+	if first.plan.Execution.GradientDType != "bf16" {
+		t.Fatalf("gradients in %s", first.plan.Execution.GradientDType)
+	}
+	for n := range min(3, len(first.plan.Alternatives)) + 1 {
+		text, diags := pinned(first, n)
+		if diags.HasErrors() || !strings.Contains(text, "gradient_dtype") || !strings.Contains(text, "cuda_graphs") {
+			t.Fatalf("%v\n%s", diags, text)
+		}
+		want, step := first.plan.Execution, first.plan.Time.StepSeconds
+		if n > 0 {
+			want, step = first.plan.Alternatives[n-1].Execution, first.plan.Alternatives[n-1].StepSeconds
+		}
+		got := planOf(t, pasted(t, src, text), "megatron").plan
+		if d := cmp.Diff(want, got.Execution); d != "" || got.Time.StepSeconds != step {
+			t.Errorf("%d: another plan, of %v s instead of %v s, with\n%s%s", n, got.Time.StepSeconds, step, text, d)
 		}
 	}
 }
@@ -78,10 +130,16 @@ func pasted(t *testing.T, src []byte, text string) []byte {
 			constraints.Body().RemoveBlock(inner)
 		}
 		for _, pin := range parse([]byte(text)).Body().Blocks() {
-			if pin.Type() == "layout" {
+			has := b.Body().FirstMatchingBlock(pin.Type(), nil)
+			switch {
+			case pin.Type() == "layout":
 				constraints.Body().AppendBlock(pin)
-			} else {
+			case has == nil:
 				b.Body().AppendBlock(pin)
+			default:
+				for name, a := range pin.Body().Attributes() {
+					has.Body().SetAttributeRaw(name, a.Expr().BuildTokens(nil))
+				}
 			}
 		}
 	}
@@ -91,10 +149,10 @@ func pasted(t *testing.T, src []byte, text string) []byte {
 // TestExecutionBlock: only what differs is set, what is offloaded in its block.
 func TestExecutionBlock(t *testing.T) {
 	is, wanted := &plan.Plan{}, &plan.Execution{Attention: "flash", LossChunks: 8, OffloadOptimizer: true}
-	if got := executionBlock(is, &is.Execution); got != "" {
+	if got := executionBlock(is, &is.Execution, nil); got != "" {
 		t.Errorf("for what is so already: %s", got)
 	}
-	text, diags := lang.Format([]byte(executionBlock(is, wanted)), "pin")
+	text, diags := lang.Format([]byte(executionBlock(is, wanted, nil)), "pin")
 	want := "execution {\n  attention   = \"flash\"\n  loss_chunks = 8\n  offload {\n    optimizer = true\n  }\n}\n"
 	if string(text) != want || diags.HasErrors() {
 		t.Errorf("got\n%s\nwant\n%s %v", text, want, diags)

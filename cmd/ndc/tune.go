@@ -226,7 +226,7 @@ func (x *trial) fill() diag.List {
 	longest := units.Seconds(0)
 	for n, i := range x.taken() {
 		r := &x.rivals[i]
-		pin, diags := pinBlocks(x.job, &r.Choice.Layout, &r.Choice.Execution)
+		pin, diags := pinBlocks(x.compiled, &r.Choice.Layout, &r.Choice.Execution)
 		if diags.HasErrors() {
 			return diags
 		}
