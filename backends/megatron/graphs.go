@@ -274,8 +274,8 @@ func (v *version) unusualGraphs(j *job.Job) string {
 		return "core_v0.15 runs them without expandable segments, and what memory that wastes is not predicted"
 	case gpuMajor(&j.Cluster.GPU) < 9:
 		return "published launches with such graphs run on Hopper and Blackwell"
-	case gpuMajor(&j.Cluster.GPU) == 9: // Qwen3 235B on 256 H100: 17.6 s without, 15.2 with, predicted 19.5 and 13.2 (testdata/measured)
-		return "on Hopper the one published pair of launches that differ in such graphs gained 16 %, where 48 % is predicted"
+	case gpuMajor(&j.Cluster.GPU) == 9: // Qwen3 235B on 256 H100: 17.6 s without, 15.2 with (testdata/measured, docs/accuracy.md)
+		return "on Hopper the one published pair of launches that differ in such graphs gained 16 %, far less than is predicted"
 	}
 	return ""
 }
