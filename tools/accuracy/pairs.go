@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/option"
@@ -21,11 +20,17 @@ type gain struct {
 // gains are those of all options that pairs of rows differ in, in the order of the
 // registry.
 func gains(results []result) (list []gain) {
+	place := map[string]int{} // of what gained in the list
+	groups := alike(results)
 	for o := range option.Options {
 		first := len(list)
-		for i := range results {
-			for k := range i {
-				list = withPair(list, first, &option.Options[o], &results[k], &results[i])
+		for _, group := range groups {
+			for i, b := range group {
+				for _, a := range group[:i] {
+					if p := &option.Options[o]; differ(p, a, b) && onlyOne(a, b) {
+						list = withPair(list, place, p, a, b)
+					}
+				}
 			}
 		}
 		slices.SortStableFunc(list[first:], func(a, b gain) int {
@@ -35,46 +40,59 @@ func gains(results []result) (list []gain) {
 	return list
 }
 
-// withPair adds two rows to the gains of an option, which begin at first, if they differ
-// in it alone.
-func withPair(list []gain, first int, o *option.Option, a, b *result) []gain {
-	from, to := o.Text(&a.example.exec), o.Text(&b.example.exec)
-	if from == to || !differInOne(a, b) {
-		return list
+// alike are the rows that were predicted, those of one source, job and layout together.
+func alike(results []result) (groups [][]*result) {
+	place := map[string]int{}
+	for i := range results {
+		r := &results[i]
+		if x := r.example; r.Time == nil || r.apart || x.superseded || x.memoryOnly {
+			continue
+		}
+		k := fmt.Sprintf("%s %s %+v", r.Source, samples(r.example), r.example.layout)
+		if _, seen := place[k]; !seen {
+			place[k], groups = len(groups), append(groups, nil)
+		}
+		groups[place[k]] = append(groups[place[k]], r)
 	}
+	return groups
+}
+
+// withPair adds two rows to the gains of the option that they differ in.
+func withPair(list []gain, place map[string]int, o *option.Option, a, b *result) []gain {
+	from, to := o.Text(&a.example.exec), o.Text(&b.example.exec)
 	if later(o, from, to) {
 		a, b, from, to = b, a, to, from
 	}
 	g := gain{option: o.Name, from: from, to: to, gpu: a.example.job.Cluster.GPU.Catalog}
-	at := slices.IndexFunc(list[first:], func(x gain) bool { return x.from == from && x.to == to && x.gpu == g.gpu })
-	if at < 0 {
-		list, at = append(list, g), len(list)-first
+	k := g.option + " " + from + " " + to + " " + g.gpu
+	if _, seen := place[k]; !seen {
+		place[k], list = len(list), append(list, g)
 	}
-	x := &list[first+at]
+	x := &list[place[k]]
 	x.measured = append(x.measured, a.Time.MeasuredSeconds/b.Time.MeasuredSeconds)
 	x.predicted = append(x.predicted, a.Time.PredictedSeconds/b.Time.PredictedSeconds)
 	return list
 }
 
-// later reports whether the first of two values of an option is the one that does more.
+// later reports whether the first of two values of an option stands behind the second:
+// in the order of the language, where values of parts come last, and false before true.
 func later(o *option.Option, from, to string) bool {
-	if i, k := slices.Index(o.Values, from), slices.Index(o.Values, to); i >= 0 && k >= 0 {
-		return i > k
+	rank := func(value string) int {
+		if i := slices.Index(o.Values, value); i >= 0 {
+			return i
+		}
+		return len(o.Values)
 	}
-	return from > to && from != "none" || to == "none"
+	return cmp.Or(rank(from)-rank(to), cmp.Compare(from, to)) > 0
 }
 
-// differInOne reports whether two rows were predicted and are of one source, job and
-// layout, and of executions that differ in one option.
-func differInOne(a, b *result) bool {
-	x, y := a.example, b.example
-	if a.Time == nil || b.Time == nil || a.apart || b.apart || a.Source != b.Source || x.superseded || y.superseded || x.memoryOnly || y.memoryOnly ||
-		samples(x) != samples(y) || !reflect.DeepEqual(x.layout, y.layout) {
-		return false
-	}
+func differ(o *option.Option, a, b *result) bool { return !o.Same(&a.example.exec, &b.example.exec) }
+
+// onlyOne reports whether two rows differ in one option.
+func onlyOne(a, b *result) bool {
 	n := 0
 	for o := range option.Options {
-		if p := &option.Options[o]; p.Text(&x.exec) != p.Text(&y.exec) {
+		if differ(&option.Options[o], a, b) {
 			n++
 		}
 	}
