@@ -31,7 +31,6 @@ func Calibrate(runs []Input) (*File, error) {
 	var observed []uncertainty.Observation
 	var prior *uncertainty.Prior
 	models := map[string]int{}
-	var of []Trained // by the numbers of models
 	for i := range runs {
 		in := &runs[i]
 		if f.GPU = cmp.Or(f.GPU, in.Plan.Input.GPU); f.GPU != in.Plan.Input.GPU {
@@ -42,9 +41,9 @@ func Calibrate(runs []Input) (*File, error) {
 			key := fmt.Sprintf("%s %d %d", r.Model, in.Plan.Input.ParametersTotal, in.Plan.Input.ParametersActive)
 			if _, ok := models[key]; !ok {
 				models[key] = len(models)
-				of = append(of, Trained{Model: r.Model, number: models[key]})
+				f.Models = append(f.Models, Trained{Model: r.Model})
 			}
-			of[models[key]].Runs++
+			f.Models[models[key]].Runs++
 			observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
 			prior = Wider(prior, PriorOf(in.Plan, in.Engine))
 		}
@@ -56,20 +55,20 @@ func Calibrate(runs []Input) (*File, error) {
 	steps := observed
 	observed = append(slices.Clip(steps), benchmarks(f.Speeds)...)
 	f.Others = errorsOf(prior, prior.Others(observed))
-	known := map[int]*uncertainty.Prior{}
-	slices.SortStableFunc(of, func(a, b Trained) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Model, b.Model)) })
-	for _, m := range of {
-		known[m.number] = prior.Trained(observed, m.number)
-		m.Errors = errorsOf(prior.OfModel(), known[m.number])
-		f.Models = append(f.Models, m)
+	before := prior.OfModel()
+	var known []*uncertainty.Prior // of each model, in the order of its first run
+	for i := range f.Models {
+		known = append(known, prior.Trained(observed, i))
+		f.Models[i].Errors = errorsOf(before, known[i])
 	}
-	f.terms(prior.OfModel(), known[f.Models[0].number])
 	for i, k := 0, 0; i < len(f.Runs); i++ {
 		if f.Runs[i].Used {
 			f.Runs[i].After = units.Rounded(moved(&steps[k].Step.Terms, known[steps[k].Model]))
 			k++
 		}
 	}
+	slices.SortStableFunc(f.Models, func(a, b Trained) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Model, b.Model)) })
+	f.terms()
 	f.Allocator = allocator(runs)
 	f.Chain = chain(runs)
 	return f, nil
@@ -149,12 +148,12 @@ func Wider(a, b *uncertainty.Prior) *uncertainty.Prior {
 // knownShare is the share of its spread that a term may keep to count as identified.
 const knownShare = 0.8
 
-// terms fills in what is known before and after.
-func (f *File) terms(before, after *uncertainty.Prior) {
+// terms fills in what is known of the first model, before and after.
+func (f *File) terms() {
+	e := &f.Models[0].Errors
 	for k := range uncertainty.Count {
 		name := k.String()
-		t := Term{Term: name, Name: k.Words(),
-			Before: normal(before.Mean[k], before.Covariance[k][k]), After: normal(after.Mean[k], after.Covariance[k][k])}
+		t := Term{Term: name, Name: k.Words(), Before: Normal{Spread: e.Before[k]}, After: normal(e.Means[k], e.Covariance[k][k])}
 		t.Factor = units.Rounded(math.Exp(t.After.Mean))
 		t.Identified = t.After.Spread < knownShare*t.Before.Spread
 		if !t.Identified {
@@ -162,7 +161,7 @@ func (f *File) terms(before, after *uncertainty.Prior) {
 		}
 		f.Terms = append(f.Terms, t)
 	}
-	f.Covariance = f.Models[0].Covariance
+	f.Covariance = e.Covariance
 }
 
 // errorsOf rounds what is known of the terms' errors, before and after.

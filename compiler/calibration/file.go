@@ -101,8 +101,6 @@ type Trained struct {
 	Model string `json:"model"`
 	Runs  int    `json:"runs"`
 	Errors
-
-	number int // among the models of the runs
 }
 
 // Errors are the means and the covariance of the terms' errors, in their order.
@@ -166,6 +164,9 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 		if n := len(f.Models[i].Means); n != len(f.Terms) || len(f.Models[i].Before) != n {
 			return nil, fmt.Errorf("it has %d terms, and of %q %d", len(f.Terms), f.Models[i].Model, n)
 		}
+	}
+	if n := len(f.Others.Before); n != 0 && n != len(f.Terms) {
+		return nil, fmt.Errorf("it has %d terms, and of other models %d", len(f.Terms), n)
 	}
 	trained := f.turn(model)
 	sum := sha256.Sum256(text)
@@ -235,10 +236,8 @@ func (f *File) turn(model string) (trained bool) {
 // take puts some errors in the place of the terms' own.
 func (f *File) take(e *Errors) {
 	for i := range f.Terms {
-		if i < len(e.Means) {
-			f.Terms[i].After.Mean = e.Means[i]
-		}
-		if i < len(e.Before) {
+		f.Terms[i].After.Mean = e.Means[i]
+		if len(e.Before) > 0 {
 			f.Terms[i].Before.Spread = e.Before[i]
 		}
 	}
