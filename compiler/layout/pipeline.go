@@ -85,9 +85,9 @@ func fits(x plan.Schedule, v int) bool {
 // splits lists the layer counts per chunk that are tried: the user's own; else
 // the even one and, where stages may differ, balanced ones whose first and last
 // chunk hold fewer layers than the inner ones, because the embedding and the
-// head share their ranks, or whose last holds the
-// remainder beside layers of multi-token prediction. Other splits have a busier rank without relief for
-// another and are never better.
+// head share their ranks, or whose last holds the remainder beside layers of
+// multi-token prediction. Other splits have a busier rank without relief for another
+// and are never better.
 func (s *Space) splits(pp, v int) [][]int {
 	layers, chunks, slack := s.job.Model.Layers, pp*v, edgeSlack
 	if v > 1 {
