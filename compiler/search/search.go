@@ -91,7 +91,8 @@ const mostSlower = 0.05
 func AlmostAsFast(step units.Seconds) units.Seconds { return units.Rounded(step * (1 + mostSlower)) }
 
 // runSmall searches the least memory among the layouts that are almost as fast as
-// the one that throughput would choose, which it searches first.
+// the fastest, which it searches first. That is not always the one that throughput
+// would choose: a tied one may be preferred, by the memory that it spares for one.
 func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, error) {
 	fast := *j
 	fast.Constraints.Objective = "throughput"
@@ -101,7 +102,7 @@ func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, erro
 		return o, err
 	}
 	l := newLimits(j)
-	fastest := o.Best[0].Result.StepSeconds
+	fastest := first.best.list[0].Result.StepSeconds
 	l.within(AlmostAsFast(fastest), IDSlower)
 	if o, err = first.again(j, l, costOf(l.step)).find(ctx); err == nil {
 		o.Fastest = fastest

@@ -422,3 +422,35 @@ func TestParallelPanics(t *testing.T) {
 		}
 	})
 }
+
+// TestLeastMemoryOfTheFastest: what is almost as fast is held against the fastest
+// layout, whatever the rule of ties would choose, and whatever the job prefers.
+func TestLeastMemoryOfTheFastest(t *testing.T) {
+	tied := 0
+	for _, nodes := range []int{1, 2} {
+		for _, prefer := range [][]string{nil, {"recompute"}, {"pipeline_parallel"}} {
+			j, target := smallJob(false, nodes), smallTarget()
+			j.Training.GlobalBatchSize = 16 * nodes
+			j.Constraints.Prefer = prefer
+			fast := searched(j, target)
+			fastest := fast.Best[0].Result.StepSeconds
+			for _, c := range fast.Best[1:] {
+				fastest = min(fastest, c.Result.StepSeconds)
+			}
+			if fastest < fast.Best[0].Result.StepSeconds {
+				tied++
+			}
+			j.Constraints.Objective = "memory"
+			small := searched(j, target)
+			if small.Fastest != fastest {
+				t.Errorf("%d nodes, prefer %v: the fastest takes %v, not %v", nodes, prefer, small.Fastest, fastest)
+			}
+			if step := small.Best[0].Result.StepSeconds; step > AlmostAsFast(fastest) {
+				t.Errorf("%d nodes, prefer %v: the least memory takes %v, the fastest %v", nodes, prefer, step, fastest)
+			}
+		}
+	}
+	if tied == 0 {
+		t.Error("nowhere a tied layout is preferred to the fastest")
+	}
+}
