@@ -59,7 +59,8 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 
 // zeroStages offers the distributed optimizer (1) and plain data parallelism
 // (0), and Megatron-FSDP (2 and 3) only to a job that asks for it: it keeps its
-// state and its checkpoints differently.
+// state and its checkpoints differently. Who only leaves out values asks for it
+// when nothing else is left.
 func zeroStages(j *job.Job) []int {
 	asked := j.Constraints.Layout.ZeroStage
 	fsdp, c := j.Execution.FullySharded, &j.Constraints
@@ -69,6 +70,8 @@ func zeroStages(j *job.Job) []int {
 	case c.MayBe("fully_sharded", "true"):
 		return []int{0, 1, 2, 3}
 	case fsdp.Set || asked.Free():
+		return []int{0, 1}
+	case asked.Not != nil && asked.Min == 0 && asked.Max == 3 && (asked.Allows(0) || asked.Allows(1)): // { not = … } alone
 		return []int{0, 1}
 	}
 	stages := []int{0, 1}

@@ -463,6 +463,10 @@ func TestZeroStages(t *testing.T) {
 		{job.IntChoice{}, job.Optional[bool]{}, []int{0, 1}},
 		{job.IntChoice{Values: []int{0}}, job.Optional[bool]{}, []int{0, 1}},
 		{job.IntChoice{Values: []int{1, 3}}, job.Optional[bool]{}, []int{0, 1, 3}},
+		{job.IntChoice{Ranged: true, Max: 3, Not: []int{0}}, job.Optional[bool]{}, []int{0, 1}},
+		{job.IntChoice{Ranged: true, Max: 3, Not: []int{3}}, job.Optional[bool]{}, []int{0, 1}},
+		{job.IntChoice{Ranged: true, Max: 3, Not: []int{0, 1}}, job.Optional[bool]{}, []int{0, 1, 2, 3}},
+		{job.IntChoice{Ranged: true, Min: 1, Max: 3, Not: []int{2}}, job.Optional[bool]{}, []int{0, 1, 3}},
 		{job.IntChoice{Values: []int{3}}, job.Some(false), []int{0, 1}},
 		{job.IntChoice{}, job.Some(true), []int{1, 2, 3}},
 	} {
