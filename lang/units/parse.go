@@ -248,7 +248,7 @@ func ParseSeconds(text string) (Seconds, error) {
 		return parseClock(text)
 	}
 	rest := strings.TrimSpace(text)
-	if len(rest) > maxQuantity {
+	if len(rest) > maxQuantity || strings.HasPrefix(rest, "-") { // which fails whole, not by its first part
 		_, err := secondsQuantity.parse(text)
 		return 0, err
 	}

@@ -86,7 +86,7 @@ func TestParseErrors(t *testing.T) {
 		{"1-24:00:00", number(ParseSeconds), "hours above 23"},
 		{"00:60:00", number(ParseSeconds), "above 59"},
 		{"::", number(ParseSeconds), "HH:MM:SS"},
-		{"-5s", number(ParseSeconds), "negative"},
+		{"-5s", number(ParseSeconds), `"-5s" is negative`},
 		{"5µs", number(ParseSeconds), `Did you mean "us"?`},
 		{"5 minutes", number(ParseSeconds), `Did you mean "m"?`},
 		{"400Gbps", number(ParseBandwidth), `Did you mean "Gb/s"?`},
