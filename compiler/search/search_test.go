@@ -454,3 +454,14 @@ func TestLeastMemoryOfTheFastest(t *testing.T) {
 		t.Error("nowhere a tied layout is preferred to the fastest")
 	}
 }
+
+// TestUses: what a job prefers or avoids counts once, however often it says so.
+func TestUses(t *testing.T) {
+	c := &Candidate{Layout: plan.Layout{TensorParallel: 2, PipelineParallel: 1, Recompute: plan.RecomputeFull}}
+	if got := uses([]string{"tensor_parallel", "pipeline_parallel", "recompute"}, c); got != 2 {
+		t.Errorf("uses %d of three, want 2", got)
+	}
+	if got := uses(slices.Repeat([]string{"tensor_parallel", "recompute"}, 100), c); got != 2 {
+		t.Errorf("uses %d of two that are named again and again, want 2", got)
+	}
+}

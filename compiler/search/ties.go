@@ -148,17 +148,18 @@ func classOf(j *job.Job, measured *uncertainty.Envelope, c *Candidate, changed i
 	if k.offload > 0 || measured.Beyond(&c.Layout, j.Model.SequenceLength) > 0 {
 		k.unknown = 1
 	}
-	for _, name := range j.Constraints.Avoid {
-		if option.Uses(name, &c.Layout, &c.Execution) {
-			k.against++
-		}
-	}
-	for _, name := range j.Constraints.Prefer {
-		if option.Uses(name, &c.Layout, &c.Execution) {
-			k.against--
-		}
-	}
+	k.against = uses(j.Constraints.Avoid, c) - uses(j.Constraints.Prefer, c)
 	return k
+}
+
+// uses counts those of some axes and options that a candidate uses, each once.
+func uses(names []string, c *Candidate) (n int8) {
+	for i, name := range names {
+		if option.Uses(name, &c.Layout, &c.Execution) && !slices.Contains(names[:i], name) {
+			n++
+		}
+	}
+	return n
 }
 
 // Known is a candidate with what the uncertainty of its step depends on.
