@@ -91,6 +91,15 @@ func otherFiles(names []string) []string {
 	})
 }
 
+// sort puts plans into the order of their names, and the logs of each into that of
+// its submissions, so that it does not matter in which order they were named.
+func (r *foundRuns) sort() {
+	slices.Sort(r.plans)
+	for _, names := range r.logs {
+		byAge(names)
+	}
+}
+
 // runsOf finds the plans of logs, and below folders all that have both.
 func runsOf(args []string, planPath string) (*foundRuns, error) {
 	r := &foundRuns{logs: map[string][]string{}, known: map[string]string{}}
@@ -107,6 +116,7 @@ func runsOf(args []string, planPath string) (*foundRuns, error) {
 		}
 		r.add(shortest(plan), arg)
 	}
+	r.sort()
 	if len(r.plans) == 0 {
 		return nil, usageError(fmt.Sprintf("There are no runs in %s: no folder with %s and logs/*.log.", strings.Join(args, ", "), planName))
 	}

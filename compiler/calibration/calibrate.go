@@ -29,7 +29,7 @@ const fewestReports = 3
 func Calibrate(runs []Input) (*File, error) {
 	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}, Links: links(runs), Speeds: speeds(runs)}
 	var observed []uncertainty.Observation
-	var prior *uncertainty.Prior
+	var priors []*uncertainty.Prior
 	models := map[string]int{}
 	for i := range runs {
 		in := &runs[i]
@@ -45,13 +45,14 @@ func Calibrate(runs []Input) (*File, error) {
 			}
 			f.Models[models[key]].Runs++
 			observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
-			prior = Wider(prior, PriorOf(in.Plan, in.Engine))
+			priors = append(priors, PriorOf(in.Plan, in.Engine))
 		}
 		f.Runs = append(f.Runs, r)
 	}
 	if len(observed) == 0 {
 		return nil, fmt.Errorf("none of the runs can be used: %s", reasons(f.Runs))
 	}
+	prior := Widest(priors)
 	steps := observed
 	observed = append(slices.Clip(steps), benchmarks(f.Speeds)...)
 	f.Others = errorsOf(prior, prior.Others(observed))
@@ -133,16 +134,32 @@ func read(in *Input) (Run, uncertainty.Step) {
 // machine.
 const mostOff = 4.0
 
-// Wider is a prior with the greater variances of two.
-func Wider(a, b *uncertainty.Prior) *uncertainty.Prior {
-	if a == nil {
-		return b
+// Widest is a prior with the greatest variances of several, whatever their order:
+// that of them with the greatest sum of variances, widened where another's is
+// greater. So what terms have in common stays a covariance.
+func Widest(priors []*uncertainty.Prior) *uncertainty.Prior {
+	w := *slices.MaxFunc(priors, func(a, b *uncertainty.Prior) int {
+		var x, y float64
+		for k := range a.Covariance {
+			x, y = x+a.Covariance[k][k], y+b.Covariance[k][k]
+		}
+		if n := cmp.Compare(x, y); n != 0 {
+			return n
+		}
+		for k := range a.Covariance {
+			if n := slices.Compare(a.Covariance[k][:], b.Covariance[k][:]); n != 0 {
+				return n
+			}
+		}
+		return 0
+	})
+	for _, p := range priors {
+		for k := range w.Covariance {
+			w.Covariance[k][k] = max(w.Covariance[k][k], p.Covariance[k][k])
+		}
+		w.Model, w.Own, w.Degrees = max(w.Model, p.Model), max(w.Own, p.Own), max(w.Degrees, p.Degrees)
 	}
-	for k := range a.Covariance {
-		a.Covariance[k][k] = max(a.Covariance[k][k], b.Covariance[k][k])
-	}
-	a.Model, a.Own, a.Degrees = max(a.Model, b.Model), max(a.Own, b.Own), max(a.Degrees, b.Degrees)
-	return a
+	return &w
 }
 
 // knownShare is the share of its spread that a term may keep to count as identified.

@@ -180,6 +180,35 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// TestOrderOfRuns: what runs of several engines say, of which one was never measured,
+// does not depend on which comes first.
+func TestOrderOfRuns(t *testing.T) {
+	var in []Input
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		if p := examples(t)[name]; p.Feasible && p.Input.GPU == "h100_sxm" {
+			p.Run.Checkpoints = nil
+			in = append(in, Input{Job: p.Input.Model, Engine: []string{engine, "unmeasured"}[len(in)%2], Plan: p, Log: ran(p)})
+		}
+	}
+	f, err := Calibrate(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(in)
+	g, err := Calibrate(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range f.Others.Means {
+		if a, b := f.Others.Means[k], g.Others.Means[k]; math.Abs(a-b) > 1e-6*math.Abs(a) {
+			t.Errorf("the error of %s is %g, and %g of the same runs in another order", f.Terms[k].Term, a, b)
+		}
+		if a, b := f.Others.Covariance[k][k], g.Others.Covariance[k][k]; math.Abs(a-b) > 1e-6*a {
+			t.Errorf("the variance of %s is %g, and %g of the same runs in another order", f.Terms[k].Term, a, b)
+		}
+	}
+}
+
 // TestCalibratedPlans: a plan that was made with a calibration tells the same of
 // the machine as one without.
 func TestCalibratedPlans(t *testing.T) {

@@ -170,12 +170,13 @@ func (c *ceilings) all(machine []*witness, record *uncertainty.Record) {
 // learned is what some runs of a machine tell of its other models, and of their own by
 // the place of a model among them.
 func learned(own []*witness, record *uncertainty.Record) (others *uncertainty.Prior, trained func(model int) *uncertainty.Prior) {
-	var prior *uncertainty.Prior
+	var priors []*uncertainty.Prior
 	var observed []uncertainty.Observation
 	for _, w := range own {
-		prior = calibration.Wider(prior, record.At(record.Of(w.x.job), w.distance))
+		priors = append(priors, record.At(record.Of(w.x.job), w.distance))
 		observed = append(observed, uncertainty.Observation{Step: w.step, Ratio: math.Exp(w.ratio), Model: slices.Index(modelsOf(own), architecture(w.x))})
 	}
+	prior := calibration.Widest(priors)
 	return prior.Others(observed), func(model int) *uncertainty.Prior { return prior.Trained(observed, model) }
 }
 
