@@ -147,12 +147,14 @@ func readRun(l *logs.Log, a *Attempt, nth int) (Run, string) {
 	if launch < 0 {
 		return Run{}, "no_log"
 	}
+	// What stalls does so beside the steps of its own run: another allocation, or the end
+	// of this one, may be slower as a whole, which is told apart later.
+	alone := *l
+	alone.Steps = slices.DeleteFunc(slices.Clone(l.Steps), func(s logs.Step) bool { return s.Launch != launch })
 	var times []float64
 	sum := 0.0
-	for _, s := range l.Steady(logs.Conditions{}).Steps {
-		if s.Launch == launch {
-			times, sum = append(times, s.Seconds), sum+s.Seconds
-		}
+	for _, s := range alone.Steady(logs.Conditions{}).Steps {
+		times, sum = append(times, s.Seconds), sum+s.Seconds
 	}
 	if len(times) < fewestReports {
 		return Run{}, failure(l, launch, a.Status)

@@ -240,6 +240,38 @@ ndc: run 4 of 4 in job 7: candidate-1
 	}
 }
 
+// TestReadSlower: a run that is slower as a whole than others of its candidate, by its
+// allocation or by when it was, counts. That is what the first candidate runs twice for.
+func TestReadSlower(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2), Rounds: []Held{{}, {}}}
+	for i := range 2 {
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
+	}
+	attempts := Attempts(`ndc: run 1 of 3 in job 7: candidate-1
+ndc: run 1 ended with status 0 after 61 s
+ndc: run 2 of 3 in job 7: candidate-2
+ndc: run 2 ended with status 0 after 61 s
+ndc: run 3 of 3 in job 7: candidate-1
+ndc: run 3 ended with status 0 after 61 s
+ndc: run 1 of 2 in job 8: candidate-1
+ndc: run 1 ended with status 0 after 61 s
+ndc: run 2 of 2 in job 8: candidate-2
+ndc: run 2 ended with status 0 after 61 s
+`)
+	r, err := Read(f, attempts, map[string]*logs.Log{
+		"candidate-1": logs.Parse(run(7, 2.0) + run(7, 2.0) + run(8, 2.2)), "candidate-2": logs.Parse(run(7, 1.9) + run(8, 2.09)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Standings; s[0].Runs != 3 || s[1].Runs != 2 || len(s[0].Failures) != 0 {
+		t.Errorf("%+v", s)
+	}
+	if s := r.Standings[1]; r.Pick != "candidate-2" || s.Range[0] > -0.05 || s.Range[1] < -0.05 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // run is a log of DeepSpeed's program of twelve steps.
 func run(number int, seconds float64) string {
 	var b strings.Builder
