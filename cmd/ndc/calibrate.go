@@ -87,24 +87,36 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 	}
 	var inputs []calibration.Input
 	var sources []calibration.Source
+	known := map[string]bool{} // logs and their plans by their hashes
 	for _, plan := range runs.plans {
 		f, err := readPlan(plan)
 		if err != nil {
 			return nil, err
 		}
 		var parser logs.Parser
+		var read []calibration.Source
 		for _, name := range append([]string{plan}, runs.logs[plan]...) {
 			text, err := readPlain(name, math.MaxInt64)
 			if err != nil {
 				return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
 			}
-			sources = append(sources, calibration.Source{Path: filepath.ToSlash(name), SHA256: output.Hash(text)})
+			source := calibration.Source{Path: filepath.ToSlash(name), SHA256: output.Hash(text)}
 			if name != plan {
+				key := read[0].SHA256 + source.SHA256
+				if known[key] { // a copy tells nothing more
+					continue
+				}
+				known[key] = true
 				for line := range strings.Lines(string(text)) {
 					parser.Line(line)
 				}
 			}
+			read = append(read, source)
 		}
+		if len(read) < 2 {
+			continue
+		}
+		sources = append(sources, read...)
 		p := f.Decision()
 		inputs = append(inputs, calibration.Input{Job: f.Job, Engine: engineOf(p.Backend), Plan: p, Log: parser.Log()})
 	}

@@ -30,6 +30,7 @@ func Calibrate(runs []Input) (*File, error) {
 	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}, Links: links(runs), Speeds: speeds(runs)}
 	var observed []uncertainty.Observation
 	var priors []*uncertainty.Prior
+	var planned []Input // what logs hold against the plans that they were of
 	models := map[string]int{}
 	for i := range runs {
 		in := &runs[i]
@@ -46,6 +47,9 @@ func Calibrate(runs []Input) (*File, error) {
 			f.Models[models[key]].Runs++
 			observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
 			priors = append(priors, PriorOf(in.Plan, in.Engine))
+		}
+		if !foreign(&r) {
+			planned = append(planned, *in)
 		}
 		f.Runs = append(f.Runs, r)
 	}
@@ -70,7 +74,7 @@ func Calibrate(runs []Input) (*File, error) {
 	}
 	slices.SortStableFunc(f.Models, func(a, b Trained) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Model, b.Model)) })
 	f.terms()
-	f.Allocator = allocator(runs)
+	f.Allocator = allocator(planned)
 	f.Chain = chain(runs)
 	return f, nil
 }
@@ -122,7 +126,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 		r.Why = fmt.Sprintf("%s of steady steps, and %d are needed", units.Count(r.Reports, "report"), fewestReports)
 	case throttled != "":
 		r.Why = throttled
-	case math.Abs(math.Log(float64(r.Measured/r.Predicted))) > math.Log(mostOff):
+	case foreign(&r):
 		r.Why = fmt.Sprintf("its step takes %.3g times as long as predicted, which is no error of a term: the plan may be that of another run", float64(r.Measured/r.Predicted))
 	default:
 		r.Used = true
@@ -133,6 +137,12 @@ func read(in *Input) (Run, uncertainty.Step) {
 // mostOff is how far a step may be off its prediction and still tell of the
 // machine.
 const mostOff = 4.0
+
+// foreign reports whether a log is so far off its plan that it seems to be of another
+// run.
+func foreign(r *Run) bool {
+	return r.Measured > 0 && r.Predicted > 0 && math.Abs(math.Log(float64(r.Measured/r.Predicted))) > math.Log(mostOff)
+}
 
 // Widest is a prior with the greatest variances of several, whatever their order:
 // that of them with the greatest sum of variances, widened where another's is

@@ -209,6 +209,36 @@ func TestOrderOfRuns(t *testing.T) {
 	}
 }
 
+// TestForeign: a log that seems to be of another run says nothing of the memory that
+// its plan predicts, either. One that is too short for its steps to be used does.
+func TestForeign(t *testing.T) {
+	var in []Input
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		if p := examples(t)[name]; p.Feasible && p.Input.GPU == "h100_sxm" && len(in) < 3 {
+			l := ran(p)
+			for i := range l.Steps {
+				l.Steps[i].Reserved = 1.1 * float64(p.Memory.Peak.ReservedBytes)
+			}
+			p.Run.Checkpoints = nil
+			in = append(in, Input{Job: p.Input.Model, Engine: engine, Plan: p, Log: l})
+		}
+	}
+	in[1].Log.Steps = in[1].Log.Steps[:2]
+	for i := range in[2].Log.Steps {
+		in[2].Log.Steps[i].Seconds *= 5
+	}
+	f, err := Calibrate(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Runs[1].Used || f.Runs[2].Used {
+		t.Errorf("%+v and %+v are used", f.Runs[1], f.Runs[2])
+	}
+	if f.Allocator == nil || f.Allocator.Runs != 2 {
+		t.Errorf("memory by %+v, want that of two runs", f.Allocator)
+	}
+}
+
 // TestCalibratedPlans: a plan that was made with a calibration tells the same of
 // the machine as one without.
 func TestCalibratedPlans(t *testing.T) {
