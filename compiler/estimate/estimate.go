@@ -72,12 +72,12 @@ type fixed struct {
 
 // rates are parameters in the form that the hot loop uses.
 type rates struct {
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention       units.Ratio
-	ringBlock                                                         float64     // tokens, see ring_block
-	hostRouter, hostPreprocess, hostBackward                          units.Ratio // of hostMoE; of a layer's forward pass
-	moeSync, hostLayer, hostMicroBatch, hostStep, hostMoE, hostExpert units.Seconds
-	straggler                                                         units.Ratio // of the pipeline, for each e-fold of GPUs
-	permuteBytes                                                      float64     // per element
+	rate16, rate8, rate4, grouped16, grouped8, ring, contention                  units.Ratio
+	ringBlock                                                                    float64     // tokens, see ring_block
+	hostRouter, hostPreprocess, hostBackward                                     units.Ratio // of hostMoE; of a layer's forward pass
+	moeSync, hostLayer, hostChunk, hostMicroBatch, hostStep, hostMoE, hostExpert units.Seconds
+	straggler                                                                    units.Ratio // of the pipeline, for each e-fold of GPUs
+	permuteBytes                                                                 float64     // per element
 }
 
 // caches hold what layouts share.
@@ -262,6 +262,7 @@ func (e *Evaluator) resolve() {
 	}
 	e.hostBackward = units.Ratio(p.at("host_backward"))
 	e.hostExpert = units.Seconds(p.at("host_expert"))
+	e.hostChunk = units.Seconds(p.at("host_chunk"))
 	e.hostMicroBatch = units.Seconds(p.at("host_micro_batch"))
 	e.hostStep = units.Seconds(p.at("host_step." + engine))
 	e.hostMoE = units.Seconds(p.at("host_moe"))

@@ -618,6 +618,9 @@ func variety() []sample {
 				captured.job = jobOf(moe(), 1)
 				captured.job.Model.SequenceLength, captured.exec.CUDAGraphs = 256, "moe_router+moe_preprocess" // so little that the host is slower
 				out = append(out, captured)
+				short := jobOf(dense(), 8) // with chunks of one layer, for which it is slower, too
+				short.Model.SequenceLength = 256
+				out = append(out, sample{job: short, target: targetOf(r), layout: piped(plan.ScheduleInterleaved1F1B, 4, 16), exec: execution()})
 				sent := s
 				away := *s.job // with a link to the host that is wider than what activations reach
 				away.Cluster.PCIe.Bandwidth, away.Cluster.HostMemoryBandwidth = 225e9, 4096e9

@@ -16,6 +16,7 @@ import (
 type pass struct {
 	forward, backward units.Seconds
 	weight            units.Seconds // of the backward, what only the gradients of weights need
+	host              units.Seconds // in which the host launches the forward
 	exposed           units.Seconds // communication on the critical path; set by terms
 	lines             costs
 	collectives       collectives
@@ -59,6 +60,7 @@ type builder struct {
 	weight      units.Seconds // of bwd, GEMMs that make gradients of weights
 	collectives collectives   // forward and backward
 	first       collectives   // forward alone
+	launch      units.Seconds // the host's, of the forward
 	slow        units.Seconds // by which hidden communication slows compute
 	optional    units.Seconds // the part of it that an option hides
 
@@ -326,6 +328,7 @@ func moduleIndex(m plan.Modules) int { return bits.TrailingZeros16(uint16(m)) }
 // host makes the layer at least as long as the host takes to launch it.
 func (b *builder) host(layer program.Layer) {
 	t := b.launches(layer)
+	b.launch = t
 	if b.e.blocking { // the host waits for every kernel before it launches the next
 		b.fwd[lineHost] += t
 		b.bwd[lineHost] += b.e.hostBackward.Of(t)
@@ -405,7 +408,7 @@ func (e *Evaluator) lossBytes(x *plan.Execution) float64 {
 // edge turns what was collected into a pass without recompute, such as an
 // embedding or a head.
 func (b *builder) edge() pass {
-	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), weight: b.weight, lines: b.fwd, collectives: b.collectives}
+	p := pass{forward: b.fwd.sum(), backward: b.bwd.sum(), weight: b.weight, host: b.launch, lines: b.fwd, collectives: b.collectives}
 	p.lines.add(1, &b.bwd)
 	return p
 }

@@ -120,6 +120,7 @@ const (
 	collectivePipeline
 	collectiveEmbedding
 	collectiveNorm
+	collectiveAmax
 	collectiveKinds
 )
 
@@ -143,6 +144,7 @@ var collectiveNames = [collectiveKinds]struct{ group, collective string }{
 	collectivePipeline:            {"pipeline_parallel", "point_to_point"},
 	collectiveEmbedding:           {"embedding", "all_reduce"},
 	collectiveNorm:                {"world", "all_reduce"},
+	collectiveAmax:                {"amax", "all_reduce"},
 }
 
 // traffic is what a kind of collective carries.

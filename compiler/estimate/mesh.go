@@ -13,6 +13,7 @@ type groups struct {
 	expertShard, expertReplica                      *collective.Group
 	data, expertData                                *collective.Group // shards and replicas together
 	embedding, world                                *collective.Group
+	amax                                            *collective.Group // tensor and data parallelism together, which share delayed scaling
 	hpz                                             *collective.Group // ZeRO++ secondary partition
 }
 
@@ -46,6 +47,7 @@ func (e *Evaluator) groupsOf(l *plan.Layout, x *plan.Execution) *groups {
 		replica:  e.group(l.DataParallelReplicate, layout.Stride(dense, l, plan.DataParallelReplicate)),
 		data:     e.group(l.ContextParallel*l.DataParallel(), inner),
 		world:    e.group(l.GPUs(), 1),
+		amax:     e.group(l.GPUs()/l.PipelineParallel, 1),
 	}
 	g.embedding = g.replica
 	if l.PipelineParallel > 1 {

@@ -13,6 +13,9 @@ import (
 // step is one evaluation in progress. Its slices are scratch space.
 type step struct {
 	table       *layerTable
+	amax        *pass         // at the end of every chunk
+	hostChunk   units.Seconds // that the host adds to the forward of a chunk
+	late        pass          // scratch: what a chunk waits for the host
 	g           *groups
 	shape       schedule.Shape
 	durations   schedule.Durations
@@ -44,7 +47,8 @@ func (e *Evaluator) begin(l *plan.Layout, x *plan.Execution) {
 	s := &e.step
 	s.once, s.collectives = costs{}, collectives{}
 	t := e.terms(l, x)
-	s.g, s.table = t.groups, t.table
+	s.g, s.table, s.amax = t.groups, t.table, t.amax
+	s.hostChunk = e.chunkOverhead(l, x)
 	s.shape = schedule.Shape{Schedule: l.PipelineSchedule, Pipeline: l.PipelineParallel, Virtual: l.VirtualPipeline, MicroBatches: l.MicroBatches}
 	e.stages(l)
 }
@@ -294,7 +298,9 @@ func (e *Evaluator) layerGroupOf(layer int) int {
 // chunk sums the composed chunk c; weight is part of backward.
 func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward, weight units.Seconds, n program.Elements) {
 	s := &e.step
+	var host units.Seconds
 	add := func(times int, p *pass) {
+		host += units.Seconds(times) * p.host
 		forward += units.Seconds(times) * p.forward
 		backward += units.Seconds(times) * p.backward
 		weight += units.Seconds(times) * p.weight
@@ -305,6 +311,7 @@ func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward, weight unit
 			add(int(times), &s.table.layers[i])
 		}
 	}
+	add(1, s.amax)
 	last := l.Chunks() - 1
 	if c == 0 {
 		add(1, &s.table.embedding)
@@ -313,6 +320,7 @@ func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward, weight unit
 		add(1, &s.table.head)
 		add(e.model.MTPLayers, &s.table.mtp)
 	}
+	forward += e.lateness(host, forward)
 	if s.blocking && c != last {
 		forward += s.transfer
 	}
@@ -331,17 +339,28 @@ func (e *Evaluator) each(l *plan.Layout, rank int, f func(times int, p *pass)) {
 	for c, n := range l.StageLayers {
 		if place.Rank(c, l.PipelineParallel) == rank {
 			e.compose(l, first, first+n)
+			var host, forward units.Seconds
+			add := func(times int, p *pass) {
+				host += units.Seconds(times) * p.host
+				forward += units.Seconds(times) * p.forward
+				f(times, p)
+			}
 			for i, times := range s.counts {
 				if times > 0 {
-					f(int(times), &s.table.layers[i])
+					add(int(times), &s.table.layers[i])
 				}
 			}
+			add(1, s.amax)
 			if c == 0 {
-				f(1, &s.table.embedding)
+				add(1, &s.table.embedding)
 			}
 			if c == last {
-				f(1, &s.table.head)
-				f(e.model.MTPLayers, &s.table.mtp)
+				add(1, &s.table.head)
+				add(e.model.MTPLayers, &s.table.mtp)
+			}
+			if t := e.lateness(host, forward); t > 0 {
+				s.late.forward, s.late.lines[lineHost] = t, t
+				f(1, &s.late)
 			}
 		}
 		first += n

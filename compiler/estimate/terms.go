@@ -46,6 +46,7 @@ type termsKey struct {
 type terms struct {
 	groups *groups
 	table  *layerTable
+	amax   *pass // at the end of a chunk
 }
 
 // terms finds the terms of a layout, building what is new.
@@ -62,6 +63,7 @@ func (e *Evaluator) terms(l *plan.Layout, x *plan.Execution) terms {
 	if !ok {
 		t.groups = e.groupsOf(l, x)
 		t.table = e.stateTerms(wholeKey{k.tableKey, e.stateKey(l, x)}, l, x, t.groups)
+		t.amax = e.amax(t.groups)
 		if len(e.known) >= mostKnown {
 			clear(e.known)
 		}
