@@ -92,7 +92,8 @@ func decodeData(b *block) job.Data {
 		total += source.Weight
 		d.Sources = append(d.Sources, source)
 	}
-	if total > 0 && !math.IsInf(total, 0) {
+	// Shares stay as they are written: what was divided once, as in a launch that is imported, is not divided again.
+	if total > 0 && !math.IsInf(total, 0) && math.Abs(total-1) > 1e-12 {
 		for i := range d.Sources {
 			d.Sources[i].Weight /= total
 		}

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -270,6 +271,21 @@ func TestLargeBlend(t *testing.T) {
 	j := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0]
 	if n := len(j.Training.Data.Sources); n != 3000 || j.Training.Data.Sources[0].Weight != 1.0/3000 {
 		t.Errorf("%d sources, the first weighs %g", n, j.Training.Data.Sources[0].Weight)
+	}
+}
+
+// TestSharesStay: shares that were divided once, as those of a launch that is
+// imported, are not divided again: 1 and 0.3 make shares whose sum is not 1.
+func TestSharesStay(t *testing.T) {
+	shares := func(a, b string) []job.DataSource {
+		blend := "format = \"megatron\"\nsource \"a\" {\n path = \"/a\"\n weight = " + a + "\n}\nsource \"b\" {\n path = \"/b\"\n weight = " + b + "\n}"
+		src := strings.Replace(minimal("", "", "steps = 1"), "mock = true", blend, 1)
+		return mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Training.Data.Sources
+	}
+	first := shares("1", "0.3")
+	again := shares(strconv.FormatFloat(first[0].Weight, 'g', -1, 64), strconv.FormatFloat(first[1].Weight, 'g', -1, 64))
+	if d := cmp.Diff(first, again); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -82,3 +82,21 @@ func TestRandomState(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnPlaces: folders that the launch of ndc finds beside itself are no paths
+// of a job; those of other scripts are not known.
+func TestOwnPlaces(t *testing.T) {
+	beside := `$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)`
+	for text, want := range map[string]draft.Verdict{beside + "/logs/tensorboard": draft.Left, beside + "/tb": draft.Unknown} {
+		c := command("pretrain_gpt.py --num-layers 8 --tensorboard-dir")
+		c.Words = append(c.Words, shell.Word{Text: text, Line: 1, Open: true})
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == "--tensorboard-dir" })
+		if i < 0 || d.Findings[i].Verdict != want || d.HasBlock("training.logging") {
+			t.Errorf("%s: %+v", text, d.Findings)
+		}
+	}
+}

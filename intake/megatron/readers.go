@@ -278,10 +278,15 @@ func (r *reading) duration(*option) outcome {
 }
 
 func (r *reading) cachePath(o *option) outcome {
-	if o.open && strings.HasSuffix(o.first(), "/data-cache") && strings.Contains(o.first(), "BASH_SOURCE") {
+	if o.isOwn("/data-cache") {
 		return left("ndc's own place")
 	}
 	return r.path(o, "training.data.cache_path")
+}
+
+// isOwn reports a path beside the script, which the launch that ndc emits finds.
+func (o *option) isOwn(place string) bool {
+	return o.open && strings.HasSuffix(o.first(), place) && strings.Contains(o.first(), "BASH_SOURCE")
 }
 
 // path sets an argument that may name variables of the cluster.
@@ -363,6 +368,9 @@ func (r *reading) traced(o *option) outcome {
 
 // folder is a path that ndc appends the backend's name to.
 func (r *reading) folder(o *option) outcome {
+	if o.isOwn("/logs/tensorboard") {
+		return left("ndc's own place")
+	}
 	path := map[string]string{"--save": "training.checkpoint.path", "--tensorboard-dir": "training.logging.tensorboard_path"}[o.long]
 	if own, ok := strings.CutSuffix(o.first(), "/"+Kind); ok && len(o.values) == 1 {
 		o.values[0].Text = own

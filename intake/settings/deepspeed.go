@@ -25,7 +25,12 @@ func IsDeepSpeed(o tree.Object) bool {
 // ReadDeepSpeed reads a configuration of DeepSpeed; version is a release, ""
 // the newest.
 func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
-	deepSpeedDialect(version).read(d, file, root)
+	r := deepSpeedDialect(version).read(d, file, root)
+	if k, ok := r.given["zero_optimization.stage3_prefetch_bucket_size"]; ok && d.Int("constraints.layout.zero_stage") == 3 {
+		if n, ok := k.Int(); ok && n == 0 {
+			d.Set("execution.overlap_parameter_gather", false, r.at(k)) // the key is what ndc emits of it
+		}
+	}
 	fp16, _ := find(root, "fp16.enabled")
 	if bf16, _ := find(root, "bf16.enabled"); fp16.Value == true && bf16.Value == true {
 		d.Withdraw("training.precision", "DeepSpeed refuses to start with both bf16 and fp16")

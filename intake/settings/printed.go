@@ -379,23 +379,3 @@ func implementation(r *reading, k key, _ *rule) outcome {
 	r.passed = append(r.passed, r.spell(k))
 	return outcome{verdict: draft.Passed}
 }
-
-// started reads what a run starts from.
-func started(r *reading, k key, _ *rule) outcome {
-	if k.Value == nil {
-		return left("none")
-	}
-	hf, only := r.given["checkpoint.initial_load_in_hf"], r.given["checkpoint.initial_load_model_only"]
-	from := "checkpoint"
-	if hf.Value == true {
-		from = "huggingface"
-	}
-	r.d.Set("training.start.from", from, r.at(k))
-	r.d.Set("training.start.path", k.Text(), r.at(k))
-	if from == "checkpoint" && only.Value == true {
-		for _, what := range []string{"optimizer", "schedule", "data"} {
-			r.set("training.start.reset_"+what, true)
-		}
-	}
-	return outcome{to: "training.start"}
-}

@@ -6,6 +6,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -109,7 +110,7 @@ func (r *reading) key(k key) {
 	case u != nil:
 		o = r.ruled(k, u)
 	case !known:
-		o = unknown(r.version + " has no such key")
+		o = unknown(cmp.Or(r.version, "ndc") + " has no such key")
 	case class.Kind == schema.Job:
 		if o = r.plain(k, class.Argument); o.verdict == draft.Unknown && same(entry.Default, k.Node) {
 			o = left("the default")
@@ -202,6 +203,14 @@ func convert(path string, n tree.Node) (any, bool) {
 	case language.String, language.StringChoice:
 		s, ok := n.Value.(string)
 		return s, ok && (a.Enum == nil || slices.Contains(a.Enum, s))
+	case language.CountList:
+		list, ok := n.Value.([]tree.Node)
+		var counts []int64
+		for _, e := range list {
+			v, whole := e.Int()
+			counts, ok = append(counts, v), ok && whole && a.Limits.Allows(float64(v))
+		}
+		return counts, ok && len(counts) > 0
 	case language.Duration:
 		v, ok := n.Int()
 		return strconv.FormatInt(v, 10) + "s", ok && v > 0

@@ -82,6 +82,9 @@ func tomlLines(src []byte) map[string]int {
 	return lines
 }
 
+// infinite stands for a number that JSON has no word for.
+const infinite = json.Number("1e999")
+
 func tomlObject(prefix string, values map[string]any, lines map[string]int, order []string) (tree.Object, error) {
 	var o tree.Object
 	names := make([]string, 0, len(values))
@@ -108,8 +111,10 @@ func tomlObject(prefix string, values map[string]any, lines map[string]int, orde
 				return nil, err
 			}
 			n.Value = inner
-		} else if f, ok := values[name].(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
-			n.Value = json.Number("1e999")
+		} else if f, ok := values[name].(float64); ok && math.IsInf(f, 1) {
+			n.Value = infinite
+		} else if ok && (math.IsInf(f, -1) || math.IsNaN(f)) {
+			n.Value = "-" + infinite // which no argument is
 		} else {
 			b, err := json.Marshal(values[name])
 			if err != nil {
@@ -278,6 +283,44 @@ func imported(_ *reading, k key, _ *rule) outcome {
 		return left("ndc's own")
 	}
 	return unknown("Python of the user's own")
+}
+
+// clipping reads the bound of the gradient's norm, of which infinity is none.
+func clipping(r *reading, k key, u *rule) outcome {
+	if n, ok := k.Value.(json.Number); ok && n == infinite {
+		k.Value = json.Number("0")
+	}
+	return r.plain(k, u.Argument)
+}
+
+// started reads what a run starts from.
+func started(r *reading, k key, _ *rule) outcome {
+	if k.Text() == "" {
+		return left("none")
+	}
+	from := "checkpoint"
+	if hf := r.given[inHuggingFace]; hf.Value == true {
+		from = "huggingface"
+	}
+	r.d.Set("training.start.from", from, r.at(k))
+	r.d.Set("training.start.path", k.Text(), r.at(k))
+	// Without the key the model alone is loaded.
+	if only, ok := r.given["checkpoint.initial_load_model_only"]; from == "checkpoint" && (!ok || only.Value == true) {
+		for _, what := range []string{"optimizer", "schedule", "data"} {
+			r.set("training.start.reset_"+what, true)
+		}
+	}
+	return outcome{to: "training.start"}
+}
+
+const inHuggingFace = "checkpoint.initial_load_in_hf"
+
+// published reads whether what a run starts from is in Hugging Face's format.
+func published(r *reading, k key, u *rule) outcome {
+	if on, _ := k.Truth(); on && r.given["checkpoint.initial_load_path"].Text() == "" {
+		return unknown("the weights lie in model.hf_assets_path; training.start names them")
+	}
+	return later(r, k, u)
 }
 
 // completeTitan settles what several keys say together.
