@@ -269,6 +269,29 @@ func TestPeak(t *testing.T) {
 	}
 }
 
+// TestEmptyStage: a rank in the middle of a pipeline may have no layer, and so
+// nothing to update; its time is a number all the same.
+func TestEmptyStage(t *testing.T) {
+	for _, kind := range []string{"adamw", "sgd", "muon"} {
+		for _, m := range []job.Model{dense(), moe()} {
+			for _, r := range runtimes.All() {
+				j := jobOf(m, 8)
+				j.Training.Optimizer.Kind = kind
+				e := New(j, targetOf(r))
+				l, x := single(16), execution()
+				l.PipelineParallel, l.PipelineSchedule, l.StageLayers = 4, plan.Schedule1F1B, []int{16, 8, 0, 8}
+				if r.Sharding.Unit == runtime.StoredBlock {
+					l.ZeroStage = 3
+				}
+				var out Result
+				if evaluate(e, &l, &x, &out); !(out.StepSeconds > 0) || math.IsInf(float64(out.StepSeconds), 0) {
+					t.Errorf("%s, %v: a step of %v", kind, r.Sharding.Unit, out.StepSeconds)
+				}
+			}
+		}
+	}
+}
+
 // TestOffNVLink: groups that leave a node of eight are named.
 func TestOffNVLink(t *testing.T) {
 	e := New(jobOf(dense(), 8), targetOf(runtimes.Whole()))

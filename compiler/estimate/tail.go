@@ -153,7 +153,7 @@ func (e *Evaluator) update(l *plan.Layout, x *plan.Execution, n program.Elements
 		bytes += full * gradient
 	}
 	t := e.device.Traffic(compute.Optimizer, units.Bytes(math.Round(bytes)))
-	if e.job.Training.Optimizer.Kind == "muon" {
+	if e.job.Training.Optimizer.Kind == "muon" && full > 0 { // a rank between the others may have no layer at all
 		t += e.orthogonalise(own / full * float64(l.StageLayers[0]*l.VirtualPipeline))
 	}
 	return t
