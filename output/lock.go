@@ -269,9 +269,19 @@ func (o *Output) told(err error) error {
 	case errors.As(err, &move):
 		return fmt.Errorf("%s cannot be moved to %s: %w", o.name(move.Old), o.name(move.New), move.Err)
 	case errors.As(err, &at):
-		return fmt.Errorf("%s: %w", o.name(at.Path), at.Err)
+		return fmt.Errorf("%s: %w", o.placeOf(at), at.Err)
 	}
 	return err
+}
+
+// placeOf is where an error happened. Calls below the folder (openat, mkdirat)
+// name places in it, calls to it and to an opened file whole paths.
+func (o *Output) placeOf(at *fs.PathError) string {
+	rest, whole := strings.CutPrefix(at.Path, o.path)
+	if whole && (rest == "" || os.IsPathSeparator(rest[0])) && !strings.HasSuffix(at.Op, "at") {
+		return filepath.Clean(at.Path)
+	}
+	return o.name(at.Path)
 }
 
 func ignoreMissing(err error) error {
