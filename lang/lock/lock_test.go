@@ -144,7 +144,10 @@ func TestInputs(t *testing.T) {
 		"calibration": {func(j *job.Job) {
 			j.Sources["cluster.calibration"] = job.Source{Origin: job.FromSpec, Value: "a.ndccal.json"}
 		}, true},
-		"launch":  {func(j *job.Job) { set(j, "slurm.account", func(s *job.Source) { s.Value = "other" }) }, true},
+		"launch": {func(j *job.Job) { set(j, "slurm.account", func(s *job.Source) { s.Value = "other" }) }, true},
+		"script": {func(j *job.Job) {
+			j.Sources["templates.after_launch"] = job.Source{Origin: job.FromSpec, Value: "true"}
+		}, true},
 		"default": {func(j *job.Job) { set(j, "training.optimizer.beta1", func(s *job.Source) { s.Value = 0.95 }) }, true},
 		"content": {func(j *job.Job) { set(j, "model.hidden_size", func(s *job.Source) { s.Value = 1 }) }, true},
 		"value":   {func(j *job.Job) { set(j, "training.global_batch_size", func(s *job.Source) { s.Value = 16 }) }, false},

@@ -69,8 +69,11 @@ func root(path string) (*Block, string) {
 			return r.block, rest
 		}
 	}
-	if strings.HasPrefix(path, "layout.") {
+	switch {
+	case strings.HasPrefix(path, "layout."):
 		return &constraintsBlock, path
+	case strings.HasPrefix(path, "templates."): // which a site alone says
+		return &siteBlock, path
 	}
 	return &jobBlock, path
 }

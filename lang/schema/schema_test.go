@@ -120,7 +120,8 @@ func TestEffects(t *testing.T) {
 		"execution.gradient_dtype": Convergence, "execution.attention": Execution, "execution.offload.optimizer": Execution,
 		"backend": Execution, "backend.version": Execution, "backend.extra_args": Convergence, "backend.path": Launch,
 		"slurm.container.image": Execution, "slurm.container.mounts": Launch, "slurm.account": Launch,
-		"training.optimiser": 0, "training.seed.x": 0, "models.layers": 0,
+		"templates.sbatch_header": Launch, "templates.before_launch": Launch,
+		"training.optimiser": 0, "training.seed.x": 0, "models.layers": 0, "templates.x": 0,
 	} {
 		if got := EffectOf(path); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
