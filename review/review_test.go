@@ -128,6 +128,8 @@ func TestGravest(t *testing.T) {
 	}
 	if r := Compare([]Build{build("a", 1)}, []Build{build("b", 1)}); len(r.Jobs) != 1 || r.Jobs[0].Was != "a" || r.Gravest() != schema.Launch {
 		t.Errorf("a renamed job: %+v", r.Jobs)
+	} else if text := r.Text(); !strings.HasPrefix(text, "b: was a, nothing else changed\n") {
+		t.Errorf("a renamed job: %s", text)
 	}
 }
 

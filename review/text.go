@@ -72,7 +72,11 @@ func (j *Job) headline() string {
 			parts = append(parts, fmt.Sprintf("%d of %s", n, effect))
 		}
 	}
-	if len(j.Changes) == 0 {
+	same := !slices.ContainsFunc(j.Backends, func(b Backend) bool { return b.State != Same })
+	switch {
+	case len(j.Changes) == 0 && same: // it has another name
+		parts = append(parts, "nothing else changed")
+	case len(j.Changes) == 0:
 		parts = append(parts, "no value changed, and its predictions did or its backends are others")
 	}
 	return strings.Join(parts, ", ")
