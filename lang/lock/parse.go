@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,11 +21,19 @@ import (
 // Parse reads the text of a lock. What a later version of ndc may have added is
 // left out; what cannot have been written by any is an error.
 func Parse(src []byte, name string) (*File, diag.List) {
+	r := reader{file: &File{}}
 	body, diags := lang.Parse(src, name)
+	if i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.ID == lang.SyntaxError }); i >= 0 {
+		why := diags[i].Detail
+		if bytes.HasPrefix(src, []byte(conflict)) || bytes.Contains(src, []byte("\n"+conflict)) {
+			why = "It has the marks of a merge that was not settled."
+		}
+		r.invalid(diags[i].Range, why)
+		return nil, r.diags
+	}
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	r := reader{file: &File{}}
 	for _, b := range body.Blocks {
 		switch b.Type {
 		case "plan":
@@ -39,14 +48,21 @@ func Parse(src []byte, name string) (*File, diag.List) {
 	return r.file, nil
 }
 
+// conflict begins what git leaves where two branches changed the same lines.
+const conflict = "<<<<<<< "
+
 type reader struct {
 	file  *File
 	diags diag.List
 }
 
 func (r *reader) fail(at hcl.Range, format string, args ...any) {
-	r.diags.Error(IDInvalid, lang.RangeOf(at), "The lock cannot be read",
-		fmt.Sprintf(format, args...)+" ndc writes this file; take it back from version control, or remove it and build again.")
+	r.invalid(lang.RangeOf(at), fmt.Sprintf(format, args...))
+}
+
+func (r *reader) invalid(at diag.Range, why string) {
+	r.diags.Error(IDInvalid, at, "The lock cannot be read",
+		why+" ndc writes this file; take it back from version control, or remove it and build again.")
 }
 
 func (r *reader) module(b *hclsyntax.Block) {
