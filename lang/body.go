@@ -222,6 +222,8 @@ func (l *loader) unknownBlock(n *hclsyntax.Block, spec *schema.Block) {
 	}
 	hint := didYouMean(n.Type, slices.Concat(spec.BlockNames(), spec.ArgumentNames()))
 	switch {
+	case hint == "" && spec.Name == schema.File.Name && schema.TestFile.Block(n.Type) != nil:
+		hint = " Tests stand in files of their own beside the jobs, NAME.ndctest.hcl."
 	case hint == "" && len(spec.Blocks) == 0:
 		hint = " It takes no blocks."
 	case hint == "":

@@ -29,4 +29,7 @@ cluster "b" {
 models "c" { # ERROR: unknown-block at models: The top of a file has no block "models". Did you mean "model"?
 }
 
+run "t" { # ERROR: unknown-block at run: The top of a file has no block "run". Tests stand in files of their own beside the jobs, NAME.ndctest.hcl.
+}
+
 layers = 3 # ERROR: unknown-argument at layers: The top of a file has no argument "layers". An argument of that name belongs to model.
