@@ -36,7 +36,11 @@ each plan its pictures, alternatives and explanations, sources last.`,
 			for _, job := range perJob(plans.list) {
 				f.Files = append(f.Files, output.File{Path: strings.ReplaceAll(job[0].job.Folder, "/", "-") + "-report.html", Content: pageOf(job)})
 			}
-			if filepath.Ext(out) == ".html" {
+			ext := strings.ToLower(filepath.Ext(out))
+			if foreignFormat.MatchString(ext) && ext != ".html" && !isFolder(out) {
+				return wrongUsage(c, "-o %s names a file, and reports end in .html. A folder of that name is written %s/.", out, out)
+			}
+			if ext == ".html" {
 				if len(f.Files) != 1 {
 					return wrongUsage(c, "-o %s is one file, and there are %d jobs. Choose one with --job, or give a folder.", out, len(f.Files))
 				}
