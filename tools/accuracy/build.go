@@ -60,6 +60,8 @@ type example struct {
 	assumed    bool                // nothing is known of its cluster but the GPU
 	memoryOnly bool                // its step time says nothing, or hangs on defaults that it may not have kept
 	judge      bool                // it judges only: no fit sees it, and no goal but its own counts it
+	open       bool                // the fastest of settings stands for what the row does not state
+	settings   []example           // what a row with open settings may have been
 	evaluator  *estimate.Evaluator // of a fit
 	weight     float64             // in a fit: one over the root of its source's rows
 }
@@ -135,6 +137,9 @@ func (w *describer) guarded(r *row) (x example) {
 // example builds one job, or says why it cannot.
 func (w *describer) example(r *row) example {
 	f, completed := w.factsOf(r), false
+	if f != nil && f.Open != "" && r.Layout.MBS == 0 {
+		return w.open(r)
+	}
 	if f != nil && f.Defaults != nil {
 		r, completed = f.Defaults.complete(r)
 	}
@@ -169,6 +174,7 @@ func (w *describer) example(r *row) example {
 	if x.layout, x.skip = layout(r, x.target, fw.Partition); x.skip != "" {
 		return x
 	}
+	x.open = f.Open != ""
 	x.assumed, x.memoryOnly, x.judge = f.Assumed, f.MemoryOnly != "" || completed, f.JudgeOnly != ""
 	if r.Layout.PPPartition == "type:transformer|embedding" {
 		x.layout.StageLayers = withEmbeddings(r.Model.Layers, x.layout.PipelineParallel)

@@ -30,6 +30,8 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	printRegret(&b, results)
 	b.WriteString("```\n\n### What options gained\n\n" + gainsText + "\n")
 	printGains(&b, results)
+	b.WriteString("\n### Strategies for mixtures\n\n" + strategiesText)
+	printStrategies(&b, results)
 	b.WriteString("\n## Ranges\n\n" + rangesText + "\n")
 	printCoverage(&b, results, c)
 	printMemoryCoverage(&b, results)
@@ -113,6 +115,12 @@ whole range of memory. ` + "`-json`" + ` has the place of a layout among those o
 const gainsText = `Pairs of published runs of one source that differ in one option of execution and in nothing else that is known, but for the release where a later table repeats a run: by how much the step with
 the one was longer than with the other, at the median of the pairs (with the least and the most). A search compares such differences, so that an option that is
 predicted to gain far more than it did is not chosen unasked ([megatron.md](megatron.md#cuda-graphs-that-nobody-asked-for)).
+`
+
+const strategiesText = `A paper on mixtures in Megatron-Core (Liu et al. 2025, arXiv:2504.14960) compares ways of cutting three models over 64 to 1,024 H100, and states neither micro-batch nor chunks
+nor recompute, which its authors tuned for each. No fit sees it. Here all three are as ndc predicts them to be fastest of what is likely to fit, 1 to 8 sequences, all chunks that cut
+the layers evenly, recompute of nothing, of norms and activations, of experts or of all. Utilisation becomes time by Megatron-LM's own count of those releases, with attention in full.
+Left out are FSDP, of which the paper does not say whose it is, 8x70B, whose experts per token it does not say, and long sequences, where the count of attention decides.
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from the spreads of its terms ([uncertainty.md](uncertainty.md)), which are the

@@ -13,6 +13,7 @@ type facts struct {
 	Assumed        bool   `json:"assumed"`     // nothing is known but the GPU: a typical cluster and framework
 	MemoryOnly     string `json:"memory_only"` // why step times are not to be compared
 	JudgeOnly      string `json:"judge_only"`  // why the rows are kept out of every fit
+	Open           string `json:"open"`        // what the rows do not state, and a search sets
 	CatalogCluster string `json:"catalog_cluster"`
 	CatalogGPU     string `json:"catalog_gpu"`
 	GPUsPerNode    int    `json:"gpus_per_node"`

@@ -97,6 +97,7 @@ func run(o options, p estimate.Parameters) error {
 	report(os.Stdout, results, o.worst)
 	printRegret(os.Stdout, results)
 	printGains(os.Stdout, results)
+	printStrategies(os.Stdout, results)
 	printTrials(os.Stdout, results)
 	if !o.cross && o.out == "" {
 		return nil

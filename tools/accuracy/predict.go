@@ -66,9 +66,12 @@ func predictAll(examples []example, p estimate.Parameters) []result {
 // predict compares one example. What no check foresaw skips the row instead
 // of ending the program.
 func predict(x *example, p estimate.Parameters) (r result) {
-	r = result{ID: x.row.ID, Source: strings.TrimSuffix(x.row.file, ".jsonl"), Status: "skipped", Reason: x.skip, apart: x.row.apart(), judge: x.judge, example: x}
+	r = result{ID: x.row.ID, Source: x.source(), Status: "skipped", Reason: x.skip, apart: x.row.apart(), judge: x.judge, example: x}
 	if x.skip != "" {
 		return r
+	}
+	if x.settings != nil {
+		return x.best(p)
 	}
 	skipped := r
 	defer func() {
@@ -114,6 +117,9 @@ func predict(x *example, p estimate.Parameters) (r result) {
 	r.prior = evaluator.Prior()
 	return r
 }
+
+// source is the file of the row.
+func (x *example) source() string { return strings.TrimSuffix(x.row.file, ".jsonl") }
 
 // plausible reports whether a prediction is a positive number.
 func plausible(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
@@ -192,10 +198,13 @@ func flops(r *row, tokens float64) float64 {
 	case strings.HasPrefix(s, "Megatron-LM's counter"):
 		heads, width := float64(r.Model.Heads), float64(r.Model.HeadDim)
 		groups, context := float64(r.Model.KVHeads), float64(r.Model.SeqLen)
+		if strings.HasSuffix(s, "attention in full") { // before core_v0.12
+			context *= 2
+		}
 		attention := h*width*(2*heads+2*groups) + heads*width*context
 		mlp := 3 * h * float64(r.Model.FFN)
 		if e := r.Model.MoE; e != nil {
-			mlp = 3 * h * float64(e.FFN) * float64(e.TopK)
+			mlp = 3 * h * (float64(e.FFN)*float64(e.TopK) + float64(e.SharedFFN))
 		}
 		return 6 * tokens * (layers*(attention+mlp) + h*float64(r.Model.Vocab))
 	case strings.Contains(s, "96*B*s*l*h^2"):

@@ -23,17 +23,18 @@ func forecasts(results []result) (own, grids []forecast) {
 	for i := range results {
 		r := &results[i]
 		v := r.Verdict
-		if v == nil || r.apart || math.Abs(v.Share-1) > nearCard {
+		if v == nil || r.apart || r.example.open || math.Abs(v.Share-1) > nearCard { // what is open is set so that it fits
 			continue
 		}
+		grid := r.Source == "ultrascale_playbook"
 		f := forecast{v.Probability, v.Share, !v.Ran}
-		if r.judge && r.Time == nil {
+		if grid && r.Time == nil {
 			if g := r.example.row.grade(); g != "certain" && g != "strong" {
 				continue // nobody knows why it did not report
 			}
 			f.out = true
 		}
-		if r.judge {
+		if grid {
 			grids = append(grids, f)
 		} else {
 			own = append(own, f)

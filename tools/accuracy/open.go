@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/plan"
+)
+
+// Some publishers state who works with whom, and not the micro-batch, the chunks of the
+// pipeline or the recompute that they found best for it. For rows of a source with
+// "open" in clusters.jsonl these are as a search would set them: what is predicted to
+// be fastest of all that is likely to fit stands beside what was measured.
+
+// settings are the rows that a row with open settings may have been.
+func (r *row) settings() (list []*row) {
+	l := &r.Layout
+	perRank := l.GBS * l.TP * l.PP * max(1, l.CP) / max(1, r.Cluster.GPUs)
+	for _, mbs := range []int{1, 2, 4, 8} {
+		for vpp := 1; vpp*l.PP <= r.Model.Layers; vpp++ {
+			chunked := vpp > 1 && (l.PP == 1 || r.Model.Layers%(vpp*l.PP) != 0 || perRank/mbs%l.PP != 0)
+			if mbs > perRank || perRank%mbs != 0 || chunked {
+				continue
+			}
+			for _, c := range openRecompute {
+				s := *r
+				s.Layout.MBS, s.Layout.VPP, s.Layout.Recompute = mbs, vpp, c
+				list = append(list, &s)
+			}
+		}
+	}
+	return list
+}
+
+// openRecompute is what may be recomputed in mixtures, from nothing to everything.
+var openRecompute = []recomputeChoice{
+	{Mode: "none"},
+	{Mode: "selective", Modules: json.RawMessage(`["moe_act", "layernorm"]`)},
+	{Mode: "selective", Modules: json.RawMessage(`["moe"]`)},
+	{Mode: "full"},
+}
+
+// open builds the examples of all settings of a row.
+func (w *describer) open(r *row) example {
+	var all []example
+	for _, s := range r.settings() {
+		if x := w.example(s); x.skip == "" {
+			all = append(all, x)
+		}
+	}
+	if len(all) == 0 {
+		return example{row: r, skip: "no setting of what is open can be described"}
+	}
+	x := all[0]
+	x.settings = all
+	return x
+}
+
+// best predicts the settings of a row that leaves some open, and keeps the fastest that
+// fits.
+func (x *example) best(p estimate.Parameters) (best result) {
+	best = result{ID: x.row.ID, Source: x.source(), Status: "skipped", Reason: "no setting of what is open fits", judge: x.judge, example: &example{row: x.row, skip: "none fits"}}
+	for i := range x.settings {
+		r := predict(&x.settings[i], p)
+		if r.Verdict == nil || !r.Verdict.Likely {
+			continue
+		}
+		if best.Time == nil || r.Time.PredictedSeconds < best.Time.PredictedSeconds {
+			best = r
+		}
+	}
+	return best
+}
+
+// strategies are the rows with open settings, by what they have in common, those of
+// more than one strategy.
+func strategies(results []result) (groups [][]*result) {
+	var names []string
+	by := map[string][]*result{}
+	for i := range results {
+		r := &results[i]
+		if r.Time == nil || !r.example.open {
+			continue
+		}
+		x := r.example.row
+		k := fmt.Sprintf("%s on %d GPUs, batch %d", x.Model.Name, x.Cluster.GPUs, x.Layout.GBS)
+		if by[k] == nil {
+			names = append(names, k)
+		}
+		by[k] = append(by[k], r)
+	}
+	for _, k := range names {
+		if len(by[k]) > 1 {
+			groups = append(groups, by[k])
+		}
+	}
+	return groups
+}
+
+// strategyOrder counts the pairs of strategies that differ, and those of them that are
+// predicted in their order.
+func strategyOrder(groups [][]*result) *ordering {
+	o := &ordering{}
+	for _, g := range groups {
+		for i, r := range g {
+			for _, other := range g[:i] {
+				o.compare(other, r)
+			}
+		}
+	}
+	return o
+}
+
+// printStrategies tells which strategy was measured to be the best, and which is
+// predicted to be.
+func printStrategies(w io.Writer, results []result) {
+	groups := strategies(results)
+	if len(groups) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\n| job | tensor, pipeline, expert x its tensor | measured | predicted | micro-batch, chunks, recompute |\n|---|---|---|---|---|\n")
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b *result) int { return cmp.Compare(a.Time.MeasuredSeconds, b.Time.MeasuredSeconds) })
+		for i, r := range g {
+			x, l, job := r.example.row, &r.example.layout, ""
+			if i == 0 {
+				job = fmt.Sprintf("%s, %d GPUs, batch %d", x.Model.Name, x.Cluster.GPUs, x.Layout.GBS)
+			}
+			fmt.Fprintf(w, "| %s | %d, %d, %d x %d | %.2f s | %.2f s (%+.1f %%) | %d, %d, %s |\n", job,
+				l.TensorParallel, l.PipelineParallel, l.ExpertParallel, l.ExpertTensorParallel, r.Time.MeasuredSeconds, r.Time.PredictedSeconds,
+				100*(r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1), l.MicroBatchSize, l.VirtualPipeline, recomputed(l))
+		}
+	}
+	o := strategyOrder(groups)
+	fmt.Fprintf(w, "\nOf %d pairs that differ by more than 5 %%, %d are predicted in their order.\n", o.pairs, o.right)
+}
+
+// recomputed is what a layout recomputes, in a word or a few.
+func recomputed(l *plan.Layout) string {
+	if l.Recompute == plan.RecomputeSelective {
+		return strings.Join(l.RecomputeModules.Names(), " and ")
+	}
+	return l.Recompute.String()
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+)
+
+// TestSettings: 256 sequences on 128 GPUs in eight stages of tensor 2 are 32 for a rank,
+// and 56 layers have as many chunks as cut them and the micro-batches evenly.
+func TestSettings(t *testing.T) {
+	var r row
+	r.Cluster.GPUs, r.Model.Layers = 128, 56
+	r.Layout.TP, r.Layout.PP, r.Layout.GBS = 2, 8, 256
+	type setting struct{ mbs, vpp int }
+	seen := map[setting]int{}
+	for _, s := range r.settings() {
+		seen[setting{s.Layout.MBS, s.Layout.VPP}]++
+	}
+	// 32, 16 and 8 micro-batches are rounds of eight stages, 4 are none.
+	for _, s := range []setting{{1, 1}, {1, 7}, {2, 1}, {2, 7}, {4, 1}, {4, 7}, {8, 1}} {
+		if seen[s] != len(openRecompute) {
+			t.Errorf("%+v: %d times", s, seen[s])
+		}
+		delete(seen, s)
+	}
+	if len(seen) > 0 {
+		t.Errorf("more: %v", seen)
+	}
+}
+
+// TestStrategies: of the strategies that a paper compares the better one is predicted to
+// be better, with what it does not state as it is predicted to be best; and what
+// leaves nothing open is what it says.
+func TestStrategies(t *testing.T) {
+	cases, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := predictAll(cases, estimate.DefaultParameters())
+	if o := strategyOrder(strategies(results)); o.pairs < 15 || o.right < o.pairs {
+		t.Errorf("%d of %d pairs are in their order", o.right, o.pairs)
+	}
+	for i := range results {
+		r := &results[i]
+		if r.example.open && (r.Time == nil || !r.judge || r.example.row.Layout.MBS == 0 || cases[i].row.ID != r.ID) {
+			t.Errorf("%s: %+v", r.ID, r)
+		}
+	}
+}
