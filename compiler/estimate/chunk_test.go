@@ -28,6 +28,9 @@ func TestAmax(t *testing.T) {
 	if got := reductions("delayed"); got.calls != 2*4 || !equal(got.seconds, 8*one) || got.exposed != got.seconds {
 		t.Errorf("of a micro-batch %d calls in %v s, %v exposed; want 8 of %v s", got.calls, got.seconds, got.exposed, one)
 	}
+	if size := New(j, targetOf(runtimes.Whole())).groupsOf(&l, &x).of(collectiveAmax).Size(); size != 8 {
+		t.Errorf("%d ranks, of eight stages of eight", size)
+	}
 	l = single(1)
 	if got := reductions("delayed"); got.calls != 0 || got.seconds != 0 {
 		t.Errorf("one GPU: %+v", got)

@@ -144,6 +144,8 @@ func (g *groups) of(c collectiveKind) *collective.Group {
 		return g.expertReplica
 	case collectivePipeline:
 		return g.pipeline
+	case collectiveAmax:
+		return g.amax
 	case collectiveEmbedding:
 		return g.embedding
 	}
