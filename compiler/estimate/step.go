@@ -311,7 +311,9 @@ func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward, weight unit
 			add(int(times), &s.table.layers[i])
 		}
 	}
-	add(1, s.amax)
+	if s.amax != &unscaled {
+		add(1, s.amax)
+	}
 	last := l.Chunks() - 1
 	if c == 0 {
 		add(1, &s.table.embedding)
