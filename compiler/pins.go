@@ -96,7 +96,9 @@ func checkNames(j *job.Job, t *target.Target, diags *diag.List) {
 			recomputes = append(recomputes, name)
 		}
 	}
-	checkName(j, t, diags, nameAxis{"pipeline_schedule", c.PipelineSchedule, schedules})
+	if !c.PipelineSchedule.Allows(job.NoValue) || !c.PipelineParallel.Allows(1) {
+		checkName(j, t, diags, nameAxis{"pipeline_schedule", c.PipelineSchedule, schedules})
+	}
 	checkName(j, t, diags, nameAxis{"recompute", c.Recompute, recomputes})
 }
 
@@ -115,7 +117,7 @@ func checkName(j *job.Job, t *target.Target, diags *diag.List, a nameAxis) {
 		offers = "has no " + a.name
 	}
 	diags.Error(IDAxisUnsupported, j.Sources.Range("constraints.layout."+a.name), "The framework lacks this value of the layout",
-		fmt.Sprintf("%s %s %s; the job asks for %s.%s", t.Backend, t.Version, offers, strings.Join(quoted(a.choice), ", "), whoHas(t, a.name, a.choice...)))
+		fmt.Sprintf("%s %s %s; the job asks for %s.%s", t.Backend, t.Version, offers, strings.Join(quoted(a.choice.Names()), ", "), whoHas(t, a.name, a.choice.Names()...)))
 }
 
 // checkRecompute reports methods and depths of full recompute of which the
@@ -133,6 +135,12 @@ func checkRecompute(j *job.Job, t *target.Target, diags *diag.List) {
 	}
 	if !c.Recompute.Allows(plan.RecomputeFull.String()) || len(methods) == 0 {
 		return
+	}
+	others := slices.ContainsFunc(t.Recomputes, func(o target.RecomputeOption) bool {
+		return o.Mode != plan.RecomputeFull && c.Recompute.Allows(o.Mode.String())
+	})
+	if others && c.RecomputeMethod.Allows(job.NoValue) && !slices.ContainsFunc(methods, c.RecomputeMethod.Allows) {
+		return // the others have no method
 	}
 	before := len(*diags)
 	checkName(j, t, diags, nameAxis{"recompute_method", c.RecomputeMethod, methods})

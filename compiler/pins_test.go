@@ -38,6 +38,9 @@ func TestPins(t *testing.T) {
 		{"all stages but those offered", job.LayoutConstraints{ZeroStage: job.IntChoice{Ranged: true, Max: 3, Not: []int{0, 2}}}, "so zero_stage = { min = 0, max = 3, not = [0, 2] } leaves"},
 		{"a stage", job.LayoutConstraints{ZeroStage: one(1)}, "offers zero_stage 0, 2, so zero_stage = 1"},
 		{"a schedule", job.LayoutConstraints{PipelineSchedule: job.StringChoice{"gpipe"}}, "has no pipeline_schedule"},
+		{"no schedule to exclude", job.LayoutConstraints{PipelineSchedule: job.StringChoice{"1f1b", job.NoValue}}, ""},
+		{"an excluded method", job.LayoutConstraints{RecomputeMethod: job.StringChoice{"block", job.NoValue}}, ""},
+		{"an excluded method of what is full", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeMethod: job.StringChoice{"block", job.NoValue}}, `asks for "block".`},
 		{"a method", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeMethod: job.StringChoice{"block"}}, `offers recompute_method = "uniform"`},
 		{"a depth", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeLayers: one(2, 4)}, "recompute_layers = [2, 4]"},
 		{"a depth of one", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeLayers: one(1)}, ""},
@@ -80,6 +83,7 @@ func TestSchedules(t *testing.T) {
 		{job.StringChoice{"dualpipev"}, IDAxisUnsupported, "Another backend has it."},
 		{job.StringChoice{"dualpipev", "1f1b"}, "", ""},
 		{nil, "", ""},
+		{job.StringChoice{"dualpipev", job.NoValue}, "", ""}, // without a pipeline
 	} {
 		j := &job.Job{Model: job.Model{Layers: 8}, Sources: job.Sources{}}
 		j.Constraints.Layout.PipelineSchedule = c.asked

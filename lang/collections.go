@@ -298,6 +298,9 @@ func (c *converter) boolChoice(v cty.Value) (any, bool) {
 // stringChoice converts text, a list of text or { not }.
 func (c *converter) stringChoice(v cty.Value) (any, bool) {
 	list, ok := chosen(c, v, c.text, c.spec.Enum)
+	if t := v.Type(); ok && (t.IsObjectType() || t.IsMapType()) {
+		list = append(list, job.NoValue)
+	}
 	return job.StringChoice(list), ok
 }
 

@@ -76,7 +76,7 @@ func plain(v any) any {
 		}
 		return m
 	case job.StringChoice:
-		return oneOf(list(v))
+		return oneOf(list(v.Names()))
 	case job.IntChoice:
 		if v.Ranged {
 			return rangeOfCounts(v)

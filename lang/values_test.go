@@ -53,7 +53,7 @@ locals {
 
 		DataParallelShard: job.IntChoice{Ranged: true, Min: 1, Not: []int{3, 5}},
 		MicroBatches:      job.IntChoice{Ranged: true, Min: 2, Not: []int{4}},
-		RecomputeMethod:   job.StringChoice{"uniform"},
+		RecomputeMethod:   job.StringChoice{"uniform", job.NoValue},
 	}
 	if d := cmp.Diff(want, c.Layout); d != "" {
 		t.Error(d)

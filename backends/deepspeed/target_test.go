@@ -124,6 +124,9 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"text", func(j *job.Job) { j.Training.Data = job.Data{Format: "jsonl"} }, UnsupportedTraining, "tokenizer"},
 		{"modules", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedLayout, "Megatron-LM"},
 		{"schedule", func(j *job.Job) { j.Constraints.Layout.PipelineSchedule = job.StringChoice{"dualpipev"} }, UnsupportedLayout, "TorchTitan 0.3.0 has the pipeline schedule dualpipev"},
+		{"schedules but one", func(j *job.Job) {
+			j.Constraints.Layout.PipelineSchedule, j.Constraints.Layout.PipelineParallel = job.StringChoice{"1f1b", job.NoValue}, job.IntChoice{Values: []int{2}}
+		}, UnsupportedLayout, "no pipeline parallelism"}, // and nothing of the schedule
 		{"window", func(j *job.Job) {
 			j.Model.SlidingWindow.Size, j.Training.Data.DocumentMask = 16, true
 		}, UnsupportedTraining, "sliding window"},

@@ -106,12 +106,22 @@ func (c IntChoice) Largest() int {
 	return c.Max
 }
 
-// StringChoice is a value or a list; nil allows everything.
+// StringChoice is a value or a list; nil allows everything. What is said as an
+// exclusion is the values that it leaves, and NoValue.
 type StringChoice []string
+
+// NoValue stands in an exclusion for an axis that has no value, as the schedule
+// of a layout without a pipeline has none, which no exclusion excludes.
+const NoValue = ""
 
 // Allows reports whether v is allowed.
 func (c StringChoice) Allows(v string) bool {
 	return c == nil || slices.Contains(c, v)
+}
+
+// Names lists the values that are allowed, by their names.
+func (c StringChoice) Names() []string {
+	return slices.DeleteFunc(slices.Clone([]string(c)), func(v string) bool { return v == NoValue })
 }
 
 // BoolChoice is a pinned truth value or free.

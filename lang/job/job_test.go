@@ -93,6 +93,9 @@ func TestOptional(t *testing.T) {
 	if Some(3).Or(4) != 3 || (Optional[int]{}).Or(4) != 4 {
 		t.Error("Or must prefer what is set")
 	}
+	if c := (StringChoice{"a", NoValue}); !c.Allows(NoValue) || (StringChoice{"a"}).Allows(NoValue) || len(c.Names()) != 1 {
+		t.Error("an exclusion")
+	}
 	if (StringChoice)(nil).Allows("x") != true || (StringChoice{"a"}).Allows("x") || !(StringChoice{"a"}).Allows("a") {
 		t.Error("StringChoice")
 	}
