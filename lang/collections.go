@@ -308,21 +308,22 @@ func (c *converter) stringChoice(v cty.Value) (any, bool) {
 // there are.
 func chosen[T comparable](c *converter, v cty.Value, each func(cty.Value, diag.Range) (T, bool), all []T) ([]T, bool) {
 	t, whole := v.Type(), rangeOf(c.expr.Range())
-	var list []T
-	var ok bool
 	switch {
 	case isSequence(t):
-		list, ok = elements(c, v, each)
+		list, ok := elements(c, v, each)
+		if ok && len(list) == 0 {
+			c.emptyChoice()
+		}
+		return list, ok && len(list) > 0
 	case t.IsObjectType() || t.IsMapType():
-		list, ok = remaining(c, v, each, all)
-	default:
-		x, fine := each(v, whole)
-		return []T{x}, fine
+		list, ok := remaining(c, v, each, all)
+		if ok && len(list) == 0 {
+			c.fail(OutOfRange, whole, "Nothing is left of %q: \"not\" excludes every value that there is. Take one out of it, or leave the argument out.", c.spec.Name)
+		}
+		return list, ok && len(list) > 0
 	}
-	if ok && len(list) == 0 {
-		c.emptyChoice()
-	}
-	return list, ok && len(list) > 0
+	x, fine := each(v, whole)
+	return []T{x}, fine
 }
 
 // remaining converts { not }: all values but some.
