@@ -56,6 +56,12 @@ type Row struct {
 	Place int    // among the words of its kind; rows of one place stand in order
 	Quiet string // a value of a Name that goes without saying
 
+	// Plain is the value of a Name that counts as nothing used where jobs prefer and
+	// avoid; "none" does in any case. Always says that there is no such value: every
+	// plan has one of Values, so that jobs cannot prefer or avoid the row.
+	Plain  string
+	Always bool
+
 	// Relief is the place of the row among the changes that are tried when
 	// nothing fits, cheapest first; 0: it is not tried alone.
 	Relief int

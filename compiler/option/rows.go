@@ -126,7 +126,7 @@ const Offload = "offload"
 // and of the plan's JSON.
 var Options = []Option{
 	{
-		Row:    Row{Name: "attention", Kind: Name, Values: []string{"flash", "fused", "unfused"}, Doc: "Attention kernel.", Words: "%s attention"},
+		Row:    Row{Name: "attention", Kind: Name, Always: true, Values: []string{"flash", "fused", "unfused"}, Doc: "Attention kernel.", Words: "%s attention"},
 		Value:  func(x *plan.Execution) any { return &x.Attention },
 		Choice: func(x *job.Execution) any { return &x.Attention },
 	}, {
@@ -154,17 +154,17 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.OverlapExpertParallel },
 		Choice: func(x *job.Execution) any { return &x.OverlapExpertParallel },
 	}, {
-		Row:    Row{Name: "gradient_dtype", Numerics: true, Kind: Name, Values: []string{"fp32", "bf16"}, Doc: "Of gradient accumulation and reduction.", Words: "%s gradients", Place: 1, Relief: 3},
+		Row:    Row{Name: "gradient_dtype", Numerics: true, Kind: Name, Values: []string{"fp32", "bf16"}, Plain: "fp32", Doc: "Of gradient accumulation and reduction.", Words: "%s gradients", Place: 1, Relief: 3},
 		Saves:  "bf16",
 		Value:  func(x *plan.Execution) any { return &x.GradientDType },
 		Choice: func(x *job.Execution) any { return &x.GradientDType },
 	}, {
-		Row:    Row{Name: "optimizer_state_dtype", Numerics: true, Kind: Name, Values: []string{"fp32", "bf16", "fp16", "fp8"}, Doc: "Of the optimizer's moments.", Words: "%s optimizer states", Place: 1, Relief: 2},
+		Row:    Row{Name: "optimizer_state_dtype", Numerics: true, Kind: Name, Values: []string{"fp32", "bf16", "fp16", "fp8"}, Plain: "fp32", Doc: "Of the optimizer's moments.", Words: "%s optimizer states", Place: 1, Relief: 2},
 		Saves:  "bf16",
 		Value:  func(x *plan.Execution) any { return &x.OptimizerStateDType },
 		Choice: func(x *job.Execution) any { return &x.OptimizerStateDType },
 	}, {
-		Row:    Row{Name: "cross_entropy", Kind: Name, Values: []string{"unfused", "fused"}, Doc: "Kernel of the loss.", Words: "%s cross-entropy", Quiet: "unfused", Place: 4},
+		Row:    Row{Name: "cross_entropy", Kind: Name, Values: []string{"unfused", "fused"}, Plain: "unfused", Doc: "Kernel of the loss.", Words: "%s cross-entropy", Quiet: "unfused", Place: 4},
 		Value:  func(x *plan.Execution) any { return &x.CrossEntropy },
 		Choice: func(x *job.Execution) any { return &x.CrossEntropy },
 	}, {
@@ -182,7 +182,7 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.Compile },
 		Choice: func(x *job.Execution) any { return &x.Compile },
 	}, {
-		Row: Row{Name: "moe_dispatcher", Kind: Name, Values: []string{"allgather", "alltoall", "deepep", "hybridep"}, Doc: "How tokens reach their experts.",
+		Row: Row{Name: "moe_dispatcher", Kind: Name, Always: true, Values: []string{"allgather", "alltoall", "deepep", "hybridep"}, Doc: "How tokens reach their experts.",
 			Words: "%s dispatcher", Place: 4},
 		Value:  func(x *plan.Execution) any { return &x.MoEDispatcher },
 		Choice: func(x *job.Execution) any { return &x.MoEDispatcher },
@@ -200,7 +200,7 @@ var Options = []Option{
 		Value:  func(x *plan.Execution) any { return &x.FullySharded },
 		Choice: func(x *job.Execution) any { return &x.FullySharded },
 	}, {
-		Row: Row{Name: "shard_buffers", Kind: Name, Values: []string{"dynamic", "double", "registered"},
+		Row: Row{Name: "shard_buffers", Kind: Name, Values: []string{"dynamic", "double", "registered"}, Plain: "dynamic",
 			Doc:   "Where `fully_sharded` gathers and reduces: in memory of the moment, in two buffers that stay, or in two that NCCL has registered.",
 			Words: "%s buffers of shards", Quiet: "dynamic", Place: 5},
 		Value:  func(x *plan.Execution) any { return &x.ShardBuffers },

@@ -18,8 +18,8 @@ var constraintsBlock = Block{
 		{Name: "max_exposed_communication", Type: Share, Doc: "Largest share of a step that waits for communication."},
 		{Name: "min_mfu", Type: Number, Limits: fraction, Doc: "Smallest model-FLOPs utilisation."},
 		{Name: "nvlink_only", Type: StringList, Default: `["tensor_parallel"]`, Enum: meshAxes(), Doc: "Axes that may not leave an NVLink domain (a node, where there is no NVLink)."},
-		{Name: "prefer", Type: StringList, DefaultDoc: "nothing", Enum: parts(), Doc: "Axes and options that decide among plans which are tied with the fastest: the one that uses more of them goes first. `offload` is anything that is kept in host memory."},
-		{Name: "avoid", Type: StringList, DefaultDoc: "nothing", Enum: parts(), Doc: "The same, for the one that uses fewer of them."},
+		{Name: "prefer", Type: StringList, DefaultDoc: "nothing", Enum: parts(), Absent: ever(), Doc: "Axes and options that decide among plans which are tied with the fastest: the one that uses more of them goes first. A count is used above 1 (`zero_stage` above 0), a switch when it is on, a type of numbers when it is not fp32, `cross_entropy` when it is fused, `shard_buffers` when they stay. `offload` is anything that is kept in host memory."},
+		{Name: "avoid", Type: StringList, DefaultDoc: "nothing", Enum: parts(), Absent: ever(), Doc: "The same, for the one that uses fewer of them."},
 	},
 	Blocks: []Block{oomBlock, layoutBlock},
 }
@@ -55,16 +55,27 @@ func meshAxes() []string {
 func parts() []string {
 	names := []string{option.Offload}
 	for i := range option.Axes {
-		if a := &option.Axes[i]; a.Kind != option.Counts && a.Kind != option.Names {
+		if a := &option.Axes[i]; a.Kind != option.Counts && a.Kind != option.Names && !a.Always {
 			names = append(names, a.Name)
 		}
 	}
 	for i := range option.Options {
-		if o := &option.Options[i]; !o.IsOffload() {
+		if o := &option.Options[i]; !o.IsOffload() && !o.Always {
 			names = append(names, o.Name)
 		}
 	}
 	return names
+}
+
+// ever says of what every plan uses why none of them can be preferred for it.
+func ever() map[string]string {
+	why := map[string]string{}
+	for i := range option.Options {
+		if o := &option.Options[i]; o.Always {
+			why[o.Name] = "No plan uses more of it than another: execution." + o.Name + " says which it is, or lists those to choose from."
+		}
+	}
+	return why
 }
 
 // layoutArguments makes an argument of every axis.
