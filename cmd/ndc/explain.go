@@ -32,6 +32,9 @@ type explainFlags struct {
 // topics are what can be explained, in the order of an explanation of all.
 var topics = []string{"memory", "time", "layout", "communication", "sensitivity", "launch"}
 
+// explainFormats are the forms of an explanation, the first being the default.
+var explainFormats = []string{"text", "json", "markdown"}
+
 func newExplain(stdout, stderr io.Writer) *cobra.Command {
 	var flags explainFlags
 	c := &cobra.Command{
@@ -49,6 +52,7 @@ Without a topic: memory, time and communication. --flag NAME says where a word o
 the launch files comes from, through modules, sites, defaults and the search.
 --what-if PATH=VALUE says what a change of the job would do to the step, under the
 layout as it is and under the best one; it may be repeated.`,
+		ValidArgsFunction: behindFile(topics),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := jsonFormat(c, flags.json, &flags.format); err != nil {
 				return err
@@ -82,7 +86,7 @@ layout as it is and under the best one; it may be repeated.`,
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&flags.format, "format", "text", "text, json or markdown")
+	c.Flags().StringVar(&flags.format, "format", explainFormats[0], "text, json or markdown")
 	c.Flags().StringVar(&flags.flag, "flag", "", "where this word of the launch files comes from, such as micro-batch-size")
 	c.Flags().StringArrayVar(&flags.whatIf, "what-if", nil, "what a change would do, as PATH=VALUE; may be repeated")
 	c.Flags().IntVar(&flags.stage, "stage", -1, "the pipeline stage whose memory is taken apart (default: the busiest)")
@@ -96,8 +100,8 @@ func askedTopics(c *cobra.Command, words []string, flags *explainFlags) ([]strin
 			return nil, wrongUsage(c, "A topic is %s, not %q.%s", diag.OneOf(topics), w, diag.DidYouMean(w, topics))
 		}
 	}
-	if formats := []string{"text", "json", "markdown"}; !slices.Contains(formats, flags.format) {
-		return nil, wrongUsage(c, "--format is %s, not %q.%s", diag.OneOf(formats), flags.format, diag.DidYouMean(flags.format, formats))
+	if !slices.Contains(explainFormats, flags.format) {
+		return nil, wrongUsage(c, "--format is %s, not %q.%s", diag.OneOf(explainFormats), flags.format, diag.DidYouMean(flags.format, explainFormats))
 	}
 	if len(words) == 0 && flags.flag == "" && len(flags.whatIf) == 0 {
 		words = []string{"memory", "time", "communication"}

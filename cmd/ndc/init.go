@@ -21,9 +21,12 @@ import (
 	"github.com/ndc-dev/ndc/lang/lock"
 )
 
+// lockfiles are what may become of a lock, the first being the default.
+var lockfiles = []string{"update", "readonly"}
+
 func newInit(stdout, stderr io.Writer) *cobra.Command {
 	var upgrade, asJSON bool
-	lockfile := "update"
+	lockfile := lockfiles[0]
 	c := &cobra.Command{
 		Use: "init FILE|DIR", Short: "Fetch the modules that the jobs call", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Fetch the modules that FILE, or the *.hcl files in DIR, and those modules call,
@@ -33,7 +36,7 @@ when it is there; --upgrade takes the newest that the module blocks allow. It is
 the only command that uses the network.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, asJSON)
-			if lockfile != "update" && lockfile != "readonly" {
+			if !slices.Contains(lockfiles, lockfile) {
 				return usageError(fmt.Sprintf("--lockfile is %q, and it is update or readonly.", lockfile))
 			}
 			i := &initializer{upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}}

@@ -89,6 +89,7 @@ interrupt (128 and the number of the signal).`,
 	root.SetErr(stderr)
 	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newDiff(stdout, stderr), newGraph(stdout, stderr), newExplain(stdout, stderr), newReport(stdout, stderr), newSize(stdout, stderr), newValidate(stdout, stderr), newTest(stdout, stderr), newFmt(stdout, stderr),
 		newInit(stdout, stderr), newClean(stdout, stderr), newWatch(stdout, stderr), newCalibrate(stdout, stderr), newTune(stdout, stderr), newImport(stdout, stderr), newLint(stdout, stderr), newCatalog(stdout, stderr), newLSP(stdout), newVersion(stdout), newMan(stdout, stderr))
+	complete(root)
 	return root
 }
 
