@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -96,6 +97,57 @@ func TestRoundTrip(t *testing.T) {
 				}
 				samePlan(t, filepath.Join(folder, "plan.json"), p)
 			})
+		}
+	}
+}
+
+// TestStart: a job that starts from a checkpoint comes back as one, though its launch
+// loads the run's own checkpoints as soon as there are some.
+func TestStart(t *testing.T) {
+	for _, reset := range []string{"", "reset_optimizer = true\n      reset_schedule  = true\n      reset_data      = true"} {
+		for base, path := range map[string]string{"/base": "/run", "$${BASE}/x": "$${SCRATCH}/run"} {
+			text := fmt.Sprintf(`
+cluster "c" {
+  base  = catalog.cluster.dgx_h100
+  nodes = 1
+}
+
+job "started" {
+  model   = catalog.model.gpt3_1_7b
+  cluster = cluster.c
+
+  training {
+    global_batch_size = 64
+    steps             = 1000
+
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+    start {
+      from = "checkpoint"
+      path = %q
+      %s
+    }
+    checkpoint {
+      path     = %q
+      interval = 100
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+    path    = "/opt/megatron-lm"
+  }
+}
+`, base, reset, path)
+			_, launch := built(t, []byte(text))
+			got := string(imported(t, launch, Options{Cluster: "dgx_h100"}))
+			block := regexp.MustCompile(`(?ms)^    start \{\n.*?^    \}`).FindString(got)
+			if want := fmt.Sprintf("path = %q", base); !strings.Contains(strings.Join(strings.Fields(block), " "), want) || (reset != "") != strings.Contains(block, "reset_optimizer") {
+				t.Errorf("start from %s, saves to %s: %q", base, path, block)
+			}
 		}
 	}
 }

@@ -191,12 +191,18 @@ func (r *reading) checkpoint() {
 	if load != nil {
 		from = strings.TrimSuffix(load.first(), "/"+Kind)
 	}
-	weights := r.given["pretrained_checkpoint"]
+	weights, first := r.given["pretrained_checkpoint"], ""
+	if load != nil {
+		first = before(load, path)
+	}
 	switch {
 	case weights != nil && legalPath(weights.first()):
 		r.set(start+".from", "checkpoint")
 		r.set(start+".path", weights.first())
 		r.reset()
+	case first != "":
+		r.set(start+".from", "checkpoint")
+		r.set(start+".path", first)
 	case load == nil || from == path || path != "" && load.first() == path:
 	case legalPath(load.first()) && !load.open:
 		r.set(start+".from", "checkpoint")
@@ -219,6 +225,23 @@ func (r *reading) checkpoint() {
 	if d.HasBlock("training.logging.wandb") && !d.Has("training.logging.wandb.project") {
 		d.RemoveBlock("training.logging.wandb")
 	}
+}
+
+// before is what a launch loads as long as the run has no checkpoint of its own at
+// a path, as ndc emits it; "" where it does not say so.
+func before(load *option, path string) string {
+	if len(load.values) != 1 || len(load.values[0].Among) != 2 {
+		return ""
+	}
+	own := func(s string) bool { return s == path || s == path+"/"+Kind }
+	first, other := load.values[0].Among[0], load.values[0].Among[1]
+	if own(first) {
+		first, other = other, first
+	}
+	if path == "" || !own(other) || own(first) || !legalPath(first) {
+		return ""
+	}
+	return first
 }
 
 // reset takes the weights of a checkpoint alone.

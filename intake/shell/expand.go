@@ -433,11 +433,12 @@ func (e *evaluator) defaulted(p *syntax.ParamExp, value text, set bool) text {
 // trimmed cuts the part of a value that matches a pattern.
 func (e *evaluator) trimmed(p *syntax.ParamExp, value text, set bool) (text, bool) {
 	cut := e.word(p.Exp.Word)
-	if !set || value.isOpen() || cut.isOpen() || len(value) > 4096 {
+	op := p.Exp.Op
+	shortest := op == syntax.RemSmallSuffix || op == syntax.RemSmallPrefix
+	if !set || cut.isOpen() || len(value) > 4096 || value.isOpen() && !shortest {
 		return nil, false
 	}
 	glob, s := cut.String(), value.String()
-	op := p.Exp.Op
 	expr, err := pattern.Regexp(glob, pattern.EntireString)
 	if err != nil {
 		return nil, false
@@ -448,8 +449,11 @@ func (e *evaluator) trimmed(p *syntax.ParamExp, value text, set bool) (text, boo
 	}
 	for i := range len(s) + 1 {
 		k := i // length that is cut
-		if op == syntax.RemLargeSuffix || op == syntax.RemLargePrefix {
+		if !shortest {
 			k = len(s) - i
+		}
+		if op == syntax.RemSmallSuffix && value[len(s)-k:].isOpen() || op == syntax.RemSmallPrefix && value[:k].isOpen() {
+			return nil, false
 		}
 		if (op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix) && rx.MatchString(s[len(s)-k:]) {
 			return value[:len(s)-k], true

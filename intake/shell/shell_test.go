@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,6 +56,7 @@ func TestRead(t *testing.T) {
 		{"script in a command", "N=2; srun bash -c \"run --n $N \\$SLURM_PROCID\"", "run --n 2 <$SLURM_PROCID>\nsrun bash -c run --n 2 $SLURM_PROCID"},
 		{"options under a condition in a command", "O=(--a 1); if [[ -f y ]]; then O+=(--b); fi; bash -c \"run ${O[*]}\"", "run --a 1 ?--b\nbash -c ?run --a 1 --b"},
 		{"trimmed", "P=/a/b.sh; run ${P##*/} ${P%.sh} ${P/a/c}", "run b.sh /a/b /c/b.sh"},
+		{"trimmed behind what is known", "P=$X/a.b; run \"${P%/*}\" \"${P%.b}\" \"${P%%/*}\"", "run <$X> <$X/a> <${P%%/*}>"},
 		{"and or", "[ -z \"$X\" ] && Y=1; true && Z=2; run ${Y:-0} $Z", "run <${Y}> 2"},
 		{"blank", "A=<your path> # x\nrun $A", "run <your_path>"},
 		{"blank with what the shell knows", "A=<n (see #3) *> # x\nrun $A", "run <n_(see_#3)_*>"},
@@ -69,6 +71,29 @@ func TestRead(t *testing.T) {
 		}
 		if got := shown(s); got != c.want {
 			t.Errorf("%s: %s\n got %q\nwant %q", c.name, c.script, got, c.want)
+		}
+	}
+}
+
+// TestAmong: of a variable that a condition sets the values are known, unless one of
+// them is not.
+func TestAmong(t *testing.T) {
+	for script, want := range map[string]string{
+		"A=1; [[ -f y ]] || A=$B/2; run \"$A\"":                 "[$B/2 1]",
+		"if [[ -f y ]]; then A=1; else A=2; fi; run $A":         "[1 2]",
+		"if [[ -f y ]]; then A=1; fi; run $A":                   "[]",
+		"A=1; [[ -f y ]] || A=2; run $A/x":                      "[]",
+		"A=1; [[ -f y ]] || A=2; [[ -f z ]] || A=3; run \"$A\"": "[]",
+		"A=1; run $A": "[]",
+	} {
+		s, err := Read([]byte(script), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Clone(s.Commands[0].Words[1].Among)
+		slices.Sort(got)
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: among %v, want %s", script, got, want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ type cell struct {
 	b                   byte
 	quoted, open, maybe bool
 	line                int32
+	among               *[]string // of a variable that has one of these values
 }
 
 type text []cell
@@ -48,6 +49,9 @@ func (t text) word() Word {
 	w := Word{Text: t.String(), Open: t.any(func(c cell) bool { return c.open }), Maybe: t.any(func(c cell) bool { return c.maybe })}
 	if len(t) > 0 {
 		w.Line = int(t[0].line)
+		if among := t[0].among; among != nil && !t.any(func(c cell) bool { return c.among != among }) {
+			w.Among = *among
+		}
 	}
 	return w
 }
@@ -190,6 +194,15 @@ func join(name string, before variable, values []variable, always bool) variable
 		}
 	}
 	out.text = unknown("${"+name+"}", line)
+	if always && !slices.ContainsFunc(values, func(v variable) bool {
+		return v.isList || v.text.any(func(c cell) bool { return c.maybe || c.among != nil })
+	}) {
+		among := make([]string, len(values))
+		for i, v := range values {
+			among[i] = v.text.String()
+		}
+		out.text = out.text.with(func(c *cell) { c.among = &among })
+	}
 	return out
 }
 
