@@ -51,10 +51,10 @@ func (l *loader) load(name string, w *Workspace) {
 	}
 	root.collect()
 	root.setVariables()
+	root.validateVariables()
 	for _, n := range root.order {
 		l.settle(n, nil)
 	}
-	root.validateVariables()
 	root.checkPolicies()
 	root.checkAsserts()
 	w.Jobs, w.Names = root.buildJobs()

@@ -83,11 +83,11 @@ func (m *module) enter(b *hclsyntax.Block, s scope) {
 	m.setInputs(b, s)
 	stack := m.stack
 	m.stack = nil // nothing in it leads back to what is being evaluated outside
+	m.validateVariables()
 	for _, n := range m.order {
 		m.settle(n, nil)
 	}
 	m.stack = stack
-	m.validateVariables()
 	m.checkPolicies()
 }
 

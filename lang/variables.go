@@ -269,36 +269,45 @@ func (m *module) fallBack(v *variable) {
 	}
 }
 
-// validateVariables runs the validation blocks.
+// validateVariables runs the validation blocks. A value that breaks one is no longer
+// known, so that nothing is told of what comes of it.
 func (m *module) validateVariables() {
+	var broken []*variable
 	for _, name := range m.variableOrder {
 		v := m.variables[name]
 		for _, b := range v.validations {
-			m.validate(v, b)
+			if !m.validate(v, b) {
+				broken = append(broken, v)
+			}
 		}
+	}
+	for _, v := range broken {
+		v.value = cty.DynamicVal
 	}
 }
 
-func (m *module) validate(v *variable, b *hclsyntax.Block) {
+// validate reports whether a value breaks no rule, as far as that can be said.
+func (m *module) validate(v *variable, b *hclsyntax.Block) bool {
 	spec := schema.File.Block("variable").Block("validation")
 	t := m.evaluate(b, spec, m.scope())
 	if t.broken || !v.value.IsWhollyKnown() {
-		return
+		return true
 	}
 	condition, message := t.args["condition"], t.args["error_message"]
 	if m.missing(t, spec) {
-		return
+		return true
 	}
 	holds, err := convert.Convert(condition.value, cty.Bool)
 	if err != nil || holds.IsNull() {
 		m.fail(WrongType, condition.source.Range, "A condition must be true or false, not %s.", describe(condition.value))
-		return
+		return true
 	}
 	if holds.True() {
-		return
+		return true
 	}
 	m.fail(FailedValidation, v.at, "%s The value of %q is %s; the rule is at %s:%d.",
 		sentence(message.parsed.(string)), v.name, describe(v.value), condition.source.Range.Filename, condition.source.Range.Start.Line)
+	return false
 }
 
 // missing reports required arguments that a block lacks.
