@@ -33,6 +33,11 @@ type result struct {
 	prior       *uncertainty.Prior
 }
 
+// grid says whether the row is of a grid of layouts that another group measured
+// nearly completely: it judges which layout is chosen (regret.go) and what is told to
+// run out of memory (skill.go), not the step times.
+func (r *result) grid() bool { return r.Source == "ultrascale_playbook" }
+
 type memoryResult struct {
 	Definition     string  `json:"definition"`
 	MeasuredBytes  float64 `json:"measured_bytes"`

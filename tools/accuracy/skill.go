@@ -26,7 +26,7 @@ func forecasts(results []result) (own, grids []forecast) {
 		if v == nil || r.apart || r.example.open || math.Abs(v.Share-1) > nearCard { // what is open is set so that it fits
 			continue
 		}
-		grid := r.Source == "ultrascale_playbook"
+		grid := r.grid()
 		f := forecast{v.Probability, v.Share, !v.Ran}
 		if grid && r.Time == nil {
 			if g := r.example.row.grade(); g != "certain" && g != "strong" {
