@@ -19,7 +19,7 @@ func biasBySource(results []result, c *crossValidation, judges bool, in func(*re
 	sums, rows := map[string]float64{}, map[string]int{}
 	for i := range results {
 		r := &results[i]
-		if r.example.skip != "" || r.apart || r.Time == nil || r.example.superseded || r.example.memoryOnly || r.grid() || !in(r) {
+		if r.example.skip != "" || r.apart || r.Time == nil || r.example.superseded || r.example.memoryOnly || r.orderOnly() || !in(r) {
 			continue
 		}
 		ratio, left := c.source[r.ID]

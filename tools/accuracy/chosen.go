@@ -95,7 +95,7 @@ func scaled(shift float64, among int) float64 {
 // ndc stands for.
 func gridGroups(results []result) (out []chosenGroup) {
 	for _, c := range cellsOf(results) {
-		if c.gpus > judgedGPUs {
+		if c.far() || c.grid.OrderOnly == "" {
 			continue
 		}
 		for _, longer := range optimism([]judgement{c.judge()}) {

@@ -102,14 +102,20 @@ framework, the allocator's slack, which is set anew by the other models' rows wh
 (tools/accuracy/misses.json).
 `
 
-const choiceText = `Grids of layouts that were measured nearly completely (testdata/measured/ultrascale_playbook.jsonl) judge which layout is chosen: the measured
-time of the chosen one over the best, in per cent. They ran nanotron, whose ways of keeping state and of communicating are
-a runtime of tools/accuracy. Nothing was fitted to them but that steps slow near the limit of memory ([uncertainty.md](uncertainty.md#memory)), which was seen nowhere else; with
-what the other models' runs alone say of it, the choice in every cell of 3.57B and 8.86B is the same. Beside what ndc prefers stand the fastest prediction alone, a rule without any model of time (of the runs that showed less than 70 GB
-the least tensor times pipeline parallelism, then the least pipeline, ZeRO-1, the largest micro-batch), a layout drawn blindly of those that ran, and by how much a second
-measurement of one configuration differs at best. The rule knows the measured memory, which no prediction does. Cells beyond 64 GPUs leave so little work per GPU that
-overheads of that cluster and framework decide. A prediction calls a layout feasible here if it is more likely so than not; ndc itself chooses with the
+const choiceText = `Grids of layouts that were measured nearly completely judge which layout is chosen: the measured
+time of the chosen one over the best, in per cent. Beside what ndc prefers stand the fastest prediction alone, a rule without any model of time (of the runs that showed less than 70 GB,
+where memory was measured, those without recompute, the least tensor times pipeline parallelism, then the least pipeline, ZeRO-1, the largest micro-batch), a layout drawn blindly of those that ran, and by how much a second
+measurement of one configuration differs at best. The rule knows which runs ran, which no prediction does. A prediction calls a layout feasible here if it is more likely so than not; ndc itself chooses with the
 whole range of memory. ` + "`-json`" + ` has the place of a layout among those of its job as choice.score: 1 is what ndc chooses, what is tied with the fastest comes next.
+
+- **nanotron** (testdata/measured/ultrascale_playbook.jsonl): its ways of keeping state and of communicating are
+  a runtime of tools/accuracy. Nothing was fitted to it but that steps slow near the limit of memory ([uncertainty.md](uncertainty.md#memory)), which was seen nowhere else; with
+  what the other models' runs alone say of it, the choice in every cell of 3.57B and 8.86B is the same. Cells beyond 64 GPUs leave so little work per GPU that
+  overheads of that cluster and framework decide.
+- **AA-Scaling** (hagemann2023_layouts.jsonl): LLaMA 13B, 30B and 65B on 32 to 256 A100, with and without a kernel for RMSNorm, recompute and sequence parallelism. Nothing was fitted to it. Its engine is
+  another runtime of tools/accuracy, read in what the authors published a year later. What its norms and its loss kept then is not published and was taken from what ran out of memory,
+  so that its counts of failures say less than its choices. Of 13B on 32 and 64 GPUs the best run has no parallelism at all and is predicted at 100 to 103 % of the card, the best of 65B without the kernel at 91 %, with 3 in 100 odds of running
+  out: what ndc leaves there is the price of its care. 13B in two stages of 2,048 tokens takes 9 to 40 % longer than predicted, the more the larger the micro-batch, and in one stage or at 8,192 tokens does not; why is not known.
 `
 
 const gainsText = `Pairs of published runs of one source that differ in one option of execution and in nothing else that is known, but for the release where a later table repeats a run: by how much the step with

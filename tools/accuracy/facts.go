@@ -14,6 +14,7 @@ type facts struct {
 	MemoryOnly     string `json:"memory_only"` // why step times are not to be compared
 	JudgeOnly      string `json:"judge_only"`  // why the rows are kept out of every fit
 	Open           string `json:"open"`        // what the rows do not state, and a search sets
+	Grid           *grid  `json:"grid"`        // nearly all layouts of each job were tried
 	CatalogCluster string `json:"catalog_cluster"`
 	CatalogGPU     string `json:"catalog_gpu"`
 	GPUsPerNode    int    `json:"gpus_per_node"`
@@ -30,6 +31,16 @@ type facts struct {
 	Defaults  *defaults      `json:"defaults"`
 	Model     modelFacts     `json:"model"`
 	Execution map[string]any `json:"execution"`
+}
+
+// grid says that the rows of a source are grids of layouts that somebody measured
+// nearly completely: they judge which layout is chosen and what is told to run out of
+// memory.
+type grid struct {
+	Of        string  `json:"of"`           // the framework that ran them
+	Noise     float64 `json:"noise"`        // by how much a second measurement of one configuration differs: no regret below it means anything
+	OrderOnly string  `json:"order_only"`   // why absolute times say nothing
+	JudgesTo  int     `json:"judges_up_to"` // GPUs beyond which overheads of the grids' own machine decide; 0: none
 }
 
 // defaults are what the run's program chooses for what a row leaves open, by its

@@ -33,10 +33,8 @@ type result struct {
 	prior       *uncertainty.Prior
 }
 
-// grid says whether the row is of a grid of layouts that another group measured
-// nearly completely: it judges which layout is chosen (regret.go) and what is told to
-// run out of memory (skill.go), not the step times.
-func (r *result) grid() bool { return r.Source == "ultrascale_playbook" }
+// orderOnly says whether the row is of a grid whose absolute times say nothing.
+func (r *result) orderOnly() bool { return r.example.grid != nil && r.example.grid.OrderOnly != "" }
 
 type memoryResult struct {
 	Definition     string  `json:"definition"`

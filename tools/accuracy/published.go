@@ -21,7 +21,7 @@ func writePublished(w io.Writer, results []result) error {
 	best := map[estimate.Published]estimate.Published{}
 	for i := range results {
 		r := &results[i]
-		if r.Time == nil || r.apart || r.grid() || r.example.job.Model.LayerPattern != "" {
+		if r.Time == nil || r.apart || r.orderOnly() || r.example.job.Model.LayerPattern != "" {
 			continue
 		}
 		x := r.example

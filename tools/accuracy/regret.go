@@ -19,16 +19,9 @@ import (
 // beside that of the fastest prediction alone, of a rule of thumb without any
 // model of time, and of a layout drawn blindly.
 
-// repeatNoise is by how much a second measurement of one configuration
-// differs in these grids at best (5 to 25 %, testdata/measured/README.md): no
-// regret below it means anything.
-const repeatNoise = 0.05
-
-// Cells are judged up to judgedGPUs, beyond which overheads of the grids' own
-// machine decide, with fewestRuns or more, the least that make a grid. The rule
-// of thumb stays below ruleMemory of the GPU's 80 GB.
+// Cells are judged with fewestRuns or more, the least that make a grid. The rule of
+// thumb stays below ruleMemory of the GPU's 80 GB.
 const (
-	judgedGPUs = 64
 	fewestRuns = 8
 	ruleMemory = 70.0
 )
@@ -37,6 +30,7 @@ const (
 type cell struct {
 	name      string
 	gpus      int
+	grid      *grid
 	tried     []*result
 	best      float64 // seconds of the fastest that ran
 	ran, lost int
@@ -97,18 +91,44 @@ func rank(results []result) {
 	}
 }
 
-// cellsOf gathers the judges' rows by job and machine.
+// far says whether the cell judges little.
+func (c *cell) far() bool { return c.grid.JudgesTo > 0 && c.gpus > c.grid.JudgesTo }
+
+// kind is the framework of the cell, those that judge little apart.
+func (c *cell) kind() string {
+	switch {
+	case c.far():
+		return fmt.Sprintf("%s beyond %d GPUs, which judge little", c.grid.Of, c.grid.JudgesTo)
+	case c.grid.JudgesTo > 0:
+		return fmt.Sprintf("%s up to %d GPUs", c.grid.Of, c.grid.JudgesTo)
+	}
+	return c.grid.Of
+}
+
+// kinds are those of some cells, in their order.
+func kinds(cells []*cell) (list []string) {
+	for _, far := range []bool{false, true} {
+		for _, c := range cells {
+			if k := c.kind(); c.far() == far && !slices.Contains(list, k) {
+				list = append(list, k)
+			}
+		}
+	}
+	return list
+}
+
+// cellsOf gathers the rows of grids by job and machine.
 func cellsOf(results []result) []*cell {
 	cells := map[string]*cell{}
 	for i := range results {
 		r := &results[i]
-		if !r.judge || r.Status != "predicted" {
+		if r.example.grid == nil || r.Status != "predicted" {
 			continue
 		}
 		x := r.example.row
 		c := cells[r.question()]
 		if c == nil {
-			c = &cell{name: fmt.Sprintf("%s, %d GPUs", x.Model.Name, x.Cluster.GPUs), gpus: x.Cluster.GPUs, best: math.Inf(1)}
+			c = &cell{name: fmt.Sprintf("%s at %d, %d GPUs", x.Model.Name, x.Model.SeqLen, x.Cluster.GPUs), gpus: x.Cluster.GPUs, grid: r.example.grid, best: math.Inf(1)}
 			cells[r.question()] = c
 		}
 		c.tried = append(c.tried, r)
@@ -126,7 +146,8 @@ func cellsOf(results []result) []*cell {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *cell) int {
-		return cmp.Or(cmp.Compare(a.tried[0].example.row.Model.Name, b.tried[0].example.row.Model.Name), cmp.Compare(a.gpus, b.gpus))
+		x, y := a.tried[0].example.row, b.tried[0].example.row
+		return cmp.Or(cmp.Compare(a.grid.Of, b.grid.Of), cmp.Compare(x.Model.Name, y.Model.Name), cmp.Compare(x.Model.SeqLen, y.Model.SeqLen), cmp.Compare(a.gpus, b.gpus))
 	})
 	return out
 }
@@ -139,7 +160,7 @@ func (c *cell) judge() judgement {
 	j.argmin = c.take(feasible, func(r *result) []float64 { return []float64{r.predicted} })
 	j.rule = c.take(func(r *result) bool { return r.Time != nil && r.example.row.Measured.Peak < ruleMemory }, func(r *result) []float64 {
 		l := &r.example.layout
-		return []float64{float64(l.TensorParallel * l.PipelineParallel), float64(l.PipelineParallel), -float64(l.ZeroStage), -float64(l.MicroBatchSize)}
+		return []float64{float64(l.Recompute), float64(l.TensorParallel * l.PipelineParallel), float64(l.PipelineParallel), -float64(l.ZeroStage), -float64(l.MicroBatchSize)}
 	})
 	for _, r := range c.tried {
 		if r.Time != nil {
@@ -184,31 +205,25 @@ func printRegret(w io.Writer, results []result) {
 	}
 	out := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(out, "regret %\tran\tdid not\tndc\tfastest predicted\trule\tblind\tnoise")
-	var near, far []judgement
+	of := map[string][]judgement{}
 	for _, c := range cells {
 		j := c.judge()
-		fmt.Fprintf(out, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.0f\n", c.name, c.ran, c.lost, j.ndc, j.argmin, j.rule, 100*j.random, 100*repeatNoise)
-		if c.gpus <= judgedGPUs {
-			near = append(near, j)
-		} else {
-			far = append(far, j)
-		}
+		fmt.Fprintf(out, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.0f\n", c.name, c.ran, c.lost, j.ndc, j.argmin, j.rule, 100*j.random, 100*c.grid.Noise)
+		of[c.kind()] = append(of[c.kind()], j)
 	}
-	for _, g := range []struct {
-		name string
-		of   []judgement
-	}{{fmt.Sprintf("mean of the %d cells up to %d GPUs", len(near), judgedGPUs), near}, {fmt.Sprintf("mean of the %d beyond, which judge little", len(far)), far}} {
-		if len(g.of) > 0 {
-			fmt.Fprintf(out, "%s\t\t\t%s\t%s\t%s\t%.1f\t%.0f\n", g.name, mean(g.of, func(j *judgement) choice { return j.ndc }),
-				mean(g.of, func(j *judgement) choice { return j.argmin }), mean(g.of, func(j *judgement) choice { return j.rule }), 100*meanRandom(g.of), 100*repeatNoise)
-		}
+	for _, k := range kinds(cells) {
+		g := of[k]
+		fmt.Fprintf(out, "mean of %d of %s\t\t\t%s\t%s\t%s\t%.1f\t%.0f\n", len(g), k, mean(g, func(j *judgement) choice { return j.ndc }),
+			mean(g, func(j *judgement) choice { return j.argmin }), mean(g, func(j *judgement) choice { return j.rule }), 100*meanRandom(g), 100*g[0].cell.grid.Noise)
 	}
 	out.Flush()
 	printVerdicts(w, cells)
-	if longer := optimism(near); len(longer) > 1 {
-		mean, deviation := meanWithError(longer)
-		fmt.Fprintf(w, "chosen layouts took %+.1f %% longer, against their predictions, than the %d that fit and are predicted next (standard error %.1f %%, %d cells up to %d GPUs); %+.1f %% against what is expected of them\n",
-			100*mean, runnersUp, 100*deviation, len(longer), judgedGPUs, 100*(mean-uncertainty.Selection(1+runnersUp)))
+	for _, k := range kinds(cells) {
+		if longer := optimism(of[k]); len(longer) > 1 && !of[k][0].cell.far() {
+			mean, deviation := meanWithError(longer)
+			fmt.Fprintf(w, "%s: chosen layouts took %+.1f %% longer, against their predictions, than the %d that fit and are predicted next (standard error %.1f %%, %d cells); %+.1f %% against what is expected of them\n",
+				k, 100*mean, runnersUp, 100*deviation, len(longer), 100*(mean-uncertainty.Selection(1+runnersUp)))
+		}
 	}
 }
 
@@ -281,16 +296,24 @@ func meanRandom(of []judgement) float64 {
 	return sum / float64(len(of))
 }
 
-// printVerdicts counts what the grids say about feasibility: runs that are
-// called infeasible, and those that did not report and are called feasible, by
-// how sure it is that memory was why.
+// printVerdicts counts what the grids of each framework say about feasibility: runs
+// that are called infeasible, and those that did not report and are called feasible,
+// by how sure it is that memory was why.
 func printVerdicts(w io.Writer, cells []*cell) {
-	v := gridVerdictsOf(cells)
-	fmt.Fprintf(w, "runs called infeasible: %d of %d; called feasible of those that did not run, by how sure memory was why:", v.missed, v.ran)
-	for _, grade := range []string{"certain", "strong", "probable", "unclear", "contrary"} {
-		fmt.Fprintf(w, " %s %d of %d", grade, v.called[grade], v.lost[grade])
+	of := map[string][]*cell{}
+	for _, c := range cells {
+		of[c.grid.Of] = append(of[c.grid.Of], c)
 	}
-	fmt.Fprintln(w)
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		v := gridVerdictsOf(of[name])
+		fmt.Fprintf(w, "%s: runs called infeasible: %d of %d; called feasible of those that did not run, by how sure memory was why:", name, v.missed, v.ran)
+		for _, grade := range []string{"reported", "certain", "strong", "probable", "unclear", "contrary"} {
+			if v.lost[grade] > 0 {
+				fmt.Fprintf(w, " %s %d of %d", grade, v.called[grade], v.lost[grade])
+			}
+		}
+		fmt.Fprintln(w)
+	}
 }
 
 // gridVerdicts are counts over the cells.

@@ -87,7 +87,7 @@ type row struct {
 		Reserved         float64 `json:"peak_reserved_gb"`
 		OOM              any     `json:"oom"`
 		// OOMEvidence grades how sure it is that a run without a report ran out of
-		// memory: certain, strong, probable, unclear or contrary.
+		// memory: reported, certain, strong, probable, unclear or contrary.
 		OOMEvidence string `json:"oom_evidence"`
 	} `json:"measured"`
 	LayoutUncertain bool `json:"layout_uncertain"`

@@ -40,7 +40,7 @@ func withTorch(r *runtime.Runtime, torch string) {
 
 // engines change a borrowed runtime, and the copy of it that memory reads, to
 // one that is like none of ndc's targets.
-var engines = map[string]func(runs, state *runtime.Runtime){"nanotron": nanotron}
+var engines = map[string]func(runs, state *runtime.Runtime){"nanotron": nanotron, "aa-scaling": aaScaling, "aa-scaling-plain": aaScalingPlain}
 
 // nanotron is huggingface/nanotron @0e0a27e of February 2025. Gradients are
 // accumulated in fp32 and all-reduced whole, at the end under ZeRO-1
@@ -56,6 +56,30 @@ func nanotron(r, state *runtime.Runtime) {
 	r.Calibration.Memory = "nanotron"
 	*state = *r
 	state.Sharding.Unit, state.Sharding.Gradients, state.Buckets = runtime.Bucket, runtime.Never, runtime.Buckets{}
+}
+
+// aaScaling is Aleph Alpha's of 2023, as far as Aleph-Alpha/scaling @737f855 tells: a
+// step ends with all-reduces of all gradients, of which a rank keeps its part
+// (core/optimizer/optimizer.py, allreduce.py); every rank takes the loss over the whole
+// vocabulary (transformer/model/layers/lm_head.py); gate and up are GEMMs of their own
+// (core/nn/mlp.py).
+func aaScaling(r, state *runtime.Runtime) {
+	r.Sharding.AllReduces = true
+	r.TensorParallel.UserBuffers, r.TensorParallel.Overlaps, r.TensorParallel.WholeLogits = false, false, true
+	r.Layers.AccumulatesWeightGradients, r.Layers.SeparateGate = false, true
+	r.Attention.Flash, r.Attention.Fused = "flash2", "flash2"
+	r.Loss.Unfused = runtime.LossKernel{FP32: 2, Base: 1}
+	r.Pipeline.Blocking = true
+	layers := r.Layers
+	*state = zero(r, 500_000_000)
+	state.Layers, state.TensorParallel = layers, r.TensorParallel
+	state.Loss.Unfused = runtime.LossKernel{FP32: 3, Base: 2}
+}
+
+// aaScalingPlain is without the kernel of RMSNorm.
+func aaScalingPlain(r, state *runtime.Runtime) {
+	aaScaling(r, state)
+	state.Layers.FP32Norm = true
 }
 
 // byCost is nanotron's partition: a chunk ends with the layer that takes it

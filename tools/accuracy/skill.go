@@ -26,10 +26,10 @@ func forecasts(results []result) (own, grids []forecast) {
 		if v == nil || r.apart || r.example.open || math.Abs(v.Share-1) > nearCard { // what is open is set so that it fits
 			continue
 		}
-		grid := r.grid()
+		grid := r.example.grid != nil
 		f := forecast{v.Probability, v.Share, !v.Ran}
 		if grid && r.Time == nil {
-			if g := r.example.row.grade(); g != "certain" && g != "strong" {
+			if g := r.example.row.grade(); g != "certain" && g != "strong" && g != "reported" {
 				continue // nobody knows why it did not report
 			}
 			f.out = true
@@ -69,7 +69,7 @@ func printSkill(w io.Writer, results []result) {
 	for _, line := range []struct {
 		name string
 		of   []forecast
-	}{{"rows of frameworks that ndc emits for, or their ancestors", own}, {"grids of one other framework", grids}} {
+	}{{"rows of frameworks that ndc emits for, or their ancestors", own}, {"grids of other frameworks", grids}} {
 		out := 0
 		for _, f := range line.of {
 			if f.out {

@@ -92,26 +92,20 @@ func meanLeast(sorted []float64, drawn int) float64 {
 func printTrials(w io.Writer, results []result) {
 	out := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(out, "regret %% of the pick of\t%d runs: ndc tune\tfastest predicted\tblind\t%d runs: ndc tune\tfastest predicted\tblind\n", few, tune.Most)
-	var near, far [2][]replay
+	var cells []*cell
+	of := map[string][2][]replay{}
 	for _, c := range cellsOf(results) {
 		short, long, ok := c.replayed()
 		if !ok {
 			continue
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\n", c.name, short, long)
-		of := &near
-		if c.gpus > judgedGPUs {
-			of = &far
-		}
-		of[0], of[1] = append(of[0], short), append(of[1], long)
+		cells = append(cells, c)
+		list := of[c.kind()]
+		of[c.kind()] = [2][]replay{append(list[0], short), append(list[1], long)}
 	}
-	for _, g := range []struct {
-		name string
-		of   [2][]replay
-	}{{fmt.Sprintf("mean of the %d cells up to %d GPUs", len(near[0]), judgedGPUs), near}, {fmt.Sprintf("mean of the %d beyond", len(far[0])), far}} {
-		if len(g.of[0]) > 0 {
-			fmt.Fprintf(out, "%s\t%s\t%s\n", g.name, meanOf(g.of[0]), meanOf(g.of[1]))
-		}
+	for _, k := range kinds(cells) {
+		fmt.Fprintf(out, "mean of %d of %s\t%s\t%s\n", len(of[k][0]), k, meanOf(of[k][0]), meanOf(of[k][1]))
 	}
 	out.Flush()
 }
