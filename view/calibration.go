@@ -32,6 +32,10 @@ func Calibration(f *calibration.File) string {
 	if a := f.Allocator; a != nil {
 		fmt.Fprintf(&b, "%-30s %16s %16s\n", "reserved memory", around(a.Before), around(a.After))
 	}
+	if n := f.Network; n != nil {
+		fmt.Fprintf(&b, "\nThe network between nodes is not what the jobs say: what is measured is %s times more likely if it is %s.\n"+
+			"What is exposed of it counts so. Set network of the cluster to what nodes have, and calibrate anew.\n", oddsText(n.Odds), asFast(n.Times))
+	}
 	for i, s := range f.Speeds {
 		if i == 0 {
 			b.WriteByte('\n')
@@ -51,6 +55,22 @@ func Calibration(f *calibration.File) string {
 		calibrationChain(&b, f.Chain)
 	}
 	return b.String()
+}
+
+// oddsText is how much more likely something is, as precisely as one can know.
+func oddsText(odds float64) string {
+	if odds > 1000 {
+		return "more than 1,000"
+	}
+	return fmt.Sprintf("%.2g", odds)
+}
+
+// asFast is a multiple of a time in words.
+func asFast(times float64) string {
+	if times < 1 {
+		return fmt.Sprintf("%.2g times as fast", 1/times)
+	}
+	return fmt.Sprintf("%.2g times slower", times)
 }
 
 // mostModels is how many models a table has columns for.

@@ -59,6 +59,10 @@ func Calibrate(runs []Input) (*File, error) {
 	prior := Widest(priors)
 	steps := observed
 	observed = append(slices.Clip(steps), benchmarks(f.Speeds)...)
+	if times, odds := prior.Mistaken(observed, uncertainty.Network); times != 1 {
+		f.Network = &Network{units.Rounded(times), units.Rounded(odds)}
+		prior = prior.Times(uncertainty.Network, times)
+	}
 	f.Others = errorsOf(prior, prior.Others(observed))
 	before := prior.OfModel()
 	var known []*uncertainty.Prior // of each model, in the order of its first run
@@ -182,7 +186,7 @@ func (f *File) terms() {
 		name := k.String()
 		t := Term{Term: name, Name: k.Words(), Before: Normal{Spread: e.Before[k]}, After: normal(e.Means[k], e.Covariance[k][k])}
 		t.Factor = units.Rounded(math.Exp(t.After.Mean))
-		t.Identified = t.After.Spread < knownShare*t.Before.Spread
+		t.Identified = t.After.Spread < knownShare*t.Before.Spread || k == uncertainty.Network && f.Network != nil
 		if !t.Identified {
 			f.Unidentified = append(f.Unidentified, name)
 		}

@@ -28,10 +28,18 @@ type File struct {
 	Models        []Trained   `json:"models"`     // those that runs trained, the one with the most runs first
 	Others        Errors      `json:"others"`     // of models that none of the runs trained
 	Unidentified  []string    `json:"unidentified"`
+	Network       *Network    `json:"network"`   // null: it seems to be what the jobs say
 	Allocator     *Allocator  `json:"allocator"` // null: no log told of memory
 	Chain         *Chain      `json:"chain"`     // null: no log told of more than steps
 	Links         []Link      `json:"links"`     // what tables of nccl-tests say
 	Speeds        []Speed     `json:"speeds"`    // what the check of nodes and nccl-tests measured that was predicted
+}
+
+// Network says that the network between nodes seems to be another than the jobs' clusters
+// say. The terms count it so.
+type Network struct {
+	Times float64 `json:"times"` // as long as predicted: what is exposed of communication between nodes
+	Odds  float64 `json:"odds"`  // how much more likely that makes what was measured
 }
 
 // Link is the largest message of a table of nccl-tests.

@@ -82,26 +82,12 @@ type learning struct {
 // of the steps' own errors and what models have for themselves.
 func (p *Prior) update(measured []Observation, common float64, model, rounds int, adjust func(*learning)) *Prior {
 	post := *p
-	n := len(measured)
-	if n == 0 {
+	if len(measured) == 0 {
 		return &post
 	}
-	l := &learning{p: p, measured: measured, common: common, model: model, own: make([]float64, n), apart: map[int]float64{}}
-	for i := range l.own {
-		l.own[i] = p.ownOf(&measured[i])
-		if measured[i].Benchmark == 0 {
-			l.apart[measured[i].Model] = 1
-		}
-	}
+	l := p.learning(measured, common, model)
 	for range rounds {
-		l.design, l.rest = make([][Count]float64, n), make([]float64, n)
-		for i := range measured {
-			w, mean := post.shares(&measured[i].Step.Terms)
-			l.design[i], l.rest[i] = w, math.Log(measured[i].Ratio)-mean
-			for k := range w { // seen from the prior's means
-				l.rest[i] += w[k] * (post.Mean[k] - p.Mean[k])
-			}
-		}
+		l.around(&post)
 		post.Mean, post.Covariance = l.conditioned()
 		adjust(l)
 	}
@@ -109,6 +95,45 @@ func (p *Prior) update(measured []Observation, common float64, model, rounds int
 		post.Model = 0
 	}
 	return &post
+}
+
+// learning begins with the variances of the prior.
+func (p *Prior) learning(measured []Observation, common float64, model int) *learning {
+	l := &learning{p: p, measured: measured, common: common, model: model, own: make([]float64, len(measured)), apart: map[int]float64{}}
+	for i := range l.own {
+		l.own[i] = p.ownOf(&measured[i])
+		if measured[i].Benchmark == 0 {
+			l.apart[measured[i].Model] = 1
+		}
+	}
+	return l
+}
+
+// around linearises the steps around what was found, seen from the prior's means.
+func (l *learning) around(post *Prior) {
+	n := len(l.measured)
+	l.design, l.rest = make([][Count]float64, n), make([]float64, n)
+	for i := range l.measured {
+		w, mean := post.shares(&l.measured[i].Step.Terms)
+		l.design[i], l.rest[i] = w, math.Log(l.measured[i].Ratio)-mean
+		for k := range w {
+			l.rest[i] += w[k] * (post.Mean[k] - l.p.Mean[k])
+		}
+	}
+}
+
+// among is the covariance of the steps' errors.
+func (l *learning) among() [][]float64 {
+	n := len(l.measured)
+	among := make([][]float64, n)
+	for i := range among {
+		among[i] = make([]float64, n)
+		for j := range n {
+			among[i][j] = l.share(i, j)*l.p.between(&l.design[i], &l.design[j]) + l.alone(i, j)
+		}
+		among[i][i] += l.own[i]
+	}
+	return among
 }
 
 // ownOf is the variance of what an observation has for itself.
@@ -163,15 +188,7 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 			}
 		}
 	}
-	among := make([][]float64, n) // covariance of the steps' errors
-	for i := range among {
-		among[i] = make([]float64, n)
-		for j := range n {
-			among[i][j] = l.share(i, j)*l.p.between(&l.design[i], &l.design[j]) + l.alone(i, j)
-		}
-		among[i][i] += l.own[i]
-	}
-	l.solve = factored(among)
+	l.solve = factored(l.among())
 	mean, covariance = l.p.Mean, l.p.Covariance
 	if l.model != noModel {
 		covariance = l.p.OfModel().Covariance

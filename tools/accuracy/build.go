@@ -72,21 +72,27 @@ type describer struct {
 	machines   machines
 	frameworks []framework
 	facts      []facts
+	mistaken   bool // networks are what jobs may take them for
 }
 
 // load reads a folder and turns its rows into examples, with the facts about
 // clusters that lie beside the rows and those of the folder known.
 func load(folder, known fs.FS) ([]example, error) {
+	w, err := newDescriber(folder, known)
+	if err != nil {
+		return nil, err
+	}
+	return w.load(folder)
+}
+
+// load turns the rows of a folder into examples.
+func (w *describer) load(folder fs.FS) ([]example, error) {
 	rows, others, err := readRows(folder)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range others {
 		fmt.Fprintf(os.Stderr, "%s: no training steps\n", name)
-	}
-	w, err := newDescriber(folder, known)
-	if err != nil {
-		return nil, err
 	}
 	examples := make([]example, len(rows))
 	count := map[string]float64{}
@@ -340,10 +346,14 @@ func (w *describer) cluster(r *row, f *facts) (job.Cluster, error) {
 	if err != nil {
 		return c, err
 	}
-	if n := max(f.GPUsPerNode, r.Cluster.GPUsPerNode); n > 0 {
-		c.GPUsPerNode = n
+	if gpus := max(f.GPUsPerNode, r.Cluster.GPUsPerNode); gpus > 0 {
+		c.GPUsPerNode = gpus
 	}
-	if n := f.Network; n != nil && f.CatalogCluster == "" {
+	n := f.Network
+	if w.mistaken && f.Mistaken != nil {
+		n = f.Mistaken
+	}
+	if n != nil && f.CatalogCluster == "" {
 		c.Network.GPUsPerPod = 0
 		switch {
 		case n.GbitPerNode > 0:

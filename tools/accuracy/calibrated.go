@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 )
 
@@ -169,14 +171,18 @@ func (c *ceilings) all(machine []*witness, record *uncertainty.Record) {
 
 // learned is what some runs of a machine tell of its other models, and of their own by
 // the place of a model among them.
-func learned(own []*witness, record *uncertainty.Record) (others *uncertainty.Prior, trained func(model int) *uncertainty.Prior) {
+func learned(own []*witness, record *uncertainty.Record, benchmarks ...uncertainty.Observation) (others *uncertainty.Prior, trained func(model int) *uncertainty.Prior) {
 	var priors []*uncertainty.Prior
 	var observed []uncertainty.Observation
 	for _, w := range own {
 		priors = append(priors, record.At(record.Of(w.x.job), w.distance))
 		observed = append(observed, uncertainty.Observation{Step: w.step, Ratio: math.Exp(w.ratio), Model: slices.Index(modelsOf(own), architecture(w.x))})
 	}
+	observed = append(observed, benchmarks...)
 	prior := calibration.Widest(priors)
+	if times, _ := prior.Mistaken(observed, uncertainty.Network); times != 1 {
+		prior = prior.Times(uncertainty.Network, times)
+	}
 	return prior.Others(observed), func(model int) *uncertainty.Prior { return prior.Trained(observed, model) }
 }
 
@@ -193,7 +199,7 @@ func modelsOf(rows []*witness) []string {
 }
 
 // drawOne calibrates a machine by some runs; false when too few are left.
-func drawOne(r *rand.Rand, machine []*witness, record *uncertainty.Record, c *ceilings) (drawScore, bool) {
+func drawOne(r *rand.Rand, machine []*witness, record *uncertainty.Record, c *ceilings, benchmarks ...uncertainty.Observation) (drawScore, bool) {
 	models := modelsOf(machine)
 	r.Shuffle(len(models), func(i, k int) { models[i], models[k] = models[k], models[i] })
 	chosen := models[:min(drawnMost, len(models)-1)]
@@ -214,7 +220,7 @@ func drawOne(r *rand.Rand, machine []*witness, record *uncertainty.Record, c *ce
 	for _, w := range own {
 		scalar += w.ratio / drawnRuns
 	}
-	post, trained := learned(own, record)
+	post, trained := learned(own, record, benchmarks...)
 	s := drawScore{rows: len(other)}
 	for _, of := range []struct {
 		to  *float64
@@ -273,4 +279,66 @@ func middle(rows []*witness, off func(*witness) float64) float64 {
 	}
 	slices.Sort(list)
 	return quantile(list, 0.5)
+}
+
+// printMistaken draws from machines whose networks a job may take for others than they
+// are: with the network that is stated, with the other, and with the other and what a
+// benchmark of the network measures.
+func printMistaken(w io.Writer, folder, known fs.FS, p estimate.Parameters, rows []witness) error {
+	record := fitSpreads(rows)
+	fmt.Fprint(w, "\nA machine that no fit knows, whose network a job takes for another:\n\n| network | draws | before | one factor | ndc calibrate | other runs of the same models: before | one factor | ndc calibrate | inside the 90 % range |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, mistaken := range []bool{false, true} {
+		d, err := newDescriber(folder, known)
+		if err != nil {
+			return err
+		}
+		d.mistaken = mistaken
+		examples, err := d.load(folder)
+		if err != nil {
+			return err
+		}
+		machines := map[string][]*witness{}
+		times := map[string]float64{}
+		for i := range examples {
+			x := &examples[i]
+			if f := d.factsOf(x.row); f == nil || f.Mistaken == nil || x.row.oom() {
+				continue
+			} else if r := predict(x, p); r.Time != nil {
+				o := &witness{x: x, ratio: math.Log(r.Time.MeasuredSeconds / r.Time.PredictedSeconds), machine: x.row.file + " " + x.job.Cluster.GPU.Catalog}
+				o.terms()
+				o.stand(&record.Of(x.job).Measured)
+				machines[o.machine] = append(machines[o.machine], o)
+				times[o.machine] = float64(f.Mistaken.NICs) * f.Mistaken.Gbit / (float64(f.Network.NICs) * f.Network.Gbit)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(machines)) {
+			benchmark := uncertainty.Observation{Ratio: times[name], Benchmark: record.Benchmark(uncertainty.Network)}
+			benchmark.Step.Terms[uncertainty.Network] = 1
+			ways := [][]uncertainty.Observation{nil}
+			if mistaken {
+				ways = append(ways, []uncertainty.Observation{benchmark})
+			}
+			for _, way := range ways {
+				what := [...]string{"as it is", "as a job says", "the same, measured by nccl-tests"}[len(way)+min(1, len(ways)-1)]
+				printMistakenDraws(w, what, machines[name], record, way)
+			}
+		}
+	}
+	return nil
+}
+
+func printMistakenDraws(w io.Writer, what string, machine []*witness, record *uncertainty.Record, benchmarks []uncertainty.Observation) {
+	r := rand.New(rand.NewPCG(20, 26))
+	var n, base, scalar, terms, own, factor, same, rows, inside float64
+	for range draws {
+		s, ok := drawOne(r, machine, record, &ceilings{}, benchmarks...)
+		if !ok || s.same == nil {
+			continue
+		}
+		n++
+		base, scalar, terms, own, factor, same = base+s.base, scalar+s.scalar, terms+s.terms, own+s.same.base, factor+s.same.scalar, same+s.same.terms
+		rows, inside = rows+float64(s.rows), inside+float64(s.inside)
+	}
+	n /= 100
+	fmt.Fprintf(w, "| %s | %.0f | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.0f %% |\n", what, 100*n, base/n, scalar/n, terms/n, own/n, factor/n, same/n, 100*inside/rows)
 }

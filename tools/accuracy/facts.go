@@ -10,27 +10,31 @@ type facts struct {
 		GPUContains   string `json:"gpu_contains"` // in lower case
 		WhereContains string `json:"where_contains"`
 	} `json:"applies_to"`
-	Assumed        bool   `json:"assumed"`     // nothing is known but the GPU: a typical cluster and framework
-	MemoryOnly     string `json:"memory_only"` // why step times are not to be compared
-	JudgeOnly      string `json:"judge_only"`  // why the rows are kept out of every fit
-	Open           string `json:"open"`        // what the rows do not state, and a search sets
-	Grid           *grid  `json:"grid"`        // nearly all layouts of each job were tried
-	CatalogCluster string `json:"catalog_cluster"`
-	CatalogGPU     string `json:"catalog_gpu"`
-	GPUsPerNode    int    `json:"gpus_per_node"`
-	Network        *struct {
-		Kind        string  `json:"kind"`
-		NICs        int     `json:"nics_per_node"`
-		Gbit        float64 `json:"gbit_s"`
-		GbitPerNode float64 `json:"gbit_s_per_node"`
-	} `json:"network"`
-	Software struct {
+	Assumed        bool     `json:"assumed"`     // nothing is known but the GPU: a typical cluster and framework
+	MemoryOnly     string   `json:"memory_only"` // why step times are not to be compared
+	JudgeOnly      string   `json:"judge_only"`  // why the rows are kept out of every fit
+	Open           string   `json:"open"`        // what the rows do not state, and a search sets
+	Grid           *grid    `json:"grid"`        // nearly all layouts of each job were tried
+	CatalogCluster string   `json:"catalog_cluster"`
+	CatalogGPU     string   `json:"catalog_gpu"`
+	GPUsPerNode    int      `json:"gpus_per_node"`
+	Network        *network `json:"network"`
+	Mistaken       *network `json:"mistaken_network"` // what a job may take it for that goes by the kind of node
+	Software       struct {
 		Framework string            `json:"framework"`
 		Releases  map[string]string `json:"releases"` // version by the container that the row's source names
 	} `json:"software"`
 	Defaults  *defaults      `json:"defaults"`
 	Model     modelFacts     `json:"model"`
 	Execution map[string]any `json:"execution"`
+}
+
+// network is what joins nodes.
+type network struct {
+	Kind        string  `json:"kind"`
+	NICs        int     `json:"nics_per_node"`
+	Gbit        float64 `json:"gbit_s"`
+	GbitPerNode float64 `json:"gbit_s_per_node"`
 }
 
 // grid says that the rows of a source are grids of layouts that somebody measured

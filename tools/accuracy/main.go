@@ -91,8 +91,9 @@ func run(o options, p estimate.Parameters) error {
 		return writeSpreads(os.Stdout, witnesses(results, crossValidate(cases, p)))
 	}
 	if o.calibrated {
-		printCalibrated(os.Stdout, results, witnesses(results, crossValidate(cases, p)), leaveModels(cases, p))
-		return nil
+		rows := witnesses(results, crossValidate(cases, p))
+		printCalibrated(os.Stdout, results, rows, leaveModels(cases, p))
+		return printMistaken(os.Stdout, os.DirFS(o.rows), os.DirFS(o.known), p, rows)
 	}
 	report(os.Stdout, results, o.worst)
 	printRegret(os.Stdout, results)
