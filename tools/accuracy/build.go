@@ -144,7 +144,7 @@ func (w *describer) guarded(r *row) (x example) {
 // example builds one job, or says why it cannot.
 func (w *describer) example(r *row) example {
 	f, completed := w.factsOf(r), false
-	if f != nil && f.Open != "" && r.Layout.MBS == 0 {
+	if f != nil && f.Open != "" && r.isOpen() {
 		return w.open(r)
 	}
 	if f != nil && f.Defaults != nil {

@@ -99,6 +99,7 @@ func run(o options, p estimate.Parameters) error {
 	printRegret(os.Stdout, results)
 	printGains(os.Stdout, results)
 	printStrategies(os.Stdout, results)
+	printLarge(os.Stdout, results)
 	printTrials(os.Stdout, results)
 	if !o.cross && o.out == "" {
 		return nil

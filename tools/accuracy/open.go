@@ -17,17 +17,33 @@ import (
 // "open" in clusters.jsonl these are as a search would set them: what is predicted to
 // be fastest of all that is likely to fit stands beside what was measured.
 
+// isOpen reports whether the row leaves something open that a search sets.
+func (r *row) isOpen() bool {
+	l := &r.Layout
+	return l.MBS == 0 || l.PP > 1 && l.VPP == 0 || l.Recompute.Mode == "" && !l.Recompute.stated()
+}
+
 // settings are the rows that a row with open settings may have been.
 func (r *row) settings() (list []*row) {
 	l := &r.Layout
 	perRank := l.GBS * l.TP * l.PP * max(1, l.CP) / max(1, r.Cluster.GPUs)
-	for _, mbs := range []int{1, 2, 4, 8} {
+	micro, recompute := []int{1, 2, 4, 8}, openRecompute
+	if r.Model.MoE == nil {
+		recompute = openRecomputeDense
+	}
+	if l.MBS > 0 {
+		micro = []int{l.MBS}
+	}
+	if l.Recompute.Mode != "" || l.Recompute.stated() {
+		recompute = []recomputeChoice{l.Recompute}
+	}
+	for _, mbs := range micro {
 		for vpp := 1; vpp*l.PP <= r.Model.Layers; vpp++ {
 			chunked := vpp > 1 && (l.PP == 1 || r.Model.Layers%(vpp*l.PP) != 0 || perRank/mbs%l.PP != 0)
-			if mbs > perRank || perRank%mbs != 0 || chunked {
+			if mbs > perRank || perRank%mbs != 0 || chunked || l.VPP > 0 && vpp != l.VPP {
 				continue
 			}
-			for _, c := range openRecompute {
+			for _, c := range recompute {
 				s := *r
 				s.Layout.MBS, s.Layout.VPP, s.Layout.Recompute = mbs, vpp, c
 				list = append(list, &s)
@@ -37,13 +53,21 @@ func (r *row) settings() (list []*row) {
 	return list
 }
 
-// openRecompute is what may be recomputed in mixtures, from nothing to everything.
-var openRecompute = []recomputeChoice{
-	{Mode: "none"},
-	{Mode: "selective", Modules: json.RawMessage(`["moe_act", "layernorm"]`)},
-	{Mode: "selective", Modules: json.RawMessage(`["moe"]`)},
-	{Mode: "full"},
-}
+// openRecompute is what may be recomputed in mixtures, from nothing to everything, and
+// openRecomputeDense in other models.
+var (
+	openRecompute = []recomputeChoice{
+		{Mode: "none"},
+		{Mode: "selective", Modules: json.RawMessage(`["moe_act", "layernorm"]`)},
+		{Mode: "selective", Modules: json.RawMessage(`["moe"]`)},
+		{Mode: "full"},
+	}
+	openRecomputeDense = []recomputeChoice{
+		{Mode: "none"},
+		{Mode: "selective", Modules: json.RawMessage(`["core_attn"]`)},
+		{Mode: "full"},
+	}
+)
 
 // open builds the examples of all settings of a row.
 func (w *describer) open(r *row) example {
@@ -139,6 +163,33 @@ func printStrategies(w io.Writer, results []result) {
 	o := strategyOrder(groups)
 	fmt.Fprintf(w, "\nOf %d pairs that differ by more than 5 %%, %d are predicted in their order.\n", o.pairs, o.right)
 }
+
+// printLarge tells how steps of one job grow with the machine that runs it, where its
+// publishers left settings open.
+func printLarge(w io.Writer, results []result) {
+	first := true
+	var last *result
+	for i := range results {
+		r := &results[i]
+		if r.Source != largeMachines || r.Time == nil {
+			continue
+		}
+		if first {
+			fmt.Fprint(w, "\n| job | GPUs | batch | measured | predicted | micro-batch, chunks, recompute |\n|---|---|---|---|---|---|\n")
+			first = false
+		}
+		x, l, job := r.example.row, &r.example.layout, ""
+		if last == nil || last.example.row.Source.Name != x.Source.Name || last.example.row.Model.Name != x.Model.Name {
+			job = strings.TrimPrefix(x.Model.Name+", "+x.Source.Name, ", ")
+		}
+		fmt.Fprintf(w, "| %s | %d | %d | %.2f s | %.2f s (%+.1f %%) | %d, %d, %s |\n", job, x.Cluster.GPUs, x.Layout.GBS, r.Time.MeasuredSeconds, r.Time.PredictedSeconds,
+			100*(r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1), l.MicroBatchSize, l.VirtualPipeline, recomputed(l))
+		last = r
+	}
+}
+
+// largeMachines is the source of steps on hundreds to thousands of GPUs.
+const largeMachines = "large_machines"
 
 // recomputed is what a layout recomputes, in a word or a few.
 func recomputed(l *plan.Layout) string {

@@ -12,6 +12,7 @@ func TestSettings(t *testing.T) {
 	var r row
 	r.Cluster.GPUs, r.Model.Layers = 128, 56
 	r.Layout.TP, r.Layout.PP, r.Layout.GBS = 2, 8, 256
+	r.Model.MoE = &expertSizes{}
 	type setting struct{ mbs, vpp int }
 	seen := map[setting]int{}
 	for _, s := range r.settings() {
@@ -26,6 +27,16 @@ func TestSettings(t *testing.T) {
 	}
 	if len(seen) > 0 {
 		t.Errorf("more: %v", seen)
+	}
+	// What is stated stays.
+	r.Model.MoE, r.Layout.VPP, r.Layout.Recompute.Mode = nil, 7, "full"
+	for _, s := range r.settings() {
+		if l := &s.Layout; l.VPP != 7 || l.Recompute.Mode != "full" || l.MBS > 4 {
+			t.Errorf("%d chunks, recompute %s, micro-batch %d", l.VPP, l.Recompute.Mode, l.MBS)
+		}
+	}
+	if r.Layout.MBS = 2; r.isOpen() {
+		t.Error("nothing is open")
 	}
 }
 

@@ -206,6 +206,9 @@ func flops(r *row, tokens float64) float64 {
 		}
 		attention := h*width*(2*heads+2*groups) + heads*width*context
 		mlp := 3 * h * float64(r.Model.FFN)
+		if g := r.Model.Gated; g != nil && !*g {
+			mlp = 2 * h * float64(r.Model.FFN)
+		}
 		if e := r.Model.MoE; e != nil {
 			mlp = 3 * h * (float64(e.FFN)*float64(e.TopK) + float64(e.SharedFFN))
 		}
