@@ -99,7 +99,8 @@ func run(o options, p estimate.Parameters) error {
 	printRegret(os.Stdout, results)
 	printGains(os.Stdout, results)
 	printStrategies(os.Stdout, results)
-	printLarge(os.Stdout, results)
+	printSteps(os.Stdout, results, largeMachines)
+	printSteps(os.Stdout, results, deepSpeed)
 	printTrials(os.Stdout, results)
 	if !o.cross && o.out == "" {
 		return nil

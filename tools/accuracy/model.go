@@ -199,6 +199,8 @@ var spellings = map[string][]string{
 	"overlap_expert_parallel":  {"moe_a2a_overlap", "overlap_moe_expert_parallel_comm"},
 	"compile":                  {"torch_compile"},
 	"moe_dispatcher":           {"moe_flex_dispatcher_backend"},
+	"offload.optimizer":        {"offload_optimizer"},
+	"offload.parameters":       {"offload_parameters"},
 }
 
 // stated sets the options that a data file states by their names.

@@ -164,32 +164,40 @@ func printStrategies(w io.Writer, results []result) {
 	fmt.Fprintf(w, "\nOf %d pairs that differ by more than 5 %%, %d are predicted in their order.\n", o.pairs, o.right)
 }
 
-// printLarge tells how steps of one job grow with the machine that runs it, where its
-// publishers left settings open.
-func printLarge(w io.Writer, results []result) {
-	first := true
+// printSteps lists the steps of a source, which stand in no group.
+func printSteps(w io.Writer, results []result, source string) {
 	var last *result
 	for i := range results {
 		r := &results[i]
-		if r.Source != largeMachines || r.Time == nil {
+		if r.Source != source || r.Time == nil {
 			continue
 		}
-		if first {
-			fmt.Fprint(w, "\n| job | GPUs | batch | measured | predicted | micro-batch, chunks, recompute |\n|---|---|---|---|---|---|\n")
-			first = false
+		if last == nil {
+			fmt.Fprint(w, "\n| job | GPUs | batch | measured | predicted | ZeRO, micro-batch, chunks, recompute |\n|---|---|---|---|---|---|\n")
 		}
 		x, l, job := r.example.row, &r.example.layout, ""
 		if last == nil || last.example.row.Source.Name != x.Source.Name || last.example.row.Model.Name != x.Model.Name {
 			job = strings.TrimPrefix(x.Model.Name+", "+x.Source.Name, ", ")
 		}
-		fmt.Fprintf(w, "| %s | %d | %d | %.2f s | %.2f s (%+.1f %%) | %d, %d, %s |\n", job, x.Cluster.GPUs, x.Layout.GBS, r.Time.MeasuredSeconds, r.Time.PredictedSeconds,
-			100*(r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1), l.MicroBatchSize, l.VirtualPipeline, recomputed(l))
+		fmt.Fprintf(w, "| %s | %d | %d | %.2f s | %.2f s (%+.1f %%) | %d, %d, %d, %s%s |\n", job, x.Cluster.GPUs, x.Layout.GBS, r.Time.MeasuredSeconds, r.Time.PredictedSeconds,
+			100*(r.Time.PredictedSeconds/r.Time.MeasuredSeconds-1), l.ZeroStage, l.MicroBatchSize, l.VirtualPipeline, recomputed(l), offloaded(&r.example.exec))
 		last = r
 	}
 }
 
-// largeMachines is the source of steps on hundreds to thousands of GPUs.
-const largeMachines = "large_machines"
+// The sources whose steps are listed one by one.
+const largeMachines, deepSpeed = "large_machines", "deepspeed_a800"
+
+// offloaded is what of the state lies in the memory of the host.
+func offloaded(x *plan.Execution) (text string) {
+	if x.OffloadOptimizer {
+		text += ", optimizer offloaded"
+	}
+	if x.OffloadParameters {
+		text += ", parameters offloaded"
+	}
+	return text
+}
 
 // recomputed is what a layout recomputes, in a word or a few.
 func recomputed(l *plan.Layout) string {
