@@ -3,6 +3,7 @@ package compiler
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/option"
@@ -138,37 +139,75 @@ func unlisted(j *job.Job, o *option.Option) *job.Job {
 // Best finds the best of some plans of one job by its objective, the first of
 // those that are equally good; -1 where none is feasible.
 func Best(j *job.Job, plans []*plan.Plan) int {
-	cost := func(p *plan.Plan, step units.Seconds) units.Seconds {
+	cost := func(p *plan.Plan) units.Seconds {
 		switch j.Constraints.Objective {
 		case "time":
-			return step
+			return p.Time.StepSeconds
 		case "gpu_hours", "cost": // of spare nodes, too
-			return units.Rounded(step * units.Seconds(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode))
+			return units.Rounded(p.Time.StepSeconds * units.Seconds(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode))
 		}
-		return units.Rounded(step * units.Seconds(p.Input.GPUs))
+		return units.Rounded(p.Time.StepSeconds * units.Seconds(p.Input.GPUs))
 	}
-	measure := func(p *plan.Plan) units.Seconds { return cost(p, p.Time.StepSeconds) }
 	best := -1
 	for i, p := range plans {
-		if p.Feasible && (best < 0 || measure(p) < measure(plans[best])) {
+		if p.Feasible && (best < 0 || cost(p) < cost(plans[best])) {
 			best = i
 		}
 	}
 	if best >= 0 && j.Constraints.Objective == "memory" {
-		fastest := measure(plans[best])
-		for _, p := range plans {
-			if p.Feasible && p.Time.FastestSeconds > 0 { // each is a little slower already
-				fastest = min(fastest, cost(p, p.Time.FastestSeconds))
-			}
-		}
-		most := search.AlmostAsFast(fastest)
+		fastest := fastestOf(plans)
 		for i, p := range plans {
-			if p.Feasible && measure(p) <= most && p.Memory.Peak.DeviceBytes < plans[best].Memory.Peak.DeviceBytes {
+			if p.Feasible && almostAsFast(p, p.Time.StepSeconds, fastest) && p.Memory.Peak.DeviceBytes < plans[best].Memory.Peak.DeviceBytes {
 				best = i
 			}
 		}
 	}
 	return best
+}
+
+// Held are the jobs of some plans, one for each size, where the least memory is looked
+// for. Of a plan that takes much longer than the fastest layout of all sizes, and
+// whose size has layouts that do not, the job is held against that layout; the others
+// are as they were.
+func Held(jobs []*job.Job, plans []*plan.Plan) []*job.Job {
+	held := slices.Clone(jobs)
+	fastest := fastestOf(plans)
+	for i, p := range plans {
+		if p.Time.FastestSeconds > 0 && !almostAsFast(p, p.Time.StepSeconds, fastest) && almostAsFast(p, p.Time.FastestSeconds, fastest) {
+			changed := *jobs[i]
+			changed.Constraints.Fastest = stepOf(p, fastest)
+			held[i] = &changed
+		}
+	}
+	return held
+}
+
+// Alone is a job that is not held against other sizes.
+func Alone(j *job.Job) *job.Job {
+	alone := *j
+	alone.Constraints.Fastest = 0
+	return &alone
+}
+
+// fastestOf is the least GPU time that a step takes in any layout of the sizes of some
+// plans, where these are the least memory of their sizes.
+func fastestOf(plans []*plan.Plan) units.Seconds {
+	least := units.Seconds(math.Inf(1))
+	for _, p := range plans {
+		if step := p.Time.FastestSeconds; step > 0 {
+			least = min(least, step*units.Seconds(p.Input.GPUs))
+		}
+	}
+	return least
+}
+
+// stepOf is a step of the size of a plan that takes some GPU time.
+func stepOf(p *plan.Plan, gpuTime units.Seconds) units.Seconds {
+	return units.Rounded(gpuTime / units.Seconds(p.Input.GPUs))
+}
+
+func almostAsFast(p *plan.Plan, step, fastest units.Seconds) bool {
+	return step <= search.AlmostAsFast(stepOf(p, fastest))
 }
 
 // Sketch is the best plan of a job without what takes further searches: what would

@@ -9,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // TestAble: what a backend refuses is left out of the lists, and of a list of which
@@ -106,6 +107,7 @@ func TestBest(t *testing.T) {
 		t.Errorf("of none that fits, it is %d", got)
 	}
 	j.Constraints.Objective = "memory"
+	b.Time.FastestSeconds, c.Time.FastestSeconds = 2.1, 2
 	if got := Best(j, []*plan.Plan{a, b, c}); got != 2 {
 		t.Errorf("the smallest that is almost as fast is %d, want 2", got)
 	}
@@ -116,6 +118,39 @@ func TestBest(t *testing.T) {
 	c.Time.FastestSeconds = 1.95 // 2.1 is more than 5 % longer
 	if got := Best(j, []*plan.Plan{a, b, c}); got != 2 {
 		t.Errorf("the smallest that is almost as fast as the fastest layout of all is %d, want 2", got)
+	}
+}
+
+// TestHeld: a size whose least memory takes too long beside the fastest layout of all
+// sizes is held against that one, as long as it has layouts that are almost as fast.
+func TestHeld(t *testing.T) {
+	sized := func(gpus int, step, fastest units.Seconds) *plan.Plan {
+		p := &plan.Plan{Feasible: true, Input: plan.Input{GPUs: gpus}}
+		p.Time.StepSeconds, p.Time.FastestSeconds = step, fastest
+		return p
+	}
+	plans := []*plan.Plan{sized(8, 10.4, 10), sized(16, 5.4, 5.2), sized(32, 3, 2.9), sized(64, 1.3, 1.29), {}}
+	var jobs []*job.Job
+	for range plans {
+		jobs = append(jobs, &job.Job{})
+	}
+	for i, j := range Held(jobs, plans) {
+		want := units.Seconds(0)
+		if i == 1 {
+			want = 5 // what takes as long as 10 seconds on 8 GPUs
+		}
+		if j.Constraints.Fastest != want || want == 0 && j != jobs[i] {
+			t.Errorf("size %d is held against %v, want %v", i, j.Constraints.Fastest, want)
+		}
+		if Alone(j).Constraints.Fastest != 0 {
+			t.Errorf("size %d alone is held", i)
+		}
+	}
+	for i := range plans { // as with any other objective
+		plans[i].Time.FastestSeconds = 0
+	}
+	if held := Held(jobs, plans); !slices.Equal(held, jobs) {
+		t.Error("jobs are held for no memory")
 	}
 }
 

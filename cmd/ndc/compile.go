@@ -63,17 +63,19 @@ func compile(r *request) (*compiled, diag.List) {
 	if len(settled) == 1 {
 		return r.compile(settled[0])
 	}
-	if r.locked != nil {
-		for _, j := range settled {
-			if r.locked.Choice.Layout.GPUs() != j.Cluster.GPUs() {
-				continue
-			}
-			if c, diags := r.compile(j); c != nil && c.plan.Feasible && c.isKept(r.locked) {
-				return c, diags
-			}
+	alone := r.job.Constraints.Objective != "memory" // what is best of a size does not depend on the others
+	if alone {
+		if c, diags := r.kept(settled); c != nil {
+			return c, diags
 		}
 	}
 	jobs, plans, refused := sketches(settled)
+	holdToFastest(jobs, plans)
+	if !alone {
+		if c, diags := r.kept(jobs); c != nil {
+			return c, diags
+		}
+	}
 	switch best := compiler.Best(r.job, plans); {
 	case jobs == nil && leftOut(r.job, refused):
 		return r.compile(settled[0])
@@ -86,24 +88,60 @@ func compile(r *request) (*compiled, diag.List) {
 	}
 }
 
+// kept compiles the job of the size that is locked; there is nothing where none is, or
+// where its choice does not hold.
+func (r *request) kept(jobs []*job.Job) (*compiled, diag.List) {
+	if r.locked == nil {
+		return nil, nil
+	}
+	for _, j := range jobs {
+		if r.locked.Choice.Layout.GPUs() != j.Cluster.GPUs() {
+			continue
+		}
+		if c, diags := r.compile(j); c != nil && c.plan.Feasible && c.isKept(r.locked) {
+			return c, diags
+		}
+	}
+	return nil, nil
+}
+
 // sketches plans what a backend does not refuse of some jobs; when it refuses
 // everything, these are the reports with the fewest errors.
 func sketches(settled []*job.Job) (jobs []*job.Job, plans []*plan.Plan, refused diag.List) {
 	for _, j := range settled {
-		j, t, diags := targetOf(j)
-		if diags.HasErrors() {
+		j, p, diags := sketch(j)
+		if p == nil {
 			if refused == nil || len(diags) < len(refused) {
 				refused = diags
 			}
 			continue
 		}
-		p, err := compiler.Sketch(signals.context(), j, t)
-		if err != nil {
-			signals.wait()
-		}
 		jobs, plans = append(jobs, j), append(plans, p)
 	}
 	return jobs, plans, refused
+}
+
+// sketch plans a job of one size; there is no plan where the backend refuses the job.
+func sketch(j *job.Job) (*job.Job, *plan.Plan, diag.List) {
+	j, t, diags := targetOf(j)
+	if diags.HasErrors() {
+		return j, nil, diags
+	}
+	p, err := compiler.Sketch(signals.context(), j, t)
+	if err != nil {
+		signals.wait()
+	}
+	return j, p, nil
+}
+
+// holdToFastest plans those sizes of a job anew whose plans are much slower than the fastest of
+// all sizes and need not be.
+func holdToFastest(jobs []*job.Job, plans []*plan.Plan) {
+	for i, j := range compiler.Held(jobs, plans) {
+		if j != jobs[i] {
+			jobs[i], plans[i], _ = sketch(j)
+		}
+	}
 }
 
 // targetOf is what the backend of a job can do for it, and the job without the values
@@ -143,6 +181,7 @@ func (r *request) compile(j *job.Job) (*compiled, diag.List) {
 	if err != nil {
 		signals.wait()
 	}
+	j = compiler.Alone(j)
 	if leftOut(j, more) {
 		p, more = compiler.Unplanned(j, more), nil
 	}

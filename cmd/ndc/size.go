@@ -109,16 +109,18 @@ func sizes(j *job.Job) []*plan.Plan {
 	for n := j.Cluster.Nodes; j.NodeCounts == nil && n > 0; n /= 2 {
 		open.NodeCounts = append([]int{n}, open.NodeCounts...)
 	}
+	var jobs []*job.Job
 	var plans []*plan.Plan
 	for _, n := range open.NodeCounts {
 		one := open
 		one.NodeCounts, one.Cluster.Nodes = nil, n
-		_, sketched, refused := sketches(compiler.Settled(&one))
-		if sketched == nil {
-			sketched = []*plan.Plan{compiler.Unplanned(&one, refused)}
+		j, p, refused := sketch(&one)
+		if p == nil {
+			p = compiler.Unplanned(&one, refused)
 		}
-		plans = append(plans, sketched[max(0, compiler.Best(&one, sketched))])
+		jobs, plans = append(jobs, j), append(plans, p)
 	}
+	holdToFastest(jobs, plans)
 	return plans
 }
 

@@ -104,6 +104,9 @@ func runSmall(ctx context.Context, j *job.Job, t *target.Target) (*Outcome, erro
 	l := newLimits(j)
 	fastest := first.best.list[0].Result.StepSeconds
 	l.within(AlmostAsFast(fastest), IDSlower)
+	if elsewhere := j.Constraints.Fastest; elsewhere > 0 {
+		l.within(AlmostAsFast(elsewhere), IDSlower)
+	}
 	if o, err = first.again(j, l, costOf(l.step)).find(ctx); err == nil {
 		o.Fastest = fastest
 	}

@@ -448,6 +448,11 @@ func TestLeastMemoryOfTheFastest(t *testing.T) {
 			if step := small.Best[0].Result.StepSeconds; step > AlmostAsFast(fastest) {
 				t.Errorf("%d nodes, prefer %v: the least memory takes %v, the fastest %v", nodes, prefer, step, fastest)
 			}
+			j.Constraints.Fastest = units.Rounded(fastest * 0.98)
+			held := searched(j, target)
+			if step := held.Best[0].Result.StepSeconds; step > AlmostAsFast(j.Constraints.Fastest) || held.Fastest != fastest {
+				t.Errorf("%d nodes, prefer %v: held against %v, the least memory takes %v, and the fastest %v", nodes, prefer, j.Constraints.Fastest, step, held.Fastest)
+			}
 		}
 	}
 	if tied == 0 {

@@ -24,6 +24,10 @@ type Constraints struct {
 	// open, by their names, with those values as the language spells them; such an
 	// option is not set in Job.Execution.
 	Execution map[string][]string `json:",omitempty"`
+
+	// Fastest is the step that the least memory is held against where another size of
+	// the job has a faster layout; 0: that of the fastest layout.
+	Fastest units.Seconds `json:",omitzero"`
 }
 
 // MayBe reports whether the job leaves it open that an option of execution has a
