@@ -83,6 +83,20 @@ func TestRandomState(t *testing.T) {
 	}
 }
 
+// TestRerun: what a launch does not say of steps that are computed again, its job does
+// not say either, which gets the framework's own.
+func TestRerun(t *testing.T) {
+	for options, want := range map[string]string{"": "", "--rerun-mode disabled": "disabled", "--rerun-mode validate_results": "validate_results"} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 "+options)); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Text("training.rerun_mode"); got != want {
+			t.Errorf("%q: rerun_mode %q, want %q", options, got, want)
+		}
+	}
+}
+
 // TestOwnPlaces: folders that the launch of ndc finds beside itself are no paths
 // of a job; those of other scripts are not known.
 func TestOwnPlaces(t *testing.T) {
