@@ -44,8 +44,8 @@ func TestPins(t *testing.T) {
 		{"a method", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeMethod: job.StringChoice{"block"}}, `offers recompute_method = "uniform"`},
 		{"a depth", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeLayers: one(2, 4)}, "recompute_layers = [2, 4]"},
 		{"a depth of one", job.LayoutConstraints{Recompute: job.StringChoice{"full"}, RecomputeLayers: one(1)}, ""},
-		{"split sequences", job.LayoutConstraints{TensorParallel: one(2), SequenceParallel: job.Some(false)}, "sequence_parallel = false"},
-		{"sequences of one rank", job.LayoutConstraints{TensorParallel: one(1, 2), SequenceParallel: job.Some(false)}, ""},
+		{"split sequences", job.LayoutConstraints{TensorParallel: one(2), SequenceParallel: job.BoolChoice{Set: true}}, "sequence_parallel = false"},
+		{"sequences of one rank", job.LayoutConstraints{TensorParallel: one(1, 2), SequenceParallel: job.BoolChoice{Set: true}}, ""},
 	} {
 		j := &job.Job{Model: job.Model{Layers: 8}, Sources: job.Sources{}}
 		j.Constraints.Layout = c.layout

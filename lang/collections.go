@@ -292,17 +292,20 @@ func (c *converter) boolChoice(v cty.Value) (any, bool) {
 	if !ok || slices.Contains(list, !list[0]) {
 		return job.BoolChoice{}, ok
 	}
-	return job.Some(list[0]), true
+	return job.BoolChoice{Set: true, Value: list[0], OrNone: isExclusion(v)}, true
 }
 
 // stringChoice converts text, a list of text or { not }.
 func (c *converter) stringChoice(v cty.Value) (any, bool) {
 	list, ok := chosen(c, v, c.text, c.spec.Enum)
-	if t := v.Type(); ok && (t.IsObjectType() || t.IsMapType()) {
+	if ok && isExclusion(v) {
 		list = append(list, job.NoValue)
 	}
 	return job.StringChoice(list), ok
 }
+
+// isExclusion reports { not }, among the forms of a choice of names or truth values.
+func isExclusion(v cty.Value) bool { return v.Type().IsObjectType() || v.Type().IsMapType() }
 
 // chosen converts a value, a list of values, or { not = [...] } of all that
 // there are.
@@ -315,7 +318,7 @@ func chosen[T comparable](c *converter, v cty.Value, each func(cty.Value, diag.R
 			c.emptyChoice()
 		}
 		return list, ok && len(list) > 0
-	case t.IsObjectType() || t.IsMapType():
+	case isExclusion(v):
 		list, ok := remaining(c, v, each, all)
 		if ok && len(list) == 0 {
 			c.fail(OutOfRange, whole, "Nothing is left of %q: \"not\" excludes every value that there is. Take one out of it, or leave the argument out.", c.spec.Name)

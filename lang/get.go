@@ -112,12 +112,10 @@ func (b *block) fill(name string, place any) {
 		*p = optional[string](b, name)
 	case *job.Optional[int]:
 		*p = b.optionalCount(name)
+	case *job.BoolChoice:
+		*p = get[job.BoolChoice](b, name)
 	case *job.Optional[bool]:
-		if _, spec := b.lookup(name); spec.Type == schema.BoolChoice {
-			*p = get[job.BoolChoice](b, name)
-		} else {
-			*p = optional[bool](b, name)
-		}
+		*p = optional[bool](b, name)
 	default:
 		panic(fmt.Sprintf("lang: %s is kept in a %T, which no argument fills", name, place))
 	}

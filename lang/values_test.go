@@ -61,8 +61,10 @@ locals {
 	if len(c.NVLinkOnly) != 0 {
 		t.Errorf("an empty list is no default: %v", c.NVLinkOnly)
 	}
+	on, off := job.BoolChoice{Set: true, Value: true}, job.BoolChoice{Set: true}
 	for text, want := range map[string]job.BoolChoice{
-		"true": job.Some(true), "[false]": job.Some(false), `"true"`: job.Some(true), "[true, true]": job.Some(true), "[false, true]": {}, "{ not = true }": job.Some(false), "{ not = [false] }": job.Some(true),
+		"true": on, "[false]": off, `"true"`: on, "[true, true]": on, "[false, true]": {},
+		"{ not = true }": {Set: true, OrNone: true}, "{ not = [false] }": {Set: true, Value: true, OrNone: true},
 	} {
 		src := minimal("", "constraints {\n layout {\n sequence_parallel = "+text+"\n}\n}", "steps = 1")
 		if got := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Constraints.Layout.SequenceParallel; got != want {

@@ -117,19 +117,19 @@ var probes = []probe{
 	}},
 	{feature: "constraints.layout.sequence_parallel", edit: func(j *job.Job) {
 		j.Constraints.Layout.TensorParallel = ints(2)
-		j.Constraints.Layout.SequenceParallel = job.Some(true)
+		j.Constraints.Layout.SequenceParallel = job.BoolChoice{Set: true, Value: true}
 	}},
 	{feature: "constraints.layout.sequence_parallel=false", model: experts, edit: func(j *job.Job) {
 		j.Constraints.Layout.TensorParallel = ints(2)
-		j.Constraints.Layout.SequenceParallel = job.Some(false)
+		j.Constraints.Layout.SequenceParallel = job.BoolChoice{Set: true}
 	}},
 	{feature: "constraints.layout.sequence_parallel=false", kind: "megatron", edit: func(j *job.Job) {
 		j.Constraints.Layout.TensorParallel = ints(2)
-		j.Constraints.Layout.SequenceParallel = job.Some(false)
+		j.Constraints.Layout.SequenceParallel = job.BoolChoice{Set: true}
 	}},
 	{feature: "constraints.layout.sequence_parallel=false", kind: ds, edit: func(j *job.Job) {
 		j.Constraints.Layout.TensorParallel = ints(2)
-		j.Constraints.Layout.SequenceParallel = job.Some(false)
+		j.Constraints.Layout.SequenceParallel = job.BoolChoice{Set: true}
 	}},
 	{feature: "constraints.layout.expert_parallel", model: sinks, edit: func(j *job.Job) { j.Constraints.Layout.ExpertParallel = ints(2) }},
 	{feature: "constraints.layout.expert_parallel", kind: ds, model: experts, edit: func(j *job.Job) { j.Constraints.Layout.ExpertParallel = ints(2) }},

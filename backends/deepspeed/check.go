@@ -93,7 +93,7 @@ func checkLayout(j *job.Job, v version, diags *diag.List) {
 		"What ndc emits for DeepSpeed has no pipeline parallelism: DeepSpeed's own works with ZeRO stages 0 and 1 on models written for it, not on those of transformers.", "Or use pipeline_parallel = 1.")
 	c.lacks(!l.VirtualPipeline.Allows(1), "constraints.layout.virtual_pipeline", "DeepSpeed has no interleaved schedule.")
 	c.lacks(len(l.StageLayers) > 1, "constraints.layout.stage_layers", "Without pipeline parallelism there is one stage, and nothing to place on others.")
-	c.lacks(l.SequenceParallel.Set && l.SequenceParallel.Value, "constraints.layout.sequence_parallel",
+	c.lacks(!l.SequenceParallel.Allows(false) && !l.SequenceParallel.OrNone, "constraints.layout.sequence_parallel",
 		"AutoTP has no sequence parallelism; Ulysses (context_parallel) spreads the sequence here.")
 	c.lacks(!l.ExpertTensorParallel.Allows(1), "constraints.layout.expert_tensor_parallel", "DeepSpeed does not cut the inside of experts.")
 	c.lacks(!l.Recompute.Allows("none") && !l.Recompute.Allows("full"), "constraints.layout.recompute=selective",

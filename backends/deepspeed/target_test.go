@@ -90,7 +90,7 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"pipeline", func(j *job.Job) {
 			j.Constraints.Layout.PipelineParallel = job.IntChoice{Values: []int{2, 4}}
 		}, UnsupportedLayout, "Megatron-LM and TorchTitan"},
-		{"sequence parallel", func(j *job.Job) { j.Constraints.Layout.SequenceParallel = job.Some(true) }, UnsupportedLayout, "Ulysses"},
+		{"sequence parallel", func(j *job.Job) { j.Constraints.Layout.SequenceParallel = job.BoolChoice{Set: true, Value: true} }, UnsupportedLayout, "Ulysses"},
 		{"mics gone", func(j *job.Job) {
 			j.Constraints.Layout.DataParallelReplicate = job.IntChoice{Values: []int{2}}
 			j.Constraints.Layout.DataParallelShard = job.IntChoice{Values: []int{2}}

@@ -229,11 +229,11 @@ func (s *Space) sequenceAxis(m Mesh) {
 	c := s.job.Constraints.Layout.SequenceParallel
 	choices := s.target.SequenceParallel
 	if m.TensorParallel == 1 {
-		// Without tensor parallelism the option has no effect.
-		choices = []bool{c.Or(false)}
+		// Without tensor parallelism the option has no effect, and there is nothing to exclude.
+		choices = []bool{c.Set && c.Value && !c.OrNone}
 	}
 	for _, sp := range choices {
-		if c.Or(sp) == sp {
+		if c.Allows(sp) || m.TensorParallel == 1 {
 			m.SequenceParallel = sp
 			s.Meshes = append(s.Meshes, m)
 		}

@@ -80,6 +80,26 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestPinExcluded: an exclusion stays what it is of a layout that does not have the value
+// which it leaves, and of which it may be that there is none.
+func TestPinExcluded(t *testing.T) {
+	a := FindAxis("sequence_parallel")
+	for _, c := range []struct {
+		choice, want job.BoolChoice
+		on, ok       bool
+	}{
+		{job.BoolChoice{}, job.BoolChoice{Set: true, Value: true}, true, true},
+		{job.BoolChoice{Set: true, Value: true}, job.BoolChoice{Set: true}, false, false},
+		{job.BoolChoice{Set: true, Value: true, OrNone: true}, job.BoolChoice{Set: true, Value: true}, true, true},
+		{job.BoolChoice{Set: true, Value: true, OrNone: true}, job.BoolChoice{Set: true, Value: true, OrNone: true}, false, true},
+	} {
+		constraints := job.LayoutConstraints{SequenceParallel: c.choice}
+		if ok := a.Pin(&constraints, &plan.Layout{SequenceParallel: c.on}); ok != c.ok || constraints.SequenceParallel != c.want {
+			t.Errorf("%+v pinned to %t: %+v, %t", c.choice, c.on, constraints.SequenceParallel, ok)
+		}
+	}
+}
+
 func TestUnknownAxis(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -25,8 +25,11 @@ func (a *Axis) Pin(c *job.LayoutConstraints, l *plan.Layout) bool {
 		return ok
 	case *job.BoolChoice:
 		on := *value.(*bool)
-		ok := choice.Or(on) == on
-		*choice = job.Some(on)
+		ok := choice.Allows(on)
+		if !ok && choice.OrNone {
+			return true // as long as the layout has no value
+		}
+		*choice = job.BoolChoice{Set: true, Value: on}
 		return ok
 	case *job.StringChoice:
 		name := fmt.Sprint(reflect.ValueOf(value).Elem())

@@ -163,7 +163,7 @@ func pin(c *job.LayoutConstraints, l *plan.Layout) {
 	c.TensorParallel, c.ContextParallel, c.PipelineParallel = one(l.TensorParallel), one(l.ContextParallel), one(l.PipelineParallel)
 	c.VirtualPipeline, c.ExpertParallel, c.ExpertTensorParallel = one(l.VirtualPipeline), one(l.ExpertParallel), one(l.ExpertTensorParallel)
 	c.DataParallelReplicate, c.DataParallelShard, c.ZeroStage = one(l.DataParallelReplicate), one(l.DataParallelShard), one(l.ZeroStage)
-	c.MicroBatchSize, c.SequenceParallel = one(l.MicroBatchSize), job.Some(l.SequenceParallel)
+	c.MicroBatchSize, c.SequenceParallel = one(l.MicroBatchSize), job.BoolChoice{Set: true, Value: l.SequenceParallel}
 	if l.PipelineParallel > 1 {
 		c.PipelineSchedule, c.StageLayers = job.StringChoice{l.PipelineSchedule.String()}, l.StageLayers
 	}

@@ -129,7 +129,13 @@ func (c StringChoice) Names() []string {
 }
 
 // BoolChoice is a pinned truth value or free.
-type BoolChoice = Optional[bool]
+type BoolChoice struct {
+	Value, Set bool
+	OrNone     bool `json:",omitempty"` // an exclusion left the value, which a layout meets that has none, too
+}
+
+// Allows reports whether v is allowed.
+func (c BoolChoice) Allows(v bool) bool { return !c.Set || c.Value == v }
 
 // Execution is how the framework runs the job, as far as the user said so;
 // what is left out is resolved by the compiler into plan.Execution.
