@@ -283,6 +283,19 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestOne: one node and one GPU are not told in the plural.
+func TestOne(t *testing.T) {
+	j, p, l := example()
+	j.Cluster.Nodes, j.Cluster.GPUsPerNode, j.Slurm.Segment = 1, 1, 0
+	p.Layout = plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, DataParallelReplicate: 1, DataParallelShard: 1}
+	text := string(txtar.Format(files(t, j, p, l)))
+	for _, want := range []string{"the layout needs 1 node, the allocation has", "needs 1 GPU; this launch has"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // TestCPUs: a job asks for the CPUs of a node's task where Slurm would not
 // give all of them by itself.
 func TestCPUs(t *testing.T) {

@@ -184,5 +184,5 @@ func TestStartsInARow(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	mustHold(t, "the log", log, "node n3 is bad: node_check ended with status 1\n", "0 of 3 nodes are good; the layout needs 1\n")
-	s.refuses(t, "the layout needs 1 nodes, the allocation has 0", 300, []string{"SLURM_JOB_NUM_NODES=0"})
+	s.refuses(t, "the layout needs 1 node, the allocation has 0", 300, []string{"SLURM_JOB_NUM_NODES=0"})
 }

@@ -36,7 +36,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-1}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 1 ]] ||
-  die "the layout (tensor 1 x context 1 x pipeline 1 x data 1) needs 1 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 1 x context 1 x pipeline 1 x data 1) needs 1 GPU; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
 # write, and where no thousand ranks meet.
