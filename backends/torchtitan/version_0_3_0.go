@@ -143,7 +143,7 @@ func (b *build) settings030() []setting {
 	all := append(b.training(), b.parallelism("lm_head")...)
 	all = append(all,
 		setting{"parallelism.enable_sequence_parallel", b.p.Layout.SequenceParallel || b.p.Layout.TensorParallel == 1, fromPlan},
-		setting{"parallelism.spmd_backend", "spmd_types", "what context parallelism needs"})
+		setting{"parallelism.spmd_backend", "spmd_types", "the default, which context parallelism needs"})
 	all = append(all, b.schedule()...)
 	all = append(all, b.options(inCompile)...)
 	all = append(all, b.checkpoint()...)

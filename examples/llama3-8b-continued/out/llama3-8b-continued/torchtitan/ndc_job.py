@@ -257,7 +257,7 @@ def run() -> Trainer.Config:
             pipeline_parallel_schedule="1F1B",  # plan
             module_fqns_per_model_part=[["tok_embeddings", "layers.0", "layers.1", "layers.2", "layers.3", "layers.4", "layers.5", "layers.6", "layers.7", "layers.8", "layers.9", "layers.10", "layers.11", "layers.12", "layers.13", "layers.14", "layers.15", "layers.16"], ["layers.17", "layers.18", "layers.19", "layers.20", "layers.21", "layers.22", "layers.23", "layers.24", "layers.25", "layers.26", "layers.27", "layers.28", "layers.29", "layers.30", "layers.31", "norm", "lm_head"]],  # plan: stage_layers
             enable_sequence_parallel=True,  # plan
-            spmd_backend="spmd_types",  # what context parallelism needs
+            spmd_backend="spmd_types",  # the default, which context parallelism needs
         ),
         lr_scheduler=Rate.Config(
             warmup_steps=200,  # spec: training.schedule.warmup_steps

@@ -271,7 +271,7 @@ def run() -> Trainer.Config:
             pipeline_parallel_degree=1,  # plan
             pipeline_parallel_microbatch_size=1,  # plan
             enable_sequence_parallel=True,  # plan
-            spmd_backend="spmd_types",  # what context parallelism needs
+            spmd_backend="spmd_types",  # the default, which context parallelism needs
         ),
         lr_scheduler=Rate.Config(
             warmup_steps=2000,  # spec: training.schedule.warmup_steps
