@@ -2,10 +2,13 @@ package compiler
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/search"
+	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -76,8 +79,36 @@ func (d *Detail) Sensitivity() []plan.Sensitivity {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// Step is how long a step of the plan's layout takes for the job of the detail,
-// whatever that of the plan was.
+// Step is how long a step of the plan's layout takes for the job of the detail, which
+// is that of the plan or differs in numbers that no layout depends on.
 func (d *Detail) Step() units.Seconds {
 	return units.Rounded(estimate.New(d.job, d.target).Step(&d.plan.Layout, &d.plan.Execution))
+}
+
+// Held is how long a step of the plan's layout takes for the job of the detail, which
+// may be another one than the plan's: with the plan's options where they go with what
+// the job says, and with micro-batches and stages cut anew where the job asks for that.
+// It is zero where the job does not run in this layout. The only error is that of a
+// context which ends first.
+func (d *Detail) Held(ctx context.Context) (units.Seconds, error) {
+	j := *d.job
+	j.Constraints.Layout = job.LayoutConstraints{}
+	t := predicted(&j, d.target)
+	c := &plan.Choice{Layout: d.plan.Layout, Execution: d.plan.Execution}
+	for _, t := range []*target.Target{pinTarget(t, c), t} {
+		for _, c.Open = range [][]string{nil, {"micro_batches", "stage_layers"}} {
+			pinned, why := pin(&j, t, c)
+			if why != "" {
+				continue
+			}
+			found, err := search.Run(ctx, pinned, t)
+			if err != nil {
+				return 0, err
+			}
+			if list := append(found.Best, found.Nearest...); len(list) > 0 {
+				return list[0].Result.StepSeconds, nil
+			}
+		}
+	}
+	return 0, nil
 }

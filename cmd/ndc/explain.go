@@ -301,8 +301,11 @@ func (x *explainer) whatIf(t *terminal, c *compiled) (explain.Section, error) {
 			return explain.Section{}, usageError(fmt.Sprintf("With --what-if %s there is no plan of %s to compare.", text, c.folder()))
 		}
 		changed := explain.Changed{Change: text, Best: plans.list[i].plan}
-		if then := plans.list[i]; then.target != nil && then.job.Cluster.GPUs() == c.plan.Layout.GPUs() {
-			changed.Kept = compiler.NewDetail(then.job, then.target, c.plan).Step()
+		if then := plans.list[i]; then.target != nil {
+			var err error
+			if changed.Kept, err = compiler.NewDetail(then.job, then.target, c.plan).Held(signals.context()); err != nil {
+				signals.wait()
+			}
 		}
 		list = append(list, changed)
 	}

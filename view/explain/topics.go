@@ -316,7 +316,7 @@ func Sensitivity(p *plan.Plan, list []plan.Sensitivity) Section {
 // Changed is what a change of the job does to a plan.
 type Changed struct {
 	Change string
-	Kept   units.Seconds // the step with the plan's own layout; 0: it is one of other GPUs, or the backend refuses the job
+	Kept   units.Seconds // the step with the plan's own layout; 0: the job does not run in it
 	Best   *plan.Plan    // what would be chosen
 }
 
