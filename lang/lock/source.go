@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-version"
@@ -92,10 +93,11 @@ func Highest(tags []string, constraint string) (tag, highest string, err error) 
 	if err != nil {
 		return "", "", fmt.Errorf("%q is no constraint such as \"~> 2.1\" or \">= 1.2, < 3\"", constraint)
 	}
+	early := slices.ContainsFunc(c, (*version.Constraint).Prerelease)
 	var best *version.Version
 	for _, t := range tags {
 		v, err := version.NewSemver(t)
-		if err != nil || !c.Check(v) || best != nil && (best.GreaterThan(v) || best.Equal(v) && tag < t) {
+		if err != nil || v.Prerelease() != "" && !early || !c.Check(v) || best != nil && (best.GreaterThan(v) || best.Equal(v) && tag < t) {
 			continue
 		}
 		best, tag = v, t
