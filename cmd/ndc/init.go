@@ -81,6 +81,7 @@ type caller struct {
 	address string // of the module; "" for the jobs
 	root    string // what its relative sources may not leave; "" for the user's own files
 	depth   int
+	at      diag.Range // of what calls the module
 }
 
 // run fetches all modules, and then brings the lock up to date.
@@ -128,12 +129,17 @@ func (i *initializer) walk(c caller) {
 		return
 	}
 	calls, diags := lang.Calls(disk{}, c.name)
+	for k := range diags {
+		if diags[k].Range.IsZero() { // of a folder that is not there
+			diags[k].Range = c.at
+		}
+	}
 	i.diags.Append(diags)
 	for _, call := range calls {
 		if src, err := os.ReadFile(call.At.Filename); err == nil {
 			i.files[call.At.Filename] = src
 		}
-		inner := caller{address: strings.TrimPrefix(c.address+"."+call.Name, "."), depth: c.depth + 1, root: c.root}
+		inner := caller{address: strings.TrimPrefix(c.address+"."+call.Name, "."), depth: c.depth + 1, root: c.root, at: call.At}
 		var ok bool
 		if call.IsFolder() {
 			var base string
