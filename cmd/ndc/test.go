@@ -20,6 +20,7 @@ import (
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 func newTest(stdout, stderr io.Writer) *cobra.Command {
@@ -52,7 +53,7 @@ every assert holds for every plan. Exit code 1 tells that a run failed.`,
 			}
 			runs := slices.DeleteFunc(tests.Runs, func(r lang.TestRun) bool { return !chosen.MatchString(r.Name) })
 			if len(runs) == 0 {
-				return wrongUsage(c, "--filter %q matches no name of the %d runs.", filter, len(tests.Runs))
+				return wrongUsage(c, "--filter %q matches no name of the %s.", filter, units.Count(len(tests.Runs), "run"))
 			}
 			s := summarize(runAll(runs, sites))
 			if err := s.print(t, junit); err != nil {
