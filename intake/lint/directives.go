@@ -229,7 +229,7 @@ func checkSubmission(s *script) {
 	if !s.isBatch() {
 		return
 	}
-	if !strings.HasPrefix(string(s.src), "#!") {
+	if !s.marked && !strings.HasPrefix(string(s.src), "#!") {
 		s.report(NoShebang, s.line(1), "sbatch refuses a script whose first line does not begin with #! and the path of an interpreter (\"This does not look like a batch script\"). Make #!/bin/bash the first line.")
 	}
 	nodes, _, known := s.number("nodes")

@@ -80,6 +80,9 @@ func (s *script) silence() {
 	}
 }
 
+// mark is a byte order mark, with which some editors begin UTF-8.
+var mark = []byte("\ufeff")
+
 // text checks what must hold before the script is parsed.
 func (s *script) text() bool {
 	switch {
@@ -89,6 +92,10 @@ func (s *script) text() bool {
 	case bytes.IndexByte(s.src, 0) >= 0:
 		s.report(Syntax, s.span(0, 1), "It holds a zero byte, and is no text. Name the script itself.")
 		return false
+	}
+	if bytes.HasPrefix(s.src, mark) {
+		s.report(NoShebang, s.span(0, len(mark)), "The file begins with a byte order mark, which editors do not show. sbatch refuses such a script, and bash takes the mark for the beginning of a command. Take it away, as with sed -i '1s/^\\xEF\\xBB\\xBF//'.")
+		s.marked, s.src = true, append(bytes.Repeat([]byte(" "), len(mark)), s.src[len(mark):]...) // places stay
 	}
 	if i := bytes.Index(s.src, []byte("\r\n")); i >= 0 {
 		s.report(DOSLines, s.span(i, i+1), "The lines end in CR LF. sbatch refuses such a script, and bash takes the CR for a part of the last word of each line. Convert it, as with sed -i 's/\\r$//'.")

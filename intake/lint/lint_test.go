@@ -138,3 +138,12 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestByteOrderMark: a mark before the script is told, and nothing that is wrong for
+// its sake alone; what else is wrong stands at its place.
+func TestByteOrderMark(t *testing.T) {
+	found := Check("run.sh", []byte("\ufeff#!/bin/bash\n#SBATCH --nodes=2\nsrun hostname\n#SBATCH --time=1\n"), Options{})
+	if len(found) != 2 || found[0].ID != NoShebang || !strings.Contains(found[0].Detail, "byte order mark") || found[1].ID != LateDirective || found[1].Range.Start.Line != 4 {
+		t.Errorf("found:\n%s", spell(found))
+	}
+}

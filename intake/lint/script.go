@@ -17,6 +17,7 @@ import (
 type script struct {
 	name       string
 	src        []byte
+	marked     bool  // the file begins with a byte order mark
 	starts     []int // offsets of the lines
 	release    string
 	file       *syntax.File
