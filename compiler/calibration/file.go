@@ -200,6 +200,12 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 		}
 		c.Terms = append(c.Terms, job.TermError{Name: t.Term, Mean: t.After.Mean, Before: t.Before.Spread * t.Before.Spread})
 	}
+	if n := f.Network; n != nil {
+		if n.Times < math.Exp(-largest) || n.Times > math.Exp(largest) {
+			return nil, fmt.Errorf("a network that takes %g times as long is no error of a job's", n.Times)
+		}
+		c.NetworkTimes = n.Times
+	}
 	if a := f.Allocator; a != nil {
 		if a.Factor < math.Exp(-largest) || a.Factor > math.Exp(largest) {
 			return nil, fmt.Errorf("the allocator's factor is %g", a.Factor)

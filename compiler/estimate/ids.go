@@ -18,6 +18,9 @@ const (
 	// IDBeyondPublished: the predicted utilisation is more than 5 % above the best
 	// that was published for such runs.
 	IDBeyondPublished diag.ID = "beyond-published"
+	// IDMistakenNetwork: the runs of a calibration met another network than their jobs
+	// say.
+	IDMistakenNetwork diag.ID = "mistaken-network"
 	// IDNoNVLink: the GPUs of a node talk over PCIe; what that does to the range.
 	IDNoNVLink diag.ID = "no-nvlink"
 	// IDPowerLimited: the GPU has less power than the boards whose rates are known;

@@ -9,16 +9,35 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// weak says of machines that are weaker than the measured ones what that does
-// to a step and its range. A calibration has measured the machine itself, and
-// short runs waste nothing.
+// weak says of machines that are weaker than the measured ones, or than their jobs
+// say, what that does to a step and its range. A calibration has measured the machine
+// itself, and short runs waste nothing.
 func (e *Evaluator) weak(l *plan.Layout, x *plan.Execution, t units.Seconds) []plan.Warning {
-	if e.job.Cluster.Calibration != nil || t*units.Seconds(e.job.Training.Steps) <= short {
+	if t*units.Seconds(e.job.Training.Steps) <= short {
 		return nil
 	}
 	var s uncertainty.Step
 	e.Uncertain(l, x, &s)
+	if e.job.Cluster.Calibration != nil {
+		return e.mistakenNetwork(&s)
+	}
 	return append(e.withoutNVLink(&s), e.powerLimited(&s, t)...)
+}
+
+// mistakenNetwork tells that the runs of a calibration met another network than their
+// jobs say.
+func (e *Evaluator) mistakenNetwork(s *uncertainty.Step) []plan.Warning {
+	c := e.job.Cluster.Calibration
+	if c.NetworkTimes == 0 {
+		return nil
+	}
+	than := fmt.Sprintf("%.2g times slower than", c.NetworkTimes)
+	if c.NetworkTimes < 1 {
+		than = fmt.Sprintf("%.2g times as fast as", 1/c.NetworkTimes)
+	}
+	return []plan.Warning{{ID: string(IDMistakenNetwork), Summary: "The network is not what jobs said",
+		Detail: fmt.Sprintf("By %s the network between nodes is %s the jobs said that ran. What is exposed of it counts so, %.1f %% of this step, and not what would no longer hide behind compute. Set network of the cluster to what nodes have, and calibrate anew.",
+			c.File, than, 100*float64(s.Terms[uncertainty.Network]/s.Terms.Sum()))}}
 }
 
 // withoutNVLink compares the range with that of a step whose seconds on PCIe

@@ -16,6 +16,11 @@ type Calibration struct {
 	// errors hold what all its layouts share, too.
 	Trained bool
 
+	// NetworkTimes is how many times as long what is exposed of communication between
+	// nodes took than the network of the jobs that ran allows; 0: as long. It is in
+	// Terms.
+	NetworkTimes float64 `json:",omitempty"`
+
 	// Reserved is what the allocator holds over what was predicted; 0: not measured.
 	Reserved float64
 }
