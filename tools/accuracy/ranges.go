@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ type judged struct {
 	inside bool    // the range held it
 	strict bool    // so does one whose spreads were fitted without its source, too
 	wide   float64 // half the width of the range, in logarithms
+
+	orderOnly bool // of a grid whose absolute times say nothing
 }
 
 // probability of what ranges hold.
@@ -52,7 +55,7 @@ func judgeUnseen(results []result, rows []witness) []judged {
 		w.terms()
 		w.stand(&all.Of(w.x.job).Measured)
 		n := w.under(all)
-		out = append(out, judged{of: r.Source + kindOf(w), inside: holds(n, w.ratio), strict: holds(n, w.ratio), wide: n.Spread * wideness})
+		out = append(out, judged{of: r.Source + kindOf(w), inside: holds(n, w.ratio), strict: holds(n, w.ratio), wide: n.Spread * wideness, orderOnly: r.orderOnly()})
 	}
 	return out
 }
@@ -70,11 +73,32 @@ func holds(n uncertainty.Normal, ratio float64) bool {
 	return math.Exp(ratio) >= ends[0] && math.Exp(ratio) <= ends[1]
 }
 
+// What rows are of, behind the name of their source.
+const denseRows, expertRows = ", dense", ", mixtures of experts"
+
 func kindOf(w *witness) string {
 	if w.moe() {
-		return ", mixtures of experts"
+		return expertRows
 	}
-	return ", dense"
+	return denseRows
+}
+
+// meanInside is the mean over sources of how many of their rows of a kind lie inside
+// the range that other sources would give them.
+func meanInside(of []judged, kind string) (mean float64, sources int) {
+	inside, rows := map[string]float64{}, map[string]float64{}
+	for i := range of {
+		if j := &of[i]; strings.HasSuffix(j.of, kind) {
+			rows[j.of]++
+			if j.strict {
+				inside[j.of]++
+			}
+		}
+	}
+	for _, source := range slices.Sorted(maps.Keys(rows)) {
+		mean += inside[source] / rows[source] / float64(len(rows))
+	}
+	return mean, len(rows)
 }
 
 // printCoverage tells how often rows of sources left out of the fit lie inside
@@ -89,7 +113,14 @@ func printCoverage(w io.Writer, results []result, c *crossValidation) {
 	fmt.Fprintln(w, "| rows of | rows | inside | inside that of other sources | half the range, median |")
 	fmt.Fprintln(w, "|---|---|---|---|---|")
 	printRanges(w, seen, "")
-	printRanges(w, judgeUnseen(results, rows), ", in no fit")
+	unseen := judgeUnseen(results, rows)
+	printRanges(w, unseen, ", in no fit")
+	all := slices.DeleteFunc(slices.Concat(seen, unseen), func(j judged) bool { return j.orderOnly })
+	fmt.Fprintln(w, "\nEach source counting as one, but for grids whose times say nothing:\n\n| rows of | sources | inside that of other sources |\n|---|---|---|")
+	for _, kind := range []string{denseRows, expertRows} {
+		share, n := meanInside(all, kind)
+		fmt.Fprintf(w, "| %s | %d | %.0f %% |\n", strings.TrimPrefix(kind, ", "), n, 100*share)
+	}
 	printChosen(w, results, rows, seen)
 }
 
