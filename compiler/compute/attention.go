@@ -50,7 +50,7 @@ type Attention struct {
 	Causal            bool
 	Window            int  // keys each query sees; 0: all
 	Deterministic     bool // gradients summed in a fixed order
-	Dropout           bool // only Unfused pays for it
+	Dropout           bool // of the probabilities
 }
 
 // FLOPs of the forward pass: 2·b·heads·(d_qk + d_v) per pair of query and
@@ -100,7 +100,11 @@ func (d *Device) Attention(a *Attention) (forward, backward units.Seconds) {
 	if a.Deterministic && !a.low() && a.HeadDim <= int(s.V) {
 		ratio *= facts.deterministic // nothing in 8 bits or with narrower values
 	}
-	return units.Seconds(t), units.Seconds(t * ratio)
+	forward, backward = units.Seconds(t), units.Seconds(t*ratio)
+	if a.Dropout {
+		forward, backward = forward.Times(facts.dropout.forward), backward.Times(facts.dropout.backward)
+	}
+	return forward, backward
 }
 
 // measured is the forward time by the surfaces and what the backward pass

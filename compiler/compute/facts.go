@@ -57,6 +57,7 @@ type factTables struct {
 	attention     []*surface.KernelRates
 	launch        units.Seconds
 	deterministic float64
+	dropout       struct{ forward, backward float64 } // of fused kernels
 }
 
 var facts factTables
@@ -73,6 +74,7 @@ func (f *factTables) load() {
 		}
 		f.launch = units.Seconds(need(named, "launch_seconds"))
 		f.deterministic = need(named, "deterministic_attention_backward")
+		f.dropout.forward, f.dropout.backward = need(named, "dropout_attention_forward"), need(named, "dropout_attention_backward")
 	})
 }
 

@@ -136,7 +136,7 @@ Left out are FSDP, of which the paper does not say whose it is, 8x70B, whose exp
 const largeText = `Papers and tables on up to 12,288 GPUs that leave open how often layers are recomputed, most of them the micro-batch, and some the chunks of the pipeline. No fit sees them. What is open is as ndc predicts it to be fastest, as above:
 of dense models recompute of nothing, of the core of attention, or of all. So a prediction is what the best of these settings would take, and steps of other settings take longer. How steps grow with the machine says more than how long they are.
 Of MegaScale's paper these are the rows of Megatron-LM, which its authors compare with: from 256 to 1,024 GPUs and from 3,072 to 12,288 they lose 16 and 15 % of their efficiency, of which 10 and 13 are predicted. From 1,536 to 6,144 GPUs Nemotron-4 340B
-grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % longer from 1,536 to 2,304 GPUs, of which 2 are predicted. Ranges are those of the setting that is taken, and hold 56 % of these steps.
+grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % longer from 1,536 to 2,304 GPUs, of which 2 are predicted. Ranges are those of the setting that is taken, and hold 60 % of these steps.
 `
 
 const deepSpeedText = `No source with all settings tells how long steps of DeepSpeed take, so that nothing was fitted to it: its own engine around layers of Hugging Face transformers. Two persons' runs of LLaMA 7B on eight A800 were found. One of ZeRO-3 at 512 tokens
