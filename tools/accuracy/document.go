@@ -36,6 +36,8 @@ func document(path string, results []result, c *crossValidation, worst int) erro
 	printSteps(&b, results, largeMachines)
 	b.WriteString("\n### DeepSpeed\n\n" + deepSpeedText)
 	printSteps(&b, results, deepSpeed)
+	b.WriteString("\n### TorchTitan's logs\n\n" + torchTitanText)
+	printSteps(&b, results, torchTitanLogs)
 	b.WriteString("\n## Ranges\n\n" + rangesText + "\n")
 	printCoverage(&b, results, c)
 	printMemoryCoverage(&b, results)
@@ -142,7 +144,14 @@ grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % long
 const deepSpeedText = `No source with all settings tells how long steps of DeepSpeed take, so that nothing was fitted to it: its own engine around layers of Hugging Face transformers. Two persons' runs of LLaMA 7B on eight A800 were found. One of ZeRO-3 at 512 tokens
 (hpcaitech/ColossalAI issue 4342) is met within 2 %. A table at 4,096 tokens (gist.github.com/chenyaofo/d4cd6a20ab4b95cb3a49491747e2139a) takes 1.4 to 1.7 times as long as predicted, 4 to 5 s more for 64 sequences whatever ZeRO, micro-batch and recompute are: as attention
 without a flash kernel would, which does not matter at 512 tokens. With the optimizer in the host's memory it takes 17 to 20 s more than without, where its memory would do it in 3.5: one thread for each rank would explain that, of which ndc sets more. Neither is
-stated, so that the rows count as uncertain, and for no goal. The ranges of DeepSpeed's steps are wider for want of more: 10 % of all terms together.
+stated, so that the rows count as uncertain, and for no goal. The ranges of DeepSpeed's steps are wider for want of more: 25 % of all terms together.
+`
+
+const torchTitanText = `Messages of TorchTitan's commits, one of its issues and one of another project print logs with step times and memory. No fit sees them. They are of developers' machines: the same job of Llama 3 8B on eight H100 is logged at 5,605 tokens/s/GPU in February 2025,
+at 5,957 in March and at 7,031 in August. All 23 runs are called feasible, and all eight that ran out of memory are not. Memory is 5.9 % off at the median, most of it too low. Three things stand out.
+Tensor parallelism without compile (Qwen3 32B) takes 1.2 to 1.4 times as long as predicted, by the same time per token of a rank's sequences for degrees of 4 and 8: operations on whole sequences that are not counted. With compile the machine of
+February 2025 was 1.12 to 1.34 times as fast in 8 bits as in 16, where 1.21 to 1.57 are predicted. Mixtures of 2025 took 1.3 to 1.6 times as long as predicted, one in a pipeline 25 % less: their tokens are moved by more operations than are counted, and the router's loads in the first hundred steps are uneven. One of 2026 on eight B200
+took 18 % less. So ranges of TorchTitan on mixtures are wider: 25 % of all terms together.
 `
 
 const rangesText = `Every prediction carries a 90 % range. That of the step time comes from the spreads of its terms ([uncertainty.md](uncertainty.md)), which are the

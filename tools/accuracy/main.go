@@ -101,6 +101,7 @@ func run(o options, p estimate.Parameters) error {
 	printStrategies(os.Stdout, results)
 	printSteps(os.Stdout, results, largeMachines)
 	printSteps(os.Stdout, results, deepSpeed)
+	printSteps(os.Stdout, results, torchTitanLogs)
 	printTrials(os.Stdout, results)
 	if !o.cross && o.out == "" {
 		return nil

@@ -186,7 +186,7 @@ func printSteps(w io.Writer, results []result, source string) {
 }
 
 // The sources whose steps are listed one by one.
-const largeMachines, deepSpeed = "large_machines", "deepspeed_a800"
+const largeMachines, deepSpeed, torchTitanLogs = "large_machines", "deepspeed_a800", "torchtitan_commits"
 
 // offloaded is what of the state lies in the memory of the host.
 func offloaded(x *plan.Execution) (text string) {
