@@ -162,7 +162,8 @@ func TestProperties(t *testing.T) {
 }
 
 // TestDropout: fused kernels on GB200 keep 75 to 85 % of their forward and 60 to
-// 70 % of their backward rate (Dao-AILab/flash-attention pull request 2597); the unfused kernel writes and reads masks.
+// 70 % of their backward rate (Dao-AILab/flash-attention pull request 2597); the
+// unfused kernel writes and reads masks.
 func TestDropout(t *testing.T) {
 	for _, k := range []AttentionKernel{Flash, Fused, SDPA, Unfused} {
 		a := Attention{Kernel: k, Batch: 4, Heads: 16, KVHeads: 16, Queries: 8192, Keys: 8192, HeadDim: 128, Causal: true}

@@ -13,12 +13,13 @@ import (
 // say, what that does to a step and its range. A calibration has measured the machine
 // itself, and short runs waste nothing.
 func (e *Evaluator) weak(l *plan.Layout, x *plan.Execution, t units.Seconds) []plan.Warning {
-	if t*units.Seconds(e.job.Training.Steps) <= short {
+	c := e.job.Cluster.Calibration
+	if t*units.Seconds(e.job.Training.Steps) <= short || c != nil && c.NetworkTimes == 0 {
 		return nil
 	}
 	var s uncertainty.Step
 	e.Uncertain(l, x, &s)
-	if e.job.Cluster.Calibration != nil {
+	if c != nil {
 		return e.mistakenNetwork(&s)
 	}
 	return append(e.withoutNVLink(&s), e.powerLimited(&s, t)...)
@@ -28,9 +29,6 @@ func (e *Evaluator) weak(l *plan.Layout, x *plan.Execution, t units.Seconds) []p
 // jobs say.
 func (e *Evaluator) mistakenNetwork(s *uncertainty.Step) []plan.Warning {
 	c := e.job.Cluster.Calibration
-	if c.NetworkTimes == 0 {
-		return nil
-	}
 	than := fmt.Sprintf("%.2g times slower than", c.NetworkTimes)
 	if c.NetworkTimes < 1 {
 		than = fmt.Sprintf("%.2g times as fast as", 1/c.NetworkTimes)

@@ -304,9 +304,7 @@ func printMistaken(w io.Writer, folder, known fs.FS, p estimate.Parameters, rows
 			if f := d.factsOf(x.row); f == nil || f.Mistaken == nil || x.row.oom() {
 				continue
 			} else if r := predict(x, p); r.Time != nil {
-				o := &witness{x: x, ratio: math.Log(r.Time.MeasuredSeconds / r.Time.PredictedSeconds), machine: x.row.file + " " + x.job.Cluster.GPU.Catalog}
-				o.terms()
-				o.stand(&record.Of(x.job).Measured)
+				o := unseenWitness(&r, record)
 				machines[o.machine] = append(machines[o.machine], o)
 				times[o.machine] = float64(f.Mistaken.NICs) * f.Mistaken.Gbit / (float64(f.Network.NICs) * f.Network.Gbit)
 			}
@@ -314,20 +312,18 @@ func printMistaken(w io.Writer, folder, known fs.FS, p estimate.Parameters, rows
 		for _, name := range slices.Sorted(maps.Keys(machines)) {
 			benchmark := uncertainty.Observation{Ratio: times[name], Benchmark: record.Benchmark(uncertainty.Network)}
 			benchmark.Step.Terms[uncertainty.Network] = 1
-			ways := [][]uncertainty.Observation{nil}
-			if mistaken {
-				ways = append(ways, []uncertainty.Observation{benchmark})
+			if !mistaken {
+				printMistakenDraws(w, "as it is", machines[name], record)
+				continue
 			}
-			for _, way := range ways {
-				what := [...]string{"as it is", "as a job says", "the same, measured by nccl-tests"}[len(way)+min(1, len(ways)-1)]
-				printMistakenDraws(w, what, machines[name], record, way)
-			}
+			printMistakenDraws(w, "as a job says", machines[name], record)
+			printMistakenDraws(w, "the same, measured by nccl-tests", machines[name], record, benchmark)
 		}
 	}
 	return nil
 }
 
-func printMistakenDraws(w io.Writer, what string, machine []*witness, record *uncertainty.Record, benchmarks []uncertainty.Observation) {
+func printMistakenDraws(w io.Writer, what string, machine []*witness, record *uncertainty.Record, benchmarks ...uncertainty.Observation) {
 	r := rand.New(rand.NewPCG(20, 26))
 	var n, base, scalar, terms, own, factor, same, rows, inside float64
 	for range draws {

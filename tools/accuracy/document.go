@@ -138,7 +138,7 @@ Left out are FSDP, of which the paper does not say whose it is, 8x70B, whose exp
 const largeText = `Papers and tables on up to 12,288 GPUs that leave open how often layers are recomputed, most of them the micro-batch, and some the chunks of the pipeline. No fit sees them. What is open is as ndc predicts it to be fastest, as above:
 of dense models recompute of nothing, of the core of attention, or of all. So a prediction is what the best of these settings would take, and steps of other settings take longer. How steps grow with the machine says more than how long they are.
 Of MegaScale's paper these are the rows of Megatron-LM, which its authors compare with: from 256 to 1,024 GPUs and from 3,072 to 12,288 they lose 16 and 15 % of their efficiency, of which 10 and 13 are predicted. From 1,536 to 6,144 GPUs Nemotron-4 340B
-grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % longer from 1,536 to 2,304 GPUs, of which 2 are predicted. Ranges are those of the setting that is taken, and hold 60 % of these steps.
+grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % longer from 1,536 to 2,304 GPUs, of which 2 are predicted. Ranges are those of the setting that is taken, which is why they hold few of these steps ([Ranges](#ranges)).
 `
 
 const deepSpeedText = `No source with all settings tells how long steps of DeepSpeed take, so that nothing was fitted to it: its own engine around layers of Hugging Face transformers. Two persons' runs of LLaMA 7B on eight A800 were found. One of ZeRO-3 at 512 tokens
@@ -148,7 +148,7 @@ stated, so that the rows count as uncertain, and for no goal. The ranges of Deep
 `
 
 const torchTitanText = `Messages of TorchTitan's commits, one of its issues and one of another project print logs with step times and memory. No fit sees them. They are of developers' machines: the same job of Llama 3 8B on eight H100 is logged at 5,605 tokens/s/GPU in February 2025,
-at 5,957 in March and at 7,031 in August, and Qwen3 32B with compile reaches 520 TFLOPS in the mean of its step, more than the products alone are predicted to reach at 500 W. All 23 runs are called feasible, and all eight that ran out of memory are not. Memory is 5.9 % off at the median, most of it too low. Three things stand out.
+at 5,957 in March and at 7,031 in August, and Qwen3 32B with compile reaches 520 TFLOPS in the mean of its step, more than the products alone are predicted to reach at 500 W. All 23 runs are called feasible, and all eight that ran out of memory are not. Most of their memory is predicted too low. Three things stand out.
 Tensor parallelism without compile (Qwen3 32B) takes 1.2 to 1.4 times as long as predicted, by the same time per token of a rank's sequences for degrees of 4 and 8: operations on whole sequences that are not counted. With compile the machine of
 February 2025 was 1.12 to 1.34 times as fast in 8 bits as in 16, where 1.21 to 1.57 are predicted: its 500 W slow only 16-bit products in the model, because the fitted 8-bit steps of such machines are as fast as that says. But all of those use tensor parallelism, which
 quantises inputs before they are gathered, and that is not counted either. Mixtures of 2025 took 1.3 to 1.6 times as long as predicted, one in a pipeline 25 % less: their tokens are moved by more operations than are counted, and the router's loads in the first hundred steps are uneven. One of 2026 on eight B200

@@ -51,13 +51,20 @@ func judgeUnseen(results []result, rows []witness) []judged {
 		if !r.judge || r.apart || r.Time == nil || r.example.memoryOnly || r.example.superseded {
 			continue
 		}
-		w := &witness{x: r.example, ratio: math.Log(r.Time.MeasuredSeconds / r.Time.PredictedSeconds)}
-		w.terms()
-		w.stand(&all.Of(w.x.job).Measured)
+		w := unseenWitness(r, all)
 		n := w.under(all)
 		out = append(out, judged{of: r.Source + kindOf(w), inside: holds(n, w.ratio), strict: holds(n, w.ratio), wide: n.Spread * wideness, orderOnly: r.orderOnly()})
 	}
 	return out
+}
+
+// unseenWitness is a row that no fit sees, with its distance from what a record was
+// fitted to.
+func unseenWitness(r *result, record *uncertainty.Record) *witness {
+	w := &witness{x: r.example, ratio: math.Log(r.Time.MeasuredSeconds / r.Time.PredictedSeconds), machine: r.example.row.file + " " + r.example.job.Cluster.GPU.Catalog}
+	w.terms()
+	w.stand(&record.Of(w.x.job).Measured)
+	return w
 }
 
 // wideness is how many spreads a range goes to either side.

@@ -23,8 +23,11 @@ func holdTrials(t *testing.T, cells []*cell) {
 		}
 		of[c.kind()] = append(of[c.kind()], long)
 	}
-	for kind, cells := range map[string]int{"nanotron up to 64 GPUs": 9, "AA-Scaling": 11} {
-		if all := meanOf(of[kind]); len(of[kind]) != cells || all.random < 0.06 || all.ndc > all.random/2 {
+	for kind, held := range map[string]struct {
+		cells int
+		blind float64 // at least, or the cells tell nothing
+	}{"nanotron up to 64 GPUs": {9, 0.1}, "AA-Scaling": {11, 0.06}} {
+		if all := meanOf(of[kind]); len(of[kind]) != held.cells || all.random < held.blind || all.ndc > all.random/2 {
 			t.Errorf("%s: %d cells, regret %.3f, of blind trials %.3f", kind, len(of[kind]), all.ndc, all.random)
 		}
 	}
