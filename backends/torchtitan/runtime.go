@@ -20,6 +20,8 @@ func (v *version) runtime(f *family) runtime.Runtime {
 		// torch.distributed.pipelining.stage sends behind compute, keeps outputs and
 		// makes receive buffers for all micro-batches (_prepare_forward_infra)
 		Pipeline:    runtime.Pipeline{KeepsOutputs: true, ReceivesAll: true},
+		// gather_dim and scatter_dim of the functional collectives are 1: chunk and cat
+		TensorParallel: runtime.TensorParallel{CopiesSequences: true},
 		Layers:      runtime.Layers{Implementation: "torchtitan", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
 		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
 		Experts:     runtime.Experts{FP32Combine: true, BiasAlone: true},
@@ -40,6 +42,7 @@ func own022(r *runtime.Runtime, f *family) {
 	r.Recompute.KeepsReduceScatter = true
 	r.Recompute.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py
 	r.Experts.ReplicatedCombine = true              // models/moe/moe.py, routed_output_unsorted
+	r.TensorParallel.GathersQuantised = true        // torchao's Float8ColwiseParallel and Float8RowwiseParallel
 	r.TensorParallel.WholeEmbeddingGradient = true  // DTensor has no rule for that of an embedding cut by rows
 }
 

@@ -66,6 +66,12 @@ func (d *Device) Linear(t DType, m, n, k int) Passes {
 	return out.plus(d.quantise(p, float64(m), n, k))
 }
 
+// Quantise is the part of Linear that turns inputs and gradients into the data type:
+// what a pass saves whose input comes in that type.
+func (d *Device) Quantise(t DType, m, n, k int) Passes {
+	return d.quantise(&d.passes[t], float64(m), n, k)
+}
+
 // GroupedLinear is Linear for g.Count experts of g.Rows tokens each.
 func (d *Device) GroupedLinear(t DType, g Groups, n, k int) Passes {
 	p := &d.passes[t]

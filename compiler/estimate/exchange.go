@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
+	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
@@ -65,10 +66,18 @@ func (b *builder) tensorBlock(block *blockTimes) {
 		}
 		return
 	}
-	gather := g.AllGather(bytes)
-	b.put(collectiveTensorGather, bytes, gather, b.pipelined(gather, column))
+	gathered := bytes
+	if b.gathersQuantised() {
+		gathered /= 2
+	}
+	if b.e.runtime.TensorParallel.CopiesSequences {
+		copies := b.bytes(compute.Elementwise, 2*float64(gathered+bytes))
+		b.spend(copies, copies)
+	}
+	gather := g.AllGather(gathered)
+	b.put(collectiveTensorGather, gathered, gather, b.pipelined(gather, column))
 	b.put(at, bytes, scatter, behind)
-	b.putBackward(collectiveTensorGather, bytes, gather, b.pipelined(gather, row))
+	b.putBackward(collectiveTensorGather, gathered, gather, b.pipelined(gather, row))
 	if !b.e.runtime.TensorParallel.Overlaps {
 		b.putBackward(collectiveTensorScatter, bytes, scatter, b.pipelined(scatter, column))
 		return

@@ -1,11 +1,11 @@
 package estimate
 
 import (
-	"github.com/ndc-dev/ndc/compiler/compute"
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/runtime"
@@ -65,6 +65,53 @@ func TestCommunicationVolumes(t *testing.T) {
 	pp.DataParallelShard, pp.MicroBatches = 4, 128
 	d = New(jobOf(dense(), 1), targetOf(runtimes.Whole())).Describe(&pp, &x)
 	check(t, "pipeline", collectiveBytes(&d, "pipeline_parallel", "point_to_point"), 128*activations)
+}
+
+// TestSequences: where sequences lie behind the batch, each gather and each scatter of
+// a layer copies 2·T·h bytes, read and written; where ranks quantise before they gather,
+// a gather carries and copies half of it, and a rank of eight quantises an eighth.
+func TestSequences(t *testing.T) {
+	const layers, activations = 32, 2 * 8192 * 4096 // 2·T·h
+	l, x := single(8), execution()
+	x.Compile = true
+	l.TensorParallel, l.SequenceParallel, l.DataParallelShard, l.MicroBatches = 8, true, 1, 1
+	of := func(precision string, tensor runtime.TensorParallel) *Evaluator {
+		g := targetOf(runtimes.Blocks())
+		g.Runtime.TensorParallel = tensor
+		j := jobOf(dense(), 1)
+		j.Training.Precision = precision
+		return NewWith(j, g, DefaultParameters().With("straggler", 0))
+	}
+	step := func(e *Evaluator) float64 { return float64(e.Step(&l, &x)) }
+	plain, copied, quantised := of("bf16", runtime.TensorParallel{}), of("bf16", runtime.TensorParallel{CopiesSequences: true}), of("bf16", runtime.TensorParallel{GathersQuantised: true})
+	copies := func(bytes units.Bytes) float64 { // both blocks, forward and backward
+		return float64(layers * 4 * plain.device.Traffic(compute.Elementwise, bytes))
+	}
+	near(t, "copies", step(copied)-step(plain), copies(4*activations))
+	near(t, "16 bits", step(quantised), step(plain))
+
+	plain, copied = of("fp8", runtime.TensorParallel{}), of("fp8", runtime.TensorParallel{CopiesSequences: true, GathersQuantised: true})
+	quantised = of("fp8", runtime.TensorParallel{GathersQuantised: true})
+	near(t, "copies of 8 bits", step(copied)-step(quantised), copies(3*activations))
+	d, q := plain.Describe(&l, &x), quantised.Describe(&l, &x)
+	check(t, "gathers in 16 bits", collectiveBytes(&d, "tensor_parallel", "all_gather"), (4*layers+2)*activations)
+	check(t, "gathers in 8 bits", collectiveBytes(&q, "tensor_parallel", "all_gather"), (2*layers+2)*activations)
+
+	// Seven of eight parts are quantised elsewhere, of 7 bytes for each element: the
+	// inputs of query, key and value, which are one, and of gate and up, and the gradients
+	// of the outputs of the two projections back.
+	elsewhere := layers * 7. / 8 * 7 * 8192 * (3 + 2) * 4096 / 3.35e12 / DefaultParameters()["rate8.hopper"]
+	near(t, "quantised elsewhere", step(plain)-step(quantised), elsewhere+tensorSeconds(&d)-tensorSeconds(&q))
+}
+
+// tensorSeconds is what is exposed of tensor parallelism.
+func tensorSeconds(d *Description) float64 {
+	for _, line := range d.Time.Breakdown {
+		if line.ID == "tensor_parallel" {
+			return float64(line.Seconds)
+		}
+	}
+	return 0
 }
 
 // TestWholeHead works AutoTP's ends out for Llama 3 8B over 8 tensor ranks:
@@ -685,12 +732,14 @@ func TestSilicon(t *testing.T) {
 		{"capability 10.3", p.ofSilicon("rate8", gpu("10.3", 0)), p["rate8.blackwell"]},
 		{"capability 7.0", p.ofSilicon("rate16", gpu("7.0", 300)), p["rate16.default"]},
 		{"no capability", p.ofSilicon("rate16", gpu("", 300)), p["rate16.default"]},
-		{"the usual board", p.ofPower(gpu("9.0", 700)), 1},
-		{"500 of 700 W", p.ofPower(gpu("9.0", 500)), math.Pow(5./7, p["power"])},
-		{"unknown power", p.ofPower(gpu("9.0", 0)), 1},
-		{"500 W for 66 of 132 units", p.ofPower(&job.GPU{ComputeCapability: "9.0", Power: 500, SMs: 66}), math.Pow(10./7, p["power"])},
-		{"1,000 W for 148 of 152 units", p.ofPower(&job.GPU{ComputeCapability: "10.0", Power: 1000, SMs: 148}), math.Pow(1./1.2, p["power"])},
-		{"unknown silicon", p.ofPower(gpu("7.0", 300)), 1},
+		{"the usual board", p.ofPower("power", gpu("9.0", 700)), 1},
+		{"500 of 700 W", p.ofPower("power", gpu("9.0", 500)), math.Pow(5./7, p["power.default"])},
+		{"500 of 700 W in 8 bits", p.ofPower("power8", gpu("9.0", 500)), math.Pow(5./7, p["power8.hopper"])},
+		{"1,000 of 1,200 W in 8 bits", p.ofPower("power8", gpu("10.0", 1000)), 1},
+		{"unknown power", p.ofPower("power", gpu("9.0", 0)), 1},
+		{"500 W for 66 of 132 units", p.ofPower("power", &job.GPU{ComputeCapability: "9.0", Power: 500, SMs: 66}), math.Pow(10./7, p["power.default"])},
+		{"1,000 W for 148 of 152 units", p.ofPower("power", &job.GPU{ComputeCapability: "10.0", Power: 1000, SMs: 148}), math.Pow(1./1.2, p["power.default"])},
+		{"unknown silicon", p.ofPower("power", gpu("7.0", 300)), 1},
 	} {
 		if math.Abs(c.got-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

@@ -82,15 +82,12 @@ func (e *Evaluator) traffic(x *plan.Execution) *layerTraffic {
 }
 
 // fusion is the factor on the bytes of memory-bound kernels that one kernel per
-// operation would move; 1 where the kernels were counted.
+// operation would move; 1 where the kernels were counted or a compiler fuses them.
 func (e *Evaluator) fusion(x *plan.Execution) float64 {
-	switch {
-	case x.Compile:
-		return e.parameters.at("elementwise.compiled")
-	case !e.counted:
-		return e.parameters.at("elementwise." + e.runtime.Layers.Elementwise)
+	if x.Compile || e.counted {
+		return 1
 	}
-	return 1
+	return e.parameters.at("elementwise." + e.runtime.Layers.Elementwise)
 }
 
 // kernels are those that the operation runs, forward and backward.

@@ -72,7 +72,30 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 	if o.Component == program.Router {
 		dtype = b.e.base
 	}
-	return scale(b.e.linear(dtype, p), n/float64(b.e.rate(dtype))), lineLinear
+	t := b.e.linear(dtype, p)
+	if b.gathersQuantised() {
+		b.quantisedApart(o, &t)
+	}
+	return scale(t, n/float64(b.e.rate(dtype))), lineLinear
+}
+
+// gathersQuantised reports whether what is gathered over the tensor group comes in the
+// layer's 8 bits.
+func (b *builder) gathersQuantised() bool {
+	return b.e.runtime.TensorParallel.GathersQuantised && b.l.SequenceParallel && b.dtype == compute.FP8 && !b.e.runtime.LowPrecision.RowScaled
+}
+
+// quantisedApart takes from a multiplication what the other ranks of the tensor group
+// quantise of its input, or of the gradient of its output, before it is gathered.
+func (b *builder) quantisedApart(o *program.Operation, t *compute.Passes) {
+	others := 1 - 1/float64(b.l.TensorParallel)
+	q := b.e.device.Quantise(b.dtype, o.GEMM.M, o.GEMM.N, o.GEMM.K)
+	if o.Before == program.TensorGather {
+		t.Forward -= q.Forward.Times(others)
+	}
+	if o.After == program.TensorReduce {
+		t.InputGradient -= q.InputGradient.Times(others)
+	}
 }
 
 // linearKey is what the time of one product depends on.

@@ -99,18 +99,26 @@ func siliconOf(gpu *job.GPU) silicon {
 	return silicon{}
 }
 
-// ofSilicon is a parameter of a family for a GPU: that of its silicon, or the
-// default.
+// ofSilicon is a parameter of a family for a GPU.
 func (p Parameters) ofSilicon(family string, gpu *job.GPU) float64 {
-	if v, ok := p[family+"."+siliconOf(gpu).Name]; ok {
-		return v
-	}
-	return p.at(family + ".default")
+	return p.at(p.nameOfSilicon(family, gpu))
 }
 
-// ofPower is the rate of 16-bit GEMMs at a board's power limit over that of
-// the board that its silicon's parameters speak of.
-func (p Parameters) ofPower(gpu *job.GPU) float64 { return math.Pow(powerOf(gpu), p.at("power")) }
+// nameOfSilicon is which parameter of a family holds for a GPU: that of its silicon, or
+// the default.
+func (p Parameters) nameOfSilicon(family string, gpu *job.GPU) string {
+	name := family + "." + siliconOf(gpu).Name
+	if _, ok := p[name]; ok {
+		return name
+	}
+	return family + ".default"
+}
+
+// ofPower is the rate of GEMMs at a board's power limit over that of the board that
+// its silicon's parameters speak of, by the exponent of their data type.
+func (p Parameters) ofPower(exponent string, gpu *job.GPU) float64 {
+	return math.Pow(powerOf(gpu), p.ofSilicon(exponent, gpu))
+}
 
 // powerOf is a board's power limit over that of the board that its silicon's
 // parameters speak of, for as many multiprocessors: those that were cut draw nothing.

@@ -67,21 +67,28 @@ func sides(n uncertainty.Normal) string {
 	return fmt.Sprintf("%.1f %% below and %.1f %% above", 100*(1-r[0]), 100*(r[1]-1))
 }
 
+// exponents are the families of parameters that say how products of a precision follow
+// the power limit, and how many bits these have; 4-bit products were not measured.
+var exponents = map[string]struct {
+	bits int
+	name string
+}{"bf16": {16, "power"}, "fp16": {16, "power"}, "fp8": {8, "power8"}, "mxfp8": {8, "power8"}}
+
 // powerLimited says what a power limit below that of the chip's usual board
-// takes of a step in 16 bits, and what it takes at the bounds of the exponent,
-// which the range does not count.
+// takes of a step, and what it takes at the bounds of the exponent, which the
+// range does not count.
 func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Warning {
 	gpu := &e.job.Cluster.GPU
 	usual, share := siliconOf(gpu), powerOf(gpu)
-	precision := e.job.Training.Precision
+	products, known := exponents[e.job.Training.Precision]
 	measured := uncertainty.Embedded().Of(e.job).Measured.Distance(e.job, e.runtime.Calibration.Time).GPU == 0
-	if measured || share >= 1 || precision != "bf16" && precision != "fp16" {
+	if measured || share >= 1 || !known {
 		return nil
 	}
-	kept := e.parameters.ofPower(gpu)
+	kept := e.parameters.ofPower(products.name, gpu)
 	var low, high float64 // what products keep at the bounds
 	for _, r := range ParameterRecords() {
-		if r.Name == "power" {
+		if r.Name == e.parameters.nameOfSilicon(products.name, gpu) {
 			low, high = math.Pow(share, r.High), math.Pow(share, r.Low)
 		}
 	}
@@ -90,7 +97,7 @@ func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Wa
 		return float64(t + s.Terms[uncertainty.Linear]*units.Seconds(kept/other-1))
 	}
 	return []plan.Warning{{ID: string(IDPowerLimited), Summary: "A power limit that was not measured",
-		Detail: fmt.Sprintf("The GPU has %.0f W for %d multiprocessors, the boards whose rates are known %.0f W for %d. Its 16-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
+		Detail: fmt.Sprintf("The GPU has %.0f W for %d multiprocessors, the boards whose rates are known %.0f W for %d. Its %d-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
 			"the range does not count that. Where nothing is lost it takes %.3g s. Calibrate with a run on such a node.",
-			float64(gpu.Power), gpu.SMs, usual.Watts, usual.SMs, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
+			float64(gpu.Power), gpu.SMs, usual.Watts, usual.SMs, products.bits, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
 }

@@ -44,7 +44,8 @@ func TestWeak(t *testing.T) {
 	}{
 		{"measured", func(*job.Job) {}, ""},
 		{"card", card, "no-nvlink power-limited"},
-		{"card in fp8", func(j *job.Job) { card(j); j.Training.Precision = "fp8" }, "no-nvlink"},
+		{"card in fp8", func(j *job.Job) { card(j); j.Training.Precision = "fp8" }, "no-nvlink power-limited"},
+		{"card in 4 bits", func(j *job.Job) { card(j); j.Training.Precision = "nvfp4" }, "no-nvlink"},
 		{"card of unknown power", func(j *job.Job) { card(j); j.Cluster.GPU.Power = 0 }, "no-nvlink"},
 		{"one card", func(j *job.Job) { card(j); j.Cluster.GPUsPerNode, j.Cluster.Nodes = 1, 16 }, "power-limited"},
 		{"measured at 500 W", func(j *job.Job) { j.Cluster.GPU.Catalog, j.Cluster.GPU.Power = "h100_96gb_500w", 500 }, ""},
@@ -81,7 +82,7 @@ func TestWeak(t *testing.T) {
 		}
 	}
 	// Half the power: 0.5 to the exponent; at its bounds 0.3 and 1.5.
-	kept := math.Pow(0.5, DefaultParameters()["power"])
+	kept := math.Pow(0.5, DefaultParameters()["power.default"])
 	products := float64(s.Terms[uncertainty.Linear])
 	at := func(other float64) float64 { return step + products*(kept/other-1) }
 	for _, want := range []string{"350 W", "700 W", fmt.Sprintf("at %.0f %% of", 100*kept), "Between 35 and 81 %",
@@ -89,6 +90,11 @@ func TestWeak(t *testing.T) {
 		if !strings.Contains(list[1].Detail, want) {
 			t.Errorf("no %q in %s", want, list[1].Detail)
 		}
+	}
+	// In 8 bits by their own exponent.
+	_, _, low := told(func(j *job.Job) { card(j); j.Training.Precision = "fp8" })
+	if want := fmt.Sprintf("8-bit products are predicted at %.0f %% of", 100*math.Pow(0.5, DefaultParameters()["power8.hopper"])); !strings.Contains(low[1].Detail, want) {
+		t.Errorf("no %q in %s", want, low[1].Detail)
 	}
 	t.Log(list[0].Detail)
 	t.Log(list[1].Detail)

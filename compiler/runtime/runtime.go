@@ -92,6 +92,13 @@ type TensorParallel struct {
 	// GEMMs: it gathers its input again behind the input gradient, and reduces
 	// behind the weight gradient.
 	Overlaps bool
+	// CopiesSequences says that sequences lie behind the batch, so that sequence
+	// parallelism copies all that it gathers, and all that it scatters, between the
+	// order of ranks and the order of sequences.
+	CopiesSequences bool
+	// GathersQuantised says that, where one scale holds for a whole tensor, every rank
+	// quantises its part before it is gathered over the tensor group.
+	GathersQuantised bool
 	// UserBuffers says that the option overlap_tensor_parallel registers buffers
 	// for what is communicated.
 	UserBuffers bool

@@ -108,22 +108,22 @@ plan "llama3-70b" "torchtitan" {
   inputs        = "2170096c9a5a52185e96422f4f56d8a82a5643d7e4363965c5506d400eae1d4c"
 
   layout {
-    tensor_parallel         = 8
+    tensor_parallel         = 2
     sequence_parallel       = true
     context_parallel        = 1
-    pipeline_parallel       = 4
+    pipeline_parallel       = 1
     virtual_pipeline        = 1
-    pipeline_schedule       = "1f1b"
-    stage_layers            = [20, 20, 20, 20]
+    pipeline_schedule       = "none"
+    stage_layers            = [80]
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 8
-    zero_stage              = 2
+    data_parallel_shard     = 128
+    zero_stage              = 3
     micro_batch_size        = 1
-    micro_batches           = 128
-    recompute               = "none"
-    recompute_modules       = []
+    micro_batches           = 8
+    recompute               = "selective"
+    recompute_modules       = ["op"]
     recompute_method        = ""
     recompute_layers        = 0
   }
@@ -143,7 +143,7 @@ plan "llama3-70b" "torchtitan" {
     compile                  = true
     moe_dispatcher           = ""
     context_parallel_type    = ""
-    reshard_after_forward    = false
+    reshard_after_forward    = true
     fully_sharded            = false
     shard_buffers            = ""
     sharp                    = "none"

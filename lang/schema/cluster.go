@@ -90,7 +90,7 @@ var gpuBlock = Block{
 		{Name: "memory_bandwidth", Type: Bandwidth, Required: true, Positive: true, Doc: "Of the GPU's own memory."},
 		{Name: "compute_capability", Type: String, Doc: "NVIDIA's architecture number, such as `\"9.0\"`.", DefaultDoc: "unknown"},
 		{Name: "sms", Type: Count, Doc: "Streaming multiprocessors.", DefaultDoc: "unknown"},
-		{Name: "power", Type: Power, Doc: "Power limit, which the rate of 16-bit GEMMs follows.", DefaultDoc: "unknown"},
+		{Name: "power", Type: Power, Doc: "Power limit, which the rate of GEMMs follows, in 16 bits most.", DefaultDoc: "unknown"},
 	},
 	Blocks: []Block{{
 		Name: "peak_flops", Required: true,

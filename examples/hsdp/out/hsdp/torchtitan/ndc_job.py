@@ -142,7 +142,7 @@ validate.build_text_validation_dataloader = build_validation_dataloader
 
 CLOCK = ndc_runtime.Clock(
     save_every=1800.0,  # spec: training.checkpoint.interval
-    stop_margin=333.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
+    stop_margin=332.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
     check_every=1,  # steps between two looks at the clock, about ten seconds by the plan
 )
 

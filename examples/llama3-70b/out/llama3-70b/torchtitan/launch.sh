@@ -36,7 +36,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 256 ]] ||
-  die "the layout (tensor 8 x context 1 x pipeline 4 x data 8) needs 256 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 2 x context 1 x pipeline 1 x data 128) needs 256 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
 # write, and where no thousand ranks meet.
@@ -59,10 +59,10 @@ arguments=(
   --config run
 )
 
-# The job's log has the lines of ranks 0 and 192 and what torchrun says. Each rank's stand in files of its own, and the
+# The job's log has the lines of rank 0 and what torchrun says. Each rank's stand in files of its own, and the
 # exception that ended it in error.json beside them.
 shown=
-reporting=(0 192)
+reporting=(0)
 for rank in "${reporting[@]}"; do
   local_rank=$((rank - node_rank * gpus_per_node))
   [[ $local_rank -lt 0 || $local_rank -ge $gpus_per_node ]] || shown+=${shown:+,}$local_rank
