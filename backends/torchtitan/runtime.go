@@ -19,14 +19,14 @@ func (v *version) runtime(f *family) runtime.Runtime {
 		},
 		// torch.distributed.pipelining.stage sends behind compute, keeps outputs and
 		// makes receive buffers for all micro-batches (_prepare_forward_infra)
-		Pipeline:    runtime.Pipeline{KeepsOutputs: true, ReceivesAll: true},
+		Pipeline: runtime.Pipeline{KeepsOutputs: true, ReceivesAll: true},
 		// gather_dim and scatter_dim of the functional collectives are 1: chunk and cat
 		TensorParallel: runtime.TensorParallel{CopiesSequences: true},
-		Layers:      runtime.Layers{Implementation: "torchtitan", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
-		Attention:   runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
-		Experts:     runtime.Experts{FP32Combine: true, BiasAlone: true},
-		Buckets:     runtime.Buckets{Unhidden: 40e6}, // whole blocks, of which there is no measurement
-		Calibration: runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
+		Layers:         runtime.Layers{Implementation: "torchtitan", Compiled: "torchtitan-compiled", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
+		Attention:      runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
+		Experts:        runtime.Experts{FP32Combine: true, BiasAlone: true},
+		Buckets:        runtime.Buckets{Unhidden: 40e6}, // whole blocks, of which there is no measurement
+		Calibration:    runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
 		Loss: runtime.Loss{
 			Fused:        runtime.LossKernel{Base: 2},                                    // keeps the logits and writes their gradient
 			Unfused:      runtime.LossKernel{FP32: 3, ParallelFP32: 1, FreesFirst: true}, // log-probabilities, their gradient, that of the fp32 logits

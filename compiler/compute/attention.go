@@ -138,21 +138,30 @@ const (
 // (no causal half) and the passes over it.
 func (d *Device) unfused(a *Attention, s surface.Scores) (forward, backward units.Seconds) {
 	batch := Groups{Count: a.Batch * a.Heads, Rows: a.Queries}
-	products := d.batched(a.DType, batch, a.Keys, int(s.QK)) + d.batched(a.DType, batch, int(s.V), a.Keys)
+	wide, narrow := d.batched(a.DType, batch, a.Keys, int(s.QK)), d.batched(a.DType, batch, int(s.V), a.Keys)
 	elements := s.Sequences * s.Heads * s.Queries * s.Keys
 	bytesForward, bytesBackward := float64(softmaxForward), float64(softmaxBackward)
 	if a.Dropout {
 		bytesForward += dropoutForward
 		bytesBackward += dropoutBackward
 	}
-	forward = products + d.Traffic(Elementwise, units.Bytes(elements*bytesForward))
-	return forward, 2*products + d.Traffic(Elementwise, units.Bytes(elements*bytesBackward))
+	forward = wide + narrow + d.Traffic(Elementwise, units.Bytes(elements*bytesForward))
+	return forward, wide + 3*narrow + d.Traffic(Elementwise, units.Bytes(elements*bytesBackward))
 }
+
+// narrowest is the least width of the measured multiplications. Narrower ones run in
+// tiles of tileRows and a multiple of narrowTile, whose time goes by the operands that
+// they load.
+const narrowest, narrowTile, tileRows = 256, 64, 128
 
 // batched is a strided batch of plain multiplications: the rate of one of the
 // whole batch's size, its own traffic as a floor.
 func (d *Device) batched(t DType, g Groups, n, k int) units.Seconds {
-	whole := d.GEMM(t, g.Count*g.Rows, n, k)
+	whole := d.GEMM(t, g.Count*g.Rows, max(n, narrowest), k)
+	if n < narrowest {
+		tile := (n + narrowTile - 1) / narrowTile * narrowTile
+		whole = whole.Times(float64(tileRows+tile) / (tileRows + narrowest))
+	}
 	b := &d.gemm[t]
 	traffic := 2 * float64(g.Count) * float64(g.Rows*k+k*n+g.Rows*n)
 	return max(whole, d.launch+units.Seconds(traffic/b.roof.Bandwidth))

@@ -77,7 +77,6 @@ type rates struct {
 	hostRouter, hostPreprocess, hostBackward                                     units.Ratio // of hostMoE; of a layer's forward pass
 	moeSync, hostLayer, hostChunk, hostMicroBatch, hostStep, hostMoE, hostExpert units.Seconds
 	straggler                                                                    units.Ratio // of the pipeline, for each e-fold of GPUs
-	permuteBytes                                                                 float64     // per element
 }
 
 // caches hold what layouts share.
@@ -185,9 +184,9 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}
 	e.kernels = [2]compute.AttentionKernel{compute.KernelNamed(t.Runtime.Attention.Flash), compute.KernelNamed(t.Runtime.Attention.Fused)}
-	e.fused = trafficOf(e.model, fusedLayers)
-	layers := cmp.Or(t.Runtime.Layers.Implementation, fusedLayers)
-	e.eager, e.counted = trafficOf(e.model, layers), t.Runtime.Layers.Elementwise == ""
+	of := &t.Runtime.Layers
+	e.fused = trafficOf(e.model, cmp.Or(of.Compiled, fusedLayers))
+	e.eager, e.counted = trafficOf(e.model, cmp.Or(of.Implementation, fusedLayers)), of.Elementwise == ""
 	e.factors = e.calibrated()
 	e.precision()
 	e.newLayerGroups()
@@ -268,7 +267,6 @@ func (e *Evaluator) resolve() {
 	e.hostMoE = units.Seconds(p.at("host_moe"))
 	e.hostRouter, e.hostPreprocess = units.Ratio(p.at("host_moe_router")), units.Ratio(p.at("host_moe_preprocess"))
 	e.straggler = units.Ratio(p.at("straggler"))
-	e.permuteBytes = p.at("permute_bytes")
 	if f := e.factors; f != nil {
 		e.straggler *= f[uncertainty.Straggler]
 	}

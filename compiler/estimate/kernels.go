@@ -15,10 +15,10 @@ import (
 type moved struct {
 	Layers    string  `json:"layers"`    // whose implementation
 	Like      string  `json:"like"`      // whose operations it has but for those that it lists; "" for fused ones
-	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual, convolution, scan, gated_norm, clamp, expert_in_bias, expert_out_bias
+	Operation string  `json:"operation"` // layernorm, rmsnorm, rope, gated, activation, relu2, residual, convolution, scan, gated_norm, clamp, expert_in_bias, expert_out_bias, gradient_sum, permute, arrival, combine
 	Forward   float64 `json:"forward"`
 	Backward  float64 `json:"backward"`
-	Kernel    string  `json:"kernel"` // norm: one kernel that reduces, too; elementwise: one or several that do not
+	Kernel    string  `json:"kernel"` // norm: one kernel that reduces, too; permute: rows in another order; elementwise: one or several that do neither
 	Source    string  `json:"source"`
 }
 
@@ -46,8 +46,10 @@ var implementations = sync.OnceValue(func() map[string]map[string]moved {
 // them, residual all of a layer's sums.
 type layerTraffic struct {
 	norm, rope, activation, residual   moved
+	gradients                          moved // summed for one input
 	gate, convolution, scan, gatedNorm moved // of gated attention and of mixers
 	clamp, inBias, outBias             moved // of experts
+	permute, arrival, combine          moved // of routed rows: arrival of those that come from other ranks
 }
 
 // trafficOf picks the operations that a model has.
@@ -68,6 +70,7 @@ func trafficOf(m *job.Model, layers string) layerTraffic {
 	return layerTraffic{
 		norm: of(cmp.Or(m.Normalization, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual"),
 		gate: implementations()[fusedLayers]["gated"], convolution: of("convolution"), scan: of("scan"), gatedNorm: of("gated_norm"),
+		gradients: of("gradient_sum"), permute: of("permute"), arrival: of("arrival"), combine: of("combine"),
 		clamp: of("clamp"), inBias: of("expert_in_bias"), outBias: of("expert_out_bias"),
 	}
 }
@@ -92,8 +95,11 @@ func (e *Evaluator) fusion(x *plan.Execution) float64 {
 
 // kernels are those that the operation runs, forward and backward.
 func (m *moved) kernels() (forward, backward compute.Traffic) {
-	if m.Kernel == "norm" {
+	switch m.Kernel {
+	case "norm":
 		return compute.NormForward, compute.NormBackward
+	case "permute":
+		return compute.Permute, compute.Permute
 	}
 	return compute.Elementwise, compute.Elementwise
 }

@@ -69,8 +69,17 @@ func (b *builder) movement(o *program.Operation) (forward, backward units.Second
 		return b.unfused(&moves.outBias, o)
 	case program.Routing:
 		t = b.bytes(compute.Elementwise, o.Elements*16)
+	case program.SumGradients:
+		return b.moves(&moves.gradients, o.Elements)
+	case program.Combine:
+		return b.moves(&moves.combine, o.Elements)
 	case program.Permute:
-		t = b.bytes(compute.Permute, o.Elements*b.permutes())
+		forward, backward = b.moves(&moves.permute, o.Elements*b.sorts())
+		if b.l.ExpertParallel > 1 {
+			f, w := b.moves(&moves.arrival, o.Elements*b.sorts())
+			forward, backward = forward+f, backward+w
+		}
+		return forward, backward
 	}
 	return t, t
 }
@@ -113,14 +122,14 @@ func (b *builder) activationInputs() float64 {
 	return 1
 }
 
-// permutes is the traffic of bringing rows to their experts, per element and
-// way: sorted by rank before they travel and by expert after. Kernels that send
-// tokens sort once, on arrival.
-func (b *builder) permutes() float64 {
+// sorts is the share that runs of bringing rows to their experts: sorted by rank
+// before they travel and by expert after. Kernels that send tokens sort once, on
+// arrival.
+func (b *builder) sorts() float64 {
 	if plan.SendsTokens(b.x.MoEDispatcher) {
-		return b.e.permuteBytes / 2
+		return 0.5
 	}
-	return b.e.permuteBytes
+	return 1
 }
 
 // unfused times an operation of experts that is none where an expert MLP is one kernel.

@@ -20,6 +20,9 @@ func (b *builder) attention() {
 	h.kv = int64(max(m.KVHeads/tp, 1) * m.HeadDim)
 	h.v, h.out = h.kv, h.q
 	b.projectQKV(h)
+	if b.a.Layers.SeparateQKV() {
+		b.sumGradients("attention.sum", Attention, 2*float64(b.tokens))
+	}
 	b.rotate(0, h, b.width())
 	if !b.a.Layers.SeparateQKV() {
 		joined := float64(m.AttentionHeads*m.HeadDim)/float64(tp) + 2*max(float64(m.KVHeads)/float64(tp), 1)*float64(m.HeadDim)

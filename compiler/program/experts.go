@@ -12,6 +12,13 @@ func (b *builder) experts() {
 	b.open("mlp")
 	b.norm(plan.ModuleNorm, residence{output: true})
 	b.router()
+	if b.a.Layers.SeparateProjections {
+		readers := 2. // router and experts
+		if SharedWidth(b.m.MoE) > 0 {
+			readers++
+		}
+		b.sumGradients("router.sum", Router, (readers-1)*b.shard())
+	}
 	if !b.a.Experts.FP32Combine {
 		b.shared()
 	}
@@ -193,7 +200,11 @@ func (b *builder) combine() {
 		return
 	}
 	n, element := b.combined(), b.a.Types.Compute
-	o := Operation{Name: "combine", Kind: Permute, Component: Experts}
+	mean := float64(b.p.RoutedTokens(b.s))
+	if b.a.Experts.ReplicatedCombine {
+		mean = float64(b.tokens) * float64(b.m.MoE.TopK)
+	}
+	o := Operation{Name: "combine", Kind: Combine, Component: Experts, Elements: mean * float64(b.p.ExpertWidth())}
 	b.keep(&o, plan.ModuleMoE, 4*n)
 	if b.a.Experts.ReplicatedCombine {
 		o.Forward, o.Backward = 2*n*element, 4*n-b.stream

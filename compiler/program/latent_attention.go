@@ -20,6 +20,9 @@ func (b *builder) latentAttention() {
 	h.out = h.v
 	b.latentQuery(h)
 	b.latentKeyValue(h)
+	if b.a.Layers.SeparateProjections {
+		b.sumGradients("attention.sum", Attention, float64(b.latents()))
+	}
 	// q and k are assembled from their parts: every element moves
 	b.rotate(plan.ModuleLatentUp, h, 2*float64(m.AttentionHeads*(x.QKNopeHeadDim+x.QKRopeHeadDim))/float64(tp))
 	b.core(h)

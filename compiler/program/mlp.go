@@ -14,11 +14,11 @@ func (b *builder) mlp() {
 }
 
 // feedForwardNames are those of the operations of an MLP.
-type feedForwardNames struct{ in, activation, out string }
+type feedForwardNames struct{ in, sum, activation, out string }
 
 var (
-	mlpNames    = feedForwardNames{"mlp.in", "mlp.activation", "mlp.out"}
-	sharedNames = feedForwardNames{"shared_experts.in", "shared_experts.activation", "shared_experts.out"}
+	mlpNames    = feedForwardNames{"mlp.in", "mlp.sum", "mlp.activation", "mlp.out"}
+	sharedNames = feedForwardNames{"shared_experts.in", "shared_experts.sum", "shared_experts.activation", "shared_experts.out"}
 )
 
 // feedForward adds an MLP of the given full width, cut over tensor ranks: the
@@ -61,8 +61,17 @@ func (b *builder) feedForward(names *feedForwardNames, c Component, modules plan
 		out.Weights = append(out.Weights, vector(names.out+".bias", Replicated, m.HiddenSize))
 	}
 	b.add(in)
+	if in.GEMM.Count > 1 {
+		b.sumGradients(names.sum, c, float64(b.tokens))
+	}
 	b.add(activation)
 	b.add(out)
+}
+
+// sumGradients adds the sums, over so many tokens in all, of the gradients that what
+// reads an input gives it.
+func (b *builder) sumGradients(name string, c Component, tokens float64) {
+	b.add(Operation{Name: name, Kind: SumGradients, Component: c, Elements: tokens * float64(b.m.HiddenSize)})
 }
 
 // separate makes two multiplications of that of gate and up where they are not

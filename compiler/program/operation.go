@@ -18,12 +18,14 @@ const (
 	HeadNorm                           // over queries and keys
 	Rotary                             // position embedding
 	JoinGradients                      // of q, k and v, which one projection made; backward only
+	SumGradients                       // that several projections give their input; backward only
 	Activation                         // of an MLP
 	Clamp                              // of the inputs of a gated activation
 	ExpertInBias                       // added to the output of the experts' first GEMM
 	ExpertOutBias                      // added, by a row's probability, to the output of their second
 	Routing                            // softmax, top-k and statistics
 	Permute                            // rows to their experts and back
+	Combine                            // sum of the rows of a token, weighed in fp32
 	Residual                           // sum with the residual stream
 	Dropout                            // on the residual stream
 	Scatter                            // of the block's output over the tensor group

@@ -128,6 +128,9 @@ type Layers struct {
 	// Implementation is the key of the operations between GEMMs in package
 	// estimate's data/layers.json; "" for one kernel per operation.
 	Implementation string
+	// Compiled is that of the operations which a compiler has fused; "" for one kernel
+	// per operation.
+	Compiled string
 	// Elementwise is the key of the factor on the bytes of memory-bound kernels
 	// (elementwise.* in package estimate's data/parameters.json) of those of the
 	// implementation that were not counted; "" where all were.

@@ -3,6 +3,7 @@ compiler/estimate/data/layers.json for the implementation that is installed, one
 element of the operation's output. Tensors are bf16; torch runs on the CPU, where its RMSNorm is composed of several
 kernels, as it is on a GPU before torch 2.9.
 """
+import functools
 import json
 
 import torch
@@ -38,28 +39,28 @@ def tensors(tree):
 
 
 class Moved(TorchDispatchMode):
-    """Sums the bytes of all operators but products and attention."""
+    """Sums the bytes of all operators but some products and attention."""
 
-    def __init__(self):
+    def __init__(self, products=PRODUCTS):
         super().__init__()
-        self.bytes = 0
+        self.bytes, self.products = 0, products
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
         name = function.overloadpacket.__name__
-        if name not in VIEWS and name not in PRODUCTS and "scaled_dot_product" not in name:
+        if name not in VIEWS and name not in self.products and "scaled_dot_product" not in name:
             if name not in FILLS:
                 self.bytes += sum(map(held, tensors((args, kwargs))))
             self.bytes += sum(t.numel() * t.element_size() for t in tensors(out))
         return out
 
 
-def both(function, *inputs, parameters=()):
+def both(function, *inputs, parameters=(), products=PRODUCTS):
     """What the forward and the backward pass of a function move, in bytes, until the gradients are there."""
-    with Moved() as forward:
+    with Moved(products) as forward:
         out = tensors(function(*inputs))
     ones = [torch.ones_like(t) for t in out]
-    with Moved() as backward:
+    with Moved(products) as backward:
         torch.autograd.grad(out, [*inputs, *parameters], ones)
     return forward.bytes, backward.bytes
 
@@ -68,17 +69,20 @@ def random(*shape):
     return torch.randn(*shape, dtype=torch.bfloat16, requires_grad=True)
 
 
-
-def operations(norm, rope, activation, layer, run):
-    """All operations of an implementation, and the rest of a whole layer."""
+def operations(norm, rope, activation, projections, layer, run):
+    """All operations of an implementation, and the rest of a whole layer. Three projections read one input, so that
+    their gradients are summed twice; gate and up make a third sum of a layer."""
+    sums = both(lambda x: [project(x) for project in projections], random(1, TOKENS, HIDDEN))
     counted = {
+        "gradient_sum": ([b / 2 for b in sums], HIDDEN),
         "rmsnorm": (both(norm, random(1, TOKENS, HIDDEN), parameters=norm.parameters()), HIDDEN),
         "rope": (rope, ROTATED),
         "gated": (both(activation, random(1, TOKENS, FFN), random(1, TOKENS, FFN)), FFN),
         "relu2": (both(lambda x: torch.square(torch.relu(x)), random(1, TOKENS, FFN)), FFN),
     }
     whole = both(run, random(1, TOKENS, HIDDEN), parameters=layer.parameters())
-    listed = (counted[name][0] for name in ("rmsnorm", "rmsnorm", "rope", "gated"))
+    sum_of = ["gradient_sum"] * 3
+    listed = (counted[name][0] for name in ("rmsnorm", "rmsnorm", "rope", "gated", *sum_of))
     counted["residual"] = ([all - sum(one) for all, *one in zip(whole, *listed)], HIDDEN)
     return {name: [b / TOKENS / per for b in moved] for name, (moved, per) in counted.items()}
 
@@ -104,6 +108,7 @@ def transformers():
             llama.LlamaRMSNorm(HIDDEN).to(torch.bfloat16),
             both(lambda q, k: llama.apply_rotary_pos_emb(q, k, cos, sin), random(1, HEADS, TOKENS, HEAD), random(1, GROUPS, TOKENS, HEAD)),
             lambda gate, up: layer.mlp.act_fn(gate) * up,
+            [getattr(layer.self_attn, name) for name in ("q_proj", "k_proj", "v_proj")],
             layer,
             run,
         )
@@ -121,10 +126,36 @@ def torchtitan():
         torch.nn.RMSNorm(HIDDEN).to(torch.bfloat16),
         both(lambda q, k: llama.apply_rotary_emb(q, k, table), random(1, TOKENS, HEADS, HEAD), random(1, TOKENS, GROUPS, HEAD)),
         lambda gate, up: torch.nn.functional.silu(gate) * up,
+        [layer.attention.wq, layer.attention.wk, layer.attention.wv],
         layer,
         lambda x: layer(x, table, None),
     )
-    return {"torchtitan-2024": {"rmsnorm": found.pop("rmsnorm")}, "torchtitan": found}
+    return {"torchtitan-2024": {"rmsnorm": found.pop("rmsnorm")}, "torchtitan": found | routed()}
+
+
+def routed():
+    """What happens to the rows of experts, per element, apart from the experts' own MLPs, for which one product
+    stands. Rows are many, so that those which pad them count little."""
+    from torchtitan.models.moe import kernels, moe, utils
+
+    tokens, hidden, top, experts = 4096, 512, 8, 16
+    arguments = moe.MoEArgs(num_experts=experts, num_shared_experts=0, top_k=top, score_before_experts=False, load_balance_coeff=None)
+    layer = moe.MoE(arguments, dim=hidden, hidden_dim=hidden).to(torch.bfloat16)
+    with torch.no_grad():
+        layer.init_weights(0.02, torch.device("cpu"))
+    moe._run_experts_grouped_mm = lambda w1, w2, w3, x, counts: x @ w1[0]
+    histogram = torch.histc  # has no integers on the CPU
+    torch.histc = lambda x, **limits: histogram(x.float(), **limits).int()
+    utils.generate_permute_indices = functools.partial(kernels.generate_permute_indices, use_cpu=True)
+    whole = both(layer, random(1, tokens, hidden), parameters=[layer.experts.w1], products={"mm", "addmm"})
+    combine = both(
+        lambda out, scores: torch.bmm(scores, out.float()).to(torch.bfloat16),
+        random(tokens, top, hidden),
+        torch.rand(tokens, 1, top, requires_grad=True),
+        products=(),
+    )
+    rows = tokens * top * hidden
+    return {"permute": [(a - b) / rows for a, b in zip(whole, combine)], "combine": [b / rows for b in combine]}
 
 
 def megatron():

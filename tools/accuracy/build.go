@@ -169,7 +169,7 @@ func (w *describer) example(r *row) example {
 		return x
 	}
 	x.framework, x.superseded = fw.Framework, fw.Superseded != ""
-	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r, fw), Cluster: cluster, Backend: fw.backend()}
+	x.job = &job.Job{Name: "row", Model: model(r, f), Training: training(r, f, fw), Cluster: cluster, Backend: fw.backend()}
 	x.job.Execution = execution(r, f, fw)
 	if x.target, x.skip = targetOf(x.job); x.skip != "" {
 		return x
@@ -375,7 +375,7 @@ var nearest = map[string]string{
 }
 
 // training is batch, precision and optimizer.
-func training(r *row, fw *framework) job.Training {
+func training(r *row, f *facts, fw *framework) job.Training {
 	t := job.Training{
 		GlobalBatchSize: r.Layout.GBS, Steps: 1000,
 		Optimizer: job.Optimizer{Kind: r.optimizer(), GradientClipping: 1},
@@ -386,6 +386,9 @@ func training(r *row, fw *framework) job.Training {
 	}
 	if t.Precision != "bf16" && t.Precision != "fp16" {
 		t.FP8.ParameterGather = fw.ParameterGather8
+		if v, ok := f.Execution["parameter_gather"].(bool); ok {
+			t.FP8.ParameterGather = v
+		}
 		if v, ok := r.option("fp8_param", "fp8_param_gather"); ok {
 			t.FP8.ParameterGather = v == "true"
 		}

@@ -62,11 +62,12 @@ func nanotron(r, state *runtime.Runtime) {
 // step ends with all-reduces of all gradients, of which a rank keeps its part
 // (core/optimizer/optimizer.py, allreduce.py); every rank takes the loss over the whole
 // vocabulary (transformer/model/layers/lm_head.py); gate and up are GEMMs of their own
-// (core/nn/mlp.py).
+// (core/nn/mlp.py), query, key and value one (core/nn/attention/attention.py, qkv_in_one).
 func aaScaling(r, state *runtime.Runtime) {
 	r.Sharding.AllReduces = true
 	r.TensorParallel.UserBuffers, r.TensorParallel.Overlaps, r.TensorParallel.WholeLogits = false, false, true
-	r.Layers.AccumulatesWeightGradients, r.Layers.SeparateGate = false, true
+	r.Layers.AccumulatesWeightGradients = false
+	r.Layers.SeparateProjections, r.Layers.FusedQKV, r.Layers.SeparateGate = true, true, true
 	r.Attention.Flash, r.Attention.Fused = "flash2", "flash2"
 	r.Loss.Unfused = runtime.LossKernel{FP32: 2, Base: 1}
 	r.Pipeline.Blocking = true

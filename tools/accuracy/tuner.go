@@ -33,14 +33,15 @@ type tuner struct {
 // pull is the weight of the squared distance from the middle of the bounds:
 // less than one row has that the parameter moves, but enough to decide what no
 // row does. It and kinship were chosen by the errors on sources left out.
-const pull = 0.28
+const pull = 0.17
 
 // kinship is the weight of the squared difference between the values of one parameter
-// of two silicons, where one library runs both: a few rows of one do not outweigh many of the other.
+// of two silicons, where one library runs both, or of two engines: a few rows of one do
+// not outweigh many of the other.
 const kinship = 1.8
 
-// kin are the parameters, by their names up to the silicon's, of which that holds.
-var kin = []string{"grouped16.", "grouped8."}
+// kin are the parameters, by their names up to the silicon's or engine's, of which that holds.
+var kin = []string{"grouped16.", "grouped8.", "elementwise."}
 
 // pairs lists the parameters that are kin, each pair once.
 func (t *tuner) pairs() (list [][2]int) {
