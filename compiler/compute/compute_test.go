@@ -92,6 +92,19 @@ func TestAttentionAnchors(t *testing.T) {
 	}
 }
 
+// TestNarrowBatches: what is as narrow as a head goes by the operands of its tiles, of
+// 128 rows and whole multiples of 64 columns, and never takes longer than what is wider.
+func TestNarrowBatches(t *testing.T) {
+	d := NewDevice(a100)
+	batch := Groups{Count: 256, Rows: 2048}
+	wide := d.batched(FP16, batch, 256, 2048)
+	for n, share := range map[int]float64{64: 192. / 384, 96: 256. / 384, 128: 256. / 384, 192: 320. / 384, 256: 1} {
+		if got := float64(d.batched(FP16, batch, n, 2048) / wide); math.Abs(got-share) > 1e-9 {
+			t.Errorf("%d columns take %.4f of the time of 256, want %.4f", n, got, share)
+		}
+	}
+}
+
 // TestUnfused meets eager attention on A100 (FlashAttention 2 figure:
 // head 128, causal, forward and backward together 32 TFLOPS at 4k).
 func TestUnfused(t *testing.T) {

@@ -449,6 +449,55 @@ func TestExpertTraffic(t *testing.T) {
 	}
 }
 
+// TestRoutedTraffic works out what rows of experts move where layers list it by
+// operation: permuted and, from other ranks, once more on arrival; where kernels send
+// tokens, half of both; and weighed once.
+func TestRoutedTraffic(t *testing.T) {
+	layers := ""
+	for name, operations := range implementations() {
+		if operations["arrival"].Forward > 0 {
+			layers = name
+		}
+	}
+	m := moe()
+	line := func(layers string, expertParallel int, dispatcher string) units.Seconds {
+		l, x := single(8), execution()
+		l.ExpertParallel, x.Compile, x.MoEDispatcher = expertParallel, true, dispatcher
+		g := targetOf(runtimes.Blocks())
+		g.Runtime.Layers.Compiled = layers
+		e := New(jobOf(m, 1), g)
+		e.run(&l, &x)
+		return e.step.table.at(e.arch.KindOf(m.Layers-1), false, false).lines[lineMemoryBound]
+	}
+	device := New(jobOf(m, 1), targetOf(runtimes.Blocks())).device
+	rows := 8192 * float64(m.MoE.TopK) * float64(m.HiddenSize)
+	moved := func(kernel compute.Traffic, bytes ...float64) (all units.Seconds) {
+		for _, b := range bytes {
+			all += device.Traffic(kernel, units.Bytes(b*rows))
+		}
+		return all
+	}
+	// The sums of gradients: two of q, k and v, and of the router's and the experts'; 2 bytes each.
+	sums := device.Traffic(compute.Elementwise, units.Bytes(2*2*8192*m.HiddenSize)) + device.Traffic(compute.Elementwise, units.Bytes(2*8192*m.HiddenSize))
+	plain := moved(compute.Permute, 8, 8)
+	weighed := moved(compute.Elementwise, 2, 5)
+	for _, c := range []struct {
+		name           string
+		expertParallel int
+		dispatcher     string
+		want           units.Seconds
+	}{
+		{"of this rank", 1, "alltoall", moved(compute.Permute, 9, 8) - plain},
+		{"of eight ranks", 8, "alltoall", moved(compute.Permute, 9, 8, 8, 12) - plain},
+		{"sent by kernels", 8, "deepep", moved(compute.Permute, 4.5, 4, 4, 6) - moved(compute.Permute, 4, 4)},
+	} {
+		got := line(layers, c.expertParallel, c.dispatcher) - line("", c.expertParallel, c.dispatcher)
+		if want := c.want + weighed + sums; math.Abs(float64(got/want)-1) > 1e-2 {
+			t.Errorf("%s: %v more, want %v", c.name, got, want)
+		}
+	}
+}
+
 // TestTransfers: without sequence parallelism every tensor-parallel rank sends
 // the whole activation; some send their part and gather.
 func TestTransfers(t *testing.T) {
