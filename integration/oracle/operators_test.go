@@ -35,7 +35,7 @@ func TestOperators(t *testing.T) {
 	}
 	recorded := map[[2]string]operators{}
 	for _, r := range records {
-		if r.Layers != "fused" {
+		if r.Layers != "fused" && !strings.HasSuffix(r.Layers, "-compiled") { // what a compiler fuses has no operators to count
 			recorded[[2]string{r.Layers, r.Operation}] = r
 		}
 	}
