@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"math"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
@@ -138,6 +139,8 @@ const (
 // (no causal half) and the passes over it.
 func (d *Device) unfused(a *Attention, s surface.Scores) (forward, backward units.Seconds) {
 	batch := Groups{Count: a.Batch * a.Heads, Rows: a.Queries}
+	// Q·Kᵀ, and backward dO·Vᵀ, are as wide as the keys; P·V, and backward Pᵀ·dO, dS·K and
+	// dSᵀ·Q, as a head.
 	wide, narrow := d.batched(a.DType, batch, a.Keys, int(s.QK)), d.batched(a.DType, batch, int(s.V), a.Keys)
 	elements := s.Sequences * s.Heads * s.Queries * s.Keys
 	bytesForward, bytesBackward := float64(softmaxForward), float64(softmaxBackward)
@@ -149,20 +152,18 @@ func (d *Device) unfused(a *Attention, s surface.Scores) (forward, backward unit
 	return forward, wide + 3*narrow + d.Traffic(Elementwise, units.Bytes(elements*bytesBackward))
 }
 
-// narrowest is the least width of the measured multiplications. Narrower ones run in
-// tiles of tileRows and a multiple of narrowTile, whose time goes by the operands that
-// they load.
-const narrowest, narrowTile, tileRows = 256, 64, 128
-
 // batched is a strided batch of plain multiplications: the rate of one of the
-// whole batch's size, its own traffic as a floor.
+// whole batch's size, its own traffic as a floor. What is narrower than any measured
+// multiplication runs in narrower tiles, whose time goes by the operands that they
+// load (docs/time-kernels.md).
 func (d *Device) batched(t DType, g Groups, n, k int) units.Seconds {
-	whole := d.GEMM(t, g.Count*g.Rows, max(n, narrowest), k)
-	if n < narrowest {
-		tile := (n + narrowTile - 1) / narrowTile * narrowTile
-		whole = whole.Times(float64(tileRows+tile) / (tileRows + narrowest))
+	b, width := &d.gemm[t], float64(n)
+	narrowest := math.Exp2(b.record.Axes[1][0])
+	whole := d.GEMM(t, g.Count*g.Rows, int(max(width, narrowest)), k)
+	if rows := facts.narrow.rows; width < narrowest {
+		columns := math.Ceil(width/facts.narrow.columns) * facts.narrow.columns
+		whole = whole.Times((rows + columns) / (rows + narrowest))
 	}
-	b := &d.gemm[t]
 	traffic := 2 * float64(g.Count) * float64(g.Rows*k+k*n+g.Rows*n)
 	return max(whole, d.launch+units.Seconds(traffic/b.roof.Bandwidth))
 }

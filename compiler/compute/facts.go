@@ -58,6 +58,7 @@ type factTables struct {
 	launch        units.Seconds
 	deterministic float64
 	dropout       struct{ forward, backward float64 } // of fused kernels
+	narrow        struct{ rows, columns float64 }     // of tiles of narrow products; columns: a multiple of it
 }
 
 var facts factTables
@@ -74,6 +75,7 @@ func (f *factTables) load() {
 		}
 		f.launch = units.Seconds(need(named, "launch_seconds"))
 		f.deterministic = need(named, "deterministic_attention_backward")
+		f.narrow.rows, f.narrow.columns = need(named, "narrow_tile_rows"), need(named, "narrow_tile_columns")
 		f.dropout.forward, f.dropout.backward = need(named, "dropout_attention_forward"), need(named, "dropout_attention_backward")
 	})
 }

@@ -241,7 +241,7 @@ func (e *Evaluator) precision() {
 func (e *Evaluator) resolve() {
 	p, engine := e.parameters, e.runtime.Calibration.Time
 	gpu := &e.job.Cluster.GPU
-	e.rate16 = units.Ratio(p.ofPower("power", gpu) * p.ofSilicon("rate16", gpu))
+	e.rate16 = units.Ratio(p.ofPower("power16", gpu) * p.ofSilicon("rate16", gpu))
 	e.rate8 = units.Ratio(p.ofPower("power8", gpu) * p.ofSilicon("rate8", gpu))
 	e.rate4 = units.Ratio(p.at("rate4"))
 	e.grouped16 = units.Ratio(p.ofSilicon("grouped16", gpu))

@@ -781,14 +781,14 @@ func TestSilicon(t *testing.T) {
 		{"capability 10.3", p.ofSilicon("rate8", gpu("10.3", 0)), p["rate8.blackwell"]},
 		{"capability 7.0", p.ofSilicon("rate16", gpu("7.0", 300)), p["rate16.default"]},
 		{"no capability", p.ofSilicon("rate16", gpu("", 300)), p["rate16.default"]},
-		{"the usual board", p.ofPower("power", gpu("9.0", 700)), 1},
-		{"500 of 700 W", p.ofPower("power", gpu("9.0", 500)), math.Pow(5./7, p["power.default"])},
+		{"the usual board", p.ofPower("power16", gpu("9.0", 700)), 1},
+		{"500 of 700 W", p.ofPower("power16", gpu("9.0", 500)), math.Pow(5./7, p["power16.default"])},
 		{"500 of 700 W in 8 bits", p.ofPower("power8", gpu("9.0", 500)), math.Pow(5./7, p["power8.hopper"])},
 		{"1,000 of 1,200 W in 8 bits", p.ofPower("power8", gpu("10.0", 1000)), 1},
-		{"unknown power", p.ofPower("power", gpu("9.0", 0)), 1},
-		{"500 W for 66 of 132 units", p.ofPower("power", &job.GPU{ComputeCapability: "9.0", Power: 500, SMs: 66}), math.Pow(10./7, p["power.default"])},
-		{"1,000 W for 148 of 152 units", p.ofPower("power", &job.GPU{ComputeCapability: "10.0", Power: 1000, SMs: 148}), math.Pow(1./1.2, p["power.default"])},
-		{"unknown silicon", p.ofPower("power", gpu("7.0", 300)), 1},
+		{"unknown power", p.ofPower("power16", gpu("9.0", 0)), 1},
+		{"500 W for 66 of 132 units", p.ofPower("power16", &job.GPU{ComputeCapability: "9.0", Power: 500, SMs: 66}), math.Pow(10./7, p["power16.default"])},
+		{"1,000 W for 148 of 152 units", p.ofPower("power16", &job.GPU{ComputeCapability: "10.0", Power: 1000, SMs: 148}), math.Pow(1./1.2, p["power16.default"])},
+		{"unknown silicon", p.ofPower("power16", gpu("7.0", 300)), 1},
 	} {
 		if math.Abs(c.got-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

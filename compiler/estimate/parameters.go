@@ -70,8 +70,9 @@ func (p Parameters) at(name string) float64 {
 type silicon struct {
 	Capability string // major number
 	Name       string
-	Watts      float64 // of the board that its parameters speak of
-	SMs        int     // of that board
+	Watts      float64   // of the board that its parameters speak of
+	SMs        int       // of that board
+	Held       []float64 // watts below it, of boards whose steps were measured
 	Source     string
 }
 

@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
@@ -67,28 +68,23 @@ func sides(n uncertainty.Normal) string {
 	return fmt.Sprintf("%.1f %% below and %.1f %% above", 100*(1-r[0]), 100*(r[1]-1))
 }
 
-// exponents are the families of parameters that say how products of a precision follow
-// the power limit, and how many bits these have; 4-bit products were not measured.
-var exponents = map[string]struct {
-	bits int
-	name string
-}{"bf16": {16, "power"}, "fp16": {16, "power"}, "fp8": {8, "power8"}, "mxfp8": {8, "power8"}}
-
 // powerLimited says what a power limit below that of the chip's usual board
 // takes of a step, and what it takes at the bounds of the exponent, which the
 // range does not count.
 func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Warning {
 	gpu := &e.job.Cluster.GPU
 	usual, share := siliconOf(gpu), powerOf(gpu)
-	products, known := exponents[e.job.Training.Precision]
-	measured := uncertainty.Embedded().Of(e.job).Measured.Distance(e.job, e.runtime.Calibration.Time).GPU == 0
-	if measured || share >= 1 || !known {
+	bits := int(8 * elementBytes(e.quantised))
+	exponent := e.parameters.nameOfSilicon(fmt.Sprintf("power%d", bits), gpu)
+	_, known := e.parameters[exponent] // 4-bit products at another limit were not measured
+	board := uncertainty.Embedded().Of(e.job).Measured.Distance(e.job, e.runtime.Calibration.Time).GPU == 0
+	if share >= 1 || !known || board && slices.Contains(usual.Held, gpu.Power) {
 		return nil
 	}
-	kept := e.parameters.ofPower(products.name, gpu)
+	kept := math.Pow(share, e.parameters[exponent])
 	var low, high float64 // what products keep at the bounds
 	for _, r := range ParameterRecords() {
-		if r.Name == e.parameters.nameOfSilicon(products.name, gpu) {
+		if r.Name == exponent {
 			low, high = math.Pow(share, r.High), math.Pow(share, r.Low)
 		}
 	}
@@ -99,5 +95,5 @@ func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Wa
 	return []plan.Warning{{ID: string(IDPowerLimited), Summary: "A power limit that was not measured",
 		Detail: fmt.Sprintf("The GPU has %.0f W for %d multiprocessors, the boards whose rates are known %.0f W for %d. Its %d-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
 			"the range does not count that. Where nothing is lost it takes %.3g s. Calibrate with a run on such a node.",
-			float64(gpu.Power), gpu.SMs, usual.Watts, usual.SMs, products.bits, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
+			float64(gpu.Power), gpu.SMs, usual.Watts, usual.SMs, bits, 100*kept, 100*low, 100*high, at(high), at(low), float64(t), at(1))}}
 }

@@ -48,6 +48,7 @@ func TestWeak(t *testing.T) {
 		{"card in 4 bits", func(j *job.Job) { card(j); j.Training.Precision = "nvfp4" }, "no-nvlink"},
 		{"card of unknown power", func(j *job.Job) { card(j); j.Cluster.GPU.Power = 0 }, "no-nvlink"},
 		{"one card", func(j *job.Job) { card(j); j.Cluster.GPUsPerNode, j.Cluster.Nodes = 1, 16 }, "power-limited"},
+		{"measured boards, held to what was not", func(j *job.Job) { j.Cluster.GPU.Power = 350 }, "power-limited"},
 		{"measured at 500 W", func(j *job.Job) { j.Cluster.GPU.Catalog, j.Cluster.GPU.Power = "h100_96gb_500w", 500 }, ""},
 		{"fewer units, as much power for each", func(j *job.Job) {
 			j.Cluster.GPU.Catalog, j.Cluster.GPU.Power, j.Cluster.GPU.SMs = "h20", 400, 75
@@ -82,7 +83,7 @@ func TestWeak(t *testing.T) {
 		}
 	}
 	// Half the power: 0.5 to the exponent; at its bounds 0.3 and 1.5.
-	kept := math.Pow(0.5, DefaultParameters()["power.default"])
+	kept := math.Pow(0.5, DefaultParameters()["power16.default"])
 	products := float64(s.Terms[uncertainty.Linear])
 	at := func(other float64) float64 { return step + products*(kept/other-1) }
 	for _, want := range []string{"350 W", "700 W", fmt.Sprintf("at %.0f %% of", 100*kept), "Between 35 and 81 %",

@@ -13,11 +13,11 @@ func (b *builder) experts() {
 	b.norm(plan.ModuleNorm, residence{output: true})
 	b.router()
 	if b.a.Layers.SeparateProjections {
-		readers := 2. // router and experts
+		sums := 1. // of router and experts
 		if SharedWidth(b.m.MoE) > 0 {
-			readers++
+			sums++
 		}
-		b.sumGradients("router.sum", Router, (readers-1)*b.shard())
+		b.sumGradients("router.sum", Router, sums*b.shard())
 	}
 	if !b.a.Experts.FP32Combine {
 		b.shared()

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,11 +204,15 @@ var spellings = map[string][]string{
 	"offload.parameters":       {"offload_parameters"},
 }
 
-// stated sets the options that a data file states by their names.
+// elsewhere are what facts state of an execution beside its options, and others read.
+var elsewhere = []string{"dropout", "parameter_gather", "plain_loss"}
+
+// stated sets the options that a data file states by their names. What nothing reads
+// panics.
 func stated(x *job.Execution, values map[string]any) {
-	for i := range option.Options {
-		if o := &option.Options[i]; values[o.Name] != nil {
-			choose(x, o, toString(values[o.Name]))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if values[name] != nil && !slices.Contains(elsewhere, name) {
+			choose(x, option.FindOption(name), toString(values[name]))
 		}
 	}
 }

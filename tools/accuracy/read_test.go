@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/lang/job"
 )
 
 // TestOddRows: a row that cannot be predicted is skipped with a reason that
@@ -130,6 +131,21 @@ func TestMutations(t *testing.T) {
 			t.Errorf("%s with %s = %v: time %v", got.ID, name, v, *got.Time)
 		}
 	}
+}
+
+// TestStated: an execution that facts state is read whole, or the row is refused.
+func TestStated(t *testing.T) {
+	var x job.Execution
+	stated(&x, map[string]any{"compile": true, "dropout": 0.1, "parameter_gather": true, "plain_loss": false, "attention": nil})
+	if !x.Compile.Or(false) {
+		t.Errorf("%+v", x)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a name that nothing reads is accepted")
+		}
+	}()
+	stated(&x, map[string]any{"recompute": "full"})
 }
 
 // TestExpand reads Megatron-LM's letters for the layers of each chunk.
