@@ -88,9 +88,10 @@ func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Wa
 			low, high = math.Pow(share, r.High), math.Pow(share, r.Low)
 		}
 	}
-	// at is the step if products kept another share of their rate.
+	// at is the step if products kept another share of their rate; those of the head are
+	// taken to be of the same width.
 	at := func(other float64) float64 {
-		return float64(t + s.Terms[uncertainty.Linear]*units.Seconds(kept/other-1))
+		return float64(t + s.Terms[uncertainty.Linear.In(e.job.Training.Precision)]*units.Seconds(kept/other-1))
 	}
 	return []plan.Warning{{ID: string(IDPowerLimited), Summary: "A power limit that was not measured",
 		Detail: fmt.Sprintf("The GPU has %.0f W for %d multiprocessors, the boards whose rates are known %.0f W for %d. Its %d-bit products are predicted at %.0f %% of their rate there. Between %.0f and %.0f %% are possible, and the step would take %.3g to %.3g s instead of %.3g s; "+
