@@ -1,7 +1,10 @@
 package uncertainty
 
 import (
+	"fmt"
 	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/job"
@@ -92,6 +95,30 @@ func TestWorked(t *testing.T) {
 	}
 	near(t, "spread of A", p.Ratio(&a).Spread, 0.09, 5e-3)
 	near(t, "spread of B", p.Ratio(&b).Spread, 0.06, 5e-3)
+}
+
+// TestWorkedUpdate: what the page says of a step and of a benchmark follows from the
+// spreads as they are now.
+func TestWorkedUpdate(t *testing.T) {
+	page, err := os.ReadFile("../../docs/uncertainty.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Embedded()
+	p := r.At(&r.Dense, Distance{})
+	var products Step
+	products.Terms[Linear] = 1
+	percent := func(of *Prior) float64 { return 100 * of.Mean[Linear] }
+	step, kernels := Observation{Step: products, Ratio: 1.1, Model: 1}, Observation{Step: products, Ratio: 1.1, Benchmark: r.Benchmark(Linear)}
+	for _, says := range []string{
+		fmt.Sprintf("share `c` = %.0f %% is the machine's", 100*p.Machine),
+		fmt.Sprintf("(`σ` = %.1f %%, `model` = %.1f %%,\n`own` = %.1f %%)", 100*math.Sqrt(p.Covariance[Linear][Linear]), 100*p.Model, 100*p.Own),
+		fmt.Sprintf("these are %.1f, %.1f and %.1f %%.", percent(p.Trained([]Observation{step}, 1)), percent(p.Others([]Observation{step})), percent(p.Others([]Observation{kernels}))),
+	} {
+		if !strings.Contains(string(page), says) {
+			t.Errorf("docs/uncertainty.md does not say %q", says)
+		}
+	}
 }
 
 // TestUpdate: one step moves its term as far as the formula of two normal
