@@ -110,6 +110,9 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 		if !ok {
 			return nil, fmt.Errorf("a log tells of %s, which the trial does not have", a.Candidate)
 		}
+		if !slices.ContainsFunc(f.Rounds, func(h Held) bool { return slices.Contains(h.Runs, a.Candidate) }) {
+			return nil, fmt.Errorf("a log tells of a run of %s, which no round of the trial holds", a.Candidate)
+		}
 		if _, ok := allocations[a.Job]; !ok {
 			allocations[a.Job] = len(allocations)
 		}

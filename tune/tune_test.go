@@ -182,7 +182,7 @@ func TestSteps(t *testing.T) {
 
 // TestRead: runs are told apart by their job and their turn; what fails is counted.
 func TestRead(t *testing.T) {
-	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2, 2), Rounds: []Held{{}}}
+	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2, 2), Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-3", "candidate-1"}}}}
 	for i := range 3 {
 		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
 	}
@@ -219,7 +219,7 @@ ndc: run 4 of 4 in job 7: candidate-1
 	if next := r.Next(f); !slices.Equal(next.Candidates, []int{0, 2}) {
 		t.Errorf("next: %+v", next)
 	}
-	f.Rounds[0].Runs, f.RunGPUHours, f.BudgetGPUHours = []string{"candidate-1", "candidate-2", "candidate-3", "candidate-1"}, 1e4, 20
+	f.RunGPUHours, f.BudgetGPUHours = 1e4, 20
 	f.Known = known(0.05, 2, 2, 2, 1.9, 1.9)
 	f.Candidates[1].DeviceBytes = 70
 	for i, bytes := range []units.Bytes{60, 80} { // the second needs more than what ran out of memory
@@ -234,16 +234,19 @@ ndc: run 4 of 4 in job 7: candidate-1
 	if _, err := Read(f, attempts[1:2], of); err == nil {
 		t.Error("a run out of memory tells something")
 	}
-	attempts[0].Candidate = "candidate-9"
-	if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), "candidate-9") {
-		t.Errorf("an unknown candidate: %v", err)
+	for _, wrong := range []string{"candidate-4", "candidate-9"} { // one in reserve, and none of the trial
+		attempts[0].Candidate = wrong
+		if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("a run of %s: %v", wrong, err)
+		}
 	}
 }
 
 // TestReadSlower: a run that is slower as a whole than others of its candidate, by its
 // allocation or by when it was, counts. That is what the first candidate runs twice for.
 func TestReadSlower(t *testing.T) {
-	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2), Rounds: []Held{{}, {}}}
+	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2),
+		Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-1"}}, {Runs: []string{"candidate-1", "candidate-2"}}}}
 	for i := range 2 {
 		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
 	}

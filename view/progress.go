@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/calibration"
@@ -129,14 +130,38 @@ func ProgressMetrics(w *calibration.Progress) string {
 	return b.String()
 }
 
+// commonFactor is how far all terms moved at least: what all layouts of a model share
+// is in the errors of all its terms. It is 1 where they moved either way.
+func commonFactor(terms []plan.CalibratedTerm) float64 {
+	if len(terms) == 0 {
+		return 1
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, t := range terms {
+		low, high = min(low, t.Factor), max(high, t.Factor)
+	}
+	switch {
+	case low > 1:
+		return low
+	case high < 1:
+		return high
+	}
+	return 1
+}
+
 // measured says which calibration a plan uses, and how it moved the numbers.
 func measured(p *plan.Plan) string {
 	c := p.Calibration
 	var parts []string
+	far := func(factor, from float64) bool { return math.Abs(factor-from) >= 0.005 }
+	common := commonFactor(c.Terms)
 	for _, t := range c.Terms {
-		if percent := 100 * (t.Factor - 1); percent >= 0.5 || percent <= -0.5 {
-			parts = append(parts, fmt.Sprintf("%s %+.0f %%", t.Term, percent))
+		if far(t.Factor, common) {
+			parts = append(parts, fmt.Sprintf("%s %+.0f %%", t.Term, 100*(t.Factor-1)))
 		}
+	}
+	if far(common, 1) {
+		parts = append(parts, fmt.Sprintf("all other terms %+.0f %%", 100*(common-1)))
 	}
 	if c.Reserved != 0 {
 		parts = append(parts, fmt.Sprintf("reserved memory %+.1f %%", 100*(c.Reserved-1)))

@@ -51,8 +51,34 @@ func TestScripts(t *testing.T) {
 			"checkplans":    scriptCheckPlans,
 			"checkdocument": scriptCheckDocument,
 			"sameplans":     scriptSamePlans,
+			"shown":         scriptShown,
 		},
 	})
+}
+
+// scriptShown asks that a page shows lines of the last command's output: shown PAGE
+// BEGINNING, of the block whose first line begins so.
+func scriptShown(ts *testscript.TestScript, _ bool, args []string) {
+	path := filepath.Join(pageFolder, args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	page, stdout := string(b), ts.ReadFile("stdout")
+	from := strings.Index(page, "\n```\n"+args[1])
+	at := strings.Index("\n"+stdout, "\n"+args[1])
+	if from < 0 || at < 0 {
+		ts.Fatalf("no line of %s, or of the output, begins with %q", args[0], args[1])
+	}
+	from += len("\n```\n")
+	block := page[from : from+strings.Index(page[from:], "```\n")]
+	lines := strings.SplitAfter(stdout[at:], "\n")
+	got := strings.Join(lines[:min(len(lines), strings.Count(block, "\n"))], "")
+	if got == block {
+		return
+	}
+	if !*update {
+		ts.Fatalf("%s does not show what is printed; -update rewrites it:\n%s", args[0], got)
+	}
+	ts.Check(os.WriteFile(path, []byte(page[:from]+got+page[from+len(block):]), 0o644))
 }
 
 // scriptExit runs ndc and asks for an exit code: ndcexit CODE ARGUMENT...

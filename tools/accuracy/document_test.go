@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -119,5 +120,33 @@ func TestLeavingOut(t *testing.T) {
 	}
 	if len(a.model) != len(a.source) {
 		t.Errorf("%d rows left out by model, %d by source", len(a.model), len(a.source))
+	}
+}
+
+// TestRepeated: what docs/uncertainty.md repeats of docs/accuracy.md is what that says.
+func TestRepeated(t *testing.T) {
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join("../../docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(string(b)), " ")
+	}
+	report, page := read("accuracy.md"), read("uncertainty.md")
+	for _, c := range []struct{ found, says string }{
+		{`\| dense \| \d+ \| (\d+) % \|`, "ranges hold $1 % of the steps of dense models"},
+		{`\| mixtures of experts \| \d+ \| (\d+) % \|`, "and $1 % of mixtures ("},
+		{`draws of three layouts or more, weighted by group\) (\d+) ±`, "random halves of the groups $1 % lie inside"},
+		{`AA-Scaling: chosen layouts took \+([0-9.]+) % longer`, "what ndc chooses took $1 % longer"},
+		{`AA-Scaling: chosen layouts took .*?\(standard error ([0-9.]+) %`, "longer (standard error $1 %). It is fitted"},
+		{`\| nothing \| \d+ \| 0.0 % \| [^|]* \| \+([0-9.]+) ±`, "these groups now give $1 %"},
+		{`\| all groups \| \d+ \| ([0-9.]+) % \|`, "all together $1 %"},
+	} {
+		m := regexp.MustCompile(c.found).FindStringSubmatch(report)
+		if m == nil {
+			t.Errorf("docs/accuracy.md has nothing like %s", c.found)
+		} else if want := strings.ReplaceAll(c.says, "$1", m[1]); !strings.Contains(page, want) {
+			t.Errorf("docs/uncertainty.md does not say %q", want)
+		}
 	}
 }
