@@ -2,8 +2,10 @@ package slurm
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
@@ -65,25 +67,32 @@ func (d *directiveList) text(name, argument, value string) {
 	if value == "" {
 		return
 	}
-	if word, ok := directiveValue(value); ok {
-		d.always(name, word)
+	if why := unfitDirective(value); why != "" {
+		d.diags.Error(IDDirectiveValue, d.j.Sources.Range("slurm."+argument), "Value cannot stand in an #SBATCH line",
+			fmt.Sprintf("The value %q of %s %s", value, argument, why))
 		return
 	}
-	d.diags.Error(IDDirectiveValue, d.j.Sources.Range("slurm."+argument),
-		"Value cannot stand in an #SBATCH line",
-		fmt.Sprintf("The value %q of %s holds a line break, a quote or a backslash. Slurm reads directives from comment lines with rules of its own; use a plain value.", value, argument))
+	if strings.ContainsAny(value, " #;") { // Slurm knows double quotes, and breaks words at spaces
+		value = `"` + value + `"`
+	}
+	d.always(name, value)
 }
 
-// directiveValue quotes a value for Slurm's own parser of #SBATCH lines, which
-// knows double quotes and breaks words at spaces.
-func directiveValue(v string) (string, bool) {
-	if strings.ContainsAny(v, "\n\r\x00\"\\'`") {
-		return "", false
+// expansion is what a shell would put something in place of.
+var expansion = regexp.MustCompile(`\$[A-Za-z_{(]`)
+
+// unfitDirective says why a value cannot stand in an #SBATCH line, which is a comment
+// that Slurm's own parser reads and reviewers see; "" if it can.
+func unfitDirective(value string) string {
+	switch {
+	case strings.ContainsAny(value, "\n\r\"\\'`"):
+		return "holds a line break, a quote or a backslash. Slurm reads directives from comment lines with rules of its own; use a plain value."
+	case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return "holds a character that cannot be seen, or that turns the direction of a line. Use a plain value."
+	case expansion.MatchString(value):
+		return "holds a variable, and sbatch expands none in its comments. Write the value, or give the option on the command line of sbatch."
 	}
-	if strings.ContainsAny(v, " \t#;") {
-		return `"` + v + `"`, true
-	}
-	return v, true
+	return ""
 }
 
 func (d *directiveList) gpus() {
