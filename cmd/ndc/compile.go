@@ -27,6 +27,7 @@ type compiled struct {
 	plan      *plan.Plan
 	artifacts []backends.Artifact // plan.json included; nil when infeasible
 	warnings  diag.List           // about the job, with their places; the plan has those about the prediction too
+	policies  judge               // nil: none
 	verdicts  []lang.Verdict      // of the policies; a plan that breaks one whose severity is error is not written
 	lock      decision
 }
@@ -259,6 +260,7 @@ func planWarnings(list diag.List) []plan.Warning {
 
 // hold asks the policies and returns their warnings, which join the plan's.
 func (c *compiled) hold(policies judge) diag.List {
+	c.policies = policies
 	if policies == nil {
 		return nil
 	}
@@ -273,6 +275,11 @@ func (c *compiled) hold(policies judge) diag.List {
 	c.warnings = append(c.warnings, warnings...)
 	c.plan.Warnings = append(c.plan.Warnings, planWarnings(warnings)...)
 	return warnings
+}
+
+// forbidden reports whether the plan breaks a policy whose severity is error.
+func (c *compiled) forbidden() bool {
+	return slices.ContainsFunc(c.verdicts, func(v lang.Verdict) bool { return v.Reports.HasErrors() })
 }
 
 // outcome is the plan with its files as policies and tests see them.

@@ -120,7 +120,7 @@ type trial struct {
 }
 
 // make finds the candidates and makes their files. A candidate that cannot be run
-// on its own is left out, and the others chosen anew.
+// on its own, or that a policy forbids, is left out, and the others chosen anew.
 func (x *trial) make(hours float64) (diags diag.List) {
 	if x.job.Constraints.Objective == "memory" {
 		diags.Error(IDTrialObjective, x.job.Sources.Range("constraints.objective"), "A trial cannot serve the objective",
@@ -141,6 +141,10 @@ func (x *trial) make(hours float64) (diags diag.List) {
 		x.members = nil
 		wrong := -1
 		for _, i := range x.taken() {
+			if i > 0 && x.breaksPolicy(&x.rivals[i].Choice) {
+				wrong = i
+				break
+			}
 			m, diags := x.member(len(x.members), &x.rivals[i].Choice)
 			if diags.HasErrors() {
 				return diags
@@ -159,6 +163,26 @@ func (x *trial) make(hours float64) (diags diag.List) {
 		}
 		x.leaveOut(wrong)
 	}
+}
+
+// breaksPolicy reports whether the whole job could not be built with a choice: a trial
+// that finds it the fastest would tell to pin what a policy forbids.
+func (x *trial) breaksPolicy(choice *plan.Choice) bool {
+	p, _, err := compiler.Fixed(signals.context(), x.job, x.target, choice)
+	if err != nil {
+		signals.wait()
+	}
+	if p == nil {
+		return false
+	}
+	artifacts, diags := find(x.job).Emit(x.job, p)
+	if diags.HasErrors() {
+		return false // that is told of its files
+	}
+	c := &compiled{job: x.job, target: x.target, plan: p}
+	c.record(artifacts)
+	c.hold(x.policies)
+	return c.forbidden()
 }
 
 // taken are the rivals whose files are made: those of the round, and those that may
