@@ -66,6 +66,21 @@ func (o *Output) acquire(ctx context.Context) error {
 	}
 }
 
+// Alone does some work while no other program does such work in a folder, so that a
+// file that both bring up to date keeps what both say. It locks the folder itself, for
+// which nothing has to be written there. Where a file system has no locks, or somebody
+// holds one for too long, the work is done all the same.
+func Alone(ctx context.Context, folder string, work func()) {
+	f, err := os.Open(folder)
+	if err == nil {
+		defer func() { _ = f.Close() }()
+		for deadline := time.Now().Add(patience); errors.Is(flock(f), syscall.EWOULDBLOCK) && time.Now().Before(deadline) && ctx.Err() == nil; {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	work()
+}
+
 // try takes the lock if it is free. The lock is a file that is there only
 // while somebody holds it, so that nothing stays behind; one that is no longer
 // in its place when it is ours locks nothing.

@@ -137,9 +137,15 @@ func since(p *plan.Plan) string {
 }
 
 // writeLock brings the lock beside the jobs up to date, after the files of a
-// build are in their places. It is read once more: another build may have
-// written it meanwhile. The result says whether it was written.
-func writeLock(plans *planned) (bool, diag.List) {
+// build are in their places. It is read once more: another build, into this output
+// folder or another, may have written it meanwhile, and none does now. The result
+// says whether it was written.
+func writeLock(plans *planned) (written bool, diags diag.List) {
+	output.Alone(signals.context(), filepath.Dir(plans.lockPath()), func() { written, diags = updateLock(plans) })
+	return written, diags
+}
+
+func updateLock(plans *planned) (bool, diag.List) {
 	f, diags := readLock(disk{}, plans.from)
 	if diags.HasErrors() {
 		return false, diags
