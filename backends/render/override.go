@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -528,7 +529,7 @@ func (o *override) script(text string) (string, error) {
 	words := quotableWords(tree, places)
 	for _, place := range places.FindAllString(text, -1) {
 		if words[place]--; words[place] < 0 {
-			return "", &OverrideError{Problem: fmt.Sprintf("the quoted value %s stands inside of quotes, a comment, a here-document or arithmetic, where quotes mean something else; give it to a variable of the shell first, as NAME={{… | quote}}", strconv.Quote(value(place)))}
+			return "", &OverrideError{Problem: fmt.Sprintf("the quoted value %s stands inside of quotes, a comment, a here-document, arithmetic or a command that takes words for code, where quotes mean something else; give it to a variable of the shell first, as NAME={{… | quote}}", strconv.Quote(value(place)))}
 		}
 	}
 	text = places.ReplaceAllStringFunc(text, func(place string) string { return Quote(value(place)) })
@@ -545,6 +546,14 @@ func quotableWords(tree *syntax.File, places *regexp.Regexp) map[string]int {
 		switch n := n.(type) {
 		case *syntax.DblQuoted, *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.ParamExp:
 			return false
+		case *syntax.BinaryTest:
+			return !arithmeticTests[n.Op]
+		case *syntax.UnaryTest:
+			return n.Op != syntax.TsVarSet && n.Op != syntax.TsRefVar
+		case *syntax.DeclClause:
+			return !declaresInteger(n)
+		case *syntax.CallExpr:
+			return len(n.Args) == 0 || !evaluates(n)
 		case *syntax.CmdSubst:
 			return !n.Backquotes
 		case *syntax.Redirect:
@@ -566,6 +575,33 @@ func quotableWords(tree *syntax.File, places *regexp.Regexp) map[string]int {
 		return true
 	})
 	return found
+}
+
+// arithmeticTests are the comparisons of [[ that evaluate both of their sides.
+var arithmeticTests = map[syntax.BinTestOperator]bool{
+	syntax.TsEql: true, syntax.TsNeq: true, syntax.TsLeq: true, syntax.TsGeq: true, syntax.TsLss: true, syntax.TsGtr: true,
+}
+
+// declaresInteger reports whether bash evaluates what a declaration assigns.
+func declaresInteger(d *syntax.DeclClause) bool {
+	return slices.ContainsFunc(d.Args, func(a *syntax.Assign) bool {
+		return a.Naked && a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "i")
+	})
+}
+
+// evaluates reports whether a command takes words for code, or for names of
+// variables, whose index bash evaluates.
+func evaluates(c *syntax.CallExpr) bool {
+	has := func(words []*syntax.Word, of ...string) bool {
+		return slices.ContainsFunc(words, func(w *syntax.Word) bool { return slices.Contains(of, path.Base(w.Lit())) })
+	}
+	switch c.Args[0].Lit() {
+	case "eval", "trap", "unset":
+		return true
+	case "printf", "test", "[":
+		return has(c.Args, "-v", "-R")
+	}
+	return has(c.Args, "bash", "sh", "dash", "zsh") && has(c.Args, "-c") // also behind srun, or env
 }
 
 // ParseShell parses a script of bash.

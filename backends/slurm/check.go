@@ -69,6 +69,9 @@ func checkVariable(j *job.Job, path, name string, diags *diag.List) {
 	if slices.Contains(ownVariables, name) || strings.HasPrefix(name, "SLURM_") {
 		diags.Error(IDReservedVariable, at, "Variable is set by the scripts",
 			fmt.Sprintf("%s comes from the allocation when the job runs; a fixed value would break the rendezvous or the checks. Remove it.", name))
+	} else if why := taken(name); why != "" {
+		diags.Error(IDReservedVariable, at, "Variable is set by the scripts",
+			fmt.Sprintf("%s is a variable that %s. Set it in the program, or under another name.", name, why))
 	}
 }
 

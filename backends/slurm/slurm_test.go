@@ -3,22 +3,23 @@ package slurm
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
-	"mvdan.cc/sh/v3/syntax"
-	"pgregory.net/rapid"
-
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
+	"golang.org/x/tools/txtar"
+	"mvdan.cc/sh/v3/syntax"
+	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -355,6 +356,8 @@ func TestDiagnostics(t *testing.T) {
 		"segment":   {func(j *job.Job, l *Launch) { j.Slurm.Segment = 5 }, "segment-does-not-divide"},
 		"name":      {func(j *job.Job, l *Launch) { j.Slurm.Environment = []job.Variable{{Name: "A B"}} }, "variable-name"},
 		"own":       {func(j *job.Job, l *Launch) { j.Slurm.Environment = []job.Variable{{Name: "MASTER_ADDR"}} }, "reserved-variable"},
+		"log":       {func(j *job.Job, l *Launch) { j.Slurm.Environment = []job.Variable{{Name: "log", Value: "7"}} }, "reserved-variable"},
+		"read-only": {func(j *job.Job, l *Launch) { j.Backend.Environment = []job.Variable{{Name: "UID", Value: "7"}} }, "reserved-variable"},
 		"directive": {func(j *job.Job, l *Launch) { j.Slurm.Directives = []job.Variable{{Name: "nodes", Value: "4"}} }, "reserved-directive"},
 		"variable":  {func(j *job.Job, l *Launch) { j.Slurm.Partition = "${PROJECT}" }, "directive-value"},
 		"command":   {func(j *job.Job, l *Launch) { j.Slurm.Directives = []job.Variable{{Name: "comment", Value: "$(id)"}} }, "directive-value"},
@@ -374,6 +377,30 @@ func TestDiagnostics(t *testing.T) {
 				t.Errorf("got %v, want one %s", diags, c.want)
 			}
 		})
+	}
+}
+
+// TestLiveVariables: the batch script sets each of them before the lines of the job, and
+// some script reads it.
+func TestLiveVariables(t *testing.T) {
+	var all strings.Builder
+	names, err := fs.Glob(templates, "templates/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := templates.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for _, name := range liveVariables {
+		set := regexp.MustCompile(`(?m)^ *(mapfile -t |.*\b)` + name + `(=| <)`).MatchString(all.String())
+		read := regexp.MustCompile(`\$\{?` + name + `\b`).MatchString(all.String())
+		if !set || !read {
+			t.Errorf("%s: set %v, read %v", name, set, read)
+		}
 	}
 }
 

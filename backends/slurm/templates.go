@@ -58,6 +58,9 @@ func overridden(j *job.Job, p *plan.Plan, directives []string, diags *diag.List)
 			continue
 		}
 		checkLines(j, t, text, directives, diags)
+		if t.Part == "before_launch" { // after_launch has a shell of its own
+			checkNames(j, t, text, diags)
+		}
 		made[t.Part] = &override{Part: t.Part, Name: t.Name, Text: text}
 	}
 	return made

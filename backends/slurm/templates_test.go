@@ -80,6 +80,7 @@ func TestTemplateDiagnostics(t *testing.T) {
 	}{
 		"a missing key":         {"before_launch", "a\nreport {{.job.nam}}", "invalid-template", `there is no "nam" in the values; did you mean "name"?`, 2},
 		"the environment":       {"before_launch", "report {{env \"HOME\"}}", "invalid-template", `there is no function "env"`, 1},
+		"a live variable":       {"before_launch", "x=$(log=1; echo)\nlog=/var/log/site.log", "invalid-template", "sets log, which the script uses for itself", 0},
 		"what follows later":    {"before_launch", "report {{.plan.artifacts}}", "invalid-template", `there is no "artifacts"`, 1},
 		"half a script":         {"after_launch", "if true; then", "invalid-template", "no complete shell script", 0},
 		"a directive too late":  {"before_launch", "#SBATCH --licenses=a", "invalid-template", "sbatch does not read behind commands", 0},
