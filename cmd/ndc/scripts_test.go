@@ -463,6 +463,26 @@ func TestChainKeepsItsFiles(t *testing.T) {
 	s.trains(t, 300, []string{"NDC_ALLOW_EDITED=yes"})
 }
 
+// TestChainOutlivesItsFiles: a run that has begun goes on when the files that it was
+// submitted with are removed, as `ndc clean` does for a job that is called otherwise; a
+// run that has not does not start.
+func TestChainOutlivesItsFiles(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.trains(t, 100, nil)
+	args := s.arguments(t)
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), `job "train"`, `job "renamed"`, 1))
+	var said bytes.Buffer
+	if code := run([]string{"clean", s.folder, "-o", filepath.Join(s.folder, "out")}, &said, &said); code != exitOK {
+		t.Fatalf("exit code %d:\n%s", code, said.String())
+	}
+	if _, err := os.Stat(filepath.Join(s.out, "launch.sh")); !os.IsNotExist(err) {
+		t.Fatalf("launch.sh was not removed: %v", err)
+	}
+	s.trains(t, 101, nil, args...)
+	s.trains(t, 100, []string{"SLURM_RESTART_COUNT=1"})
+	s.refuses(t, "launch.sh is neither beside", 300, nil)
+}
+
 // TestMixedFolderDoesNotStart: every file of a build is held to its hash in
 // plan.json, at the first link and at later ones.
 func TestMixedFolderDoesNotStart(t *testing.T) {
