@@ -8,11 +8,14 @@
 package fetch
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // Limits on what is fetched, far above any folder of modules.
@@ -48,11 +51,14 @@ func (f *Files) add(name string, r io.Reader) error {
 	return nil
 }
 
-// check refuses a path that leads elsewhere, or that is another one on some file
-// systems.
+// check refuses a path that leads elsewhere, that is another one on some file
+// systems, or that git obeys.
 func (f *Files) check(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' || r == ':' || r == 0x7f }) {
 		return fmt.Errorf("it has a file named %q, which leads out of it or is no name everywhere", name)
+	}
+	if isGits(name) {
+		return fmt.Errorf("it has a file named %q, which is for git alone to write: settings there make git run programs", name)
 	}
 	if f.Content == nil {
 		f.Content, f.folded = map[string][]byte{}, map[string]string{}
@@ -69,6 +75,15 @@ func (f *Files) check(name string) error {
 		f.folded[strings.ToLower(part)] = part
 	}
 	return nil
+}
+
+// isGits reports whether a path has a component that git takes for the folder or
+// file of its own, .git, on some file system. An empty tree is asked for the path:
+// go-git holds it to what it asks of the trees of repositories, and then has no
+// such entry.
+func isGits(name string) bool {
+	_, err := new(object.Tree).FindEntry(name)
+	return !errors.Is(err, object.ErrEntryNotFound) && !errors.Is(err, object.ErrDirectoryNotFound)
 }
 
 // Inner reports whether there is a folder of a path.

@@ -82,6 +82,9 @@ func TestArchive(t *testing.T) {
 	if !got.Inner("a") || !got.Inner(".") || got.Inner("b") || got.Inner("a/b.hcl") {
 		t.Error("folders are not told from others")
 	}
+	if got, err = Archive("a.tgz", tarball(t, tar.Header{Name: ".gitignore"}, tar.Header{Name: ".github/a"}, tar.Header{Name: "a.git/b"})); err != nil || len(got.Content) != 3 {
+		t.Errorf("files that only begin or end as git's own: %v, %v", got, err)
+	}
 	got, err = Archive("a.zip", zipped(t, map[string]fs.FileMode{"a/b.hcl": 0o755, "link": fs.ModeSymlink | 0o777}))
 	if err != nil || len(got.Content) != 1 || !slices.Equal(got.LeftOut, []string{"link"}) {
 		t.Errorf("%v, %v", got, err)
@@ -94,6 +97,7 @@ func TestHostileArchives(t *testing.T) {
 	for _, names := range [][]string{
 		{"../evil.hcl"}, {"/etc/evil.hcl"}, {"a/../../evil.hcl"}, {"a/./b"}, {"a//b"}, {`..\evil.hcl`}, {"C:evil"}, {"a\nb"}, {"a\x00b"},
 		{"a.hcl", "a.hcl"}, {"a.hcl", "A.hcl"}, {"a", "a/b"}, {"a/b", "a"}, {"dir/a", "DIR/b"}, {"."}, {""},
+		{".git"}, {".git/config"}, {"a/.GIT/config"}, {"a/.git"}, {".git./config"}, {"git~1/config"}, {".g\u200cit/config"},
 	} {
 		var headers []tar.Header
 		files := map[string]fs.FileMode{}
