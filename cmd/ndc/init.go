@@ -196,7 +196,22 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 		return "", "", false
 	}
 	i.modules = append(i.modules, *m)
+	i.compare(i.lock.Module(address), m, source, call.At)
 	return path.Join(root, source.Inner), root, true
+}
+
+// compare warns where a version that the lock has is another commit of the same
+// repository now: tags of versions are not to move, and whoever reviews the lock
+// sees the same version in it as before.
+func (i *initializer) compare(locked, m *lock.Module, source lock.Source, at diag.Range) {
+	if locked == nil || m.Version == "" || locked.Version != m.Version || locked.Commit == m.Commit {
+		return
+	}
+	if before, err := lock.ParseSource(locked.Source); err != nil || before.Git != source.Git {
+		return
+	}
+	i.diags.Warn(IDTagMoved, at, "The tag of a version was moved", fmt.Sprintf("Version %s of module %q was commit %s when it was locked, and is commit %s now. Look at what changed between them, or ask who moved the tag; with the %s of before, ndc init fetches the commit of before.",
+		m.Version, m.Address, locked.Commit, m.Commit, lock.Name))
 }
 
 // fetch gets a module, that of the lock where there is one, and puts its files
