@@ -32,7 +32,7 @@ func TestSources(t *testing.T) {
 		"git::ext::sh -c touch% evil", "git::ext://sh", "git::--upload-pack=touch evil", "git::ssh://-oProxyCommand=evil/x", "git::ssh://-l@host/x",
 		"git::file://-c/x", "git::https://host/--upload-pack=evil", "git::https://user:secret@host/x", "git::https://token@host/x", "git::http://host/x", "git::git://host/x",
 		"git::/srv/modules", "git::../modules", "git::file://host/srv", "git::https:///x", "git::https://host/x?ref=--evil", "git::https://host/x?ref=a..b:c",
-		"git::https://host/x?sshkey=abc", "git::https://host/x?depth=1", "git::https://host/x#y", "git::https://host/x//../y", "git::https://host/%2e%2e/x", "git::https://host/x\n",
+		"git::https://host/x?ref=", "git::https://host/x?ref", "git::https://host/x?", "git::https://host/x//a?ref=&ref=v1", "git::https://host/x?sshkey=abc", "git::https://host/x?depth=1", "git::https://host/x#y", "git::https://host/x//../y", "git::https://host/%2e%2e/x", "git::https://host/x\n",
 		"https://host/x.tar.gz", "x.tar.gz", "/x.tar.gz", "./x.tar.gz//../y", "./x.rar", `.\x.zip`, "git@host:x.git", "", "s3::https://host/x", "hg::https://host/x",
 	} {
 		if s, err := ParseSource(text); err == nil {

@@ -69,6 +69,9 @@ func parseGit(text string) (Source, error) {
 	}
 	query := u.Query()
 	ref := query.Get("ref")
+	if ref == "" && (query.Has("ref") || u.ForceQuery) {
+		return Source{}, errors.New("?ref= is empty. Name a tag, a branch or a commit behind it, or leave it out for the default branch")
+	}
 	if query.Del("ref"); len(query) > 0 || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, " ~^:?*[") {
 		return Source{}, errors.New("behind the question mark stands ref=NAME, of a tag, a branch or a commit, and nothing else")
 	}
