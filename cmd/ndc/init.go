@@ -65,6 +65,7 @@ type initializer struct {
 	fetched map[string]*fetched // by source and version, or commit
 	files   map[string][]byte   // for snippets
 	told    []string            // what became of each module
+	tooDeep bool                // told once: a folder that calls itself twice has 65,536 such places
 	diags   diag.List
 }
 
@@ -124,8 +125,11 @@ func (i *initializer) fail(id diag.ID, at diag.Range, summary, format string, ar
 // walk fetches what the module blocks of a file or folder name, and what those
 // modules call in turn.
 func (i *initializer) walk(c caller) {
-	if c.depth > budget.MaxDepth {
-		i.fail(IDFetch, diag.Range{}, cannotFetch, "Modules stand more than %d deep in one another at %s; one may call itself.", budget.MaxDepth, c.address)
+	if i.tooDeep {
+		return
+	}
+	if i.tooDeep = c.depth > budget.MaxDepth; i.tooDeep {
+		i.fail(IDFetch, c.at, cannotFetch, "Modules stand more than %d deep in one another at %s; one may call itself.", budget.MaxDepth, c.address)
 		return
 	}
 	calls, diags := lang.Calls(disk{}, c.name)
