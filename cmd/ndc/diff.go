@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -284,7 +285,7 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 	}
 	f, err := record.Read(text)
 	if err != nil {
-		return review.Build{}, fmt.Errorf("%s: %w", name, err)
+		return review.Build{}, fmt.Errorf("%s: %w", name, withLine(text, err))
 	}
 	b := review.Build{Job: f.Job, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
 	for _, backend := range keys(f.Backends) {
@@ -298,11 +299,21 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 		}
 		var p file.File
 		if err := json.Unmarshal(text, &p); err != nil {
-			return b, fmt.Errorf("%s: %w", name, err)
+			return b, fmt.Errorf("%s: %w", name, withLine(text, err))
 		}
 		b.Plans[backend], b.Values[backend] = p.Decision(), f.Of(backend)
 	}
 	return b, nil
+}
+
+// withLine puts the line at which a text ceases to be JSON before the error of
+// reading it; errors of what the JSON says stay as they are.
+func withLine(text []byte, err error) error {
+	var broken *json.SyntaxError
+	if !errors.As(err, &broken) {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:max(broken.Offset-1, 0)], []byte("\n")), err)
 }
 
 // planSide plans the jobs of a side. Plans that are not feasible are

@@ -145,7 +145,7 @@ func readPlan(name string) (*file.File, error) {
 	}
 	var f file.File
 	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, fmt.Errorf("%s is no plan: %w", name, err)
+		return nil, fmt.Errorf("%s is no plan: %w", name, withLine(text, err))
 	}
 	if !f.Feasible || f.Time.StepSeconds <= 0 {
 		return nil, usageError(name + " holds no feasible plan.")
