@@ -376,7 +376,7 @@ func (i *initializer) finish(alone bool) {
 		i.fail(IDFetch, diag.Range{}, cannotFetch, "%s has modules that nothing calls, and --lockfile=readonly leaves it as it is.", name)
 		return
 	}
-	if err := saveFile(name, next.Bytes()); err != nil {
+	if err := saveModules(i.from, name, next); err != nil {
 		i.fail(IDCannotWrite, diag.Range{}, "The lock cannot be written", "%s: %v.", name, cause(err))
 		return
 	}

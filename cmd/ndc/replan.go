@@ -145,6 +145,18 @@ func writeLock(plans *planned) (written bool, diags diag.List) {
 	return written, diags
 }
 
+// saveModules writes a lock with other modules, and with the choices that stand in it by
+// now: a build may have written it meanwhile.
+func saveModules(folder, path string, next *lock.File) (err error) {
+	output.Alone(signals.context(), filepath.Dir(path), func() {
+		if now, diags := readLock(disk{}, folder); !diags.HasErrors() {
+			next.Plans = now.Plans
+		}
+		err = saveFile(path, next.Bytes())
+	})
+	return err
+}
+
 func updateLock(plans *planned) (bool, diag.List) {
 	f, diags := readLock(disk{}, plans.from)
 	if diags.HasErrors() {
