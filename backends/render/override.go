@@ -604,6 +604,32 @@ func evaluates(c *syntax.CallExpr) bool {
 	return has(c.Args, "bash", "sh", "dash", "zsh") && has(c.Args, "-c") // also behind srun, or env
 }
 
+// SetByShell lists the variables that a script of bash sets for the lines behind it, each
+// once, in their order; what a subshell sets ends with it. Of what is no script it is nil.
+func SetByShell(script string) (names []string) {
+	tree, err := ParseShell([]byte(script))
+	if err != nil {
+		return nil
+	}
+	set := func(name *syntax.Lit) {
+		if name != nil && !slices.Contains(names, name.Value) {
+			names = append(names, name.Value)
+		}
+	}
+	syntax.Walk(tree, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Subshell, *syntax.CmdSubst:
+			return false
+		case *syntax.Assign:
+			set(n.Name)
+		case *syntax.WordIter:
+			set(n.Name)
+		}
+		return true
+	})
+	return names
+}
+
 // ParseShell parses a script of bash.
 func ParseShell(script []byte) (*syntax.File, error) {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(script), "")

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -31,28 +29,10 @@ func taken(name string) string {
 
 // checkNames reports such variables in the lines that a template of the site makes.
 func checkNames(j *job.Job, t *job.Template, text string, diags *diag.List) {
-	tree, err := render.ParseShell([]byte(text))
-	if err != nil {
-		return // that is told elsewhere
-	}
-	var told []string
-	check := func(name *syntax.Lit) {
-		if name == nil || taken(name.Value) == "" || slices.Contains(told, name.Value) {
-			return
+	for _, name := range render.SetByShell(text) {
+		if why := taken(name); why != "" {
+			diags.Error(IDTemplate, j.Sources.Range("templates."+t.Part), templateSummary,
+				fmt.Sprintf("The template for %s sets %s, which %s. Choose another name.", t.Part, name, why))
 		}
-		told = append(told, name.Value)
-		diags.Error(IDTemplate, j.Sources.Range("templates."+t.Part), templateSummary,
-			fmt.Sprintf("The template for %s sets %s, which %s. Choose another name.", t.Part, name.Value, taken(name.Value)))
 	}
-	syntax.Walk(tree, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Subshell, *syntax.CmdSubst:
-			return false // what it sets ends with it
-		case *syntax.Assign:
-			check(n.Name)
-		case *syntax.WordIter:
-			check(n.Name)
-		}
-		return true
-	})
 }
