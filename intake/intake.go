@@ -116,7 +116,11 @@ func Import(files []File, o Options) (*Result, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return in.result(files), diags
+	r := in.result(files)
+	if r == nil {
+		unreadable(&diags, files[0], "What it says fills more than a file of the language may have.")
+	}
+	return r, diags
 }
 
 // broken says where a file is not what the end of its name says; "" where it is.
@@ -146,7 +150,7 @@ func known() string {
 
 func unreadable(diags *diag.List, f File, why string) {
 	diags.Error(UnreadableImport, diag.Range{Filename: f.Name, Start: diag.Position{Line: 1, Column: 1}, End: diag.Position{Line: 1, Column: 1}},
-		"File cannot be imported", why)
+		"File cannot be imported", draft.Plain(why))
 }
 
 func isModel(f File) bool {
@@ -232,7 +236,7 @@ func readBridge(in *intake, f File) error {
 	return megatron.ReadBridge(in.d, f.Name, in.o.Version, megatron.Bridge(f.Content))
 }
 
-// result completes the draft and writes it.
+// result completes the draft and writes it; nil where the job is too large to be one.
 func (in *intake) result(files []File) *Result {
 	name := in.jobName(files)
 	r := &Result{}
@@ -244,6 +248,9 @@ func (in *intake) result(files []File) *Result {
 	in.usual(func() string { return open.text() + in.blocks(r, name) }, open.list)
 	text := open.text() + in.blocks(r, name)
 	formatted, diags := lang.Format([]byte(text), "job.hcl")
+	if diags.HasErrors() && diags[0].ID == lang.FileTooLarge {
+		return nil
+	}
 	if diags.HasErrors() {
 		panic("intake: a job that does not parse: " + diags[0].Detail + "\n" + text)
 	}

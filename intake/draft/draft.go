@@ -182,10 +182,16 @@ func (d *Draft) Paths() []string {
 	return paths
 }
 
-// Find records what became of a setting.
-func (d *Draft) Find(f Finding) { d.Findings = append(d.Findings, f) }
+// Find records what became of a setting. What it takes from a file is made plain,
+// so that no file writes lines of its own into the report.
+func (d *Draft) Find(f Finding) {
+	for _, text := range []*string{&f.File, &f.Name, &f.Value, &f.To, &f.Why} {
+		*text = Plain(*text)
+	}
+	d.Findings = append(d.Findings, f)
+}
 
-// Note puts a comment at the head of a block.
+// Note puts a comment at the head of a block; it may hold any text of a file.
 func (d *Draft) Note(block, text string) {
 	if !slices.Contains(d.notes[block], text) {
 		d.notes[block] = append(d.notes[block], text)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/schema"
@@ -24,12 +26,27 @@ func (d *Draft) Block(b *schema.Block, prefix, header string) string {
 	}
 	out := header + " {\n"
 	for _, n := range d.notes[prefix] {
-		out += "  # " + n + "\n"
+		out += "  " + comment(n) + "\n"
 	}
 	for _, l := range w.lines {
 		out += l + "\n"
 	}
 	return out + "}\n"
+}
+
+// comment writes a note as one line, whatever the file that it quotes has in it:
+// what stands behind the end of a comment would be code of the job.
+func comment(note string) string { return "# " + Plain(note) }
+
+// Plain is text of a file that was read as people may safely see it, in one line
+// and in the order of its letters: text with line ends, control characters or
+// marks of direction is quoted.
+func Plain(text string) string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 type writer struct {
@@ -54,7 +71,7 @@ func (w *writer) body(b *schema.Block, prefix string, depth int) {
 		}
 		line := b.Arguments[i].Name + " = " + Literal(value)
 		if v.Note != "" {
-			line += " # " + v.Note
+			line += " " + comment(v.Note)
 		}
 		w.add(depth, line)
 	}
@@ -92,7 +109,7 @@ func (w *writer) block(b *schema.Block, path, header string, depth int) {
 	}
 	w.add(depth, header+" {")
 	for _, n := range w.d.notes[path] {
-		w.add(depth+1, "# "+n)
+		w.add(depth+1, comment(n))
 	}
 	before := len(w.lines)
 	w.body(b, path, depth+1)
