@@ -47,15 +47,20 @@ func TOML(src []byte) (tree.Object, error) {
 	if len(src) > tree.MaxBytes {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", len(src), tree.MaxBytes)
 	}
+	if err := bounded(src); err != nil {
+		return nil, err
+	}
 	var values map[string]any
 	meta, err := toml.Decode(string(src), &values)
 	if err != nil {
 		return nil, err
 	}
 	lines := tomlLines(src)
-	var order []string
-	for _, k := range meta.Keys() {
-		order = append(order, k.String())
+	order := map[string]int{}
+	for i, k := range meta.Keys() {
+		if _, ok := order[k.String()]; !ok {
+			order[k.String()] = i + 1
+		}
 	}
 	return tomlObject("", values, lines, order)
 }
@@ -85,7 +90,7 @@ func tomlLines(src []byte) map[string]int {
 // infinite stands for a number that JSON has no word for.
 const infinite = json.Number("1e999")
 
-func tomlObject(prefix string, values map[string]any, lines map[string]int, order []string) (tree.Object, error) {
+func tomlObject(prefix string, values map[string]any, lines, order map[string]int) (tree.Object, error) {
 	var o tree.Object
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -98,7 +103,7 @@ func tomlObject(prefix string, values map[string]any, lines map[string]int, orde
 		return prefix + "." + name
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if d := slices.Index(order, path(a)) - slices.Index(order, path(b)); d != 0 {
+		if d := order[path(a)] - order[path(b)]; d != 0 {
 			return d
 		}
 		return strings.Compare(a, b)

@@ -7,6 +7,7 @@ package tree
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,9 +16,12 @@ import (
 // Bounds of a file, far above any configuration.
 const (
 	MaxBytes = 8 << 20
-	maxDepth = 64
-	maxNodes = 1 << 20
+	MaxDepth = 64      // values in one another
+	MaxNodes = 1 << 20 // values
 )
+
+// ErrBounds is what a file with more nodes, or deeper ones, is refused with.
+var ErrBounds = errors.New("too many values, or too deep")
 
 // Node is a value and where it stands.
 type Node struct {
@@ -95,8 +99,8 @@ func (r *reader) at() int {
 }
 
 func (r *reader) value(depth int) (Node, error) {
-	if r.nodes++; depth > maxDepth || r.nodes > maxNodes {
-		return Node{}, fmt.Errorf("too many values, or too deep")
+	if r.nodes++; depth > MaxDepth || r.nodes > MaxNodes {
+		return Node{}, ErrBounds
 	}
 	token, err := r.d.Token()
 	if err == io.EOF {

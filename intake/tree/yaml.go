@@ -28,8 +28,8 @@ func YAML(src []byte) (Node, error) {
 
 func fromYAML(y *yaml.Node, depth int) (Node, error) {
 	n := Node{Line: y.Line}
-	if depth > maxDepth {
-		return n, fmt.Errorf("line %d: values stand more than %d deep in one another", y.Line, maxDepth)
+	if depth > MaxDepth {
+		return n, fmt.Errorf("line %d: values stand more than %d deep in one another", y.Line, MaxDepth)
 	}
 	switch y.Kind {
 	case yaml.MappingNode:
