@@ -116,7 +116,11 @@ func (in *intake) deepSpeed(file string, s *shell.Script) error {
 func (in *intake) directive(file string, d shell.Directive) {
 	at := draft.Place{File: file, Line: d.Line}
 	found := func(v draft.Verdict, to, why string) {
-		in.d.Find(draft.Finding{Place: at, Name: "--" + d.Name, Value: d.Value, Verdict: v, To: to, Why: why})
+		value := d.Value
+		if d.Name == "export" {
+			value = guarded(value)
+		}
+		in.d.Find(draft.Finding{Place: at, Name: "--" + d.Name, Value: value, Verdict: v, To: to, Why: why})
 	}
 	number, err := strconv.ParseInt(strings.TrimSpace(d.Value), 10, 64)
 	owner := slurm.Owner(d.Name)
@@ -151,6 +155,17 @@ func (in *intake) directive(file string, d shell.Directive) {
 	default:
 		in.owned(d, owner, at, found)
 	}
+}
+
+// guarded is a list of variables as --export takes it, without secrets.
+func guarded(list string) string {
+	variables := strings.Split(list, ",")
+	for i, v := range variables {
+		if name, value, ok := strings.Cut(v, "="); ok {
+			variables[i] = name + "=" + draft.Guarded(name, value)
+		}
+	}
+	return strings.Join(variables, ",")
 }
 
 // owned reads an option of sbatch that an argument of the job sets.
@@ -214,13 +229,18 @@ func duration(text string) (string, bool) {
 var fabric = []string{"NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_", "SHARP_"}
 
 // exports keeps the environment of the fabric; what else a script exports is
-// its own affair, and ndc sets what the framework needs.
+// its own affair, and ndc sets what the framework needs. A secret stays out of
+// the job and of the report.
 func (in *intake) exports(file string, s *shell.Script) {
 	for _, e := range s.Exports {
 		at := draft.Place{File: file, Line: e.Value.Line}
-		f := draft.Finding{Place: at, Name: e.Name, Value: e.Value.Text, Verdict: draft.Left, Why: "a variable of the environment; slurm.environment takes it where the run needs it"}
+		f := draft.Finding{Place: at, Name: e.Name, Value: draft.Guarded(e.Name, e.Value.Text), Verdict: draft.Left, Why: "a variable of the environment; slurm.environment takes it where the run needs it"}
+		secret := draft.IsSecret(e.Name, e.Value.Text)
+		if secret {
+			f.Why = draft.NoSecrets
+		}
 		for _, prefix := range fabric {
-			if strings.HasPrefix(e.Name, prefix) && !e.Value.Open && !e.Value.Maybe {
+			if !secret && strings.HasPrefix(e.Name, prefix) && !e.Value.Open && !e.Value.Maybe {
 				in.d.Add("slurm.environment", e.Name, e.Value.Text, at)
 				f.Verdict, f.To, f.Why = draft.Mapped, "slurm.environment", ""
 			}

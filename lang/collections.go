@@ -159,7 +159,7 @@ func (c *converter) environmentVariable(v job.Variable, at, nameAt diag.Range) b
 		c.fail(InvalidValue, nameAt, "%q is not the name of an environment variable: letters, digits and underscores, not starting with a digit.", v.Name)
 		return false
 	}
-	if !isSecret(v) {
+	if !IsSecret(v.Name, v.Value) {
 		return true
 	}
 	c.fail(LiteralSecret, at,
@@ -168,15 +168,16 @@ func (c *converter) environmentVariable(v job.Variable, at, nameAt diag.Range) b
 	return false
 }
 
-// isSecret reports whether a variable is a secret that is written out.
-func isSecret(v job.Variable) bool {
+// IsSecret reports whether a variable of the environment is a secret that is
+// written out, which neither a job nor a report about one may hold.
+func IsSecret(name, value string) bool {
 	switch {
-	case v.Value == "", secretPlace.MatchString(v.Name), shellPattern.MatchString(v.Value):
+	case value == "", secretPlace.MatchString(name), shellPattern.MatchString(value):
 		return false
-	case passwordName.MatchString(v.Name):
+	case passwordName.MatchString(name):
 		return true
 	}
-	return secretName.MatchString(v.Name) && !harmless.MatchString(v.Value)
+	return secretName.MatchString(name) && !harmless.MatchString(value)
 }
 
 // countChoice converts a number, a list of numbers or { min, max, not }.

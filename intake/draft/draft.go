@@ -9,6 +9,8 @@ package draft
 import (
 	"slices"
 	"strings"
+
+	"github.com/ndc-dev/ndc/lang"
 )
 
 // Place is a line of a file that was read; the zero Place is nowhere.
@@ -189,6 +191,26 @@ func (d *Draft) Find(f Finding) {
 		*text = Plain(*text)
 	}
 	d.Findings = append(d.Findings, f)
+}
+
+// words make the name of an option or key one of a variable.
+var words = strings.NewReplacer("-", "_", ".", "_")
+
+// IsSecret reports whether a setting, by its name, is what the language would take
+// for a secret in a variable.
+func IsSecret(name, value string) bool { return lang.IsSecret(words.Replace(name), value) }
+
+// NoSecrets is why a secret is not taken over.
+const NoSecrets = "a secret, which no job holds; slurm.env_file names a file on the cluster that has it"
+
+// Guarded is the value of a setting without a secret: reports are kept and shown to
+// others. It is for names that ndc does not know; those that it knows may have the
+// word token in them, too.
+func Guarded(name, value string) string {
+	if IsSecret(name, value) {
+		return "(hidden)"
+	}
+	return value
 }
 
 // Note puts a comment at the head of a block; it may hold any text of a file.

@@ -302,7 +302,15 @@ func (r *reading) unsaid(name, value, why string) {
 }
 
 func (r *reading) find(m tree.Member, v draft.Verdict, to, why string) {
-	r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: m.Line}, Name: r.prefix + m.Key, Value: short(m.Node), Verdict: v, To: to, Why: why})
+	r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: m.Line}, Name: r.prefix + m.Key, Value: r.value(m), Verdict: v, To: to, Why: why})
+}
+
+// value spells the value of a key of the file, for the report and the job.
+func (r *reading) value(m tree.Member) string {
+	if r.rule(m.Key) == nil {
+		return draft.Guarded(m.Key, short(m.Node))
+	}
+	return short(m.Node)
 }
 
 // short spells a value for a report.
@@ -336,7 +344,7 @@ func (r *reading) key(m tree.Member) {
 		r.find(m, draft.Left, "", "null")
 	case rule == nil:
 		r.find(m, draft.Unknown, "", "no key that ndc knows of a "+r.family.Type)
-		r.d.Note("model", fmt.Sprintf("not said: %s = %s", m.Key, short(m.Node)))
+		r.d.Note("model", fmt.Sprintf("not said: %s = %s", m.Key, r.value(m)))
 	case rule.Left != "":
 		r.find(m, draft.Left, "", rule.Left)
 	case m.Value == nil:

@@ -341,5 +341,8 @@ func (b *bridge) found(path string, v draft.Verdict, why string) {
 	if len(value) > 100 {
 		value = value[:97] + "…"
 	}
+	if _, name, _ := strings.Cut(path, "."); len(b.dests[name].Names) == 0 {
+		value = draft.Guarded(path, value)
+	}
 	b.d.Find(draft.Finding{Place: draft.Place{File: b.file, Line: n.Line}, Name: path, Value: value, Verdict: v, Why: why})
 }

@@ -236,6 +236,9 @@ func (r *reading) find(o *option, v draft.Verdict, to, why string) {
 	if len(value) > 100 {
 		value = value[:97] + "…"
 	}
+	if _, known := lookup(r.table, o.name); !known {
+		value = draft.Guarded(o.name, value)
+	}
 	r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: o.line}, Name: o.name, Value: value, Verdict: v, To: to, Why: why})
 }
 

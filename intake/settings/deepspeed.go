@@ -140,7 +140,7 @@ func Launcher(d *draft.Draft, file string, words []string, lines []int) bool {
 		case script && (name == "--deepspeed" || name == "--deepspeed_config"):
 			d.Find(draft.Finding{Place: at(i), Name: name, Value: value, Verdict: draft.Left, Why: "the configuration, which is read where it is given"})
 		case script:
-			d.Find(draft.Finding{Place: at(i), Name: name, Value: value, Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
+			d.Find(draft.Finding{Place: at(i), Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
 		}
 	}
 	return start >= 0 && script

@@ -104,6 +104,7 @@ func (r *reading) key(k key) {
 	}
 	u := r.rules.of(k.path)
 	var o outcome
+	value := shortened(k.written())
 	switch {
 	case k.Value == "auto":
 		o = left("the launcher fills it in")
@@ -111,6 +112,7 @@ func (r *reading) key(k key) {
 		o = r.ruled(k, u)
 	case !known:
 		o = unknown(cmp.Or(r.version, "ndc") + " has no such key")
+		value = draft.Guarded(k.path, value)
 	case class.Kind == schema.Job:
 		if o = r.plain(k, class.Argument); o.verdict == draft.Unknown && same(entry.Default, k.Node) {
 			o = left("the default")
@@ -125,6 +127,9 @@ func (r *reading) key(k key) {
 		o = left("the program does not read it; it is for " + class.Why)
 	case same(entry.Default, k.Node):
 		o = left("the default")
+	case draft.IsSecret(k.path, value):
+		o = unknown(draft.NoSecrets)
+		value = draft.Guarded(k.path, value)
 	default:
 		r.passed = append(r.passed, r.spell(k))
 		o = outcome{verdict: draft.Passed, why: class.Why}
@@ -135,7 +140,7 @@ func (r *reading) key(k key) {
 	if o.verdict == draft.Mapped && o.to == "" {
 		o.to = class.Argument
 	}
-	r.d.Find(draft.Finding{Place: r.at(k), Name: k.path, Value: shortened(k.written()), Verdict: o.verdict, To: o.to, Why: o.why})
+	r.d.Find(draft.Finding{Place: r.at(k), Name: k.path, Value: value, Verdict: o.verdict, To: o.to, Why: o.why})
 }
 
 // written is the value of a key: text without quotes, else as JSON.
