@@ -44,7 +44,7 @@ func deepSpeed(p *Parser, text string) bool {
 	}
 	if m := engineParts.FindStringSubmatch(text); m != nil {
 		for _, part := range enginePart.FindAllStringSubmatch(m[1], -1) {
-			p.log.Timers = append(p.log.Timers, Timer{Line: p.line, Iteration: p.iteration(), Name: part[1], Seconds: number(part[2]) / 1000})
+			p.timer(part[1], number(part[2])/1000)
 		}
 		return true
 	}

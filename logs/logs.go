@@ -128,9 +128,32 @@ const (
 // skipped. Frameworks print their configuration on lines of many kilobytes.
 const longest = 1 << 20
 
+// most is how many records of a kind a log keeps, so that it takes no more memory
+// however long the text is: of steps the newest, which tell where a run is, of all
+// else the first.
+const most = 1 << 18
+
+// keep adds a record to those of its kind as long as there is room.
+func keep[T any](list *[]T, record T) {
+	if len(*list) < most {
+		*list = append(*list, record)
+	}
+}
+
 // Read reads a whole text. The error is the reader's.
 func Read(r io.Reader) (*Log, error) {
 	var p Parser
+	err := p.Read(r)
+	return p.Log(), err
+}
+
+// Read reads the lines of a text as the next ones of the log. The error is the
+// reader's.
+func (p *Parser) Read(r io.Reader) error { return Lines(r, p.Line) }
+
+// Lines calls visit for each line of a text, with its end, one at a time: a text may
+// be larger than memory. The error is the reader's.
+func Lines(r io.Reader, visit func(line string)) error {
 	b := bufio.NewReaderSize(r, 1<<16)
 	var line []byte
 	for {
@@ -142,14 +165,14 @@ func Read(r io.Reader) (*Log, error) {
 			continue
 		}
 		if len(line) > 0 {
-			p.Line(string(line))
+			visit(string(line))
 		}
 		line = line[:0]
 		if err == io.EOF {
-			return p.Log(), nil
+			return nil
 		}
 		if err != nil {
-			return p.Log(), err
+			return err
 		}
 	}
 }

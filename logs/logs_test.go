@@ -3,6 +3,7 @@ package logs
 import (
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -235,3 +236,32 @@ func TestSpeeds(t *testing.T) {
 		t.Errorf("%+v, want %+v", l.Speeds, want)
 	}
 }
+
+// TestMost: a log of any length leaves a bounded number of records, of steps the newest.
+func TestMost(t *testing.T) {
+	var p Parser
+	for i := 1; i <= 3*most; i++ {
+		p.step(DeepSpeed, Step{Iteration: i, Seconds: 2})
+		p.phase(Evaluation, 0)
+	}
+	l := p.Log()
+	if n := len(l.Steps); n > 2*most || l.Last().Iteration != 3*most || len(l.Phases) != most {
+		t.Errorf("%d steps, the last %d, and %d phases", n, l.Last().Iteration, len(l.Phases))
+	}
+	if y := l.Steady(Conditions{}); math.Abs(y.Mean-2) > 1e-9 {
+		t.Errorf("mean %g", y.Mean)
+	}
+}
+
+// TestLongLine: of a line without an end so much is kept as lines may have.
+func TestLongLine(t *testing.T) {
+	got := 0
+	if err := Lines(io.LimitReader(zeros{}, 8*longest), func(line string) { got = len(line) }); err != nil || got != longest {
+		t.Errorf("%d characters, %v", got, err)
+	}
+}
+
+// zeros is a text of zeros that has no end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }

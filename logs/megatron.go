@@ -109,7 +109,7 @@ func (p *Parser) megatronTimer(text string) bool {
 		return true
 	}
 	if p.trained(len(p.log.Launches) - 1) { // before the first step others are printed
-		p.log.Timers = append(p.log.Timers, Timer{Line: p.line, Iteration: p.iteration(), Name: m[1], Seconds: seconds})
+		p.timer(m[1], seconds)
 	}
 	return true
 }

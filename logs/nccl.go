@@ -50,7 +50,9 @@ func table(p *Parser, text string) bool {
 	r := p.table
 	if m := tableRank.FindStringSubmatch(text); m != nil {
 		r.ranks = max(r.ranks, whole(m[1])+1)
-		r.hosts[m[2]] = true
+		if len(r.hosts) < most {
+			r.hosts[strings.Clone(m[2])] = true
+		}
 		return true
 	}
 	if tableMean.MatchString(text) {
@@ -61,7 +63,7 @@ func table(p *Parser, text string) bool {
 		if strings.Contains(text, "concluded") {
 			return true
 		}
-		r.collective = strings.Replace(m[1], "alltoall", "all_to_all", 1)
+		r.collective = strings.Clone(strings.Replace(m[1], "alltoall", "all_to_all", 1))
 		return true
 	}
 	m := tableRow.FindStringSubmatch(text)
@@ -69,6 +71,9 @@ func table(p *Parser, text string) bool {
 		return false
 	}
 	row := TableRow{Bytes: number(m[1]), Seconds: number(m[6]) / 1e6, BusBandwidth: number(m[8]) * 1e9, Wrong: m[9] != "0" && m[9] != "N/A"}
+	if p.rows++; p.rows > most {
+		return true
+	}
 	if !p.trial {
 		p.log.Tables = append(p.log.Tables, Table{Line: p.line, Collective: r.collective, Ranks: r.ranks, Nodes: len(r.hosts)})
 		p.trial = true

@@ -23,6 +23,7 @@ type Parser struct {
 	timers timerBlock
 	table  *tableReader
 	trial  bool // the rows of a table belong to log.Tables' last
+	rows   int  // of all tables
 }
 
 // Log is what was read so far. It stays the parser's.
@@ -92,14 +93,14 @@ func (p *Parser) queued(i int) {
 	}
 	gap := p.log.Launches[i].Began.Sub(p.log.Launches[i-1].Ended).Seconds()
 	if gap >= 0 {
-		p.log.Phases = append(p.log.Phases, Phase{Line: p.line, Launch: i, Kind: Queue, Iteration: p.iteration(), Seconds: gap})
+		keep(&p.log.Phases, Phase{Line: p.line, Launch: i, Kind: Queue, Iteration: p.iteration(), Seconds: gap})
 	}
 }
 
 // launch begins a launch, unless the last one has not trained yet.
 func (p *Parser) launch() *Launch {
 	n := len(p.log.Launches)
-	if n == 0 || p.trained(n-1) {
+	if n == 0 || n < most && p.trained(n-1) {
 		p.log.Launches = append(p.log.Launches, Launch{Line: p.line, Status: -1})
 		p.tokens, p.gpus = 0, 0
 		n++
@@ -152,9 +153,12 @@ func (p *Parser) step(framework string, s Step) {
 		s.join(&p.memory)
 	}
 	p.memory = Step{}
+	if len(p.log.Steps) == 2*most {
+		p.log.Steps = append(p.log.Steps[:0], p.log.Steps[most:]...)
+	}
 	p.log.Steps = append(p.log.Steps, s)
 	if l := &p.log.Launches[s.Launch]; first && !l.Began.IsZero() {
-		p.log.Phases = append(p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
+		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
 	}
 }
 
@@ -181,7 +185,12 @@ func (p *Parser) phase(kind PhaseKind, seconds float64) {
 			return
 		}
 	}
-	p.log.Phases = append(p.log.Phases, at)
+	keep(&p.log.Phases, at)
+}
+
+// timer adds what a framework's own timer says.
+func (p *Parser) timer(name string, seconds float64) {
+	keep(&p.log.Timers, Timer{Line: p.line, Iteration: p.iteration(), Name: strings.Clone(name), Seconds: seconds})
 }
 
 // total keeps the length of the run.

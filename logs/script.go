@@ -34,7 +34,7 @@ func speed(p *Parser, text string) bool {
 		return false
 	}
 	if s.Seconds > 0 && s.Predicted > 0 {
-		p.log.Speeds = append(p.log.Speeds, s)
+		keep(&p.log.Speeds, s)
 	}
 	return true
 }
@@ -45,12 +45,12 @@ func script(p *Parser, text string) bool {
 	}
 	if m := scriptJob.FindStringSubmatch(text); m != nil {
 		l := p.launch()
-		l.Job = m[1]
+		l.Job = strings.Clone(m[1])
 		p.chained, p.log.Ended = false, false
 		return true
 	}
 	if m := scriptAgain.FindStringSubmatch(text); m != nil {
-		p.launch().Job, p.log.Ended = m[2], false
+		p.launch().Job, p.log.Ended = strings.Clone(m[2]), false
 		return true
 	}
 	if scriptNext.MatchString(text) {
@@ -102,8 +102,8 @@ func (p *Parser) failure(text string) {
 		if n := len(p.log.Failures); n > 0 && p.log.Failures[n-1].Launch == at {
 			return
 		}
-		const most = 200
-		p.log.Failures = append(p.log.Failures, Failure{Line: p.line, Launch: at, Kind: f.kind, Text: strings.ToValidUTF8(text[:min(most, len(text))], "")})
+		const longest = 200
+		keep(&p.log.Failures, Failure{Line: p.line, Launch: at, Kind: f.kind, Text: strings.Clone(strings.ToValidUTF8(text[:min(longest, len(text))], ""))})
 		return
 	}
 }

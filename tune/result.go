@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -34,19 +35,18 @@ var (
 	attemptEnded = regexp.MustCompile(`^ndc: run (\d{1,9}) ended with status (\d{1,9}) after \d+ s$`)
 )
 
-// Attempts reads what the scripts of rounds have logged.
-func Attempts(text string) []Attempt {
-	var list []Attempt
-	for line := range strings.Lines(text) {
+// Attempts reads what the script of a round has logged. The error is the reader's.
+func Attempts(r io.Reader) (list []Attempt, err error) {
+	err = logs.Lines(r, func(line string) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := attemptBegan.FindStringSubmatch(line); m != nil {
-			list = append(list, Attempt{Job: m[3], Number: number(m[1]), Of: number(m[2]), Candidate: m[4], Status: -1})
+			list = append(list, Attempt{Job: strings.Clone(m[3]), Number: number(m[1]), Of: number(m[2]), Candidate: strings.Clone(m[4]), Status: -1})
 		}
 		if m := attemptEnded.FindStringSubmatch(line); m != nil && len(list) > 0 && list[len(list)-1].Number == number(m[1]) {
 			list[len(list)-1].Status = number(m[2])
 		}
-	}
-	return list
+	})
+	return list, err
 }
 
 // number is the number of some digits.

@@ -189,7 +189,7 @@ func TestRead(t *testing.T) {
 	if !f.Sound() {
 		t.Fatal("the file is no trial")
 	}
-	attempts := Attempts(`ndc: logging to somewhere
+	attempts := attemptsOf(t, `ndc: logging to somewhere
 ndc: run 1 of 4 in job 7: candidate-1
 ndc: run 1 ended with status 0 after 61 s
 ndc: run 2 of 4 in job 7: candidate-2
@@ -250,7 +250,7 @@ func TestReadSlower(t *testing.T) {
 	for i := range 2 {
 		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
 	}
-	attempts := Attempts(`ndc: run 1 of 3 in job 7: candidate-1
+	attempts := attemptsOf(t, `ndc: run 1 of 3 in job 7: candidate-1
 ndc: run 1 ended with status 0 after 61 s
 ndc: run 2 of 3 in job 7: candidate-2
 ndc: run 2 ended with status 0 after 61 s
@@ -283,4 +283,14 @@ func run(number int, seconds float64) string {
 		fmt.Fprintf(&b, "0: step %d/12 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds %.4f tokens/s/GPU 512.0\n", i, seconds*(1+0.002*float64(i%2)))
 	}
 	return b.String()
+}
+
+// attemptsOf reads the log of a round.
+func attemptsOf(t *testing.T, text string) []Attempt {
+	t.Helper()
+	list, err := Attempts(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

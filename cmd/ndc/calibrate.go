@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/calibration"
 	"github.com/ndc-dev/ndc/logs"
-	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -96,22 +94,22 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 		var parser logs.Parser
 		var read []calibration.Source
 		for _, name := range append([]string{plan}, runs.logs[plan]...) {
-			text, err := readPlain(name, math.MaxInt64)
+			hash, size, err := hashOf(name)
 			if err != nil {
-				return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+				return nil, err
 			}
-			source := calibration.Source{Path: filepath.ToSlash(name), SHA256: output.Hash(text)}
 			if name != plan {
-				key := read[0].SHA256 + source.SHA256
+				key := read[0].SHA256 + hash
 				if known[key] { // a copy tells nothing more
 					continue
 				}
 				known[key] = true
-				for line := range strings.Lines(string(text)) {
-					parser.Line(line)
+				// A log that grows is read as far as its hash goes.
+				if err := readLog(name, func(r io.Reader) error { return parser.Read(io.LimitReader(r, size)) }); err != nil {
+					return nil, err
 				}
 			}
-			read = append(read, source)
+			read = append(read, calibration.Source{Path: filepath.ToSlash(name), SHA256: hash})
 		}
 		if len(read) < 2 {
 			continue

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +33,30 @@ func readPlain(name string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("it has more than %d MiB", most>>20)
 	}
 	return text, nil
+}
+
+// readLog lets a log be read as it comes, which may be larger than memory. The error
+// says which log it is.
+func readLog(name string, read func(io.Reader) error) error {
+	f, err := disk{}.Open(filepath.ToSlash(name))
+	if err == nil {
+		err = read(f)
+		f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", name, cause(err))
+	}
+	return nil
+}
+
+// hashOf is the hash of a log as it is now, and how long it is.
+func hashOf(name string) (hash string, size int64, err error) {
+	sum := sha256.New()
+	err = readLog(name, func(r io.Reader) (err error) {
+		size, err = io.Copy(sum, r)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil)), size, err
 }
 
 // walkBelow calls visit for all below a folder, which may be a symbolic link. Names

@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,11 +35,14 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	byAge(names)
 	var attempts []tune.Attempt
 	for _, name := range names {
-		text, err := readPlain(name, math.MaxInt64)
+		err := readLog(name, func(r io.Reader) error {
+			list, err := tune.Attempts(r)
+			attempts = append(attempts, list...)
+			return err
+		})
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
+			return nil, nil, err
 		}
-		attempts = append(attempts, tune.Attempts(string(text))...)
 	}
 	if len(attempts) == 0 {
 		first := f.Rounds[0].Script
@@ -49,12 +52,8 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 	for i := range f.Candidates {
 		var parser logs.Parser
 		for _, name := range logsOf(filepath.Join(folder, f.Candidates[i].Name)) {
-			text, err := readPlain(name, math.MaxInt64)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
-			}
-			for line := range strings.Lines(string(text)) {
-				parser.Line(line)
+			if err := readLog(name, parser.Read); err != nil {
+				return nil, nil, err
 			}
 		}
 		of[f.Candidates[i].Name] = parser.Log()
