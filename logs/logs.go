@@ -43,9 +43,14 @@ type Log struct {
 type Launch struct {
 	Line   int       // where it begins
 	Job    string    // number of the Slurm job; "" when not said
+	Run    string    // of the chain of jobs that this one is a link of; "" when not said
 	Began  time.Time // the first time printed; zero: none
 	Ended  time.Time // the last
 	Status int       // of srun as the script says; -1: not said
+
+	Configuration string // hash of the plan.json that the script began with; "" when not said
+	Framework     string // that printed its steps; "" when none did
+	GPUs          int    // that the framework says it runs on; 0: not said
 }
 
 // Step is one report of progress.

@@ -49,7 +49,8 @@ func describe(l *Log) string {
 	fmt.Fprintf(&b, "%s, %d steps in all\n", l.Framework, l.Total)
 	for i := range l.Launches {
 		x := &l.Launches[i]
-		fmt.Fprintf(&b, "launch of line %d: job %q, %.1f s of time stamps, status %d\n", x.Line, x.Job, x.Ended.Sub(x.Began).Seconds(), x.Status)
+		fmt.Fprintf(&b, "launch of line %d: job %q, run %q of configuration %q, %s on %d GPUs, %.1f s of time stamps, status %d\n",
+			x.Line, x.Job, x.Run, x.Configuration, x.Framework, x.GPUs, x.Ended.Sub(x.Began).Seconds(), x.Status)
 	}
 	for i := range l.Phases {
 		x := &l.Phases[i]
@@ -265,3 +266,57 @@ func TestLongLine(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestWithout: what is left of a log is that of its other launches, which are counted
+// anew; tables and speeds are the machine's.
+func TestWithout(t *testing.T) {
+	text, err := os.ReadFile("testdata/chain.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Parse("ndc: GEMM of 8192 rows in bf16, 12 nodes each: 0.00165 s, predicted 0.0015 s\n" + string(text))
+	if same, refused := l.Without(func(*Launch) string { return "" }); same != l || refused != nil {
+		t.Errorf("left out: %+v", refused)
+	}
+	for job, want := range map[string]struct{ launches, steps, failures, refused int }{
+		"812": {1, len(l.Steps) - 5, 0, 5}, "813": {1, 5, 1, len(l.Steps) - 5}, "none": {0, 0, 0, len(l.Steps)},
+	} {
+		left, refused := l.Without(func(x *Launch) string {
+			if x.Job == job || job == "none" {
+				return "another"
+			}
+			return ""
+		})
+		reports := 0
+		for _, r := range refused {
+			reports += r.Reports
+		}
+		if len(left.Launches) != want.launches || len(left.Steps) != want.steps || len(left.Failures) != want.failures || reports != want.refused || len(left.Speeds) != 1 {
+			t.Errorf("without %s: %d launches, %d steps, %d failures, %d speeds; %+v", job, len(left.Launches), len(left.Steps), len(left.Failures), len(left.Speeds), refused)
+		}
+		for i := range left.Steps {
+			if left.Steps[i].Launch != 0 {
+				t.Errorf("without %s: %+v", job, left.Steps[i])
+			}
+		}
+		if job == "none" && len(left.Timers) > 0 || job == "812" && len(left.Timers) == 0 && len(l.Timers) > 0 {
+			t.Errorf("without %s: %d timers of %d", job, len(left.Timers), len(l.Timers))
+		}
+	}
+}
+
+// TestLaunchFacts: what a launch says of itself; a start of the same script is of the
+// same build, another job is of its own.
+func TestLaunchFacts(t *testing.T) {
+	const step = "step %d/9 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds 2.0 tokens/s/GPU 512.0\n"
+	l := Parse("ndc: job 7 on a\nndc: link 1 of run 6; configuration 9d1c; ndc 0.1.0; git revision none\n" + fmt.Sprintf(step, 2) +
+		"ndc: srun ended with status 1\nndc: start 1 of job 7, on a\n" + fmt.Sprintf(step, 3) + fmt.Sprintf(step, 1) +
+		"ndc: srun ended with status 0\nndc: job 8 on a\n" + fmt.Sprintf(step, 4))
+	var got []string
+	for i := range l.Launches {
+		got = append(got, l.Launches[i].Run+" "+l.Launches[i].Configuration+" "+l.Launches[i].Framework)
+	}
+	if want := []string{"6 9d1c deepspeed", "6 9d1c deepspeed", "6 9d1c deepspeed", "  deepspeed"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

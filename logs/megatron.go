@@ -16,6 +16,7 @@ var (
 	megatronMemory = regexp.MustCompile(`\(after (\d+) iterations\) memory \(MB\) \|(.*)`)
 	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
+	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel size: `)
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
 
@@ -26,7 +27,7 @@ type timerBlock struct{ open bool }
 var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
 
 func megatron(p *Parser, text string) bool {
-	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") {
+	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") {
 		return false
 	}
 	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (ms):") {
@@ -51,6 +52,11 @@ func megatron(p *Parser, text string) bool {
 	}
 	if m := megatronMemory.FindStringSubmatch(text); m != nil {
 		p.megatronMemory(whole(m[1]), m[2])
+		return true
+	}
+	if m := megatronWorld.FindStringSubmatch(text); m != nil {
+		p.launch()
+		p.gpus = whole(m[1])
 		return true
 	}
 	switch {

@@ -101,8 +101,14 @@ func (p *Parser) queued(i int) {
 func (p *Parser) launch() *Launch {
 	n := len(p.log.Launches)
 	if n == 0 || n < most && p.trained(n-1) {
-		p.log.Launches = append(p.log.Launches, Launch{Line: p.line, Status: -1})
-		p.tokens, p.gpus = 0, 0
+		next := Launch{Line: p.line, Status: -1}
+		if n > 0 {
+			p.tokens, p.gpus = 0, 0
+			if last := &p.log.Launches[n-1]; last.Status < 0 { // the script that began it goes on
+				next.Run, next.Configuration = last.Run, last.Configuration
+			}
+		}
+		p.log.Launches = append(p.log.Launches, next)
 		n++
 	}
 	return &p.log.Launches[n-1]
@@ -157,7 +163,11 @@ func (p *Parser) step(framework string, s Step) {
 		p.log.Steps = append(p.log.Steps[:0], p.log.Steps[most:]...)
 	}
 	p.log.Steps = append(p.log.Steps, s)
-	if l := &p.log.Launches[s.Launch]; first && !l.Began.IsZero() {
+	l := &p.log.Launches[s.Launch]
+	if first {
+		l.Framework, l.GPUs = framework, p.gpus
+	}
+	if first && !l.Began.IsZero() {
 		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
 	}
 }

@@ -8,6 +8,7 @@ import (
 // What ndc's Slurm scripts say of a submission.
 var (
 	scriptJob    = regexp.MustCompile(`^ndc: job (\d+) on `)
+	scriptLink   = regexp.MustCompile(`^ndc: link \d+ of run (\d+); configuration ([0-9a-f]+);`)
 	scriptAgain  = regexp.MustCompile(`^ndc: start (\d+) of job (\d+), on `)
 	scriptStatus = regexp.MustCompile(`^ndc: srun ended with status (\d+)`)
 	scriptNext   = regexp.MustCompile(`^ndc: link \d+ of chain \d+ at step \d+; next is job (\d+)`)
@@ -45,12 +46,22 @@ func script(p *Parser, text string) bool {
 	}
 	if m := scriptJob.FindStringSubmatch(text); m != nil {
 		l := p.launch()
-		l.Job = strings.Clone(m[1])
+		l.Job, l.Run, l.Configuration = strings.Clone(m[1]), "", ""
 		p.chained, p.log.Ended = false, false
 		return true
 	}
+	if m := scriptLink.FindStringSubmatch(text); m != nil {
+		l := p.launch()
+		l.Run, l.Configuration = strings.Clone(m[1]), strings.Clone(m[2])
+		return true
+	}
 	if m := scriptAgain.FindStringSubmatch(text); m != nil {
-		p.launch().Job, p.log.Ended = strings.Clone(m[2]), false
+		var began Launch // by the same script
+		if n := len(p.log.Launches); n > 0 {
+			began = p.log.Launches[n-1]
+		}
+		l := p.launch()
+		l.Job, l.Run, l.Configuration, p.log.Ended = strings.Clone(m[2]), began.Run, began.Configuration, false
 		return true
 	}
 	if scriptNext.MatchString(text) {

@@ -72,6 +72,8 @@ func measuredMemory(m *calibration.Memory) string {
 
 func verdict(w *calibration.Progress) string {
 	switch t := &w.Time; {
+	case w.Contradiction != "":
+		return "none: " + w.Contradiction
 	case t.Measured == 0:
 		return "nothing to compare yet"
 	case w.Inside:

@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ndc-dev/ndc/logs"
+	"github.com/ndc-dev/ndc/output"
 )
 
 // largestPlan is the size of the largest plan.json that is read, in bytes.
@@ -140,6 +143,9 @@ func runsOf(args []string, planPath string) (*foundRuns, error) {
 		if plan == "" {
 			return nil, usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, arg))
 		}
+		if planPath == "" {
+			plan = ranBy(plan, arg)
+		}
 		r.add(shortest(plan), arg)
 	}
 	r.sort()
@@ -147,6 +153,29 @@ func runsOf(args []string, planPath string) (*foundRuns, error) {
 		return nil, usageError(fmt.Sprintf("There are no runs in %s: no folder with %s and logs/*.log.", strings.Join(args, ", "), planName))
 	}
 	return r, nil
+}
+
+// ranBy is the plan that the run of a log began with: the one that was found for it,
+// or, where that was built anew since, the copy that the run keeps beside it.
+func ranBy(plan, log string) string {
+	const head = 1 << 20 // bytes; the script names its run in its first lines
+	var parser logs.Parser
+	err := readLog(log, func(r io.Reader) error { return parser.Read(io.LimitReader(r, head)) })
+	launches := parser.Log().Launches
+	if err != nil || len(launches) == 0 || launches[0].Configuration == "" {
+		return plan
+	}
+	kept := filepath.Join(filepath.Dir(plan), "runs", launches[0].Run, planName)
+	if configuration := launches[0].Configuration; !hasOwnHash(plan, configuration) && hasOwnHash(kept, configuration) {
+		return kept
+	}
+	return plan
+}
+
+// hasOwnHash reports whether a file is the plan.json of the build that a hash stands for.
+func hasOwnHash(name, own string) bool {
+	text, err := readPlain(name, largestPlan)
+	return err == nil && output.Hash(output.WithoutOwnHash(text, own)) == own
 }
 
 // below adds the folders of backends that have logs. The copies that runs keep of
@@ -159,8 +188,8 @@ func (r *foundRuns) below(folder string) error {
 		case d.IsDir() && d.Name() == "runs":
 			return fs.SkipDir
 		case d.Name() == planName:
-			if names := logsOf(filepath.Dir(name)); len(names) > 0 {
-				r.add(name, names...)
+			for _, log := range logsOf(filepath.Dir(name)) {
+				r.add(ranBy(name, log), log)
 			}
 		}
 		return nil

@@ -65,6 +65,7 @@ type watcher struct {
 	files  []string
 	plan   *plan.Plan
 	job    string
+	note   string // which plan it is, where that is not the one that lies there; "" for none
 
 	parser logs.Parser
 	read   map[string]int64 // bytes of whole lines, by file
@@ -89,6 +90,10 @@ func (w *watcher) open(args []string, planPath string) error {
 	if planPath == "" {
 		if planPath = planAbove(w.files[0]); planPath == "" {
 			return usageError(fmt.Sprintf("There is no %s beside %s or above it; name it with --plan.", planName, w.files[0]))
+		}
+		if kept := ranBy(planPath, w.files[len(w.files)-1]); kept != planPath {
+			planPath = kept
+			w.note = "held against " + shortest(kept) + ", which the run began with; the folder was built anew since"
 		}
 	}
 	f, err := readPlan(planPath)
@@ -185,7 +190,9 @@ func (w *watcher) run() error {
 // progress is how the run stands.
 func (w *watcher) progress() *calibration.Progress {
 	p := calibration.Watch(w.plan, w.parser.Log(), engineOf(w.plan.Backend))
-	p.Job = w.job
+	if p.Job = w.job; w.note != "" {
+		p.Notes = append(p.Notes, w.note)
+	}
 	return p
 }
 

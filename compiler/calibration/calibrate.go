@@ -99,11 +99,13 @@ func reasons(runs []Run) string {
 // a calibration.
 func read(in *Input) (Run, uncertainty.Step) {
 	p := in.Plan
+	var others []logs.Refusal
+	in.Log, others = own(p, in.Log)
 	in.Log.Fill(p.Input.GlobalBatchSize)
 	y := in.Log.Steady(conditions(p))
 	r := Run{Job: in.Job, Backend: p.Backend, Model: p.Input.Model, GPUs: p.Input.GPUs, Measured: units.Rounded(units.Seconds(y.Mean)),
 		Spread: units.Rounded(y.Spread), Reports: len(y.Steps), Refused: []Refusal{}, Timers: timers(in.Log)}
-	for _, x := range y.Refused {
+	for _, x := range slices.Concat(others, y.Refused) {
 		r.Refused = append(r.Refused, Refusal(x))
 	}
 	step := StepOf(p)
@@ -124,6 +126,8 @@ func read(in *Input) (Run, uncertainty.Step) {
 		r.FirstPeak = units.Bytes(max(first, reserved))
 	}
 	switch throttled := y.Throttling(); {
+	case len(in.Log.Steps) == 0 && len(others) > 0:
+		r.Why = others[0].Reason
 	case len(in.Log.Steps) == 0:
 		r.Why = "the log reports no steps"
 	case r.Reports < fewestReports:

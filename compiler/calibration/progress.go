@@ -32,8 +32,9 @@ type Progress struct {
 	Off           []Suspect      `json:"off"`
 	Refused       []logs.Refusal `json:"refused"`
 	Notes         []string       `json:"notes"`
-	Inside        bool           `json:"inside"`   // time and memory are as predicted
-	Finished      bool           `json:"finished"` // all steps are done
+	Contradiction string         `json:"contradiction,omitempty"` // why no report counts: the log is not of this plan
+	Inside        bool           `json:"inside"`                  // time and memory are as predicted
+	Finished      bool           `json:"finished"`                // all steps are done
 }
 
 // Steps says how far a run is.
@@ -103,7 +104,6 @@ var causes = sync.OnceValue(func() map[string]cause {
 // Watch holds a log against a plan. Engine is the key of the plan's runtime for
 // PriorOf.
 func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
-	l.Fill(p.Input.GlobalBatchSize)
 	w := &Progress{FormatVersion: FormatVersion, Backend: p.Backend, Launches: len(l.Launches), Failures: l.Failures,
 		Off: []Suspect{}, Notes: []string{}, Steps: Steps{Total: p.Run.Steps}}
 	if w.Failures == nil {
@@ -113,13 +113,15 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 		w.Steps.Done, w.Steps.Loss = last.Iteration, last.Loss
 	}
 	w.Finished = w.Steps.Done >= w.Steps.Total
-	y := l.Steady(conditions(p))
-	if w.Refused = y.Refused; w.Refused == nil {
-		w.Refused = []logs.Refusal{}
+	mine, others := own(p, l)
+	if mine.Fill(p.Input.GlobalBatchSize); len(mine.Steps) == 0 && len(others) > 0 {
+		w.Contradiction = others[0].Reason
 	}
+	y := mine.Steady(conditions(p))
+	w.Refused = append([]logs.Refusal{}, slices.Concat(others, y.Refused)...)
 	w.time(p, y, engine)
-	w.memory(p, l)
-	w.Share = trainingShare(l)
+	w.memory(p, mine)
+	w.Share = trainingShare(mine)
 	if note := y.Throttling(); note != "" {
 		w.Notes = append(w.Notes, note)
 	}

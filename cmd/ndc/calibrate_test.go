@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/plan/file"
+)
+
+// TestEarlierBuild: the log of a run counts by the plan that the run began with, of
+// which it keeps a copy; by a plan that was built since it does not.
+func TestEarlierBuild(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	plan := filepath.Join(s.out, planName)
+	before, err := readPlan(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ranks strings.Builder
+	ranks.WriteString("echo 'using world size: 1, data-parallel size: 1, tensor-model-parallel size: 1'\n")
+	for i := 1; i <= 12; i++ {
+		fmt.Fprintf(&ranks, "echo ' iteration %d/ 2000 | elapsed time per iteration (ms): %.3f | lm loss: 2.5 |'\n", i, 1001*float64(before.Time.StepSeconds))
+	}
+	s.write(t, "ranks", ranks.String())
+	s.submit(t)
+	s.trains(t, 100, nil)
+	said := func(code int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if got := run(args, &out, &out); got != code {
+			t.Fatalf("ndc %v: exit code %d, want %d\n%s", args, got, code, out.String())
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	made := filepath.Join(s.folder, "x.ndccal.json")
+	calibrated := func(code int, args ...string) string {
+		t.Helper()
+		return said(code, append([]string{"calibrate", "-o", made, "--force"}, args...)...)
+	}
+	mustHold(t, "of its own plan", said(exitOK, "watch", "--once", s.out), "12 of 2000", "Verdict as predicted")
+	mustHold(t, "of its own plan", calibrated(exitOK, s.out), "in 7 reports", "(+0.1 %)")
+
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "global_batch_size = 32", "global_batch_size = 64", 1))
+	s.build(t)
+	kept := filepath.Join(s.out, "runs", "100")
+	mustHold(t, "of the copy", said(exitOK, "watch", "--once", s.out), "Verdict as predicted", filepath.Join("runs", "100", planName)+", which the run began with")
+	mustHold(t, "of the copy", calibrated(exitOK, s.out), "in 7 reports", "(+0.1 %)")
+	if text := s.read("x.ndccal.json"); !strings.Contains(text, "runs/100/plan.json") {
+		t.Errorf("the sources are those of\n%s", text)
+	}
+
+	// The plan that is named is meant, and a run whose copy is gone has none.
+	log := filepath.Join(s.out, "logs", "train_me-100.log")
+	const another = "the log is of another build than the plan: configuration "
+	mustHold(t, "of the plan that is named", said(exitInput, "watch", "--once", "--plan", plan, log), "Verdict none: "+another)
+	mustHold(t, "of the plan that is named", calibrated(exitInput, "--plan", plan, log), another)
+	if err := os.RemoveAll(kept); err != nil {
+		t.Fatal(err)
+	}
+	mustHold(t, "of no plan", said(exitInput, "watch", "--once", s.out), "Verdict none: "+another)
+	mustHold(t, "of no plan", calibrated(exitInput, s.out), "none of the runs can be used: train on megatron: "+another)
+
+	// Where the script says nothing, the framework does.
+	s.write(t, "plain.log", strings.NewReplacer("ndc: link", "link", "world size: 1,", "world size: 8,").Replace(s.read("out/train/megatron/logs/train_me-100.log")))
+	plain := filepath.Join(s.folder, "plain.log")
+	mustHold(t, "of more GPUs", calibrated(exitInput, "--plan", plan, plain), "the log is of a run on 8 GPUs, and the plan for 1")
+	var f file.File
+	if err := json.Unmarshal([]byte(s.read("out/train/megatron/plan.json")), &f); err != nil {
+		t.Fatal(err)
+	}
+	f.Backend = "torchtitan"
+	s.write(t, "titan.json", string(mustJSON(f)))
+	mustHold(t, "of another framework", said(exitInput, "watch", "--once", plain, "--plan", filepath.Join(s.folder, "titan.json"), "--json"),
+		`"contradiction": "the log is of megatron, and the plan for torchtitan"`)
+}

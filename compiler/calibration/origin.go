@@ -1,0 +1,39 @@
+package calibration
+
+import (
+	"fmt"
+
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/logs"
+)
+
+// own is what a log tells of a plan's runs. Launches of other runs, such as those of
+// an earlier build into the same folder, are left out, with what contradicts the plan.
+func own(p *plan.Plan, l *logs.Log) (*logs.Log, []logs.Refusal) {
+	return l.Without(func(x *logs.Launch) string { return contradiction(p, x) })
+}
+
+// contradiction is what a launch says of itself that its plan says otherwise; "" where
+// it says nothing such.
+func contradiction(p *plan.Plan, x *logs.Launch) string {
+	switch configuration := configurationOf(p); {
+	case x.Framework != "" && x.Framework != p.Backend:
+		return fmt.Sprintf("the log is of %s, and the plan for %s", x.Framework, p.Backend)
+	case x.GPUs > 0 && x.GPUs != p.Input.GPUs:
+		return fmt.Sprintf("the log is of a run on %d GPUs, and the plan for %d", x.GPUs, p.Input.GPUs)
+	case x.Configuration != "" && configuration != "" && x.Configuration != configuration:
+		return fmt.Sprintf("the log is of another build than the plan: configuration %.12s, and not %.12s", x.Configuration, configuration)
+	}
+	return ""
+}
+
+// configurationOf is the hash by which scripts name the build that they belong to: that
+// of its plan.json. It is "" where a plan does not have it.
+func configurationOf(p *plan.Plan) string {
+	for _, a := range p.Artifacts {
+		if a.Path == "plan.json" {
+			return a.SHA256
+		}
+	}
+	return ""
+}
