@@ -26,6 +26,9 @@ func Calibration(f *calibration.File) string {
 		for _, x := range r.Refused {
 			section(&b, "", fmt.Sprintf("  left out: %s from step %d on: %s", units.Count(x.Reports, "report"), x.First, x.Reason))
 		}
+		if m := r.Memory; m != nil && m.Why != "" {
+			section(&b, "", fmt.Sprintf("  left out: memory of %s %s, predicted %s: %s", m.Measured.Human(), m.Kind, m.Predicted.Human(), m.Why))
+		}
 	}
 	b.WriteByte('\n')
 	calibrationTerms(&b, f)

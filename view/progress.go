@@ -67,7 +67,11 @@ func measuredStep(w *calibration.Progress) string {
 }
 
 func measuredMemory(m *calibration.Memory) string {
-	return fmt.Sprintf("%s %s at the peak, predicted %s (at most %s)", m.Measured.Human(), m.Kind, m.Predicted.Human(), m.Limit.Human())
+	s := fmt.Sprintf("%s %s at the peak, predicted %s (at most %s)", m.Measured.Human(), m.Kind, m.Predicted.Human(), m.Limit.Human())
+	if m.Why != "" {
+		s += "; left out: " + m.Why
+	}
+	return s
 }
 
 func verdict(w *calibration.Progress) string {
@@ -92,7 +96,7 @@ func ProgressLine(w *calibration.Progress) string {
 	if w.Time.Measured > 0 {
 		line += fmt.Sprintf("  %s, %+.1f %% of predicted", Duration(w.Time.Measured), 100*float64(w.Time.Measured/w.Time.Predicted-1))
 	}
-	if w.Memory.Kind != "" {
+	if w.Memory.Kind != "" && w.Memory.Why == "" {
 		line += fmt.Sprintf("  %s %s", w.Memory.Measured.Human(), w.Memory.Kind)
 	}
 	if w.Left > 0 {
@@ -118,7 +122,7 @@ func ProgressMetrics(w *calibration.Progress) string {
 		gauge("mfu", "Model FLOPs utilisation in steady steps.", float64(w.Time.MFU))
 	}
 	gauge("seconds_left", "Training that is left at this pace.", float64(w.Left))
-	if w.Memory.Kind != "" {
+	if w.Memory.Kind != "" && w.Memory.Why == "" {
 		gauge("memory_bytes", "Peak memory that the log reports.", float64(w.Memory.Measured))
 		gauge("memory_bytes_predicted", "The same as predicted.", float64(w.Memory.Predicted))
 	}

@@ -48,7 +48,7 @@ func Calibrate(runs []Input) (*File, error) {
 			observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
 			priors = append(priors, PriorOf(in.Plan, in.Engine))
 		}
-		if !foreign(&r) {
+		if !foreign(&r) && (r.Memory == nil || r.Memory.Why == "") {
 			planned = append(planned, *in)
 		}
 		f.Runs = append(f.Runs, r)
@@ -122,8 +122,9 @@ func read(in *Input) (Run, uncertainty.Step) {
 	var w Progress
 	if w.memory(p, in.Log); w.Memory.Kind != "" {
 		r.Memory = &w.Memory
-		first, reserved := in.Log.FirstPeak()
-		r.FirstPeak = units.Bytes(max(first, reserved))
+		if first, reserved := in.Log.FirstPeak(); w.Memory.Why == "" {
+			r.FirstPeak = units.Bytes(max(first, reserved))
+		}
 	}
 	switch throttled := y.Throttling(); {
 	case len(in.Log.Steps) == 0 && len(others) > 0:
@@ -142,14 +143,10 @@ func read(in *Input) (Run, uncertainty.Step) {
 	return r, step
 }
 
-// mostOff is how far a step may be off its prediction and still tell of the
-// machine.
-const mostOff = 4.0
-
 // foreign reports whether a log is so far off its plan that it seems to be of another
 // run.
 func foreign(r *Run) bool {
-	return r.Measured > 0 && r.Predicted > 0 && math.Abs(math.Log(float64(r.Measured/r.Predicted))) > math.Log(mostOff)
+	return r.Measured > 0 && r.Predicted > 0 && uncertainty.Beyond(float64(r.Measured/r.Predicted), uncertainty.MostOff)
 }
 
 // Widest is a prior with the greatest variances of several, whatever their order:
@@ -268,7 +265,7 @@ func chain(runs []Input) *Chain {
 		l := runs[i].Log
 		for k := range l.Launches {
 			c.Launches++
-			if x := &l.Launches[k]; !x.Began.IsZero() {
+			if x := &l.Launches[k]; x.Ended.After(x.Began) { // clocks may go back
 				c.GPUHours += x.Ended.Sub(x.Began).Hours() * float64(runs[i].Plan.Input.GPUs)
 			}
 		}
@@ -313,7 +310,7 @@ func links(runs []Input) []Link {
 				continue
 			}
 			r := slices.MaxFunc(rows, func(a, b logs.TableRow) int { return cmp.Compare(a.Bytes, b.Bytes) })
-			l := Link{t.Collective, t.Ranks, t.Nodes, units.Bytes(r.Bytes), units.Rounded(units.BytesPerSecond(r.BusBandwidth)), 0}
+			l := Link{t.Collective, t.Ranks, t.Nodes, bytesOf(r.Bytes), units.Rounded(units.BytesPerSecond(r.BusBandwidth)), 0}
 			if b := benchmarkOf(&t, runs[i].Plan.Mesh.Benchmarks); b != nil {
 				l.Predicted = units.Rounded(units.BytesPerSecond(float64(b.Bytes) * busFactor(b.GPUs) / float64(b.Seconds)))
 			}

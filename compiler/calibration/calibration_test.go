@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
@@ -217,7 +218,7 @@ func TestForeign(t *testing.T) {
 		if p := examples(t)[name]; p.Feasible && p.Input.GPU == "h100_sxm" && len(in) < 3 {
 			l := ran(p)
 			for i := range l.Steps {
-				l.Steps[i].Reserved = 1.1 * float64(p.Memory.Peak.ReservedBytes)
+				l.Steps[i].Reserved = 1.01 * float64(p.Memory.Peak.ReservedBytes)
 			}
 			p.Run.Checkpoints = nil
 			in = append(in, Input{Job: p.Input.Model, Engine: engine, Plan: p, Log: l})
@@ -236,6 +237,56 @@ func TestForeign(t *testing.T) {
 	}
 	if f.Allocator == nil || f.Allocator.Runs != 2 {
 		t.Errorf("memory by %+v, want that of two runs", f.Allocator)
+	}
+}
+
+// TestMemory: memory that a GPU does not have, or that is off by more than a factor of
+// four, is no error of a prediction, and neither moves the allocator nor decides a verdict.
+func TestMemory(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		p := examples(t)[name]
+		if !p.Feasible || p.Input.GPU != "h100_sxm" || p.Memory.Peak.ReservedBytes < 40<<30 {
+			continue
+		}
+		p.Run.Checkpoints = nil
+		for _, c := range []struct {
+			reserved float64
+			why      string // "": it counts
+		}{
+			{1.02 * float64(p.Memory.Peak.ReservedBytes), ""},
+			{300 << 20, "it is off by more than a factor of 4"},
+			{644 << 30, "a GPU has no more than 79.6 GiB"},
+			{1e23 * (1 << 20), "a GPU has no more than"},
+		} {
+			l := ran(p)
+			for i := range l.Steps {
+				l.Steps[i].Reserved = c.reserved
+			}
+			f, err := Calibrate([]Input{{Engine: engine, Plan: p, Log: l}})
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			m := f.Runs[0].Memory
+			if m.Measured <= 0 || !strings.HasPrefix(m.Why, c.why) || (m.Why == "") != (c.why == "") || (f.Allocator != nil) != (c.why == "") || (f.Runs[0].FirstPeak > 0) != (c.why == "") {
+				t.Errorf("%s of %g bytes: %+v, %+v", name, c.reserved, m, f.Allocator)
+			}
+			for i := range l.Steps {
+				l.Steps[i].Seconds = float64(p.Time.StepSeconds)
+			}
+			if w := Watch(p, l, engine); !w.Inside || w.Memory.Inside != (c.why == "") {
+				t.Errorf("%s of %g bytes: %+v", name, c.reserved, w.Memory)
+			}
+		}
+	}
+}
+
+// TestClock: a launch whose clock goes back adds nothing to the GPU-hours.
+func TestClock(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	p := &plan.Plan{Input: plan.Input{GPUs: 8}}
+	l := &logs.Log{Launches: []logs.Launch{{Began: at, Ended: at.Add(time.Hour)}, {Began: at, Ended: at.Add(-24 * time.Hour)}}}
+	if c := chain([]Input{{Plan: p, Log: l}}); c == nil || c.GPUHours != 8 || c.Launches != 2 {
+		t.Errorf("%+v", c)
 	}
 }
 

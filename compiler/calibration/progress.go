@@ -3,6 +3,7 @@ package calibration
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -65,6 +66,7 @@ type Memory struct {
 	Predicted units.Bytes `json:"predicted_bytes"`
 	Limit     units.Bytes `json:"limit_bytes"` // upper end of the prediction's range
 	Inside    bool        `json:"inside"`
+	Why       string      `json:"why,omitempty"` // it tells nothing
 }
 
 // Suspect is a term of the step that may be what is off.
@@ -128,7 +130,7 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 	if l.Total > 0 && l.Total != p.Run.Steps {
 		w.Notes = append(w.Notes, "the log's run is of another length than the plan's: "+units.Count(l.Total, "step"))
 	}
-	w.Inside = w.Time.Inside && (w.Memory.Kind == "" || w.Memory.Inside)
+	w.Inside = w.Time.Inside && (w.Memory.Kind == "" || w.Memory.Why != "" || w.Memory.Inside)
 	return w
 }
 
@@ -196,15 +198,28 @@ func (w *Progress) memory(p *plan.Plan, l *logs.Log) {
 	m, peak := &w.Memory, &p.Memory.Peak
 	switch {
 	case reserved > 0:
-		m.Kind, m.Measured, m.Predicted = "reserved", units.Bytes(reserved), peak.ReservedBytes
+		m.Kind, m.Measured, m.Predicted = "reserved", bytesOf(reserved), peak.ReservedBytes
 	case allocated > 0:
-		m.Kind, m.Measured, m.Predicted = "allocated", units.Bytes(allocated), peak.AllocatedBytes
+		m.Kind, m.Measured, m.Predicted = "allocated", bytesOf(allocated), peak.AllocatedBytes
 	default:
 		return
 	}
 	// What the device shows beside the allocator's own is the same either way.
 	m.Limit = peak.DeviceRangeBytes[1] - (peak.DeviceBytes - peak.ReservedBytes)
-	m.Inside = m.Measured <= m.Limit
+	switch gpu := p.Memory.GPUBytes; {
+	case gpu > 0 && m.Measured > gpu:
+		m.Why = "a GPU has no more than " + gpu.Human()
+	case m.Predicted > 0 && uncertainty.Beyond(float64(m.Measured)/float64(m.Predicted), uncertainty.MostOff):
+		m.Why = fmt.Sprintf("it is off by more than a factor of %g, which is no error of a prediction", uncertainty.MostOff)
+	default:
+		m.Inside = m.Measured <= m.Limit
+	}
+}
+
+// bytesOf is an amount that a log prints, at most an exbibyte: it may print anything.
+func bytesOf(printed float64) units.Bytes {
+	const most = 1 << 60
+	return units.Bytes(min(printed, most))
 }
 
 // trainingShare is how much of the time that a log's stamps cover went into

@@ -48,11 +48,11 @@ func speeds(runs []Input) []Speed {
 		}
 		slices.SortStableFunc(list, func(a, b Speed) int { return cmp.Compare(a.Seconds/a.Predicted, b.Seconds/b.Predicted) })
 		s := list[(len(list)-1)/2]
-		most := mostOff
+		most := uncertainty.MostOff
 		if kind == logs.Between { // of which a job may be mistaken: see [Network]
-			most *= mostOff
+			most *= uncertainty.MostOff
 		}
-		if s.Measurements = len(list); math.Abs(math.Log(float64(s.Seconds/s.Predicted))) > math.Log(most) {
+		if s.Measurements = len(list); uncertainty.Beyond(float64(s.Seconds/s.Predicted), most) {
 			s.Why = fmt.Sprintf("it is off by more than a factor of %g, which is no error of a prediction", most)
 		}
 		out = append(out, s)
