@@ -218,12 +218,23 @@ func (l *Log) FirstPeak() (allocated, reserved float64) {
 	return 0, 0
 }
 
-// Fill computes the seconds of steps whose report tells samples alone, from the
-// sequences of one step.
-func (l *Log) Fill(globalBatch int) {
+// Batch is what one step of a run trains on, and how many GPUs share it.
+type Batch struct {
+	Sequences int
+	Length    int // of a sequence, in tokens; 0: not known
+	GPUs      int
+}
+
+// Fill computes the seconds of steps whose report tells samples or tokens per second
+// alone, as a log does whose beginning is missing.
+func (l *Log) Fill(b Batch) {
 	for i := range l.Steps {
-		if s := &l.Steps[i]; s.Seconds == 0 && s.SamplesPerSecond > 0 {
-			s.Seconds = float64(globalBatch) / s.SamplesPerSecond
+		switch s := &l.Steps[i]; {
+		case s.Seconds != 0:
+		case s.SamplesPerSecond > 0:
+			s.Seconds = float64(b.Sequences) / s.SamplesPerSecond
+		case s.TokensPerSecond > 0 && b.GPUs > 0:
+			s.Seconds = float64(b.Sequences) * float64(b.Length) / float64(b.GPUs) / s.TokensPerSecond
 		}
 	}
 }

@@ -94,7 +94,7 @@ type Standing struct {
 func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error) {
 	r := &Result{FormatVersion: FormatVersion, Job: f.Job, Backend: f.Backend}
 	for _, l := range of {
-		l.Fill(f.GlobalBatch)
+		l.Fill(logs.Batch{Sequences: f.GlobalBatch, GPUs: f.GPUs})
 	}
 	places := map[string]int{}
 	for i := range f.Candidates {

@@ -101,7 +101,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 	p := in.Plan
 	var others []logs.Refusal
 	in.Log, others = own(p, in.Log)
-	in.Log.Fill(p.Input.GlobalBatchSize)
+	in.Log.Fill(batchOf(p))
 	y := in.Log.Steady(conditions(p))
 	r := Run{Job: in.Job, Backend: p.Backend, Model: p.Input.Model, GPUs: p.Input.GPUs, Measured: units.Rounded(units.Seconds(y.Mean)),
 		Spread: units.Rounded(y.Spread), Reports: len(y.Steps), Refused: []Refusal{}, Timers: timers(in.Log)}

@@ -116,7 +116,7 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 	}
 	w.Finished = w.Steps.Done >= w.Steps.Total
 	mine, others := own(p, l)
-	if mine.Fill(p.Input.GlobalBatchSize); len(mine.Steps) == 0 && len(others) > 0 {
+	if mine.Fill(batchOf(p)); len(mine.Steps) == 0 && len(others) > 0 {
 		w.Contradiction = others[0].Reason
 	}
 	y := mine.Steady(conditions(p))
@@ -140,6 +140,11 @@ func conditions(p *plan.Plan) logs.Conditions {
 		return logs.Conditions{}
 	}
 	return logs.Conditions{SaveInterval: p.Run.Checkpoints.IntervalSteps}
+}
+
+// batchOf is what a step of a plan trains on.
+func batchOf(p *plan.Plan) logs.Batch {
+	return logs.Batch{Sequences: p.Input.GlobalBatchSize, Length: p.Input.SequenceLength, GPUs: p.Input.GPUs}
 }
 
 // time compares the steady steps.
