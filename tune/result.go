@@ -85,7 +85,7 @@ type Standing struct {
 	Range     [2]float64    `json:"difference_range"`  // 90 %, to the first candidate's time, as a share; of itself zero
 	Fastest   float64       `json:"fastest"`           // probability of being the fastest of all that run
 	Reserve   bool          `json:"reserve,omitempty"` // no round has had it
-	Failures  []string      `json:"failures"`          // of runs that told nothing: out_of_memory, time_limit, … or a status
+	Failures  []string      `json:"failures"`          // of runs that told nothing: out_of_memory, time_limit, implausible_step_time, … or a status
 	Pin       string        `json:"-"`
 }
 
@@ -118,7 +118,7 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 		}
 		key := a.Job + " " + a.Candidate
 		earlier[key]++
-		run, why := readRun(of[a.Candidate], a, earlier[key])
+		run, why := readRun(of[a.Candidate], a, earlier[key], f.Candidates[place].StepSeconds)
 		if s := &r.Standings[place]; why != "" {
 			s.Failures = append(s.Failures, why)
 			continue
@@ -128,15 +128,17 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 	}
 	r.Allocations = len(allocations)
 	if len(runs) == 0 {
-		return nil, fmt.Errorf("%s, and none with %d reports of steady steps", units.Count(len(attempts), "run"), fewestReports)
+		return nil, fmt.Errorf("%s, and none with %d reports of steady steps that are at most %g times as long as predicted, or as short",
+			units.Count(len(attempts), "run"), fewestReports, uncertainty.MostOff)
 	}
 	r.conclude(f, runs)
 	return r, nil
 }
 
 // readRun is what the run of an attempt showed, that its candidate's log tells of
-// as one of the launches of its job; or why it showed nothing.
-func readRun(l *logs.Log, a *Attempt, nth int) (Run, string) {
+// as one of the launches of its job; or why it showed nothing. A step that is further
+// from its prediction than predictions are is none of the candidate's.
+func readRun(l *logs.Log, a *Attempt, nth int, predicted units.Seconds) (Run, string) {
 	launch := -1
 	if l != nil {
 		for i := range l.Launches {
@@ -164,6 +166,9 @@ func readRun(l *logs.Log, a *Attempt, nth int) (Run, string) {
 	}
 	n := float64(len(times))
 	mean, square := sum/n, 0.0
+	if predicted > 0 && uncertainty.Beyond(mean/float64(predicted), uncertainty.MostOff) {
+		return Run{}, "implausible_step_time"
+	}
 	for _, t := range times {
 		square += (t/mean - 1) * (t/mean - 1)
 	}

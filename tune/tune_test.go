@@ -234,6 +234,14 @@ ndc: run 4 of 4 in job 7: candidate-1
 	if _, err := Read(f, attempts[1:2], of); err == nil {
 		t.Error("a run out of memory tells something")
 	}
+	of["candidate-3"] = logs.Parse(run(7, 0.3)) // nothing is that much faster than predicted
+	if r, err = Read(f, attempts, of); err != nil || r.Pick != "candidate-1" || r.Standings[2].Runs != 0 || !slices.Equal(r.Standings[2].Failures, []string{"implausible_step_time"}) {
+		t.Errorf("%v: %+v", err, r)
+	}
+	of["candidate-1"] = logs.Parse(run(7, 20) + run(7, 20))
+	if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), "at most 4 times as long as predicted") {
+		t.Error(err)
+	}
 	for _, wrong := range []string{"candidate-4", "candidate-9"} { // one in reserve, and none of the trial
 		attempts[0].Candidate = wrong
 		if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), wrong) {
