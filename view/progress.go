@@ -126,7 +126,9 @@ func ProgressMetrics(w *calibration.Progress) string {
 		gauge("memory_bytes", "Peak memory that the log reports.", float64(w.Memory.Measured))
 		gauge("memory_bytes_predicted", "The same as predicted.", float64(w.Memory.Predicted))
 	}
-	gauge("loss", "The last loss.", w.Steps.Loss)
+	if w.Steps.Loss != 0 {
+		gauge("loss", "The last loss.", w.Steps.Loss)
+	}
 	gauge("failures", "Launches that show why they failed.", float64(len(w.Failures)))
 	inside := 0.0
 	if w.Inside {

@@ -12,6 +12,39 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 )
 
+// TestWatchDigits: what watch prints as JSON has the digits that plan.json has, and no
+// loss where none was printed.
+func TestWatchDigits(t *testing.T) {
+	plan := filepath.Join("..", "..", "examples", "llama3-8b", "out", "llama3-8b", "deepspeed", planName)
+	f, err := readPlan(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, printed := range []string{"loss 2.1234567890123", "loss nan"} {
+		var text strings.Builder
+		for i := 1; i <= 60; i++ {
+			fmt.Fprintf(&text, "2026-01-01 10:%02d:00,000 step %d/60 validation loss 2.5\n", i%60, i)
+			fmt.Fprintf(&text, "step %d/60 %s gradient norm 1.0 learning rate 1e-4 seconds %.9f tokens/s/GPU 512.0\n", i, printed, float64(f.Time.StepSeconds)*(1.7+0.01*float64(i%7)))
+		}
+		log := filepath.Join(t.TempDir(), "x.log")
+		if err := os.WriteFile(log, []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if code := run([]string{"watch", "--once", "--json", "--plan", plan, log}, &out, &out); code != exitInput {
+			t.Fatalf("exit code %d\n%s", code, out.String())
+		}
+		for _, number := range numbers(t, out.String()) {
+			if strings.ContainsAny(number, ".e") && significant(number) > 9 {
+				t.Errorf("%s has more than nine digits", number)
+			}
+		}
+		if got, want := strings.Contains(out.String(), `"loss": 2.12345679`), printed != "loss nan"; got != want || strings.Contains(out.String(), `"loss"`) != want || !strings.Contains(out.String(), `"explain"`) {
+			t.Errorf("of %s:\n%s", printed, out.String())
+		}
+	}
+}
+
 // TestEarlierBuild: the log of a run counts by the plan that the run began with, of
 // which it keeps a copy; by a plan that was built since it does not.
 func TestEarlierBuild(t *testing.T) {

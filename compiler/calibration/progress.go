@@ -42,7 +42,7 @@ type Progress struct {
 type Steps struct {
 	Done  int     `json:"done"`
 	Total int     `json:"total"`
-	Loss  float64 `json:"loss"` // the last one printed
+	Loss  float64 `json:"loss,omitempty"` // the last one printed; 0: none was
 }
 
 // StepTime is the time of steady steps beside the prediction.
@@ -112,7 +112,7 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 		w.Failures = []logs.Failure{}
 	}
 	if last := l.Last(); last != nil {
-		w.Steps.Done, w.Steps.Loss = last.Iteration, last.Loss
+		w.Steps.Done, w.Steps.Loss = last.Iteration, units.Rounded(last.Loss)
 	}
 	w.Finished = w.Steps.Done >= w.Steps.Total
 	mine, others := own(p, l)
@@ -123,7 +123,7 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 	w.Refused = append([]logs.Refusal{}, slices.Concat(others, y.Refused)...)
 	w.time(p, y, engine)
 	w.memory(p, mine)
-	w.Share = trainingShare(mine)
+	w.Share = units.Rounded(trainingShare(mine))
 	if note := y.Throttling(); note != "" {
 		w.Notes = append(w.Notes, note)
 	}
@@ -154,12 +154,12 @@ func (w *Progress) time(p *plan.Plan, y *logs.Steady, engine string) {
 	if y.Mean <= 0 || t.Predicted <= 0 {
 		return
 	}
-	t.Measured, t.Spread = units.Rounded(units.Seconds(y.Mean)), y.Spread
+	t.Measured, t.Spread = units.Rounded(units.Seconds(y.Mean)), units.Rounded(y.Spread)
 	t.Inside = t.Measured >= t.Range[0] && t.Measured <= t.Range[1]
 	ratio := float64(t.Measured / t.Predicted)
-	t.TokensPerSecondPerGPU = p.Throughput.TokensPerSecondPerGPU / ratio
-	t.MFU = units.Share(float64(p.Throughput.MFU) / ratio)
-	w.Left = units.Seconds(max(0, w.Steps.Total-w.Steps.Done)) * t.Measured
+	t.TokensPerSecondPerGPU = units.Rounded(p.Throughput.TokensPerSecondPerGPU / ratio)
+	t.MFU = units.Rounded(units.Share(float64(p.Throughput.MFU) / ratio))
+	w.Left = units.Rounded(units.Seconds(max(0, w.Steps.Total-w.Steps.Done)) * t.Measured)
 	if !t.Inside {
 		w.Off = suspects(p, engine, ratio)
 	}
@@ -176,8 +176,8 @@ func suspects(p *plan.Plan, engine string, ratio float64) []Suspect {
 	for k := range uncertainty.Count {
 		moved := float64(step.Terms[k]) * (math.Exp(post.Mean[k]) - math.Exp(prior.Mean[k]))
 		c := causes()[k.String()]
-		s := Suspect{Term: k.String(), Name: k.Words(), Share: units.Share(step.Terms[k] / total), Seconds: units.Rounded(units.Seconds(moved)),
-			Explain: units.Share(moved / (float64(total) * (ratio - 1))), Cause: c.Slower}
+		s := Suspect{Term: k.String(), Name: k.Words(), Share: units.Rounded(units.Share(step.Terms[k] / total)), Seconds: units.Rounded(units.Seconds(moved)),
+			Explain: units.Rounded(units.Share(moved / (float64(total) * (ratio - 1)))), Cause: c.Slower}
 		if ratio < 1 {
 			s.Cause = c.Faster
 		}
