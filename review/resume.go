@@ -127,12 +127,16 @@ func differing(old, new *plan.Plan) []string {
 	return names
 }
 
-func plainText(pointer any) string {
-	text, err := json.Marshal(pointer)
-	if err != nil {
+// plainText is a value as JSON, with the signs that mean something in HTML as they are:
+// people read it.
+func plainText(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		panic("review: " + err.Error())
 	}
-	return string(text)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (r *Row) fits(old, new *plan.Plan, differ []string) bool {

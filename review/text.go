@@ -1,7 +1,6 @@
 package review
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,14 +98,11 @@ func spelled(v any) string {
 	if v == nil {
 		return "(none)"
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic("review: " + err.Error())
-	}
+	text := plainText(v)
 	if n, ok := v.(float64); ok && n == float64(int64(n)) {
 		return fmt.Sprint(int64(n))
 	}
-	return printable(string(text))
+	return printable(text)
 }
 
 // printable spells characters that a terminal would not show, or obey.
