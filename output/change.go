@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -24,6 +25,7 @@ type ProblemKind uint8
 // The kinds of problems; all but Blocked are overridden by force.
 const (
 	Foreign ProblemKind = iota // ndc did not write the file
+	Merged                     // git left the marks of a merge in it
 	Edited                     // ndc wrote it, and somebody changed it since
 	Blocked                    // something stands there that no file can replace
 )
@@ -103,6 +105,9 @@ func (c *change) file(o *Output, r *Result, file File, was *manifest, force bool
 		owned, ours := was.owned[file.Path]
 		p := Problem{Path: o.name(name)}
 		if there.refuses(&p, was.name, ours, there.hash != "" && (there.hash == hash || there.hash == owned)); p.Why != "" && (p.Kind == Blocked || !force) {
+			if o.merges(name) {
+				p.Kind, p.Why = Merged, "holds the marks of a merge"
+			}
 			c.problem(p)
 			return
 		}
@@ -110,6 +115,13 @@ func (c *change) file(o *Output, r *Result, file File, was *manifest, force bool
 	}
 	c.steps = append(c.steps, step{Path: name, New: true, Old: there.state()})
 	c.contents = append(c.contents, file)
+}
+
+// merges reports whether a file has the marks that git leaves where two branches
+// changed it.
+func (o *Output) merges(name string) bool {
+	content, _, err := read(o.root, name, largest)
+	return err == nil && bytes.Contains(content, []byte("\n<<<<<<< ")) && bytes.Contains(content, []byte("\n>>>>>>> "))
 }
 
 // refuses says why what lies at a place is not replaced: ours is what the

@@ -507,3 +507,20 @@ func TestFolderThatHoldsNoFiles(t *testing.T) {
 		t.Error("a lock where no file can be")
 	}
 }
+
+// TestMergeMarks: where git left the marks of a merge, that is told, and not that ndc
+// did not write the file.
+func TestMergeMarks(t *testing.T) {
+	out := t.TempDir()
+	must(t, out, builds["first"]...)
+	name := filepath.Join(out, "a/torchtitan/train.toml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, name, "first\n<<<<<<< HEAD\n"+string(text)+"\n=======\n"+string(text)+"\n>>>>>>> other\n")
+	_, problems := attempt(t, out, false, builds["second"]...)
+	if len(problems) != 1 || problems[0].Kind != Merged {
+		t.Error(problems)
+	}
+}

@@ -109,6 +109,9 @@ func explained(diags *diag.List, p output.Problem) {
 	case output.Foreign:
 		diags.Error(IDForeignFile, diag.Range{}, "An output would replace a foreign file",
 			fmt.Sprintf("%s %s. Move it away, choose another folder with -o, or replace it with --force.", p.Path, p.Why))
+	case output.Merged:
+		diags.Error(IDForeignFile, diag.Range{}, "A merge is not resolved",
+			fmt.Sprintf("%s %s. Take either side of its whole folder (git checkout --ours, or --theirs), and build again.", p.Path, p.Why))
 	case output.Blocked:
 		diags.Error(IDCannotWrite, diag.Range{}, "Output cannot be written",
 			fmt.Sprintf("%s %s. All files are as they were; move it away or choose another folder with -o.", p.Path, p.Why))
