@@ -7,18 +7,24 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ndc-dev/ndc/lang/lock"
 )
 
 // revision is the files of one commit of a git repository, read through the
 // git command, by slash paths from the top of the repository. A symbolic link
-// and a submodule are not there: nothing leads out of the commit.
+// and a submodule are not there: nothing leads out of the commit, but for what
+// ndc init fetched, which teams need not commit. It is taken from the working
+// tree, and held to the hash in the commit's own lock like all that is fetched.
 type revision struct {
 	dir     string                   // in the repository
+	fetched fs.FS                    // the working tree; nil without one
 	entries map[string]revisionEntry // by path
 	below   map[string][]fs.DirEntry // of folders, in the order of their names
 }
@@ -41,11 +47,17 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 	if err != nil {
 		return nil, "", err
 	}
+	var tree fs.FS
+	if top, err := git(ctx, dir, "rev-parse", "--show-toplevel"); err == nil {
+		if root, err := os.OpenRoot(strings.TrimSuffix(string(top), "\n")); err == nil {
+			tree = root.FS()
+		}
+	}
 	listing, err := git(ctx, dir, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, "", err
 	}
-	r = &revision{dir: dir, entries: map[string]revisionEntry{".": {name: ".", mode: fs.ModeDir | 0o555}}, below: map[string][]fs.DirEntry{}}
+	r = &revision{dir: dir, fetched: tree, entries: map[string]revisionEntry{".": {name: ".", mode: fs.ModeDir | 0o555}}, below: map[string][]fs.DirEntry{}}
 	for line := range strings.SplitSeq(string(listing), "\x00") {
 		what, file, _ := strings.Cut(line, "\t")
 		if f := strings.Fields(what); len(f) == 3 && f[1] == "blob" && strings.HasPrefix(f[0], "100") {
@@ -99,6 +111,9 @@ func (r *revision) add(name string, e revisionEntry) {
 // Open implements fs.FS.
 func (r *revision) Open(name string) (fs.File, error) {
 	e, ok := r.entries[path.Clean(name)]
+	if !ok && r.fetched != nil && strings.Contains("/"+name, "/"+lock.Folder+"/") {
+		return r.fetched.Open(name)
+	}
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
