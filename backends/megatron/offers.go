@@ -26,6 +26,14 @@ func offersTensor(j *job.Job) []target.Offer {
 	}}}
 }
 
+// scalesHaveBuffers reports whether user buffers hold the scales of a job's precision:
+// those of whole tensors and of mxfp8. Others are refused when the layers are built
+// (Transformer Engine, module/base.py, "Unsupported quantizer for Userbuffers").
+func scalesHaveBuffers(j *job.Job) bool {
+	recipe := j.Training.FP8.Recipe
+	return j.Training.Precision != "nvfp4" && (j.Training.Precision != "fp8" || recipe == "delayed" || recipe == "tensorwise")
+}
+
 func offersOptimizerGather(j *job.Job) []target.Offer {
 	if j.Model.MoE != nil || j.Model.LayerPattern != "" {
 		return nil
@@ -76,18 +84,10 @@ func offersAttention(j *job.Job) []target.Offer {
 
 // registersBuffers reports whether Transformer Engine has user buffers for every
 // linear layer of a job that sequence parallelism communicates around: its names
-// are those of a plain transformer's (qkv, proj, fc1, fc2), in 16 bits, with scales
-// of whole tensors and with those of mxfp8. Other scales it refuses (module/base.py,
-// "Unsupported quantizer for Userbuffers").
+// are those of a plain transformer's (qkv, proj, fc1, fc2), in 16 or fewer bits.
 func registersBuffers(j *job.Job) bool {
-	m, recipe := &j.Model, j.Training.FP8.Recipe
-	switch j.Training.Precision {
-	case "bf16", "fp16", "mxfp8":
-	case "fp8":
-		if recipe != "delayed" && recipe != "tensorwise" {
-			return false
-		}
-	default:
+	m := &j.Model
+	if j.Training.Precision == "fp32" || !scalesHaveBuffers(j) {
 		return false
 	}
 	return j.Cluster.NVLink.Domain > 1 && m.MLA == nil && m.LayerPattern == "" && (m.MoE == nil || m.MoE.SharedExpertFFNHiddenSize == 0)

@@ -114,6 +114,12 @@ func TestRules(t *testing.T) {
 			l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule = 2, 2, plan.ScheduleInterleaved1F1B
 		}},
 		{RuleOverlapTensor, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Execution.OverlapTensorParallel = job.Some(true) }},
+		{RuleOverlapTensor, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.OverlapTensorParallel = job.Some(true)
+			j.Training.Precision, j.Training.FP8.Recipe = "fp8", "blockwise"
+			l.TensorParallel, l.SequenceParallel = 2, true
+			l.DataParallelShard /= 2
+		}},
 		{RuleOverlapExpert, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Model, j.Execution.OverlapExpertParallel = mixtral(), job.Some(true)
 			l.ExpertParallel, l.PipelineParallel = 8, 2
