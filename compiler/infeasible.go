@@ -43,7 +43,7 @@ func reasons(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan, o 
 func timeReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
 	most, longest := j.Constraints.MaxTrainingTime.Value, goodput.Longest(j, p.Time.StepSeconds)
 	r.Needed, r.Available = float64(longest), float64(most)
-	r.Summary = fmt.Sprintf("%s of %s s take %s", units.Count(p.Run.Steps, "step"), units.Significant(float64(p.Time.StepSeconds), 3), p.Run.Seconds.Clock())
+	r.Summary = fmt.Sprintf("%s take %s", stepsOf(j, p), p.Run.Seconds.Clock())
 	switch {
 	case math.IsInf(float64(longest), 1):
 		r.Needed = float64(p.Run.Seconds)
@@ -67,7 +67,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		timeReason(j, p, &r)
 	case search.IDGPUHours:
 		r.Needed, r.Available = p.Run.GPUHours, j.Constraints.MaxGPUHours.Value
-		r.Summary = fmt.Sprintf("%s of %s s take %s GPU-hours on %s, max_gpu_hours allows %s", units.Count(p.Run.Steps, "step"), units.Significant(float64(p.Time.StepSeconds), 3), units.Significant(r.Needed, 4), units.Count(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode, "GPU"), units.Significant(r.Available, 4))
+		r.Summary = fmt.Sprintf("%s take %s GPU-hours on %s, max_gpu_hours allows %s", stepsOf(j, p), units.Significant(r.Needed, 4), units.Count(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode, "GPU"), units.Significant(r.Available, 4))
 	case search.IDCost:
 		r.Needed, r.Available = p.Run.Cost, j.Constraints.MaxCost.Value
 		r.Summary = fmt.Sprintf("%s GPU-hours at %g cost %s, max_cost allows %s", units.Significant(p.Run.GPUHours, 4), j.Cluster.PricePerGPUHour, units.Significant(r.Needed, 4), units.Significant(r.Available, 4))
@@ -360,4 +360,13 @@ func free(a *option.Axis, c *job.LayoutConstraints) {
 func summary(l *plan.Layout) string {
 	return fmt.Sprintf("tensor_parallel %d, context_parallel %d, pipeline_parallel %d, data_parallel %d x %d, zero_stage %d, micro_batch_size %d, recompute %s",
 		l.TensorParallel, l.ContextParallel, l.PipelineParallel, l.DataParallelReplicate, l.DataParallelShard, l.ZeroStage, l.MicroBatchSize, l.Recompute)
+}
+
+// stepsOf is the steps of a run and how long each takes, at most where the batch grows.
+func stepsOf(j *job.Job, p *plan.Plan) string {
+	most := ""
+	if j.Training.BatchRamp != nil {
+		most = "at most "
+	}
+	return fmt.Sprintf("%s of %s%s s", units.Count(p.Run.Steps, "step"), most, units.Significant(float64(p.Time.StepSeconds), 3))
 }

@@ -63,7 +63,7 @@ func checkpointBytes(j *job.Job) float64 {
 // GPU-hours, those of spare nodes too, how many submissions of the Slurm limit it takes, how often it saves,
 // and how long it takes with its failures.
 func Run(j *job.Job, step units.Seconds, within [2]units.Seconds) plan.Run {
-	seconds := step * units.Seconds(j.Training.Steps)
+	seconds := step * units.Seconds(j.Training.WholeSteps())
 	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
 	r.GPUHours = float64(seconds) / 3600 * float64(j.AllocatedGPUs())
 	r.Cost = r.GPUHours * j.Cluster.PricePerGPUHour
@@ -100,7 +100,7 @@ const halvings = 34
 // LongestStep is the longest step with which a run ends within a limit with the
 // probability Likely; zero when there is none.
 func LongestStep(j *job.Job, limit units.Seconds) units.Seconds {
-	ideal := limit / units.Seconds(j.Training.Steps)
+	ideal := limit / units.Seconds(j.Training.WholeSteps())
 	if Longest(j, ideal) <= limit {
 		return ideal
 	}
@@ -141,7 +141,7 @@ func expect(j *job.Job, r *plan.Run, step units.Seconds, within [2]units.Seconds
 	r.Failures = expected / h.between
 	spread := h.luck(r, step, r.Failures)
 	fastest, slowest := within[0], within[1]
-	least, most := float64(r.Steps)*float64(fastest), float64(r.Steps)*float64(slowest)*endless
+	least, most := j.Training.WholeSteps()*float64(fastest), j.Training.WholeSteps()*float64(slowest)*endless
 	r.ExpectedSeconds = units.Seconds(expected)
 	r.ExpectedRange = [2]units.Seconds{units.Seconds(max(best.seconds(r, fastest)-spread, least)), units.Seconds(min(worst.seconds(r, slowest)+spread, most))}
 	r.Goodput = units.Share(float64(r.Seconds) / expected)

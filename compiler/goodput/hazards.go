@@ -17,6 +17,7 @@ type hazards struct {
 	restart float64 // from a failure to the next step
 	stall   float64 // that training stands still for a save
 	lag     float64 // until a save behind training counts
+	steps   float64 // of the whole batch
 }
 
 // failureRate is how often a published run failed.
@@ -43,7 +44,7 @@ var failureRates = func() (list []failureRate) {
 
 // hazards are those that a job says, or what is usual.
 func (s *saving) hazards(j *job.Job) hazards {
-	h := hazards{between: s.Days * 24 * 3600 * s.GPUs / s.Interruptions, restart: float64(StartSeconds(j)), stall: s.stall(j), lag: s.lag(j)}
+	h := hazards{between: s.Days * 24 * 3600 * s.GPUs / s.Interruptions, restart: float64(StartSeconds(j)), stall: s.stall(j), lag: s.lag(j), steps: j.Training.WholeSteps()}
 	if r := j.Cluster.Reliability; r != nil && r.GPUHoursBetweenFailures > 0 {
 		h.between = r.GPUHoursBetweenFailures * 3600
 	}
@@ -91,7 +92,7 @@ func (h *hazards) seconds(r *plan.Run, step units.Seconds) float64 {
 		return math.Inf(1)
 	}
 	piece := h.between * math.Exp(h.lag/running) * math.Expm1(work/running)
-	return piece*float64(r.Steps)/steps + h.restart*float64(r.Jobs-1)
+	return piece*h.steps/steps + h.restart*float64(r.Jobs-1)
 }
 
 // luck is how much longer or shorter than expected a run of so many failures takes,

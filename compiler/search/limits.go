@@ -46,7 +46,7 @@ func newLimits(j *job.Job) limits {
 func (l *limits) time(j *job.Job) {
 	c := &j.Constraints
 	perStep := func(total float64) units.Seconds {
-		return units.Rounded(units.Seconds(total / float64(j.Training.Steps)))
+		return units.Rounded(units.Seconds(total / j.Training.WholeSteps()))
 	}
 	if perHour := float64(j.AllocatedGPUs()) / 3600; j.Training.Steps > 0 {
 		if c.MaxTrainingTime.Set {

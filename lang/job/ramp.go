@@ -1,6 +1,9 @@
 package job
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Sizes is the number of batch sizes before the global one.
 func (r *BatchRamp) Sizes(global int) int { return (global - r.Start) / r.Increment }
@@ -20,6 +23,17 @@ func (r *BatchRamp) After(global int, steps, sequences int64) (taken, read int64
 	}
 	n := min(steps-taken, ceilDiv(max(sequences-read, 0), int64(global)))
 	return taken + n, read + n*int64(global)
+}
+
+// WholeSteps is how many steps of the whole batch read what a training reads. Where the
+// batch grows they are fewer than its steps; a step is taken to last as much less as its
+// batch is smaller.
+func (t *Training) WholeSteps() float64 {
+	if t.BatchRamp == nil {
+		return float64(t.Steps)
+	}
+	_, read := t.BatchRamp.After(t.GlobalBatchSize, int64(t.Steps), math.MaxInt64)
+	return float64(read) / float64(t.GlobalBatchSize)
 }
 
 // part is total × i / n, rounded up, without an overflow between.

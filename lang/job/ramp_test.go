@@ -47,3 +47,19 @@ func TestRampLong(t *testing.T) {
 		t.Errorf("%d steps, %d sequences; the first size lasts longer", taken, read)
 	}
 }
+
+// TestWholeSteps: a ramp 2, 4, 6 to 8 over 36 sequences reads 12 in each part, in 6, 3 and
+// 2 steps; what follows is of the whole batch. As many tokens take as long, with a ramp or
+// without.
+func TestWholeSteps(t *testing.T) {
+	ramp := &BatchRamp{Start: 2, Increment: 2, Sequences: 36}
+	for steps, want := range map[int]float64{3: 6. / 8, 11: 36. / 8, 20: 36./8 + 9} {
+		r := Training{Steps: steps, GlobalBatchSize: 8, BatchRamp: ramp}
+		if got := r.WholeSteps(); got != want {
+			t.Errorf("%d steps are %v whole ones, want %v", steps, got, want)
+		}
+	}
+	if got := (&Training{Steps: 20, GlobalBatchSize: 8}).WholeSteps(); got != 20 {
+		t.Errorf("without a ramp: %v", got)
+	}
+}
