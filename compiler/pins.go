@@ -221,8 +221,9 @@ func batchDetail(j *job.Job, t *target.Target) string {
 		nodes = fmt.Sprintf(", or %s", units.Count(list[0], "node"))
 	}
 	unit := smallest * least(j.Constraints.Layout.MicroBatchSize) * least(j.Constraints.Layout.MicroBatches)
+	below := gbs / unit * unit
 	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of %d, such as %d or %d%s.",
-		gbs, j.Cluster.GPUs(), smallest, pinned(j), unit, max(1, gbs/unit)*unit, (gbs/unit+1)*unit, nodes)
+		gbs, j.Cluster.GPUs(), smallest, pinned(j), unit, max(unit, below), max(unit, below)+unit, nodes)
 }
 
 // least is the smallest value of a choice, 1 when it is free.

@@ -117,8 +117,16 @@ func knownCommands(root *cobra.Command) {
 	}
 }
 
+// kinds are what flags take, by the library's name for it.
+var kinds = map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false"}
+
 // wrongFlag reports a flag that does not exist or that has a wrong value.
 func wrongFlag(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && kinds[invalid.GetFlag().Value.Type()] != "" {
+		f := invalid.GetFlag()
+		return wrongUsage(c, "--%s takes %s, not %q.", f.Name, kinds[f.Value.Type()], invalid.GetValue())
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return wrongUsage(c, "%v.", err)
