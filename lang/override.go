@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ type pathStep struct {
 // stand at some paths: "model", "cluster", "cluster.gpu", "backend" and "" for the
 // rest. What belongs to another part is left alone.
 func (l *loader) override(parts map[string]**block) {
+	var set []string
 	for i := range l.options.Overrides {
 		o := &l.options.Overrides[i]
 		s := &setting{loader: l, file: o.From + " " + o.Text}
@@ -51,10 +53,16 @@ func (l *loader) override(parts map[string]**block) {
 		if !s.parse(o.Text) {
 			continue
 		}
+		path := s.path()
+		if slices.Contains(set, path) {
+			s.fail(InvalidValue, s.place(0, s.at-1), "%s is set twice. Each change of a job sets an argument once; several changes are several options.", path)
+			continue
+		}
+		set = append(set, path)
 		root := ""
-		for _, path := range []string{"model", "backend", "cluster", "cluster.gpu"} {
-			if strings.HasPrefix(o.Text, path+".") {
-				root = path
+		for _, part := range []string{"model", "backend", "cluster", "cluster.gpu"} {
+			if strings.HasPrefix(path, part+".") {
+				root = part
 			}
 		}
 		if root != "" {
@@ -88,6 +96,21 @@ func (s *setting) parse(text string) bool {
 		s.names = append(s.names, one)
 	}
 	return true
+}
+
+// path is the names as one writes them, without spaces.
+func (s *setting) path() string {
+	var b strings.Builder
+	for i, n := range s.names {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(n.name)
+		if n.label != "" {
+			fmt.Fprintf(&b, "[%q]", n.label)
+		}
+	}
+	return b.String()
 }
 
 // place is a range of the text.

@@ -55,6 +55,7 @@ func TestOverrideMistakes(t *testing.T) {
 		"for_each=[1]":                              `"for_each" says how the job was put together`,
 		"training.data.source.path=/x":              `Its label stands in brackets: source["LABEL"].`,
 		`training.optimizer["sgd"].learning_rate=1`: `The block training has no such block optimizer`,
+		"training.steps=3; training . steps = 4":    `training.steps is set twice`,
 		"cluster.nodes=1; cluster.nvlnk.domain=8":   `The block cluster has no block "nvlnk". Did you mean "nvlink"?`,
 	} {
 		if _, got := overridden(t, text); !strings.Contains(got, want) || !strings.HasPrefix(got, "--compare ") {
