@@ -624,6 +624,14 @@ func SetByShell(script string) (names []string) {
 			set(n.Name)
 		case *syntax.WordIter:
 			set(n.Name)
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && slices.Contains([]string{"read", "mapfile", "readarray"}, n.Args[0].Lit()) {
+				for _, w := range n.Args[1:] {
+					if IsName(w.Lit()) {
+						set(w.Parts[0].(*syntax.Lit))
+					}
+				}
+			}
 		}
 		return true
 	})

@@ -11,7 +11,7 @@ import (
 
 // liveVariables are those that the batch script sets before the lines of the job and of
 // its site, and reads after them.
-var liveVariables = []string{"chain", "claim", "configuration", "hosts", "link", "log", "more", "start", "successor"}
+var liveVariables = []string{"chain", "failed", "hosts", "link", "log", "more", "stalled", "start", "state", "status", "step", "stop_file", "successor"}
 
 // readOnly are variables that bash lets nobody set (bash(1), Shell Variables).
 var readOnly = []string{"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"}

@@ -3,23 +3,23 @@ package slurm
 import (
 	"bytes"
 	"flag"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"mvdan.cc/sh/v3/syntax"
+	"pgregory.net/rapid"
+
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
-	"golang.org/x/tools/txtar"
-	"mvdan.cc/sh/v3/syntax"
-	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -380,26 +380,77 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestLiveVariables: the batch script sets each of them before the lines of the job, and
-// some script reads it.
+// TestLiveVariables: they are those that some batch script sets before the last lines
+// of a job or a site, and reads after them or in a function.
 func TestLiveVariables(t *testing.T) {
-	var all strings.Builder
-	names, err := fs.Glob(templates, "templates/*")
+	live := map[string]bool{}
+	goldens, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
-		text, err := templates.ReadFile(name)
+	for _, golden := range goldens {
+		a, err := txtar.ParseFile(golden)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Write(text)
+		for _, f := range a.Files {
+			if strings.HasSuffix(f.Name, ".sbatch") {
+				liveIn(t, string(f.Data), live)
+			}
+		}
 	}
-	for _, name := range liveVariables {
-		set := regexp.MustCompile(`(?m)^ *(mapfile -t |.*\b)` + name + `(=| <)`).MatchString(all.String())
-		read := regexp.MustCompile(`\$\{?` + name + `\b`).MatchString(all.String())
-		if !set || !read {
-			t.Errorf("%s: set %v, read %v", name, set, read)
+	for _, name := range ownVariables {
+		delete(live, name)
+	}
+	want := slices.DeleteFunc(slices.Sorted(maps.Keys(live)), func(name string) bool { return strings.HasPrefix(name, "SLURM_") })
+	if d := cmp.Diff(want, liveVariables); d != "" {
+		t.Errorf("-of the scripts +listed:\n%s", d)
+	}
+}
+
+// liveIn adds the variables of one batch script.
+func liveIn(t *testing.T, script string, live map[string]bool) {
+	t.Helper()
+	before, _, ok := strings.Cut(script, "\nlaunch=(")
+	if !ok {
+		t.Fatal("the script has no launch")
+	}
+	tree, err := render.ParseShell([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, local := map[string]bool{}, map[string]bool{}
+	inFunction := uint(0) // where the last function ends
+	syntax.Walk(tree, func(n syntax.Node) bool {
+		if n == nil {
+			return true
+		}
+		at := n.Pos().Offset()
+		reads := at < inFunction || at > uint(len(before)+1)
+		switch n := n.(type) {
+		case *syntax.FuncDecl:
+			inFunction = n.End().Offset()
+		case *syntax.ParamExp:
+			read[n.Param.Value] = read[n.Param.Value] || reads
+		case *syntax.ArithmExp: // where names stand alone
+			syntax.Walk(n.X, func(n syntax.Node) bool {
+				if w, ok := n.(*syntax.Word); ok {
+					read[w.Lit()] = read[w.Lit()] || reads
+				}
+				return true
+			})
+		case *syntax.DeclClause:
+			for _, a := range n.Args {
+				if a.Name != nil {
+					local[a.Name.Value] = local[a.Name.Value] || at < inFunction
+				}
+			}
+		}
+		return true
+	})
+	for _, name := range render.SetByShell(before) {
+		if read[name] && !local[name] && name != "_" {
+			live[name] = true
 		}
 	}
 }
