@@ -13,6 +13,8 @@ const (
 	IDDegreesDoNotFit diag.ID = "layout-degrees-do-not-fit"
 	// IDBatchIndivisible: the global batch divides over no layout.
 	IDBatchIndivisible diag.ID = "batch-indivisible"
+	// IDLayersIndivisible: the layers have no pipeline or recompute as the constraints ask.
+	IDLayersIndivisible diag.ID = "layers-indivisible"
 	// IDStageLayers: stage_layers do not add up.
 	IDStageLayers diag.ID = "stage-layers"
 	// IDAwkwardNodes: the number of GPUs has a factor that the batch lacks.

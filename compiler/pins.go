@@ -184,13 +184,17 @@ func checkStageLayers(j *job.Job, t *target.Target, diags *diag.List) {
 // checkFound reports input for which there is no layout at all.
 func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
 	var diags diag.List
-	rejected := o.Counts.Rejected[search.IDBatchNotDivisible]
+	none := func(id diag.ID) bool { return o.Counts.Rejected[id] == o.Counts.Enumerated }
 	switch {
 	case o.Counts.Enumerated == 0:
 		diags.Error(IDDegreesDoNotFit, j.Sources.Range("constraints.layout"), "No product of degrees uses all GPUs",
 			degreesDetail(j))
-	case rejected == o.Counts.Enumerated:
+	case none(search.IDBatchNotDivisible):
 		diags.Error(IDBatchIndivisible, j.Sources.Range("training.global_batch_size"), "No layout divides the global batch", batchDetail(j, t))
+	case none(search.IDLayersNotDivisible):
+		diags.Error(IDLayersIndivisible, j.Sources.Range("constraints.layout"), "No layout cuts the layers as asked",
+			fmt.Sprintf("The model has %s, and %s %s has no pipeline and recompute for them that the constraints allow (%s). A pipeline has pipeline_parallel x virtual_pipeline chunks of at least a layer each, and recompute_layers are at most those of a chunk. Change or remove one of the constraints.",
+				units.Count(j.Model.Layers, "layer"), t.Backend, t.Version, pinned(j, func(a *option.Axis) bool { return a.Name == "pipeline_parallel" || !a.Mesh && !a.Batch })))
 	}
 	return diags
 }
@@ -198,8 +202,12 @@ func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
 // degreesDetail does not name the backend: for several backends of a job it is
 // one mistake.
 func degreesDetail(j *job.Job) string {
-	return fmt.Sprintf("The job has %d GPUs, and tensor_parallel x context_parallel x pipeline_parallel x data_parallel_replicate x data_parallel_shard must make exactly that, with degrees that the framework and constraints.layout allow (%s). Change the degrees or the number of nodes.",
-		j.Cluster.GPUs(), pinned(j))
+	experts := ""
+	if j.Model.MoE != nil {
+		experts = ", and expert_parallel must divide the GPUs of a pipeline stage"
+	}
+	return fmt.Sprintf("The job has %d GPUs, and tensor_parallel x context_parallel x pipeline_parallel x data_parallel_replicate x data_parallel_shard must make exactly that, with degrees that the framework and constraints.layout allow (%s)%s. Change the degrees or the number of nodes.",
+		j.Cluster.GPUs(), pinned(j, cuts), experts)
 }
 
 // batchDetail names the data-parallel sizes that are open and the nearest
@@ -223,7 +231,7 @@ func batchDetail(j *job.Job, t *target.Target) string {
 	unit := smallest * least(j.Constraints.Layout.MicroBatchSize) * least(j.Constraints.Layout.MicroBatches)
 	below := gbs / unit * unit
 	return fmt.Sprintf("global_batch_size = %d is cut into micro_batch_size x micro_batches x data parallel size, and the smallest data parallel size that the %d GPUs allow here is %d (%s). Use a multiple of %d, such as %d or %d%s.",
-		gbs, j.Cluster.GPUs(), smallest, pinned(j), unit, max(unit, below), max(unit, below)+unit, nodes)
+		gbs, j.Cluster.GPUs(), smallest, pinned(j, cuts), unit, max(unit, below), max(unit, below)+unit, nodes)
 }
 
 // least is the smallest value of a choice, 1 when it is free.
@@ -238,15 +246,23 @@ func least(c job.IntChoice) int {
 	return n
 }
 
-// pinned lists what the user fixed of what shares out the GPUs and the batch,
-// for messages.
-func pinned(j *job.Job) string {
+// cuts are the axes that share out the GPUs and the batch.
+func cuts(a *option.Axis) bool { return a.Mesh || a.Batch }
+
+// pinned lists what the user fixed of some axes, for messages.
+func pinned(j *job.Job, of func(*option.Axis) bool) string {
 	c := &j.Constraints.Layout
 	var parts []string
 	for i := range option.Axes {
-		if a := &option.Axes[i]; (a.Mesh || a.Batch) && !a.IsFree(c) {
-			parts = append(parts, a.Name+" = "+show(*a.Counted(c)))
+		a := &option.Axes[i]
+		if !of(a) || a.IsFree(c) {
+			continue
 		}
+		part := a.Name
+		if a.Kind == option.Count {
+			part += " = " + show(*a.Counted(c))
+		}
+		parts = append(parts, part)
 	}
 	if parts == nil {
 		return "no degree is constrained"

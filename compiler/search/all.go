@@ -61,7 +61,7 @@ func (v *visitor) meshLayouts(index int) {
 	}
 	v.mesh.index = index
 	m.Fill(&v.layout)
-	if v.meshFault(v.space.Leaves(m)) != "" {
+	if v.meshFault(m, v.space.Leaves(m)) != "" {
 		return
 	}
 	pipelines := v.space.Pipelines(m)

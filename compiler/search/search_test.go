@@ -106,7 +106,7 @@ func everything(j *job.Job, t *target.Target) ([]Candidate, Outcome, int64) {
 		w.layout = plan.Layout{}
 		m.Fill(&w.layout)
 		w.current.mesh, w.current.leaf, w.mesh.index = i, 0, i
-		fault := w.meshFault(s.space.Leaves(m)) != ""
+		fault := w.meshFault(m, s.space.Leaves(m)) != ""
 		pipelines := s.space.Pipelines(m)
 		for p := range pipelines {
 			pipelines[p].Fill(&w.layout)

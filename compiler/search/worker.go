@@ -59,7 +59,7 @@ func (w *worker) open(index int, out *meshSearch) {
 	m.Fill(&w.layout)
 	leaves := w.space.Leaves(m)
 	out.counts.Enumerated = max(leaves, 1)
-	switch id := w.meshFault(leaves); {
+	switch id := w.meshFault(m, leaves); {
 	case id == "":
 		known := &w.known[index]
 		if known.smallest == 0 {
@@ -98,9 +98,12 @@ func (w *worker) meshBeaten(sizes []int) bool {
 }
 
 // meshFault names what forbids every layout of the current mesh, or "".
-func (w *worker) meshFault(leaves int64) diag.ID {
-	if leaves == 0 {
+func (w *worker) meshFault(m *layout.Mesh, leaves int64) diag.ID {
+	switch {
+	case leaves == 0 && len(w.space.MicroBatchSizes(m)) == 0:
 		return IDBatchNotDivisible
+	case leaves == 0:
+		return IDLayersNotDivisible
 	}
 	for i := range w.target.Rules {
 		if r := &w.target.Rules[i]; r.Mesh && r.Breaks(&w.facts) {
