@@ -71,7 +71,7 @@ func (b *build) schedule() []setting {
 		s = append(s, setting{"lr_scheduler.total_steps", r.totalSteps, "spec: warm-up and decay are longer than the run"})
 	}
 	if r.decayRatio != nil {
-		s = append(s, setting{"lr_scheduler.decay_ratio", *r.decayRatio, "spec: decay steps over steps"})
+		s = append(s, setting{"lr_scheduler.decay_ratio", *r.decayRatio, "spec: " + b.counted("training.schedule.decay_steps") + " over those of the run"})
 	}
 	return append(s,
 		setting{"lr_scheduler.decay_type", r.decayType, "spec: training.schedule"},

@@ -261,7 +261,7 @@ def run() -> Trainer.Config:
         ),
         lr_scheduler=Rate.Config(
             warmup_steps=200,  # spec: training.schedule.warmup_steps
-            decay_ratio=0.10007549702206191,  # default: decay steps over steps
+            decay_ratio=0.10007549702206191,  # spec: training.schedule.decay_tokens over those of the run
             decay_type="linear",  # spec: training.schedule
             min_lr_factor=0.0,  # spec: training.schedule.minimum_learning_rate over the peak
         ),
