@@ -168,6 +168,9 @@ func (x *trial) make(hours float64) (diags diag.List) {
 // breaksPolicy reports whether the whole job could not be built with a choice: a trial
 // that finds it the fastest would tell to pin what a policy forbids.
 func (x *trial) breaksPolicy(choice *plan.Choice) bool {
+	if x.policies == nil {
+		return false
+	}
 	p, _, err := compiler.Fixed(signals.context(), x.job, x.target, choice)
 	if err != nil {
 		signals.wait()

@@ -75,13 +75,14 @@ func (e *Evaluator) powerLimited(s *uncertainty.Step, t units.Seconds) []plan.Wa
 	gpu := &e.job.Cluster.GPU
 	usual, share := siliconOf(gpu), powerOf(gpu)
 	bits := int(8 * elementBytes(e.quantised))
-	exponent := e.parameters.nameOfSilicon(fmt.Sprintf("power%d", bits), gpu)
+	family := fmt.Sprintf("power%d", bits)
+	exponent := e.parameters.nameOfSilicon(family, gpu)
 	_, known := e.parameters[exponent] // 4-bit products at another limit were not measured
 	board := uncertainty.Embedded().Of(e.job).Measured.Distance(e.job, e.runtime.Calibration.Time).GPU == 0
 	if share >= 1 || !known || board && slices.Contains(usual.Held, gpu.Power) {
 		return nil
 	}
-	kept := math.Pow(share, e.parameters[exponent])
+	kept := e.parameters.ofPower(family, gpu)
 	var low, high float64 // what products keep at the bounds
 	for _, r := range ParameterRecords() {
 		if r.Name == exponent {

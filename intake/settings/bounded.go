@@ -14,10 +14,9 @@ var opaque = regexp.MustCompile(`(?s)^(?:"""(?:[^\\]|\\.)*?"{3,}|'''.*?'{3,}|"(?
 
 // bounded refuses TOML with more values than a tree may have, or deeper ones,
 // before its decoder reads it: that makes a table of every part of a dotted key
-// and keeps the whole key with each, and it calls itself for every bracket. A
-// So a part counts as many values as it is deep. A file that is no TOML is left
-// to the decoder, which says what is wrong. The dot of a number counts as one of
-// a key's.
+// and keeps the whole key with each, and it calls itself for every bracket. So a
+// part counts as many values as it is deep. A file that is no TOML is left to the
+// decoder, which says what is wrong. The dot of a number counts as one of a key's.
 func bounded(src []byte) error {
 	levels := []int{0} // how deep the section stands, and each open value in it
 	depth, nodes := 1, 0
