@@ -61,7 +61,8 @@ job "j" {
   execution {
     gradient_dtype = "bf16" # two bytes, as the paper has them
     offload {
-      optimizer = false
+      optimizer  = false
+      parameters = false
     }
   }
   slurm {

@@ -166,8 +166,8 @@ func (v version) execution(fam *family) *execution.Table[written] {
 		}},
 	}, {
 		Option: "offload.parameters", // what it does not go with is ReasonOffload, too
-		Variants: []target.Variant{{Name: "parameter offload", Options: []string{"offload.parameters"}, // only after the optimizer
-			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage == 3 && f.Exec.OffloadOptimizer },
+		Variants: []target.Variant{{Name: "parameter offload", Options: []string{"offload.parameters"},
+			Applies: func(f *target.Facts) bool { return f.Layout.ZeroStage == 3 },
 			Apply:   func(x *plan.Execution) { x.OffloadParameters = true }}},
 		Becomes: written{at: inZero3End, keys: func(e *emitter, c *configWriter) {
 			if e.plan.Execution.OffloadParameters {
@@ -188,6 +188,12 @@ func (v version) execution(fam *family) *execution.Table[written] {
 				Breaks: func(f *target.Facts) bool {
 					return f.Layout.ZeroStage <= 1 && f.Job.Training.Precision == "bf16" && f.Exec.GradientDType == "fp32" && !f.Exec.OffloadOptimizer &&
 						v.has(bf16AsFP16)
+				}},
+			{ID: ReasonUnaskedGradients, Reason: "without ZeRO this release accumulates gradients below fp32, which is for jobs that name gradient_dtype, or zero_stage = 0 alone",
+				Breaks: func(f *target.Facts) bool {
+					stages := &f.Job.Constraints.Layout.ZeroStage
+					asked := f.Job.Execution.GradientDType.Set || f.Job.Constraints.Execution["gradient_dtype"] != nil || stages.Pinned()
+					return !asked && f.Layout.ZeroStage == 0 && f.Job.Training.Precision != "fp32" && f.Exec.GradientDType != "fp32"
 				}},
 			{ID: ReasonGradientDType, Reason: "without ZeRO this release cannot accumulate gradients of a bf16 model in this type; ZeRO stages 1 to 3 can",
 				Breaks: func(f *target.Facts) bool { return breaksGradientType(v, f) }},

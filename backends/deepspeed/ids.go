@@ -87,6 +87,8 @@ const (
 	ReasonOverlapGradients diag.ID = "deepspeed-overlap-gradients"
 	// ReasonTensorBias: AutoTP with biases since 0.17.0.
 	ReasonTensorBias diag.ID = "deepspeed-tensor-bias"
+	// ReasonUnaskedGradients: gradients below fp32 are for who asks.
+	ReasonUnaskedGradients diag.ID = "deepspeed-unasked-gradients"
 	// ReasonGradientDType: which gradient types a stage can accumulate.
 	ReasonGradientDType diag.ID = "deepspeed-gradient-dtype"
 	// ReasonSequenceParallel: AutoTP has no sequence parallelism.

@@ -27,9 +27,9 @@ type Mesh struct {
 	SequenceParallel                                  bool
 	DataParallelReplicate, DataParallelShard          int
 	ZeroStage                                         int
-	// Idle marks a stage that has nothing to share and so is the run of the first
-	// one, unless some of the state goes to the host.
-	Idle                                 bool
+	// LesserStages are those whose run this is because there is nothing to share, as long
+	// as the framework can do them so and no state goes to the host.
+	LesserStages                         []int
 	ExpertParallel, ExpertTensorParallel int
 }
 
@@ -157,7 +157,10 @@ func (s *Space) pipelineDegree(pp int) bool {
 func (s *Space) dataAxes(m Mesh, dp int) {
 	c := &s.job.Constraints.Layout
 	stages := s.zeroStages(dp * m.ContextParallel)
-	for _, zero := range stages {
+	for i, zero := range stages {
+		if dp*m.ContextParallel == 1 {
+			m.LesserStages = stages[:i]
+		}
 		for _, shard := range divisors(dp, dp) {
 			replicate := dp / shard
 			switch {
@@ -168,16 +171,13 @@ func (s *Space) dataAxes(m Mesh, dp int) {
 				continue
 			}
 			m.ZeroStage, m.DataParallelShard, m.DataParallelReplicate = zero, shard, replicate
-			m.Idle = dp*m.ContextParallel == 1 && zero != stages[0]
 			s.expertAxes(m)
 		}
 	}
 }
 
-// zeroStages lists the stages for a number of ranks that could share state.
-// With nothing to share, all stages are the same run unless some of the state
-// can go to the host: the first that the user allows stands for them, stage 0
-// if possible.
+// zeroStages lists the stages for a number of ranks that could share state,
+// ascending; with nothing to share also stage 0.
 func (s *Space) zeroStages(ranks int) []int {
 	c := s.job.Constraints.Layout.ZeroStage
 	stages := slices.Clone(s.target.ZeroStages)
@@ -186,9 +186,6 @@ func (s *Space) zeroStages(ranks int) []int {
 	}
 	stages = slices.DeleteFunc(stages, func(z int) bool { return !c.Allows(z) })
 	slices.Sort(stages)
-	if ranks == 1 && len(stages) > 1 && len(s.target.Variants) == 0 {
-		return stages[:1]
-	}
 	return stages
 }
 

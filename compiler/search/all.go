@@ -56,9 +56,6 @@ type visitor struct {
 // meshLayouts looks at the layouts of a mesh.
 func (v *visitor) meshLayouts(index int) {
 	m := &v.space.Meshes[index]
-	if m.Idle {
-		return
-	}
 	v.mesh.index = index
 	m.Fill(&v.layout)
 	if v.meshFault(m, v.space.Leaves(m)) != "" {
@@ -95,6 +92,9 @@ func (v *visitor) visitAt(p *layout.Pipeline, mbs int, r *layout.Recompute, laye
 		if v.recommend(); v.brokenRule() != "" {
 			return
 		}
+	}
+	if v.idle(&v.execution) {
+		return
 	}
 	c := &v.current
 	c.Layout, c.Execution = v.layout, v.execution

@@ -75,13 +75,13 @@ type picks []int
 // choice, all of it is the target's recommendation.
 type options struct {
 	choices []choice
-	listed  bool             // some are the job's own, so that values may save memory, too
-	trial   job.Job          // the job with what is being tried
-	picks   picks            // what is being tried
-	start   picks            // as recommended
-	all     []picks          // all that may be tried
-	floors  []picks          // of which one is at least as fast as any
-	set     []target.Variant // without which the current layout does not fit
+	listed  bool        // some are the job's own, so that values may save memory, too
+	trial   job.Job     // the job with what is being tried
+	picks   picks       // what is being tried
+	start   picks       // as recommended
+	all     []picks     // all that may be tried
+	floors  []picks     // of which one is at least as fast as any
+	set     *variantSet // without which the current layout does not fit
 }
 
 func newOptions(j *job.Job, t *target.Target) options {
@@ -184,6 +184,20 @@ func (o *options) changed() (n int) {
 	return n
 }
 
+// relisted reports whether a value of the job's lists is another one than at first.
+func (o *options) relisted() bool {
+	for i, at := range o.picks {
+		if at != o.start[i] && o.choices[i].listed {
+			return true
+		}
+	}
+	return false
+}
+
+// needsVariant reports whether the current layout fits only with a variant, which
+// costs time: it dominates nothing.
+func (w *worker) needsVariant() bool { return w.options.set != nil }
+
 // legalise looks for one value of a list that makes the current layout legal.
 func (w *worker) legalise() bool {
 	o := &w.options
@@ -208,7 +222,7 @@ func (w *worker) optimise(v verdict) verdict {
 	if len(o.choices) == 0 || settled && !o.listed {
 		return v
 	}
-	best := w.current
+	best, set, start := w.current, o.set, o.set
 	for _, p := range o.all {
 		if slices.Equal(p, o.start) {
 			continue
@@ -217,18 +231,25 @@ func (w *worker) optimise(v verdict) verdict {
 		if !w.resolve(o.picks) {
 			continue
 		}
-		if w.apply(o.set) < len(o.set) || w.execution == best.Execution || w.breaksRule() {
+		relisted := o.relisted()
+		if !relisted && !w.with(start) || w.execution == best.Execution || w.breaksRule() {
 			continue
 		}
-		next := w.evaluate()
+		next := outOfMemory
+		if o.set = start; relisted {
+			next = w.fit() // another value of a list may need less, or more
+		} else {
+			next = w.evaluate()
+		}
 		if next == feasible {
 			w.consider()
 		}
 		if next > v || next == v && w.improves(&best) {
-			best, v = w.current, next
+			best, v, set = w.current, next, o.set
 		}
 	}
 	copy(o.picks, o.start)
+	o.set = set
 	w.current, w.execution = best, best.Execution
 	return v
 }

@@ -46,9 +46,6 @@ func (w *worker) probe(s *meshSearch) *Candidate {
 	}
 	w.mesh = s
 	m := &w.space.Meshes[s.index]
-	if m.Idle {
-		return nil
-	}
 	w.current.mesh, w.layout = s.index, plan.Layout{}
 	m.Fill(&w.layout)
 	w.micro(w.space.MicroBatchSizes(m)[0])

@@ -185,7 +185,7 @@ func (w *worker) exhaust(r *layout.Recompute, layers int) {
 	var rec func(i int)
 	rec = func(i int) {
 		if i == len(open) {
-			if !w.resolve(w.options.picks) || w.breaksRule() || w.evaluate() != feasible || w.idle() {
+			if !w.resolve(w.options.picks) || w.breaksRule() || w.fit() != feasible || w.idle(&w.execution) {
 				return
 			}
 			w.consider()
@@ -221,7 +221,7 @@ func TestRunFindsWhatBruteForceFinds(t *testing.T) {
 	}{{false, "throughput", 1, false, false, false, false}, {false, "throughput", 0.02, false, false, false, false}, {true, "throughput", 1, false, false, false, false},
 		{false, "memory", 1, false, false, false, false}, {false, "throughput", 1, true, false, false, false}, {false, "throughput", 1, false, true, false, false},
 		{true, "throughput", 1, false, true, false, false}, {false, "throughput", 0.02, false, true, false, false}, {false, "throughput", 1, false, false, true, false},
-		{false, "throughput", 1, false, true, true, false}, {false, "throughput", 1, false, true, false, true}, {true, "throughput", 1, false, true, false, true}} {
+		{false, "throughput", 1, false, true, true, false}, {false, "throughput", 1, true, true, false, false}, {false, "memory", 1, true, false, false, false}, {false, "throughput", 1, false, true, false, true}, {true, "throughput", 1, false, true, false, true}} {
 		t.Run(fmt.Sprintf("moe=%v,%s,%v,%v,%v,%v,%v", c.moe, c.objective, c.exposed, c.offload, c.options, c.crowded, c.short), func(t *testing.T) {
 			j, target := smallJob(c.moe, 1), smallTarget()
 			if c.short {

@@ -5,32 +5,53 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
+// variantSet is some of the target's variants, and which ones as bits.
+type variantSet struct {
+	members []target.Variant
+	bits    uint
+}
+
 // variants lists the sets of the target's variants that may be tried where
 // memory is short: every combination of those whose options the user left
 // free, single ones first, in the order of the target.
-func variants(j *job.Job, t *target.Target) [][]target.Variant {
+func variants(j *job.Job, t *target.Target) []variantSet {
 	free := slices.DeleteFunc(slices.Clone(t.Variants), func(v target.Variant) bool {
 		return slices.ContainsFunc(v.Options, func(name string) bool { return j.Sources.IsSet("execution." + name) })
 	})
-	var sets [][]target.Variant
-	for mask := 1; mask < 1<<len(free); mask++ {
-		var set []target.Variant
-		for rest := uint(mask); rest != 0; rest &= rest - 1 {
-			set = append(set, free[bits.TrailingZeros(rest)])
+	var sets []variantSet
+	for mask := uint(1); mask < 1<<len(free); mask++ {
+		set := variantSet{bits: mask}
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			set.members = append(set.members, free[bits.TrailingZeros(rest)])
 		}
 		sets = append(sets, set)
 	}
-	slices.SortStableFunc(sets, func(a, b []target.Variant) int { return cmp.Compare(len(a), len(b)) })
+	slices.SortStableFunc(sets, func(a, b variantSet) int { return cmp.Compare(len(a.members), len(b.members)) })
 	return sets
 }
 
+// fit evaluates the current layout with the options picked, and while memory is short
+// with the target's variants.
+func (w *worker) fit() verdict {
+	w.options.set = nil
+	v := w.evaluate()
+	w.base = w.current
+	if v == outOfMemory {
+		if v = w.tryVariants(); v == outOfMemory {
+			w.current = w.base
+		}
+	}
+	return v
+}
+
 // tryVariants evaluates the current layout, for which memory is short, with the
-// first set of variants that suffices. Whether any can is asked first, of all
+// best set of variants of which no part suffices. Whether any can is asked first, of all
 // that apply at once: none of them needs more memory.
 func (w *worker) tryVariants() verdict {
 	w.stateTooLarge = w.current.Result.StateBytes > w.limits.usable && !w.options.listed
@@ -38,7 +59,7 @@ func (w *worker) tryVariants() verdict {
 		return outOfMemory
 	}
 	w.resolve(w.options.picks)
-	if w.apply(w.variants[len(w.variants)-1]) == 0 {
+	if w.apply(w.variants[len(w.variants)-1].members) == 0 {
 		return outOfMemory
 	}
 	w.memory(&w.current.Result)
@@ -46,17 +67,28 @@ func (w *worker) tryVariants() verdict {
 	if broken, _ := w.limits.checkMemory(&w.current.Result); broken == IDMemory {
 		return outOfMemory // a node may yet have room for what fewer of them move
 	}
-	for _, set := range w.variants {
-		w.resolve(w.options.picks)
-		if w.apply(set) < len(set) || w.breaksRule() {
+	v, best := outOfMemory, w.current
+	w.enough = w.enough[:0]
+	for i := range w.variants {
+		set := &w.variants[i]
+		if slices.ContainsFunc(w.enough, func(part uint) bool { return set.bits&part == part }) {
 			continue
 		}
-		if v := w.evaluate(); v != outOfMemory {
-			w.needsVariant, w.options.set = true, set
-			return v
+		w.resolve(w.options.picks)
+		if !w.with(set) || w.breaksRule() {
+			continue
+		}
+		next := w.evaluate()
+		if next == outOfMemory {
+			continue
+		}
+		w.enough = append(w.enough, set.bits)
+		if next > v || next == v && w.improves(&best) {
+			best, v, w.options.set = w.current, next, set
 		}
 	}
-	return outOfMemory
+	w.current, w.execution = best, best.Execution
+	return v
 }
 
 // apply changes the execution options by those of the variants that apply, and
@@ -69,6 +101,12 @@ func (w *worker) apply(variants []target.Variant) (applied int) {
 		}
 	}
 	return applied
+}
+
+// with changes the execution options by a set of variants, nil for none, and
+// reports whether all of them apply.
+func (w *worker) with(set *variantSet) bool {
+	return set == nil || w.apply(set.members) == len(set.members)
 }
 
 func (w *worker) breaksRule() bool {
@@ -91,8 +129,19 @@ func (w *worker) brokenRule() diag.ID {
 	return ""
 }
 
-// idle reports whether another mesh stands for this one, as long as nothing
-// goes to the host.
-func (w *worker) idle() bool {
-	return w.space.Meshes[w.mesh.index].Idle && !w.job.Execution.OffloadOptimizer.Value && !w.job.Execution.OffloadParameters.Value
+// idle reports whether a layout of another mesh stands for the current one with some
+// options: one of a lesser stage, where the framework can run them and shares as little.
+func (w *worker) idle(x *plan.Execution) bool {
+	lesser := w.space.Meshes[w.mesh.index].LesserStages
+	if len(lesser) == 0 || x.OffloadOptimizer || x.OffloadParameters {
+		return false
+	}
+	stage, execution, stands := w.layout.ZeroStage, w.execution, false
+	w.execution = *x
+	w.execution.OverlapGradientReduce, w.execution.OverlapParameterGather = false, false // of nothing
+	for _, w.layout.ZeroStage = range lesser {
+		stands = stands || !w.breaksRule()
+	}
+	w.layout.ZeroStage, w.execution = stage, execution
+	return stands
 }

@@ -18,7 +18,8 @@ import (
 type worker struct {
 	*searcher
 	evaluator *estimate.Evaluator
-	variants  [][]target.Variant // what may be tried for fit, one or several at once
+	variants  []variantSet // what may be tried for fit, one or several at once
+	enough    []uint       // those that suffice for the current layout
 	options   options
 
 	mesh          *meshSearch
@@ -27,12 +28,10 @@ type worker struct {
 	facts         target.Facts
 	current       Candidate // the layout being looked at
 	base          Candidate // the same as it is without variants
-	seen          []bool    // per number of layers of the recompute choice
-	crowded       []bool    // of those seen: they may slow for want of memory, so that more layers may be faster
+	seen          []visited // per number of layers of the recompute choice
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
 	stateTooLarge bool      // the state alone does not fit, with no variant
-	needsVariant  bool      // the layout fits only with a variant, which costs time: it dominates nothing
 
 	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
 	// while there is nothing to beat), first leaves by pipeline, and the pipelines
@@ -66,7 +65,7 @@ func (w *worker) open(index int, out *meshSearch) {
 			known.smallest = w.meshFloor(w.space.MicroBatchSizes(m)[0])
 		}
 		out.floor = known.smallest
-	case m.Idle:
+	case len(m.LesserStages) > 0: // told of those
 		out.counts.Pruned = out.counts.Enumerated
 	default:
 		out.counts.Rejected[id] = out.counts.Enumerated
@@ -252,7 +251,7 @@ func (w *worker) pipeline(m *layout.Mesh, index int, p *layout.Pipeline) {
 				w.prune(int64(w.leaves[index]) + p.Leaves()*int64(len(sizes)) - int64(w.current.leaf))
 				return
 			}
-			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant && w.spacious() && w.roomy() {
+			if v == feasible && w.limits.fastest && w.limits.exposed >= 1 && !w.needsVariant() && w.spacious() && w.roomy() {
 				fit.add(r)
 			}
 		}
@@ -278,7 +277,8 @@ func (w *worker) prune(leaves int64) {
 
 // choose looks at a recompute choice. Over a number of layers of each chunk it
 // looks for the smallest that fits: more layers take longer, and fewer do not
-// fit. For the least memory the largest number decides that is fast enough. A limit on the exposed
+// fit. For the least memory the largest number decides that is fast enough. Either is
+// looked for among those that fit with the same options. A limit on the exposed
 // share may admit any, so all are looked at.
 func (w *worker) choose(r *layout.Recompute) verdict {
 	if r.Most == 0 {
@@ -293,66 +293,114 @@ func (w *worker) choose(r *layout.Recompute) verdict {
 	}
 	leaf := w.current.leaf
 	defer func() { w.current.leaf = leaf + int(r.Leaves()) }()
-	last := w.visit(r, r.Most)
-	visited := int64(1)
-	if last == feasible && w.limits.fastest {
-		w.seen, w.crowded = append(w.seen[:0], make([]bool, r.Most+1)...), append(w.crowded[:0], make([]bool, r.Most+1)...)
-		w.crowded[r.Most] = !w.spacious()
-		low, high := r.Layers, r.Most // the answer lies in [low, high]
-		for low < high {
-			middle := (low + high) / 2
-			w.seen[middle] = true
-			visited++
-			v := w.visit(r, middle)
-			w.crowded[middle] = !w.spacious()
-			if v == outOfMemory || v == illegal || w.needsVariant {
-				low = middle + 1
-			} else {
-				high = middle
-			}
+	w.seen = append(w.seen[:0], make([]visited, r.Most+1)...)
+	last := w.at(r, r.Most).verdict
+	switch {
+	case last == feasible && w.limits.fastest:
+		fewest := w.fewest(r, r.Most, func(v *visited) bool { return v.runs() && !v.needsVariant })
+		if fewest > r.Layers && len(w.variants) > 0 {
+			w.changes(r, w.fewest(r, fewest, (*visited).runs), fewest)
 		}
-		visited += w.further(r, high)
+		w.further(r, fewest)
+	case last == overLimit: // it takes too long for the least memory
+		w.changes(r, w.fewest(r, r.Most, (*visited).runs), r.Most)
+		w.slowest(r)
 	}
-	if last == overLimit { // for the least memory, the largest number that is fast enough
-		for low, high := r.Layers, r.Most-1; low <= high; {
-			middle := (low + high) / 2
-			visited++
-			if v := w.visit(r, middle); v == overLimit {
-				high = middle - 1
-			} else {
-				low, last = middle+1, v
-			}
+	for i := r.Layers; i <= r.Most; i++ {
+		if w.seen[i].verdict == unseen {
+			w.mesh.counts.Pruned++
 		}
 	}
-	w.mesh.counts.Pruned += r.Leaves() - visited
 	return last
+}
+
+// visited is what became of a number of recomputed layers.
+type visited struct {
+	verdict      verdict
+	crowded      bool // it may slow for want of memory, so that more layers may be faster
+	needsVariant bool
+	execution    plan.Execution // the best, where it runs
+}
+
+// runs reports whether memory suffices with some options.
+func (v *visited) runs() bool { return v.verdict >= overLimit }
+
+// at visits a number of recomputed layers, once.
+func (w *worker) at(r *layout.Recompute, layers int) *visited {
+	at := &w.seen[layers]
+	if at.verdict == unseen {
+		v := w.visit(r, layers)
+		*at = visited{verdict: v, crowded: !w.spacious(), needsVariant: w.needsVariant(), execution: w.current.Execution}
+	}
+	return at
+}
+
+// fewest is the least number of recomputed layers, at most another one that does, that suffices.
+func (w *worker) fewest(r *layout.Recompute, most int, suffices func(*visited) bool) int {
+	low, high := r.Layers, most
+	for low < high {
+		if middle := (low + high) / 2; suffices(w.at(r, middle)) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return high
+}
+
+// changes looks for the fewest layers with each of the options that are best for some
+// number between two: more layers may need fewer variants.
+func (w *worker) changes(r *layout.Recompute, low, high int) {
+	if high-low < 2 || w.at(r, low).execution == w.at(r, high).execution {
+		return
+	}
+	middle := (low + high) / 2
+	w.changes(r, low, middle)
+	w.changes(r, middle, high)
+}
+
+// slowest looks, from each number of layers that changes found fast enough, for the most that
+// still are with the same options.
+func (w *worker) slowest(r *layout.Recompute) {
+	for n := r.Layers; n < r.Most; n++ {
+		from := w.seen[n]
+		if from.verdict != feasible {
+			continue
+		}
+		low, high := n, r.Most-1
+		for low < high {
+			middle := (low + high + 1) / 2
+			if v := w.at(r, middle); v.verdict == feasible && v.execution == from.execution {
+				low = middle
+			} else {
+				high = middle - 1
+			}
+		}
+		n = low
+	}
 }
 
 // further looks at more layers than the fewest that fit, which may leave more
 // memory to spare in as much time, or memory for an option.
-func (w *worker) further(r *layout.Recompute, fewest int) (visited int64) {
+func (w *worker) further(r *layout.Recompute, fewest int) {
 	was := w.dominated
 	defer func() { w.dominated = was }()
 	for n := fewest; n < r.Most-1; n++ {
 		r.Fill(&w.layout, n)
-		w.dominated = w.dominated || !w.crowded[n] && w.roomy()
+		w.dominated = w.dominated || !w.seen[n].crowded && w.roomy()
 		if w.beaten(r, n+1) {
 			break
 		}
-		if !w.seen[n+1] {
-			w.visit(r, n+1)
-			w.crowded[n+1] = !w.spacious()
-			visited++
-		}
+		w.at(r, n+1)
 	}
-	return visited
 }
 
 // verdict is what became of one layout.
 type verdict uint8
 
 const (
-	illegal verdict = iota
+	unseen verdict = iota
+	illegal
 	outOfMemory
 	overLimit
 	feasible
@@ -364,24 +412,18 @@ const (
 func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	r.Fill(&w.layout, layers)
 	w.current.leaf++
-	w.needsVariant, w.options.set = false, nil
 	w.recommend()
 	if id := w.brokenRule(); id != "" && !w.legalise() {
 		w.reject(id)
 		return illegal
 	}
-	v := w.evaluate()
-	w.base = w.current
-	if v == outOfMemory {
-		if v = w.tryVariants(); v == outOfMemory {
-			w.current = w.base
-		}
-	}
+	v := w.fit()
 	if v == feasible {
 		w.consider()
 	}
+	base := w.base
 	v = w.optimise(v)
-	if w.idle() && !(w.needsVariant && v == feasible) {
+	if w.idle(&w.current.Execution) {
 		w.mesh.counts.Pruned++
 		return v
 	}
@@ -390,14 +432,13 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		return v
 	}
 	// The miss is told as it is without variants, which may not suit the user.
-	base := &w.base
 	w.mesh.counts.Rejected[base.broken]++
-	if w.mesh.nearest.open(base) {
-		w.time(base)
+	if w.mesh.nearest.open(&base) {
+		w.time(&base)
 		if base.broken == IDExposed {
 			_, base.missing = w.limits.checkExposed(&base.Result)
 		}
-		w.mesh.nearest.add(base)
+		w.mesh.nearest.add(&base)
 	}
 	return v
 }
@@ -426,7 +467,7 @@ func (w *worker) outranked() bool {
 }
 
 func (w *worker) reject(id diag.ID) {
-	if w.idle() {
+	if m := &w.space.Meshes[w.mesh.index]; len(m.LesserStages) > 0 {
 		w.mesh.counts.Pruned++
 		return
 	}

@@ -20,10 +20,10 @@ plan "llama3-8b-continued" "deepspeed" {
     zero_stage              = 3
     micro_batch_size        = 1
     micro_batches           = 16
-    recompute               = "full"
+    recompute               = "none"
     recompute_modules       = []
-    recompute_method        = "block"
-    recompute_layers        = 3
+    recompute_method        = ""
+    recompute_layers        = 0
   }
 
   execution {

@@ -136,6 +136,9 @@ var deepSpeedCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Job.Training.Precision, d.Job.Execution.GradientDType = 0, "bf16", job.Some("fp32")
 		}},
+	{Rule: "deepspeed-unasked-gradients", Model: "dense", What: "a bf16 model with zero_stage = 0, found by a search",
+		Why:  "it trains, and accumulates gradients in bf16, as which another model is learned",
+		Edit: func(d *Draft) { d.Layout.ZeroStage, d.Job.Training.Precision = 0, "bf16" }},
 	{Rule: "deepspeed-attention", Model: "dense", What: "Ulysses with unfused attention",
 		Says: "eager attn_implementation isn't currently supported by Ulysses",
 		Edit: func(d *Draft) {
