@@ -138,6 +138,7 @@ func worstCommunication(p *plan.Plan) string {
 
 // change is a modification of a job that may make it fit.
 type change struct {
+	option   string // of execution that it frees
 	describe func(p *search.Candidate) string
 	apply    func(j *job.Job)
 	nearest  []func(j *job.Job) // smaller changes to the same end, tried first
@@ -145,7 +146,7 @@ type change struct {
 
 // fixes tries single changes from small to large and returns those with which
 // the same search finds a feasible layout. Which are worth a search depends on
-// what binds.
+// what binds. Where none of them suffices, it looks for several that do together.
 func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome) []plan.Fix {
 	list := []plan.Fix{}
 	for _, c := range changes(j, o) {
@@ -164,6 +165,9 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 		list = append(list, halfNodes(ctx, j, t)...)
 	default:
 		list = append(append(list, fewerNodes(ctx, j, t)...), moreNodes(ctx, j, t)...)
+	}
+	if len(list) == 0 {
+		list = append(list, together(ctx, j, t)...)
 	}
 	return list
 }
@@ -184,12 +188,12 @@ func fix(change string, b *search.Candidate) plan.Fix {
 }
 
 // alongside names what the search offloads beside a change, because no layout
-// fits without.
-func alongside(j *job.Job, c *search.Candidate) string {
+// fits without, but for options that the change tells of.
+func alongside(j *job.Job, c *search.Candidate, told ...string) string {
 	var also []string
 	for i := range option.Options {
 		o := &option.Options[i]
-		if used, is := o.Value(&c.Execution).(*bool); is && *used && o.IsOffload() && !j.Constraints.MayBe(o.Name, "true") && !o.Choice(&j.Execution).(*job.Optional[bool]).Value {
+		if used, is := o.Value(&c.Execution).(*bool); is && *used && o.IsOffload() && !slices.Contains(told, o.Name) && !j.Constraints.MayBe(o.Name, "true") && !o.Choice(&j.Execution).(*job.Optional[bool]).Value {
 			also = append(also, "execution."+o.Name)
 		}
 	}
@@ -208,26 +212,21 @@ func binds(o *search.Outcome) diag.ID {
 }
 
 // changes lists what may be changed: each narrowed axis of the layout set
-// free, then execution options, then the headroom, then all of the layout.
+// free, then execution options, then what is kept free of memory, then all of the layout.
 func changes(j *job.Job, o *search.Outcome) []change {
 	if id := binds(o); id != "" && id != search.IDMemory && id != search.IDHostMemory {
-		return append(relaxations(o), freeLayout(j)...)
+		return append(limitChanges(j, id), freeLayout(j)...)
 	}
 	var list []change
 	for _, a := range narrowed(j) {
-		list = append(list, change{
-			describe: func(c *search.Candidate) string {
-				return fmt.Sprintf("constraints.layout.%s = %s", a.Name, a.Text(&c.Layout))
-			},
-			apply:   func(j *job.Job) { free(a, &j.Constraints.Layout) },
-			nearest: nearby(j, o, a.Name),
-		})
+		c := freed(a)
+		c.nearest = nearby(j, o, a.Name)
+		list = append(list, c)
 	}
 	list = slices.Concat(list, batchChange(j), executionChanges(j), hostChange(j))
 	list = append(list, segmentChange(j, o)...)
-	if len(j.Constraints.NVLinkOnly) > 0 {
-		list = append(list, change{describe: fixed("constraints.nvlink_only = []"), apply: func(j *job.Job) { j.Constraints.NVLinkOnly = nil }})
-	}
+	list = append(list, anywhere(j)...)
+	list = append(list, roomChanges(j)...)
 	if len(narrowed(j)) > 1 {
 		list = append(list, freeLayout(j)...)
 	}
@@ -243,34 +242,6 @@ func freeLayout(j *job.Job) []change {
 		describe: func(c *search.Candidate) string { return "constraints.layout left free: " + summary(&c.Layout) },
 		apply:    func(j *job.Job) { j.Constraints.Layout = job.LayoutConstraints{} },
 	}}
-}
-
-// relaxations names the limit that would admit the nearest layout, when
-// another one than memory binds.
-func relaxations(o *search.Outcome) []change {
-	if len(o.Nearest) == 0 {
-		return nil
-	}
-	r := &o.Nearest[0].Result
-	switch binds(o) {
-	case search.IDExposed:
-		share := math.Ceil(float64(r.ExposedCommunicationSeconds/r.StepSeconds)*1000) / 1000
-		return []change{{describe: fixed(fmt.Sprintf("constraints.max_exposed_communication = \"%.1f%%\"", 100*share)),
-			apply: func(j *job.Job) { j.Constraints.MaxExposedCommunication = job.Some(units.Share(share)) }}}
-	case search.IDTrainingTime:
-		return []change{{describe: func(c *search.Candidate) string { return "constraints.max_training_time raised to what this takes" },
-			apply: func(j *job.Job) { j.Constraints.MaxTrainingTime = job.Optional[units.Seconds]{} }}}
-	case search.IDGPUHours:
-		return []change{{describe: fixed("constraints.max_gpu_hours raised to what this takes"),
-			apply: func(j *job.Job) { j.Constraints.MaxGPUHours = job.Optional[float64]{} }}}
-	case search.IDCost:
-		return []change{{describe: fixed("constraints.max_cost raised to what this takes"),
-			apply: func(j *job.Job) { j.Constraints.MaxCost = job.Optional[float64]{} }}}
-	case search.IDMFU:
-		return []change{{describe: func(c *search.Candidate) string { return "constraints.min_mfu lowered to what this reaches" },
-			apply: func(j *job.Job) { j.Constraints.MinMFU = job.Optional[float64]{} }}}
-	}
-	return nil
 }
 
 // batchChange rounds the global batch to the nearest multiple of the GPUs, by

@@ -84,13 +84,22 @@ func halfNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	return nil
 }
 
-// moreNodes finds how many nodes it takes: it doubles them until the job fits
-// and then halves the distance to the largest number that did not, among those
-// that divide the batch, if there are any. Nodes without a network cannot be more
-// than one.
+// moreNodes finds how many nodes it takes.
 func moreNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
-	if j.Cluster.Network.Kind == "" {
+	n, best := enoughNodes(ctx, j, t)
+	if best == nil {
 		return nil
+	}
+	return []plan.Fix{fix(nodesChange(j, n)+alongside(j, best), best)}
+}
+
+// enoughNodes finds how many nodes it takes, and the best layout there, nil for none: it doubles
+// them until the job fits and then halves the distance to the largest number that did not, among
+// those that divide the batch, if there are any. Nodes without a network cannot be more
+// than one.
+func enoughNodes(ctx context.Context, j *job.Job, t *target.Target) (int, *search.Candidate) {
+	if j.Cluster.Network.Kind == "" {
+		return 0, nil
 	}
 	low, high := j.Cluster.Nodes, 2*j.Cluster.Nodes
 	best := fits(ctx, withNodes(j, high), t)
@@ -98,7 +107,7 @@ func moreNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 		low, high = high, 2*high
 	}
 	if best == nil {
-		return nil
+		return 0, nil
 	}
 	between := dividing(j, low, high)
 	for len(between) > 0 {
@@ -109,7 +118,7 @@ func moreNodes(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 			between = between[middle+1:]
 		}
 	}
-	return []plan.Fix{fix(nodesChange(j, high)+alongside(j, best), best)}
+	return high, best
 }
 
 // dividing lists the numbers of nodes between two that divide the batch; all where

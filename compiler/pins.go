@@ -188,7 +188,7 @@ func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
 	switch {
 	case o.Counts.Enumerated == 0:
 		diags.Error(IDDegreesDoNotFit, j.Sources.Range("constraints.layout"), "No product of degrees uses all GPUs",
-			degreesDetail(j))
+			degreesDetail(j, t))
 	case none(search.IDBatchNotDivisible):
 		diags.Error(IDBatchIndivisible, j.Sources.Range("training.global_batch_size"), "No layout divides the global batch", batchDetail(j, t))
 	case none(search.IDLayersNotDivisible):
@@ -197,17 +197,6 @@ func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
 				units.Count(j.Model.Layers, "layer"), t.Backend, t.Version, pinned(j, func(a *option.Axis) bool { return a.Name == "pipeline_parallel" || !a.Mesh && !a.Batch })))
 	}
 	return diags
-}
-
-// degreesDetail does not name the backend: for several backends of a job it is
-// one mistake.
-func degreesDetail(j *job.Job) string {
-	experts := ""
-	if j.Model.MoE != nil {
-		experts = ", and expert_parallel must divide the GPUs of a pipeline stage"
-	}
-	return fmt.Sprintf("The job has %d GPUs, and tensor_parallel x context_parallel x pipeline_parallel x data_parallel_replicate x data_parallel_shard must make exactly that, with degrees that the framework and constraints.layout allow (%s)%s. Change the degrees or the number of nodes.",
-		j.Cluster.GPUs(), pinned(j, cuts), experts)
 }
 
 // batchDetail names the data-parallel sizes that are open and the nearest

@@ -30,7 +30,7 @@ job "j" {
     %s
   }
   constraints {
-    objective = %q
+    %s
   }
   backend %q {
     version = %q
@@ -60,7 +60,7 @@ func TestListsAreNoWorseThanTheirMembers(t *testing.T) {
 	} {
 		backend, version, _ := strings.Cut(c.backend, " ")
 		measure := func(execution, objective string) (step, memory float64) {
-			src := fmt.Sprintf(listJob, c.cluster, c.nodes, c.model, c.batch, execution, objective, backend, version)
+			src := fmt.Sprintf(listJob, c.cluster, c.nodes, c.model, c.batch, execution, fmt.Sprintf("objective = %q", objective), backend, version)
 			p := planOf(t, []byte(src), backend).plan
 			if p.Infeasible != nil {
 				return math.Inf(1), math.Inf(1)

@@ -70,6 +70,9 @@ func (o *Option) IsSet(x *job.Execution) bool {
 	return !reflect.ValueOf(o.Choice(x)).Elem().IsZero()
 }
 
+// Free makes a job say nothing of the option.
+func (o *Option) Free(x *job.Execution) { reflect.ValueOf(o.Choice(x)).Elem().SetZero() }
+
 // Text is the value of the option in a plan, as lists of a job spell it.
 func (o *Option) Text(x *plan.Execution) string {
 	return fmt.Sprint(reflect.ValueOf(o.Value(x)).Elem())

@@ -71,6 +71,9 @@ func (l *limits) within(step units.Seconds, id diag.ID) {
 	}
 }
 
+// MFU is the model FLOPs utilisation of a step.
+func MFU(j *job.Job, step units.Seconds) float64 { return float64(stepAtMFU(j, 1) / step) }
+
 // stepAtMFU is the step time at which the model FLOPs utilisation has a value.
 func stepAtMFU(j *job.Job, mfu float64) units.Seconds {
 	flops := float64(program.New(&j.Model).ModelFLOPsPerSequence()) * float64(j.Training.GlobalBatchSize)
