@@ -144,8 +144,8 @@ func (v *version) execution() *execution.Table[written] {
 		Option: "overlap_tensor_parallel",
 		Offers: offersTensor,
 		Conflicts: []target.Rule{
-			{ID: RuleOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1 with sequence_parallel, and Transformer Engine has no buffers for scales of blocks in fp8, nor for nvfp4", Breaks: func(f *target.Facts) bool {
-				return f.Exec.OverlapTensorParallel && (!f.Layout.SequenceParallel || !scalesHaveBuffers(f.Job))
+			{ID: RuleOverlapTensor, Reason: "overlap_tensor_parallel needs tensor_parallel above 1 with sequence_parallel, and its buffers carry neither fp16 and fp32, nor scales of blocks in fp8 or nvfp4, nor latent attention", Breaks: func(f *target.Facts) bool {
+				return f.Exec.OverlapTensorParallel && (!f.Layout.SequenceParallel || !buffersCarry(f.Job))
 			}},
 		},
 		Becomes: written{at: inParallel, emit: func(a *arguments) {

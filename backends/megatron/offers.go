@@ -26,6 +26,15 @@ func offersTensor(j *job.Job) []target.Offer {
 	}}}
 }
 
+// buffersCarry reports whether Megatron-LM's user buffers carry what a job's layers exchange. They
+// hold bf16, because initialize_ub is called without a type (training/initialize.py): fp32 is refused
+// (Transformer Engine, comm_gemm_overlap.cpp, "dtypes are not compatible"), fp16 is read as bf16.
+// Latent attention has linear layers without buffers, and the first of them turns the overlap off for all
+// that are built after it (core/extensions/transformer_engine.py, TELinear).
+func buffersCarry(j *job.Job) bool {
+	return j.Training.Precision != "fp32" && j.Training.Precision != "fp16" && scalesHaveBuffers(j) && j.Model.MLA == nil
+}
+
 // scalesHaveBuffers reports whether user buffers hold the scales of a job's precision:
 // those of whole tensors and of mxfp8. Others are refused when the layers are built
 // (Transformer Engine, module/base.py, "Unsupported quantizer for Userbuffers").
@@ -84,11 +93,8 @@ func offersAttention(j *job.Job) []target.Offer {
 
 // registersBuffers reports whether Transformer Engine has user buffers for every
 // linear layer of a job that sequence parallelism communicates around: its names
-// are those of a plain transformer's (qkv, proj, fc1, fc2), in 16 or fewer bits.
+// are those of a plain transformer's (qkv, proj, fc1, fc2).
 func registersBuffers(j *job.Job) bool {
 	m := &j.Model
-	if j.Training.Precision == "fp32" || !scalesHaveBuffers(j) {
-		return false
-	}
-	return j.Cluster.NVLink.Domain > 1 && m.MLA == nil && m.LayerPattern == "" && (m.MoE == nil || m.MoE.SharedExpertFFNHiddenSize == 0)
+	return buffersCarry(j) && j.Cluster.NVLink.Domain > 1 && m.LayerPattern == "" && (m.MoE == nil || m.MoE.SharedExpertFFNHiddenSize == 0)
 }

@@ -217,6 +217,12 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Job.Execution.OverlapTensorParallel = 2, job.Some(true)
 		}},
+	{Rule: "megatron-overlap-tensor", Model: "dense", What: "overlap_tensor_parallel with latent attention",
+		Why: "its first linear without a buffer turns the overlap off for all layers that are built after it (core/extensions/transformer_engine.py, TELinear): nothing is gained, and the plan would count on it",
+		Edit: func(d *Draft) {
+			d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Job.Execution.OverlapTensorParallel = 2, true, job.Some(true)
+			d.Job.Model.KVHeads, d.Job.Model.MLA = 16, &job.MLA{QLoraRank: 256, KVLoraRank: 128, QKNopeHeadDim: 64, QKRopeHeadDim: 32, VHeadDim: 64}
+		}},
 	{Rule: "megatron-overlap-expert", Model: "experts", What: "overlap_expert_parallel with expert_parallel = 1",
 		Says: "only supported with expert model parallelism",
 		Edit: func(d *Draft) {

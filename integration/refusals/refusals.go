@@ -18,7 +18,7 @@ import (
 type Case struct {
 	Rule    diag.ID
 	Version string // "": the newest that is asked
-	Model   string // dense, experts or latent
+	Model   string // dense or experts
 	What    string // what is asked for, as the table shows it
 	Edit    func(d *Draft)
 	// Says is a part of the framework's refusal. Where it is empty the
@@ -45,7 +45,7 @@ var Cases = map[string]struct {
 	"deepspeed":  {"0.19.8", deepSpeedCases, small},
 }
 
-// models are three architectures with holes for layers, width, heads and
+// models are two architectures with holes for layers, width, heads and
 // length.
 const models = `
 model "dense" {
