@@ -28,6 +28,7 @@ type worker struct {
 	facts         target.Facts
 	current       Candidate // the layout being looked at
 	base          Candidate // the same as it is without variants
+	first         Candidate // that with the first options of all
 	seen          []visited // per number of layers of the recompute choice
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
@@ -421,7 +422,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	if v == feasible {
 		w.consider()
 	}
-	base := w.base
+	w.first = w.base
 	v = w.optimise(v)
 	if w.idle(&w.current.Execution) {
 		w.mesh.counts.Pruned++
@@ -432,13 +433,14 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		return v
 	}
 	// The miss is told as it is without variants, which may not suit the user.
+	base := &w.first
 	w.mesh.counts.Rejected[base.broken]++
-	if w.mesh.nearest.open(&base) {
-		w.time(&base)
+	if w.mesh.nearest.open(base) {
+		w.time(base)
 		if base.broken == IDExposed {
 			_, base.missing = w.limits.checkExposed(&base.Result)
 		}
-		w.mesh.nearest.add(&base)
+		w.mesh.nearest.add(base)
 	}
 	return v
 }
