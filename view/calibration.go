@@ -127,7 +127,7 @@ func calibrationSpeed(s *calibration.Speed) string {
 }
 
 func calibrationRun(r *calibration.Run) string {
-	s := fmt.Sprintf("%s on %s, %d GPUs: ", r.Job, r.Backend, r.GPUs)
+	s := fmt.Sprintf("%s on %s, %s: ", r.Job, r.Backend, units.Count(r.GPUs, "GPU"))
 	if !r.Used {
 		return s + "not used: " + r.Why
 	}

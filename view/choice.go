@@ -30,7 +30,15 @@ func choice(p *plan.Plan) string {
 	return text
 }
 
-func gpuHours(r [2]float64) string { return fmt.Sprintf("%+.0f to %+.0f GPU-hours", r[0], r[1]) }
+func gpuHours(r [2]float64) string { return signed(r[0]) + " to " + signed(r[1]) + " GPU-hours" }
+
+// signed writes GPU-hours more or less.
+func signed(h float64) string {
+	if h < 0 {
+		return GPUHours(h)
+	}
+	return "+" + GPUHours(h)
+}
 
 func shares(r [2]float64) string { return fmt.Sprintf("%+.1f %% to %+.1f %%", 100*r[0], 100*r[1]) }
 

@@ -36,7 +36,7 @@ func comparison(b *strings.Builder, plans []*plan.Plan) {
 			row(b, name, "not feasible", "", "", "")
 			continue
 		}
-		row(b, name, Duration(p.Time.StepSeconds), GiB(p.Memory.Peak.DeviceBytes), percent(p.Throughput.MFU), fmt.Sprintf("%.0f", p.Run.GPUHours))
+		row(b, name, Duration(p.Time.StepSeconds), GiB(p.Memory.Peak.DeviceBytes), percent(p.Throughput.MFU), GPUHours(p.Run.GPUHours))
 	}
 }
 

@@ -340,8 +340,21 @@ func largest(ledger []plan.LedgerLine) string {
 	return strings.Join(parts, ", ")
 }
 
-// GiB writes an amount of memory.
-func GiB(n units.Bytes) string { return fmt.Sprintf("%.1f GiB", float64(n)/float64(units.GiB)) }
+// GiB writes an amount of memory; one that would be none in GiB in a smaller unit.
+func GiB(n units.Bytes) string {
+	if n > 0 && n < units.GiB/20 {
+		return n.Human()
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/float64(units.GiB))
+}
+
+// GPUHours writes GPU-hours, few of them with digits that tell something.
+func GPUHours(h float64) string {
+	if h == 0 || math.Abs(h) >= 10 {
+		return fmt.Sprintf("%.0f", h)
+	}
+	return units.Significant(h, 2)
+}
 
 // Expected says what a step is expected to take that was chosen among others, with
 // a comma behind it; "" where that is what is predicted.
@@ -430,9 +443,9 @@ func runLine(p *plan.Plan) string {
 		d := Durations(r.ExpectedSeconds, r.ExpectedRange[0], r.ExpectedRange[1])
 		jobs += fmt.Sprintf("\nwith %s failures expected %s (%s to %s), goodput %s", units.Significant(r.Failures, 2), d[0], d[1], d[2], percent(r.Goodput))
 	}
-	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %.0f GPU-hours%s",
+	return fmt.Sprintf("%.0f tokens/s/GPU, %.0f model TFLOPS/GPU, MFU %s, HFU %s\n%s in %s, %s GPU-hours%s",
 		p.Throughput.TokensPerSecondPerGPU, p.Throughput.ModelTFLOPSPerGPU, percent(p.Throughput.MFU), percent(p.Throughput.HFU),
-		units.Count(p.Run.Steps, "step"), Duration(p.Run.Seconds), p.Run.GPUHours, jobs)
+		units.Count(p.Run.Steps, "step"), Duration(p.Run.Seconds), GPUHours(p.Run.GPUHours), jobs)
 }
 
 func searchLine(s *plan.Search) string {

@@ -16,7 +16,7 @@ import (
 func Trial(f *tune.File, folder string) string {
 	var b strings.Builder
 	round := &f.Rounds[len(f.Rounds)-1]
-	fmt.Fprintf(&b, "%s on %s: round %d of a trial, one allocation of %d GPUs\n\n", f.Job, f.Backend, len(f.Rounds), f.GPUs)
+	fmt.Fprintf(&b, "%s on %s: round %d of a trial, one allocation of %s\n\n", f.Job, f.Backend, len(f.Rounds), units.Count(f.GPUs, "GPU"))
 	section(&b, "Takes", fmt.Sprintf("%s of %d steps, about %s GPU-hours; the trial may take %s, the training %s", units.Count(len(round.Runs), "run"), f.Steps, hours(round.GPUHours), hours(f.BudgetGPUHours), hours(f.RunGPUHours)))
 	section(&b, "May save", fmt.Sprintf("%s GPU-hours of the training (%s %%), by what is uncertain about the candidates", hours(round.Gain), units.Significant(100*round.Gain/f.RunGPUHours, 2)))
 	section(&b, "Order", strings.Join(round.Runs, ", "))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/logs"
 )
 
@@ -20,7 +21,7 @@ func contradiction(p *plan.Plan, x *logs.Launch) string {
 	case x.Framework != "" && x.Framework != p.Backend:
 		return fmt.Sprintf("the log is of %s, and the plan for %s", x.Framework, p.Backend)
 	case x.GPUs > 0 && x.GPUs != p.Input.GPUs:
-		return fmt.Sprintf("the log is of a run on %d GPUs, and the plan for %d", x.GPUs, p.Input.GPUs)
+		return fmt.Sprintf("the log is of a run on %s, and the plan for %d", units.Count(x.GPUs, "GPU"), p.Input.GPUs)
 	case x.Configuration != "" && configuration != "" && x.Configuration != configuration:
 		return fmt.Sprintf("the log is of another build than the plan: configuration %.12s, and not %.12s", x.Configuration, configuration)
 	}

@@ -31,6 +31,7 @@ func (e *Evaluator) TimeTerms(l *plan.Layout, x *plan.Execution) []plan.Term {
 	work := e.waits(l)
 	each := e.microBatchLines(l, s.busiest)
 	prior := e.Prior()
+	micro := units.Count(l.MicroBatches, "micro-batch")
 	var list []plan.Term
 	for _, part := range d.Time.Breakdown {
 		at := lineNamed(part.ID)
@@ -38,13 +39,13 @@ func (e *Evaluator) TimeTerms(l *plan.Layout, x *plan.Execution) []plan.Term {
 		once := s.once[at]
 		switch {
 		case at == lineBubble:
-			t.Formula = fmt.Sprintf("%.4g s of the pipeline without transfers - %d micro-batches · %.4g s", float64(once+units.Seconds(l.MicroBatches)*work), l.MicroBatches, float64(work))
+			t.Formula = fmt.Sprintf("%.4g s of the pipeline without transfers - %s · %.4g s", float64(once+units.Seconds(l.MicroBatches)*work), micro, float64(work))
 		case at == lineStraggler:
 			t.Formula = fmt.Sprintf("%.3g · ln %d · %.4g s of the pipeline", e.straggler, l.GPUs(), float64(s.pipeline))
 		case each[at] != 0 && once != 0:
-			t.Formula = fmt.Sprintf("%d micro-batches · %.4g s + %.4g s once", l.MicroBatches, float64(each[at]), float64(once))
+			t.Formula = fmt.Sprintf("%s · %.4g s + %.4g s once", micro, float64(each[at]), float64(once))
 		case each[at] != 0:
-			t.Formula = fmt.Sprintf("%d micro-batches · %.4g s on rank %d of the pipeline", l.MicroBatches, float64(each[at]), s.busiest)
+			t.Formula = fmt.Sprintf("%s · %.4g s on rank %d of the pipeline", micro, float64(each[at]), s.busiest)
 		default:
 			t.Formula = "once per step"
 		}

@@ -146,7 +146,7 @@ func gpuHours(hours float64) string {
 	if hours >= 1e6 {
 		return units.Significant(hours/1e6, 3) + " million"
 	}
-	return fmt.Sprintf("%.0f", hours)
+	return view.GPUHours(hours)
 }
 
 // alternatives is a table that can be sorted.

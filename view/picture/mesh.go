@@ -61,7 +61,7 @@ func drawMesh(s *Subject, c *canvas) {
 	entitle(s, c)
 	in := &s.Plan.Input
 	perNode := max(1, in.GPUs/max(1, in.Nodes))
-	c.head(fmt.Sprintf("The group of rank 0 along every axis: boxes are nodes of %d GPUs, squares are ranks", perNode))
+	c.head(fmt.Sprintf("The group of rank 0 along every axis: boxes are nodes of %s, squares are ranks", units.Count(perNode, "GPU")))
 	const names = 190
 	var alone []string
 	for _, a := range axesOf(&s.Plan.Mesh) {

@@ -67,7 +67,7 @@ func textSizing(s *Subject) string {
 			marks += "  knee"
 		}
 		bar := strings.Repeat("█", max(1, int(math.Round(float64(40*p.Run.Seconds/longest)))))
-		fmt.Fprintf(&b, "%6d %12s %14.0f  %s%s\n", p.Input.Nodes, view.Duration(p.Run.Seconds), p.Run.GPUHours, bar, marks)
+		fmt.Fprintf(&b, "%6d %12s %14s  %s%s\n", p.Input.Nodes, view.Duration(p.Run.Seconds), view.GPUHours(p.Run.GPUHours), bar, marks)
 	}
 	return b.String()
 }
@@ -199,7 +199,7 @@ func (k *curve) draw(c *canvas, sizes []*plan.Plan, x func(int) float64, y func(
 			step = "M"
 		}
 		fmt.Fprintf(&path, "%s%s %s", step, number(x(p.Input.Nodes)), number(y(k.of(p))))
-		tip := fmt.Sprintf("%s: %s, %.0f GPU-hours, %s a step", units.Count(p.Input.Nodes, "node"), view.Duration(p.Run.Seconds), p.Run.GPUHours, view.Duration(p.Time.StepSeconds))
+		tip := fmt.Sprintf("%s: %s, %s GPU-hours, %s a step", units.Count(p.Input.Nodes, "node"), view.Duration(p.Run.Seconds), view.GPUHours(p.Run.GPUHours), view.Duration(p.Time.StepSeconds))
 		fmt.Fprintf(&dots, `<circle cx="%s" cy="%s" r="4" fill="%s"><title>%s</title></circle>`+"\n", number(x(p.Input.Nodes)), number(y(k.of(p))), k.fill, tip)
 	}
 	if path.Len() > 0 {
