@@ -204,7 +204,8 @@ func rowType(r *option.Row) cty.Type {
 	return cty.String
 }
 
-// planValue is a plan as an object of planType.
+// planValue is a plan as an object of planType, with its lists as tuples: in
+// HCL [16] is a tuple, and nothing of another type equals it.
 func planValue(p *file.Plan) cty.Value {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -213,6 +214,28 @@ func planValue(p *file.Plan) cty.Value {
 	v, err := ctyjson.Unmarshal(text, planType())
 	if err != nil {
 		panic("lang: a plan of another type: " + err.Error())
+	}
+	return tuples(v)
+}
+
+// tuples makes tuples of the lists of a value.
+func tuples(v cty.Value) cty.Value {
+	if v.IsNull() || !v.CanIterateElements() {
+		return v
+	}
+	switch t := v.Type(); {
+	case t.IsListType():
+		var list []cty.Value
+		for _, e := range v.Elements() {
+			list = append(list, tuples(e))
+		}
+		return cty.TupleVal(list)
+	case t.IsObjectType():
+		attributes := map[string]cty.Value{}
+		for name := range v.Elements() {
+			attributes[name.AsString()] = tuples(v.GetAttr(name.AsString()))
+		}
+		return cty.ObjectVal(attributes)
 	}
 	return v
 }

@@ -350,10 +350,13 @@ func GiB(n units.Bytes) string {
 
 // GPUHours writes GPU-hours, few of them with digits that tell something.
 func GPUHours(h float64) string {
-	if h == 0 || math.Abs(h) >= 10 {
-		return fmt.Sprintf("%.0f", h)
+	switch least := math.Abs(h); {
+	case least < 0.01:
+		return "0"
+	case least < 10:
+		return units.Significant(h, 2)
 	}
-	return units.Significant(h, 2)
+	return fmt.Sprintf("%.0f", h)
 }
 
 // Expected says what a step is expected to take that was chosen among others, with
