@@ -38,6 +38,39 @@ func TestMeshRulesReadNoExecution(t *testing.T) {
 	}
 }
 
+// TestRowsReachTheirTarget: what the rows of a backend's options offer to a search is in its target.
+func TestRowsReachTheirTarget(t *testing.T) {
+	all := packages(t)
+	for _, backend := range []string{"megatron", "torchtitan", "deepspeed"} {
+		rows, targets := map[string]bool{}, map[string]bool{}
+		for _, f := range all["backends/"+backend] {
+			ast.Inspect(f, func(n ast.Node) bool {
+				literal, ok := n.(*ast.CompositeLit)
+				if !ok {
+					return true
+				}
+				for _, field := range []string{"Offers", "Variants"} {
+					switch has := element(literal, field) != nil; {
+					case has && element(literal, "Resolve") != nil:
+						targets[field] = true
+					case has && element(literal, "Option") != nil:
+						rows[field] = true
+					}
+				}
+				return true
+			})
+		}
+		for field := range rows {
+			if !targets[field] {
+				t.Errorf("%s: its target has no %s, and rows of its options do", backend, field)
+			}
+		}
+		if len(rows) != 2 {
+			t.Errorf("%s: rows have %v", backend, rows)
+		}
+	}
+}
+
 // element is the value of a field in a literal, nil where it has none.
 func element(literal *ast.CompositeLit, field string) ast.Expr {
 	for _, e := range literal.Elts {

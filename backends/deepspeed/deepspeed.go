@@ -74,6 +74,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Rules:       rules(r, family),
 		Resolve:     r.execution(family).Resolver(),
 		Variants:    r.execution(family).Variants(),
+		Offers:      r.execution(family).Offers(j),
 		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
 	}, diags
 }

@@ -180,6 +180,12 @@ func (v version) execution(fam *family) *execution.Table[written] {
 		Instead: "What ndc emits for DeepSpeed keeps activations on the GPU; recompute = \"full\" makes them small.",
 	}, {
 		Option: "gradient_dtype",
+		Offers: func(j *job.Job) []target.Offer {
+			if j.Training.Precision != "bf16" {
+				return nil
+			}
+			return []target.Offer{{Values: []string{"bf16"}}}
+		},
 		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
 			x.GradientDType = gradientType(v, j, l)
 		},

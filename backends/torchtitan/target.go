@@ -64,6 +64,7 @@ func (v *version) target(j *job.Job, f *family) *target.Target {
 		Resolve:          options.Resolver(),
 		PaddedVocab:      vocabulary,
 		Variants:         options.Variants(),
+		Offers:           options.Offers(j),
 	}
 	if v.optionalSequenceParallel && j.Constraints.Layout.SequenceParallel.Set {
 		t.SequenceParallel = []bool{true, false} // off is never better, so only on demand
