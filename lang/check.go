@@ -281,7 +281,7 @@ func (c *checker) nodes(choice job.IntChoice) {
 	}
 	switch {
 	case len(counts) == 0:
-		c.fail(OutOfRange, c.at("nodes"), "The cluster %s has %s, and no size of the run that is allowed here is that small.", k.Name, units.Count(k.Nodes, "node"))
+		c.fail(OutOfRange, c.at("nodes"), "The cluster %s has %s, and no size of the run that is allowed here is that small. Raise the cluster's nodes, or allow fewer.", k.Name, units.Count(k.Nodes, "node"))
 		return
 	case len(counts) > mostCombinations:
 		c.fail(OutOfRange, c.at("nodes"), "This leaves %d sizes of the run, and at most %d are tried. Give the range a step.", len(counts), mostCombinations)

@@ -90,7 +90,7 @@ func (c *compiled) subject() *picture.Subject {
 			signals.wait()
 		}
 		return list
-	}, Sizes: func() []*plan.Plan { return sizes(c.asked) }}
+	}, Sizes: func() []*plan.Plan { return sizes(c.asked, false) }}
 }
 
 // printPictures draws on the terminal.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,13 +32,16 @@ says how tokens, batch and schedule compare; it informs only.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			if nodes != "" {
+				if strings.Contains(nodes, ",") && !strings.ContainsAny(nodes, "[{") {
+					nodes = "[" + nodes + "]"
+				}
 				flags.overrides = []lang.Override{{Text: "nodes=" + nodes, From: "--nodes"}}
 			}
 			return size(t, args[0], &flags)
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&nodes, "nodes", "", "sizes to compare: [8, 16, 32] or '{ min = 8, max = 64, step = 8 }'")
+	c.Flags().StringVar(&nodes, "nodes", "", "sizes to compare: 8, [8, 16, 32] or '{ min = 8, max = 64, step = 8 }'")
 	return c
 }
 
@@ -90,7 +94,7 @@ func size(t *terminal, argument string, flags *inputFlags) error {
 	missed := false
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
-		plans := sizes(j)
+		plans := sizes(j, flags.overrides != nil)
 		best := compiler.Best(j, plans)
 		missed = missed || best < 0 && j.Backend.Required
 		if err := printSizes(t, j, plans, best, i > 0); err != nil {
@@ -103,11 +107,14 @@ func size(t *terminal, argument string, flags *inputFlags) error {
 	return nil
 }
 
-// sizes plans a job on each number of nodes, the smallest first.
-func sizes(j *job.Job) []*plan.Plan {
+// sizes plans a job on each number of nodes, the smallest first: on one alone only
+// where that was asked for.
+func sizes(j *job.Job, asked bool) []*plan.Plan {
 	open := *j
 	for n := j.Cluster.Nodes; j.NodeCounts == nil && n > 0; n /= 2 {
-		open.NodeCounts = append([]int{n}, open.NodeCounts...)
+		if open.NodeCounts = append([]int{n}, open.NodeCounts...); asked {
+			break
+		}
 	}
 	var jobs []*job.Job
 	var plans []*plan.Plan
