@@ -76,8 +76,8 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 		r.Summary = fmt.Sprintf("the fastest layout reaches an MFU of %.1f %%, min_mfu asks for %.1f %%", 100*r.Available, 100*r.Needed)
 	case search.IDExposed:
 		r.Needed, r.Available = float64(p.Time.ExposedCommunicationShare), float64(j.Constraints.MaxExposedCommunication.Value)
-		r.Summary = fmt.Sprintf("%.1f %% of the step is exposed communication, max_exposed_communication allows %.1f %%; most of it: %s",
-			100*r.Needed, 100*r.Available, worstCommunication(p))
+		r.Summary = fmt.Sprintf("%s %% of the step is exposed communication, max_exposed_communication allows %s %%; most of it: %s",
+			percent(r.Needed), percent(r.Available), worstCommunication(p))
 	}
 	return r
 }
@@ -218,7 +218,11 @@ func changes(j *job.Job, o *search.Outcome) []change {
 		return append(limitChanges(j, id), freeLayout(j)...)
 	}
 	var list []change
-	for _, a := range narrowed(j) {
+	axes := narrowed(j)
+	if len(o.Nearest) == 0 { // what is illegal may be so by any of them
+		axes = constrained(j)
+	}
+	for _, a := range axes {
 		c := freed(a)
 		c.nearest = nearby(j, o, a.Name)
 		list = append(list, c)
@@ -317,6 +321,17 @@ func narrowed(j *job.Job) []*option.Axis {
 	})
 }
 
+// constrained lists all axes that the user constrained, first those whose change relieves memory.
+func constrained(j *job.Job) []*option.Axis {
+	list := narrowed(j)
+	for i := range option.Axes {
+		if a := &option.Axes[i]; a.Relief == 0 && !a.IsFree(&j.Constraints.Layout) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
 // free leaves an axis to the search, with those that mean nothing without it.
 func free(a *option.Axis, c *job.LayoutConstraints) {
 	a.Free(c)
@@ -340,4 +355,12 @@ func stepsOf(j *job.Job, p *plan.Plan) string {
 		most = "at most "
 	}
 	return fmt.Sprintf("%s of %s%s s", units.Count(p.Run.Steps, "step"), most, units.Significant(float64(p.Time.StepSeconds), 3))
+}
+
+// percent writes a share in per cent, a small one with digits that tell something.
+func percent(share float64) string {
+	if share > 0 && share < 0.001 {
+		return units.Significant(100*share, 2)
+	}
+	return fmt.Sprintf("%.1f", 100*share)
 }

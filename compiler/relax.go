@@ -138,7 +138,7 @@ func allChanges(j *job.Job, t *target.Target) []change {
 // the layout lies, each by itself, the cheapest first. What rounds otherwise is not touched.
 func pinChanges(j *job.Job) []change {
 	var list []change
-	for _, a := range narrowed(j) {
+	for _, a := range constrained(j) {
 		list = append(list, freed(a))
 	}
 	for i := range option.Options {
