@@ -95,6 +95,10 @@ func stateTrials() []trial {
 	}
 	return append(all,
 		trial{name: "offload-parameters", ranks: 2, layout: zero(3), change: offload(true), same: "ref", tolerance: exact},
+		trial{name: "offload-parameters-alone", ranks: 2, layout: zero(3), same: "ref", tolerance: exact,
+			change: func(j *job.Job) {
+				j.Execution.OffloadOptimizer, j.Execution.OffloadParameters = job.Some(false), job.Some(true)
+			}},
 		trial{name: "mics-w4", ranks: 4, same: "ref", tolerance: exact,
 			layout: func(l *plan.Layout) { l.ZeroStage, l.DataParallelReplicate = 3, 2 }},
 		trial{name: "unfused", ranks: 2, layout: zero(3), same: "ref", tolerance: exact,
