@@ -74,6 +74,8 @@ func offersDispatcher(j *job.Job) []target.Offer {
 	}
 	return []target.Offer{{Values: []string{"deepep", "hybridep"}, Asked: "it needs the package DeepEP", Applies: func(f *target.Facts) bool {
 		return f.Layout.ExpertParallel > 1 && f.Layout.ExpertTensorParallel == 1
+	}}, {Values: []string{"allgather"}, Asked: "no step with it was published", Applies: func(f *target.Facts) bool {
+		return f.Layout.ExpertParallel > 1
 	}}}
 }
 
