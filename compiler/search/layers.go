@@ -1,0 +1,126 @@
+package search
+
+import (
+	"github.com/ndc-dev/ndc/compiler/layout"
+	"github.com/ndc-dev/ndc/compiler/plan"
+)
+
+// choose looks at a recompute choice. Over a number of layers of each chunk it
+// looks for the smallest that fits: more layers take longer, and fewer do not
+// fit. For the least memory the largest number decides that is fast enough. Either is
+// looked for among those that fit with the same options. A limit on the exposed
+// share may admit any, so all are looked at.
+func (w *worker) choose(r *layout.Recompute) verdict {
+	if r.Most == 0 {
+		return w.visit(r, r.Layers)
+	}
+	if w.limits.exposed < 1 {
+		var last verdict
+		for n := r.Layers; n <= r.Most; n++ {
+			last = w.visit(r, n)
+		}
+		return last
+	}
+	leaf := w.current.leaf
+	defer func() { w.current.leaf = leaf + int(r.Leaves()) }()
+	w.seen = append(w.seen[:0], make([]visited, r.Most+1)...)
+	last := w.at(r, r.Most).verdict
+	switch {
+	case last == feasible && w.limits.fastest:
+		fewest := w.fewest(r, r.Most, func(v *visited) bool { return v.runs() && !v.needsVariant })
+		if fewest > r.Layers && len(w.variants) > 0 {
+			w.changes(r, w.fewest(r, fewest, (*visited).runs), fewest)
+		}
+		w.further(r, fewest)
+	case last == overLimit: // it takes too long for the least memory
+		w.changes(r, w.fewest(r, r.Most, (*visited).runs), r.Most)
+		w.slowest(r)
+	}
+	for i := r.Layers; i <= r.Most; i++ {
+		if w.seen[i].verdict == unseen {
+			w.mesh.counts.Pruned++
+		}
+	}
+	return last
+}
+
+// visited is what became of a number of recomputed layers.
+type visited struct {
+	verdict      verdict
+	crowded      bool // it may slow for want of memory, so that more layers may be faster
+	needsVariant bool
+	execution    plan.Execution // the best, where it runs
+}
+
+// runs reports whether memory suffices with some options.
+func (v *visited) runs() bool { return v.verdict >= overLimit }
+
+// at visits a number of recomputed layers, once.
+func (w *worker) at(r *layout.Recompute, layers int) *visited {
+	at := &w.seen[layers]
+	if at.verdict == unseen {
+		v := w.visit(r, layers)
+		*at = visited{verdict: v, crowded: !w.spacious(), needsVariant: w.needsVariant(), execution: w.current.Execution}
+	}
+	return at
+}
+
+// fewest is the least number of recomputed layers, at most another one that does, that suffices.
+func (w *worker) fewest(r *layout.Recompute, most int, suffices func(*visited) bool) int {
+	low, high := r.Layers, most
+	for low < high {
+		if middle := (low + high) / 2; suffices(w.at(r, middle)) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return high
+}
+
+// changes looks for the fewest layers with each of the options that are best for some
+// number between two: more layers may need fewer variants.
+func (w *worker) changes(r *layout.Recompute, low, high int) {
+	if high-low < 2 || w.at(r, low).execution == w.at(r, high).execution {
+		return
+	}
+	middle := (low + high) / 2
+	w.changes(r, low, middle)
+	w.changes(r, middle, high)
+}
+
+// slowest looks, from each number of layers that changes found fast enough, for the most that
+// still are with the same options.
+func (w *worker) slowest(r *layout.Recompute) {
+	for n := r.Layers; n < r.Most; n++ {
+		from := w.seen[n]
+		if from.verdict != feasible {
+			continue
+		}
+		low, high := n, r.Most-1
+		for low < high {
+			middle := (low + high + 1) / 2
+			if v := w.at(r, middle); v.verdict == feasible && v.execution == from.execution {
+				low = middle
+			} else {
+				high = middle - 1
+			}
+		}
+		n = low
+	}
+}
+
+// further looks at more layers than the fewest that fit, which may leave more
+// memory to spare in as much time, or memory for an option.
+func (w *worker) further(r *layout.Recompute, fewest int) {
+	was := w.dominated
+	defer func() { w.dominated = was }()
+	for n := fewest; n < r.Most-1; n++ {
+		r.Fill(&w.layout, n)
+		w.dominated = w.dominated || !w.seen[n].crowded && w.roomy()
+		if w.beaten(r, n+1) {
+			break
+		}
+		w.at(r, n+1)
+	}
+}
