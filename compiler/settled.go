@@ -105,10 +105,11 @@ func Joined(j *job.Job, variants []target.Variant) *job.Job {
 func Chosen(j *job.Job, p *plan.Plan) *job.Job {
 	for i := range option.Options {
 		o := &option.Options[i]
-		if j.Constraints.Execution[o.Name] == nil {
+		list := j.Constraints.Execution[o.Name]
+		if list == nil {
 			continue
 		}
-		if text := o.Text(&p.Execution); text != "" {
+		if text := o.Text(&p.Execution); text != "" && slices.Contains(list, text) {
 			j = with(j, o, text)
 		} else { // such as the type of context parallelism where there is none
 			j = unlisted(j, o)

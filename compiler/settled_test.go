@@ -91,6 +91,10 @@ func TestChosen(t *testing.T) {
 	if got := Chosen(j, p); len(got.Constraints.Execution) != 0 || got.Execution.ContextParallelType.Set {
 		t.Errorf("%+v of a plan without context parallelism", got.Execution)
 	}
+	j.Constraints.Execution = map[string][]string{"reshard_after_forward": {"true"}}
+	if got := Chosen(j, p); len(got.Constraints.Execution) != 0 || got.Execution.ReshardAfterForward.Set {
+		t.Errorf("%+v of a plan whose layout has nothing to reshard", got.Execution)
+	}
 }
 
 // TestBest: feasible before infeasible, then the objective, then the order.
