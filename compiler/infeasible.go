@@ -77,7 +77,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 	case search.IDExposed:
 		r.Needed, r.Available = float64(p.Time.ExposedCommunicationShare), float64(j.Constraints.MaxExposedCommunication.Value)
 		r.Summary = fmt.Sprintf("%s %% of the step is exposed communication, max_exposed_communication allows %s %%; most of it: %s",
-			percent(r.Needed), percent(r.Available), worstCommunication(p))
+			units.Significant(100*r.Needed, 3), units.Significant(100*r.Available, 3), worstCommunication(p))
 	}
 	return r
 }
@@ -355,12 +355,4 @@ func stepsOf(j *job.Job, p *plan.Plan) string {
 		most = "at most "
 	}
 	return fmt.Sprintf("%s of %s%s s", units.Count(p.Run.Steps, "step"), most, units.Significant(float64(p.Time.StepSeconds), 3))
-}
-
-// percent writes a share in per cent, a small one with digits that tell something.
-func percent(share float64) string {
-	if share > 0 && share < 0.001 {
-		return units.Significant(100*share, 2)
-	}
-	return fmt.Sprintf("%.1f", 100*share)
 }

@@ -108,7 +108,7 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 		}
 		all = allChanges(withNodes(j, nodes), t)
 	}
-	for i := len(all) - 1; i >= 0; i-- {
+	for i := len(all) - 1; i >= 0 && (len(all) > 1 || nodes != j.Cluster.Nodes); i-- { // the job as it is does not fit
 		fewer := slices.Delete(slices.Clone(all), i, i+1)
 		if b := fits(ctx, with(fewer), t); b != nil {
 			all, best = fewer, b

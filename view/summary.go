@@ -348,13 +348,15 @@ func GiB(n units.Bytes) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/float64(units.GiB))
 }
 
-// GPUHours writes GPU-hours, few of them with digits that tell something.
+// GPUHours writes GPU-hours with as many digits as tell something.
 func GPUHours(h float64) string {
-	switch least := math.Abs(h); {
-	case least < 0.01:
+	switch size := math.Abs(h); {
+	case size < 0.01:
 		return "0"
-	case least < 10:
+	case size < 1:
 		return units.Significant(h, 2)
+	case size < 100:
+		return units.Significant(h, 3)
 	}
 	return fmt.Sprintf("%.0f", h)
 }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,8 +16,8 @@ func Trial(f *tune.File, folder string) string {
 	var b strings.Builder
 	round := &f.Rounds[len(f.Rounds)-1]
 	fmt.Fprintf(&b, "%s on %s: round %d of a trial, one allocation of %s\n\n", f.Job, f.Backend, len(f.Rounds), units.Count(f.GPUs, "GPU"))
-	section(&b, "Takes", fmt.Sprintf("%s of %d steps, about %s GPU-hours; the trial may take %s, the training %s", units.Count(len(round.Runs), "run"), f.Steps, hours(round.GPUHours), hours(f.BudgetGPUHours), hours(f.RunGPUHours)))
-	section(&b, "May save", fmt.Sprintf("%s GPU-hours of the training (%s %%), by what is uncertain about the candidates", hours(round.Gain), units.Significant(100*round.Gain/f.RunGPUHours, 2)))
+	section(&b, "Takes", fmt.Sprintf("%s of %d steps, about %s GPU-hours; the trial may take %s, the training %s", units.Count(len(round.Runs), "run"), f.Steps, GPUHours(round.GPUHours), GPUHours(f.BudgetGPUHours), GPUHours(f.RunGPUHours)))
+	section(&b, "May save", fmt.Sprintf("%s GPU-hours of the training (%s %%), by what is uncertain about the candidates", GPUHours(round.Gain), units.Significant(100*round.Gain/f.RunGPUHours, 2)))
 	section(&b, "Order", strings.Join(round.Runs, ", "))
 	b.WriteByte('\n')
 	for i := range f.Candidates {
@@ -44,34 +43,23 @@ func joins(f *tune.File, name string) bool {
 	return len(before.Rounds) > 0 && !before.Held(name)
 }
 
-// hours writes GPU-hours with as many digits as tell something.
-func hours(h float64) string {
-	switch {
-	case math.Abs(h) >= 100:
-		return fmt.Sprintf("%.0f", h)
-	case math.Abs(h) >= 10:
-		return fmt.Sprintf("%.1f", h)
-	}
-	return fmt.Sprintf("%.2f", h)
-}
-
 // NoTrial tells why a trial of a plan with some rivals is not written.
 func NoTrial(f *tune.File, rivals int) string {
 	if rivals == 0 {
 		return fmt.Sprintf("%s on %s: nothing to try. No other layout that the job leaves open may be faster.\n", f.Job, f.Backend)
 	}
 	return fmt.Sprintf("%s on %s: a trial is not worth it. Of %s that may be faster, none is expected to save more of the training's %s GPU-hours than trying it takes, within the %s that a trial may take. Nothing is written.\n",
-		f.Job, f.Backend, units.Count(rivals, "layout"), hours(f.RunGPUHours), hours(f.BudgetGPUHours))
+		f.Job, f.Backend, units.Count(rivals, "layout"), GPUHours(f.RunGPUHours), GPUHours(f.BudgetGPUHours))
 }
 
 // TrialOver tells why no round follows.
 func TrialOver(f *tune.File, round *tune.Round, folder string) string {
-	why := fmt.Sprintf("another round would take %s GPU-hours and may save %s", hours(round.GPUHours), hours(round.Gain))
+	why := fmt.Sprintf("another round would take %s GPU-hours and may save %s", GPUHours(round.GPUHours), GPUHours(round.Gain))
 	switch left := f.Left(); {
 	case len(round.Candidates) < 2:
 		why = "no candidate is left beside the first"
 	case round.GPUHours > left.Trial:
-		why = fmt.Sprintf("another round would take %s GPU-hours, and %s are left", hours(round.GPUHours), hours(left.Trial))
+		why = fmt.Sprintf("another round would take %s GPU-hours, and %s are left", GPUHours(round.GPUHours), GPUHours(left.Trial))
 	}
 	return fmt.Sprintf("%s on %s: the trial is over; %s.\nSee:  ndc tune --collect %s\n", f.Job, f.Backend, why, folder)
 }
@@ -97,7 +85,7 @@ func TrialResult(r *tune.Result) string {
 	picked := r.Picked()
 	fmt.Fprintf(&b, "\nThe fastest is %s: %s.\n", picked.Name, oneLine(picked.Layout))
 	if r.SavedGPUHours != [2]float64{} {
-		fmt.Fprintf(&b, "Against what a build chooses it saves %s to %s GPU-hours of the training (90 %% range).\n", hours(r.SavedGPUHours[0]), hours(r.SavedGPUHours[1]))
+		fmt.Fprintf(&b, "Against what a build chooses it saves %s to %s GPU-hours of the training (90 %% range).\n", GPUHours(r.SavedGPUHours[0]), GPUHours(r.SavedGPUHours[1]))
 	}
 	switch {
 	case r.Calibration != "":

@@ -52,6 +52,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	options := r.execution(family)
 	return &target.Target{
 		Backend:    "deepspeed",
 		Version:    r.String(),
@@ -72,9 +73,9 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Alternatives:     alternatives,
 
 		Rules:       rules(r, family),
-		Resolve:     r.execution(family).Resolver(),
-		Variants:    r.execution(family).Variants(),
-		Offers:      r.execution(family).Offers(j),
+		Resolve:     options.Resolver(),
+		Variants:    options.Variants(),
+		Offers:      options.Offers(j),
 		PaddedVocab: func(m *job.Model, _ int) int { return vocabulary(m) },
 	}, diags
 }

@@ -197,9 +197,11 @@ func (v version) execution(fam *family) *execution.Table[written] {
 				}},
 			{ID: ReasonUnaskedGradients, Reason: "without ZeRO this release accumulates gradients below fp32, which is for jobs that name gradient_dtype, or zero_stage = 0 alone",
 				Breaks: func(f *target.Facts) bool {
-					stages := &f.Job.Constraints.Layout.ZeroStage
-					asked := f.Job.Execution.GradientDType.Set || f.Job.Constraints.Execution["gradient_dtype"] != nil || stages.Pinned()
-					return !asked && f.Layout.ZeroStage == 0 && f.Job.Training.Precision != "fp32" && f.Exec.GradientDType != "fp32"
+					if f.Layout.ZeroStage > 0 || f.Exec.GradientDType == "fp32" || f.Job.Training.Precision == "fp32" {
+						return false
+					}
+					c := &f.Job.Constraints
+					return !f.Job.Execution.GradientDType.Set && c.Execution["gradient_dtype"] == nil && !c.Layout.ZeroStage.Pinned()
 				}},
 			{ID: ReasonGradientDType, Reason: "without ZeRO this release cannot accumulate gradients of a bf16 model in this type; ZeRO stages 1 to 3 can",
 				Breaks: func(f *target.Facts) bool { return breaksGradientType(v, f) }},

@@ -110,16 +110,17 @@ func size(t *terminal, argument string, flags *inputFlags) error {
 // sizes plans a job on each number of nodes, the smallest first: on one alone only
 // where that was asked for.
 func sizes(j *job.Job, asked bool) []*plan.Plan {
-	open := *j
-	for n := j.Cluster.Nodes; j.NodeCounts == nil && n > 0; n /= 2 {
-		if open.NodeCounts = append([]int{n}, open.NodeCounts...); asked {
-			break
-		}
+	counts := j.NodeCounts
+	if counts == nil {
+		counts = []int{j.Cluster.Nodes}
+	}
+	for n := counts[0] / 2; j.NodeCounts == nil && !asked && n > 0; n /= 2 {
+		counts = append([]int{n}, counts...)
 	}
 	var jobs []*job.Job
 	var plans []*plan.Plan
-	for _, n := range open.NodeCounts {
-		one := open
+	for _, n := range counts {
+		one := *j
 		one.NodeCounts, one.Cluster.Nodes = nil, n
 		j, p, refused := sketch(&one)
 		if p == nil {

@@ -237,7 +237,7 @@ func (w *worker) optimise(v verdict) verdict {
 		}
 		next := outOfMemory
 		if o.set = start; relisted {
-			next = w.fit() // another value of a list may need less, or more
+			next = w.fit(&w.relisted) // another value of a list may need less, or more
 		} else {
 			next = w.evaluate()
 		}

@@ -185,7 +185,7 @@ func (w *worker) exhaust(r *layout.Recompute, layers int) {
 	var rec func(i int)
 	rec = func(i int) {
 		if i == len(open) {
-			if !w.resolve(w.options.picks) || w.breaksRule() || w.fit() != feasible || w.idle(&w.execution) {
+			if !w.resolve(w.options.picks) || w.breaksRule() || w.fit(&w.base) != feasible || w.idle(&w.execution) {
 				return
 			}
 			w.consider()

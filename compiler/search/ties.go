@@ -111,7 +111,7 @@ func (t *ties) merge(others *ties) {
 // consider keeps the current candidate for the rule of choice if it is feasible
 // and within reach of the fastest so far.
 func (w *worker) consider() {
-	if c := &w.current; w.limits.fastest && !w.idle(&c.Execution) && c.broken == "" && c.cost() <= w.reach() {
+	if c := &w.current; w.limits.fastest && c.broken == "" && c.cost() <= w.reach() && !w.idle(&c.Execution) {
 		w.mesh.ties.add(w.class(c), c)
 	}
 }

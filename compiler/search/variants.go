@@ -37,14 +37,14 @@ func variants(j *job.Job, t *target.Target) []variantSet {
 }
 
 // fit evaluates the current layout with the options picked, and while memory is short
-// with the target's variants.
-func (w *worker) fit() verdict {
+// with the target's variants. It keeps what the layout is without them.
+func (w *worker) fit(base *Candidate) verdict {
 	w.options.set = nil
 	v := w.evaluate()
-	w.base = w.current
+	*base = w.current
 	if v == outOfMemory {
 		if v = w.tryVariants(); v == outOfMemory {
-			w.current = w.base
+			w.current = *base
 		}
 	}
 	return v

@@ -27,8 +27,8 @@ type worker struct {
 	execution     plan.Execution
 	facts         target.Facts
 	current       Candidate // the layout being looked at
-	base          Candidate // the same as it is without variants
-	first         Candidate // that with the first options of all
+	base          Candidate // the same as it is without variants, with the options tried first
+	relisted      Candidate // the same with other values of the job's lists
 	seen          []visited // per number of layers of the recompute choice
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
@@ -298,11 +298,10 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		w.reject(id)
 		return illegal
 	}
-	v := w.fit()
+	v := w.fit(&w.base)
 	if v == feasible {
 		w.consider()
 	}
-	w.first = w.base
 	v = w.optimise(v)
 	if w.idle(&w.current.Execution) {
 		w.mesh.counts.Pruned++
@@ -313,7 +312,7 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 		return v
 	}
 	// The miss is told as it is without variants, which may not suit the user.
-	base := &w.first
+	base := &w.base
 	w.mesh.counts.Rejected[base.broken]++
 	if w.mesh.nearest.open(base) {
 		w.time(base)

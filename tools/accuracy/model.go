@@ -241,7 +241,7 @@ func (f *framework) executed(r *row) job.Execution {
 	if f.Overlap == "whole_state" && r.Layout.ZeroStage != nil && *r.Layout.ZeroStage > 0 {
 		x.OverlapGradientReduce, x.OverlapParameterGather = job.Some(false), job.Some(false)
 	}
-	if r.Layout.TP <= 1 || r.Model.MLA != nil { // Megatron-LM turns it off at the first linear of latent attention
+	if r.Layout.TP <= 1 || f.Backend == "megatron" && r.Model.MLA != nil { // at whose first linear Megatron-LM turns it off
 		x.OverlapTensorParallel = job.Optional[bool]{}
 	}
 	return x
