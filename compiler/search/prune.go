@@ -22,6 +22,10 @@ import (
 //     looked at only as far as they may be tied with the fastest, and no alternative
 //     is one of them.
 //
+// Numbers of recomputed layers are halved, not counted through (layers.go): memory falls with
+// them, so that what fits is one stretch. Within it each set of options is taken to be the best on
+// one stretch, which is no proof; brute force agrees.
+//
 // Execution options are tried where they are open, each combination of them. What
 // takes the more time out of a step is on in every floor, free of the contention
 // that it causes (estimate.Floor); of the others a floor is the least of all.

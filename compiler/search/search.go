@@ -3,7 +3,7 @@
 // with package estimate, and keeps the best, the nearest misses and the counts
 // of why the others fell. It is exhaustive: a layout is skipped only where a
 // bound or an order among layouts proves that it cannot win (prune.go), which
-// a test checks against brute force. It is deterministic, counts included,
+// a test checks against brute force; of numbers of recomputed layers prune.go says what is taken for granted. It is deterministic, counts included,
 // whatever the number of workers: meshes are searched in fixed batches, and
 // what one mesh learns is used from the next batch on.
 package search
