@@ -2,8 +2,9 @@
 // space of package layout, asks the target's rules, evaluates what is legal
 // with package estimate, and keeps the best, the nearest misses and the counts
 // of why the others fell. It is exhaustive: a layout is skipped only where a
-// bound or an order among layouts proves that it cannot win (prune.go), which
-// a test checks against brute force; of numbers of recomputed layers prune.go says what is taken for granted. It is deterministic, counts included,
+// bound or an order among layouts proves that it cannot win (prune.go, which
+// says what is taken for granted of numbers of recomputed layers), and a test
+// checks that against brute force. It is deterministic, counts included,
 // whatever the number of workers: meshes are searched in fixed batches, and
 // what one mesh learns is used from the next batch on.
 package search
