@@ -11,7 +11,8 @@ import (
 
 // MeshFloor returns a step time that no layout can beat which has the mesh and
 // the micro-batch of l: all layers without recompute, spread evenly over the
-// pipeline without a bubble. Only these axes of l are read. What the options of x
+// pipeline without a bubble, or the way of one micro-batch through all of them,
+// which takes longer where they are few. Only these axes of l are read. What the options of x
 // overlap slows nothing down, so that no other values of them beat it.
 func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 	e.free = true
@@ -23,7 +24,18 @@ func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 		work = e.work(k, l, x)
 		e.bareWork[k] = work
 	}
-	return e.floor(units.Seconds(l.MicroBatches)*work/units.Seconds(l.PipelineParallel), l, x)
+	return e.floor(max(units.Seconds(l.MicroBatches)*work.all/units.Seconds(l.PipelineParallel), work.passage), l, x)
+}
+
+// bareWork is what all layers take for one micro-batch without recompute, and what of
+// it the micro-batch cannot get through without: not the gradients of weights, which
+// some schedules put off.
+type bareWork struct{ all, passage units.Seconds }
+
+// add counts a pass some times.
+func (b *bareWork) add(times int, p *pass) {
+	b.all += units.Seconds(times) * (p.forward + p.backward)
+	b.passage += units.Seconds(times) * (p.forward + p.backward - p.weight)
 }
 
 // withoutRecompute is a layout and its execution without recompute, nor offload
@@ -38,7 +50,7 @@ func withoutRecompute(l *plan.Layout, x *plan.Execution) (plan.Layout, plan.Exec
 // work is what all layers take for one micro-batch without recompute. Neither
 // list nor table is kept: most meshes are never looked at again, and in a large
 // search there are very many.
-func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execution) units.Seconds {
+func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execution) (work bareWork) {
 	bare, y := withoutRecompute(layout, execution)
 	l, x := &bare, &y
 	g := e.groupsOf(l, x)
@@ -51,12 +63,14 @@ func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execut
 	e.passing.layers = grow(e.passing.layers, len(t.layers))
 	e.withState(s, t, e.passing.layers[:0], l, x, g)
 	t = s
-	work := t.embedding.forward + t.embedding.backward + t.head.forward + t.head.backward
-	work += units.Seconds(e.model.MTPLayers) * (t.mtp.forward + t.mtp.backward)
+	work.add(1, &t.embedding)
+	work.add(1, &t.head)
+	work.add(e.model.MTPLayers, &t.mtp)
 	for k := range e.arch.Kinds() {
-		quantised, base := t.at(k, false, false), t.at(k, true, false)
-		per := min(quantised.forward+quantised.backward, base.forward+base.backward)
-		work += units.Seconds(e.arch.Count(k, 0, e.model.Layers)) * per
+		quantised, base := *t.at(k, false, false), t.at(k, true, false)
+		n := units.Seconds(e.arch.Count(k, 0, e.model.Layers))
+		work.all += n * min(quantised.forward+quantised.backward, base.forward+base.backward)
+		work.passage += n * min(quantised.forward+quantised.backward-quantised.weight, base.forward+base.backward-base.weight)
 	}
 	return work
 }

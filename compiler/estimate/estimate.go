@@ -92,7 +92,7 @@ type caches struct {
 	dense         map[tableKey]*layerTable // what of tables has no experts
 	begun         map[begunKey]*begun
 	stateTables   map[wholeKey]*layerTable
-	bareWork      map[wholeKey]units.Seconds // of all layers, without recompute
+	bareWork      map[wholeKey]bareWork // of all layers, without recompute
 	pipelines     map[uint64]units.Seconds
 }
 
@@ -173,7 +173,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 			dense:         map[tableKey]*layerTable{},
 			begun:         map[begunKey]*begun{},
 			stateTables:   map[wholeKey]*layerTable{},
-			bareWork:      map[wholeKey]units.Seconds{},
+			bareWork:      map[wholeKey]bareWork{},
 			pipelines:     map[uint64]units.Seconds{},
 		},
 	}
