@@ -30,7 +30,8 @@ func TestDepthOfTOML(t *testing.T) {
 		{"behind a long string", "x = [\"\"\"a\\\\\"\"\"\"\", " + strings.Repeat("[", far) + "\"\n", "line 1"},
 		{"behind a raw string", "x = [''''a''''', " + strings.Repeat("[", far) + "'\n", "line 1"},
 		{"behind a comment", "x = 1 # \"\"\"\n" + dotted(far) + " = 1\n", "line 2"},
-		{"many deep", strings.Repeat("["+dotted(tree.MaxDepth-1)+"]\n", tree.MaxNodes/tree.MaxDepth), "line 521"},
+		{"many deep", strings.Repeat("["+dotted(tree.MaxDepth-1)+"]\n", tree.MaxNodes/tree.MaxDepth), "line 33"},
+		{"many keys that nobody writes", "[job]\n" + strings.Repeat("k = 1\n", 300_000), "line 32769"},
 		{"too many", "x = [" + strings.Repeat("1,", tree.MaxNodes) + "]\n", "line 1"},
 
 		{"deep", "[" + dotted(tree.MaxDepth-1) + "]\nx = 1\n[b]\nx = [1.5, [2, 3]]\n", ""},

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -91,27 +92,26 @@ func tomlLines(src []byte) map[string]int {
 const infinite = json.Number("1e999")
 
 func tomlObject(prefix string, values map[string]any, lines, order map[string]int) (tree.Object, error) {
-	var o tree.Object
-	names := make([]string, 0, len(values))
+	type member struct {
+		name, path string
+		order      int
+	}
+	members := make([]member, 0, len(values))
 	for name := range values {
-		names = append(names, name)
-	}
-	path := func(name string) string {
-		if prefix == "" {
-			return name
+		path := name
+		if prefix != "" {
+			path = prefix + "." + name
 		}
-		return prefix + "." + name
+		members = append(members, member{name, path, order[path]})
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if d := order[path(a)] - order[path(b)]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+	slices.SortFunc(members, func(a, b member) int {
+		return cmp.Or(a.order-b.order, strings.Compare(a.name, b.name))
 	})
-	for _, name := range names {
-		n := tree.Node{Line: max(lines[path(name)], 1)}
+	var o tree.Object
+	for _, m := range members {
+		name, n := m.name, tree.Node{Line: max(lines[m.path], 1)}
 		if in, ok := values[name].(map[string]any); ok {
-			inner, err := tomlObject(path(name), in, lines, order)
+			inner, err := tomlObject(m.path, in, lines, order)
 			if err != nil {
 				return nil, err
 			}

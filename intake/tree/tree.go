@@ -17,7 +17,7 @@ import (
 const (
 	MaxBytes = 8 << 20
 	MaxDepth = 64      // values in one another
-	MaxNodes = 1 << 20 // values
+	MaxNodes = 1 << 16 // values
 )
 
 // ErrBounds is what a file with more nodes, or deeper ones, is refused with.
