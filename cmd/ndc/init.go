@@ -185,10 +185,15 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 	if known != nil && (i.upgrade || !known.Satisfies(call.Source, call.Version)) {
 		known = nil
 	}
-	if known != nil && lock.Verify(disk{}, root, known.Hash) == nil {
-		i.modules = append(i.modules, *known)
-		i.tell("kept", known)
-		return path.Join(root, source.Inner), root, true
+	if known != nil {
+		switch err := lock.Verify(disk{}, root, known.Hash); {
+		case err == nil:
+			i.modules = append(i.modules, *known)
+			i.tell("kept", known)
+			return path.Join(root, source.Inner), root, true
+		case errors.Is(err, lock.ErrGits):
+			_ = os.RemoveAll(filepath.FromSlash(root)) // git obeys it, whatever is fetched now
+		}
 	}
 	if known == nil && i.readonly {
 		i.fail(IDFetch, call.At, cannotFetch, "%s has not the module %q with this source and version, and --lockfile=readonly leaves it as it is. Run ndc init without it, and commit the lock.", lock.Name, address)

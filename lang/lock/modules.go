@@ -102,6 +102,11 @@ func (f *Fetched) check(root string, m *Module, at diag.Range) (diags diag.List)
 	return diags
 }
 
+// ErrGits is what Verify finds wrong with the files of a module that have git's
+// own among them. No module that is fetched today has any; those of archives that
+// earlier versions unpacked may.
+var ErrGits = errors.New("is for git alone to write: settings there make git run programs")
+
 // Verify compares the files in a folder with a hash, and names a file that is
 // another one.
 func Verify(fsys fs.FS, root, hash string) error {
@@ -147,6 +152,9 @@ func list(fsys fs.FS, root string) ([]string, error) {
 	}
 	var files []string
 	err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && strings.EqualFold(d.Name(), ".git") {
+			err = fmt.Errorf("%s %w", name, ErrGits)
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}

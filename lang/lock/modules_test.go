@@ -89,6 +89,9 @@ func TestFetched(t *testing.T) {
 		"link": {"base", source, "~> 2.1", func(m fstest.MapFS) {
 			m["jobs/.ndc/modules/base/l"] = &fstest.MapFile{Mode: 0o777 | 1<<27, Data: []byte("y.hcl")}
 		}, "neither a file nor a folder"},
+		"git's": {"base", source, "~> 2.1", func(m fstest.MapFS) {
+			m["jobs/.ndc/modules/base/a/.GIT/config"] = &fstest.MapFile{}
+		}, "base/a/.GIT is for git alone to write"},
 		"list too": {"base", source, "~> 2.1", func(m fstest.MapFS) {
 			other, _ := Sums(map[string][]byte{"a/x.hcl": []byte("X"), "y.hcl": []byte("y")})
 			m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("X")}
