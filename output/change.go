@@ -26,6 +26,7 @@ type ProblemKind uint8
 const (
 	Foreign ProblemKind = iota // ndc did not write the file
 	Merged                     // git left the marks of a merge in it
+	Windows                    // its lines end with CR LF, as git may check files out; told of the first such file
 	Edited                     // ndc wrote it, and somebody changed it since
 	Blocked                    // something stands there that no file can replace
 )
@@ -105,8 +106,11 @@ func (c *change) file(o *Output, r *Result, file File, was *manifest, force bool
 		owned, ours := was.owned[file.Path]
 		p := Problem{Path: o.name(name)}
 		if there.refuses(&p, was.name, ours, there.hash != "" && (there.hash == hash || there.hash == owned)); p.Why != "" && (p.Kind == Blocked || !force) {
-			if o.merges(name) {
+			switch content, _, _ := read(o.root, name, largest); {
+			case merges(content):
 				p.Kind, p.Why = Merged, "holds the marks of a merge"
+			case windows(content, file.Content):
+				p.Kind, p.Why = Windows, "ends its lines with CR LF"
 			}
 			c.problem(p)
 			return
@@ -119,9 +123,16 @@ func (c *change) file(o *Output, r *Result, file File, was *manifest, force bool
 
 // merges reports whether a file has the marks that git leaves where two branches
 // changed it.
-func (o *Output) merges(name string) bool {
-	content, _, err := read(o.root, name, largest)
-	return err == nil && bytes.Contains(content, []byte("\n<<<<<<< ")) && bytes.Contains(content, []byte("\n>>>>>>> "))
+func merges(content []byte) bool {
+	return bytes.Contains(content, []byte("\n<<<<<<< ")) && bytes.Contains(content, []byte("\n>>>>>>> "))
+}
+
+// windows reports whether all lines of a file end with CR LF and those that a build
+// makes do not.
+func windows(content, built []byte) bool {
+	crlf := []byte("\r\n")
+	ends := bytes.Count(content, crlf)
+	return ends > 0 && ends == bytes.Count(content, crlf[1:]) && !bytes.Contains(built, crlf)
 }
 
 // refuses says why what lies at a place is not replaced: ours is what the
@@ -162,9 +173,10 @@ func (c *change) stale(o *Output, r *Result, f *Folder, m *manifest) {
 	}
 }
 
-// problem keeps one message for each place.
+// problem keeps one message for each place, and one for all that a checkout wrote
+// with other ends of lines.
 func (c *change) problem(p Problem) {
-	if !slices.Contains(c.problems, p) {
+	if !slices.ContainsFunc(c.problems, func(q Problem) bool { return q == p || q.Kind == Windows && p.Kind == Windows }) {
 		c.problems = append(c.problems, p)
 	}
 }

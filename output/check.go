@@ -13,9 +13,10 @@ import (
 type Difference struct {
 	Kind DifferenceKind
 	Path string // with slashes, relative to the output folder
-	Why  string // of a place where no plain file lies: "is a symbolic link"; or of its mode
+	Why  string // of a place where no plain file lies: "is a symbolic link"; or of its mode or the ends of its lines
 
-	// Old is what lies there, New what the build makes; nil where there is none.
+	// Old is what lies there, New what the build makes; nil where there is none, and
+	// where Why says all.
 	Old, New []byte
 }
 
@@ -99,7 +100,9 @@ func (o *Output) differences(f *Folder) (list []Difference) {
 			if there.hash == m.owned[file.Path] {
 				d.Kind = Stale
 			}
-			d.Old, _, _ = read(o.root, d.Path, largest)
+			if d.Old, _, _ = read(o.root, d.Path, largest); windows(d.Old, d.New) {
+				d.Old, d.Why = nil, "ends its lines with CR LF"
+			}
 		case there.mode.Perm()&0o100 != 0 != file.Executable:
 			d.Why = "may be executed"
 			if file.Executable {

@@ -524,3 +524,30 @@ func TestMergeMarks(t *testing.T) {
 		t.Error(problems)
 	}
 }
+
+// TestWindowsLines: that a checkout wrote other ends of lines is told, once for all
+// files, and not that somebody edited them; a check shows no lines of it.
+func TestWindowsLines(t *testing.T) {
+	out := t.TempDir()
+	must(t, out, builds["first"]...)
+	for _, name := range []string{"a/torchtitan/train.toml", "a/torchtitan/plan.json"} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(out, name), strings.ReplaceAll(strings.TrimSuffix(string(text), "\n")+"\n", "\n", "\r\n"))
+	}
+	_, problems := attempt(t, out, false, builds["first"]...)
+	if len(problems) != 1 || problems[0].Kind != Windows {
+		t.Error(problems)
+	}
+	list, err := Differences(out, builds["first"], func(string) bool { return false }, func(_, _ string) bool { return true })
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	for _, d := range list {
+		if d.Kind != Changed || d.Old != nil || d.Why != "ends its lines with CR LF" {
+			t.Errorf("%v %s %q", d.Kind, d.Path, d.Why)
+		}
+	}
+}

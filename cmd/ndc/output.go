@@ -112,6 +112,9 @@ func explained(diags *diag.List, p output.Problem) {
 	case output.Merged:
 		diags.Error(IDForeignFile, diag.Range{}, "A merge is not resolved",
 			fmt.Sprintf("%s %s. Take either side of its whole folder (git checkout --ours, or --theirs), and build again.", p.Path, p.Why))
+	case output.Windows:
+		diags.Error(IDEditedFile, diag.Range{}, "A generated file has other ends of lines",
+			fmt.Sprintf("%s %s, as git writes files where core.autocrlf is set, and bash does not run such scripts. A .gitattributes at the top of the repository with the line * -text keeps git from it; check the files out again (git checkout -- .), or replace those that ndc wrote with --force.", p.Path, p.Why))
 	case output.Blocked:
 		diags.Error(IDCannotWrite, diag.Range{}, "Output cannot be written",
 			fmt.Sprintf("%s %s. All files are as they were; move it away or choose another folder with -o.", p.Path, p.Why))
