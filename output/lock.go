@@ -93,14 +93,18 @@ func (o *Output) try() error {
 		return again(err)
 	}
 	o.root = root
-	if err := root.Mkdir(private, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return again(o.told(err))
+	fresh := root.Mkdir(private, 0o777)
+	if fresh != nil && !errors.Is(fresh, fs.ErrExist) {
+		return again(o.told(fresh))
 	}
 	if err := o.onlyFolders(private); err != nil {
 		return err
 	}
 	o.lock, err = root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
 	if err != nil {
+		if fresh == nil {
+			_ = root.Remove(private) // whoever wants to lock in it makes it anew
+		}
 		return again(o.told(err))
 	}
 	switch err := flock(o.lock); {
@@ -138,11 +142,14 @@ func (o *Output) sign() error {
 		return errAgain
 	}
 	host, _ := os.Hostname()
-	if err := o.lock.Truncate(0); err != nil {
-		return err
+	if err = o.lock.Truncate(0); err == nil {
+		_, err = fmt.Fprintf(o.lock, "process %d on %s\n", os.Getpid(), host)
 	}
-	_, err = fmt.Fprintf(o.lock, "process %d on %s\n", os.Getpid(), host)
-	return err
+	if err != nil {
+		o.unlock()
+		return o.told(err)
+	}
+	return nil
 }
 
 // holder is what the lock says of who holds it.
@@ -174,9 +181,15 @@ func (o *Output) leave() {
 // unless an interrupted build waits there. A lock that cannot be removed is
 // free all the same.
 func (o *Output) release() {
+	o.unlock()
+	o.leave()
+}
+
+// unlock removes the lock that is held, and the private folder where nothing else
+// is in it.
+func (o *Output) unlock() {
 	_ = o.root.Remove(lockFile)
 	_ = o.root.Remove(private)
-	o.leave()
 }
 
 // make makes the output folder and its parents, and remembers which were
