@@ -184,7 +184,9 @@ func (l *loader) buildJob(e element, site *node) []job.Job {
 	for _, backend := range backends {
 		if l.options.Backend == "" || l.options.Backend == backend.label {
 			p.backend = s.site.underBackend(backend)
-			p.job = overlay(s.site.under(t, backend.label), backend)
+			if p.job = overlay(s.site.under(t, backend.label), backend); t.partial {
+				p.job.doubt()
+			}
 			l.override(map[string]**block{"": &p.job, "backend": &p.backend})
 			l.required(p.job)
 			l.requiredArguments(p.backend) // its blocks are complete only when merged
@@ -235,6 +237,16 @@ func overlay(t, backend *block) *block {
 		merged.blocks = mergeBlocks(merged.blocks, []*block{merge(slurm, &over, replacing)}, replacing)
 	}
 	return &merged
+}
+
+// doubt counts the blocks in a block as reported: what seems missing or wrong in one
+// may be mended by that of a base, which was reported itself.
+func (b *block) doubt() {
+	for i, c := range b.blocks {
+		part := *c
+		part.broken = true
+		b.blocks[i] = &part
+	}
 }
 
 // required reports required arguments and blocks that are missing, here and

@@ -5,3 +5,22 @@ module "a" {
 module "b" {
   source = "./b//../../c" # ERROR: outside-module at "./b//../../c": "../../c" leads out of "./b", and what stands behind // is inside of what stands before it.
 }
+
+# What the job of such a module would have given is not reported as missing.
+job "j" {
+  base    = module.a.job.pretrain
+  model   = catalog.model.llama3_8b
+  cluster = catalog.cluster.single_gpu
+
+  training {
+    seed = 1
+  }
+  slurm {
+    container {
+      mounts = ["/data:/data"]
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+}
