@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"regexp"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -35,8 +34,8 @@ var estimates = map[string]func(args []cty.Value) (makes, work float64){
 		return textUnits(float64(len(text(args, 0))) * total(args[1:])), 0
 	},
 	"replace":  replaced,
-	"regex":    func(args []cty.Value) (float64, float64) { return matched(text(args, 0), text(args, 1), false) },
-	"regexall": func(args []cty.Value) (float64, float64) { return matched(text(args, 0), text(args, 1), true) },
+	"regex":    func(args []cty.Value) (float64, float64) { return matched(text(args, 0), text(args, 1), 1) },
+	"regexall": func(args []cty.Value) (float64, float64) { return matched(text(args, 0), text(args, 1), math.MaxInt) },
 	"split": func(args []cty.Value) (float64, float64) {
 		return float64(strings.Count(text(args, 1), text(args, 0))), 0
 	},
@@ -163,37 +162,14 @@ func replaced(args []cty.Value) (makes, work float64) {
 	if !isPattern {
 		return textUnits(float64(strings.Count(s, old))*float64(len(by)) + float64(len(s))), 0
 	}
-	count, work := matches(p, s)
+	count, work := matches(p, s, math.MaxInt)
 	// Every reference in the replacement is at most all of what matched.
 	return textUnits(count*float64(len(by)) + float64(len(s))*float64(1+strings.Count(by, "$"))), work
 }
 
-// matches bounds how often a pattern matches and what matching takes.
-func matches(p, s string) (count, work float64) {
-	re, err := syntax.Parse(p, syntax.Perl)
-	if err != nil {
-		return 0, 0
-	}
-	prog, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		return 0, 0
-	}
-	work = times(len(s), len(prog.Inst)) + float64(len(prog.Inst))
-	if work > MaxTotal {
-		return 0, work
-	}
-	compiled, err := regexp.Compile(p)
-	if err != nil {
-		return 0, work
-	}
-	return float64(len(compiled.FindAllStringIndex(s, -1))), 2 * work
-}
-
-func matched(p, s string, all bool) (makes, work float64) {
-	count, work := matches(p, s)
-	if !all {
-		count = min(count, 1)
-	}
+// matched bounds the groups of all matches, or of the first.
+func matched(p, s string, most int) (makes, work float64) {
+	count, work := matches(p, s, most)
 	return count * float64(1+strings.Count(p, "(")), work
 }
 
@@ -237,6 +213,15 @@ func unfit(name string, args []cty.Value) error {
 		}
 		if known(args) && math.IsInf(math.Pow(number(args, 0), number(args, 1)), 0) {
 			return errors.New("the power is larger than any number of a job")
+		}
+	case "regex", "regexall", "replace":
+		p, at := text(args, 0), 0
+		if name == "replace" {
+			p, _ = pattern(text(args, 1))
+			at = 1
+		}
+		if len(p) > maxPattern {
+			return function.NewArgErrorf(at, "a pattern has at most %d bytes", maxPattern)
 		}
 	case "indent":
 		if n := number(args, 0); n < 0 || n > maxSpaces {
