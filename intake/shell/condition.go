@@ -190,7 +190,7 @@ func (e *evaluator) test(x syntax.TestExpr) truth {
 		}
 		left, right := e.word(a), e.word(b)
 		if (x.Op == syntax.TsMatch || x.Op == syntax.TsMatchShort || x.Op == syntax.TsNoMatch) && !left.isOpen() && !right.isOpen() && !quotedWord(b) {
-			return truthOf(matches(right.String(), left.String()) == (x.Op != syntax.TsNoMatch))
+			return truthOf(e.matches(right.String(), left.String()) == (x.Op != syntax.TsNoMatch))
 		}
 		return compared(left, x.Op.String(), right)
 	}

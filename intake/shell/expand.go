@@ -438,13 +438,9 @@ func (e *evaluator) trimmed(p *syntax.ParamExp, value text, set bool) (text, boo
 	if !set || cut.isOpen() || len(value) > 4096 || value.isOpen() && !shortest {
 		return nil, false
 	}
-	glob, s := cut.String(), value.String()
-	expr, err := pattern.Regexp(glob, pattern.EntireString)
-	if err != nil {
-		return nil, false
-	}
-	rx, err := regexp.Compile(expr)
-	if err != nil {
+	s := value.String()
+	rx := e.glob(cut.String(), (len(s)+1)*(len(s)+1))
+	if rx == nil {
 		return nil, false
 	}
 	for i := range len(s) + 1 {
@@ -479,11 +475,31 @@ func (e *evaluator) replaced(p *syntax.ParamExp, value text, set bool) text {
 }
 
 // matches reports whether a word fits a glob.
-func matches(glob, word string) bool {
-	expr, err := pattern.Regexp(glob, pattern.EntireString)
-	if err != nil || len(word) > 4096 {
+func (e *evaluator) matches(glob, word string) bool {
+	if len(word) > 4096 {
 		return false
 	}
+	rx := e.glob(glob, len(word))
+	return rx != nil && rx.MatchString(word)
+}
+
+// stepsPerCell is how many characters are held against a character of a glob in the
+// time that a byte of a value is made.
+const stepsPerCell = 32
+
+// glob is the regular expression of a glob, to be held against some characters
+// altogether; nil where it is none, or where the script takes too much.
+func (e *evaluator) glob(glob string, characters int) *regexp.Regexp {
+	if !e.spend(0, len(glob)*(1+characters/stepsPerCell)) {
+		return nil
+	}
+	expr, err := pattern.Regexp(glob, pattern.EntireString)
+	if err != nil {
+		return nil
+	}
 	rx, err := regexp.Compile(expr)
-	return err == nil && rx.MatchString(word)
+	if err != nil {
+		return nil
+	}
+	return rx
 }

@@ -178,7 +178,7 @@ func (e *evaluator) cases(c *syntax.CaseClause) {
 			pattern := e.word(p)
 			if pattern.String() == "*" {
 				ok, always = yes, true
-			} else if !word.isOpen() && !pattern.isOpen() && matches(pattern.String(), word.String()) {
+			} else if !word.isOpen() && !pattern.isOpen() && e.matches(pattern.String(), word.String()) {
 				ok = yes
 			}
 		}

@@ -130,6 +130,26 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
+// TestGlobs: what holding texts against globs takes is counted.
+func TestGlobs(t *testing.T) {
+	word, glob := strings.Repeat("a", 2000), strings.Repeat("*a", 200)+"b"
+	for script, over := range map[string]bool{
+		"A=" + word + "\nB=${A##" + glob + "}\n":                                               true,
+		"A=" + word + "\nB=${A%" + glob + "}\n":                                                true,
+		"A=" + word + "\nG='" + glob + "'\n" + strings.Repeat("case $A in $G) ;; esac\n", 300): true,
+		"A=" + word + "\nG='" + glob + "'\n" + strings.Repeat("[[ $A == $G ]] && x\n", 300):    true,
+		strings.Repeat("P=/data/tokenizers/llama3/tokenizer.model\nB=${P##*/}\n", 1000):        false,
+	} {
+		s, err := Read([]byte(script), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.Problems) > 0; got != over {
+			t.Errorf("%.30s: %v", script, s.Problems)
+		}
+	}
+}
+
 // FuzzRead: no script makes the reader panic or run for ever.
 // TestArguments: what the script is called with is known when somebody says it.
 func TestArguments(t *testing.T) {
