@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -152,7 +154,7 @@ func (l *loader) judge(p *policy, given map[string]cty.Value, j *job.Job) plan.P
 	}
 	verdict.Message = message
 	condition := t.args["condition"].source.Range
-	detail := fmt.Sprintf("%s Policy %q on %s with %s: %s.", sentence(message), verdict.Name, j.Name, j.Backend.Kind, l.readings(p.block.Body.Attributes["condition"].Expr, s))
+	detail := legible(fmt.Sprintf("%s Policy %q on %s with %s: %s.", sentence(message), verdict.Name, j.Name, j.Backend.Kind, l.readings(p.block.Body.Attributes["condition"].Expr, s)))
 	if verdict.Severity == "warning" {
 		l.diags.Warn(FailedPolicy, condition, summaries[FailedPolicy], detail)
 	} else {
@@ -180,9 +182,20 @@ func (l *loader) holds(t *block) (ok bool, message string) {
 		return true, ""
 	}
 	if m := t.args["error_message"]; m != nil {
-		return false, m.parsed.(string)
+		return false, legible(m.parsed.(string))
 	}
 	return false, "The condition does not hold" // its message is null
+}
+
+// legible is a message as plan.md and terminals may have it. No file holds characters
+// that steer a terminal or turn the order of text around, but \u makes them.
+func legible(message string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, message)
 }
 
 // mostReadings is how many values a message tells.

@@ -54,8 +54,7 @@ was known before, and is named.`,
 			if t.json {
 				return t.printJSON(f)
 			}
-			_, err = io.WriteString(t.out, view.Calibration(f)+"\nWritten: "+out+"\n")
-			return err
+			return t.print(view.Calibration(f) + "\nWritten: " + out + "\n")
 		},
 	}
 	c.Flags().StringVar(&planPath, "plan", "", "plan.json of the logs (default: beside them or above)")

@@ -96,6 +96,5 @@ func printDifferences(t *terminal, list []output.Difference) error {
 			text = append(text, diff.Diff(d.Path, d.Old, d.Path+" (built)", d.New)...)
 		}
 	}
-	_, err := t.out.Write(text)
-	return err
+	return t.print(string(text))
 }

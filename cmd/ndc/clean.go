@@ -119,17 +119,17 @@ func printCleaned(t *terminal, out string, results []output.Result, dryRun bool)
 		_, err := fmt.Fprintf(t.out, "%s holds nothing of ndc that no job claims.\n", out)
 		return err
 	}
-	title := "Removed"
+	title, text := "Removed", ""
 	if dryRun {
 		title = "Would go"
 	}
 	for _, r := range results {
 		if len(r.Removed) > 0 {
-			fmt.Fprint(t.out, line(title, fmt.Sprintf("%s: %d files", shownPath(out, r.Path), len(r.Removed))))
+			text += line(title, fmt.Sprintf("%s: %d files", shownPath(out, r.Path), len(r.Removed)))
 		}
 		for _, name := range r.Edited {
-			fmt.Fprint(t.out, line("Stays", shownPath(out, r.Path+"/"+name)+" was edited since ndc wrote it"))
+			text += line("Stays", shownPath(out, r.Path+"/"+name)+" was edited since ndc wrote it")
 		}
 	}
-	return nil
+	return t.print(text)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/plan/file"
@@ -80,9 +79,7 @@ func printCompared(t *terminal, base *compiled, list []view.Compared, markdown b
 		}
 		return t.printJSON(c)
 	case markdown:
-		_, err := io.WriteString(t.out, view.CompareMarkdown(title, list))
-		return err
+		return t.print(view.CompareMarkdown(title, list))
 	}
-	_, err := io.WriteString(t.out, view.Compare(title, list))
-	return err
+	return t.print(view.Compare(title, list))
 }

@@ -100,18 +100,15 @@ func diffOptions(format *string, failOn string) (schema.Effect, error) {
 }
 
 func printReport(t *terminal, r *review.Report, format, folder string) error {
-	var err error
 	switch format {
 	case "json":
 		return t.printJSON(r)
 	case "sarif":
 		return t.printJSON(r.SARIF(folder, version))
 	case "markdown":
-		_, err = io.WriteString(t.out, r.Markdown())
-	default:
-		_, err = io.WriteString(t.out, r.Text())
+		return t.print(r.Markdown())
 	}
-	return err
+	return t.print(r.Text())
 }
 
 // side is one side of a comparison: a place on disk or in a revision; the zero

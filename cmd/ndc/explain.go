@@ -132,8 +132,7 @@ func printExplanation(t *terminal, d *explain.Document, format string, further b
 	if further {
 		text = "\n" + text
 	}
-	_, err := io.WriteString(t.out, text)
-	return err
+	return t.print(text)
 }
 
 // explainer writes documents about some plans.

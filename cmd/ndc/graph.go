@@ -105,7 +105,7 @@ func printPictures(t *terminal, kind *picture.Kind, list []*compiled) error {
 		if i > 0 {
 			fmt.Fprintln(t.out)
 		}
-		if _, err := io.WriteString(t.out, kind.Text(s)); err != nil {
+		if err := t.print(kind.Text(s)); err != nil {
 			return err
 		}
 	}

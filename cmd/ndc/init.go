@@ -45,8 +45,7 @@ the only command that uses the network.`,
 			if diags.HasErrors() {
 				return exitError(exitInput)
 			}
-			_, err := io.WriteString(t.out, strings.Join(i.told, ""))
-			return err
+			return t.print(strings.Join(i.told, ""))
 		},
 	}
 	c.Flags().BoolVar(&upgrade, "upgrade", false, "take the newest that the module blocks allow")

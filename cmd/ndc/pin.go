@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler"
@@ -35,8 +34,7 @@ func pin(t *terminal, argument string, flags *inputFlags, n int) error {
 	if t.json {
 		return t.printJSON(map[string]string{"job": c.job.Name, "backend": c.plan.Backend, "pin": text})
 	}
-	_, err = io.WriteString(t.out, text)
-	return err
+	return t.print(text)
 }
 
 // pinned are the blocks that make the job of a plan have it, or an alternative.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -49,8 +48,7 @@ func (r *report) print() error {
 	if text := noted(r.plans, r.warnings); text != "" {
 		parts = append(parts, text)
 	}
-	_, err := io.WriteString(r.terminal.out, strings.Join(append(parts, view.Limits(plans)), "\n"))
-	return err
+	return r.terminal.print(strings.Join(append(parts, view.Limits(plans)), "\n"))
 }
 
 func line(title, text string) string { return fmt.Sprintf("%-10s %s\n", title, text) }

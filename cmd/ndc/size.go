@@ -146,8 +146,7 @@ func printSizes(t *terminal, j *job.Job, plans []*plan.Plan, best int, further b
 			}
 			text += fmt.Sprintf("%s (%s)\n", n.Text, n.Law)
 		}
-		_, err := io.WriteString(t.out, text)
-		return err
+		return t.print(text)
 	}
 	s := sizing{FormatVersion: file.FormatVersion, NDCVersion: version, Job: j.Name, Site: j.Site, Backend: j.Backend.Kind, Sizes: []sized{}, Learning: append([]learning.Note{}, notes...)}
 	for i, p := range plans {

@@ -98,6 +98,13 @@ func (t *terminal) line(v any) {
 	}
 }
 
+// print writes a result for people. It may hold words of logs, of plans and of
+// modules that others wrote.
+func (t *terminal) print(text string) error {
+	_, err := io.WriteString(t.out, harmless(text))
+	return err
+}
+
 // printJSON writes a result for programs.
 func (t *terminal) printJSON(v any) error {
 	b, err := render.JSON(v)
@@ -143,14 +150,16 @@ func (t *terminal) render(d *diag.Diagnostic, source []byte) string {
 	return b.String()
 }
 
-// shown is text of a file or its name as a terminal may get it: what would steer
-// the terminal, or show signs in another order than they stand in, is replaced.
-func shown(s string) string {
+// shown is text of a file or its name as a diagnostic shows it, with tabs as wide
+// as any other sign.
+func shown(s string) string { return strings.ReplaceAll(harmless(s), "\t", " ") }
+
+// harmless is text as a terminal may get it: what would steer the terminal, or show
+// signs in another order than they stand in, is replaced.
+func harmless(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\t':
-			return ' '
-		case r != '\n' && unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+		case r != '\n' && r != '\t' && unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
 			return utf8.RuneError
 		}
 		return r

@@ -275,8 +275,7 @@ func (s *testResults) print(t *terminal, junit string) error {
 		r.write(&b)
 	}
 	fmt.Fprintf(&b, "%d passed, %d failed\n", s.Passed, s.Failed)
-	_, err := io.WriteString(t.out, b.String())
-	return err
+	return t.print(b.String())
 }
 
 func (r *testResult) write(b *strings.Builder) {

@@ -327,6 +327,5 @@ func (t *terminal) say(text string, v any) error {
 	if t.json {
 		return t.printJSON(v)
 	}
-	_, err := io.WriteString(t.out, text)
-	return err
+	return t.print(text)
 }

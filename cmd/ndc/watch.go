@@ -275,11 +275,9 @@ func (w *watcher) tell(p *calibration.Progress, over bool) error {
 	case w.t.json:
 		return nil
 	case over:
-		_, err := io.WriteString(w.t.out, view.Progress(p))
-		return err
+		return w.t.print(view.Progress(p))
 	case fresh:
-		_, err := io.WriteString(w.t.out, view.ProgressLine(p))
-		return err
+		return w.t.print(view.ProgressLine(p))
 	}
 	return nil
 }
