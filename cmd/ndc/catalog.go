@@ -33,10 +33,15 @@ argument, a value or a source. --backend lists the models that it builds.`,
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, asJSON)
 			switch len(args) {
 			case 2:
+				for _, flag := range []string{"json", "search", "backend"} {
+					if c.Flags().Changed(flag) {
+						return wrongUsage(c, "--%s is for lists of names, and %s %s is one entry, which is printed in the language.", flag, args[0], args[1])
+					}
+				}
 				return t.catalogEntry(args[0], args[1])
 			case 1:
 				return t.catalogNames(args[0], &sieve)
@@ -46,7 +51,7 @@ argument, a value or a source. --backend lists the models that it builds.`,
 	}
 	c.Flags().StringVar(&sieve.search, "search", "", "only entries whose text has all of these words")
 	c.Flags().StringVar(&sieve.backend, "backend", "", "only models that this backend builds: megatron, torchtitan or deepspeed")
-	c.Flags().BoolVar(&asJSON, "json", false, "print names as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print lists of names as JSON")
 	return c
 }
 

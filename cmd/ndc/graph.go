@@ -35,7 +35,7 @@ With -o a FOLDER, it gets JOB-BACKEND.svg of every plan (JOB-BACKEND-KIND.svg wi
 --kind). With -o a name that ends in .svg, .html, .json or .txt, one plan is drawn
 into that file; the JSON of a timeline is a trace that Perfetto and chrome://tracing
 open. With --kind and without -o, the picture is drawn with letters on the
-terminal, or its data are printed with --json.`,
+terminal. With --json and without -o, its data are printed.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			kind := picture.Find(flags.kind)
@@ -49,7 +49,7 @@ terminal, or its data are printed with --json.`,
 			if !t.json {
 				t.diagnostics(jobWarnings(plans.list), t.files)
 			}
-			if c.Flags().Changed("kind") && !c.Flags().Changed("output") {
+			if (t.json || c.Flags().Changed("kind")) && !c.Flags().Changed("output") {
 				return printPictures(t, kind, plans.list)
 			}
 			return writePictures(c, t, kind, plans.list, &flags)
