@@ -19,6 +19,7 @@ import (
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/lock"
+	"github.com/ndc-dev/ndc/output"
 )
 
 // lockfiles are what may become of a lock, the first being the default.
@@ -236,7 +237,8 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 	if known != nil && hash != known.Hash {
 		return nil, fmt.Errorf("what is there now is not what %s has the hash of, although it has the same name. If that is meant to be, run ndc init --upgrade; otherwise ask who changed it", lock.Name)
 	}
-	if err := plantModule(root, got.files.Content, sums); err != nil {
+	i.alone(func() { err = plantModule(root, got.files.Content, sums) })
+	if err != nil {
 		return nil, err
 	}
 	m := &lock.Module{Address: address, Source: call.Source, Version: got.version, Commit: got.commit, Hash: hash}
@@ -245,6 +247,12 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 		i.diags.Warn(IDLeftOut, call.At, "Parts of a module are left out", fmt.Sprintf("Links and submodules are not fetched: %s.", strings.Join(got.files.LeftOut[:min(n, 5)], ", ")))
 	}
 	return m, nil
+}
+
+// alone does some work in the folder of what is fetched while no other ndc init of
+// these jobs does, which would remove the drafts of this one.
+func (i *initializer) alone(work func()) {
+	output.Alone(signals.context(), filepath.FromSlash(i.from), work)
 }
 
 // get reads a source, once.
@@ -390,6 +398,10 @@ func (i *initializer) finish(alone bool) {
 
 // prune removes what was fetched for modules that are not in the lock.
 func (i *initializer) prune(next *lock.File) {
+	i.alone(func() { i.removeUnknown(next) })
+}
+
+func (i *initializer) removeUnknown(next *lock.File) {
 	folder := filepath.Join(filepath.FromSlash(i.from), filepath.FromSlash(lock.Folder))
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
