@@ -10,7 +10,7 @@ import (
 // operator by operator (docs/memory.md, "What a layer keeps"). ZeRO reduces with
 // every micro-batch from stage 2 on and gathers in stage 3.
 func (v version) runtime(j *job.Job) runtime.Runtime {
-	return runtime.Runtime{
+	r := runtime.Runtime{
 		Sharding: runtime.Sharding{
 			Unit: runtime.Bucket, Optimizer: 1, Gradients: 2, Parameters: 3,
 			GatherForward: runtime.At(3), GatherBackward: runtime.At(3), Reduce: runtime.At(2),
@@ -44,6 +44,8 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 		},
 		Calibration: runtime.Calibration{Time: "deepspeed", Memory: "deepspeed"},
 	}
+	r.Buckets.ReturnsFP32 = v.has(returnsFP32)
+	return r
 }
 
 // buckets are the sizes that every emitted configuration states, in elements.

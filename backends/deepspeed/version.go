@@ -129,6 +129,9 @@ var (
 	// bf16AsFP16 takes bf16 with fp32 gradients under stages 0 and 1 for fp16:
 	// the names of the two optimizers are the same (DDP_BFLOAT16).
 	bf16AsFP16 = feature{name: "bf16 that is taken for fp16", since: number{0, 17, 6}, before: number{0, 18, 5}}
+	// returnsFP32 copies parameters that an offloaded optimizer updated to the GPU in
+	// fp32 first (stage_1_and_2.step); later ones go through a buffer in the host's memory.
+	returnsFP32 = feature{name: "offloaded state that comes back in fp32", since: number{0, 16, 4}, before: number{0, 17, 0}}
 	// fp32Stage0 is what bf16 without ZeRO was before: fp32 gradients, and
 	// optimizer state that is sharded over data-parallel ranks all the same.
 	fp32Stage0 = feature{name: "bf16 without ZeRO on one rank", since: number{0, 16, 4}, before: number{0, 18, 5}}

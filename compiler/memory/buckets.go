@@ -26,11 +26,40 @@ func (m *Model) buckets(e *evaluation, h *holding, s *state) {
 	m.reduceBuckets(e, elements, s)
 	switch {
 	case zero >= e.sharding.Optimizer:
-		s.step.step += n.of(4, h.elements)
+		s.step.step += n.of(float64(m.stepCopies(e)), h.elements)
 		s.step.gathered += min(b.AllGather, elements) * m.element
 	case m.element == 2 && gradient == 2: // gradients in fp32, one by one and flat
 		s.step.step += 8 * elements
 	}
+}
+
+// stepCopies is the size of what the step makes of each element of a shard, or of a
+// sub-group of stage 3: gradients laid flat in their own type, and those in fp32,
+// one and the same where they are fp32. In stage 1 those that other ranks update
+// have been freed by then, so that laying the rank's own flat takes nothing more.
+// An offloaded optimizer has them in host memory, and what stages 1 and 2 bring
+// back of it may come in fp32.
+func (m *Model) stepCopies(e *evaluation) int64 {
+	reduced, zero := m.reducedBytes(e), e.l.ZeroStage
+	switch {
+	case e.x.OffloadOptimizer:
+		if zero < e.sharding.Parameters && m.runtime.Buckets.ReturnsFP32 {
+			return 4
+		}
+		return 0
+	case m.accumulates(e):
+		return 0
+	case zero >= e.sharding.Gradients && reduced < 4:
+		return reduced + 4
+	}
+	return 4
+}
+
+// accumulates reports whether the optimizer of ZeRO-1 for bf16 parameters and fp32
+// gradients keeps the state (bf16_optimizer.py): its step reads the gradients where
+// they were accumulated.
+func (m *Model) accumulates(e *evaluation) bool {
+	return e.l.ZeroStage == 1 && m.job.Training.Precision == "bf16" && m.reducedBytes(e) == 4 && !e.x.OffloadOptimizer
 }
 
 // reducedBytes is the size of an element of the type that buckets reduce in.
@@ -51,7 +80,7 @@ func (m *Model) reduceBuckets(e *evaluation, elements int64, s *state) {
 	if e.l.ZeroStage == 1 {
 		staged = reduced
 	}
-	if e.l.ZeroStage == 0 || e.l.ZeroStage == 1 && m.job.Training.Precision == "bf16" && reduced == 4 && !e.x.OffloadOptimizer {
+	if e.l.ZeroStage == 0 || m.accumulates(e) {
 		s.backward.reduce += min(m.overhead.unbucketed, elements) * reduced
 		return
 	}
@@ -124,5 +153,6 @@ func (m *Model) shardedParameters(e *evaluation, h *holding, s *state) {
 	bucket := min(b.Reduce, elements) * m.reducedBytes(e) // and its shards side by side
 	s.resident[lineReduce] += bucket
 	s.backward.reduce += bucket + h.block*m.element
-	s.step.step += min(4*b.SubGroup, n.of(4, h.elements))
+	copies := m.stepCopies(e)
+	s.step.step += min(copies*b.SubGroup, n.of(float64(copies), h.elements))
 }

@@ -104,4 +104,5 @@ type Buckets struct {
 	MaxLiveParameters    int64 // stage3_max_live_parameters: those that may be gathered
 	PersistenceThreshold int64 // stage3_param_persistence_threshold: smaller tensors stay whole
 	SubGroup             int64 // sub_group_size of the optimizer step
+	ReturnsFP32          bool  // what an offloaded optimizer updated comes to the GPU in fp32, below stage 3
 }
