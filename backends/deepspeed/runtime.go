@@ -27,7 +27,9 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 			WholeLogits:       true, // train.py takes the loss of all of them
 			ReducesEachColumn: true, // module_inject.layers.ColumnParallel
 		},
-		Layers:    runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true, FP32Norm: true},
+		Layers: runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true,
+			FP32Norm: j.Model.Normalization == "rmsnorm", // models/llama/modeling_llama.py, LlamaRMSNorm; LayerNorm is torch's, one kernel (models/gpt2/modeling_gpt2.py)
+		},
 		Attention: runtime.Attention{Flash: "sdpa", Fused: "fused"}, // torch.nn.functional.scaled_dot_product_attention
 		Experts:   runtime.Experts{FP32Combine: true, BalancesParts: true},
 		Recompute: runtime.Recompute{StopsEarly: true}, // train.py checkpoints with use_reentrant=False

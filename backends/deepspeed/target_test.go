@@ -70,6 +70,18 @@ func find(t *testing.T, name string) version {
 	return version{}
 }
 
+// TestNorms: transformers' RMSNorm is written in operators that keep the stream in fp32;
+// the LayerNorm of GPT-2 and GPT-NeoX is torch's, one kernel that keeps its input.
+func TestNorms(t *testing.T) {
+	for norm, want := range map[string]bool{"rmsnorm": true, "layernorm": false} {
+		j := tinyLlama(4)
+		j.Model.Normalization = norm
+		if got := find(t, "0.19.8").runtime(j).Layers.FP32Norm; got != want {
+			t.Errorf("%s: fp32 copies %v, want %v", norm, got, want)
+		}
+	}
+}
+
 // gemma2 makes a model of that family, as transformers has it.
 func gemma2(m *job.Model) {
 	m.Architecture, m.Activation, m.PostNorms, m.ZeroCenteredNorm = "gemma2", "geglu", true, true
