@@ -371,7 +371,7 @@ func (w *describer) cluster(r *row, f *facts) (job.Cluster, error) {
 
 // nearest names the cluster that a GPU's node is like when the facts name none.
 var nearest = map[string]string{
-	"a100_40gb": "dgx_a100", "a100_80gb": "dgx_a100", "h100_sxm": "dgx_h100", "h100_96gb_500w": "dgx_h100", "h200": "dgx_h200",
+	"v100_32gb": "dgx_a100", "a100_40gb": "dgx_a100", "a100_80gb": "dgx_a100", "h100_sxm": "dgx_h100", "h100_96gb_500w": "dgx_h100", "h200": "dgx_h200",
 }
 
 // training is batch, precision and optimizer.

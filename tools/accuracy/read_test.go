@@ -133,6 +133,17 @@ func TestMutations(t *testing.T) {
 	}
 }
 
+// TestExpertsOfDeepSpeed: a mixture that DeepSpeed trained is predicted, although no
+// row says how its router scores.
+func TestExpertsOfDeepSpeed(t *testing.T) {
+	r := decoded(t, "deepspeed_a800.jsonl", 0)
+	r["model"].(map[string]any)["moe"] = map[string]any{"experts": 8, "topk": 2, "moe_ffn": 2048}
+	r["layout"].(map[string]any)["zero_stage"] = 3
+	if got := predictRow(t, r); got.Status != "predicted" {
+		t.Errorf("%s: %s", got.Status, got.Reason)
+	}
+}
+
 // TestStated: an execution that facts state is read whole, or the row is refused.
 func TestStated(t *testing.T) {
 	var x job.Execution
