@@ -141,10 +141,11 @@ Of MegaScale's paper these are the rows of Megatron-LM, which its authors compar
 grows as predicted (7 to 8 % too fast throughout); steps of 15B become 10 % longer from 1,536 to 2,304 GPUs, of which 2 are predicted. Ranges are those of the setting that is taken, which is why they hold few of these steps ([Ranges](#ranges)).
 `
 
-const deepSpeedText = `No source with all settings tells how long steps of DeepSpeed take, so that nothing was fitted to it: its own engine around layers of Hugging Face transformers. Two persons' runs of LLaMA 7B on eight A800 were found. One of ZeRO-3 at 512 tokens
+const deepSpeedText = `Hardly anything tells how long steps of DeepSpeed take, so that nothing was fitted to it: its own engine around layers of Hugging Face transformers. A benchmark of Qwen2.5 14B on eight A800 (modelscope/ms-swift) states all but how long the texts are that its
+sequences are packed of: steps of ZeRO-2 and ZeRO-3 are predicted 4 and 2 % too long, with attention over whole sequences. Two persons' runs of LLaMA 7B on eight A800 were found. One of ZeRO-3 at 512 tokens
 (hpcaitech/ColossalAI issue 4342) is met within 2 %. A table at 4,096 tokens (gist.github.com/chenyaofo/d4cd6a20ab4b95cb3a49491747e2139a) takes 1.4 to 1.7 times as long as predicted, 4 to 5 s more for 64 sequences whatever ZeRO, micro-batch and recompute are: as attention
 without a flash kernel would, which does not matter at 512 tokens. With the optimizer in the host's memory it takes 17 to 20 s more than without, where its memory would do it in 3.5: one thread for each rank would explain that, of which ndc sets more. Neither is
-stated, so that the rows count as uncertain, and for no goal. The ranges of DeepSpeed's steps are wider for want of more: 25 % of all terms together.
+stated, so that the rows count as uncertain. None of these rows counts for a goal. The ranges of DeepSpeed's steps are wider for want of more: 25 % of all terms together.
 `
 
 const torchTitanText = `Messages of TorchTitan's commits, one of its issues and one of another project print logs with step times and memory. No fit sees them. They are of developers' machines: the same job of Llama 3 8B on eight H100 is logged at 5,605 tokens/s/GPU in February 2025,
