@@ -786,9 +786,14 @@ func TestSilicon(t *testing.T) {
 		{"500 of 700 W in 8 bits", p.ofPower("power8", gpu("9.0", 500)), math.Pow(5./7, p["power8.hopper"])},
 		{"1,000 of 1,200 W in 8 bits", p.ofPower("power8", gpu("10.0", 1000)), 1},
 		{"unknown power", p.ofPower("power16", gpu("9.0", 0)), 1},
-		{"500 W for 66 of 132 units", p.ofPower("power16", &job.GPU{ComputeCapability: "9.0", Power: 500, SMs: 66}), math.Pow(10./7, p["power16.default"])},
+		{"300 W for 66 of 132 units", p.ofPower("power16", &job.GPU{ComputeCapability: "9.0", Power: 300, SMs: 66}), math.Pow(6./7, p["power16.default"])},
+		{"500 W for 66 of 132 units", p.ofPower("power16", &job.GPU{ComputeCapability: "9.0", Power: 500, SMs: 66}), 1},
 		{"1,000 W for 148 of 152 units", p.ofPower("power16", &job.GPU{ComputeCapability: "10.0", Power: 1000, SMs: 148}), math.Pow(1./1.2, p["power16.default"])},
 		{"unknown silicon", p.ofPower("power16", gpu("7.0", 300)), 1},
+		{"900 W, no board of which was measured", p.ofPower("power16", gpu("9.0", 900)), 1},
+		{"900 W in 8 bits", p.ofPower("power8", gpu("9.0", 900)), 1},
+		{"440 W, no board of which was measured", p.ofPower("power16", gpu("8.0", 440)), 1},
+		{"1,400 W", p.ofPower("power16", gpu("10.3", 1400)), math.Pow(1400./1200, p["power16.default"])},
 	} {
 		if math.Abs(c.got-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

@@ -72,7 +72,8 @@ type silicon struct {
 	Name       string
 	Watts      float64   // of the board that its parameters speak of
 	SMs        int       // of that board
-	Held       []float64 // watts below it, of boards whose steps were measured
+	Most       float64   // watts of the strongest board whose steps were measured
+	Held       []float64 // watts below the board's, of boards whose steps were measured
 	Source     string
 }
 
@@ -123,7 +124,9 @@ func (p Parameters) ofPower(exponent string, gpu *job.GPU) float64 {
 
 // powerOf is a board's power limit over that of the board that its silicon's
 // parameters speak of, for as many multiprocessors: those that were cut draw nothing.
-// 1 where either is not known.
+// A board of more than any that was measured counts as the strongest of those: past it
+// products near the measured kernels, which ran in bursts that no limit held back, and
+// the power of the rate would pass them. 1 where either is not known.
 func powerOf(gpu *job.GPU) float64 {
 	s := siliconOf(gpu)
 	if s.Watts == 0 || gpu.Power == 0 {
@@ -133,7 +136,7 @@ func powerOf(gpu *job.GPU) float64 {
 	if left := float64(gpu.SMs) / float64(s.SMs); left > 0 && left < silicons.Cut.Value {
 		limit /= left
 	}
-	return limit
+	return min(limit, s.Most/s.Watts)
 }
 
 // readJSON reads an embedded file.
