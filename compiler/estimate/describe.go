@@ -162,7 +162,7 @@ func (e *Evaluator) throughput(l *plan.Layout, step units.Seconds) plan.Throughp
 		TokensPerSecondPerGPU: perGPU * float64(e.model.SequenceLength),
 		ModelTFLOPSPerGPU:     model / 1e12,
 	}
-	if peak := float64(e.peak()); peak > 0 {
+	if peak := float64(e.job.Cluster.GPU.PeakFLOPS.For(e.job.Training.Precision)); peak > 0 {
 		t.MFU = units.Share(model / peak)
 		t.HFU = units.Share((model + perGPU*float64(e.model.SequenceLength)*e.repeated(l)) / peak)
 	}
@@ -209,25 +209,6 @@ func (e *Evaluator) repeatedLayer(l *plan.Layout, kind int) float64 {
 		}
 	}
 	return n
-}
-
-// peak is the dense peak of the compute precision.
-func (e *Evaluator) peak() units.FLOPsPerSecond {
-	p := &e.job.Cluster.GPU.PeakFLOPS
-	switch e.job.Training.Precision {
-	case "fp16":
-		return p.FP16
-	case "fp32":
-		if p.TF32 == 0 {
-			return p.FP32 // a GPU before TensorFloat-32, or one described without
-		}
-		return p.TF32
-	case "fp8", "mxfp8":
-		return p.FP8
-	case "nvfp4":
-		return p.FP4
-	}
-	return p.BF16
 }
 
 // mesh lists the groups of the dense and then of the expert mesh.

@@ -257,18 +257,6 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// TestPeak: utilisation is of the peak that the precision computes at; fp32 on a
-// GPU without TensorFloat-32 at its own.
-func TestPeak(t *testing.T) {
-	j := jobOf(dense(), 1)
-	j.Training.Precision = "fp32"
-	with := New(j, targetOf(runtimes.Whole())).peak()
-	j.Cluster.GPU.PeakFLOPS.TF32 = 0
-	if got, want := New(j, targetOf(runtimes.Whole())).peak(), j.Cluster.GPU.PeakFLOPS.FP32; got != want || got == with || got == 0 {
-		t.Errorf("peak %v, want %v and not %v", got, want, with)
-	}
-}
-
 // TestEmptyStage: a rank in the middle of a pipeline may have no layer, and so
 // nothing to update; its time is a number all the same.
 func TestEmptyStage(t *testing.T) {

@@ -377,6 +377,19 @@ func TestStepLimits(t *testing.T) {
 	}
 }
 
+// TestMFU: min_mfu limits the utilisation that plans tell of, at every precision.
+func TestMFU(t *testing.T) {
+	for _, precision := range []string{"bf16", "fp16", "fp32"} {
+		j, target := smallJob(false, 1), smallTarget()
+		j.Training.Precision = precision
+		best := searched(j, target).Best[0]
+		told := float64(estimate.New(j, target).Describe(&best.Layout, &best.Execution).Throughput.MFU)
+		if got := MFU(j, best.Result.StepSeconds); math.Abs(got/told-1) > 1e-6 {
+			t.Errorf("%s: the limit counts %v, plans tell %v", precision, got, told)
+		}
+	}
+}
+
 func TestResultDoesNotDependOnWorkers(t *testing.T) {
 	j, target := smallJob(true, 2), smallTarget()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

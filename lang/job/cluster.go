@@ -88,7 +88,10 @@ type Network struct {
 func (p *PeakFLOPS) For(precision string) units.FLOPsPerSecond {
 	switch precision {
 	case "fp32":
-		return p.FP32
+		if p.TF32 > 0 {
+			return p.TF32
+		}
+		return p.FP32 // a GPU before TensorFloat-32, or one described without
 	case "fp16":
 		return p.FP16
 	case "fp8", "mxfp8":

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 func TestSources(t *testing.T) {
@@ -28,6 +29,19 @@ func TestSources(t *testing.T) {
 	}
 	if !s.IsSet("training.data") || s.IsSet("training.seed") || s.IsSet("model.layers") {
 		t.Error("only what was written is set")
+	}
+}
+
+// TestPeak: fp32 computes its products in TensorFloat-32 where the GPU has it.
+func TestPeak(t *testing.T) {
+	p := PeakFLOPS{FP32: 1, TF32: 2, BF16: 3, FP16: 4, FP8: 5, FP4: 6}
+	for precision, want := range map[string]units.FLOPsPerSecond{"fp32": 2, "bf16": 3, "fp16": 4, "fp8": 5, "mxfp8": 5, "nvfp4": 6} {
+		if got := p.For(precision); got != want {
+			t.Errorf("the peak of %s is %v, want %v", precision, got, want)
+		}
+	}
+	if p.TF32 = 0; p.For("fp32") != 1 {
+		t.Errorf("without TensorFloat-32, the peak of fp32 is %v, want 1", p.For("fp32"))
 	}
 }
 
