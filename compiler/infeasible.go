@@ -262,7 +262,7 @@ func batchChange(j *job.Job) []change {
 	}
 	return []change{{
 		describe: fixed(fmt.Sprintf("training.global_batch_size = %d (now %d)", near, now)),
-		apply:    func(j *job.Job) { j.Training.GlobalBatchSize = near },
+		apply:    func(j *job.Job) { j.SetBatch(near) },
 	}}
 }
 

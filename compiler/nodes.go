@@ -174,7 +174,7 @@ func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Can
 	}
 	if batch := roundBatch(j); batch > 0 {
 		changed := *j
-		changed.Training.GlobalBatchSize = batch
+		changed.SetBatch(batch)
 		try(&changed, fmt.Sprintf("training.global_batch_size = %d", batch))
 	}
 	if better == nil {

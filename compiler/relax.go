@@ -87,8 +87,8 @@ func roomChanges(j *job.Job) []change {
 }
 
 // together looks for several changes of which none alone suffices and none is idle: all that the
-// job asks for is given up, on more nodes where these do not suffice, and taken back piece by
-// piece as far as something still fits, the dearest first.
+// job asks for is given up, on more nodes where these do not suffice, with another batch where
+// no nodes do, and taken back piece by piece as far as something still fits, the dearest first.
 func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	nodes, all := j.Cluster.Nodes, allChanges(j, t)
 	with := func(list []change) *job.Job {
@@ -103,10 +103,16 @@ func together(ctx context.Context, j *job.Job, t *target.Target) []plan.Fix {
 	}
 	best := fits(ctx, with(all), t)
 	if best == nil {
-		if nodes, best = enoughNodes(ctx, with(all), t); best == nil {
-			return nil
+		if nodes, best = enoughNodes(ctx, with(all), t); best != nil {
+			all = allChanges(withNodes(j, nodes), t)
+		} else {
+			nodes = j.Cluster.Nodes
+			batch := batchChange(j)
+			all = append(allChanges(with(batch), t), batch...)
+			if best = fits(ctx, with(all), t); best == nil {
+				return nil
+			}
 		}
-		all = allChanges(withNodes(j, nodes), t)
 	}
 	for i := len(all) - 1; i >= 0 && (len(all) > 1 || nodes != j.Cluster.Nodes); i-- { // the job as it is does not fit
 		fewer := slices.Delete(slices.Clone(all), i, i+1)

@@ -183,13 +183,13 @@ func (c *checker) schedule(b *block) {
 		c.fail(MissingArgument, c.at("training"), "The block training needs \"tokens\" or \"steps\": the length of the run.")
 		return
 	}
-	p := pace{t.GlobalBatchSize, c.job.Model.SequenceLength, t.BatchRamp}
+	p := pace{t, c.job.Model.SequenceLength}
 	if !p.sound() {
 		return // the ramp was reported
 	}
-	switch perStep := float64(p.batch) * float64(p.length); {
+	switch perStep := float64(t.GlobalBatchSize) * float64(p.length); {
 	case perStep > maxBatchTokens:
-		c.fail(OutOfRange, c.at("training.global_batch_size"), "%s of %s are %.1e tokens in one step, and the most is %.0e.", units.Count(p.batch, "sequence"), units.Count(p.length, "token"), perStep, maxBatchTokens)
+		c.fail(OutOfRange, c.at("training.global_batch_size"), "%s of %s are %.1e tokens in one step, and the most is %.0e.", units.Count(t.GlobalBatchSize, "sequence"), units.Count(p.length, "token"), perStep, maxBatchTokens)
 		return
 	case hasSteps && float64(steps)*perStep > maxTokens:
 		c.fail(OutOfRange, c.at("training.steps"), "%s of %.1e tokens are %.1e tokens, and the most is %.0e.", units.Count(steps, "step"), perStep, float64(steps)*perStep, maxTokens)
@@ -262,37 +262,29 @@ func (c *checker) fits(s *job.Schedule, t *job.Training) {
 
 // pace turns steps into tokens and back, with the batch ramp if there is one.
 type pace struct {
-	batch, length int
-	ramp          *job.BatchRamp
+	*job.Training
+	length int
 }
 
 func (p pace) sound() bool {
-	r := p.ramp
-	return p.batch > 0 && p.length > 0 && (r == nil || r.Start > 0 && r.Increment > 0 && r.Start < p.batch && r.Sequences > 0 && r.Sizes(p.batch) <= maxSizes)
+	r, batch := p.BatchRamp, p.GlobalBatchSize
+	return batch > 0 && p.length > 0 && (r == nil || r.Start > 0 && r.Increment > 0 && r.Start < batch && r.Sequences > 0 && r.Sizes(batch) <= maxSizes)
 }
 
-func (p pace) tokensPerStep() int64 { return int64(p.batch) * int64(p.length) }
+func (p pace) tokensPerStep() int64 { return int64(p.GlobalBatchSize) * int64(p.length) }
 
 func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }
 
 // steps is the number of optimizer steps that see at least so many tokens.
 func (p pace) steps(tokens int64) int64 {
-	steps, _ := p.after(math.MaxInt64, ceilDiv(tokens, int64(p.length)))
+	steps, _ := p.After(math.MaxInt64, ceilDiv(tokens, int64(p.length)))
 	return steps
 }
 
 // tokens is the number of tokens that so many optimizer steps see.
 func (p pace) tokens(steps int64) int64 {
-	_, sequences := p.after(steps, math.MaxInt64)
+	_, sequences := p.After(steps, math.MaxInt64)
 	return sequences * int64(p.length)
-}
-
-func (p pace) after(steps, sequences int64) (taken, read int64) {
-	if p.ramp != nil {
-		return p.ramp.After(p.batch, steps, sequences)
-	}
-	steps = min(steps, ceilDiv(sequences, int64(p.batch)))
-	return steps, steps * int64(p.batch)
 }
 
 // needs says what arithmetic a precision asks of a GPU.

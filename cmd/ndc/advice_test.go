@@ -35,6 +35,8 @@ func TestAdviceHolds(t *testing.T) {
 			[]string{"constraints.layout.micro_batch_size = ", "cluster.nodes = "}},
 		{"aws_p5", 2, "gpt_oss_20b", 128, "", "min_mfu = 0.5\n max_exposed_communication = \"10%\"\n layout {\n tensor_parallel = 4\n micro_batch_size = 4\n }", "torchtitan 0.3.0",
 			[]string{"constraints.min_mfu = 0."}},
+		{"dgx_h200", 16, "gpt3_175b", 64, "", "min_mfu = 0.6", "deepspeed 0.19.8",
+			[]string{"constraints.min_mfu = 0.3", " and training.global_batch_size = 128 (now 64)"}},
 		{"dgx_h100", 4, "llama3_8b", 128, "", "max_exposed_communication = \"0.5%\"\n layout {\n tensor_parallel = 8\n }", "megatron core_v0.19.2",
 			[]string{"constraints.max_exposed_communication = \""}},
 		{"dgx_h100", 1, "llama2_13b", 64, "", "max_oom_probability {\n start = 1e-9\n run = 1e-12\n }\n layout {\n tensor_parallel = 4\n pipeline_parallel = 1\n context_parallel = 1\n micro_batch_size = 8\n recompute = \"none\"\n }", "megatron core_v0.19.2",

@@ -25,6 +25,30 @@ func (r *BatchRamp) After(global int, steps, sequences int64) (taken, read int64
 	return taken + n, read + n*int64(global)
 }
 
+// After is what a run has done when it has taken at most so many steps and read at least so
+// many sequences, whichever is first.
+func (t *Training) After(steps, sequences int64) (taken, read int64) {
+	if t.BatchRamp != nil {
+		return t.BatchRamp.After(t.GlobalBatchSize, steps, sequences)
+	}
+	steps = min(steps, ceilDiv(sequences, int64(t.GlobalBatchSize)))
+	return steps, steps * int64(t.GlobalBatchSize)
+}
+
+// SetBatch gives a job another batch. A run of so many tokens then takes another number of
+// steps, and one of so many steps reads another number of tokens.
+func (j *Job) SetBatch(sequences int) {
+	t, length := &j.Training, int64(j.Model.SequenceLength)
+	t.GlobalBatchSize = sequences
+	if j.Sources.IsSet("training.tokens") {
+		steps, _ := t.After(math.MaxInt64, ceilDiv(t.Tokens, length))
+		t.Steps = int(steps)
+		return
+	}
+	_, read := t.After(int64(t.Steps), math.MaxInt64)
+	t.Tokens = read * length
+}
+
 // WholeSteps is how many steps of the whole batch read what a training reads. Where the
 // batch grows they are fewer than its steps; a step is taken to last as much less as its
 // batch is smaller.
@@ -32,7 +56,7 @@ func (t *Training) WholeSteps() float64 {
 	if t.BatchRamp == nil {
 		return float64(t.Steps)
 	}
-	_, read := t.BatchRamp.After(t.GlobalBatchSize, int64(t.Steps), math.MaxInt64)
+	_, read := t.After(int64(t.Steps), math.MaxInt64)
 	return float64(read) / float64(t.GlobalBatchSize)
 }
 

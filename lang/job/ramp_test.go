@@ -63,3 +63,18 @@ func TestWholeSteps(t *testing.T) {
 		t.Errorf("without a ramp: %v", got)
 	}
 }
+
+// TestSetBatch: of the length of a run, what was written stays and the other follows.
+func TestSetBatch(t *testing.T) {
+	for _, c := range []struct {
+		written       string
+		steps, tokens int64
+	}{{"training.tokens", 500, 64 * 1000 * 1024}, {"training.steps", 1000, 128 * 1000 * 1024}} {
+		j := Job{Model: Model{SequenceLength: 1024}, Training: Training{GlobalBatchSize: 64, Steps: 1000, Tokens: 64 * 1000 * 1024},
+			Sources: Sources{c.written: {Origin: FromSpec}}}
+		j.SetBatch(128)
+		if got := j.Training; got.GlobalBatchSize != 128 || int64(got.Steps) != c.steps || got.Tokens != c.tokens {
+			t.Errorf("%s was written: %d steps and %d tokens, want %d and %d", c.written, got.Steps, got.Tokens, c.steps, c.tokens)
+		}
+	}
+}
