@@ -174,7 +174,7 @@ func fixes(ctx context.Context, j *job.Job, t *target.Target, o *search.Outcome)
 
 // fits searches the best layout of a changed job, nil if there is none.
 func fits(ctx context.Context, j *job.Job, t *target.Target) *search.Candidate {
-	if Check(j, t).HasErrors() {
+	if t.Refuses != nil && t.Refuses(j) || Check(j, t).HasErrors() {
 		return nil
 	}
 	if o, err := search.Run(ctx, j, t); err == nil && len(o.Best) > 0 {

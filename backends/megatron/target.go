@@ -51,6 +51,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		Alternatives:         capability.Layout(nil),
 		Rules:                v.rules(),
 		Resolve:              options.Resolver(),
+		Refuses:              options.Refuses,
 		Variants:             options.Variants(),
 		Offers:               options.Offers(j),
 		PaddedVocab:          paddedVocab,

@@ -62,6 +62,7 @@ func (v *version) target(j *job.Job, f *family) *target.Target {
 		Alternatives:     alternatives(v, f),
 		Rules:            slices.Concat(commonRules, options.Conflicts(), v.rules, f.rules),
 		Resolve:          options.Resolver(),
+		Refuses:          options.Refuses,
 		PaddedVocab:      vocabulary,
 		Variants:         options.Variants(),
 		Offers:           options.Offers(j),

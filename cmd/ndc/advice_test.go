@@ -35,6 +35,8 @@ func TestAdviceHolds(t *testing.T) {
 			[]string{"constraints.layout.micro_batch_size = ", "cluster.nodes = "}},
 		{"aws_p5", 2, "gpt_oss_20b", 128, "", "min_mfu = 0.5\n max_exposed_communication = \"10%\"\n layout {\n tensor_parallel = 4\n micro_batch_size = 4\n }", "torchtitan 0.3.0",
 			[]string{"constraints.min_mfu = 0."}},
+		{"dgx_b200", 1, "qwen3_8b", 256, "", "memory_headroom = \"85%\"\n layout {\n micro_batches = 4\n tensor_parallel = 1\n }", "deepspeed 0.18.2",
+			[]string{"constraints.memory_headroom = \"12"}}, // activations stay on the GPU there
 		{"dgx_h200", 16, "gpt3_175b", 64, "", "min_mfu = 0.6", "deepspeed 0.19.8",
 			[]string{"constraints.min_mfu = 0.3", " and training.global_batch_size = 128 (now 64)"}},
 		{"dgx_h100", 4, "llama3_8b", 128, "", "max_exposed_communication = \"0.5%\"\n layout {\n tensor_parallel = 8\n }", "megatron core_v0.19.2",

@@ -47,6 +47,10 @@ type Target struct {
 	// recommended for this version, GPU and layout. It must not allocate.
 	Resolve func(j *job.Job, l *plan.Layout, x *plan.Execution)
 
+	// Refuses reports whether a job asks for an option of execution that this
+	// version lacks, or that it cannot do beside the rest of the job. May be nil.
+	Refuses func(j *job.Job) bool
+
 	// Variants lists further execution options worth trying for fit, such as
 	// offload, as changes to a resolved Execution; the search tries them alone
 	// and together, where the user left their options free. None of them may need
