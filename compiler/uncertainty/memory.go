@@ -39,11 +39,24 @@ func (m *Memory) later(need, capacity float64) float64 {
 	if m.Tail <= 0 {
 		return p
 	}
+	return min(1, p+m.tailed(left))
+}
+
+// far is from how many spreads on a probability is told by its asymptote; some beyond,
+// floating point has none.
+const far = 30
+
+// tailed is what the tail adds to the probability that a need lies a number beyond.
+func (m *Memory) tailed(left float64) float64 {
 	k := m.Spread / m.Tail
-	if c := beyond(m.Spread*k-left, m.Spread); c > 0 {
-		p += math.Exp(k*k/2 - left/m.Tail + math.Log(c))
+	if z := k - left/m.Spread; m.Spread > 0 && z >= far { // exp(k²/2 − left/tail) times the density at z is that at left
+		at := left / m.Spread
+		return math.Exp(-at*at/2) / (z * math.Sqrt(2*math.Pi)) * (1 - 1/(z*z))
 	}
-	return min(1, p)
+	if c := beyond(m.Spread*k-left, m.Spread); c > 0 {
+		return math.Exp(k*k/2 - left/m.Tail + math.Log(c))
+	}
+	return 0
 }
 
 // beyond is the probability that a normal variable around zero lies beyond a

@@ -108,6 +108,25 @@ func TestMargin(t *testing.T) {
 	near(t, "margin of a normal error", math.Log(normal.Margin(0.05, 1)), 1.6449*0.02, 1e-5)
 }
 
+// TestLittleTail: beside a wide error, a tail that is much smaller adds what its mean
+// moves the error by, however much smaller it is.
+func TestLittleTail(t *testing.T) {
+	for _, times := range []float64{5, 20, 36, 38, 40, 50, 100} {
+		m := Memory{Spread: 0.002 * times, Tail: 0.002}
+		last := 1.0
+		for z := 0.0; z < 6; z += 0.01 {
+			p := m.later(1, math.Exp(z*m.Spread))
+			if p > last {
+				t.Fatalf("spread %v: %v at %.2f spreads, %v before", m.Spread, p, z, last)
+			}
+			last = p
+		}
+		if times >= 20 {
+			near(t, "later", m.later(1, math.Exp(2*m.Spread)), beyond(2*m.Spread-m.Tail, m.Spread), 2e-4)
+		}
+	}
+}
+
 // TestWorkedMemory holds the example of docs/uncertainty.md.
 func TestWorkedMemory(t *testing.T) {
 	m := Memory{Spread: math.Log(1.018) / 1.645, Tail: 0.002}
