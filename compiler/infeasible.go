@@ -223,7 +223,7 @@ func changes(j *job.Job, o *search.Outcome) []change {
 		axes = constrained(j)
 	}
 	for _, a := range axes {
-		c := freed(a)
+		c := freed(j, a)
 		c.nearest = nearby(j, o, a.Name)
 		list = append(list, c)
 	}

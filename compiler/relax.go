@@ -145,7 +145,7 @@ func allChanges(j *job.Job, t *target.Target) []change {
 func pinChanges(j *job.Job) []change {
 	var list []change
 	for _, a := range constrained(j) {
-		list = append(list, freed(a))
+		list = append(list, freed(j, a))
 	}
 	for i := range option.Options {
 		o := &option.Options[i]
@@ -165,11 +165,22 @@ func pinChanges(j *job.Job) []change {
 	return append(list, anywhere(j)...)
 }
 
-// freed leaves an axis of the layout to the search.
-func freed(a *option.Axis) change {
+// freed leaves an axis of the layout to the search, with those that mean nothing without
+// it, and tells of those that the job does not allow to be what they become.
+func freed(j *job.Job, a *option.Axis) change {
 	return change{
 		describe: func(c *search.Candidate) string {
-			return fmt.Sprintf("constraints.layout.%s = %s", a.Name, a.Text(&c.Layout))
+			var texts []string
+			for i := range option.Axes {
+				with, now := &option.Axes[i], j.Constraints.Layout
+				if (with.Name == a.Name || with.FreedWith == a.Name) && !with.Pin(&now, &c.Layout) {
+					texts = append(texts, fmt.Sprintf("constraints.layout.%s = %s", with.Name, with.Text(&c.Layout)))
+				}
+			}
+			if texts == nil {
+				texts = []string{fmt.Sprintf("constraints.layout.%s = %s", a.Name, a.Text(&c.Layout))}
+			}
+			return strings.Join(texts, " and ")
 		},
 		apply: func(j *job.Job) { free(a, &j.Constraints.Layout) },
 	}
