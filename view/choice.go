@@ -42,6 +42,14 @@ func signed(h float64) string {
 
 func shares(r [2]float64) string { return fmt.Sprintf("%+.1f %% to %+.1f %%", 100*r[0], 100*r[1]) }
 
+// short is an axis of a layout as the language spells it, but for runs of equal chunks.
+func short(a *option.Axis, l *plan.Layout) string {
+	if a.Kind == option.Counts {
+		return stageLayers(l.StageLayers)
+	}
+	return a.Text(l)
+}
+
 // Changes lists the axes and options, named as in the language, in which a layout
 // and its execution differ from another.
 func Changes(from *plan.Layout, fromExecution *plan.Execution, to *plan.Layout, toExecution *plan.Execution) []string {
@@ -50,10 +58,8 @@ func Changes(from *plan.Layout, fromExecution *plan.Execution, to *plan.Layout, 
 		switch a := &option.Axes[i]; {
 		case a.Same(from, to):
 		case a.FreedWith != "" && a.Same(to, &plan.Layout{}): // it means nothing there
-		case a.Kind == option.Counts:
-			list = append(list, a.Name+" = "+stageLayers(to.StageLayers))
 		default:
-			list = append(list, a.Name+" = "+a.Text(to))
+			list = append(list, a.Name+" = "+short(a, to))
 		}
 	}
 	for i := range option.Options {

@@ -81,7 +81,7 @@ func compared(list []Compared) []comparedRow {
 	c.heading("Choice")
 	c.row("feasible", func(p *plan.Plan) string { return "yes" }, func(p *plan.Plan) string { return "no: " + FirstReason(p) })
 	for i := range option.Axes {
-		c.differing(&option.Axes[i].Row, func(p *plan.Plan) string { return option.Axes[i].Text(&p.Layout) })
+		c.differing(&option.Axes[i].Row, func(p *plan.Plan) string { return short(&option.Axes[i], &p.Layout) })
 	}
 	for i := range option.Options {
 		c.differing(&option.Options[i].Row, func(p *plan.Plan) string { return option.Options[i].Spelled(&p.Execution) })

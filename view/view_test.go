@@ -3,6 +3,7 @@ package view
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +101,15 @@ func TestDurations(t *testing.T) {
 		if got := strings.Join(Durations(c.seconds...), ", "); got != c.want {
 			t.Errorf("%v: %q, want %q", c.seconds, got, c.want)
 		}
+	}
+}
+
+// TestCompareStages: a comparison shortens runs of equal chunks, so that its columns
+// stay readable.
+func TestCompareStages(t *testing.T) {
+	interleaved := example()
+	interleaved.Layout.VirtualPipeline, interleaved.Layout.StageLayers = 16, slices.Repeat([]int{1}, 32)
+	if got := Compare("llama", []Compared{{"as it is", example()}, {"virtual", interleaved}}); !strings.Contains(got, "17 + 15") || !strings.Contains(got, "32 x 1\n") {
+		t.Error(got)
 	}
 }
