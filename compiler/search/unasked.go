@@ -100,10 +100,13 @@ func (w *worker) leftOpen(o *option.Option, offer *target.Offer) bool {
 }
 
 // gains evaluates a candidate's layout with one value set beside its execution and
-// reports whether that is legal, fits and costs less than another.
+// reports whether a job may ask for that, it is legal, fits and costs less than another.
 func (w *worker) gains(from, than *Candidate, value option.Setting) bool {
 	w.execution = from.Execution
 	value.Set(&w.execution)
 	value.Pin(&w.options.trial.Execution)
-	return !value.Is(&from.Execution) && !w.breaksRule() && w.evaluate() == feasible && w.current.broken == "" && w.current.cost() < than.cost()
+	if value.Is(&from.Execution) || w.target.Refuses != nil && w.target.Refuses(&w.options.trial) {
+		return false
+	}
+	return !w.breaksRule() && w.evaluate() == feasible && w.current.broken == "" && w.current.cost() < than.cost()
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,5 +78,18 @@ func TestTogether(t *testing.T) {
 	j.Execution.OverlapTensorParallel = job.Some(true)
 	if _, singles, both = told(j, to); len(both) != 0 || len(singles) == 0 {
 		t.Errorf("one that the job names: %d of both, %d of one", len(both), len(singles))
+	}
+}
+
+// TestRefusedGain: what a job may not ask for is no gain that it is told of.
+func TestRefusedGain(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		j, to := smallJob(false, 1), smallTarget()
+		to.Offers = []target.Offer{{Option: "gradient_dtype", Values: []string{"bf16"}}}
+		to.Refuses = func(j *job.Job) bool { return refused && j.Execution.GradientDType.Value == "bf16" }
+		told := slices.ContainsFunc(searched(j, to).Choice.Among, func(c Contender) bool { return c.Execution.GradientDType == "bf16" })
+		if told == refused {
+			t.Errorf("bf16 gradients are refused: %v, told: %v", refused, told)
+		}
 	}
 }
