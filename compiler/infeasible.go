@@ -250,20 +250,25 @@ func freeLayout(j *job.Job) []change {
 
 // batchChange rounds the global batch to the nearest multiple of the GPUs, by
 // which every data-parallel size can divide it; where that is far, and the nodes
-// do not divide the batch, to one that they do.
+// do not divide the batch, first to one that they do.
 func batchChange(j *job.Job) []change {
 	gpus, now := j.Cluster.GPUs(), j.Training.GlobalBatchSize
-	near := max(1, (now+gpus/2)/gpus) * gpus
-	if !divides(j, j.Cluster.Nodes) {
-		near = cmp.Or(roundBatch(j), near)
-	}
-	if near == now {
+	to := func(sequences int) func(j *job.Job) { return func(j *job.Job) { j.SetBatch(sequences) } }
+	whole := max(1, (now+gpus/2)/gpus) * gpus
+	if whole == now {
 		return nil
 	}
-	return []change{{
-		describe: fixed(fmt.Sprintf("training.global_batch_size = %d (now %d)", near, now)),
-		apply:    func(j *job.Job) { j.SetBatch(near) },
-	}}
+	c := change{
+		describe: func(c *search.Candidate) string {
+			l := &c.Layout
+			return fmt.Sprintf("training.global_batch_size = %d (now %d)", l.MicroBatchSize*l.MicroBatches*l.DataParallelReplicate*l.DataParallelShard, now)
+		},
+		apply: to(whole),
+	}
+	if near := roundBatch(j); near > 0 && near != now && !divides(j, j.Cluster.Nodes) {
+		c.nearest = append(c.nearest, to(near))
+	}
+	return []change{c}
 }
 
 func fixed(text string) func(*search.Candidate) string {

@@ -37,6 +37,8 @@ func TestAdviceHolds(t *testing.T) {
 			[]string{"constraints.min_mfu = 0."}},
 		{"dgx_h100", 1, "llama2_7b", 4, "", "layout {\n pipeline_parallel = 4\n virtual_pipeline = 8\n tensor_parallel = 1\n context_parallel = 1\n }", "megatron core_v0.19.2",
 			[]string{"constraints.layout.virtual_pipeline = 1"}}, // with pipeline_parallel as it is
+		{"dgx_h100", 3, "gpt3_1_7b", 64, "", "min_mfu = 0.9", "deepspeed 0.16.4",
+			[]string{" and training.global_batch_size = 72 (now 64)"}}, // 60 is nearer, but tensor parallelism cannot cut this model
 		{"dgx_b200", 1, "qwen3_8b", 256, "", "memory_headroom = \"85%\"\n layout {\n micro_batches = 4\n tensor_parallel = 1\n }", "deepspeed 0.18.2",
 			[]string{"constraints.memory_headroom = \"12"}}, // activations stay on the GPU there
 		{"dgx_h200", 16, "gpt3_175b", 64, "", "min_mfu = 0.6", "deepspeed 0.19.8",
