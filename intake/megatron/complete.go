@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -253,7 +254,7 @@ func (r *reading) pipeline() {
 	layers := d.Int("model.layers")
 	if o := r.given["num_layers_per_virtual_pipeline_stage"]; o != nil {
 		if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil && n > 0 && layers > 0 {
-			r.set(layout+"virtual_pipeline", max(layers/stages/n, 1))
+			r.set(layout+"virtual_pipeline", max((layers+r.counted("embedding")+r.counted("loss"))/stages/n, 1))
 		}
 	}
 	if v, ok := d.Get(layout + "stage_layers"); ok {
@@ -263,13 +264,8 @@ func (r *reading) pipeline() {
 	}
 	r.unless(layout+"virtual_pipeline", int64(1))
 	virtual := d.Int(layout + "virtual_pipeline")
-	r.ends(stages, virtual, layers)
-	if n := stages * virtual; !d.Has(layout+"stage_layers") && layers > 0 && n > 0 && n < maxLayers && layers%n == 0 {
-		list := make([]int64, n)
-		for i := range list {
-			list[i] = layers / n
-		}
-		r.set(layout+"stage_layers", list)
+	if !d.Has(layout + "stage_layers") {
+		r.share(stages, virtual, layers)
 	}
 	schedule := "1f1b"
 	if virtual > 1 {
@@ -278,28 +274,53 @@ func (r *reading) pipeline() {
 	r.set(layout+"pipeline_schedule", schedule)
 }
 
-// ends gives the first and the last stage the layers that were asked for, and
-// shares the others out equally.
-func (r *reading) ends(stages, virtual, layers int64) {
-	first, last := r.integer("decoder_first_pipeline_num_layers", "--decoder-first-pipeline-num-layers"), r.integer("decoder_last_pipeline_num_layers", "--decoder-last-pipeline-num-layers")
-	if first <= 0 && last <= 0 || virtual != 1 || stages > maxLayers {
+// counted is 1 where what stands at an end of the pipeline, embedding or loss,
+// counts as a layer when layers are shared out.
+func (r *reading) counted(what string) int64 {
+	if r.has("account_for_" + what + "_in_pipeline_split") {
+		return 1
+	}
+	return 0
+}
+
+// share shares the layers out over the chunks of the pipeline: to the first and
+// the last rank what was asked for, to the others equal parts (transformer_block.py,
+// get_num_layers_to_build).
+func (r *reading) share(stages, virtual, layers int64) {
+	embedding, loss := r.counted("embedding"), r.counted("loss")
+	ends := map[int64]string{0: "decoder_first_pipeline_num_layers", stages - 1: "decoder_last_pipeline_num_layers"}
+	if layers <= 0 || virtual <= 0 || stages > maxLayers || virtual > maxLayers/stages {
 		return
 	}
-	list := make([]int64, stages)
-	between := stages
-	list[0], list[stages-1] = first, last
-	for _, n := range []int64{first, last} {
-		if n > 0 {
-			between--
+	rest, between := layers+embedding+loss, stages
+	asked := map[int64]int64{}
+	for rank, dest := range ends {
+		if o := r.given[dest]; o != nil {
+			n, err := strconv.ParseInt(o.first(), 10, 64)
+			if err != nil {
+				return
+			}
+			asked[rank] = n
+			rest, between = rest-n, between-1
 		}
 	}
-	if between < 1 || (layers-first-last) < 0 || (layers-first-last)%between != 0 {
+	list := make([]int64, stages*virtual)
+	whole := rest >= 0 && (between > 0 && rest%between == 0 || between == 0 && rest == 0)
+	for rank := range stages {
+		n, said := asked[rank]
+		if !said && whole {
+			n = rest / between
+		}
+		whole = whole && n >= 0 && n%virtual == 0
+		for chunk := range virtual {
+			list[chunk*stages+rank] = n / virtual
+		}
+	}
+	list[0] -= embedding
+	list[len(list)-1] -= loss
+	if !whole || list[0] < 0 || list[len(list)-1] < 0 {
+		r.d.Note("constraints.layout", fmt.Sprintf("not said: how %d layers lie on %d ranks with %d chunks each; Megatron-LM refuses to share them out so", layers, stages, virtual))
 		return
-	}
-	for i := range list {
-		if list[i] == 0 {
-			list[i] = (layers - first - last) / between
-		}
 	}
 	r.set("constraints.layout.stage_layers", list)
 }

@@ -114,3 +114,33 @@ func TestOwnPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestShare: layers lie on the chunks of the pipeline as Megatron-LM shares them
+// out, also where the embedding and the loss count as layers, and where the ends
+// have numbers of their own.
+func TestShare(t *testing.T) {
+	const counted = " --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split"
+	for options, want := range map[string]string{
+		"--num-layers 8":           "[2 2 2 2]",
+		"--num-layers 6" + counted: "[1 2 2 1]",
+		"--num-layers 7 --account-for-loss-in-pipeline-split":                                                                                 "[2 2 2 1]",
+		"--num-layers 14 --num-layers-per-virtual-pipeline-stage 2" + counted:                                                                 "[1 2 2 2 2 2 2 1]",
+		"--num-layers 14 --num-virtual-stages-per-pipeline-rank 2" + counted:                                                                  "[1 2 2 2 2 2 2 1]",
+		"--num-layers 10 --decoder-first-pipeline-num-layers 3":                                                                               "[]",
+		"--num-layers 9 --decoder-first-pipeline-num-layers 3":                                                                                "[3 2 2 2]",
+		"--num-layers 8 --decoder-first-pipeline-num-layers 3 --decoder-last-pipeline-num-layers 1":                                           "[3 2 2 1]",
+		"--num-layers 24 --decoder-first-pipeline-num-layers 8 --decoder-last-pipeline-num-layers 4 --num-virtual-stages-per-pipeline-rank 2": "[4 3 3 2 4 3 3 2]",
+		"--num-layers 8 --pipeline-model-parallel-layout Et|ttt|ttt|tL":                                                                       "[1 3 3 1]",
+		"--num-layers 9": "[]",
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --pipeline-model-parallel-size 4 "+options)); err != nil {
+			t.Fatal(err)
+		}
+		v, _ := d.Get("constraints.layout.stage_layers")
+		list, _ := v.Value.([]int64)
+		if got := fmt.Sprint(list); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
