@@ -132,6 +132,11 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 				need("model."+a.Name, kind, a.Doc)
 			}
 		}
+		if !d.HasBlock("model.moe") && !d.Has("model.layer_pattern") { // whose layers may all be of another kind
+			need("model.ffn_hidden_size", "number", b.Argument("ffn_hidden_size").Doc)
+		} else if d.HasBlock("model.moe") {
+			need("model.moe.expert_ffn_hidden_size", "number", b.Block("moe").Argument("expert_ffn_hidden_size").Doc)
+		}
 	}
 	need("training.global_batch_size", "number", "Sequences per optimizer step")
 	if !d.Has("training.tokens") {

@@ -13,6 +13,7 @@ import (
 // complete settles what several options say together.
 func (r *reading) complete() {
 	r.attention()
+	r.widths()
 	r.positions()
 	r.experts()
 	r.vocabulary()
@@ -71,7 +72,9 @@ func (r *reading) attention() {
 		r.d.Remove("model.mla")
 		r.d.Remove("model.qk_norm")
 		r.d.Remove("model.head_dim")
-		r.set("model.kv_heads", r.d.Int("model.attention_heads"))
+		if r.d.Remove("model.kv_heads"); r.d.Int("model.attention_heads") > 0 {
+			r.set("model.kv_heads", r.d.Int("model.attention_heads"))
+		}
 		for _, name := range []string{"--kv-lora-rank", "--qk-head-dim", "--qk-pos-emb-head-dim", "--v-head-dim"} {
 			r.unless(rows()[name].Argument, int64(r.defaultOf(name, 0)))
 		}
@@ -87,6 +90,20 @@ func (r *reading) attention() {
 	if !r.d.Has("model.sliding_window.size") {
 		r.d.RemoveBlock("model.sliding_window")
 	}
+}
+
+// widths gives the MLP the width that Megatron-LM gives it where none is said:
+// four times the layer's, less a third where it is gated (arguments.py).
+func (r *reading) widths() {
+	hidden := r.d.Int("model.hidden_size")
+	if hidden <= 0 || r.has("ffn_hidden_size") {
+		return
+	}
+	width := 4 * hidden
+	if r.has("swiglu") {
+		width = width * 2 / 3 / 64 * 64
+	}
+	r.unless("model.ffn_hidden_size", width)
 }
 
 func (r *reading) positions() {
@@ -140,7 +157,9 @@ func (r *reading) experts() {
 		d.Remove("constraints.layout.expert_tensor_parallel")
 		return
 	}
-	r.unless(moe+".expert_ffn_hidden_size", d.Int("model.ffn_hidden_size"))
+	if width := d.Int("model.ffn_hidden_size"); width > 0 {
+		r.unless(moe+".expert_ffn_hidden_size", width)
+	}
 	if width, one := d.Int(moe+".shared_expert_ffn_hidden_size"), d.Int(moe+".expert_ffn_hidden_size"); width > 0 {
 		n := int64(1)
 		if one > 0 && width%one == 0 {
@@ -150,6 +169,13 @@ func (r *reading) experts() {
 	}
 	r.unless(router+".dtype", "bf16")
 	r.unless(router+".normalize", true)
+	if d.Text(router+".score") == "sigmoid" { // sigmoids have no order of softmax and choice, and are always normalised (moe_utils.py)
+		d.Remove(router + ".pre_softmax")
+		r.set(router+".normalize", true)
+	}
+	if d.Bool("model.mlp_bias") { // router.py: the gate's bias goes with add_bias_linear
+		r.set(router+".bias", true)
+	}
 	r.balance()
 	if d.Float(router+".scaling_factor") == 0 {
 		d.Remove(router + ".scaling_factor")

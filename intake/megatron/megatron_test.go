@@ -144,3 +144,38 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOut: what a launch leaves out has the value that Megatron-LM computes for it.
+func TestLeftOut(t *testing.T) {
+	const gate = " --num-experts 8"
+	for options, want := range map[string]string{
+		"":                                "model.ffn_hidden_size=16384",
+		"--swiglu":                        "model.ffn_hidden_size=10880",
+		"--quick-geglu":                   "model.ffn_hidden_size=16384",
+		"--ffn-hidden-size 11008":         "model.ffn_hidden_size=11008",
+		"--ffn-hidden-size $FFN":          "model.ffn_hidden_size=<nil>",
+		gate:                              "model.moe.expert_ffn_hidden_size=16384",
+		gate + " --ffn-hidden-size $":     "model.moe.expert_ffn_hidden_size=<nil>",
+		"--num-experts 4":                 "model.moe.router.bias=true",
+		"--disable-bias-linear" + gate:    "model.moe.router.bias=<nil>",
+		"--moe-router-pre-softmax" + gate: "model.moe.router.normalize=false",
+		"--moe-router-score-function sigmoid --moe-router-pre-softmax" + gate:  "model.moe.router.normalize=true",
+		"--moe-router-score-function sigmoid  --moe-router-pre-softmax" + gate: "model.moe.router.pre_softmax=<nil>",
+		"--multi-latent-attention --num-attention-heads $HEADS":                "model.kv_heads=<nil>",
+		"--multi-latent-attention --num-attention-heads 16":                    "model.kv_heads=16",
+	} {
+		d := draft.New()
+		c := command("pretrain_gpt.py --num-layers 8 --hidden-size 4096 " + options)
+		for i := range c.Words {
+			c.Words[i].Open = strings.Contains(c.Words[i].Text, "$")
+		}
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		path, _, _ := strings.Cut(want, "=")
+		v, _ := d.Get(path)
+		if got := fmt.Sprintf("%s=%v", path, v.Value); got != want {
+			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
+}
