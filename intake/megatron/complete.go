@@ -14,6 +14,7 @@ import (
 func (r *reading) complete() {
 	r.attention()
 	r.widths()
+	r.hybrid()
 	r.positions()
 	r.experts()
 	r.vocabulary()
@@ -104,6 +105,30 @@ func (r *reading) widths() {
 		width = width * 2 / 3 / 64 * 64
 	}
 	r.unless("model.ffn_hidden_size", width)
+}
+
+// hybrid describes the mixers that the pattern of layers has, and no others.
+func (r *reading) hybrid() {
+	d, pattern := r.d, r.d.Text("model.layer_pattern")
+	for block, kind := range map[string]struct{ letter, options string }{
+		"model.mamba":     {"M", "--mamba-"},
+		"model.delta_net": {"G", "--linear-"},
+	} {
+		if !strings.Contains(pattern, kind.letter) {
+			d.RemoveBlock(block)
+			continue
+		}
+		for name, row := range rows() {
+			if strings.HasPrefix(name, kind.options) {
+				if n := r.defaultOf(name, 0); n > 0 {
+					r.unless(row.Argument, int64(n))
+				}
+			}
+		}
+	}
+	if width := d.Int("model.mamba.head_dim"); width > 0 && !r.has("mamba_num_heads") && d.Int("model.hidden_size") > 0 {
+		r.unless("model.mamba.heads", 2*d.Int("model.hidden_size")/width) // mamba_mixer.py: twice the layer's width
+	}
 }
 
 func (r *reading) positions() {
@@ -429,6 +454,18 @@ func (r *reading) graphs() {
 	}
 }
 
+// ends16 are the layers at both ends that stay in bf16.
+func (r *reading) ends16() {
+	const first, last = "training.fp8.bf16_first_layers", "training.fp8.bf16_last_layers"
+	if !r.has("first_last_layers_bf16") {
+		r.d.Remove(first)
+		r.d.Remove(last)
+		return
+	}
+	r.unless(first, int64(r.defaultOf("--num-layers-at-start-in-bf16", 1)))
+	r.unless(last, int64(r.defaultOf("--num-layers-at-end-in-bf16", 1)))
+}
+
 func (r *reading) precision() {
 	d := r.d
 	if r.has("fp16") && r.has("bf16") {
@@ -436,22 +473,23 @@ func (r *reading) precision() {
 		return
 	}
 	r.unless("training.precision", "fp32")
-	if d.Text("training.precision") == "fp8" {
+	switch d.Text("training.precision") {
+	case "fp8":
 		r.unless("training.fp8.recipe", "delayed")
-	}
-	if d.Text("training.fp8.recipe") == "mxfp8" {
-		r.set("training.precision", "mxfp8")
+		if d.Text("training.fp8.recipe") == "mxfp8" {
+			r.set("training.precision", "mxfp8")
+			d.Remove("training.fp8.recipe")
+		}
+		r.ends16()
+	case "nvfp4":
 		d.Remove("training.fp8.recipe")
-	}
-	if p := d.Text("training.precision"); p != "fp8" {
-		d.Remove("training.fp8.recipe")
-	}
-	if o := r.given["first_last_layers_bf16"]; o == nil {
-		d.Remove("training.fp8.bf16_first_layers")
-		d.Remove("training.fp8.bf16_last_layers")
-	} else {
-		r.unless("training.fp8.bf16_first_layers", int64(r.defaultOf("--num-layers-at-start-in-bf16", 1)))
-		r.unless("training.fp8.bf16_last_layers", int64(r.defaultOf("--num-layers-at-end-in-bf16", 1)))
+		r.ends16()
+	default:
+		for _, path := range d.Paths() {
+			if strings.HasPrefix(path, "training.fp8.") {
+				d.Withdraw(path, "it acts in fewer bits alone, which no --fp8-format or --fp4-format asks for")
+			}
+		}
 	}
 	switch d.Text("training.precision") {
 	case "bf16", "fp8", "mxfp8", "nvfp4":

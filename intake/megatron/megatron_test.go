@@ -179,3 +179,43 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestBeyond: what acts only beside another option, or ends after the run, is
+// taken out of the job and named.
+func TestBeyond(t *testing.T) {
+	for _, c := range []struct{ options, named, path, want string }{
+		{"--train-iters 100 --lr-warmup-iters 10 --lr-decay-iters 400", "--lr-decay-iters", "training.schedule.decay_steps", "<nil>"},
+		{"--train-iters 100 --lr-warmup-iters 200", "--lr-warmup-iters", "training.schedule.warmup_steps", "<nil>"},
+		{"--train-iters 100 --lr-warmup-iters 10 --lr-decay-iters 80", "", "training.schedule.decay_steps", "70"},
+		{"--bf16 --first-last-layers-bf16 --num-layers-at-end-in-bf16 2", "--num-layers-at-end-in-bf16", "training.fp8.bf16_last_layers", "<nil>"},
+		{"--bf16 --fp8-recipe mxfp8", "--fp8-recipe", "training.precision", "bf16"},
+		{"--bf16 --fp8-format e4m3 --fp8-recipe mxfp8", "", "training.precision", "mxfp8"},
+		{"--hybrid-override-pattern M-M* --is-hybrid-model", "", "model.layer_pattern", "M-M*"},
+		{"--hybrid-override-pattern M-M* --hidden-size 1024", "", "model.mamba.heads", "32"},
+		{"--hybrid-override-pattern M-M*", "", "model.mamba.state_dim", "128"},
+		{"--is-hybrid-model --mamba-state-dim 128", "", "model.mamba.state_dim", "<nil>"},
+		{"--position-embedding-type rope --reset-position-ids", "", "training.data.reset_position_ids", "<nil>"},
+		{"--reset-position-ids", "", "training.data.reset_position_ids", "true"},
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.18.2", command("pretrain_gpt.py --num-layers 4 "+c.options)); err != nil {
+			t.Fatal(err)
+		}
+		v, _ := d.Get(c.path)
+		if got := fmt.Sprint(v.Value); got != c.want {
+			t.Errorf("%s: %s = %s, want %s", c.options, c.path, got, c.want)
+		}
+		for _, f := range d.Findings {
+			if (f.Verdict == draft.Unknown) != (f.Name == c.named) {
+				t.Errorf("%s: %+v", c.options, f)
+			}
+		}
+	}
+	d := draft.New()
+	if err := Read(d, "run.sh", "core_v0.16.0", command("pretrain_mamba.py --num-layers 4 --hybrid-attention-ratio 0.5")); err != nil {
+		t.Fatal(err)
+	}
+	if d.Has("model.layer_pattern") || d.Findings[1].Verdict != draft.Unknown {
+		t.Errorf("a ratio is no pattern: %+v", d.Findings)
+	}
+}

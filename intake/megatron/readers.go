@@ -43,8 +43,11 @@ func init() { // they refer to one another
 		"--fp4-format":                              (*reading).fp4,
 		"--group-query-attention":                   (*reading).later,
 		"--hidden-dropout":                          (*reading).dropout,
+		"--hybrid-attention-ratio":                  (*reading).ratio,
 		"--hybrid-layer-pattern":                    (*reading).pattern,
+		"--hybrid-mlp-ratio":                        (*reading).ratio,
 		"--hybrid-override-pattern":                 (*reading).pattern,
+		"--is-hybrid-model":                         (*reading).isHybrid,
 		"--load":                                    (*reading).later,
 		"--log-memory-interval":                     (*reading).memory,
 		"--log-num-zeros-in-grad":                   (*reading).norms,
@@ -71,6 +74,7 @@ func init() { // they refer to one another
 		"--rampup-batch-size":                       (*reading).ramp,
 		"--recompute-modules":                       (*reading).modules,
 		"--rerun-mode":                              (*reading).rerun,
+		"--reset-position-ids":                      (*reading).resetPositions,
 		"--reset-attention-mask":                    (*reading).attentionMask,
 		"--rope-type":                               (*reading).ropeType,
 		"--rotary-seq-len-interpolation-factor":     (*reading).linear,
@@ -267,6 +271,26 @@ func (r *reading) ramp(o *option) outcome {
 func (r *reading) attentionMask(*option) outcome {
 	return unknown("its mask costs memory that ndc does not count, and Transformer Engine's attention ignores it; training.data.document_mask is the argument from core_v0.19.0 on")
 }
+
+// resetPositions acts on positions that are added to the tokens: rotary ones count
+// from the start of the sequence (rotary_pos_embedding.py).
+func (r *reading) resetPositions(o *option) outcome {
+	if p := r.given["position_embedding_type"]; p != nil && p.first() != "learned_absolute" || r.words["--use-rotary-position-embeddings"] {
+		return left("rotary positions count from the start of the sequence whatever it says")
+	}
+	r.d.Set("training.data.reset_position_ids", true, r.at(o.line))
+	return outcome{}
+}
+
+// ratio leaves it to the release where attention and MLPs stand in a hybrid model.
+func (r *reading) ratio(*option) outcome {
+	if r.words["--hybrid-override-pattern"] || r.words["--hybrid-layer-pattern"] {
+		return left("the pattern of layers says it")
+	}
+	return unknown("the release works out a pattern of layers, which --hybrid-override-pattern says")
+}
+
+func (r *reading) isHybrid(*option) outcome { return left("the pattern of layers says it") }
 
 func (r *reading) spec(o *option) outcome {
 	if strings.Contains(strings.Join(o.texts(), " "), "stack_spec") {

@@ -102,6 +102,14 @@ func (r *reading) schedule() {
 	if kind == "constant" || d.Float(s+".minimum_learning_rate") == 0 {
 		d.Remove(s + ".minimum_learning_rate")
 	}
+	const beyond = "it ends at step %d, and the run at %d: the schedule of a job ends with its run"
+	switch end := warmup + d.Int(s+".decay_steps"); {
+	case total > 0 && warmup > total:
+		d.Remove(s + ".decay_steps")
+		d.Withdraw(s+".warmup_steps", fmt.Sprintf(beyond, warmup, total))
+	case total > 0 && end > total:
+		d.Withdraw(s+".decay_steps", fmt.Sprintf(beyond, end, total))
+	}
 }
 
 // samplesAtEnd is how many steps the last sequences of a run take, over which
