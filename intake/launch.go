@@ -62,7 +62,7 @@ func readScript(in *intake, f File) error {
 		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: 1}, Name: path.Base(f.Name), Verdict: draft.Unknown, Why: why})
 	}
 	own := generated.FindSubmatch(f.Content)
-	in.container(f.Name, s)
+	in.container(f.Name, s, own != nil)
 	if own == nil {
 		in.exports(f.Name, s)
 	}
@@ -249,29 +249,45 @@ func (in *intake) exports(file string, s *shell.Script) {
 	}
 }
 
-// container keeps the image of pyxis and what it mounts.
-func (in *intake) container(file string, s *shell.Script) {
+// container keeps the image of pyxis and what it mounts. Mounts alone make no
+// container, so that they are named where the image is not known. A script of
+// ndc's own mounts what ndc mounts by itself, too.
+func (in *intake) container(file string, s *shell.Script, own bool) {
+	const image, mounts = "slurm.container.image", "slurm.container.mounts"
+	found := func(w shell.Word, name, value string, v draft.Verdict, to, why string) {
+		in.d.Find(draft.Finding{Place: draft.Place{File: file, Line: w.Line}, Name: name, Value: value, Verdict: v, To: to, Why: why})
+	}
+	const open = "its value is known only when the script runs"
+	var mounted []string
+	var at shell.Word
 	for _, c := range append(s.Commands, s.Lists...) {
 		for i, w := range c.Words {
 			name, value, joined := strings.Cut(w.Text, "=")
 			if !joined && i+1 < len(c.Words) {
 				value = c.Words[i+1].Text
 			}
-			at := draft.Place{File: file, Line: w.Line}
 			switch {
-			case name == "--container-image" && !strings.ContainsAny(value, "$`("):
-				in.d.Set("slurm.container.image", value, at)
+			case name == "--container-image" && strings.ContainsAny(value, "$`("):
+				found(w, name, value, draft.Unknown, "", open)
+			case name == "--container-image":
+				in.d.Set(image, value, draft.Place{File: file, Line: w.Line})
 			case name == "--container-mounts":
-				var mounts []string
+				at, mounted = w, nil
 				for _, m := range strings.Split(value, ",") {
 					if !strings.ContainsAny(m, "$`(") && strings.Contains(m, ":") {
-						mounts = append(mounts, m)
+						mounted = append(mounted, m)
+					} else if m != "" && !own {
+						found(w, name, m, draft.Unknown, "", open)
 					}
-				}
-				if len(mounts) > 0 {
-					in.d.Set("slurm.container.mounts", mounts, at)
 				}
 			}
 		}
+	}
+	switch list := strings.Join(mounted, ","); {
+	case len(mounted) == 0:
+	case in.d.Has(image):
+		in.d.Set(mounts, mounted, draft.Place{File: file, Line: at.Line})
+	default:
+		found(at, "--container-mounts", list, draft.Unknown, "", "slurm.container.mounts takes it, beside an image")
 	}
 }

@@ -285,7 +285,7 @@ func (r *reading) trim(o *option, entry *schema.Option) {
 		o.open = slices.ContainsFunc(o.values, func(w shell.Word) bool { return w.Open })
 	}
 	for i := range o.values { // Python takes 1_000 for a number
-		if entry.Type == "int" || entry.Type == "float" || strings.Contains(o.long, "rampup") {
+		if !o.open && (entry.Type == "int" || entry.Type == "float" || strings.Contains(o.long, "rampup")) {
 			o.values[i].Text = strings.ReplaceAll(o.values[i].Text, "_", "")
 		}
 	}

@@ -325,11 +325,13 @@ func (r *reading) path(o *option, argument string) outcome {
 	return outcome{to: argument}
 }
 
-// legalPath reports a path of plain text and variables: no commands, and no
-// arguments of the script.
+// reference is a variable of the cluster in a path.
+var reference = regexp.MustCompile(`\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})`)
+
+// legalPath reports a path of plain text and variables: no commands, no lists and
+// no arguments of the script.
 func legalPath(text string) bool {
-	return text != "" && !strings.ContainsAny(text, "`()<>|&;*?\n") && !strings.Contains(text, "$(") &&
-		!slices.ContainsFunc([]string{"$0", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "${1", "${2", "${3", "$@", "$*"}, func(s string) bool { return strings.Contains(text, s) })
+	return text != "" && !strings.ContainsAny(reference.ReplaceAllString(text, ""), "$`()<>|&;*?\n")
 }
 
 // timers are on or off in the language.

@@ -1,0 +1,55 @@
+package intake
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/lang"
+)
+
+// TestJobsLoad: what a script gives is a job that the language takes, once its
+// variables are set; what the job has no word for is named.
+func TestJobsLoad(t *testing.T) {
+	const launch = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1e-3 --bf16 "
+	for _, c := range []struct {
+		script string
+		named  []string // settings that are not understood
+	}{
+		{launch, nil},
+		{launch + "--swiglu --disable-bias-linear", nil},
+		{launch + "--num-experts 8", nil},
+		{launch + "--ffn-hidden-size $FFN", []string{"--ffn-hidden-size"}},
+		{launch + "--multi-latent-attention --q-lora-rank 64 --disable-bias-linear --position-embedding-type rope --num-attention-heads $HEADS", []string{"--num-attention-heads"}},
+		{launch + "--lr-decay-iters 400 --lr-warmup-iters 4", []string{"--lr-decay-iters"}},
+		{launch + "--reset-position-ids --position-embedding-type rope", nil},
+		{launch + "--first-last-layers-bf16", nil},
+		{launch + `--data-path "${DATA[@]}"`, []string{"--data-path"}},
+		{launch + `--data-path $DATA/text --save ${RUN}/checkpoints`, nil},
+		{"srun --container-mounts /fsx:/fsx " + launch, []string{"--container-mounts"}},
+		{"srun --container-image $(cat image) --container-mounts /fsx:/fsx,$PWD:/code " + launch, []string{"--container-image", "--container-mounts", "--container-mounts"}},
+		{"srun --container-image /i.sqsh --container-mounts /fsx:/fsx " + launch, nil},
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(c.script)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", c.script, diags)
+		}
+		var named []string
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown {
+				named = append(named, f.Name)
+			}
+		}
+		if strings.Join(named, " ") != strings.Join(c.named, " ") {
+			t.Errorf("%s: named are %v, want %v", c.script, named, c.named)
+		}
+		var o lang.Options
+		for _, name := range r.Open {
+			o.Variables = append(o.Variables, lang.VariableArg{Name: name, Value: "8"})
+		}
+		if _, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: r.Job}}, "job.hcl", o); diags.HasErrors() {
+			t.Errorf("%s: the job does not load: %v\n%s", c.script, diags, r.Job)
+		}
+	}
+}
