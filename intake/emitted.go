@@ -108,7 +108,7 @@ func (in *intake) usual(text func() string, open []placeholder) {
 		if in.configured(f) || !strings.HasSuffix(f.Path, "launch.sh") {
 			continue
 		}
-		s, err := shell.Read(f.Content, nil, nil)
+		s, err := shell.Read(f.Content, shell.Call{})
 		if err != nil {
 			panic("intake: ndc's own launch does not parse: " + err.Error())
 		}

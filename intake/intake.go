@@ -75,8 +75,9 @@ type intake struct {
 	o      Options
 	files  []File
 	d      *draft.Draft
-	launch string // the backend that a file is for; ""
-	own    string // the framework's version, in files that ndc wrote; ""
+	launch string               // the backend that a file is for; ""
+	own    string               // the framework's version, in files that ndc wrote; ""
+	read   map[string]evaluated // the scripts, by the names of their files
 }
 
 // Import makes a job of files that describe one run together. With errors the

@@ -53,3 +53,28 @@ func TestJobsLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestParts: a script that another one reads or starts is a part of that one, in
+// whatever order they are given, and the directives say what Slurm tells them.
+func TestParts(t *testing.T) {
+	const options = "--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512"
+	outer := File{Name: "run.sbatch", Content: []byte("#!/bin/bash\n#SBATCH --nodes=4 --gres=gpu:8\nexport GBS=$((SLURM_NNODES * 16))\nsource conf/model.sh\nexport MODEL\nsrun bash train.sh 2\n")}
+	model := File{Name: "conf/model.sh", Content: []byte("MODEL=\"" + options + "\"\n")}
+	inner := File{Name: "train.sh", Content: []byte("torchrun --nnodes ${SLURM_NNODES:-1} pretrain_gpt.py $MODEL --micro-batch-size $1 --global-batch-size ${GBS:-8} --train-iters 10 --lr 1e-3 --bf16\n")}
+	for _, files := range [][]File{{outer, model, inner}, {inner, model, outer}, {model, outer, inner}} {
+		r, diags := Import(files, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Unknown {
+				t.Errorf("%s first: %+v", files[0].Name, f)
+			}
+		}
+		for _, want := range []string{"nodes = 4", "global_batch_size = 64", "micro_batch_size  = 2", "layers            = 8"} {
+			if !strings.Contains(string(r.Job), want) {
+				t.Errorf("%s first: no %s in\n%s", files[0].Name, want, r.Job)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strconv"
@@ -15,7 +16,7 @@ type function struct{ body *syntax.Stmt }
 type evaluator struct {
 	script  *Script
 	state   *state
-	others  map[string][]byte
+	call    Call
 	certain bool // defaults are no values
 	at      int  // where the call that is evaluated stands in the file
 	steps   int
@@ -60,7 +61,7 @@ func (e *evaluator) stmt(s *syntax.Stmt) {
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
-		e.call(s, c)
+		e.simple(s, c)
 	case *syntax.DeclClause:
 		for _, a := range c.Args {
 			e.assign(a, c.Variant.Value == "export")
@@ -257,8 +258,8 @@ func (e *evaluator) shift(words []text) {
 	}
 }
 
-// call is a simple command: assignments, or words that start something.
-func (e *evaluator) call(s *syntax.Stmt, c *syntax.CallExpr) {
+// simple is a simple command: assignments, or words that start something.
+func (e *evaluator) simple(s *syntax.Stmt, c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
 			e.assign(a, false)
@@ -326,17 +327,61 @@ func (e *evaluator) source(words []text) {
 	if len(words) == 0 {
 		return
 	}
-	src, ok := e.others[path.Base(words[0].String())]
+	name := path.Base(words[0].String())
+	src, ok := e.call.Files[name]
 	if !ok || e.depth >= maxDepth {
 		e.script.Sources = append(e.script.Sources, words[0].word())
 		return
 	}
+	e.uses(name)
 	p, err := checked(src)
 	if err != nil {
 		e.script.Problems = append(e.script.Problems, words[0].String()+": "+err.Error())
 		return
 	}
 	e.deeper(p.File.Stmts, nil)
+}
+
+// uses notes a file that was given and that the script reads or starts.
+func (e *evaluator) uses(name string) {
+	if !slices.Contains(e.script.Files, name) {
+		e.script.Files = append(e.script.Files, name)
+	}
+}
+
+// starters are the commands that may start a script that is one of their words.
+var starters = append([]string{"srun", "sbatch", "mpirun", "mpiexec", "exec", "nohup", "env", "time", "timeout", "numactl", "singularity", "apptainer", "shifter", "enroot", "sudo"}, shells...)
+
+// start evaluates the script that a command starts, where it is given:
+// with the words behind it for arguments, and of the variables those that are
+// exported.
+func (e *evaluator) start(words []text) {
+	for i, w := range words {
+		name := path.Base(w.String())
+		src, ok := e.call.Programs[name]
+		if !ok || i > 0 && !slices.Contains(starters, path.Base(words[0].String())) || e.depth >= maxDepth {
+			continue
+		}
+		p, err := checked(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")))
+		if err != nil {
+			e.script.Problems = append(e.script.Problems, w.String()+": "+err.Error())
+			return
+		}
+		e.uses(name)
+		outer := e.state
+		e.state = newState()
+		for name, v := range outer.variables {
+			if v.exported {
+				e.state.variables[name] = v
+			}
+		}
+		e.state.given, e.state.positional = true, words[i+1:]
+		e.allocation(directives(src))
+		e.deeper(p.File.Stmts, nil)
+		e.lists()
+		e.state = outer
+		return
+	}
 }
 
 // nested evaluates a value as a script.
@@ -378,6 +423,7 @@ func (e *evaluator) command(words []text, line int) {
 		c.Words = append(c.Words, w.word())
 	}
 	e.script.Commands = append(e.script.Commands, c)
+	e.start(words)
 }
 
 // document keeps what cat or tee write from a here-document.
@@ -406,7 +452,8 @@ func (e *evaluator) document(s *syntax.Stmt) {
 func (e *evaluator) lists() {
 	var names []string
 	for name, v := range e.state.variables {
-		if v.exported && len(v.text) > 0 {
+		known := slices.ContainsFunc(e.script.Exports, func(x Export) bool { return x.Name == name })
+		if v.exported && !v.slurm && len(v.text) > 0 && !known {
 			e.script.Exports = append(e.script.Exports, Export{Name: name, Value: v.text.word()})
 		}
 		if v.isList && len(v.list) > 0 && strings.HasPrefix(v.list[0].String(), "-") || looksLikeOptions(v.text.String()) {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -72,17 +73,26 @@ type Script struct {
 	Documents  []Document
 	Directives []Directive
 	Sources    []Word   // files that it reads and that were not given
+	Files      []string // those given that it reads or starts, by their base names
 	Problems   []string // why it was not read to its end
 }
 
-// Read evaluates a script that is called with arguments; nil is that nobody
-// knows them. Files that it sources are found by their base names among others.
-// A variable that the script does not set has its default.
-func Read(src []byte, arguments []string, others map[string][]byte) (*Script, error) {
-	e := &evaluator{state: newState(), others: others}
-	if arguments != nil {
-		e.state.given, e.state.positional = true, make([]text, len(arguments))
-		for i, a := range arguments {
+// Call is how a script is started, as far as it is known.
+type Call struct {
+	Arguments []string          // nil: nobody knows them
+	Files     map[string][]byte // that it may read, by their base names
+	Programs  map[string][]byte // that it may start, by their base names
+	Nodes     int               // of the job; 0: as the script asks
+	GPUs      int               // of a node; 0: as the script asks
+}
+
+// Read evaluates a script. A variable that neither the script nor, by its
+// directives, Slurm sets has its default.
+func Read(src []byte, call Call) (*Script, error) {
+	e := &evaluator{state: newState(), call: call}
+	if call.Arguments != nil {
+		e.state.given, e.state.positional = true, make([]text, len(call.Arguments))
+		for i, a := range call.Arguments {
 			e.state.positional[i] = known(a, 1)
 		}
 	}
@@ -92,6 +102,7 @@ func Read(src []byte, arguments []string, others map[string][]byte) (*Script, er
 		return nil, err
 	}
 	e.script = &Script{Directives: directives(src)}
+	e.allocation(e.script.Directives)
 	e.evaluate(p)
 	return e.script, nil
 }
@@ -107,6 +118,61 @@ func Certain(p *Parsed) *Script {
 func (e *evaluator) evaluate(p *Parsed) {
 	e.run(p.File.Stmts)
 	e.lists()
+}
+
+// gpus is the number at the end of what a directive asks for, such as gpu:a100:8.
+var gpus = regexp.MustCompile(`^(?:gpu:)?(?:[A-Za-z]\w*:)?(\d+)$`)
+
+// allocation sets the variables in which sbatch tells a script what it asked for
+// (sbatch(1), output environment variables).
+func (e *evaluator) allocation(all []Directive) {
+	nodes, perNode, tasks, onNode := e.call.Nodes, 0, 0, e.call.GPUs
+	set := func(n, line int, names ...string) {
+		for _, name := range names {
+			e.state.variables[name] = variable{text: known(strconv.Itoa(n), line), exported: true, slurm: true}
+		}
+	}
+	line := 1
+	for _, d := range all {
+		n, err := strconv.Atoi(d.Value)
+		if m := gpus.FindStringSubmatch(d.Value); m != nil && (d.Name == "gres" || d.Name == "gpus-per-node") && e.call.GPUs == 0 {
+			if onNode, err = strconv.Atoi(m[1]); err == nil && d.Name == "gpus-per-node" {
+				set(onNode, d.Line, "SLURM_GPUS_PER_NODE")
+			}
+			continue
+		}
+		if err != nil || n < 1 {
+			continue
+		}
+		switch d.Name {
+		case "nodes":
+			if e.call.Nodes == 0 {
+				nodes, line = n, d.Line
+			}
+		case "ntasks":
+			tasks = n
+		case "ntasks-per-node":
+			perNode = n
+			set(n, d.Line, "SLURM_NTASKS_PER_NODE")
+		case "cpus-per-task":
+			set(n, d.Line, "SLURM_CPUS_PER_TASK")
+		}
+	}
+	if len(all) == 0 {
+		return // sbatch starts it in no way that it says
+	}
+	if nodes > 0 {
+		set(nodes, line, "SLURM_NNODES", "SLURM_JOB_NUM_NODES")
+	}
+	if tasks == 0 {
+		tasks = nodes * perNode
+	}
+	if tasks > 0 {
+		set(tasks, line, "SLURM_NTASKS", "SLURM_NPROCS")
+	}
+	if onNode > 0 {
+		set(onNode, line, "SLURM_GPUS_ON_NODE")
+	}
 }
 
 // checked parses a script that is short enough, with an error that names the

@@ -64,7 +64,7 @@ func TestRead(t *testing.T) {
 		{"backslash of a comment", "# why \\\nrun 1 # because \\\nrun 2", "run 1\nrun 2"},
 		{"echo", "run $(echo 3)", "run 3"},
 	} {
-		s, err := Read([]byte(c.script), nil, nil)
+		s, err := Read([]byte(c.script), Call{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -86,7 +86,7 @@ func TestAmong(t *testing.T) {
 		"A=1; [[ -f y ]] || A=2; [[ -f z ]] || A=3; run \"$A\"": "[]",
 		"A=1; run $A": "[]",
 	} {
-		s, err := Read([]byte(script), nil, nil)
+		s, err := Read([]byte(script), Call{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestAmong(t *testing.T) {
 // TestLines: words know the line that they were written on, however they come
 // to their command.
 func TestLines(t *testing.T) {
-	s, err := Read([]byte("#!/bin/bash\nA=\"\n  --a 1\n  --b 2\"\nL=(\n  --c # why\n)\nrun $A \"${L[@]}\" \\\n  --d\neval \"go $A\"\n"), nil, nil)
+	s, err := Read([]byte("#!/bin/bash\nA=\"\n  --a 1\n  --b 2\"\nL=(\n  --c # why\n)\nrun $A \"${L[@]}\" \\\n  --d\neval \"go $A\"\n"), Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestDirectives(t *testing.T) {
-	s, err := Read([]byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), nil, nil)
+	s, err := Read([]byte("#!/bin/bash\n#SBATCH --nodes=4 # all\n#SBATCH -p long\n#SBATCH -N2\n#SBATCH --exclusive\n ##SBATCH --no\ncat > ds.json <<EOT\n{\"a\": $A}\nEOT\n"), Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,12 +162,63 @@ func TestArguments(t *testing.T) {
 		"run 8 8 y 4\nrun --lr 1\nrun 1 <$REST>":             {"8", "y", "--lr", "1"},
 		"run 8 8 y 5\nrun z --lr 1\nrun 1 z":                 {"8", "y", "z", "--lr", "1"},
 	} {
-		s, err := Read([]byte(script), arguments, nil)
+		s, err := Read([]byte(script), Call{Arguments: arguments})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := shown(s); got != want {
 			t.Errorf("%q gives\n%s, want\n%s", arguments, got, want)
+		}
+	}
+}
+
+// TestAllocation: what sbatch tells a script of the job is what the directives ask
+// for, and what the command line says before them; without directives nobody
+// knows that sbatch starts it.
+func TestAllocation(t *testing.T) {
+	const run = "run ${SLURM_NNODES:-1} ${SLURM_NTASKS:-1} ${SLURM_GPUS_ON_NODE:-1} ${SLURM_GPUS_PER_NODE:-1} ${SLURM_NTASKS_PER_NODE:-1} ${SLURM_CPUS_PER_TASK:-1} $SLURM_PROCID\n"
+	for _, c := range []struct {
+		script string
+		call   Call
+		want   string
+	}{
+		{run, Call{}, "run 1 1 1 1 1 1 <$SLURM_PROCID>"},
+		{run, Call{Nodes: 4}, "run 1 1 1 1 1 1 <$SLURM_PROCID>"},
+		{"#SBATCH --nodes=16 --ntasks-per-node=1 --gres=gpu:a100:4\n" + run, Call{}, "run 16 16 4 1 1 1 <$SLURM_PROCID>"},
+		{"#SBATCH -N 16\n#SBATCH --gpus-per-node 8 --cpus-per-task=12\n" + run, Call{}, "run 16 1 8 8 1 12 <$SLURM_PROCID>"},
+		{"#SBATCH --nodes=16 --ntasks-per-node=8 --gpus-per-node=8\n" + run, Call{Nodes: 2, GPUs: 4}, "run 2 16 4 1 8 1 <$SLURM_PROCID>"},
+		{"#SBATCH --nodes=2-4 --ntasks=8\n" + run, Call{}, "run 1 8 1 1 1 1 <$SLURM_PROCID>"},
+		{"#SBATCH --nodes=4\nSLURM_NNODES=2\n" + run, Call{}, "run 2 1 1 1 1 1 <$SLURM_PROCID>"},
+	} {
+		s, err := Read([]byte(c.script), c.call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(s); got != c.want {
+			t.Errorf("%q of %+v gives\n%s, want\n%s", c.script, c.call, got, c.want)
+		}
+		if len(s.Exports) > 0 && c.script != "" && !strings.Contains(c.script, "\nSLURM") {
+			t.Errorf("%q exports %v", c.script, s.Exports)
+		}
+	}
+}
+
+// TestPrograms: a script that another one starts sees its arguments and what is
+// exported, and changes nothing of the other's.
+func TestPrograms(t *testing.T) {
+	files := map[string][]byte{"train.sh": []byte("run $1 ${TP:-1} ${PP:-1} ${SLURM_NNODES:-1}\nTP=9\nexport CP=2\n"), "args.sh": []byte("A=\"--x 1\"\n")}
+	for script, want := range map[string]string{
+		"export TP=4; PP=2; srun --label bash train.sh a b; run $TP": "srun --label bash train.sh a b\nrun a 4 1 1\nrun 4",
+		"#SBATCH --nodes=8\nexport TP=4\nexec ./train.sh x":          "exec ./train.sh x\nrun x 4 1 8",
+		"cp train.sh /tmp": "cp train.sh /tmp",
+		"srun singularity exec image.sif ./train.sh \"$@\"; . dir/args.sh; go $A": "srun singularity exec image.sif ./train.sh <$@>\nrun <$@> 1 1 1\ngo --x 1",
+	} {
+		s, err := Read([]byte(script), Call{Files: files, Programs: files})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(s); got != want {
+			t.Errorf("%q gives\n%s, want\n%s", script, got, want)
 		}
 	}
 }
@@ -183,7 +234,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s, err := Read(src, nil, nil)
+		s, err := Read(src, Call{})
 		if err != nil {
 			return
 		}

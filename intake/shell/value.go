@@ -90,6 +90,7 @@ type variable struct {
 	list     []text
 	isList   bool
 	exported bool
+	slurm    bool // set by Slurm, which tells what the script asked for
 }
 
 func (v variable) equal(o variable) bool {

@@ -222,7 +222,7 @@ func emittedOptions(backend, version string, files []backends.Artifact) (setting
 
 // commandLine are the options behind the program that torchrun starts.
 func commandLine(script []byte) (settings, error) {
-	read, err := shell.Read(script, nil, nil)
+	read, err := shell.Read(script, shell.Call{})
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func commandLine(script []byte) (settings, error) {
 
 // emittedEnvironment are the variables that environment.sh sets.
 func emittedEnvironment(files []backends.Artifact) (settings, error) {
-	read, err := shell.Read(content(files, "environment.sh"), nil, nil)
+	read, err := shell.Read(content(files, "environment.sh"), shell.Call{})
 	if err != nil {
 		return nil, err
 	}
