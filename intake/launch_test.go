@@ -25,6 +25,7 @@ func TestJobsLoad(t *testing.T) {
 		{launch + "--lr-decay-iters 400 --lr-warmup-iters 4", []string{"--lr-decay-iters"}},
 		{launch + "--reset-position-ids --position-embedding-type rope", nil},
 		{launch + "--first-last-layers-bf16", nil},
+		{launch + "--sequence-parallel", nil},
 		{launch + `--data-path "${DATA[@]}"`, []string{"--data-path"}},
 		{launch + `--data-path $DATA/text --save ${RUN}/checkpoints`, nil},
 		{"srun --container-mounts /fsx:/fsx " + launch, []string{"--container-mounts"}},

@@ -119,6 +119,17 @@ func (d *Draft) Withdraw(path, why string) {
 	}
 }
 
+// Leave forgets a value that another setting makes void, and says so of each that
+// was taken for it.
+func (d *Draft) Leave(path, why string) {
+	d.Remove(path)
+	for i := range d.Findings {
+		if f := &d.Findings[i]; f.Verdict == Mapped && f.To == path {
+			f.Verdict, f.To, f.Why = Left, "", why
+		}
+	}
+}
+
 // RemoveBlock takes back everything in a block, and its label.
 func (d *Draft) RemoveBlock(path string) {
 	for p := range d.values {

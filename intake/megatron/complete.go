@@ -297,6 +297,10 @@ func (r *reading) pipeline() {
 	d := r.d
 	stages := d.Int(layout + "pipeline_parallel")
 	r.unless(layout+"sequence_parallel", false)
+	if d.Int(layout+"tensor_parallel") == 1 && d.Bool(layout+"sequence_parallel") {
+		d.Leave(layout+"sequence_parallel", "Megatron-LM turns it off without tensor parallelism") // arguments.py
+		r.set(layout+"sequence_parallel", false)
+	}
 	if stages <= 1 {
 		d.Remove(layout + "virtual_pipeline")
 		d.Remove(layout + "stage_layers")

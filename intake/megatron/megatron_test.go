@@ -196,6 +196,8 @@ func TestBeyond(t *testing.T) {
 		{"--is-hybrid-model --mamba-state-dim 128", "", "model.mamba.state_dim", "<nil>"},
 		{"--position-embedding-type rope --reset-position-ids", "", "training.data.reset_position_ids", "<nil>"},
 		{"--reset-position-ids", "", "training.data.reset_position_ids", "true"},
+		{"--sequence-parallel", "", "constraints.layout.sequence_parallel", "false"},
+		{"--sequence-parallel --tensor-model-parallel-size 2", "", "constraints.layout.sequence_parallel", "true"},
 	} {
 		d := draft.New()
 		if err := Read(d, "run.sh", "core_v0.18.2", command("pretrain_gpt.py --num-layers 4 "+c.options)); err != nil {
