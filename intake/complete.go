@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/draft"
+	megatronIntake "github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
@@ -137,6 +138,20 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 		} else if d.HasBlock("model.moe") {
 			need("model.moe.expert_ffn_hidden_size", "number", b.Block("moe").Argument("expert_ffn_hidden_size").Doc)
 		}
+	}
+	for _, path := range d.Asked() {
+		a := megatronIntake.Argument(path)
+		if strings.HasPrefix(path, "model.") && !ownModel || a == nil {
+			continue
+		}
+		kind := "number"
+		switch a.Type {
+		case schema.Bool, schema.BoolChoice:
+			kind = "bool"
+		case schema.String:
+			kind = "string"
+		}
+		need(path, kind, a.Doc)
 	}
 	need("training.global_batch_size", "number", "Sequences per optimizer step")
 	if !d.Has("training.tokens") {

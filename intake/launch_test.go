@@ -26,6 +26,7 @@ func TestJobsLoad(t *testing.T) {
 		{launch + "--reset-position-ids --position-embedding-type rope", nil},
 		{launch + "--first-last-layers-bf16", nil},
 		{launch + "--sequence-parallel", nil},
+		{"[ -z $S ] && X=--swiglu\n" + launch + "--num-query-groups $G --group-query-attention --normalization $N --pipeline-model-parallel-size $P", []string{"--num-query-groups", "--normalization", "--pipeline-model-parallel-size"}},
 		{launch + `--data-path "${DATA[@]}"`, []string{"--data-path"}},
 		{launch + `--data-path $DATA/text --save ${RUN}/checkpoints`, nil},
 		{"srun --container-mounts /fsx:/fsx " + launch, []string{"--container-mounts"}},
@@ -47,7 +48,11 @@ func TestJobsLoad(t *testing.T) {
 		}
 		var o lang.Options
 		for _, name := range r.Open {
-			o.Variables = append(o.Variables, lang.VariableArg{Name: name, Value: "8"})
+			value := "8"
+			if name == "normalization" {
+				value = "rmsnorm"
+			}
+			o.Variables = append(o.Variables, lang.VariableArg{Name: name, Value: value})
 		}
 		if _, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: r.Job}}, "job.hcl", o); diags.HasErrors() {
 			t.Errorf("%s: the job does not load: %v\n%s", c.script, diags, r.Job)

@@ -59,6 +59,7 @@ type Draft struct {
 	Findings []Finding
 	notes    map[string][]string
 	derived  map[string]bool
+	asked    []string
 }
 
 // New makes an empty draft.
@@ -104,6 +105,18 @@ func (d *Draft) Default(path string, value any, at Place) {
 		d.Set(path, value, at)
 	}
 }
+
+// Ask says that files say an argument without its value, which is asked for
+// unless one is said.
+func (d *Draft) Ask(path string) {
+	if !slices.Contains(d.asked, path) {
+		d.asked = append(d.asked, path)
+		slices.Sort(d.asked)
+	}
+}
+
+// Asked are the arguments that are asked for.
+func (d *Draft) Asked() []string { return d.asked }
 
 // Remove takes a value back.
 func (d *Draft) Remove(path string) { delete(d.values, path) }

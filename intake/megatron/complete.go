@@ -31,6 +31,43 @@ func (r *reading) complete() {
 	r.times()
 }
 
+// follow are the arguments that say nothing without another one.
+var follow = map[string][]string{
+	"constraints.layout.pipeline_parallel": {"constraints.layout.virtual_pipeline", "constraints.layout.stage_layers", "constraints.layout.pipeline_schedule"},
+	"constraints.layout.virtual_pipeline":  {"constraints.layout.stage_layers", "constraints.layout.pipeline_schedule"},
+	"constraints.layout.stage_layers":      {"constraints.layout.virtual_pipeline", "constraints.layout.pipeline_schedule"},
+	"constraints.layout.recompute":         {"constraints.layout.recompute_modules", "constraints.layout.recompute_method", "constraints.layout.recompute_layers"},
+	"constraints.layout.zero_stage":        {"constraints.layout.data_parallel_replicate"},
+	"model.mlp_bias":                       {"model.attention_bias"}, // one option switches both
+}
+
+// ask takes back what was made of options that are there and could not be read,
+// such as the release's defaults: a layout is not pinned by these, and what is
+// trained has to be said.
+func (r *reading) ask() {
+	silent := func(path string) bool { // no option that was read says it
+		v, ok := r.d.Get(path)
+		return !ok || v.Line == 0
+	}
+	for argument, unread := range r.unread {
+		if !unread || !silent(argument) {
+			continue
+		}
+		for _, path := range append([]string{argument}, follow[argument]...) {
+			switch {
+			case !silent(path):
+			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
+				r.d.Remove(path)
+			case strings.HasPrefix(path, "training.optimizer."), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1:
+				if Argument(path) != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
+					r.d.Remove(path)
+					r.d.Ask(path)
+				}
+			}
+		}
+	}
+}
+
 // has reports whether the launch sets an attribute.
 func (r *reading) has(dest string) bool { return r.given[dest] != nil }
 

@@ -60,6 +60,7 @@ type reading struct {
 	quiet   bool               // defaults are being read, of which nobody wants to hear
 	passed  []string           // extra_args
 	findAt  map[string]int     // finding of an option that may be passed on, by its name
+	unread  map[string]bool    // the arguments of options that are there and could not be read
 }
 
 // Command finds the launch of Megatron-LM among the commands of a script: the
@@ -110,7 +111,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	if table == nil {
 		return fmt.Errorf("ndc does not emit for Megatron-LM %s", version)
 	}
-	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}}
+	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}, unread: map[string]bool{}}
 	for i := range options {
 		r.words[options[i].name] = true
 	}
@@ -120,6 +121,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	r.program(program)
 	r.defaults()
 	r.complete()
+	r.ask()
 	block := draft.Labelled("backend", Kind)
 	d.Set(block+".version", version, draft.Place{})
 	if len(r.passed) > 0 {
@@ -252,19 +254,27 @@ func (r *reading) option(o *option) {
 	if !r.table.Has(o.name) {
 		o.long = entry.Names[0]
 	}
+	class, _ := r.classes.Of(entry)
+	argument := class.Argument
+	if row := rows()[o.long]; row.Argument != "" {
+		argument = row.Argument
+	}
 	if o.maybe {
+		r.unread[argument] = true
 		r.find(o, draft.Unknown, "", "it stands under a condition whose outcome is known only when the script runs")
 		return
 	}
 	r.trim(o, &entry)
 	if p := r.table.Check(o.long, o.texts()...); p != nil && !o.open {
+		r.unread[argument] = true
 		r.find(o, draft.Unknown, "", p.Error())
 		return
 	}
-	class, _ := r.classes.Of(entry)
 	r.given[entry.Dest] = o
 	if read := readers[o.long]; read != nil || class.Kind == schema.Job {
-		r.report(o, class.Argument, r.value(o, class.Argument))
+		result := r.value(o, class.Argument)
+		r.unread[argument] = r.unread[argument] || result.verdict == draft.Unknown
+		r.report(o, class.Argument, result)
 		return
 	}
 	switch class.Kind {

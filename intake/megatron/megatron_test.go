@@ -221,3 +221,35 @@ func TestBeyond(t *testing.T) {
 		t.Errorf("a ratio is no pattern: %+v", d.Findings)
 	}
 }
+
+// TestUnread: where an option is there and only a run knows its value, or whether
+// it is there, the job neither pins the release's default nor trains with it.
+func TestUnread(t *testing.T) {
+	for options, want := range map[string]string{
+		"":                                 "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
+		"--tensor-model-parallel-size $TP": "tensor_parallel=<nil> sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
+		"--recompute-granularity? full? --sequence-parallel? --bf16?": "tensor_parallel=1 sequence_parallel=<nil> pipeline_parallel=1 recompute=<nil> zero_stage=0 precision=<nil> asked=[]",
+		"--use-distributed-optimizer? --bf16 --fp8-format? hybrid?":   "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=<nil> precision=bf16 asked=[]",
+		"--pipeline-model-parallel-size $PP --num-layers 8":           "tensor_parallel=1 sequence_parallel=false pipeline_parallel=<nil> recompute=none zero_stage=0 precision=fp32 asked=[]",
+		"--swiglu? --num-query-groups $G --weight-decay $W":           "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.activation model.kv_heads training.optimizer.weight_decay]",
+		"--disable-bias-linear?":                                      "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.attention_bias model.mlp_bias]",
+	} {
+		d := draft.New()
+		c := command("pretrain_gpt.py " + options)
+		for i, w := range c.Words {
+			c.Words[i].Open = strings.Contains(w.Text, "$")
+			c.Words[i].Text, c.Words[i].Maybe = strings.CutSuffix(w.Text, "?")
+		}
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, path := range []string{"constraints.layout.tensor_parallel", "constraints.layout.sequence_parallel", "constraints.layout.pipeline_parallel", "constraints.layout.recompute", "constraints.layout.zero_stage", "training.precision"} {
+			v, _ := d.Get(path)
+			got += fmt.Sprintf("%s=%v ", path[strings.LastIndexByte(path, '.')+1:], v.Value)
+		}
+		if got += fmt.Sprintf("asked=%v", d.Asked()); got != want {
+			t.Errorf("%q:\n%s, want\n%s", options, got, want)
+		}
+	}
+}
