@@ -171,6 +171,9 @@ func (r *reading) hybrid() {
 func (r *reading) positions() {
 	const rope, scaling = "model.position_embedding", "model.position_embedding.scaling"
 	d := r.d
+	if r.has("use_rotary_position_embeddings") { // arguments.py: whatever type is said
+		r.set(rope, "rope")
+	}
 	if d.Text(rope) != "rope" {
 		kind, said := d.Get(rope)
 		d.RemoveBlock(rope)
@@ -242,9 +245,27 @@ func (r *reading) experts() {
 	if d.Float(router+".scaling_factor") == 0 {
 		d.Remove(router + ".scaling_factor")
 	}
-	r.unless("execution.moe_dispatcher", "allgather")
+	r.dispatcher()
 	r.unless("constraints.layout.expert_parallel", int64(1))
 	r.unless("constraints.layout.expert_tensor_parallel", max(d.Int("constraints.layout.tensor_parallel"), 1))
+}
+
+// dispatcher settles what sends tokens to experts: a backend acts with the type
+// that has some.
+func (r *reading) dispatcher() {
+	const path = "execution.moe_dispatcher"
+	kind, backend := r.given["moe_token_dispatcher_type"], r.given["moe_flex_dispatcher_backend"]
+	r.unless(path, "allgather")
+	switch {
+	case kind == nil:
+		r.set(path, "allgather")
+	case !kind.open && kind.first() != "flex":
+		r.d.Set(path, kind.first(), r.at(kind.line))
+	case !kind.open && backend != nil:
+		if v, ok := rows()["--moe-flex-dispatcher-backend"].Values[backend.first()]; ok {
+			r.d.Set(path, v, r.at(backend.line))
+		}
+	}
 }
 
 // balance settles what keeps experts evenly loaded: a bias, with a loss by
@@ -429,7 +450,7 @@ func (r *reading) sharding() {
 	case r.has("use_distributed_optimizer") || muon:
 		r.set(layout+"zero_stage", int64(1))
 	default:
-		r.set(layout+"zero_stage", int64(0))
+		r.unless(layout+"zero_stage", int64(0))
 	}
 	if d.Int(layout+"zero_stage") == 0 {
 		d.Remove(layout + "data_parallel_replicate")
@@ -439,6 +460,9 @@ func (r *reading) sharding() {
 func (r *reading) recompute() {
 	const layout = "constraints.layout."
 	d := r.d
+	if r.has("recompute_activations") { // arguments.py: whatever granularity is said
+		r.set(layout+"recompute", "selective")
+	}
 	r.unless(layout+"recompute", "none")
 	if d.Text(layout+"recompute") != "selective" {
 		d.Remove(layout + "recompute_modules")
@@ -512,6 +536,9 @@ func (r *reading) precision() {
 	if r.has("fp16") && r.has("bf16") {
 		d.Withdraw("training.precision", "Megatron-LM refuses to start with both --bf16 and --fp16")
 		return
+	}
+	if r.fewer != "" { // beside --bf16, in any order
+		r.set("training.precision", r.fewer)
 	}
 	r.unless("training.precision", "fp32")
 	switch d.Text("training.precision") {

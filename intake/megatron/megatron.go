@@ -60,6 +60,7 @@ type reading struct {
 	quiet   bool               // defaults are being read, of which nobody wants to hear
 	passed  []string           // extra_args
 	findAt  map[string]int     // finding of an option that may be passed on, by its name
+	fewer   string             // the precision of fewer than 16 bits that is asked for; ""
 	unread  map[string]bool    // the arguments of options that are there and could not be read
 }
 
@@ -247,6 +248,12 @@ func (r *reading) find(o *option, v draft.Verdict, to, why string) {
 // option reads one option that stands on the command line.
 func (r *reading) option(o *option) {
 	entry, ok := lookup(r.table, o.name)
+	if w, known := former()[o.name]; known && !ok && !o.maybe {
+		result := w.read(r, o)
+		r.unread[w.Argument] = r.unread[w.Argument] || result.verdict == draft.Unknown
+		r.report(o, w.Argument, result)
+		return
+	}
 	if !ok {
 		r.find(o, draft.Unknown, "", r.version+" has no such option")
 		return

@@ -188,6 +188,9 @@ func TestBeyond(t *testing.T) {
 		{"--train-iters 100 --lr-warmup-iters 200", "--lr-warmup-iters", "training.schedule.warmup_steps", "<nil>"},
 		{"--train-iters 100 --lr-warmup-iters 10 --lr-decay-iters 80", "", "training.schedule.decay_steps", "70"},
 		{"--bf16 --first-last-layers-bf16 --num-layers-at-end-in-bf16 2", "--num-layers-at-end-in-bf16", "training.fp8.bf16_last_layers", "<nil>"},
+		{"--fp8-format hybrid --bf16", "", "training.precision", "fp8"},
+		{"--fp4-format e2m1 --bf16", "", "training.precision", "nvfp4"},
+		{"--fp8-hybrid --bf16", "", "training.precision", "fp8"},
 		{"--bf16 --fp8-recipe mxfp8", "--fp8-recipe", "training.precision", "bf16"},
 		{"--bf16 --fp8-format e4m3 --fp8-recipe mxfp8", "", "training.precision", "mxfp8"},
 		{"--hybrid-override-pattern M-M* --is-hybrid-model", "", "model.layer_pattern", "M-M*"},
@@ -252,4 +255,42 @@ func TestUnread(t *testing.T) {
 			t.Errorf("%q:\n%s, want\n%s", options, got, want)
 		}
 	}
+}
+
+// TestOrder: what options say together depends on none of their order.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		path, want string
+		options    []string
+	}{
+		{"training.precision", "fp8", []string{"--bf16", "--fp8-format hybrid"}},
+		{"training.precision", "mxfp8", []string{"--fp8-recipe mxfp8", "--bf16", "--fp8-format e4m3"}},
+		{"training.precision", "nvfp4", []string{"--bf16", "--fp4-format e2m1"}},
+		{"constraints.layout.recompute", "selective", []string{"--recompute-activations", "--recompute-granularity full"}},
+		{"model.position_embedding", "rope", []string{"--use-rotary-position-embeddings", "--position-embedding-type learned_absolute"}},
+		{"execution.moe_dispatcher", "hybridep", []string{"--moe-token-dispatcher-type flex", "--moe-flex-dispatcher-backend hybridep", "--num-experts 8"}},
+		{"execution.moe_dispatcher", "deepep", []string{"--moe-token-dispatcher-type flex", "--moe-enable-deepep", "--num-experts 8"}},
+		{"execution.moe_dispatcher", "alltoall", []string{"--moe-token-dispatcher-type alltoall", "--moe-flex-dispatcher-backend hybridep", "--num-experts 8"}},
+		{"execution.moe_dispatcher", "allgather", []string{"--moe-flex-dispatcher-backend hybridep", "--num-experts 8"}},
+		{"model.moe.router.normalize", "true", []string{"--moe-router-pre-softmax", "--moe-router-score-function sigmoid", "--num-experts 8"}},
+		{"model.layer_pattern", "M-M*", []string{"--hybrid-override-pattern M-M*", "--is-hybrid-model", "--num-layers 4"}},
+		{"constraints.layout.zero_stage", "1", []string{"--deepspeed", "--zero-stage 1"}},
+	} {
+		for _, options := range [][]string{c.options, reversed(c.options)} {
+			d := draft.New()
+			line := "pretrain_gpt.py " + strings.Join(options, " ")
+			if err := Read(d, "run.sh", "core_v0.18.2", command(line)); err != nil {
+				t.Fatal(err)
+			}
+			if v, _ := d.Get(c.path); fmt.Sprint(v.Value) != c.want {
+				t.Errorf("%s: %s = %v, want %s", line, c.path, v.Value, c.want)
+			}
+		}
+	}
+}
+
+func reversed(list []string) []string {
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	return list
 }

@@ -244,12 +244,14 @@ func (r *reading) fp8(o *option) outcome {
 	if o.open {
 		return unknown("its value is known only when the script runs")
 	}
-	r.d.Set("training.precision", "fp8", r.at(o.line))
+	r.fewer = "fp8"
+	r.d.Set("training.precision", r.fewer, r.at(o.line))
 	return outcome{to: "training.precision"}
 }
 
 func (r *reading) fp4(o *option) outcome {
-	r.d.Set("training.precision", "nvfp4", r.at(o.line))
+	r.fewer = "nvfp4"
+	r.d.Set("training.precision", r.fewer, r.at(o.line))
 	return outcome{to: "training.precision"}
 }
 

@@ -38,6 +38,50 @@ var rows = sync.OnceValue(func() map[string]row {
 	return all
 })
 
+//go:embed former.jsonl
+var formerFile []byte
+
+// former are options of earlier releases and of forks, which no release has that
+// ndc emits for: lines of former.jsonl.
+var former = sync.OnceValue(func() map[string]formerRow {
+	all := map[string]formerRow{}
+	for line := range bytes.Lines(formerFile) {
+		var r formerRow
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&r); err != nil {
+			panic("megatron: former.jsonl: " + err.Error())
+		}
+		all[r.Option] = r
+	}
+	return all
+})
+
+// formerRow is a row of one of them: what it says, why a job says nothing of it,
+// or why ndc does not read it.
+type formerRow struct {
+	row
+	Left  string `json:"left"`
+	Why   string `json:"why"`
+	Opens string `json:"opens"` // an argument that the launch says elsewhere
+	As    string `json:"as"`    // the option of the releases that it is read as
+}
+
+func (w formerRow) read(r *reading, o *option) outcome {
+	if w.Opens != "" {
+		r.unread[w.Opens] = true
+	}
+	switch {
+	case w.Left != "":
+		return left(w.Left)
+	case w.Why != "":
+		return unknown(w.Why)
+	case w.As != "":
+		return readers[w.As](r, o)
+	}
+	return w.row.read(r, o)
+}
+
 // read sets the row's argument.
 func (w row) read(r *reading, o *option) outcome {
 	if w.Says != nil {

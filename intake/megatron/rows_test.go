@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/backends/megatron"
+	"github.com/ndc-dev/ndc/intake/draft"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -66,4 +67,44 @@ func blockAt(path string) *language.Block {
 		}
 	}
 	return b
+}
+
+// TestFormer: options of earlier releases and forks are none of a release that ndc
+// emits for, say one thing and have a source; a job is not pinned by the defaults
+// of what they say.
+func TestFormer(t *testing.T) {
+	for name, w := range former() {
+		for _, version := range (megatron.Backend{}).Versions() {
+			if table, _ := megatron.Tables(version); table.Has(name) {
+				t.Errorf("%s: %s has it", name, version)
+			}
+		}
+		said := 0
+		for _, one := range []bool{w.Argument != "", w.Left != "", w.Why != ""} {
+			if one {
+				said++
+			}
+		}
+		if said != 1 || !strings.Contains(w.Source, ".py") || w.Argument != "" && Argument(w.Argument) == nil {
+			t.Errorf("%s: says %d things, source %q", name, said, w.Source)
+		}
+	}
+	for options, want := range map[string]string{
+		"":                              "zero_stage=0 precision=bf16 padded=<nil>",
+		"--deepspeed":                   "zero_stage=<nil> precision=bf16 padded=<nil>",
+		"--deepspeed --zero-stage 1":    "zero_stage=1 precision=bf16 padded=<nil>",
+		"--deepspeed --zero-stage 0":    "zero_stage=<nil> precision=bf16 padded=<nil>",
+		"--deepspeed --zero-stage 3":    "zero_stage=<nil> precision=bf16 padded=<nil>",
+		"--pad-vocab-size-to 250880":    "zero_stage=0 precision=bf16 padded=250880",
+		"--fp8-hybrid --data-impl mmap": "zero_stage=0 precision=fp8 padded=<nil>",
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --bf16 "+options)); err != nil {
+			t.Fatal(err)
+		}
+		get := func(path string) any { v, _ := d.Get(path); return v.Value }
+		if got := fmt.Sprintf("zero_stage=%v precision=%v padded=%v", get("constraints.layout.zero_stage"), get("training.precision"), get("model.padded_vocab_size")); got != want {
+			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
 }
