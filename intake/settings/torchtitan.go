@@ -345,6 +345,13 @@ func (r *reading) completeTitan() {
 		r.set("training.global_batch_size", int64(r.number("training.local_batch_size", 8)*s*r.number("parallelism.data_parallel_replicate_degree", 1)))
 	}
 	d.Default("training.precision", "bf16", draft.Place{})
+	if p := d.Text("training.precision"); p != "fp8" && p != "mxfp8" {
+		for _, path := range d.Paths() {
+			if strings.HasPrefix(path, "training.fp8.") {
+				d.Leave(path, "it acts with a converter to fewer bits alone")
+			}
+		}
+	}
 	if !d.Has(layout + "zero_stage") {
 		r.set(layout+"zero_stage", int64(3))
 	}
@@ -378,7 +385,11 @@ func (r *reading) rate() {
 	}
 	steps := d.Int("training.steps")
 	ratio := r.number("lr_scheduler.decay_ratio", -1)
-	warmup := d.Int("training.schedule.warmup_steps")
+	warmup, total := d.Int("training.schedule.warmup_steps"), r.whole("lr_scheduler.total_steps")
+	if warmup > steps && total <= steps && steps > 0 { // the framework shortens it (components/lr_scheduler.py)
+		warmup = steps
+		r.set("training.schedule.warmup_steps", warmup)
+	}
 	switch {
 	case ratio == 0:
 		r.set("training.schedule", "constant")
@@ -387,9 +398,9 @@ func (r *reading) rate() {
 		r.set("training.schedule", "wsd")
 		r.set("training.schedule.decay_steps", int64(math.Round(ratio*float64(steps))))
 		r.set("training.schedule.decay_shape", map[string]string{"sqrt": "minus_sqrt", "cosine": "cosine", "linear": "linear"}[shape])
-	case r.whole("lr_scheduler.total_steps") > steps: // the decay ends after the run
+	case total > steps && steps > 0:
 		r.set("training.schedule", shape)
-		r.set("training.schedule.decay_steps", r.whole("lr_scheduler.total_steps")-warmup)
+		d.Withdraw("training.schedule.decay_steps", fmt.Sprintf("the rate falls until step %d, and the run ends at %d: the schedule of a job ends with its run", total, steps))
 	case shape == "sqrt":
 		r.set("training.schedule", "wsd")
 		r.set("training.schedule.decay_shape", "minus_sqrt")
