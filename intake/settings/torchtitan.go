@@ -352,6 +352,7 @@ func (r *reading) completeTitan() {
 			}
 		}
 	}
+	r.validated()
 	if !d.Has(layout + "zero_stage") {
 		r.set(layout+"zero_stage", int64(3))
 	}
@@ -373,6 +374,23 @@ func (r *reading) completeTitan() {
 		r.set(layout+"recompute_modules", []string{"op"})
 	}
 	d.Default(layout+"recompute", "selective", draft.Place{})
+}
+
+// validated keeps what a run is validated with where it is, for a number of
+// batches: the framework has words for it that say nothing, and -1 for all.
+func (r *reading) validated() {
+	const block = "training.data.validation."
+	why := ""
+	if k := r.given["validation.enable"]; k.Value == false {
+		why = "off"
+	} else if !r.d.Has(block + "steps") {
+		why = "training.data.validation has a number of batches"
+	}
+	for _, path := range r.d.Paths() {
+		if why != "" && strings.HasPrefix(path, block) {
+			r.d.Leave(path, why)
+		}
+	}
 }
 
 // rate settles the schedule: the shape falls over the whole run, or, with a
