@@ -443,12 +443,20 @@ func (r *reading) sharding() {
 	d := r.d
 	fully := d.Bool("execution.fully_sharded")
 	muon := r.given["optimizer"] != nil && r.given["optimizer"].first() == "dist_muon"
+	strategy := r.given["data_parallel_sharding_strategy"]
 	switch {
-	case fully && !r.has("data_parallel_sharding_strategy"):
+	case fully && strategy == nil:
 		r.set(layout+"zero_stage", int64(0))
-	case fully:
+	case fully: // whatever else is said
+		if v, ok := rows()["--data-parallel-sharding-strategy"].Values[strategy.first()]; ok && !strategy.open {
+			r.d.Set(layout+"zero_stage", typed(layout+"zero_stage", v), r.at(strategy.line))
+		} else {
+			d.Remove(layout + "zero_stage")
+		}
 	case r.has("use_distributed_optimizer") || muon:
 		r.set(layout+"zero_stage", int64(1))
+	case strategy != nil:
+		r.set(layout+"zero_stage", int64(0))
 	default:
 		r.unless(layout+"zero_stage", int64(0))
 	}
