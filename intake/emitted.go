@@ -33,8 +33,8 @@ func (in *intake) emitted(text string, open []placeholder) []backends.Artifact {
 	if diags.HasErrors() {
 		return nil
 	}
-	p, diags, err := compiler.Compile(context.Background(), j, target)
-	if err != nil || diags.HasErrors() || p == nil || !p.Feasible {
+	p, err := compiler.Sketch(context.Background(), j, target)
+	if err != nil || !p.Feasible {
 		return nil
 	}
 	files, _ := b.Emit(j, p)
