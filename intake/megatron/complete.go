@@ -182,6 +182,7 @@ func (r *reading) positions() {
 		}
 		return
 	}
+	d.Leave("training.data.reset_position_ids", "rotary positions count from the start of the sequence whatever it says") // rotary_pos_embedding.py
 	r.unless(rope+".theta", r.defaultOf("--rotary-base", 10000))
 	r.unless(rope+".partial", r.defaultOf("--rotary-percent", 1))
 	latent := d.HasBlock("model.mla")

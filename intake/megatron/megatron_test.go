@@ -275,6 +275,7 @@ func TestOrder(t *testing.T) {
 		{"model.moe.router.normalize", "true", []string{"--moe-router-pre-softmax", "--moe-router-score-function sigmoid", "--num-experts 8"}},
 		{"model.layer_pattern", "M-M*", []string{"--hybrid-override-pattern M-M*", "--is-hybrid-model", "--num-layers 4"}},
 		{"constraints.layout.zero_stage", "1", []string{"--deepspeed", "--zero-stage 1"}},
+		{"training.data.reset_position_ids", "<nil>", []string{"--reset-position-ids", "--position-embedding-type rope"}},
 		{"constraints.layout.zero_stage", "3", []string{"--use-megatron-fsdp", "--data-parallel-sharding-strategy optim_grads_params", "--use-distributed-optimizer"}},
 		{"constraints.layout.zero_stage", "1", []string{"--data-parallel-sharding-strategy optim_grads_params", "--use-distributed-optimizer"}},
 		{"constraints.layout.zero_stage", "0", []string{"--data-parallel-sharding-strategy optim_grads_params", "--num-layers 4"}},

@@ -74,7 +74,6 @@ func init() { // they refer to one another
 		"--rampup-batch-size":                       (*reading).ramp,
 		"--recompute-modules":                       (*reading).modules,
 		"--rerun-mode":                              (*reading).rerun,
-		"--reset-position-ids":                      (*reading).resetPositions,
 		"--reset-attention-mask":                    (*reading).attentionMask,
 		"--rope-type":                               (*reading).ropeType,
 		"--rotary-seq-len-interpolation-factor":     (*reading).linear,
@@ -272,16 +271,6 @@ func (r *reading) ramp(o *option) outcome {
 
 func (r *reading) attentionMask(*option) outcome {
 	return unknown("its mask costs memory that ndc does not count, and Transformer Engine's attention ignores it; training.data.document_mask is the argument from core_v0.19.0 on")
-}
-
-// resetPositions acts on positions that are added to the tokens: rotary ones count
-// from the start of the sequence (rotary_pos_embedding.py).
-func (r *reading) resetPositions(o *option) outcome {
-	if p := r.given["position_embedding_type"]; p != nil && p.first() != "learned_absolute" || r.words["--use-rotary-position-embeddings"] {
-		return left("rotary positions count from the start of the sequence whatever it says")
-	}
-	r.d.Set("training.data.reset_position_ids", true, r.at(o.line))
-	return outcome{}
 }
 
 // ratio leaves it to the release where attention and MLPs stand in a hybrid model.
