@@ -2,23 +2,27 @@ package intake
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
 
 	"github.com/ndc-dev/ndc/backends"
+	emits "github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/compiler"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
 	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// emitted are the files that ndc would write for a job, on a cluster of the
-// catalogue where the job leaves that open; nil where it would write none.
-func (in *intake) emitted(text string, open []placeholder) []backends.Artifact {
+// loaded is the job of a text, with values that stand for what the user will set; nil
+// where the language takes it for none.
+func (in *intake) loaded(text string, open []placeholder) *job.Job {
 	var variables []lang.VariableArg
 	for _, v := range open {
 		variables = append(variables, lang.VariableArg{Name: v.name, Value: in.stand(v.name)})
@@ -27,13 +31,32 @@ func (in *intake) emitted(text string, open []placeholder) []backends.Artifact {
 	if diags.HasErrors() || len(w.Jobs) != 1 {
 		return nil
 	}
-	j := &w.Jobs[0]
+	return &w.Jobs[0]
+}
+
+// refused reports a job whose release of Megatron-LM cannot build its model.
+func (in *intake) refused(text string, open []placeholder) bool {
+	j := in.loaded(text, open)
+	if j == nil || slices.ContainsFunc(open, func(p placeholder) bool { return p.name == "model" }) {
+		return false
+	}
+	_, diags := emitter(j.Backend.Kind).Target(j)
+	return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == emits.UnsupportedModel })
+}
+
+// emitted are the files that ndc would write for a job, on a cluster of the
+// catalogue where the job leaves that open; nil where it would write none.
+func (in *intake) emitted(text string, open []placeholder) []backends.Artifact {
+	j := in.loaded(text, open)
+	if j == nil {
+		return nil
+	}
 	b := emitter(j.Backend.Kind)
-	target, diags := b.Target(j)
+	t, diags := b.Target(j)
 	if diags.HasErrors() {
 		return nil
 	}
-	p, err := compiler.Sketch(context.Background(), j, target)
+	p, err := compiler.Sketch(context.Background(), j, t)
 	if err != nil || !p.Feasible {
 		return nil
 	}

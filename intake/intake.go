@@ -50,6 +50,8 @@ type Result struct {
 	Findings []draft.Finding
 	Model    string   // the model of the catalogue that was recognised; ""
 	Open     []string // variables that have to be set
+
+	unbuilt bool // by its release of Megatron-LM
 }
 
 // reader reads files of one format into the draft.
@@ -82,7 +84,36 @@ type intake struct {
 
 // Import makes a job of files that describe one run together. With errors the
 // result is nil.
+//
+// A launch of Megatron-LM whose release nobody names is for the newest of those that
+// know the most of its options and build its model.
 func Import(files []File, o Options) (*Result, diag.List) {
+	best, diags := importAs(files, o)
+	if best == nil || !best.unbuilt || o.Version != "" {
+		return best, diags
+	}
+	for _, version := range slices.Backward(emitter(megatron.Kind).Versions()) {
+		o.Version = version
+		r, other := importAs(files, o)
+		if r != nil && !r.unbuilt && !other.HasErrors() && (best.unbuilt || r.unread() < best.unread()) {
+			best, diags = r, other
+		}
+	}
+	return best, diags
+}
+
+// unread counts the settings that are not understood.
+func (r *Result) unread() int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Verdict == draft.Unknown {
+			n++
+		}
+	}
+	return n
+}
+
+func importAs(files []File, o Options) (*Result, diag.List) {
 	var diags diag.List
 	in := &intake{o: o, files: files, d: draft.New()}
 	if o.Arguments != nil && !slices.ContainsFunc(files, isScript) {
@@ -256,6 +287,7 @@ func (in *intake) result(files []File) *Result {
 		panic("intake: a job that does not parse: " + diags[0].Detail + "\n" + text)
 	}
 	r.Job, r.Open = formatted, open.names()
+	r.unbuilt = in.launch == megatron.Kind && in.own == "" && in.refused(text, open.list)
 	r.Findings = in.d.Findings
 	slices.SortStableFunc(r.Findings, func(a, b draft.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))

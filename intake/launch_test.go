@@ -84,3 +84,25 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestRelease: a launch whose release nobody names is for one that builds its model.
+func TestRelease(t *testing.T) {
+	const launch = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1e-3 --bf16 --ffn-hidden-size 4096 "
+	versions := emitter("megatron").Versions()
+	for options, want := range map[string]string{
+		"": versions[len(versions)-1],
+		"--position-embedding-type rope --disable-bias-linear --multi-latent-attention --kv-lora-rank 64": "core_v0.18.2",
+	} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + options)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if !strings.Contains(string(r.Job), `version = "`+want+`"`) {
+			t.Errorf("%q: not %s:\n%s", options, want, r.Job)
+		}
+	}
+	r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + "--position-embedding-type rope --disable-bias-linear --multi-latent-attention")}}, Options{Cluster: "dgx_h100", Version: "core_v0.19.2"})
+	if diags.HasErrors() || !strings.Contains(string(r.Job), `version = "core_v0.19.2"`) {
+		t.Errorf("a release that is named stays: %v\n%s", diags, r.Job)
+	}
+}
