@@ -312,3 +312,19 @@ func TestEveryOptionHasARow(t *testing.T) {
 		}
 	}
 }
+
+// TestExpertsOverTensorRanks: experts are split by tensor parallelism where there
+// is no expert parallelism, so that their layouts are in the space.
+func TestExpertsOverTensorRanks(t *testing.T) {
+	for _, version := range (Backend{}).Versions() {
+		for want, m := range map[bool]job.Model{true: expertModel(), false: denseModel()} {
+			tg, diags := Backend{}.Target(testJob(version, m, 8))
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if tg.ExpertTensorParallel != want {
+				t.Errorf("%s: experts of %s over tensor ranks: %v, want %v", version, m.Name, tg.ExpertTensorParallel, want)
+			}
+		}
+	}
+}
