@@ -106,3 +106,21 @@ func TestRelease(t *testing.T) {
 		t.Errorf("a release that is named stays: %v\n%s", diags, r.Job)
 	}
 }
+
+// TestWholeNumbers: configurations of DeepSpeed spell whole numbers with exponents,
+// as those of Hugging Face's trainer do, and their jobs load and emit.
+func TestWholeNumbers(t *testing.T) {
+	const config = `{"train_batch_size": 8, "bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "allgather_bucket_size": 2e8, "reduce_bucket_size": 5e8, "sub_group_size": 1e9}, "optimizer": {"type": "AdamW", "params": {"lr": 3e-5}}}`
+	r, diags := Import([]File{{Name: "ds_config.json", Content: []byte(config)}}, Options{Cluster: "dgx_h100", Nodes: 1})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	o := lang.Options{Variables: []lang.VariableArg{{Name: "model", Value: "llama3_8b"}, {Name: "steps", Value: "10"}}}
+	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: r.Job}}, "job.hcl", o)
+	if diags.HasErrors() {
+		t.Fatalf("%v\n%s", diags, r.Job)
+	}
+	if _, diags := emitter("deepspeed").Target(&w.Jobs[0]); diags.HasErrors() {
+		t.Errorf("%v\n%s", diags, r.Job)
+	}
+}

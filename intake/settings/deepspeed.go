@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,9 @@ func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
 func deepSpeedDialect(version string) *dialect {
 	versions := deepspeed.Backend{}.Versions()
 	x := &dialect{kind: DeepSpeedKind, version: version, rules: rulesOf("deepspeed.jsonl"), spell: func(k key) string {
+		if n, ok := k.Int(); ok { // DeepSpeed takes 2e8 for a whole number
+			return fmt.Sprintf("%s=%d", k.path, n)
+		}
 		return k.path + "=" + strings.ReplaceAll(k.Node.String(), "\n", " ")
 	}}
 	if x.table, x.classes = deepspeed.Tables(version); x.table == nil {
