@@ -20,6 +20,7 @@ func TestJobsLoad(t *testing.T) {
 		{launch, nil},
 		{launch + "--swiglu --disable-bias-linear", nil},
 		{launch + "--num-experts 8", nil},
+		{launch + "--num-experts 8 --moe-router-topk $K --moe-ffn-hidden-size $F", []string{"--moe-router-topk", "--moe-ffn-hidden-size"}},
 		{launch + "--ffn-hidden-size $FFN", []string{"--ffn-hidden-size"}},
 		{launch + "--multi-latent-attention --q-lora-rank 64 --disable-bias-linear --position-embedding-type rope --num-attention-heads $HEADS", []string{"--num-attention-heads"}},
 		{launch + "--lr-decay-iters 400 --lr-warmup-iters 4", []string{"--lr-decay-iters"}},

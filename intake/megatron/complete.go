@@ -58,7 +58,8 @@ func (r *reading) ask() {
 			case !silent(path):
 			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
 				r.d.Remove(path)
-			case strings.HasPrefix(path, "training.optimizer."), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1:
+			case strings.HasPrefix(path, "training.optimizer."), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
+				strings.HasPrefix(path, "model.moe.") && r.d.Has("model.moe.experts"):
 				if Argument(path) != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
 					r.d.Remove(path)
 					r.d.Ask(path)

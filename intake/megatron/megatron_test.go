@@ -235,6 +235,8 @@ func TestUnread(t *testing.T) {
 		"--use-distributed-optimizer? --bf16 --fp8-format? hybrid?":   "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=<nil> precision=bf16 asked=[]",
 		"--pipeline-model-parallel-size $PP --num-layers 8":           "tensor_parallel=1 sequence_parallel=false pipeline_parallel=<nil> recompute=none zero_stage=0 precision=fp32 asked=[]",
 		"--swiglu? --num-query-groups $G --weight-decay $W":           "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.activation model.kv_heads training.optimizer.weight_decay]",
+		"--num-experts 64 --moe-router-topk? 6?":                      "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.moe.top_k]",
+		"--moe-router-topk? 6?":                                       "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[]",
 		"--disable-bias-linear?":                                      "tensor_parallel=1 sequence_parallel=false pipeline_parallel=1 recompute=none zero_stage=0 precision=fp32 asked=[model.attention_bias model.mlp_bias]",
 	} {
 		d := draft.New()
