@@ -94,12 +94,12 @@ func (in *intake) stand(name string) string {
 // is open takes the longer the more there are.
 const largest = 4096
 
-// plainly is a text of the job, without what it passes on to a configuration:
-// there a key stands once, and nobody says it in the place of ndc.
+// plainly is a text of the job without what it passes on: what ndc emits for that
+// is what it emits by itself.
 func (in *intake) plainly(text func() string) string {
 	path := draft.Labelled("backend", in.launch) + ".extra_args"
 	passed, ok := in.d.Get(path)
-	if !ok || in.launch == megatron.Kind {
+	if !ok {
 		return text()
 	}
 	in.d.Remove(path)

@@ -125,3 +125,22 @@ func TestWholeNumbers(t *testing.T) {
 		t.Errorf("%v\n%s", diags, r.Job)
 	}
 }
+
+// TestPassedOn: an option that no argument says is passed on, and left out only
+// where ndc emits the same by itself.
+func TestPassedOn(t *testing.T) {
+	const script = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --ffn-hidden-size 4096 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1e-3 --bf16 --manual-gc-interval 77 --empty-unused-memory-level 1 --transformer-impl transformer_engine"
+	r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{Cluster: "dgx_h100"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	want := map[string]draft.Verdict{"--manual-gc-interval": draft.Passed, "--empty-unused-memory-level": draft.Passed, "--transformer-impl": draft.Left}
+	for _, f := range r.Findings {
+		if v, ok := want[f.Name]; ok && f.Verdict != v {
+			t.Errorf("%+v, want %s", f, v)
+		}
+	}
+	if !strings.Contains(string(r.Job), `extra_args = ["--manual-gc-interval", "77", "--empty-unused-memory-level", "1"]`) {
+		t.Errorf("they are not passed on:\n%s", r.Job)
+	}
+}
