@@ -14,6 +14,8 @@ const (
 	UnsupportedExecution diag.ID = "megatron-unsupported-execution"
 	// UnsupportedOptimizer: the release lacks the optimizer or the schedule.
 	UnsupportedOptimizer diag.ID = "megatron-unsupported-optimizer"
+	// UnsupportedSeed: the release refuses the seed.
+	UnsupportedSeed diag.ID = "megatron-unsupported-seed"
 	// UnsupportedData: Megatron-LM has no reader for the data, or cannot treat
 	// documents as asked.
 	UnsupportedData diag.ID = "megatron-unsupported-data"

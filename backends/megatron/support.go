@@ -16,7 +16,7 @@ import (
 func check(v *version, j *job.Job) diag.List {
 	var diags diag.List
 	for _, c := range []func(*version, *job.Job, *diag.List){
-		checkModel, checkBias, checkRope, checkRouter, checkPrecision, checkOptimizer,
+		checkModel, checkBias, checkRope, checkRouter, checkPrecision, checkSeed, checkOptimizer,
 		checkExecution, checkPackages, checkRecompute, checkData, checkStart, checkCheckpoint, checkTimeout, checkLogging, checkExtraArguments,
 	} {
 		c(v, j, &diags)
@@ -271,6 +271,13 @@ func checkExpertPrecision(v *version, j *job.Job, diags *diag.List) {
 
 func precisionError(j *job.Job, diags *diag.List, detail string) {
 	diags.Error(UnsupportedPrecision, j.Sources.Range("training.precision"), "Precision is not available", detail)
+}
+
+// checkSeed: training/initialize.py, _set_random_seed.
+func checkSeed(_ *version, j *job.Job, diags *diag.List) {
+	if j.Training.Seed == 0 {
+		diags.Error(UnsupportedSeed, j.Sources.Range("training.seed"), "Seed is not available", "Megatron-LM takes seeds from 1 on. Set another one.")
+	}
 }
 
 func checkOptimizer(v *version, j *job.Job, diags *diag.List) {

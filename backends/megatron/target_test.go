@@ -257,6 +257,7 @@ func TestDiagnostics(t *testing.T) {
 		{"mxfp8 on Hopper", "core_v0.19.2", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "compute capability 10.0"},
 		{"muon", "core_v0.15.3", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "from core_v0.16.0 on"},
 		{"L2 decay", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "adam" }, UnsupportedOptimizer, "adamw"},
+		{"no seed", "core_v0.15.3", func(j *job.Job) { j.Training.Seed = 0 }, UnsupportedSeed, "from 1 on"},
 		{"loss chunks", "core_v0.19.2", func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }, UnsupportedExecution, "TorchTitan 0.3.0 and DeepSpeed have it"},
 		{"reshard", "core_v0.19.2", func(j *job.Job) { j.Execution.ReshardAfterForward = job.Some(true) }, UnsupportedExecution, "zero_stage = 3"},
 		{"hybridep", "core_v0.15.3", func(j *job.Job) {
