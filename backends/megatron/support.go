@@ -309,6 +309,7 @@ func checkPackages(_ *version, j *job.Job, diags *diag.List) {
 		path, distribution string
 	}{
 		{j.Training.Optimizer.Kind == "muon", "training.optimizer", "emerging-optimizers"},
+		{j.Training.Logging.Stragglers, "training.logging.stragglers", "nvidia-ml-py"}, // core/utils.py asks for temperature, power and clock
 		{plan.SendsTokens(dispatcher), "execution.moe_dispatcher", "DeepEP (deep_ep; for hybridep its hybrid-ep branch)"},
 	} {
 		if p.used {

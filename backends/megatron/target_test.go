@@ -338,6 +338,18 @@ func expect(t *testing.T, diags diag.List, id diag.ID, want string) {
 	}
 }
 
+// TestNeedsPackage: what Megatron-LM imports only for this job is warned of.
+func TestNeedsPackage(t *testing.T) {
+	j := baseJob("core_v0.19.2")
+	j.Training.Logging.Stragglers = true
+	_, diags := Backend{}.Target(j)
+	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Warning && d.ID == NeedsPackage && strings.Contains(d.Detail, "nvidia-ml-py")
+	}) {
+		t.Errorf("got %v, want a warning of nvidia-ml-py", diags)
+	}
+}
+
 // TestExtraArguments: legal ones reach the script as written, each on a line.
 func TestExtraArguments(t *testing.T) {
 	j := baseJob("core_v0.18.2")
