@@ -103,8 +103,9 @@ func (c *checker) fp8(t *job.Training) {
 }
 
 // maxSizes is the most sizes of a growing batch: each is a whole number of
-// micro-batches on every replica.
-const maxSizes = 1 << 14
+// micro-batches on every replica, and a launch may have to list them all in one
+// word, of which Linux takes 128 KiB.
+const maxSizes = 1 << 12
 
 // ramp checks that the batch grows to the global batch in whole increments.
 func (c *checker) ramp(t *job.Training, r *job.BatchRamp) {
@@ -193,6 +194,9 @@ func (c *checker) schedule(b *block) {
 		return
 	case hasSteps && float64(steps)*perStep > maxTokens:
 		c.fail(OutOfRange, c.at("training.steps"), "%s of %.1e tokens are %.1e tokens, and the most is %.0e.", units.Count(steps, "step"), perStep, float64(steps)*perStep, maxTokens)
+		return
+	case p.BatchRamp != nil && float64(p.BatchRamp.Sequences)*float64(p.length) > maxTokens:
+		c.fail(OutOfRange, c.at("training.batch_ramp.sequences"), "%s of %s are %.1e tokens, and the most is %.0e.", units.Count(p.BatchRamp.Sequences, "sequence"), units.Count(p.length, "token"), float64(p.BatchRamp.Sequences)*float64(p.length), maxTokens)
 		return
 	}
 	if hasTokens {

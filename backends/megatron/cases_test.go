@@ -120,6 +120,10 @@ var cases = []change{
 		j.Training.Schedule = job.Schedule{Kind: "wsd", WarmupSteps: 10, DecaySteps: 200, DecayShape: "minus_sqrt"}
 	}},
 	{"llama_ramp", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+		j.Training.Data.Validation = &job.Validation{Interval: 100, Steps: 10}
+		j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}
+	}},
+	{"llama_ramp_before", "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
 		j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}
 	}},
 	{"llama_data", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {

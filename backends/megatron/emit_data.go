@@ -117,6 +117,9 @@ func (a *arguments) validation() {
 		a.integer("ndc: unused, but without one the release stops", "--eval-interval", 1000)
 		return
 	}
+	if a.j.Training.BatchRamp != nil && a.v.listsBatches() {
+		a.integer("ndc: the release would validate with one micro-batch of each replica", "--eval-global-batch-size", a.j.Training.GlobalBatchSize)
+	}
 	a.integer(a.from("training.data.validation.steps"), "--eval-iters", v.Steps)
 	a.integer(a.from("training.data.validation.interval"), "--eval-interval", v.Interval)
 }

@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -124,14 +125,12 @@ func (a *arguments) muon(o *job.Optimizer) {
 func (a *arguments) schedule() {
 	t, l := &a.j.Training, &a.p.Layout
 	a.integer(planned("layout.micro_batch_size"), "--micro-batch-size", l.MicroBatchSize)
-	a.integer(a.from("training.global_batch_size"), "--global-batch-size", t.GlobalBatchSize)
+	a.batch()
 	unit := "iters"
 	count := func(steps int) int { return steps }
-	if r := t.BatchRamp; r != nil {
+	if t.BatchRamp != nil {
 		unit = "samples"
 		count = func(steps int) int { return int(samplesAfter(t, steps)) }
-		a.add(a.from("training.batch_ramp"), "--rampup-batch-size",
-			strconv.Itoa(r.Start), strconv.Itoa(r.Increment), strconv.FormatInt(r.Sequences, 10))
 	}
 	a.integer(a.inTokens("training.steps"), "--train-"+unit, count(t.Steps))
 	s := &t.Schedule
@@ -149,6 +148,30 @@ func (a *arguments) schedule() {
 	}
 	a.integer(a.inTokens("training.schedule.decay_steps"), "--lr-decay-"+unit, count(end))
 }
+
+// batch adds the batch, and how it grows. From core_v0.18.0 on --rampup-batch-size
+// is read and ignored (megatron/core/num_microbatches_calculator.py): the sizes are
+// listed there, each with the tokens after which it begins, and no batch of its own
+// stands beside the list (arguments.py).
+func (a *arguments) batch() {
+	t := &a.j.Training
+	r, from := t.BatchRamp, a.from("training.batch_ramp")
+	if r != nil && a.v.listsBatches() {
+		var list []string
+		for _, s := range r.Stages(t.GlobalBatchSize) {
+			list = append(list, fmt.Sprintf("%d:%d", s.After*int64(a.j.Model.SequenceLength), s.Batch))
+		}
+		a.add(from+", tokens:sequences", "--step-batch-size-schedule", strings.Join(list, " "))
+		return
+	}
+	a.integer(a.from("training.global_batch_size"), "--global-batch-size", t.GlobalBatchSize)
+	if r != nil {
+		a.add(from, "--rampup-batch-size", strconv.Itoa(r.Start), strconv.Itoa(r.Increment), strconv.FormatInt(r.Sequences, 10))
+	}
+}
+
+// listsBatches reports whether a batch that grows is a list of sizes.
+func (v *version) listsBatches() bool { return v.options.Has("--step-batch-size-schedule") }
 
 // inTokens says where a number of steps comes from: its argument, or the one of
 // the same meaning in tokens.

@@ -50,18 +50,19 @@ func (o *option) first() string {
 
 // reading is one launch being read.
 type reading struct {
-	d       *draft.Draft
-	file    string
-	version string
-	table   *schema.Table
-	classes *schema.Classes
-	given   map[string]*option // by the attribute that they set, as far as it is read
-	words   map[string]bool    // the options of the command line, as written
-	quiet   bool               // defaults are being read, of which nobody wants to hear
-	passed  []string           // extra_args
-	findAt  map[string]int     // finding of an option that may be passed on, by its name
-	fewer   string             // the precision of fewer than 16 bits that is asked for; ""
-	unread  map[string]bool    // the arguments of options that are there and could not be read
+	d          *draft.Draft
+	file       string
+	version    string
+	table      *schema.Table
+	classes    *schema.Classes
+	given      map[string]*option // by the attribute that they set, as far as it is read
+	words      map[string]bool    // the options of the command line, as written
+	quiet      bool               // defaults are being read, of which nobody wants to hear
+	passed     []string           // extra_args
+	findAt     map[string]int     // finding of an option that may be passed on, by its name
+	fewer      string             // the precision of fewer than 16 bits that is asked for; ""
+	unread     map[string]bool    // the arguments of options that are there and could not be read
+	rampTokens float64            // after which the batch has grown, where the launch says tokens
 }
 
 // Command finds the launch of Megatron-LM among the commands of a script: the

@@ -64,6 +64,30 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// TestBatches: lists of batches that rise by equal parts are a ramp.
+func TestBatches(t *testing.T) {
+	for options, want := range map[string]string{
+		"--seq-length 64 --step-batch-size-schedule 0:4,512:6,1024:8":                       "8: 4 + 2 over 16",
+		"--step-batch-size-schedule 0:16,2.4B:320,4.8B:624,7.2B:928 --seq-length 4096":      "928: 16 + 304 over 1757812",
+		"--seq-length 64 --step-batch-size-schedule 0:8":                                    "8: 0 + 0 over 0",
+		"--seq-length 64 --step-batch-size-schedule 0:4,512:6,2048:8":                       "0: 0 + 0 over 0",
+		"--seq-length 64 --step-batch-size-schedule 0:8,512:4":                              "0: 0 + 0 over 0",
+		"--seq-length 64 --step-batch-size-schedule 512:4":                                  "0: 0 + 0 over 0",
+		"--seq-length 64 --global-batch-size 8 --rampup-batch-size 4 2 16 --no-rope-fusion": "8: 4 + 2 over 16",
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 "+options)); err != nil {
+			t.Fatal(err)
+		}
+		const ramp = "training.batch_ramp."
+		got := fmt.Sprintf("%d: %d + %d over %d", d.Int("training.global_batch_size"), d.Int(ramp+"start"), d.Int(ramp+"increment"), d.Int(ramp+"sequences"))
+		unread := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return strings.Contains(f.Name, "batch") && f.Verdict == draft.Unknown })
+		if got != want || unread != strings.HasPrefix(want, "0:") {
+			t.Errorf("%s: %s, want %s; named: %v", options, got, want, unread)
+		}
+	}
+}
+
 // TestRandomState: --no-save-rng goes with --no-save-optim, in any order; alone no
 // job says it.
 func TestRandomState(t *testing.T) {

@@ -81,6 +81,7 @@ func init() { // they refer to one another
 		"--sharp-enabled-group":                     (*reading).sharp,
 		"--spec":                                    (*reading).spec,
 		"--split":                                   (*reading).split,
+		"--step-batch-size-schedule":                (*reading).batches,
 		"--tensorboard-dir":                         (*reading).folder,
 		"--timing-log-level":                        (*reading).timers,
 		"--train-data-path":                         (*reading).blend,
@@ -266,7 +267,63 @@ func (r *reading) ramp(o *option) outcome {
 		}
 		r.d.Set("training.batch_ramp."+name, n, r.at(o.line))
 	}
+	if r.table.Has("--step-batch-size-schedule") {
+		return outcome{why: r.version + " reads it and does not follow it; the batch of the job grows"}
+	}
 	return outcome{}
+}
+
+// batches reads a list of batch sizes, each with the tokens after which it begins:
+// batches and tokens have to rise by equal parts, as those of batch_ramp do.
+func (r *reading) batches(o *option) outcome {
+	if o.open {
+		return unknown("its value is known only when the script runs")
+	}
+	const uneven = "the language has batches that rise by equal parts only"
+	var after []float64
+	var sizes []int64
+	for _, word := range strings.Fields(strings.ReplaceAll(o.first(), ",", " ")) {
+		tokens, size, _ := strings.Cut(word, ":")
+		t, ok := magnitude(tokens)
+		n, ok2 := magnitude(size)
+		if !ok || !ok2 || n < 1 || len(sizes) == 0 && t != 0 {
+			return unknown("it is no list of tokens:sequences from 0 on")
+		}
+		after, sizes = append(after, t), append(sizes, int64(n))
+	}
+	if len(sizes) == 0 {
+		return unknown("it names no batch")
+	}
+	parts := len(sizes) - 1
+	if parts > 0 && sizes[1] <= sizes[0] {
+		return unknown(uneven)
+	}
+	for i := range sizes {
+		if sizes[i]-sizes[0] != int64(i)*(sizes[parts]-sizes[0])/int64(max(parts, 1)) ||
+			math.Abs(after[i]-after[parts]*float64(i)/float64(max(parts, 1))) > after[parts]/1000 {
+			return unknown(uneven)
+		}
+	}
+	r.d.Set("training.global_batch_size", sizes[parts], r.at(o.line))
+	if parts == 0 {
+		return outcome{to: "training.global_batch_size"}
+	}
+	r.d.Set("training.batch_ramp.start", sizes[0], r.at(o.line))
+	r.d.Set("training.batch_ramp.increment", sizes[1]-sizes[0], r.at(o.line))
+	r.rampTokens = after[parts]
+	return outcome{}
+}
+
+// magnitude reads a number with K, M, B or T behind it.
+func magnitude(text string) (float64, bool) {
+	scale := 1.0
+	for suffix, s := range map[string]float64{"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12} {
+		if rest, ok := strings.CutSuffix(strings.ToUpper(text), suffix); ok {
+			text, scale = rest, s
+		}
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f * scale, err == nil && f >= 0 && f*scale < 1e17
 }
 
 func (r *reading) attentionMask(*option) outcome {

@@ -65,6 +65,9 @@ func (r *reading) steps(inSteps, inSamples string) (int64, *option) {
 func (r *reading) schedule() {
 	const s = "training.schedule"
 	d := r.d
+	if length := d.Int("model.sequence_length"); r.rampTokens > 0 && length > 0 {
+		r.set("training.batch_ramp.sequences", max(1, int64(r.rampTokens)/length))
+	}
 	total, _ := r.steps("train_iters", "train_samples")
 	if total > 0 {
 		d.Set("training.steps", total, draft.Place{})

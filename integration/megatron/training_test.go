@@ -23,14 +23,16 @@ import (
 type run struct {
 	name   string // MODEL/LAYOUT
 	gpus   int
-	layout string // lines of constraints.layout
-	bf16   bool   // else fp32
-	random bool   // weights as Megatron-LM draws them, else those that MODEL/seed saved
-	saves  string // folder and
-	every  int    // steps between checkpoints
-	async  bool   // which a process of its own writes
-	args   string // backend.extra_args
-	same   string // the run whose numbers this one repeats, to
+	layout string   // lines of constraints.layout
+	bf16   bool     // else fp32
+	random bool     // weights as Megatron-LM draws them, else those that MODEL/seed saved
+	saves  string   // folder and
+	every  int      // steps between checkpoints
+	async  bool     // which a process of its own writes
+	args   string   // backend.extra_args
+	edits  []string // pairs of what stands in job.hcl and what is said instead
+	steps  [2]int   // the first and last step that it takes, where it repeats nothing
+	same   string   // the run whose numbers this one repeats, to
 	off    tolerance
 	cheap  bool // trained in CI
 }
@@ -91,6 +93,8 @@ var runs = []run{
 	{name: "dense/whole", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "whole", every: 3, cheap: true},
 	{name: "dense/stopped", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, args: `"--exit-interval=3"`, same: "dense/whole", off: exact, cheap: true},
 	{name: "dense/resumed", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, same: "dense/whole", off: exact, cheap: true},
+	{name: "dense/ramp", gpus: 2, random: true, layout: "pipeline_parallel = 2\n virtual_pipeline = 2",
+		edits: []string{"# WEIGHTS", "batch_ramp {\n start = 4\n increment = 4\n sequences = 12\n }\n# WEIGHTS"}, steps: [2]int{1, 6}, cheap: true},
 	{name: "mla/whole", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-whole", every: 3},
 	{name: "mla/stopped", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-parts", every: 3, args: `"--exit-interval=3"`, same: "mla/whole", off: exact},
 	{name: "mla/resumed", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-parts", every: 3, same: "mla/whole", off: exact},
@@ -177,6 +181,12 @@ func (r run) build(t *testing.T, program, version, scratch string) Launch {
 		weights += fmt.Sprintf("checkpoint {\n path = %q\n interval = %d\n async = %t\n}\n", filepath.Join(scratch, r.saves), r.every, r.async)
 	}
 	source := read(t, "testdata/training/job.hcl")
+	for i := 0; i < len(r.edits); i += 2 {
+		if !bytes.Contains(source, []byte(r.edits[i])) {
+			t.Fatalf("%s: job.hcl does not say %q", r.name, r.edits[i])
+		}
+		source = bytes.Replace(source, []byte(r.edits[i]), []byte(r.edits[i+1]), 1)
+	}
 	source = bytes.Replace(source, []byte("# LAYOUT"), []byte(r.layout), 1)
 	source = bytes.Replace(source, []byte("# WEIGHTS"), []byte(weights), 1)
 	write(t, filepath.Join(folder, "job.hcl"), source)
@@ -197,6 +207,12 @@ func (r run) check(t *testing.T, trained map[string]Trained) {
 	t.Logf("%.1f s: %v", got.Seconds, got.Steps)
 	if got.Error != "" || len(got.Steps) == 0 {
 		t.Fatal(cmp.Or(got.Error, "no step"))
+	}
+	if r.steps[0] > 0 {
+		if first, last := got.Steps[0].Step, got.Steps[len(got.Steps)-1].Step; first != r.steps[0] || last != r.steps[1] {
+			t.Errorf("steps %d to %d, want %v", first, last, r.steps)
+		}
+		return
 	}
 	if r.same == "" {
 		if n := len(got.Steps); n != 6 || got.Steps[n-1].Loss > got.Steps[0].Loss-0.3 {

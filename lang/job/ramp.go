@@ -8,6 +8,22 @@ import (
 // Sizes is the number of batch sizes before the global one.
 func (r *BatchRamp) Sizes(global int) int { return (global - r.Start) / r.Increment }
 
+// BatchStage is a batch size, and the sequences that have been read when it begins.
+type BatchStage struct {
+	After int64
+	Batch int
+}
+
+// Stages lists the batch sizes of a run, the first and the global one included.
+func (r *BatchRamp) Stages(global int) []BatchStage {
+	sizes := r.Sizes(global)
+	list := make([]BatchStage, sizes+1)
+	for i := range list {
+		list[i] = BatchStage{part(r.Sequences, int64(i), int64(max(sizes, 1))), r.Start + i*r.Increment}
+	}
+	return list
+}
+
 // After is what a ramped run has done when it has taken at most so many steps
 // and read at least so many sequences, whichever is first. As in Megatron-LM,
 // the batch rises by the increment each time another equal part of the ramp's

@@ -39,6 +39,28 @@ func TestRamp(t *testing.T) {
 	})
 }
 
+// TestStages: a step has the last size that has begun.
+func TestStages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.IntRange(1, 60).Draw(t, "sizes")
+		r := BatchRamp{Start: rapid.IntRange(1, 50).Draw(t, "start"), Increment: rapid.IntRange(1, 50).Draw(t, "increment"), Sequences: rapid.Int64Range(int64(sizes), 5000).Draw(t, "sequences")}
+		global, read := r.Start+r.Increment*sizes, int64(0)
+		stages := r.Stages(global)
+		for steps := range rapid.Int64Range(0, 300).Draw(t, "steps") {
+			batch := 0
+			for _, s := range stages {
+				if s.After <= read {
+					batch = s.Batch
+				}
+			}
+			read += int64(batch)
+			if _, want := r.After(global, steps+1, math.MaxInt64); read != want {
+				t.Fatalf("%+v to %d: %d sequences in %d steps, want %d", r, global, read, steps+1, want)
+			}
+		}
+	})
+}
+
 // TestRampLong: steps cost nothing, and no product overflows.
 func TestRampLong(t *testing.T) {
 	r := BatchRamp{Start: 1, Increment: 1, Sequences: 1 << 60}
