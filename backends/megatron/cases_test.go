@@ -126,6 +126,9 @@ var cases = []change{
 	{"llama_ramp_before", "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
 		j.Training.BatchRamp = &job.BatchRamp{Start: 64, Increment: 64, Sequences: 8192}
 	}},
+	{"llama_warmup", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Training.Schedule = job.Schedule{Kind: "cosine", WarmupSteps: j.Training.Steps}
+	}},
 	{"llama_data", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 		data(j, l)
 		j.Training.Logging.Memory = true

@@ -139,14 +139,17 @@ func (a *arguments) schedule() {
 	a.integer(a.inTokens("training.schedule.warmup_steps"), "--lr-warmup-"+unit, count(s.WarmupSteps))
 	a.add("ndc: warm-up starts at zero", "--lr-warmup-init", "0.0")
 	a.number(a.from("training.schedule.minimum_learning_rate"), "--min-lr", s.MinimumLearningRate)
-	end := t.Steps
+	end, why := t.Steps, a.inTokens("training.schedule.decay_steps")
 	if s.Kind == "wsd" {
 		a.add(a.from("training.schedule.decay_shape"), "--lr-wsd-decay-style", s.DecayShape)
-		a.integer(a.inTokens("training.schedule.decay_steps"), "--lr-wsd-decay-"+unit, count(end)-count(end-s.DecaySteps))
+		a.integer(why, "--lr-wsd-decay-"+unit, count(end)-count(end-s.DecaySteps))
 	} else if s.DecaySteps > 0 {
 		end = s.WarmupSteps + s.DecaySteps // the run may end first
 	}
-	a.integer(a.inTokens("training.schedule.decay_steps"), "--lr-decay-"+unit, count(end))
+	if end <= s.WarmupSteps { // core/optimizer_param_scheduler.py
+		end, why = s.WarmupSteps+1, "ndc: the release wants a step behind the warm-up, which the run does not reach"
+	}
+	a.integer(why, "--lr-decay-"+unit, count(end))
 }
 
 // batch adds the batch, and how it grows. From core_v0.18.0 on --rampup-batch-size

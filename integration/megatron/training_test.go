@@ -95,6 +95,7 @@ var runs = []run{
 	{name: "dense/resumed", gpus: 2, bf16: true, random: true, layout: "zero_stage = 1", saves: "parts", every: 3, same: "dense/whole", off: exact, cheap: true},
 	{name: "dense/ramp", gpus: 2, random: true, layout: "pipeline_parallel = 2\n virtual_pipeline = 2",
 		edits: []string{"# WEIGHTS", "batch_ramp {\n start = 4\n increment = 4\n sequences = 12\n }\n# WEIGHTS"}, steps: [2]int{1, 6}, cheap: true},
+	{name: "dense/warm-up", gpus: 1, random: true, edits: []string{"warmup_steps          = 2", "warmup_steps          = 6"}, steps: [2]int{1, 6}, cheap: true},
 	{name: "mla/whole", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-whole", every: 3},
 	{name: "mla/stopped", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-parts", every: 3, args: `"--exit-interval=3"`, same: "mla/whole", off: exact},
 	{name: "mla/resumed", gpus: 4, bf16: true, random: true, layout: "pipeline_parallel = 2\n expert_parallel = 2", saves: "mla-parts", every: 3, same: "mla/whole", off: exact},
