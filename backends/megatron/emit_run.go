@@ -135,6 +135,7 @@ func megatronPath(j *job.Job) string {
 func (a *arguments) checkpoints() {
 	c := &a.j.Training.Checkpoint
 	a.load()
+	a.prolonged()
 	if c.Path == "" {
 		switch {
 		case a.p.Execution.FullySharded:
@@ -161,6 +162,18 @@ func (a *arguments) checkpoints() {
 	}
 	if c.Async {
 		a.asyncSave(from + ".async")
+	}
+}
+
+// prolonged lets a run go on to another end than that of the schedule which its
+// checkpoint was saved with. Before core_v0.19.0 the rates would be the checkpoint's
+// without a word, since they lie in the optimizer's groups of parameters, too; from
+// there on groups of other rates are refused (param_group_identifier_keys in
+// core/optimizer/optimizer.py).
+func (a *arguments) prolonged() {
+	s := &a.j.Training.Start
+	if loads := a.j.Training.Checkpoint.Path != "" || s.From == "checkpoint" && !s.ResetOptimizer; loads && a.v.atLeast(19, 0) {
+		a.add("ndc: the job says where the schedule ends, not a checkpoint of a shorter run", "--override-opt_param-scheduler")
 	}
 }
 
