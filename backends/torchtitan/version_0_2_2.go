@@ -250,7 +250,8 @@ func (b *build) view022() map[string]any {
 		"Checkpoint": b.j.Training.Checkpoint.Path != "", "InitialLoad": b.j.Training.Start.Path != "",
 		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": render.Python(b.checkEvery()),
-		"Name": modelName, "Flavor": render.Python(m.Name),
+		"Traces": b.j.Training.Logging.Profile != nil,
+		"Name":   modelName, "Flavor": render.Python(m.Name),
 	}
 }
 

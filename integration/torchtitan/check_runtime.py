@@ -7,6 +7,7 @@ import itertools
 import sys
 
 import numpy as np
+import torch
 
 import make_data
 import ndc_runtime
@@ -48,6 +49,15 @@ def check_layouts(folder):
     for step in range(4):
         together = np.concatenate([rows([part[step]]) for part in parts])
         assert (together == rows([one[step]])).all()
+
+
+def check_traces(folder):
+    """Steps 3 and 4 are traced, as 0.2.2 asks for it, and none later; neither are those of a run that goes on."""
+    ndc_runtime.trace_once()
+    action = torch.profiler.schedule(wait=1, warmup=2, active=2)
+    rests = torch.profiler.ProfilerAction.NONE
+    assert [step for step in range(50) if action(step) != rests] == [1, 2, 3, 4]
+    assert all(action(step) == rests for step in range(5000, 5010))
 
 
 def check_epochs(folder):
@@ -131,6 +141,7 @@ def main(folder):
     check_blend(folder)
     check_resume(folder, Tokenizer())
     check_split(folder)
+    check_traces(folder)
     print("the reader holds")
 
 
