@@ -248,7 +248,7 @@ func (a *arguments) router(e *job.MoE) {
 	a.add(a.from("model.moe.router.score"), "--moe-router-score-function", r.Score)
 	// Softmax over all experts, renormalised over the chosen, equals softmax
 	// over the chosen.
-	pre := r.Score == "softmax" && (r.PreSoftmax && !r.Normalize || e.TopK == 1)
+	pre := r.Score == "softmax" && r.PreSoftmax && !r.Normalize
 	a.flag(a.from("model.moe.router.pre_softmax"), "--moe-router-pre-softmax", pre)
 	if r.Groups > 1 && r.GroupTopK > 0 {
 		a.integer(a.from("model.moe.router.groups"), "--moe-router-num-groups", r.Groups)

@@ -220,6 +220,13 @@ func checkRouter(v *version, j *job.Job, diags *diag.List) {
 	if r.Score == "sigmoid" && !r.Normalize && j.Model.MoE.TopK > 1 {
 		refuse("router.normalize", "Megatron-LM always normalises the weights of sigmoid scores; set normalize = true. "+capability.Offers("model.moe.router.normalize=false with sigmoid"))
 	}
+	if j.Model.MoE.TopK == 1 && r.Normalize {
+		set := "normalize = false"
+		if r.Score == "softmax" {
+			set = "pre_softmax = true and " + set
+		}
+		refuse("router.normalize", "With top_k = 1 Megatron-LM weighs the expert by its score (moe_utils.py); normalize = true would give it the weight one, and the router no gradient. Set "+set+".")
+	}
 	if r.Groups > 1 && j.Model.MoE.Experts%r.Groups != 0 {
 		refuse("router.groups", fmt.Sprintf("%s do not split into %s.", units.Count(j.Model.MoE.Experts, "expert"), units.Count(r.Groups, "group")))
 	}

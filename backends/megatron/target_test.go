@@ -257,6 +257,11 @@ func TestDiagnostics(t *testing.T) {
 		{"mxfp8 on Hopper", "core_v0.19.2", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "compute capability 10.0"},
 		{"muon", "core_v0.15.3", func(j *job.Job) { j.Training.Optimizer.Kind = "muon" }, UnsupportedOptimizer, "from core_v0.16.0 on"},
 		{"L2 decay", "core_v0.19.2", func(j *job.Job) { j.Training.Optimizer.Kind = "adam" }, UnsupportedOptimizer, "adamw"},
+		{"one expert, of weight one", "core_v0.19.2", func(j *job.Job) { j.Model = mixtral(); j.Model.MoE.TopK = 1 }, UnsupportedModel, "pre_softmax = true and normalize = false"},
+		{"one expert of sigmoid scores, of weight one", "core_v0.19.2", func(j *job.Job) {
+			j.Model = mixtral()
+			j.Model.MoE.TopK, j.Model.MoE.Router.Score, j.Model.MoE.Router.Normalize = 1, "sigmoid", true
+		}, UnsupportedModel, "Set normalize = false"},
 		{"no seed", "core_v0.15.3", func(j *job.Job) { j.Training.Seed = 0 }, UnsupportedSeed, "from 1 on"},
 		{"loss chunks", "core_v0.19.2", func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }, UnsupportedExecution, "TorchTitan 0.3.0 and DeepSpeed have it"},
 		{"reshard", "core_v0.19.2", func(j *job.Job) { j.Execution.ReshardAfterForward = job.Some(true) }, UnsupportedExecution, "zero_stage = 3"},

@@ -235,10 +235,11 @@ func (r *reading) experts() {
 		r.set(moe+".shared_experts", n)
 	}
 	r.unless(router+".dtype", "bf16")
-	r.unless(router+".normalize", true)
-	if d.Text(router+".score") == "sigmoid" { // sigmoids have no order of softmax and choice, and are always normalised (moe_utils.py)
+	single := d.Int(moe+".top_k") == 1 && d.Text(router+".score") == "sigmoid" // whose score stays as it is (moe_utils.py)
+	r.unless(router+".normalize", !single)
+	if d.Text(router+".score") == "sigmoid" { // sigmoids have no order of softmax and choice, and several are always normalised
 		d.Remove(router + ".pre_softmax")
-		r.set(router+".normalize", true)
+		r.set(router+".normalize", !single)
 	}
 	if d.Bool("model.mlp_bias") { // router.py: the gate's bias goes with add_bias_linear
 		r.set(router+".bias", true)

@@ -88,6 +88,23 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestSingleExpert: Megatron-LM leaves the score of a single expert as it is.
+func TestSingleExpert(t *testing.T) {
+	for options, want := range map[string]string{
+		"--moe-router-topk 1 --moe-router-score-function sigmoid": "false",
+		"--moe-router-topk 1 --moe-router-pre-softmax":            "false",
+		"--moe-router-topk 2 --moe-router-score-function sigmoid": "true",
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --num-experts 4 --ffn-hidden-size 64 "+options)); err != nil {
+			t.Fatal(err)
+		}
+		if v, _ := d.Get("model.moe.router.normalize"); fmt.Sprint(v.Value) != want {
+			t.Errorf("%s: normalize = %v, want %s", options, v.Value, want)
+		}
+	}
+}
+
 // TestRandomState: --no-save-rng goes with --no-save-optim, in any order; alone no
 // job says it.
 func TestRandomState(t *testing.T) {
