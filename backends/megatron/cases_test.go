@@ -147,6 +147,7 @@ var cases = []change{
 	{"llama_document_mask", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		data(j, l)
 		j.Training.Data.DocumentMask = true
+		j.Training.Data.Tokenizer = job.Tokenizer{Kind: "tiktoken", Path: "/data/tokenizers/vocabulary.json"}
 	}},
 	{"gpt_learned", "core_v0.16.1", func(j *job.Job, l *plan.Layout) {
 		j.Model = gpt()

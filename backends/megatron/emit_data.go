@@ -87,7 +87,8 @@ func (a *arguments) split(d *job.Data) {
 
 // tokenizer adds the tokenizer. Without one, ids come from the data as they
 // are; before core_v0.18.0 that adds an end-of-document id of its own, so one
-// less is asked for.
+// less is asked for. A tiktoken vocabulary is cut to its size, and has to have as
+// many ids; without one Megatron-LM wants 131,072.
 func (a *arguments) tokenizer(t *job.Tokenizer) {
 	from := a.from("training.data.tokenizer")
 	kind := map[string]string{"huggingface": "HuggingFaceTokenizer", "sentencepiece": "GPTSentencePieceTokenizer", "tiktoken": "TikTokenizer"}[t.Kind]
@@ -96,6 +97,7 @@ func (a *arguments) tokenizer(t *job.Tokenizer) {
 		a.path(from+".path", "--tokenizer-model", t.Path)
 		if t.Kind == "tiktoken" {
 			a.add("ndc: the pattern of current vocabularies", "--tiktoken-pattern", "v2")
+			a.integer(a.from("model.vocab_size"), "--vocab-size", a.j.Model.VocabSize)
 		}
 		return
 	}
