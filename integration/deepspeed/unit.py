@@ -121,6 +121,11 @@ class Documents(unittest.TestCase):
             for k in range(9):
                 self.assertEqual(bool(allowed[q, k]), k <= q and number[q] == number[k], (q, k))
 
+    def test_made_up_tokens_without_ends(self):
+        self.batches.end = None
+        self.assertEqual(self.batches.positions(self.inputs).tolist(), [list(range(9))])
+        self.assertTrue(torch.equal(self.batches.mask(self.inputs)[0, 0] == 0, torch.ones(9, 9, dtype=torch.bool).tril()))
+
 
 class Lanes(unittest.TestCase):
     """Text lanes, with a tokenizer that gives one id per character."""
