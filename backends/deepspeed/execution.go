@@ -189,6 +189,12 @@ func (v version) execution(fam *family) *execution.Table[written] {
 		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
 			x.GradientDType = gradientType(v, j, l)
 		},
+		Check: func(j *job.Job) string {
+			if p := j.Training.Precision; j.Execution.GradientDType.Value == "bf16" && (p == "fp16" || p == "fp32") {
+				return "DeepSpeed accumulates and reduces gradients in bf16 only when it trains in bf16."
+			}
+			return ""
+		},
 		Conflicts: []target.Rule{
 			{ID: ReasonBF16AsFP16, Reason: "ZeRO stages 0 and 1 of DeepSpeed " + bf16AsFP16.span() + " take bf16 with fp32 gradients for fp16: a loss is scaled and no optimizer state sharded",
 				Breaks: func(f *target.Facts) bool {
@@ -203,7 +209,7 @@ func (v version) execution(fam *family) *execution.Table[written] {
 					c := &f.Job.Constraints
 					return !f.Job.Execution.GradientDType.Set && c.Execution["gradient_dtype"] == nil && !c.Layout.ZeroStage.Pinned()
 				}},
-			{ID: ReasonGradientDType, Reason: "without ZeRO this release cannot accumulate gradients of a bf16 model in this type; ZeRO stages 1 to 3 can",
+			{ID: ReasonGradientDType, Reason: "without ZeRO this release cannot accumulate gradients of a 16-bit model in this type; ZeRO stages 1 to 3 can",
 				Breaks: func(f *target.Facts) bool { return breaksGradientType(v, f) }},
 		},
 		Becomes: written{at: inTypes, keys: func(e *emitter, c *configWriter) {

@@ -111,6 +111,9 @@ func TestTargetDiagnostics(t *testing.T) {
 			j.Backend.Version = "0.18.1"
 			j.Constraints.Layout.ContextParallel = job.IntChoice{Values: []int{2}}
 		}, UnsupportedLayout, "from DeepSpeed 0.18.2 on"},
+		{"gradients in bf16 of fp32", func(j *job.Job) {
+			j.Training.Precision, j.Execution.GradientDType = "fp32", job.Some("bf16")
+		}, UnsupportedExecution, "only when it trains in bf16"},
 		{"ring", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "ulysses"},
 		{"overlap too old", func(j *job.Job) {
 			j.Backend.Version, j.Execution.OverlapTensorParallel = "0.16.5", job.Some(true)
