@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/render"
@@ -18,6 +19,9 @@ func checkData(v *version, j *job.Job, diags *diag.List) {
 	if !d.Mock && d.Format != "megatron" {
 		refuse("format", fmt.Sprintf("Megatron-LM reads .bin and .idx files only, not format = %q. Convert the text once with its tools/preprocess_data.py (--input FILE.jsonl --output-prefix PREFIX --tokenizer-type HuggingFaceTokenizer --tokenizer-model PATH --append-eod) and set format = \"megatron\" with the prefixes. %s", d.Format, capability.Offers("training.data.format=jsonl", "training.data.format=tokens")))
 	}
+	if v := d.Validation; !d.Mock && v != nil && v.Path != "" && leavesOut(d.Split) {
+		refuse("split", "Beside a path for validation Megatron-LM trains on the whole of the sources (--train-data-path and --valid-data-path) and cannot leave a share of them out. Remove split, or the path of the validation block.")
+	}
 	if f := capability.Feature("training.data.document_mask"); d.DocumentMask && !v.has(f) {
 		refuse("document_mask", fmt.Sprintf("%s builds document masks that its Transformer Engine attention ignores, so tokens would see other documents. %s", v.name, capability.Offers(f)))
 	}
@@ -30,6 +34,13 @@ func checkData(v *version, j *job.Job, diags *diag.List) {
 	if id := d.Tokenizer.EndOfDocumentID; id.Set && d.Tokenizer.Kind == "none" && !v.options.Has("--null-tokenizer-eod-id") && id.Value != j.Model.VocabSize-1 {
 		refuse("tokenizer", fmt.Sprintf("Without a tokenizer %s ends documents with the last id of the vocabulary, %d, not %d. %s", v.name, j.Model.VocabSize-1, id.Value, sinceSentence("--null-tokenizer-eod-id", "")))
 	}
+}
+
+// leavesOut reports whether shares for training, validation and test leave anything
+// out of training.
+func leavesOut(split string) bool {
+	_, rest, _ := strings.Cut(split, ",")
+	return strings.ContainsAny(rest, "123456789")
 }
 
 // data adds the blend and the tokenizer.

@@ -274,6 +274,9 @@ func TestDiagnostics(t *testing.T) {
 			j.Training.Data.Tokenizer = job.Tokenizer{Kind: "huggingface", Path: "/t", EndOfDocumentID: job.Some(2)}
 		}, UnsupportedData, "TorchTitan and DeepSpeed have it"},
 		{"rowwise scaling", "core_v0.19.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "rowwise" }, UnsupportedPrecision, "TorchTitan 0.3.0 has it"},
+		{"split beside a path for validation", "core_v0.19.2", func(j *job.Job) {
+			j.Training.Data = job.Data{Format: "megatron", Split: "90,9,1", Validation: &job.Validation{Path: "/v", Interval: 1, Steps: 1}}
+		}, UnsupportedData, "Remove split"},
 		{"document mask", "core_v0.18.2", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "from core_v0.19.0 on"},
 		{"hugging face", "core_v0.19.2", func(j *job.Job) { j.Training.Start.From = "huggingface" }, UnsupportedStart, "Megatron-Bridge"},
 		{"partial reset", "core_v0.19.2", func(j *job.Job) { j.Training.Start = job.Start{From: "checkpoint", Path: "/c", ResetData: true} }, UnsupportedStart, "must be alike"},
