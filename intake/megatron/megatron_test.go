@@ -69,6 +69,7 @@ func TestBatches(t *testing.T) {
 	for options, want := range map[string]string{
 		"--seq-length 64 --step-batch-size-schedule 0:4,512:6,1024:8":                       "8: 4 + 2 over 16",
 		"--step-batch-size-schedule 0:16,2.4B:320,4.8B:624,7.2B:928 --seq-length 4096":      "928: 16 + 304 over 1757812",
+		"--seq-length 64 --step-batch-size-schedule 0:4,832:6,1600:8":                       "8: 4 + 2 over 25",
 		"--seq-length 64 --step-batch-size-schedule 0:8":                                    "8: 0 + 0 over 0",
 		"--seq-length 64 --step-batch-size-schedule 0:4,512:6,2048:8":                       "0: 0 + 0 over 0",
 		"--seq-length 64 --step-batch-size-schedule 0:8,512:4":                              "0: 0 + 0 over 0",

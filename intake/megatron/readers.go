@@ -298,9 +298,10 @@ func (r *reading) batches(o *option) outcome {
 	if parts > 0 && sizes[1] <= sizes[0] {
 		return unknown(uneven)
 	}
+	near := max(after[parts]/1000, float64(r.integer("seq_length", "--seq-length"))) // a sequence is a whole one
 	for i := range sizes {
 		if sizes[i]-sizes[0] != int64(i)*(sizes[parts]-sizes[0])/int64(max(parts, 1)) ||
-			math.Abs(after[i]-after[parts]*float64(i)/float64(max(parts, 1))) > after[parts]/1000 {
+			math.Abs(after[i]-after[parts]*float64(i)/float64(max(parts, 1))) > near {
 			return unknown(uneven)
 		}
 	}
