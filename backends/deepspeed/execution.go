@@ -201,6 +201,11 @@ func (v version) execution(fam *family) *execution.Table[written] {
 					return f.Layout.ZeroStage <= 1 && f.Job.Training.Precision == "bf16" && f.Exec.GradientDType == "fp32" && !f.Exec.OffloadOptimizer &&
 						v.has(bf16AsFP16)
 				}},
+			{ID: ReasonUlyssesBF16, Reason: "ZeRO stage 1 in bf16 with fp32 gradients has an optimizer of its own (bf16_optimizer.py), which takes the ranks of a Ulysses group for tensor ranks, finds no gradient on most of them and ends the first step: zero_stage 2 or 3, or gradients in bf16",
+				Breaks: func(f *target.Facts) bool {
+					return f.Layout.ContextParallel > 1 && f.Layout.ZeroStage == 1 && f.Job.Training.Precision == "bf16" && f.Exec.GradientDType == "fp32" && !f.Exec.OffloadOptimizer &&
+						!v.has(bf16AsFP16)
+				}},
 			{ID: ReasonUnaskedGradients, Reason: "without ZeRO this release accumulates gradients below fp32, which is for jobs that name gradient_dtype, or zero_stage = 0 alone",
 				Breaks: func(f *target.Facts) bool {
 					if f.Layout.ZeroStage > 0 || f.Exec.GradientDType == "fp32" || f.Job.Training.Precision == "fp32" {

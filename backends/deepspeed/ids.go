@@ -59,6 +59,8 @@ const (
 	ReasonUlyssesDivides diag.ID = "deepspeed-ulysses-divides"
 	// ReasonUlyssesZero: the emitted Ulysses needs a ZeRO stage.
 	ReasonUlyssesZero diag.ID = "deepspeed-ulysses-zero"
+	// ReasonUlyssesBF16: Ulysses does not go with the optimizer of bf16 alone.
+	ReasonUlyssesBF16 diag.ID = "deepspeed-ulysses-bf16"
 	// ReasonUlyssesMask: Ulysses takes no attention mask.
 	ReasonUlyssesMask diag.ID = "deepspeed-ulysses-mask"
 	// ReasonExpertDivides: AutoEP cuts the experts evenly.

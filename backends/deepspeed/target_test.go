@@ -179,6 +179,13 @@ func TestRules(t *testing.T) {
 			j.Training.Data.DocumentMask = true
 			return j
 		}, func(l *plan.Layout, _ *plan.Execution) { l.ContextParallel = 2 }, ReasonUlyssesMask},
+		{"cp of bf16's own optimizer", "0.19.8", func(n int) *job.Job {
+			j := tinyLlama(n)
+			j.Training.Precision = "bf16"
+			return j
+		}, func(l *plan.Layout, x *plan.Execution) {
+			l.ContextParallel, l.ZeroStage, x.GradientDType = 2, 1, "fp32"
+		}, ReasonUlyssesBF16},
 		{"hpz stage 2", "0.19.8", tinyLlama, func(l *plan.Layout, x *plan.Execution) { l.ZeroStage, x.ZeroHPZPartition = 2, 2 }, ReasonHPZ},
 		{"lost gradients", "0.18.2", tinyLlama, func(l *plan.Layout, _ *plan.Execution) { l.ZeroStage = 2 }, ReasonZero2Accumulation},
 		{"bf16 as fp16", "0.18.2", func(n int) *job.Job {

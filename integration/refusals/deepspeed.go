@@ -125,6 +125,11 @@ var deepSpeedCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.ZeroStage, d.Job.Training.Precision, d.Job.Execution.GradientDType = 1, "bf16", job.Some("fp32")
 		}},
+	{Rule: "deepspeed-ulysses-bf16", Model: "dense", What: "Ulysses in bf16 with fp32 gradients and zero_stage = 1",
+		Says: "stack expects a non-empty TensorList",
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel, d.Layout.ZeroStage, d.Job.Training.Precision, d.Job.Execution.GradientDType = 2, 1, "bf16", job.Some("fp32")
+		}},
 	{Rule: "deepspeed-offload", Model: "dense", What: "parameter offload with zero_stage = 2",
 		Why: "nothing is offloaded: the section is read under stage 3 only",
 		Edit: func(d *Draft) {
