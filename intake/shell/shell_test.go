@@ -140,7 +140,7 @@ func TestGlobs(t *testing.T) {
 		"A=" + word + "\nG='" + glob + "'\n" + strings.Repeat("[[ $A == $G ]] && x\n", 300):    true,
 		strings.Repeat("P=/data/tokenizers/llama3/tokenizer.model\nB=${P##*/}\n", 1000):        false,
 	} {
-		s, err := Read([]byte(script), nil, nil)
+		s, err := Read([]byte(script), Call{})
 		if err != nil {
 			t.Fatal(err)
 		}

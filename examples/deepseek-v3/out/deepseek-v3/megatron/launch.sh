@@ -159,8 +159,7 @@ arguments=(
   --seed 1234 # spec: training.seed
   # Batch and schedule
   --micro-batch-size 1 # plan: layout.micro_batch_size
-  --global-batch-size 15360 # spec: training.global_batch_size
-  --rampup-batch-size 3072 3072 114501953 # spec: training.batch_ramp
+  --step-batch-size-schedule '0:3072 117250002944:6144 234500001792:9216 351750000640:12288 468999999488:15360' # spec: training.batch_ramp, tokens:sequences
   --train-samples 3491220480 # spec: training.tokens
   --lr-decay-style WSD # spec: training.schedule
   --lr-warmup-samples 6144000 # spec: training.schedule.warmup_steps
@@ -184,6 +183,7 @@ arguments=(
   --eval-interval 1000 # ndc: unused, but without one the release stops
   # Checkpoints
   --load /checkpoints/deepseek-v3/megatron # ndc: the newest checkpoint of this run, if there is one
+  --override-opt_param-scheduler # ndc: the job says where the schedule ends, not a checkpoint of a shorter run
   --save /checkpoints/deepseek-v3/megatron # spec: training.checkpoint.path
   --save-interval 162 # spec: training.checkpoint.interval, 60 minutes at 22.2 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part

@@ -149,6 +149,7 @@ arguments=(
   # Checkpoints
   --pretrained-checkpoint /checkpoints/llama3-8b-8k/megatron # spec: training.start.path
   --load /checkpoints/llama3-long/megatron # ndc: the newest checkpoint of this run, if there is one
+  --override-opt_param-scheduler # ndc: the job says where the schedule ends, not a checkpoint of a shorter run
   --save /checkpoints/llama3-long/megatron # spec: training.checkpoint.path
   --save-interval 250 # spec: training.checkpoint.interval
   --ckpt-format torch_dist # ndc: every rank writes its part

@@ -167,6 +167,7 @@ arguments=(
   --eval-interval 1000 # ndc: unused, but without one the release stops
   # Checkpoints
   --load /checkpoints/qwen3-30b-a3b/megatron # ndc: the newest checkpoint of this run, if there is one
+  --override-opt_param-scheduler # ndc: the job says where the schedule ends, not a checkpoint of a shorter run
   --save /checkpoints/qwen3-30b-a3b/megatron # spec: training.checkpoint.path
   --save-interval 500 # spec: training.checkpoint.interval
   --ckpt-format torch_dist # ndc: every rank writes its part

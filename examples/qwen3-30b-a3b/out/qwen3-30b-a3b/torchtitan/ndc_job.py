@@ -77,7 +77,7 @@ def router():
         gate_param_init=init(INIT_STD),
         top_k=8,  # catalogue: model.moe.top_k
         score_func="softmax",  # catalogue: model.moe.router.score
-        route_norm=True,  # the weights of the chosen experts sum to one
+        route_norm=True,  # catalogue: model.moe.router.normalize: whether the weights of the chosen experts sum to one
         route_scale=1.0,  # default: model.moe.router.scaling_factor
         num_expert_groups=None,  # default: model.moe.router.groups
         num_limited_groups=None,  # default: model.moe.router.group_top_k

@@ -72,8 +72,9 @@ class Batches:
         return batch
 
     def documents(self, inputs):
-        """The number of the document that each token belongs to; the end-of-document token closes its own."""
-        ends = inputs == self.end
+        """The number of the document that each token belongs to; the end-of-document token closes its own. Made-up
+        tokens may have none, and are one document."""
+        ends = torch.zeros_like(inputs, dtype=torch.bool) if self.end is None else inputs == self.end
         return ends.cumsum(dim=1) - ends.long()
 
     def positions(self, inputs):
