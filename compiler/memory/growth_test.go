@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // growth is by how much the allocated peak of a rank in a published test run was above
@@ -84,4 +86,35 @@ func (g *growth) range90(spread float64) (low, middle, high float64) {
 	}
 	slices.Sort(all)
 	return all[len(all)/20], all[len(all)/2], all[len(all)*19/20]
+}
+
+// TestRoomForRouting: what routing may add is asked for at every share of the memory
+// that a layout takes. A rank of one expert in few layers may need half as much again, so
+// that it does not fit with a quarter to spare.
+func TestRoomForRouting(t *testing.T) {
+	j := gpt(1024, 8, 8192)
+	j.Model.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 8192, LayerFrequency: 1, LoadImbalance: 1, Router: job.Router{Balance: "aux_loss"}}
+	j.Training.Steps = 10000
+	l := plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, PipelineSchedule: plan.ScheduleNone, StageLayers: []int{4},
+		ExpertParallel: 8, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 64, ZeroStage: 1, MicroBatchSize: 8, MicroBatches: 8}
+	x := plan.Execution{Attention: "flash", LossChunks: 8, GradientDType: "fp32", OptimizerStateDType: "fp32", MoEDispatcher: "alltoall"}
+	at := func(share float64) *Peak {
+		j := *j
+		j.Cluster.GPU.Memory = units.TiB
+		j.Cluster.GPU.Memory = units.Bytes(float64(New(&j, wholeTarget()).Peak(&l, &x).Device) / share)
+		p := New(&j, wholeTarget()).Peak(&l, &x)
+		return &p
+	}
+	full := at(0.99)
+	needed := full.Needed
+	if times := float64(needed) / float64(full.Device); times < 1.25 {
+		t.Fatalf("a margin of %v; the test wants one above a quarter", times)
+	}
+	for share := 0.5; share < 1; share += 0.02 {
+		p := at(share)
+		usable := float64(p.Device) / share
+		if fits, want := float64(p.Needed) <= usable, float64(needed) <= usable; fits != want {
+			t.Errorf("at %.0f %% of the memory: fits %v, want %v (%v needed, %v usable)", 100*share, fits, want, needed, usable)
+		}
+	}
 }

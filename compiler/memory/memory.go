@@ -61,8 +61,9 @@ type Model struct {
 	chunks    []chunk // of the rank being evaluated
 	overhead  overhead
 	margin    float64 // of a layout without experts
-	skewed    *Model  // with busier experts; made when needed
-	balanced  bool    // experts are taken as they are
+	bound     uncertainty.Bound
+	skewed    *Model // with busier experts; made when needed
+	balanced  bool   // experts are taken as they are
 }
 
 // New prepares a prediction.

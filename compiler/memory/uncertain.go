@@ -28,7 +28,8 @@ func (p *phases) cover(m *Model, e *evaluation, s *stageMemory) {
 // on running out of memory ask for.
 func (m *Model) uncertain() {
 	spread := uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
-	m.margin = units.Rounded(spread.Margin(m.job.Constraints.MaxOOMProbability.Limits()))
+	limits := m.job.Constraints.MaxOOMProbability
+	m.margin, m.bound = units.Rounded(spread.Margin(limits.Limits())), uncertainty.BoundOf(limits.Limits())
 }
 
 // judge says how uncertain the peak of a layout is and what has to be usable for
@@ -36,21 +37,17 @@ func (m *Model) uncertain() {
 // peak with another one that is.
 func (m *Model) judge(e *evaluation, p *phases, out *Peak, whole bool) {
 	out.Phases = uncertainty.Phases(*p)
-	out.Uncertain = uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
+	varies := 0.0
+	if whole {
+		varies = m.varies(e)
+	}
+	out.Uncertain = m.spreads(e, 0, 0)
 	margin := m.margin
-	more, close := 0.0, m.close(out.Device)
-	if whole && close {
-		more = m.skew(e, out.Device)
-	}
-	if close && out.unpublished > 0 {
-		out.Uncertain.Spread = math.Hypot(out.Uncertain.Spread, math.Log1p(out.unpublished)/uncertainty.Deviations(0.95))
-	}
-	if more > 0 {
-		extreme := math.Sqrt(2 * math.Log(float64(e.l.GPUs()*max(2, m.job.Training.Steps))))
-		out.Uncertain.Growth = float64(more * extreme)
-		out.Uncertain.Tail += more / extreme
-	}
-	if close && (more > 0 || out.unpublished > 0) {
+	if (varies > 0 || out.unpublished > 0) && m.close(e, out, varies) {
+		if varies > 0 {
+			varies = float64(varies * m.share(e, out.Device))
+		}
+		out.Uncertain = m.spreads(e, varies, out.unpublished)
 		margin = units.Rounded(out.Uncertain.Margin(m.job.Constraints.MaxOOMProbability.Limits()))
 	}
 	out.Slows = m.overhead.crowd.Slows(&uncertainty.Memory{Spread: m.overhead.spread}, float64(out.Device), float64(m.job.Cluster.GPU.Memory))
@@ -61,37 +58,65 @@ func (m *Model) judge(e *evaluation, p *phases, out *Peak, whole bool) {
 	out.Needed = units.Bytes(min(1<<60, math.Ceil(float64(max(p.Passes, p.Update)*margin))))
 }
 
+// spreads is how uncertain the memory of a rank is that varies from one step to the
+// next by a share of it, and of which another share was never published.
+func (m *Model) spreads(e *evaluation, skew, unpublished float64) uncertainty.Memory {
+	u := uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
+	if unpublished > 0 {
+		u.Spread = math.Hypot(u.Spread, math.Log1p(unpublished)/uncertainty.Deviations(0.95))
+	}
+	if skew > 0 {
+		extreme := math.Sqrt(2 * math.Log(float64(e.l.GPUs()*max(2, m.job.Training.Steps))))
+		u.Growth = float64(skew * extreme)
+		u.Tail += skew / extreme
+	}
+	return u
+}
+
 // Crowd is what is known of steps that slow for want of memory.
 func (m *Model) Crowd() *uncertainty.Crowd { return &m.overhead.crowd }
 
 // near is the share of the usable memory from which on imbalance, and what nobody
-// published, is looked at: below, it would have to add a quarter.
+// published, is always looked at.
 const near = 0.8
 
-// close reports whether a peak is that near to the usable memory, and fits.
-func (m *Model) close(device units.Bytes) bool {
-	usable := float64(m.job.UsableMemory())
-	return float64(device) >= float64(near*usable) && float64(device) <= usable
+// close reports whether what a peak varies by, if all of it did, and what nobody
+// published can matter: the peak fits, and is near to the usable memory, or would
+// not fit with them.
+func (m *Model) close(e *evaluation, out *Peak, varies float64) bool {
+	usable, device := float64(m.job.UsableMemory()), float64(out.Device)
+	if device > usable {
+		return false
+	}
+	if device >= float64(near*usable) {
+		return true
+	}
+	most := m.spreads(e, varies, out.unpublished)
+	return float64(device*units.Rounded(m.bound.Margin(&most))) > usable
 }
 
-// skew is the spread of a rank's memory, as a share of it, from one step to the
-// next, because routers favour some experts. The loads of experts and layers are
+// varies is the spread of what a rank's experts get from one step to the next, as a
+// share of it, because routers favour some experts. The loads of experts and layers are
 // taken to be independent, so that the largest of many ranks and steps is that of
 // so many normal numbers (√(2 ln n) spreads, with an exponential tail of
 // 1/√(2 ln n); Embrechts et al. 1997, Modelling Extremal Events, section 3.3).
-// Nothing skews where tokens are dropped, where experts have buffers of a fixed
-// size, or with memory to spare.
-func (m *Model) skew(e *evaluation, device units.Bytes) float64 {
+// Nothing varies where tokens are dropped, or where experts have buffers of a fixed
+// size.
+func (m *Model) varies(e *evaluation) float64 {
 	moe := m.job.Model.MoE
 	if moe == nil || moe.TokenDrop || m.balanced || m.static(e.x) {
 		return 0
 	}
+	return m.uneven(e) / math.Sqrt(max(1, float64(m.expertLayers())/float64(e.l.PipelineParallel)))
+}
+
+// share is how much of a rank's memory grows with the tokens of its experts.
+func (m *Model) share(e *evaluation, device units.Bytes) float64 {
 	if m.skewed == nil {
 		m.skewed = m.busier()
 	}
 	const busier = 0.1
-	slope := (float64(m.skewed.Peak(e.l, e.x).Device)/float64(device) - 1) / busier
-	return max(0, slope) * m.uneven(e) / math.Sqrt(max(1, float64(m.expertLayers())/float64(e.l.PipelineParallel)))
+	return min(1, max(0, (float64(m.skewed.Peak(e.l, e.x).Device)/float64(device)-1)/busier))
 }
 
 // expertLayers counts the layers that have experts.

@@ -150,3 +150,17 @@ func (m *Memory) Margin(start, run float64) float64 {
 	}
 	return high
 }
+
+// Bound is never below [Memory.Margin] and quickly told: as many spreads and as many
+// tails as either is beyond with half of a probability.
+type Bound struct{ spreads, tails float64 }
+
+// BoundOf is the bound for two probabilities.
+func BoundOf(start, run float64) Bound {
+	return Bound{spreads: max(0, Deviations(1-start), Deviations(1-run/2)), tails: math.Log(2 / run)}
+}
+
+// Margin is the bound of a rank's.
+func (b Bound) Margin(m *Memory) float64 {
+	return math.Exp(float64(b.spreads*m.Spread) + m.Growth + float64(b.tails*m.Tail))
+}

@@ -4,6 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/ndc-dev/ndc/tools/draws"
 )
 
 // TestExhausted compares the probabilities of phases with draws.
@@ -125,6 +129,17 @@ func TestLittleTail(t *testing.T) {
 			near(t, "later", m.later(1, math.Exp(2*m.Spread)), beyond(2*m.Spread-m.Tail, m.Spread), 2e-4)
 		}
 	}
+}
+
+// TestBound: what a bound admits the margin admits, whatever is uncertain.
+func TestBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := Memory{Spread: rapid.Float64Range(1e-4, 0.1).Draw(t, "spread"), Growth: rapid.Float64Range(0, 0.5).Draw(t, "growth"), Tail: rapid.Float64Range(0, 0.05).Draw(t, "tail")}
+		start, run := rapid.Float64Range(1e-9, 0.49).Draw(t, "start"), rapid.Float64Range(1e-9, 0.49).Draw(t, "run")
+		if got, least := BoundOf(start, run).Margin(&m), m.Margin(start, run); got < least*(1-1e-9) {
+			t.Fatalf("bound %v, margin %v", got, least)
+		}
+	})
 }
 
 // TestWorkedMemory holds the example of docs/uncertainty.md.
