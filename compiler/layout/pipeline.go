@@ -25,8 +25,13 @@ func (s *Space) newPipelines(pp int) []Pipeline {
 
 // mostVirtual is the largest number of chunks of a rank that is tried unless the
 // job names them or their end: every number up to 129 layers. Published runs have at most
-// twelve; without it a model of thousands of layers takes hours.
-const mostVirtual = 64
+// twelve; without it a model of thousands of layers takes hours. mostChunks is that of
+// all ranks together, of which every rank may have two, as some schedules want: it
+// binds no model of fewer layers.
+const (
+	mostVirtual = 64
+	mostChunks  = 256
+)
 
 func (s *Space) virtualDegrees(pp int) []int {
 	c := s.job.Constraints.Layout.VirtualPipeline
@@ -35,7 +40,7 @@ func (s *Space) virtualDegrees(pp int) []int {
 		most = max(1, s.job.Model.Layers/pp)
 	}
 	if c.Values == nil && c.Max == 0 {
-		most = min(most, max(mostVirtual, c.Min))
+		most = min(most, max(min(mostVirtual, mostChunks/pp), 2, c.Min))
 	}
 	if n := len(s.job.Constraints.Layout.StageLayers); n > 0 {
 		if n%pp != 0 {
