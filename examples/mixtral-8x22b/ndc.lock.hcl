@@ -10,9 +10,9 @@ plan "mixtral-8x22b" "megatron" {
     sequence_parallel       = true
     context_parallel        = 1
     pipeline_parallel       = 8
-    virtual_pipeline        = 7
-    pipeline_schedule       = "interleaved_1f1b"
-    stage_layers            = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    virtual_pipeline        = 1
+    pipeline_schedule       = "1f1b"
+    stage_layers            = [7, 7, 7, 7, 7, 7, 7, 7]
     expert_parallel         = 8
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
