@@ -75,11 +75,13 @@ var hybridRules = []target.Rule{
 		x := f.Exec
 		return f.Job.Model.LayerPattern != "" && (x.FullySharded || x.OverlapExpertParallel || x.OffloadActivations || x.CUDAGraphs == "layer" || x.CUDAGraphs == "full")
 	}},
-	{ID: RuleLowPrecisionAlignment, Reason: "the outputs of a mixer's projection per rank must be a multiple of the low-precision block (16, or 32 for mxfp8)", Breaks: func(f *target.Facts) bool {
-		n, m, tp := alignment(f.Job.Training.Precision), &f.Job.Model, f.Layout.TensorParallel
-		return m.Mamba != nil && (2*m.Mamba.InnerSize()+2*m.Mamba.Groups*m.Mamba.StateDim+m.Mamba.Heads)/tp%n != 0 ||
-			m.DeltaNet != nil && 2*(m.DeltaNet.KeyHeads*m.DeltaNet.KeyHeadDim+m.DeltaNet.ValueHeads*(m.DeltaNet.ValueHeadDim+1))/tp%n != 0
-	}},
+}
+
+// mixerFills reports whether the outputs of a mixer's projection on each tensor rank
+// are whole blocks of n.
+func mixerFills(m *job.Model, tp, n int) bool {
+	return (m.Mamba == nil || (2*m.Mamba.InnerSize()+2*m.Mamba.Groups*m.Mamba.StateDim+m.Mamba.Heads)/tp%n == 0) &&
+		(m.DeltaNet == nil || 2*(m.DeltaNet.KeyHeads*m.DeltaNet.KeyHeadDim+m.DeltaNet.ValueHeads*(m.DeltaNet.ValueHeadDim+1))/tp%n == 0)
 }
 
 // recomputesWhole reports whether the release runs whole layers of the model

@@ -142,9 +142,6 @@ var stateRules = []target.Rule{
 		l := f.Layout
 		return f.Job.Model.MoE != nil && l.ZeroStage >= 1 && l.ExpertDataParallel()%l.DataParallelReplicate != 0
 	}},
-	{ID: RuleParameterGather, Mesh: true, Reason: "fp8.parameter_gather needs zero_stage 1 or more", Breaks: func(f *target.Facts) bool {
-		return f.Job.Training.FP8.ParameterGather && f.Layout.ZeroStage == 0
-	}},
 	{ID: RuleBatchRamp, Reason: "each step of batch_ramp must be a multiple of micro_batch_size x data parallel ranks", Breaks: breaksBatchRamp},
 }
 

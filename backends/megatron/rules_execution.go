@@ -9,7 +9,7 @@ import (
 // precisionRules: Transformer Engine refuses matrices whose rows or columns
 // do not fill the blocks of a low-precision format.
 var precisionRules = []target.Rule{
-	{ID: RuleLowPrecisionAlignment, Reason: "widths and tokens per rank must be multiples of the low-precision block (16, or 32 for mxfp8)", Breaks: breaksAlignment},
+	{ID: RuleLowPrecisionAlignment, Reason: "widths, outputs of a mixer's projection and tokens per rank must be multiples of the low-precision block (16, or 32 for mxfp8)", Breaks: breaksAlignment},
 }
 
 // alignment is the multiple that both dimensions of a low-precision matrix
@@ -34,7 +34,7 @@ func breaksAlignment(f *target.Facts) bool {
 	if tokens%n != 0 || m.HiddenSize%n != 0 || m.FFNHiddenSize/l.TensorParallel%n != 0 {
 		return true
 	}
-	if m.MLA == nil && (m.AttentionHeads*m.HeadDim/l.TensorParallel)%n != 0 {
+	if !mixerFills(m, l.TensorParallel, n) || m.MLA == nil && (m.AttentionHeads*m.HeadDim/l.TensorParallel)%n != 0 {
 		return true
 	}
 	return m.MoE != nil && (m.MoE.ExpertFFNHiddenSize/l.ExpertTensorParallel%n != 0 ||
@@ -82,8 +82,8 @@ func adam(j *job.Job) bool {
 func (v *version) optimizerRules() []target.Rule {
 	alone, named := !v.atLeast(17, 0), !v.atLeast(18, 0)
 	return []target.Rule{
-		{ID: RuleParameterGather, Mesh: true, Reason: "fp8.parameter_gather needs the distributed optimizer, which muon is not before core_v0.18.0", Breaks: func(f *target.Facts) bool {
-			return named && f.Job.Training.FP8.ParameterGather && f.Job.Training.Optimizer.Kind == "muon"
+		{ID: RuleParameterGather, Mesh: true, Reason: "fp8.parameter_gather needs the distributed optimizer: zero_stage 1 or more and, before core_v0.18.0, no muon", Breaks: func(f *target.Facts) bool {
+			return f.Job.Training.FP8.ParameterGather && (f.Layout.ZeroStage == 0 || named && f.Job.Training.Optimizer.Kind == "muon")
 		}},
 		{ID: RuleSGD, Mesh: true, Reason: "the distributed optimizer and Megatron-FSDP keep the states of Adam only: sgd needs zero_stage 0", Breaks: func(f *target.Facts) bool {
 			return f.Job.Training.Optimizer.Kind == "sgd" && f.Layout.ZeroStage != 0

@@ -214,6 +214,20 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestRulesHaveNames: a rule is known by its id, which has one reason.
+func TestRulesHaveNames(t *testing.T) {
+	for _, version := range (Backend{}).Versions() {
+		tg, _ := Backend{}.Target(baseJob(version))
+		seen := map[diag.ID]string{}
+		for _, r := range tg.Rules {
+			if other, ok := seen[r.ID]; ok {
+				t.Errorf("%s: %s: %q and %q", version, r.ID, other, r.Reason)
+			}
+			seen[r.ID] = r.Reason
+		}
+	}
+}
+
 // TestRulesDoNotAllocate: the search asks them for every layout.
 func TestRulesDoNotAllocate(t *testing.T) {
 	for _, c := range launches() {

@@ -99,6 +99,8 @@ const (
 	UnknownKey diag.ID = "script-unknown-key"
 	// RepeatedOption: (warning) an option stands twice with two values.
 	RepeatedOption diag.ID = "script-repeated-option"
+	// IgnoredOption: the release reads the option and does not follow it.
+	IgnoredOption diag.ID = "script-ignored-option"
 	// Connections: CUDA_DEVICE_MAX_CONNECTIONS is not what the layout needs.
 	Connections diag.ID = "script-connections"
 	// LateExit: the run shall end itself after Slurm has ended it.

@@ -34,6 +34,7 @@ func (s *script) megatron(l *launch) {
 	}
 	s.unknownOptions(l, a)
 	s.repeated(a)
+	s.ignored(a)
 	for _, r := range relations() {
 		s.relation(a, &r)
 	}
@@ -323,6 +324,16 @@ func (s *script) repeated(a *arguments) {
 			continue
 		}
 		s.report(RepeatedOption, s.place(last), fmt.Sprintf("%s is %s on line %d and %s here. The last one counts. Remove one.", name, strings.Join(first.texts(), " "), first.line, strings.Join(last.texts(), " ")))
+	}
+}
+
+// ignored finds options that the release reads and does not follow.
+func (s *script) ignored(a *arguments) {
+	for _, r := range ignoredOptions() {
+		if a.table == nil || !a.table.Has(r.Instead) || !a.has(r.Option) {
+			continue
+		}
+		s.report(IgnoredOption, s.place(a.last(r.Option)), fmt.Sprintf("Megatron-LM %s reads %s and does not follow it: %s. %s is followed.", a.release, r.Option, r.Why, r.Instead))
 	}
 }
 

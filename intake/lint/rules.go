@@ -58,6 +58,7 @@ var rules = []Rule{
 	{OptionValue, diag.Error, "Option cannot have this value"},
 	{UnknownKey, diag.Error, "DeepSpeed has no such key"},
 	{RepeatedOption, diag.Warning, "Option stands twice"},
+	{IgnoredOption, diag.Error, "Option has no effect"},
 	{Connections, diag.Error, "CUDA_DEVICE_MAX_CONNECTIONS contradicts the layout"},
 	{LateExit, diag.Error, "Run outlives its time limit"},
 }

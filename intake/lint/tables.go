@@ -85,6 +85,12 @@ type renamed struct{ Old, New, Since, Source string }
 
 var renamedVariables = table[renamed]("renamed")
 
+// ignored is an option of Megatron-LM that releases with another one read and do
+// not follow.
+type ignored struct{ Option, Instead, Why, Source string }
+
+var ignoredOptions = table[ignored]("ignored")
+
 // secretVariable holds what nobody else shall know.
 type secretVariable struct{ Name, Source string }
 
