@@ -224,7 +224,7 @@ func (c *checker) rates(b *block, p pace) {
 	if s.Kind == "wsd" {
 		s.DecayShape = b.textOr("decay_shape", "linear")
 		if decay == 0 {
-			s.DecaySteps = max(1, t.Steps/10)
+			s.DecaySteps = max(1, min(t.Steps/10, t.Steps-s.WarmupSteps))
 		}
 	}
 	c.fits(s, t)

@@ -560,6 +560,8 @@ func TestTokens(t *testing.T) {
 		{"tokens, rounded up", "tokens = 16385", job.Training{Steps: 2, Tokens: 16385}},
 		{"warm-up and decay in tokens", "steps = 100\nschedule \"wsd\" {\nwarmup_tokens = 163840\ndecay_tokens = 163841\n}",
 			job.Training{Steps: 100, Tokens: 100 * 8 * 2048, Schedule: job.Schedule{Kind: "wsd", WarmupSteps: 10, DecaySteps: 11, DecayShape: "linear"}}},
+		{"what the warm-up leaves of wsd's tenth", "steps = 105\nschedule \"wsd\" {\nwarmup_steps = 100\n}",
+			job.Training{Steps: 105, Tokens: 105 * 8 * 2048, Schedule: job.Schedule{Kind: "wsd", WarmupSteps: 100, DecaySteps: 5, DecayShape: "linear"}}},
 		{"wsd's tenth", "steps = 105\nschedule \"wsd\" {\n}",
 			job.Training{Steps: 105, Tokens: 105 * 8 * 2048, Schedule: job.Schedule{Kind: "wsd", DecaySteps: 10, DecayShape: "linear"}}},
 		// The ramp 2, 4, 6 has three stages of 10 sequences: 5 steps of 2 (10

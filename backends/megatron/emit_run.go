@@ -35,9 +35,10 @@ func checkCheckpoint(v *version, j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.keep_last"), "Megatron-LM cannot save like this",
 			"pretrain_gpt.py never deletes a checkpoint. Leave keep_last out and clean the folder from outside. "+capability.Offers("training.checkpoint.keep_last"))
 	}
-	if c.Path != "" && !c.SaveOptimizer && (j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1) {
+	again := j.Slurm.Chain.UntilDone || j.Slurm.Chain.Count > 1 || j.Slurm.Requeue.Value
+	if c.Path != "" && !c.SaveOptimizer && again {
 		diags.Error(UnsupportedCheckpoint, j.Sources.Range("training.checkpoint.save_optimizer"), "Megatron-LM cannot save like this",
-			"A chain resumes from its checkpoints and needs the optimizer in them. Set save_optimizer = true.")
+			"A chain, and a job that Slurm queues again, resumes from its checkpoints and needs the optimizer in them. Set save_optimizer = true.")
 	}
 }
 

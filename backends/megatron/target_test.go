@@ -259,6 +259,7 @@ func TestDiagnostics(t *testing.T) {
 		{"alibi", "core_v0.19.2", func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "alibi"} }, UnsupportedModel, "ALiBi"},
 		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
 		{"prediction with YaRN", "core_v0.19.2", func(j *job.Job) { j.Model = gptOSS(); j.Model.MTPLayers = 1 }, UnsupportedModel, "multi-token prediction with YaRN"},
+		{"queued again without the optimizer", "core_v0.19.2", func(j *job.Job) { j.Training.Checkpoint.SaveOptimizer, j.Slurm.Requeue = false, job.Some(true) }, UnsupportedCheckpoint, "Set save_optimizer = true"},
 		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.AttentionBias = true }, UnsupportedModel, "--disable-bias-linear"},
 		{"biases of queries and of the MLP", "core_v0.19.2", func(j *job.Job) { j.Model.QKVBias, j.Model.AttentionBias, j.Model.MLPBias = true, true, false }, UnsupportedModel, "--disable-bias-linear"},
 		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {

@@ -107,7 +107,7 @@ var scheduleBlock = Block{
 	Arguments: []Argument{
 		{Name: "warmup_steps", Type: Count, Default: "0", Doc: "Steps over which the rate rises from zero."},
 		{Name: "warmup_tokens", Type: Count, Doc: "The same in tokens."},
-		{Name: "decay_steps", Type: Count, Limits: atLeastOne, Labels: []string{"cosine", "linear", "wsd"}, DefaultDoc: "to the end of the run; a tenth of the run for wsd", Doc: "Steps over which the rate falls."},
+		{Name: "decay_steps", Type: Count, Limits: atLeastOne, Labels: []string{"cosine", "linear", "wsd"}, DefaultDoc: "to the end of the run; for wsd a tenth of the run, or what the warm-up leaves", Doc: "Steps over which the rate falls."},
 		{Name: "decay_tokens", Type: Count, Limits: atLeastOne, Labels: []string{"cosine", "linear", "wsd"}, Doc: "The same in tokens."},
 		{Name: "decay_shape", Type: String, Labels: []string{"wsd"}, Enum: []string{"linear", "cosine", "exponential", "minus_sqrt"}, DefaultDoc: "`linear` for wsd", Doc: "How wsd falls."},
 		{Name: "minimum_learning_rate", Type: Number, Labels: []string{"cosine", "linear", "wsd"}, Default: "0", Doc: "Rate at the end of the decay."},
