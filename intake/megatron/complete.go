@@ -499,8 +499,24 @@ func (r *reading) execution() {
 	} else {
 		d.Remove(x + "context_parallel_type")
 	}
-	if d.Text(x+"optimizer_state_dtype") == "fp32" && !r.has("use_precision_aware_optimizer") {
-		d.Remove(x + "optimizer_state_dtype")
+	r.states()
+}
+
+// states settles the type of Adam's two moments, which a job has one argument for.
+func (r *reading) states() {
+	const path = "execution.optimizer_state_dtype"
+	of := func(dest string) string {
+		if o := r.given[dest]; o != nil {
+			return o.first()
+		}
+		return "fp32" // arguments.py
+	}
+	first, second := of("exp_avg_dtype"), of("exp_avg_sq_dtype")
+	switch {
+	case first != second:
+		r.d.Withdraw(path, fmt.Sprintf("the moments are kept in %s and %s, and a job has one type for both", first, second))
+	case r.d.Text(path) == "fp32" && !r.has("use_precision_aware_optimizer"):
+		r.d.Remove(path)
 	}
 }
 

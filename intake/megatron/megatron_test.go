@@ -106,6 +106,28 @@ func TestSingleExpert(t *testing.T) {
 	}
 }
 
+// TestStates: a job has one type for both moments, and keeps none of two that differ.
+func TestStates(t *testing.T) {
+	for options, want := range map[string]string{
+		"": "<nil>",
+		"--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16": "bf16",
+		"--use-precision-aware-optimizer --exp-avg-dtype bf16":                         "<nil>",
+		"--use-precision-aware-optimizer --exp-avg-sq-dtype fp8 --exp-avg-dtype bf16":  "<nil>",
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 "+options)); err != nil {
+			t.Fatal(err)
+		}
+		v, _ := d.Get("execution.optimizer_state_dtype")
+		unread := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool {
+			return strings.HasPrefix(f.Name, "--exp-avg") && f.Verdict == draft.Unknown
+		})
+		if fmt.Sprint(v.Value) != want || unread != (want == "<nil>" && options != "") {
+			t.Errorf("%s: %v, want %s; named: %v", options, v.Value, want, unread)
+		}
+	}
+}
+
 // TestRandomState: --no-save-rng goes with --no-save-optim, in any order; alone no
 // job says it.
 func TestRandomState(t *testing.T) {
