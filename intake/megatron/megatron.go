@@ -278,7 +278,11 @@ func (r *reading) option(o *option) {
 		r.find(o, draft.Unknown, "", p.Error())
 		return
 	}
+	earlier := r.given[entry.Dest]
 	r.given[entry.Dest] = o
+	if earlier != nil && o.open && argument != "" {
+		r.d.Leave(argument, fmt.Sprintf("it stands again on line %d, and the last counts", o.line))
+	}
 	if read := readers[o.long]; read != nil || class.Kind == schema.Job {
 		result := r.value(o, class.Argument)
 		r.unread[argument] = r.unread[argument] || result.verdict == draft.Unknown

@@ -106,6 +106,30 @@ func TestSingleExpert(t *testing.T) {
 	}
 }
 
+// TestTwice: of an option that stands twice the last value counts, known or not.
+func TestTwice(t *testing.T) {
+	line := func(words ...shell.Word) shell.Command {
+		all := []shell.Word{{Text: "pretrain_gpt.py", Line: 1}, {Text: "--num-layers", Line: 1}, {Text: "8", Line: 1}}
+		return shell.Command{Words: append(all, words...)}
+	}
+	first := []shell.Word{{Text: "--seq-length", Line: 2}, {Text: "4096", Line: 2}, {Text: "--seq-length", Line: 3}}
+	for _, c := range []struct {
+		last shell.Word
+		want string
+	}{
+		{shell.Word{Text: "8192", Line: 3}, "8192"},
+		{shell.Word{Text: "$LENGTH", Line: 3, Open: true}, "<nil>"},
+	} {
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", line(append(slices.Clone(first), c.last)...)); err != nil {
+			t.Fatal(err)
+		}
+		if v, _ := d.Get("model.sequence_length"); fmt.Sprint(v.Value) != c.want {
+			t.Errorf("%s: %v, want %s", c.last.Text, v.Value, c.want)
+		}
+	}
+}
+
 // TestStates: a job has one type for both moments, and keeps none of two that differ.
 func TestStates(t *testing.T) {
 	for options, want := range map[string]string{
