@@ -57,7 +57,24 @@ func checkPins(j *job.Job, t *target.Target) diag.List {
 	checkRecompute(j, t, &diags)
 	checkSequenceParallel(j, t, &diags)
 	checkStageLayers(j, t, &diags)
+	checkStages(j, t, &diags)
 	return diags
+}
+
+// checkStages reports pipelines of more ranks than the model has layers. Only a pinned
+// split may have empty stages.
+func checkStages(j *job.Job, t *target.Target, diags *diag.List) {
+	c, layers := &j.Constraints.Layout, j.Model.Layers
+	if !t.PipelineParallel || len(c.StageLayers) > 0 {
+		return
+	}
+	for pp := 1; pp <= layers; pp++ {
+		if c.PipelineParallel.Allows(pp) {
+			return
+		}
+	}
+	diags.Error(IDLayersIndivisible, j.Sources.Range("constraints.layout.pipeline_parallel"), "More pipeline ranks than layers",
+		fmt.Sprintf("The model has %s, and pipeline_parallel = %s leaves ranks without any. Take at most %d, or say in stage_layers which stages are empty.", units.Count(layers, "decoder layer"), show(c.PipelineParallel), layers))
 }
 
 // anyAllowed asks for the values that the choice names and for those that

@@ -57,6 +57,30 @@ func TestPins(t *testing.T) {
 	}
 }
 
+// TestMoreStagesThanLayers: ranks of a pipeline without a layer are reported, unless
+// a split says which they are.
+func TestMoreStagesThanLayers(t *testing.T) {
+	have := offering()
+	have.PipelineParallel = true
+	for _, c := range []struct {
+		layout job.LayoutConstraints
+		want   bool
+	}{
+		{job.LayoutConstraints{PipelineParallel: job.IntChoice{Values: []int{10}}}, true},
+		{job.LayoutConstraints{PipelineParallel: job.IntChoice{Ranged: true, Min: 9}}, true},
+		{job.LayoutConstraints{PipelineParallel: job.IntChoice{Values: []int{8, 10}}}, false},
+		{job.LayoutConstraints{PipelineParallel: job.IntChoice{Values: []int{10}}, StageLayers: []int{0, 1, 1, 1, 1, 1, 1, 1, 1, 0}}, false},
+		{job.LayoutConstraints{}, false},
+	} {
+		j := &job.Job{Model: job.Model{Layers: 8}, Sources: job.Sources{}}
+		j.Constraints.Layout = c.layout
+		diags := checkPins(j, have)
+		if got := len(diags) == 1 && diags[0].ID == IDLayersIndivisible && strings.Contains(diags[0].Detail, "Take at most 8"); got != c.want {
+			t.Errorf("%+v: %v", c.layout, diags)
+		}
+	}
+}
+
 // TestPredicted: without a link to the host nothing is sent there, because what
 // it takes would cost nothing in the prediction.
 func TestPredicted(t *testing.T) {
