@@ -1,6 +1,9 @@
 package torchtitan
 
-import "github.com/ndc-dev/ndc/compiler/runtime"
+import (
+	"github.com/ndc-dev/ndc/compiler/runtime"
+	"github.com/ndc-dev/ndc/lang/job"
+)
 
 // runtime is how the release runs a family of models: parameters in fp32, which
 // torch's fully_shard cuts over data-shard × context ranks, gathers block by
@@ -9,7 +12,7 @@ import "github.com/ndc-dev/ndc/compiler/runtime"
 // their last micro-batch only (torch.distributed.pipelining.stage,
 // backward_maybe_with_nosync). Blocks are written operator by operator
 // (docs/memory.md, "What a layer keeps").
-func (v *version) runtime(f *family) runtime.Runtime {
+func (v *version) runtime(f *family, gpu *job.GPU) runtime.Runtime {
 	r := runtime.Runtime{
 		Sharding: runtime.Sharding{
 			Unit: runtime.StoredBlock, Optimizer: 1, Gradients: 1, Parameters: 1,
@@ -23,9 +26,9 @@ func (v *version) runtime(f *family) runtime.Runtime {
 		// gather_dim and scatter_dim of the functional collectives are 1: chunk and cat
 		TensorParallel: runtime.TensorParallel{CopiesSequences: true},
 		Layers:         runtime.Layers{Implementation: "torchtitan", Compiled: "torchtitan-compiled", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
-		Attention:      runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true}, // torch.nn.functional.scaled_dot_product_attention
-		Experts:        runtime.Experts{FP32Combine: true, BiasAlone: true},
-		Buckets:        runtime.Buckets{Unhidden: 40e6}, // whole blocks, of which there is no measurement
+		Attention:      runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true},                  // torch.nn.functional.scaled_dot_product_attention
+		Experts:        runtime.Experts{FP32Combine: true, BiasAlone: true, Input: runtime.WholeWhereSplit}, // models/common/moe_sharding.py
+		Buckets:        runtime.Buckets{Unhidden: 40e6},                                                     // whole blocks, of which there is no measurement
 		Calibration:    runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
 		Loss: runtime.Loss{
 			Fused:        runtime.LossKernel{Base: 2},                                    // keeps the logits and writes their gradient
@@ -33,6 +36,7 @@ func (v *version) runtime(f *family) runtime.Runtime {
 			CompilesLoss: true,                                                           // compile.components = ["model", "loss"]; of a chunked loss what a chunk runs
 		},
 	}
+	r.Experts.LaunchedTogether = computeCapability(gpu) >= 9 // torch._grouped_mm; before, a loop (models/deepseek_v3/model/args.py)
 	v.own(&r, f)
 	return r
 }
@@ -42,6 +46,7 @@ func own022(r *runtime.Runtime, f *family) {
 	r.Recompute.KeepsReduceScatter = true
 	r.Recompute.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py
 	r.Experts.ReplicatedCombine = true              // models/moe/moe.py, routed_output_unsorted
+	r.Experts.Input = runtime.WholeInput            // models/llama4/infra/parallelize.py, apply_moe_ep_tp
 	r.TensorParallel.GathersQuantised = true        // torchao's Float8ColwiseParallel and Float8RowwiseParallel
 	r.TensorParallel.WholeEmbeddingGradient = true  // DTensor has no rule for that of an embedding cut by rows
 }

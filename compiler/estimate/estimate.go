@@ -260,7 +260,9 @@ func (e *Evaluator) resolve() {
 		e.hostLayer = units.Seconds(p.at("host_blocking"))
 	}
 	e.hostBackward = units.Ratio(p.at("host_backward"))
-	e.hostExpert = units.Seconds(p.at("host_expert"))
+	if !e.runtime.Experts.LaunchedTogether {
+		e.hostExpert = units.Seconds(p.at("host_expert"))
+	}
 	e.hostChunk = units.Seconds(p.at("host_chunk"))
 	e.hostMicroBatch = units.Seconds(p.at("host_micro_batch"))
 	e.hostStep = units.Seconds(p.at("host_step." + engine))

@@ -8,6 +8,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -185,13 +186,27 @@ func (b *builder) contextParallel(c *program.CoreAttention, forward, backward un
 	}
 }
 
+// wholeInput reports whether a mixture reads all tokens of the tensor group.
+func (b *builder) wholeInput() bool {
+	switch b.e.runtime.Experts.Input {
+	case runtime.WholeWhereSplit:
+		return b.l.ExpertTensorParallel > 1
+	case runtime.WholeInput:
+		return b.l.TensorParallel > 1
+	}
+	return false
+}
+
 // expertParallel adds dispatch and combine of a mixture-of-experts layer.
 func (b *builder) expertParallel() {
 	g := b.g.expert
 	m := b.e.model
 	row := 2 * float64(b.e.arch.ExpertWidth())
 	local := b.shard
-	if b.g.expertTensor.Size() > 1 {
+	switch split := b.g.expertTensor.Size() > 1; {
+	case split && b.wholeInput(): // every rank sends all tokens to its part of the experts
+		local = b.tokens
+	case split:
 		bytes := units.Bytes(float64(b.e.routed(b.l)) * row)
 		t := b.g.expertTensor.AllGather(bytes)
 		s := b.g.expertTensor.ReduceScatter(bytes)

@@ -304,6 +304,38 @@ func TestExpertVolume(t *testing.T) {
 	check(t, "all-to-all", collectiveBytes(&d, "expert_parallel", "all_to_all"), 64*31*4*2*2*8192*4096)
 }
 
+// TestSplitExperts: ranks that split experts exchange the rows that were routed to them,
+// or read all tokens of their group, which are gathered and scattered once around the
+// mixture.
+func TestSplitExperts(t *testing.T) {
+	const layers, tokens = 31, units.Bytes(2 * 8192 * 4096) // beside one without experts
+	l, x := single(8), execution()
+	l.TensorParallel, l.SequenceParallel, l.ExpertTensorParallel, l.DataParallelShard, l.MicroBatches = 8, true, 8, 1, 512
+	routed := tokens * units.Bytes(moe().MoE.TopK)
+	for _, c := range []struct {
+		input                      runtime.ExpertInput
+		split, whole               bool
+		gathered, routed, exchange units.Bytes // of a layer, forward and backward
+	}{
+		{runtime.PartInput, true, false, 2 * tokens, 4 * routed, 0},
+		{runtime.WholeWhereSplit, true, true, 4 * tokens, 0, 0},
+		{runtime.WholeInput, true, true, 4 * tokens, 0, 0},
+		{runtime.WholeWhereSplit, false, false, 2 * tokens, 0, 4 * routed / 8},
+		{runtime.WholeInput, false, true, 4 * tokens, 0, 4 * routed / 8},
+	} {
+		l := l
+		if !c.split {
+			l.ExpertTensorParallel, l.ExpertParallel = 1, 8
+		}
+		g := targetOf(runtimes.Blocks())
+		g.Runtime.Experts.Input = c.input
+		d := New(jobOf(moe(), 1), g).Describe(&l, &x)
+		check(t, "gathers", collectiveBytes(&d, "tensor_parallel", "all_gather"), 512*(layers*c.gathered+(4+2)*tokens))
+		check(t, "routed rows", collectiveBytes(&d, "expert_parallel", "all_gather"), 512*layers*c.routed)
+		check(t, "exchange", collectiveBytes(&d, "expert_parallel", "all_to_all"), 512*layers*c.exchange)
+	}
+}
+
 // TestDomains: of d NVLink domains a token with k copies touches
 // d·(1−(1−1/d)^k); DeepEP sends it once to each.
 func TestDomains(t *testing.T) {

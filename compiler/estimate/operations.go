@@ -41,6 +41,9 @@ func (b *builder) multiply(o *program.Operation, block *blockTimes) {
 	b.bwd[at] += t.Backward()
 	b.weight += t.WeightGradient
 	b.repeat(o.Modules, t.Forward)
+	if o.Kind == program.GroupedLinear && b.wholeInput() {
+		block.gathers = true
+	}
 	if o.Before == program.TensorGather {
 		block.gathers = true
 		block.column += t.Forward

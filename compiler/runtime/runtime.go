@@ -193,6 +193,11 @@ type Experts struct {
 	// ReplicatedCombine says that every rank of a tensor group weighs the experts'
 	// outputs for all tokens of the group, not for its part of them.
 	ReplicatedCombine bool
+	// Input is what of the tokens of a tensor group a mixture reads on each of its ranks.
+	Input ExpertInput
+	// LaunchedTogether says that one launch multiplies the rows of all experts of a
+	// rank, not one for each expert.
+	LaunchedTogether bool
 	// FusedMLP says that an expert MLP is one kernel that activates and quantises
 	// between its GEMMs.
 	FusedMLP bool
@@ -209,6 +214,21 @@ type Experts struct {
 	// step; zero where the engine has none.
 	Static StaticExperts
 }
+
+// ExpertInput is what of the tokens of a tensor group a mixture of experts reads on
+// each of its ranks.
+type ExpertInput uint8
+
+const (
+	// PartInput is the rank's part. Ranks that split experts exchange the rows that
+	// were routed to them.
+	PartInput ExpertInput = iota
+	// WholeWhereSplit is all tokens where ranks split experts: they are gathered before
+	// the mixture and its output is scattered, as around dense blocks.
+	WholeWhereSplit
+	// WholeInput is all tokens always.
+	WholeInput
+)
 
 // StaticExperts are buffers of fixed size for what is routed to the experts of a
 // rank. One kernel runs an expert MLP in them and works on the rows alone that a

@@ -119,11 +119,11 @@ plan "qwen3-30b-a3b" "torchtitan" {
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
     data_parallel_shard     = 8
-    zero_stage              = 3
-    micro_batch_size        = 8
-    micro_batches           = 8
-    recompute               = "selective"
-    recompute_modules       = ["op"]
+    zero_stage              = 2
+    micro_batch_size        = 1
+    micro_batches           = 64
+    recompute               = "none"
+    recompute_modules       = []
     recompute_method        = ""
     recompute_layers        = 0
   }
@@ -143,7 +143,7 @@ plan "qwen3-30b-a3b" "torchtitan" {
     compile                  = true
     moe_dispatcher           = "alltoall"
     context_parallel_type    = ""
-    reshard_after_forward    = true
+    reshard_after_forward    = false
     fully_sharded            = false
     shard_buffers            = ""
     sharp                    = "none"

@@ -151,7 +151,7 @@ stated, so that the rows count as uncertain. None of these rows counts for a goa
 const torchTitanText = `Messages of TorchTitan's commits, one of its issues and one of another project print logs with step times and memory. No fit sees them. They are of developers' machines: the same job of Llama 3 8B on eight H100 is logged at 5,605 tokens/s/GPU in February 2025,
 at 5,957 in March and at 7,031 in August, and Qwen3 32B with compile reaches 520 TFLOPS in the mean of its step, more than the products alone are predicted to reach at 500 W. All 23 runs are called feasible, and all eight that ran out of memory are not. Most of their memory is predicted too low. Three things stand out.
 With compile the machine of February 2025 was 1.12 to 1.34 times as fast in 8 bits as in 16, where 1.3 to 1.5 are predicted; with tensor parallelism 8-bit steps are met. Mixtures of 2025 took 1.2 to 1.5 times as long as predicted: DeepSeek-V3 671B longest, most of whose step is exchange between nodes, and whose router was forced to send a token to neighbours.
-One in a pipeline took 25 % less. One of 2026 on eight B200 took 13 % less. Four runs of Qwen3 32B with tensor parallelism judge memory alone: until October 2025 every rank gathered the queries and keys of all heads for their norms.
+One of 2026 on eight B200 took 13 % less. Four runs of Qwen3 32B with tensor parallelism judge memory alone: until October 2025 every rank gathered the queries and keys of all heads for their norms.
 So ranges of TorchTitan on mixtures are wider: 25 % of all terms together.
 `
 
