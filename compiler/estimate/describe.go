@@ -128,6 +128,8 @@ func (g *groups) of(c collectiveKind) *collective.Group {
 		return g.context
 	case collectiveExpertExchange, collectiveExpertGather:
 		return g.expert
+	case collectiveExpertTensorGather, collectiveExpertTensorScatter:
+		return g.expertTensor
 	case collectiveShardGather, collectiveShardReduce, collectiveShardAllReduce:
 		return g.shard
 	case collectiveReplicaReduce:

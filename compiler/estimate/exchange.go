@@ -211,8 +211,8 @@ func (b *builder) expertParallel() {
 		t := b.g.expertTensor.AllGather(bytes)
 		s := b.g.expertTensor.ReduceScatter(bytes)
 		for _, put := range []func(collectiveKind, units.Bytes, units.Seconds, units.Seconds){b.put, b.putBackward} {
-			put(collectiveExpertGather, bytes, t, 0)
-			put(collectiveExpertGather, bytes, s, 0)
+			put(collectiveExpertTensorGather, bytes, t, 0)
+			put(collectiveExpertTensorScatter, bytes, s, 0)
 		}
 	}
 	if g.Size() <= 1 {

@@ -317,7 +317,7 @@ func TestSplitExperts(t *testing.T) {
 		split, whole               bool
 		gathered, routed, exchange units.Bytes // of a layer, forward and backward
 	}{
-		{runtime.PartInput, true, false, 2 * tokens, 4 * routed, 0},
+		{runtime.PartInput, true, false, 2 * tokens, 2 * routed, 0},
 		{runtime.WholeWhereSplit, true, true, 4 * tokens, 0, 0},
 		{runtime.WholeInput, true, true, 4 * tokens, 0, 0},
 		{runtime.WholeWhereSplit, false, false, 2 * tokens, 0, 4 * routed / 8},
@@ -331,7 +331,8 @@ func TestSplitExperts(t *testing.T) {
 		g.Runtime.Experts.Input = c.input
 		d := New(jobOf(moe(), 1), g).Describe(&l, &x)
 		check(t, "gathers", collectiveBytes(&d, "tensor_parallel", "all_gather"), 512*(layers*c.gathered+(4+2)*tokens))
-		check(t, "routed rows", collectiveBytes(&d, "expert_parallel", "all_gather"), 512*layers*c.routed)
+		check(t, "routed rows", collectiveBytes(&d, "expert_tensor_parallel", "all_gather"), 512*layers*c.routed)
+		check(t, "their outputs", collectiveBytes(&d, "expert_tensor_parallel", "reduce_scatter"), 512*layers*c.routed)
 		check(t, "exchange", collectiveBytes(&d, "expert_parallel", "all_to_all"), 512*layers*c.exchange)
 	}
 }

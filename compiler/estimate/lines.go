@@ -110,6 +110,8 @@ const (
 	collectiveContextExchange
 	collectiveExpertExchange
 	collectiveExpertGather
+	collectiveExpertTensorGather
+	collectiveExpertTensorScatter
 	collectiveShardGather
 	collectiveShardReduce
 	collectiveShardAllReduce
@@ -134,6 +136,8 @@ var collectiveNames = [collectiveKinds]struct{ group, collective string }{
 	collectiveContextExchange:     {"context_parallel", "all_to_all"},
 	collectiveExpertExchange:      {"expert_parallel", "all_to_all"},
 	collectiveExpertGather:        {"expert_parallel", "all_gather"},
+	collectiveExpertTensorGather:  {"expert_tensor_parallel", "all_gather"},
+	collectiveExpertTensorScatter: {"expert_tensor_parallel", "reduce_scatter"},
 	collectiveShardGather:         {"data_parallel_shard", "all_gather"},
 	collectiveShardReduce:         {"data_parallel_shard", "reduce_scatter"},
 	collectiveShardAllReduce:      {"data_parallel_shard", "all_reduce"},
