@@ -208,7 +208,7 @@ func (d *drawing) modules() {
 		sets = []string{"core_attn", "core_attn shared_experts", "layernorm moe", "layernorm moe_act", "layernorm mlp moe_act", "mlp", "moe", "moe_act"}
 	}
 	if d.latent {
-		sets = []string{"core_attn", "mla_up_proj", "mla_up_proj mlp", "mla_up_proj moe", "layernorm mla_up_proj moe", "layernorm mla_up_proj moe_act",
+		sets = []string{"core_attn", "mla_up_proj", "mla_up_proj mlp", "mla_up_proj moe", "layernorm mla_up_proj", "layernorm mla_up_proj mlp", "layernorm mla_up_proj moe", "layernorm mla_up_proj moe_act",
 			"layernorm mla_up_proj mlp moe_act", "moe shared_experts"}
 	}
 	d.line("recompute_modules = %s", quoted(strings.Fields(pick(d, sets...))))
