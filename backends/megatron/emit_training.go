@@ -46,9 +46,9 @@ func (a *arguments) lossScale() {
 // recipes with a scale per block are precise enough for e4m3 throughout.
 func (a *arguments) fp8() {
 	f := &a.j.Training.FP8
-	recipe, format := f.Recipe, "hybrid"
+	recipe, format, from := f.Recipe, "hybrid", a.from("training.fp8.recipe")
 	if a.j.Training.Precision == "mxfp8" {
-		recipe = "mxfp8"
+		recipe, from = "mxfp8", a.from("training.precision")
 	}
 	if recipe == "" {
 		recipe = "tensorwise"
@@ -56,7 +56,6 @@ func (a *arguments) fp8() {
 	if recipe == "mxfp8" || recipe == "blockwise" {
 		format = "e4m3"
 	}
-	from := a.from("training.fp8.recipe")
 	a.add(from, "--fp8-format", format)
 	a.add(from, "--fp8-recipe", recipe)
 	if recipe == "delayed" {

@@ -146,8 +146,8 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
-  --fp8-format e4m3 # default: training.fp8.recipe
-  --fp8-recipe mxfp8 # default: training.fp8.recipe
+  --fp8-format e4m3 # spec: training.precision
+  --fp8-recipe mxfp8 # spec: training.precision
   # Recompute and offload
   --recompute-granularity selective # plan: layout.recompute
   --recompute-modules layernorm mla_up_proj moe_act # plan: layout.recompute_modules
