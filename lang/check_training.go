@@ -184,35 +184,36 @@ func (c *checker) schedule(b *block) {
 		c.fail(MissingArgument, c.at("training"), "The block training needs \"tokens\" or \"steps\": the length of the run.")
 		return
 	}
-	p := pace{t, c.job.Model.SequenceLength}
-	if !p.sound() {
-		return // the ramp was reported
+	ramp, length := t.BatchRamp, c.job.Model.SequenceLength
+	if t.GlobalBatchSize <= 0 || length <= 0 || ramp != nil && !sound(ramp, t.GlobalBatchSize) {
+		return // that was reported
 	}
-	switch perStep := float64(t.GlobalBatchSize) * float64(p.length); {
+	switch perStep := float64(t.GlobalBatchSize) * float64(length); {
 	case perStep > maxBatchTokens:
-		c.fail(OutOfRange, c.at("training.global_batch_size"), "%s of %s are %.1e tokens in one step, and the most is %.0e.", units.Count(t.GlobalBatchSize, "sequence"), units.Count(p.length, "token"), perStep, maxBatchTokens)
+		c.fail(OutOfRange, c.at("training.global_batch_size"), "%s of %s are %.1e tokens in one step, and the most is %.0e.", units.Count(t.GlobalBatchSize, "sequence"), units.Count(length, "token"), perStep, maxBatchTokens)
 		return
 	case hasSteps && float64(steps)*perStep > maxTokens:
 		c.fail(OutOfRange, c.at("training.steps"), "%s of %.1e tokens are %.1e tokens, and the most is %.0e.", units.Count(steps, "step"), perStep, float64(steps)*perStep, maxTokens)
 		return
-	case p.BatchRamp != nil && float64(p.BatchRamp.Sequences)*float64(p.length) > maxTokens:
-		c.fail(OutOfRange, c.at("training.batch_ramp.sequences"), "%s of %s are %.1e tokens, and the most is %.0e.", units.Count(p.BatchRamp.Sequences, "sequence"), units.Count(p.length, "token"), float64(p.BatchRamp.Sequences)*float64(p.length), maxTokens)
+	case ramp != nil && float64(ramp.Sequences)*float64(length) > maxTokens:
+		c.fail(OutOfRange, c.at("training.batch_ramp.sequences"), "%s of %s are %.1e tokens, and the most is %.0e.", units.Count(ramp.Sequences, "sequence"), units.Count(length, "token"), float64(ramp.Sequences)*float64(length), maxTokens)
 		return
 	}
 	if hasTokens {
-		steps = p.steps(tokens)
+		steps = t.StepsFor(tokens, length)
 	} else {
-		tokens = p.tokens(steps)
+		tokens = t.TokensOf(steps, length)
 	}
 	t.Steps, t.Tokens = int(steps), tokens
-	c.rates(b.child("schedule"), p)
+	c.rates(b.child("schedule"), length)
 }
 
 // rates settles the learning-rate schedule in steps.
-func (c *checker) rates(b *block, p pace) {
+func (c *checker) rates(b *block, length int) {
 	t := &c.job.Training
-	warmup, ok := c.either(b, "warmup", p.steps)
-	decay, fine := c.either(b, "decay", func(tokens int64) int64 { return ceilDiv(tokens, p.tokensPerStep()) })
+	perStep := int64(t.GlobalBatchSize) * int64(length)
+	warmup, ok := c.either(b, "warmup", func(tokens int64) int64 { return t.StepsFor(tokens, length) })
+	decay, fine := c.either(b, "decay", func(tokens int64) int64 { return tokens/perStep + min(tokens%perStep, 1) })
 	if !ok || !fine {
 		return
 	}
@@ -264,31 +265,9 @@ func (c *checker) fits(s *job.Schedule, t *job.Training) {
 	}
 }
 
-// pace turns steps into tokens and back, with the batch ramp if there is one.
-type pace struct {
-	*job.Training
-	length int
-}
-
-func (p pace) sound() bool {
-	r, batch := p.BatchRamp, p.GlobalBatchSize
-	return batch > 0 && p.length > 0 && (r == nil || r.Start > 0 && r.Increment > 0 && r.Start < batch && r.Sequences > 0 && r.Sizes(batch) <= maxSizes)
-}
-
-func (p pace) tokensPerStep() int64 { return int64(p.GlobalBatchSize) * int64(p.length) }
-
-func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }
-
-// steps is the number of optimizer steps that see at least so many tokens.
-func (p pace) steps(tokens int64) int64 {
-	steps, _ := p.After(math.MaxInt64, ceilDiv(tokens, int64(p.length)))
-	return steps
-}
-
-// tokens is the number of tokens that so many optimizer steps see.
-func (p pace) tokens(steps int64) int64 {
-	_, sequences := p.After(steps, math.MaxInt64)
-	return sequences * int64(p.length)
+// sound reports whether a batch grows to the global one.
+func sound(r *job.BatchRamp, global int) bool {
+	return r.Start > 0 && r.Increment > 0 && r.Start < global && r.Sequences > 0 && r.Sizes(global) <= maxSizes
 }
 
 // needs says what arithmetic a precision asks of a GPU.

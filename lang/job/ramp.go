@@ -41,9 +41,23 @@ func (r *BatchRamp) After(global int, steps, sequences int64) (taken, read int64
 	return taken + n, read + n*int64(global)
 }
 
-// After is what a run has done when it has taken at most so many steps and read at least so
+// StepsFor is the number of optimizer steps that read at least so many tokens, in
+// sequences of a length.
+func (t *Training) StepsFor(tokens int64, length int) int64 {
+	steps, _ := t.after(math.MaxInt64, ceilDiv(tokens, int64(length)))
+	return steps
+}
+
+// TokensOf is the number of tokens that so many optimizer steps read, in sequences of a
+// length.
+func (t *Training) TokensOf(steps int64, length int) int64 {
+	_, sequences := t.after(steps, math.MaxInt64)
+	return sequences * int64(length)
+}
+
+// after is what a run has done when it has taken at most so many steps and read at least so
 // many sequences, whichever is first.
-func (t *Training) After(steps, sequences int64) (taken, read int64) {
+func (t *Training) after(steps, sequences int64) (taken, read int64) {
 	if t.BatchRamp != nil {
 		return t.BatchRamp.After(t.GlobalBatchSize, steps, sequences)
 	}
@@ -54,15 +68,13 @@ func (t *Training) After(steps, sequences int64) (taken, read int64) {
 // SetBatch gives a job another batch. A run of so many tokens then takes another number of
 // steps, and one of so many steps reads another number of tokens.
 func (j *Job) SetBatch(sequences int) {
-	t, length := &j.Training, int64(j.Model.SequenceLength)
+	t, length := &j.Training, j.Model.SequenceLength
 	t.GlobalBatchSize = sequences
 	if j.Sources.IsSet("training.tokens") {
-		steps, _ := t.After(math.MaxInt64, ceilDiv(t.Tokens, length))
-		t.Steps = int(steps)
-		return
+		t.Steps = int(t.StepsFor(t.Tokens, length))
+	} else {
+		t.Tokens = t.TokensOf(int64(t.Steps), length)
 	}
-	_, read := t.After(int64(t.Steps), math.MaxInt64)
-	t.Tokens = read * length
 }
 
 // WholeSteps is how many steps of the whole batch read what a training reads. Where the
@@ -72,7 +84,7 @@ func (t *Training) WholeSteps() float64 {
 	if t.BatchRamp == nil {
 		return float64(t.Steps)
 	}
-	_, read := t.After(int64(t.Steps), math.MaxInt64)
+	_, read := t.after(int64(t.Steps), math.MaxInt64)
 	return float64(read) / float64(t.GlobalBatchSize)
 }
 
