@@ -337,6 +337,24 @@ func TestSplitExperts(t *testing.T) {
 	}
 }
 
+// TestLaunchedTogether: where one launch multiplies the rows of all experts, the host
+// does not launch them one by one, which takes longer than to multiply little.
+func TestLaunchedTogether(t *testing.T) {
+	m := moe()
+	m.SequenceLength, m.MoE.Experts, m.MoE.ExpertFFNHiddenSize = 512, 128, 64
+	l, x := single(8), execution()
+	step := func(together bool) units.Seconds {
+		g := targetOf(runtimes.Blocks())
+		g.Runtime.Experts.LaunchedTogether = together
+		return New(jobOf(m, 1), g).Step(&l, &x)
+	}
+	e := New(jobOf(m, 1), targetOf(runtimes.Blocks()))
+	layers := 31 * units.Seconds(l.MicroBatches) * (1 + units.Seconds(e.hostBackward)) // forward and backward
+	if saved, all := step(false)-step(true), layers*128*e.hostExpert; saved < all/2 || saved > 1.2*all {
+		t.Errorf("saved %v, of which the host takes %v one by one", saved, all)
+	}
+}
+
 // TestDomains: of d NVLink domains a token with k copies touches
 // d·(1−(1−1/d)^k); DeepEP sends it once to each.
 func TestDomains(t *testing.T) {

@@ -48,22 +48,24 @@ type Peak struct {
 // Model predicts memory for one job on one target. It caches terms per axis,
 // so it must not be used from several goroutines at once; make one per worker.
 type Model struct {
-	job       *job.Job
-	target    *target.Target
-	arch      *program.Program
-	runtime   *runtime.Runtime // the target's
-	precision precision
-	element   int64 // bytes of the compute type
-	whole     int64 // bytes of all parameters in it
-	cache     map[shape]*terms
-	pipeline  *pipeline // of the layout being evaluated
-	pipelines pipelines
-	chunks    []chunk // of the rank being evaluated
-	overhead  overhead
-	margin    float64 // of a layout without experts
-	bound     uncertainty.Bound
-	skewed    *Model // with busier experts; made when needed
-	balanced  bool   // experts are taken as they are
+	job          *job.Job
+	target       *target.Target
+	arch         *program.Program
+	runtime      *runtime.Runtime // the target's
+	precision    precision
+	element      int64 // bytes of the compute type
+	whole        int64 // bytes of all parameters in it
+	cache        map[shape]*terms
+	pipeline     *pipeline // of the layout being evaluated
+	pipelines    pipelines
+	chunks       []chunk // of the rank being evaluated
+	overhead     overhead
+	margin       float64 // of a layout without experts
+	bound        uncertainty.Bound
+	router       uncertainty.Routing // of a mixture
+	expertLayers int
+	skewed       *Model // with busier experts; made when needed
+	balanced     bool   // experts are taken as they are
 }
 
 // New prepares a prediction.

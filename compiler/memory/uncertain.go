@@ -30,6 +30,9 @@ func (m *Model) uncertain() {
 	spread := uncertainty.Memory{Spread: m.overhead.spread, Tail: m.overhead.growth}
 	limits := m.job.Constraints.MaxOOMProbability
 	m.margin, m.bound = units.Rounded(spread.Margin(limits.Limits())), uncertainty.BoundOf(limits.Limits())
+	if m.job.Model.MoE != nil {
+		m.router, m.expertLayers = m.routing(), m.layersOfExperts()
+	}
 }
 
 // judge says how uncertain the peak of a layout is and what has to be usable for
@@ -107,7 +110,7 @@ func (m *Model) varies(e *evaluation) float64 {
 	if moe == nil || moe.TokenDrop || m.balanced || m.static(e.x) {
 		return 0
 	}
-	return m.uneven(e) / math.Sqrt(max(1, float64(m.expertLayers())/float64(e.l.PipelineParallel)))
+	return m.uneven(e) / math.Sqrt(max(1, float64(m.expertLayers)/float64(e.l.PipelineParallel)))
 }
 
 // share is how much of a rank's memory grows with the tokens of its experts.
@@ -119,8 +122,8 @@ func (m *Model) share(e *evaluation, device units.Bytes) float64 {
 	return min(1, max(0, (float64(m.skewed.Peak(e.l, e.x).Device)/float64(device)-1)/busier))
 }
 
-// expertLayers counts the layers that have experts.
-func (m *Model) expertLayers() (layers int) {
+// layersOfExperts counts the layers that have experts.
+func (m *Model) layersOfExperts() (layers int) {
 	for k := range m.arch.Kinds() {
 		if m.arch.Kinds()[k].MoE {
 			layers += m.arch.Count(k, 0, m.arch.Model.Layers)
@@ -133,7 +136,7 @@ func (m *Model) expertLayers() (layers int) {
 // a share of the mean.
 func (m *Model) uneven(e *evaluation) float64 {
 	moe := m.job.Model.MoE
-	return m.routing().Rank(m.exchanged(e), moe.Experts, moe.TopK, moe.Experts/e.l.ExpertParallel)
+	return m.router.Rank(m.exchanged(e), moe.Experts, moe.TopK, moe.Experts/e.l.ExpertParallel)
 }
 
 // exchanged is the number of tokens of a micro-batch that the ranks of an expert
@@ -154,7 +157,7 @@ func (m *Model) expertRows(e *evaluation) *plan.ExpertRows {
 	padding := float64(moe.Experts/e.l.ExpertParallel*fixed.RowMultiple) / 2 / mean
 	load := moe.LoadImbalance
 	if load <= 1 {
-		ranks := e.l.ExpertParallel * m.expertLayers()
+		ranks := e.l.ExpertParallel * m.expertLayers
 		load = 1 + float64(m.uneven(e)*math.Sqrt(2*math.Log(float64(max(2, ranks)))))
 	}
 	return &plan.ExpertRows{Buffer: fixed.Capacity, Busiest: units.Rounded(load + padding)}
