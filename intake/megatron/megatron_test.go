@@ -18,14 +18,21 @@ func command(line string) shell.Command {
 	return c
 }
 
+// launched is the draft of a launch of the newest release.
+func launched(t *testing.T, line string) *draft.Draft {
+	t.Helper()
+	d := draft.New()
+	if err := Read(d, "run.sh", "core_v0.19.2", command(line)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestDrop: what ndc emits too is taken back, and the rest stays as it was
 // written, however long.
 func TestDrop(t *testing.T) {
 	long := strings.Repeat("x", 300)
-	d := draft.New()
-	if err := Read(d, "run.sh", "core_v0.19.2", command("torchrun pretrain_gpt.py --manual-gc-interval 100 --vocab-file /"+long+" --log-throughput --dataloader-type cyclic")); err != nil {
-		t.Fatal(err)
-	}
+	d := launched(t, "torchrun pretrain_gpt.py --manual-gc-interval 100 --vocab-file /"+long+" --log-throughput --dataloader-type cyclic")
 	Drop(d, command("torchrun x.py --manual-gc-interval 100 --log-throughput --dataloader-type single"))
 	v, _ := d.Get(draft.Labelled("backend", Kind) + ".extra_args")
 	if want := []string{"--vocab-file", "/" + long, "--dataloader-type", "cyclic"}; !slices.Equal(v.Value.([]string), want) {
@@ -54,10 +61,7 @@ func TestLists(t *testing.T) {
 		kinds        string
 		first, every int64
 	}{{"([0]*3+[1]*5)", 3, 1}, {"([0]+[1])*4", 0, 2}, {"[1]*8", 0, 1}} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --num-experts 4 --ffn-hidden-size 64 --moe-layer-freq "+c.kinds)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --num-experts 4 --ffn-hidden-size 64 --moe-layer-freq "+c.kinds)
 		if first, every := d.Int("model.moe.first_dense_layers"), d.Int("model.moe.layer_frequency"); first != c.first || every != c.every {
 			t.Errorf("%s: %d dense layers, then every %d; want %d and %d", c.kinds, first, every, c.first, c.every)
 		}
@@ -76,10 +80,7 @@ func TestBatches(t *testing.T) {
 		"--seq-length 64 --step-batch-size-schedule 512:4":                                  "0: 0 + 0 over 0",
 		"--seq-length 64 --global-batch-size 8 --rampup-batch-size 4 2 16 --no-rope-fusion": "8: 4 + 2 over 16",
 	} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 "+options)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
 		const ramp = "training.batch_ramp."
 		got := fmt.Sprintf("%d: %d + %d over %d", d.Int("training.global_batch_size"), d.Int(ramp+"start"), d.Int(ramp+"increment"), d.Int(ramp+"sequences"))
 		unread := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool { return strings.Contains(f.Name, "batch") && f.Verdict == draft.Unknown })
@@ -96,10 +97,7 @@ func TestSingleExpert(t *testing.T) {
 		"--moe-router-topk 1 --moe-router-pre-softmax":            "false",
 		"--moe-router-topk 2 --moe-router-score-function sigmoid": "true",
 	} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --num-experts 4 --ffn-hidden-size 64 "+options)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --num-experts 4 --ffn-hidden-size 64 "+options)
 		if v, _ := d.Get("model.moe.router.normalize"); fmt.Sprint(v.Value) != want {
 			t.Errorf("%s: normalize = %v, want %s", options, v.Value, want)
 		}
@@ -138,10 +136,7 @@ func TestStates(t *testing.T) {
 		"--use-precision-aware-optimizer --exp-avg-dtype bf16":                         "<nil>",
 		"--use-precision-aware-optimizer --exp-avg-sq-dtype fp8 --exp-avg-dtype bf16":  "<nil>",
 	} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 "+options)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
 		v, _ := d.Get("execution.optimizer_state_dtype")
 		unread := slices.ContainsFunc(d.Findings, func(f draft.Finding) bool {
 			return strings.HasPrefix(f.Name, "--exp-avg") && f.Verdict == draft.Unknown
@@ -156,10 +151,7 @@ func TestStates(t *testing.T) {
 // job says it.
 func TestRandomState(t *testing.T) {
 	for options, want := range map[string]string{"--no-save-rng": "", "--no-save-optim": "false", "--no-save-rng --no-save-optim": "false"} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --save /c "+options)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --save /c "+options)
 		got := ""
 		if v, ok := d.Get("training.checkpoint.save_optimizer"); ok {
 			got = fmt.Sprint(v.Value)
@@ -175,10 +167,7 @@ func TestRandomState(t *testing.T) {
 // not say either, which gets the framework's own.
 func TestRerun(t *testing.T) {
 	for options, want := range map[string]string{"": "", "--rerun-mode disabled": "disabled", "--rerun-mode validate_results": "validate_results"} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 "+options)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
 		if got := d.Text("training.rerun_mode"); got != want {
 			t.Errorf("%q: rerun_mode %q, want %q", options, got, want)
 		}
@@ -221,10 +210,7 @@ func TestShare(t *testing.T) {
 		"--num-layers 8 --pipeline-model-parallel-layout Et|ttt|ttt|tL":                                                                       "[1 3 3 1]",
 		"--num-layers 9": "[]",
 	} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --pipeline-model-parallel-size 4 "+options)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --pipeline-model-parallel-size 4 "+options)
 		v, _ := d.Get("constraints.layout.stage_layers")
 		list, _ := v.Value.([]int64)
 		if got := fmt.Sprint(list); got != want {

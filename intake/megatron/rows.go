@@ -24,38 +24,31 @@ type row struct {
 }
 
 // rows are the lines of options.jsonl by their options.
-var rows = sync.OnceValue(func() map[string]row {
-	all := map[string]row{}
-	for line := range bytes.Lines(optionsFile) {
-		var r row
-		d := json.NewDecoder(bytes.NewReader(line))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&r); err != nil {
-			panic("megatron: options.jsonl: " + err.Error())
+var rows = lines(optionsFile, "options.jsonl", func(r row) string { return r.Option })
+
+// lines are the lines of a file by what they are about, read once.
+func lines[R any](content []byte, name string, about func(R) string) func() map[string]R {
+	return sync.OnceValue(func() map[string]R {
+		all := map[string]R{}
+		for line := range bytes.Lines(content) {
+			var r R
+			d := json.NewDecoder(bytes.NewReader(line))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&r); err != nil {
+				panic("megatron: " + name + ": " + err.Error())
+			}
+			all[about(r)] = r
 		}
-		all[r.Option] = r
-	}
-	return all
-})
+		return all
+	})
+}
 
 //go:embed former.jsonl
 var formerFile []byte
 
 // former are options of earlier releases and of forks, which no release has that
 // ndc emits for: lines of former.jsonl.
-var former = sync.OnceValue(func() map[string]formerRow {
-	all := map[string]formerRow{}
-	for line := range bytes.Lines(formerFile) {
-		var r formerRow
-		d := json.NewDecoder(bytes.NewReader(line))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&r); err != nil {
-			panic("megatron: former.jsonl: " + err.Error())
-		}
-		all[r.Option] = r
-	}
-	return all
-})
+var former = lines(formerFile, "former.jsonl", func(r formerRow) string { return r.Option })
 
 // formerRow is a row of one of them: what it says, why a job says nothing of it,
 // or why ndc does not read it.

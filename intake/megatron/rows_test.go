@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/backends/megatron"
-	"github.com/ndc-dev/ndc/intake/draft"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -98,10 +97,7 @@ func TestFormer(t *testing.T) {
 		"--pad-vocab-size-to 250880":    "zero_stage=0 precision=bf16 padded=250880",
 		"--fp8-hybrid --data-impl mmap": "zero_stage=0 precision=fp8 padded=<nil>",
 	} {
-		d := draft.New()
-		if err := Read(d, "run.sh", "core_v0.19.2", command("pretrain_gpt.py --num-layers 8 --bf16 "+options)); err != nil {
-			t.Fatal(err)
-		}
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --bf16 "+options)
 		get := func(path string) any { v, _ := d.Get(path); return v.Value }
 		if got := fmt.Sprintf("zero_stage=%v precision=%v padded=%v", get("constraints.layout.zero_stage"), get("training.precision"), get("model.padded_vocab_size")); got != want {
 			t.Errorf("%q: %s, want %s", options, got, want)
