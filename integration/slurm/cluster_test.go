@@ -114,7 +114,7 @@ SlurmdPort=16918
 SlurmUser=root
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket=DIR/run/munge.socket,cred_expire=5
+AuthInfo=socket=DIR/run/munge.socket,cred_expire=30
 StateSaveLocation=DIR/state
 SlurmdSpoolDir=DIR/spool/%n
 SlurmctldPidFile=DIR/run/slurmctld.pid
