@@ -1,7 +1,9 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -168,4 +170,43 @@ func Comment(value string) string {
 		}
 		return r
 	}, value)
+}
+
+// SetByShell lists the variables that a script of bash sets for the lines behind it, each
+// once, in their order; what a subshell sets ends with it. Of what is no script it is nil.
+func SetByShell(script string) (names []string) {
+	tree, err := ParseShell([]byte(script))
+	if err != nil {
+		return nil
+	}
+	set := func(name *syntax.Lit) {
+		if name != nil && !slices.Contains(names, name.Value) {
+			names = append(names, name.Value)
+		}
+	}
+	syntax.Walk(tree, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Subshell, *syntax.CmdSubst:
+			return false
+		case *syntax.Assign:
+			set(n.Name)
+		case *syntax.WordIter:
+			set(n.Name)
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && slices.Contains([]string{"read", "mapfile", "readarray"}, n.Args[0].Lit()) {
+				for _, w := range n.Args[1:] {
+					if IsName(w.Lit()) {
+						set(w.Parts[0].(*syntax.Lit))
+					}
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// ParseShell parses a script of bash.
+func ParseShell(script []byte) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(script), "")
 }
