@@ -15,13 +15,21 @@ var passed = []string{"MASTER_ADDR", "MASTER_PORT", "NDC_DIR", "NDC_JOB_DIR", "N
 // are passed by name so that their values stand in no file.
 var secrets = []string{"HF_TOKEN", "WANDB_API_KEY"}
 
-// container fills in how srun starts the node script inside an image.
-func (v *batchView) container(j *job.Job) {
+// containerView is how srun starts the node script inside an image, with Pyxis
+// or Apptainer.
+type containerView struct {
+	Image                       render.Word
+	Mounts, Pyxis, Apptainer    []render.Word
+	UnsurePaths, MountedFolders []render.Word
+	Names                       string // of the variables that Apptainer passes on
+}
+
+func container(j *job.Job) *containerView {
 	c := j.Slurm.Container
 	if c.Image == "" {
-		return
+		return nil
 	}
-	v.Image = render.Expanding(c.Image)
+	v := &containerView{Image: render.Expanding(c.Image)}
 	names := append([]string{}, passed...)
 	for _, r := range references(j) {
 		names = append(names, render.HostVariable(r))
@@ -34,11 +42,12 @@ func (v *batchView) container(j *job.Job) {
 		v.Mounts = append(v.Mounts, render.Expanding(m))
 	}
 	if c.Runtime == "apptainer" {
-		v.ContainerNames = strings.Join(names, " ")
+		v.Names = strings.Join(names, " ")
 		v.Apptainer = apptainer(c)
-		return
+		return v
 	}
 	v.Pyxis = pyxis(c, names)
+	return v
 }
 
 // joined makes one word of an option and a value.

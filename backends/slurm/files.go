@@ -85,27 +85,33 @@ type batchView struct {
 	EnvFile                     *render.Word
 	Modules                     []render.Word
 	Nodes                       int
-	CheckpointPath              render.Word
-	CheckpointPathExpands       bool
-	LatestStep                  string
-	Chain                       bool
-	ChainCount, Steps           int
+	Chain                       *chainView    // nil: none
+	Progress                    *progressView // nil: nothing asks for it
 	GPUsPerNode, WaitSeconds    int
 	TasksPerNode                int
-	Singleton, PerRank          bool
+	PerRank                     bool
 	Hang                        *hang
 	Spares                      *spares
-	Start                       string // of the ranks
-	StalledCap, FailureCap      int
-	NodeCheck                   []render.Word
-	NodeCheckSeconds            int
-	Image                       render.Word
-	Mounts, Pyxis, Apptainer    []render.Word
+	Start                       string         // of the ranks
+	NodeCheck                   *nodeCheck     // nil: none
+	Container                   *containerView // nil: none
 	References                  []render.Word
-	UnsurePaths, MountedFolders []render.Word
-	ContainerNames              string
 
 	SbatchHeader, BeforeLaunch, AfterLaunch *override // nil: none
+}
+
+// chainView is what the links of a chain know of it.
+type chainView struct {
+	Count, Steps           int // Count 0: until all steps are trained
+	StalledCap, FailureCap int
+	Singleton              bool
+}
+
+// progressView tells how far the checkpoints are.
+type progressView struct {
+	Path        render.Word
+	PathExpands bool   // names variables
+	LatestStep  string // lines of shell that print it
 }
 
 func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overrides map[string]*override, hang *hang) []byte {
@@ -114,9 +120,8 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		Header: render.Header, Summary: summary(j, l), ScriptName: name,
 		ScriptPattern: render.Literal(name), ScriptWord: render.Literal(name),
 		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
-		TasksPerNode: tasksPerNode(j), Singleton: slices.Contains(j.Slurm.Directives, singleton), PerRank: !j.Training.Logging.OneLog, Hang: hang, Spares: spareNodes(j, p, l),
-		Chain: chained(j), ChainCount: j.Slurm.Chain.Count, Steps: l.Steps,
-		StalledCap: stalledCap, FailureCap: failureCap,
+		TasksPerNode: tasksPerNode(j), PerRank: !j.Training.Logging.OneLog, Hang: hang, Spares: spareNodes(j, p, l),
+		NodeCheck: nodeCheckOf(j), Container: container(j),
 		SbatchHeader: overrides["sbatch_header"], BeforeLaunch: overrides["before_launch"], AfterLaunch: overrides["after_launch"],
 	}
 	for _, name := range references(j) {
@@ -129,27 +134,36 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 	for _, m := range j.Slurm.Modules {
 		v.Modules = append(v.Modules, render.Literal(m))
 	}
-	if v.Chain || v.Spares != nil && l.CheckpointPath != "" {
-		path := hostPath(j.Slurm.Container.Mounts, l.CheckpointPath)
-		v.CheckpointPath, v.CheckpointPathExpands = render.Expanding(path), strings.Contains(path, "${")
-		v.LatestStep = l.LatestStep
+	if chained(j) {
+		v.Chain = &chainView{
+			Count: j.Slurm.Chain.Count, Steps: l.Steps, StalledCap: stalledCap, FailureCap: failureCap,
+			Singleton: slices.Contains(j.Slurm.Directives, singleton),
+		}
 	}
-	v.NodeCheck, v.NodeCheckSeconds = nodeCheck(j)
-	v.container(j)
+	if v.Chain != nil || v.Spares != nil && l.CheckpointPath != "" {
+		path := hostPath(j.Slurm.Container.Mounts, l.CheckpointPath)
+		v.Progress = &progressView{Path: render.Expanding(path), PathExpands: strings.Contains(path, "${"), LatestStep: l.LatestStep}
+	}
 	v.Start = string(must("start.tmpl", v))
 	return must("job.sbatch.tmpl", v)
 }
 
 // nodeCheck is the command of slurm.node_check, and how long it may take.
-func nodeCheck(j *job.Job) (command []render.Word, seconds int) {
+type nodeCheck struct {
+	Command []render.Word
+	Seconds int
+}
+
+func nodeCheckOf(j *job.Job) *nodeCheck {
 	c := j.Slurm.NodeCheck
 	if c == nil {
-		return nil, 0
+		return nil
 	}
+	v := &nodeCheck{Seconds: max(1, int(c.Timeout))}
 	for _, word := range strings.Fields(c.Command) {
-		command = append(command, render.Expanding(word))
+		v.Command = append(v.Command, render.Expanding(word))
 	}
-	return command, max(1, int(c.Timeout))
+	return v
 }
 
 // summary is one line on what the files are for.

@@ -45,14 +45,16 @@ func spareNodes(j *job.Job, p *plan.Plan, l Launch) *spares {
 	if s.SpareNodes == 0 {
 		return nil
 	}
-	_, check := nodeCheck(j)
 	v := &spares{
-		Fruitless: s.SpareNodes, CheckSeconds: int(checkTime) + check,
+		Fruitless: s.SpareNodes, CheckSeconds: int(checkTime),
 		Segment: s.Segment, Group: j.AllocatedNodes(), Whole: j.Cluster.Nodes,
 		// sbatch refuses a list of nodes of which some are excluded.
 		HandsOn: chained(j) && s.NodeList == "",
 		Exclude: render.Literal(s.Exclude), Excludes: s.Exclude != "",
 		ExpireSeconds: int(exclusionTime), MostExcluded: mostBad(j),
+	}
+	if c := nodeCheckOf(j); c != nil {
+		v.CheckSeconds += c.Seconds
 	}
 	if s.Segment > 0 {
 		v.Group, v.Whole = s.Segment+s.SpareNodes, s.Segment
@@ -78,18 +80,16 @@ type checkView struct {
 	NeededMiB, IdleMiB          int64
 	NVLink                      bool
 	Segment                     int
-	NodeCheck                   []render.Word
-	NodeCheckSeconds            int
+	NodeCheck                   *nodeCheck // nil: none
 }
 
 // checkScript looks at a node: check.sh.
 func checkScript(j *job.Job, p *plan.Plan, l Launch) []byte {
-	v := checkView{
+	return must("check.sh.tmpl", checkView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: j.Name + ".sbatch",
 		GPUsPerNode: j.Cluster.GPUsPerNode, OtherGPUs: j.Cluster.GPUsPerNode - 1,
 		NeededMiB: int64(math.Ceil(float64(p.Memory.Peak.DeviceBytes) / float64(units.MiB))), IdleMiB: int64(idleMemory / units.MiB),
 		NVLink: j.Cluster.NVLink.Domain > 1 && j.Cluster.GPUsPerNode > 1, Segment: j.Slurm.Segment,
-	}
-	v.NodeCheck, v.NodeCheckSeconds = nodeCheck(j)
-	return must("check.sh.tmpl", v)
+		NodeCheck: nodeCheckOf(j),
+	})
 }
