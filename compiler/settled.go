@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -164,6 +165,45 @@ func Best(j *job.Job, plans []*plan.Plan) int {
 		}
 	}
 	return best
+}
+
+// Nearest finds, of some infeasible plans of one job on ascending numbers of nodes, the
+// one that misses its limits by the least, the largest of those that are equally far.
+func Nearest(plans []*plan.Plan) int {
+	nearest := len(plans) - 1
+	for i := nearest - 1; i >= 0; i-- {
+		if compareMisses(missOf(plans[i]), missOf(plans[nearest])) < 0 {
+			nearest = i
+		}
+	}
+	return nearest
+}
+
+// miss is how far an infeasible plan is from being feasible. Of two it is the one with the
+// lesser shortage, whatever the shares are, as among the layouts of one size.
+type miss struct {
+	shortage int     // 3 where no layout is legal, 2 where the GPU's memory is short, 1 where the node's is
+	share    float64 // by which the limit is missed
+}
+
+func missOf(p *plan.Plan) miss {
+	r := &p.Infeasible.Reasons[0]
+	m := miss{share: r.Needed/r.Available - 1}
+	switch {
+	case r.Needed == 0: // no layout has anything that a limit could be held against
+		return miss{shortage: 3}
+	case r.ID == string(search.IDMemory):
+		m.shortage = 2
+	case r.ID == string(search.IDHostMemory):
+		m.shortage = 1
+	case r.ID == string(search.IDExposed): // a share itself
+		m.share = r.Needed - r.Available
+	}
+	return m
+}
+
+func compareMisses(a, b miss) int {
+	return cmp.Or(cmp.Compare(a.shortage, b.shortage), cmp.Compare(a.share, b.share))
 }
 
 // Held are the jobs of some plans, one for each size, where the least memory is looked

@@ -196,3 +196,30 @@ func TestBestSize(t *testing.T) {
 		}
 	}
 }
+
+// TestNearest: of sizes of which none fits, the one that is short of the least is told,
+// the largest of equals. Memory that is short counts before any limit, and a size
+// without legal layouts last.
+func TestNearest(t *testing.T) {
+	of := func(id string, needed, available float64) *plan.Plan {
+		return &plan.Plan{Infeasible: &plan.Infeasible{Reasons: []plan.Reason{{ID: id, Needed: needed, Available: available}}}}
+	}
+	for _, c := range []struct {
+		name  string
+		plans []*plan.Plan
+		want  int
+	}{
+		{"GPU-hours grow", []*plan.Plan{of("gpu-hours", 6.7, 5), of("gpu-hours", 7.6, 5)}, 0},
+		{"an MFU falls", []*plan.Plan{of("mfu", 0.9, 0.53), of("mfu", 0.9, 0.46)}, 0},
+		{"time falls", []*plan.Plan{of("training-time", 3000, 180), of("training-time", 450, 180)}, 1},
+		{"shares of communication", []*plan.Plan{of("exposed-communication", 0.06, 0.04), of("exposed-communication", 0.2, 0.19)}, 1},
+		{"memory before limits", []*plan.Plan{of("memory", 81, 80), of("host-memory", 81, 80), of("cost", 900, 80)}, 2},
+		{"host before GPU", []*plan.Plan{of("memory", 81, 80), of("host-memory", 99, 80), of("memory", 80.5, 80)}, 1},
+		{"legal before illegal", []*plan.Plan{of("memory", 200, 80), of("batch-not-divisible", 0, 0)}, 0},
+		{"equals", []*plan.Plan{of("batch-not-divisible", 0, 0), of("batch-not-divisible", 0, 0)}, 1},
+	} {
+		if got := Nearest(c.plans); got != c.want {
+			t.Errorf("%s: the nearest is %d, want %d", c.name, got, c.want)
+		}
+	}
+}

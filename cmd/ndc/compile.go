@@ -57,7 +57,7 @@ type request struct {
 }
 
 // compile makes of each size that a job leaves open a job of its own, and takes the
-// best, or the one that is locked. What the backend refuses is left out as long as
+// best, the nearest where none fits, or the one that is locked. What the backend refuses is left out as long as
 // anything is left.
 func compile(r *request) (*compiled, diag.List) {
 	settled := compiler.Settled(r.job)
@@ -83,7 +83,7 @@ func compile(r *request) (*compiled, diag.List) {
 	case jobs == nil:
 		return nil, refused
 	case best < 0:
-		return r.compile(jobs[len(jobs)-1])
+		return r.compile(jobs[compiler.Nearest(plans)])
 	default:
 		return r.compile(jobs[best])
 	}
