@@ -58,8 +58,22 @@ func fewer(j *job.Job) []int {
 	return list
 }
 
+// nodesChange says how the job gets another number of nodes.
 func nodesChange(j *job.Job, nodes int) string {
-	return fmt.Sprintf("cluster.nodes = %d (now %d)", nodes, j.Cluster.Nodes)
+	return fmt.Sprintf("%s (now %d)", nodesSetting(j, nodes), j.Cluster.Nodes)
+}
+
+// nodesSetting is what gives a job a number of nodes: the cluster's, or the job's own
+// number where it says one, of which the cluster's is the most.
+func nodesSetting(j *job.Job, nodes int) string {
+	setting := fmt.Sprintf("nodes = %d", nodes)
+	if !j.Sources.IsSet("nodes") {
+		return "cluster." + setting
+	}
+	if most, is := j.Sources["cluster.nodes"].Value.(int64); is && int64(nodes) > most {
+		return fmt.Sprintf("cluster.nodes = %d and %s", nodes, setting)
+	}
+	return setting
 }
 
 // fewerNodes finds fewer nodes on which the job fits, where theirs do not divide
@@ -170,7 +184,7 @@ func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Can
 		}
 	}
 	if list := fewer(j); len(list) > 0 {
-		try(withNodes(j, list[0]), fmt.Sprintf("cluster.nodes = %d", list[0]))
+		try(withNodes(j, list[0]), nodesSetting(j, list[0]))
 	}
 	if batch := roundBatch(j); batch > 0 {
 		changed := *j

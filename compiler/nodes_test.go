@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/job"
@@ -39,6 +40,32 @@ func TestAwkwardNodes(t *testing.T) {
 		}
 		if got := dividing(j, c.nodes, 2*c.nodes); c.between != nil && !slices.Equal(got, c.between) {
 			t.Errorf("%d nodes, batch %d: %v between them and twice as many, want %v", c.nodes, c.batch, got, c.between)
+		}
+	}
+}
+
+// TestNodesSetting: where a job says its own number of nodes, the cluster's decides
+// nothing but the most.
+func TestNodesSetting(t *testing.T) {
+	for _, c := range []struct {
+		own  bool
+		want string
+	}{
+		{false, "cluster.nodes = 4"},
+		{true, "nodes = 4"},
+		{true, "cluster.nodes = 16 and nodes = 16"},
+	} {
+		j := onNodes(2, 64)
+		j.Sources = job.Sources{"cluster.nodes": {Origin: job.FromSpec, Value: int64(8)}}
+		if c.own {
+			j.Sources["nodes"] = job.Source{Origin: job.FromSpec, Value: int64(2)}
+		}
+		nodes := 4
+		if strings.Contains(c.want, "16") {
+			nodes = 16
+		}
+		if got := nodesSetting(j, nodes); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }
