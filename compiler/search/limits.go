@@ -64,8 +64,13 @@ func (l *limits) time(j *job.Job) {
 	}
 }
 
+// noStep is shorter than any step: the bound of a limit that no step meets, such as one
+// on the time of a run whose failures alone take longer.
+const noStep units.Seconds = 1e-9
+
 // within adds a bound on the step.
 func (l *limits) within(step units.Seconds, id diag.ID) {
+	step = max(step, noStep)
 	if l.step == 0 || step < l.step {
 		l.step, l.stepID = step, id
 	}
