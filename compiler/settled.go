@@ -182,7 +182,7 @@ func Nearest(plans []*plan.Plan) int {
 // miss is how far an infeasible plan is from being feasible. Of two it is the one with the
 // lesser shortage, whatever the shares are, as among the layouts of one size.
 type miss struct {
-	shortage int     // 3 where no layout is legal, 2 where the GPU's memory is short, 1 where the node's is
+	shortage int     // 4 where the job is an error on so many nodes, 3 where no layout is legal, 2 where the GPU's memory is short, 1 where the node's is
 	share    float64 // by which the limit is missed
 }
 
@@ -190,6 +190,8 @@ func missOf(p *plan.Plan) miss {
 	r := &p.Infeasible.Reasons[0]
 	m := miss{share: r.Needed/r.Available - 1}
 	switch {
+	case p.Search.Enumerated == 0:
+		return miss{shortage: 4}
 	case r.Needed == 0: // no layout has anything that a limit could be held against
 		return miss{shortage: 3}
 	case r.ID == string(search.IDMemory):

@@ -198,11 +198,11 @@ func TestBestSize(t *testing.T) {
 }
 
 // TestNearest: of sizes of which none fits, the one that is short of the least is told,
-// the largest of equals. Memory that is short counts before any limit, and a size
-// without legal layouts last.
+// the largest of equals. Memory that is short counts before any limit, a size
+// without legal layouts after all limits, and one on which the job is an error last.
 func TestNearest(t *testing.T) {
 	of := func(id string, needed, available float64) *plan.Plan {
-		return &plan.Plan{Infeasible: &plan.Infeasible{Reasons: []plan.Reason{{ID: id, Needed: needed, Available: available}}}}
+		return &plan.Plan{Search: plan.Search{Enumerated: 1}, Infeasible: &plan.Infeasible{Reasons: []plan.Reason{{ID: id, Needed: needed, Available: available}}}}
 	}
 	for _, c := range []struct {
 		name  string
@@ -216,6 +216,7 @@ func TestNearest(t *testing.T) {
 		{"memory before limits", []*plan.Plan{of("memory", 81, 80), of("host-memory", 81, 80), of("cost", 900, 80)}, 2},
 		{"host before GPU", []*plan.Plan{of("memory", 81, 80), of("host-memory", 99, 80), of("memory", 80.5, 80)}, 1},
 		{"legal before illegal", []*plan.Plan{of("memory", 200, 80), of("batch-not-divisible", 0, 0)}, 0},
+		{"planned before refused", []*plan.Plan{of("batch-not-divisible", 0, 0), {Infeasible: &plan.Infeasible{Reasons: []plan.Reason{{ID: "layout-degree-indivisible"}}}}}, 0},
 		{"equals", []*plan.Plan{of("batch-not-divisible", 0, 0), of("batch-not-divisible", 0, 0)}, 1},
 	} {
 		if got := Nearest(c.plans); got != c.want {
