@@ -145,8 +145,15 @@ func putFiles(t *terminal, folder string, f output.Folder, force bool) error {
 	if diags.HasErrors() {
 		return exitError(exitInput)
 	}
+	names := []string{}
 	for _, file := range f.Files {
-		fmt.Fprintln(t.out, filepath.Join(folder, file.Path))
+		names = append(names, filepath.Join(folder, file.Path))
+	}
+	if t.json {
+		return t.printJSON(map[string][]string{"files": names})
+	}
+	for _, name := range names {
+		fmt.Fprintln(t.out, name)
 	}
 	return nil
 }

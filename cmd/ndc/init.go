@@ -40,18 +40,21 @@ the only command that uses the network.`,
 			if !slices.Contains(lockfiles, lockfile) {
 				return usageError(fmt.Sprintf("--lockfile is %q, and it is update or readonly.", lockfile))
 			}
-			i := &initializer{upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}}
+			i := &initializer{upgrade: upgrade, readonly: lockfile == "readonly", fetched: map[string]*fetched{}, result: initialized{Modules: []initializedModule{}}}
 			diags := i.run(filepath.ToSlash(args[0]))
 			t.diagnostics(diags, i.files)
 			if diags.HasErrors() {
 				return exitError(exitInput)
 			}
-			return t.print(strings.Join(i.told, ""))
+			if t.json {
+				return t.printJSON(i.result)
+			}
+			return t.print(i.result.text(i.from))
 		},
 	}
 	c.Flags().BoolVar(&upgrade, "upgrade", false, "take the newest that the module blocks allow")
 	c.Flags().StringVar(&lockfile, "lockfile", lockfile, "readonly: fail where ndc.lock.hcl would change")
-	c.Flags().BoolVar(&asJSON, "json", false, "print diagnostics as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print results and diagnostics as JSON")
 	return c
 }
 
@@ -64,9 +67,47 @@ type initializer struct {
 	modules []lock.Module       // that are called
 	fetched map[string]*fetched // by source and version, or commit
 	files   map[string][]byte   // for snippets
-	told    []string            // what became of each module
-	tooDeep bool                // told once: a folder that calls itself twice has 65,536 such places
+	result  initialized
+	tooDeep bool // told once: a folder that calls itself twice has 65,536 such places
 	diags   diag.List
+}
+
+// initialized is what `ndc init --json` prints.
+type initialized struct {
+	Modules []initializedModule `json:"modules"`
+	Lock    string              `json:"lock,omitempty"` // where it was written; "": it was current
+}
+
+// initializedModule is a module that is there now.
+type initializedModule struct {
+	Name    string `json:"name"` // its address: "base", or "base.inner" for one in that module
+	Source  string `json:"source"`
+	Version string `json:"version,omitempty"`
+	Commit  string `json:"commit,omitempty"`
+	State   string `json:"state"` // fetched or kept
+}
+
+// text tells people the same.
+func (r *initialized) text(folder string) string {
+	var b strings.Builder
+	for i := range r.Modules {
+		m := &r.Modules[i]
+		text := m.Name + " from " + m.Source
+		if m.Version != "" {
+			text += ", version " + m.Version
+		}
+		if m.Commit != "" {
+			text += ", commit " + m.Commit[:min(12, len(m.Commit))]
+		}
+		b.WriteString(line(m.State, text))
+	}
+	switch {
+	case r.Lock != "":
+		b.WriteString(line("Lock", "written: "+r.Lock))
+	case len(r.Modules) == 0:
+		fmt.Fprintf(&b, "%s calls no module that has to be fetched.\n", folder)
+	}
+	return b.String()
 }
 
 // fetched is what a source gave.
@@ -325,15 +366,8 @@ func readArchive(name string) ([]byte, error) {
 }
 
 // tell says what became of a module.
-func (i *initializer) tell(what string, m *lock.Module) {
-	text := m.Address + " from " + m.Source
-	if m.Version != "" {
-		text += ", version " + m.Version
-	}
-	if m.Commit != "" {
-		text += ", commit " + m.Commit[:min(12, len(m.Commit))]
-	}
-	i.told = append(i.told, line(what, text))
+func (i *initializer) tell(state string, m *lock.Module) {
+	i.result.Modules = append(i.result.Modules, initializedModule{Name: m.Address, Source: m.Source, Version: m.Version, Commit: m.Commit, State: state})
 }
 
 // plantModule puts the files of a module into a folder: all of them, or the
@@ -378,9 +412,6 @@ func (i *initializer) finish(alone bool) {
 	slices.SortFunc(next.Modules, func(a, b lock.Module) int { return strings.Compare(a.Address, b.Address) })
 	name := filepath.Join(filepath.FromSlash(i.from), lock.Name)
 	if slices.Equal(next.Modules, i.lock.Modules) {
-		if len(i.told) == 0 {
-			i.told = append(i.told, fmt.Sprintf("%s calls no module that has to be fetched.\n", i.from))
-		}
 		i.prune(next)
 		return
 	}
@@ -392,7 +423,7 @@ func (i *initializer) finish(alone bool) {
 		i.fail(IDCannotWrite, diag.Range{}, "The lock cannot be written", "%s: %v.", name, cause(err))
 		return
 	}
-	i.told = append(i.told, line("Lock", "written: "+name))
+	i.result.Lock = name
 	i.prune(next)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +44,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out, errs := &stream{Writer: stdout}, &stream{Writer: stderr}
 	code := execute(args, out, errs)
 	if out.failed != nil {
-		newTerminal(out, errs, slices.Contains(args, "--json")).failure(fmt.Errorf("not all results could be printed: %w", cause(out.failed)))
+		newTerminal(out, errs, asksJSON(args)).failure(fmt.Errorf("not all results could be printed: %w", cause(out.failed)))
 	}
 	if out.failed != nil || errs.failed != nil {
 		return exitInput
@@ -51,12 +52,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
+// asksJSON reports whether a command line, which may be wrong, asks for JSON.
+func asksJSON(args []string) bool {
+	return slices.Contains(args, "--json") || slices.Contains(args, "-json")
+}
+
 func execute(args []string, stdout, stderr *stream) (code int) {
-	t := newTerminal(stdout, stderr, slices.Contains(args, "--json"))
+	t := newTerminal(stdout, stderr, asksJSON(args))
 	defer t.recover(&code)
 	root := newRoot(stdout, stderr)
-	root.SetArgs(args)
 	knownCommands(root)
+	root.SetArgs(twoDashes(root, args))
 	err := root.Execute()
 	var exit exitError
 	switch {
@@ -88,7 +94,7 @@ interrupt (128 and the number of the signal).`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(newBuild(stdout, stderr), newPlan(stdout, stderr), newDiff(stdout, stderr), newGraph(stdout, stderr), newExplain(stdout, stderr), newReport(stdout, stderr), newSize(stdout, stderr), newValidate(stdout, stderr), newTest(stdout, stderr), newFmt(stdout, stderr),
-		newInit(stdout, stderr), newClean(stdout, stderr), newWatch(stdout, stderr), newCalibrate(stdout, stderr), newTune(stdout, stderr), newImport(stdout, stderr), newLint(stdout, stderr), newCatalog(stdout, stderr), newLSP(stdout), newVersion(stdout), newMan(stdout, stderr))
+		newInit(stdout, stderr), newClean(stdout, stderr), newWatch(stdout, stderr), newCalibrate(stdout, stderr), newTune(stdout, stderr), newImport(stdout, stderr), newLint(stdout, stderr), newCatalog(stdout, stderr), newLSP(stdout), newVersion(stdout, stderr), newMan(stdout, stderr))
 	complete(root)
 	return root
 }
@@ -107,19 +113,30 @@ func buildVersion() string {
 	return version
 }
 
-func newVersion(stdout io.Writer) *cobra.Command {
-	return &cobra.Command{
+// versions is what `ndc version --json` prints.
+type versions struct {
+	NDCVersion string              `json:"ndc_version"`
+	Backends   map[string][]string `json:"backends"` // the versions of each that files are emitted for
+}
+
+func newVersion(stdout, stderr io.Writer) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "version", Short: "Print the version and the framework versions it emits for", Args: takes(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintln(stdout, "ndc", buildVersion())
+			t := newTerminal(stdout, stderr, asJSON)
+			all := versions{NDCVersion: buildVersion(), Backends: map[string][]string{}}
+			text := fmt.Sprintln("ndc", all.NDCVersion)
 			for _, b := range emitters() {
-				fmt.Fprintf(stdout, "%-11s", b.Kind())
-				for _, v := range b.Versions() {
-					fmt.Fprint(stdout, " ", v)
-				}
-				fmt.Fprintln(stdout)
+				all.Backends[b.Kind()] = b.Versions()
+				text += fmt.Sprintf("%-11s %s\n", b.Kind(), strings.Join(b.Versions(), " "))
 			}
-			return nil
+			if t.json {
+				return t.printJSON(all)
+			}
+			return t.print(text)
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the versions as JSON")
+	return c
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,6 +116,40 @@ func knownCommands(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// twoDashes gives flags that are written as Terraform's are, such as -json and
+// -var=k=v, their second dash. What is the value of another flag stays as it is.
+func twoDashes(root *cobra.Command, args []string) []string {
+	c, _, err := root.Find(args)
+	if err != nil {
+		return args
+	}
+	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
+	args = slices.Clone(args)
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		word, ok := strings.CutPrefix(args[i], "-")
+		if !ok {
+			continue
+		}
+		long := strings.TrimPrefix(word, "-")
+		name, _, hasValue := strings.Cut(long, "=")
+		f := c.Flags().Lookup(name)
+		if len(name) == 1 && long == word {
+			f = c.Flags().ShorthandLookup(name)
+		}
+		if f == nil {
+			continue
+		}
+		if len(name) > 1 && long == word {
+			args[i] = "-" + args[i]
+		}
+		if !hasValue && f.NoOptDefVal == "" {
+			i++ // its value
+		}
+	}
+	return args
 }
 
 // kinds are what flags take, by the library's name for it.
