@@ -213,3 +213,28 @@ func TestFoldedNames(t *testing.T) {
 		}
 	}
 }
+
+// TestVariablesOfBackends: variables and directives of a backend's slurm block stand
+// beside the job's, and its own modules and mounts in their place.
+func TestVariablesOfBackends(t *testing.T) {
+	src := strings.Replace(sweep, `    environment = { A = "1", B = "2" }`, `    slurm {
+      modules     = ["own"]
+      environment = { Y = "5", W = "6" }
+      directives  = { nice = "7" }
+    }`, 1)
+	j := mustLoad(t, files("job.hcl", src), "job.hcl", Options{Job: "start", Backend: "megatron"})[0]
+	if d := cmp.Diff([]job.Variable{{Name: "W", Value: "6"}, {Name: "X", Value: "1"}, {Name: "Y", Value: "5"}}, j.Slurm.Environment); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]job.Variable{{Name: "comment", Value: "base"}, {Name: "nice", Value: "7"}}, j.Slurm.Directives); d != "" {
+		t.Error(d)
+	}
+	if !cmp.Equal(j.Slurm.Modules, []string{"own"}) || !cmp.Equal(j.Slurm.Container.Mounts, []string{"/backend:/backend"}) {
+		t.Errorf("modules %v and mounts %v", j.Slurm.Modules, j.Slurm.Container.Mounts)
+	}
+	for path, text := range map[string]string{`slurm.environment["X"]`: `"1"`, `slurm.environment["Y"]`: `"5"`} {
+		if r := j.Sources.Range(path); src[r.Start.Byte:r.End.Byte] != text {
+			t.Errorf("%s is at %q, want %q", path, src[r.Start.Byte:r.End.Byte], text)
+		}
+	}
+}

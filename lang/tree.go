@@ -92,6 +92,8 @@ const (
 	// replacing: what is written over replaces the argument or the list of
 	// repeated blocks as a whole.
 	replacing mergeRule = iota
+	// keyed: maps merge by key, and the rest is replaced.
+	keyed
 	// adding: maps merge by key, lists that grow are appended to, and repeated
 	// blocks of a closed set of labels merge by label.
 	adding
@@ -117,8 +119,8 @@ func merge(base, over *block, rule mergeRule) *block {
 		m.args = map[string]*argument{}
 	}
 	for name, a := range over.args {
-		if b := base.args[name]; b != nil && rule == adding {
-			a = added(b, a, m.spec.Argument(name))
+		if b := base.args[name]; b != nil && rule != replacing {
+			a = added(b, a, m.spec.Argument(name), rule)
 		}
 		m.args[name] = a
 	}
@@ -130,9 +132,9 @@ func merge(base, over *block, rule mergeRule) *block {
 }
 
 // added is an argument with what it adds to the base's.
-func added(base, over *argument, spec *schema.Argument) *argument {
+func added(base, over *argument, spec *schema.Argument, rule mergeRule) *argument {
 	isMap := spec.Type == schema.StringMap || spec.Type == schema.Environment
-	if base.bad || over.bad || !isMap && !spec.Appends {
+	if base.bad || over.bad || !isMap && (rule != adding || !spec.Appends) {
 		return over
 	}
 	both := *over
