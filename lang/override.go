@@ -50,7 +50,7 @@ func (l *loader) override(parts map[string]**block) {
 		o := &l.options.Overrides[i]
 		s := &setting{loader: l, file: o.From + " " + o.Text}
 		l.files[s.file] = []byte(o.Text)
-		if !s.parse(o.Text) {
+		if !s.parse(o.Text) || !s.ofBackend() {
 			continue
 		}
 		path := s.path()
@@ -94,6 +94,27 @@ func (s *setting) parse(text string) bool {
 		one.name, one.label, _ = strings.Cut(part, "[")
 		one.label = strings.Trim(strings.TrimSuffix(one.label, "]"), `"`)
 		s.names = append(s.names, one)
+	}
+	return true
+}
+
+// ofBackend brings a path below a block of the backend to that block of the job, over
+// which it is merged by now. It reports a backend with a label: the paths are those of
+// each backend that is planned.
+func (s *setting) ofBackend() bool {
+	first := s.names[0]
+	if first.name != "backend" {
+		return true
+	}
+	if first.label != "" {
+		s.fail(InvalidValue, s.placeOf(first), "\"backend\" stands without its label: backend.version is that of each backend that is planned. --backend %s plans one.", first.label)
+		return false
+	}
+	if len(s.names) > 2 {
+		s.names = s.names[1:]
+		if s.names[0].name == "container" {
+			s.names = slices.Insert(s.names, 0, pathStep{name: "slurm", at: s.names[0].at})
+		}
 	}
 	return true
 }

@@ -24,14 +24,17 @@ func overridden(t *testing.T, text string) (*Workspace, string) {
 // place in the option.
 func TestOverride(t *testing.T) {
 	w, wrong := overridden(t, `constraints.layout.tensor_parallel = [1, 2]; cluster.nodes=1;cluster.gpu.memory=90GiB; model.sequence_length=1024; training.optimizer.beta2=0.9;`+
-		` execution.offload.optimizer=true; slurm.environment={ NCCL_DEBUG = "INFO" }; backend.version=core_v0.19.2; training.optimizer["adamw"].beta1=0.8; constraints.objective=memory; training.seed=null`)
+		` execution.offload.optimizer=true; slurm.environment={ NCCL_DEBUG = "INFO" }; backend.version=core_v0.19.2; training.optimizer["adamw"].beta1=0.8; constraints.objective=memory; training.seed=null;`+
+		` backend.constraints.layout.pipeline_parallel=2; backend.execution.attention=flash; backend.container.image=/a.sqsh; backend.environment={ A = "1" }`)
 	if wrong != "" {
 		t.Fatal(wrong)
 	}
 	j := &w.Jobs[0]
 	got := []any{j.Constraints.Layout.TensorParallel.Values, j.Cluster.GPU.Memory.String(), j.Model.SequenceLength, j.Training.Optimizer.Beta1, j.Training.Optimizer.Beta2,
-		j.Execution.OffloadOptimizer, j.Slurm.Environment, j.Backend.Version, j.Constraints.Objective}
-	want := []any{[]int{1, 2}, "90GiB", 1024, 0.8, 0.9, job.Some(true), []job.Variable{{Name: "NCCL_DEBUG", Value: "INFO"}}, "core_v0.19.2", "memory"}
+		j.Execution.OffloadOptimizer, j.Slurm.Environment, j.Backend.Version, j.Constraints.Objective,
+		j.Constraints.Layout.PipelineParallel.Values, j.Execution.Attention, j.Slurm.Container.Image, j.Backend.Environment}
+	want := []any{[]int{1, 2}, "90GiB", 1024, 0.8, 0.9, job.Some(true), []job.Variable{{Name: "NCCL_DEBUG", Value: "INFO"}}, "core_v0.19.2", "memory",
+		[]int{2}, job.Some("flash"), "/a.sqsh", []job.Variable{{Name: "A", Value: "1"}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -43,20 +46,23 @@ func TestOverride(t *testing.T) {
 // TestOverrideMistakes: paths and values are held to the words of the language.
 func TestOverrideMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"constraints.layout.tensor_paralel=2":       `The block layout has no argument "tensor_paralel". Did you mean "tensor_parallel"?`,
-		"constraint.layout.tensor_parallel=2":       `The block job has no block "constraint". Did you mean "constraints"?`,
-		"tensor_parallel=2":                         `The block job has no argument "tensor_parallel".`,
-		"constraints.layout.tensor_parallel":        `is not PATH=VALUE`,
-		"constraints.layout.tensor_parallel=0":      `"tensor_parallel" must be at least 1, not 0.`,
-		"cluster.gpu.memory=40":                     `memory`,
-		"constraints.objective=speed":               `Did you mean "throughput"?`,
-		"model=catalog.model.llama3_8b":             `"model" names a block`,
-		"cluster.base=x":                            `"base" says how the job was put together`,
-		"for_each=[1]":                              `"for_each" says how the job was put together`,
-		"training.data.source.path=/x":              `Its label stands in brackets: source["LABEL"].`,
-		`training.optimizer["sgd"].learning_rate=1`: `The block training has no such block optimizer`,
-		"training.steps=3; training . steps = 4":    `training.steps is set twice`,
-		"cluster.nodes=1; cluster.nvlnk.domain=8":   `The block cluster has no block "nvlnk". Did you mean "nvlink"?`,
+		"constraints.layout.tensor_paralel=2":                              `The block layout has no argument "tensor_paralel". Did you mean "tensor_parallel"?`,
+		"constraint.layout.tensor_parallel=2":                              `The block job has no block "constraint". Did you mean "constraints"?`,
+		"tensor_parallel=2":                                                `The block job has no argument "tensor_parallel".`,
+		"constraints.layout.tensor_parallel":                               `is not PATH=VALUE`,
+		"constraints.layout.tensor_parallel=0":                             `"tensor_parallel" must be at least 1, not 0.`,
+		"cluster.gpu.memory=40":                                            `memory`,
+		"constraints.objective=speed":                                      `Did you mean "throughput"?`,
+		"model=catalog.model.llama3_8b":                                    `"model" names a block`,
+		"cluster.base=x":                                                   `"base" says how the job was put together`,
+		"for_each=[1]":                                                     `"for_each" says how the job was put together`,
+		"training.data.source.path=/x":                                     `Its label stands in brackets: source["LABEL"].`,
+		`training.optimizer["sgd"].learning_rate=1`:                        `The block training has no such block optimizer`,
+		"training.steps=3; training . steps = 4":                           `training.steps is set twice`,
+		"constraints.objective=memory; backend.constraints.objective=time": `constraints.objective is set twice`,
+		`backend["megatron"].version=core_v0.19.2`:                         `"backend" stands without its label`,
+		"backend.exec.attention=flash":                                     `The block job has no block "exec".`,
+		"cluster.nodes=1; cluster.nvlnk.domain=8":                          `The block cluster has no block "nvlnk". Did you mean "nvlink"?`,
 	} {
 		if _, got := overridden(t, text); !strings.Contains(got, want) || !strings.HasPrefix(got, "--compare ") {
 			t.Errorf("%s: %s\nwant %s", text, got, want)
