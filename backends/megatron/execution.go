@@ -296,6 +296,7 @@ func (v *version) execution() *execution.Table[written] {
 		},
 	}, {
 		Option: "fully_sharded",
+		Check:  checkFullySharded,
 		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
 			x.FullySharded = j.Execution.FullySharded.Or(l.ZeroStage >= 2)
 		},
@@ -359,6 +360,19 @@ func (v *version) execution() *execution.Table[written] {
 		Option:  "compile",
 		Instead: "It does not compile the model.",
 	}}}
+}
+
+// checkFullySharded: gradients and parameters are sharded by Megatron-FSDP alone, which
+// shards the optimizer's state at least.
+func checkFullySharded(j *job.Job) string {
+	stage, sharded := j.Constraints.Layout.ZeroStage, j.Execution.FullySharded.Value
+	if slices.ContainsFunc(zeroStages(j), stage.Allows) {
+		return ""
+	}
+	if sharded {
+		return "Megatron-FSDP shards the optimizer's state at least. Set zero_stage = 1, 2 or 3, or remove fully_sharded."
+	}
+	return "Only Megatron-FSDP shards gradients (zero_stage = 2) and parameters (3). Remove fully_sharded, or set zero_stage to 0 or 1."
 }
 
 // checkReshard: parameters are gathered by Megatron-FSDP alone.

@@ -279,6 +279,12 @@ func TestDiagnostics(t *testing.T) {
 		}, UnsupportedModel, "Set normalize = false"},
 		{"no seed", "core_v0.15.3", func(j *job.Job) { j.Training.Seed = 0 }, UnsupportedSeed, "from 1 on"},
 		{"loss chunks", "core_v0.19.2", func(j *job.Job) { j.Execution.LossChunks = job.Some(8) }, UnsupportedExecution, "TorchTitan 0.3.0 and DeepSpeed have it"},
+		{"gradients without Megatron-FSDP", "core_v0.19.2", func(j *job.Job) {
+			j.Execution.FullySharded, j.Constraints.Layout.ZeroStage.Values = job.Some(false), []int{2}
+		}, UnsupportedExecution, "Remove fully_sharded, or set zero_stage to 0 or 1"},
+		{"Megatron-FSDP without shards", "core_v0.19.2", func(j *job.Job) {
+			j.Execution.FullySharded, j.Constraints.Layout.ZeroStage.Values = job.Some(true), []int{0}
+		}, UnsupportedExecution, "Set zero_stage = 1, 2 or 3"},
 		{"reshard", "core_v0.19.2", func(j *job.Job) { j.Execution.ReshardAfterForward = job.Some(true) }, UnsupportedExecution, "zero_stage = 3"},
 		{"hybridep", "core_v0.15.3", func(j *job.Job) {
 			j.Model, j.Execution.MoEDispatcher = mixtral(), job.Some("hybridep")
