@@ -115,7 +115,7 @@ func TestNeighbours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := compiler.NewDetail(j, to, p).Neighbours(context.Background())
+	list, err := compiler.NewDetail(j, to, p).Neighbours(context.Background(), targetsOf)
 	if err != nil {
 		t.Fatal(err)
 	}
