@@ -141,7 +141,7 @@ func expect(j *job.Job, r *plan.Run, step units.Seconds, within [2]units.Seconds
 	r.Failures = expected / h.between
 	spread := h.luck(r, step, r.Failures)
 	fastest, slowest := within[0], within[1]
-	least, most := j.Training.WholeSteps()*float64(fastest), j.Training.WholeSteps()*float64(slowest)*endless
+	least, most := j.Training.WholeSteps()*float64(fastest), max(j.Training.WholeSteps()*float64(slowest)*endless, expected+spread)
 	r.ExpectedSeconds = units.Seconds(expected)
 	r.ExpectedRange = [2]units.Seconds{units.Seconds(max(best.seconds(r, fastest)-spread, least)), units.Seconds(min(worst.seconds(r, slowest)+spread, most))}
 	r.Goodput = units.Share(float64(r.Seconds) / expected)

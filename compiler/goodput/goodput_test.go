@@ -43,6 +43,10 @@ func TestExpect(t *testing.T) {
 	if low, high := r.ExpectedRange[0], r.ExpectedRange[1]; low >= r.ExpectedSeconds || high <= r.ExpectedSeconds || low < 9*11400 {
 		t.Errorf("range %v around %v", r.ExpectedRange, r.ExpectedSeconds)
 	}
+	// Five minutes to train between failures: most pieces of 1,200 s need dozens of attempts.
+	if _, r := failing(&job.Reliability{GPUHoursBetweenFailures: 4096, Restart: 600}, 1); r.Goodput > 0.04 || r.ExpectedRange[1] <= r.ExpectedSeconds {
+		t.Errorf("range %v around %v s, goodput %v", r.ExpectedRange, r.ExpectedSeconds, r.Goodput)
+	}
 	never := &job.Reliability{GPUHoursBetweenFailures: 1e15, Restart: 600}
 	if _, r := failing(never, 1); math.Abs(float64(r.ExpectedSeconds)-114000-100*60) > 1 {
 		t.Errorf("without failures a run takes its saves longer, not %v", r.ExpectedSeconds)
