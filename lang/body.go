@@ -302,9 +302,31 @@ func (l *loader) expressionDiags(diags hcl.Diagnostics) {
 			l.fail(FileTooLarge, at, "%s", d.Detail)
 			continue
 		}
-		l.diags.Error(id, at, d.Summary, sentence(d.Detail))
+		l.diags.Error(id, at, d.Summary, sentence(d.Detail)+l.nulls(d))
 		l.enough()
 	}
+}
+
+// nulls names what is null of what the expression of a diagnostic reads, such as a
+// cost where there is no price.
+func (l *loader) nulls(d *hcl.Diagnostic) string {
+	if d.Expression == nil || d.EvalContext == nil {
+		return ""
+	}
+	var names []string
+	for _, t := range d.Expression.Variables() {
+		if v, diags := t.TraverseAbs(d.EvalContext); !diags.HasErrors() && v.IsKnown() && v.IsNull() {
+			names = append(names, l.source(t.SourceRange()))
+		}
+	}
+	slices.Sort(names)
+	switch names = slices.Compact(names); len(names) {
+	case 0:
+		return ""
+	case 1:
+		return " " + names[0] + " is null."
+	}
+	return " " + listed(names) + " are null."
 }
 
 // sentence ends a text with a stop.

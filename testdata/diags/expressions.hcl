@@ -18,4 +18,7 @@ locals {
   mixed2   = true ? catalog.model.debug : catalog.gpu.h200 # ERROR: invalid-expression at catalog.model.debug : catalog.gpu.h200: The true and false result expressions must have consistent types. The 'true' value includes object attribute "activation", which is absent in the 'false' value.
   fine     = try(1 / 0, 2)
   required = null + 1 # ERROR: invalid-expression at null + 1: Error during operation: argument must not be null.
+  nothing  = null
+  added    = local.nothing + 1 # ERROR: invalid-expression at local.nothing + 1: Error during operation: argument must not be null. local.nothing is null.
+  looped   = [for n in [1] : local.nothing * n] # ERROR: invalid-expression at local.nothing * n: Error during operation: argument must not be null. local.nothing is null.
 }
