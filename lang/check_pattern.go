@@ -31,7 +31,7 @@ func (c *checker) pattern(m *job.Model) bool {
 		return false
 	}
 	if n := len(m.LayerPattern); n != m.Layers {
-		c.fail(InconsistentModel, c.atOwn("model.layer_pattern", "model.layers"), "layer_pattern has %s, and layers is %d. Each layer is one letter.", units.Count(n, "letter"), m.Layers)
+		c.fail(InconsistentModel, c.atOwn("model.layer_pattern", "model.layers"), "layer_pattern has %s, and layers is %d. Each layer is one letter, or one word of a list.", units.Count(n, "letter"), m.Layers)
 		return false
 	}
 	present := map[string]bool{"mamba": m.Mamba != nil, "delta_net": m.DeltaNet != nil, "moe": m.MoE != nil}

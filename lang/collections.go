@@ -424,6 +424,24 @@ func (c *converter) joined(v cty.Value, place func(i int) diag.Range) (string, b
 	return option.Join(c.spec.Parts, parts), ok
 }
 
+// spelled is the text of letters that a list of their words says.
+func (c *converter) spelled(v cty.Value) (string, bool) {
+	words := c.spec.Words()
+	list, ok := elements(c, v, func(e cty.Value, at diag.Range) (string, bool) {
+		word, ok := c.text(e, at)
+		i := slices.Index(words, word)
+		if ok && i < 0 {
+			c.fail(UnknownValue, at, "%q is no word of %q, whose words are %s.%s", word, c.spec.Name, diag.OneOf(words), didYouMean(word, words))
+		}
+		if !ok || i < 0 {
+			return "", false
+		}
+		return c.spec.Letters[i].Letter, true
+	})
+	c.parts = nil // the text is one value
+	return strings.Join(list, ""), ok
+}
+
 // rangeOf converts a range of HCL.
 func rangeOf(r hcl.Range) diag.Range {
 	at := func(p hcl.Pos) diag.Position { return diag.Position{Line: p.Line, Column: p.Column, Byte: p.Byte} }

@@ -67,6 +67,11 @@ func (c *converter) fill(a *argument) (ok bool) {
 		a.parsed, ok = c.several(a.value)
 		return ok
 	}
+	if c.spec.Letters != nil && isSequence(a.value.Type()) {
+		text, ok := c.spelled(a.value)
+		a.parsed, a.value = text, cty.StringVal(text)
+		return ok
+	}
 	switch c.spec.Type {
 	case schema.Count:
 		return store(a, c.count)

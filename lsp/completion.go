@@ -176,6 +176,8 @@ func (c *completer) texts(a *outline.Argument) []string {
 	switch {
 	case len(a.Spec.Enum) > 0:
 		return a.Spec.Enum
+	case len(a.Spec.Letters) > 0:
+		return a.Spec.Words()
 	case a.Name.Text == "version" && a.Block != nil && a.Block.Type.Text == "backend":
 		newestFirst := slices.Clone(c.server.Program.Versions(a.Block.Label()))
 		slices.Reverse(newestFirst)

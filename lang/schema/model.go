@@ -12,6 +12,9 @@ var withoutArgument = Argument{Name: "without", Type: StringList,
 var sourcesArgument = Argument{Name: "sources", Type: StringMap, Informs: true, Effect: Launch,
 	Doc: "Where the numbers come from: argument names, or `\"*\"` for the rest, to a citation."}
 
+// blockLetters are the blocks that a layer of a hybrid model may be.
+var blockLetters = []Letter{{"mamba", "M"}, {"gated_delta_net", "G"}, {"attention", "*"}, {"mlp", "-"}, {"moe", "E"}}
+
 var modelBlock = Block{
 	Name:     "model",
 	Label:    Identifier,
@@ -24,7 +27,7 @@ var modelBlock = Block{
 			Enum: []string{"gpt", "llama", "mixtral", "deepseek_v3", "qwen2", "qwen3", "qwen3_moe", "glm4_moe", "gpt_oss", "gemma2", "nemotron_h", "qwen3_next"},
 			Doc:  "The family of models, which decides the implementation that a framework uses."},
 		{Name: "layers", Type: Count, Required: true, Limits: upTo(10_000), Doc: "Decoder layers, without multi-token-prediction layers."},
-		{Name: "layer_pattern", Type: String, Doc: "For hybrid models: one letter for each layer, which is a single block between a norm and a sum with the residual stream. `M` is a Mamba-2 mixer, `G` a gated delta net, `*` attention, `-` a dense MLP, `E` a mixture of experts. Has as many letters as `layers` says.", DefaultDoc: "every layer is attention and an MLP or experts"},
+		{Name: "layer_pattern", Type: String, Letters: blockLetters, Doc: "For hybrid models: one letter for each layer, which is a single block between a norm and a sum with the residual stream. `M` is a Mamba-2 mixer, `G` a gated delta net, `*` attention, `-` a dense MLP, `E` a mixture of experts. Has as many letters as `layers` says.", DefaultDoc: "every layer is attention and an MLP or experts"},
 		{Name: "hidden_size", Type: Count, Required: true, Limits: upTo(1 << 18), Doc: "Width of the residual stream."},
 		{Name: "ffn_hidden_size", Type: Count, Limits: upTo(1 << 20), Doc: "Width of the dense MLP's inner layer. Needed unless every layer is a mixture of experts.", DefaultDoc: "`moe.expert_ffn_hidden_size` when no layer is dense"},
 		{Name: "attention_heads", Type: Count, Required: true, Limits: upTo(1 << 14), Doc: "Query heads."},
@@ -56,7 +59,7 @@ var modelBlock = Block{
 		{Name: "attention_logit_softcap", Type: Number, Default: "0", Doc: "Bound of attention logits by tanh; 0 means none."},
 		{Name: "final_logit_softcap", Type: Number, Default: "0", Doc: "Bound of output logits by tanh; 0 means none."},
 		{Name: "mtp_layers", Type: Count, Limits: Limits{Max: 100}, Default: "0", Doc: "Multi-token-prediction layers after the decoder."},
-		{Name: "mtp_layer_pattern", Type: String, Doc: "Beside `layer_pattern`: the blocks of one multi-token-prediction layer, such as `*E`.", DefaultDoc: "one layer like the decoder's last"},
+		{Name: "mtp_layer_pattern", Type: String, Letters: blockLetters, Doc: "Beside `layer_pattern`: the blocks of one multi-token-prediction layer, such as `*E`.", DefaultDoc: "one layer like the decoder's last"},
 		{Name: "mtp_loss_scale", Type: Number, Default: "0.1", Doc: "Weight of the multi-token-prediction loss."},
 		{Name: "published", Type: StringMap, Effect: Launch,
 			Doc: "Numbers that the model's published configuration states and that nobody is known to have trained with, by argument, such as `{ init_std = 0.02 }`. The argument itself has what a recipe trains with; a run from scratch with the published number gets a warning."},

@@ -116,6 +116,7 @@ type Argument struct {
 	// Absent are words of the field that the set leaves out, and why.
 	Absent   map[string]string
 	Parts    []string // words that make one value together, in a list
+	Letters  []Letter // of text: what a list of words may say in place of letters
 	Limits   Limits   // of Count, Number and the elements of lists of them
 	Positive bool     // of a quantity: zero is not allowed either
 	Labels   []string // labels of the block with which it applies; nil: all
@@ -124,6 +125,18 @@ type Argument struct {
 	Appends  bool     // of a list: over a base's, its elements follow the base's
 	Informs  bool     // it tells readers something; no plan and no file changes with it
 	Effect   Effect   // what another value touches; zero: what the block says
+}
+
+// Letter is a letter of a text, with the word for it in a list.
+type Letter struct{ Word, Letter string }
+
+// Words are the words of letters, in their order.
+func (a *Argument) Words() []string {
+	var list []string
+	for _, l := range a.Letters {
+		list = append(list, l.Word)
+	}
+	return list
 }
 
 // Label says what stands between the name of a block and its brace.

@@ -3,9 +3,14 @@ model "letters" {
   layer_pattern = "MX" # ERROR: invalid-value at "MX": 'X', letter 2, is no block. M is a Mamba-2 mixer, G a gated delta net, * attention, - an MLP and E a mixture of experts.
 }
 
+model "words" {
+  base          = catalog.model.nemotron_h_8b
+  layer_pattern = ["mamba", "mpl"] # ERROR: unknown-value at "mpl": "mpl" is no word of "layer_pattern", whose words are "mamba", "gated_delta_net", "attention", "mlp" or "moe".
+}
+
 model "length" {
   base          = catalog.model.nemotron_h_8b
-  layer_pattern = "M-M*" # ERROR: inconsistent-model at "M-M*": layer_pattern has 4 letters, and layers is 52. Each layer is one letter.
+  layer_pattern = "M-M*" # ERROR: inconsistent-model at "M-M*": layer_pattern has 4 letters, and layers is 52. Each layer is one letter, or one word of a list.
 }
 
 model "blocks" {

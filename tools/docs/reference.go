@@ -139,6 +139,9 @@ func meaning(a *schema.Argument, b *schema.Block) string {
 	if a.Enum != nil {
 		s += " One of " + strings.Join(quoted(a.Enum), ", ") + "."
 	}
+	if a.Letters != nil {
+		s += " Or a list of " + strings.Join(quoted(a.Words()), ", ") + "."
+	}
 	if a.Parts != nil {
 		s += " Or a list of " + strings.Join(quoted(a.Parts), ", ") + ", which together are one value; a list of such lists leaves the choice to ndc."
 	}
