@@ -2,10 +2,15 @@ package lang
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -29,7 +34,7 @@ func (l *loader) based(b *block) *block {
 // left is what a block leaves of its base.
 func left(base, b *block) *block {
 	if w := b.args["without"]; w != nil && !w.bad {
-		base = base.drop(w.parsed.([]string))
+		base = base.drop(dotted(w.parsed.([]string)))
 	}
 	return base.drop([]string{"base", "without"})
 }
@@ -49,7 +54,7 @@ func (l *loader) checkWithout(b *block) bool {
 		return false
 	}
 	ok := true
-	for i, path := range w.parsed.([]string) {
+	for i, path := range dotted(w.parsed.([]string)) {
 		in, name, known := unknownPart(b.spec, path)
 		if in == nil {
 			continue
@@ -64,6 +69,21 @@ func (l *loader) checkWithout(b *block) bool {
 	return ok
 }
 
+// dotted are paths whose labels and keys may stand in brackets, as in job.json, with
+// dots in their place.
+func dotted(paths []string) []string {
+	list := make([]string, len(paths))
+	for i, path := range paths {
+		list[i] = strings.NewReplacer(`["`, ".", `"]`, "").Replace(path)
+	}
+	return list
+}
+
+// isMap reports whether values of an argument are maps of text.
+func isMap(a *schema.Argument) bool {
+	return a != nil && (a.Type == schema.StringMap || a.Type == schema.Environment)
+}
+
 // unknownPart finds the first name of a path, such as "backend.deepspeed", that
 // the language does not have, with the block that lacks it and what that has
 // instead. The block is nil when all are known.
@@ -71,6 +91,8 @@ func unknownPart(spec *schema.Block, path string) (in *schema.Block, name string
 	name, rest, more := strings.Cut(path, ".")
 	inner := spec.Block(name)
 	switch {
+	case more && isMap(spec.Argument(name)):
+		return nil, "", nil // the rest is a key
 	case inner == nil && (more || spec.Argument(name) == nil):
 		return spec, name, slices.Concat(spec.BlockNames(), spec.ArgumentNames())
 	case !more:
@@ -90,15 +112,20 @@ func unknownPart(spec *schema.Block, path string) (in *schema.Block, name string
 	return unknownPart(inner, rest)
 }
 
-// drop returns the block without the arguments and nested blocks at the given
-// paths, such as "moe", "training.checkpoint" or "backend.deepspeed".
+// drop returns the block without the arguments, entries of maps and nested blocks at the
+// given paths, such as "moe", "training.checkpoint", "slurm.environment.NCCL_DEBUG" or
+// "backend.deepspeed".
 func (b *block) drop(paths []string) *block {
 	d := *b
 	d.args = make(map[string]*argument, len(b.args))
 	for name, a := range b.args {
-		if !slices.Contains(paths, name) {
-			d.args[name] = a
+		if slices.Contains(paths, name) {
+			continue
 		}
+		if keys := below(paths, name); keys != nil && isMap(b.spec.Argument(name)) && !a.bad {
+			a = a.dropEntries(keys)
+		}
+		d.args[name] = a
 	}
 	d.blocks = nil
 	for _, c := range b.blocks {
@@ -111,18 +138,42 @@ func (b *block) drop(paths []string) *block {
 				continue
 			}
 		}
-		var inner []string
-		for _, path := range paths {
-			if rest, ok := strings.CutPrefix(path, name+"."); ok {
-				inner = append(inner, rest)
-			}
-		}
-		if inner != nil {
+		if inner := below(paths, name); inner != nil {
 			c = c.drop(inner)
 		}
 		d.blocks = append(d.blocks, c)
 	}
 	return &d
+}
+
+// below is what paths name below a name.
+func below(paths []string, name string) (rests []string) {
+	for _, path := range paths {
+		if rest, ok := strings.CutPrefix(path, name+"."); ok {
+			rests = append(rests, rest)
+		}
+	}
+	return rests
+}
+
+// dropEntries is a map without some keys.
+func (a *argument) dropEntries(keys []string) *argument {
+	left := *a
+	left.parts = maps.Clone(a.parts)
+	var list []job.Variable
+	values := map[string]cty.Value{}
+	for _, v := range a.parsed.([]job.Variable) {
+		if slices.Contains(keys, v.Name) {
+			delete(left.parts, strconv.Quote(v.Name))
+			continue
+		}
+		list, values[v.Name] = append(list, v), cty.StringVal(v.Value)
+	}
+	left.parsed, left.value = list, cty.MapValEmpty(cty.String)
+	if len(values) > 0 {
+		left.value = cty.MapVal(values)
+	}
+	return &left
 }
 
 // jobTree evaluates a job block over its base, in a scope that says which

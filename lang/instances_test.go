@@ -238,3 +238,31 @@ func TestVariablesOfBackends(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutEntries: variables and directives of a base are left out by their names,
+// and labels and names may stand in brackets.
+func TestWithoutEntries(t *testing.T) {
+	src := sweep + `job "less" {
+  base    = job.start
+  without = ["slurm.environment.X", "slurm.directives[\"nice\"]", "slurm.environment.NONE", "backend.torchtitan", "backend[\"megatron\"].environment.A"]
+  training {
+    checkpoint {
+      path = "/elsewhere"
+    }
+  }
+}
+`
+	j := mustLoad(t, files("job.hcl", src), "job.hcl", Options{Job: "less"})[0]
+	if d := cmp.Diff([]job.Variable{{Name: "Y", Value: "2"}}, j.Slurm.Environment); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]job.Variable{{Name: "comment", Value: "base"}}, j.Slurm.Directives); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]job.Variable{{Name: "B", Value: "2"}}, j.Backend.Environment); d != "" {
+		t.Error(d)
+	}
+	if _, ok := j.Sources[`slurm.environment["X"]`]; ok {
+		t.Error("X has a source")
+	}
+}

@@ -133,13 +133,13 @@ func merge(base, over *block, rule mergeRule) *block {
 
 // added is an argument with what it adds to the base's.
 func added(base, over *argument, spec *schema.Argument, rule mergeRule) *argument {
-	isMap := spec.Type == schema.StringMap || spec.Type == schema.Environment
-	if base.bad || over.bad || !isMap && (rule != adding || !spec.Appends) {
+	keyed := isMap(spec)
+	if base.bad || over.bad || !keyed && (rule != adding || !spec.Appends) {
 		return over
 	}
 	both := *over
 	both.parts = map[string]job.Source{}
-	if isMap {
+	if keyed {
 		both.addEntries(base, over)
 	} else {
 		both.addElements(base, over)

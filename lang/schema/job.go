@@ -8,7 +8,7 @@ var jobBlock = Block{
 	Doc:      "One training run, on one or more backends.",
 	Arguments: []Argument{
 		{Name: "base", Type: JobRef, Doc: "Another job to start from: `job.NAME`. What is written here overrides it, argument by argument; `environment`, `directives` and `backend` blocks merge by key or label, mounts are appended, and other lists replace the base's."},
-		{Name: "without", Type: StringList, Doc: "What to leave out of the base: blocks or arguments, such as `[\"backend.deepspeed\", \"training.checkpoint\"]`."},
+		{Name: "without", Type: StringList, Doc: "What to leave out of the base: blocks, arguments or entries of maps, such as `[\"backend.deepspeed\", \"training.checkpoint\"]`."},
 		{Name: "for_each", Type: Any, Doc: "A map or a set of text, of which each element makes one job, named LABEL-KEY; inside, `each.key` and `each.value` are the element. Checkpoints and TensorBoard's files go to a folder of that name."},
 		{Name: "count", Type: Count, Doc: "How many jobs this block makes, named LABEL-0 and so on; inside, `count.index` is the number. Either this or `for_each`."},
 		{Name: "site", Type: SiteRef, Doc: "What the admins of the cluster say: `site.NAME` or `module.MODULE.site.NAME`. `--site` says another one.", DefaultDoc: "none"},
