@@ -12,6 +12,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/schema"
@@ -172,7 +173,7 @@ func compare(old, new *Build) Job {
 		case b.new == nil:
 			b.State = Removed
 		default:
-			changes := differences(old.Values[name], new.Values[name])
+			changes := differences(b.comparable(old.Values[name], new.Values[name]))
 			if len(changes) == 0 && reflect.DeepEqual(b.Before, b.After) {
 				b.State = Same
 			}
@@ -242,6 +243,20 @@ func differences(old, new []record.Value) []Change {
 		}
 	}
 	return changes
+}
+
+// comparable leaves out what the plan of one side settled where that of the other has
+// no layout: that nothing was chosen is no other choice.
+func (b *Backend) comparable(old, new []record.Value) (before, after []record.Value) {
+	if b.old.HasLayout() == b.new.HasLayout() {
+		return old, new
+	}
+	said := func(list []record.Value) []record.Value {
+		return slices.DeleteFunc(slices.Clone(list), func(v record.Value) bool {
+			return strings.HasPrefix(v.Path, "layout.") || strings.HasPrefix(v.Path, "execution.") && kindOf(v.Origin) == "plan"
+		})
+	}
+	return said(old), said(new)
 }
 
 func byPath(list []record.Value) map[string]*record.Value {

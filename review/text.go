@@ -185,7 +185,7 @@ func (b *Backend) lines() [][2]string {
 		return nil
 	}
 	lines := b.numbers()
-	if b.Before != nil && b.After != nil {
+	if b.Before != nil && b.After != nil && b.old.HasLayout() && b.new.HasLayout() {
 		for _, settled := range [][2]string{{"layout", axes(b.old, b.new)}, {"execution", options(b.old, b.new)}} {
 			if settled[1] != "" {
 				lines = append(lines, settled)

@@ -37,6 +37,10 @@ type Plan struct {
 // Learned is an axis of the layout whose value changes what is learned, and why.
 type Learned struct{ Axis, Why string }
 
+// HasLayout reports whether the plan describes a layout. One without a legal layout has
+// none; what of it was settled before that is no choice, either.
+func (p *Plan) HasLayout() bool { return p.Feasible || p.Layout.MicroBatches > 0 }
+
 // Learns says why the value of an axis changes what is learned, "" where it does not.
 func (p *Plan) Learns(axis string) string {
 	for i := range p.Learned {

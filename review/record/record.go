@@ -62,13 +62,13 @@ type Artifact struct {
 }
 
 // Of lists the values of a job and of the plan for it, in the order of their
-// paths. Place tells a file's name as the record shall have it.
+// paths; of a plan without a layout the job's alone. Place tells a file's name as the record shall have it.
 func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 	origin := func(path string) string { return originOf(j, path, place) }
 	var list []Value
 	for path, s := range j.Sources {
 		switch {
-		case s.Value == nil || strings.HasPrefix(path, "execution."):
+		case s.Value == nil || p.HasLayout() && strings.HasPrefix(path, "execution."):
 		case mixed(j, path):
 			for key, v := range s.Value.(map[string]any) {
 				entry := entryPath(path, key)
@@ -78,6 +78,15 @@ func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 			list = append(list, Value{Path: path, Value: plain(s.Value), Origin: origin(path)})
 		}
 	}
+	if p.HasLayout() {
+		list = append(list, chosen(j, p, origin)...)
+	}
+	slices.SortFunc(list, func(a, b Value) int { return cmp.Compare(a.Path, b.Path) })
+	return list
+}
+
+// chosen are the values of the layout and of execution that a plan settled.
+func chosen(j *job.Job, p *plan.Plan, origin func(path string) string) (list []Value) {
 	for i := range option.Axes {
 		a := &option.Axes[i]
 		list = append(list, Value{Path: "layout." + a.Name, Value: plain(a.Value(&p.Layout)),
@@ -87,7 +96,6 @@ func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 		o := &option.Options[i]
 		list = append(list, Value{Path: "execution." + o.Name, Value: plain(o.Value(&p.Execution)), Origin: settled(j, "execution."+o.Name, "plan:recommended", origin)})
 	}
-	slices.SortFunc(list, func(a, b Value) int { return cmp.Compare(a.Path, b.Path) })
 	return list
 }
 

@@ -34,7 +34,7 @@ func TestOf(t *testing.T) {
 			"execution.attention":                 {Origin: job.FromSpec, Range: at, Value: "flash"},
 		},
 	}
-	p := &plan.Plan{Layout: plan.Layout{TensorParallel: 4, ZeroStage: 1, StageLayers: []int{2, 2}}, Execution: plan.Execution{Attention: "flash"}}
+	p := &plan.Plan{Feasible: true, Layout: plan.Layout{TensorParallel: 4, ZeroStage: 1, StageLayers: []int{2, 2}}, Execution: plan.Execution{Attention: "flash"}}
 	got := map[string]Value{}
 	previous := ""
 	for _, v := range Of(j, p, func(name string) string { return name[len("jobs/"):] }) {
