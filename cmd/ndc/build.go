@@ -135,13 +135,19 @@ type planned struct {
 func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 	plans, w, diags := plansOf(disk{}, argument, flags)
 	t.files = w.Files
+	broken := plans.broken()
+	var wrong diag.List
+	if warned := jobWarnings(plans.list); flags.strict && !diags.HasErrors() && !plans.miss() && len(broken) == 0 {
+		wrong = strict(warned)
+		diags = slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return slices.Contains(warned, d) }) // each is told once
+	}
 	if t.json || diags.HasErrors() {
 		t.diagnostics(diags, w.Files)
 	}
 	if diags.HasErrors() {
 		return plans, exitError(exitInput)
 	}
-	if broken := plans.broken(); plans.miss() || len(broken) > 0 {
+	if plans.miss() || len(broken) > 0 {
 		if err := (&report{terminal: t, plans: plans.list}).print(); err != nil {
 			return plans, err
 		}
@@ -151,11 +157,9 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 		}
 		return plans, exitError(exitInput)
 	}
-	if flags.strict {
-		if wrong := strict(jobWarnings(plans.list)); len(wrong) > 0 {
-			t.diagnostics(wrong, w.Files)
-			return plans, exitError(exitInput)
-		}
+	if len(wrong) > 0 {
+		t.diagnostics(wrong, w.Files)
+		return plans, exitError(exitInput)
 	}
 	return plans, nil
 }
