@@ -67,10 +67,10 @@ func nodesChange(j *job.Job, nodes int) string {
 // number where it says one, of which the cluster's is the most.
 func nodesSetting(j *job.Job, nodes int) string {
 	setting := fmt.Sprintf("nodes = %d", nodes)
-	if !j.Sources.IsSet("nodes") {
+	switch {
+	case j.MostNodes == 0:
 		return "cluster." + setting
-	}
-	if most, is := j.Sources["cluster.nodes"].Value.(int64); is && int64(nodes) > most {
+	case nodes > j.MostNodes:
 		return fmt.Sprintf("cluster.nodes = %d and %s", nodes, setting)
 	}
 	return setting

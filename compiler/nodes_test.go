@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/lang/job"
@@ -48,23 +47,16 @@ func TestAwkwardNodes(t *testing.T) {
 // nothing but the most.
 func TestNodesSetting(t *testing.T) {
 	for _, c := range []struct {
-		own  bool
-		want string
+		most, nodes int
+		want        string
 	}{
-		{false, "cluster.nodes = 4"},
-		{true, "nodes = 4"},
-		{true, "cluster.nodes = 16 and nodes = 16"},
+		{0, 4, "cluster.nodes = 4"},
+		{8, 4, "nodes = 4"},
+		{8, 16, "cluster.nodes = 16 and nodes = 16"},
 	} {
 		j := onNodes(2, 64)
-		j.Sources = job.Sources{"cluster.nodes": {Origin: job.FromSpec, Value: int64(8)}}
-		if c.own {
-			j.Sources["nodes"] = job.Source{Origin: job.FromSpec, Value: int64(2)}
-		}
-		nodes := 4
-		if strings.Contains(c.want, "16") {
-			nodes = 16
-		}
-		if got := nodesSetting(j, nodes); got != c.want {
+		j.MostNodes = c.most
+		if got := nodesSetting(j, c.nodes); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

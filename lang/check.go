@@ -293,7 +293,7 @@ func (c *checker) nodes(choice job.IntChoice) {
 		c.diags.Warn(SizesBeyond, c.at("nodes"), summaries[SizesBeyond], fmt.Sprintf("The cluster %s has %s, and sizes up to %d are asked for: those beyond are left out. Raise the cluster's nodes to see them.",
 			k.Name, units.Count(k.Nodes, "node"), asked))
 	}
-	k.Nodes = counts[len(counts)-1]
+	c.job.MostNodes, k.Nodes = k.Nodes, counts[len(counts)-1]
 }
 
 var capability = regexp.MustCompile(`^[0-9]{1,2}\.[0-9]$`)

@@ -18,6 +18,7 @@ type Job struct {
 	Model       Model
 	Cluster     Cluster
 	NodeCounts  []int `json:",omitempty"` // sizes that the run may have, ascending; nil: that of the cluster
+	MostNodes   int   `json:"-"`          // of the cluster, where the job says its own number; 0 where it does not. No plan depends on it
 	Training    Training
 	Constraints Constraints
 	Execution   Execution
