@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -109,13 +110,15 @@ func (l *loader) unknownArgument(a *hclsyntax.Attribute, spec *schema.Block) {
 	switch {
 	case hint != "" && spec.Name == "constraints": // a limit by another name: which there are is worth more than a guess
 		hint = " It takes " + listed(spec.ArgumentNames()) + "." + hint
+	case hint != "" && schema.Meant(a.Name, spec.ArgumentNames()) == "": // spelt alike, as the word of another block may be
+		hint += belongs(a.Name, spec)
 	case hint != "":
 	case len(spec.Arguments) > 0 && len(spec.Arguments) < len(spec.Blocks):
-		hint = " Here it takes " + listed(spec.ArgumentNames()) + ", and the blocks " + listed(spec.BlockNames()) + "."
+		hint = " Here it takes " + listed(spec.ArgumentNames()) + ", and the blocks " + listed(spec.BlockNames()) + "." + elsewhere(a.Name, spec)
 	case len(spec.Arguments) > 0:
 		hint = " It takes " + listed(spec.ArgumentNames()) + "." + elsewhere(a.Name, spec)
 	case len(spec.Blocks) > 0 && spec.Name != "file":
-		hint = " Here it takes only the blocks " + listed(spec.BlockNames()) + "."
+		hint = " Here it takes only the blocks " + listed(spec.BlockNames()) + "." + elsewhere(a.Name, spec)
 	default:
 		hint = elsewhere(a.Name, spec)
 	}
@@ -147,27 +150,74 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// elsewhere names the other block of the language that has the argument.
-func elsewhere(name string, not *schema.Block) string {
-	path := findArgument(&schema.File, name, "")
-	if path == "" || strings.HasSuffix(path, " "+not.Name) {
+// elsewhere says, as a sentence with a leading space, to which blocks of the
+// language a word belongs that the given one does not have; where none has it
+// and it is another tool's word that cannot be mistaken, what is meant. ""
+// when nothing is called so.
+func elsewhere(word string, not *schema.Block) string {
+	if said := belongs(word, not); said != "" || !strings.Contains(word, "_") {
+		return said
+	}
+	meant := ""
+	homes := homes(not, func(b *schema.Block) bool {
+		name := schema.Meant(word, slices.Concat(b.ArgumentNames(), b.BlockNames()))
+		meant = cmp.Or(name, meant)
+		return name != ""
+	})
+	if homes == "" {
 		return ""
 	}
-	return fmt.Sprintf(" An argument of that name belongs to %s.", path)
+	return fmt.Sprintf(" Did you mean %q of %s?", meant, homes)
 }
 
-func findArgument(b *schema.Block, name, prefix string) string {
-	for i := range b.Blocks {
-		n := &b.Blocks[i]
-		path := strings.TrimPrefix(prefix+" > "+n.Name, " > ")
-		if n.Argument(name) != nil {
-			return path
-		}
-		if found := findArgument(n, name, path); found != "" {
-			return found
-		}
+// belongs is elsewhere for the language's own words.
+func belongs(word string, not *schema.Block) string {
+	if at := homes(not, func(b *schema.Block) bool { return b.Argument(word) != nil }); at != "" {
+		return fmt.Sprintf(" An argument of that name belongs to %s.", at)
+	}
+	if at := homes(not, func(b *schema.Block) bool { return b.Block(word) != nil }); at != "" {
+		return fmt.Sprintf(" A block of that name belongs to %s.", at)
 	}
 	return ""
+}
+
+// homes names the blocks of which has is true: those below the given one, else
+// others of its name, else those nearest the top; "" when there is none, or
+// too many to be a help.
+func homes(not *schema.Block, has func(*schema.Block) bool) string {
+	found := shallowest(not, strings.TrimPrefix(not.Name, schema.File.Name), has)
+	if len(found) == 0 {
+		found = shallowest(&schema.File, "", func(b *schema.Block) bool { return b.Name == not.Name && has(b) })
+	}
+	if len(found) == 0 {
+		found = shallowest(&schema.File, "", has)
+	}
+	if len(found) > 4 {
+		return ""
+	}
+	return strings.Join(found, " or ")
+}
+
+// shallowest lists the paths of the blocks below b of which has is true: those
+// of the least depth at which there is one.
+func shallowest(b *schema.Block, prefix string, has func(*schema.Block) bool) (found []string) {
+	type place struct {
+		b    *schema.Block
+		path string
+	}
+	for level := []place{{b, prefix}}; len(level) > 0 && len(found) == 0; {
+		var below []place
+		for _, p := range level {
+			for i := range p.b.Blocks {
+				n := place{&p.b.Blocks[i], strings.TrimPrefix(p.path+" > "+p.b.Blocks[i].Name, " > ")}
+				if below = append(below, n); has(n.b) {
+					found = append(found, n.path)
+				}
+			}
+		}
+		level = below
+	}
+	return found
 }
 
 // blockName starts a sentence about a block.
@@ -225,9 +275,9 @@ func (l *loader) unknownBlock(n *hclsyntax.Block, spec *schema.Block) {
 	case hint == "" && spec.Name == schema.File.Name && schema.TestFile.Block(n.Type) != nil:
 		hint = " Tests stand in files of their own beside the jobs, NAME.ndctest.hcl."
 	case hint == "" && len(spec.Blocks) == 0:
-		hint = " It takes no blocks."
+		hint = " It takes no blocks." + elsewhere(n.Type, spec)
 	case hint == "":
-		hint = " It takes " + listed(spec.BlockNames()) + "."
+		hint = " It takes " + listed(spec.BlockNames()) + "." + elsewhere(n.Type, spec)
 	}
 	l.fail(UnknownBlock, at, "%s has no block %q.%s", blockName(spec), n.Type, hint)
 }

@@ -2,7 +2,7 @@ model "a" {
   layer        = 32 # ERROR: unknown-argument at layer: The block model has no argument "layer". Did you mean "layers" or "layer_pattern"?
   hiden_size   = 4096 # ERROR: unknown-argument at hiden_size: The block model has no argument "hiden_size". Did you mean "hidden_size"?
   moe          = true # ERROR: unknown-argument at moe: "moe" is a block: write moe { … }, without the equals sign.
-  partition    = "h100" # ERROR: unknown-argument at partition: The block model has no argument "partition". It takes base, without, sources, architecture, layers, layer_pattern, hidden_size, ffn_hidden_size, attention_heads, kv_heads, …. An argument of that name belongs to job > backend > slurm.
+  partition    = "h100" # ERROR: unknown-argument at partition: The block model has no argument "partition". It takes base, without, sources, architecture, layers, layer_pattern, hidden_size, ffn_hidden_size, attention_heads, kv_heads, …. An argument of that name belongs to job > slurm or site > slurm.
   kv_head_size = 3 # ERROR: unknown-argument at kv_head_size: The block model has no argument "kv_head_size". Did you mean "kv_heads"?
   kv_heads     = 8
 
