@@ -197,7 +197,7 @@ func (c *converter) countChoice(v cty.Value) (any, bool) {
 		return c.countRange(v)
 	}
 	if _, isNumber := asNumber(v); !isNumber {
-		c.wrongType(v, rangeOf(c.expr.Range()), "a whole number, a list of them, or a range { min = …, max = …, not = … }")
+		c.wrongType(v, rangeOf(c.expr.Range()), "a whole number, a list of them, or a range { min = …, max = …, step = …, not = … }")
 		return nil, false
 	}
 	n, ok := c.count(v, rangeOf(c.expr.Range()))

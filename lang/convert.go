@@ -177,7 +177,11 @@ func plainNumber(v cty.Value) string {
 	if !known {
 		return ""
 	}
-	return fmt.Sprintf(" Counts are plain numbers, without a unit: write %se%d.", number, exponent)
+	said := fmt.Sprintf(" Counts are plain numbers, without a unit: write %se%d", number, exponent)
+	if k, err := strconv.ParseFloat(number, 64); err == nil && exponent == 3 {
+		said += fmt.Sprintf(", or %s where k means 1024", formatNumber(k*1024))
+	}
+	return said + "."
 }
 
 // asNumber converts numbers and text that is one, as Terraform does.
@@ -480,6 +484,10 @@ func (c *converter) chain(v cty.Value) (any, bool) {
 				c.spec.Name, v.AsString(), diag.DidYouMean(v.AsString(), []string{"until_done"}))
 			return nil, false
 		}
+	}
+	if v.Type() == cty.Bool {
+		c.fail(WrongType, at, "%q is a number of submissions or \"until_done\", not %s.", c.spec.Name, describe(v))
+		return nil, false
 	}
 	n, ok := c.count(v, at)
 	return job.Chain{Count: int(n)}, ok

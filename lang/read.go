@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -174,7 +175,7 @@ func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
 	file, problems := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	for i, p := range problems[:min(len(problems), maxSyntaxErrors)] {
 		if !consequence(problems[:i]) {
-			diags.Error(SyntaxError, subject(p), p.Summary, sentence(explanation(p)))
+			diags.Error(SyntaxError, subject(p), p.Summary, sentence(explanation(p, src)))
 		}
 	}
 	if diags.HasErrors() {
@@ -191,9 +192,26 @@ func consequence(earlier hcl.Diagnostics) bool {
 	return slices.ContainsFunc(earlier, func(e *hcl.Diagnostic) bool { return e.Summary == unclosedText })
 }
 
-func explanation(p *hcl.Diagnostic) string {
-	if p.Summary == unclosedText {
+// unquotedQuantity is a number with a unit behind it, or a time, as it is
+// written without its quotes.
+var unquotedQuantity = regexp.MustCompile(`[0-9][0-9.]*[A-Za-z_:][A-Za-z0-9_/:]*`)
+
+// explanation is what HCL says of a mistake, or where that leads astray what is
+// most likely meant.
+func explanation(p *hcl.Diagnostic, src []byte) string {
+	switch p.Summary {
+	case unclosedText:
 		return "Text in quotes ends on the line on which it begins, so a closing quote is missing here. For text of several lines write \\n, or a heredoc (<<END … END)."
+	case "Missing key/value separator":
+		return p.Detail + " Braces behind an equals sign hold keys and values alone. If a block is meant, write it without the equals sign: training { … }."
+	case "Invalid expression":
+		return p.Detail + " Text, and a number with a unit, are written in quotes."
+	case "Missing newline after argument":
+		for _, m := range unquotedQuantity.FindAllIndex(src, -1) {
+			if at := p.Subject.Start.Byte; m[0] < at && at < m[1] {
+				return fmt.Sprintf("A quantity with a unit is written in quotes: %q. A count is a number alone, such as 4096 or 2e12.", src[m[0]:m[1]])
+			}
+		}
 	}
 	return p.Detail
 }

@@ -299,7 +299,7 @@ func (l *loader) resolveCatalog(t hcl.Traversal, found *known) bool {
 	kind, literal := step(t, 1)
 	if literal {
 		if !slices.Contains(kinds, kind) {
-			l.unknownName(t, 2, fmt.Sprintf("The catalogue has no kind %q; it has %s.", kind, diag.OneOf(kinds)), kinds)
+			l.unknownName(t, 2, fmt.Sprintf("The catalogue has no kind %q.", kind), kinds)
 			return false
 		}
 		kinds = []string{kind}
@@ -355,11 +355,30 @@ func (l *loader) unknownName(t hcl.Traversal, steps int, problem string, known [
 		hint = " No file defines one."
 	case len(known) <= 12:
 		hint = " Known: " + strings.Join(known, ", ") + "."
+	case t.RootName() == "catalog":
+		kind, _ := step(t, 1)
+		hint = fmt.Sprintf(" `ndc catalog %s` lists them.", kind)
 	}
 	l.fail(UnknownReference, at, "%s%s", problem, hint)
 }
 
 var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// constants are words that other languages have for values of this one.
+var constants = map[string]string{
+	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
+	"None": "null", "nil": "null", "Null": "null", "NULL": "null", "undefined": "null",
+}
+
+// called lists the references to what the module defines by a name.
+func (m *module) called(name string) (references []string) {
+	for _, root := range slices.Concat([]string{"var", "local"}, kinds()) {
+		if m.defines(root, name) {
+			references = append(references, root+"."+name)
+		}
+	}
+	return references
+}
 
 // unknownRoot reports a reference that starts with no known word.
 func (l *loader) unknownRoot(t hcl.Traversal, s scope) {
@@ -371,9 +390,13 @@ func (l *loader) unknownRoot(t hcl.Traversal, s scope) {
 		}
 	}
 	switch {
+	case len(t) == 1 && constants[name] != "":
+		l.fail(UnquotedText, at, "Nothing is called %s. Write %s, or if it is text, write it in quotes: %q.", name, constants[name], strings.ToLower(name))
 	case len(t) == 1 && (shellName.MatchString(name) || l.opensTemplate(t)):
 		l.fail(ShellVariable, at,
 			"ndc reads ${…} as an expression of its own, and nothing here is called %s. To leave the variable to the shell on the cluster, write $${%s}.", name, name)
+	case len(t) == 1 && s.module != nil && len(s.module.called(name)) > 0:
+		l.fail(UnquotedText, at, "Nothing is called %s alone. Did you mean %s? If it is text, write it in quotes: %q.", name, strings.Join(s.module.called(name), " or "), name)
 	case len(t) == 1 && diag.Suggest(name, roots) == "":
 		l.fail(UnquotedText, at, "Nothing is called %s. If it is text, write it in quotes: %q.", name, name)
 	default:

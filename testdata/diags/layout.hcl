@@ -13,7 +13,7 @@ job "j" { # ERROR: missing-argument at job "j": The block job needs the argument
       pipeline_schedule       = ["dualpipe", "interleaved"] # ERROR: unknown-value at "dualpipe": "dualpipe" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv" or "dualpipev". No framework runs dualpipe, which keeps every stage on two ranks; dualpipev keeps it on one. # ERROR: unknown-value at "interleaved": "interleaved" is not a value of "pipeline_schedule", which takes "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv" or "dualpipev". Did you mean "interleaved_1f1b"?
       recompute               = "some" # ERROR: unknown-value at "some": "some" is not a value of "recompute", which takes "none", "selective" or "full".
       recompute_method        = [] # ERROR: out-of-range at []: The list of "recompute_method" is empty, so no layout can be legal. Leave the argument out to leave the choice to ndc.
-      micro_batch_size        = true # ERROR: wrong-type at true: "micro_batch_size" must be a whole number, a list of them, or a range { min = …, max = …, not = … }, not true.
+      micro_batch_size        = true # ERROR: wrong-type at true: "micro_batch_size" must be a whole number, a list of them, or a range { min = …, max = …, step = …, not = … }, not true.
       stage_layers            = [1, 2, -3] # ERROR: out-of-range at -3: "stage_layers" must be at least 0, not -3.
       recompute_modules       = "core_attn" # ERROR: wrong-type at "core_attn": "recompute_modules" must be a list in brackets, not the text "core_attn".
       data_parallel_shard     = { min = 1.5 } # ERROR: out-of-range at 1.5: "data_parallel_shard" must be a whole number; 1.5 is not a whole number.

@@ -9,7 +9,7 @@ job "j" {
   cluster = cluster.c
 
   training {
-    global_batch_size = "4k" # ERROR: wrong-type at "4k": "global_batch_size" must be a whole number, not the text "4k". Counts are plain numbers, without a unit: write 4e3.
+    global_batch_size = "4k" # ERROR: wrong-type at "4k": "global_batch_size" must be a whole number, not the text "4k". Counts are plain numbers, without a unit: write 4e3, or 4096 where k means 1024.
     tokens            = "100B" # ERROR: wrong-type at "100B": "tokens" must be a whole number, not the text "100B". Counts are plain numbers, without a unit: write 100e9.
 
     optimizer "adamw" {

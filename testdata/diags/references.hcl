@@ -7,7 +7,7 @@ locals {
   b     = locals.a # ERROR: unknown-reference at locals: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "site", "here", "each" or "count", not "locals". Did you mean "local"?
   c     = local.batch_sizes # ERROR: unknown-reference at local.batch_sizes: There is no local "batch_sizes". Known: a, b, c, d, e, f, g, h, batch, i, j.
   d     = catalog.model.llama3_70 # ERROR: unknown-reference at catalog.model.llama3_70: The catalogue has no model "llama3_70". Did you mean "llama3_70b"?
-  e     = catalog.models.llama3_70b # ERROR: unknown-reference at catalog.models: The catalogue has no kind "models"; it has "model", "gpu" or "cluster". Did you mean "model"?
+  e     = catalog.models.llama3_70b # ERROR: unknown-reference at catalog.models: The catalogue has no kind "models". Did you mean "model"?
   f     = model.x.layer # ERROR: unknown-reference at .layer: There is no "layer" in this model. Did you mean "layers" or "layer_pattern"?
   g     = something.else # ERROR: unknown-reference at something: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "site", "here", "each" or "count", not "something".
   h     = 1 + bf16 # ERROR: unquoted-text at bf16: Nothing is called bf16. If it is text, write it in quotes: "bf16".
