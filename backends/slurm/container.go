@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/render"
@@ -29,6 +30,7 @@ func container(j *job.Job) *containerView {
 	if c.Image == "" {
 		return nil
 	}
+	c.Image = image(c)
 	v := &containerView{Image: render.Expanding(c.Image)}
 	names := append([]string{}, passed...)
 	for _, r := range references(j) {
@@ -48,6 +50,25 @@ func container(j *job.Job) *containerView {
 	}
 	v.Pyxis = pyxis(c, names)
 	return v
+}
+
+// registryImage is an image of a registry: Docker's spelling, of which the first
+// part is a registry when it has a dot or a port, and Enroot's with "#".
+var registryImage = regexp.MustCompile(`^(?:docker://)?([A-Za-z0-9_.$+-]+@)?([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::[0-9]+)?|[A-Za-z0-9-]+:[0-9]+)[/#]([a-z0-9][^#\s]*)$`)
+
+// image is the container's image as its runtime spells it. Enroot takes
+// nvcr.io/nvidia/pytorch for an image of Docker Hub before 4.0
+// (src/docker.sh), nvcr.io#nvidia/pytorch in every version; Apptainer takes
+// what has no scheme for a file.
+func image(c job.Container) string {
+	m := registryImage.FindStringSubmatch(c.Image)
+	if m == nil || strings.HasSuffix(c.Image, ".sqsh") || strings.HasSuffix(c.Image, ".sif") {
+		return c.Image
+	}
+	if c.Runtime == "apptainer" {
+		return "docker://" + m[2] + "/" + m[3]
+	}
+	return m[1] + m[2] + "#" + m[3]
 }
 
 // joined makes one word of an option and a value.
