@@ -52,7 +52,7 @@ func CheckMounts(j *job.Job, diags *diag.List) {
 	for _, p := range places(j) {
 		m := holding(j, p)
 		switch {
-		case m == nil && !unsure(j, p):
+		case m == nil && (relative(j, p.value) || !unsure(j, p)):
 			diags.Error(IDPathOutsideMounts, j.Sources.Range(p.argument), "Path lies under no mount of the container", outside(j, p))
 		case m != nil && m.readOnly && p.written:
 			diags.Error(IDPathReadOnly, j.Sources.Range(p.argument), "Path is mounted read-only",
@@ -61,9 +61,19 @@ func CheckMounts(j *job.Job, diags *diag.List) {
 	}
 }
 
+// relative reports that a path starts where the container starts, which
+// nobody said: with pyxis the image says it.
+func relative(j *job.Job, p string) bool {
+	c := &j.Slurm.Container
+	return !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "$") && c.WorkDir == "" && c.Runtime != "apptainer"
+}
+
 // holding is the innermost mount with a path in it, by their text; nil without any.
 func holding(j *job.Job, p place) *mount {
 	var best *mount
+	if relative(j, p.value) {
+		return nil
+	}
 	for _, m := range append(mounts(j), mount{inside: logDirText(j)}) {
 		if under(inContainer(j, p.value), m.inside) && (best == nil || len(path.Clean(m.inside)) >= len(path.Clean(best.inside))) {
 			best = &m
@@ -109,11 +119,14 @@ func outside(j *job.Job, p place) string {
 	inside := inContainer(j, p.value)
 	have := "mounts nothing"
 	if m := j.Slurm.Container.Mounts; len(m) > 0 {
-		have = fmt.Sprintf("mounts %q", m)
+		have = "mounts " + strings.ReplaceAll(fmt.Sprintf("%q", m), `" "`, `", "`)
 	}
 	what := "nothing is there but what the image brings"
 	if p.written {
 		what = "what is written there ends with the container"
+	}
+	if relative(j, p.value) {
+		return fmt.Sprintf("%s is %q, which in the container starts in the image's own working folder: %s. Write the whole path, below a mount.", p.argument, p.value, what)
 	}
 	top := "/" + strings.SplitN(strings.TrimPrefix(inside, "/"), "/", 2)[0]
 	return fmt.Sprintf("%s is %q in the container, which %s: %s. Add the folder of the host to slurm.container.mounts, such as %q, or name a path below a mount.",
