@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
@@ -68,12 +69,7 @@ func findVersion(j *job.Job) (version, diag.List) {
 	}
 	names := Backend{}.Versions()
 	detail := fmt.Sprintf("ndc emits for DeepSpeed %s to %s; it knows no version %q.", names[0], names[len(names)-1], j.Backend.Version)
-	newestFirst := slices.Clone(names)
-	slices.Reverse(newestFirst)
-	if near := schema.Nearest(name, newestFirst); near != "" {
-		detail += fmt.Sprintf(" Did you mean %q?", near)
-	}
-	diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown DeepSpeed version", detail)
+	diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown DeepSpeed version", detail+backends.MeantVersion(name, names))
 	return version{}, diags
 }
 

@@ -38,7 +38,7 @@ func release(j *job.Job) (*version, diag.List) {
 		names := Backend{}.Versions()
 		diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown Megatron-LM version",
 			"ndc emits for "+list(names)+"; it knows no version "+quote(j.Backend.Version)+"."+
-				diag.DidYouMean(j.Backend.Version, names))
+				backends.MeantVersion(j.Backend.Version, names))
 	}
 	return v, diags
 }

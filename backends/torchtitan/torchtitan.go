@@ -85,10 +85,7 @@ func findVersion(j *job.Job) (*version, diag.List) {
 	var diags diag.List
 	names := Backend{}.Versions()
 	detail := "ndc emits for TorchTitan " + strings.Join(names, " and ") + "; it knows no version \"" + j.Backend.Version + "\"."
-	if near := schema.Nearest(j.Backend.Version, names); near != "" {
-		detail += " Did you mean \"" + near + "\"?"
-	}
-	diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown TorchTitan version", detail)
+	diags.Error(UnknownVersion, j.Sources.Range("backend.version"), "Unknown TorchTitan version", detail+backends.MeantVersion(j.Backend.Version, names))
 	return nil, diags
 }
 
