@@ -2,8 +2,10 @@ package lang
 
 import (
 	"math"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/lang/catalog"
@@ -136,6 +138,10 @@ func (c *checker) data(d *job.Data) {
 	total := 0.0
 	for _, s := range d.Sources {
 		total += s.Weight
+		c.pair(d, "training.data.source["+strconv.Quote(s.Name)+"].path", s.Path)
+	}
+	if d.Validation != nil {
+		c.pair(d, "training.data.validation.path", d.Validation.Path)
 	}
 	if len(d.Sources) > 0 && !(total > 0) {
 		c.fail(InconsistentTraining, c.at("training.data.source"), "The weights of the sources add up to zero, so nothing would be read.")
@@ -147,6 +153,17 @@ func (c *checker) data(d *job.Data) {
 		c.fail(MissingArgument, c.at("training.data.validation"), "Nothing is set aside for validation. Set \"path\" here, or split in the data block.")
 	}
 	c.tokenizer(d)
+}
+
+// pair refuses one file of a pair of Megatron-LM's, whose readers put the
+// endings behind the path.
+func (c *checker) pair(d *job.Data, argument, name string) {
+	ending := path.Ext(name)
+	if d.Mock || d.Format != "megatron" || ending != ".bin" && ending != ".idx" {
+		return
+	}
+	c.fail(InvalidValue, c.at(argument), "%s is one file of two: data of format \"megatron\" are named without .bin and .idx. Write %q.",
+		quoteShort(name), strings.TrimSuffix(name, ending))
 }
 
 func (c *checker) tokenizer(d *job.Data) {
