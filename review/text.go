@@ -248,7 +248,7 @@ func (b *Backend) numbers() [][2]string {
 		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, each(whole)},
 		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, each(whole)},
 		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, durations},
-		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, each(whole)},
+		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, each(view.GPUHours)},
 	} {
 		lines = append(lines, [2]string{m.name, b.number(m.write, m.value)})
 	}
