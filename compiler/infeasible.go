@@ -117,7 +117,13 @@ func largest(ledger []plan.LedgerLine, sum units.Bytes) string {
 	return strings.Join(parts, ", ")
 }
 
-func gib(b units.Bytes) string { return fmt.Sprintf("%.1f GiB", float64(b)/float64(units.GiB)) }
+// gib writes an amount of memory; one that would be none in GiB in a smaller unit.
+func gib(b units.Bytes) string {
+	if b > 0 && b < units.GiB/20 {
+		return b.Human()
+	}
+	return fmt.Sprintf("%.1f GiB", float64(b)/float64(units.GiB))
+}
 
 // worstCommunication names the collective that is exposed longest.
 func worstCommunication(p *plan.Plan) string {
