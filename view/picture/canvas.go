@@ -138,15 +138,23 @@ func ticks(most float64) []float64 {
 	if most <= 0 {
 		return []float64{0}
 	}
+	return multiples(tick(most), most)
+}
+
+// tick is a round distance, of which there are four to eight in an amount.
+func tick(most float64) float64 {
 	step := math.Pow(10, math.Floor(math.Log10(most/4)))
 	for _, times := range []float64{5, 2.5, 2} {
 		if most/(step*times) >= 3.5 {
-			step *= times
-			break
+			return step * times
 		}
 	}
-	var list []float64
-	for i := 0; float64(i)*step <= most*1.0001; i++ {
+	return step
+}
+
+// multiples are those of a step up to an end.
+func multiples(step, end float64) (list []float64) {
+	for i := 0; float64(i)*step <= end*1.0001; i++ {
 		list = append(list, float64(i)*step)
 	}
 	return list

@@ -199,6 +199,11 @@ func TestLongTimelines(t *testing.T) {
 	if before < 1-0.02 {
 		t.Errorf("the last pass ends at %v of the picture", before)
 	}
+	c := &canvas{}
+	timeAxis(c, &w)
+	if n := strings.Count(c.body.String(), "<text"); n < 4 || n > 10 {
+		t.Errorf("%d moments stand below what is shown", n)
+	}
 }
 
 // TestTrace holds a timeline's JSON against the trace-event format (Google, "Trace

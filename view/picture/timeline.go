@@ -212,9 +212,13 @@ func rankPasses(c *canvas, slots []plan.Slot, p int, w *window) {
 	}
 }
 
-// timeAxis writes seconds below a plot.
+// timeAxis writes seconds below a plot, as close as what is shown of them takes.
 func timeAxis(c *canvas, w *window) {
-	for _, t := range ticks(float64(w.end)) {
+	shown := w.end
+	if !w.whole() {
+		shown = w.cut + w.end - w.again
+	}
+	for _, t := range multiples(tick(float64(shown)), float64(w.end)) {
 		if s := units.Seconds(t); s <= w.cut || s >= w.again {
 			c.line(at(w.place(s)), c.y, at(w.place(s)), c.y+4, "rule", false)
 			c.anchored(at(w.place(s)), c.y+16, 10, "soft", "middle", axisTime(s, w.end))
