@@ -128,7 +128,7 @@ var containerBlock = Block{
 	Name: "container", Effect: Launch,
 	Doc: "The image that the ranks run in. Without an image they run on the node itself.",
 	Arguments: []Argument{
-		{Name: "image", Type: String, Path: true, Effect: Execution, Doc: "A squashfs file, SIF file or registry reference."},
+		{Name: "image", Type: String, Path: true, Effect: Execution, Doc: "A squashfs file, a SIF file or an image of a registry, such as `nvcr.io/nvidia/pytorch:25.04-py3`; the scripts spell it as the runtime reads it."},
 		{Name: "mounts", Type: StringList, Path: true, Appends: true, Doc: "`SRC:DST` or `SRC:DST:OPTIONS`."},
 		{Name: "workdir", Type: String, Path: true, Doc: "Working directory inside."},
 		{Name: "runtime", Type: String, Default: `"pyxis"`, Enum: []string{"pyxis", "apptainer"}, Doc: "What starts it."},
