@@ -102,6 +102,9 @@ func TestTunePage(t *testing.T) {
 		m := fence.FindStringSubmatch(block)
 		return "```console\n" + rerun(t, m[2]) + "```"
 	})
+	if strings.Contains(got, "\nError: ") {
+		t.Fatalf("a command of the page ends with an error: testdata/tune/logs are not those of the rounds:\n%s", got)
+	}
 	if got == text {
 		return
 	}
