@@ -139,5 +139,21 @@ func drawOverview(s *Subject, c *canvas) {
 }
 
 func textOverview(s *Subject) string {
-	return textBreakdown(s) + "\n" + textTimeline(s)
+	return textBreakdown(s) + "\n" + textStages(s) + "\n" + textTimeline(s)
+}
+
+// textStages has a bar for every pipeline stage: its device memory of the GPU's.
+func textStages(s *Subject) string {
+	m := &s.Plan.Memory
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: memory per stage, of %s; usable are %s\n", heading(s), view.GiB(m.GPUBytes), view.GiB(m.UsableBytes))
+	for _, i := range shownRanks(len(m.Stages), mostRanks) {
+		if i < 0 {
+			b.WriteString("          …\n")
+			continue
+		}
+		at := &m.Stages[i]
+		fmt.Fprintf(&b, "stage %-3d %s %9s\n", at.Stage, view.Bar(at.DeviceBytes, m.GPUBytes), view.GiB(at.DeviceBytes))
+	}
+	return b.String()
 }
