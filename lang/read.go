@@ -205,7 +205,13 @@ func explanation(p *hcl.Diagnostic, src []byte) string {
 	case "Missing key/value separator":
 		return p.Detail + " Braces behind an equals sign hold keys and values alone. If a block is meant, write it without the equals sign: training { … }."
 	case "Invalid expression":
-		return p.Detail + " Text, and a number with a unit, are written in quotes."
+		if at := p.Subject.Start.Byte; at < len(src) && strings.IndexByte("/~'", src[at]) >= 0 || at > 0 && src[at-1] == '%' {
+			return p.Detail + " Text, and a number with a unit, are written in quotes."
+		}
+	case "Invalid character":
+		if at := p.Subject.Start.Byte; at < len(src) && src[at] == '$' {
+			return p.Detail + " An expression stands alone outside of quotes: write var.NAME, not ${var.NAME}."
+		}
 	case "Missing newline after argument":
 		for _, m := range unquotedQuantity.FindAllIndex(src, -1) {
 			if at := p.Subject.Start.Byte; m[0] < at && at < m[1] {

@@ -1,4 +1,4 @@
 model "m" {
-  layers =  # ERROR: syntax-error at …: Expected the start of an expression, but found an invalid expression token. Text, and a number with a unit, are written in quotes.
+  layers =  # ERROR: syntax-error at …: Expected the start of an expression, but found an invalid expression token.
   hidden_size = 5
 }
