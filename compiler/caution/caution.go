@@ -25,6 +25,7 @@ func Job(j *job.Job) diag.List {
 	w.batch()
 	w.kept()
 	w.environment()
+	w.bandwidths()
 	return w.list
 }
 

@@ -43,6 +43,13 @@ func careful() (*job.Job, *plan.Plan) {
 	return j, p
 }
 
+// links sets the bandwidths of a job's machine, in GB/s.
+func links(j *job.Job, memory, nvlink, pcie, adapter float64) {
+	c := &j.Cluster
+	c.GPU.MemoryBandwidth, c.NVLink.Bandwidth = units.BytesPerSecond(memory*1e9), units.BytesPerSecond(nvlink*1e9)
+	c.PCIe.Bandwidth, c.Network.Bandwidth = units.BytesPerSecond(pcie*1e9), units.BytesPerSecond(adapter*1e9)
+}
+
 // TestWarnings changes one thing at a time.
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
@@ -52,6 +59,12 @@ func TestWarnings(t *testing.T) {
 		text   string
 	}{
 		{"careful", func(*job.Job, *plan.Plan) {}, "", ""},
+		{"links in order", func(j *job.Job, _ *plan.Plan) { links(j, 3350, 450, 63, 50) }, "", ""},
+		{"C2C as fast as NVLink", func(j *job.Job, _ *plan.Plan) { links(j, 4000, 450, 450, 25) }, "", ""},
+		{"no NVLink", func(j *job.Job, _ *plan.Plan) { links(j, 864, 0, 31, 12.5) }, "", ""},
+		{"bytes for bits", func(j *job.Job, _ *plan.Plan) { links(j, 3350, 450, 63, 400) }, "unlikely-bandwidth", "An adapter of 400GB/s hangs on PCIe of 63GB/s, so that it cannot send as fast. Is 400Gb/s meant?"},
+		{"NVLink in bits", func(j *job.Job, _ *plan.Plan) { links(j, 3350, 450.0/8, 63, 50) }, "unlikely-bandwidth", "NVLink of 56.25GB/s is slower than PCIe, 63GB/s. Is 450GB/s meant?"},
+		{"memory in bits", func(j *job.Job, _ *plan.Plan) { links(j, 3350.0/8, 450, 63, 50) }, "unlikely-bandwidth", "Is 3350GB/s meant?"},
 		{"no chain", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{} }, "run-outlasts-limit", "27.8 hours, and one submission trains 23.7 hours"},
 		{"experts fit", func(_ *job.Job, p *plan.Plan) { p.Memory.ExpertRows = &plan.ExpertRows{Buffer: 1.5, Busiest: 1.5} }, "", ""},
 		{"experts overflow", func(_ *job.Job, p *plan.Plan) { p.Memory.ExpertRows = &plan.ExpertRows{Buffer: 1.5, Busiest: 1.74} }, "experts-overflow", "1.50 times the rows of balanced routing, and while the router is at its most uneven the busiest rank is expected to get 1.74"},

@@ -50,6 +50,9 @@ const (
 	CostlyValidation diag.ID = "costly-validation"
 	// LessThanOneBatch: the tokens of the run do not fill one batch.
 	LessThanOneBatch diag.ID = "less-than-one-batch"
+	// UnlikelyBandwidth: a link of the cluster is faster than what it hangs on, or
+	// slower than what hangs on it.
+	UnlikelyBandwidth diag.ID = "unlikely-bandwidth"
 	// DebuggingEnvironment: a variable that slows every step down.
 	DebuggingEnvironment diag.ID = "debugging-environment"
 )
@@ -76,5 +79,6 @@ var summaries = map[diag.ID]string{
 	NeverReached:         "Step beyond the run",
 	CostlyValidation:     "Validation takes longer than training",
 	LessThanOneBatch:     "Less than one batch of tokens",
+	UnlikelyBandwidth:    "Unlikely bandwidth",
 	DebuggingEnvironment: "Variable for debugging",
 }
