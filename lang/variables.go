@@ -112,9 +112,13 @@ func (l *loader) constantValue(expr hclsyntax.Expression) (cty.Value, bool) {
 }
 
 func (m *module) variableType(v *variable, a *hclsyntax.Attribute) {
+	if text, diags := a.Expr.Value(nil); !diags.HasErrors() && text.Type() == cty.String {
+		m.fail(InvalidVariable, rangeOf(a.Expr.Range()), "A type is written without quotes: %s.", text.AsString())
+		return
+	}
 	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
 	for _, d := range diags {
-		m.fail(InvalidVariable, subject(d), "%s", sentence(d.Detail))
+		m.fail(InvalidVariable, subject(d), "%s Types are string, number, bool, any, list(…), set(…), map(…), object({…}) and tuple([…]).", sentence(d.Detail))
 	}
 	if !diags.HasErrors() {
 		v.wanted, v.defaults = t, defaults

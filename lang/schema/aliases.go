@@ -142,6 +142,7 @@ var aliases = invert(map[string]string{
 	"gelu":           "gelu_pytorch_tanh gelu_new",
 	"rmsnorm":        "rms",
 	"layernorm":      "layer",
+	"llama":          "mistral", // its architecture, beside a window
 	"rope":           "rotary",
 	"learned":        "absolute learned_absolute",
 	"cosine":         "cos",

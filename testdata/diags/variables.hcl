@@ -52,12 +52,12 @@ variable "flag" {
 }
 
 variable "bad_type" {
-  type    = "number" # ERROR: invalid-variable at "number": A type specification is either a primitive type keyword (bool, number, string) or a complex type constructor call, like list(string).
+  type    = "number" # ERROR: invalid-variable at "number": A type is written without quotes: number.
   default = 3
 }
 
 variable "bad_type2" {
-  type    = list # ERROR: invalid-variable at list: The list type constructor requires one argument specifying the element type.
+  type    = list # ERROR: invalid-variable at list: The list type constructor requires one argument specifying the element type. Types are string, number, bool, any, list(…), set(…), map(…), object({…}) and tuple([…]).
   default = []
 }
 
