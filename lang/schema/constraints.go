@@ -35,7 +35,7 @@ var oomBlock = Block{
 
 var layoutBlock = Block{
 	Name:      "layout",
-	Doc:       "Narrows the search. Each argument is a value, which pins; a list, which leaves a choice; `{ min, max }`; or `{ not = [3, 5] }`, which leaves the others and is met where there is no value at all, as a layout without a pipeline has no schedule. What the target does not offer is cut from lists and ranges.",
+	Doc:       "Narrows the search. Each argument is a value, which pins; a list, which leaves a choice; a range, `{ min, max }` or `{ min, max, step }`; or `{ not = [3, 5] }`, which leaves the others and is met where there is no value at all, as a layout without a pipeline has no schedule. What the target does not offer is cut from lists and ranges.",
 	Arguments: layoutArguments(),
 }
 
