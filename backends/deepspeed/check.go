@@ -100,7 +100,7 @@ func checkLayout(j *job.Job, v version, diags *diag.List) {
 		"transformers recomputes whole layers (recompute = \"full\"), none or some of them by recompute_layers.")
 	c.lacks(l.RecomputeModules != nil, recomputed(l.RecomputeModules), "transformers recomputes whole layers, not modules or operations.")
 	c.refuse(!l.PipelineSchedule.Allows(job.NoValue), "constraints.layout.pipeline_schedule",
-		"What ndc emits for DeepSpeed has no pipeline. "+alternatives("pipeline_schedule", l.PipelineSchedule))
+		"What ndc emits for DeepSpeed has no pipeline. "+v.alternatives()("pipeline_schedule", l.PipelineSchedule))
 	c.lacks(!l.DataParallelReplicate.Allows(1) && !l.DataParallelShard.Allows(1) && !v.has(mics), "constraints.layout.data_parallel_replicate",
 		fmt.Sprintf("Sharding within replicas is MiCS, which DeepSpeed %s no longer has.", v), "Or use execution.zero_hpz_partition.")
 	c.lacks(!l.ContextParallel.Allows(1) && !v.has(ulysses), "constraints.layout.context_parallel", fmt.Sprintf("%s.", ulysses))

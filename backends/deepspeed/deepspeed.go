@@ -70,7 +70,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ContextParallel:  r.has(ulysses) && family.ulysses,
 		ExpertParallel:   r.has(autoEP) && family.expertPreset != "",
 		Replicate:        r.has(mics) && asksForReplicas(j),
-		Alternatives:     alternatives,
+		Alternatives:     r.alternatives(),
 
 		Rules:       rules(r, family),
 		Resolve:     options.Resolver(),
@@ -89,12 +89,20 @@ func asksForReplicas(j *job.Job) bool {
 	return !c.DataParallelReplicate.Free() || !c.DataParallelShard.Free()
 }
 
-// alternatives says who has what DeepSpeed lacks in a layout.
-var alternatives = capability.Layout(map[string]string{
-	"context_parallel": "Ulysses does not go with the attention of this architecture.",
-	"expert_parallel":  "AutoEP does not know this architecture.",
-	"recompute_layers": "transformers recomputes each layer by itself (uniform, recompute_layers = 1) or some of them (block).",
-})
+// alternatives says who has what the release lacks in a layout, and where the
+// release has it, what keeps this model from it.
+func (r version) alternatives() func(argument string, values []string) string {
+	limits := map[string]string{
+		"recompute_layers": "transformers recomputes each layer by itself (uniform, recompute_layers = 1) or some of them (block).",
+	}
+	if r.has(ulysses) {
+		limits["context_parallel"] = "Ulysses does not go with the attention of this architecture."
+	}
+	if r.has(autoEP) {
+		limits["expert_parallel"] = "AutoEP does not know this architecture."
+	}
+	return capability.Layout(limits)
+}
 
 // vocabulary is the size that transformers builds: exactly what the
 // configuration says, never padded on its own.

@@ -412,3 +412,23 @@ func TestEveryOptionHasARow(t *testing.T) {
 		}
 	}
 }
+
+// TestAlternatives: what keeps a model from an axis is said by releases that have the axis.
+func TestAlternatives(t *testing.T) {
+	for _, c := range []struct{ version, axis, text string }{
+		{"0.18.1", "context_parallel", "Ulysses does not go with"},
+		{"0.19.1", "expert_parallel", "AutoEP does not know"},
+	} {
+		for version, want := range map[string]bool{c.version: false, "0.19.8": true} {
+			j := tinyLlama(4)
+			j.Backend.Version = version
+			tg, diags := Backend{}.Target(j)
+			if tg == nil {
+				t.Fatal(diags)
+			}
+			if got := tg.Alternatives(c.axis, nil); strings.Contains(got, c.text) != want {
+				t.Errorf("%s, %s: %s", version, c.axis, got)
+			}
+		}
+	}
+}
