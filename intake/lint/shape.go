@@ -110,7 +110,9 @@ func (s *script) nodesOf(l *launch) (n int, o *option, known bool) {
 
 var slurmNodes = regexp.MustCompile(`^\$\{?SLURM_(JOB_NUM_NODES|NNODES)\}?$`)
 
-var distributing = regexp.MustCompile(`\b(srun|mpirun|mpiexec|pdsh|clush|ssh|parallel|jsrun|ibrun|prun|horovodrun)\b`)
+// distributing finds commands that start others on several nodes, as words of
+// their own: --tensor-model-parallel-size is none.
+var distributing = regexp.MustCompile("(?m)(?:^|[\\s;&|({/\"'`=])(?:srun|mpirun|mpiexec|pdsh|clush|ssh|pssh|parallel|parallel-ssh|jsrun|ibrun|prun|horovodrun)(?:[\\s;&|)}\"'`]|$)")
 
 // nodes compares the nodes of a launch with those of the job, and reports
 // whether all of them start it.
