@@ -130,6 +130,3 @@ func isNumber(v string) bool {
 	_, err := strconv.ParseFloat(v, 64)
 	return err == nil
 }
-
-// Nearest returns the candidate that name was most likely meant to be, or "".
-func Nearest(name string, candidates []string) string { return diag.Suggest(name, candidates) }
