@@ -17,6 +17,6 @@ const (
 	IDLayersIndivisible diag.ID = "layers-indivisible"
 	// IDStageLayers: stage_layers do not add up.
 	IDStageLayers diag.ID = "stage-layers"
-	// IDAwkwardNodes: the number of GPUs has a factor that the batch lacks.
+	// IDAwkwardNodes: the number of GPUs has a factor that the batch lacks, or the experts in racks of GPUs that share NVLink.
 	IDAwkwardNodes diag.ID = "awkward-nodes"
 )

@@ -29,6 +29,16 @@ func divides(j *job.Job, nodes int) bool {
 	return nodes > 0 && j.Training.GlobalBatchSize%odd(nodes*j.Cluster.GPUsPerNode) == 0
 }
 
+// spreads reports whether the experts of a layer can be cut over a whole NVLink
+// domain of these nodes. Expert parallelism divides both the experts and the GPUs of
+// a stage, so that of 256 experts on 288 GPUs with domains of 72 no more than 32 ranks
+// share them, and 8 unless the pipeline takes the factor 9. Domains of a power of two
+// are shared whatever the number of nodes.
+func spreads(j *job.Job, nodes int) bool {
+	return j.Model.MoE == nil || odd(j.Cluster.NVLink.Domain) == 1 ||
+		nodes > 0 && j.Model.MoE.Experts%odd(nodes*j.Cluster.GPUsPerNode) == 0
+}
+
 // odd is a number without its factors of two.
 func odd(n int) int {
 	for n > 0 && n%2 == 0 {
@@ -44,13 +54,14 @@ func withNodes(j *job.Job, nodes int) *job.Job {
 	return &changed
 }
 
-// fewer lists numbers of nodes a little below that divide the batch, the largest
-// first; none where the job's own number does.
+// fewer lists numbers of nodes a little below that divide the batch and spread the
+// experts, the largest first; none where the job's own number does.
 func fewer(j *job.Job) []int {
+	fine := func(nodes int) bool { return divides(j, nodes) && spreads(j, nodes) }
 	var list []int
-	if now := j.Cluster.Nodes; !divides(j, now) {
+	if now := j.Cluster.Nodes; !fine(now) {
 		for n := now - 1; float64(n) >= leastNodes*float64(now) && len(list) < mostFewer; n-- {
-			if divides(j, n) {
+			if fine(n) {
 				list = append(list, n)
 			}
 		}
@@ -167,12 +178,13 @@ func roundBatch(j *job.Job) int {
 	return 0
 }
 
-// awkward warns where the number of nodes does not divide the batch and another
-// number, or another batch, takes much less GPU time for a sequence. It costs two
-// searches at most, cut to what would be worth it, and none where the batch can be
-// shared evenly.
+// awkward warns where the number of nodes does not divide the batch, or does not spread
+// the experts, and another number, or another batch, takes much less GPU time for a
+// sequence. It costs two searches at most, cut to what would be worth it, and none where
+// batch and experts can be shared evenly.
 func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Candidate) []plan.Warning {
-	if divides(j, j.Cluster.Nodes) || j.Constraints.Objective == "memory" {
+	batch, experts := divides(j, j.Cluster.Nodes), spreads(j, j.Cluster.Nodes)
+	if batch && experts || j.Constraints.Objective == "memory" {
 		return nil
 	}
 	var better []string
@@ -186,17 +198,23 @@ func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Can
 	if list := fewer(j); len(list) > 0 {
 		try(withNodes(j, list[0]), nodesSetting(j, list[0]))
 	}
-	if batch := roundBatch(j); batch > 0 {
-		changed := *j
-		changed.SetBatch(batch)
-		try(&changed, fmt.Sprintf("training.global_batch_size = %d", batch))
+	var summary, lacks string
+	if batch {
+		summary, lacks = "The nodes do not divide the experts", fmt.Sprintf("moe.experts = %d lacks it, so another axis than expert_parallel", j.Model.MoE.Experts)
+	} else {
+		summary, lacks = "The nodes do not divide the batch", fmt.Sprintf("global_batch_size = %d lacks it, so another axis", j.Training.GlobalBatchSize)
+		if round := roundBatch(j); round > 0 {
+			changed := *j
+			changed.SetBatch(round)
+			try(&changed, fmt.Sprintf("training.global_batch_size = %d", round))
+		}
 	}
 	if better == nil {
 		return nil
 	}
-	return []plan.Warning{{ID: string(IDAwkwardNodes), Summary: "The nodes do not divide the batch",
-		Detail: fmt.Sprintf("%s have the factor %d, and global_batch_size = %d lacks it, so another axis has to take it. Of the GPU time for a sequence, %s.",
-			units.Count(j.Cluster.GPUs(), "GPU"), odd(j.Cluster.GPUs()), j.Training.GlobalBatchSize, strings.Join(better, ", and "))}}
+	return []plan.Warning{{ID: string(IDAwkwardNodes), Summary: summary,
+		Detail: fmt.Sprintf("%s have the factor %d, and %s has to take it. Of the GPU time for a sequence, %s.",
+			units.Count(j.Cluster.GPUs(), "GPU"), odd(j.Cluster.GPUs()), lacks, strings.Join(better, ", and "))}}
 }
 
 // perSequence is the GPU time of one sequence, for a step of some length.

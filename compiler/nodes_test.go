@@ -61,3 +61,29 @@ func TestNodesSetting(t *testing.T) {
 		}
 	}
 }
+
+// TestExpertNodes: a mixture on whole racks of 72 GPUs has a factor that no count of
+// experts has but for those made for it; racks of a power of two share any.
+func TestExpertNodes(t *testing.T) {
+	for _, c := range []struct {
+		nodes, domain, experts int
+		fewer                  []int // nil: the nodes spread the experts
+	}{
+		{72, 72, 256, []int{64}},
+		{18, 72, 128, []int{16}},
+		{18, 72, 288, nil},
+		{64, 72, 256, nil},
+		{24, 72, 384, nil}, // 96 GPUs have the factor 3, and so have 384 experts
+		{72, 8, 256, nil},
+		{72, 72, 0, nil}, // dense
+	} {
+		j := onNodes(c.nodes, 9*256)
+		j.Cluster.GPUsPerNode, j.Cluster.NVLink.Domain = 4, c.domain
+		if c.experts > 0 {
+			j.Model.MoE = &job.MoE{Experts: c.experts}
+		}
+		if got := fewer(j); !slices.Equal(got, c.fewer) {
+			t.Errorf("%d experts on %d nodes with domains of %d: fewer are %v, want %v", c.experts, c.nodes, c.domain, got, c.fewer)
+		}
+	}
+}
