@@ -61,19 +61,12 @@ func traffic(all []plan.Communication, group string) string {
 // segmentChange asks Slurm for blocks of nodes that the layout's groups fill:
 // a domain of 72 GPUs cannot be cut into groups of 16, one of 64 can.
 func segmentChange(j *job.Job, o *search.Outcome) []change {
-	perNode := j.Cluster.GPUsPerNode
-	if o.Counts.Rejected[search.IDLeavesNVLink] == 0 || j.Slurm.Segment > 0 || perNode == 0 || j.Cluster.NVLink.Domain <= perNode {
-		return nil
-	}
-	segment := 1
-	for 2*segment*perNode <= j.Cluster.NVLink.Domain && j.Cluster.Nodes%(2*segment) == 0 {
-		segment *= 2
-	}
-	if segment == 1 {
+	segment := layout.Segment(j)
+	if o.Counts.Rejected[search.IDLeavesNVLink] == 0 || j.Slurm.Segment > 0 || segment == 0 {
 		return nil
 	}
 	return []change{{
-		describe: fixed(fmt.Sprintf("slurm.segment = %d (blocks of %s that share NVLink)", segment, units.Count(segment*perNode, "GPU"))),
+		describe: fixed(fmt.Sprintf("slurm.segment = %d (blocks of %s that share NVLink)", segment, units.Count(segment*j.Cluster.GPUsPerNode, "GPU"))),
 		apply:    func(j *job.Job) { j.Slurm.Segment = segment },
 	}}
 }

@@ -29,6 +29,7 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(d.Time.StepSeconds, ends, why)
 	d.Warnings = append(d.Warnings, e.weak(l, x, d.Time.StepSeconds)...)
 	d.Warnings = append(d.Warnings, e.uneven(l, x, d.Time.StepSeconds)...)
+	d.Warnings = append(d.Warnings, e.unplaced(l, x, d.Time.StepSeconds)...)
 	d.Warnings = append(d.Warnings, e.doubt(l, &d.Throughput)...)
 	return d
 }

@@ -29,6 +29,9 @@ const (
 	// IDUnevenExperts: experts are predicted as evenly loaded, and the job does not
 	// say that they are; what the step would take as unevenly loaded as published runs.
 	IDUnevenExperts diag.ID = "uneven-experts"
+	// IDUnplacedBlocks: the step is predicted as if blocks of nodes shared NVLink, and
+	// slurm.segment does not ask for them; what it would take where they do not.
+	IDUnplacedBlocks diag.ID = "unplaced-blocks"
 )
 
 // wide is what a range goes to a side beyond what is usual; short runs waste

@@ -61,6 +61,24 @@ func Domain(j *job.Job) int {
 	return domain
 }
 
+// Segment returns how many nodes a block has that Slurm can be asked to place within one
+// NVLink domain of several nodes (slurm.segment): the largest power of two that divides
+// the job's nodes. It is 0 where no such domain is, or where the job is inside one.
+func Segment(j *job.Job) int {
+	c := &j.Cluster
+	if c.NVLink.Domain <= c.GPUsPerNode || c.GPUs() <= c.NVLink.Domain {
+		return 0
+	}
+	segment := 1
+	for 2*segment*c.GPUsPerNode <= c.NVLink.Domain && c.Nodes%(2*segment) == 0 {
+		segment *= 2
+	}
+	if segment == 1 {
+		return 0
+	}
+	return segment
+}
+
 // Confined reports whether every group of size ranks, stride apart, stays
 // within one domain of neighbouring ranks, in a job of the given number of
 // GPUs. Groups are aligned blocks of size × stride ranks.
