@@ -17,6 +17,6 @@ const (
 	IDLayersIndivisible diag.ID = "layers-indivisible"
 	// IDStageLayers: stage_layers do not add up.
 	IDStageLayers diag.ID = "stage-layers"
-	// IDAwkwardNodes: the number of GPUs has a factor that the batch lacks, or the experts in racks of GPUs that share NVLink.
+	// IDAwkwardNodes: the number of GPUs has a factor that the batch lacks, or the experts in racks of GPUs that share NVLink, or more of it than the batch.
 	IDAwkwardNodes diag.ID = "awkward-nodes"
 )

@@ -69,6 +69,18 @@ func fewer(j *job.Job) []int {
 	return list
 }
 
+// left is what a replica of a layout has of the batch where that is odd and more data
+// parallelism would take an even share, as 45 of 720 sequences on 16 replicas of 8 GPUs:
+// no layout has more replicas then, however much faster they would be. Else it is 0.
+func left(j *job.Job, l *plan.Layout) int {
+	replicas := l.DataParallelReplicate * l.DataParallelShard
+	sequences := j.Training.GlobalBatchSize / replicas
+	if sequences > 1 && sequences%2 == 1 && j.Cluster.GPUs()/replicas%2 == 0 {
+		return sequences
+	}
+	return 0
+}
+
 // nodesChange says how the job gets another number of nodes.
 func nodesChange(j *job.Job, nodes int) string {
 	return fmt.Sprintf("%s (now %d)", nodesSetting(j, nodes), j.Cluster.Nodes)
@@ -183,8 +195,8 @@ func roundBatch(j *job.Job) int {
 // sequence. It costs two searches at most, cut to what would be worth it, and none where
 // batch and experts can be shared evenly.
 func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Candidate) []plan.Warning {
-	batch, experts := divides(j, j.Cluster.Nodes), spreads(j, j.Cluster.Nodes)
-	if batch && experts || j.Constraints.Objective == "memory" {
+	batch, experts, odds := divides(j, j.Cluster.Nodes), spreads(j, j.Cluster.Nodes), left(j, &best.Layout)
+	if batch && experts && odds == 0 || j.Constraints.Objective == "memory" {
 		return nil
 	}
 	var better []string
@@ -198,23 +210,27 @@ func awkward(ctx context.Context, j *job.Job, t *target.Target, best *search.Can
 	if list := fewer(j); len(list) > 0 {
 		try(withNodes(j, list[0]), nodesSetting(j, list[0]))
 	}
-	var summary, lacks string
-	if batch {
-		summary, lacks = "The nodes do not divide the experts", fmt.Sprintf("moe.experts = %d lacks it, so another axis than expert_parallel", j.Model.MoE.Experts)
-	} else {
-		summary, lacks = "The nodes do not divide the batch", fmt.Sprintf("global_batch_size = %d lacks it, so another axis", j.Training.GlobalBatchSize)
-		if round := roundBatch(j); round > 0 {
-			changed := *j
-			changed.SetBatch(round)
-			try(&changed, fmt.Sprintf("training.global_batch_size = %d", round))
-		}
+	if round := roundBatch(j); round > 0 && round != j.Training.GlobalBatchSize && (!batch || odds > 0) {
+		changed := *j
+		changed.SetBatch(round)
+		try(&changed, fmt.Sprintf("training.global_batch_size = %d", round))
 	}
 	if better == nil {
 		return nil
 	}
-	return []plan.Warning{{ID: string(IDAwkwardNodes), Summary: summary,
-		Detail: fmt.Sprintf("%s have the factor %d, and %s has to take it. Of the GPU time for a sequence, %s.",
-			units.Count(j.Cluster.GPUs(), "GPU"), odd(j.Cluster.GPUs()), lacks, strings.Join(better, ", and "))}}
+	summary, why := "The nodes do not divide the batch", ""
+	gpus, factor := units.Count(j.Cluster.GPUs(), "GPU"), odd(j.Cluster.GPUs())
+	switch {
+	case !batch:
+		why = fmt.Sprintf("%s have the factor %d, and global_batch_size = %d lacks it, so another axis has to take it.", gpus, factor, j.Training.GlobalBatchSize)
+	case !experts:
+		summary = "The nodes do not divide the experts"
+		why = fmt.Sprintf("%s have the factor %d, and moe.experts = %d lacks it, so another axis than expert_parallel has to take it.", gpus, factor, j.Model.MoE.Experts)
+	default:
+		why = fmt.Sprintf("Of global_batch_size = %d an odd number of sequences, %d, is left for each of %s, so more of the %s cannot share it.",
+			j.Training.GlobalBatchSize, odds, units.Count(j.Training.GlobalBatchSize/odds, "replica"), gpus)
+	}
+	return []plan.Warning{{ID: string(IDAwkwardNodes), Summary: summary, Detail: fmt.Sprintf("%s Of the GPU time for a sequence, %s.", why, strings.Join(better, ", and "))}}
 }
 
 // perSequence is the GPU time of one sequence, for a step of some length.

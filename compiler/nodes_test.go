@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -84,6 +85,25 @@ func TestExpertNodes(t *testing.T) {
 		}
 		if got := fewer(j); !slices.Equal(got, c.fewer) {
 			t.Errorf("%d experts on %d nodes with domains of %d: fewer are %v, want %v", c.experts, c.nodes, c.domain, got, c.fewer)
+		}
+	}
+}
+
+// TestLeft: an odd share of the batch keeps GPUs from it; an even one, a single
+// sequence, and one of replicas that no other GPU could join do not.
+func TestLeft(t *testing.T) {
+	for _, c := range []struct{ nodes, batch, shard, replicate, want int }{
+		{16, 720, 16, 1, 45},
+		{16, 720, 4, 4, 45},
+		{16, 720, 8, 1, 0},
+		{16, 704, 128, 1, 0},
+		{16, 128, 128, 1, 0},
+		{16, 384, 128, 1, 0},
+		{3, 24, 8, 1, 0},
+	} {
+		l := plan.Layout{DataParallelShard: c.shard, DataParallelReplicate: c.replicate}
+		if got := left(onNodes(c.nodes, c.batch), &l); got != c.want {
+			t.Errorf("%d nodes, batch %d over %d x %d: %d is left, want %d", c.nodes, c.batch, c.replicate, c.shard, got, c.want)
 		}
 	}
 }
