@@ -320,3 +320,25 @@ func TestLaunchFacts(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestLaunchWithoutSteps: a submission that fails before its first step is a launch of
+// its own, so that the time until the next one is in a queue and not the GPUs'.
+func TestLaunchWithoutSteps(t *testing.T) {
+	l := Parse("ndc: job 41 on a\n2026-01-01 10:00:00 loading\ntorch.OutOfMemoryError: CUDA out of memory.\nndc: srun ended with status 1\n" +
+		"ndc: job 57 on a\nndc: start 1 of job 57, on a\n2026-01-04 10:00:00 loading\nNODE_FAIL of n2\nndc: srun ended with status 1\n" +
+		"ndc: start 2 of job 57, on a\n2026-01-04 10:05:00 loading\nstep 1/9 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds 2.0 tokens/s/GPU 512.0\n")
+	var got []string
+	for i := range l.Launches {
+		x := &l.Launches[i]
+		got = append(got, fmt.Sprintf("%s %s %d", x.Job, x.Ended.Sub(x.Began), x.Status))
+	}
+	if want := []string{"41 0s 1", "57 0s 1", "57 0s -1"}; !slices.Equal(got, want) {
+		t.Errorf("launches %q, want %q", got, want)
+	}
+	if len(l.Failures) != 2 || l.Failures[1].Launch != 1 || len(l.Steps) != 1 || l.Steps[0].Launch != 2 {
+		t.Errorf("%+v, %+v", l.Failures, l.Steps)
+	}
+	if q := l.Phases[0]; q.Kind != Queue || q.Seconds != 3*24*3600 {
+		t.Errorf("%+v", l.Phases)
+	}
+}

@@ -100,18 +100,27 @@ func (p *Parser) queued(i int) {
 // launch begins a launch, unless the last one has not trained yet.
 func (p *Parser) launch() *Launch {
 	n := len(p.log.Launches)
-	if n == 0 || n < most && p.trained(n-1) {
-		next := Launch{Line: p.line, Status: -1}
-		if n > 0 {
-			p.tokens, p.gpus = 0, 0
-			if last := &p.log.Launches[n-1]; last.Status < 0 { // the script that began it goes on
-				next.Run, next.Configuration = last.Run, last.Configuration
-			}
-		}
-		p.log.Launches = append(p.log.Launches, next)
-		n++
+	if n == 0 || p.trained(n-1) {
+		return p.begin()
 	}
 	return &p.log.Launches[n-1]
+}
+
+// begin begins a launch, whether or not the last one has trained.
+func (p *Parser) begin() *Launch {
+	n := len(p.log.Launches)
+	if n == most {
+		return &p.log.Launches[n-1]
+	}
+	next := Launch{Line: p.line, Status: -1}
+	if n > 0 {
+		p.tokens, p.gpus = 0, 0
+		if last := &p.log.Launches[n-1]; last.Status < 0 { // the script that began it goes on
+			next.Run, next.Configuration = last.Run, last.Configuration
+		}
+	}
+	p.log.Launches = append(p.log.Launches, next)
+	return &p.log.Launches[n]
 }
 
 // trained reports whether a launch has steps.

@@ -45,7 +45,7 @@ func script(p *Parser, text string) bool {
 		return true
 	}
 	if m := scriptJob.FindStringSubmatch(text); m != nil {
-		l := p.launch()
+		l := p.begin() // the last one may have failed before its first step
 		l.Job, l.Run, l.Configuration = strings.Clone(m[1]), "", ""
 		p.chained, p.log.Ended = false, false
 		return true
@@ -60,7 +60,11 @@ func script(p *Parser, text string) bool {
 		if n := len(p.log.Launches); n > 0 {
 			began = p.log.Launches[n-1]
 		}
-		l := p.launch()
+		start := p.begin
+		if m[1] == "1" { // the script has just begun it
+			start = p.launch
+		}
+		l := start()
 		l.Job, l.Run, l.Configuration, p.log.Ended = strings.Clone(m[2]), began.Run, began.Configuration, false
 		return true
 	}
