@@ -342,3 +342,35 @@ func TestLaunchWithoutSteps(t *testing.T) {
 		t.Errorf("%+v", l.Phases)
 	}
 }
+
+// TestLateRanks: the lines of a rank may come long after those of others, as a launcher
+// passes them on. They are of the same launch, whether ranks are named or not; a step
+// that is said again later is of another.
+func TestLateRanks(t *testing.T) {
+	rank := func(name string, gib, first, last, minute int) string {
+		var b strings.Builder
+		if first == 1 {
+			for _, said := range []string{"torchtitan version: 0.2.2.", "Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=2, cp=1, tp=1, ep=1",
+				"Trainer is initialized with local batch size 2, global batch size 8, gradient accumulation steps 1, sequence length 1000, total steps 30 (warmup 2)"} {
+				fmt.Fprintf(&b, "%s[titan] 2026-01-01 10:%02d:00,000 - root - INFO - %s\n", name, minute, said)
+			}
+		}
+		for i := first; i <= last; i++ {
+			fmt.Fprintf(&b, "%s[titan] 2026-01-01 10:%02d:%02d,%d00 - root - INFO - step: %2d  loss:  6.1384  grad_norm:  1.0  memory: %d.00GiB(52.28%%)  tps: 2,000  tflops: 339.16  mfu: 34.29%%\n", name, minute, i, gib%10, i, gib)
+		}
+		return b.String()
+	}
+	for _, names := range [][2]string{{"[rank0]:", "[rank1]:"}, {"0: ", "1: "}, {"", ""}} {
+		l := Parse(rank(names[0], 41, 1, 8, 0) + rank(names[1], 42, 1, 20, 0) + rank(names[0], 41, 9, 15, 0) + rank(names[1], 43, 10, 20, 5))
+		if len(l.Launches) != 2 || len(l.Steps) != 31 || l.Launches[0].GPUs != 2 {
+			t.Errorf("%q: %d launches, %d steps, %+v", names[0], len(l.Launches), len(l.Steps), l.Launches)
+			continue
+		}
+		if s := l.Steps[3]; s.Seconds != 2 || s.Reserved != 42<<30 {
+			t.Errorf("%q: %+v", names[0], s)
+		}
+		if y := l.Steady(Conditions{}); len(y.Steps) != 15 {
+			t.Errorf("%q: %d steady steps of the first launch, whose times are known: %+v", names[0], len(y.Steps), y.Refused)
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package logs
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +15,10 @@ type Parser struct {
 	log   Log
 	line  int
 	clock time.Time // the last one printed
+	said  time.Time // the one that this line begins with; zero: none
 
+	speaker string         // what launchers put before this line: who says it
+	spoken  map[string]int // the newest step of the launch that each speaker said
 	// What the lines of a launch say before its steps.
 	tokens  float64 // of one step
 	gpus    int
@@ -43,7 +48,8 @@ func (p *Parser) Line(text string) {
 	if strings.Contains(text, "\x1b[") {
 		text = colours.ReplaceAllString(text, "")
 	}
-	text = prefixes.ReplaceAllString(text, "")
+	p.speaker = prefixes.FindString(text)
+	text = text[len(p.speaker):]
 	p.time(text)
 	for _, read := range []func(*Parser, string) bool{script, megatron, torchTitan, deepSpeed, table} {
 		if read(p, text) {
@@ -62,6 +68,7 @@ var (
 // time keeps the time that a line begins with. Zones are not printed; nodes of
 // one job share theirs.
 func (p *Parser) time(text string) {
+	p.said = time.Time{}
 	head := text[:min(len(text), 120)]
 	if !strings.Contains(head, "-") || !strings.Contains(head, ":") {
 		return
@@ -72,7 +79,7 @@ func (p *Parser) time(text string) {
 	}
 	for _, layout := range stamped {
 		if t, err := time.Parse(layout, found); err == nil {
-			p.clock = t
+			p.clock, p.said = t, t
 			if n := len(p.log.Launches); n > 0 {
 				l := &p.log.Launches[n-1]
 				if l.Began.IsZero() {
@@ -97,10 +104,11 @@ func (p *Parser) queued(i int) {
 	}
 }
 
-// launch begins a launch, unless the last one has not trained yet.
+// launch begins a launch, unless the last one has not trained yet, or a rank whose
+// lines come late says what it said before the last one trained.
 func (p *Parser) launch() *Launch {
 	n := len(p.log.Launches)
-	if n == 0 || p.trained(n-1) {
+	if n == 0 || p.trained(n-1) && (p.said.IsZero() || p.firstOf(n-1).At.Before(p.said)) {
 		return p.begin()
 	}
 	return &p.log.Launches[n-1]
@@ -119,8 +127,48 @@ func (p *Parser) begin() *Launch {
 			next.Run, next.Configuration = last.Run, last.Configuration
 		}
 	}
-	p.log.Launches = append(p.log.Launches, next)
+	p.log.Launches, p.spoken = append(p.log.Launches, next), nil
 	return &p.log.Launches[n]
+}
+
+// steps are those of a launch that are kept.
+func (p *Parser) stepsOf(launch int) []Step {
+	i, _ := slices.BinarySearchFunc(p.log.Steps, launch, func(s Step, launch int) int { return cmp.Compare(s.Launch, launch) })
+	return p.log.Steps[i:]
+}
+
+// firstOf is the first step of the newest launch, which has trained.
+func (p *Parser) firstOf(launch int) *Step { return &p.stepsOf(launch)[0] }
+
+// late joins a report of an earlier step than the newest to what was said of that step, if
+// it is of the same launch: launchers pass on what ranks print as it comes, so that the
+// lines of one may lie far behind those of another. It is late where who says it was not
+// that far yet, or where its time stamp is nearer to that of the same step's report than
+// to the newest's, behind which all that a new launch says lies.
+func (p *Parser) late(s *Step) bool {
+	steps := p.stepsOf(len(p.log.Launches) - 1)
+	i, found := slices.BinarySearchFunc(steps, s.Iteration, func(t Step, iteration int) int { return cmp.Compare(t.Iteration, iteration) })
+	own, known := p.spoken[p.speaker]
+	behind := known && p.speaker != "" && own < s.Iteration
+	near := found && !p.said.IsZero() && !steps[i].At.IsZero() && p.said.Sub(steps[i].At).Abs() < p.said.Sub(p.log.Last().At).Abs()
+	if !behind && !near {
+		return false
+	}
+	if found {
+		steps[i].join(s)
+	}
+	p.speak(s.Iteration)
+	return true
+}
+
+// speak keeps how far who says this line is.
+func (p *Parser) speak(iteration int) {
+	if p.spoken == nil {
+		p.spoken = map[string]int{}
+	}
+	if _, ok := p.spoken[p.speaker]; ok || len(p.spoken) < most {
+		p.spoken[strings.Clone(p.speaker)] = iteration
+	}
 }
 
 // trained reports whether a launch has steps.
@@ -153,10 +201,14 @@ func (p *Parser) step(framework string, s Step) {
 	if last != nil && last.Launch == len(p.log.Launches)-1 {
 		if last.Iteration == s.Iteration {
 			last.join(&s)
+			p.speak(s.Iteration)
 			return
 		}
 		if s.Iteration < last.Iteration {
-			p.launch()
+			if p.late(&s) {
+				return
+			}
+			p.begin()
 		}
 	}
 	s.Line, s.Launch, s.At, s.Over = p.line, len(p.log.Launches)-1, p.clock, 1
@@ -172,6 +224,7 @@ func (p *Parser) step(framework string, s Step) {
 		p.log.Steps = append(p.log.Steps[:0], p.log.Steps[most:]...)
 	}
 	p.log.Steps = append(p.log.Steps, s)
+	p.speak(s.Iteration)
 	l := &p.log.Launches[s.Launch]
 	if first {
 		l.Framework, l.GPUs = framework, p.gpus
