@@ -13,6 +13,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"time"
 )
@@ -50,7 +51,7 @@ type Launch struct {
 
 	Configuration string // hash of the plan.json that the script began with; "" when not said
 	Framework     string // that printed its steps; "" when none did
-	GPUs          int    // that the framework says it runs on; 0: not said
+	Batch                // as the framework says before the steps; what it does not say is 0
 }
 
 // Step is one report of progress.
@@ -64,6 +65,7 @@ type Step struct {
 
 	TokensPerSecond  float64 // of one GPU; 0: not printed
 	SamplesPerSecond float64 // of all GPUs; 0: not printed
+	Sequences        int     // of the step's batch; 0: not printed
 	TFLOPS           float64 // of one GPU, by the framework's own count; 0: not printed
 
 	Allocated float64 // peak bytes in tensors so far, the most of all ranks that speak; 0: not printed
@@ -220,9 +222,32 @@ func (l *Log) FirstPeak() (allocated, reserved float64) {
 
 // Batch is what one step of a run trains on, and how many GPUs share it.
 type Batch struct {
-	Sequences int
+	Sequences int // 0: not known
 	Length    int // of a sequence, in tokens; 0: not known
-	GPUs      int
+	GPUs      int // 0: not known
+}
+
+// tokens are those of a step.
+func (b Batch) tokens() float64 { return float64(b.Sequences) * float64(b.Length) }
+
+// of is how many sequences a step had, as far as its report tells; 0 where it does not.
+func (b Batch) of(s *Step) float64 {
+	switch {
+	case s.Sequences > 0:
+		return float64(s.Sequences)
+	case s.SamplesPerSecond > 0:
+		return s.SamplesPerSecond * s.Seconds
+	case b.Length > 0:
+		return s.TokensPerSecond * s.Seconds * float64(b.GPUs) / float64(b.Length)
+	}
+	return 0
+}
+
+// other reports whether a step had another batch. What is printed is rounded.
+func (b Batch) other(s *Step) bool {
+	const rounding = 0.02
+	n := b.of(s)
+	return b.Sequences > 0 && n > 0 && math.Abs(n/float64(b.Sequences)-1) > rounding
 }
 
 // Fill computes the seconds of steps whose report tells samples or tokens per second
@@ -234,7 +259,7 @@ func (l *Log) Fill(b Batch) {
 		case s.SamplesPerSecond > 0:
 			s.Seconds = float64(b.Sequences) / s.SamplesPerSecond
 		case s.TokensPerSecond > 0 && b.GPUs > 0:
-			s.Seconds = float64(b.Sequences) * float64(b.Length) / float64(b.GPUs) / s.TokensPerSecond
+			s.Seconds = b.tokens() / float64(b.GPUs) / s.TokensPerSecond
 		}
 	}
 }

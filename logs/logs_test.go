@@ -86,7 +86,7 @@ func TestLines(t *testing.T) {
 		want       Step
 	}{
 		{"megatron, 2024", " iteration       10/    1000 | consumed samples:           80 | elapsed time per iteration (ms): 8195.9 | throughput per GPU (TFLOP/s/GPU): 23.5 | learning rate: 1.000000E-06 | global batch size:     8 | lm loss: 8.482397E+00 | loss scale: 1.0 | number of nan iterations:   0 |",
-			Step{Iteration: 10, Over: 1, Seconds: 8.1959, TFLOPS: 23.5, Loss: 8.482397}},
+			Step{Iteration: 10, Over: 1, Seconds: 8.1959, Sequences: 8, TFLOPS: 23.5, Loss: 8.482397}},
 		{"a mean behind a slash", " iteration        4/      20 | consumed samples:           64 | elapsed time per iteration (ms): 654.5/735.1 | throughput per GPU (TFLOP/s/GPU): 1290.3/1162.8 | lm loss: 1.0E+01 |",
 			Step{Iteration: 4, Over: 1, Seconds: 0.6545, TFLOPS: 1290.3, Loss: 10}},
 		{"memory before the step", "1: [Rank 8] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 2048.5 | reserved: 3.0 | max reserved: 4096\n0: [Rank 0] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 1024 | reserved: 3.0 | max reserved: 5120\n" +
@@ -372,5 +372,39 @@ func TestLateRanks(t *testing.T) {
 		if y := l.Steady(Conditions{}); len(y.Steps) != 15 {
 			t.Errorf("%q: %d steady steps of the first launch, whose times are known: %+v", names[0], len(y.Steps), y.Refused)
 		}
+	}
+}
+
+// TestBatch: steps of another batch than the run's own are no steady steps, nor is the
+// mean of those among which it grew.
+func TestBatch(t *testing.T) {
+	var b strings.Builder
+	for i := 10; i <= 200; i += 10 {
+		batch, seconds := 64, 2.0
+		if i <= 120 {
+			batch, seconds = 16, 0.5
+		} else if i == 130 {
+			seconds = 1.1 // of both
+		}
+		fmt.Fprintf(&b, " iteration %8d/     200 | elapsed time per iteration (ms): %.1f | global batch size: %5d | lm loss: 8.4E+00 |\n", i, 1000*seconds, batch)
+	}
+	l := Parse(b.String())
+	if y := l.Steady(Conditions{Batch: Batch{Sequences: 64}}); len(y.Steps) != 7 || y.Mean != 2 || len(y.Refused) != 2 || y.Refused[1].Reports != 12 {
+		t.Errorf("%d steps, mean %g, refused %v", len(y.Steps), y.Mean, y.Refused)
+	}
+	// DeepSpeed's program prints tokens per second, TorchTitan and Megatron-LM the batch before they train.
+	b.Reset()
+	for i := 1; i <= 20; i++ {
+		fmt.Fprintf(&b, "step %d/20 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds 0.5000 tokens/s/GPU 512.0\n", i)
+	}
+	for sequences, want := range map[int]int{4: 15, 8: 0} {
+		if y := Parse(b.String()).Steady(Conditions{Batch: Batch{sequences, 128, 2}}); len(y.Steps) != want {
+			t.Errorf("%d steps of %d sequences, want %d; refused %v", len(y.Steps), sequences, want, y.Refused)
+		}
+	}
+	l = Parse("using world size: 16, data-parallel size: 8, \n  global_batch_size ............................... 64\n  seq_length ...................................... 4096\n" +
+		" iteration 1/ 9 | elapsed time per iteration (ms): 5.0 |\n")
+	if got, want := l.Launches[0].Batch, (Batch{64, 4096, 16}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -17,6 +17,7 @@ var (
 	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel size: `)
+	megatronBatch  = regexp.MustCompile(`^ {2}(seq_length|global_batch_size) \.+ (\d+)$`)
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
 
@@ -27,7 +28,8 @@ type timerBlock struct{ open bool }
 var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
 
 func megatron(p *Parser, text string) bool {
-	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") {
+	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") &&
+		!strings.HasPrefix(text, "  seq_length .") && !strings.HasPrefix(text, "  global_batch_size .") {
 		return false
 	}
 	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (ms):") {
@@ -43,6 +45,8 @@ func megatron(p *Parser, text string) bool {
 			case "throughput per GPU (TFLOP/s/GPU)", "TFLOPs":
 				value, _, _ = strings.Cut(value, "/")
 				s.TFLOPS = number(value)
+			case "global batch size":
+				s.Sequences = whole(value)
 			case "lm loss", "loss":
 				s.Loss = number(value)
 			}
@@ -56,7 +60,15 @@ func megatron(p *Parser, text string) bool {
 	}
 	if m := megatronWorld.FindStringSubmatch(text); m != nil {
 		p.launch()
-		p.gpus = whole(m[1])
+		p.head.GPUs = whole(m[1])
+		return true
+	}
+	if m := megatronBatch.FindStringSubmatch(text); m != nil {
+		if m[1] == "seq_length" {
+			p.head.Length = whole(m[2])
+		} else {
+			p.head.Sequences = whole(m[2])
+		}
 		return true
 	}
 	switch {

@@ -19,10 +19,8 @@ type Parser struct {
 
 	speaker string         // what launchers put before this line: who says it
 	spoken  map[string]int // the newest step of the launch that each speaker said
-	// What the lines of a launch say before its steps.
-	tokens  float64 // of one step
-	gpus    int
-	chained bool // another submission follows this one
+	head    Batch          // what the lines of a launch say before its steps
+	chained bool           // another submission follows this one
 
 	memory Step // what a rank said of the memory of a step that is not reported yet
 	timers timerBlock
@@ -122,7 +120,7 @@ func (p *Parser) begin() *Launch {
 	}
 	next := Launch{Line: p.line, Status: -1}
 	if n > 0 {
-		p.tokens, p.gpus = 0, 0
+		p.head = Batch{}
 		if last := &p.log.Launches[n-1]; last.Status < 0 { // the script that began it goes on
 			next.Run, next.Configuration = last.Run, last.Configuration
 		}
@@ -227,7 +225,7 @@ func (p *Parser) step(framework string, s Step) {
 	p.speak(s.Iteration)
 	l := &p.log.Launches[s.Launch]
 	if first {
-		l.Framework, l.GPUs = framework, p.gpus
+		l.Framework, l.Batch = framework, p.head
 	}
 	if first && !l.Began.IsZero() {
 		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
@@ -245,6 +243,7 @@ func (s *Step) join(o *Step) {
 			*v.mine = v.theirs
 		}
 	}
+	s.Sequences = cmp.Or(s.Sequences, o.Sequences)
 }
 
 // phase adds a phase; ranks that say the same of one are one.

@@ -8,7 +8,8 @@ import (
 
 // Conditions of a run that decide which of its steps are alike.
 type Conditions struct {
-	SaveInterval int // steps between checkpoints; 0: as the log itself says
+	SaveInterval int   // steps between checkpoints; 0: as the log itself says
+	Batch        Batch // of a step; of what is 0 every one counts
 }
 
 // Steady are the steps of a log that show the run at rest, and why the others
@@ -105,6 +106,8 @@ func (l *Log) disturbed(i, began int, saves map[place]bool, c Conditions) string
 		return "no time printed"
 	case first || before-began < warmUp:
 		return "warm-up: the first steps of a launch make caches and communicators"
+	case c.Batch.other(s) || s.Over > 1 && c.Batch.other(&l.Steps[i-1]): // the batch may have grown meanwhile
+		return fmt.Sprintf("a batch of other than %d sequences: it grows, or the log is of another run", c.Batch.Sequences)
 	case l.Framework == Megatron:
 		return "" // its timer stands still meanwhile
 	case saves[place{s.Launch, before}]:

@@ -31,8 +31,8 @@ func torchTitan(p *Parser, text string) bool {
 	}
 	if m := titanStep.FindStringSubmatch(text); m != nil {
 		s := Step{Iteration: whole(m[1]), Loss: number(m[2]), Reserved: max(0, number(m[3])) * (1 << 30), TokensPerSecond: number(m[4]), TFLOPS: number(m[5])}
-		if s.TokensPerSecond > 0 && p.gpus > 0 {
-			s.Seconds = p.tokens / float64(p.gpus) / s.TokensPerSecond
+		if s.TokensPerSecond > 0 && p.head.GPUs > 0 {
+			s.Seconds = p.head.tokens() / float64(p.head.GPUs) / s.TokensPerSecond
 		}
 		p.step(TorchTitan, s)
 		return true
@@ -56,16 +56,16 @@ func (p *Parser) titanMesh(m []string) bool {
 			n = 0
 		}
 	}
-	p.gpus = n
+	p.head.GPUs = n
 	return true
 }
 
-// titanBatch keeps the tokens of a step.
+// titanBatch keeps the batch of a step.
 func (p *Parser) titanBatch(m []string) bool {
 	if m == nil {
 		return false
 	}
-	p.tokens = number(m[1]) * number(m[2])
+	p.head.Sequences, p.head.Length = whole(m[1]), whole(m[2])
 	p.total(m[3])
 	return true
 }

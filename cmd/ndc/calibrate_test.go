@@ -102,6 +102,13 @@ func TestEarlierBuild(t *testing.T) {
 	s.write(t, "plain.log", strings.NewReplacer("ndc: link", "link", "world size: 1,", "world size: 8,").Replace(s.read("out/train/megatron/logs/train_me-100.log")))
 	plain := filepath.Join(s.folder, "plain.log")
 	mustHold(t, "of more GPUs", calibrated(exitInput, "--plan", plan, plain), "the log is of a run on 8 GPUs, and the plan for 1")
+	for option, want := range map[string]string{
+		"  seq_length ...................................... 1024": "the log is of sequences of 1024 tokens, and the plan of 512",
+		"  global_batch_size ............................... 32":   "the log is of batches of 32 sequences, and the plan of 64",
+	} {
+		s.write(t, "other.log", strings.Replace(s.read("plain.log"), "using world size: 8,", option+"\nusing world size: 1,", 1))
+		mustHold(t, "of another batch", calibrated(exitInput, "--plan", plan, filepath.Join(s.folder, "other.log")), want)
+	}
 	var f file.File
 	if err := json.Unmarshal([]byte(s.read("out/train/megatron/plan.json")), &f); err != nil {
 		t.Fatal(err)

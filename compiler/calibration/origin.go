@@ -22,6 +22,10 @@ func contradiction(p *plan.Plan, x *logs.Launch) string {
 		return fmt.Sprintf("the log is of %s, and the plan for %s", x.Framework, p.Backend)
 	case x.GPUs > 0 && x.GPUs != p.Input.GPUs:
 		return fmt.Sprintf("the log is of a run on %s, and the plan for %d", units.Count(x.GPUs, "GPU"), p.Input.GPUs)
+	case x.Length > 0 && p.Input.SequenceLength > 0 && x.Length != p.Input.SequenceLength:
+		return fmt.Sprintf("the log is of sequences of %s, and the plan of %d", units.Count(x.Length, "token"), p.Input.SequenceLength)
+	case x.Sequences > 0 && p.Input.GlobalBatchSize > 0 && x.Sequences != p.Input.GlobalBatchSize:
+		return fmt.Sprintf("the log is of batches of %s, and the plan of %d", units.Count(x.Sequences, "sequence"), p.Input.GlobalBatchSize)
 	case x.Configuration != "" && configuration != "" && x.Configuration != configuration:
 		return fmt.Sprintf("the log is of another build than the plan: configuration %.12s, and not %.12s", x.Configuration, configuration)
 	}

@@ -136,10 +136,11 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 
 // conditions of a plan's run.
 func conditions(p *plan.Plan) logs.Conditions {
-	if p.Run.Checkpoints == nil {
-		return logs.Conditions{}
+	c := logs.Conditions{Batch: batchOf(p)}
+	if p.Run.Checkpoints != nil {
+		c.SaveInterval = p.Run.Checkpoints.IntervalSteps
 	}
-	return logs.Conditions{SaveInterval: p.Run.Checkpoints.IntervalSteps}
+	return c
 }
 
 // batchOf is what a step of a plan trains on.
