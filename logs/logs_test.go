@@ -408,3 +408,47 @@ func TestBatch(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+// TestTables reads tables as releases and launchers print them: what cannot be told
+// stays open.
+func TestTables(t *testing.T) {
+	ranks := func(format string, n, perNode int) string {
+		var b strings.Builder
+		b.WriteString("# nThread 1 nGpus 1 minBytes 1073741824 maxBytes 1073741824 step: 2(factor) warmup iters: 5 iters: 20 validation: 1\n#\n# Using devices\n")
+		for i := range n {
+			fmt.Fprintf(&b, format, i, 1000+i, i/perNode, i%perNode)
+		}
+		return b.String()
+	}
+	const (
+		now  = "#  Rank %2d Group  0 Pid  %d on    node-%d device  %d [0x1b] NVIDIA H100 80GB HBM3\n"
+		old  = "#   Rank  %d Pid   %d on node-%d device  %d [0x00] Tesla V100-SXM2-16GB\n"
+		sum  = "  1073741824     268435456     float     sum      -1   4511.2  238.02  446.28      0   4520.9  237.50  445.32      0\n"
+		mean = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 446\n#\n"
+	)
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"an all-reduce", ranks(now, 16, 8) + sum + mean, []string{"all_reduce 16 2 446.28 false"}},
+		{"two ranks", ranks(now, 2, 1) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39    N/A\n" + mean, []string{" 2 2 12.37 false"}},
+		{"two ranks that are named", "# Collective test starting: sendrecv_perf\n" + ranks(now, 2, 1) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.37      0    86676   12.39   12.39    N/A\n" + mean, []string{"sendrecv 2 2 12.37 false"}},
+		{"many ranks", ranks(now, 64, 8) + "  1073741824     268435456     float     sum      -1    86786   12.37   12.18      0    86676   12.39   12.39      0\n" + mean, []string{" 64 8 12.18 false"}},
+		{"mpirun --tag-output", strings.ReplaceAll("\n"+ranks(now, 16, 8)+sum+mean, "\n", "\n[1,0]<stdout>:"), []string{"all_reduce 16 2 446.28 false"}},
+		{"a release before 2.13", ranks(old, 16, 8) + "  1073741824     268435456     float     sum   4511.2  238.02  446.28  5e-07   4520.9  237.50  445.32  5e-07\n" +
+			"  2147483648     536870912     float     sum    34719  247.41  463.90  1e+02*  34720  247.41  463.89  5e-07\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_reduce 16 2 463.9 true"}},
+		{"without MPI", ranks(old, 1, 1) + ranks(old, 1, 1) + "#   Rank  0 Pid 12 on node-1 device 0 [0x00] Tesla\n  1310720000     327680000     float     sum   21.1  62118.48  0.00  0e+00 21.1  62118.48  0.00  0e+00\n" + mean, nil},
+		{"one that was cut off", "+ srun all_reduce_perf -b 1G\n" + ranks(now, 16, 8) + sum + "srun: error: node-1: task 3: Killed\n+ srun all_gather_perf -b 1G\n" + ranks(now, 8, 8) +
+			"  1073741824      33554432     float    none      -1   2864.2   93.72   82.00      0   2853.3   94.08   91.14      0\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_gather 8 1 82 false"}},
+	} {
+		var got []string
+		for _, x := range Parse(c.text).Tables {
+			for _, r := range x.Rows {
+				got = append(got, fmt.Sprintf("%s %d %d %g %v", x.Collective, x.Ranks, x.Nodes, r.BusBandwidth/1e9, r.Wrong))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

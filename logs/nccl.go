@@ -25,27 +25,39 @@ type TableRow struct {
 // nccl-tests prints who takes part, then a row per size: size, count, type,
 // then, where the collective has them, operation and root, and time in
 // microseconds with algorithm and bus bandwidth in GB/s, out of place and in
-// place. Releases since 2.15 name the program.
+// place. Releases since 2.15 name the program. Those before 2.13 have no root where there
+// is one operation only, and print in the place of wrong results the largest error, with
+// an asterisk where it is too large. A program that was built without MPI takes every
+// process for a run of its own, of one rank.
 var (
 	tableName = regexp.MustCompile(`(?:Collective test (?:starting|concluded): |\b)(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce|gather|scatter)_perf\b`)
 	tableRank = regexp.MustCompile(`^# +Rank +(\d+) +(?:Group +\d+ +)?Pid +\d+ on +(\S+) +device`)
-	tableRow  = regexp.MustCompile(`^ +(\d+) +(\d+) +(\w+) +(?:(\w+) +(-?\d+) +)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
+	tableRow  = regexp.MustCompile(`^ +(\d+) +(\d+) +(\w+) +(?:([a-z]\w*) +(?:(-?\d+) +)?)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
+	tableHead = regexp.MustCompile(`^# nThread +\d+ +nGpus `)
 	tableMean = regexp.MustCompile(`^# Avg bus bandwidth`)
 )
 
 // tableReader collects what stands above the rows.
 type tableReader struct {
 	collective string
+	next       string // collective of the next table, where that was named before this one ended
 	ranks      int
 	hosts      map[string]bool
 }
+
+// known reports whether the ranks are those of one run.
+func (r *tableReader) known() bool { return r.ranks > 1 && r.ranks >= len(r.hosts) }
 
 func table(p *Parser, text string) bool {
 	if strings.HasPrefix(text, " ") == strings.HasPrefix(text, "#") && !strings.Contains(text, "_perf") {
 		return false
 	}
-	if p.table == nil {
-		p.table = &tableReader{hosts: map[string]bool{}}
+	if p.table == nil || p.table.ranks > 0 && tableHead.MatchString(text) { // the last one was cut off
+		var named string
+		if p.table != nil {
+			named = p.table.next
+		}
+		p.table, p.trial = &tableReader{collective: named, hosts: map[string]bool{}}, false
 	}
 	r := p.table
 	if m := tableRank.FindStringSubmatch(text); m != nil {
@@ -63,14 +75,17 @@ func table(p *Parser, text string) bool {
 		if strings.Contains(text, "concluded") {
 			return true
 		}
-		r.collective = strings.Clone(strings.Replace(m[1], "alltoall", "all_to_all", 1))
+		name := strings.Clone(strings.Replace(m[1], "alltoall", "all_to_all", 1))
+		if r.next = name; r.ranks == 0 {
+			r.collective = name
+		}
 		return true
 	}
 	m := tableRow.FindStringSubmatch(text)
-	if m == nil || r.ranks == 0 {
+	if m == nil || !r.known() {
 		return false
 	}
-	row := TableRow{Bytes: number(m[1]), Seconds: number(m[6]) / 1e6, BusBandwidth: number(m[8]) * 1e9, Wrong: m[9] != "0" && m[9] != "N/A"}
+	row := TableRow{Bytes: number(m[1]), Seconds: number(m[6]) / 1e6, BusBandwidth: number(m[8]) * 1e9, Wrong: wrong(m[9])}
 	if p.rows++; p.rows > most {
 		return true
 	}
@@ -86,10 +101,14 @@ func table(p *Parser, text string) bool {
 	return true
 }
 
+// wrong reports whether some results were: how many, or an error that is too large.
+func wrong(text string) bool { return whole(text) > 0 || strings.HasSuffix(text, "*") }
+
 // collectiveOf tells collectives apart by the ratio of the two bandwidths and
-// whether they compute; "" where two are alike.
+// whether they compute; "" where two are alike: a program that sends to one neighbour or
+// sums for one rank prints the same of both.
 func collectiveOf(operation string, algorithm, bus float64, ranks int) string {
-	if algorithm <= 0 || ranks < 2 {
+	if algorithm <= 0 || ranks <= 2 {
 		return ""
 	}
 	n := float64(ranks)
@@ -98,7 +117,7 @@ func collectiveOf(operation string, algorithm, bus float64, ranks int) string {
 	switch {
 	case sums && near(2*(n-1)/n) && !near((n-1)/n):
 		return "all_reduce"
-	case sums && near((n-1)/n) && ranks > 2:
+	case sums && near((n-1)/n) && !near(1):
 		return "reduce_scatter"
 	}
 	return ""

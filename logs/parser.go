@@ -33,9 +33,9 @@ type Parser struct {
 func (p *Parser) Log() *Log { return &p.log }
 
 // prefixes are what launchers put before a line: srun --label a task's number,
-// torchrun a rank; and a colour.
+// torchrun and mpirun --tag-output a rank; and a colour.
 var (
-	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?)+`)
+	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?|\[\S*\b\d+,\d+\]<std(?:out|err)>:)+`)
 	colours  = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 )
 
