@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens of testdata")
@@ -450,5 +451,21 @@ func TestTables(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestClock: times that are far from the others of a launch are none of its own, and a
+// clock that is set takes no time.
+func TestClock(t *testing.T) {
+	const step = "[%s] iteration %d/ 9 | elapsed time per iteration (ms): 9.0 | lm loss: 1.0 |\n"
+	l := Parse("ndc: job 1 on a\nlibrary of 2021-03-04 05:06:07\n2026-01-01 10:00:00 begins\n2026-01-01 10:00:01 loads data of 2020\n" +
+		fmt.Sprintf(step, "2026-01-01 10:00:40", 1) + "data of 2019-01-01 00:00:00 ends\n" + fmt.Sprintf(step, "2026-01-01 10:00:50", 2) +
+		fmt.Sprintf(step, "2031-01-01 10:00:50", 3) + fmt.Sprintf(step, "2031-01-01 10:01:00", 4))
+	x := &l.Launches[0]
+	if took := x.Ended.Sub(x.Began); took != time.Minute {
+		t.Errorf("the launch took %v: from %v to %v", took, x.Began, x.Ended)
+	}
+	if len(l.Phases) != 1 || l.Phases[0].Kind != Start || l.Phases[0].Seconds != 40 {
+		t.Errorf("%+v", l.Phases)
 	}
 }

@@ -16,6 +16,7 @@ type Parser struct {
 	line  int
 	clock time.Time // the last one printed
 	said  time.Time // the one that this line begins with; zero: none
+	odd   time.Time // one far from the others of its launch, which the next one may confirm; zero: none
 
 	speaker string         // what launchers put before this line: who says it
 	spoken  map[string]int // the newest step of the launch that each speaker said
@@ -77,18 +78,38 @@ func (p *Parser) time(text string) {
 	}
 	for _, layout := range stamped {
 		if t, err := time.Parse(layout, found); err == nil {
-			p.clock, p.said = t, t
-			if n := len(p.log.Launches); n > 0 {
-				l := &p.log.Launches[n-1]
-				if l.Began.IsZero() {
-					l.Began = t
-					p.queued(n - 1)
-				}
-				l.Ended = t
-			}
+			p.stamped(t)
 			return
 		}
 	}
+}
+
+// apart is how far two times of a launch that follow one another lie apart at most: no run
+// is silent for longer. A time further off is of something else that a line tells of, such
+// as the day when a program was built, or the clock was set.
+const apart = 24 * time.Hour
+
+// stamped takes a time for that of a line. One that is far from the launch's others counts
+// once the next one is near it, and what lies between is no time of the launch.
+func (p *Parser) stamped(t time.Time) {
+	n := len(p.log.Launches)
+	if n == 0 {
+		p.clock, p.said = t, t
+		return
+	}
+	l := &p.log.Launches[n-1]
+	switch {
+	case l.Began.IsZero():
+		l.Began = t
+		p.queued(n - 1)
+	case t.Sub(l.Ended).Abs() <= apart:
+	case p.odd.IsZero() || t.Sub(p.odd).Abs() > apart:
+		p.odd = t
+		return
+	default:
+		l.Began = l.Began.Add(p.odd.Sub(l.Ended))
+	}
+	l.Ended, p.clock, p.said, p.odd = t, t, t, time.Time{}
 }
 
 // queued adds the time between two submissions.
@@ -125,7 +146,7 @@ func (p *Parser) begin() *Launch {
 			next.Run, next.Configuration = last.Run, last.Configuration
 		}
 	}
-	p.log.Launches, p.spoken = append(p.log.Launches, next), nil
+	p.log.Launches, p.spoken, p.odd = append(p.log.Launches, next), nil, time.Time{}
 	return &p.log.Launches[n]
 }
 
