@@ -72,7 +72,8 @@ type Result struct {
 
 	known   *uncertainty.Joint
 	left    []int
-	reserve []int
+	reserve []int // that no run tells of, and that may yet run
+	ends    int   // the candidate that runs first and last
 }
 
 // Standing is how a candidate stands.
@@ -104,6 +105,7 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 	}
 	allocations, earlier := map[string]int{}, map[string]int{}
 	var runs []Run
+	var failures []string
 	for i := range attempts {
 		a := &attempts[i]
 		place, ok := places[a.Candidate]
@@ -120,7 +122,7 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 		earlier[key]++
 		run, why := readRun(of[a.Candidate], a, earlier[key], f.Candidates[place].StepSeconds)
 		if s := &r.Standings[place]; why != "" {
-			s.Failures = append(s.Failures, why)
+			s.Failures, failures = append(s.Failures, why), append(failures, why)
 			continue
 		}
 		run.Allocation, run.Candidate = allocations[a.Job], place
@@ -128,8 +130,8 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 	}
 	r.Allocations = len(allocations)
 	if len(runs) == 0 {
-		return nil, fmt.Errorf("%s, and none with %d reports of steady steps that are at most %g times as long as predicted, or as short",
-			units.Count(len(attempts), "run"), fewestReports, uncertainty.MostOff)
+		return nil, fmt.Errorf("%s, and none with %d reports of steady steps that are at most %g times as long as predicted, or as short: %s",
+			units.Count(len(attempts), "run"), fewestReports, uncertainty.MostOff, Reasons(failures))
 	}
 	r.conclude(f, runs)
 	return r, nil
@@ -196,7 +198,6 @@ func failure(l *logs.Log, launch, status int) string {
 // conclude fills in what follows from runs.
 func (r *Result) conclude(f *File, runs []Run) {
 	r.known = Learn(f.Known, runs)
-	r.spare(f)
 	for i := range r.Standings {
 		s := &r.Standings[i]
 		logarithm := 0.0
@@ -215,6 +216,7 @@ func (r *Result) conclude(f *File, runs []Run) {
 			s.Range = shares(r.known.Difference(i, 0).Range(likely))
 		}
 	}
+	r.spare(f)
 	for _, draw := range r.known.Draws(samples) {
 		best := slices.MinFunc(r.left, func(a, b int) int { return cmp.Compare(draw[a], draw[b]) })
 		r.Standings[best].Fastest += 1.0 / samples
@@ -223,6 +225,9 @@ func (r *Result) conclude(f *File, runs []Run) {
 		r.Standings[i].Fastest = math.Round(100*r.Standings[i].Fastest) / 100 // finer than its draws
 	}
 	best := Best(r.known, r.left)
+	if s := &r.Standings[0]; s.Runs == 0 && !passing(s.Failures) {
+		r.ends = best
+	}
 	r.Pick = f.Candidates[best].Name
 	if best > 0 && r.Standings[0].Runs > 0 {
 		x := r.known.Difference(best, 0).Range(likely)
@@ -230,8 +235,32 @@ func (r *Result) conclude(f *File, runs []Run) {
 	}
 }
 
-// spare finds the candidates that may yet join: those in reserve that are predicted
-// to need less memory than any that ran out of it.
+// Reasons counts failures by their kinds, in the order of their first.
+func Reasons(failures []string) string {
+	count := map[string]int{}
+	var kinds []string
+	for _, kind := range failures {
+		if count[kind]++; count[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", count[kind], strings.ReplaceAll(kind, "_", " "))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// passing reports whether runs told nothing for reasons that are none of the candidate's,
+// so that another one may tell something.
+func passing(failures []string) bool {
+	return !slices.ContainsFunc(failures, func(kind string) bool {
+		return !slices.Contains([]string{"node", "network", "storage", "preempted", "not_ended"}, kind)
+	})
+}
+
+// spare finds the candidates that may yet join: those in reserve, and those whose runs did
+// not come to tell anything, that are predicted to need less memory than any that ran out
+// of it.
 func (r *Result) spare(f *File) {
 	least := units.Bytes(math.MaxInt64)
 	for i := range r.Standings {
@@ -241,7 +270,8 @@ func (r *Result) spare(f *File) {
 	}
 	for i := range r.Standings {
 		s := &r.Standings[i]
-		if s.Reserve = !f.Held(s.Name) && s.Runs == 0 && len(s.Failures) == 0; s.Reserve && f.Candidates[i].DeviceBytes < least {
+		s.Reserve = !f.Held(s.Name) && s.Runs == 0 && len(s.Failures) == 0
+		if i > 0 && s.Runs == 0 && passing(s.Failures) && f.Candidates[i].DeviceBytes < least {
 			r.reserve = append(r.reserve, i)
 		}
 	}
@@ -259,5 +289,5 @@ func (r *Result) Picked() *Standing {
 
 // Next is the round that would follow, of a trial that has shown something.
 func (r *Result) Next(f *File) Round {
-	return Next(r.known, f.List(), r.left, r.reserve, f.Left())
+	return Next(r.known, f.List(), r.left, r.reserve, r.ends, f.Left())
 }

@@ -59,7 +59,7 @@ type Budget struct {
 
 // Round is what one allocation runs.
 type Round struct {
-	Candidates []int   // places in the list, the first candidate first
+	Candidates []int   // places in the list; the one that runs first and last is first, which is the list's first if that can run
 	GPUHours   float64 // that its runs take
 	Gain       float64 // GPU-hours of the whole training that it is expected to save
 	Reserve    []int   // of a first round: those that may join a later one, by what runs say
@@ -88,7 +88,7 @@ func (r *Round) Order(number int) []int {
 // about them say the same; so those are taken that do not. It leaves half of the
 // budget to the rounds after it.
 func Choose(known *uncertainty.Joint, list []Candidate, b Budget) Round {
-	c := newChooser(known, list, b)
+	c := newChooser(known, list, 0, b)
 	c.budget.Trial *= first
 	if i := simplest(known, list); i > 0 && c.affordable(i) {
 		c.take(i)
@@ -170,12 +170,13 @@ type chooser struct {
 	round  Round
 }
 
-func newChooser(known *uncertainty.Joint, list []Candidate, b Budget) *chooser {
+// newChooser begins a round with the candidate that runs first and last.
+func newChooser(known *uncertainty.Joint, list []Candidate, ends int, b Budget) *chooser {
 	c := &chooser{list: list, budget: b, draws: known.Draws(samples), least: make([]float64, samples)}
 	for d := range c.draws {
-		c.least[d] = c.draws[d][0]
+		c.least[d] = c.draws[d][ends]
 	}
-	c.round = Round{Candidates: []int{0}, GPUHours: 2 * list[0].GPUHours}
+	c.round = Round{Candidates: []int{ends}, GPUHours: 2 * list[ends].GPUHours}
 	return c
 }
 
@@ -205,24 +206,24 @@ func (c *chooser) take(i int) {
 	c.round.GPUHours += c.list[i].GPUHours
 }
 
-// Next halves the candidates that are left after a round, whose first is at 0: it
-// keeps the better half of the others. Of those in reserve that nobody has run, each
-// joins that is expected to save more than its run takes: what the runs so far say of
-// the machine tells of them, too. What a round may gain is what could yet be better
-// than what would be chosen now.
-func Next(known *uncertainty.Joint, list []Candidate, left, reserve []int, b Budget) Round {
-	c := newChooser(known, list, b)
+// Next halves the candidates that are left after a round: it keeps the one at ends, which
+// runs first and last, and the better half of the others. Of those in reserve that no run
+// tells of, each joins that is expected to save more than its run takes: what the runs so
+// far say of the machine tells of them, too. What a round may gain is what could yet be
+// better than what would be chosen now.
+func Next(known *uncertainty.Joint, list []Candidate, left, reserve []int, ends int, b Budget) Round {
+	c := newChooser(known, list, ends, b)
 	c.now = Best(known, left)
 	for d := range c.draws {
 		c.least[d] = c.draws[d][c.now]
 	}
-	rivals := slices.DeleteFunc(slices.Clone(left), func(i int) bool { return i == 0 })
+	rivals := slices.DeleteFunc(slices.Clone(left), func(i int) bool { return i == ends })
 	slices.SortStableFunc(rivals, func(a, b int) int {
 		return cmp.Compare(units.Rounded(known.Mean[a]), units.Rounded(known.Mean[b]))
 	})
-	c.round.Gain = c.adds(0)
+	c.round.Gain = c.adds(ends)
 	for d, x := range c.draws {
-		c.least[d] = min(c.least[d], x[0])
+		c.least[d] = min(c.least[d], x[ends])
 	}
 	for _, i := range rivals[:(len(rivals)+1)/2] {
 		c.take(i)

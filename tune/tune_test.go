@@ -118,12 +118,12 @@ func TestLearn(t *testing.T) {
 func TestNext(t *testing.T) {
 	j := known(0.01, 10, 10.05, 9.9, 9.95, 10.5)
 	b := Budget{Run: 10000, Trial: 50}
-	r := Next(j, candidates(5, 1), []int{0, 1, 3, 4}, nil, b)
+	r := Next(j, candidates(5, 1), []int{0, 1, 3, 4}, nil, 0, b)
 	if !slices.Equal(r.Candidates, []int{0, 3, 1}) || r.GPUHours != 4 || !r.Worth(b) {
 		t.Errorf("%+v", r)
 	}
 	sure := known(0.0001, 10, 9, 11)
-	if r := Next(sure, candidates(3, 1), []int{0, 1, 2}, nil, b); r.Worth(b) {
+	if r := Next(sure, candidates(3, 1), []int{0, 1, 2}, nil, 0, b); r.Worth(b) {
 		t.Errorf("nothing is in doubt, and another round is worth it: %+v", r)
 	}
 }
@@ -140,12 +140,12 @@ func TestReserve(t *testing.T) {
 	}
 	for measured, want := range map[float64][]int{9.3: {0, 1, 2}, 11: {0, 1}} {
 		after := Learn(j, []Run{{Candidate: 0, Seconds: 10}, {Candidate: 1, At: 0.5, Seconds: measured}, {Candidate: 0, At: 1, Seconds: 10}})
-		if got := Next(after, list, []int{0, 1}, []int{2}, Budget{Run: 600, Trial: 10}); !slices.Equal(got.Candidates, want) {
+		if got := Next(after, list, []int{0, 1}, []int{2}, 0, Budget{Run: 600, Trial: 10}); !slices.Equal(got.Candidates, want) {
 			t.Errorf("measured %g s: %+v, want %v", measured, got, want)
 		}
 	}
 	tight := Learn(j, []Run{{Candidate: 0, Seconds: 10}, {Candidate: 1, At: 1, Seconds: 9.3}})
-	if got := Next(tight, list, []int{0, 1}, []int{2}, Budget{Run: 600, Trial: 3}); !slices.Equal(got.Candidates, []int{0, 1}) {
+	if got := Next(tight, list, []int{0, 1}, []int{2}, 0, Budget{Run: 600, Trial: 3}); !slices.Equal(got.Candidates, []int{0, 1}) {
 		t.Errorf("without room: %+v", got)
 	}
 }
@@ -247,6 +247,45 @@ ndc: run 4 of 4 in job 7: candidate-1
 		if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("a run of %s: %v", wrong, err)
 		}
+	}
+}
+
+// TestReadFailed: the layout of the plan is not run again where it cannot be, and another
+// one runs first and last; what did not come to run for reasons of the machine runs again.
+func TestReadFailed(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 1e4, BudgetGPUHours: 100, Known: known(0.05, 2, 2, 2, 2),
+		Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-3", "candidate-4", "candidate-1"}}}}
+	for i := range 4 {
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
+	}
+	const failed = "ndc: run 1 of 5 in job 7: candidate-1\nndc: run 1 ended with status 1 after 20 s\n"
+	told := attemptsOf(t, failed+`ndc: run 2 of 5 in job 7: candidate-2
+ndc: run 2 ended with status 0 after 61 s
+ndc: run 3 of 5 in job 7: candidate-3
+`) // and there the allocation ended
+	of := map[string]*logs.Log{
+		"candidate-1": logs.Parse("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"), "candidate-2": logs.Parse(run(7, 2.0)),
+		"candidate-3": logs.Parse("ndc: job 7 on a\n"),
+	}
+	for i := range f.Candidates {
+		f.Candidates[i].DeviceBytes = units.Bytes(80 - i)
+	}
+	r, err := Read(f, told, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := r.Next(f); !slices.Equal(next.Candidates, []int{1, 2, 3}) && !slices.Equal(next.Candidates, []int{1, 3, 2}) || next.GPUHours != 4 {
+		t.Errorf("next where the first ran out of memory: %+v", next)
+	}
+	of["candidate-1"] = logs.Parse("ndc: job 7 on a\nNODE_FAIL of a\n")
+	if r, err = Read(f, told, of); err != nil {
+		t.Fatal(err)
+	}
+	if next := r.Next(f); next.Candidates[0] != 0 || len(next.Candidates) != 4 {
+		t.Errorf("next where a node failed: %+v", next)
+	}
+	if _, err := Read(f, attemptsOf(t, failed), map[string]*logs.Log{"candidate-1": logs.Parse("ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n")}); err == nil || !strings.Contains(err.Error(), "1 out of memory") {
+		t.Error(err)
 	}
 }
 

@@ -26,6 +26,9 @@ func Trial(f *tune.File, folder string) string {
 			if i > 0 && len(f.Rounds) == 1 {
 				between = " (" + shares(f.Difference(i)) + ")"
 			}
+			if !slices.Contains(round.Runs, m.Name) {
+				between = " (does not take part)"
+			}
 			if joins(f, m.Name) {
 				between = " (joins by what the runs so far say)"
 			}
@@ -77,7 +80,7 @@ func TrialResult(r *tune.Result) string {
 		if s.Reserve {
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, Duration(s.Predicted), stepOr(s), s.Runs, against(s), chance(s), failures(s.Failures))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, Duration(s.Predicted), stepOr(s), s.Runs, against(s), chance(s), tune.Reasons(s.Failures))
 	}
 	w.Flush() // into memory, which does not fail
 	out := trimLines(b.String())
@@ -116,19 +119,4 @@ func chance(s *tune.Standing) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f %%", 100*s.Fastest)
-}
-
-// failures counts them by their kinds, in the order of their first.
-func failures(list []string) string {
-	count := map[string]int{}
-	var kinds []string
-	for _, kind := range list {
-		if count[kind]++; count[kind] == 1 {
-			kinds = append(kinds, kind)
-		}
-	}
-	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%d %s", count[kind], strings.ReplaceAll(kind, "_", " "))
-	}
-	return strings.Join(kinds, ", ")
 }
