@@ -71,7 +71,7 @@ type Step struct {
 	Allocated float64 // peak bytes in tensors so far, the most of all ranks that speak; 0: not printed
 	Reserved  float64 // peak bytes that the allocator held; 0: not printed
 
-	At time.Time // zero: not printed
+	At time.Time // as far as printed times and the steps' own tell; zero: they do not
 }
 
 // PhaseKind is what a run does beside training.

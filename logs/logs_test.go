@@ -333,7 +333,7 @@ func TestLaunchWithoutSteps(t *testing.T) {
 		x := &l.Launches[i]
 		got = append(got, fmt.Sprintf("%s %s %d", x.Job, x.Ended.Sub(x.Began), x.Status))
 	}
-	if want := []string{"41 0s 1", "57 0s 1", "57 0s -1"}; !slices.Equal(got, want) {
+	if want := []string{"41 0s 1", "57 0s 1", "57 2s -1"}; !slices.Equal(got, want) {
 		t.Errorf("launches %q, want %q", got, want)
 	}
 	if len(l.Failures) != 2 || l.Failures[1].Launch != 1 || len(l.Steps) != 1 || l.Steps[0].Launch != 2 {
@@ -466,6 +466,26 @@ func TestClock(t *testing.T) {
 		t.Errorf("the launch took %v: from %v to %v", took, x.Began, x.Ended)
 	}
 	if len(l.Phases) != 1 || l.Phases[0].Kind != Start || l.Phases[0].Seconds != 40 {
+		t.Errorf("%+v", l.Phases)
+	}
+}
+
+// TestUnstampedSteps: steps whose lines have no time take what they say that they took,
+// on top of the last time before them.
+func TestUnstampedSteps(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("ndc: job 7 on a\n[2026-01-01 10:00:00,123] [INFO] [comm.py:658:init_distributed] cdb=None\n[2026-01-01 10:01:00,123] [INFO] [engine.py:1:x] ready\n")
+	for i := 1; i <= 30; i++ {
+		fmt.Fprintf(&b, "0: step %d/30 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds 2.0 tokens/s/GPU 512.0\n", i)
+		if i == 10 { // the checkpoint came at 80 s, and step 11 ends by its line, not 2 s later
+			b.WriteString("0: [2026-01-01 10:01:21,123] [INFO] [checkpoint.py:1:save] saved\n")
+		}
+	}
+	l := Parse(b.String())
+	if took := l.Launches[0].Ended.Sub(l.Launches[0].Began); took != 120*time.Second {
+		t.Errorf("the launch took %v", took)
+	}
+	if q := l.Phases[0]; q.Kind != Start || q.Seconds != 62 {
 		t.Errorf("%+v", l.Phases)
 	}
 }

@@ -78,6 +78,7 @@ func (p *Parser) time(text string) {
 	}
 	for _, layout := range stamped {
 		if t, err := time.Parse(layout, found); err == nil {
+			p.said = t
 			p.stamped(t)
 			return
 		}
@@ -94,7 +95,7 @@ const apart = 24 * time.Hour
 func (p *Parser) stamped(t time.Time) {
 	n := len(p.log.Launches)
 	if n == 0 {
-		p.clock, p.said = t, t
+		p.clock = t
 		return
 	}
 	l := &p.log.Launches[n-1]
@@ -109,7 +110,7 @@ func (p *Parser) stamped(t time.Time) {
 	default:
 		l.Began = l.Began.Add(p.odd.Sub(l.Ended))
 	}
-	l.Ended, p.clock, p.said, p.odd = t, t, t, time.Time{}
+	l.Ended, p.clock, p.odd = t, t, time.Time{}
 }
 
 // queued adds the time between two submissions.
@@ -230,11 +231,15 @@ func (p *Parser) step(framework string, s Step) {
 			p.begin()
 		}
 	}
-	s.Line, s.Launch, s.At, s.Over = p.line, len(p.log.Launches)-1, p.clock, 1
+	s.Line, s.Launch, s.Over = p.line, len(p.log.Launches)-1, 1
 	first := last == nil || last.Launch != s.Launch
-	if !first {
+	if first {
+		last = nil
+	} else {
 		s.Over = s.Iteration - last.Iteration
 	}
+	p.passed(&s, last)
+	s.At = p.clock
 	if p.memory.Iteration == s.Iteration {
 		s.join(&p.memory)
 	}
@@ -250,6 +255,23 @@ func (p *Parser) step(framework string, s Step) {
 	}
 	if first && !l.Began.IsZero() {
 		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
+	}
+}
+
+// passed lets the time pass that a step took since the one before it in the launch, nil
+// for none, where its line has no time, as DeepSpeed's have not once they train.
+func (p *Parser) passed(s, last *Step) {
+	l := &p.log.Launches[s.Launch]
+	if !p.said.IsZero() || l.Began.IsZero() {
+		return
+	}
+	since := p.clock
+	if last != nil {
+		since = last.At
+	}
+	const longest = 365 * 24 * 3600
+	if t := since.Add(time.Duration(min(s.Seconds*float64(s.Over), longest) * float64(time.Second))); t.After(p.clock) {
+		p.clock, l.Ended = t, t
 	}
 }
 
