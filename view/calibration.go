@@ -146,6 +146,9 @@ func calibrationChain(b *strings.Builder, c *calibration.Chain) {
 		s += fmt.Sprintf(", %d %s", c.Failures[kind], strings.ReplaceAll(kind, "_", " "))
 	}
 	section(b, "Chain", s)
+	if c.GPUHoursBetweenFailures > 0 {
+		section(b, "", fmt.Sprintf("%s GPU-hours between failures of launches that trained (reliability.gpu_hours_between_failures)", units.Significant(c.GPUHoursBetweenFailures, 3)))
+	}
 	for _, p := range []struct {
 		name string
 		of   *calibration.Duration

@@ -263,6 +263,10 @@ func chain(runs []Input) *Chain {
 	failed := 0
 	for i := range runs {
 		l := runs[i].Log
+		trained := map[int]bool{}
+		for k := range l.Steps {
+			trained[l.Steps[k].Launch] = true
+		}
 		for k := range l.Launches {
 			c.Launches++
 			if x := &l.Launches[k]; x.Ended.After(x.Began) { // clocks may go back
@@ -271,7 +275,8 @@ func chain(runs []Input) *Chain {
 		}
 		for k := range l.Failures {
 			c.Failures[l.Failures[k].Kind]++
-			if l.Failures[k].Kind != "time_limit" {
+			// What ends before it trains is a mistake of who submits, and ends so again.
+			if trained[l.Failures[k].Launch] && l.Failures[k].Kind != "time_limit" {
 				failed++
 			}
 		}

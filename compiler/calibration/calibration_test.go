@@ -280,12 +280,18 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestClock: a launch whose clock goes back adds nothing to the GPU-hours.
+// TestClock: a launch whose clock goes back adds nothing to the GPU-hours, and one
+// that fails before it trains no failure of the machine.
 func TestClock(t *testing.T) {
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	p := &plan.Plan{Input: plan.Input{GPUs: 8}}
 	l := &logs.Log{Launches: []logs.Launch{{Began: at, Ended: at.Add(time.Hour)}, {Began: at, Ended: at.Add(-24 * time.Hour)}}}
 	if c := chain([]Input{{Plan: p, Log: l}}); c == nil || c.GPUHours != 8 || c.Launches != 2 {
+		t.Errorf("%+v", c)
+	}
+	// One launch failed while it trained, the other before.
+	l.Steps, l.Failures = []logs.Step{{Launch: 0}}, []logs.Failure{{Launch: 0, Kind: "node"}, {Launch: 1, Kind: "out_of_memory"}}
+	if c := chain([]Input{{Plan: p, Log: l}}); c.GPUHoursBetweenFailures != 8 || c.Failures["out_of_memory"] != 1 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -137,7 +137,7 @@ type Chain struct {
 	Launches                int            `json:"launches"`
 	Failures                map[string]int `json:"failures"` // by kind
 	GPUHours                float64        `json:"gpu_hours"`
-	GPUHoursBetweenFailures float64        `json:"gpu_hours_between_failures"` // 0: nothing failed
+	GPUHoursBetweenFailures float64        `json:"gpu_hours_between_failures"` // of launches that trained; 0: none failed
 	Start                   *Duration      `json:"start"`
 	Load                    *Duration      `json:"load"`
 	Save                    *Duration      `json:"save"`
