@@ -159,7 +159,8 @@ func Read(r io.Reader) (*Log, error) {
 func (p *Parser) Read(r io.Reader) error { return Lines(r, p.Line) }
 
 // Lines calls visit for each line of a text, with its end, one at a time: a text may
-// be larger than memory. The error is the reader's.
+// be larger than memory. What stands behind the last end is no line yet: a number at
+// the end of it may go on. The error is the reader's.
 func Lines(r io.Reader, visit func(line string)) error {
 	b := bufio.NewReaderSize(r, 1<<16)
 	var line []byte
@@ -171,22 +172,20 @@ func Lines(r io.Reader, visit func(line string)) error {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if len(line) > 0 {
-			visit(string(line))
-		}
-		line = line[:0]
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		visit(string(line))
+		line = line[:0]
 	}
 }
 
-// Parse reads a text.
+// Parse reads a text, whose last line need not have an end.
 func Parse(text string) *Log {
-	l, err := Read(strings.NewReader(text))
+	l, err := Read(strings.NewReader(text + "\n"))
 	if err != nil {
 		panic("logs: a string that cannot be read: " + err.Error())
 	}

@@ -255,10 +255,10 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestLongLine: of a line without an end so much is kept as lines may have.
+// TestLongLine: of a line of any length so much is kept as lines may have.
 func TestLongLine(t *testing.T) {
 	got := 0
-	if err := Lines(io.LimitReader(zeros{}, 8*longest), func(line string) { got = len(line) }); err != nil || got != longest {
+	if err := Lines(io.MultiReader(io.LimitReader(zeros{}, 8*longest), strings.NewReader("\n")), func(line string) { got = len(line) }); err != nil || got != longest {
 		t.Errorf("%d characters, %v", got, err)
 	}
 }
@@ -487,5 +487,28 @@ func TestUnstampedSteps(t *testing.T) {
 	}
 	if q := l.Phases[0]; q.Kind != Start || q.Seconds != 62 {
 		t.Errorf("%+v", l.Phases)
+	}
+}
+
+// TestCutOff: a log that ends within a line, as one that is being written does, tells of
+// the steps before it what it tells when it is whole.
+func TestCutOff(t *testing.T) {
+	for _, name := range []string{"megatron", "torchtitan", "deepspeed"} {
+		text, err := os.ReadFile("testdata/" + name + ".log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := Parse(string(text)).Steps
+		for end := len(text) - 2; end > len(text)/2; end -= 3 {
+			l, err := Read(strings.NewReader(string(text[:end])))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range l.Steps {
+				if a, b := &l.Steps[i], &whole[i]; a.Iteration != b.Iteration || a.Seconds != b.Seconds || a.Loss != b.Loss {
+					t.Fatalf("%s up to %d: %+v, and of the whole %+v", name, end, *a, *b)
+				}
+			}
+		}
 	}
 }

@@ -24,7 +24,8 @@ func TestWatchDigits(t *testing.T) {
 		var text strings.Builder
 		for i := 1; i <= 60; i++ {
 			fmt.Fprintf(&text, "2026-01-01 10:%02d:00,000 step %d/60 validation loss 2.5\n", i%60, i)
-			fmt.Fprintf(&text, "step %d/60 %s gradient norm 1.0 learning rate 1e-4 seconds %.9f tokens/s/GPU 512.0\n", i, printed, float64(f.Time.StepSeconds)*(1.7+0.01*float64(i%7)))
+			seconds := float64(f.Time.StepSeconds) * (1.7 + 0.01*float64(i%7))
+			fmt.Fprintf(&text, "step %d/60 %s gradient norm 1.0 learning rate 1e-4 seconds %.9f tokens/s/GPU %.1f\n", i, printed, seconds, float64(f.Input.GlobalBatchSize*f.Input.SequenceLength/f.Input.GPUs)/seconds)
 		}
 		log := filepath.Join(t.TempDir(), "x.log")
 		if err := os.WriteFile(log, []byte(text.String()), 0o666); err != nil {

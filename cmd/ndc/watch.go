@@ -205,14 +205,14 @@ func engineOf(backend string) string {
 }
 
 // advance reads what the files have more. A line that is not whole yet is left
-// for the next time, unless nothing will follow.
+// for the next time.
 func (w *watcher) advance() error {
-	for i, name := range w.files {
+	for _, name := range w.files {
 		f, err := disk{}.Open(filepath.ToSlash(name))
 		if err != nil {
 			return fmt.Errorf("%s cannot be read: %w", name, cause(err))
 		}
-		err = w.take(f, name, w.once || i < len(w.files)-1)
+		err = w.take(f, name)
 		f.Close()
 		if err != nil {
 			return fmt.Errorf("%s cannot be read: %w", name, cause(err))
@@ -223,7 +223,7 @@ func (w *watcher) advance() error {
 
 // take reads the whole lines behind those that were read. A log that has become
 // shorter was begun anew, as by a program that rotates logs.
-func (w *watcher) take(f fs.File, name string, all bool) error {
+func (w *watcher) take(f fs.File, name string) error {
 	if info, err := f.Stat(); err == nil && info.Size() < w.read[name] {
 		w.read[name] = 0
 	}
@@ -248,17 +248,12 @@ func (w *watcher) take(f fs.File, name string, all bool) error {
 			rest = rest[end+1:]
 		}
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if all && len(rest) > 0 {
-		w.parser.Line(string(rest))
-		w.read[name] += int64(len(rest))
-	}
-	return nil
 }
 
 // tell prints how the run stands: a line for new reports, a page at the end.
