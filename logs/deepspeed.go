@@ -12,10 +12,10 @@ import (
 // device's peak (deepspeed/utils/timer.py), the pipeline engine a time and a loss
 // (runtime/pipe/engine.py), wall_clock_breakdown the parts of a micro-step.
 var (
-	emittedStep  = regexp.MustCompile(`^step (\d+)/(\d+) loss (\S+) gradient norm \S+ learning rate \S+ seconds (\S+) tokens/s/GPU (\S+)(?: allocated (\S+) GiB reserved (\S+) GiB)?`)
-	emittedValid = regexp.MustCompile(`^step (\d+)/(\d+) validation loss `)
+	emittedStep  = regexp.MustCompile(`\bstep (\d+)/(\d+) loss (\S+) gradient norm \S+ learning rate \S+ seconds (\S+) tokens/s/GPU (\S+)(?: allocated (\S+) GiB reserved (\S+) GiB)?`)
+	emittedValid = regexp.MustCompile(`\bstep (\d+)/(\d+) validation loss `)
 	engineStep   = regexp.MustCompile(`epoch=\d+/micro_step=\d+/global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=([\d.e+-]+)(?:, MemAllocated=\S+GB, MaxMemAllocated=([\d.]+)GB)?`)
-	pipelineStep = regexp.MustCompile(`^steps: (\d+) loss: (\S+) .*?iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)`)
+	pipelineStep = regexp.MustCompile(`\bsteps: (\d+) loss: (\S+) .*?iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)`)
 	engineParts  = regexp.MustCompile(`time \(ms\) \|((?: [a-z_-]+: [\d.]+ ?\|?)+)`)
 	enginePart   = regexp.MustCompile(`([a-z_-]+): ([\d.]+)`)
 )

@@ -512,3 +512,29 @@ func TestCutOff(t *testing.T) {
 		}
 	}
 }
+
+// TestCollected: what collects logs may put a time before every line, before or behind
+// the number of a task, and a program that shows its progress a line without an end.
+func TestCollected(t *testing.T) {
+	const plain = "ndc: job 41 on a\n0: [titan] root - INFO - nothing\n0: step 1/9 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds 2.0 tokens/s/GPU 512.0\n" +
+		"0: steps: 20 loss: 3.2500 iter time (s): 0.500 samples/sec: 200.000\nndc: srun ended with status 0\n"
+	for name, change := range map[string]func(line string) string{
+		"plain":    func(line string) string { return line },
+		"a time":   func(line string) string { return "2026-01-01T10:00:00.123456Z " + line },
+		"a zone":   func(line string) string { return "2026-01-01T10:00:00+01:00 " + line },
+		"behind":   func(line string) string { return strings.Replace(line, "0: ", "0: 2026-01-01 10:00:00 ", 1) },
+		"progress": func(line string) string { return strings.Replace(line, "0: ", "0:   3%|#  | 3/99 [00:01<00:09]\r", 1) },
+	} {
+		var b strings.Builder
+		for _, line := range strings.SplitAfter(strings.TrimSuffix(plain, "\n"), "\n") {
+			b.WriteString(change(line))
+		}
+		l := Parse(b.String())
+		if len(l.Steps) != 2 || l.Steps[0].Seconds != 2 || l.Steps[1].Seconds != 0.5 || len(l.Launches) != 1 || l.Launches[0].Job != "41" || l.Launches[0].Status != 0 {
+			t.Errorf("%s: %+v, %+v", name, l.Launches, l.Steps)
+		}
+		if at := l.Launches[0].Began; at.IsZero() != (name == "plain" || name == "progress") || !at.IsZero() && at.Hour() != 10 {
+			t.Errorf("%s: began %v", name, at)
+		}
+	}
+}

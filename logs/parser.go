@@ -34,9 +34,11 @@ type Parser struct {
 func (p *Parser) Log() *Log { return &p.log }
 
 // prefixes are what launchers put before a line: srun --label a task's number,
-// torchrun and mpirun --tag-output a rank; and a colour.
+// torchrun and mpirun --tag-output a rank; what collects logs a
+// time; and a colour.
 var (
 	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?|\[\S*\b\d+,\d+\]<std(?:out|err)>:)+`)
+	stamps   = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)? `)
 	colours  = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 )
 
@@ -47,9 +49,13 @@ func (p *Parser) Line(text string) {
 	if strings.Contains(text, "\x1b[") {
 		text = colours.ReplaceAllString(text, "")
 	}
-	p.speaker = prefixes.FindString(text)
-	text = text[len(p.speaker):]
-	p.time(text)
+	stamped := text
+	text = text[len(stamps.FindString(text)):]
+	if p.speaker = prefixes.FindString(text); p.speaker != "" {
+		text = text[len(p.speaker):]
+		text = text[len(stamps.FindString(text)):]
+	}
+	p.time(stamped)
 	for _, read := range []func(*Parser, string) bool{script, megatron, torchTitan, deepSpeed, table} {
 		if read(p, text) {
 			return
@@ -60,7 +66,7 @@ func (p *Parser) Line(text string) {
 
 // stamp is a time as the frameworks print it, and layouts what it looks like.
 var (
-	stamp   = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?`)
+	stamp   = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?`)
 	stamped = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05,999999999"}
 )
 
@@ -72,7 +78,7 @@ func (p *Parser) time(text string) {
 	if !strings.Contains(head, "-") || !strings.Contains(head, ":") {
 		return
 	}
-	found := stamp.FindString(head)
+	found := strings.Replace(stamp.FindString(head), "T", " ", 1)
 	if found == "" {
 		return
 	}
