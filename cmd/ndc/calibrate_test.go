@@ -119,3 +119,21 @@ func TestEarlierBuild(t *testing.T) {
 	mustHold(t, "of another framework", said(exitInput, "watch", "--once", plain, "--plan", filepath.Join(s.folder, "titan.json"), "--json"),
 		`"contradiction": "the log is of megatron, and the plan for torchtitan"`)
 }
+
+// TestCompressedLogs: a log that is compressed is an error that says so, and no log of no
+// steps.
+func TestCompressedLogs(t *testing.T) {
+	plan := filepath.Join("..", "..", "examples", "llama3-8b", "out", "llama3-8b", "deepspeed", planName)
+	for head, program := range map[string]string{"\x1f\x8b\x08\x00": "gunzip", "\x28\xb5\x2f\xfd": "unzstd", "\xfd7zXZ\x00": "unxz"} {
+		log := filepath.Join(t.TempDir(), "x.log")
+		if err := os.WriteFile(log, []byte(head+"step 1/60\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"watch", "--once"}, {"calibrate", "-o", log + calibrationSuffix}} {
+			var out bytes.Buffer
+			if code := run(append(args, "--plan", plan, log), &out, &out); code == exitOK || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "it is compressed; unpack it with "+program) {
+				t.Errorf("%v: exit code %d\n%s", args, code, out.String())
+			}
+		}
+	}
+}

@@ -38,10 +38,32 @@ func readPlain(name string, most int64) ([]byte, error) {
 	return text, nil
 }
 
+// compressed are the first bytes of files that programs compressed, by what unpacks them.
+var compressed = []struct{ head, program string }{
+	{"\x1f\x8b", "gunzip"}, {"\x28\xb5\x2f\xfd", "unzstd"}, {"\xfd7zXZ\x00", "unxz"}, {"BZh", "bunzip2"}, {"\x04\x22\x4d\x18", "unlz4"},
+}
+
+// openLog opens a log. One that is compressed is an error: it would tell of nothing.
+func openLog(name string) (fs.File, error) {
+	f, err := disk{}.Open(filepath.ToSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 6)
+	n, _ := f.(io.ReaderAt).ReadAt(head, 0)
+	for _, c := range compressed {
+		if strings.HasPrefix(string(head[:n]), c.head) {
+			f.Close()
+			return nil, fmt.Errorf("it is compressed; unpack it with %s", c.program)
+		}
+	}
+	return f, nil
+}
+
 // readLog lets a log be read as it comes, which may be larger than memory. The error
 // says which log it is.
 func readLog(name string, read func(io.Reader) error) error {
-	f, err := disk{}.Open(filepath.ToSlash(name))
+	f, err := openLog(name)
 	if err == nil {
 		err = read(f)
 		f.Close()

@@ -208,7 +208,7 @@ func engineOf(backend string) string {
 // for the next time.
 func (w *watcher) advance() error {
 	for _, name := range w.files {
-		f, err := disk{}.Open(filepath.ToSlash(name))
+		f, err := openLog(name)
 		if err != nil {
 			return fmt.Errorf("%s cannot be read: %w", name, cause(err))
 		}
