@@ -169,13 +169,13 @@ func (p *Parser) firstOf(launch int) *Step { return &p.stepsOf(launch)[0] }
 // late joins a report of an earlier step than the newest to what was said of that step, if
 // it is of the same launch: launchers pass on what ranks print as it comes, so that the
 // lines of one may lie far behind those of another. It is late where who says it was not
-// that far yet, or where its time stamp is nearer to that of the same step's report than
-// to the newest's, behind which all that a new launch says lies.
+// that far yet, if all are named, or where its time stamp is nearer to that of the same
+// step's report than to the newest's, behind which all that a new launch says lies.
 func (p *Parser) late(s *Step) bool {
 	steps := p.stepsOf(len(p.log.Launches) - 1)
 	i, found := slices.BinarySearchFunc(steps, s.Iteration, func(t Step, iteration int) int { return cmp.Compare(t.Iteration, iteration) })
-	own, known := p.spoken[p.speaker]
-	behind := known && p.speaker != "" && own < s.Iteration
+	_, unnamed := p.spoken[""]
+	behind := p.speaker != "" && !unnamed && p.spoken[p.speaker] < s.Iteration
 	near := found && !p.said.IsZero() && !steps[i].At.IsZero() && p.said.Sub(steps[i].At).Abs() < p.said.Sub(p.log.Last().At).Abs()
 	if !behind && !near {
 		return false
