@@ -407,10 +407,12 @@ func TestBatch(t *testing.T) {
 			t.Errorf("%d steps of %d sequences, want %d; refused %v", len(y.Steps), sequences, want, y.Refused)
 		}
 	}
-	l = Parse("using world size: 16, data-parallel size: 8, \n  global_batch_size ............................... 64\n  seq_length ...................................... 4096\n" +
-		" iteration 1/ 9 | elapsed time per iteration (ms): 5.0 |\n")
-	if got, want := l.Launches[0].Batch, (Batch{64, 4096, 16}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+	for _, rank := range []string{"", "0: ", "[default0]:", "3: [rank0]:"} {
+		l = Parse(rank + "using world size: 16, data-parallel size: 8, \n" + rank + "  global_batch_size ............................... 64\n" +
+			rank + "  seq_length ...................................... 4096\n" + rank + " iteration 1/ 9 | elapsed time per iteration (ms): 5.0 |\n")
+		if got, want := l.Launches[0].Batch, (Batch{64, 4096, 16}); got != want {
+			t.Errorf("%s %+v, want %+v", rank, got, want)
+		}
 	}
 }
 
@@ -503,7 +505,7 @@ func TestCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := Parse(string(text)).Steps
-		for end := len(text) - 2; end > len(text)/2; end -= 3 {
+		for end := len(text) - 2; end > len(text)/2; end -= 7 {
 			l, err := Read(strings.NewReader(string(text[:end])))
 			if err != nil {
 				t.Fatal(err)

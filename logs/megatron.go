@@ -17,7 +17,7 @@ var (
 	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel size: `)
-	megatronBatch  = regexp.MustCompile(`^ {2}(seq_length|global_batch_size) \.+ (\d+)$`)
+	megatronBatch  = regexp.MustCompile(`^ {1,2}(seq_length|global_batch_size) \.+ (\d+)$`)
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
 
@@ -29,7 +29,7 @@ var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpo
 
 func megatron(p *Parser, text string) bool {
 	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") &&
-		!strings.HasPrefix(text, "  seq_length .") && !strings.HasPrefix(text, "  global_batch_size .") {
+		!strings.Contains(text, " seq_length ..") && !strings.Contains(text, " global_batch_size ..") {
 		return false
 	}
 	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (ms):") {
