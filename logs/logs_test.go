@@ -408,9 +408,9 @@ func TestBatch(t *testing.T) {
 		}
 	}
 	for _, rank := range []string{"", "0: ", "[default0]:", "3: [rank0]:"} {
-		l = Parse(rank + "using world size: 16, data-parallel size: 8, \n" + rank + "  global_batch_size ............................... 64\n" +
+		l = Parse(rank + "using world size: 16, data-parallel size: 8, \n" + rank + "  global_batch_size ............................... 8\n" +
 			rank + "  seq_length ...................................... 4096\n" + rank + " iteration 1/ 9 | elapsed time per iteration (ms): 5.0 |\n")
-		if got, want := l.Launches[0].Batch, (Batch{64, 4096, 16}); got != want {
+		if got, want := l.Launches[0].Batch, (Batch{0, 4096, 16}); got != want {
 			t.Errorf("%s %+v, want %+v", rank, got, want)
 		}
 	}

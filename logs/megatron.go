@@ -17,7 +17,7 @@ var (
 	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel size: `)
-	megatronBatch  = regexp.MustCompile(`^ {1,2}(seq_length|global_batch_size) \.+ (\d+)$`)
+	megatronLength = regexp.MustCompile(`^ {1,2}seq_length \.+ (\d+)$`) // global_batch_size is none where the batch grows by a schedule
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
 
@@ -28,8 +28,7 @@ type timerBlock struct{ open bool }
 var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
 
 func megatron(p *Parser, text string) bool {
-	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") &&
-		!strings.Contains(text, " seq_length ..") && !strings.Contains(text, " global_batch_size ..") {
+	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") && !strings.Contains(text, " seq_length ..") {
 		return false
 	}
 	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (ms):") {
@@ -63,12 +62,8 @@ func megatron(p *Parser, text string) bool {
 		p.head.GPUs = whole(m[1])
 		return true
 	}
-	if m := megatronBatch.FindStringSubmatch(text); m != nil {
-		if m[1] == "seq_length" {
-			p.head.Length = whole(m[2])
-		} else {
-			p.head.Sequences = whole(m[2])
-		}
+	if m := megatronLength.FindStringSubmatch(text); m != nil {
+		p.head.Length = whole(m[1])
 		return true
 	}
 	switch {

@@ -133,6 +133,10 @@ func read(in *Input) (Run, uncertainty.Step) {
 		r.Why = "the log reports no steps"
 	case r.Reports < fewestReports:
 		r.Why = fmt.Sprintf("%s of steady steps, and %d are needed", units.Count(r.Reports, "report"), fewestReports)
+		if len(r.Refused) > 0 {
+			most := slices.MaxFunc(r.Refused, func(a, b Refusal) int { return cmp.Compare(a.Reports, b.Reports) })
+			r.Why += fmt.Sprintf("; left out, %s: %s", units.Count(most.Reports, "report"), most.Reason)
+		}
 	case throttled != "":
 		r.Why = throttled
 	case foreign(&r):
