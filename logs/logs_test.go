@@ -544,3 +544,29 @@ func TestCollected(t *testing.T) {
 		}
 	}
 }
+
+// TestSurvived: what a launch goes on after did not end it.
+func TestSurvived(t *testing.T) {
+	step := func(first, last int) string {
+		var b strings.Builder
+		for i := first; i <= last; i++ {
+			fmt.Fprintf(&b, "step %d/99 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds 2.0 tokens/s/GPU 512.0\n", i)
+		}
+		return b.String()
+	}
+	const failed, again = "torch.OutOfMemoryError: CUDA out of memory.\n", "node-1: NCCL WARN NET/IB : port error\n"
+	for text, want := range map[string]string{
+		failed + step(1, 9):                      "[]",
+		step(1, 3) + failed + step(4, 4):         "[out_of_memory]",
+		step(1, 3) + failed + step(4, 9) + again: "[network]",
+		"ndc: job 1 on a\n" + step(1, 3) + failed + "ndc: job 2 on a\n" + step(4, 9): "[out_of_memory]",
+	} {
+		var kinds []string
+		for _, f := range Parse(text).Failures {
+			kinds = append(kinds, f.Kind)
+		}
+		if got := fmt.Sprint(kinds); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

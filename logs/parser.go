@@ -23,6 +23,8 @@ type Parser struct {
 	head    Batch          // what the lines of a launch say before its steps
 	chained bool           // another submission follows this one
 
+	survived int // reports since the last failure, in its launch
+
 	memory Step // what a rank said of the memory of a step that is not reported yet
 	timers timerBlock
 	table  *tableReader
@@ -255,6 +257,7 @@ func (p *Parser) step(framework string, s Step) {
 	}
 	p.log.Steps = append(p.log.Steps, s)
 	p.speak(s.Iteration)
+	p.survive()
 	l := &p.log.Launches[s.Launch]
 	if first {
 		l.Framework, l.Batch = framework, p.head

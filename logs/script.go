@@ -118,8 +118,22 @@ func (p *Parser) failure(text string) {
 			return
 		}
 		const longest = 200
+		p.survived = 0
 		keep(&p.log.Failures, Failure{Line: p.line, Launch: at, Kind: f.kind, Text: strings.Clone(strings.ToValidUTF8(text[:min(longest, len(text))], ""))})
 		return
+	}
+}
+
+// survive takes back a failure of a launch that goes on: what a kernel is tuned with may
+// not fit, a network be tried again. Other ranks may yet report a step that had ended.
+func (p *Parser) survive() {
+	const enough = 2 // reports
+	n := len(p.log.Failures)
+	if n == 0 || n == most || p.log.Failures[n-1].Launch != len(p.log.Launches)-1 {
+		return
+	}
+	if p.survived++; p.survived == enough {
+		p.log.Failures = p.log.Failures[:n-1]
 	}
 }
 
