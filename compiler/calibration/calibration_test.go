@@ -210,6 +210,42 @@ func TestOrderOfRuns(t *testing.T) {
 	}
 }
 
+// TestRepeated: a layout that ran several times has for itself what it had the first time;
+// what it took counts once, by its mean.
+func TestRepeated(t *testing.T) {
+	var p *plan.Plan
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		if q := examples(t)[name]; q.Feasible && q.Input.GPU == "h100_sxm" && q.Input.Nodes > 1 {
+			p = q
+		}
+	}
+	p.Run.Checkpoints = nil
+	slow := func(times ...float64) *File {
+		var in []Input
+		for _, x := range times {
+			l := ran(p)
+			for i := range l.Steps {
+				l.Steps[i].Seconds = x * float64(p.Time.StepSeconds)
+			}
+			in = append(in, Input{Job: p.Input.Model, Engine: engine, Plan: p, Log: l})
+		}
+		f, err := Calibrate(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	once, often := slow(2), slow(2.2, 2/1.1, 2, 2, 2)
+	for k := range once.Terms {
+		if a, b := once.Terms[k].Factor, often.Terms[k].Factor; math.Abs(a/b-1) > 1e-6 {
+			t.Errorf("%s: %g of one run, %g of five", once.Terms[k].Term, a, b)
+		}
+	}
+	if often.Models[0].Runs != 5 || len(often.Runs) != 5 || often.Runs[4].After != once.Runs[0].After {
+		t.Errorf("%+v", often.Runs)
+	}
+}
+
 // TestForeign: a log that seems to be of another run says nothing of the memory that
 // its plan predicts, either. One that is too short for its steps to be used does.
 func TestForeign(t *testing.T) {
