@@ -3,6 +3,8 @@ package uncertainty
 import (
 	"math"
 	"testing"
+
+	"github.com/ndc-dev/ndc/lang/units"
 )
 
 // TestOddStep: one odd step among others of its model moves Update far, and what is
@@ -54,6 +56,35 @@ func TestTrained(t *testing.T) {
 	}
 	p.Machine, p.Model = 1, 0
 	near(t, "all shared", p.Trained(many, 1).Mean[Linear], p.Others(many).Mean[Linear], 1e-12)
+}
+
+// TestOddThroughout: of a model that takes longer by as much in every layout no term takes
+// many times as long; all of them do, by about that. One layout that does so is odd.
+func TestOddThroughout(t *testing.T) {
+	p := Embedded().At(&Embedded().Dense, Distance{})
+	steps := func(ratio float64, n int) []Observation {
+		var list []Observation
+		for i := range n {
+			o := Observation{Ratio: ratio}
+			o.Step.Terms[Linear], o.Step.Terms[Attention], o.Step.Terms[Bandwidth] = 0.65, 0.15, 0.06
+			o.Step.Terms[Overlap], o.Step.Terms[Network], o.Step.Terms[Straggler] = units.Seconds(0.05+0.01*float64(i%2)), units.Seconds(0.05-0.01*float64(i%2)), 0.04
+			list = append(list, o)
+		}
+		return list
+	}
+	before := p.OfModel()
+	for _, ratio := range []float64{0.5, 0.7, 1.1, 1.3, 2, 3.9} {
+		post := p.Trained(steps(ratio, 5), 0)
+		for k := range post.Mean {
+			if d := math.Abs(post.Mean[k] - before.Mean[k] - math.Log(ratio)); ratio > 1.2 && d > 1.5*math.Sqrt(p.Covariance[k][k]) {
+				t.Errorf("%g times as long: %s by %g", ratio, Term(k), math.Exp(post.Mean[k]))
+			}
+		}
+		near(t, "the steps", post.Ratio(&steps(1, 1)[0].Step).Mean, math.Log(ratio), 0.03)
+	}
+	if got := p.Trained(steps(2, 1), 0).Mean[Linear]; got > 0.1 {
+		t.Errorf("one odd layout moves dense GEMMs by %g", got)
+	}
 }
 
 // TestOthers: with two steps, each of its own model, what is learned of another

@@ -40,17 +40,45 @@ func (p *Prior) Others(measured []Observation) *Prior {
 // [Prior.Others] is: beside what it shares with the others, what its own steps tell
 // of its terms and of what all its layouts have together. The latter is in the errors
 // of all terms, so that the posterior's Model is 0.
+//
+// That a model's layouts take a third longer throughout would make of the least certain
+// term one that takes ten times as long. Where a term would be that odd, what all layouts
+// have together has the tails of Student's distribution as well.
 func (p *Prior) Trained(measured []Observation, model int) *Prior {
-	return p.update(measured, p.Machine, model, robustRounds, (*learning).odd)
+	post := p.update(measured, p.Machine, model, robustRounds, (*learning).odd)
+	if p.odder(post) {
+		l := p.learning(measured, p.Machine, model)
+		l.throughout()
+		return l.learned(robustRounds, (*learning).oddThroughout)
+	}
+	return post
+}
+
+// oddest is how many standard deviations the error of a term may be away from what was
+// taken to be likely before.
+const oddest = 3
+
+// odder reports whether a term's error is further than that in a posterior.
+func (p *Prior) odder(post *Prior) bool {
+	before := p.OfModel()
+	for k := range post.Mean {
+		if d := post.Mean[k] - before.Mean[k]; d*d > oddest*oddest*before.Covariance[k][k] {
+			return true
+		}
+	}
+	return false
 }
 
 // OfModel is the prior of the errors of a model's terms, with what all its layouts
 // share in them.
-func (p *Prior) OfModel() *Prior {
+func (p *Prior) OfModel() *Prior { return p.ofModel(1) }
+
+// ofModel is OfModel with the variance of what all its layouts share so many times as great.
+func (p *Prior) ofModel(whole float64) *Prior {
 	q := *p
 	for k := range q.Covariance {
 		for m := range q.Covariance {
-			q.Covariance[k][m] += p.Model * p.Model
+			q.Covariance[k][m] += whole * p.Model * p.Model
 		}
 	}
 	q.Model = 0
@@ -74,6 +102,7 @@ type learning struct {
 	rest     []float64                 // the steps' errors
 	own      []float64                 // variances of the steps' own errors
 	apart    map[int]float64           // by model: what multiplies the covariance that it has for itself
+	whole    float64                   // what multiplies the variance that all layouts of the model that is asked for share
 	solve    func([]float64) []float64 // with the covariance of the steps' errors
 }
 
@@ -81,17 +110,22 @@ type learning struct {
 // around what the last one found; between them adjust may change the variances
 // of the steps' own errors and what models have for themselves.
 func (p *Prior) update(measured []Observation, common float64, model, rounds int, adjust func(*learning)) *Prior {
-	post := *p
 	if len(measured) == 0 {
+		post := *p
 		return &post
 	}
-	l := p.learning(measured, common, model)
+	return p.learning(measured, common, model).learned(rounds, adjust)
+}
+
+// learned is the prior after some rounds, as update does it.
+func (l *learning) learned(rounds int, adjust func(*learning)) *Prior {
+	post := *l.p
 	for range rounds {
 		l.around(&post)
 		post.Mean, post.Covariance = l.conditioned()
 		adjust(l)
 	}
-	if model != noModel {
+	if l.model != noModel {
 		post.Model = 0
 	}
 	return &post
@@ -99,7 +133,7 @@ func (p *Prior) update(measured []Observation, common float64, model, rounds int
 
 // learning begins with the variances of the prior.
 func (p *Prior) learning(measured []Observation, common float64, model int) *learning {
-	l := &learning{p: p, measured: measured, common: common, model: model, own: make([]float64, len(measured)), apart: map[int]float64{}}
+	l := &learning{p: p, measured: measured, common: common, model: model, own: make([]float64, len(measured)), apart: map[int]float64{}, whole: 1}
 	for i := range l.own {
 		l.own[i] = p.ownOf(&measured[i])
 		if measured[i].Benchmark == 0 {
@@ -160,7 +194,7 @@ func (l *learning) share(of ...int) float64 {
 func (l *learning) asked(i int) (share, beside float64) {
 	share = l.share(i)
 	if o := &l.measured[i]; l.model != noModel && o.Benchmark == 0 && o.Model == l.model {
-		return 1, l.p.Model * l.p.Model
+		return 1, l.whole * l.p.Model * l.p.Model
 	}
 	return share, 0
 }
@@ -171,7 +205,11 @@ func (l *learning) alone(i, j int) float64 {
 	if l.measured[j].Model != m || l.measured[i].Benchmark+l.measured[j].Benchmark > 0 {
 		return 0
 	}
-	return l.apart[m] * ((1-l.common)*l.p.between(&l.design[i], &l.design[j]) + l.p.Model*l.p.Model)
+	shared := l.p.Model * l.p.Model
+	if m == l.model {
+		shared *= l.whole
+	}
+	return l.apart[m] * ((1-l.common)*l.p.between(&l.design[i], &l.design[j]) + shared)
 }
 
 // conditioned are mean and covariance of the terms' errors given those of the
@@ -191,7 +229,7 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 	l.solve = factored(l.among())
 	mean, covariance = l.p.Mean, l.p.Covariance
 	if l.model != noModel {
-		covariance = l.p.OfModel().Covariance
+		covariance = l.p.ofModel(l.whole).Covariance
 	}
 	for k, s := range l.solve(l.rest) {
 		for t := range mean {
@@ -217,6 +255,30 @@ func (l *learning) conditioned() (mean [Count]float64, covariance [Count][Count]
 func (l *learning) odd() {
 	l.oddSteps()
 	l.oddModels()
+}
+
+// throughout begins with what all layouts of the model that is asked for take in the mean
+// as what they have together; what a single one takes it has for itself.
+func (l *learning) throughout() {
+	sum, n, last := 0.0, 0.0, 0
+	for i := range l.measured {
+		if o := &l.measured[i]; o.Benchmark == 0 && o.Model == l.model {
+			_, mean := l.p.shares(&o.Step.Terms)
+			sum, n, last = sum+math.Log(o.Ratio)-mean, n+1, i
+		}
+	}
+	switch variance := l.p.Model * l.p.Model; {
+	case n == 1:
+		l.own[last] = max(l.own[last], sum*sum)
+	case n > 1 && variance > 0:
+		l.whole = max(1, sum*sum/(n*n*variance))
+	}
+}
+
+// oddThroughout does what odd does, and sets what all layouts of a model have together.
+func (l *learning) oddThroughout() {
+	l.odd()
+	l.oddWhole()
 }
 
 // oddSteps sets the variances of the steps' own errors by how odd they are.
@@ -254,6 +316,29 @@ func (l *learning) oddModels() {
 		}
 		l.apart[m] = max(1, (modelTails+was*(squares[m]+max(0, 1-known[m])))/(modelTails+1))
 	}
+}
+
+// oddWhole sets how much all layouts of the model that is asked for share by how odd that
+// is, never less than the prior says.
+func (l *learning) oddWhole() {
+	variance := l.p.Model * l.p.Model
+	if l.model == noModel || variance == 0 {
+		return
+	}
+	solved, of := l.solve(l.rest), make([]float64, len(l.rest))
+	mean := 0.0
+	for i := range of {
+		if o := &l.measured[i]; o.Benchmark == 0 && o.Model == l.model {
+			of[i] = 1
+			mean += l.whole * variance * solved[i]
+		}
+	}
+	known := 0.0
+	for i, s := range l.solve(of) {
+		known += l.whole * variance * of[i] * s
+	}
+	square := mean*mean + l.whole*variance*max(0, 1-known)
+	l.whole = max(1, (tails+square/variance)/(tails+1))
 }
 
 // decompose makes of a positive definite matrix the lower half of its root, by
