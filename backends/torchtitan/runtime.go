@@ -12,7 +12,7 @@ import (
 // their last micro-batch only (torch.distributed.pipelining.stage,
 // backward_maybe_with_nosync). Blocks are written operator by operator
 // (docs/memory.md, "What a layer keeps").
-func (v *version) runtime(f *family, gpu *job.GPU) runtime.Runtime {
+func (v *version) runtime(f *family, j *job.Job) runtime.Runtime {
 	r := runtime.Runtime{
 		Sharding: runtime.Sharding{
 			Unit: runtime.StoredBlock, Optimizer: 1, Gradients: 1, Parameters: 1,
@@ -26,7 +26,7 @@ func (v *version) runtime(f *family, gpu *job.GPU) runtime.Runtime {
 		// gather_dim and scatter_dim of the functional collectives are 1: chunk and cat
 		TensorParallel: runtime.TensorParallel{CopiesSequences: true},
 		Layers:         runtime.Layers{Implementation: "torchtitan", Compiled: "torchtitan-compiled", SeparateProjections: true, SeparateGate: true, KeepsGathered: true},
-		Attention:      runtime.Attention{Flash: "sdpa", Fused: "fused", ViewsValue: true},                  // torch.nn.functional.scaled_dot_product_attention
+		Attention:      runtime.Attention{Flash: "flex", Fused: "fused", ViewsValue: true},                  // torch.nn.attention.flex_attention
 		Experts:        runtime.Experts{FP32Combine: true, BiasAlone: true, Input: runtime.WholeWhereSplit}, // models/common/moe_sharding.py
 		Buckets:        runtime.Buckets{Unhidden: 40e6},                                                     // whole blocks, of which there is no measurement
 		Calibration:    runtime.Calibration{Time: "fsdp2", Memory: "torchtitan"},
@@ -36,13 +36,16 @@ func (v *version) runtime(f *family, gpu *job.GPU) runtime.Runtime {
 			CompilesLoss: true,                                                           // compile.components = ["model", "loss"]; of a chunked loss what a chunk runs
 		},
 	}
-	r.Experts.LaunchedTogether = computeCapability(gpu) >= 9 // torch._grouped_mm; before, a loop (models/deepseek_v3/model/args.py)
-	v.own(&r, f)
+	r.Experts.LaunchedTogether = computeCapability(&j.Cluster.GPU) >= 9 // torch._grouped_mm; before, a loop (models/deepseek_v3/model/args.py)
+	v.own(&r, f, j)
 	return r
 }
 
 // own022 is what is particular to TorchTitan 0.2.2.
-func own022(r *runtime.Runtime, f *family) {
+func own022(r *runtime.Runtime, f *family, j *job.Job) {
+	if !flexes022(f, j) {
+		r.Attention.Flash = "sdpa" // torch.nn.functional.scaled_dot_product_attention
+	}
 	r.Recompute.KeepsReduceScatter = true
 	r.Recompute.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py
 	r.Experts.ReplicatedCombine = true              // models/moe/moe.py, routed_output_unsorted
@@ -52,7 +55,7 @@ func own022(r *runtime.Runtime, f *family) {
 }
 
 // own030 is what is particular to TorchTitan 0.3.0.
-func own030(r *runtime.Runtime, f *family) {
+func own030(r *runtime.Runtime, f *family, _ *job.Job) {
 	r.Layers.FusedQKV = true // models/common/attention.py projects q, k and v at once
 	r.LowPrecision.RowScaled = true
 	r.Layers.RotaryBytes = 8 // models/common/rope.py: cosine and sine in fp32

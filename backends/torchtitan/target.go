@@ -41,7 +41,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 func (v *version) target(j *job.Job, f *family) *target.Target {
 	options := v.execution()
 	t := &target.Target{
-		Backend: "torchtitan", Version: v.name, Runtime: v.runtime(f, &j.Cluster.GPU),
+		Backend: "torchtitan", Version: v.name, Runtime: v.runtime(f, j),
 		DenseMesh: []plan.Axis{plan.TensorParallel, plan.ContextParallel, plan.DataParallelShard,
 			plan.DataParallelReplicate, plan.PipelineParallel},
 		ExpertMesh: []plan.Axis{plan.ExpertTensorParallel, plan.ExpertParallel,

@@ -48,7 +48,7 @@ type version struct {
 	precisions               []precision
 
 	// own tells a runtime what this release computes and keeps in its own way.
-	own func(r *runtime.Runtime, f *family)
+	own func(r *runtime.Runtime, f *family, j *job.Job)
 	// emit writes the framework's files, without those of Slurm.
 	emit func(b *build) []backends.Artifact
 	// launch says how torchrun starts them.

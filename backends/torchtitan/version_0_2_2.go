@@ -284,12 +284,30 @@ func model022(b *build) (imports []string, expression string) {
 	return imports, pythonCall(class, fields, 0)
 }
 
-// attention022 chooses SDPA, or FlexAttention where documents are masked.
+// attention022 chooses SDPA, or FlexAttention where that does not do.
 func attention022(b *build) []field {
-	if b.j.Training.Data.DocumentMask {
+	switch {
+	case b.j.Training.Data.DocumentMask:
 		return []field{{"attn_type", "flex", "spec: training.data.document_mask"}, {"attn_mask_type", "block_causal", ""}}
+	case flexes022(b.family, b.j):
+		return []field{{"attn_type", "flex", "SDPA would keep all scores: it has no kernel for latent attention on this GPU"}, {"attn_mask_type", "causal", ""}}
 	}
 	return []field{{"attn_type", "sdpa", "plan: execution.attention"}, {"attn_mask_type", "causal", ""}}
+}
+
+// flexes022 says that attention is FlexAttention: for masks of documents, for
+// attention sinks, and where SDPA falls back to one that keeps all scores.
+func flexes022(f *family, j *job.Job) bool {
+	return j.Training.Data.DocumentMask || f.module == "gpt_oss" || j.Model.MLA != nil && !fusesLatent(j)
+}
+
+// fusesLatent says that SDPA has a kernel for keys that are wider than values:
+// cuDNN has for 192 and 128, on Hopper and its successor (torch 2.11,
+// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp), FlashAttention has not.
+func fusesLatent(j *job.Job) bool {
+	m, c := j.Model.MLA, computeCapability(&j.Cluster.GPU)
+	keys := m.QKNopeHeadDim + m.QKRopeHeadDim
+	return keys == m.VHeadDim || max(keys, m.VHeadDim) <= 128 || (c == 9 || c >= 10 && c < 11) && keys == 192 && m.VHeadDim == 128
 }
 
 // llama022: the feed-forward size is int(2/3 · 4 · dim) rounded up to a

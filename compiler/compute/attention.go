@@ -21,10 +21,11 @@ const (
 	SDPA                            // what scaled dot-product attention of the framework picks
 	FlashAttention2                 // FlashAttention 2 also where a newer one exists
 	FlashAttention1                 // timed as the second, over which package estimate has its rate
+	Flex                            // FlexAttention, compiled for a mask
 	kernelCount
 )
 
-var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1"}
+var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1", "flex"}
 
 // KernelNamed is the kernel of a name in the data files; an unknown one is a
 // programmer's mistake.

@@ -82,6 +82,7 @@ func TestAttentionAnchors(t *testing.T) {
 	}{
 		{h100, FlashAttention2, 351, 301}, {h100, Flash, 658, 517}, {h100, Fused, 537, 426}, {h100, SDPA, 590, 459},
 		{h200, Fused, 644, 541}, {b200, Flash, 1377, 937}, {b200, SDPA, 1337, 893},
+		{h100, Flex, 351 / 0.93, 301 / 0.8}, {b200, Flex, 1377 / 2.26, 937 / 2.06},
 	} {
 		a := Attention{Kernel: c.kernel, Batch: 1, Heads: 64, KVHeads: 8, Queries: 8192, Keys: 8192, HeadDim: 128, Causal: true}
 		f, b := NewDevice(c.gpu).Attention(&a)

@@ -40,6 +40,14 @@ type (
 		Share      float64 `json:"share"`
 		Source     string  `json:"source"`
 	}
+	// flexTimes relate FlexAttention to another kernel on a generation.
+	flexTimes struct {
+		Capability string  `json:"capability"`
+		Over       string  `json:"over"`
+		Forward    float64 `json:"forward"`
+		Backward   float64 `json:"backward"`
+		Source     string  `json:"source"`
+	}
 	// constant is a single named figure.
 	constant struct {
 		Name   string  `json:"name"`
@@ -55,6 +63,7 @@ type factTables struct {
 	passes        []passFactors
 	traffic       []trafficShare
 	attention     []*surface.KernelRates
+	flex          []flexTimes
 	launch        units.Seconds
 	deterministic float64
 	dropout       struct{ forward, backward float64 } // of fused kernels
@@ -69,6 +78,7 @@ func (f *factTables) load() {
 		f.passes = decode[passFactors]("passes")
 		f.traffic = decode[trafficShare]("traffic")
 		f.attention = decode[*surface.KernelRates]("attention")
+		f.flex = decode[flexTimes]("flex")
 		named := map[string]float64{}
 		for _, c := range decode[constant]("constants") {
 			named[c.Name] = c.Value
@@ -127,6 +137,8 @@ type kernelRates struct {
 	windowed *surface.KernelRates
 	mla      *surface.KernelRates
 	fp8      []*surface.KernelRates // fp8 and mxfp8, square before mla
+
+	forward, backward float64 // times over those of the kernel that was measured
 }
 
 // kernelRates collects what was measured of a kernel on the relative, else on
@@ -136,7 +148,14 @@ func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 	if k == FlashAttention1 {
 		k = FlashAttention2
 	}
+	if k == Flex {
+		times := f.nearestFlex(r)
+		out := f.kernelRates(r, KernelNamed(times.Over))
+		out.mla, out.forward, out.backward = nil, times.Forward, times.Backward // what was measured of wide keys is another kernel's
+		return out
+	}
 	out := kernelRates{
+		forward: 1, backward: 1,
 		mla:      f.nearestOf(r, func(x *surface.KernelRates) bool { return x.QK > x.V }),
 		windowed: f.nearestOf(r, func(x *surface.KernelRates) bool { return x.Window > 0 }),
 	}
@@ -181,6 +200,17 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 	return best
 }
 
+// nearestFlex is the record of the nearest generation.
+func (f *factTables) nearestFlex(r *relative) (best *flexTimes) {
+	least := math.Inf(1)
+	for i := range f.flex {
+		if d := math.Abs(major(f.flex[i].Capability) - major(r.capability)); d < least {
+			best, least = &f.flex[i], d
+		}
+	}
+	return best
+}
+
 // nearestOf is the first bf16 record of a kind on the nearest GPU, of
 // whichever kernel, for kernels that were not measured on such shapes.
 func (f *factTables) nearestOf(r *relative, kind func(*surface.KernelRates) bool) (best *surface.KernelRates) {
@@ -207,6 +237,12 @@ const (
 // at is the factor on the surface's forward time and the backward pass over
 // the forward pass, for the base-2 logarithm of a length.
 func (k *kernelRates) at(a *Attention, length float64) (forward, backward float64) {
+	forward, backward = k.measured(a, length)
+	return forward * k.forward, backward * k.backward / k.forward
+}
+
+// measured is at for the kernel that was measured.
+func (k *kernelRates) measured(a *Attention, length float64) (forward, backward float64) {
 	wide := a.ValueDim != 0 && a.HeadDim > a.ValueDim
 	if a.Window > 0 && a.Window < a.Keys && k.windowed != nil {
 		return k.windowed.At(length)

@@ -37,6 +37,7 @@ type framework struct {
 	Partition        string            `json:"partition"`             // balanced: layers as evenly as possible; cost: by weights
 	Engine           string            `json:"engine"`                // that none of ndc's targets is like: a name of engines
 	Torch            string            `json:"torch"`                 // that the run had; "" for the target's
+	Attention        string            `json:"attention"`             // its flash kernel, named as in package compute; "" for the target's
 	Layers           string            `json:"layers"`                // implementation of the layers; "" for the target's
 	Elementwise      string            `json:"elementwise"`           // factor on what the layers move, where it was not counted
 	InPlaceLoss      bool              `json:"in_place_loss"`         // Transformer Engine's cross entropy
@@ -225,6 +226,7 @@ func (fw *framework) adjust(r *row, f *facts, x *example) {
 		runs.Layers.Implementation, runs.Layers.Elementwise = fw.Layers, fw.Elementwise
 	}
 	runs.Recompute.StopsEarly = fw.EarlyStop
+	runs.Attention.Flash = cmp.Or(fw.Attention, runs.Attention.Flash)
 	if fw.OneRail {
 		x.job.Cluster.Network.NICsPerNode = 1
 	}

@@ -195,7 +195,7 @@ class Checkpoints(CheckpointManager):
 
     clock = ndc_runtime.Clock(
         save_every=1800.0,  # spec: training.checkpoint.interval
-        stop_margin=407.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
+        stop_margin=409.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
         check_every=1,  # steps between two looks at the clock, about ten seconds by the plan
     )
 

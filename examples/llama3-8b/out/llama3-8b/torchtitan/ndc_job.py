@@ -194,7 +194,7 @@ class Checkpoints(CheckpointManager):
 
     clock = ndc_runtime.Clock(
         save_every=None,  # by steps, see checkpoint.interval
-        stop_margin=338.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
+        stop_margin=340.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
         check_every=1,  # steps between two looks at the clock, about ten seconds by the plan
     )
 
@@ -263,7 +263,7 @@ def run() -> Trainer.Config:
         parallelism=ParallelismConfig(
             data_parallel_replicate_degree=1,  # plan
             data_parallel_shard_degree=8,  # plan
-            fsdp_reshard_after_forward="never",  # plan: zero_stage 2
+            fsdp_reshard_after_forward="default",  # plan: zero_stage 3
             tensor_parallel_degree=1,  # plan
             context_parallel_degree=1,  # plan
             context_parallel_load_balancer="headtail",  # causal attention: each rank gets a head and a tail of the sequence

@@ -233,7 +233,7 @@ class Checkpoints(CheckpointManager):
 
     clock = ndc_runtime.Clock(
         save_every=None,  # by steps, see checkpoint.interval
-        stop_margin=374.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
+        stop_margin=376.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
         check_every=1,  # steps between two looks at the clock, about ten seconds by the plan
     )
 
