@@ -301,7 +301,7 @@ var capability = regexp.MustCompile(`^[0-9]{1,2}\.[0-9]$`)
 func (c *checker) gpu() {
 	g := &c.job.Cluster.GPU
 	if g.TorchMemory > g.Memory {
-		c.fail(InconsistentCluster, c.atOwn("cluster.gpu.torch_memory", "cluster.gpu.memory"), "torch cannot use %s of a memory of %s.", g.TorchMemory, g.Memory)
+		c.fail(InconsistentCluster, c.atOwn("cluster.gpu.torch_memory", "cluster.gpu.memory"), "torch_memory = %s, what torch can use, is more than memory = %s. State both: torch_memory is about 1 GiB less.", g.TorchMemory.Human(), g.Memory.Human())
 	}
 	if v := g.ComputeCapability; v != "" && !capability.MatchString(v) {
 		c.fail(InvalidValue, c.at("cluster.gpu.compute_capability"), "%s is not a compute capability, such as \"9.0\" for Hopper.", quoteShort(v))

@@ -1,6 +1,6 @@
 gpu "a" {
   base               = catalog.gpu.h100_sxm
-  torch_memory       = "90GiB" # ERROR: inconsistent-cluster at "90GiB": torch cannot use 90GiB of a memory of 81559MiB.
+  torch_memory       = "90GiB" # ERROR: inconsistent-cluster at "90GiB": torch_memory = 90.0 GiB, what torch can use, is more than memory = 79.6 GiB. State both: torch_memory is about 1 GiB less.
   compute_capability = "hopper" # ERROR: invalid-value at "hopper": "hopper" is not a compute capability, such as "9.0" for Hopper.
 }
 
