@@ -9,7 +9,7 @@ import (
 
 // cuttable is a job of 56 GPUs with a model of 64 heads and 8 experts.
 func cuttable(layout job.LayoutConstraints) *job.Job {
-	j := &job.Job{Model: job.Model{AttentionHeads: 64, SequenceLength: 4096, Layers: 40, MoE: &job.MoE{Experts: 8}}}
+	j := &job.Job{Model: job.Model{Attention: job.Attention{Heads: 64}, SequenceLength: 4096, Layers: 40, MoE: &job.MoE{Experts: 8}}}
 	j.Cluster.Nodes, j.Cluster.GPUsPerNode = 7, 8
 	j.Constraints.Layout = layout
 	return j

@@ -118,7 +118,7 @@ func loadJobs(text string) []job.Job {
 func (in *intake) sizes(m *job.Model) bool {
 	d := in.d
 	return d.Int("model.layers") == int64(m.Layers) && d.Int("model.hidden_size") == int64(m.HiddenSize) &&
-		d.Int("model.attention_heads") == int64(m.AttentionHeads)
+		d.Int("model.attention_heads") == int64(m.Attention.Heads)
 }
 
 // without is what the files say of the model, less the numbers that the entry
@@ -148,8 +148,8 @@ func padded(size int, tensor int64) int64 {
 // hasMore reports whether an entry has a block that the files do not say.
 func hasMore(stated *draft.Draft, m *job.Model) bool {
 	for block, has := range map[string]bool{
-		"position_embedding.scaling": m.PositionEmbedding.Scaling != nil, "sliding_window": m.SlidingWindow.Size > 0,
-		"mla": m.MLA != nil, "mamba": m.Mamba != nil, "delta_net": m.DeltaNet != nil, "moe": m.MoE != nil,
+		"position_embedding.scaling": m.PositionEmbedding.Scaling != nil, "sliding_window": m.Attention.SlidingWindow.Size > 0,
+		"mla": m.Attention.MLA != nil, "mamba": m.Mamba != nil, "delta_net": m.DeltaNet != nil, "moe": m.MoE != nil,
 	} {
 		if has && !stated.HasBlock("model."+block) {
 			return true

@@ -62,14 +62,14 @@ func (c *checker) model() {
 	if m.Dropout == 1 {
 		c.fail(OutOfRange, c.at("model.dropout"), "With a dropout of 1 nothing passes. It is a probability, such as 0.1.")
 	}
-	if w := m.SlidingWindow; w.Pattern > m.Layers {
+	if w := m.Attention.SlidingWindow; w.Pattern > m.Layers {
 		c.fail(InconsistentModel, c.atOwn("model.sliding_window.pattern", "model.layers"),
 			"Every %d-th layer is to attend to everything, but the model has %s.", w.Pattern, units.Count(m.Layers, "layer"))
 	}
-	if m.Activation != "swiglu" {
-		c.moot("model.activation_alpha", &m.ActivationAlpha, "It shapes swiglu, and the activation is "+m.Activation)
-		c.moot("model.activation_clamp", &m.ActivationClamp, "It shapes swiglu, and the activation is "+m.Activation)
-		c.moot("model.activation_offset", &m.ActivationOffset, "It shapes swiglu, and the activation is "+m.Activation)
+	if m.Activation.Kind != "swiglu" {
+		c.moot("model.activation_alpha", &m.Activation.Alpha, "It shapes swiglu, and the activation is "+m.Activation.Kind)
+		c.moot("model.activation_clamp", &m.Activation.Clamp, "It shapes swiglu, and the activation is "+m.Activation.Kind)
+		c.moot("model.activation_offset", &m.Activation.Offset, "It shapes swiglu, and the activation is "+m.Activation.Kind)
 	}
 }
 
@@ -97,25 +97,25 @@ func (c *checker) ineffective(path string, nothing bool, why string) {
 }
 
 func (c *checker) heads(m *job.Model) {
-	if m.AttentionHeads%m.KVHeads != 0 && c.wrote("model.attention_heads") && !c.wrote("model.kv_heads") {
+	if m.Attention.Heads%m.Attention.KVHeads != 0 && c.wrote("model.attention_heads") && !c.wrote("model.kv_heads") {
 		c.fail(InconsistentModel, c.at("model.attention_heads"),
-			"%d attention heads cannot share the base's %d key and value heads evenly; attention_heads must be a multiple of kv_heads. Set kv_heads, too.", m.AttentionHeads, m.KVHeads)
-	} else if m.AttentionHeads%m.KVHeads != 0 {
+			"%d attention heads cannot share the base's %d key and value heads evenly; attention_heads must be a multiple of kv_heads. Set kv_heads, too.", m.Attention.Heads, m.Attention.KVHeads)
+	} else if m.Attention.Heads%m.Attention.KVHeads != 0 {
 		c.fail(InconsistentModel, c.at("model.kv_heads"),
 			"%d attention heads cannot share %d key and value heads evenly; kv_heads must divide attention_heads%s.",
-			m.AttentionHeads, m.KVHeads, divisors(m.AttentionHeads))
+			m.Attention.Heads, m.Attention.KVHeads, divisors(m.Attention.Heads))
 	}
-	if !c.job.Sources.IsSet("model.head_dim") && m.MLA == nil && m.HiddenSize%m.AttentionHeads != 0 {
+	if !c.job.Sources.IsSet("model.head_dim") && m.Attention.MLA == nil && m.HiddenSize%m.Attention.Heads != 0 {
 		c.fail(InconsistentModel, c.atOwn("model.attention_heads", "model.hidden_size"),
-			"hidden_size %d does not divide by %d attention heads, so the width of a head is unclear. Set head_dim.", m.HiddenSize, m.AttentionHeads)
+			"hidden_size %d does not divide by %d attention heads, so the width of a head is unclear. Set head_dim.", m.HiddenSize, m.Attention.Heads)
 	}
-	if a := m.MLA; a != nil && m.HeadDim != a.QKNopeHeadDim+a.QKRopeHeadDim {
+	if a := m.Attention.MLA; a != nil && m.Attention.HeadDim != a.QKNopeHeadDim+a.QKRopeHeadDim {
 		if c.wrote("model.head_dim") {
 			c.fail(InconsistentModel, c.at("model.head_dim"),
 				"With mla, head_dim is qk_nope_head_dim + qk_rope_head_dim = %d + %d = %d, not %d. Leave it out.",
-				a.QKNopeHeadDim, a.QKRopeHeadDim, a.QKNopeHeadDim+a.QKRopeHeadDim, m.HeadDim)
+				a.QKNopeHeadDim, a.QKRopeHeadDim, a.QKNopeHeadDim+a.QKRopeHeadDim, m.Attention.HeadDim)
 		}
-		m.HeadDim = a.QKNopeHeadDim + a.QKRopeHeadDim
+		m.Attention.HeadDim = a.QKNopeHeadDim + a.QKRopeHeadDim
 	}
 }
 
@@ -141,8 +141,8 @@ func (c *checker) widths(m *job.Model) {
 		}
 		c.fail(MissingArgument, c.at("model"), "The block model needs the argument \"ffn_hidden_size\", the width of the dense MLP's inner layer.%s", why)
 	}
-	if m.MTPLayers > m.Layers {
-		c.fail(InconsistentModel, c.atOwn("model.mtp_layers", "model.layers"), "%s on %s.", units.Count(m.MTPLayers, "multi-token-prediction layer"), units.Count(m.Layers, "decoder layer"))
+	if m.MTP.Layers > m.Layers {
+		c.fail(InconsistentModel, c.atOwn("model.mtp_layers", "model.layers"), "%s on %s.", units.Count(m.MTP.Layers, "multi-token-prediction layer"), units.Count(m.Layers, "decoder layer"))
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *checker) size(m *job.Model) {
 	if e := m.MoE; e != nil {
 		ffn = max(ffn, float64(e.Experts)*float64(e.ExpertFFNHiddenSize)+float64(e.SharedExpertFFNHiddenSize))
 	}
-	attention := float64(m.AttentionHeads+m.KVHeads) * float64(m.HeadDim)
+	attention := float64(m.Attention.Heads+m.Attention.KVHeads) * float64(m.Attention.HeadDim)
 	total := float64(m.Layers)*h*(2*attention+3*ffn) + 2*h*float64(m.VocabSize)
 	if total > maxParameters {
 		c.fail(InconsistentModel, c.at("model"), "These sizes make about %.0e parameters. One of layers, hidden_size, ffn_hidden_size or experts must be wrong.", total)
@@ -165,15 +165,15 @@ func (c *checker) size(m *job.Model) {
 
 // biases settles which projections of attention have biases.
 func (c *checker) biases(m *job.Model) {
-	c.ineffective("model.qkv_bias", m.AttentionBias && m.QKVBias, "attention_bias puts biases on query, key, value and output")
-	if m.AttentionBias {
-		m.QKVBias = false
+	c.ineffective("model.qkv_bias", m.Attention.Bias && m.Attention.QKVBias, "attention_bias puts biases on query, key, value and output")
+	if m.Attention.Bias {
+		m.Attention.QKVBias = false
 	}
 	path := "model.attention_bias"
-	if m.QKVBias {
+	if m.Attention.QKVBias {
 		path = "model.qkv_bias"
 	}
-	if m.MLA != nil && m.BiasesQKV() {
+	if m.Attention.MLA != nil && m.BiasesQKV() {
 		c.fail(InconsistentModel, c.at(path), "Latent attention (mla) has low-rank projections in place of query, key and value, and ndc knows them without biases only. Set %s = false.", path[len("model."):])
 	}
 }
@@ -187,8 +187,8 @@ func (c *checker) positions(m *job.Model) {
 		}
 		m.MaxPositions = m.SequenceLength
 	}
-	if p.Kind == "rope" && m.MLA == nil && m.HeadDim%2 != 0 {
-		c.fail(InconsistentModel, c.at("model.head_dim"), "Rotary positions turn pairs of dimensions, so head_dim must be even, not %d.", m.HeadDim)
+	if p.Kind == "rope" && m.Attention.MLA == nil && m.Attention.HeadDim%2 != 0 {
+		c.fail(InconsistentModel, c.at("model.head_dim"), "Rotary positions turn pairs of dimensions, so head_dim must be even, not %d.", m.Attention.HeadDim)
 	}
 	if s := p.Scaling; s != nil && s.Type != "linear" && s.OriginalLength == 0 {
 		c.fail(MissingArgument, c.at("model.position_embedding.scaling"), "Scaling of type %q needs \"original_length\", the positions that the model had before.", s.Type)

@@ -27,7 +27,7 @@ func (c *checker) pattern(m *job.Model) bool {
 	if m.LayerPattern == "" {
 		return c.noPattern(m)
 	}
-	if !c.letters("model.layer_pattern", m.LayerPattern) || !c.letters("model.mtp_layer_pattern", m.MTPLayerPattern) {
+	if !c.letters("model.layer_pattern", m.LayerPattern) || !c.letters("model.mtp_layer_pattern", m.MTP.LayerPattern) {
 		return false
 	}
 	if n := len(m.LayerPattern); n != m.Layers {
@@ -37,7 +37,7 @@ func (c *checker) pattern(m *job.Model) bool {
 	present := map[string]bool{"mamba": m.Mamba != nil, "delta_net": m.DeltaNet != nil, "moe": m.MoE != nil}
 	whole := true
 	for _, l := range patternLetters {
-		used := strings.ContainsRune(m.LayerPattern+m.MTPLayerPattern, l.letter)
+		used := strings.ContainsRune(m.LayerPattern+m.MTP.LayerPattern, l.letter)
 		switch {
 		case l.block == "" || used == present[l.block]:
 		case used:
@@ -67,7 +67,7 @@ func (c *checker) noPattern(m *job.Model) bool {
 	for _, p := range []struct {
 		path string
 		set  bool
-	}{{"model.mamba", m.Mamba != nil}, {"model.delta_net", m.DeltaNet != nil}, {"model.mtp_layer_pattern", m.MTPLayerPattern != ""}} {
+	}{{"model.mamba", m.Mamba != nil}, {"model.delta_net", m.DeltaNet != nil}, {"model.mtp_layer_pattern", m.MTP.LayerPattern != ""}} {
 		if p.set {
 			c.fail(InconsistentModel, c.at(p.path), "Which layers are meant? Set layer_pattern, such as \"M-M*-\", with a letter for each layer.")
 			whole = false
@@ -94,11 +94,11 @@ func (c *checker) letters(path, pattern string) bool {
 // predicted holds multi-token prediction to its pattern.
 func (c *checker) predicted(m *job.Model) {
 	switch {
-	case m.MTPLayers > 0 && m.MTPLayerPattern == "":
+	case m.MTP.Layers > 0 && m.MTP.LayerPattern == "":
 		c.fail(MissingArgument, c.at("model.mtp_layers"), "Beside layer_pattern, multi-token prediction needs \"mtp_layer_pattern\", the blocks of one of its layers, such as \"*E\".")
-	case m.MTPLayers == 0:
-		c.ineffective("model.mtp_layer_pattern", m.MTPLayerPattern != "", "mtp_layers is 0")
-		m.MTPLayerPattern = ""
+	case m.MTP.Layers == 0:
+		c.ineffective("model.mtp_layer_pattern", m.MTP.LayerPattern != "", "mtp_layers is 0")
+		m.MTP.LayerPattern = ""
 	}
 }
 

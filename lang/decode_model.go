@@ -12,16 +12,17 @@ func decodeModel(b *block) job.Model {
 		Name: b.labelOr(""), Catalog: b.catalog,
 		Architecture: b.text("architecture"),
 		Layers:       b.count("layers"), LayerPattern: b.text("layer_pattern"), HiddenSize: b.count("hidden_size"),
-		AttentionHeads: b.count("attention_heads"),
-		VocabSize:      b.count("vocab_size"), PaddedVocabSize: b.count("padded_vocab_size"),
-		SequenceLength:  b.count("sequence_length"),
-		ActivationAlpha: b.number("activation_alpha"), ActivationClamp: b.number("activation_clamp"), ActivationOffset: b.number("activation_offset"),
-		NormEpsilon: b.number("norm_epsilon"), InitStd: b.number("init_std"), Dropout: b.number("dropout"),
-		AttentionSinks: b.flag("attention_sinks"), AttentionSoftcap: b.number("attention_logit_softcap"),
-		FinalSoftcap: b.number("final_logit_softcap"), PostNorms: b.flag("post_norms"),
-		EmbeddingScale: b.number("embedding_scale"), AttentionScale: b.number("attention_scale"),
-		ZeroCenteredNorm: b.flag("zero_centered_norm"),
-		MTPLayers:        b.count("mtp_layers"), MTPLayerPattern: b.text("mtp_layer_pattern"), MTPLossScale: b.number("mtp_loss_scale"),
+		VocabSize: b.count("vocab_size"), PaddedVocabSize: b.count("padded_vocab_size"),
+		SequenceLength: b.count("sequence_length"),
+		InitStd:        b.number("init_std"), Dropout: b.number("dropout"),
+		EmbeddingScale: b.number("embedding_scale"), FinalSoftcap: b.number("final_logit_softcap"),
+		Attention: job.Attention{
+			Heads: b.count("attention_heads"), Sinks: b.flag("attention_sinks"),
+			Softcap: b.number("attention_logit_softcap"), Scale: b.number("attention_scale"),
+		},
+		Activation: job.Activation{Alpha: b.number("activation_alpha"), Clamp: b.number("activation_clamp"), Offset: b.number("activation_offset")},
+		Norm:       job.Norm{Epsilon: b.number("norm_epsilon"), Post: b.flag("post_norms"), ZeroCentered: b.flag("zero_centered_norm")},
+		MTP:        job.MTP{Layers: b.count("mtp_layers"), LayerPattern: b.text("mtp_layer_pattern"), LossScale: b.number("mtp_loss_scale")},
 	}
 	decodeByArchitecture(b, &m)
 	decodeModelParts(b, &m)
@@ -49,14 +50,14 @@ var families = map[string]family{
 
 func decodeByArchitecture(b *block, m *job.Model) {
 	f := families[m.Architecture]
-	m.Activation = b.textOr("activation", or(f.activation, "swiglu"))
-	m.Normalization = b.textOr("normalization", or(f.normalization, "rmsnorm"))
+	m.Activation.Kind = b.textOr("activation", or(f.activation, "swiglu"))
+	m.Norm.Kind = b.textOr("normalization", or(f.normalization, "rmsnorm"))
 	m.TiedEmbeddings = b.flagOr("tied_embeddings", f.tied)
-	m.AttentionBias = b.flagOr("attention_bias", f.attentionBias)
-	m.AttentionGate = b.flagOr("attention_output_gate", f.attentionGate)
-	m.QKVBias = b.flagOr("qkv_bias", f.qkvBias)
+	m.Attention.Bias = b.flagOr("attention_bias", f.attentionBias)
+	m.Attention.Gate = b.flagOr("attention_output_gate", f.attentionGate)
+	m.Attention.QKVBias = b.flagOr("qkv_bias", f.qkvBias)
 	m.MLPBias = b.flagOr("mlp_bias", f.mlpBias)
-	m.QKNorm = b.flagOr("qk_norm", f.qkNorm)
+	m.Attention.QKNorm = b.flagOr("qk_norm", f.qkNorm)
 	m.PositionEmbedding = decodePosition(b.child("position_embedding"), or(f.position, "rope"))
 }
 
@@ -86,10 +87,10 @@ func decodePosition(b *block, kind string) job.PositionEmbedding {
 
 func decodeModelParts(b *block, m *job.Model) {
 	if w := b.find("sliding_window"); w != nil {
-		m.SlidingWindow = job.SlidingWindow{Size: w.count("size"), Pattern: w.count("pattern")}
+		m.Attention.SlidingWindow = job.SlidingWindow{Size: w.count("size"), Pattern: w.count("pattern")}
 	}
 	if a := b.find("mla"); a != nil {
-		m.MLA = &job.MLA{
+		m.Attention.MLA = &job.MLA{
 			QLoraRank: a.count("q_lora_rank"), KVLoraRank: a.count("kv_lora_rank"),
 			QKNopeHeadDim: a.count("qk_nope_head_dim"), QKRopeHeadDim: a.count("qk_rope_head_dim"), VHeadDim: a.count("v_head_dim"),
 		}
@@ -139,15 +140,15 @@ func decodeMoE(b *block) *job.MoE {
 
 // decodeDerived settles the sizes that follow from others.
 func decodeDerived(b *block, m *job.Model) {
-	m.KVHeads = b.countOr("kv_heads", m.AttentionHeads)
+	m.Attention.KVHeads = b.countOr("kv_heads", m.Attention.Heads)
 	headDim := 0
-	if m.AttentionHeads > 0 {
-		headDim = m.HiddenSize / m.AttentionHeads
+	if m.Attention.Heads > 0 {
+		headDim = m.HiddenSize / m.Attention.Heads
 	}
-	if m.MLA != nil {
-		headDim = m.MLA.QKNopeHeadDim + m.MLA.QKRopeHeadDim
+	if m.Attention.MLA != nil {
+		headDim = m.Attention.MLA.QKNopeHeadDim + m.Attention.MLA.QKRopeHeadDim
 	}
-	m.HeadDim = b.countOr("head_dim", headDim)
+	m.Attention.HeadDim = b.countOr("head_dim", headDim)
 	ffn := 0
 	if m.MoE != nil && !hasDenseLayers(m) {
 		ffn = m.MoE.ExpertFFNHiddenSize
@@ -158,7 +159,7 @@ func decodeDerived(b *block, m *job.Model) {
 
 func hasDenseLayers(m *job.Model) bool {
 	if m.LayerPattern != "" {
-		return strings.ContainsRune(m.LayerPattern+m.MTPLayerPattern, job.MLPBlock)
+		return strings.ContainsRune(m.LayerPattern+m.MTP.LayerPattern, job.MLPBlock)
 	}
 	return m.MoE == nil || m.MoE.FirstDenseLayers > 0 || m.MoE.LayerFrequency > 1
 }

@@ -245,7 +245,7 @@ func FuzzModule(f *testing.F) {
 			return
 		}
 		for _, j := range w.Jobs {
-			if j.Training.Steps < 1 || j.Model.HeadDim < 1 || j.Cluster.GPUs() < 1 || j.Backend.Version == "" {
+			if j.Training.Steps < 1 || j.Model.Attention.HeadDim < 1 || j.Cluster.GPUs() < 1 || j.Backend.Version == "" {
 				t.Errorf("accepted an incomplete job: %+v", j)
 			}
 		}

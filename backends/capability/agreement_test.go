@@ -127,9 +127,9 @@ func baseJob(t *testing.T, model string, e backends.Backend) *job.Job {
 		copied := *m
 		j.Model.MoE = &copied
 	}
-	if m := j.Model.MLA; m != nil {
+	if m := j.Model.Attention.MLA; m != nil {
 		copied := *m
-		j.Model.MLA = &copied
+		j.Model.Attention.MLA = &copied
 	}
 	return &j
 }
@@ -184,7 +184,7 @@ job "probe" {
 		t.Fatalf("%s: %s", model, first(diags))
 	}
 	j := &w.Jobs[0]
-	if j.Model.AttentionSinks { // YaRN is a feature of its own
+	if j.Model.Attention.Sinks { // YaRN is a feature of its own
 		j.Model.PositionEmbedding.Scaling = nil
 	}
 	if e := j.Model.MoE; e != nil { // and so are the ways to balance experts

@@ -70,7 +70,7 @@ func checkData(j *job.Job, diags *diag.List) {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training.data"), "Documents cannot be told apart",
 			"document_mask and reset_position_ids cut a sequence at the end-of-document token. Set end_of_document_id in the tokenizer block.")
 	}
-	if (d.DocumentMask || d.ResetPositionIDs) && j.Model.SlidingWindow.Size > 0 {
+	if (d.DocumentMask || d.ResetPositionIDs) && j.Model.Attention.SlidingWindow.Size > 0 {
 		diags.Error(UnsupportedTraining, j.Sources.Range("training.data"), "Document masks and sliding windows exclude one another",
 			"transformers drops its sliding window when it is given a mask, which document_mask and reset_position_ids need, so that it cannot have both. "+
 				capability.Alternatives("training.data.document_mask with model.sliding_window"))

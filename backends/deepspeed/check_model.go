@@ -44,10 +44,10 @@ func architectures() []string {
 func (c *modelChecker) checkCommon(f *family) {
 	m := c.model
 	class := f.modelType
-	c.lacks(!slices.Contains(f.activations, m.Activation), capability.Of("model.activation", m.Activation),
-		fmt.Sprintf("The %s class of transformers has activation %s, not %q.", class, strings.Join(f.activations, ", "), m.Activation))
-	c.lacks(m.Normalization != f.normalization, capability.Of("model.normalization", m.Normalization),
-		fmt.Sprintf("The %s class of transformers has %s, not %q.", class, f.normalization, m.Normalization))
+	c.lacks(!slices.Contains(f.activations, m.Activation.Kind), capability.Of("model.activation", m.Activation.Kind),
+		fmt.Sprintf("The %s class of transformers has activation %s, not %q.", class, strings.Join(f.activations, ", "), m.Activation.Kind))
+	c.lacks(m.Norm.Kind != f.normalization, capability.Of("model.normalization", m.Norm.Kind),
+		fmt.Sprintf("The %s class of transformers has %s, not %q.", class, f.normalization, m.Norm.Kind))
 	c.lacks(m.PositionEmbedding.Kind != f.positions, capability.Of("model.position_embedding", m.PositionEmbedding.Kind),
 		fmt.Sprintf("The %s class of transformers has %s positions, not %q.", class, f.positions, m.PositionEmbedding.Kind))
 	partial := m.PositionEmbedding.Partial != 0 && m.PositionEmbedding.Partial != 1
@@ -56,14 +56,14 @@ func (c *modelChecker) checkCommon(f *family) {
 	c.lacks(m.Dropout > 0 && !f.dropout, "model.dropout",
 		fmt.Sprintf("The %s class of transformers drops attention weights only, not hidden activations as well.", class), "Or set dropout = 0.")
 	c.lacks(m.LayerPattern != "", "model.layer_pattern", "ndc builds no hybrid models from transformers.")
-	c.lacks(m.AttentionGate, "model.attention_output_gate", "The classes of transformers that ndc builds have no gate on the output of attention.")
+	c.lacks(m.Attention.Gate, "model.attention_output_gate", "The classes of transformers that ndc builds have no gate on the output of attention.")
 	c.lacks(m.MoE != nil && m.MoE.SharedExpertGate, "model.moe.shared_expert_gate", "The classes of transformers that ndc builds have no gate on shared experts.")
 	c.lacks(m.MoE != nil && m.MoE.LatentSize > 0, "model.moe.latent_size", "The classes of transformers that ndc builds have no experts of a narrower width.")
-	c.lacks(m.MTPLayers > 0, "model.mtp_layers",
+	c.lacks(m.MTP.Layers > 0, "model.mtp_layers",
 		"transformers builds no layers for multi-token prediction.", "Or set mtp_layers = 0.")
 	c.refuse((m.MoE != nil) != (f.leafModules != nil), "model.moe",
 		fmt.Sprintf("The %s class of transformers is %s.", class, map[bool]string{true: "a mixture of experts and needs a moe block", false: "dense: use architecture \"mixtral\", \"qwen3_moe\" or \"glm4_moe\" for experts"}[f.leafModules != nil]))
-	c.belongs(m.MLA != nil, class == "deepseek_v3", "model.mla", "latent attention", "deepseek_v3")
+	c.belongs(m.Attention.MLA != nil, class == "deepseek_v3", "model.mla", "latent attention", "deepseek_v3")
 	biased := class == "gpt2" || class == "gpt_neox" || class == "gpt_oss"
 	c.refuse(m.MLPBias != biased && class != "llama", "model.mlp_bias",
 		fmt.Sprintf("The MLP of the %s class of transformers has biases: %t.", class, biased))
@@ -81,26 +81,26 @@ func (c *modelChecker) checkAttention(f *family) {
 	class := f.modelType
 	norms := capability.Feature("model.qk_norm")
 	switch {
-	case m.MLA != nil:
+	case m.Attention.MLA != nil:
 		norms = "model.qk_norm with model.mla"
-	case m.AttentionSinks:
+	case m.Attention.Sinks:
 		norms = "model.qk_norm with model.attention_sinks"
 	}
-	c.lacks(m.QKNorm && !f.qkNorm && !f.qkNormChoice, norms, fmt.Sprintf("The %s class of transformers has no norms on queries and keys.", class))
-	c.lacks(!m.QKNorm && f.qkNorm, "model.qk_norm=false", fmt.Sprintf("The %s class of transformers always has norms on queries and keys and cannot do without.", class))
+	c.lacks(m.Attention.QKNorm && !f.qkNorm && !f.qkNormChoice, norms, fmt.Sprintf("The %s class of transformers has no norms on queries and keys.", class))
+	c.lacks(!m.Attention.QKNorm && f.qkNorm, "model.qk_norm=false", fmt.Sprintf("The %s class of transformers always has norms on queries and keys and cannot do without.", class))
 	c.checkBiases(f)
 	multiHead := class == "gpt2" || class == "gpt_neox"
-	c.refuse(multiHead && m.KVHeads != m.AttentionHeads, "model.kv_heads", fmt.Sprintf("The %s class of transformers has as many key-value heads as heads.", class))
-	c.refuse(multiHead && m.HeadDim*m.AttentionHeads != m.HiddenSize, "model.head_dim", fmt.Sprintf("In the %s class of transformers the heads share the hidden size: %d × %d is not %d.", class, m.AttentionHeads, m.HeadDim, m.HiddenSize))
-	c.refuse((class == "llama" || class == "gemma2") && m.HiddenSize%m.AttentionHeads != 0, "model.attention_heads",
-		fmt.Sprintf("The %s class of transformers demands a hidden size that is a multiple of the heads: %d %% %d is not 0.", class, m.HiddenSize, m.AttentionHeads))
+	c.refuse(multiHead && m.Attention.KVHeads != m.Attention.Heads, "model.kv_heads", fmt.Sprintf("The %s class of transformers has as many key-value heads as heads.", class))
+	c.refuse(multiHead && m.Attention.HeadDim*m.Attention.Heads != m.HiddenSize, "model.head_dim", fmt.Sprintf("In the %s class of transformers the heads share the hidden size: %d × %d is not %d.", class, m.Attention.Heads, m.Attention.HeadDim, m.HiddenSize))
+	c.refuse((class == "llama" || class == "gemma2") && m.HiddenSize%m.Attention.Heads != 0, "model.attention_heads",
+		fmt.Sprintf("The %s class of transformers demands a hidden size that is a multiple of the heads: %d %% %d is not 0.", class, m.HiddenSize, m.Attention.Heads))
 	windows := class == "mistral" || class == "gemma2" || class == "gpt_oss"
-	c.lacks(m.SlidingWindow.Size > 0 && !windows, "model.sliding_window", fmt.Sprintf("ndc builds the %s class of transformers without a sliding window.", class))
-	c.lacks(class == "mistral" && m.SlidingWindow.Pattern > 0, "model.sliding_window.pattern", "The mistral class of transformers has the window in every layer, not in some.")
-	c.belongs(m.AttentionSinks, class == "gpt_oss", "model.attention_sinks", "attention with sinks", "gpt_oss")
-	c.lacks(m.AttentionSoftcap != 0 && class != "gemma2", "model.attention_logit_softcap", fmt.Sprintf("The %s class of transformers has no soft cap on attention logits.", class))
+	c.lacks(m.Attention.SlidingWindow.Size > 0 && !windows, "model.sliding_window", fmt.Sprintf("ndc builds the %s class of transformers without a sliding window.", class))
+	c.lacks(class == "mistral" && m.Attention.SlidingWindow.Pattern > 0, "model.sliding_window.pattern", "The mistral class of transformers has the window in every layer, not in some.")
+	c.belongs(m.Attention.Sinks, class == "gpt_oss", "model.attention_sinks", "attention with sinks", "gpt_oss")
+	c.lacks(m.Attention.Softcap != 0 && class != "gemma2", "model.attention_logit_softcap", fmt.Sprintf("The %s class of transformers has no soft cap on attention logits.", class))
 	c.lacks(m.FinalSoftcap != 0 && class != "gemma2", "model.final_logit_softcap", fmt.Sprintf("The %s class of transformers has no soft cap on the final logits.", class))
-	c.lacks(m.AttentionScale != 0 && class != "gemma2", "model.attention_scale", fmt.Sprintf("The %s class of transformers has no softmax scale of its own.", class))
+	c.lacks(m.Attention.Scale != 0 && class != "gemma2", "model.attention_scale", fmt.Sprintf("The %s class of transformers has no softmax scale of its own.", class))
 }
 
 // checkBiases reports biases of attention that the class has and the model has
@@ -114,19 +114,19 @@ func (c *modelChecker) checkBiases(f *family) {
 		c.refuse(true, argument, fmt.Sprintf("The attention of the %s class of transformers has biases %s.", f.modelType, has))
 	}
 	switch {
-	case f.biases == biasesAllOrNone && m.QKVBias:
+	case f.biases == biasesAllOrNone && m.Attention.QKVBias:
 		report("model.qkv_bias", "on query, key, value and output or on none (attention_bias), not on the first three alone")
-	case f.biases == biasesAll && m.QKVBias:
+	case f.biases == biasesAll && m.Attention.QKVBias:
 		refuse("model.qkv_bias", "on query, key, value and output, always: set attention_bias = true in place of qkv_bias")
-	case f.biases == biasesAll && !m.AttentionBias:
+	case f.biases == biasesAll && !m.Attention.Bias:
 		refuse("model.attention_bias", "on query, key, value and output, always: set attention_bias = true")
-	case f.biases == biasesNever && m.QKVBias:
+	case f.biases == biasesNever && m.Attention.QKVBias:
 		report("model.qkv_bias", "on none")
-	case f.biases == biasesNever && m.AttentionBias:
+	case f.biases == biasesNever && m.Attention.Bias:
 		report("model.attention_bias", "on none")
-	case f.biases == biasesQKV && !m.QKVBias:
+	case f.biases == biasesQKV && !m.Attention.QKVBias:
 		refuse("model.attention_bias", "on query, key and value, always, and never on the output: set qkv_bias = true and attention_bias = false, or take architecture \"llama\"")
-	case f.biases == biasesQKVOrNone && m.AttentionBias:
+	case f.biases == biasesQKVOrNone && m.Attention.Bias:
 		refuse("model.attention_bias", "on query, key and value or on none, never on the output: set qkv_bias in place of attention_bias")
 	}
 }
@@ -135,26 +135,26 @@ func (c *modelChecker) checkBiases(f *family) {
 func (c *modelChecker) checkSpecial() {
 	m := c.model
 	gemma := m.Architecture == "gemma2"
-	c.belongs(m.PostNorms, gemma, "model.post_norms", "a norm after attention and after the MLP", "gemma2")
-	c.belongs(m.ZeroCenteredNorm, gemma, "model.zero_centered_norm", "the zero-centred norm", "gemma2")
+	c.belongs(m.Norm.Post, gemma, "model.post_norms", "a norm after attention and after the MLP", "gemma2")
+	c.belongs(m.Norm.ZeroCentered, gemma, "model.zero_centered_norm", "the zero-centred norm", "gemma2")
 	c.lacks(!gemma && m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "model.embedding_scale", "In transformers, a scaled embedding belongs to architecture \"gemma2\" alone.")
 	c.refuse(gemma && math.Abs(m.EmbeddingScale/math.Sqrt(float64(m.HiddenSize))-1) > 1e-6, "model.embedding_scale",
 		fmt.Sprintf("The gemma2 class of transformers scales embeddings by the square root of the hidden size, whatever is asked: set embedding_scale = pow(%d, 0.5).", m.HiddenSize))
-	c.refuse(gemma && m.AttentionScale != 0 && math.Abs(math.Pow(m.AttentionScale, -2)-float64(queryScalar(m))) > 1e-3, "model.attention_scale",
-		fmt.Sprintf("The gemma2 class of transformers takes the inverse square root of a whole number: %g is nearest to pow(%d, -0.5).", m.AttentionScale, queryScalar(m)))
+	c.refuse(gemma && m.Attention.Scale != 0 && math.Abs(math.Pow(m.Attention.Scale, -2)-float64(queryScalar(m))) > 1e-3, "model.attention_scale",
+		fmt.Sprintf("The gemma2 class of transformers takes the inverse square root of a whole number: %g is nearest to pow(%d, -0.5).", m.Attention.Scale, queryScalar(m)))
 	oss := m.Architecture == "gpt_oss"
 	const clamped = "In transformers, the clamped SwiGLU with its slope and offset belongs to architecture \"gpt_oss\" alone."
-	slope := m.ActivationAlpha != 0 && m.ActivationAlpha != 1
+	slope := m.Activation.Alpha != 0 && m.Activation.Alpha != 1
 	switch {
 	case oss:
-	case m.ActivationClamp != 0:
+	case m.Activation.Clamp != 0:
 		c.lacks(true, "model.activation_clamp", clamped)
-	case m.ActivationOffset != 0:
+	case m.Activation.Offset != 0:
 		c.lacks(true, "model.activation_offset", clamped)
 	default:
-		c.lacks(slope, capability.Of("model.activation_alpha", m.ActivationAlpha), clamped)
+		c.lacks(slope, capability.Of("model.activation_alpha", m.Activation.Alpha), clamped)
 	}
-	c.refuse(oss && (m.ActivationAlpha != 1.702 || m.ActivationOffset != 1 || m.ActivationClamp != 7), "model.activation_alpha",
+	c.refuse(oss && (m.Activation.Alpha != 1.702 || m.Activation.Offset != 1 || m.Activation.Clamp != 7), "model.activation_alpha",
 		"The gpt_oss class of transformers has alpha 1.702, offset 1 and a clamp of 7 written into its code.")
 }
 

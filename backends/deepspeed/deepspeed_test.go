@@ -17,8 +17,8 @@ func tinyLlama(n int) *job.Job {
 		Backend: job.Backend{Kind: "deepspeed", Version: "0.19.8"},
 		Model: job.Model{
 			Name: "tiny", Architecture: "llama", Layers: 4, HiddenSize: 64, FFNHiddenSize: 128,
-			AttentionHeads: 4, KVHeads: 2, HeadDim: 16, VocabSize: 512, SequenceLength: 64, MaxPositions: 256,
-			Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+			Attention: job.Attention{Heads: 4, KVHeads: 2, HeadDim: 16}, VocabSize: 512, SequenceLength: 64, MaxPositions: 256,
+			Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-5}, InitStd: 0.02,
 			PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 10000},
 		},
 		Cluster: job.Cluster{Name: "box", Nodes: 1, GPUsPerNode: n, GPU: job.GPU{Name: "h100"}},

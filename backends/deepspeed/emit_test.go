@@ -77,13 +77,13 @@ var cases = []struct {
 	}, func(l *plan.Layout) { l.ExpertParallel, l.ZeroStage = 2, 2 }},
 	{"qwen2", func() *job.Job {
 		j := tinyLlama(4)
-		j.Training.Precision, j.Model.Architecture, j.Model.QKVBias = "bf16", "qwen2", true
+		j.Training.Precision, j.Model.Architecture, j.Model.Attention.QKVBias = "bf16", "qwen2", true
 		return j
 	}, func(l *plan.Layout) { l.TensorParallel, l.ZeroStage = 2, 2 }},
 	{"glm4-moe", func() *job.Job {
 		j := tinyMoE(4)
 		m := &j.Model
-		j.Training.Precision, m.Architecture, m.QKVBias, m.QKNorm, m.PositionEmbedding.Partial = "bf16", "glm4_moe", true, true, 0.5
+		j.Training.Precision, m.Architecture, m.Attention.QKVBias, m.Attention.QKNorm, m.PositionEmbedding.Partial = "bf16", "glm4_moe", true, true, 0.5
 		m.MoE.Router = job.Router{Score: "sigmoid", Balance: "none", ScalingFactor: 2.5, Normalize: true, DType: "fp32"}
 		m.MoE.SharedExperts, m.MoE.SharedExpertFFNHiddenSize = 1, m.MoE.ExpertFFNHiddenSize
 		return j

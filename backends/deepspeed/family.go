@@ -103,7 +103,7 @@ var families = map[string]*family{
 // familyOf picks the class for a model; nil when transformers has none.
 func familyOf(m *job.Model) *family {
 	switch {
-	case m.Architecture == "llama" && m.SlidingWindow.Size > 0:
+	case m.Architecture == "llama" && m.Attention.SlidingWindow.Size > 0:
 		return families["mistral"]
 	case m.Architecture == "gpt" && m.PositionEmbedding.Kind == "rope":
 		return families["gpt_rope"]

@@ -23,8 +23,8 @@ func common(m *job.Model, architecture string, f *family) render.Object {
 		{Key: "hidden_size", Value: m.HiddenSize},
 		{Key: "intermediate_size", Value: m.FFNHiddenSize},
 		{Key: "num_hidden_layers", Value: m.Layers},
-		{Key: "num_attention_heads", Value: m.AttentionHeads},
-		{Key: "num_key_value_heads", Value: m.KVHeads},
+		{Key: "num_attention_heads", Value: m.Attention.Heads},
+		{Key: "num_key_value_heads", Value: m.Attention.KVHeads},
 		{Key: "max_position_embeddings", Value: positions(m)},
 		{Key: "initializer_range", Value: decimal(m.InitStd)},
 		{Key: "tie_word_embeddings", Value: m.TiedEmbeddings},
@@ -42,7 +42,7 @@ func positions(m *job.Model) int { return max(m.MaxPositions, m.SequenceLength) 
 // decoder is common with RMSNorm and rope.
 func decoder(m *job.Model, architecture string, f *family) render.Object {
 	return append(append(common(m, architecture, f),
-		render.Member{Key: "rms_norm_eps", Value: decimal(m.NormEpsilon)}),
+		render.Member{Key: "rms_norm_eps", Value: decimal(m.Norm.Epsilon)}),
 		rope(&m.PositionEmbedding)...)
 }
 
@@ -84,24 +84,24 @@ func ropeScaling(s *job.RopeScaling) any {
 
 func llamaConfig(m *job.Model, f *family) render.Object {
 	return append(decoder(m, "LlamaForCausalLM", f), render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
-		{Key: "attention_bias", Value: m.AttentionBias},
+		{Key: "attention_bias", Value: m.Attention.Bias},
 		{Key: "mlp_bias", Value: m.MLPBias},
 	}...)
 }
 
 func mistralConfig(m *job.Model, f *family) render.Object {
 	return append(decoder(m, "MistralForCausalLM", f), render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
-		{Key: "sliding_window", Value: m.SlidingWindow.Size},
+		{Key: "sliding_window", Value: m.Attention.SlidingWindow.Size},
 	}...)
 }
 
 func qwen2Config(m *job.Model, f *family) render.Object {
 	return append(decoder(m, "Qwen2ForCausalLM", f), render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
 		{Key: "use_sliding_window", Value: false},
 		{Key: "sliding_window", Value: nil},
@@ -114,9 +114,9 @@ func qwen3Config(m *job.Model, f *family) render.Object {
 
 func qwen3Attention(m *job.Model) render.Object {
 	return render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
-		{Key: "attention_bias", Value: m.AttentionBias},
+		{Key: "attention_bias", Value: m.Attention.Bias},
 		{Key: "use_sliding_window", Value: false},
 		{Key: "sliding_window", Value: nil},
 	}
@@ -124,13 +124,13 @@ func qwen3Attention(m *job.Model) render.Object {
 
 func gemma2Config(m *job.Model, f *family) render.Object {
 	return append(decoder(m, "Gemma2ForCausalLM", f), render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_activation", Value: "gelu_pytorch_tanh"},
-		{Key: "attention_bias", Value: m.AttentionBias},
+		{Key: "attention_bias", Value: m.Attention.Bias},
 		{Key: "query_pre_attn_scalar", Value: queryScalar(m)},
-		{Key: "attn_logit_softcapping", Value: orNull(m.AttentionSoftcap)},
+		{Key: "attn_logit_softcapping", Value: orNull(m.Attention.Softcap)},
 		{Key: "final_logit_softcapping", Value: orNull(m.FinalSoftcap)},
-		{Key: "sliding_window", Value: m.SlidingWindow.Size},
+		{Key: "sliding_window", Value: m.Attention.SlidingWindow.Size},
 		{Key: "layer_types", Value: layerTypes(m)},
 	}...)
 }
@@ -138,10 +138,10 @@ func gemma2Config(m *job.Model, f *family) render.Object {
 // queryScalar is what transformers takes the inverse square root of to scale
 // the softmax; its configuration holds it as a whole number.
 func queryScalar(m *job.Model) int {
-	if m.AttentionScale == 0 {
-		return m.HeadDim
+	if m.Attention.Scale == 0 {
+		return m.Attention.HeadDim
 	}
-	return int(math.Round(1 / (m.AttentionScale * m.AttentionScale)))
+	return int(math.Round(1 / (m.Attention.Scale * m.Attention.Scale)))
 }
 
 func orNull(f float64) any {
@@ -166,7 +166,7 @@ func layerTypes(m *job.Model) []string {
 	types := make([]string, m.Layers)
 	for i := range types {
 		types[i] = "full_attention"
-		if w := m.SlidingWindow; w.Size > 0 && (w.Pattern == 0 || i%w.Pattern != w.Pattern-1) {
+		if w := m.Attention.SlidingWindow; w.Size > 0 && (w.Pattern == 0 || i%w.Pattern != w.Pattern-1) {
 			types[i] = "sliding_attention"
 		}
 	}
@@ -182,9 +182,9 @@ func gpt2Config(m *job.Model, f *family) render.Object {
 		{Key: "n_embd", Value: m.HiddenSize},
 		{Key: "n_inner", Value: m.FFNHiddenSize},
 		{Key: "n_layer", Value: m.Layers},
-		{Key: "n_head", Value: m.AttentionHeads},
+		{Key: "n_head", Value: m.Attention.Heads},
 		{Key: "activation_function", Value: "gelu"},
-		{Key: "layer_norm_epsilon", Value: decimal(m.NormEpsilon)},
+		{Key: "layer_norm_epsilon", Value: decimal(m.Norm.Epsilon)},
 		{Key: "initializer_range", Value: decimal(m.InitStd)},
 		{Key: "tie_word_embeddings", Value: m.TiedEmbeddings},
 		{Key: "resid_pdrop", Value: decimal(m.Dropout)},
@@ -205,20 +205,20 @@ func gptNeoXConfig(m *job.Model, f *family) render.Object {
 		partial = 1
 	}
 	return append(common(m, "GPTNeoXForCausalLM", f), render.Object{
-		{Key: "layer_norm_eps", Value: decimal(m.NormEpsilon)},
+		{Key: "layer_norm_eps", Value: decimal(m.Norm.Epsilon)},
 		{Key: "hidden_act", Value: "gelu"},
 		{Key: "hidden_dropout", Value: decimal(m.Dropout)},
 		{Key: "rotary_emb_base", Value: decimal(m.PositionEmbedding.Theta)},
 		{Key: "rotary_pct", Value: decimal(partial)},
 		{Key: "rope_scaling", Value: ropeScaling(m.PositionEmbedding.Scaling)},
-		{Key: "attention_bias", Value: m.AttentionBias},
+		{Key: "attention_bias", Value: m.Attention.Bias},
 		{Key: "use_parallel_residual", Value: false},
 	}...)
 }
 
 func mixtralConfig(m *job.Model, f *family) render.Object {
 	o := append(decoder(m, "MixtralForCausalLM", f), render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
 		{Key: "sliding_window", Value: nil},
 		{Key: "num_local_experts", Value: m.MoE.Experts},
@@ -256,17 +256,17 @@ func normalizes(r *job.Router) bool { return r.Normalize || !r.PreSoftmax && r.S
 
 func deepseekV3Config(m *job.Model, f *family) render.Object {
 	var qRank any
-	if m.MLA.QLoraRank > 0 {
-		qRank = m.MLA.QLoraRank
+	if m.Attention.MLA.QLoraRank > 0 {
+		qRank = m.Attention.MLA.QLoraRank
 	}
 	o := append(decoder(m, "DeepseekV3ForCausalLM", f), render.Object{
 		{Key: "hidden_act", Value: "silu"},
-		{Key: "attention_bias", Value: m.AttentionBias},
+		{Key: "attention_bias", Value: m.Attention.Bias},
 		{Key: "q_lora_rank", Value: qRank},
-		{Key: "kv_lora_rank", Value: m.MLA.KVLoraRank},
-		{Key: "qk_nope_head_dim", Value: m.MLA.QKNopeHeadDim},
-		{Key: "qk_rope_head_dim", Value: m.MLA.QKRopeHeadDim},
-		{Key: "v_head_dim", Value: m.MLA.VHeadDim},
+		{Key: "kv_lora_rank", Value: m.Attention.MLA.KVLoraRank},
+		{Key: "qk_nope_head_dim", Value: m.Attention.MLA.QKNopeHeadDim},
+		{Key: "qk_rope_head_dim", Value: m.Attention.MLA.QKRopeHeadDim},
+		{Key: "v_head_dim", Value: m.Attention.MLA.VHeadDim},
 		{Key: "rope_interleave", Value: true},
 	}...)
 	return append(o, groupedExperts(m.MoE)...)
@@ -274,10 +274,10 @@ func deepseekV3Config(m *job.Model, f *family) render.Object {
 
 func glm4MoEConfig(m *job.Model, f *family) render.Object {
 	o := append(decoder(m, "Glm4MoeForCausalLM", f), render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
-		{Key: "attention_bias", Value: m.QKVBias},
-		{Key: "use_qk_norm", Value: m.QKNorm},
+		{Key: "attention_bias", Value: m.Attention.QKVBias},
+		{Key: "use_qk_norm", Value: m.Attention.QKNorm},
 	}...)
 	if p := m.PositionEmbedding.Partial; p == 0 || p == 1 { // the class would turn half of a head
 		o = append(o, render.Member{Key: "partial_rotary_factor", Value: decimal(1)})
@@ -310,14 +310,14 @@ func orOne(f float64) float64 {
 
 func gptOSSConfig(m *job.Model, f *family) render.Object {
 	o := append(decoder(m, "GptOssForCausalLM", f), render.Object{
-		{Key: "head_dim", Value: m.HeadDim},
+		{Key: "head_dim", Value: m.Attention.HeadDim},
 		{Key: "hidden_act", Value: "silu"},
-		{Key: "attention_bias", Value: m.AttentionBias},
-		{Key: "sliding_window", Value: m.SlidingWindow.Size},
+		{Key: "attention_bias", Value: m.Attention.Bias},
+		{Key: "sliding_window", Value: m.Attention.SlidingWindow.Size},
 		{Key: "layer_types", Value: layerTypes(m)},
 		{Key: "num_local_experts", Value: m.MoE.Experts},
 		{Key: "num_experts_per_tok", Value: m.MoE.TopK},
-		{Key: "swiglu_limit", Value: decimal(m.ActivationClamp)},
+		{Key: "swiglu_limit", Value: decimal(m.Activation.Clamp)},
 		{Key: "router_aux_loss_coef", Value: decimal(m.MoE.Router.AuxCoefficient)},
 		{Key: "output_router_logits", Value: false},
 	}...)

@@ -62,7 +62,7 @@ func tensorRules(v version, fam *family) []target.Rule {
 		{ID: ReasonTensorDivides, Mesh: true, Reason: "tensor_parallel must divide heads, key-value heads, the MLP and the vocabulary",
 			Breaks: func(f *target.Facts) bool {
 				m, tp := &f.Job.Model, f.Layout.TensorParallel
-				return m.AttentionHeads%tp != 0 || m.KVHeads%tp != 0 || m.FFNHiddenSize%tp != 0 || vocabulary(m)%tp != 0
+				return m.Attention.Heads%tp != 0 || m.Attention.KVHeads%tp != 0 || m.FFNHiddenSize%tp != 0 || vocabulary(m)%tp != 0
 			}},
 		{ID: ReasonTensorZero3, Mesh: true, Reason: autoTPZero3.String(),
 			Breaks: func(f *target.Facts) bool {
@@ -74,7 +74,7 @@ func tensorRules(v version, fam *family) []target.Rule {
 			}},
 		{ID: ReasonTensorNorms, Mesh: true, Reason: autoTPNorms.String() + "; before, tensor ranks drift apart",
 			Breaks: func(f *target.Facts) bool {
-				return f.Layout.TensorParallel > 1 && f.Job.Model.QKNorm && !v.has(autoTPNorms)
+				return f.Layout.TensorParallel > 1 && f.Job.Model.Attention.QKNorm && !v.has(autoTPNorms)
 			}},
 	}
 }
@@ -84,7 +84,7 @@ func contextRules(fam *family) []target.Rule {
 		{ID: ReasonUlyssesDivides, Mesh: true, Reason: "Ulysses: context_parallel must divide the heads and the sequence, and divide or be divided by the key-value heads",
 			Breaks: func(f *target.Facts) bool {
 				m, cp := &f.Job.Model, f.Layout.ContextParallel
-				return m.AttentionHeads%cp != 0 || m.SequenceLength%cp != 0 || m.KVHeads%cp != 0 && cp%m.KVHeads != 0
+				return m.Attention.Heads%cp != 0 || m.SequenceLength%cp != 0 || m.Attention.KVHeads%cp != 0 && cp%m.Attention.KVHeads != 0
 			}},
 		{ID: ReasonUlyssesZero, Mesh: true, Reason: "Ulysses is verified with ZeRO stages 1 to 3",
 			Breaks: func(f *target.Facts) bool { return f.Layout.ContextParallel > 1 && f.Layout.ZeroStage == 0 }},

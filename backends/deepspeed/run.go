@@ -65,7 +65,7 @@ func (e *emitter) model() render.Object {
 		{Key: "attention", Value: e.value("attention")},
 		{Key: "init_std", Value: m.InitStd},
 		{Key: "residual_init_std", Value: m.InitStd / math.Sqrt(2*float64(m.Layers))},
-		{Key: "zero_centered_norm", Value: m.ZeroCenteredNorm},
+		{Key: "zero_centered_norm", Value: m.Norm.ZeroCentered},
 		{Key: "dropout", Value: m.Dropout},
 		{Key: "final_softcap", Value: m.FinalSoftcap},
 		{Key: "loss_chunks", Value: e.value("loss_chunks")},
@@ -241,7 +241,7 @@ func (e *emitter) requires(config render.Object) render.Object {
 	if l.TensorParallel > 1 && e.version.has(headSplit) {
 		newer(transformersAutoTP)
 	}
-	if l.TensorParallel > 1 && e.job.Model.QKNorm {
+	if l.TensorParallel > 1 && e.job.Model.Attention.QKNorm {
 		newer(transformersTensorNorms)
 	}
 	if l.ContextParallel > 1 {
@@ -270,7 +270,7 @@ func (e *emitter) minimum(config render.Object) number {
 
 // cuts reports whether AutoTP of another release cuts what the plan says.
 func (e *emitter) cuts(v version) bool {
-	return (v.has(autoTPZero3) || e.plan.Layout.ZeroStage < 3) && (v.has(autoTPNorms) || !e.job.Model.QKNorm) &&
+	return (v.has(autoTPZero3) || e.plan.Layout.ZeroStage < 3) && (v.has(autoTPNorms) || !e.job.Model.Attention.QKNorm) &&
 		(v.has(headSplit) || !e.version.has(headSplit))
 }
 

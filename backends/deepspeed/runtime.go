@@ -28,7 +28,7 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 			ReducesEachColumn: true, // module_inject.layers.ColumnParallel
 		},
 		Layers: runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true,
-			FP32Norm: j.Model.Normalization == "rmsnorm", // models/llama/modeling_llama.py, LlamaRMSNorm; LayerNorm is torch's, one kernel (models/gpt2/modeling_gpt2.py)
+			FP32Norm: j.Model.Norm.Kind == "rmsnorm", // models/llama/modeling_llama.py, LlamaRMSNorm; LayerNorm is torch's, one kernel (models/gpt2/modeling_gpt2.py)
 		},
 		Attention: runtime.Attention{Flash: "sdpa", Fused: "fused"}, // torch.nn.functional.scaled_dot_product_attention
 		Experts:   runtime.Experts{FP32Combine: true, BalancesParts: true},

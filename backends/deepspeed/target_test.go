@@ -75,7 +75,7 @@ func find(t *testing.T, name string) version {
 func TestNorms(t *testing.T) {
 	for norm, want := range map[string]bool{"rmsnorm": true, "layernorm": false} {
 		j := tinyLlama(4)
-		j.Model.Normalization = norm
+		j.Model.Norm.Kind = norm
 		if got := find(t, "0.19.8").runtime(j).Layers.FP32Norm; got != want {
 			t.Errorf("%s: fp32 copies %v, want %v", norm, got, want)
 		}
@@ -84,7 +84,7 @@ func TestNorms(t *testing.T) {
 
 // gemma2 makes a model of that family, as transformers has it.
 func gemma2(m *job.Model) {
-	m.Architecture, m.Activation, m.PostNorms, m.ZeroCenteredNorm = "gemma2", "geglu", true, true
+	m.Architecture, m.Activation.Kind, m.Norm.Post, m.Norm.ZeroCentered = "gemma2", "geglu", true, true
 	m.EmbeddingScale = math.Sqrt(float64(m.HiddenSize))
 }
 
@@ -122,17 +122,17 @@ func TestTargetDiagnostics(t *testing.T) {
 			j.Backend.Version, j.Execution.ZeroHPZPartition = "0.18.2", job.Some(2)
 		}, UnsupportedExecution, "DeepSpeed has it from 0.18.3 on"},
 		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
-		{"activation", func(j *job.Job) { j.Model.Activation = "relu2" }, UnsupportedModel, "llama class"},
+		{"activation", func(j *job.Job) { j.Model.Activation.Kind = "relu2" }, UnsupportedModel, "llama class"},
 		{"scaled experts", func(j *job.Job) { *j = *tinyMoE(4); j.Model.MoE.Router.ScalingFactor = 2.5 }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
-		{"norms of queries", func(j *job.Job) { j.Model.QKNorm = true }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
-		{"biases of queries of llama", func(j *job.Job) { j.Model.QKVBias = true }, UnsupportedModel, `(for architectures "qwen2" and "glm4_moe") have it`},
-		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Model.QKVBias = true }, UnsupportedModel, "biases on none"},
+		{"norms of queries", func(j *job.Job) { j.Model.Attention.QKNorm = true }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
+		{"biases of queries of llama", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `(for architectures "qwen2" and "glm4_moe") have it`},
+		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Model.Attention.QKVBias = true }, UnsupportedModel, "biases on none"},
 		{"qwen2 without biases", func(j *job.Job) { j.Model.Architecture = "qwen2" }, UnsupportedModel, "qkv_bias = true"},
-		{"qwen2 with an output bias", func(j *job.Job) { j.Model.Architecture, j.Model.AttentionBias = "qwen2", true }, UnsupportedModel, "never on the output"},
+		{"qwen2 with an output bias", func(j *job.Job) { j.Model.Architecture, j.Model.Attention.Bias = "qwen2", true }, UnsupportedModel, "never on the output"},
 		{"gemma2's own scale of embeddings", func(j *job.Job) { gemma2(&j.Model); j.Model.EmbeddingScale = 7 }, UnsupportedModel, "embedding_scale = pow("},
-		{"a softmax scale that gemma2 rounds", func(j *job.Job) { gemma2(&j.Model); j.Model.AttentionScale = 0.11 }, UnsupportedModel, "nearest to pow(83, -0.5)"},
+		{"a softmax scale that gemma2 rounds", func(j *job.Job) { gemma2(&j.Model); j.Model.Attention.Scale = 0.11 }, UnsupportedModel, "nearest to pow(83, -0.5)"},
 		{"a part of each head", func(j *job.Job) { j.Model.PositionEmbedding.Partial = 0.5 }, UnsupportedModel, "rotates whole heads"},
-		{"mtp", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
+		{"mtp", func(j *job.Job) { j.Model.MTP.Layers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"dropout", func(j *job.Job) { j.Model.Dropout = 0.1 }, UnsupportedModel, "Megatron-LM"},
 		{"first step", func(j *job.Job) { j.Training.Timeout.FirstStep = 3600 }, UnsupportedTraining, "set collective"},
 		{"odd timeout", func(j *job.Job) { j.Training.Timeout.Collective = 90 }, UnsupportedTraining, `collective = "2m"`},
@@ -143,7 +143,7 @@ func TestTargetDiagnostics(t *testing.T) {
 			j.Constraints.Layout.PipelineSchedule, j.Constraints.Layout.PipelineParallel = job.StringChoice{"1f1b", job.NoValue}, job.IntChoice{Values: []int{2}}
 		}, UnsupportedLayout, "no pipeline parallelism"}, // and nothing of the schedule
 		{"window", func(j *job.Job) {
-			j.Model.SlidingWindow.Size, j.Training.Data.DocumentMask = 16, true
+			j.Model.Attention.SlidingWindow.Size, j.Training.Data.DocumentMask = 16, true
 		}, UnsupportedTraining, "sliding window"},
 		{"documents", func(j *job.Job) {
 			j.Training.Data = job.Data{Format: "tokens", DocumentMask: true}

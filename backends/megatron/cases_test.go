@@ -23,7 +23,7 @@ var cases = []change{
 		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
 	}},
 	{"qwen_biases", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
-		j.Model.Architecture, j.Model.QKVBias = "qwen2", true
+		j.Model.Architecture, j.Model.Attention.QKVBias = "qwen2", true
 		l.TensorParallel, l.SequenceParallel = 4, true
 	}},
 	{"extra_in_place", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
@@ -155,7 +155,7 @@ var cases = []change{
 	}},
 	{"gpt_squared_relu", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		j.Model = gpt()
-		j.Model.Activation = "relu2"
+		j.Model.Activation.Kind = "relu2"
 	}},
 	{"gpt_uneven", "core_v0.17.1", func(j *job.Job, l *plan.Layout) {
 		j.Model = gpt()

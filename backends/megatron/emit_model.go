@@ -27,15 +27,15 @@ func (a *arguments) model() {
 	a.activation(m)
 	a.norm(m)
 	a.flag(a.from("model.mlp_bias"), "--disable-bias-linear", !m.MLPBias)
-	a.flag(a.from("model.qkv_bias"), "--add-qkv-bias", m.QKVBias)
+	a.flag(a.from("model.qkv_bias"), "--add-qkv-bias", m.Attention.QKVBias)
 	a.flag(a.from("model.tied_embeddings"), "--untie-embeddings-and-output-weights", !m.TiedEmbeddings)
 	a.number(a.from("model.dropout"), "--hidden-dropout", m.Dropout)
 	a.number(a.from("model.dropout"), "--attention-dropout", m.Dropout)
 	a.number(a.from("model.init_std"), "--init-method-std", m.InitStd)
 	a.number(a.from("model.init_std"), "--embedding-init-method-std", m.InitStd)
-	if m.MTPLayers > 0 {
-		a.integer(a.from("model.mtp_layers"), "--mtp-num-layers", m.MTPLayers)
-		a.number(a.from("model.mtp_loss_scale"), "--mtp-loss-scaling-factor", m.MTPLossScale)
+	if m.MTP.Layers > 0 {
+		a.integer(a.from("model.mtp_layers"), "--mtp-num-layers", m.MTP.Layers)
+		a.number(a.from("model.mtp_loss_scale"), "--mtp-loss-scaling-factor", m.MTP.LossScale)
 	}
 }
 
@@ -45,32 +45,32 @@ func (a *arguments) model() {
 func (a *arguments) activation(m *job.Model) {
 	from := a.from("model.activation")
 	switch {
-	case m.ActivationAlpha == quickGELU:
+	case m.Activation.Alpha == quickGELU:
 		a.add(a.from("model.activation_alpha"), "--quick-geglu")
-	case m.Activation == "swiglu":
+	case m.Activation.Kind == "swiglu":
 		a.add(from, "--swiglu")
-	case m.Activation == "relu2":
+	case m.Activation.Kind == "relu2":
 		a.add(from, "--squared-relu")
 		a.add("ndc: the fused kernel is that of GELU", "--no-bias-gelu-fusion")
-	case m.Activation == "gelu":
+	case m.Activation.Kind == "gelu":
 		a.flag("ndc: the fused kernel needs a bias", "--no-bias-gelu-fusion", !m.MLPBias)
 	}
-	if m.ActivationClamp > 0 {
-		a.number(a.from("model.activation_clamp"), "--activation-func-clamp-value", m.ActivationClamp)
+	if m.Activation.Clamp > 0 {
+		a.number(a.from("model.activation_clamp"), "--activation-func-clamp-value", m.Activation.Clamp)
 	}
-	if m.ActivationOffset != 0 {
-		a.number(a.from("model.activation_offset"), "--glu-linear-offset", m.ActivationOffset)
+	if m.Activation.Offset != 0 {
+		a.number(a.from("model.activation_offset"), "--glu-linear-offset", m.Activation.Offset)
 	}
 }
 
 func (a *arguments) norm(m *job.Model) {
 	name := "LayerNorm"
-	if m.Normalization == "rmsnorm" {
+	if m.Norm.Kind == "rmsnorm" {
 		name = "RMSNorm"
 	}
 	a.add(a.from("model.normalization"), "--normalization", name)
-	a.number(a.from("model.norm_epsilon"), "--norm-epsilon", m.NormEpsilon)
-	a.flag(a.from("model.zero_centered_norm"), "--apply-layernorm-1p", m.ZeroCenteredNorm)
+	a.number(a.from("model.norm_epsilon"), "--norm-epsilon", m.Norm.Epsilon)
+	a.flag(a.from("model.zero_centered_norm"), "--apply-layernorm-1p", m.Norm.ZeroCentered)
 }
 
 // positions adds the position embedding.
@@ -86,7 +86,7 @@ func (a *arguments) positions() {
 		return
 	}
 	kind := "rope"
-	if usesYaRN(&a.j.Model) && a.j.Model.MLA == nil {
+	if usesYaRN(&a.j.Model) && a.j.Model.Attention.MLA == nil {
 		kind = "yarn"
 	}
 	a.add(from, "--position-embedding-type", kind)
@@ -96,7 +96,7 @@ func (a *arguments) positions() {
 		partial = 1
 	}
 	a.number(a.from("model.position_embedding.partial"), "--rotary-percent", partial)
-	if a.j.Model.MLA != nil {
+	if a.j.Model.Attention.MLA != nil {
 		a.latentRope(p.Scaling)
 		return
 	}
@@ -155,27 +155,27 @@ func scaleOr(v, other float64) float64 {
 // attention adds heads, latent attention and the kernel.
 func (a *arguments) attention() {
 	m := &a.j.Model
-	a.integer(a.from("model.attention_heads"), "--num-attention-heads", m.AttentionHeads)
+	a.integer(a.from("model.attention_heads"), "--num-attention-heads", m.Attention.Heads)
 	switch {
-	case m.MLA != nil:
-		a.latentAttention(m.MLA)
+	case m.Attention.MLA != nil:
+		a.latentAttention(m.Attention.MLA)
 	default:
-		a.integer(a.from("model.head_dim"), "--kv-channels", m.HeadDim)
-		if m.KVHeads != m.AttentionHeads {
+		a.integer(a.from("model.head_dim"), "--kv-channels", m.Attention.HeadDim)
+		if m.Attention.KVHeads != m.Attention.Heads {
 			a.add(a.from("model.kv_heads"), "--group-query-attention")
-			a.integer(a.from("model.kv_heads"), "--num-query-groups", m.KVHeads)
+			a.integer(a.from("model.kv_heads"), "--num-query-groups", m.Attention.KVHeads)
 		}
-		a.flag(a.from("model.qk_norm"), "--qk-layernorm", m.QKNorm)
-		a.flag(a.from("model.attention_output_gate"), "--attention-output-gate", m.AttentionGate)
+		a.flag(a.from("model.qk_norm"), "--qk-layernorm", m.Attention.QKNorm)
+		a.flag(a.from("model.attention_output_gate"), "--attention-output-gate", m.Attention.Gate)
 	}
-	if m.SlidingWindow.Size > 0 {
+	if m.Attention.SlidingWindow.Size > 0 {
 		from := a.from("model.sliding_window")
-		a.add(from+".size", "--window-size", fmt.Sprintf("%d,0", m.SlidingWindow.Size-1))
-		if m.SlidingWindow.Pattern > 0 {
-			a.integer(from+".pattern", "--window-attn-skip-freq", m.SlidingWindow.Pattern)
+		a.add(from+".size", "--window-size", fmt.Sprintf("%d,0", m.Attention.SlidingWindow.Size-1))
+		if m.Attention.SlidingWindow.Pattern > 0 {
+			a.integer(from+".pattern", "--window-attn-skip-freq", m.Attention.SlidingWindow.Pattern)
 		}
 	}
-	if m.AttentionSinks {
+	if m.Attention.Sinks {
 		a.add(a.from("model.attention_sinks"), "--softmax-type", "learnable")
 	}
 	a.options(inAttention)

@@ -81,7 +81,7 @@ func (a *arguments) pipeline() {
 		}
 		return
 	}
-	a.add(planned("layout.stage_layers"), "--pipeline-model-parallel-layout", layoutString(l.StageLayers, a.j.Model.MTPLayers))
+	a.add(planned("layout.stage_layers"), "--pipeline-model-parallel-layout", layoutString(l.StageLayers, a.j.Model.MTP.Layers))
 }
 
 // layoutString spells the stages in Megatron-LM's grammar

@@ -104,7 +104,7 @@ func (v *version) execution() *execution.Table[written] {
 			{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
 				m, kind := &f.Job.Model, f.Exec.Attention
 				return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||
-					m.AttentionSinks && kind == "flash" || m.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
+					m.Attention.Sinks && kind == "flash" || m.Attention.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
 			}},
 		},
 		Becomes: written{at: inAttention, emit: func(a *arguments) {
@@ -412,7 +412,7 @@ func attention(j *job.Job) string {
 	switch {
 	case j.Training.Precision == "fp32" || major < 8:
 		return "unfused"
-	case major >= 9 || j.Model.MLA != nil || j.Model.AttentionSinks:
+	case major >= 9 || j.Model.Attention.MLA != nil || j.Model.Attention.Sinks:
 		return "fused"
 	}
 	return "flash"
@@ -432,9 +432,9 @@ func crossEntropy(j *job.Job) string {
 // where there is a choice.
 func contextType(m *job.Model) string {
 	switch {
-	case m.AttentionSinks:
+	case m.Attention.Sinks:
 		return "ulysses"
-	case m.SlidingWindow.Size > 0:
+	case m.Attention.SlidingWindow.Size > 0:
 		return "all_gather"
 	}
 	return "ring"

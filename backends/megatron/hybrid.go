@@ -26,7 +26,7 @@ func (v *version) script(m *job.Model) string {
 // the pipeline and the blocks of each multi-token-prediction layer at the end.
 // Megatron-LM takes number of layers and chunks from it.
 func (a *arguments) pattern(m *job.Model) {
-	pattern := barred(m.LayerPattern, a.p.Layout.StageLayers) + strings.Repeat("/"+m.MTPLayerPattern, m.MTPLayers)
+	pattern := barred(m.LayerPattern, a.p.Layout.StageLayers) + strings.Repeat("/"+m.MTP.LayerPattern, m.MTP.Layers)
 	a.add(a.from("model.layer_pattern"), "--hybrid-layer-pattern", pattern)
 	if a.v.atLeast(18, 0) {
 		a.add("ndc: the layers that the plan counts", "--spec", "megatron.core.models.hybrid.hybrid_layer_specs", "hybrid_stack_spec")

@@ -46,8 +46,8 @@ func baseJob(version string) *job.Job {
 func llama() job.Model {
 	return job.Model{
 		Name: "llama3_8b", Architecture: "llama", Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336,
-		AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 128256, SequenceLength: 8192, MaxPositions: 8192,
-		Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+		Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128}, VocabSize: 128256, SequenceLength: 8192, MaxPositions: 8192,
+		Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-5}, InitStd: 0.02,
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 500000},
 	}
 }
@@ -55,8 +55,8 @@ func llama() job.Model {
 func nemotronH() job.Model {
 	return job.Model{
 		Name: "nemotron_h_8b", Architecture: "nemotron_h", Layers: 52, LayerPattern: "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
-		HiddenSize: 4096, FFNHiddenSize: 21504, AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 131072, SequenceLength: 8192, MaxPositions: 8192,
-		Activation: "relu2", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+		HiddenSize: 4096, FFNHiddenSize: 21504, Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128}, VocabSize: 131072, SequenceLength: 8192, MaxPositions: 8192,
+		Activation: job.Activation{Kind: "relu2"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-5}, InitStd: 0.02,
 		PositionEmbedding: job.PositionEmbedding{Kind: "none"},
 		Mamba:             &job.Mamba{Heads: 128, HeadDim: 64, StateDim: 128, Groups: 8, ConvKernel: 4},
 	}
@@ -66,8 +66,8 @@ func nemotronH() job.Model {
 // multi-token prediction.
 func nemotronMoE() job.Model {
 	m := nemotronH()
-	m.Name, m.Layers, m.LayerPattern, m.FFNHiddenSize, m.KVHeads = "nemotron_moe", 16, "MEMEMEM*EMEMEMEM", 2688, 2
-	m.MTPLayers, m.MTPLayerPattern, m.MTPLossScale = 1, "*E", 0.3
+	m.Name, m.Layers, m.LayerPattern, m.FFNHiddenSize, m.Attention.KVHeads = "nemotron_moe", 16, "MEMEMEM*EMEMEMEM", 2688, 2
+	m.MTP.Layers, m.MTP.LayerPattern, m.MTP.LossScale = 1, "*E", 0.3
 	m.MoE = &job.MoE{
 		Experts: 64, TopK: 6, ExpertFFNHiddenSize: 2688, SharedExperts: 1, SharedExpertFFNHiddenSize: 5376, LatentSize: 1024, LayerFrequency: 1,
 		Router: job.Router{Score: "sigmoid", Balance: "bias", BiasUpdateRate: 0.001, AuxCoefficient: 1e-4, ScalingFactor: 5, Normalize: true, DType: "fp32"},
@@ -79,8 +79,9 @@ func nemotronMoE() job.Model {
 func qwen3Next() job.Model {
 	return job.Model{
 		Name: "qwen3_next", Architecture: "qwen3_next", Layers: 16, LayerPattern: "GEGEGE*EGEGEGE*E",
-		HiddenSize: 2048, FFNHiddenSize: 512, AttentionHeads: 16, KVHeads: 2, HeadDim: 256, VocabSize: 151936, SequenceLength: 4096, MaxPositions: 262144,
-		Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-6, InitStd: 0.02, ZeroCenteredNorm: true, QKNorm: true, AttentionGate: true,
+		HiddenSize: 2048, FFNHiddenSize: 512,
+		Attention: job.Attention{Heads: 16, KVHeads: 2, HeadDim: 256, QKNorm: true, Gate: true}, VocabSize: 151936, SequenceLength: 4096, MaxPositions: 262144,
+		Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-6, ZeroCentered: true}, InitStd: 0.02,
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 1e7, Partial: 0.25},
 		DeltaNet:          &job.DeltaNet{KeyHeads: 16, ValueHeads: 32, KeyHeadDim: 128, ValueHeadDim: 128, ConvKernel: 4},
 		MoE: &job.MoE{
@@ -93,9 +94,9 @@ func qwen3Next() job.Model {
 func gpt() job.Model {
 	return job.Model{
 		Name: "gpt3_7_5b", Architecture: "gpt", Layers: 36, HiddenSize: 4096, FFNHiddenSize: 16384,
-		AttentionHeads: 32, KVHeads: 32, HeadDim: 128, VocabSize: 51200, SequenceLength: 2048, MaxPositions: 2048,
-		Activation: "gelu", Normalization: "layernorm", NormEpsilon: 1e-5, InitStd: 0.02, Dropout: 0.1,
-		TiedEmbeddings: true, AttentionBias: true, MLPBias: true,
+		Attention: job.Attention{Heads: 32, KVHeads: 32, HeadDim: 128, Bias: true}, VocabSize: 51200, SequenceLength: 2048, MaxPositions: 2048,
+		Activation: job.Activation{Kind: "gelu"}, Norm: job.Norm{Kind: "layernorm", Epsilon: 1e-5}, InitStd: 0.02, Dropout: 0.1,
+		TiedEmbeddings: true, MLPBias: true,
 		PositionEmbedding: job.PositionEmbedding{Kind: "learned"},
 	}
 }
@@ -114,11 +115,10 @@ func mixtral() job.Model {
 func deepseek() job.Model {
 	return job.Model{
 		Name: "deepseek_v3", Architecture: "deepseek_v3", Layers: 61, HiddenSize: 7168, FFNHiddenSize: 18432,
-		AttentionHeads: 128, KVHeads: 128, HeadDim: 192, VocabSize: 129280, SequenceLength: 4096, MaxPositions: 163840,
-		Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-6, InitStd: 0.006, MTPLayers: 1, MTPLossScale: 0.3,
+		Attention: job.Attention{Heads: 128, KVHeads: 128, HeadDim: 192, MLA: &job.MLA{QLoraRank: 1536, KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128}}, VocabSize: 129280, SequenceLength: 4096, MaxPositions: 163840,
+		Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-6}, InitStd: 0.006, MTP: job.MTP{Layers: 1, LossScale: 0.3},
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 10000, Scaling: &job.RopeScaling{
 			Type: "yarn", Factor: 40, OriginalLength: 4096, BetaFast: 32, BetaSlow: 1, MScale: 1, MScaleAllDim: 1}},
-		MLA: &job.MLA{QLoraRank: 1536, KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128},
 		MoE: &job.MoE{
 			Experts: 256, TopK: 8, ExpertFFNHiddenSize: 2048, SharedExperts: 1, SharedExpertFFNHiddenSize: 2048,
 			FirstDenseLayers: 3, LayerFrequency: 1,
@@ -130,20 +130,19 @@ func deepseek() job.Model {
 
 func qwen3() job.Model {
 	m := llama()
-	m.Name, m.Architecture, m.Layers, m.VocabSize, m.QKNorm = "qwen3_8b", "qwen3", 36, 151936, true
-	m.FFNHiddenSize, m.NormEpsilon, m.PositionEmbedding.Theta = 12288, 1e-6, 1e6
+	m.Name, m.Architecture, m.Layers, m.VocabSize, m.Attention.QKNorm = "qwen3_8b", "qwen3", 36, 151936, true
+	m.FFNHiddenSize, m.Norm.Epsilon, m.PositionEmbedding.Theta = 12288, 1e-6, 1e6
 	return m
 }
 
 func gptOSS() job.Model {
 	return job.Model{
 		Name: "gpt_oss_20b", Architecture: "gpt_oss", Layers: 24, HiddenSize: 2880, FFNHiddenSize: 2880,
-		AttentionHeads: 64, KVHeads: 8, HeadDim: 64, VocabSize: 201088, SequenceLength: 4096, MaxPositions: 131072,
-		Activation: "swiglu", ActivationAlpha: 1.702, ActivationClamp: 7, ActivationOffset: 1,
-		Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02, AttentionBias: true, MLPBias: true, AttentionSinks: true,
+		Attention: job.Attention{Heads: 64, KVHeads: 8, HeadDim: 64, Bias: true, Sinks: true, SlidingWindow: job.SlidingWindow{Size: 128, Pattern: 2}}, VocabSize: 201088, SequenceLength: 4096, MaxPositions: 131072,
+		Activation: job.Activation{Kind: "swiglu", Alpha: 1.702, Clamp: 7, Offset: 1},
+		Norm:       job.Norm{Kind: "rmsnorm", Epsilon: 1e-5}, InitStd: 0.02, MLPBias: true,
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 150000, Scaling: &job.RopeScaling{
 			Type: "yarn", Factor: 32, OriginalLength: 4096, BetaFast: 32, BetaSlow: 1, Untruncated: true}},
-		SlidingWindow: job.SlidingWindow{Size: 128, Pattern: 2},
 		MoE: &job.MoE{Experts: 32, TopK: 4, ExpertFFNHiddenSize: 2880, LayerFrequency: 1,
 			Router: job.Router{Score: "softmax", Balance: "aux_loss", AuxCoefficient: 0.9, Normalize: true, Bias: true, DType: "bf16"}},
 	}

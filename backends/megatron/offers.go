@@ -32,7 +32,7 @@ func offersTensor(j *job.Job) []target.Offer {
 // Latent attention has linear layers without buffers, and the first of them turns the overlap off for all
 // that are built after it (core/extensions/transformer_engine.py, TELinear).
 func buffersCarry(j *job.Job) bool {
-	return j.Training.Precision != "fp32" && j.Training.Precision != "fp16" && scalesHaveBuffers(j) && j.Model.MLA == nil
+	return j.Training.Precision != "fp32" && j.Training.Precision != "fp16" && scalesHaveBuffers(j) && j.Model.Attention.MLA == nil
 }
 
 // scalesHaveBuffers reports whether user buffers hold the scales of a job's precision:

@@ -106,7 +106,7 @@ func cheapModules(j *job.Job) (set plan.Modules) {
 	if !delayed {
 		set |= plan.ModuleNorm
 	}
-	if j.Model.MLA != nil {
+	if j.Model.Attention.MLA != nil {
 		set |= plan.ModuleLatentUp
 	}
 	if j.Model.MoE != nil && !delayed {
@@ -132,7 +132,7 @@ func checkRecompute(_ *version, j *job.Job, diags *diag.List) {
 // breaksRecomputeModule reports modules that the model does not have.
 func breaksRecomputeModule(f *target.Facts) bool {
 	var missing plan.Modules
-	if f.Job.Model.MLA == nil {
+	if f.Job.Model.Attention.MLA == nil {
 		missing |= plan.ModuleLatentUp
 	}
 	if moe := f.Job.Model.MoE; moe == nil {

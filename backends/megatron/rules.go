@@ -21,17 +21,17 @@ func (v *version) rules() []target.Rule {
 // group; releases before 0.16 cannot replicate key-value heads.
 func (v *version) tensorRules() []target.Rule {
 	kv := target.Rule{ID: RuleKVHeads, Mesh: true, Reason: "kv_heads must be divisible by tensor_parallel before core_v0.16.0", Breaks: func(f *target.Facts) bool {
-		return f.Job.Model.MLA == nil && f.Job.Model.KVHeads%f.Layout.TensorParallel != 0
+		return f.Job.Model.Attention.MLA == nil && f.Job.Model.Attention.KVHeads%f.Layout.TensorParallel != 0
 	}}
 	if v.atLeast(16, 0) {
 		kv = target.Rule{ID: RuleKVHeads, Mesh: true, Reason: "kv_heads and tensor_parallel must divide one another", Breaks: func(f *target.Facts) bool {
-			kv, tp := f.Job.Model.KVHeads, f.Layout.TensorParallel
-			return f.Job.Model.MLA == nil && kv%tp != 0 && tp%kv != 0
+			kv, tp := f.Job.Model.Attention.KVHeads, f.Layout.TensorParallel
+			return f.Job.Model.Attention.MLA == nil && kv%tp != 0 && tp%kv != 0
 		}}
 	}
 	return []target.Rule{
 		{ID: RuleHeads, Mesh: true, Reason: "attention_heads must be divisible by tensor_parallel", Breaks: func(f *target.Facts) bool {
-			return f.Job.Model.AttentionHeads%f.Layout.TensorParallel != 0
+			return f.Job.Model.Attention.Heads%f.Layout.TensorParallel != 0
 		}},
 		kv,
 		{ID: RuleFFN, Mesh: true, Reason: "feed-forward widths must be divisible by their tensor group", Breaks: breaksFFN},
@@ -72,9 +72,9 @@ func breaksContextKernel(f *target.Facts) bool {
 		return false
 	}
 	m, kind := &f.Job.Model, f.Exec.ContextParallelType
-	return m.AttentionSinks && kind != "ulysses" ||
-		m.SlidingWindow.Size > 0 && kind != "ulysses" && kind != "all_gather" ||
-		m.MLA != nil && kind != "ring" && kind != "hierarchical" ||
+	return m.Attention.Sinks && kind != "ulysses" ||
+		m.Attention.SlidingWindow.Size > 0 && kind != "ulysses" && kind != "all_gather" ||
+		m.Attention.MLA != nil && kind != "ring" && kind != "hierarchical" ||
 		f.Job.Training.Data.DocumentMask && kind == "hierarchical"
 }
 
@@ -90,8 +90,8 @@ func breaksContextHeads(f *target.Facts) bool {
 	case "hierarchical":
 		split = max(1, innerContext(f.Job, l))
 	}
-	heads := f.Job.Model.AttentionHeads / l.TensorParallel
-	kv := max(1, f.Job.Model.KVHeads/l.TensorParallel)
+	heads := f.Job.Model.Attention.Heads / l.TensorParallel
+	kv := max(1, f.Job.Model.Attention.KVHeads/l.TensorParallel)
 	return heads%split != 0 || kv%split != 0
 }
 

@@ -34,7 +34,7 @@ func breaksAlignment(f *target.Facts) bool {
 	if tokens%n != 0 || m.HiddenSize%n != 0 || m.FFNHiddenSize/l.TensorParallel%n != 0 {
 		return true
 	}
-	if !mixerFills(m, l.TensorParallel, n) || m.MLA == nil && (m.AttentionHeads*m.HeadDim/l.TensorParallel)%n != 0 {
+	if !mixerFills(m, l.TensorParallel, n) || m.Attention.MLA == nil && (m.Attention.Heads*m.Attention.HeadDim/l.TensorParallel)%n != 0 {
 		return true
 	}
 	return m.MoE != nil && (m.MoE.ExpertFFNHiddenSize/l.ExpertTensorParallel%n != 0 ||
@@ -67,7 +67,7 @@ func breaksOverlapExpert(f *target.Facts) bool {
 	return l.ExpertParallel == 1 || l.PipelineParallel > 1 && !interleaved(l) ||
 		f.Exec.MoEDispatcher == "allgather" || f.Job.Training.Precision == "fp32" ||
 		l.Recompute == plan.RecomputeFull || l.RecomputeModules.Has(plan.ModuleMoE) ||
-		m.MTPLayers > 1 || m.MTPLayers == 1 && l.PipelineParallel == 1
+		m.MTP.Layers > 1 || m.MTP.Layers == 1 && l.PipelineParallel == 1
 }
 
 func adam(j *job.Job) bool {

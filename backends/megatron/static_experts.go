@@ -155,9 +155,9 @@ func (v *version) lacksStaticExperts(j *job.Job) bool {
 		// Before, the kernel adds the bias of an output whatever the router says of it.
 		m.MLPBias && !v.atLeast(19, 0),
 		// The fused swiglu does not clamp, and the other has gpt-oss's constants.
-		m.Activation != "swiglu",
-		m.ActivationAlpha != quickGELU && m.ActivationClamp > 0,
-		m.ActivationAlpha == quickGELU && (m.ActivationClamp == 0 || m.ActivationOffset != 1):
+		m.Activation.Kind != "swiglu",
+		m.Activation.Alpha != quickGELU && m.Activation.Clamp > 0,
+		m.Activation.Alpha == quickGELU && (m.Activation.Clamp == 0 || m.Activation.Offset != 1):
 		return true
 	}
 	// The rows of gate and up lie in another order than other runs have them, and

@@ -31,11 +31,11 @@ func TestStaticExpertRules(t *testing.T) {
 		{"precision", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Training.Precision = "bf16" }, RuleStaticExperts},
 		{"bf16 layers", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Training.FP8.BF16LastLayers = 1 }, RuleStaticExperts},
 		{"width", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model.MoE.ExpertFFNHiddenSize = 1056 }, RuleStaticExperts},
-		{"activation", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model.Activation = "relu2" }, RuleStaticExperts},
-		{"clamp", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model.ActivationClamp = 10 }, RuleStaticExperts},
-		{"offset", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model, j.Model.ActivationOffset = gptOSS(), 0 }, RuleStaticExperts},
+		{"activation", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model.Activation.Kind = "relu2" }, RuleStaticExperts},
+		{"clamp", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model.Activation.Clamp = 10 }, RuleStaticExperts},
+		{"offset", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Model, j.Model.Activation.Offset = gptOSS(), 0 }, RuleStaticExperts},
 		{"biases", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
-			j.Model.AttentionBias, j.Model.MLPBias, j.Model.MoE.Router.Bias = true, true, true
+			j.Model.Attention.Bias, j.Model.MLPBias, j.Model.MoE.Router.Bias = true, true, true
 		}, RuleStaticExperts},
 		{"weights", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Start = job.Start{From: "checkpoint", Path: "/checkpoints/converted", ResetOptimizer: true, ResetSchedule: true, ResetData: true}

@@ -36,36 +36,36 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 	hybrid := m.LayerPattern != ""
 	report(v, j, []need{
 		{m.PositionEmbedding.Kind == "alibi", "model.position_embedding=alibi", ""},
-		{m.AttentionSoftcap > 0, "model.attention_logit_softcap", ""},
+		{m.Attention.Softcap > 0, "model.attention_logit_softcap", ""},
 		{m.FinalSoftcap > 0, "model.final_logit_softcap", ""},
-		{m.PostNorms, "model.post_norms", ""},
+		{m.Norm.Post, "model.post_norms", ""},
 		{m.EmbeddingScale != 0 && m.EmbeddingScale != 1, "model.embedding_scale", ""},
 		{customScale(m), "model.attention_scale", ""},
-		{m.Activation == "geglu", "model.activation=geglu", ""},
-		{m.Activation == "swiglu" && !isOne(m.ActivationAlpha), capability.Of("model.activation_alpha", m.ActivationAlpha), ""},
-		{m.ActivationClamp > 0, "model.activation_clamp", ""},
-		{m.ActivationOffset != 0, "model.activation_offset", ""},
-		{m.AttentionSinks, "model.attention_sinks", ""},
-		{m.SlidingWindow.Size > 0, "model.sliding_window", ""},
-		{m.MTPLayers > 0 && m.PositionEmbedding.Kind == "learned", "model.mtp_layers with learned positions", ""},
-		{m.MTPLayers > 0 && m.MLA == nil && usesYaRN(m), "model.mtp_layers with yarn", ""},
-		{m.MLA != nil && m.MLA.QLoraRank == 0, "model.mla.q_lora_rank=0",
+		{m.Activation.Kind == "geglu", "model.activation=geglu", ""},
+		{m.Activation.Kind == "swiglu" && !isOne(m.Activation.Alpha), capability.Of("model.activation_alpha", m.Activation.Alpha), ""},
+		{m.Activation.Clamp > 0, "model.activation_clamp", ""},
+		{m.Activation.Offset != 0, "model.activation_offset", ""},
+		{m.Attention.Sinks, "model.attention_sinks", ""},
+		{m.Attention.SlidingWindow.Size > 0, "model.sliding_window", ""},
+		{m.MTP.Layers > 0 && m.PositionEmbedding.Kind == "learned", "model.mtp_layers with learned positions", ""},
+		{m.MTP.Layers > 0 && m.Attention.MLA == nil && usesYaRN(m), "model.mtp_layers with yarn", ""},
+		{m.Attention.MLA != nil && m.Attention.MLA.QLoraRank == 0, "model.mla.q_lora_rank=0",
 			" Since core_v0.19.0 the input of their projection is normalised a second time (mla_qk_norm_config.py)."},
-		{m.MLA != nil && m.QKNorm, "model.qk_norm with model.mla", ""},
+		{m.Attention.MLA != nil && m.Attention.QKNorm, "model.qk_norm with model.mla", ""},
 		{hybrid, "model.layer_pattern", ""},
-		{hybrid && m.QKNorm, "model.qk_norm with model.layer_pattern", " Before, hybrid layers leave the norms out without a word (transformer/attention.py)."},
-		{hybrid && m.MLA != nil, "model.mla with model.layer_pattern", ""},
-		{hybrid && m.SlidingWindow.Size > 0, "model.sliding_window with model.layer_pattern", ""},
+		{hybrid && m.Attention.QKNorm, "model.qk_norm with model.layer_pattern", " Before, hybrid layers leave the norms out without a word (transformer/attention.py)."},
+		{hybrid && m.Attention.MLA != nil, "model.mla with model.layer_pattern", ""},
+		{hybrid && m.Attention.SlidingWindow.Size > 0, "model.sliding_window with model.layer_pattern", ""},
 		{hybrid && usesYaRN(m), "model.position_embedding.scaling=yarn with model.layer_pattern", ""},
 		{m.Mamba != nil && m.Mamba.ConvKernel != mixerKernel, "model.mamba.conv_kernel", ""},
-		{m.AttentionGate, "model.attention_output_gate", ""},
-		{m.AttentionGate && m.MLA != nil, "model.attention_output_gate with model.mla", ""},
+		{m.Attention.Gate, "model.attention_output_gate", ""},
+		{m.Attention.Gate && m.Attention.MLA != nil, "model.attention_output_gate with model.mla", ""},
 		{m.MoE != nil && m.MoE.SharedExpertGate, "model.moe.shared_expert_gate", ""},
 		{m.MoE != nil && m.MoE.LatentSize > 0, "model.moe.latent_size", ""},
 	}, diags)
-	if m.KVHeads > m.AttentionHeads || !divides(m.KVHeads, m.AttentionHeads) {
+	if m.Attention.KVHeads > m.Attention.Heads || !divides(m.Attention.KVHeads, m.Attention.Heads) {
 		diags.Error(UnsupportedModel, j.Sources.Range("model.kv_heads"), "Megatron-LM cannot build this model",
-			fmt.Sprintf("attention_heads (%d) must be a multiple of kv_heads (%d).", m.AttentionHeads, m.KVHeads))
+			fmt.Sprintf("attention_heads (%d) must be a multiple of kv_heads (%d).", m.Attention.Heads, m.Attention.KVHeads))
 	}
 }
 
@@ -83,10 +83,10 @@ func isOne(v float64) bool { return v == 0 || v == 1 }
 
 // customScale reports a softmax scale that is not the usual one of the head.
 func customScale(m *job.Model) bool {
-	if m.AttentionScale == 0 || m.MLA != nil {
+	if m.Attention.Scale == 0 || m.Attention.MLA != nil {
 		return false
 	}
-	return math.Abs(m.AttentionScale*math.Sqrt(float64(m.HeadDim))-1) > 1e-6
+	return math.Abs(m.Attention.Scale*math.Sqrt(float64(m.Attention.HeadDim))-1) > 1e-6
 }
 
 // has reports whether the release has a feature, for some jobs at least.
@@ -119,11 +119,11 @@ func checkBias(v *version, j *job.Job, diags *diag.List) {
 	}
 	const oneSwitch = "Megatron-LM has one switch for the biases of the attention output and the feed-forward layers (--disable-bias-linear)"
 	switch {
-	case m.QKVBias && m.MLPBias:
+	case m.Attention.QKVBias && m.MLPBias:
 		refuse("model.qkv_bias with mlp_bias", "qkv_bias with mlp_bias: "+oneSwitch+". Set attention_bias = true in place of qkv_bias, or mlp_bias = false.")
-	case m.AttentionBias && !m.MLPBias:
+	case m.Attention.Bias && !m.MLPBias:
 		refuse("model.attention_bias without mlp_bias", "attention_bias without mlp_bias: "+oneSwitch+". Set both alike; biases on query, key and value alone are qkv_bias.")
-	case m.MLPBias && !m.AttentionBias:
+	case m.MLPBias && !m.Attention.Bias:
 		refuse("model.mlp_bias without attention_bias", "mlp_bias without attention_bias: "+oneSwitch+". Set both alike.")
 	}
 	if m.MoE != nil && m.MoE.Router.Bias != m.MLPBias {
@@ -171,7 +171,7 @@ func checkRope(v *version, j *job.Job, diags *diag.List) {
 		if !v.has(linear) {
 			refuse(linear, "pretrain_gpt.py of "+v.name+" does not pass --rotary-seq-len-interpolation-factor on to the model.")
 		}
-		if s.Factor != math.Trunc(s.Factor) || j.Model.MLA != nil {
+		if s.Factor != math.Trunc(s.Factor) || j.Model.Attention.MLA != nil {
 			refuse(linear, "Megatron-LM stretches rope by whole factors (--rotary-seq-len-interpolation-factor), and not with latent attention.")
 		}
 	case "yarn":
@@ -189,7 +189,7 @@ const (
 
 func checkYarn(v *version, j *job.Job, s *job.RopeScaling, diags *diag.List) {
 	at := j.Sources.Range("model.position_embedding.scaling")
-	if j.Model.MLA == nil {
+	if j.Model.Attention.MLA == nil {
 		if f := capability.Feature("model.position_embedding.scaling=yarn"); !v.has(f) {
 			diags.Error(UnsupportedModel, at, "Megatron-LM cannot build this model",
 				fmt.Sprintf("YaRN without latent attention has no options in %s. %s", v.name, capability.Alternatives(f)))

@@ -23,12 +23,12 @@ func TestRules(t *testing.T) {
 		edit    func(j *job.Job, l *plan.Layout)
 	}{
 		{RuleHeads, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
-			j.Model.AttentionHeads, j.Model.KVHeads = 36, 36
+			j.Model.Attention.Heads, j.Model.Attention.KVHeads = 36, 36
 			l.TensorParallel = 8
 		}},
-		{RuleKVHeads, "core_v0.15.3", func(j *job.Job, l *plan.Layout) { j.Model.KVHeads = 4; l.TensorParallel = 8 }},
+		{RuleKVHeads, "core_v0.15.3", func(j *job.Job, l *plan.Layout) { j.Model.Attention.KVHeads = 4; l.TensorParallel = 8 }},
 		{RuleKVHeads, "core_v0.16.0", func(j *job.Job, l *plan.Layout) {
-			j.Model.KVHeads, j.Model.AttentionHeads = 12, 48
+			j.Model.Attention.KVHeads, j.Model.Attention.Heads = 12, 48
 			l.TensorParallel = 8
 		}},
 		{RuleFFN, "core_v0.18.2", func(j *job.Job, l *plan.Layout) { j.Model.FFNHiddenSize = 14337; l.TensorParallel = 2 }},
@@ -257,11 +257,13 @@ func TestDiagnostics(t *testing.T) {
 		{"gpt_oss", "core_v0.18.2", func(j *job.Job) { j.Model = gptOSS() }, UnsupportedModel, "Megatron-LM from core_v0.19.0 on, TorchTitan"},
 		{"softcap", "core_v0.19.2", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, `DeepSpeed has it for architecture "gemma2"`},
 		{"alibi", "core_v0.19.2", func(j *job.Job) { j.Model.PositionEmbedding = job.PositionEmbedding{Kind: "alibi"} }, UnsupportedModel, "ALiBi"},
-		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
-		{"prediction with YaRN", "core_v0.19.2", func(j *job.Job) { j.Model = gptOSS(); j.Model.MTPLayers = 1 }, UnsupportedModel, "multi-token prediction with YaRN"},
+		{"queries without a low rank", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.Attention.MLA.QLoraRank = 0 }, UnsupportedModel, "a second time"},
+		{"prediction with YaRN", "core_v0.19.2", func(j *job.Job) { j.Model = gptOSS(); j.Model.MTP.Layers = 1 }, UnsupportedModel, "multi-token prediction with YaRN"},
 		{"queued again without the optimizer", "core_v0.19.2", func(j *job.Job) { j.Training.Checkpoint.SaveOptimizer, j.Slurm.Requeue = false, job.Some(true) }, UnsupportedCheckpoint, "Set save_optimizer = true"},
-		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.AttentionBias = true }, UnsupportedModel, "--disable-bias-linear"},
-		{"biases of queries and of the MLP", "core_v0.19.2", func(j *job.Job) { j.Model.QKVBias, j.Model.AttentionBias, j.Model.MLPBias = true, true, false }, UnsupportedModel, "--disable-bias-linear"},
+		{"bias", "core_v0.19.2", func(j *job.Job) { j.Model.Attention.Bias = true }, UnsupportedModel, "--disable-bias-linear"},
+		{"biases of queries and of the MLP", "core_v0.19.2", func(j *job.Job) {
+			j.Model.Attention.QKVBias, j.Model.Attention.Bias, j.Model.MLPBias = true, true, false
+		}, UnsupportedModel, "--disable-bias-linear"},
 		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 32, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "factor of 8"},

@@ -63,7 +63,7 @@ func goldenCases() []goldenCase {
 				l.StageLayers, l.Recompute, l.ZeroStage = []int{1, 1, 1, 1}, plan.RecomputeNone, 2
 			}), nil)
 			add("biases", denseModel(), 4, layoutOf(func(l *plan.Layout) { l.TensorParallel, l.DataParallelShard, l.MicroBatches = 2, 2, 4 }), func(j *job.Job) {
-				j.Model.Architecture, j.Model.QKVBias = "qwen2", true
+				j.Model.Architecture, j.Model.Attention.QKVBias = "qwen2", true
 			})
 		}
 		add("float8", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {

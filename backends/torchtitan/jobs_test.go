@@ -11,8 +11,8 @@ import (
 func denseModel() job.Model {
 	return job.Model{
 		Name: "small", Architecture: "llama", Layers: 4, HiddenSize: 64, FFNHiddenSize: 176,
-		AttentionHeads: 4, KVHeads: 2, HeadDim: 16, VocabSize: 512, SequenceLength: 128, MaxPositions: 256,
-		Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+		Attention: job.Attention{Heads: 4, KVHeads: 2, HeadDim: 16}, VocabSize: 512, SequenceLength: 128, MaxPositions: 256,
+		Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-5}, InitStd: 0.02,
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 500000},
 	}
 }
@@ -20,7 +20,7 @@ func denseModel() job.Model {
 // expertModel is a small Qwen3 with experts.
 func expertModel() job.Model {
 	m := denseModel()
-	m.Name, m.Architecture, m.QKNorm, m.HeadDim, m.NormEpsilon = "small_moe", "qwen3_moe", true, 32, 1e-6
+	m.Name, m.Architecture, m.Attention.QKNorm, m.Attention.HeadDim, m.Norm.Epsilon = "small_moe", "qwen3_moe", true, 32, 1e-6
 	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 48, LayerFrequency: 1,
 		Router: job.Router{Score: "softmax", Balance: "aux_loss", AuxCoefficient: 1e-3, Normalize: true, PreSoftmax: true, DType: "fp32"}}
 	return m
@@ -29,8 +29,8 @@ func expertModel() job.Model {
 // latentModel is a small DeepSeek-V3.
 func latentModel() job.Model {
 	m := denseModel()
-	m.Name, m.Architecture, m.KVHeads = "small_mla", "deepseek_v3", 4
-	m.MLA = &job.MLA{QLoraRank: 24, KVLoraRank: 16, QKNopeHeadDim: 16, QKRopeHeadDim: 8, VHeadDim: 16}
+	m.Name, m.Architecture, m.Attention.KVHeads = "small_mla", "deepseek_v3", 4
+	m.Attention.MLA = &job.MLA{QLoraRank: 24, KVLoraRank: 16, QKNopeHeadDim: 16, QKRopeHeadDim: 8, VHeadDim: 16}
 	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 48, SharedExperts: 1, SharedExpertFFNHiddenSize: 48, FirstDenseLayers: 1, LayerFrequency: 1,
 		Router: job.Router{Score: "sigmoid", Balance: "bias", BiasUpdateRate: 1e-3, Groups: 4, GroupTopK: 2, ScalingFactor: 2.5, Normalize: true, DType: "fp32"}}
 	m.PositionEmbedding.Scaling = &job.RopeScaling{Type: "yarn", Factor: 40, OriginalLength: 64, BetaFast: 32, BetaSlow: 1, MScale: 1, MScaleAllDim: 1}
@@ -40,9 +40,9 @@ func latentModel() job.Model {
 // sinkModel is a small gpt-oss.
 func sinkModel() job.Model {
 	m := denseModel()
-	m.Name, m.Architecture, m.AttentionSinks, m.AttentionBias, m.MLPBias = "small_sink", "gpt_oss", true, true, true
-	m.ActivationAlpha, m.ActivationClamp, m.ActivationOffset = 1.702, 7, 1
-	m.SlidingWindow = job.SlidingWindow{Size: 32, Pattern: 2}
+	m.Name, m.Architecture, m.Attention.Sinks, m.Attention.Bias, m.MLPBias = "small_sink", "gpt_oss", true, true, true
+	m.Activation.Alpha, m.Activation.Clamp, m.Activation.Offset = 1.702, 7, 1
+	m.Attention.SlidingWindow = job.SlidingWindow{Size: 32, Pattern: 2}
 	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 48, LayerFrequency: 1,
 		Router: job.Router{Score: "softmax", Balance: "aux_loss", AuxCoefficient: 0.9, DType: "fp32", Bias: true}}
 	m.PositionEmbedding.Scaling = &job.RopeScaling{Type: "yarn", Factor: 32, OriginalLength: 4096, BetaFast: 32, BetaSlow: 1, Untruncated: true}

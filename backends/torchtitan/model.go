@@ -55,40 +55,40 @@ func only(argument, has string, value func(m *job.Model) string) gap {
 // pre-norm RMSNorm, rotary attention and a gated MLP.
 var commonGaps = []gap{
 	lack("model.layer_pattern", func(m *job.Model) bool { return m.LayerPattern != "" }),
-	lack("model.attention_output_gate", func(m *job.Model) bool { return m.AttentionGate }),
+	lack("model.attention_output_gate", func(m *job.Model) bool { return m.Attention.Gate }),
 	lack("model.moe.shared_expert_gate", func(m *job.Model) bool { return m.MoE != nil && m.MoE.SharedExpertGate }),
 	lack("model.moe.latent_size", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LatentSize > 0 }),
 	only("model.position_embedding", "rope", func(m *job.Model) string { return m.PositionEmbedding.Kind }),
 	lack("model.position_embedding.partial", func(m *job.Model) bool { return m.PositionEmbedding.Partial != 0 && m.PositionEmbedding.Partial != 1 }),
 	lack("model.position_embedding.scaling=linear", func(m *job.Model) bool { return scalingType(m) == "linear" }),
-	only("model.normalization", "rmsnorm", func(m *job.Model) string { return m.Normalization }),
-	lack("model.zero_centered_norm", func(m *job.Model) bool { return m.ZeroCenteredNorm }),
-	only("model.activation", "swiglu", func(m *job.Model) string { return m.Activation }),
+	only("model.normalization", "rmsnorm", func(m *job.Model) string { return m.Norm.Kind }),
+	lack("model.zero_centered_norm", func(m *job.Model) bool { return m.Norm.ZeroCentered }),
+	only("model.activation", "swiglu", func(m *job.Model) string { return m.Activation.Kind }),
 	lack("model.dropout", func(m *job.Model) bool { return m.Dropout > 0 }),
-	lack("model.post_norms", func(m *job.Model) bool { return m.PostNorms }),
-	lack("model.attention_logit_softcap", func(m *job.Model) bool { return m.AttentionSoftcap > 0 }),
+	lack("model.post_norms", func(m *job.Model) bool { return m.Norm.Post }),
+	lack("model.attention_logit_softcap", func(m *job.Model) bool { return m.Attention.Softcap > 0 }),
 	lack("model.final_logit_softcap", func(m *job.Model) bool { return m.FinalSoftcap > 0 }),
 	lack("model.embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }),
-	lack("model.attention_scale", func(m *job.Model) bool { return m.AttentionScale != 0 && m.MLA == nil }),
+	lack("model.attention_scale", func(m *job.Model) bool { return m.Attention.Scale != 0 && m.Attention.MLA == nil }),
 	lack("model.moe.token_drop", func(m *job.Model) bool { return m.MoE != nil && m.MoE.TokenDrop }),
 	lack("model.moe.layer_frequency", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LayerFrequency > 1 }),
 	lack("model.moe.shared_expert_ffn_hidden_size", unevenShared),
-	lack("model.mtp_layers", func(m *job.Model) bool { return m.MTPLayers > 0 }),
+	lack("model.mtp_layers", func(m *job.Model) bool { return m.MTP.Layers > 0 }),
 }
 
 // plainGaps hold for every model but gpt_oss.
 var plainGaps = []gap{
-	lack("model.attention_sinks", func(m *job.Model) bool { return m.AttentionSinks }),
-	lack("model.attention_bias", func(m *job.Model) bool { return m.AttentionBias }),
+	lack("model.attention_sinks", func(m *job.Model) bool { return m.Attention.Sinks }),
+	lack("model.attention_bias", func(m *job.Model) bool { return m.Attention.Bias }),
 	lack("model.mlp_bias", func(m *job.Model) bool { return m.MLPBias }),
-	lack("model.sliding_window", func(m *job.Model) bool { return m.SlidingWindow.Size > 0 }),
-	lack("model.activation_clamp", func(m *job.Model) bool { return m.ActivationClamp != 0 }),
-	lack("model.activation_offset", func(m *job.Model) bool { return m.ActivationOffset != 0 }),
+	lack("model.sliding_window", func(m *job.Model) bool { return m.Attention.SlidingWindow.Size > 0 }),
+	lack("model.activation_clamp", func(m *job.Model) bool { return m.Activation.Clamp != 0 }),
+	lack("model.activation_offset", func(m *job.Model) bool { return m.Activation.Offset != 0 }),
 	func(m *job.Model) capability.Feature {
-		if m.ActivationAlpha == 0 || m.ActivationAlpha == 1 {
+		if m.Activation.Alpha == 0 || m.Activation.Alpha == 1 {
 			return ""
 		}
-		return capability.Of("model.activation_alpha", m.ActivationAlpha)
+		return capability.Of("model.activation_alpha", m.Activation.Alpha)
 	},
 }
 
@@ -96,19 +96,21 @@ var plainGaps = []gap{
 // (models/gpt_oss/model/moe.py: alpha 1.702, offset 1; sliding layers are the
 // even ones).
 var sinkGaps = []gap{
-	lack("model.activation_alpha with model.attention_sinks", func(m *job.Model) bool { return m.ActivationAlpha != 1.702 || m.ActivationOffset != 1 }),
-	lack("model.attention_bias=false with model.attention_sinks", func(m *job.Model) bool { return !m.AttentionBias || !m.MLPBias }),
-	lack("model.sliding_window with model.attention_sinks", func(m *job.Model) bool { return m.SlidingWindow.Size == 0 || m.SlidingWindow.Pattern != 2 }),
+	lack("model.activation_alpha with model.attention_sinks", func(m *job.Model) bool { return m.Activation.Alpha != 1.702 || m.Activation.Offset != 1 }),
+	lack("model.attention_bias=false with model.attention_sinks", func(m *job.Model) bool { return !m.Attention.Bias || !m.MLPBias }),
+	lack("model.sliding_window with model.attention_sinks", func(m *job.Model) bool {
+		return m.Attention.SlidingWindow.Size == 0 || m.Attention.SlidingWindow.Pattern != 2
+	}),
 	lack("model.moe with model.attention_sinks", func(m *job.Model) bool {
 		return m.MoE == nil || m.MoE.FirstDenseLayers > 0 || m.MoE.SharedExperts > 0 || !m.MoE.Router.Bias
 	}),
 	lack("model.tied_embeddings with model.attention_sinks", func(m *job.Model) bool { return m.TiedEmbeddings }),
-	lack("model.qk_norm with model.attention_sinks", func(m *job.Model) bool { return m.QKNorm }),
+	lack("model.qk_norm with model.attention_sinks", func(m *job.Model) bool { return m.Attention.QKNorm }),
 }
 
 // latentGaps hold for deepseek_v3.
 var latentGaps = []gap{
-	lack("model.qk_norm with model.mla", func(m *job.Model) bool { return m.QKNorm }),
+	lack("model.qk_norm with model.mla", func(m *job.Model) bool { return m.Attention.QKNorm }),
 	lack("model.tied_embeddings with model.mla", func(m *job.Model) bool { return m.TiedEmbeddings }),
 	lack("model.mla without experts", func(m *job.Model) bool { return m.MoE == nil || m.MoE.SharedExperts == 0 }),
 	lack("model.position_embedding.scaling=llama3 with model.mla", func(m *job.Model) bool { return scalingType(m) == "llama3" }),
@@ -137,7 +139,7 @@ func scalingType(m *job.Model) string {
 }
 
 // plainHeads reports that the heads fill the hidden size.
-func plainHeads(m *job.Model) bool { return m.AttentionHeads*m.HeadDim == m.HiddenSize }
+func plainHeads(m *job.Model) bool { return m.Attention.Heads*m.Attention.HeadDim == m.HiddenSize }
 
 // familyOf picks the framework's model for the job and says what it lacks, all
 // at once: one part is seldom the only one.

@@ -12,10 +12,10 @@ import (
 // the reason says so; the others fail later, inside a kernel or a collective.
 var commonRules = []target.Rule{
 	{ID: ruleHeads, Mesh: true, Reason: "tensor_parallel must divide attention_heads: the query projection is split by heads", Breaks: func(f *target.Facts) bool {
-		return f.Job.Model.AttentionHeads%f.Layout.TensorParallel != 0
+		return f.Job.Model.Attention.Heads%f.Layout.TensorParallel != 0
 	}},
 	{ID: ruleKVHeads, Mesh: true, Reason: "tensor_parallel must divide kv_heads: TorchTitan does not replicate key and value heads", Breaks: func(f *target.Facts) bool {
-		return f.Job.Model.MLA == nil && f.Job.Model.KVHeads%f.Layout.TensorParallel != 0
+		return f.Job.Model.Attention.MLA == nil && f.Job.Model.Attention.KVHeads%f.Layout.TensorParallel != 0
 	}},
 	{ID: ruleTensorShards, Mesh: true, Reason: "tensor_parallel must divide vocab_size and the feed-forward sizes: their matrices are split evenly", Breaks: unevenShards},
 	{ID: rulePipelineTied, Mesh: true, Reason: "tied embeddings cannot be split over pipeline stages (NotImplementedError in TorchTitan)", Breaks: func(f *target.Facts) bool {
@@ -82,7 +82,7 @@ var rules022 = []target.Rule{
 		return l.ExpertTensorParallel != l.TensorParallel && (l.ExpertParallel == 1 || l.ExpertTensorParallel != 1)
 	}},
 	{ID: ruleContextMask, Mesh: true, Reason: "0.2.2 cannot combine context_parallel with document masks, restarting position ids, or latent attention on a GPU for which SDPA has no kernel of it; 0.3.0 can", Breaks: func(f *target.Facts) bool {
-		d, m := &f.Job.Training.Data, f.Job.Model.MLA
+		d, m := &f.Job.Training.Data, f.Job.Model.Attention.MLA
 		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs || m != nil && !fusesLatent(f.Job))
 	}},
 }

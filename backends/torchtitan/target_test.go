@@ -200,12 +200,15 @@ func TestRefusals(t *testing.T) {
 		detail   string
 	}{
 		{"learned positions", "both", func(j *job.Job) { j.Model.PositionEmbedding.Kind = "learned" }, UnsupportedModel, `Megatron-LM and DeepSpeed (for architecture "gpt") have it`},
-		{"gelu", "both", func(j *job.Job) { j.Model.Activation = "gelu" }, UnsupportedModel, "lacks GELU"},
+		{"gelu", "both", func(j *job.Job) { j.Model.Activation.Kind = "gelu" }, UnsupportedModel, "lacks GELU"},
 		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "a soft cap on the final logits"},
-		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTPLayers = 1 }, UnsupportedModel, "mtp_layers = 0"},
-		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
-		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},
-		{"biases of queries with sinks", "both", func(j *job.Job) { j.Model = sinkModel(); j.Model.QKVBias, j.Model.AttentionBias = true, false }, UnsupportedModel, "attention sinks without biases"},
+		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTP.Layers = 1 }, UnsupportedModel, "mtp_layers = 0"},
+		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
+		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.Attention.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},
+		{"biases of queries with sinks", "both", func(j *job.Job) {
+			j.Model = sinkModel()
+			j.Model.Attention.QKVBias, j.Model.Attention.Bias = true, false
+		}, UnsupportedModel, "attention sinks without biases"},
 		{"tied with llama3 scaling", "0.2.2", func(j *job.Job) {
 			j.Model.TiedEmbeddings = true
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
@@ -284,7 +287,7 @@ func TestFamilies(t *testing.T) {
 	tied := denseModel()
 	tied.TiedEmbeddings = true
 	wide := denseModel()
-	wide.HeadDim = 32
+	wide.Attention.HeadDim = 32
 	for _, c := range []struct {
 		model               job.Model
 		before, after       string

@@ -24,9 +24,9 @@ func version022() *version {
 	v := &version{
 		name: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", options022),
 		families: []family{
-			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
+			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}},
-			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
+			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.Attention.Sinks },
 				gaps: sinkGaps, unmasked: true, allToAll: true, weights: []string{"gpt_oss"}},
 			{module: "qwen3", fits: needsQuery022,
 				gaps:  slices.Concat(plainGaps, queryGaps, []gap{noQKVBias, noDenseLayers}),
@@ -52,7 +52,7 @@ func version022() *version {
 
 // noQKVBias holds for the models of 0.2.2, whose projections are written
 // without biases (models/llama3/model/model.py, models/qwen3/model/model.py).
-var noQKVBias = lack("model.qkv_bias", func(m *job.Model) bool { return m.QKVBias })
+var noQKVBias = lack("model.qkv_bias", func(m *job.Model) bool { return m.Attention.QKVBias })
 
 // noDenseLayers holds for its qwen3.
 var noDenseLayers = lack("model.moe.first_dense_layers", func(m *job.Model) bool { return m.MoE != nil && m.MoE.FirstDenseLayers > 0 })
@@ -61,7 +61,7 @@ var noYarn = lack("model.position_embedding.scaling=yarn", func(m *job.Model) bo
 
 // needsQuery022 reports what 0.2.2's llama3 lacks and its qwen3 has.
 func needsQuery022(m *job.Model) bool {
-	return m.MoE != nil || m.QKNorm || m.TiedEmbeddings || !plainHeads(m)
+	return m.MoE != nil || m.Attention.QKNorm || m.TiedEmbeddings || !plainHeads(m)
 }
 
 func launch022(b *build) launch {
@@ -243,7 +243,7 @@ func (b *build) view022() map[string]any {
 		"Header": render.Header, "Summary": b.summary(), "Module": b.family.module,
 		"ModelImports": imports, "Model": model,
 		"InitStd": render.Python(m.InitStd), "InitWhy": "spec: model.init_std",
-		"NormEpsilon": render.Python(m.NormEpsilon), "Layers": m.Layers,
+		"NormEpsilon": render.Python(m.Norm.Epsilon), "Layers": m.Layers,
 		"DocumentMask": data.DocumentMask, "RestartPositions": render.Python(data.ResetPositionIDs),
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
 		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
@@ -272,9 +272,9 @@ func model022(b *build) (imports []string, expression string) {
 	}
 	fields := []field{
 		{"dim", m.HiddenSize, "spec: model.hidden_size"}, {"n_layers", m.Layers, "spec: model.layers"},
-		{"n_heads", m.AttentionHeads, "spec: model.attention_heads"},
+		{"n_heads", m.Attention.Heads, "spec: model.attention_heads"},
 		{"vocab_size", vocabulary(m, 1), "spec: model.vocab_size"},
-		{"norm_eps", m.NormEpsilon, "spec: model.norm_epsilon"},
+		{"norm_eps", m.Norm.Epsilon, "spec: model.norm_epsilon"},
 		{"rope_theta", m.PositionEmbedding.Theta, "spec: model.position_embedding"},
 		{"max_seq_len", max(m.SequenceLength, m.MaxPositions), ""},
 	}
@@ -298,14 +298,14 @@ func attention022(b *build) []field {
 // flexes022 says that attention is FlexAttention: for masks of documents, for
 // attention sinks, and where SDPA falls back to one that keeps all scores.
 func flexes022(f *family, j *job.Job) bool {
-	return j.Training.Data.DocumentMask || f.module == "gpt_oss" || j.Model.MLA != nil && !fusesLatent(j)
+	return j.Training.Data.DocumentMask || f.module == "gpt_oss" || j.Model.Attention.MLA != nil && !fusesLatent(j)
 }
 
 // fusesLatent says that SDPA has a kernel for keys that are wider than values:
 // cuDNN has for 192 and 128, on Hopper and its successor (torch 2.11,
 // aten/src/ATen/native/transformers/cuda/sdp_utils.cpp), FlashAttention has not.
 func fusesLatent(j *job.Job) bool {
-	m, c := j.Model.MLA, computeCapability(&j.Cluster.GPU)
+	m, c := j.Model.Attention.MLA, computeCapability(&j.Cluster.GPU)
 	keys := m.QKNopeHeadDim + m.QKRopeHeadDim
 	return keys == m.VHeadDim || max(keys, m.VHeadDim) <= 128 || (c == 9 || c >= 10 && c < 11) && keys == 192 && m.VHeadDim == 128
 }
@@ -325,7 +325,7 @@ func llama022(b *build) []field {
 		}, 4)
 	}
 	return append([]field{
-		{"n_kv_heads", m.KVHeads, "spec: model.kv_heads"},
+		{"n_kv_heads", m.Attention.KVHeads, "spec: model.kv_heads"},
 		{"multiple_of", m.FFNHiddenSize, "spec: model.ffn_hidden_size, exactly"},
 		{"ffn_dim_multiplier", ffnFactor(m), "so that the multiple is taken once"},
 		{"rope_scaling_args", render.PythonExpression(scaling), ""},
@@ -341,8 +341,8 @@ func ffnFactor(m *job.Model) float64 {
 func query022(b *build) []field {
 	m := &b.j.Model
 	fields := []field{
-		{"n_kv_heads", m.KVHeads, "spec: model.kv_heads"}, {"head_dim", m.HeadDim, "spec: model.head_dim"},
-		{"hidden_dim", m.FFNHiddenSize, "spec: model.ffn_hidden_size"}, {"qk_norm", m.QKNorm, "spec: model.qk_norm"},
+		{"n_kv_heads", m.Attention.KVHeads, "spec: model.kv_heads"}, {"head_dim", m.Attention.HeadDim, "spec: model.head_dim"},
+		{"hidden_dim", m.FFNHiddenSize, "spec: model.ffn_hidden_size"}, {"qk_norm", m.Attention.QKNorm, "spec: model.qk_norm"},
 		{"enable_weight_tying", m.TiedEmbeddings, "spec: model.tied_embeddings"},
 	}
 	if m.MoE != nil {
@@ -359,9 +359,9 @@ func latent022(b *build) []field {
 		{"inter_dim", m.FFNHiddenSize, "spec: model.ffn_hidden_size"},
 		{"moe_inter_dim", m.MoE.ExpertFFNHiddenSize, "spec: model.moe.expert_ffn_hidden_size"},
 		{"n_dense_layers", m.MoE.FirstDenseLayers, "spec: model.moe.first_dense_layers"},
-		{"q_lora_rank", m.MLA.QLoraRank, "spec: model.mla"}, {"kv_lora_rank", m.MLA.KVLoraRank, ""},
-		{"qk_nope_head_dim", m.MLA.QKNopeHeadDim, ""}, {"qk_rope_head_dim", m.MLA.QKRopeHeadDim, ""},
-		{"v_head_dim", m.MLA.VHeadDim, ""},
+		{"q_lora_rank", m.Attention.MLA.QLoraRank, "spec: model.mla"}, {"kv_lora_rank", m.Attention.MLA.KVLoraRank, ""},
+		{"qk_nope_head_dim", m.Attention.MLA.QKNopeHeadDim, ""}, {"qk_rope_head_dim", m.Attention.MLA.QKRopeHeadDim, ""},
+		{"v_head_dim", m.Attention.MLA.VHeadDim, ""},
 		{"moe_args", render.PythonExpression(experts022(b)), ""},
 	}
 	return append(append(fields, yarn022(m)...), attention022(b)...)
@@ -384,10 +384,10 @@ func yarn022(m *job.Model) []field {
 func sink022(b *build) []field {
 	m := &b.j.Model
 	fields := []field{
-		{"n_kv_heads", m.KVHeads, "spec: model.kv_heads"}, {"head_dim", m.HeadDim, "spec: model.head_dim"},
+		{"n_kv_heads", m.Attention.KVHeads, "spec: model.kv_heads"}, {"head_dim", m.Attention.HeadDim, "spec: model.head_dim"},
 		{"moe_inter_dim", m.MoE.ExpertFFNHiddenSize, "spec: model.moe.expert_ffn_hidden_size"},
-		{"swiglu_limit", m.ActivationClamp, "spec: model"},
-		{"sliding_window_size", m.SlidingWindow.Size, "spec: model.sliding_window, in every second layer"},
+		{"swiglu_limit", m.Activation.Clamp, "spec: model"},
+		{"sliding_window_size", m.Attention.SlidingWindow.Size, "spec: model.sliding_window, in every second layer"},
 		{"attn_type", "flex", "the only kernel of this model"},
 		{"attn_mask_type", "causal", ""},
 		{"moe_args", render.PythonExpression(experts022(b)), ""},

@@ -25,11 +25,11 @@ func version030() *version {
 	v := &version{
 		name: "0.3.0", torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
 		families: []family{
-			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.MLA != nil },
+			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
-			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.AttentionSinks },
+			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.Attention.Sinks },
 				gaps: sinkGaps, pipeline: true, context: true, weights: []string{"gpt_oss"}},
-			{module: "qwen3", fits: func(m *job.Model) bool { return m.MoE != nil || m.QKNorm },
+			{module: "qwen3", fits: func(m *job.Model) bool { return m.MoE != nil || m.Attention.QKNorm },
 				gaps: slices.Concat(plainGaps, queryGaps), pipeline: true, context: true, weights: []string{"qwen3", "qwen3_moe"}},
 			{module: "llama3", fits: func(*job.Model) bool { return true },
 				gaps: slices.Concat(plainGaps, []gap{noYarn}), pipeline: true, context: true, weights: []string{"llama"}},
@@ -226,10 +226,10 @@ func (b *build) view030() map[string]any {
 		"Imports": append(append([]string{}, c.imports...), classImports030(b.family.module)...),
 		"Block":   c.block, "ModelClass": c.model, "Parallelize": c.parallelize, "Adapter": c.adapter,
 		"Layers": m.Layers, "Dim": m.HiddenSize, "Vocab": vocabulary(m, 1),
-		"NormEpsilon": render.Python(m.NormEpsilon), "InitStd": render.Python(m.InitStd),
-		"Heads": m.AttentionHeads, "KVHeads": m.KVHeads, "HeadDim": m.HeadDim, "QKNorm": m.QKNorm, "QKVBias": m.QKVBias,
+		"NormEpsilon": render.Python(m.Norm.Epsilon), "InitStd": render.Python(m.InitStd),
+		"Heads": m.Attention.Heads, "KVHeads": m.Attention.KVHeads, "HeadDim": m.Attention.HeadDim, "QKNorm": m.Attention.QKNorm, "QKVBias": m.Attention.QKVBias,
 		"FFN": m.FFNHiddenSize, "Tied": render.Python(m.TiedEmbeddings), "Rope": b.rope030(),
-		"MoE": m.MoE != nil, "Window": m.SlidingWindow.Size, "SwigluLimit": render.Python(m.ActivationClamp),
+		"MoE": m.MoE != nil, "Window": m.Attention.SlidingWindow.Size, "SwigluLimit": render.Python(m.Activation.Clamp),
 		"Data": b.data(), "Text": b.text(),
 		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": b.checkEvery(),
@@ -270,7 +270,7 @@ func (b *build) expertsView(view map[string]any) {
 }
 
 func (b *build) latentView(view map[string]any) {
-	a := b.j.Model.MLA
+	a := b.j.Model.Attention.MLA
 	if a == nil {
 		return
 	}
@@ -289,12 +289,12 @@ func (f *family) complexRotary() bool { return f.module == "llama3" || f.module 
 // deepseek_v3, halves in the other models.
 func (b *build) rope030() string {
 	m := &b.j.Model
-	class, size := "CosSinRoPE.Config", m.HeadDim
+	class, size := "CosSinRoPE.Config", m.Attention.HeadDim
 	if b.family.complexRotary() {
 		class = "ComplexRoPE.Config"
 	}
-	if m.MLA != nil {
-		size = m.MLA.QKRopeHeadDim
+	if m.Attention.MLA != nil {
+		size = m.Attention.MLA.QKRopeHeadDim
 	}
 	fields := []field{
 		{"dim", size, ""}, {"max_seq_len", max(m.SequenceLength, m.MaxPositions), ""},

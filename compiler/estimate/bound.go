@@ -65,7 +65,7 @@ func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execut
 	t = s
 	work.add(1, &t.embedding)
 	work.add(1, &t.head)
-	work.add(e.model.MTPLayers, &t.mtp)
+	work.add(e.model.MTP.Layers, &t.mtp)
 	for k := range e.arch.Kinds() {
 		quantised, base := *t.at(k, false, false), t.at(k, true, false)
 		n := units.Seconds(e.arch.Count(k, 0, e.model.Layers))

@@ -16,7 +16,7 @@ import (
 func TestFloors(t *testing.T) {
 	for _, r := range runtimes.All() {
 		mixture := moe()
-		mixture.MTPLayers = 1
+		mixture.MTP.Layers = 1
 		used := map[bool]*Evaluator{false: New(jobOf(dense(), 8), targetOf(r)), true: New(jobOf(mixture, 8), targetOf(r))}
 		rapid.Check(t, func(t *rapid.T) {
 			experts := rapid.Bool().Draw(t, "moe")
@@ -49,7 +49,7 @@ func TestFloors(t *testing.T) {
 // is no longer than the step, and tells nearly all of it where there are few.
 func TestFloorsOfManyChunks(t *testing.T) {
 	deep := dense()
-	deep.Layers, deep.HiddenSize, deep.FFNHiddenSize, deep.AttentionHeads, deep.KVHeads, deep.HeadDim, deep.SequenceLength = 1024, 256, 768, 4, 2, 64, 512
+	deep.Layers, deep.HiddenSize, deep.FFNHiddenSize, deep.Attention.Heads, deep.Attention.KVHeads, deep.Attention.HeadDim, deep.SequenceLength = 1024, 256, 768, 4, 2, 64, 512
 	for _, r := range runtimes.All() {
 		e := New(jobOf(deep, 8), targetOf(r))
 		for _, c := range []struct {

@@ -31,8 +31,8 @@ func h100(nodes int) job.Cluster {
 // dense is Llama 3 8B, moe a mixture of experts of about 20 billion parameters.
 func dense() job.Model {
 	return job.Model{
-		Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336, AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 128256,
-		SequenceLength: 8192, Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
+		Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336, Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128}, VocabSize: 128256,
+		SequenceLength: 8192, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
 	}
 }
 
@@ -330,7 +330,7 @@ func TestAllocations(t *testing.T) {
 // as the search does.
 func BenchmarkEvaluate(b *testing.B) {
 	m := dense()
-	m.Layers, m.HiddenSize, m.FFNHiddenSize, m.AttentionHeads = 80, 8192, 28672, 64
+	m.Layers, m.HiddenSize, m.FFNHiddenSize, m.Attention.Heads = 80, 8192, 28672, 64
 	e := New(jobOf(m, 64), targetOf(runtimes.Whole()))
 	x := execution()
 	var all []plan.Layout

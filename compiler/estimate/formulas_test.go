@@ -481,7 +481,7 @@ func TestExpertTraffic(t *testing.T) {
 	}
 	clamped := func(clamp float64) units.Seconds {
 		m := moe()
-		m.ActivationClamp = clamp
+		m.Activation.Clamp = clamp
 		g := targetOf(runtimes.Whole())
 		g.Runtime.Layers.Implementation, g.Runtime.Layers.Elementwise = apart, ""
 		e := New(jobOf(m, 1), g)

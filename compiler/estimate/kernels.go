@@ -64,11 +64,11 @@ func trafficOf(m *job.Model, layers string) layerTraffic {
 	activation := "activation"
 	if m.GatedActivation() {
 		activation = "gated"
-	} else if m.Activation == "relu2" {
+	} else if m.Activation.Kind == "relu2" {
 		activation = "relu2"
 	}
 	return layerTraffic{
-		norm: of(cmp.Or(m.Normalization, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual"),
+		norm: of(cmp.Or(m.Norm.Kind, "rmsnorm")), rope: of("rope"), activation: of(activation), residual: of("residual"),
 		gate: implementations()[fusedLayers]["gated"], convolution: of("convolution"), scan: of("scan"), gatedNorm: of("gated_norm"),
 		gradients: of("gradient_sum"), permute: of("permute"), arrival: of("arrival"), combine: of("combine"),
 		clamp: of("clamp"), inBias: of("expert_in_bias"), outBias: of("expert_out_bias"),

@@ -320,7 +320,7 @@ func (e *Evaluator) chunk(l *plan.Layout, c int) (forward, backward, weight unit
 	}
 	if c == last {
 		add(1, &s.table.head)
-		add(e.model.MTPLayers, &s.table.mtp)
+		add(e.model.MTP.Layers, &s.table.mtp)
 	}
 	forward += e.lateness(host, forward)
 	if s.blocking && c != last {
@@ -358,7 +358,7 @@ func (e *Evaluator) each(l *plan.Layout, rank int, f func(times int, p *pass)) {
 			}
 			if c == last {
 				add(1, &s.table.head)
-				add(e.model.MTPLayers, &s.table.mtp)
+				add(e.model.MTP.Layers, &s.table.mtp)
 			}
 			if t := e.lateness(host, forward); t > 0 {
 				s.late.forward, s.late.lines[lineHost] = t, t

@@ -9,8 +9,8 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-var small = job.Model{Architecture: "llama", Layers: 4, HiddenSize: 1024, FFNHiddenSize: 4096, AttentionHeads: 8, KVHeads: 8, HeadDim: 128, VocabSize: 32000, SequenceLength: 1024,
-	Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
+var small = job.Model{Architecture: "llama", Layers: 4, HiddenSize: 1024, FFNHiddenSize: 4096, Attention: job.Attention{Heads: 8, KVHeads: 8, HeadDim: 128}, VocabSize: 32000, SequenceLength: 1024,
+	Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
 
 // failing is a run of 11,400 steps of ten seconds on 16,384 GPUs that saves every
 // 114 steps, in some submissions, and what becomes of it.

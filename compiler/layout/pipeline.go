@@ -121,7 +121,7 @@ func (s *Space) splits(pp, v int) [][]int {
 			add(uneven(layers, chunks, first, last))
 		}
 	}
-	if v > 1 && s.job.Model.MTPLayers > 0 {
+	if v > 1 && s.job.Model.MTP.Layers > 0 {
 		add(remainder(layers, chunks))
 	}
 	return all

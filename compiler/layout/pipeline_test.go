@@ -41,7 +41,7 @@ func TestVirtualDegrees(t *testing.T) {
 // TestRemainder: 61 layers in 16 chunks are also cut as published launches of
 // DeepSeek-V3 are, into 15 of 4 and 1.
 func TestRemainder(t *testing.T) {
-	j := &job.Job{Model: job.Model{Layers: 61, MTPLayers: 1}}
+	j := &job.Job{Model: job.Model{Layers: 61, MTP: job.MTP{Layers: 1}}}
 	s := &Space{job: j, target: &target.Target{VirtualPipeline: true, UnevenStages: true}}
 	published := append(slices.Repeat([]int{4}, 15), 1)
 	if !slices.ContainsFunc(s.splits(4, 4), func(split []int) bool { return slices.Equal(split, published) }) {

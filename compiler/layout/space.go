@@ -130,8 +130,8 @@ func (s *Space) meshes() {
 		if !s.pipelineDegree(pp) {
 			continue
 		}
-		for _, tp := range divisors(gpus/pp, s.job.Model.AttentionHeads) {
-			if !c.TensorParallel.Allows(tp) || s.job.Model.AttentionHeads%tp != 0 {
+		for _, tp := range divisors(gpus/pp, s.job.Model.Attention.Heads) {
+			if !c.TensorParallel.Allows(tp) || s.job.Model.Attention.Heads%tp != 0 {
 				continue
 			}
 			for _, cp := range divisors(gpus/pp/tp, s.job.Model.SequenceLength) {

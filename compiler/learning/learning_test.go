@@ -11,8 +11,8 @@ import (
 // chinchilla is the run that the law is named after: 70 billion parameters, 1.4e12
 // tokens, batches of 3 million tokens.
 func chinchilla() *job.Job {
-	j := &job.Job{Model: job.Model{Architecture: "llama", Layers: 80, HiddenSize: 8192, FFNHiddenSize: 28672, AttentionHeads: 64, KVHeads: 8, HeadDim: 128,
-		VocabSize: 128256, SequenceLength: 2048, Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}}
+	j := &job.Job{Model: job.Model{Architecture: "llama", Layers: 80, HiddenSize: 8192, FFNHiddenSize: 28672, Attention: job.Attention{Heads: 64, KVHeads: 8, HeadDim: 128},
+		VocabSize: 128256, SequenceLength: 2048, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}}
 	j.Training = job.Training{Tokens: 1.4e12, GlobalBatchSize: 1536, Steps: 445e3, Start: job.Start{From: "scratch"},
 		Schedule:  job.Schedule{Kind: "wsd", WarmupSteps: 4450, DecaySteps: 44500},
 		BatchRamp: &job.BatchRamp{Start: 256, Increment: 256, Sequences: 1e6}}

@@ -89,11 +89,12 @@ func wholeTarget() *target.Target {
 
 // jobOf turns a SimuMax row into a job.
 func (r *row) jobOf() *job.Job {
-	m := job.Model{Layers: r.Model.Layers, HiddenSize: r.Model.Hidden, FFNHiddenSize: r.Model.FFN, AttentionHeads: r.Model.Heads,
-		KVHeads: r.Model.KVHeads, HeadDim: r.Model.HeadDim, VocabSize: r.Model.Vocab, SequenceLength: r.Model.SeqLen,
-		Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
+	m := job.Model{Layers: r.Model.Layers, HiddenSize: r.Model.Hidden, FFNHiddenSize: r.Model.FFN,
+		Attention: job.Attention{Heads: r.Model.Heads, KVHeads: r.Model.KVHeads, HeadDim: r.Model.HeadDim},
+		VocabSize: r.Model.Vocab, SequenceLength: r.Model.SeqLen,
+		Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
 	if x := r.Model.MLA; x != nil {
-		m.MLA = &job.MLA{QLoraRank: x.Q, KVLoraRank: x.KV, QKNopeHeadDim: x.Nope, QKRopeHeadDim: x.Rope, VHeadDim: x.V}
+		m.Attention.MLA = &job.MLA{QLoraRank: x.Q, KVLoraRank: x.KV, QKNopeHeadDim: x.Nope, QKRopeHeadDim: x.Rope, VHeadDim: x.V}
 	}
 	if x := r.Model.MoE; x != nil {
 		m.MoE = &job.MoE{Experts: x.Experts, TopK: x.TopK, ExpertFFNHiddenSize: x.FFN, SharedExperts: x.Shared,

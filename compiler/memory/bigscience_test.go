@@ -21,9 +21,10 @@ func TestBigScience(t *testing.T) {
 		if r.Measured.Peak == 0 {
 			continue
 		}
-		j := &job.Job{Model: job.Model{Layers: r.Model.Layers, HiddenSize: r.Model.Hidden, FFNHiddenSize: r.Model.FFN, AttentionHeads: r.Model.Heads,
-			KVHeads: r.Model.KVHeads, HeadDim: r.Model.Hidden / r.Model.Heads, VocabSize: r.Model.Vocab, SequenceLength: r.Model.SeqLen,
-			Activation: "gelu", Normalization: "layernorm", AttentionBias: true, MLPBias: true, TiedEmbeddings: true, Dropout: 0.1,
+		j := &job.Job{Model: job.Model{Layers: r.Model.Layers, HiddenSize: r.Model.Hidden, FFNHiddenSize: r.Model.FFN,
+			Attention: job.Attention{Heads: r.Model.Heads, KVHeads: r.Model.KVHeads, HeadDim: r.Model.Hidden / r.Model.Heads, Bias: true},
+			VocabSize: r.Model.Vocab, SequenceLength: r.Model.SeqLen,
+			Activation: job.Activation{Kind: "gelu"}, Norm: job.Norm{Kind: "layernorm"}, MLPBias: true, TiedEmbeddings: true, Dropout: 0.1,
 			PaddedVocabSize: 250880, PositionEmbedding: job.PositionEmbedding{Kind: "alibi"}}}
 		j.Training.Optimizer.Kind, j.Cluster.GPU.ComputeCapability = "adam", "8.0"
 		x := &plan.Execution{Attention: "unfused", OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1, GradientDType: "fp16"}

@@ -85,7 +85,7 @@ func (m *Model) fill(e *evaluation, number, class int, c *content) {
 	for k := range t.kinds {
 		n := m.arch.Count(k, p.starts[number], p.starts[number+1])
 		if last && k == m.arch.MTPKind() {
-			n += m.arch.Model.MTPLayers
+			n += m.arch.Model.MTP.Layers
 		}
 		if n > 0 {
 			c.present[k] = true
@@ -167,7 +167,7 @@ func (m *Model) end(c *content, y *chunk, t *terms) {
 	if !tied {
 		y.elements.Dense += t.word
 	}
-	if c.begins < 0 && (tied || m.arch.Model.MTPLayers > 0) {
+	if c.begins < 0 && (tied || m.arch.Model.MTP.Layers > 0) {
 		y.elements.Dense += t.word
 	}
 }

@@ -62,13 +62,13 @@ var driverMiB = map[string]float64{"H100": 81559, "H200": 143771, "B200": 183359
 
 func (r *bridgeRow) predict() plan.Memory {
 	y := &r.Model
-	m := job.Model{Layers: y.Layers, HiddenSize: y.Hidden, FFNHiddenSize: y.FFN, AttentionHeads: y.Heads, KVHeads: y.KVHeads, HeadDim: y.HeadDim,
-		VocabSize: y.Vocab, SequenceLength: y.SeqLen, MTPLayers: y.MTP, Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
-	if m.HeadDim == 0 {
-		m.HeadDim = y.Hidden / y.Heads
+	m := job.Model{Layers: y.Layers, HiddenSize: y.Hidden, FFNHiddenSize: y.FFN, Attention: job.Attention{Heads: y.Heads, KVHeads: y.KVHeads, HeadDim: y.HeadDim},
+		VocabSize: y.Vocab, SequenceLength: y.SeqLen, MTP: job.MTP{Layers: y.MTP}, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
+	if m.Attention.HeadDim == 0 {
+		m.Attention.HeadDim = y.Hidden / y.Heads
 	}
 	if x := y.MLA; x != nil {
-		m.MLA = &job.MLA{QLoraRank: x.Q, KVLoraRank: x.KV, QKNopeHeadDim: x.Nope, QKRopeHeadDim: x.Rope, VHeadDim: x.V}
+		m.Attention.MLA = &job.MLA{QLoraRank: x.Q, KVLoraRank: x.KV, QKNopeHeadDim: x.Nope, QKRopeHeadDim: x.Rope, VHeadDim: x.V}
 	}
 	if x := y.MoE; x != nil {
 		m.MoE = &job.MoE{Experts: x.Experts, TopK: x.TopK, ExpertFFNHiddenSize: x.FFN, SharedExperts: x.Shared, SharedExpertFFNHiddenSize: x.SharedFFN, FirstDenseLayers: x.FirstDense}

@@ -68,7 +68,7 @@ func TestStaticExperts(t *testing.T) {
 	)
 	memory := func(edit func(*job.MoE)) plan.Memory {
 		j := gpt(hidden, 8, sequence)
-		j.Model.Activation = "swiglu"
+		j.Model.Activation.Kind = "swiglu"
 		j.Model.MoE = &job.MoE{Experts: 8, TopK: topK, ExpertFFNHiddenSize: width}
 		edit(j.Model.MoE)
 		target := wholeTarget()

@@ -14,9 +14,9 @@ import (
 // TP 2 with sequence parallelism, EP 8, one micro-batch of 4,096 tokens, bf16
 // gradients and moments (moonlight_16b_pretrain_config).
 func moonlight(modules ...string) plan.Memory {
-	j := &job.Job{Model: job.Model{Layers: 27, HiddenSize: 2048, FFNHiddenSize: 11264, AttentionHeads: 16, KVHeads: 16, HeadDim: 192,
-		VocabSize: 163840, SequenceLength: 4096, Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
-		MLA: &job.MLA{KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128},
+	j := &job.Job{Model: job.Model{Layers: 27, HiddenSize: 2048, FFNHiddenSize: 11264,
+		Attention: job.Attention{Heads: 16, KVHeads: 16, HeadDim: 192, MLA: &job.MLA{KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128}},
+		VocabSize: 163840, SequenceLength: 4096, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
 		MoE: &job.MoE{Experts: 64, TopK: 6, ExpertFFNHiddenSize: 1408, SharedExperts: 2, SharedExpertFFNHiddenSize: 2816, FirstDenseLayers: 1}}}
 	j.Training.Precision, j.Training.Optimizer.Kind, j.Cluster.GPU.ComputeCapability = "bf16", "adam", "9.0"
 	l := &plan.Layout{TensorParallel: 2, SequenceParallel: true, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 8,
@@ -60,9 +60,9 @@ func TestMoonlight(t *testing.T) {
 // pipeline with one layer per chunk, dropout, GELU with biases, learned
 // positions.
 func TestMegatronCI(t *testing.T) {
-	j := &job.Job{Model: job.Model{Layers: 32, HiddenSize: 4096, FFNHiddenSize: 16384, AttentionHeads: 32, KVHeads: 8, HeadDim: 128,
-		VocabSize: 131073, SequenceLength: 8192, MaxPositions: 8192, Activation: "gelu", Normalization: "layernorm", Dropout: 0.1,
-		AttentionBias: true, MLPBias: true, PositionEmbedding: job.PositionEmbedding{Kind: "learned"}}}
+	j := &job.Job{Model: job.Model{Layers: 32, HiddenSize: 4096, FFNHiddenSize: 16384, Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128, Bias: true},
+		VocabSize: 131073, SequenceLength: 8192, MaxPositions: 8192, Activation: job.Activation{Kind: "gelu"}, Norm: job.Norm{Kind: "layernorm"}, Dropout: 0.1,
+		MLPBias: true, PositionEmbedding: job.PositionEmbedding{Kind: "learned"}}}
 	j.Training.Precision, j.Training.Optimizer.Kind, j.Cluster.GPU.ComputeCapability = "bf16", "adam", "8.0"
 	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 4, VirtualPipeline: 8, PipelineSchedule: plan.ScheduleInterleaved1F1B,
 		ExpertParallel: 1, ExpertTensorParallel: 1, DataParallelReplicate: 1, DataParallelShard: 2, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 4}

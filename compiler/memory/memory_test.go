@@ -20,9 +20,10 @@ import (
 // their closed forms for: LayerNorm, GELU of width 4h, attention that keeps
 // its probabilities, dropout.
 func gpt(hidden, heads, sequence int) *job.Job {
-	j := &job.Job{Model: job.Model{Layers: 4, HiddenSize: hidden, FFNHiddenSize: 4 * hidden, AttentionHeads: heads, KVHeads: heads,
-		HeadDim: hidden / heads, VocabSize: 51200, SequenceLength: sequence, Activation: "gelu", Normalization: "layernorm", Dropout: 0.1,
-		AttentionBias: true, MLPBias: true, PositionEmbedding: job.PositionEmbedding{Kind: "learned"}, TiedEmbeddings: true}}
+	j := &job.Job{Model: job.Model{Layers: 4, HiddenSize: hidden, FFNHiddenSize: 4 * hidden,
+		Attention: job.Attention{Heads: heads, KVHeads: heads, HeadDim: hidden / heads, Bias: true},
+		VocabSize: 51200, SequenceLength: sequence, Activation: job.Activation{Kind: "gelu"}, Norm: job.Norm{Kind: "layernorm"}, Dropout: 0.1,
+		MLPBias: true, PositionEmbedding: job.PositionEmbedding{Kind: "learned"}, TiedEmbeddings: true}}
 	j.Training.Precision = "bf16"
 	j.Training.Optimizer.Kind = "adam"
 	j.Cluster.GPUsPerNode = 8
@@ -112,7 +113,7 @@ func drawJob(t *rapid.T) *job.Job {
 	j.Model.Layers = 8 * rapid.IntRange(1, 3).Draw(t, "layers")
 	j.Model.Dropout = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "dropout")
 	j.Model.TiedEmbeddings = rapid.Bool().Draw(t, "tied")
-	j.Model.Activation = rapid.SampledFrom([]string{"gelu", "swiglu"}).Draw(t, "activation")
+	j.Model.Activation.Kind = rapid.SampledFrom([]string{"gelu", "swiglu"}).Draw(t, "activation")
 	if rapid.Bool().Draw(t, "moe") {
 		j.Model.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 512, FirstDenseLayers: rapid.IntRange(0, 2).Draw(t, "dense")}
 	}
@@ -161,8 +162,8 @@ func drawLayout(t *rapid.T, j *job.Job) (*plan.Layout, *plan.Execution) {
 func TestEveryKind(t *testing.T) {
 	j := gpt(1024, 8, 2048)
 	m := &j.Model
-	m.Layers, m.LayerPattern, m.MTPLayers, m.MTPLayerPattern = 13, "MG*-E*MMG*-E*", 1, "*E"
-	m.SlidingWindow = job.SlidingWindow{Size: 512, Pattern: 2}
+	m.Layers, m.LayerPattern, m.MTP.Layers, m.MTP.LayerPattern = 13, "MG*-E*MMG*-E*", 1, "*E"
+	m.Attention.SlidingWindow = job.SlidingWindow{Size: 512, Pattern: 2}
 	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 1024, LayerFrequency: 1, LoadImbalance: 1}
 	m.Mamba = &job.Mamba{Heads: 8, HeadDim: 32, StateDim: 16, Groups: 4, ConvKernel: 4}
 	m.DeltaNet = &job.DeltaNet{KeyHeads: 4, ValueHeads: 8, KeyHeadDim: 32, ValueHeadDim: 16, ConvKernel: 4}

@@ -13,8 +13,8 @@ import (
 // titan predicts a TorchTitan row: Llama 3 8B, fully sharded, one projection
 // each for q, k and v, the whole loss at once, not compiled.
 func (r *row) titan() plan.Memory {
-	j := &job.Job{Model: job.Model{Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336, AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 128256,
-		SequenceLength: r.Model.SeqLen, Activation: "swiglu", Normalization: "rmsnorm", PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}}
+	j := &job.Job{Model: job.Model{Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336, Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128}, VocabSize: 128256,
+		SequenceLength: r.Model.SeqLen, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}}
 	j.Training.Precision, j.Training.Optimizer.Kind = "bf16", "adamw"
 	j.Cluster.GPUsPerNode, j.Cluster.GPU.ComputeCapability = 8, "9.0"
 	l := &plan.Layout{TensorParallel: r.Layout.TP, SequenceParallel: r.Layout.TP > 1, ContextParallel: r.Layout.CP, PipelineParallel: 1, VirtualPipeline: 1,

@@ -92,7 +92,7 @@ func TestJudgedIsPrinted(t *testing.T) {
 		j := drawJob(t)
 		j.Model.Layers *= rapid.IntRange(1, 4).Draw(t, "deeper")
 		j.Training.Checkpoint = job.Checkpoint{Async: rapid.Bool().Draw(t, "async"), Path: "/c", SaveOptimizer: true}
-		j.Model.MTPLayers = rapid.IntRange(0, 1).Draw(t, "mtp")
+		j.Model.MTP.Layers = rapid.IntRange(0, 1).Draw(t, "mtp")
 		tg := targetOf(rapid.SampledFrom(runtimes.All()).Draw(t, "runtime"))
 		m := New(j, tg)
 		for range walked {

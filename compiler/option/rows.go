@@ -11,7 +11,7 @@ var Axes = []Axis{
 	{
 		Row:    Row{Name: "tensor_parallel", Kind: Count, Min: 1, Doc: "Ranks per tensor group.", Words: "tensor %d", Relief: 6},
 		Mesh:   true,
-		Cuts:   func(j *job.Job) []Whole { return []Whole{{j.Model.AttentionHeads, "attention head"}, gpus(j)} },
+		Cuts:   func(j *job.Job) []Whole { return []Whole{{j.Model.Attention.Heads, "attention head"}, gpus(j)} },
 		Value:  func(l *plan.Layout) any { return &l.TensorParallel },
 		Choice: func(c *job.LayoutConstraints) any { return &c.TensorParallel },
 	}, {

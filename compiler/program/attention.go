@@ -15,9 +15,9 @@ func (b *builder) attention() {
 	m, tp := b.m, b.s.TensorParallel
 	b.open("attention")
 	b.norm(0, residence{})
-	h := headWidths{count: int64(m.AttentionHeads / tp)}
-	h.q = h.count * int64(m.HeadDim)
-	h.kv = int64(max(m.KVHeads/tp, 1) * m.HeadDim)
+	h := headWidths{count: int64(m.Attention.Heads / tp)}
+	h.q = h.count * int64(m.Attention.HeadDim)
+	h.kv = int64(max(m.Attention.KVHeads/tp, 1) * m.Attention.HeadDim)
 	h.v, h.out = h.kv, h.q
 	b.projectQKV(h)
 	if b.a.Layers.SeparateQKV() {
@@ -25,21 +25,21 @@ func (b *builder) attention() {
 	}
 	b.rotate(0, h, b.width())
 	if !b.a.Layers.SeparateQKV() {
-		joined := float64(m.AttentionHeads*m.HeadDim)/float64(tp) + 2*max(float64(m.KVHeads)/float64(tp), 1)*float64(m.HeadDim)
+		joined := float64(m.Attention.Heads*m.Attention.HeadDim)/float64(tp) + 2*max(float64(m.Attention.KVHeads)/float64(tp), 1)*float64(m.Attention.HeadDim)
 		b.add(Operation{Name: "attention.join", Kind: JoinGradients, Component: Attention, Elements: float64(b.tokens) * joined})
 	}
 	b.core(h)
-	if m.AttentionGate {
+	if m.Attention.Gate {
 		b.gateOutput(h)
 	}
-	b.projectOutput(m.AttentionHeads * m.HeadDim)
+	b.projectOutput(m.Attention.Heads * m.Attention.HeadDim)
 	b.close(Attention)
 }
 
 // width is the mean width of query and key.
 func (b *builder) width() float64 {
 	tp := float64(b.s.TensorParallel)
-	return float64(b.m.AttentionHeads*b.m.HeadDim)/tp + max(float64(b.m.KVHeads)/tp, 1)*float64(b.m.HeadDim)
+	return float64(b.m.Attention.Heads*b.m.Attention.HeadDim)/tp + max(float64(b.m.Attention.KVHeads)/tp, 1)*float64(b.m.Attention.HeadDim)
 }
 
 // projectQKV adds the projections of query, key and value. The weights of key
@@ -49,10 +49,10 @@ func (b *builder) width() float64 {
 // fused projection hands over as a copy.
 func (b *builder) projectQKV(h headWidths) {
 	m, element := b.m, b.a.Types.Compute
-	q, kv := m.AttentionHeads/b.s.TensorParallel*m.HeadDim, m.KVHeads*m.HeadDim/b.s.TensorParallel
+	q, kv := m.Attention.Heads/b.s.TensorParallel*m.Attention.HeadDim, m.Attention.KVHeads*m.Attention.HeadDim/b.s.TensorParallel
 	weights := b.qkvWeights()
 	projected := q
-	if m.AttentionGate {
+	if m.Attention.Gate {
 		projected *= 2
 	}
 	gemm := GEMM{M: int(b.tokens), N: projected + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1}
@@ -60,13 +60,13 @@ func (b *builder) projectQKV(h headWidths) {
 	switch {
 	case b.a.Layers.FusedQKV:
 		b.write(&o, b.tokens*(h.q+2*int64(kv))*element)
-		if m.QKNorm {
+		if m.Attention.QKNorm {
 			b.keep(&o, 0, b.tokens*(h.q+h.kv)*element)
 		}
 		b.keep(&o, 0, b.tokens*h.v*element)
 	default:
-		b.write(&o, b.tokens*h.q*element).Autograd = m.QKNorm
-		b.write(&o, b.tokens*h.kv*element).Autograd = m.QKNorm
+		b.write(&o, b.tokens*h.q*element).Autograd = m.Attention.QKNorm
+		b.write(&o, b.tokens*h.kv*element).Autograd = m.Attention.QKNorm
 		b.writeKept(&o, 0, b.tokens*h.v*element)
 	}
 	if b.a.Layers.SeparateQKV() {
@@ -81,9 +81,9 @@ func (b *builder) projectQKV(h headWidths) {
 // qkvWeights are those of the projections of query, key and value.
 func (b *builder) qkvWeights() []Weight {
 	m := b.m
-	q, kv := m.AttentionHeads*m.HeadDim, 2*m.KVHeads*m.HeadDim
+	q, kv := m.Attention.Heads*m.Attention.HeadDim, 2*m.Attention.KVHeads*m.Attention.HeadDim
 	projected := q
-	if m.AttentionGate {
+	if m.Attention.Gate {
 		projected *= 2
 	}
 	w := b.weights(matrix("attention.q.weight", TensorSharded, projected, m.HiddenSize), matrix("attention.kv.weight", TensorSharded, kv, m.HiddenSize))
@@ -98,10 +98,10 @@ func (b *builder) qkvWeights() []Weight {
 // elements that move, per token.
 func (b *builder) rotate(dropped plan.Modules, h headWidths, width float64) {
 	elements := float64(b.tokens) * width
-	if b.m.QKNorm {
+	if b.m.Attention.QKNorm {
 		o := Operation{Name: "attention.qk_norm", Kind: HeadNorm, Component: Attention, Elements: elements}
-		if b.m.MLA == nil {
-			o.Weights = append(b.normWeights("attention.q_norm", b.m.HeadDim), b.normWeights("attention.k_norm", b.m.HeadDim)...)
+		if b.m.Attention.MLA == nil {
+			o.Weights = append(b.normWeights("attention.q_norm", b.m.Attention.HeadDim), b.normWeights("attention.k_norm", b.m.Attention.HeadDim)...)
 		}
 		b.add(o)
 	}
@@ -121,8 +121,8 @@ func (b *builder) core(h headWidths) {
 	m, element := b.m, b.a.Types.Compute
 	o := Operation{Name: "attention.core", Kind: AttentionCore, Component: Attention, Modules: plan.ModuleCoreAttention, Before: ContextGather,
 		Core: b.p.coreAttention(b.kind, b.s)}
-	if m.AttentionSinks && m.MLA == nil {
-		o.Weights = b.weights(vector("attention.sinks", TensorSharded, m.AttentionHeads))
+	if m.Attention.Sinks && m.Attention.MLA == nil {
+		o.Weights = b.weights(vector("attention.sinks", TensorSharded, m.Attention.Heads))
 	}
 	pairs := b.tokens * h.count * int64(m.SequenceLength)
 	extra := b.tokens * (h.out + h.q + h.kv + h.v) * element
@@ -186,9 +186,9 @@ func (b *builder) projectOutput(width int) {
 	m := b.m
 	o := Operation{Name: "attention.output", Component: Attention,
 		Weights: b.weights(matrix("attention.output.weight", TensorSharded, m.HiddenSize, width)),
-		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: m.AttentionHeads / b.s.TensorParallel * (width / m.AttentionHeads), Groups: 1, Count: 1},
+		GEMM:    GEMM{M: int(b.tokens), N: m.HiddenSize, K: m.Attention.Heads / b.s.TensorParallel * (width / m.Attention.Heads), Groups: 1, Count: 1},
 		After:   TensorReduce}
-	if m.AttentionBias && m.MLA == nil {
+	if m.Attention.Bias && m.Attention.MLA == nil {
 		o.Weights = append(o.Weights, vector("attention.output.bias", Replicated, m.HiddenSize))
 	}
 	b.write(&o, b.tokens*int64(m.HiddenSize)*b.a.Types.Compute)
@@ -208,14 +208,14 @@ func (p *Program) coreAttention(k Kind, s *Shape) CoreAttention {
 		Batch:   s.MicroBatch,
 		Queries: m.SequenceLength / s.ContextParallel,
 		Keys:    m.SequenceLength,
-		Heads:   m.AttentionHeads / s.TensorParallel,
-		KVHeads: max(m.KVHeads/s.TensorParallel, 1),
-		QKDim:   m.HeadDim, VDim: m.HeadDim,
+		Heads:   m.Attention.Heads / s.TensorParallel,
+		KVHeads: max(m.Attention.KVHeads/s.TensorParallel, 1),
+		QKDim:   m.Attention.HeadDim, VDim: m.Attention.HeadDim,
 		Window: k.Window,
 	}
-	if m.MLA != nil {
+	if m.Attention.MLA != nil {
 		c.KVHeads = c.Heads
-		c.QKDim, c.VDim = m.MLA.QKNopeHeadDim+m.MLA.QKRopeHeadDim, m.MLA.VHeadDim
+		c.QKDim, c.VDim = m.Attention.MLA.QKNopeHeadDim+m.Attention.MLA.QKRopeHeadDim, m.Attention.MLA.VHeadDim
 	}
 	return c
 }

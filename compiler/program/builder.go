@@ -75,7 +75,7 @@ func (p *Program) builder(s *Shape, a *Assembly) *builder {
 func (b *builder) list(block rune) {
 	switch block {
 	case job.AttentionBlock:
-		if b.m.MLA != nil {
+		if b.m.Attention.MLA != nil {
 			b.latentAttention()
 		} else {
 			b.attention()
@@ -120,7 +120,7 @@ func (b *builder) close(c Component) {
 		b.add(Operation{Name: b.name(".scatter"), Kind: Scatter, Component: c, Tensors: []Tensor{{Bytes: b.stream, Operator: true}}})
 	}
 	width := b.shard() * float64(b.m.HiddenSize)
-	if b.m.PostNorms {
+	if b.m.Norm.Post {
 		name := b.name("_post_norm")
 		b.add(Operation{Name: name, Kind: Norm, Component: Norms, Modules: plan.ModuleNorm, Elements: width,
 			Weights: b.normWeights(name, b.m.HiddenSize), Tensors: []Tensor{{Bytes: b.stream, Autograd: true}}})
@@ -253,7 +253,7 @@ func (b *builder) norm(dropped plan.Modules, on residence) {
 	}
 	b.leave(&o, Tensor{Bytes: b.asInput(output), Dropped: dropped, Autograd: true, Resident: on.output})
 	statistics := int64(4)
-	if b.m.Normalization == "layernorm" {
+	if b.m.Norm.Kind == "layernorm" {
 		statistics = 8
 	}
 	b.keep(&o, dropped, b.local*statistics)

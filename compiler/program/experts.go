@@ -109,7 +109,7 @@ func (b *builder) routed() {
 	if b.a.Layers.SeparateGate && up == 2 {
 		b.keep(&activation, plan.ModuleMoE, f*element)
 	}
-	if b.a.Layers.SeparateGate && m.ActivationClamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
+	if b.a.Layers.SeparateGate && m.Activation.Clamp > 0 { // the clamped halves, and the sigmoid apart from what it scales
 		b.keep(&activation, plan.ModuleMoE, 3*f*element)
 	}
 	b.keepRows(&activation, plan.ModuleMoE|plan.ModuleExpertActivation, b.asInput(f)).Resident = true
@@ -123,7 +123,7 @@ func (b *builder) routed() {
 	if m.MLPBias {
 		b.add(Operation{Name: "experts.in.bias", Kind: ExpertInBias, Component: Experts, Modules: plan.ModuleMoE, Elements: mean * width * float64(up)})
 	}
-	if m.ActivationClamp > 0 && up == 2 {
+	if m.Activation.Clamp > 0 && up == 2 {
 		clamp := Operation{Name: "experts.clamp", Kind: Clamp, Component: Experts, Modules: activation.Modules, Elements: mean * width}
 		if b.a.Layers.JoinsClamped && !b.a.Experts.FusedMLP && !b.static() {
 			b.keepRows(&clamp, clamp.Modules, int64(up)*f*element)

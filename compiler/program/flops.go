@@ -46,11 +46,11 @@ func (p *Program) attentionFLOPs(kind int) float64 {
 		return 0
 	}
 	m := p.Model
-	dims := 2 * m.HeadDim
-	if m.MLA != nil {
-		dims = m.MLA.QKNopeHeadDim + m.MLA.QKRopeHeadDim + m.MLA.VHeadDim
+	dims := 2 * m.Attention.HeadDim
+	if m.Attention.MLA != nil {
+		dims = m.Attention.MLA.QKNopeHeadDim + m.Attention.MLA.QKRopeHeadDim + m.Attention.MLA.VHeadDim
 	}
-	return 2 * float64(m.AttentionHeads*dims) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
+	return 2 * float64(m.Attention.Heads*dims) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
 }
 
 // scanFLOPs is the forward scan of a mixer's state per token.
@@ -65,12 +65,12 @@ func (p *Program) scanFLOPs(kind int) float64 {
 // ModelFLOPsPerToken is forward and backward of the whole model per token,
 // MTP included.
 func (p *Program) ModelFLOPsPerToken() units.FLOPs {
-	n := p.HeadFLOPs() * float64(1+p.Model.MTPLayers)
+	n := p.HeadFLOPs() * float64(1+p.Model.MTP.Layers)
 	for k := range p.kinds {
 		n += float64(p.totals[k]) * p.LayerFLOPs(k)
 	}
 	if p.mtp >= 0 {
-		n += float64(p.Model.MTPLayers) * p.LayerFLOPs(p.mtp)
+		n += float64(p.Model.MTP.Layers) * p.LayerFLOPs(p.mtp)
 	}
 	return units.FLOPs(3 * n)
 }

@@ -79,7 +79,7 @@ func TestModelFLOPs(t *testing.T) {
 	}
 	halved := func(m *job.Model) float64 { return float64(New(m).ModelFLOPsPerToken()) }
 	plain := deepseekV3()
-	plain.MTPLayers = 0
+	plain.MTP.Layers = 0
 	for _, c := range []struct {
 		name      string
 		got, want float64
@@ -116,19 +116,20 @@ func TestWindow(t *testing.T) {
 
 func nemotronH56B() *job.Model {
 	return &job.Model{Layers: 118, LayerPattern: "M-M-M-M*-" + strings.Repeat("M-M-M-M-M*-", 9) + "M-M-M-M-M-", HiddenSize: 8192, FFNHiddenSize: 32768,
-		AttentionHeads: 64, KVHeads: 8, HeadDim: 128, VocabSize: 131072, SequenceLength: 8192, Activation: "relu2", Normalization: "rmsnorm",
+		Attention: job.Attention{Heads: 64, KVHeads: 8, HeadDim: 128}, VocabSize: 131072, SequenceLength: 8192, Activation: job.Activation{Kind: "relu2"}, Norm: job.Norm{Kind: "rmsnorm"},
 		Mamba: &job.Mamba{Heads: 256, HeadDim: 64, StateDim: 256, Groups: 8, ConvKernel: 4}}
 }
 
 // drawModel draws a model whose sizes every drawn split divides.
 func drawModel(t *rapid.T) *job.Model {
-	m := &job.Model{Layers: rapid.IntRange(1, 6).Draw(t, "layers"), HiddenSize: 256, FFNHiddenSize: 512, AttentionHeads: 8, KVHeads: 4, HeadDim: 32,
-		VocabSize: 1024, SequenceLength: 128, Activation: rapid.SampledFrom([]string{"swiglu", "gelu"}).Draw(t, "activation"),
-		Normalization: rapid.SampledFrom([]string{"rmsnorm", "layernorm"}).Draw(t, "norm"), AttentionBias: rapid.Bool().Draw(t, "attention bias"),
-		QKVBias: rapid.Bool().Draw(t, "qkv bias"), MLPBias: rapid.Bool().Draw(t, "mlp bias"), QKNorm: rapid.Bool().Draw(t, "qk norm"), PostNorms: rapid.Bool().Draw(t, "post norms"),
-		AttentionSinks: rapid.Bool().Draw(t, "sinks"), MTPLayers: rapid.IntRange(0, 1).Draw(t, "mtp")}
+	m := &job.Model{Layers: rapid.IntRange(1, 6).Draw(t, "layers"), HiddenSize: 256, FFNHiddenSize: 512,
+		Attention: job.Attention{Heads: 8, KVHeads: 4, HeadDim: 32, Bias: rapid.Bool().Draw(t, "attention bias"), QKVBias: rapid.Bool().Draw(t, "qkv bias"), QKNorm: rapid.Bool().Draw(t, "qk norm"), Sinks: rapid.Bool().Draw(t, "sinks")},
+		VocabSize: 1024, SequenceLength: 128, Activation: job.Activation{Kind: rapid.SampledFrom([]string{"swiglu", "gelu"}).Draw(t, "activation")},
+		Norm:    job.Norm{Kind: rapid.SampledFrom([]string{"rmsnorm", "layernorm"}).Draw(t, "norm"), Post: rapid.Bool().Draw(t, "post norms")},
+		MLPBias: rapid.Bool().Draw(t, "mlp bias"),
+		MTP:     job.MTP{Layers: rapid.IntRange(0, 1).Draw(t, "mtp")}}
 	if rapid.Bool().Draw(t, "mla") {
-		m.MLA = &job.MLA{QLoraRank: rapid.SampledFrom([]int{0, 64}).Draw(t, "q rank"), KVLoraRank: 32, QKNopeHeadDim: 32, QKRopeHeadDim: 16, VHeadDim: 32}
+		m.Attention.MLA = &job.MLA{QLoraRank: rapid.SampledFrom([]int{0, 64}).Draw(t, "q rank"), KVLoraRank: 32, QKNopeHeadDim: 32, QKRopeHeadDim: 16, VHeadDim: 32}
 	}
 	if rapid.Bool().Draw(t, "moe") {
 		m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 64, SharedExperts: rapid.IntRange(0, 2).Draw(t, "shared"),
@@ -148,11 +149,11 @@ func drawPattern(t *rapid.T, m *job.Model) {
 		letters = append(letters, job.ExpertsBlock)
 		m.MoE.FirstDenseLayers = 0
 	}
-	m.AttentionGate = m.MLA == nil && rapid.Bool().Draw(t, "gate")
+	m.Attention.Gate = m.Attention.MLA == nil && rapid.Bool().Draw(t, "gate")
 	m.Mamba = &job.Mamba{Heads: 8, HeadDim: 32, StateDim: 16, Groups: 4, ConvKernel: 4}
 	m.DeltaNet = &job.DeltaNet{KeyHeads: 4, ValueHeads: 8, KeyHeadDim: 32, ValueHeadDim: 16, ConvKernel: 4}
 	m.LayerPattern = string(rapid.SliceOfN(rapid.SampledFrom(letters), m.Layers, m.Layers).Draw(t, "pattern"))
-	m.MTPLayerPattern = string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, 2).Draw(t, "mtp pattern"))
+	m.MTP.LayerPattern = string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, 2).Draw(t, "mtp pattern"))
 }
 
 // TestShards: what the ranks of a layer hold, replicas counted once, is the
@@ -204,7 +205,7 @@ func TestChunksCover(t *testing.T) {
 		a := New(m)
 		cut := rapid.IntRange(0, m.Layers).Draw(t, "cut")
 		first := a.Chunk(Chunk{First: 0, End: cut, Embedding: true}, m.VocabSize, whole)
-		second := a.Chunk(Chunk{First: cut, End: m.Layers, Head: true, MTP: m.MTPLayers}, m.VocabSize, whole)
+		second := a.Chunk(Chunk{First: cut, End: m.Layers, Head: true, MTP: m.MTP.Layers}, m.VocabSize, whole)
 		if got, want := first.Add(second).Sum(), a.ParametersTotal()+a.ParametersMTP(); got != want {
 			t.Fatalf("chunks hold %d, model has %d", got, want)
 		}

@@ -27,7 +27,7 @@ func (p *Program) PositionTable() int64 {
 
 // FinalNorm is the number of elements of the norm before the output head.
 func (p *Program) FinalNorm() int64 {
-	if p.Model.Normalization == "layernorm" {
+	if p.Model.Norm.Kind == "layernorm" {
 		return 2 * int64(p.Model.HiddenSize)
 	}
 	return int64(p.Model.HiddenSize)
@@ -71,7 +71,7 @@ func (p *Program) End(s *Shape, a *Assembly, vocabulary int) Block {
 }
 
 // heads is the number of output heads.
-func (b *builder) heads() int64 { return int64(1 + b.m.MTPLayers) }
+func (b *builder) heads() int64 { return int64(1 + b.m.MTP.Layers) }
 
 // finalNorm adds the norm before the output head: its input and its output, the
 // head's input.

@@ -11,10 +11,10 @@ import (
 // replicated over the tensor group; the up projections run on all tokens and are
 // cut by heads.
 func (b *builder) latentAttention() {
-	m, x, tp := b.m, b.m.MLA, b.s.TensorParallel
+	m, x, tp := b.m, b.m.Attention.MLA, b.s.TensorParallel
 	b.open("attention")
 	b.norm(plan.ModuleNorm, residence{})
-	h := headWidths{count: int64(m.AttentionHeads / tp)}
+	h := headWidths{count: int64(m.Attention.Heads / tp)}
 	h.q = h.count * int64(x.QKNopeHeadDim+x.QKRopeHeadDim)
 	h.kv, h.v = h.q, h.count*int64(x.VHeadDim)
 	h.out = h.v
@@ -24,9 +24,9 @@ func (b *builder) latentAttention() {
 		b.sumGradients("attention.sum", Attention, float64(b.latents()))
 	}
 	// q and k are assembled from their parts: every element moves
-	b.rotate(plan.ModuleLatentUp, h, 2*float64(m.AttentionHeads*(x.QKNopeHeadDim+x.QKRopeHeadDim))/float64(tp))
+	b.rotate(plan.ModuleLatentUp, h, 2*float64(m.Attention.Heads*(x.QKNopeHeadDim+x.QKRopeHeadDim))/float64(tp))
 	b.core(h)
-	b.projectOutput(m.AttentionHeads * x.VHeadDim)
+	b.projectOutput(m.Attention.Heads * x.VHeadDim)
 	b.close(Attention)
 }
 
@@ -42,8 +42,8 @@ func (b *builder) latents() int64 {
 // latentQuery adds the projections of the query, through a latent if it has a
 // rank.
 func (b *builder) latentQuery(h headWidths) {
-	m, x, element := b.m, b.m.MLA, b.a.Types.Compute
-	width := m.AttentionHeads * (x.QKNopeHeadDim + x.QKRopeHeadDim)
+	m, x, element := b.m, b.m.Attention.MLA, b.a.Types.Compute
+	width := m.Attention.Heads * (x.QKNopeHeadDim + x.QKRopeHeadDim)
 	up := Operation{Name: "attention.q", Component: Attention,
 		Weights: b.weights(matrix("attention.q.weight", TensorSharded, width, m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.tokens), N: int(h.q), K: m.HiddenSize, Groups: 1, Count: 1},
@@ -59,10 +59,10 @@ func (b *builder) latentQuery(h headWidths) {
 
 // latentKeyValue adds the projections of key and value.
 func (b *builder) latentKeyValue(h headWidths) {
-	m, x, element := b.m, b.m.MLA, b.a.Types.Compute
+	m, x, element := b.m, b.m.Attention.MLA, b.a.Types.Compute
 	b.down("attention.kv", x.KVLoraRank, x.QKRopeHeadDim)
 	o := Operation{Name: "attention.kv_up", Component: Attention, Modules: plan.ModuleLatentUp,
-		Weights: b.weights(matrix("attention.kv_up.weight", TensorSharded, m.AttentionHeads*(x.QKNopeHeadDim+x.VHeadDim), x.KVLoraRank)),
+		Weights: b.weights(matrix("attention.kv_up.weight", TensorSharded, m.Attention.Heads*(x.QKNopeHeadDim+x.VHeadDim), x.KVLoraRank)),
 		GEMM:    GEMM{M: int(b.tokens), N: int(h.count) * (x.QKNopeHeadDim + x.VHeadDim), K: x.KVLoraRank, Groups: 1, Count: 1},
 		Before:  TensorGather}
 	bytes := b.tokens * (h.count*int64(x.QKNopeHeadDim) + h.v) * element
@@ -93,8 +93,8 @@ func RotaryDimensions(m *job.Model) int64 {
 	switch {
 	case m.PositionEmbedding.Kind != "rope":
 		return 0
-	case m.MLA != nil:
-		return int64(m.MLA.QKRopeHeadDim)
+	case m.Attention.MLA != nil:
+		return int64(m.Attention.MLA.QKRopeHeadDim)
 	}
-	return int64(m.HeadDim)
+	return int64(m.Attention.HeadDim)
 }

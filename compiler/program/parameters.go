@@ -107,5 +107,5 @@ func (p *Program) ParametersMTP() int64 {
 	if p.mtp < 0 {
 		return 0
 	}
-	return p.Elements(p.mtp, whole).Sum() * int64(p.Model.MTPLayers)
+	return p.Elements(p.mtp, whole).Sum() * int64(p.Model.MTP.Layers)
 }

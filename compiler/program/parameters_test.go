@@ -9,8 +9,8 @@ import (
 // The models below are the catalogue's by shape.
 
 func llama3_8b() *job.Model {
-	return &job.Model{Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336, AttentionHeads: 32, KVHeads: 8, HeadDim: 128,
-		VocabSize: 128256, SequenceLength: 8192, Activation: "swiglu", Normalization: "rmsnorm",
+	return &job.Model{Layers: 32, HiddenSize: 4096, FFNHiddenSize: 14336, Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128},
+		VocabSize: 128256, SequenceLength: 8192, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"},
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
 }
 
@@ -22,10 +22,10 @@ func mixtral() *job.Model {
 }
 
 func deepseekV3() *job.Model {
-	return &job.Model{Layers: 61, HiddenSize: 7168, FFNHiddenSize: 18432, AttentionHeads: 128, KVHeads: 128, HeadDim: 192,
-		VocabSize: 129280, SequenceLength: 4096, Activation: "swiglu", Normalization: "rmsnorm", MTPLayers: 1,
+	return &job.Model{Layers: 61, HiddenSize: 7168, FFNHiddenSize: 18432,
+		Attention: job.Attention{Heads: 128, KVHeads: 128, HeadDim: 192, MLA: &job.MLA{QLoraRank: 1536, KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128}},
+		VocabSize: 129280, SequenceLength: 4096, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, MTP: job.MTP{Layers: 1},
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
-		MLA:               &job.MLA{QLoraRank: 1536, KVLoraRank: 512, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128},
 		MoE: &job.MoE{Experts: 256, TopK: 8, ExpertFFNHiddenSize: 2048, SharedExperts: 1, SharedExpertFFNHiddenSize: 2048,
 			FirstDenseLayers: 3}}
 }
@@ -33,34 +33,35 @@ func deepseekV3() *job.Model {
 // smallDeepSeek is the 16-layer model of the Megatron-LM runs in TestRanks.
 func smallDeepSeek() *job.Model {
 	m := deepseekV3()
-	m.Layers, m.HiddenSize, m.FFNHiddenSize, m.AttentionHeads, m.KVHeads, m.VocabSize = 16, 2048, 10944, 16, 16, 102400
+	m.Layers, m.HiddenSize, m.FFNHiddenSize, m.Attention.Heads, m.Attention.KVHeads, m.VocabSize = 16, 2048, 10944, 16, 16, 102400
 	m.MoE = &job.MoE{Experts: 64, TopK: 6, ExpertFFNHiddenSize: 1408, SharedExperts: 2, SharedExpertFFNHiddenSize: 2816, FirstDenseLayers: 1}
 	return m
 }
 
 func gpt3_175b() *job.Model {
-	return &job.Model{Layers: 96, HiddenSize: 12288, FFNHiddenSize: 49152, AttentionHeads: 96, KVHeads: 96, HeadDim: 128,
-		VocabSize: 51200, SequenceLength: 2048, MaxPositions: 2048, Activation: "gelu", Normalization: "layernorm",
-		AttentionBias: true, MLPBias: true, TiedEmbeddings: true, PositionEmbedding: job.PositionEmbedding{Kind: "learned"}}
+	return &job.Model{Layers: 96, HiddenSize: 12288, FFNHiddenSize: 49152, Attention: job.Attention{Heads: 96, KVHeads: 96, HeadDim: 128, Bias: true},
+		VocabSize: 51200, SequenceLength: 2048, MaxPositions: 2048, Activation: job.Activation{Kind: "gelu"}, Norm: job.Norm{Kind: "layernorm"},
+		MLPBias: true, TiedEmbeddings: true, PositionEmbedding: job.PositionEmbedding{Kind: "learned"}}
 }
 
 func gptOSS() *job.Model {
-	return &job.Model{Layers: 24, HiddenSize: 2880, FFNHiddenSize: 2880, AttentionHeads: 64, KVHeads: 8, HeadDim: 64,
-		VocabSize: 201088, SequenceLength: 4096, Activation: "swiglu", Normalization: "rmsnorm",
-		AttentionBias: true, MLPBias: true, AttentionSinks: true,
-		SlidingWindow: job.SlidingWindow{Size: 128, Pattern: 2}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
-		MoE: &job.MoE{Experts: 32, TopK: 4, ExpertFFNHiddenSize: 2880, Router: job.Router{Bias: true}}}
+	return &job.Model{Layers: 24, HiddenSize: 2880, FFNHiddenSize: 2880,
+		Attention: job.Attention{Heads: 64, KVHeads: 8, HeadDim: 64, Bias: true, Sinks: true, SlidingWindow: job.SlidingWindow{Size: 128, Pattern: 2}},
+		VocabSize: 201088, SequenceLength: 4096, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"},
+		MLPBias:           true,
+		PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
+		MoE:               &job.MoE{Experts: 32, TopK: 4, ExpertFFNHiddenSize: 2880, Router: job.Router{Bias: true}}}
 }
 
 func gemma2() *job.Model {
-	return &job.Model{Layers: 46, HiddenSize: 4608, FFNHiddenSize: 36864, AttentionHeads: 32, KVHeads: 16, HeadDim: 128,
-		VocabSize: 256000, SequenceLength: 8192, Activation: "geglu", Normalization: "rmsnorm", TiedEmbeddings: true, PostNorms: true,
+	return &job.Model{Layers: 46, HiddenSize: 4608, FFNHiddenSize: 36864, Attention: job.Attention{Heads: 32, KVHeads: 16, HeadDim: 128},
+		VocabSize: 256000, SequenceLength: 8192, Activation: job.Activation{Kind: "geglu"}, Norm: job.Norm{Kind: "rmsnorm", Post: true}, TiedEmbeddings: true,
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}
 }
 
 func qwen3_30b() *job.Model {
-	return &job.Model{Layers: 48, HiddenSize: 2048, FFNHiddenSize: 6144, AttentionHeads: 32, KVHeads: 4, HeadDim: 128,
-		VocabSize: 151936, SequenceLength: 4096, Activation: "swiglu", Normalization: "rmsnorm", QKNorm: true,
+	return &job.Model{Layers: 48, HiddenSize: 2048, FFNHiddenSize: 6144, Attention: job.Attention{Heads: 32, KVHeads: 4, HeadDim: 128, QKNorm: true},
+		VocabSize: 151936, SequenceLength: 4096, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"},
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
 		MoE:               &job.MoE{Experts: 128, TopK: 8, ExpertFFNHiddenSize: 768}}
 }

@@ -53,14 +53,14 @@ type Program struct {
 // New prepares a model. The model must be complete (package lang fills in
 // defaults); New panics on sizes that are not positive.
 func New(m *job.Model) *Program {
-	if m.Layers <= 0 || m.HiddenSize <= 0 || m.AttentionHeads <= 0 || m.VocabSize <= 0 {
+	if m.Layers <= 0 || m.HiddenSize <= 0 || m.Attention.Heads <= 0 || m.VocabSize <= 0 {
 		panic("program: model without layers, hidden size, heads or vocabulary")
 	}
 	p := &Program{Model: m, mtp: -1, layers: make([]int, m.Layers)}
 	for i := range p.layers {
 		p.layers[i] = p.kindIndex(kindOf(m.LayerBlocks(i), window(m, i)))
 	}
-	if m.MTPLayers > 0 {
+	if m.MTP.Layers > 0 {
 		inner := kindOf(m.MTPBlocks(), window(m, m.Layers-1))
 		inner.MTP = true
 		p.mtp = p.kindIndex(inner)
@@ -101,7 +101,7 @@ func (p *Program) count() {
 // window is the number of keys that decoder layer i attends to; 0: all.
 // With a pattern p, every p-th layer (p-1, 2p-1, …) attends to everything.
 func window(m *job.Model, i int) int {
-	w := m.SlidingWindow
+	w := m.Attention.SlidingWindow
 	if w.Size == 0 || w.Size >= m.SequenceLength || w.Pattern > 0 && i%w.Pattern == w.Pattern-1 {
 		return 0
 	}

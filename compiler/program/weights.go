@@ -74,7 +74,7 @@ func (b *builder) normWeights(name string, size int) []Weight {
 		return nil
 	}
 	w := b.weights(vector(name+".weight", Replicated, size))
-	if b.m.Normalization == "layernorm" {
+	if b.m.Norm.Kind == "layernorm" {
 		w = append(w, vector(name+".bias", Replicated, size))
 	}
 	return w

@@ -28,8 +28,8 @@ var certain = job.OOMProbability{Start: job.Some(1.0), Run: job.Some(1.0)}
 // every layout, large enough that many do not fit.
 func smallJob(moe bool, nodes int) *job.Job {
 	m := job.Model{Name: "small", Architecture: "llama", Layers: 6, HiddenSize: 4096, FFNHiddenSize: 14336,
-		AttentionHeads: 32, KVHeads: 8, HeadDim: 128, VocabSize: 128256, SequenceLength: 8192, MaxPositions: 8192,
-		Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+		Attention: job.Attention{Heads: 32, KVHeads: 8, HeadDim: 128}, VocabSize: 128256, SequenceLength: 8192, MaxPositions: 8192,
+		Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-5}, InitStd: 0.02,
 		PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 500000}}
 	if moe {
 		m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 14336, LayerFrequency: 1, LoadImbalance: 1, CapacityFactor: 0,
@@ -64,7 +64,7 @@ func smallTarget() *target.Target {
 		SequenceParallel: []bool{true}, ContextParallel: true, PipelineParallel: true, VirtualPipeline: true, UnevenStages: true,
 		ExpertParallel: true, ExpertTensorParallel: true,
 		Rules: []target.Rule{
-			{ID: "heads", Reason: "heads are cut evenly", Mesh: true, Breaks: func(f *target.Facts) bool { return f.Job.Model.KVHeads%f.Layout.TensorParallel != 0 }},
+			{ID: "heads", Reason: "heads are cut evenly", Mesh: true, Breaks: func(f *target.Facts) bool { return f.Job.Model.Attention.KVHeads%f.Layout.TensorParallel != 0 }},
 			{ID: "groups", Reason: "micro-batches come in groups", Breaks: func(f *target.Facts) bool {
 				return f.Layout.VirtualPipeline > 1 && f.Layout.MicroBatches%f.Layout.PipelineParallel != 0
 			}},

@@ -37,8 +37,8 @@ func llama(version string, ranks int) *job.Job {
 		Backend: job.Backend{Kind: "deepspeed", Version: version, ExtraArgs: []string{"optimizer.params.torch_adam=true"}},
 		Model: job.Model{
 			Name: "trial", Architecture: "llama", Layers: 4, HiddenSize: 64, FFNHiddenSize: 128,
-			AttentionHeads: 4, KVHeads: 2, HeadDim: 16, VocabSize: 512, SequenceLength: 64, MaxPositions: 256,
-			Activation: "swiglu", Normalization: "rmsnorm", NormEpsilon: 1e-5, InitStd: 0.02,
+			Attention: job.Attention{Heads: 4, KVHeads: 2, HeadDim: 16}, VocabSize: 512, SequenceLength: 64, MaxPositions: 256,
+			Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm", Epsilon: 1e-5}, InitStd: 0.02,
 			PositionEmbedding: job.PositionEmbedding{Kind: "rope", Theta: 10000},
 		},
 		Cluster: job.Cluster{Name: "box", Nodes: 1, GPUsPerNode: ranks, GPU: job.GPU{Name: "cpu"}},

@@ -41,7 +41,7 @@ func Row(c *Case, p *Prediction, m *Machine, v *Measurement) map[string]any {
 		},
 		"model": object{
 			"name": fmt.Sprintf("%s with %d layers", c.Base, c.Layers), "layers": model.Layers, "hidden": model.HiddenSize, "ffn": model.FFNHiddenSize,
-			"heads": model.AttentionHeads, "kv_heads": model.KVHeads, "head_dim": model.HeadDim, "vocab": model.VocabSize,
+			"heads": model.Attention.Heads, "kv_heads": model.Attention.KVHeads, "head_dim": model.Attention.HeadDim, "vocab": model.VocabSize,
 			"seq_len": model.SequenceLength, "moe": nil, "mla": nil, "arch_source": "ndc catalogue, " + c.Base,
 		},
 		"cluster":   object{"gpu": m.GPU, "gpus_per_node": min(8, c.GPUs), "nodes_or_gpus": c.GPUs, "interconnect": "none"},

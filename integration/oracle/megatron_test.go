@@ -47,7 +47,7 @@ func compareBuilt(t *testing.T, c *Case[Built], a *Built, j *job.Job, p *plan.Pl
 	s := &p.Memory.Stages[stage]
 	layers := slices.Clone(s.Layers)
 	if stage == p.Layout.PipelineParallel-1 {
-		layers[len(layers)-1] += j.Model.MTPLayers * max(len(j.Model.MTPLayerPattern), 1)
+		layers[len(layers)-1] += j.Model.MTP.Layers * max(len(j.Model.MTP.LayerPattern), 1)
 	}
 	if !slices.Equal(layers, a.Layers) {
 		t.Errorf("%s rank %d: layers %v, want %v", c.Name(), a.Rank, layers, a.Layers)

@@ -50,7 +50,7 @@ var deepSpeedCases = []Case{
 		Why: "the emitted program itself demands 0.19.6; without that, tensor ranks drift apart", Unasked: true,
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Layout.ZeroStage = 2, 1
-			d.Job.Model.Architecture, d.Job.Model.QKNorm = "qwen3", true
+			d.Job.Model.Architecture, d.Job.Model.Attention.QKNorm = "qwen3", true
 		}},
 	{Rule: "deepspeed-tensor-bias", Version: "0.16.4", Model: "dense", What: "AutoTP of layers with biases",
 		Says: "Output 0 of RowParallelBackward is a view and is being modified inplace",
@@ -61,7 +61,7 @@ var deepSpeedCases = []Case{
 		Says: "is not divisible by SP size",
 		Edit: func(d *Draft) {
 			d.Layout.ContextParallel = 2
-			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads, d.Job.Model.HiddenSize, d.Job.Model.HeadDim = 3, 1, 96, 32
+			d.Job.Model.Attention.Heads, d.Job.Model.Attention.KVHeads, d.Job.Model.HiddenSize, d.Job.Model.Attention.HeadDim = 3, 1, 96, 32
 		}},
 	{Rule: "deepspeed-ulysses-zero", Model: "dense", What: "Ulysses with zero_stage = 0",
 		Why: "it trains, but reports no gradient norm in fp32 without ZeRO: what is right is shown for stages 1 to 3",

@@ -42,13 +42,13 @@ var megatronCases = []Case{
 		Says: "must be a multiple of tensor_model_parallel_size",
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel = 4
-			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads, d.Job.Model.HiddenSize = 10, 2, 640
+			d.Job.Model.Attention.Heads, d.Job.Model.Attention.KVHeads, d.Job.Model.HiddenSize = 10, 2, 640
 		}},
 	{Rule: "megatron-kv-heads-not-divisible", Model: "dense", What: "6 key-value heads over 4 tensor ranks",
 		Says: "must be a multiple or divisor of tensor_model_parallel_size",
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel = 4
-			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads = 24, 6
+			d.Job.Model.Attention.Heads, d.Job.Model.Attention.KVHeads = 24, 6
 		}},
 	{Rule: "megatron-ffn-not-divisible", Model: "dense", What: "a feed-forward width of 4098 over 4 tensor ranks",
 		Says: "4098 is not divisible by 4",
@@ -81,7 +81,7 @@ var megatronCases = []Case{
 		Why: kernel,
 		Edit: func(d *Draft) {
 			d.Layout.ContextParallel = 4
-			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads = 6, 6
+			d.Job.Model.Attention.Heads, d.Job.Model.Attention.KVHeads = 6, 6
 			d.Job.Execution.ContextParallelType = job.Some("ulysses")
 		}},
 	{Rule: "megatron-hierarchical-context", Model: "dense", What: "hierarchical context parallelism inside a node", Unasked: true,
@@ -92,7 +92,7 @@ var megatronCases = []Case{
 	{Rule: "megatron-context-kernel", Model: "dense", What: "attention sinks with ring attention",
 		Why: kernel,
 		Edit: func(d *Draft) {
-			d.Layout.ContextParallel, d.Job.Model.AttentionSinks = 2, true
+			d.Layout.ContextParallel, d.Job.Model.Attention.Sinks = 2, true
 			d.Job.Execution.ContextParallelType = job.Some("ring")
 		}},
 	{Rule: "megatron-no-experts", Model: "dense", What: "expert_parallel = 2 without experts",
@@ -117,7 +117,7 @@ var megatronCases = []Case{
 		Says: "Bias in Moe is only supported when ETP==1",
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Layout.ExpertTensorParallel = 2, true, 2
-			d.Job.Model.AttentionBias, d.Job.Model.MLPBias, d.Job.Model.MoE.Router.Bias = true, true, true
+			d.Job.Model.Attention.Bias, d.Job.Model.MLPBias, d.Job.Model.MoE.Router.Bias = true, true, true
 		}},
 	{Rule: "megatron-flex-dispatcher", Model: "experts", What: "deepep with expert_parallel = 1",
 		Says: "DeepEP dispatcher requires TPxEP > 1",
@@ -221,7 +221,7 @@ var megatronCases = []Case{
 		Why: "its first linear without a buffer turns the overlap off for all layers that are built after it (core/extensions/transformer_engine.py, TELinear): nothing is gained, and the plan would count on it",
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel, d.Layout.SequenceParallel, d.Job.Execution.OverlapTensorParallel = 2, true, job.Some(true)
-			d.Job.Model.KVHeads, d.Job.Model.MLA = 16, &job.MLA{QLoraRank: 256, KVLoraRank: 128, QKNopeHeadDim: 64, QKRopeHeadDim: 32, VHeadDim: 64}
+			d.Job.Model.Attention.KVHeads, d.Job.Model.Attention.MLA = 16, &job.MLA{QLoraRank: 256, KVLoraRank: 128, QKNopeHeadDim: 64, QKRopeHeadDim: 32, VHeadDim: 64}
 		}},
 	{Rule: "megatron-overlap-expert", Model: "experts", What: "overlap_expert_parallel with expert_parallel = 1",
 		Says: "only supported with expert model parallelism",

@@ -10,12 +10,12 @@ var torchTitanCases = []Case{
 		Says: "must divide n_heads",
 		Edit: func(d *Draft) {
 			d.Layout.TensorParallel = 4
-			d.Job.Model.AttentionHeads, d.Job.Model.KVHeads, d.Job.Model.HiddenSize = 6, 4, 384
+			d.Job.Model.Attention.Heads, d.Job.Model.Attention.KVHeads, d.Job.Model.HiddenSize = 6, 4, 384
 		}},
 	{Rule: "torchtitan-kv-heads", Model: "dense", What: "2 key-value heads over 4 tensor ranks",
 		Says: "must divide n_kv_heads",
 		Edit: func(d *Draft) {
-			d.Layout.TensorParallel, d.Job.Model.KVHeads = 4, 2
+			d.Layout.TensorParallel, d.Job.Model.Attention.KVHeads = 4, 2
 		}},
 	{Rule: "torchtitan-tensor-shards", Model: "dense", What: "a vocabulary of 32002 over 4 tensor ranks",
 		Says: "expected local vocab size",
@@ -38,7 +38,7 @@ var torchTitanCases = []Case{
 		Says: "Weight tying is not supported with Pipeline Parallel",
 		Edit: func(d *Draft) {
 			d.Layout.PipelineParallel, d.Job.Model.TiedEmbeddings = 2, true
-			d.Job.Model.Architecture, d.Job.Model.QKNorm = "qwen3", true
+			d.Job.Model.Architecture, d.Job.Model.Attention.QKNorm = "qwen3", true
 		}},
 	{Rule: "torchtitan-pipeline-micro-batches", Model: "dense", What: "2 micro-batches through 4 stages",
 		Says: "must be greater than or equal to the number of stages",
@@ -209,14 +209,14 @@ var torchTitanCases = []Case{
 // qwen3MoE makes the mixture one that TorchTitan has.
 func qwen3MoE(d *Draft) {
 	m := &d.Job.Model
-	m.Architecture, m.QKNorm = "qwen3_moe", true
+	m.Architecture, m.Attention.QKNorm = "qwen3_moe", true
 }
 
 // latentMoE has latent attention, as the one model of 0.2.2 that dispatches by deepep.
 func latentMoE(d *Draft) {
 	m := &d.Job.Model
-	m.Architecture, m.KVHeads, m.HeadDim = "deepseek_v3", m.AttentionHeads, 96
-	m.MLA = &job.MLA{QLoraRank: 512, KVLoraRank: 256, QKNopeHeadDim: 64, QKRopeHeadDim: 32, VHeadDim: 64}
+	m.Architecture, m.Attention.KVHeads, m.Attention.HeadDim = "deepseek_v3", m.Attention.Heads, 96
+	m.Attention.MLA = &job.MLA{QLoraRank: 512, KVLoraRank: 256, QKNopeHeadDim: 64, QKRopeHeadDim: 32, VHeadDim: 64}
 	m.MoE.SharedExperts, m.MoE.SharedExpertFFNHiddenSize = 1, m.MoE.ExpertFFNHiddenSize
 }
 

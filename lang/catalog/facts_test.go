@@ -188,11 +188,11 @@ func sizeValue(m *job.Model, key string) (any, bool) {
 	case "intermediate_size", "ffn_hidden_size":
 		return m.FFNHiddenSize, true
 	case "num_attention_heads":
-		return m.AttentionHeads, true
+		return m.Attention.Heads, true
 	case "num_key_value_heads":
-		return m.KVHeads, true
+		return m.Attention.KVHeads, true
 	case "head_dim", "kv_channels":
-		return m.HeadDim, true
+		return m.Attention.HeadDim, true
 	case "vocab_size", "padded_vocab_size":
 		return m.VocabSize, true
 	case "max_position_embeddings":
@@ -200,17 +200,17 @@ func sizeValue(m *job.Model, key string) (any, bool) {
 	case "seq_length", "initial_context_length":
 		return m.SequenceLength, true
 	case "q_lora_rank":
-		return m.MLA.QLoraRank, true
+		return m.Attention.MLA.QLoraRank, true
 	case "kv_lora_rank":
-		return m.MLA.KVLoraRank, true
+		return m.Attention.MLA.KVLoraRank, true
 	case "qk_nope_head_dim":
-		return m.MLA.QKNopeHeadDim, true
+		return m.Attention.MLA.QKNopeHeadDim, true
 	case "qk_rope_head_dim":
-		return m.MLA.QKRopeHeadDim, true
+		return m.Attention.MLA.QKRopeHeadDim, true
 	case "v_head_dim":
-		return m.MLA.VHeadDim, true
+		return m.Attention.MLA.VHeadDim, true
 	case "num_nextn_predict_layers":
-		return m.MTPLayers, true
+		return m.MTP.Layers, true
 	}
 	return nil, false
 }
@@ -251,7 +251,7 @@ func mixerValue(m *job.Model, key string) (any, bool) {
 	case "hybrid_override_pattern":
 		return m.LayerPattern, true
 	case "mlp_hidden_act":
-		return m.Activation, true
+		return m.Activation.Kind, true
 	}
 	return nil, false
 }
@@ -261,40 +261,40 @@ func layerValue(m *job.Model, key string) (any, bool) {
 	case "model_type":
 		return m.Architecture, true
 	case "hidden_act", "hidden_activation":
-		return map[string]string{"swiglu": "silu", "geglu": "gelu_pytorch_tanh"}[m.Activation], true
+		return map[string]string{"swiglu": "silu", "geglu": "gelu_pytorch_tanh"}[m.Activation.Kind], true
 	case "rms_norm_eps", "norm_epsilon", "layer_norm_epsilon":
-		return m.NormEpsilon, true
+		return m.Norm.Epsilon, true
 	case "initializer_range", "init_method_std":
 		return m.InitStd, true
 	case "tie_word_embeddings":
 		return m.TiedEmbeddings, true
 	case "attention_bias":
 		if m.Architecture == "glm4_moe" { // whose output projection has none
-			return m.QKVBias && !m.AttentionBias, true
+			return m.Attention.QKVBias && !m.Attention.Bias, true
 		}
-		return m.AttentionBias, true
+		return m.Attention.Bias, true
 	case "attention_qkv_bias":
-		return m.QKVBias && !m.AttentionBias, true
+		return m.Attention.QKVBias && !m.Attention.Bias, true
 	case "use_qk_norm":
-		return m.QKNorm, true
+		return m.Attention.QKNorm, true
 	case "use_sliding_window":
-		return m.SlidingWindow.Size > 0, true
+		return m.Attention.SlidingWindow.Size > 0, true
 	case "mlp_bias":
 		return m.MLPBias, true
 	case "attention_dropout", "hidden_dropout":
 		return m.Dropout, true
 	case "swiglu_limit":
-		return m.ActivationClamp, true
+		return m.Activation.Clamp, true
 	case "query_pre_attn_scalar":
-		return math.Round(1 / (m.AttentionScale * m.AttentionScale)), true
+		return math.Round(1 / (m.Attention.Scale * m.Attention.Scale)), true
 	case "attn_logit_softcapping":
-		return m.AttentionSoftcap, true
+		return m.Attention.Softcap, true
 	case "final_logit_softcapping":
 		return m.FinalSoftcap, true
 	case "sliding_window":
-		return m.SlidingWindow.Size, true
+		return m.Attention.SlidingWindow.Size, true
 	case "layer_types":
-		if m.SlidingWindow.Pattern == 2 {
+		if m.Attention.SlidingWindow.Pattern == 2 {
 			return "alternating sliding_attention, full_attention, sliding first", true
 		}
 		return "", true
@@ -379,13 +379,13 @@ func megatronValue(m *job.Model, key string) (any, bool) {
 	case "position_embedding_type":
 		return map[string]string{"learned": "learned_absolute"}[m.PositionEmbedding.Kind], true
 	case "normalization":
-		return map[string]string{"layernorm": "LayerNorm"}[m.Normalization], true
+		return map[string]string{"layernorm": "LayerNorm"}[m.Norm.Kind], true
 	case "untie_embeddings_and_output_weights":
 		return !m.TiedEmbeddings, true
 	case "add_bias_linear":
-		return m.AttentionBias && m.MLPBias, true
+		return m.Attention.Bias && m.MLPBias, true
 	case "swiglu":
-		return m.Activation == "swiglu", true
+		return m.Activation.Kind == "swiglu", true
 	}
 	return nil, false
 }

@@ -113,8 +113,8 @@ func TestOptional(t *testing.T) {
 	if (StringChoice)(nil).Allows("x") != true || (StringChoice{"a"}).Allows("x") || !(StringChoice{"a"}).Allows("a") {
 		t.Error("StringChoice")
 	}
-	m := Model{Activation: "geglu"}
-	if !m.GatedActivation() || (&Model{Activation: "gelu"}).GatedActivation() {
+	m := Model{Activation: Activation{Kind: "geglu"}}
+	if !m.GatedActivation() || (&Model{Activation: Activation{Kind: "gelu"}}).GatedActivation() {
 		t.Error("GatedActivation")
 	}
 }

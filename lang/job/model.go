@@ -11,40 +11,21 @@ type Model struct {
 	LayerPattern      string // hybrid models: the block of each decoder layer, as a letter; "": attention and MLP or experts
 	HiddenSize        int
 	FFNHiddenSize     int // of dense layers
-	AttentionHeads    int
-	KVHeads           int
-	HeadDim           int
 	VocabSize         int
-	PaddedVocabSize   int     // 0: the framework pads
-	SequenceLength    int     // tokens per sequence in this run
-	MaxPositions      int     // positions the model is built for; at least SequenceLength
-	Activation        string  // swiglu, geglu, gelu, relu2
-	ActivationAlpha   float64 // swiglu: the gate is x·sigmoid(alpha·x); 0 or 1: silu (gpt_oss: 1.702)
-	ActivationClamp   float64 // swiglu: gate and linear part clamped to this magnitude; 0: not clamped (gpt_oss: 7)
-	ActivationOffset  float64 // swiglu: added to the linear part (gpt_oss: 1)
-	Normalization     string  // rmsnorm, layernorm
-	NormEpsilon       float64
+	PaddedVocabSize   int // 0: the framework pads
+	SequenceLength    int // tokens per sequence in this run
+	MaxPositions      int // positions the model is built for; at least SequenceLength
 	InitStd           float64
 	Dropout           float64 // hidden and attention dropout
 	TiedEmbeddings    bool
-	AttentionBias     bool // on q, k, v and the output projection
-	QKVBias           bool // on q, k and v alone; false beside AttentionBias
-	MLPBias           bool
-	QKNorm            bool
-	AttentionGate     bool // attention_output_gate: the query projection makes a gate of the output too
-	AttentionSinks    bool
-	AttentionSoftcap  float64 // attention_logit_softcap
-	FinalSoftcap      float64 // final_logit_softcap
-	PostNorms         bool
 	EmbeddingScale    float64 // factor on the embedding output; 0 or 1: none
-	AttentionScale    float64 // softmax scale; 0: 1/sqrt(head_dim)
-	ZeroCenteredNorm  bool    // norm weight stored as w−1 (Gemma)
-	MTPLayers         int     // multi-token-prediction layers
-	MTPLayerPattern   string  // beside LayerPattern: the blocks of one MTP layer
-	MTPLossScale      float64
+	FinalSoftcap      float64 // final_logit_softcap
+	MLPBias           bool
 	PositionEmbedding PositionEmbedding
-	SlidingWindow     SlidingWindow
-	MLA               *MLA
+	Attention         Attention
+	Activation        Activation
+	Norm              Norm
+	MTP               MTP
 	Mamba             *Mamba
 	DeltaNet          *DeltaNet
 	MoE               *MoE
@@ -56,6 +37,45 @@ type Model struct {
 	// BuiltBy lists, per backend, the version constraint that can build this
 	// architecture, as the catalogue states it; empty for a user's own model.
 	BuiltBy []BuiltBy
+}
+
+// Attention is how the tokens of a sequence look at one another.
+type Attention struct {
+	Heads         int
+	KVHeads       int
+	HeadDim       int
+	Bias          bool // on q, k, v and the output projection
+	QKVBias       bool // on q, k and v alone; false beside Bias
+	QKNorm        bool
+	Gate          bool // attention_output_gate: the query projection makes a gate of the output too
+	Sinks         bool
+	Softcap       float64 // attention_logit_softcap
+	Scale         float64 // of the softmax; 0: 1/sqrt(head_dim)
+	SlidingWindow SlidingWindow
+	MLA           *MLA // nil: heads of their own
+}
+
+// Activation is the function between the matrices of an MLP.
+type Activation struct {
+	Kind   string  // swiglu, geglu, gelu, relu2
+	Alpha  float64 // swiglu: the gate is x·sigmoid(alpha·x); 0 or 1: silu (gpt_oss: 1.702)
+	Clamp  float64 // swiglu: gate and linear part clamped to this magnitude; 0: not clamped (gpt_oss: 7)
+	Offset float64 // swiglu: added to the linear part (gpt_oss: 1)
+}
+
+// Norm is what normalises the input of a block.
+type Norm struct {
+	Kind         string // rmsnorm, layernorm
+	Epsilon      float64
+	Post         bool // the output of a block is normalised too
+	ZeroCentered bool // the weight is stored as w−1 (Gemma)
+}
+
+// MTP is multi-token prediction: layers that predict further tokens.
+type MTP struct {
+	Layers       int
+	LayerPattern string // beside Model.LayerPattern: the blocks of one of them
+	LossScale    float64
 }
 
 // BuiltBy says that a backend can build a model from a version on, or why not.
@@ -185,7 +205,7 @@ func (m *Model) LayerBlocks(i int) string {
 // MTPBlocks spells the blocks of a multi-token-prediction layer.
 func (m *Model) MTPBlocks() string {
 	if m.LayerPattern != "" {
-		return m.MTPLayerPattern
+		return m.MTP.LayerPattern
 	}
 	return m.LayerBlocks(m.Layers - 1)
 }
@@ -205,10 +225,10 @@ func (m *Model) IsMoELayer(i int) bool {
 
 // BiasesQKV reports whether the projections of queries, keys and values have
 // biases, with the output's or alone.
-func (m *Model) BiasesQKV() bool { return m.AttentionBias || m.QKVBias }
+func (m *Model) BiasesQKV() bool { return m.Attention.Bias || m.Attention.QKVBias }
 
 // GatedActivation reports whether the MLP has a gate projection beside the up
 // projection.
 func (m *Model) GatedActivation() bool {
-	return m.Activation == "swiglu" || m.Activation == "geglu"
+	return m.Activation.Kind == "swiglu" || m.Activation.Kind == "geglu"
 }

@@ -63,16 +63,16 @@ func (r *row) launched(m *job.Model) {
 	if len(r.Args) == 0 {
 		return
 	}
-	m.Activation = "gelu"
+	m.Activation.Kind = "gelu"
 	switch {
 	case r.has("--swiglu"):
-		m.Activation = "swiglu"
+		m.Activation.Kind = "swiglu"
 	case r.has("--squared-relu"):
-		m.Activation = "relu2"
+		m.Activation.Kind = "relu2"
 	}
-	m.Normalization = "layernorm"
+	m.Norm.Kind = "layernorm"
 	if strings.EqualFold(r.argument("--normalization"), "RMSNorm") {
-		m.Normalization = "rmsnorm"
+		m.Norm.Kind = "rmsnorm"
 	}
 	m.PositionEmbedding.Kind = "learned"
 	switch kind := r.argument("--position-embedding-type"); {
@@ -83,8 +83,8 @@ func (r *row) launched(m *job.Model) {
 	}
 	m.TiedEmbeddings = !r.has("--untie-embeddings-and-output-weights")
 	m.MLPBias = !r.has("--disable-bias-linear")
-	m.AttentionBias = m.MLPBias || r.has("--add-qkv-bias")
-	m.QKNorm = r.has("--qk-layernorm") && m.MLA == nil
+	m.Attention.Bias = m.MLPBias || r.has("--add-qkv-bias")
+	m.Attention.QKNorm = r.has("--qk-layernorm") && m.Attention.MLA == nil
 	m.Dropout = 0.1
 	if v := r.argument("--hidden-dropout"); v != "" {
 		m.Dropout, _ = strconv.ParseFloat(v, 64)

@@ -39,6 +39,6 @@ func (c *cause) holds(r *result) bool {
 	m := &x.job.Model
 	low := x.job.Training.Precision != "bf16" && x.job.Training.Precision != "fp16"
 	return strings.HasPrefix(x.framework, c.Framework) && (!c.Uncertain || x.row.LayoutUncertain) && (!c.Hybrid || x.row.hybrid()) && (!c.MoE || m.MoE != nil) &&
-		(!c.Window || m.SlidingWindow.Size > 0) && (!c.TokenDrop || m.MoE != nil && m.MoE.TokenDrop) && (!c.LowPrecision || low) &&
+		(!c.Window || m.Attention.SlidingWindow.Size > 0) && (!c.TokenDrop || m.MoE != nil && m.MoE.TokenDrop) && (!c.LowPrecision || low) &&
 		(c.ZeroStage == 0 || x.layout.ZeroStage == c.ZeroStage) && x.layout.GPUs() > c.GPUsAbove && m.SequenceLength > c.SequenceAbove
 }

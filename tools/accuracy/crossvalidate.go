@@ -42,7 +42,7 @@ func leaveModels(examples []example, p estimate.Parameters) heldOut {
 // every name and number of layers.
 func architecture(x *example) string {
 	m := &x.job.Model
-	s := fmt.Sprintf("%d wide, MLP %d, %d heads", m.HiddenSize, m.FFNHiddenSize, m.AttentionHeads)
+	s := fmt.Sprintf("%d wide, MLP %d, %d heads", m.HiddenSize, m.FFNHiddenSize, m.Attention.Heads)
 	if e := m.MoE; e != nil {
 		s += fmt.Sprintf(", %d of %d experts", e.TopK, e.Experts)
 	}

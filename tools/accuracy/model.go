@@ -23,31 +23,31 @@ func model(r *row, f *facts) job.Model {
 	m := &r.Model
 	out := job.Model{
 		Name: "row", Architecture: "llama", Layers: m.Layers, HiddenSize: m.Hidden, FFNHiddenSize: m.FFN,
-		AttentionHeads: m.Heads, KVHeads: m.KVHeads, HeadDim: m.HeadDim, VocabSize: m.Vocab,
-		SequenceLength: m.SeqLen, MaxPositions: m.SeqLen, Activation: "swiglu", Normalization: "rmsnorm",
-		MTPLayers: m.MTPLayers, PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
+		Attention: job.Attention{Heads: m.Heads, KVHeads: m.KVHeads, HeadDim: m.HeadDim}, VocabSize: m.Vocab,
+		SequenceLength: m.SeqLen, MaxPositions: m.SeqLen, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"},
+		MTP: job.MTP{Layers: m.MTPLayers}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"},
 	}
-	if out.KVHeads == 0 {
-		out.KVHeads = out.AttentionHeads
+	if out.Attention.KVHeads == 0 {
+		out.Attention.KVHeads = out.Attention.Heads
 	}
-	if out.HeadDim == 0 {
-		out.HeadDim = out.HiddenSize / out.AttentionHeads
+	if out.Attention.HeadDim == 0 {
+		out.Attention.HeadDim = out.HiddenSize / out.Attention.Heads
 	}
 	switch {
 	case m.Gated != nil && *m.Gated || m.Gated == nil && (m.FFN != 4*m.Hidden || m.MoE != nil):
-	case out.KVHeads < out.AttentionHeads:
-		out.Architecture, out.Activation, out.Normalization = "gpt", "relu2", "layernorm"
+	case out.Attention.KVHeads < out.Attention.Heads:
+		out.Architecture, out.Activation.Kind, out.Norm.Kind = "gpt", "relu2", "layernorm"
 	default:
-		out.Architecture, out.Activation, out.Normalization = "gpt", "gelu", "layernorm"
+		out.Architecture, out.Activation.Kind, out.Norm.Kind = "gpt", "gelu", "layernorm"
 		out.PositionEmbedding.Kind, out.TiedEmbeddings = "learned", true
-		out.AttentionBias, out.MLPBias = true, true
+		out.Attention.Bias, out.MLPBias = true, true
 	}
 	if m.Tied != nil {
 		out.TiedEmbeddings = *m.Tied
 	}
 	experts(r, &out)
 	hybrid(r, &out)
-	out.SlidingWindow = window(m.Window)
+	out.Attention.SlidingWindow = window(m.Window)
 	for _, a := range architectures() {
 		if strings.Contains(m.ArchitectureSource, a.Contains) {
 			a.apply(&out)
@@ -68,7 +68,7 @@ func hybrid(r *row, out *job.Model) {
 		return
 	}
 	out.Architecture, out.LayerPattern = "nemotron_h", m.HybridPattern
-	out.Activation, out.Normalization, out.PositionEmbedding.Kind = "relu2", "rmsnorm", "none"
+	out.Activation.Kind, out.Norm.Kind, out.PositionEmbedding.Kind = "relu2", "rmsnorm", "none"
 	out.Mamba = &job.Mamba{Heads: m.Mamba.Heads, HeadDim: m.Mamba.HeadDim, StateDim: m.Mamba.State, Groups: cmp.Or(m.Mamba.Groups, 8), ConvKernel: 4}
 	if m.MoE != nil {
 		out.MoE.LatentSize = m.MoE.Latent
@@ -96,8 +96,8 @@ func experts(r *row, out *job.Model) {
 	}
 	if a := r.Model.MLA; a != nil {
 		out.Architecture = "deepseek_v3"
-		out.HeadDim = a.NopeDim + a.RopeDim
-		out.MLA = &job.MLA{QLoraRank: a.QLoraRank, KVLoraRank: a.KVLoraRank, QKNopeHeadDim: a.NopeDim, QKRopeHeadDim: a.RopeDim, VHeadDim: a.VDim}
+		out.Attention.HeadDim = a.NopeDim + a.RopeDim
+		out.Attention.MLA = &job.MLA{QLoraRank: a.QLoraRank, KVLoraRank: a.KVLoraRank, QKNopeHeadDim: a.NopeDim, QKRopeHeadDim: a.RopeDim, VHeadDim: a.VDim}
 	}
 }
 
@@ -137,19 +137,19 @@ func window(v any) job.SlidingWindow {
 // apply overrides what the source says about all its models.
 func (f *modelFacts) apply(m *job.Model) {
 	set(&m.PositionEmbedding.Kind, f.PositionEmbedding)
-	set(&m.Normalization, f.Normalization)
-	set(&m.Activation, f.Activation)
+	set(&m.Norm.Kind, f.Normalization)
+	set(&m.Activation.Kind, f.Activation)
 	if f.TiedEmbeddings != nil {
 		m.TiedEmbeddings = *f.TiedEmbeddings
 	}
 	if f.AttentionBias != nil {
-		m.AttentionBias = *f.AttentionBias
+		m.Attention.Bias = *f.AttentionBias
 	}
 	if f.MLPBias != nil {
 		m.MLPBias = *f.MLPBias
 	}
 	if f.ActivationClamp > 0 {
-		m.ActivationClamp = f.ActivationClamp
+		m.Activation.Clamp = f.ActivationClamp
 	}
 	if f.PaddedVocab > 0 {
 		m.PaddedVocabSize = f.PaddedVocab

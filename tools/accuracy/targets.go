@@ -20,17 +20,17 @@ func targetOf(j *job.Job) (*target.Target, string) {
 	plain.Training.Precision, plain.Training.FP8 = "bf16", job.FP8{}
 	plain.Execution = job.Execution{}
 	m := &plain.Model
-	if m.MoE == nil && m.MLA == nil {
-		m.Architecture, m.Activation, m.Normalization, m.PositionEmbedding.Kind = "llama", "swiglu", "rmsnorm", "rope"
-		m.AttentionBias, m.MLPBias, m.TiedEmbeddings, m.Dropout = false, false, false, 0
+	if m.MoE == nil && m.Attention.MLA == nil {
+		m.Architecture, m.Activation.Kind, m.Norm.Kind, m.PositionEmbedding.Kind = "llama", "swiglu", "rmsnorm", "rope"
+		m.Attention.Bias, m.MLPBias, m.TiedEmbeddings, m.Dropout = false, false, false, 0
 	}
 	if m.MoE != nil && j.Backend.Kind == "deepspeed" { // rows say nothing of the router, and classes of transformers have one kind each
 		experts := *m.MoE
 		experts.Router = job.Router{Score: "softmax", Balance: "none", Normalize: true}
-		if m.MLA != nil {
+		if m.Attention.MLA != nil {
 			experts.Router.Score = "sigmoid"
 		}
-		m.MoE, m.AttentionBias, m.MLPBias, m.TiedEmbeddings, m.Dropout = &experts, false, false, false, 0
+		m.MoE, m.Attention.Bias, m.MLPBias, m.TiedEmbeddings, m.Dropout = &experts, false, false, false, 0
 	}
 	for _, b := range []backends.Backend{megatron.Backend{}, torchtitan.Backend{}, deepspeed.Backend{}} {
 		if b.Kind() != j.Backend.Kind {

@@ -102,15 +102,15 @@ func spelled(j *job.Job, l *plan.Layout) string {
 func (w *writer) model(m *job.Model) {
 	w.block(`model "row"`, func() {
 		w.arguments("architecture", m.Architecture, "layers", m.Layers, "hidden_size", m.HiddenSize, "ffn_hidden_size", m.FFNHiddenSize,
-			"attention_heads", m.AttentionHeads, "kv_heads", m.KVHeads, "head_dim", m.HeadDim, "vocab_size", m.VocabSize,
-			"padded_vocab_size", m.PaddedVocabSize, "sequence_length", m.SequenceLength, "activation", m.Activation, "activation_clamp", m.ActivationClamp,
-			"normalization", m.Normalization, "dropout", m.Dropout, "tied_embeddings", m.TiedEmbeddings,
-			"attention_bias", m.AttentionBias, "mlp_bias", m.MLPBias, "qk_norm", m.QKNorm, "mtp_layers", m.MTPLayers)
+			"attention_heads", m.Attention.Heads, "kv_heads", m.Attention.KVHeads, "head_dim", m.Attention.HeadDim, "vocab_size", m.VocabSize,
+			"padded_vocab_size", m.PaddedVocabSize, "sequence_length", m.SequenceLength, "activation", m.Activation.Kind, "activation_clamp", m.Activation.Clamp,
+			"normalization", m.Norm.Kind, "dropout", m.Dropout, "tied_embeddings", m.TiedEmbeddings,
+			"attention_bias", m.Attention.Bias, "mlp_bias", m.MLPBias, "qk_norm", m.Attention.QKNorm, "mtp_layers", m.MTP.Layers)
 		w.block(fmt.Sprintf("position_embedding %q", m.PositionEmbedding.Kind), func() {})
-		if s := m.SlidingWindow; s.Size > 0 {
+		if s := m.Attention.SlidingWindow; s.Size > 0 {
 			w.block("sliding_window", func() { w.arguments("size", s.Size, "pattern", s.Pattern) })
 		}
-		if a := m.MLA; a != nil {
+		if a := m.Attention.MLA; a != nil {
 			w.block("mla", func() {
 				w.arguments("q_lora_rank", a.QLoraRank, "kv_lora_rank", a.KVLoraRank, "qk_nope_head_dim", a.QKNopeHeadDim,
 					"qk_rope_head_dim", a.QKRopeHeadDim, "v_head_dim", a.VHeadDim)
