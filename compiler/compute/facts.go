@@ -138,7 +138,7 @@ type kernelRates struct {
 	mla      *surface.KernelRates
 	fp8      []*surface.KernelRates // fp8 and mxfp8, square before mla
 
-	forward, backward float64 // times over those of the kernel that was measured
+	forward, ratio float64 // over the kernel that was measured: the forward time, and backward over forward
 }
 
 // kernelRates collects what was measured of a kernel on the relative, else on
@@ -151,11 +151,11 @@ func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 	if k == Flex {
 		times := f.nearestFlex(r)
 		out := f.kernelRates(r, KernelNamed(times.Over))
-		out.mla, out.forward, out.backward = nil, times.Forward, times.Backward // what was measured of wide keys is another kernel's
+		out.mla, out.forward, out.ratio = nil, times.Forward, times.Backward/times.Forward // what was measured of wide keys is another kernel's
 		return out
 	}
 	out := kernelRates{
-		forward: 1, backward: 1,
+		forward: 1, ratio: 1,
 		mla:      f.nearestOf(r, func(x *surface.KernelRates) bool { return x.QK > x.V }),
 		windowed: f.nearestOf(r, func(x *surface.KernelRates) bool { return x.Window > 0 }),
 	}
@@ -238,7 +238,7 @@ const (
 // the forward pass, for the base-2 logarithm of a length.
 func (k *kernelRates) at(a *Attention, length float64) (forward, backward float64) {
 	forward, backward = k.measured(a, length)
-	return forward * k.forward, backward * k.backward / k.forward
+	return forward * k.forward, backward * k.ratio
 }
 
 // measured is at for the kernel that was measured.
