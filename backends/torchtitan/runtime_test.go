@@ -2,9 +2,11 @@ package torchtitan
 
 import (
 	"os/exec"
+	"slices"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/lang/job"
 )
 
 // TestKills kills a run at every operation on files of its saving, where there
@@ -45,6 +47,52 @@ func TestDispatchVariables(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// TestAttentionKernel: what is timed is the kernel that is emitted. Latent attention is
+// FlexAttention where SDPA has no kernel for its widths, and then on whole sequences alone.
+func TestAttentionKernel(t *testing.T) {
+	wide := latentModel()
+	wide.Attention.MLA.QKNopeHeadDim, wide.Attention.MLA.QKRopeHeadDim, wide.Attention.MLA.VHeadDim = 128, 64, 128
+	wider := wide
+	wider.Attention.MLA = &job.MLA{QLoraRank: 24, KVLoraRank: 16, QKNopeHeadDim: 192, QKRopeHeadDim: 64, VHeadDim: 128}
+	for _, c := range []struct {
+		version, capability string
+		model               job.Model
+		masked              bool
+		want                string
+	}{
+		{"0.3.0", "9.0", denseModel(), false, "flex"},
+		{"0.2.2", "9.0", denseModel(), false, "sdpa"},
+		{"0.2.2", "9.0", denseModel(), true, "flex"},
+		{"0.2.2", "9.0", sinkModel(), false, "flex"},
+		{"0.2.2", "8.0", latentModel(), false, "sdpa"}, // no wider than 128
+		{"0.2.2", "8.0", wide, false, "flex"},
+		{"0.2.2", "9.0", wide, false, "sdpa"},
+		{"0.2.2", "10.3", wide, false, "sdpa"},
+		{"0.2.2", "12.0", wide, false, "flex"},
+		{"0.2.2", "9.0", wider, false, "flex"},
+	} {
+		j := testJob(c.version, c.model, 4)
+		j.Cluster.GPU.ComputeCapability, j.Training.Data.DocumentMask = c.capability, c.masked
+		v, _ := findVersion(j)
+		f := v.find(&j.Model)
+		if got := v.runtime(f, j).Attention.Flash; got != c.want {
+			t.Errorf("%s, %s on %s: timed as %s, want %s", c.version, c.model.Name, c.capability, got, c.want)
+		}
+		if c.version == "0.3.0" || f.module == "gpt_oss" {
+			continue
+		}
+		fields := attention022(&build{v: v, j: j, family: f, p: &plan.Plan{}})
+		if fields[0].value != c.want {
+			t.Errorf("%s, %s on %s: emitted as %v, want %s", c.version, c.model.Name, c.capability, fields[0].value, c.want)
+		}
+		l := plan.Layout{TensorParallel: 1, ContextParallel: 2, DataParallelShard: 2, DataParallelReplicate: 1, PipelineParallel: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+			VirtualPipeline: 1, MicroBatchSize: 1, MicroBatches: 4, ZeroStage: 2}
+		if got := slices.Contains(broken(t, j, l, nil), ruleContextMask); got != (c.want == "flex") {
+			t.Errorf("%s, %s on %s: context parallelism refused: %v", c.version, c.model.Name, c.capability, got)
 		}
 	}
 }
