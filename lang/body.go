@@ -159,15 +159,15 @@ func elsewhere(word string, not *schema.Block) string {
 		return said
 	}
 	meant := ""
-	homes := homes(not, func(b *schema.Block) bool {
+	at := homes(not, func(b *schema.Block) bool {
 		name := schema.Meant(word, slices.Concat(b.ArgumentNames(), b.BlockNames()))
 		meant = cmp.Or(name, meant)
 		return name != ""
 	})
-	if homes == "" {
+	if at == "" {
 		return ""
 	}
-	return fmt.Sprintf(" Did you mean %q of %s?", meant, homes)
+	return fmt.Sprintf(" Did you mean %q of %s?", meant, at)
 }
 
 // belongs is elsewhere for the language's own words.

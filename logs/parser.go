@@ -159,7 +159,7 @@ func (p *Parser) begin() *Launch {
 	return &p.log.Launches[n]
 }
 
-// steps are those of a launch that are kept.
+// stepsOf are the steps of the newest launch that are kept.
 func (p *Parser) stepsOf(launch int) []Step {
 	i, _ := slices.BinarySearchFunc(p.log.Steps, launch, func(s Step, launch int) int { return cmp.Compare(s.Launch, launch) })
 	return p.log.Steps[i:]

@@ -25,6 +25,7 @@ type containerView struct {
 	Names                       string // of the variables that Apptainer passes on
 }
 
+// container is how the job's image starts; nil without one.
 func container(j *job.Job) *containerView {
 	c := j.Slurm.Container
 	if c.Image == "" {

@@ -154,6 +154,7 @@ type nodeCheck struct {
 	Seconds int
 }
 
+// nodeCheckOf is that of a job; nil without one.
 func nodeCheckOf(j *job.Job) *nodeCheck {
 	c := j.Slurm.NodeCheck
 	if c == nil {

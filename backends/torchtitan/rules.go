@@ -82,8 +82,8 @@ var rules022 = []target.Rule{
 		return l.ExpertTensorParallel != l.TensorParallel && (l.ExpertParallel == 1 || l.ExpertTensorParallel != 1)
 	}},
 	{ID: ruleContextMask, Mesh: true, Reason: "0.2.2 cannot combine context_parallel with document masks, restarting position ids, or latent attention on a GPU for which SDPA has no kernel of it; 0.3.0 can", Breaks: func(f *target.Facts) bool {
-		d, m := &f.Job.Training.Data, f.Job.Model.Attention.MLA
-		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs || m != nil && !fusesLatent(f.Job))
+		d := &f.Job.Training.Data
+		return f.Layout.ContextParallel > 1 && (d.DocumentMask || d.ResetPositionIDs || !fused022(f.Job))
 	}},
 }
 

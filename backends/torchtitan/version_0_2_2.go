@@ -298,14 +298,18 @@ func attention022(b *build) []field {
 // flexes022 says that attention is FlexAttention: for masks of documents, for
 // attention sinks, and where SDPA falls back to one that keeps all scores.
 func flexes022(f *family, j *job.Job) bool {
-	return j.Training.Data.DocumentMask || f.module == "gpt_oss" || j.Model.Attention.MLA != nil && !fusesLatent(j)
+	return j.Training.Data.DocumentMask || f.module == "gpt_oss" || !fused022(j)
 }
 
-// fusesLatent says that SDPA has a kernel for keys that are wider than values:
-// cuDNN has for 192 and 128, on Hopper and its successor (torch 2.11,
-// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp), FlashAttention has not.
-func fusesLatent(j *job.Job) bool {
+// fused022 says that SDPA has a kernel for the model's heads that keeps no scores. Of
+// latent attention, whose keys are wider than its values, cuDNN has one for 192 and 128 on
+// Hopper and its successor, and FlashAttention none (torch 2.11,
+// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
+func fused022(j *job.Job) bool {
 	m, c := j.Model.Attention.MLA, computeCapability(&j.Cluster.GPU)
+	if m == nil {
+		return true
+	}
 	keys := m.QKNopeHeadDim + m.QKRopeHeadDim
 	return keys == m.VHeadDim || max(keys, m.VHeadDim) <= 128 || (c == 9 || c >= 10 && c < 11) && keys == 192 && m.VHeadDim == 128
 }

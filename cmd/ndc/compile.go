@@ -57,8 +57,8 @@ type request struct {
 }
 
 // compile makes of each size that a job leaves open a job of its own, and takes the
-// best, the nearest where none fits, or the one that is locked. What the backend refuses is left out as long as
-// anything is left.
+// best, the nearest where none fits, or the one that is locked. What the backend
+// refuses is left out as long as anything is left.
 func compile(r *request) (*compiled, diag.List) {
 	settled := compiler.Settled(r.job)
 	if len(settled) == 1 {

@@ -28,14 +28,11 @@ const fewestReports = 3
 // tells why there is no calibration.
 func Calibrate(runs []Input) (*File, error) {
 	f := &File{FormatVersion: FormatVersion, Sources: []Source{}, Unidentified: []string{}, Links: links(runs), Speeds: speeds(runs)}
-	var steps []uncertainty.Step // of the runs that are used, in their order
-	var observed []uncertainty.Observation
-	var of []int // how many runs each is the mean of
-	layouts := map[string]int{}
+	var steps []uncertainty.Observation // of the runs that are used, in their order
+	var layouts []string                // theirs
 	var priors []*uncertainty.Prior
 	var planned []Input // what logs hold against the plans that they were of
 	models := map[string]int{}
-	var trained []int // models of the runs that are used
 	for i := range runs {
 		in := &runs[i]
 		if f.GPU = cmp.Or(f.GPU, in.Plan.Input.GPU); f.GPU != in.Plan.Input.GPU {
@@ -49,17 +46,8 @@ func Calibrate(runs []Input) (*File, error) {
 				f.Models = append(f.Models, Trained{Model: r.Model})
 			}
 			f.Models[models[key]].Runs++
-			steps = append(steps, step)
-			trained = append(trained, models[key])
-			if k, ok := layouts[layoutOf(key, in.Plan)]; ok {
-				o, n := &observed[k], float64(of[k])
-				o.Ratio = math.Exp((n*math.Log(o.Ratio) + math.Log(float64(r.Measured/r.Predicted))) / (n + 1))
-				of[k]++
-			} else {
-				layouts[layoutOf(key, in.Plan)] = len(observed)
-				observed = append(observed, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
-				of = append(of, 1)
-			}
+			steps = append(steps, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
+			layouts = append(layouts, layoutOf(key, in.Plan))
 			priors = append(priors, PriorOf(in.Plan, in.Engine))
 		}
 		if !foreign(&r) && (r.Memory == nil || r.Memory.Why == "") {
@@ -67,11 +55,11 @@ func Calibrate(runs []Input) (*File, error) {
 		}
 		f.Runs = append(f.Runs, r)
 	}
-	if len(observed) == 0 {
+	if len(steps) == 0 {
 		return nil, fmt.Errorf("none of the runs can be used: %s", reasons(f.Runs))
 	}
 	prior := Widest(priors)
-	observed = append(observed, benchmarks(f.Speeds)...)
+	observed := append(together(steps, layouts), benchmarks(f.Speeds)...)
 	if times, odds := prior.Mistaken(observed, uncertainty.Network); times != 1 {
 		f.Network = &Network{units.Rounded(times), units.Rounded(odds)}
 		prior = prior.Times(uncertainty.Network, times)
@@ -85,7 +73,7 @@ func Calibrate(runs []Input) (*File, error) {
 	}
 	for i, k := 0, 0; i < len(f.Runs); i++ {
 		if f.Runs[i].Used {
-			f.Runs[i].After = units.Rounded(moved(&steps[k].Terms, known[trained[k]]))
+			f.Runs[i].After = units.Rounded(moved(&steps[k].Step.Terms, known[steps[k].Model]))
 			k++
 		}
 	}
@@ -96,8 +84,23 @@ func Calibrate(runs []Input) (*File, error) {
 	return f, nil
 }
 
-// layoutOf names what runs have in common that were planned alike. What a layout has for
-// itself they have together, so that they count as one, by the mean of what they took.
+// together makes one of the steps of each layout, in the order of their first, by the mean
+// of what they took: what a layout has for itself all its runs have.
+func together(steps []uncertainty.Observation, layouts []string) (all []uncertainty.Observation) {
+	place, runs := map[string]int{}, []float64{}
+	for i, o := range steps {
+		k, ok := place[layouts[i]]
+		if !ok {
+			k = len(all)
+			place[layouts[i]], all, runs = k, append(all, o), append(runs, 0)
+		}
+		all[k].Ratio *= math.Pow(o.Ratio/all[k].Ratio, 1/(runs[k]+1)) // a running geometric mean
+		runs[k]++
+	}
+	return all
+}
+
+// layoutOf names what runs have in common that were planned alike.
 func layoutOf(model string, p *plan.Plan) string {
 	return fmt.Sprintf("%s %s %d %d %d %d %s %+v %+v", model, p.Backend, p.Input.Nodes, p.Input.GPUs, p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision, p.Layout, p.Execution)
 }

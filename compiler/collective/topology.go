@@ -75,6 +75,10 @@ func domainOf(c *job.Cluster) int {
 	return block
 }
 
+// Unplaced is what domainOf is where nothing places blocks of so many GPUs: what blocks
+// and NVLink domains, each following on the last, have both as a part.
+func Unplaced(c *job.Cluster, block int) int { return gcd(block, c.NVLink.Domain) }
+
 // local is how many members of a group share a block of ranks, at the worst
 // place. Groups tile the ranks in spans of size × stride.
 func local(size, stride, block int) int {

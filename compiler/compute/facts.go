@@ -108,12 +108,18 @@ func (f *factTables) passFactors(r *relative, t DType) passFactors {
 	return *f.nearestPasses(r, BF16.String())
 }
 
-func (f *factTables) nearestPasses(r *relative, dtype string) (best *passFactors) {
+func (f *factTables) nearestPasses(r *relative, dtype string) *passFactors {
+	return nearestGeneration(f.passes, r, func(p *passFactors) (string, bool) { return p.Capability, p.DType == dtype })
+}
+
+// nearestGeneration is the first of some records that is of the GPU's generation, else of
+// the nearest that has one; nil where none is what is looked for.
+func nearestGeneration[T any](records []T, r *relative, of func(*T) (capability string, fits bool)) (best *T) {
 	least := math.Inf(1)
-	for i := range f.passes {
-		p := &f.passes[i]
-		if d := math.Abs(major(p.Capability) - major(r.capability)); p.DType == dtype && d < least {
-			best, least = p, d
+	for i := range records {
+		capability, fits := of(&records[i])
+		if d := math.Abs(major(capability) - major(r.capability)); fits && d < least {
+			best, least = &records[i], d
 		}
 	}
 	return best
@@ -122,13 +128,10 @@ func (f *factTables) nearestPasses(r *relative, dtype string) (best *passFactors
 // trafficShare finds the share of the generation, else of the nearest.
 func (f *factTables) trafficShare(r *relative, kind Traffic) float64 {
 	f.load()
-	share, least := 0.0, math.Inf(1)
-	for _, x := range f.traffic {
-		if d := math.Abs(major(x.Capability) - major(r.capability)); x.Kind == kind.String() && d < least {
-			share, least = x.Share, d
-		}
+	if x := nearestGeneration(f.traffic, r, func(x *trafficShare) (string, bool) { return x.Capability, x.Kind == kind.String() }); x != nil {
+		return x.Share
 	}
-	return share
+	return 0
 }
 
 // kernelRates are the factors of one attention kernel on a device.
@@ -149,7 +152,7 @@ func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 		k = FlashAttention2
 	}
 	if k == Flex {
-		times := f.nearestFlex(r)
+		times := nearestGeneration(f.flex, r, func(x *flexTimes) (string, bool) { return x.Capability, true })
 		out := f.kernelRates(r, KernelNamed(times.Over))
 		out.mla, out.forward, out.ratio = nil, times.Forward, times.Backward/times.Forward // what was measured of wide keys is another kernel's
 		return out
@@ -195,17 +198,6 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 		}
 		if d < least {
 			best, least = x, d
-		}
-	}
-	return best
-}
-
-// nearestFlex is the record of the nearest generation.
-func (f *factTables) nearestFlex(r *relative) (best *flexTimes) {
-	least := math.Inf(1)
-	for i := range f.flex {
-		if d := math.Abs(major(f.flex[i].Capability) - major(r.capability)); d < least {
-			best, least = &f.flex[i], d
 		}
 	}
 	return best

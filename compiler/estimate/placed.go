@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 
+	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/layout"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -23,7 +24,7 @@ func (e *Evaluator) unplaced(l *plan.Layout, x *plan.Execution, t units.Seconds)
 		return nil
 	}
 	loose := *e.job
-	loose.Cluster.NVLink.Domain = gcd(segment*c.GPUsPerNode, c.NVLink.Domain)
+	loose.Cluster.NVLink.Domain = collective.Unplaced(c, segment*c.GPUsPerNode)
 	step := NewWith(&loose, e.target, e.parameters).Step(l, x)
 	if step <= t*(1+placedBy) {
 		return nil
@@ -31,12 +32,4 @@ func (e *Evaluator) unplaced(l *plan.Layout, x *plan.Execution, t units.Seconds)
 	return []plan.Warning{{ID: string(IDUnplacedBlocks), Summary: "Blocks of nodes that nothing places",
 		Detail: fmt.Sprintf("%s do not fill NVLink domains of %d. The step is predicted as if blocks of %s lay within one each, and slurm.segment, which asks Slurm for that, is not set. Where groups lie across two domains it would take up to %s s (%+.0f %%). Set slurm.segment = %d.",
 			units.Count(c.GPUs(), "GPU"), c.NVLink.Domain, units.Count(segment, "node"), units.Significant(float64(step), 3), 100*float64(step/t-1), segment)}}
-}
-
-// gcd is the greatest common divisor of two counts.
-func gcd(a, b int) int {
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
 }

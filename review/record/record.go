@@ -62,7 +62,8 @@ type Artifact struct {
 }
 
 // Of lists the values of a job and of the plan for it, in the order of their
-// paths; of a plan without a layout the job's alone. Place tells a file's name as the record shall have it.
+// paths; of a plan without a layout the job's alone. Place tells a file's name as
+// the record shall have it.
 func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 	origin := func(path string) string { return originOf(j, path, place) }
 	var list []Value
