@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the results of the corpus, where its files are")
@@ -125,9 +126,7 @@ func writeCorpus(t *testing.T, rows []corpusRow) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(corpusFile, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	golden.Update(t, corpusFile, b.Bytes())
 }
 
 // FuzzImport: no file makes the import panic, and what it writes can be read.

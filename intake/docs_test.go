@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
@@ -40,9 +41,7 @@ func TestDocumentation(t *testing.T) {
 	want := strings.Replace(string(b), blocks[1][0], "```hcl\n"+string(r.Job)+"```", 1)
 	want = strings.Replace(want, "reports\n\n"+blocks[2][0], "reports\n\n```\n"+report.String()+"```", 1)
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, path, []byte(want))
 		return
 	}
 	if d := cmp.Diff(want, string(b)); d != "" {

@@ -22,6 +22,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var usedCluster = regexp.MustCompile(`catalog\.cluster\.(\w+)`)
@@ -290,13 +291,11 @@ func TestPrinted(t *testing.T) {
 			if d := cmp.Diff(string(job), string(imported(t, []File{{Name: "printed.log", Content: log}}, o))); d != "" {
 				t.Errorf("read of a log (-file +log):\n%s", d)
 			}
-			golden := strings.TrimSuffix(path, ".json") + ".hcl"
+			expected := strings.TrimSuffix(path, ".json") + ".hcl"
 			if *update {
-				if err := os.WriteFile(golden, job, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Update(t, expected, job)
 			}
-			want, err := os.ReadFile(golden)
+			want, err := os.ReadFile(expected)
 			if err != nil {
 				t.Fatal(err)
 			}

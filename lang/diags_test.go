@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the markers in testdata/diags")
@@ -52,9 +53,7 @@ func runDiagnostics(t *testing.T, file string) {
 	}
 	got := mark(plain, diags)
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, file, []byte(got))
 		return
 	}
 	if d := cmp.Diff(string(written), got); d != "" {

@@ -3,7 +3,6 @@ package lang
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/budget"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // TestModules loads the files of each archive and compares what became of them:
@@ -40,9 +40,7 @@ func TestModules(t *testing.T) {
 			want := string(archive.Files[last].Data)
 			if *update {
 				archive.Files[last].Data = []byte(got)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Update(t, path, txtar.Format(archive))
 			} else if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("-want +got; -update rewrites it:\n%s", d)
 			}

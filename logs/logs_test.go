@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens of testdata")
@@ -30,13 +32,11 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, golden := describe(Parse(string(text))), strings.TrimSuffix(name, ".log")+".want"
+			got, expected := describe(Parse(string(text))), strings.TrimSuffix(name, ".log")+".want"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Update(t, expected, []byte(got))
 			}
-			want, err := os.ReadFile(golden)
+			want, err := os.ReadFile(expected)
 			if err != nil || got != string(want) {
 				t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
 			}

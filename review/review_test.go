@@ -16,6 +16,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/review/record"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -68,9 +69,7 @@ func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{"report.txt": r.Text(), "report.md": r.Markdown(), "report.sarif": string(sarif) + "\n", "report.json": string(text) + "\n"} {
 		path := "testdata/" + name
 		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			golden.Update(t, path, []byte(got))
 		}
 		want, err := os.ReadFile(path)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -61,9 +62,7 @@ func TestGolden(t *testing.T) {
 	} {
 		path := "testdata/" + name
 		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			golden.Update(t, path, []byte(got))
 		}
 		want, err := os.ReadFile(path)
 		if err != nil {

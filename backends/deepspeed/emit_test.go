@@ -16,6 +16,7 @@ import (
 	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -144,9 +145,7 @@ func compare(t *testing.T, name string, files []backends.Artifact) {
 	}
 	got := txtar.Format(&a)
 	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, name, got)
 	}
 	want, err := os.ReadFile(name)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -64,9 +66,7 @@ func TestEmit(t *testing.T) {
 func compare(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, file, got)
 		return
 	}
 	want, err := os.ReadFile(file)

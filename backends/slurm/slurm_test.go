@@ -20,6 +20,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	_ "github.com/ndc-dev/ndc/tools/draws"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -100,13 +101,11 @@ func TestGolden(t *testing.T) {
 			j, p, l := example()
 			change(j, &l)
 			got := files(t, j, p, l)
-			golden := filepath.Join("testdata", name+".txtar")
+			path := filepath.Join("testdata", name+".txtar")
 			if *update {
-				if err := os.WriteFile(golden, txtar.Format(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Update(t, path, txtar.Format(got))
 			}
-			want, err := os.ReadFile(golden)
+			want, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // TestRuleTable keeps the table of rules in the documents.
@@ -27,9 +28,7 @@ func TestRuleTable(t *testing.T) {
 	}
 	want := before + begin + ruleTable() + end + after
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, path, []byte(want))
 		return
 	}
 	if diff := cmp.Diff(want, string(content)); diff != "" {

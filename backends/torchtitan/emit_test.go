@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/tools/golden"
 	"golang.org/x/tools/txtar"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,9 +115,7 @@ func TestGolden(t *testing.T) {
 			}
 			path := filepath.Join("testdata", c.name+".txtar")
 			if *update {
-				if err := os.WriteFile(path, txtar.Format(kept), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Update(t, path, txtar.Format(kept))
 				return
 			}
 			want, err := os.ReadFile(path)

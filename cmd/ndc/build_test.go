@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // TestBuild takes each job of testdata/build to its plans and files. A case
@@ -62,9 +62,7 @@ func buildCase(t *testing.T, file string) {
 		t.Error("a case expects the plan of at least one backend")
 	}
 	if *update {
-		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, file, txtar.Format(archive))
 	}
 }
 

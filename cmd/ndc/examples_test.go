@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/lang/lock"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // TestExamples builds every example anew and compares each file with the
@@ -87,18 +88,27 @@ func compareExample(t *testing.T, want, got map[string]string) {
 	}
 }
 
+// updateExample writes what differs and removes what nothing writes any more.
 func updateExample(t *testing.T, folder, built string, printed []byte, code int) {
 	t.Helper()
-	golden, output, locked := filepath.Join(folder, "out"), filepath.Join(folder, "output.txt"), filepath.Join(folder, lock.Name)
-	err := errors.Join(os.RemoveAll(golden), os.RemoveAll(output), os.RemoveAll(locked))
-	if code == exitInfeasible {
-		err = errors.Join(err, os.WriteFile(output, printed, 0o644))
-	} else {
-		err = errors.Join(err, os.CopyFS(golden, os.DirFS(filepath.Join(built, "out"))))
-		err = errors.Join(err, os.WriteFile(locked, []byte(tree(t, built)[lock.Name]), 0o644))
+	want := map[string]string{"output.txt": string(printed)}
+	if code != exitInfeasible {
+		want = map[string]string{lock.Name: tree(t, built)[lock.Name]}
+		for name, content := range tree(t, filepath.Join(built, "out")) {
+			want[filepath.Join("out", name)] = content
+		}
 	}
-	if err != nil {
-		t.Fatal(err)
+	for name := range tree(t, folder) {
+		_, written := want[name]
+		if stale := !written && (name == "output.txt" || name == lock.Name || strings.HasPrefix(name, "out/")); !stale {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range want {
+		golden.Update(t, filepath.Join(folder, name), []byte(content))
 	}
 }
 
@@ -144,9 +154,7 @@ func checkReadme(t *testing.T, printed string) {
 	want := "```console\n" + shorten(printed) + "```"
 	if *update {
 		text = console.ReplaceAll(text, []byte(want))
-		if err := os.WriteFile(name, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, name, text)
 	}
 	if diff := cmp.Diff(string(console.Find(text)), want); diff != "" {
 		t.Errorf("README.md (-committed +printed; -update rewrites it):\n%s", diff)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ndc-dev/ndc/review"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // fewestAgreed is how many of the historical changes have the labels that their
@@ -105,9 +106,7 @@ func checkTold(t *testing.T, name string, a *txtar.Archive, told string) {
 	t.Helper()
 	if *update {
 		a.Files = append(a.Files[:2:2], txtar.File{Name: "changes", Data: []byte(told)})
-		if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, name, txtar.Format(a))
 	}
 	if len(a.Files) < 3 {
 		t.Fatal("it has no changes (-update writes them)")

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // fence is a block of a page that shows a file, or commands with what they print.
@@ -52,9 +54,7 @@ func TestModulesPage(t *testing.T) {
 	if !*update {
 		t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
 	}
-	if err := os.WriteFile(filepath.Join(pageFolder, "modules.md"), []byte(got), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	golden.Update(t, filepath.Join(pageFolder, "modules.md"), []byte(got))
 }
 
 // pageFolder is where the pages are, wherever a test works.
@@ -143,9 +143,7 @@ func TestGuides(t *testing.T) {
 			case !*update:
 				t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
 			default:
-				if err := os.WriteFile(filepath.Join(pageFolder, name+".md"), []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Update(t, filepath.Join(pageFolder, name+".md"), []byte(got))
 			}
 		})
 	}

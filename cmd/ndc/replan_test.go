@@ -14,6 +14,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/lock"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // TestKeep keeps each alternative of some examples as if it were locked: the
@@ -186,8 +187,6 @@ func TestLockDocument(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(document, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, document, text)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 // served is where docs/teams.md has its repositories; in the test they lie in a
@@ -56,9 +58,7 @@ func TestTeams(t *testing.T) {
 		t.Errorf("only %d commands", commands)
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, page, []byte(got))
 		return
 	}
 	if d := cmp.Diff(string(written), got); d != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ndc-dev/ndc/tools/golden"
 	"github.com/ndc-dev/ndc/tune"
 )
 
@@ -111,7 +112,5 @@ func TestTunePage(t *testing.T) {
 	if !*update {
 		t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
 	}
-	if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	golden.Update(t, page, []byte(got))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the tables of docs/goodput.md")
@@ -134,9 +135,7 @@ func table(t *testing.T, name, want string) {
 	switch {
 	case whole == string(text):
 	case *update:
-		if err := os.WriteFile(page, []byte(whole), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, page, []byte(whole))
 	default:
 		t.Errorf("%s has another table %s (go test ./compiler/goodput -run TestPublished -update):\n%s", page, name, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the findings of the rules' examples")
@@ -48,9 +49,7 @@ func TestRules(t *testing.T) {
 			got := spell(found)
 			if *update {
 				a.Files[2].Data = []byte(got)
-				if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Update(t, name, txtar.Format(a))
 			}
 			if diff := cmp.Diff(string(a.Files[2].Data), got); diff != "" {
 				t.Error(diff)

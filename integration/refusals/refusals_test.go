@@ -10,6 +10,7 @@ import (
 
 	"github.com/ndc-dev/ndc/integration/artifacts"
 	"github.com/ndc-dev/ndc/integration/drafts"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of the document")
@@ -39,9 +40,7 @@ func TestTable(t *testing.T) {
 	if !*update {
 		t.Fatal("docs/conformance.md is not current: run with -update")
 	}
-	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	golden.Update(t, path, []byte(want))
 }
 
 // TestAnswers: a framework refuses with words, or there is a reason; what

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/integration/artifacts"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "record again what TorchTitan prints")
@@ -201,9 +202,7 @@ func recorded(t *testing.T, name string, src []byte) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(record(name), src, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, record(name), src)
 		return
 	}
 	if !bytes.Equal(before, src) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/launches.md")
@@ -26,9 +28,7 @@ func TestPage(t *testing.T) {
 	}
 	path, page := filepath.Join("..", "..", pagePath), c.page()
 	if *update {
-		if err := os.WriteFile(path, page, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, path, page)
 	}
 	if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, page) {
 		t.Errorf("%s is not what tools/launches writes (%v); make regen writes it", pagePath, err)

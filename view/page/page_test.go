@@ -16,6 +16,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/golden"
 	"github.com/ndc-dev/ndc/view/explain"
 	"github.com/ndc-dev/ndc/view/picture"
 )
@@ -69,9 +70,7 @@ func TestGolden(t *testing.T) {
 	const path = "testdata/report.html"
 	got := example()
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, path, got)
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {

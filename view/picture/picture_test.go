@@ -17,6 +17,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -121,19 +122,17 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, k.Name+".svg", k.SVG(subject(3)))
-		golden(t, k.Name+".txt", []byte(k.Text(subject(3))))
-		golden(t, k.Name+".json", append(data, '\n'))
+		compare(t, k.Name+".svg", k.SVG(subject(3)))
+		compare(t, k.Name+".txt", []byte(k.Text(subject(3))))
+		compare(t, k.Name+".json", append(data, '\n'))
 	}
 }
 
-func golden(t *testing.T, name string, got []byte) {
+func compare(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := "testdata/" + name
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Update(t, path, got)
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
