@@ -82,7 +82,8 @@ func newPlan(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "plan FILE|DIR", Short: "Plan the jobs and show the plans, writing nothing", Args: takes(1, 1, "one FILE or DIR"),
 		Long: `Plan every job of FILE, or of all *.hcl files in DIR, for each of its backends,
-and show the plans. --compare plans the jobs once more with something changed, and
+and show the plans. Where a backend refuses its job, the plans of the others are
+shown beside the error. --compare plans the jobs once more with something changed, and
 shows the plans side by side, term by term; it may be repeated. PATH is that of an
 argument of the job, as in job.json: constraints.layout.tensor_parallel=4,
 cluster.network.bandwidth=200Gb/s, model.sequence_length=4096. Several changes at
@@ -98,6 +99,7 @@ takes, that makes a job have this plan, or the alternative of a number.`,
 			case len(changes) > 0:
 				return compare(t, args[0], &flags, changes, markdown)
 			}
+			flags.others = true
 			plans, err := planAll(t, args[0], &flags)
 			if err != nil {
 				return err
@@ -130,8 +132,9 @@ type planned struct {
 
 // planAll loads and compiles every selected job and reports errors; warnings
 // are the caller's, but with --json. It fails with exit code 1 on errors, of
-// which --strict makes more; when there are plans to miss it shows all plans and
-// fails with 2; when plans break policies, with 1.
+// which --strict makes more, and shows the plans that were made beside them; when
+// there are plans to miss it shows all plans and fails with 2; when plans break
+// policies, with 1.
 func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 	plans, w, diags := plansOf(disk{}, argument, flags)
 	t.files = w.Files
@@ -140,6 +143,16 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 	if warned := jobWarnings(plans.list); flags.strict && !diags.HasErrors() && !plans.miss() && len(broken) == 0 {
 		wrong = strict(warned)
 		diags = slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return slices.Contains(warned, d) }) // each is told once
+	}
+	if diags.HasErrors() && len(plans.list) > 0 && flags.others {
+		if err := (&report{terminal: t, plans: plans.list}).print(); err != nil {
+			return plans, err
+		}
+		if !t.json {
+			shown := jobWarnings(plans.list)
+			diags = slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return slices.Contains(shown, d) })
+		}
+		diags.Append(broken)
 	}
 	if t.json || diags.HasErrors() {
 		t.diagnostics(diags, w.Files)
@@ -165,13 +178,17 @@ func planAll(t *terminal, argument string, flags *inputFlags) (planned, error) {
 }
 
 // plansOf loads and compiles every selected job of FILE or DIR in fsys, and
-// reports nothing.
+// reports nothing. A job that its backend refuses stops all before any search, which
+// may take long, unless the plans of the others are wanted.
 func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Workspace, diag.List) {
 	w, diags := loadFrom(fsys, argument, flags)
 	loaded := slices.Clone(diags)
+	refused := make([]diag.List, len(w.Jobs))
 	if !diags.HasErrors() {
-		if wrong := check(w.Jobs); wrong.HasErrors() {
-			diags.Append(wrong) // before any search, which may take long
+		if refused = refusals(w.Jobs); !flags.others {
+			if wrong := slices.Concat(refused...); wrong.HasErrors() {
+				diags.Append(wrong)
+			}
 		}
 	}
 	plans := planned{names: jobFolders(w), from: filepath.ToSlash(argument), workspace: w, all: flags.backend == ""}
@@ -184,6 +201,10 @@ func plansOf(fsys fs.FS, argument string, flags *inputFlags) (planned, *lang.Wor
 	if !diags.HasErrors() {
 		for i := range w.Jobs {
 			j := &w.Jobs[i]
+			if refused[i].HasErrors() {
+				diags.Append(refused[i])
+				continue
+			}
 			r := request{job: j, warned: about(w.Jobs, i, loaded), files: inputFiles(w, j, plans.from), policies: judges(w, i)}
 			if !flags.replan {
 				r.locked = plans.lock.Find(j.Name, j.Backend.Kind, j.Site)

@@ -28,6 +28,7 @@ type inputFlags struct {
 	strict       bool
 	replan       bool
 	overrides    []lang.Override
+	others       bool // plan the other jobs where a backend refuses its own
 }
 
 func (f *inputFlags) register(c *cobra.Command) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,11 @@ import (
 
 // check asks of every job whether its backend can build it at all, with any of
 // the sizes and values that it leaves open.
-func check(jobs []job.Job) diag.List {
-	var all diag.List
+func check(jobs []job.Job) diag.List { return slices.Concat(refusals(jobs)...) }
+
+// refusals is check for each of the jobs.
+func refusals(jobs []job.Job) []diag.List {
+	all := make([]diag.List, len(jobs))
 	for i := range jobs {
 		var least diag.List
 		for k, j := range compiler.Settled(&jobs[i]) {
@@ -29,7 +33,7 @@ func check(jobs []job.Job) diag.List {
 			}
 		}
 		if !leftOut(&jobs[i], least) {
-			all.Append(least)
+			all[i] = least
 		}
 	}
 	return all
