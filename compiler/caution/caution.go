@@ -26,6 +26,7 @@ func Job(j *job.Job) diag.List {
 	w.kept()
 	w.environment()
 	w.bandwidths()
+	w.generation()
 	return w.list
 }
 

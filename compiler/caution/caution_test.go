@@ -18,7 +18,7 @@ func careful() (*job.Job, *plan.Plan) {
 	j := &job.Job{
 		Name:  "careful",
 		Model: job.Model{SequenceLength: 4096},
-		Cluster: job.Cluster{Nodes: 4, GPUsPerNode: 8, NVLink: job.NVLink{Domain: 8}, Network: job.Network{Kind: "infiniband",
+		Cluster: job.Cluster{Nodes: 4, GPUsPerNode: 8, NVLink: job.NVLink{Domain: 8}, GPU: job.GPU{Name: "h100_sxm", ComputeCapability: "9.0"}, Network: job.Network{Kind: "infiniband",
 			Environment: []job.Variable{{Name: "NCCL_IB_HCA", Value: "mlx5"}}}},
 		Training: job.Training{
 			GlobalBatchSize: 256, Steps: 10000, Tokens: 10000 * 256 * 4096, Precision: "bf16",
@@ -65,6 +65,10 @@ func TestWarnings(t *testing.T) {
 		{"bytes for bits", func(j *job.Job, _ *plan.Plan) { links(j, 3350, 450, 63, 400) }, "unlikely-bandwidth", "An adapter of 400GB/s hangs on PCIe of 63GB/s, so that it cannot send as fast. Is 400Gb/s meant?"},
 		{"NVLink in bits", func(j *job.Job, _ *plan.Plan) { links(j, 3350, 450.0/8, 63, 50) }, "unlikely-bandwidth", "NVLink of 56.25GB/s is slower than PCIe, 63GB/s. Is 450GB/s meant?"},
 		{"memory in bits", func(j *job.Job, _ *plan.Plan) { links(j, 3350.0/8, 450, 63, 50) }, "unlikely-bandwidth", "Is 3350GB/s meant?"},
+		{"some GPU", func(j *job.Job, _ *plan.Plan) { j.Cluster.GPU.ComputeCapability = "" }, "unknown-generation", `The GPU h100_sxm has no compute_capability.`},
+		{"some GPU in 8 bits", func(j *job.Job, _ *plan.Plan) {
+			j.Cluster.GPU.ComputeCapability, j.Training.Precision = "", "mxfp8"
+		}, "unknown-generation", `precision = "mxfp8", which GPUs of 10.0 and 10.3 alone have, is taken for granted.`},
 		{"no chain", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{} }, "run-outlasts-limit", "27.8 hours, and one submission trains 23.7 hours"},
 		{"experts fit", func(_ *job.Job, p *plan.Plan) { p.Memory.ExpertRows = &plan.ExpertRows{Buffer: 1.5, Busiest: 1.5} }, "", ""},
 		{"experts overflow", func(_ *job.Job, p *plan.Plan) { p.Memory.ExpertRows = &plan.ExpertRows{Buffer: 1.5, Busiest: 1.74} }, "experts-overflow", "1.50 times the rows of balanced routing, and while the router is at its most uneven the busiest rank is expected to get 1.74"},

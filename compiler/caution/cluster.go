@@ -1,6 +1,10 @@
 package caution
 
-import "github.com/ndc-dev/ndc/lang/units"
+import (
+	"fmt"
+
+	"github.com/ndc-dev/ndc/lang/units"
+)
 
 // bandwidths warns of links in an order that no machine has: a GPU's memory is
 // faster than its NVLink, that is no slower than PCIe, and an adapter, which
@@ -19,6 +23,25 @@ func (w *warner) bandwidths() {
 	if memory < nvlink && memory > 0 {
 		w.warn(UnlikelyBandwidth, "cluster.gpu.memory_bandwidth", "The GPU's memory, at %s, is slower than its NVLink, %s. Is %s meant?", gigabytes(memory), gigabytes(nvlink), gigabytes(8*memory))
 	}
+}
+
+// generation warns of a GPU that does not say which it is. Nothing that only some
+// generations have is refused then, so that the job may ask for what it lacks.
+func (w *warner) generation() {
+	g := &w.job.Cluster.GPU
+	if g.ComputeCapability != "" {
+		return
+	}
+	asks := ""
+	switch p := w.job.Training.Precision; p {
+	case "mxfp8", "nvfp4":
+		asks = fmt.Sprintf(" precision = %q, which GPUs of 10.0 and 10.3 alone have, is taken for granted.", p)
+	case "fp8":
+		asks = " precision = \"fp8\", which GPUs of 8.9 and above have, is taken for granted."
+	}
+	w.warn(UnknownGeneration, "cluster.gpu.compute_capability",
+		"The GPU %s has no compute_capability. Its kernels and their times are guessed from its rates, options that depend on it are those for Hopper, and nothing is refused that its generation may lack.%s Write it: \"8.0\" is A100's, \"9.0\" H100's and H200's, \"10.0\" B200's, \"10.3\" B300's.",
+		g.Name, asks)
 }
 
 // gigabytes writes a bandwidth in bytes, as the language reads it.

@@ -53,6 +53,8 @@ const (
 	// UnlikelyBandwidth: a link of the cluster is faster than what it hangs on, or
 	// slower than what hangs on it.
 	UnlikelyBandwidth diag.ID = "unlikely-bandwidth"
+	// UnknownGeneration: a GPU does not state its compute capability.
+	UnknownGeneration diag.ID = "unknown-generation"
 	// DebuggingEnvironment: a variable that slows every step down.
 	DebuggingEnvironment diag.ID = "debugging-environment"
 )
@@ -80,5 +82,6 @@ var summaries = map[diag.ID]string{
 	CostlyValidation:     "Validation takes longer than training",
 	LessThanOneBatch:     "Less than one batch of tokens",
 	UnlikelyBandwidth:    "Unlikely bandwidth",
+	UnknownGeneration:    "GPU of an unknown generation",
 	DebuggingEnvironment: "Variable for debugging",
 }
