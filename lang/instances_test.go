@@ -141,7 +141,7 @@ func TestBaseOfJobs(t *testing.T) {
 		Account: "llm", GPUsDirective: "gres", Modules: []string{"gcc"},
 		Environment: []job.Variable{{Name: "X", Value: "1"}, {Name: "Y", Value: "3"}, {Name: "Z", Value: "4"}},
 		Directives:  []job.Variable{{Name: "comment", Value: "low"}, {Name: "nice", Value: "5"}},
-		Container:   job.Container{Image: "m.sqsh", Mounts: []string{"/backend:/backend"}, Runtime: "pyxis"},
+		Container:   job.Container{Image: "m.sqsh", Mounts: []string{"/data:/data", "/scratch:/scratch", "/more:/more", "/backend:/backend"}, Runtime: "pyxis"},
 		Launcher:    "torchrun", Bind: "none",
 	}
 	if d := cmp.Diff(want, j.Slurm); d != "" {
@@ -174,6 +174,21 @@ func TestMounts(t *testing.T) {
 	}
 	if r := j.Sources.Range("slurm.container.mounts[2]"); src[r.Start.Byte:r.End.Byte] != `"/more:/more"` {
 		t.Errorf("the third mount is at %q", src[r.Start.Byte:r.End.Byte])
+	}
+}
+
+// TestMountsOfOnePlace: what a backend mounts where the job mounts something else takes
+// its place in the list.
+func TestMountsOfOnePlace(t *testing.T) {
+	src := strings.Replace(sweep, `["/backend:/backend"]`, `["/fast:/data/:ro", "/backend:/backend"]`, 1)
+	j := mustLoad(t, files("job.hcl", src), "job.hcl", Options{Job: "start", Backend: "megatron"})[0]
+	if d := cmp.Diff([]string{"/fast:/data/:ro", "/scratch:/scratch", "/backend:/backend"}, j.Slurm.Container.Mounts); d != "" {
+		t.Error(d)
+	}
+	for i, text := range []string{`"/fast:/data/:ro"`, `"/scratch:/scratch"`, `"/backend:/backend"`} {
+		if r := j.Sources.Range(fmt.Sprintf("slurm.container.mounts[%d]", i)); src[r.Start.Byte:r.End.Byte] != text {
+			t.Errorf("mount %d is at %q, want %s", i, src[r.Start.Byte:r.End.Byte], text)
+		}
 	}
 }
 
@@ -214,8 +229,8 @@ func TestFoldedNames(t *testing.T) {
 	}
 }
 
-// TestVariablesOfBackends: variables and directives of a backend's slurm block stand
-// beside the job's, and its own modules and mounts in their place.
+// TestVariablesOfBackends: variables, directives and mounts of a backend's blocks stand
+// beside the job's, and its own modules in their place.
 func TestVariablesOfBackends(t *testing.T) {
 	src := strings.Replace(sweep, `    environment = { A = "1", B = "2" }`, `    slurm {
       modules     = ["own"]
@@ -229,7 +244,7 @@ func TestVariablesOfBackends(t *testing.T) {
 	if d := cmp.Diff([]job.Variable{{Name: "comment", Value: "base"}, {Name: "nice", Value: "7"}}, j.Slurm.Directives); d != "" {
 		t.Error(d)
 	}
-	if !cmp.Equal(j.Slurm.Modules, []string{"own"}) || !cmp.Equal(j.Slurm.Container.Mounts, []string{"/backend:/backend"}) {
+	if !cmp.Equal(j.Slurm.Modules, []string{"own"}) || !cmp.Equal(j.Slurm.Container.Mounts, []string{"/data:/data", "/scratch:/scratch", "/backend:/backend"}) {
 		t.Errorf("modules %v and mounts %v", j.Slurm.Modules, j.Slurm.Container.Mounts)
 	}
 	for path, text := range map[string]string{`slurm.environment["X"]`: `"1"`, `slurm.environment["Y"]`: `"5"`} {

@@ -215,8 +215,8 @@ func (l *loader) reference(t *block, name string) *block {
 	return found
 }
 
-// overlay merges a backend's own blocks over the job's: variables and directives by
-// their names, as those of a job over its base's and its site's.
+// overlay merges a backend's own blocks over the job's, as those of a job over its
+// base's and its site's.
 func overlay(t, backend *block) *block {
 	merged := *t
 	merged.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(c *block) bool { return c.spec.Name == "backend" })
@@ -227,7 +227,7 @@ func overlay(t, backend *block) *block {
 			own = append(own, c) // without the job's, a backend's training is only a part
 		}
 	}
-	merged.blocks = mergeBlocks(merged.blocks, own, keyed)
+	merged.blocks = mergeBlocks(merged.blocks, own, adding)
 	if c := backend.find("container"); c != nil {
 		slurm := merged.find("slurm")
 		if slurm == nil {
@@ -235,7 +235,7 @@ func overlay(t, backend *block) *block {
 		}
 		over := *slurm
 		over.args, over.blocks, over.broken = nil, []*block{c}, c.broken
-		merged.blocks = mergeBlocks(merged.blocks, []*block{merge(slurm, &over, replacing)}, replacing)
+		merged.blocks = mergeBlocks(merged.blocks, []*block{merge(slurm, &over, adding)}, replacing)
 	}
 	return &merged
 }

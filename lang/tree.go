@@ -2,8 +2,10 @@ package lang
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -92,8 +94,6 @@ const (
 	// replacing: what is written over replaces the argument or the list of
 	// repeated blocks as a whole.
 	replacing mergeRule = iota
-	// keyed: maps merge by key, and the rest is replaced.
-	keyed
 	// adding: maps merge by key, lists that grow are appended to, and repeated
 	// blocks of a closed set of labels merge by label.
 	adding
@@ -119,8 +119,8 @@ func merge(base, over *block, rule mergeRule) *block {
 		m.args = map[string]*argument{}
 	}
 	for name, a := range over.args {
-		if b := base.args[name]; b != nil && rule != replacing {
-			a = added(b, a, m.spec.Argument(name), rule)
+		if b := base.args[name]; b != nil && rule == adding {
+			a = added(b, a, m.spec.Argument(name))
 		}
 		m.args[name] = a
 	}
@@ -132,9 +132,9 @@ func merge(base, over *block, rule mergeRule) *block {
 }
 
 // added is an argument with what it adds to the base's.
-func added(base, over *argument, spec *schema.Argument, rule mergeRule) *argument {
+func added(base, over *argument, spec *schema.Argument) *argument {
 	keyed := isMap(spec)
-	if base.bad || over.bad || !keyed && (rule != adding || !spec.Appends) {
+	if base.bad || over.bad || !keyed && !spec.Appends {
 		return over
 	}
 	both := *over
@@ -165,22 +165,41 @@ func (a *argument) addEntries(base, over *argument) {
 	}
 }
 
+// addElements lists the mounts of both. What both mount at one place is over's, where
+// the base's stood.
 func (a *argument) addElements(base, over *argument) {
+	own := over.parsed.([]string)
 	var list []string
 	var values []cty.Value
-	for _, from := range []*argument{base, over} {
-		for i, s := range from.parsed.([]string) {
-			if slices.Contains(list, s) {
-				continue
-			}
-			a.parts[strconv.Itoa(len(list))] = from.part(strconv.Itoa(i))
-			list, values = append(list, s), append(values, cty.StringVal(s))
+	add := func(from *argument, i int) {
+		s := from.parsed.([]string)[i]
+		if slices.Contains(list, s) {
+			return
 		}
+		a.parts[strconv.Itoa(len(list))] = from.part(strconv.Itoa(i))
+		list, values = append(list, s), append(values, cty.StringVal(s))
+	}
+	for i, s := range base.parsed.([]string) {
+		if k := slices.IndexFunc(own, func(o string) bool { return mountPoint(o) == mountPoint(s) }); k >= 0 {
+			add(over, k)
+		} else {
+			add(base, i)
+		}
+	}
+	for i := range own {
+		add(over, i)
 	}
 	a.parsed = list
 	if len(values) > 0 {
 		a.value = cty.ListVal(values)
 	}
+}
+
+// mountPoint is DST of SRC:DST:OPTIONS.
+func mountPoint(mount string) string {
+	_, rest, _ := strings.Cut(mount, ":")
+	at, _, _ := strings.Cut(rest, ":")
+	return path.Clean(at)
 }
 
 // part is where an element was written, or all of them.

@@ -122,7 +122,7 @@ type Argument struct {
 	Labels   []string // labels of the block with which it applies; nil: all
 	Path     bool     // of text: a file or folder on the cluster, in which ${NAME} is a variable there
 	Several  bool     // of Bool, Count and String: a list of values leaves the choice to ndc
-	Appends  bool     // of a list: over a base's, its elements follow the base's
+	Appends  bool     // of a list of mounts: they follow the base's, or take the place of one at the same path
 	Informs  bool     // it tells readers something; no plan and no file changes with it
 	Effect   Effect   // what another value touches; zero: what the block says
 }
