@@ -25,6 +25,20 @@ func TestKills(t *testing.T) {
 	t.Logf("%s", out)
 }
 
+// TestFolders reads folders of files, and one file that holds the same.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	out, err := exec.Command(python, "testdata/reading.py", "templates", t.TempDir()).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
 // TestDispatchVariables: the library that moves tokens is told what it cannot see.
 func TestDispatchVariables(t *testing.T) {
 	for _, c := range []struct {

@@ -131,7 +131,7 @@ var dataBlock = Block{
 			Name: "source", Label: FreeName, Repeatable: true, LabelDoc: "a name",
 			Doc: "One corpus of the blend.",
 			Arguments: []Argument{
-				{Name: "path", Type: String, Path: true, Required: true, Doc: "Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, with deepspeed also a folder of files."},
+				{Name: "path", Type: String, Path: true, Required: true, Doc: "Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, or a folder of `*.bin` or `*.jsonl` files, read in the order of their names."},
 				{Name: "weight", Type: Number, Default: "1", Doc: "Its share of the blend, relative to the others."},
 			},
 		},

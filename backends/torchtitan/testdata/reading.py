@@ -1,0 +1,112 @@
+"""Folders of JSON lines are read as one file that holds the same lines, by any number of ranks and after any stop.
+
+    python3 reading.py TEMPLATES SCRATCH
+
+It needs Python alone, and reads folders of token files too where there is a numpy.
+"""
+import copy
+import json
+import os
+import sys
+import types
+from unittest import mock
+
+RANKS, READ = 3, 40
+
+
+def runtime(templates):
+    """ndc_runtime without torch, and without numpy where there is none. Returns it and whether there is."""
+    sys.path.insert(0, templates)
+    torch = mock.MagicMock()
+    torch.utils.data = types.SimpleNamespace(Dataset=object)
+    sys.modules.update({"torch": torch, "torch.distributed": torch.distributed})
+    try:
+        import numpy
+        found = bool(numpy)
+    except ModuleNotFoundError:
+        sys.modules["numpy"] = mock.MagicMock()
+        found = False
+    import ndc_runtime
+    return ndc_runtime, found
+
+
+def write(path, content):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(content)
+
+
+def lines(numbers, last=b"\n"):
+    return b"\n".join(b'{"text": "%d"}' % n for n in numbers) + last
+
+
+class Words:
+    """A tokenizer whose ids are the numbers in the text."""
+
+    def encode(self, text, add_bos, add_eos):
+        return [int(text)]
+
+
+def documents(ndc, path, rank, stop):
+    """What a rank reads, when it stops after some documents and another process goes on."""
+    data = {"sources": [["text", path, 1.0]], "end_of_document": None, "sequence_length": 8}
+    reader = ndc.JSONLines(data, Words(), rank, RANKS)
+    for n in range(READ):
+        if n == stop:
+            state, reader = json.dumps(reader.state), ndc.JSONLines(data, Words(), rank, RANKS)
+            reader.state = copy.deepcopy(json.loads(state))
+        reader.extend(0, reader.state[0])
+    return reader.state[0][2]
+
+
+def text(ndc, scratch):
+    folder, one = os.path.join(scratch, "folder"), os.path.join(scratch, "one.jsonl")
+    write(os.path.join(folder, "0.jsonl"), lines(range(7)))
+    write(os.path.join(folder, "1.jsonl"), b"")
+    write(os.path.join(folder, "2.jsonl"), lines(range(7, 9), last=b""))  # as many writers end a file
+    write(os.path.join(folder, "3.jsonl"), b"\n" + lines(range(9, 20)))
+    write(os.path.join(folder, "3.txt"), lines(range(100, 200)))
+    write(one, lines(range(9)) + b"\n" + lines(range(9, 20)))
+    with mock.patch.object(ndc, "Blend"):
+        for rank in range(RANKS):
+            wanted = documents(ndc, one, rank, None)
+            assert set(wanted) <= set(range(20)) and len(wanted) == READ, wanted
+            for stop in range(READ):
+                got = documents(ndc, folder, rank, stop)
+                assert got == wanted, f"rank {rank} stopped at {stop}: {got}, want {wanted}"
+
+
+def tokens(ndc, scratch):
+    import numpy as np
+    folder, one = os.path.join(scratch, "tokens"), os.path.join(scratch, "one.bin")
+    for name, low, high in (("0.bin", 0, 30), ("1.bin", 30, 30), ("2.bin", 30, 101)):
+        write(os.path.join(folder, name), np.arange(low, high, dtype=np.uint16).tobytes())
+    write(one, np.arange(101, dtype=np.uint16).tobytes())
+    data = {"format": "tokens", "vocab_size": 128, "end_of_document": 30, "sequence_length": 10, "seed": 7}
+    joined, single = (ndc.TokenSamples(dict(data, sources=[["t", path, 1.0]]), (0, 1)) for path in (folder, one))
+    assert joined.count == single.count == [10]
+    for g in range(20):
+        for a, b in zip(joined[g], single[g]):
+            assert np.array_equal(a, b), f"sample {g}: {a}, want {b}"
+
+
+def empty(ndc, scratch):
+    for extension in (".bin", ".jsonl"):
+        try:
+            ndc.files(os.path.join(scratch, "folder", ".."), ".none" + extension)
+        except ValueError as e:
+            assert "holds no *" in str(e)
+        else:
+            raise AssertionError("a folder without files is read")
+
+
+def main():
+    ndc, numbers = runtime(sys.argv[1])
+    text(ndc, sys.argv[2])
+    empty(ndc, sys.argv[2])
+    if numbers:
+        tokens(ndc, sys.argv[2])
+    print("tokens too" if numbers else "text alone: no numpy")
+
+
+main()
