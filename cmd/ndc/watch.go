@@ -166,7 +166,7 @@ func (w *watcher) run() error {
 		}
 		l := w.parser.Log()
 		p := w.progress()
-		over := w.once || l.Ended || p.Finished
+		over := w.once || l.Ended || done(l, p)
 		if err := w.tell(p, over); err != nil {
 			return err
 		}
@@ -185,6 +185,12 @@ func (w *watcher) run() error {
 			w.files = logsOf(w.folder)
 		}
 	}
+}
+
+// done reports whether a log has all steps that its run was to have, whoever's run it is.
+func done(l *logs.Log, p *calibration.Progress) bool {
+	last := l.Last()
+	return last != nil && last.Iteration >= p.Steps.Total
 }
 
 // progress is how the run stands.

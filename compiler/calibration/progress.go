@@ -111,11 +111,14 @@ func Watch(p *plan.Plan, l *logs.Log, engine string) *Progress {
 	if w.Failures == nil {
 		w.Failures = []logs.Failure{}
 	}
-	if last := l.Last(); last != nil {
+	mine, others := own(p, l)
+	if last := mine.Last(); last != nil {
 		w.Steps.Done, w.Steps.Loss = last.Iteration, units.Rounded(last.Loss)
+		if other := l.Last(); other.Line != last.Line {
+			w.Notes = append(w.Notes, fmt.Sprintf("the log goes on with a launch that is not the plan's, which is at step %d; steps and loss are those of the plan's", other.Iteration))
+		}
 	}
 	w.Finished = w.Steps.Done >= w.Steps.Total
-	mine, others := own(p, l)
 	if mine.Fill(batchOf(p)); len(mine.Steps) == 0 && len(others) > 0 {
 		w.Contradiction = others[0].Reason
 	}
