@@ -86,6 +86,14 @@ func (p *parts) planned() cty.Value {
 	return cty.ObjectVal(values)
 }
 
+// sized is a job whose number of nodes is the one that was planned, which the files may
+// leave open.
+func sized(job cty.Value, p *file.Plan) cty.Value {
+	values := job.AsValueMap()
+	values["nodes"] = cty.NumberIntVal(int64(p.Input.Nodes))
+	return cty.ObjectVal(values)
+}
+
 func (b *block) planned(p *parts) map[string]cty.Value {
 	values := b.plannedArguments(p)
 	for i := range b.spec.Blocks {

@@ -32,7 +32,7 @@ type Outcome struct {
 }
 
 func (o *Outcome) given(job cty.Value) map[string]cty.Value {
-	return map[string]cty.Value{"plan": planValue(o.Plan), "job": tuples(job), "artifacts": artifactsValue(o.Artifacts)}
+	return map[string]cty.Value{"plan": planValue(o.Plan), "job": tuples(sized(job, o.Plan)), "artifacts": artifactsValue(o.Artifacts)}
 }
 
 // Verdict is what one policy says of a plan.

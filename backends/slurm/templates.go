@@ -48,7 +48,12 @@ func overridden(j *job.Job, p *plan.Plan, directives []string, diags *diag.List)
 	if values == nil {
 		values = map[string]any{}
 	}
-	values["plan"] = planValues(p)
+	planned := planValues(p)
+	values["plan"] = planned
+	if seen, ok := values["job"].(map[string]any); ok { // the files may leave its size open
+		seen = maps.Clone(seen)
+		seen["nodes"], values["job"] = planned["input"].(map[string]any)["nodes"], seen
+	}
 	made := map[string]*override{}
 	for i := range j.Templates.Parts {
 		t := &j.Templates.Parts[i]

@@ -57,6 +57,22 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestSizeOfTemplates: templates see the number of nodes that was planned, where the
+// files leave it open.
+func TestSizeOfTemplates(t *testing.T) {
+	j, p, l := example()
+	j.Templates = templated(map[string]string{"sbatch_header": "# On {{.job.nodes}} nodes{{if gt .job.nodes 8}}, which are many{{end}}"})
+	listed := []any{8, 16}
+	j.Templates.Values["job"].(map[string]any)["nodes"] = listed
+	p.Input.Nodes = 16
+	if got := string(files(t, j, p, l).Files[0].Data); !strings.Contains(got, "\n# On 16 nodes, which are many\n") {
+		t.Errorf("no number of nodes in\n%s", got)
+	}
+	if len(j.Templates.Values["job"].(map[string]any)["nodes"].([]any)) != len(listed) {
+		t.Error("the job is another one")
+	}
+}
+
 // TestAfterLaunch: what a site does after the launch decides nothing.
 func TestAfterLaunch(t *testing.T) {
 	j, p, l := example()
