@@ -17,10 +17,10 @@ import (
 
 // Override sets one argument of every job that is loaded, above all that the files
 // say: PATH=VALUE, such as constraints.layout.tensor_parallel=4,
-// cluster.network.bandwidth=200Gb/s or training.optimizer.learning_rate=null, with
+// cluster.network.bandwidth=200Gb/s or slurm.environment.NCCL_DEBUG=INFO, with
 // the paths of [job.Sources]. The value is an expression without references, or
-// text without its quotes; null takes the argument away. What the files compute of
-// the argument stays as it is.
+// text without its quotes; null takes the argument, the block or the entry of a map
+// away. What the files compute of the argument stays as it is.
 type Override struct {
 	Text string
 	From string // what names it in diagnostics: the option that it comes from
@@ -110,7 +110,8 @@ func (s *setting) ofBackend() bool {
 		s.fail(InvalidValue, s.placeOf(first), "\"backend\" stands without its label: backend.version is that of each backend that is planned. --backend %s plans one.", first.label)
 		return false
 	}
-	if len(s.names) > 2 {
+	spec := schema.File.Block("job").Block("backend")
+	if part := s.names[min(1, len(s.names)-1)].name; spec.Argument(part) == nil && (len(s.names) > 2 || spec.Block(part) != nil) {
 		s.names = s.names[1:]
 		if s.names[0].name == "container" {
 			s.names = slices.Insert(s.names, 0, pathStep{name: "slurm", at: s.names[0].at})
@@ -146,16 +147,40 @@ func (s *setting) placeOf(n pathStep) diag.Range { return s.place(n.at, n.at+len
 func (s *setting) set(t *block, names []pathStep) *block {
 	first := names[0]
 	changed := *t
-	if len(names) == 1 {
-		changed.args = maps.Clone(t.args)
-		if changed.args == nil {
-			changed.args = map[string]*argument{}
+	changed.args = maps.Clone(t.args)
+	if changed.args == nil {
+		changed.args = map[string]*argument{}
+	}
+	if a := t.spec.Argument(first.name); isMap(a) {
+		switch {
+		case len(names) == 2:
+			changed.broken = !s.setEntry(&changed, a, names[1].name) || t.broken
+			return &changed
+		case first.label != "":
+			changed.broken = !s.setEntry(&changed, a, first.label) || t.broken
+			return &changed
 		}
-		changed.broken = !s.assign(&changed, first) || t.broken
-		return &changed
 	}
 	spec := t.spec.Block(first.name)
-	if spec == nil || spec.Name == "backend" || spec.Name == "policy" {
+	changeable := spec != nil && spec.Name != "backend" && spec.Name != "policy"
+	switch {
+	case len(names) == 1 && changeable && spec.Required && strings.TrimSpace(s.value) == "null":
+		s.fail(MissingBlock, s.placeOf(first), "%s needs its block %q, so that it cannot be taken away.", blockName(t.spec), first.name)
+		changed.broken = true
+		return &changed
+	case len(names) == 1 && changeable && strings.TrimSpace(s.value) == "null":
+		changed.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(c *block) bool {
+			return c.spec.Name == first.name && (first.label == "" || first.label == c.label)
+		})
+		return &changed
+	case len(names) == 1 && changeable:
+		s.fail(WrongType, s.placeOf(first), "%q is a block. null takes it away; anything else is set in it, such as %s.%s=….", first.name, first.name, slices.Concat(spec.ArgumentNames(), spec.BlockNames())[0])
+		changed.broken = true
+		return &changed
+	case len(names) == 1:
+		changed.broken = !s.assign(&changed, first) || t.broken
+		return &changed
+	case !changeable:
 		changed.broken = true
 		s.unknownBlockIn(t.spec, first)
 		return &changed
@@ -174,6 +199,35 @@ func (s *setting) set(t *block, names []pathStep) *block {
 	}
 	changed.broken = t.broken || below.broken
 	return &changed
+}
+
+// setEntry sets an entry of a map, or takes it away. Its value is text, with quotes or
+// without.
+func (s *setting) setEntry(t *block, spec *schema.Argument, key string) bool {
+	old := t.args[spec.Name]
+	text := strings.TrimSpace(s.value)
+	if text == "null" {
+		if old != nil && !old.bad {
+			t.args[spec.Name] = old.dropEntries([]string{key})
+		}
+		return true
+	}
+	at := s.hclRange(s.at, s.at+len(s.value))
+	value := cty.StringVal(text)
+	if strings.HasPrefix(text, `"`) {
+		_, value = s.expression()
+	}
+	c := converter{spec: spec, expr: &hclsyntax.LiteralValueExpr{Val: value, SrcRange: at}}
+	a := c.convert(cty.MapVal(map[string]cty.Value{key: value}))
+	if s.report(c.diags); a == nil {
+		return true
+	}
+	a.source.Origin = job.FromSpec
+	if old != nil {
+		a = added(old, a, spec)
+	}
+	t.args[spec.Name] = a
+	return !a.bad
 }
 
 // unknownBlockIn reports a name that is no block.

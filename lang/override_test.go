@@ -43,6 +43,31 @@ func TestOverride(t *testing.T) {
 	}
 }
 
+// TestOverrideTakesAway: null takes blocks and entries of maps away, and an entry is set
+// beside the others.
+func TestOverrideTakesAway(t *testing.T) {
+	src := minimal("", `slurm {
+  environment = { A = "1", B = "2" }
+  directives  = { comment = "x" }
+  setup       = ["true"]
+}`, "steps = 1\n checkpoint {\n path = \"/c\"\n }\n logging {\n tensorboard_path = \"/t\"\n }\n")
+	w, diags := Load(files("job.hcl", src), "job.hcl", Options{Overrides: ParseOverrides("--compare",
+		`slurm.environment.A=null; slurm.environment["B"]=a b; slurm.environment.C="007"; slurm.directives.comment=null; slurm.directives.mail-type=END;`+
+			` training.checkpoint=null; backend.training.logging=null; backend.environment.X=1e3; cluster.nvlink=null; model.position_embedding=null`)})
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	j := &w.Jobs[0]
+	got := []any{j.Slurm.Environment, j.Slurm.Directives, j.Training.Checkpoint.Path, j.Training.Logging.TensorBoardPath, j.Backend.Environment, int(j.Cluster.NVLink.Domain), len(j.Slurm.Setup)}
+	want := []any{[]job.Variable{{Name: "B", Value: "a b"}, {Name: "C", Value: "007"}}, []job.Variable{{Name: "mail-type", Value: "END"}}, "", "", []job.Variable{{Name: "X", Value: "1e3"}}, 0, 1}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if at := j.Sources.Range(`slurm.environment["C"]`); at.Filename != `--compare slurm.environment.C="007"` {
+		t.Errorf("written at %v", at)
+	}
+}
+
 // TestOverrideMistakes: paths and values are held to the words of the language.
 func TestOverrideMistakes(t *testing.T) {
 	for text, want := range map[string]string{
@@ -56,6 +81,11 @@ func TestOverrideMistakes(t *testing.T) {
 		"model=catalog.model.llama3_8b":                                    `"model" names a block`,
 		"cluster.base=x":                                                   `"base" says how the job was put together`,
 		"for_each=[1]":                                                     `"for_each" says how the job was put together`,
+		"training.checkpoint=/c":                                           `"checkpoint" is a block. null takes it away; anything else is set in it, such as checkpoint.path=….`,
+		"training.optimizer=null":                                          `The block training needs its block "optimizer"`,
+		"backend=null":                                                     `"backend" is a block`,
+		"slurm.environment.WANDB_API_KEY=x":                                `WANDB_API_KEY`,
+		`slurm.environment={ A = "1" }.B=2`:                                `B`,
 		"training.data.source.path=/x":                                     `Its label stands in brackets: source["LABEL"].`,
 		`training.optimizer["sgd"].learning_rate=1`:                        `The block training has no such block optimizer`,
 		"training.steps=3; training . steps = 4":                           `training.steps is set twice`,
