@@ -23,7 +23,7 @@ gpu "gb300" {
     memory_bandwidth  = "NVIDIA Blackwell Ultra datasheet (October 2025); ai-dynamo/aiconfigurator systems/*.yaml @095f58a"
     "peak_flops.bf16" = "NVIDIA GB300 NVL72 product page (360 PFLOPS with sparsity / 72 / 2); pytorch/torchtitan tools/utils.py @b5bcd76"
     "peak_flops.fp8"  = "ai-dynamo/aiconfigurator systems/*.yaml @095f58a; stas00/ml-engineering @744d01e"
-    "peak_flops.fp4"  = "NVIDIA GB300 NVL72 product page (1,080 PFLOPS dense / 72); ai-dynamo/aiconfigurator systems/*.yaml @095f58a"
+    "peak_flops.fp4"  = "NVIDIA GB300 NVL72 product page (1,080 PFLOPS dense / 72); developer.nvidia.com/blog/inside-nvidia-blackwell-ultra-the-chip-powering-the-ai-factory-era (15 PFLOPS dense); ai-dynamo/aiconfigurator systems/*.yaml @095f58a"
     "peak_flops.tf32" = "stas00/ml-engineering @744d01e"
     sms               = "torch device-property dumps in public issues"
     power             = "ai-dynamo/aiconfigurator systems/*.yaml @095f58a; nvidia-smi output pasted in public issues"
