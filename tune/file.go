@@ -22,6 +22,7 @@ type File struct {
 	Job            string             `json:"job"`
 	Backend        string             `json:"backend"`
 	GPUs           int                `json:"gpus"`
+	GPUBytes       units.Bytes        `json:"gpu_bytes"` // memory of one
 	GlobalBatch    int                `json:"global_batch_size"`
 	Steps          int                `json:"steps"` // of each run
 	RunGPUHours    float64            `json:"run_gpu_hours"`

@@ -130,8 +130,8 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 	}
 	r.Allocations = len(allocations)
 	if len(runs) == 0 {
-		return nil, fmt.Errorf("%s, and none with %d reports of steady steps that are at most %g times as long as predicted, or as short: %s",
-			units.Count(len(attempts), "run"), fewestReports, uncertainty.MostOff, Reasons(failures))
+		return nil, fmt.Errorf("%s, and none with %d reports of steady steps that are at most %g times as long as predicted, or as short: %s%s",
+			units.Count(len(attempts), "run"), fewestReports, uncertainty.MostOff, Reasons(failures), r.roomier(f))
 	}
 	r.conclude(f, runs)
 	return r, nil
@@ -258,16 +258,47 @@ func passing(failures []string) bool {
 	})
 }
 
-// spare finds the candidates that may yet join: those in reserve, and those whose runs did
-// not come to tell anything, that are predicted to need less memory than any that ran out
-// of it.
-func (r *Result) spare(f *File) {
+// least is the least memory that a candidate that ran out of it was predicted to need.
+func (r *Result) least(f *File) units.Bytes {
 	least := units.Bytes(math.MaxInt64)
 	for i := range r.Standings {
 		if slices.Contains(r.Standings[i].Failures, "out_of_memory") {
 			least = min(least, f.Candidates[i].DeviceBytes)
 		}
 	}
+	return least
+}
+
+// roomier says what needs less memory, of a trial in which nothing ran and something
+// ran out of it; "" where nothing did.
+func (r *Result) roomier(f *File) string {
+	least := r.least(f)
+	if least == math.MaxInt64 {
+		return ""
+	}
+	text := fmt.Sprintf(". What ran out of memory was predicted to need %s of a GPU and more", least.Human())
+	best := -1
+	for i := range r.Standings {
+		if s, m := &r.Standings[i], &f.Candidates[i]; passing(s.Failures) && m.DeviceBytes < least && (best < 0 || m.DeviceBytes < f.Candidates[best].DeviceBytes) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		m := &f.Candidates[best]
+		text += fmt.Sprintf("; %s, which has not run, is predicted to need %s: submit its own script, %[1]s/%[3]s.sbatch, to see whether it runs", m.Name, m.DeviceBytes.Human(), f.Job)
+	}
+	if f.GPUBytes > least {
+		text += fmt.Sprintf(". With constraints { memory_headroom = \"%.0f%%\" } in the job a new trial, in another folder, has only layouts that need less, such as with smaller micro-batches, more recompute or more sharding",
+			1+math.Floor(100*(1-float64(least)/float64(f.GPUBytes))))
+	}
+	return text
+}
+
+// spare finds the candidates that may yet join: those in reserve, and those whose runs did
+// not come to tell anything, that are predicted to need less memory than any that ran out
+// of it.
+func (r *Result) spare(f *File) {
+	least := r.least(f)
 	for i := range r.Standings {
 		s := &r.Standings[i]
 		s.Reserve = !f.Held(s.Name) && s.Runs == 0 && len(s.Failures) == 0

@@ -289,6 +289,36 @@ ndc: run 3 of 5 in job 7: candidate-3
 	}
 }
 
+// TestReadFull: where all that ran ran out of memory, what needs less of it is named.
+func TestReadFull(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, Job: "pretrain", GPUs: 8, GPUBytes: 80 * units.GiB, Known: known(0.05, 2, 2, 2, 2, 2), Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-1"}}}}
+	for i, gib := range []units.Bytes{70, 66, 60, 50, 67} {
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2, DeviceBytes: gib * units.GiB})
+	}
+	const full = "ndc: job 7 on a\ntorch.OutOfMemoryError: CUDA out of memory.\n"
+	told := attemptsOf(t, "ndc: run 1 of 3 in job 7: candidate-1\nndc: run 1 ended with status 1 after 20 s\nndc: run 2 of 3 in job 7: candidate-2\nndc: run 2 ended with status 1 after 20 s\n")
+	of := map[string]*logs.Log{"candidate-1": logs.Parse(full), "candidate-2": logs.Parse(full)}
+	_, err := Read(f, told, of)
+	for _, want := range []string{
+		"2 out of memory. What ran out of memory was predicted to need 66.0 GiB of a GPU and more; candidate-4, which has not run, is predicted to need 50.0 GiB",
+		"candidate-4/pretrain.sbatch", `memory_headroom = "18%"`, // 17.5 would leave just what ran out
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	for i := range f.Candidates {
+		f.Candidates[i].DeviceBytes = 66 * units.GiB
+	}
+	if _, err := Read(f, told, of); err == nil || strings.Contains(err.Error(), "which has not run") || !strings.Contains(err.Error(), `"18%"`) {
+		t.Error(err)
+	}
+	of["candidate-1"], of["candidate-2"] = logs.Parse("ndc: job 7 on a\n"), logs.Parse("ndc: job 7 on a\n")
+	if _, err := Read(f, told, of); err == nil || strings.Contains(err.Error(), "memory") {
+		t.Error(err)
+	}
+}
+
 // TestReadSlower: a run that is slower as a whole than others of its candidate, by its
 // allocation or by when it was, counts. That is what the first candidate runs twice for.
 func TestReadSlower(t *testing.T) {

@@ -243,7 +243,7 @@ func (x *trial) member(number int, choice *plan.Choice) (*compiled, diag.List) {
 // fill makes the trial's own file, of what was chosen.
 func (x *trial) fill() diag.List {
 	f := &x.file
-	*f = tune.File{FormatVersion: tune.FormatVersion, NDCVersion: version, Job: x.job.Name, Backend: x.plan.Backend, GPUs: x.plan.Input.GPUs, GlobalBatch: x.plan.Input.GlobalBatchSize,
+	*f = tune.File{FormatVersion: tune.FormatVersion, NDCVersion: version, Job: x.job.Name, Backend: x.plan.Backend, GPUs: x.plan.Input.GPUs, GPUBytes: x.plan.Memory.GPUBytes, GlobalBatch: x.plan.Input.GlobalBatchSize,
 		Steps: x.steps, RunGPUHours: x.plan.Run.GPUHours, BudgetGPUHours: units.Rounded(x.budget.Trial), Rounds: []tune.Held{}, Artifacts: []tune.Artifact{}}
 	var diags diag.List
 	if f.Directives, f.Header, diags = slurm.Allocation(x.members[0].job, x.members[0].plan); diags.HasErrors() {
