@@ -28,7 +28,7 @@ job "j" {
     optimizer "adamw" { # ERROR: missing-argument at optimizer "adamw": The block optimizer needs the argument "learning_rate". Peak learning rate.
     }
     data {
-      source "a" { # ERROR: missing-argument at source "a": The block source needs the argument "path". Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, with deepspeed also a folder of files.
+      source "a" { # ERROR: missing-argument at source "a": The block source needs the argument "path". Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, or a folder of `*.bin` or `*.jsonl` files, read in the order of their names.
       }
     }
     checkpoint { # ERROR: missing-argument at checkpoint: The block checkpoint needs the argument "path". Folder on the cluster; the backend's name is appended.

@@ -17,7 +17,7 @@ job "j" {
       cache_path = "$HOME/cache" # ERROR: invalid-value at "$HOME/cache": "$HOME/cache" is quoted where it is used, and $HOME would be a folder of that name. Write "$${HOME}/cache".
 
       source "a" {
-        path = "" # ERROR: missing-argument at "": "path" must not be empty. Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, with deepspeed also a folder of files.
+        path = "" # ERROR: missing-argument at "": "path" must not be empty. Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, or a folder of `*.bin` or `*.jsonl` files, read in the order of their names.
       }
       source "b" {
         path = "~/data/text_document" # ERROR: invalid-value at "~/data/text_document": "~/data/text_document" is quoted where it is used, and ~ would be a folder of that name. Write "$${HOME}/data/text_document".

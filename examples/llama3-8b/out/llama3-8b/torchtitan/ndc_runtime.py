@@ -89,11 +89,40 @@ class MegatronTokens:
         return self.starts[bisect.bisect_left(self.starts, low) : bisect.bisect_left(self.starts, high)]
 
 
+def files(path, extension):
+    """A file by itself, of a folder all files with an extension in the order of their names."""
+    if not os.path.isdir(path):
+        return [path]
+    names = sorted(name for name in os.listdir(path) if name.endswith(extension) and not name.startswith("."))
+    if not names:
+        raise ValueError(f"the folder {path} holds no *{extension}")
+    return [os.path.join(path, name) for name in names]
+
+
+class Joined:
+    """Arrays one after the other, read by stretches as if they were one."""
+
+    def __init__(self, parts):
+        self.parts, self.first = parts, [0]
+        for part in parts:
+            self.first.append(self.first[-1] + len(part))
+
+    def __len__(self):
+        return self.first[-1]
+
+    def __getitem__(self, stretch):
+        low, high, _ = stretch.indices(len(self))
+        found = [part[max(low - first, 0) : max(high - first, 0)] for first, part in zip(self.first, self.parts)]
+        return np.concatenate(found)
+
+
 class FlatTokens:
-    """A flat file of token ids; a document ends with the end-of-document id."""
+    """A flat file of token ids, or a folder of such; a document ends with the end-of-document id."""
 
     def __init__(self, path, vocab_size, end_of_document):
-        self.tokens = np.memmap(path, np.uint16 if vocab_size <= 1 << 16 else np.uint32, "r")
+        kind = np.uint16 if vocab_size <= 1 << 16 else np.uint32
+        parts = [np.memmap(name, kind, "r") for name in files(path, ".bin") if os.path.getsize(name)]
+        self.tokens = parts[0] if len(parts) == 1 else Joined(parts)
         self.end = end_of_document
 
     def document_starts(self, low, high):
@@ -175,13 +204,31 @@ class MockSamples(torch.utils.data.Dataset):
         return generator.integers(self.data["vocab_size"], size=self.data["sequence_length"] + 1), []
 
 
+class Lines:
+    """The lines of a file, or of all .jsonl files of a folder one after the other."""
+
+    def __init__(self, path):
+        self.names, self.first = files(path, ".jsonl"), [0]
+        for name in self.names:
+            self.first.append(self.first[-1] + os.path.getsize(name))
+
+    def after(self, position):
+        """The lines behind a number of bytes."""
+        for name, first, end in zip(self.names, self.first, self.first[1:]):
+            if position < end:
+                with open(name, "rb") as file:
+                    file.seek(max(position - first, 0))
+                    yield from file
+
+
 class JSONLines:
     """Documents of JSON-lines files, tokenised on the fly and packed; rank r of d reads lines r, r + d, ..."""
 
     def __init__(self, data, tokenizer, rank, ranks):
         self.data, self.tokenizer, self.rank, self.ranks = data, tokenizer, rank, ranks
         self.blend = Blend([weight for _, _, weight in data["sources"]])
-        # Per source: position in the file, lines read, tokens left over, document starts among them.
+        self.lines = [Lines(expand(path)) for _, path, _ in data["sources"]]
+        # Per source: bytes read, lines read, tokens left over, document starts among them.
         self.state = [[0, 0, [], []] for _ in data["sources"]]
 
     def __getitem__(self, g):
@@ -195,26 +242,26 @@ class JSONLines:
 
     def extend(self, s, state):
         """Adds this rank's next document of source s."""
-        name, path, _ = self.data["sources"][s]
-        empty = 0
-        with open(expand(path), "rb") as file:
-            file.seek(state[0])
-            while True:
-                line = file.readline()
-                if not line:  # the next epoch
-                    file.seek(0)
-                    empty += 1
-                    if empty > 1:
-                        raise ValueError(f"source {name} ({path}) has no documents for {self.ranks} ranks")
-                    continue
-                mine = state[1] % self.ranks == self.rank
-                state[0], state[1] = file.tell(), state[1] + 1
-                if mine and line.strip():
-                    break
+        line = self.next(s, state)
+        if line is None:  # the next epoch
+            state[0] = 0
+            line = self.next(s, state)
+        if line is None:
+            name, path, _ = self.data["sources"][s]
+            raise ValueError(f"source {name} ({path}) has no documents for {self.ranks} ranks")
         end = self.data["end_of_document"]
         tokens = self.tokenizer.encode(json.loads(line)["text"], add_bos=True, add_eos=end is None)
         state[3].append(len(state[2]))
         state[2].extend(tokens if end is None else [*tokens, end])
+
+    def next(self, s, state):
+        """This rank's next line of source s that is not blank, None at the end."""
+        for line in self.lines[s].after(state[0]):
+            mine = state[1] % self.ranks == self.rank
+            state[0], state[1] = state[0] + len(line), state[1] + 1
+            if mine and line.strip():
+                return line
+        return None
 
 
 def deaf(worker):
