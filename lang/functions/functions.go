@@ -147,7 +147,7 @@ const (
 
 var impure = map[string]string{
 	"timestamp": readsClock, "plantimestamp": readsClock,
-	"uuid": readsRandom, "uuidv5": readsRandom, "bcrypt": readsRandom,
+	"uuid": readsRandom, "bcrypt": readsRandom,
 	"file": readsFiles, "fileexists": readsFiles, "fileset": readsFiles, "filebase64": readsFiles,
 	"templatefile": readsFiles, "abspath": readsFiles, "pathexpand": readsFiles,
 	"filemd5": readsFiles, "filesha1": readsFiles, "filesha256": readsFiles, "filesha512": readsFiles,
