@@ -40,12 +40,12 @@ func (in *intake) scripts() map[string]evaluated {
 	}
 	in.read = map[string]evaluated{}
 	call := func(f File, arguments []string) evaluated {
-		c := shell.Call{Arguments: arguments, Files: map[string][]byte{}, Programs: map[string][]byte{}, Nodes: in.o.Nodes, GPUs: in.o.GPUs}
+		c := shell.Call{Arguments: arguments, Files: map[string][]byte{}, Programs: map[string][]byte{}, Names: map[string]string{}, Nodes: in.o.Nodes, GPUs: in.o.GPUs}
 		for _, o := range in.files {
 			if o.Name == f.Name || !isScript(o) {
 				continue
 			}
-			c.Files[path.Base(o.Name)] = o.Content
+			c.Files[path.Base(o.Name)], c.Names[path.Base(o.Name)] = o.Content, o.Name
 			if !generated.Match(o.Content) { // ndc's own stand for themselves
 				c.Programs[path.Base(o.Name)] = o.Content
 			}
@@ -112,7 +112,7 @@ func readScript(in *intake, f File) error {
 	}
 	for _, w := range s.Sources {
 		if own == nil && in.launch == "" {
-			in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: w.Line}, Name: "source", Value: w.Text, Verdict: draft.Unknown, Why: "what it sets is known where the file is given too"})
+			in.d.Find(draft.Finding{Place: megatron.Place(f.Name, w), Name: "source", Value: w.Text, Verdict: draft.Unknown, Why: "what it sets is known where the file is given too"})
 		}
 	}
 	c, ok := megatron.Command(s)
@@ -120,7 +120,7 @@ func readScript(in *intake, f File) error {
 		return in.deepSpeed(f.Name, s)
 	}
 	if in.launch != "" {
-		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: c.Line}, Name: c.Words[0].Text, Verdict: draft.Unknown, Why: "another launch was read before, and a job has one"})
+		in.d.Find(draft.Finding{Place: megatron.Place(f.Name, c.Words[0]), Name: c.Words[0].Text, Verdict: draft.Unknown, Why: "another launch was read before, and a job has one"})
 		return nil
 	}
 	version := in.o.Version
@@ -136,11 +136,11 @@ func readScript(in *intake, f File) error {
 func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	for _, c := range s.Commands {
 		var words []string
-		var lines []int
+		var places []draft.Place
 		for _, w := range c.Words {
-			words, lines = append(words, w.Text), append(lines, w.Line)
+			words, places = append(words, w.Text), append(places, megatron.Place(file, w))
 		}
-		if settings.Launcher(in.d, file, words, lines) {
+		if settings.Launcher(in.d, words, places) {
 			break
 		}
 	}
@@ -277,7 +277,7 @@ var fabric = []string{"NCCL_", "UCX_", "FI_", "GLOO_", "RCCL_", "SHARP_"}
 // the job and of the report.
 func (in *intake) exports(file string, s *shell.Script) {
 	for _, e := range s.Exports {
-		at := draft.Place{File: file, Line: e.Value.Line}
+		at := megatron.Place(file, e.Value)
 		f := draft.Finding{Place: at, Name: e.Name, Value: draft.Guarded(e.Name, e.Value.Text), Verdict: draft.Left, Why: "a variable of the environment; slurm.environment takes it where the run needs it"}
 		secret := draft.IsSecret(e.Name, e.Value.Text)
 		if secret {
@@ -299,7 +299,7 @@ func (in *intake) exports(file string, s *shell.Script) {
 func (in *intake) container(file string, s *shell.Script, own bool) {
 	const image, mounts = "slurm.container.image", "slurm.container.mounts"
 	found := func(w shell.Word, name, value string, v draft.Verdict, to, why string) {
-		in.d.Find(draft.Finding{Place: draft.Place{File: file, Line: w.Line}, Name: name, Value: value, Verdict: v, To: to, Why: why})
+		in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: name, Value: value, Verdict: v, To: to, Why: why})
 	}
 	const open = "its value is known only when the script runs"
 	var mounted []string
@@ -314,7 +314,7 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 			case name == "--container-image" && strings.ContainsAny(value, "$`("):
 				found(w, name, value, draft.Unknown, "", open)
 			case name == "--container-image":
-				in.d.Set(image, value, draft.Place{File: file, Line: w.Line})
+				in.d.Set(image, value, megatron.Place(file, w))
 			case name == "--container-mounts":
 				at, mounted = w, nil
 				for _, m := range strings.Split(value, ",") {
@@ -330,7 +330,7 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 	switch list := strings.Join(mounted, ","); {
 	case len(mounted) == 0:
 	case in.d.Has(image):
-		in.d.Set(mounts, mounted, draft.Place{File: file, Line: at.Line})
+		in.d.Set(mounts, mounted, megatron.Place(file, at))
 	default:
 		found(at, "--container-mounts", list, draft.Unknown, "", "slurm.container.mounts takes it, beside an image")
 	}

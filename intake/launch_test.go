@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -142,5 +143,30 @@ func TestPassedOn(t *testing.T) {
 	}
 	if !strings.Contains(string(r.Job), `extra_args = ["--manual-gc-interval", "77", "--empty-unused-memory-level", "1"]`) {
 		t.Errorf("they are not passed on:\n%s", r.Job)
+	}
+}
+
+// TestFilesOfAScript: what stands in a file that a script reads or starts is found in
+// that file, by the line that it has there.
+func TestFilesOfAScript(t *testing.T) {
+	r, diags := Import([]File{
+		{Name: "a/run.sbatch", Content: []byte("#!/bin/bash\n#SBATCH --nodes=2\nexport NCCL_DEBUG=INFO\nsource $HOME/model.sh\nsrun bash jobs/train.sh --odd-one 3\n")},
+		{Name: "a/model.sh", Content: []byte("\n# of the model\nexport MODEL=\"--num-layers 8 --hidden-size 1024 --strange 4\"\nexport NCCL_ALGO=Ring\n")},
+		{Name: "b/train.sh", Content: []byte("source other.sh\ntorchrun pretrain_gpt.py $MODEL --num-attention-heads 8 --micro-batch-size 1 --train-iters 10 \\\n  --queer 1 \"$@\"\n")},
+	}, Options{Cluster: "dgx_h100"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	got := map[string]string{}
+	for _, f := range r.Findings {
+		got[f.Name] = fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	for name, want := range map[string]string{
+		"--strange": "a/model.sh:3", "--hidden-size": "a/model.sh:3", "NCCL_ALGO": "a/model.sh:4", "NCCL_DEBUG": "a/run.sbatch:3",
+		"--odd-one": "a/run.sbatch:5", "--queer": "b/train.sh:3", "--num-attention-heads": "b/train.sh:2", "source": "b/train.sh:1", "--nodes": "a/run.sbatch:2",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is found in %q, want %s", name, got[name], want)
+		}
 	}
 }

@@ -536,11 +536,11 @@ func (r *reading) graphs() {
 		r.set(path, "full")
 	case kind == "local":
 		r.d.Remove(path)
-		line := 0
+		at := draft.Place{File: r.file}
 		if o := r.given["cuda_graph_impl"]; o != nil {
-			line = o.line
+			at = o.line
 		}
-		r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: line}, Name: "--cuda-graph-impl", Value: "local", Verdict: draft.Unknown, Why: "ndc has graphs of Transformer Engine's layers and modules, and of whole iterations"})
+		r.d.Find(draft.Finding{Place: at, Name: "--cuda-graph-impl", Value: "local", Verdict: draft.Unknown, Why: "ndc has graphs of Transformer Engine's layers and modules, and of whole iterations"})
 	case kind == "layer" && len(modules) > 0:
 		r.set(path, modules)
 	}

@@ -7,6 +7,7 @@
 package megatron
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -28,7 +29,7 @@ type option struct {
 	name   string // as written
 	long   string // as the release spells it
 	values []shell.Word
-	line   int
+	line   draft.Place
 	open   bool // a value is known only when the script runs
 	maybe  bool // so is whether it is there
 }
@@ -105,7 +106,7 @@ func known(t *schema.Table, c shell.Command) int {
 // Read reads a launch into the draft. version names the release, "" takes the
 // newest of those that know the most of its options.
 func Read(d *draft.Draft, file, version string, c shell.Command) error {
-	program, options := cut(c.Words)
+	program, options := cut(file, c.Words)
 	if version == "" {
 		version = fit(options)
 	}
@@ -134,7 +135,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 
 // cut takes a command line apart: what stands before the program's options, and
 // the options with their values.
-func cut(words []shell.Word) (before []shell.Word, options []option) {
+func cut(file string, words []shell.Word) (before []shell.Word, options []option) {
 	start := 0
 	for i, w := range words {
 		if strings.HasSuffix(w.Text, ".py") {
@@ -146,9 +147,9 @@ func cut(words []shell.Word) (before []shell.Word, options []option) {
 		_, err := strconv.ParseFloat(w.Text, 64)
 		switch {
 		case strings.HasPrefix(w.Text, "-") && err != nil && len(w.Text) > 1:
-			o := option{name: name, long: name, line: w.Line, maybe: w.Maybe}
+			o := option{name: name, long: name, line: Place(file, w), maybe: w.Maybe}
 			if joined {
-				o.values, o.open = []shell.Word{{Text: value, Line: w.Line, Open: w.Open}}, w.Open
+				o.values, o.open = []shell.Word{{Text: value, File: w.File, Line: w.Line, Open: w.Open}}, w.Open
 			}
 			options = append(options, o)
 		case len(options) > 0:
@@ -208,11 +209,11 @@ func (r *reading) program(before []shell.Word) {
 		switch strings.ReplaceAll(name, "_", "-") {
 		case "--nnodes":
 			if err == nil && n > 0 {
-				r.d.Default("cluster.nodes", n, r.at(w.Line))
+				r.d.Default("cluster.nodes", n, r.at(Place(r.file, w)))
 			}
 		case "--nproc-per-node":
 			if err == nil && n > 0 {
-				r.d.Default("cluster.gpus_per_node", n, r.at(w.Line))
+				r.d.Default("cluster.gpus_per_node", n, r.at(Place(r.file, w)))
 			}
 		}
 	}
@@ -221,15 +222,21 @@ func (r *reading) program(before []shell.Word) {
 	}
 	script := before[len(before)-1]
 	if dir := path.Dir(script.Text); !script.Open && path.IsAbs(dir) && strings.HasPrefix(path.Base(script.Text), "pretrain_") {
-		r.d.Set(draft.Labelled("backend", Kind)+".path", dir, r.at(script.Line))
+		r.d.Set(draft.Labelled("backend", Kind)+".path", dir, r.at(Place(r.file, script)))
 	}
 }
 
-func (r *reading) at(line int) draft.Place {
-	if line == 0 || r.quiet {
+// Place is where a word stands that was read in a script, of which file is the name.
+func Place(file string, w shell.Word) draft.Place {
+	return draft.Place{File: cmp.Or(w.File, file), Line: w.Line}
+}
+
+// at is a place of what is read, and none of defaults.
+func (r *reading) at(p draft.Place) draft.Place {
+	if p.Line == 0 || r.quiet {
 		return draft.Place{}
 	}
-	return draft.Place{File: r.file, Line: line}
+	return p
 }
 
 func (r *reading) find(o *option, v draft.Verdict, to, why string) {
@@ -243,7 +250,7 @@ func (r *reading) find(o *option, v draft.Verdict, to, why string) {
 	if _, known := lookup(r.table, o.name); !known {
 		value = draft.Guarded(o.name, value)
 	}
-	r.d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: o.line}, Name: o.name, Value: value, Verdict: v, To: to, Why: why})
+	r.d.Find(draft.Finding{Place: o.line, Name: o.name, Value: value, Verdict: v, To: to, Why: why})
 }
 
 // option reads one option that stands on the command line.
@@ -281,7 +288,7 @@ func (r *reading) option(o *option) {
 	earlier := r.given[entry.Dest]
 	r.given[entry.Dest] = o
 	if earlier != nil && o.open && argument != "" {
-		r.d.Leave(argument, fmt.Sprintf("it stands again on line %d, and the last counts", o.line))
+		r.d.Leave(argument, fmt.Sprintf("it stands again on line %d, and the last counts", o.line.Line))
 	}
 	if read := readers[o.long]; read != nil || class.Kind == schema.Job {
 		result := r.value(o, class.Argument)
@@ -453,7 +460,7 @@ func (r *reading) defaults() {
 // Drop takes back what would be passed on and what the launch that ndc emits for
 // the draft says too.
 func Drop(d *draft.Draft, emitted shell.Command) {
-	_, options := cut(emitted.Words)
+	_, options := cut("", emitted.Words)
 	said := map[string]string{}
 	for _, o := range options {
 		said[o.name] = strings.Join(o.texts(), " ")
@@ -467,7 +474,7 @@ func Drop(d *draft.Draft, emitted shell.Command) {
 	}
 	var kept []string
 	dropped := map[string]bool{}
-	_, options = cut(given)
+	_, options = cut("", given)
 	for _, o := range options {
 		values := strings.Join(o.texts(), " ")
 		if emitted, ok := said[o.name]; ok && emitted == values {

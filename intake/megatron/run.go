@@ -222,7 +222,7 @@ func (r *reading) checkpoint() {
 			r.reset()
 		}
 	default:
-		d.Find(draft.Finding{Place: draft.Place{File: r.file, Line: load.line}, Name: load.name, Value: load.first(), Verdict: draft.Unknown, Why: "which checkpoint is loaded is known only when the script runs"})
+		d.Find(draft.Finding{Place: load.line, Name: load.name, Value: load.first(), Verdict: draft.Unknown, Why: "which checkpoint is loaded is known only when the script runs"})
 	}
 	if p := "training.logging.profile"; r.has("profile") {
 		r.unless(p+".start_step", int64(r.defaultOf("--profile-step-start", 10)))

@@ -118,8 +118,7 @@ func device(r *reading, k key, u *rule) outcome {
 
 // Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, and
 // names what the training script alone understands.
-func Launcher(d *draft.Draft, file string, words []string, lines []int) bool {
-	at := func(i int) draft.Place { return draft.Place{File: file, Line: lines[i]} }
+func Launcher(d *draft.Draft, words []string, places []draft.Place) bool {
 	start, script := -1, false
 	for i, w := range words {
 		if start < 0 {
@@ -138,13 +137,13 @@ func Launcher(d *draft.Draft, file string, words []string, lines []int) bool {
 			script = true
 		case !strings.HasPrefix(w, "-"):
 		case name == "--num_nodes" && err == nil && n > 0:
-			d.Set("cluster.nodes", n, at(i))
+			d.Set("cluster.nodes", n, places[i])
 		case name == "--num_gpus" && err == nil && n > 0:
-			d.Set("cluster.gpus_per_node", n, at(i))
+			d.Set("cluster.gpus_per_node", n, places[i])
 		case script && (name == "--deepspeed" || name == "--deepspeed_config"):
-			d.Find(draft.Finding{Place: at(i), Name: name, Value: value, Verdict: draft.Left, Why: "the configuration, which is read where it is given"})
+			d.Find(draft.Finding{Place: places[i], Name: name, Value: value, Verdict: draft.Left, Why: "the configuration, which is read where it is given"})
 		case script:
-			d.Find(draft.Finding{Place: at(i), Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
+			d.Find(draft.Finding{Place: places[i], Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
 		}
 	}
 	return start >= 0 && script

@@ -99,7 +99,7 @@ func TestDeepSpeed(t *testing.T) {
 	if last.Name != "autotuning.enabled" || last.Line != 9 || last.Verdict != draft.Unknown {
 		t.Errorf("%+v", last)
 	}
-	if !Launcher(d, "run.sh", strings.Fields("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), make([]int, 9)) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
+	if !Launcher(d, strings.Fields("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), make([]draft.Place, 9)) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
 		t.Errorf("the launcher is not read:\n%s", said(d))
 	}
 }

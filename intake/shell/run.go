@@ -24,13 +24,22 @@ type evaluator struct {
 	depth   int
 	maybe   int  // conditions of unknown outcome around
 	origin  text // of the script, when it is itself a value; nil for a file
+	file    int  // that is evaluated, of script.Files from 1 on; 0: the script itself
 	over    bool // a bound was reached
 }
 
-// line is where a position lies in the file.
+// fileLines are more lines than a file has, and mostFiles as many files as have places
+// of their own: inside the package, a line is that of the script, and fileLines on for
+// each file of script.Files.
+const (
+	fileLines = 1 << 21
+	mostFiles = 1 << 9
+)
+
+// line is where a position lies in the files.
 func (e *evaluator) line(p syntax.Pos) int {
 	if e.origin == nil {
-		return int(p.Line())
+		return e.file*fileLines + int(p.Line())
 	}
 	if i := int(p.Offset()); i < len(e.origin) {
 		return int(e.origin[i].line)
@@ -329,7 +338,7 @@ func (e *evaluator) source(words []text) {
 	}
 	name := path.Base(words[0].String())
 	src, ok := e.call.Files[name]
-	if !ok || e.depth >= maxDepth {
+	if !ok || e.depth >= maxDepth || len(e.script.Files) >= mostFiles {
 		e.script.Sources = append(e.script.Sources, words[0].word())
 		return
 	}
@@ -339,14 +348,25 @@ func (e *evaluator) source(words []text) {
 		e.script.Problems = append(e.script.Problems, words[0].String()+": "+err.Error())
 		return
 	}
-	e.deeper(p.File.Stmts, nil)
+	e.other(name, p)
 }
 
-// uses notes a file that was given and that the script reads or starts.
-func (e *evaluator) uses(name string) {
-	if !slices.Contains(e.script.Files, name) {
-		e.script.Files = append(e.script.Files, name)
+// uses notes a file that was given and that the script reads or starts, and is its
+// number.
+func (e *evaluator) uses(name string) int {
+	if i := slices.Index(e.script.Files, name); i >= 0 {
+		return i + 1
 	}
+	e.script.Files = append(e.script.Files, name)
+	return len(e.script.Files)
+}
+
+// other runs a file that the script reads or starts.
+func (e *evaluator) other(name string, p *Parsed) {
+	file := e.file
+	e.file = e.uses(name)
+	e.deeper(p.File.Stmts, nil)
+	e.file = file
 }
 
 // starters are the commands that may start a script that is one of their words.
@@ -359,7 +379,7 @@ func (e *evaluator) start(words []text) {
 	for i, w := range words {
 		name := path.Base(w.String())
 		src, ok := e.call.Programs[name]
-		if !ok || i > 0 && !slices.Contains(starters, path.Base(words[0].String())) || e.depth >= maxDepth {
+		if !ok || i > 0 && !slices.Contains(starters, path.Base(words[0].String())) || e.depth >= maxDepth || len(e.script.Files) >= mostFiles {
 			continue
 		}
 		p, err := checked(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")))
@@ -367,7 +387,7 @@ func (e *evaluator) start(words []text) {
 			e.script.Problems = append(e.script.Problems, w.String()+": "+err.Error())
 			return
 		}
-		e.uses(name)
+		file := e.uses(name)
 		outer := e.state
 		e.state = newState()
 		for name, v := range outer.variables {
@@ -376,8 +396,8 @@ func (e *evaluator) start(words []text) {
 			}
 		}
 		e.state.given, e.state.positional = true, words[i+1:]
-		e.allocation(directives(src))
-		e.deeper(p.File.Stmts, nil)
+		e.allocation(directives(src), file)
+		e.other(name, p)
 		e.lists()
 		e.state = outer
 		return

@@ -9,6 +9,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -29,6 +30,7 @@ const (
 // Word is one word of a command.
 type Word struct {
 	Text  string
+	File  string // that it stands in; "": the script itself
 	Line  int
 	Open  bool // a part is known only when the script runs; it stands as it is written
 	Maybe bool // whether the word is there is known only when the script runs
@@ -41,6 +43,7 @@ type Word struct {
 // Command is one command that the script may start.
 type Command struct {
 	Words  []Word
+	File   string // as of a word
 	Line   int
 	Offset int  // in the file, in bytes, of the call; of the call that contains it for one in a value
 	Maybe  bool // as of a word
@@ -82,6 +85,7 @@ type Call struct {
 	Arguments []string          // nil: nobody knows them
 	Files     map[string][]byte // that it may read, by their base names
 	Programs  map[string][]byte // that it may start, by their base names
+	Names     map[string]string // that words have for the files they stand in, by the base names
 	Nodes     int               // of the job; 0: as the script asks
 	GPUs      int               // of a node; 0: as the script asks
 }
@@ -102,7 +106,7 @@ func Read(src []byte, call Call) (*Script, error) {
 		return nil, err
 	}
 	e.script = &Script{Directives: directives(src)}
-	e.allocation(e.script.Directives)
+	e.allocation(e.script.Directives, 0)
 	e.evaluate(p)
 	return e.script, nil
 }
@@ -118,6 +122,36 @@ func Certain(p *Parsed) *Script {
 func (e *evaluator) evaluate(p *Parsed) {
 	e.run(p.File.Stmts)
 	e.lists()
+	e.script.settle(e.call.Names)
+}
+
+// settle tells files and lines apart, which are one number until then.
+func (s *Script) settle(names map[string]string) {
+	place := func(file *string, line *int) {
+		if n := *line / fileLines; n > 0 {
+			base := s.Files[n-1]
+			*file, *line = cmp.Or(names[base], base), *line%fileLines
+		}
+	}
+	for _, all := range [][]Command{s.Commands, s.Lists} {
+		for i := range all {
+			place(&all[i].File, &all[i].Line)
+			for j := range all[i].Words {
+				place(&all[i].Words[j].File, &all[i].Words[j].Line)
+			}
+		}
+	}
+	for i := range s.Exports {
+		place(&s.Exports[i].Value.File, &s.Exports[i].Value.Line)
+	}
+	for i := range s.Sources {
+		place(&s.Sources[i].File, &s.Sources[i].Line)
+	}
+	for i := range s.Documents {
+		d := &s.Documents[i]
+		place(&d.Path.File, &d.Path.Line)
+		place(new(string), &d.Line)
+	}
 }
 
 // gpus is the number at the end of what a directive asks for, such as gpu:a100:8.
@@ -125,11 +159,11 @@ var gpus = regexp.MustCompile(`^(?:gpu:)?(?:[A-Za-z]\w*:)?(\d+)$`)
 
 // allocation sets the variables in which sbatch tells a script what it asked for
 // (sbatch(1), output environment variables).
-func (e *evaluator) allocation(all []Directive) {
+func (e *evaluator) allocation(all []Directive, file int) {
 	nodes, perNode, tasks, onNode := e.call.Nodes, 0, 0, e.call.GPUs
 	set := func(n, line int, names ...string) {
 		for _, name := range names {
-			e.state.variables[name] = variable{text: known(strconv.Itoa(n), line), exported: true, slurm: true}
+			e.state.variables[name] = variable{text: known(strconv.Itoa(n), file*fileLines+line), exported: true, slurm: true}
 		}
 	}
 	line := 1
