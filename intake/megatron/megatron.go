@@ -280,7 +280,8 @@ func (r *reading) option(o *option) {
 		return
 	}
 	r.trim(o, &entry)
-	if p := r.table.Check(o.long, o.texts()...); p != nil && !o.open {
+	_, former := rows()[o.long].Former[o.first()]
+	if p := r.table.Check(o.long, o.texts()...); p != nil && !o.open && !former {
 		r.unread[argument] = true
 		r.find(o, draft.Unknown, "", p.Error())
 		return

@@ -18,6 +18,7 @@ type row struct {
 	Option   string         `json:"option"`
 	Argument string         `json:"argument"` // of the job; "": that of the option's class
 	Values   map[string]any `json:"values"`   // what its words are in the language; nil: they stand as they are
+	Former   map[string]any `json:"former"`   // what words are that forks have and no release takes
 	Says     any            `json:"says"`     // what the option's being there says, whatever its value
 	Silent   string         `json:"silent"`   // why its default says nothing by itself; "": it does
 	Source   string         `json:"source"`   // where the framework declares it
@@ -58,6 +59,8 @@ type formerRow struct {
 	Why   string `json:"why"`
 	Opens string `json:"opens"` // an argument that the launch says elsewhere
 	As    string `json:"as"`    // the option of the releases that it is read as
+
+	Tokens string `json:"tokens"` // the attribute that it sets to a number of tokens, which steps are made of
 }
 
 func (w formerRow) read(r *reading, o *option) outcome {
@@ -69,6 +72,12 @@ func (w formerRow) read(r *reading, o *option) outcome {
 		return left(w.Left)
 	case w.Why != "":
 		return unknown(w.Why)
+	case w.Tokens != "":
+		if n, ok := r.number(o); !ok || n <= 0 {
+			return unknown("its value is known only when the script runs")
+		}
+		r.given[w.Tokens] = o
+		return outcome{to: w.Argument}
 	case w.As != "":
 		return readers[w.As](r, o)
 	}
@@ -90,6 +99,9 @@ func (w row) read(r *reading, o *option) outcome {
 		return result
 	}
 	v, ok := w.Values[o.first()]
+	if former, known := w.Former[o.first()]; known {
+		v, ok = former, true
+	}
 	switch {
 	case o.first() == "auto" && !ok, o.first() == "AttnBackend.auto":
 		return left("the choice is left open")

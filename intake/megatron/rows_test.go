@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/backends/megatron"
+	"github.com/ndc-dev/ndc/intake/draft"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -101,6 +102,57 @@ func TestFormer(t *testing.T) {
 		get := func(path string) any { v, _ := d.Get(path); return v.Value }
 		if got := fmt.Sprintf("zero_stage=%v precision=%v padded=%v", get("constraints.layout.zero_stage"), get("training.precision"), get("model.padded_vocab_size")); got != want {
 			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
+}
+
+// TestFormerWords: words of forks are read, and are none that a release takes.
+func TestFormerWords(t *testing.T) {
+	for name, w := range rows() {
+		for word := range w.Former {
+			for _, version := range (megatron.Backend{}).Versions() {
+				if table, _ := megatron.Tables(version); table.Has(name) && table.Check(name, word) == nil {
+					t.Errorf("%s %s: %s takes it", name, word, version)
+				}
+			}
+		}
+	}
+	for kind, want := range map[string]string{"alibi": "alibi", "rotary": "rope", "absolute": "learned", "learned_absolute": "learned"} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --position-embedding-type "+kind)
+		if got := d.Text("model.position_embedding"); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+		for _, f := range d.Findings {
+			if f.Name == "--position-embedding-type" && f.Verdict != draft.Mapped {
+				t.Errorf("%s: %+v", kind, f)
+			}
+		}
+	}
+}
+
+// TestTokens: a run that ends after tokens, or whose rate is counted in them, has as
+// many steps; of several ends the first counts.
+func TestTokens(t *testing.T) {
+	const launch = "pretrain_gpt.py --num-layers 8 --seq-length 1024 --global-batch-size 16 --lr 1e-3 --min-lr 1e-5 --lr-decay-style cosine "
+	for options, want := range map[string]string{
+		"--train-tokens 1638400":                                                    "steps=100 warmup=0 decay=0 Mapped=1",
+		"--train-tokens 1638401 --train-samples 3200":                               "steps=101 warmup=0 decay=0 Mapped=1",
+		"--train-tokens 1638400 --train-samples 800":                                "steps=50 warmup=0 decay=0 Mapped=1",
+		"--train-tokens 1638400 --train-iters 70":                                   "steps=70 warmup=0 decay=0 Mapped=1",
+		"--train-tokens 1638400 --lr-warmup-tokens 163840 --lr-decay-tokens 819200": "steps=100 warmup=10 decay=40 Mapped=3",
+		"--train-tokens 1638400 --lr-warmup-iters 20 --lr-decay-tokens 819200":      "steps=100 warmup=20 decay=30 Mapped=2",
+		"--train-tokens $T --train-iters 70":                                        "steps=70 warmup=0 decay=0 Mapped=0",
+	} {
+		d := launched(t, launch+options)
+		mapped := 0
+		for _, f := range d.Findings {
+			if strings.HasSuffix(f.Name, "-tokens") && f.Verdict == draft.Mapped {
+				mapped++
+			}
+		}
+		got := fmt.Sprintf("steps=%d warmup=%d decay=%d Mapped=%d", d.Int("training.steps"), d.Int("training.schedule.warmup_steps"), d.Int("training.schedule.decay_steps"), mapped)
+		if got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
 		}
 	}
 }

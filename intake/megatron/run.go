@@ -44,6 +44,20 @@ func (r *reading) samples(n int64) (int64, bool) {
 	return (n + global - 1) / global, true
 }
 
+// tokens is the number of tokens of an option in steps, of which the last one is
+// begun; false where it is not given, or nobody knows how many a step has.
+func (r *reading) tokens(dest string) (int64, bool) {
+	o, length := r.given[dest], r.d.Int("model.sequence_length")
+	if o == nil || length <= 0 {
+		return 0, false
+	}
+	n, ok := r.number(o)
+	if !ok || n <= 0 || n >= 1<<62 {
+		return 0, false
+	}
+	return r.samples((int64(n) + length - 1) / length)
+}
+
 // steps is the number of an option in steps, or of its twin in sequences.
 func (r *reading) steps(inSteps, inSamples string) (int64, *option) {
 	if o := r.given[inSteps]; o != nil {
@@ -69,10 +83,16 @@ func (r *reading) schedule() {
 		r.set("training.batch_ramp.sequences", max(1, int64(r.rampTokens)/length))
 	}
 	total, _ := r.steps("train_iters", "train_samples")
+	if tokens, ok := r.tokens("train_tokens"); ok && (total == 0 || tokens < total) {
+		total = tokens
+	}
 	if total > 0 {
 		d.Set("training.steps", total, draft.Place{})
 	}
 	decay, _ := r.steps("lr_decay_iters", "lr_decay_samples")
+	if tokens, ok := r.tokens("lr_decay_tokens"); ok {
+		decay = tokens
+	}
 	if decay == 0 {
 		decay = total
 	}
@@ -81,6 +101,9 @@ func (r *reading) schedule() {
 		if f, ok := r.number(o); ok && f >= 0 && f < 1 {
 			warmup = int64(math.Round(f * float64(decay)))
 		}
+	}
+	if tokens, ok := r.tokens("lr_warmup_tokens"); ok {
+		warmup = tokens
 	}
 	r.unless(s, "linear")
 	d.Remove(s + ".warmup_steps")
