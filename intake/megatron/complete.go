@@ -2,6 +2,7 @@ package megatron
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -494,12 +495,34 @@ func (r *reading) execution() {
 	r.unless(x+"overlap_parameter_gather", false)
 	r.unless(x+"cross_entropy", "unfused")
 	r.graphs()
+	r.unasked()
 	if d.Int("constraints.layout.context_parallel") > 1 {
 		r.unless(x+"context_parallel_type", "ring")
 	} else {
 		d.Remove(x + "context_parallel_type")
 	}
 	r.states()
+}
+
+// unasked says what Megatron-LM does only where it is asked to, and ndc by itself
+// where it pays: the launch runs without. Where there is nothing to do it says nothing.
+func (r *reading) unasked() {
+	const x, layout = "execution.", "constraints.layout."
+	for _, o := range []struct {
+		path  string
+		value any
+		where bool
+	}{
+		{x + "overlap_tensor_parallel", false, r.d.Int(layout+"tensor_parallel") > 1},
+		{x + "overlap_expert_parallel", false, r.d.Int(layout+"expert_parallel") > 1},
+		{x + "overlap_optimizer_gather", false, r.d.Int(layout+"virtual_pipeline") > 1 && r.d.Bool(x+"overlap_parameter_gather")},
+		{x + "cuda_graphs", "none", !slices.ContainsFunc(slices.Collect(maps.Keys(r.given)), func(dest string) bool { return strings.Contains(dest, "cuda_graph") })},
+		{x + "offload.optimizer", false, r.d.Int(layout+"zero_stage") == 1},
+	} {
+		if o.where {
+			r.unless(o.path, o.value)
+		}
+	}
 }
 
 // states settles the type of Adam's two moments, which a job has one argument for.

@@ -375,3 +375,25 @@ func reversed(list []string) []string {
 	slices.Reverse(list)
 	return list
 }
+
+// TestUnasked: what ndc does by itself where it pays, and Megatron-LM where it is
+// asked to, the job of a launch that does not ask is without.
+func TestUnasked(t *testing.T) {
+	const x = "execution."
+	for options, want := range map[string]string{
+		"": "tensor=<nil> expert=<nil> optimizer=<nil> graphs=none offload=<nil>",
+		"--tensor-model-parallel-size 2 --sequence-parallel --use-distributed-optimizer":                                                                     "tensor=false expert=<nil> optimizer=<nil> graphs=none offload=false",
+		"--tensor-model-parallel-size 2 --sequence-parallel --tp-comm-overlap":                                                                               "tensor=true expert=<nil> optimizer=<nil> graphs=none offload=<nil>",
+		"--num-experts 8 --expert-model-parallel-size 8 --cuda-graph-impl local":                                                                             "tensor=<nil> expert=false optimizer=<nil> graphs=<nil> offload=<nil>",
+		"--use-distributed-optimizer --optimizer-cpu-offload --cuda-graph-impl full_iteration":                                                               "tensor=<nil> expert=<nil> optimizer=<nil> graphs=full offload=true",
+		"--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 2 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather": "tensor=<nil> expert=<nil> optimizer=false graphs=none offload=false",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 "+options)
+		get := func(path string) any { v, _ := d.Get(path); return v.Value }
+		got := fmt.Sprintf("tensor=%v expert=%v optimizer=%v graphs=%v offload=%v", get(x+"overlap_tensor_parallel"), get(x+"overlap_expert_parallel"),
+			get(x+"overlap_optimizer_gather"), get(x+"cuda_graphs"), get(x+"offload.optimizer"))
+		if got != want {
+			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
+}
