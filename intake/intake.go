@@ -221,7 +221,7 @@ func readTorchTitan(in *intake, f File) error {
 		return errTwice
 	}
 	in.launch = settings.TorchTitanKind
-	settings.ReadTorchTitan(in.d, f.Name, cmp.Or(in.o.Version, in.own), o)
+	settings.ReadTorchTitan(in.d, f.Name, cmp.Or(in.o.Version, in.own), o, in.titanOptions(f)...)
 	return nil
 }
 

@@ -131,6 +131,29 @@ func readScript(in *intake, f File) error {
 	return megatron.Read(in.d, f.Name, version, c)
 }
 
+// titanOptions are the options of TorchTitan on the command line of the scripts that
+// come with its configuration as TOML. What it prints has them already.
+func (in *intake) titanOptions(f File) (all []settings.Option) {
+	if path.Ext(f.Name) != ".toml" {
+		return nil
+	}
+	scripts := in.scripts()
+	for _, f := range in.files {
+		e := scripts[f.Name]
+		if e.script == nil || e.part {
+			continue
+		}
+		for _, c := range e.script.Commands {
+			words := make([]settings.Word, len(c.Words))
+			for i, w := range c.Words {
+				words[i] = settings.Word{Text: w.Text, At: megatron.Place(f.Name, w), Open: w.Open || w.Maybe}
+			}
+			all = append(all, settings.TitanOptions(words)...)
+		}
+	}
+	return all
+}
+
 // deepSpeed reads the line that starts DeepSpeed, and the configuration that the
 // script writes for it.
 func (in *intake) deepSpeed(file string, s *shell.Script) error {

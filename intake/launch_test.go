@@ -2,6 +2,8 @@ package intake
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -167,6 +169,56 @@ func TestFilesOfAScript(t *testing.T) {
 	} {
 		if got[name] != want {
 			t.Errorf("%s is found in %q, want %s", name, got[name], want)
+		}
+	}
+}
+
+var spaces = regexp.MustCompile(` +`)
+
+// TestCommandLineOfTorchTitan: what the command line says counts before the file that
+// it names, in the place where it stands, and what only a run knows pins nothing.
+func TestCommandLineOfTorchTitan(t *testing.T) {
+	const toml = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n\n[training]\nlocal_batch_size = 2\nseq_len = 4096\nsteps = 100\n\n" +
+		"[parallelism]\ntensor_parallel_degree = 1\ndata_parallel_shard_degree = 4\n\n[activation_checkpoint]\nmode = \"full\"\n\n[compile]\nenable = true\n"
+	for _, c := range []struct {
+		options string
+		found   map[string]string // findings at run.sh
+		has     []string
+		without []string
+	}{
+		{"", nil, []string{"global_batch_size = 8\n", "micro_batch_size = 2\n", `recompute = "full"`, "steps = 100"}, nil},
+		{"--training.steps=20 --training.local_batch_size 3 --parallelism.tensor_parallel_degree=2 --compile.no-enable --training.queer 4",
+			map[string]string{"training.steps": "mapped", "training.local_batch_size": "mapped", "parallelism.tensor_parallel_degree": "mapped", "compile.enable": "mapped", "training.queer": "not understood"},
+			[]string{"global_batch_size = 12\n", "micro_batch_size = 3\n", "tensor_parallel = 2\n", "steps = 20\n", "compile = false"}, nil},
+		{"--training.local_batch_size $B --activation_checkpoint.mode=$(mode) --compile.enable",
+			map[string]string{"training.local_batch_size": "not understood", "activation_checkpoint.mode": "not understood", "compile.enable": "mapped"},
+			[]string{"global_batch_size = var.global_batch_size"}, []string{"micro_batch_size =", "recompute ="}},
+		{"--training.steps 20 --training.steps 30", map[string]string{"training.steps": "mapped"}, []string{"= 30\n"}, []string{"= 20\n", "= 100\n"}},
+	} {
+		script := "#!/bin/bash\n#SBATCH --nodes=1\nsrun torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file $CONFIG \\\n  " + c.options + "\n"
+		r, diags := Import([]File{{Name: "a.toml", Content: []byte(toml)}, {Name: "run.sh", Content: []byte(script)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		found := map[string]string{}
+		for _, f := range r.Findings {
+			if f.File == "run.sh" && f.Line == 4 {
+				found[f.Name] = string(f.Verdict)
+			}
+		}
+		if !maps.Equal(found, c.found) && len(found)+len(c.found) > 0 {
+			t.Errorf("%s: found %v, want %v", c.options, found, c.found)
+		}
+		for _, text := range c.has {
+			if !strings.Contains(job, text) {
+				t.Errorf("%s: the job lacks %q\n%s", c.options, text, r.Job)
+			}
+		}
+		for _, text := range c.without {
+			if strings.Contains(job, text) {
+				t.Errorf("%s: the job has %q\n%s", c.options, text, r.Job)
+			}
 		}
 	}
 }

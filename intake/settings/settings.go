@@ -20,7 +20,9 @@ import (
 
 // key is one leaf of the tree.
 type key struct {
-	path string // with dots, as the release spells it
+	path string      // with dots, as the release spells it
+	at   draft.Place // of a key of the command line; the zero place: of the file
+	open bool        // its value is known only when a script runs
 	tree.Node
 }
 
@@ -54,10 +56,11 @@ type reading struct {
 }
 
 // read takes all keys of a configuration.
-func (x *dialect) read(d *draft.Draft, file string, root tree.Object) *reading {
+func (x *dialect) read(d *draft.Draft, file string, root tree.Object, options ...Option) *reading {
 	r := &reading{dialect: x, d: d, file: file, given: map[string]key{}}
 	var all []key
 	r.flatten("", root, &all)
+	all = r.over(all, options)
 	for _, k := range all {
 		r.given[k.path] = k
 	}
@@ -88,11 +91,11 @@ func (r *reading) flatten(prefix string, o tree.Object, all *[]key) {
 			r.flatten(path, in, all)
 			continue
 		}
-		*all = append(*all, key{path, m.Node})
+		*all = append(*all, key{path: path, Node: m.Node})
 	}
 }
 
-func (r *reading) at(k key) draft.Place { return draft.Place{File: r.file, Line: k.Line} }
+func (r *reading) at(k key) draft.Place { return cmp.Or(k.at, draft.Place{File: r.file, Line: k.Line}) }
 
 func (r *reading) key(k key) {
 	var entry schema.Option
@@ -106,6 +109,10 @@ func (r *reading) key(k key) {
 	var o outcome
 	value := shortened(k.written())
 	switch {
+	case k.open && class.Kind == schema.Chosen && strings.Contains(k.Text(), "BASH_SOURCE"):
+		o = left("beside the script, where ndc has a place of its own")
+	case k.open && (u == nil || u.Left == ""):
+		o = unknown("its value is known only when the script runs")
 	case k.Value == "auto":
 		o = left("the launcher fills it in")
 	case u != nil:
@@ -262,6 +269,11 @@ func (r *reading) number(path string, otherwise float64) float64 {
 		}
 	}
 	return otherwise
+}
+
+// opened reports whether one of some keys has a value that only a run knows.
+func (r *reading) opened(paths ...string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool { return r.given[path].open })
 }
 
 // set says what follows from several keys.

@@ -136,14 +136,14 @@ func tomlObject(prefix string, values map[string]any, lines, order map[string]in
 	return o, nil
 }
 
-// ReadTorchTitan reads a configuration of TorchTitan; version is a release, ""
-// the last that wrote such files.
-func ReadTorchTitan(d *draft.Draft, file, version string, root tree.Object) {
+// ReadTorchTitan reads a configuration of TorchTitan, with the options of the
+// command that reads it; version is a release, "" the last that wrote such files.
+func ReadTorchTitan(d *draft.Draft, file, version string, root tree.Object, options ...Option) {
 	root, layers := layered(root)
 	if version == "" && layers != nil {
 		version = firstPython
 	}
-	r := titanDialect(version, layers != nil).read(d, file, root)
+	r := titanDialect(version, layers != nil).read(d, file, root, options...)
 	r.completeTitan()
 	if layers != nil {
 		r.completePrinted(layers)
@@ -336,13 +336,16 @@ func (r *reading) completeTitan() {
 	if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
 		local = int64(r.number("parallelism.pipeline_parallel_microbatch_size", 1))
 	}
-	if local > 0 {
+	if local > 0 && !r.opened("training.local_batch_size", "parallelism.pipeline_parallel_degree", "parallelism.pipeline_parallel_microbatch_size") {
 		r.set(layout+"micro_batch_size", local)
 	}
-	if n := int64(r.number("training.global_batch_size", -1)); n > 0 {
+	switch n, shards := int64(r.number("training.global_batch_size", -1)), r.number("parallelism.data_parallel_shard_degree", -1); {
+	case r.opened("training.global_batch_size", "training.local_batch_size", "parallelism.data_parallel_shard_degree", "parallelism.data_parallel_replicate_degree"):
+		d.Remove("training.global_batch_size")
+	case n > 0:
 		r.set("training.global_batch_size", n)
-	} else if s := r.number("parallelism.data_parallel_shard_degree", -1); s > 0 {
-		r.set("training.global_batch_size", int64(r.number("training.local_batch_size", 8)*s*r.number("parallelism.data_parallel_replicate_degree", 1)))
+	case shards > 0:
+		r.set("training.global_batch_size", int64(r.number("training.local_batch_size", 8)*shards*r.number("parallelism.data_parallel_replicate_degree", 1)))
 	}
 	d.Default("training.precision", "bf16", draft.Place{})
 	if p := d.Text("training.precision"); p != "fp8" && p != "mxfp8" {
@@ -353,7 +356,7 @@ func (r *reading) completeTitan() {
 		}
 	}
 	r.validated()
-	if !d.Has(layout + "zero_stage") {
+	if !d.Has(layout+"zero_stage") && !r.opened("parallelism.fsdp_reshard_after_forward") {
 		r.set(layout+"zero_stage", int64(3))
 	}
 	if d.Int(layout+"data_parallel_shard") == 1 {
@@ -373,7 +376,9 @@ func (r *reading) completeTitan() {
 	if d.Text(layout+"recompute") == "selective" && !d.Has(layout+"recompute_modules") {
 		r.set(layout+"recompute_modules", []string{"op"})
 	}
-	d.Default(layout+"recompute", "selective", draft.Place{})
+	if !r.opened("activation_checkpoint.mode") {
+		d.Default(layout+"recompute", "selective", draft.Place{})
+	}
 }
 
 // validated keeps what a run is validated with where it is, for a number of

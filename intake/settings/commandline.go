@@ -1,0 +1,116 @@
+package settings
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/backends/torchtitan"
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/tree"
+)
+
+// Word is a word of a command line and where it stands.
+type Word struct {
+	Text string
+	At   draft.Place
+	Open bool // a part, or whether it is there, is known only when the script runs
+}
+
+// Option is an option of a command line, which counts before a configuration.
+type Option struct{ key key }
+
+// TitanOptions are the options of TorchTitan among the words of a command, which
+// count before what its configuration says: --training.steps=10, --training.steps 10,
+// --compile.enable, --compile.no-enable. nil where the command starts something else.
+func TitanOptions(words []Word) []Option {
+	table, _ := torchtitan.Tables(lastTOML)
+	var all []Option
+	known := false
+	for i := 0; i < len(words); i++ {
+		name, dashes := strings.CutPrefix(words[i].Text, "--")
+		name, value, joined := strings.Cut(name, "=")
+		if section, _, dotted := strings.Cut(name, "."); !dashes || !dotted || !table.Has(section) {
+			continue
+		}
+		k := key{path: name, at: words[i].At, open: words[i].Open}
+		var values []string
+		if joined {
+			values = []string{value}
+		}
+		for !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1].Text, "--") {
+			i++
+			values, k.open = append(values, words[i].Text), k.open || words[i].Open
+		}
+		entry, ok := table.Lookup(name)
+		if negated := strings.NewReplacer(".no-", ".", ".no_", ".").Replace(name); !ok && negated != name && len(values) == 0 {
+			if entry, ok = table.Lookup(negated); ok {
+				k.path, values = negated, []string{"false"}
+			}
+		}
+		known = known || ok
+		k.Value = spoken(entry, values)
+		all = append(all, Option{k})
+	}
+	if !known {
+		return nil
+	}
+	return all
+}
+
+// spoken is what words say of an option.
+func spoken(entry schema.Option, words []string) any {
+	if entry.Type == "list" || entry.Count.Max < 0 {
+		var list []tree.Node
+		for _, w := range words {
+			for part := range strings.SplitSeq(w, ",") {
+				list = append(list, tree.Node{Value: part})
+			}
+		}
+		return list
+	}
+	switch text := strings.Join(words, " "); {
+	case len(words) == 0:
+		return true
+	case entry.Type == "bool" && (text == "true" || text == "True"):
+		return true
+	case entry.Type == "bool" && (text == "false" || text == "False"):
+		return false
+	case entry.Type == "int" || entry.Type == "float":
+		if n, err := tree.JSON([]byte(strings.ReplaceAll(text, "_", ""))); err == nil {
+			if number, ok := n.Value.(json.Number); ok {
+				return number
+			}
+		}
+		return text
+	default:
+		return text
+	}
+}
+
+// over lays options of the command line over the keys of a configuration: of an
+// option that stands twice the last value counts, and lists are joined.
+func (r *reading) over(all []key, options []Option) []key {
+	for _, option := range options {
+		o := option.key
+		if u := r.rules.of(o.path); u != nil && u.Now != "" {
+			o.path = u.Now
+		}
+		i := slices.IndexFunc(all, func(k key) bool { return k.path == o.path })
+		if i < 0 {
+			all = append(all, o)
+			continue
+		}
+		if before := all[i]; before.at != (draft.Place{}) {
+			if list, ok := before.Value.([]tree.Node); ok {
+				more, _ := o.Value.([]tree.Node)
+				o.Value, o.open = append(slices.Clip(list), more...), o.open || before.open
+			}
+		} else {
+			r.d.Find(draft.Finding{Place: r.at(before), Name: before.path, Value: shortened(before.written()), Verdict: draft.Left, Why: "the command line says it, which counts before the file"})
+		}
+		all[i] = o
+	}
+	return all
+}
