@@ -222,3 +222,19 @@ func TestCommandLineOfTorchTitan(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsaidOfTorchTitan: where a configuration says nothing of layout and execution,
+// the job is the release's run and no choice of ndc's.
+func TestUnsaidOfTorchTitan(t *testing.T) {
+	const toml = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n\n[training]\nlocal_batch_size = 2\nseq_len = 4096\nsteps = 100\n"
+	r, diags := Import([]File{{Name: "a.toml", Content: []byte(toml)}}, Options{Cluster: "dgx_h100"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	job := spaces.ReplaceAllString(string(r.Job), " ")
+	for _, text := range []string{"tensor_parallel = 1\n", "context_parallel = 1\n", "pipeline_parallel = 1\n", "expert_parallel = 1\n", "data_parallel_replicate = 1\n", "compile = false\n", "overlap_tensor_parallel = false\n"} {
+		if !strings.Contains(job, text) {
+			t.Errorf("the job lacks %q\n%s", text, r.Job)
+		}
+	}
+}

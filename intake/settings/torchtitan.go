@@ -12,6 +12,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/tree"
@@ -378,6 +379,30 @@ func (r *reading) completeTitan() {
 	}
 	if !r.opened("activation_checkpoint.mode") {
 		d.Default(layout+"recompute", "selective", draft.Place{})
+	}
+	r.unsaid()
+}
+
+// unsaid gives layout and execution what the release does where a configuration says
+// nothing: ndc's own choice would be another run.
+func (r *reading) unsaid() {
+	for _, name := range r.table.Names() {
+		entry, _ := r.table.Lookup(name)
+		class, _ := r.classes.Of(entry)
+		_, given := r.given[name]
+		if given || class.Kind != schema.Job || r.rules.of(name) != nil || r.d.Has(class.Argument) {
+			continue
+		}
+		if !strings.HasPrefix(class.Argument, "constraints.layout.") && !strings.HasPrefix(class.Argument, "execution.") {
+			continue
+		}
+		if b, err := json.Marshal(entry.Default); err == nil {
+			if n, err := tree.JSON(b); err == nil {
+				if v, ok := convert(class.Argument, n); ok {
+					r.set(class.Argument, v)
+				}
+			}
+		}
 	}
 }
 
