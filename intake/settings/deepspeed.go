@@ -27,6 +27,7 @@ func IsDeepSpeed(o tree.Object) bool {
 // the newest.
 func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
 	r := deepSpeedDialect(version).read(d, file, root)
+	r.unsaidOfZeRO()
 	if k, ok := r.given["zero_optimization.stage3_prefetch_bucket_size"]; ok && d.Int("constraints.layout.zero_stage") == 3 {
 		if n, ok := k.Int(); ok && n == 0 {
 			d.Set("execution.overlap_parameter_gather", false, r.at(k)) // the key is what ndc emits of it
@@ -44,6 +45,23 @@ func ReadDeepSpeed(d *draft.Draft, file, version string, root tree.Object) {
 			}
 		}
 		d.Set("training.precision", "fp32", draft.Place{})
+	}
+}
+
+// unsaidOfZeRO gives what DeepSpeed does where a configuration says nothing of sharding
+// and offloading: nothing of either.
+func (r *reading) unsaidOfZeRO() {
+	for _, o := range []struct {
+		key, path string
+		value     any
+	}{
+		{"zero_optimization.stage", "constraints.layout.zero_stage", int64(0)},
+		{"zero_optimization.offload_optimizer.device", "execution.offload.optimizer", false},
+		{"zero_optimization.offload_param.device", "execution.offload.parameters", false},
+	} {
+		if r.given[o.key].Value != "auto" {
+			r.d.Default(o.path, o.value, draft.Place{})
+		}
 	}
 }
 

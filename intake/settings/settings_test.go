@@ -261,3 +261,26 @@ func TestTorchTitanWithoutEffect(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsaidOfDeepSpeed: a configuration that says nothing of ZeRO shards and offloads
+// nothing.
+func TestUnsaidOfDeepSpeed(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"bf16": {"enabled": true}}`:                                                  "zero=0 optimizer=false parameters=false",
+		`{"zero_optimization": {"stage": 2}}`:                                          "zero=2 optimizer=false parameters=false",
+		`{"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}}`:      "zero=3 optimizer=false parameters=true",
+		`{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "auto"}}}`: "zero=2 optimizer=<nil> parameters=false",
+		`{"zero_optimization": {"stage": "auto"}}`:                                     "zero=<nil> optimizer=false parameters=false",
+	} {
+		n, err := tree.JSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "ds.json", "", n.Object())
+		get := func(path string) any { v, _ := d.Get(path); return v.Value }
+		if got := fmt.Sprintf("zero=%v optimizer=%v parameters=%v", get("constraints.layout.zero_stage"), get("execution.offload.optimizer"), get("execution.offload.parameters")); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
