@@ -67,6 +67,7 @@ var readers = []reader{
 	{name: "the config.json of a Hugging Face model", is: isModel, read: readModel},
 	{name: "a configuration of TorchTitan, as TOML or as the framework prints it", is: isTorchTitan, read: readTorchTitan},
 	{name: "a configuration of DeepSpeed", is: isDeepSpeed, read: readDeepSpeed},
+	{name: "a configuration of accelerate for DeepSpeed", is: isAccelerate, read: readAccelerate},
 	{name: "run.json of ndc's training program for DeepSpeed", is: isRun, read: readRun},
 	{name: "a configuration of Megatron-Bridge, as its dry run or a log prints it", is: isBridge, read: readBridge},
 	{name: "a script for bash or sbatch", is: isScript, read: readScript},
@@ -242,6 +243,30 @@ func readDeepSpeed(in *intake, f File) error {
 	}
 	in.launch = settings.DeepSpeedKind
 	settings.ReadDeepSpeed(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object())
+	return nil
+}
+
+func isAccelerate(f File) bool {
+	switch path.Ext(f.Name) {
+	case ".yaml", ".yml", ".json":
+	default:
+		return false
+	}
+	n, err := tree.YAML(f.Content)
+	return err == nil && settings.IsAccelerate(n.Object())
+}
+
+func readAccelerate(in *intake, f File) error {
+	n, err := tree.YAML(f.Content)
+	if err != nil {
+		return err
+	}
+	alone := in.launch == ""
+	if !alone && in.launch != settings.DeepSpeedKind {
+		return errTwice
+	}
+	in.launch = settings.DeepSpeedKind
+	settings.ReadAccelerate(in.d, f.Name, cmp.Or(in.o.Version, in.own), n.Object(), alone)
 	return nil
 }
 

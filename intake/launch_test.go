@@ -238,3 +238,40 @@ func TestUnsaidOfTorchTitan(t *testing.T) {
 		}
 	}
 }
+
+// TestAccelerate: what accelerate makes DeepSpeed's configuration of is a job for
+// DeepSpeed; its command line counts before its file, and the file that it names says
+// the rest.
+func TestAccelerate(t *testing.T) {
+	const file = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nfsdp_config: {}\nnum_machines: 1\nnum_processes: 8\ndeepspeed_config:\n"
+	const own = "  zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: none\n  gradient_accumulation_steps: 4\n  gradient_clipping: 1.0\n  odd: 3\n"
+	const script = "#!/bin/bash\naccelerate launch --config_file a.yaml --num_machines 2 --num_processes 8 sft.py --lr 1\n"
+	for name, c := range map[string]struct {
+		files []File
+		has   []string
+	}{
+		"alone":       {[]File{{Name: "a.yaml", Content: []byte(file + own)}}, []string{"zero_stage = 3\n", "optimizer = true\n", "parameters = false\n", "micro_batches = 4\n", "gradient_clipping = 1\n", `precision = "bf16"`, "nodes = 1\n", `version = "0.19.8"`}},
+		"defaults":    {[]File{{Name: "a.yaml", Content: []byte(file + "  zero3_init_flag: false\n")}}, []string{"zero_stage = 2\n", "optimizer = false\n"}},
+		"launched":    {[]File{{Name: "a.yaml", Content: []byte(file + own)}, {Name: "run.sh", Content: []byte(script)}}, []string{"nodes = 2\n", "gpus_per_node = 4\n", "zero_stage = 3\n"}},
+		"with a file": {[]File{{Name: "a.yaml", Content: []byte(file + "  deepspeed_config_file: ds.json\n")}, {Name: "ds.json", Content: []byte(`{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 1}}`)}}, []string{"zero_stage = 1\n", `precision = "bf16"`}},
+	} {
+		r, diags := Import(c.files, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(name, diags)
+		}
+		job := spaces.ReplaceAllString(string(r.Job), " ")
+		for _, text := range c.has {
+			if !strings.Contains(job, text) {
+				t.Errorf("%s: the job lacks %q\n%s", name, text, r.Job)
+			}
+		}
+		for _, f := range r.Findings {
+			if known := f.Name != "deepspeed_config.odd" && f.Name != "--lr"; (f.Verdict == draft.Unknown) == known {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+	if _, diags := Import([]File{{Name: "a.yaml", Content: []byte(strings.Replace(file+own, "DEEPSPEED", "FSDP", 1))}}, Options{}); !diags.HasErrors() {
+		t.Error("a configuration of another engine is read")
+	}
+}

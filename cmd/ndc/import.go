@@ -26,9 +26,9 @@ func newImport(stdout, stderr io.Writer) *cobra.Command {
 		},
 		Long: `Read the config.json of a Hugging Face model, scripts for bash and sbatch that
 launch Megatron-LM, and configurations of TorchTitan (TOML, or the JSON that it
-prints of its Python), DeepSpeed (JSON) and Megatron-Bridge (YAML, or a log that
-has it), and write a job in the language. Several files describe one job
-together. What the files do not say becomes a variable without a default; what
+prints of its Python), DeepSpeed (JSON, or YAML of accelerate) and
+Megatron-Bridge (YAML, or a log that has it), and write a job in the language.
+Several files describe one job together. What the files do not say becomes a variable without a default; what
 ndc cannot say is listed, line by line, and nothing is guessed. No file is
 executed. ARGUMENTs are those that the first script is called with, $1 and so on.
 

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -134,13 +135,16 @@ func device(r *reading, k key, u *rule) outcome {
 	return unknown("ndc offloads to host memory alone")
 }
 
-// Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, and
+// Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, or that of
+// accelerate, and
 // names what the training script alone understands.
 func Launcher(d *draft.Draft, words []string, places []draft.Place) bool {
 	start, script := -1, false
+	var machines, processes int64
+	var at draft.Place
 	for i, w := range words {
 		if start < 0 {
-			if w == "deepspeed" || strings.HasSuffix(w, "/deepspeed") {
+			if w == "deepspeed" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
 				start = i
 			}
 			continue
@@ -151,6 +155,10 @@ func Launcher(d *draft.Draft, words []string, places []draft.Place) bool {
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
+		case !script && name == "--num_machines" && err == nil && n > 0:
+			machines, at = n, places[i]
+		case !script && name == "--num_processes" && err == nil && n > 0:
+			processes, at = n, places[i]
 		case strings.HasSuffix(w, ".py"):
 			script = true
 		case !strings.HasPrefix(w, "-"):
@@ -163,6 +171,15 @@ func Launcher(d *draft.Draft, words []string, places []draft.Place) bool {
 		case script:
 			d.Find(draft.Finding{Place: places[i], Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
 		}
+	}
+	if processes > 0 {
+		machines = max(machines, 1)
+		if processes%machines == 0 {
+			d.Set("cluster.gpus_per_node", processes/machines, at)
+		}
+	}
+	if machines > 0 {
+		d.Set("cluster.nodes", machines, at)
 	}
 	return start >= 0 && script
 }

@@ -33,7 +33,7 @@ type rule struct {
 	Source   string         `json:"source"`   // where the framework says so
 }
 
-//go:embed run.jsonl torchtitan.jsonl torchtitan_printed.jsonl deepspeed.jsonl
+//go:embed accelerate.jsonl run.jsonl torchtitan.jsonl torchtitan_printed.jsonl deepspeed.jsonl
 var files embed.FS
 
 // rules are those of a file by the keys that they are for; *.NAME is every key of
@@ -83,7 +83,7 @@ func calls() map[string]func(*reading, key, *rule) outcome {
 		"betas": betas, "adam_mode": adamMode, "offload": offload, "device": device,
 		"sources": sources, "recomputed": recomputed, "folder": folder,
 		"agrees": agrees, "present": present, "counted": counted, "family": architecture, "window": window, "balance": balance, "initial": initial,
-		"groups": groups, "implementation": implementation, "loaded": started, "published": published, "clipping": clipping,
+		"groups": groups, "implementation": implementation, "engine": engine, "loaded": started, "published": published, "clipping": clipping,
 	}
 }
 

@@ -161,7 +161,7 @@ func TestStart(t *testing.T) {
 // TestRules: every line of the data files says one thing, of arguments and
 // labels that the language has, and of keys that some release has or had.
 func TestRules(t *testing.T) {
-	for _, name := range []string{"torchtitan.jsonl", "deepspeed.jsonl", "run.jsonl"} {
+	for _, name := range []string{"accelerate.jsonl", "torchtitan.jsonl", "deepspeed.jsonl", "run.jsonl"} {
 		for key, u := range rulesOf(name) {
 			said := 0
 			for _, s := range []string{u.Left, u.Refused, u.Now, u.Call + u.Argument} {

@@ -1,0 +1,51 @@
+package settings
+
+import (
+	"github.com/ndc-dev/ndc/backends/deepspeed"
+	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/tree"
+)
+
+// IsAccelerate reports a configuration of Hugging Face's accelerate whose engine is
+// DeepSpeed.
+func IsAccelerate(o tree.Object) bool {
+	n, ok := o.Find("distributed_type")
+	return ok && n.Text() == "DEEPSPEED"
+}
+
+// ReadAccelerate reads such a configuration, which names a file of DeepSpeed's or says
+// the few things that accelerate makes one of (utils/dataclasses.py: DeepSpeedPlugin).
+// alone is that no such file was read before; version is a release, "" the newest.
+func ReadAccelerate(d *draft.Draft, file, version string, root tree.Object, alone bool) {
+	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("accelerate.jsonl")}).read(d, file, root)
+	r.processes(r.whole("num_machines"), r.whole("num_processes"))
+	if _, named := r.given["deepspeed_config.deepspeed_config_file"]; !alone || named {
+		return
+	}
+	versions := deepspeed.Backend{}.Versions()
+	if table, _ := deepspeed.Tables(version); table == nil {
+		version = versions[len(versions)-1]
+	}
+	r.set(draft.Labelled("backend", DeepSpeedKind)+".version", version)
+	d.Default("constraints.layout.zero_stage", int64(2), draft.Place{})
+	d.Default("execution.offload.optimizer", false, draft.Place{})
+	d.Default("execution.offload.parameters", false, draft.Place{})
+}
+
+// processes are those of all machines: one for each GPU.
+func (r *reading) processes(machines, all int64) {
+	machines = max(machines, 1)
+	if all > 0 && all%machines == 0 {
+		at := r.at(r.given["num_processes"])
+		r.d.Set("cluster.nodes", machines, at)
+		r.d.Set("cluster.gpus_per_node", all/machines, at)
+	}
+}
+
+// engine reads what accelerate says to an engine or a compiler that is not DeepSpeed.
+func engine(_ *reading, k key, _ *rule) outcome {
+	if o, ok := k.Value.(tree.Object); nothing(k.Node) || ok && len(o) == 0 {
+		return left("it says nothing")
+	}
+	return unknown("another engine's, or what no job of DeepSpeed has")
+}
