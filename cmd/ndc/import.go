@@ -28,9 +28,9 @@ func newImport(stdout, stderr io.Writer) *cobra.Command {
 launch Megatron-LM, and configurations of TorchTitan (TOML, or the JSON that it
 prints of its Python), DeepSpeed (JSON, or YAML of accelerate) and
 Megatron-Bridge (YAML, or a log that has it), and write a job in the language.
-Several files describe one job together. What the files do not say becomes a variable without a default; what
-ndc cannot say is listed, line by line, and nothing is guessed. No file is
-executed. ARGUMENTs are those that the first script is called with, $1 and so on.
+Several files describe one job together. What the files do not say becomes a
+variable without a default; what ndc cannot say is listed, line by line, and
+nothing is guessed. No file is executed. ARGUMENTs are those that the first script is called with, $1 and so on.
 
 The job goes to standard output, the report of every setting to standard error:
 mapped to an argument of the job, passed on to the framework, left out because
