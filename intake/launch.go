@@ -341,9 +341,12 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 			case name == "--container-mounts":
 				at, mounted = w, nil
 				for _, m := range strings.Split(value, ",") {
-					if !strings.ContainsAny(m, "$`(") && strings.Contains(m, ":") {
+					switch known := !strings.ContainsAny(m, "$`("); {
+					case known && strings.Contains(m, ":"):
 						mounted = append(mounted, m)
-					} else if m != "" && !own {
+					case known && path.IsAbs(m): // pyxis mounts it at its own place
+						mounted = append(mounted, m+":"+m)
+					case m != "" && !own:
 						found(w, name, m, draft.Unknown, "", open)
 					}
 				}

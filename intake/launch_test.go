@@ -36,6 +36,7 @@ func TestJobsLoad(t *testing.T) {
 		{"srun --container-mounts /fsx:/fsx " + launch, []string{"--container-mounts"}},
 		{"srun --container-image $(cat image) --container-mounts /fsx:/fsx,$PWD:/code " + launch, []string{"--container-image", "--container-mounts", "--container-mounts"}},
 		{"srun --container-image /i.sqsh --container-mounts /fsx:/fsx " + launch, nil},
+		{"srun --container-image /i.sqsh --container-mounts /fsx,/opt/slurm/bin " + launch + "--data-path /fsx/text --save /fsx/run", nil},
 	} {
 		r, diags := Import([]File{{Name: "run.sh", Content: []byte(c.script)}}, Options{Cluster: "dgx_h100"})
 		if diags.HasErrors() {
