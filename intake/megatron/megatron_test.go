@@ -397,3 +397,31 @@ func TestUnasked(t *testing.T) {
 		}
 	}
 }
+
+// TestSavedWhere: a launch that saves to a folder that only a run knows saves, to one
+// that is asked for; without --save nothing is, whatever else is said.
+func TestSavedWhere(t *testing.T) {
+	for options, want := range map[string]string{
+		"--save /c/run --save-interval 50":   "interval=50 asked=[] mapped",
+		"--save $(where) --save-interval 50": "interval=50 asked=[training.checkpoint.path] mapped",
+		"--save-interval 50":                 "interval=0 asked=[] left out",
+	} {
+		c := command("pretrain_gpt.py --num-layers 8 " + options)
+		for i, w := range c.Words {
+			c.Words[i].Open = strings.HasPrefix(w.Text, "$(")
+		}
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		verdict := ""
+		for _, f := range d.Findings {
+			if f.Name == "--save-interval" {
+				verdict = string(f.Verdict)
+			}
+		}
+		if got := fmt.Sprintf("interval=%d asked=%v %s", d.Int("training.checkpoint.interval"), d.Asked(), verdict); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}

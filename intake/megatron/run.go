@@ -216,9 +216,22 @@ func (r *reading) checkpoint() {
 	const c, start = "training.checkpoint", "training.start"
 	d := r.d
 	path := d.Text(c + ".path")
-	if path == "" {
+	switch {
+	case path == "" && r.has("save") && r.given["save"].open: // where to is asked for
+		d.Ask(c + ".path")
+	case path == "":
+		why := "nothing is saved without --save"
+		if r.has("save") {
+			why = "no folder to save to is known"
+		}
+		for _, p := range d.Paths() {
+			if strings.HasPrefix(p, c+".") {
+				d.Leave(p, why)
+			}
+		}
 		d.RemoveBlock(c)
-	} else if !d.Has(c + ".interval") {
+	}
+	if path != "" && !d.Has(c+".interval") {
 		d.Note(c, "the launch saves at its end alone")
 	}
 	load, from := r.given["load"], ""
