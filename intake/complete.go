@@ -164,7 +164,13 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 	need("training.optimizer.learning_rate", "number", "Peak learning rate")
 	if !d.HasBlock("training.data.source") && !d.Bool("training.data.mock") {
 		for _, name := range []string{"format", "split", "cache_path", "tokenizer"} {
-			d.RemoveBlock("training.data." + name)
+			block := "training.data." + name
+			for _, path := range d.Paths() {
+				if path == block || strings.HasPrefix(path, block+".") {
+					d.Leave(path, "no file says what to train on, and the job is a trial on made-up tokens")
+				}
+			}
+			d.RemoveBlock(block)
 		}
 		d.SetNote("training.data.mock", true, "no file says what to train on")
 	}

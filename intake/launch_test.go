@@ -276,3 +276,20 @@ func TestAccelerate(t *testing.T) {
 		t.Error("a configuration of another engine is read")
 	}
 }
+
+// TestTrialWithoutData: of data that a run alone knows the report does not say that
+// their tokenizer is in the job.
+func TestTrialWithoutData(t *testing.T) {
+	const launch = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --micro-batch-size 1 --train-iters 10 --tokenizer-type HuggingFaceTokenizer --tokenizer-model /t --split 99,1,0 --data-path "
+	for path, want := range map[string]draft.Verdict{"/d": draft.Mapped, "$(find /d)": draft.Left} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(launch + path)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for _, f := range r.Findings {
+			if (f.Name == "--tokenizer-type" || f.Name == "--tokenizer-model" || f.Name == "--split") && f.Verdict != want {
+				t.Errorf("%s: %+v, want %s", path, f, want)
+			}
+		}
+	}
+}
