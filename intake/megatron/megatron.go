@@ -335,8 +335,24 @@ func (r *reading) pass(o *option, class schema.Class) {
 		r.find(o, draft.Unknown, "", p.Error())
 		return
 	}
+	if entry, ok := r.table.Lookup(o.long); ok && !class.Replaces() && len(o.values) == 1 && usual(entry.Default, o.first()) {
+		r.find(o, draft.Left, "", "the release's default")
+		return
+	}
 	r.passed = append(append(r.passed, o.long), o.texts()...)
 	r.find(o, draft.Passed, "", class.Why)
+}
+
+// usual reports whether a value is the default of a table.
+func usual(standard any, text string) bool {
+	switch v := standard.(type) {
+	case float64:
+		f, err := strconv.ParseFloat(text, 64)
+		return err == nil && f == v
+	case string:
+		return v != "" && v == text
+	}
+	return false
 }
 
 // outcome is what became of an option; the zero outcome is that it was mapped.

@@ -425,3 +425,16 @@ func TestSavedWhere(t *testing.T) {
 		}
 	}
 }
+
+// TestUsual: an option that says what the release does anyway is not passed on, but for
+// one in whose place ndc would put a choice of its own.
+func TestUsual(t *testing.T) {
+	d := launched(t, "pretrain_gpt.py --num-layers 8 --distributed-backend nccl --manual-gc-interval 0 --vocab-extra-ids 0 --dataloader-type cyclic")
+	v, _ := d.Get(draft.Labelled("backend", Kind) + ".extra_args")
+	if want := []string{"--manual-gc-interval", "0", "--dataloader-type", "cyclic"}; !slices.Equal(v.Value.([]string), want) {
+		t.Errorf("passed on are %v, want %v", v.Value, want)
+	}
+	if d := launched(t, "pretrain_gpt.py --num-layers 8 --distributed-backend gloo"); !d.Has(draft.Labelled("backend", Kind) + ".extra_args") {
+		t.Error("another backend is not passed on")
+	}
+}
