@@ -18,7 +18,7 @@ func (r *reading) frequency(o *option) outcome {
 		}
 		return outcome{to: "model.moe.layer_frequency"}
 	}
-	kinds, ok := pythonList(o.first())
+	kinds, ok := pythonList(bare(o.first()))
 	if !ok || o.open {
 		return unknown("no list of layers that ndc reads")
 	}
@@ -135,7 +135,7 @@ func (p *listParser) number() int {
 // embedding, t decoder layer, m multi-token prediction, L loss, | between stages,
 // with (…)*n and x*n for repetitions.
 func (r *reading) stages(o *option) outcome {
-	text, ok := repeated(strings.Join(strings.Fields(strings.ReplaceAll(o.first(), ",", "")), ""), 0)
+	text, ok := repeated(strings.Join(strings.Fields(strings.ReplaceAll(bare(o.first()), ",", "")), ""), 0)
 	if !ok || o.open {
 		return unknown("no layout that ndc reads")
 	}
@@ -153,6 +153,15 @@ func (r *reading) stages(o *option) outcome {
 	}
 	r.d.Set("constraints.layout.stage_layers", layers, r.at(o.line))
 	return outcome{}
+}
+
+// bare is a value without the quotes that are for a second shell, as of a script
+// that evals its arguments.
+func bare(text string) string {
+	if n := len(text) - 1; n > 0 && text[0] == text[n] && (text[0] == '\'' || text[0] == '"') {
+		return text[1:n]
+	}
+	return text
 }
 
 // repeated writes repetitions out.

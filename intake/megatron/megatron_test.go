@@ -438,3 +438,12 @@ func TestUsual(t *testing.T) {
 		t.Error("another backend is not passed on")
 	}
 }
+
+// TestQuotedTwice: lists and layouts in quotes for a second shell are read as without.
+func TestQuotedTwice(t *testing.T) {
+	d := launched(t, "pretrain_gpt.py --num-layers 4 --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|ttt,L' --num-experts 8 --moe-layer-freq '([0]*1+[1]*3)'")
+	v, _ := d.Get("constraints.layout.stage_layers")
+	if got, ok := v.Value.([]int64); !ok || !slices.Equal(got, []int64{1, 3}) || d.Int("model.moe.first_dense_layers") != 1 {
+		t.Errorf("layers %v, dense %d", v.Value, d.Int("model.moe.first_dense_layers"))
+	}
+}
