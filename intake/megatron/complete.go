@@ -172,6 +172,7 @@ func (r *reading) hybrid() {
 
 func (r *reading) positions() {
 	const rope, scaling = "model.position_embedding", "model.position_embedding.scaling"
+	const alone = "latent attention scales its positions by --rope-type yarn alone"
 	d := r.d
 	if r.has("use_rotary_position_embeddings") { // arguments.py: whatever type is said
 		r.set(rope, "rope")
@@ -192,8 +193,12 @@ func (r *reading) positions() {
 	if o := r.given["position_embedding_type"]; o != nil && o.first() == "yarn" {
 		yarn = true
 	}
-	if latent && !r.has("rope_type") {
-		yarn = true // the default of latent attention (MLATransformerConfig.rope_type)
+	if latent { // by the type of its own, whatever else is said (multi_latent_attention.py)
+		kind := r.given["rope_type"]
+		yarn = kind == nil || kind.first() == "yarn" // the default (MLATransformerConfig.rope_type)
+		if yarn && r.has("use_rope_scaling") {
+			d.Leave(scaling+".type", alone)
+		}
 	}
 	switch {
 	case yarn:
@@ -205,6 +210,13 @@ func (r *reading) positions() {
 		if d.Float(scaling+".factor") == 1 {
 			d.RemoveBlock(scaling)
 		}
+	case latent:
+		for _, path := range d.Paths() {
+			if strings.HasPrefix(path, scaling+".") {
+				d.Leave(path, alone)
+			}
+		}
+		d.RemoveBlock(scaling)
 	case d.Text(scaling+".type") == "llama3": // megatron/core/models/common/embeddings/rotary_pos_embedding.py
 		r.unless(scaling+".factor", r.defaultOf("--rope-scaling-factor", 8))
 		r.unless(scaling+".original_length", int64(8192))

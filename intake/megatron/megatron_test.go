@@ -447,3 +447,25 @@ func TestQuotedTwice(t *testing.T) {
 		t.Errorf("layers %v, dense %d", v.Value, d.Int("model.moe.first_dense_layers"))
 	}
 }
+
+// TestLatentPositions: latent attention scales its positions as YaRN does or not at
+// all, whatever is said of other kinds.
+func TestLatentPositions(t *testing.T) {
+	const scaling = "model.position_embedding.scaling"
+	for options, want := range map[string]string{
+		"--multi-latent-attention --rope-type rope --use-rope-scaling --rotary-scaling-factor 1.0 --mscale 1.0": " left out",
+		"--multi-latent-attention --rope-type yarn --use-rope-scaling --rotary-scaling-factor 40":               "yarn left out",
+		"--use-rope-scaling": "llama3 mapped",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --use-rotary-position-embeddings "+options)
+		verdict := draft.Verdict("")
+		for _, f := range d.Findings {
+			if f.Name == "--use-rope-scaling" {
+				verdict = f.Verdict
+			}
+		}
+		if got := d.Text(scaling+".type") + " " + string(verdict); got != want || d.HasBlock(scaling) == (want == " left out") {
+			t.Errorf("%s: %q, want %q", options, got, want)
+		}
+	}
+}
