@@ -144,26 +144,26 @@ func (in *intake) titanOptions(f File) (all []settings.Option) {
 			continue
 		}
 		for _, c := range e.script.Commands {
-			words := make([]settings.Word, len(c.Words))
-			for i, w := range c.Words {
-				words[i] = settings.Word{Text: w.Text, At: megatron.Place(f.Name, w), Open: w.Open || w.Maybe}
-			}
-			all = append(all, settings.TitanOptions(words)...)
+			all = append(all, settings.TitanOptions(commandLine(f.Name, c))...)
 		}
 	}
 	return all
+}
+
+// commandLine is a command of a script as package settings reads it.
+func commandLine(file string, c shell.Command) []settings.Word {
+	words := make([]settings.Word, len(c.Words))
+	for i, w := range c.Words {
+		words[i] = settings.Word{Text: w.Text, At: megatron.Place(file, w), Open: w.Open || w.Maybe}
+	}
+	return words
 }
 
 // deepSpeed reads the line that starts DeepSpeed, and the configuration that the
 // script writes for it.
 func (in *intake) deepSpeed(file string, s *shell.Script) error {
 	for _, c := range s.Commands {
-		var words []string
-		var places []draft.Place
-		for _, w := range c.Words {
-			words, places = append(words, w.Text), append(places, megatron.Place(file, w))
-		}
-		if settings.Launcher(in.d, words, places) {
+		if settings.Launcher(in.d, file, commandLine(file, c)) {
 			break
 		}
 	}

@@ -2,7 +2,9 @@ package settings
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/schema"
@@ -82,6 +84,9 @@ func spoken(entry schema.Option, words []string) any {
 			if number, ok := n.Value.(json.Number); ok {
 				return number
 			}
+		}
+		if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) { // as Python spells some: 0. and .03
+			return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 		}
 		return text
 	default:

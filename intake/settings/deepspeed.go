@@ -135,16 +135,21 @@ func device(r *reading, k key, u *rule) outcome {
 	return unknown("ndc offloads to host memory alone")
 }
 
-// Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, or that of
-// accelerate, and
-// names what the training script alone understands.
-func Launcher(d *draft.Draft, words []string, places []draft.Place) bool {
+// Launcher reads what starts DeepSpeed: nodes and GPUs of its launcher, of accelerate's
+// or, before the Trainer of transformers, of torchrun. It names what the training script
+// alone understands.
+func Launcher(d *draft.Draft, file string, command []Word) bool {
+	words, places := make([]string, len(command)), make([]draft.Place, len(command))
+	for i, w := range command {
+		words[i], places[i] = w.Text, w.At
+	}
+	trainer := Trainer(d, file, command)
 	start, script := -1, false
 	var machines, processes int64
 	var at draft.Place
 	for i, w := range words {
 		if start < 0 {
-			if w == "deepspeed" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
+			if trainer && path.Base(w) == "torchrun" || w == "deepspeed" || strings.HasSuffix(w, "/deepspeed") || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
 				start = i
 			}
 			continue
@@ -155,6 +160,11 @@ func Launcher(d *draft.Draft, words []string, places []draft.Place) bool {
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
+		case !script && strings.ReplaceAll(name, "-", "_") == "__nnodes" && err == nil && n > 0:
+			d.Set("cluster.nodes", n, places[i])
+		case !script && strings.ReplaceAll(name, "-", "_") == "__nproc_per_node" && err == nil && n > 0:
+			d.Set("cluster.gpus_per_node", n, places[i])
+		case script && trainer:
 		case !script && name == "--num_machines" && err == nil && n > 0:
 			machines, at = n, places[i]
 		case !script && name == "--num_processes" && err == nil && n > 0:
@@ -180,6 +190,11 @@ func Launcher(d *draft.Draft, words []string, places []draft.Place) bool {
 	}
 	if machines > 0 {
 		d.Set("cluster.nodes", machines, at)
+	}
+	const layout = "constraints.layout."
+	replicas := d.Int("cluster.nodes") * d.Int("cluster.gpus_per_node")
+	if n := d.Int(layout+"micro_batch_size") * d.Int(layout+"micro_batches") * replicas; trainer && n > 0 && d.Int(layout+"tensor_parallel") <= 1 {
+		d.Default("training.global_batch_size", n, draft.Place{}) // every GPU is a replica of the Trainer's
 	}
 	return start >= 0 && script
 }

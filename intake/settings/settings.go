@@ -42,6 +42,8 @@ type dialect struct {
 	table   *schema.Table
 	classes *schema.Classes
 	rules   rules
+	// strange is what is said of a key that no table and no rule has; "": that the version has none.
+	strange string
 	// spell writes a key as one of extra_args.
 	spell func(key) string
 }
@@ -118,7 +120,7 @@ func (r *reading) key(k key) {
 	case u != nil:
 		o = r.ruled(k, u)
 	case !known:
-		o = unknown(cmp.Or(r.version, "ndc") + " has no such key")
+		o = unknown(cmp.Or(r.strange, cmp.Or(r.version, "ndc")+" has no such key"))
 		value = draft.Guarded(k.path, value)
 	case class.Kind == schema.Job:
 		if o = r.plain(k, class.Argument); o.verdict == draft.Unknown && same(entry.Default, k.Node) {

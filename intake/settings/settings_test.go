@@ -99,7 +99,7 @@ func TestDeepSpeed(t *testing.T) {
 	if last.Name != "autotuning.enabled" || last.Line != 9 || last.Verdict != draft.Unknown {
 		t.Errorf("%+v", last)
 	}
-	if !Launcher(d, strings.Fields("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1"), make([]draft.Place, 9)) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
+	if !Launcher(d, "run.sh", words("deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed ds.json --lr 1")) || d.Int("cluster.nodes") != 2 || d.Int("cluster.gpus_per_node") != 4 {
 		t.Errorf("the launcher is not read:\n%s", said(d))
 	}
 }
@@ -161,7 +161,7 @@ func TestStart(t *testing.T) {
 // TestRules: every line of the data files says one thing, of arguments and
 // labels that the language has, and of keys that some release has or had.
 func TestRules(t *testing.T) {
-	for _, name := range []string{"accelerate.jsonl", "torchtitan.jsonl", "deepspeed.jsonl", "run.jsonl"} {
+	for _, name := range []string{"accelerate.jsonl", "torchtitan.jsonl", "trainer.jsonl", "deepspeed.jsonl", "run.jsonl"} {
 		for key, u := range rulesOf(name) {
 			said := 0
 			for _, s := range []string{u.Left, u.Refused, u.Now, u.Call + u.Argument} {
@@ -281,6 +281,45 @@ func TestUnsaidOfDeepSpeed(t *testing.T) {
 		get := func(path string) any { v, _ := d.Get(path); return v.Value }
 		if got := fmt.Sprintf("zero=%v optimizer=%v parameters=%v", get("constraints.layout.zero_stage"), get("execution.offload.optimizer"), get("execution.offload.parameters")); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func words(line string) []Word {
+	var all []Word
+	for _, w := range strings.Fields(line) {
+		all = append(all, Word{Text: w, At: draft.Place{File: "run.sh", Line: 1}, Open: strings.HasPrefix(w, "$")})
+	}
+	return all
+}
+
+// TestTrainer: what the Trainer of transformers is started with fills in what the
+// configuration of DeepSpeed leaves to it, its defaults included.
+func TestTrainer(t *testing.T) {
+	const auto = `{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}`
+	for line, want := range map[string]string{
+		"torchrun --nnodes 2 --nproc_per_node=4 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True --learning_rate 2e-5 --weight_decay 0. --max_steps 30 --lr_scheduler_type cosine --gradient_checkpointing True --mine 3": "global=64 nodes=2 gpus=4 micro=2 batches=4 precision=bf16 rate=2e-05 steps=30 schedule=cosine recompute=full unknown=[output_dir mine]",
+		"deepspeed --num_gpus 8 sft.py --deepspeed z.json --output_dir /o --fp16 --per_device_train_batch_size $B": "global=0 nodes=0 gpus=8 micro=0 batches=1 precision=fp16 rate=5e-05 steps=0 schedule=linear recompute=none unknown=[output_dir per_device_train_batch_size]",
+		"torchrun --nproc_per_node 8 other.py --deepspeed z.json --learning_rate 1":                                "global=0 nodes=0 gpus=0 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= unknown=[]",
+	} {
+		n, err := tree.JSON([]byte(auto))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadDeepSpeed(d, "z.json", "", n.Object())
+		Launcher(d, "run.sh", words(line))
+		unknown := []string{}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				unknown = append(unknown, f.Name)
+			}
+		}
+		got := fmt.Sprintf("global=%d nodes=%d gpus=%d micro=%d batches=%d precision=%s rate=%v steps=%d schedule=%s recompute=%s unknown=%v", d.Int("training.global_batch_size"), d.Int("cluster.nodes"), d.Int("cluster.gpus_per_node"),
+			d.Int("constraints.layout.micro_batch_size"), d.Int("constraints.layout.micro_batches"), d.Text("training.precision"), d.Float("training.optimizer.learning_rate"),
+			d.Int("training.steps"), d.Text("training.schedule"), d.Text("constraints.layout.recompute"), unknown)
+		if got != want {
+			t.Errorf("%s:\n%s, want\n%s", line, got, want)
 		}
 	}
 }
