@@ -139,6 +139,8 @@ func (r *reading) key(k key) {
 	case draft.IsSecret(k.path, value):
 		o = unknown(draft.NoSecrets)
 		value = draft.Guarded(k.path, value)
+	case r.refused(entry, k) != nil:
+		o = unknown(r.refused(entry, k).Error())
 	default:
 		r.passed = append(r.passed, r.spell(k))
 		o = outcome{verdict: draft.Passed, why: class.Why}
@@ -150,6 +152,22 @@ func (r *reading) key(k key) {
 		o.to = class.Argument
 	}
 	r.d.Find(draft.Finding{Place: r.at(k), Name: k.path, Value: value, Verdict: o.verdict, To: o.to, Why: o.why})
+}
+
+// refused says why a release does not take a value that would be passed on to it, as
+// its backend would say of extra_args; nil where it does.
+func (r *reading) refused(entry schema.Option, k key) *schema.Problem {
+	if r.kind != TorchTitanKind {
+		return nil
+	}
+	words := []string{k.written()}
+	if list, ok := k.Value.([]tree.Node); ok && entry.Count.Max != 1 {
+		words = nil
+		for _, n := range list {
+			words = append(words, n.Text())
+		}
+	}
+	return r.table.Check(k.path, words...)
 }
 
 // written is the value of a key: text without quotes, else as JSON.

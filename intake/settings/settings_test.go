@@ -323,3 +323,24 @@ func TestTrainer(t *testing.T) {
 		}
 	}
 }
+
+// TestRefused: what would be passed on and the release does not take is not passed on.
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`["loss", "model"]`: "passed on [--compile.components=loss,model]",
+		`["backward"]`:      "not understood <nil>",
+	} {
+		n, err := tree.JSON([]byte(`{"training": {"steps": 1}, "compile": {"enable": true, "components": ` + text + `}, "model": {"name": "llama3"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadTorchTitan(d, "a.toml", "0.2.2", n.Object())
+		v, _ := d.Get(draft.Labelled("backend", TorchTitanKind) + ".extra_args")
+		for _, f := range d.Findings {
+			if got := fmt.Sprintf("%s %v", f.Verdict, v.Value); f.Name == "compile.components" && got != want {
+				t.Errorf("%s: %s, want %s", text, got, want)
+			}
+		}
+	}
+}
