@@ -68,7 +68,7 @@ func trainerOptions(words []Word) []Option {
 			values, k.open = append(values, words[i].Text), k.open || words[i].Open
 		}
 		kind := "float"
-		if len(values) == 1 && strings.Contains("true True false False", values[0]) {
+		if len(values) == 1 && slices.Contains([]string{"true", "True", "false", "False"}, values[0]) {
 			kind = "bool"
 		}
 		k.Value = spoken(schema.Option{Type: kind}, values)
