@@ -22,10 +22,12 @@ const (
 	FlashAttention2                 // FlashAttention 2 also where a newer one exists
 	FlashAttention1                 // timed as the second, over which package estimate has its rate
 	Flex                            // FlexAttention, compiled for a mask
+	FlexFlash                       // FlexAttention, lowered to FlashAttention 4
+	Varlen                          // the newest FlashAttention, told where each sequence begins
 	kernelCount
 )
 
-var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1", "flex"}
+var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1", "flex", "flex_flash", "varlen"}
 
 // KernelNamed is the kernel of a name in the data files; an unknown one is a
 // programmer's mistake.

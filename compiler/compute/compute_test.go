@@ -83,6 +83,8 @@ func TestAttentionAnchors(t *testing.T) {
 		{h100, FlashAttention2, 351, 301}, {h100, Flash, 658, 517}, {h100, Fused, 537, 426}, {h100, SDPA, 590, 459},
 		{h200, Fused, 644, 541}, {b200, Flash, 1377, 937}, {b200, SDPA, 1337, 893},
 		{h100, Flex, 351 / 0.93, 301 / 0.8}, {b200, Flex, 1377 / 2.26, 937 / 2.06},
+		{h100, FlexFlash, 351 / 0.93 * 1.2, 301 / 0.8 * 1.2}, {b200, FlexFlash, 1377, 937},
+		{h100, Varlen, 658 / 1.02, 517 / 1.04}, {b200, Varlen, 1377 / 1.02, 937 / 1.04},
 	} {
 		a := Attention{Kernel: c.kernel, Batch: 1, Heads: 64, KVHeads: 8, Queries: 8192, Keys: 8192, HeadDim: 128, Causal: true}
 		f, b := NewDevice(c.gpu).Attention(&a)
@@ -90,6 +92,17 @@ func TestAttentionAnchors(t *testing.T) {
 		if math.Abs(forward/c.forward-1) > 0.08 || math.Abs(backward/c.backward-1) > 0.08 {
 			t.Errorf("%s %s: %.0f / %.0f TFLOPS, published %.0f / %.0f", c.gpu.Name, c.kernel, forward, backward, c.forward, c.backward)
 		}
+	}
+}
+
+// TestVarlenBeforeHopper: without a newer FlashAttention it is the second.
+func TestVarlenBeforeHopper(t *testing.T) {
+	a := Attention{Kernel: FlashAttention2, Batch: 1, Heads: 64, KVHeads: 8, Queries: 8192, Keys: 8192, HeadDim: 128, Causal: true}
+	f, b := NewDevice(a100).Attention(&a)
+	a.Kernel = Varlen
+	forward, backward := NewDevice(a100).Attention(&a)
+	if x, y := float64(forward/f), float64(backward/b); math.Abs(x-1.02) > 1e-9 || math.Abs(y-1.04) > 1e-9 {
+		t.Errorf("%.3f and %.3f of FlashAttention 2's time, want 1.02 and 1.04", x, y)
 	}
 }
 

@@ -40,8 +40,9 @@ type (
 		Share      float64 `json:"share"`
 		Source     string  `json:"source"`
 	}
-	// flexTimes relate FlexAttention to another kernel on a generation.
-	flexTimes struct {
+	// kernelTimes relate an attention kernel to another one on a generation.
+	kernelTimes struct {
+		Kernel     string  `json:"kernel"`
 		Capability string  `json:"capability"`
 		Over       string  `json:"over"`
 		Forward    float64 `json:"forward"`
@@ -63,7 +64,7 @@ type factTables struct {
 	passes        []passFactors
 	traffic       []trafficShare
 	attention     []*surface.KernelRates
-	flex          []flexTimes
+	related       []kernelTimes
 	launch        units.Seconds
 	deterministic float64
 	dropout       struct{ forward, backward float64 } // of fused kernels
@@ -78,7 +79,7 @@ func (f *factTables) load() {
 		f.passes = decode[passFactors]("passes")
 		f.traffic = decode[trafficShare]("traffic")
 		f.attention = decode[*surface.KernelRates]("attention")
-		f.flex = decode[flexTimes]("flex")
+		f.related = decode[kernelTimes]("flex")
 		named := map[string]float64{}
 		for _, c := range decode[constant]("constants") {
 			named[c.Name] = c.Value
@@ -151,10 +152,10 @@ func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 	if k == FlashAttention1 {
 		k = FlashAttention2
 	}
-	if k == Flex {
-		times := nearestGeneration(f.flex, r, func(x *flexTimes) (string, bool) { return x.Capability, true })
+	if times := nearestGeneration(f.related, r, func(x *kernelTimes) (string, bool) { return x.Capability, x.Kernel == k.String() }); times != nil {
 		out := f.kernelRates(r, KernelNamed(times.Over))
-		out.mla, out.forward, out.ratio = nil, times.Forward, times.Backward/times.Forward // what was measured of wide keys is another kernel's
+		out.mla = nil // what was measured of wide keys is another kernel's
+		out.forward, out.ratio = out.forward*times.Forward, out.ratio*(times.Backward/times.Forward)
 		return out
 	}
 	out := kernelRates{
