@@ -192,6 +192,8 @@ var probes = []probe{
 	{feature: "execution.attention=flash", edit: func(j *job.Job) { j.Execution.Attention = job.Some("flash") }},
 	{feature: "execution.attention=fused", edit: func(j *job.Job) { j.Execution.Attention = job.Some("fused") }},
 	{feature: "execution.attention=unfused", edit: func(j *job.Job) { j.Execution.Attention = job.Some("unfused") }},
+	{feature: "execution.attention=flex_flash", edit: func(j *job.Job) { j.Execution.Attention = job.Some("flex_flash") }},
+	{feature: "execution.attention=varlen", edit: func(j *job.Job) { j.Execution.Attention = job.Some("varlen") }},
 	{feature: "execution.overlap_gradient_reduce=false", edit: func(j *job.Job) { j.Execution.OverlapGradientReduce = job.Some(false) }},
 	{feature: "execution.overlap_parameter_gather=false", edit: func(j *job.Job) { j.Execution.OverlapParameterGather = job.Some(false) }},
 	{feature: "execution.overlap_optimizer_gather", edit: func(j *job.Job) {

@@ -63,6 +63,12 @@ func goldenCases() []goldenCase {
 				l.PipelineParallel, l.PipelineSchedule, l.DataParallelShard, l.MicroBatches = 4, plan.ScheduleZBH1, 2, 8
 				l.StageLayers, l.Recompute, l.ZeroStage = []int{1, 1, 1, 1}, plan.RecomputeNone, 2
 			}), nil)
+			add("flex_flash", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {
+				j.Execution.Attention = job.Some(flexFlash)
+			})
+			add("varlen", latentModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches, l.Recompute = 2, 4, plan.RecomputeNone }), func(j *job.Job) {
+				j.Model.Attention.MLA.VHeadDim, j.Execution.Attention = 24, job.Some(varlen) // as wide as keys
+			})
 			add("biases", denseModel(), 4, layoutOf(func(l *plan.Layout) { l.TensorParallel, l.DataParallelShard, l.MicroBatches = 2, 2, 4 }), func(j *job.Job) {
 				j.Model.Architecture, j.Model.Attention.QKVBias = "qwen2", true
 			})

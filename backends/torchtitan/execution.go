@@ -63,13 +63,17 @@ func (b *build) words(name string) string {
 // execution are the options of execution that the release has, row by row.
 //
 // Attention is a flash-style kernel in both releases: torch's SDPA in 0.2.2
-// (FlexAttention under a document mask), FlexAttention in 0.3.0. CUDA graphs, on
+// (FlexAttention under a document mask), FlexAttention in 0.3.0, which has others
+// for who has their packages (attention.go). CUDA graphs, on
 // by default in 0.3.0, stay off unless asked for, because their memory pools are
 // not predicted.
 func (v *version) execution() *execution.Table[written] {
 	t := &execution.Table[written]{Kind: "torchtitan", Name: "TorchTitan", Version: v.name, Rows: []row{{
-		Option: "attention",
-		Fill:   func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.Attention = "flash" },
+		Option:  "attention",
+		Fill:    func(j *job.Job, _ *plan.Layout, x *plan.Execution) { x.Attention = j.Execution.Attention.Or("flash") },
+		Check:   checkAttention,
+		Offers:  v.attention,
+		Becomes: written{words: attentionWords},
 	}, {
 		Option:  "overlap_gradient_reduce",
 		Fill:    func(_ *job.Job, _ *plan.Layout, x *plan.Execution) { x.OverlapGradientReduce = true },

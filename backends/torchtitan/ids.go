@@ -23,6 +23,9 @@ const (
 	// Differs warns of a value that matters for convergence and that
 	// TorchTitan handles in another way than the other backends.
 	Differs diag.ID = "torchtitan-differs"
+	// NeedsPackage warns of a package that what the job asks for imports, and that
+	// images of the framework need not have.
+	NeedsPackage diag.ID = "torchtitan-needs-package"
 	// InvalidOption: extra_args or an emitted option is not in the table of the release.
 	InvalidOption diag.ID = "torchtitan-invalid-option"
 	// RepeatedOption: extra_args sets an option that an argument of the job sets.
@@ -71,6 +74,10 @@ const (
 	ruleExpertGraphs diag.ID = "torchtitan-cuda-graphs-experts"
 	// ruleContextMask: document masks beside context parallelism.
 	ruleContextMask diag.ID = "torchtitan-context-document-mask"
+	// ruleContextAttention: a kernel of attention that takes no mask cut by context parallelism.
+	ruleContextAttention diag.ID = "torchtitan-context-attention"
+	// ruleGraphsAttention: a kernel of attention whose arguments have no fixed size beside CUDA graphs.
+	ruleGraphsAttention diag.ID = "torchtitan-cuda-graphs-attention"
 	// ruleContextTensor: context parallelism of attention that tensor parallelism has split.
 	ruleContextTensor diag.ID = "torchtitan-context-tensor"
 	// ruleTensorMask: document masks beside tensor parallelism.

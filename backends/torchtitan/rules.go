@@ -181,6 +181,7 @@ var conflicts022 = map[string][]target.Rule{
 
 // conflicts030 are those of 0.3.0.
 var conflicts030 = map[string][]target.Rule{
+	"attention": attentionRules,
 	"compile": {
 		{ID: ruleSplitCompile, Reason: "schedules that split backward passes run a graph twice, which compiled blocks refuse (RuntimeError in torch); set compile = false", Breaks: func(f *target.Facts) bool {
 			return splits(f.Layout) && f.Exec.Compile

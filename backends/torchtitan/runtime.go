@@ -56,6 +56,7 @@ func own022(r *runtime.Runtime, f *family, j *job.Job) {
 
 // own030 is what is particular to TorchTitan 0.3.0.
 func own030(r *runtime.Runtime, f *family, _ *job.Job) {
+	r.Attention.FlexFlash, r.Attention.Varlen = flexFlash, varlen
 	r.Layers.FusedQKV = true // models/common/attention.py projects q, k and v at once
 	r.LowPrecision.RowScaled = true
 	r.Layers.RotaryBytes = 8 // models/common/rope.py: cosine and sine in fp32

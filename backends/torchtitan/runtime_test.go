@@ -3,9 +3,12 @@ package torchtitan
 import (
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -107,6 +110,83 @@ func TestAttentionKernel(t *testing.T) {
 			VirtualPipeline: 1, MicroBatchSize: 1, MicroBatches: 4, ZeroStage: 2}
 		if got := slices.Contains(broken(t, j, l, nil), ruleContextMask); got != (c.want == "flex") {
 			t.Errorf("%s, %s on %s: context parallelism refused: %v", c.version, c.model.Name, c.capability, got)
+		}
+	}
+}
+
+// TestAttentionPackages: what each GPU has of the kernels that are the job's to
+// name, which package they import, and what a search says of them unasked.
+func TestAttentionPackages(t *testing.T) {
+	wide := latentModel()
+	wide.Attention.MLA = &job.MLA{QLoraRank: 24, KVLoraRank: 16, QKNopeHeadDim: 128, QKRopeHeadDim: 64, VHeadDim: 128}
+	even := latentModel()
+	even.Attention.MLA = &job.MLA{QLoraRank: 24, KVLoraRank: 16, QKNopeHeadDim: 16, QKRopeHeadDim: 8, VHeadDim: 24}
+	const three, four, waits = "FlashAttention 3", "flash-attn-4", "host reads"
+	for _, c := range []struct {
+		capability        string
+		model             job.Model
+		flexFlash, varlen string // a part of why only who asks gets it; "": refused
+	}{
+		{"7.0", denseModel(), "", ""},
+		{"8.0", denseModel(), "", waits},
+		{"9.0", denseModel(), four, three},
+		{"10.0", denseModel(), four, four},
+		{"10.3", denseModel(), four, four},
+		{"12.0", denseModel(), "", ""},
+		{"9.0", sinkModel(), four, ""},
+		{"8.0", wide, "", ""},
+		{"9.0", wide, "", ""},
+		{"10.0", wide, "", ""},
+		{"10.0", latentModel(), four, ""}, // no wider than 128, and values narrower than keys
+		{"10.0", even, four, four},
+	} {
+		j := testJob("0.3.0", c.model, 4)
+		j.Cluster.GPU.ComputeCapability = c.capability
+		tg, diags := Backend{}.Target(j)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for kernel, want := range map[string]string{flexFlash: c.flexFlash, varlen: c.varlen} {
+			i := slices.IndexFunc(tg.Offers, func(o target.Offer) bool { return o.Option == "attention" && slices.Contains(o.Values, kernel) })
+			if (i >= 0) != (want != "") || i >= 0 && !strings.Contains(tg.Offers[i].Asked, want) {
+				t.Errorf("%s on %s, %s: offered %v, want %q", c.model.Name, c.capability, kernel, i >= 0, want)
+			}
+			j := testJob("0.3.0", c.model, 4)
+			j.Cluster.GPU.ComputeCapability, j.Execution.Attention = c.capability, job.Some(kernel)
+			_, diags := Backend{}.Target(j)
+			warned := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == NeedsPackage && strings.Contains(d.Detail, want) })
+			if diags.HasErrors() != (want == "") || warned != (want == three || want == four) {
+				t.Errorf("%s on %s, %s: %v", c.model.Name, c.capability, kernel, diags)
+			}
+		}
+	}
+	if tg, _ := (Backend{}).Target(testJob("0.2.2", denseModel(), 4)); slices.ContainsFunc(tg.Offers, func(o target.Offer) bool { return o.Option == "attention" }) {
+		t.Error("0.2.2 offers a kernel")
+	}
+}
+
+// TestAttentionRules: which kernels take a mask that context parallelism cuts, and
+// documents under CUDA graphs.
+func TestAttentionRules(t *testing.T) {
+	for _, c := range []struct {
+		capability, kernel string
+		context, masked    bool
+	}{
+		{"9.0", "flash", false, false},
+		{"10.0", "flash", false, false},
+		{"9.0", flexFlash, false, false},
+		{"10.0", flexFlash, true, false},
+		{"9.0", varlen, true, true},
+		{"10.0", varlen, true, true},
+	} {
+		for _, masked := range []bool{false, true} {
+			j := testJob("0.3.0", denseModel(), 4)
+			j.Cluster.GPU.ComputeCapability, j.Execution.Attention, j.Execution.CUDAGraphs = c.capability, job.Some(c.kernel), job.Some("full")
+			j.Training.Data.DocumentMask, j.Training.Data.ResetPositionIDs = masked, masked
+			got := broken(t, j, layoutOf(func(l *plan.Layout) { l.ContextParallel, l.DataParallelShard = 2, 2 }), nil)
+			if slices.Contains(got, ruleContextAttention) != c.context || slices.Contains(got, ruleGraphsAttention) != (c.masked && masked) {
+				t.Errorf("%s on %s, document masks %v: %v", c.kernel, c.capability, masked, got)
+			}
 		}
 	}
 }

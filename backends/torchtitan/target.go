@@ -26,6 +26,7 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	v.checkData(j, &diags)
 	v.checkCheckpoint(j, &diags)
 	v.checkExecution(j, &diags)
+	v.checkPackages(j, &diags)
 	v.checkRecompute(j, &diags)
 	v.checkExtraArgs(j, &diags)
 	slurm.CheckMounts(j, &diags)

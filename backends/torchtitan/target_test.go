@@ -239,6 +239,25 @@ func TestRefusals(t *testing.T) {
 		{"deepep of qwen3", "0.2.2", func(j *job.Job) { j.Model, j.Execution.MoEDispatcher = expertModel(), job.Some("deepep") }, UnsupportedExecution, "always dispatches by alltoall"},
 		{"ring attention", "both", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "Megatron-LM has it"},
 		{"modules", "both", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedExecution, `["op"]`},
+		{"cuDNN's attention", "both", func(j *job.Job) { j.Execution.Attention = job.Some("fused") }, UnsupportedExecution, "Megatron-LM has it"},
+		{"varlen", "0.2.2", func(j *job.Job) { j.Execution.Attention = job.Some("varlen") }, UnsupportedExecution, "TorchTitan 0.3.0"},
+		{"varlen on a GPU without kernels", "0.3.0", func(j *job.Job) {
+			j.Execution.Attention, j.Cluster.GPU.ComputeCapability = job.Some("varlen"), "12.0"
+		}, UnsupportedExecution, "compute capability 8, 9 or 10; h100 has 12.0"},
+		{"varlen with sinks", "0.3.0", func(j *job.Job) { j.Model, j.Execution.Attention = sinkModel(), job.Some("varlen") }, UnsupportedExecution, "gradient of the log-sum-exp"},
+		{"varlen of uneven heads", "0.3.0", func(j *job.Job) {
+			j.Model, j.Execution.Attention = latentModel(), job.Some("varlen")
+		}, UnsupportedExecution, "24 for keys and 16 for values"},
+		{"varlen of wide heads", "0.3.0", func(j *job.Job) {
+			j.Model.Attention.HeadDim, j.Execution.Attention, j.Cluster.GPU.ComputeCapability = 192, job.Some("varlen"), "10.0"
+		}, UnsupportedExecution, "no kernel for heads of 192"},
+		{"varlen in fp32", "0.3.0", func(j *job.Job) { j.Execution.Attention, j.Training.Precision = job.Some("varlen"), "fp32" }, UnsupportedExecution, "16 bits"},
+		{"flex_flash on Ampere", "0.3.0", func(j *job.Job) {
+			j.Execution.Attention, j.Cluster.GPU.ComputeCapability = job.Some("flex_flash"), "8.0"
+		}, UnsupportedExecution, "compute capability 9 and 10"},
+		{"flex_flash of wide heads", "0.3.0", func(j *job.Job) {
+			j.Model.Attention.HeadDim, j.Execution.Attention = 256, job.Some("flex_flash")
+		}, UnsupportedExecution, "at most 128"},
 		{"unknown argument", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.seqlen=4"} }, InvalidOption, `Did you mean "training.seq_len"`},
 		{"wrong type", "both", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--training.local_batch_size=eight"} }, InvalidOption, "whole number"},
 		{"diloco", "0.2.2", func(j *job.Job) { j.Backend.ExtraArgs = []string{"--fault_tolerance.semi_sync_method=diloco"} }, UnplannedOption, "a lighthouse and a launch of its own for each replica"},

@@ -42,6 +42,9 @@ type version struct {
 	// How the release writes the options that it writes in its own way.
 	asyncTensor, cudaGraphs, dispatcher written
 
+	// attention are the kernels of attention beside the release's own.
+	attention func(j *job.Job) []target.Offer
+
 	optionalSequenceParallel bool   // sequence parallelism can be off under TP
 	lossChunks               int    // recommended chunks of the loss
 	routerDType              string // what the router multiplies in

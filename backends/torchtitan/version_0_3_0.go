@@ -42,6 +42,7 @@ func version030() *version {
 			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
 		rules: rules030, conflicts: conflicts030, optionalSequenceParallel: true, lossChunks: 8,
+		attention:   offersAttention,
 		routerDType: "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
 		cudaGraphs:  one(inPrecision, "training.disable_cuda_graphs", fromExecution, func(x *plan.Execution) any { return x.CUDAGraphs == "none" }),
 		asyncTensor: one(inCompile, "compile.enable_async_tensor_parallel", fromExecution, overlapsTensor),
@@ -229,7 +230,8 @@ func (b *build) view030() map[string]any {
 		"NormEpsilon": render.Python(m.Norm.Epsilon), "InitStd": render.Python(m.InitStd),
 		"Heads": m.Attention.Heads, "KVHeads": m.Attention.KVHeads, "HeadDim": m.Attention.HeadDim, "QKNorm": m.Attention.QKNorm, "QKVBias": m.Attention.QKVBias,
 		"FFN": m.FFNHiddenSize, "Tied": render.Python(m.TiedEmbeddings), "Rope": b.rope030(),
-		"MoE": m.MoE != nil, "Window": m.Attention.SlidingWindow.Size, "SwigluLimit": render.Python(m.Activation.Clamp),
+		"Attention": b.words("attention"),
+		"MoE":       m.MoE != nil, "Window": m.Attention.SlidingWindow.Size, "SwigluLimit": render.Python(m.Activation.Clamp),
 		"Data": b.data(), "Text": b.text(),
 		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": b.checkEvery(),

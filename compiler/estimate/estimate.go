@@ -60,14 +60,14 @@ type Evaluator struct {
 
 // fixed is what depends on the job and its target, and on no layout.
 type fixed struct {
-	kernels         [2]compute.AttentionKernel // of the options flash and fused
-	fused, eager    layerTraffic               // of the layers, fused or kernel by kernel
-	counted         bool                       // the kernels that eager names were counted
-	blocking        bool                       // CUDA_LAUNCH_BLOCKING is set for the run
-	quantised, base compute.DType              // of linear layers; of attention, router and head
-	domain          int                        // GPUs that NVLink reaches, or of a node without it
-	moments         float64                    // optimizer moments per parameter
-	muon            float64                    // operations to orthogonalise one layer's update; made when needed
+	kernels         attentionKernels
+	fused, eager    layerTraffic  // of the layers, fused or kernel by kernel
+	counted         bool          // the kernels that eager names were counted
+	blocking        bool          // CUDA_LAUNCH_BLOCKING is set for the run
+	quantised, base compute.DType // of linear layers; of attention, router and head
+	domain          int           // GPUs that NVLink reaches, or of a node without it
+	moments         float64       // optimizer moments per parameter
+	muon            float64       // operations to orthogonalise one layer's update; made when needed
 }
 
 // rates are parameters in the form that the hot loop uses.
@@ -183,7 +183,7 @@ func NewWith(j *job.Job, t *target.Target, p Parameters) *Evaluator {
 	for _, v := range j.Backend.Environment {
 		e.blocking = e.blocking || v.Name == "CUDA_LAUNCH_BLOCKING" && v.Value == "1"
 	}
-	e.kernels = [2]compute.AttentionKernel{compute.KernelNamed(t.Runtime.Attention.Flash), compute.KernelNamed(t.Runtime.Attention.Fused)}
+	e.kernels = kernelsOf(&t.Runtime.Attention)
 	of := &t.Runtime.Layers
 	e.fused = trafficOf(e.model, cmp.Or(of.Compiled, fusedLayers))
 	e.eager, e.counted = trafficOf(e.model, cmp.Or(of.Implementation, fusedLayers)), of.Elementwise == ""

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
@@ -75,6 +77,32 @@ func TestLikeAnother(t *testing.T) {
 			if (have != all[r.Like][operation]) != listed[[2]string{r.Layers, operation}] {
 				t.Errorf("%s is like %s: %s is %+v, %+v there", r.Layers, r.Like, operation, have, all[r.Like][operation])
 			}
+		}
+	}
+}
+
+// TestAttentionOption: each value of the option attention is timed by the kernel that
+// the runtime has for it.
+func TestAttentionOption(t *testing.T) {
+	r := runtimes.Blocks()
+	r.Attention = runtime.Attention{Flash: "flex", Fused: "fused", FlexFlash: "flex_flash", Varlen: "varlen"}
+	e := New(jobOf(dense(), 1), targetOf(r))
+	for value, want := range map[string]compute.AttentionKernel{
+		"flash": compute.Flex, "fused": compute.Fused, "unfused": compute.Unfused, "flex_flash": compute.FlexFlash, "varlen": compute.Varlen,
+	} {
+		if got := e.kernel(&plan.Execution{Attention: value}); got != want {
+			t.Errorf("%s is timed as %s, want %s", value, got, want)
+		}
+	}
+	l, x := single(8), execution()
+	last := units.Seconds(math.Inf(1))
+	for _, value := range []string{"flash", "flex_flash", "varlen"} { // on Hopper
+		x.Attention = value
+		e.Step(&l, &x)
+		if got := e.step.table.at(0, false, false).lines[lineAttention]; got >= last {
+			t.Errorf("%s takes %v, no less than the slower kernel's %v", value, got, last)
+		} else {
+			last = got
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package estimate
 
 import (
+	"cmp"
+
 	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -179,7 +182,21 @@ func (e *Evaluator) kernel(x *plan.Execution) compute.AttentionKernel {
 	case "unfused":
 		return compute.Unfused
 	case "fused":
-		return e.kernels[1]
+		return e.kernels.fused
+	case "flex_flash":
+		return e.kernels.flexFlash
+	case "varlen":
+		return e.kernels.varlen
 	}
-	return e.kernels[0]
+	return e.kernels.flash
+}
+
+// attentionKernels are those of the values of the option attention that an engine
+// chooses for.
+type attentionKernels struct{ flash, fused, flexFlash, varlen compute.AttentionKernel }
+
+// kernelsOf are the kernels of an engine.
+func kernelsOf(a *runtime.Attention) attentionKernels {
+	named := func(name string) compute.AttentionKernel { return compute.KernelNamed(cmp.Or(name, a.Flash)) } // no plan asks for what it lacks
+	return attentionKernels{flash: named(a.Flash), fused: named(a.Fused), flexFlash: named(a.FlexFlash), varlen: named(a.Varlen)}
 }

@@ -126,7 +126,9 @@ const Offload = "offload"
 // and of the plan's JSON.
 var Options = []Option{
 	{
-		Row:    Row{Name: "attention", Kind: Name, Always: true, Values: []string{"flash", "fused", "unfused"}, Doc: "Attention kernel.", Words: "%s attention"},
+		Row: Row{Name: "attention", Kind: Name, Always: true, Values: []string{"flash", "fused", "unfused", "flex_flash", "varlen"},
+			Doc:   "Attention kernel: FlashAttention or what the framework has like it, cuDNN's, separate products, FlexAttention run by FlashAttention 4, or FlashAttention told where documents begin.",
+			Words: "%s attention"},
 		Value:  func(x *plan.Execution) any { return &x.Attention },
 		Choice: func(x *job.Execution) any { return &x.Attention },
 	}, {

@@ -175,9 +175,10 @@ func (l *Layers) SeparateQKV() bool { return l.SeparateProjections && !l.FusedQK
 
 // Attention is how the core of attention runs.
 type Attention struct {
-	// Flash and Fused are the kernels, named as in package compute, that run where
-	// the option attention says flash or fused.
-	Flash, Fused string
+	// Flash, Fused, FlexFlash and Varlen are the kernels, named as in package
+	// compute, that run where the option attention says flash, fused, flex_flash or
+	// varlen; "" where the engine has none.
+	Flash, Fused, FlexFlash, Varlen string
 	// ViewsValue hands values of latent attention over as a part of what they are
 	// projected with, so that the keys in it are kept, too.
 	ViewsValue bool
