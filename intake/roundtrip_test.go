@@ -307,6 +307,25 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
+// TestPrintedSinks: TorchTitan's own kernel for a model with sinks is one that no job
+// has, because it learns from wrong gradients. The import says so and leaves it out.
+func TestPrintedSinks(t *testing.T) {
+	src, err := os.ReadFile("../testdata/intake/printed/sink.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := bytes.ReplaceAll(src, []byte(`"block_size": 128, "kernel_options": {}`), []byte(`"window_size": [31, 0]`))
+	if bytes.Equal(src, own) {
+		t.Fatal("the record has no kernel to replace")
+	}
+	o := Options{Cluster: "dgx_h100", Nodes: 1, GPUs: ranks(t, src)}
+	job := imported(t, []File{{Name: "printed.json", Content: own}}, o)
+	if bytes.Contains(job, []byte("varlen")) {
+		t.Errorf("the job asks for varlen:\n%s", job)
+	}
+	built(t, job)
+}
+
 // ranks are the GPUs of a printed configuration.
 func ranks(t *testing.T, src []byte) int {
 	t.Helper()

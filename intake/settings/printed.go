@@ -367,6 +367,16 @@ func groups(r *reading, k key, _ *rule) outcome {
 	return outcome{to: "training.optimizer"}
 }
 
+// varlen reads that attention is told where documents begin. Of a model with sinks it
+// is not taken over, because no job can have it.
+func varlen(r *reading, k key, u *rule) outcome {
+	if word(r.given["model_spec.name"].Node) == "gpt_oss" {
+		return left("varlen learns wrong queries and keys beside sinks (torch 2.14 drops a gradient): attention is flash, which does not")
+	}
+	r.d.Set(u.Argument, "varlen", r.at(k))
+	return outcome{to: u.Argument}
+}
+
 // implementation reads how the update runs, which says what its state is kept in.
 func implementation(r *reading, k key, _ *rule) outcome {
 	if k.Text() == "fused_opt_states_bf16" {

@@ -83,7 +83,7 @@ func calls() map[string]func(*reading, key, *rule) outcome {
 		"betas": betas, "adam_mode": adamMode, "offload": offload, "device": device,
 		"sources": sources, "recomputed": recomputed, "folder": folder,
 		"agrees": agrees, "present": present, "counted": counted, "family": architecture, "window": window, "balance": balance, "initial": initial,
-		"groups": groups, "implementation": implementation, "engine": engine, "loaded": started, "published": published, "clipping": clipping,
+		"groups": groups, "implementation": implementation, "varlen": varlen, "engine": engine, "loaded": started, "published": published, "clipping": clipping,
 	}
 }
 
