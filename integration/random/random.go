@@ -218,7 +218,7 @@ func quoted(list []string) string { return `["` + strings.Join(list, `", "`) + `
 
 func (d *drawing) execution() {
 	d.block("execution", func() {
-		d.maybe(15, "attention", `"flash"`, `"fused"`, `"unfused"`)
+		d.maybe(15, "attention", `"flash"`, `"fused"`, `"unfused"`, `"flex_flash"`, `"varlen"`)
 		d.maybe(15, "overlap_gradient_reduce", "true", "false")
 		d.maybe(15, "overlap_parameter_gather", "true", "false")
 		d.maybe(5, "overlap_optimizer_gather", "true", "false")

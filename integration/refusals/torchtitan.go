@@ -193,6 +193,17 @@ var torchTitanCases = []Case{
 			vee(d)
 			d.Job.Training.Logging.TensorBoardPath = "/tensorboard"
 		}},
+	{Rule: "torchtitan-context-attention", Model: "dense", What: "varlen with context_parallel = 2",
+		Says: "Varlen attention is not supported with CP",
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel, d.Job.Execution.Attention = 2, job.Some("varlen")
+		}},
+	{Rule: "torchtitan-cuda-graphs-attention", Model: "dense", What: "CUDA graphs with varlen under document masks",
+		Why: "the graph of the first batch takes no other number of documents, and the dry run captures nothing",
+		Edit: func(d *Draft) {
+			d.Job.Execution.Attention, d.Job.Execution.CUDAGraphs = job.Some("varlen"), job.Some("full")
+			d.Job.Training.Data.DocumentMask, d.Job.Training.Data.ResetPositionIDs = true, true
+		}},
 	{Rule: "torchtitan-cuda-graphs-pipeline", Model: "dense", What: "CUDA graphs with pipeline_parallel = 2",
 		Says: "CUDA graphs do not support pipeline parallelism",
 		Edit: func(d *Draft) {

@@ -181,22 +181,23 @@ func identify(t *testing.T, files string) (release, int) {
 
 // layoutCase is a layout that is really trained, by one release or all.
 type layoutCase struct {
-	name    string
-	gpus    int
-	layout  string
-	release string
+	name      string
+	gpus      int
+	layout    string
+	release   string
+	attention string // a kernel, on documents of their own; "": what ndc takes, on whole sequences
 }
 
 var layouts = []layoutCase{
-	{"fsdp", 2, `data_parallel_shard = 2`, ""},
-	{"hsdp", 4, "data_parallel_shard = 2\n data_parallel_replicate = 2", ""},
-	{"tp", 4, "data_parallel_shard = 2\n tensor_parallel = 2", ""},
-	{"pp", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"1f1b\"\n stage_layers = [3, 1]\n micro_batch_size = 1", ""},
-	{"interleaved", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n virtual_pipeline = 2\n pipeline_schedule = \"interleaved_1f1b\"\n micro_batch_size = 1", ""},
-	{"zb_h1", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zb_h1\"\n micro_batch_size = 1", "0.3.0"},
-	{"zb_h2", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zb_h2\"\n micro_batch_size = 1", "0.3.0"},
-	{"zbv", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zbv\"\n micro_batch_size = 1", "0.3.0"},
-	{"dualpipev", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"dualpipev\"\n micro_batch_size = 1", "0.3.0"},
+	{"fsdp", 2, `data_parallel_shard = 2`, "", ""},
+	{"hsdp", 4, "data_parallel_shard = 2\n data_parallel_replicate = 2", "", ""},
+	{"tp", 4, "data_parallel_shard = 2\n tensor_parallel = 2", "", ""},
+	{"pp", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"1f1b\"\n stage_layers = [3, 1]\n micro_batch_size = 1", "", ""},
+	{"interleaved", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n virtual_pipeline = 2\n pipeline_schedule = \"interleaved_1f1b\"\n micro_batch_size = 1", "", ""},
+	{"zb_h1", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zb_h1\"\n micro_batch_size = 1", "0.3.0", ""},
+	{"zb_h2", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zb_h2\"\n micro_batch_size = 1", "0.3.0", ""},
+	{"zbv", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"zbv\"\n micro_batch_size = 1", "0.3.0", ""},
+	{"dualpipev", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"dualpipev\"\n micro_batch_size = 1", "0.3.0", ""},
 }
 
 // TestTraining trains the small job in every layout. All start from one
@@ -237,6 +238,44 @@ func TestTraining(t *testing.T) {
 	}
 }
 
+// TestAttentionKernels trains the small job with each kernel of attention that
+// 0.3.0 has, on documents of their own: the packages are stood in for by the
+// same sums without tiles, the masks and bounds are TorchTitan's. So the losses
+// are those of FlexAttention.
+func TestAttentionKernels(t *testing.T) {
+	program, data, r := ndc(t), t.TempDir(), releases[1]
+	line := r.line("small jobs trained on CPU, kernels of attention")
+	line.AddAfter(t)
+	run(t, time.Minute, nil, ".", r.python(t), "make_data.py", data, "512")
+	seed := r.seed(t, program, data)
+	var want []float64
+	for _, kernel := range []string{"flash", "flex_flash", "varlen"} {
+		for _, l := range layouts[:4] { // sharded, replicated, tensor and pipeline parallel
+			if kernel == "flash" && want != nil {
+				break
+			}
+			t.Run(kernel+"/"+l.name, func(t *testing.T) {
+				line.Count(t)
+				c := l
+				c.attention = kernel
+				got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", filepath.Join(t.TempDir(), "saved"), "--checkpoint.initial_load_path", seed)
+				t.Logf("TorchTitan %s %s %s: losses %v", r.version, kernel, c.name, got)
+				if len(got) != 6 || got[5] > got[0]-0.5 {
+					t.Fatalf("losses %v: want six that fall", got)
+				}
+				if want == nil {
+					want = got
+				}
+				for i := range got {
+					if d := got[i] - want[i]; d > tolerance || d < -tolerance {
+						t.Errorf("step %d: loss %g, by FlexAttention %g", i+1, got[i], want[i])
+					}
+				}
+			})
+		}
+	}
+}
+
 // tolerance of losses between layouts: rounding of bf16 over a few steps.
 const tolerance = 0.02
 
@@ -244,7 +283,7 @@ const tolerance = 0.02
 func (r release) seed(t *testing.T, program, data string) string {
 	t.Helper()
 	folder := t.TempDir()
-	single := layoutCase{"single", 1, "data_parallel_shard = 1", ""}
+	single := layoutCase{name: "single", gpus: 1, layout: "data_parallel_shard = 1"}
 	r.launch(t, single.build(t, program, r, data), 1, nil, "--checkpoint.folder", folder, "--checkpoint.create_seed_checkpoint")
 	return filepath.Join(folder, "step-0")
 }
@@ -258,7 +297,12 @@ func (c layoutCase) build(t *testing.T, program string, r release, data string) 
 	}
 	dir := t.TempDir()
 	job := filepath.Join(dir, "job.hcl")
-	if err := os.WriteFile(job, bytes.Replace(template, []byte("# LAYOUT"), []byte(c.layout), 1), 0o644); err != nil {
+	content := strings.Replace(string(template), "# LAYOUT", c.layout, 1)
+	if c.attention != "" {
+		content = strings.NewReplacer("compile = false", fmt.Sprintf("compile = false\n attention = %q", c.attention),
+			"data {\n", "data {\n document_mask = true\n reset_position_ids = true\n").Replace(content)
+	}
+	if err := os.WriteFile(job, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	run(t, 5*time.Minute, nil, ".", program, "build", job, "--var", "data="+data, "--var", "checkpoints="+filepath.Join(dir, "saved"),

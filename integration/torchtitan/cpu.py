@@ -71,6 +71,18 @@ def plain_sums():
     collectives._get_gradient_divide_factors = without_scaling
 
 
+def claim_generation():
+    """TorchTitan 0.3.0 looks at the GPU before it takes a kernel of FlashAttention, and activates the package of one.
+
+    Call it when what looks at the GPU for low precisions is imported.
+    """
+    import torchtitan.tools.utils as tools
+
+    if hasattr(tools, "get_cuda_flash_attention_impl"):
+        tools.has_cuda_capability = lambda *capability: True
+        tools.get_cuda_flash_attention_impl = lambda: None
+
+
 class Auxiliary:
     """The second result of FlexAttention."""
 
@@ -94,11 +106,30 @@ def dense_attention(q, k, v, *, block_mask=None, scale=None, enable_gqa=False, r
     return (out, lse) if return_lse else out
 
 
+def dense_documents(q, k, v, bounds, _, longest, __, *, scale=None, window_size=(-1, 0), enable_gqa=False, **___):
+    """What varlen_attn computes under a causal mask, document by document."""
+    if window_size != (-1, 0):
+        raise NotImplementedError(f"a window of {window_size}")
+    if enable_gqa:
+        groups = q.shape[1] // k.shape[1]
+        k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
+    parts = []
+    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
+        if last - first > longest:
+            raise ValueError(f"{last - first} tokens in a document, of at most {longest}")
+        mine = [x[first:last].transpose(0, 1) for x in (q, k, v)]
+        scores = (mine[0] @ mine[1].transpose(-1, -2)).float() * (scale or q.shape[-1] ** -0.5)
+        later = torch.ones(last - first, last - first, dtype=torch.bool).triu(1)
+        parts.append((scores.masked_fill(later, float("-inf")).softmax(-1).to(v.dtype) @ mine[2]).transpose(0, 1))
+    return torch.cat(parts)
+
+
 def use_dense_attention():
-    """FlexAttention has no backward pass on the CPU."""
+    """FlexAttention has no backward pass on the CPU, varlen_attn no kernel."""
     try:
         import torchtitan.models.common.attention as attention
         attention.FlexAttention._compiled_flex_attn = staticmethod(dense_attention)
+        attention.varlen_attn = dense_documents
     except ImportError:
         import torchtitan.models.attention as attention
         attention.FlexAttentionWrapper._compiled_flex_attn = staticmethod(dense_attention)

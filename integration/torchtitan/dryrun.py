@@ -245,6 +245,7 @@ def balanced(dispatcher):
 def prepare_python(config):
     import torchtitan.distributed.activation_checkpoint as recompute
     import torchtitan.models.common.attention as kernels
+    import torchtitan.models.common.decoder as decoder
     import torchtitan.models.common.token_dispatcher as dispatchers
     from torchtitan.protocols.model import BaseModel
 
@@ -262,6 +263,11 @@ def prepare_python(config):
             zeros(q), zeros(q, n), zeros(q), zeros(q, n), BLOCK_SIZE=128, mask_mod=mask_mod, seq_lengths=(rows, columns)
         )
 
+    def bounds(positions, **kwargs):  # where documents begin is data: with every sequence
+        rows, length = positions.shape
+        starts = torch.zeros(rows + 1, dtype=torch.int32)
+        return kernels.VarlenMetadata(starts, starts, length, length)
+
     def shard(inputs, labels, extra, mesh, *args, **kwargs):  # of the sequence: only the sizes matter
         length = inputs.shape[1] // mesh.size()
         extra = dict(extra, positions=extra["positions"][:, :length].clone())
@@ -275,6 +281,7 @@ def prepare_python(config):
     entry.prepare_context_parallel_input = shard
     kernels.FlexAttention._compiled_flex_attn = staticmethod(flex)
     kernels._compiled_create_block_mask = mask
+    decoder.create_varlen_metadata_for_document = bounds
     kernels.BlockMask.__str__ = kernels.BlockMask.__repr__ = lambda self: "BlockMask"
     saved = recompute._get_default_save_ops
     recompute._get_default_save_ops = lambda: saved() | {torch.ops.ndc.attention.default}
@@ -337,6 +344,7 @@ def low_precision():
 
 def main():
     low_precision()
+    cpu.claim_generation()
     os.environ["NGPU"] = os.environ["WORLD_SIZE"]
     config = ConfigManager().parse_args(sys.argv[1:])
     config.comm.mode = "fake_backend"

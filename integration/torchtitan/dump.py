@@ -23,6 +23,8 @@ from torchtitan.config import ConfigManager  # noqa: E402
 for name in ("llama3", "deepseek_v3", "qwen3", "gpt_oss"):  # once for all children
     importlib.import_module(f"torchtitan.models.{name}")
 
+cpu.claim_generation()
+
 
 def dump(case):
     """The error of reading, or nothing; for a process of its own."""

@@ -24,7 +24,7 @@ func TestKills(t *testing.T) {
 		t.Run(r.version, func(t *testing.T) {
 			line := r.line("checkpoints under kills at every operation on files")
 			line.AddAfter(t)
-			files := layoutCase{"single", 1, "data_parallel_shard = 1", ""}.build(t, program, r, t.TempDir())
+			files := layoutCase{name: "single", gpus: 1, layout: "data_parallel_shard = 1"}.build(t, program, r, t.TempDir())
 			for _, mode := range []string{"disabled", "async"} {
 				line.Count(t)
 				out := run(t, 30*time.Minute, environment(t, files), files, r.python(t), "-W", "ignore", here(t)+"/kills.py", files, t.TempDir(), mode, fmt.Sprint(every))

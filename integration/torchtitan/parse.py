@@ -36,6 +36,8 @@ for name in ("torchtitan.trainer", "torchtitan.train", *(f"torchtitan.models.{m}
     except ImportError:
         pass
 
+cpu.claim_generation()
+
 DEGREES = {
     "dp_replicate": "data_parallel_replicate_degree", "dp_shard": "data_parallel_shard_degree", "cp": "context_parallel_degree",
     "tp": "tensor_parallel_degree", "pp": "pipeline_parallel_degree", "ep": "expert_parallel_degree",

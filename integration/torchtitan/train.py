@@ -14,6 +14,7 @@ cpu.install()
 
 from torchtitan import train  # noqa: E402
 
+cpu.claim_generation()
 cpu.use_dense_attention()
 cpu.use_host_permutation()
 
