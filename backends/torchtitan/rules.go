@@ -31,9 +31,6 @@ var commonRules = []target.Rule{
 		return l.PipelineSchedule == plan.ScheduleInterleaved1F1B && l.MicroBatches%max(1, l.MicroBatches/l.PipelineParallel) != 0
 	}},
 	{ID: rulePipelineChunks, Reason: "gpipe, 1f1b, zb_h1 and zb_h2 have one chunk per rank, interleaved_1f1b at least two, zbv and dualpipev exactly two", Breaks: wrongChunks},
-	{ID: rulePipelinePositions, Mesh: true, Reason: "position ids that restart at documents reach only the first pipeline stage", Breaks: func(f *target.Facts) bool {
-		return f.Job.Training.Data.ResetPositionIDs && f.Layout.PipelineParallel > 1 && f.Job.Backend.Version == "0.2.2"
-	}},
 	{ID: ruleZeroStage, Mesh: true, Reason: "FSDP2 shards parameters: zero_stage is 2 or 3 with data_parallel_shard or context_parallel above 1, else 0", Breaks: func(f *target.Facts) bool {
 		sharded := f.Layout.DataParallelShard*f.Layout.ContextParallel > 1
 		return sharded != (f.Layout.ZeroStage >= 2) || f.Layout.ZeroStage == 1
@@ -63,6 +60,9 @@ var queryRules022 = []target.Rule{
 
 // rules022 are the further rules of 0.2.2, whatever the model.
 var rules022 = []target.Rule{
+	{ID: rulePipelinePositions, Mesh: true, Reason: "position ids that restart at documents reach only the first pipeline stage in 0.2.2; 0.3.0 gives them to all", Breaks: func(f *target.Facts) bool {
+		return f.Job.Training.Data.ResetPositionIDs && f.Layout.PipelineParallel > 1
+	}},
 	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel × 2 × context_parallel (asserted by every model of 0.2.2)", Breaks: func(f *target.Facts) bool {
 		return f.Job.Model.SequenceLength%(f.Layout.TensorParallel*2*f.Layout.ContextParallel) != 0
 	}},

@@ -169,6 +169,18 @@ func TestSequenceRule(t *testing.T) {
 	}
 }
 
+// TestPositionsRule: the rule is the release's, however a job spells it.
+func TestPositionsRule(t *testing.T) {
+	l := layoutOf(func(l *plan.Layout) { l.PipelineParallel, l.DataParallelShard, l.MicroBatches = 2, 2, 4 })
+	for version, want := range map[string]bool{"0.2.2": true, "v0.2.2": true, "0.3.0": false, "v0.3.0": false} {
+		j := testJob(version, denseModel(), 4)
+		j.Training.Data.DocumentMask, j.Training.Data.ResetPositionIDs = true, true
+		if got := slices.Contains(broken(t, j, l, nil), rulePipelinePositions); got != want {
+			t.Errorf("%s: refused %v, want %v", version, got, want)
+		}
+	}
+}
+
 func TestHotLoopDoesNotAllocate(t *testing.T) {
 	for _, version := range (Backend{}).Versions() {
 		j := testJob(version, expertModel(), 8)
