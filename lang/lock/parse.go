@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/diag"
@@ -171,7 +171,7 @@ func (r *reader) value(b *hclsyntax.Block, name string, pointer any) bool {
 	}
 	v, ok := literal(a.Expr)
 	if ok {
-		text, err := ctyjson.Marshal(v, v.Type())
+		text, err := json.Marshal(v)
 		ok = err == nil && json.Unmarshal(text, pointer) == nil
 	}
 	if !ok {
@@ -180,28 +180,49 @@ func (r *reader) value(b *hclsyntax.Block, name string, pointer any) bool {
 	return true
 }
 
-// literal is the value of an expression without anything to compute: text, a
-// number, a truth value, or a list of them.
-func literal(expr hclsyntax.Expression) (cty.Value, bool) {
+// literal is the value of an expression without anything to compute, as
+// encoding/json has it: text, a number, a truth value, or a list of them.
+func literal(expr hclsyntax.Expression) (any, bool) {
 	switch e := expr.(type) {
 	case *hclsyntax.LiteralValueExpr:
-		return e.Val, !e.Val.IsNull()
+		return plain(e.Val)
 	case *hclsyntax.TemplateExpr:
 		if len(e.Parts) > 0 && !e.IsStringLiteral() {
-			return cty.NilVal, false
+			return nil, false
 		}
 		v, diags := e.Value(nil)
-		return v, !diags.HasErrors()
+		if diags.HasErrors() {
+			return nil, false
+		}
+		return plain(v)
 	case *hclsyntax.TupleConsExpr:
-		values := make([]cty.Value, len(e.Exprs))
+		values := make([]any, len(e.Exprs))
 		for i, element := range e.Exprs {
 			v, ok := literal(element)
 			if !ok {
-				return cty.NilVal, false
+				return nil, false
 			}
 			values[i] = v
 		}
-		return cty.TupleVal(slices.Clip(values)), true
+		return values, true
 	}
-	return cty.NilVal, false
+	return nil, false
+}
+
+// plain is a text, a truth value or a number. A whole number is written from its
+// bits: cty's 512 of them take a hundred times as long to be spelt as a decimal.
+func plain(v cty.Value) (any, bool) {
+	switch {
+	case v.IsNull():
+		return nil, false
+	case v.Type() == cty.Bool:
+		return v.True(), true
+	case v.Type() == cty.Number:
+		f := v.AsBigFloat()
+		if n, accuracy := f.Int64(); accuracy == big.Exact {
+			return n, true
+		}
+		return json.Number(f.Text('g', -1)), true
+	}
+	return v.AsString(), true
 }
