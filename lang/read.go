@@ -22,6 +22,7 @@ import (
 // a message instead of all memory and stack.
 const (
 	maxFileSize  = 1 << 20
+	maxLockSize  = 64 << 20 // of what ndc writes itself, with an entry for each plan of a folder
 	maxNesting   = 100
 	maxOperators = 20000
 	maxFolder    = 16 << 20 // bytes of all files together
@@ -133,7 +134,7 @@ func ReadFile(fsys fs.FS, name string) ([]byte, diag.List) {
 		return nil, unreadable(name, errors.New("is a directory"))
 	case !info.Mode().IsRegular():
 		return nil, unreadable(name, ErrNoPlainFile)
-	case info.Size() > maxFileSize:
+	case info.Size() > limitOf(name):
 		return nil, fileTooLarge(name)
 	}
 	return Read(f, name)
@@ -142,11 +143,11 @@ func ReadFile(fsys fs.FS, name string) ([]byte, diag.List) {
 // Read reads a stream of a name, such as standard input, to its end or, with a
 // report, to what a file may have at most.
 func Read(r io.Reader, name string) ([]byte, diag.List) {
-	src, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
+	src, err := io.ReadAll(io.LimitReader(r, limitOf(name)+1))
 	switch {
 	case err != nil:
 		return nil, unreadable(name, err)
-	case len(src) > maxFileSize:
+	case int64(len(src)) > limitOf(name):
 		return nil, fileTooLarge(name)
 	}
 	return src, nil
@@ -154,7 +155,15 @@ func Read(r io.Reader, name string) ([]byte, diag.List) {
 
 func fileTooLarge(name string) diag.List {
 	return diag.List{{ID: FileTooLarge, Range: fileStart(name), Summary: summaries[FileTooLarge],
-		Detail: fmt.Sprintf("%s is larger than %d KiB, and no job needs that much. Is it the right file?", name, maxFileSize>>10)}}
+		Detail: fmt.Sprintf("%s is larger than %d KiB, and no job needs that much. Is it the right file?", name, limitOf(name)>>10)}}
+}
+
+// limitOf is how many bytes a file of a name may have.
+func limitOf(name string) int64 {
+	if path.Base(name) == LockFile {
+		return maxLockSize
+	}
+	return maxFileSize
 }
 
 func unreadable(name string, err error) diag.List {
@@ -232,7 +241,7 @@ func subject(d *hcl.Diagnostic) diag.Range {
 // checkText reports what would make parsing useless or dangerous.
 func checkText(src []byte, name string) diag.List {
 	var diags diag.List
-	if len(src) > maxFileSize {
+	if int64(len(src)) > limitOf(name) {
 		return fileTooLarge(name)
 	}
 	if i, what := badText(src); what != "" {
