@@ -1,11 +1,12 @@
 package lock
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 )
@@ -68,13 +69,34 @@ func valueOf(pointer any) cty.Value {
 	if err != nil {
 		panic("lock: a value that JSON cannot hold: " + err.Error())
 	}
-	t, err := ctyjson.ImpliedType(text)
-	if err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
 		panic("lock: " + err.Error())
 	}
-	v, err := ctyjson.Unmarshal(text, t)
-	if err != nil {
-		panic("lock: " + err.Error())
+	return ctyOf(v)
+}
+
+// ctyOf is what JSON held. A whole number has 64 bits: those of 512 that cty
+// reads from texts take a hundred times as long to be written.
+func ctyOf(v any) cty.Value {
+	switch v := v.(type) {
+	case string:
+		return cty.StringVal(v)
+	case bool:
+		return cty.BoolVal(v)
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return cty.NumberIntVal(n)
+		}
+		return cty.MustParseNumberVal(v.String())
+	case []any:
+		list := make([]cty.Value, len(v))
+		for i, element := range v {
+			list[i] = ctyOf(element)
+		}
+		return cty.TupleVal(list)
 	}
-	return v
+	panic(fmt.Sprintf("lock: a choice has no value of the type %T", v))
 }
