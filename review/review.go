@@ -56,6 +56,8 @@ type Job struct {
 	State    State     `json:"state"`
 	Changes  []Change  `json:"changes"`
 	Backends []Backend `json:"backends"`
+
+	at string // the origin of a value of the job, for what has no place of its own
 }
 
 // Change is one value that differs.
@@ -155,6 +157,7 @@ func without(builds, others map[string]*Build) []string {
 // compare reports on one job; a side without a name has no such job.
 func compare(old, new *Build) Job {
 	j := Job{Name: cmp.Or(new.Job, old.Job), State: Changed, Changes: []Change{}, Backends: []Backend{}}
+	j.at = cmp.Or(firstPlace(new.Values), firstPlace(old.Values))
 	names := slices.Compact(slices.Sorted(func(yield func(string) bool) {
 		for _, plans := range []map[string]*plan.Plan{old.Plans, new.Plans} {
 			for name := range plans {

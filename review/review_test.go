@@ -3,6 +3,7 @@ package review
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -250,5 +251,25 @@ func TestFits(t *testing.T) {
 	new.BackendVersion = "core_v0.19.2"
 	if got := Resume(old, &new); got.Answer != Unproven {
 		t.Errorf("another version: %+v", got)
+	}
+}
+
+// TestSARIFPlaces: code hosts refuse a log with a result that has no place, or
+// whose place is no URI from the top of the repository.
+func TestSARIFPlaces(t *testing.T) {
+	old := build("train", 10, record.Value{Path: "slurm.qos", Value: "high", Origin: "site:../sites/über all.hcl:5"})
+	new := build("train", 10, record.Value{Path: "model.layers", Value: 48.0, Origin: "catalog:m"}, record.Value{Path: "training.seed", Value: 2.0, Origin: "module:../modules/a#b.hcl:7"})
+	new.Plans["megatron"].Feasible = false
+	want := []string{"jobs/job.hcl:3", "modules/a%23b.hcl:7", "sites/%C3%BCber%20all.hcl:5", "jobs/job.hcl:3"}
+	var got []string
+	for _, r := range Compare([]Build{old}, []Build{new}).SARIF("jobs", "1.0").Runs[0].Results {
+		if len(r.Locations) != 1 {
+			t.Fatalf("%s has no place", r.Message.Text)
+		}
+		at := r.Locations[0].PhysicalLocation
+		got = append(got, fmt.Sprintf("%s:%d", at.ArtifactLocation.URI, at.Region.StartLine))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -1,9 +1,14 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
+	"path"
 	"strconv"
 	"strings"
+
+	"github.com/ndc-dev/ndc/review/record"
 )
 
 // The members of a SARIF log (version 2.1.0, OASIS) that a report needs.
@@ -69,18 +74,37 @@ type (
 var levels = map[string]string{"convergence": "warning", "execution": "note", "launch": "note"}
 
 // SARIF is the report for tools that show findings beside the lines of files.
+// Every result has a place, without which code hosts refuse the whole log.
 // Folder is that of the jobs' files, which places in them begin with; version
 // is ndc's.
 func (r *Report) SARIF(folder, version string) SARIF {
 	results := []SARIFResult{}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
+		add := func(effect, level, text string, origins ...string) {
+			if at := locationOf(folder, append(origins, j.at)...); at != nil {
+				results = append(results, SARIFResult{RuleID: effect, Level: level, Message: SARIFMessage{j.Name + ": " + text}, Locations: at})
+			}
+		}
+		if j.State == Added || j.State == Removed {
+			add("launch", levels["launch"], j.headline())
+			continue
+		}
 		for _, c := range j.told() {
-			text := fmt.Sprintf("%s: %s %s", j.Name, c.Path, c.values())
+			text := c.Path + " " + c.values()
 			if more := j.remarks(c); len(more) > 0 {
 				text += " (" + strings.Join(more, "; ") + ")"
 			}
-			results = append(results, SARIFResult{RuleID: c.Effect, Level: levels[c.Effect], Message: SARIFMessage{text}, Locations: c.location(folder)})
+			add(c.Effect, levels[c.Effect], text, c.NewOrigin, c.OldOrigin)
+		}
+		for k := range j.Backends {
+			b := &j.Backends[k]
+			if b.State == Added || b.State == Removed {
+				add("launch", levels["launch"], fmt.Sprintf("the backend %s was %s", b.Name, b.State))
+			}
+			if b.Before != nil && b.Before.Feasible && b.After != nil && !b.After.Feasible {
+				add("execution", "error", fmt.Sprintf("no layout is feasible on %s any more", b.Name))
+			}
 		}
 	}
 	return Log(version, []SARIFRule{
@@ -96,25 +120,60 @@ func Log(version string, rules []SARIFRule, results []SARIFResult) SARIF {
 	return SARIF{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []SARIFRun{{SARIFTool{driver}, results}}}
 }
 
-// At is a place in a file.
+// At is a place in a file, by its slash path, which becomes a URI.
 func At(file string, line, column int) []SARIFLocation {
-	return []SARIFLocation{{SARIFPhysicalLocation{SARIFArtifact{file}, SARIFRegion{line, column}}}}
+	uri := url.URL{Path: file}
+	return []SARIFLocation{{SARIFPhysicalLocation{SARIFArtifact{uri.String()}, SARIFRegion{line, column}}}}
 }
 
-// location is the line of the new value; nil when no file has it.
-func (c *Change) location(folder string) []SARIFLocation {
-	kind, place, _ := strings.Cut(c.NewOrigin, ":")
+// locationOf is the first place in a file among origins of values; nil when they
+// have none.
+func locationOf(folder string, origins ...string) []SARIFLocation {
+	for _, origin := range origins {
+		if file, line := placeOf(origin); line > 0 {
+			return At(path.Join(folder, file), line, 0)
+		}
+	}
+	return nil
+}
+
+// placeOf is the file and the line of an origin, zero when it is of no file of a
+// user.
+func placeOf(origin string) (file string, line int) {
+	kind, place, _ := strings.Cut(origin, ":")
 	i := strings.LastIndexByte(place, ':')
 	if kind != "spec" && kind != "module" && kind != "site" || i < 0 {
-		return nil
+		return "", 0
 	}
 	line, err := strconv.Atoi(place[i+1:])
 	if err != nil {
-		return nil
+		return "", 0
 	}
-	name := place[:i]
-	if folder != "" && folder != "." {
-		name = folder + "/" + name
+	return place[:i], line
+}
+
+// firstPlace is the origin of the value that stands first in the files of a job:
+// in its own where it says anything itself. What changed elsewhere, as in the
+// catalogue, is told of there.
+func firstPlace(values map[string][]record.Value) string {
+	own := func(v record.Value) int {
+		if kindOf(v.Origin) == "spec" {
+			return 0
+		}
+		return 1
 	}
-	return At(name, line, 0)
+	var first record.Value
+	for _, list := range values {
+		for _, v := range list {
+			file, line := placeOf(v.Origin)
+			if line == 0 {
+				continue
+			}
+			other, before := placeOf(first.Origin)
+			if before == 0 || cmp.Or(cmp.Compare(own(v), own(first)), cmp.Compare(file, other), cmp.Compare(line, before)) < 0 {
+				first = v
+			}
+		}
+	}
+	return first.Origin
 }
