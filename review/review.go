@@ -85,6 +85,8 @@ type Backend struct {
 	// Checkpoints says what becomes of those of the old build; nil when the backend
 	// is on one side only, or when nothing is saved.
 	Checkpoints *Fate `json:"checkpoints"`
+	// Policies are those that say something else than before.
+	Policies []Policy `json:"policies"`
 
 	old, new *plan.Plan
 }
@@ -168,7 +170,7 @@ func compare(old, new *Build) Job {
 		}
 	}))
 	for _, name := range names {
-		b := Backend{Name: name, State: Changed, old: old.Plans[name], new: new.Plans[name]}
+		b := Backend{Name: name, State: Changed, Policies: policies(old.Plans[name], new.Plans[name]), old: old.Plans[name], new: new.Plans[name]}
 		b.Before, b.After = predictionOf(b.old), predictionOf(b.new)
 		switch {
 		case b.old == nil:
@@ -177,7 +179,7 @@ func compare(old, new *Build) Job {
 			b.State = Removed
 		default:
 			changes := differences(b.comparable(old.Values[name], new.Values[name]))
-			if len(changes) == 0 && reflect.DeepEqual(b.Before, b.After) {
+			if len(changes) == 0 && len(b.Policies) == 0 && reflect.DeepEqual(b.Before, b.After) {
 				b.State = Same
 			}
 			b.Checkpoints = fateOf(&b, old.Values[name], new.Values[name], changes)

@@ -273,3 +273,47 @@ func TestSARIFPlaces(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestPolicies: a policy that is met no more, that is gone, or that only warns
+// from now on is a change, even where no value and no prediction is another.
+func TestPolicies(t *testing.T) {
+	with := func(list ...plan.Policy) []Build {
+		b := build("train", 10)
+		b.Plans["megatron"].Policies = list
+		return []Build{b}
+	}
+	budget, flash := plan.Policy{Name: "budget", OK: true, Severity: "error"}, plan.Policy{Name: "flash", OK: true, Severity: "error"}
+	tooMuch := plan.Policy{Name: "budget", Severity: "error", Message: "Too much."}
+	mild := plan.Policy{Name: "flash", OK: true, Severity: "warning"}
+	for _, c := range []struct {
+		name     string
+		old, new []Build
+		want     []string
+	}{
+		{"same", with(budget, flash), with(budget, flash), nil},
+		{"broken", with(budget, flash), with(tooMuch, flash), []string{"budget met (error) -> not met (error): Too much."}},
+		{"mended", with(tooMuch), with(budget), []string{"budget not met (error) -> met (error)"}},
+		{"gone", with(budget, flash), with(flash), []string{"budget met (error) -> (none)"}},
+		{"another of the name is gone", with(budget, budget), with(budget), []string{"budget met (error) -> (none)"}},
+		{"new", with(budget), with(budget, flash), []string{"flash (none) -> met (error)"}},
+		{"milder", with(flash), with(mild), []string{"flash met (error) -> met (warning)"}},
+		{"of a new job", nil, with(tooMuch, flash), []string{"budget (none) -> not met (error): Too much."}},
+	} {
+		r := Compare(c.old, c.new)
+		var got []string
+		for i := range r.Jobs[0].Backends[0].Policies {
+			got = append(got, r.Jobs[0].Backends[0].Policies[i].told())
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		if changed := r.Gravest() == schema.Launch; changed != (c.want != nil) {
+			t.Errorf("%s: the gravest effect is %v", c.name, r.Gravest())
+		}
+		for _, line := range c.want {
+			if !strings.Contains(r.Text(), "  policy       "+line+"\n") {
+				t.Errorf("%s: the text does not say it:\n%s", c.name, r.Text())
+			}
+		}
+	}
+}

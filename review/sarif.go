@@ -105,6 +105,9 @@ func (r *Report) SARIF(folder, version string) SARIF {
 			if b.Before != nil && b.Before.Feasible && b.After != nil && !b.After.Feasible {
 				add("execution", "error", fmt.Sprintf("no layout is feasible on %s any more", b.Name))
 			}
+			for n := range b.Policies {
+				add("launch", b.Policies[n].level(), fmt.Sprintf("policy %s (%s)", b.Policies[n].told(), b.Name))
+			}
 		}
 	}
 	return Log(version, []SARIFRule{

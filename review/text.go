@@ -76,7 +76,7 @@ func (j *Job) headline() string {
 	case len(j.Changes) == 0 && same: // it has another name
 		parts = append(parts, "nothing else changed")
 	case len(j.Changes) == 0:
-		parts = append(parts, "no value changed, and its predictions did or its backends are others")
+		parts = append(parts, "no value changed, and its predictions, its policies or its backends did")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -194,6 +194,9 @@ func (b *Backend) lines() [][2]string {
 	}
 	if f := b.Checkpoints; f != nil {
 		lines = append(lines, [2]string{"checkpoints", f.told()})
+	}
+	for i := range b.Policies {
+		lines = append(lines, [2]string{"policy", b.Policies[i].told()})
 	}
 	return lines
 }
