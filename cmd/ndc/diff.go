@@ -19,6 +19,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/review"
@@ -117,6 +118,8 @@ type side struct {
 	fsys  fs.FS
 	name  string // slash path in fsys
 	shown string // as the user wrote it
+	rev   string // the revision; "" for a place on disk
+	base  bool   // what NEW is compared with: where it has no jobs, those of NEW are new
 }
 
 // sides finds what the arguments name.
@@ -142,6 +145,7 @@ func sides(args []string, base string) (old, new side, err error) {
 		dir, name = filepath.Dir(dir), filepath.Base(dir)
 	}
 	old, err = inRevision(dir, base, name, base+":"+args[0])
+	old.base = true
 	var missing usageError
 	if errors.As(err, &missing) {
 		return side{}, new, nil // all of NEW is new
@@ -166,6 +170,7 @@ func sinceLeft(from, to string) (old, new side, err error) {
 		return old, new, err
 	}
 	old, err = sideOf(left + ":" + name)
+	old.base = true
 	var missing usageError
 	if errors.As(err, &missing) {
 		return side{}, new, nil // all of NEW is new
@@ -176,7 +181,7 @@ func sinceLeft(from, to string) (old, new side, err error) {
 // sideOf is a place on disk, or else REV:PATH.
 func sideOf(argument string) (side, error) {
 	if _, err := os.Stat(argument); err == nil {
-		return side{disk{}, filepath.ToSlash(argument), argument}, nil
+		return side{fsys: disk{}, name: filepath.ToSlash(argument), shown: argument}, nil
 	}
 	rev, name, ok := strings.Cut(argument, ":")
 	if !ok || rev == "" {
@@ -202,7 +207,7 @@ func inRevision(dir, rev, name, shown string) (side, error) {
 	if _, err := fs.Stat(r, full); err != nil {
 		return side{}, usageError(fmt.Sprintf("There is no %s: the revision has no %s.", shown, full))
 	}
-	return side{r, full, shown}, nil
+	return side{fsys: r, name: full, shown: shown, rev: rev}, nil
 }
 
 // folder is that of the jobs' files, which places in records begin with: of
@@ -264,6 +269,9 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", s.shown, err)
 	}
+	if len(list) == 0 && s.base {
+		return nil, nil
+	}
 	if len(list) == 0 && flags.job != "" {
 		return nil, usageError(fmt.Sprintf("%s holds nothing that a build wrote of a job %q.", s.shown, flags.job))
 	}
@@ -317,8 +325,11 @@ func withLine(text []byte, err error) error {
 // compared, too.
 func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	plans, w, diags := plansOf(s.fsys, s.name, flags)
+	if s.base && slices.ContainsFunc(diags, saysNoJob) {
+		return nil, nil
+	}
 	if diags.HasErrors() || t.json {
-		t.diagnostics(diags, w.Files)
+		t.diagnostics(s.placed(diags, w.Files))
 	}
 	if diags.HasErrors() {
 		return nil, exitError(exitInput)
@@ -333,4 +344,34 @@ func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 		b.Plans[c.job.Backend.Kind], b.Values[c.job.Backend.Kind] = c.plan, record.Of(c.job, c.plan, plans.place)
 	}
 	return list, nil
+}
+
+// saysNoJob reports whether a diagnostic says that there is no such job.
+func saysNoJob(d diag.Diagnostic) bool {
+	return d.ID == lang.NoJob || d.ID == lang.NoFiles || d.ID == lang.UnknownJob
+}
+
+// placed are diagnostics of a side and the files that they point into, by names
+// that tell a revision's files from those on disk.
+func (s *side) placed(list diag.List, files map[string][]byte) (diag.List, map[string][]byte) {
+	if s.rev == "" {
+		return list, files
+	}
+	list, named := slices.Clone(list), make(map[string][]byte, len(files))
+	for i := range list {
+		list[i].Range.Filename = s.place(list[i].Range.Filename)
+	}
+	for name, text := range files {
+		named[s.place(name)] = text
+	}
+	return list, named
+}
+
+// place is the name of a file, with the revision before it when it is of one: what
+// the command line says is not.
+func (s *side) place(name string) string {
+	if info, err := fs.Stat(s.fsys, name); err != nil || info.IsDir() {
+		return name
+	}
+	return s.rev + ":" + name
 }
