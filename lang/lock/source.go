@@ -53,7 +53,7 @@ func parseGit(text string) (Source, error) {
 	}
 	where, inner, _ := strings.Cut(u.Path, "//")
 	switch {
-	case u.Opaque != "" || u.Fragment != "" || u.RawPath != "":
+	case u.Opaque != "" || u.Fragment != "" || strings.Contains(u.RawPath, "%"): // what is not ASCII is in RawPath, too, as it was written
 		return Source{}, errors.New("write git::https://HOST/PATH, git::ssh://USER@HOST/PATH or git::file:///PATH, without escapes")
 	case u.Scheme == "file" && (u.Host != "" || u.User != nil):
 		return Source{}, errors.New("file:// has no host: write file:///PATH")
