@@ -81,14 +81,16 @@ func (s *server) remember(key string, predict func(context.Context) (*plan.Plan,
 	s.plans[key] = &prediction{make: predict}
 }
 
-// lockOf is the text of the lock beside a root, on which choices depend.
+// lockOf is a hash of the lock beside a root, on which choices depend: the text is
+// long where there are many jobs, each of which would hash it.
 func (l *looker) lockOf(root string) string {
 	folder := root
 	if strings.HasSuffix(root, ".hcl") {
 		folder = path.Dir(root)
 	}
 	b, _ := lang.ReadFile(l.files, path.Join(folder, lang.LockFile))
-	return string(b)
+	sum := sha256.Sum256(b)
+	return string(sum[:])
 }
 
 // digest tells jobs apart by what their plans depend on.
