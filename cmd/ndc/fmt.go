@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 )
@@ -140,7 +141,7 @@ func (f *formatter) report(path string, src, formatted []byte) error {
 		return nil
 	}
 	if f.check {
-		f.diags.Error(IDNotFormatted, diag.Range{}, "File is not formatted", fmt.Sprintf("%s is not in the canonical style. Run: ndc fmt %s", path, path))
+		f.diags.Error(IDNotFormatted, diag.Range{}, "File is not formatted", fmt.Sprintf("%s is not in the canonical style. Run: ndc fmt %s", path, render.Quote(path)))
 	}
 	if f.diff {
 		_, err := f.out.Write(diff.Diff(path, src, path+" (formatted)", formatted))
