@@ -101,13 +101,20 @@ type Prediction struct {
 	Seconds     units.Seconds `json:"seconds"` // of the run
 	Steps       int           `json:"steps"`
 	GPUs        int           `json:"gpus"`
+	// ExpectedSeconds is the run with its failures, zero where the cluster does not
+	// say how often there are any; Cost is zero without a price.
+	ExpectedSeconds units.Seconds `json:"expected_seconds"`
+	Cost            float64       `json:"cost"`
+	// Risk is the probability that the run ends out of memory.
+	Risk float64 `json:"risk"`
 }
 
 func predictionOf(p *plan.Plan) *Prediction {
 	if p == nil {
 		return nil
 	}
-	return &Prediction{p.Feasible, p.Time.StepSeconds, p.Memory.Peak.DeviceBytes, p.Throughput.MFU, p.Run.GPUHours, p.Run.Seconds, p.Run.Steps, p.Input.GPUs}
+	return &Prediction{p.Feasible, p.Time.StepSeconds, p.Memory.Peak.DeviceBytes, p.Throughput.MFU, p.Run.GPUHours, p.Run.Seconds, p.Run.Steps, p.Input.GPUs,
+		p.Run.ExpectedSeconds, p.Run.Cost, p.Memory.OOM.Any}
 }
 
 // Compare reports what changed from old to new. Jobs are matched by their names;

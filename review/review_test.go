@@ -317,3 +317,29 @@ func TestPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestPredictions: what a run costs, with its failures, and how likely it ends out
+// of memory are told of where there is any, and a change of one alone is a change.
+func TestPredictions(t *testing.T) {
+	with := func(change func(p *plan.Plan)) []Build {
+		b := build("train", 10)
+		change(b.Plans["megatron"])
+		return []Build{b}
+	}
+	plain := with(func(*plan.Plan) {})
+	for want, new := range map[string][]Build{
+		"cost         (none) -> 5000":    with(func(p *plan.Plan) { p.Run.Cost = 5000 }),
+		"expected     (none) -> 3.3 min": with(func(p *plan.Plan) { p.Run.ExpectedSeconds = 200 }),
+		"risk         <0.01 % -> 2.5 %":  with(func(p *plan.Plan) { p.Memory.OOM.Any = 0.025 }),
+	} {
+		r := Compare(plain, new)
+		if r.Gravest() != schema.Launch || !strings.Contains(r.Text(), want) {
+			t.Errorf("%q is not in\n%s", want, r.Text())
+		}
+	}
+	for _, name := range []string{"cost", "expected", "risk"} {
+		if text := Compare(nil, plain).Text(); strings.Contains(text, name) {
+			t.Errorf("%s is told of where there is none:\n%s", name, text)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -237,22 +238,31 @@ func appendChange(parts []string, name, old, new string) []string {
 	return append(parts, name+" "+old+" -> "+new)
 }
 
-// numbers are the predictions before and after.
+// numbers are the predictions before and after. What most plans do not have is left
+// out where neither side has it.
 func (b *Backend) numbers() [][2]string {
 	var lines [][2]string
 	for _, m := range []struct {
 		name  string
 		value func(*Prediction) float64
 		write func(...float64) []string
+		least float64 // what is told of on one side at least; 0: always
 	}{
-		{"step", func(p *Prediction) float64 { return float64(p.StepSeconds) }, durations},
-		{"memory", func(p *Prediction) float64 { return float64(p.DeviceBytes) }, each(func(n float64) string { return view.GiB(units.Bytes(n)) })},
-		{"MFU", func(p *Prediction) float64 { return float64(p.MFU) }, each(func(n float64) string { return fmt.Sprintf("%.1f %%", 100*n) })},
-		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, each(whole)},
-		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, each(whole)},
-		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, durations},
-		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, each(view.GPUHours)},
+		{"step", func(p *Prediction) float64 { return float64(p.StepSeconds) }, durations, 0},
+		{"memory", func(p *Prediction) float64 { return float64(p.DeviceBytes) }, each(func(n float64) string { return view.GiB(units.Bytes(n)) }), 0},
+		{"risk", func(p *Prediction) float64 { return p.Risk }, each(view.Chance), 1e-4},
+		{"MFU", func(p *Prediction) float64 { return float64(p.MFU) }, each(func(n float64) string { return fmt.Sprintf("%.1f %%", 100*n) }), 0},
+		{"GPUs", func(p *Prediction) float64 { return float64(p.GPUs) }, each(whole), 0},
+		{"steps", func(p *Prediction) float64 { return float64(p.Steps) }, each(whole), 0},
+		{"run", func(p *Prediction) float64 { return float64(p.Seconds) }, durations, 0},
+		{"expected", func(p *Prediction) float64 { return float64(p.ExpectedSeconds) }, orNone(durations), math.SmallestNonzeroFloat64},
+		{"GPU-hours", func(p *Prediction) float64 { return p.GPUHours }, each(view.GPUHours), 0},
+		{"cost", func(p *Prediction) float64 { return p.Cost }, orNone(each(func(n float64) string { return units.Significant(n, 4) })), math.SmallestNonzeroFloat64},
 	} {
+		has := func(p *Prediction) bool { return p != nil && p.Feasible && m.value(p) >= m.least }
+		if m.least > 0 && !has(b.Before) && !has(b.After) {
+			continue
+		}
 		lines = append(lines, [2]string{m.name, b.number(m.write, m.value)})
 	}
 	return lines
@@ -274,6 +284,19 @@ func each(write func(float64) string) func(...float64) []string {
 			list[i] = write(n)
 		}
 		return list
+	}
+}
+
+// orNone writes numbers of which zero stands for none.
+func orNone(write func(...float64) []string) func(...float64) []string {
+	return func(numbers ...float64) []string {
+		texts := write(numbers...)
+		for i, n := range numbers {
+			if n == 0 {
+				texts[i] = "(none)"
+			}
+		}
+		return texts
 	}
 }
 
