@@ -429,6 +429,18 @@ func TestVersionFirst(t *testing.T) {
 	}
 }
 
+// TestMergeMarks: where git left the marks of a merge, that is told once, and not
+// what their signs mean in HCL.
+func TestMergeMarks(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n"} {
+		text := strings.ReplaceAll("locals {\n  a = 1\n<<<<<<< HEAD\n  b = 1\n||||||| 1234\n=======\n  b = 2\n>>>>>>> other\n}\n", "\n", end)
+		_, diags := Load(files("job.hcl", text), "job.hcl", Options{})
+		if len(diags) != 1 || diags[0].ID != SyntaxError || diags[0].Range.Start.Line != 3 || diags[0].Detail != "The file has the marks of a merge that was not settled." {
+			t.Error(diags)
+		}
+	}
+}
+
 func TestUnreadable(t *testing.T) {
 	deep := "a = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	for _, c := range []struct {

@@ -182,6 +182,10 @@ func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
 		return nil, diags
 	}
 	file, problems := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	if at := mergeMark.FindIndex(src); problems.HasErrors() && at != nil {
+		diags.Error(SyntaxError, byteRange(src, name, at[0]), "Unsettled merge", "The file has the marks of a merge that was not settled.")
+		return nil, diags
+	}
 	for i, p := range problems[:min(len(problems), maxSyntaxErrors)] {
 		if !consequence(problems[:i]) {
 			diags.Error(SyntaxError, subject(p), p.Summary, sentence(explanation(p, src)))
@@ -192,6 +196,9 @@ func parseSource(src []byte, name string) (*hclsyntax.Body, diag.List) {
 	}
 	return file.Body.(*hclsyntax.Body), diags
 }
+
+// mergeMark begins what git leaves where two branches changed the same lines.
+var mergeMark = regexp.MustCompile(`(?m)^<{7} `)
 
 // unclosedText is HCL's name for text without its closing quote. The quotes of
 // all lines below it seem to open text, too.

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,11 +23,7 @@ func Parse(src []byte, name string) (*File, diag.List) {
 	r := reader{file: &File{}}
 	body, diags := lang.Parse(src, name)
 	if i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.ID == lang.SyntaxError }); i >= 0 {
-		why := diags[i].Detail
-		if bytes.HasPrefix(src, []byte(conflict)) || bytes.Contains(src, []byte("\n"+conflict)) {
-			why = "It has the marks of a merge that was not settled."
-		}
-		r.invalid(diags[i].Range, why)
+		r.invalid(diags[i].Range, diags[i].Detail)
 		return nil, r.diags
 	}
 	if diags.HasErrors() {
@@ -47,9 +42,6 @@ func Parse(src []byte, name string) (*File, diag.List) {
 	}
 	return r.file, nil
 }
-
-// conflict begins what git leaves where two branches changed the same lines.
-const conflict = "<<<<<<< "
 
 type reader struct {
 	file  *File
