@@ -257,10 +257,11 @@ func differences(old, new []record.Value) []Change {
 	return changes
 }
 
-// comparable leaves out what the plan of one side settled where that of the other has
-// no layout: that nothing was chosen is no other choice.
+// comparable leaves out what the plan of one side settled where that of the other is
+// not feasible, or has no layout at all: that nothing was chosen is no other choice,
+// and the layout that comes nearest none that would run.
 func (b *Backend) comparable(old, new []record.Value) (before, after []record.Value) {
-	if b.old.HasLayout() == b.new.HasLayout() {
+	if b.old.HasLayout() == b.new.HasLayout() && b.old.Feasible == b.new.Feasible {
 		return old, new
 	}
 	said := func(list []record.Value) []record.Value {

@@ -343,3 +343,19 @@ func TestPredictions(t *testing.T) {
 		}
 	}
 }
+
+// TestInfeasible: a plan that is not feasible any more says why, and nothing of the
+// layout that comes nearest as though it would run.
+func TestInfeasible(t *testing.T) {
+	new := build("train", 12, record.Value{Path: "layout.micro_batch_size", Value: 2.0, Origin: "plan:search"})
+	new.Plans["megatron"].Feasible = false
+	new.Plans["megatron"].Infeasible = &plan.Infeasible{Reasons: []plan.Reason{{ID: "memory", Summary: "stage 0 needs 91.3 GiB"}}}
+	r := Compare([]Build{build("train", 10)}, []Build{new})
+	if text := r.Text(); !strings.Contains(text, "\n  infeasible   stage 0 needs 91.3 GiB\n") || strings.Contains(text, "\n  layout ") || len(r.Jobs[0].Changes) > 0 {
+		t.Error(text)
+	}
+	results := r.SARIF("jobs", "1.0").Runs[0].Results
+	if last := results[len(results)-1]; last.Level != "error" || !strings.Contains(last.Message.Text, "any more: stage 0 needs 91.3 GiB") {
+		t.Error(last)
+	}
+}

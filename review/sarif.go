@@ -103,7 +103,7 @@ func (r *Report) SARIF(folder, version string) SARIF {
 				add("launch", levels["launch"], fmt.Sprintf("the backend %s was %s", b.Name, b.State))
 			}
 			if b.Before != nil && b.Before.Feasible && b.After != nil && !b.After.Feasible {
-				add("execution", "error", fmt.Sprintf("no layout is feasible on %s any more", b.Name))
+				add("execution", "error", fmt.Sprintf("no layout is feasible on %s any more: %s", b.Name, b.misses()))
 			}
 			for n := range b.Policies {
 				add("launch", b.Policies[n].level(), fmt.Sprintf("policy %s (%s)", b.Policies[n].told(), b.Name))

@@ -186,7 +186,10 @@ func (b *Backend) lines() [][2]string {
 		return nil
 	}
 	lines := b.numbers()
-	if b.Before != nil && b.After != nil && b.old.HasLayout() && b.new.HasLayout() {
+	if why := b.misses(); why != "" {
+		lines = append(lines, [2]string{"infeasible", why})
+	}
+	if b.Before != nil && b.After != nil && b.Before.Feasible && b.After.Feasible {
 		for _, settled := range [][2]string{{"layout", axes(b.old, b.new)}, {"execution", options(b.old, b.new)}} {
 			if settled[1] != "" {
 				lines = append(lines, settled)
@@ -200,6 +203,14 @@ func (b *Backend) lines() [][2]string {
 		lines = append(lines, [2]string{"policy", b.Policies[i].told()})
 	}
 	return lines
+}
+
+// misses says why the new plan is not feasible; "" when it is.
+func (b *Backend) misses() string {
+	if b.new == nil || b.new.Feasible {
+		return ""
+	}
+	return view.FirstReason(b.new)
 }
 
 func (f *Fate) told() string {
