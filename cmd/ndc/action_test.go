@@ -281,3 +281,26 @@ func TestHooks(t *testing.T) {
 		t.Error("more processes than GPUs pass")
 	}
 }
+
+// TestLongComment: a comparison of many jobs is longer than a code host takes as a
+// comment, of which the beginning becomes one.
+func TestLongComment(t *testing.T) {
+	c := newChange(t)
+	for _, s := range c.action.Runs.Steps {
+		if s.Name != "Comment" {
+			continue
+		}
+		for report, want := range map[string]string{
+			"### short\n": "### short\n",
+			strings.Repeat("| größe | 1 |\n", 10000): strings.Repeat("| größe | 1 |\n", 64000/16-1) + "\nThis is the beginning. The summary of the run has all of it.\n",
+		} {
+			c.write(t, "../runner/ndc.md", report)
+			c.sh(t, map[string]string{"PULL_REQUEST": "7", "GH_TOKEN": "secret"}, s.Run)
+			_, file, _ := strings.Cut(c.read("gh"), "--body-file "+c.temp+"/")
+			name, _, _ := strings.Cut(file, " ")
+			if got := c.read(name); got != want {
+				t.Errorf("the comment has %d bytes of %d and ends with %q", len(got), len(want), got[max(0, len(got)-80):])
+			}
+		}
+	}
+}
