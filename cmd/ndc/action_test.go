@@ -282,6 +282,40 @@ func TestHooks(t *testing.T) {
 	}
 }
 
+// TestActionModules: a change that takes another version of a module is compared
+// with what the base has, although what was fetched is not committed.
+func TestActionModules(t *testing.T) {
+	c := newChange(t)
+	example, err := os.ReadFile("../../examples/tiny/job.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := "git::file://" + filepath.Join(filepath.Dir(c.dir), "team")
+	c.write(t, "../team/m.hcl", "output \"rate\" {\n  value = 1e-3\n}\n")
+	c.sh(t, nil, "cd ../team && git init -q -b main . && git add -A && git commit -q -m one && git tag v1.0.0")
+	c.write(t, "../team/m.hcl", "output \"rate\" {\n  value = 2e-3\n}\n")
+	c.sh(t, nil, "cd ../team && git commit -q -a -m two && git tag v1.1.0")
+	job := func(version string) {
+		c.write(t, "jobs/job.hcl", strings.Replace(string(example), "learning_rate     = 1e-3", "learning_rate     = module.team.rate", 1)+
+			"\nmodule \"team\" {\n  source  = \""+source+"\"\n  version = \""+version+"\"\n}\n")
+		c.sh(t, nil, "ndc init jobs >/dev/null && ndc build jobs >/dev/null && git add -A && git commit -q -m jobs")
+	}
+	c.write(t, ".gitignore", ".ndc\n")
+	job("1.0.0")
+	c.sh(t, nil, "git push -q origin main && git checkout -q -b change")
+	job("1.1.0")
+	c.context["inputs.jobs"], c.context["inputs.fail-on"] = "jobs", "convergence"
+	if failed := c.steps(t); len(failed) != 1 || failed[0] != "Decide" {
+		t.Errorf("the rate is another one, and %q fail", failed)
+	}
+	if got := c.read("ndc.md"); !strings.Contains(got, "| `0.001` | `0.002` |") {
+		t.Error(got)
+	}
+	if out, err := c.try(nil, "ndc diff --base main jobs"); err == nil || !strings.Contains(out, "Where main locks another version of it") || !strings.Contains(out, "on main:jobs/job.hcl line") {
+		t.Error(out)
+	}
+}
+
 // TestLongComment: a comparison of many jobs is longer than a code host takes as a
 // comment, of which the beginning becomes one.
 func TestLongComment(t *testing.T) {

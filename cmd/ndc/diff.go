@@ -20,6 +20,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/lock"
 	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/output"
 	"github.com/ndc-dev/ndc/review"
@@ -359,7 +360,11 @@ func (s *side) placed(list diag.List, files map[string][]byte) (diag.List, map[s
 	}
 	list, named := slices.Clone(list), make(map[string][]byte, len(files))
 	for i := range list {
-		list[i].Range.Filename = s.place(list[i].Range.Filename)
+		d := &list[i]
+		d.Range.Filename = s.place(d.Range.Filename)
+		if d.ID == lock.IDChanged || d.ID == lock.IDNotFetched {
+			d.Detail += fmt.Sprintf(" Where %s locks another version of it than the working tree does, check %[1]s out beside it (git worktree add), run ndc init there and compare the folders, or compare the outputs that are committed.", s.rev)
+		}
 	}
 	for name, text := range files {
 		named[s.place(name)] = text
