@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -67,6 +68,7 @@ type initializer struct {
 	modules []lock.Module       // that are called
 	fetched map[string]*fetched // by source and version, or commit
 	files   map[string][]byte   // for snippets
+	planted []planted           // in the place of what was there
 	result  initialized
 	tooDeep bool // told once: a folder that calls itself twice has 65,536 such places
 	diags   diag.List
@@ -145,6 +147,11 @@ func (i *initializer) run(argument string) diag.List {
 	if !i.diags.HasErrors() {
 		i.finish(alone)
 	}
+	i.alone(func() {
+		for _, p := range i.planted {
+			p.settle(!i.diags.HasErrors())
+		}
+	})
 	return i.diags
 }
 
@@ -180,6 +187,7 @@ func (i *initializer) walk(c caller) {
 		}
 	}
 	i.diags.Append(diags)
+	maps.Copy(i.files, pointedInto(disk{}, diags))
 	for _, call := range calls {
 		if src, err := os.ReadFile(call.At.Filename); err == nil {
 			i.files[call.At.Filename] = src
@@ -278,7 +286,12 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 	if known != nil && hash != known.Hash {
 		return nil, fmt.Errorf("what is there now is not what %s has the hash of, although it has the same name. If that is meant to be, run ndc init --upgrade; otherwise ask who changed it", lock.Name)
 	}
-	i.alone(func() { err = plantModule(root, got.files.Content, sums) })
+	i.alone(func() {
+		var p planted
+		if p, err = plantModule(root, got.files.Content, sums); err == nil {
+			i.planted = append(i.planted, p)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -372,30 +385,58 @@ func (i *initializer) tell(state string, m *lock.Module) {
 
 // plantModule puts the files of a module into a folder: all of them, or the
 // folder is as it was or not there, also when this program is killed.
-func plantModule(root string, files map[string][]byte, sums string) error {
+func plantModule(root string, files map[string][]byte, sums string) (p planted, err error) {
 	root = filepath.FromSlash(root)
 	draft := fmt.Sprintf("%s.new-%d", root, os.Getpid())
 	defer os.RemoveAll(draft)
 	if err := errors.Join(os.RemoveAll(draft), os.MkdirAll(draft, 0o777)); err != nil {
-		return err
+		return p, err
 	}
 	inside, err := os.OpenRoot(draft)
 	if err != nil {
-		return err
+		return p, err
 	}
 	defer inside.Close()
 	for _, name := range keys(files) {
 		if err := inside.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o777); err != nil {
-			return err
+			return p, err
 		}
 		if err := inside.WriteFile(filepath.FromSlash(name), files[name], 0o666); err != nil {
-			return err
+			return p, err
 		}
 	}
-	if err := os.RemoveAll(root); err != nil {
-		return err
+	p = planted{root: root, was: fmt.Sprintf("%s.old-%d", root, os.Getpid())}
+	p.sums, _ = os.ReadFile(lock.SumsPath(root)) // nil without
+	if err := os.RemoveAll(p.was); err != nil {
+		return p, err
 	}
-	return errors.Join(os.Rename(draft, root), replaceFile(lock.SumsPath(root), []byte(sums)))
+	if err := os.Rename(root, p.was); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return p, err
+	}
+	if err := errors.Join(os.Rename(draft, root), replaceFile(lock.SumsPath(root), []byte(sums))); err != nil {
+		p.settle(false)
+		return p, err
+	}
+	return p, nil
+}
+
+// planted is the folder of a module with new files, and what was there before.
+type planted struct {
+	root, was string
+	sums      []byte // of what was there
+}
+
+// settle removes what was there before or, where the new files do not stay since
+// another module cannot be had, puts it back: the lock is that of before, too. New
+// files where there were none are in nobody's way.
+func (p *planted) settle(stay bool) {
+	if _, err := os.Lstat(p.was); err == nil && !stay {
+		_ = errors.Join(os.RemoveAll(p.root), os.Rename(p.was, p.root), os.Remove(lock.SumsPath(p.root)))
+		if p.sums != nil {
+			_ = replaceFile(lock.SumsPath(p.root), p.sums)
+		}
+	}
+	_ = os.RemoveAll(p.was)
 }
 
 // finish writes the lock, and removes the files of modules that nobody calls. A
