@@ -43,12 +43,21 @@ func (c *checker) calibration(p parts) {
 	c.job.Cluster.Calibration = read
 }
 
-// calibrationFile reads a file that a place names, and keeps it.
+// calibrationFile reads a file that a place names, and keeps it. One of a module is
+// read below the folder that names it, wherever links there lead.
 func (l *loader) calibrationFile(file string, at diag.Range) ([]byte, bool) {
 	if text, read := l.files[file]; read {
 		return text, true
 	}
-	text, diags := ReadFile(l.fsys, file)
+	fsys, folder := l.fsys, path.Dir(at.Filename)
+	if folder != l.root.folder { // a module's, or a site's in one
+		var err error
+		if fsys, err = confined(l.fsys, folder); err != nil {
+			l.reportAt(unreadable(folder, err), at)
+			return nil, false
+		}
+	}
+	text, diags := ReadFile(fsys, file)
 	if l.size += len(text); !diags.HasErrors() && l.size > maxFolder {
 		diags = fileTooLarge(file)
 	}
