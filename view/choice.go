@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/option"
@@ -9,7 +11,9 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
-// mostContenders is how many plans a summary tells of that were not chosen.
+// mostContenders is how many plans a summary tells of that were not chosen: those
+// that are expected to take the least, so that what a job would have to ask for does
+// not hide behind layouts that are all but alike.
 const mostContenders = 4
 
 // choice says why a plan was chosen, what that may cost, and what else it might
@@ -20,14 +24,28 @@ func choice(p *plan.Plan) string {
 	if s.GPUHoursRange != [2]float64{} {
 		text = fmt.Sprintf("tied with the fastest; chosen for %s, which may cost %s of the run (90 %% range)", s.Rule, gpuHours(s.GPUHoursRange))
 	}
-	for i := range s.Among {
-		if i == mostContenders {
-			return text + "\nand " + units.Count(len(s.Among)-i, "more plan")
-		}
+	told := told(s.Among)
+	for _, i := range told {
 		c := &s.Among[i]
 		text += fmt.Sprintf("\n%s a step with %s: %s", shares(c.StepDifferenceRange), strings.Join(Changes(&p.Layout, &p.Execution, &c.Layout, &c.Execution), ", "), c.WhyNot)
 	}
+	if more := len(s.Among) - len(told); more > 0 {
+		text += "\nand " + units.Count(more, "more plan")
+	}
 	return text
+}
+
+// told lists the places of the plans that a summary tells of, as they stand.
+func told(among []plan.Contender) []int {
+	places := make([]int, len(among))
+	for i := range places {
+		places[i] = i
+	}
+	middle := func(i int) float64 { return among[i].StepDifferenceRange[0] + among[i].StepDifferenceRange[1] }
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(middle(a), middle(b)) })
+	places = places[:min(len(places), mostContenders)]
+	slices.Sort(places)
+	return places
 }
 
 func gpuHours(r [2]float64) string { return signed(r[0]) + " to " + signed(r[1]) + " GPU-hours" }
