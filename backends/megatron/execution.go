@@ -180,6 +180,7 @@ func (v *version) execution() *execution.Table[written] {
 		}},
 	}, {
 		Option: "optimizer_state_dtype",
+		Offers: func(*job.Job) []target.Offer { return []target.Offer{{Values: []string{"bf16"}}} },
 		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
 			x.OptimizerStateDType = j.Execution.OptimizerStateDType.Or("fp32")
 		},
