@@ -54,7 +54,7 @@ func (e *Evaluator) warnings(t units.Seconds, ends [2]units.Seconds, why string)
 	if max(low, high) > wide && t*units.Seconds(e.job.Training.Steps) > short {
 		out = append(out, plan.Warning{
 			ID: string(IDWideRange), Summary: "The range of the step time is wide",
-			Detail: fmt.Sprintf("Nine in ten such steps lie between %.0f %% below and %.0f %% above the prediction. %s", 100*low, 100*high, why),
+			Detail: fmt.Sprintf("Nine in ten such steps lie between %.0f %% below and %.0f %% above what is expected. %s", 100*low, 100*high, why),
 		})
 	}
 	return out

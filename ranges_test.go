@@ -1,0 +1,52 @@
+package ndc_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/estimate"
+	"github.com/ndc-dev/ndc/compiler/plan"
+)
+
+// TestWideRangeOfChosen: what the warning of a wide range says is the plan's range, which
+// lies around what is expected of a chosen layout.
+func TestWideRangeOfChosen(t *testing.T) {
+	p, _ := compiled(t, `
+cluster "c" {
+  base  = catalog.cluster.dgx_h100
+  nodes = 8
+  network {
+    nics_per_node = 1
+    bandwidth     = "100Gb/s"
+  }
+}
+job "j" {
+  model   = catalog.model.llama3_8b
+  cluster = cluster.c
+  training {
+    global_batch_size = 128
+    steps             = 10000
+    precision         = "bf16"
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  backend "megatron" {
+    version = "core_v0.18.2"
+  }
+}
+`)
+	i := slices.IndexFunc(p.Warnings, func(w plan.Warning) bool { return w.ID == string(estimate.IDWideRange) })
+	if i < 0 || p.Time.ChosenAmong < 2 {
+		t.Fatal(p.Time, p.Warnings)
+	}
+	low, high := float64(1-p.Time.StepRangeSeconds[0]/p.Time.ExpectedSeconds), float64(p.Time.StepRangeSeconds[1]/p.Time.ExpectedSeconds-1)
+	want := fmt.Sprintf("Nine in ten such steps lie between %.0f %% below and %.0f %% above what is expected.", 100*low, 100*high)
+	if got := p.Warnings[i].Detail; got[:len(want)] != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
