@@ -56,7 +56,7 @@ func (e *Evaluator) withoutNVLink(s *uncertainty.Step) []plan.Warning {
 		certain := *s
 		certain.Terms[uncertainty.NVLink] += certain.Terms[uncertainty.PCIe]
 		certain.Terms[uncertainty.PCIe] = 0
-		detail += fmt.Sprintf(" It is %.1f %% of this step. Nine in ten such steps lie between %s the prediction; they would lie between %s it if PCIe were as certain as NVLink.",
+		detail += fmt.Sprintf(" It is %.1f %% of this step. Nine in ten such steps lie between %s what is expected; they would lie between %s it if PCIe were as certain as NVLink.",
 			100*share, sides(prior.Ratio(s)), sides(prior.Ratio(&certain)))
 	}
 	return []plan.Warning{{ID: string(IDNoNVLink), Summary: "Nodes without NVLink", Detail: detail}}

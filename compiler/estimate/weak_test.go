@@ -77,7 +77,7 @@ func TestWeak(t *testing.T) {
 		t.Errorf("PCIe is as certain as NVLink: %v, %v", is.Spread, would.Spread)
 	}
 	// The spreads of PCIe: its own and that of nodes without NVLink.
-	for _, want := range []string{fmt.Sprintf("a spread of %.0f %%", 100*math.Hypot(0.263, 0.3)), fmt.Sprintf("%.1f %% of this step", 100*share), sides(is) + " the prediction", sides(would) + " it if"} {
+	for _, want := range []string{fmt.Sprintf("a spread of %.0f %%", 100*math.Hypot(0.263, 0.3)), fmt.Sprintf("%.1f %% of this step", 100*share), sides(is) + " what is expected", sides(would) + " it if"} {
 		if !strings.Contains(list[0].Detail, want) {
 			t.Errorf("no %q in %s", want, list[0].Detail)
 		}
