@@ -9,10 +9,8 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 )
 
-// TestWideRangeOfChosen: what the warning of a wide range says is the plan's range, which
-// lies around what is expected of a chosen layout.
-func TestWideRangeOfChosen(t *testing.T) {
-	p, _ := compiled(t, `
+// oneNIC is a job on nodes with one slow port, less its constraints.
+const oneNIC = `
 cluster "c" {
   base  = catalog.cluster.dgx_h100
   nodes = 8
@@ -35,11 +33,17 @@ job "j" {
       mock = true
     }
   }
+  %s
   backend "megatron" {
     version = "core_v0.18.2"
   }
 }
-`)
+`
+
+// TestWideRangeOfChosen: what the warning of a wide range says is the plan's range, which
+// lies around what is expected of a chosen layout.
+func TestWideRangeOfChosen(t *testing.T) {
+	p, _ := compiled(t, fmt.Sprintf(oneNIC, ""))
 	i := slices.IndexFunc(p.Warnings, func(w plan.Warning) bool { return w.ID == string(estimate.IDWideRange) })
 	if i < 0 || p.Time.ChosenAmong < 2 {
 		t.Fatal(p.Time, p.Warnings)
@@ -48,5 +52,23 @@ job "j" {
 	want := fmt.Sprintf("Nine in ten such steps lie between %.0f %% below and %.0f %% above what is expected.", 100*low, 100*high)
 	if got := p.Warnings[i].Detail; got[:len(want)] != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestLimitedChoice: a limit that all but the fastest layouts fail makes the fastest no
+// less of a choice among them, and its prediction no less one that errs in favour.
+func TestLimitedChoice(t *testing.T) {
+	free, _ := compiled(t, fmt.Sprintf(oneNIC, ""))
+	fastest := free.Time.StepSeconds
+	for i := range free.Alternatives {
+		fastest = min(fastest, free.Alternatives[i].StepSeconds)
+	}
+	hours := 1.0001 * float64(fastest) * 10000 * 64 / 3600
+	limited, _ := compiled(t, fmt.Sprintf(oneNIC, fmt.Sprintf("constraints {\n    max_gpu_hours = %.3f\n  }", hours)))
+	if !limited.Feasible || len(limited.Alternatives) >= len(free.Alternatives) {
+		t.Fatal(limited.Feasible, len(limited.Alternatives), len(free.Alternatives))
+	}
+	if limited.Time.ChosenAmong != free.Time.ChosenAmong {
+		t.Errorf("chosen among %d with a limit, %d without", limited.Time.ChosenAmong, free.Time.ChosenAmong)
 	}
 }

@@ -73,7 +73,7 @@ func decide(ctx context.Context, j *job.Job, t *target.Target, found *search.Out
 	p.Backend, p.BackendVersion, p.Search = t.Backend, t.Version, counts(t, found)
 	if len(found.Best) > 0 {
 		p.Feasible = true
-		describe(p, j, t, &found.Best[0], distinct(j, found.Best))
+		describe(p, j, t, &found.Best[0], distinct(j, found))
 		p.Time.FastestSeconds = found.Fastest
 		p.Selection = selection(p, &found.Choice)
 		p.Alternatives = alternatives(found.Best[1:])
@@ -154,14 +154,18 @@ func expect(t *plan.Time, among int) {
 }
 
 // distinct counts the layouts that the first of a ranking was chosen among as the
-// fastest, of those that are alike one; 1 where time is not what was looked for.
-func distinct(j *job.Job, best []search.Candidate) int {
+// fastest, of those that are alike one; 1 where time is not what was looked for. Those
+// that take longer than a limit of the job are among them: a limit on the time makes no
+// prediction better.
+func distinct(j *job.Job, found *search.Outcome) int {
 	if j.Constraints.Objective == "memory" {
 		return 1
 	}
+	ranked := slices.Concat(found.Best, found.Over)
+	ranked = ranked[:min(len(ranked), search.Kept+1)]
 	var list []plan.Choice
-	for i := range best {
-		c := plan.Choice{Layout: best[i].Layout, Execution: best[i].Execution}
+	for i := range ranked {
+		c := plan.Choice{Layout: ranked[i].Layout, Execution: ranked[i].Execution}
 		if !slices.ContainsFunc(list, func(has plan.Choice) bool { return alike(&has, &c) }) {
 			list = append(list, c)
 		}

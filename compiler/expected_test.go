@@ -19,8 +19,12 @@ func TestDistinct(t *testing.T) {
 	}
 	best := []search.Candidate{layout(1, plan.RecomputeNone, 2, 2), layout(1, plan.RecomputeFull, 2, 2), layout(1, plan.RecomputeNone, 1, 3), layout(2, plan.RecomputeNone, 2, 2)}
 	for objective, want := range map[string]int{"throughput": 2, "time": 2, "cost": 2, "memory": 1} {
-		if got := distinct(&job.Job{Constraints: job.Constraints{Objective: objective}}, best); got != want {
+		j := &job.Job{Constraints: job.Constraints{Objective: objective}}
+		if got := distinct(j, &search.Outcome{Best: best}); got != want {
 			t.Errorf("by %s: %d, want %d", objective, got, want)
+		}
+		if got := distinct(j, &search.Outcome{Best: best[:1], Over: best[1:]}); got != want {
+			t.Errorf("by %s, where all but one take longer than a limit: %d, want %d", objective, got, want)
 		}
 	}
 }

@@ -59,6 +59,9 @@ func (c *Candidate) Missing(j *job.Job) (device, host units.Bytes) {
 // Outcome is what a search found.
 type Outcome struct {
 	Best []Candidate // feasible: the chosen one, then the others, best first
+	// Over are those that come next by the objective, and take longer than a limit: what
+	// was the fastest of them all was chosen among them, too.
+	Over []Candidate
 	// Fastest is the step of the fastest layout, of which the chosen one may take a
 	// little longer for the least memory; zero with any other objective.
 	Fastest units.Seconds
@@ -163,6 +166,7 @@ func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 		if c := &s.best.list[i]; c.broken == "" {
 			s.outcome.Best = append(s.outcome.Best, *c)
 		} else {
+			s.outcome.Over = append(s.outcome.Over, *c)
 			s.nearest.add(c)
 		}
 	}
