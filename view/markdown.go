@@ -99,8 +99,8 @@ func memoryTable(b *strings.Builder, m *plan.Memory) {
 
 // stepTable has a row for every part of the step that is more than a thousandth of it.
 func stepTable(b *strings.Builder, t *plan.Time) {
-	fmt.Fprintf(b, "\nA step takes %s (%s90 %% range %s to %s), bubble %s, exposed communication %s.\n",
-		Duration(t.StepSeconds), Expected(t), Duration(t.StepRangeSeconds[0]), Duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare))
+	fmt.Fprintf(b, "\nA step takes %s (%s90 %% range %s), bubble %s, exposed communication %s.\n",
+		Duration(t.StepSeconds), Expected(t), StepRange(t), percent(t.BubbleShare), percent(t.ExposedCommunicationShare))
 	table(b, "part of the step", "time", "share")
 	for _, l := range t.Breakdown {
 		if l.Seconds > 0.001*t.StepSeconds {

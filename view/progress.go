@@ -58,7 +58,7 @@ func stepsDone(w *calibration.Progress) string {
 
 func measuredStep(w *calibration.Progress) string {
 	t := &w.Time
-	predicted := fmt.Sprintf("predicted %s (90 %% range %s to %s)", Duration(t.Predicted), Duration(t.Range[0]), Duration(t.Range[1]))
+	predicted := fmt.Sprintf("predicted %s (90 %% range %s)", Duration(t.Predicted), rangeAround(t.Predicted, t.Range))
 	if t.Measured == 0 {
 		return "no steady steps yet; " + predicted
 	}

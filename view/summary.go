@@ -362,18 +362,27 @@ func GPUHours(h float64) string {
 }
 
 // Expected says what a step is expected to take that was chosen among others, with
-// a comma behind it; "" where that is what is predicted.
+// a comma behind it, in the unit of what is predicted; "" where that is it.
 func Expected(t *plan.Time) string {
 	if t.ChosenAmong < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%s expected of the best of %d, ", Duration(t.ExpectedSeconds), t.ChosenAmong)
+	return fmt.Sprintf("%s expected of the best of %d, ", timeUnitOf(t.StepSeconds).write(t.ExpectedSeconds), t.ChosenAmong)
+}
+
+// StepRange writes the 90 % range of a step, in the unit of what is predicted.
+func StepRange(t *plan.Time) string { return rangeAround(t.StepSeconds, t.StepRangeSeconds) }
+
+// rangeAround writes a range in the unit of what it lies around.
+func rangeAround(s units.Seconds, ends [2]units.Seconds) string {
+	u := timeUnitOf(s)
+	return u.write(ends[0]) + " to " + u.write(ends[1])
 }
 
 func stepTime(b *strings.Builder, p *plan.Plan) {
 	t := &p.Time
-	section(b, "Step", fmt.Sprintf("%s (%s90 %% range %s to %s), bubble %s, exposed communication %s",
-		Duration(t.StepSeconds), Expected(t), Duration(t.StepRangeSeconds[0]), Duration(t.StepRangeSeconds[1]), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
+	section(b, "Step", fmt.Sprintf("%s (%s90 %% range %s), bubble %s, exposed communication %s",
+		Duration(t.StepSeconds), Expected(t), StepRange(t), percent(t.BubbleShare), percent(t.ExposedCommunicationShare)))
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, l := range t.Breakdown {
 		if l.Seconds > 0.001*t.StepSeconds {

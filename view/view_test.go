@@ -131,3 +131,22 @@ func TestTold(t *testing.T) {
 		t.Error(strings.Join(lines, "\n"))
 	}
 }
+
+// TestStepRange: a step, what is expected of it and its range have one unit.
+func TestStepRange(t *testing.T) {
+	for _, c := range []struct {
+		step, expected units.Seconds
+		ends           [2]units.Seconds
+		want           string
+	}{
+		{110.8, 112.48, [2]units.Seconds{103.14, 122.6}, "112.48 s expected of the best of 7, 103.14 s to 122.60 s"},
+		{119.5, 121.3, [2]units.Seconds{110, 133}, "121.30 s expected of the best of 7, 110.00 s to 133.00 s"},
+		{121, 123, [2]units.Seconds{113, 135}, "2.0 min expected of the best of 7, 1.9 min to 2.2 min"},
+		{1.3, 1.33, [2]units.Seconds{0.9554, 1.85}, "1.33 s expected of the best of 7, 0.96 s to 1.85 s"},
+	} {
+		at := &plan.Time{StepSeconds: c.step, ExpectedSeconds: c.expected, StepRangeSeconds: c.ends, ChosenAmong: 7}
+		if got := Expected(at) + StepRange(at); got != c.want {
+			t.Errorf("%v: %q, want %q", c.step, got, c.want)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func Memory(p *plan.Plan, stage int, terms []plan.Term) Section {
 func Time(p *plan.Plan, terms []plan.Term) Section {
 	t := &p.Time
 	s := Section{Topic: "time", Title: "Time of a step", Lines: []string{
-		fmt.Sprintf("%s, %s90 %% range %s to %s; bubble %.1f %%, exposed communication %.1f %%, MFU %.1f %%.", view.Duration(t.StepSeconds), view.Expected(t), view.Duration(t.StepRangeSeconds[0]), view.Duration(t.StepRangeSeconds[1]),
+		fmt.Sprintf("%s, %s90 %% range %s; bubble %.1f %%, exposed communication %.1f %%, MFU %.1f %%.", view.Duration(t.StepSeconds), view.Expected(t), view.StepRange(t),
 			100*float64(t.BubbleShare), 100*float64(t.ExposedCommunicationShare), 100*float64(p.Throughput.MFU)),
 	}}
 	if t.ChosenAmong > 1 {

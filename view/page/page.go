@@ -133,7 +133,7 @@ func figures(w *writer, p *plan.Plan) {
 		w.f("<div><dt>%s</dt><dd>%s<span>%s</span></dd></div>\n", text(name), text(value), text(more))
 	}
 	t, m, r := &p.Time, &p.Memory, &p.Run
-	figure("Step", view.Duration(t.StepSeconds), fmt.Sprintf("%s90 %% range %s to %s", view.Expected(t), view.Duration(t.StepRangeSeconds[0]), view.Duration(t.StepRangeSeconds[1])))
+	figure("Step", view.Duration(t.StepSeconds), fmt.Sprintf("%s90 %% range %s", view.Expected(t), view.StepRange(t)))
 	figure("Memory", view.GiB(m.Peak.DeviceBytes), fmt.Sprintf("of %s usable; up to %s", view.GiB(m.UsableBytes), view.GiB(m.Peak.DeviceRangeBytes[1])))
 	figure("Throughput", fmt.Sprintf("%.0f tokens/s", p.Throughput.TokensPerSecondPerGPU), fmt.Sprintf("per GPU; MFU %.1f %%", 100*float64(p.Throughput.MFU)))
 	figure("Run", view.Duration(r.Seconds), fmt.Sprintf("%d steps, %s GPU-hours", r.Steps, gpuHours(r.GPUHours)))

@@ -67,7 +67,7 @@ func drawBreakdown(s *Subject, c *canvas) {
 	fmt.Fprintf(&c.body, `<rect x="%s" y="%d" width="%s" height="%d" class="soft"/>`+"\n", number(place(0)), c.y+2, number(place(1)-place(0)), rowHeight-6)
 	c.text(place(1)+4, c.y+14, 11, "ink", view.Duration(t.StepSeconds))
 	c.y += rowHeight
-	c.note(fmt.Sprintf("90 %% range of the step: %s to %s", view.Duration(t.StepRangeSeconds[0]), view.Duration(t.StepRangeSeconds[1])))
+	c.note("90 % range of the step: " + view.StepRange(t))
 }
 
 func textBreakdown(s *Subject) string {
