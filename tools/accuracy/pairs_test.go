@@ -23,6 +23,22 @@ func TestGains(t *testing.T) {
 	if g := list[at]; g.from != "none" || len(g.measured) != 1 || g.measured[0] < 1.15 || g.measured[0] > 1.17 {
 		t.Errorf("%+v", g)
 	}
+	// What Megatron-LM's offers say of dispatchers of another package (offersDispatcher).
+	pairs := 0
+	for _, g := range list {
+		if g.option != "moe_dispatcher" {
+			continue
+		}
+		pairs += len(g.measured)
+		for _, ratio := range g.measured {
+			if longer := 100/ratio - 100; longer < 1 || longer >= 12 {
+				t.Errorf("%s took %.1f %% longer than %s on %s, and plans say 1 to 11 %%", g.to, longer, g.from, g.gpu)
+			}
+		}
+	}
+	if pairs < 6 {
+		t.Errorf("%d pairs of dispatchers", pairs)
+	}
 	var off []float64
 	for _, g := range list {
 		if g.from == g.to || g.from == "true" {
