@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -138,23 +139,23 @@ func ProgressMetrics(w *calibration.Progress) string {
 	return b.String()
 }
 
-// commonFactor is how far all terms moved at least: what all layouts of a model share
-// is in the errors of all its terms. It is 1 where they moved either way.
+// commonFactor is the factor that most terms have: what all layouts of a model share
+// is in the errors of all its terms, and of those that no run spent time on it is all. It
+// is 1 where no two have the same.
 func commonFactor(terms []plan.CalibratedTerm) float64 {
-	if len(terms) == 0 {
-		return 1
+	common, most := 1.0, 1
+	for i, t := range terms {
+		n := 0
+		for _, other := range terms[i:] {
+			if other.Factor == t.Factor {
+				n++
+			}
+		}
+		if n > most {
+			common, most = t.Factor, n
+		}
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, t := range terms {
-		low, high = min(low, t.Factor), max(high, t.Factor)
-	}
-	switch {
-	case low > 1:
-		return low
-	case high < 1:
-		return high
-	}
-	return 1
+	return common
 }
 
 // measured says which calibration a plan uses, and how it moved the numbers.
@@ -165,7 +166,7 @@ func measured(p *plan.Plan) string {
 	common := commonFactor(c.Terms)
 	for _, t := range c.Terms {
 		if far(t.Factor, common) {
-			parts = append(parts, fmt.Sprintf("%s %+.0f %%", t.Term, 100*(t.Factor-1)))
+			parts = append(parts, fmt.Sprintf("%s %+.0f %%", cmp.Or(t.Name, t.Term), 100*(t.Factor-1)))
 		}
 	}
 	if far(common, 1) {

@@ -150,3 +150,15 @@ func TestStepRange(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasured: a calibrated plan names terms in words, and those that moved with all
+// others together, though one moved the other way.
+func TestMeasured(t *testing.T) {
+	p := example()
+	p.Calibration = &plan.Calibration{File: "c", StepSeconds: p.Time.StepSeconds, Terms: []plan.CalibratedTerm{
+		{Term: "linear", Name: "dense GEMMs", Factor: 1.05}, {Term: "grouped", Name: "expert GEMMs", Factor: 1.011}, {Term: "attention", Name: "attention", Factor: 0.98}, {Term: "pcie", Factor: 1.011},
+	}}
+	if got := measured(p); !strings.Contains(got, ": dense GEMMs +5 %, attention -2 %, all other terms +1 %\n") {
+		t.Error(got)
+	}
+}

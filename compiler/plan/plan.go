@@ -344,6 +344,7 @@ type Calibration struct {
 type CalibratedTerm struct {
 	Term   string
 	Factor float64
+	Name   string // in words; "" in plans of releases that had none
 }
 
 // Policy says whether the plan meets one of the policies that apply to it.

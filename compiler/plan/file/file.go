@@ -391,6 +391,7 @@ type Calibration struct {
 type CalibratedTerm struct {
 	Term   string  `json:"term"`
 	Factor float64 `json:"factor"`
+	Name   string  `json:"name,omitempty"` // in words
 }
 
 // Policy says whether the plan meets one of the policies that apply to it.
