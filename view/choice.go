@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,8 +13,8 @@ import (
 )
 
 // mostContenders is how many plans a summary tells of that were not chosen: those
-// that are expected to take the least, so that what a job would have to ask for does
-// not hide behind layouts that are all but alike.
+// that are expected to take the least, in whole per cents, so that what a job would have
+// to ask for does not hide behind layouts that are all but alike.
 const mostContenders = 4
 
 // choice says why a plan was chosen, what that may cost, and what else it might
@@ -41,7 +42,9 @@ func told(among []plan.Contender) []int {
 	for i := range places {
 		places[i] = i
 	}
-	middle := func(i int) float64 { return among[i].StepDifferenceRange[0] + among[i].StepDifferenceRange[1] }
+	middle := func(i int) float64 {
+		return math.Round(50 * (among[i].StepDifferenceRange[0] + among[i].StepDifferenceRange[1]))
+	}
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(middle(a), middle(b)) })
 	places = places[:min(len(places), mostContenders)]
 	slices.Sort(places)
