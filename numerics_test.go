@@ -2,7 +2,9 @@ package ndc_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -11,10 +13,8 @@ import (
 	"github.com/ndc-dev/ndc/lang"
 )
 
-// TestNumericsAreTold: of every option that rounds otherwise, a plan says what it would
-// gain wherever the framework has it, because a search never takes it unasked.
-func TestNumericsAreTold(t *testing.T) {
-	const source = `
+// smallJob is a job of 16 GPUs, less its execution, backend and version.
+const smallJob = `
 cluster "c" {
   base  = catalog.cluster.dgx_h100
   nodes = 2
@@ -39,8 +39,12 @@ job "j" {
   }
 }
 `
+
+// TestNumericsAreTold: of every option that rounds otherwise, a plan says what it would
+// gain wherever the framework has it, because a search never takes it unasked.
+func TestNumericsAreTold(t *testing.T) {
 	offers := func(execution, backend, version string) ([]target.Offer, bool) {
-		text := fmt.Sprintf(source, execution, backend, version)
+		text := fmt.Sprintf(smallJob, execution, backend, version)
 		w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: []byte(text)}}, "job.hcl", lang.Options{NDCVersion: "1.0.0"})
 		if diags.HasErrors() {
 			t.Fatal(diags)
@@ -64,6 +68,23 @@ job "j" {
 			offered := slices.ContainsFunc(list, func(f target.Offer) bool { return f.Option == o.Name && slices.Contains(f.Values, "bf16") })
 			if _, has := offers(fmt.Sprintf("execution {\n    %s = \"bf16\"\n  }", o.Name), r[0], r[1]); has && !offered {
 				t.Errorf("%s %s takes %s = \"bf16\", and no plan says what it would gain", r[0], r[1], o.Name)
+			}
+		}
+	}
+}
+
+// TestUnaskedGains: a plan tells of nothing that only a job which asks for it gets and that
+// gains less than a thousandth of the step.
+func TestUnaskedGains(t *testing.T) {
+	for _, r := range [][2]string{{"megatron", "core_v0.18.2"}, {"torchtitan", "0.3.0"}, {"deepspeed", "0.19.8"}} {
+		p, fits := compiled(t, fmt.Sprintf(smallJob, "", r[0], r[1]))
+		if !fits {
+			t.Fatal(r)
+		}
+		for _, c := range p.Selection.Among {
+			middle := math.Sqrt((1 + c.StepDifferenceRange[0]) * (1 + c.StepDifferenceRange[1]))
+			if strings.Contains(c.WhyNot, "not chosen unasked") && middle > 0.99901 {
+				t.Errorf("%s takes %.5f of the step: %s", r[0], middle, c.WhyNot)
 			}
 		}
 	}

@@ -6,7 +6,11 @@ import (
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
 )
+
+// worthTelling is the least share of the step that a value has to gain to be told of.
+const worthTelling = 0.001
 
 // unasked lists what values of options would gain that only a job which names
 // them gets, each alone, beside the chosen candidate.
@@ -23,7 +27,7 @@ func (w *worker) unasked(best *Candidate, difference func(a, b *Candidate) uncer
 		}
 		for _, value := range settings(o, offer.Values) {
 			w.options.trial.Execution = w.job.Execution
-			if !w.gains(best, best, value) {
+			if !w.gains(best, best, value) || !w.worthTelling(best) {
 				continue
 			}
 			c := w.current
@@ -66,7 +70,7 @@ func (w *worker) together(best *Candidate, difference func(a, b *Candidate) unce
 			}
 			for _, value := range settings(o, offer.Values) {
 				w.options.trial.Execution = pinned
-				if w.gains(&at, &next, value) {
+				if w.gains(&at, &next, value) && w.worthTelling(&at) {
 					next, added, by, why = w.current, value, o, offer.Asked
 				}
 			}
@@ -97,6 +101,12 @@ func (w *worker) stand(on *Candidate) {
 // stands, and the job leaves its option open.
 func (w *worker) leftOpen(o *option.Option, offer *target.Offer) bool {
 	return !o.IsSet(&w.job.Execution) && w.job.Constraints.Execution[o.Name] == nil && (offer.Applies == nil || offer.Applies(&w.facts))
+}
+
+// worthTelling reports whether what was evaluated last takes so much less than another
+// candidate that somebody would ask for it.
+func (w *worker) worthTelling(than *Candidate) bool {
+	return w.current.cost() <= units.Rounded((1-worthTelling)*than.cost())
 }
 
 // gains evaluates a candidate's layout with one value set beside its execution and
