@@ -3,6 +3,7 @@ package ndc_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/estimate"
@@ -70,5 +71,19 @@ func TestLimitedChoice(t *testing.T) {
 	}
 	if limited.Time.ChosenAmong != free.Time.ChosenAmong {
 		t.Errorf("chosen among %d with a limit, %d without", limited.Time.ChosenAmong, free.Time.ChosenAmong)
+	}
+}
+
+// TestExpectedRun: what a run with its failures is expected to take is made of the step
+// that is expected of a chosen layout, as its range is.
+func TestExpectedRun(t *testing.T) {
+	source := strings.Replace(fmt.Sprintf(oneNIC, ""), "  nodes = 8\n", "  nodes = 8\n  reliability {\n    gpu_hours_between_failures = 1e9\n    restart = \"6m\"\n  }\n", 1)
+	source = strings.Replace(source, "    data {", "    checkpoint {\n      path     = \"/c\"\n      interval = 10000\n    }\n    data {", 1)
+	p, _ := compiled(t, source)
+	if p.Time.ChosenAmong < 2 || p.Run.ExpectedSeconds == 0 {
+		t.Fatal(p.Time, p.Run)
+	}
+	if least := p.Time.ExpectedSeconds * 10000; p.Run.ExpectedSeconds < least || p.Run.ExpectedSeconds > 1.005*least {
+		t.Errorf("expected %v, of steps that are expected to take %v", p.Run.ExpectedSeconds, least)
 	}
 }

@@ -31,7 +31,7 @@ func limitChanges(j *job.Job, only diag.ID) []change {
 	raised := func(name string, now float64, takes func(r *plan.Run) float64) func(c *search.Candidate) string {
 		return func(c *search.Candidate) string {
 			step := c.Result.StepSeconds
-			run := goodput.Run(j, step, [2]units.Seconds{step, step})
+			run := goodput.Run(j, step, step, [2]units.Seconds{step, step})
 			return fmt.Sprintf("constraints.%s = %s (now %s)", name, atLeast(takes(&run)), units.Significant(now, 4))
 		}
 	}

@@ -59,10 +59,10 @@ func checkpointBytes(j *job.Job) float64 {
 	return each * float64(program.New(&j.Model).ParametersTotal())
 }
 
-// Run extends a step, with the range that it may take, to the whole training:
-// GPU-hours, those of spare nodes too, how many submissions of the Slurm limit it takes, how often it saves,
-// and how long it takes with its failures.
-func Run(j *job.Job, step units.Seconds, within [2]units.Seconds) plan.Run {
+// Run extends a step, with what it is expected to take and the range around that, to the whole
+// training: GPU-hours, those of spare nodes too, how many submissions of the Slurm limit it takes, how often it saves,
+// and how long it is expected to take with its failures.
+func Run(j *job.Job, step, expected units.Seconds, within [2]units.Seconds) plan.Run {
 	seconds := step * units.Seconds(j.Training.WholeSteps())
 	r := plan.Run{Steps: j.Training.Steps, Seconds: seconds, Jobs: 1, Checkpoints: Checkpoints(j, step)}
 	r.GPUHours = float64(seconds) / 3600 * float64(j.AllocatedGPUs())
@@ -70,7 +70,7 @@ func Run(j *job.Job, step units.Seconds, within [2]units.Seconds) plan.Run {
 	if window := j.Slurm.TrainingWindow(); window > 0 {
 		r.Jobs = max(1, int(math.Ceil(float64(units.Rounded(seconds/window)))))
 	}
-	expect(j, &r, step, within)
+	expect(j, &r, expected, within)
 	return r
 }
 
@@ -82,7 +82,7 @@ const Likely = 0.95
 // where the luck of failures is all that is uncertain: its ideal time where the job
 // says nothing of failures. Beyond all bounds it is infinite.
 func Longest(j *job.Job, step units.Seconds) units.Seconds {
-	r := Run(j, step, [2]units.Seconds{step, step})
+	r := Run(j, step, step, [2]units.Seconds{step, step})
 	if j.Cluster.Reliability == nil || r.Checkpoints == nil {
 		return r.Seconds
 	}
@@ -144,5 +144,5 @@ func expect(j *job.Job, r *plan.Run, step units.Seconds, within [2]units.Seconds
 	least, most := j.Training.WholeSteps()*float64(fastest), max(j.Training.WholeSteps()*float64(slowest)*endless, expected+spread)
 	r.ExpectedSeconds = units.Seconds(expected)
 	r.ExpectedRange = [2]units.Seconds{units.Seconds(max(best.seconds(r, fastest)-spread, least)), units.Seconds(min(worst.seconds(r, slowest)+spread, most))}
-	r.Goodput = units.Share(float64(r.Seconds) / expected)
+	r.Goodput = units.Share(j.Training.WholeSteps() * float64(step) / expected)
 }

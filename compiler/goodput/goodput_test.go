@@ -27,7 +27,7 @@ func failing(r *job.Reliability, jobs int) (*job.Job, *plan.Run) {
 func TestSparesCost(t *testing.T) {
 	j := &job.Job{Cluster: job.Cluster{Nodes: 4, GPUsPerNode: 8, PricePerGPUHour: 2}, Slurm: job.Slurm{SpareNodes: 1}}
 	j.Training.Steps = 360
-	if r := Run(j, 10, [2]units.Seconds{10, 10}); r.GPUHours != 40 || r.Cost != 80 {
+	if r := Run(j, 10, 10, [2]units.Seconds{10, 10}); r.GPUHours != 40 || r.Cost != 80 {
 		t.Errorf("%v GPU-hours, %v", r.GPUHours, r.Cost)
 	}
 }

@@ -48,7 +48,7 @@ func (p *published) run() plan.Run {
 	if p.Stall != nil {
 		j.Cluster.Storage.Bandwidth = units.BytesPerSecond(checkpointBytes(j) / max(*p.Stall, 1e-6))
 	}
-	return Run(j, units.Seconds(step), [2]units.Seconds{units.Seconds(step), units.Seconds(step)})
+	return Run(j, units.Seconds(step), units.Seconds(step), [2]units.Seconds{units.Seconds(step), units.Seconds(step)})
 }
 
 // points is how far a goodput may be from a published one whose inputs are known.
