@@ -15,6 +15,9 @@ import (
 type Compared struct {
 	Change string
 	Plan   *plan.Plan
+	// StepDifference is the 90 % range of what its step takes longer than the first's, as
+	// a share of it; nil: not known.
+	StepDifference *[2]float64
 }
 
 // comparedRow is one line of a comparison: a name and a cell of each plan. A row
@@ -88,6 +91,7 @@ func compared(list []Compared) []comparedRow {
 	}
 	c.heading("Step")
 	c.quantity("all", func(p *plan.Plan) float64 { return float64(p.Time.StepSeconds) }, duration)
+	c.differences()
 	c.lines(func(p *plan.Plan) []term {
 		return terms(p.Time.Breakdown, func(l plan.TimeLine) term { return term{l.Name, float64(l.Seconds)} })
 	}, duration)
@@ -163,6 +167,22 @@ func (c *comparing) row(name string, of, otherwise func(*plan.Plan) string) {
 			cell = of(p)
 		} else if otherwise != nil {
 			cell = otherwise(p)
+		}
+		r.cells = append(r.cells, cell)
+	}
+	c.rows = append(c.rows, r)
+}
+
+// differences adds between what the steps differ from the first, nine times in ten.
+func (c *comparing) differences() {
+	if !slices.ContainsFunc(c.list, func(x Compared) bool { return x.StepDifference != nil }) {
+		return
+	}
+	r := comparedRow{name: "difference, 90 % range"}
+	for i := range c.list {
+		cell := ""
+		if d := c.list[i].StepDifference; d != nil {
+			cell = shares(*d)
 		}
 		r.cells = append(r.cells, cell)
 	}

@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
+	"github.com/ndc-dev/ndc/compiler/calibration"
 	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/view"
 )
 
@@ -23,8 +27,11 @@ type comparison struct {
 
 // comparedPlan is a plan with the change to the job that it was made with.
 type comparedPlan struct {
-	Change string    `json:"change"` // empty: none
-	Plan   file.Plan `json:"plan"`
+	Change string `json:"change"` // empty: none
+	// StepDifferenceRange is the 90 % range of what its step takes longer than that of
+	// the plan without a change, as a share of it; nil on another GPU or of another model.
+	StepDifferenceRange *[2]float64 `json:"step_difference_range,omitempty"`
+	Plan                file.Plan   `json:"plan"`
 }
 
 // compare plans the jobs as they are and with each of some changes, and prints the
@@ -49,7 +56,8 @@ func compare(t *terminal, argument string, flags *inputFlags, texts []string, ma
 		for i, text := range texts {
 			same := func(c *compiled) bool { return c.folder() == base.folder() }
 			if n := slices.IndexFunc(sets[i+1].list, same); n >= 0 {
-				list = append(list, view.Compared{Change: text, Plan: sets[i+1].list[n].plan})
+				other := sets[i+1].list[n]
+				list = append(list, view.Compared{Change: text, Plan: other.plan, StepDifference: stepDifference(base, other)})
 			}
 		}
 		if k > 0 && !t.json {
@@ -65,6 +73,20 @@ func compare(t *terminal, argument string, flags *inputFlags, texts []string, ma
 	return nil
 }
 
+// stepDifference is the 90 % range of what a step takes longer than that of a base, as a
+// share of it. Both share most of their errors, so that it is narrower than theirs. It is
+// nil where they share no machine or no model, and where both are one layout.
+func stepDifference(base, other *compiled) *[2]float64 {
+	a, b := base.plan, other.plan
+	if !a.Feasible || !b.Feasible || a.Input.GPU != b.Input.GPU || a.Input.Model != b.Input.Model || a.Input.ParametersTotal != b.Input.ParametersTotal ||
+		a.Time.StepSeconds == b.Time.StepSeconds && reflect.DeepEqual(&a.Layout, &b.Layout) && reflect.DeepEqual(&a.Execution, &b.Execution) {
+		return nil
+	}
+	x, y := calibration.StepOf(b), calibration.StepOf(a)
+	ends := uncertainty.For(base.job, engineOf(a.Backend)).Difference(&x, &y).Range(0.9)
+	return &[2]float64{units.RoundedTo(ends[0]-1, 1), units.RoundedTo(ends[1]-1, 1)}
+}
+
 func printCompared(t *terminal, base *compiled, list []view.Compared, markdown bool) error {
 	title := fmt.Sprintf("%s on %s %s", base.job.Folder, base.plan.Backend, base.plan.BackendVersion)
 	switch {
@@ -75,7 +97,7 @@ func printCompared(t *terminal, base *compiled, list []view.Compared, markdown b
 			if i == 0 {
 				change = ""
 			}
-			c.Compared = append(c.Compared, comparedPlan{change, file.Of(list[i].Plan)})
+			c.Compared = append(c.Compared, comparedPlan{change, list[i].StepDifference, file.Of(list[i].Plan)})
 		}
 		return t.printJSON(c)
 	case markdown:
