@@ -6,7 +6,6 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/target"
-	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -145,16 +144,4 @@ func attentionWords(b *build) string {
 		return render.Python(kernel)
 	}
 	return render.Python("flex")
-}
-
-// checkPackages warns of what a kernel that the job names imports, which neither
-// TorchTitan nor torch brings.
-func (v *version) checkPackages(j *job.Job, diags *diag.List) {
-	for _, kernel := range []string{flexFlash, varlen} {
-		named := j.Execution.Attention.Value == kernel || j.Constraints.MayBe("attention", kernel)
-		if library := attentionPackage(j, kernel); named && library != "" && lacksKernel(j, kernel) == "" {
-			diags.Warn(NeedsPackage, j.Sources.Range("execution.attention"), "The image needs a further package",
-				fmt.Sprintf("attention = %q makes TorchTitan import %s, which neither it nor torch requires; the run stops at start without it.", kernel, library))
-		}
-	}
 }

@@ -290,3 +290,27 @@ func (v *version) checkRecompute(j *job.Job, diags *diag.List) {
 	diags.Error(UnsupportedExecution, j.Sources.Range("constraints.layout.recompute_modules"), "Recompute that TorchTitan does not have",
 		fmt.Sprintf("TorchTitan %s chooses operations, not modules: recompute_modules can only be [\"op\"]. %s", v.name, capability.Offers("constraints.layout.recompute_modules")))
 }
+
+// dispatcherPackage is what TorchTitan's dispatchers but the first import: Buffer in
+// 0.2.2, ElasticBuffer of DeepEP 2 and HybridEPBuffer in 0.3.0 (distributed/deepep).
+const dispatcherPackage = "DeepEP (deep_ep; of version 2 with 0.3.0, for hybridep its hybrid-ep branch)"
+
+// checkPackages warns of what an option that the job names imports, which neither
+// TorchTitan nor torch brings.
+func (v *version) checkPackages(j *job.Job, diags *diag.List) {
+	warn := func(option, value, library string) {
+		diags.Warn(NeedsPackage, j.Sources.Range("execution."+option), "The image needs a further package",
+			fmt.Sprintf("%s = %q makes TorchTitan import %s, which neither it nor torch requires; the run stops at start without it.", option, value, library))
+	}
+	for _, kernel := range []string{flexFlash, varlen} {
+		named := j.Execution.Attention.Value == kernel || j.Constraints.MayBe("attention", kernel)
+		if library := attentionPackage(j, kernel); named && library != "" && lacksKernel(j, kernel) == "" {
+			warn("attention", kernel, library)
+		}
+	}
+	for _, dispatcher := range []string{"deepep", "hybridep"} {
+		if j.Model.MoE != nil && (j.Execution.MoEDispatcher.Value == dispatcher || j.Constraints.MayBe("moe_dispatcher", dispatcher)) {
+			warn("moe_dispatcher", dispatcher, dispatcherPackage)
+		}
+	}
+}

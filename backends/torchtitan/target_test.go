@@ -362,3 +362,24 @@ func TestExpertsOverTensorRanks(t *testing.T) {
 		}
 	}
 }
+
+// TestDispatcherPackage: a dispatcher of another package is warned of, also where it is
+// one of several.
+func TestDispatcherPackage(t *testing.T) {
+	for version, model := range map[string]job.Model{"0.2.2": latentModel(), "0.3.0": expertModel()} {
+		for _, asked := range [][]string{{"deepep"}, {"alltoall", "deepep"}, {"alltoall"}, nil} {
+			j := testJob(version, model, 4)
+			switch {
+			case len(asked) == 1:
+				j.Execution.MoEDispatcher = job.Some(asked[0])
+			case len(asked) > 1:
+				j.Constraints.Execution = map[string][]string{"moe_dispatcher": asked}
+			}
+			_, diags := Backend{}.Target(j)
+			warned := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == NeedsPackage && strings.Contains(d.Detail, "DeepEP") })
+			if diags.HasErrors() || warned != slices.Contains(asked, "deepep") {
+				t.Errorf("%s, %v: %v", version, asked, diags)
+			}
+		}
+	}
+}
