@@ -104,11 +104,16 @@ func TestDurations(t *testing.T) {
 }
 
 // TestCompareStages: a comparison shortens runs of equal chunks, so that its columns
-// stay readable.
+// stay readable. What a step differs by has a range where it is known.
 func TestCompareStages(t *testing.T) {
 	interleaved := example()
 	interleaved.Layout.VirtualPipeline, interleaved.Layout.StageLayers = 16, slices.Repeat([]int{1}, 32)
-	if got := Compare("llama", []Compared{{"as it is", example()}, {"virtual", interleaved}}); !strings.Contains(got, "17 + 15") || !strings.Contains(got, "32 x 1\n") {
+	list := []Compared{{Change: "as it is", Plan: example()}, {Change: "virtual", Plan: interleaved}}
+	if got := Compare("llama", list); !strings.Contains(got, "17 + 15") || !strings.Contains(got, "32 x 1\n") || strings.Contains(got, "90 % range") {
+		t.Error(got)
+	}
+	list[1].StepDifference = &[2]float64{-0.021, 0.034}
+	if got := Compare("llama", list); !strings.Contains(strings.Join(strings.Fields(got), " "), "difference, 90 % range -2.1 % to +3.4 % matrix") {
 		t.Error(got)
 	}
 }
