@@ -118,30 +118,70 @@ func predictionOf(p *plan.Plan) *Prediction {
 }
 
 // Compare reports what changed from old to new. Jobs are matched by their names;
-// where each side has one job without a match, that one was renamed.
+// of those without a match on either side, what is most alike was renamed.
 func Compare(old, new []Build) *Report {
 	r := &Report{FormatVersion: FormatVersion, Jobs: []Job{}}
 	before, after := byName(old), byName(new)
-	gone, come := without(before, after), without(after, before)
-	if len(gone) == 1 && len(come) == 1 {
-		j := compare(before[gone[0]], after[come[0]])
-		j.Was = gone[0]
+	was := renamed(before, after)
+	for name, b := range after {
+		old := cmp.Or(was[name], name)
+		j := compare(cmp.Or(before[old], &Build{}), b)
+		j.Was = was[name]
 		r.Jobs = append(r.Jobs, j)
-		gone, come = nil, nil
+		delete(before, old)
 	}
-	for _, name := range gone {
-		r.Jobs = append(r.Jobs, compare(before[name], &Build{}))
-	}
-	for _, name := range come {
-		r.Jobs = append(r.Jobs, compare(&Build{}, after[name]))
-	}
-	for name, b := range before {
-		if after[name] != nil {
-			r.Jobs = append(r.Jobs, compare(b, after[name]))
-		}
+	for _, b := range before {
+		r.Jobs = append(r.Jobs, compare(b, &Build{}))
 	}
 	slices.SortFunc(r.Jobs, func(a, b Job) int { return cmp.Compare(a.Name, b.Name) })
 	return r
+}
+
+// renamed are the names of before by those of after, of jobs that either side alone has
+// under its name. A change that renames several jobs is reviewed as one that renames one:
+// those with the fewest values that differ are one job, unless less is the same.
+func renamed(before, after map[string]*Build) map[string]string {
+	type pair struct {
+		old, new  string
+		different int
+	}
+	var pairs []pair
+	come := without(after, before)
+	for _, old := range without(before, after) {
+		for _, new := range come {
+			if same, different := common(before[old], after[new]); different <= same {
+				pairs = append(pairs, pair{old, new, different})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.different, b.different) })
+	was, taken := map[string]string{}, map[string]bool{}
+	for _, p := range pairs {
+		if was[p.new] == "" && !taken[p.old] {
+			was[p.new], taken[p.old] = p.old, true
+		}
+	}
+	return was
+}
+
+// common counts the values of both jobs, over all backends: those that are the same on
+// the other side, and those that are not.
+func common(old, new *Build) (same, different int) {
+	count := func(of, other *Build) {
+		for backend, list := range of.Values {
+			there := byPath(other.Values[backend])
+			for i := range list {
+				if v := there[list[i].Path]; v != nil && reflect.DeepEqual(v.Value, list[i].Value) {
+					same++
+				} else {
+					different++
+				}
+			}
+		}
+	}
+	count(old, new)
+	count(new, old)
+	return same, different
 }
 
 func byName(builds []Build) map[string]*Build {

@@ -58,7 +58,9 @@ func TestGolden(t *testing.T) {
 		record.Value{Path: "slurm.partition", Value: "a|b`c", Origin: "spec:site.hcl:2"},
 		record.Value{Path: "training.colour", Value: "red", Origin: "default:"})
 	new.Plans["torchtitan"], new.Values["torchtitan"] = new.Plans["megatron"], new.Values["megatron"]
-	r := Compare([]Build{old, build("gone", 1)}, []Build{new, build("new1", 1), build("new2", 1)})
+	gone := build("gone", 1)
+	gone.Values["megatron"] = []record.Value{{Path: "model.layers", Value: 3.0, Origin: "spec:job.hcl:3"}} // nothing like the new ones
+	r := Compare([]Build{old, gone}, []Build{new, build("new1", 1), build("new2", 1)})
 	sarif, err := json.MarshalIndent(r.SARIF("jobs", "1.0"), "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +132,20 @@ func TestGravest(t *testing.T) {
 		t.Errorf("a renamed job: %+v", r.Jobs)
 	} else if text := r.Text(); !strings.HasPrefix(text, "b: was a, nothing else changed\n") {
 		t.Errorf("a renamed job: %s", text)
+	}
+	// Of several, the most alike are one job, whatever their names; what is left is new or gone.
+	list := func(seed float64, more ...record.Value) []record.Value {
+		return append([]record.Value{v("training.seed", seed), v("model.layers", 32.0), v("training.precision", "bf16"), v("training.steps", 10.0)}, more...)
+	}
+	faster := v("training.optimizer.learning_rate", 2.0)
+	r := Compare([]Build{build("a", 1, list(1)...), build("b", 1, list(2)...), build("f", 1, v("model.layers", 3.0))},
+		[]Build{build("c", 1, list(2, faster)...), build("d", 1, list(1)...), build("e", 1, list(3, faster)...)})
+	var was []string
+	for _, j := range r.Jobs {
+		was = append(was, j.Name+" was "+j.Was)
+	}
+	if got := strings.Join(was, ", "); got != "c was b, d was a, e was , f was " || r.Gravest() != schema.Convergence {
+		t.Errorf("renamed jobs: %s, %v", got, r.Gravest())
 	}
 }
 
