@@ -112,7 +112,11 @@ class Joined:
 
     def __getitem__(self, stretch):
         low, high, _ = stretch.indices(len(self))
-        found = [part[max(low - first, 0) : max(high - first, 0)] for first, part in zip(self.first, self.parts)]
+        found, n = [self.parts[0][:0]], bisect.bisect_right(self.first, low) - 1
+        while low < high:
+            end = min(high, self.first[n + 1])
+            found.append(self.parts[n][low - self.first[n] : end - self.first[n]])
+            low, n = end, n + 1
         return np.concatenate(found)
 
 
@@ -214,11 +218,11 @@ class Lines:
 
     def after(self, position):
         """The lines behind a number of bytes."""
-        for name, first, end in zip(self.names, self.first, self.first[1:]):
-            if position < end:
-                with open(name, "rb") as file:
-                    file.seek(max(position - first, 0))
-                    yield from file
+        begin = bisect.bisect_right(self.first, position) - 1
+        for name, first in zip(self.names[begin:], self.first[begin:]):
+            with open(name, "rb") as file:
+                file.seek(max(position - first, 0))
+                yield from file
 
 
 class JSONLines:
