@@ -15,27 +15,20 @@ import (
 // TestKills kills a run at every operation on files of its saving, where there
 // is a Python: a complete checkpoint stays to resume from.
 // integration/torchtitan does the same with TorchTitan itself.
-func TestKills(t *testing.T) {
-	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3")
-	}
-	out, err := exec.Command(python, "testdata/kills.py", "templates", t.TempDir()).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Logf("%s", out)
-}
+func TestKills(t *testing.T) { runTemplates(t, "testdata/kills.py") }
 
 // TestFolders reads folders of files, and one file that holds the same.
-func TestFolders(t *testing.T) {
+func TestFolders(t *testing.T) { runTemplates(t, "testdata/reading.py") }
+
+// runTemplates runs a program that tries the emitted modules, where there is a Python.
+func runTemplates(t *testing.T, program string) {
+	t.Helper()
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3")
 	}
-	out, err := exec.Command(python, "testdata/reading.py", "templates", t.TempDir()).CombinedOutput()
+	out, err := exec.Command(python, program, "templates", t.TempDir()).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

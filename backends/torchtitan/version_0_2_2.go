@@ -306,12 +306,9 @@ func flexes022(f *family, j *job.Job) bool {
 // Hopper and its successor, and FlashAttention none (torch 2.11,
 // aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
 func fused022(j *job.Job) bool {
-	m, c := j.Model.Attention.MLA, computeCapability(&j.Cluster.GPU)
-	if m == nil {
-		return true
-	}
-	keys := m.QKNopeHeadDim + m.QKRopeHeadDim
-	return keys == m.VHeadDim || max(keys, m.VHeadDim) <= 128 || (c == 9 || c >= 10 && c < 11) && keys == 192 && m.VHeadDim == 128
+	keys, values := headWidths(&j.Model)
+	c := computeCapability(&j.Cluster.GPU)
+	return keys == values || max(keys, values) <= 128 || (c == 9 || c >= 10 && c < 11) && keys == 192 && values == 128
 }
 
 // llama022: the feed-forward size is int(2/3 · 4 · dim) rounded up to a
