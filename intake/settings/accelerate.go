@@ -18,7 +18,7 @@ func IsAccelerate(o tree.Object) bool {
 // alone is that no such file was read before; version is a release, "" the newest.
 func ReadAccelerate(d *draft.Draft, file, version string, root tree.Object, alone bool) {
 	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("accelerate.jsonl")}).read(d, file, root)
-	r.processes(r.whole("num_machines"), r.whole("num_processes"))
+	processes(d, max(r.whole("num_machines"), 1), r.whole("num_processes"), r.at(r.given["num_processes"]))
 	if _, named := r.given["deepspeed_config.deepspeed_config_file"]; !alone || named {
 		return
 	}
@@ -32,13 +32,14 @@ func ReadAccelerate(d *draft.Draft, file, version string, root tree.Object, alon
 	d.Default("execution.offload.parameters", false, draft.Place{})
 }
 
-// processes are those of all machines: one for each GPU.
-func (r *reading) processes(machines, all int64) {
-	machines = max(machines, 1)
-	if all > 0 && all%machines == 0 {
-		at := r.at(r.given["num_processes"])
-		r.d.Set("cluster.nodes", machines, at)
-		r.d.Set("cluster.gpus_per_node", all/machines, at)
+// processes sets nodes and GPUs by the processes of all machines, one for each GPU.
+// Nothing is known of what is not above zero.
+func processes(d *draft.Draft, machines, all int64, at draft.Place) {
+	if machines > 0 {
+		d.Set("cluster.nodes", machines, at)
+	}
+	if all > 0 && all%max(machines, 1) == 0 {
+		d.Set("cluster.gpus_per_node", all/max(machines, 1), at)
 	}
 }
 

@@ -23,6 +23,36 @@ type Word struct {
 // Option is an option of a command line, which counts before a configuration.
 type Option struct{ key key }
 
+// spelledOption is an option among words.
+type spelledOption struct {
+	name   string   // without its dashes
+	values []string // nil: none
+	at     draft.Place
+	open   bool // as of a word
+}
+
+// spelledOptions are the options among the words of a command: --name=value, --name and
+// the words behind it up to the next option.
+func spelledOptions(words []Word) (all []spelledOption) {
+	for i := 0; i < len(words); i++ {
+		name, dashes := strings.CutPrefix(words[i].Text, "--")
+		if !dashes {
+			continue
+		}
+		o := spelledOption{at: words[i].At, open: words[i].Open}
+		name, value, joined := strings.Cut(name, "=")
+		if o.name = name; joined {
+			o.values = []string{value}
+		}
+		for !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1].Text, "--") {
+			i++
+			o.values, o.open = append(o.values, words[i].Text), o.open || words[i].Open
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
 // TitanOptions are the options of TorchTitan among the words of a command, which
 // count before what its configuration says: --training.steps=10, --training.steps 10,
 // --compile.enable, --compile.no-enable. nil where the command starts something else.
@@ -30,21 +60,12 @@ func TitanOptions(words []Word) []Option {
 	table, _ := torchtitan.Tables(lastTOML)
 	var all []Option
 	known := false
-	for i := 0; i < len(words); i++ {
-		name, dashes := strings.CutPrefix(words[i].Text, "--")
-		name, value, joined := strings.Cut(name, "=")
-		if section, _, dotted := strings.Cut(name, "."); !dashes || !dotted || !table.Has(section) {
+	for _, o := range spelledOptions(words) {
+		name, values := o.name, o.values
+		if section, _, dotted := strings.Cut(name, "."); !dotted || !table.Has(section) {
 			continue
 		}
-		k := key{path: name, at: words[i].At, open: words[i].Open}
-		var values []string
-		if joined {
-			values = []string{value}
-		}
-		for !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1].Text, "--") {
-			i++
-			values, k.open = append(values, words[i].Text), k.open || words[i].Open
-		}
+		k := key{path: name, at: o.at, open: o.open}
 		entry, ok := table.Lookup(name)
 		if negated := strings.NewReplacer(".no-", ".", ".no_", ".").Replace(name); !ok && negated != name && len(values) == 0 {
 			if entry, ok = table.Lookup(negated); ok {

@@ -145,7 +145,7 @@ func Launcher(d *draft.Draft, file string, command []Word) bool {
 	}
 	trainer := Trainer(d, file, command)
 	start, script := -1, false
-	var machines, processes int64
+	var machines, ranks int64
 	var at draft.Place
 	for i, w := range words {
 		if start < 0 {
@@ -168,7 +168,7 @@ func Launcher(d *draft.Draft, file string, command []Word) bool {
 		case !script && name == "--num_machines" && err == nil && n > 0:
 			machines, at = n, places[i]
 		case !script && name == "--num_processes" && err == nil && n > 0:
-			processes, at = n, places[i]
+			ranks, at = n, places[i]
 		case strings.HasSuffix(w, ".py"):
 			script = true
 		case !strings.HasPrefix(w, "-"):
@@ -182,15 +182,10 @@ func Launcher(d *draft.Draft, file string, command []Word) bool {
 			d.Find(draft.Finding{Place: places[i], Name: name, Value: draft.Guarded(name, value), Verdict: draft.Unknown, Why: "an option of the training script, which ndc does not know"})
 		}
 	}
-	if processes > 0 {
+	if ranks > 0 {
 		machines = max(machines, 1)
-		if processes%machines == 0 {
-			d.Set("cluster.gpus_per_node", processes/machines, at)
-		}
 	}
-	if machines > 0 {
-		d.Set("cluster.nodes", machines, at)
-	}
+	processes(d, machines, ranks, at)
 	const layout = "constraints.layout."
 	replicas := d.Int("cluster.nodes") * d.Int("cluster.gpus_per_node")
 	if n := d.Int(layout+"micro_batch_size") * d.Int(layout+"micro_batches") * replicas; trainer && n > 0 && d.Int(layout+"tensor_parallel") <= 1 {

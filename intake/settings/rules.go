@@ -30,6 +30,7 @@ type rule struct {
 	Left     string         `json:"left"`     // why a job has nothing to say of it
 	Refused  string         `json:"refused"`  // why no job can say it
 	Now      string         `json:"now"`      // the key's later name
+	Default  any            `json:"default"`  // what the argument is where nothing is said
 	Source   string         `json:"source"`   // where the framework says so
 }
 

@@ -139,9 +139,11 @@ func (r *reading) key(k key) {
 	case draft.IsSecret(k.path, value):
 		o = unknown(draft.NoSecrets)
 		value = draft.Guarded(k.path, value)
-	case r.refused(entry, k) != nil:
-		o = unknown(r.refused(entry, k).Error())
 	default:
+		if problem := r.refused(entry, k); problem != nil {
+			o = unknown(problem.Error())
+			break
+		}
 		r.passed = append(r.passed, r.spell(k))
 		o = outcome{verdict: draft.Passed, why: class.Why}
 	}

@@ -298,9 +298,9 @@ func words(line string) []Word {
 func TestTrainer(t *testing.T) {
 	const auto = `{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}`
 	for line, want := range map[string]string{
-		"torchrun --nnodes 2 --nproc_per_node=4 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True --learning_rate 2e-5 --weight_decay 0. --max_steps 30 --lr_scheduler_type cosine --gradient_checkpointing True --mine 3": "global=64 nodes=2 gpus=4 micro=2 batches=4 precision=bf16 rate=2e-05 steps=30 schedule=cosine recompute=full unknown=[output_dir mine]",
-		"deepspeed --num_gpus 8 sft.py --deepspeed z.json --output_dir /o --fp16 --per_device_train_batch_size $B": "global=0 nodes=0 gpus=8 micro=0 batches=1 precision=fp16 rate=5e-05 steps=0 schedule=linear recompute=none unknown=[output_dir per_device_train_batch_size]",
-		"torchrun --nproc_per_node 8 other.py --deepspeed z.json --learning_rate 1":                                "global=0 nodes=0 gpus=0 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= unknown=[]",
+		"torchrun --nnodes 2 --nproc_per_node=4 sft.py --deepspeed z.json --output_dir /o --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True --learning_rate 2e-5 --weight_decay 0. --max_steps 30 --lr_scheduler_type cosine --gradient_checkpointing True --optim adamw_torch_fused --mine 3": "global=64 nodes=2 gpus=4 micro=2 batches=4 precision=bf16 rate=2e-05 steps=30 schedule=cosine recompute=full optimizer=adamw clip=1 seed=42 unknown=[output_dir mine]",
+		"deepspeed --num_gpus 8 sft.py --deepspeed z.json --output_dir /o --fp16 --optim sgd --seed 7 --per_device_train_batch_size $B":                                                                                                                                                                                  "global=0 nodes=0 gpus=8 micro=0 batches=1 precision=fp16 rate=5e-05 steps=0 schedule=linear recompute=none optimizer= clip=1 seed=7 unknown=[output_dir optim per_device_train_batch_size]",
+		"torchrun --nproc_per_node 8 other.py --deepspeed z.json --learning_rate 1": "global=0 nodes=0 gpus=0 micro=0 batches=0 precision= rate=0 steps=0 schedule= recompute= optimizer= clip=0 seed=0 unknown=[]",
 	} {
 		n, err := tree.JSON([]byte(auto))
 		if err != nil {
@@ -315,9 +315,9 @@ func TestTrainer(t *testing.T) {
 				unknown = append(unknown, f.Name)
 			}
 		}
-		got := fmt.Sprintf("global=%d nodes=%d gpus=%d micro=%d batches=%d precision=%s rate=%v steps=%d schedule=%s recompute=%s unknown=%v", d.Int("training.global_batch_size"), d.Int("cluster.nodes"), d.Int("cluster.gpus_per_node"),
+		got := fmt.Sprintf("global=%d nodes=%d gpus=%d micro=%d batches=%d precision=%s rate=%v steps=%d schedule=%s recompute=%s optimizer=%s clip=%v seed=%d unknown=%v", d.Int("training.global_batch_size"), d.Int("cluster.nodes"), d.Int("cluster.gpus_per_node"),
 			d.Int("constraints.layout.micro_batch_size"), d.Int("constraints.layout.micro_batches"), d.Text("training.precision"), d.Float("training.optimizer.learning_rate"),
-			d.Int("training.steps"), d.Text("training.schedule"), d.Text("constraints.layout.recompute"), unknown)
+			d.Int("training.steps"), d.Text("training.schedule"), d.Text("constraints.layout.recompute"), d.Text("training.optimizer"), d.Float("training.optimizer.gradient_clipping"), d.Int("training.seed"), unknown)
 		if got != want {
 			t.Errorf("%s:\n%s, want\n%s", line, got, want)
 		}

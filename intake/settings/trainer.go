@@ -24,26 +24,9 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 		return false
 	}
 	r := (&dialect{kind: DeepSpeedKind, rules: rulesOf("trainer.jsonl"), strange: "an option of the training script, which ndc does not know"}).read(d, file, nil, options...)
-	// What the Trainer takes where nothing is said (training_args.py).
-	for path, standard := range map[string]struct {
-		key   string
-		value any
-	}{
-		"constraints.layout.micro_batch_size":  {"per_device_train_batch_size", int64(8)},
-		"constraints.layout.micro_batches":     {"gradient_accumulation_steps", int64(1)},
-		"constraints.layout.recompute":         {"gradient_checkpointing", "none"},
-		"training.optimizer":                   {"optim", "adamw"},
-		"training.optimizer.learning_rate":     {"learning_rate", 5e-5},
-		"training.optimizer.weight_decay":      {"weight_decay", 0.0},
-		"training.optimizer.beta1":             {"adam_beta1", 0.9},
-		"training.optimizer.beta2":             {"adam_beta2", 0.999},
-		"training.optimizer.epsilon":           {"adam_epsilon", 1e-8},
-		"training.optimizer.gradient_clipping": {"max_grad_norm", 1.0},
-		"training.schedule":                    {"lr_scheduler_type", "linear"},
-		"training.seed":                        {"seed", int64(42)},
-	} {
-		if _, given := r.given[standard.key]; !given {
-			d.Default(path, standard.value, draft.Place{})
+	for name, u := range r.rules {
+		if _, given := r.given[name]; u.Default != nil && !given {
+			d.Default(u.Argument, typed(u.Argument, u.Default), draft.Place{})
 		}
 	}
 	return true
@@ -52,26 +35,13 @@ func Trainer(d *draft.Draft, file string, words []Word) bool {
 // trainerOptions are the options of a command as keys: --bf16 True, --bf16, --lr=1.
 func trainerOptions(words []Word) []Option {
 	var all []Option
-	for i := 0; i < len(words); i++ {
-		name, dashes := strings.CutPrefix(words[i].Text, "--")
-		if !dashes {
-			continue
-		}
-		name, value, joined := strings.Cut(name, "=")
-		k := key{path: strings.ReplaceAll(name, "-", "_"), at: words[i].At, open: words[i].Open}
-		values := []string{value}
-		if !joined {
-			values = nil
-		}
-		for !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1].Text, "--") {
-			i++
-			values, k.open = append(values, words[i].Text), k.open || words[i].Open
-		}
+	for _, o := range spelledOptions(words) {
 		kind := "float"
-		if len(values) == 1 && slices.Contains([]string{"true", "True", "false", "False"}, values[0]) {
+		if len(o.values) == 1 && slices.Contains([]string{"true", "True", "false", "False"}, o.values[0]) {
 			kind = "bool"
 		}
-		k.Value = spoken(schema.Option{Type: kind}, values)
+		k := key{path: strings.ReplaceAll(o.name, "-", "_"), at: o.at, open: o.open}
+		k.Value = spoken(schema.Option{Type: kind}, o.values)
 		all = append(all, Option{k})
 	}
 	return all
