@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/calibration"
@@ -79,7 +78,7 @@ func compare(t *terminal, argument string, flags *inputFlags, texts []string, ma
 func stepDifference(base, other *compiled) *[2]float64 {
 	a, b := base.plan, other.plan
 	if !a.Feasible || !b.Feasible || a.Input.GPU != b.Input.GPU || a.Input.Model != b.Input.Model || a.Input.ParametersTotal != b.Input.ParametersTotal ||
-		a.Time.StepSeconds == b.Time.StepSeconds && reflect.DeepEqual(&a.Layout, &b.Layout) && reflect.DeepEqual(&a.Execution, &b.Execution) {
+		a.Time.StepSeconds == b.Time.StepSeconds && len(view.Changes(&a.Layout, &a.Execution, &b.Layout, &b.Execution)) == 0 {
 		return nil
 	}
 	x, y := calibration.StepOf(b), calibration.StepOf(a)
