@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
@@ -36,24 +37,48 @@ func (e *Evaluator) Uncertain(l *plan.Layout, x *plan.Execution, out *uncertaint
 }
 
 // span is the 90 % range around a predicted step and what makes it wide. Its
-// upper end counts with a step that slows for want of memory.
+// upper end counts with a step that slows for want of memory, and with a network that
+// is slow enough for what hides behind compute to come out.
 func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds, limit *plan.NearLimit) (ends [2]units.Seconds, why string) {
 	var s uncertainty.Step
 	e.Uncertain(l, x, &s)
 	prior := e.Prior()
 	ratio := prior.Ratio(&s)
-	for i, r := range ratio.Range(0.9) {
-		ends[i] = t * units.Seconds(r)
-	}
+	above := prior.RatioBeside(&s, uncertainty.Network, e.hidden(l, x, &s, prior))
+	ends = [2]units.Seconds{t * units.Seconds(ratio.Quantile(0.05)), t * units.Seconds(above.Quantile(0.95))}
 	if limit != nil {
-		ends[1] = t * units.Seconds(e.memory.Crowd().Upper(ratio, 0.95, limit.Probability))
+		ends[1] = t * units.Seconds(e.memory.Crowd().Upper(above, 0.95, limit.Probability))
 	}
 	worst, share := prior.Cause(&s)
 	why = fmt.Sprintf("Least certain is %s, %.0f %% of the step.", worst.Words(), 100*share)
+	if without := ratio.Quantile(0.95); above.Quantile(0.95)-without > toldHidden {
+		why += fmt.Sprintf(" Of %+.1f %% above, %.1f are for communication that hides behind compute and would not on a slower network.",
+			100*(above.Quantile(0.95)-1), 100*(above.Quantile(0.95)-without))
+	}
 	if outside := uncertainty.Embedded().Of(e.job).Measured.Outside(e.job, l, e.runtime.Calibration.Time); len(outside) > 0 {
 		why += " It lies beyond what was measured: " + strings.Join(outside, ", ") + "."
 	}
 	return ends, why
+}
+
+// toldHidden is by what share of a step hidden communication raises the upper end of its
+// range where that is worth a sentence.
+const toldHidden = 0.01
+
+// hidden is how much longer a step takes for each e-fold by which the network between
+// nodes is slower than it is taken to be, in logarithms and beside what is exposed
+// of it already. It is that between the network that is predicted and one that is slower
+// by the 90 % range of its error.
+func (e *Evaluator) hidden(l *plan.Layout, x *plan.Execution, s *uncertainty.Step, p *uncertainty.Prior) float64 {
+	slower := uncertainty.Deviations(0.95) * math.Sqrt(p.Covariance[uncertainty.Network][uncertainty.Network])
+	if slower == 0 || e.job.Cluster.Network.Bandwidth == 0 {
+		return 0
+	}
+	j := *e.job
+	j.Cluster.Network.Bandwidth /= units.BytesPerSecond(math.Exp(slower))
+	total := e.run(l, x).total
+	exposed := total + s.Terms[uncertainty.Network]*units.Seconds(math.Expm1(slower))
+	return max(0, math.Log(float64(NewWith(&j, e.target, e.parameters).Step(l, x)/exposed))/slower)
 }
 
 // microBatchLines is the breakdown of one micro-batch on a pipeline rank.

@@ -181,7 +181,15 @@ func (p *Prior) shared(weights *[Count]float64) float64 {
 
 // Ratio is the distribution of measured over predicted time of a step.
 func (p *Prior) Ratio(s *Step) Normal {
+	return p.RatioBeside(s, Network, 0)
+}
+
+// RatioBeside is Ratio where a step grows with the error of one term by more than what it
+// spends on it, as it does with what hides behind other terms: by a share of itself more
+// for each e-fold.
+func (p *Prior) RatioBeside(s *Step, t Term, more float64) Normal {
 	w, mean := p.shares(&s.Terms)
+	w[t] += more
 	return Normal{mean, math.Sqrt(p.shared(&w) + p.Model*p.Model + p.own(s))}
 }
 

@@ -1,0 +1,48 @@
+package estimate
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/units"
+	"github.com/ndc-dev/ndc/tools/runtimes"
+)
+
+// TestHiddenNetwork: communication that hides behind compute makes a step less certain
+// as soon as a slower network would bring it out. The upper end of a range holds the step
+// on a network that is slower by the 90 % range of its error, the lower end is none of
+// its business, and a network with room to spare costs nothing.
+func TestHiddenNetwork(t *testing.T) {
+	l, x := single(128), execution()
+	l.TensorParallel, l.DataParallelShard, l.MicroBatches = 8, 16, 8
+	wide := func(bandwidth units.BytesPerSecond) (hidden float64, why string) {
+		j := jobOf(dense(), 16)
+		j.Cluster.Network.Bandwidth = bandwidth
+		e := New(j, targetOf(runtimes.Whole()))
+		step, prior := e.Step(&l, &x), e.Prior()
+		ends, why := e.span(&l, &x, step, nil)
+		slower := *j
+		slower.Cluster.Network.Bandwidth /= units.BytesPerSecond(math.Exp(1.645 * math.Sqrt(prior.Covariance[uncertainty.Network][uncertainty.Network])))
+		if on := New(&slower, targetOf(runtimes.Whole())).Step(&l, &x); ends[1] < on {
+			t.Errorf("%v: up to %v, on the slower network %v", bandwidth, ends[1], on)
+		}
+		var s uncertainty.Step
+		e.Uncertain(&l, &x, &s)
+		ratio := prior.Ratio(&s)
+		if want := step * units.Seconds(ratio.Quantile(0.05)); math.Abs(float64(ends[0]/want-1)) > 1e-9 {
+			t.Errorf("%v: from %v, want %v", bandwidth, ends[0], want)
+		}
+		return float64(ends[1]/step) - ratio.Quantile(0.95), why
+	}
+	plenty, silent := wide(400e9)
+	scarce, told := wide(12.5e9)
+	if plenty > 1e-4 || strings.Contains(silent, "hides") {
+		t.Errorf("a network with room to spare adds %.4f: %s", plenty, silent)
+	}
+	if scarce < 0.02 || !strings.Contains(told, "for communication that hides behind compute") {
+		t.Errorf("a network that is nearly too slow adds %.4f: %s", scarce, told)
+	}
+	t.Logf("%.3f, %.3f\n%s", plenty, scarce, told)
+}
