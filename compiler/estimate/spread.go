@@ -52,10 +52,14 @@ func (e *Evaluator) span(l *plan.Layout, x *plan.Execution, t units.Seconds, lim
 	worst, share := prior.Cause(&s)
 	why = fmt.Sprintf("Least certain is %s, %.0f %% of the step.", worst.Words(), 100*share)
 	if without := ratio.Quantile(0.95); above.Quantile(0.95)-without > toldHidden {
-		why += fmt.Sprintf(" Of %+.1f %% above, %.1f are for communication that hides behind compute and would not on a slower network.",
-			100*(above.Quantile(0.95)-1), 100*(above.Quantile(0.95)-without))
+		why += fmt.Sprintf(" Of what it may take longer, %.1f %% is communication that hides behind compute and would not on a slower network.",
+			100*(above.Quantile(0.95)-without))
 	}
-	if outside := uncertainty.Embedded().Of(e.job).Measured.Outside(e.job, l, e.runtime.Calibration.Time); len(outside) > 0 {
+	measured := &uncertainty.Embedded().Of(e.job).Measured
+	if rate := measured.OneSource(e.job); rate != "" {
+		why += " One source alone measured " + rate + "."
+	}
+	if outside := measured.Outside(e.job, l, e.runtime.Calibration.Time); len(outside) > 0 {
 		why += " It lies beyond what was measured: " + strings.Join(outside, ", ") + "."
 	}
 	return ends, why

@@ -41,7 +41,7 @@ func TestHiddenNetwork(t *testing.T) {
 	if plenty > 1e-4 || strings.Contains(silent, "hides") {
 		t.Errorf("a network with room to spare adds %.4f: %s", plenty, silent)
 	}
-	if scarce < 0.02 || !strings.Contains(told, "for communication that hides behind compute") {
+	if scarce < 0.02 || !strings.Contains(told, "communication that hides behind compute") {
 		t.Errorf("a network that is nearly too slow adds %.4f: %s", scarce, told)
 	}
 	t.Logf("%.3f, %.3f\n%s", plenty, scarce, told)

@@ -28,11 +28,18 @@ type Envelope struct {
 	ExpertParallel   int      `json:"expert_parallel"`
 	Experts          int      `json:"experts"`
 	Network          float64  `json:"network"` // least bytes per second and GPU between nodes
+
+	// Lone are the GPU types and rates that one source alone measured.
+	Lone    []string          `json:"lone"`
+	sources map[string]string // of each GPU type and rate the source; "" for several
 }
 
-// Add widens the envelope by a measured step; engine is the key of its
+// Add widens the envelope by a measured step of a source; engine is the key of its
 // calibration.
-func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine string) {
+func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine, source string) {
+	for _, name := range []string{gpuOf(j), rateOf(j)} {
+		v.measuredBy(name, source)
+	}
 	v.Engines = include(v.Engines, engine)
 	v.GPUTypes = include(v.GPUTypes, gpuOf(j))
 	v.Precisions = include(v.Precisions, j.Training.Precision)
@@ -49,6 +56,21 @@ func (v *Envelope) Add(j *job.Job, l *plan.Layout, engine string) {
 	v.Experts = max(v.Experts, experts(j))
 	if n := network(j); n > 0 && (v.Network == 0 || n < v.Network) {
 		v.Network = n
+	}
+}
+
+// measuredBy keeps the names that one source alone measured.
+func (v *Envelope) measuredBy(name, source string) {
+	before, known := v.sources[name]
+	switch {
+	case !known:
+		if v.sources == nil {
+			v.sources = map[string]string{}
+		}
+		v.sources[name], v.Lone = source, include(v.Lone, name)
+	case before != source && before != "":
+		v.sources[name] = ""
+		v.Lone = slices.DeleteFunc(v.Lone, func(lone string) bool { return lone == name })
 	}
 }
 
@@ -110,6 +132,13 @@ type Distance struct {
 	Network                 float64 // halvings below the slowest one
 	PCIe                    float64 // 1: a node without NVLink
 	Pattern                 float64 // 1: layers of several kinds, which nothing was fitted to
+
+	LoneGPU, LonePrecision bool // measured by one source alone
+}
+
+// lone reports whether one source alone measured what a distance by its name is from.
+func (d *Distance) lone(name string) bool {
+	return name == "gpu" && d.LoneGPU || name == "precision" && d.LonePrecision
 }
 
 // Named is a distance by its name in the data, which has to exist.
@@ -149,6 +178,7 @@ func (v *Envelope) Distance(j *job.Job, engine string) Distance {
 			*n.to = 1
 		}
 	}
+	d.LoneGPU, d.LonePrecision = slices.Contains(v.Lone, gpuOf(j)), v.OneSource(j) != ""
 	d.GPUs, d.Sequence = doublings(j.Cluster.GPUs(), v.GPUs), doublings(j.Model.SequenceLength, v.SequenceLength)
 	if n := experts(j); v.Experts > 0 {
 		d.Experts = doublings(n, [2]int{1, v.Experts})
@@ -236,6 +266,15 @@ func (v *Envelope) Outside(j *job.Job, l *plan.Layout, engine string) []string {
 		out = append(out, "layers of several kinds")
 	}
 	return out
+}
+
+// OneSource names the precision on a GPU that a job has where one source alone measured
+// it, empty where several did or none.
+func (v *Envelope) OneSource(j *job.Job) string {
+	if rate := rateOf(j); slices.Contains(v.Lone, rate) {
+		return rate
+	}
+	return ""
 }
 
 // measure is a number of a layout beside those that were measured.

@@ -1,6 +1,7 @@
 package uncertainty
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +18,8 @@ func measuredJob() (*job.Job, *plan.Layout, Envelope) {
 	other := *j
 	other.Cluster.GPU.Catalog, other.Training.Precision = "a100_80gb", "fp16"
 	var v Envelope
-	v.Add(j, l, "a")
-	v.Add(&other, l, "a")
+	v.Add(j, l, "a", "one")
+	v.Add(&other, l, "a", "one")
 	return j, l, v
 }
 
@@ -49,7 +50,7 @@ func TestOutside(t *testing.T) {
 		if got := strings.Join(v.Outside(j, l, "a"), "; "); c.says == "" && got != "" || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.says)
 		}
-		v.Add(j, l, "a")
+		v.Add(j, l, "a", "one")
 		if got := v.Outside(j, l, "a"); len(got) > 0 {
 			t.Errorf("%s: %q after it was measured", c.name, got)
 		}
@@ -80,7 +81,7 @@ func TestRates(t *testing.T) {
 func TestSequenceParts(t *testing.T) {
 	j, l, v := measuredJob()
 	j.Model.SequenceLength, l.ContextParallel = 65536, 8
-	v.Add(j, l, "a")
+	v.Add(j, l, "a", "one")
 	for _, c := range []struct {
 		context, sequence int
 		beyond            float64
@@ -93,5 +94,40 @@ func TestSequenceParts(t *testing.T) {
 		if short := c.context > 1 && c.sequence/c.context < 8192; said != short {
 			t.Errorf("%d ranks for %d tokens: %v", c.context, c.sequence, v.Outside(j, l, "a"))
 		}
+	}
+}
+
+// TestOneSource: a rate that one source measured is less certain than one that two did,
+// and more certain than one that nobody measured; by how much is what a second look at a
+// normal error leaves of it.
+func TestOneSource(t *testing.T) {
+	j, l, v := measuredJob()
+	if got := v.OneSource(j); got != "bf16 on h100_sxm" {
+		t.Errorf("one source measured %q", got)
+	}
+	r := Embedded()
+	spread := func(d Distance) float64 { return math.Sqrt(r.At(&r.Dense, d).Covariance[Linear][Linear]) }
+	lone := spread(v.Distance(j, "a"))
+	v.Add(j, l, "a", "one")
+	if got := spread(v.Distance(j, "a")); got != lone {
+		t.Errorf("a second step of the same source: %g, before %g", got, lone)
+	}
+	v.Add(j, l, "a", "two")
+	if got := v.OneSource(j); got != "" || !slices.Equal(v.Lone, []string{"a100_80gb", "fp16 on a100_80gb"}) {
+		t.Errorf("two sources: %q, %q", got, v.Lone)
+	}
+	several := spread(v.Distance(j, "a"))
+	unknown := spread(Distance{GPU: 1, Precision: 1})
+	if !(several < lone && lone < unknown) {
+		t.Errorf("spreads of several sources, one and none: %g, %g, %g", several, lone, unknown)
+	}
+	want := several * several
+	for i := range r.Growth {
+		if g := &r.Growth[i]; (g.With == "gpu" || g.With == "precision") && g.Includes(Linear) {
+			want += 1 / (1/(g.Spread*g.Spread) + 1/(several*several)) // variances of a normal error after one observation
+		}
+	}
+	if math.Abs(lone-math.Sqrt(want)) > 1e-12 {
+		t.Errorf("spread of one source %g, want %g", lone, math.Sqrt(want))
 	}
 }

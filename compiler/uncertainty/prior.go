@@ -128,7 +128,7 @@ func (r *Record) At(of *Kind, d Distance) *Prior {
 	}
 	for i := range r.Growth {
 		g := &r.Growth[i]
-		more := g.Spread * d.Named(g.With)
+		more := g.Spread * r.Far(g, &d)
 		for k := range Count {
 			for m := range Count {
 				if g.Includes(k) && g.Includes(m) {
@@ -138,6 +138,22 @@ func (r *Record) At(of *Kind, d Distance) *Prior {
 		}
 	}
 	return p
+}
+
+// Far is how many times its spread an error has at a distance. Of what one source
+// alone measured it has what that source leaves open, whose own steps are off by as much
+// as the best known of the terms: with g and σ their spreads, σ / √(g² + σ²) of it.
+func (r *Record) Far(g *Growth, d *Distance) float64 {
+	if !d.lone(g.With) {
+		return d.Named(g.With)
+	}
+	least := math.Inf(1)
+	for i := range r.Terms {
+		if g.Includes(TermNamed(r.Terms[i].Term)) {
+			least = min(least, r.Terms[i].Spread)
+		}
+	}
+	return least / math.Hypot(g.Spread, least)
 }
 
 // TermNamed is the term of a name in the data, which has to exist.

@@ -35,6 +35,7 @@ type witness struct {
 	shares         [uncertainty.Count]float64
 	distance       uncertainty.Distance // from what the other sources measured
 	ratio          float64              // logarithm of measured over predicted
+	source         string
 	machine, model string
 }
 
@@ -47,14 +48,14 @@ func witnesses(results []result, c *crossValidation) []witness {
 		if !ok || x.superseded {
 			continue
 		}
-		w := witness{x: x, ratio: -math.Log(predicted), machine: x.row.file + " " + x.job.Cluster.GPU.Catalog}
+		w := witness{x: x, ratio: -math.Log(predicted), source: x.row.file, machine: x.row.file + " " + x.job.Cluster.GPU.Catalog}
 		w.model = w.machine + " " + c.folds[x.row.ID] + " " + x.job.Training.Precision
 		w.terms()
 		out = append(out, w)
 	}
 	for i := range out {
 		w := &out[i]
-		others := envelope(out, func(o *witness) bool { return o.x.row.file != w.x.row.file && o.moe() == w.moe() })
+		others := envelope(out, func(o *witness) bool { return o.source != w.source && o.moe() == w.moe() })
 		w.stand(&others)
 	}
 	return out
@@ -82,7 +83,7 @@ func (w *witness) engine() string { return w.x.target.Runtime.Calibration.Time }
 func envelope(rows []witness, in func(*witness) bool) (v uncertainty.Envelope) {
 	for i := range rows {
 		if w := &rows[i]; in(w) {
-			v.Add(w.x.job, &w.x.layout, w.engine())
+			v.Add(w.x.job, &w.x.layout, w.engine(), w.source)
 		}
 	}
 	return v
@@ -125,7 +126,7 @@ func effects(r *uncertainty.Record) []effect {
 					n += s
 				}
 			}
-			return n * w.distance.Named(g.With)
+			return n * r.Far(g, &w.distance)
 		}})
 	}
 	kind := func(moe bool) func(*witness) float64 {
