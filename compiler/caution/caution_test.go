@@ -85,6 +85,26 @@ func TestWarnings(t *testing.T) {
 		}, "", ""},
 		{"few steps", func(_ *job.Job, p *plan.Plan) { p.Time.StepSeconds = 6000 }, "short-time-limit", "14 steps"},
 		{"no limit", func(j *job.Job, _ *plan.Plan) { j.Slurm.Time = 0 }, "no-time-limit", "27.8 hours"},
+		{"expected beyond the GPU-hours", func(j *job.Job, p *plan.Plan) {
+			p.Time.ExpectedSeconds, p.Time.ChosenAmong, p.Run.GPUHours = 10.2, 11, 990
+			j.Constraints.MaxGPUHours = job.Some(1000.0)
+		}, "limit-in-doubt", "keeps max_gpu_hours = 1000. Expected are 1009.8: the layout was chosen as the best of 11 predictions, and such a one errs in its favour on average. Leave the limit 1.0 % more room"},
+		{"expected beyond the time", func(j *job.Job, p *plan.Plan) {
+			p.Time.ExpectedSeconds = 10.2
+			j.Constraints.MaxTrainingTime = job.Some(units.Seconds(101000))
+		}, "limit-in-doubt", "max_training_time = "},
+		{"expected below the MFU", func(j *job.Job, p *plan.Plan) {
+			p.Time.ExpectedSeconds, p.Throughput.MFU = 10.2, 0.405
+			j.Constraints.MinMFU = job.Some(0.4)
+		}, "limit-in-doubt", "min_mfu = 0.4. Expected are 0.39706:"},
+		{"expected within", func(j *job.Job, p *plan.Plan) {
+			p.Time.ExpectedSeconds, p.Run.GPUHours, p.Run.Cost = 10.2, 970, 97
+			j.Constraints.MaxGPUHours, j.Constraints.MaxCost, j.Constraints.MaxTrainingTime = job.Some(1000.0), job.Some(100.0), job.Some(units.Seconds(103000))
+		}, "", ""},
+		{"pinned", func(j *job.Job, p *plan.Plan) {
+			p.Time.ExpectedSeconds, p.Run.GPUHours = 10, 1000
+			j.Constraints.MaxGPUHours = job.Some(1000.0)
+		}, "", ""},
 		{"years", func(_ *job.Job, p *plan.Plan) { p.Run.Seconds = 800 * day }, "long-run", "2.2 years"},
 		{"mock", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Mock = true }, "long-mock-run", ""},
 		{"mock trial", func(j *job.Job, p *plan.Plan) {

@@ -17,6 +17,8 @@ const (
 	// NoTimeLimit: a long run without slurm.time ends by a limit that it does not
 	// know.
 	NoTimeLimit diag.ID = "no-time-limit"
+	// LimitInDoubt: the run keeps a limit as it is predicted, and not as it is expected.
+	LimitInDoubt diag.ID = "limit-in-doubt"
 	// LongRun: the run takes longer than a year.
 	LongRun diag.ID = "long-run"
 	// LongMockRun: a long run trains on made-up tokens.
@@ -65,6 +67,7 @@ var summaries = map[diag.ID]string{
 	ChainTooShort:        "Chain ends before the run",
 	ShortTimeLimit:       "Time limit of minutes",
 	NoTimeLimit:          "Long run without a time limit",
+	LimitInDoubt:         "A limit that the run is expected to break",
 	LongRun:              "Run of more than a year",
 	LongMockRun:          "Long run on made-up data",
 	NothingSaved:         "Nothing is saved",

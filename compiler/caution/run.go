@@ -2,6 +2,7 @@ package caution
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -64,6 +65,38 @@ func (w *warner) length() {
 	if t.Data.Mock && r.Seconds > longMock {
 		w.warn(LongMockRun, "training.data.mock", "The run takes %s on %s, and its tokens are made up. Remove mock and name the sources, or train for fewer steps.", span(r.Seconds), units.Count(w.plan.Layout.GPUs(), "GPU"))
 	}
+}
+
+// doubtfulLimits compares the limits on the run with what it is expected to take. They
+// were held against its prediction, as the order of layouts is; the layout that was
+// chosen is expected to take longer.
+func (w *warner) doubtfulLimits() {
+	c, t := &w.job.Constraints, &w.plan.Time
+	longer := float64(units.Rounded(t.ExpectedSeconds) / units.Rounded(t.StepSeconds))
+	if longer <= 1 {
+		return
+	}
+	tell := func(name string, set bool, allowed, expected float64, write func(float64) string) {
+		if set && expected > allowed {
+			w.warn(LimitInDoubt, "constraints."+name, "As it is predicted the run keeps %s = %s. Expected are %s: the layout was chosen as the best of %d predictions, and such a one errs in its favour on average. Leave the limit %.1f %% more room, or calibrate.",
+				name, write(allowed), write(expected), t.ChosenAmong, 100*(expected/allowed-1))
+		}
+	}
+	number := func(n float64) string { return units.Significant(n, 5) }
+	tell("max_gpu_hours", c.MaxGPUHours.Set, c.MaxGPUHours.Value, w.plan.Run.GPUHours*longer, number)
+	tell("max_cost", c.MaxCost.Set, c.MaxCost.Value, w.plan.Run.Cost*longer, number)
+	tell("max_training_time", c.MaxTrainingTime.Set, float64(c.MaxTrainingTime.Value), float64(goodput.Longest(w.job, t.ExpectedSeconds)), clock)
+	if mfu := float64(w.plan.Throughput.MFU); mfu > 0 {
+		tell("min_mfu", c.MinMFU.Set, 1/c.MinMFU.Value, longer/mfu, func(n float64) string { return number(1 / n) })
+	}
+}
+
+// clock writes seconds, which are infinite where failures keep a run from its end.
+func clock(seconds float64) string {
+	if math.IsInf(seconds, 1) {
+		return "more than any number of hours"
+	}
+	return units.Seconds(seconds).Clock()
 }
 
 // unsaved warns of work that nobody will see.
