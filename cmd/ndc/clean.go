@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,9 +23,10 @@ func newClean(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "clean DIR", Short: "Remove outputs that no job claims", Args: takes(1, 1, "one DIR"),
 		Long: `Remove what ndc build wrote into the output folder of DIR for jobs that are not
-in its *.hcl files any more, or for backends that a job no longer has. Files
-that were edited since and files that ndc did not write stay. --dry-run lists
-what would be removed.`,
+in its *.hcl files any more, or for backends that a job no longer has. A DIR
+whose last job went claims nothing, as long as the ndc.lock.hcl in it tells that
+jobs were built there. Files that were edited since and files that ndc did not
+write stay. --dry-run lists what would be removed.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := newTerminal(stdout, stderr, flags.json)
 			w, err := claimed(t, args[0], &flags)
@@ -55,11 +57,30 @@ func claimed(t *terminal, dir string, flags *inputFlags) (*lang.Workspace, error
 		return nil, usageError(fmt.Sprintf("%s is a file, and jobs of files beside it may have outputs in the same folder. Name the folder of the jobs.", dir))
 	}
 	w, diags := load(dir, flags)
+	if onlySaysNoJob(diags) && hadJobs(dir) {
+		return w, nil
+	}
 	t.diagnostics(diags, w.Files)
 	if diags.HasErrors() {
 		return nil, exitError(exitInput)
 	}
 	return w, nil
+}
+
+// onlySaysNoJob reports whether a folder was read without any mistake but that
+// it has no job.
+func onlySaysNoJob(diags diag.List) bool {
+	return diags.HasErrors() && !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && !saysNoJob(d)
+	})
+}
+
+// hadJobs reports whether jobs of a folder were built: build leaves a lock beside
+// them. Without one a folder without jobs is more likely a slip than one whose jobs
+// all went, and the outputs in it may be those of jobs elsewhere (-o).
+func hadJobs(dir string) bool {
+	l, diags := readLock(disk{}, filepath.ToSlash(dir))
+	return !diags.HasErrors() && l != nil && len(l.Plans) > 0
 }
 
 // clean removes, or only lists, the files of ndc in folders that no job
