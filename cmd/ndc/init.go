@@ -244,7 +244,7 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 			_ = os.RemoveAll(filepath.FromSlash(root)) // git obeys it, whatever is fetched now
 		}
 	}
-	if known == nil && i.readonly {
+	if known == nil && i.readonly && !i.mayBeNewest(call, address) {
 		i.fail(IDFetch, call.At, cannotFetch, "%s has not the module %q with this source and version, and --lockfile=readonly leaves it as it is. Run ndc init without it, and commit the lock.", lock.Name, address)
 		return "", "", false
 	}
@@ -256,6 +256,24 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 	i.modules = append(i.modules, *m)
 	i.compare(i.lock.Module(address), m, source, call.At)
 	return path.Join(root, source.Inner), root, true
+}
+
+// mayBeNewest reports whether a module that is to be upgraded may turn out to be
+// what the lock has: only what is there now tells.
+func (i *initializer) mayBeNewest(call *lang.Call, address string) bool {
+	locked := i.lock.Module(address)
+	return i.upgrade && locked != nil && locked.Satisfies(call.Source, call.Version)
+}
+
+// identity says which of a module's versions it is, shortly.
+func identity(m *lock.Module) string {
+	switch commit := m.Commit[:min(12, len(m.Commit))]; {
+	case m.Version != "":
+		return fmt.Sprintf("version %s (commit %s)", m.Version, commit)
+	case commit != "":
+		return "commit " + commit
+	}
+	return "files of hash " + m.Hash
 }
 
 // compare warns where a version that the lock has is another commit of the same
@@ -283,8 +301,12 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 		return nil, fmt.Errorf("it has no folder %q", source.Inner)
 	}
 	sums, hash := lock.Sums(got.files.Content)
+	m := &lock.Module{Address: address, Source: call.Source, Version: got.version, Commit: got.commit, Hash: hash}
 	if known != nil && hash != known.Hash {
 		return nil, fmt.Errorf("what is there now is not what %s has the hash of, although it has the same name. If that is meant to be, run ndc init --upgrade; otherwise ask who changed it", lock.Name)
+	}
+	if locked := i.lock.Module(address); i.readonly && *m != *locked {
+		return nil, fmt.Errorf("%s has module %q as %s, --upgrade would take %s, and --lockfile=readonly leaves the lock as it is", lock.Name, address, identity(locked), identity(m))
 	}
 	i.alone(func() {
 		var p planted
@@ -295,7 +317,6 @@ func (i *initializer) fetch(call *lang.Call, c *caller, source lock.Source, know
 	if err != nil {
 		return nil, err
 	}
-	m := &lock.Module{Address: address, Source: call.Source, Version: got.version, Commit: got.commit, Hash: hash}
 	i.tell("fetched", m)
 	if n := len(got.files.LeftOut); n > 0 {
 		i.diags.Warn(IDLeftOut, call.At, "Parts of a module are left out", fmt.Sprintf("Links and submodules are not fetched: %s.", strings.Join(got.files.LeftOut[:min(n, 5)], ", ")))
