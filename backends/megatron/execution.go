@@ -2,8 +2,6 @@ package megatron
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ndc-dev/ndc/backends/execution"
 	"github.com/ndc-dev/ndc/backends/slurm"
@@ -14,16 +12,8 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// gpuMajor is the major compute capability; 9 (Hopper) when the GPU does not
-// state one, because its rules are the stricter ones.
-func gpuMajor(g *job.GPU) int {
-	major, _, _ := strings.Cut(g.ComputeCapability, ".")
-	n, err := strconv.Atoi(major)
-	if err != nil {
-		return 9
-	}
-	return n
-}
+// gpuMajor is the major compute capability.
+func gpuMajor(g *job.GPU) int { return int(g.Capability()) }
 
 // row is what a release does with one option of execution.
 type row = execution.Row[written]

@@ -30,11 +30,11 @@ const (
 // attentionPackage is the package beside torch that a kernel needs on the job's
 // GPU, "" where it needs none.
 func attentionPackage(j *job.Job, kernel string) string {
-	c := computeCapability(&j.Cluster.GPU)
+	c := j.Cluster.GPU.Capability()
 	switch {
 	case kernel == flexFlash, kernel == varlen && c >= 10:
 		return packageFlash4
-	case kernel == varlen && (c == 0 || c >= 9):
+	case kernel == varlen && c >= 9:
 		return packageFlash3
 	}
 	return ""
@@ -71,7 +71,7 @@ func lacksKernel(j *job.Job, kernel string) string {
 // (flash_attn/cute/interface.py: none in the backward pass of compute capability 12).
 // Heads wider than 128 have kernels whose tiles do not divide the blocks of 256 × 128.
 func lacksFlexFlash(j *job.Job) string {
-	if c := computeCapability(&j.Cluster.GPU); c != 0 && (c < 9 || c >= 11) {
+	if c := j.Cluster.GPU.Capability(); c < 9 || c >= 11 {
 		return fmt.Sprintf("flex_flash is FlashAttention 4 under a mask, which has kernels for compute capability 9 and 10 (Hopper, B200 to GB300); %s has %s.", j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability)
 	}
 	if keys, values := headWidths(&j.Model); max(keys, values) > 128 {
@@ -88,10 +88,10 @@ func lacksVarlen(j *job.Job) string {
 	if j.Model.Attention.Sinks {
 		return "With attention sinks varlen learns wrong queries and keys: torch 2.14 drops, without an error, the gradient of the log-sum-exp that sinks scale the output by. flash and flex_flash have it."
 	}
-	c := computeCapability(&j.Cluster.GPU)
+	c := j.Cluster.GPU.Capability()
 	keys, values := headWidths(&j.Model)
 	switch {
-	case c != 0 && (c < 8 || c >= 11):
+	case c < 8 || c >= 11:
 		return fmt.Sprintf("varlen is FlashAttention 2, 3 or 4 on compute capability 8, 9 or 10; %s has %s.", j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability)
 	case keys != values:
 		return fmt.Sprintf("With varlen torch 2.14 takes the output to be as wide as the keys, and the model is built wrong. It has %d for keys and %d for values.", keys, values)
@@ -125,7 +125,7 @@ func offersAttention(j *job.Job) (offers []target.Offer) {
 // _create_cp_block_mask), and FlashAttention 4 works on 256 rows at a time after
 // Hopper.
 func cutsMask(j *job.Job, kernel string) bool {
-	return kernel != varlen && (kernel != flexFlash || computeCapability(&j.Cluster.GPU) < 10)
+	return kernel != varlen && (kernel != flexFlash || j.Cluster.GPU.Capability() < 10)
 }
 
 // attentionRules are the rules that the kernels bring.

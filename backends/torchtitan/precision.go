@@ -2,7 +2,6 @@ package torchtitan
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/capability"
@@ -28,8 +27,8 @@ func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 		refuse("precision", fmt.Sprintf("TorchTitan %s computes in %s, not in %s. %s", v.name, strings.Join(v.precisionNames(), ", "), t.Precision, capability.Alternatives(capability.Of("training.precision", t.Precision))))
 		return
 	}
-	if c := computeCapability(&j.Cluster.GPU); c != 0 && c < p.capability {
-		refuse("precision", fmt.Sprintf("%s needs compute capability %g; %s has %s.", t.Precision, p.capability, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
+	if g := &j.Cluster.GPU; g.ComputeCapability != "" && g.Capability() < p.capability {
+		refuse("precision", fmt.Sprintf("%s needs compute capability %g; %s has %s.", t.Precision, p.capability, g.Name, g.ComputeCapability))
 	}
 	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
 		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", v.name, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
@@ -54,15 +53,6 @@ func (v *version) precisionNames() []string {
 		names[i] = p.name
 	}
 	return names
-}
-
-// computeCapability is the compute capability as a number, 0 when unknown.
-func computeCapability(g *job.GPU) float64 {
-	c, err := strconv.ParseFloat(g.ComputeCapability, 64)
-	if err != nil {
-		return 0
-	}
-	return c
 }
 
 // unquantizedNames are parts of module names that stay in bf16: the head under

@@ -36,7 +36,7 @@ func (v *version) runtime(f *family, j *job.Job) runtime.Runtime {
 			CompilesLoss: true,                                                           // compile.components = ["model", "loss"]; of a chunked loss what a chunk runs
 		},
 	}
-	r.Experts.LaunchedTogether = computeCapability(&j.Cluster.GPU) >= 9 // torch._grouped_mm; before, a loop (models/deepseek_v3/model/args.py)
+	r.Experts.LaunchedTogether = j.Cluster.GPU.Capability() >= 9 // torch._grouped_mm; before, a loop (models/deepseek_v3/model/args.py)
 	v.own(&r, f, j)
 	return r
 }

@@ -81,6 +81,7 @@ func TestAttentionKernel(t *testing.T) {
 		{"0.2.2", "8.0", latentModel(), false, "sdpa"}, // no wider than 128
 		{"0.2.2", "8.0", wide, false, "flex"},
 		{"0.2.2", "9.0", wide, false, "sdpa"},
+		{"0.2.2", "", wide, false, "sdpa"}, // taken for Hopper
 		{"0.2.2", "10.3", wide, false, "sdpa"},
 		{"0.2.2", "12.0", wide, false, "flex"},
 		{"0.2.2", "9.0", wider, false, "flex"},

@@ -307,7 +307,7 @@ func flexes022(f *family, j *job.Job) bool {
 // aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
 func fused022(j *job.Job) bool {
 	keys, values := headWidths(&j.Model)
-	c := computeCapability(&j.Cluster.GPU)
+	c := j.Cluster.GPU.Capability()
 	return keys == values || max(keys, values) <= 128 || (c == 9 || c >= 10 && c < 11) && keys == 192 && values == 128
 }
 
@@ -408,7 +408,7 @@ func experts022(b *build) string {
 		{"score_func", r.Score, "spec: model.moe.router"}, {"route_norm", normalizes(r), ""},
 		{"route_scale", scaling(r), ""}, {"gate_bias", r.Bias, ""},
 		{"score_before_experts", false, "scores weigh the experts' outputs"},
-		{"use_grouped_mm", computeCapability(&b.j.Cluster.GPU) == 0 || computeCapability(&b.j.Cluster.GPU) >= 9, "on GPUs of capability 9.0 and above"},
+		{"use_grouped_mm", b.j.Cluster.GPU.Capability() >= 9, "on GPUs of capability 9.0 and above"},
 		{"load_balance_coeff", render.PythonExpression(nullable(balanceRate(r))), "update of the balancing bias per step"},
 	}
 	if r.Groups > 1 {

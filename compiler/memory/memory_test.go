@@ -99,6 +99,19 @@ func TestKorthikanti(t *testing.T) {
 	}
 }
 
+// TestUnknownGeneration: a GPU that does not say which it is has the workspaces of
+// Hopper, whose options its job gets, too.
+func TestUnknownGeneration(t *testing.T) {
+	workspaces := func(capability string) int64 {
+		j := gpt(1024, 16, 1024)
+		j.Cluster.GPU.ComputeCapability = capability
+		return New(j, wholeTarget()).workspaces(&shape{})
+	}
+	if unknown, hopper, before := workspaces(""), workspaces("9.0"), workspaces("8.0"); unknown != hopper || hopper <= before {
+		t.Errorf("workspaces of %d bytes, on Hopper %d, before it %d", unknown, hopper, before)
+	}
+}
+
 // targetOf is a target with nothing but what memory reads.
 func targetOf(r runtime.Runtime) *target.Target {
 	t := wholeTarget()

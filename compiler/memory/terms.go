@@ -3,9 +3,6 @@ package memory
 import (
 	"math"
 
-	"strconv"
-	"strings"
-
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/runtime"
@@ -108,7 +105,7 @@ func (m *Model) weights(l *layer, kind int, s *shape) {
 // all layers share.
 func (m *Model) workspaces(s *shape) int64 {
 	n := int64(overheads["workspace"])
-	if m.hopper() {
+	if m.job.Cluster.GPU.Capability() >= 9 {
 		n = int64(overheads["workspace_hopper"])
 	}
 	if m.arch.Model.MoE != nil && m.runtime.Experts.GroupedStreams {
@@ -122,11 +119,4 @@ func (m *Model) workspaces(s *shape) int64 {
 		n += 4 * int64(m.arch.Model.SequenceLength) * program.RotaryDimensions(m.arch.Model)
 	}
 	return n
-}
-
-// hopper reports whether the GPU has compute capability 9.0 or later.
-func (m *Model) hopper() bool {
-	major, _, _ := strings.Cut(m.job.Cluster.GPU.ComputeCapability, ".")
-	n, err := strconv.Atoi(major)
-	return err == nil && n >= 9
 }

@@ -1,6 +1,10 @@
 package job
 
-import "github.com/ndc-dev/ndc/lang/units"
+import (
+	"strconv"
+
+	"github.com/ndc-dev/ndc/lang/units"
+)
 
 // Cluster is the hardware the job runs on.
 type Cluster struct {
@@ -49,6 +53,17 @@ type GPU struct {
 	ComputeCapability string // "9.0"; "" unknown
 	SMs               int
 	Power             float64 // watts; 0: unknown
+}
+
+// Capability is the compute capability as a number: 9.0 (Hopper), whose rules are the
+// stricter ones, where the GPU states none. Whoever refuses what a generation lacks
+// asks ComputeCapability whether it is known.
+func (g *GPU) Capability() float64 {
+	c, err := strconv.ParseFloat(g.ComputeCapability, 64)
+	if err != nil {
+		return 9
+	}
+	return c
 }
 
 // PeakFLOPS holds dense peaks per data type; zero: the GPU lacks the type.

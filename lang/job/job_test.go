@@ -45,6 +45,15 @@ func TestPeak(t *testing.T) {
 	}
 }
 
+// TestCapability: a GPU that does not say which it is, is taken for Hopper.
+func TestCapability(t *testing.T) {
+	for stated, want := range map[string]float64{"": 9, "7.0": 7, "10.3": 10.3} {
+		if got := (&GPU{ComputeCapability: stated}).Capability(); got != want {
+			t.Errorf("compute_capability %q is %v, want %v", stated, got, want)
+		}
+	}
+}
+
 func TestIntChoice(t *testing.T) {
 	for _, c := range []struct {
 		name         string
