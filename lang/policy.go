@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,6 +149,7 @@ func (l *loader) judge(p *policy, given map[string]cty.Value, j *job.Job) plan.P
 	if v := t.args["severity"]; v != nil && !v.bad {
 		verdict.Severity = v.parsed.(string)
 	}
+	verdict.Condition = legible(l.asked(p.block.Body.Attributes["condition"].Expr, s))
 	ok, message := l.holds(t)
 	if verdict.OK = ok; ok || message == "" {
 		return verdict
@@ -201,21 +203,22 @@ func legible(message string) string {
 // mostReadings is how many values a message tells.
 const mostReadings = 6
 
+// asked is a condition as written, with the values of what it reads that is no plan's:
+// "plan.run.gpu_hours <= var.most (var.most is 200000)". Conditions that ask the same of
+// every plan are the same text.
+func (l *loader) asked(expr hclsyntax.Expression, s scope) string {
+	text := l.source(expr.Range())
+	if told := l.told(expr, s, func(root string) bool { return s.given[root] == cty.NilVal }, entire); len(told) > 0 {
+		text += " (" + strings.Join(told, ", ") + ")"
+	}
+	return text
+}
+
 // readings tells what an expression read: "plan.run.gpu_hours is 231000".
 func (l *loader) readings(expr hclsyntax.Expression, s scope) string {
-	variables, ok := l.resolve(expr, s)
-	if !ok {
+	told := l.told(expr, s, func(string) bool { return true }, shown)
+	if told == nil {
 		return "its values cannot be told"
-	}
-	var told []string
-	for _, t := range expr.Variables() {
-		v, diags := t.TraverseAbs(&hcl.EvalContext{Variables: variables})
-		if diags.HasErrors() {
-			continue // read by try() or can() alone
-		}
-		if text := l.source(t.SourceRange()) + " is " + shown(v); !slices.Contains(told, text) {
-			told = append(told, text)
-		}
 	}
 	switch n := len(told); {
 	case n == 0:
@@ -228,6 +231,29 @@ func (l *loader) readings(expr hclsyntax.Expression, s scope) string {
 	return told[0]
 }
 
+// told lists what an expression reads of some roots, as write puts the values; nil when
+// that cannot be told.
+func (l *loader) told(expr hclsyntax.Expression, s scope, of func(root string) bool, write func(cty.Value) string) []string {
+	variables, ok := l.resolve(expr, s)
+	if !ok {
+		return nil
+	}
+	told := []string{}
+	for _, t := range expr.Variables() {
+		if !of(t.RootName()) {
+			continue
+		}
+		v, diags := t.TraverseAbs(&hcl.EvalContext{Variables: variables})
+		if diags.HasErrors() {
+			continue // read by try() or can() alone
+		}
+		if text := l.source(t.SourceRange()) + " is " + write(v); !slices.Contains(told, text) {
+			told = append(told, text)
+		}
+	}
+	return told
+}
+
 // source is what stands at a place of a file.
 func (l *loader) source(r hcl.Range) string {
 	src := l.files[r.Filename]
@@ -235,6 +261,20 @@ func (l *loader) source(r hcl.Range) string {
 		return "it"
 	}
 	return strings.Join(strings.Fields(string(src[r.Start.Byte:r.End.Byte])), " ")
+}
+
+// entire is shown, with a hash of what is not written out.
+func entire(v cty.Value) string {
+	text := shown(v)
+	if t := v.Type(); v.IsNull() || t == cty.Number || t == cty.Bool {
+		return text
+	}
+	written, err := ctyjson.Marshal(v, v.Type())
+	if err != nil || strings.Contains(text, string(written)) {
+		return text
+	}
+	sum := sha256.Sum256(written)
+	return fmt.Sprintf("%s, of hash %x", text, sum[:6])
 }
 
 // shown writes a value out when it is short, and describes it else.

@@ -18,6 +18,8 @@ type Verdict struct {
 	OK       bool   `json:"ok"`
 	Severity string `json:"severity"` // error or warning
 	Message  string `json:"message"`  // why it is not met; "" when it is
+	// Condition is what it asks; "" of a plan that does not say.
+	Condition string `json:"condition"`
 }
 
 // policyKey tells policies of a plan apart: modules that are called several times
@@ -36,13 +38,13 @@ func verdicts(p *plan.Plan) (keys []policyKey, by map[policyKey]*Verdict) {
 	for _, v := range p.Policies {
 		k := policyKey{v.Name, count[v.Name]}
 		count[v.Name]++
-		keys, by[k] = append(keys, k), &Verdict{v.OK, v.Severity, v.Message}
+		keys, by[k] = append(keys, k), &Verdict{v.OK, v.Severity, v.Message, v.Condition}
 	}
 	return keys, by
 }
 
-// policies lists those that came, went, are met or not met otherwise, or have
-// another severity, in the order of the plans. Of a plan that is new, and of one
+// policies lists those that came, went, are met or not met otherwise, ask something
+// else, or have another severity, in the order of the plans. Of a plan that is new, and of one
 // that has no other side to compare with, those that are not met count; one that
 // is not feasible was asked for none.
 func policies(old, new *plan.Plan) []Policy {
@@ -55,7 +57,7 @@ func policies(old, new *plan.Plan) []Policy {
 	compared := old != nil && old.Feasible
 	for _, k := range are {
 		a, b := before[k], after[k]
-		if compared && (a == nil || a.OK != b.OK || a.Severity != b.Severity) || !compared && !b.OK {
+		if compared && (a == nil || a.OK != b.OK || a.Severity != b.Severity || asksElse(a, b)) || !compared && !b.OK {
 			list = append(list, Policy{k.name, a, b})
 		}
 	}
@@ -67,9 +69,17 @@ func policies(old, new *plan.Plan) []Policy {
 	return list
 }
 
+// asksElse reports whether a policy has another condition, where both plans say it.
+func asksElse(a, b *Verdict) bool {
+	return a.Condition != b.Condition && a.Condition != "" && b.Condition != ""
+}
+
 // told is the change in words.
 func (p *Policy) told() string {
 	told := fmt.Sprintf("%s %s -> %s", p.Name, p.Before.words(), p.After.words())
+	if p.Before != nil && p.After != nil && asksElse(p.Before, p.After) {
+		told += fmt.Sprintf(", which asked %s and asks %s", p.Before.Condition, p.After.Condition)
+	}
 	if p.After != nil && p.After.Message != "" {
 		told += ": " + oneLine(p.After.Message)
 	}

@@ -301,11 +301,15 @@ func TestPolicies(t *testing.T) {
 	budget, flash := plan.Policy{Name: "budget", OK: true, Severity: "error"}, plan.Policy{Name: "flash", OK: true, Severity: "error"}
 	tooMuch := plan.Policy{Name: "budget", Severity: "error", Message: "Too much."}
 	mild := plan.Policy{Name: "flash", OK: true, Severity: "warning"}
+	strict, weak := budget, budget
+	strict.Condition, weak.Condition = "plan.run.gpu_hours <= var.most (var.most is 10)", "plan.run.gpu_hours <= var.most (var.most is 20)"
 	for _, c := range []struct {
 		name     string
 		old, new []Build
 		want     []string
 	}{
+		{"weaker", with(strict), with(weak), []string{"budget met (error) -> met (error), which asked plan.run.gpu_hours <= var.most (var.most is 10) and asks plan.run.gpu_hours <= var.most (var.most is 20)"}},
+		{"of a plan that says no condition", with(budget), with(weak), nil},
 		{"same", with(budget, flash), with(budget, flash), nil},
 		{"broken", with(budget, flash), with(tooMuch, flash), []string{"budget met (error) -> not met (error): Too much."}},
 		{"mended", with(tooMuch), with(budget), []string{"budget not met (error) -> met (error)"}},

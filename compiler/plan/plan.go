@@ -353,6 +353,9 @@ type Policy struct {
 	OK       bool
 	Severity string // error or warning
 	Message  string // why it is not met; "" when it is
+	// Condition is what it asks, with what that reads beside the plan; "" of a plan
+	// that was made before conditions were recorded.
+	Condition string
 }
 
 // Override is a part of the scripts that a template of the job's site says.

@@ -396,10 +396,11 @@ type CalibratedTerm struct {
 
 // Policy says whether the plan meets one of the policies that apply to it.
 type Policy struct {
-	Name     string `json:"name"`
-	OK       bool   `json:"ok"`
-	Severity string `json:"severity"` // error or warning
-	Message  string `json:"message"`  // why it is not met; empty when it is
+	Name      string `json:"name"`
+	OK        bool   `json:"ok"`
+	Severity  string `json:"severity"`  // error or warning
+	Message   string `json:"message"`   // why it is not met; empty when it is
+	Condition string `json:"condition"` // as written, with the values that it reads beside the plan
 }
 
 // Override is a part of the scripts that a template of the job's site says.
