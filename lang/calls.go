@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -42,6 +43,33 @@ func IsArchive(name string) bool {
 
 // Calls lists the module blocks of a file, or of all *.hcl files of a folder.
 func Calls(fsys fs.FS, name string) ([]Call, diag.List) {
+	var calls []Call
+	blocks, diags := blocksOf(fsys, name)
+	for _, b := range blocks {
+		if b.Type == "module" && len(b.Labels) == 1 && hclsyntax.ValidIdentifier(b.Labels[0]) {
+			c := Call{Name: b.Labels[0], At: rangeOf(b.DefRange())}
+			wrong := len(diags)
+			c.Source = written(b, "source", &c.At, &diags)
+			c.Version = written(b, "version", nil, &diags)
+			if wrong == len(diags) {
+				calls = append(calls, c)
+			}
+		}
+	}
+	return calls, diags
+}
+
+// Declares reports whether a file, or an *.hcl file of a folder, has a variable block of
+// a name. Files that cannot be read declare nothing.
+func Declares(fsys fs.FS, name, variable string) bool {
+	blocks, _ := blocksOf(fsys, name)
+	return slices.ContainsFunc(blocks, func(b *hclsyntax.Block) bool {
+		return b.Type == "variable" && len(b.Labels) == 1 && b.Labels[0] == variable
+	})
+}
+
+// blocksOf lists the blocks of a file, or of all *.hcl files of a folder.
+func blocksOf(fsys fs.FS, name string) (blocks []*hclsyntax.Block, diags diag.List) {
 	name = path.Clean(name)
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -60,29 +88,16 @@ func Calls(fsys fs.FS, name string) ([]Call, diag.List) {
 			}
 		}
 	}
-	var calls []Call
-	var diags diag.List
 	for _, name := range names {
 		src, wrong := ReadFile(fsys, name)
 		diags.Append(wrong)
 		body, wrong := parseSource(src, name)
 		diags.Append(wrong)
-		if body == nil {
-			continue
-		}
-		for _, b := range body.Blocks {
-			if b.Type == "module" && len(b.Labels) == 1 && hclsyntax.ValidIdentifier(b.Labels[0]) {
-				c := Call{Name: b.Labels[0], At: rangeOf(b.DefRange())}
-				wrong := len(diags)
-				c.Source = written(b, "source", &c.At, &diags)
-				c.Version = written(b, "version", nil, &diags)
-				if wrong == len(diags) {
-					calls = append(calls, c)
-				}
-			}
+		if body != nil {
+			blocks = append(blocks, body.Blocks...)
 		}
 	}
-	return calls, diags
+	return blocks, diags
 }
 
 // written is an argument that stands there as text, and its place.

@@ -57,11 +57,11 @@ it was written: a default that changed is a change.`,
 			if err != nil {
 				return err
 			}
-			before, err := builds(t, old, &flags)
+			before, err := builds(t, old, known(&flags, &old, &new))
 			if err != nil {
 				return err
 			}
-			after, err := builds(t, new, &flags)
+			after, err := builds(t, new, known(&flags, &new, &old))
 			if err != nil {
 				return err
 			}
@@ -242,6 +242,20 @@ func (s *side) holdsJobs() bool {
 
 func hasPlan(builds []review.Build, backend string) bool {
 	return slices.ContainsFunc(builds, func(b review.Build) bool { return b.Plans[backend] != nil })
+}
+
+// known is the flags without variables that the other side alone declares: what came
+// or went with the change has no value before or after it.
+func known(flags *inputFlags, s, other *side) *inputFlags {
+	mine := *flags
+	mine.variables = slices.DeleteFunc(slices.Clone(flags.variables), func(a lang.VariableArg) bool {
+		return a.File == "" && !s.declares(a.Name) && other.declares(a.Name)
+	})
+	return &mine
+}
+
+func (s *side) declares(variable string) bool {
+	return s.fsys != nil && s.holdsJobs() && lang.Declares(s.fsys, s.name, variable)
 }
 
 // builds reads the outputs of a side, or plans its jobs.
