@@ -379,3 +379,33 @@ func TestInfeasible(t *testing.T) {
 		t.Error(last)
 	}
 }
+
+// TestEnvironment: a variable that decides how a job is computed is no matter of its
+// launch, wherever it stands; the gravest of those that differ counts.
+func TestEnvironment(t *testing.T) {
+	was := map[string]any{"NVTE_FLASH_ATTN": "1", "HF_HOME": "/a", "NCCL_DEBUG": "WARN"}
+	for _, c := range []struct {
+		path        string
+		value       any
+		effect, why string
+	}{
+		{"slurm.environment", map[string]any{"NVTE_FLASH_ATTN": "1", "HF_HOME": "/b", "NCCL_DEBUG": "INFO"}, "launch", ""},
+		{"slurm.environment", map[string]any{"NVTE_FLASH_ATTN": "1", "NCCL_DEBUG": "WARN"}, "launch", ""},
+		{"slurm.environment", map[string]any{"NVTE_FLASH_ATTN": "0", "HF_HOME": "/b", "NCCL_DEBUG": "WARN"}, "execution", "NVTE_FLASH_ATTN decides which kernels Transformer Engine runs"},
+		{"slurm.environment", map[string]any{"NVTE_DPA_FP8_RECIPE": "F16"}, "convergence", "NVTE_DPA_FP8_RECIPE decides the precision of attention's products"},
+		{`slurm.environment["NCCL_ALGO"]`, "Ring", "execution", "NCCL_ALGO decides how NCCL moves data"},
+		{`backend.environment["NVIDIA_TF32_OVERRIDE"]`, "0", "convergence", "NVIDIA_TF32_OVERRIDE decides whether fp32 products are computed in TF32"},
+		{"cluster.network.environment", map[string]any{"HF_HOME": "/b"}, "execution", ""},
+	} {
+		old := []Build{build("train", 10, record.Value{Path: "slurm.environment", Value: was, Origin: "spec:job.hcl:4"})}
+		value := record.Value{Path: c.path, Value: c.value, Origin: "spec:job.hcl:4"}
+		more := []record.Value{value}
+		if c.path != "slurm.environment" {
+			more = []record.Value{{Path: "slurm.environment", Value: was, Origin: "spec:job.hcl:4"}, value}
+		}
+		changes := Compare(old, []Build{build("train", 10, more...)}).Jobs[0].Changes
+		if len(changes) != 1 || changes[0].Path != c.path || changes[0].Effect != c.effect || changes[0].Why != c.why {
+			t.Errorf("%s = %v: %+v, want %s, %q", c.path, c.value, changes, c.effect, c.why)
+		}
+	}
+}
