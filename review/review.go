@@ -271,6 +271,7 @@ func (j *Job) add(backend string, changes []Change) {
 // differences lists the values that differ, both lists being in the order of
 // their paths.
 func differences(old, new []record.Value) []Change {
+	old, new = entryByEntry(old, new), entryByEntry(new, old)
 	before, after := byPath(old), byPath(new)
 	var changes []Change
 	add := func(path string, a, b *record.Value) {
@@ -295,6 +296,23 @@ func differences(old, new []record.Value) []Change {
 		}
 	}
 	return changes
+}
+
+// entryByEntry is a list with each map in entries that the other list has in entries,
+// as record tells a map that several files say together.
+func entryByEntry(list, other []record.Value) []record.Value {
+	var told []record.Value
+	for _, v := range list {
+		m, _ := v.Value.(map[string]any)
+		if m == nil || !slices.ContainsFunc(other, func(o record.Value) bool { return strings.HasPrefix(o.Path, v.Path+"[") }) {
+			told = append(told, v)
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			told = append(told, record.Value{Path: record.EntryPath(v.Path, key), Value: m[key], Origin: v.Origin})
+		}
+	}
+	return told
 }
 
 // comparable leaves out what the plan of one side settled where that of the other is

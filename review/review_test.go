@@ -397,15 +397,38 @@ func TestEnvironment(t *testing.T) {
 		{`backend.environment["NVIDIA_TF32_OVERRIDE"]`, "0", "convergence", "NVIDIA_TF32_OVERRIDE decides whether fp32 products are computed in TF32"},
 		{"cluster.network.environment", map[string]any{"HF_HOME": "/b"}, "execution", ""},
 	} {
-		old := []Build{build("train", 10, record.Value{Path: "slurm.environment", Value: was, Origin: "spec:job.hcl:4"})}
-		value := record.Value{Path: c.path, Value: c.value, Origin: "spec:job.hcl:4"}
-		more := []record.Value{value}
-		if c.path != "slurm.environment" {
-			more = []record.Value{{Path: "slurm.environment", Value: was, Origin: "spec:job.hcl:4"}, value}
+		old := []Build{build("train", 10)}
+		if c.path == "slurm.environment" {
+			old = []Build{build("train", 10, record.Value{Path: c.path, Value: was, Origin: "spec:job.hcl:4"})}
 		}
-		changes := Compare(old, []Build{build("train", 10, more...)}).Jobs[0].Changes
+		changes := Compare(old, []Build{build("train", 10, record.Value{Path: c.path, Value: c.value, Origin: "spec:job.hcl:4"})}).Jobs[0].Changes
 		if len(changes) != 1 || changes[0].Path != c.path || changes[0].Effect != c.effect || changes[0].Why != c.why {
 			t.Errorf("%s = %v: %+v, want %s, %q", c.path, c.value, changes, c.effect, c.why)
+		}
+	}
+}
+
+// TestEntries: a map that a site says a part of is told entry by entry, and an entry that
+// stays is no change.
+func TestEntries(t *testing.T) {
+	old := []Build{build("train", 10, record.Value{Path: "slurm.environment", Value: map[string]any{"A": "1", "B": "1"}, Origin: "spec:job.hcl:4"})}
+	new := []Build{build("train", 10,
+		record.Value{Path: `slurm.environment["A"]`, Value: "1", Origin: "spec:job.hcl:4"},
+		record.Value{Path: `slurm.environment["B"]`, Value: "2", Origin: "spec:job.hcl:4"},
+		record.Value{Path: `slurm.environment["C"]`, Value: "3", Origin: "site:site.hcl:2"})}
+	for _, c := range []struct {
+		old, new []Build
+		want     []string
+	}{
+		{old, new, []string{`slurm.environment["B"] 1 -> 2`, `slurm.environment["C"] <nil> -> 3`}},
+		{new, old, []string{`slurm.environment["B"] 2 -> 1`, `slurm.environment["C"] 3 -> <nil>`}},
+	} {
+		var got []string
+		for _, change := range Compare(c.old, c.new).Jobs[0].Changes {
+			got = append(got, fmt.Sprintf("%s %v -> %v", change.Path, change.Old, change.New))
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Error(d)
 		}
 	}
 }

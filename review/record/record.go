@@ -72,7 +72,7 @@ func Of(j *job.Job, p *plan.Plan, place func(file string) string) []Value {
 		case s.Value == nil || p.HasLayout() && strings.HasPrefix(path, "execution."):
 		case mixed(j, path):
 			for key, v := range s.Value.(map[string]any) {
-				entry := entryPath(path, key)
+				entry := EntryPath(path, key)
 				list = append(list, Value{Path: entry, Value: plain(v), Origin: origin(entry)})
 			}
 		default:
@@ -108,14 +108,15 @@ func mixed(j *job.Job, path string) bool {
 		return false
 	}
 	for key := range entries {
-		if s, ok := j.Sources[entryPath(path, key)]; ok && s.Origin != j.Sources[path].Origin {
+		if s, ok := j.Sources[EntryPath(path, key)]; ok && s.Origin != j.Sources[path].Origin {
 			return true
 		}
 	}
 	return false
 }
 
-func entryPath(path, key string) string { return path + "[" + strconv.Quote(key) + "]" }
+// EntryPath is the path of an entry of a map whose entries are told one by one.
+func EntryPath(path, key string) string { return path + "[" + strconv.Quote(key) + "]" }
 
 // settled is the origin of what a plan has: that of the job where it says one
 // value, the plan's where the job leaves a choice.
