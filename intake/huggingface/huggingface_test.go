@@ -54,3 +54,34 @@ func TestFamiliesHaveSources(t *testing.T) {
 		}
 	})
 }
+
+// TestMPTPositions: what says where tokens stand in MPT is said in its attention; a
+// rotation that the language does not have is named, and never learned positions.
+func TestMPTPositions(t *testing.T) {
+	for _, c := range []struct {
+		says    string
+		want    string
+		theta   float64
+		unknown bool
+	}{
+		{`"attn_config": {"alibi": true}`, "alibi", 0, false},
+		{`"attn_config": {"alibi": false}`, "learned", 0, false},
+		{`"attn_config": {"alibi": false}, "learned_pos_emb": false`, "none", 0, false},
+		{`"attn_config": {"alibi": false, "rope": true}, "learned_pos_emb": false`, "rope", 10000, false},
+		{`"attn_config": {"alibi": false, "rope": true, "rope_theta": 500000, "rope_impl": "hf", "rope_hf_config": {"type": "no_scaling"}}`, "rope", 500000, false},
+		{`"attn_config": {"alibi": false, "rope": true, "rope_impl": "dail", "rope_dail_config": {"type": "xpos"}}`, "xpos", 0, true},
+		{`"attn_config": {"alibi": false, "rope": true, "rope_impl": "hf", "rope_hf_config": {"type": "dynamic"}}`, "dynamic", 0, true},
+	} {
+		d, err := read(t, `{"model_type": "mpt", "n_layers": 4, "d_model": 256, "n_heads": 4, "vocab_size": 1000, `+c.says+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unknown := false
+		for _, f := range d.Findings {
+			unknown = unknown || f.Name == "attn_config" && f.Verdict == draft.Unknown
+		}
+		if got := d.Text("model.position_embedding"); got != c.want || d.Float("model.position_embedding.theta") != c.theta || unknown != c.unknown {
+			t.Errorf("%s: %s with theta %v, not understood: %v", c.says, got, d.Float("model.position_embedding.theta"), unknown)
+		}
+	}
+}

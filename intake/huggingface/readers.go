@@ -169,14 +169,48 @@ func (r *reading) expansion(m tree.Member) outcome {
 	return outcome{}
 }
 
-func (r *reading) mptAttention(m tree.Member) outcome {
-	kind := "learned"
-	if n, ok := m.Object().Find("alibi"); ok {
-		if on, _ := n.Truth(); on {
-			kind = "alibi"
+// mptRotation is "rope", or the kind of rotation that the language does not have: MPT's
+// code says it in the settings of the implementation that it takes.
+func mptRotation(attention tree.Object) string {
+	plain, settings := "original", "rope_dail_config"
+	if n, ok := attention.Find("rope_impl"); ok && n.Text() == "hf" {
+		plain, settings = "no_scaling", "rope_hf_config"
+	}
+	if n, ok := attention.Find(settings); ok {
+		if kind, ok := n.Object().Find("type"); ok && kind.Text() != plain {
+			return kind.Text()
 		}
 	}
+	return "rope"
+}
+
+// mptAttention follows llm-foundry's config_defaults.py, whose models say more than the
+// class of transformers reads.
+func (r *reading) mptAttention(m tree.Member) outcome {
+	on := func(o tree.Object, key string) bool {
+		n, ok := o.Find(key)
+		truth, _ := n.Truth()
+		return ok && truth
+	}
+	kind := "none"
+	switch attention := m.Object(); {
+	case on(attention, "alibi"):
+		kind = "alibi"
+	case on(attention, "rope"):
+		if kind = mptRotation(attention); kind == "rope" {
+			theta := 10000.0
+			if n, ok := attention.Find("rope_theta"); ok {
+				theta, _ = n.Float()
+			}
+			r.set("model.position_embedding.theta", theta, m)
+		}
+	case on(r.object, "learned_pos_emb"):
+		kind = "learned"
+	}
 	r.set("model.position_embedding", kind, m)
+	if !slices.Contains([]string{"none", "alibi", "rope", "learned"}, kind) {
+		return unknown("no positions of the language: " + kind)
+	}
 	if n, ok := m.Object().Find("kv_n_heads"); ok {
 		if heads, ok := n.Int(); ok {
 			r.set("model.kv_heads", heads, m)

@@ -2,8 +2,10 @@ package megatron
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ndc-dev/ndc/intake/draft"
 )
@@ -39,6 +41,21 @@ var follow = map[string][]string{
 	"model.mlp_bias":                       {"model.attention_bias"}, // one option switches both
 }
 
+// labelled are the blocks of a job by whose label something else is trained.
+var labelled = []string{"model.position_embedding", "training.optimizer", "training.schedule"}
+
+// unreadLabel stands where a label has to be said, which no variable can: the word of the
+// launch, which the language does not have, so that the job is refused at its line.
+func (r *reading) unreadLabel(path string) string {
+	word := r.unreadWords[path]
+	if word == "" || strings.ContainsFunc(word, func(c rune) bool {
+		return c != '_' && c != '-' && (c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c))
+	}) {
+		return "unread"
+	}
+	return word
+}
+
 // ask takes back what was made of options that are there and could not be read,
 // such as the release's defaults: a layout is not pinned by these, and what is
 // trained has to be said.
@@ -54,6 +71,8 @@ func (r *reading) ask() {
 		for _, path := range append([]string{argument}, follow[argument]...) {
 			switch {
 			case !silent(path):
+			case slices.Contains(labelled, path):
+				r.set(path, r.unreadLabel(path))
 			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
 				r.d.Remove(path)
 			case strings.HasPrefix(path, "training.optimizer."), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
@@ -171,8 +190,8 @@ func (r *reading) positions() {
 	const rope, scaling = "model.position_embedding", "model.position_embedding.scaling"
 	const alone = "latent attention scales its positions by --rope-type yarn alone"
 	d := r.d
-	if r.has("use_rotary_position_embeddings") { // arguments.py: whatever type is said
-		r.set(rope, "rope")
+	if o := r.given["use_rotary_position_embeddings"]; o != nil { // arguments.py: whatever type is said
+		d.Set(rope, "rope", r.at(o.line))
 	}
 	if d.Text(rope) != "rope" {
 		kind, said := d.Get(rope)

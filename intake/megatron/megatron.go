@@ -51,19 +51,21 @@ func (o *option) first() string {
 
 // reading is one launch being read.
 type reading struct {
-	d          *draft.Draft
-	file       string
-	version    string
-	table      *schema.Table
-	classes    *schema.Classes
-	given      map[string]*option // by the attribute that they set, as far as it is read
-	words      map[string]bool    // the options of the command line, as written
-	quiet      bool               // defaults are being read, of which nobody wants to hear
-	passed     []string           // extra_args
-	findAt     map[string]int     // finding of an option that may be passed on, by its name
-	fewer      string             // the precision of fewer than 16 bits that is asked for; ""
-	unread     map[string]bool    // the arguments of options that are there and could not be read
-	rampTokens float64            // after which the batch has grown, where the launch says tokens
+	d       *draft.Draft
+	file    string
+	version string
+	table   *schema.Table
+	classes *schema.Classes
+	given   map[string]*option // by the attribute that they set, as far as it is read
+	words   map[string]bool    // the options of the command line, as written
+	quiet   bool               // defaults are being read, of which nobody wants to hear
+	passed  []string           // extra_args
+	findAt  map[string]int     // finding of an option that may be passed on, by its name
+	fewer   string             // the precision of fewer than 16 bits that is asked for; ""
+	unread  map[string]bool    // the arguments of options that are there and could not be read
+	// unreadWords are their words, where the option has one whatever a run knows.
+	unreadWords map[string]string
+	rampTokens  float64 // after which the batch has grown, where the launch says tokens
 }
 
 // Command finds the launch of Megatron-LM among the commands of a script: the
@@ -114,7 +116,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	if table == nil {
 		return fmt.Errorf("ndc does not emit for Megatron-LM %s", version)
 	}
-	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}, unread: map[string]bool{}}
+	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}, unread: map[string]bool{}, unreadWords: map[string]string{}}
 	for i := range options {
 		r.words[options[i].name] = true
 	}
@@ -282,7 +284,7 @@ func (r *reading) option(o *option) {
 	r.trim(o, &entry)
 	_, former := rows()[o.long].Former[o.first()]
 	if p := r.table.Check(o.long, o.texts()...); p != nil && !o.open && !former {
-		r.unread[argument] = true
+		r.unread[argument], r.unreadWords[argument] = true, o.first()
 		r.find(o, draft.Unknown, "", p.Error())
 		return
 	}
@@ -293,7 +295,9 @@ func (r *reading) option(o *option) {
 	}
 	if read := readers[o.long]; read != nil || class.Kind == schema.Job {
 		result := r.value(o, class.Argument)
-		r.unread[argument] = r.unread[argument] || result.verdict == draft.Unknown
+		if result.verdict == draft.Unknown {
+			r.unread[argument], r.unreadWords[argument] = true, o.first()
+		}
 		r.report(o, class.Argument, result)
 		return
 	}

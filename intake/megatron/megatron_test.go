@@ -299,6 +299,34 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
+// TestUnreadLabel: a kind of positions, of optimizer or of schedule that the language does
+// not have, or that only a run knows, is never the release's default: a label that is none
+// refuses the job.
+func TestUnreadLabel(t *testing.T) {
+	for options, want := range map[string]string{
+		"":                                 "learned adamw linear",
+		"--position-embedding-type mrope":  "mrope adamw linear",
+		"--position-embedding-type xpos":   "xpos adamw linear",
+		"--position-embedding-type $KIND":  "unread adamw linear",
+		"--position-embedding-type? rope?": "unread adamw linear",
+		"--position-embedding-type $KIND --use-rotary-position-embeddings": "rope adamw linear",
+		"--optimizer lion --lr-decay-style inverse-square-root":            "learned lion inverse-square-root",
+	} {
+		d := draft.New()
+		c := command("pretrain_gpt.py " + options)
+		for i, w := range c.Words {
+			c.Words[i].Open = strings.Contains(w.Text, "$")
+			c.Words[i].Text, c.Words[i].Maybe = strings.CutSuffix(w.Text, "?")
+		}
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join([]string{d.Text("model.position_embedding"), d.Text("training.optimizer"), d.Text("training.schedule")}, " "); got != want {
+			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestUnread: where an option is there and only a run knows its value, or whether
 // it is there, the job neither pins the release's default nor trains with it.
 func TestUnread(t *testing.T) {
