@@ -459,7 +459,7 @@ func TestCatalogueNames(t *testing.T) {
 			"nemotron_h_8b", "nemotron_h_47b", "nemotron_h_56b", "nemotron_3_nano_30b_a3b", "nemotron_3_super_120b_a12b", "qwen3_next_80b_a3b",
 			"gpt_oss_20b", "gpt_oss_120b", "gemma2_27b", "debug", "debug_moe"},
 		"gpu": {"v100_32gb", "a100_40gb", "a100_80gb", "h100_sxm", "h100_96gb_500w", "h800", "h200", "gh200", "b200", "b300", "gb200", "gb300",
-			"a100_64gb", "a100_pcie_80gb", "h100_pcie", "h100_nvl", "h100_64gb", "h20", "l40s", "rtx_pro_6000_server", "v100_16gb"},
+			"a100_64gb", "a100_pcie_80gb", "h100_pcie", "h100_nvl", "h100_64gb", "h20", "l40s", "l4", "a10g", "rtx_4090", "rtx_pro_6000_server", "v100_16gb"},
 		"cluster": {"dgx_a100", "dgx_h100", "aws_p5", "h800_ib", "dgx_h200", "dgx_b200", "dgx_b300", "gb200_nvl72", "gb300_nvl72", "single_gpu",
 			"aws_p4d", "aws_p4de", "aws_p5e", "aws_p5en", "aws_p6_b200", "aws_p6e_gb200", "gcp_a3_mega", "gcp_a3_ultra", "gcp_a4",
 			"azure_nd_h100_v5", "azure_nd_h200_v5", "oci_h100", "leonardo", "alps", "jupiter", "marenostrum5"},
