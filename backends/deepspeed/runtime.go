@@ -30,7 +30,7 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 		Layers: runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true,
 			FP32Norm: j.Model.Norm.Kind == "rmsnorm", // models/llama/modeling_llama.py, LlamaRMSNorm; LayerNorm is torch's, one kernel (models/gpt2/modeling_gpt2.py)
 		},
-		Attention: runtime.Attention{Flash: "sdpa", Fused: "fused"}, // torch.nn.functional.scaled_dot_product_attention
+		Attention: runtime.Attention{Flash: sdpa(&j.Cluster.GPU), Fused: "fused"},
 		Experts:   runtime.Experts{FP32Combine: true, BalancesParts: true},
 		Recompute: runtime.Recompute{StopsEarly: true}, // train.py checkpoints with use_reentrant=False
 		Loss: runtime.Loss{
@@ -48,6 +48,16 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 	}
 	r.Buckets.ReturnsFP32 = v.has(returnsFP32)
 	return r
+}
+
+// sdpa is the kernel of torch.nn.functional.scaled_dot_product_attention, which has
+// FlashAttention from compute capability 8.0 on
+// (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, check_sm_version).
+func sdpa(g *job.GPU) string {
+	if g.Capability() < 8 {
+		return "memory_efficient"
+	}
+	return "sdpa"
 }
 
 // buckets are the sizes that every emitted configuration states, in elements.

@@ -160,6 +160,22 @@ func TestTargetDiagnostics(t *testing.T) {
 	}
 }
 
+// TestAttentionKernel: torch's attention has no FlashAttention before compute capability
+// 8.0, and what is timed is what runs.
+func TestAttentionKernel(t *testing.T) {
+	for capability, want := range map[string]string{"7.0": "memory_efficient", "7.5": "memory_efficient", "8.0": "sdpa", "9.0": "sdpa", "": "sdpa"} {
+		j := tinyLlama(4)
+		j.Backend.Version, j.Cluster.GPU.ComputeCapability = "0.19.8", capability
+		tg, diags := Backend{}.Target(j)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := tg.Runtime.Attention.Flash; got != want {
+			t.Errorf("compute capability %q: %s, want %s", capability, got, want)
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -24,10 +24,11 @@ const (
 	Flex                            // FlexAttention, compiled for a mask
 	FlexFlash                       // FlexAttention, lowered to FlashAttention 4
 	Varlen                          // the newest FlashAttention, told where each sequence begins
+	MemoryEfficient                 // what SDPA picks before compute capability 8.0: no scores in memory, and no FlashAttention
 	kernelCount
 )
 
-var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1", "flex", "flex_flash", "varlen"}
+var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1", "flex", "flex_flash", "varlen", "memory_efficient"}
 
 // KernelNamed is the kernel of a name in the data files; an unknown one is a
 // programmer's mistake.

@@ -106,6 +106,19 @@ func TestVarlenBeforeHopper(t *testing.T) {
 	}
 }
 
+// TestMemoryEfficient: what a V100 has in FlashAttention's place takes twice as long as
+// that would, and less than products and softmax on their own.
+func TestMemoryEfficient(t *testing.T) {
+	g := &job.GPU{Name: "v100_32gb", ComputeCapability: "7.0", MemoryBandwidth: 900e9, PeakFLOPS: job.PeakFLOPS{FP16: 125e12, FP32: 15.7e12}}
+	total := func(k AttentionKernel) float64 {
+		f, b := NewDevice(g).Attention(&Attention{Kernel: k, DType: FP16, Batch: 1, Heads: 32, KVHeads: 32, Queries: 4096, Keys: 4096, HeadDim: 128, Causal: true})
+		return float64(f + b)
+	}
+	if over := total(MemoryEfficient) / total(FlashAttention2); math.Abs(over-2.1) > 1e-9 || total(MemoryEfficient) > total(Unfused) {
+		t.Errorf("%.3f times as long as FlashAttention 2; %.4g s, unfused %.4g s", over, total(MemoryEfficient), total(Unfused))
+	}
+}
+
 // TestNarrowBatches: what is as narrow as a head goes by the operands of its tiles, of
 // 128 rows and whole multiples of 64 columns, and never takes longer than what is wider.
 func TestNarrowBatches(t *testing.T) {

@@ -26,7 +26,7 @@ func (e *Evaluator) Describe(l *plan.Layout, x *plan.Execution) Description {
 	}
 	d.OffNVLink = e.offNVLink(l)
 	ends, why := e.span(l, x, d.Time.StepSeconds, d.Memory.NearLimit)
-	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(d.Time.StepSeconds, ends, why)
+	d.Time.StepRangeSeconds, d.Warnings = ends, e.warnings(e.kernel(x), d.Time.StepSeconds, ends, why)
 	d.Warnings = append(d.Warnings, e.weak(l, x, d.Time.StepSeconds)...)
 	d.Warnings = append(d.Warnings, e.uneven(l, x, d.Time.StepSeconds)...)
 	d.Warnings = append(d.Warnings, e.unplaced(l, x, d.Time.StepSeconds)...)

@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 
+	"github.com/ndc-dev/ndc/compiler/compute"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -42,13 +43,14 @@ const (
 )
 
 // warnings says what about a prediction and its range is doubtful, and why.
-func (e *Evaluator) warnings(t units.Seconds, ends [2]units.Seconds, why string) []plan.Warning {
+func (e *Evaluator) warnings(attention compute.AttentionKernel, t units.Seconds, ends [2]units.Seconds, why string) []plan.Warning {
 	var out []plan.Warning
 	if e.device.Extrapolated() {
-		out = append(out, plan.Warning{
-			ID: string(IDKernelsExtrapolated), Summary: "Kernel times are extrapolated",
-			Detail: fmt.Sprintf("No kernel was measured on %s: times are those of %s, scaled by the peaks of both.", e.job.Cluster.GPU.Name, e.device.Relative()),
-		})
+		detail := fmt.Sprintf("No kernel was measured on %s: times are those of %s, scaled by the peaks of both.", e.job.Cluster.GPU.Name, e.device.Relative())
+		if attention == compute.MemoryEfficient {
+			detail += " What is called flash attention is a memory-efficient kernel here, since FlashAttention begins with compute capability 8.0: it keeps no scores either, and takes about twice as long as FlashAttention 2 would."
+		}
+		out = append(out, plan.Warning{ID: string(IDKernelsExtrapolated), Summary: "Kernel times are extrapolated", Detail: detail})
 	}
 	low, high := units.Rounded(1-float64(ends[0]/t)), units.Rounded(float64(ends[1]/t)-1)
 	if max(low, high) > wide && t*units.Seconds(e.job.Training.Steps) > short {
