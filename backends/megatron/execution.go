@@ -91,8 +91,11 @@ func (v *version) execution() *execution.Table[written] {
 			x.Attention = j.Execution.Attention.Or(attention(j))
 		},
 		Conflicts: []target.Rule{
-			{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
+			{ID: RuleAttention, Reason: "the attention kernel lacks what is needed: fp32, sinks, latent attention, a GPU before compute capability 8.0 or, unfused, context parallelism", Breaks: func(f *target.Facts) bool {
 				m, kind := &f.Job.Model, f.Exec.Attention
+				if kind != "unfused" && gpuMajor(&f.Job.Cluster.GPU) < 8 { // Transformer Engine, dot_product_attention/utils.py: neither FlashAttention nor cuDNN's
+					return true
+				}
 				return f.Job.Training.Precision == "fp32" && kind != "unfused" || f.Layout.ContextParallel > 1 && kind == "unfused" ||
 					m.Attention.Sinks && kind == "flash" || m.Attention.MLA != nil && kind == "flash" && gpuMajor(&f.Job.Cluster.GPU) < 9
 			}},

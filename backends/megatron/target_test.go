@@ -101,6 +101,9 @@ func TestRules(t *testing.T) {
 		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Training.Precision, j.Execution.Attention = "fp32", job.Some("flash")
 		}},
+		{RuleAttention, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+			j.Cluster.GPU.ComputeCapability, j.Execution.Attention = "7.0", job.Some("flash")
+		}},
 		{RuleOverlapGather, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OverlapGradientReduce, j.Execution.OverlapParameterGather = job.Some(false), job.Some(true)
 		}},
