@@ -207,7 +207,14 @@ const mostReadings = 6
 // "plan.run.gpu_hours <= var.most (var.most is 200000)". Conditions that ask the same of
 // every plan are the same text.
 func (l *loader) asked(expr hclsyntax.Expression, s scope) string {
-	text := l.source(expr.Range())
+	for {
+		inner, ok := expr.(*hclsyntax.ParenthesesExpr)
+		if !ok {
+			break
+		}
+		expr = inner.Expression
+	}
+	text := l.withoutComments(expr.Range())
 	if told := l.told(expr, s, func(root string) bool { return s.given[root] == cty.NilVal }, entire); len(told) > 0 {
 		text += " (" + strings.Join(told, ", ") + ")"
 	}
@@ -275,6 +282,28 @@ func entire(v cty.Value) string {
 	}
 	sum := sha256.Sum256(written)
 	return fmt.Sprintf("%s, of hash %x", text, sum[:6])
+}
+
+// withoutComments is source without the comments in it.
+func (l *loader) withoutComments(r hcl.Range) string {
+	src := l.files[r.Filename]
+	if r.Start.Byte > r.End.Byte || r.End.Byte > len(src) {
+		return "it"
+	}
+	src = src[r.Start.Byte:r.End.Byte]
+	tokens, _ := hclsyntax.LexExpression(src, r.Filename, hcl.InitialPos)
+	var b strings.Builder
+	end := 0
+	for _, t := range tokens {
+		from, to := t.Range.Start.Byte, t.Range.End.Byte
+		b.Write(src[end:from]) // space
+		if end = to; t.Type == hclsyntax.TokenComment {
+			b.WriteByte(' ')
+			continue
+		}
+		b.Write(src[from:to])
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // shown writes a value out when it is short, and describes it else.
