@@ -61,6 +61,7 @@ it was written: a default that changed is a change.`,
 			if err != nil {
 				return err
 			}
+			new.base = old.base && len(before) > 0 // all of OLD is gone
 			after, err := builds(t, new, known(&flags, &new, &old))
 			if err != nil {
 				return err
@@ -120,7 +121,7 @@ type side struct {
 	name  string // slash path in fsys
 	shown string // as the user wrote it
 	rev   string // the revision; "" for a place on disk
-	base  bool   // what NEW is compared with: where it has no jobs, those of NEW are new
+	base  bool   // of one place at two times: where it has no jobs, those of the other side are new, or gone
 }
 
 // sides finds what the arguments name.
