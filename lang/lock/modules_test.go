@@ -56,6 +56,12 @@ func TestHighest(t *testing.T) {
 			t.Errorf("%q gives %s", constraint, got)
 		}
 	}
+	if _, _, err := Highest(tags, "~> 4.0"); !strings.HasSuffix(err.Error(), "there are 3.0.0, 2.4.0-rc1, 2.3.1, 2.1.0, 2.0.0, …") {
+		t.Error(err)
+	}
+	if _, _, err := Highest([]string{"latest"}, "~> 4.0"); !strings.HasSuffix(err.Error(), "of its tags (1) none is a version") {
+		t.Error(err)
+	}
 }
 
 // TestFetched: a module is found as the lock has it, and every change of it is

@@ -106,9 +106,32 @@ func Highest(tags []string, constraint string) (tag, highest string, err error) 
 		best, tag = v, t
 	}
 	if best == nil {
-		return "", "", fmt.Errorf("no tag is a version that %q allows; there are %d tags", constraint, len(tags))
+		return "", "", fmt.Errorf("no tag is a version that %q allows; %s", constraint, versionsOf(tags))
 	}
 	return tag, best.String(), nil
+}
+
+// versionsOf says which of some tags are versions, the highest first.
+func versionsOf(tags []string) string {
+	var versions []*version.Version
+	for _, t := range tags {
+		if v, err := version.NewSemver(t); err == nil {
+			versions = append(versions, v)
+		}
+	}
+	if len(versions) == 0 {
+		return fmt.Sprintf("of its tags (%d) none is a version", len(tags))
+	}
+	slices.SortFunc(versions, func(a, b *version.Version) int { return b.Compare(a) })
+	const most = 5
+	var names []string
+	for _, v := range versions[:min(most, len(versions))] {
+		names = append(names, v.String())
+	}
+	if len(versions) > most {
+		names = append(names, "…")
+	}
+	return "there are " + strings.Join(names, ", ")
 }
 
 // allows reports whether a version that was chosen is one of a constraint; both
