@@ -1,4 +1,4 @@
-# A card for desktops, without NVLink. Its driver lets no GPU read another one's memory: what GPUs of a node exchange goes through the host.
+# A card for desktops, without NVLink. Its driver lets no GPU read another one's memory (github.com/NVIDIA/nccl/issues/1127): what GPUs of a node exchange goes through the host.
 gpu "rtx_4090" {
   memory             = "24564MiB" # as the driver reports it
   torch_memory       = "23.64GiB" # what torch can use of it
