@@ -13,6 +13,7 @@ import (
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/lock"
 	"github.com/ndc-dev/ndc/output"
 )
 
@@ -57,8 +58,13 @@ func claimed(t *terminal, dir string, flags *inputFlags) (*lang.Workspace, error
 		return nil, usageError(fmt.Sprintf("%s is a file, and jobs of files beside it may have outputs in the same folder. Name the folder of the jobs.", dir))
 	}
 	w, diags := load(dir, flags)
-	if onlySaysNoJob(diags) && hadJobs(dir) {
-		return w, nil
+	if onlySaysNoJob(diags) {
+		if hadJobs(dir) {
+			return w, nil
+		}
+		for i := range diags {
+			diags[i].Detail += fmt.Sprintf(" Nor has it an %s that tells of jobs which were built there, so that outputs stay where they are: they may be those of jobs elsewhere.", lock.Name)
+		}
 	}
 	t.diagnostics(diags, w.Files)
 	if diags.HasErrors() {
