@@ -15,7 +15,7 @@ gpu "a10g" {
   }
 
   sources = {
-    "*"                = "NVIDIA's datasheet of the A10G for AWS, 2022-02-17 (d1.awsstatic.com)"
+    "*"                = "NVIDIA's datasheet of the A10G for AWS, 2022-02-17 (d1.awsstatic.com), as quoted in public tables of specifications"
     memory             = "nvidia-smi output pasted in public repositories, driver 595.91"
     torch_memory       = "22,587 MiB in torch.cuda.get_device_properties, TorchCodec's tutorial on CUDA decoding; 22.20 GiB with older drivers"
     sms                = "torch.cuda.get_device_properties, TorchCodec's tutorial on CUDA decoding"

@@ -16,7 +16,7 @@ gpu "l4" {
   }
 
   sources = {
-    "*"                = "NVIDIA L4 datasheet; its rates of tensor cores are with sparsity, twice these"
+    "*"                = "NVIDIA L4 datasheet, as quoted in public tables of specifications; its rates of tensor cores are with sparsity, twice these"
     memory             = "nvidia-smi output pasted in github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1638"
     torch_memory       = "totals in CUDA out-of-memory messages pasted in public repositories; 22.17 GiB with older drivers"
     sms                = "7,424 FP32 cores, 128 to a multiprocessor"

@@ -16,11 +16,13 @@ gpu "rtx_4090" {
   }
 
   sources = {
-    "*"                = "NVIDIA Ada GPU Architecture whitepaper V2.01, appendix A, products accumulated in fp32: fp16 accumulates at twice the rate, and no framework trains so"
+    "*"                = "NVIDIA Ada GPU Architecture whitepaper V2.01, appendix A, as quoted in public tables of specifications; products accumulated in fp32: fp16 accumulates at twice the rate, and no framework trains so"
     memory             = "nvidia-smi output pasted in github.com/RLinf/RLinf/issues/255"
     torch_memory       = "totals in CUDA out-of-memory messages pasted in public issues, such as github.com/ali-vilab/VGen/issues/104"
     sms                = "torch.cuda.get_device_properties pasted in public notes: 128"
     power              = "nvidia-smi output pasted in github.com/RLinf/RLinf/issues/255"
     compute_capability = "NVIDIA CUDA GPU table"
+    "peak_flops.tf32"  = "assumption: half the 16-bit rate"
+    "peak_flops.fp8"   = "assumption: twice the 16-bit rate"
   }
 }
