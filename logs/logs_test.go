@@ -427,6 +427,14 @@ func TestTables(t *testing.T) {
 		}
 		return b.String()
 	}
+	split := func(group func(rank int) int) string {
+		var b strings.Builder
+		b.WriteString("# Using devices\n")
+		for i := range 16 {
+			fmt.Fprintf(&b, "#  Rank %2d Group %2d Pid %6d on %10s device %2d [0000:1b:00] NVIDIA H100 80GB HBM3\n", i, group(i), 1000+i, fmt.Sprintf("node-%d", i/8), i%8)
+		}
+		return b.String()
+	}
 	const (
 		now  = "#  Rank %2d Group  0 Pid  %d on    node-%d device  %d [0x1b] NVIDIA H100 80GB HBM3\n"
 		old  = "#   Rank  %d Pid   %d on node-%d device  %d [0x00] Tesla V100-SXM2-16GB\n"
@@ -444,6 +452,9 @@ func TestTables(t *testing.T) {
 		{"mpirun --tag-output", strings.ReplaceAll("\n"+ranks(now, 16, 8)+sum+mean, "\n", "\n[1,0]<stdout>:"), []string{"all_reduce 16 2 446.28 false"}},
 		{"a release before 2.13", ranks(old, 16, 8) + "  1073741824     268435456     float     sum   4511.2  238.02  446.28  5e-07   4520.9  237.50  445.32  5e-07\n" +
 			"  2147483648     536870912     float     sum    34719  247.41  463.90  1e+02*  34720  247.41  463.89  5e-07\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_reduce 16 2 463.9 true"}},
+		{"a group for each GPU of a node, all at once", split(func(i int) int { return i % 8 }) + "  1073741824     268435456     float     sum      -1  22369.6   48.00   48.00      0  22369.6   48.00   48.00      0\n" + mean, []string{" 2 2 48 false"}},
+		{"a group for each node", "# Collective test starting: all_reduce_perf\n" + split(func(i int) int { return i / 8 }) + sum + mean, []string{"all_reduce 8 1 446.28 false"}},
+		{"groups that are unlike", split(func(i int) int { return min(i/4, 2) }) + sum + mean, nil},
 		{"without MPI", ranks(old, 1, 1) + ranks(old, 1, 1) + "#   Rank  0 Pid 12 on node-1 device 0 [0x00] Tesla\n  1310720000     327680000     float     sum   21.1  62118.48  0.00  0e+00 21.1  62118.48  0.00  0e+00\n" + mean, nil},
 		{"one that was cut off", "+ srun all_reduce_perf -b 1G\n" + ranks(now, 16, 8) + sum + "srun: error: node-1: task 3: Killed\n+ srun all_gather_perf -b 1G\n" + ranks(now, 8, 8) +
 			"  1073741824      33554432     float    none      -1   2864.2   93.72   82.00      0   2853.3   94.08   91.14      0\n" + mean, []string{"all_reduce 16 2 446.28 false", "all_gather 8 1 82 false"}},

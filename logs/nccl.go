@@ -9,8 +9,8 @@ import (
 type Table struct {
 	Line       int
 	Collective string // all_reduce, all_gather, …; "" when neither the program's name nor the columns tell
-	Ranks      int
-	Nodes      int
+	Ranks      int    // of one collective: of a group, where the ranks are split into several that run at once
+	Nodes      int    // that it is over
 	Rows       []TableRow
 }
 
@@ -28,10 +28,11 @@ type TableRow struct {
 // place. Releases since 2.15 name the program. Those before 2.13 have no root where there
 // is one operation only, and print in the place of wrong results the largest error, with
 // an asterisk where it is too large. A program that was built without MPI takes every
-// process for a run of its own, of one rank.
+// process for a run of its own, of one rank. NCCL_TESTS_SPLIT has groups of the ranks run
+// each its own collective, all at once: times and bandwidths are those of a group.
 var (
 	tableName = regexp.MustCompile(`(?:Collective test (?:starting|concluded): |\b)(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce|gather|scatter)_perf\b`)
-	tableRank = regexp.MustCompile(`^# +Rank +(\d+) +(?:Group +\d+ +)?Pid +\d+ on +(\S+) +device`)
+	tableRank = regexp.MustCompile(`^# +Rank +(\d+) +(?:Group +(\d+) +)?Pid +\d+ on +(\S+) +device`)
 	tableRow  = regexp.MustCompile(`^ +(\d+) +(\d+) +(\w+) +(?:([a-z]\w*) +(?:(-?\d+) +)?)?([\d.]+) +([\d.]+) +([\d.]+) +(\S+)`)
 	tableHead = regexp.MustCompile(`^# nThread +\d+ +nGpus `)
 	tableMean = regexp.MustCompile(`^# Avg bus bandwidth`)
@@ -43,10 +44,46 @@ type tableReader struct {
 	next       string // collective of the next table, where that was named before this one ended
 	ranks      int
 	hosts      map[string]bool
+	groups     map[string]*tableGroup
+	lines      int // of ranks
 }
 
-// known reports whether the ranks are those of one run.
-func (r *tableReader) known() bool { return r.ranks > 1 && r.ranks >= len(r.hosts) }
+// tableGroup are ranks that share a collective.
+type tableGroup struct {
+	ranks map[int]bool
+	hosts map[string]bool
+}
+
+// rank takes a line of a rank.
+func (r *tableReader) rank(number int, group, host string) {
+	if r.ranks = max(r.ranks, number+1); r.lines == most {
+		return
+	}
+	r.lines++
+	host = strings.Clone(host)
+	r.hosts[host] = true
+	g := r.groups[group]
+	if g == nil {
+		g = &tableGroup{map[int]bool{}, map[string]bool{}}
+		r.groups[strings.Clone(group)] = g
+	}
+	g.ranks[number], g.hosts[host] = true, true
+}
+
+// shared are how many ranks share a collective, over how many nodes; false where groups are
+// unlike: what is printed is a mean over them.
+func (r *tableReader) shared() (ranks, nodes int, ok bool) {
+	if len(r.groups) == 1 { // the lines of some ranks may be missing
+		return r.ranks, len(r.hosts), true
+	}
+	for _, g := range r.groups {
+		if ranks != 0 && (len(g.ranks) != ranks || len(g.hosts) != nodes) {
+			return 0, 0, false
+		}
+		ranks, nodes = len(g.ranks), len(g.hosts)
+	}
+	return ranks, nodes, ranks > 0
+}
 
 func table(p *Parser, text string) bool {
 	if strings.HasPrefix(text, " ") == strings.HasPrefix(text, "#") && !strings.Contains(text, "_perf") {
@@ -57,14 +94,11 @@ func table(p *Parser, text string) bool {
 		if p.table != nil {
 			named = p.table.next
 		}
-		p.table, p.trial = &tableReader{collective: named, hosts: map[string]bool{}}, false
+		p.table, p.trial = &tableReader{collective: named, hosts: map[string]bool{}, groups: map[string]*tableGroup{}}, false
 	}
 	r := p.table
 	if m := tableRank.FindStringSubmatch(text); m != nil {
-		r.ranks = max(r.ranks, whole(m[1])+1)
-		if len(r.hosts) < most {
-			r.hosts[strings.Clone(m[2])] = true
-		}
+		r.rank(whole(m[1]), m[2], m[3])
 		return true
 	}
 	if tableMean.MatchString(text) {
@@ -82,7 +116,11 @@ func table(p *Parser, text string) bool {
 		return true
 	}
 	m := tableRow.FindStringSubmatch(text)
-	if m == nil || !r.known() {
+	if m == nil {
+		return false
+	}
+	ranks, nodes, ok := r.shared()
+	if !ok || ranks < 2 || ranks < nodes {
 		return false
 	}
 	row := TableRow{Bytes: number(m[1]), Seconds: number(m[6]) / 1e6, BusBandwidth: number(m[8]) * 1e9, Wrong: wrong(m[9])}
@@ -90,12 +128,12 @@ func table(p *Parser, text string) bool {
 		return true
 	}
 	if !p.trial {
-		p.log.Tables = append(p.log.Tables, Table{Line: p.line, Collective: r.collective, Ranks: r.ranks, Nodes: len(r.hosts)})
+		p.log.Tables = append(p.log.Tables, Table{Line: p.line, Collective: r.collective, Ranks: ranks, Nodes: nodes})
 		p.trial = true
 	}
 	t := &p.log.Tables[len(p.log.Tables)-1]
 	if t.Collective == "" {
-		t.Collective = collectiveOf(m[4], number(m[7])*1e9, row.BusBandwidth, r.ranks)
+		t.Collective = collectiveOf(m[4], number(m[7])*1e9, row.BusBandwidth, ranks)
 	}
 	t.Rows = append(t.Rows, row)
 	return true
