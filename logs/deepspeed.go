@@ -17,6 +17,7 @@ var (
 	engineStep   = regexp.MustCompile(`epoch=\d+/micro_step=\d+/global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=([\d.e+-]+)(?:, MemAllocated=\S+GB, MaxMemAllocated=([\d.]+)GB)?`)
 	pipelineStep = regexp.MustCompile(`\bsteps: (\d+) loss: (\S+) .*?iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)`)
 	engineParts  = regexp.MustCompile(`time \(ms\) \|((?: [a-z_-]+: [\d.]+ ?\|?)+)`)
+	engineSkip   = regexp.MustCompile(`(?i)\boverflow\b.*\bSkipping step\b`) // since its last step was reported, or for this one
 	enginePart   = regexp.MustCompile(`([a-z_-]+): ([\d.]+)`)
 )
 
@@ -40,6 +41,10 @@ func deepSpeed(p *Parser, text string) bool {
 	}
 	if m := pipelineStep.FindStringSubmatch(text); m != nil {
 		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[2]), Seconds: number(m[3]), SamplesPerSecond: number(m[4])})
+		return true
+	}
+	if engineSkip.MatchString(text) {
+		p.skipped++
 		return true
 	}
 	if m := engineParts.FindStringSubmatch(text); m != nil {

@@ -62,6 +62,7 @@ type Step struct {
 	Over      int // steps that Seconds is the mean of
 	Seconds   float64
 	Loss      float64 // 0: not printed
+	Skipped   int     // of the steps, those that the optimizer did not take, as where gradients overflow
 
 	TokensPerSecond  float64 // of one GPU; 0: not printed
 	SamplesPerSecond float64 // of all GPUs; 0: not printed

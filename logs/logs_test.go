@@ -581,3 +581,33 @@ func TestSurvived(t *testing.T) {
 		}
 	}
 }
+
+// TestSkippedSteps: a step that the optimizer skips takes less time than others, and tells
+// of none, whoever says that it was; a few of many hardly change a mean.
+func TestSkippedSteps(t *testing.T) {
+	const overflow = "[2026-01-05 10:00:00,000] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"
+	emitted := func(i int, seconds float64) string {
+		return fmt.Sprintf("step %d/400 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds %.4f tokens/s/GPU 10.0\n", i, seconds)
+	}
+	megatron := func(i int, seconds float64, skipped int) string {
+		return fmt.Sprintf(" iteration %d/400 | elapsed time per iteration (ms): %.1f | global batch size: 8 | loss scale: 1.0 | number of skipped iterations: %3d | number of nan iterations:   0 |\n", i, 1000*seconds, skipped)
+	}
+	texts := map[string]string{}
+	for i := 1; i <= 40; i++ {
+		seconds, skipped, said := 1.0, 0, ""
+		if i <= 25 {
+			seconds, skipped, said = 0.8, 1, overflow
+		}
+		texts["megatron"] += megatron(i, seconds, skipped)
+		texts["deepspeed"] += said + emitted(i, seconds)
+	}
+	for i := 50; i <= 500; i += 50 {
+		texts["megatron, a few"] += megatron(i, 1, 1)
+	}
+	for name, want := range map[string]int{"megatron": 15, "deepspeed": 15, "megatron, a few": 9} {
+		y := Parse(texts[name]).Steady(Conditions{})
+		if len(y.Steps) != want || math.Abs(y.Mean-1) > 1e-9 {
+			t.Errorf("%s: %d steady steps of %g s; left out: %v", name, len(y.Steps), y.Mean, y.Refused)
+		}
+	}
+}

@@ -46,6 +46,8 @@ func megatron(p *Parser, text string) bool {
 				s.TFLOPS = number(value)
 			case "global batch size":
 				s.Sequences = whole(value)
+			case "number of skipped iterations":
+				s.Skipped = whole(value)
 			case "lm loss", "loss":
 				s.Loss = number(value)
 			}

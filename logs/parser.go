@@ -24,6 +24,7 @@ type Parser struct {
 	chained bool           // another submission follows this one
 
 	survived int // reports since the last failure, in its launch
+	skipped  int // steps without a report that the optimizer did not take
 
 	memory Step // what a rank said of the memory of a step that is not reported yet
 	timers timerBlock
@@ -155,7 +156,7 @@ func (p *Parser) begin() *Launch {
 			next.Run, next.Configuration = last.Run, last.Configuration
 		}
 	}
-	p.log.Launches, p.spoken, p.odd = append(p.log.Launches, next), nil, time.Time{}
+	p.log.Launches, p.spoken, p.odd, p.skipped = append(p.log.Launches, next), nil, time.Time{}, 0
 	return &p.log.Launches[n]
 }
 
@@ -246,6 +247,7 @@ func (p *Parser) step(framework string, s Step) {
 	} else {
 		s.Over = s.Iteration - last.Iteration
 	}
+	s.Skipped, p.skipped = min(s.Over, s.Skipped+p.skipped), 0
 	p.passed(&s, last)
 	s.At = p.clock
 	if p.memory.Iteration == s.Iteration {
@@ -295,7 +297,7 @@ func (s *Step) join(o *Step) {
 			*v.mine = v.theirs
 		}
 	}
-	s.Sequences = cmp.Or(s.Sequences, o.Sequences)
+	s.Sequences, s.Skipped = cmp.Or(s.Sequences, o.Sequences), max(s.Skipped, o.Skipped)
 }
 
 // phase adds a phase; ranks that say the same of one are one.

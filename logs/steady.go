@@ -37,6 +37,7 @@ const (
 	outlier   = 6    // robust standard deviations
 	atLeast   = 0.05 // of the median, how far off the rest a step must be to count as slow
 	throttled = 0.05 // drift that is said
+	skipped   = 0.05 // of a report's steps at most, in which the optimizer did nothing: a tenth of a step is the most that it takes, so that half a percent is missing
 )
 
 // Steady chooses the steps that a prediction can be held against.
@@ -108,6 +109,8 @@ func (l *Log) disturbed(i, began int, saves map[place]bool, c Conditions) string
 		return "warm-up: the first steps of a launch make caches and communicators"
 	case c.Batch.other(s) || s.Over > 1 && c.Batch.other(&l.Steps[i-1]): // the batch may have grown meanwhile
 		return fmt.Sprintf("a batch of other than %d sequences: it grows, or the log is of another run", c.Batch.Sequences)
+	case float64(s.Skipped) > skipped*float64(s.Over):
+		return "steps that the optimizer skipped, as loss scaling does where gradients overflow"
 	case l.Framework == Megatron:
 		return "" // its timer stands still meanwhile
 	case saves[place{s.Launch, before}]:

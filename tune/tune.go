@@ -29,19 +29,24 @@ const (
 
 	first       = 0.5 // of the budget at most for the first round; the rest is for those after it
 	warmUp      = 5   // steps that tell nothing
+	scaling     = 20  // more of fp16: the loss scale is halved from 2^32, a step at a time that the optimizer skips, until gradients fit; published logs begin to train at 2^14 to 2^18
 	fewestSteps = 10  // that are measured
 	mostSteps   = 100 // that are measured
 	least       = 60  // seconds of measured steps, within these bounds
 	samples     = 2000
 )
 
-// Steps is how many steps a run of a trial has, by the time of one.
-func Steps(step units.Seconds) int {
+// Steps is how many steps a run of a trial has, by the time of one, in a precision.
+func Steps(step units.Seconds, precision string) int {
+	warm := warmUp
+	if precision == "fp16" {
+		warm += scaling
+	}
 	n := mostSteps
 	if step > 0 {
 		n = int(min(mostSteps, math.Ceil(float64(least/step))))
 	}
-	return warmUp + max(fewestSteps, n)
+	return warm + max(fewestSteps, n)
 }
 
 // Candidate is a layout that a trial may run. The first of a list is the one that

@@ -172,10 +172,14 @@ func TestShort(t *testing.T) {
 	}
 }
 
+// TestSteps: steps for a minute, behind those that tell nothing, of which fp16 has more.
 func TestSteps(t *testing.T) {
 	for step, want := range map[float64]int{0.01: 105, 1: 65, 12: 15, 100: 15} {
-		if got := Steps(units.Seconds(step)); got != want {
+		if got := Steps(units.Seconds(step), "bf16"); got != want {
 			t.Errorf("of %g s: %d steps, want %d", step, got, want)
+		}
+		if got := Steps(units.Seconds(step), "fp16"); got != want+20 {
+			t.Errorf("of %g s in fp16: %d steps, want %d", step, got, want+20)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (x *trial) make(hours float64) (diags diag.List) {
 	if x.rivals, x.known, err = compiler.Rivals(signals.context(), x.job, x.target, x.plan); err != nil {
 		signals.wait()
 	}
-	x.steps = min(tune.Steps(x.plan.Time.StepSeconds), x.job.Training.Steps)
+	x.steps = min(tune.Steps(x.plan.Time.StepSeconds, x.job.Training.Precision), x.job.Training.Steps)
 	x.budget = tune.Budget{Run: x.plan.Run.GPUHours, Trial: tune.Share * x.plan.Run.GPUHours}
 	if hours > 0 {
 		x.budget.Trial = hours
