@@ -611,3 +611,30 @@ func TestSkippedSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstReport: the first report of a launch is the mean of as many steps as the
+// interval has, which are no part of the start, or of one step that is reported alone.
+func TestFirstReport(t *testing.T) {
+	at := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	report := func(i int, seconds, after float64) string {
+		return fmt.Sprintf(" [%s] iteration %d/400 | elapsed time per iteration (ms): %.1f | global batch size: 8 |\n", at.Add(time.Duration(after*float64(time.Second))).Format("2006-01-02 15:04:05.000000"), i, 1000*seconds)
+	}
+	head := "using world size: 8, data-parallel size: 8\n[after megatron is initialized] datetime: " + at.Format("2006-01-02 15:04:05") + " \n"
+	for name, c := range map[string]struct {
+		text  string
+		over  int
+		start float64
+	}{
+		// 60 s until training, and 30 s more for the first step than for others.
+		"every ten steps":         {head + report(10, 13, 190) + report(20, 10, 290) + report(30, 10, 390), 10, 100},
+		"the first step, and ten": {head + report(1, 40, 100) + report(10, 10, 190) + report(20, 10, 290), 1, 100},
+		"from a checkpoint":       {head + report(210, 13, 190) + report(220, 10, 290), 10, 100},
+		"every step":              {head + report(1, 40, 100) + report(2, 10, 110) + report(3, 10, 120), 1, 100},
+		"one report":              {head + report(10, 13, 190), 1, 190},
+	} {
+		l := Parse(c.text)
+		if len(l.Phases) != 1 || l.Steps[0].Over != c.over || math.Abs(l.Phases[0].Seconds-c.start) > 1e-6 {
+			t.Errorf("%s: over %d steps, phases %+v; want %d steps and a start of %g s", name, l.Steps[0].Over, l.Phases, c.over, c.start)
+		}
+	}
+}

@@ -26,6 +26,8 @@ type Parser struct {
 	survived int // reports since the last failure, in its launch
 	skipped  int // steps without a report that the optimizer did not take
 
+	stampedFirst bool // the first report of the launch had a time of its own, which all steps before it lie in front of
+
 	memory Step // what a rank said of the memory of a step that is not reported yet
 	timers timerBlock
 	table  *tableReader
@@ -262,11 +264,34 @@ func (p *Parser) step(framework string, s Step) {
 	p.survive()
 	l := &p.log.Launches[s.Launch]
 	if first {
-		l.Framework, l.Batch = framework, p.head
+		l.Framework, l.Batch, p.stampedFirst = framework, p.head, !p.said.IsZero()
 	}
 	if first && !l.Began.IsZero() {
 		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
 	}
+	p.interval()
+}
+
+// interval corrects the first report of a launch by the interval between its second and
+// third: how many steps it is the mean of, and how much of the time before it was a start.
+// One step alone may be reported before the interval begins.
+func (p *Parser) interval() {
+	launch := len(p.log.Launches) - 1
+	steps := p.stepsOf(launch)
+	if len(steps) != 2 && len(steps) != 3 {
+		return
+	}
+	first, over := &steps[0], steps[len(steps)-1].Over
+	if first.Iteration%over != 0 {
+		over = 1
+	}
+	for i := len(p.log.Phases) - 1; p.stampedFirst && i >= 0 && p.log.Phases[i].Launch == launch; i-- {
+		if q := &p.log.Phases[i]; q.Kind == Start && q.Iteration == first.Iteration {
+			later := min(first.Seconds, steps[1].Seconds)
+			q.Seconds = max(0, q.Seconds+later*float64(first.Over-over))
+		}
+	}
+	first.Over = over
 }
 
 // passed lets the time pass that a step took since the one before it in the launch, nil

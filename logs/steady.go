@@ -47,7 +47,7 @@ func (l *Log) Steady(c Conditions) *Steady {
 	saves, began := l.saves(), 0
 	for i := range l.Steps {
 		if s := &l.Steps[i]; i == 0 || l.Steps[i-1].Launch != s.Launch {
-			began = l.before(i)
+			began = s.Iteration - s.Over
 		}
 		if reason := l.disturbed(i, began, saves, c); reason != "" {
 			out.refuse(reason, l.Steps[i].Iteration)
@@ -66,20 +66,6 @@ func (l *Log) Steady(c Conditions) *Steady {
 	}
 	out.summarise()
 	return out
-}
-
-// before is the step that a launch began after, by its first report: one step
-// is reported alone, else the reports' own interval.
-func (l *Log) before(first int) int {
-	s := &l.Steps[first]
-	interval := 1
-	for k := first + 1; k < len(l.Steps) && k <= first+2 && l.Steps[k].Launch == s.Launch; k++ {
-		interval = l.Steps[k].Over
-	}
-	if s.Iteration%interval == 0 {
-		return max(0, s.Iteration-interval)
-	}
-	return s.Iteration - 1
 }
 
 // place is a step of a launch.
