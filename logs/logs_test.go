@@ -97,6 +97,9 @@ func TestLines(t *testing.T) {
 			Step{Iteration: 1, Over: 1, Seconds: 1, TFLOPS: 1155.79, Loss: 12.27569, TokensPerSecond: 2000, Reserved: 16.5 * (1 << 30)}},
 		{"torchtitan 0.1 without a norm and a head", "[rank0]:[titan] 2025-06-16 22:30:50,322 - root - INFO - step: 200  loss:  6.1384  memory: 49.50GiB(52.28%)  tps: 5,856  tflops: 339.16  mfu: 34.29%",
 			Step{Iteration: 200, Over: 1, Loss: 6.1384, Seconds: 8.743169399, TokensPerSecond: 5856, TFLOPS: 339.16, Reserved: 49.5 * (1 << 30)}},
+		{"torchtitan's first and last stage", meshes + "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step:  1  loss: -2.00000  grad_norm: 25.3750  memory: 16.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%\n" +
+			"[rank7]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step:  1  loss:  3.25000  grad_norm: 25.3750  memory: 12.50GiB(91.78%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%",
+			Step{Iteration: 1, Over: 1, Seconds: 1, TFLOPS: 1155.79, Loss: 3.25, TokensPerSecond: 2000, Reserved: 16.5 * (1 << 30)}},
 		{"an engine of DeepSpeed", "[2024-09-23 10:11:02,482] [INFO] [timer.py:260:stop] epoch=0/micro_step=6000/global_step=600, RunningAvgSamplesPerSec=64.9, CurrSamplesPerSec=50.0, MemAllocated=0.06GB, MaxMemAllocated=1.5GB",
 			Step{Iteration: 600, Over: 1, Seconds: 2, SamplesPerSecond: 50, Allocated: 1.5 * (1 << 30)}},
 		{"a pipeline of DeepSpeed", "steps: 20 loss: 3.2500 aux loss: 0.1000 iter time (s): 0.500 samples/sec: 200.000",

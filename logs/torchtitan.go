@@ -9,7 +9,8 @@ import (
 // all, every metrics.log_freq steps (torchtitan/components/metrics.py). tps is
 // tokens per second of one GPU, memory the peak of what the allocator held since
 // the last line, both over a time that includes checkpoints and garbage
-// collection but no evaluation. Releases before 0.2 print no gradient norm and
+// collection but no evaluation. Ranks without the last stage of a pipeline print a
+// negative loss, as they have none. Releases before 0.2 print no gradient norm and
 // no mfu.
 var (
 	titanStep   = regexp.MustCompile(`\bstep: +(\d+)  loss: +(\S+)(?:  grad_norm: +\S+)?  memory: *(-?[\d.]+)GiB\([^)]*\)  tps: ([\d,]+)(?:  tflops: ([\d,.]+))?`)
@@ -30,7 +31,7 @@ func torchTitan(p *Parser, text string) bool {
 		return true
 	}
 	if m := titanStep.FindStringSubmatch(text); m != nil {
-		s := Step{Iteration: whole(m[1]), Loss: number(m[2]), Reserved: max(0, number(m[3])) * (1 << 30), TokensPerSecond: number(m[4]), TFLOPS: number(m[5])}
+		s := Step{Iteration: whole(m[1]), Loss: max(0, number(m[2])), Reserved: max(0, number(m[3])) * (1 << 30), TokensPerSecond: number(m[4]), TFLOPS: number(m[5])}
 		if s.TokensPerSecond > 0 && p.head.GPUs > 0 {
 			s.Seconds = p.head.tokens() / float64(p.head.GPUs) / s.TokensPerSecond
 		}
