@@ -641,3 +641,25 @@ func TestFirstReport(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoRates: where both an engine of DeepSpeed and the program around it tell of a step,
+// its time is the program's, and the rate of one says nothing of a batch beside the time
+// of the other, whoever comes first.
+func TestTwoRates(t *testing.T) {
+	const b, seconds = 128, 16.0
+	for name, format := range map[string]string{"engine first": "%[1]s%[2]s", "program first": "%[2]s%[1]s"} {
+		var text strings.Builder
+		for i := 1; i <= 20; i++ {
+			engine := fmt.Sprintf("[2026-01-05 10:00:00,000] [INFO] [timer.py:264:stop] epoch=0/micro_step=%d/global_step=%d, RunningAvgSamplesPerSec=8.1, CurrSamplesPerSec=%g, MemAllocated=21.3GB, MaxMemAllocated=60.12GB\n", i, i, b/(0.9*seconds))
+			program := fmt.Sprintf("step %d/400 loss 2.0 gradient norm 1.0 learning rate 1e-3 seconds %.4f tokens/s/GPU %.1f\n", i, seconds, b*1024/seconds/8)
+			fmt.Fprintf(&text, format, engine, program)
+		}
+		l := Parse(text.String())
+		batch := Batch{Sequences: b, Length: 1024, GPUs: 8}
+		l.Fill(batch)
+		y := l.Steady(Conditions{Batch: batch})
+		if allocated, _ := l.Peak(); len(y.Steps) != 15 || math.Abs(y.Mean-seconds) > 1e-9 || allocated != 60.12*(1<<30) {
+			t.Errorf("%s: %d steady steps of %g s, %g bytes; left out: %v", name, len(y.Steps), y.Mean, allocated, y.Refused)
+		}
+	}
+}

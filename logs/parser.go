@@ -311,13 +311,20 @@ func (p *Parser) passed(s, last *Step) {
 	}
 }
 
-// join takes over what another line says of the same step.
+// join takes over what another line says of the same step. A rate stays beside the time
+// that was printed with it: engines and the programs around them measure different ones.
 func (s *Step) join(o *Step) {
+	switch {
+	case s.Seconds == 0 && o.Seconds != 0:
+		s.Seconds, s.TokensPerSecond, s.SamplesPerSecond = o.Seconds, o.TokensPerSecond, o.SamplesPerSecond
+	case s.Seconds == 0 && s.TokensPerSecond == 0 && s.SamplesPerSecond == 0:
+		s.TokensPerSecond, s.SamplesPerSecond = o.TokensPerSecond, o.SamplesPerSecond
+	}
 	s.Allocated, s.Reserved = max(s.Allocated, o.Allocated), max(s.Reserved, o.Reserved)
 	for _, v := range []struct {
 		mine   *float64
 		theirs float64
-	}{{&s.Seconds, o.Seconds}, {&s.Loss, o.Loss}, {&s.TokensPerSecond, o.TokensPerSecond}, {&s.SamplesPerSecond, o.SamplesPerSecond}, {&s.TFLOPS, o.TFLOPS}} {
+	}{{&s.Loss, o.Loss}, {&s.TFLOPS, o.TFLOPS}} {
 		if *v.mine == 0 {
 			*v.mine = v.theirs
 		}
