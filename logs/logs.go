@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -248,6 +249,12 @@ func (b Batch) other(s *Step) bool {
 	const rounding = 0.02
 	n := b.of(s)
 	return b.Sequences > 0 && n > 0 && math.Abs(n/float64(b.Sequences)-1) > rounding
+}
+
+// In reports whether some report of a log may be of a step with the batch; where none is,
+// the log is of another run, or of the beginning of one whose batch grows.
+func (b Batch) In(l *Log) bool {
+	return slices.ContainsFunc(l.Steps, func(s Step) bool { return !b.other(&s) })
 }
 
 // Fill computes the seconds of steps whose report tells samples or tokens per second

@@ -143,7 +143,9 @@ func read(in *Input) (Run, uncertainty.Step) {
 	r.Predicted = units.Rounded(step.Terms.Sum())
 	var w Progress
 	if w.memory(p, in.Log); w.Memory.Kind != "" {
-		r.Memory = &w.Memory
+		if r.Memory = &w.Memory; w.Memory.Why == "" && !batchOf(p).In(in.Log) { // of other micro-batches, maybe
+			w.Memory.Why = fmt.Sprintf("no report is of a batch of %s", units.Count(p.Input.GlobalBatchSize, "sequence"))
+		}
 		if first, reserved := in.Log.FirstPeak(); w.Memory.Why == "" {
 			r.FirstPeak = units.Bytes(max(first, reserved))
 		}

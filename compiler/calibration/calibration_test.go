@@ -316,6 +316,40 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryOfAnotherBatch: a run none of whose steps has the plan's batch tells nothing of
+// memory, which may be that of other micro-batches; one whose batch has grown does.
+func TestMemoryOfAnotherBatch(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		p := examples(t)[name]
+		if !p.Feasible || p.Input.GPU != "h100_sxm" || p.Input.GlobalBatchSize%2 != 0 {
+			continue
+		}
+		p.Run.Checkpoints = nil
+		run := func(reserved float64, sequences func(i int) int) Input {
+			l := ran(p)
+			for i := range l.Steps {
+				l.Steps[i].Reserved, l.Steps[i].Sequences = reserved*float64(p.Memory.Peak.ReservedBytes), sequences(i)
+			}
+			return Input{Engine: engine, Plan: p, Log: l}
+		}
+		whole := p.Input.GlobalBatchSize
+		f, err := Calibrate([]Input{run(1, func(int) int { return whole }), run(0.5, func(int) int { return whole / 2 }), run(1, func(i int) int {
+			if i < 6 {
+				return whole / 2
+			}
+			return whole
+		})})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if why := f.Runs[1].Memory.Why; !strings.HasPrefix(why, "no report is of a batch of ") || f.Allocator.Runs != 2 || f.Allocator.Factor != 1 {
+			t.Errorf("%s: %q, %+v", name, why, f.Allocator)
+		}
+		return
+	}
+	t.Fatal("there is no such example")
+}
+
 // TestClock: a launch whose clock goes back adds nothing to the GPU-hours, and one
 // that fails before it trains no failure of the machine.
 func TestClock(t *testing.T) {
