@@ -207,7 +207,7 @@ func (r *foundRuns) below(folder string) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == "runs":
+		case d.IsDir() && d.Name() == "runs" && isFile(filepath.Join(filepath.Dir(name), planName)):
 			return fs.SkipDir
 		case d.Name() == planName:
 			for _, log := range logsOf(filepath.Dir(name)) {
