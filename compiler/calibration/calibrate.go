@@ -130,16 +130,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 	for _, x := range slices.Concat(others, y.Refused) {
 		r.Refused = append(r.Refused, Refusal(x))
 	}
-	step := StepOf(p)
-	if c := p.Calibration; c != nil {
-		for k := range step.Terms {
-			for _, t := range c.Terms {
-				if t.Term == uncertainty.Term(k).String() {
-					step.Terms[k] /= units.Seconds(t.Factor)
-				}
-			}
-		}
-	}
+	step := plainStep(p)
 	r.Predicted = units.Rounded(step.Terms.Sum())
 	var w Progress
 	if w.memory(p, in.Log); w.Memory.Kind != "" {
@@ -169,6 +160,40 @@ func read(in *Input) (Run, uncertainty.Step) {
 		r.Used = true
 	}
 	return r, step
+}
+
+// plainStep is the step of a plan as it is predicted without a calibration: with terms
+// that one moved moved back, and in all what the plan says that it would be. The latter
+// is not the sum of the former where terms hide behind one another.
+func plainStep(p *plan.Plan) uncertainty.Step {
+	step, c := StepOf(p), p.Calibration
+	if c == nil {
+		return step
+	}
+	for k := range step.Terms {
+		for _, t := range c.Terms {
+			if t.Term == uncertainty.Term(k).String() {
+				step.Terms[k] /= units.Seconds(t.Factor)
+			}
+		}
+	}
+	if sum := step.Terms.Sum(); c.StepSeconds > 0 && sum > 0 {
+		for k := range step.Terms {
+			step.Terms[k] *= c.StepSeconds / sum
+		}
+	}
+	return step
+}
+
+// plainReserved is what the allocator of a plan's busiest rank holds as it is predicted
+// without a calibration, whose factor leaves it at least what tensors take. What a GPU
+// shows beside it is the same either way.
+func plainReserved(p *plan.Plan) float64 {
+	peak, c := &p.Memory.Peak, p.Calibration
+	if c == nil || c.Reserved == 0 || c.DeviceBytes == 0 {
+		return float64(peak.ReservedBytes)
+	}
+	return float64(c.DeviceBytes - (peak.DeviceBytes - peak.ReservedBytes))
 }
 
 // foreign reports whether a log is so far off its plan that it seems to be of another
@@ -257,10 +282,7 @@ func allocator(runs []Input) *Allocator {
 	for i := range runs {
 		p := runs[i].Plan
 		_, reserved := runs[i].Log.Peak()
-		predicted := float64(p.Memory.Peak.ReservedBytes)
-		if c := p.Calibration; c != nil && c.Reserved > 0 {
-			predicted /= c.Reserved
-		}
+		predicted := plainReserved(p)
 		if reserved <= 0 || predicted <= 0 {
 			continue
 		}

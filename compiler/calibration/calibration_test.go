@@ -366,6 +366,46 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// TestRecalibrated: what a calibrated plan says that it would be without the calibration is
+// what its runs are held against, also where factors are no inverse of what they did: of
+// reserved memory, which is no less than what tensors take, and of terms that hide.
+func TestRecalibrated(t *testing.T) {
+	tried := 0
+	for name, p := range examples(t) {
+		if p.Input.GPU != "h100_sxm" || !p.Feasible || p.Memory.Peak.ReservedBytes < 40<<30 {
+			continue
+		}
+		p.Run.Checkpoints = nil
+		log := ran(p)
+		for i := range log.Steps {
+			log.Steps[i].Reserved = 0.9 * float64(p.Memory.Peak.ReservedBytes)
+		}
+		plain, err := Calibrate([]Input{{Engine: engine, Plan: p, Log: log}})
+		if err != nil {
+			continue // its step is off by more than a machine is
+		}
+		moved := *p
+		moved.Calibration = &plan.Calibration{Terms: []plan.CalibratedTerm{{Term: "linear", Factor: 1.3}}, Reserved: 0.7, StepSeconds: p.Time.StepSeconds, DeviceBytes: p.Memory.Peak.DeviceBytes}
+		peak := &moved.Memory.Peak
+		less := peak.ReservedBytes - peak.AllocatedBytes
+		peak.ReservedBytes, peak.DeviceBytes = peak.ReservedBytes-less, peak.DeviceBytes-less
+		again, err := Calibrate([]Input{{Engine: engine, Plan: &moved, Log: log}})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if a, b := plain.Runs[0].Predicted, again.Runs[0].Predicted; math.Abs(float64(a/b)-1) > 1e-6 {
+			t.Errorf("%s: predicted %v, and %v by the calibrated plan", name, a, b)
+		}
+		if a, b := plain.Allocator.After.Mean, again.Allocator.After.Mean; math.Abs(a-b) > 1e-6 {
+			t.Errorf("%s: reserved memory is off by %g, by %g of the calibrated plan", name, a, b)
+		}
+		tried++
+	}
+	if tried == 0 {
+		t.Fatal("there is no such example")
+	}
+}
+
 // TestCalibratedPlans: a plan that was made with a calibration tells the same of
 // the machine as one without.
 func TestCalibratedPlans(t *testing.T) {
