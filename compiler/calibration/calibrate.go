@@ -366,7 +366,7 @@ func links(runs []Input) []Link {
 			}
 			r := slices.MaxFunc(rows, func(a, b logs.TableRow) int { return cmp.Compare(a.Bytes, b.Bytes) })
 			l := Link{t.Collective, t.Ranks, t.Nodes, bytesOf(r.Bytes), units.Rounded(units.BytesPerSecond(r.BusBandwidth)), 0}
-			if b := benchmarkOf(&t, runs[i].Plan.Mesh.Benchmarks); b != nil {
+			if b := benchmarkOf(&t, runs[i].Plan.Mesh.Benchmarks); b != nil && r.Bytes*near >= float64(b.Bytes) {
 				l.Predicted = units.Rounded(units.BytesPerSecond(float64(b.Bytes) * busFactor(b.GPUs) / float64(b.Seconds)))
 			}
 			out = append(out, l)

@@ -599,6 +599,15 @@ func TestTabled(t *testing.T) {
 	if s, ok := tabled(&logs.Table{Collective: "all_reduce", Ranks: 24, Nodes: 3, Rows: rows[3:]}, of); !ok || s.Nodes != 2 {
 		t.Errorf("of three nodes %+v, %v", s, ok)
 	}
+	for _, c := range []struct {
+		rows []logs.TableRow
+		want float64
+	}{{rows[3:4], 375e9}, {rows[:1], 0}} { // a bandwidth beside one at a GiB
+		got := links([]Input{{Plan: &plan.Plan{Mesh: plan.Mesh{Benchmarks: of}}, Log: &logs.Log{Tables: []logs.Table{{Collective: "all_reduce", Ranks: 16, Nodes: 2, Rows: c.rows}}}}})
+		if len(got) != 1 || math.Abs(float64(got[0].Predicted)-c.want) > 1e3 {
+			t.Errorf("the largest message of %g bytes: %+v, want %g predicted", c.rows[0].Bytes, got, c.want)
+		}
+	}
 	for name, other := range map[string]*logs.Table{
 		"another collective": {Collective: "all_gather", Ranks: 16, Nodes: 2, Rows: rows},
 		"more nodes":         {Collective: "all_reduce", Ranks: 32, Nodes: 4, Rows: rows},

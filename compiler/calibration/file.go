@@ -50,7 +50,8 @@ type Link struct {
 	Bytes        units.Bytes          `json:"bytes"`
 	BusBandwidth units.BytesPerSecond `json:"bus_bytes_per_second"` // nccl-tests' definition
 
-	// Predicted is that of the plan's, at a GiB; 0 where the plan has none.
+	// Predicted is that of the plan's, at a GiB; 0 where the plan has none, or the message
+	// is shorter by so much that latency is in it.
 	Predicted units.BytesPerSecond `json:"predicted_bus_bytes_per_second"`
 }
 
