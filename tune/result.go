@@ -71,7 +71,7 @@ type Result struct {
 	Why           string     `json:"why_not_calibrated,omitempty"`
 
 	known   *uncertainty.Joint
-	left    []int
+	left    []int // that a run tells of, and none ran out of memory
 	reserve []int // that no run tells of, and that may yet run
 	ends    int   // the candidate that runs first and last
 }
@@ -86,7 +86,7 @@ type Standing struct {
 	Range     [2]float64    `json:"difference_range"`  // 90 %, to the first candidate's time, as a share; of itself zero
 	Fastest   float64       `json:"fastest"`           // probability of being the fastest of all that run
 	Reserve   bool          `json:"reserve,omitempty"` // no round has had it
-	Failures  []string      `json:"failures"`          // of runs that told nothing: out_of_memory, time_limit, implausible_step_time, … or a status
+	Failures  []string      `json:"failures"`          // of runs that told nothing: out_of_memory, time_limit, implausible_step_time, … or a status; out_of_memory of others, too
 	Pin       string        `json:"-"`
 }
 
@@ -123,23 +123,35 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 		run, why := readRun(of[a.Candidate], a, earlier[key], f.Candidates[place].StepSeconds)
 		if s := &r.Standings[place]; why != "" {
 			s.Failures, failures = append(s.Failures, why), append(failures, why)
+		}
+		if run.Seconds == 0 {
 			continue
 		}
 		run.Allocation, run.Candidate = allocations[a.Job], place
 		runs = append(runs, run)
 	}
 	r.Allocations = len(allocations)
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("%s, and none with %d reports of steady steps that are at most %g times as long as predicted, or as short: %s%s",
-			units.Count(len(attempts), "run"), fewestReports, uncertainty.MostOff, Reasons(failures), r.roomier(f))
+	if !slices.ContainsFunc(runs, func(x Run) bool { return !r.Standings[x.Candidate].full() }) {
+		what := fmt.Sprintf("none with %d reports of steady steps that are at most %g times as long as predicted, or as short", fewestReports, uncertainty.MostOff)
+		if len(runs) > 0 {
+			what = "those that told something are of candidates that ran out of memory"
+		}
+		return nil, fmt.Errorf("%s, and %s: %s%s", units.Count(len(attempts), "run"), what, Reasons(failures), r.roomier(f))
 	}
 	r.conclude(f, runs)
 	return r, nil
 }
 
+// full reports whether a run ran out of memory, however far it came: the training would.
+func (s *Standing) full() bool { return slices.Contains(s.Failures, outOfMemory) }
+
+// outOfMemory is package logs' name of it.
+const outOfMemory = "out_of_memory"
+
 // readRun is what the run of an attempt showed, that its candidate's log tells of
-// as one of the launches of its job; or why it showed nothing. A step that is further
-// from its prediction than predictions are is none of the candidate's.
+// as one of the launches of its job; and why it showed nothing, or ran out of memory
+// after it did. A step that is further from its prediction than predictions are is none
+// of the candidate's.
 func readRun(l *logs.Log, a *Attempt, nth int, predicted units.Seconds) (Run, string) {
 	launch := -1
 	if l != nil {
@@ -174,7 +186,11 @@ func readRun(l *logs.Log, a *Attempt, nth int, predicted units.Seconds) (Run, st
 	for _, t := range times {
 		square += (t/mean - 1) * (t/mean - 1)
 	}
-	return Run{Seconds: mean, Spread: math.Sqrt(square / (n - 1) / n), At: float64(a.Number-1) / float64(max(1, a.Of-1))}, ""
+	why := ""
+	if slices.ContainsFunc(l.Failures, func(x logs.Failure) bool { return x.Launch == launch && x.Kind == outOfMemory }) {
+		why = outOfMemory
+	}
+	return Run{Seconds: mean, Spread: math.Sqrt(square / (n - 1) / n), At: float64(a.Number-1) / float64(max(1, a.Of-1))}, why
 }
 
 // failure is why a launch told nothing.
@@ -210,7 +226,9 @@ func (r *Result) conclude(f *File, runs []Run) {
 		if s.Runs == 0 {
 			continue
 		}
-		r.left = append(r.left, i)
+		if !s.full() {
+			r.left = append(r.left, i)
+		}
 		s.Measured = units.Rounded(units.Seconds(math.Exp(logarithm / float64(s.Runs))))
 		if i > 0 {
 			s.Range = shares(r.known.Difference(i, 0).Range(likely))
@@ -225,7 +243,7 @@ func (r *Result) conclude(f *File, runs []Run) {
 		r.Standings[i].Fastest = math.Round(100*r.Standings[i].Fastest) / 100 // finer than its draws
 	}
 	best := Best(r.known, r.left)
-	if s := &r.Standings[0]; s.Runs == 0 && !passing(s.Failures) {
+	if s := &r.Standings[0]; s.full() || s.Runs == 0 && !passing(s.Failures) {
 		r.ends = best
 	}
 	r.Pick = f.Candidates[best].Name
@@ -262,7 +280,7 @@ func passing(failures []string) bool {
 func (r *Result) least(f *File) units.Bytes {
 	least := units.Bytes(math.MaxInt64)
 	for i := range r.Standings {
-		if slices.Contains(r.Standings[i].Failures, "out_of_memory") {
+		if r.Standings[i].full() {
 			least = min(least, f.Candidates[i].DeviceBytes)
 		}
 	}

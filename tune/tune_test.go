@@ -323,6 +323,36 @@ func TestReadFull(t *testing.T) {
 	}
 }
 
+// TestReadFullLater: a candidate that runs out of memory behind steady steps, in any of its
+// runs, tells of its time, and is not to be taken; where all do, there is no result.
+func TestReadFullLater(t *testing.T) {
+	f := &File{FormatVersion: FormatVersion, Job: "pretrain", GPUs: 8, GPUBytes: 80 * units.GiB, RunGPUHours: 100, BudgetGPUHours: 100, Known: known(0.05, 2, 2), Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-1"}}}}
+	for i := range 2 {
+		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2, DeviceBytes: 70 * units.GiB})
+	}
+	attempts := attemptsOf(t, "ndc: run 1 of 3 in job 7: candidate-1\nndc: run 1 ended with status 0 after 60 s\nndc: run 2 of 3 in job 7: candidate-2\nndc: run 2 ended with status 1 after 20 s\nndc: run 3 of 3 in job 7: candidate-1\nndc: run 3 ended with status 0 after 60 s\n")
+	const full = "torch.OutOfMemoryError: CUDA out of memory.\n"
+	of := map[string]*logs.Log{"candidate-1": logs.Parse(run(7, 2) + run(7, 2)), "candidate-2": logs.Parse(run(7, 1.5) + full)}
+	r, err := Read(f, attempts, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Standings[1]; r.Pick != "candidate-1" || s.Runs != 1 || s.Fastest != 0 || !slices.Equal(s.Failures, []string{"out_of_memory"}) {
+		t.Errorf("%s of %+v", r.Pick, r.Standings)
+	}
+	if next := r.Next(f); slices.Contains(next.Candidates, 1) {
+		t.Errorf("next: %+v", next)
+	}
+	of["candidate-1"], of["candidate-2"] = logs.Parse(run(7, 2)+run(7, 2)+full), logs.Parse(run(7, 2.5))
+	if r, err = Read(f, attempts, of); err != nil || r.Pick != "candidate-2" || !slices.Equal(r.Next(f).Candidates, []int{1}) {
+		t.Errorf("%v: %+v", err, r)
+	}
+	of["candidate-2"] = logs.Parse(run(7, 1.5) + full)
+	if _, err := Read(f, attempts, of); err == nil || !strings.Contains(err.Error(), "2 out of memory") {
+		t.Error(err)
+	}
+}
+
 // TestReadSlower: a run that is slower as a whole than others of its candidate, by its
 // allocation or by when it was, counts. That is what the first candidate runs twice for.
 func TestReadSlower(t *testing.T) {
