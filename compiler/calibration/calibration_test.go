@@ -316,6 +316,30 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestAllocated: what tensors take is held against the range of tensors, and not against
+// that of what the allocator holds for them.
+func TestAllocated(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(examples(t))) {
+		p := examples(t)[name]
+		if !p.Feasible || float64(p.Memory.Peak.ReservedBytes) < 1.05*float64(p.Memory.Peak.AllocatedBytes) {
+			continue
+		}
+		peak := &p.Memory.Peak
+		upper := float64(peak.DeviceRangeBytes[1]-(peak.DeviceBytes-peak.ReservedBytes)) / float64(peak.ReservedBytes)
+		for off, inside := range map[float64]bool{0.99: true, 1.01: false} {
+			l := ran(p)
+			for i := range l.Steps {
+				l.Steps[i].Allocated = off * upper * float64(peak.AllocatedBytes)
+			}
+			if m := Watch(p, l, engine).Memory; m.Kind != "allocated" || m.Why == "" && m.Inside != inside {
+				t.Errorf("%s at %g of the range: %+v", name, off, m)
+			}
+		}
+		return
+	}
+	t.Fatal("there is no such example")
+}
+
 // TestMemoryOfAnotherBatch: a run none of whose steps has the plan's batch tells nothing of
 // memory, which may be that of other micro-batches; one whose batch has grown does.
 func TestMemoryOfAnotherBatch(t *testing.T) {

@@ -213,8 +213,12 @@ func (w *Progress) memory(p *plan.Plan, l *logs.Log) {
 	default:
 		return
 	}
-	// What the device shows beside the allocator's own is the same either way.
+	// What the device shows beside the allocator's own is the same either way. Tensors are
+	// taken to be off by the same share as what holds them.
 	m.Limit = peak.DeviceRangeBytes[1] - (peak.DeviceBytes - peak.ReservedBytes)
+	if m.Kind == "allocated" && peak.ReservedBytes > 0 {
+		m.Limit = units.Bytes(math.Round(float64(m.Limit) * float64(peak.AllocatedBytes) / float64(peak.ReservedBytes)))
+	}
 	switch gpu := p.Memory.GPUBytes; {
 	case gpu > 0 && m.Measured > gpu:
 		m.Why = "a GPU has no more than " + gpu.Human()
