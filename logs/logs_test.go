@@ -663,3 +663,33 @@ func TestTwoRates(t *testing.T) {
 		}
 	}
 }
+
+// TestFailures reads lines as programs print them that end launches.
+func TestFailures(t *testing.T) {
+	for text, want := range map[string]string{
+		"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.":                                                                                      "out_of_memory",
+		"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=5.0 cgroup. Some of your processes may have been killed by the cgroup out-of-memory handler.":       "out_of_memory",
+		"slurmstepd: error: Detected 1 oom_kill event in StepId=5.0. Some of the step tasks have been OOM Killed.":                                                     "out_of_memory",
+		"srun: error: node-1: task 0: Out Of Memory":                                                                                                                   "out_of_memory",
+		"RuntimeError: CUDA error: out of memory":                                                                                                                      "out_of_memory",
+		"node-1:12:34 [3] enqueue.cc:1204 NCCL WARN Cuda failure 2 'out of memory'":                                                                                    "out_of_memory",
+		"RuntimeError: [enforce fail at alloc_cpu.cpp:124] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 64 bytes.":                      "out_of_memory",
+		"slurmstepd: error: *** STEP 5.0 ON node-1 CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***":                                                             "time_limit",
+		"RuntimeError: CUDA error: no CUDA-capable device is detected":                                                                                                 "gpu",
+		"RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx`":                                                                         "gpu",
+		"node-1:12:34 [0] transport/net_ib.cc:1234 NCCL WARN NET/IB: Got completion from peer 10.0.0.1<1234> with status=12 opcode=0 len=0 vendor err 129 (Send) mlx5": "network",
+		"srun: error: node-1: task 3: Segmentation fault (core dumped)":                                                                                                "killed",
+		"Fatal Python error: Bus error":                                                       "killed",
+		"RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed.":               "killed",
+		"NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM, default 0 timeouts, 0 failures": "",
+		"[Rank 0] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 2.0":     "",
+	} {
+		var got string
+		for _, x := range Parse(text).Failures {
+			got = x.Kind
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -92,16 +92,17 @@ var failures = []struct {
 	kind string
 	sign *regexp.Regexp
 }{
-	{"out_of_memory", regexp.MustCompile(`OutOfMemoryError|CUDA out of memory|oom-kill|Out Of Memory`)},
+	// torch's allocator, the driver, NCCL, Slurm to 20.11 and since, srun, and torch on the host.
+	{"out_of_memory", regexp.MustCompile(`OutOfMemoryError|CUDA out of memory|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'|oom[-_]kill event|oom-kill|Out Of Memory|CPUAllocator: can't allocate memory`)},
 	{"time_limit", regexp.MustCompile(`DUE TO TIME LIMIT`)},
 	{"preempted", regexp.MustCompile(`DUE TO PREEMPTION`)},
 	{"node", regexp.MustCompile(`NODE[_ ]FAIL|DUE TO NODE FAILURE`)},
-	{"gpu", regexp.MustCompile(`NVRM: Xid|uncorrectable (?:NVLink|ECC) error|CUDA error: (?:an illegal|unspecified|device-side|the launch)|GPU has fallen off the bus`)},
+	{"gpu", regexp.MustCompile(`NVRM: Xid|uncorrectable (?:NVLink|ECC) error|CUDA error: (?:an illegal|unspecified|device-side|the launch|no CUDA-capable)|CUBLAS_STATUS_EXECUTION_FAILED|GPU has fallen off the bus`)},
 	{"hang", regexp.MustCompile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL`)},
-	{"network", regexp.MustCompile(`ncclRemoteError|ncclSystemError|NCCL WARN NET/IB.*(?:error|failed)|NET/OFI.*error`)},
+	{"network", regexp.MustCompile(`ncclRemoteError|ncclSystemError|NCCL WARN NET/IB.*(?:error|failed|completion .*status=)|NET/OFI.*error`)},
 	{"storage", regexp.MustCompile(`No space left on device|Disk quota exceeded|Stale file handle|Input/output error`)},
 	{"not_a_number", regexp.MustCompile(`(?i)found nan in|loss is nan`)},
-	{"killed", regexp.MustCompile(`Signal 9 \(SIGKILL\)|ChildFailedError`)},
+	{"killed", regexp.MustCompile(`Signal 9 \(SIGKILL\)|killed by signal|Segmentation fault|Bus error|ChildFailedError`)},
 }
 
 // failure keeps a sign of failure.
@@ -139,7 +140,7 @@ func (p *Parser) survive() {
 
 // suspicious is a quick look before the patterns are tried.
 func suspicious(text string) bool {
-	for _, word := range []string{"rror", "DUE TO", "FAIL", "Xid", "imeout", "Memory", "memory", "oom", "space left", "quota", "handle", "nan", "NaN", "NCCL", "OFI", "bus", "SIGKILL"} {
+	for _, word := range []string{"rror", "DUE TO", "FAIL", "Xid", "imeout", "Memory", "memory", "oom", "space left", "fault", "quota", "handle", "nan", "NaN", "NCCL", "OFI", "bus", "SIGKILL"} {
 		if strings.Contains(text, word) {
 			return true
 		}
