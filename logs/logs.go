@@ -53,6 +53,15 @@ type Launch struct {
 	Configuration string // hash of the plan.json that the script began with; "" when not said
 	Framework     string // that printed its steps; "" when none did
 	Batch                // as the framework says before the steps; what it does not say is 0
+	Degrees              // the same
+}
+
+// Degrees are how the GPUs of a run share its work, by the words of layouts; what is not
+// known is 0.
+type Degrees struct {
+	Tensor, Context, Pipeline, Expert int
+	Replicate, Shard                  int // of data parallelism
+	MicroBatch                        int // sequences
 }
 
 // Step is one report of progress.

@@ -693,3 +693,35 @@ func TestFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestDegrees: what the frameworks say of a launch's layout before its steps; a launch that
+// says nothing has none of the one before it.
+func TestDegrees(t *testing.T) {
+	const (
+		dots   = " ............................... "
+		step   = " iteration %d/ 40 | elapsed time per iteration (ms): 100.0 | global batch size: 8 |\n"
+		titan  = "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step: %2d  loss:  2.0  grad_norm:  1.0  memory: 16.50GiB(91.78%%)  tps: 2,000  tflops: 1,155.79  mfu: 6.92%%\n"
+		mesh   = "[rank0]:[titan] 2026-05-19 20:23:25,846 - root - INFO - Building device mesh with parallelism: pp=2, dp_replicate=3, dp_shard=4, cp=5, tp=6"
+		world  = "using world size: 48, data-parallel size: 2, context-parallel size: 3, hierarchical context-parallel sizes: None, tensor-model-parallel size: 4, pipeline-model-parallel size: 2\n"
+		before = "using world size: 48, data-parallel size: 2, context-parallel size: 3, tensor-model-parallel size: 4, encoder-tensor-model-parallel size: 0, pipeline-model-parallel size: 2, encoder-pipeline-model-parallel size: 0\n"
+		told   = "  eval_micro_batch_size" + dots + "7\n  expert_model_parallel_size" + dots + "8\n  micro_batch_size" + dots + "5\n"
+	)
+	for name, c := range map[string]struct {
+		text string
+		want []Degrees
+	}{
+		"megatron":        {world + told + fmt.Sprintf(step, 1), []Degrees{{Tensor: 4, Context: 3, Pipeline: 2, Expert: 8, MicroBatch: 5}}},
+		"megatron, 0.12":  {before + fmt.Sprintf(step, 1), []Degrees{{Tensor: 4, Context: 3, Pipeline: 2}}},
+		"two launches":    {world + fmt.Sprintf(step, 4) + fmt.Sprintf(step, 2), []Degrees{{Tensor: 4, Context: 3, Pipeline: 2}, {}}},
+		"torchtitan":      {mesh + ", ep=2\n" + fmt.Sprintf(titan, 1), []Degrees{{Pipeline: 2, Replicate: 3, Shard: 4, Context: 5, Tensor: 6, Expert: 2}}},
+		"torchtitan, 0.1": {mesh + "\n" + fmt.Sprintf(titan, 1), []Degrees{{Pipeline: 2, Replicate: 3, Shard: 4, Context: 5, Tensor: 6}}},
+	} {
+		var got []Degrees
+		for _, x := range Parse(c.text).Launches {
+			got = append(got, x.Degrees)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

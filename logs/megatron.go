@@ -17,7 +17,8 @@ var (
 	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel size: `)
-	megatronLength = regexp.MustCompile(`^ {1,2}seq_length \.+ (\d+)$`) // global_batch_size is none where the batch grows by a schedule
+	megatronSize   = regexp.MustCompile(`[, ](context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
+	megatronFact   = regexp.MustCompile(`^ {1,2}(seq_length|micro_batch_size|expert_model_parallel_size) \.+ (\d+)$`) // global_batch_size is none where the batch grows by a schedule
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
 
@@ -28,7 +29,7 @@ type timerBlock struct{ open bool }
 var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
 
 func megatron(p *Parser, text string) bool {
-	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") && !strings.Contains(text, " seq_length ..") {
+	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") && !strings.Contains(text, " ....") {
 		return false
 	}
 	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (ms):") {
@@ -62,10 +63,13 @@ func megatron(p *Parser, text string) bool {
 	if m := megatronWorld.FindStringSubmatch(text); m != nil {
 		p.launch()
 		p.head.GPUs = whole(m[1])
+		for _, m := range megatronSize.FindAllStringSubmatch(text, -1) {
+			*p.megatronSize(m[1]) = whole(m[2])
+		}
 		return true
 	}
-	if m := megatronLength.FindStringSubmatch(text); m != nil {
-		p.head.Length = whole(m[1])
+	if m := megatronFact.FindStringSubmatch(text); m != nil {
+		*p.megatronSize(m[1]) = whole(m[2])
 		return true
 	}
 	switch {
@@ -80,6 +84,23 @@ func megatron(p *Parser, text string) bool {
 		return true
 	}
 	return p.timers.open && p.megatronTimer(text)
+}
+
+// megatronSize is the place of a fact of a launch that is printed before its steps.
+func (p *Parser) megatronSize(name string) *int {
+	switch name {
+	case "context-parallel":
+		return &p.degrees.Context
+	case "tensor-model-parallel":
+		return &p.degrees.Tensor
+	case "pipeline-model-parallel":
+		return &p.degrees.Pipeline
+	case "expert_model_parallel_size":
+		return &p.degrees.Expert
+	case "micro_batch_size":
+		return &p.degrees.MicroBatch
+	}
+	return &p.head.Length
 }
 
 // megatronMemory gives the memory of a rank to the step that it was printed

@@ -21,6 +21,7 @@ type Parser struct {
 	speaker string         // what launchers put before this line: who says it
 	spoken  map[string]int // the newest step of the launch that each speaker said
 	head    Batch          // what the lines of a launch say before its steps
+	degrees Degrees        // the same
 	chained bool           // another submission follows this one
 
 	survived int // reports since the last failure, in its launch
@@ -153,7 +154,7 @@ func (p *Parser) begin() *Launch {
 	}
 	next := Launch{Line: p.line, Status: -1}
 	if n > 0 {
-		p.head = Batch{}
+		p.head, p.degrees = Batch{}, Degrees{}
 		if last := &p.log.Launches[n-1]; last.Status < 0 { // the script that began it goes on
 			next.Run, next.Configuration = last.Run, last.Configuration
 		}
@@ -264,7 +265,7 @@ func (p *Parser) step(framework string, s Step) {
 	p.survive()
 	l := &p.log.Launches[s.Launch]
 	if first {
-		l.Framework, l.Batch, p.stampedFirst = framework, p.head, !p.said.IsZero()
+		l.Framework, l.Batch, l.Degrees, p.stampedFirst = framework, p.head, p.degrees, !p.said.IsZero()
 	}
 	if first && !l.Began.IsZero() {
 		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})

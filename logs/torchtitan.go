@@ -16,7 +16,7 @@ var (
 	titanStep   = regexp.MustCompile(`\bstep: +(\d+)  loss: +(\S+)(?:  grad_norm: +\S+)?  memory: *(-?[\d.]+)GiB\([^)]*\)  tps: ([\d,]+)(?:  tflops: ([\d,.]+))?`)
 	titanValid  = regexp.MustCompile(`\bvalidate step: +(\d+) `)
 	titanBatch  = regexp.MustCompile(`Trainer is initialized with .*global batch size (\d+), .*sequence length (\d+), total steps (\d+)`)
-	titanMesh   = regexp.MustCompile(`Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), cp=(\d+), tp=(\d+)`)
+	titanMesh   = regexp.MustCompile(`Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), cp=(\d+), tp=(\d+)(?:, ep=(\d+))?`)
 	titanLoaded = regexp.MustCompile(`Finished loading the (?:ft )?checkpoint in ([\d.]+) seconds`)
 	titanSaved  = regexp.MustCompile(`(?:Finished saving the checkpoint(?: \(or staging if async is enabled\))? ?in|Last step checkpoint completed in) ([\d.]+) ?s`)
 	titanStart  = regexp.MustCompile(`\btorchtitan version: `)
@@ -46,18 +46,19 @@ func torchTitan(p *Parser, text string) bool {
 		p.timed(Load, titanLoaded.FindStringSubmatch(text)) || p.timed(Save, titanSaved.FindStringSubmatch(text))
 }
 
-// titanMesh keeps the number of GPUs.
+// titanMesh keeps the number of GPUs and what each dimension has of them.
 func (p *Parser) titanMesh(m []string) bool {
 	if m == nil {
 		return false
 	}
 	n := 1
-	for _, degree := range m[1:] {
+	for _, degree := range m[1:6] {
 		if n *= whole(degree); n > 1<<30 {
 			n = 0
 		}
 	}
 	p.head.GPUs = n
+	p.degrees = Degrees{Pipeline: whole(m[1]), Replicate: whole(m[2]), Shard: whole(m[3]), Context: whole(m[4]), Tensor: whole(m[5]), Expert: whole(m[6])}
 	return true
 }
 

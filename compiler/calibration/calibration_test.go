@@ -276,6 +276,28 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestOtherLayout: a launch that says of its layout what its plan says otherwise is none of
+// the plan's; what it does not say is no contradiction.
+func TestOtherLayout(t *testing.T) {
+	l := plan.Layout{TensorParallel: 2, ContextParallel: 1, PipelineParallel: 4, ExpertParallel: 1, DataParallelReplicate: 1, DataParallelShard: 8, MicroBatchSize: 1}
+	own := logs.Degrees{Tensor: 2, Context: 1, Pipeline: 4, Expert: 1, Replicate: 1, Shard: 8, MicroBatch: 1}
+	p := &plan.Plan{Layout: l}
+	for want, change := range map[string]func(*logs.Degrees){
+		"":  func(*logs.Degrees) {},
+		" ": func(d *logs.Degrees) { *d = logs.Degrees{} },
+		"the log is of tensor_parallel = 4, and the plan of 2":     func(d *logs.Degrees) { d.Tensor = 4 },
+		"the log is of context_parallel = 2, and the plan of 1":    func(d *logs.Degrees) { d.Context = 2 },
+		"the log is of data_parallel_shard = 4, and the plan of 8": func(d *logs.Degrees) { d.Shard = 4 },
+		"the log is of micro_batch_size = 2, and the plan of 1":    func(d *logs.Degrees) { d.MicroBatch = 2 },
+	} {
+		d := own
+		change(&d)
+		if got := contradiction(p, &logs.Launch{Degrees: d}); got != strings.TrimSpace(want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestMemory: memory that a GPU does not have, or that is off by more than a factor of
 // four, is no error of a prediction, and neither moves the allocator nor decides a verdict.
 func TestMemory(t *testing.T) {

@@ -26,8 +26,29 @@ func contradiction(p *plan.Plan, x *logs.Launch) string {
 		return fmt.Sprintf("the log is of sequences of %s, and the plan of %d", units.Count(x.Length, "token"), p.Input.SequenceLength)
 	case x.Sequences > 0 && p.Input.GlobalBatchSize > 0 && x.Sequences != p.Input.GlobalBatchSize:
 		return fmt.Sprintf("the log is of batches of %s, and the plan of %d", units.Count(x.Sequences, "sequence"), p.Input.GlobalBatchSize)
+	case otherLayout(p, &x.Degrees) != "":
+		return otherLayout(p, &x.Degrees)
 	case x.Configuration != "" && configuration != "" && x.Configuration != configuration:
 		return fmt.Sprintf("the log is of another build than the plan: configuration %.12s, and not %.12s", x.Configuration, configuration)
+	}
+	return ""
+}
+
+// otherLayout is the first degree that a launch says of itself and its plan says otherwise.
+func otherLayout(p *plan.Plan, d *logs.Degrees) string {
+	l := &p.Layout
+	for _, x := range []struct {
+		axis      plan.Axis
+		ran, plan int
+	}{
+		{plan.TensorParallel, d.Tensor, l.TensorParallel}, {plan.ContextParallel, d.Context, l.ContextParallel},
+		{plan.PipelineParallel, d.Pipeline, l.PipelineParallel}, {plan.ExpertParallel, d.Expert, l.ExpertParallel},
+		{plan.DataParallelReplicate, d.Replicate, l.DataParallelReplicate}, {plan.DataParallelShard, d.Shard, l.DataParallelShard},
+		{"micro_batch_size", d.MicroBatch, l.MicroBatchSize},
+	} {
+		if x.ran > 0 && x.plan > 0 && x.ran != x.plan {
+			return fmt.Sprintf("the log is of %s = %d, and the plan of %d", x.axis, x.ran, x.plan)
+		}
 	}
 	return ""
 }
