@@ -40,14 +40,14 @@ func Calibrate(runs []Input) (*File, error) {
 		}
 		r, step := read(in)
 		if r.Used {
-			key := fmt.Sprintf("%s %d %d", r.Model, in.Plan.Input.ParametersTotal, in.Plan.Input.ParametersActive)
+			key := modelOf(in.Plan)
 			if _, ok := models[key]; !ok {
 				models[key] = len(models)
 				f.Models = append(f.Models, Trained{Model: r.Model})
 			}
 			f.Models[models[key]].Runs++
 			steps = append(steps, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
-			layouts = append(layouts, layoutOf(key, in.Plan))
+			layouts = append(layouts, layoutOf(in.Plan))
 			priors = append(priors, PriorOf(in.Plan, in.Engine))
 		}
 		if !foreign(&r) && (r.Memory == nil || r.Memory.Why == "") {
@@ -100,9 +100,14 @@ func together(steps []uncertainty.Observation, layouts []string) (all []uncertai
 	return all
 }
 
+// modelOf names the model of a plan, also where another has its name.
+func modelOf(p *plan.Plan) string {
+	return fmt.Sprintf("%s %d %d", p.Input.Model, p.Input.ParametersTotal, p.Input.ParametersActive)
+}
+
 // layoutOf names what runs have in common that were planned alike.
-func layoutOf(model string, p *plan.Plan) string {
-	return fmt.Sprintf("%s %s %d %d %d %d %s %+v %+v", model, p.Backend, p.Input.Nodes, p.Input.GPUs, p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision, p.Layout, p.Execution)
+func layoutOf(p *plan.Plan) string {
+	return fmt.Sprintf("%s %s %d %d %d %d %s %+v %+v", modelOf(p), p.Backend, p.Input.Nodes, p.Input.GPUs, p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision, p.Layout, p.Execution)
 }
 
 // reasons lists why runs are not used.
@@ -276,9 +281,12 @@ func moved(t *uncertainty.Terms, by *uncertainty.Prior) (sum units.Seconds) {
 
 // allocator compares the peaks of reserved memory. Half of the variance of the
 // prediction is taken to be the machine's and its software's, which all runs
-// share, and half each layout's own.
+// share, and half each layout's own; so runs of one layout count as one, by their mean.
 func allocator(runs []Input) *Allocator {
-	var sum, n, variance float64
+	var variance float64
+	var layouts []string
+	off := map[string][]float64{} // of the runs of a layout, in logarithms
+	n := 0
 	for i := range runs {
 		p := runs[i].Plan
 		_, reserved := runs[i].Log.Peak()
@@ -292,15 +300,27 @@ func allocator(runs []Input) *Allocator {
 		}
 		spread := math.Log(high/low) / (2 * 1.645)
 		variance = max(variance, spread*spread)
-		sum += math.Log(reserved / predicted)
+		layout := layoutOf(p)
+		if len(off[layout]) == 0 {
+			layouts = append(layouts, layout)
+		}
+		off[layout] = append(off[layout], math.Log(reserved/predicted))
 		n++
 	}
 	if n == 0 {
 		return nil
 	}
+	mean, count := 0.0, float64(len(layouts))
+	for _, layout := range layouts {
+		sum := 0.0
+		for _, x := range off[layout] {
+			sum += x
+		}
+		mean += sum / float64(len(off[layout])) / count
+	}
 	shared, own := variance/2, variance/2
-	weight := shared / (shared + own/n)
-	a := &Allocator{Before: normal(0, shared), After: normal(weight*sum/n, shared*(1-weight)), Runs: int(n)}
+	weight := shared / (shared + own/count)
+	a := &Allocator{Before: normal(0, shared), After: normal(weight*mean, shared*(1-weight)), Runs: n}
 	a.Factor = units.Rounded(math.Exp(a.After.Mean))
 	return a
 }

@@ -225,7 +225,7 @@ func TestRepeated(t *testing.T) {
 		for _, x := range times {
 			l := ran(p)
 			for i := range l.Steps {
-				l.Steps[i].Seconds = x * float64(p.Time.StepSeconds)
+				l.Steps[i].Seconds, l.Steps[i].Reserved = x*float64(p.Time.StepSeconds), x*0.45*float64(p.Memory.Peak.ReservedBytes)
 			}
 			in = append(in, Input{Job: p.Input.Model, Engine: engine, Plan: p, Log: l})
 		}
@@ -240,6 +240,9 @@ func TestRepeated(t *testing.T) {
 		if a, b := once.Terms[k].Factor, often.Terms[k].Factor; math.Abs(a/b-1) > 1e-6 {
 			t.Errorf("%s: %g of one run, %g of five", once.Terms[k].Term, a, b)
 		}
+	}
+	if a, b := once.Allocator, often.Allocator; a.Factor > 0.97 || math.Abs(a.Factor/b.Factor-1) > 1e-6 || a.After.Spread != b.After.Spread || b.Runs != 5 {
+		t.Errorf("reserved memory by %+v of one run, %+v of five", a, b)
 	}
 	if often.Models[0].Runs != 5 || len(often.Runs) != 5 || often.Runs[4].After != once.Runs[0].After {
 		t.Errorf("%+v", often.Runs)
