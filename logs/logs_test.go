@@ -725,3 +725,19 @@ func TestDegrees(t *testing.T) {
 		}
 	}
 }
+
+// TestSaves: a run waits for a checkpoint while it is written, or while it is copied to
+// where another process writes it from, in the words of each release.
+func TestSaves(t *testing.T) {
+	const head = "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - "
+	for _, said := range []string{
+		"Finished saving the checkpoint (or staging if async is enabled)in 4.20 seconds.",
+		"Finished saving the checkpoint in 4.20 seconds.",
+		"Finished staging the checkpoint in 4.20 seconds.",
+		"Last step checkpoint completed in 4.20s",
+	} {
+		if p := Parse(head + said).Phases; len(p) != 1 || p[0].Kind != Save || p[0].Seconds != 4.2 {
+			t.Errorf("%s: %+v", said, p)
+		}
+	}
+}

@@ -18,7 +18,7 @@ var (
 	titanBatch  = regexp.MustCompile(`Trainer is initialized with .*global batch size (\d+), .*sequence length (\d+), total steps (\d+)`)
 	titanMesh   = regexp.MustCompile(`Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), cp=(\d+), tp=(\d+)(?:, ep=(\d+))?`)
 	titanLoaded = regexp.MustCompile(`Finished loading the (?:ft )?checkpoint in ([\d.]+) seconds`)
-	titanSaved  = regexp.MustCompile(`(?:Finished saving the checkpoint(?: \(or staging if async is enabled\))? ?in|Last step checkpoint completed in) ([\d.]+) ?s`)
+	titanSaved  = regexp.MustCompile(`(?:Finished (?:saving|staging) the checkpoint(?: \(or staging if async is enabled\))? ?in|Last step checkpoint completed in) ([\d.]+) ?s`)
 	titanStart  = regexp.MustCompile(`\btorchtitan version: `)
 )
 
