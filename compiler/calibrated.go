@@ -13,8 +13,8 @@ import (
 )
 
 // calibrated says how the calibration of the job's cluster moved the prediction
-// of a layout; nil without a calibration.
-func calibrated(j *job.Job, t *target.Target, c *search.Candidate) *plan.Calibration {
+// of a layout, and what was measured of plans with a likeness; nil without a calibration.
+func calibrated(j *job.Job, t *target.Target, c *search.Candidate, likeness string) *plan.Calibration {
 	of := j.Cluster.Calibration
 	if of == nil {
 		return nil
@@ -24,6 +24,16 @@ func calibrated(j *job.Job, t *target.Target, c *search.Candidate) *plan.Calibra
 		if f != 1 {
 			p.Terms = append(p.Terms, plan.CalibratedTerm{Term: uncertainty.Term(k).String(), Name: uncertainty.Term(k).Words(), Factor: units.Rounded(f)})
 		}
+	}
+	sum := 0.0
+	for _, run := range of.Runs {
+		if run.Likeness == likeness {
+			p.Runs++
+			sum += math.Log(float64(run.StepSeconds))
+		}
+	}
+	if p.Runs > 0 {
+		p.Measured = units.Rounded(units.Seconds(math.Exp(sum / float64(p.Runs))))
 	}
 	plain := *j
 	plain.Cluster.Calibration = nil

@@ -138,7 +138,7 @@ func describe(p *plan.Plan, j *job.Job, t *target.Target, c *search.Candidate, a
 	roundTimes(p)
 	expect(&p.Time, among)
 	p.Run = goodput.Run(j, p.Time.StepSeconds, p.Time.ExpectedSeconds, p.Time.StepRangeSeconds)
-	p.Calibration = calibrated(j, t, c)
+	p.Calibration = calibrated(j, t, c, p.Likeness())
 	p.Learned = learning.Axes(j, &t.Runtime)
 	roundAll(p)
 }

@@ -182,7 +182,14 @@ func measured(p *plan.Plan) string {
 	if c.Trained {
 		whose = "of this model among them"
 	}
+	own := ""
+	if c.Runs > 0 {
+		own = fmt.Sprintf("\n%s of this very plan: step %s (%+.1f %%)", units.Count(c.Runs, "run"), Duration(c.Measured), 100*float64(c.Measured/p.Time.StepSeconds-1))
+		if r := p.Time.StepRangeSeconds; c.Measured < r[0] || c.Measured > r[1] {
+			own += ", outside its range"
+		}
+	}
 	return fmt.Sprintf("calibrated by %s, runs %s: %s\nstep %s, without it %s (%+.1f %%); %s on the device, without it %s", c.File, whose, strings.Join(parts, ", "),
 		Duration(p.Time.StepSeconds), Duration(c.StepSeconds), 100*float64(p.Time.StepSeconds/c.StepSeconds-1),
-		GiB(p.Memory.Peak.DeviceBytes), GiB(c.DeviceBytes))
+		GiB(p.Memory.Peak.DeviceBytes), GiB(c.DeviceBytes)) + own
 }

@@ -134,3 +134,61 @@ func TestCompressedLogs(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasuredPlan: a plan that ran says what its own runs took, on every backend, as
+// long as it is that plan.
+func TestMeasuredPlan(t *testing.T) {
+	job, err := os.ReadFile(filepath.Join("..", "..", "examples", "llama3-8b", "job.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, backend := range []string{"megatron", "torchtitan", "deepspeed"} {
+		t.Run(backend, func(t *testing.T) {
+			folder := t.TempDir()
+			file, made := filepath.Join(folder, "job.hcl"), filepath.Join(folder, "node"+calibrationSuffix)
+			write := func(name, text string) {
+				if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			said := func(args ...string) string {
+				var out bytes.Buffer
+				if code := run(args, &out, &out); code != exitOK {
+					t.Fatalf("ndc %v: exit code %d\n%s", args, code, out.String())
+				}
+				return strings.Join(strings.Fields(out.String()), " ")
+			}
+			write(file, string(job))
+			said("build", file, "--backend", backend)
+			place := filepath.Join(folder, "out", "llama3-8b", backend, planName)
+			f, err := readPlan(place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text strings.Builder
+			seconds := 1.5 * float64(f.Time.StepSeconds)
+			tokens := float64(f.Input.GlobalBatchSize*f.Input.SequenceLength/f.Input.GPUs) / seconds
+			for i := 1; i <= 20; i++ {
+				switch backend {
+				case "megatron":
+					fmt.Fprintf(&text, " iteration %d/ 2000 | elapsed time per iteration (ms): %.3f | lm loss: 2.5 |\n", i, 1000*seconds)
+				case "torchtitan":
+					fmt.Fprintf(&text, "[rank0]:[titan] 2026-05-19 20:23:51,449 - root - INFO - step: %2d  loss:  2.5  grad_norm:  1.0  memory: -1.00GiB(0.00%%)  tps: %.3f\n", i, tokens)
+				default:
+					fmt.Fprintf(&text, "step %d/2000 loss 2.5 gradient norm 1.0 learning rate 1e-4 seconds %.9f tokens/s/GPU %.1f\n", i, seconds, tokens)
+				}
+			}
+			log := filepath.Join(folder, "x.log")
+			write(log, text.String())
+			said("calibrate", log, "--plan", place, "-o", made)
+			write(file, strings.Replace(string(job), "  nodes = 1\n", "  nodes = 1\n  calibration = \"node"+calibrationSuffix+"\"\n", 1))
+			const own = "1 run of this very plan: step "
+			mustHold(t, "the plan that ran", said("plan", file, "--backend", backend), own)
+			mustHold(t, "the plan that ran", said("plan", file, "--backend", backend, "--json"), `"measured_step_seconds": `, `"runs": 1`)
+			write(file, strings.Replace(strings.Replace(string(job), "  nodes = 1\n", "  nodes = 1\n  calibration = \"node"+calibrationSuffix+"\"\n", 1), "global_batch_size = 128", "global_batch_size = 256", 1))
+			if got := said("plan", file, "--backend", backend); strings.Contains(got, own) {
+				t.Errorf("another batch:\n%s", got)
+			}
+		})
+	}
+}

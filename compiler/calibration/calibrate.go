@@ -47,7 +47,7 @@ func Calibrate(runs []Input) (*File, error) {
 			}
 			f.Models[models[key]].Runs++
 			steps = append(steps, uncertainty.Observation{Step: step, Ratio: float64(r.Measured / r.Predicted), Model: models[key]})
-			layouts = append(layouts, layoutOf(in.Plan))
+			layouts = append(layouts, in.Plan.Likeness())
 			priors = append(priors, PriorOf(in.Plan, in.Engine))
 		}
 		if !foreign(&r) && (r.Memory == nil || r.Memory.Why == "") {
@@ -105,11 +105,6 @@ func modelOf(p *plan.Plan) string {
 	return fmt.Sprintf("%s %d %d", p.Input.Model, p.Input.ParametersTotal, p.Input.ParametersActive)
 }
 
-// layoutOf names what runs have in common that were planned alike.
-func layoutOf(p *plan.Plan) string {
-	return fmt.Sprintf("%s %s %d %d %d %d %s %+v %+v", modelOf(p), p.Backend, p.Input.Nodes, p.Input.GPUs, p.Input.GlobalBatchSize, p.Input.SequenceLength, p.Input.Precision, p.Layout, p.Execution)
-}
-
 // reasons lists why runs are not used.
 func reasons(runs []Run) string {
 	s := ""
@@ -130,7 +125,7 @@ func read(in *Input) (Run, uncertainty.Step) {
 	in.Log, others = own(p, in.Log)
 	in.Log.Fill(batchOf(p))
 	y := in.Log.Steady(conditions(p))
-	r := Run{Job: in.Job, Backend: p.Backend, Model: p.Input.Model, GPUs: p.Input.GPUs, Measured: units.Rounded(units.Seconds(y.Mean)),
+	r := Run{Job: in.Job, Backend: p.Backend, Model: p.Input.Model, GPUs: p.Input.GPUs, Likeness: p.Likeness(), Measured: units.Rounded(units.Seconds(y.Mean)),
 		Spread: units.Rounded(y.Spread), Reports: len(y.Steps), Refused: []Refusal{}, Timers: timers(in.Log)}
 	for _, x := range slices.Concat(others, y.Refused) {
 		r.Refused = append(r.Refused, Refusal(x))
@@ -300,7 +295,7 @@ func allocator(runs []Input) *Allocator {
 		}
 		spread := math.Log(high/low) / (2 * 1.645)
 		variance = max(variance, spread*spread)
-		layout := layoutOf(p)
+		layout := p.Likeness()
 		if len(off[layout]) == 0 {
 			layouts = append(layouts, layout)
 		}

@@ -67,6 +67,7 @@ type Run struct {
 	Backend   string           `json:"backend"`
 	Model     string           `json:"model"`
 	GPUs      int              `json:"gpus"`
+	Likeness  string           `json:"likeness,omitempty"` // of the plan, by which a plan is known that was run; "" in older files
 	Used      bool             `json:"used"`
 	Why       string           `json:"why,omitempty"` // it was not
 	Measured  units.Seconds    `json:"step_seconds"`
@@ -200,6 +201,11 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 			return nil, fmt.Errorf("the error of %s is %g, and e to that power is no factor of a machine", t.Term, t.After.Mean)
 		}
 		c.Terms = append(c.Terms, job.TermError{Name: t.Term, Mean: t.After.Mean, Before: t.Before.Spread * t.Before.Spread})
+	}
+	for i := range f.Runs {
+		if r := &f.Runs[i]; r.Used && r.Likeness != "" && r.Measured > 0 {
+			c.Runs = append(c.Runs, job.MeasuredRun{Likeness: r.Likeness, StepSeconds: r.Measured})
+		}
 	}
 	if n := f.Network; n != nil {
 		if n.Times < math.Exp(-largest) || n.Times > math.Exp(largest) {

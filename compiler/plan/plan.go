@@ -337,7 +337,9 @@ type Calibration struct {
 	Terms       []CalibratedTerm
 	Reserved    float64 // factor on what the allocator holds; 0: not measured
 	StepSeconds units.Seconds
-	DeviceBytes units.Bytes // these two as they would be predicted without it
+	DeviceBytes units.Bytes   // these two as they would be predicted without it
+	Runs        int           // of plans like this one, among those that it was made of
+	Measured    units.Seconds // their step, the mean; 0: there are none
 }
 
 // CalibratedTerm is a part of the step that the calibration moves.

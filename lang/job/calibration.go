@@ -1,5 +1,7 @@
 package job
 
+import "github.com/ndc-dev/ndc/lang/units"
+
 // Calibration is what was measured on a cluster, as ndc calibrate writes it. Its
 // numbers move the estimate of every job on the cluster.
 type Calibration struct {
@@ -23,6 +25,15 @@ type Calibration struct {
 
 	// Reserved is what the allocator holds over what was predicted; 0: not measured.
 	Reserved float64
+
+	// Runs are those that it was made of. They are no input of a prediction.
+	Runs []MeasuredRun `json:"-"`
+}
+
+// MeasuredRun is a run whose steps were measured.
+type MeasuredRun struct {
+	Likeness    string // of its plan
+	StepSeconds units.Seconds
 }
 
 // TermError is what is known of the error of one part of a step.

@@ -46,7 +46,7 @@ func calibrationOf(c *plan.Calibration) *Calibration {
 		return nil
 	}
 	return &Calibration{File: c.File, SHA256: c.SHA256, Trained: c.Trained, Terms: each(c.Terms, func(t plan.CalibratedTerm) CalibratedTerm { return CalibratedTerm(t) }),
-		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
+		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes, Runs: c.Runs, Measured: c.Measured}
 }
 
 func choiceOf(s *plan.Selection) *Choice {
@@ -165,7 +165,7 @@ func (c *Calibration) decision() *plan.Calibration {
 		return nil
 	}
 	return &plan.Calibration{File: c.File, SHA256: c.SHA256, Trained: c.Trained, Terms: each(c.Terms, func(t CalibratedTerm) plan.CalibratedTerm { return plan.CalibratedTerm(t) }),
-		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes}
+		Reserved: c.Reserved, StepSeconds: c.StepSeconds, DeviceBytes: c.DeviceBytes, Runs: c.Runs, Measured: c.Measured}
 }
 
 func (c *Choice) decision() *plan.Selection {

@@ -382,9 +382,11 @@ type Calibration struct {
 	SHA256      string           `json:"sha256"`
 	Trained     bool             `json:"trained"` // runs of this model are among those that it was made of
 	Terms       []CalibratedTerm `json:"terms"`
-	Reserved    float64          `json:"reserved_factor"`      // on what the allocator holds; 0: not measured
-	StepSeconds units.Seconds    `json:"step_seconds_without"` // as it would be predicted without the calibration
-	DeviceBytes units.Bytes      `json:"device_bytes_without"` // the same of the peak
+	Reserved    float64          `json:"reserved_factor"`                 // on what the allocator holds; 0: not measured
+	StepSeconds units.Seconds    `json:"step_seconds_without"`            // as it would be predicted without the calibration
+	DeviceBytes units.Bytes      `json:"device_bytes_without"`            // the same of the peak
+	Runs        int              `json:"runs,omitempty"`                  // of plans like this one, among those that it was made of
+	Measured    units.Seconds    `json:"measured_step_seconds,omitempty"` // their step, the mean
 }
 
 // CalibratedTerm is a part of the step that the calibration moves.
