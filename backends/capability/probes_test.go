@@ -332,6 +332,7 @@ var probes = []probe{
 	{feature: "model.position_embedding=learned", kind: ds, model: gpt, edit: same},
 	{feature: "model.position_embedding.partial", edit: func(j *job.Job) { j.Model.PositionEmbedding.Partial = 0.5 }},
 	{feature: "model.position_embedding.partial", kind: ds, model: glm, edit: same},
+	{feature: "model.position_embedding.partial with model.mla", model: latent, edit: func(j *job.Job) { j.Model.PositionEmbedding.Partial = 0.5 }},
 	{feature: "model.position_embedding.scaling=linear", edit: func(j *job.Job) { j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "linear", Factor: 2.5} }},
 	{feature: "model.position_embedding.scaling=linear", kind: "megatron", edit: func(j *job.Job) { j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "linear", Factor: 2} }},
 	{feature: "model.position_embedding.scaling=llama3", model: qwen3, edit: func(j *job.Job) {
@@ -441,6 +442,10 @@ var probes = []probe{
 	{feature: "model.position_embedding.scaling=yarn with model.layer_pattern", edit: func(j *job.Job) {
 		hybrid(j)
 		j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "yarn", Factor: 8, OriginalLength: 512, BetaFast: 32, BetaSlow: 1, MScale: 1}
+	}},
+	{feature: "model.position_embedding.scaling=llama3 with model.layer_pattern", edit: func(j *job.Job) {
+		hybrid(j)
+		j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 	}},
 	{feature: "model.mamba.conv_kernel", edit: func(j *job.Job) { hybrid(j); j.Model.Mamba.ConvKernel = 3 }},
 	{feature: "model.attention_output_gate", edit: func(j *job.Job) { j.Model.Attention.Gate = true }},

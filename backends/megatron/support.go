@@ -52,11 +52,16 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 		{m.Attention.MLA != nil && m.Attention.MLA.QLoraRank == 0, "model.mla.q_lora_rank=0",
 			" Since core_v0.19.0 the input of their projection is normalised a second time (mla_qk_norm_config.py)."},
 		{m.Attention.MLA != nil && m.Attention.QKNorm, "model.qk_norm with model.mla", ""},
+		{m.Attention.MLA != nil && scalingOf(m) == "llama3", "model.position_embedding.scaling=llama3 with model.mla",
+			" Latent attention makes its rotary frequencies itself (multi_latent_attention.py), without --use-rope-scaling."},
+		{m.Attention.MLA != nil && !isOne(m.PositionEmbedding.Partial), "model.position_embedding.partial with model.mla",
+			" What of a latent head rotates is qk_rope_head_dim."},
 		{hybrid, "model.layer_pattern", ""},
 		{hybrid && m.Attention.QKNorm, "model.qk_norm with model.layer_pattern", " Before, hybrid layers leave the norms out without a word (transformer/attention.py)."},
 		{hybrid && m.Attention.MLA != nil, "model.mla with model.layer_pattern", ""},
 		{hybrid && m.Attention.SlidingWindow.Size > 0, "model.sliding_window with model.layer_pattern", ""},
 		{hybrid && usesYaRN(m), "model.position_embedding.scaling=yarn with model.layer_pattern", ""},
+		{hybrid && scalingOf(m) == "llama3", "model.position_embedding.scaling=llama3 with model.layer_pattern", " Hybrid models do not read --use-rope-scaling (hybrid_model.py)."},
 		{m.Mamba != nil && m.Mamba.ConvKernel != mixerKernel, "model.mamba.conv_kernel", ""},
 		{m.Attention.Gate, "model.attention_output_gate", ""},
 		{m.Attention.Gate && m.Attention.MLA != nil, "model.attention_output_gate with model.mla", ""},
@@ -69,11 +74,16 @@ func checkModel(v *version, j *job.Job, diags *diag.List) {
 	}
 }
 
-// usesYaRN reports whether the model's rotary frequencies are scaled by YaRN.
-func usesYaRN(m *job.Model) bool {
-	scaling := m.PositionEmbedding.Scaling
-	return scaling != nil && scaling.Type == "yarn"
+// scalingOf is how the model's rotary frequencies are scaled, "" where they are not.
+func scalingOf(m *job.Model) string {
+	if s := m.PositionEmbedding.Scaling; s != nil {
+		return s.Type
+	}
+	return ""
 }
+
+// usesYaRN reports whether the model's rotary frequencies are scaled by YaRN.
+func usesYaRN(m *job.Model) bool { return scalingOf(m) == "yarn" }
 
 // quickGELU is the slope of Megatron-LM's quick GELU, x·sigmoid(1.702·x)
 // (megatron/core/fusions/fused_bias_geglu.py).
@@ -83,7 +93,7 @@ func isOne(v float64) bool { return v == 0 || v == 1 }
 
 // customScale reports a softmax scale that is not the usual one of the head.
 func customScale(m *job.Model) bool {
-	if m.Attention.Scale == 0 || m.Attention.MLA != nil {
+	if m.Attention.Scale == 0 {
 		return false
 	}
 	return math.Abs(m.Attention.Scale*math.Sqrt(float64(m.Attention.HeadDim))-1) > 1e-6

@@ -270,6 +270,12 @@ func TestDiagnostics(t *testing.T) {
 		{"llama3 factor", "core_v0.19.2", func(j *job.Job) {
 			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 32, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
 		}, UnsupportedModel, "factor of 8"},
+		{"llama3 scaling of latent attention", "core_v0.19.2", func(j *job.Job) {
+			j.Model = deepseek()
+			j.Model.PositionEmbedding.Scaling = &job.RopeScaling{Type: "llama3", Factor: 8, OriginalLength: 8192, LowFrequencyFactor: 1, HighFrequencyFactor: 4}
+		}, UnsupportedModel, "without --use-rope-scaling"},
+		{"a share of a latent head", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.PositionEmbedding.Partial = 0.5 }, UnsupportedModel, "qk_rope_head_dim"},
+		{"a softmax scale of latent attention", "core_v0.19.2", func(j *job.Job) { j.Model = deepseek(); j.Model.Attention.Scale = 0.1 }, UnsupportedModel, "model.attention_scale"},
 		{"experts in fp16", "core_v0.15.3", func(j *job.Job) { j.Model, j.Training.Precision = mixtral(), "fp16" }, UnsupportedPrecision, "core_v0.16.0"},
 		{"experts in nvfp4", "core_v0.15.3", func(j *job.Job) {
 			j.Model, j.Training.Precision, j.Cluster.GPU.ComputeCapability = mixtral(), "nvfp4", "10.0"

@@ -69,7 +69,7 @@ var commonGaps = []gap{
 	lack("model.attention_logit_softcap", func(m *job.Model) bool { return m.Attention.Softcap > 0 }),
 	lack("model.final_logit_softcap", func(m *job.Model) bool { return m.FinalSoftcap > 0 }),
 	lack("model.embedding_scale", func(m *job.Model) bool { return m.EmbeddingScale != 0 && m.EmbeddingScale != 1 }),
-	lack("model.attention_scale", func(m *job.Model) bool { return m.Attention.Scale != 0 && m.Attention.MLA == nil }),
+	lack("model.attention_scale", func(m *job.Model) bool { return m.Attention.Scale != 0 }),
 	lack("model.moe.token_drop", func(m *job.Model) bool { return m.MoE != nil && m.MoE.TokenDrop }),
 	lack("model.moe.layer_frequency", func(m *job.Model) bool { return m.MoE != nil && m.MoE.LayerFrequency > 1 }),
 	lack("model.moe.shared_expert_ffn_hidden_size", unevenShared),

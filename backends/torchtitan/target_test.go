@@ -214,6 +214,7 @@ func TestRefusals(t *testing.T) {
 		{"learned positions", "both", func(j *job.Job) { j.Model.PositionEmbedding.Kind = "learned" }, UnsupportedModel, `Megatron-LM and DeepSpeed (for architecture "gpt") have it`},
 		{"gelu", "both", func(j *job.Job) { j.Model.Activation.Kind = "gelu" }, UnsupportedModel, "lacks GELU"},
 		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "a soft cap on the final logits"},
+		{"a softmax scale of latent attention", "both", func(j *job.Job) { j.Model = latentModel(); j.Model.Attention.Scale = 0.1 }, UnsupportedModel, "a softmax scale"},
 		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTP.Layers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
 		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.Attention.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},
