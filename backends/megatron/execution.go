@@ -274,7 +274,7 @@ func (v *version) execution() *execution.Table[written] {
 			switch p := a.j.Training.Precision; {
 			case a.p.Execution.GradientDType == "bf16":
 				a.add(planned("execution.gradient_dtype"), "--grad-reduce-in-bf16")
-			case p != "fp32" && p != "fp16":
+			case p != "fp32":
 				a.add(planned("execution.gradient_dtype"), "--accumulate-allreduce-grads-in-fp32")
 			}
 		}},

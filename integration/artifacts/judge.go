@@ -123,8 +123,11 @@ func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch stri
 		seen := map[string]bool{}
 		for _, a := range answers {
 			seen[a.ID] = true
-			if i, _ := strconv.Atoi(a.ID); !a.Accepted && complaints[i] == "" {
-				complaints[i] = fmt.Sprintf("rank %d, %s: %s", a.Rank, a.Stage, a.Error)
+			i, _ := strconv.Atoi(a.ID)
+			if !a.Accepted {
+				complaints[i] = cmp.Or(complaints[i], fmt.Sprintf("rank %d, %s: %s", a.Rank, a.Stage, a.Error))
+			} else if l := launches[i]; l.Plan != nil {
+				complaints[i] = cmp.Or(complaints[i], otherGradients(a, l.Execution.GradientDType))
 			}
 		}
 		for _, l := range list {
@@ -142,6 +145,16 @@ func askMegatron(h *mcore.Harness, launches []*Launch, depth Depth, scratch stri
 		}
 	}
 	return nil
+}
+
+// otherGradients says if no buffer of a rank holds gradients in the planned type;
+// those of parameters in fp32 are in fp32 always.
+func otherGradients(a mcore.Answer, planned string) string {
+	built := map[string]string{"fp32": "float32", "bf16": "bfloat16"}[planned]
+	if a.Buffers == nil || slices.ContainsFunc(a.Buffers, func(b mcore.Buffer) bool { return b.Gradient == built }) {
+		return ""
+	}
+	return fmt.Sprintf("rank %d has gradients in %s, the plan in %s", a.Rank, a.Buffers[0].Gradient, planned)
 }
 
 // forMegatron names the launch by its number.
