@@ -119,6 +119,10 @@ func offersAttention(j *job.Job) (offers []target.Offer) {
 	return offers
 }
 
+// maskBlock is how many rows of a mask torch keeps together when context parallelism
+// cuts it (_create_cp_block_mask).
+const maskBlock = 128
+
 // cutsMask reports whether a kernel takes the part of a mask that context
 // parallelism leaves a rank: torch makes it anew, in blocks of 128 × 128
 // (distributed/tensor/experimental/_context_parallel/_attention.py,

@@ -89,15 +89,18 @@ var rules022 = []target.Rule{
 
 // rules030 are the further rules of 0.3.0.
 var rules030 = []target.Rule{
-	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel (under sequence parallelism) × 2 × context_parallel (ValueError in TorchTitan)", Breaks: func(f *target.Facts) bool {
-		divisor := 1
+	{ID: ruleSequence, Mesh: true, Reason: "sequence_length must be divisible by tensor_parallel (under sequence parallelism) × 2 × context_parallel (ValueError in TorchTitan), and by 128 × context_parallel (torch cuts masks into blocks of 128 rows)", Breaks: func(f *target.Facts) bool {
+		divisor, length := 1, f.Job.Model.SequenceLength
 		if f.Layout.SequenceParallel {
 			divisor = f.Layout.TensorParallel
 		}
-		if f.Layout.ContextParallel > 1 {
-			divisor *= 2 * f.Layout.ContextParallel
+		if cp := f.Layout.ContextParallel; cp > 1 {
+			divisor *= 2 * cp
+			if length%(maskBlock*cp) != 0 {
+				return true
+			}
 		}
-		return f.Job.Model.SequenceLength%divisor != 0
+		return length%divisor != 0
 	}},
 	{ID: ruleExpertTensor, Mesh: true, Reason: "0.3.0 has no expert_tensor_parallel: without expert_parallel the experts are split by tensor_parallel, with it they are whole", Breaks: func(f *target.Facts) bool {
 		l := f.Layout

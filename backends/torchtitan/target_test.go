@@ -37,6 +37,8 @@ func TestRules(t *testing.T) {
 		sharded(l)
 		l.PipelineParallel, l.PipelineSchedule, l.MicroBatches = 2, plan.Schedule1F1B, 4
 	}
+	long := denseModel()
+	long.SequenceLength = 256
 	cases := []struct {
 		name     string
 		versions string
@@ -51,7 +53,9 @@ func TestRules(t *testing.T) {
 		{"tp does not divide heads", "both", denseModel(), func(l *plan.Layout) { sharded(l); l.TensorParallel = 8 }, nil, []diag.ID{ruleHeads, ruleKVHeads}},
 		{"zero 1", "both", denseModel(), func(l *plan.Layout) { sharded(l); l.ZeroStage = 1 }, nil, []diag.ID{ruleZeroStage}},
 		{"unsharded zero 3", "both", denseModel(), nil, nil, []diag.ID{ruleZeroStage}},
-		{"sharded by context alone", "both", denseModel(), func(l *plan.Layout) { l.ContextParallel = 2 }, nil, nil},
+		{"sharded by context alone", "both", long, func(l *plan.Layout) { l.ContextParallel = 2 }, nil, nil},
+		{"half a block of a mask on each rank", "0.2.2", denseModel(), func(l *plan.Layout) { l.ContextParallel = 2 }, nil, nil},
+		{"half a block of a mask on each rank", "0.3.0", denseModel(), func(l *plan.Layout) { l.ContextParallel = 2 }, nil, []diag.ID{ruleSequence}},
 		{"reshard against the stage", "both", denseModel(), sharded, func(x *plan.Execution) { x.ReshardAfterForward = false }, []diag.ID{ruleReshard}},
 		{"too few micro-batches", "both", denseModel(), func(l *plan.Layout) { piped(l); l.MicroBatches = 1 }, nil, []diag.ID{rulePipelineBatches}},
 		{"interleaved with one chunk", "both", denseModel(), func(l *plan.Layout) { piped(l); l.PipelineSchedule = plan.ScheduleInterleaved1F1B }, nil, []diag.ID{rulePipelineChunks}},
