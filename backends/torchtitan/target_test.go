@@ -245,6 +245,9 @@ func TestRefusals(t *testing.T) {
 		{"offload of parameters", "both", func(j *job.Job) { j.Execution.OffloadParameters = job.Some(true) }, UnsupportedExecution, "offload.optimizer = true"},
 		{"fp8 moments", "both", func(j *job.Job) { j.Execution.OptimizerStateDType = job.Some("fp8") }, UnsupportedExecution, "Megatron-LM has it"},
 		{"delayed scaling", "both", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "delayed" }, UnsupportedPrecision, "Megatron-LM has it"},
+		{"split text", "both", func(j *job.Job) {
+			j.Training.Data.Format, j.Training.Data.Tokenizer.Kind, j.Training.Data.Split = "jsonl", "huggingface", "90,10,0"
+		}, UnsupportedData, "splits indexed tokens only"},
 		{"mask alone", "0.3.0", func(j *job.Job) { j.Training.Data.DocumentMask = true }, UnsupportedData, "reset_position_ids"},
 		{"mask with sinks", "0.2.2", func(j *job.Job) { j.Model, j.Training.Data.DocumentMask = sinkModel(), true }, UnsupportedData, "0.3.0 can"},
 		{"positions with sinks", "0.2.2", func(j *job.Job) { j.Model, j.Training.Data.ResetPositionIDs = sinkModel(), true }, UnsupportedData, "0.3.0 does"},

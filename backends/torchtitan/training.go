@@ -151,6 +151,9 @@ func (v *version) checkData(j *job.Job, diags *diag.List) {
 	if t.Format == "jsonl" && !t.Mock && t.Tokenizer.Kind != "huggingface" {
 		refuse("tokenizer", fmt.Sprintf("TorchTitan tokenises text with a Hugging Face tokenizer.json only, not %s. Convert the tokenizer, or convert the text to format \"megatron\" beforehand.", t.Tokenizer.Kind))
 	}
+	if t.Format == "jsonl" && !t.Mock && t.Split != "" {
+		refuse("split", "The emitted reader splits indexed tokens only: of text it would train on all lines, and validate on them. Name a file for validation { path }, or convert the text and use format = \"megatron\".")
+	}
 	if t.Format == "tokens" && t.DocumentMask && !t.Mock && !t.Tokenizer.EndOfDocumentID.Set {
 		refuse("document_mask", "A flat file of tokens marks documents by their last id only: set tokenizer { end_of_document_id }.")
 	}
