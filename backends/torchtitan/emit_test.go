@@ -214,3 +214,27 @@ func TestPythonParses(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestGradients022: 0.2.2 scales gradients by themselves under FSDP alone.
+func TestGradients022(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*plan.Layout)
+		factor string
+	}{
+		{"FSDP", func(l *plan.Layout) { l.DataParallelShard = 2 }, ""},
+		{"HSDP", func(l *plan.Layout) { l.DataParallelShard, l.DataParallelReplicate = 2, 2 }, ""},
+		{"context alone", func(l *plan.Layout) { l.ContextParallel, l.DataParallelReplicate = 2, 2 }, ""},
+		{"replicas", func(l *plan.Layout) { l.DataParallelReplicate, l.ZeroStage = 4, 0 }, "4"},
+		{"a pipeline", func(l *plan.Layout) { l.PipelineParallel, l.DataParallelShard = 2, 2 }, "1 / (8 * 128)"},
+	} {
+		j := testJob("0.2.2", denseModel(), 8)
+		got := ""
+		if g := (&build{j: j, p: testPlan(j, layoutOf(c.change))}).gradients022(); g != nil {
+			got = g.Factor
+		}
+		if got != c.factor {
+			t.Errorf("%s: factor %q, want %q", c.name, got, c.factor)
+		}
+	}
+}

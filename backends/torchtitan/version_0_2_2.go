@@ -2,6 +2,7 @@ package torchtitan
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -250,9 +251,25 @@ func (b *build) view022() map[string]any {
 		"Checkpoint": b.j.Training.Checkpoint.Path != "", "InitialLoad": b.j.Training.Start.Path != "",
 		"SaveEvery": nullable(every), "SaveWhy": saveWhy,
 		"StopMargin": render.Python(margin), "StopWhy": stopWhy, "CheckEvery": render.Python(b.checkEvery()),
-		"Traces": b.j.Training.Logging.Profile != nil,
-		"Name":   modelName, "Flavor": render.Python(m.Name),
+		"Traces": b.j.Training.Logging.Profile != nil, "Gradients": b.gradients022(),
+		"Name": modelName, "Flavor": render.Python(m.Name),
 	}
+}
+
+// gradients is a factor that gradients lack, as Python.
+type gradients struct{ Factor, Why string }
+
+// gradients022 is by what 0.2.2 scales gradients wrongly: the loss is a sum over
+// tokens, which train.py divides by the tokens of a step before the backward pass, but not in
+// a pipeline; FSDP then adds gradients up, and DistributedDataParallel takes their mean.
+func (b *build) gradients022() *gradients {
+	switch l := &b.p.Layout; {
+	case l.PipelineParallel > 1:
+		return &gradients{fmt.Sprintf("1 / (%d * %d)", b.j.Training.GlobalBatchSize, b.j.Model.SequenceLength), "in a pipeline it sums over tokens"}
+	case l.DataParallelReplicate > 1 && l.DataParallelShard*l.ContextParallel == 1:
+		return &gradients{fmt.Sprint(l.DataParallelReplicate), "replicas take the mean of what is divided by the tokens of all"}
+	}
+	return nil
 }
 
 // model022 writes the arguments of the framework's model, and their imports.

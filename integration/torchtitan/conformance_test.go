@@ -191,6 +191,7 @@ type layoutCase struct {
 var layouts = []layoutCase{
 	{"fsdp", 2, `data_parallel_shard = 2`, "", ""},
 	{"hsdp", 4, "data_parallel_shard = 2\n data_parallel_replicate = 2", "", ""},
+	{"ddp", 2, "data_parallel_shard = 1\n data_parallel_replicate = 2", "", ""},
 	{"tp", 4, "data_parallel_shard = 2\n tensor_parallel = 2", "", ""},
 	{"pp", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n pipeline_schedule = \"1f1b\"\n stage_layers = [3, 1]\n micro_batch_size = 1", "", ""},
 	{"interleaved", 4, "data_parallel_shard = 2\n pipeline_parallel = 2\n virtual_pipeline = 2\n pipeline_schedule = \"interleaved_1f1b\"\n micro_batch_size = 1", "", ""},
@@ -212,7 +213,7 @@ func TestTraining(t *testing.T) {
 			line.AddAfter(t)
 			run(t, time.Minute, nil, ".", r.python(t), "make_data.py", data, "512")
 			seed := r.seed(t, program, data)
-			var want []float64
+			var want []step
 			for _, c := range layouts {
 				if c.release != "" && c.release != r.version {
 					continue
@@ -220,16 +221,19 @@ func TestTraining(t *testing.T) {
 				t.Run(c.name, func(t *testing.T) {
 					line.Count(t)
 					got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", filepath.Join(t.TempDir(), "saved"), "--checkpoint.initial_load_path", seed)
-					t.Logf("TorchTitan %s %s: losses %v", r.version, c.name, got)
-					if len(got) != 6 || got[5] > got[0]-0.5 {
+					t.Logf("TorchTitan %s %s: losses and norms %v", r.version, c.name, got)
+					if len(got) != 6 || got[5].loss > got[0].loss-0.5 {
 						t.Fatalf("losses %v: want six that fall", got)
 					}
 					if want == nil {
 						want = got
 					}
 					for i := range got {
-						if d := got[i] - want[i]; d > tolerance || d < -tolerance {
-							t.Errorf("step %d: loss %g, with %s %g", i+1, got[i], layouts[0].name, want[i])
+						if d := got[i].loss - want[i].loss; d > tolerance || d < -tolerance {
+							t.Errorf("step %d: loss %g, with %s %g", i+1, got[i].loss, layouts[0].name, want[i].loss)
+						}
+						if d := got[i].norm/want[i].norm - 1; d > tolerance || d < -tolerance {
+							t.Errorf("step %d: gradient norm %g, with %s %g", i+1, got[i].norm, layouts[0].name, want[i].norm)
 						}
 					}
 				})
@@ -248,9 +252,9 @@ func TestAttentionKernels(t *testing.T) {
 	line.AddAfter(t)
 	run(t, time.Minute, nil, ".", r.python(t), "make_data.py", data, "512")
 	seed := r.seed(t, program, data)
-	var want []float64
+	var want []step
 	for _, kernel := range []string{"flash", "flex_flash", "varlen"} {
-		for _, l := range layouts[:4] { // sharded, replicated, tensor and pipeline parallel
+		for _, l := range layouts[:5] { // sharded, replicated, tensor and pipeline parallel
 			if kernel == "flash" && want != nil {
 				break
 			}
@@ -260,15 +264,15 @@ func TestAttentionKernels(t *testing.T) {
 				c.attention = kernel
 				got := r.train(t, c.build(t, program, r, data), c.gpus, "--checkpoint.folder", filepath.Join(t.TempDir(), "saved"), "--checkpoint.initial_load_path", seed)
 				t.Logf("TorchTitan %s %s %s: losses %v", r.version, kernel, c.name, got)
-				if len(got) != 6 || got[5] > got[0]-0.5 {
+				if len(got) != 6 || got[5].loss > got[0].loss-0.5 {
 					t.Fatalf("losses %v: want six that fall", got)
 				}
 				if want == nil {
 					want = got
 				}
 				for i := range got {
-					if d := got[i] - want[i]; d > tolerance || d < -tolerance {
-						t.Errorf("step %d: loss %g, by FlexAttention %g", i+1, got[i], want[i])
+					if d := got[i].loss - want[i].loss; d > tolerance || d < -tolerance {
+						t.Errorf("step %d: loss %g, by FlexAttention %g", i+1, got[i].loss, want[i].loss)
 					}
 				}
 			})
@@ -276,7 +280,8 @@ func TestAttentionKernels(t *testing.T) {
 	}
 }
 
-// tolerance of losses between layouts: rounding of bf16 over a few steps.
+// tolerance of losses between layouts, and of gradient norms by the share: rounding
+// of bf16 over a few steps.
 const tolerance = 0.02
 
 // seed writes the initial weights once, by the framework's own option for it.
@@ -310,10 +315,14 @@ func (c layoutCase) build(t *testing.T, program string, r release, data string) 
 	return filepath.Join(dir, "out", "small", "torchtitan")
 }
 
-var lossLine = regexp.MustCompile(`step: +([0-9]+)  loss: +([0-9.]+)`)
+// step is what TorchTitan logs of one: the loss, and the gradient's norm before it is
+// clipped.
+type step struct{ loss, norm float64 }
 
-// train runs the ranks on the CPU and returns the loss of every step.
-func (r release) train(t *testing.T, files string, ranks int, more ...string) []float64 {
+var lossLine = regexp.MustCompile(`step: +([0-9]+)  loss: +(-?[0-9.]+)  grad_norm: +([0-9.]+)`)
+
+// train runs the ranks on the CPU and returns every step.
+func (r release) train(t *testing.T, files string, ranks int, more ...string) []step {
 	t.Helper()
 	return losses(r.launch(t, files, ranks, nil, more...))
 }
@@ -343,20 +352,23 @@ func ended(out string, err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || strings.Contains(out, "Signal 9 (SIGKILL)")
 }
 
-// losses reads the loss of every step; ranks without the last pipeline stage
-// print -1.
-func losses(out string) []float64 {
-	byStep := map[int]float64{}
+// losses reads every step; ranks without the last pipeline stage print -1 for the
+// loss.
+func losses(out string) []step {
+	byStep := map[int]step{}
 	last := 0
 	for _, m := range lossLine.FindAllStringSubmatch(out, -1) {
-		step, _ := strconv.Atoi(m[1])
+		number, _ := strconv.Atoi(m[1])
 		loss, _ := strconv.ParseFloat(m[2], 64)
-		byStep[step], last = loss, max(last, step)
+		norm, _ := strconv.ParseFloat(m[3], 64)
+		if loss >= 0 {
+			byStep[number], last = step{loss, norm}, max(last, number)
+		}
 	}
-	var list []float64
-	for step := 1; step <= last; step++ {
-		if loss, ok := byStep[step]; ok {
-			list = append(list, loss)
+	var list []step
+	for number := 1; number <= last; number++ {
+		if s, ok := byStep[number]; ok {
+			list = append(list, s)
 		}
 	}
 	return list
