@@ -244,7 +244,7 @@ func (b *build) view022() map[string]any {
 		"Header": render.Header, "Summary": b.summary(), "Module": b.family.module,
 		"ModelImports": imports, "Model": model,
 		"InitStd": render.Python(m.InitStd), "InitWhy": "spec: model.init_std",
-		"NormEpsilon": render.Python(m.Norm.Epsilon), "Layers": m.Layers,
+		"NormEpsilon": render.Python(m.Norm.Epsilon), "Layers": m.Layers, "Biases": m.MLPBias, // gpt_oss, the one with biases
 		"DocumentMask": data.DocumentMask, "RestartPositions": render.Python(data.ResetPositionIDs),
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
 		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
