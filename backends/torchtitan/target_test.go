@@ -239,6 +239,7 @@ func TestRefusals(t *testing.T) {
 		{"fp16", "both", func(j *job.Job) { j.Training.Precision = "fp16" }, UnsupportedPrecision, "Megatron-LM and DeepSpeed have it"},
 		{"nvfp4", "0.2.2", func(j *job.Job) { j.Training.Precision = "nvfp4" }, UnsupportedPrecision, "0.3.0"},
 		{"mxfp8 on Hopper", "both", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "capability 10"},
+		{"sinks in fp32", "0.3.0", func(j *job.Job) { j.Model, j.Training.Precision = sinkModel(), "fp32" }, UnsupportedPrecision, "results in bf16"},
 		{"tensorwise scaling", "0.3.0", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "tensorwise" }, UnsupportedPrecision, `recipe = "rowwise"`},
 		{"data cache", "both", func(j *job.Job) { j.Training.Data.CachePath = "/cache" }, UnsupportedData, "Megatron-LM and DeepSpeed have it"},
 		{"offload of the optimizer", "both", func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }, UnsupportedExecution, "offload.parameters = true"},
@@ -313,6 +314,11 @@ func TestRouterWarning(t *testing.T) {
 	precise.Model.MoE.Router.DType = "fp32"
 	_, diags := Backend{}.Target(precise)
 	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return strings.Contains(d.Detail, "router in bf16, not in fp32") }) {
+		t.Error(diags)
+	}
+	precise.Training.Precision = "fp32"
+	_, diags = Backend{}.Target(precise)
+	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return strings.Contains(d.Detail, "weights of experts in bf16") }) {
 		t.Error(diags)
 	}
 	_, diags = Backend{}.Target(testJob("0.3.0", expertModel(), 2))
