@@ -78,6 +78,8 @@ const (
 	ruleContextAttention diag.ID = "torchtitan-context-attention"
 	// ruleGraphsAttention: a kernel of attention whose arguments have no fixed size beside CUDA graphs.
 	ruleGraphsAttention diag.ID = "torchtitan-cuda-graphs-attention"
+	// ruleContextValidation: validation under context parallelism of a model whose rotations the validator does not find.
+	ruleContextValidation diag.ID = "torchtitan-context-validation"
 	// ruleContextTensor: context parallelism of attention that tensor parallelism has split.
 	ruleContextTensor diag.ID = "torchtitan-context-tensor"
 	// ruleTensorMask: document masks beside tensor parallelism.

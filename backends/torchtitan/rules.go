@@ -52,6 +52,9 @@ var queryRules022 = []target.Rule{
 	{ID: ruleContextTensor, Mesh: true, Reason: "context_parallel and tensor_parallel exclude one another in 0.2.2's qwen3 (experts, norms on queries and keys, tied embeddings, a head_dim of its own): torch's context parallelism asserts that attention is not split yet; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		return f.Layout.TensorParallel > 1 && f.Layout.ContextParallel > 1
 	}},
+	{ID: ruleContextValidation, Mesh: true, Reason: "validation and context_parallel exclude one another in 0.2.2's qwen3, of which the validator asks a table of rotations by the name that llama3 has for it (components/validate.py); 0.3.0 can", Breaks: func(f *target.Facts) bool {
+		return f.Layout.ContextParallel > 1 && f.Job.Training.Data.Validation != nil
+	}},
 	{ID: ruleTensorMask, Mesh: true, Reason: "document masks and tensor_parallel exclude one another in 0.2.2's qwen3, whose tensors are DTensors where FlexAttention has no rule for them; 0.3.0 can", Breaks: func(f *target.Facts) bool {
 		return f.Layout.TensorParallel > 1 && f.Job.Training.Data.DocumentMask
 	}},

@@ -159,6 +159,22 @@ func TestSplitAttention(t *testing.T) {
 	}
 }
 
+// TestContextValidation: 0.2.2's qwen3 cannot validate in context parallelism.
+func TestContextValidation(t *testing.T) {
+	context := layoutOf(func(l *plan.Layout) { l.ContextParallel = 2 })
+	for _, c := range []struct {
+		version string
+		model   job.Model
+		want    bool
+	}{{"0.2.2", expertModel(), true}, {"0.2.2", denseModel(), false}, {"0.2.2", latentModel(), false}, {"0.3.0", expertModel(), false}} {
+		j := testJob(c.version, c.model, 8)
+		j.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 10, Steps: 1}
+		if got := slices.Contains(broken(t, j, context, nil), ruleContextValidation); got != c.want {
+			t.Errorf("%s on %s: breaks the rule %t, want %t", c.model.Name, c.version, got, c.want)
+		}
+	}
+}
+
 // TestSequenceRule: 0.2.2 asks for tp·2·cp even without context parallelism,
 // 0.3.0 only for tp under sequence parallelism.
 func TestSequenceRule(t *testing.T) {

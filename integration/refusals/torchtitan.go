@@ -145,6 +145,13 @@ var torchTitanCases = []Case{
 			qwen3Tensor(d)
 			d.Layout.ContextParallel = 2
 		}},
+	{Rule: "torchtitan-context-validation", Version: "0.2.2", Model: "experts", What: "validation beside context_parallel = 2 in qwen3",
+		Why: "the validator asks the model for freqs_cis, which 0.2.2's qwen3 calls rope_cache; the dry run does not validate",
+		Edit: func(d *Draft) {
+			qwen3MoE(d)
+			d.Layout.ContextParallel = 2
+			d.Job.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 10, Steps: 1}
+		}},
 	{Rule: "torchtitan-tensor-document-mask", Version: "0.2.2", Model: "experts", What: "document masks beside tensor_parallel = 2 in qwen3",
 		Says: "got mixed torch.Tensor and DTensor",
 		Edit: func(d *Draft) {
