@@ -255,11 +255,19 @@ func (r *reading) find(o *option, v draft.Verdict, to, why string) {
 	r.d.Find(draft.Finding{Place: o.line, Name: o.name, Value: value, Verdict: v, To: to, Why: why})
 }
 
+// conditional is why an option says nothing that may be there or not.
+const conditional = "it stands under a condition whose outcome is known only when the script runs"
+
 // option reads one option that stands on the command line.
 func (r *reading) option(o *option) {
 	entry, ok := lookup(r.table, o.name)
-	if w, known := former()[o.name]; known && !ok && !o.maybe {
-		result := w.read(r, o)
+	if w, known := former()[o.name]; known && !ok {
+		result := unknown(conditional)
+		if !o.maybe || w.Left != "" {
+			result = w.read(r, o)
+		} else if w.Opens != "" {
+			r.unread[w.Opens] = true
+		}
 		r.unread[w.Argument] = r.unread[w.Argument] || result.verdict == draft.Unknown
 		r.report(o, w.Argument, result)
 		return
@@ -278,7 +286,7 @@ func (r *reading) option(o *option) {
 	}
 	if o.maybe {
 		r.unread[argument] = true
-		r.find(o, draft.Unknown, "", "it stands under a condition whose outcome is known only when the script runs")
+		r.find(o, draft.Unknown, "", conditional)
 		return
 	}
 	r.trim(o, &entry)

@@ -156,3 +156,25 @@ func TestTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestFormerMaybe: an option of a fork that may be there or not pins nothing, and
+// what says nothing in any case is left out.
+func TestFormerMaybe(t *testing.T) {
+	c := command("pretrain_gpt.py --num-layers 8 --data-impl mmap --deepspeed --zero-stage 1")
+	for i := range c.Words[3:] {
+		c.Words[3+i].Maybe = true
+	}
+	d := draft.New()
+	if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+		t.Fatal(err)
+	}
+	if d.Has("constraints.layout.zero_stage") {
+		t.Errorf("zero_stage = %d, which only the run knows", d.Int("constraints.layout.zero_stage"))
+	}
+	want := map[string]string{"--data-impl": "", "--deepspeed": conditional, "--zero-stage": conditional}
+	for _, f := range d.Findings {
+		if why, ok := want[f.Name]; ok && why != "" && f.Why != why || f.Name == "--data-impl" && f.Verdict != draft.Left {
+			t.Errorf("%+v", f)
+		}
+	}
+}
