@@ -289,6 +289,11 @@ func (r *reading) option(o *option) {
 		r.find(o, draft.Unknown, "", conditional)
 		return
 	}
+	if most := entry.Count.Max; numbers(o, most) {
+		r.unread[argument] = true
+		r.find(o, draft.Unknown, "", fmt.Sprintf("it has %d values, of which %s takes %d", len(o.values), r.version, most))
+		return
+	}
 	r.trim(o, &entry)
 	_, former := rows()[o.long].Former[o.first()]
 	if p := r.table.Check(o.long, o.texts()...); p != nil && !o.open && !former {
@@ -317,6 +322,18 @@ func (r *reading) option(o *option) {
 	default:
 		r.pass(o, class)
 	}
+}
+
+// numbers reports values that are numbers like those before them and more than a
+// release takes, as of a fork's option that has one for every layer.
+func numbers(o *option, most int) bool {
+	if most < 1 || len(o.values) <= most {
+		return false
+	}
+	return !slices.ContainsFunc(o.values, func(w shell.Word) bool {
+		_, err := strconv.ParseFloat(w.Text, 64)
+		return err != nil
+	})
 }
 
 // trim drops words that argparse would not take as values of an option, such as

@@ -497,3 +497,29 @@ func TestLatentPositions(t *testing.T) {
 		}
 	}
 }
+
+// TestManyValues: more numbers than the release takes are not cut to the first, and
+// words of another kind behind a value are none of it.
+func TestManyValues(t *testing.T) {
+	for options, want := range map[string]string{
+		"--num-experts 32":                 "32, Mapped",
+		"--num-experts 32 32 64":           "0, it has 3 values, of which core_v0.19.2 takes 1",
+		"--num-experts 32 64 --bf16":       "0, it has 2 values, of which core_v0.19.2 takes 1",
+		"--num-experts 32 and 64 of them":  "32, Mapped",
+		"--rampup-batch-size 16 16 300000": "0, ",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 "+options)
+		said := ""
+		for _, f := range d.Findings {
+			if f.Name == "--num-experts" {
+				said = f.Why
+				if f.Verdict == draft.Mapped {
+					said = "Mapped"
+				}
+			}
+		}
+		if got := fmt.Sprintf("%d, %s", d.Int("model.moe.experts"), said); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}
