@@ -247,6 +247,9 @@ func (r *reading) experts() {
 	const moe, router = "model.moe", "model.moe.router"
 	d := r.d
 	if d.Int(moe+".experts") <= 1 {
+		if r.unread[moe+".experts"] {
+			d.Note("model", "not said: experts, whose number is not read")
+		}
 		d.RemoveBlock(moe)
 		d.Remove("execution.moe_dispatcher")
 		d.Remove("constraints.layout.expert_parallel")

@@ -17,7 +17,7 @@ var optionsFile []byte
 type row struct {
 	Option   string         `json:"option"`
 	Argument string         `json:"argument"` // of the job; "": that of the option's class
-	Values   map[string]any `json:"values"`   // what its words are in the language; nil: they stand as they are
+	Values   map[string]any `json:"values"`   // what its words are in the language, null for nothing to say; nil: they stand as they are
 	Former   map[string]any `json:"former"`   // what words are that forks have and no release takes
 	Says     any            `json:"says"`     // what the option's being there says, whatever its value
 	Silent   string         `json:"silent"`   // why its default says nothing by itself; "": it does
@@ -58,6 +58,7 @@ type formerRow struct {
 	Left  string `json:"left"`
 	Why   string `json:"why"`
 	Opens string `json:"opens"` // an argument that the launch says elsewhere
+	Sets  string `json:"sets"`  // an attribute of the releases that it sets too
 	As    string `json:"as"`    // the option of the releases that it is read as
 
 	Tokens string `json:"tokens"` // the attribute that it sets to a number of tokens, which steps are made of
@@ -81,7 +82,11 @@ func (w formerRow) read(r *reading, o *option) outcome {
 	case w.As != "":
 		return readers[w.As](r, o)
 	}
-	return w.row.read(r, o)
+	result := w.row.read(r, o)
+	if w.Sets != "" && result.verdict == "" {
+		r.given[w.Sets] = o
+	}
+	return result
 }
 
 // read sets the row's argument.
@@ -107,6 +112,8 @@ func (w row) read(r *reading, o *option) outcome {
 		return left("the choice is left open")
 	case !ok:
 		return unknown("no value of " + w.Argument)
+	case v == nil:
+		return left("as it is where nothing is said")
 	case r.quiet && r.d.Has(w.Argument):
 		return outcome{}
 	}

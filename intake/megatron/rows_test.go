@@ -178,3 +178,32 @@ func TestFormerMaybe(t *testing.T) {
 		}
 	}
 }
+
+// TestForks: words of forks for heads of keys and values, experts and sequence
+// parallelism, whose defaults are not the release's.
+func TestForks(t *testing.T) {
+	const experts = "--num-experts 128 --moe-expert-parallel-size 64 --moe-loss-coeff 0.01 "
+	for options, want := range map[string]string{
+		"":                                        "kv_heads=<nil> ep=<nil> cp=1 top_k=<nil> every=<nil> asks []",
+		"--num-key-value-heads 4":                 "kv_heads=4 ep=<nil> cp=1 top_k=<nil> every=<nil> asks []",
+		"--attention-head-type multiquery":        "kv_heads=1 ep=<nil> cp=1 top_k=<nil> every=<nil> asks []",
+		"--attention-head-type multihead":         "kv_heads=<nil> ep=<nil> cp=1 top_k=<nil> every=<nil> asks []",
+		"--ds-sequence-parallel-size 1":           "kv_heads=<nil> ep=<nil> cp=1 top_k=<nil> every=<nil> asks []",
+		"--ds-sequence-parallel-size 4":           "kv_heads=<nil> ep=<nil> cp=<nil> top_k=<nil> every=<nil> asks []",
+		"--moe-expert-parallel-size 1":            "kv_heads=<nil> ep=<nil> cp=1 top_k=<nil> every=<nil> asks []",
+		experts:                                   "kv_heads=<nil> ep=64 cp=1 top_k=<nil> every=<nil> asks [model.moe.layer_frequency model.moe.top_k]",
+		"--topk 1 --expert-interval 2 " + experts: "kv_heads=<nil> ep=64 cp=1 top_k=1 every=2 asks []",
+		experts + "--expert-interval 2 --topk 1":  "kv_heads=<nil> ep=64 cp=1 top_k=1 every=2 asks []",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 16 "+options)
+		get := func(path string) any { v, _ := d.Get(path); return v.Value }
+		got := fmt.Sprintf("kv_heads=%v ep=%v cp=%v top_k=%v every=%v asks %v", get("model.kv_heads"), get("constraints.layout.expert_parallel"),
+			get("constraints.layout.context_parallel"), get("model.moe.top_k"), get("model.moe.layer_frequency"), d.Asked())
+		if got != want {
+			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
+	if d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --normalization rmsnorm"); d.Text("model.normalization") != "rmsnorm" {
+		t.Errorf("rmsnorm: %q", d.Text("model.normalization"))
+	}
+}
