@@ -76,7 +76,7 @@ func (r *reading) ask() {
 			case strings.HasPrefix(path, "constraints.layout."), strings.HasPrefix(path, "execution."), path == "training.precision":
 				r.d.Remove(path)
 			case strings.HasPrefix(path, "training.optimizer."), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
-				strings.HasPrefix(path, "model.moe.") && r.d.Has("model.moe.experts"):
+				strings.HasPrefix(path, "model.moe.") && r.d.Has("model.moe.experts"), strings.HasPrefix(path, "model.") && r.d.Has(path):
 				if Argument(path) != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
 					r.d.Remove(path)
 					r.d.Ask(path)
