@@ -526,3 +526,39 @@ func TestManyValues(t *testing.T) {
 		}
 	}
 }
+
+// TestSamples: a run of so many sequences ends with its last whole batch, as
+// Megatron-LM ends it, and what counts in sequences is named where the batch is open.
+func TestSamples(t *testing.T) {
+	const ramp = " --rampup-batch-size 4 4 48"
+	for options, want := range map[string]string{
+		"--global-batch-size 16 --train-samples 160":                                                "10, <nil>, 0, []",
+		"--global-batch-size 16 --train-samples 175":                                                "10, <nil>, 0, []",
+		"--global-batch-size 16 --train-samples 175 --lr-decay-samples 175 --lr-warmup-samples 17":  "10, 2, 0, []",
+		"--global-batch-size 16 --train-samples 175 --lr-decay-samples 90":                          "10, <nil>, 5, []",
+		"--global-batch-size 16 --train-samples 100" + ramp:                                         "10, <nil>, 0, []", // 4 x 4, 2 x 8, 2 x 12 and 2 x 16 of 44
+		"--global-batch-size $G --train-samples 175 --lr-warmup-samples 17":                         "0, <nil>, 0, [--global-batch-size --train-samples --lr-warmup-samples]",
+		"--global-batch-size $G --train-iters 10 --lr-warmup-iters 2":                               "10, 2, 0, [--global-batch-size]",
+		"--global-batch-size $G --seq-length 8 --train-iters 10 --train-tokens 99":                  "10, <nil>, 0, [--global-batch-size --train-tokens]",
+		"--global-batch-size 16 --train-samples 175 --lr-decay-style WSD --lr-wsd-decay-samples 33": "10, <nil>, 2, []",
+	} {
+		c := command("pretrain_gpt.py --num-layers 8 --lr-decay-style cosine " + options)
+		for i := range c.Words {
+			c.Words[i].Open = strings.Contains(c.Words[i].Text, "$")
+		}
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.16.1", c); err != nil {
+			t.Fatal(err)
+		}
+		named := []string{}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				named = append(named, f.Name)
+			}
+		}
+		warmup, _ := d.Get("training.schedule.warmup_steps")
+		if got := fmt.Sprintf("%d, %v, %d, %v", d.Int("training.steps"), warmup.Value, d.Int("training.schedule.decay_steps"), named); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}

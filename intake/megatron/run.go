@@ -27,21 +27,38 @@ func (r *reading) optimizer() {
 	}
 }
 
-// samples makes steps of a number of sequences; false where the batch does not
-// divide them, or is not known.
+// samples makes steps of a number of sequences, the last of which may read some
+// beyond them; false where the batch is not known.
 func (r *reading) samples(n int64) (int64, bool) {
+	steps, _, ok := r.after(n)
+	return steps, ok
+}
+
+// whole is the number of steps that a number of sequences has: Megatron-LM throws a
+// last batch away that is no whole one (training.py, update_train_iters).
+func (r *reading) whole(n int64) (int64, bool) {
+	steps, read, ok := r.after(n)
+	if read > n {
+		steps--
+	}
+	return steps, ok
+}
+
+// after is the steps that read so many sequences, and what they have read.
+func (r *reading) after(n int64) (taken, read int64, ok bool) {
 	global := r.d.Int("training.global_batch_size")
-	if global <= 0 || n < 0 {
-		return 0, false
+	if global <= 0 || n < 0 || n > math.MaxInt64-global {
+		return 0, 0, false
 	}
 	ramp := job.BatchRamp{
 		Start: int(r.d.Int("training.batch_ramp.start")), Increment: int(r.d.Int("training.batch_ramp.increment")), Sequences: r.d.Int("training.batch_ramp.sequences"),
 	}
 	if ramp.Start > 0 && ramp.Increment > 0 && ramp.Sequences > 0 && int64(ramp.Start) <= global && ramp.Sizes(int(global)) > 0 {
-		steps, _ := ramp.After(int(global), math.MaxInt64, n)
-		return steps, true
+		taken, read = ramp.After(int(global), math.MaxInt64, n)
+		return taken, read, true
 	}
-	return (n + global - 1) / global, true
+	taken = (n + global - 1) / global
+	return taken, taken * global, true
 }
 
 // tokens is the number of tokens of an option in steps, of which the last one is
@@ -58,8 +75,9 @@ func (r *reading) tokens(dest string) (int64, bool) {
 	return r.samples((int64(n) + length - 1) / length)
 }
 
-// steps is the number of an option in steps, or of its twin in sequences.
-func (r *reading) steps(inSteps, inSamples string) (int64, *option) {
+// steps is the number of an option in steps, or of its twin in sequences, which count
+// makes steps of.
+func (r *reading) steps(inSteps, inSamples string, count func(int64) (int64, bool)) (int64, *option) {
 	if o := r.given[inSteps]; o != nil {
 		n, err := strconv.ParseInt(o.first(), 10, 64)
 		if err == nil {
@@ -68,7 +86,7 @@ func (r *reading) steps(inSteps, inSamples string) (int64, *option) {
 	}
 	if o := r.given[inSamples]; o != nil {
 		if n, err := strconv.ParseInt(o.first(), 10, 64); err == nil {
-			if steps, ok := r.samples(n); ok {
+			if steps, ok := count(n); ok {
 				return steps, o
 			}
 		}
@@ -82,21 +100,22 @@ func (r *reading) schedule() {
 	if length := d.Int("model.sequence_length"); r.rampTokens > 0 && length > 0 {
 		r.set("training.batch_ramp.sequences", max(1, int64(r.rampTokens)/length))
 	}
-	total, _ := r.steps("train_iters", "train_samples")
+	r.uncounted()
+	total, _ := r.steps("train_iters", "train_samples", r.whole)
 	if tokens, ok := r.tokens("train_tokens"); ok && (total == 0 || tokens < total) {
 		total = tokens
 	}
 	if total > 0 {
 		d.Set("training.steps", total, draft.Place{})
 	}
-	decay, _ := r.steps("lr_decay_iters", "lr_decay_samples")
+	decay, _ := r.steps("lr_decay_iters", "lr_decay_samples", r.whole)
 	if tokens, ok := r.tokens("lr_decay_tokens"); ok {
 		decay = tokens
 	}
 	if decay == 0 {
 		decay = total
 	}
-	warmup, _ := r.steps("lr_warmup_iters", "lr_warmup_samples")
+	warmup, _ := r.steps("lr_warmup_iters", "lr_warmup_samples", r.samples)
 	if o := r.given["lr_warmup_fraction"]; o != nil && decay > 0 {
 		if f, ok := r.number(o); ok && f >= 0 && f < 1 {
 			warmup = int64(math.Round(f * float64(decay)))
@@ -118,7 +137,7 @@ func (r *reading) schedule() {
 			r.set(s+".decay_steps", decay-warmup)
 		}
 	} else {
-		if n, o := r.steps("lr_wsd_decay_iters", ""); o != nil {
+		if n, o := r.steps("lr_wsd_decay_iters", "", r.whole); o != nil {
 			r.set(s+".decay_steps", n)
 		} else if n, ok := r.samplesAtEnd(); ok {
 			r.set(s+".decay_steps", n)
@@ -138,6 +157,22 @@ func (r *reading) schedule() {
 	}
 }
 
+// uncounted names what the launch counts in sequences or tokens where nobody knows
+// how many of them a step has.
+func (r *reading) uncounted() {
+	if r.d.Int("training.global_batch_size") > 0 {
+		return
+	}
+	for _, dest := range []string{"train_samples", "lr_decay_samples", "lr_warmup_samples", "lr_wsd_decay_samples", "train_tokens", "lr_decay_tokens", "lr_warmup_tokens"} {
+		o := r.given[dest]
+		for i := range r.d.Findings {
+			if f := &r.d.Findings[i]; o != nil && f.Place == o.line && f.Name == o.name && f.Verdict == draft.Mapped {
+				f.Verdict, f.To, f.Why = draft.Unknown, "", "how many steps it is goes with the batch, which is known only when the script runs"
+			}
+		}
+	}
+}
+
 // samplesAtEnd is how many steps the last sequences of a run take, over which
 // the rate falls.
 func (r *reading) samplesAtEnd() (int64, bool) {
@@ -150,8 +185,8 @@ func (r *reading) samplesAtEnd() (int64, bool) {
 	if err != nil || err2 != nil || m > n {
 		return 0, false
 	}
-	total, ok := r.samples(n)
-	before, ok2 := r.samples(n - m)
+	total, ok := r.whole(n)
+	before, ok2 := r.whole(n - m)
 	return total - before, ok && ok2
 }
 
