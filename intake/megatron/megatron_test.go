@@ -562,3 +562,20 @@ func TestSamples(t *testing.T) {
 		}
 	}
 }
+
+// TestParts: sources of training that stand apart from those of validation are
+// trained on as a whole, whether or not a job can name the others.
+func TestParts(t *testing.T) {
+	for options, want := range map[string]string{
+		"--data-path /d": "split=969,30,1 path=<nil> interval=100",
+		"--train-data-path /d --valid-data-path /v":         "split=<nil> path=/v interval=100",
+		"--train-data-path /d --valid-data-path .5 /v 1 /w": "split=<nil> path=<nil> interval=<nil>",
+		"--train-data-path /d --split 100,0,0":              "split=<nil> path=<nil> interval=<nil>",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --eval-interval 100 --eval-iters 10 "+options)
+		get := func(path string) any { v, _ := d.Get("training.data." + path); return v.Value }
+		if got := fmt.Sprintf("split=%v path=%v interval=%v", get("split"), get("validation.path"), get("validation.interval")); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+	}
+}

@@ -220,6 +220,14 @@ func (r *reading) data() {
 		d.RemoveBlock(data + ".source")
 		d.Remove(data + ".format")
 		d.Remove(data + ".split")
+	} else if r.has("train_data_path") { // all of it is trained on, and nothing of it validates
+		d.Leave(data+".split", "training and validation have sources of their own")
+		if !d.Has(data + ".validation.path") {
+			for _, name := range []string{"interval", "steps"} {
+				d.Leave(data+".validation."+name, "no source of validation is known")
+			}
+			d.RemoveBlock(data + ".validation")
+		}
 	}
 	r.tokenizer()
 }
