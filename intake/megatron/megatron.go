@@ -69,15 +69,16 @@ type reading struct {
 }
 
 // Command finds the launch of Megatron-LM among the commands of a script: the
-// one with the most options of the newest release. A script that starts nothing,
-// and is read by others, has its lists of options for one.
+// one with the most options of the newest release, and of these the one with the
+// fewest others, as a tool that converts checkpoints has. A script that starts
+// nothing, and is read by others, has its lists of options for one.
 func Command(s *shell.Script) (shell.Command, bool) {
 	versions := megatron.Backend{}.Versions()
 	table, _ := megatron.Tables(versions[len(versions)-1])
-	best, most := shell.Command{}, 0
+	best, most, fewest := shell.Command{}, 0, 0
 	for _, c := range s.Commands {
-		if n := known(table, c); n > most {
-			best, most = c, n
+		if n, others := known(table, c); n > most || n == most && others < fewest {
+			best, most, fewest = c, n, others
 		}
 	}
 	if most >= enough {
@@ -88,21 +89,28 @@ func Command(s *shell.Script) (shell.Command, bool) {
 		all.Words = append(all.Words, c.Words...)
 		all.Line = c.Line
 	}
-	return all, known(table, all) >= enough
+	n, _ := known(table, all)
+	return all, n >= enough
 }
 
 // enough options of Megatron-LM make a launch.
 const enough = 5
 
-func known(t *schema.Table, c shell.Command) int {
-	n := 0
+// known counts the options of a command that a release has, and those behind its
+// program that it does not have.
+func known(t *schema.Table, c shell.Command) (n, others int) {
 	for _, w := range c.Words {
-		name, _, _ := strings.Cut(w.Text, "=")
-		if strings.HasPrefix(name, "--") && t.Has(name) {
+		switch name, _, _ := strings.Cut(w.Text, "="); {
+		case strings.HasSuffix(name, ".py"):
+			others = 0
+		case !strings.HasPrefix(name, "--"):
+		case t.Has(name):
 			n++
+		default:
+			others++
 		}
 	}
-	return n
+	return n, others
 }
 
 // Read reads a launch into the draft. version names the release, "" takes the
@@ -209,11 +217,11 @@ func (r *reading) program(before []shell.Word) {
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch strings.ReplaceAll(name, "_", "-") {
-		case "--nnodes":
+		case "--nnodes", "--num-nodes": // of torchrun, and of DeepSpeed's launcher
 			if err == nil && n > 0 {
 				r.d.Default("cluster.nodes", n, r.at(Place(r.file, w)))
 			}
-		case "--nproc-per-node":
+		case "--nproc-per-node", "--num-gpus":
 			if err == nil && n > 0 {
 				r.d.Default("cluster.gpus_per_node", n, r.at(Place(r.file, w)))
 			}

@@ -579,3 +579,30 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestCommand: of commands with as many options of the release the one with the
+// fewest others is the launch: a tool has some of its own.
+func TestCommand(t *testing.T) {
+	const options = " --num-layers 8 --hidden-size 64 --seq-length 128 --lr 1e-4 --bf16"
+	convert, train := command("torchrun --nnodes 1 convert.py --hf-shards 2 --save /c"+options), command("torchrun --nnodes 1 --tee 3 train.py --load /c"+options)
+	for _, commands := range [][]shell.Command{{convert, train}, {train, convert}} {
+		c, ok := Command(&shell.Script{Commands: commands})
+		if got := c.Words[len(c.Words)-len(strings.Fields(options))-3].Text; !ok || got != "train.py" {
+			t.Errorf("%s starts the run", got)
+		}
+	}
+}
+
+// TestLauncher: torchrun and DeepSpeed's launcher say how many nodes and GPUs there are.
+func TestLauncher(t *testing.T) {
+	for start, want := range map[string]string{
+		"torchrun --nnodes 2 --nproc_per_node 4": "2 x 4",
+		"deepspeed --num_nodes=2 --num_gpus 4":   "2 x 4",
+		"python":                                 "0 x 0",
+	} {
+		d := launched(t, start+" pretrain_gpt.py --num-layers 8")
+		if got := fmt.Sprintf("%d x %d", d.Int("cluster.nodes"), d.Int("cluster.gpus_per_node")); got != want {
+			t.Errorf("%s: %s, want %s", start, got, want)
+		}
+	}
+}
