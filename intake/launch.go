@@ -334,14 +334,14 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 				value = c.Words[i+1].Text
 			}
 			switch {
-			case name == "--container-image" && strings.ContainsAny(value, "$`("):
+			case name == "--container-image" && strings.ContainsAny(value, "$`(<"):
 				found(w, name, value, draft.Unknown, "", open)
 			case name == "--container-image":
 				in.d.Set(image, value, megatron.Place(file, w))
 			case name == "--container-mounts":
 				at, mounted = w, nil
 				for _, m := range strings.Split(value, ",") {
-					switch known := !strings.ContainsAny(m, "$`("); {
+					switch known := !strings.ContainsAny(m, "$`(<"); {
 					case known && strings.Contains(m, ":"):
 						mounted = append(mounted, m)
 					case known && path.IsAbs(m): // pyxis mounts it at its own place

@@ -368,6 +368,10 @@ func (r *reading) pass(o *option, class schema.Class) {
 		r.find(o, draft.Unknown, "", "its value is known only when the script runs, and extra_args are taken as they stand")
 		return
 	}
+	if strings.HasPrefix(o.first(), "<") && strings.HasSuffix(o.first(), ">") {
+		r.find(o, draft.Unknown, "", "its value is still to be filled in")
+		return
+	}
 	if p := r.table.Check(o.long, o.texts()...); p != nil {
 		r.find(o, draft.Unknown, "", p.Error())
 		return

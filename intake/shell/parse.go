@@ -13,6 +13,11 @@ import (
 // NAME=<path>, which bash would refuse.
 var blanks = regexp.MustCompile(`=(<[^<>\n|&;"'$]*>)`)
 
+// places are those behind an option, such as --save <path to checkpoints>, which
+// bash would take for redirections of the command: also in text that a script runs
+// later.
+var places = regexp.MustCompile(`(?m)\B--?[A-Za-z][\w-]*[ \t]+["']?(<[A-Za-z](?:[^<>\n|&;"'$]*[^\s<>|&;"'$])?>)(?:[\s\\"']|$)`)
+
 // Parsed is a script as bash reads it. Its places are those of the script.
 type Parsed struct {
 	File   *syntax.File
@@ -20,8 +25,15 @@ type Parsed struct {
 }
 
 // Parse reads a script as bash does, and where bash does not, as it would with
-// its blanks filled in. The error is that of the script as it is.
+// its blanks filled in. What stands behind an option to be filled in is a word in
+// any case. The error is that of the script as it is.
 func Parse(src []byte) (*Parsed, error) {
+	if found := places.FindAllSubmatchIndex(src, -1); found != nil {
+		src = bytes.Clone(src)
+		for _, m := range found {
+			fill(src[m[2]:m[3]])
+		}
+	}
 	file, err := asBash(src)
 	if err == nil {
 		return &Parsed{File: file}, nil
@@ -34,15 +46,20 @@ func Parse(src []byte) (*Parsed, error) {
 			continue
 		}
 		p.Blanks = append(p.Blanks, [2]int{m[2], m[3]})
-		for i := m[2]; i < m[3]; i++ {
-			filled[i] = plain(filled[i])
-		}
+		fill(filled[m[2]:m[3]])
 	}
 	var again error
 	if p.File, again = asBash(filled); again != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// fill makes one word of a blank.
+func fill(blank []byte) {
+	for i, b := range blank {
+		blank[i] = plain(b)
+	}
 }
 
 // special are characters that the parser may take for more than themselves.

@@ -59,6 +59,8 @@ func TestRead(t *testing.T) {
 		{"trimmed behind what is known", "P=$X/a.b; run \"${P%/*}\" \"${P%.b}\" \"${P%%/*}\"", "run <$X> <$X/a> <${P%%/*}>"},
 		{"and or", "[ -z \"$X\" ] && Y=1; true && Z=2; run ${Y:-0} $Z", "run <${Y}> 2"},
 		{"blank", "A=<your path> # x\nrun $A", "run <your_path>"},
+		{"blank behind an option", "O=\"--save <PATH TO IT> \\\n--image <it> \\\n--bf16\"\nsh -c \"run $O\"", "run --save <PATH_TO_IT> --image <it> --bf16\nsh -c run --save <PATH_TO_IT> --image <it> --bf16"},
+		{"redirections behind an option", "run --a <in >out --b < in", "run --a --b"},
 		{"blank with what the shell knows", "A=<n (see #3) *> # x\nrun $A", "run <n_(see_#3)_*>"},
 		{"bracket of a list", "L=([a,b] --x); run \"${L[@]}\"", "run [a,b] --x"},
 		{"backslash of a comment", "# why \\\nrun 1 # because \\\nrun 2", "run 1\nrun 2"},
