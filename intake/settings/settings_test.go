@@ -262,6 +262,33 @@ func TestTorchTitanWithoutEffect(t *testing.T) {
 	}
 }
 
+// TestFormerTorchTitan: keys of TorchTitan's first configurations, such as the one that
+// switched fp8 on and the one that counts checkpoints by the clock.
+func TestFormerTorchTitan(t *testing.T) {
+	for config, want := range map[string]string{
+		"[float8]\nenable_float8_linear = true\nenable_fsdp_float8_all_gather = true\n[checkpoint]\nenable_checkpoint = true\ninterval_type = \"steps\"\nmodel_weights_only = false\n": "fp8 true 500 []",
+		"[float8]\nenable_float8_linear = false\nenable_fsdp_float8_all_gather = true\n":                                                                                               "bf16 <nil> <nil> []",
+		"[checkpoint]\nenable_checkpoint = true\ninterval_type = \"seconds\"\ninterval = 900\n":                                                                                        "bf16 <nil> 900s []",
+	} {
+		o, err := TOML([]byte("[training]\nsteps = 10\n[metrics]\nlog_freq = 10\n" + config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadTorchTitan(d, "run.toml", "", o)
+		named := []string{}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				named = append(named, f.Name)
+			}
+		}
+		get := func(path string) any { v, _ := d.Get(path); return v.Value }
+		if got := fmt.Sprint(get("training.precision"), " ", get("training.fp8.parameter_gather"), " ", get("training.checkpoint.interval"), " ", named); got != want {
+			t.Errorf("%s: %s, want %s", config, got, want)
+		}
+	}
+}
+
 // TestUnsaidOfDeepSpeed: a configuration that says nothing of ZeRO shards and offloads
 // nothing.
 func TestUnsaidOfDeepSpeed(t *testing.T) {

@@ -368,7 +368,10 @@ func (r *reading) completeTitan() {
 		if f, ok := r.given["checkpoint.folder"]; ok {
 			r.set("training.checkpoint.path", strings.TrimSuffix(f.Text(), "/"+TorchTitanKind))
 		}
-		r.set("training.checkpoint.interval", int64(r.number("checkpoint.interval", 500)))
+		interval := int64(r.number("checkpoint.interval", 500))
+		if r.set("training.checkpoint.interval", interval); r.given["checkpoint.interval_type"].Text() == "seconds" {
+			r.set("training.checkpoint.interval", fmt.Sprintf("%ds", interval))
+		}
 		r.set("training.checkpoint.keep_last", int64(r.number("checkpoint.keep_latest_k", 10)))
 		if k, ok := r.given["checkpoint.async_mode"]; ok && k.Text() != "disabled" {
 			r.set("training.checkpoint.async", true)
