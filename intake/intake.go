@@ -300,6 +300,7 @@ func (in *intake) result(files []File) *Result {
 	in.model(r, name)
 	open := &placeholders{d: in.d}
 	in.cluster(open)
+	in.batch()
 	in.backend()
 	in.ask(open, r.Model == "")
 	in.usual(func() string { return open.text() + in.blocks(r, name) }, open.list)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -144,10 +145,37 @@ func (in *intake) titanOptions(f File) (all []settings.Option) {
 			continue
 		}
 		for _, c := range e.script.Commands {
-			all = append(all, settings.TitanOptions(commandLine(f.Name, c))...)
+			options := settings.TitanOptions(commandLine(f.Name, c))
+			if all = append(all, options...); options != nil || slices.ContainsFunc(c.Words, isConfigured) {
+				megatron.Started(in.d, f.Name, c.Words)
+			}
 		}
 	}
 	return all
+}
+
+// isConfigured reports the option of TorchTitan that names its configuration.
+func isConfigured(w shell.Word) bool {
+	name, _, _ := strings.Cut(w.Text, "=")
+	return strings.ReplaceAll(name, "-", "_") == "__job.config_file"
+}
+
+// batch is what TorchTitan makes of a batch that nothing says: that of one GPU for
+// every replica (train.py). Pipelines cut it up further.
+func (in *intake) batch() {
+	const layout, global = "constraints.layout.", "training.global_batch_size"
+	d := in.d
+	if in.launch != settings.TorchTitanKind || d.Has(global) || slices.Contains(d.Asked(), global) || d.Int(layout+"pipeline_parallel") != 1 {
+		return
+	}
+	gpus := d.Int("cluster.gpus_per_node")
+	if gpus == 0 && in.o.Cluster != "" {
+		gpus = gpusOf(in.o.Cluster)
+	}
+	parts := d.Int(layout+"tensor_parallel") * d.Int(layout+"context_parallel")
+	if world := d.Int("cluster.nodes") * gpus; world > 0 && parts > 0 && world%parts == 0 && d.Int(layout+"micro_batch_size") > 0 {
+		d.Set(global, d.Int(layout+"micro_batch_size")*(world/parts), draft.Place{})
+	}
 }
 
 // commandLine is a command of a script as package settings reads it.

@@ -295,3 +295,32 @@ func TestTrialWithoutData(t *testing.T) {
 		}
 	}
 }
+
+// TestTitanBatch: where nothing says TorchTitan's batch, it is that of one GPU for every
+// replica, as soon as it is known how many there are.
+func TestTitanBatch(t *testing.T) {
+	const config = "[training]\nlocal_batch_size = 2\nsteps = 10\nseq_len = 128\n[parallelism]\ntensor_parallel_degree = 4\n[metrics]\nlog_freq = 1\n"
+	for script, want := range map[string]string{
+		"": "global_batch_size = var.global_batch_size",
+		"torchrun --nproc_per_node=8 --rdzv_endpoint=localhost:0 -m torchtitan.train --job.config_file $C": "global_batch_size = 4",
+		"#SBATCH --nodes=4\nsrun torchrun --nnodes 4 --nproc_per_node 8 train.py --job.config_file x.toml": "global_batch_size = 16",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.local_batch_size 8":               "global_batch_size = 64",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.global_batch_size $G":             "global_batch_size = var.global_batch_size",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree 2":    "global_batch_size = var.global_batch_size",
+	} {
+		files := []File{{Name: "run.toml", Content: []byte(config)}}
+		if script != "" {
+			files = append(files, File{Name: "run.sh", Content: []byte("#!/bin/bash\n" + script + "\n")})
+		}
+		r, diags := Import(files, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", script, diags)
+		}
+		if !strings.Contains(string(r.Job), want+"\n") {
+			t.Errorf("%s: no %s in\n%s", script, want, r.Job)
+		}
+	}
+	if r, _ := Import([]File{{Name: "run.toml", Content: []byte(config)}}, Options{Cluster: "dgx_h100", Nodes: 2}); !strings.Contains(string(r.Job), "global_batch_size = 8\n") {
+		t.Errorf("two nodes of a cluster:\n%s", r.Job)
+	}
+}

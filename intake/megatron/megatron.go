@@ -210,29 +210,45 @@ func lookup(t *schema.Table, name string) (schema.Option, bool) {
 // program takes the path of the framework and the size of the job from what
 // starts it.
 func (r *reading) program(before []shell.Word) {
-	for i, w := range before {
-		name, value, joined := strings.Cut(w.Text, "=")
-		if !joined && i+1 < len(before) {
-			value = before[i+1].Text
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		switch strings.ReplaceAll(name, "_", "-") {
-		case "--nnodes", "--num-nodes": // of torchrun, and of DeepSpeed's launcher
-			if err == nil && n > 0 {
-				r.d.Default("cluster.nodes", n, r.at(Place(r.file, w)))
-			}
-		case "--nproc-per-node", "--num-gpus":
-			if err == nil && n > 0 {
-				r.d.Default("cluster.gpus_per_node", n, r.at(Place(r.file, w)))
-			}
-		}
-	}
+	Started(r.d, r.file, before)
 	if len(before) == 0 {
 		return
 	}
 	script := before[len(before)-1]
 	if dir := path.Dir(script.Text); !script.Open && path.IsAbs(dir) && strings.HasPrefix(path.Base(script.Text), "pretrain_") {
 		r.d.Set(draft.Labelled("backend", Kind)+".path", dir, r.at(Place(r.file, script)))
+	}
+}
+
+// Started reads on how many nodes and GPUs torchrun or DeepSpeed's launcher starts a
+// program. Ranks that meet on the node itself have no other.
+func Started(d *draft.Draft, file string, words []shell.Word) {
+	alone, many := false, false
+	for i, w := range words {
+		name, value, joined := strings.Cut(w.Text, "=")
+		if !joined && i+1 < len(words) {
+			value = words[i+1].Text
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		switch strings.ReplaceAll(name, "_", "-") {
+		case "--nnodes", "--num-nodes":
+			if err == nil && n > 0 {
+				d.Default("cluster.nodes", n, Place(file, w))
+			}
+			many = true
+		case "--nproc-per-node", "--num-gpus":
+			if err == nil && n > 0 {
+				d.Default("cluster.gpus_per_node", n, Place(file, w))
+			}
+		case "--standalone":
+			alone = true
+		case "--rdzv-endpoint":
+			host, _, _ := strings.Cut(value, ":")
+			alone = alone || host == "localhost" || host == "127.0.0.1"
+		}
+	}
+	if alone && !many {
+		d.Default("cluster.nodes", int64(1), draft.Place{})
 	}
 }
 

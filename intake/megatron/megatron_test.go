@@ -596,9 +596,13 @@ func TestCommand(t *testing.T) {
 // TestLauncher: torchrun and DeepSpeed's launcher say how many nodes and GPUs there are.
 func TestLauncher(t *testing.T) {
 	for start, want := range map[string]string{
-		"torchrun --nnodes 2 --nproc_per_node 4": "2 x 4",
-		"deepspeed --num_nodes=2 --num_gpus 4":   "2 x 4",
-		"python":                                 "0 x 0",
+		"torchrun --nnodes 2 --nproc_per_node 4":                                "2 x 4",
+		"deepspeed --num_nodes=2 --num_gpus 4":                                  "2 x 4",
+		"torchrun --standalone --nproc-per-node=8":                              "1 x 8",
+		"torchrun --nproc_per_node 8 --rdzv_endpoint=localhost:0":               "1 x 8",
+		"torchrun --nnodes $N --nproc_per_node 8 --rdzv_endpoint localhost:290": "0 x 8",
+		"torchrun --nproc_per_node 8 --rdzv_endpoint node1:29500":               "0 x 8",
+		"python": "0 x 0",
 	} {
 		d := launched(t, start+" pretrain_gpt.py --num-layers 8")
 		if got := fmt.Sprintf("%d x %d", d.Int("cluster.nodes"), d.Int("cluster.gpus_per_node")); got != want {

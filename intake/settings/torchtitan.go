@@ -343,6 +343,7 @@ func (r *reading) completeTitan() {
 	switch n, shards := int64(r.number("training.global_batch_size", -1)), r.number("parallelism.data_parallel_shard_degree", -1); {
 	case r.opened("training.global_batch_size", "training.local_batch_size", "parallelism.data_parallel_shard_degree", "parallelism.data_parallel_replicate_degree"):
 		d.Remove("training.global_batch_size")
+		d.Ask("training.global_batch_size")
 	case n > 0:
 		r.set("training.global_batch_size", n)
 	case shards > 0:
