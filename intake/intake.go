@@ -144,7 +144,7 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 		}
 	}
 	if !in.d.HasBlock("model") && in.launch == "" && !diags.HasErrors() {
-		unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM.")
+		unreadable(&diags, files[0], "It starts nothing that ndc knows: no model, no configuration of a framework, and no program with options of Megatron-LM."+in.missing())
 	}
 	if diags.HasErrors() {
 		return nil, diags

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -152,6 +153,37 @@ func (in *intake) titanOptions(f File) (all []settings.Option) {
 		}
 	}
 	return all
+}
+
+// missing names the configuration that a script starts a framework with, and that is
+// not among the files; "" where there is none.
+func (in *intake) missing() string {
+	scripts := in.scripts()
+	for _, f := range in.files {
+		e := scripts[f.Name]
+		if e.script == nil {
+			continue
+		}
+		for _, c := range e.script.Commands {
+			for i, w := range c.Words {
+				name, value, joined := strings.Cut(w.Text, "=")
+				if !joined && i+1 < len(c.Words) {
+					value = c.Words[i+1].Text
+				}
+				framework := ""
+				switch {
+				case isConfigured(w):
+					framework = "TorchTitan"
+				case (name == "--deepspeed" || name == "--deepspeed_config") && strings.HasSuffix(value, ".json"):
+					framework = "DeepSpeed"
+				}
+				if framework != "" {
+					return fmt.Sprintf(" On line %d %s is started with the configuration %s: give that file, too.", w.Line, framework, value)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // isConfigured reports the option of TorchTitan that names its configuration.

@@ -324,3 +324,19 @@ func TestTitanBatch(t *testing.T) {
 		t.Errorf("two nodes of a cluster:\n%s", r.Job)
 	}
 }
+
+// TestMissing: of a script whose framework is configured by a file that is not given,
+// the file is named.
+func TestMissing(t *testing.T) {
+	for script, want := range map[string]string{
+		"srun torchrun -m torchtitan.train --job.config_file ${C:-./llama3_8b.toml}": "TorchTitan is started with the configuration ./llama3_8b.toml:",
+		"deepspeed --num_gpus 8 train.py --deepspeed conf/z3.json --output_dir /o":   "DeepSpeed is started with the configuration conf/z3.json:",
+		"torchrun train.py --deepspeed_config=conf/z3.json":                          "DeepSpeed is started with the configuration conf/z3.json:",
+		"deepspeed train.py --deepspeed --lr 1":                                      "options of Megatron-LM.",
+	} {
+		_, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\n" + script + "\n")}}, Options{})
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%s: %v, want %s", script, diags, want)
+		}
+	}
+}
