@@ -3,6 +3,7 @@ package lang
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -352,9 +353,29 @@ func (l *loader) expressionDiags(diags hcl.Diagnostics) {
 			l.fail(FileTooLarge, at, "%s", d.Detail)
 			continue
 		}
-		l.diags.Error(id, at, d.Summary, sentence(d.Detail)+l.nulls(d))
+		l.diags.Error(id, at, d.Summary, sentence(d.Detail)+l.absent(d)+l.nulls(d))
 		l.enough()
 	}
+}
+
+// absent names the key that a collection of names does not have, such as a cluster of
+// the catalogue that a variable names.
+func (l *loader) absent(d *hcl.Diagnostic) string {
+	index, ok := d.Expression.(*hclsyntax.IndexExpr)
+	if !ok || d.EvalContext == nil {
+		return ""
+	}
+	collection, diags := index.Collection.Value(d.EvalContext)
+	key, more := index.Key.Value(d.EvalContext)
+	if diags.HasErrors() || more.HasErrors() || !collection.IsKnown() || collection.IsNull() || !collection.Type().IsObjectType() ||
+		!key.IsKnown() || key.IsNull() || key.IsMarked() || key.Type() != cty.String {
+		return ""
+	}
+	name, names := key.AsString(), slices.Sorted(maps.Keys(collection.Type().AttributeTypes()))
+	if slices.Contains(names, name) {
+		return ""
+	}
+	return fmt.Sprintf(" %s has no %s.%s", l.source(index.Collection.Range()), quoteShort(name), didYouMean(name, names))
 }
 
 // nulls names what is null of what the expression of a diagnostic reads, such as a

@@ -4,7 +4,7 @@ variable "size" {
 }
 
 model "a" {
-  base = { "8b" = catalog.model.llama3_8b }[var.size] # ERROR: invalid-expression at [var.size]: The given key does not identify an element in this collection value.
+  base = { "8b" = catalog.model.llama3_8b }[var.size] # ERROR: invalid-expression at [var.size]: The given key does not identify an element in this collection value. { "8b" = catalog.model.llama3_8b } has no "9b".
 
   moe {
     top_k = 2

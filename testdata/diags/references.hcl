@@ -5,7 +5,7 @@ variable "nodes" {
 locals {
   a     = var.node # ERROR: unknown-reference at var.node: There is no variable "node". Did you mean "nodes"?
   b     = locals.a # ERROR: unknown-reference at locals: References start with "var", "local", "model", "cluster", "gpu", "catalog", "job", "module", "site", "here", "each" or "count", not "locals". Did you mean "local"?
-  c     = local.batch_sizes # ERROR: unknown-reference at local.batch_sizes: There is no local "batch_sizes". Known: a, b, c, d, e, f, g, h, batch, i, j.
+  c     = local.batch_sizes # ERROR: unknown-reference at local.batch_sizes: There is no local "batch_sizes". Known: a, b, c, d, e, f, g, h, batch, i, j, k.
   d     = catalog.model.llama3_70 # ERROR: unknown-reference at catalog.model.llama3_70: The catalogue has no model "llama3_70". Did you mean "llama3_70b"?
   e     = catalog.models.llama3_70b # ERROR: unknown-reference at catalog.models: The catalogue has no kind "models". Did you mean "model"?
   f     = model.x.layer # ERROR: unknown-reference at .layer: There is no "layer" in this model. Did you mean "layers" or "layer_pattern"?
@@ -14,6 +14,7 @@ locals {
   batch = 3
   i     = gpu.h100 # ERROR: unknown-reference at gpu.h100: There is no gpu block "h100". No file defines one.
   j     = catalog.model[var.nodes] # ERROR: invalid-expression at [var.nodes]: The given key does not identify an element in this collection value. An object only supports looking up attributes by name, not by numeric index.
+  k     = catalog.cluster[format("dgx_%s", "h10")] # ERROR: invalid-expression at [format("dgx_%s", "h10")]: The given key does not identify an element in this collection value. catalog.cluster has no "dgx_h10". Did you mean "dgx_h100"?
 }
 
 model "x" {
