@@ -55,19 +55,19 @@ func spelledOptions(words []Word) (all []spelledOption) {
 
 // TitanOptions are the options of TorchTitan among the words of a command, which
 // count before what its configuration says: --training.steps=10, --training.steps 10,
-// --compile.enable, --compile.no-enable. nil where the command starts something else.
+// --training.seq-len 10, --compile.enable, --compile.no-enable. nil where the command starts something else.
 func TitanOptions(words []Word) []Option {
 	table, _ := torchtitan.Tables(lastTOML)
 	var all []Option
 	known := false
 	for _, o := range spelledOptions(words) {
-		name, values := o.name, o.values
+		name, values := strings.ReplaceAll(o.name, "-", "_"), o.values // tyro takes either
 		if section, _, dotted := strings.Cut(name, "."); !dotted || !table.Has(section) {
 			continue
 		}
 		k := key{path: name, at: o.at, open: o.open}
 		entry, ok := table.Lookup(name)
-		if negated := strings.NewReplacer(".no-", ".", ".no_", ".").Replace(name); !ok && negated != name && len(values) == 0 {
+		if negated := strings.Replace(name, ".no_", ".", 1); !ok && negated != name && len(values) == 0 {
 			if entry, ok = table.Lookup(negated); ok {
 				k.path, values = negated, []string{"false"}
 			}
