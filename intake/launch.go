@@ -193,20 +193,22 @@ func isConfigured(w shell.Word) bool {
 }
 
 // batch is what TorchTitan makes of a batch that nothing says: that of one GPU for
-// every replica (train.py). Pipelines cut it up further.
+// every replica (train.py), which pipelines cut up.
 func (in *intake) batch() {
 	const layout, global = "constraints.layout.", "training.global_batch_size"
 	d := in.d
-	if in.launch != settings.TorchTitanKind || d.Has(global) || slices.Contains(d.Asked(), global) || d.Int(layout+"pipeline_parallel") != 1 {
+	if in.launch != settings.TorchTitanKind || d.Has(global) || slices.Contains(d.Asked(), global) {
 		return
 	}
 	gpus := d.Int("cluster.gpus_per_node")
 	if gpus == 0 && in.o.Cluster != "" {
 		gpus = gpusOf(in.o.Cluster)
 	}
-	parts := d.Int(layout+"tensor_parallel") * d.Int(layout+"context_parallel")
-	if world := d.Int("cluster.nodes") * gpus; world > 0 && parts > 0 && world%parts == 0 && d.Int(layout+"micro_batch_size") > 0 {
-		d.Set(global, d.Int(layout+"micro_batch_size")*(world/parts), draft.Place{})
+	parts := d.Int(layout+"tensor_parallel") * d.Int(layout+"context_parallel") * d.Int(layout+"pipeline_parallel")
+	local := d.Int(layout+"micro_batch_size") * max(d.Int(layout+"micro_batches"), 1)
+	if world := d.Int("cluster.nodes") * gpus; world > 0 && parts > 0 && world%parts == 0 && local > 0 {
+		d.Set(global, local*(world/parts), draft.Place{})
+		d.Remove(layout + "micro_batches")
 	}
 }
 

@@ -309,7 +309,8 @@ func TestTitanBatch(t *testing.T) {
 		"#SBATCH --nodes=4\nsrun torchrun --nnodes 4 --nproc_per_node 8 train.py --job.config_file x.toml": "global_batch_size = 16",
 		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.local_batch_size 8":               "global_batch_size = 64",
 		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --training.global_batch_size $G":             "global_batch_size = var.global_batch_size",
-		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree 2":    "global_batch_size = var.global_batch_size",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree 2":    "global_batch_size = 8",
+		"srun torchrun --nnodes 4 --nproc_per_node 8 train.py --parallelism.pipeline_parallel_degree $P":   "global_batch_size = var.global_batch_size",
 	} {
 		files := []File{{Name: "run.toml", Content: []byte(config)}}
 		if script != "" {

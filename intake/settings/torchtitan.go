@@ -334,11 +334,12 @@ func (r *reading) completeTitan() {
 	d := r.d
 	const layout = "constraints.layout."
 	local := int64(r.number("training.local_batch_size", 8))
+	micro := local
 	if r.number("parallelism.pipeline_parallel_degree", 1) > 1 {
-		local = int64(r.number("parallelism.pipeline_parallel_microbatch_size", 1))
+		micro = int64(r.number("parallelism.pipeline_parallel_microbatch_size", 1))
 	}
-	if local > 0 && !r.opened("training.local_batch_size", "parallelism.pipeline_parallel_degree", "parallelism.pipeline_parallel_microbatch_size") {
-		r.set(layout+"micro_batch_size", local)
+	if micro > 0 && !r.opened("training.local_batch_size", "parallelism.pipeline_parallel_degree", "parallelism.pipeline_parallel_microbatch_size") {
+		r.set(layout+"micro_batch_size", micro)
 	}
 	switch n, shards := int64(r.number("training.global_batch_size", -1)), r.number("parallelism.data_parallel_shard_degree", -1); {
 	case r.opened("training.global_batch_size", "training.local_batch_size", "parallelism.data_parallel_shard_degree", "parallelism.data_parallel_replicate_degree"):
@@ -348,6 +349,8 @@ func (r *reading) completeTitan() {
 		r.set("training.global_batch_size", n)
 	case shards > 0:
 		r.set("training.global_batch_size", int64(r.number("training.local_batch_size", 8)*shards*r.number("parallelism.data_parallel_replicate_degree", 1)))
+	case micro != local && d.Int(layout+"micro_batch_size") > 0 && local%micro == 0:
+		r.set(layout+"micro_batches", local/micro)
 	}
 	d.Default("training.precision", "bf16", draft.Place{})
 	if p := d.Text("training.precision"); p != "fp8" && p != "mxfp8" {
