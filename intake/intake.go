@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,6 +126,11 @@ func importAs(files []File, o Options) (*Result, diag.List) {
 	}
 	order := make([]int, len(files)) // the place of each file's format
 	for i, f := range files {
+		if neox(f) {
+			order[i] = -1
+			unreadable(&diags, f, "It is a configuration of GPT-NeoX, which ndc neither reads nor writes. What ndc reads: "+known()+".")
+			continue
+		}
 		order[i] = slices.IndexFunc(readers, func(r reader) bool { return r.is(f) })
 		if m := generated.FindSubmatch(f.Content); m != nil {
 			in.own = string(m[1])
@@ -171,6 +177,17 @@ func broken(f File) string {
 		return ""
 	}
 	return fmt.Sprintf("It is no %s: %v. ", format, err)
+}
+
+var neoxKey = regexp.MustCompile(`(?m)^[\s{]*"?(pipe|model)[-_]parallel[-_]size"?\s*:`)
+
+// neox reports a configuration of GPT-NeoX, which holds keys of DeepSpeed's.
+func neox(f File) bool {
+	switch path.Ext(f.Name) {
+	case ".yml", ".yaml", ".json":
+		return neoxKey.Match(f.Content)
+	}
+	return false
 }
 
 func known() string {

@@ -344,3 +344,18 @@ func TestMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestNeoX: a configuration of GPT-NeoX is named, with the keys of DeepSpeed's in it
+// and with the comments and commas that its YAML bears.
+func TestNeoX(t *testing.T) {
+	for name, content := range map[string]string{
+		"125M.json": `{
+  "pipe_parallel_size": 1, "num_layers": 12, "zero_optimization": {"stage": 1}, "train_micro_batch_size_per_gpu": 4}`,
+		"20B.yml": "# as it was trained\n{\n  # layout\n  \"model-parallel-size\": 2,\n  \"zero_optimization\": {\"stage\": 1},\n}\n",
+	} {
+		_, diags := Import([]File{{Name: name, Content: []byte(content)}}, Options{})
+		if len(diags) != 1 || diags[0].ID != UnreadableImport || !strings.Contains(diags[0].Detail, "a configuration of GPT-NeoX") {
+			t.Errorf("%s: %v", name, diags)
+		}
+	}
+}
