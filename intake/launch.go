@@ -267,22 +267,54 @@ func (in *intake) directive(file string, d shell.Directive) {
 		in.d.Set("cluster.nodes", number, at)
 		found(draft.Mapped, "cluster.nodes", "")
 	case d.Name == "gres" || d.Name == "gpus-per-node":
-		parts := strings.Split(d.Value, ":")
-		n, err := strconv.ParseInt(parts[len(parts)-1], 10, 64)
-		if err != nil || n < 1 {
-			found(draft.Unknown, "", "no number of GPUs")
-			return
-		}
-		in.d.Set("cluster.gpus_per_node", n, at)
-		if d.Name == "gpus-per-node" {
-			in.d.Set("slurm.gpus_directive", "gpus_per_node", at)
-		}
-		found(draft.Mapped, "cluster.gpus_per_node", "")
+		in.gpus(d, at, found)
 	case owner == "":
 		in.d.Add("slurm.directives", d.Name, d.Value, at)
 		found(draft.Mapped, "slurm.directives", "")
 	default:
 		in.owned(d, owner, at, found)
+	}
+}
+
+// gpus reads what a node is asked for: [TYPE:]NUMBER of GPUs, and in a list of
+// --gres anything else, too.
+func (in *intake) gpus(d shell.Directive, at draft.Place, found func(draft.Verdict, string, string)) {
+	var n int64
+	var types, others []string
+	for _, resource := range strings.Split(d.Value, ",") {
+		resource, _, _ = strings.Cut(resource, "(") // (S:0-1), of sockets
+		parts := strings.Split(strings.TrimPrefix(resource, "gres/"), ":")
+		if d.Name == "gres" {
+			if parts[0] != "gpu" {
+				others = append(others, resource)
+				continue
+			}
+			parts = parts[1:]
+		}
+		count := int64(1) // as Slurm counts
+		if last := len(parts) - 1; last >= 0 {
+			if k, err := strconv.ParseInt(parts[last], 10, 64); err == nil {
+				count, parts = k, parts[:last]
+			}
+		}
+		n += count
+		types = append(types, parts...)
+	}
+	if n > 0 {
+		in.d.Set("cluster.gpus_per_node", n, at)
+		if d.Name == "gpus-per-node" {
+			in.d.Set("slurm.gpus_directive", "gpus_per_node", at)
+		}
+		found(draft.Mapped, "cluster.gpus_per_node", "")
+	}
+	for _, t := range types {
+		in.d.Find(draft.Finding{Place: at, Name: "--" + d.Name, Value: t, Verdict: draft.Left, Why: "the type of the GPUs, which the cluster says; slurm.constraint or slurm.partition picks nodes of it"})
+	}
+	for _, o := range others {
+		in.d.Find(draft.Finding{Place: at, Name: "--" + d.Name, Value: o, Verdict: draft.Unknown, Why: "ndc asks a node for GPUs alone"})
+	}
+	if n < 1 && len(others) == 0 {
+		found(draft.Unknown, "", "no number of GPUs")
 	}
 }
 
@@ -301,7 +333,17 @@ func guarded(list string) string {
 func (in *intake) owned(d shell.Directive, owner string, at draft.Place, found func(draft.Verdict, string, string)) {
 	name, isSlurm := strings.CutPrefix(owner, "slurm.")
 	a := schema.File.Block("job").Block("slurm").Argument(name)
-	if !isSlurm || a == nil || d.Name == "output" || d.Name == "error" || d.Name == "export" || d.Name == "mem-per-cpu" || d.Name == "mem-per-gpu" {
+	switch {
+	case d.Name == "mem-per-cpu" || d.Name == "mem-per-gpu":
+		found(draft.Unknown, "", "slurm.memory is that of a node")
+		return
+	case d.Name == "nodefile":
+		found(draft.Unknown, "", "slurm.nodelist names the nodes themselves")
+		return
+	case d.Name == "exclusive" && d.Value != "":
+		found(draft.Unknown, "", "slurm.exclusive takes nodes for the job alone, or shares them with all")
+		return
+	case !isSlurm || a == nil || d.Name == "output" || d.Name == "error" || d.Name == "export":
 		found(draft.Left, "", "ndc sets it: "+owner)
 		return
 	}
@@ -315,7 +357,7 @@ func (in *intake) owned(d shell.Directive, owner string, at draft.Place, found f
 		}
 		value = n
 	case schema.Bool:
-		value = !strings.HasPrefix(d.Name, "no-")
+		value = !strings.HasPrefix(d.Name, "no-") && d.Name != "oversubscribe" && d.Name != "share"
 	case schema.Duration:
 		t, ok := duration(d.Value)
 		if !ok {

@@ -359,3 +359,54 @@ func TestNeoX(t *testing.T) {
 		}
 	}
 }
+
+// TestGPUsOfNode: what a node is asked for is counted by its kind, and what a job cannot
+// ask for is named.
+func TestGPUsOfNode(t *testing.T) {
+	for directive, want := range map[string]struct{ gpus, unknown string }{
+		"--gres=gpu:h100:8,nvme:100":     {"8", "--gres nvme:100"},
+		"--gres=craynetwork:1,gpu:4":     {"4", "--gres craynetwork:1"},
+		"--gres=gpu:2(S:0-1)":            {"2", ""},
+		"--gres=gpu:a100:4,gpu:h100:2":   {"6", ""},
+		"--gres=gpu":                     {"1", ""},
+		"--gres=lscratch:100":            {"", "--gres lscratch:100"},
+		"--gres=gpu:0":                   {"", "--gres gpu:0"},
+		"--gpus-per-node=mi250:8":        {"8", ""},
+		"--mem-per-gpu=100G":             {"", "--mem-per-gpu 100G"},
+		"-F hosts.txt":                   {"", "--nodefile hosts.txt"},
+		"--exclusive=user":               {"", "--exclusive user"},
+		"--exclusive\n#SBATCH --nodes=1": {"", ""},
+	} {
+		script := "#!/bin/bash\n#SBATCH " + directive + "\npython pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --micro-batch-size 1\n"
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", directive, diags)
+		}
+		var unknown []string
+		for _, f := range r.Findings {
+			if f.Line == 2 && f.Verdict == draft.Unknown {
+				unknown = append(unknown, f.Name+" "+f.Value)
+			}
+		}
+		if got := strings.Join(unknown, ";"); got != want.unknown {
+			t.Errorf("%s: not understood %q, want %q", directive, got, want.unknown)
+		}
+		if has := strings.Contains(string(r.Job), "gpus_per_node = "+want.gpus+"\n"); want.gpus != "" && !has {
+			t.Errorf("%s: no %s GPUs in\n%s", directive, want.gpus, r.Job)
+		}
+	}
+}
+
+// TestSharedNodes: a node to be shared is not asked for alone.
+func TestSharedNodes(t *testing.T) {
+	for directive, want := range map[string]string{"--oversubscribe": "false", "-s": "false", "--exclusive": "true"} {
+		script := "#!/bin/bash\n#SBATCH --nodes=2 " + directive + "\npython pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --micro-batch-size 1\n"
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", directive, diags)
+		}
+		if !strings.Contains(string(r.Job), "exclusive = "+want+"\n") {
+			t.Errorf("%s: not %s in\n%s", directive, want, r.Job)
+		}
+	}
+}

@@ -232,6 +232,8 @@ var directiveWords = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 var short = map[string]string{
 	"A": "account", "p": "partition", "N": "nodes", "n": "ntasks", "J": "job-name", "t": "time", "o": "output", "e": "error",
 	"q": "qos", "w": "nodelist", "x": "exclude", "C": "constraint", "c": "cpus-per-task", "G": "gpus", "d": "dependency", "a": "array", "D": "chdir",
+	"b": "begin", "B": "extra-node-info", "F": "nodefile", "H": "hold", "i": "input", "k": "no-kill", "L": "licenses", "m": "distribution", "M": "clusters",
+	"O": "overcommit", "s": "oversubscribe", "S": "core-spec",
 }
 
 func directives(src []byte) []Directive {
