@@ -58,6 +58,7 @@ type reading struct {
 	classes *schema.Classes
 	given   map[string]*option // by the attribute that they set, as far as it is read
 	words   map[string]bool    // the options of the command line, as written
+	own     bool               // the program has options that the release has not
 	quiet   bool               // defaults are being read, of which nobody wants to hear
 	passed  []string           // extra_args
 	findAt  map[string]int     // finding of an option that may be passed on, by its name
@@ -127,6 +128,9 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}, unread: map[string]bool{}, unreadWords: map[string]string{}}
 	for i := range options {
 		r.words[options[i].name] = true
+		_, known := lookup(table, options[i].name)
+		_, fork := former()[options[i].name]
+		r.own = r.own || !known && !fork
 	}
 	for i := range options {
 		r.option(&options[i])
@@ -311,6 +315,11 @@ func (r *reading) option(o *option) {
 	if o.maybe {
 		r.unread[argument] = true
 		r.find(o, draft.Unknown, "", conditional)
+		return
+	}
+	if short := !r.table.Has(o.name); short && r.own {
+		r.unread[argument] = true
+		r.find(o, draft.Unknown, "", "the program has options of its own: this may be one, or "+o.long+" cut short")
 		return
 	}
 	if most := entry.Count.Max; numbers(o, most) {

@@ -1,6 +1,7 @@
 package megatron
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -497,6 +498,28 @@ func TestLatentPositions(t *testing.T) {
 		}
 		if got := d.Text(scaling+".type") + " " + string(verdict); got != want || d.HasBlock(scaling) == (want == " left out") {
 			t.Errorf("%s: %q, want %q", options, got, want)
+		}
+	}
+}
+
+// TestCutShort: options are cut short as argparse takes them, but for those that may
+// be the program's own.
+func TestCutShort(t *testing.T) {
+	for options, want := range map[string]string{
+		"--tensor-model-par 2":              "2, Mapped",
+		"--tensor-model-par 2 --own-way":    "0, the program has options of its own: this may be one, or --tensor-model-parallel-size cut short",
+		"--tensor-model-par 2 --deepspeed":  "2, Mapped",
+		"--tensor-model-par 2 --tensor-mod": "2, Mapped",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 "+options)
+		said := ""
+		for _, f := range d.Findings {
+			if f.Name == "--tensor-model-par" {
+				said = cmp.Or(f.Why, "Mapped")
+			}
+		}
+		if got := fmt.Sprintf("%d, %s", d.Int("constraints.layout.tensor_parallel"), said); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
 		}
 	}
 }
