@@ -28,7 +28,7 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 			DeltaNetChunk: 64,  // flash-linear-attention, fla/ops/gated_delta_rule/chunk.py
 		},
 		Buckets:      runtime.Buckets{Unhidden: 40e6, UnhiddenPerRank: 1e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
-		Attention:    runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
+		Attention:    runtime.Attention{Flash: flashAttention, Fused: "fused", CopiesQuery: true},
 		Experts:      runtime.Experts{GroupedStreams: true, FusedMLP: fusesExperts(j), Static: v.staticExperts(j)},
 		Loss:         runtime.Loss{Fused: loss, Unfused: loss},
 		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor), Attention: lowPrecisionAttention(j)},
@@ -37,6 +37,13 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		Calibration: runtime.Calibration{Time: "megatron", Memory: "megatron"},
 	}
 }
+
+// flashAttention is which FlashAttention Transformer Engine runs: the second, which
+// is the package that images have. The third, for Hopper, is built from a folder of its sources,
+// the fourth is another package, and both come first where they are installed
+// (transformer_engine/pytorch/attention/dot_product_attention/utils.py,
+// FlashAttentionUtils).
+const flashAttention = "flash2"
 
 // opFuser is the option that builds expert MLPs of Transformer Engine's operations.
 const opFuser = "--use-transformer-engine-op-fuser"
