@@ -266,6 +266,9 @@ func (r *reading) experts() {
 		}
 		r.set(moe+".shared_experts", n)
 	}
+	if d.Has(moe+".token_drop") && !d.Bool(moe+".token_drop") {
+		d.Leave(moe+".capacity_factor", "no tokens are dropped")
+	}
 	r.unless(router+".dtype", "bf16")
 	single := d.Int(moe+".top_k") == 1 && d.Text(router+".score") == "sigmoid" // whose score stays as it is (moe_utils.py)
 	r.unless(router+".normalize", !single)

@@ -633,3 +633,28 @@ func TestLauncher(t *testing.T) {
 		}
 	}
 }
+
+// TestCapacity: what forks say of experts' capacity, and of heads, is read in any order.
+func TestCapacity(t *testing.T) {
+	for options, want := range map[string]string{
+		"--moe-train-capacity-factor 1.5 --moe-eval-capacity-factor 2 --moe-min-capacity 4": "true 1.5 <nil>",
+		"--moe-train-capacity-factor 1.5 --disable-moe-token-dropping":                      "false <nil> <nil>",
+		"--disable-moe-token-dropping --moe-train-capacity-factor 1.5":                      "false <nil> <nil>",
+		"--n-head-kv 4": "<nil> <nil> 4",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --num-experts 8 --ffn-hidden-size 64 --num-attention-heads 8 "+options)
+		get := func(path string) any { v, _ := d.Get(path); return v.Value }
+		kv := get("model.kv_heads")
+		if !strings.Contains(options, "kv") {
+			kv = nil
+		}
+		if got := fmt.Sprint(get("model.moe.token_drop"), " ", get("model.moe.capacity_factor"), " ", kv); got != want {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+		for _, f := range d.Findings {
+			if f.Verdict == draft.Unknown {
+				t.Errorf("%s: %+v", options, f)
+			}
+		}
+	}
+}

@@ -210,7 +210,7 @@ func (r *reading) capacity(o *option) outcome {
 	if !ok || f < 0 {
 		return left("no tokens are dropped")
 	}
-	r.d.Set("model.moe.token_drop", true, r.at(o.line))
+	r.d.Default("model.moe.token_drop", true, r.at(o.line)) // which an option of a fork may have said before
 	r.d.Set("model.moe.capacity_factor", f, r.at(o.line))
 	return outcome{}
 }
