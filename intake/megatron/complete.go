@@ -29,6 +29,21 @@ func (r *reading) complete() {
 	r.data()
 	r.checkpoint()
 	r.times()
+	r.elsewhere()
+}
+
+// elsewhere takes back what only the release's defaults say of a model that is said
+// elsewhere: in a checkpoint, or by an option of a program on top of Megatron-LM.
+func (r *reading) elsewhere() {
+	says := r.words["--num-layers"] || r.words["--hidden-size"]
+	if r.d.Has("model.layers") || r.d.Has("model.hidden_size") || !r.words["--use-checkpoint-args"] && (says || r.pretrain) {
+		return
+	}
+	for _, path := range r.d.Paths() {
+		if v, _ := r.d.Get(path); strings.HasPrefix(path, "model.") && v.Line == 0 {
+			r.d.Remove(path)
+		}
+	}
 }
 
 // follow are the arguments that say nothing without another one.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/shell"
 )
 
 func (r *reading) sharding() {
@@ -149,6 +150,21 @@ func (r *reading) ends16() {
 	r.unless(last, int64(r.defaultOf("--num-layers-at-end-in-bf16", 1)))
 }
 
+// programmed says what a program on top of Megatron-LM sets by itself, unless the launch does.
+func (r *reading) programmed(before []shell.Word) {
+	for _, name := range slices.Sorted(maps.Keys(programs())) {
+		p := programs()[name]
+		if !p.starts(r, before) {
+			continue
+		}
+		for _, argument := range slices.Sorted(maps.Keys(p.Sets)) {
+			if !r.unread[argument] && !r.off[argument] {
+				r.unless(argument, typed(argument, p.Sets[argument]))
+			}
+		}
+	}
+}
+
 func (r *reading) precision() {
 	d := r.d
 	if r.has("fp16") && r.has("bf16") {
@@ -157,6 +173,9 @@ func (r *reading) precision() {
 	}
 	if r.fewer != "" { // beside --bf16, in any order
 		r.set("training.precision", r.fewer)
+	}
+	if !d.Has("training.precision") && r.own && !r.pretrain {
+		return // a program on top of Megatron-LM may choose one by itself
 	}
 	r.unless("training.precision", "fp32")
 	switch d.Text("training.precision") {

@@ -26,7 +26,7 @@ const Kind = "megatron"
 
 // option is one option of the command line with its values.
 type option struct {
-	name   string // as written
+	name   string // as written, but for underscores that stand for dashes
 	long   string // as the release spells it
 	values []shell.Word
 	line   draft.Place
@@ -51,19 +51,21 @@ func (o *option) first() string {
 
 // reading is one launch being read.
 type reading struct {
-	d       *draft.Draft
-	file    string
-	version string
-	table   *schema.Table
-	classes *schema.Classes
-	given   map[string]*option // by the attribute that they set, as far as it is read
-	words   map[string]bool    // the options of the command line, as written
-	own     bool               // the program has options that the release has not
-	quiet   bool               // defaults are being read, of which nobody wants to hear
-	passed  []string           // extra_args
-	findAt  map[string]int     // finding of an option that may be passed on, by its name
-	fewer   string             // the precision of fewer than 16 bits that is asked for; ""
-	unread  map[string]bool    // the arguments of options that are there and could not be read
+	d        *draft.Draft
+	file     string
+	version  string
+	table    *schema.Table
+	classes  *schema.Classes
+	given    map[string]*option // by the attribute that they set, as far as it is read
+	words    map[string]bool    // the options of the command line, as written
+	own      bool               // the program has options that the release has not
+	pretrain bool               // the program is one of Megatron-LM's own, or named as these
+	quiet    bool               // defaults are being read, of which nobody wants to hear
+	passed   []string           // extra_args
+	findAt   map[string]int     // finding of an option that may be passed on, by its name
+	fewer    string             // the precision of fewer than 16 bits that is asked for; ""
+	unread   map[string]bool    // the arguments of options that are there and could not be read
+	off      map[string]bool    // the arguments of switches that are given the value false
 	// unreadWords are their words, where the option has one whatever a run knows.
 	unreadWords map[string]string
 	rampTokens  float64 // after which the batch has grown, where the launch says tokens
@@ -100,8 +102,13 @@ const enough = 5
 // known counts the options of a command that a release has, and those behind its
 // program that it does not have.
 func known(t *schema.Table, c shell.Command) (n, others int) {
+	underscores := underscored(c.Words)
 	for _, w := range c.Words {
-		switch name, _, _ := strings.Cut(w.Text, "="); {
+		name, _, _ := strings.Cut(w.Text, "=")
+		if underscores {
+			name = dashed(name)
+		}
+		switch {
 		case strings.HasSuffix(name, ".py"):
 			others = 0
 		case !strings.HasPrefix(name, "--"):
@@ -118,6 +125,13 @@ func known(t *schema.Table, c shell.Command) (n, others int) {
 // newest of those that know the most of its options.
 func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	program, options := cut(file, c.Words)
+	if underscored(c.Words) {
+		for i := range options {
+			options[i].name = dashed(options[i].name)
+			options[i].long = options[i].name
+		}
+		d.Note(draft.Labelled("backend", Kind), "options that the launch spells with underscores are read as Megatron-LM's, which have dashes")
+	}
 	if version == "" {
 		version = fit(options)
 	}
@@ -125,17 +139,19 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	if table == nil {
 		return fmt.Errorf("ndc does not emit for Megatron-LM %s", version)
 	}
-	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}, unread: map[string]bool{}, unreadWords: map[string]string{}}
+	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}, unread: map[string]bool{}, off: map[string]bool{}, unreadWords: map[string]string{}}
 	for i := range options {
 		r.words[options[i].name] = true
 		_, known := lookup(table, options[i].name)
 		_, fork := former()[options[i].name]
 		r.own = r.own || !known && !fork
 	}
+	r.pretrain = slices.ContainsFunc(program, func(w shell.Word) bool { return strings.HasPrefix(path.Base(w.Text), "pretrain_") })
 	for i := range options {
 		r.option(&options[i])
 	}
 	r.program(program)
+	r.programmed(program)
 	r.defaults()
 	r.complete()
 	r.ask()
@@ -172,6 +188,9 @@ func cut(file string, words []shell.Word) (before []shell.Word, options []option
 			last.open, last.maybe = last.open || w.Open, last.maybe || w.Maybe
 		}
 	}
+	if start == 0 { // no script: a program that is installed
+		start = max(0, slices.IndexFunc(words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "-") }))
+	}
 	return words[:start], options
 }
 
@@ -191,6 +210,35 @@ func fit(options []option) string {
 		}
 	}
 	return best
+}
+
+// underscored reports a program that is built on Megatron-LM and spells its options with
+// underscores, as one does that declares its arguments in dataclasses: it says a degree of
+// model parallelism so. Other programs have options of the same words.
+func underscored(words []shell.Word) bool {
+	return slices.ContainsFunc(words, func(w shell.Word) bool {
+		name, _, _ := strings.Cut(w.Text, "=")
+		return strings.HasSuffix(name, "_model_parallel_size") && dashed(name) != name
+	})
+}
+
+// dashed is an option as Megatron-LM spells it, where it is one of a release, or a former
+// one, with dashes for its underscores.
+func dashed(name string) string {
+	other := strings.ReplaceAll(name, "_", "-")
+	if other == name || !strings.HasPrefix(name, "--") || spelled(name) || !spelled(other) {
+		return name
+	}
+	return other
+}
+
+// spelled reports whether a release or a fork has an option of just that name.
+func spelled(name string) bool {
+	_, fork := former()[name]
+	return fork || slices.ContainsFunc(megatron.Backend{}.Versions(), func(version string) bool {
+		table, _ := megatron.Tables(version)
+		return table.Has(name)
+	})
 }
 
 // lookup finds an option by its name or, as argparse does, by a beginning that
@@ -325,6 +373,11 @@ func (r *reading) option(o *option) {
 	if most := entry.Count.Max; numbers(o, most) {
 		r.unread[argument] = true
 		r.find(o, draft.Unknown, "", fmt.Sprintf("it has %d values, of which %s takes %d", len(o.values), r.version, most))
+		return
+	}
+	if entry.Count.Max == 0 && len(o.values) == 1 && strings.EqualFold(o.first(), "false") { // as programs take it that declare a switch as a truth value
+		r.off[argument] = true
+		r.find(o, draft.Left, "", "the launch switches it off")
 		return
 	}
 	r.trim(o, &entry)

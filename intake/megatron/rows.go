@@ -2,10 +2,12 @@ package megatron
 
 import (
 	"bytes"
-	_ "embed" // options.jsonl
+	_ "embed" // the tables beside this file
 	"encoding/json"
+	"path"
 	"sync"
 
+	"github.com/ndc-dev/ndc/intake/shell"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -129,4 +131,28 @@ func typed(path string, v any) any {
 		}
 	}
 	return v
+}
+
+//go:embed programs.jsonl
+var programsFile []byte
+
+// program is one that is built on Megatron-LM: a line of programs.jsonl.
+type program struct {
+	Program string         `json:"program"`
+	Option  string         `json:"option"`  // which it alone has, and is known by; "": Command
+	Command string         `json:"command"` // that starts it
+	Sets    map[string]any `json:"sets"`    // arguments of the job, whatever the defaults of Megatron-LM
+	Source  string         `json:"source"`
+}
+
+// programs are the lines of programs.jsonl by their names.
+var programs = lines(programsFile, "programs.jsonl", func(p program) string { return p.Program })
+
+// starts reports whether a launch, of which some words stand before the options, is one of
+// the program.
+func (p program) starts(r *reading, before []shell.Word) bool {
+	if p.Option != "" {
+		return r.words[p.Option]
+	}
+	return len(before) > 0 && path.Base(before[0].Text) == p.Command
 }

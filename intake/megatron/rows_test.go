@@ -8,6 +8,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/intake/draft"
+	"github.com/ndc-dev/ndc/intake/shell"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
@@ -205,5 +206,81 @@ func TestForks(t *testing.T) {
 	}
 	if d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --normalization rmsnorm"); d.Text("model.normalization") != "rmsnorm" {
 		t.Errorf("rmsnorm: %q", d.Text("model.normalization"))
+	}
+}
+
+// TestUnderscores: a program on top of Megatron-LM that spells its options with underscores,
+// and gives switches truth values, is read as Megatron-LM's; one of another kind is not.
+func TestUnderscores(t *testing.T) {
+	const line = "megatron sft --model org/name --tensor_model_parallel_size 2 --pipeline_model_parallel_size=4 --micro_batch_size 1 --global_batch_size 16 " +
+		"--sequence_parallel true --overlap_grad_reduce false --lr 1e-5 --bf16 true --output_dir out"
+	if _, ok := Command(&shell.Script{Commands: []shell.Command{command(line)}}); !ok {
+		t.Fatal("no launch")
+	}
+	d := draft.New()
+	if err := Read(d, "run.sh", "", command(line)); err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string) any { v, _ := d.Get(path); return v.Value }
+	got := fmt.Sprintln(get("constraints.layout.tensor_parallel"), get("constraints.layout.pipeline_parallel"), get("constraints.layout.sequence_parallel"), get("training.global_batch_size"), get("training.precision"), get("execution.overlap_gradient_reduce"))
+	if want := "2 4 true 16 bf16 false\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if d.HasBlock("model") {
+		t.Errorf("of a model that is named elsewhere: %v", d.Paths())
+	}
+	for line, want := range map[string]bool{
+		"pretrain_gpt.py --use-checkpoint-args":                                   false,
+		"pretrain_gpt.py --use-checkpoint-args --num-layers 8 --hidden-size 64":   true,
+		"train.py --own 1 --tensor-model-parallel-size 2":                         false,
+		"train.py --own 1 --tensor-model-parallel-size 2 --num-layers 8 --swiglu": true,
+	} {
+		if d := launched(t, line); d.Has("model.normalization") != want {
+			t.Errorf("%s: of the model %v", line, d.Paths())
+		}
+	}
+	const other = "python train.py --weight_decay 0.1 --adam_beta1 0.9 --adam_beta2 0.95 --bf16 true --seed 1 --global_batch_size 4 --num_workers 2"
+	if c, ok := Command(&shell.Script{Commands: []shell.Command{command(other)}}); ok {
+		t.Errorf("taken for a launch of Megatron-LM: %v", c)
+	}
+}
+
+// TestPrograms: what a program on top of Megatron-LM sets by itself is read, and a precision
+// that one may set by itself is none.
+func TestPrograms(t *testing.T) {
+	for about, p := range programs() {
+		if (p.Option == "") == (p.Command == "") || p.Source == "" || spelled(p.Option) {
+			t.Errorf("%s: %+v", about, p)
+		}
+		for argument := range p.Sets {
+			if Argument(argument) == nil {
+				t.Errorf("%s: there is no %s", about, argument)
+			}
+		}
+	}
+	for line, want := range map[string]string{
+		"train_async.py --actor-num-nodes 4":             "bf16 1",
+		"train_async.py --actor-num-nodes 4 --fp16":      "fp16 1",
+		"train_async.py --own":                           "<nil> 0",
+		"pretrain_gpt.py --own":                          "fp32 0",
+		"megatron sft":                                   "fp32 1",
+		"megatron sft --use_distributed_optimizer false": "fp32 0",
+		"train.py": "fp32 0",
+		"train.py --own --bf16 --use-distributed-optimizer":  "bf16 1",
+		"train_async.py --actor-num-nodes 4 --bf16? --fp16?": "<nil> 1",
+	} {
+		c := command(line + " --num-layers 8 --tensor_model_parallel_size 1")
+		for i := range c.Words {
+			c.Words[i].Text, c.Words[i].Maybe = strings.CutSuffix(c.Words[i].Text, "?")
+		}
+		d := draft.New()
+		if err := Read(d, "run.sh", "core_v0.19.2", c); err != nil {
+			t.Fatal(err)
+		}
+		precision, _ := d.Get("training.precision")
+		stage, _ := d.Get("constraints.layout.zero_stage")
+		if got := fmt.Sprint(precision.Value, " ", stage.Value); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
 	}
 }
