@@ -375,7 +375,7 @@ var starters = append([]string{"srun", "sbatch", "mpirun", "mpiexec", "exec", "n
 // start evaluates the script that a command starts, where it is given:
 // with the words behind it for arguments, and of the variables those that are
 // exported.
-func (e *evaluator) start(words []text) {
+func (e *evaluator) start(words []text) (started bool) {
 	for i, w := range words {
 		name := path.Base(w.String())
 		src, ok := e.call.Programs[name]
@@ -385,7 +385,7 @@ func (e *evaluator) start(words []text) {
 		p, err := checked(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")))
 		if err != nil {
 			e.script.Problems = append(e.script.Problems, w.String()+": "+err.Error())
-			return
+			return true
 		}
 		file := e.uses(name)
 		outer := e.state
@@ -400,8 +400,27 @@ func (e *evaluator) start(words []text) {
 		e.other(name, p)
 		e.lists()
 		e.state = outer
-		return
+		return true
 	}
+	return false
+}
+
+// apart takes words apart that hold the options of a Python program, as a script in between
+// passes them on that was not given.
+func apart(words []text) []text {
+	program := slices.IndexFunc(words, func(w text) bool { return strings.HasSuffix(w.String(), ".py") })
+	if program < 1 {
+		return words
+	}
+	all := slices.Clone(words[:program+1])
+	for _, w := range words[program+1:] {
+		if looksLikeOptions(w.String()) {
+			all = append(all, w.bare().fields()...)
+		} else {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // nested evaluates a value as a script.
@@ -440,10 +459,15 @@ func (e *evaluator) command(words []text, line int) {
 			slices.ContainsFunc(words[:i], func(t text) bool { return slices.Contains(shells, path.Base(t.String())) }) {
 			e.nested(w)
 		}
-		c.Words = append(c.Words, w.word())
 	}
+	place := len(e.script.Commands)
 	e.script.Commands = append(e.script.Commands, c)
-	e.start(words)
+	if !e.start(words) {
+		words = apart(words)
+	}
+	for _, w := range words {
+		e.script.Commands[place].Words = append(e.script.Commands[place].Words, w.word())
+	}
 }
 
 // document keeps what cat or tee write from a here-document.

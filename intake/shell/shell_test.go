@@ -225,6 +225,32 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// TestApart: options that a script in between gets in one word, to pass them on, are words
+// of their own, unless that script was given and says what becomes of them.
+func TestApart(t *testing.T) {
+	files := map[string][]byte{"given.sh": []byte("python $@\n")}
+	for script, want := range map[string]string{
+		"A=\" --x 1\n --y \"; mpirun bash entry.sh x.py \"$A $B\" \"--z 2\"": "mpirun bash entry.sh x.py --x 1 --y <$B> --z 2",
+		"bash given.sh x.py \"--x 1\"":                                       "bash given.sh x.py --x 1\npython x.py --x 1",
+		"python x.py --text \"--x 1 y\"":                                     "python x.py --text --x 1 y",
+	} {
+		s, err := Read([]byte(script), Call{Programs: files})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(s); got != want {
+			t.Errorf("%q gives\n%s, want\n%s", script, got, want)
+		}
+		for _, c := range s.Commands {
+			for _, w := range c.Words {
+				if whole := strings.Contains(w.Text, " "); whole != (strings.HasPrefix(w.Text, "--x 1") && strings.Contains(script, "given") && c.Words[0].Text == "bash") {
+					t.Errorf("%q: the word %q", script, w.Text)
+				}
+			}
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	examples, _ := filepath.Glob("../../examples/*/out/*/*/launch.sh")
 	for i, path := range examples {
