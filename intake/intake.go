@@ -318,6 +318,7 @@ func (in *intake) result(files []File) *Result {
 	open := &placeholders{d: in.d}
 	in.cluster(open)
 	in.batch()
+	in.lost()
 	in.backend()
 	in.ask(open, r.Model == "")
 	in.usual(func() string { return open.text() + in.blocks(r, name) }, open.list)

@@ -420,11 +420,28 @@ func (in *intake) exports(file string, s *shell.Script) {
 	}
 }
 
+// lost takes back where a run writes what it logs to a path that is relative in a
+// container that starts in its image's own working folder: that ends with the container,
+// and a job with such a path is refused.
+func (in *intake) lost() {
+	if !in.d.Has(containerImage) || in.d.Has("slurm.container.workdir") {
+		return
+	}
+	for _, p := range in.d.Paths() {
+		if to := in.d.Text(p); strings.HasPrefix(p, "training.logging.") && strings.HasSuffix(p, "path") && to != "" && !path.IsAbs(to) && !strings.HasPrefix(to, "$") {
+			in.d.Withdraw(p, "it is relative to the working folder of the image, and what is written there ends with the container: write the whole path, below a mount")
+		}
+	}
+}
+
+// containerImage is the argument of the image that a job runs in.
+const containerImage = "slurm.container.image"
+
 // container keeps the image of pyxis and what it mounts. Mounts alone make no
 // container, so that they are named where the image is not known. A script of
 // ndc's own mounts what ndc mounts by itself, too.
 func (in *intake) container(file string, s *shell.Script, own bool) {
-	const image, mounts = "slurm.container.image", "slurm.container.mounts"
+	const mounts = "slurm.container.mounts"
 	found := func(w shell.Word, name, value string, v draft.Verdict, to, why string) {
 		in.d.Find(draft.Finding{Place: megatron.Place(file, w), Name: name, Value: value, Verdict: v, To: to, Why: why})
 	}
@@ -441,7 +458,11 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 			case name == "--container-image" && strings.ContainsAny(value, "$`(<"):
 				found(w, name, value, draft.Unknown, "", open)
 			case name == "--container-image":
-				in.d.Set(image, value, megatron.Place(file, w))
+				in.d.Set(containerImage, value, megatron.Place(file, w))
+			case name == "--container-workdir" && path.IsAbs(value) && !strings.ContainsAny(value, "$`(<"):
+				in.d.Set("slurm.container.workdir", value, megatron.Place(file, w))
+			case name == "--container-workdir":
+				found(w, name, value, draft.Unknown, "", open)
 			case name == "--container-mounts":
 				at, mounted = w, nil
 				for _, m := range strings.Split(value, ",") {
@@ -459,7 +480,7 @@ func (in *intake) container(file string, s *shell.Script, own bool) {
 	}
 	switch list := strings.Join(mounted, ","); {
 	case len(mounted) == 0:
-	case in.d.Has(image):
+	case in.d.Has(containerImage):
 		in.d.Set(mounts, mounted, megatron.Place(file, at))
 	default:
 		found(at, "--container-mounts", list, draft.Unknown, "", "slurm.container.mounts takes it, beside an image")

@@ -92,6 +92,32 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestWorkingFolder: where a container starts is read, and what a run logs to the working
+// folder of an image is named, since a job with such a path is refused.
+func TestWorkingFolder(t *testing.T) {
+	for option, want := range map[string][]string{
+		"":                             {"not understood", ""},
+		"--container-workdir /fsx/run": {"mapped", `workdir = "/fsx/run"`},
+		"--container-workdir=$DIR":     {"not understood", ""},
+	} {
+		script := "#!/bin/bash\n#SBATCH --nodes=1 --gpus-per-node=8\nsrun --container-image /fsx/image.sqsh --container-mounts /fsx " + option +
+			" torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 8 --train-iters 10 --lr 1e-3 --bf16 --tensorboard-dir events\n"
+		r, diags := Import([]File{{Name: "run.sbatch", Content: []byte(script)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for _, f := range r.Findings {
+			if f.Name == "--tensorboard-dir" && string(f.Verdict) != want[0] {
+				t.Errorf("%s: %+v", option, f)
+			}
+		}
+		job := strings.Join(strings.Fields(string(r.Job)), " ")
+		if !strings.Contains(job, want[1]) || strings.Contains(job, "events") != (want[0] == "mapped") {
+			t.Errorf("%s:\n%s", option, r.Job)
+		}
+	}
+}
+
 // TestRelease: a launch whose release nobody names is for one that builds its model.
 func TestRelease(t *testing.T) {
 	const launch = "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1e-3 --bf16 --ffn-hidden-size 4096 "
