@@ -54,6 +54,7 @@ type Launch struct {
 	Framework     string // that printed its steps; "" when none did
 	Batch                // as the framework says before the steps; what it does not say is 0
 	Degrees              // the same
+	Model                // the same
 }
 
 // Degrees are how the GPUs of a run share its work, by the words of layouts; what is not

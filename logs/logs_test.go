@@ -694,6 +694,53 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestModel: what frameworks say of the size of a model bounds it, as exactly as they say it.
+func TestModel(t *testing.T) {
+	const megatron = "using world size: 4, data-parallel-size: 1, tensor-model-parallel size: 2, pipeline-model-parallel size: 2 \n"
+	ranks := func(numbers ...int) (all string) {
+		for i, n := range numbers {
+			all += fmt.Sprintf(" > number of parameters on (tensor, pipeline) model parallel rank (%d, %d): %d\n", i/2, i%2, n)
+		}
+		return all
+	}
+	const step = " iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n"
+	for text, want := range map[string]string{
+		"": "0 layers, 0 to 0",
+		"[titan] 2025-06-16 22:30:48,735 - root - INFO - \x1b[34mModel llama3 8B \x1b[31msize: 8,030,261,248 total parameters\x1b[39m\n":                         "0 layers, 7.95e+09 to 8.11e+09",
+		megatron + "  num_layers ...................................... 32\n":                                                                                    "32 layers, 0 to 0",
+		"  num_experts ... None\n" + megatron + "  num_experts ..................................... None\n" + ranks(210753280, 209445120, 210753280, 209445120): "0 layers, 5.04e+08 to 9.24e+08",
+		megatron + ranks(210753280, 209445120):           "0 layers, 5.04e+08 to 1.8e+308",
+		megatron + ranks(210753280):                      "0 layers, 0 to 0",
+		megatron + ranks(0, 0):                           "0 layers, 0 to 0",
+		"Total number of parameters in billions: 8.03\n": "0 layers, 7.22e+09 to 8.84e+09",
+		"Total number of parameters in billions: 0.00\n": "0 layers, 0 to 0",
+		"[INFO] [partition_parameters.py:348:__exit__] finished initializing model - num_params = 339, num_elems = 1.78B\n": "0 layers, 1.18e+09 to 1.8e+09",
+		"STAGE_PARAMS=10 (0.000M) TOTAL_PARAMS=2055620198 (2055.620M) UNIQUE_PARAMS=2055620198 (2055.620M)\n":               "0 layers, 1.85e+09 to 2.26e+09",
+		"Total number of parameters in billions: 8.03\nTotal number of parameters in billions: 1.24\n":                      "0 layers, 0 to 1.8e+308",
+	} {
+		l := Parse(text + step)
+		m := l.Launches[0].Model
+		if got := fmt.Sprintf("%d layers, %.3g to %.3g", m.Layers, m.Least, m.Most); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	l := Parse("Total number of parameters in billions: 8.03\n" + step + "using world size: 4, data-parallel size: 4, context-parallel size: 1\n" + step)
+	if len(l.Launches) != 2 || l.Launches[1].Model != (Model{}) {
+		t.Errorf("the next launch has the model of the one before: %+v", l.Launches)
+	}
+}
+
+// TestForks: a step of BigScience's fork is in seconds, and memory of Megatron-Bridge in
+// gigabytes.
+func TestForks(t *testing.T) {
+	l := Parse("[default7]: iteration    94768/  115311 | consumed samples:    177927088 | elapsed time per iteration (s): 215.82 | global batch size:  2048 | lm loss: 1.943883E+00 | number of skipped iterations:   0 | samples per second: 9.490 | TFLOPs: 145.31 |\n" +
+		"[Rank 0] (after 94768 iterations) memory (GB) | mem-allocated-gigabytes: 51.072 | mem-max-allocated-gigabytes: 70.41 | mem-max-reserved-gigabytes: 72.5 | mem-alloc-retires: 0\n")
+	s := l.Last()
+	if s == nil || s.Seconds != 215.82 || s.Sequences != 2048 || s.TFLOPS != 145.31 || s.Allocated != 70.41e9 || s.Reserved != 72.5e9 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestDegrees: what the frameworks say of a launch's layout before its steps; a launch that
 // says nothing has none of the one before it.
 func TestDegrees(t *testing.T) {

@@ -18,7 +18,7 @@ var (
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel size: `)
 	megatronSize   = regexp.MustCompile(`[, ](context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
-	megatronFact   = regexp.MustCompile(`^ {1,2}(seq_length|micro_batch_size|expert_model_parallel_size) \.+ (\d+)$`) // global_batch_size is none where the batch grows by a schedule
+	megatronFact   = regexp.MustCompile(`^ {1,2}(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
 
@@ -72,6 +72,10 @@ func megatron(p *Parser, text string) bool {
 		*p.megatronSize(m[1]) = whole(m[2])
 		return true
 	}
+		if m[1] == "num_experts" {
+			p.dense = m[2] == "None"
+			return true
+		}
 	switch {
 	case strings.Contains(text, "time across ranks (ms)"):
 		p.timers.open = true
@@ -100,6 +104,8 @@ func (p *Parser) megatronSize(name string) *int {
 	case "micro_batch_size":
 		return &p.degrees.MicroBatch
 	}
+	case "num_layers":
+		return &p.model.Layers
 	return &p.head.Length
 }
 

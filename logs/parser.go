@@ -18,11 +18,14 @@ type Parser struct {
 	said  time.Time // the one that this line begins with; zero: none
 	odd   time.Time // one far from the others of its launch, which the next one may confirm; zero: none
 
-	speaker string         // what launchers put before this line: who says it
-	spoken  map[string]int // the newest step of the launch that each speaker said
-	head    Batch          // what the lines of a launch say before its steps
-	degrees Degrees        // the same
-	chained bool           // another submission follows this one
+	speaker string             // what launchers put before this line: who says it
+	spoken  map[string]int     // the newest step of the launch that each speaker said
+	head    Batch              // what the lines of a launch say before its steps
+	degrees Degrees            // the same
+	model   Model              // the same
+	parts   map[[2]int]float64 // parameters of each place of the tensor group and stage
+	dense   bool               // the launch says that its model has no experts
+	chained bool               // another submission follows this one
 
 	survived int // reports since the last failure, in its launch
 	skipped  int // steps without a report that the optimizer did not take
@@ -62,7 +65,7 @@ func (p *Parser) Line(text string) {
 		text = text[len(stamps.FindString(text)):]
 	}
 	p.time(stamped)
-	for _, read := range []func(*Parser, string) bool{script, megatron, torchTitan, deepSpeed, table} {
+	for _, read := range []func(*Parser, string) bool{script, megatron, torchTitan, deepSpeed, model, table} {
 		if read(p, text) {
 			return
 		}
@@ -154,7 +157,7 @@ func (p *Parser) begin() *Launch {
 	}
 	next := Launch{Line: p.line, Status: -1}
 	if n > 0 {
-		p.head, p.degrees = Batch{}, Degrees{}
+		p.head, p.degrees, p.model, p.parts, p.dense = Batch{}, Degrees{}, Model{}, nil, false
 		if last := &p.log.Launches[n-1]; last.Status < 0 { // the script that began it goes on
 			next.Run, next.Configuration = last.Run, last.Configuration
 		}
@@ -265,7 +268,7 @@ func (p *Parser) step(framework string, s Step) {
 	p.survive()
 	l := &p.log.Launches[s.Launch]
 	if first {
-		l.Framework, l.Batch, l.Degrees, p.stampedFirst = framework, p.head, p.degrees, !p.said.IsZero()
+		l.Framework, l.Batch, l.Degrees, l.Model, p.stampedFirst = framework, p.head, p.degrees, p.model, !p.said.IsZero()
 	}
 	if first && !l.Began.IsZero() {
 		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})

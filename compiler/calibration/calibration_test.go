@@ -279,6 +279,33 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestOtherModel: a launch that says that it trains a model of other layers, or of another
+// size, contradicts the plan, and one whose numbers are as inexact as that does not.
+func TestOtherModel(t *testing.T) {
+	var p plan.Plan
+	p.Input.ParametersTotal = 8_030_261_248
+	p.Memory.Stages = []plan.StageMemory{{Layers: []int{8, 8}}, {Layers: []int{8, 8}}}
+	for said, want := range map[string]string{
+		"  num_layers ..................................... 32": "",
+		"  num_layers ..................................... 28": "the log is of a model of 28 layers, and the plan of 32",
+		"Total number of parameters in billions: 8.19":         "",
+		"Total number of parameters in billions: 6.74":         "the log is of a model of 6.74 billion parameters, and the plan of 8.03 billion",
+		"Model llama3 8B size: 8,030,261,248 total parameters": "",
+		"Model qwen3 7B size: 7,615,616,512 total parameters":  "the log is of a model of 7.62 billion parameters, and the plan of 8.03 billion",
+	} {
+		l := logs.Parse(said + "\n iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n")
+		p.Backend = l.Launches[0].Framework
+		if got := contradiction(&p, &l.Launches[0]); got != want {
+			t.Errorf("%s: %q, want %q", said, got, want)
+		}
+	}
+	for name, p := range examples(t) {
+		if got := contradiction(p, &logs.Launch{Framework: p.Backend, Model: logs.Model{Layers: layersOf(p)}}); layersOf(p) == 0 || got != "" {
+			t.Errorf("%s: %d layers: %s", name, layersOf(p), got)
+		}
+	}
+}
+
 // TestOtherLayout: a launch that says of its layout what its plan says otherwise is none of
 // the plan's; what it does not say is no contradiction.
 func TestOtherLayout(t *testing.T) {

@@ -24,6 +24,10 @@ func contradiction(p *plan.Plan, x *logs.Launch) string {
 		return fmt.Sprintf("the log is of a run on %s, and the plan for %d", units.Count(x.GPUs, "GPU"), p.Input.GPUs)
 	case x.Length > 0 && p.Input.SequenceLength > 0 && x.Length != p.Input.SequenceLength:
 		return fmt.Sprintf("the log is of sequences of %s, and the plan of %d", units.Count(x.Length, "token"), p.Input.SequenceLength)
+	case x.Layers > 0 && layersOf(p) > 0 && x.Layers != layersOf(p):
+		return fmt.Sprintf("the log is of a model of %s, and the plan of %d", units.Count(x.Layers, "layer"), layersOf(p))
+	case x.Most > 0 && p.Input.ParametersTotal > 0 && (float64(p.Input.ParametersTotal) < x.Least || float64(p.Input.ParametersTotal) > x.Most):
+		return fmt.Sprintf("the log is of a model of %s parameters, and the plan of %s", billions(x.Parameters), billions(float64(p.Input.ParametersTotal)))
 	case x.Sequences > 0 && p.Input.GlobalBatchSize > 0 && x.Sequences != p.Input.GlobalBatchSize:
 		return fmt.Sprintf("the log is of batches of %s, and the plan of %d", units.Count(x.Sequences, "sequence"), p.Input.GlobalBatchSize)
 	case otherLayout(p, &x.Degrees) != "":
@@ -33,6 +37,18 @@ func contradiction(p *plan.Plan, x *logs.Launch) string {
 	}
 	return ""
 }
+
+// layersOf is how many layers a plan's model has, 0 where the plan does not tell.
+func layersOf(p *plan.Plan) (n int) {
+	for i := range p.Memory.Stages {
+		for _, layers := range p.Memory.Stages[i].Layers {
+			n += layers
+		}
+	}
+	return n
+}
+
+func billions(parameters float64) string { return fmt.Sprintf("%.3g billion", parameters/1e9) }
 
 // otherLayout is the first degree that a launch says of itself and its plan says otherwise.
 func otherLayout(p *plan.Plan, d *logs.Degrees) string {

@@ -1,0 +1,126 @@
+package logs
+
+import (
+	"math"
+	"regexp"
+	"strings"
+)
+
+// Model is what a launch says of the model that it trains; what is not known is 0.
+type Model struct {
+	Layers int
+
+	Parameters  float64 // as printed, or summed up of those that ranks print
+	Least, Most float64 // that the model has, as exactly as what was printed tells
+}
+
+// What frameworks and the programs around them say of the size of a model, before their steps:
+// TorchTitan the whole model (torchtitan/train.py), Megatron-LM its part on the
+// ranks that are first in their data-parallel group (megatron/training/training.py:
+// get_model) and the whole of what is no hybrid (theoretical_memory_usage.py), DeepSpeed
+// the model that it partitions as it is made (runtime/zero/partition_parameters.py) and
+// that of a pipeline (runtime/pipe/engine.py).
+var (
+	titanParameters    = regexp.MustCompile(`\bsize: ([\d,]+) total parameters`)
+	megatronRank       = regexp.MustCompile(`> number of parameters on (?:\(tensor, pipeline\) )?model parallel rank \((\d+), (\d+)\): (\d+)`)
+	megatronBillions   = regexp.MustCompile(`\bTotal number of parameters in billions: +(\d+\.\d+)`)
+	deepSpeedElements  = regexp.MustCompile(`finished initializing model - num_params = \d+, num_elems = (\d+\.\d+)B`)
+	pipelineParameters = regexp.MustCompile(`\bTOTAL_PARAMS=\d+ .*UNIQUE_PARAMS=(\d+) `)
+)
+
+// How far numbers are from the parameters of a model. Formulas leave small parts out, and a
+// vocabulary may be padded.
+const (
+	counted  = 0.01   // one by one
+	computed = 0.10   // by a formula, or with all that tensor parallelism copies
+	copied   = 1. / 3 // most that is in a model twice, as an embedding is that is a head too
+	rounding = 0.005e9
+)
+
+// model reads what a line says of the model.
+func model(p *Parser, text string) bool {
+	if !strings.Contains(text, "param") && !strings.Contains(text, "PARAMS") {
+		return false
+	}
+	if m := titanParameters.FindStringSubmatch(text); m != nil {
+		p.sized(number(m[1]), counted, 0)
+		return true
+	}
+	if m := megatronRank.FindStringSubmatch(text); m != nil {
+		p.part(whole(m[1]), whole(m[2]), number(m[3]))
+		return true
+	}
+	if m := megatronBillions.FindStringSubmatch(text); m != nil {
+		p.sized(number(m[1])*1e9, computed, rounding)
+		return true
+	}
+	if m := deepSpeedElements.FindStringSubmatch(text); m != nil {
+		n := number(m[1]) * 1e9 // a head that is tied to the embedding is counted before that
+		p.bounded(n, n*(1-copied)-rounding, n*(1+counted)+rounding)
+		return true
+	}
+	if m := pipelineParameters.FindStringSubmatch(text); m != nil {
+		p.sized(number(m[1]), computed, 0)
+		return true
+	}
+	return false
+}
+
+// sized keeps a number of parameters, which is off by a share and an amount at most. One
+// that says nothing, as of a model of some thousand parameters in billions, bounds none.
+func (p *Parser) sized(n, share, amount float64) {
+	if n <= 2*amount {
+		return
+	}
+	p.bounded(n, n*(1-share)-amount, n*(1+share)+amount)
+}
+
+// bounded narrows the number of parameters; bounds that rule one another out, as where a
+// program makes several models, leave none.
+func (p *Parser) bounded(n, least, most float64) {
+	m := &p.model
+	m.Parameters = n
+	if m.Most > 0 && (least > m.Most || most < m.Least) {
+		m.Least, m.Most = 0, math.MaxFloat64
+		return
+	}
+	m.Least = max(m.Least, least)
+	if m.Most == 0 || most < m.Most {
+		m.Most = most
+	}
+}
+
+// part keeps the parameters of a rank of Megatron-LM: those of all stages of one
+// place of the tensor group are the model's over the size of that group, but for what
+// stages copy, and experts of other ranks.
+func (p *Parser) part(tensor, stage int, parameters float64) {
+	if p.parts == nil {
+		p.parts = map[[2]int]float64{}
+	}
+	if len(p.parts) < most {
+		p.parts[[2]int{tensor, stage}] = parameters
+	}
+	ranks, stages := p.degrees.Tensor, p.degrees.Pipeline
+	if ranks == 0 || stages == 0 {
+		return
+	}
+	sum := 0.0
+	for s := range stages {
+		n, ok := p.parts[[2]int{tensor, s}]
+		if !ok {
+			return
+		}
+		sum += n
+	}
+	if sum *= float64(ranks); sum == 0 { // of parameters that are partitioned
+		return
+	}
+	lower, upper := sum*(1-computed), math.MaxFloat64
+	if stages > 1 {
+		lower *= 1 - copied
+	}
+	if p.dense {
+		upper = sum * (1 + computed)
+	}
+	p.bounded(sum, lower, upper)
+}
