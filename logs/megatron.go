@@ -10,13 +10,14 @@ import (
 // (megatron/training/training.py, training_log). Its interval timer stands still
 // while it saves and evaluates. Memory comes after the first two steps and every
 // --log-memory-interval, from the ranks that are first in their data-parallel
-// group (report_memory); MB are 2^20 bytes.
+// group (report_memory); MB are 2^20 bytes. Megatron-Bridge prints gigabytes of 10^9
+// (megatron/bridge/training/utils/train_utils.py, report_memory).
 var (
 	megatronStep   = regexp.MustCompile(`\biteration +(\d+)/ *(\d+) \|(.*)`)
-	megatronMemory = regexp.MustCompile(`\(after (\d+) iterations\) memory \(MB\) \|(.*)`)
+	megatronMemory = regexp.MustCompile(`\(after (\d+) iterations\) memory \((MB|GB)\) \|(.*)`)
 	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
-	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel size: `)
+	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel[ -]size: `)
 	megatronSize   = regexp.MustCompile(`[, ](context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
 	megatronFact   = regexp.MustCompile(`^ {1,2}(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
@@ -32,7 +33,7 @@ func megatron(p *Parser, text string) bool {
 	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") && !strings.Contains(text, " ....") {
 		return false
 	}
-	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (ms):") {
+	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (") {
 		p.timers.open = false
 		s := Step{Iteration: whole(m[1])}
 		p.total(m[2])
@@ -42,6 +43,8 @@ func megatron(p *Parser, text string) bool {
 			case "elapsed time per iteration (ms)":
 				value, _, _ = strings.Cut(value, "/") // Megatron-FL adds a mean behind a slash
 				s.Seconds = number(value) / 1000
+			case "elapsed time per iteration (s)": // BigScience's Megatron-DeepSpeed
+				s.Seconds = number(value)
 			case "throughput per GPU (TFLOP/s/GPU)", "TFLOPs":
 				value, _, _ = strings.Cut(value, "/")
 				s.TFLOPS = number(value)
@@ -57,7 +60,7 @@ func megatron(p *Parser, text string) bool {
 		return true
 	}
 	if m := megatronMemory.FindStringSubmatch(text); m != nil {
-		p.megatronMemory(whole(m[1]), m[2])
+		p.megatronMemory(whole(m[1]), m[3])
 		return true
 	}
 	if m := megatronWorld.FindStringSubmatch(text); m != nil {
@@ -69,13 +72,13 @@ func megatron(p *Parser, text string) bool {
 		return true
 	}
 	if m := megatronFact.FindStringSubmatch(text); m != nil {
-		*p.megatronSize(m[1]) = whole(m[2])
-		return true
-	}
 		if m[1] == "num_experts" {
 			p.dense = m[2] == "None"
 			return true
 		}
+		*p.megatronSize(m[1]) = whole(m[2])
+		return true
+	}
 	switch {
 	case strings.Contains(text, "time across ranks (ms)"):
 		p.timers.open = true
@@ -101,11 +104,11 @@ func (p *Parser) megatronSize(name string) *int {
 		return &p.degrees.Pipeline
 	case "expert_model_parallel_size":
 		return &p.degrees.Expert
+	case "num_layers":
+		return &p.model.Layers
 	case "micro_batch_size":
 		return &p.degrees.MicroBatch
 	}
-	case "num_layers":
-		return &p.model.Layers
 	return &p.head.Length
 }
 
@@ -121,6 +124,10 @@ func (p *Parser) megatronMemory(iteration int, fields string) {
 			said.Allocated = number(value) * (1 << 20)
 		case "max reserved":
 			said.Reserved = number(value) * (1 << 20)
+		case "mem-max-allocated-gigabytes":
+			said.Allocated = number(value) * 1e9
+		case "mem-max-reserved-gigabytes":
+			said.Reserved = number(value) * 1e9
 		}
 	}
 	if s := p.log.Last(); s != nil && s.Iteration == iteration {
