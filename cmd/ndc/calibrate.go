@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/calibration"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/logs"
 	"github.com/ndc-dev/ndc/view"
 )
@@ -84,31 +85,29 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 	}
 	var inputs []calibration.Input
 	var sources []calibration.Source
-	known := map[string]bool{} // logs and their plans by their hashes
+	plans := map[string]*file.File{}
 	for _, plan := range runs.plans {
-		f, err := readPlan(plan)
-		if err != nil {
+		if plans[plan], err = readPlan(plan); err != nil {
 			return nil, err
 		}
+	}
+	hashed, err := runs.hashed()
+	if err != nil {
+		return nil, err
+	}
+	for _, plan := range runs.plans {
+		f := plans[plan]
 		var parser logs.Parser
-		var read []calibration.Source
-		for _, name := range append([]string{plan}, runs.logs[plan]...) {
-			hash, size, err := hashOf(name)
-			if err != nil {
+		read := []calibration.Source{{Path: filepath.ToSlash(plan), SHA256: hashed.plans[plan]}}
+		for _, l := range hashed.logs[plan] {
+			if l.copied { // it tells nothing more
+				continue
+			}
+			// A log that grows is read as far as its hash goes.
+			if err := readLog(l.name, func(r io.Reader) error { return parser.Read(io.LimitReader(r, l.size)) }); err != nil {
 				return nil, err
 			}
-			if name != plan {
-				key := read[0].SHA256 + hash
-				if known[key] { // a copy tells nothing more
-					continue
-				}
-				known[key] = true
-				// A log that grows is read as far as its hash goes.
-				if err := readLog(name, func(r io.Reader) error { return parser.Read(io.LimitReader(r, size)) }); err != nil {
-					return nil, err
-				}
-			}
-			read = append(read, calibration.Source{Path: filepath.ToSlash(name), SHA256: hash})
+			read = append(read, calibration.Source{Path: filepath.ToSlash(l.name), SHA256: l.hash})
 		}
 		if len(read) < 2 {
 			continue

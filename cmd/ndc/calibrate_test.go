@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +117,47 @@ func TestEarlierBuild(t *testing.T) {
 	s.write(t, "titan.json", string(mustJSON(f)))
 	mustHold(t, "of another framework", said(exitInput, "watch", "--once", plain, "--plan", filepath.Join(s.folder, "titan.json"), "--json"),
 		`"contradiction": "the log is of megatron, and the plan for torchtitan"`)
+}
+
+// TestEarlierCopies: a log of which a folder has an earlier copy, which ends before it does,
+// counts once, whichever is found first.
+func TestEarlierCopies(t *testing.T) {
+	folder := t.TempDir()
+	log := "ndc: job 1 on 2 nodes, 2026-01-01 10:00:00, in /somewhere/that/is/long/enough\n" + strings.Repeat("step\n", 4000)
+	files := map[string]string{
+		"a/plan.json": "one", "b/plan.json": "one", "c/plan.json": "two",
+		"a/logs/1.log": log[:len(log)-7000], "a/logs/2.log": "another " + log, "b/logs/1.log": log, "b/logs/1.copy.log": log[:200] + "x" + log[201:9000], "b/logs/2.log": "short", "c/logs/1.log": log[:9000],
+	}
+	r := &foundRuns{logs: map[string][]string{}, known: map[string]string{}}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[name]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if plan := filepath.Join(folder, name[:1], planName); path == plan {
+			r.plans = append(r.plans, plan)
+		} else {
+			r.logs[plan] = append(r.logs[plan], path)
+		}
+	}
+	h, err := r.hashed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied []string
+	for _, plan := range r.plans {
+		for _, l := range h.logs[plan] {
+			if name, _ := filepath.Rel(folder, l.name); l.copied {
+				copied = append(copied, filepath.ToSlash(name))
+			}
+		}
+	}
+	if !slices.Equal(copied, []string{"a/logs/1.log"}) {
+		t.Errorf("copies: %v", copied)
+	}
 }
 
 // TestCompressedLogs: a log that is compressed is an error that says so, and no log of no
