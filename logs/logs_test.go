@@ -664,6 +664,27 @@ func TestTwoRates(t *testing.T) {
 	}
 }
 
+// TestUnexplained: a launch that ends with a status above 0 has failed, by what it shows of why,
+// before or behind that, or by nothing.
+func TestUnexplained(t *testing.T) {
+	const step, status = " iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n", "ndc: srun ended with status "
+	for text, want := range map[string]string{
+		step + status + "0\n": "",
+		step + status + "1\n": "unexplained",
+		step + status + "143\nslurmstepd: error: *** STEP 5.0 ON node-1 CANCELLED AT 2026-01-05T12:00:00 DUE TO TIME LIMIT ***\n": "time_limit",
+		step + "RuntimeError: CUDA error: out of memory\n" + status + "1\n":                                                       "out_of_memory",
+		step + status + "1\nndc: job 2 on 1 nodes\n" + step + "RuntimeError: CUDA error: out of memory\n":                         "unexplained out_of_memory",
+	} {
+		var kinds []string
+		for _, f := range Parse(text).Failures {
+			kinds = append(kinds, f.Kind)
+		}
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestFailures reads lines as programs print them that end launches.
 func TestFailures(t *testing.T) {
 	for text, want := range map[string]string{

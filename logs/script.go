@@ -80,6 +80,9 @@ func script(p *Parser, text string) bool {
 		if n := len(p.log.Launches); n > 0 {
 			p.log.Launches[n-1].Status = whole(m[1])
 			p.log.Ended = !p.chained
+			if p.log.Launches[n-1].Status > 0 {
+				p.failed(unsaid, text)
+			}
 		}
 		return true
 	}
@@ -105,24 +108,36 @@ var failures = []struct {
 	{"killed", regexp.MustCompile(`Signal 9 \(SIGKILL\)|killed by signal|Segmentation fault|Bus error|ChildFailedError`)},
 }
 
+// unsaid is the kind of a failure of which a launch shows no sign but the status that it
+// ends with.
+const unsaid = "unexplained"
+
 // failure keeps a sign of failure.
 func (p *Parser) failure(text string) {
 	if len(text) < 8 || !suspicious(text) {
 		return
 	}
 	for _, f := range failures {
-		if !f.sign.MatchString(text) {
-			continue
-		}
-		at := max(0, len(p.log.Launches)-1)
-		if n := len(p.log.Failures); n > 0 && p.log.Failures[n-1].Launch == at {
+		if f.sign.MatchString(text) {
+			p.failed(f.kind, text)
 			return
 		}
-		const longest = 200
-		p.survived = 0
-		keep(&p.log.Failures, Failure{Line: p.line, Launch: at, Kind: f.kind, Text: strings.Clone(strings.ToValidUTF8(text[:min(longest, len(text))], ""))})
-		return
 	}
+}
+
+// failed keeps the first sign of why the newest launch ended, as which its status counts
+// where there is no other.
+func (p *Parser) failed(kind, text string) {
+	at := max(0, len(p.log.Launches)-1)
+	if n := len(p.log.Failures); n > 0 && p.log.Failures[n-1].Launch == at {
+		if p.log.Failures[n-1].Kind != unsaid {
+			return
+		}
+		p.log.Failures = p.log.Failures[:n-1]
+	}
+	const longest = 200
+	p.survived = 0
+	keep(&p.log.Failures, Failure{Line: p.line, Launch: at, Kind: kind, Text: strings.Clone(strings.ToValidUTF8(text[:min(longest, len(text))], ""))})
 }
 
 // survive takes back a failure of a launch that goes on: what a kernel is tuned with may
