@@ -19,7 +19,7 @@ func calibrated(j *job.Job, t *target.Target, c *search.Candidate, likeness stri
 	if of == nil {
 		return nil
 	}
-	p := &plan.Calibration{File: of.File, SHA256: of.SHA256, Trained: of.Trained, Terms: []plan.CalibratedTerm{}, Reserved: of.Reserved}
+	p := &plan.Calibration{File: of.File, SHA256: of.SHA256, Trained: of.Ran, Terms: []plan.CalibratedTerm{}, Reserved: of.Reserved}
 	for k, f := range uncertainty.Factors(of) {
 		if f != 1 {
 			p.Terms = append(p.Terms, plan.CalibratedTerm{Term: uncertainty.Term(k).String(), Name: uncertainty.Term(k).Words(), Factor: units.Rounded(f)})

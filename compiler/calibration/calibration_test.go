@@ -288,10 +288,10 @@ func TestOtherModel(t *testing.T) {
 	for said, want := range map[string]string{
 		"  num_layers ..................................... 32": "",
 		"  num_layers ..................................... 28": "the log is of a model of 28 layers, and the plan of 32",
-		"Total number of parameters in billions: 8.19":         "",
-		"Total number of parameters in billions: 6.74":         "the log is of a model of 6.74 billion parameters, and the plan of 8.03 billion",
-		"Model llama3 8B size: 8,030,261,248 total parameters": "",
-		"Model qwen3 7B size: 7,615,616,512 total parameters":  "the log is of a model of 7.62 billion parameters, and the plan of 8.03 billion",
+		"Total number of parameters in billions: 8.19":          "",
+		"Total number of parameters in billions: 6.74":          "the log is of a model of 6.74 billion parameters, and the plan of 8.03 billion",
+		"Model llama3 8B size: 8,030,261,248 total parameters":  "",
+		"Model qwen3 7B size: 7,615,616,512 total parameters":   "the log is of a model of 7.62 billion parameters, and the plan of 8.03 billion",
 	} {
 		l := logs.Parse(said + "\n iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n")
 		p.Backend = l.Launches[0].Framework
@@ -540,7 +540,7 @@ func TestRead(t *testing.T) {
 		g.Others, g.Runs = Errors{nil, []float64{0.02}, [][]float64{{0.002}}}, []Run{{Model: "seen", Used: true}, {Model: "refused"}}
 	})
 	for model, mean := range map[string]float64{"seen": 0.1, "refused": 0.02, "another": 0.02} {
-		if c, err := Read("x", told, model, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || (c.Covariance[0][0] == 0.002) != (mean == 0.02) {
+		if c, err := Read("x", told, model, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || (c.Covariance[0][0] == 0.002) != (mean == 0.02) || c.Trained || c.Ran != (model == "seen") {
 			t.Errorf("of %s it tells %+v, %v", model, c, err)
 		}
 	}
@@ -553,7 +553,7 @@ func TestRead(t *testing.T) {
 		if mean == 0.02 {
 			before = 0.04
 		}
-		if c, err := Read("x", told, model, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || c.Trained != (mean != 0.02) || math.Abs(c.Terms[0].Before-before*before) > 1e-9 {
+		if c, err := Read("x", told, model, "h100_sxm"); err != nil || c.Terms[0].Mean != mean || c.Trained != (mean != 0.02) || c.Ran != c.Trained || math.Abs(c.Terms[0].Before-before*before) > 1e-9 {
 			t.Errorf("of %s it tells %+v, %v", model, c, err)
 		}
 	}

@@ -178,9 +178,9 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 	if n := len(f.Others.Before); n != 0 && n != len(f.Terms) {
 		return nil, fmt.Errorf("it has %d terms, and of other models %d", len(f.Terms), n)
 	}
-	trained := f.turn(model)
+	trained, ran := f.turn(model)
 	sum := sha256.Sum256(text)
-	c := &job.Calibration{File: name, SHA256: hex.EncodeToString(sum[:]), Covariance: f.Covariance, Trained: trained}
+	c := &job.Calibration{File: name, SHA256: hex.EncodeToString(sum[:]), Covariance: f.Covariance, Trained: trained, Ran: ran}
 	if len(f.Covariance) != len(f.Terms) {
 		return nil, fmt.Errorf("it has %d terms and a covariance of %d rows", len(f.Terms), len(f.Covariance))
 	}
@@ -239,19 +239,19 @@ func (f *File) isRow(i int) bool {
 }
 
 // turn puts what is known of a model in the place of what is known of the one with the
-// most runs, and reports whether runs trained it. Older files have no models: what
-// they know of all that were trained together stands there already, without what layouts
-// of one share, and the first ones know nothing of others.
-func (f *File) turn(model string) (trained bool) {
+// most runs, and reports whether that is told apart, and whether runs trained it. Older
+// files have no models: what they know of all that were trained together stands there
+// already, without what layouts of one share, and the first ones know nothing of others.
+func (f *File) turn(model string) (trained, ran bool) {
 	if i := slices.IndexFunc(f.Models, func(t Trained) bool { return t.Model == model }); i >= 0 {
 		f.take(&f.Models[i].Errors)
-		return true
+		return true, true
 	}
 	old := len(f.Models) == 0 && slices.ContainsFunc(f.Runs, func(r Run) bool { return r.Used && r.Model == model })
 	if len(f.Others.Means) == len(f.Terms) && !old {
 		f.take(&f.Others)
 	}
-	return false
+	return false, old
 }
 
 // take puts some errors in the place of the terms' own.

@@ -14,9 +14,13 @@ type Calibration struct {
 	Terms      []TermError
 	Covariance [][]float64
 
-	// Trained reports that runs of the job's model are among those that tell: the
-	// errors hold what all its layouts share, too.
+	// Trained reports that the errors are those of the job's model, and hold what all its
+	// layouts share, too.
 	Trained bool
+
+	// Ran reports that runs of the job's model are among those that tell, as they may be in
+	// an older file, which tells models not apart. It is in the file, and no input beside it.
+	Ran bool `json:"-"`
 
 	// NetworkTimes is how many times as long what is exposed of communication between
 	// nodes took than the network of the jobs that ran allows; 0: as long. It is in
