@@ -809,3 +809,25 @@ func TestSaves(t *testing.T) {
 		}
 	}
 }
+
+// TestAsPrinted: lines as public logs have them.
+func TestAsPrinted(t *testing.T) {
+	const step = " iteration 1/ 10 | elapsed time per iteration (ms): 5.0 |\n"
+	for text, want := range map[string]string{
+		// Megatron-LM before core_v0.13 forgets a comma.
+		"using world size: 8, data-parallel size: 1, context-parallel size: 1, hierarchical context-parallel sizes: Nonetensor-model-parallel size: 4, encoder-tensor-model-parallel size: 0, pipeline-model-parallel size: 2, encoder-pipeline-model-parallel size: 0\n" + step: "8 GPUs, {4 1 2 0 0 0 0}, batch of 0 x 0, 0.00 GiB",
+		// Two ranks on one line.
+		"[Rank 9] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00[Rank 8] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44500.31 | reserved: 44816.00 | max reserved: 44800.00\n" + step: "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
+		// TorchTitan of 2024 and 2025.
+		"[rank0]:2025-02-13 11:33:12,140 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]\n[rank0]:2025-02-13 11:33:29,482 - root - INFO - Training starts at step 1, with local batch size 1, global batch size 8, sequence length 8192, total steps 1000 (warmup 200)\n" +
+			"[rank0]:2024-12-13 17:29:23,398 - root - INFO - step: 30  loss:  1.7148  memory: 14.91GiB(18.82%)  wps: 48,655  mfu: 13.87%\n": "8 GPUs, {2 1 1 0 1 4 0}, batch of 8 x 8192, 14.91 GiB",
+		"[titan] 2025-11-25 19:44:55,287 - root - INFO - Building 2-D device mesh with ['dp_shard_mod_ep', 'dp_shard_in_ep'], [2, 2]\n[titan] 2025-11-25 19:45:01,441 - root - INFO - step:  1  loss:  8.0277  grad_norm:  1.4604  memory:  1.21GiB(0.86%)  tps: 5,756  tflops: 0.41  mfu: 0.04%\n": "4 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 1.21 GiB",
+	} {
+		l := Parse(text)
+		x := &l.Launches[0]
+		_, reserved := l.Peak()
+		if got := fmt.Sprintf("%d GPUs, %v, batch of %d x %d, %.2f GiB", x.GPUs, x.Degrees, x.Sequences, x.Length, reserved/(1<<30)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -18,7 +18,7 @@ var (
 	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel[ -]size: `)
-	megatronSize   = regexp.MustCompile(`[, ](context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
+	megatronSize   = regexp.MustCompile(`(?:[, \]]|None)(context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
 	megatronFact   = regexp.MustCompile(`^ {1,2}(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
@@ -119,15 +119,16 @@ func (p *Parser) megatronMemory(iteration int, fields string) {
 	for _, field := range strings.Split(fields, "|") {
 		name, value, _ := strings.Cut(field, ":")
 		value, _, _ = strings.Cut(strings.TrimSpace(value), " ")
+		value, _, _ = strings.Cut(value, "[") // of the rank that says the same on this line
 		switch strings.TrimSpace(name) {
 		case "max allocated":
-			said.Allocated = number(value) * (1 << 20)
+			said.Allocated = max(said.Allocated, number(value)*(1<<20))
 		case "max reserved":
-			said.Reserved = number(value) * (1 << 20)
+			said.Reserved = max(said.Reserved, number(value)*(1<<20))
 		case "mem-max-allocated-gigabytes":
-			said.Allocated = number(value) * 1e9
+			said.Allocated = max(said.Allocated, number(value)*1e9)
 		case "mem-max-reserved-gigabytes":
-			said.Reserved = number(value) * 1e9
+			said.Reserved = max(said.Reserved, number(value)*1e9)
 		}
 	}
 	if s := p.log.Last(); s != nil && s.Iteration == iteration {

@@ -11,12 +11,13 @@ import (
 // the last line, both over a time that includes checkpoints and garbage
 // collection but no evaluation. Ranks without the last stage of a pipeline print a
 // negative loss, as they have none. Releases before 0.2 print no gradient norm and
-// no mfu.
+// no mfu, call tps wps, and name only the dimensions of a mesh that have several GPUs.
 var (
-	titanStep   = regexp.MustCompile(`\bstep: +(\d+)  loss: +(\S+)(?:  grad_norm: +\S+)?  memory: *(-?[\d.]+)GiB\([^)]*\)  tps: ([\d,]+)(?:  tflops: ([\d,.]+))?`)
+	titanStep   = regexp.MustCompile(`\bstep: +(\d+)  loss: +(\S+)(?:  grad_norm: +\S+)?  memory: *(-?[\d.]+)GiB\([^)]*\)  (?:tps|wps): ([\d,]+)(?:  tflops: ([\d,.]+))?`)
 	titanValid  = regexp.MustCompile(`\bvalidate step: +(\d+) `)
-	titanBatch  = regexp.MustCompile(`Trainer is initialized with .*global batch size (\d+), .*sequence length (\d+), total steps (\d+)`)
+	titanBatch  = regexp.MustCompile(`(?:Trainer is initialized|Training starts at step \d+,) with .*global batch size (\d+), .*sequence length (\d+), total steps (\d+)`)
 	titanMesh   = regexp.MustCompile(`Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), cp=(\d+), tp=(\d+)(?:, ep=(\d+))?`)
+	titanAxes   = regexp.MustCompile(`Building \d+-D device mesh with \[([^\]]+)\], \[([\d, ]+)\]`)
 	titanLoaded = regexp.MustCompile(`Finished loading the (?:ft )?checkpoint in ([\d.]+) seconds`)
 	titanSaved  = regexp.MustCompile(`(?:Finished (?:saving|staging) the checkpoint(?: \(or staging if async is enabled\))? ?in|Last step checkpoint completed in) ([\d.]+) ?s`)
 	titanStart  = regexp.MustCompile(`\btorchtitan version: `)
@@ -42,7 +43,7 @@ func torchTitan(p *Parser, text string) bool {
 		p.launch()
 		return true
 	}
-	return p.titanMesh(titanMesh.FindStringSubmatch(text)) || p.titanBatch(titanBatch.FindStringSubmatch(text)) ||
+	return p.titanMesh(titanMesh.FindStringSubmatch(text)) || p.titanAxes(titanAxes.FindStringSubmatch(text)) || p.titanBatch(titanBatch.FindStringSubmatch(text)) ||
 		p.timed(Load, titanLoaded.FindStringSubmatch(text)) || p.timed(Save, titanSaved.FindStringSubmatch(text))
 }
 
@@ -59,6 +60,43 @@ func (p *Parser) titanMesh(m []string) bool {
 	}
 	p.head.GPUs = n
 	p.degrees = Degrees{Pipeline: whole(m[1]), Replicate: whole(m[2]), Shard: whole(m[3]), Context: whole(m[4]), Tensor: whole(m[5]), Expert: whole(m[6])}
+	return true
+}
+
+// titanAxes keeps the number of GPUs, and of each dimension of a mesh of earlier releases
+// how many it has. Those that are not named have one, unless one is cut for experts.
+func (p *Parser) titanAxes(m []string) bool {
+	if m == nil {
+		return false
+	}
+	names, sizes := strings.Split(m[1], ","), strings.Split(m[2], ",")
+	d, known := Degrees{Tensor: 1, Context: 1, Pipeline: 1, Replicate: 1, Shard: 1}, len(names) == len(sizes)
+	n := 1
+	for i, size := range sizes {
+		if n *= whole(size); n > 1<<30 {
+			n = 0
+		}
+		if !known {
+			continue
+		}
+		switch strings.Trim(names[i], " '\"") {
+		case "pp":
+			d.Pipeline = whole(size)
+		case "dp_replicate":
+			d.Replicate = whole(size)
+		case "dp_shard":
+			d.Shard = whole(size)
+		case "cp":
+			d.Context = whole(size)
+		case "tp":
+			d.Tensor = whole(size)
+		default:
+			known = false
+		}
+	}
+	if p.head.GPUs = n; known {
+		p.degrees = d
+	}
 	return true
 }
 
