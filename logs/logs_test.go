@@ -816,6 +816,10 @@ func TestAsPrinted(t *testing.T) {
 	for text, want := range map[string]string{
 		// Megatron-LM before core_v0.13 forgets a comma.
 		"using world size: 8, data-parallel size: 1, context-parallel size: 1, hierarchical context-parallel sizes: Nonetensor-model-parallel size: 4, encoder-tensor-model-parallel size: 0, pipeline-model-parallel size: 2, encoder-pipeline-model-parallel size: 0\n" + step: "8 GPUs, {4 1 2 0 0 0 0}, batch of 0 x 0, 0.00 GiB",
+		// Primus logs what Megatron-LM prints.
+		"[\x1b[32m20260511 02:20:14\x1b[0m][\x1b[36mrank-0/8\x1b[0m]\x1b[34m\x1b[1m[DEBUG]    \x1b[0m\x1b[34m\x1b[1m[-----------------------arguments.py:1576] :   seq_length ...................................... 8192\x1b[0m\n" +
+			"[20260511 02:20:14][rank-0/8][DEBUG]    [-----------------------arguments.py:1576] :   decoder_seq_length .............................. 4096\n" +
+			"[20260511 02:20:14][rank-0/8][DEBUG]    [-----------------------arguments.py:1576] :   expert_model_parallel_size ...................... 2\n" + step: "0 GPUs, {0 0 0 2 0 0 0}, batch of 0 x 8192, 0.00 GiB",
 		// Two ranks on one line.
 		"[Rank 9] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44566.31 | reserved: 44816.00 | max reserved: 45056.00[Rank 8] (after 1 iterations) memory (MB) | allocated: 36891.15 | max allocated: 44500.31 | reserved: 44816.00 | max reserved: 44800.00\n" + step: "0 GPUs, {0 0 0 0 0 0 0}, batch of 0 x 0, 44.00 GiB",
 		// TorchTitan of 2024 and 2025.

@@ -19,7 +19,7 @@ var (
 	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
 	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel[ -]size: `)
 	megatronSize   = regexp.MustCompile(`(?:[, \]]|None)(context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
-	megatronFact   = regexp.MustCompile(`^ {1,2}(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
+	megatronFact   = regexp.MustCompile(`(?:^ {1,2}|[\]:] +)(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
 	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
 )
 
