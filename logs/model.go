@@ -28,13 +28,16 @@ var (
 	pipelineParameters = regexp.MustCompile(`\bTOTAL_PARAMS=\d+ .*UNIQUE_PARAMS=(\d+) `)
 )
 
-// How far numbers are from the parameters of a model. Formulas leave small parts out, and a
-// vocabulary may be padded.
+// How far numbers are from the parameters of a model. Formulas leave small parts out.
 const (
 	counted  = 0.01   // one by one
 	computed = 0.10   // by a formula, or with all that tensor parallelism copies
 	copied   = 1. / 3 // most that is in a model twice, as an embedding is that is a head too
 	rounding = 0.005e9
+
+	// padding is the most that Megatron-LM adds to the vocabulary of an embedding and a head for
+	// each rank of a tensor group (--make-vocab-size-divisible-by), at the widest hidden size.
+	padding = 2 * 128 * 16384
 )
 
 // model reads what a line says of the model.
@@ -51,7 +54,7 @@ func model(p *Parser, text string) bool {
 		return true
 	}
 	if m := megatronBillions.FindStringSubmatch(text); m != nil {
-		p.sized(number(m[1])*1e9, computed, rounding)
+		p.sized(number(m[1])*1e9, computed, rounding+padding*float64(max(1, p.degrees.Tensor)))
 		return true
 	}
 	if m := deepSpeedElements.FindStringSubmatch(text); m != nil {
@@ -72,7 +75,7 @@ func (p *Parser) sized(n, share, amount float64) {
 	if n <= 2*amount {
 		return
 	}
-	p.bounded(n, n*(1-share)-amount, n*(1+share)+amount)
+	p.bounded(n, max(0, n*(1-share)-amount), n*(1+share)+amount)
 }
 
 // bounded narrows the number of parameters; bounds that rule one another out, as where a
@@ -115,7 +118,7 @@ func (p *Parser) part(tensor, stage int, parameters float64) {
 	if sum *= float64(ranks); sum == 0 { // of parameters that are partitioned
 		return
 	}
-	lower, upper := sum*(1-computed), math.MaxFloat64
+	lower, upper := max(0, sum*(1-computed)-padding*float64(ranks)), math.MaxFloat64
 	if stages > 1 {
 		lower *= 1 - copied
 	}
