@@ -92,6 +92,21 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestOwnDefaults: a job says that defaults are Megatron-LM's where the launch is another
+// program's, which may have others.
+func TestOwnDefaults(t *testing.T) {
+	const options = " --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --micro-batch-size 1 --global-batch-size 8 --own 1\n"
+	for program, want := range map[string]bool{"pretrain_gpt.py": false, "train.py": true} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte("torchrun --nproc-per-node 8 " + program + options)}}, Options{Cluster: "dgx_h100"})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := strings.Contains(string(r.Job), "# what the launch does not say is as Megatron-LM has it"); got != want {
+			t.Errorf("%s:\n%s", program, r.Job)
+		}
+	}
+}
+
 // TestWorkingFolder: where a container starts is read, and what a run logs to the working
 // folder of an image is named, since a job with such a path is refused.
 func TestWorkingFolder(t *testing.T) {

@@ -30,6 +30,9 @@ func (r *reading) complete() {
 	r.checkpoint()
 	r.times()
 	r.elsewhere()
+	if r.own && !r.pretrain {
+		r.d.Note("constraints.layout", "what the launch does not say is as Megatron-LM has it; the program that it starts may set others")
+	}
 }
 
 // elsewhere takes back what only the release's defaults say of a model that is said
