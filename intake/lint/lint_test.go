@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
 
@@ -71,6 +74,34 @@ func TestFewOptions(t *testing.T) {
 		script := "#!/bin/bash\ntorchrun --nnodes 1 --nproc-per-node 8 " + program + " --num-layers 4 --hiden-size 512\n"
 		if found := Check("run.sh", []byte(script), Options{}); len(found) != want {
 			t.Errorf("%s: %d findings, want %d:\n%s", program, len(found), want, spell(found))
+		}
+	}
+}
+
+// TestOldGPUs: the rules know the catalogue's GPUs before Blackwell by the names that jobs
+// ask Slurm for them, and no later ones.
+func TestOldGPUs(t *testing.T) {
+	capability := regexp.MustCompile(`(?m)^\s*compute_capability\s*= "(\d+)\.`)
+	for _, name := range catalog.Names("gpu") {
+		source := catalog.Source("gpu", name)
+		m := capability.FindSubmatch(source)
+		if m == nil {
+			t.Fatalf("%s says nothing of its compute capability", name)
+		}
+		generation, _ := strconv.Atoi(string(m[1]))
+		family := strings.Split(name, "_")[0]
+		if family == "rtx" {
+			family = name
+		}
+		for _, value := range []string{"gpu:" + name + ":8", "gpu:" + family + ":8", "gpu:nvidia_" + family + "-80gb:4", strings.ToUpper(family), family + "&ib"} {
+			if got := oldGPU.MatchString(value); got != (generation < 10) {
+				t.Errorf("%s, of compute capability %d: before Blackwell is %v", value, generation, got)
+			}
+		}
+	}
+	for _, value := range []string{"gpu:gb200:4", "gpu:b200:8", "gpu:8", "gpu:xl40:1", "rtx5090"} {
+		if m := oldGPU.FindString(value); m != "" {
+			t.Errorf("%s is taken for %s", value, m)
 		}
 	}
 }

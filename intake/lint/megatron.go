@@ -399,7 +399,10 @@ func (s *script) world(l *launch, a *arguments) {
 	}
 }
 
-var oldGPU = regexp.MustCompile(`(?i)\b(v100|a100|a800|a40|l40s?|h100|h200|h800|h20)\b`)
+// oldGPU finds a GPU before Blackwell in what a job asks Slurm for, where names are of
+// the site's making ("h100"), of the driver's ("nvidia_a100-sxm4-80gb") or of more words
+// ("rtx_4090").
+var oldGPU = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(v100|a100|a800|a10g?|a40|l4|l40s?|rtx_?4090|h100|g?h200|h800|h20)(?:[^a-z0-9]|$)`)
 
 // connections checks CUDA_DEVICE_MAX_CONNECTIONS, which the releases assert:
 // not 1 under FSDP, and 1 for tensor and context parallelism before Blackwell.
@@ -447,8 +450,8 @@ func (s *script) upstream(a *arguments) bool {
 func (s *script) gpuName() (string, bool) {
 	for _, name := range []string{"gres", "gpus-per-node", "gpus", "constraint"} {
 		if d, ok := s.asked(name); ok {
-			if m := oldGPU.FindString(d.value); m != "" {
-				return m, true
+			if m := oldGPU.FindStringSubmatch(d.value); m != nil {
+				return m[1], true
 			}
 		}
 	}
