@@ -15,8 +15,9 @@ import (
 // Call is a module block, as far as it is known before anything is evaluated.
 type Call struct {
 	Name            string
-	Source, Version string // Version is "" without one
-	At              diag.Range
+	Source, Version string     // Version is "" without one
+	At              diag.Range // of the source
+	VersionAt       diag.Range // of the version, or else of the source
 }
 
 // IsFolder reports whether the source is a folder as it is, which nobody has to
@@ -50,7 +51,8 @@ func Calls(fsys fs.FS, name string) ([]Call, diag.List) {
 			c := Call{Name: b.Labels[0], At: rangeOf(b.DefRange())}
 			wrong := len(diags)
 			c.Source = written(b, "source", &c.At, &diags)
-			c.Version = written(b, "version", nil, &diags)
+			c.VersionAt = c.At
+			c.Version = written(b, "version", &c.VersionAt, &diags)
 			if wrong == len(diags) {
 				calls = append(calls, c)
 			}
@@ -106,9 +108,7 @@ func written(b *hclsyntax.Block, name string, at *diag.Range, diags *diag.List) 
 	if a == nil {
 		return ""
 	}
-	if at != nil {
-		*at = rangeOf(a.Expr.Range())
-	}
+	*at = rangeOf(a.Expr.Range())
 	t, ok := a.Expr.(*hclsyntax.TemplateExpr)
 	if !ok || !t.IsStringLiteral() {
 		diags.Error(InvalidValue, rangeOf(a.Expr.Range()), summaries[InvalidValue],

@@ -223,7 +223,7 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 		i.fail(lock.IDSource, call.At, "The source of a module cannot be fetched", "%q: %v.", call.Source, err)
 		return "", "", false
 	case call.Version != "" && (source.Git == "" || source.Ref != ""):
-		i.fail(lock.IDSource, call.At, "The source of a module cannot be fetched", "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
+		i.fail(lock.IDSource, call.VersionAt, "The source of a module cannot be fetched", "\"version\" chooses among the tags of a repository. It goes with git:: and without ?ref=; remove one of them.")
 		return "", "", false
 	case c.root != "" && strings.HasPrefix(source.Git, "file:"):
 		i.fail(IDFetch, call.At, cannotFetch, "Module %q comes from elsewhere and asks for %s on this machine. Only files of your own may do that.", c.address, source.Git)
@@ -250,7 +250,11 @@ func (i *initializer) module(call *lang.Call, c *caller, address string) (folder
 	}
 	m, err := i.fetch(call, c, source, known, address, root)
 	if err != nil {
-		i.fail(IDFetch, call.At, cannotFetch, "%s: %v.", call.Source, err)
+		at := call.At
+		if wrong := (versionError{}); errors.As(err, &wrong) {
+			at = call.VersionAt
+		}
+		i.fail(IDFetch, at, cannotFetch, "%s: %v.", call.Source, err)
 		return "", "", false
 	}
 	i.modules = append(i.modules, *m)
@@ -361,6 +365,9 @@ func (i *initializer) get(call *lang.Call, c *caller, source lock.Source, known 
 	return f, err
 }
 
+// versionError is of the version that a module block asks for, not of its source.
+type versionError struct{ error }
+
 func getRepository(ctx context.Context, source lock.Source, constraint string, known *lock.Module) (*fetched, error) {
 	r, err := fetch.Open(ctx, source.Git)
 	if err != nil {
@@ -373,7 +380,7 @@ func getRepository(ctx context.Context, source lock.Source, constraint string, k
 		f.commit, f.version = known.Commit, known.Version
 	case constraint != "":
 		if ref, f.version, err = lock.Highest(r.Tags(), constraint); err != nil {
-			return nil, err
+			return nil, versionError{err}
 		}
 	}
 	if f.commit == "" {
