@@ -20,6 +20,14 @@ type Difference struct {
 	Old, New []byte
 }
 
+// Against sets what is there instead of what a build makes. Where its lines end with
+// CR LF that is said, and no line is shown: all of them differ.
+func (d *Difference) Against(old []byte) {
+	if d.Old = old; windows(old, d.New) {
+		d.Old, d.Why = nil, "ends its lines with CR LF"
+	}
+}
+
 // DifferenceKind tells differences apart.
 type DifferenceKind uint8
 
@@ -100,9 +108,8 @@ func (o *Output) differences(f *Folder) (list []Difference) {
 			if there.hash == m.owned[file.Path] {
 				d.Kind = Stale
 			}
-			if d.Old, _, _ = read(o.root, d.Path, largest); windows(d.Old, d.New) {
-				d.Old, d.Why = nil, "ends its lines with CR LF"
-			}
+			old, _, _ := read(o.root, d.Path, largest)
+			d.Against(old)
 		case there.mode.Perm()&0o100 != 0 != file.Executable:
 			d.Why = "may be executed"
 			if file.Executable {

@@ -62,14 +62,19 @@ func isFile(name string) bool {
 }
 
 // checkLock compares the lock with what a build would leave; nil when it is
-// that.
+// that. A lock of any choice is as some build made it, but for the ends of its lines.
 func checkLock(plans *planned) *output.Difference {
 	d := &output.Difference{Kind: output.Stale, Path: plans.lockPath(), New: locked(plans.lock, plans).Bytes()}
-	var err error
-	if d.Old, err = os.ReadFile(d.Path); err != nil {
+	old, err := os.ReadFile(d.Path)
+	switch {
+	case err != nil:
 		d.Kind = output.Missing
-	} else if bytes.Equal(d.Old, d.New) {
+		return d
+	case bytes.Equal(old, d.New):
 		return nil
+	}
+	if d.Against(old); d.Why != "" {
+		d.Kind = output.Changed
 	}
 	return d
 }
