@@ -84,15 +84,24 @@ func (m *module) askedSites() []*node {
 	return list
 }
 
+// isSite reports whether a site has a name: its label or its address.
+func (n *node) isSite(name string) bool { return n.block.Labels[0] == name || n.address() == name }
+
+// HasSite reports whether the files, or a module that they call, have a site of a
+// name, by label or address. With files that could not be read it has none.
+func (w *Workspace) HasSite(name string) bool {
+	return w.loader != nil && w.loader.root != nil &&
+		slices.ContainsFunc(w.loader.root.sites(), func(n *node) bool { return n.isSite(name) })
+}
+
 // findSite finds the one site of a name, or of an address, in the files and in
 // the modules that they call; nil after a report.
 func (m *module) findSite(name string) *node {
 	var found []*node
 	var labels, addresses []string
 	for _, n := range m.sites() {
-		label := n.block.Labels[0]
-		labels = append(labels, label)
-		if label == name || n.address() == name {
+		labels = append(labels, n.block.Labels[0])
+		if n.isSite(name) {
 			found = append(found, n)
 			addresses = append(addresses, n.address())
 		}

@@ -245,14 +245,30 @@ func hasPlan(builds []review.Build, backend string) bool {
 	return slices.ContainsFunc(builds, func(b review.Build) bool { return b.Plans[backend] != nil })
 }
 
-// known is the flags without variables that the other side alone declares: what came
-// or went with the change has no value before or after it.
+// known is the flags without variables and sites that the other side alone declares:
+// what came or went with the change has no value before or after it, and no jobs.
 func known(flags *inputFlags, s, other *side) *inputFlags {
 	mine := *flags
 	mine.variables = slices.DeleteFunc(slices.Clone(flags.variables), func(a lang.VariableArg) bool {
 		return a.File == "" && !s.declares(a.Name) && other.declares(a.Name)
 	})
+	if mine.asked = len(flags.sites); mine.asked > 0 {
+		here, there := s.workspace(&mine), other.workspace(&mine)
+		mine.sites = slices.DeleteFunc(slices.Clone(flags.sites), func(name string) bool { return !here.HasSite(name) && there.HasSite(name) })
+	}
 	return &mine
+}
+
+// workspace is what the files of a side say, of whichever sites; nothing where it holds
+// no jobs.
+func (s *side) workspace(flags *inputFlags) *lang.Workspace {
+	if s.fsys == nil || !s.holdsJobs() {
+		return &lang.Workspace{}
+	}
+	own := *flags
+	own.sites = nil
+	w, _ := loadFrom(s.fsys, s.name, &own)
+	return w
 }
 
 func (s *side) declares(variable string) bool {
@@ -340,6 +356,9 @@ func withLine(text []byte, err error) error {
 // planSide plans the jobs of a side. Plans that are not feasible are
 // compared, too.
 func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
+	if flags.asked > 0 && len(flags.sites) == 0 {
+		return nil, nil // the other side has all that were asked for
+	}
 	plans, w, diags := plansOf(s.fsys, s.name, flags)
 	if s.base && slices.ContainsFunc(diags, saysNoJob) {
 		return nil, nil
@@ -353,6 +372,9 @@ func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	var list []review.Build
 	for _, c := range plans.list {
 		name := path.Dir(c.folder())
+		if flags.asked > 1 {
+			name = c.job.Site + "/" + c.job.Name // also where this side has but one of them
+		}
 		if n := len(list); n == 0 || list[n-1].Job != name {
 			list = append(list, review.Build{Job: name, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
 		}

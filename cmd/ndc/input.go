@@ -29,6 +29,7 @@ type inputFlags struct {
 	replan       bool
 	overrides    []lang.Override
 	others       bool // plan the other jobs where a backend refuses its own
+	asked        int  // sites, of which a side of a comparison may lack some
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
