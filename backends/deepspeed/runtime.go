@@ -30,7 +30,7 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 		Layers: runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true,
 			FP32Norm: j.Model.Norm.Kind == "rmsnorm", // models/llama/modeling_llama.py, LlamaRMSNorm; LayerNorm is torch's, one kernel (models/gpt2/modeling_gpt2.py)
 		},
-		Attention: runtime.Attention{Flash: sdpa(&j.Cluster.GPU), Fused: "fused"},
+		Attention: runtime.Attention{Flash: sdpa(j), Fused: "fused"},
 		Experts:   runtime.Experts{FP32Combine: true, BalancesParts: true},
 		Recompute: runtime.Recompute{StopsEarly: true}, // train.py checkpoints with use_reentrant=False
 		Loss: runtime.Loss{
@@ -51,13 +51,24 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 }
 
 // sdpa is the kernel of torch.nn.functional.scaled_dot_product_attention, which has
-// FlashAttention from compute capability 8.0 on
+// FlashAttention in 16 bits and from compute capability 8.0 on
 // (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, check_sm_version).
-func sdpa(g *job.GPU) string {
-	if g.Capability() < 8 {
+func sdpa(j *job.Job) string {
+	switch {
+	case j.Training.Precision == "fp32":
+		return "memory_efficient_fp32"
+	case j.Cluster.GPU.Capability() < 8:
 		return "memory_efficient"
 	}
 	return "sdpa"
+}
+
+// fused says that torch has a kernel for the job's attention that keeps no scores.
+// FlashAttention alone takes grouped queries as transformers hands them over where there
+// is no mask (integrations/sdpa_attention.py, use_gqa_in_sdpa).
+func (f *family) fused(j *job.Job) bool {
+	m, d := &j.Model.Attention, &j.Training.Data
+	return f.sdpa && (sdpa(j) == "sdpa" || m.KVHeads == m.Heads || d.DocumentMask || d.ResetPositionIDs)
 }
 
 // buckets are the sizes that every emitted configuration states, in elements.

@@ -160,18 +160,49 @@ func TestTargetDiagnostics(t *testing.T) {
 	}
 }
 
-// TestAttentionKernel: torch's attention has no FlashAttention before compute capability
-// 8.0, and what is timed is what runs.
+// TestAttentionKernel: torch's attention has no FlashAttention in fp32 or before compute
+// capability 8.0, and what is timed is what runs.
 func TestAttentionKernel(t *testing.T) {
-	for capability, want := range map[string]string{"7.0": "memory_efficient", "7.5": "memory_efficient", "8.0": "sdpa", "9.0": "sdpa", "": "sdpa"} {
-		j := tinyLlama(4)
-		j.Backend.Version, j.Cluster.GPU.ComputeCapability = "0.19.8", capability
-		tg, diags := Backend{}.Target(j)
-		if diags.HasErrors() {
-			t.Fatal(diags)
-		}
-		if got := tg.Runtime.Attention.Flash; got != want {
-			t.Errorf("compute capability %q: %s, want %s", capability, got, want)
+	for _, c := range []struct {
+		precision, capability string
+		kernel                string
+		grouped               string // what grouped queries without a mask run
+	}{
+		{"bf16", "8.0", "sdpa", "flash"},
+		{"bf16", "9.0", "sdpa", "flash"},
+		{"fp16", "", "sdpa", "flash"},
+		{"fp16", "7.0", "memory_efficient", "unfused"},
+		{"fp16", "7.5", "memory_efficient", "unfused"},
+		{"fp32", "9.0", "memory_efficient_fp32", "unfused"},
+		{"fp32", "7.0", "memory_efficient_fp32", "unfused"},
+	} {
+		for _, grouped := range []bool{true, false} {
+			for _, masked := range []bool{true, false} {
+				j := tinyLlama(4)
+				j.Backend.Version, j.Cluster.GPU.ComputeCapability, j.Training.Precision = "0.19.8", c.capability, c.precision
+				if j.Training.Data.DocumentMask = masked; masked {
+					j.Training.Data.Tokenizer.EndOfDocumentID = job.Some(0)
+				}
+				if !grouped {
+					j.Model.Attention.KVHeads = j.Model.Attention.Heads
+				}
+				tg, diags := Backend{}.Target(j)
+				if diags.HasErrors() {
+					t.Fatal(diags)
+				}
+				if got := tg.Runtime.Attention.Flash; got != c.kernel {
+					t.Errorf("%s on compute capability %q: %s, want %s", c.precision, c.capability, got, c.kernel)
+				}
+				want := c.grouped
+				if !grouped || masked {
+					want = "flash"
+				}
+				var x plan.Execution
+				tg.Resolve(j, &plan.Layout{ContextParallel: 1, ExpertParallel: 1}, &x)
+				if got := x.Attention; got != want {
+					t.Errorf("%s on compute capability %q, grouped %v, masked %v: %s, want %s", c.precision, c.capability, grouped, masked, got, want)
+				}
+			}
 		}
 	}
 }

@@ -93,6 +93,13 @@ func TestAttentionKernel(t *testing.T) {
 		if got := v.runtime(f, j).Attention.Flash; got != c.want {
 			t.Errorf("%s, %s on %s: timed as %s, want %s", c.version, c.model.Name, c.capability, got, c.want)
 		}
+		if c.want == "sdpa" { // whose FlashAttention has 16 bits
+			wide := *j
+			wide.Training.Precision = "fp32"
+			if got := v.runtime(f, &wide).Attention.Flash; got != "memory_efficient_fp32" {
+				t.Errorf("%s in fp32: timed as %s", c.version, got)
+			}
+		}
 		if c.version == "0.3.0" || f.module == "gpt_oss" {
 			continue
 		}

@@ -25,10 +25,11 @@ const (
 	FlexFlash                       // FlexAttention, lowered to FlashAttention 4
 	Varlen                          // the newest FlashAttention, told where each sequence begins
 	MemoryEfficient                 // what SDPA picks before compute capability 8.0: no scores in memory, and no FlashAttention
+	MemoryEfficientFP32             // the same in fp32, where SDPA picks it on every GPU
 	kernelCount
 )
 
-var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1", "flex", "flex_flash", "varlen", "memory_efficient"}
+var kernelNames = [kernelCount]string{"flash", "fused", "unfused", "sdpa", "flash2", "flash1", "flex", "flex_flash", "varlen", "memory_efficient", "memory_efficient_fp32"}
 
 // KernelNamed is the kernel of a name in the data files; an unknown one is a
 // programmer's mistake.

@@ -119,6 +119,20 @@ func TestMemoryEfficient(t *testing.T) {
 	}
 }
 
+// TestAttentionInFP32: what SDPA has in fp32 takes four times as long as in 16 bits, on
+// every GPU.
+func TestAttentionInFP32(t *testing.T) {
+	for _, g := range []*job.GPU{a100, h100} {
+		total := func(k AttentionKernel, dtype DType) float64 {
+			f, b := NewDevice(g).Attention(&Attention{Kernel: k, DType: dtype, Batch: 1, Heads: 32, KVHeads: 32, Queries: 4096, Keys: 4096, HeadDim: 128, Causal: true})
+			return float64(f + b)
+		}
+		if over := total(MemoryEfficientFP32, TF32) / total(MemoryEfficient, BF16); over < 3.8 || over > 4.2 {
+			t.Errorf("%s: %.3f times as long as in 16 bits", g.Name, over)
+		}
+	}
+}
+
 // TestNarrowBatches: what is as narrow as a head goes by the operands of its tiles, of
 // 128 rows and whole multiples of 64 columns, and never takes longer than what is wider.
 func TestNarrowBatches(t *testing.T) {
