@@ -216,18 +216,18 @@ func checkFound(j *job.Job, t *target.Target, o *search.Outcome) diag.List {
 	return diags
 }
 
-// batchDetail names the data-parallel sizes that are open and the nearest
-// batches that one of them divides.
+// batchDetail names the smallest data-parallel size that is open, of the meshes that the
+// framework's rules allow where there are such, and the nearest batches that it divides.
 func batchDetail(j *job.Job, t *target.Target) string {
 	gbs := j.Training.GlobalBatchSize
-	sizes := map[int]bool{}
+	smallest, legal := 0, false
 	for _, m := range layout.NewSpace(j, t).Meshes {
-		sizes[m.DataParallelReplicate*m.DataParallelShard] = true
-	}
-	smallest := 0
-	for dp := range sizes {
-		if smallest == 0 || dp < smallest {
-			smallest = dp
+		var l plan.Layout
+		m.Fill(&l)
+		f := target.Facts{Job: j, Layout: &l, Exec: &plan.Execution{}, GPUs: j.Cluster.GPUs()}
+		allowed := !slices.ContainsFunc(t.Rules, func(r target.Rule) bool { return r.Mesh && r.Breaks(&f) })
+		if dp := l.DataParallel(); smallest == 0 || allowed && !legal || allowed == legal && dp < smallest {
+			smallest, legal = dp, allowed
 		}
 	}
 	nodes := ""

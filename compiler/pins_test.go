@@ -118,3 +118,25 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 }
+
+// TestBatches: the batch that is advised is one that a mesh takes which the framework's
+// rules allow, where there is such a mesh.
+func TestBatches(t *testing.T) {
+	j := cuttable(job.LayoutConstraints{})
+	j.Model.MoE, j.Training.GlobalBatchSize = nil, 60
+	have := offering()
+	have.Rules = []target.Rule{{ID: "none", Breaks: func(*target.Facts) bool { panic("not of meshes") }}}
+	for _, c := range []struct {
+		breaks func(f *target.Facts) bool
+		want   string
+	}{
+		{func(*target.Facts) bool { return false }, "allow here is 7 (no degree is constrained). Use a multiple of 7, such as 56 or 63"},
+		{func(f *target.Facts) bool { return f.Layout.ContextParallel*f.Layout.TensorParallel > 2 }, "allow here is 28 (no degree is constrained). Use a multiple of 28, such as 56 or 84"},
+		{func(f *target.Facts) bool { return f.GPUs == 56 }, "such as 56 or 63"},
+	} {
+		have.Rules = append(have.Rules[:1], target.Rule{ID: "mesh", Mesh: true, Breaks: c.breaks})
+		if got := batchDetail(j, have); !strings.Contains(got, c.want) {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
