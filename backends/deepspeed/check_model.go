@@ -23,8 +23,11 @@ func checkModel(j *job.Job, v version, diags *diag.List) *family {
 	m := &j.Model
 	f := familyOf(m)
 	if f == nil {
-		diags.Error(UnsupportedModel, j.Sources.Range("model.architecture"), "Model not available in transformers",
-			fmt.Sprintf("ndc knows no class of transformers for architecture %q; it has %s.", m.Architecture, strings.Join(architectures(), ", ")))
+		why := fmt.Sprintf("ndc knows no class of transformers for architecture %q; it has %s.", m.Architecture, strings.Join(architectures(), ", "))
+		if m.LayerPattern != "" {
+			why += " " + capability.Offers("model.layer_pattern")
+		}
+		diags.Error(UnsupportedModel, j.Sources.Range("model.architecture"), "Model not available in transformers", why)
 		return &family{}
 	}
 	c := &modelChecker{refusals{j, diags, UnsupportedModel, "Model not available in transformers"}, m}

@@ -122,6 +122,7 @@ func TestTargetDiagnostics(t *testing.T) {
 			j.Backend.Version, j.Execution.ZeroHPZPartition = "0.18.2", job.Some(2)
 		}, UnsupportedExecution, "DeepSpeed has it from 0.18.3 on"},
 		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
+		{"a hybrid", func(j *job.Job) { j.Model.Architecture, j.Model.LayerPattern = "nemotron_h", "M*" }, UnsupportedModel, "gemma2. Megatron-LM has layers of one block each"},
 		{"activation", func(j *job.Job) { j.Model.Activation.Kind = "relu2" }, UnsupportedModel, "llama class"},
 		{"scaled experts", func(j *job.Job) { *j = *tinyMoE(4); j.Model.MoE.Router.ScalingFactor = 2.5 }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
 		{"norms of queries", func(j *job.Job) { j.Model.Attention.QKNorm = true }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
