@@ -48,7 +48,7 @@ func timeReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
 	case math.IsInf(float64(longest), 1):
 		r.Needed = float64(p.Run.Seconds)
 		r.Summary += " without failures, with which the run does not end"
-	case longest > p.Run.Seconds:
+	case longest.Clock() != p.Run.Seconds.Clock(): // without failures they differ by what rounding takes
 		r.Summary += fmt.Sprintf(", with failures up to %s (%.0f %% of runs)", longest.Clock(), 100*goodput.Likely)
 	}
 	r.Summary += fmt.Sprintf(", max_training_time allows %s", most.Clock())
