@@ -35,14 +35,19 @@ func Compare(title string, list []Compared) string {
 	fmt.Fprintln(&b, title)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\n\t%s\n", strings.Join(changes(list), "\t"))
-	for _, r := range compared(list) {
+	for _, r := range compared(list, func(*plan.Plan) string { return "no" }) {
 		if r.cells == nil {
 			fmt.Fprintf(w, "%s%s\n", r.name, strings.Repeat("\t", len(list)))
 			continue
 		}
 		fmt.Fprintf(w, "  %s\t%s\n", r.name, strings.Join(r.cells, "\t"))
 	}
-	w.Flush() // into memory, which does not fail
+	w.Flush()             // into memory, which does not fail
+	for i := range list { // a reason in a column would make all its cells as wide
+		if p := list[i].Plan; !p.Feasible {
+			fmt.Fprintf(&b, "\n%s does not fit: %s\n", list[i].Change, FirstReason(p))
+		}
+	}
 	return trimLines(b.String())
 }
 
@@ -50,7 +55,7 @@ func Compare(title string, list []Compared) string {
 func CompareMarkdown(title string, list []Compared) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n", text(title))
-	for _, r := range compared(list) {
+	for _, r := range compared(list, func(p *plan.Plan) string { return "no: " + FirstReason(p) }) {
 		if r.cells == nil {
 			table(&b, append([]string{r.name}, changes(list)...)...)
 			continue
@@ -78,11 +83,11 @@ func trimLines(s string) string {
 }
 
 // compared lists the rows. Plans that are not feasible have empty cells but for
-// the reason.
-func compared(list []Compared) []comparedRow {
+// what is said of them.
+func compared(list []Compared, no func(*plan.Plan) string) []comparedRow {
 	c := &comparing{list: list}
 	c.heading("Choice")
-	c.row("feasible", func(p *plan.Plan) string { return "yes" }, func(p *plan.Plan) string { return "no: " + FirstReason(p) })
+	c.row("feasible", func(p *plan.Plan) string { return "yes" }, no)
 	for i := range option.Axes {
 		c.differing(&option.Axes[i].Row, func(p *plan.Plan) string { return short(&option.Axes[i], &p.Layout) })
 	}
@@ -109,7 +114,7 @@ func compared(list []Compared) []comparedRow {
 	c.heading("Run")
 	c.row("MFU", func(p *plan.Plan) string { return percent(p.Throughput.MFU) }, nil)
 	c.quantity("time", func(p *plan.Plan) float64 { return float64(p.Run.Seconds) }, duration)
-	c.quantity("GPU-hours", func(p *plan.Plan) float64 { return p.Run.GPUHours }, func(x float64) string { return units.Significant(x, 4) })
+	c.quantity("GPU-hours", func(p *plan.Plan) float64 { return p.Run.GPUHours }, GPUHours)
 	c.quantity("cost", func(p *plan.Plan) float64 { return p.Run.Cost }, func(x float64) string { return units.Significant(x, 4) })
 	return c.rows
 }
