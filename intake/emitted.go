@@ -20,12 +20,12 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
-// loaded is the job of a text, with values that stand for what the user will set; nil
-// where the language takes it for none.
-func (in *intake) loaded(text string, open []placeholder) *job.Job {
+// loaded is the job of a text, with values that stand for what the user will set, a
+// cluster among them; nil where the language takes it for none.
+func (in *intake) loaded(text string, open []placeholder, cluster string) *job.Job {
 	var variables []lang.VariableArg
 	for _, v := range open {
-		variables = append(variables, lang.VariableArg{Name: v.name, Value: in.stand(v.name)})
+		variables = append(variables, lang.VariableArg{Name: v.name, Value: in.stand(v.name, cluster)})
 	}
 	w, diags := lang.Load(fstest.MapFS{"job.hcl": {Data: []byte(text)}}, "job.hcl", lang.Options{Variables: variables})
 	if diags.HasErrors() || len(w.Jobs) != 1 {
@@ -36,7 +36,7 @@ func (in *intake) loaded(text string, open []placeholder) *job.Job {
 
 // refused reports a job whose release of Megatron-LM cannot build its model.
 func (in *intake) refused(text string, open []placeholder) bool {
-	j := in.loaded(text, open)
+	j := in.loaded(text, open, clusters[0])
 	if j == nil || slices.ContainsFunc(open, func(p placeholder) bool { return p.name == "model" }) {
 		return false
 	}
@@ -44,10 +44,26 @@ func (in *intake) refused(text string, open []placeholder) bool {
 	return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == emits.UnsupportedModel })
 }
 
-// emitted are the files that ndc would write for a job, on a cluster of the
-// catalogue where the job leaves that open; nil where it would write none.
+// clusters of the catalogue stand for one that the user will set: the usual one, and that
+// with the most memory, for runs that no other holds.
+var clusters = []string{"dgx_h200", "dgx_b300"}
+
+// emitted are the files that ndc would write for a job, on the first cluster that
+// holds it where the job leaves that open; nil where it would write none.
 func (in *intake) emitted(text string, open []placeholder) []backends.Artifact {
-	j := in.loaded(text, open)
+	for _, cluster := range clusters {
+		if files := in.emittedOn(text, open, cluster); files != nil {
+			return files
+		}
+		if !slices.ContainsFunc(open, func(p placeholder) bool { return p.name == "cluster" }) {
+			break
+		}
+	}
+	return nil
+}
+
+func (in *intake) emittedOn(text string, open []placeholder, cluster string) []backends.Artifact {
+	j := in.loaded(text, open, cluster)
 	if j == nil {
 		return nil
 	}
@@ -66,12 +82,12 @@ func (in *intake) emitted(text string, open []placeholder) []backends.Artifact {
 
 // stand is a value for a variable that the user will set, good enough to see
 // what ndc would emit.
-func (in *intake) stand(name string) string {
+func (in *intake) stand(name, cluster string) string {
 	d, layout := in.d, "constraints.layout."
 	size := func(axis string) int64 { return max(d.Int(layout+axis), 1) }
 	switch name {
 	case "cluster":
-		return "dgx_h200"
+		return cluster
 	case "nodes":
 		pipeline := size("pipeline_parallel")
 		gpus := max(size("tensor_parallel")*size("context_parallel"), size("expert_parallel")*size("expert_tensor_parallel")) * pipeline

@@ -451,3 +451,21 @@ func TestSharedNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeRuns: what ndc emits by itself is not passed on, also of a run that most
+// clusters do not hold and whose cluster no file names.
+func TestLargeRuns(t *testing.T) {
+	for _, layers := range []int{4, 36} { // 36 layers take 180 GiB a GPU
+		script := fmt.Sprintf("torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers %d --hidden-size 8192 --num-attention-heads 64 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 32000 "+
+			"--position-embedding-type rope --disable-bias-linear --micro-batch-size 1 --global-batch-size 8 --train-iters 10 --lr 1e-3 --bf16 --use-distributed-optimizer --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 --transformer-impl transformer_engine", layers)
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte(script)}}, Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for _, f := range r.Findings {
+			if f.Verdict == draft.Passed {
+				t.Errorf("%d layers: %s is passed on: %s", layers, f.Name, f.Why)
+			}
+		}
+	}
+}
