@@ -80,6 +80,9 @@ func behindDash(c *cobra.Command, args []string) (before, behind []string) {
 func readImports(names []string) ([]intake.File, error) {
 	var files []intake.File
 	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return nil, usageError(fmt.Sprintf("%s is a folder. Name the files in it that say how the run is launched, such as its script, and the configuration that the script names.", name))
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
