@@ -113,6 +113,9 @@ func (d *Detail) neighbour(ctx context.Context, targets func(*job.Job) (*target.
 		n.Layout, n.StepSeconds, n.PeakDeviceBytes = p.Layout, p.Time.StepSeconds, p.Memory.Peak.DeviceBytes
 	}
 	switch {
+	case !p.Feasible && len(p.Infeasible.Reasons) > 0 && p.Infeasible.Reasons[0].ID == string(IDAxisUnsupported):
+		// that reason speaks of a job which asks for it, and this one does not
+		n.Why = fmt.Sprintf("%s %s lacks it.%s", t.Backend, t.Version, elsewhere(t, a.Name, strings.Trim(n.To, `"`)))
 	case !p.Feasible && len(p.Infeasible.Reasons) > 0:
 		n.Why = p.Infeasible.Reasons[0].Summary
 	case !d.allows(a, &n.Layout):

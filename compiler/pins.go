@@ -91,14 +91,22 @@ func anyAllowed(choice job.IntChoice, offered func(int) bool) bool {
 }
 
 // whoHas says which backend or version has values of an axis, if the
-// target knows.
+// target knows, and else what to do with the constraint that asks for them.
 func whoHas(t *target.Target, name string, values ...string) string {
+	if s := elsewhere(t, name, values...); s != "" {
+		return s
+	}
+	return " Remove the constraint, or choose another backend or version."
+}
+
+// elsewhere is the first of these, or "".
+func elsewhere(t *target.Target, name string, values ...string) string {
 	if t.Alternatives != nil {
 		if s := t.Alternatives(name, values); s != "" {
 			return " " + s
 		}
 	}
-	return " Remove the constraint, or choose another backend or version."
+	return ""
 }
 
 // checkNames does the same for the axes whose values are names.

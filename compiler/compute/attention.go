@@ -15,17 +15,17 @@ type AttentionKernel uint8
 // generation; FlashAttention2 pins the one of 2023, which runs everywhere, and
 // FlashAttention1 its predecessor.
 const (
-	Flash           AttentionKernel = iota
-	Fused                           // cuDNN
-	Unfused                         // separate matrix multiplications and softmax, scores in memory
-	SDPA                            // what scaled dot-product attention of the framework picks
-	FlashAttention2                 // FlashAttention 2 also where a newer one exists
-	FlashAttention1                 // timed as the second, over which package estimate has its rate
-	Flex                            // FlexAttention, compiled for a mask
-	FlexFlash                       // FlexAttention, lowered to FlashAttention 4
-	Varlen                          // the newest FlashAttention, told where each sequence begins
-	MemoryEfficient                 // what SDPA picks before compute capability 8.0: no scores in memory, and no FlashAttention
-	MemoryEfficientFP32             // the same in fp32, where SDPA picks it on every GPU
+	Flash               AttentionKernel = iota
+	Fused                               // cuDNN
+	Unfused                             // separate matrix multiplications and softmax, scores in memory
+	SDPA                                // what scaled dot-product attention of the framework picks
+	FlashAttention2                     // FlashAttention 2 also where a newer one exists
+	FlashAttention1                     // timed as the second, over which package estimate has its rate
+	Flex                                // FlexAttention, compiled for a mask
+	FlexFlash                           // FlexAttention, lowered to FlashAttention 4
+	Varlen                              // the newest FlashAttention, told where each sequence begins
+	MemoryEfficient                     // what SDPA picks before compute capability 8.0: no scores in memory, and no FlashAttention
+	MemoryEfficientFP32                 // the same in fp32, where SDPA picks it on every GPU
 	kernelCount
 )
 
