@@ -31,8 +31,8 @@ func reasons(ctx context.Context, j *job.Job, t *target.Target, p *plan.Plan, o 
 		}
 	}
 	for _, r := range p.Search.Rejected {
-		if len(o.Nearest) > 0 && r.ID == string(o.Nearest[0].Broken()) {
-			continue
+		if len(list) > 0 && r.ID == list[0].ID {
+			continue // said with numbers
 		}
 		list = append(list, plan.Reason{ID: r.ID, Summary: units.Count(r.Count, "layout") + ": " + r.Reason})
 	}
