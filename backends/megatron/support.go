@@ -254,21 +254,22 @@ func checkPrecision(v *version, j *job.Job, diags *diag.List) {
 		precisionError(j, diags, fmt.Sprintf("%s is missing in %s. %s", t.Precision, v.name, capability.Alternatives(f)))
 	}
 	if f := capability.Of("training.fp8.recipe", t.FP8.Recipe); t.Precision == "fp8" && t.FP8.Recipe != "" && !v.has(f) {
-		precisionError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s The nearest here is tensorwise.", t.FP8.Recipe, v.name, capability.Alternatives(f)))
+		recipeError(j, diags, fmt.Sprintf("The fp8 recipe %s is missing in %s. %s The nearest here is tensorwise.", t.FP8.Recipe, v.name, capability.Alternatives(f)))
 	}
-	capability, need := gpuMajor(&j.Cluster.GPU), map[string]int{"mxfp8": 10, "nvfp4": 10}[t.Precision]
-	if t.Precision == "fp8" && t.FP8.Recipe == "blockwise" {
-		need = 9
-	}
-	if j.Cluster.GPU.ComputeCapability != "" && capability < need {
-		precisionError(j, diags, fmt.Sprintf("%s needs compute capability %d.0 or newer; %s has %s. Use bf16, or fp8 with tensorwise scaling on Hopper.",
-			t.Precision, need, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
+	has := gpuMajor(&j.Cluster.GPU)
+	switch known := j.Cluster.GPU.ComputeCapability != ""; {
+	case known && t.Precision == "fp8" && t.FP8.Recipe == "blockwise" && has < 9:
+		recipeError(j, diags, fmt.Sprintf("The fp8 recipe blockwise needs compute capability 9.0 or newer; %s has %s. Use tensorwise, or bf16.",
+			j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
+	case known && (t.Precision == "mxfp8" || t.Precision == "nvfp4") && has < 10:
+		precisionError(j, diags, fmt.Sprintf("%s needs compute capability 10.0 or newer; %s has %s. Use bf16, or fp8 with tensorwise scaling on Hopper.",
+			t.Precision, j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability))
 	}
 	if j.Model.MoE != nil {
 		checkExpertPrecision(v, j, diags)
 	}
 	if t.Precision == "fp8" && t.FP8.Recipe == "delayed" && t.FP8.BF16FirstLayers+t.FP8.BF16LastLayers > 0 {
-		precisionError(j, diags, "Delayed scaling keeps all layers in fp8; drop bf16_first_layers and bf16_last_layers or choose tensorwise or blockwise.")
+		recipeError(j, diags, "Delayed scaling keeps all layers in fp8; drop bf16_first_layers and bf16_last_layers or choose tensorwise or blockwise.")
 	}
 }
 
@@ -288,6 +289,11 @@ func checkExpertPrecision(v *version, j *job.Job, diags *diag.List) {
 
 func precisionError(j *job.Job, diags *diag.List, detail string) {
 	diags.Error(UnsupportedPrecision, j.Sources.Range("training.precision"), "Precision is not available", detail)
+}
+
+// recipeError reports what is wrong with a recipe that the job names.
+func recipeError(j *job.Job, diags *diag.List, detail string) {
+	diags.Error(UnsupportedPrecision, j.Sources.Range("training.fp8.recipe"), "Precision is not available", detail)
 }
 
 // checkSeed: training/initialize.py, _set_random_seed.

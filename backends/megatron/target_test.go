@@ -305,6 +305,9 @@ func TestDiagnostics(t *testing.T) {
 		{"end of documents", "core_v0.18.2", func(j *job.Job) {
 			j.Training.Data.Tokenizer = job.Tokenizer{Kind: "huggingface", Path: "/t", EndOfDocumentID: job.Some(2)}
 		}, UnsupportedData, "TorchTitan and DeepSpeed have it"},
+		{"blocks on Ada", "core_v0.19.2", func(j *job.Job) {
+			j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability, j.Training.Precision, j.Training.FP8.Recipe = "l40s", "8.9", "fp8", "blockwise"
+		}, UnsupportedPrecision, "The fp8 recipe blockwise needs compute capability 9.0 or newer; l40s has 8.9. Use tensorwise"},
 		{"rowwise scaling", "core_v0.19.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "rowwise" }, UnsupportedPrecision, "TorchTitan 0.3.0 has it"},
 		{"split beside a path for validation", "core_v0.19.2", func(j *job.Job) {
 			j.Training.Data = job.Data{Format: "megatron", Split: "90,9,1", Validation: &job.Validation{Path: "/v", Interval: 1, Steps: 1}}
@@ -588,6 +591,20 @@ func TestAskedOfTransformerEngine(t *testing.T) {
 		checkExtraArguments(v, j, &diags)
 		if warned := len(diags) > 0; warned != (len(c.extra) > 0 && !c.fused) {
 			t.Errorf("%s: %v", c.name, diags)
+		}
+	}
+}
+
+// TestRecipePlace: what is wrong with a recipe is said at the recipe.
+func TestRecipePlace(t *testing.T) {
+	at := diag.Range{Filename: "job.hcl", Start: diag.Position{Line: 9, Column: 16}, End: diag.Position{Line: 9, Column: 25}}
+	for _, recipe := range []string{"rowwise", "delayed"} {
+		j := baseJob("core_v0.18.2")
+		j.Training.Precision, j.Training.FP8.Recipe, j.Training.FP8.BF16FirstLayers = "fp8", recipe, 1
+		j.Sources = job.Sources{"training.fp8.recipe": {Range: at}}
+		_, diags := Backend{}.Target(j)
+		if len(diags) != 1 || diags[0].Range != at {
+			t.Errorf("%s: %v", recipe, diags)
 		}
 	}
 }
