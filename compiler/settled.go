@@ -270,7 +270,7 @@ func Sketch(ctx context.Context, j *job.Job, t *target.Target) (*plan.Plan, erro
 	switch {
 	case len(found.Best) > 0:
 		p.Feasible = true
-		describe(p, j, t, &found.Best[0], 1)
+		describe(p, j, t, &found.Best[0], distinct(j, found))
 		p.Time.FastestSeconds = found.Fastest
 		return p, nil
 	case len(found.Nearest) > 0:

@@ -97,3 +97,24 @@ func TestEndedContext(t *testing.T) {
 		t.Errorf("%v, %v, %v", p, diags, err)
 	}
 }
+
+// TestSketch: a size is told as its plan is, also what is expected of a run with failures.
+func TestSketch(t *testing.T) {
+	j, to := piped(t)
+	j.Training.Steps, j.Training.Checkpoint.Path, j.Training.Checkpoint.IntervalSteps = 100000, "/checkpoints", 100
+	j.Cluster.Reliability = &job.Reliability{GPUHoursBetweenFailures: 5000}
+	p, _, err := compiler.Compile(context.Background(), j, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler.Sketch(context.Background(), j, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Time.ChosenAmong < 2 || p.Run.ExpectedSeconds <= p.Run.Seconds {
+		t.Fatalf("of %d layouts %v are expected", p.Time.ChosenAmong, p.Run.ExpectedSeconds)
+	}
+	if s.Run.ExpectedSeconds != p.Run.ExpectedSeconds || s.Run.Seconds != p.Run.Seconds || s.Time.ExpectedSeconds != p.Time.ExpectedSeconds {
+		t.Errorf("%v of %v are expected, the plan has %v of %v", s.Run.ExpectedSeconds, s.Run.Seconds, p.Run.ExpectedSeconds, p.Run.Seconds)
+	}
+}
