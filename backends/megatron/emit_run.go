@@ -74,9 +74,7 @@ func setup(v *version, j *job.Job, p *plan.Plan) []string {
 	}
 	s, last := &j.Training.Start, lastFile(j, p)
 	continues := s.From == "checkpoint" && !s.ResetOptimizer
-	if last != "" || continues {
-		lines = append(lines, tracker(j, last))
-	}
+	lines = append(lines, tracker(j, last), done(j))
 	if continues {
 		lines = append(lines,
 			`load=${tracker%/*}`,
@@ -107,6 +105,19 @@ if [[ -f $tracker && ! -s $tracker ]]; then
   elif [[ $node_rank -eq 0 && $local_rank -eq 0 ]]; then
     rm "$tracker"
   fi
+fi`
+}
+
+// done ends the launch of a run whose checkpoint is that of its last step. Megatron-LM
+// would build its data first, and fails where a blend has no sequence after the last one
+// that was trained on (megatron/training/datasets/data_samplers.py).
+func done(j *job.Job) string {
+	steps := strconv.Itoa(j.Training.Steps)
+	return `trained=$step
+[[ ! -s $tracker ]] || read -r -n 64 trained <"$tracker" || true
+if now=$(number "$trained") && [[ $now -ge ` + steps + ` ]]; then
+  printf 'ndc: all ` + steps + ` steps are trained\n'
+  exit 0
 fi`
 }
 

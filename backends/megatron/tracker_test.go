@@ -45,7 +45,7 @@ func TestTracker(t *testing.T) {
 				if c.tracker != "-" {
 					must(t, os.WriteFile(tracker, []byte(c.tracker), 0o644))
 				}
-				j := &job.Job{Training: job.Training{Checkpoint: job.Checkpoint{Path: save}, Start: job.Start{From: "checkpoint", Path: filepath.Join(root, "start")}}}
+				j := &job.Job{Training: job.Training{Steps: 1000, Checkpoint: job.Checkpoint{Path: save}, Start: job.Start{From: "checkpoint", Path: filepath.Join(root, "start")}}}
 				lines := strings.Join(setup(&versions[0], j, &plan.Plan{})[2:], "\n")
 				for _, rank := range strings.Fields(order) {
 					cmd := exec.Command("bash", "-euo", "pipefail", "-c", "number() { [[ $1 =~ ^[0-9]+$ ]] && printf %s \"$((10#$1))\"; }\nnode_rank="+rank+" local_rank=0\n"+lines+"\nprintf %s \"${load##*/}\"")
@@ -64,6 +64,55 @@ func TestTracker(t *testing.T) {
 				}
 				if _, err := os.Stat(filepath.Join(root, "pwned")); err == nil {
 					t.Error("the name of a folder was run")
+				}
+			})
+		}
+	}
+}
+
+// TestDone: a run whose last step is saved ends with success before Megatron-LM
+// starts, on all nodes, and no other does.
+func TestDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		tracker string // "-": none
+		saved   string // complete checkpoint, if any
+		done    bool
+	}{
+		"first launch": {"-", "", false},
+		"on its way":   {"99", "iter_0000099", false},
+		"last step":    {"100", "iter_0000100", true},
+		"further":      {"250\n", "iter_0000250", true}, // the job says fewer steps now
+		"release":      {"release", "", false},
+		"hostile":      {"a[$(touch pwned)]", "", false},
+		"emptied":      {"", "iter_0000100", true}, // by a save of the last step that was complete but for this file
+		"emptied, new": {"", "", false},
+	} {
+		for _, order := range []string{"0 1", "1 0"} {
+			t.Run(name+" "+order, func(t *testing.T) {
+				save := filepath.Join(t.TempDir(), "save")
+				must(t, os.MkdirAll(filepath.Join(save, c.saved), 0o755))
+				if c.saved != "" {
+					must(t, os.WriteFile(filepath.Join(save, c.saved, "metadata.json"), nil, 0o644))
+				}
+				if c.tracker != "-" {
+					must(t, os.WriteFile(filepath.Join(save, "latest_checkpointed_iteration.txt"), []byte(c.tracker), 0o644))
+				}
+				j := &job.Job{Training: job.Training{Steps: 100, Checkpoint: job.Checkpoint{Path: save}}}
+				lines := strings.Join(setup(&versions[0], j, &plan.Plan{})[2:], "\n")
+				for _, rank := range strings.Fields(order) {
+					cmd := exec.Command("bash", "-euo", "pipefail", "-c", "number() { [[ ${1:-} =~ ^[0-9]{1,18}$ ]] && printf '%s\n' \"$((10#$1))\"; }\nnode_rank="+rank+" local_rank=0\n"+lines+"\nprintf started")
+					cmd.Dir = save
+					out, err := cmd.CombinedOutput()
+					want := "started"
+					if c.done {
+						want = "ndc: all 100 steps are trained\n"
+					}
+					if err != nil || string(out) != want {
+						t.Errorf("node %s says %q, want %q: %v", rank, out, want, err)
+					}
+				}
+				if _, err := os.Stat(filepath.Join(save, "pwned")); err == nil {
+					t.Error("the word of the tracker was run")
 				}
 			})
 		}
