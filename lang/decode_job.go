@@ -98,6 +98,9 @@ func decodeData(b *block) job.Data {
 			d.Sources[i].Weight /= total
 		}
 	}
+	if total > 0 { // else none has a weight, which is reported
+		d.Sources = slices.DeleteFunc(d.Sources, func(s job.DataSource) bool { return s.Weight == 0 })
+	}
 	slices.SortFunc(d.Sources, func(a, b job.DataSource) int { return strings.Compare(a.Name, b.Name) })
 	if v := b.find("validation"); v != nil {
 		d.Validation = &job.Validation{Path: v.text("path"), Interval: v.count("interval"), Steps: v.count("steps")}

@@ -291,6 +291,25 @@ func TestSharesStay(t *testing.T) {
 	}
 }
 
+// TestNoWeight: a source of weight 0 is left out, which frameworks read
+// (DeepSpeed's reader gave it a sequence) or fail on (Megatron-LM).
+func TestNoWeight(t *testing.T) {
+	j := mustLoad(t, files("job.hcl", strings.Replace(minimal("", "", "steps = 1"), "mock = true", `
+      format = "megatron"
+      source "a" {
+        path   = "/a"
+        weight = 0
+      }
+      source "b" {
+        path   = "/b"
+        weight = 2
+      }
+      tokenizer "none" {}`, 1)), "job.hcl", Options{})[0]
+	if d := cmp.Diff([]job.DataSource{{Name: "b", Path: "/b", Weight: 1}}, j.Training.Data.Sources); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestWholeNumbers: arithmetic with fractions may end at a whole number.
 func TestWholeNumbers(t *testing.T) {
 	for _, c := range []struct {

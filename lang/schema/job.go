@@ -132,7 +132,7 @@ var dataBlock = Block{
 			Doc: "One corpus of the blend.",
 			Arguments: []Argument{
 				{Name: "path", Type: String, Path: true, Required: true, Doc: "Where it lies on the cluster: of format `megatron` what both names have in common, without .bin and .idx; else a file, or a folder of `*.bin` or `*.jsonl` files, read in the order of their names."},
-				{Name: "weight", Type: Number, Default: "1", Doc: "Its share of the blend, relative to the others."},
+				{Name: "weight", Type: Number, Default: "1", Doc: "Its share of the blend, relative to the others; 0 leaves it out."},
 			},
 		},
 		{
