@@ -1,6 +1,7 @@
 package torchtitan
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -340,6 +341,23 @@ func TestRouterWarning(t *testing.T) {
 	_, diags = Backend{}.Target(testJob("0.3.0", expertModel(), 2))
 	if len(diags) != 1 || diags[0].ID != Differs || diags[0].Severity != diag.Warning || !strings.Contains(diags[0].Detail, "auxiliary balancing loss (coefficient 0.001)") {
 		t.Error(diags)
+	}
+}
+
+// TestSmallWeight: a source that the pattern of the emitted reader has more often
+// than its weight says is warned of, by the pattern that the reader has.
+func TestSmallWeight(t *testing.T) {
+	for weight, warned := range map[float64]bool{0.25: false, 1e-4: false, 6e-5: false, 1e-5: true} {
+		j := testJob("0.3.0", denseModel(), 2)
+		j.Training.Data.Sources[0].Weight, j.Training.Data.Sources[1].Weight = 1-weight, weight
+		_, diags := Backend{}.Target(j)
+		if got := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == Differs && strings.Contains(d.Detail, "pattern") }); got != warned || diags.HasErrors() {
+			t.Errorf("%g: %v", weight, diags)
+		}
+	}
+	runtime, err := os.ReadFile("templates/ndc_runtime.py")
+	if err != nil || !strings.Contains(string(runtime), "\nBLEND_PERIOD = 10_000\n") || blendPeriod != 10_000 {
+		t.Errorf("the reader has another period than %d", blendPeriod)
 	}
 }
 

@@ -142,6 +142,10 @@ func exactRatio(decay, steps int) *float64 {
 	return &ratio
 }
 
+// blendPeriod is after how many sequences the emitted reader repeats its pattern
+// of sources (BLEND_PERIOD in templates/ndc_runtime.py).
+const blendPeriod = 10_000
+
 // checkData refuses data arguments that the emitted reader cannot honour.
 func (v *version) checkData(j *job.Job, diags *diag.List) {
 	t := &j.Training.Data
@@ -153,6 +157,13 @@ func (v *version) checkData(j *job.Job, diags *diag.List) {
 	}
 	if t.Format == "jsonl" && !t.Mock && t.Split != "" {
 		refuse("split", "The emitted reader splits indexed tokens only: of text it would train on all lines, and validate on them. Name a file for validation { path }, or convert the text and use format = \"megatron\".")
+	}
+	for _, s := range t.Sources {
+		if s.Weight*blendPeriod < 0.5 && !t.Mock {
+			diags.Warn(Differs, j.Sources.Range(fmt.Sprintf("training.data.source[%q].weight", s.Name)), "A source is read more often than its weight says",
+				fmt.Sprintf("The reader that ndc emits for TorchTitan repeats a pattern of %d sequences, in which every source has one at least: this one is read %.3g times as often as its weight, %.3g of all, says. Give it a larger weight, or join it with another source.",
+					blendPeriod, 1/(blendPeriod*s.Weight), s.Weight))
+		}
 	}
 	if t.Format == "tokens" && t.DocumentMask && !t.Mock && !t.Tokenizer.EndOfDocumentID.Set {
 		refuse("document_mask", "A flat file of tokens marks documents by their last id only: set tokenizer { end_of_document_id }.")

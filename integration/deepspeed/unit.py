@@ -16,6 +16,8 @@ import numpy as np
 import torch
 
 sys.path.insert(0, sys.argv.pop(1))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import documents  # noqa: E402
 from trainer import batches, blend, corpus, lines, model, schedule, text  # noqa: E402
 
 
@@ -54,6 +56,12 @@ class Turns(unittest.TestCase):
             positions = [p for s, p in seen if s == source]
             self.assertEqual(sorted(positions), list(range(len(positions))))  # each sequence once, none skipped
             self.assertAlmostEqual(len(positions) / len(seen), weight, delta=2 / block)
+
+    def test_small_and_no_weights(self):
+        turn = blend.Turns([1.0, 1e-9, 0.0])
+        seen = [turn(i) for i in range(2 * turn.BLOCK)]
+        for source, count in enumerate([2 * turn.BLOCK - 2, 2, 0]):
+            self.assertEqual([p for s, p in seen if s == source], list(range(count)))
 
     def test_even(self):
         turn = blend.Turns([0.8, 0.2])
@@ -165,6 +173,16 @@ class Lanes(unittest.TestCase):
         seen = [tuple(reader.document(0, lane, n)) for n in range(12) for lane in range(4)]
         seen += [tuple(reader.document(0, lane, 12)) for lane in range(2)]
         self.assertEqual(sorted(seen), sorted(tuple(reader.encode(d)) for d in self.documents))
+
+
+class Tokenizers(unittest.TestCase):
+    def test_ids(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for n, (name, (around, config, end, expected)) in enumerate(documents.CASES.items()):
+                place = f"{folder}/{n}"
+                documents.write(place, around, config)
+                data = SimpleNamespace(tokenizer=SimpleNamespace(kind="huggingface", path=place), end_of_document_id=end)
+                self.assertEqual(text.tokenizer(data)(documents.TEXT), expected, name)
 
 
 class Schedule(unittest.TestCase):

@@ -4,13 +4,17 @@
 """
 
 import itertools
+import json
+import os
 import sys
 
 import numpy as np
 import torch
 
-import make_data
-import ndc_runtime
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import documents  # noqa: E402
+import make_data  # noqa: E402
+import ndc_runtime  # noqa: E402
 
 LENGTH, VOCABULARY = 64, 512
 
@@ -102,6 +106,11 @@ def check_blend(folder):
     for end in (100, 9_999, 10_001, 25_000):
         assert abs((taken[:end] == 1).sum() - 0.25 * end) <= 1
     assert sorted(blend[g][1] for g in range(25_000) if taken[g] == 1) == list(range((taken == 1).sum()))
+    # However small a weight, its source is read, each of its samples in turn.
+    blend = ndc_runtime.Blend([1.0, 1e-6, 1e-9, 2e-4, 0.0])
+    seen = [blend[g] for g in range(30_000)]
+    for s, count in enumerate((9_996, 1, 1, 2, 0)):
+        assert [n for source, n in seen if source == s] == list(range(3 * count)), s
 
 
 def check_resume(folder, tokenizer):
@@ -127,9 +136,24 @@ def check_split(folder):
     assert validation.first[0] + validation.count[0] <= (len(training.files[0].tokens) - 1) // LENGTH
 
 
+def check_text(folder):
+    """Text becomes the ids that every reader makes of it."""
+    from torchtitan.components.tokenizer import HuggingFaceTokenizer
+
+    for n, (name, (around, config, end, expected)) in enumerate(documents.CASES.items()):
+        place = f"{folder}/tokenizer-{n}"
+        documents.write(place, around, config)
+        with open(place + "/text.jsonl", "w", encoding="utf-8") as f:
+            f.write(json.dumps({"text": documents.TEXT}) + "\n")
+        tokenizer = HuggingFaceTokenizer(tokenizer_path=place)
+        data = spec(folder, format="jsonl", sources=[["text", place + "/text.jsonl", 1.0]], end_of_document=end)
+        found = ndc_runtime.JSONLines(data, tokenizer, 0, 1)[0][0][: len(expected) * 2].tolist()
+        assert found == expected * 2, (name, found, expected)
+
+
 class Tokenizer:
-    def encode(self, text, add_bos, add_eos):
-        return [510] * add_bos + [int(word) for word in text.split()] + [511] * add_eos
+    def encode(self, text, add_eos):
+        return [int(word) for word in text.split()] + [511] * add_eos
 
 
 def main(folder):
@@ -141,6 +165,7 @@ def main(folder):
     check_blend(folder)
     check_resume(folder, Tokenizer())
     check_split(folder)
+    check_text(folder)
     check_traces(folder)
     print("the reader holds")
 
