@@ -97,6 +97,10 @@ func (c *checker) ineffective(path string, nothing bool, why string) {
 }
 
 func (c *checker) heads(m *job.Model) {
+	if a := &m.Attention; a.MLA != nil && a.KVHeads != a.Heads {
+		c.ineffective("model.kv_heads", true, fmt.Sprintf("With mla, every head has keys and values of its own, made of one latent, so that kv_heads can only be attention_heads, %d", a.Heads))
+		a.KVHeads = a.Heads
+	}
 	if m.Attention.Heads%m.Attention.KVHeads != 0 && c.wrote("model.attention_heads") && !c.wrote("model.kv_heads") {
 		c.fail(InconsistentModel, c.at("model.attention_heads"),
 			"%d attention heads cannot share the base's %d key and value heads evenly; attention_heads must be a multiple of kv_heads. Set kv_heads, too.", m.Attention.Heads, m.Attention.KVHeads)

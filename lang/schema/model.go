@@ -31,7 +31,7 @@ var modelBlock = Block{
 		{Name: "hidden_size", Type: Count, Required: true, Limits: upTo(1 << 18), Doc: "Width of the residual stream."},
 		{Name: "ffn_hidden_size", Type: Count, Limits: upTo(1 << 20), Doc: "Width of the dense MLP's inner layer. Needed unless every layer is a mixture of experts.", DefaultDoc: "`moe.expert_ffn_hidden_size` when no layer is dense"},
 		{Name: "attention_heads", Type: Count, Required: true, Limits: upTo(1 << 14), Doc: "Query heads."},
-		{Name: "kv_heads", Type: Count, Limits: upTo(1 << 14), Doc: "Key and value heads; fewer than `attention_heads` is grouped-query attention.", DefaultDoc: "`attention_heads`"},
+		{Name: "kv_heads", Type: Count, Limits: upTo(1 << 14), Doc: "Key and value heads; fewer than `attention_heads` is grouped-query attention, which `mla` does not have.", DefaultDoc: "`attention_heads`"},
 		{Name: "head_dim", Type: Count, Limits: upTo(1 << 14), Doc: "Width of one head.", DefaultDoc: "`hidden_size / attention_heads`; with `mla`, `qk_nope_head_dim + qk_rope_head_dim`"},
 		{Name: "vocab_size", Type: Count, Required: true, Limits: upTo(1 << 27), Doc: "Tokens that the tokenizer knows."},
 		{Name: "padded_vocab_size", Type: Count, Limits: Limits{Max: 1 << 27}, Doc: "Rows of the embedding when they are fixed.", DefaultDoc: "as the framework pads `vocab_size`"},

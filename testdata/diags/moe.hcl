@@ -29,6 +29,7 @@ model "b" {
 
 model "c" {
   base     = catalog.model.deepseek_v3
+  kv_heads = 16 # ERROR: inapplicable-argument at 16: "kv_heads" has no effect. With mla, every head has keys and values of its own, made of one latent, so that kv_heads can only be attention_heads, 128. Remove it.
   head_dim = 128 # ERROR: inconsistent-model at 128: With mla, head_dim is qk_nope_head_dim + qk_rope_head_dim = 128 + 64 = 192, not 128. Leave it out.
 
   moe {
