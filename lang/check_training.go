@@ -258,6 +258,7 @@ func (c *checker) either(b *block, name string, convert func(tokens int64) int64
 		c.fail(ConflictingArguments, b.argAt(name+"_tokens"), "%s_steps and %s_tokens say the same thing twice. Keep one.", name, name)
 		return 0, false
 	}
+	delete(c.job.Sources, "training.schedule."+name+"_steps") // its default does not hold
 	return convert(get[int64](b, name+"_tokens")), true
 }
 

@@ -66,6 +66,15 @@ func bare(path string) string {
 	return string(out)
 }
 
+// TestRecordedWarmup: a warm-up in tokens is recorded alone, not beside the default
+// in steps, which does not hold.
+func TestRecordedWarmup(t *testing.T) {
+	j := mustLoad(t, files("job.hcl", minimal("", "", "steps = 10\nschedule \"cosine\" {\nwarmup_tokens = 8192\n}")), "job.hcl", Options{})[0]
+	if steps, tokens := j.Sources["training.schedule.warmup_steps"], j.Sources["training.schedule.warmup_tokens"].Value; steps.Value != nil || tokens != int64(8192) {
+		t.Errorf("%v steps beside %v tokens", steps.Value, tokens)
+	}
+}
+
 // TestRecordedValues: values are those of the job, in their shortest form,
 // whoever chose them.
 func TestRecordedValues(t *testing.T) {
