@@ -199,5 +199,9 @@ func (r *reading) precision() {
 	switch d.Text("training.precision") {
 	case "bf16", "fp8", "mxfp8", "nvfp4":
 		r.unless("execution.gradient_dtype", "fp32") // arguments.py accumulates in fp32 with bf16
+	case "fp16":
+		if !r.has("accumulate_allreduce_grads_in_fp32") { // the parameters' type (core/distributed/param_and_grad_buffer.py)
+			d.SetNote("execution.gradient_dtype", "fp32", "the launch has its gradients in fp16, which ndc does not offer")
+		}
 	}
 }

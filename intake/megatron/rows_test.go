@@ -180,6 +180,27 @@ func TestFormerMaybe(t *testing.T) {
 	}
 }
 
+// TestGradientsOfFP16: without --accumulate-allreduce-grads-in-fp32 gradients have
+// the type of the parameters, which a job can not have in fp16, and that is said.
+func TestGradientsOfFP16(t *testing.T) {
+	for options, want := range map[string]string{
+		"":       "<nil>",
+		"--fp16": "fp32 the launch has its gradients in fp16, which ndc does not offer",
+		"--fp16 --accumulate-allreduce-grads-in-fp32": "fp32 ",
+		"--bf16":                       "fp32 ",
+		"--bf16 --grad-reduce-in-bf16": "bf16 ",
+	} {
+		d := launched(t, "pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 16 "+options)
+		got := "<nil>"
+		if v, ok := d.Get("execution.gradient_dtype"); ok {
+			got = fmt.Sprint(v.Value, " ", v.Note)
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", options, got, want)
+		}
+	}
+}
+
 // TestForks: words of forks for heads of keys and values, experts and sequence
 // parallelism, whose defaults are not the release's.
 func TestForks(t *testing.T) {
