@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -257,6 +258,31 @@ func TestTorchTitanWithoutEffect(t *testing.T) {
 			t.Errorf("%+v: it is validated\n%s", c, said(d))
 		}
 		if get("training.precision") != c.precision || get("training.fp8.parameter_gather") != c.gather || get("training.schedule.warmup_steps") != c.want {
+			t.Errorf("%+v:\n%s", c, said(d))
+		}
+	}
+}
+
+// TestExpertsInFP8: what names the experts of a converter is left out without it;
+// with it experts would be in fp8, which no job says.
+func TestExpertsInFP8(t *testing.T) {
+	const fp8, mx = "quantize.grouped_mm.float8", "quantize.grouped_mm.mx"
+	for _, c := range []struct{ converters, of, precision, verdict, why string }{
+		{``, fp8, "bf16", "left", "it acts with " + fp8 + " among model.converters alone, which is not there"},
+		{`"quantize.linear.float8"`, fp8, "fp8", "left", "it acts with " + fp8 + " among model.converters alone, which is not there"},
+		{`"quantize.linear.float8", "` + fp8 + `"`, fp8, "fp8", "unknown", "experts stay in bf16 here"},
+		{`"` + fp8 + `"`, fp8, "bf16", "unknown", "experts stay in bf16 here"},
+		{`"quantize.linear.mx", "` + mx + `"`, mx, "mxfp8", "mapped", ""},
+	} {
+		o, err := TOML([]byte("[model]\nconverters = [" + c.converters + "]\n[training]\nsteps = 10\n[" + c.of + "]\nfqns = [\"experts\"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.New()
+		ReadTorchTitan(d, "run.toml", "", o)
+		i := slices.IndexFunc(d.Findings, func(f draft.Finding) bool { return f.Name == c.of+".fqns" })
+		want := map[string]draft.Verdict{"left": draft.Left, "unknown": draft.Unknown, "mapped": draft.Mapped}[c.verdict]
+		if i < 0 || d.Findings[i].Verdict != want || d.Findings[i].Why != c.why || d.Text("training.precision") != c.precision {
 			t.Errorf("%+v:\n%s", c, said(d))
 		}
 	}

@@ -246,8 +246,11 @@ func selective(r *reading, k key, _ *rule) outcome {
 
 func converters(r *reading, k key, _ *rule) outcome {
 	list, _ := k.Value.([]tree.Node)
+	experts := false
 	for _, n := range list {
 		switch {
+		case n.Text() == "quantize.grouped_mm.float8":
+			experts = true
 		case strings.Contains(n.Text(), "mx"):
 			r.d.Set("training.precision", "mxfp8", r.at(k))
 		case strings.Contains(n.Text(), "float8"):
@@ -256,10 +259,29 @@ func converters(r *reading, k key, _ *rule) outcome {
 			return unknown("a converter that ndc does not have")
 		}
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return left("none")
+	case experts:
+		return unknown("quantize.grouped_mm.float8 multiplies experts in fp8, which stay in bf16 here")
 	}
 	return outcome{}
+}
+
+// grouped reads which experts a converter is for; without the converter nothing reads it.
+func grouped(r *reading, k key, _ *rule) outcome {
+	converter := strings.TrimSuffix(k.path, ".fqns")
+	on, _ := r.given["model.converters"].Value.([]tree.Node)
+	names, _ := k.Value.([]tree.Node)
+	switch {
+	case !slices.ContainsFunc(on, func(n tree.Node) bool { return n.Text() == converter }):
+		return left("it acts with " + converter + " among model.converters alone, which is not there")
+	case converter == "quantize.grouped_mm.mx" && len(names) == 1 && names[0].Text() == "experts":
+		return outcome{to: "training.precision"}
+	case converter == "quantize.grouped_mm.mx":
+		return unknown("mxfp8 is for all experts")
+	}
+	return unknown("experts stay in bf16 here")
 }
 
 // ownModel and ownModule are what ndc's own configurations of TorchTitan call the
