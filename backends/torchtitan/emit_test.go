@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -105,6 +106,32 @@ func emitCase(t *testing.T, c goldenCase) *txtar.Archive {
 		archive.Files = append(archive.Files, txtar.File{Name: a.Path, Data: a.Content})
 	}
 	return archive
+}
+
+// TestValidationMasks: 0.2.2's validator asks the model for masks, of which deepseek_v3
+// makes some that its SDPA refuses; the module keeps it from that.
+func TestValidationMasks(t *testing.T) {
+	validation := func(j *job.Job) { j.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 2, Steps: 1} }
+	for _, c := range []struct {
+		name  string
+		model job.Model
+		edit  func(*job.Job)
+		want  bool
+	}{
+		{"latent", latentModel(), validation, true},
+		{"latent without validation", latentModel(), func(*job.Job) {}, false},
+		{"latent with documents", latentModel(), func(j *job.Job) { validation(j); j.Training.Data.DocumentMask = true }, false},
+		{"dense", denseModel(), validation, false},
+	} {
+		j := testJob("0.2.2", c.model, 2)
+		c.edit(j)
+		archive := emitCase(t, goldenCase{c.name, "0.2.2", j, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 })})
+		for _, f := range archive.Files {
+			if got := strings.Contains(string(f.Data), "SDPA knows the causal mask"); f.Name == jobModule+".py" && got != c.want {
+				t.Errorf("%s: %t, want %t", c.name, got, c.want)
+			}
+		}
+	}
 }
 
 // TestGolden keeps what this package writes; the Slurm scripts and the

@@ -245,6 +245,7 @@ func (b *build) view022() map[string]any {
 		"ModelImports": imports, "Model": model,
 		"InitStd": render.Python(m.InitStd), "InitWhy": "spec: model.init_std",
 		"NormEpsilon": render.Python(m.Norm.Epsilon), "Layers": m.Layers, "Biases": m.MLPBias, // gpt_oss, the one with biases
+		"MasksItself":  b.family.module == "deepseek_v3" && !flexes022(b.family, b.j) && data.Validation != nil,
 		"DocumentMask": data.DocumentMask, "RestartPositions": render.Python(data.ResetPositionIDs),
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
 		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
