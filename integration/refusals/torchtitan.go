@@ -28,6 +28,12 @@ var torchTitanCases = []Case{
 			d.Layout.TensorParallel, d.Layout.SequenceParallel = 4, true
 			d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4098, 4098
 		}},
+	{Rule: "torchtitan-sequence-length", Model: "dense", What: "4224 tokens over 2 context ranks",
+		Says: "Q_LEN 4224 is not divisible by CP mesh world size 2",
+		Edit: func(d *Draft) {
+			d.Layout.ContextParallel = 2
+			d.Job.Model.SequenceLength, d.Job.Model.MaxPositions = 4224, 4224
+		}},
 	{Rule: "torchtitan-sequence-length", Version: "0.2.2", Model: "dense", What: "4098 tokens over 4 tensor ranks",
 		Says: "must be divisible by the product of TP degree",
 		Edit: func(d *Draft) {
@@ -146,7 +152,7 @@ var torchTitanCases = []Case{
 			d.Layout.ContextParallel = 2
 		}},
 	{Rule: "torchtitan-context-validation", Version: "0.2.2", Model: "experts", What: "validation beside context_parallel = 2 in qwen3",
-		Why: "the validator asks the model for freqs_cis, which 0.2.2's qwen3 calls rope_cache; the dry run does not validate",
+		Says: "object has no attribute 'freqs_cis'",
 		Edit: func(d *Draft) {
 			qwen3MoE(d)
 			d.Layout.ContextParallel = 2

@@ -4,9 +4,9 @@
     WORLD_SIZE=512 RANK=511 python dryrun.py --module ndc_job --config run    (0.3.0)
 
 Real are the configuration manager, the mesh, the model, how it is split and sharded, and the code of
-forward, backward, clipping and optimizer. Nothing is computed or allocated; collectives return at once.
-Stand-ins: the attention kernel, the data, the tokenizer, the checkpointer, the initial values; without
-torchao, layers of bf16 for those of low precision. Prints one JSON line; any rejection by the framework
+forward, backward, clipping, optimizer and, where the job validates, of one step of validation. Nothing is
+computed or allocated; collectives return at once. Stand-ins: the attention kernel and what its masks hold, the
+data, the tokenizer, the checkpointer, the initial values; without torchao, layers of bf16 for those of low precision. Prints one JSON line; any rejection by the framework
 is an exception.
 
     python dryrun.py --many LIST
@@ -20,6 +20,7 @@ import importlib.util
 import json
 import os
 import sys
+from unittest import mock
 
 os.environ.setdefault("LOCAL_RANK", "0")
 
@@ -80,10 +81,14 @@ attention.register_autograd(
 
 
 class Reader:
-    """Stands for the emitted reader of 0.2.2: gives what it was asked for, without a file."""
+    """Stands for the emitted reader: gives what it was asked for, without a file."""
 
     def __init__(self, data, *, batch_size, with_positions, **kwargs):
-        self.batch_size, self.with_positions = batch_size, with_positions
+        self.batch_size, self.with_positions, self.length = batch_size, with_positions, data["sequence_length"]
+
+    def __iter__(self):
+        while True:
+            yield batch(self.batch_size, self.length, self.with_positions)
 
 
 class Replica:
@@ -246,6 +251,8 @@ def prepare_python(config):
     import torchtitan.distributed.activation_checkpoint as recompute
     import torchtitan.models.common.attention as kernels
     import torchtitan.models.common.decoder as decoder
+    import torch.distributed.tensor.experimental._context_parallel._attention as parts
+    import torchtitan.components.validate as validate
     import torchtitan.models.common.token_dispatcher as dispatchers
     from torchtitan.protocols.model import BaseModel
 
@@ -268,17 +275,26 @@ def prepare_python(config):
         starts = torch.zeros(rows + 1, dtype=torch.int32)
         return kernels.VarlenMetadata(starts, starts, length, length)
 
-    def shard(inputs, labels, extra, mesh, *args, **kwargs):  # of the sequence: only the sizes matter
-        length = inputs.shape[1] // mesh.size()
-        extra = dict(extra, positions=extra["positions"][:, :length].clone())
-        if "attention_masks" in extra:
-            extra["attention_masks"] = mask(None, inputs.shape[0], 1, length, inputs.shape[1])
-        return inputs[:, :length].clone(), labels[:, :length].clone(), extra
+    def again(value):  # what has the same sizes, fake under the mode of fake tensors and real outside of it
+        if isinstance(value, torch.Tensor):
+            return torch.zeros(value.shape, dtype=value.dtype)
+        if isinstance(value, dict):
+            return {name: again(part) for name, part in value.items()}
+        if isinstance(value, kernels.BlockMask):
+            return mask(value.mask_mod, value.kv_num_blocks.shape[0], 1, *value.seq_lengths)
+        return value
+
+    def shard(inputs, labels, extra, mesh, *args, **kwargs):  # the order of the sequence is arithmetic with real indices
+        with unset_fake_temporarily():
+            parts = real_shard(again(inputs), again(labels), again(extra), mesh, *args, **kwargs)
+        return tuple(map(again, parts))
 
     for candidate in vars(dispatchers).values():
         if isinstance(candidate, type) and "_sync_token_count_exchange" in vars(candidate):
             balanced(candidate)
-    entry.prepare_context_parallel_input = shard
+    real_shard = entry.prepare_context_parallel_input
+    entry.prepare_context_parallel_input = validate.prepare_context_parallel_input = shard
+    parts._compiled_create_block_mask = mask
     kernels.FlexAttention._compiled_flex_attn = staticmethod(flex)
     kernels._compiled_create_block_mask = mask
     decoder.create_varlen_metadata_for_document = bounds
@@ -292,6 +308,8 @@ def prepare_python(config):
     known_shapes(config, spec.model.dim, spec.model.vocab_size, type(config.loss).__qualname__.startswith("Chunked"))
     for part in (config.tokenizer, config.dataloader, config.checkpoint):
         type(part).build = lambda self, **kwargs: Nothing()
+    type(config.validator.dataloader).build = lambda self, *, seq_len=0, local_batch_size=0, **kwargs: Reader(
+        {"sequence_length": seq_len}, batch_size=local_batch_size, with_positions=True)
     config.training.disable_cuda_graphs = True
     config.debug.enable_structured_logging = False
 
@@ -324,6 +342,16 @@ def step(trainer, config):
     trainer.optimizers.step()
 
 
+def validate(trainer):
+    """One step of validation; what would be read of a tensor is 1."""
+    import torchtitan.components.validate as validation
+
+    trainer.metrics_processor.log_validation = lambda **kwargs: None
+    validation.dist_utils.dist_sum = lambda *args, **kwargs: 1.0
+    with mock.patch.object(torch.Tensor, "item", lambda self: 1):
+        trainer.validator.validate(trainer.model_parts, 1)
+
+
 def low_precision():
     """With torchao its layers are built whatever the machine; without it they stay as they are."""
     here = importlib.util.find_spec("torchao")
@@ -351,7 +379,8 @@ def main():
     if TOML and config.compile.enable:  # what overlaps tensor parallelism is made by the compiler
         config.parallelism.enable_async_tensor_parallel = False
     config.compile.enable = False  # it takes a GPU
-    (config.validation if TOML else config.validator).enable = False
+    validation = config.validation if TOML else config.validator
+    validation.steps = 1
     (prepare_toml if TOML else prepare_python)(config)
     distributed.set_determinism = lambda *args, **kwargs: None
     real_init = entry.Trainer.init_distributed
@@ -368,6 +397,8 @@ def main():
         trainer = entry.Trainer(config)
         trainer.device = torch.device("cpu")
         step(trainer, config)
+        if validation.enable:
+            validate(trainer)
     print(json.dumps({
         "rank": torch.distributed.get_rank(),
         "world": trainer.parallel_dims.world_size,
