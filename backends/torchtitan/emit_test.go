@@ -111,7 +111,9 @@ func emitCase(t *testing.T, c goldenCase) *txtar.Archive {
 // TestValidationMasks: 0.2.2's validator asks the model for masks, of which deepseek_v3
 // makes some that its SDPA refuses; the module keeps it from that.
 func TestValidationMasks(t *testing.T) {
-	validation := func(j *job.Job) { j.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 2, Steps: 1} }
+	validation := func(j *job.Job) {
+		j.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 2, Steps: 1}
+	}
 	for _, c := range []struct {
 		name  string
 		model job.Model

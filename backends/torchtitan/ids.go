@@ -66,6 +66,8 @@ const (
 	ruleSplitLoss diag.ID = "torchtitan-split-loss-chunks"
 	// ruleSplitTracker: a loss that the tracking rank of a V-shaped schedule lacks.
 	ruleSplitTracker diag.ID = "torchtitan-vee-trackers"
+	// ruleSplitValidation: validation under a V-shaped schedule.
+	ruleSplitValidation diag.ID = "torchtitan-vee-validation"
 	// rulePipelineGraphs: CUDA graphs beside pipeline parallelism.
 	rulePipelineGraphs diag.ID = "torchtitan-cuda-graphs-pipeline"
 	// rulePipelinePositions: position ids do not reach later pipeline stages.

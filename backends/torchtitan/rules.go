@@ -122,6 +122,9 @@ var rules030 = []target.Rule{
 		g := &f.Job.Training.Logging
 		return schedule.PlacementOf(f.Layout.PipelineSchedule) == schedule.Vee && (g.TensorBoardPath != "" || g.WandB != nil)
 	}},
+	{ID: ruleSplitValidation, Reason: "zbv and dualpipev do not validate: torch's ranks hand their own next stage a gradient, which an evaluation does not make", Breaks: func(f *target.Facts) bool {
+		return schedule.PlacementOf(f.Layout.PipelineSchedule) == schedule.Vee && f.Job.Training.Data.Validation != nil
+	}},
 }
 
 // reshardRules: the zero stage says the same in other words.

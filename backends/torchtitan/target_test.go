@@ -176,6 +176,23 @@ func TestContextValidation(t *testing.T) {
 	}
 }
 
+// TestVeeValidation: what lies in a V does not validate; other pipelines do.
+func TestVeeValidation(t *testing.T) {
+	for kind, want := range map[plan.Schedule]bool{plan.ScheduleZBV: true, plan.ScheduleDualPipeV: true, plan.ScheduleInterleaved1F1B: false} {
+		j := testJob("0.3.0", denseModel(), 2)
+		l := layoutOf(func(l *plan.Layout) {
+			l.PipelineParallel, l.VirtualPipeline, l.PipelineSchedule, l.MicroBatches = 2, 2, kind, 8
+		})
+		if slices.Contains(broken(t, j, l, nil), ruleSplitValidation) {
+			t.Errorf("%s is refused without validation", kind)
+		}
+		j.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 10, Steps: 1}
+		if got := slices.Contains(broken(t, j, l, nil), ruleSplitValidation); got != want {
+			t.Errorf("%s breaks the rule %t, want %t", kind, got, want)
+		}
+	}
+}
+
 // TestSequenceRule: 0.2.2 asks for tp·2·cp even without context parallelism,
 // 0.3.0 only for tp under sequence parallelism.
 func TestSequenceRule(t *testing.T) {

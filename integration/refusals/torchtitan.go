@@ -206,6 +206,12 @@ var torchTitanCases = []Case{
 			vee(d)
 			d.Job.Training.Logging.TensorBoardPath = "/tensorboard"
 		}},
+	{Rule: "torchtitan-vee-validation", Model: "dense", What: "validation under dualpipev",
+		Says: "can't steal_bwd_input if this stage doesn't have backward",
+		Edit: func(d *Draft) {
+			vee(d)
+			d.Job.Training.Data.Validation = &job.Validation{Path: "/data/valid", Interval: 10, Steps: 1}
+		}},
 	{Rule: "torchtitan-context-attention", Model: "dense", What: "varlen with context_parallel = 2",
 		Says: "Varlen attention is not supported with CP",
 		Edit: func(d *Draft) {
