@@ -64,7 +64,8 @@ MEGATRON_DTYPES = {
     6: np.float64, 7: np.float32, 8: np.uint16,
 }  # fmt: skip
 
-# Samples after which a blend repeats its pattern of sources: weights are met to one part in 10,000.
+# Samples after which a blend repeats its pattern of sources: weights are met to one part in 10,000, and every source
+# has one sample at least.
 BLEND_PERIOD = 10_000
 
 
@@ -156,14 +157,18 @@ class Blend:
 
     def __init__(self, weights):
         weights = np.asarray(weights, dtype=np.float64) / sum(weights)
-        taken = np.zeros(len(weights))
+        self.count = np.zeros(len(weights), dtype=np.int64)
         self.source = np.zeros(BLEND_PERIOD, dtype=np.int64)
-        self.rank = np.zeros(BLEND_PERIOD, dtype=np.int64)  # how many of this source came before
         for g in range(BLEND_PERIOD):
-            s = int(np.argmax(weights * (g + 1) - taken))
-            self.source[g], self.rank[g] = s, taken[s]
-            taken[s] += 1
-        self.count = taken.astype(np.int64)
+            self.source[g] = np.argmax(weights * (g + 1) - self.count)
+            self.count[self.source[g]] += 1
+        for s in np.flatnonzero((self.count == 0) & (weights > 0)):
+            most = np.argmax(self.count)
+            self.source[np.flatnonzero(self.source == most)[self.count[most] // 2]] = s
+            self.count[[s, most]] += 1, -1
+        self.rank = np.zeros(BLEND_PERIOD, dtype=np.int64)  # how many of this source came before
+        for s, count in enumerate(self.count):
+            self.rank[self.source == s] = np.arange(count)
 
     def __getitem__(self, g):
         s = self.source[g % BLEND_PERIOD]
@@ -254,9 +259,10 @@ class JSONLines:
             name, path, _ = self.data["sources"][s]
             raise ValueError(f"source {name} ({path}) has no documents for {self.ranks} ranks")
         end = self.data["end_of_document"]
-        tokens = self.tokenizer.encode(json.loads(line)["text"], add_bos=True, add_eos=end is None)
+        # What the tokenizer itself puts around a text, and one end.
+        tokens = self.tokenizer.encode(json.loads(line)["text"], add_eos=end is None)
         state[3].append(len(state[2]))
-        state[2].extend(tokens if end is None else [*tokens, end])
+        state[2].extend(tokens if end is None or tokens[-1:] == [end] else [*tokens, end])
 
     def next(self, s, state):
         """This rank's next line of source s that is not blank, None at the end."""

@@ -7,13 +7,13 @@ class Turns:
     """Which source a sequence comes from, and its number within the source.
 
     The pattern of a block of sequences repeats: source s has n_s places in it, spread evenly, with n_s the weight's
-    share of the block rounded by largest remainder (and at least one)."""
+    share of the block rounded by largest remainder, and at least one where the weight is not zero."""
 
     BLOCK = 1 << 16
 
     def __init__(self, weights):
         shares = np.asarray(weights, dtype=np.float64) / np.sum(weights) * self.BLOCK
-        counts = np.maximum(np.floor(shares).astype(np.int64), 1)
+        counts = np.maximum(np.floor(shares).astype(np.int64), shares > 0)
         for source in np.argsort(-(shares - np.floor(shares)), kind="stable")[:max(0, self.BLOCK - counts.sum())]:
             counts[source] += 1
         while counts.sum() > self.BLOCK:

@@ -78,22 +78,28 @@ PIECES = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[
 
 
 def tokenizer(data):
-    """A function from text to ids, with the end-of-document id behind them."""
-    spec, end = data.tokenizer, end_of_document(data)
-    closing = [] if end is None else [end]
+    """A function from text to ids, with what the tokenizer itself puts around a text and one end-of-document id."""
+    encode, end = encoder(data.tokenizer), end_of_document(data)
+
+    def whole(document):
+        ids = encode(document)
+        return ids if end is None or ids[-1:] == [end] else [*ids, end]
+
+    return whole
+
+
+def encoder(spec):
+    """A function from text to the tokenizer's ids."""
     if spec.kind == "sentencepiece":
         import sentencepiece
-        model = sentencepiece.SentencePieceProcessor(model_file=spec.path)
-        return lambda document: model.encode(document) + closing
+        return sentencepiece.SentencePieceProcessor(model_file=spec.path).encode
     if spec.kind == "tiktoken":
         import tiktoken
         from tiktoken.load import load_tiktoken_bpe
         ranks = load_tiktoken_bpe(spec.path)
-        model = tiktoken.Encoding("job", pat_str=PIECES, mergeable_ranks=ranks, special_tokens={})
-        return lambda document: model.encode_ordinary(document) + closing
+        return tiktoken.Encoding("job", pat_str=PIECES, mergeable_ranks=ranks, special_tokens={}).encode_ordinary
     from transformers import AutoTokenizer
-    model = AutoTokenizer.from_pretrained(spec.path)
-    return lambda document: model.encode(document, add_special_tokens=False) + closing
+    return AutoTokenizer.from_pretrained(spec.path).encode
 
 
 def end_of_document(data):
