@@ -85,3 +85,16 @@ func TestMPTPositions(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyHeads: latent attention has no heads of keys to be told of.
+func TestKeyHeads(t *testing.T) {
+	for says, want := range map[string]float64{`"model_type": "deepseek_v3", "kv_lora_rank": 512`: 0, `"model_type": "llama"`: 4} {
+		d, err := read(t, `{"num_hidden_layers": 4, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 1000, `+says+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Float("model.kv_heads"); got != want {
+			t.Errorf("%s: %v heads of keys, want %v", says, got, want)
+		}
+	}
+}

@@ -21,6 +21,7 @@ var readers = map[string]func(*reading, tree.Member) outcome{
 	"expertSize":   (*reading).expertSize,
 	"frequency":    (*reading).frequency,
 	"interval":     (*reading).interval,
+	"keyHeads":     (*reading).keyHeads,
 	"layerKinds":   (*reading).layerKinds,
 	"method":       (*reading).method,
 	"mptAttention": (*reading).mptAttention,
@@ -147,6 +148,19 @@ func (r *reading) parallel(m tree.Member) outcome {
 		return unknown("attention and MLP stand side by side (parallel residual)")
 	}
 	return left("attention comes before the MLP, as in every model of the language")
+}
+
+// keyHeads leaves the heads of keys out of latent attention, whose keys are made of one
+// vector for all heads, whatever a configuration says beside it.
+func (r *reading) keyHeads(m tree.Member) outcome {
+	if r.integer("kv_lora_rank") > 0 {
+		return left("latent attention makes a key for every head")
+	}
+	if n, ok := m.Int(); ok {
+		r.set("model.kv_heads", n, m)
+		return outcome{}
+	}
+	return unknown("no number of heads")
 }
 
 func (r *reading) multiQuery(m tree.Member) outcome {
