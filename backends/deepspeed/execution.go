@@ -231,15 +231,15 @@ func (v version) execution(fam *family) *execution.Table[written] {
 		Instead: "What ndc emits keeps Adam's moments in fp32.",
 	}, {
 		Option: "attention",
-		Fill: func(j *job.Job, _ *plan.Layout, x *plan.Execution) {
-			x.Attention = j.Execution.Attention.Or(defaultAttention(fam, j))
+		Fill: func(j *job.Job, l *plan.Layout, x *plan.Execution) {
+			x.Attention = j.Execution.Attention.Or(defaultAttention(fam, j, l))
 		},
 		Instead: "transformers runs attention \"flash\" as torch's scaled dot product attention.",
 		Conflicts: []target.Rule{
 			{ID: ReasonAttention, Reason: "this kernel lacks sinks or soft-caps that the model has, or grouped queries in fp32 or before compute capability 8.0, or does not go with Ulysses",
 				Breaks: func(f *target.Facts) bool {
 					unfused := f.Exec.Attention == attentionUnfused
-					return !unfused && !fam.fused(f.Job) || unfused && f.Layout.ContextParallel > 1
+					return !unfused && !fam.fused(f.Job, f.Layout) || unfused && f.Layout.ContextParallel > 1
 				}},
 		},
 		Becomes: written{value: func(x *plan.Execution) any {
@@ -284,8 +284,8 @@ func reducesBehind(j *job.Job, l *plan.Layout, gradient string, offload bool) bo
 	return l.ZeroStage > 1 || l.ZeroStage == 1 && (j.Training.Precision != "bf16" || gradient != "fp32" || offload)
 }
 
-func defaultAttention(f *family, j *job.Job) string {
-	if f.fused(j) {
+func defaultAttention(f *family, j *job.Job, l *plan.Layout) string {
+	if f.fused(j, l) {
 		return attentionFlash
 	}
 	return attentionUnfused

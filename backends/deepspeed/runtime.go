@@ -1,6 +1,7 @@
 package deepspeed
 
 import (
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -65,10 +66,11 @@ func sdpa(j *job.Job) string {
 
 // fused says that torch has a kernel for the job's attention that keeps no scores.
 // FlashAttention alone takes grouped queries as transformers hands them over where there
-// is no mask (integrations/sdpa_attention.py, use_gqa_in_sdpa).
-func (f *family) fused(j *job.Job) bool {
+// is no mask (integrations/sdpa_attention.py, use_gqa_in_sdpa). Ulysses runs with this
+// attention alone, whose scores are not counted where torch keeps them.
+func (f *family) fused(j *job.Job, l *plan.Layout) bool {
 	m, d := &j.Model.Attention, &j.Training.Data
-	return f.sdpa && (sdpa(j) == "sdpa" || m.KVHeads == m.Heads || d.DocumentMask || d.ResetPositionIDs)
+	return f.sdpa && (sdpa(j) == "sdpa" || m.KVHeads == m.Heads || d.DocumentMask || d.ResetPositionIDs || l.ContextParallel > 1)
 }
 
 // buckets are the sizes that every emitted configuration states, in elements.
