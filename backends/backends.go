@@ -1,5 +1,5 @@
-// Package backends is what the emitters have in common: the Backend interface
-// and the files they produce. An emitter turns a Job and its Plan into
+// Package backends is what the emitters have in common: the Backend interface,
+// the files they produce, and what they all take of torch. An emitter turns a Job and its Plan into
 // Artifacts; it never searches, reads HCL or touches the disk. The frameworks
 // live in the packages megatron, torchtitan and deepspeed, which never import
 // one another; shared text generation is in render and slurm, shared option

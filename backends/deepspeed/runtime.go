@@ -1,6 +1,7 @@
 package deepspeed
 
 import (
+	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -31,7 +32,7 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 		Layers: runtime.Layers{Implementation: "transformers", SeparateProjections: true, SeparateGate: true,
 			FP32Norm: j.Model.Norm.Kind == "rmsnorm", // models/llama/modeling_llama.py, LlamaRMSNorm; LayerNorm is torch's, one kernel (models/gpt2/modeling_gpt2.py)
 		},
-		Attention: runtime.Attention{Flash: sdpa(j), Fused: "fused"},
+		Attention: runtime.Attention{Flash: backends.SDPA(j), Fused: "fused"},
 		Experts:   runtime.Experts{FP32Combine: true, BalancesParts: true},
 		Recompute: runtime.Recompute{StopsEarly: true}, // train.py checkpoints with use_reentrant=False
 		Loss: runtime.Loss{
@@ -51,26 +52,13 @@ func (v version) runtime(j *job.Job) runtime.Runtime {
 	return r
 }
 
-// sdpa is the kernel of torch.nn.functional.scaled_dot_product_attention, which has
-// FlashAttention in 16 bits and from compute capability 8.0 on
-// (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, check_sm_version).
-func sdpa(j *job.Job) string {
-	switch {
-	case j.Training.Precision == "fp32":
-		return "memory_efficient_fp32"
-	case j.Cluster.GPU.Capability() < 8:
-		return "memory_efficient"
-	}
-	return "sdpa"
-}
-
 // fused says that torch has a kernel for the job's attention that keeps no scores.
 // FlashAttention alone takes grouped queries as transformers hands them over where there
 // is no mask (integrations/sdpa_attention.py, use_gqa_in_sdpa). Ulysses runs with this
 // attention alone, whose scores are not counted where torch keeps them.
 func (f *family) fused(j *job.Job, l *plan.Layout) bool {
 	m, d := &j.Model.Attention, &j.Training.Data
-	return f.sdpa && (sdpa(j) == "sdpa" || m.KVHeads == m.Heads || d.DocumentMask || d.ResetPositionIDs || l.ContextParallel > 1)
+	return f.sdpa && (backends.SDPA(j) == "sdpa" || m.KVHeads == m.Heads || d.DocumentMask || d.ResetPositionIDs || l.ContextParallel > 1)
 }
 
 // buckets are the sizes that every emitted configuration states, in elements.

@@ -1,6 +1,7 @@
 package torchtitan
 
 import (
+	"github.com/ndc-dev/ndc/backends"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -43,12 +44,8 @@ func (v *version) runtime(f *family, j *job.Job) runtime.Runtime {
 
 // own022 is what is particular to TorchTitan 0.2.2.
 func own022(r *runtime.Runtime, f *family, j *job.Job) {
-	switch { // torch.nn.functional.scaled_dot_product_attention, whose FlashAttention has 16 bits
-	case flexes022(f, j):
-	case j.Training.Precision == "fp32":
-		r.Attention.Flash = "memory_efficient_fp32"
-	default:
-		r.Attention.Flash = "sdpa"
+	if !flexes022(f, j) {
+		r.Attention.Flash = backends.SDPA(j)
 	}
 	r.Recompute.KeepsReduceScatter = true
 	r.Recompute.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py

@@ -99,6 +99,11 @@ func TestAttentionKernel(t *testing.T) {
 			if got := v.runtime(f, &wide).Attention.Flash; got != "memory_efficient_fp32" {
 				t.Errorf("%s in fp32: timed as %s", c.version, got)
 			}
+			old := *j
+			old.Cluster.GPU.ComputeCapability = "7.0" // FlashAttention begins with 8.0
+			if got := v.runtime(f, &old).Attention.Flash; !flexes022(f, &old) && got != "memory_efficient" {
+				t.Errorf("%s on 7.0: timed as %s", c.version, got)
+			}
 		}
 		if c.version == "0.3.0" || f.module == "gpt_oss" {
 			continue
