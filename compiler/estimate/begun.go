@@ -22,6 +22,7 @@ type begunKey struct {
 type begun struct {
 	builder builder
 	blocks  []blockTimes
+	again   []exchange
 	stream  stream
 }
 
@@ -41,9 +42,9 @@ func (b *builder) resume(kind int, s *stream) int {
 	if known == nil {
 		return 0
 	}
-	l, x, g, blocks := b.l, b.x, b.g, b.blocks
+	l, x, g, blocks, again := b.l, b.x, b.g, b.blocks, b.again
 	*b, *s = known.builder, known.stream
-	b.l, b.x, b.g, b.blocks = l, x, g, append(blocks, known.blocks...)
+	b.l, b.x, b.g, b.blocks, b.again = l, x, g, append(blocks, known.blocks...), append(again, known.again...)
 	return len(known.blocks)
 }
 
@@ -53,7 +54,7 @@ func (b *builder) halt(kind, done int, s *stream) {
 	if all := b.e.arch.Kinds()[kind].Blocks; done == len(all) || b.experts > 0 || all[done] != job.ExpertsBlock {
 		return
 	}
-	known := &begun{builder: *b, blocks: slices.Clone(b.blocks), stream: *s}
-	known.builder.l, known.builder.x, known.builder.g, known.builder.blocks = nil, nil, nil, nil
+	known := &begun{builder: *b, blocks: slices.Clone(b.blocks), again: slices.Clone(b.again), stream: *s}
+	known.builder.l, known.builder.x, known.builder.g, known.builder.blocks, known.builder.again = nil, nil, nil, nil, nil
 	b.e.begun[b.begunKey(kind)] = known
 }

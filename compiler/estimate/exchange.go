@@ -53,7 +53,7 @@ func (b *builder) tensorBlock(block *blockTimes) {
 	g, column, row := b.g.tensor, block.column, block.row
 	at, bytes, scatter, behind := b.leave(row)
 	if !b.l.SequenceParallel {
-		b.put(at, bytes, scatter, behind)
+		b.putRepeated(block.out, at, 1, bytes, scatter, behind)
 		n := 1
 		if b.e.runtime.TensorParallel.ReducesEachColumn {
 			n = block.columns
@@ -76,8 +76,8 @@ func (b *builder) tensorBlock(block *blockTimes) {
 		b.spend(copies, copies)
 	}
 	gather := g.AllGather(gathered)
-	b.put(collectiveTensorGather, gathered, gather, b.pipelined(gather, column))
-	b.put(at, bytes, scatter, behind)
+	b.putRepeated(block.in, collectiveTensorGather, 1, gathered, gather, b.pipelined(gather, column))
+	b.putRepeated(block.out, at, 1, bytes, scatter, behind)
 	b.putBackward(collectiveTensorGather, gathered, gather, b.pipelined(gather, row))
 	if !b.e.runtime.TensorParallel.Overlaps {
 		b.putBackward(collectiveTensorScatter, bytes, scatter, b.pipelined(scatter, column))
@@ -123,15 +123,17 @@ func slowed(t, compute units.Seconds, lost units.Ratio) units.Seconds {
 
 // put adds a collective of the forward, of which hidden runs behind compute.
 func (b *builder) put(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
-	b.fwd[lineOf(c)] += t - hidden
-	b.collectives.put(c, bytes, t, t-hidden)
-	b.first.put(c, bytes, t, t-hidden)
+	b.putRepeated(0, c, 1, bytes, t, hidden)
 }
 
-// more says that what was just put are so many calls more than one.
-func (b *builder) more(c collectiveKind, calls int) {
-	b.collectives[c].calls += calls
-	b.first[c].calls += calls
+// putRepeated is put for some calls that selective recompute of modules runs again.
+func (b *builder) putRepeated(m plan.Modules, c collectiveKind, calls int, bytes units.Bytes, t, hidden units.Seconds) {
+	b.fwd[lineOf(c)] += t - hidden
+	b.collectives.repeated(c, calls, bytes, t, t-hidden)
+	b.first.repeated(c, calls, bytes, t, t-hidden)
+	if m != 0 {
+		b.again = append(b.again, exchange{modules: m, at: c, calls: calls, bytes: bytes, t: t, exposed: t - hidden})
+	}
 }
 
 // putBackward is put for the backward.
@@ -157,7 +159,7 @@ func lineOf(c collectiveKind) line {
 // collects keys and values before and scatters their gradients after; ulysses
 // exchanges heads for tokens around the core, twice each way (Liu et al. 2023,
 // arXiv:2310.01889; Jacobs et al. 2023, arXiv:2309.14509).
-func (b *builder) contextParallel(c *program.CoreAttention, forward, backward units.Seconds) {
+func (b *builder) contextParallel(c *program.CoreAttention, m plan.Modules, forward, backward units.Seconds) {
 	g := b.g.context
 	n := g.Size()
 	if n <= 1 {
@@ -169,17 +171,16 @@ func (b *builder) contextParallel(c *program.CoreAttention, forward, backward un
 	case "ulysses", "hierarchical":
 		qo := units.Bytes(tokens * 2 * float64(c.Heads*(c.QKDim+c.VDim)))
 		t := g.AllToAll(kv + qo)
-		b.put(collectiveContextExchange, kv+qo, t, 0)
+		b.putRepeated(m, collectiveContextExchange, 1, kv+qo, t, 0)
 		b.putBackward(collectiveContextExchange, kv+qo, t, 0)
 	case "all_gather":
 		all := kv * units.Bytes(n)
-		b.put(collectiveContextGather, all, g.AllGather(all), 0)
+		b.putRepeated(m, collectiveContextGather, 1, all, g.AllGather(all), 0)
 		b.putBackward(collectiveContextGather, all, g.ReduceScatter(all), 0)
 	default:
 		steps := units.Seconds(n - 1)
 		t := g.PointToPoint(kv)
-		b.put(collectiveContextRing, kv*units.Bytes(n-1), steps*t, b.behind(steps*t, steps*forward/units.Seconds(n)))
-		b.more(collectiveContextRing, n-2)
+		b.putRepeated(m, collectiveContextRing, n-1, kv*units.Bytes(n-1), steps*t, b.behind(steps*t, steps*forward/units.Seconds(n)))
 		t = g.PointToPoint(2 * kv)
 		b.putBackward(collectiveContextRing, 2*kv*units.Bytes(n-1), steps*t, b.behind(steps*t, steps*backward/units.Seconds(n)))
 		b.collectives[collectiveContextRing].calls += n - 2
@@ -210,10 +211,10 @@ func (b *builder) expertParallel() {
 		bytes := units.Bytes(float64(b.e.routed(b.l)) * row)
 		t := b.g.expertTensor.AllGather(bytes)
 		s := b.g.expertTensor.ReduceScatter(bytes)
-		for _, put := range []func(collectiveKind, units.Bytes, units.Seconds, units.Seconds){b.put, b.putBackward} {
-			put(collectiveExpertTensorGather, bytes, t, 0)
-			put(collectiveExpertTensorScatter, bytes, s, 0)
-		}
+		b.putRepeated(plan.ModuleMoE, collectiveExpertTensorGather, 1, bytes, t, 0)
+		b.putRepeated(plan.ModuleMoE, collectiveExpertTensorScatter, 1, bytes, s, 0)
+		b.putBackward(collectiveExpertTensorGather, bytes, t, 0)
+		b.putBackward(collectiveExpertTensorScatter, bytes, s, 0)
 	}
 	if g.Size() <= 1 {
 		return
@@ -233,7 +234,7 @@ func (b *builder) expertParallel() {
 	sync := b.sync()
 	for range 2 { // dispatch and combine
 		behind, behindB := b.hiding(once)
-		b.put(at, bytes, once+sync/2, behind)
+		b.putRepeated(plan.ModuleMoE, at, 1, bytes, once+sync/2, behind)
 		b.putBackward(at, bytes, once, behindB)
 	}
 }
@@ -340,6 +341,5 @@ func (b *builder) headReduce(vocabulary int) {
 		return
 	}
 	row := units.Bytes(b.tokens * 4)
-	b.put(collectiveTensorReduce, 3*row, 3*g.AllReduce(row), 0)
-	b.more(collectiveTensorReduce, 2)
+	b.putRepeated(0, collectiveTensorReduce, 3, 3*row, 3*g.AllReduce(row), 0)
 }

@@ -66,6 +66,7 @@ type builder struct {
 
 	blocks   []blockTimes
 	repeated [16]units.Seconds // forward of what each module of selective recompute repeats
+	again    []exchange        // and its collectives
 	experts  int               // of a rank
 	// last is what follows the last tensor that the backward pass needs, where the
 	// layer ends with a linear operation whose output is reduced.
@@ -73,10 +74,21 @@ type builder struct {
 	reduces bool
 }
 
+// exchange is a collective of the forward, which selective recompute of its
+// modules runs again.
+type exchange struct {
+	modules    plan.Modules
+	at         collectiveKind
+	calls      int
+	bytes      units.Bytes
+	t, exposed units.Seconds
+}
+
 // blockTimes is what the collectives over the tensor group around a block stand
 // beside.
 type blockTimes struct {
 	gathers     bool
+	in, out     plan.Modules  // that run what stands before and after the block again
 	column, row units.Seconds // forward of the GEMMs after a gather and before a reduction
 	columns     int           // GEMMs whose output is not reduced
 }
@@ -209,7 +221,7 @@ func (t *layerTable) build(b *builder, layer program.Layer, kind int, base bool)
 func (e *Evaluator) start(l *plan.Layout, x *plan.Execution, g *groups, base bool) *builder {
 	s := program.ShapeOf(l)
 	b := &e.builder
-	*b = builder{e: e, l: l, x: x, g: g, dtype: e.quantised, tokens: float64(e.arch.Tokens(&s)), blocks: b.blocks[:0]}
+	*b = builder{e: e, l: l, x: x, g: g, dtype: e.quantised, tokens: float64(e.arch.Tokens(&s)), blocks: b.blocks[:0], again: b.again[:0]}
 	if base {
 		b.dtype = e.base
 	}
@@ -264,7 +276,7 @@ func (b *builder) finish(kind int, r plan.Recompute) pass {
 	case plan.RecomputeSelective:
 		again := b.selective()
 		p.lines[lineRecompute] = again
-		p.backward += again
+		p.backward += again + b.exchanged(&p)
 	}
 	if b.x.OffloadActivations {
 		b.offload(&p, kind)
@@ -317,6 +329,19 @@ func (b *builder) selective() units.Seconds {
 			t += (b.fwd[lineLinear]+b.fwd[lineExperts])/2 + b.fwd[lineMemoryBound]
 		} else {
 			t += b.repeated[moduleIndex(m)]
+		}
+	}
+	return t
+}
+
+// exchanged adds the collectives of the modules that are recomputed to a pass, and
+// is what of them is exposed.
+func (b *builder) exchanged(p *pass) (t units.Seconds) {
+	for i := range b.again {
+		if a := &b.again[i]; a.modules&b.l.RecomputeModules != 0 {
+			p.lines[lineOf(a.at)] += a.exposed
+			p.collectives.repeated(a.at, a.calls, a.bytes, a.t, a.exposed)
+			t += a.exposed
 		}
 	}
 	return t

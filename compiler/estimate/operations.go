@@ -45,14 +45,15 @@ func (b *builder) multiply(o *program.Operation, block *blockTimes) {
 	b.weight += t.WeightGradient
 	b.repeat(o.Modules, t.Forward)
 	if o.Kind == program.GroupedLinear && b.wholeInput() {
-		block.gathers = true
+		block.gathers, block.in, block.out = true, o.Modules, o.Modules
 	}
 	if o.Before == program.TensorGather {
-		block.gathers = true
+		block.gathers, block.in = true, o.Modules
 		block.column += t.Forward
 	}
 	b.last, b.reduces = pass{}, o.After == program.TensorReduce
 	if b.reduces {
+		block.out = o.Modules
 		block.row += t.Forward
 		b.last.lines[at] = t.Forward
 	} else {
@@ -155,7 +156,7 @@ func (b *builder) attention(o *program.Operation) {
 	b.fwd[lineAttention] += f
 	b.bwd[lineAttention] += w
 	b.repeat(o.Modules, f)
-	b.contextParallel(c, f, w)
+	b.contextParallel(c, o.Modules, f, w)
 }
 
 // flash1 is the rate of the first FlashAttention over the second's.
