@@ -52,22 +52,27 @@ func (b *builder) leave(row units.Seconds) (at collectiveKind, bytes units.Bytes
 func (b *builder) tensorBlock(block *blockTimes) {
 	g, column, row := b.g.tensor, block.column, block.row
 	at, bytes, scatter, behind := b.leave(row)
+	width := block.width
+	if block.whole {
+		width = b.e.model.HiddenSize
+	}
+	entering := units.Bytes(b.tokens * 2 * float64(width))
 	if !b.l.SequenceParallel {
 		b.putRepeated(block.out, at, 1, bytes, scatter, behind)
-		n := 1
+		n, reduce := 1, g.AllReduce(entering)
 		if b.e.runtime.TensorParallel.ReducesEachColumn {
 			n = block.columns
 		}
 		for range n {
 			hidden := units.Seconds(0)
 			if b.e.runtime.TensorParallel.Overlaps { // behind the weight gradient
-				hidden = b.behind(scatter, column)
+				hidden = b.behind(reduce, column)
 			}
-			b.putBackward(at, bytes, scatter, hidden)
+			b.putBackward(at, entering, reduce, hidden)
 		}
 		return
 	}
-	gathered := bytes
+	gathered := entering
 	if b.gathersQuantised() {
 		gathered /= 2
 	}
@@ -78,15 +83,21 @@ func (b *builder) tensorBlock(block *blockTimes) {
 	gather := g.AllGather(gathered)
 	b.putRepeated(block.in, collectiveTensorGather, 1, gathered, gather, b.pipelined(gather, column))
 	b.putRepeated(block.out, at, 1, bytes, scatter, behind)
-	b.putBackward(collectiveTensorGather, gathered, gather, b.pipelined(gather, row))
+	left := bytes
+	if b.gathersQuantised() {
+		left /= 2
+	}
+	returned := g.AllGather(left)
+	b.putBackward(collectiveTensorGather, left, returned, b.pipelined(returned, row))
+	scatter = g.ReduceScatter(entering)
 	if !b.e.runtime.TensorParallel.Overlaps {
-		b.putBackward(collectiveTensorScatter, bytes, scatter, b.pipelined(scatter, column))
+		b.putBackward(collectiveTensorScatter, entering, scatter, b.pipelined(scatter, column))
 		return
 	}
 	// The input is gathered again behind the input gradient, the gradient scattered
 	// behind the weight gradient.
-	b.putBackward(collectiveTensorGather, bytes, gather, b.behind(gather, column))
-	b.putBackward(collectiveTensorScatter, bytes, scatter, b.behind(scatter, column))
+	b.putBackward(collectiveTensorGather, entering, gather, b.behind(gather, column))
+	b.putBackward(collectiveTensorScatter, entering, scatter, b.behind(scatter, column))
 }
 
 // pipelined is the part of a collective that hides inside the GEMM it is cut

@@ -88,6 +88,8 @@ type exchange struct {
 // beside.
 type blockTimes struct {
 	gathers     bool
+	whole       bool          // routed experts read what is gathered
+	width       int           // per token, of what linear operations gather
 	in, out     plan.Modules  // that run what stands before and after the block again
 	column, row units.Seconds // forward of the GEMMs after a gather and before a reduction
 	columns     int           // GEMMs whose output is not reduced

@@ -45,10 +45,11 @@ func (b *builder) multiply(o *program.Operation, block *blockTimes) {
 	b.weight += t.WeightGradient
 	b.repeat(o.Modules, t.Forward)
 	if o.Kind == program.GroupedLinear && b.wholeInput() {
-		block.gathers, block.in, block.out = true, o.Modules, o.Modules
+		block.gathers, block.whole, block.in, block.out = true, true, o.Modules, o.Modules
 	}
 	if o.Before == program.TensorGather {
 		block.gathers, block.in = true, o.Modules
+		block.width += o.Gathered
 		block.column += t.Forward
 	}
 	b.last, b.reduces = pass{}, o.After == program.TensorReduce

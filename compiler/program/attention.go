@@ -56,7 +56,7 @@ func (b *builder) projectQKV(h headWidths) {
 		projected *= 2
 	}
 	gemm := GEMM{M: int(b.tokens), N: projected + 2*kv, K: m.HiddenSize, Groups: 1, Count: 1}
-	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, Before: TensorGather, GEMM: gemm}
+	o := Operation{Name: "attention.qkv", Component: Attention, Weights: weights, Before: TensorGather, Gathered: m.HiddenSize, GEMM: gemm}
 	switch {
 	case b.a.Layers.FusedQKV:
 		b.write(&o, b.tokens*(h.q+2*int64(kv))*element)

@@ -128,7 +128,7 @@ func (b *builder) whole() int64 { return b.tokens * int64(b.m.HiddenSize) * b.a.
 // those of a chunk at a time with a loss in chunks.
 func (b *builder) output(vocabulary int, l *logits) {
 	rows := vocabulary / b.a.TensorParallel.HeadParts(b.s.TensorParallel)
-	o := Operation{Name: "output", Component: Ends, Before: TensorGather, GEMM: GEMM{M: int(b.tokens), N: rows, K: b.m.HiddenSize, Groups: 1, Count: 1}}
+	o := Operation{Name: "output", Component: Ends, Before: TensorGather, Gathered: b.m.HiddenSize, GEMM: GEMM{M: int(b.tokens), N: rows, K: b.m.HiddenSize, Groups: 1, Count: 1}}
 	if n := int64(b.a.LossChunks); n > 1 {
 		o.Backward = l.base/n*b.heads() + l.collected + b.whole()/n
 		b.add(o)

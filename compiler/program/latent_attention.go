@@ -8,8 +8,9 @@ import (
 // latentAttention lists multi-head latent attention: the compressed latents
 // before and after their norms, then query, key and value per head. The down
 // projections run on the sequence shard and, like the norms of the latents, are
-// replicated over the tensor group; the up projections run on all tokens and are
-// cut by heads.
+// replicated over the tensor group; the up projections gather the latents, run on
+// all tokens and are cut by heads. An engine that keeps what it gathers gathers the
+// stream instead, and projects all of it on every rank.
 func (b *builder) latentAttention() {
 	m, x, tp := b.m, b.m.Attention.MLA, b.s.TensorParallel
 	b.open("attention")
@@ -47,8 +48,11 @@ func (b *builder) latentQuery(h headWidths) {
 	up := Operation{Name: "attention.q", Component: Attention,
 		Weights: b.weights(matrix("attention.q.weight", TensorSharded, width, m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.tokens), N: int(h.q), K: m.HiddenSize, Groups: 1, Count: 1},
-		Before:  TensorGather}
+		Before:  TensorGather, Gathered: m.HiddenSize}
 	if x.QLoraRank > 0 {
+		if !b.a.Layers.KeepsGathered {
+			up.Gathered = x.QLoraRank
+		}
 		b.down("attention.q", x.QLoraRank, 0)
 		up.Name, up.Modules, up.GEMM.K = "attention.q_up", plan.ModuleLatentUp, x.QLoraRank
 		up.Weights = b.weights(matrix("attention.q_up.weight", TensorSharded, width, x.QLoraRank))
@@ -65,6 +69,9 @@ func (b *builder) latentKeyValue(h headWidths) {
 		Weights: b.weights(matrix("attention.kv_up.weight", TensorSharded, m.Attention.Heads*(x.QKNopeHeadDim+x.VHeadDim), x.KVLoraRank)),
 		GEMM:    GEMM{M: int(b.tokens), N: int(h.count) * (x.QKNopeHeadDim + x.VHeadDim), K: x.KVLoraRank, Groups: 1, Count: 1},
 		Before:  TensorGather}
+	if !b.a.Layers.KeepsGathered {
+		o.Gathered = x.KVLoraRank + x.QKRopeHeadDim
+	}
 	bytes := b.tokens * (h.count*int64(x.QKNopeHeadDim) + h.v) * element
 	if b.a.Attention.ViewsValue {
 		b.writeKept(&o, plan.ModuleLatentUp, bytes)
@@ -81,7 +88,7 @@ func (b *builder) down(name string, rank, rotated int) {
 	n := b.latents() * int64(rank)
 	o := Operation{Name: name + "_down", Component: Attention,
 		Weights: append(b.weights(matrix(name+"_down.weight", Replicated, rank+rotated, b.m.HiddenSize)), b.normWeights(name+"_norm", rank)...),
-		GEMM:    GEMM{M: int(b.local), N: rank + rotated, K: b.m.HiddenSize, Groups: 1, Count: 1}}
+		GEMM:    GEMM{M: int(b.latents()), N: rank + rotated, K: b.m.HiddenSize, Groups: 1, Count: 1}}
 	b.writeKept(&o, 0, (n+b.latents()*int64(rotated))*b.a.Types.Compute)
 	b.keep(&o, plan.ModuleLatentUp, b.asInput(n))
 	b.add(o)

@@ -29,7 +29,7 @@ func (b *builder) mixer(x *mixer) {
 	in := Operation{Name: x.name + ".in", Component: Mixer,
 		Weights: b.weights(matrix(x.name+".in.weight", TensorSharded, x.projected, m.HiddenSize)),
 		GEMM:    GEMM{M: int(b.tokens), N: x.projected / b.s.TensorParallel, K: m.HiddenSize, Groups: 1, Count: 1},
-		Before:  TensorGather}
+		Before:  TensorGather, Gathered: m.HiddenSize}
 	b.writeKept(&in, 0, local(x.projected)*element)
 	b.add(in)
 	convolution := Operation{Name: x.name + ".convolution", Kind: Convolution, Component: Mixer, Elements: float64(local(x.convolved)),

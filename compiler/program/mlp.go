@@ -33,7 +33,7 @@ func (b *builder) feedForward(names *feedForwardNames, c Component, modules plan
 	local := width / b.s.TensorParallel
 	in := Operation{Name: names.in, Component: c, Modules: modules,
 		GEMM:   GEMM{M: int(b.tokens), N: local * up, K: m.HiddenSize, Groups: 1, Count: 1},
-		Before: TensorGather}
+		Before: TensorGather, Gathered: m.HiddenSize}
 	b.separate(&in, local)
 	for range up {
 		b.writeKept(&in, modules, f*element).Resident = true

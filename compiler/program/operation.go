@@ -77,6 +77,9 @@ type Operation struct {
 	Weights []Weight
 	// Before and After are what the operation waits for and what waits for it.
 	Before, After Collective
+	// Gathered is the width per token of what TensorGather gathers, in elements; 0
+	// where an operation before it in its block has gathered the same.
+	Gathered int
 
 	GEMM GEMM          // of Linear and GroupedLinear
 	Core CoreAttention // of AttentionCore
