@@ -138,6 +138,32 @@ func TestInside(t *testing.T) {
 	}
 }
 
+// TestCutLinks: of an H800's NVLink, 8 links of the H100's 18, everything but all-reduce
+// gets 80 %, whole links what was measured; none gets more than whole links would give.
+func TestCutLinks(t *testing.T) {
+	bus := func(nvlink float64, op Operation) float64 {
+		c := with(cluster("h800", "9.0", 8, 8, nvlink), "infiniband", 8, 400)
+		c.GPU.Catalog = "h800"
+		g := NewTopology(&c).Group(8, 1)
+		const bytes = 1 << 40 // latencies vanish
+		t := map[Operation]units.Seconds{AllReduce: g.AllReduce(bytes), AllGather: g.AllGather(bytes), ReduceScatter: g.ReduceScatter(bytes), AllToAll: g.AllToAll(bytes)}[op]
+		return Volume(op, 8) * bytes / float64(t) / 1e9
+	}
+	for op, most := range map[Operation]float64{AllGather: 160, ReduceScatter: 160, AllToAll: 160, AllReduce: bus(450, AllReduce) * 200 / 450} {
+		if got := bus(200, op); math.Abs(got/most-1) > 1e-3 {
+			t.Errorf("%s over 200 GB/s: %.0f GB/s, want %.0f", op, got, most)
+		}
+		last := 0.0
+		for nvlink := 50.0; nvlink <= 900; nvlink += 50 {
+			got := bus(nvlink, op)
+			if got < last || nvlink <= 450 && got > bus(450, op)*(1+1e-9) {
+				t.Errorf("%s over %g GB/s: %.0f GB/s after %.0f", op, nvlink, got, last)
+			}
+			last = got
+		}
+	}
+}
+
 func TestLocal(t *testing.T) {
 	for _, c := range []struct{ size, stride, block, want int }{
 		{8, 1, 8, 8}, {4, 2, 8, 4}, {2, 8, 8, 1}, {16, 1, 8, 8}, {16, 4, 8, 2}, {64, 1, 72, 8},

@@ -65,13 +65,19 @@ func (t *Topology) inside(op Operation, s shape) price {
 }
 
 // insideBandwidth is the bus bandwidth among the members of one island, the
-// measured one scaled by the ratio of the links.
+// measured one scaled by the ratio of the links. What the multiprocessors move through
+// whole links keeps up with links of which some are cut off, as far as those carry.
+// All-reduce, which the switches sum, does not.
 func (t *Topology) insideBandwidth(op Operation, s shape) float64 {
 	if !s.nvlink {
 		return t.pcie * pcie().efficiency(op)
 	}
 	c := t.curves.at(op, s.local)
-	return c.Bandwidth * t.nvlink / t.curves.nvlink
+	scaled := c.Bandwidth * t.nvlink / t.curves.nvlink
+	if t.nvlink < t.curves.nvlink && op != AllReduce {
+		return math.Max(scaled, math.Min(c.Bandwidth, cutShare()*t.nvlink))
+	}
+	return scaled
 }
 
 // overPCIe prices a collective through the host's PCIe switches.

@@ -78,6 +78,16 @@ func nearestCurves(c *job.Cluster) *measuredGPU {
 	return best
 }
 
+// cutLink is the line of data/cut.jsonl.
+type cutLink struct {
+	Link   string  `json:"link"`
+	Share  float64 `json:"share"` // of their rate that links carry of which some are cut off
+	Source string  `json:"source"`
+}
+
+// cutShare is what cut-down NVLink carries, as a share of its rate.
+var cutShare = sync.OnceValue(func() float64 { return decode[cutLink]("cut")[0].Share })
+
 // major is the generation of a compute capability such as "9.0".
 func major(capability string) float64 {
 	number, _, _ := strings.Cut(capability, ".")

@@ -94,7 +94,7 @@ func TestRails(t *testing.T) {
 	for _, x := range []struct {
 		nvlink float64
 		want   float64
-	}{{450, 1}, {10, 112.0 / 120 * 40 / (300 * 10.0 / 450)}, {0, (64 + 7.0/8*56) / 64}} {
+	}{{450, 1}, {10, 112.0 / 120 * 40 / (0.8 * 10)}, {0, (64 + 7.0/8*56) / 64}} {
 		with := func(rails int) Group {
 			c := with(cluster("h100_sxm", "9.0", 8, 8, x.nvlink), "infiniband", 8, 400)
 			c.Nodes, c.Network.GPUsPerPod, c.Network.Oversubscription, c.Network.Rails = 16, 64, 1, rails
