@@ -20,6 +20,7 @@ import (
 	"github.com/ndc-dev/ndc/intake/huggingface"
 	"github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/intake/settings"
+	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang"
 )
@@ -71,6 +72,7 @@ var readers = []reader{
 	{name: "a configuration of accelerate for DeepSpeed", is: isAccelerate, read: readAccelerate},
 	{name: "run.json of ndc's training program for DeepSpeed", is: isRun, read: readRun},
 	{name: "a configuration of Megatron-Bridge, as its dry run or a log prints it", is: isBridge, read: readBridge},
+	{name: "a recipe of Megatron-LM, YAML with ARGS or MODEL_ARGS", is: isRecipe, read: readRecipe},
 	{name: "a script for bash or sbatch", is: isScript, read: readScript},
 }
 
@@ -308,6 +310,28 @@ func readBridge(in *intake, f File) error {
 	}
 	in.launch = megatron.Kind
 	return megatron.ReadBridge(in.d, f.Name, in.o.Version, megatron.Bridge(f.Content))
+}
+
+func isRecipe(f File) bool {
+	switch path.Ext(f.Name) {
+	case ".yaml", ".yml":
+		_, _, _, ok := megatron.Recipe(f.Content)
+		return ok
+	}
+	return false
+}
+
+func readRecipe(in *intake, f File) error {
+	if in.launch != "" {
+		return errTwice
+	}
+	in.launch = megatron.Kind
+	c, environment, rest, _ := megatron.Recipe(f.Content)
+	for _, m := range rest {
+		in.d.Find(draft.Finding{Place: draft.Place{File: f.Name, Line: m.Line}, Name: m.Key, Verdict: draft.Left, Why: "no option of the framework"})
+	}
+	in.exports(f.Name, &shell.Script{Exports: environment})
+	return megatron.Read(in.d, f.Name, in.o.Version, c)
 }
 
 // result completes the draft and writes it; nil where the job is too large to be one.

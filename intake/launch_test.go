@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/lang"
 )
@@ -129,6 +131,93 @@ func TestWorkingFolder(t *testing.T) {
 		job := strings.Join(strings.Fields(string(r.Job)), " ")
 		if !strings.Contains(job, want[1]) || strings.Contains(job, "events") != (want[0] == "mapped") {
 			t.Errorf("%s:\n%s", option, r.Job)
+		}
+	}
+}
+
+// TestRecipe: a recipe of Megatron-LM is the job of a script with its options, spelled
+// either way; other sections and switches that are off say nothing, secrets stay out.
+func TestRecipe(t *testing.T) {
+	const script = `#!/bin/bash
+export NCCL_NVLS_ENABLE=0
+export HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz
+pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 \
+  --swiglu --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1.2e-05 --bf16 --num-experts 8 --moe-router-topk 2 --moe-layer-freq '([0]*3+[1]*5)' \
+  --recompute-granularity selective --recompute-modules moe_act layernorm --save ${OUTPUT}/checkpoints
+`
+	const recipe = `DEPENDENCIES:
+  dockerfile: |
+    FROM scratch
+ENV_VARS:
+  NCCL_NVLS_ENABLE: '0'
+  HF_TOKEN: hf_abcdefghijklmnopqrstuvwxyz
+ARGS:
+  num_layers: 8
+  hidden_size: 1024
+  num_attention_heads: 8
+  seq_length: 128
+  max_position_embeddings: 128
+  vocab_size: 512
+  swiglu: true
+  tie_embeddings: null
+  untie_embeddings_and_output_weights: false
+  micro_batch_size: 1
+  global_batch_size: 16
+  train_iters: 10
+  lr: 1.2e-05
+  bf16: true
+  num_experts: 8
+  moe_router_topk: 2
+  moe_layer_freq: ([0]*3+[1]*5)
+  recompute_granularity: selective
+  recompute_modules: [moe_act, layernorm]
+  save: ${OUTPUT}/checkpoints
+`
+	options := regexp.MustCompile(`(?m)^  ([a-z_]+): `)
+	test := options.ReplaceAllStringFunc(strings.Replace(strings.Replace(recipe, "\nARGS:", "\nMODEL_ARGS:", 1), "[moe_act, layernorm]", "moe_act layernorm", 1), func(s string) string {
+		if strings.HasPrefix(s, "  dockerfile") {
+			return s
+		}
+		return "  --" + strings.ReplaceAll(strings.TrimSpace(s), "_", "-") + " "
+	})
+	of := func(name, content string) *Result {
+		r, diags := Import([]File{{Name: name, Content: []byte(content)}}, Options{Cluster: "dgx_h100", Nodes: 1, Job: "r"})
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", name, diags)
+		}
+		return r
+	}
+	lines := regexp.MustCompile(`(run\.sh|[a-z]+\.yaml)( line|:)? ?\d*`)
+	want := of("run.sh", script)
+	for name, content := range map[string]string{"recipe.yaml": recipe, "test.yaml": test} {
+		got := of(name, content)
+		if d := cmp.Diff(lines.ReplaceAllString(string(want.Job), ""), lines.ReplaceAllString(string(got.Job), "")); d != "" {
+			t.Errorf("%s: (-script +recipe)\n%s", name, d)
+		}
+		var left []string
+		for _, f := range got.Findings {
+			if f.Name == "DEPENDENCIES" || f.Name == "HF_TOKEN" {
+				left = append(left, f.Name+" "+string(f.Verdict)+" "+f.Value)
+			}
+		}
+		if len(left) != 2 || strings.Contains(strings.Join(left, " "), "hf_") {
+			t.Errorf("%s: %q", name, left)
+		}
+	}
+}
+
+// TestRefused: what the release refuses is left out, and passed on where none does.
+func TestRefused(t *testing.T) {
+	for version, want := range map[string]bool{"core_v0.18.0": true, "core_v0.18.2": false, "core_v0.19.2": false} {
+		r, diags := Import([]File{{Name: "run.sh", Content: []byte("#!/bin/bash\npretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --vocab-size 512 --micro-batch-size 1 --global-batch-size 16 --train-iters 10 --lr 1e-3 --bf16 --use-flash-attn --cross-entropy-loss-fusion --cross-entropy-fusion-impl te\n")}}, Options{Cluster: "dgx_h100", Version: version})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := strings.Contains(string(r.Job), "--cross-entropy-fusion-impl"); got != want {
+			t.Errorf("%s: passed on is %t, want %t", version, got, want)
+		}
+		if strings.Contains(string(r.Job), "attention ") { // nothing of megatron-core reads --use-flash-attn
+			t.Errorf("%s: %s", version, r.Job)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (a *arguments) checkPlanned(diags *diag.List) {
 			refused = "Megatron-FSDP saves as fsdp_dtensor only. Leave --ckpt-format out, or set execution.fully_sharded = false."
 		case o.name == "--ckpt-format" && a.p.Execution.OverlapOptimizerGather && !slices.Equal(o.values, []string{"torch"}):
 			refused = "A gather behind the optimizer goes with the format torch only, saving or not. Leave --ckpt-format out, or set execution.overlap_optimizer_gather = false."
-		case o.name == "--cross-entropy-fusion-impl" && a.p.Execution.CrossEntropy == "fused" && slices.Equal(o.values, []string{"te"}) && a.v.atLeast(18, 2):
+		case o.name == "--cross-entropy-fusion-impl" && a.p.Execution.CrossEntropy == "fused" && len(o.values) == 1 && Refuses(a.v.name, o.name, o.values[0]):
 			refused = "From core_v0.18.2 on Megatron-LM refuses Transformer Engine's fused cross-entropy, as unstable. Leave --cross-entropy-fusion-impl out, or set execution.cross_entropy = \"unfused\"."
 		}
 		if refused != "" {

@@ -16,6 +16,15 @@ func Tables(release string) (*schema.Table, *schema.Classes) {
 	return v.options, extra.Classes
 }
 
+// Refuses reports whether a release stops at a value that its table offers for an
+// option, as its classes say.
+func Refuses(release, option, value string) bool {
+	class, _ := extra.Of(schema.Option{Names: []string{option}})
+	v, ok := find(release)
+	first, refused := find(class.Refused[value])
+	return ok && refused && v.atLeast(first.minor, first.patch)
+}
+
 // RecomputeModules are the modules that words of --recompute-modules name, in
 // the language's names; false for a word that ndc does not know.
 func RecomputeModules(words []string) ([]string, bool) {

@@ -43,6 +43,9 @@ type Class struct {
 	// Options are the names in this class; one that ends in "*" stands for
 	// all that begin alike and are named nowhere else.
 	Options []string `json:"options"`
+
+	// Refused are values that releases stop at, with the first of these.
+	Refused map[string]string `json:"refused,omitempty"`
 }
 
 // Classes say for every option of every release of a framework whose it is.

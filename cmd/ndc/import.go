@@ -25,8 +25,8 @@ func newImport(stdout, stderr io.Writer) *cobra.Command {
 			return takes(1, 100, "FILES")(c, files)
 		},
 		Long: `Read the config.json of a Hugging Face model, scripts for bash and sbatch that
-launch Megatron-LM, and configurations of TorchTitan (TOML, or the JSON that it
-prints of its Python), DeepSpeed (JSON, or YAML of accelerate) and
+launch Megatron-LM, its recipes (YAML), and configurations of TorchTitan (TOML, or
+the JSON that it prints of its Python), DeepSpeed (JSON, or YAML of accelerate) and
 Megatron-Bridge (YAML, or a log that has it), and write a job in the language.
 Several files describe one job together. What the files do not say becomes a
 variable without a default; what ndc cannot say is listed, line by line, and

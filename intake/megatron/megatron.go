@@ -458,6 +458,10 @@ func (r *reading) pass(o *option, class schema.Class) {
 		r.find(o, draft.Left, "", "the release's default")
 		return
 	}
+	if megatron.Refuses(r.version, o.long, o.first()) {
+		r.find(o, draft.Left, "", r.version+" refuses it: "+class.Why)
+		return
+	}
 	r.passed = append(append(r.passed, o.long), o.texts()...)
 	r.find(o, draft.Passed, "", class.Why)
 }
