@@ -81,6 +81,7 @@ type batchView struct {
 	Header, Summary, ScriptName string
 	ScriptPattern, ScriptWord   render.Word
 	Directives                  []string
+	Foreign                     []string // variables of the allocation that the job was submitted from
 	LogDir                      render.Word
 	EnvFile                     *render.Word
 	Modules                     []render.Word
@@ -119,7 +120,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 	v := batchView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: name,
 		ScriptPattern: render.Literal(name), ScriptWord: render.Literal(name),
-		Directives: directives, LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
+		Directives: directives, Foreign: foreign(directives, overrides[headerPart]), LogDir: logDir(j), Nodes: j.Cluster.Nodes, GPUsPerNode: j.Cluster.GPUsPerNode, WaitSeconds: waitSeconds(j),
 		TasksPerNode: tasksPerNode(j), PerRank: !j.Training.Logging.OneLog, Hang: hang, Spares: spareNodes(j, p, l),
 		NodeCheck: nodeCheckOf(j), Container: container(j),
 		SbatchHeader: overrides["sbatch_header"], BeforeLaunch: overrides["before_launch"], AfterLaunch: overrides["after_launch"],

@@ -222,12 +222,42 @@ func TestUserCodeAndSecrets(t *testing.T) {
 			if got := s.read("cpus"); got != "96\n" {
 				t.Errorf("the task of a node gets %q CPUs, want the fewest of a node", got)
 			}
-			s.trains(t, 101, []string{"SLURM_CPUS_PER_TASK=64"}, s.arguments(t)...)
+			s.asksForCPUs(t)
+			s.trains(t, 200, []string{"SLURM_CPUS_PER_TASK=64"})
 			if got := s.read("cpus"); got != "64\n" {
 				t.Errorf("the task of a node gets %q CPUs, want those asked for", got)
 			}
 		})
 	}
+}
+
+// asksForCPUs builds and submits the job anew, with CPUs of its own.
+func (s *site) asksForCPUs(t *testing.T) {
+	t.Helper()
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "  slurm {\n", "  slurm {\n    cpus_per_task = 64\n", 1))
+	s.build(t)
+	s.submit(t)
+}
+
+// TestSubmittedFromAnAllocation: sbatch hands on what Slurm set in an allocation
+// that it is called in. None of it reaches the job's own steps.
+func TestSubmittedFromAnAllocation(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "bin/srun", "#!/bin/bash\n"+`env | grep ^SLURM_ >"$FAKE/step.env"`+"\n"+slurmCommands["srun"]+"\n")
+	s.trains(t, 100, []string{
+		"SLURM_CPUS_PER_TASK=2", "SLURM_CPUS_PER_GPU=2", "SLURM_MEM_PER_CPU=100", "SLURM_MEM_PER_NODE=1000", "SLURM_GPUS=1", "SLURM_GPUS_PER_NODE=1",
+		"SLURM_CPU_BIND=quiet,mask_cpu:0x3", "SLURM_CPU_BIND_TYPE=mask_cpu:", "SLURM_TRES_PER_TASK=cpu=2", "SLURM_MPI_TYPE=none",
+	})
+	if got := s.read("cpus"); got != "96\n" {
+		t.Errorf("the task of a node gets %q CPUs, want all", got)
+	}
+	env := s.read("step.env")
+	for _, foreign := range []string{"_PER_TASK", "_PER_GPU", "MEM_PER", "SLURM_GPUS", "_BIND"} {
+		if strings.Contains(strings.ReplaceAll(env, "SLURM_JOB_CPUS_PER_NODE", ""), foreign) {
+			t.Errorf("srun sees %s of another allocation:\n%s", foreign, env)
+		}
+	}
+	mustHold(t, "srun's environment", env, "SLURM_JOB_ID=100\n", "SLURM_MPI_TYPE=none\n") // what no allocation sets is the user's
 }
 
 // TestStrictSetup: a user's own set -e ends the node where a line fails.
@@ -345,6 +375,7 @@ func TestHostileWords(t *testing.T) {
 	for _, args := range [][]string{{word}, {"100", word}} {
 		s.refuses(t, "submit it without any", 100, nil, args...)
 	}
+	s.asksForCPUs(t)
 	s.trains(t, 200, []string{"SLURM_RESTART_COUNT=" + word, "SLURM_CPUS_PER_TASK=" + word})
 	if s.read("cpus") != "none\n" || s.read("pwned") != "" {
 		t.Errorf("%q CPUs", s.read("cpus"))

@@ -31,6 +31,7 @@ var chains = []struct {
 	{"BuiltAnew", builtAnew},
 	{"SecretsStayHome", secretsStayHome},
 	{"AllCPUs", allCPUs},
+	{"FromAnAllocation", fromAnAllocation},
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},
 	{"Hangs", hangs},
@@ -153,6 +154,19 @@ func allCPUs(t *testing.T, c *cluster) {
 	s.expectStates(t, "COMPLETED")
 	if n := strings.Count(s.read("starts"), " cpus 16 of 16 "); n != 2 {
 		t.Errorf("%d of 2 nodes got their 16 CPUs:\n%s", n, s.read("starts"))
+	}
+}
+
+// fromAnAllocation: the job is submitted from an interactive allocation, whose CPUs, GPUs and memory are not the job's.
+func fromAnAllocation(t *testing.T, c *cluster) {
+	s := standIn(t, c, "cpus=0", "chain=1")
+	s.do(t, "cd %q && salloc --partition=nodes --nodes=1 --ntasks=2 --cpus-per-task=3 --mem-per-cpu=100 --gpus-per-node=1 sbatch --mem=8000 %q", s.folder, s.script)
+	s.finish(t)
+	s.expectProgress(t, "10", 2)
+	for line := range strings.Lines(s.read("starts")) {
+		if !strings.Contains(line, "gpus 2 cpus 16 of 16 ") {
+			t.Errorf("a node was started as %q", line)
+		}
 	}
 }
 
