@@ -453,6 +453,35 @@ func TestOneJobIsALink(t *testing.T) {
 	}
 }
 
+// TestNumbersBeginAnew: Slurm gives the number of an earlier job to another one
+// when its state is lost. The new job runs its own files, with a successor of its
+// own; a chain that goes on elsewhere keeps its copy.
+func TestNumbersBeginAnew(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "ranks", `mkdir -p "$NDC_RANK_LOGS" && echo old >"$NDC_RANK_LOGS/line"; mkdir -p "$FAKE/checkpoints/megatron" && echo 2000 >"$FAKE/checkpoints/megatron/latest_checkpointed_iteration.txt"`)
+	mustHold(t, "the log", s.trains(t, 100, nil), "the chain ends at step 2000")
+	for _, name := range []string{"ranks", "checkpoints/megatron/latest_checkpointed_iteration.txt"} {
+		if err := os.Remove(filepath.Join(s.folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "1234", "4321", 1))
+	s.build(t)
+	s.submit(t)
+	mustHold(t, "the log", s.trains(t, 100, nil), "runs/100 was the copy of another run of this number, and is moved aside", "link 1 of chain 100 at step 0; next is job 101")
+	mustHold(t, "the ranks' arguments", s.read("arguments"), "\n4321\n")
+	if s.read("submitted") == "" {
+		t.Error("no successor was submitted")
+	}
+	if s.read("out/train/megatron/logs/train_me-100.ranks/start-0/line") != "" {
+		t.Error("the lines of the earlier job's ranks are among this one's")
+	}
+	mustHold(t, "the build", s.build(t), "[chain-alive]", "link 1 runs as job 100")
+
+	s.refuses(t, "runs/100 is the copy of another run of this number, whose chain has not ended; submit again", 100, nil)
+	s.trains(t, 100, []string{"SLURM_RESTART_COUNT=1"})
+}
+
 // TestChainEnds: with the last step trained the successor is taken back, and
 // a build no longer speaks of the chain.
 func TestChainEnds(t *testing.T) {
