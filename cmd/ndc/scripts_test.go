@@ -433,6 +433,16 @@ func TestSubmissionIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestStateCannotBeWritten: what a link cannot count, as on a full disk, nothing
+// ends; so it queues no successor.
+func TestStateCannotBeWritten(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.trains(t, 100, nil)
+	args := s.arguments(t)
+	s.write(t, "out/train/megatron/runs/100/chain.state.new/file", "in the way")
+	s.refuses(t, "cannot write", 101, nil, args...)
+}
+
 // TestOneJobIsALink: a submission whose answer was lost makes two jobs of one
 // link. The second leaves; a link that Slurm starts again goes on, with the
 // successor that it has.
