@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -34,5 +35,36 @@ echo "the last line of the rank" >"$folder/stderr.log"
 			}
 			mustHold(t, "the log", log, "ndc: rank 0 on node1 failed first, at 2023-11-14 22:1", c.want, "ndc: link 1 of chain 100")
 		})
+	}
+}
+
+// TestFirstOfMany: where thousands of ranks fail at once, none of them takes
+// processes of its own.
+func TestFirstOfMany(t *testing.T) {
+	s := newSite(t, "deepspeed", "[]")
+	for _, name := range []string{"date", "sed", "cut"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.write(t, "bin/"+name, "#!/bin/bash\necho "+name+` >>"$FAKE/called"`+"\nexec "+path+` "$@"`+"\n")
+	}
+	s.write(t, "ranks", `for ((r = 0; r < 500; r++)); do
+  folder=$NDC_RANK_LOGS/node-$r/none_x/attempt_0/0
+  mkdir -p "$folder"
+  printf '{"message": {"message": "RuntimeError: the peers of rank 7 are gone", "extraInfo": {"py_callstack": "x"}}}' >"$folder/error.json"
+  touch -d @$((1700000102 + r / 400)) "$folder/error.json"
+  printf '%3s:   %s\n' "$r" "time      : 2023-11-14_22:15:0$((1 + r % 3))" "$r" 'host      : node1' "$r" "rank      : $r (local_rank: 0)" "$r" 'exitcode  : -6 (pid: 7)' "$r" 'error_file: <N/A>'
+done
+printf '%3s:   %s\n' 7 'time      : 2023-11-14_22:15:03' 7 'host      : node1' 7 'rank      : 7 (local_rank: 0)' 7 'exitcode  : -9 (pid: 7)' 7 'error_file: <N/A>'
+exit 1
+`)
+	code, log := s.start(t, 100, []string{"TZ=UTC"})
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	mustHold(t, "the log", log, "ndc: rank 7 on node1 failed first, at 2023-11-14 22:15:03: ended with signal 9\n")
+	if n := strings.Count(s.read("called"), "\n"); n > 50 {
+		t.Errorf("%d calls of date, sed and cut for 500 ranks", n)
 	}
 }
