@@ -260,6 +260,45 @@ func TestSubmittedFromAnAllocation(t *testing.T) {
 	mustHold(t, "srun's environment", env, "SLURM_JOB_ID=100\n", "SLURM_MPI_TYPE=none\n") // what no allocation sets is the user's
 }
 
+// TestGPUsOfANode: a driver that does not answer is told of, and GPUs that Slurm
+// gave to others are not counted.
+func TestGPUsOfANode(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "bin/nvidia-smi", "#!/bin/bash\necho 'Unable to determine the device handle for GPU0000:18:00.0: Unknown Error'\nexit 255\n")
+	code, log := s.start(t, 100, nil)
+	if code != 255 && code != 1 || s.read("trained") != "" {
+		t.Errorf("exit code %d, trained %q", code, s.read("trained"))
+	}
+	mustHold(t, "the log", log, "ndc: nvidia-smi ended with status 255 on ", ": Unable to determine the device handle for GPU0000:18:00.0: Unknown Error\n")
+	s.write(t, "bin/nvidia-smi", "#!/bin/bash\nprintf 'GPU %s: NVIDIA H100 80GB HBM3 (UUID: x)\\n' {0..7}\n")
+	code, log = s.start(t, 200, nil)
+	if code == 0 || s.read("trained") != "" {
+		t.Errorf("exit code %d, trained %q", code, s.read("trained"))
+	}
+	mustHold(t, "the log", log, "needs 1 GPU; this launch has 1 nodes with 8 GPUs each")
+	s.trains(t, 300, []string{"CUDA_VISIBLE_DEVICES=5"})
+	code, log = s.start(t, 400, []string{"CUDA_VISIBLE_DEVICES=4,5"})
+	if code == 0 || s.read("trained") != "" {
+		t.Errorf("exit code %d, trained %q", code, s.read("trained"))
+	}
+	mustHold(t, "the log", log, "needs 1 GPU; this launch has 1 nodes with 2 GPUs each")
+}
+
+// TestBindToTheJobsGPU: the GPU that a rank is bound beside is its own where
+// others' are seen, too.
+func TestBindToTheJobsGPU(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "job.hcl", strings.Replace(s.read("job.hcl"), "  slurm {\n", "  slurm {\n    launcher = \"srun\"\n    bind = \"node\"\n", 1))
+	s.build(t)
+	s.submit(t)
+	s.write(t, "bin/nvidia-smi", "#!/bin/bash\n"+`case $1 in --id=*) echo "$1" >>"$FAKE/asked"; exit 1 ;; esac; printf 'GPU %s\n' {0..7}`+"\n")
+	s.write(t, "bin/python3", "#!/bin/bash\n"+slurmCommands["torchrun"]+"\n")
+	s.trains(t, 100, []string{"CUDA_VISIBLE_DEVICES=5"})
+	if got := s.read("asked"); got != "--id=5\n" {
+		t.Errorf("nvidia-smi was asked for %q", got)
+	}
+}
+
 // TestStrictSetup: a user's own set -e ends the node where a line fails.
 func TestStrictSetup(t *testing.T) {
 	s := newSite(t, "megatron", `["set -e", "false", "export SEEN=1"]`)

@@ -40,7 +40,7 @@ func TestRound(t *testing.T) {
 	s.write(t, "job.hcl", "cluster \"one\" {\n  base  = catalog.cluster.dgx_h100\n  nodes = 1\n  reliability {\n    restart = \"1m\"\n  }\n}\n"+job)
 	s.write(t, "ranks", trialRanks)
 	s.write(t, "bin/squeue", "#!/bin/bash\nprintf '%s\\n' 100.batch 100.3\n")
-	s.write(t, "bin/nvidia-smi", "#!/bin/bash\nseq 8\n")
+	s.write(t, "bin/nvidia-smi", "#!/bin/bash\nseq -f 'GPU %g' 8\n")
 	folder := filepath.Join(s.folder, "trial")
 	said := func(code int, args ...string) string {
 		t.Helper()
