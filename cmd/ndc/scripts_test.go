@@ -299,6 +299,18 @@ func TestBindToTheJobsGPU(t *testing.T) {
 	}
 }
 
+// TestTemporaryFolder: TMPDIR of the host may not be in the container.
+func TestTemporaryFolder(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.trains(t, 100, []string{"TMPDIR=" + s.folder + "/not/here"})
+	mustHold(t, "the ranks' environment", s.read("ranks.env"), "TMPDIR=/tmp\n", "TRITON_CACHE_DIR=/tmp/ndc-")
+	if err := os.Mkdir(filepath.Join(s.folder, "scratch"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.trains(t, 200, []string{"TMPDIR=" + s.folder + "/scratch"})
+	mustHold(t, "the ranks' environment", s.read("ranks.env"), "TMPDIR="+s.folder+"/scratch\n", "TRITON_CACHE_DIR="+s.folder+"/scratch/ndc-")
+}
+
 // TestStrictSetup: a user's own set -e ends the node where a line fails.
 func TestStrictSetup(t *testing.T) {
 	s := newSite(t, "megatron", `["set -e", "false", "export SEEN=1"]`)
