@@ -59,6 +59,10 @@ func checkCores(j *job.Job, p *plan.Plan, diags *diag.List) {
 // ownVariables are set by the scripts.
 var ownVariables = append([]string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "SRUN_CPUS_PER_TASK", "CHECKPOINT_PATH"}, passed...)
 
+// mpiType is how srun starts MPI (srun(1)). No allocation sets it, and sbatch has
+// no directive for it.
+const mpiType = "SLURM_MPI_TYPE"
+
 func checkVariable(j *job.Job, path, name string, diags *diag.List) {
 	at := j.Sources.Range(path)
 	if !render.IsName(name) {
@@ -66,7 +70,7 @@ func checkVariable(j *job.Job, path, name string, diags *diag.List) {
 			fmt.Sprintf("%q cannot name an environment variable: use letters, digits and underscores, not starting with a digit.", name))
 		return
 	}
-	if slices.Contains(ownVariables, name) || strings.HasPrefix(name, "SLURM_") {
+	if slices.Contains(ownVariables, name) || strings.HasPrefix(name, "SLURM_") && name != mpiType {
 		diags.Error(IDReservedVariable, at, "Variable is set by the scripts",
 			fmt.Sprintf("%s comes from the allocation when the job runs; a fixed value would break the rendezvous or the checks. Remove it.", name))
 	} else if why := taken(name); why != "" {

@@ -379,6 +379,19 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
+// TestMPIType: how srun starts MPI is the site's to say; what an allocation sets is not.
+func TestMPIType(t *testing.T) {
+	j, p, l := example()
+	j.Slurm.Environment = append(j.Slurm.Environment, job.Variable{Name: "SLURM_MPI_TYPE", Value: "pmix"})
+	if text := string(files(t, j, p, l).Files[2].Data); !strings.Contains(text, "\nexport SLURM_MPI_TYPE=pmix # slurm.environment\n") {
+		t.Errorf("%s", text)
+	}
+	j.Slurm.Environment = []job.Variable{{Name: "SLURM_NTASKS", Value: "1"}}
+	if _, diags := Files(j, p, l); len(diags) != 1 || diags[0].ID != IDReservedVariable {
+		t.Errorf("SLURM_NTASKS: %v", diags)
+	}
+}
+
 // TestLiveVariables: they are those that some batch script sets before the last lines
 // of a job or a site, and reads after them or in a function.
 func TestLiveVariables(t *testing.T) {
