@@ -19,7 +19,7 @@ func spareSite(t *testing.T) *site {
 	for name, text := range map[string]string{
 		"scontrol": `case $2 in hostnames) printf 'n%s\n' 1 2 3 ;; job) printf '   JobId=%s\n   Command=%s\n' "$3" "$SCRIPT" ;; *) echo "$@" >>"$FAKE/updated" ;; esac`,
 		"sinfo":    `[[ " $* " != *" --all "* ]] || cat "$FAKE/states"`, // the partition is hidden
-		"srun": `for word; do [[ $word != --nodelist=* ]] || list=${word#*=}; done
+		"srun": `for word; do [[ $word != --nodelist=*/* ]] || list=$(paste -s -d , "${word#*=}"); done
 if [[ $* == *check.sh* ]]; then
   for SLURMD_NODENAME in ${list//,/ }; do
     export SLURMD_NODENAME
