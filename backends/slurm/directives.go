@@ -90,7 +90,7 @@ func unfitDirective(value string) string {
 	case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return "holds a character that cannot be seen, or that turns the direction of a line. Use a plain value."
 	case expansion.MatchString(value):
-		return "holds a variable, and sbatch expands none in its comments. Write the value, or give the option on the command line of sbatch."
+		return "holds a variable, and sbatch expands none in its comments. Write the value, or give the option to sbatch: on its command line, or, for all links of a chain, in a variable such as SBATCH_PARTITION."
 	}
 	return ""
 }

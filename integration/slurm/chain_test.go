@@ -32,6 +32,7 @@ var chains = []struct {
 	{"SecretsStayHome", secretsStayHome},
 	{"AllCPUs", allCPUs},
 	{"FromAnAllocation", fromAnAllocation},
+	{"PartitionOfTheSubmission", partitionOfTheSubmission},
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},
 	{"Hangs", hangs},
@@ -168,6 +169,15 @@ func fromAnAllocation(t *testing.T, c *cluster) {
 			t.Errorf("a node was started as %q", line)
 		}
 	}
+}
+
+// partitionOfTheSubmission: what sbatch's own variables say holds for every link.
+func partitionOfTheSubmission(t *testing.T, c *cluster) {
+	s := standIn(t, c, "partition=", "chain=2")
+	s.do(t, "cd %q && SBATCH_PARTITION=nodes sbatch %q", s.folder, s.script)
+	s.finish(t)
+	s.expectStates(t, "COMPLETED COMPLETED")
+	s.expectProgress(t, "20", 4)
 }
 
 // ranksBySrun: a task for each GPU, which share the CPUs of their node.
