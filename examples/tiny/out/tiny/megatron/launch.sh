@@ -32,7 +32,12 @@ nodes=$(number "${NDC_NODES:-1}") || die "NDC_NODES is not a number"
 node_rank=$(number "${SLURM_NODEID:-0}") || die "SLURM_NODEID is not a number"
 local_rank=0 # this script stands for all ranks of the node
 if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
-  NDC_GPUS_PER_NODE=$(nvidia-smi --list-gpus | wc -l)
+  listed=$(nvidia-smi --list-gpus 2>&1) || die "nvidia-smi ended with status $? on $(hostname): ${listed%%$'\n'*}"
+  NDC_GPUS_PER_NODE=$(grep -c '^GPU ' <<<"$listed") || NDC_GPUS_PER_NODE=0
+  # Others' GPUs are seen, too, where Slurm does not hide them; the ranks get those of this list.
+  if [[ ${CUDA_VISIBLE_DEVICES:-} =~ ^[0-9]+(,[0-9]+)*$ ]]; then
+    NDC_GPUS_PER_NODE=$(printf '%s\n' "$NDC_GPUS_PER_NODE" "$(tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES" | wc -l)" | sort -n | sed -n 1p)
+  fi
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-1}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 1 ]] ||
@@ -40,6 +45,8 @@ gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-1}") || die "NDC_GPUS_PER_NODE is n
 mkdir -p "$NDC_LOG_DIR"
 # What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
 # write, and where no thousand ranks meet.
+# A temporary folder that the node has and the container has not is none.
+[[ -d ${TMPDIR:-/tmp} && -w ${TMPDIR:-/tmp} ]] || export TMPDIR=/tmp
 private=${TMPDIR:-/tmp}/ndc-$UID
 mkdir -m 700 "$private" 2>/dev/null || [[ -O $private && -d $private && ! -L $private ]] || private=$(mktemp -d)
 chmod 700 "$private"
