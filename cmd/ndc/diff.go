@@ -334,8 +334,8 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 		if err != nil {
 			return b, err
 		}
-		var p file.File
-		if err := json.Unmarshal(text, &p); err != nil {
+		p, err := file.Read(text)
+		if err != nil {
 			return b, fmt.Errorf("%s: %w", name, withLine(text, err))
 		}
 		b.Plans[backend], b.Values[backend] = p.Decision(), f.Of(backend)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"path"
 	"path/filepath"
 	"slices"
@@ -73,8 +72,8 @@ func (j *jobFiles) addEarlier(read func(name string) []byte) {
 		if slices.ContainsFunc(j.plans, func(p *plan.Plan) bool { return p.Backend == backend }) {
 			continue
 		}
-		var f file.File
-		if json.Unmarshal(read(path.Join(j.dir, backend, planName)), &f) != nil || f.Job != j.name || f.Backend != backend {
+		f, err := file.Read(read(path.Join(j.dir, backend, planName)))
+		if err != nil || f.Job != j.name || f.Backend != backend {
 			continue
 		}
 		j.plans = append(j.plans, f.Decision())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -148,14 +147,14 @@ func readPlan(name string) (*file.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the plan %s cannot be read: %w", name, cause(err))
 	}
-	var f file.File
-	if err := json.Unmarshal(text, &f); err != nil {
+	f, err := file.Read(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s is no plan: %w", name, withLine(text, err))
 	}
-	if !f.Feasible || f.Time.StepSeconds <= 0 {
+	if !f.Feasible {
 		return nil, usageError(name + " holds no feasible plan.")
 	}
-	return &f, nil
+	return f, nil
 }
 
 // run reads until the run has ended, or once.

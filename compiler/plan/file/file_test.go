@@ -92,3 +92,30 @@ func TestUnreadable(t *testing.T) {
 		t.Error("an execution is read from a list")
 	}
 }
+
+// TestRead: what ndc would not write into a plan.json is an error that says what it is.
+func TestRead(t *testing.T) {
+	const sound = `{"format_version": "1.0", "job": "j", "feasible": true, "time": {"step_seconds": 2, "step_range_seconds": [1, 3],
+		"breakdown": [{"id": "a", "seconds": 1.5}, {"id": "b", "seconds": 0.5}]}}`
+	if f, err := Read([]byte(sound)); err != nil || f.Job != "j" || f.Time.StepSeconds != 2 {
+		t.Fatal(f, err)
+	}
+	for _, c := range []struct{ old, new, says string }{
+		{`"1.0"`, `"2.0"`, `its format is "2.0"`},
+		{`"1.0"`, `null`, `its format is ""`},
+		{`"j"`, `"\u001b]0;x"`, "cannot be shown"},
+		{`"j"`, `"j", "site": "\u202e"`, "cannot be shown"},
+		{`"j"`, `"j", "throughput": {"mfu": -1e308}`, "-1e+308 is no number"},
+		{`"j"`, `"j", "later": 1e31`, "1e+31 is no number"},
+		{`"step_seconds": 2`, `"step_seconds": 0`, "takes 0 s"},
+		{`"step_seconds": 2`, `"step_seconds": 1e20`, "the step 1e+20 s"},
+		{`[1, 3]`, `[3, 1]`, "takes 3 to 1 s"},
+		{`[1, 3]`, `[0, 3]`, "takes 0 to 3 s"},
+		{`"seconds": 1.5`, `"seconds": -1.5`, `-1.5 s of its step are "a"`},
+		{`{"id": "a", "seconds": 1.5}, {"id": "b", "seconds": 0.5}`, `null`, "the parts of its step take 0 s"},
+	} {
+		if _, err := Read([]byte(strings.Replace(sound, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, not %q", c.new, err, c.says)
+		}
+	}
+}
