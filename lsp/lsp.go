@@ -117,9 +117,9 @@ func newServer(o Options) *server {
 func (s *server) methods() handler.Map {
 	return handler.Map{
 		"initialize":                      request(s, s.initialize),
-		"initialized":                     handler.New(func(context.Context) error { return nil }),
-		"shutdown":                        handler.New(s.shutdown),
-		"exit":                            handler.New(s.exit),
+		"initialized":                     request(s, func(context.Context, *nothing) (*nothing, error) { return nil, nil }),
+		"shutdown":                        request(s, s.shutdown),
+		"exit":                            request(s, s.exit),
 		"$/cancelRequest":                 handler.New(s.cancel),
 		"textDocument/didOpen":            request(s, s.didOpen),
 		"textDocument/didChange":          request(s, s.didChange),
@@ -192,7 +192,7 @@ func (s *server) initialize(_ context.Context, p *initializeParams) (*initialize
 	}, nil
 }
 
-func (s *server) shutdown(context.Context) (*nothing, error) {
+func (s *server) shutdown(context.Context, *nothing) (*nothing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shutDown = true
@@ -200,14 +200,14 @@ func (s *server) shutdown(context.Context) (*nothing, error) {
 	return nil, nil
 }
 
-func (s *server) exit(context.Context) error {
+func (s *server) exit(context.Context, *nothing) (*nothing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.stopped {
 		s.stopped = true
 		close(s.ended)
 	}
-	return nil
+	return nil, nil
 }
 
 // end stops what still runs.

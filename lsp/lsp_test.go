@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/creachadair/jrpc2"
+
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -296,6 +298,23 @@ func TestEnd(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the server goes on without an editor")
+	}
+}
+
+// TestParametersOfNone: requests without parameters may have an empty object of them,
+// as clients send that always send one.
+func TestParametersOfNone(t *testing.T) {
+	h := newServer(Options{Files: absolute{}, Program: program{}}).methods()
+	for _, method := range []string{"initialized", "shutdown", "exit"} {
+		for _, params := range []string{"", `,"params":null`, `,"params":{}`} {
+			r, err := jrpc2.ParseRequests([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"` + params + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h[method](t.Context(), r[0].ToRequest()); err != nil {
+				t.Errorf("%s%s: %v", method, params, err)
+			}
+		}
 	}
 }
 
