@@ -248,6 +248,9 @@ func (c *converter) number(v cty.Value, at diag.Range) (float64, bool) {
 		c.fail(OutOfRange, at, "%q is too large: %s.", c.spec.Name, f.Text('g', 6))
 		return 0, false
 	}
+	if n == 0 {
+		n = 0 // not -0
+	}
 	return n, c.within(n, at)
 }
 

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -328,6 +329,17 @@ func TestWholeNumbers(t *testing.T) {
 		}
 		if diags.HasErrors() || w.Jobs[0].Training.Steps != c.want {
 			t.Errorf("%s: %v, want %d", c.expr, diags, c.want)
+		}
+	}
+}
+
+// TestNegativeZero: zero has no sign, however it is written.
+func TestNegativeZero(t *testing.T) {
+	for _, zero := range []string{"-0", "-0.0", "0 * -1", "-1e-400"} {
+		src := strings.Replace(minimal("", "", "steps = 10"), "learning_rate = 1e-4", "learning_rate = 1e-4\n      weight_decay = "+zero, 1)
+		w, diags := Load(files("job.hcl", src), "job.hcl", Options{})
+		if diags.HasErrors() || math.Signbit(w.Jobs[0].Training.Optimizer.WeightDecay) {
+			t.Errorf("%s: %v", zero, diags)
 		}
 	}
 }
