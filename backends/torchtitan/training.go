@@ -161,8 +161,8 @@ func (v *version) checkData(j *job.Job, diags *diag.List) {
 	for _, s := range t.Sources {
 		if s.Weight*blendPeriod < 0.5 && !t.Mock {
 			diags.Warn(Differs, j.Sources.Range(fmt.Sprintf("training.data.source[%q].weight", s.Name)), "A source is read more often than its weight says",
-				fmt.Sprintf("The reader that ndc emits for TorchTitan repeats a pattern of %d sequences, in which every source has one at least: this one is read %.3g times as often as its weight, %.3g of all, says. Give it a larger weight, or join it with another source.",
-					blendPeriod, 1/(blendPeriod*s.Weight), s.Weight))
+				fmt.Sprintf("The reader that ndc emits for TorchTitan repeats a pattern of %[1]d sequences, in which every source has one at least: this one is 1 in %[1]d of what is read, and %.3[2]g of all by its weight. Give it a larger weight, or join it with another source.",
+					blendPeriod, s.Weight))
 		}
 	}
 	if t.Format == "tokens" && t.DocumentMask && !t.Mock && !t.Tokenizer.EndOfDocumentID.Set {
