@@ -3,8 +3,10 @@ package tune
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -71,18 +73,52 @@ func (f *File) List() []Candidate {
 	return list
 }
 
+// most is the most seconds or GPU-hours that a file may tell of.
+const most = 1e15
+
 // Sound reports whether a file that was read can be one of this format: its parts
-// belong together.
+// belong together, its numbers are those of runs, and what becomes lines of a script
+// is no more than that. It may be anybody's.
 func (f *File) Sound() bool {
 	n := len(f.Candidates)
 	if major, _, _ := strings.Cut(f.FormatVersion, "."); major != "1" || n == 0 || len(f.Rounds) == 0 || f.GPUs <= 0 || f.Known == nil {
 		return false
 	}
-	if len(f.Known.Mean) != n || len(f.Known.Covariance) != n {
+	if len(f.Known.Mean) != n || len(f.Known.Covariance) != n || !fileName.MatchString(f.Job) || !fileName.MatchString(f.Backend) || !f.plainLines() {
 		return false
 	}
+	amounts := []float64{f.RunGPUHours, f.BudgetGPUHours, float64(f.LimitSeconds)}
+	for i, r := range f.Rounds {
+		if r.Script != RoundName(i+1)+".sbatch" || math.Abs(r.Gain) > most {
+			return false
+		}
+		amounts = append(amounts, r.GPUHours)
+	}
 	for i, m := range f.Candidates {
-		if m.Name != FolderOf(i) || len(f.Known.Covariance[i]) != n {
+		if m.Name != FolderOf(i) || len(f.Known.Covariance[i]) != n || m.StepSeconds <= 0 || math.Abs(f.Known.Mean[i]) > math.Log(most) {
+			return false
+		}
+		if slices.ContainsFunc(f.Known.Covariance[i], func(c float64) bool { return math.Abs(c) > math.Log(most) }) {
+			return false
+		}
+		amounts = append(amounts, float64(m.StepSeconds), m.GPUHours)
+	}
+	return !slices.ContainsFunc(amounts, func(x float64) bool { return x < 0 || x > most })
+}
+
+// fileName is what names a job or a backend, and so their files.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// plainLines reports whether the directives are one line each, and all that the site
+// adds are lines that bash does not read.
+func (f *File) plainLines() bool {
+	for _, d := range f.Directives {
+		if !strings.HasPrefix(d, "--") || strings.ContainsFunc(d, unicode.IsControl) {
+			return false
+		}
+	}
+	for line := range strings.Lines(f.Header) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			return false
 		}
 	}

@@ -184,9 +184,45 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestSound: a file whose texts are more than words of a line, or whose numbers are
+// none of runs, is no trial.
+func TestSound(t *testing.T) {
+	sound := func() *File {
+		return &File{FormatVersion: FormatVersion, Job: "a.b-c", Backend: "megatron", GPUs: 8, RunGPUHours: 1e6, Known: known(0.05, 2), LimitSeconds: 60,
+			Candidates: []Member{{Name: "candidate-1", StepSeconds: 2, GPUHours: 1}}, Rounds: []Held{{Script: "round-1.sbatch", Gain: -1}},
+			Directives: []string{"--partition=h100", "--comment='é x'"}, Header: "# of the site\n\n#SBATCH --mail-type=END\n"}
+	}
+	if !sound().Sound() {
+		t.Fatal("a trial is none")
+	}
+	for what, change := range map[string]func(f *File){
+		"a job of two lines":       func(f *File) { f.Job = "a\nreboot" },
+		"a job elsewhere":          func(f *File) { f.Job = "../a" },
+		"a backend of two words":   func(f *File) { f.Backend = "a b" },
+		"a directive of two lines": func(f *File) { f.Directives[0] += "\nreboot" },
+		"a directive that is none": func(f *File) { f.Directives[0] = "reboot" },
+		"a command in the header":  func(f *File) { f.Header += "reboot" },
+		"a script elsewhere":       func(f *File) { f.Rounds[0].Script = "../round-1.sbatch" },
+		"no hours":                 func(f *File) { f.BudgetGPUHours = -1 },
+		"hours without end":        func(f *File) { f.RunGPUHours = 1e300 },
+		"a run without end":        func(f *File) { f.LimitSeconds = 1e300 },
+		"a gain without end":       func(f *File) { f.Rounds[0].Gain = -1e300 },
+		"a round without end":      func(f *File) { f.Rounds[0].GPUHours = 1e300 },
+		"no step":                  func(f *File) { f.Candidates[0].StepSeconds = 0 },
+		"a step without end":       func(f *File) { f.Candidates[0].StepSeconds = 1e300 },
+		"a mean without end":       func(f *File) { f.Known.Mean[0] = 1e9 },
+		"a spread without end":     func(f *File) { f.Known.Covariance[0][0] = 1e18 },
+	} {
+		f := sound()
+		if change(f); f.Sound() {
+			t.Errorf("%s is sound", what)
+		}
+	}
+}
+
 // TestRead: runs are told apart by their job and their turn; what fails is counted.
 func TestRead(t *testing.T) {
-	f := &File{FormatVersion: FormatVersion, GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2, 2), Rounds: []Held{{Runs: []string{"candidate-1", "candidate-2", "candidate-3", "candidate-1"}}}}
+	f := &File{FormatVersion: FormatVersion, Job: "pretrain", Backend: "megatron", GPUs: 8, RunGPUHours: 100, Known: known(0.05, 2, 2, 2), Rounds: []Held{{Script: "round-1.sbatch", Runs: []string{"candidate-1", "candidate-2", "candidate-3", "candidate-1"}}}}
 	for i := range 3 {
 		f.Candidates = append(f.Candidates, Member{Name: FolderOf(i), GPUHours: 1, StepSeconds: 2})
 	}
