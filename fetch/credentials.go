@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing/transport/http"
 )
@@ -26,6 +27,9 @@ func askGit(ctx context.Context, repository string) (*credential, error) {
 	u, err := url.Parse(repository)
 	if err != nil || u.Scheme != "https" {
 		return nil, errors.New("credentials are sent over https alone")
+	}
+	if strings.ContainsFunc(u.Path, unicode.IsControl) {
+		return nil, fmt.Errorf("%q is no path that git can be asked about", u.Path)
 	}
 	question := fmt.Sprintf("protocol=https\nhost=%s\npath=%s\n\n", u.Host, strings.TrimPrefix(u.Path, "/"))
 	answer, err := credentialCommand(ctx, "fill", question)

@@ -86,3 +86,14 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("%v, and git was asked to %s", err, log())
 	}
 }
+
+// TestCredentialOfALine: a path whose signs would be further lines of the question,
+// such as another host's, is not asked about.
+func TestCredentialOfALine(t *testing.T) {
+	log := helper(t, "secret")
+	for _, repository := range []string{"https://here.example/a%0Ahost=elsewhere.example", "https://here.example/a%0D", "https://here.example/%00", "ssh://here.example/a"} {
+		if c, err := askGit(t.Context(), repository); err == nil || log() != "" {
+			t.Errorf("%s: %v, and git was asked to %s", repository, c, log())
+		}
+	}
+}
