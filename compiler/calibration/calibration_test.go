@@ -573,6 +573,7 @@ func TestRead(t *testing.T) {
 		"row 1 of its cov": text(func(g *File) {
 			g.Terms, g.Covariance = append(g.Terms, Term{Term: "host"}), [][]float64{{1, 2}, {2, 1}}
 		}),
+		"1e+300 s a step":   text(func(g *File) { g.Runs = []Run{{Model: "m", Used: true, Likeness: "l", Measured: 1e300}} }),
 		"allocator":         text(func(g *File) { g.Allocator = &Allocator{} }),
 		"tells of \"b200\"": text(func(g *File) { g.GPU = "b200" }),
 		"not JSON":          []byte("{"),

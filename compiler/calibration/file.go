@@ -204,6 +204,9 @@ func Read(name string, text []byte, model string, gpu ...string) (*job.Calibrati
 	}
 	for i := range f.Runs {
 		if r := &f.Runs[i]; r.Used && r.Likeness != "" && r.Measured > 0 {
+			if r.Measured > longest {
+				return nil, fmt.Errorf("a run of %q took %g s a step, and no run does", r.Model, float64(r.Measured))
+			}
 			c.Runs = append(c.Runs, job.MeasuredRun{Likeness: r.Likeness, StepSeconds: r.Measured})
 		}
 	}
@@ -264,6 +267,9 @@ func (f *File) take(e *Errors) {
 	}
 	f.Covariance = e.Covariance
 }
+
+// longest is the longest step that runs can take, in seconds: thirty years.
+const longest = 1e9
 
 // largest is the greatest error that a term can have: a factor of twenty.
 const largest = 3.0
