@@ -297,6 +297,9 @@ func completion(t *block, name string) string {
 func (l *loader) buildFor(p parts) job.Job {
 	j := job.Job{Name: p.name(), Sources: job.Sources{}}
 	j.Folder = j.Name
+	if p.instance != nil {
+		j.Block = p.node.block.Labels[0]
+	}
 	if p.site != nil {
 		j.Site = p.site.tree.label
 	}

@@ -182,9 +182,9 @@ func reshapes(path string, values map[string]*record.Value) bool {
 
 // fateOf answers for a backend that both sides have: what is learned decides
 // first, then the table.
-func fateOf(b *Backend, old, new []record.Value, changes []Change) *Fate {
-	after := byPath(new)
-	from, to := byPath(old)["training.checkpoint.path"], after["training.checkpoint.path"]
+func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
+	after := byPath(new.Values[b.Name])
+	from, to := old.saves(byPath(old.Values[b.Name])), new.saves(after)
 	if from == nil || b.old == nil || b.new == nil || !b.old.Feasible || !b.new.Feasible {
 		return nil
 	}
@@ -200,12 +200,12 @@ func fateOf(b *Backend, old, new []record.Value, changes []Change) *Fate {
 			return &Fate{Unproven, "nobody has tried another training.precision", ""}
 		}
 	}
-	if to == nil || !reflect.DeepEqual(from.Value, to.Value) {
+	if !reflect.DeepEqual(from, to) {
 		where := "nowhere"
 		if to != nil {
-			where = "in " + spelled(to.Value)
+			where = "in " + spelled(to)
 		}
-		return &Fate{NotResumable, fmt.Sprintf("they lie in %s, and the new run looks %s", spelled(from.Value), where), ""}
+		return &Fate{NotResumable, fmt.Sprintf("they lie in %s, and the new run looks %s", spelled(from), where), ""}
 	}
 	f := Resume(b.old, b.new)
 	return &f

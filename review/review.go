@@ -26,9 +26,25 @@ const FormatVersion = "1.0"
 
 // Build is one job as it was built: its values and its plans, both by backend.
 type Build struct {
-	Job    string
-	Values map[string][]record.Value
-	Plans  map[string]*plan.Plan
+	Job string // as it is told of: its name, or SITE/NAME
+	// Block is the label of its block where that makes several jobs, each of which saves
+	// below its own Name; "" otherwise.
+	Block, Name string
+	Values      map[string][]record.Value
+	Plans       map[string]*plan.Plan
+}
+
+// saves is the folder that the job's runs save to, each backend below it; nil when
+// nothing is saved.
+func (b *Build) saves(values map[string]*record.Value) any {
+	v := values["training.checkpoint.path"]
+	if v == nil {
+		return nil
+	}
+	if folder, ok := v.Value.(string); ok && b.Block != "" {
+		return strings.TrimRight(folder, "/") + "/" + b.Name
+	}
+	return v.Value
 }
 
 // Report is what changed between two builds.
@@ -229,7 +245,10 @@ func compare(old, new *Build) Job {
 			if len(changes) == 0 && len(b.Policies) == 0 && reflect.DeepEqual(b.Before, b.After) {
 				b.State = Same
 			}
-			b.Checkpoints = fateOf(&b, old.Values[name], new.Values[name], changes)
+			b.Checkpoints = fateOf(&b, old, new, changes)
+			if b.State == Same && b.Checkpoints != nil && b.Checkpoints.Answer != Keeps {
+				b.State = Changed // of another name is another folder
+			}
 			j.add(name, changes)
 		}
 		j.Backends = append(j.Backends, b)

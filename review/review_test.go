@@ -149,6 +149,32 @@ func TestGravest(t *testing.T) {
 	}
 }
 
+// TestInstances: of a block that makes several jobs each saves below its own name, so
+// that one of another name does not find what there is, nor does what was the only one.
+func TestInstances(t *testing.T) {
+	named := func(name, block string) []Build {
+		b := build(name, 1)
+		b.Block, b.Name = block, name
+		return []Build{b}
+	}
+	for name, c := range map[string]struct {
+		old, new []Build
+		state    State
+		want     Fate
+	}{
+		"the only one":         {named("a", ""), named("b", ""), Same, Fate{Answer: Keeps}},
+		"one of several":       {named("a-x", "a"), named("a-y", "a"), Changed, Fate{Answer: NotResumable, Why: `they lie in "/c/a-x", and the new run looks in "/c/a-y"`}},
+		"of another block":     {named("a-x", "a"), named("b-x", "b"), Changed, Fate{Answer: NotResumable, Why: `they lie in "/c/a-x", and the new run looks in "/c/b-x"`}},
+		"no longer of several": {named("a-x", "a"), named("a-x", ""), Changed, Fate{Answer: NotResumable, Why: `they lie in "/c/a-x", and the new run looks in "/c"`}},
+		"of the same name":     {named("a-x", "a"), named("a-x", "a"), Same, Fate{Answer: Keeps}},
+	} {
+		b := Compare(c.old, c.new).Jobs[0].Backends[0]
+		if b.State != c.state || *b.Checkpoints != c.want {
+			t.Errorf("%s: %s, %+v, want %s, %+v", name, b.State, *b.Checkpoints, c.state, c.want)
+		}
+	}
+}
+
 // TestFate: what the job says decides before the table does.
 func TestFate(t *testing.T) {
 	v := func(path string, value any) record.Value { return record.Value{Path: path, Value: value} }

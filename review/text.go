@@ -77,7 +77,7 @@ func (j *Job) headline() string {
 	case len(j.Changes) == 0 && same: // it has another name
 		parts = append(parts, "nothing else changed")
 	case len(j.Changes) == 0:
-		parts = append(parts, "no value changed, and its predictions, its policies or its backends did")
+		parts = append(parts, "no value changed, and its predictions, its policies, its checkpoints or its backends did")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -26,7 +26,7 @@ func (p *planned) withJobs(folders []output.Folder, all bool, read func(name str
 		i := slices.IndexFunc(jobs, func(j *jobFiles) bool { return j.dir == dir })
 		if i < 0 {
 			i = len(jobs)
-			jobs = append(jobs, &jobFiles{dir: dir, name: c.job.Name, site: c.job.Site, values: map[string][]record.Value{}})
+			jobs = append(jobs, &jobFiles{dir: dir, name: c.job.Name, block: c.job.Block, site: c.job.Site, values: map[string][]record.Value{}})
 		}
 		jobs[i].add(c, p.place)
 	}
@@ -50,9 +50,9 @@ func (p *planned) place(name string) string {
 
 // jobFiles are the files of a job as a whole, while they are made.
 type jobFiles struct {
-	dir, name, site string
-	values          map[string][]record.Value // by backend
-	plans           []*plan.Plan
+	dir, name, block, site string
+	values                 map[string][]record.Value // by backend
+	plans                  []*plan.Plan
 }
 
 func (j *jobFiles) add(c *compiled, place func(string) string) {
@@ -86,7 +86,7 @@ func (j *jobFiles) addEarlier(read func(name string) []byte) {
 func (j *jobFiles) files() []output.File {
 	slices.SortStableFunc(j.plans, func(a, b *plan.Plan) int { return strings.Compare(a.Backend, b.Backend) })
 	page := []byte(view.Markdown(j.dir, j.plans))
-	f := record.File{FormatVersion: record.FormatVersion, NDCVersion: version, Job: j.name, Site: j.site,
+	f := record.File{FormatVersion: record.FormatVersion, NDCVersion: version, Job: j.name, Block: j.block, Site: j.site,
 		Artifacts: []record.Artifact{{Path: output.JobManifest}, {Path: pageName, SHA256: output.Hash(page)}}}
 	f.Set(j.values)
 	f.Artifacts[0].SHA256 = output.Hash(mustJSON(f))

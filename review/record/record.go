@@ -31,13 +31,14 @@ const FormatVersion = "1.0"
 // Backends what each has beside that, both in the order of their paths. The
 // last artifact is the file itself, hashed with that hash empty.
 type File struct {
-	FormatVersion string             `json:"format_version"` // of this format; members are added within one and never renamed
-	NDCVersion    string             `json:"ndc_version"`    // of the ndc that built the job
-	Job           string             `json:"job"`            // the job's name: its label, with for_each LABEL-KEY
-	Site          string             `json:"site,omitempty"` // the label of the job's site; absent without one
-	Values        []Value            `json:"values"`         // what all backends have in common
-	Backends      map[string][]Value `json:"backends"`       // what each backend has beside that, by its kind
-	Artifacts     []Artifact         `json:"artifacts"`      // the files of the job's folder that are no backend's
+	FormatVersion string             `json:"format_version"`  // of this format; members are added within one and never renamed
+	NDCVersion    string             `json:"ndc_version"`     // of the ndc that built the job
+	Job           string             `json:"job"`             // the job's name: its label, with for_each LABEL-KEY
+	Block         string             `json:"block,omitempty"` // the label of the job's block where for_each or count makes several jobs of it, each of which saves below its own name; absent otherwise
+	Site          string             `json:"site,omitempty"`  // the label of the job's site; absent without one
+	Values        []Value            `json:"values"`          // what all backends have in common
+	Backends      map[string][]Value `json:"backends"`        // what each backend has beside that, by its kind
+	Artifacts     []Artifact         `json:"artifacts"`       // the files of the job's folder that are no backend's
 }
 
 // Value is one value of a job at its path in the language; below "layout" and
@@ -264,7 +265,7 @@ func Read(text []byte) (*File, error) {
 
 // names are the texts of a file that people are told as they are.
 func (f *File) names() []string {
-	names := []string{f.Job, f.Site}
+	names := []string{f.Job, f.Block, f.Site}
 	lists := append(slices.Collect(maps.Values(f.Backends)), f.Values)
 	for _, list := range lists {
 		for _, v := range list {
