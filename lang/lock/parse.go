@@ -54,7 +54,8 @@ func (r *reader) fail(at hcl.Range, format string, args ...any) {
 
 func (r *reader) invalid(at diag.Range, why string) {
 	r.diags.Error(IDInvalid, at, "The lock cannot be read",
-		why+" ndc writes this file; take it back from version control, or remove it and build again.")
+		why+" ndc writes this file; take it back from version control (after a merge, either side of it: git checkout --ours, or --theirs), and build again. "+
+			"Without it no choice is kept and modules are resolved anew, perhaps to other versions.")
 }
 
 func (r *reader) module(b *hclsyntax.Block) {
