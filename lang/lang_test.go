@@ -161,6 +161,8 @@ func TestFolder(t *testing.T) {
 	}
 	if _, diags := Load(fsys, "jobs/a.hcl", Options{}); len(diags) != 1 || diags[0].ID != UnknownReference {
 		t.Errorf("a file is loaded alone, so local.more is unknown; got %v", diags)
+	} else if want := `There is no local "more". b.hcl beside this file has it, and the file was read alone. Name the folder instead: jobs.`; diags[0].Detail != want {
+		t.Errorf("%s", diags[0].Detail)
 	}
 }
 

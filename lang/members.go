@@ -18,7 +18,7 @@ func (m *module) resolveModule(t hcl.Traversal, found *known) bool {
 		m.fail(UnknownReference, rangeOf(t.SourceRange()), "A module is read as module.NAME, with its name written out.")
 		return false
 	case n == nil:
-		m.unknownName(t, 2, fmt.Sprintf("There is no module block %q.", name), m.names("module"))
+		m.undefined(t, "module", fmt.Sprintf("There is no module block %q.", name))
 		return false
 	}
 	found = found.at("module", name)

@@ -37,6 +37,7 @@ const (
 // sources are the parsed files of a folder, or one file alone.
 type sources struct {
 	folder        string
+	alone         string            // the file, where it was read without the others of its folder
 	bodies        []*hclsyntax.Body // of the *.hcl files, in the order of names
 	autoVariables []string          // *.auto.ndcvars files
 	ok            bool              // nothing was reported
@@ -54,7 +55,7 @@ func (l *loader) read(name string) *sources {
 		return l.readFolder(l.fsys, name, diag.Range{})
 	}
 	body := l.parse(l.fsys, name)
-	return &sources{folder: path.Dir(name), bodies: []*hclsyntax.Body{body}, ok: body != nil}
+	return &sources{folder: path.Dir(name), alone: name, bodies: []*hclsyntax.Body{body}, ok: body != nil}
 }
 
 // ignored reports whether a file of a folder with jobs is for other commands.

@@ -182,7 +182,7 @@ func (l *loader) resolveTraversal(t hcl.Traversal, s scope, found *known) bool {
 		return m.resolveAll(t, found)
 	}
 	if !m.defines(root, name) {
-		l.unknownName(t, 2, fmt.Sprintf("There is no %s %q.", noun(root), name), m.names(root))
+		m.undefined(t, root, fmt.Sprintf("There is no %s %q.", noun(root), name))
 		return false
 	}
 	v := m.member(root, name, t)
