@@ -77,6 +77,10 @@ const (
 	// policy says.
 	FailedPolicy diag.ID = "failed-policy"
 
+	// IdlePolicy: a warning: no job takes anything of a module that has policies, so
+	// that they hold for none.
+	IdlePolicy diag.ID = "idle-policy"
+
 	// FailedAssert: a plan breaks an assert of a test.
 	FailedAssert diag.ID = "failed-assert"
 	// NoTests: there are no tests where they were looked for.
@@ -161,6 +165,7 @@ var summaries = map[diag.ID]string{
 	InvalidVariable:      "Invalid variable",
 	FailedValidation:     "Variable breaks its validation",
 	FailedPolicy:         "Plan breaks a policy",
+	IdlePolicy:           "Policies that hold for no job",
 	FailedAssert:         "Assert does not hold",
 	NoTests:              "No tests",
 	LiteralSecret:        "Secret in the job file",

@@ -58,6 +58,9 @@ func (l *loader) load(name string, w *Workspace) {
 	root.checkPolicies()
 	root.checkAsserts()
 	w.Jobs, w.Names = root.buildJobs()
+	if !l.diags.HasErrors() {
+		root.idlePolicies()
+	}
 	for _, n := range root.sites() {
 		w.Sites = append(w.Sites, n.block.Labels[0])
 	}

@@ -95,6 +95,47 @@ func (l *loader) applying(job, site *node) []*policy {
 	return list
 }
 
+// idlePolicies warns of the modules with policies that no job takes anything of: who calls
+// one for its policies takes them for held.
+func (m *module) idlePolicies() {
+	u := &uses{nodes: map[*node]bool{}}
+	for _, n := range m.order {
+		if n.block != nil && n.block.Type == "job" {
+			u.node(n)
+		}
+	}
+	for _, site := range m.askedSites() {
+		u.site(site)
+	}
+	for _, n := range m.order {
+		var names []string
+		for _, c := range n.calls {
+			if names = c.module.allPolicies(nil); slices.Contains(u.modules, c.module) {
+				names = nil
+				break
+			}
+		}
+		if len(names) > 0 {
+			m.diags.Warn(IdlePolicy, rangeOf(n.block.DefRange()), summaries[IdlePolicy], fmt.Sprintf(
+				"No job takes anything of module %q, so that its policies (%s) hold for none: they are for jobs that take a model, a cluster, a site, a job or an output of it. A policy for all jobs stands beside them.",
+				n.block.Labels[0], listed(names)))
+		}
+	}
+}
+
+// allPolicies adds the names of the policies of a module and of those inside of it.
+func (m *module) allPolicies(names []string) []string {
+	for _, p := range m.policies {
+		names = append(names, p.block.Labels[0])
+	}
+	for _, n := range m.order {
+		for _, c := range n.calls {
+			names = c.module.allPolicies(names)
+		}
+	}
+	return names
+}
+
 // checkPolicies reports what is wrong with policies for every plan.
 func (m *module) checkPolicies() {
 	list := slices.Clone(m.policies)

@@ -60,6 +60,40 @@ func TestSitePolicies(t *testing.T) {
 	}
 }
 
+// TestIdlePolicies: who calls a module for its policies alone is told that they hold for
+// no job; a module that one job takes anything of, or the site of the command line, is not
+// called in vain.
+func TestIdlePolicies(t *testing.T) {
+	const guard = "policy \"thrift\" {\n condition = plan.feasible\n error_message = \"No.\"\n}\noutput \"limit\" {\n value = 10\n}\n"
+	const call = "module \"guard\" {\n source = \"./guard\"\n}\n"
+	demand := "policy \"root\" {\n condition = plan.run.steps <= module.guard.limit\n error_message = \"No.\"\n}\n"
+	site := "site \"lab\" {\n cluster = catalog.cluster.single_gpu\n}\n"
+	for name, c := range map[string]struct {
+		top, guard, steps, site string
+		idle                    bool
+	}{
+		"not at all":         {call, guard, "10", "", true},
+		"by a policy":        {call + demand, guard, "10", "", true},
+		"by a job":           {call, guard, "module.guard.limit", "", false},
+		"by a local of it":   {call + "locals {\n n = module.guard.limit\n}\n", guard, "local.n", "", false},
+		"by the asked site":  {call, guard + site, "10", "lab", false},
+		"by no asked site":   {call, guard + site, "10", "", true},
+		"inside of another":  {"module \"outer\" {\n source = \"./outer\"\n}\n", guard, "10", "", true},
+		"without a policy":   {call, "output \"limit\" {\n value = 10\n}\n", "10", "", false},
+		"one element of two": {"module \"guard\" {\n source = \"./guard\"\n count = 2\n}\n", guard, "module.guard[1].limit", "", false},
+	} {
+		o := Options{}
+		if c.site != "" {
+			o.Sites = []string{c.site}
+		}
+		_, diags := Load(files("job.hcl", minimal(c.top, "", "steps = "+c.steps), "guard/g.hcl", c.guard,
+			"outer/o.hcl", call, "outer/guard/g.hcl", c.guard), "job.hcl", o)
+		if idle := len(diags) == 1 && diags[0].ID == IdlePolicy && strings.Contains(diags[0].Detail, "(thrift)"); idle != c.idle || !idle && len(diags) > 0 {
+			t.Errorf("used %s: %v", name, diags)
+		}
+	}
+}
+
 // TestSiteOverridden: a job named at one site and built for another has nothing
 // of the first.
 func TestSiteOverridden(t *testing.T) {

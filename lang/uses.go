@@ -19,14 +19,19 @@ type uses struct {
 func usedBy(job, site *node) []*module {
 	u := &uses{nodes: map[*node]bool{}}
 	u.node(job)
-	if site == nil || site.scope.module == nil {
-		return u.modules
+	u.site(site)
+	return u.modules
+}
+
+// site adds what a site is made of, and the module that it is of; nothing for none.
+func (u *uses) site(n *node) {
+	if n == nil || n.scope.module == nil {
+		return
 	}
-	if m := site.scope.module; m.caller != nil {
+	if m := n.scope.module; m.caller != nil {
 		u.calls(m.caller.node("module."+m.name), func(c call) bool { return c.module == m })
 	}
-	u.node(site)
-	return u.modules
+	u.node(n)
 }
 
 func (u *uses) node(n *node) {
