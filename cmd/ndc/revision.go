@@ -75,9 +75,18 @@ func commitOf(ctx context.Context, dir, name string) (string, error) {
 	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	var failed *exec.ExitError
 	if errors.As(err, &failed) { // and said nothing
-		return "", fmt.Errorf("there is no revision %q", name)
+		return "", fmt.Errorf("there is no revision %q%s", name, shallow(ctx, dir))
 	}
 	return strings.TrimSpace(string(commit)), err
+}
+
+// shallow says of a repository that has a part of its history alone, as clones for
+// continuous integration have, where the rest is; "" of any other.
+func shallow(ctx context.Context, dir string) string {
+	if out, err := git(ctx, dir, "rev-parse", "--is-shallow-repository"); err != nil || strings.TrimSpace(string(out)) != "true" {
+		return ""
+	}
+	return "; the clone is shallow, and git fetch --unshallow brings the rest of the history"
 }
 
 // mergeBase is the commit that two revisions have in common.
@@ -92,7 +101,7 @@ func mergeBase(ctx context.Context, a, b string) (string, error) {
 	}
 	commit, err := git(ctx, ".", args...)
 	if err != nil {
-		return "", errors.New("they have no commit in common")
+		return "", errors.New("they have no commit in common" + shallow(ctx, "."))
 	}
 	return strings.TrimSpace(string(commit)), nil
 }
