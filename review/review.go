@@ -9,7 +9,9 @@ package review
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,6 +32,7 @@ type Build struct {
 	// Block is the label of its block where that makes several jobs, each of which saves
 	// below its own Name; "" otherwise.
 	Block, Name string
+	Version     string // of the ndc that predicted
 	Values      map[string][]record.Value
 	Plans       map[string]*plan.Plan
 }
@@ -103,6 +106,9 @@ type Backend struct {
 	Checkpoints *Fate `json:"checkpoints"`
 	// Policies are those that say something else than before.
 	Policies []Policy `json:"policies"`
+	// Because is what else than values the predictions follow from, and is another: the
+	// version of ndc, the content of a calibration. Where no prediction is another it is empty.
+	Because []string `json:"because"`
 
 	old, new *plan.Plan
 }
@@ -233,7 +239,7 @@ func compare(old, new *Build) Job {
 		}
 	}))
 	for _, name := range names {
-		b := Backend{Name: name, State: Changed, Policies: policies(old.Plans[name], new.Plans[name]), old: old.Plans[name], new: new.Plans[name]}
+		b := Backend{Name: name, State: Changed, Because: []string{}, Policies: policies(old.Plans[name], new.Plans[name]), old: old.Plans[name], new: new.Plans[name]}
 		b.Before, b.After = predictionOf(b.old), predictionOf(b.new)
 		switch {
 		case b.old == nil:
@@ -250,6 +256,9 @@ func compare(old, new *Build) Job {
 				b.State = Changed // of another name is another folder
 			}
 			j.add(name, changes)
+			if !reflect.DeepEqual(b.Before, b.After) {
+				b.Because = b.causes(old, new)
+			}
 		}
 		j.Backends = append(j.Backends, b)
 	}
@@ -258,6 +267,28 @@ func compare(old, new *Build) Job {
 		return cmp.Or(cmp.Compare(gravity(a.Effect), gravity(b.Effect)), cmp.Compare(a.Path, b.Path))
 	})
 	return j
+}
+
+// causes are the reasons of other predictions that no value tells of.
+func (b *Backend) causes(old, new *Build) []string {
+	list := []string{}
+	if old.Version != new.Version {
+		list = append(list, fmt.Sprintf("ndc %s -> %s", printable(old.Version), printable(new.Version)))
+	}
+	measured := byPath(new.Values[b.Name])["cluster.calibration"]
+	if measured == nil {
+		return list
+	}
+	was := map[string]string{}
+	for _, f := range b.old.Input.Files {
+		was[f.Path] = f.SHA256
+	}
+	for _, f := range b.new.Input.Files {
+		if sum, ok := was[f.Path]; ok && sum != f.SHA256 && path.Base(f.Path) == path.Base(fmt.Sprint(measured.Value)) {
+			list = append(list, printable(f.Path)+" is another")
+		}
+	}
+	return list
 }
 
 func stateOf(old, new *Build, j *Job) State {

@@ -98,6 +98,35 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
+// TestCauses: where no value changed and a prediction did, the version of ndc or the
+// calibration that it follows from is named.
+func TestCauses(t *testing.T) {
+	measured := func(step units.Seconds, version, sum string) []Build {
+		b := build("a", step, record.Value{Path: "cluster.calibration", Value: "c.ndccal.json", Origin: "spec:job.hcl:1"})
+		b.Version = version
+		b.Plans["megatron"].Input.Files = []plan.InputFile{{Path: "../c.ndccal.json", SHA256: sum}, {Path: "job.hcl", SHA256: version}}
+		return []Build{b}
+	}
+	for _, c := range []struct {
+		old, new []Build
+		want     string
+	}{
+		{measured(1, "1", "a"), measured(2, "1", "b"), "[../c.ndccal.json is another]"},
+		{measured(1, "1", "a"), measured(2, "2", "a"), "[ndc 1 -> 2]"},
+		{measured(1, "1", "a"), measured(2, "2", "b"), "[ndc 1 -> 2 ../c.ndccal.json is another]"},
+		{measured(1, "1", "a"), measured(1, "2", "b"), "[]"},
+		{measured(1, "1", "a"), measured(2, "1", "a"), "[]"},
+	} {
+		r := Compare(c.old, c.new)
+		if got := fmt.Sprint(r.Jobs[0].Backends[0].Because); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+		if told := strings.Contains(r.Text(), "\n  because      "); told != (c.want != "[]") {
+			t.Error(r.Text())
+		}
+	}
+}
+
 // TestGravest: what a review is stopped for.
 func TestGravest(t *testing.T) {
 	v := func(path string, value any) record.Value {

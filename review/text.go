@@ -186,6 +186,9 @@ func (b *Backend) lines() [][2]string {
 		return nil
 	}
 	lines := b.numbers()
+	if len(b.Because) > 0 {
+		lines = append(lines, [2]string{"because", strings.Join(b.Because, ", ")})
+	}
 	if why := b.misses(); why != "" {
 		lines = append(lines, [2]string{"infeasible", why})
 	}

@@ -324,7 +324,7 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 	if err != nil {
 		return review.Build{}, fmt.Errorf("%s: %w", name, withLine(text, err))
 	}
-	b := review.Build{Job: f.Job, Block: f.Block, Name: f.Job, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+	b := review.Build{Job: f.Job, Block: f.Block, Name: f.Job, Version: f.NDCVersion, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
 	for _, backend := range keys(f.Backends) {
 		if flags.backend != "" && flags.backend != backend {
 			continue
@@ -376,7 +376,7 @@ func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 			name = c.job.Site + "/" + c.job.Name // also where this side has but one of them
 		}
 		if n := len(list); n == 0 || list[n-1].Job != name {
-			list = append(list, review.Build{Job: name, Block: c.job.Block, Name: c.job.Name, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
+			list = append(list, review.Build{Job: name, Block: c.job.Block, Name: c.job.Name, Version: version, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
 		}
 		b := &list[len(list)-1]
 		b.Plans[c.job.Backend.Kind], b.Values[c.job.Backend.Kind] = c.plan, record.Of(c.job, c.plan, plans.place)
