@@ -1,8 +1,10 @@
 package review
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +34,53 @@ func effectOf(path string, before, after map[string]*record.Value) (effect, why 
 		}
 		return ofVariables(e, names)
 	}
+	if slices.Contains(shell, path) {
+		return ofVariables(e, differingVariables(lines(before[path]), lines(after[path])))
+	}
 	return e.String(), ""
+}
+
+// shell are the arguments of lines that run before the ranks start, and set variables for
+// them.
+var shell = []string{"slurm.setup", "templates.before_launch"}
+
+// setting finds the variables that a line of the shell sets or takes away.
+var setting = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=|\bunset\s+(?:-v\s+)?([A-Za-z_][A-Za-z0-9_]*)`)
+
+// differingVariables are those of lines that the other side does not have, in order.
+func differingVariables(old, new []string) []string {
+	var names []string
+	only := func(list, other []string) {
+		for _, line := range list {
+			if slices.Contains(other, line) {
+				continue
+			}
+			for _, found := range setting.FindAllStringSubmatch(line, -1) {
+				names = append(names, cmp.Or(found[1], found[2]))
+			}
+		}
+	}
+	only(old, new)
+	only(new, old)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// lines are those of a text or of a list of texts; none where there is no value.
+func lines(v *record.Value) (all []string) {
+	if v == nil {
+		return nil
+	}
+	list, ok := v.Value.([]any)
+	if !ok {
+		list = []any{v.Value}
+	}
+	for _, text := range list {
+		if s, ok := text.(string); ok {
+			all = append(all, strings.Split(s, "\n")...)
+		}
+	}
+	return all
 }
 
 // variable is what a variable of the environment touches, by its name or the beginning

@@ -419,6 +419,31 @@ func TestPredictions(t *testing.T) {
 	}
 }
 
+// TestShellLines: what lines of the shell set counts as what an environment has.
+func TestShellLines(t *testing.T) {
+	list := func(lines ...any) any { return lines }
+	for _, c := range []struct {
+		path     string
+		old, new any
+		effect   string
+		why      string
+	}{
+		{"slurm.setup", nil, list("module load cuda", "export NVIDIA_TF32_OVERRIDE=0 HF_HOME=/a"), "convergence", "NVIDIA_TF32_OVERRIDE decides "},
+		{"slurm.setup", list("export NVIDIA_TF32_OVERRIDE=1"), list("export NVIDIA_TF32_OVERRIDE=0"), "convergence", "NVIDIA_TF32_OVERRIDE decides "},
+		{"slurm.setup", list("export NVIDIA_TF32_OVERRIDE=1"), list("export NVIDIA_TF32_OVERRIDE=1", "module load cuda"), "launch", ""},
+		{"slurm.setup", list("a"), list("a", "unset NCCL_ALGO"), "execution", "NCCL_ALGO decides "},
+		{"templates.before_launch", "ulimit -l unlimited\n", "ulimit -l unlimited\nNCCL_ALGO=Ring; export NCCL_ALGO\n", "execution", "NCCL_ALGO decides "},
+		{"templates.before_launch", "export NCCL_ALGO=Ring", nil, "execution", "NCCL_ALGO decides "},
+		{"templates.after_launch", nil, "NVIDIA_TF32_OVERRIDE=0", "launch", ""},
+	} {
+		changes := Compare([]Build{build("train", 10, record.Value{Path: c.path, Value: c.old, Origin: "spec:job.hcl:4"})},
+			[]Build{build("train", 10, record.Value{Path: c.path, Value: c.new, Origin: "spec:job.hcl:4"})}).Jobs[0].Changes
+		if len(changes) != 1 || changes[0].Effect != c.effect || !strings.HasPrefix(changes[0].Why, c.why) || c.why == "" && changes[0].Why != "" {
+			t.Errorf("%s = %v: %+v, want %s, %q", c.path, c.new, changes, c.effect, c.why)
+		}
+	}
+}
+
 // TestInfeasible: a plan that is not feasible any more says why, and nothing of the
 // layout that comes nearest as though it would run.
 func TestInfeasible(t *testing.T) {
