@@ -235,6 +235,25 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// TestActionHistory: a clone with all of its history has it after the action, too, which
+// later steps of a workflow describe versions by; a clone of one commit gets no more than
+// another one.
+func TestActionHistory(t *testing.T) {
+	c := newTinyChange(t)
+	c.context["inputs.jobs"] = "jobs"
+	c.sh(t, nil, `git commit -q --allow-empty -m second && git push -q origin HEAD:main && git commit -q --allow-empty -m third`)
+	if failed := c.steps(t); failed != nil {
+		t.Errorf("nothing changed, and %q fail", failed)
+	}
+	c.sh(t, nil, `[[ $(git rev-list --count HEAD) == 3 ]]`)
+	c.sh(t, nil, `git push -q origin HEAD:change && git clone -q --depth 1 -b change "file://$(cd ../remote.git && pwd)" ../shallow`)
+	c.dir = filepath.Join(filepath.Dir(c.dir), "shallow")
+	if failed := c.steps(t); failed != nil {
+		t.Errorf("nothing changed, and %q fail", failed)
+	}
+	c.sh(t, nil, `[[ $(git rev-list --count FETCH_HEAD) == 1 ]]`)
+}
+
 // TestHooks runs the commands of the pre-commit hooks.
 func TestHooks(t *testing.T) {
 	var hooks []struct {
