@@ -257,9 +257,9 @@ func TestActionHistory(t *testing.T) {
 // TestHooks runs the commands of the pre-commit hooks.
 func TestHooks(t *testing.T) {
 	var hooks []struct {
-		ID, Entry, Language, Files string
-		Args                       []string
-		PassFilenames              *bool `json:"pass_filenames"`
+		ID, Entry, Language, Files, Exclude string
+		Args                                []string
+		PassFilenames                       *bool `json:"pass_filenames"`
 	}
 	readYAML(t, ".pre-commit-hooks.yaml", &hooks)
 	c := newTinyChange(t)
@@ -285,6 +285,10 @@ func TestHooks(t *testing.T) {
 		}
 		t.Fatalf("there is no hook %s", id)
 		return nil
+	}
+	// What was fetched has a hash, and is nobody's to format.
+	if h := hooks[0]; h.ID != "ndc-fmt" || !regexp.MustCompile(h.Exclude).MatchString("jobs/.ndc/modules/base/base.hcl") || regexp.MustCompile(h.Exclude).MatchString("jobs/job.hcl") {
+		t.Errorf("%+v formats what was fetched", h)
 	}
 	for _, h := range hooks {
 		if err := run(h.ID); err != nil {

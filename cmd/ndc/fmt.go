@@ -14,6 +14,7 @@ import (
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang"
+	"github.com/ndc-dev/ndc/lang/lock"
 )
 
 func newFmt(stdout, stderr io.Writer) *cobra.Command {
@@ -113,6 +114,10 @@ func (f *formatter) format(name string, src []byte) ([]byte, bool) {
 }
 
 func (f *formatter) file(path string) error {
+	if isFetched(path) {
+		f.diags.Warn(IDFetched, diag.Range{}, "File is left as it is", fmt.Sprintf("%s is of a module that ndc init fetched, which is held to its hash in ndc.lock.hcl.", path))
+		return nil
+	}
 	if !f.check {
 		if err := mend(path); err != nil {
 			return fmt.Errorf("%s cannot be formatted: %w", path, cause(err))
@@ -133,6 +138,14 @@ func (f *formatter) file(path string) error {
 		return fmt.Errorf("%s cannot be formatted: %w", path, cause(err))
 	}
 	return nil
+}
+
+// isFetched reports whether a file is one that ndc init fetched.
+func isFetched(path string) bool {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	return strings.Contains(filepath.ToSlash(path), "/"+lock.Folder+"/")
 }
 
 // report tells that a file is not formatted, as asked for.

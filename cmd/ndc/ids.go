@@ -47,6 +47,8 @@ const (
 	IDTagMoved diag.ID = "module-tag-moved"
 	// IDTrialObjective: a trial of a job whose objective is not time.
 	IDTrialObjective diag.ID = "trial-objective"
+	// IDFetched: a warning: fmt leaves a file of a fetched module as it is.
+	IDFetched diag.ID = "fetched-file"
 	// IDNotFormatted: fmt --check found a file that is not formatted.
 	IDNotFormatted diag.ID = "not-formatted"
 )
