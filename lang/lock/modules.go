@@ -96,6 +96,8 @@ func (f *Fetched) check(root string, m *Module, at diag.Range) (diags diag.List)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		diags.Error(IDNotFetched, at, "A module is not here yet", fmt.Sprintf("The files of module %q are not in %s. Run ndc init, which fetches them.", m.Address, root))
+	case errors.Is(err, errWindows):
+		diags.Error(IDChanged, at, "A fetched module was changed", fmt.Sprintf("%v. A .gitattributes at the top of the repository with the line * -text keeps git from it; check the files out again (git checkout -- .).", err))
 	case err != nil:
 		diags.Error(IDChanged, at, "A fetched module was changed", fmt.Sprintf("%v. What is fetched is not to be edited: run ndc init, which fetches it again, or work on a copy in a folder of your own.", err))
 	}
@@ -106,6 +108,10 @@ func (f *Fetched) check(root string, m *Module, at diag.Range) (diags diag.List)
 // own among them. No module that is fetched today has any; those of archives that
 // earlier versions unpacked may.
 var ErrGits = errors.New("is for git alone to write: settings there make git run programs")
+
+// errWindows is what Verify finds wrong with files that git checked out with other ends of
+// lines than they were committed with.
+var errWindows = errors.New("end their lines with CR LF, as git writes files where core.autocrlf is set")
 
 // Verify compares the files in a folder with a hash, and names a file that is
 // another one.
@@ -119,6 +125,9 @@ func Verify(fsys fs.FS, root, hash string) error {
 		return err
 	}
 	text, err := fs.ReadFile(fsys, root+sums)
+	if unix := strings.ReplaceAll(string(text), "\r\n", "\n"); err == nil && unix != string(text) && hashOf(unix) == hash {
+		return fmt.Errorf("the files in %s %w", root, errWindows)
+	}
 	if err != nil || hashOf(string(text)) != hash {
 		return fmt.Errorf("the files in %s are not those that %s has the hash of", root, Name)
 	}

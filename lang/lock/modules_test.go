@@ -104,6 +104,10 @@ func TestFetched(t *testing.T) {
 			m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("X")}
 			m["jobs/.ndc/modules/base@sums"] = &fstest.MapFile{Data: []byte(other)}
 		}, "are not those that ndc.lock.hcl has the hash of"},
+		"as git writes it for Windows": {"base", source, "~> 2.1", func(m fstest.MapFS) {
+			m["jobs/.ndc/modules/base/a/x.hcl"] = &fstest.MapFile{Data: []byte("x\r\n")}
+			m["jobs/.ndc/modules/base@sums"] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(sums, "\n", "\r\n"))}
+		}, "jobs/.ndc/modules/base end their lines with CR LF, as git writes files where core.autocrlf is set. A .gitattributes"},
 	} {
 		files := fstest.MapFS{
 			"jobs/.ndc/modules/base/a/x.hcl": {Data: []byte("x")}, "jobs/.ndc/modules/base/y.hcl": {Data: []byte("y")}, "jobs/.ndc/modules/base@sums": {Data: []byte(sums)},
