@@ -174,6 +174,7 @@ func (t *terminal) snippet(r diag.Range, source []byte) string {
 	}
 	first := strings.LastIndexByte(string(source[:r.Start.Byte]), '\n') + 1
 	line, _, _ := strings.Cut(string(source[first:]), "\n")
+	line = strings.TrimSuffix(line, "\r")
 	start, end := r.Start.Byte-first, min(r.End.Byte-first, len(line))
 	if start > len(line) || end <= start {
 		end = min(start+1, len(line))
