@@ -155,6 +155,62 @@ func has(l *plan.Layout, values map[string][]string) bool {
 	return true
 }
 
+// ArgumentRow says of arguments that were changed what a framework makes of them where a
+// run goes on: what no row has, it takes as the job says it.
+type ArgumentRow struct {
+	Framework string   `json:"framework"`
+	Versions  []string `json:"versions,omitempty"` // all of the framework when empty
+	// Arguments are paths; one that ends in a dot stands for all below it. "training.steps"
+	// is the number of steps, whichever argument it follows from.
+	Arguments []string `json:"arguments"`
+	// Layout narrows the row to layouts with these values of axes, as in a Row.
+	Layout map[string][]string `json:"layout,omitempty"`
+	// Refused says that the framework does not load the checkpoint. Otherwise it goes on
+	// with the value that the checkpoint has, without a word.
+	Refused bool   `json:"refused,omitempty"`
+	Why     string `json:"why,omitempty"` // it refuses
+	Source  string `json:"source"`        // what proves it
+}
+
+//go:embed arguments.jsonl
+var arguments string
+
+// ArgumentRows returns the table of arguments.
+var ArgumentRows = sync.OnceValue(func() []ArgumentRow {
+	var rows []ArgumentRow
+	for line := range strings.Lines(arguments) {
+		var r ArgumentRow
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			panic("review: arguments.jsonl: " + err.Error())
+		}
+		rows = append(rows, r)
+	}
+	return rows
+})
+
+func (r *ArgumentRow) about(p *plan.Plan, path string) bool {
+	return r.Framework == p.Backend && (len(r.Versions) == 0 || slices.Contains(r.Versions, p.BackendVersion)) && has(&p.Layout, r.Layout) &&
+		slices.ContainsFunc(r.Arguments, func(a string) bool { return a == path || strings.HasSuffix(a, ".") && strings.HasPrefix(path, a) })
+}
+
+// Taken says what a framework makes of changed arguments when a run goes on from its
+// checkpoint: which row refuses the first that is refused, if any, and which keep the
+// checkpoint's value.
+func Taken(p *plan.Plan, paths []string) (refused *ArgumentRow, first string, kept []string) {
+	for _, path := range paths {
+		for i := range ArgumentRows() {
+			switch r := &ArgumentRows()[i]; {
+			case !r.about(p, path):
+			case !r.Refused:
+				kept = append(kept, path)
+			case refused == nil:
+				refused, first = r, path
+			}
+		}
+	}
+	return refused, first, kept
+}
+
 // shapeless are the arguments of a model that no parameter's shape depends on.
 var shapeless = []string{
 	"model.sequence_length", "model.dropout", "model.init_std", "model.norm_epsilon", "model.attention_scale", "model.embedding_scale",
@@ -208,5 +264,32 @@ func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
 		return &Fate{NotResumable, fmt.Sprintf("they lie in %s, and the new run looks %s", spelled(from), where), ""}
 	}
 	f := Resume(b.old, b.new)
+	if f.Answer == NotResumable || f.Answer == Unproven {
+		return &f
+	}
+	refused, first, kept := Taken(b.new, learnt(b, changes))
+	switch {
+	case refused != nil:
+		return &Fate{NotResumable, first + " is another, and " + refused.Why, refused.Source}
+	case len(kept) > 0:
+		says := " stays"
+		if len(kept) > 1 {
+			says = " stay"
+		}
+		f.Why = strings.TrimPrefix(f.Why+"; ", "; ") + strings.Join(kept, ", ") + says + " as the checkpoint has it, whatever the job says"
+	}
 	return &f
+}
+
+// learnt are the arguments of training that changed, the number of steps among them.
+func learnt(b *Backend, changes []Change) (paths []string) {
+	for _, c := range changes {
+		if strings.HasPrefix(c.Path, "training.") {
+			paths = append(paths, c.Path)
+		}
+	}
+	if b.old.Run.Steps != b.new.Run.Steps && !slices.Contains(paths, "training.steps") {
+		paths = append(paths, "training.steps")
+	}
+	return paths
 }

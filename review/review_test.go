@@ -213,7 +213,10 @@ func TestFate(t *testing.T) {
 		why    string
 	}{
 		"nothing":          {v("slurm.account", "x"), Keeps, ""},
-		"learning rate":    {v("training.optimizer.learning_rate", 1.0), Keeps, ""},
+		"learning rate":    {v("training.optimizer.learning_rate", 1.0), NotResumable, "training.optimizer.learning_rate is another, and the release refuses checkpoints of another schedule"},
+		"warm-up":          {v("training.schedule.warmup_steps", 1.0), NotResumable, "training.schedule.warmup_steps is another"},
+		"epsilon":          {v("training.optimizer.epsilon", 1.0), Keeps, "training.optimizer.epsilon stays as the checkpoint has it"},
+		"clipping":         {v("training.optimizer.gradient_clipping", 1.0), Keeps, ""},
 		"layers":           {v("model.layers", 33.0), NotResumable, "model.layers"},
 		"dropout":          {v("model.dropout", 0.1), Keeps, ""},
 		"rope":             {v("model.position_embedding.theta", 1e6), Keeps, ""},
@@ -246,6 +249,46 @@ func TestRows(t *testing.T) {
 			if _, ok := strings.CutPrefix(name, "execution."); schema.EffectOf("layout."+name) == 0 && !(ok && schema.EffectOf(name) != 0) {
 				t.Errorf("row %d: there is no axis %q", i+1, name)
 			}
+		}
+	}
+}
+
+// TestArgumentRows: the table of arguments names arguments that there are, and says what
+// proves each row.
+func TestArgumentRows(t *testing.T) {
+	for i, r := range ArgumentRows() {
+		if r.Source == "" || len(r.Arguments) == 0 || r.Refused != (r.Why != "") {
+			t.Errorf("row %d: %+v", i+1, r)
+		}
+		for _, name := range r.Arguments {
+			if schema.EffectOf(strings.TrimSuffix(name, ".")) == 0 {
+				t.Errorf("row %d: there is no argument %q", i+1, name)
+			}
+		}
+	}
+}
+
+// TestSteps: the number of steps counts, whichever argument it follows from; of several
+// changed arguments all that keep the checkpoint's value are named.
+func TestSteps(t *testing.T) {
+	v := func(path string, value any) record.Value { return record.Value{Path: path, Value: value} }
+	longer := build("a", 1, v("training.tokens", 2e12))
+	longer.Plans["megatron"].Run.Steps = 10
+	if got := Compare([]Build{build("a", 1, v("training.tokens", 1e12))}, []Build{longer}).Jobs[0].Backends[0].Checkpoints; got.Answer != NotResumable || !strings.HasPrefix(got.Why, "training.steps is another") {
+		t.Errorf("%+v", got)
+	}
+	got := Compare([]Build{build("a", 1)}, []Build{build("a", 1, v("training.optimizer.beta1", 0.8), v("training.optimizer.beta2", 0.9))}).Jobs[0].Backends[0].Checkpoints
+	if want := "training.optimizer.beta1, training.optimizer.beta2 stay as the checkpoint has it, whatever the job says"; got.Answer != Keeps || got.Why != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTakenByLayout: what DeepSpeed keeps in one stage it need not in another.
+func TestTakenByLayout(t *testing.T) {
+	for stage, want := range map[int]int{1: 1, 2: 1, 3: 0} {
+		p := &plan.Plan{Backend: "deepspeed", BackendVersion: "0.19.8", Layout: plan.Layout{ZeroStage: stage}}
+		if _, _, kept := Taken(p, []string{"training.optimizer.gradient_clipping"}); len(kept) != want {
+			t.Errorf("stage %d keeps %v", stage, kept)
 		}
 	}
 }

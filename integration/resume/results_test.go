@@ -40,6 +40,49 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestArgumentTable holds the table of arguments of package review against what every
+// release did with each that was changed.
+func TestArgumentTable(t *testing.T) {
+	results, err := RecordedArguments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, f := range Frameworks {
+		asked += len(f.Versions) * len(Arguments)
+	}
+	if len(results) != asked {
+		t.Errorf("%d changes are recorded, want %d", len(results), asked)
+	}
+	count := map[[3]string]int{}
+	for _, r := range results {
+		count[[3]string{r.Framework, r.Version, r.Answer}]++
+		answer := "taken"
+		switch refused, _, kept := review.Taken(&plan.Plan{Backend: r.Framework, BackendVersion: r.Version, Layout: plan.Layout{ZeroStage: 1}}, []string{r.Argument}); {
+		case refused != nil:
+			answer = "refused"
+		case len(kept) > 0:
+			answer = "kept"
+		}
+		if answer != r.Answer {
+			t.Errorf("%s %s: the table says that %s is %s, and it was %s", r.Framework, r.Version, r.Argument, answer, r.Answer)
+		}
+	}
+	document, err := os.ReadFile("../../docs/conformance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range Frameworks {
+		for _, version := range f.Versions {
+			n := func(answer string) int { return count[[3]string{f.Name, version, answer}] }
+			row := fmt.Sprintf("| %s | %s | %d | %d | %d | %d |\n", f.Name, version, len(Arguments), n("taken"), n("kept"), n("refused"))
+			if !strings.Contains(string(document), row) {
+				t.Errorf("docs/conformance.md lacks the row\n%s", row)
+			}
+		}
+	}
+}
+
 // plan is a plan of which the layout alone counts.
 func (r Result) plan(l file.Layout) *plan.Plan {
 	p := file.Plan{Backend: r.Framework, BackendVersion: r.Version, Layout: l}

@@ -61,8 +61,9 @@ func (s *stage) layout(name string) Layout {
 	panic(name + " is no layout of " + s.framework.Name)
 }
 
-// build lets ndc emit a launch.
-func (s *stage) build(id, layout string) (launch, error) {
+// build lets ndc emit a launch; edits are pairs of what stands in job.hcl and what is
+// said instead.
+func (s *stage) build(id, layout string, edits ...string) (launch, error) {
 	l := s.layout(layout)
 	folder := filepath.Join(s.scratch, "jobs", id)
 	source, err := os.ReadFile("testdata/job.hcl")
@@ -73,7 +74,7 @@ func (s *stage) build(id, layout string) (launch, error) {
 	if s.framework.Name == "megatron" && !strings.Contains(lines, "micro_batch_size") {
 		lines += "\n micro_batch_size = 1"
 	}
-	text := strings.Replace(string(source), "# LAYOUT", lines, 1)
+	text := strings.NewReplacer(edits...).Replace(strings.Replace(string(source), "# LAYOUT", lines, 1))
 	text = strings.Replace(text, "# BACKEND", fmt.Sprintf("backend %q {\n version = var.version\n %s\n }", s.framework.Name, s.framework.Backend), 1)
 	model := l.Model
 	if model == "" {
