@@ -138,7 +138,7 @@ func TestDiagnosticIDs(t *testing.T) {
 			t.Errorf("bad summary of %s: %q", id, summary)
 		}
 	}
-	elsewhere := []diag.ID{UnreadableFile, NoFiles, FileTooLarge, InvalidText, TooManyErrors, FailedPolicy, FailedAssert, NoTests, InvalidCalibration} // TestUnreadable; testdata/script/policies.txtar, tests.txtar, calibrate.txtar
+	elsewhere := []diag.ID{UnreadableFile, NoFiles, FileTooLarge, InvalidText, TooManyErrors, FailedPolicy, IdlePolicy, FailedAssert, NoTests, InvalidCalibration} // TestUnreadable, TestIdlePolicies; testdata/script/policies.txtar, tests.txtar, calibrate.txtar
 	for _, m := range regexp.MustCompile(`diag\.ID = "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1) {
 		if summaries[diag.ID(m[1])] == "" {
 			t.Errorf("%s has no summary", m[1])
