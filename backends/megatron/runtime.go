@@ -27,8 +27,9 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 			MambaChunk:    128, // megatron/core/ssm/mamba_mixer.py, chunk_size
 			DeltaNetChunk: 64,  // flash-linear-attention, fla/ops/gated_delta_rule/chunk.py
 		},
-		Buckets:      runtime.Buckets{Unhidden: 40e6, UnhiddenPerRank: 1e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
-		Attention:    runtime.Attention{Flash: flashAttention, Fused: "fused", CopiesQuery: true},
+		Buckets: runtime.Buckets{Unhidden: 40e6, UnhiddenPerRank: 1e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
+		// transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py, AttnFuncWithCPAndKVAllGather, up to 2.14
+		Attention:    runtime.Attention{Flash: flashAttention, Fused: "fused", CopiesOutput: true},
 		Experts:      runtime.Experts{GroupedStreams: true, FusedMLP: fusesExperts(j), Static: v.staticExperts(j)},
 		Loss:         runtime.Loss{Fused: loss, Unfused: loss},
 		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor), Attention: lowPrecisionAttention(j)},

@@ -119,12 +119,12 @@ func (r *row) layoutOf() (*plan.Layout, *plan.Execution) {
 	if x.PP > 1 {
 		l.PipelineSchedule = plan.Schedule1F1B
 	}
-	return l, &plan.Execution{Attention: "fused", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1, ContextParallelType: "ring"}
+	return l, &plan.Execution{Attention: "fused", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1, ContextParallelType: "ulysses"}
 }
 
 // TestSimuMax compares with the exact allocated bytes of Megatron-LM runs on
-// 8 B200 (SimuMax B200 release v1.2): every stage of every row, and the row's
-// worst rank.
+// 8 B200 (SimuMax B200 release v1.2, whose launches say --cp-comm-type a2a): every
+// stage of every row, and the row's worst rank.
 func TestSimuMax(t *testing.T) {
 	var errors, reserved []float64
 	var table strings.Builder

@@ -73,3 +73,25 @@ func TestMegatronCI(t *testing.T) {
 		t.Errorf("last rank %.2f GB, measured %.2f", got, want)
 	}
 }
+
+// TestContextParallel: beside query, key, value, statistics and output a ring keeps
+// nothing, for the keys and values that it received last take the place of its own;
+// heads that were exchanged leave the output on both sides, and gathered keys and values that of the
+// parts beside the joined one (transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py,
+// save_for_backward of AttnFuncWithCPAndKVP2P, AttnFuncWithCPAndQKVOA2A and AttnFuncWithCPAndKVAllGather, v1.13 to v2.14).
+func TestContextParallel(t *testing.T) {
+	j := &job.Job{Model: job.Model{Layers: 4, HiddenSize: 1024, FFNHiddenSize: 4096, Attention: job.Attention{Heads: 8, KVHeads: 4, HeadDim: 128},
+		VocabSize: 32000, SequenceLength: 8192, Activation: job.Activation{Kind: "swiglu"}, Norm: job.Norm{Kind: "rmsnorm"}, PositionEmbedding: job.PositionEmbedding{Kind: "rope"}}}
+	j.Training.Precision, j.Training.Optimizer.Kind = "bf16", "adam"
+	l := &plan.Layout{TensorParallel: 1, ContextParallel: 4, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: 1, MicroBatches: 1}
+	const tokens, query, keys = 8192 / 4, 8 * 128 * 2, 2 * 4 * 128 * 2 // bytes of a token
+	const alone = tokens * (query + keys + 4*8 + query)
+	for exchange, more := range map[string]int64{"ring": 0, "hierarchical": 0, "ulysses": tokens * query, "all_gather": tokens * query} {
+		m := New(j, wholeTarget())
+		x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1, ContextParallelType: exchange}
+		if got := m.makeTerms(m.shapeOf(l, x)).layers[0].kept[lineAttention]; got != alone+more {
+			t.Errorf("%s keeps %d bytes, %d expected", exchange, got, alone+more)
+		}
+	}
+}

@@ -155,9 +155,10 @@ func (b *builder) gateOutput(h headWidths) {
 }
 
 // context adds what context parallelism keeps, and returns what it needs while
-// the layer runs: a ring passes keys and values and their gradients on and
-// keeps one more copy of the query; all-gather holds them for the whole
-// sequence; all-to-all keeps the output on both sides of the exchange.
+// the layer runs: a ring passes keys and values and their gradients on, and keeps
+// the last ones that it received in place of its own; all-gather holds them for
+// the whole sequence, and may keep the output of its parts beside the joined one;
+// all-to-all keeps the output on both sides of the exchange.
 func (b *builder) context(o *Operation, h headWidths) int64 {
 	if b.s.ContextParallel == 1 {
 		return 0
@@ -172,10 +173,10 @@ func (b *builder) context(o *Operation, h headWidths) int64 {
 		if b.a.Layers.KeepsGathered {
 			b.keep(o, plan.ModuleCoreAttention, (ranks-1)*keys)
 		}
+		if b.a.Attention.CopiesOutput {
+			b.keep(o, plan.ModuleCoreAttention, b.tokens*h.out*element)
+		}
 		return 2 * ranks * keys
-	}
-	if b.a.Attention.CopiesQuery {
-		b.keep(o, plan.ModuleCoreAttention, b.tokens*h.q*element)
 	}
 	return 2 * keys
 }

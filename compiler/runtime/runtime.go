@@ -182,8 +182,9 @@ type Attention struct {
 	// ViewsValue hands values of latent attention over as a part of what they are
 	// projected with, so that the keys in it are kept, too.
 	ViewsValue bool
-	// CopiesQuery keeps one more copy of the query under ring context parallelism.
-	CopiesQuery bool
+	// CopiesOutput keeps one more copy of the output under all-gather context
+	// parallelism.
+	CopiesOutput bool
 }
 
 // Experts is how a mixture of experts runs.

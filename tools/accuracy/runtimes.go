@@ -113,7 +113,7 @@ func zero(base *runtime.Runtime, bucket int64) runtime.Runtime {
 	r.Pipeline.KeepsOutputs = true
 	r.TensorParallel.UserBuffers = false
 	r.Layers = runtime.Layers{SeparateProjections: true, SeparateGate: true, FP32Norm: true}
-	r.Attention.CopiesQuery = false
+	r.Attention.CopiesOutput = false
 	r.Experts = runtime.Experts{FP32Combine: true}
 	r.Loss.Fused, r.Loss.Unfused = runtime.LossKernel{Base: 2}, runtime.LossKernel{FP32: 3, ParallelFP32: 1, FreesFirst: true}
 	r.Calibration.Memory = "deepspeed"

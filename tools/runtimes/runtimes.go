@@ -27,7 +27,7 @@ func Whole() runtime.Runtime {
 		TensorParallel: runtime.TensorParallel{Overlaps: true, UserBuffers: true},
 		Layers:         runtime.Layers{Elementwise: "megatron", AccumulatesWeightGradients: true, MambaChunk: 128, DeltaNetChunk: 64},
 		Buckets:        runtime.Buckets{Unhidden: 40e6},
-		Attention:      runtime.Attention{Flash: "flash", Fused: "fused", CopiesQuery: true},
+		Attention:      runtime.Attention{Flash: "flash", Fused: "fused", CopiesOutput: true},
 		Experts:        runtime.Experts{GroupedStreams: true},
 		Loss:           runtime.Loss{Fused: runtime.LossKernel{FP32: 1, Base: 1}, Unfused: runtime.LossKernel{FP32: 1, Base: 1}},
 		Calibration:    runtime.Calibration{Time: "megatron", Memory: "megatron"},
