@@ -61,7 +61,8 @@ func (m *Model) layer(s *shape, p program.Layer) layer {
 		fixed := &m.runtime.Experts.Static
 		l.static, l.graphGradients = times(paged, fixed.Pages/fixed.Capacity), paged
 	}
-	l.wholeBackward = max(worst(p, blocks, func(b *blockBytes) int64 { return b.whole }), 0)
+	made, _ := p[len(p)-1].Remade(false)
+	l.wholeBackward = max(worst(p, blocks, func(b *blockBytes) int64 { return b.whole }), made)
 	if s.recompute == plan.RecomputeFull {
 		l.kept = ledger{lineInputs: l.input}
 	}
@@ -194,21 +195,26 @@ func (l *layer) run(s *shape, p program.Layer, blocks []blockBytes) {
 		remade, incoming := last.Remade(true)
 		l.remake(dropped+remade, incoming)
 	default:
-		l.perBlock(p, blocks)
+		l.perBlock(s, p, blocks)
 	}
 }
 
 // perBlock settles the same where every block makes again what it needs when
-// its own backward pass begins.
-func (l *layer) perBlock(p program.Layer, blocks []blockBytes) {
+// its own backward pass begins. The end of the forward pass may be worse.
+func (l *layer) perBlock(s *shape, p program.Layer, blocks []blockBytes) {
 	var freed int64
 	for i := len(p) - 1; i >= 0; i-- {
 		recomputed, backward := blocks[i].dropped, p[i].Backward()-freed
 		if i == len(p)-1 || recomputed+backward > l.recomputed+l.backward {
 			l.recomputed, l.backward = recomputed, backward
 		}
+		if made, incoming := p[i].Remade(false); made > 0 && s.modules&plan.ModuleMoE != 0 { // runs all of the block again
+			l.remake(recomputed+made, incoming-freed)
+		}
 		freed += blocks[i].kept
 	}
+	made, _ := p[len(p)-1].Remade(false)
+	l.remake(0, made)
 }
 
 // remake makes the end of the recompute the worst if it is.

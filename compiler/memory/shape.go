@@ -20,6 +20,7 @@ type shape struct {
 	userBuffers bool   // tensor-parallel communication overlaps through registered buffers
 	graphs      string // what CUDA graphs capture
 	sendsTokens bool   // a dispatcher sends tokens, not their copies
+	exchanges   bool   // rows go to their experts by all-to-all
 	static      bool   // experts have buffers of a fixed size
 }
 
@@ -31,7 +32,7 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
 		compiled:    x.Compile,
 		userBuffers: x.OverlapTensorParallel && l.TensorParallel > 1,
-		graphs:      x.CUDAGraphs, sendsTokens: plan.SendsTokens(x.MoEDispatcher), static: m.static(x),
+		graphs:      x.CUDAGraphs, sendsTokens: plan.SendsTokens(x.MoEDispatcher), exchanges: x.MoEDispatcher == "alltoall", static: m.static(x),
 		fusedLoss: x.CrossEntropy == "fused" || x.Compile && m.runtime.Loss.CompilesLoss,
 	}
 	if l.Recompute == plan.RecomputeSelective {
@@ -51,7 +52,7 @@ func (m *Model) assembly(s *shape) program.Assembly {
 	if !s.static {
 		a.Experts.Static = runtime.StaticExperts{}
 	}
-	a.UnfusedAttention, a.Compiled, a.ContextExchange = s.unfused, s.compiled, s.context
+	a.UnfusedAttention, a.Compiled, a.ContextExchange, a.ExchangesRows = s.unfused, s.compiled, s.context, s.exchanges
 	a.Loss, a.LossChunks, a.FusedLoss = *m.loss(s), s.lossChunks, s.fusedLoss
 	a.Types = program.Types{Compute: m.element, Input: m.precision.inputBytes, Quantised: m.precision.weightBytes > 0, RowAlign: m.precision.align}
 	return a

@@ -117,6 +117,12 @@ func (b *builder) routed() {
 	out := Operation{Name: "experts.out", Kind: GroupedLinear, Component: Experts, Modules: plan.ModuleMoE, After: ExpertCombine, GEMM: gemm}
 	out.GEMM.N, out.GEMM.K = int(hidden), local
 	out.Backward = 2 * rows * hidden * element // rows in the order of experts and of tokens
+	if n := b.held(); n > 0 {
+		out.Forward = n*rows*hidden*element + b.stream
+		if SharedWidth(e) > 0 {
+			out.Forward += b.stream
+		}
+	}
 	in.Weights, out.Weights = b.expertWeights()
 	b.add(permute)
 	b.add(in)
@@ -152,6 +158,24 @@ func (b *builder) expertWeights() (in, out []Weight) {
 		out = append(out, of("experts.out.bias", ExpertParallel, read, 1))
 	}
 	return in, out
+}
+
+// held is in how many orders a mixture holds rows when its forward pass ends, beside
+// the input of its experts: as they were chosen and as the experts made them, then as
+// they came from other ranks, and in the order of those before they are sorted by
+// experts. The output is there too, and that of the shared experts.
+func (b *builder) held() int64 {
+	if !b.a.Experts.HoldsRows || !b.a.ExchangesRows {
+		return 0
+	}
+	n := int64(2)
+	if b.s.ExpertParallel > 1 {
+		n++
+	}
+	if b.m.MoE.Experts > b.s.ExpertParallel {
+		n++
+	}
+	return n
 }
 
 // static reports whether experts have buffers of a fixed size.

@@ -71,6 +71,7 @@ type Assembly struct {
 	UnfusedAttention bool   // attention keeps its probabilities
 	Compiled         bool   // a compiler fuses what the MLP does between its GEMMs
 	ContextExchange  string // how context parallelism moves keys and values: ring, all_gather or ulysses
+	ExchangesRows    bool   // rows go to their experts and back by all-to-all
 
 	Loss       runtime.LossKernel
 	LossChunks int  // parts of a micro-batch that run forward and backward one by one; 0 or 1: the whole

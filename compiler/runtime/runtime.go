@@ -195,6 +195,10 @@ type Experts struct {
 	// ReplicatedCombine says that every rank of a tensor group weighs the experts'
 	// outputs for all tokens of the group, not for its part of them.
 	ReplicatedCombine bool
+	// HoldsRows says that rows are held in each order that all-to-all brings them
+	// into until the mixture is done: as they were chosen, as they came, as the
+	// experts made them and as they went back.
+	HoldsRows bool
 	// Input is what of the tokens of a tensor group a mixture reads on each of its ranks.
 	Input ExpertInput
 	// LaunchedTogether says that one launch multiplies the rows of all experts of a

@@ -28,7 +28,7 @@ func Whole() runtime.Runtime {
 		Layers:         runtime.Layers{Elementwise: "megatron", AccumulatesWeightGradients: true, MambaChunk: 128, DeltaNetChunk: 64},
 		Buckets:        runtime.Buckets{Unhidden: 40e6},
 		Attention:      runtime.Attention{Flash: "flash", Fused: "fused", CopiesOutput: true},
-		Experts:        runtime.Experts{GroupedStreams: true},
+		Experts:        runtime.Experts{GroupedStreams: true, HoldsRows: true},
 		Loss:           runtime.Loss{Fused: runtime.LossKernel{FP32: 1, Base: 1}, Unfused: runtime.LossKernel{FP32: 1, Base: 1}},
 		Calibration:    runtime.Calibration{Time: "megatron", Memory: "megatron"},
 	}
