@@ -120,12 +120,17 @@ func (m *Simulator) period(s Shape) (units.Seconds, bool) {
 	if first < round {
 		return 0, false
 	}
-	period := m.forward[first] - m.forward[first-round]
-	for at := 0; at < all*s.Pipeline; at += all {
-		for k := at + first; k < at+last; k++ {
-			if !near(m.forward[k]-m.forward[k-round], period) || !near(m.backward[k]-m.backward[k-round], period) {
+	p, back := s.Pipeline, round*s.Pipeline
+	lead, lag := s.lead(0), s.lag()
+	period := m.forward[first*p] - m.forward[first*p-back]
+	for k := first; k < last; k++ {
+		f, b := k*p, (k+lead)*p // of the first rank
+		for range p {
+			if !near(m.forward[f]-m.forward[f-back], period) || !near(m.backward[b]-m.backward[b-back], period) {
 				return 0, false
 			}
+			f += lag*p + 1
+			b -= p - 1
 		}
 	}
 	return period, true
@@ -137,22 +142,54 @@ func (m *Simulator) period(s Shape) (units.Seconds, bool) {
 // it in the same step or earlier (two steps for the interleaved schedule, which
 // warms up by two more per rank), one from the last rank at least one step
 // earlier because a group has at least p micro-batches, and a backward its
-// gradient in the step before.
+// gradient in the step before. Ends are kept step after step, rank beside rank, so
+// that what a step reads lies in the one before it.
 func (m *Simulator) wave(s Shape, d *Durations) units.Seconds {
-	all := s.MicroBatches * s.Virtual
-	m.prepareWave(s)
-	for step := s.Pipeline - 1 - m.warm[0]; step < all+s.Pipeline; step++ {
-		for rank := range s.Pipeline {
-			k := step - (s.Pipeline - 1 - rank)
+	all, p := s.MicroBatches*s.Virtual, s.Pipeline
+	m.prepareWave(s, d, all+1+s.lead(0))
+	away := (s.Group - p + 1) * p // from what the first rank waits for to the last one's, and the other way round
+	lag := s.lag() * p
+	row := 0
+	for step := p - 1 - m.warm[0]; step < all+p; step++ {
+		for rank := range p {
+			k, at, end := step-(p-1-rank), row+rank, m.free[rank]
 			if n := k + m.warm[rank]; n >= 0 && n < all {
-				m.stepForward(s, d, rank, n)
+				chunk := int(m.localChunk[n])
+				if rank > 0 {
+					end = later(end, m.forward[at-1-lag]+d.Transfer)
+				} else if chunk > 0 {
+					end = later(end, m.forward[at-away+p-1]+d.Transfer)
+				}
+				end += d.Forward[chunk*p+rank]
+				m.forward[at] = end
 			}
 			if k >= 0 && k < all {
-				m.stepBackward(s, d, rank, k)
+				chunk := int(m.localChunk[k])
+				if rank < p-1 {
+					end = later(end, m.backward[at+1-p]+d.Transfer)
+				} else if chunk > 0 {
+					end = later(end, m.backward[at-away-p+1]+d.Transfer)
+				}
+				end += m.whole[(s.Virtual-1-chunk)*p+rank]
+				m.backward[at] = end
 			}
+			m.free[rank] = end
 		}
+		row += p
 	}
 	return slices.Max(m.free)
+}
+
+// lag is by how many steps of wave a rank makes a forward later than the rank
+// before it.
+func (s Shape) lag() int { return s.lead(0) - s.lead(1) - 1 }
+
+// later is max for times, none of which is NaN.
+func later(a, b units.Seconds) units.Seconds {
+	if b > a {
+		return b
+	}
+	return a
 }
 
 // oneGroup is wave for the interleaved schedule with fewer micro-batches than
@@ -162,7 +199,7 @@ func (m *Simulator) wave(s Shape, d *Durations) units.Seconds {
 func (m *Simulator) oneGroup(s Shape, d *Durations) units.Seconds {
 	group, all := s.MicroBatches, s.MicroBatches*s.Virtual
 	last := all - group // the first forward of the last chunk
-	m.prepareWave(s)
+	m.prepareWave(s, d, all)
 	for at := 0; at < last; at += group {
 		for rank := range s.Pipeline {
 			for n := at; n < at+group; n++ {
@@ -191,10 +228,14 @@ func (m *Simulator) oneGroup(s Shape, d *Durations) units.Seconds {
 	return slices.Max(m.free)
 }
 
-// prepareWave sizes the scratch space.
-func (m *Simulator) prepareWave(s Shape) {
+// prepareWave sizes the scratch space for so many ends of a rank.
+func (m *Simulator) prepareWave(s Shape, d *Durations, ends int) {
 	all := s.MicroBatches * s.Virtual
-	m.forward, m.backward = grow(m.forward, all*s.Pipeline), grow(m.backward, all*s.Pipeline)
+	m.forward, m.backward = grow(m.forward, ends*s.Pipeline), grow(m.backward, ends*s.Pipeline)
+	m.whole = grow(m.whole, s.Pipeline*s.Virtual)
+	for c := range m.whole {
+		m.whole[c] = d.Backward(c)
+	}
 	m.localChunk = grow(m.localChunk, all)
 	for k := range all {
 		m.localChunk[k] = int32(k / s.Group % s.Virtual)
@@ -205,7 +246,7 @@ func (m *Simulator) prepareWave(s Shape) {
 	}
 }
 
-// stepForward runs the n-th chunk-forward of a rank.
+// stepForward runs the n-th chunk-forward of a rank, whose ends lie side by side.
 func (m *Simulator) stepForward(s Shape, d *Durations, rank, n int) {
 	all, chunk := s.MicroBatches*s.Virtual, int(m.localChunk[n])
 	start := m.free[rank]
@@ -229,7 +270,7 @@ func (m *Simulator) stepBackward(s Shape, d *Durations, rank, k int) {
 	case chunk > 0:
 		start = max(start, m.backward[k-s.Group]+d.Transfer)
 	}
-	end := start + d.Backward((s.Virtual-1-chunk)*s.Pipeline+rank)
+	end := start + m.whole[(s.Virtual-1-chunk)*s.Pipeline+rank]
 	m.backward[rank*all+k], m.free[rank] = end, end
 }
 

@@ -204,6 +204,14 @@ func BenchmarkDuration(b *testing.B) {
 			}
 		})
 	}
+	deep := Shape{Schedule: plan.Schedule1F1B, Pipeline: 1024, Virtual: 1, MicroBatches: 8192}
+	stages := even(1024, 1, 2)
+	b.Run("a thousand ranks", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			m.Duration(deep, stages)
+		}
+	})
 	few := Shape{Schedule: plan.ScheduleInterleaved1F1B, Pipeline: 64, Virtual: 15, MicroBatches: 32}
 	d := even(64*15, 1, 2)
 	b.Run("fewer micro-batches than ranks", func(b *testing.B) {

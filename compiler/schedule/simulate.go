@@ -124,7 +124,8 @@ type Simulator struct {
 
 	localChunk        []int32         // wave: of the k-th chunk-forward of a rank
 	warm              []int           // wave: per rank
-	forward, backward []units.Seconds // wave: ends of the k-th chunk-forward and -backward, rank after rank
+	forward, backward []units.Seconds // wave: ends of chunk-forwards and -backwards, step after step; oneGroup: rank after rank
+	whole             []units.Seconds // wave: the whole backward of a chunk
 	free              []units.Seconds // end of the last pass, per rank
 }
 
