@@ -126,6 +126,11 @@ func (d *Device) measured(a *Attention, s surface.Scores) (forward, ratio float6
 	return forward * f, ratio
 }
 
+// Over is how many times as long as another attention kernel one takes in the forward pass.
+func (d *Device) Over(k, other AttentionKernel) float64 {
+	return d.kernels[k].forward / d.kernels[other].forward
+}
+
 // filledUp is how often a batch is doubled to look for a shorter time: measured
 // times fall from the fewest heads to more at the edge of the grids alone.
 const filledUp = 2

@@ -48,7 +48,8 @@ func (e *Evaluator) warnings(attention compute.AttentionKernel, t units.Seconds,
 	if e.device.Extrapolated() {
 		detail := fmt.Sprintf("No kernel was measured on %s: times are those of %s, scaled by the peaks of both.", e.job.Cluster.GPU.Name, e.device.Relative())
 		if attention == compute.MemoryEfficient {
-			detail += " What is called flash attention is a memory-efficient kernel here, since FlashAttention begins with compute capability 8.0: it keeps no scores either, and takes about twice as long as FlashAttention 2 would."
+			detail += fmt.Sprintf(" What is called flash attention is a memory-efficient kernel here, since FlashAttention begins with compute capability 8.0: it keeps no scores either, and takes %.2g times as long as FlashAttention 2 would.",
+				e.device.Over(attention, compute.FlashAttention2))
 		}
 		out = append(out, plan.Warning{ID: string(IDKernelsExtrapolated), Summary: "Kernel times are extrapolated", Detail: detail})
 	}
