@@ -59,3 +59,26 @@ func TestCompilerNamesNoFramework(t *testing.T) {
 		}
 	}
 }
+
+// byName compares a release with one that is named.
+var byName = regexp.MustCompile(`(?i)\b(name|version|release)\b\)? *[!=]= *"(core_)?v?\d`)
+
+// TestNoReleaseIsToldByItsName: what a release does differently is a value of it, which
+// says what; so no backend asks what it is called.
+func TestNoReleaseIsToldByItsName(t *testing.T) {
+	err := filepath.WalkDir("backends", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		for number, line := range strings.Split(string(b), "\n") {
+			if byName.MatchString(line) {
+				t.Errorf("%s:%d: %s", filepath.ToSlash(name), number+1, strings.TrimSpace(line))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

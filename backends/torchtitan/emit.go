@@ -147,14 +147,13 @@ func (b *build) environment() []slurm.Setting {
 	return append(settings, slurm.Setting{Name: "WANDB_RUN_NAME", Value: render.Literal(b.j.Name), Why: "job"})
 }
 
-// dispatch are the variables of the library that moves tokens. DeepEP v2, which
-// 0.3.0 takes for deepep, wants nothing where there is a network, and to be told
-// where there is none (torchtitan/models/qwen3/config_registry.py, qwen3_moe_deepep).
+// dispatch are the variables of the library that moves tokens. DeepEP v2 wants
+// nothing where there is a network, and to be told where there is none.
 func (b *build) dispatch() []slurm.Setting {
 	switch kind := b.p.Execution.MoEDispatcher; {
 	case kind == "hybridep":
 		return slurm.HybridEP(b.j, slurm.ExpertGroup(&b.p.Layout))
-	case kind == "deepep" && b.v.name != "0.2.2" && b.j.Cluster.Nodes == 1 && b.j.Cluster.Network.NICsPerNode == 0:
+	case kind == "deepep" && b.v.secondDeepEP && b.j.Cluster.Nodes == 1 && b.j.Cluster.Network.NICsPerNode == 0:
 		return []slurm.Setting{
 			{Name: "EP_DISABLE_GIN", Value: render.Literal("1"), Why: "no network, which DeepEP would look for"},
 			{Name: "EP_REUSE_NCCL_COMM", Value: render.Literal("0"), Why: "without a network NCCL's communicator has no device part to share"},

@@ -22,6 +22,8 @@ type family struct {
 	context  bool
 	unmasked bool // it has masks and positions of its own and cannot take those of documents
 	allToAll bool // it sends tokens by all-to-all, whatever the dispatcher is said to be
+	// notInFP32 says why it cannot be trained in fp32; "": it can.
+	notInFP32 string
 	// weights are the architectures whose Hugging Face checkpoints the
 	// framework's adapter for this model reads.
 	weights []string

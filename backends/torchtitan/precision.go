@@ -14,6 +14,7 @@ type precision struct {
 	name       string
 	capability float64  // least CUDA compute capability; 0: any
 	recipes    []string // values of fp8.recipe; the first is the default
+	gathers    bool     // parameters can be gathered in it
 }
 
 // checkPrecision refuses precisions that the release or the GPU lacks.
@@ -31,8 +32,8 @@ func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 		refuse("precision", fmt.Sprintf("%s needs compute capability %g; %s has %s.", t.Precision, p.capability, g.Name, g.ComputeCapability))
 	}
 	if t.Precision == "fp32" && j.Model.MoE != nil {
-		if module := v.find(&j.Model).module; v.name == "0.3.0" && module == "gpt_oss" { // models/gpt_oss/moe.py, ops/scatter_add.py
-			refuse("precision", "The experts of 0.3.0's gpt_oss give their results in bf16, which cannot be added to tokens in fp32. Use bf16, or 0.2.2.")
+		if why := v.find(&j.Model).notInFP32; why != "" {
+			refuse("precision", why)
 		} else {
 			diags.Warn(Differs, j.Sources.Range("training.precision"), "Experts in another precision",
 				fmt.Sprintf("TorchTitan %s multiplies the weights of experts in bf16, also in fp32.", v.name))
@@ -41,7 +42,7 @@ func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
 		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", v.name, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
 	}
-	if t.FP8.ParameterGather && (t.Precision != "fp8" || v.name != "0.2.2") {
+	if t.FP8.ParameterGather && !p.gathers {
 		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to precision \"fp8\" with tensorwise scaling. "+capability.Alternatives("training.fp8.parameter_gather"))
 	}
 }

@@ -49,6 +49,8 @@ type version struct {
 	lossChunks               int    // recommended chunks of the loss
 	routerDType              string // what the router multiplies in
 	precisions               []precision
+	secondDeepEP             bool   // deepep stands for DeepEP v2
+	maskOfPositions          string // why document masks and positions that restart go together; "": either goes alone
 
 	// own tells a runtime what this release computes and keeps in its own way.
 	own func(r *runtime.Runtime, f *family, j *job.Job)

@@ -168,8 +168,8 @@ func (v *version) checkData(j *job.Job, diags *diag.List) {
 	if t.Format == "tokens" && t.DocumentMask && !t.Mock && !t.Tokenizer.EndOfDocumentID.Set {
 		refuse("document_mask", "A flat file of tokens marks documents by their last id only: set tokenizer { end_of_document_id }.")
 	}
-	if v.name == "0.3.0" && t.DocumentMask != t.ResetPositionIDs {
-		refuse("document_mask", "TorchTitan 0.3.0 derives the document mask from position ids that restart, so document_mask and reset_position_ids go together. Set both or none; 0.2.2 has the mask alone.")
+	if v.maskOfPositions != "" && t.DocumentMask != t.ResetPositionIDs {
+		refuse("document_mask", v.maskOfPositions)
 	}
 	if f := v.find(&j.Model); t.DocumentMask && f.unmasked {
 		refuse("document_mask", fmt.Sprintf("TorchTitan %s makes the masks of its %s itself and cannot separate documents; 0.3.0 can.", v.name, f.module))

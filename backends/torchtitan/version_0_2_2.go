@@ -43,7 +43,7 @@ func version022() *version {
 		asyncTensor: one(inParallel, "parallelism.enable_async_tensor_parallel", fromExecution, overlapsTensor),
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
-			{name: "fp8", capability: 8.9, recipes: []string{"tensorwise"}},
+			{name: "fp8", capability: 8.9, recipes: []string{"tensorwise"}, gathers: true},
 			{name: "mxfp8", capability: 10},
 		},
 	}

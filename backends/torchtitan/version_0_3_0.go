@@ -28,7 +28,9 @@ func version030() *version {
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.Attention.Sinks },
-				gaps: sinkGaps, pipeline: true, context: true, weights: []string{"gpt_oss"}},
+				gaps: sinkGaps, pipeline: true, context: true, weights: []string{"gpt_oss"},
+				// models/gpt_oss/moe.py, ops/scatter_add.py
+				notInFP32: "The experts of 0.3.0's gpt_oss give their results in bf16, which cannot be added to tokens in fp32. Use bf16, or 0.2.2."},
 			{module: "qwen3", fits: func(m *job.Model) bool { return m.MoE != nil || m.Attention.QKNorm },
 				gaps: slices.Concat(plainGaps, queryGaps), pipeline: true, context: true, weights: []string{"qwen3", "qwen3_moe"}},
 			{module: "llama3", fits: func(*job.Model) bool { return true },
@@ -42,11 +44,13 @@ func version030() *version {
 			{plan.ScheduleZBV, "ZBVZeroBubble"}, {plan.ScheduleDualPipeV, "DualPipeV"},
 		},
 		rules: rules030, conflicts: conflicts030, optionalSequenceParallel: true, lossChunks: 8,
-		attention:   offersAttention,
-		routerDType: "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
-		cudaGraphs:  one(inPrecision, "training.disable_cuda_graphs", fromExecution, func(x *plan.Execution) any { return x.CUDAGraphs == "none" }),
-		asyncTensor: one(inCompile, "compile.enable_async_tensor_parallel", fromExecution, overlapsTensor),
-		dispatcher:  written{words: func(b *build) string { return render.Python(dispatcherName(&b.p.Execution)) }},
+		attention:       offersAttention,
+		routerDType:     "fp32", // models/common/moe.py: the gate runs under an fp32 autocast
+		cudaGraphs:      one(inPrecision, "training.disable_cuda_graphs", fromExecution, func(x *plan.Execution) any { return x.CUDAGraphs == "none" }),
+		asyncTensor:     one(inCompile, "compile.enable_async_tensor_parallel", fromExecution, overlapsTensor),
+		dispatcher:      written{words: func(b *build) string { return render.Python(dispatcherName(&b.p.Execution)) }},
+		secondDeepEP:    true, // models/qwen3/config_registry.py, qwen3_moe_deepep
+		maskOfPositions: "TorchTitan 0.3.0 derives the document mask from position ids that restart, so document_mask and reset_position_ids go together. Set both or none; 0.2.2 has the mask alone.",
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
 			{name: "fp8", capability: 8.9, recipes: []string{"rowwise"}},
