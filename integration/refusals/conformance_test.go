@@ -26,7 +26,7 @@ func TestRefusals(t *testing.T) {
 		versions, groups := byVersion(framework)
 		for _, version := range versions {
 			t.Run(framework+"/"+version, func(t *testing.T) {
-				line := summary.Line{Framework: framework, Version: version, What: "broken rules, answered as the table says"}
+				line := summary.Line{Framework: framework, Version: version, What: asked}
 				answers, err := answers(t, framework, groups[version])
 				if errors.Is(err, artifacts.ErrUnavailable) {
 					line.Skipped = err.Error()
@@ -55,19 +55,6 @@ func TestRefusals(t *testing.T) {
 			})
 		}
 	}
-}
-
-func byVersion(framework string) (versions []string, groups map[string][]*Case) {
-	groups = map[string][]*Case{}
-	list := Cases[framework].Cases
-	for i := range list {
-		version := list[i].version(framework)
-		if groups[version] == nil {
-			versions = append(versions, version)
-		}
-		groups[version] = append(groups[version], &list[i])
-	}
-	return versions, groups
 }
 
 func agrees(c *Case, answer string) bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ndc-dev/ndc/integration/artifacts"
 	"github.com/ndc-dev/ndc/integration/drafts"
+	"github.com/ndc-dev/ndc/integration/summary"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
 
@@ -33,7 +34,7 @@ func TestTable(t *testing.T) {
 	if !found || !closed {
 		t.Fatal("the document has no place for the table")
 	}
-	want := head + begin + Table() + end + tail
+	want := head + begin + Table(summary.Merge(head, nil)) + end + tail
 	if string(document) == want {
 		return
 	}
