@@ -123,7 +123,7 @@ func (c *change) read(name string) string {
 func (c *change) try(env map[string]string, script string) (string, error) {
 	run := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 	run.Dir = c.dir
-	run.Env = []string{"PATH=" + filepath.Join(c.temp, "ndc") + ":" + os.Getenv("PATH"), "HOME=" + c.temp, "RUNNER_TEMP=" + c.temp,
+	run.Env = []string{"GOGC=" + childGOGC, "PATH=" + filepath.Join(c.temp, "ndc") + ":" + os.Getenv("PATH"), "HOME=" + c.temp, "RUNNER_TEMP=" + c.temp,
 		"GITHUB_PATH=" + c.temp + "/path", "GITHUB_OUTPUT=" + c.temp + "/output", "GITHUB_STEP_SUMMARY=" + c.temp + "/summary",
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z"}

@@ -24,8 +24,13 @@ var update = flag.Bool("update", false, "rewrite the goldens of testdata/script,
 
 // TestMain lets scripts run this test binary as the command.
 func TestMain(m *testing.M) {
+	collectSeldom()
 	testscript.Main(m, map[string]func(){"ndc": main})
 }
+
+// childGOGC is how seldom commands that tests start collect garbage. Most only start,
+// and do not collect at all then, which is a third of their time.
+const childGOGC = "400"
 
 // TestScripts runs the command as a user does.
 func TestScripts(t *testing.T) {
@@ -39,6 +44,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("GOGC", childGOGC)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
