@@ -45,7 +45,7 @@ func (in *intake) refused(text string, open []placeholder) bool {
 }
 
 // clusters of the catalogue stand for one that the user will set: the usual one, and that
-// with the most memory, for runs that no other holds.
+// with the most memory of those with eight GPUs a node, for runs that no other holds.
 var clusters = []string{"dgx_h200", "dgx_b300"}
 
 // emitted are the files that ndc would write for a job, on the first cluster that

@@ -24,31 +24,6 @@ import (
 // Kind is the backend's kind.
 const Kind = "megatron"
 
-// option is one option of the command line with its values.
-type option struct {
-	name   string // as written, but for underscores that stand for dashes
-	long   string // as the release spells it
-	values []shell.Word
-	line   draft.Place
-	open   bool // a value is known only when the script runs
-	maybe  bool // so is whether it is there
-}
-
-func (o *option) texts() []string {
-	texts := make([]string, len(o.values))
-	for i, v := range o.values {
-		texts[i] = v.Text
-	}
-	return texts
-}
-
-func (o *option) first() string {
-	if len(o.values) == 0 {
-		return ""
-	}
-	return o.values[0].Text
-}
-
 // reading is one launch being read.
 type reading struct {
 	d        *draft.Draft
@@ -161,102 +136,6 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 		d.Set(block+".extra_args", r.passed, draft.Place{})
 	}
 	return nil
-}
-
-// cut takes a command line apart: what stands before the program's options, and
-// the options with their values.
-func cut(file string, words []shell.Word) (before []shell.Word, options []option) {
-	start := 0
-	for i, w := range words {
-		if strings.HasSuffix(w.Text, ".py") {
-			start = i + 1
-		}
-	}
-	for _, w := range words[start:] {
-		name, value, joined := strings.Cut(w.Text, "=")
-		_, err := strconv.ParseFloat(w.Text, 64)
-		switch {
-		case strings.HasPrefix(w.Text, "-") && err != nil && len(w.Text) > 1:
-			o := option{name: name, long: name, line: Place(file, w), maybe: w.Maybe}
-			if joined {
-				o.values, o.open = []shell.Word{{Text: value, File: w.File, Line: w.Line, Open: w.Open}}, w.Open
-			}
-			options = append(options, o)
-		case len(options) > 0:
-			last := &options[len(options)-1]
-			last.values = append(last.values, w)
-			last.open, last.maybe = last.open || w.Open, last.maybe || w.Maybe
-		}
-	}
-	if start == 0 { // no script: a program that is installed
-		start = max(0, slices.IndexFunc(words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "-") }))
-	}
-	return words[:start], options
-}
-
-// fit is the newest release of those that know the most of some options.
-func fit(options []option) string {
-	best, most := "", -1
-	for _, version := range slices.Backward(megatron.Backend{}.Versions()) {
-		table, _ := megatron.Tables(version)
-		n := 0
-		for _, o := range options {
-			if _, ok := lookup(table, o.name); ok {
-				n++
-			}
-		}
-		if n > most {
-			best, most = version, n
-		}
-	}
-	return best
-}
-
-// underscored reports a program that is built on Megatron-LM and spells its options with
-// underscores, as one does that declares its arguments in dataclasses: it says a degree of
-// model parallelism so. Other programs have options of the same words.
-func underscored(words []shell.Word) bool {
-	return slices.ContainsFunc(words, func(w shell.Word) bool {
-		name, _, _ := strings.Cut(w.Text, "=")
-		return strings.HasSuffix(name, "_model_parallel_size") && dashed(name) != name
-	})
-}
-
-// dashed is an option as Megatron-LM spells it, where it is one of a release, or a former
-// one, with dashes for its underscores.
-func dashed(name string) string {
-	other := strings.ReplaceAll(name, "_", "-")
-	if other == name || !strings.HasPrefix(name, "--") || spelled(name) || !spelled(other) {
-		return name
-	}
-	return other
-}
-
-// spelled reports whether a release or a fork has an option of just that name.
-func spelled(name string) bool {
-	_, fork := former()[name]
-	return fork || slices.ContainsFunc(megatron.Backend{}.Versions(), func(version string) bool {
-		table, _ := megatron.Tables(version)
-		return table.Has(name)
-	})
-}
-
-// lookup finds an option by its name or, as argparse does, by a beginning that
-// no other has.
-func lookup(t *schema.Table, name string) (schema.Option, bool) {
-	if o, ok := t.Lookup(name); ok || !strings.HasPrefix(name, "--") || len(name) < 5 {
-		return o, ok
-	}
-	found := ""
-	for _, n := range t.Names() {
-		if strings.HasPrefix(n, name) {
-			if found != "" {
-				return schema.Option{}, false
-			}
-			found = n
-		}
-	}
-	return t.Lookup(found)
 }
 
 // program takes the path of the framework and the size of the job from what
