@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -31,23 +33,28 @@ type Parameter struct {
 type Parameters map[string]float64
 
 // ParameterRecords lists data/parameters.json in its order.
-func ParameterRecords() []Parameter {
-	var records []Parameter
-	readJSON("data/parameters.json", &records)
-	return records
-}
+func ParameterRecords() []Parameter { return slices.Clone(parameterRecords()) }
 
 // DefaultParameters are the embedded values.
-func DefaultParameters() Parameters {
-	p := Parameters{}
-	for _, r := range ParameterRecords() {
-		if r.Value < r.Low || r.Value > r.High {
-			panic(fmt.Sprintf("estimate: %s = %v is outside %v to %v", r.Name, r.Value, r.Low, r.High))
+func DefaultParameters() Parameters { return maps.Clone(defaultParameters()) }
+
+// Every worker of every search asks for the values, so that they are read once.
+var (
+	parameterRecords = sync.OnceValue(func() (records []Parameter) {
+		readJSON("data/parameters.json", &records)
+		return records
+	})
+	defaultParameters = sync.OnceValue(func() Parameters {
+		p := Parameters{}
+		for _, r := range parameterRecords() {
+			if r.Value < r.Low || r.Value > r.High {
+				panic(fmt.Sprintf("estimate: %s = %v is outside %v to %v", r.Name, r.Value, r.Low, r.High))
+			}
+			p[r.Name] = r.Value
 		}
-		p[r.Name] = r.Value
-	}
-	return p
-}
+		return p
+	})
+)
 
 // With returns a copy with one value changed, for fitting.
 func (p Parameters) With(name string, value float64) Parameters {
