@@ -132,19 +132,37 @@ var usual = map[string]string{
 	"µs": "us", "μs": "us", "usec": "us", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "min": "m", "mins": "m",
 	"minute": "m", "minutes": "m", "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d",
 	"percent": "%", "watt": "W", "watts": "W", "tf": "TFLOPS", "tflop/s": "TFLOPS", "flop/s": "FLOPS", "pflop/s": "PFLOPS",
-	"g": "GiB", "gi": "GiB", "t": "TiB", "m": "MiB",
+	"g": "GiB", "gi": "GiB", "t": "TiB", "m": "MiB", "mbit/s": "Mb/s", "gbit/s": "Gb/s", "tbit/s": "Tb/s",
 }
 
-// unknownUnit explains a unit that is none, and catches usual spellings.
+// unknownUnit explains a unit that is none, and catches usual spellings. Of those that
+// differ by the case of a letter alone it names every one: GB/s is eight times Gb/s.
 func (q quantity) unknownUnit(name string) string {
-	meant := usual[strings.ToLower(name)]
+	low := strings.ToLower(name)
+	meant := q.named(func(u string) bool {
+		return u == usual[low] || u == name+"/s" || u == strings.TrimSuffix(name, "ps")+"/s"
+	})
+	if len(meant) == 0 {
+		meant = q.named(func(u string) bool {
+			u = strings.ToLower(u)
+			return u == low || u == low+"/s" || u == strings.TrimSuffix(low, "ps")+"/s"
+		})
+	}
+	if len(meant) == 0 {
+		return fmt.Sprintf("%q is not a unit of %s.", name, strings.TrimPrefix(strings.TrimPrefix(q.noun, "an "), "a "))
+	}
+	return fmt.Sprintf("%q is not a unit here. Did you mean %s?", name, strings.Join(meant, " or "))
+}
+
+// named quotes the units whose names are meant.
+func (q quantity) named(is func(name string) bool) []string {
+	var list []string
 	for _, u := range q.units {
-		switch {
-		case strings.EqualFold(u.name, name), u.name == meant, u.name == name+"/s", u.name == strings.TrimSuffix(name, "ps")+"/s":
-			return fmt.Sprintf("%q is not a unit here. Did you mean %q?", name, u.name)
+		if is(u.name) {
+			list = append(list, strconv.Quote(u.name))
 		}
 	}
-	return fmt.Sprintf("%q is not a unit of %s.", name, strings.TrimPrefix(strings.TrimPrefix(q.noun, "an "), "a "))
+	return list
 }
 
 // numberLength is the length of the decimal number that s starts with: digits
