@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/ndc-dev/ndc/compiler/goodput"
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/search"
@@ -144,7 +145,7 @@ func Best(j *job.Job, plans []*plan.Plan) int {
 	cost := func(p *plan.Plan) units.Seconds {
 		switch j.Constraints.Objective {
 		case "time":
-			return p.Time.StepSeconds
+			return timeOf(j, p)
 		case "gpu_hours", "cost": // of spare nodes, too
 			return units.Rounded(p.Time.StepSeconds * units.Seconds(p.Input.GPUs+p.Input.SpareNodes*j.Cluster.GPUsPerNode))
 		}
@@ -165,6 +166,18 @@ func Best(j *job.Job, plans []*plan.Plan) int {
 		}
 	}
 	return best
+}
+
+// timeOf is what decides which run is over first: with its failures where the cluster
+// says how often there are any, which more GPUs meet more of, else its step.
+func timeOf(j *job.Job, p *plan.Plan) units.Seconds {
+	switch {
+	case !goodput.Ends(j, &p.Run):
+		return units.Seconds(math.Inf(1))
+	case p.Run.ExpectedSeconds > 0:
+		return units.Rounded(p.Run.ExpectedSeconds)
+	}
+	return p.Time.StepSeconds
 }
 
 // Nearest finds, of some infeasible plans of one job on ascending numbers of nodes, the

@@ -197,6 +197,33 @@ func TestBestSize(t *testing.T) {
 	}
 }
 
+// TestBestSizeWithFailures: the run that is over first counts, not the one with the
+// shortest step; one that failures keep from its end is no choice beside another.
+func TestBestSizeWithFailures(t *testing.T) {
+	j := &job.Job{Cluster: job.Cluster{Reliability: &job.Reliability{}}, Constraints: job.Constraints{Objective: "time"}}
+	run := func(step, expected units.Seconds) *plan.Plan {
+		return &plan.Plan{Feasible: true, Time: plan.Time{StepSeconds: step}, Run: plan.Run{Checkpoints: &plan.Checkpoints{}, ExpectedSeconds: expected}}
+	}
+	for _, c := range []struct {
+		name  string
+		plans []*plan.Plan
+		want  int
+	}{
+		{"more GPUs fail more often", []*plan.Plan{run(4, 500), run(2, 300), run(1, 400)}, 1},
+		{"the largest never ends", []*plan.Plan{run(2, 300), run(1, 0)}, 0},
+		{"none ends", []*plan.Plan{run(2, 0), run(1, 0)}, 0},
+	} {
+		if got := Best(j, c.plans); got != c.want {
+			t.Errorf("%s: it is %d, want %d", c.name, got, c.want)
+		}
+	}
+	unsaved := []*plan.Plan{run(2, 0), run(1, 0)}
+	unsaved[0].Run.Checkpoints, unsaved[1].Run.Checkpoints = nil, nil
+	if got := Best(j, unsaved); got != 1 {
+		t.Errorf("of runs without checkpoints, of which nothing else is told, it is %d, want the shorter step", got)
+	}
+}
+
 // TestNearest: of sizes of which none fits, the one that is short of the least is told,
 // the largest of equals. Memory that is short counts before any limit, a size
 // without legal layouts after all limits, and one on which the job is an error last.

@@ -115,6 +115,12 @@ func LongestStep(j *job.Job, limit units.Seconds) units.Seconds {
 	return low
 }
 
+// Ends reports whether a run that saves ends at all with the failures that its cluster
+// tells of.
+func Ends(j *job.Job, r *plan.Run) bool {
+	return j.Cluster.Reliability == nil || r.Checkpoints == nil || r.ExpectedSeconds > 0
+}
+
 // StartSeconds is how long a job takes from its start to its first step, as its
 // cluster says it, or what is usual.
 func StartSeconds(j *job.Job) units.Seconds {
