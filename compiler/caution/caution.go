@@ -36,6 +36,7 @@ func Plan(j *job.Job, p *plan.Plan) diag.List {
 	w.limit()
 	w.doubtfulLimits()
 	w.length()
+	w.failures()
 	w.unsaved()
 	w.interval()
 	w.memory()

@@ -106,6 +106,20 @@ func TestWarnings(t *testing.T) {
 			j.Constraints.MaxGPUHours = job.Some(1000.0)
 		}, "", ""},
 		{"years", func(_ *job.Job, p *plan.Plan) { p.Run.Seconds = 800 * day }, "long-run", "2.2 years"},
+		{"fails now and then", func(j *job.Job, p *plan.Plan) {
+			j.Cluster.Reliability = &job.Reliability{GPUHoursBetweenFailures: 5000, Restart: 600}
+			p.Run.ExpectedSeconds, p.Run.Goodput = 110000, 0.9
+		}, "", ""},
+		{"fails before a restart is over", func(j *job.Job, _ *plan.Plan) {
+			j.Cluster.Reliability = &job.Reliability{GPUHoursBetweenFailures: 4, Restart: 600}
+		}, "failures-outrun", "On 32 GPUs a failure comes every 8 minutes; the next step is 10 minutes later, and 30 minutes lie between two checkpoints. So the run never ends."},
+		{"fails most of the time", func(j *job.Job, p *plan.Plan) {
+			j.Cluster.Reliability = &job.Reliability{GPUHoursBetweenFailures: 8, Restart: 600}
+			p.Run.ExpectedSeconds, p.Run.Goodput = 4000000, 0.025
+		}, "failures-outrun", "So the run of 27.8 hours is expected to take 46.3 days."},
+		{"fails, and saves nothing", func(j *job.Job, p *plan.Plan) {
+			j.Cluster.Reliability, j.Training.Checkpoint.Path, p.Run.Checkpoints = &job.Reliability{}, "", nil
+		}, "nothing-saved", ""},
 		{"mock", func(j *job.Job, _ *plan.Plan) { j.Training.Data.Mock = true }, "long-mock-run", ""},
 		{"mock trial", func(j *job.Job, p *plan.Plan) {
 			j.Training.Data.Mock, p.Run.Seconds, j.Training.Checkpoint.Path, p.Run.Checkpoints = true, 9000, "", nil

@@ -21,6 +21,8 @@ const (
 	LimitInDoubt diag.ID = "limit-in-doubt"
 	// LongRun: the run takes longer than a year.
 	LongRun diag.ID = "long-run"
+	// FailuresOutrun: failures keep the run from its end, or take most of its time.
+	FailuresOutrun diag.ID = "failures-outrun"
 	// LongMockRun: a long run trains on made-up tokens.
 	LongMockRun diag.ID = "long-mock-run"
 	// NothingSaved: a long run has no checkpoints.
@@ -69,6 +71,7 @@ var summaries = map[diag.ID]string{
 	NoTimeLimit:          "Long run without a time limit",
 	LimitInDoubt:         "A limit that the run is expected to break",
 	LongRun:              "Run of more than a year",
+	FailuresOutrun:       "Failures outrun the run",
 	LongMockRun:          "Long run on made-up data",
 	NothingSaved:         "Nothing is saved",
 	SparseCheckpoints:    "Checkpoints too far apart",

@@ -22,6 +22,7 @@ const (
 	shortLimit = 1 * hour
 	fewSteps   = 20 // of one submission
 	manySaves  = 100
+	leastKept  = 0.1 // of the time of a run with failures: far below what published runs keep
 )
 
 // limit compares the run with what its submissions allow.
@@ -65,6 +66,21 @@ func (w *warner) length() {
 	if t.Data.Mock && r.Seconds > longMock {
 		w.warn(LongMockRun, "training.data.mock", "The run takes %s on %s, and its tokens are made up. Remove mock and name the sources, or train for fewer steps.", span(r.Seconds), units.Count(w.plan.Layout.GPUs(), "GPU"))
 	}
+}
+
+// failures warns of a run that fails so often that little or nothing of it is kept.
+func (w *warner) failures() {
+	r := &w.plan.Run
+	ends := goodput.Ends(w.job, r)
+	if ends && (r.ExpectedSeconds == 0 || r.Goodput >= leastKept) {
+		return
+	}
+	becomes := "the run never ends"
+	if ends {
+		becomes = fmt.Sprintf("the run of %s is expected to take %s", span(r.Seconds), span(r.ExpectedSeconds))
+	}
+	w.warn(FailuresOutrun, "cluster.reliability", "On %s a failure comes every %s; the next step is %s later, and %s lie between two checkpoints. So %s. Save more often, train on fewer GPUs, or correct the numbers of reliability.",
+		units.Count(w.job.Cluster.GPUs(), "GPU"), span(goodput.BetweenFailures(w.job)), span(goodput.StartSeconds(w.job)), span(r.Checkpoints.IntervalSeconds), becomes)
 }
 
 // doubtfulLimits compares the limits on the run with what it is expected to take. They

@@ -121,6 +121,9 @@ func Ends(j *job.Job, r *plan.Run) bool {
 	return j.Cluster.Reliability == nil || r.Checkpoints == nil || r.ExpectedSeconds > 0
 }
 
+// BetweenFailures is how long a run goes from one failure to the next.
+func BetweenFailures(j *job.Job) units.Seconds { return units.Seconds(savings.hazards(j).between) }
+
 // StartSeconds is how long a job takes from its start to its first step, as its
 // cluster says it, or what is usual.
 func StartSeconds(j *job.Job) units.Seconds {
