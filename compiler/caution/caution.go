@@ -34,6 +34,7 @@ func Job(j *job.Job) diag.List {
 func Plan(j *job.Job, p *plan.Plan) diag.List {
 	w := warner{job: j, plan: p}
 	w.limit()
+	w.broken()
 	w.doubtfulLimits()
 	w.length()
 	w.failures()

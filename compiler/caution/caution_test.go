@@ -78,6 +78,25 @@ func TestWarnings(t *testing.T) {
 		}, "nothing-saved run-outlasts-limit", "Nothing is saved."},
 		{"chain of one", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{Count: 1} }, "run-outlasts-limit", ""},
 		{"short chain", func(j *job.Job, p *plan.Plan) { j.Slurm.Chain, p.Run.Jobs = job.Chain{Count: 2}, 3 }, "chain-too-short", "Set chain = 3"},
+		{"chain too short for its failures", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, p.Run.Failures = job.Chain{Count: 3}, 5.2
+		}, "chain-too-short", "3 submissions would do for the run's 27.8 hours without failures, of which 5.2 are expected. Each ends a submission. Set chain = 7 or more"},
+		{"short chain that fails, too", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, p.Run.Jobs, p.Run.Failures = job.Chain{Count: 2}, 3, 5.2
+		}, "chain-too-short", "Set chain = 8"},
+		{"no chain, fails", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, p.Run.Jobs, p.Run.Failures = job.Chain{}, 1, 2
+		}, "chain-too-short", "1 submission would do for the run's 27.8 hours without failures, of which 2 are expected."},
+		{"no chain, requeued", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, j.Slurm.Requeue, p.Run.Jobs, p.Run.Failures = job.Chain{}, job.Some(true), 1, 2
+		}, "", ""},
+		{"no chain, hardly fails", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, p.Run.Jobs, p.Run.Failures = job.Chain{}, 1, 0.4
+		}, "", ""},
+		{"chain of failures with spare nodes", func(j *job.Job, p *plan.Plan) {
+			j.Slurm.Chain, j.Slurm.SpareNodes, p.Run.Failures = job.Chain{Count: 2}, 1, 5.2
+		}, "", ""},
+		{"chain until done, whatever fails", func(_ *job.Job, p *plan.Plan) { p.Run.Failures = 50 }, "", ""},
 		{"long chain", func(j *job.Job, _ *plan.Plan) { j.Slurm.Chain = job.Chain{Count: 2} }, "", ""},
 		{"minutes", func(j *job.Job, p *plan.Plan) { j.Slurm.Time, p.Run.Jobs = 1440, 80 }, "short-time-limit sparse-checkpoints", "A limit of 24 minutes leaves 22 minutes"},
 		{"minutes suffice", func(j *job.Job, p *plan.Plan) {

@@ -9,7 +9,7 @@ const (
 	// submits another.
 	RunOutlastsLimit diag.ID = "run-outlasts-limit"
 	// ChainTooShort: all submissions of the chain together are shorter than the
-	// run.
+	// run, or fewer than its failures end.
 	ChainTooShort diag.ID = "chain-too-short"
 	// ShortTimeLimit: the run needs several submissions, and each has minutes or
 	// a few steps.

@@ -46,11 +46,33 @@ func (w *warner) limit() {
 	case !w.chained():
 		w.warn(RunOutlastsLimit, "slurm.time", "The run takes %s, and one submission trains %s of its limit of %s. %s Set slurm.chain = \"until_done\" with a checkpoint block, or a longer time.", span(r.Seconds), span(window), span(s.Time), lost)
 	case !s.Chain.UntilDone && count < r.Jobs:
-		w.warn(ChainTooShort, "slurm.chain", "%s of %s train %s of the run's %s. Set chain = %d or more, or \"until_done\".", units.Count(count, "submission"), span(window), span(window*units.Seconds(count)), span(r.Seconds), r.Jobs)
+		w.warn(ChainTooShort, "slurm.chain", "%s of %s train %s of the run's %s. Set chain = %d or more, or \"until_done\".", units.Count(count, "submission"), span(window), span(window*units.Seconds(count)), span(r.Seconds), w.links())
 	}
 	if steps := units.Rounded(window / w.plan.Time.StepSeconds); s.Time < shortLimit || steps < fewSteps {
 		w.warn(ShortTimeLimit, "slurm.time", "A limit of %s leaves %s to train, %.0f steps of %s, and the run needs %s: most of their time is the queue and the start. Ask for hours, such as time = \"24:00:00\".", span(s.Time), span(window), steps, span(w.plan.Time.StepSeconds), units.Count(r.Jobs, "submission"))
 	}
+}
+
+// links is how many submissions a run takes with its failures, each of which ends one
+// unless spare nodes let it start again.
+func (w *warner) links() int {
+	r := &w.plan.Run
+	if w.job.Slurm.SpareNodes > 0 {
+		return r.Jobs
+	}
+	return r.Jobs + int(math.Round(r.Failures))
+}
+
+// broken warns of submissions that would do for the run, but not for its failures. One that
+// Slurm requeues starts again.
+func (w *warner) broken() {
+	s, r := &w.job.Slurm, &w.plan.Run
+	count := max(1, s.Chain.Count)
+	if s.Chain.UntilDone || s.Requeue.Value || count < r.Jobs || count >= w.links() {
+		return // or told by limit
+	}
+	w.warn(ChainTooShort, "slurm.chain", "%s would do for the run's %s without failures, of which %s are expected. Each ends a submission. Set chain = %d or more, or \"until_done\".",
+		units.Count(count, "submission"), span(r.Seconds), units.Significant(r.Failures, 2), w.links())
 }
 
 // length warns of a run that nobody means.
