@@ -107,7 +107,7 @@ func TestWarnings(t *testing.T) {
 		{"expected beyond the GPU-hours", func(j *job.Job, p *plan.Plan) {
 			p.Time.ExpectedSeconds, p.Time.ChosenAmong, p.Run.GPUHours = 10.2, 11, 990
 			j.Constraints.MaxGPUHours = job.Some(1000.0)
-		}, "limit-in-doubt", "keeps max_gpu_hours = 1000. Expected are 1009.8: the layout was chosen as the best of 11 predictions, and such a one errs in its favour on average. Leave the limit 1.0 % more room"},
+		}, "limit-in-doubt", "keeps max_gpu_hours = 1000. Expected are 1009.8: the layout was chosen as the best of 11 predictions, and such a one errs in its favour on average. Calibrate, or leave the limit 1.0 % more room"},
 		{"expected beyond the time", func(j *job.Job, p *plan.Plan) {
 			p.Time.ExpectedSeconds = 10.2
 			j.Constraints.MaxTrainingTime = job.Some(units.Seconds(101000))
@@ -119,6 +119,14 @@ func TestWarnings(t *testing.T) {
 		{"expected within", func(j *job.Job, p *plan.Plan) {
 			p.Time.ExpectedSeconds, p.Run.GPUHours, p.Run.Cost = 10.2, 970, 97
 			j.Constraints.MaxGPUHours, j.Constraints.MaxCost, j.Constraints.MaxTrainingTime = job.Some(1000.0), job.Some(100.0), job.Some(units.Seconds(103000))
+		}, "", ""},
+		{"failures beyond the GPU-hours", func(j *job.Job, p *plan.Plan) {
+			p.Run.ExpectedSeconds, p.Run.Goodput, p.Run.GPUHours = 120000, 0.83, 990
+			j.Cluster.Reliability, j.Constraints.MaxGPUHours = &job.Reliability{}, job.Some(1000.0)
+		}, "limit-in-doubt", "keeps max_gpu_hours = 1000. Expected are 1188: a run with its failures, saves and starts takes longer. Leave the limit 18.8 % more room."},
+		{"failures within the GPU-hours", func(j *job.Job, p *plan.Plan) {
+			p.Run.ExpectedSeconds, p.Run.Goodput, p.Run.GPUHours = 101000, 0.99, 990
+			j.Cluster.Reliability, j.Constraints.MaxGPUHours = &job.Reliability{}, job.Some(1000.0)
 		}, "", ""},
 		{"pinned", func(j *job.Job, p *plan.Plan) {
 			p.Time.ExpectedSeconds, p.Run.GPUHours = 10, 1000

@@ -107,25 +107,33 @@ func (w *warner) failures() {
 
 // doubtfulLimits compares the limits on the run with what it is expected to take. They
 // were held against its prediction, as the order of layouts is; the layout that was
-// chosen is expected to take longer.
+// chosen is expected to take longer, and so is a run with its failures, which only the
+// limit on its time has counted already.
 func (w *warner) doubtfulLimits() {
-	c, t := &w.job.Constraints, &w.plan.Time
+	c, t, r := &w.job.Constraints, &w.plan.Time, &w.plan.Run
 	longer := float64(units.Rounded(t.ExpectedSeconds) / units.Rounded(t.StepSeconds))
-	if longer <= 1 {
-		return
-	}
-	tell := func(name string, set bool, allowed, expected float64, write func(float64) string) {
+	chosen := fmt.Sprintf("the layout was chosen as the best of %d predictions, and such a one errs in its favour on average. Calibrate, or leave", t.ChosenAmong)
+	tell := func(name string, set bool, allowed, expected float64, why string, write func(float64) string) {
 		if set && expected > allowed {
-			w.warn(LimitInDoubt, "constraints."+name, "As it is predicted the run keeps %s = %s. Expected are %s: the layout was chosen as the best of %d predictions, and such a one errs in its favour on average. Leave the limit %.1f %% more room, or calibrate.",
-				name, write(allowed), write(expected), t.ChosenAmong, 100*(expected/allowed-1))
+			w.warn(LimitInDoubt, "constraints."+name, "As it is predicted the run keeps %s = %s. Expected are %s: %s the limit %.1f %% more room.",
+				name, write(allowed), write(expected), why, 100*(expected/allowed-1))
 		}
 	}
 	number := func(n float64) string { return units.Significant(n, 5) }
-	tell("max_gpu_hours", c.MaxGPUHours.Set, c.MaxGPUHours.Value, w.plan.Run.GPUHours*longer, number)
-	tell("max_cost", c.MaxCost.Set, c.MaxCost.Value, w.plan.Run.Cost*longer, number)
-	tell("max_training_time", c.MaxTrainingTime.Set, float64(c.MaxTrainingTime.Value), float64(goodput.Longest(w.job, t.ExpectedSeconds)), clock)
+	whole, why := longer, chosen
+	if r.ExpectedSeconds > 0 {
+		whole, why = float64(r.ExpectedSeconds/r.Seconds), "a run with its failures, saves and starts takes longer. Leave"
+	}
+	if whole > 1 {
+		tell("max_gpu_hours", c.MaxGPUHours.Set, c.MaxGPUHours.Value, r.GPUHours*whole, why, number)
+		tell("max_cost", c.MaxCost.Set, c.MaxCost.Value, r.Cost*whole, why, number)
+	}
+	if longer <= 1 {
+		return
+	}
+	tell("max_training_time", c.MaxTrainingTime.Set, float64(c.MaxTrainingTime.Value), float64(goodput.Longest(w.job, t.ExpectedSeconds)), chosen, clock)
 	if mfu := float64(w.plan.Throughput.MFU); mfu > 0 {
-		tell("min_mfu", c.MinMFU.Set, 1/c.MinMFU.Value, longer/mfu, func(n float64) string { return number(1 / n) })
+		tell("min_mfu", c.MinMFU.Set, 1/c.MinMFU.Value, longer/mfu, chosen, func(n float64) string { return number(1 / n) })
 	}
 }
 
