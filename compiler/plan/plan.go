@@ -250,7 +250,8 @@ type Run struct {
 
 	Checkpoints *Checkpoints // nil: nothing is saved
 
-	// With failures, where the cluster says how often there are any; else zero.
+	// With failures, where the cluster says how often there are any and the run saves; else
+	// zero, as where they keep the run from its end.
 	ExpectedSeconds units.Seconds
 	ExpectedRange   [2]units.Seconds // 90 % range
 	Goodput         units.Share      // of the expected time: what the run takes without failures and saves

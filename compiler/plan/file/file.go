@@ -265,7 +265,8 @@ type Run struct {
 
 	Checkpoints *Checkpoints `json:"checkpoints"` // nil: nothing is saved
 
-	// With failures; absent where the cluster does not say how often there are any.
+	// With failures; absent where the cluster does not say how often there are any, where
+	// nothing is saved, and where they keep the run from its end.
 	ExpectedSeconds units.Seconds    `json:"expected_seconds,omitempty"`
 	ExpectedRange   [2]units.Seconds `json:"expected_range,omitzero"` // 90 % range
 	Goodput         units.Share      `json:"goodput,omitempty"`       // of the expected time: what the run takes without failures and saves
