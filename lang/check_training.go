@@ -227,15 +227,19 @@ func (c *checker) schedule(b *block) {
 
 // rates settles the learning-rate schedule in steps.
 func (c *checker) rates(b *block, length int) {
-	t := &c.job.Training
-	perStep := int64(t.GlobalBatchSize) * int64(length)
+	t, kind := &c.job.Training, b.labelOr("constant")
 	warmup, ok := c.either(b, "warmup", func(tokens int64) int64 { return t.StepsFor(tokens, length) })
-	decay, fine := c.either(b, "decay", func(tokens int64) int64 { return tokens/perStep + min(tokens%perStep, 1) })
+	decay, fine := c.either(b, "decay", func(tokens int64) int64 {
+		if kind == "wsd" {
+			return t.LastStepsFor(tokens, length)
+		}
+		return t.StepsFor(t.TokensOf(warmup, length)+tokens, length) - warmup
+	})
 	if !ok || !fine {
 		return
 	}
 	s := &t.Schedule
-	s.Kind, s.WarmupSteps, s.DecaySteps = b.labelOr("constant"), int(warmup), int(decay)
+	s.Kind, s.WarmupSteps, s.DecaySteps = kind, int(warmup), int(decay)
 	if s.Kind != "constant" {
 		s.MinimumLearningRate = b.number("minimum_learning_rate")
 	}

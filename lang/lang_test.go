@@ -586,6 +586,12 @@ func TestTokens(t *testing.T) {
 			job.Training{Steps: 11, Tokens: (34 + 8) * 2048, BatchRamp: &job.BatchRamp{Start: 2, Increment: 2, Sequences: 30}}},
 		{"within a ramp", "steps = 6\nbatch_ramp {\nstart = 2\nincrement = 2\nsequences = 30\n}",
 			job.Training{Steps: 6, Tokens: 14 * 2048, BatchRamp: &job.BatchRamp{Start: 2, Increment: 2, Sequences: 30}}},
+		// Of the 19 steps 3 warm up (6 sequences), and the other 94 of 100 are read in the 16 that are left.
+		{"a decay through a ramp", "tokens = 204800\nbatch_ramp {\nstart = 2\nincrement = 2\nsequences = 30\n}\nschedule \"cosine\" {\nwarmup_tokens = 12288\ndecay_tokens = 192512\n}",
+			job.Training{Steps: 19, Tokens: 204800, BatchRamp: &job.BatchRamp{Start: 2, Increment: 2, Sequences: 30}, Schedule: job.Schedule{Kind: "cosine", WarmupSteps: 3, DecaySteps: 16}}},
+		// The run reads 106 sequences; the last 90 of them in 9 steps of 8, 2 of 6 and 2 of 4.
+		{"wsd's decay within a ramp", "tokens = 204800\nbatch_ramp {\nstart = 2\nincrement = 2\nsequences = 30\n}\nschedule \"wsd\" {\ndecay_tokens = 184320\n}",
+			job.Training{Steps: 19, Tokens: 204800, BatchRamp: &job.BatchRamp{Start: 2, Increment: 2, Sequences: 30}, Schedule: job.Schedule{Kind: "wsd", DecaySteps: 13, DecayShape: "linear"}}},
 	} {
 		src := strings.Replace(minimal("model \"m\" {\n base = catalog.model.debug\n sequence_length = 2048\n}", "", c.in), "catalog.model.debug\n  cluster", "model.m\n  cluster", 1)
 		got := mustLoad(t, files("job.hcl", src), "job.hcl", Options{})[0].Training

@@ -48,6 +48,18 @@ func (t *Training) StepsFor(tokens int64, length int) int64 {
 	return steps
 }
 
+// LastStepsFor is the number of the run's last optimizer steps that read at least so many
+// tokens, in sequences of a length. Where the run reads fewer, they are more than its steps,
+// as if it had begun earlier with the whole batch.
+func (t *Training) LastStepsFor(tokens int64, length int) int64 {
+	steps := int64(t.Steps)
+	before := t.TokensOf(steps, length) - tokens
+	if before < 0 {
+		return steps + ceilDiv(-before, int64(t.GlobalBatchSize)*int64(length))
+	}
+	return steps - (t.StepsFor(before+1, length) - 1)
+}
+
 // TokensOf is the number of tokens that so many optimizer steps read, in sequences of a
 // length.
 func (t *Training) TokensOf(steps int64, length int) int64 {

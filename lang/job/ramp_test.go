@@ -100,3 +100,26 @@ func TestSetBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestLastSteps: the run's last steps that read so many tokens are the fewest that do.
+func TestLastSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const length = 7
+		run := Training{GlobalBatchSize: 8, Steps: rapid.IntRange(1, 60).Draw(t, "steps")}
+		if rapid.Bool().Draw(t, "ramped") {
+			run.BatchRamp = &BatchRamp{Start: 2, Increment: 3, Sequences: rapid.Int64Range(2, 200).Draw(t, "sequences")}
+		}
+		tokens := rapid.Int64Range(1, 4000).Draw(t, "tokens")
+		last := run.LastStepsFor(tokens, length)
+		read := func(last int64) int64 {
+			earlier := int64(run.Steps) - last
+			if earlier < 0 { // before the run there would be steps of the whole batch
+				return run.TokensOf(int64(run.Steps), length) - earlier*8*length
+			}
+			return run.TokensOf(int64(run.Steps), length) - run.TokensOf(earlier, length)
+		}
+		if read(last) < tokens || read(last-1) >= tokens {
+			t.Fatalf("%d of %d steps for %d tokens: they read %d, one less %d", last, run.Steps, tokens, read(last), read(last-1))
+		}
+	})
+}
