@@ -20,6 +20,9 @@ func TestKills(t *testing.T) { runTemplates(t, "testdata/kills.py") }
 // TestFolders reads folders of files, and one file that holds the same.
 func TestFolders(t *testing.T) { runTemplates(t, "testdata/reading.py") }
 
+// TestLoading loads what a job with other rates, decay and betas saved.
+func TestLoading(t *testing.T) { runTemplates(t, "testdata/loading.py") }
+
 // runTemplates runs a program that tries the emitted modules, where there is a Python.
 func runTemplates(t *testing.T, program string) {
 	t.Helper()
