@@ -15,6 +15,12 @@ func TestKills(t *testing.T) {
 	t.Logf("%s", out)
 }
 
+// TestLoading loads what a job with another decay, other betas and another epsilon saved.
+func TestLoading(t *testing.T) {
+	t.Parallel()
+	python(t, "testdata/loading.py", "templates")
+}
+
 // python runs a program that needs nothing but a Python.
 func python(t *testing.T, args ...string) []byte {
 	t.Helper()

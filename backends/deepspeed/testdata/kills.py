@@ -33,6 +33,8 @@ def stand_in():
 class Engine:
     """Writes and reads a folder of several files, as DeepSpeed's does."""
 
+    optimizer = types.SimpleNamespace(param_groups=[])
+
     def save_checkpoint(self, path, tag, client_state, save_latest):
         os.makedirs(os.path.join(path, tag), exist_ok=True)
         for part in PARTS:

@@ -20,6 +20,7 @@ NAME = re.compile(r"step-\d+", re.ASCII)
 PARTIAL = ".partial"
 LIBC = ctypes.CDLL(None, use_errno=True)
 LOST = errno.EIO, errno.ENOSPC, errno.EDQUOT  # what storage says of files that were closed before it had them
+SAID = "weight_decay", "betas", "eps", "momentum"  # of a group of parameters; the rate is set before every update
 REASONS = ["", "the time limit is near", "a STOP file asks for it", "SIGTERM asks for it"]
 
 
@@ -28,17 +29,27 @@ def resume(engine, run, checkpoints):
     in the data to go on from."""
     tag = checkpoints.latest()
     if tag:
-        path, state = engine.load_checkpoint(run.checkpoint.path, tag=tag)
+        path, state = load(engine, run.checkpoint.path, tag=tag)
         if path is None:
             raise RuntimeError(f"checkpoint {tag} in {run.checkpoint.path} could not be loaded")
         return state
     if run.start.origin != "checkpoint":
         return {"step": 0}
-    path, state = engine.load_checkpoint(run.start.path, load_module_only=run.start.reset_optimizer,
-                                         load_optimizer_states=not run.start.reset_optimizer)
+    path, state = load(engine, run.start.path, load_module_only=run.start.reset_optimizer,
+                       load_optimizer_states=not run.start.reset_optimizer)
     if path is None:
         raise RuntimeError(f"no checkpoint in {run.start.path}")
     return started(run.start, state)
+
+
+def load(engine, path, **options):
+    """Load a checkpoint, of which the optimizer takes the moments: decay, betas and the like are what the job says, where
+    DeepSpeed would go on with those that the checkpoint was saved with."""
+    said = [{key: group[key] for key in SAID if key in group} for group in engine.optimizer.param_groups]
+    loaded = engine.load_checkpoint(path, **options)
+    for group, own in zip(engine.optimizer.param_groups, said):
+        group.update(own)
+    return loaded
 
 
 def started(start, state):
