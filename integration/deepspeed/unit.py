@@ -135,6 +135,24 @@ class Documents(unittest.TestCase):
         self.assertTrue(torch.equal(self.batches.mask(self.inputs)[0, 0] == 0, torch.ones(9, 9, dtype=torch.bool).tril()))
 
 
+class Validation(unittest.TestCase):
+    def test_reads_the_same_sequences_in_every_layout(self):
+        """Three global batches of eight sequences, whichever replicas and micro-batches these are cut into."""
+        for micro_batch_size, micro_batches, replicas in (8, 1, 1), (2, 4, 1), (1, 2, 4), (4, 1, 2):
+            seen = []
+            for rank in range(replicas):
+                held = batches.Batches.__new__(batches.Batches)
+                held.run = SimpleNamespace(
+                    validation=SimpleNamespace(steps=3),
+                    layout=SimpleNamespace(micro_batch_size=micro_batch_size, micro_batches=micro_batches, global_batch_size=8))
+                held.ranks, held.pool = SimpleNamespace(data_parallel=replicas, data_rank=rank), None
+                held.held_out = SimpleNamespace(read=lambda n: n, restore=lambda state: None)
+                held.tensors = lambda rows, device: rows
+                for micro_batch in held.validation("cpu"):
+                    seen += micro_batch
+            self.assertEqual(sorted(seen), list(range(24)))
+
+
 class Lanes(unittest.TestCase):
     """Text lanes, with a tokenizer that gives one id per character."""
 

@@ -141,7 +141,7 @@ var dataBlock = Block{
 			Arguments: []Argument{
 				{Name: "path", Type: String, Path: true, Doc: "Where it lies; without it, `split` sets some aside."},
 				{Name: "interval", Type: Count, Required: true, Limits: atLeastOne, Doc: "Steps between evaluations."},
-				{Name: "steps", Type: Count, Required: true, Limits: atLeastOne, Doc: "Batches per evaluation."},
+				{Name: "steps", Type: Count, Required: true, Limits: atLeastOne, Doc: "Batches of `global_batch_size` sequences per evaluation."},
 			},
 		},
 		{

@@ -42,10 +42,11 @@ class Batches:
         return [step * layout.global_batch_size + first + i for i in range(layout.micro_batch_size)]
 
     def validation(self, device):
-        """Yield the same held-out micro-batches every time."""
-        rows = [self.rows(0, micro) for micro in range(self.run.validation.steps)]
+        """Yield the micro-batches of the same held-out global batches every time."""
         self.held_out.restore(None)
-        yield from self.move(self.held_out, rows, device)
+        for batch in range(self.run.validation.steps):
+            rows = [self.rows(batch, micro) for micro in range(self.run.layout.micro_batches)]
+            yield from self.move(self.held_out, rows, device)
 
     def move(self, source, rows, device):
         if self.pool is None:
