@@ -135,6 +135,35 @@ class Documents(unittest.TestCase):
         self.assertTrue(torch.equal(self.batches.mask(self.inputs)[0, 0] == 0, torch.ones(9, 9, dtype=torch.bool).tril()))
 
 
+class Position(unittest.TestCase):
+    def read(self, batch, state, steps, ordered=False):
+        """The sequences of some steps, and the state after them."""
+        data = batches.Batches.__new__(batches.Batches)
+        data.run = SimpleNamespace(layout=SimpleNamespace(micro_batch_size=2, micro_batches=batch // 2, global_batch_size=batch))
+        data.ranks, data.pool, seen = SimpleNamespace(data_parallel=1, data_rank=0), None, []
+        data.training = SimpleNamespace(read=seen.append, restore=lambda state: None, state=lambda: {"0,0": [1, 2]} if ordered else None)
+        data.tensors = lambda rows, device: rows
+        data.restore(state, steps[0])
+        for step in steps:
+            list(data.step(step, "cpu"))
+        return seen, data.state(steps[-1] + 1)
+
+    def test_another_batch_goes_on_where_the_last_ended(self):
+        first, state = self.read(8, None, range(3))
+        then, state = self.read(4, state, range(3, 6))
+        last, _ = self.read(16, state, range(6, 8))
+        self.assertEqual(first + then + last, list(range(24 + 12 + 32)))
+
+    def test_from_the_beginning(self):
+        self.assertEqual(self.read(8, None, range(3, 5))[0], list(range(16)))
+
+    def test_lanes_keep_their_number(self):
+        _, state = self.read(8, None, range(3), ordered=True)
+        self.assertEqual(self.read(8, state, range(3, 4), ordered=True)[0], list(range(24, 32)))
+        with self.assertRaisesRegex(ValueError, "8 of them read so far"):
+            self.read(16, state, range(3, 4), ordered=True)
+
+
 class Validation(unittest.TestCase):
     def test_reads_the_same_sequences_in_every_layout(self):
         """Three global batches of eight sequences, whichever replicas and micro-batches these are cut into."""

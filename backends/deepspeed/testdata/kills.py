@@ -62,7 +62,7 @@ def train(path, keep, every, last=STEPS):
     Checkpoints, resume = module.Checkpoints, module.resume
     spec = types.SimpleNamespace(path=path, keep_last=keep, interval_steps=every, interval_seconds=0, window_seconds=None)
     run = types.SimpleNamespace(checkpoint=spec, training=types.SimpleNamespace(steps=last), home=path,
-                                start=types.SimpleNamespace(origin="scratch"))
+                                start=types.SimpleNamespace(origin="scratch"), layout=types.SimpleNamespace(global_batch_size=8))
     checkpoints = Checkpoints(run, 0)
     for done in range(resume(Engine(), run, checkpoints)["step"] + 1, last + 1):
         if checkpoints.due(done) or done == last:

@@ -1,8 +1,9 @@
-"""Loads a checkpoint that was saved by a job with another decay, other betas and another epsilon.
+"""Loads a checkpoint that was saved by a job with another decay, other betas, another epsilon and another batch.
 
     python3 loading.py TEMPLATES
 
-It needs Python alone. The optimizer has what the job says afterwards, and the count of its steps from the checkpoint.
+It needs Python alone. The optimizer has what the job says afterwards, and the count of its steps from the checkpoint; what was read
+is counted in sequences.
 """
 import sys
 import types
@@ -34,6 +35,20 @@ def main(templates):
     for group, decay in zip(engine.optimizer.param_groups, (0.5, 0.0)):
         got = {key: group[key] for key in ("betas", "eps", "weight_decay", "step")}
         assert got == {"betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": decay, "step": 6}, got
+    starts()
+
+
+def starts():
+    """Where a run with batches of 16 goes on from one of 6 steps with batches of 8, and from one that an earlier build saved."""
+    from trainer.checkpoints import started
+    now, before = {"read": 48, "batch": 8, "reader": None}, {"shift": 2, "reader": None}
+    for schedule, data, state, want in (
+            (False, False, now, (6, now)), (True, False, now, (0, now)), (False, True, now, (6, None)), (True, True, now, (0, None)),
+            (False, False, before, (6, {"read": 128, "batch": 16, "reader": None}))):
+        run = types.SimpleNamespace(start=types.SimpleNamespace(reset_schedule=schedule, reset_data=data),
+                                    layout=types.SimpleNamespace(global_batch_size=16))
+        got = started(run, {"step": 6, "data": state})
+        assert (got["step"], got["data"]) == want, (got, want)
 
 
 if __name__ == "__main__":

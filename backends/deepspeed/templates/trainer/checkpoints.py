@@ -32,14 +32,14 @@ def resume(engine, run, checkpoints):
         path, state = load(engine, run.checkpoint.path, tag=tag)
         if path is None:
             raise RuntimeError(f"checkpoint {tag} in {run.checkpoint.path} could not be loaded")
-        return state
+        return {"step": state["step"], "data": position(run, state)}
     if run.start.origin != "checkpoint":
         return {"step": 0}
     path, state = load(engine, run.start.path, load_module_only=run.start.reset_optimizer,
                        load_optimizer_states=not run.start.reset_optimizer)
     if path is None:
         raise RuntimeError(f"no checkpoint in {run.start.path}")
-    return started(run.start, state)
+    return started(run, state)
 
 
 def load(engine, path, **options):
@@ -52,16 +52,18 @@ def load(engine, path, **options):
     return loaded
 
 
-def started(start, state):
-    """Where a new run goes on from another one's state. Data and schedule are told apart by a shift."""
-    step = state.get("step", 0)
-    data = state.get("data") or {"shift": 0, "reader": None}
-    if start.reset_data:
-        return {"step": 0 if start.reset_schedule else step,
-                "data": {"shift": 0 if start.reset_schedule else -step, "reader": None}}
-    if start.reset_schedule:
-        return {"step": 0, "data": {"shift": data["shift"] + step, "reader": data["reader"]}}
-    return {"step": step, "data": data}
+def started(run, state):
+    """Where a new run goes on from another one's state: schedule and data are told apart."""
+    return {"step": 0 if run.start.reset_schedule else state.get("step", 0),
+            "data": None if run.start.reset_data else position(run, state)}
+
+
+def position(run, state):
+    """How many sequences were read, in batches of which size, and where the reader of text is. Checkpoints of earlier
+    builds tell of steps alone."""
+    data, batch = state.get("data") or {}, run.layout.global_batch_size
+    read = (state.get("step", 0) + data.get("shift", 0)) * batch
+    return {"read": data.get("read", read), "batch": data.get("batch", batch), "reader": data.get("reader")}
 
 
 class Checkpoints:
