@@ -185,8 +185,12 @@ func (c *modelChecker) checkMoE(f *family) {
 	c.lacks(r.Groups > 1 && !sigmoid, "model.moe.router.groups", fmt.Sprintf("The router of the %s class of transformers knows no groups of experts.", class))
 	c.lacks(r.ScalingFactor != 0 && r.ScalingFactor != 1 && !sigmoid, "model.moe.router.scaling_factor", fmt.Sprintf("The router of the %s class of transformers has no factor on the experts' weights.", class))
 	c.belongs(r.Bias, class == "gpt_oss", "model.moe.router.bias", "a bias of the router's linear layer", "gpt_oss")
-	if r.DType != "" && r.DType != f.routerDType {
+	dtype := f.routerDType
+	if dtype == "" {
+		dtype = c.job.Training.Precision
+	}
+	if r.DType != "" && r.DType != dtype {
 		c.diags.Warn(RouterPrecision, c.job.Sources.Range("model.moe.router.dtype"), "Router in another precision",
-			fmt.Sprintf("The %s class of transformers multiplies with the router in %s, not in %s as specified; its softmax is in fp32.", class, f.routerDType, r.DType))
+			fmt.Sprintf("The %s class of transformers multiplies with the router in %s, not in %s as specified; its softmax is in fp32.", class, dtype, r.DType))
 	}
 }

@@ -16,7 +16,7 @@ type family struct {
 	expertPreset string   // AutoEP's name for it; "" when AutoEP does not know it
 	leafModules  []string // classes of its expert layers, which stage 3 gathers whole; nil when dense
 	auxLoss      bool     // its forward pass can return the router's logits
-	routerDType  string   // precision of the router's product
+	routerDType  string   // precision of the router's product; "": that of the run
 	// dropout says that the class drops hidden activations, not attention
 	// weights alone.
 	dropout bool
@@ -75,12 +75,12 @@ var families = map[string]*family{
 	},
 	"mixtral": {
 		modelType: "mixtral", transformers: number{4, 45, 0}, sdpa: true, ulysses: true, expertPreset: "mixtral", biases: biasesNever,
-		leafModules: []string{"MixtralSparseMoeBlock"}, auxLoss: true, routerDType: "bf16",
+		leafModules: []string{"MixtralSparseMoeBlock"}, auxLoss: true,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: mixtralConfig,
 	},
 	"qwen3_moe": {
 		modelType: "qwen3_moe", transformers: number{4, 51, 0}, sdpa: true, ulysses: true, expertPreset: "qwen3_moe", qkNorm: true,
-		leafModules: []string{"Qwen3MoeSparseMoeBlock"}, auxLoss: true, routerDType: "bf16",
+		leafModules: []string{"Qwen3MoeSparseMoeBlock"}, auxLoss: true,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: qwen3MoEConfig,
 	},
 	"deepseek_v3": {
@@ -95,7 +95,7 @@ var families = map[string]*family{
 	},
 	"gpt_oss": {
 		modelType: "gpt_oss", transformers: number{4, 55, 0},
-		leafModules: []string{"GptOssMLP"}, auxLoss: true, routerDType: "bf16",
+		leafModules: []string{"GptOssMLP"}, auxLoss: true,
 		activations: []string{"swiglu"}, normalization: "rmsnorm", positions: "rope", config: gptOSSConfig,
 	},
 }

@@ -124,10 +124,13 @@ func TestTargetDiagnostics(t *testing.T) {
 		{"graphs", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("full") }, UnsupportedExecution, "Megatron-LM"},
 		{"a hybrid", func(j *job.Job) { j.Model.Architecture, j.Model.LayerPattern = "nemotron_h", "M*" }, UnsupportedModel, "gemma2. Megatron-LM has layers of one block each"},
 		{"activation", func(j *job.Job) { j.Model.Activation.Kind = "relu2" }, UnsupportedModel, "llama class"},
-		{"scaled experts", func(j *job.Job) { *j = *tinyMoE(4); j.Model.MoE.Router.ScalingFactor = 2.5 }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
+		{"scaled experts", func(j *job.Job) {
+			*j = *tinyMoE(4)
+			j.Training.Precision, j.Model.MoE.Router.ScalingFactor = "bf16", 2.5
+		}, UnsupportedModel, "Megatron-LM, TorchTitan and"},
 		{"norms of queries", func(j *job.Job) { j.Model.Attention.QKNorm = true }, UnsupportedModel, "Megatron-LM, TorchTitan and"},
 		{"biases of queries of llama", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `(for architectures "qwen2" and "glm4_moe") have it`},
-		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Model.Attention.QKVBias = true }, UnsupportedModel, "biases on none"},
+		{"biases of queries of mixtral", func(j *job.Job) { *j = *tinyMoE(4); j.Training.Precision, j.Model.Attention.QKVBias = "bf16", true }, UnsupportedModel, "biases on none"},
 		{"qwen2 without biases", func(j *job.Job) { j.Model.Architecture = "qwen2" }, UnsupportedModel, "qkv_bias = true"},
 		{"qwen2 with an output bias", func(j *job.Job) { j.Model.Architecture, j.Model.Attention.Bias = "qwen2", true }, UnsupportedModel, "never on the output"},
 		{"gemma2's own scale of embeddings", func(j *job.Job) { gemma2(&j.Model); j.Model.EmbeddingScale = 7 }, UnsupportedModel, "embedding_scale = pow("},
@@ -158,6 +161,24 @@ func TestTargetDiagnostics(t *testing.T) {
 				t.Errorf("got %v, want one %s that says %q", diags, c.id, c.says)
 			}
 		})
+	}
+}
+
+// TestRouterPrecision: mixtral's router multiplies as the run does, DeepSeek-V3's in fp32.
+func TestRouterPrecision(t *testing.T) {
+	for _, c := range []struct{ precision, dtype, says string }{
+		{"bf16", "fp32", "in bf16, not in fp32"},
+		{"fp16", "fp32", "in fp16, not in fp32"},
+		{"fp32", "fp32", ""},
+		{"bf16", "bf16", ""},
+	} {
+		j := tinyMoE(4)
+		j.Training.Precision, j.Model.MoE.Router.DType = c.precision, c.dtype
+		_, diags := Backend{}.Target(j)
+		i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.ID == RouterPrecision })
+		if (i >= 0) != (c.says != "") || i >= 0 && !strings.Contains(diags[i].Detail, c.says) {
+			t.Errorf("%+v: %v", c, diags)
+		}
 	}
 }
 
