@@ -174,6 +174,22 @@ func TestAttentionPackages(t *testing.T) {
 	}
 }
 
+// TestWeightsPackage: the release that does not require what reads Hugging Face weights says so.
+func TestWeightsPackage(t *testing.T) {
+	for version, want := range map[string]bool{"0.2.2": true, "0.3.0": false} {
+		for _, from := range []string{"scratch", "huggingface"} {
+			j := testJob(version, denseModel(), 4)
+			j.Model.Architecture = "llama"
+			j.Training.Start.From, j.Training.Start.Path, j.Training.Checkpoint.Path, j.Training.Checkpoint.SaveOptimizer = from, "/weights", "/checkpoints", true
+			_, diags := Backend{}.Target(j)
+			got := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == NeedsPackage && strings.Contains(d.Detail, "safetensors") })
+			if got != (want && from == "huggingface") {
+				t.Errorf("%s from %s: %v", version, from, diags)
+			}
+		}
+	}
+}
+
 // TestAttentionRules: which kernels take a mask that context parallelism cuts, and
 // documents under CUDA graphs.
 func TestAttentionRules(t *testing.T) {
