@@ -163,13 +163,13 @@ type ArgumentRow struct {
 	// Arguments are paths; one that ends in a dot stands for all below it. "training.steps"
 	// is the number of steps, whichever argument it follows from.
 	Arguments []string `json:"arguments"`
-	// Layout narrows the row to layouts with these values of axes, as in a Row.
-	Layout map[string][]string `json:"layout,omitempty"`
-	// Refused says that the framework does not load the checkpoint. Otherwise it goes on
-	// with the value that the checkpoint has, without a word.
+	// Refused says that the framework does not load the checkpoint. Otherwise it goes on:
+	// with what Note says of it, or, where that is empty, with the value that the
+	// checkpoint has, without a word.
 	Refused bool   `json:"refused,omitempty"`
 	Why     string `json:"why,omitempty"` // it refuses
-	Source  string `json:"source"`        // what proves it
+	Note    string `json:"note,omitempty"`
+	Source  string `json:"source"` // what proves it
 }
 
 //go:embed arguments.jsonl
@@ -189,18 +189,22 @@ var ArgumentRows = sync.OnceValue(func() []ArgumentRow {
 })
 
 func (r *ArgumentRow) about(p *plan.Plan, path string) bool {
-	return r.Framework == p.Backend && (len(r.Versions) == 0 || slices.Contains(r.Versions, p.BackendVersion)) && has(&p.Layout, r.Layout) &&
+	return r.Framework == p.Backend && (len(r.Versions) == 0 || slices.Contains(r.Versions, p.BackendVersion)) &&
 		slices.ContainsFunc(r.Arguments, func(a string) bool { return a == path || strings.HasSuffix(a, ".") && strings.HasPrefix(path, a) })
 }
 
 // Taken says what a framework makes of changed arguments when a run goes on from its
-// checkpoint: which row refuses the first that is refused, if any, and which keep the
-// checkpoint's value.
-func Taken(p *plan.Plan, paths []string) (refused *ArgumentRow, first string, kept []string) {
+// checkpoint: which row refuses the first that is refused, if any, which keep the
+// checkpoint's value, and what else comes of them.
+func Taken(p *plan.Plan, paths []string) (refused *ArgumentRow, first string, kept, notes []string) {
 	for _, path := range paths {
 		for i := range ArgumentRows() {
 			switch r := &ArgumentRows()[i]; {
 			case !r.about(p, path):
+			case r.Note != "":
+				if !slices.Contains(notes, r.Note) {
+					notes = append(notes, r.Note)
+				}
 			case !r.Refused:
 				kept = append(kept, path)
 			case refused == nil:
@@ -208,7 +212,7 @@ func Taken(p *plan.Plan, paths []string) (refused *ArgumentRow, first string, ke
 			}
 		}
 	}
-	return refused, first, kept
+	return refused, first, kept, notes
 }
 
 // shapeless are the arguments of a model that no parameter's shape depends on.
@@ -267,16 +271,19 @@ func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
 	if f.Answer == NotResumable || f.Answer == Unproven {
 		return &f
 	}
-	refused, first, kept := Taken(b.new, learnt(b, changes))
-	switch {
-	case refused != nil:
+	refused, first, kept, notes := Taken(b.new, learnt(b, changes))
+	if refused != nil {
 		return &Fate{NotResumable, first + " is another, and " + refused.Why, refused.Source}
-	case len(kept) > 0:
+	}
+	if len(kept) > 0 {
 		says := " stays"
 		if len(kept) > 1 {
 			says = " stay"
 		}
-		f.Why = strings.TrimPrefix(f.Why+"; ", "; ") + strings.Join(kept, ", ") + says + " as the checkpoint has it, whatever the job says"
+		notes = append([]string{strings.Join(kept, ", ") + says + " as the checkpoint has it, whatever the job says"}, notes...)
+	}
+	for _, n := range notes {
+		f.Why = strings.TrimPrefix(f.Why+"; "+n, "; ")
 	}
 	return &f
 }

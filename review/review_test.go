@@ -36,8 +36,8 @@ func build(job string, step units.Seconds, more ...record.Value) Build {
 		values[v.Path] = v
 	}
 	b := Build{Job: job, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
-	for _, v := range values {
-		if v.Value != nil {
+	for _, path := range slices.Sorted(maps.Keys(values)) { // as a record lists them
+		if v := values[path]; v.Value != nil {
 			b.Values["megatron"] = append(b.Values["megatron"], v)
 		}
 	}
@@ -257,7 +257,7 @@ func TestRows(t *testing.T) {
 // proves each row.
 func TestArgumentRows(t *testing.T) {
 	for i, r := range ArgumentRows() {
-		if r.Source == "" || len(r.Arguments) == 0 || r.Refused != (r.Why != "") {
+		if r.Source == "" || len(r.Arguments) == 0 || r.Refused != (r.Why != "") || r.Refused && r.Note != "" {
 			t.Errorf("row %d: %+v", i+1, r)
 		}
 		for _, name := range r.Arguments {
@@ -283,13 +283,12 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestTakenByLayout: what DeepSpeed keeps in one stage it need not in another.
-func TestTakenByLayout(t *testing.T) {
-	for stage, want := range map[int]int{1: 1, 2: 1, 3: 0} {
-		p := &plan.Plan{Backend: "deepspeed", BackendVersion: "0.19.8", Layout: plan.Layout{ZeroStage: stage}}
-		if _, _, kept := Taken(p, []string{"training.optimizer.gradient_clipping"}); len(kept) != want {
-			t.Errorf("stage %d keeps %v", stage, kept)
-		}
+// TestNotes: what else comes of a change is told beside what is kept, each once.
+func TestNotes(t *testing.T) {
+	p := &plan.Plan{Backend: "megatron", BackendVersion: "core_v0.19.2"}
+	refused, _, kept, notes := Taken(p, []string{"training.steps", "training.global_batch_size", "training.optimizer.beta2"})
+	if refused != nil || len(kept) != 1 || len(notes) != 2 || !strings.Contains(notes[0], "shuffled anew") || !strings.Contains(notes[1], "counts its schedule in sequences") {
+		t.Errorf("%v, %v, %q", refused, kept, notes)
 	}
 }
 

@@ -6,7 +6,7 @@ plan "llama3-long" "megatron" {
   inputs        = "f637b2a52de61f5d7e4ad5a1824f5879f291ca991e156b29b89fe906c1bb22df"
 
   layout {
-    tensor_parallel         = 4
+    tensor_parallel         = 2
     sequence_parallel       = true
     context_parallel        = 4
     pipeline_parallel       = 1
@@ -16,12 +16,12 @@ plan "llama3-long" "megatron" {
     expert_parallel         = 1
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
-    data_parallel_shard     = 8
+    data_parallel_shard     = 16
     zero_stage              = 1
     micro_batch_size        = 1
-    micro_batches           = 4
-    recompute               = "none"
-    recompute_modules       = []
+    micro_batches           = 2
+    recompute               = "selective"
+    recompute_modules       = ["layernorm", "mlp"]
     recompute_method        = ""
     recompute_layers        = 0
   }
@@ -31,7 +31,7 @@ plan "llama3-long" "megatron" {
     overlap_gradient_reduce  = true
     overlap_parameter_gather = true
     overlap_optimizer_gather = false
-    overlap_tensor_parallel  = true
+    overlap_tensor_parallel  = false
     overlap_expert_parallel  = false
     gradient_dtype           = "fp32"
     optimizer_state_dtype    = "fp32"

@@ -69,10 +69,10 @@ plan "qwen3-30b-a3b" "megatron" {
     data_parallel_replicate = 1
     data_parallel_shard     = 8
     zero_stage              = 1
-    micro_batch_size        = 4
-    micro_batches           = 16
-    recompute               = "selective"
-    recompute_modules       = ["layernorm", "moe"]
+    micro_batch_size        = 2
+    micro_batches           = 32
+    recompute               = "none"
+    recompute_modules       = []
     recompute_method        = ""
     recompute_layers        = 0
   }

@@ -58,7 +58,7 @@ func TestArgumentTable(t *testing.T) {
 	for _, r := range results {
 		count[[3]string{r.Framework, r.Version, r.Answer}]++
 		answer := "taken"
-		switch refused, _, kept := review.Taken(&plan.Plan{Backend: r.Framework, BackendVersion: r.Version, Layout: plan.Layout{ZeroStage: 1}}, []string{r.Argument}); {
+		switch refused, _, kept, _ := review.Taken(&plan.Plan{Backend: r.Framework, BackendVersion: r.Version}, []string{r.Argument}); {
 		case refused != nil:
 			answer = "refused"
 		case len(kept) > 0:

@@ -18,11 +18,12 @@ class Engine:
     """What DeepSpeed's engine does to the groups of its optimizer."""
 
     def __init__(self):
-        self.optimizer = types.SimpleNamespace(param_groups=[{"params": [1], **SAYS}, {"params": [2], **SAYS, "weight_decay": 0.0}])
+        self.optimizer = types.SimpleNamespace(param_groups=[{"params": [1], **SAYS}, {"params": [2], **SAYS, "weight_decay": 0.0}], clip_grad=0.5)
 
     def load_checkpoint(self, path, tag):
         for group in self.optimizer.param_groups:
             group.update(SAVED)
+        self.optimizer.clip_grad = 1.0
         return path, {"step": 6}
 
 
@@ -35,6 +36,7 @@ def main(templates):
     for group, decay in zip(engine.optimizer.param_groups, (0.5, 0.0)):
         got = {key: group[key] for key in ("betas", "eps", "weight_decay", "step")}
         assert got == {"betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": decay, "step": 6}, got
+    assert engine.optimizer.clip_grad == 0.5, engine.optimizer.clip_grad
     starts()
 
 

@@ -43,12 +43,15 @@ def resume(engine, run, checkpoints):
 
 
 def load(engine, path, **options):
-    """Load a checkpoint, of which the optimizer takes the moments: decay, betas and the like are what the job says, where
-    DeepSpeed would go on with those that the checkpoint was saved with."""
+    """Load a checkpoint, of which the optimizer takes the moments: decay, betas, clipping and the like are what the job says,
+    where DeepSpeed would go on with those that the checkpoint was saved with."""
     said = [{key: group[key] for key in SAID if key in group} for group in engine.optimizer.param_groups]
+    clipping = getattr(engine.optimizer, "clip_grad", None)  # saved by stages 1 and 2
     loaded = engine.load_checkpoint(path, **options)
     for group, own in zip(engine.optimizer.param_groups, said):
         group.update(own)
+    if clipping is not None:
+        engine.optimizer.clip_grad = clipping
     return loaded
 
 

@@ -174,6 +174,11 @@ def close(self, framework_close=CheckpointManager.close):
     framework_close(self)
 
 
+def load(self, step=-1, framework_load=CheckpointManager.load):
+    return ndc_runtime.load(lambda: framework_load(self, step), self.states["lr_scheduler"])
+
+
+CheckpointManager.load = load
 CheckpointManager._should_save = should_save
 CheckpointManager._find_load_step = find_load_step
 CheckpointManager._purge_stale_checkpoints = purge

@@ -402,6 +402,19 @@ def retire(folder, step, keep):
     return [place(folder, s) for s in old + rest]
 
 
+def load(framework_load, schedulers):
+    """Loads a checkpoint, of which the optimizers keep the moments alone. Rates, decay, betas and epsilon are what the
+    job says, where torch would go on with those that the checkpoint was saved with."""
+    said = [[{k: v for k, v in group.items() if k != "params"} for group in s.optimizer.param_groups] for s in schedulers]
+    loaded = framework_load()
+    for scheduler, groups in zip(schedulers, said):
+        scheduler.base_lrs = [group["initial_lr"] for group in groups]
+        scheduler._last_lr = [rate(scheduler.last_epoch) * base for rate, base in zip(scheduler.lr_lambdas, scheduler.base_lrs)]
+        for group, own, lr in zip(scheduler.optimizer.param_groups, groups, scheduler._last_lr):
+            group.update(own, lr=lr)
+    return loaded
+
+
 def extensions(folder):
     try:
         return [os.path.splitext(name)[1] for name in os.listdir(folder)]

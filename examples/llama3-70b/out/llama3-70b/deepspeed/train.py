@@ -35,7 +35,7 @@ def main():
     data = batches.Batches(run, ranks)
     checkpoints = Checkpoints(run, started=time.time())
     state = resume(engine, run, checkpoints)
-    data.restore(state.get("data"))
+    data.restore(state.get("data"), state["step"])
     log = logs.Logger(run, ranks)
     profile = logs.Profiler(run.logging.profile, ranks)
 
@@ -51,7 +51,7 @@ def main():
         profile.after(done)
         save, stop = checkpoints.decide(done)
         if save:
-            checkpoints.save(engine, done, data.state())
+            checkpoints.save(engine, done, data.state(done))
         if stop:
             log.say(f"stopping after step {done} of {run.training.steps}: {stop}")
             break

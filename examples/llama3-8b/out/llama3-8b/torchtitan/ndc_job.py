@@ -208,6 +208,9 @@ class Checkpoints(CheckpointManager):
             ndc_runtime.start_over(self.folder, curr_step)
         return save
 
+    def _load(self, step):
+        return ndc_runtime.load(lambda: CheckpointManager._load(self, step), self.states["lr_scheduler"])
+
     def _find_load_step(self, folder=""):
         return ndc_runtime.newest(folder or self.folder)
 

@@ -41,7 +41,7 @@ if [[ -z ${NDC_GPUS_PER_NODE:-} ]] && command -v nvidia-smi >/dev/null; then
 fi
 gpus_per_node=$(number "${NDC_GPUS_PER_NODE:-8}") || die "NDC_GPUS_PER_NODE is not a number"
 [[ $((nodes * gpus_per_node)) -eq 128 ]] ||
-  die "the layout (tensor 4 x context 4 x pipeline 1 x data 8) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
+  die "the layout (tensor 2 x context 4 x pipeline 1 x data 16) needs 128 GPUs; this launch has $nodes nodes with $gpus_per_node GPUs each on $(hostname)"
 mkdir -p "$NDC_LOG_DIR"
 # What torch and Triton compile is code: it is kept for the next run on the node's own storage, where nobody else can
 # write, and where no thousand ranks meet.
@@ -87,7 +87,7 @@ arguments=(
   --ffn-hidden-size 14336 # catalogue: model.ffn_hidden_size
   --seq-length 131072 # spec: model.sequence_length
   --max-position-embeddings 131072 # catalogue: model.max_positions
-  --padded-vocab-size 128512 # plan: vocabulary as built
+  --padded-vocab-size 128256 # plan: vocabulary as built
   --swiglu # catalogue: model.activation
   --normalization RMSNorm # catalogue: model.normalization
   --norm-epsilon 1e-05 # catalogue: model.norm_epsilon
@@ -110,13 +110,11 @@ arguments=(
   --num-query-groups 8 # catalogue: model.kv_heads
   --attention-backend fused # plan: execution.attention
   # Parallelism
-  --tensor-model-parallel-size 4 # plan: layout.tensor_parallel
+  --tensor-model-parallel-size 2 # plan: layout.tensor_parallel
   --sequence-parallel # plan: layout.sequence_parallel
   --pipeline-model-parallel-size 1 # plan: layout.pipeline_parallel
   --context-parallel-size 4 # plan: layout.context_parallel
   --cp-comm-type p2p # plan: execution.context_parallel_type
-  --tp-comm-overlap # plan: execution.overlap_tensor_parallel
-  --tp-comm-bootstrap-backend nccl # ndc: no MPI is needed
   --distributed-timeout-minutes 30 # ndc: collectives of large groups start slowly
   # Optimizer state and communication
   --use-distributed-optimizer # plan: layout.zero_stage
@@ -127,6 +125,9 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
+  # Recompute and offload
+  --recompute-granularity selective # plan: layout.recompute
+  --recompute-modules layernorm mlp # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1

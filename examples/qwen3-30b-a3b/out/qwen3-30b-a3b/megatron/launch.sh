@@ -143,9 +143,6 @@ arguments=(
   # Precision
   --bf16 # spec: training.precision
   --accumulate-allreduce-grads-in-fp32 # plan: execution.gradient_dtype
-  # Recompute and offload
-  --recompute-granularity selective # plan: layout.recompute
-  --recompute-modules layernorm moe # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -157,7 +154,7 @@ arguments=(
   --clip-grad 1 # spec: training.optimizer.gradient_clipping
   --seed 7 # spec: training.seed
   # Batch and schedule
-  --micro-batch-size 4 # plan: layout.micro_batch_size
+  --micro-batch-size 2 # plan: layout.micro_batch_size
   --global-batch-size 512 # spec: training.global_batch_size
   --train-iters 9537 # spec: training.tokens
   --lr-decay-style cosine # spec: training.schedule

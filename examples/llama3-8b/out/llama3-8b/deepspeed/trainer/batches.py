@@ -19,7 +19,7 @@ class Batches:
 
     def __init__(self, run, ranks):
         self.run, self.ranks = run, ranks
-        self.shift = 0  # steps that the data is ahead of the run
+        self.shift = 0  # sequences that were read beyond those of the steps at today's batch
         self.vocabulary = run.model.vocab_size
         self.split_documents = run.data.document_mask or run.data.reset_position_ids
         if self.split_documents:
@@ -32,7 +32,7 @@ class Batches:
     def step(self, step, device):
         """Yield the micro-batches of a step, the next one read while this one trains."""
         layout = self.run.layout
-        rows = [self.rows(step + self.shift, micro) for micro in range(layout.micro_batches)]
+        rows = [[n + self.shift for n in self.rows(step, micro)] for micro in range(layout.micro_batches)]
         yield from self.move(self.training, rows, device)
 
     def rows(self, step, micro):
@@ -42,10 +42,11 @@ class Batches:
         return [step * layout.global_batch_size + first + i for i in range(layout.micro_batch_size)]
 
     def validation(self, device):
-        """Yield the same held-out micro-batches every time."""
-        rows = [self.rows(0, micro) for micro in range(self.run.validation.steps)]
+        """Yield the micro-batches of the same held-out global batches every time."""
         self.held_out.restore(None)
-        yield from self.move(self.held_out, rows, device)
+        for batch in range(self.run.validation.steps):
+            rows = [self.rows(batch, micro) for micro in range(self.run.layout.micro_batches)]
+            yield from self.move(self.held_out, rows, device)
 
     def move(self, source, rows, device):
         if self.pool is None:
@@ -100,14 +101,21 @@ class Batches:
         return torch.zeros(allowed.shape, dtype=dtype, device=inputs.device).masked_fill_(
             ~allowed, torch.finfo(dtype).min)
 
-    def state(self):
+    def state(self, step):
         """What a checkpoint has to hold beside the step."""
-        return {"shift": self.shift, "reader": self.training.state()}
+        batch = self.run.layout.global_batch_size
+        return {"read": step * batch + self.shift, "batch": batch, "reader": self.training.state()}
 
-    def restore(self, state):
-        if state:
-            self.shift = state["shift"]
-            self.training.restore(state["reader"])
+    def restore(self, state, step):
+        """Go on, at a step, behind what was read; without a state from the beginning."""
+        batch = self.run.layout.global_batch_size
+        self.shift = (state["read"] if state else 0) - step * batch
+        if not state or not state["reader"]:
+            return
+        if state["batch"] != batch:
+            raise ValueError(f"text is read by a lane for every sequence of the global batch: {state['batch']} of them read so far, "
+                             f"{batch} would read some documents again and skip others")
+        self.training.restore(state["reader"])
 
 
 def reader(run, ranks, part):

@@ -20,6 +20,7 @@ NAME = re.compile(r"step-\d+", re.ASCII)
 PARTIAL = ".partial"
 LIBC = ctypes.CDLL(None, use_errno=True)
 LOST = errno.EIO, errno.ENOSPC, errno.EDQUOT  # what storage says of files that were closed before it had them
+SAID = "weight_decay", "betas", "eps", "momentum"  # of a group of parameters; the rate is set before every update
 REASONS = ["", "the time limit is near", "a STOP file asks for it", "SIGTERM asks for it"]
 
 
@@ -28,29 +29,44 @@ def resume(engine, run, checkpoints):
     in the data to go on from."""
     tag = checkpoints.latest()
     if tag:
-        path, state = engine.load_checkpoint(run.checkpoint.path, tag=tag)
+        path, state = load(engine, run.checkpoint.path, tag=tag)
         if path is None:
             raise RuntimeError(f"checkpoint {tag} in {run.checkpoint.path} could not be loaded")
-        return state
+        return {"step": state["step"], "data": position(run, state)}
     if run.start.origin != "checkpoint":
         return {"step": 0}
-    path, state = engine.load_checkpoint(run.start.path, load_module_only=run.start.reset_optimizer,
-                                         load_optimizer_states=not run.start.reset_optimizer)
+    path, state = load(engine, run.start.path, load_module_only=run.start.reset_optimizer,
+                       load_optimizer_states=not run.start.reset_optimizer)
     if path is None:
         raise RuntimeError(f"no checkpoint in {run.start.path}")
-    return started(run.start, state)
+    return started(run, state)
 
 
-def started(start, state):
-    """Where a new run goes on from another one's state. Data and schedule are told apart by a shift."""
-    step = state.get("step", 0)
-    data = state.get("data") or {"shift": 0, "reader": None}
-    if start.reset_data:
-        return {"step": 0 if start.reset_schedule else step,
-                "data": {"shift": 0 if start.reset_schedule else -step, "reader": None}}
-    if start.reset_schedule:
-        return {"step": 0, "data": {"shift": data["shift"] + step, "reader": data["reader"]}}
-    return {"step": step, "data": data}
+def load(engine, path, **options):
+    """Load a checkpoint, of which the optimizer takes the moments: decay, betas, clipping and the like are what the job says,
+    where DeepSpeed would go on with those that the checkpoint was saved with."""
+    said = [{key: group[key] for key in SAID if key in group} for group in engine.optimizer.param_groups]
+    clipping = getattr(engine.optimizer, "clip_grad", None)  # saved by stages 1 and 2
+    loaded = engine.load_checkpoint(path, **options)
+    for group, own in zip(engine.optimizer.param_groups, said):
+        group.update(own)
+    if clipping is not None:
+        engine.optimizer.clip_grad = clipping
+    return loaded
+
+
+def started(run, state):
+    """Where a new run goes on from another one's state: schedule and data are told apart."""
+    return {"step": 0 if run.start.reset_schedule else state.get("step", 0),
+            "data": None if run.start.reset_data else position(run, state)}
+
+
+def position(run, state):
+    """How many sequences were read, in batches of which size, and where the reader of text is. Checkpoints of earlier
+    builds tell of steps alone."""
+    data, batch = state.get("data") or {}, run.layout.global_batch_size
+    read = (state.get("step", 0) + data.get("shift", 0)) * batch
+    return {"read": data.get("read", read), "batch": data.get("batch", batch), "reader": data.get("reader")}
 
 
 class Checkpoints:
