@@ -49,6 +49,7 @@ type version struct {
 	lossChunks               int    // recommended chunks of the loss
 	routerDType              string // what the router multiplies in
 	precisions               []precision
+	requiresSafetensors      bool   // with which torch reads Hugging Face weights
 	secondDeepEP             bool   // deepep stands for DeepEP v2
 	maskOfPositions          string // why document masks and positions that restart go together; "": either goes alone
 

@@ -226,9 +226,9 @@ func (v *version) checkCheckpoint(j *job.Job, diags *diag.List) {
 	if s.From != "scratch" && s.From != "" && c.Path == "" {
 		refuse("start", "TorchTitan loads weights through its checkpointer: set checkpoint { path } as well.")
 	}
-	if s.From == "huggingface" && v.name == "0.2.2" { // 0.3.0 requires the package itself
+	if s.From == "huggingface" && !v.requiresSafetensors {
 		diags.Warn(NeedsPackage, j.Sources.Range("training.start.from"), "The image needs a further package",
-			"torch reads Hugging Face weights with safetensors, which TorchTitan 0.2.2 does not require; without it the start ends with \"metadata is None\".")
+			"torch reads Hugging Face weights with safetensors, which TorchTitan "+v.name+" does not require; without it the start ends with \"metadata is None\".")
 	}
 	if f := v.find(&j.Model); s.From == "huggingface" && !contains(f.weights, j.Model.Architecture) {
 		refuse("start.from", fmt.Sprintf("TorchTitan builds this model as its %s, whose adapter reads Hugging Face weights of %s, not of %s. Convert the weights to a TorchTitan checkpoint, or use another backend.",

@@ -23,7 +23,7 @@ var options030 []byte
 
 func version030() *version {
 	v := &version{
-		name: "0.3.0", torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
+		name: "0.3.0", requiresSafetensors: true, torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"}},
