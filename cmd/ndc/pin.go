@@ -50,7 +50,7 @@ func pinned(c *compiled, n int) (string, diag.List) {
 // plan is not what the layout alone would make it, or of which the job lists values:
 // with the layout alone another of these might be chosen.
 func pinBlocks(c *compiled, wanted *plan.Layout, execution *plan.Execution) (string, diag.List) {
-	listed := c.asked.Constraints.Execution
+	listed := compiler.Joined(c.asked, c.target.Variants).Constraints.Execution
 	j := *c.job
 	j.Constraints.Layout, j.Constraints.Execution = job.LayoutConstraints{}, listed
 	j = *compiler.Chosen(&j, &plan.Plan{Execution: *execution})

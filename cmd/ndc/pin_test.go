@@ -94,6 +94,69 @@ job "listed" {
 	}
 }
 
+// TestPinnedWithAnother: an option of a list that needs another brings it along, which
+// the job does not say: with what is pinned it has the same plan.
+func TestPinnedWithAnother(t *testing.T) {
+	src := []byte(`
+cluster "two" {
+  base  = catalog.cluster.dgx_h100
+  nodes = 2
+}
+job "offloaded" {
+  model   = catalog.model.debug_moe
+  cluster = cluster.two
+  training {
+    global_batch_size = 256
+    steps             = 1000
+    precision         = "bf16"
+    optimizer "adamw" {
+      learning_rate = 1e-4
+    }
+    data {
+      mock = true
+    }
+  }
+  constraints {
+    objective = "memory"
+    layout {
+      virtual_pipeline = 1
+      recompute        = "selective"
+    }
+  }
+  execution {
+    offload {
+      optimizer = [true, false]
+    }
+  }
+  backend "torchtitan" {
+    version = "0.3.0"
+  }
+}
+`)
+	first := planOf(t, src, "torchtitan")
+	offloads := 0
+	for n := range len(first.plan.Alternatives) + 1 {
+		text, diags := pinned(first, n)
+		if diags.HasErrors() {
+			t.Fatalf("%d: %v", n, diags)
+		}
+		want, step := first.plan.Execution, first.plan.Time.StepSeconds
+		if n > 0 {
+			want, step = first.plan.Alternatives[n-1].Execution, first.plan.Alternatives[n-1].StepSeconds
+		}
+		if want.OffloadOptimizer {
+			offloads++
+		}
+		got := planOf(t, pasted(t, src, text), "torchtitan").plan
+		if d := cmp.Diff(want, got.Execution); d != "" || got.Time.StepSeconds != step {
+			t.Errorf("%d: another plan, of %v s instead of %v s, with\n%s%s", n, got.Time.StepSeconds, step, text, d)
+		}
+	}
+	if offloads == 0 {
+		t.Error("no plan offloads")
+	}
+}
+
 func planOf(t *testing.T, src []byte, backend string) *compiled {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,6 +202,12 @@ func pasted(t *testing.T, src []byte, text string) []byte {
 			default:
 				for name, a := range pin.Body().Attributes() {
 					has.Body().SetAttributeRaw(name, a.Expr().BuildTokens(nil))
+				}
+				for _, nested := range pin.Body().Blocks() {
+					if old := has.Body().FirstMatchingBlock(nested.Type(), nil); old != nil {
+						has.Body().RemoveBlock(old)
+					}
+					has.Body().AppendBlock(nested)
 				}
 			}
 		}
