@@ -65,7 +65,7 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 
 // must executes one of the embedded templates; a failure is a defect of ndc.
 func must(name string, view any) []byte {
-	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/chain.tmpl", "templates/failure.tmpl", "templates/rank.tmpl", "templates/hang.tmpl", "templates/spares.tmpl")
+	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/twice.tmpl", "templates/chain.tmpl", "templates/failure.tmpl", "templates/rank.tmpl", "templates/hang.tmpl", "templates/spares.tmpl")
 	if err != nil {
 		panic(fmt.Sprintf("slurm: template %s: %v", name, err))
 	}
@@ -88,6 +88,7 @@ type batchView struct {
 	Nodes                       int
 	Chain                       *chainView    // nil: none
 	Progress                    *progressView // nil: nothing asks for it
+	SavesHere                   bool          // into one folder, whoever submits
 	GPUsPerNode, WaitSeconds    int
 	TasksPerNode                int
 	PerRank                     bool
@@ -145,6 +146,7 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		path := hostPath(j.Slurm.Container.Mounts, l.CheckpointPath)
 		v.Progress = &progressView{Path: render.Expanding(path), PathExpands: strings.Contains(path, "${"), LatestStep: l.LatestStep}
 	}
+	v.SavesHere = l.CheckpointPath != "" && !strings.Contains(l.CheckpointPath, "$")
 	v.Start = string(must("start.tmpl", v))
 	return must("job.sbatch.tmpl", v)
 }

@@ -33,6 +33,7 @@ var chains = []struct {
 	{"AllCPUs", allCPUs},
 	{"FromAnAllocation", fromAnAllocation},
 	{"PartitionOfTheSubmission", partitionOfTheSubmission},
+	{"SubmittedTwice", submittedTwice},
 	{"RanksBySrun", ranksBySrun},
 	{"Preempted", preempted},
 	{"Hangs", hangs},
@@ -178,6 +179,22 @@ func partitionOfTheSubmission(t *testing.T, c *cluster) {
 	s.finish(t)
 	s.expectStates(t, "COMPLETED COMPLETED")
 	s.expectProgress(t, "20", 4)
+}
+
+// submittedTwice: while the first run trains, a second one of the same folder ends before
+// it starts anything; the first goes on to the end.
+func submittedTwice(t *testing.T, c *cluster) {
+	s := standIn(t, c)
+	s.hold(t, "")
+	s.submit(t, "")
+	s.await(t, "the second submission to end", patience, func() bool { return strings.Contains(s.states(), "FAILED") })
+	s.remove(t, "hold")
+	s.finish(t)
+	s.expectProgress(t, "30", 6)
+	s.expect(t, "of this folder runs since ")
+	if got := s.states(); strings.Count(got, "FAILED") != 1 || strings.Count(got, "COMPLETED") != 3 {
+		t.Errorf("the jobs are %s", got)
+	}
 }
 
 // ranksBySrun: a task for each GPU, which share the CPUs of their node.
