@@ -34,6 +34,13 @@ class State:
         self.step = int(state["step"])
 
 
+class Schedulers(State):
+    """The schedulers of a run, of which this one has none."""
+
+    def __iter__(self):
+        return iter(())
+
+
 class Trainer(State):
     device = torch.device("cpu")
 
@@ -41,7 +48,7 @@ class Trainer(State):
 def managed(ndc_job, folder, mode):
     """A model and its manager, as the trainer of either release makes it."""
     model, trainer = torch.nn.Linear(8, 8), Trainer()
-    parts = {"dataloader": State(), "model_parts": [model], "optimizers": State(), "lr_schedulers": State(),
+    parts = {"dataloader": State(), "model_parts": [model], "optimizers": State(), "lr_schedulers": Schedulers(),
              "states": {"train_state": trainer}, "sd_adapter": None, "base_folder": ""}
     choice = {"folder": folder, "interval": 1, "keep_latest_k": KEEP, "async_mode": mode}
     if hasattr(ndc_job, "run"):
