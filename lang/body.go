@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -283,8 +282,6 @@ func (l *loader) unknownBlock(n *hclsyntax.Block, spec *schema.Block) {
 	l.fail(UnknownBlock, at, "%s has no block %q.%s", blockName(spec), n.Type, hint)
 }
 
-var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
 // label checks the labels of a block.
 func (l *loader) label(b *hclsyntax.Block, spec *schema.Block) bool {
 	want := 1
@@ -319,7 +316,7 @@ func (l *loader) labelText(label string, at diag.Range, spec *schema.Block) bool
 		}
 		l.fail(InvalidLabel, at, "%s is not a name that references can use. A name has letters, digits, underscores and hyphens and starts with a letter.", quoteShort(label))
 	case schema.JobName:
-		if jobName.MatchString(label) {
+		if job.IsName(label) {
 			return true
 		}
 		l.fail(InvalidLabel, at, "%s cannot name a job, because the name becomes paths and the Slurm job's name. It must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}: letters, digits, dots, underscores and hyphens, at most 64, not starting with a sign.", quoteShort(label))

@@ -3,12 +3,12 @@ package tune
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
@@ -84,7 +84,7 @@ func (f *File) Sound() bool {
 	if major, _, _ := strings.Cut(f.FormatVersion, "."); major != "1" || n == 0 || len(f.Rounds) == 0 || f.GPUs <= 0 || f.Known == nil {
 		return false
 	}
-	if len(f.Known.Mean) != n || len(f.Known.Covariance) != n || !fileName.MatchString(f.Job) || !fileName.MatchString(f.Backend) || !f.plainLines() {
+	if len(f.Known.Mean) != n || len(f.Known.Covariance) != n || !job.IsName(f.Job) || !job.IsName(f.Backend) || !f.plainLines() {
 		return false
 	}
 	amounts := []float64{f.RunGPUHours, f.BudgetGPUHours, float64(f.LimitSeconds)}
@@ -105,9 +105,6 @@ func (f *File) Sound() bool {
 	}
 	return !slices.ContainsFunc(amounts, func(x float64) bool { return x < 0 || x > most })
 }
-
-// fileName is what names a job or a backend, and so their files.
-var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // plainLines reports whether the directives are one line each, and all that the site
 // adds are lines that bash does not read.
