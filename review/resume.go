@@ -193,26 +193,33 @@ func (r *ArgumentRow) about(p *plan.Plan, path string) bool {
 		slices.ContainsFunc(r.Arguments, func(a string) bool { return a == path || strings.HasSuffix(a, ".") && strings.HasPrefix(path, a) })
 }
 
-// Taken says what a framework makes of changed arguments when a run goes on from its
-// checkpoint: which row refuses the first that is refused, if any, which keep the
-// checkpoint's value, and what else comes of them.
-func Taken(p *plan.Plan, paths []string) (refused *ArgumentRow, first string, kept, notes []string) {
+// Taken is what a framework makes of changed arguments when a run goes on from its
+// checkpoint. What it does not tell of is taken as the job says it.
+type Taken struct {
+	Refused *ArgumentRow // that the framework stops at; nil where it goes on
+	Path    string       // the argument that Refused is about
+	Kept    []string     // arguments of which the checkpoint's value stays
+	Notes   []string     // what else comes of the changes, each once
+}
+
+// TakenBy says what the framework of a plan makes of changed arguments, by their paths.
+func TakenBy(p *plan.Plan, paths []string) (t Taken) {
 	for _, path := range paths {
 		for i := range ArgumentRows() {
 			switch r := &ArgumentRows()[i]; {
 			case !r.about(p, path):
 			case r.Note != "":
-				if !slices.Contains(notes, r.Note) {
-					notes = append(notes, r.Note)
+				if !slices.Contains(t.Notes, r.Note) {
+					t.Notes = append(t.Notes, r.Note)
 				}
 			case !r.Refused:
-				kept = append(kept, path)
-			case refused == nil:
-				refused, first = r, path
+				t.Kept = append(t.Kept, path)
+			case t.Refused == nil:
+				t.Refused, t.Path = r, path
 			}
 		}
 	}
-	return refused, first, kept, notes
+	return t
 }
 
 // shapeless are the arguments of a model that no parameter's shape depends on.
@@ -271,16 +278,17 @@ func fateOf(b *Backend, old, new *Build, changes []Change) *Fate {
 	if f.Answer == NotResumable || f.Answer == Unproven {
 		return &f
 	}
-	refused, first, kept, notes := Taken(b.new, learnt(b, changes))
-	if refused != nil {
-		return &Fate{NotResumable, first + " is another, and " + refused.Why, refused.Source}
+	taken := TakenBy(b.new, learnt(b, changes))
+	if r := taken.Refused; r != nil {
+		return &Fate{NotResumable, taken.Path + " is another, and " + r.Why, r.Source}
 	}
-	if len(kept) > 0 {
+	notes := taken.Notes
+	if len(taken.Kept) > 0 {
 		says := " stays"
-		if len(kept) > 1 {
+		if len(taken.Kept) > 1 {
 			says = " stay"
 		}
-		notes = append([]string{strings.Join(kept, ", ") + says + " as the checkpoint has it, whatever the job says"}, notes...)
+		notes = append([]string{strings.Join(taken.Kept, ", ") + says + " as the checkpoint has it, whatever the job says"}, notes...)
 	}
 	for _, n := range notes {
 		f.Why = strings.TrimPrefix(f.Why+"; "+n, "; ")

@@ -286,9 +286,9 @@ func TestSteps(t *testing.T) {
 // TestNotes: what else comes of a change is told beside what is kept, each once.
 func TestNotes(t *testing.T) {
 	p := &plan.Plan{Backend: "megatron", BackendVersion: "core_v0.19.2"}
-	refused, _, kept, notes := Taken(p, []string{"training.steps", "training.global_batch_size", "training.optimizer.beta2"})
-	if refused != nil || len(kept) != 1 || len(notes) != 2 || !strings.Contains(notes[0], "shuffled anew") || !strings.Contains(notes[1], "counts its schedule in sequences") {
-		t.Errorf("%v, %v, %q", refused, kept, notes)
+	got := TakenBy(p, []string{"training.steps", "training.global_batch_size", "training.optimizer.beta2"})
+	if got.Refused != nil || len(got.Kept) != 1 || len(got.Notes) != 2 || !strings.Contains(got.Notes[0], "shuffled anew") || !strings.Contains(got.Notes[1], "counts its schedule in sequences") {
+		t.Errorf("%+v", got)
 	}
 }
 

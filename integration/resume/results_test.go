@@ -58,10 +58,10 @@ func TestArgumentTable(t *testing.T) {
 	for _, r := range results {
 		count[[3]string{r.Framework, r.Version, r.Answer}]++
 		answer := "taken"
-		switch refused, _, kept, _ := review.Taken(&plan.Plan{Backend: r.Framework, BackendVersion: r.Version}, []string{r.Argument}); {
-		case refused != nil:
+		switch taken := review.TakenBy(&plan.Plan{Backend: r.Framework, BackendVersion: r.Version}, []string{r.Argument}); {
+		case taken.Refused != nil:
 			answer = "refused"
-		case len(kept) > 0:
+		case len(taken.Kept) > 0:
 			answer = "kept"
 		}
 		if answer != r.Answer {
