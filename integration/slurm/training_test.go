@@ -277,20 +277,20 @@ var firstFailed = regexp.MustCompile(`(?m)^ndc: rank 3 on n\d+ failed first, at 
 // it, are taken down at once.
 func (f trainer) killRank(t *testing.T, s *scenario, id string, rank int) {
 	t.Helper()
-	process := ""
-	s.await(t, "the rank to start", patience, func() bool { process = s.process(id, rank); return process != "" })
+	var ranks map[int]string
+	s.await(t, "the ranks to start", patience, func() bool { ranks = s.ranks(id); return len(ranks) == 4 })
 	for end := time.Now().Add(patience); f.reached(s, id) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("job %s trains nothing:\n%s", id, s.logOf(id))
 		}
 	}
-	s.do(t, "kill -KILL %s", process)
+	s.do(t, "kill -KILL %s", ranks[rank])
 	killed := time.Now()
 	s.await(t, "the job to end", 2*time.Minute, func() bool { return strings.Contains(s.states(), "FAILED") })
 	t.Logf("the job had ended %s after a rank was killed", time.Since(killed).Round(time.Second))
 	s.await(t, "the other ranks to end", time.Minute, func() bool {
-		for r := range 4 {
-			if s.process(id, r) != "" {
+		for _, process := range ranks {
+			if _, alive := rankOf(process, id); alive {
 				return false
 			}
 		}
@@ -298,15 +298,43 @@ func (f trainer) killRank(t *testing.T, s *scenario, id string, rank int) {
 	})
 }
 
-// process is the number of a rank's process; "" before there is one.
-func (s *scenario) process(id string, rank int) string {
-	names, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, name := range names {
-		b, _ := os.ReadFile(name)
-		text := "\x00" + string(b)
-		if strings.Contains(text, "\x00SLURM_JOB_ID="+id+"\x00") && strings.Contains(text, fmt.Sprintf("\x00RANK=%d\x00", rank)) {
-			return filepath.Base(filepath.Dir(name))
+// ranks are the processes of a job's ranks by their number. What a rank starts
+// has its environment, and is none of them: the server that Megatron-LM forks to
+// save outlives a rank that is killed meanwhile, until a cgroup ends it, which
+// this Slurm has not.
+func (s *scenario) ranks(id string) map[int]string {
+	found := map[int]string{}
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		process := filepath.Base(folder)
+		if rank, is := rankOf(process, id); is {
+			if _, started := rankOf(parent(process), id); !started {
+				found[rank] = process
+			}
 		}
 	}
-	return ""
+	return found
+}
+
+// rankOf is the rank in the environment of a process of a job.
+func rankOf(process, id string) (rank int, is bool) {
+	b, _ := os.ReadFile(filepath.Join("/proc", process, "environ"))
+	variables := strings.Split(string(b), "\x00")
+	if !slices.Contains(variables, "SLURM_JOB_ID="+id) {
+		return 0, false
+	}
+	for _, v := range variables {
+		if text, has := strings.CutPrefix(v, "RANK="); has {
+			return number(text), true
+		}
+	}
+	return 0, false
+}
+
+// parent is the process that started another.
+func parent(process string) string {
+	b, _ := os.ReadFile(filepath.Join("/proc", process, "status"))
+	_, after, _ := strings.Cut(string(b), "\nPPid:")
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(line)
 }
