@@ -47,7 +47,6 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 		ExpertParallel:       moe,
 		ExpertTensorParallel: moe,
 		Replicate:            true,
-		KVReplication:        v.atLeast(16, 0),
 		Alternatives:         capability.Layout(nil),
 		Rules:                v.rules(),
 		Resolve:              options.Resolver(),

@@ -89,16 +89,6 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Get returns the value of a key and whether it is there.
-func (o Object) Get(key string) (any, bool) {
-	for _, m := range o {
-		if m.Key == key {
-			return m.Value, true
-		}
-	}
-	return nil, false
-}
-
 // JSON writes v with two spaces of indentation and a final line feed, HTML
 // characters unescaped.
 func JSON(v any) ([]byte, error) {

@@ -59,10 +59,6 @@ type Attention struct {
 	Dropout           bool // of the probabilities
 }
 
-// FLOPs of the forward pass: 2·b·heads·(d_qk + d_v) per pair of query and
-// key that the mask keeps.
-func (a *Attention) FLOPs() units.FLOPs { return units.FLOPs(a.scores().FLOPs()) }
-
 // low reports whether the kernel computes in 8 bits.
 func (a *Attention) low() bool { return a.DType >= FP8 && a.DType < TF32 }
 

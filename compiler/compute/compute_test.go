@@ -88,7 +88,7 @@ func TestAttentionAnchors(t *testing.T) {
 	} {
 		a := Attention{Kernel: c.kernel, Batch: 1, Heads: 64, KVHeads: 8, Queries: 8192, Keys: 8192, HeadDim: 128, Causal: true}
 		f, b := NewDevice(c.gpu).Attention(&a)
-		forward, backward := float64(a.FLOPs())/float64(f)/1e12, 2.5*float64(a.FLOPs())/float64(b)/1e12
+		forward, backward := a.scores().FLOPs()/float64(f)/1e12, 2.5*a.scores().FLOPs()/float64(b)/1e12
 		if math.Abs(forward/c.forward-1) > 0.08 || math.Abs(backward/c.backward-1) > 0.08 {
 			t.Errorf("%s %s: %.0f / %.0f TFLOPS, published %.0f / %.0f", c.gpu.Name, c.kernel, forward, backward, c.forward, c.backward)
 		}
@@ -151,7 +151,7 @@ func TestNarrowBatches(t *testing.T) {
 func TestUnfused(t *testing.T) {
 	a := Attention{Kernel: Unfused, Batch: 4, Heads: 16, KVHeads: 16, Queries: 4096, Keys: 4096, HeadDim: 128, Causal: true}
 	f, b := NewDevice(a100).Attention(&a)
-	got := 3.5 * float64(a.FLOPs()) / float64(f+b) / 1e12
+	got := 3.5 * a.scores().FLOPs() / float64(f+b) / 1e12
 	if got < 32 || got > 110 { // a fused softmax passes fewer times over the scores than eager operators
 		t.Errorf("unfused attention: %.0f TFLOPS", got)
 	}

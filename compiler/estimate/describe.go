@@ -279,20 +279,3 @@ func (e *Evaluator) offNVLink(l *plan.Layout) []plan.Axis {
 	}
 	return out
 }
-
-// OffNVLink is Description.OffNVLink alone, for the hot loop.
-func (e *Evaluator) OffNVLink(l *plan.Layout, axis plan.Axis) bool {
-	order := e.target.DenseMesh
-	switch axis {
-	case plan.ExpertParallel, plan.ExpertTensorParallel, plan.ExpertDataParallel:
-		order = e.target.ExpertMesh
-	}
-	link := e.group(layout.Size(l, axis), layout.Stride(order, l, axis)).Link()
-	switch link {
-	case collective.LinkSelf, collective.LinkNVLink:
-		return false
-	case collective.LinkPCIe:
-		return e.job.Cluster.NVLink.Domain > 0
-	}
-	return true
-}

@@ -80,9 +80,6 @@ func New(j *job.Job, t *target.Target) *Model {
 	return m
 }
 
-// Architecture is the job's model as the prediction counts it.
-func (m *Model) Architecture() *program.Program { return m.arch }
-
 // Peak evaluates a layout in the hot path of the search, without allocating
 // once its terms are cached. It equals the maximum over [Model.Memory]'s
 // stages; of equal stages the first is named.

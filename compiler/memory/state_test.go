@@ -191,7 +191,7 @@ func TestShardsOfState(t *testing.T) {
 				}
 			}
 		}
-		want := units.Bytes(4 * m.Architecture().ParametersTotal())
+		want := units.Bytes(4 * m.arch.ParametersTotal())
 		if diff := want - sum; diff < 0 || diff > 64*units.Bytes(l.PipelineParallel) {
 			t.Fatalf("shards hold %d bytes, the model has %d", sum, want)
 		}
@@ -235,7 +235,7 @@ func TestHost(t *testing.T) {
 	x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "fused", LossChunks: 1}
 	m := New(j, wholeTarget())
 	staged := m.Memory(l, x).Host
-	want := units.Bytes(14 * m.Architecture().ParametersTotal()) // bf16 parameters and 12 bytes of optimizer, each once over the node's 8 ranks
+	want := units.Bytes(14 * m.arch.ParametersTotal()) // bf16 parameters and 12 bytes of optimizer, each once over the node's 8 ranks
 	for _, y := range staged.Ledger {
 		if y.ID == "checkpoint_staging" && (y.Bytes < want-64 || y.Bytes > want+64) {
 			t.Errorf("staging %d bytes, want %d", y.Bytes, want)

@@ -56,9 +56,11 @@ func TestGEMMs(t *testing.T) {
 	} {
 		s := ShapeOf(c.l)
 		var got []named
-		for _, o := range New(c.model).Layer(c.kind, &s, &Assembly{}).Linears() {
-			got = append(got, named{o.Name, o.GEMM, o.Before, o.After})
-		}
+		New(c.model).Layer(c.kind, &s, &Assembly{}).Operations(func(o *Operation) {
+			if o.Kind <= GroupedLinear {
+				got = append(got, named{o.Name, o.GEMM, o.Before, o.After})
+			}
+		})
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
 		}
@@ -204,8 +206,8 @@ func TestChunksCover(t *testing.T) {
 		m := drawModel(t)
 		a := New(m)
 		cut := rapid.IntRange(0, m.Layers).Draw(t, "cut")
-		first := a.Chunk(Chunk{First: 0, End: cut, Embedding: true}, m.VocabSize, whole)
-		second := a.Chunk(Chunk{First: cut, End: m.Layers, Head: true, MTP: m.MTP.Layers}, m.VocabSize, whole)
+		first := chunk{First: 0, End: cut, Embedding: true}.of(a, m.VocabSize, whole)
+		second := chunk{First: cut, End: m.Layers, Head: true, MTP: m.MTP.Layers}.of(a, m.VocabSize, whole)
 		if got, want := first.Add(second).Sum(), a.ParametersTotal()+a.ParametersMTP(); got != want {
 			t.Fatalf("chunks hold %d, model has %d", got, want)
 		}

@@ -200,16 +200,6 @@ func (l Layer) Operations(visit func(o *Operation)) {
 	}
 }
 
-// Linears are the operations that multiply with weights.
-func (l Layer) Linears() (out []*Operation) {
-	l.Operations(func(o *Operation) {
-		if o.Kind <= GroupedLinear {
-			out = append(out, o)
-		}
-	})
-	return out
-}
-
 // weighted are the operations that have weights.
 func (l Layer) weighted() (out []*Operation) {
 	l.Operations(func(o *Operation) {

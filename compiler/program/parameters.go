@@ -45,38 +45,6 @@ func (p *Program) Layers(first, end int, s Split) Elements {
 	return e
 }
 
-// Chunk is a consecutive part of the model.
-type Chunk struct {
-	First, End int // decoder layers [First, End)
-	// Embedding says that the input embedding is here: on the first chunk, and
-	// as a copy on a later chunk that needs it (tied head, MTP).
-	Embedding bool
-	MTP       int  // MTP layers
-	Head      bool // final norm and output head
-}
-
-// Chunk is the number of elements of a chunk on one rank, for a vocabulary as
-// built. A tied head adds nothing where the embedding is on the same chunk.
-func (p *Program) Chunk(c Chunk, vocabulary int, s Split) Elements {
-	e := p.Layers(c.First, c.End, s)
-	if c.Embedding {
-		e.Dense += p.WordEmbedding(vocabulary, s.TensorParallel)
-		if c.First == 0 {
-			e.Dense += p.PositionTable()
-		}
-	}
-	if c.Head {
-		e.Dense += p.FinalNorm()
-		if !p.Model.TiedEmbeddings || !c.Embedding {
-			e.Dense += p.WordEmbedding(vocabulary, s.TensorParallel)
-		}
-	}
-	if c.MTP > 0 {
-		e = e.Add(p.Elements(p.mtp, s).Times(c.MTP))
-	}
-	return e
-}
-
 // ParametersTotal counts the parameters of the main model: every tensor once,
 // the embedding with the vocabulary as published (not padded), tied embeddings
 // once, MTP layers not counted (DeepSeek-V3: 671.03 B, as published).

@@ -97,6 +97,38 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// chunk is a consecutive part of the model.
+type chunk struct {
+	First, End int // decoder layers [First, End)
+	// Embedding says that the input embedding is here: on the first chunk, and
+	// as a copy on a later chunk that needs it (tied head, MTP).
+	Embedding bool
+	MTP       int  // MTP layers
+	Head      bool // final norm and output head
+}
+
+// of is the number of elements of a chunk on one rank, for a vocabulary as
+// built. A tied head adds nothing where the embedding is on the same chunk.
+func (c chunk) of(p *Program, vocabulary int, s Split) Elements {
+	e := p.Layers(c.First, c.End, s)
+	if c.Embedding {
+		e.Dense += p.WordEmbedding(vocabulary, s.TensorParallel)
+		if c.First == 0 {
+			e.Dense += p.PositionTable()
+		}
+	}
+	if c.Head {
+		e.Dense += p.FinalNorm()
+		if !p.Model.TiedEmbeddings || !c.Embedding {
+			e.Dense += p.WordEmbedding(vocabulary, s.TensorParallel)
+		}
+	}
+	if c.MTP > 0 {
+		e = e.Add(p.Elements(p.mtp, s).Times(c.MTP))
+	}
+	return e
+}
+
 // TestRanks compares with what Megatron-LM (megatron-core 0.19.2, its real
 // model, DDP buffers and distributed optimizer built on the meta device)
 // reports for a rank.
@@ -106,36 +138,36 @@ func TestRanks(t *testing.T) {
 		model  *job.Model
 		split  Split
 		padded int // vocabulary, a multiple of 128·tp
-		chunks []Chunk
+		chunks []chunk
 		want   Elements
 	}{
 		{"llama3-8B tp1 pp1", llama3_8b(), Split{TensorParallel: 1, ExpertParallel: 1, ExpertTensorParallel: 1}, 128256,
-			[]Chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 8030261248}},
+			[]chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 8030261248}},
 		{"llama3-8B tp8 pp4 vpp8, rank 0", llama3_8b(), Split{TensorParallel: 8, ExpertParallel: 1, ExpertTensorParallel: 1}, 129024,
-			[]Chunk{{First: 0, End: 1, Embedding: true}, {First: 4, End: 11}}, Elements{Dense: 284229632}},
+			[]chunk{{First: 0, End: 1, Embedding: true}, {First: 4, End: 11}}, Elements{Dense: 284229632}},
 		{"llama3-8B tp8 pp4 vpp8, rank 1023", llama3_8b(), Split{TensorParallel: 8, ExpertParallel: 1, ExpertTensorParallel: 1}, 129024,
-			[]Chunk{{First: 3, End: 10}, {First: 31, End: 32, Head: true}}, Elements{Dense: 284233728}},
+			[]chunk{{First: 3, End: 10}, {First: 31, End: 32, Head: true}}, Elements{Dense: 284233728}},
 		{"llama3-8B tp4 pp4 vpp2, rank 48", llama3_8b(), Split{TensorParallel: 4, ExpertParallel: 1, ExpertTensorParallel: 1}, 128512,
-			[]Chunk{{First: 12, End: 16}, {First: 28, End: 32, Head: true}}, Elements{Dense: 567873536}},
+			[]chunk{{First: 12, End: 16}, {First: 28, End: 32, Head: true}}, Elements{Dense: 567873536}},
 		{"mixtral-8x7B tp2 pp2 ep4 etp1, rank 0", mixtral(), Split{TensorParallel: 2, ExpertParallel: 4, ExpertTensorParallel: 1}, 32000,
-			[]Chunk{{First: 0, End: 16, Embedding: true}}, Elements{Dense: 6038880256 - 5637144576, Expert: 5637144576}},
+			[]chunk{{First: 0, End: 16, Embedding: true}}, Elements{Dense: 6038880256 - 5637144576, Expert: 5637144576}},
 		{"mixtral-8x7B tp2 pp2 ep4 etp1, rank 32", mixtral(), Split{TensorParallel: 2, ExpertParallel: 4, ExpertTensorParallel: 1}, 32000,
-			[]Chunk{{First: 16, End: 32, Head: true}}, Elements{Dense: 6038884352 - 5637144576, Expert: 5637144576}},
+			[]chunk{{First: 16, End: 32, Head: true}}, Elements{Dense: 6038884352 - 5637144576, Expert: 5637144576}},
 		{"mixtral-8x7B tp2 pp1 ep4 etp2", mixtral(), Split{TensorParallel: 2, ExpertParallel: 4, ExpertTensorParallel: 2}, 32000,
-			[]Chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 6440620032 - 5637144576, Expert: 5637144576}},
+			[]chunk{{First: 0, End: 32, Embedding: true, Head: true}}, Elements{Dense: 6440620032 - 5637144576, Expert: 5637144576}},
 		{"small deepseek-v3-like pp2 ep8 mtp1, rank 0", smallDeepSeek(), Split{TensorParallel: 1, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]Chunk{{First: 0, End: 9, Embedding: true}}, Elements{Dense: 1108137984 - 553648128, Expert: 553648128}},
+			[]chunk{{First: 0, End: 9, Embedding: true}}, Elements{Dense: 1108137984 - 553648128, Expert: 553648128}},
 		{"small deepseek-v3-like pp2 ep8 mtp1, rank 32", smallDeepSeek(), Split{TensorParallel: 1, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]Chunk{{First: 9, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1243668480 - 553648128, Expert: 553648128}},
+			[]chunk{{First: 9, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1243668480 - 553648128, Expert: 553648128}},
 		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 0", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]Chunk{{First: 0, End: 3, Embedding: true}, {First: 9, End: 13}}, Elements{Dense: 675260416 - 415236096, Expert: 415236096}},
+			[]chunk{{First: 0, End: 3, Embedding: true}, {First: 9, End: 13}}, Elements{Dense: 675260416 - 415236096, Expert: 415236096}},
 		{"small deepseek-v3-like Ettt|tttttt|tttt|tttmL, rank 32", smallDeepSeek(), Split{TensorParallel: 2, ExpertParallel: 8, ExpertTensorParallel: 1}, 102400,
-			[]Chunk{{First: 3, End: 9}, {First: 13, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1092161536 - 692060160, Expert: 692060160}},
+			[]chunk{{First: 3, End: 9}, {First: 13, End: 16, Embedding: true, MTP: 1, Head: true}}, Elements{Dense: 1092161536 - 692060160, Expert: 692060160}},
 	} {
 		a := New(c.model)
 		var got Elements
-		for _, chunk := range c.chunks {
-			got = got.Add(a.Chunk(chunk, c.padded, c.split))
+		for _, part := range c.chunks {
+			got = got.Add(part.of(a, c.padded, c.split))
 		}
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)

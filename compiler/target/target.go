@@ -33,7 +33,6 @@ type Target struct {
 	ExpertParallel       bool
 	ExpertTensorParallel bool // etp other than 1 and tp
 	Replicate            bool // data_parallel_replicate > 1 together with shard > 1 (HSDP)
-	KVReplication        bool // tensor_parallel may exceed kv_heads
 
 	// Alternatives says, for values of an argument of the layout that this
 	// version lacks, who has them, in full sentences. May be nil.

@@ -107,14 +107,6 @@ func (r Roof) Attention(s Scores) float64 {
 	return attentionLaunch + max(s.FLOPs()/r.FLOPS, 2*s.Sequences*(q+kv)/r.Bandwidth)
 }
 
-// AllPairs counts the pairs without a window.
-func (s Scores) AllPairs() float64 {
-	if s.Full {
-		return s.Queries * s.Keys
-	}
-	return CausalPairs(s.Queries, s.Keys, 0)
-}
-
 // CausalPairs counts the (query, key) pairs of a causal mask aligned at the
 // last key, at most window keys per query (0: all).
 func CausalPairs(queries, keys, window float64) float64 {
