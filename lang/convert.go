@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -401,11 +400,7 @@ func mustParse(t schema.Type, s string) any {
 }
 
 func (c *converter) badQuantity(err error, at diag.Range) {
-	var e *units.Error
-	if !errors.As(err, &e) {
-		panic(err) // package units returns no other
-	}
-	c.fail(InvalidQuantity, at, "%s %s", e.Problem, e.Hint)
+	c.fail(InvalidQuantity, at, "%v", err)
 }
 
 func parseQuantity(t schema.Type, s string) (any, error) {

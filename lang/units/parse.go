@@ -1,6 +1,7 @@
 package units
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -62,18 +63,6 @@ func (q quantity) names() string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// Error is a string that is not the quantity it should be. Problem says what
-// is wrong with it and Hint which units there are and how a value looks; both
-// are sentences.
-type Error struct {
-	Text    string
-	Problem string
-	Hint    string
-}
-
-// Error returns both sentences.
-func (e *Error) Error() string { return e.Problem + " " + e.Hint }
-
 // hint tells the user how to write the quantity, with the user's own number
 // where that is likely to be meant.
 func (q quantity) hint(number string) string {
@@ -91,8 +80,10 @@ func (q quantity) hint(number string) string {
 	return fmt.Sprintf("Write %s as a string with its unit (%s), such as %q%s.", q.noun, q.names(), example, also)
 }
 
-func (q quantity) fail(text, number, format string, args ...any) error {
-	return &Error{Text: text, Problem: fmt.Sprintf(format, args...), Hint: q.hint(number)}
+// fail is an error of two sentences for the user: what is wrong, and how the
+// quantity is written.
+func (q quantity) fail(format string, args ...any) error {
+	return errors.New(fmt.Sprintf(format, args...) + " " + q.hint(""))
 }
 
 // maxQuantity bounds the text: longer numbers are mistakes, and exact
@@ -103,28 +94,28 @@ const maxQuantity = 64
 func (q quantity) parse(text string) (*big.Rat, error) {
 	s := strings.TrimSpace(text)
 	if len(s) > maxQuantity {
-		return nil, q.fail(text[:16]+"…", "", "%q is too long to be %s.", text[:16]+"…", q.noun)
+		return nil, q.fail("%q is too long to be %s.", text[:16]+"…", q.noun)
 	}
 	n := numberLength(s)
 	number, name := s[:n], strings.TrimSpace(s[n:])
 	switch {
 	case strings.HasPrefix(s, "-"):
-		return nil, q.fail(text, "", "%q is negative.", text)
+		return nil, q.fail("%q is negative.", text)
 	case n == 0:
-		return nil, q.fail(text, "", "%q does not start with a number.", text)
+		return nil, q.fail("%q does not start with a number.", text)
 	case name == "":
-		return nil, q.fail(text, number, "The number %s has no unit.", number)
+		return nil, errors.New("The number " + number + " has no unit. " + q.hint(number))
 	}
 	value, ok := new(big.Rat).SetString(number)
 	if !ok {
-		return nil, q.fail(text, "", "%q is not a number.", number)
+		return nil, q.fail("%q is not a number.", number)
 	}
 	for _, u := range q.units {
 		if u.name == name {
 			return value.Mul(value, u.factor), nil
 		}
 	}
-	return nil, q.fail(text, "", "%s", q.unknownUnit(name))
+	return nil, q.fail("%s", q.unknownUnit(name))
 }
 
 // usual maps other spellings of units to those of the language.
@@ -201,7 +192,7 @@ func digits(s string) int {
 
 // ParseBytes reads an amount of memory such as "80GiB", "79.6GiB" or "1TB".
 // GB is 10⁹ bytes, GiB 2³⁰. A fraction of a byte is rounded to the nearest
-// byte. The error is an *Error.
+// byte.
 func ParseBytes(text string) (Bytes, error) {
 	v, err := bytesQuantity.parse(text)
 	if err != nil {
@@ -211,36 +202,36 @@ func ParseBytes(text string) (Bytes, error) {
 		new(big.Int).Add(new(big.Int).Lsh(v.Num(), 1), v.Denom()),
 		new(big.Int).Lsh(v.Denom(), 1))
 	if !rounded.IsInt64() {
-		return 0, bytesQuantity.fail(text, "", "%q is more than 8 EiB.", text)
+		return 0, bytesQuantity.fail("%q is more than 8 EiB.", text)
 	}
 	return Bytes(rounded.Int64()), nil
 }
 
 // ParseBandwidth reads a bandwidth such as "400Gb/s" (bits) or "3.35TB/s"
-// (bytes). The error is an *Error.
+// (bytes).
 func ParseBandwidth(text string) (BytesPerSecond, error) {
 	v, err := bandwidthQuantity.float(text)
 	return BytesPerSecond(v), err
 }
 
-// ParseFLOPS reads a compute rate such as "989TFLOPS". The error is an *Error.
+// ParseFLOPS reads a compute rate such as "989TFLOPS".
 func ParseFLOPS(text string) (FLOPsPerSecond, error) {
 	v, err := flopsQuantity.float(text)
 	return FLOPsPerSecond(v), err
 }
 
-// ParseWatts reads a power such as "700W". The error is an *Error.
+// ParseWatts reads a power such as "700W".
 func ParseWatts(text string) (Watts, error) {
 	v, err := wattsQuantity.float(text)
 	return Watts(v), err
 }
 
 // ParseShare reads a share such as "6%" as 0.06. Shares above 100 % are an
-// error. The error is an *Error.
+// error.
 func ParseShare(text string) (Share, error) {
 	v, err := shareQuantity.float(text)
 	if err == nil && v > 1 {
-		return 0, shareQuantity.fail(text, "", "%q is more than the whole.", text)
+		return 0, shareQuantity.fail("%q is more than the whole.", text)
 	}
 	return Share(v), err
 }
@@ -253,14 +244,14 @@ func (q quantity) float(text string) (float64, error) {
 	}
 	f, _ := v.Float64()
 	if !IsFinite(f) {
-		return 0, q.fail(text, "", "%q is too large.", text)
+		return 0, q.fail("%q is too large.", text)
 	}
 	return f, nil
 }
 
 // ParseSeconds reads a duration: a number with a unit ("5us", "30m", "1.5h"),
 // several of them from large to small ("1h30m"), HH:MM:SS ("24:00:00") or
-// D-HH:MM:SS ("1-12:00:00"). The error is an *Error.
+// D-HH:MM:SS ("1-12:00:00").
 func ParseSeconds(text string) (Seconds, error) {
 	if strings.Contains(text, ":") {
 		return parseClock(text)
@@ -280,7 +271,7 @@ func ParseSeconds(text string) (Seconds, error) {
 		}
 		rank := secondsQuantity.rank(part)
 		if !first && rank <= last {
-			return 0, secondsQuantity.fail(text, "", "%q does not go from large to small units.", text)
+			return 0, secondsQuantity.fail("%q does not go from large to small units.", text)
 		}
 		last = rank
 		total.Add(total, v)
@@ -288,7 +279,7 @@ func ParseSeconds(text string) (Seconds, error) {
 	}
 	f, _ := total.Float64()
 	if !IsFinite(f) {
-		return 0, secondsQuantity.fail(text, "", "%q is too large.", text)
+		return 0, secondsQuantity.fail("%q is too large.", text)
 	}
 	return Seconds(f), nil
 }
@@ -321,17 +312,17 @@ func parseClock(text string) (Seconds, error) {
 	}
 	parts := strings.Split(clock, ":")
 	if len(parts) != 3 {
-		return 0, secondsQuantity.fail(text, "", "%q is not HH:MM:SS or D-HH:MM:SS; all three of hours, minutes and seconds are needed.", text)
+		return 0, secondsQuantity.fail("%q is not HH:MM:SS or D-HH:MM:SS; all three of hours, minutes and seconds are needed.", text)
 	}
 	var n [4]int64
 	for i, p := range append([]string{days}, parts...) {
 		if len(p) == 0 || len(p) > 6 || digits(p) != len(p) {
-			return 0, secondsQuantity.fail(text, "", "%q is not HH:MM:SS or D-HH:MM:SS.", text)
+			return 0, secondsQuantity.fail("%q is not HH:MM:SS or D-HH:MM:SS.", text)
 		}
 		fmt.Sscanf(p, "%d", &n[i])
 	}
 	if n[2] > 59 || n[3] > 59 || dashed && n[1] > 23 {
-		return 0, secondsQuantity.fail(text, "", "%q has minutes or seconds above 59, or hours above 23 beside days.", text)
+		return 0, secondsQuantity.fail("%q has minutes or seconds above 59, or hours above 23 beside days.", text)
 	}
 	return Seconds(n[0]*86400 + n[1]*3600 + n[2]*60 + n[3]), nil
 }

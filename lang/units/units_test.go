@@ -1,7 +1,6 @@
 package units
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -102,8 +101,7 @@ func TestParseErrors(t *testing.T) {
 		{strings.Repeat("9", 100) + "s", number(ParseSeconds), "too long"},
 	} {
 		_, err := c.parse(c.text)
-		var e *Error
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.says) {
+		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("parsing %q: error %v, want one with %q", c.text, err, c.says)
 		}
 	}
