@@ -59,7 +59,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 	r := plan.Reason{ID: string(c.Broken()), Stage: p.Memory.Peak.Stage, Rank: p.Memory.Peak.Rank}
 	switch c.Broken() {
 	case search.IDMemory:
-		memoryReason(j, p, &r)
+		memoryReason(p, &r)
 	case search.IDHostMemory:
 		r.Needed, r.Available = float64(p.Memory.Host.BytesPerNode), float64(j.Cluster.HostMemory)
 		r.Summary = fmt.Sprintf("every node needs %s beside its GPUs of %s host_memory: %s", gib(p.Memory.Host.BytesPerNode), gib(j.Cluster.HostMemory), largest(p.Memory.Host.Ledger, p.Memory.Host.BytesPerNode))
@@ -83,7 +83,7 @@ func missReason(j *job.Job, p *plan.Plan, c *search.Candidate) plan.Reason {
 }
 
 // memoryReason spells the busiest stage as its largest ledger lines.
-func memoryReason(j *job.Job, p *plan.Plan, r *plan.Reason) {
+func memoryReason(p *plan.Plan, r *plan.Reason) {
 	needed := p.Memory.NeededBytes
 	r.Needed, r.Available = float64(needed), float64(p.Memory.UsableBytes)
 	r.Summary = fmt.Sprintf("stage %d needs %s (%s with the margin for its error) of %s usable on rank %d: %s", r.Stage, gib(p.Memory.Peak.DeviceBytes), gib(needed), gib(p.Memory.UsableBytes), r.Rank, largestLines(p, r.Stage))

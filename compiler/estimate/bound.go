@@ -24,7 +24,7 @@ func (e *Evaluator) MeshFloor(l *plan.Layout, x *plan.Execution) units.Seconds {
 		work = e.work(k, l, x)
 		e.bareWork[k] = work
 	}
-	return e.floor(max(units.Seconds(l.MicroBatches)*work.all/units.Seconds(l.PipelineParallel), work.passage), l, x)
+	return e.floor(max(units.Seconds(l.MicroBatches)*work.all/units.Seconds(l.PipelineParallel), work.passage), l)
 }
 
 // bareWork is what all layers take for one micro-batch without recompute, and what of
@@ -171,7 +171,7 @@ func slowest(l *plan.Layout, d *schedule.Durations) units.Seconds {
 }
 
 // floor adds what every step of such length pays at least.
-func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout, x *plan.Execution) units.Seconds {
+func (e *Evaluator) floor(pipeline units.Seconds, l *plan.Layout) units.Seconds {
 	straggler := e.straggler * units.Ratio(math.Log(float64(l.GPUs())))
 	return (1 + straggler).Of(pipeline) * rounding
 }

@@ -132,12 +132,13 @@ func slowed(t, compute units.Seconds, lost units.Ratio) units.Seconds {
 	return max(0, min(lost.Of(t), compute-(1-lost).Of(t)))
 }
 
-// put adds a collective of the forward, of which hidden runs behind compute.
-func (b *builder) put(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
-	b.putRepeated(0, c, 1, bytes, t, hidden)
+// put adds a collective of the forward that nothing hides.
+func (b *builder) put(c collectiveKind, bytes units.Bytes, t units.Seconds) {
+	b.putRepeated(0, c, 1, bytes, t, 0)
 }
 
-// putRepeated is put for some calls that selective recompute of modules runs again.
+// putRepeated adds some calls of the forward, of whose time hidden runs behind
+// compute, and which selective recompute of modules runs again.
 func (b *builder) putRepeated(m plan.Modules, c collectiveKind, calls int, bytes units.Bytes, t, hidden units.Seconds) {
 	b.fwd[lineOf(c)] += t - hidden
 	b.collectives.repeated(c, calls, bytes, t, t-hidden)
@@ -147,7 +148,7 @@ func (b *builder) putRepeated(m plan.Modules, c collectiveKind, calls int, bytes
 	}
 }
 
-// putBackward is put for the backward.
+// putBackward adds a collective of the backward, of which hidden runs behind compute.
 func (b *builder) putBackward(c collectiveKind, bytes units.Bytes, t, hidden units.Seconds) {
 	b.bwd[lineOf(c)] += t - hidden
 	b.collectives.put(c, bytes, t, t-hidden)
@@ -324,11 +325,11 @@ func (b *builder) embeddingReduce() {
 		return
 	}
 	if b.l.SequenceParallel {
-		b.put(collectiveTensorScatter, bytes, g.ReduceScatter(bytes), 0)
+		b.put(collectiveTensorScatter, bytes, g.ReduceScatter(bytes))
 		b.putBackward(collectiveTensorGather, bytes, g.AllGather(bytes), 0)
 		return
 	}
-	b.put(collectiveTensorReduce, bytes, g.AllReduce(bytes), 0)
+	b.put(collectiveTensorReduce, bytes, g.AllReduce(bytes))
 }
 
 // headReduce gathers the hidden states, reduces their gradient and the three
@@ -341,14 +342,14 @@ func (b *builder) headReduce(vocabulary int) {
 	}
 	bytes := units.Bytes(b.tokens * 2 * float64(b.e.model.HiddenSize))
 	if b.l.SequenceParallel {
-		b.put(collectiveTensorGather, bytes, g.AllGather(bytes), 0)
+		b.put(collectiveTensorGather, bytes, g.AllGather(bytes))
 		b.putBackward(collectiveTensorScatter, bytes, g.ReduceScatter(bytes), 0)
 	} else {
 		b.putBackward(collectiveTensorReduce, bytes, g.AllReduce(bytes), 0)
 	}
 	if b.e.runtime.TensorParallel.LogitParts(g.Size()) <= 1 {
 		logits := units.Bytes(b.tokens * 2 * float64(vocabulary))
-		b.put(collectiveTensorGather, logits, g.AllGather(logits), 0)
+		b.put(collectiveTensorGather, logits, g.AllGather(logits))
 		return
 	}
 	row := units.Bytes(b.tokens * 4)

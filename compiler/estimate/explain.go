@@ -35,7 +35,7 @@ func (e *Evaluator) TimeTerms(l *plan.Layout, x *plan.Execution) []plan.Term {
 	var list []plan.Term
 	for _, part := range d.Time.Breakdown {
 		at := lineNamed(part.ID)
-		t := plan.Term{ID: part.ID, Name: part.Name, Amount: float64(part.Seconds), Section: "docs/time.md#" + sections[at]}
+		t := plan.Term{Name: part.Name, Amount: float64(part.Seconds), Section: "docs/time.md#" + sections[at]}
 		once := s.once[at]
 		switch {
 		case at == lineBubble:
@@ -98,7 +98,7 @@ func (e *Evaluator) Routes(l *plan.Layout, x *plan.Execution, list []plan.Commun
 			g := s.g.of(kind)
 			op := collective.Named(c.Collective)
 			way := e.topology.Way(op, g.Size(), g.Stride())
-			routes = append(routes, plan.Route{Communication: c, Size: g.Size(), Stride: g.Stride(), Algorithm: way.Algorithm, Why: way.Why, Latency: way.Latency, Bandwidth: way.Bandwidth,
+			routes = append(routes, plan.Route{Communication: c, Size: g.Size(), Algorithm: way.Algorithm, Why: way.Why, Latency: way.Latency, Bandwidth: way.Bandwidth,
 				Messages: e.messages(op, g), Calls: traffic[kind].known()})
 			break
 		}
@@ -113,7 +113,7 @@ func (e *Evaluator) Kinds(l *plan.Layout) []plan.Route {
 	var routes []plan.Route
 	for _, op := range collective.Operations {
 		if list := e.messages(op, g); list != nil {
-			routes = append(routes, plan.Route{Communication: plan.Communication{Group: "world", Collective: op.Word(), Link: g.Link()}, Size: g.Size(), Stride: 1, Messages: list})
+			routes = append(routes, plan.Route{Communication: plan.Communication{Group: "world", Collective: op.Word(), Link: g.Link()}, Size: g.Size(), Messages: list})
 		}
 	}
 	return routes

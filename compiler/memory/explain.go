@@ -33,7 +33,7 @@ func (m *Model) Terms(l *plan.Layout, x *plan.Execution, stage int) []plan.Term 
 		if bytes == 0 {
 			continue
 		}
-		t := plan.Term{ID: lineNames[i].id, Name: lineNames[i].name, Amount: float64(bytes), Section: "docs/memory.md#" + sections[i]}
+		t := plan.Term{Name: lineNames[i].name, Amount: float64(bytes), Section: "docs/memory.md#" + sections[i]}
 		switch ln := line(i); {
 		case ln >= lineAttention && ln <= lineInputs:
 			t.Formula = inFlight(at, &a.content, ln, bytes)

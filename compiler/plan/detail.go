@@ -76,7 +76,6 @@ func Sum(lines []units.Bytes) (n units.Bytes) {
 
 // Term is one line of a ledger or a breakdown, taken apart.
 type Term struct {
-	ID      string
 	Name    string
 	Amount  float64    // bytes or seconds
 	Formula string     // with its numbers put in; "" where the amount has no short one
@@ -87,13 +86,13 @@ type Term struct {
 // Route is how one kind of collective of a plan travels.
 type Route struct {
 	Communication
-	Size, Stride int
-	Calls        int // in a step, of the busiest rank; zero where the framework cuts them into buckets
-	Algorithm    string
-	Why          string
-	Latency      units.Seconds        // of the shortest message
-	Bandwidth    units.BytesPerSecond // of the tensor, for long messages
-	Messages     []Message            // what messages of some sizes would take
+	Size      int // ranks of a group
+	Calls     int // in a step, of the busiest rank; zero where the framework cuts them into buckets
+	Algorithm string
+	Why       string
+	Latency   units.Seconds        // of the shortest message
+	Bandwidth units.BytesPerSecond // of the tensor, for long messages
+	Messages  []Message            // what messages of some sizes would take
 }
 
 // Averaging is one way in which replicas of a layout may come to agree.
