@@ -87,15 +87,13 @@ func (r Range) String() string {
 //
 // Summary is a constant without values and without a final stop. Detail is
 // full sentences: what is wrong, why (with numbers), how to fix it. Range is
-// the tightest stretch of source that causes it; Context, when set, a wider
-// one that must be seen too.
+// the tightest stretch of source that causes it.
 type Diagnostic struct {
 	Severity Severity `json:"severity"`
 	ID       ID       `json:"id"`
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail"`
 	Range    Range    `json:"range,omitzero"`
-	Context  Range    `json:"context,omitzero"`
 }
 
 // String formats the diagnostic on one line, for tests and panics.

@@ -100,7 +100,6 @@ const (
 
 // Phase is a time beside training.
 type Phase struct {
-	Line      int
 	Launch    int
 	Kind      PhaseKind
 	Iteration int     // that it came after

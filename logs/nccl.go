@@ -7,7 +7,6 @@ import (
 
 // Table is one run of a program of nccl-tests.
 type Table struct {
-	Line       int
 	Collective string // all_reduce, all_gather, …; "" when neither the program's name nor the columns tell
 	Ranks      int    // of one collective: of a group, where the ranks are split into several that run at once
 	Nodes      int    // that it is over
@@ -128,7 +127,7 @@ func table(p *Parser, text string) bool {
 		return true
 	}
 	if !p.trial {
-		p.log.Tables = append(p.log.Tables, Table{Line: p.line, Collective: r.collective, Ranks: ranks, Nodes: nodes})
+		p.log.Tables = append(p.log.Tables, Table{Collective: r.collective, Ranks: ranks, Nodes: nodes})
 		p.trial = true
 	}
 	t := &p.log.Tables[len(p.log.Tables)-1]

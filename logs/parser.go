@@ -135,7 +135,7 @@ func (p *Parser) queued(i int) {
 	}
 	gap := p.log.Launches[i].Began.Sub(p.log.Launches[i-1].Ended).Seconds()
 	if gap >= 0 {
-		keep(&p.log.Phases, Phase{Line: p.line, Launch: i, Kind: Queue, Iteration: p.iteration(), Seconds: gap})
+		keep(&p.log.Phases, Phase{Launch: i, Kind: Queue, Iteration: p.iteration(), Seconds: gap})
 	}
 }
 
@@ -271,7 +271,7 @@ func (p *Parser) step(framework string, s Step) {
 		l.Framework, l.Batch, l.Degrees, l.Model, p.stampedFirst = framework, p.head, p.degrees, p.model, !p.said.IsZero()
 	}
 	if first && !l.Began.IsZero() {
-		keep(&p.log.Phases, Phase{Line: p.line, Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
+		keep(&p.log.Phases, Phase{Launch: s.Launch, Kind: Start, Iteration: s.Iteration, Seconds: p.clock.Sub(l.Began).Seconds()})
 	}
 	p.interval()
 }
@@ -338,7 +338,7 @@ func (s *Step) join(o *Step) {
 
 // phase adds a phase; ranks that say the same of one are one.
 func (p *Parser) phase(kind PhaseKind, seconds float64) {
-	at := Phase{Line: p.line, Launch: max(0, len(p.log.Launches)-1), Kind: kind, Iteration: p.iteration(), Seconds: seconds}
+	at := Phase{Launch: max(0, len(p.log.Launches)-1), Kind: kind, Iteration: p.iteration(), Seconds: seconds}
 	for i := len(p.log.Phases) - 1; i >= 0 && i >= len(p.log.Phases)-4; i-- {
 		q := &p.log.Phases[i]
 		if q.Kind == kind && q.Launch == at.Launch && q.Iteration == at.Iteration {

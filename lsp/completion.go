@@ -135,7 +135,7 @@ func (c *completer) variables(written map[string]bool) {
 	}
 	for _, v := range c.definitions(folder, "var") {
 		if name := v.label(); !written[name] {
-			item := completionItem{Label: name, Kind: kindVariable, Detail: "variable", Documentation: markdown(code(shortened(v.text(), maxShown)))}
+			item := completionItem{Label: name, Kind: kindVariable, Detail: "variable", Documentation: markdown(excerpt(v.text()))}
 			c.add(item, name+" = ")
 		}
 	}
@@ -255,7 +255,7 @@ func (c *completer) references(kind string) {
 }
 
 func (c *completer) defined(text, kind string, d *definition) {
-	c.add(completionItem{Label: text, Kind: kindRef, Detail: kind, Documentation: markdown(code(shortened(d.text(), maxShown)))}, text)
+	c.add(completionItem{Label: text, Kind: kindRef, Detail: kind, Documentation: markdown(excerpt(d.text()))}, text)
 }
 
 func (c *completer) entry(text, kind, name string) {

@@ -10,9 +10,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/outline"
 )
 
-// maxShown is how many lines of a definition are shown.
-const maxShown = 60
-
 // hover tells what stands at a position.
 func (s *server) hover(_ context.Context, p *positionParams) (*hover, error) {
 	d, err := s.document(p.TextDocument.URI)
@@ -71,7 +68,7 @@ func (s *server) explainArgument(d *document, p *outline.Place) string {
 		return ""
 	}
 	if v := l.define(folder, "var", p.Argument.Name.Text); v != nil {
-		return code(shortened(v.text(), maxShown))
+		return excerpt(v.text())
 	}
 	return ""
 }
@@ -84,7 +81,7 @@ func explainMeaning(m *meaning, p *outline.Place) string {
 	case m.argument != nil && m.steps == p.Step+1:
 		return argumentDoc(m.argument, 0)
 	case m.definition != nil:
-		return code(shortened(m.definition.text(), maxShown))
+		return excerpt(m.definition.text())
 	case m.name != "":
 		return entryDoc(m.kind, m.name)
 	}

@@ -136,13 +136,14 @@ func code(text string) string {
 	return fence + "hcl\n" + strings.TrimRight(text, "\n") + "\n" + fence
 }
 
-// shortened is at most so many lines of a text.
-func shortened(text string, lines int) string {
+// excerpt is a piece of a file, cut where it is long.
+func excerpt(text string) string {
+	const most = 60
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if len(all) <= lines {
-		return text
+	if len(all) > most {
+		text = strings.Join(all[:most], "\n") + "\n…"
 	}
-	return strings.Join(all[:lines], "\n") + "\n…"
+	return code(text)
 }
 
 // headline is the comment at the top of an entry of the catalogue.

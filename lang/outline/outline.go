@@ -16,9 +16,6 @@ import (
 // Span is a half-open stretch of a file, in bytes.
 type Span struct{ Start, End int }
 
-// Contains reports whether an offset lies in the span or right behind it.
-func (s Span) Contains(offset int) bool { return s.Start <= offset && offset <= s.End }
-
 // Text is a word of a file with its place.
 type Text struct {
 	Text string
@@ -92,7 +89,7 @@ func Read(name string, src []byte) *File {
 // large.
 var nothing = schema.Block{Name: "nothing"}
 
-var variables = schema.Block{Name: "variables", Doc: "Values of variables.", OpenNames: true}
+var variables = schema.Block{Name: "variables", Doc: "Values of variables."}
 
 func top(name string) *schema.Block {
 	switch {

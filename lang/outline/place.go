@@ -118,7 +118,7 @@ func (f *File) indexed(i int) (steps []string, at int, ok bool) {
 	if i+2 >= len(f.tokens) || f.tokens[i+1].kind != hclsyntax.TokenCQuote || f.tokens[i+2].kind != hclsyntax.TokenCBrack {
 		return nil, 0, false
 	}
-	before, _ := f.back(i - 3)
+	before := f.back(i - 3)
 	steps = append(before, f.text(i).Text)
 	return f.forward(i+3, steps), len(before), true
 }
@@ -131,32 +131,28 @@ func (f *File) endsStep(i int) bool {
 
 // chain is the reference that a word is a step of.
 func (f *File) chain(i int) (steps []string, at int) {
-	before, _ := f.back(i)
+	before := f.back(i)
 	return f.forward(i+1, before), len(before) - 1
 }
 
 // back reads a reference from its step at a token to its beginning.
-func (f *File) back(i int) (steps []string, ok bool) {
-	for i >= 0 {
+func (f *File) back(i int) (steps []string) {
+	for read := true; read && i >= 0; {
 		switch {
 		case f.tokens[i].kind == hclsyntax.TokenIdent:
 			steps = append(steps, f.text(i).Text)
-			if i < 2 || f.tokens[i-1].kind != hclsyntax.TokenDot || !f.endsStep(i-2) {
-				slices.Reverse(steps)
-				return steps, true
-			}
+			read = i >= 2 && f.tokens[i-1].kind == hclsyntax.TokenDot && f.endsStep(i-2)
 			i -= 2
 		case f.tokens[i].kind == hclsyntax.TokenCBrack:
 			var key string
 			key, i = f.index(i)
 			steps = append(steps, key)
 		default:
-			slices.Reverse(steps)
-			return steps, false
+			read = false
 		}
 	}
 	slices.Reverse(steps)
-	return steps, false
+	return steps
 }
 
 // index reads [KEY] backwards from its closing bracket: the key where that is
@@ -235,7 +231,7 @@ func (f *File) gapInValue(i int, p *Place) {
 	case hclsyntax.TokenDot:
 		p.Kind = Value
 		if i > 0 && f.endsStep(i-1) {
-			p.Steps, _ = f.back(i - 1)
+			p.Steps = f.back(i - 1)
 			p.Steps = append(p.Steps, "")
 			p.Step = len(p.Steps) - 1
 		}

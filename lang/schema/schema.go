@@ -160,7 +160,6 @@ type Block struct {
 	LabelDoc   string
 	Required   bool
 	Repeatable bool   // several may be written, told apart by their labels
-	OpenNames  bool   // arguments may have any name (locals)
 	Effect     Effect // of its arguments and blocks that do not say their own; zero: of the block around it
 	Arguments  []Argument
 	Blocks     []Block
@@ -243,9 +242,9 @@ var variableBlock = Block{
 }
 
 var localsBlock = Block{
-	Name:      "locals",
-	Doc:       "Named values for the rest of the files, as `local.NAME`. Each argument defines one.",
-	OpenNames: true, Effect: Launch,
+	Name:   "locals",
+	Doc:    "Named values for the rest of the files, as `local.NAME`. Each argument defines one.",
+	Effect: Launch,
 }
 
 var policyBlock = Block{
@@ -263,10 +262,9 @@ var policyBlock = Block{
 
 var moduleBlock = Block{
 	Name: "module", Effect: Launch,
-	Label:     Identifier,
-	LabelDoc:  "the module's name, for `module.NAME`",
-	Doc:       "A folder of *.hcl files whose blocks and outputs are used here. The other arguments set the variables of the module.",
-	OpenNames: true,
+	Label:    Identifier,
+	LabelDoc: "the module's name, for `module.NAME`",
+	Doc:      "A folder of *.hcl files whose blocks and outputs are used here. The other arguments set the variables of the module.",
 	Arguments: []Argument{
 		{Name: "source", Type: String, Required: true, Doc: "Where the folder is, as plain text: a relative path (`\"../modules/pretrain\"`), `git::URL//FOLDER`, or an archive. What stands behind `//` is the folder inside of what is fetched."},
 		{Name: "version", Type: String, Doc: "Of a source in git: the tags that fit, such as `\"~> 2.1\"`; the highest one is taken."},

@@ -18,7 +18,7 @@ var runBlock = Block{
 		{Name: "expect_failures", Type: StringList, Doc: "What must fail: names of policies, ids of diagnostics (errors and warnings), ids of reasons why nothing fits."},
 	},
 	Blocks: []Block{
-		{Name: "variables", OpenNames: true, Doc: "Values of the folder's variables, as `NAME = VALUE`."},
+		{Name: "variables", Doc: "Values of the folder's variables, as `NAME = VALUE`."},
 		{
 			Name: "assert", Repeatable: true,
 			Doc: "What must hold for every plan of the run. It reads what a policy reads, and an infeasible plan too.",
