@@ -180,7 +180,7 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 }
 
 // blocks writes model, cluster and job.
-func (in *intake) blocks(r *Result, name string) string {
+func (in *intake) blocks(name string) string {
 	d := in.d
 	top := func(kind string) *schema.Block { return schema.File.Block(kind) }
 	text := ""

@@ -345,8 +345,8 @@ func (in *intake) result(files []File) *Result {
 	in.lost()
 	in.backend()
 	in.ask(open, r.Model == "")
-	in.usual(func() string { return open.text() + in.blocks(r, name) }, open.list)
-	text := open.text() + in.blocks(r, name)
+	in.usual(func() string { return open.text() + in.blocks(name) }, open.list)
+	text := open.text() + in.blocks(name)
 	formatted, diags := lang.Format([]byte(text), "job.hcl")
 	if diags.HasErrors() && diags[0].ID == lang.FileTooLarge {
 		return nil

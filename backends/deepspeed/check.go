@@ -34,7 +34,7 @@ func (r *refusals) lacks(wrong bool, f capability.Feature, why string, instead .
 }
 
 // checkTraining reports training arguments that cannot be honoured.
-func checkTraining(j *job.Job, v version, diags *diag.List) {
+func checkTraining(j *job.Job, diags *diag.List) {
 	t := &j.Training
 	precision := refusals{j, diags, UnsupportedPrecision, "Precision not available in DeepSpeed"}
 	precision.lacks(!slices.Contains([]string{"bf16", "fp16", "fp32"}, t.Precision), capability.Of("training.precision", t.Precision),

@@ -19,7 +19,7 @@ type modelChecker struct {
 
 // checkModel finds the class for the model and reports what it lacks; the
 // result is never nil.
-func checkModel(j *job.Job, v version, diags *diag.List) *family {
+func checkModel(j *job.Job, diags *diag.List) *family {
 	m := &j.Model
 	f := familyOf(m)
 	if f == nil {

@@ -43,8 +43,8 @@ func (Backend) Target(j *job.Job) (*target.Target, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	family := checkModel(j, r, &diags)
-	checkTraining(j, r, &diags)
+	family := checkModel(j, &diags)
+	checkTraining(j, &diags)
 	checkExecution(j, r, family, &diags)
 	checkLayout(j, r, &diags)
 	checkExtraArguments(j, r, &diags)

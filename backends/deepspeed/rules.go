@@ -12,7 +12,7 @@ import (
 func rules(v version, f *family) []target.Rule {
 	all := stateRules(v)
 	all = append(all, tensorRules(v, f)...)
-	all = append(all, contextRules(f)...)
+	all = append(all, contextRules()...)
 	all = append(all, expertRules(v)...)
 	all = append(all, startRules()...)
 	return append(all, v.execution(f).Conflicts()...)
@@ -79,7 +79,7 @@ func tensorRules(v version, fam *family) []target.Rule {
 	}
 }
 
-func contextRules(fam *family) []target.Rule {
+func contextRules() []target.Rule {
 	return []target.Rule{
 		{ID: ReasonUlyssesDivides, Mesh: true, Reason: "Ulysses: context_parallel must divide the heads and the sequence, and divide or be divided by the key-value heads",
 			Breaks: func(f *target.Facts) bool {

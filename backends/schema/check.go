@@ -11,7 +11,6 @@ import (
 // Problem is why an option cannot stand. It is an error whose text is a full
 // sentence for a user.
 type Problem struct {
-	Name       string // the option
 	Suggestion string // the closest existing name or choice; "" when none is close
 	Unknown    bool   // the option does not exist in this version
 	text       string
@@ -45,7 +44,7 @@ func (t *Table) Check(name string, values ...string) *Problem {
 	o, ok := t.Lookup(name)
 	if !ok {
 		return &Problem{
-			Name: name, Unknown: true, Suggestion: diag.Suggest(name, t.Names()),
+			Unknown: true, Suggestion: diag.Suggest(name, t.Names()),
 			text: fmt.Sprintf("%s has no option %s.", t.version, name),
 		}
 	}
@@ -64,7 +63,7 @@ func (o *Option) checkCount(name string, n int) *Problem {
 	if n >= o.Count.Min && (o.Count.Max < 0 || n <= o.Count.Max) {
 		return nil
 	}
-	return &Problem{Name: name, text: fmt.Sprintf("Option %s takes %s, not %d.", name, o.Count, n)}
+	return &Problem{text: fmt.Sprintf("Option %s takes %s, not %d.", name, o.Count, n)}
 }
 
 // String describes the count in words: "no value", "1 value", "at least 1 value".
@@ -89,7 +88,7 @@ func plural(n int) string {
 
 func (o *Option) checkValue(name, v string) *Problem {
 	if want := o.wrongType(v); want != "" {
-		return &Problem{Name: name, text: fmt.Sprintf("Option %s takes %s, not %q.", name, want, v)}
+		return &Problem{text: fmt.Sprintf("Option %s takes %s, not %q.", name, want, v)}
 	}
 	choices := o.choices()
 	for _, c := range choices {
@@ -101,8 +100,8 @@ func (o *Option) checkValue(name, v string) *Problem {
 		return nil
 	}
 	return &Problem{
-		Name: name, Suggestion: diag.Suggest(v, choices),
-		text: fmt.Sprintf("Option %s takes one of %s, not %q.", name, strings.Join(choices, ", "), v),
+		Suggestion: diag.Suggest(v, choices),
+		text:       fmt.Sprintf("Option %s takes one of %s, not %q.", name, strings.Join(choices, ", "), v),
 	}
 }
 

@@ -37,7 +37,6 @@ type reading struct {
 	pretrain bool               // the program is one of Megatron-LM's own, or named as these
 	quiet    bool               // defaults are being read, of which nobody wants to hear
 	passed   []string           // extra_args
-	findAt   map[string]int     // finding of an option that may be passed on, by its name
 	fewer    string             // the precision of fewer than 16 bits that is asked for; ""
 	unread   map[string]bool    // the arguments of options that are there and could not be read
 	off      map[string]bool    // the arguments of switches that are given the value false
@@ -114,7 +113,7 @@ func Read(d *draft.Draft, file, version string, c shell.Command) error {
 	if table == nil {
 		return fmt.Errorf("ndc does not emit for Megatron-LM %s", version)
 	}
-	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, findAt: map[string]int{}, unread: map[string]bool{}, off: map[string]bool{}, unreadWords: map[string]string{}}
+	r := &reading{d: d, file: file, version: version, table: table, classes: classes, given: map[string]*option{}, words: map[string]bool{}, unread: map[string]bool{}, off: map[string]bool{}, unreadWords: map[string]string{}}
 	for i := range options {
 		r.words[options[i].name] = true
 		_, known := lookup(table, options[i].name)

@@ -449,7 +449,7 @@ func (e *evaluator) deeper(statements []*syntax.Stmt, from text) {
 var shells = []string{"bash", "sh", "zsh"}
 
 func (e *evaluator) command(words []text, line int) {
-	c := Command{Line: line, Offset: e.at, Maybe: e.maybe > 0}
+	c := Command{Line: line, Offset: e.at}
 	for i, w := range words {
 		before := ""
 		if i > 0 {

@@ -45,8 +45,7 @@ type Command struct {
 	Words  []Word
 	File   string // as of a word
 	Line   int
-	Offset int  // in the file, in bytes, of the call; of the call that contains it for one in a value
-	Maybe  bool // as of a word
+	Offset int // in the file, in bytes, of the call; of the call that contains it for one in a value
 }
 
 // Export is a variable that programs would see.

@@ -305,13 +305,13 @@ func layout(r *row, t *target.Target, partition string) (plan.Layout, string) {
 	if l.ZeroStage == 0 || dp == 1 && t.Backend == "megatron" && l.ContextParallel == 1 {
 		l.ZeroStage, l.DataParallelReplicate, l.DataParallelShard = 0, dp, 1
 	}
-	schedule(r, &l)
+	schedule(&l)
 	recompute(r, &l, t)
 	return l, stages(r, &l, partition)
 }
 
 // schedule follows from the chunks.
-func schedule(r *row, l *plan.Layout) {
+func schedule(l *plan.Layout) {
 	switch {
 	case l.PipelineParallel == 1:
 		l.VirtualPipeline = 1
