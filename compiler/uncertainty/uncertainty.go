@@ -138,16 +138,6 @@ func (n Normal) Quantile(probability float64) float64 {
 // Expected is the expectation of the ratio.
 func (n Normal) Expected() float64 { return math.Exp(n.Mean + n.Spread*n.Spread/2) }
 
-// Loss is what taking the first of two costs on average, as a share of the
-// second's time, if the better one could have been known: the expectation of
-// the ratio less one where that is positive, else nothing.
-func (n Normal) Loss() float64 {
-	if n.Spread == 0 {
-		return max(0, math.Expm1(n.Mean))
-	}
-	return n.Expected()*cumulative((n.Mean+n.Spread*n.Spread)/n.Spread) - cumulative(n.Mean/n.Spread)
-}
-
 // Range is the range that holds the ratio with a probability, as much of it on
 // either side.
 func (n Normal) Range(probability float64) [2]float64 {

@@ -17,27 +17,23 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestNormal: probability and quantile are inverse, and the loss is the
+// TestNormal: probability and quantile are inverse, and the expectation is the
 // integral that it stands for.
 func TestNormal(t *testing.T) {
 	for _, n := range []Normal{{0, 0.1}, {0.02, 0.03}, {-0.05, 0.04}, {0.3, 0.2}} {
 		for _, p := range []float64{0.01, 0.3, 0.5, 0.95} {
 			near(t, "probability of a quantile", n.Below(n.Quantile(p)), p, 1e-12)
 		}
-		var loss, mean float64
+		var mean float64
 		const steps = 20000
 		for i := range steps {
-			ratio := n.Quantile((float64(i) + 0.5) / steps)
-			loss += max(0, ratio-1) / steps
-			mean += ratio / steps
+			mean += n.Quantile((float64(i)+0.5)/steps) / steps
 		}
-		near(t, "loss", n.Loss(), loss, 1e-4)
 		near(t, "expectation", n.Expected(), mean, 1e-4)
 		r := n.Range(0.9)
 		near(t, "probability of a range", n.Below(r[1])-n.Below(r[0]), 0.9, 1e-12)
 	}
 	certain := Normal{Mean: math.Log(1.1)}
-	near(t, "a certain loss", certain.Loss(), 0.1, 1e-12)
 	near(t, "below what is certain", certain.Below(1.2)-certain.Below(1.05), 1, 0)
 }
 
@@ -89,7 +85,7 @@ func TestWorked(t *testing.T) {
 	near(t, "mean", d.Mean, -0.020, 5e-4)
 	near(t, "spread", d.Spread, 0.083, 6e-4)
 	near(t, "probability", d.Below(1), 0.59, 5e-3)
-	near(t, "loss", d.Loss(), 0.025, 5e-4)
+	near(t, "B over A", p.Difference(&b, &a).Expected(), 1.0235, 1e-4)
 	if worst, share := p.Cause(&a); worst != Network || share != 0.2 {
 		t.Errorf("A is uncertain for its %s, %v of it", worst, share)
 	}
@@ -168,7 +164,7 @@ func TestUpdate(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	p := plain()
 	a, b := steps()
-	if n := testing.AllocsPerRun(10, func() { p.Difference(&a, &b).Loss() }); n > 0 {
+	if n := testing.AllocsPerRun(10, func() { p.Difference(&a, &b).Expected() }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
