@@ -102,16 +102,6 @@ func decode(line []byte, into any) {
 	}
 }
 
-// Families lists the model types that can be read, in order.
-func Families() []string {
-	var names []string
-	for name := range tables().families {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Is reports whether a file is the configuration of a model.
 func Is(o tree.Object) bool {
 	_, typed := o.Find("model_type")
