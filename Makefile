@@ -17,7 +17,7 @@ lint:
 	go tool staticcheck ./...
 
 regen: ## rewrite goldens, examples and generated docs, to be read before they are committed
-	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -short -update
+	go test $$(git grep -l 'ndc/tools/golden"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -short -update
 	go run ./tools/docs
 
 choice: ## plan published launches anew, pinned and free, for docs/choice.md; minutes

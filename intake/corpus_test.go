@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,8 +13,6 @@ import (
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the results of the corpus, where its files are")
 
 // corpusFile lists public files and what importing each gave. The files
 // themselves stay where they are: NDC_CORPUS names a folder that holds them as
@@ -63,7 +60,7 @@ func TestCorpus(t *testing.T) {
 		for i, r := range rows {
 			again[i] = imports(t, folder, r)
 		}
-		if *update {
+		if *golden.Update {
 			writeCorpus(t, again)
 		} else if d := cmp.Diff(rows, again); d != "" {
 			t.Errorf("the results changed (-recorded +now), go test -update rewrites them:\n%s", d)
@@ -126,7 +123,7 @@ func writeCorpus(t *testing.T, rows []corpusRow) {
 			t.Fatal(err)
 		}
 	}
-	golden.Update(t, corpusFile, b.Bytes())
+	golden.Write(t, corpusFile, b.Bytes())
 }
 
 // FuzzImport: no file makes the import panic, and what it writes can be read.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
@@ -40,11 +38,5 @@ func TestDocumentation(t *testing.T) {
 	}
 	want := strings.Replace(string(b), blocks[1][0], "```hcl\n"+string(r.Job)+"```", 1)
 	want = strings.Replace(want, "reports\n\n"+blocks[2][0], "reports\n\n```\n"+report.String()+"```", 1)
-	if *update {
-		golden.Update(t, path, []byte(want))
-		return
-	}
-	if d := cmp.Diff(want, string(b)); d != "" {
-		t.Errorf("go test -update rewrites it (-import +documentation):\n%s", d)
-	}
+	golden.Compare(t, path, []byte(want))
 }

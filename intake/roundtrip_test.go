@@ -65,7 +65,7 @@ func files(artifacts []backends.Artifact) []File {
 // TestRoundTrip imports what the examples emit, builds that, and imports it
 // again: the plan is the example's, and the second job is the first.
 func TestRoundTrip(t *testing.T) {
-	if *update {
+	if *golden.Update {
 		t.Skip("the examples may be on their way to being rewritten")
 	}
 	for kind, least := range map[string]int{"megatron": 5, "torchtitan": 2, "deepspeed": 5} {
@@ -291,17 +291,7 @@ func TestPrinted(t *testing.T) {
 			if d := cmp.Diff(string(job), string(imported(t, []File{{Name: "printed.log", Content: log}}, o))); d != "" {
 				t.Errorf("read of a log (-file +log):\n%s", d)
 			}
-			expected := strings.TrimSuffix(path, ".json") + ".hcl"
-			if *update {
-				golden.Update(t, expected, job)
-			}
-			want, err := os.ReadFile(expected)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), string(job)); d != "" {
-				t.Errorf("go test -update rewrites it (-want +got):\n%s", d)
-			}
+			golden.Compare(t, strings.TrimSuffix(path, ".json")+".hcl", job)
 			built(t, job)
 		})
 	}

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,13 +9,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the markers in testdata/diags")
 
 const diagsFolder = "../testdata/diags"
 
@@ -51,14 +46,7 @@ func runDiagnostics(t *testing.T, file string) {
 	if len(diags) == 0 {
 		t.Error("a case must have at least one diagnostic")
 	}
-	got := mark(plain, diags)
-	if *update {
-		golden.Update(t, file, []byte(got))
-		return
-	}
-	if d := cmp.Diff(string(written), got); d != "" {
-		t.Errorf("markers differ (-want +got); -update rewrites them:\n%s", d)
-	}
+	golden.Compare(t, file, []byte(mark(plain, diags)))
 }
 
 // strip removes the markers.

@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens of testdata")
 
 // TestGoldens reads logs of trainings on CPU ranks (integration/slurm's job with
 // two ranks, TorchTitan 0.3.0, DeepSpeed 0.19.8 and Megatron-LM 0.19.2), the
@@ -32,14 +29,7 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, expected := describe(Parse(string(text))), strings.TrimSuffix(name, ".log")+".want"
-			if *update {
-				golden.Update(t, expected, []byte(got))
-			}
-			want, err := os.ReadFile(expected)
-			if err != nil || got != string(want) {
-				t.Errorf("%v: got\n%s\nwant\n%s", err, got, want)
-			}
+			golden.Compare(t, strings.TrimSuffix(name, ".log")+".want", []byte(describe(Parse(string(text)))))
 		})
 	}
 }

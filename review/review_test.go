@@ -2,10 +2,8 @@ package review
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +17,6 @@ import (
 	"github.com/ndc-dev/ndc/review/record"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // build is a job on one backend; more values are laid over the usual ones.
 func build(job string, step units.Seconds, more ...record.Value) Build {
@@ -70,17 +66,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{"report.txt": r.Text(), "report.md": r.Markdown(), "report.sarif": string(sarif) + "\n", "report.json": string(text) + "\n"} {
-		path := "testdata/" + name
-		if *update {
-			golden.Update(t, path, []byte(got))
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("%s (run with -update after reading it):\n%s", name, d)
-		}
+		golden.Compare(t, "testdata/"+name, []byte(got))
 	}
 }
 

@@ -1,20 +1,14 @@
 package view
 
 import (
-	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // example is a plan with numbers that are easy to follow, not to believe.
 func example() *plan.Plan {
@@ -60,17 +54,7 @@ func TestGolden(t *testing.T) {
 		"infeasible.txt": Summary("llama", infeasibleExample()),
 		"page.md":        Markdown("llama", []*plan.Plan{example(), infeasibleExample()}),
 	} {
-		path := "testdata/" + name
-		if *update {
-			golden.Update(t, path, []byte(got))
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (run with -update after reading it):\n%s", name, diff)
-		}
+		golden.Compare(t, "testdata/"+name, []byte(got))
 	}
 }
 

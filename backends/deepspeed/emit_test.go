@@ -3,14 +3,11 @@ package deepspeed
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/ndc-dev/ndc/backends"
@@ -18,8 +15,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // cases are jobs with a layout, emitted to testdata/<name>.txtar.
 var cases = []struct {
@@ -143,17 +138,7 @@ func compare(t *testing.T, name string, files []backends.Artifact) {
 			a.Files = append(a.Files, txtar.File{Name: f.Path, Data: f.Content})
 		}
 	}
-	got := txtar.Format(&a)
-	if *update {
-		golden.Update(t, name, got)
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (-want +got):\n%s", name, d)
-	}
+	golden.Compare(t, name, txtar.Format(&a))
 }
 
 // Every JSON file reads back as an object without repeated keys, and the

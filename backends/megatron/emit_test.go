@@ -2,20 +2,16 @@ package megatron
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestCasesAreLegal: the target offers and allows what the cases emit, so that
 // goldens and conformance speak about launches that ndc would make.
@@ -35,9 +31,9 @@ func TestCasesAreLegal(t *testing.T) {
 // TestEmit emits every case on every release that can run it: no diagnostics,
 // scripts that parse, and the recorded files for the cases themselves.
 func TestEmit(t *testing.T) {
-	golden := map[string]bool{}
+	known := map[string]bool{}
 	for _, c := range cases {
-		golden[c.name] = true
+		known[c.name] = true
 	}
 	for _, c := range launches() {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,28 +50,12 @@ func TestEmit(t *testing.T) {
 					archive.Files = append(archive.Files, txtar.File{Name: f.Path, Data: f.Content})
 				}
 			}
-			if golden[c.name] {
-				compare(t, filepath.Join("testdata", c.name+".txtar"), txtar.Format(&archive))
+			if known[c.name] {
+				golden.Compare(t, filepath.Join("testdata", c.name+".txtar"), txtar.Format(&archive))
 			}
 		})
 	}
-	stale(t, golden)
-}
-
-// compare checks a golden file, or rewrites it under -update.
-func compare(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		golden.Update(t, file, got)
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (-want +got), go test -update rewrites it:\n%s", file, d)
-	}
+	stale(t, known)
 }
 
 // stale fails on golden files without a case, and removes them under -update.
@@ -88,7 +68,7 @@ func stale(t *testing.T, known map[string]bool) {
 		if known[strings.TrimSuffix(filepath.Base(f), ".txtar")] {
 			continue
 		}
-		if !*update {
+		if !*golden.Update {
 			t.Errorf("%s belongs to no case", f)
 		} else if err := os.Remove(f); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"bytes"
-	"flag"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,8 +21,6 @@ import (
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // example is a job with everything the scripts react to.
 func example() (*job.Job, *plan.Plan, Launch) {
@@ -101,17 +98,7 @@ func TestGolden(t *testing.T) {
 			j, p, l := example()
 			change(j, &l)
 			got := files(t, j, p, l)
-			path := filepath.Join("testdata", name+".txtar")
-			if *update {
-				golden.Update(t, path, txtar.Format(got))
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(txtar.Format(got))); diff != "" {
-				t.Errorf("run with -update after reading the difference:\n%s", diff)
-			}
+			golden.Compare(t, filepath.Join("testdata", name+".txtar"), txtar.Format(got))
 			for _, f := range got.Files {
 				checkShell(t, f.Name, f.Data)
 			}

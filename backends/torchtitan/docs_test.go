@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/tools/golden"
@@ -26,14 +24,7 @@ func TestRuleTable(t *testing.T) {
 	if !ok || !found {
 		t.Fatal("no markers for the rules")
 	}
-	want := before + begin + ruleTable() + end + after
-	if *update {
-		golden.Update(t, path, []byte(want))
-		return
-	}
-	if diff := cmp.Diff(want, string(content)); diff != "" {
-		t.Errorf("run with -update:\n%s", diff)
-	}
+	golden.Compare(t, path, []byte(before+begin+ruleTable()+end+after))
 }
 
 func ruleTable() string {

@@ -3,7 +3,6 @@ package torchtitan
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,11 +13,7 @@ import (
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/tools/golden"
 	"golang.org/x/tools/txtar"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // goldenCase is one job whose files are kept in testdata.
 type goldenCase struct {
@@ -148,18 +143,7 @@ func TestGolden(t *testing.T) {
 					kept.Files = append(kept.Files, f)
 				}
 			}
-			path := filepath.Join("testdata", c.name+".txtar")
-			if *update {
-				golden.Update(t, path, txtar.Format(kept))
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(txtar.Format(kept))); diff != "" {
-				t.Errorf("run with -update if this is wanted:\n%s", diff)
-			}
+			golden.Compare(t, filepath.Join("testdata", c.name+".txtar"), txtar.Format(kept))
 		})
 	}
 }

@@ -52,7 +52,7 @@ func buildCase(t *testing.T, file string) {
 		if strings.HasSuffix(f.Name, "/plan") {
 			plans++
 		}
-		if *update {
+		if *golden.Update {
 			f.Data = []byte(content)
 		} else if diff := cmp.Diff(string(f.Data), content); diff != "" {
 			t.Errorf("%s (-want +got; -update rewrites it):\n%s", f.Name, diff)
@@ -61,8 +61,8 @@ func buildCase(t *testing.T, file string) {
 	if plans == 0 {
 		t.Error("a case expects the plan of at least one backend")
 	}
-	if *update {
-		golden.Update(t, file, txtar.Format(archive))
+	if *golden.Update {
+		golden.Write(t, file, txtar.Format(archive))
 	}
 }
 

@@ -58,7 +58,7 @@ func buildExample(t *testing.T, folder string) {
 	if filepath.Base(folder) == "llama3-70b" {
 		checkReadme(t, strings.ReplaceAll(stdout.String(), out, "examples/llama3-70b/out"))
 	}
-	if *update {
+	if *golden.Update {
 		updateExample(t, folder, copied, stdout.Bytes(), code)
 	}
 	want := tree(t, filepath.Join(folder, "out"))
@@ -108,7 +108,7 @@ func updateExample(t *testing.T, folder, built string, printed []byte, code int)
 		}
 	}
 	for name, content := range want {
-		golden.Update(t, filepath.Join(folder, name), []byte(content))
+		golden.Write(t, filepath.Join(folder, name), []byte(content))
 	}
 }
 
@@ -151,14 +151,7 @@ func checkReadme(t *testing.T, printed string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "```console\n" + shorten(printed) + "```"
-	if *update {
-		text = console.ReplaceAll(text, []byte(want))
-		golden.Update(t, name, text)
-	}
-	if diff := cmp.Diff(string(console.Find(text)), want); diff != "" {
-		t.Errorf("README.md (-committed +printed; -update rewrites it):\n%s", diff)
-	}
+	golden.Compare(t, name, console.ReplaceAllLiteral(text, []byte("```console\n"+shorten(printed)+"```")))
 }
 
 // shorten keeps the first plan and cuts long lines.

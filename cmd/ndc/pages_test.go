@@ -47,14 +47,7 @@ func TestModulesPage(t *testing.T) {
 		}
 		return err
 	})
-	got := rerunBlocks(t, string(text))
-	if got == string(text) {
-		return
-	}
-	if !*update {
-		t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
-	}
-	golden.Update(t, filepath.Join(pageFolder, "modules.md"), []byte(got))
+	golden.Compare(t, filepath.Join(pageFolder, "modules.md"), []byte(rerunBlocks(t, string(text))))
 }
 
 // pageFolder is where the pages are, wherever a test works.
@@ -137,14 +130,7 @@ func TestGuides(t *testing.T) {
 			if err := os.WriteFile("job.hcl", []byte(job), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			got := rerunBlocks(t, text)
-			switch {
-			case got == text:
-			case !*update:
-				t.Fatalf("the commands of the page print other than it says; -update rewrites it:\n%s", got)
-			default:
-				golden.Update(t, filepath.Join(pageFolder, name+".md"), []byte(got))
-			}
+			golden.Compare(t, filepath.Join(pageFolder, name+".md"), []byte(rerunBlocks(t, text)))
 		})
 	}
 }

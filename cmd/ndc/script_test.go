@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,9 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ndc-dev/ndc/output"
+	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens of testdata/script, testdata/build and examples")
 
 // TestMain lets scripts run this test binary as the command.
 func TestMain(m *testing.M) {
@@ -40,7 +38,7 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                "../../testdata/script",
-		UpdateScripts:      *update,
+		UpdateScripts:      *golden.Update,
 		RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
@@ -81,7 +79,7 @@ func scriptShown(ts *testscript.TestScript, _ bool, args []string) {
 	if got == block {
 		return
 	}
-	if !*update {
+	if !*golden.Update {
 		ts.Fatalf("%s does not show what is printed; -update rewrites it:\n%s", args[0], got)
 	}
 	ts.Check(os.WriteFile(path, []byte(page[:from]+got+page[from+len(block):]), 0o644))

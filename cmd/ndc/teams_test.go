@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ndc-dev/ndc/tools/golden"
 )
 
@@ -57,13 +55,7 @@ func TestTeams(t *testing.T) {
 	if commands < 20 {
 		t.Errorf("only %d commands", commands)
 	}
-	if *update {
-		golden.Update(t, page, []byte(got))
-		return
-	}
-	if d := cmp.Diff(string(written), got); d != "" {
-		t.Errorf("run with -update and read the difference:\n%s", d)
-	}
+	golden.Compare(t, page, []byte(got))
 }
 
 // elsewhere is what a command would have printed in another place: paths, and

@@ -2,7 +2,6 @@ package goodput
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the tables of docs/goodput.md")
 
 // published is a run whose goodput its operator tells, with what it tells of the
 // run's failures and saves. What is zero is not told.
@@ -131,14 +128,7 @@ func table(t *testing.T, name, want string) {
 	if !ok || !ended {
 		t.Fatalf("%s has no place for the table %s", page, name)
 	}
-	whole := before + open + want + end + after
-	switch {
-	case whole == string(text):
-	case *update:
-		golden.Update(t, page, []byte(whole))
-	default:
-		t.Errorf("%s has another table %s (go test ./compiler/goodput -run TestPublished -update):\n%s", page, name, want)
-	}
+	golden.Compare(t, page, []byte(before+open+want+end+after))
 }
 
 // TestByHand: docs/goodput.md says what OPT-175B's restarts would have to take.

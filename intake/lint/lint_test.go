@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,15 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the findings of the rules' examples")
 
 // spell writes findings as the examples hold them.
 func spell(list diag.List) string {
@@ -50,13 +46,8 @@ func TestRules(t *testing.T) {
 			}
 			found := Check("bad.sh", a.Files[0].Data, o)
 			got := spell(found)
-			if *update {
-				a.Files[2].Data = []byte(got)
-				golden.Update(t, name, txtar.Format(a))
-			}
-			if diff := cmp.Diff(string(a.Files[2].Data), got); diff != "" {
-				t.Error(diff)
-			}
+			a.Files[2].Data = []byte(got)
+			golden.Compare(t, name, txtar.Format(a))
 			if len(found) == 0 || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.ID != r.ID || d.Severity != r.Severity || d.Range.IsZero() }) {
 				t.Errorf("the bad script should break this rule alone:\n%s", got)
 			}

@@ -2,20 +2,14 @@ package explain
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // example is a document with every section, of numbers that are easy to follow.
 func example() *Document {
@@ -68,17 +62,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{"example.txt": example().Text(), "example.md": example().Markdown(), "example.json": string(data) + "\n"} {
-		path := "testdata/" + name
-		if *update {
-			golden.Update(t, path, []byte(got))
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (run with -update after reading it):\n%s", name, diff)
-		}
+		golden.Compare(t, "testdata/"+name, []byte(got))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -12,16 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/golden"
 	"github.com/ndc-dev/ndc/view/explain"
 	"github.com/ndc-dev/ndc/view/picture"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // toy is a step of one forward and one backward pass.
 type toy struct{}
@@ -67,18 +62,7 @@ func example() []byte {
 }
 
 func TestGolden(t *testing.T) {
-	const path = "testdata/report.html"
-	got := example()
-	if *update {
-		golden.Update(t, path, got)
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (run with -update after reading it):\n%s", path, diff)
-	}
+	golden.Compare(t, "testdata/report.html", example())
 }
 
 // TestStructure: the page is well-formed, loads nothing, tells each warning once and

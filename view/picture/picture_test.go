@@ -5,22 +5,16 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/tools/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // toy is a plan of two pipeline ranks with numbers that are easy to follow.
 type toy struct{ microBatches int }
@@ -122,24 +116,9 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compare(t, k.Name+".svg", k.SVG(subject(3)))
-		compare(t, k.Name+".txt", []byte(k.Text(subject(3))))
-		compare(t, k.Name+".json", append(data, '\n'))
-	}
-}
-
-func compare(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := "testdata/" + name
-	if *update {
-		golden.Update(t, path, got)
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (run with -update after reading it):\n%s", name, diff)
+		golden.Compare(t, "testdata/"+k.Name+".svg", k.SVG(subject(3)))
+		golden.Compare(t, "testdata/"+k.Name+".txt", []byte(k.Text(subject(3))))
+		golden.Compare(t, "testdata/"+k.Name+".json", append(data, '\n'))
 	}
 }
 
