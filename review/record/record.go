@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/plan/file"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -247,13 +247,8 @@ func Read(text []byte) (*File, error) {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return nil, err
 	}
-	if major(f.FormatVersion) != major(FormatVersion) {
-		return nil, fmt.Errorf("its format is %q, and this version of ndc reads %s", f.FormatVersion, FormatVersion)
-	}
-	for _, name := range f.names() {
-		if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
-			return nil, fmt.Errorf("it has a character that cannot be shown in %q", name)
-		}
+	if err := file.Check(f.FormatVersion, FormatVersion, f.names()...); err != nil {
+		return nil, err
 	}
 	for backend := range f.Backends {
 		if strings.ContainsAny(backend, `/\`) || backend == "" || backend[0] == '.' {
@@ -273,9 +268,4 @@ func (f *File) names() []string {
 		}
 	}
 	return append(names, slices.Collect(maps.Keys(f.Backends))...)
-}
-
-func major(version string) string {
-	v, _, _ := strings.Cut(version, ".")
-	return v
 }

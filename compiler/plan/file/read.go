@@ -20,13 +20,8 @@ func Read(text []byte) (*File, error) {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return nil, err
 	}
-	if major(f.FormatVersion) != major(FormatVersion) {
-		return nil, fmt.Errorf("its format is %q, and this version of ndc reads %s", f.FormatVersion, FormatVersion)
-	}
-	for _, name := range []string{f.Job, f.Site, f.Backend, f.BackendVersion, f.Input.Model, f.Input.GPU} {
-		if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
-			return nil, fmt.Errorf("it has a character that cannot be shown in %q", name)
-		}
+	if err := Check(f.FormatVersion, FormatVersion, f.Job, f.Site, f.Backend, f.BackendVersion, f.Input.Model, f.Input.GPU); err != nil {
+		return nil, err
 	}
 	if err := checkNumbers(text); err != nil {
 		return nil, err
@@ -76,7 +71,18 @@ func (t *Time) check() error {
 	return nil
 }
 
-func major(version string) string {
-	v, _, _ := strings.Cut(version, ".")
-	return v
+// Check says what is wrong with a JSON form of ndc's that may be anybody's: its
+// format is another than the one that is read, or a text that people are told as it
+// is has a character that cannot be shown.
+func Check(format, read string, texts ...string) error {
+	had, _, _ := strings.Cut(format, ".")
+	if wanted, _, _ := strings.Cut(read, "."); had != wanted {
+		return fmt.Errorf("its format is %q, and this version of ndc reads %s", format, read)
+	}
+	for _, text := range texts {
+		if strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			return fmt.Errorf("it has a character that cannot be shown in %q", text)
+		}
+	}
+	return nil
 }
