@@ -24,7 +24,7 @@ func TestArgumentsOfOptionsExist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range options.EmbeddedClasses(content).All() {
+		for _, c := range options.EmbeddedClasses(string(content)).All() {
 			path, in := strings.Split(c.Argument, "."), &schema.File.Blocks[i]
 			if path[0] == "model" {
 				path, in = path[1:], &schema.File.Blocks[m]

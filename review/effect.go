@@ -3,12 +3,12 @@ package review
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/schema"
 	"github.com/ndc-dev/ndc/review/record"
 )
@@ -95,17 +95,7 @@ type variable struct {
 //go:embed environment.jsonl
 var environment string
 
-var variables = sync.OnceValue(func() []variable {
-	var rows []variable
-	for line := range strings.Lines(environment) {
-		var r variable
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			panic("review: environment.jsonl: " + err.Error())
-		}
-		rows = append(rows, r)
-	}
-	return rows
-})
+var variables = sync.OnceValue(func() []variable { return facts.Lines[variable]("review: environment.jsonl", environment) })
 
 // ofVariables is the gravest effect of some variables, and which of them makes it
 // graver than the argument is.

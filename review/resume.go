@@ -11,6 +11,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/review/record"
 )
 
@@ -70,17 +71,7 @@ type Row struct {
 var checkpoints string
 
 // Rows returns the table of checkpoints.
-var Rows = sync.OnceValue(func() []Row {
-	var rows []Row
-	for line := range strings.Lines(checkpoints) {
-		var r Row
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			panic("review: checkpoints.jsonl: " + err.Error())
-		}
-		rows = append(rows, r)
-	}
-	return rows
-})
+var Rows = sync.OnceValue(func() []Row { return facts.Lines[Row]("review: checkpoints.jsonl", checkpoints) })
 
 // stored are the options of execution that a checkpoint's content depends on.
 var stored = []string{"fully_sharded", "gradient_dtype", "optimizer_state_dtype", "offload.optimizer", "offload.parameters"}
@@ -177,15 +168,7 @@ var arguments string
 
 // ArgumentRows returns the table of arguments.
 var ArgumentRows = sync.OnceValue(func() []ArgumentRow {
-	var rows []ArgumentRow
-	for line := range strings.Lines(arguments) {
-		var r ArgumentRow
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			panic("review: arguments.jsonl: " + err.Error())
-		}
-		rows = append(rows, r)
-	}
-	return rows
+	return facts.Lines[ArgumentRow]("review: arguments.jsonl", arguments)
 })
 
 func (r *ArgumentRow) about(p *plan.Plan, path string) bool {

@@ -2,27 +2,25 @@ package tune
 
 import (
 	_ "embed"
-	"encoding/json"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/facts"
 )
 
 // noise is how far measuring the same again differs; all in the logarithm of the
 // time of a step.
-var noise = func() (n struct {
+var noise = facts.One[struct {
 	Allocation float64 `json:"allocation"` // between allocations: other nodes, other neighbours
 	Drift      float64 `json:"drift"`      // what a machine changes from the first run of an allocation to the last
 	Repeat     float64 `json:"repeat"`     // of one run beside it
-}) {
-	if err := json.Unmarshal(noiseData, &n); err != nil {
-		panic("tune: data/noise.json: " + err.Error())
-	}
-	return n
-}()
+
+	AllocationSource string `json:"allocation_source"`
+	Choice           string `json:"choice"` // what nobody measured
+}]("tune: data/noise.json", noiseData)
 
 //go:embed data/noise.json
-var noiseData []byte
+var noiseData string
 
 // Run is what one run of a candidate showed.
 type Run struct {

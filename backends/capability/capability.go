@@ -8,20 +8,19 @@
 package capability
 
 import (
-	"bufio"
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ndc-dev/ndc/facts"
 )
 
 //go:embed backends.jsonl
-var backendLines []byte
+var backendLines string
 
 //go:embed features.jsonl
-var featureLines []byte
+var featureLines string
 
 // Feature is what a framework version can or cannot do, named by the argument
 // of the language that asks for it: the argument alone, with "=value" where the
@@ -85,8 +84,8 @@ func (r *Row) Spans(kind string) []Span {
 }
 
 var (
-	frameworks = read[Backend](backendLines)
-	rows       = read[Row](featureLines)
+	frameworks = facts.Lines[Backend]("capability: backends.jsonl", backendLines)
+	rows       = facts.Lines[Row]("capability: features.jsonl", featureLines)
 	byFeature  = index(rows)
 )
 
@@ -95,21 +94,6 @@ func Backends() []Backend { return frameworks }
 
 // Rows lists the features in the order of the file. The caller must not write it.
 func Rows() []Row { return rows }
-
-// read parses one JSON object per line, whose defects are the program's own.
-func read[T any](jsonl []byte) []T {
-	var all []T
-	for lines := bufio.NewScanner(bytes.NewReader(jsonl)); lines.Scan(); {
-		var v T
-		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&v); err != nil {
-			panic("capability: " + err.Error())
-		}
-		all = append(all, v)
-	}
-	return all
-}
 
 func index(all []Row) map[Feature]*Row {
 	m := make(map[Feature]*Row, len(all))

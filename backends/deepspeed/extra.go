@@ -12,7 +12,7 @@ import (
 )
 
 //go:embed options.jsonl
-var optionClasses []byte
+var optionClasses string
 
 // extra says of every key of every release's configuration what it does as an
 // extra argument.

@@ -11,7 +11,7 @@ import (
 )
 
 //go:embed options.jsonl
-var optionClasses []byte
+var optionClasses string
 
 // extra says of every option of every release what it does as an extra argument.
 var extra = schema.Extra{Classes: schema.EmbeddedClasses(optionClasses), Repeated: RepeatedExtraArgument, Unplanned: UnplannedExtraArgument, Uncounted: UncountedExtraArgument}

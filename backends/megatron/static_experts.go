@@ -1,10 +1,7 @@
 package megatron
 
 import (
-	"bufio"
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -24,7 +22,7 @@ import (
 // runs once more without both, so that no token is lost.
 
 //go:embed static_experts.jsonl
-var staticFactorRows []byte
+var staticFactorRows string
 
 // staticFactor is how large such a buffer is, as an option says it.
 type staticFactor struct {
@@ -36,11 +34,7 @@ type staticFactor struct {
 // staticFactors are the factors that ndc emits where extra_args say no others.
 var staticFactors = func() map[string]staticFactor {
 	all := map[string]staticFactor{}
-	for lines := bufio.NewScanner(bytes.NewReader(staticFactorRows)); lines.Scan(); {
-		var f staticFactor
-		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
-			panic("megatron: static_experts.jsonl: " + err.Error())
-		}
+	for _, f := range facts.Lines[staticFactor]("megatron: static_experts.jsonl", staticFactorRows) {
 		all[f.Name] = f
 	}
 	return all

@@ -1,13 +1,11 @@
 package schema
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/facts"
 )
 
 // Kind says whose an option is, and so what an extra argument that sets it does
@@ -57,15 +55,9 @@ type Classes struct {
 
 // EmbeddedClasses reads classes of one JSON object per line, whose defects are
 // the program's own.
-func EmbeddedClasses(jsonl []byte) *Classes {
+func EmbeddedClasses(jsonl string) *Classes {
 	c := &Classes{exact: map[string]int{}, prefixes: map[string]int{}}
-	lines := bufio.NewScanner(bytes.NewReader(jsonl))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var class Class
-		if err := json.Unmarshal(lines.Bytes(), &class); err != nil {
-			panic("schema: " + err.Error())
-		}
+	for _, class := range facts.Lines[Class]("schema: options.jsonl", jsonl) {
 		c.add(class)
 	}
 	return c

@@ -2,22 +2,22 @@ package slurm
 
 import (
 	_ "embed" // for data/speed.json
-	"encoding/json"
 	"math"
 	"strconv"
 
 	"github.com/ndc-dev/ndc/backends/render"
 	"github.com/ndc-dev/ndc/compiler/collective"
 	"github.com/ndc-dev/ndc/compiler/compute"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
 
 //go:embed data/speed.json
-var speedData []byte
+var speedData string
 
 // speed is how the speed of nodes is measured, and what is slow.
-var speed = func() (s struct {
+var speed = facts.One[struct {
 	MatmulShare   float64       `json:"matmul_share"` // of the predicted rate
 	NodeShare     float64       `json:"node_share"`
 	NetworkShare  float64       `json:"network_share"`
@@ -27,12 +27,11 @@ var speed = func() (s struct {
 	Round         units.Seconds `json:"round_seconds"`   // of one measurement at most
 	Between       units.Seconds `json:"between_seconds"` // two measurements
 	NodesOfSecond int           `json:"nodes_per_second"`
-}) {
-	if err := json.Unmarshal(speedData, &s); err != nil {
-		panic("slurm: data/speed.json: " + err.Error())
-	}
-	return s
-}()
+
+	Source      string `json:"source"` // of the shares
+	SizesSource string `json:"sizes_source"`
+	TimesSource string `json:"times_source"`
+}]("slurm: data/speed.json", speedData)
 
 // checksSpeed reports whether the nodes compute and talk to each other before a
 // start: where there are nodes to spare, unless the job says no.

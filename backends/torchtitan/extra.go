@@ -12,7 +12,7 @@ import (
 )
 
 //go:embed options.jsonl
-var optionClasses []byte
+var optionClasses string
 
 // extra says of every option of both releases what it does as an extra argument.
 var extra = schema.Extra{Classes: schema.EmbeddedClasses(optionClasses), Repeated: RepeatedOption, Unplanned: UnplannedOption, Uncounted: UncountedOption}

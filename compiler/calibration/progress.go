@@ -2,7 +2,6 @@ package calibration
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/units"
 	"github.com/ndc-dev/ndc/logs"
 )
@@ -88,16 +88,12 @@ type cause struct {
 }
 
 //go:embed data/causes.json
-var causesJSON []byte
+var causesJSON string
 
 // causes are what usually moves the terms.
 var causes = sync.OnceValue(func() map[string]cause {
-	var list []cause
-	if err := json.Unmarshal(causesJSON, &list); err != nil {
-		panic("calibration: data/causes.json: " + err.Error())
-	}
 	by := map[string]cause{}
-	for _, c := range list {
+	for _, c := range facts.One[[]cause]("calibration: data/causes.json", causesJSON) {
 		by[c.Term] = c
 	}
 	return by

@@ -2,10 +2,10 @@ package caution
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -40,23 +40,15 @@ type variable struct {
 }
 
 //go:embed data/recipes.json
-var recipeData []byte
+var recipeData string
 
 //go:embed data/variables.json
-var variableData []byte
+var variableData string
 
 var (
-	recipes   = read[recipe]("recipes", recipeData)
-	variables = read[[]variable]("variables", variableData)
+	recipes   = facts.One[recipe]("caution: data/recipes.json", recipeData)
+	variables = facts.One[[]variable]("caution: data/variables.json", variableData)
 )
-
-// read decodes embedded data, which is part of the program.
-func read[T any](name string, text []byte) (v T) {
-	if err := json.Unmarshal(text, &v); err != nil {
-		panic("caution: data/" + name + ".json: " + err.Error())
-	}
-	return v
-}
 
 func (w *warner) learningRate() {
 	o := &w.job.Training.Optimizer

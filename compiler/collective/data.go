@@ -1,15 +1,14 @@
 package collective
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -17,22 +16,13 @@ import (
 //go:embed data/*.jsonl
 var dataFiles embed.FS
 
-// decode reads all lines of an embedded file. The files are part of the
-// program: a broken one is a programmer's mistake.
+// decode reads an embedded file.
 func decode[T any](name string) []T {
 	text, err := dataFiles.ReadFile("data/" + name + ".jsonl")
 	if err != nil {
 		panic(fmt.Sprintf("collective: %v", err))
 	}
-	var list []T
-	for line := range bytes.Lines(text) {
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			panic(fmt.Sprintf("collective: %s.jsonl: %v", name, err))
-		}
-		list = append(list, v)
-	}
-	return list
+	return facts.Lines[T]("collective: "+name+".jsonl", string(text))
 }
 
 // measuredGPU holds the curves inside one GPU's NVLink domain.

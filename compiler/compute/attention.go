@@ -100,11 +100,11 @@ func (d *Device) Attention(a *Attention) (forward, backward units.Seconds) {
 		}
 	}
 	if a.Deterministic && !a.low() && a.HeadDim <= int(s.V) {
-		ratio *= facts.deterministic // nothing in 8 bits or with narrower values
+		ratio *= tables.deterministic // nothing in 8 bits or with narrower values
 	}
 	forward, backward = units.Seconds(t), units.Seconds(t*ratio)
 	if a.Dropout {
-		forward, backward = forward.Times(facts.dropout.forward), backward.Times(facts.dropout.backward)
+		forward, backward = forward.Times(tables.dropout.forward), backward.Times(tables.dropout.backward)
 	}
 	return forward, backward
 }
@@ -166,8 +166,8 @@ func (d *Device) batched(t DType, g Groups, n, k int) units.Seconds {
 	b, width := &d.gemm[t], float64(n)
 	narrowest := math.Exp2(b.record.Axes[1][0])
 	whole := d.GEMM(t, g.Count*g.Rows, int(max(width, narrowest)), k)
-	if rows := facts.narrow.rows; width < narrowest {
-		columns := math.Ceil(width/facts.narrow.columns) * facts.narrow.columns
+	if rows := tables.narrow.rows; width < narrowest {
+		columns := math.Ceil(width/tables.narrow.columns) * tables.narrow.columns
 		whole = whole.Times((rows + columns) / (rows + narrowest))
 	}
 	traffic := 2 * float64(g.Count) * float64(g.Rows*k+k*n+g.Rows*n)

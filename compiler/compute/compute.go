@@ -84,16 +84,16 @@ func NewDevice(g *job.GPU) *Device {
 		runs := d.runs(t)
 		d.gemm[t] = d.bind(surface.GEMM, runs)
 		d.experts[t] = d.bind(surface.ExpertMLP, runs)
-		d.passes[t] = facts.passFactors(d.relative, runs)
+		d.passes[t] = tables.passFactors(d.relative, runs)
 	}
 	d.attention = surface.NewAttentionSet(d.attentionRoof(), d.relative.records)
 	for k := range kernelCount {
-		d.kernels[k] = facts.kernelRates(d.relative, k)
+		d.kernels[k] = tables.kernelRates(d.relative, k)
 	}
 	for k := range trafficCount {
-		d.traffic[k] = facts.trafficShare(d.relative, k) * float64(g.MemoryBandwidth)
+		d.traffic[k] = tables.trafficShare(d.relative, k) * float64(g.MemoryBandwidth)
 	}
-	d.launch = facts.launch
+	d.launch = tables.launch
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
@@ -323,10 +324,10 @@ func TestLeftOut(t *testing.T) {
 // TestSources: every embedded record says where it is from.
 func TestSources(t *testing.T) {
 	for _, name := range []string{"surfaces", "attention", "passes", "traffic", "constants"} {
-		for i, line := range lines(name) {
+		for line := range strings.Lines(content(name)) {
 			var r struct{ Source string }
-			if err := json.Unmarshal(line, &r); err != nil || r.Source == "" {
-				t.Errorf("%s.jsonl:%d: source %q, %v", name, i+1, r.Source, err)
+			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Source == "" {
+				t.Errorf("%s.jsonl: source %q, %v: %s", name, r.Source, err, line)
 			}
 		}
 	}

@@ -71,7 +71,7 @@ type factTables struct {
 	narrow        struct{ rows, columns float64 }     // of tiles of narrow products; columns: a multiple of it
 }
 
-var facts factTables
+var tables factTables
 
 // load reads the data files on first use.
 func (f *factTables) load() {

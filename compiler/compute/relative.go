@@ -1,9 +1,7 @@
 package compute
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ndc-dev/ndc/compiler/compute/surface"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -29,8 +28,8 @@ type relative struct {
 // relatives lists the measured GPUs in the order of their name.
 var relatives = sync.OnceValue(func() []*relative {
 	var list []*relative
-	for _, line := range lines("surfaces") {
-		r, err := surface.Parse(line)
+	for line := range strings.Lines(content("surfaces")) {
+		r, err := surface.Parse([]byte(line))
 		if err != nil {
 			panic(fmt.Sprintf("compute: surfaces.jsonl: %v", err))
 		}
@@ -43,27 +42,19 @@ var relatives = sync.OnceValue(func() []*relative {
 	return list
 })
 
-// lines splits an embedded file; it is part of the program, so that its
-// absence is a programmer's mistake.
-func lines(name string) [][]byte {
+// content is an embedded file; it is part of the program, so that its absence is a
+// programmer's mistake.
+func content(name string) string {
 	b, err := dataFiles.ReadFile("data/" + name + ".jsonl")
 	if err != nil {
 		panic(fmt.Sprintf("compute: %v", err))
 	}
-	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+	return string(b)
 }
 
-// decode reads all lines of an embedded file into records of one type.
+// decode reads an embedded file of records of one type.
 func decode[T any](name string) []T {
-	var list []T
-	for _, line := range lines(name) {
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			panic(fmt.Sprintf("compute: %s.jsonl: %v", name, err))
-		}
-		list = append(list, v)
-	}
-	return list
+	return facts.Lines[T]("compute: "+name+".jsonl", content(name))
 }
 
 // nearest is the measured GPU of the same catalogue name (of the same name for

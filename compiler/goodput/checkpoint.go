@@ -2,11 +2,11 @@ package goodput
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -34,14 +34,9 @@ type saving struct {
 }
 
 //go:embed data/checkpoint.json
-var savingData []byte
+var savingData string
 
-var savings = func() (s saving) {
-	if err := json.Unmarshal(savingData, &s); err != nil {
-		panic("goodput: data/checkpoint.json: " + err.Error())
-	}
-	return s
-}()
+var savings = facts.One[saving]("goodput: data/checkpoint.json", savingData)
 
 // SaveSeconds is how long training stands still for a save where nothing is known
 // of the storage.

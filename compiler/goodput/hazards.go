@@ -2,11 +2,10 @@ package goodput
 
 import (
 	_ "embed" // for data/failures.jsonl
-	"encoding/json"
 	"math"
-	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -31,16 +30,7 @@ type failureRate struct {
 //go:embed data/failures.jsonl
 var failureData string
 
-var failureRates = func() (list []failureRate) {
-	for line := range strings.Lines(failureData) {
-		var r failureRate
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			panic("goodput: data/failures.jsonl: " + err.Error())
-		}
-		list = append(list, r)
-	}
-	return list
-}()
+var failureRates = facts.Lines[failureRate]("goodput: data/failures.jsonl", failureData)
 
 // hazards are those that a job says, or what is usual.
 func (s *saving) hazards(j *job.Job) hazards {

@@ -6,12 +6,12 @@ package learning
 
 import (
 	_ "embed" // for data/laws.json
-	"encoding/json"
 	"fmt"
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/program"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -23,10 +23,10 @@ type Note struct {
 }
 
 //go:embed data/laws.json
-var lawsJSON []byte
+var lawsJSON string
 
 // laws are published figures, with their sources.
-var laws = func() (l struct {
+var laws = facts.One[struct {
 	TokensPerParameter float64 `json:"tokens_per_parameter"`
 	TokensSource       string  `json:"tokens_source"`
 	Loss               struct {
@@ -42,12 +42,7 @@ var laws = func() (l struct {
 	CriticalBatchSource string  `json:"critical_batch_source"`
 	DecayShare          float64 `json:"decay_share"`
 	DecaySource         string  `json:"decay_source"`
-}) {
-	if err := json.Unmarshal(lawsJSON, &l); err != nil {
-		panic("learning: data/laws.json: " + err.Error())
-	}
-	return l
-}()
+}]("learning: data/laws.json", lawsJSON)
 
 // Notes says what is known of a job from scratch, and of its plan where there is
 // a feasible one; p may be nil.

@@ -2,7 +2,6 @@ package search
 
 import (
 	_ "embed" // for data/spare.json
-	"encoding/json"
 	"math"
 	"math/bits"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/option"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -28,18 +28,13 @@ const (
 )
 
 //go:embed data/spare.json
-var spareJSON []byte
+var spareJSON string
 
 // spare are the shares of a GPU's memory below which it is plenty, or enough.
-var spare = func() (s struct {
+var spare = facts.One[struct {
 	Plenty, Enough float64
 	Source         string
-}) {
-	if err := json.Unmarshal(spareJSON, &s); err != nil {
-		panic("search: " + err.Error()) // the tests read it
-	}
-	return s
-}()
+}]("search: data/spare.json", spareJSON)
 
 // class is what candidates are preferred by when they are tied, the most
 // important first; less is better.

@@ -2,12 +2,12 @@ package uncertainty
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/lang/job"
 )
 
@@ -88,16 +88,10 @@ func (g *Growth) Includes(t Term) bool {
 }
 
 //go:embed data/prior.json
-var embedded []byte
+var embedded string
 
 // Embedded is data/prior.json.
-var Embedded = sync.OnceValue(func() *Record {
-	r := &Record{}
-	if err := json.Unmarshal(embedded, r); err != nil {
-		panic("uncertainty: data/prior.json: " + err.Error())
-	}
-	return r
-})
+var Embedded = sync.OnceValue(func() *Record { return facts.One[*Record]("uncertainty: data/prior.json", embedded) })
 
 // For is what is known of the machine of a job: before anything was measured on
 // it, or by the calibration of its cluster.

@@ -2,24 +2,20 @@ package uncertainty
 
 import (
 	_ "embed" // for data/selection.json
-	"encoding/json"
+
+	"github.com/ndc-dev/ndc/facts"
 )
 
 //go:embed data/selection.json
-var selectionJSON []byte
+var selectionJSON string
 
 // selection is by how much longer layouts took that a prediction chose among some
 // others than it said, beyond what those others took.
-var selection = func() (s struct {
+var selection = facts.One[struct {
 	Mean, Error float64 // of the logarithm
 	Among       int     // the chosen one counted
 	Source      string
-}) {
-	if err := json.Unmarshal(selectionJSON, &s); err != nil || s.Among < 2 || s.Source == "" {
-		panic("uncertainty: data/selection.json is not what was measured")
-	}
-	return s
-}()
+}]("uncertainty: data/selection.json", selectionJSON)
 
 // Selection is the mean of the logarithm of what a step takes over what is
 // predicted of it, beyond the errors of every step, because it was chosen as the

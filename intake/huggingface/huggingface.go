@@ -8,8 +8,6 @@
 package huggingface
 
 import (
-	"bufio"
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -18,19 +16,20 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/tree"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
 
 //go:embed families.jsonl
-var familiesFile []byte
+var familiesFile string
 
 //go:embed keys.jsonl
-var keysFile []byte
+var keysFile string
 
 //go:embed classes.jsonl
-var classesFile []byte
+var classesFile string
 
 // family is what a model_type computes whatever its keys say.
 type family struct {
@@ -42,6 +41,7 @@ type family struct {
 	Scaled       bool            `json:"scaled"`
 	FFN          int64           `json:"ffn"`    // MLP's width over the hidden size, where no key says it
 	Unsaid       []string        `json:"unsaid"` // what the language has no word for
+	Source       string          `json:"source"` // whose code computes it so
 }
 
 // rule says what a key is.
@@ -61,46 +61,28 @@ var tables = sync.OnceValue(func() (t struct {
 	defaults map[string]tree.Object
 }) {
 	t.families, t.rules, t.defaults = map[string]family{}, map[string][]rule{}, map[string]tree.Object{}
-	eachLine(familiesFile, func(line []byte) {
-		var f family
-		decode(line, &f)
+	for _, f := range facts.Lines[family]("huggingface: families.jsonl", familiesFile) {
 		t.families[f.Type] = f
-	})
-	eachLine(keysFile, func(line []byte) {
-		var r rule
-		decode(line, &r)
+	}
+	for _, r := range facts.Lines[rule]("huggingface: keys.jsonl", keysFile) {
 		if r.Source == "" {
-			panic("huggingface: keys.jsonl: no source: " + string(line))
+			panic(fmt.Sprintf("huggingface: keys.jsonl: no source of %q", r.Keys))
 		}
 		for _, k := range r.Keys {
 			t.rules[k] = append(t.rules[k], r)
 		}
-	})
-	eachLine(classesFile, func(line []byte) {
-		n, err := tree.JSON(line)
+	}
+	for line := range strings.Lines(classesFile) {
+		n, err := tree.JSON([]byte(line))
 		if err != nil {
 			panic("huggingface: classes.jsonl: " + err.Error())
 		}
 		name, _ := n.Object().Find("type")
 		keys, _ := n.Object().Find("keys")
 		t.defaults[name.Text()] = keys.Object()
-	})
+	}
 	return t
 })
-
-func eachLine(file []byte, do func([]byte)) {
-	lines := bufio.NewScanner(bytes.NewReader(file))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		do(lines.Bytes())
-	}
-}
-
-func decode(line []byte, into any) {
-	if err := json.Unmarshal(line, into); err != nil {
-		panic("huggingface: " + err.Error())
-	}
-}
 
 // Is reports whether a file is the configuration of a model.
 func Is(o tree.Object) bool {

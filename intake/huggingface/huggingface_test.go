@@ -46,13 +46,11 @@ func TestEveryFamilyReadsItsDefaults(t *testing.T) {
 
 // TestFamiliesHaveSources: each row says whose code computes what it says.
 func TestFamiliesHaveSources(t *testing.T) {
-	eachLine(familiesFile, func(line []byte) {
-		var row struct{ Type, Source string }
-		decode(line, &row)
-		if row.Source == "" {
-			t.Errorf("%s has no source", row.Type)
+	for name, f := range tables().families {
+		if f.Source == "" {
+			t.Errorf("%s has no source", name)
 		}
-	})
+	}
 }
 
 // TestMPTPositions: what says where tokens stand in MPT is said in its attention; a

@@ -1,31 +1,23 @@
 package lint
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"sync"
+
+	"github.com/ndc-dev/ndc/facts"
 )
 
 //go:embed data/*.jsonl
 var data embed.FS
 
-// table reads a file of one record per line, whose defects are the program's own.
+// table reads a file of the folder.
 func table[T any](name string) func() []T {
 	return sync.OnceValue(func() []T {
 		text, err := data.ReadFile("data/" + name + ".jsonl")
 		if err != nil {
 			panic("lint: " + err.Error())
 		}
-		var all []T
-		for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
-			var row T
-			if err := d.Decode(&row); err != nil {
-				panic("lint: " + name + ": " + err.Error())
-			}
-			all = append(all, row)
-		}
-		return all
+		return facts.Lines[T]("lint: "+name+".jsonl", string(text))
 	})
 }
 

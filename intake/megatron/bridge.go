@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/backends/schema"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/shell"
 	"github.com/ndc-dev/ndc/intake/tree"
@@ -38,7 +38,7 @@ func Bridge(src []byte) []byte {
 }
 
 //go:embed bridge.jsonl
-var bridgeFile []byte
+var bridgeFile string
 
 // bridgeRule is what the names of keys do not say. Its source is the class of
 // configurations that has the key; what the option means Megatron-LM's arguments.py
@@ -58,16 +58,12 @@ type bridgeRule struct {
 	Source string `json:"source"`
 }
 
-var bridgeRules = sync.OnceValue(func() (rules []bridgeRule) {
-	for line := range bytes.Lines(bridgeFile) {
-		var r bridgeRule
-		if err := json.Unmarshal(line, &r); err != nil {
-			panic("megatron: bridge.jsonl: " + err.Error())
-		}
+var bridgeRules = sync.OnceValue(func() []bridgeRule {
+	rules := facts.Lines[bridgeRule]("megatron: bridge.jsonl", bridgeFile)
+	for _, r := range rules {
 		if r.Source == "" {
-			panic("megatron: bridge.jsonl: no source: " + string(line))
+			panic(fmt.Sprintf("megatron: bridge.jsonl: no source of %q", r.Keys))
 		}
-		rules = append(rules, r)
 	}
 	return rules
 })

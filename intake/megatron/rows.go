@@ -1,18 +1,17 @@
 package megatron
 
 import (
-	"bytes"
 	_ "embed" // the tables beside this file
-	"encoding/json"
 	"path"
 	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/shell"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
 //go:embed options.jsonl
-var optionsFile []byte
+var optionsFile string
 
 // row is what the table of a release does not say of an option: one line of
 // options.jsonl.
@@ -30,16 +29,10 @@ type row struct {
 var rows = lines(optionsFile, "options.jsonl", func(r row) string { return r.Option })
 
 // lines are the lines of a file by what they are about, read once.
-func lines[R any](content []byte, name string, about func(R) string) func() map[string]R {
+func lines[R any](content, name string, about func(R) string) func() map[string]R {
 	return sync.OnceValue(func() map[string]R {
 		all := map[string]R{}
-		for line := range bytes.Lines(content) {
-			var r R
-			d := json.NewDecoder(bytes.NewReader(line))
-			d.DisallowUnknownFields()
-			if err := d.Decode(&r); err != nil {
-				panic("megatron: " + name + ": " + err.Error())
-			}
+		for _, r := range facts.Lines[R]("megatron: "+name, content) {
 			all[about(r)] = r
 		}
 		return all
@@ -47,7 +40,7 @@ func lines[R any](content []byte, name string, about func(R) string) func() map[
 }
 
 //go:embed former.jsonl
-var formerFile []byte
+var formerFile string
 
 // former are options of earlier releases and of forks, which no release has that
 // ndc emits for: lines of former.jsonl.
@@ -134,7 +127,7 @@ func typed(path string, v any) any {
 }
 
 //go:embed programs.jsonl
-var programsFile []byte
+var programsFile string
 
 // program is one that is built on Megatron-LM: a line of programs.jsonl.
 type program struct {

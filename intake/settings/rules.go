@@ -1,17 +1,15 @@
 package settings
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/intake/tree"
 	language "github.com/ndc-dev/ndc/lang/schema"
 )
@@ -60,13 +58,9 @@ func rulesOf(name string) rules {
 		panic("settings: " + err.Error())
 	}
 	all := rules{}
-	lines := bufio.NewScanner(bytes.NewReader(src))
-	for lines.Scan() {
-		r := &rule{}
-		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		d.DisallowUnknownFields()
-		if err := d.Decode(r); err != nil || r.Source == "" || r.Call != "" && calls()[r.Call] == nil {
-			panic(fmt.Sprintf("settings: %s: %s: %v", name, lines.Bytes(), err))
+	for _, r := range facts.Lines[*rule]("settings: "+name, string(src)) {
+		if r.Source == "" || r.Call != "" && calls()[r.Call] == nil {
+			panic(fmt.Sprintf("settings: %s: no source or call of %q", name, r.Keys))
 		}
 		for _, k := range r.Keys {
 			all[k] = r

@@ -53,7 +53,7 @@ func TestPairs(t *testing.T) {
 			complete = complete && asked
 		}
 	}
-	for _, r := range must(own())(t) {
+	for _, r := range own() {
 		if complete && !used[r.Why] {
 			t.Errorf("no pair needs the reason why %s is stricter: %s", r.Rule, r.Why)
 		}
@@ -85,7 +85,7 @@ func ask(t *testing.T, framework, version string, sample int, used map[string]bo
 	case err != nil:
 		t.Error(err)
 	}
-	w := weighing{reasons: must(Reasons(framework))(t), alone: environment.CoreAlone(strings.TrimPrefix(version, "core_v")), used: used, wrong: map[string][]string{}}
+	w := weighing{reasons: Reasons(framework), alone: environment.CoreAlone(strings.TrimPrefix(version, "core_v")), used: used, wrong: map[string][]string{}}
 	for i, q := range questions {
 		for k := range q.answers {
 			w.weigh(&q.answers[k], verdicts[i])

@@ -94,10 +94,7 @@ func TestAsk(t *testing.T) {
 // TestReasons: every reviewed reason names a rule of the newest release, and
 // values that exist.
 func TestReasons(t *testing.T) {
-	list, err := own()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := own()
 	rules := map[string]bool{}
 	for framework, kinds := range kinds {
 		versions := artifacts.Backends[framework].Versions()

@@ -1,20 +1,18 @@
 package pairs
 
 import (
-	"bufio"
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ndc-dev/ndc/diag"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/integration/refusals"
 )
 
 //go:embed stricter.jsonl
-var reviewed []byte
+var reviewed string
 
 // Reason is why ndc refuses what the configuration classes of a framework take.
 type Reason struct {
@@ -28,11 +26,8 @@ type Reason struct {
 // shows. Megatron-LM has most of its checks in its configuration classes, so
 // that what it takes there is looked at pair by pair; TorchTitan and DeepSpeed
 // check when they build and train, of which package refusals tells.
-func Reasons(framework string) ([]Reason, error) {
-	list, err := own()
-	if err != nil {
-		return nil, err
-	}
+func Reasons(framework string) []Reason {
+	list := own()
 	for _, c := range refusals.Cases[framework].Cases {
 		switch {
 		case c.Says == "":
@@ -41,21 +36,11 @@ func Reasons(framework string) ([]Reason, error) {
 			list = append(list, Reason{Rule: c.Rule, Why: fmt.Sprintf("refused later: “%s”", c.Says)})
 		}
 	}
-	return list, nil
+	return list
 }
 
 // own are the reviewed reasons.
-func own() ([]Reason, error) {
-	var list []Reason
-	for s := bufio.NewScanner(bytes.NewReader(reviewed)); s.Scan(); {
-		var r Reason
-		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
-			return nil, fmt.Errorf("stricter.jsonl: %w", err)
-		}
-		list = append(list, r)
-	}
-	return list, nil
-}
+func own() []Reason { return facts.Lines[Reason]("stricter.jsonl", reviewed) }
 
 // covers reports whether a reason holds for a broken rule of a case.
 func (r *Reason) covers(rule diag.ID, c *Case) bool {

@@ -2,9 +2,8 @@ package resume
 
 import (
 	_ "embed"
-	"encoding/json"
-	"fmt"
-	"strings"
+
+	"github.com/ndc-dev/ndc/facts"
 )
 
 // Argument is a change of an argument of training with which a run goes on from its
@@ -41,14 +40,4 @@ type Taken struct {
 var taken string
 
 // RecordedArguments returns the committed results for arguments.
-func RecordedArguments() ([]Taken, error) {
-	var all []Taken
-	for line := range strings.Lines(taken) {
-		var r Taken
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return nil, fmt.Errorf("arguments.jsonl: %w", err)
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
+func RecordedArguments() []Taken { return facts.Lines[Taken]("arguments.jsonl", taken) }

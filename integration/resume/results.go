@@ -2,11 +2,10 @@ package resume
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/ndc-dev/ndc/compiler/plan/file"
+	"github.com/ndc-dev/ndc/facts"
 	"github.com/ndc-dev/ndc/review"
 )
 
@@ -41,17 +40,7 @@ type Result struct {
 var recorded string
 
 // Recorded returns the committed results.
-func Recorded() ([]Result, error) {
-	var all []Result
-	for line := range strings.Lines(recorded) {
-		var r Result
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return nil, fmt.Errorf("results.jsonl: %w", err)
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
+func Recorded() []Result { return facts.Lines[Result]("results.jsonl", recorded) }
 
 // Name names a result's pair.
 func (r Result) Name() string {
