@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/schema"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -87,7 +88,7 @@ func (a *arguments) originOf(name string) string {
 	case len(words) == 1:
 		return origin + ", in place of " + words[0]
 	}
-	return origin + ", in place of " + list(words[:len(words)-1])
+	return origin + ", in place of " + capability.List(words[:len(words)-1])
 }
 
 // checkPlanned finds the extra arguments that the release refuses beside what the

@@ -3,17 +3,7 @@ package megatron
 import (
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// list writes names as "a, b and c".
-func list(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
 
 // quote puts a user's value in double quotes.
 func quote(s string) string { return strconv.Quote(s) }

@@ -3,7 +3,6 @@ package torchtitan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ndc-dev/ndc/backends/capability"
 	"github.com/ndc-dev/ndc/backends/execution"
@@ -245,7 +244,7 @@ func (v *version) checkDispatcher(j *job.Job) string {
 	if !f.allToAll || asked == dispatcherRecommended {
 		return ""
 	}
-	return sentences(fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s, not by %s.", f.module, v.name, dispatcherRecommended, asked),
+	return fmt.Sprintf("The %s of TorchTitan %s, which this model is built as, always dispatches by %s, not by %s. %s", f.module, v.name, dispatcherRecommended, asked,
 		capability.Alternatives(capability.Of("execution.moe_dispatcher", asked)))
 }
 
@@ -274,11 +273,6 @@ func (v *version) checkExecution(j *job.Job, diags *diag.List) {
 	v.execution().Check(j, func(argument, why string) {
 		diags.Error(UnsupportedExecution, j.Sources.Range(argument), "Execution option that TorchTitan does not have", why)
 	})
-}
-
-// sentences joins those that are not empty.
-func sentences(all ...string) string {
-	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
 }
 
 // checkRecompute refuses lists of modules: the emitted policy is "op".
