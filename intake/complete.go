@@ -12,7 +12,6 @@ import (
 	"github.com/ndc-dev/ndc/backends/torchtitan"
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/intake/draft"
-	megatronIntake "github.com/ndc-dev/ndc/intake/megatron"
 	"github.com/ndc-dev/ndc/lang/catalog"
 	"github.com/ndc-dev/ndc/lang/schema"
 )
@@ -140,7 +139,7 @@ func (in *intake) ask(open *placeholders, ownModel bool) {
 		}
 	}
 	for _, path := range d.Asked() {
-		a := megatronIntake.Argument(path)
+		a, _ := schema.At(path)
 		if strings.HasPrefix(path, "model.") && !ownModel || a == nil {
 			continue
 		}

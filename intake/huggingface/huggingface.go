@@ -385,7 +385,7 @@ func (r *reading) set(path string, v any, m tree.Member) {
 // convert makes a value of the type that an argument has; labels of blocks are
 // text.
 func convert(path string, n tree.Node) (any, bool) {
-	a := Argument(path)
+	a, _ := schema.At(path)
 	if a == nil {
 		s, ok := n.Value.(string)
 		return s, ok
@@ -406,15 +406,3 @@ func convert(path string, n tree.Node) (any, bool) {
 }
 
 func isType[T any](v any) bool { _, ok := v.(T); return ok }
-
-// Argument finds the argument of the language at a path of a model.
-func Argument(path string) *schema.Argument {
-	words := strings.Split(path, ".")
-	b := &schema.File
-	for _, w := range words[:len(words)-1] {
-		if b = b.Block(w); b == nil {
-			return nil
-		}
-	}
-	return b.Argument(words[len(words)-1])
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/tree"
+	"github.com/ndc-dev/ndc/lang/schema"
 )
 
 func read(t testing.TB, src string) (*draft.Draft, error) {
@@ -34,7 +35,7 @@ func TestEveryFamilyReadsItsDefaults(t *testing.T) {
 			if r.Call != "" && readers[r.Call] == nil {
 				t.Errorf("%s: no reader %q", key, r.Call)
 			}
-			if r.Argument != "" && r.Call == "" && Argument(r.Argument) == nil {
+			if a, _ := schema.At(r.Argument); r.Argument != "" && r.Call == "" && a == nil {
 				t.Errorf("%s: no argument %q", key, r.Argument)
 			}
 			if (r.Left != "") == (r.Argument != "" || r.Call != "") {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/ndc-dev/ndc/intake/draft"
+	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
 // complete settles what several options say together.
@@ -95,7 +96,7 @@ func (r *reading) ask() {
 				r.d.Remove(path)
 			case strings.HasPrefix(path, "training.optimizer."), strings.HasPrefix(path, "model.") && strings.Count(path, ".") == 1,
 				strings.HasPrefix(path, "model.moe.") && r.d.Has("model.moe.experts"), strings.HasPrefix(path, "model.") && r.d.Has(path):
-				if Argument(path) != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
+				if a, _ := language.At(path); a != nil && (path != "model.max_positions" || r.d.Text("model.position_embedding") == "learned") {
 					r.d.Remove(path)
 					r.d.Ask(path)
 				}

@@ -398,7 +398,7 @@ func pathLike(argument string) bool { return strings.HasSuffix(argument, "path")
 
 // plain converts a value to the type of the argument.
 func (r *reading) plain(o *option, argument string) outcome {
-	a := Argument(argument)
+	a, _ := language.At(argument)
 	if a == nil {
 		return unknown("it says a part of " + argument + " that the language does not have")
 	}
@@ -425,21 +425,6 @@ func (r *reading) plain(o *option, argument string) outcome {
 		r.d.Set(argument, text, at)
 	}
 	return outcome{}
-}
-
-// Argument finds the argument of the language at a path of a job or model.
-func Argument(path string) *language.Argument {
-	words := strings.Split(path, ".")
-	b := language.File.Block("job")
-	if words[0] == "model" || words[0] == "cluster" {
-		b, words = language.File.Block(words[0]), words[1:]
-	}
-	for _, w := range words[:len(words)-1] {
-		if b = b.Block(w); b == nil {
-			return nil
-		}
-	}
-	return b.Argument(words[len(words)-1])
 }
 
 // defaults reads what Megatron-LM does where the launch says nothing, by the

@@ -119,7 +119,7 @@ func (w row) read(r *reading, o *option) outcome {
 // typed is a value of options.jsonl as a draft has it.
 func typed(path string, v any) any {
 	if f, ok := v.(float64); ok {
-		if a := Argument(path); a == nil || a.Type != language.Number {
+		if a, _ := language.At(path); a == nil || a.Type != language.Number {
 			return int64(f)
 		}
 	}

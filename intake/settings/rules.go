@@ -131,7 +131,7 @@ func word(n tree.Node) string {
 // typed is a value of a data file as a draft has it.
 func typed(path string, v any) any {
 	f, ok := v.(float64)
-	if a, _ := argument(path); ok && (a == nil || a.Type != language.Number) {
+	if a, _ := language.At(path); ok && (a == nil || a.Type != language.Number) {
 		return int64(f)
 	}
 	return v

@@ -216,13 +216,14 @@ func (r *reading) plain(k key, path string) outcome {
 
 // convert makes a value of the type that an argument has, or a label of a block.
 func convert(path string, n tree.Node) (any, bool) {
-	a, b := argument(path)
-	if b != nil {
-		s, ok := n.Value.(string)
-		return s, ok && (b.Labels == nil || slices.Contains(b.Labels, s))
+	a, blocks := language.At(path)
+	if blocks == nil {
+		return nil, false
 	}
 	if a == nil {
-		return nil, false
+		s, ok := n.Value.(string)
+		labels := blocks[len(blocks)-1].Labels
+		return s, ok && (labels == nil || slices.Contains(labels, s))
 	}
 	switch a.Type {
 	case language.Count, language.CountChoice, language.Interval:
@@ -250,28 +251,6 @@ func convert(path string, n tree.Node) (any, bool) {
 		return strconv.FormatInt(v, 10) + "s", ok && v > 0
 	}
 	return nil, false
-}
-
-// argument finds what a path of the job names: an argument, or a block with a
-// label.
-func argument(path string) (*language.Argument, *language.Block) {
-	names := strings.Split(path, ".")
-	b := language.File.Block("job")
-	if names[0] == "model" || path == "job" {
-		b = language.File.Block(names[0])
-		names = names[1:]
-	}
-	for i, name := range names {
-		inner := b.Block(name)
-		if inner == nil {
-			if i < len(names)-1 {
-				return nil, nil
-			}
-			return b.Argument(name), nil
-		}
-		b = inner
-	}
-	return nil, b
 }
 
 // number is a key's value, of the file or by default.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ndc-dev/ndc/intake/draft"
 	"github.com/ndc-dev/ndc/intake/tree"
+	language "github.com/ndc-dev/ndc/lang/schema"
 )
 
 // said lists what a draft has, one path a line.
@@ -173,7 +174,7 @@ func TestRules(t *testing.T) {
 			if said != 1 {
 				t.Errorf("%s: %s says %d things", name, key, said)
 			}
-			if a, b := argument(u.Argument); u.Argument != "" && a == nil && b == nil {
+			if _, blocks := language.At(u.Argument); u.Argument != "" && blocks == nil {
 				t.Errorf("%s: %s: there is no %s", name, key, u.Argument)
 			}
 			for word, v := range u.Values {

@@ -32,26 +32,40 @@ func ParseEffect(name string) (Effect, bool) {
 // EffectNames lists the effects, the gravest first.
 func EffectNames() []string { return effectNames[1:] }
 
-// EffectOf returns the effect of what stands at a path of a job, such as
+// At finds what stands at a path of a job, such as
 // "training.optimizer.learning_rate", "model.moe.top_k", "cluster.gpu.memory" or
 // `training.data.source["code"].path`, or at "layout.tensor_parallel", which is
-// what was chosen. The path of a block stands for its label. It is zero for a
-// path that the language does not have.
-func EffectOf(path string) Effect {
+// what was chosen: the argument, and the blocks around it, the outermost first. The
+// path of a block stands for its label, and has no argument. There are no blocks
+// where the language does not have the path.
+func At(path string) (*Argument, []*Block) {
 	block, rest := root(path)
-	effect := block.Effect
+	blocks := []*Block{block}
 	for rest != "" {
 		var name string
 		name, rest = element(rest)
 		if b := block.Block(name); b != nil {
-			block, effect = b, cmp.Or(b.Effect, effect)
+			block, blocks = b, append(blocks, b)
 			continue
 		}
 		a := block.Argument(name)
 		if a == nil || rest != "" {
-			return 0
+			return nil, nil
 		}
-		return cmp.Or(a.Effect, effect)
+		return a, blocks
+	}
+	return nil, blocks
+}
+
+// EffectOf returns the effect of what stands at a path as [At] takes it; zero for a
+// path that the language does not have.
+func EffectOf(path string) (effect Effect) {
+	a, blocks := At(path)
+	for _, b := range blocks {
+		effect = cmp.Or(b.Effect, effect)
+	}
+	if a != nil {
+		effect = cmp.Or(a.Effect, effect)
 	}
 	return effect
 }
@@ -70,6 +84,8 @@ func root(path string) (*Block, string) {
 		}
 	}
 	switch {
+	case path == "job":
+		return &jobBlock, ""
 	case strings.HasPrefix(path, "layout."):
 		return &constraintsBlock, path
 	case strings.HasPrefix(path, "templates."): // which a site alone says

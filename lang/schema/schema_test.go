@@ -137,6 +137,26 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestAt: a path leads to an argument, to the label of a block, or nowhere.
+func TestAt(t *testing.T) {
+	for path, want := range map[string][]string{
+		"model.moe.top_k": {"model", "moe", "top_k"}, "training.optimizer": {"job", "training", "optimizer"}, "job": {"job"},
+		"cluster.gpu.memory": {"gpu", "memory"}, "training.seed.x": nil, "training.optimiser": nil,
+	} {
+		a, blocks := At(path)
+		var got []string
+		for _, b := range blocks {
+			got = append(got, b.Name)
+		}
+		if a != nil {
+			got = append(got, a.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s leads to %q, want %q", path, got, want)
+		}
+	}
+}
+
 // TestExtent: the quantities of every type with a unit of its own have one, and
 // shares, which are parts of a whole, need none.
 func TestExtent(t *testing.T) {
