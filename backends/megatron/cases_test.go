@@ -172,6 +172,10 @@ var cases = []change{
 		l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleNorm|plan.ModuleMoE
 		j.Execution.OffloadActivations = job.Some(true)
 	}},
+	{"mixtral_offload_graphs", "core_v0.19.2", func(j *job.Job, l *plan.Layout) { // what experts keep alone
+		j.Model, l.ExpertParallel = mixtral(), 8
+		j.Execution.CUDAGraphs, j.Execution.OffloadActivations = job.Some("attention+moe_router+moe_preprocess"), job.Some(true)
+	}},
 	{"mixtral_etp", "core_v0.15.3", func(j *job.Job, l *plan.Layout) {
 		j.Model = mixtral()
 		j.Model.MoE.Router.Balance = "global_aux_loss"

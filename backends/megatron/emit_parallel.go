@@ -209,12 +209,17 @@ func (a *arguments) recompute() {
 	a.options(inRecompute)
 }
 
+// delayOffload lets copies to the host wait for the next replay of a CUDA graph.
+const delayOffload = "--delay-offload-until-cuda-graph"
+
 // offloadModules are the modules whose inputs go to host memory: those of
-// attention, and of the experts where there are some that keep their inputs.
-// Recompute of the whole block keeps none: core_v0.19.0 refuses the two
-// together, and says of the releases before that they fail (transformer_config.py).
-func (a *arguments) offloadModules() []string {
-	modules := []string{"attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm"}
+// attention unless a CUDA graph captures it, and of the experts where there are some
+// that keep their inputs. Recompute of the whole block keeps none: core_v0.19.0 refuses
+// the two together, and says of the releases before that they fail (transformer_config.py).
+func (a *arguments) offloadModules() (modules []string) {
+	if !a.v.offloadsBesideGraphs(&a.p.Execution) {
+		modules = []string{"attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm"}
+	}
 	if a.j.Model.MoE != nil && !a.p.Layout.RecomputeModules.Has(plan.ModuleMoE) {
 		modules = append(modules, "expert_fc1", "moe_act")
 	}

@@ -252,6 +252,7 @@ func (v *version) execution() *execution.Table[written] {
 			if a.p.Execution.OffloadActivations {
 				a.add(planned("execution.offload.activations"), "--fine-grained-activation-offloading")
 				a.add(planned("execution.offload.activations"), "--offload-modules", a.offloadModules()...)
+				a.flag("ndc: copies start while the host waits for a graph", delayOffload, a.v.offloadsBesideGraphs(&a.p.Execution))
 			}
 		}, sets: func(_ *version, _ *job.Job, p *plan.Plan, set func(name, value, why string)) {
 			if p.Execution.OffloadActivations {

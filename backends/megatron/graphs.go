@@ -110,7 +110,7 @@ func names(what, module string) bool {
 // and megatron/training/arguments.py have it for the release.
 func (v *version) graphRules() []target.Rule {
 	return append([]target.Rule{
-		{ID: RuleCUDAGraphs, Reason: "cuda_graphs does not go with activation offload, graphs of layers or modules not with recompute that runs through them, document_mask, fp16, fp32, nor in a pipeline with batch_ramp, and a whole step not with batch_ramp, nor before core_v0.18.0 with expert_parallel", Breaks: v.breaksGraphs},
+		{ID: RuleCUDAGraphs, Reason: "cuda_graphs goes with offload.activations from core_v0.19.0 on, of attention and moe_router, graphs of layers or modules not with recompute that runs through them, document_mask, fp16, fp32, nor in a pipeline with batch_ramp, and a whole step not with batch_ramp, nor before core_v0.18.0 with expert_parallel", Breaks: v.breaksGraphs},
 		{ID: RuleGraphModules, Reason: "this release cannot capture these modules of this model: see cuda_graphs in the reference", Breaks: v.breaksGraphModules},
 	}, v.staticRules()...)
 }
@@ -120,7 +120,7 @@ func (v *version) breaksGraphs(f *target.Facts) bool {
 	if x.CUDAGraphs == "none" {
 		return false
 	}
-	if x.OffloadActivations {
+	if x.OffloadActivations && !v.offloadsBesideGraphs(x) {
 		return true
 	}
 	if x.CUDAGraphs == "full" {
@@ -153,6 +153,15 @@ func (v *version) breaksGraphs(f *target.Facts) bool {
 		return v.breaksGraphRecompute(m, x, l.RecomputeModules)
 	}
 	return false
+}
+
+// offloadsBesideGraphs reports whether activations can go to the host beside graphs of
+// modules: those of experts, which run outside of graphs of all else in their layers.
+// The release's guide asks for both modules (fine_grained_activation_offloading.md).
+// What is kept inside a graph would need another Transformer Engine than these
+// releases have otherwise (2.14, transformer_layer.py), and stays on the GPU.
+func (v *version) offloadsBesideGraphs(x *plan.Execution) bool {
+	return v.options.Has(delayOffload) && names(x.CUDAGraphs, plan.GraphAttention) && names(x.CUDAGraphs, plan.GraphMoERouter)
 }
 
 // capturesOnce reports whether one set of graphs of modules serves all micro-batches.

@@ -149,3 +149,27 @@ func TestGraphsAreUncertain(t *testing.T) {
 		t.Errorf("%v of the peak has to be usable, without graphs %v", needs("layer"), needs("none"))
 	}
 }
+
+// TestGraphsOffload: what a graph of modules keeps stays on the GPU, and what the
+// experts keep goes to the host, which are launched outside of graphs: the rows that
+// they are sent, and what their first GEMM makes of them.
+func TestGraphsOffload(t *testing.T) {
+	const sequence, hidden, topK, width = 1024, 512, 2, 256
+	j := gpt(hidden, 8, sequence)
+	j.Model.MoE = &job.MoE{Experts: 8, TopK: topK, ExpertFFNHiddenSize: width, SharedExperts: 1, SharedExpertFFNHiddenSize: 512}
+	l := plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 1, MicroBatchSize: 1, MicroBatches: 8}
+	x := plan.Execution{Attention: "flash", LossChunks: 1, CUDAGraphs: "attention+moe_router", MoEDispatcher: "alltoall", GradientDType: "fp32", OptimizerStateDType: "fp32", OffloadActivations: true}
+	m := New(j, wholeTarget())
+	if got, want := m.Offloaded(&l, &x, 0), units.Bytes(2*sequence*topK*(hidden+width)); got != want {
+		t.Errorf("beside graphs %d bytes are offloaded, want %d", got, want)
+	}
+	eager := x
+	eager.CUDAGraphs = "none"
+	if all, part := m.Offloaded(&l, &eager, 0), m.Offloaded(&l, &x, 0); all <= part {
+		t.Errorf("graphs offload %d bytes, no graphs %d", part, all)
+	}
+	if with, without := m.Peak(&l, &x).Allocated, m.Peak(&l, &eager).Allocated; with <= without {
+		t.Errorf("%d bytes with what graphs keep, %d without", with, without)
+	}
+}

@@ -47,11 +47,12 @@ type blockBytes struct {
 func (m *Model) layer(s *shape, p program.Layer) layer {
 	l := layer{input: m.stream(s)}
 	l.static, l.graphGradients = m.captured(s, p)
-	blocks := make([]blockBytes, len(p))
+	blocks, x := make([]blockBytes, len(p)), plan.Execution{CUDAGraphs: s.graphs}
 	for i := range p {
+		graphed := x.Captures(p[i].GraphModule())
 		for k := range p[i].Operations {
 			o := &p[i].Operations[k]
-			l.keep(s, o, &blocks[i])
+			l.keep(s, o, &blocks[i], graphed && o.Component != program.Experts)
 			if o.Kind <= program.GroupedLinear || len(o.Weights) > 0 {
 				l.owed += outputs(o) * m.element
 			}
@@ -97,8 +98,8 @@ func (m *Model) local(s *shape) int64 {
 }
 
 // keep adds the tensors of an operation of a block. What waits in pages stays there
-// whatever recompute does.
-func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) {
+// whatever recompute does, and on the GPU what a CUDA graph keeps.
+func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes, graphed bool) {
 	at := lineOf(o.Component)
 	for i := range o.Tensors {
 		t := &o.Tensors[i]
@@ -114,7 +115,7 @@ func (l *layer) keep(s *shape, o *program.Operation, b *blockBytes) {
 		case s.keeps(t):
 			l.kept[at] += t.Bytes
 			b.kept += t.Bytes
-			if t.Resident {
+			if t.Resident || graphed {
 				l.stay[at] += t.Bytes
 			}
 			if !t.Autograd {
