@@ -296,6 +296,7 @@ func TestDiagnostics(t *testing.T) {
 		{"Megatron-FSDP without shards", "core_v0.19.2", func(j *job.Job) {
 			j.Execution.FullySharded, j.Constraints.Layout.ZeroStage.Values = job.Some(true), []int{0}
 		}, UnsupportedExecution, "Set zero_stage = 1, 2 or 3"},
+		{"sharp before its group", "core_v0.19.2", func(j *job.Job) { j.Execution.SHARP = job.Some("data_parallel") }, UnsupportedExecution, "up to core_v0.18.2"},
 		{"reshard", "core_v0.19.2", func(j *job.Job) { j.Execution.ReshardAfterForward = job.Some(true) }, UnsupportedExecution, "zero_stage = 3"},
 		{"hybridep", "core_v0.15.3", func(j *job.Job) {
 			j.Model, j.Execution.MoEDispatcher = mixtral(), job.Some("hybridep")
