@@ -69,6 +69,9 @@ func (e *Evaluator) work(k wholeKey, layout *plan.Layout, execution *plan.Execut
 	for k := range e.arch.Kinds() {
 		quantised, base := *t.at(k, false, false), t.at(k, true, false)
 		n := units.Seconds(e.arch.Count(k, 0, e.model.Layers))
+		if e.factors != nil {
+			n *= units.Seconds(min(e.factors.kept(&quantised, g), e.factors.kept(base, g)))
+		}
 		work.all += n * min(quantised.forward+quantised.backward, base.forward+base.backward)
 		work.passage += n * min(quantised.forward+quantised.backward-quantised.weight, base.forward+base.backward-base.weight)
 	}

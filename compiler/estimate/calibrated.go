@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"math"
 	"slices"
 
 	"github.com/ndc-dev/ndc/compiler/collective"
@@ -89,7 +90,7 @@ func (f *factors) pass(p *pass, g *groups) {
 		return
 	}
 	var compute, longer units.Seconds
-	for _, at := range [...]line{lineLinear, lineExperts, lineAttention, lineMemoryBound} {
+	for _, at := range computed {
 		compute += p.lines[at]
 		longer += f.of(at, g).Of(p.lines[at])
 	}
@@ -107,6 +108,31 @@ func (f *factors) pass(p *pass, g *groups) {
 	p.backward *= by
 	p.weight = min(f[uncertainty.Linear].Of(p.weight), p.backward)
 	f.traffic(&p.collectives, g)
+}
+
+// computed are the lines of what a layer computes, and recompute repeats.
+var computed = [...]line{lineLinear, lineExperts, lineAttention, lineMemoryBound}
+
+// kept is the share of a pass that no recompute takes away: it may hide what waits, of
+// which the factor can be larger than that of what is computed for it.
+func (f *factors) kept(p *pass, g *groups) units.Ratio {
+	least := units.Ratio(math.Inf(1))
+	for _, at := range computed {
+		if p.lines[at] > 0 {
+			least = min(least, f.of(at, g))
+		}
+	}
+	all := p.lines.sum()
+	t := all
+	for at, s := range p.lines {
+		if s > 0 && !slices.Contains(computed[:], line(at)) {
+			t -= max(0, 1-least/f.of(line(at), g)).Of(s)
+		}
+	}
+	if t == all {
+		return 1
+	}
+	return units.Ratio(t / all)
 }
 
 // once multiplies what comes once per step, but for what is made of it later.

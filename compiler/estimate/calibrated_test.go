@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -42,10 +43,13 @@ func TestCalibrated(t *testing.T) {
 			}
 			var known uncertainty.Step
 			e.Uncertain(&l, &x, &known)
-			var want units.Seconds
+			var passes, want units.Seconds // the slowest rank is waited for by a share of them
 			for k, s := range known.Terms {
-				want += s * units.Seconds(factors[k])
+				if uncertainty.Term(k) != uncertainty.Straggler {
+					passes, want = passes+s, want+s*units.Seconds(factors[k])
+				}
 			}
+			want += known.Terms[uncertainty.Straggler] * units.Seconds(factors[uncertainty.Straggler]) * want / passes
 			d := f.Describe(&l, &x)
 			if got := d.Time.StepSeconds; l.PipelineParallel == 1 && math.Abs(float64(got/want)-1) > 0.01 {
 				t.Fatalf("%+v: step %v, the terms say %v, without factors %v", l, got, want, step)
@@ -64,5 +68,32 @@ func TestCalibrated(t *testing.T) {
 				t.Fatalf("known to %v, before to %v", spread, e.Prior().Ratio(&known).Spread)
 			}
 		})
+	}
+}
+
+// TestCalibratedFloor: where the host is slower than the cluster's calibration expected
+// and kernels are faster, recompute hides more of the host than it adds, and the floor
+// of the mesh is below that, too.
+func TestCalibratedFloor(t *testing.T) {
+	j := jobOf(moe(), 8)
+	c := &job.Calibration{}
+	for k := range uncertainty.Count {
+		m := 0.5
+		switch k {
+		case uncertainty.Grouped, uncertainty.Attention, uncertainty.Bandwidth, uncertainty.Overlap:
+			m = -0.5
+		}
+		c.Terms = append(c.Terms, job.TermError{Name: k.String(), Mean: m, Before: 10})
+		c.Covariance = append(c.Covariance, make([]float64, uncertainty.Count))
+	}
+	j.Cluster.Calibration = c
+	l, x := single(1), execution()
+	l.TensorParallel, l.SequenceParallel, l.ContextParallel, l.DataParallelShard, l.MicroBatches = 2, true, 2, 16, 32
+	l.Recompute, l.RecomputeModules = plan.RecomputeSelective, plan.ModuleCoreAttention
+	for _, r := range runtimes.All() {
+		e := New(j, targetOf(r))
+		if floor, step := e.MeshFloor(&l, &x), e.Step(&l, &x); floor > step {
+			t.Errorf("floor %v of the mesh, step %v", floor, step)
+		}
 	}
 }

@@ -22,6 +22,9 @@ import (
 //     looked at only as far as they may be tied with the fastest, and no alternative
 //     is one of them.
 //
+// Of a calibrated cluster whose factors differ the last is no proof: recompute may hide more of what
+// waits than it adds (estimate, calibrated.go). Floors count that.
+//
 // Numbers of recomputed layers are halved, not counted through (layers.go): memory falls with
 // them, so that what fits is one stretch. Within it each set of options is taken to be the best on
 // one stretch, which is no proof; brute force agrees.
