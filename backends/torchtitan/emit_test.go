@@ -251,3 +251,20 @@ func TestGradients022(t *testing.T) {
 		}
 	}
 }
+
+// TestGathersOfFloat8: the models of 0.2.2 gather in 8 bits for a converter named
+// float8, which is the name of none.
+func TestGathersOfFloat8(t *testing.T) {
+	j := testJob("0.2.2", denseModel(), 2)
+	j.Training.Precision = "fp8"
+	tg, diags := Backend{}.Target(j)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	files := emitCase(t, goldenCase{job: j, layout: layoutOf(func(l *plan.Layout) { l.TensorParallel, l.SequenceParallel = 2, true })})
+	for _, f := range files.Files {
+		if f.Name == "train.toml" && tg.Runtime.TensorParallel.GathersQuantised != strings.Contains(string(f.Data), `"float8"`) {
+			t.Errorf("gathers in 8 bits: %t, with\n%s", tg.Runtime.TensorParallel.GathersQuantised, f.Data)
+		}
+	}
+}

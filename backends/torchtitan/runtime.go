@@ -51,8 +51,10 @@ func own022(r *runtime.Runtime, f *family, j *job.Job) {
 	r.Recompute.KeepsAllToAll = f.module != "qwen3" // each model's infra/parallelize.py
 	r.Experts.ReplicatedCombine = true              // models/moe/moe.py, routed_output_unsorted
 	r.Experts.Input = runtime.WholeInput            // models/llama4/infra/parallelize.py, apply_moe_ep_tp
-	r.TensorParallel.GathersQuantised = true        // torchao's Float8ColwiseParallel and Float8RowwiseParallel
-	r.TensorParallel.WholeEmbeddingGradient = true  // DTensor has no rule for that of an embedding cut by rows
+	// models/*/infra/parallelize.py takes torchao's Float8ColwiseParallel for a converter
+	// named float8, which has been quantize.linear.float8 since September 2025 (#1763).
+	r.TensorParallel.GathersQuantised = false
+	r.TensorParallel.WholeEmbeddingGradient = true // DTensor has no rule for that of an embedding cut by rows
 }
 
 // own030 is what is particular to TorchTitan 0.3.0.

@@ -40,7 +40,12 @@ func withTorch(r *runtime.Runtime, torch string) {
 
 // engines change a borrowed runtime, and the copy of it that memory reads, to
 // one that is like none of ndc's targets.
-var engines = map[string]func(runs, state *runtime.Runtime){"nanotron": nanotron, "aa-scaling": aaScaling, "aa-scaling-plain": aaScalingPlain}
+var engines = map[string]func(runs, state *runtime.Runtime){"nanotron": nanotron, "aa-scaling": aaScaling, "aa-scaling-plain": aaScalingPlain, "torchtitan-2024": torchTitan2024}
+
+// torchTitan2024 is pytorch/torchtitan before #1763 of September 2025: fp8 scaled by
+// tensors is quantised before it is gathered over the tensor group
+// (models/llama3/infra/parallelize.py, enable_float8_tensorwise_tp).
+func torchTitan2024(r, _ *runtime.Runtime) { r.TensorParallel.GathersQuantised = true }
 
 // nanotron is huggingface/nanotron @0e0a27e of February 2025. Gradients are
 // accumulated in fp32 and all-reduced whole, at the end under ZeRO-1
