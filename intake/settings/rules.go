@@ -73,7 +73,7 @@ func rulesOf(name string) rules {
 // calls are the functions that read what no value says as it stands.
 func calls() map[string]func(*reading, key, *rule) outcome {
 	return map[string]func(*reading, key, *rule) outcome{
-		"later": later, "off": off, "norm": norm, "shard": shard, "schedule": schedule, "stages": stages, "selective": selective, "converters": converters, "grouped": grouped,
+		"later": later, "off": off, "norm": norm, "shard": shard, "schedule": schedule, "stages": stages, "selective": selective, "converters": converters, "mixed": mixed, "grouped": grouped,
 		"flavor": flavor, "imported": imported,
 		"betas": betas, "adam_mode": adamMode, "offload": offload, "device": device,
 		"sources": sources, "recomputed": recomputed, "folder": folder,

@@ -243,7 +243,7 @@ func TestRun(t *testing.T) {
 // TestTorchTitanWithoutEffect: what a configuration says of fewer bits without a
 // converter is no part of the job, and a warm-up is no longer than the run.
 func TestTorchTitanWithoutEffect(t *testing.T) {
-	const src = "[model]\nflavor = \"8B\"\nconverters = [%s]\n[training]\nsteps = 10\n[lr_scheduler]\nwarmup_steps = %s\n[float8]\nenable_fsdp_float8_all_gather = true\nprecompute_float8_dynamic_scale_for_fsdp = false\n[validation]\nenable = false\ndataset = \"c4_validation\"\nfreq = 500\nsteps = -1\n"
+	const src = "[model]\nflavor = \"8B\"\nconverters = [%s]\n[training]\nsteps = 10\nmixed_precision_param = \"bfloat16\"\n[lr_scheduler]\nwarmup_steps = %s\n[float8]\nenable_fsdp_float8_all_gather = true\nprecompute_float8_dynamic_scale_for_fsdp = false\n[validation]\nenable = false\ndataset = \"c4_validation\"\nfreq = 500\nsteps = -1\n"
 	for _, c := range []struct{ converters, warmup, precision, gather, want string }{
 		{"", "200", "bf16", "<nil>", "10"},
 		{`"float8"`, "5", "fp8", "true", "5"},

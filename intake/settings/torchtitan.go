@@ -244,6 +244,16 @@ func selective(r *reading, k key, _ *rule) outcome {
 	return unknown("ndc has recompute by operation, not of every n-th layer")
 }
 
+// mixed reads the type of what no converter quantises.
+func mixed(r *reading, k key, u *rule) outcome {
+	v, ok := u.Values[word(k.Node)]
+	if !ok {
+		return unknown("no value of " + u.Argument)
+	}
+	r.d.Default(u.Argument, v, r.at(k))
+	return outcome{to: u.Argument}
+}
+
 func converters(r *reading, k key, _ *rule) outcome {
 	list, _ := k.Value.([]tree.Node)
 	experts := false
