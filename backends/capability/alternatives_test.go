@@ -15,7 +15,7 @@ func TestAlternatives(t *testing.T) {
 	}{
 		{[]Feature{"training.batch_ramp"}, "Megatron-LM has it."},
 		{[]Feature{"training.optimizer=muon"}, "Megatron-LM has it from core_v0.16.0 on."},
-		{[]Feature{"training.fp8.recipe=rowwise"}, "TorchTitan 0.3.0 has it."},
+		{[]Feature{"training.fp8.recipe=rowwise"}, "TorchTitan has it."},
 		{[]Feature{"model.post_norms"}, `DeepSpeed has it for architecture "gemma2".`},
 		{[]Feature{"execution.moe_dispatcher=hybridep"}, "Megatron-LM from core_v0.16.0 on and TorchTitan 0.3.0 have it."},
 		{[]Feature{"constraints.layout.data_parallel_replicate"}, "Megatron-LM, TorchTitan and DeepSpeed up to 0.19.6 have it."},

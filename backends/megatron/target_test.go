@@ -309,7 +309,7 @@ func TestDiagnostics(t *testing.T) {
 		{"blocks on Ada", "core_v0.19.2", func(j *job.Job) {
 			j.Cluster.GPU.Name, j.Cluster.GPU.ComputeCapability, j.Training.Precision, j.Training.FP8.Recipe = "l40s", "8.9", "fp8", "blockwise"
 		}, UnsupportedPrecision, "The fp8 recipe blockwise needs compute capability 9.0 or newer; l40s has 8.9. Use tensorwise"},
-		{"rowwise scaling", "core_v0.19.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "rowwise" }, UnsupportedPrecision, "TorchTitan 0.3.0 has it"},
+		{"rowwise scaling", "core_v0.19.2", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "rowwise" }, UnsupportedPrecision, "TorchTitan has it"},
 		{"split beside a path for validation", "core_v0.19.2", func(j *job.Job) {
 			j.Training.Data = job.Data{Format: "megatron", Split: "90,9,1", Validation: &job.Validation{Path: "/v", Interval: 1, Steps: 1}}
 		}, UnsupportedData, "Remove split"},

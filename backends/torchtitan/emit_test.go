@@ -73,6 +73,11 @@ func goldenCases() []goldenCase {
 			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{BF16FirstLayers: 1, BF16LastLayers: 1}
 			j.Training.Data = job.Data{Mock: true, Format: "megatron"}
 		})
+		if version == "0.2.2" {
+			add("float8_rows", denseModel(), 2, layoutOf(func(l *plan.Layout) { l.TensorParallel, l.SequenceParallel, l.MicroBatches = 2, true, 4 }), func(j *job.Job) {
+				j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "rowwise"}
+			})
+		}
 		add("mxfp8", expertModel(), 2, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 }), func(j *job.Job) {
 			j.Training.Precision, j.Cluster.GPU.ComputeCapability = "mxfp8", "10.0"
 			j.Training.Data.Sources[0].Path = "${SCRATCH}/text_document"

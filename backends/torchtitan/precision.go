@@ -42,7 +42,7 @@ func (v *version) checkPrecision(j *job.Job, diags *diag.List) {
 	if r := t.FP8.Recipe; r != "" && t.Precision == "fp8" && !contains(p.recipes, r) {
 		refuse("fp8.recipe", fmt.Sprintf("TorchTitan %s has no fp8 recipe %s; it has %s: set fp8 { recipe = \"%[3]s\" }. %[4]s", v.name, r, strings.Join(p.recipes, ", "), capability.Alternatives(capability.Of("training.fp8.recipe", r))))
 	}
-	if t.FP8.ParameterGather && !p.gathers {
+	if t.FP8.ParameterGather && (!p.gathers || t.FP8.Recipe == rowwise) {
 		refuse("fp8.parameter_gather", "Gathering parameters in fp8 belongs to precision \"fp8\" with tensorwise scaling. "+capability.Alternatives("training.fp8.parameter_gather"))
 	}
 }

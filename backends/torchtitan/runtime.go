@@ -54,6 +54,7 @@ func own022(r *runtime.Runtime, f *family, j *job.Job) {
 	// models/*/infra/parallelize.py takes torchao's Float8ColwiseParallel for a converter
 	// named float8, which has been quantize.linear.float8 since September 2025 (#1763).
 	r.TensorParallel.GathersQuantised = false
+	r.LowPrecision.RowScaled = j.Training.FP8.Recipe == rowwise
 	r.TensorParallel.WholeEmbeddingGradient = true // DTensor has no rule for that of an embedding cut by rows
 }
 

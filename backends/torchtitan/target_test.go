@@ -275,6 +275,9 @@ func TestRefusals(t *testing.T) {
 		{"mxfp8 on Hopper", "both", func(j *job.Job) { j.Training.Precision = "mxfp8" }, UnsupportedPrecision, "capability 10"},
 		{"sinks in fp32", "0.3.0", func(j *job.Job) { j.Model, j.Training.Precision = sinkModel(), "fp32" }, UnsupportedPrecision, "results in bf16"},
 		{"tensorwise scaling", "0.3.0", func(j *job.Job) { j.Training.Precision, j.Training.FP8.Recipe = "fp8", "tensorwise" }, UnsupportedPrecision, `recipe = "rowwise"`},
+		{"gathers of rows", "0.2.2", func(j *job.Job) {
+			j.Training.Precision, j.Training.FP8 = "fp8", job.FP8{Recipe: "rowwise", ParameterGather: true}
+		}, UnsupportedPrecision, "tensorwise scaling"},
 		{"data cache", "both", func(j *job.Job) { j.Training.Data.CachePath = "/cache" }, UnsupportedData, "Megatron-LM and DeepSpeed have it"},
 		{"offload of the optimizer", "both", func(j *job.Job) { j.Execution.OffloadOptimizer = job.Some(true) }, UnsupportedExecution, "offload.parameters = true"},
 		{"offload of parameters", "both", func(j *job.Job) { j.Execution.OffloadParameters = job.Some(true) }, UnsupportedExecution, "offload.optimizer = true"},

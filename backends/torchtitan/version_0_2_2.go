@@ -43,7 +43,7 @@ func version022() *version {
 		asyncTensor: one(inParallel, "parallelism.enable_async_tensor_parallel", fromExecution, overlapsTensor),
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
-			{name: "fp8", capability: 8.9, recipes: []string{"tensorwise"}, gathers: true},
+			{name: "fp8", capability: 8.9, recipes: []string{"tensorwise", rowwise}, gathers: true},
 			{name: "mxfp8", capability: 10},
 		},
 	}
@@ -185,20 +185,28 @@ func recompute022(l *plan.Layout) []setting {
 	return []setting{{"activation_checkpoint.mode", "none", "plan: recompute"}}
 }
 
+// rowwise is the recipe of fp8 that cannot be gathered.
+const rowwise = "rowwise"
+
 // quantization022 are the converters of low precisions (torchao). Tensorwise
-// float8 is the framework's recipe without a name.
+// float8 is the framework's recipe without a name, beside one of which nothing is
+// gathered in 8 bits.
 func (b *build) quantization022() []setting {
 	skip := unquantizedNames(b.j, "output")
 	why := "head and routers stay in bf16, and the layers of spec: training.fp8"
 	switch b.j.Training.Precision {
 	case "fp8":
 		gather := b.j.Training.FP8.ParameterGather
-		return []setting{
+		s := []setting{
 			{"model.converters", []string{"quantize.linear.float8"}, "spec: training.precision"},
 			{"quantize.linear.float8.enable_fsdp_float8_all_gather", gather, "spec: training.fp8.parameter_gather"},
 			{"quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp", gather, "spec: training.fp8.parameter_gather"},
 			{"quantize.linear.float8.filter_fqns", skip, why},
 		}
+		if recipe := b.j.Training.FP8.Recipe; recipe == rowwise {
+			s = append(s, setting{"quantize.linear.float8.recipe_name", recipe, "spec: training.fp8.recipe"})
+		}
+		return s
 	case "mxfp8":
 		converters := []string{"quantize.linear.mx"}
 		s := []setting{{"quantize.linear.mx.recipe_name", "mxfp8_cublas", "spec: training.precision"},

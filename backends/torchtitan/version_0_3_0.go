@@ -53,7 +53,7 @@ func version030() *version {
 		maskOfPositions: "TorchTitan 0.3.0 derives the document mask from position ids that restart, so document_mask and reset_position_ids go together. Set both or none; 0.2.2 has the mask alone.",
 		precisions: []precision{
 			{name: "bf16"}, {name: "fp32"},
-			{name: "fp8", capability: 8.9, recipes: []string{"rowwise"}},
+			{name: "fp8", capability: 8.9, recipes: []string{rowwise}},
 			{name: "mxfp8", capability: 10}, {name: "nvfp4", capability: 10},
 		},
 	}
