@@ -81,7 +81,7 @@ func (v *version) execution() *execution.Table[written] {
 			{ID: RuleHierarchicalContext, Reason: "hierarchical context parallelism needs a context group that spans nodes and fills the part of each", Breaks: func(f *target.Facts) bool {
 				return f.Layout.ContextParallel > 1 && f.Exec.ContextParallelType == "hierarchical" && innerContext(f.Job, f.Layout) == 0
 			}},
-			{ID: RuleContextKernel, Reason: "sinks need ulysses, sliding windows ulysses or all_gather, latent attention ring or hierarchical; document masks exclude hierarchical", Breaks: breaksContextKernel},
+			{ID: RuleContextKernel, Reason: "sinks need ulysses, sliding windows ulysses or all_gather, latent attention ring or hierarchical", Breaks: breaksContextKernel},
 		},
 		Becomes: written{at: inContext, emit: (*arguments).context},
 	}, {

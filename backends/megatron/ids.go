@@ -73,6 +73,8 @@ const (
 	RuleContextHeads diag.ID = "megatron-context-heads"
 	// RuleHierarchicalContext: the context group has no two levels.
 	RuleHierarchicalContext diag.ID = "megatron-hierarchical-context"
+	// RuleContextMask: document masks beside context parallelism.
+	RuleContextMask diag.ID = "megatron-context-document-mask"
 	// RuleContextKernel: the attention kernel lacks the kind of context parallelism.
 	RuleContextKernel diag.ID = "megatron-context-kernel"
 	// RuleNoExperts: expert axes on a dense model.

@@ -62,6 +62,11 @@ var contextRules = []target.Rule{
 	{ID: RuleContextLength, Mesh: true, Reason: "sequence_length must be divisible by 2 x context_parallel", Breaks: func(f *target.Facts) bool {
 		return f.Layout.ContextParallel > 1 && f.Job.Model.SequenceLength%(2*f.Layout.ContextParallel) != 0
 	}},
+	// core/utils.py (get_batch_on_this_cp_rank, use_per_sequence_balancing) cuts the
+	// sequence, rope_utils.py and Transformer Engine take every document for cut.
+	{ID: RuleContextMask, Mesh: true, Reason: "document_mask excludes context_parallel: the release gives a rank parts of the whole sequence and computes as if they were parts of every document", Breaks: func(f *target.Facts) bool {
+		return f.Layout.ContextParallel > 1 && f.Job.Training.Data.DocumentMask
+	}},
 }
 
 // breaksContextKernel follows what Transformer Engine's attention implements
@@ -74,8 +79,7 @@ func breaksContextKernel(f *target.Facts) bool {
 	m, kind := &f.Job.Model, f.Exec.ContextParallelType
 	return m.Attention.Sinks && kind != "ulysses" ||
 		m.Attention.SlidingWindow.Size > 0 && kind != "ulysses" && kind != "all_gather" ||
-		m.Attention.MLA != nil && kind != "ring" && kind != "hierarchical" ||
-		f.Job.Training.Data.DocumentMask && kind == "hierarchical"
+		m.Attention.MLA != nil && kind != "ring" && kind != "hierarchical"
 }
 
 func breaksContextHeads(f *target.Facts) bool {

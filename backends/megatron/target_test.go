@@ -47,6 +47,7 @@ func TestRules(t *testing.T) {
 			j.Execution.ContextParallelType = job.Some("hierarchical")
 			l.ContextParallel = 4
 		}},
+		{RuleContextMask, "core_v0.19.2", func(j *job.Job, l *plan.Layout) { j.Training.Data.DocumentMask, l.ContextParallel = true, 2 }},
 		{RuleContextKernel, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 			j.Model = gptOSS()
 			j.Execution.ContextParallelType = job.Some("ring")

@@ -89,6 +89,9 @@ var megatronCases = []Case{
 			d.Layout.ContextParallel = 2
 			d.Job.Execution.ContextParallelType = job.Some("hierarchical")
 		}},
+	{Rule: "megatron-context-document-mask", Model: "dense", What: "document masks over 2 context ranks",
+		Why:  "of two documents of 8 tokens the first of two ranks gets tokens 0 to 3 of the first and 4 to 7 of the second, and turns them by positions 0, 1, 6, 7 of each; a document of odd length ends the run where rope is not fused",
+		Edit: func(d *Draft) { d.Layout.ContextParallel, d.Job.Training.Data.DocumentMask = 2, true }},
 	{Rule: "megatron-context-kernel", Model: "dense", What: "attention sinks with ring attention",
 		Why: kernel,
 		Edit: func(d *Draft) {
