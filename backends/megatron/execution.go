@@ -154,7 +154,7 @@ func (v *version) execution() *execution.Table[written] {
 		Option: "overlap_expert_parallel",
 		Offers: offersExperts,
 		Conflicts: []target.Rule{
-			{ID: RuleOverlapExpert, Reason: "overlap_expert_parallel needs expert_parallel, interleaving in a pipeline, alltoall or flex, 16-bit parameters, no recompute of whole layers or of moe, and at most one MTP layer", Breaks: breaksOverlapExpert},
+			{ID: RuleOverlapExpert, Reason: "overlap_expert_parallel needs expert_parallel, interleaving in a pipeline, alltoall or flex, 16-bit parameters, no recompute of whole layers or of moe, no document_mask, and at most one MTP layer", Breaks: breaksOverlapExpert},
 		},
 		Becomes: written{at: inParallel, emit: func(a *arguments) {
 			a.flag(planned("execution.overlap_expert_parallel"), "--overlap-moe-expert-parallel-comm", a.p.Execution.OverlapExpertParallel)

@@ -110,7 +110,7 @@ func names(what, module string) bool {
 // and megatron/training/arguments.py have it for the release.
 func (v *version) graphRules() []target.Rule {
 	return append([]target.Rule{
-		{ID: RuleCUDAGraphs, Reason: "cuda_graphs goes with offload.activations from core_v0.19.0 on, of attention and moe_router, graphs of layers or modules not with recompute that runs through them, document_mask, fp16, fp32, nor in a pipeline with batch_ramp, and a whole step not with batch_ramp, nor before core_v0.18.0 with expert_parallel", Breaks: v.breaksGraphs},
+		{ID: RuleCUDAGraphs, Reason: "cuda_graphs goes with offload.activations from core_v0.19.0 on, of attention and moe_router, and not with document_mask, graphs of layers or modules not with recompute that runs through them, fp16, fp32, nor in a pipeline with batch_ramp, and a whole step not with batch_ramp, nor before core_v0.18.0 with expert_parallel", Breaks: v.breaksGraphs},
 		{ID: RuleGraphModules, Reason: "this release cannot capture these modules of this model: see cuda_graphs in the reference", Breaks: v.breaksGraphModules},
 	}, v.staticRules()...)
 }
@@ -121,6 +121,11 @@ func (v *version) breaksGraphs(f *target.Facts) bool {
 		return false
 	}
 	if x.OffloadActivations && !v.offloadsBesideGraphs(x) {
+		return true
+	}
+	// module.py takes tensors alone, and where documents end is none; of a whole step
+	// forward_step asks the GPU for the longest document.
+	if f.Job.Training.Data.DocumentMask {
 		return true
 	}
 	if x.CUDAGraphs == "full" {
@@ -136,9 +141,6 @@ func (v *version) breaksGraphs(f *target.Facts) bool {
 		}
 		return l.Recompute != plan.RecomputeNone && !v.atLeast(16, 0) ||
 			l.Recompute == plan.RecomputeSelective && v.breaksGraphRecompute(m, x, l.RecomputeModules)
-	}
-	if f.Job.Training.Data.DocumentMask { // module.py takes tensors alone, and where documents end is none
-		return true
 	}
 	if p := f.Job.Training.Precision; p == "fp16" || p == "fp32" { // get_layer_static_inputs makes inputs in bf16
 		return true

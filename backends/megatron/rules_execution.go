@@ -58,14 +58,15 @@ func breaksOverlapOptimizer(f *target.Facts) bool {
 }
 
 // breaksOverlapExpert follows the assertions on
-// overlap_moe_expert_parallel_comm in transformer_config.py.
+// overlap_moe_expert_parallel_comm in transformer_config.py. Its plan of a chunk is made
+// without where documents end (forward_step of pretrain_gpt.py).
 func breaksOverlapExpert(f *target.Facts) bool {
 	if !f.Exec.OverlapExpertParallel {
 		return false
 	}
 	l, m := f.Layout, &f.Job.Model
 	return l.ExpertParallel == 1 || l.PipelineParallel > 1 && !interleaved(l) ||
-		f.Exec.MoEDispatcher == "allgather" || f.Job.Training.Precision == "fp32" ||
+		f.Exec.MoEDispatcher == "allgather" || f.Job.Training.Precision == "fp32" || f.Job.Training.Data.DocumentMask ||
 		l.Recompute == plan.RecomputeFull || l.RecomputeModules.Has(plan.ModuleMoE) ||
 		m.MTP.Layers > 1 || m.MTP.Layers == 1 && l.PipelineParallel == 1
 }

@@ -128,6 +128,10 @@ func TestRules(t *testing.T) {
 			j.Model, j.Execution.OverlapExpertParallel = mixtral(), job.Some(true)
 			l.ExpertParallel, l.PipelineParallel = 8, 2
 		}},
+		{RuleOverlapExpert, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Model, j.Execution.OverlapExpertParallel, j.Training.Data.DocumentMask = mixtral(), job.Some(true), true
+			l.ExpertParallel = 8
+		}},
 		{RuleOptimizerOffload, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OffloadOptimizer = job.Some(true)
 			l.ZeroStage = 0
@@ -161,6 +165,9 @@ func TestRules(t *testing.T) {
 		}},
 		{RuleCUDAGraphs, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.CUDAGraphs, j.Training.Data.DocumentMask = job.Some("layer"), true
+		}},
+		{RuleCUDAGraphs, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Execution.CUDAGraphs, j.Training.Data.DocumentMask = job.Some("full"), true
 		}},
 		{RuleCUDAGraphs, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.CUDAGraphs, j.Training.Precision = job.Some("layer"), "fp16"
