@@ -166,6 +166,10 @@ func interleaved(l *plan.Layout) bool { return l.VirtualPipeline > 1 }
 // pipelineRules: schedules.py groups micro-batches by the pipeline size, so
 // that interleaving needs a multiple of it.
 var pipelineRules = []target.Rule{
+	// core/utils.py (flatten_batch_for_packed_sequences); schedules.py (get_tensor_shapes).
+	{ID: RulePipelineMask, Reason: "document_mask in a pipeline needs micro_batch_size = 1: a stage sends the sequences of a micro-batch as one, and the next receives them side by side", Breaks: func(f *target.Facts) bool {
+		return f.Job.Training.Data.DocumentMask && f.Layout.PipelineParallel > 1 && f.Layout.MicroBatchSize > 1
+	}},
 	{ID: RuleVirtualPipeline, Reason: "interleaved_1f1b needs several chunks per rank and a pipeline; one chunk goes with 1f1b", Breaks: func(f *target.Facts) bool {
 		l := f.Layout
 		if interleaved(l) {

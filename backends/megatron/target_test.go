@@ -132,6 +132,10 @@ func TestRules(t *testing.T) {
 			j.Model, j.Execution.OverlapExpertParallel, j.Training.Data.DocumentMask = mixtral(), job.Some(true), true
 			l.ExpertParallel = 8
 		}},
+		{RulePipelineMask, "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+			j.Training.Data.DocumentMask, l.PipelineParallel, l.MicroBatchSize = true, 2, 2
+			l.DataParallelShard /= 2
+		}},
 		{RuleOptimizerOffload, "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
 			j.Execution.OffloadOptimizer = job.Some(true)
 			l.ZeroStage = 0

@@ -92,6 +92,11 @@ var megatronCases = []Case{
 	{Rule: "megatron-context-document-mask", Model: "dense", What: "document masks over 2 context ranks",
 		Why:  "of two documents of 8 tokens the first of two ranks gets tokens 0 to 3 of the first and 4 to 7 of the second, and turns them by positions 0, 1, 6, 7 of each; a document of odd length ends the run where rope is not fused",
 		Edit: func(d *Draft) { d.Layout.ContextParallel, d.Job.Training.Data.DocumentMask = 2, true }},
+	{Rule: "megatron-pipeline-document-mask", Model: "dense", What: "document masks in a pipeline with micro_batch_size = 2",
+		Why: "of two sequences of 16 tokens a stage sends 32 × 1, and the next receives 16 × 2 (schedules.py), which no kernel of packed sequences takes",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel, d.Layout.MicroBatchSize, d.Job.Training.Data.DocumentMask = 2, 2, true
+		}},
 	{Rule: "megatron-context-kernel", Model: "dense", What: "attention sinks with ring attention",
 		Why: kernel,
 		Edit: func(d *Draft) {
