@@ -21,6 +21,9 @@ type version struct {
 	// torch is the release in the oldest container image that the version's
 	// docker/.ngc_version files name; it decides the allocator variable.
 	torch string
+	// engine is the minor release of Transformer Engine 2 that the version's
+	// pyproject.toml and uv.lock name.
+	engine int
 	// python is the oldest CPython that the version's metadata accepts.
 	python string
 
@@ -31,18 +34,18 @@ type version struct {
 // the table of its .0, except 0.17.1, which added options: the tables were
 // dumped from every tag and compared.
 var versions = load([]version{
-	{name: "core_v0.15.0", minor: 15, patch: 0, torch: "2.7", python: "3.10"},
-	{name: "core_v0.15.1", minor: 15, patch: 1, torch: "2.7", python: "3.10", table: "core_v0.15.0"},
-	{name: "core_v0.15.2", minor: 15, patch: 2, torch: "2.7", python: "3.10", table: "core_v0.15.0"},
-	{name: "core_v0.15.3", minor: 15, patch: 3, torch: "2.7", python: "3.10", table: "core_v0.15.0"},
-	{name: "core_v0.16.0", minor: 16, patch: 0, torch: "2.9", python: "3.10"},
-	{name: "core_v0.16.1", minor: 16, patch: 1, torch: "2.9", python: "3.10", table: "core_v0.16.0"},
-	{name: "core_v0.17.0", minor: 17, patch: 0, torch: "2.9", python: "3.12"},
-	{name: "core_v0.17.1", minor: 17, patch: 1, torch: "2.9", python: "3.12"},
-	{name: "core_v0.18.0", minor: 18, patch: 0, torch: "2.9", python: "3.12"},
-	{name: "core_v0.18.2", minor: 18, patch: 2, torch: "2.9", python: "3.12", table: "core_v0.18.0"},
-	{name: "core_v0.19.0", minor: 19, patch: 0, torch: "2.9", python: "3.12"},
-	{name: "core_v0.19.2", minor: 19, patch: 2, torch: "2.9", python: "3.12", table: "core_v0.19.0"},
+	{name: "core_v0.15.0", minor: 15, patch: 0, torch: "2.7", engine: 9, python: "3.10"},
+	{name: "core_v0.15.1", minor: 15, patch: 1, torch: "2.7", engine: 9, python: "3.10", table: "core_v0.15.0"},
+	{name: "core_v0.15.2", minor: 15, patch: 2, torch: "2.7", engine: 9, python: "3.10", table: "core_v0.15.0"},
+	{name: "core_v0.15.3", minor: 15, patch: 3, torch: "2.7", engine: 9, python: "3.10", table: "core_v0.15.0"},
+	{name: "core_v0.16.0", minor: 16, patch: 0, torch: "2.9", engine: 12, python: "3.10"},
+	{name: "core_v0.16.1", minor: 16, patch: 1, torch: "2.9", engine: 12, python: "3.10", table: "core_v0.16.0"},
+	{name: "core_v0.17.0", minor: 17, patch: 0, torch: "2.9", engine: 14, python: "3.12"},
+	{name: "core_v0.17.1", minor: 17, patch: 1, torch: "2.9", engine: 14, python: "3.12"},
+	{name: "core_v0.18.0", minor: 18, patch: 0, torch: "2.9", engine: 16, python: "3.12"},
+	{name: "core_v0.18.2", minor: 18, patch: 2, torch: "2.9", engine: 16, python: "3.12", table: "core_v0.18.0"},
+	{name: "core_v0.19.0", minor: 19, patch: 0, torch: "2.9", engine: 17, python: "3.12"},
+	{name: "core_v0.19.2", minor: 19, patch: 2, torch: "2.9", engine: 17, python: "3.12", table: "core_v0.19.0"},
 })
 
 func load(list []version) []version {

@@ -142,7 +142,7 @@ func (m *Model) optimizer(e *evaluation, h *holding, n shards, s *state) {
 
 // precisionAware applies what the fused Adam does when its moments are
 // kept below fp32: the master parameter is the 16 bits that the bf16
-// parameter lacks, and the step makes fp32 copies of both moments, dense and
+// parameter lacks, and the step may make fp32 copies of both moments, dense and
 // expert parameters one after the other.
 func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 	if stateBytes(e.x) == 4 || e.x.OffloadOptimizer || m.element != 2 {
@@ -156,7 +156,9 @@ func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 		}
 		s.resident[lineMaster] -= n.of(2, whole)
 	}
-	s.step.step += 8 * max(h.elements.Dense/n.dense, h.elements.Expert/n.expert)
+	if e.x.OptimizerStateDType != "bf16" || m.runtime.LowPrecision.CopiesMoments {
+		s.step.step += 8 * max(h.elements.Dense/n.dense, h.elements.Expert/n.expert)
+	}
 }
 
 // momentBytes is the optimizer state per element beside the parameter: two

@@ -159,6 +159,26 @@ func TestStepCopies(t *testing.T) {
 	}
 }
 
+// TestMomentCopies: what the step of an optimizer with small moments makes of the 0.5
+// billion dense and 0.5 billion expert elements of a rank, in GB: fp32 copies of both
+// moments of one kind at a time, of those in bf16 where the engine says so.
+func TestMomentCopies(t *testing.T) {
+	copies := runtimes.Whole()
+	copies.LowPrecision.CopiesMoments = true
+	for _, c := range []struct {
+		runtime runtime.Runtime
+		moments string
+		want    float64
+	}{
+		{runtimes.Whole(), "bf16", 0}, {copies, "bf16", 4}, {runtimes.Whole(), "fp8", 4}, {copies, "fp8", 4}, {copies, "fp32", 0},
+	} {
+		s := stateOf(c.runtime, "bf16", &plan.Layout{ZeroStage: 1}, &plan.Execution{GradientDType: "fp32", OptimizerStateDType: c.moments}, nil)
+		if got := float64(s.step.step) / 1e9; got != c.want {
+			t.Errorf("moments in %s, copied %t: %.3f GB, want %.3f", c.moments, c.runtime.LowPrecision.CopiesMoments, got, c.want)
+		}
+	}
+}
+
 // TestShardBuffers: what stays is not there a second time while blocks run backward.
 func TestShardBuffers(t *testing.T) {
 	x := plan.Execution{GradientDType: "fp32", OptimizerStateDType: "fp32", FullySharded: true, ShardBuffers: "dynamic"}

@@ -289,6 +289,9 @@ type LossKernel struct {
 type LowPrecision struct {
 	// RowScaled says that precision fp8 scales by rows instead of whole tensors.
 	RowScaled bool
+	// CopiesMoments says that an optimizer step copies states in bf16 to fp32, as it
+	// does with those in 8 bits or fp16 anyway.
+	CopiesMoments bool
 	// Attention says that attention computes in the job's 8-bit type, too.
 	Attention bool
 	// ReleasesBehind counts the releases from this one to the newest of which steps
