@@ -144,7 +144,7 @@ func TestSimuMax(t *testing.T) {
 			rank := r.Measured.ByRank[strconv.Itoa(s*8/l.PipelineParallel)]
 			off := float64(st.AllocatedBytes)/mib - rank
 			fmt.Fprintf(&table, "   stage %d %+6.0f MiB", s, off)
-			if math.Abs(off/rank) > 0.009 {
+			if math.Abs(off/rank) > 0.003 {
 				t.Errorf("%s: stage %d is off by %+.2f %%", r.ID, s, 100*off/rank)
 			}
 		}
@@ -159,7 +159,7 @@ func TestSimuMax(t *testing.T) {
 			}
 		}
 	}
-	report(t, table.String(), errors, 0.002, 0.009)
+	report(t, table.String(), errors, 0.001, 0.002)
 	report(t, "reserved\n", reserved, 0.015, 0.05)
 }
 

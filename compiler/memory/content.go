@@ -39,7 +39,8 @@ type content struct {
 	backward   int64          // its gradients of activations
 	sent       int64          // gradient of activations on its way to the stage before
 	transfer   int64          // offloaded tensors of one layer, the largest
-	scratch    int64          // scratch gradients of weights
+	scratch    int64          // scratch gradients of weights that stay
+	endScratch int64          // that of the output head
 	receive    int64          // buffers that a pipeline stage receives into, for the whole step
 	looseLayer int64          // what the largest layer has of a chunk's loose gradients
 	unsaved    bool           // block recompute leaves layers at the end of a chunk that run backward first
@@ -65,15 +66,19 @@ func (m *Model) content(e *evaluation, rank *stageRank, c *content, ledgers bool
 		c.blocks += n * y.blocks
 		c.receive += int64(n) * y.receive
 	}
-	var attention int64
+	var scratch, attention int64
 	for k := range e.terms.kinds {
 		if c.present[k] {
+			y := &e.terms.layers[k]
 			m.running(e, c, k)
-			c.scratch += e.terms.layers[k].gradients
-			attention = max(attention, e.terms.layers[k].attention)
+			c.weight = max(c.weight, y.weight)
+			scratch += y.gradients
+			attention = max(attention, y.attention)
 		}
 	}
-	c.scratch += attention
+	if m.runtime.Accumulates(e.x) {
+		c.scratch = scratch + attention + c.endScratch
+	}
 }
 
 // fill adds a chunk: its layers, the ends of the pipeline that it holds, and
@@ -110,7 +115,7 @@ func (m *Model) fill(e *evaluation, number, class int, c *content) {
 	}
 	if last {
 		c.ends = class
-		m.end(c, y, t)
+		m.end(e, c, y)
 	}
 }
 
@@ -159,8 +164,12 @@ func (m *Model) begin(e *evaluation, c *content, y *chunk) {
 
 // end adds final norm and output head. A rank that does not hold the embedding
 // has a copy of it for a tied head or for MTP layers.
-func (m *Model) end(c *content, y *chunk, t *terms) {
+func (m *Model) end(e *evaluation, c *content, y *chunk) {
+	t := e.terms
 	c.head = t.finalNorm + t.word
+	if m.runtime.Layers.AccumulatesWeightGradients {
+		c.endScratch = t.word * m.element
+	}
 	y.owed += t.head.kept + t.head.output + 2*t.layers[0].input
 	y.elements.Dense += t.finalNorm
 	tied := m.arch.Model.TiedEmbeddings

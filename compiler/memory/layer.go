@@ -33,6 +33,7 @@ type layer struct {
 	matrices  program.Elements // weights of the linear layers that low precision and matrix optimizers treat
 	gradients int64            // bytes of one scratch gradient per distinct shape, of the MLP
 	attention int64            // the same, of the attention
+	weight    int64            // elements of the largest weight
 }
 
 // blockBytes is what the tensors of one block take.

@@ -13,6 +13,7 @@ type holding struct {
 	block     int64            // elements of the largest block, experts included
 	worst     program.Elements // the same, apart
 	blocks    int              // blocks on the stage
+	weight    int64            // elements of the largest weight of a block
 	head      int64            // elements of the final norm and output head
 	embedding int64            // elements of the input embedding
 	whole     int64            // elements by which the gradient of the input embedding exceeds its parameter
@@ -245,6 +246,8 @@ func (m *Model) blocks(e *evaluation, h *holding, s *state) {
 		s.loss.gathered += h.head * m.element
 	}
 	m.liveBlocks(e, h, s)
+	s.loss.reduce += h.head * m.element // a weight's gradient as its GEMM makes it
+	s.backward.reduce += h.weight * m.element
 	s.resident[lineParameters] += parameters.of(compute, h.elements)
 	s.resident[lineGradients] += gradients.of(gradient, h.elements)
 	m.optimizer(e, h, n, s)

@@ -179,6 +179,34 @@ func TestMomentCopies(t *testing.T) {
 	}
 }
 
+// TestScratch: gradients of weights that GEMMs add to others leave one buffer for each
+// distinct shape, the output head's included; where no whole gradient exists to add to,
+// one weight's is there while its GEMM runs.
+func TestScratch(t *testing.T) {
+	j := gpt(2048, 16, 1024)
+	m := New(j, targetOf(runtimes.Whole()))
+	l := plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+		DataParallelReplicate: 1, DataParallelShard: 8, ZeroStage: 3, MicroBatchSize: 1, MicroBatches: 1}
+	const square, word, norm = 2048 * 2048, 51200 * 2048, 2 * 2048
+	for sharded, want := range map[bool]struct{ stays, loss, layer int64 }{
+		false: {2 * (3*square + square + 2*4*square + word), 0, 0},
+		true:  {0, 2 * (norm + word), 2 * 4 * square},
+	} {
+		x := plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1, FullySharded: sharded}
+		e := m.evaluate(&l, &x)
+		var a account
+		rank := m.rank(0)
+		m.open(&e, &rank, &a, false)
+		whole := int64(0)
+		if sharded { // buffers of two layers
+			whole = 2 * 4 * a.content.block
+		}
+		if s := &a.state; s.resident[lineWeightGradients] != want.stays || s.loss.reduce != want.loss || s.backward.reduce-whole != want.layer {
+			t.Errorf("fully sharded %t: %d bytes stay, %d during the loss, %d while a layer runs, want %+v", sharded, s.resident[lineWeightGradients], s.loss.reduce, s.backward.reduce-whole, want)
+		}
+	}
+}
+
 // TestShardBuffers: what stays is not there a second time while blocks run backward.
 func TestShardBuffers(t *testing.T) {
 	x := plan.Execution{GradientDType: "fp32", OptimizerStateDType: "fp32", FullySharded: true, ShardBuffers: "dynamic"}

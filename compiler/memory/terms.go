@@ -91,11 +91,10 @@ func (m *Model) weights(l *layer, kind int, s *shape) {
 		} else {
 			l.matrices.Dense += n
 		}
-		switch {
-		case !m.runtime.Layers.AccumulatesWeightGradients:
-		case o.Component == program.Attention || o.Component == program.Mixer:
+		l.weight = max(l.weight, n)
+		if o.Component == program.Attention || o.Component == program.Mixer {
 			l.attention += n * m.element
-		default:
+		} else {
 			l.gradients += n * m.element
 		}
 	})

@@ -142,9 +142,6 @@ func (b *builder) output(vocabulary int, l *logits) {
 	if b.s.SequenceParallel && b.s.TensorParallel > 1 && !b.a.Layers.KeepsGathered {
 		o.Backward += 2 * b.whole() // the gathered input, and its gradient before it is scattered
 	}
-	if b.a.Layers.AccumulatesWeightGradients {
-		o.Backward += int64(rows*b.m.HiddenSize) * b.a.Types.Compute // one scratch gradient of the weight
-	}
 	b.add(o)
 }
 

@@ -90,6 +90,12 @@ func (r *Runtime) ShardingOf(x *plan.Execution) *Sharding {
 	return &r.Sharding
 }
 
+// Accumulates reports whether GEMMs of weight gradients add to those that are reduced.
+// What is sharded layer by layer has no whole buffer for them to add to.
+func (r *Runtime) Accumulates(x *plan.Execution) bool {
+	return r.Layers.AccumulatesWeightGradients && !x.FullySharded
+}
+
 // Buckets are sizes of communication buffers in elements. What is emitted and
 // what is predicted must agree, so the backend states them once, here; zero
 // where the engine has none.
