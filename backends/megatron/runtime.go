@@ -33,7 +33,8 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		Experts:   runtime.Experts{GroupedStreams: true, HoldsRows: true, FusedMLP: fusesExperts(j), Static: v.staticExperts(j)},
 		Loss:      runtime.Loss{Fused: loss, Unfused: loss},
 		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor), Attention: lowPrecisionAttention(j),
-			CopiesMoments: v.engine < 13}, // transformer_engine/pytorch/optimizers/fused_adam.py, fuse_unscale, from 2.13 on
+			CopiesMoments: v.engine < 13, // transformer_engine/pytorch/optimizers/fused_adam.py, fuse_unscale, from 2.13 on
+			WholeMasters:  scalesAnew(j)},
 		// megatron/core/transformer/transformer_layer.py, get_layer_static_inputs; moe/token_dispatcher.py, dispatch_preprocess
 		Graphs:      runtime.Graphs{Masks: true, SendsCopies: true},
 		Calibration: runtime.Calibration{Time: "megatron", Memory: "megatron"},
@@ -57,6 +58,13 @@ func fusesExperts(j *job.Job) bool {
 	asked := slices.ContainsFunc(occurrences(j.Backend.ExtraArgs), func(o occurrence) bool { return o.name == opFuser })
 	return asked && j.Model.MoE != nil && gpuMajor(&j.Cluster.GPU) == 10 && (j.Training.Precision == "mxfp8" || j.Training.Precision == "nvfp4") &&
 		variable(j, fusedKernel) == "1"
+}
+
+// scalesAnew reports whether 8 bits are scaled by what they are at the moment. Then
+// Megatron keeps the masters of a precision-aware optimizer itself
+// (megatron/core/optimizer/optimizer_config.py, use_precision_aware_optimizer_no_fp8_or_ds_fp8).
+func scalesAnew(j *job.Job) bool {
+	return j.Training.Precision == "mxfp8" || j.Training.Precision == "fp8" && j.Training.FP8.Recipe != "delayed"
 }
 
 // lowPrecisionAttention reports whether attention computes in the 8 bits of the

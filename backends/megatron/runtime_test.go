@@ -21,3 +21,19 @@ func TestEngines(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeMasters: masters are Megatron's own where the recipe in 8 bits is another
+// than delayed scaling.
+func TestWholeMasters(t *testing.T) {
+	v, _ := find("core_v0.19.2")
+	for _, c := range []struct {
+		precision, recipe string
+		want              bool
+	}{{"bf16", "", false}, {"fp8", "delayed", false}, {"fp8", "", true}, {"fp8", "blockwise", true}, {"mxfp8", "", true}, {"nvfp4", "", false}} {
+		j := &job.Job{}
+		j.Training.Precision, j.Training.FP8.Recipe = c.precision, c.recipe
+		if got := v.runtime(j).LowPrecision.WholeMasters; got != c.want {
+			t.Errorf("%s %s: whole masters %t", c.precision, c.recipe, got)
+		}
+	}
+}

@@ -149,7 +149,12 @@ func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 	if stateBytes(e.x) == 4 || e.x.OffloadOptimizer || m.element != 2 {
 		return
 	}
-	if m.job.Training.Precision != "fp16" {
+	switch {
+	case m.runtime.LowPrecision.WholeMasters:
+		if gradientBytes(e.x) < 4 {
+			s.step.step += n.of(4, h.elements)
+		}
+	case m.job.Training.Precision != "fp16":
 		whole := h.elements
 		if m.precision.gathers(&m.job.Training) { // 8-bit parameters have no such bits
 			whole.Dense -= h.matrices.Dense

@@ -179,6 +179,24 @@ func TestMomentCopies(t *testing.T) {
 	}
 }
 
+// TestWholeMasters: an engine that keeps the masters of an optimizer with small moments
+// itself has 4 bytes of each of a rank's billion elements instead of 2, and copies their
+// bf16 gradients to fp32 for the step.
+func TestWholeMasters(t *testing.T) {
+	own := runtimes.Whole()
+	own.LowPrecision.WholeMasters = true
+	for _, c := range []struct {
+		runtime      runtime.Runtime
+		gradients    string
+		master, step float64
+	}{{runtimes.Whole(), "bf16", 2, 0}, {own, "bf16", 4, 4}, {own, "fp32", 4, 0}} {
+		s := stateOf(c.runtime, "mxfp8", &plan.Layout{ZeroStage: 1}, &plan.Execution{GradientDType: c.gradients, OptimizerStateDType: "bf16"}, nil)
+		if master, step := float64(s.resident[lineMaster])/1e9, float64(s.step.step)/1e9; master != c.master || step != c.step {
+			t.Errorf("whole %t, %s: masters %.3f GB, in the step %.3f, want %+v", c.runtime.LowPrecision.WholeMasters, c.gradients, master, step, c)
+		}
+	}
+}
+
 // TestScratch: gradients of weights that GEMMs add to others leave one buffer for each
 // distinct shape, the output head's included; where no whole gradient exists to add to,
 // one weight's is there while its GEMM runs.

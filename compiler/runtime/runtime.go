@@ -292,6 +292,10 @@ type LowPrecision struct {
 	// CopiesMoments says that an optimizer step copies states in bf16 to fp32, as it
 	// does with those in 8 bits or fp16 anyway.
 	CopiesMoments bool
+	// WholeMasters says that an optimizer with small states keeps its parameters whole
+	// in fp32, and reads gradients in fp32, where others keep of a parameter what its
+	// stored type lacks and read gradients as they are.
+	WholeMasters bool
 	// Attention says that attention computes in the job's 8-bit type, too.
 	Attention bool
 	// ReleasesBehind counts the releases from this one to the newest of which steps
