@@ -64,7 +64,7 @@ func (m *Model) staging(e *evaluation, s *state) int64 {
 		n /= int64(e.l.DataParallel() * e.l.ContextParallel)
 	}
 	if c.SaveOptimizer {
-		n += s.resident[lineMaster] + s.resident[lineMoments] + s.host
+		n += s.resident[lineMaster] + max(s.resident[lineMoments], s.saved) + s.host
 	}
 	return n
 }

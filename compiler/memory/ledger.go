@@ -56,7 +56,7 @@ var lineNames = [numLines]struct{ id, name string }{
 	lineBackward:        {"backward_transients", "activation gradients of the running layer"},
 	lineHead:            {"logits_and_loss", "logits, loss and output head"},
 	lineWeightGradients: {"weight_gradient_buffers", "cached weight-gradient buffers"},
-	lineStep:            {"optimizer_temporaries", "temporaries of the optimizer step"},
+	lineStep:            {"optimizer_temporaries", "temporaries of the optimizer step or of a save"},
 	lineWorkspaces:      {"workspaces", "workspaces and tables"},
 }
 

@@ -49,7 +49,8 @@ type state struct {
 	next      transient // the same for the second block, while the first is reduced; empty where nothing is
 	later     transient // the same for its last block
 	embedding transient // while the gradient of the input embedding is made
-	step      transient // during the optimizer step
+	step      transient // during the optimizer step, or during a save if that is worse
+	saved     int64     // moments in fp32 that a save makes of smaller ones
 	host      int64     // bytes per rank in host memory
 }
 
@@ -144,7 +145,8 @@ func (m *Model) optimizer(e *evaluation, h *holding, n shards, s *state) {
 // precisionAware applies what the fused Adam does when its moments are
 // kept below fp32: the master parameter is the 16 bits that the bf16
 // parameter lacks, and the step may make fp32 copies of both moments, dense and
-// expert parameters one after the other.
+// expert parameters one after the other. A save makes them of all at once, and
+// writes them.
 func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 	if stateBytes(e.x) == 4 || e.x.OffloadOptimizer || m.element != 2 {
 		return
@@ -164,6 +166,10 @@ func (m *Model) precisionAware(e *evaluation, h *holding, n shards, s *state) {
 	}
 	if e.x.OptimizerStateDType != "bf16" || m.runtime.LowPrecision.CopiesMoments {
 		s.step.step += 8 * max(h.elements.Dense/n.dense, h.elements.Expert/n.expert)
+	}
+	if c := &m.job.Training.Checkpoint; c.Path != "" && c.SaveOptimizer && !m.runtime.LowPrecision.WholeMasters {
+		s.saved = n.of(8, h.elements)
+		s.step.step = max(s.step.step, s.saved)
 	}
 }
 

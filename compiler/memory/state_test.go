@@ -179,6 +179,47 @@ func TestMomentCopies(t *testing.T) {
 	}
 }
 
+// TestSaves: a save of an optimizer with small moments makes fp32 copies of all of them
+// at once, 8 GB of the billion elements of a rank, whether the step copies them or not,
+// and an asynchronous one stages them in host memory beside remainders and parameters:
+// 8 + 2 + 20/16 GB.
+func TestSaves(t *testing.T) {
+	saves := func(j *job.Job) {
+		j.Training.Checkpoint = job.Checkpoint{Path: "/checkpoints", SaveOptimizer: true, Async: true}
+	}
+	weights := func(j *job.Job) { j.Training.Checkpoint.Path = "/checkpoints" }
+	copies, own := runtimes.Whole(), runtimes.Whole()
+	copies.LowPrecision.CopiesMoments, own.LowPrecision.WholeMasters = true, true
+	for _, c := range []struct {
+		name    string
+		runtime runtime.Runtime
+		moments string
+		change  func(*job.Job)
+		want    float64
+	}{
+		{"no save", runtimes.Whole(), "bf16", nil, 0},
+		{"weights alone", runtimes.Whole(), "bf16", weights, 0},
+		{"everything", runtimes.Whole(), "bf16", saves, 8},
+		{"everything, with copies in the step", copies, "bf16", saves, 8},
+		{"fp32 moments", runtimes.Whole(), "fp32", saves, 0},
+		{"masters of its own", own, "bf16", saves, 0},
+	} {
+		s := stateOf(c.runtime, "bf16", &plan.Layout{ZeroStage: 1}, &plan.Execution{GradientDType: "fp32", OptimizerStateDType: c.moments}, c.change)
+		if got := float64(s.step.step) / 1e9; got != c.want {
+			t.Errorf("%s: %.3f GB, want %.3f", c.name, got, c.want)
+		}
+	}
+	j := gpt(2048, 16, 1024)
+	saves(j)
+	m := New(j, targetOf(runtimes.Whole()))
+	x := &plan.Execution{GradientDType: "fp32", OptimizerStateDType: "bf16"}
+	l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, DataParallelShard: 16, DataParallelReplicate: 1, PipelineParallel: 1, ZeroStage: 1}
+	s := stateOf(runtimes.Whole(), "bf16", &plan.Layout{ZeroStage: 1}, x, saves)
+	if got := float64(m.staging(&evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x)}, &s)) / 1e9; got != 8+2+20.0/16 {
+		t.Errorf("staged: %.3f GB", got)
+	}
+}
+
 // TestWholeMasters: an engine that keeps the masters of an optimizer with small moments
 // itself has 4 bytes of each of a rank's billion elements instead of 2, and copies their
 // bf16 gradients to fp32 for the step.
