@@ -30,7 +30,7 @@ func (v *version) runtime(j *job.Job) runtime.Runtime {
 		Buckets: runtime.Buckets{Unhidden: 40e6, UnhiddenPerRank: 1e6}, // megatron/core/distributed/distributed_data_parallel.py, bucket_size
 		// transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py, AttnFuncWithCPAndKVAllGather, up to 2.14
 		Attention: runtime.Attention{Flash: flashAttention, Fused: "fused", CopiesOutput: v.engine < 15},
-		Experts:   runtime.Experts{GroupedStreams: true, HoldsRows: true, FusedMLP: fusesExperts(j), Static: v.staticExperts(j)},
+		Experts:   runtime.Experts{GroupedStreams: true, HoldsRows: true, ChunkedExchange: true, FusedMLP: fusesExperts(j), Static: v.staticExperts(j)},
 		Loss:      runtime.Loss{Fused: loss, Unfused: loss},
 		LowPrecision: runtime.LowPrecision{ReleasesBehind: ReleasesBehind(v.minor), Attention: lowPrecisionAttention(j),
 			CopiesMoments: v.engine < 13, // transformer_engine/pytorch/optimizers/fused_adam.py, fuse_unscale, from 2.13 on

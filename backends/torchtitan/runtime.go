@@ -44,6 +44,7 @@ func (v *version) runtime(f *family, j *job.Job) runtime.Runtime {
 
 // own022 is what is particular to TorchTitan 0.2.2.
 func own022(r *runtime.Runtime, f *family, j *job.Job) {
+	r.Experts.ChunkedExchange = true // distributed/deepep/deepep.py, get_buffer; 0.3.0 has the second version's
 	if !flexes022(f, j) {
 		r.Attention.Flash = backends.SDPA(j)
 	}

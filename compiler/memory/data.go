@@ -12,11 +12,30 @@ var precisionData string
 //go:embed data/overheads.jsonl
 var overheadData string
 
+//go:embed data/deepep.jsonl
+var deepEPData string
+
 // precisions by name, and by name/recipe.
 var precisions = readPrecisions()
 
 // overheads by kind, each with its source in the data file.
 var overheads = readOverheads()
+
+// deepEPs are DeepEP's buffers by the number of ranks.
+var deepEPs = readDeepEPs()
+
+func readDeepEPs() map[int64]deepEP {
+	out := map[int64]deepEP{}
+	for _, row := range facts.Lines[struct {
+		Ranks   int64  `json:"ranks"`
+		NVLink  int64  `json:"nvlink"`
+		Network int64  `json:"network"`
+		Source  string `json:"source"`
+	}]("memory: deepep.jsonl", deepEPData) {
+		out[row.Ranks] = deepEP{row.NVLink, row.Network}
+	}
+	return out
+}
 
 func readPrecisions() map[string]precision {
 	out := map[string]precision{}

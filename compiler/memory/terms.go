@@ -34,14 +34,16 @@ type evaluation struct {
 	terms    *terms
 	shards   shards
 
-	communicators float64 // bytes
+	communicators float64 // bytes, buffers of dispatchers included
 	enough        int64   // allocated bytes of a rank of which nobody asks for more
 }
 
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
 	m.lineUp(l, x)
-	return evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: m.termsOf(m.shapeOf(l, x)), shards: shardsOf(l), communicators: m.overhead.communicators(l), enough: math.MaxInt64}
+	e := evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: m.termsOf(m.shapeOf(l, x)), shards: shardsOf(l), enough: math.MaxInt64}
+	e.communicators = m.overhead.communicators(l) + m.dispatcherBuffers(&e)
+	return e
 }
 
 // termsOf looks up or makes the terms of a shape.

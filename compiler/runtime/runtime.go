@@ -199,6 +199,9 @@ type Experts struct {
 	// into until the mixture is done: as they were chosen, as they came, as the
 	// experts made them and as they went back.
 	HoldsRows bool
+	// ChunkedExchange says that the dispatcher deepep exchanges rows through buffers of
+	// fixed numbers of rows for each rank, which its first version has.
+	ChunkedExchange bool
 	// Input is what of the tokens of a tensor group a mixture reads on each of its ranks.
 	Input ExpertInput
 	// LaunchedTogether says that one launch multiplies the rows of all experts of a

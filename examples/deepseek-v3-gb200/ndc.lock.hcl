@@ -21,7 +21,7 @@ plan "deepseek-v3-gb200" "megatron" {
     micro_batch_size        = 1
     micro_batches           = 64
     recompute               = "selective"
-    recompute_modules       = ["layernorm", "mla_up_proj", "moe_act"]
+    recompute_modules       = ["layernorm", "mla_up_proj", "mlp", "moe_act"]
     recompute_method        = ""
     recompute_layers        = 0
   }

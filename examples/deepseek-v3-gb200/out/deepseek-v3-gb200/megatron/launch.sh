@@ -163,7 +163,7 @@ arguments=(
   --fp8-recipe mxfp8 # spec: training.precision
   # Recompute and offload
   --recompute-granularity selective # plan: layout.recompute
-  --recompute-modules layernorm mla_up_proj moe_act # plan: layout.recompute_modules
+  --recompute-modules layernorm mla_up_proj mlp moe_act # plan: layout.recompute_modules
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
