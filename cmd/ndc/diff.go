@@ -183,7 +183,7 @@ func sinceLeft(from, to string) (old, new side, err error) {
 // sideOf is a place on disk, or else REV:PATH.
 func sideOf(argument string) (side, error) {
 	if _, err := os.Stat(argument); err == nil {
-		return side{fsys: disk{}, name: filepath.ToSlash(argument), shown: argument}, nil
+		return side{fsys: disk{}, name: path.Clean(filepath.ToSlash(argument)), shown: argument}, nil
 	}
 	rev, name, ok := strings.Cut(argument, ":")
 	if !ok || rev == "" {
@@ -291,8 +291,8 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 		dir := path.Dir(name)
 		b, err := readBuild(s.fsys, dir, flags)
 		if err == nil && (flags.job == "" || flags.job == b.Job || flags.job == b.Block) {
-			if below, ok := strings.CutPrefix(dir, s.name+"/"); ok {
-				b.Job = below // SITE/JOB where a job is built for several sites
+			if below, err := filepath.Rel(s.name, dir); err == nil && below != "." {
+				b.Job = filepath.ToSlash(below) // SITE/JOB where a job is built for several sites, FOLDER/out/JOB of several folders of jobs
 			}
 			list = append(list, b)
 		}
