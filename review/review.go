@@ -139,8 +139,23 @@ func predictionOf(p *plan.Plan) *Prediction {
 		p.Run.ExpectedSeconds, p.Run.Cost, p.Memory.OOM.Any}
 }
 
+// sameRun reports whether a job of another folder goes on with the checkpoints of an
+// old one under its name: the folder was moved, whatever else is another.
+func sameRun(old, new *Build) bool {
+	if old.Name != new.Name {
+		return false
+	}
+	for backend, values := range old.Values {
+		at := old.saves(byPath(values))
+		if at != nil && reflect.DeepEqual(at, new.saves(byPath(new.Values[backend]))) {
+			return true
+		}
+	}
+	return false
+}
+
 // Compare reports what changed from old to new. Jobs are matched by their names;
-// of those without a match on either side, what is most alike was renamed.
+// of those without a match on either side, what is most alike was renamed or moved.
 func Compare(old, new []Build) *Report {
 	r := &Report{FormatVersion: FormatVersion, Jobs: []Job{}}
 	before, after := byName(old), byName(new)
@@ -160,8 +175,9 @@ func Compare(old, new []Build) *Report {
 }
 
 // renamed are the names of before by those of after, of jobs that either side alone has
-// under its name. A change that renames several jobs is reviewed as one that renames one:
-// those with the fewest values that differ are one job, unless less is the same.
+// under its name. One that runs on from another folder is the same job. A change that
+// renames several jobs is reviewed as one that renames one: those with the fewest values
+// that differ are one job, unless less is the same.
 func renamed(before, after map[string]*Build) map[string]string {
 	type pair struct {
 		old, new  string
@@ -171,7 +187,10 @@ func renamed(before, after map[string]*Build) map[string]string {
 	come := without(after, before)
 	for _, old := range without(before, after) {
 		for _, new := range come {
-			if same, different := common(before[old], after[new]); different <= same {
+			same, different := common(before[old], after[new])
+			if sameRun(before[old], after[new]) {
+				pairs = append(pairs, pair{old, new, -1})
+			} else if different <= same {
 				pairs = append(pairs, pair{old, new, different})
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func build(job string, step units.Seconds, more ...record.Value) Build {
 	}, more...) {
 		values[v.Path] = v
 	}
-	b := Build{Job: job, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+	b := Build{Job: job, Name: path.Base(job), Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
 	for _, path := range slices.Sorted(maps.Keys(values)) { // as a record lists them
 		if v := values[path]; v.Value != nil {
 			b.Values["megatron"] = append(b.Values["megatron"], v)
@@ -161,6 +162,28 @@ func TestGravest(t *testing.T) {
 	}
 	if got := strings.Join(was, ", "); got != "c was b, d was a, e was , f was " || r.Gravest() != schema.Convergence {
 		t.Errorf("renamed jobs: %s, %v", got, r.Gravest())
+	}
+}
+
+// TestMoved: a job that goes on with its checkpoints from another folder is the same,
+// whatever else changed with the move and whichever other job is more alike now.
+func TestMoved(t *testing.T) {
+	of := func(job, path string, seed float64) Build {
+		return build(job, 1, record.Value{Path: "training.checkpoint.path", Value: path}, record.Value{Path: "training.seed", Value: seed})
+	}
+	grown := of("b/out/large", "/large", 1)
+	for i := range 9 {
+		grown.Values["megatron"] = append(grown.Values["megatron"], record.Value{Path: fmt.Sprintf("model.w%d", i), Value: 1.0})
+	}
+	r := Compare([]Build{of("a/out/x", "/x", 1), of("a/out/y", "/y", 2), of("a/out/large", "/large", 1), of("a/out/other", "/o", 9)},
+		[]Build{of("b/out/x", "/x", 2), of("b/out/y", "/y", 1), grown, of("b/out/new", "/n", 9)})
+	var was []string
+	for _, j := range r.Jobs {
+		was = append(was, j.Name+" was "+j.Was)
+	}
+	want := "b/out/large was a/out/large, b/out/new was a/out/other, b/out/x was a/out/x, b/out/y was a/out/y"
+	if got := strings.Join(was, ", "); got != want {
+		t.Errorf("moved jobs: %s, want %s", got, want)
 	}
 }
 
