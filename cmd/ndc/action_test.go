@@ -224,14 +224,16 @@ func TestAction(t *testing.T) {
 		t.Errorf("nothing is to fail, and %q do", failed)
 	}
 
-	// A folder that the base does not have; a name that looks like an option.
-	c.sh(t, nil, `git mv jobs -- --new && git commit -qm moved`)
-	c.context["inputs.jobs"] = "./--new"
-	if failed := c.steps(t); failed != nil {
-		t.Errorf("the jobs are new, and %q fail", failed)
-	}
-	if got := c.read("ndc.md"); !strings.Contains(got, "a new job") {
-		t.Errorf("the comment is %q", got)
+	// A folder that the base has under another name, and one that it does not have; names that look like options.
+	c.sh(t, nil, `mkdir ./--new && sed s/tiny/other/ jobs/job.hcl >./--new/job.hcl && ndc build ./--new >/dev/null && git mv jobs -- --moved && git add -A && git commit -qm moved`)
+	for name, want := range map[string]string{"--moved": "`tiny`: 1 of convergence", "--new": "`other`: a new job"} {
+		c.context["inputs.jobs"] = "./" + name
+		if failed := c.steps(t); failed != nil {
+			t.Errorf("%s: %q fail", name, failed)
+		}
+		if got := c.read("ndc.md"); !strings.Contains(got, want) {
+			t.Errorf("%s: the comment is %q, want %q", name, got, want)
+		}
 	}
 }
 

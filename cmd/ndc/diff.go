@@ -41,9 +41,10 @@ is started); what step, memory and GPU-hours were and are; and what becomes of
 the checkpoints there are. OLD and NEW are an output folder, the folder of one
 job in it, or a FILE or DIR of jobs, which is planned; REV:PATH is one of these
 in a revision of the git repository, from its top (REV:./PATH from here).
---base REV takes OLD from that revision at NEW's place; REV...REV:PATH is what
-the second has changed since it left the first. A value counts, wherever
-it was written: a default that changed is a change.`,
+--base REV takes OLD from that revision at NEW's place, or where git knows it to
+have been moved from; REV...REV:PATH is what the second has changed since it
+left the first. A value counts, wherever it was written: a default that changed
+is a change.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := jsonFormat(c, flags.json, &format); err != nil {
 				return err
@@ -146,12 +147,7 @@ func sides(args []string, base string) (old, new side, err error) {
 	if isFile(dir) {
 		dir, name = filepath.Dir(dir), filepath.Base(dir)
 	}
-	old, err = inRevision(dir, base, name, base+":"+args[0])
-	old.base = true
-	var missing usageError
-	if errors.As(err, &missing) {
-		return side{}, new, nil // all of NEW is new
-	}
+	old, err = earlier(dir, base, name, base+":"+args[0], "")
 	return old, new, err
 }
 
@@ -171,12 +167,7 @@ func sinceLeft(from, to string) (old, new side, err error) {
 	if new, err = sideOf(rev + ":" + name); err != nil {
 		return old, new, err
 	}
-	old, err = sideOf(left + ":" + name)
-	old.base = true
-	var missing usageError
-	if errors.As(err, &missing) {
-		return side{}, new, nil // all of NEW is new
-	}
+	old, err = earlier(".", left, fromTop(name), left+":"+name, rev)
 	return old, new, err
 }
 
@@ -189,14 +180,37 @@ func sideOf(argument string) (side, error) {
 	if !ok || rev == "" {
 		return side{}, usageError(fmt.Sprintf("There is no %s. A place in a revision of the repository is written REV:PATH.", argument))
 	}
-	if here := strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../"); !here {
-		name = "/" + name
+	return inRevision(".", rev, fromTop(name), argument)
+}
+
+// fromTop marks the PATH of REV:PATH as one from the top of the repository, unless it is
+// written as one from here.
+func fromTop(name string) string {
+	if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {
+		return name
 	}
-	return inRevision(".", rev, name, argument)
+	return "/" + name
+}
+
+// earlier is what a place held in a revision before to, or before the working tree where
+// that is "": what was moved there, if the revision has no such place, else nothing.
+func earlier(dir, rev, name, shown, to string) (side, error) {
+	s, err := inRevision(dir, rev, name, shown)
+	var missing usageError
+	if errors.As(err, &missing) {
+		from, found := movedFrom(signals.context(), dir, rev, to, s.name)
+		if !found {
+			return side{}, nil // all of the place is new
+		}
+		s, err = inRevision(dir, rev, "/"+from, rev+":"+from)
+	}
+	s.base = true
+	return s, err
 }
 
 // inRevision is a place in a revision of the repository that dir lies in: from
-// dir, or from its top when the name begins with a slash.
+// dir, or from its top when the name begins with a slash. A usage error says that there is
+// none, beside the name from the top.
 func inRevision(dir, rev, name, shown string) (side, error) {
 	r, prefix, err := openRevision(signals.context(), dir, rev)
 	if err != nil {
@@ -207,7 +221,7 @@ func inRevision(dir, rev, name, shown string) (side, error) {
 		full = path.Clean("." + name)
 	}
 	if _, err := fs.Stat(r, full); err != nil {
-		return side{}, usageError(fmt.Sprintf("There is no %s: the revision has no %s.", shown, full))
+		return side{name: full}, usageError(fmt.Sprintf("There is no %s: the revision has no %s.", shown, full))
 	}
 	return side{fsys: r, name: full, shown: shown, rev: rev}, nil
 }

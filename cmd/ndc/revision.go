@@ -106,6 +106,38 @@ func mergeBase(ctx context.Context, a, b string) (string, error) {
 	return strings.TrimSpace(string(commit)), nil
 }
 
+// movedFrom is the file or folder of a revision that git says was moved as a whole to a name
+// since, in the revision to, or in what is added to the working tree where that is "".
+func movedFrom(ctx context.Context, dir, rev, to, name string) (from string, found bool) {
+	args := []string{"diff", "--name-status", "-z", "--find-renames", "--diff-filter=R", "--no-relative", "--end-of-options", rev}
+	if to != "" {
+		args = append(args, to)
+	}
+	list, err := git(ctx, dir, append(args, "--")...)
+	if err != nil {
+		return "", false
+	}
+	moves := strings.Split(string(list), "\x00") // for each file how much is alike, the old name and the new one
+	for ; len(moves) > 2; moves = moves[3:] {
+		below, ok := strings.CutPrefix(moves[2]+"/", name+"/")
+		from, same := strings.CutSuffix(moves[1]+"/", "/"+below)
+		if ok && same {
+			return from, !remains(ctx, dir, to, from)
+		}
+	}
+	return "", false
+}
+
+// remains reports whether a file or folder is still there, where movedFrom looks.
+func remains(ctx context.Context, dir, to, name string) bool {
+	args := []string{"ls-files", "--", ":(top,literal)" + name}
+	if to != "" {
+		args = []string{"ls-tree", "--full-tree", to, "--", name}
+	}
+	list, err := git(ctx, dir, args...)
+	return err != nil || len(list) > 0
+}
+
 // add enters a file and the folders above it.
 func (r *revision) add(name string, e revisionEntry) {
 	if _, ok := r.entries[name]; ok {
