@@ -1,10 +1,5 @@
 package logs
 
-import (
-	"regexp"
-	"strings"
-)
-
 // The program that ndc emits for DeepSpeed prints a line of its own every
 // logging.interval steps, whose time includes checkpoints and no evaluation
 // (trainer/logs.py). DeepSpeed's engines print theirs every steps_per_print
@@ -12,19 +7,16 @@ import (
 // device's peak (deepspeed/utils/timer.py), the pipeline engine a time and a loss
 // (runtime/pipe/engine.py), wall_clock_breakdown the parts of a micro-step.
 var (
-	emittedStep  = regexp.MustCompile(`\bstep (\d+)/(\d+) loss (\S+) gradient norm \S+ learning rate \S+ seconds (\S+) tokens/s/GPU (\S+)(?: allocated (\S+) GiB reserved (\S+) GiB)?`)
-	emittedValid = regexp.MustCompile(`\bstep (\d+)/(\d+) validation loss `)
-	engineStep   = regexp.MustCompile(`epoch=\d+/micro_step=\d+/global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=([\d.e+-]+)(?:, MemAllocated=\S+GB, MaxMemAllocated=([\d.]+)GB)?`)
-	pipelineStep = regexp.MustCompile(`\bsteps: (\d+) loss: (\S+) .*?iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)`)
-	engineParts  = regexp.MustCompile(`time \(ms\) \|((?: [a-z_-]+: [\d.]+ ?\|?)+)`)
-	engineSkip   = regexp.MustCompile(`(?i)\boverflow\b.*\bSkipping step\b`) // since its last step was reported, or for this one
-	enginePart   = regexp.MustCompile(`([a-z_-]+): ([\d.]+)`)
+	emittedStep  = compile(`\bstep (\d+)/(\d+) loss (\S+) gradient norm \S+ learning rate \S+ seconds (\S+) tokens/s/GPU (\S+)(?: allocated (\S+) GiB reserved (\S+) GiB)?`)
+	emittedValid = compile(`\bstep (\d+)/(\d+) validation loss `)
+	engineStep   = compile(`epoch=\d+/micro_step=\d+/global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=([\d.e+-]+)(?:, MemAllocated=\S+GB, MaxMemAllocated=([\d.]+)GB)?`)
+	pipelineStep = compile(`\bsteps: (\d+) loss: (\S+) .*?iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)`)
+	engineParts  = compile(`time \(ms\) \|((?: [a-z_-]+: [\d.]+ ?\|?)+)`)
+	engineSkip   = compile(`\b(?i:overflow)\b.*\b[Ss]kipping step\b`) // since its last step was reported, or for this one
+	enginePart   = compile(`([a-z_-]+): ([\d.]+)`)
 )
 
 func deepSpeed(p *Parser, text string) bool {
-	if !strings.Contains(text, "step") && !strings.Contains(text, "time (ms)") {
-		return false
-	}
 	if m := emittedStep.FindStringSubmatch(text); m != nil {
 		p.total(m[2])
 		p.step(DeepSpeed, Step{Iteration: whole(m[1]), Loss: number(m[3]), Seconds: number(m[4]), TokensPerSecond: number(m[5]),

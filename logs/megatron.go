@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -13,14 +12,14 @@ import (
 // group (report_memory); MB are 2^20 bytes. Megatron-Bridge prints gigabytes of 10^9
 // (megatron/bridge/training/utils/train_utils.py, report_memory).
 var (
-	megatronStep   = regexp.MustCompile(`\biteration +(\d+)/ *(\d+) \|(.*)`)
-	megatronMemory = regexp.MustCompile(`\(after (\d+) iterations\) memory \((MB|GB)\) \|(.*)`)
-	megatronTimer  = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
-	megatronMost   = regexp.MustCompile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
-	megatronWorld  = regexp.MustCompile(`\busing world size: (\d+), data-parallel[ -]size: `)
-	megatronSize   = regexp.MustCompile(`(?:[, \]]|None)(context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
-	megatronFact   = regexp.MustCompile(`(?:^ {1,2}|[\]:] +)(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
-	megatronValid  = regexp.MustCompile(`validation loss at iteration +(\d+)`)
+	megatronStep   = compile(`\biteration +(\d+)/ *(\d+) \|(.*)`)
+	megatronMemory = compile(`\(after (\d+) iterations\) memory \((MB|GB)\) \|(.*)`)
+	megatronTimer  = compile(`^ {2,8}([a-z][a-z0-9-]+) \.+: \((\d+\.\d+), (\d+\.\d+)\)`)
+	megatronMost   = compile(`^ {2,8}([a-z][a-z0-9-]+) \.+: (\d+\.\d+)$`)
+	megatronWorld  = compile(`\busing world size: (\d+), data-parallel[ -]size: `)
+	megatronSize   = compile(`(?:[, \]]|None)(context-parallel|tensor-model-parallel|pipeline-model-parallel)[ -]size: (\d+)`)
+	megatronFact   = compile(`(?:^ {1,2}|[\]:] +)(seq_length|micro_batch_size|expert_model_parallel_size|num_layers|num_experts) \.+ (\d+|None)$`) // global_batch_size is none where the batch grows by a schedule
+	megatronValid  = compile(`validation loss at iteration +(\d+)`)
 )
 
 // timerBlock is a list of timers that is being printed.
@@ -30,9 +29,6 @@ type timerBlock struct{ open bool }
 var megatronPhases = map[string]PhaseKind{"load-checkpoint": Load, "save-checkpoint": Save}
 
 func megatron(p *Parser, text string) bool {
-	if !p.timers.open && !strings.Contains(text, "iteration") && !strings.Contains(text, "megatron") && !strings.Contains(text, "time across") && !strings.Contains(text, "world size") && !strings.Contains(text, " ....") {
-		return false
-	}
 	if m := megatronStep.FindStringSubmatch(text); m != nil && strings.Contains(m[3], "elapsed time per iteration (") {
 		p.timers.open = false
 		s := Step{Iteration: whole(m[1])}

@@ -2,8 +2,6 @@ package logs
 
 import (
 	"math"
-	"regexp"
-	"strings"
 )
 
 // Model is what a launch says of the model that it trains; what is not known is 0.
@@ -21,11 +19,11 @@ type Model struct {
 // the model that it partitions as it is made (runtime/zero/partition_parameters.py) and
 // that of a pipeline (runtime/pipe/engine.py).
 var (
-	titanParameters    = regexp.MustCompile(`\bsize: ([\d,]+) total parameters`)
-	megatronRank       = regexp.MustCompile(`> number of parameters on (?:\(tensor, pipeline\) )?model parallel rank \((\d+), (\d+)\): (\d+)`)
-	megatronBillions   = regexp.MustCompile(`\bTotal number of parameters in billions: +(\d+\.\d+)`)
-	deepSpeedElements  = regexp.MustCompile(`finished initializing model - num_params = \d+, num_elems = (\d+\.\d+)B`)
-	pipelineParameters = regexp.MustCompile(`\bTOTAL_PARAMS=\d+ .*UNIQUE_PARAMS=(\d+) `)
+	titanParameters    = compile(`\bsize: ([\d,]+) total parameters`)
+	megatronRank       = compile(`> number of parameters on (?:\(tensor, pipeline\) )?model parallel rank \((\d+), (\d+)\): (\d+)`)
+	megatronBillions   = compile(`\bTotal number of parameters in billions: +(\d+\.\d+)`)
+	deepSpeedElements  = compile(`finished initializing model - num_params = \d+, num_elems = (\d+\.\d+)B`)
+	pipelineParameters = compile(`\bTOTAL_PARAMS=\d+ .*UNIQUE_PARAMS=(\d+) `)
 )
 
 // How far numbers are from the parameters of a model. Formulas leave small parts out.
@@ -42,9 +40,6 @@ const (
 
 // model reads what a line says of the model.
 func model(p *Parser, text string) bool {
-	if !strings.Contains(text, "param") && !strings.Contains(text, "PARAMS") {
-		return false
-	}
 	if m := titanParameters.FindStringSubmatch(text); m != nil {
 		p.sized(number(m[1]), counted, 0)
 		return true

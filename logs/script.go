@@ -1,24 +1,23 @@
 package logs
 
 import (
-	"regexp"
 	"strings"
 )
 
 // What ndc's Slurm scripts say of a submission.
 var (
-	scriptJob    = regexp.MustCompile(`^ndc: job (\d+) on `)
-	scriptLink   = regexp.MustCompile(`^ndc: link \d+ of run (\d+); configuration ([0-9a-f]+);`)
-	scriptAgain  = regexp.MustCompile(`^ndc: start (\d+) of job (\d+), on `)
-	scriptStatus = regexp.MustCompile(`^ndc: srun ended with status (\d+)`)
-	scriptNext   = regexp.MustCompile(`^ndc: link \d+ of chain \d+ at step \d+; next is job (\d+)`)
-	scriptEnd    = regexp.MustCompile(`^ndc: (?:.*; )?(?:the chain ends at step|this was the last link of the chain)`)
+	scriptJob    = compile(`^ndc: job (\d+) on `)
+	scriptLink   = compile(`^ndc: link \d+ of run (\d+); configuration ([0-9a-f]+);`)
+	scriptAgain  = compile(`^ndc: start (\d+) of job (\d+), on `)
+	scriptStatus = compile(`^ndc: srun ended with status (\d+)`)
+	scriptNext   = compile(`^ndc: link \d+ of chain \d+ at step \d+; next is job (\d+)`)
+	scriptEnd    = compile(`^ndc: (?:.*; )?(?:the chain ends at step|this was the last link of the chain)`)
 )
 
 // What check_speed.py says of nodes.
 var (
-	speedAlone   = regexp.MustCompile(`^ndc: (GEMM|all-reduce) of \d+ .*, (\d+) nodes each: ([\d.e+-]+) s, predicted ([\d.e+-]+) s$`)
-	speedBetween = regexp.MustCompile(`^ndc: all-reduce of \d+ MiB over (\d+) nodes, \S+ to \S+: ([\d.e+-]+) s, predicted ([\d.e+-]+) s$`)
+	speedAlone   = compile(`^ndc: (GEMM|all-reduce) of \d+ .*, (\d+) nodes each: ([\d.e+-]+) s, predicted ([\d.e+-]+) s$`)
+	speedBetween = compile(`^ndc: all-reduce of \d+ MiB over (\d+) nodes, \S+ to \S+: ([\d.e+-]+) s, predicted ([\d.e+-]+) s$`)
 )
 
 // speed reads what was measured before a start.
@@ -93,19 +92,19 @@ func script(p *Parser, text string) bool {
 // first that a launch shows stays: what follows is its consequence.
 var failures = []struct {
 	kind string
-	sign *regexp.Regexp
+	sign *pattern
 }{
 	// torch's allocator, the driver, NCCL, Slurm to 20.11 and since, srun, and torch on the host.
-	{"out_of_memory", regexp.MustCompile(`OutOfMemoryError|CUDA out of memory|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'|oom[-_]kill event|oom-kill|Out Of Memory|CPUAllocator: can't allocate memory`)},
-	{"time_limit", regexp.MustCompile(`DUE TO TIME LIMIT`)},
-	{"preempted", regexp.MustCompile(`DUE TO PREEMPTION`)},
-	{"node", regexp.MustCompile(`NODE[_ ]FAIL|DUE TO NODE FAILURE`)},
-	{"gpu", regexp.MustCompile(`NVRM: Xid|uncorrectable (?:NVLink|ECC) error|CUDA error: (?:an illegal|unspecified|device-side|the launch|no CUDA-capable)|CUBLAS_STATUS_EXECUTION_FAILED|GPU has fallen off the bus`)},
-	{"hang", regexp.MustCompile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL`)},
-	{"network", regexp.MustCompile(`ncclRemoteError|ncclSystemError|NCCL WARN NET/IB.*(?:error|failed|completion .*status=)|NET/OFI.*error`)},
-	{"storage", regexp.MustCompile(`No space left on device|Disk quota exceeded|Stale file handle|Input/output error`)},
-	{"not_a_number", regexp.MustCompile(`(?i)found nan in|loss is nan`)},
-	{"killed", regexp.MustCompile(`Signal 9 \(SIGKILL\)|killed by signal|Segmentation fault|Bus error|ChildFailedError`)},
+	{"out_of_memory", compile(`OutOfMemoryError|CUDA out of memory|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'|oom[-_]kill event|oom-kill|Out Of Memory|CPUAllocator: can't allocate memory`)},
+	{"time_limit", compile(`DUE TO TIME LIMIT`)},
+	{"preempted", compile(`DUE TO PREEMPTION`)},
+	{"node", compile(`NODE[_ ]FAIL|DUE TO NODE FAILURE`)},
+	{"gpu", compile(`NVRM: Xid|uncorrectable (?:NVLink|ECC) error|CUDA error: (?:an illegal|unspecified|device-side|the launch|no CUDA-capable)|CUBLAS_STATUS_EXECUTION_FAILED|GPU has fallen off the bus`)},
+	{"hang", compile(`Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL`)},
+	{"network", compile(`ncclRemoteError|ncclSystemError|NCCL WARN NET/IB.*(?:error|failed|completion .*status=)|NET/OFI.*error`)},
+	{"storage", compile(`No space left on device|Disk quota exceeded|Stale file handle|Input/output error`)},
+	{"not_a_number", compile(`[Ff]ound (?i:nan) in|[Ll]oss is (?i:nan)`)},
+	{"killed", compile(`Signal 9 \(SIGKILL\)|killed by signal|Segmentation fault|Bus error|ChildFailedError`)},
 }
 
 // unsaid is the kind of a failure of which a launch shows no sign but the status that it
@@ -114,9 +113,6 @@ const unsaid = "unexplained"
 
 // failure keeps a sign of failure.
 func (p *Parser) failure(text string) {
-	if len(text) < 8 || !suspicious(text) {
-		return
-	}
 	for _, f := range failures {
 		if f.sign.MatchString(text) {
 			p.failed(f.kind, text)
@@ -151,14 +147,4 @@ func (p *Parser) survive() {
 	if p.survived++; p.survived == enough {
 		p.log.Failures = p.log.Failures[:n-1]
 	}
-}
-
-// suspicious is a quick look before the patterns are tried.
-func suspicious(text string) bool {
-	for _, word := range []string{"rror", "DUE TO", "FAIL", "Xid", "imeout", "Memory", "memory", "oom", "space left", "fault", "quota", "handle", "nan", "NaN", "NCCL", "OFI", "bus", "SIGKILL"} {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -13,20 +12,17 @@ import (
 // negative loss, as they have none. Releases before 0.2 print no gradient norm and
 // no mfu, call tps wps, and name only the dimensions of a mesh that have several GPUs.
 var (
-	titanStep   = regexp.MustCompile(`\bstep: +(\d+)  loss: +(\S+)(?:  grad_norm: +\S+)?  memory: *(-?[\d.]+)GiB\([^)]*\)  (?:tps|wps): ([\d,]+)(?:  tflops: ([\d,.]+))?`)
-	titanValid  = regexp.MustCompile(`\bvalidate step: +(\d+) `)
-	titanBatch  = regexp.MustCompile(`(?:Trainer is initialized|Training starts at step \d+,) with .*global batch size (\d+), .*sequence length (\d+), total steps (\d+)`)
-	titanMesh   = regexp.MustCompile(`Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), cp=(\d+), tp=(\d+)(?:, ep=(\d+))?`)
-	titanAxes   = regexp.MustCompile(`Building \d+-D device mesh with \[([^\]]+)\], \[([\d, ]+)\]`)
-	titanLoaded = regexp.MustCompile(`Finished loading the (?:ft )?checkpoint in ([\d.]+) seconds`)
-	titanSaved  = regexp.MustCompile(`(?:Finished (?:saving|staging) the checkpoint(?: \(or staging if async is enabled\))? ?in|Last step checkpoint completed in) ([\d.]+) ?s`)
-	titanStart  = regexp.MustCompile(`\btorchtitan version: `)
+	titanStep   = compile(`\bstep: +(\d+)  loss: +(\S+)(?:  grad_norm: +\S+)?  memory: *(-?[\d.]+)GiB\([^)]*\)  (?:tps|wps): ([\d,]+)(?:  tflops: ([\d,.]+))?`)
+	titanValid  = compile(`\bvalidate step: +(\d+) `)
+	titanBatch  = compile(`(?:Trainer is initialized|Training starts at step \d+,) with .*global batch size (\d+), .*sequence length (\d+), total steps (\d+)`)
+	titanMesh   = compile(`Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), cp=(\d+), tp=(\d+)(?:, ep=(\d+))?`)
+	titanAxes   = compile(`Building \d+-D device mesh with \[([^\]]+)\], \[([\d, ]+)\]`)
+	titanLoaded = compile(`Finished loading the (?:ft )?checkpoint in ([\d.]+) seconds`)
+	titanSaved  = compile(`(?:Finished (?:saving|staging) the checkpoint(?: \(or staging if async is enabled\))? ?in|Last step checkpoint completed in) ([\d.]+) ?s`)
+	titanStart  = compile(`\btorchtitan version: `)
 )
 
 func torchTitan(p *Parser, text string) bool {
-	if !strings.Contains(text, "step") && !strings.Contains(text, "checkpoint") && !strings.Contains(text, "mesh") && !strings.Contains(text, "torchtitan version") {
-		return false
-	}
 	if titanValid.MatchString(text) {
 		p.phase(Evaluation, 0)
 		return true
