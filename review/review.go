@@ -32,6 +32,7 @@ type Build struct {
 	// Block is the label of its block where that makes several jobs, each of which saves
 	// below its own Name; "" otherwise.
 	Block, Name string
+	Site        string // where it runs; "" where none is named
 	Version     string // of the ndc that predicted
 	Values      map[string][]record.Value
 	Plans       map[string]*plan.Plan
@@ -48,6 +49,29 @@ func (b *Build) saves(values map[string]*record.Value) any {
 		return strings.TrimRight(folder, "/") + "/" + b.Name
 	}
 	return v.Value
+}
+
+// Sharing are jobs of several folders that save to one, each beside the first that does,
+// with that folder. Those of one folder of jobs are refused before they are built.
+func Sharing(builds []Build) (list [][3]string) {
+	type place struct{ site, backend, folder string } // sites have file systems of their own
+	first := map[place]*Build{}
+	for i := range builds {
+		b := &builds[i]
+		for _, backend := range slices.Sorted(maps.Keys(b.Values)) {
+			folder, ok := b.saves(byPath(b.Values[backend])).(string)
+			if !ok {
+				continue
+			}
+			at := place{b.Site, backend, folder}
+			other := cmp.Or(first[at], b)
+			if first[at] = other; path.Dir(other.Job) != path.Dir(b.Job) {
+				list = append(list, [3]string{other.Job, b.Job, folder})
+				break
+			}
+		}
+	}
+	return list
 }
 
 // Report is what changed between two builds.

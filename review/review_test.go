@@ -187,6 +187,24 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestSharing: jobs of two folders save into one another's checkpoints where site, backend
+// and path are the same, and what an earlier name left in a folder is no second job.
+func TestSharing(t *testing.T) {
+	at := func(job, site, backend string) Build {
+		b := build(job, 1)
+		b.Site = site
+		b.Values = map[string][]record.Value{backend: b.Values["megatron"]}
+		return b
+	}
+	several := at("c/out/x", "", "megatron")
+	several.Block = "x"
+	unsaved := build("d/out/x", 1, record.Value{Path: "training.checkpoint.path"})
+	list := []Build{at("a/out/x", "", "megatron"), at("a/out/old", "", "megatron"), at("b/out/y", "", "megatron"), at("b/out/z", "alps", "megatron"), at("c/out/z", "", "deepspeed"), several, unsaved}
+	if d := cmp.Diff([][3]string{{"a/out/x", "b/out/y", "/c"}}, Sharing(list)); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestInstances: of a block that makes several jobs each saves below its own name, so
 // that one of another name does not find what there is, nor does what was the only one.
 func TestInstances(t *testing.T) {

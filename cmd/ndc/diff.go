@@ -70,6 +70,7 @@ is a change.`,
 			if b := flags.backend; b != "" && !hasPlan(before, b) && !hasPlan(after, b) {
 				return usageError(fmt.Sprintf("Neither OLD nor NEW has a plan for a backend %q.%s", b, diag.DidYouMean(b, schema.BackendKinds())))
 			}
+			t.diagnostics(sharing(after), nil)
 			r := review.Compare(before, after)
 			if err := printReport(t, r, format, new.folder()); err != nil {
 				return err
@@ -327,6 +328,16 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	return list, nil
 }
 
+// sharing warns of jobs that would save over one another's checkpoints, as where a folder
+// of jobs is a copy of another.
+func sharing(list []review.Build) (diags diag.List) {
+	for _, s := range review.Sharing(list) {
+		diags.Warn(lang.SharedCheckpoint, diag.Range{}, "Checkpoints of two jobs in one folder",
+			fmt.Sprintf("%s and %s both save to %s, and each would remove or continue the other's checkpoints. Give one of them a path of its own.", s[0], s[1], s[2]))
+	}
+	return diags
+}
+
 // readBuild reads the folder of a job in an output folder.
 func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) {
 	name := path.Join(dir, output.JobManifest)
@@ -338,7 +349,7 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 	if err != nil {
 		return review.Build{}, fmt.Errorf("%s: %w", name, withLine(text, err))
 	}
-	b := review.Build{Job: f.Job, Block: f.Block, Name: f.Job, Version: f.NDCVersion, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+	b := review.Build{Job: f.Job, Block: f.Block, Name: f.Job, Site: f.Site, Version: f.NDCVersion, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
 	for _, backend := range keys(f.Backends) {
 		if flags.backend != "" && flags.backend != backend {
 			continue
@@ -390,7 +401,7 @@ func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 			name = c.job.Site + "/" + c.job.Name // also where this side has but one of them
 		}
 		if n := len(list); n == 0 || list[n-1].Job != name {
-			list = append(list, review.Build{Job: name, Block: c.job.Block, Name: c.job.Name, Version: version, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
+			list = append(list, review.Build{Job: name, Block: c.job.Block, Name: c.job.Name, Site: c.job.Site, Version: version, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
 		}
 		b := &list[len(list)-1]
 		b.Plans[c.job.Backend.Kind], b.Values[c.job.Backend.Kind] = c.plan, record.Of(c.job, c.plan, plans.place)
@@ -413,6 +424,9 @@ func (s *side) placed(list diag.List, files map[string][]byte) (diag.List, map[s
 	for i := range list {
 		d := &list[i]
 		d.Range.Filename = s.place(d.Range.Filename)
+		if saysNoJob(*d) {
+			d.Detail += fmt.Sprintf(" This is said of %s, whose links are not followed.", s.rev)
+		}
 		if d.ID == lock.IDChanged || d.ID == lock.IDNotFetched {
 			d.Detail += fmt.Sprintf(" Where %s locks another version of it than the working tree does, check %[1]s out beside it (git worktree add), run ndc init there and compare the folders, or compare the outputs that are committed.", s.rev)
 		}
