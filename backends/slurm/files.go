@@ -88,7 +88,7 @@ type batchView struct {
 	Nodes                       int
 	Chain                       *chainView    // nil: none
 	Progress                    *progressView // nil: nothing asks for it
-	SavesHere                   bool          // into one folder, whoever submits
+	Saves                       *render.Word  // the folder, the same whoever submits; nil: none, or one that variables decide
 	GPUsPerNode, WaitSeconds    int
 	TasksPerNode                int
 	PerRank                     bool
@@ -146,7 +146,10 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		path := hostPath(j.Slurm.Container.Mounts, l.CheckpointPath)
 		v.Progress = &progressView{Path: render.Expanding(path), PathExpands: strings.Contains(path, "${"), LatestStep: l.LatestStep}
 	}
-	v.SavesHere = l.CheckpointPath != "" && !strings.Contains(l.CheckpointPath, "$")
+	if l.CheckpointPath != "" && !strings.Contains(l.CheckpointPath, "$") && !strings.Contains(l.CheckpointPath, "://") {
+		w := render.Literal(hostPath(j.Slurm.Container.Mounts, l.CheckpointPath))
+		v.Saves = &w
+	}
 	v.Start = string(must("start.tmpl", v))
 	return must("job.sbatch.tmpl", v)
 }

@@ -473,6 +473,24 @@ func TestHostPath(t *testing.T) {
 	}
 }
 
+// TestSaves: jobs list themselves beside a folder that the batch script can see.
+func TestSaves(t *testing.T) {
+	for path, want := range map[string]string{
+		"/checkpoints/x/megatron": "\nsaves=/lustre/ckpt/x/megatron\n",
+		"${HOME}/x/megatron":      "",
+		"s3://bucket/x/megatron":  "",
+		"":                        "",
+	} {
+		j, p, l := example()
+		j.Slurm.Chain, j.Slurm.Container.Mounts = job.Chain{}, []string{"/lustre/ckpt:/checkpoints"}
+		l.CheckpointPath = path
+		script := string(batchScript(j, p, l, nil, nil, nil))
+		if has := strings.Contains(script, "\nsaves="); has != (want != "") || !strings.Contains(script, want) {
+			t.Errorf("%q: want %q in\n%s", path, want, script)
+		}
+	}
+}
+
 func TestAllocatorSettingName(t *testing.T) {
 	for torch, want := range map[string]string{"2.8": "PYTORCH_CUDA_ALLOC_CONF", "2.9": "PYTORCH_ALLOC_CONF", "2.14.0": "PYTORCH_ALLOC_CONF"} {
 		if got := AllocatorSetting(torch).Name; got != want {

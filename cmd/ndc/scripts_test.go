@@ -543,6 +543,46 @@ func TestNumbersBeginAnew(t *testing.T) {
 	s.trains(t, 100, []string{"SLURM_RESTART_COUNT=1"})
 }
 
+// TestTwoRunsSaveIntoOneFolder: of two jobs that save into one folder, from whichever
+// folders they are submitted, the later one ends while the first runs, and else says
+// whose checkpoints it goes on with.
+func TestTwoRunsSaveIntoOneFolder(t *testing.T) {
+	s := newSite(t, "megatron", "[]")
+	s.write(t, "bin/squeue", "#!/bin/bash\ncat \"$FAKE/running\"\n")
+	s.write(t, "running", "")
+	copied := filepath.Join(s.folder, "a copy", "train", "megatron")
+	if err := os.CopyFS(copied, os.DirFS(s.out)); err != nil {
+		t.Fatal(err)
+	}
+	out, script := s.out, s.script
+	s.out, s.script = copied, filepath.Join(copied, "train.sbatch")
+	s.write(t, "ranks", `mkdir -p "$FAKE/checkpoints/megatron" && echo 100 >"$FAKE/checkpoints/megatron/latest_checkpointed_iteration.txt"`)
+	s.trains(t, 100, nil)
+	s.trains(t, 101, []string{"SLURM_JOB_NAME=other"}, "100", "2", copied)
+	s.out, s.script = out, script
+
+	for _, other := range []string{"100|train/me", "101|other"} {
+		s.write(t, "running", "2026-01-01T00:00:00|"+other+"\n")
+		number, _, _ := strings.Cut(other, "|")
+		s.refuses(t, "job "+number+" of "+copied+" runs since 2026-01-01T00:00:00, and both would save into "+s.folder+"/checkpoints/megatron; this one ends", 200, nil)
+	}
+	s.write(t, "running", "2026-01-01T00:00:00|100|of another name\n2026-01-01T00:00:00|201|train/me\nx[$(touch harm)]|y|z\n")
+	s.write(t, "checkpoints/megatron.jobs", "x[$(touch harm)]|0|$(touch harm)\n"+s.read("checkpoints/megatron.jobs"))
+	if log := s.trains(t, 201, nil); strings.Contains(log, "saved into") {
+		t.Errorf("job 200 of the same folder is told of:\n%s", log)
+	}
+	s.write(t, "checkpoints/megatron.jobs", "100|0|100|train/me|"+copied+"\n")
+	mustHold(t, "the log", s.trains(t, 202, nil), "job 100 of "+copied+" saved into "+s.folder+"/checkpoints/megatron before; this run goes on with what lies there", "at step 100;")
+	if s.read("harm") != "" {
+		t.Error("a word became code")
+	}
+	list := filepath.Join(s.folder, "checkpoints", "megatron.jobs")
+	if err := errors.Join(os.Remove(list), os.Mkdir(list, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	mustHold(t, "the log", s.trains(t, 203, nil), list+" cannot be written")
+}
+
 // TestChainEnds: with the last step trained the successor is taken back, and
 // a build no longer speaks of the chain.
 func TestChainEnds(t *testing.T) {

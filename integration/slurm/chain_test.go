@@ -191,7 +191,7 @@ func submittedTwice(t *testing.T, c *cluster) {
 	s.remove(t, "hold")
 	s.finish(t)
 	s.expectProgress(t, "30", 6)
-	s.expect(t, "of this folder runs since ")
+	s.expect(t, s.emitted+" runs since ")
 	if got := s.states(); strings.Count(got, "FAILED") != 1 || strings.Count(got, "COMPLETED") != 3 {
 		t.Errorf("the jobs are %s", got)
 	}
