@@ -27,8 +27,11 @@ func readTrial(read func(name string) []byte) *tune.File {
 
 // trialIn reads the trial in a folder and what its logs say.
 func trialIn(folder string) (*tune.File, *tune.Result, error) {
-	f := readTrial(filesIn(folder))
-	if f == nil {
+	read := filesIn(folder)
+	f := readTrial(read)
+	if f == nil && read(output.TrialManifest) != nil {
+		return nil, nil, usageError(filepath.Join(folder, output.TrialManifest) + " is not as this ndc writes it: cut off, changed since, or of another version.")
+	} else if f == nil {
 		return nil, nil, usageError(fmt.Sprintf("%s holds no trial: no %s that ndc tune wrote.", folder, output.TrialManifest))
 	}
 	names, _ := filepath.Glob(filepath.Join(escapeGlob(folder), tune.LogFolder, "round-*.log"))
@@ -44,7 +47,9 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 			return nil, nil, err
 		}
 	}
-	if len(attempts) == 0 {
+	if len(attempts) == 0 && len(names) > 0 {
+		return nil, nil, usageError(names[0] + " tells of no run yet.")
+	} else if len(attempts) == 0 {
 		first := f.Rounds[0].Script
 		return nil, nil, usageError(fmt.Sprintf("%s of the trial has not run. Submit it: sbatch %s", first, render.Quote(filepath.Join(folder, first))))
 	}
