@@ -300,8 +300,13 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 	}
 	var list []review.Build
 	err := fs.WalkDir(s.fsys, s.name, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Base(name) != output.JobManifest {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && name != s.name && strings.HasPrefix(d.Name(), "."): // git's, and what ndc init fetched: jobs of others
+			return fs.SkipDir
+		case d.IsDir() || path.Base(name) != output.JobManifest:
+			return nil
 		}
 		dir := path.Dir(name)
 		b, err := readBuild(s.fsys, dir, flags)
