@@ -33,6 +33,7 @@ type Build struct {
 	// below its own Name; "" otherwise.
 	Block, Name string
 	Site        string // where it runs; "" where none is named
+	Folder      string // of the job's files, which places begin with
 	Version     string // of the ndc that predicted
 	Values      map[string][]record.Value
 	Plans       map[string]*plan.Plan
@@ -100,7 +101,8 @@ type Job struct {
 	Changes  []Change  `json:"changes"`
 	Backends []Backend `json:"backends"`
 
-	at string // the origin of a value of the job, for what has no place of its own
+	folder string // that places begin with
+	at     string // the origin of a value of the job, for what has no place of its own
 }
 
 // Change is one value that differs.
@@ -271,6 +273,7 @@ func without(builds, others map[string]*Build) []string {
 // compare reports on one job; a side without a name has no such job.
 func compare(old, new *Build) Job {
 	j := Job{Name: cmp.Or(new.Job, old.Job), State: Changed, Changes: []Change{}, Backends: []Backend{}}
+	j.folder = cmp.Or(new.Folder, old.Folder)
 	j.at = cmp.Or(firstPlace(new.Values), firstPlace(old.Values))
 	names := slices.Compact(slices.Sorted(func(yield func(string) bool) {
 		for _, plans := range []map[string]*plan.Plan{old.Plans, new.Plans} {

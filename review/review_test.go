@@ -32,7 +32,7 @@ func build(job string, step units.Seconds, more ...record.Value) Build {
 	}, more...) {
 		values[v.Path] = v
 	}
-	b := Build{Job: job, Name: path.Base(job), Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+	b := Build{Job: job, Name: path.Base(job), Folder: "jobs", Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
 	for _, path := range slices.Sorted(maps.Keys(values)) { // as a record lists them
 		if v := values[path]; v.Value != nil {
 			b.Values["megatron"] = append(b.Values["megatron"], v)
@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 	gone := build("gone", 1)
 	gone.Values["megatron"] = []record.Value{{Path: "model.layers", Value: 3.0, Origin: "spec:job.hcl:3"}} // nothing like the new ones
 	r := Compare([]Build{old, gone}, []Build{new, build("new1", 1), build("new2", 1)})
-	sarif, err := json.MarshalIndent(r.SARIF("jobs", "1.0"), "", "  ")
+	sarif, err := json.MarshalIndent(r.SARIF("1.0"), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func FuzzReport(f *testing.F) {
 		if text := r.Text() + r.Markdown(); strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && c != '\n' }) {
 			t.Errorf("%q has control characters", text)
 		}
-		if len(r.SARIF(".", "1").Runs) != 1 {
+		if len(r.SARIF("1").Runs) != 1 {
 			t.Error("a log has one run")
 		}
 	})
@@ -402,7 +402,7 @@ func TestSARIFPlaces(t *testing.T) {
 	new.Plans["megatron"].Feasible = false
 	want := []string{"jobs/job.hcl:3", "modules/a%23b.hcl:7", "sites/%C3%BCber%20all.hcl:5", "jobs/job.hcl:3"}
 	var got []string
-	for _, r := range Compare([]Build{old}, []Build{new}).SARIF("jobs", "1.0").Runs[0].Results {
+	for _, r := range Compare([]Build{old}, []Build{new}).SARIF("1.0").Runs[0].Results {
 		if len(r.Locations) != 1 {
 			t.Fatalf("%s has no place", r.Message.Text)
 		}
@@ -523,7 +523,7 @@ func TestInfeasible(t *testing.T) {
 	if text := r.Text(); !strings.Contains(text, "\n  infeasible   stage 0 needs 91.3 GiB\n") || strings.Contains(text, "\n  layout ") || len(r.Jobs[0].Changes) > 0 {
 		t.Error(text)
 	}
-	results := r.SARIF("jobs", "1.0").Runs[0].Results
+	results := r.SARIF("1.0").Runs[0].Results
 	if last := results[len(results)-1]; last.Level != "error" || !strings.Contains(last.Message.Text, "any more: stage 0 needs 91.3 GiB") {
 		t.Error(last)
 	}

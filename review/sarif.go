@@ -75,14 +75,13 @@ var levels = map[string]string{"convergence": "warning", "execution": "note", "l
 
 // SARIF is the report for tools that show findings beside the lines of files.
 // Every result has a place, without which code hosts refuse the whole log.
-// Folder is that of the jobs' files, which places in them begin with; version
-// is ndc's.
-func (r *Report) SARIF(folder, version string) SARIF {
+// Version is ndc's.
+func (r *Report) SARIF(version string) SARIF {
 	results := []SARIFResult{}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
 		add := func(effect, level, text string, origins ...string) {
-			if at := locationOf(folder, append(origins, j.at)...); at != nil {
+			if at := locationOf(j.folder, append(origins, j.at)...); at != nil {
 				results = append(results, SARIFResult{RuleID: effect, Level: level, Message: SARIFMessage{j.Name + ": " + text}, Locations: at})
 			}
 		}

@@ -72,7 +72,7 @@ is a change.`,
 			}
 			t.diagnostics(sharing(after), nil)
 			r := review.Compare(before, after)
-			if err := printReport(t, r, format, new.folder()); err != nil {
+			if err := printReport(t, r, format); err != nil {
 				return err
 			}
 			if gravest := r.Gravest(); limit != 0 && gravest != 0 && gravest <= limit {
@@ -104,12 +104,12 @@ func diffOptions(format *string, failOn string) (schema.Effect, error) {
 	return limit, nil
 }
 
-func printReport(t *terminal, r *review.Report, format, folder string) error {
+func printReport(t *terminal, r *review.Report, format string) error {
 	switch format {
 	case "json":
 		return t.printJSON(r)
 	case "sarif":
-		return t.printJSON(r.SARIF(folder, version))
+		return t.printJSON(r.SARIF(version))
 	case "markdown":
 		return t.print(r.Markdown())
 	}
@@ -227,24 +227,12 @@ func inRevision(dir, rev, name, shown string) (side, error) {
 	return side{fsys: r, name: full, shown: shown, rev: rev}, nil
 }
 
-// folder is that of the jobs' files, which places in records begin with: of
-// outputs the folder above them.
+// folder is that of the files of the side's jobs.
 func (s *side) folder() string {
-	info, err := fs.Stat(s.fsys, s.name)
-	switch {
-	case err != nil || !info.IsDir():
-		return path.Dir(s.name)
-	case s.has(output.JobManifest):
-		return path.Dir(path.Dir(s.name))
-	case s.holdsJobs():
+	if info, err := fs.Stat(s.fsys, s.name); err == nil && info.IsDir() {
 		return s.name
 	}
 	return path.Dir(s.name)
-}
-
-func (s *side) has(name string) bool {
-	info, err := fs.Stat(s.fsys, path.Join(s.name, name))
-	return err == nil && !info.IsDir()
 }
 
 // holdsJobs reports whether a folder has files of jobs, or the side is one.
@@ -354,7 +342,11 @@ func readBuild(fsys fs.FS, dir string, flags *inputFlags) (review.Build, error) 
 	if err != nil {
 		return review.Build{}, fmt.Errorf("%s: %w", name, withLine(text, err))
 	}
-	b := review.Build{Job: f.Job, Block: f.Block, Name: f.Job, Site: f.Site, Version: f.NDCVersion, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
+	folder := path.Join(dir, "../..") // of out/JOB or out/SITE/JOB
+	if f.Site != "" && path.Base(path.Dir(dir)) == f.Site {
+		folder = path.Join(folder, "..")
+	}
+	b := review.Build{Job: f.Job, Block: f.Block, Name: f.Job, Site: f.Site, Folder: folder, Version: f.NDCVersion, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}}
 	for _, backend := range keys(f.Backends) {
 		if flags.backend != "" && flags.backend != backend {
 			continue
@@ -406,7 +398,7 @@ func planSide(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 			name = c.job.Site + "/" + c.job.Name // also where this side has but one of them
 		}
 		if n := len(list); n == 0 || list[n-1].Job != name {
-			list = append(list, review.Build{Job: name, Block: c.job.Block, Name: c.job.Name, Site: c.job.Site, Version: version, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
+			list = append(list, review.Build{Job: name, Block: c.job.Block, Name: c.job.Name, Site: c.job.Site, Folder: s.folder(), Version: version, Values: map[string][]record.Value{}, Plans: map[string]*plan.Plan{}})
 		}
 		b := &list[len(list)-1]
 		b.Plans[c.job.Backend.Kind], b.Values[c.job.Backend.Kind] = c.plan, record.Of(c.job, c.plan, plans.place)
