@@ -67,7 +67,7 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 	for _, list := range r.below {
 		slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	}
-	return r, path.Clean("./" + strings.TrimSpace(string(inside))), nil
+	return r, path.Clean("./" + strings.TrimSuffix(string(inside), "\n")), nil
 }
 
 // commitOf is the commit that a revision names in the repository that dir lies in.
