@@ -330,6 +330,9 @@ func (c *checker) slurm() {
 	if (s.Chain.UntilDone || s.Chain.Count > 1) && !c.job.Sources.IsSet("training.checkpoint.path") && !c.unsure {
 		c.fail(MissingBlock, c.at("slurm.chain"), "Each submission of a chain goes on from the last one's checkpoint, and nothing is saved. Add a checkpoint block to training.")
 	}
+	if p := c.job.Training.Checkpoint.Path; strings.Contains(p, "://") && (s.Chain.UntilDone || s.Chain.Count > 1 || s.SpareNodes > 0) {
+		c.fail(InvalidValue, c.at("training.checkpoint.path"), "%q is no folder of a file system. The script of a chain, or of a job with spare nodes, looks there for the newest step, finds none, and ends. Save to a folder that the nodes mount.", p)
+	}
 	for i, m := range s.Container.Mounts {
 		if src, dst, ok := strings.Cut(m, ":"); !ok || src == "" || dst == "" {
 			c.fail(InvalidValue, c.at(fmt.Sprintf("slurm.container.mounts[%d]", i)), "%q is not SRC:DST or SRC:DST:OPTIONS.", m)
