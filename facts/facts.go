@@ -31,3 +31,12 @@ func One[T any](name, text string) T {
 	}
 	return list[0]
 }
+
+// By are records by what they are about.
+func By[K comparable, T any](records []T, about func(T) K) map[K]T {
+	all := make(map[K]T, len(records))
+	for _, r := range records {
+		all[about(r)] = r
+	}
+	return all
+}

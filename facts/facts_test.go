@@ -17,6 +17,9 @@ func TestLines(t *testing.T) {
 	if d := cmp.Diff([]record{{1, "a"}, {2, "b"}}, got); d != "" {
 		t.Error(d)
 	}
+	if d := cmp.Diff(map[string]record{"a": {1, "a"}, "b": {2, "b"}}, By(got, func(r record) string { return r.Source })); d != "" {
+		t.Error(d)
+	}
 	if got := One[record]("one.json", "{\n  \"value\": 1,\n  \"source\": \"a\"\n}\n"); got != (record{1, "a"}) {
 		t.Errorf("%+v", got)
 	}

@@ -32,13 +32,7 @@ type staticFactor struct {
 }
 
 // staticFactors are the factors that ndc emits where extra_args say no others.
-var staticFactors = func() map[string]staticFactor {
-	all := map[string]staticFactor{}
-	for _, f := range facts.Lines[staticFactor]("megatron: static_experts.jsonl", staticFactorRows) {
-		all[f.Name] = f
-	}
-	return all
-}()
+var staticFactors = facts.By(facts.Lines[staticFactor]("megatron: static_experts.jsonl", staticFactorRows), func(f staticFactor) string { return f.Name })
 
 // The options without a value that go with the factors.
 const (

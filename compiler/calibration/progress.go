@@ -92,11 +92,7 @@ var causesJSON string
 
 // causes are what usually moves the terms.
 var causes = sync.OnceValue(func() map[string]cause {
-	by := map[string]cause{}
-	for _, c := range facts.One[[]cause]("calibration: data/causes.json", causesJSON) {
-		by[c.Term] = c
-	}
-	return by
+	return facts.By(facts.One[[]cause]("calibration: data/causes.json", causesJSON), func(c cause) string { return c.Term })
 })
 
 // Watch holds a log against a plan. Engine is the key of the plan's runtime for

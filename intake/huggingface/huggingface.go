@@ -60,10 +60,8 @@ var tables = sync.OnceValue(func() (t struct {
 	rules    map[string][]rule
 	defaults map[string]tree.Object
 }) {
-	t.families, t.rules, t.defaults = map[string]family{}, map[string][]rule{}, map[string]tree.Object{}
-	for _, f := range facts.Lines[family]("huggingface: families.jsonl", familiesFile) {
-		t.families[f.Type] = f
-	}
+	t.families = facts.By(facts.Lines[family]("huggingface: families.jsonl", familiesFile), func(f family) string { return f.Type })
+	t.rules, t.defaults = map[string][]rule{}, map[string]tree.Object{}
 	for _, r := range facts.Lines[rule]("huggingface: keys.jsonl", keysFile) {
 		if r.Source == "" {
 			panic(fmt.Sprintf("huggingface: keys.jsonl: no source of %q", r.Keys))

@@ -30,13 +30,7 @@ var rows = lines(optionsFile, "options.jsonl", func(r row) string { return r.Opt
 
 // lines are the lines of a file by what they are about, read once.
 func lines[R any](content, name string, about func(R) string) func() map[string]R {
-	return sync.OnceValue(func() map[string]R {
-		all := map[string]R{}
-		for _, r := range facts.Lines[R]("megatron: "+name, content) {
-			all[about(r)] = r
-		}
-		return all
-	})
+	return sync.OnceValue(func() map[string]R { return facts.By(facts.Lines[R]("megatron: "+name, content), about) })
 }
 
 //go:embed former.jsonl
