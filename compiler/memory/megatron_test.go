@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
@@ -33,8 +35,12 @@ func moonlight(copies bool, modules ...string) float64 {
 // Transformer Engine 2.17.1 and routing that nothing balanced. All of them are below
 // what state and fp32 copies of both moments alone would take, so that the step makes
 // none; none is below what balanced routing takes; and core_attn saves the statistics.
+// How far below the prediction is may not grow: what else takes 5 to 6 GB there,
+// whatever is recomputed, is not known.
 func TestMoonlight(t *testing.T) {
 	base := moonlight(false)
+	var errors []float64
+	var table strings.Builder
 	for _, c := range []struct {
 		modules []string
 		peak    float64 // GB, allocated
@@ -47,7 +53,8 @@ func TestMoonlight(t *testing.T) {
 		{[]string{"layernorm", "moe_act"}, 35.949},
 	} {
 		got, copied := moonlight(false, c.modules...), moonlight(true, c.modules...)
-		t.Logf("%v: %.2f, with balanced routing %.2f, with copies of the moments at least %.2f", c.modules, c.peak, got, copied)
+		errors = append(errors, got/c.peak-1)
+		fmt.Fprintf(&table, "%v: %.2f, with balanced routing %.2f, with copies of the moments at least %.2f\n", c.modules, c.peak, got, copied)
 		if got > c.peak || copied < c.peak {
 			t.Errorf("%v: %.2f GB lie outside %.2f to %.2f", c.modules, c.peak, got, copied)
 		}
@@ -55,6 +62,7 @@ func TestMoonlight(t *testing.T) {
 	if saved := base - moonlight(false, "core_attn"); math.Abs(saved-0.004) > 0.001 {
 		t.Errorf("core_attn saves %.4f GB, measured 0.004", saved)
 	}
+	report(t, table.String(), errors, 0.165, 0.175)
 }
 
 // TestMegatronCI compares with the allocated peak of the last rank in a

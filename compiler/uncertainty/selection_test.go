@@ -18,6 +18,9 @@ func TestLargest(t *testing.T) {
 // TestSelection: nothing without a choice, what was measured of as many, and more of
 // more.
 func TestSelection(t *testing.T) {
+	if selection.Among < 2 || selection.Source == "" {
+		t.Errorf("%+v is not what was measured", selection)
+	}
 	if got := Selection(1); got != 0 {
 		t.Errorf("of one: %v", got)
 	}
