@@ -1,20 +1,27 @@
 package memory
 
+import "github.com/ndc-dev/ndc/compiler/program"
+
 // deepEP is how many rows DeepEP's buffers have in each channel for each rank that
 // they receive from.
-type deepEP struct{ nvlink, network int64 }
+type deepEP struct {
+	Ranks   int    `json:"ranks"`
+	NVLink  int64  `json:"nvlink"`
+	Network int64  `json:"network"`
+	Source  string `json:"source"`
+}
 
 // dispatcherBuffers is what the package that exchanges the rows of experts holds on a
 // GPU beside the allocator of tensors, in bytes.
-func (m *Model) dispatcherBuffers(e *evaluation) float64 {
+func (m *Model) dispatcherBuffers(s *shape) float64 {
 	if m.job.Model.MoE == nil {
 		return 0
 	}
-	switch e.x.MoEDispatcher {
+	switch s.dispatcher {
 	case "hybridep":
-		return m.hybridEP(e)
+		return m.hybridEP(&s.Shape)
 	case "deepep":
-		return m.deepEP(e)
+		return m.deepEP(&s.Shape)
 	}
 	return 0
 }
@@ -24,12 +31,12 @@ func (m *Model) dispatcherBuffers(e *evaluation) float64 {
 // rows of a rank are there once more, and once for every other domain in each of three
 // buffers (DeepEP, branch hybrid-ep, csrc/hybrid_ep/buffer/intranode.cu and
 // internode_doca.cu, allocate_dispatch_buffers and allocate_combine_buffers).
-func (m *Model) hybridEP(e *evaluation) float64 {
-	ranks := e.l.ExpertParallel * e.l.ExpertTensorParallel
+func (m *Model) hybridEP(s *program.Shape) float64 {
+	ranks := s.ExpertParallel * s.ExpertTensorParallel
 	domain := min(max(m.job.Cluster.NVLink.Domain, 1), ranks)
-	hidden, experts := float64(m.arch.Model.HiddenSize), float64(m.job.Model.MoE.Experts/e.l.ExpertParallel)
+	hidden, experts := float64(m.arch.Model.HiddenSize), float64(m.job.Model.MoE.Experts/s.ExpertParallel)
 	rows, scales, probabilities := 2*hidden, hidden/32, float64(4*experts*float64(domain))
-	tokens, others := m.exchanged(e), float64(ranks/domain-1)
+	tokens, others := m.exchanged(s), float64(ranks/domain-1)
 	total := float64(tokens * (rows + scales + probabilities))
 	if others > 0 {
 		own := rows + scales + float64(4*experts*float64(ranks))
@@ -42,19 +49,19 @@ func (m *Model) hybridEP(e *evaluation) float64 {
 // deepEP has buffers of fixed numbers of rows: bf16, 128 choices of experts with their
 // weights, 128 scales and where they come from (DeepEP v1.2.1, csrc/config.hpp,
 // get_nvl_buffer_size_hint and get_rdma_buffer_size_hint). Between nodes they lie in
-// memory that NVSHMEM takes by 512 MiB (deep_ep/buffer.py, NVSHMEM_CUMEM_GRANULARITY).
-func (m *Model) deepEP(e *evaluation) float64 {
-	const node, channels, granularity = 8, 20 / 2, 1 << 29
-	ranks := int64(e.l.ExpertParallel * e.l.ExpertTensorParallel)
+// memory that NVSHMEM takes by the piece.
+func (m *Model) deepEP(s *program.Shape) float64 {
+	node, channels, piece := int64(overheads["deepep_node"]), int64(overheads["deepep_channels"]), int64(overheads["nvshmem_piece"])
+	ranks := s.ExpertParallel * s.ExpertTensorParallel
 	buffers, ok := deepEPs[ranks]
 	if !ok || !m.runtime.Experts.ChunkedExchange {
 		return 0
 	}
 	row := 2*int64(m.arch.Model.HiddenSize) + 128*(8+4+4) + 8
-	total := channels * min(ranks, node) * buffers.nvlink * row
-	if ranks > node {
-		network := 2 * channels * (ranks / node) * buffers.network * (row + 16)
-		total += (network + granularity - 1) / granularity * granularity
+	total := channels * min(int64(ranks), node) * buffers.NVLink * row
+	if n := int64(ranks); n > node {
+		network := 2 * channels * (n / node) * buffers.Network * (row + 16)
+		total += (network + piece - 1) / piece * piece
 	}
 	return float64(total)
 }

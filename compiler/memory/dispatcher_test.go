@@ -33,7 +33,9 @@ func TestDispatcherBuffers(t *testing.T) {
 		l := plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 1, VirtualPipeline: 1, ExpertParallel: c.ranks, ExpertTensorParallel: 1,
 			DataParallelReplicate: 1, DataParallelShard: c.ranks, MicroBatchSize: 1, MicroBatches: 1}
 		x := plan.Execution{MoEDispatcher: c.dispatcher}
-		if got := New(j, targetOf(r)).dispatcherBuffers(&evaluation{l: &l, x: &x}); got != c.want {
+		m := New(j, targetOf(r))
+		s := m.shapeOf(&l, &x)
+		if got := m.dispatcherBuffers(&s); got != c.want {
 			t.Errorf("%s among %d ranks, %d in a domain: %.0f bytes, want %.0f", c.dispatcher, c.ranks, c.domain, got, c.want)
 		}
 	}

@@ -50,7 +50,7 @@ func (m *Model) stage(e *evaluation, rank *stageRank, out *stageMemory) {
 	out.state = m.open(e, rank, &a, out.ledger != nil)
 	out.graphs = a.graphs
 	if c.ends >= 0 {
-		out.loss = e.terms.head.loss + c.endScratch
+		out.loss = e.terms.head.loss + c.endScratch // of which the allocator's share was measured
 	}
 	resident := st.resident.sum()
 	out.sum = resident + st.step.sum()

@@ -27,7 +27,7 @@ func (m *Model) captured(s *shape, p program.Layer) (static, gradients int64) {
 		if program.SharedWidth(moe) > 0 {
 			static, gradients = stream, gradients+stream
 		}
-		if x.Captures(plan.GraphMoEPreprocess) && m.runtime.Graphs.SendsCopies && !s.sendsTokens {
+		if x.Captures(plan.GraphMoEPreprocess) && m.runtime.Graphs.SendsCopies && !plan.SendsTokens(s.dispatcher) {
 			copies := int64(moe.TopK) * stream
 			static, gradients = static+copies, gradients-stream+copies
 		}

@@ -4,19 +4,21 @@ import "github.com/ndc-dev/ndc/lang/job"
 
 // precision is what a training precision changes in memory.
 type precision struct {
-	// weightBytes is the size of the quantised copies of one weight element,
+	Precision string `json:"precision"` // its name, or name/recipe
+	// WeightBytes is the size of the quantised copies of one weight element,
 	// row- and column-wise together with their scales; 0: none.
-	weightBytes float64
-	// inputBytes is the size of one element saved as the input of a linear layer.
-	inputBytes float64
-	// align is the number of rows that each expert's tokens are padded to.
-	align int64
+	WeightBytes float64 `json:"weight_bytes"`
+	// InputBytes is the size of one element saved as the input of a linear layer.
+	InputBytes float64 `json:"input_bytes"`
+	// Align is the number of rows that each expert's tokens are padded to.
+	Align  int64  `json:"align"`
+	Source string `json:"source"`
 }
 
 // gathers reports whether parameters are stored and gathered in low precision
 // instead of being copied from the compute type.
 func (p precision) gathers(t *job.Training) bool {
-	return p.weightBytes > 0 && t.FP8.ParameterGather
+	return p.WeightBytes > 0 && t.FP8.ParameterGather
 }
 
 // precisionOf reads the embedded table of precisions. A delayed, per-tensor or
@@ -28,7 +30,7 @@ func precisionOf(t *job.Training) precision {
 	if row, ok := precisions[t.Precision]; ok {
 		return row
 	}
-	return precision{inputBytes: elementBytes(t.Precision)}
+	return precision{InputBytes: elementBytes(t.Precision)}
 }
 
 // elementBytes is the size of an activation or gathered parameter: 4 for fp32,

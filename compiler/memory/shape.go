@@ -19,8 +19,7 @@ type shape struct {
 	compiled    bool   // a compiler decides what the MLP keeps
 	userBuffers bool   // tensor-parallel communication overlaps through registered buffers
 	graphs      string // what CUDA graphs capture
-	sendsTokens bool   // a dispatcher sends tokens, not their copies
-	exchanges   bool   // rows go to their experts by all-to-all
+	dispatcher  string // how rows go to their experts
 	static      bool   // experts have buffers of a fixed size
 }
 
@@ -32,7 +31,7 @@ func (m *Model) shapeOf(l *plan.Layout, x *plan.Execution) shape {
 		recompute: l.Recompute, lossChunks: max(x.LossChunks, 1),
 		compiled:    x.Compile,
 		userBuffers: x.OverlapTensorParallel && l.TensorParallel > 1,
-		graphs:      x.CUDAGraphs, sendsTokens: plan.SendsTokens(x.MoEDispatcher), exchanges: x.MoEDispatcher == "alltoall", static: m.static(x),
+		graphs:      x.CUDAGraphs, dispatcher: x.MoEDispatcher, static: m.static(x),
 		fusedLoss: x.CrossEntropy == "fused" || x.Compile && m.runtime.Loss.CompilesLoss,
 	}
 	if l.Recompute == plan.RecomputeSelective {
@@ -52,8 +51,8 @@ func (m *Model) assembly(s *shape) program.Assembly {
 	if !s.static {
 		a.Experts.Static = runtime.StaticExperts{}
 	}
-	a.UnfusedAttention, a.Compiled, a.ContextExchange, a.ExchangesRows = s.unfused, s.compiled, s.context, s.exchanges
+	a.UnfusedAttention, a.Compiled, a.ContextExchange, a.ExchangesRows = s.unfused, s.compiled, s.context, s.dispatcher == "alltoall"
 	a.Loss, a.LossChunks, a.FusedLoss = *m.loss(s), s.lossChunks, s.fusedLoss
-	a.Types = program.Types{Compute: m.element, Input: m.precision.inputBytes, Quantised: m.precision.weightBytes > 0, RowAlign: m.precision.align}
+	a.Types = program.Types{Compute: m.element, Input: m.precision.InputBytes, Quantised: m.precision.WeightBytes > 0, RowAlign: m.precision.Align}
 	return a
 }

@@ -226,22 +226,22 @@ func (m *Model) parameterBytes(h *holding, native bool) float64 {
 		return float64(m.element)
 	}
 	low := float64(h.matrices.Sum()) / float64(h.elements.Sum())
-	return float64(low*m.precision.weightBytes) + float64((1-low)*float64(m.element))
+	return float64(low*m.precision.WeightBytes) + float64((1-low)*float64(m.element))
 }
 
 // lowPrecision adds the quantised copies that are cached beside the weights of
 // the compute type: row- and column-wise, for every weight of a stage.
 func (m *Model) lowPrecision(e *evaluation, h *holding, s *state) {
-	if m.precision.weightBytes == 0 {
+	if m.precision.WeightBytes == 0 {
 		return
 	}
 	if e.sharding.CachesQuantised {
 		if !m.precision.gathers(&m.job.Training) {
-			s.resident[lineLowPrecision] += unsharded.of(m.precision.weightBytes, h.matrices)
+			s.resident[lineLowPrecision] += unsharded.of(m.precision.WeightBytes, h.matrices)
 		}
 		return
 	}
-	n := int64(m.precision.weightBytes * float64(h.block))
+	n := int64(m.precision.WeightBytes * float64(h.block))
 	s.backward.lowPrecision += n
 	s.later.lowPrecision += n
 }

@@ -23,7 +23,8 @@ type terms struct {
 	start      program.Operation // the lookup of the input embedding
 	head       head
 	workspaces int64
-	rotary     int64 // a layer's own table of rotary embeddings
+	dispatcher float64 // bytes that what exchanges the rows of experts holds
+	rotary     int64   // a layer's own table of rotary embeddings
 }
 
 // evaluation is one layout being evaluated.
@@ -41,9 +42,8 @@ type evaluation struct {
 // evaluate looks up or makes the terms of a layout.
 func (m *Model) evaluate(l *plan.Layout, x *plan.Execution) evaluation {
 	m.lineUp(l, x)
-	e := evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: m.termsOf(m.shapeOf(l, x)), shards: shardsOf(l), enough: math.MaxInt64}
-	e.communicators = m.overhead.communicators(l) + m.dispatcherBuffers(&e)
-	return e
+	t := m.termsOf(m.shapeOf(l, x))
+	return evaluation{l: l, x: x, sharding: m.runtime.ShardingOf(x), terms: t, shards: shardsOf(l), communicators: m.overhead.communicators(l) + t.dispatcher, enough: math.MaxInt64}
 }
 
 // termsOf looks up or makes the terms of a shape.
@@ -73,7 +73,7 @@ func (m *Model) makeTerms(s shape) *terms {
 	t.embedding = m.arch.Embedding(vocabulary, m.runtime.TensorParallel.EmbeddingParts(s.TensorParallel))
 	t.word = m.arch.WordEmbedding(vocabulary, m.runtime.TensorParallel.HeadParts(s.TensorParallel))
 	t.finalNorm = m.arch.FinalNorm()
-	t.workspaces = m.workspaces(&s)
+	t.workspaces, t.dispatcher = m.workspaces(&s), m.dispatcherBuffers(&s)
 	t.rotary = int64(m.arch.Model.SequenceLength*m.runtime.Layers.RotaryBytes) * program.RotaryDimensions(m.arch.Model)
 	return t
 }

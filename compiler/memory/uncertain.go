@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
+	"github.com/ndc-dev/ndc/compiler/program"
 	"github.com/ndc-dev/ndc/compiler/uncertainty"
 	"github.com/ndc-dev/ndc/lang/units"
 )
@@ -136,13 +137,14 @@ func (m *Model) layersOfExperts() (layers int) {
 // a share of the mean.
 func (m *Model) uneven(e *evaluation) float64 {
 	moe := m.job.Model.MoE
-	return m.router.Rank(m.exchanged(e), moe.Experts, moe.TopK, moe.Experts/e.l.ExpertParallel)
+	s := program.ShapeOf(e.l)
+	return m.router.Rank(m.exchanged(&s), moe.Experts, moe.TopK, moe.Experts/e.l.ExpertParallel)
 }
 
 // exchanged is the number of tokens of a micro-batch that the ranks of an expert
 // group exchange.
-func (m *Model) exchanged(e *evaluation) float64 {
-	return float64(e.l.MicroBatchSize*m.arch.Model.SequenceLength*e.l.ExpertParallel*e.l.ExpertTensorParallel) / float64(e.l.ContextParallel*e.l.TensorParallel)
+func (m *Model) exchanged(s *program.Shape) float64 {
+	return float64(s.MicroBatch*m.arch.Model.SequenceLength*s.ExpertParallel*s.ExpertTensorParallel) / float64(s.ContextParallel*s.TensorParallel)
 }
 
 // expertRows is how full buffers of a fixed size get: the largest load of any rank
@@ -153,7 +155,8 @@ func (m *Model) expertRows(e *evaluation) *plan.ExpertRows {
 		return nil
 	}
 	moe, fixed := m.job.Model.MoE, &m.runtime.Experts.Static
-	mean := m.exchanged(e) * float64(moe.TopK) / float64(e.l.ExpertParallel)
+	s := program.ShapeOf(e.l)
+	mean := m.exchanged(&s) * float64(moe.TopK) / float64(e.l.ExpertParallel)
 	padding := float64(moe.Experts/e.l.ExpertParallel*fixed.RowMultiple) / 2 / mean
 	load := moe.LoadImbalance
 	if load <= 1 {
