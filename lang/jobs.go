@@ -388,6 +388,11 @@ func (l *loader) checkPaths(jobs []job.Job) {
 		if at == other.Sources.Range("training.checkpoint.path") {
 			at = j.Sources[""].Range // what both have from elsewhere is one's own to change
 		}
-		l.fail(SharedCheckpoint, at, "%s and %s would both save to %s, and each would remove or continue the other's checkpoints. Give one of them a path of its own.", other.Name, j.Name, path)
+		l.fail(SharedCheckpoint, at, "%s", SharingCheckpoints(other.Name, j.Name, path))
 	}
+}
+
+// SharingCheckpoints says what is wrong with two jobs that save to one folder.
+func SharingCheckpoints(a, b, folder string) string {
+	return fmt.Sprintf("%s and %s would both save to %s, and each would remove or continue the other's checkpoints. Give one of them a path of its own.", a, b, folder)
 }

@@ -325,8 +325,7 @@ func builds(t *terminal, s side, flags *inputFlags) ([]review.Build, error) {
 // of jobs is a copy of another.
 func sharing(list []review.Build) (diags diag.List) {
 	for _, s := range review.Sharing(list) {
-		diags.Warn(lang.SharedCheckpoint, diag.Range{}, "Checkpoints of two jobs in one folder",
-			fmt.Sprintf("%s and %s both save to %s, and each would remove or continue the other's checkpoints. Give one of them a path of its own.", s[0], s[1], s[2]))
+		diags.Warn(lang.SharedCheckpoint, diag.Range{}, "Checkpoints of two jobs in one folder", lang.SharingCheckpoints(s[0], s[1], s[2]))
 	}
 	return diags
 }
