@@ -62,7 +62,6 @@ type Device struct {
 	gpu       job.GPU
 	relative  *relative // the measured GPU that lends its efficiencies
 	gemm      [dtypeCount]bound
-	experts   [dtypeCount]bound
 	attention surface.AttentionSet
 	kernels   [kernelCount]kernelRates
 	passes    [dtypeCount]passFactors
@@ -83,7 +82,6 @@ func NewDevice(g *job.GPU) *Device {
 	for t := range dtypeCount {
 		runs := d.runs(t)
 		d.gemm[t] = d.bind(surface.GEMM, runs)
-		d.experts[t] = d.bind(surface.ExpertMLP, runs)
 		d.passes[t] = tables.passFactors(d.relative, runs)
 	}
 	d.attention = surface.NewAttentionSet(d.attentionRoof(), d.relative.records)

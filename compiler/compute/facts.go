@@ -15,14 +15,11 @@ type (
 	// passFactors relate the kernels of a linear layer's passes in training to
 	// the forward time of the surface, and add what quantising costs there.
 	passFactors struct {
-		Capability            string  `json:"capability"` // major number
-		DType                 string  `json:"dtype"`
-		Forward               float64 `json:"forward"`
-		InputGradient         float64 `json:"input_gradient"`
-		WeightGradient        float64 `json:"weight_gradient"`
-		GroupedForward        float64 `json:"grouped_forward"`
-		GroupedInputGradient  float64 `json:"grouped_input_gradient"`
-		GroupedWeightGradient float64 `json:"grouped_weight_gradient"`
+		Capability     string  `json:"capability"` // major number
+		DType          string  `json:"dtype"`
+		Forward        float64 `json:"forward"`
+		InputGradient  float64 `json:"input_gradient"`
+		WeightGradient float64 `json:"weight_gradient"`
 
 		// Bytes of memory traffic that quantising adds per element of the
 		// input, of the output's gradient, and of both.

@@ -20,29 +20,6 @@ func (d *Device) gemmSeconds(t DType, s surface.Shape) float64 {
 	return max(s.FLOPs()/b.roof.FLOPS, b.roof.GEMM(s, b.record.Tile)*b.record.Correction(s.Point()))
 }
 
-// GroupedGEMM is the time of g.Count multiplications of g.Rows × k by k × n
-// each, in one kernel: never less than one multiplication of all rows.
-func (d *Device) GroupedGEMM(t DType, g Groups, n, k int) units.Seconds {
-	if g.Count <= 0 || g.Rows <= 0 || n <= 0 || k <= 0 {
-		return 0
-	}
-	each := surface.Shape{M: float64(g.Rows), N: float64(n), K: float64(k)}
-	whole := each
-	whole.M *= float64(g.Count)
-	return units.Seconds(max(d.groupedSeconds(t, float64(g.Count), each), d.gemmSeconds(t, whole)))
-}
-
-// groupedSeconds is the grouped kernel by its surface; where none was
-// measured, one plain kernel after the other.
-func (d *Device) groupedSeconds(t DType, count float64, each surface.Shape) float64 {
-	b := &d.experts[t]
-	if b.record == nil {
-		return count * (d.gemmSeconds(t, each) - float64(d.launch))
-	}
-	g := surface.Grouped{Count: count, Shape: each}
-	return float64(d.launch) + b.roof.Grouped(g, b.record.Tile)*b.record.Correction(g.Point())
-}
-
 // Linear is the time of the three passes of a linear layer of m tokens, n
 // outputs and k inputs, quantising of activations and gradients included
 // (weights are quantised once per step).
@@ -72,23 +49,29 @@ func (d *Device) Quantise(t DType, m, n, k int) Passes {
 	return d.quantise(&d.passes[t], float64(m), n, k)
 }
 
-// GroupedLinear is Linear for g.Count experts of g.Rows tokens each.
+// GroupedLinear is Linear for g.Count experts of g.Rows tokens each: plain kernels
+// in turn behind one launch, and never less than one multiplication of all rows.
 func (d *Device) GroupedLinear(t DType, g Groups, n, k int) Passes {
-	p := &d.passes[t]
-	f := d.GroupedGEMM(t, g, n, k)
-	out := Passes{
-		Forward:        f * units.Seconds(p.GroupedForward),
-		InputGradient:  f * units.Seconds(p.GroupedInputGradient),
-		WeightGradient: f * units.Seconds(p.GroupedWeightGradient),
+	if g.Count <= 0 || g.Rows <= 0 || n <= 0 || k <= 0 {
+		return Passes{}
 	}
-	q := d.quantise(p, float64(g.Count*g.Rows), n, k)
+	each, whole := d.Linear(t, g.Rows, n, k), d.Linear(t, g.Count*g.Rows, n, k)
+	inTurn := func(each, whole units.Seconds) units.Seconds {
+		return max(d.launch+units.Seconds(g.Count)*(each-d.launch), whole)
+	}
+	out := Passes{
+		Forward:        inTurn(each.Forward, whole.Forward),
+		InputGradient:  inTurn(each.InputGradient, whole.InputGradient),
+		WeightGradient: inTurn(each.WeightGradient, whole.WeightGradient),
+	}
+	q := d.Quantise(t, g.Count*g.Rows, n, k)
 	if g.InputReady {
-		q.Forward = 0
+		out.Forward -= q.Forward
 	}
 	if g.GradientReady {
-		q.InputGradient = 0
+		out.InputGradient -= q.InputGradient
 	}
-	return out.plus(q)
+	return out
 }
 
 // quantise is the time of turning m rows of inputs and of gradients into the

@@ -72,9 +72,9 @@ type fixed struct {
 
 // rates are parameters in the form that the hot loop uses.
 type rates struct {
-	rate16, rate8, rate4, grouped16, grouped8, ring, contention                  units.Ratio
+	rate16, rate8, rate4, grouped, ring, contention                              units.Ratio
 	ringBlock                                                                    float64     // tokens, see ring_block
-	hostRouter, hostPreprocess, hostBackward                                     units.Ratio // of hostMoE; of a layer's forward pass
+	hostRouter, hostPreprocess, hostExchange, hostBackward                       units.Ratio // of hostMoE; of a layer's forward pass
 	moeSync, hostLayer, hostChunk, hostMicroBatch, hostStep, hostMoE, hostExpert units.Seconds
 	straggler                                                                    units.Ratio // of the pipeline, for each e-fold of GPUs
 }
@@ -244,29 +244,30 @@ func (e *Evaluator) resolve() {
 	e.rate16 = units.Ratio(p.ofPower("power16", gpu) * p.ofSilicon("rate16", gpu))
 	e.rate8 = units.Ratio(p.ofPower("power8", gpu) * p.ofSilicon("rate8", gpu))
 	e.rate4 = units.Ratio(p.at("rate4"))
-	e.grouped16 = units.Ratio(p.ofSilicon("grouped16", gpu))
-	e.grouped8 = units.Ratio(p.ofSilicon("grouped8", gpu))
+	e.grouped = units.Ratio(p.at("grouped"))
 	if e.runtime.LowPrecision.RowScaled {
 		e.rate8 *= units.Ratio(p.at("rowwise"))
 	}
 	e.rate8 *= e.releaseSpeedUp()
 	e.rate4 *= e.releaseSpeedUp()
-	e.grouped8 *= e.releaseSpeedUp()
 	e.ring, e.ringBlock = units.Ratio(p.at("ring_efficiency."+engine)), p.at("ring_block."+engine)
 	e.contention = units.Ratio(p.at("contention"))
 	e.moeSync = units.Seconds(p.at("moe_sync"))
-	e.hostLayer = units.Seconds(p.at("host_layer." + engine))
+	slower := p.ofHost(gpu)
+	host := func(name string) units.Seconds { return units.Seconds(slower * p.at(name)) }
+	e.hostLayer = host("host_layer." + engine)
 	if e.blocking {
-		e.hostLayer = units.Seconds(p.at("host_blocking"))
+		e.hostLayer = host("host_blocking")
 	}
 	e.hostBackward = units.Ratio(p.at("host_backward"))
 	if !e.runtime.Experts.LaunchedTogether {
-		e.hostExpert = units.Seconds(p.at("host_expert"))
+		e.hostExpert = host("host_expert")
 	}
-	e.hostChunk = units.Seconds(p.at("host_chunk"))
-	e.hostMicroBatch = units.Seconds(p.at("host_micro_batch"))
-	e.hostStep = units.Seconds(p.at("host_step." + engine))
-	e.hostMoE = units.Seconds(p.at("host_moe"))
+	e.hostChunk = host("host_chunk")
+	e.hostMicroBatch = host("host_micro_batch")
+	e.hostStep = host("host_step." + engine)
+	e.hostMoE = host("host_moe")
+	e.hostExchange = units.Ratio(p.at("host_moe_exchange"))
 	e.hostRouter, e.hostPreprocess = units.Ratio(p.at("host_moe_router")), units.Ratio(p.at("host_moe_preprocess"))
 	e.straggler = units.Ratio(p.at("straggler"))
 	if f := e.factors; f != nil {
@@ -292,16 +293,6 @@ func (e *Evaluator) rate(t compute.DType) units.Ratio {
 		return e.rate4
 	}
 	return e.rate16
-}
-
-// grouped is the rate of the framework's expert multiplications over that of
-// the fused kernels that package compute knows.
-func (e *Evaluator) grouped(t compute.DType) units.Ratio {
-	switch t {
-	case compute.FP8, compute.FP8Delayed, compute.FP8Block, compute.MXFP8, compute.NVFP4:
-		return e.grouped8
-	}
-	return e.grouped16
 }
 
 // Step is the step time alone.

@@ -308,13 +308,19 @@ func (b *builder) copies() float64 {
 	return min(1, d*(1-math.Pow(1-1/d, k))/k)
 }
 
-// sync is the wait for token counts on the host: none when rows are padded to
-// a capacity.
+// sync is the wait for token counts on the host.
 func (b *builder) sync() units.Seconds {
-	if b.e.model.MoE.TokenDrop || b.x.MoEDispatcher == "allgather" {
+	if !b.counts() {
 		return 0
 	}
 	return b.e.moeSync
+}
+
+// counts reports whether the host reads how many tokens each expert has before it
+// launches what they run: not where rows are padded to a capacity, nor in a graph
+// of the whole step.
+func (b *builder) counts() bool {
+	return !b.e.model.MoE.TokenDrop && b.x.MoEDispatcher != "allgather" && b.x.CUDAGraphs != "full"
 }
 
 // embeddingReduce sums the lookups of a vocabulary cut over the tensor group.

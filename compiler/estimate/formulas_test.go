@@ -752,7 +752,7 @@ func variety() []sample {
 	for _, gpu := range []job.GPU{
 		{Catalog: "h100_sxm", ComputeCapability: "9.0", Power: 700}, {Catalog: "a100_80gb", ComputeCapability: "8.0", Power: 400},
 		{Catalog: "b200", ComputeCapability: "10.0", Power: 1000}, {Catalog: "h100_96gb_500w", ComputeCapability: "9.0", Power: 500},
-		{Catalog: "v100_32gb", ComputeCapability: "7.0", Power: 300},
+		{Catalog: "v100_32gb", ComputeCapability: "7.0", Power: 300}, {Catalog: "gb200", ComputeCapability: "10.0", Power: 1200}, // with a Grace CPU
 	} {
 		for _, precision := range []string{"bf16", "fp8", "nvfp4"} {
 			for _, r := range runtimes.All() {

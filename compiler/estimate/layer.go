@@ -361,8 +361,18 @@ func (b *builder) host(layer program.Layer) {
 		b.bwd[lineHost] += b.e.hostBackward.Of(t)
 		return
 	}
-	b.fwd[lineHost] += max(0, t-b.fwd.sum())
+	b.fwd[lineHost] += max(0, t-b.fwd.sum(), b.behindCounts())
 	b.bwd[lineHost] += max(0, b.e.hostBackward.Of(t)-b.bwd.sum())
+}
+
+// behindCounts is by how much the host launches what follows the router later than the
+// device runs it: the device is idle when the host has read the counts of tokens.
+func (b *builder) behindCounts() units.Seconds {
+	if b.experts == 0 || !b.counts() || b.x.Captures(plan.GraphMoE) {
+		return 0
+	}
+	launches := b.e.hostExchange.Of(b.e.hostMoE) + units.Seconds(b.experts)*b.e.hostExpert
+	return launches - b.fwd[lineExperts] - b.fwd[lineExpert]
 }
 
 // launches is the time in which the host launches what of the layer no CUDA graph

@@ -74,7 +74,7 @@ func (b *builder) linear(o *program.Operation) (compute.Passes, line) {
 			g.InputReady, g.GradientReady = o.After == program.ExpertCombine, o.Before == program.ExpertDispatch
 		}
 		t := b.e.device.GroupedLinear(b.dtype, g, p.N, p.K)
-		return scale(t, n/float64(b.e.grouped(b.dtype))), lineExperts
+		return scale(t, n/float64(b.e.grouped*b.e.rate(b.dtype))), lineExperts
 	}
 	dtype := b.dtype
 	if o.Component == program.Router {

@@ -84,11 +84,15 @@ type silicon struct {
 	Source     string
 }
 
-// silicons are data/silicon.json: the chips, and the share of multiprocessors below
-// which a board of one was cut.
+// silicons are data/silicon.json: the chips, the share of multiprocessors below
+// which a board of one was cut, and the GPUs whose host is a Grace CPU.
 var silicons = func() (s struct {
 	Cut struct {
 		Value  float64
+		Source string
+	}
+	Grace struct {
+		GPUs   []string // catalogue names
 		Source string
 	}
 	Chips []silicon
@@ -121,6 +125,15 @@ func (p Parameters) nameOfSilicon(family string, gpu *job.GPU) string {
 		return name
 	}
 	return family + ".default"
+}
+
+// ofHost is how much longer a GPU's host takes to launch than those that the parameters
+// of the host speak of.
+func (p Parameters) ofHost(gpu *job.GPU) float64 {
+	if slices.Contains(silicons.Grace.GPUs, gpu.Catalog) {
+		return p.at("host_grace")
+	}
+	return 1
 }
 
 // ofPower is the rate of GEMMs at a board's power limit over that of the board that

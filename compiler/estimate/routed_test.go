@@ -49,7 +49,7 @@ func TestUneven(t *testing.T) {
 	x := execution()
 	even := e.Step(l, &x)
 	last := even
-	for _, busiest := range []float64{1.07, 1.77} {
+	for _, busiest := range []float64{1.07, 1.8} {
 		j := jobOf(moe(), 2)
 		j.Model.MoE.LoadImbalance = busiest
 		step := New(j, targetOf(runtimes.Whole())).Step(l, &x)

@@ -115,15 +115,15 @@ plan "qwen3-30b-a3b" "torchtitan" {
     virtual_pipeline        = 1
     pipeline_schedule       = "none"
     stage_layers            = [48]
-    expert_parallel         = 8
+    expert_parallel         = 4
     expert_tensor_parallel  = 1
     data_parallel_replicate = 1
     data_parallel_shard     = 8
-    zero_stage              = 2
-    micro_batch_size        = 1
-    micro_batches           = 64
-    recompute               = "none"
-    recompute_modules       = []
+    zero_stage              = 3
+    micro_batch_size        = 8
+    micro_batches           = 8
+    recompute               = "selective"
+    recompute_modules       = ["op"]
     recompute_method        = ""
     recompute_layers        = 0
   }
@@ -143,7 +143,7 @@ plan "qwen3-30b-a3b" "torchtitan" {
     compile                  = true
     moe_dispatcher           = "alltoall"
     context_parallel_type    = ""
-    reshard_after_forward    = false
+    reshard_after_forward    = true
     fully_sharded            = false
     shard_buffers            = ""
     sharp                    = "none"

@@ -95,7 +95,7 @@ differs). Errors are predicted over measured, minus one. ` + "`-rows FOLDER`" + 
 
 - What kernels and links cannot tell are the %d numbers of compiler/estimate/data/parameters.json: rates in training over measured
   kernels by silicon and width, overhead of the host per engine, contention while overlapping, each within physical bounds. Those that any of
-  these rows moves were fitted on them, all at once (` + "`-fit all`" + `), those of PyTorch's engine once more after its layers' kernels were counted, those of grouped GEMMs after Megatron-LM's: near where the fit is best, the values under which no ceiling broke. No row, model or source has a factor of its own.
+  these rows moves were fitted on them, all at once (` + "`-fit all`" + `), those of PyTorch's engine once more after its layers' kernels were counted: near where the fit is best, the values under which no ceiling broke. No row, model or source has a factor of its own.
 - Beside the fit stand errors on rows that had no part in it: all parameters are fitted again from the middle of their bounds, once
   without each source and once without each model (one architecture under all its names and layer counts), and predict what was left out.
   ` + "`-crossvalidate`" + ` computes that anew; nothing is kept between runs.

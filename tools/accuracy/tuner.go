@@ -33,7 +33,7 @@ type tuner struct {
 // pull is the weight of the squared distance from the middle of the bounds:
 // less than one row has that the parameter moves, but enough to decide what no
 // row does. It and kinship were chosen by the errors on sources left out.
-const pull = 0.17
+const pull = 0.6
 
 // kinship is the weight of the squared difference between the values of one parameter
 // of two silicons, where one library runs both, or of two engines: a few rows of one do
@@ -41,7 +41,7 @@ const pull = 0.17
 const kinship = 1.8
 
 // kin are the parameters, by their names up to the silicon's or engine's, of which that holds.
-var kin = []string{"grouped16.", "grouped8.", "elementwise."}
+var kin = []string{"elementwise."}
 
 // pairs lists the parameters that are kin, each pair once.
 func (t *tuner) pairs() (list [][2]int) {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +30,7 @@ func TestFitGrid(t *testing.T) {
 		if i%20 == 0 {
 			noise = 1.5
 		}
-		samples = append(samples, sample{seconds: 2 * math.Exp(truth(x, y)+noise), roof: 2, places: at(surface.Point{x, y})})
+		samples = append(samples, sample{seconds: 2 * math.Exp(truth(x, y)+noise), roof: 2, at: surface.Point{x, y}})
 	}
 	values := fitGrid(axes, samples, smoothnesses[0])
 	for i, x := range axes[0] {
@@ -58,31 +57,6 @@ func TestFitCurve(t *testing.T) {
 		if math.Abs(got.At(v)/want.At(v)-1) > 0.01 {
 			t.Errorf("%v bytes: %v s, want %v", v, got.At(v), want.At(v))
 		}
-	}
-}
-
-func TestDropBadKernels(t *testing.T) {
-	layer := func(ep, seconds float64) expertRow {
-		return expertRow{tokens: 4096, hidden: 4096, inter: 1024, topK: 8, experts: 64, tp: 1, ep: ep, seconds: seconds}
-	}
-	rows := []expertRow{layer(1, 8), layer(2, 4), layer(4, 6), layer(8, 1.1), layer(16, 2)}
-	kept, dropped := dropBadKernels(rows)
-	if dropped != 2 || len(kept) != 3 || kept[2].ep != 8 {
-		t.Errorf("dropped %d, kept %+v", dropped, kept)
-	}
-}
-
-// TestWorseThanFiner: a row that the same layer with narrower experts beats per
-// unit of work ran a wrong kernel; one that is merely as good is kept.
-func TestWorseThanFiner(t *testing.T) {
-	cut := func(tp, seconds float64) expertRow {
-		return expertRow{tokens: 4096, hidden: 4096, inter: 4096, topK: 8, experts: 64, tp: tp, ep: 1, seconds: seconds}
-	}
-	other := cut(1, 9)
-	other.tokens = 8192
-	kept, dropped := dropWorseThanFiner([]expertRow{cut(1, 8), cut(2, 8), cut(4, 2.1), cut(8, 1.2), other})
-	if dropped != 1 || slices.ContainsFunc(kept, func(r expertRow) bool { return r.tp == 2 }) {
-		t.Errorf("dropped %d, kept %+v", dropped, kept)
 	}
 }
 

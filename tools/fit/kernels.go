@@ -55,7 +55,6 @@ var (
 	gemmAxes      = [][]float64{{9, 10, 11, 13, 15}, {8, 9, 10, 11, 12, 14, 16}, {8, 9, 10, 11, 12, 14, 16}} // m, n, k
 	attentionAxes = [][]float64{{10, 11, 12, 13, 14}, {2, 3, 4, 5, 6, 7, 9}, {0, 1, 3}}                      // keys, sequences × heads, heads per KV head
 	mlaAxes       = [][]float64{{10, 11, 12, 13, 15}, {0, 2, 4, 5, 6, 7, 9, 11}, {0}}
-	expertAxes    = [][]float64{{6, 8, 10, 12}, {8, 9, 10, 11, 13}, {11, 12, 14}, {0, 3, 6, 9}} // rows per expert, smaller and larger side of the weight, experts
 )
 
 // tileChoices are tried for each surface of multiplications; the one that
@@ -103,7 +102,7 @@ func score(e *surface.Error) float64 { return e.Median + e.P90/3 }
 func gemmSamples(r *surface.Record, rows []row) (samples []sample, err error) {
 	for _, x := range rows {
 		s := surface.Shape{M: x.number("m", &err), N: x.number("n", &err), K: x.number("k", &err)}
-		samples = append(samples, sample{seconds: x.number("ms", &err) / 1000, roof: r.Roof.GEMM(s, r.Tile), places: at(s.Point())})
+		samples = append(samples, sample{seconds: x.number("ms", &err) / 1000, roof: r.Roof.GEMM(s, r.Tile), at: s.Point()})
 	}
 	return samples, err
 }
@@ -150,7 +149,7 @@ func scoreSamples(r *surface.Record, rows []row) (samples []sample, err error) {
 			s.KVHeads, s.QK, s.V = x.number("num_key_value_heads", &err), float64(r.HeadDim), float64(r.HeadDim)
 		}
 		s.Pairs = surface.CausalPairs(s.Queries, s.Keys, float64(r.Window))
-		samples = append(samples, sample{seconds: x.number("ms", &err) / 1000, roof: r.Roof.Attention(s), places: at(s.Point())})
+		samples = append(samples, sample{seconds: x.number("ms", &err) / 1000, roof: r.Roof.Attention(s), at: s.Point()})
 	}
 	return samples, err
 }

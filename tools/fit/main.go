@@ -5,7 +5,7 @@
 //
 //	go run ./tools/fit -kernels FOLDER [-gpus FILE] [-source TEXT] [-training FILES] [-out compiler]
 //
-// FOLDER holds gemm.csv, attention.csv, mla.csv, moe.csv and nccl.csv, each
+// FOLDER holds gemm.csv, attention.csv, mla.csv and nccl.csv, each
 // plain or with .gz, in the columns of docs/time-kernels.md; a file that is missing is
 // skipped and its surfaces in -out are kept. The table of errors goes to
 // standard output.
@@ -120,7 +120,7 @@ func fitAll(folder fs.FS, devices map[string]device) ([]*surface.Record, error) 
 		file string
 		fit  func([]row, map[string]device) ([]*surface.Record, error)
 	}{
-		{"gemm", fitGEMM}, {"attention", fitAttention}, {"mla", fitMLA}, {"moe", fitExperts},
+		{"gemm", fitGEMM}, {"attention", fitAttention}, {"mla", fitMLA},
 	} {
 		rows, err := readTable(folder, kind.file)
 		if err != nil {
@@ -137,8 +137,8 @@ func fitAll(folder fs.FS, devices map[string]device) ([]*surface.Record, error) 
 
 // printTable prints one line of Markdown per surface.
 func printTable(w io.Writer, records []*surface.Record) {
-	fmt.Fprintln(w, "| GPU | operation | dtype | head dim, window | rows | dropped | median | p90 | max |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| GPU | operation | dtype | head dim, window | rows | median | p90 | max |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, r := range records {
 		shape := ""
 		if r.HeadDim > 0 {
@@ -148,8 +148,8 @@ func printTable(w io.Writer, records []*surface.Record) {
 			shape += fmt.Sprintf(", %d", r.Window)
 		}
 		e := r.LeftOut
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %d | %d | %.1f %% | %.1f %% | %.0f %% |\n",
-			r.GPU, r.Operation, r.DType, shape, r.Rows, r.Dropped, 100*e.Median, 100*e.P90, 100*e.Max)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %d | %.1f %% | %.1f %% | %.0f %% |\n",
+			r.GPU, r.Operation, r.DType, shape, r.Rows, 100*e.Median, 100*e.P90, 100*e.Max)
 	}
 }
 

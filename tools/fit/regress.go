@@ -10,23 +10,13 @@ import (
 
 // sample is one measurement against its roof.
 type sample struct {
-	seconds  float64
-	roof     float64 // without overhead
-	overhead float64 // what the surface does not correct
-	places   []place // where in the grid; shares sum to one
+	seconds float64
+	roof    float64
+	at      surface.Point // in the grid
 }
-
-// place is a point that counts by its share.
-type place struct {
-	at    surface.Point
-	share float64
-}
-
-// at is the single place of an ordinary sample.
-func at(p surface.Point) []place { return []place{{p, 1}} }
 
 // target is the logarithm of the correction that the sample asks for.
-func (s *sample) target() float64 { return math.Log(max(s.seconds-s.overhead, s.seconds/100) / s.roof) }
+func (s *sample) target() float64 { return math.Log(s.seconds / s.roof) }
 
 // smoothnesses are tried for each surface as the weight of a squared second
 // difference between grid nodes against a squared error: small enough to bend,
@@ -44,7 +34,7 @@ func fitGrid(axes [][]float64, samples []sample, smoothness float64) []float64 {
 	grid := surface.Grid{Axes: axes}
 	stencils := make([][]surface.Weight, len(samples))
 	for i := range samples {
-		stencils[i] = stencil(&grid, &samples[i])
+		stencils[i] = grid.Weights(samples[i].at, nil)
 	}
 	weights := slices.Repeat([]float64{1}, len(samples))
 	var values []float64
@@ -61,20 +51,7 @@ func fitGrid(axes [][]float64, samples []sample, smoothness float64) []float64 {
 	return values
 }
 
-// stencil lists the nodes that a sample depends on.
-func stencil(g *surface.Grid, s *sample) []surface.Weight {
-	var out []surface.Weight
-	for _, p := range s.places {
-		from := len(out)
-		out = g.Weights(p.at, out)
-		for i := from; i < len(out); i++ {
-			out[i].Share *= p.share
-		}
-	}
-	return out
-}
-
-// apply evaluates a stencil.
+// apply evaluates the nodes that a sample depends on.
 func apply(stencil []surface.Weight, values []float64) float64 {
 	sum := 0.0
 	for _, w := range stencil {
@@ -104,7 +81,7 @@ func validate(axes [][]float64, samples []sample, smoothness float64) surface.Er
 		values := fitGrid(axes, fitted, smoothness)
 		for i := range left {
 			s := &left[i]
-			predicted := math.Exp(apply(stencil(&grid, s), values))*s.roof + s.overhead
+			predicted := math.Exp(apply(grid.Weights(s.at, nil), values)) * s.roof
 			errors = append(errors, math.Abs(predicted/s.seconds-1))
 		}
 	}

@@ -37,7 +37,7 @@ func (s Shape) Point() Point { return Point{math.Log2(s.M), math.Log2(s.N), math
 func (r Roof) GEMM(s Shape, tile *Tile) float64 {
 	flops := s.FLOPs()
 	if tile != nil {
-		flops = 2 * s.K * r.wholeWaves(s, 1, tile)
+		flops = 2 * s.K * r.wholeWaves(s, tile)
 	}
 	traffic := r.InputSize*(s.M*s.K+s.K*s.N) + 2*s.M*s.N
 	if r.InputSize < 2 {
@@ -46,33 +46,11 @@ func (r Roof) GEMM(s Shape, tile *Tile) float64 {
 	return gemmLaunch + max(flops/r.FLOPS, traffic/r.Bandwidth)
 }
 
-// wholeWaves is the output area of some equal multiplications that is computed
-// when every wave of tiles keeps all multiprocessors busy to its end.
-func (r Roof) wholeWaves(s Shape, count float64, t *Tile) float64 {
-	tiles := count * math.Ceil(s.M/float64(t.M)) * math.Ceil(s.N/float64(t.N))
+// wholeWaves is the output area that is computed when every wave of tiles keeps all
+// multiprocessors busy to its end.
+func (r Roof) wholeWaves(s Shape, t *Tile) float64 {
+	tiles := math.Ceil(s.M/float64(t.M)) * math.Ceil(s.N/float64(t.N))
 	return math.Ceil(tiles/float64(r.SMs)) * float64(r.SMs*t.M*t.N)
-}
-
-// Grouped is a batch of count equal matrix multiplications in one kernel.
-type Grouped struct {
-	Count float64
-	Shape // of each
-}
-
-// Point is the place in an expert grid: rows per group, the smaller and the
-// larger side of a group's weight, groups.
-func (g Grouped) Point() Point {
-	return Point{math.Log2(g.M), math.Log2(min(g.N, g.K)), math.Log2(max(g.N, g.K)), math.Log2(g.Count)}
-}
-
-// Grouped is the roof of a batch of matrix multiplications, launch left out.
-func (r Roof) Grouped(g Grouped, tile *Tile) float64 {
-	traffic := r.InputSize*(g.M*g.K+g.K*g.N) + 2*g.M*g.N
-	flops := g.Count * g.FLOPs()
-	if tile != nil {
-		flops = 2 * g.K * r.wholeWaves(g.Shape, g.Count, tile)
-	}
-	return max(flops/r.FLOPS, g.Count*traffic/r.Bandwidth)
 }
 
 // Scores is one attention core.

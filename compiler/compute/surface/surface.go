@@ -14,7 +14,7 @@ import (
 )
 
 // MaxAxes is the largest number of axes of a grid.
-const MaxAxes = 4
+const MaxAxes = 3
 
 // corners is the number of grid nodes around a point.
 const corners = 1 << MaxAxes
@@ -23,7 +23,7 @@ const corners = 1 << MaxAxes
 // axes are zero.
 type Point [MaxAxes]float64
 
-// Grid is a function of up to four logarithmic coordinates: multilinear
+// Grid is a function of up to three logarithmic coordinates: multilinear
 // between nodes, constant beyond the outer ones. The last axis varies fastest.
 type Grid struct {
 	Axes   [][]float64 `json:"axes"`        // ascending base-2 logarithms
@@ -125,7 +125,6 @@ func (g *Grid) check() error {
 // Operations that have surfaces.
 const (
 	GEMM      = "gemm"
-	ExpertMLP = "expert_mlp" // grouped matrix multiplications of one rank's experts
 	Attention = "attention"
 	MLA       = "mla" // attention with 192-wide queries and keys, 128-wide values
 )
@@ -139,11 +138,10 @@ type Record struct {
 	HeadDim    int    `json:"head_dim,omitempty"` // attention
 	Window     int    `json:"window,omitempty"`   // attention: keys each query sees; 0: all
 	Source     string `json:"source"`
-	Rows       int    `json:"rows"`              // measurements used
-	Dropped    int    `json:"dropped,omitempty"` // measurements left aside, by the rule in docs/time-kernels.md
-	LeftOut    Error  `json:"left_out"`          // error on each fifth of the rows when fitted to the rest
-	Roof       Roof   `json:"roof"`              // of the measured GPU, in this data type
-	Tile       *Tile  `json:"tile,omitempty"`    // gemm, expert_mlp: output is computed in whole waves of such tiles
+	Rows       int    `json:"rows"`           // measurements used
+	LeftOut    Error  `json:"left_out"`       // error on each fifth of the rows when fitted to the rest
+	Roof       Roof   `json:"roof"`           // of the measured GPU, in this data type
+	Tile       *Tile  `json:"tile,omitempty"` // gemm: output is computed in whole waves of such tiles
 	Grid
 }
 

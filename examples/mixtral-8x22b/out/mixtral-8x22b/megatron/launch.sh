@@ -174,7 +174,7 @@ arguments=(
   # Checkpoints
   --load /checkpoints/mixtral-8x22b/megatron # ndc: the newest checkpoint of this run, if there is one
   --save /checkpoints/mixtral-8x22b/megatron # spec: training.checkpoint.path
-  --save-interval 106 # spec: training.checkpoint.interval, 30 minutes at 17 s a step
+  --save-interval 108 # spec: training.checkpoint.interval, 30 minutes at 16.7 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async

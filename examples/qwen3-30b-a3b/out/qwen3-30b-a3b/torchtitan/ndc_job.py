@@ -21,6 +21,7 @@ from torchtitan.components.optimizer import register_moe_load_balancing_hook
 from torchtitan.components.tokenizer import BaseTokenizer
 from torchtitan.components.validate import Validator
 from torchtitan.config import CommConfig, CompileConfig, DebugConfig, ParallelismConfig, TrainingConfig
+from torchtitan.distributed.activation_checkpoint import SelectiveAC
 from torchtitan.distributed.pipeline_parallel import pipeline_llm
 from torchtitan.models.common import config_utils, CosSinRoPE, Embedding, FeedForward, Linear, RMSNorm
 from torchtitan.models.common.param_init import skip_param_init
@@ -233,7 +234,7 @@ class Checkpoints(CheckpointManager):
 
     clock = ndc_runtime.Clock(
         save_every=None,  # by steps, see checkpoint.interval
-        stop_margin=376.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
+        stop_margin=373.0,  # seconds before the time limit: 300 to save and exit, and the steps between two looks
         check_every=1,  # steps between two looks at the clock, about ten seconds by the plan
     )
 
@@ -289,9 +290,9 @@ def run() -> Trainer.Config:
             ],
             implementation="fused",  # plan: execution.optimizer_state_dtype
         ),
-        activation_checkpoint=None,  # plan: recompute
+        activation_checkpoint=SelectiveAC.Config(),  # plan: recompute
         training=TrainingConfig(
-            local_batch_size=1,  # plan: sequences per replica and forward-backward call
+            local_batch_size=8,  # plan: sequences per replica and forward-backward call
             global_batch_size=512,  # spec: training.global_batch_size
             seq_len=4096,  # catalogue: model.sequence_length
             steps=9537,  # spec: training.tokens
@@ -305,13 +306,13 @@ def run() -> Trainer.Config:
         parallelism=ParallelismConfig(
             data_parallel_replicate_degree=1,  # plan
             data_parallel_shard_degree=8,  # plan
-            fsdp_reshard_after_forward="never",  # plan: zero_stage 2
+            fsdp_reshard_after_forward="default",  # plan: zero_stage 3
             tensor_parallel_degree=1,  # plan
             context_parallel_degree=1,  # plan
             context_parallel_load_balancer="headtail",  # causal attention: each rank gets a head and a tail of the sequence
-            expert_parallel_degree=8,  # plan
+            expert_parallel_degree=4,  # plan
             pipeline_parallel_degree=1,  # plan
-            pipeline_parallel_microbatch_size=1,  # plan
+            pipeline_parallel_microbatch_size=8,  # plan
             enable_sequence_parallel=True,  # plan
             spmd_backend="spmd_types",  # the default, which context parallelism needs
         ),
