@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -67,13 +66,11 @@ type watcher struct {
 	note   string // which plan it is, where that is not the one that lies there; "" for none
 
 	parser logs.Parser
-	read   map[string]int64 // bytes of whole lines, by file
-	told   int              // steps that were reported
+	told   int // steps that were reported
 }
 
 // open finds logs and plan.
 func (w *watcher) open(args []string, planPath string) error {
-	w.read = map[string]int64{}
 	for _, arg := range args {
 		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
 			return noSuch(arg)
@@ -159,8 +156,10 @@ func readPlan(name string) (*file.File, error) {
 
 // run reads until the run has ended, or once.
 func (w *watcher) run() error {
+	f := follower{line: w.parser.Line}
+	defer f.close()
 	for {
-		if err := w.advance(); err != nil {
+		if err := f.advance(w.files); err != nil {
 			return err
 		}
 		l := w.parser.Log()
@@ -207,58 +206,6 @@ func engineOf(backend string) string {
 		return "fsdp2"
 	}
 	return backend
-}
-
-// advance reads what the files have more. A line that is not whole yet is left
-// for the next time.
-func (w *watcher) advance() error {
-	for _, name := range w.files {
-		f, err := openLog(name)
-		if err != nil {
-			return fmt.Errorf("%s cannot be read: %w", name, cause(err))
-		}
-		err = w.take(f, name)
-		f.Close()
-		if err != nil {
-			return fmt.Errorf("%s cannot be read: %w", name, cause(err))
-		}
-	}
-	return nil
-}
-
-// take reads the whole lines behind those that were read. A log that has become
-// shorter was begun anew, as by a program that rotates logs.
-func (w *watcher) take(f fs.File, name string) error {
-	if info, err := f.Stat(); err == nil && info.Size() < w.read[name] {
-		w.read[name] = 0
-	}
-	if _, err := f.(io.Seeker).Seek(w.read[name], io.SeekStart); err != nil {
-		return err
-	}
-	buffer := make([]byte, 1<<20)
-	var rest []byte
-	for {
-		n, err := f.Read(buffer)
-		rest = append(rest, buffer[:n]...)
-		for {
-			end := bytes.IndexByte(rest, '\n')
-			if end < 0 && len(rest) < cap(buffer) {
-				break
-			}
-			if end < 0 { // no log has lines like that
-				end = len(rest) - 1
-			}
-			w.parser.Line(string(rest[:end]))
-			w.read[name] += int64(end) + 1
-			rest = rest[end+1:]
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // tell prints how the run stands: a line for new reports, a page at the end.
