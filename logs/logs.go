@@ -51,6 +51,7 @@ type Launch struct {
 	Status int       // of srun as the script says; -1: not said
 
 	Configuration string // hash of the plan.json that the script began with; "" when not said
+	Edited        string // a file of its own copy that is not as that build wrote it, which whoever reads the log looks up; "" for none
 	Framework     string // that printed its steps; "" when none did
 	Batch                // as the framework says before the steps; what it does not say is 0
 	Degrees              // the same

@@ -47,6 +47,8 @@ type Member struct {
 	Features    int           `json:"features"`
 	DeviceBytes units.Bytes   `json:"device_bytes"` // of a GPU, as predicted
 	Pin         string        `json:"pin"`          // the blocks that make a job have it
+
+	Configuration string `json:"configuration,omitempty"` // of its plan.json, as the logs of its runs name it; "" in trials of earlier versions
 }
 
 // Held is a round with its script.

@@ -120,7 +120,7 @@ func Read(f *File, attempts []Attempt, of map[string]*logs.Log) (*Result, error)
 		}
 		key := a.Job + " " + a.Candidate
 		earlier[key]++
-		run, why := readRun(of[a.Candidate], a, earlier[key], f.Candidates[place].StepSeconds)
+		run, why := readRun(of[a.Candidate], a, earlier[key], &f.Candidates[place])
 		if s := &r.Standings[place]; why != "" {
 			s.Failures, failures = append(s.Failures, why), append(failures, why)
 		}
@@ -148,11 +148,17 @@ func (s *Standing) full() bool { return slices.Contains(s.Failures, outOfMemory)
 // outOfMemory is package logs' name of it.
 const outOfMemory = "out_of_memory"
 
+// Why a run is none of the candidate's: somebody changed its files, or wrote others there.
+const (
+	editedFiles  = "edited_files"
+	anotherBuild = "another_build"
+)
+
 // readRun is what the run of an attempt showed, that its candidate's log tells of
 // as one of the launches of its job; and why it showed nothing, or ran out of memory
-// after it did. A step that is further from its prediction than predictions are is none
-// of the candidate's.
-func readRun(l *logs.Log, a *Attempt, nth int, predicted units.Seconds) (Run, string) {
+// after it did. A run of other files than the trial's is none of the candidate's, and neither
+// is a step that is further from its prediction than predictions are.
+func readRun(l *logs.Log, a *Attempt, nth int, m *Member) (Run, string) {
 	launch := -1
 	if l != nil {
 		for i := range l.Launches {
@@ -165,6 +171,12 @@ func readRun(l *logs.Log, a *Attempt, nth int, predicted units.Seconds) (Run, st
 	}
 	if launch < 0 {
 		return Run{}, "no_log"
+	}
+	switch x := &l.Launches[launch]; {
+	case x.Edited != "":
+		return Run{}, editedFiles
+	case x.Configuration != "" && m.Configuration != "" && x.Configuration != m.Configuration:
+		return Run{}, anotherBuild
 	}
 	// What stalls does so beside the steps of its own run: another allocation, or the end
 	// of this one, may be slower as a whole, which is told apart later.
@@ -180,7 +192,7 @@ func readRun(l *logs.Log, a *Attempt, nth int, predicted units.Seconds) (Run, st
 	}
 	n := float64(len(times))
 	mean, square := sum/n, 0.0
-	if predicted > 0 && uncertainty.Beyond(mean/float64(predicted), uncertainty.MostOff) {
+	if uncertainty.Beyond(mean/float64(m.StepSeconds), uncertainty.MostOff) {
 		return Run{}, "implausible_step_time"
 	}
 	for _, t := range times {

@@ -114,6 +114,7 @@ func calibrate(args []string, planPath string) (*calibration.File, error) {
 		}
 		sources = append(sources, read...)
 		p := f.Decision()
+		markEdited(parser.Log(), plan)
 		inputs = append(inputs, calibration.Input{Job: f.Job, Engine: engineOf(p.Backend), Plan: p, Log: parser.Log()})
 	}
 	f, err := calibration.Calibrate(inputs)

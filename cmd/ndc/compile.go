@@ -297,17 +297,18 @@ func (c *compiled) outcome() lang.Outcome {
 
 // seal adds plan.json.
 func (c *compiled) seal() {
-	c.artifacts = append(c.artifacts, backends.Artifact{Path: planName, Content: c.planFile()})
+	content, _ := c.planFile()
+	c.artifacts = append(c.artifacts, backends.Artifact{Path: planName, Content: content})
 }
 
 // planFile is plan.json: the plan with the versions of format and program. Its
 // own hash stands among the artifacts, taken with that entry empty.
-func (c *compiled) planFile() []byte {
+func (c *compiled) planFile() (content []byte, own string) {
 	f := file.File{FormatVersion: file.FormatVersion, NDCVersion: version, Job: c.job.Name, Site: c.job.Site, Plan: file.Of(c.plan)}
 	f.Artifacts = append(f.Artifacts, file.Artifact{Path: planName})
-	own := output.Hash(mustJSON(f))
+	own = output.Hash(mustJSON(f))
 	f.Artifacts[len(f.Artifacts)-1].SHA256 = own
-	return mustJSON(f)
+	return mustJSON(f), own
 }
 
 func mustJSON(v any) []byte {

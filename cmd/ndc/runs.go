@@ -200,6 +200,36 @@ func hasOwnHash(name, own string) bool {
 	return err == nil && output.Hash(output.WithoutOwnHash(text, own)) == own
 }
 
+// markEdited names the files that were edited in the copies that the launches of a log ran,
+// which lie beside its plan.
+func markEdited(log *logs.Log, plan string) {
+	for i := range log.Launches {
+		l, folder := &log.Launches[i], filepath.Dir(plan)
+		if l.Run != "" && l.Run != filepath.Base(folder) { // the plan may be such a copy's own
+			folder = filepath.Join(folder, "runs", l.Run)
+		}
+		if l.Run != "" {
+			l.Edited = edited(folder)
+		}
+	}
+}
+
+// edited is the first file of a folder of which its plan.json has another hash; "" for none.
+// What cannot be read says nothing.
+func edited(folder string) string {
+	f, err := readPlan(filepath.Join(folder, planName))
+	if err != nil {
+		return ""
+	}
+	for _, a := range f.Artifacts {
+		text, err := readPlain(filepath.Join(folder, filepath.FromSlash(a.Path)), largestPlan)
+		if filepath.IsLocal(a.Path) && err == nil && output.Hash(output.WithoutOwnHash(text, a.SHA256)) != a.SHA256 {
+			return a.Path
+		}
+	}
+	return ""
+}
+
 // below adds the folders of backends that have logs. The copies that runs keep of
 // their files are no runs of their own.
 func (r *foundRuns) below(folder string) error {

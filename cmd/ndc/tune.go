@@ -258,8 +258,9 @@ func (x *trial) fill() diag.List {
 			return diags
 		}
 		longest = max(longest, r.StepSeconds)
+		_, own := x.members[n].planFile()
 		f.Candidates = append(f.Candidates, tune.Member{Name: tune.FolderOf(n), Layout: x.told(i), StepSeconds: r.StepSeconds,
-			GPUHours: units.Rounded(all[i].GPUHours), Features: r.Features, DeviceBytes: x.members[n].plan.Memory.Peak.DeviceBytes, Pin: pin})
+			GPUHours: units.Rounded(all[i].GPUHours), Features: r.Features, DeviceBytes: x.members[n].plan.Memory.Peak.DeviceBytes, Pin: pin, Configuration: own})
 		if n < len(x.round.Candidates) {
 			places = append(places, n)
 		}

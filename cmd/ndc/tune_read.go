@@ -62,6 +62,7 @@ func trialIn(folder string) (*tune.File, *tune.Result, error) {
 			}
 		}
 		of[f.Candidates[i].Name] = parser.Log()
+		markEdited(parser.Log(), filepath.Join(folder, f.Candidates[i].Name, planName))
 	}
 	r, err := tune.Read(f, attempts, of)
 	if err != nil {

@@ -68,6 +68,19 @@ func TestRound(t *testing.T) {
 		t.Errorf("cancelled after the run that failed: %q", got)
 	}
 	mustHold(t, "what was collected", said(exitOK, "--collect", folder), "The fastest is candidate-3", "1 out of memory\n", "layout {\n")
+	// What ran other files than the trial's tells nothing of it: files that were edited, though
+	// the script was told to run them, or another build.
+	kept := "trial/candidate-3/runs/100/run.json"
+	was := s.read(kept)
+	s.write(t, kept, was+"\n")
+	mustHold(t, "what was collected of edited files", said(exitOK, "--collect", folder), "The fastest is candidate-1", "1 edited files\n",
+		"the log is of a run whose run.json was edited after ndc had written it")
+	s.write(t, kept, was)
+	log := "trial/candidate-3/logs/" + filepath.Base(onlyLog(t, filepath.Join(folder, "candidate-3")))
+	was = s.read(log)
+	s.write(t, log, strings.Replace(was, "; configuration ", "; configuration 0", 1))
+	mustHold(t, "what was collected of another build", said(exitOK, "--collect", folder), "The fastest is candidate-1", "1 another build\n")
+	s.write(t, log, was)
 	mustHold(t, "the next round", said(exitOK, "--next", folder), "round 2 of a trial", "candidate-3  step", "joins by what the runs so far say", "Order      candidate-1, ")
 	if err := json.Unmarshal([]byte(s.read("trial/trial.json")), &f); err != nil || len(f.Rounds) != 2 {
 		t.Fatalf("%v, %d rounds", err, len(f.Rounds))
@@ -86,6 +99,16 @@ func TestRound(t *testing.T) {
 	if reserve == 0 {
 		t.Errorf("none of %d candidates is in reserve", len(f.Candidates))
 	}
+}
+
+// onlyLog is the one log of a candidate.
+func onlyLog(t *testing.T, folder string) string {
+	t.Helper()
+	names := logsOf(folder)
+	if len(names) != 1 {
+		t.Fatalf("the logs of %s are %q", folder, names)
+	}
+	return names[0]
 }
 
 // TestTunePage runs the commands of docs/tune.md in a folder with what testdata/tune

@@ -34,6 +34,8 @@ func contradiction(p *plan.Plan, x *logs.Launch) string {
 		return otherLayout(p, &x.Degrees)
 	case x.Configuration != "" && configuration != "" && x.Configuration != configuration:
 		return fmt.Sprintf("the log is of another build than the plan: configuration %.12s, and not %.12s", x.Configuration, configuration)
+	case x.Edited != "":
+		return fmt.Sprintf("the log is of a run whose %s was edited after ndc had written it", x.Edited)
 	}
 	return ""
 }
