@@ -58,6 +58,8 @@ is a change.`,
 			if err != nil {
 				return err
 			}
+			defer old.close()
+			defer new.close()
 			before, err := builds(t, old, known(&flags, &old, &new))
 			if err != nil {
 				return err
@@ -222,9 +224,17 @@ func inRevision(dir, rev, name, shown string) (side, error) {
 		full = path.Clean("." + name)
 	}
 	if _, err := fs.Stat(r, full); err != nil {
+		r.blobs.close()
 		return side{name: full}, usageError(fmt.Sprintf("There is no %s: the revision has no %s.", shown, full))
 	}
 	return side{fsys: r, name: full, shown: shown, rev: rev}, nil
+}
+
+// close lets go of a side whose files are no longer read.
+func (s *side) close() {
+	if r, ok := s.fsys.(*revision); ok {
+		r.blobs.close()
+	}
 }
 
 // folder is that of the files of the side's jobs.

@@ -23,7 +23,7 @@ import (
 // ndc init fetched, which teams need not commit. It is taken from the working
 // tree, and held to the hash in the commit's own lock like all that is fetched.
 type revision struct {
-	dir     string                   // in the repository
+	blobs   *blobs
 	fetched fs.FS                    // the working tree; nil without one
 	entries map[string]revisionEntry // by path
 	below   map[string][]fs.DirEntry // of folders, in the order of their names
@@ -57,7 +57,11 @@ func openRevision(ctx context.Context, dir, name string) (r *revision, prefix st
 	if err != nil {
 		return nil, "", err
 	}
-	r = &revision{dir: dir, fetched: tree, entries: map[string]revisionEntry{".": {name: ".", mode: fs.ModeDir | 0o555}}, below: map[string][]fs.DirEntry{}}
+	blobs, err := openBlobs(ctx, dir)
+	if err != nil {
+		return nil, "", err
+	}
+	r = &revision{blobs: blobs, fetched: tree, entries: map[string]revisionEntry{".": {name: ".", mode: fs.ModeDir | 0o555}}, below: map[string][]fs.DirEntry{}}
 	for line := range strings.SplitSeq(string(listing), "\x00") {
 		what, file, _ := strings.Cut(line, "\t")
 		if f := strings.Fields(what); len(f) == 3 && f[1] == "blob" && strings.HasPrefix(f[0], "100") {
@@ -160,7 +164,7 @@ func (r *revision) Open(name string) (fs.File, error) {
 	}
 	f := &revisionFile{revisionEntry: e, list: r.below[path.Clean(name)]}
 	if e.object != "" {
-		content, err := git(context.Background(), r.dir, "cat-file", "blob", e.object)
+		content, err := r.blobs.read(e.object)
 		if err != nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
@@ -215,10 +219,15 @@ func (e revisionEntry) ModTime() time.Time { return time.Time{} }
 func (e revisionEntry) IsDir() bool        { return e.mode.IsDir() }
 func (e revisionEntry) Sys() any           { return nil }
 
+// gitCommand is the git command in a folder.
+func gitCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-optional-locks"}, args...)...)
+}
+
 // git runs the git command in a folder and returns what it prints. What it
 // says of a failure is the error.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	c := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-optional-locks"}, args...)...)
+	c := gitCommand(ctx, dir, args...)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Run(); err != nil {
