@@ -3,7 +3,6 @@ package lang
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -356,23 +355,51 @@ func (l *loader) expressionDiags(diags hcl.Diagnostics) {
 }
 
 // absent names the key that a collection of names does not have, such as a cluster of
-// the catalogue that a variable names.
+// the catalogue that a variable names or a file that a plan does not emit.
 func (l *loader) absent(d *hcl.Diagnostic) string {
-	index, ok := d.Expression.(*hclsyntax.IndexExpr)
-	if !ok || d.EvalContext == nil {
-		return ""
-	}
-	collection, diags := index.Collection.Value(d.EvalContext)
-	key, more := index.Key.Value(d.EvalContext)
-	if diags.HasErrors() || more.HasErrors() || !collection.IsKnown() || collection.IsNull() || !collection.Type().IsObjectType() ||
+	collection, key, at := indexed(d)
+	if !collection.IsKnown() || collection.IsNull() || collection.IsMarked() || !collection.Type().IsObjectType() && !collection.Type().IsMapType() ||
 		!key.IsKnown() || key.IsNull() || key.IsMarked() || key.Type() != cty.String {
 		return ""
 	}
-	name, names := key.AsString(), slices.Sorted(maps.Keys(collection.Type().AttributeTypes()))
+	var names []string // in their order
+	for it := collection.ElementIterator(); it.Next(); {
+		name, _ := it.Element()
+		names = append(names, name.AsString())
+	}
+	name := key.AsString()
 	if slices.Contains(names, name) {
 		return ""
 	}
-	return fmt.Sprintf(" %s has no %s.%s", l.source(index.Collection.Range()), quoteShort(name), didYouMean(name, names))
+	hint := didYouMean(name, names)
+	if hint == "" && collection.Type().IsMapType() && len(names) > 0 {
+		hint = " It has " + listed(names) + "."
+	}
+	return fmt.Sprintf(" %s has no %s.%s", l.source(at), quoteShort(name), hint)
+}
+
+// indexed is the collection that a diagnostic is about, the key that it was asked for, and
+// where it stands; null where the diagnostic is about something else.
+func indexed(d *hcl.Diagnostic) (collection, key cty.Value, at hcl.Range) {
+	var diags hcl.Diagnostics
+	switch e := d.Expression.(type) {
+	case *hclsyntax.IndexExpr:
+		if key, diags = e.Key.Value(d.EvalContext); !diags.HasErrors() {
+			collection, diags = e.Collection.Value(d.EvalContext)
+		}
+		at = e.Collection.Range()
+	case *hclsyntax.ScopeTraversalExpr:
+		for i, step := range e.Traversal {
+			if index, ok := step.(hcl.TraverseIndex); ok && d.Subject != nil && index.SrcRange == *d.Subject {
+				key, at = index.Key, e.Traversal[:i].SourceRange()
+				collection, diags = e.Traversal[:i].TraverseAbs(d.EvalContext)
+			}
+		}
+	}
+	if diags.HasErrors() {
+		return cty.NilVal, cty.NilVal, at
+	}
+	return collection, key, at
 }
 
 // nulls names what is null of what the expression of a diagnostic reads, such as a
