@@ -62,17 +62,25 @@ func atLeast(n float64) string {
 	return units.Significant(math.Ceil(n/unit)*unit, 4)
 }
 
-// roomChanges gives up what the job keeps free of the GPU's memory, beyond what every job does.
+// roomChanges gives up what the job keeps free of the GPU's memory, beyond what every job does:
+// of the headroom one hundredth of that memory, or two, four, …, or all.
 func roomChanges(j *job.Job) []change {
 	var list []change
 	if now := j.Constraints.MemoryHeadroom; now.Value > 0 {
-		list = append(list, change{
+		to := func(headroom units.Share) func(j *job.Job) {
+			return func(j *job.Job) { j.Constraints.MemoryHeadroom = job.Some(headroom) }
+		}
+		c := change{
 			describe: func(c *search.Candidate) string {
 				left := math.Floor(1000*(1-float64(c.Result.NeededBytes)/float64(j.Cluster.GPU.Memory))) / 1000
 				return fmt.Sprintf("constraints.memory_headroom = \"%s%%\" (now %s)", units.Significant(100*max(0, left), 3), now.Value)
 			},
-			apply: func(j *job.Job) { j.Constraints.MemoryHeadroom = job.Some(units.Share(0)) },
-		})
+			apply: to(0),
+		}
+		for less := units.Share(0.01); less < now.Value; less *= 2 {
+			c.nearest = append(c.nearest, to(now.Value-less))
+		}
+		list = append(list, c)
 	}
 	start, run := job.OOMProbability{}.Limits()
 	if s, r := j.Constraints.MaxOOMProbability.Limits(); s < start || r < run {
