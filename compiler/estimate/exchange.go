@@ -318,8 +318,11 @@ func (b *builder) sync() units.Seconds {
 
 // counts reports whether the host reads how many tokens each expert has before it
 // launches what they run: not where rows are padded to a capacity, nor in a graph
-// of the whole step.
+// of the whole step, nor where one launch runs all experts and no rank sends to another.
 func (b *builder) counts() bool {
+	if b.e.runtime.Experts.LaunchedTogether && b.l.ExpertParallel == 1 {
+		return false
+	}
 	return !b.e.model.MoE.TokenDrop && b.x.MoEDispatcher != "allgather" && b.x.CUDAGraphs != "full"
 }
 

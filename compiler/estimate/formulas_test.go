@@ -355,6 +355,54 @@ func TestLaunchedTogether(t *testing.T) {
 	}
 }
 
+// TestBehindCounts: the host launches what follows the router when it has read the counts of
+// tokens, later than the device could run it; a Grace CPU takes longer. Where
+// nothing is read, or a graph launches all of it, nobody waits.
+func TestBehindCounts(t *testing.T) {
+	p := DefaultParameters()
+	p = p.With("host_layer."+runtimes.Whole().Calibration.Time, 0) // what stands before is launched in no time
+	host := p.at("host_moe_exchange")*p.at("host_moe") + 2*p.at("host_expert")
+	for _, c := range []struct {
+		name   string
+		change func(*job.Job, *target.Target, *plan.Layout, *plan.Execution)
+		times  float64 // of what the host launches; 0: nobody waits
+	}{
+		{"alltoall", func(*job.Job, *target.Target, *plan.Layout, *plan.Execution) {}, 1},
+		{"gb200", func(j *job.Job, _ *target.Target, _ *plan.Layout, _ *plan.Execution) { j.Cluster.GPU.Catalog = "gb200" }, p.at("host_grace")},
+		{"router in a graph", func(_ *job.Job, _ *target.Target, _ *plan.Layout, x *plan.Execution) {
+			x.CUDAGraphs = "moe_router+moe_preprocess"
+		}, 1},
+		{"experts in a graph", func(_ *job.Job, _ *target.Target, _ *plan.Layout, x *plan.Execution) { x.CUDAGraphs = "moe" }, 0},
+		{"step in a graph", func(_ *job.Job, _ *target.Target, _ *plan.Layout, x *plan.Execution) { x.CUDAGraphs = "full" }, 0},
+		{"padded", func(j *job.Job, _ *target.Target, _ *plan.Layout, _ *plan.Execution) { j.Model.MoE.TokenDrop = true }, 0},
+		{"allgather", func(_ *job.Job, _ *target.Target, _ *plan.Layout, x *plan.Execution) { x.MoEDispatcher = "allgather" }, 0},
+		{"launched together over ranks", func(_ *job.Job, g *target.Target, _ *plan.Layout, _ *plan.Execution) {
+			g.Runtime.Experts.LaunchedTogether = true
+		}, (host - 2*p.at("host_expert")) / host},
+		{"launched together on a rank", func(_ *job.Job, g *target.Target, l *plan.Layout, _ *plan.Execution) {
+			g.Runtime.Experts.LaunchedTogether, l.ExpertParallel = true, 1
+		}, 0},
+	} {
+		m := moe()
+		m.SequenceLength, m.MoE.ExpertFFNHiddenSize = 8192, 64 // the device takes long, but for experts
+		j, g, l, x := jobOf(m, 1), targetOf(runtimes.Whole()), single(8), execution()
+		l.ExpertParallel = 8
+		c.change(j, g, &l, &x)
+		e := NewWith(j, g, p)
+		s := program.ShapeOf(&l)
+		b := e.start(&l, &x, e.groupsOf(&l, &x), false)
+		kind := len(e.arch.Kinds()) - 1
+		b.layer(e.arch.Layer(kind, &s, &e.assembly), kind)
+		want := max(0, c.times*host-float64(b.fwd[lineExperts]+b.fwd[lineExpert]))
+		if (want > 0) != (c.times > 0) {
+			t.Errorf("%s: the device takes %v for experts, the host %v", c.name, b.fwd[lineExperts]+b.fwd[lineExpert], host)
+		}
+		if got := float64(b.fwd[lineHost]); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: a forward waits %v s for the host, want %v", c.name, got, want)
+		}
+	}
+}
+
 // TestDomains: of d NVLink domains a token with k copies touches
 // d·(1−(1−1/d)^k); DeepEP sends it once to each.
 func TestDomains(t *testing.T) {
