@@ -4,22 +4,28 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 )
 
 // pattern is a regular expression that is tried on those lines alone that hold one of its
 // words: a text that stands in all that it matches, or one for each of its alternatives.
 // Most lines of a log match nothing, and a word is found in a fraction of the time.
 type pattern struct {
-	*regexp.Regexp
-	words []string // none: every line is tried
+	expression string
+	once       sync.Once
+	compiled   *regexp.Regexp
+	words      []string // none: every line is tried
 }
 
-func compile(expression string) *pattern {
-	tree, err := syntax.Parse(expression, syntax.Perl)
+func compile(expression string) *pattern { return &pattern{expression: expression} }
+
+// read compiles the expression when a line is first tried: most commands read no log.
+func (p *pattern) read() {
+	tree, err := syntax.Parse(p.expression, syntax.Perl)
 	if err != nil {
 		panic("logs: " + err.Error())
 	}
-	return &pattern{regexp.MustCompile(expression), wordsOf(tree)}
+	p.compiled, p.words = regexp.MustCompile(p.expression), wordsOf(tree)
 }
 
 // wordsOf are texts of which one stands in all that an expression matches, the shortest as
@@ -67,7 +73,7 @@ func shortest(words []string) int {
 
 // MatchString reports whether a text holds a match.
 func (p *pattern) MatchString(text string) bool {
-	return p.possible(text) && p.Regexp.MatchString(text)
+	return p.possible(text) && p.compiled.MatchString(text)
 }
 
 // FindStringSubmatch returns the first match and what its groups matched, nil without one.
@@ -75,10 +81,20 @@ func (p *pattern) FindStringSubmatch(text string) []string {
 	if !p.possible(text) {
 		return nil
 	}
-	return p.Regexp.FindStringSubmatch(text)
+	return p.compiled.FindStringSubmatch(text)
+}
+
+// FindAllStringSubmatch returns the matches and what their groups matched, n at most
+// where it is not negative.
+func (p *pattern) FindAllStringSubmatch(text string, n int) [][]string {
+	if !p.possible(text) {
+		return nil
+	}
+	return p.compiled.FindAllStringSubmatch(text, n)
 }
 
 func (p *pattern) possible(text string) bool {
+	p.once.Do(p.read)
 	for _, w := range p.words {
 		if strings.Contains(text, w) {
 			return true

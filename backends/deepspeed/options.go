@@ -22,12 +22,8 @@ func optionTables() map[number]*schema.Table {
 	}
 	all := make(map[number]*schema.Table, len(entries))
 	for _, e := range entries {
-		data, err := tables.ReadFile("schema/" + e.Name())
-		if err != nil {
-			panic("deepspeed: " + err.Error())
-		}
 		v := mustNumber(strings.TrimSuffix(e.Name(), ".jsonl"))
-		all[v] = schema.Embedded("DeepSpeed "+v.String(), data)
+		all[v] = schema.Embedded("DeepSpeed "+v.String(), tables, "schema/"+e.Name())
 	}
 	return all
 }

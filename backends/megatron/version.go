@@ -56,11 +56,7 @@ func load(list []version) []version {
 			v.table = v.name
 		}
 		if parsed[v.table] == nil {
-			data, err := tables.ReadFile("schema/" + v.table + ".jsonl")
-			if err != nil {
-				panic("megatron: " + err.Error())
-			}
-			parsed[v.table] = schema.Embedded("Megatron-LM "+v.table, data)
+			parsed[v.table] = schema.Embedded("Megatron-LM "+v.table, tables, "schema/"+v.table+".jsonl")
 		}
 		v.options = parsed[v.table].Named("Megatron-LM " + v.name)
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/ndc-dev/ndc/diag"
 	"github.com/ndc-dev/ndc/facts"
@@ -47,23 +48,28 @@ type Class struct {
 }
 
 // Classes say for every option of every release of a framework whose it is.
-type Classes struct {
-	classes  []Class
+type Classes struct{ content func() *classes }
+
+// classes are what the text says.
+type classes struct {
+	list     []Class
 	exact    map[string]int
 	prefixes map[string]int
 }
 
-// EmbeddedClasses reads classes of one JSON object per line, whose defects are
-// the program's own.
+// EmbeddedClasses are classes of one JSON object per line, whose defects are
+// the program's own. They are read when they are first asked.
 func EmbeddedClasses(jsonl string) *Classes {
-	c := &Classes{exact: map[string]int{}, prefixes: map[string]int{}}
-	for _, class := range facts.Lines[Class]("schema: options.jsonl", jsonl) {
-		c.add(class)
-	}
-	return c
+	return &Classes{sync.OnceValue(func() *classes {
+		c := &classes{exact: map[string]int{}, prefixes: map[string]int{}}
+		for _, class := range facts.Lines[Class]("schema: options.jsonl", jsonl) {
+			c.add(class)
+		}
+		return c
+	})}
 }
 
-func (c *Classes) add(class Class) {
+func (c *classes) add(class Class) {
 	for _, name := range class.Options {
 		index := c.exact
 		if prefix, ok := strings.CutSuffix(name, "*"); ok {
@@ -72,26 +78,27 @@ func (c *Classes) add(class Class) {
 		if _, twice := index[name]; twice {
 			panic("schema: two classes of " + name)
 		}
-		index[name] = len(c.classes)
+		index[name] = len(c.list)
 	}
-	c.classes = append(c.classes, class)
+	c.list = append(c.list, class)
 }
 
 // All returns the classes in the order of the file. The caller must not write them.
-func (c *Classes) All() []Class { return c.classes }
+func (c *Classes) All() []Class { return c.content().list }
 
 // Of returns the class of an option by any of its names, or by the longest
 // beginning that one of them has.
 func (c *Classes) Of(o Option) (Class, bool) {
+	known := c.content()
 	for _, name := range o.Names {
-		if i, ok := c.exact[name]; ok {
-			return c.classes[i], true
+		if i, ok := known.exact[name]; ok {
+			return known.list[i], true
 		}
 	}
 	best, found := -1, 0
 	for _, name := range o.Names {
 		for n := len(name); n > best; n-- {
-			if i, ok := c.prefixes[name[:n]]; ok {
+			if i, ok := known.prefixes[name[:n]]; ok {
 				best, found = n, i
 				break
 			}
@@ -100,7 +107,7 @@ func (c *Classes) Of(o Option) (Class, bool) {
 	if best < 0 {
 		return Class{}, false
 	}
-	return c.classes[found], true
+	return known.list[found], true
 }
 
 // Extra says what extra arguments do to a backend's plan: whose its options

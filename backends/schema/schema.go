@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 )
@@ -80,12 +81,16 @@ type content struct {
 	names   []string // sorted
 }
 
-// Embedded reads a table of one JSON object per line, whose defects are the
-// program's own. The version is used in messages only. A program holds the
-// tables of many versions and asks few, so each is parsed when it is first
+// Embedded is a table in a file of one JSON object per line, whose defects are
+// the program's own. The version is used in messages only. A program holds the
+// tables of many versions and asks few, so each is read when it is first
 // asked.
-func Embedded(version string, jsonl []byte) *Table {
+func Embedded(version string, files fs.FS, name string) *Table {
 	return &Table{version: version, content: sync.OnceValue(func() *content {
+		jsonl, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic("schema: " + err.Error())
+		}
 		c, err := parse(version, jsonl)
 		if err != nil {
 			panic("schema: " + err.Error())

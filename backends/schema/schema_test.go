@@ -3,6 +3,7 @@ package schema
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 const table = `{"flags": ["--lr"], "dest": "lr", "type": "float", "action": "Store", "nargs": null, "default": null, "choices": null}
@@ -16,7 +17,7 @@ const table = `{"flags": ["--lr"], "dest": "lr", "type": "float", "action": "Sto
 `
 
 func TestCheck(t *testing.T) {
-	tab := Embedded("X 1.0", []byte(table))
+	tab := Embedded("X 1.0", fstest.MapFS{"x.jsonl": {Data: []byte(table)}}, "x.jsonl")
 	for _, c := range []struct {
 		words string // name and values
 		want  string // part of the problem; "" when it can stand
@@ -50,7 +51,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	tab := Embedded("X 1.0", []byte(table))
+	tab := Embedded("X 1.0", fstest.MapFS{"x.jsonl": {Data: []byte(table)}}, "x.jsonl")
 	if o, ok := tab.Lookup("-n"); !ok || o.Dest != "num_layers" || o.Count != One {
 		t.Errorf("-n: %+v, %t", o, ok)
 	}

@@ -1,10 +1,14 @@
 package torchtitan
 
 import (
+	"embed"
 	"strings"
 
 	"github.com/ndc-dev/ndc/backends/schema"
 )
+
+//go:embed schema/*.jsonl
+var optionTables embed.FS
 
 // Tables are the options of a release and the classes of all options, for
 // package intake, which reads configurations by what this package writes them

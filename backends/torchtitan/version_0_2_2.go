@@ -1,7 +1,6 @@
 package torchtitan
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,12 +17,9 @@ import (
 // TorchTitan 0.2.2 (February 2026): a TOML file, and a module that
 // experimental.custom_import loads first.
 
-//go:embed schema/0.2.2.jsonl
-var options022 []byte
-
 func version022() *version {
 	v := &version{
-		name: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", options022),
+		name: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", optionTables, "schema/0.2.2.jsonl"),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}},

@@ -1,7 +1,6 @@
 package torchtitan
 
 import (
-	_ "embed"
 	"fmt"
 	"math"
 	"slices"
@@ -18,12 +17,9 @@ import (
 // TorchTitan 0.3.0 (September 2026): a Python module whose function returns a
 // Trainer.Config.
 
-//go:embed schema/0.3.0.jsonl
-var options030 []byte
-
 func version030() *version {
 	v := &version{
-		name: "0.3.0", requiresSafetensors: true, torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", options030),
+		name: "0.3.0", requiresSafetensors: true, torch: "2.14", options: schema.Embedded("TorchTitan 0.3.0", optionTables, "schema/0.3.0.jsonl"),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
 				gaps: slices.Concat(plainGaps, latentGaps), pipeline: true, context: true, weights: []string{"deepseek_v3"}},

@@ -270,7 +270,7 @@ func (r *reading) option(o *option) {
 	if earlier != nil && o.open && argument != "" {
 		r.d.Leave(argument, fmt.Sprintf("it stands again on line %d, and the last counts", o.line.Line))
 	}
-	if read := readers[o.long]; read != nil || class.Kind == schema.Job {
+	if read := readers()[o.long]; read != nil || class.Kind == schema.Job {
 		result := r.value(o, class.Argument)
 		if result.verdict == draft.Unknown {
 			r.unread[argument], r.unreadWords[argument] = true, o.first()
@@ -381,7 +381,7 @@ func (r *reading) report(o *option, to string, result outcome) {
 
 // value sets the argument that an option is.
 func (r *reading) value(o *option, argument string) outcome {
-	if read := readers[o.long]; read != nil {
+	if read := readers()[o.long]; read != nil {
 		return read(r, o)
 	}
 	if o.open && !pathLike(argument) {

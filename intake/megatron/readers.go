@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ndc-dev/ndc/backends/megatron"
 	"github.com/ndc-dev/ndc/intake/draft"
@@ -17,10 +18,12 @@ import (
 const quickGELU = 1.702
 
 // readers read the options that do not say their argument as it stands.
-var readers map[string]func(*reading, *option) outcome
+var readers func() map[string]func(*reading, *option) outcome
 
-func init() { // they refer to one another
-	readers = map[string]func(*reading, *option) outcome{
+func init() { readers = sync.OnceValue(allReaders) } // they refer to one another
+
+func allReaders() map[string]func(*reading, *option) outcome {
+	all := map[string]func(*reading, *option) outcome{
 		"--account-for-embedding-in-pipeline-split": (*reading).later,
 		"--account-for-loss-in-pipeline-split":      (*reading).later,
 		"--add-qkv-bias":                            (*reading).qkvBias,
@@ -95,9 +98,10 @@ func init() { // they refer to one another
 	}
 	for name, row := range rows() {
 		if row.Argument != "" {
-			readers[name] = row.read
+			all[name] = row.read
 		}
 	}
+	return all
 }
 
 // later marks what is read when all options are known.

@@ -69,7 +69,7 @@ func (w formerRow) read(r *reading, o *option) outcome {
 		r.given[w.Tokens] = o
 		return outcome{to: w.Argument}
 	case w.As != "":
-		return readers[w.As](r, o)
+		return readers()[w.As](r, o)
 	}
 	result := w.row.read(r, o)
 	if w.Sets != "" && result.verdict == "" {
