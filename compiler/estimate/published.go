@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
@@ -20,6 +21,12 @@ type Published struct {
 	MFU       units.Share `json:"mfu"`
 	Source    string      `json:"source"` // the row of testdata/measured
 }
+
+// published are data/published.json, which every described plan is held to.
+var published = sync.OnceValue(func() (list []Published) {
+	readJSON("data/published.json", &list)
+	return list
+})
 
 // longSequence is the longest sequence that is not called long.
 const longSequence = 8192
@@ -62,9 +69,7 @@ const beyond = 1.05
 
 // doubt warns where a layout is predicted to be faster than anybody published.
 func (e *Evaluator) doubt(l *plan.Layout, t *plan.Throughput) []plan.Warning {
-	var published []Published
-	readJSON("data/published.json", &published)
-	p := best(published, PublishedClass(e.job, l.GPUs()))
+	p := best(published(), PublishedClass(e.job, l.GPUs()))
 	if p == nil {
 		return nil
 	}

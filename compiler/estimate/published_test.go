@@ -41,8 +41,7 @@ func TestBest(t *testing.T) {
 // TestDoubt: what is predicted to be faster than anything published is doubted,
 // what is as fast is not; and the data are in order.
 func TestDoubt(t *testing.T) {
-	var list []Published
-	readJSON("data/published.json", &list)
+	list := published()
 	seen := map[Published]bool{}
 	for _, p := range list {
 		if p.Source == "" || p.GPUs <= 0 || p.MFU <= 0 || p.MFU > 0.7 || seen[p] {
