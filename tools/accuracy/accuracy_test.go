@@ -15,14 +15,20 @@ var measured = os.DirFS("../../testdata/measured")
 // loaded reads it once for all tests.
 var loaded = sync.OnceValues(func() ([]example, error) { return load(measured, measured) })
 
+// predicted predicts them once for all tests, by the embedded parameters. No test may
+// write the results.
+var predicted = sync.OnceValues(func() ([]result, error) {
+	cases, err := loaded()
+	return predictAll(cases, estimate.DefaultParameters()), err
+})
+
 // TestCeilings holds what has been reached, so that it can only improve: the
 // median of each goal, the 90th percentile of all rows, and the counts.
 func TestCeilings(t *testing.T) {
-	cases, err := loaded()
+	results, err := predicted()
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := predictAll(cases, estimate.DefaultParameters())
 	for i := range goals {
 		g := &goals[i]
 		errors, _, _ := g.errorsOf(results, &crossValidation{})
@@ -54,8 +60,11 @@ func TestUnseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	results, err := predicted()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := estimate.DefaultParameters()
-	results := predictAll(cases, p)
 	left := &crossValidation{source: newTuner(cases, p).leaveOut(func(x *example) string { return x.row.file })}
 	for i := range goals {
 		g := &goals[i]

@@ -2,8 +2,6 @@ package main
 
 import (
 	"testing"
-
-	"github.com/ndc-dev/ndc/compiler/estimate"
 )
 
 // TestSettings: 256 sequences on 128 GPUs in eight stages of tensor 2 are 32 for a rank,
@@ -48,7 +46,10 @@ func TestStrategies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := predictAll(cases, estimate.DefaultParameters())
+	results, err := predicted()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if o := strategyOrder(strategies(results)); o.pairs < 15 || o.right < o.pairs {
 		t.Errorf("%d of %d pairs are in their order", o.right, o.pairs)
 	}

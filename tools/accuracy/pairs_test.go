@@ -4,18 +4,16 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/ndc-dev/ndc/compiler/estimate"
 )
 
 // TestGains: pairs are of one job and layout and differ in one option, the value that
 // does less comes first, and what is predicted of them is off by no more than it was.
 func TestGains(t *testing.T) {
-	cases, err := loaded()
+	results, err := predicted()
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := gains(predictAll(cases, estimate.DefaultParameters()))
+	list := gains(results)
 	at := slices.IndexFunc(list, func(g gain) bool { return g.option == "cuda_graphs" && g.gpu == "h100_sxm" })
 	if at < 0 {
 		t.Fatalf("no pair with graphs on H100 in %v", list)

@@ -4,18 +4,16 @@ import (
 	"bytes"
 	"os"
 	"testing"
-
-	"github.com/ndc-dev/ndc/compiler/estimate"
 )
 
 // TestPublishedIsCurrent: the best published utilisation that a plan is compared with is that of the rows at hand.
 func TestPublishedIsCurrent(t *testing.T) {
-	cases, err := loaded()
+	results, err := predicted()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var now bytes.Buffer
-	if err := writePublished(&now, predictAll(cases, estimate.DefaultParameters())); err != nil {
+	if err := writePublished(&now, results); err != nil {
 		t.Fatal(err)
 	}
 	const path = "../../compiler/estimate/data/published.json"

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ndc-dev/ndc/compiler/estimate"
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 )
@@ -15,11 +14,10 @@ import (
 // worse than the rule beyond noise. (The rule knows what ran. On A100s it takes the
 // 13B model without any parallelism, which filled the card.)
 func TestChoice(t *testing.T) {
-	cases, err := loaded()
+	results, err := predicted()
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := predictAll(cases, estimate.DefaultParameters())
 	if _, grids := forecasts(results); len(grids) < 50 {
 		t.Errorf("%d rows of grids are predicted near the GPU's memory", len(grids))
 	} else if probable, hard := brier(grids); probable >= hard {
