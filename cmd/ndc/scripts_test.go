@@ -354,48 +354,53 @@ func (s *site) arguments(t *testing.T) []string {
 }
 
 // hostile are contents of a checkpoint folder, by backend: files with their
-// content, and the step that they tell.
-var hostile = map[string][]struct {
+// content, and the step that they tell. They are made when they are asked for: every
+// command that a test starts is this binary, too, and one of them has megabytes.
+func hostile() map[string][]hostileCase {
+	return map[string][]hostileCase{
+		"megatron": {
+			{map[string]string{"latest_checkpointed_iteration.txt": "100"}, "100"},
+			{map[string]string{"latest_checkpointed_iteration.txt": "0000090\n"}, "90"},
+			{map[string]string{"latest_checkpointed_iteration.txt": "release"}, "0"},
+			{map[string]string{"latest_checkpointed_iteration.txt": "hosts[$(>pwned)]"}, "0"},
+			{map[string]string{"latest_checkpointed_iteration.txt": "100.bak"}, "0"},
+			{map[string]string{"latest_checkpointed_iteration.txt": ""}, "0"},
+			{map[string]string{"latest_checkpointed_iteration.txt": "99999999999999999999999"}, "0"},
+			{map[string]string{"latest_checkpointed_iteration.txt": "\x00\xff100"}, "0"},
+			{map[string]string{"latest_checkpointed_iteration.txt/100": "a folder"}, "0"},
+			{map[string]string{"latest_checkpointed_iteration.txt": strings.Repeat("1\n", 1<<20)}, "1"},
+		},
+		"torchtitan": {
+			{map[string]string{"step-100/.metadata": "", "step-90/.metadata": "", "step-200/unfinished": ""}, "100"},
+			{map[string]string{"step-hosts[$(>pwned)]/.metadata": "", "step-100/.metadata": ""}, "100"},
+			{map[string]string{"step-150.bak/.metadata": "", "step-160-old/.metadata": "", "step-/.metadata": "", "step-008/.metadata": ""}, "8"},
+			{map[string]string{"step-99999999999999999999999/.metadata": "", "step-1 00/.metadata": "", "step-*/.metadata": "", "step-\n7/.metadata": ""}, "0"},
+		},
+		"deepspeed": {
+			{map[string]string{"latest": "step-100"}, "100"},
+			{map[string]string{"latest": "step-090\n"}, "90"},
+			{map[string]string{"latest": "global_step100"}, "0"},
+			{map[string]string{"latest": "step-150.bak"}, "0"},
+			{map[string]string{"latest": "step-100-old"}, "0"},
+			{map[string]string{"latest": "step-hosts[$(>pwned)]"}, "0"},
+			{map[string]string{"latest": "hosts[$(>pwned)]"}, "0"},
+			{map[string]string{"latest": ""}, "0"},
+		},
+	}
+}
+
+type hostileCase struct {
 	files map[string]string
 	step  string
-}{
-	"megatron": {
-		{map[string]string{"latest_checkpointed_iteration.txt": "100"}, "100"},
-		{map[string]string{"latest_checkpointed_iteration.txt": "0000090\n"}, "90"},
-		{map[string]string{"latest_checkpointed_iteration.txt": "release"}, "0"},
-		{map[string]string{"latest_checkpointed_iteration.txt": "hosts[$(>pwned)]"}, "0"},
-		{map[string]string{"latest_checkpointed_iteration.txt": "100.bak"}, "0"},
-		{map[string]string{"latest_checkpointed_iteration.txt": ""}, "0"},
-		{map[string]string{"latest_checkpointed_iteration.txt": "99999999999999999999999"}, "0"},
-		{map[string]string{"latest_checkpointed_iteration.txt": "\x00\xff100"}, "0"},
-		{map[string]string{"latest_checkpointed_iteration.txt/100": "a folder"}, "0"},
-		{map[string]string{"latest_checkpointed_iteration.txt": strings.Repeat("1\n", 1<<20)}, "1"},
-	},
-	"torchtitan": {
-		{map[string]string{"step-100/.metadata": "", "step-90/.metadata": "", "step-200/unfinished": ""}, "100"},
-		{map[string]string{"step-hosts[$(>pwned)]/.metadata": "", "step-100/.metadata": ""}, "100"},
-		{map[string]string{"step-150.bak/.metadata": "", "step-160-old/.metadata": "", "step-/.metadata": "", "step-008/.metadata": ""}, "8"},
-		{map[string]string{"step-99999999999999999999999/.metadata": "", "step-1 00/.metadata": "", "step-*/.metadata": "", "step-\n7/.metadata": ""}, "0"},
-	},
-	"deepspeed": {
-		{map[string]string{"latest": "step-100"}, "100"},
-		{map[string]string{"latest": "step-090\n"}, "90"},
-		{map[string]string{"latest": "global_step100"}, "0"},
-		{map[string]string{"latest": "step-150.bak"}, "0"},
-		{map[string]string{"latest": "step-100-old"}, "0"},
-		{map[string]string{"latest": "step-hosts[$(>pwned)]"}, "0"},
-		{map[string]string{"latest": "hosts[$(>pwned)]"}, "0"},
-		{map[string]string{"latest": ""}, "0"},
-	},
 }
 
 // TestHostileCheckpoints: what lies in the checkpoint folder is data. Nothing
 // of it is executed, and nothing of it ends the chain.
 func TestHostileCheckpoints(t *testing.T) {
-	for _, backend := range slices.Sorted(maps.Keys(hostile)) {
+	for _, backend := range slices.Sorted(maps.Keys(hostile())) {
 		t.Run(backend, func(t *testing.T) {
 			s := newSite(t, backend, "[]")
-			for i, c := range hostile[backend] {
+			for i, c := range hostile()[backend] {
 				folder := filepath.Join("checkpoints", backend)
 				if err := os.RemoveAll(filepath.Join(s.folder, folder)); err != nil {
 					t.Fatal(err)
