@@ -116,7 +116,10 @@ func nearestGeneration[T any](records []T, r *relative, of func(*T) (capability 
 	least := math.Inf(1)
 	for i := range records {
 		capability, fits := of(&records[i])
-		if d := math.Abs(major(capability) - major(r.capability)); fits && d < least {
+		if !fits {
+			continue
+		}
+		if d := math.Abs(major(capability) - major(r.capability)); d < least {
 			best, least = &records[i], d
 		}
 	}
@@ -181,10 +184,7 @@ func (f *factTables) kernelRates(r *relative, k AttentionKernel) kernelRates {
 func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *surface.KernelRates) {
 	least := math.Inf(1)
 	for _, x := range f.attention {
-		d := 2 * math.Abs(major(x.Capability)-major(r.capability))
-		if x.GPU != r.name {
-			d += 0.5
-		}
+		d := 0.0
 		switch {
 		case x.DType != "bf16" || x.Window > 0:
 			continue
@@ -193,6 +193,10 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 			d += 0.25
 		default:
 			continue
+		}
+		d += 2 * math.Abs(major(x.Capability)-major(r.capability))
+		if x.GPU != r.name {
+			d += 0.5
 		}
 		if d < least {
 			best, least = x, d
@@ -206,11 +210,14 @@ func (f *factTables) nearestAttention(r *relative, k AttentionKernel) (best *sur
 func (f *factTables) nearestOf(r *relative, kind func(*surface.KernelRates) bool) (best *surface.KernelRates) {
 	least := math.Inf(1)
 	for _, x := range f.attention {
+		if x.DType != "bf16" || !kind(x) {
+			continue
+		}
 		d := math.Abs(major(x.Capability) - major(r.capability))
 		if x.GPU != r.name {
 			d += 0.5
 		}
-		if x.DType == "bf16" && kind(x) && d < least {
+		if d < least {
 			best, least = x, d
 		}
 	}
