@@ -16,7 +16,9 @@ import (
 )
 
 //go:embed templates
-var templates embed.FS
+var templateFiles embed.FS
+
+var templates = render.Embedded(templateFiles, "templates/*.tmpl")
 
 // Names of the shared files; the batch script is named after the job.
 const (
@@ -50,7 +52,7 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 	list := []backends.Artifact{
 		{Path: script, Content: batchScript(j, p, l, directives, overrides, hang)},
 		{Path: launchName, Content: launchScript(j, p, l), Executable: true},
-		{Path: environmentName, Content: must("environment.sh.tmpl", environmentView{
+		{Path: environmentName, Content: templates.Execute("environment.sh.tmpl", environmentView{
 			Header: render.Header, Summary: summary(j, l), Settings: settings,
 		})},
 	}
@@ -61,15 +63,6 @@ func Files(j *job.Job, p *plan.Plan, l Launch) ([]backends.Artifact, diag.List) 
 		list = append(list, backends.Artifact{Path: speedName, Content: speedProgram(j, l)})
 	}
 	return list, diags
-}
-
-// must executes one of the embedded templates; a failure is a defect of ndc.
-func must(name string, view any) []byte {
-	b, err := render.Template(templates, view, "templates/"+name, "templates/shared.tmpl", "templates/snapshot.tmpl", "templates/twice.tmpl", "templates/chain.tmpl", "templates/failure.tmpl", "templates/rank.tmpl", "templates/hang.tmpl", "templates/spares.tmpl")
-	if err != nil {
-		panic(fmt.Sprintf("slurm: template %s: %v", name, err))
-	}
-	return b
 }
 
 type environmentView struct {
@@ -150,8 +143,8 @@ func batchScript(j *job.Job, p *plan.Plan, l Launch, directives []string, overri
 		w := render.Literal(hostPath(j.Slurm.Container.Mounts, l.CheckpointPath))
 		v.Saves = &w
 	}
-	v.Start = string(must("start.tmpl", v))
-	return must("job.sbatch.tmpl", v)
+	v.Start = string(templates.Execute("start.tmpl", v))
+	return templates.Execute("job.sbatch.tmpl", v)
 }
 
 // nodeCheck is the command of slurm.node_check, and how long it may take.
@@ -214,7 +207,7 @@ func launchScript(j *job.Job, p *plan.Plan, l Launch) []byte {
 	for i, w := range l.Program {
 		program[i] = w.String()
 	}
-	return must("launch.sh.tmpl", launchView{
+	return templates.Execute("launch.sh.tmpl", launchView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: j.Name + ".sbatch",
 		Setup: j.Slurm.Setup, LaunchSetup: l.Setup,
 		GPUs: p.Layout.GPUs(), GPUsPerNode: j.Cluster.GPUsPerNode, Product: product(&p.Layout),

@@ -62,5 +62,5 @@ func (r *Round) Artifact() backends.Artifact {
 	for _, folder := range r.Runs {
 		v.Runs = append(v.Runs, render.Literal(folder))
 	}
-	return backends.Artifact{Path: name, Content: must("round.sbatch.tmpl", v)}
+	return backends.Artifact{Path: name, Content: templates.Execute("round.sbatch.tmpl", v)}
 }

@@ -85,7 +85,7 @@ type checkView struct {
 
 // checkScript looks at a node: check.sh.
 func checkScript(j *job.Job, p *plan.Plan, l Launch) []byte {
-	return must("check.sh.tmpl", checkView{
+	return templates.Execute("check.sh.tmpl", checkView{
 		Header: render.Header, Summary: summary(j, l), ScriptName: j.Name + ".sbatch",
 		GPUsPerNode: j.Cluster.GPUsPerNode, OtherGPUs: j.Cluster.GPUsPerNode - 1,
 		NeededMiB: int64(math.Ceil(float64(p.Memory.Peak.DeviceBytes) / float64(units.MiB))), IdleMiB: int64(idleMemory / units.MiB),

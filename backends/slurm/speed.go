@@ -78,7 +78,7 @@ func speedProgram(j *job.Job, l Launch) []byte {
 	for n := 2; n < 2*nodes; n *= 2 {
 		v.Fabric = append(v.Fabric, fabricTime{n, rounded(reduceSeconds(c, n))})
 	}
-	return must("check_speed.py.tmpl", v)
+	return templates.Execute("check_speed.py.tmpl", v)
 }
 
 // reduceSeconds is the predicted time of the all-reduce over all GPUs of so many

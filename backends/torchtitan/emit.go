@@ -16,7 +16,9 @@ import (
 )
 
 //go:embed templates
-var templates embed.FS
+var templateFiles embed.FS
+
+var templates = render.Embedded(templateFiles, "templates/*.tmpl")
 
 // Names of the emitted Python files.
 const (
@@ -62,7 +64,7 @@ func (Backend) Emit(j *job.Job, p *plan.Plan) ([]backends.Artifact, diag.List) {
 }
 
 func mustRead(name string) []byte {
-	content, err := templates.ReadFile(name)
+	content, err := templateFiles.ReadFile(name)
 	if err != nil {
 		panic("torchtitan: " + err.Error())
 	}
@@ -302,12 +304,3 @@ func expands(v any) bool {
 }
 
 var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
-
-// must executes one of the embedded templates; a failure is a defect of ndc.
-func must(name string, view any) []byte {
-	content, err := render.Template(templates, view, "templates/"+name)
-	if err != nil {
-		panic(fmt.Sprintf("torchtitan: template %s: %v", name, err))
-	}
-	return content
-}

@@ -87,7 +87,7 @@ func emit022(b *build) []backends.Artifact {
 	}
 	return []backends.Artifact{
 		{Path: "train.toml", Content: content},
-		{Path: jobModule + ".py", Content: tidyImports(must("ndc_job_0_2_2.py.tmpl", b.view022()))},
+		{Path: jobModule + ".py", Content: tidyImports(templates.Execute("ndc_job_0_2_2.py.tmpl", b.view022()))},
 	}
 }
 

@@ -63,11 +63,7 @@ func launch030(b *build) launch {
 }
 
 func emit030(b *build) []backends.Artifact {
-	content, err := render.Template(templates, b.view030(), "templates/ndc_job_0_3_0.py.tmpl", "templates/layers_0_3_0.py.tmpl")
-	if err != nil {
-		panic("torchtitan: " + err.Error())
-	}
-	files := []backends.Artifact{{Path: jobModule + ".py", Content: tidyImports(content)}}
+	files := []backends.Artifact{{Path: jobModule + ".py", Content: tidyImports(templates.Execute("ndc_job_0_3_0.py.tmpl", b.view030()))}}
 	if isListed(b.p.Layout.PipelineSchedule) {
 		files = append(files, backends.Artifact{Path: orderFile, Content: orderList(&b.p.Layout)})
 	}
