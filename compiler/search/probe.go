@@ -44,7 +44,8 @@ func (w *worker) probe(s *meshSearch) *Candidate {
 	if math.IsInf(s.floor, 1) || s.floor > max(w.threshold, w.bound) {
 		return nil
 	}
-	w.mesh = s
+	w.mesh, w.probing = s, true
+	defer func() { w.probing = false }()
 	m := &w.space.Meshes[s.index]
 	w.current.mesh, w.layout = s.index, plan.Layout{}
 	m.Fill(&w.layout)

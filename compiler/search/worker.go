@@ -33,6 +33,7 @@ type worker struct {
 	dominated     bool      // no layout with this recompute choice is faster than one that was feasible
 	outgrown      []bool    // per recompute choice: larger micro-batches cannot fit
 	stateTooLarge bool      // the state alone does not fit, with no variant
+	probing       bool      // nothing is asked of layouts that do not fit
 
 	// of the mesh: floors by micro-batch, and by pipeline and micro-batch (empty
 	// while there is nothing to beat), first leaves by pipeline, and the pipelines
@@ -390,7 +391,9 @@ func (w *worker) evaluate() verdict {
 // one fits. Where options are compared by what is short, all of it.
 func (w *worker) memory(r *estimate.Result) {
 	most := units.Bytes(math.MaxInt64)
-	if nearest := w.mesh.nearest.list; !w.options.listed && (w.fits || len(nearest) > 0) {
+	if nearest := w.mesh.nearest.list; w.probing {
+		most = w.limits.usable
+	} else if !w.options.listed && (w.fits || len(nearest) > 0) {
 		most = w.limits.usable
 		if !w.fits && nearest[0].shortage() == 2 {
 			most = nearest[0].Result.NeededBytes
