@@ -172,6 +172,11 @@ func (s *searcher) find(ctx context.Context) (*Outcome, error) {
 	}
 	if len(s.outcome.Best) == 0 {
 		s.outcome.Nearest = s.nearest.list
+		for i := range s.nearest.list {
+			if c := &s.nearest.list[i]; c.shortage() > 0 { // its time decided nothing
+				s.workers[0].time(c)
+			}
+		}
 	}
 	s.choose()
 	return &s.outcome, nil

@@ -316,8 +316,8 @@ func (w *worker) visit(r *layout.Recompute, layers int) verdict {
 	base := &w.base
 	w.mesh.counts.Rejected[base.broken]++
 	if w.mesh.nearest.open(base) {
-		w.time(base)
 		if base.broken == IDExposed {
+			w.time(base)
 			_, base.missing = w.limits.checkExposed(&base.Result)
 		}
 		w.mesh.nearest.add(base)
