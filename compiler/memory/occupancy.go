@@ -64,7 +64,8 @@ func (m *Model) follow(e *evaluation, number int) (out rankLedgers) {
 		rest.phase = afterForward
 		m.write(e, &rest, &a, &kept)
 		switch {
-		case most == (ledger{}): // it waits for the weights' pass
+		case most == (ledger{}): // it waits for the weights' pass, and what the last one kept stays
+			kept = out.kept[len(out.kept)-1]
 			most = kept
 		case kept.sum() > most.sum(): // what the engine has in forward passes only
 			kept = most
