@@ -1,6 +1,8 @@
 package program
 
 import (
+	"strings"
+
 	"github.com/ndc-dev/ndc/compiler/plan"
 	"github.com/ndc-dev/ndc/lang/job"
 	"github.com/ndc-dev/ndc/lang/units"
@@ -42,7 +44,8 @@ func (p *Program) flops(kind int, accepted func(o *Operation) bool) float64 {
 
 // attentionFLOPs is the forward core attention per token.
 func (p *Program) attentionFLOPs(kind int) float64 {
-	if !p.kinds[kind].Has(job.AttentionBlock) {
+	blocks := strings.Count(p.kinds[kind].Blocks, string(job.AttentionBlock)) // a layer of multi-token prediction may have several
+	if blocks == 0 {
 		return 0
 	}
 	m := p.Model
@@ -50,7 +53,7 @@ func (p *Program) attentionFLOPs(kind int) float64 {
 	if m.Attention.MLA != nil {
 		dims = m.Attention.MLA.QKNopeHeadDim + m.Attention.MLA.QKRopeHeadDim + m.Attention.MLA.VHeadDim
 	}
-	return 2 * float64(m.Attention.Heads*dims) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
+	return 2 * float64(blocks*m.Attention.Heads*dims) * meanKeys(m.SequenceLength, p.kinds[kind].Window)
 }
 
 // scanFLOPs is the forward scan of a mixer's state per token.
