@@ -76,7 +76,8 @@ func expand(value string, reference func(name string) string) Word {
 // Quote returns value quoted for bash. A comma needs none, but in an array it
 // looks like a mistake to readers and to shellcheck (SC2054).
 func Quote(value string) string {
-	quoted, err := syntax.Quote(strings.ReplaceAll(value, "\x00", ""), syntax.LangBash)
+	value = strings.ReplaceAll(value, "\x00", "")
+	quoted, err := syntax.Quote(value, syntax.LangBash)
 	if err != nil {
 		panic("render: a string without NUL cannot be quoted: " + err.Error())
 	}

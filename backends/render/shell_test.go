@@ -20,7 +20,7 @@ func readBack(t *testing.T, words string, env ...string) string {
 }
 
 func FuzzLiteral(f *testing.F) {
-	for _, s := range []string{"", "plain", "two words", "a'b", `"x"`, "$(touch pwned)", "`id`", "a\nb", ";rm -rf /", "naïve ✓", `\`, "-n", "~", "*", "a\x01b", "\xff",
+	for _, s := range []string{"", "plain", "two words", "a'b", `"x"`, "$(touch pwned)", "`id`", "a\nb", ";rm -rf /", "naïve ✓", `\`, "-n", "~", "*", "a\x01b", "\x04\x000", "\xff",
 		"a\u00a0b", "\u00a0", "\ufeff", "\u202e'\\\t", "\u2028\n", "\U000e0001f", "é\u00ad1", "$'\\u00a0'"} {
 		f.Add(s)
 	}
