@@ -211,7 +211,7 @@ func (a *arguments) experts() {
 	if e.LatentSize > 0 {
 		a.integer(a.from("model.moe.latent_size"), "--moe-latent-size", e.LatentSize)
 	}
-	a.add("ndc: all experts of a rank in one kernel", "--moe-grouped-gemm")
+	a.add("ndc: one module multiplies all experts of a rank", "--moe-grouped-gemm")
 	a.flag("ndc: the kernel adds the biases of its experts itself", "--no-bias-dropout-fusion", a.j.Model.MLPBias)
 	a.router(e)
 	a.options(inExperts)

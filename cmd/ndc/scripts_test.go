@@ -389,6 +389,7 @@ func hostile() map[string][]hostileCase {
 	}
 }
 
+// hostileCase is one such folder.
 type hostileCase struct {
 	files map[string]string
 	step  string
@@ -397,10 +398,11 @@ type hostileCase struct {
 // TestHostileCheckpoints: what lies in the checkpoint folder is data. Nothing
 // of it is executed, and nothing of it ends the chain.
 func TestHostileCheckpoints(t *testing.T) {
-	for _, backend := range slices.Sorted(maps.Keys(hostile())) {
+	all := hostile()
+	for _, backend := range slices.Sorted(maps.Keys(all)) {
 		t.Run(backend, func(t *testing.T) {
 			s := newSite(t, backend, "[]")
-			for i, c := range hostile()[backend] {
+			for i, c := range all[backend] {
 				folder := filepath.Join("checkpoints", backend)
 				if err := os.RemoveAll(filepath.Join(s.folder, folder)); err != nil {
 					t.Fatal(err)

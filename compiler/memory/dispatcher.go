@@ -6,8 +6,8 @@ import "github.com/ndc-dev/ndc/compiler/program"
 // they receive from.
 type deepEP struct {
 	Ranks   int    `json:"ranks"`
-	NVLink  int64  `json:"nvlink"`
-	Network int64  `json:"network"`
+	NVLink  int64  `json:"nvlink"`  // rows
+	Network int64  `json:"network"` // rows
 	Source  string `json:"source"`
 }
 

@@ -111,7 +111,7 @@ arguments=(
   --num-experts 8 # catalogue: model.moe.experts
   --moe-layer-freq '([1]*56)' # default: model.moe.first_dense_layers
   --moe-ffn-hidden-size 16384 # catalogue: model.moe.expert_ffn_hidden_size
-  --moe-grouped-gemm # ndc: all experts of a rank in one kernel
+  --moe-grouped-gemm # ndc: one module multiplies all experts of a rank
   --moe-router-topk 2 # catalogue: model.moe.top_k
   --moe-router-score-function softmax # catalogue: model.moe.router.score
   --moe-router-load-balancing-type aux_loss # catalogue: model.moe.router.balance
