@@ -409,6 +409,33 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// TestGlued: torchrun names a rank again where it read half a line, and another rank's line
+// may stand between.
+func TestGlued(t *testing.T) {
+	const step = "step 3/9 loss 2.5 gradient norm 1.0 learning rate 1e-3 seconds 0.5000 tokens/s/GPU 512.0"
+	const other = "rank 1 saves"
+	for text, want := range map[string][]string{
+		"[default0]:" + step:                                         {"[default0]:" + step},
+		"1: [default0]:" + step + "[default0]:":                      {"1: [default0]:" + step},
+		"[default0]:step 3[default0]: loss 2.5":                      {"[default0]:step 3 loss 2.5"},
+		"1: [default0]:" + step + "[default1]:" + other:              {"1: [default0]:" + step, "1: [default1]:" + other},
+		"[default0]:a[default1]:b[default1]:c[default0]:d":           {"[default0]:a", "[default1]:bc", "[default0]:d"},
+		"rank 0 prints [default0]: and [default1]:":                  {"rank 0 prints [default0]: and [default1]:"},
+		"[default1]:" + other + "[default10]:" + step:                {"[default1]:" + other, "[default10]:" + step},
+		"2026-11-27T08:41:00Z [default0]:" + step + "[default0]:":    {"2026-11-27T08:41:00Z [default0]:" + step},
+		"2026-11-27T08:41:00Z 1: [default0]:" + step + "[default2]:": {"2026-11-27T08:41:00Z 1: [default0]:" + step, "2026-11-27T08:41:00Z 1: [default2]:"},
+	} {
+		if got := apart(text); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for _, line := range []string{"[default1]:" + other + "[default0]:" + step + "[default0]:\n", "0: [default0]:" + step + "[default0]:\n"} {
+		if s := Parse(line).Last(); s == nil || s.Iteration != 3 || s.Seconds != 0.5 {
+			t.Errorf("%q: %+v", line, s)
+		}
+	}
+}
+
 // TestTables reads tables as releases and launchers print them: what cannot be told
 // stays open.
 func TestTables(t *testing.T) {

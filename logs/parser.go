@@ -49,6 +49,7 @@ var (
 	prefixes = regexp.MustCompile(`^(?:\s*\d+: |\[(?:rank|default)\d+\]:\s?|\[\S*\b\d+,\d+\]<std(?:out|err)>:)+`)
 	stamps   = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)? `)
 	colours  = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	torchrun = regexp.MustCompile(`\[default\d+\]:`)
 )
 
 // Line reads the next line, with or without its end.
@@ -58,6 +59,40 @@ func (p *Parser) Line(text string) {
 	if strings.Contains(text, "\x1b[") {
 		text = colours.ReplaceAllString(text, "")
 	}
+	for _, said := range apart(text) {
+		p.say(said)
+	}
+}
+
+// apart are the lines of a line that torchrun glued together. It tells the rank again
+// where it has read what a rank has written so far of a line, whose rest, often its end
+// alone, follows; another rank's line may stand between.
+func apart(text string) []string {
+	if strings.Count(text, "[default") < 2 {
+		return []string{text}
+	}
+	heads := torchrun.FindAllStringIndex(text, -1)
+	begin := len(stamps.FindString(text))
+	if len(heads) < 2 || begin+len(prefixes.FindString(text[begin:])) < heads[0][1] {
+		return []string{text}
+	}
+	said, speaker := []string{text[:heads[1][0]]}, text[heads[0][0]:heads[0][1]]
+	for i, head := range heads[1:] {
+		end := len(text)
+		if i+2 < len(heads) {
+			end = heads[i+2][0]
+		}
+		if next := text[head[0]:head[1]]; next == speaker {
+			said[len(said)-1] += text[head[1]:end]
+		} else {
+			said, speaker = append(said, text[:heads[0][0]]+text[head[0]:end]), next
+		}
+	}
+	return said
+}
+
+// say reads what one speaker says.
+func (p *Parser) say(text string) {
 	stamped := text
 	text = text[len(stamps.FindString(text)):]
 	if p.speaker = prefixes.FindString(text); p.speaker != "" {
@@ -100,10 +135,10 @@ func (p *Parser) time(text string) {
 	}
 }
 
-// apart is how far two times of a launch that follow one another lie apart at most: no run
+// silence is how far two times of a launch that follow one another lie apart at most: no run
 // is silent for longer. A time further off is of something else that a line tells of, such
 // as the day when a program was built, or the clock was set.
-const apart = 24 * time.Hour
+const silence = 24 * time.Hour
 
 // stamped takes a time for that of a line. One that is far from the launch's others counts
 // once the next one is near it, and what lies between is no time of the launch.
@@ -118,8 +153,8 @@ func (p *Parser) stamped(t time.Time) {
 	case l.Began.IsZero():
 		l.Began = t
 		p.queued(n - 1)
-	case t.Sub(l.Ended).Abs() <= apart:
-	case p.odd.IsZero() || t.Sub(p.odd).Abs() > apart:
+	case t.Sub(l.Ended).Abs() <= silence:
+	case p.odd.IsZero() || t.Sub(p.odd).Abs() > silence:
 		p.odd = t
 		return
 	default:
