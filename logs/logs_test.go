@@ -420,12 +420,13 @@ func TestGlued(t *testing.T) {
 		"[default0]:step 3[default0]: loss 2.5":                      {"[default0]:step 3 loss 2.5"},
 		"1: [default0]:" + step + "[default1]:" + other:              {"1: [default0]:" + step, "1: [default1]:" + other},
 		"[default0]:a[default1]:b[default1]:c[default0]:d":           {"[default0]:a", "[default1]:bc", "[default0]:d"},
+		strings.Repeat("0: ", 40) + "[default0]:a[default1]:b":       {strings.Repeat("0: ", 40) + "[default0]:a[default1]:b"}, // no launcher labels so
 		"rank 0 prints [default0]: and [default1]:":                  {"rank 0 prints [default0]: and [default1]:"},
 		"[default1]:" + other + "[default10]:" + step:                {"[default1]:" + other, "[default10]:" + step},
 		"2026-11-27T08:41:00Z [default0]:" + step + "[default0]:":    {"2026-11-27T08:41:00Z [default0]:" + step},
 		"2026-11-27T08:41:00Z 1: [default0]:" + step + "[default2]:": {"2026-11-27T08:41:00Z 1: [default0]:" + step, "2026-11-27T08:41:00Z 1: [default2]:"},
 	} {
-		if got := apart(text); !slices.Equal(got, want) {
+		if got := strings.Split(apart(text), "\n"); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -59,37 +59,39 @@ func (p *Parser) Line(text string) {
 	if strings.Contains(text, "\x1b[") {
 		text = colours.ReplaceAllString(text, "")
 	}
-	for _, said := range apart(text) {
-		p.say(said)
+	for line := range strings.SplitSeq(apart(text), "\n") {
+		p.say(line)
 	}
 }
 
-// apart are the lines of a line that torchrun glued together. It tells the rank again
-// where it has read what a rank has written so far of a line, whose rest, often its end
-// alone, follows; another rank's line may stand between.
-func apart(text string) []string {
+// apart gives what torchrun glued together into one line an end for each speaker. It names
+// the rank again where it has read what a rank has written so far of a line, whose rest,
+// often its end alone, follows; another rank's line may stand between.
+func apart(text string) string {
 	if strings.Count(text, "[default") < 2 {
-		return []string{text}
+		return text
 	}
-	heads := torchrun.FindAllStringIndex(text, -1)
+	head := torchrun.FindStringIndex(text)
+	if head == nil || head[0] > widest {
+		return text
+	}
 	begin := len(stamps.FindString(text))
-	if len(heads) < 2 || begin+len(prefixes.FindString(text[begin:])) < heads[0][1] {
-		return []string{text}
+	if begin+len(prefixes.FindString(text[begin:])) < head[1] { // it tells of a rank
+		return text
 	}
-	said, speaker := []string{text[:heads[1][0]]}, text[heads[0][0]:heads[0][1]]
-	for i, head := range heads[1:] {
-		end := len(text)
-		if i+2 < len(heads) {
-			end = heads[i+2][0]
+	label, speaker := text[:head[0]], text[head[0]:head[1]]
+	return text[:head[1]] + torchrun.ReplaceAllStringFunc(text[head[1]:], func(next string) string {
+		if next == speaker {
+			return ""
 		}
-		if next := text[head[0]:head[1]]; next == speaker {
-			said[len(said)-1] += text[head[1]:end]
-		} else {
-			said, speaker = append(said, text[:heads[0][0]]+text[head[0]:end]), next
-		}
-	}
-	return said
+		speaker = next
+		return "\n" + label + next
+	})
 }
+
+// widest is how much a launcher puts before torchrun's name of a rank at most: a time and a
+// task's number.
+const widest = 64
 
 // say reads what one speaker says.
 func (p *Parser) say(text string) {
