@@ -48,6 +48,17 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestLeave ends ranks of the emitted program while threads of gloo's still
+// hold what it moved last.
+func TestLeave(t *testing.T) {
+	row(t, "0.19.8").Count(t)
+	cmd := exec.Command(environment(t, "0.19.8"), "leave.py", "../../backends/deepspeed/templates", "8")
+	cmd.Env = append(cmd.Environ(), "DS_ACCELERATOR=cpu")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 func dataTrials(root, text, indexed, tokens string) []trial {
 	megatron := func(j *job.Job) {
 		j.Training.Data = job.Data{Format: "megatron", Split: "8,2,0", Workers: 2,

@@ -39,6 +39,7 @@ var asked = map[string]string{
 	"TestStartFromCheckpoint": "a small job that starts from a checkpoint",
 	"TestLaunch":              "launch.sh with torchrun",
 	"TestUnits":               "parts of the emitted program",
+	"TestLeave":               "ranks that end while gloo still works",
 }
 
 // row is a row of the summary, added when the test has ended.

@@ -11,6 +11,9 @@ import os
 import runpy
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
+
 
 def plain(arguments):
     """Whether the launch asks for layers of plain torch by itself."""
@@ -111,3 +114,4 @@ def main():
 
 if __name__ == "__main__":
     main()
+    children.leave()

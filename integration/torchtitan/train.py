@@ -7,8 +7,13 @@ The folder of the generated files has to be on PYTHONPATH.
 """
 
 import inspect
+import os
+import sys
 
 import cpu
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import children  # noqa: E402
 
 cpu.install()
 
@@ -21,3 +26,4 @@ cpu.use_host_permutation()
 if __name__ == "__main__":
     trainer = [train.Trainer] if inspect.signature(train.main).parameters else []
     train.main(*trainer)  # 0.2.2 takes the class
+    children.leave()

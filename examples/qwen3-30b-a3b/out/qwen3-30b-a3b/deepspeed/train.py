@@ -7,8 +7,10 @@ model/config.json the architecture. One optimizer step is `micro_batches` forwar
 over sequences that depend on the step alone, so a resumed run and a run on another number of
 replicas see the same data.
 """
+import atexit
 import os
 import sys
+import threading
 import time
 
 import deepspeed
@@ -107,5 +109,17 @@ def mean(value):
     return value.item() / dist.get_world_size()
 
 
+def leave():
+    """End the process once all is written and what other code wants done at the end is done. The interpreter's own end
+    could still abort it: DeepSpeed keeps its process groups, and a thread of gloo's that lets go of a tensor then finds
+    no interpreter. A run that trained to its last step would be called failed."""
+    threading._shutdown()  # waits for threads that still work, as the interpreter would
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 if __name__ == "__main__":
     main()
+    leave()
