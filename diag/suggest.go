@@ -24,7 +24,7 @@ const mostNear = 5
 // Nearest returns the known names that given may have been meant to be, the
 // likeliest first: the same but for case and the choice of "-", "_" and ".";
 // those that given begins, word by word, and its plural, the shortest first; the one that is
-// spelt most like it; the one that has all its words or begins or ends with it, or
+// spelt most like it; the one in which two neighbouring letters changed places; the one that has all its words or begins or ends with it, or
 // that has each of them shortened.
 func Nearest(given string, known []string) []string {
 	if len(given) > 100 || given == "" {
@@ -36,7 +36,7 @@ func Nearest(given string, known []string) []string {
 	if begun := begunBy(given, known); len(begun) > 0 && len(begun) <= mostNear {
 		return begun
 	}
-	for _, find := range []func(string, []string) string{spelt, onlyExtension, onlyWords, onlyShorter} {
+	for _, find := range []func(string, []string) string{spelt, swapped, onlyExtension, onlyWords, onlyShorter} {
 		if name := find(given, known); name != "" {
 			return []string{name}
 		}
@@ -64,6 +64,20 @@ func spelt(given string, known []string) string {
 		}
 	}
 	return best
+}
+
+// swapped finds the name in which two neighbouring letters of given changed
+// places, which in a short name counts as too many changes for spelt.
+func swapped(given string, known []string) string {
+	g := fold(given)
+	for _, k := range known {
+		f := fold(k)
+		n := commonPrefix(g, f)
+		if len(g) == len(f) && n+1 < len(g) && g[n] == f[n+1] && g[n+1] == f[n] && g[n+2:] == f[n+2:] {
+			return k
+		}
+	}
+	return ""
 }
 
 // DidYouMean is Nearest as a sentence with a leading space, or "".

@@ -10,6 +10,9 @@ func TestSuggest(t *testing.T) {
 		{"tensor-parallel", "tensor_parallel"},
 		{"Tokens", "tokens"},
 		{"step", "steps"},
+		{"stpes", "steps"}, // two letters changed places
+		{"h020", "h200"},
+		{"stpse", ""}, // twice
 		{"tensor", "tensor_parallel"},
 		{"core_v0.18.1", "core_v0.18.9"}, // the first of equals that begin alike
 		{"core_v0.16.9", "core_v0.16.2"}, // not core_v0.18.9
