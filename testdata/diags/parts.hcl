@@ -14,7 +14,7 @@ job "a" {
     }
   }
   execution {
-    cuda_graphs = ["attention", "mpl"] # ERROR: unknown-value at "mpl": "mpl" is no part of a value of "cuda_graphs", whose parts are "attention", "mlp", "moe", "moe_router", "moe_preprocess" or "mamba".
+    cuda_graphs = ["attention", "mpl"] # ERROR: unknown-value at "mpl": "mpl" is no part of a value of "cuda_graphs", whose parts are "attention", "mlp", "moe", "moe_router", "moe_preprocess" or "mamba". Did you mean "mlp"?
   }
   backend "megatron" {
     version = "core_v0.18.2"

@@ -5,7 +5,7 @@ model "letters" {
 
 model "words" {
   base          = catalog.model.nemotron_h_8b
-  layer_pattern = ["mamba", "mpl"] # ERROR: unknown-value at "mpl": "mpl" is no word of "layer_pattern", whose words are "mamba", "gated_delta_net", "attention", "mlp" or "moe".
+  layer_pattern = ["mamba", "mpl"] # ERROR: unknown-value at "mpl": "mpl" is no word of "layer_pattern", whose words are "mamba", "gated_delta_net", "attention", "mlp" or "moe". Did you mean "mlp"?
 }
 
 model "length" {
