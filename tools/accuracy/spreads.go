@@ -16,13 +16,14 @@ import (
 // predictions by parameters that were fitted without a row's source are most
 // likely, given what was assumed before (spreads.json). Rows of one source on one
 // GPU share the errors of their terms, those of one model there what a model has
-// for itself. A layout's own error has the tails of Student's distribution, so
-// that a few odd rows do not widen all others.
+// for itself. That and a layout's own error have the tails of Student's distribution,
+// so that a few odd models or rows do not widen all others.
 
 const (
 	// certainty of an assumption: a factor of 1.65 is one standard deviation.
 	certainty = 4
-	// tails are the degrees of freedom of a layout's own error.
+	// tails are the degrees of freedom of what a layout and a model have for
+	// themselves.
 	tails = 4
 	// rounds of the fit, after which no spread changes by a hundredth.
 	rounds = 60
@@ -225,13 +226,16 @@ type machine struct {
 	rows  []*witness
 	loads [][]float64 // by effect and row
 	odd   []float64   // what a row's own variance is divided by
+
+	oddModels map[string]float64 // what the variance of a model's error is divided by
 }
 
 func (m *machine) add(w *witness, all []effect) {
 	m.rows, m.odd = append(m.rows, w), append(m.odd, 1)
 	if m.loads == nil {
-		m.loads = make([][]float64, len(all))
+		m.loads, m.oddModels = make([][]float64, len(all)), map[string]float64{}
 	}
+	m.oddModels[w.model] = 1
 	for i := range all {
 		n := all[i].load(w)
 		m.loads[i] = append(m.loads[i], n)
@@ -271,17 +275,53 @@ func (m *machine) round(all []effect) {
 		left := mine * weighted[i]
 		m.odd[i] = (tails + 1) / (tails + (left*left+mine-mine*mine*inverse[i][i])/own[i])
 	}
+	m.models(all, inverse, weighted)
+}
+
+// models weighs the errors that models have for themselves.
+func (m *machine) models(all []effect, inverse [][]float64, weighted []float64) {
+	for name, odd := range m.oddModels {
+		var variance, left, sum float64
+		for i, w := range m.rows {
+			if w.model != name {
+				continue
+			}
+			left += weighted[i]
+			for j, x := range m.rows {
+				if x.model == name {
+					sum += inverse[i][j]
+				}
+			}
+			for e := range all {
+				if all[e].shared == byModel && m.loads[e][i] > 0 {
+					variance = square(*all[e].spread)
+				}
+			}
+		}
+		mine := variance / odd
+		left *= mine
+		m.oddModels[name] = (tails + 1) / (tails + (left*left+mine-mine*mine*sum)/variance)
+	}
 }
 
 // together is the covariance of two rows but for what each has for itself.
 func (m *machine) together(all []effect, i, j int) float64 {
 	var v float64
 	for e := range all {
-		if s := all[e].shared; s == byMachine || s == byModel && m.rows[i].model == m.rows[j].model {
-			v += *all[e].spread * m.loads[e][i] * *all[e].spread * m.loads[e][j]
-		}
+		v += square(*all[e].spread) * m.loads[e][i] * m.loads[e][j] * m.common(&all[e], i, j)
 	}
 	return v
+}
+
+// common is how much of an effect's variance two rows have together.
+func (m *machine) common(e *effect, i, j int) float64 {
+	switch {
+	case e.shared == byMachine:
+		return 1
+	case e.shared == byModel && m.rows[i].model == m.rows[j].model:
+		return 1 / m.oddModels[m.rows[i].model]
+	}
+	return 0
 }
 
 // measure adds the trace of an effect's covariance with the inverse, and its
@@ -299,10 +339,9 @@ func (m *machine) measure(e *effect, loads []float64, inverse [][]float64, weigh
 			continue
 		}
 		for j, b := range loads {
-			if e.shared == byMachine || m.rows[i].model == m.rows[j].model {
-				e.trace += a * b * inverse[i][j]
-				e.fit += a * weighted[i] * b * weighted[j]
-			}
+			c := m.common(e, i, j)
+			e.trace += a * b * c * inverse[i][j]
+			e.fit += a * weighted[i] * b * weighted[j] * c
 		}
 	}
 }

@@ -46,7 +46,7 @@ func drawn(truth *uncertainty.Record, machines, models, each int) []witness {
 }
 
 // TestFitSpreads: the fit finds the spreads that rows were drawn from, some odd
-// rows among them, and leaves alone what no row has.
+// rows and models among them, and leaves alone what no row has.
 func TestFitSpreads(t *testing.T) {
 	truth := assumedSpreads()
 	for i := range truth.Terms {
@@ -63,6 +63,11 @@ func TestFitSpreads(t *testing.T) {
 	rows := drawn(truth, 30, 4, 6)
 	for i := 0; i < len(rows); i += 60 {
 		rows[i].ratio += 0.5
+	}
+	for i := range rows {
+		if model := i / 6; model%40 == 7 {
+			rows[i].ratio -= 0.6
+		}
 	}
 	got, assumed := effects(fitSpreads(rows)), effects(assumedSpreads())
 	want := effects(truth)
