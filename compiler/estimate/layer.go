@@ -126,7 +126,7 @@ func (e *Evaluator) fillTable(t *layerTable, operations *listing, l *plan.Layout
 	}
 	t.gradientBytesPerElement = bytesOf(x.GradientDType)
 	if k := e.arch.MTPKind(); k >= 0 {
-		t.mtp = *t.at(k, true, l.Recompute != plan.RecomputeNone)
+		t.mtp = *t.at(k, true, l.Recompute != plan.RecomputeNone && l.RecomputeMethod != "block")
 		t.mtp.lines.add(1, &t.head.lines)
 		t.mtp.forward += t.head.forward
 		t.mtp.backward += t.head.backward

@@ -16,6 +16,7 @@ type tableKey struct {
 	modules                                           plan.Modules
 	recompute                                         plan.Recompute
 	sequence                                          bool
+	block                                             bool // recompute of the first layers of a chunk, which MTP layers are not
 	free                                              bool // of contention with what options overlap, for floors
 }
 
@@ -78,7 +79,7 @@ func (e *Evaluator) tableKey(l *plan.Layout, x *plan.Execution) tableKey {
 		tensor: int32(l.TensorParallel), context: int32(l.ContextParallel),
 		expert: int32(l.ExpertParallel), expertTensor: int32(l.ExpertTensorParallel), microBatch: int32(l.MicroBatchSize),
 		execution: e.executionIndex(x), modules: l.RecomputeModules,
-		recompute: l.Recompute, sequence: l.SequenceParallel, free: e.free && (x.OverlapTensorParallel || x.OverlapExpertParallel),
+		recompute: l.Recompute, sequence: l.SequenceParallel, block: l.RecomputeMethod == "block" && e.model.MTP.Layers > 0, free: e.free && (x.OverlapTensorParallel || x.OverlapExpertParallel),
 	}
 }
 

@@ -88,14 +88,19 @@ func (m *Model) fill(e *evaluation, number, class int, c *content) {
 	y := &c.chunks[class]
 	first, last := number == 0, number == l.Chunks()-1
 	for k := range t.kinds {
-		n := m.arch.Count(k, p.starts[number], p.starts[number+1])
-		if last && k == m.arch.MTPKind() {
-			n += m.arch.Model.MTP.Layers
+		n, keep := m.arch.Count(k, p.starts[number], p.starts[number+1]), m.keep(e, k, p.starts[number], p.starts[number+1])
+		if mtp := m.arch.Model.MTP.Layers; last && k == m.arch.MTPKind() {
+			n += mtp
+			if keep.block {
+				keep.whole += int64(mtp)
+			} else {
+				keep.inputs += int64(mtp)
+			}
 		}
 		if n > 0 {
 			c.present[k] = true
 			y.present[k] = true
-			m.addLayers(e, c, y, k, int64(n))
+			m.addLayers(e, c, y, k, int64(n), keep)
 		}
 	}
 	y.layers = y.kept
@@ -181,8 +186,37 @@ func (m *Model) end(e *evaluation, c *content, y *chunk) {
 	}
 }
 
+// keeping is how many layers of a kind keep what a recomputed one does, or, where
+// nothing or modules alone are recomputed, what any does, and how many keep all.
+type keeping struct {
+	inputs, whole int64
+	block         bool // the first layers of a chunk are recomputed
+}
+
+// keep counts the layers of a kind of a chunk. Block recompute is of the first
+// layers of the chunk, whatever they are, and of no MTP layer; uniform recompute
+// keeps the input of the first layer of each group.
+func (m *Model) keep(e *evaluation, kind, first, end int) keeping {
+	group := e.l.RecomputeLayers
+	switch {
+	case e.l.Recompute != plan.RecomputeFull:
+	case e.l.RecomputeMethod == "block":
+		again := m.arch.Count(kind, first, min(first+group, end))
+		return keeping{inputs: int64(again), whole: int64(m.arch.Count(kind, first, end) - again), block: true}
+	case group > 1:
+		var k keeping
+		for at := first; at < end; at += group {
+			if m.arch.KindOf(at) == kind {
+				k.inputs++
+			}
+		}
+		return k
+	}
+	return keeping{inputs: int64(m.arch.Count(kind, first, end))}
+}
+
 // addLayers adds n layers of a kind to a chunk.
-func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64) {
+func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64, keep keeping) {
 	t := &e.terms.layers[kind]
 	y.elements = y.elements.Add(t.elements.Times(int(n)))
 	y.matrices = y.matrices.Add(t.matrices.Times(int(n)))
@@ -192,16 +226,7 @@ func (m *Model) addLayers(e *evaluation, c *content, y *chunk, kind int, n int64
 	y.blocks += int(n)
 	y.owed += n * t.owed
 	y.static += n * t.static
-	checkpoints, whole := n, int64(0)
-	if group := int64(e.l.RecomputeLayers); e.l.Recompute == plan.RecomputeFull {
-		switch {
-		case e.l.RecomputeMethod == "block":
-			checkpoints = min(n, group)
-			whole = n - checkpoints
-		case group > 1:
-			checkpoints = (n + group - 1) / group
-		}
-	}
+	checkpoints, whole := keep.inputs, keep.whole
 	c.unsaved = c.unsaved || whole > 0
 	if e.x.OffloadActivations {
 		y.moved += (t.keptSum - t.staySum) * checkpoints

@@ -12,6 +12,7 @@ import (
 	"github.com/ndc-dev/ndc/compiler/runtime"
 	"github.com/ndc-dev/ndc/compiler/target"
 	"github.com/ndc-dev/ndc/lang/job"
+	"github.com/ndc-dev/ndc/lang/units"
 	_ "github.com/ndc-dev/ndc/tools/draws"
 	"github.com/ndc-dev/ndc/tools/runtimes"
 )
@@ -190,6 +191,39 @@ func TestEveryKind(t *testing.T) {
 		}
 		if n := len(p.arch.Kinds()); n != maxKinds {
 			t.Errorf("%d kinds, of at most %d", n, maxKinds)
+		}
+	}
+}
+
+// TestRecomputeOfKinds: recompute of the first layers of a chunk is of so many layers
+// in all, not of so many of each kind. Windows of attention keep the same tensors, so
+// that a model with them needs more than one without by the same bytes, the running
+// layers', however many layers are recomputed.
+func TestRecomputeOfKinds(t *testing.T) {
+	peak := func(r runtime.Runtime, window, mtp int, method string, layers int) units.Bytes {
+		j := gpt(1024, 8, 2048)
+		j.Model.Layers, j.Model.MTP.Layers = 16, mtp
+		j.Model.Attention.SlidingWindow = job.SlidingWindow{Size: window, Pattern: 2}
+		l := &plan.Layout{TensorParallel: 1, ContextParallel: 1, PipelineParallel: 2, VirtualPipeline: 1, ExpertParallel: 1, ExpertTensorParallel: 1,
+			DataParallelReplicate: 1, DataParallelShard: 2, ZeroStage: 1, MicroBatchSize: 1, MicroBatches: 4, PipelineSchedule: plan.Schedule1F1B,
+			Recompute: plan.RecomputeFull, RecomputeMethod: method, RecomputeLayers: layers}
+		x := &plan.Execution{Attention: "flash", GradientDType: "fp32", OptimizerStateDType: "fp32", CrossEntropy: "unfused", LossChunks: 1}
+		return units.Bytes(New(j, targetOf(r)).Peak(l, x).Allocated)
+	}
+	for _, r := range runtimes.All() {
+		for _, method := range []string{"block", "uniform"} {
+			more := peak(r, 512, 0, method, 8) - peak(r, 0, 0, method, 8)
+			for _, n := range []int{5, 4, 3, 1} {
+				if one, two := peak(r, 0, 0, method, n), peak(r, 512, 0, method, n); two-one != more {
+					t.Errorf("%s of %d: %v with windows in every other layer, %v without, a difference of %v before", method, n, two, one, more)
+				}
+			}
+		}
+		if five, eight := peak(r, 512, 0, "block", 5), peak(r, 512, 0, "block", 8); five <= eight {
+			t.Errorf("%v with five of eight layers recomputed, %v with all", five, eight)
+		}
+		if block, uniform := peak(r, 0, 1, "block", 8), peak(r, 0, 1, "uniform", 1); block <= uniform {
+			t.Errorf("%v with an MTP layer that block recompute leaves, %v with one that is recomputed", block, uniform)
 		}
 	}
 }

@@ -223,11 +223,16 @@ func (m *Model) sameLayers(rank int) bool {
 	return true
 }
 
-// alike reports whether two chunks have the same layers.
+// alike reports whether two chunks have the same layers, in the same order: block
+// recompute keeps what the first ones make apart from the others.
 func (m *Model) alike(a, b int) bool {
 	starts := m.pipeline.starts
-	for k := range m.arch.Kinds() {
-		if m.arch.Count(k, starts[a], starts[a+1]) != m.arch.Count(k, starts[b], starts[b+1]) {
+	layers := starts[a+1] - starts[a]
+	if starts[b+1]-starts[b] != layers {
+		return false
+	}
+	for i := range layers {
+		if m.arch.KindOf(starts[a]+i) != m.arch.KindOf(starts[b]+i) {
 			return false
 		}
 	}

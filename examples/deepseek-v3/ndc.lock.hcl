@@ -20,10 +20,10 @@ plan "deepseek-v3" "megatron" {
     zero_stage              = 1
     micro_batch_size        = 1
     micro_batches           = 120
-    recompute               = "selective"
-    recompute_modules       = ["layernorm", "mla_up_proj", "moe"]
-    recompute_method        = ""
-    recompute_layers        = 0
+    recompute               = "full"
+    recompute_modules       = []
+    recompute_method        = "block"
+    recompute_layers        = 3
   }
 
   execution {

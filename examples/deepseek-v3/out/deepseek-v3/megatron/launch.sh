@@ -158,8 +158,9 @@ arguments=(
   --fp8-format e4m3 # spec: training.fp8.recipe
   --fp8-recipe blockwise # spec: training.fp8.recipe
   # Recompute and offload
-  --recompute-granularity selective # plan: layout.recompute
-  --recompute-modules layernorm mla_up_proj moe # plan: layout.recompute_modules
+  --recompute-granularity full # plan: layout.recompute
+  --recompute-method block # plan: layout.recompute_method
+  --recompute-num-layers 3 # plan: layout.recompute_layers
   # Optimizer
   --optimizer adam # spec: training.optimizer
   --adam-beta1 0.9 # spec: training.optimizer.beta1
@@ -198,7 +199,7 @@ arguments=(
   --load /checkpoints/deepseek-v3/megatron # ndc: the newest checkpoint of this run, if there is one
   --override-opt_param-scheduler # ndc: the job says where the schedule ends, not a checkpoint of a shorter run
   --save /checkpoints/deepseek-v3/megatron # spec: training.checkpoint.path
-  --save-interval 157 # spec: training.checkpoint.interval, 60 minutes at 22.9 s a step
+  --save-interval 162 # spec: training.checkpoint.interval, 60 minutes at 22.2 s a step
   --ckpt-format torch_dist # ndc: every rank writes its part
   --ckpt-fully-parallel-load # ndc: every rank reads its part
   --async-save # spec: training.checkpoint.async
