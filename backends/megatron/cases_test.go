@@ -26,6 +26,19 @@ var cases = []change{
 		j.Model.Architecture, j.Model.Attention.QKVBias = "qwen2", true
 		l.TensorParallel, l.SequenceParallel = 4, true
 	}},
+	{"llama_clamp_wandb", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Model.Activation.Clamp = 7
+		j.Training.Logging = job.Logging{WandB: &job.WandB{Project: "ndc"}, Timers: true}
+	}},
+	{"llama_quick_geglu", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
+		j.Model.MLPBias, j.Model.Attention.Bias = true, true
+		j.Model.Activation = job.Activation{Kind: "swiglu", Alpha: 1.702, Clamp: 7, Offset: 1}
+	}},
+	{"mixtral_gelu", "core_v0.18.2", func(j *job.Job, l *plan.Layout) {
+		j.Model = mixtral()
+		j.Model.MLPBias, j.Model.Attention.Bias, j.Model.Activation.Kind, j.Model.MoE.Router.Bias = true, true, "gelu", true
+		l.ExpertParallel = 8
+	}},
 	{"extra_in_place", "core_v0.19.2", func(j *job.Job, l *plan.Layout) {
 		j.Training.Checkpoint.Async = true
 		j.Training.Timeout = job.Timeout{Collective: 900, FirstStep: 3600}

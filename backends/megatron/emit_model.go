@@ -39,21 +39,26 @@ func (a *arguments) model() {
 	}
 }
 
-// activation adds the activation function. The kernel that fuses a plain GELU
-// with its bias is on by default; it needs the bias, and knows no other
-// function.
+// activation adds the activation function. Kernels that fuse it with its bias are on
+// by default (mlp.py, moe/experts.py). That of swiglu leaves a clamp out without a word
+// and refuses an offset. That of GELU needs the bias; experts have none for it, but one
+// for the gate of gpt-oss, which a dense MLP does not have.
 func (a *arguments) activation(m *job.Model) {
 	from := a.from("model.activation")
+	dense := m.MoE == nil || m.MoE.FirstDenseLayers > 0 || m.MoE.LayerFrequency > 1 || m.LayerPattern != "" || m.MoE.SharedExperts > 0
 	switch {
 	case m.Activation.Alpha == quickGELU:
 		a.add(a.from("model.activation_alpha"), "--quick-geglu")
+		a.flag("ndc: the fused kernel of a dense MLP is that of GELU", "--no-bias-gelu-fusion", dense)
 	case m.Activation.Kind == "swiglu":
 		a.add(from, "--swiglu")
+		a.flag("ndc: the fused kernel neither clamps nor adds an offset", "--no-bias-swiglu-fusion", m.Activation.Clamp > 0 || m.Activation.Offset != 0)
 	case m.Activation.Kind == "relu2":
 		a.add(from, "--squared-relu")
 		a.add("ndc: the fused kernel is that of GELU", "--no-bias-gelu-fusion")
 	case m.Activation.Kind == "gelu":
 		a.flag("ndc: the fused kernel needs a bias", "--no-bias-gelu-fusion", !m.MLPBias)
+		a.flag("ndc: experts have no fused kernel of GELU", "--no-bias-gelu-fusion", m.MLPBias && m.MoE != nil)
 	}
 	if m.Activation.Clamp > 0 {
 		a.number(a.from("model.activation_clamp"), "--activation-func-clamp-value", m.Activation.Clamp)

@@ -110,6 +110,10 @@ const (
 	// RuleRecomputeDelayedScaling: fp8 with delayed scaling cannot recompute
 	// norms or expert activations.
 	RuleRecomputeDelayedScaling diag.ID = "megatron-recompute-delayed-scaling"
+	// RuleRecomputeMTP: MTP layers are recomputed one by one.
+	RuleRecomputeMTP diag.ID = "megatron-recompute-mtp"
+	// RuleBF16Layers: more layers stay in bf16 than a pipeline rank has.
+	RuleBF16Layers diag.ID = "megatron-bf16-layers"
 	// RuleLowPrecisionAlignment: a matrix dimension per rank does not fill the
 	// blocks of the low-precision kernels.
 	RuleLowPrecisionAlignment diag.ID = "megatron-low-precision-alignment"

@@ -188,6 +188,10 @@ var recomputeRules = []target.Rule{
 		l := f.Layout
 		return l.Recompute == plan.RecomputeFull && (l.RecomputeMethod == "" || l.RecomputeLayers < 1)
 	}},
+	{ID: RuleRecomputeMTP, Reason: "uniform recompute of a model with MTP layers needs recompute_layers = 1", Breaks: func(f *target.Facts) bool { // multi_token_prediction.py
+		l := f.Layout
+		return f.Job.Model.MTP.Layers > 0 && l.Recompute == plan.RecomputeFull && l.RecomputeMethod == "uniform" && l.RecomputeLayers > 1
+	}},
 	{ID: RuleRecomputeModule, Reason: "a recomputed module does not exist in this model", Breaks: breaksRecomputeModule},
 	{ID: RuleRecomputeDelayedScaling, Reason: "fp8 with delayed scaling cannot recompute layernorm or moe_act", Breaks: func(f *target.Facts) bool {
 		return f.Layout.Recompute == plan.RecomputeSelective && f.Job.Training.Precision == "fp8" &&

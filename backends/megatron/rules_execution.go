@@ -7,8 +7,14 @@ import (
 )
 
 // precisionRules: Transformer Engine refuses matrices whose rows or columns
-// do not fill the blocks of a low-precision format.
+// do not fill the blocks of a low-precision format; transformer_config.py counts
+// the layers in bf16 at either end, for 8 bits alone.
 var precisionRules = []target.Rule{
+	{ID: RuleBF16Layers, Mesh: true, Reason: "fp8.bf16_first_layers and bf16_last_layers may each be at most the layers over pipeline_parallel", Breaks: func(f *target.Facts) bool {
+		t := &f.Job.Training
+		return (t.Precision == "fp8" || t.Precision == "mxfp8") &&
+			max(t.FP8.BF16FirstLayers, t.FP8.BF16LastLayers) > f.Job.Model.Layers/f.Layout.PipelineParallel
+	}},
 	{ID: RuleLowPrecisionAlignment, Reason: "widths, outputs of a mixer's projection and tokens per rank must be multiples of the low-precision block (16, or 32 for mxfp8)", Breaks: breaksAlignment},
 }
 

@@ -183,6 +183,18 @@ var megatronCases = []Case{
 		Edit: func(d *Draft) {
 			d.Layout.Recompute, d.Layout.RecomputeMethod = plan.RecomputeFull, "uniform"
 		}},
+	{Rule: "megatron-recompute-mtp", Model: "dense", What: "uniform recompute of two layers at once with an MTP layer",
+		Why: "asserted in the first forward pass: multi_token_prediction.py",
+		Edit: func(d *Draft) {
+			d.Job.Model.MTP = job.MTP{Layers: 1, LossScale: 0.1}
+			d.Layout.Recompute, d.Layout.RecomputeMethod, d.Layout.RecomputeLayers = plan.RecomputeFull, "uniform", 2
+		}},
+	{Rule: "megatron-bf16-layers", Model: "dense", What: "more layers in bf16 at the end than a pipeline rank has",
+		Says: "must be between 0 and number of layers per pipeline stage",
+		Edit: func(d *Draft) {
+			d.Layout.PipelineParallel = 4
+			d.Job.Training.Precision, d.Job.Training.FP8 = "fp8", job.FP8{Recipe: "tensorwise", BF16LastLayers: d.Job.Model.Layers/4 + 1}
+		}},
 	{Rule: "megatron-recompute-module", Model: "dense", What: "recompute of moe in a dense model",
 		Why: "the module is not there: nothing would be recomputed, whatever the layout says",
 		Edit: func(d *Draft) {

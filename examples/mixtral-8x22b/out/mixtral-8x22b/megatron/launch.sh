@@ -183,6 +183,7 @@ arguments=(
   # Logging and exit
   --log-interval 10 # spec: training.logging.interval
   --log-throughput # ndc: tokens per second in the log
+  --tensorboard-dir "$NDC_LOG_DIR/tensorboard" # ndc: what is not written here is not sent to Weights & Biases either
   --wandb-project mixtral # spec: training.logging.wandb.project
   --wandb-exp-name mixtral-8x22b # ndc: name of the job
   --wandb-save-dir "$NDC_LOG_DIR" # ndc: beside the logs
