@@ -3,6 +3,7 @@ package torchtitan
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -131,6 +132,20 @@ func TestValidationMasks(t *testing.T) {
 		for _, f := range archive.Files {
 			if got := strings.Contains(string(f.Data), "SDPA knows the causal mask"); f.Name == jobModule+".py" && got != c.want {
 				t.Errorf("%s: %t, want %t", c.name, got, c.want)
+			}
+		}
+	}
+}
+
+// TestStretch: 0.2.2 leaves YaRN out up to the original length; the module brings it in.
+func TestStretch(t *testing.T) {
+	for original, want := range map[int]bool{64: false, 127: false, 128: true, 4096: true} {
+		j := testJob("0.2.2", latentModel(), 2) // of 128 positions
+		j.Model.PositionEmbedding.Scaling.OriginalLength = original
+		archive := emitCase(t, goldenCase{"latent", "0.2.2", j, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 })})
+		for _, f := range archive.Files {
+			if got := strings.Contains(string(f.Data), fmt.Sprintf("model_args.max_seq_len = %d ", original+1)); f.Name == jobModule+".py" && got != want {
+				t.Errorf("stretched from %d: %t, want %t", original, got, want)
 			}
 		}
 	}

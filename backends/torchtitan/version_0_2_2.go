@@ -249,7 +249,8 @@ func (b *build) view022() map[string]any {
 		"ModelImports": imports, "Model": model,
 		"InitStd": render.Python(m.InitStd), "InitWhy": "spec: model.init_std",
 		"NormEpsilon": render.Python(m.Norm.Epsilon), "Layers": m.Layers, "Biases": m.MLPBias, // gpt_oss, the one with biases
-		"MasksItself":  b.family.module == "deepseek_v3" && !flexes022(b.family, b.j) && data.Validation != nil,
+		"MasksItself": b.family.module == "deepseek_v3" && !flexes022(b.family, b.j) && data.Validation != nil,
+		"Stretch":     stretch022(m), "Sequence": m.SequenceLength,
 		"DocumentMask": data.DocumentMask, "RestartPositions": render.Python(data.ResetPositionIDs),
 		"WithPositions":    render.Python(data.DocumentMask || data.ResetPositionIDs),
 		"OptimizerBuilder": builder, "NotDecayed": notDecayed, "Data": b.data(), "Tokenizer": b.text(), "TokenizerWhy": builderWhy,
@@ -390,8 +391,19 @@ func latent022(b *build) []field {
 	return append(append(fields, yarn022(m)...), attention022(b)...)
 }
 
+// stretch022 is the max_seq_len by which deepseek_v3 applies the job's YaRN, 0 where it does
+// by itself. Trainer makes it the sequence length, and neither frequencies nor softmax
+// are scaled up to original_seq_len (models/deepseek_v3/model/args.py and model.py), while
+// all others scale them at any length.
+func stretch022(m *job.Model) int {
+	if s := m.PositionEmbedding.Scaling; m.Attention.MLA != nil && s != nil && m.SequenceLength <= s.OriginalLength {
+		return s.OriginalLength + 1
+	}
+	return 0
+}
+
 // yarn022: the model stretches its rope when the sequence is longer than
-// original_seq_len; without scaling that is never.
+// original_seq_len, which stretch022 sees to; without scaling that is never.
 func yarn022(m *job.Model) []field {
 	s := m.PositionEmbedding.Scaling
 	if s == nil {
