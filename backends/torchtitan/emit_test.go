@@ -151,6 +151,33 @@ func TestStretch(t *testing.T) {
 	}
 }
 
+// TestExpertLayers: the layers that the job keeps in bf16 keep their experts in it, too.
+func TestExpertLayers(t *testing.T) {
+	const toml, module = "train.toml", jobModule + ".py"
+	for _, c := range []struct {
+		version, file string
+		model         job.Model // of four layers
+		fp8           job.FP8
+		want          string
+	}{
+		{"0.2.2", toml, expertModel(), job.FP8{}, `fqns = ["experts"]`},
+		{"0.2.2", toml, expertModel(), job.FP8{BF16FirstLayers: 1}, `fqns = ["layers.1.moe.experts", "layers.2.moe.experts", "layers.3.moe.experts"]`},
+		{"0.2.2", toml, latentModel(), job.FP8{BF16LastLayers: 1}, `fqns = ["layers.1.moe.experts", "layers.2.moe.experts"]`}, // 0 is dense
+		{"0.2.2", toml, latentModel(), job.FP8{BF16LastLayers: 3}, `converters = ["quantize.linear.mx"]`},
+		{"0.3.0", module, expertModel(), job.FP8{}, "config = MXFP8GroupedExpertsConverter.Config(model_compile_enabled=True).build().convert(config)"},
+		{"0.3.0", module, expertModel(), job.FP8{BF16FirstLayers: 1, BF16LastLayers: 1}, "    MXFP8GroupedExpertsConverter.Config(model_compile_enabled=True).build().convert(replace(config, layers=config.layers[1:3]))"},
+	} {
+		j := testJob(c.version, c.model, 2)
+		j.Training.Precision, j.Training.FP8, j.Cluster.GPU.ComputeCapability = "mxfp8", c.fp8, "10.0"
+		archive := emitCase(t, goldenCase{"layers", c.version, j, layoutOf(func(l *plan.Layout) { l.DataParallelShard, l.MicroBatches = 2, 4 })})
+		for _, f := range archive.Files {
+			if f.Name == c.file && !strings.Contains(string(f.Data), c.want) {
+				t.Errorf("%s on %s with %+v lacks %s", c.model.Name, c.version, c.fp8, c.want)
+			}
+		}
+	}
+}
+
 // TestGolden keeps what this package writes; the Slurm scripts and the
 // runtime module, which no job changes, have goldens and tests of their own.
 func TestGolden(t *testing.T) {

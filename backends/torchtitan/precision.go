@@ -64,6 +64,11 @@ func (v *version) precisionNames() []string {
 	return names
 }
 
+// quantizedLayers are the layers [first, end) that run in a low precision.
+func quantizedLayers(j *job.Job) (first, end int) {
+	return j.Training.FP8.BF16FirstLayers, j.Model.Layers - j.Training.FP8.BF16LastLayers
+}
+
 // unquantizedNames are parts of module names that stay in bf16: the head under
 // the given name, the routers, and the first and last layers that the job
 // names. A layer is named with dots around its number.
@@ -72,12 +77,11 @@ func unquantizedNames(j *job.Job, head string) []string {
 	if j.Model.MoE != nil {
 		names = append(names, "router.gate")
 	}
-	f := &j.Training.FP8
-	for i := range f.BF16FirstLayers {
-		names = append(names, fmt.Sprintf("layers.%d.", i))
-	}
-	for i := j.Model.Layers - f.BF16LastLayers; i < j.Model.Layers; i++ {
-		names = append(names, fmt.Sprintf("layers.%d.", i))
+	first, end := quantizedLayers(j)
+	for i := range j.Model.Layers {
+		if i < first || i >= end {
+			names = append(names, fmt.Sprintf("layers.%d.", i))
+		}
 	}
 	return names
 }

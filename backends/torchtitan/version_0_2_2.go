@@ -207,14 +207,30 @@ func (b *build) quantization022() []setting {
 		converters := []string{"quantize.linear.mx"}
 		s := []setting{{"quantize.linear.mx.recipe_name", "mxfp8_cublas", "spec: training.precision"},
 			{"quantize.linear.mx.filter_fqns", skip, why}}
-		if b.j.Model.MoE != nil {
+		if experts := quantizedExperts022(b.j); experts != nil {
 			converters = append(converters, "quantize.grouped_mm.mx")
 			s = append(s, setting{"quantize.grouped_mm.mx.recipe_name", "mxfp8", "spec: training.precision"},
-				setting{"quantize.grouped_mm.mx.fqns", []string{"experts"}, "routed experts"})
+				setting{"quantize.grouped_mm.mx.fqns", experts, "routed experts"})
 		}
 		return append([]setting{{"model.converters", converters, "spec: training.precision"}}, s...)
 	}
 	return nil
+}
+
+// quantizedExperts022 are parts of the names of the experts to convert: one for all, or
+// one for each layer.
+func quantizedExperts022(j *job.Job) (names []string) {
+	first, end := quantizedLayers(j)
+	switch {
+	case j.Model.MoE == nil:
+		return nil
+	case end-first == j.Model.Layers:
+		return []string{"experts"}
+	}
+	for i := max(first, j.Model.MoE.FirstDenseLayers); i < end; i++ {
+		names = append(names, fmt.Sprintf("layers.%d.moe.experts", i))
+	}
+	return names
 }
 
 func (b *build) validation022() []setting {

@@ -313,24 +313,30 @@ func (b *build) rope030() string {
 	return pythonCall(class, fields, 4)
 }
 
-// converters030 are the converters of low precisions (torchao) and their
-// imports. float8 names what to leave out, the others what to convert.
+// converters030 are the calls of converters of low precisions (torchao) and their
+// imports. float8 names what to leave out, the others what to convert, but that of
+// experts takes all that it sees: a model of the layers to convert, which are the
+// very layers of the model (components/quantization/mx.py).
 func (b *build) converters030() (converters, imports []string) {
 	const path = "from torchtitan.components.quantization."
+	all := func(converter string) string { return "config = " + converter + ".build().convert(config)" }
 	switch b.j.Training.Precision {
 	case "fp8":
-		return []string{fmt.Sprintf("Float8LinearConverter.Config(recipe_name=\"rowwise\", filter_fqns=%s, model_compile_enabled=%s)",
-			render.Python(unquantizedNames(b.j, "lm_head")), render.Python(b.p.Execution.Compile))}, []string{path + "float8 import Float8LinearConverter"}
+		return []string{all(fmt.Sprintf("Float8LinearConverter.Config(recipe_name=\"rowwise\", filter_fqns=%s, model_compile_enabled=%s)",
+			render.Python(unquantizedNames(b.j, "lm_head")), render.Python(b.p.Execution.Compile)))}, []string{path + "float8 import Float8LinearConverter"}
 	case "mxfp8":
-		converters = []string{fmt.Sprintf("MXFP8LinearConverter.Config(fqns=%s, model_compile_enabled=%s)", render.Python(b.quantizedNames()), render.Python(b.p.Execution.Compile))}
-		names := "MXFP8LinearConverter"
+		converters = []string{all(fmt.Sprintf("MXFP8LinearConverter.Config(fqns=%s, model_compile_enabled=%s)", render.Python(b.quantizedNames()), render.Python(b.p.Execution.Compile)))}
 		if b.j.Model.MoE != nil {
-			names = "MXFP8GroupedExpertsConverter, MXFP8LinearConverter"
-			converters = append(converters, fmt.Sprintf("MXFP8GroupedExpertsConverter.Config(model_compile_enabled=%s)", render.Python(b.p.Execution.Compile)))
+			experts := fmt.Sprintf("MXFP8GroupedExpertsConverter.Config(model_compile_enabled=%s)", render.Python(b.p.Execution.Compile))
+			if first, end := quantizedLayers(b.j); end-first < b.j.Model.Layers {
+				converters = append(converters, fmt.Sprintf("%s.build().convert(replace(config, layers=config.layers[%d:%d]))  # spec: training.fp8", experts, first, end))
+			} else {
+				converters = append(converters, all(experts))
+			}
 		}
-		return converters, []string{path + "mx import " + names}
+		return converters, []string{path + "mx import MXFP8GroupedExpertsConverter, MXFP8LinearConverter"}
 	case "nvfp4":
-		return []string{fmt.Sprintf("NVFP4LinearConverter.Config(fqns=%s, model_compile_enabled=%s)", render.Python(b.quantizedNames()), render.Python(b.p.Execution.Compile))},
+		return []string{all(fmt.Sprintf("NVFP4LinearConverter.Config(fqns=%s, model_compile_enabled=%s)", render.Python(b.quantizedNames()), render.Python(b.p.Execution.Compile)))},
 			[]string{path + "nvfp4 import NVFP4LinearConverter"}
 	}
 	return nil, nil
@@ -339,12 +345,12 @@ func (b *build) converters030() (converters, imports []string) {
 // quantizedNames are parts of the names of the linear layers to convert.
 func (b *build) quantizedNames() []string {
 	parts := []string{"attention.", "feed_forward.", "shared_experts."}
-	f := &b.j.Training.FP8
-	if f.BF16FirstLayers+f.BF16LastLayers == 0 {
+	first, end := quantizedLayers(b.j)
+	if end-first == b.j.Model.Layers {
 		return parts
 	}
 	var names []string
-	for i := f.BF16FirstLayers; i < b.j.Model.Layers-f.BF16LastLayers; i++ {
+	for i := first; i < end; i++ {
 		for _, p := range parts {
 			if p == "shared_experts." {
 				p = "moe." + p
