@@ -45,7 +45,7 @@ func sinkModel() job.Model {
 	m.Attention.SlidingWindow = job.SlidingWindow{Size: 32, Pattern: 2}
 	m.MoE = &job.MoE{Experts: 8, TopK: 2, ExpertFFNHiddenSize: 48, LayerFrequency: 1,
 		Router: job.Router{Score: "softmax", Balance: "aux_loss", AuxCoefficient: 0.9, DType: "fp32", Bias: true}}
-	m.PositionEmbedding.Scaling = &job.RopeScaling{Type: "yarn", Factor: 32, OriginalLength: 4096, BetaFast: 32, BetaSlow: 1, Untruncated: true}
+	m.PositionEmbedding.Scaling = &job.RopeScaling{Type: "yarn", Factor: 32, OriginalLength: 4096, BetaFast: 32, BetaSlow: 1, MScale: 1, Untruncated: true}
 	return m
 }
 

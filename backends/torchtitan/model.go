@@ -2,6 +2,7 @@ package torchtitan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ type family struct {
 	context  bool
 	unmasked bool // it has masks and positions of its own and cannot take those of documents
 	allToAll bool // it sends tokens by all-to-all, whatever the dispatcher is said to be
+	// truncate is the one value of the argument that its YaRN has; "": either.
+	truncate string
 	// notInFP32 says why it cannot be trained in fp32; "": it can.
 	notInFP32 string
 	// weights are the architectures whose Hugging Face checkpoints the
@@ -98,6 +101,7 @@ var plainGaps = []gap{
 // (models/gpt_oss/model/moe.py: alpha 1.702, offset 1; sliding layers are the
 // even ones).
 var sinkGaps = []gap{
+	lack("model.position_embedding.scaling=llama3", func(m *job.Model) bool { return scalingType(m) == "llama3" }),
 	lack("model.activation_alpha with model.attention_sinks", func(m *job.Model) bool { return m.Activation.Alpha != 1.702 || m.Activation.Offset != 1 }),
 	lack("model.attention_bias=false with model.attention_sinks", func(m *job.Model) bool { return !m.Attention.Bias || !m.MLPBias }),
 	lack("model.sliding_window with model.attention_sinks", func(m *job.Model) bool {
@@ -158,8 +162,41 @@ func (v *version) familyOf(j *job.Job) (*family, diag.List) {
 		diags.Error(UnsupportedModel, j.Sources.Range(missing[0].Argument()), "Model that TorchTitan cannot build",
 			fmt.Sprintf("TorchTitan %s lacks %s (model %s, built as its %s). %s", v.name, what(missing), j.Model.Name, f.module, advice(missing)))
 	}
+	v.checkYaRN(j, f, &diags)
 	v.warnRouter(j, &diags)
 	return f, diags
+}
+
+// checkYaRN refuses constants of YaRN that the model does not compute with. Cosines
+// and sines are to be multiplied by temperature(mscale) / temperature(mscale_all_dim),
+// and the softmax of latent attention by the square of the latter. deepseek_v3 has the
+// second alone, gpt_oss multiplies as for 1 and 0.
+func (v *version) checkYaRN(j *job.Job, f *family, diags *diag.List) {
+	s := j.Model.PositionEmbedding.Scaling
+	latent := j.Model.Attention.MLA != nil
+	if scalingType(&j.Model) != "yarn" || s.Factor == 1 || !latent && !j.Model.Attention.Sinks {
+		return
+	}
+	const at = "model.position_embedding.scaling"
+	refuse := func(argument, detail string) {
+		diags.Error(UnsupportedModel, j.Sources.Range(at+"."+argument), "Model that TorchTitan cannot build", detail)
+	}
+	temperature := func(mscale float64) float64 { return 0.1*mscale*math.Log(s.Factor) + 1 }
+	has, needs := 1.0, "equal values, as DeepSeek-V3 has"
+	if !latent {
+		has, needs = temperature(1), "mscale = 1 and mscale_all_dim = 0, as gpt-oss has"
+	}
+	if math.Abs(temperature(s.MScale)-has*temperature(s.MScaleAllDim)) > 1e-9 {
+		argument := "mscale"
+		if j.Sources[at+".mscale"].Origin != job.FromSpec && j.Sources[at+".mscale_all_dim"].Origin == job.FromSpec {
+			argument = "mscale_all_dim"
+		}
+		refuse(argument, fmt.Sprintf("By mscale = %g and mscale_all_dim = %g, YaRN multiplies cosines and sines by %.4g; the %s of TorchTitan %s multiplies them by %.4g, and nothing changes that. It needs %s.",
+			s.MScale, s.MScaleAllDim, temperature(s.MScale)/temperature(s.MScaleAllDim), f.module, v.name, has, needs))
+	}
+	if has := f.truncate; has != "" && has != fmt.Sprint(!s.Untruncated) {
+		refuse("truncate", fmt.Sprintf("The YaRN of TorchTitan %s's %s is that of truncate = %s. Set it, or use 0.3.0, which has both.", v.name, f.module, has))
+	}
 }
 
 // what names features for a sentence.

@@ -253,6 +253,12 @@ func TestRefusals(t *testing.T) {
 		{"gelu", "both", func(j *job.Job) { j.Model.Activation.Kind = "gelu" }, UnsupportedModel, "lacks GELU"},
 		{"soft caps", "both", func(j *job.Job) { j.Model.FinalSoftcap = 30 }, UnsupportedModel, "a soft cap on the final logits"},
 		{"a softmax scale of latent attention", "both", func(j *job.Job) { j.Model = latentModel(); j.Model.Attention.Scale = 0.1 }, UnsupportedModel, "a softmax scale"},
+		{"YaRN that scales the rope of latent attention", "both", func(j *job.Job) { yarn(j, latentModel()).MScaleAllDim = 0 }, UnsupportedModel, "cosines and sines by 1.369; the deepseek_v3"},
+		{"YaRN that scales the rope by less", "both", func(j *job.Job) { yarn(j, latentModel()).MScale = 0.707 }, UnsupportedModel, "needs equal values"},
+		{"YaRN that does not scale the rope of sinks", "both", func(j *job.Job) { yarn(j, sinkModel()).MScaleAllDim = 1 }, UnsupportedModel, "sines by 1; the gpt_oss"},
+		{"YaRN of latent attention, not rounded", "0.2.2", func(j *job.Job) { yarn(j, latentModel()).Untruncated = true }, UnsupportedModel, "truncate = true"},
+		{"YaRN with sinks, rounded", "0.2.2", func(j *job.Job) { yarn(j, sinkModel()).Untruncated = false }, UnsupportedModel, "truncate = false"},
+		{"llama3 scaling with sinks", "both", func(j *job.Job) { yarn(j, sinkModel()).Type = "llama3" }, UnsupportedModel, "llama3 rope scaling"},
 		{"multi-token prediction", "both", func(j *job.Job) { j.Model.MTP.Layers = 1 }, UnsupportedModel, "mtp_layers = 0"},
 		{"biases of queries", "0.2.2", func(j *job.Job) { j.Model.Attention.QKVBias = true }, UnsupportedModel, `Megatron-LM, TorchTitan 0.3.0 and DeepSpeed (for architectures "qwen2"`},
 		{"biases of queries of experts", "0.2.2", func(j *job.Job) { j.Model = expertModel(); j.Model.Attention.QKVBias = true }, UnsupportedModel, "TorchTitan 0.3.0"},
@@ -332,6 +338,33 @@ func TestRefusals(t *testing.T) {
 			_, diags := Backend{}.Target(j)
 			if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.ID == c.id && strings.Contains(d.Detail, c.detail) }) {
 				t.Errorf("%s on %s: %v, want %s with %q", c.name, version, diags, c.id, c.detail)
+			}
+		}
+	}
+}
+
+// yarn makes a job's model one that has YaRN.
+func yarn(j *job.Job, m job.Model) *job.RopeScaling {
+	j.Model = m
+	return m.PositionEmbedding.Scaling
+}
+
+// TestYaRN: what the models compute is accepted, whatever the constants.
+func TestYaRN(t *testing.T) {
+	for _, version := range (Backend{}).Versions() {
+		for name, change := range map[string]func(*job.Job){
+			"of DeepSeek-V2": func(j *job.Job) { s := yarn(j, latentModel()); s.MScale, s.MScaleAllDim = 0.707, 0.707 },
+			"without scales": func(j *job.Job) { s := yarn(j, latentModel()); s.MScale, s.MScaleAllDim = 0, 0 },
+			"by one": func(j *job.Job) {
+				s := yarn(j, latentModel())
+				s.Factor, s.MScaleAllDim, s.Untruncated = 1, 0, true
+			},
+			"of gpt-oss": func(j *job.Job) { yarn(j, sinkModel()) },
+		} {
+			j := testJob(version, denseModel(), 2)
+			change(j)
+			if _, diags := (Backend{}).Target(j); diags.HasErrors() {
+				t.Errorf("%s on %s: %v", name, version, diags)
 			}
 		}
 	}

@@ -22,9 +22,9 @@ func version022() *version {
 		name: "0.2.2", torch: "2.11", options: schema.Embedded("TorchTitan 0.2.2", optionTables, "schema/0.2.2.jsonl"),
 		families: []family{
 			{module: "deepseek_v3", fits: func(m *job.Model) bool { return m.Attention.MLA != nil },
-				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}},
+				gaps: slices.Concat(plainGaps, latentGaps), rules: []target.Rule{tensorPositions}, pipeline: true, context: true, weights: []string{"deepseek_v3"}, truncate: "true"},
 			{module: "gpt_oss", fits: func(m *job.Model) bool { return m.Attention.Sinks },
-				gaps: sinkGaps, unmasked: true, allToAll: true, weights: []string{"gpt_oss"}},
+				gaps: sinkGaps, unmasked: true, allToAll: true, weights: []string{"gpt_oss"}, truncate: "false"},
 			{module: "qwen3", fits: needsQuery022,
 				gaps:  slices.Concat(plainGaps, queryGaps, []gap{noQKVBias, noDenseLayers}),
 				rules: queryRules022, context: true, allToAll: true, weights: []string{"qwen3", "qwen3_moe"}},
@@ -427,7 +427,7 @@ func yarn022(m *job.Model) []field {
 	}
 	return []field{
 		{"original_seq_len", s.OriginalLength, "spec: model.position_embedding.scaling"},
-		{"rope_factor", s.Factor, ""}, {"beta_fast", int(s.BetaFast), ""}, {"beta_slow", int(s.BetaSlow), ""},
+		{"rope_factor", s.Factor, ""}, {"beta_fast", s.BetaFast, ""}, {"beta_slow", s.BetaSlow, ""},
 		{"mscale", s.MScaleAllDim, "of the softmax scale"},
 	}
 }
