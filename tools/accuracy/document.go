@@ -127,6 +127,7 @@ whole range of memory. ` + "`-json`" + ` has the place of a layout among those o
 const gainsText = `Pairs of published runs of one source that differ in one option of execution and in nothing else that is known, but for the release where a later table repeats a run: by how much the step with
 the one was longer than with the other, at the median of the pairs (with the least and the most). A search compares such differences, so that an option that is
 predicted to gain far more than it did is not chosen unasked ([megatron.md](megatron.md#cuda-graphs-that-nobody-asked-for)).
+Graphs on GB200 that gained 36 % came with a bound host and faster kernels in the same step of a guide (dsv3_gb200_guide), and HybridEP's larger gain with more of them.
 `
 
 const strategiesText = `A paper on mixtures in Megatron-Core (Liu et al. 2025, arXiv:2504.14960) compares ways of cutting three models over 64 to 1,024 H100, and states neither micro-batch nor chunks
