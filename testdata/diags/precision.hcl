@@ -25,7 +25,7 @@ job "a" {
   training {
     global_batch_size = 8
     steps             = 100
-    precision         = "fp8" # ERROR: unsupported-precision at "fp8": The GPU a100_80gb has no fp8 arithmetic; it has bf16, fp16, fp32. Of the catalogue's GPUs, these have fp8: b200, b300, gb200, gb300, gh200, h100_64gb, h100_96gb_500w, h100_nvl, h100_pcie, h100_sxm, h20, h200, h800, l4, l40s, rtx_4090, rtx_pro_6000_server.
+    precision         = "fp8" # ERROR: unsupported-precision at "fp8": The GPU a100_80gb has no fp8 arithmetic; it has bf16, fp16, fp32. Of the catalogue's GPUs, these have fp8: b200, b300, gb200, gb300, gh200, gh200_680w, h100_64gb, h100_96gb_500w, h100_nvl, h100_pcie, h100_sxm, h20, h200, h800, l4, l40s, rtx_4090, rtx_pro_6000_server.
 
     optimizer "adamw" {
       learning_rate = 1e-4
@@ -68,7 +68,7 @@ job "c" {
   model   = catalog.model.debug
   cluster = cluster.volta
 
-  training { # ERROR: unsupported-precision at training: The GPU volta has no bf16 arithmetic; it has fp16, fp32. Of the catalogue's GPUs, these have bf16: a100_40gb, a100_64gb, a100_80gb, a100_pcie_80gb, a10g, b200, b300, gb200, gb300, gh200, h100_64gb, h100_96gb_500w, h100_nvl, h100_pcie, h100_sxm, h20, h200, h800, l4, l40s, rtx_4090, rtx_pro_6000_server.
+  training { # ERROR: unsupported-precision at training: The GPU volta has no bf16 arithmetic; it has fp16, fp32. Of the catalogue's GPUs, these have bf16: a100_40gb, a100_64gb, a100_80gb, a100_pcie_80gb, a10g, b200, b300, gb200, gb300, gh200, gh200_680w, h100_64gb, h100_96gb_500w, h100_nvl, h100_pcie, h100_sxm, h20, h200, h800, l4, l40s, rtx_4090, rtx_pro_6000_server.
     global_batch_size = 8
     steps             = 100
 

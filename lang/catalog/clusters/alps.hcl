@@ -1,6 +1,6 @@
 # The GH200 nodes of CSCS on Slingshot 11.
 cluster "alps" {
-  gpu                   = catalog.gpu.gh200
+  gpu                   = catalog.gpu.gh200_680w
   gpus_per_node         = 4
   host_memory           = "480GB"
   host_memory_bandwidth = "2048GB/s"
@@ -32,6 +32,7 @@ cluster "alps" {
 
   sources = {
     "*"                    = "docs.cscs.ch/alps/hardware; eth-cscs/cscs-docs"
+    gpu                    = "as on JUPITER: 10,400 modules draw 7,124 kW in Linpack with all else (TOP500, November 2024), 685 W each"
     host_memory_bandwidth  = "four Grace CPUs with 120 GB of LPDDR5X at 512 GB/s each (NVIDIA GH200 datasheet)"
     host_memory            = "four of 120 GB, as on JUPITER"
     cpus_per_node          = "four of 72 cores, as on JUPITER"

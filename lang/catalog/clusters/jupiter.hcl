@@ -1,6 +1,6 @@
 # The Booster of JSC: four GH200 of 680 W to a node on InfiniBand NDR200.
 cluster "jupiter" {
-  gpu                   = catalog.gpu.gh200
+  gpu                   = catalog.gpu.gh200_680w
   gpus_per_node         = 4
   host_memory           = "480GB"
   host_memory_bandwidth = "2048GB/s"
@@ -27,6 +27,7 @@ cluster "jupiter" {
 
   sources = {
     "*"                        = "apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
+    gpu                        = "680 W for a module, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     host_memory_bandwidth      = "four Grace CPUs with 120 GB of LPDDR5X at 512 GB/s each (NVIDIA GH200 datasheet)"
     host_memory                = "four of 120 GB, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
     cpus_per_node              = "four of 72 cores, apps.fz-juelich.de/jsc/hps/jupiter/configuration.html"
