@@ -77,6 +77,9 @@ func ropeScaling(s *job.RopeScaling) any {
 			render.Member{Key: "truncate", Value: !s.Untruncated})
 		if s.MScale != 0 {
 			o = append(o, render.Member{Key: "mscale", Value: decimal(s.MScale)}, render.Member{Key: "mscale_all_dim", Value: decimal(s.MScaleAllDim)})
+			if s.MScaleAllDim == 0 && s.MScale != 1 { // without both, transformers takes 1 and 0 (modeling_rope_utils.py)
+				o = append(o, render.Member{Key: "attention_factor", Value: 0.1*s.MScale*math.Log(s.Factor) + 1})
+			}
 		}
 	}
 	return o

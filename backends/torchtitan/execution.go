@@ -237,9 +237,12 @@ func (v *version) fillDispatcher(j *job.Job, _ *plan.Layout, x *plan.Execution) 
 }
 
 // checkDispatcher knows the models that have one dispatcher whatever the release
-// has.
+// has, and the precision that one does not go with.
 func (v *version) checkDispatcher(j *job.Job) string {
 	asked := j.Execution.MoEDispatcher.Value
+	if v.secondDeepEP && asked == "deepep" && j.Training.Precision == "mxfp8" { // components/quantization/utils.py, swap_token_dispatcher
+		return fmt.Sprintf("TorchTitan %s multiplies experts in mxfp8 in groups of padded rows, which deepep does not pad: the program stops. Use alltoall or hybridep.", v.name)
+	}
 	f := v.find(&j.Model)
 	if !f.allToAll || asked == dispatcherRecommended {
 		return ""

@@ -301,6 +301,9 @@ func TestRefusals(t *testing.T) {
 		}, UnsupportedCheckpoint, "all or none"},
 		{"graphs per layer", "both", func(j *job.Job) { j.Execution.CUDAGraphs = job.Some("layer") }, UnsupportedExecution, "Megatron-LM has it"},
 		{"deepep of qwen3", "0.2.2", func(j *job.Job) { j.Model, j.Execution.MoEDispatcher = expertModel(), job.Some("deepep") }, UnsupportedExecution, "always dispatches by alltoall"},
+		{"deepep in mxfp8", "0.3.0", func(j *job.Job) {
+			j.Model, j.Training.Precision, j.Cluster.GPU.ComputeCapability, j.Execution.MoEDispatcher = expertModel(), "mxfp8", "10.0", job.Some("deepep")
+		}, UnsupportedExecution, "does not pad"},
 		{"ring attention", "both", func(j *job.Job) { j.Execution.ContextParallelType = job.Some("ring") }, UnsupportedExecution, "Megatron-LM has it"},
 		{"modules", "both", func(j *job.Job) { j.Constraints.Layout.RecomputeModules = []string{"mlp"} }, UnsupportedExecution, `["op"]`},
 		{"cuDNN's attention", "both", func(j *job.Job) { j.Execution.Attention = job.Some("fused") }, UnsupportedExecution, "Megatron-LM has it"},

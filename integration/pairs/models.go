@@ -69,6 +69,7 @@ model "latent" {
       type = "yarn"
       factor = 40
       original_length = 4096
+      mscale_all_dim = 1 # as DeepSeek-V3 has it
     }
   }
 }

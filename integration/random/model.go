@@ -173,7 +173,14 @@ func (d *drawing) scaling(family string) {
 			d.line("original_length = %d", pick(d, 4096, 8192, 8192))
 		}
 		if kind == "yarn" {
-			d.maybe(50, "mscale_all_dim", "1")
+			percent := 50
+			switch family { // TorchTitan has one alone of each
+			case "deepseek_v3":
+				percent = 85
+			case "gpt_oss":
+				percent = 15
+			}
+			d.maybe(percent, "mscale_all_dim", "1")
 			d.maybe(30, "truncate", "false")
 		}
 	})
